@@ -1,0 +1,282 @@
+# tf-tools. `make` builds, `make check` tests, `make help` lists the rest.
+# Nothing here runs a compiler or pkg-config while the file is read: a bare machine can run `make deps` first.
+
+all: ## build every tool
+
+-include config.mk
+
+# ---- what a user may set -------------------------------------------------------------------------------------------
+
+CFLAGS ?= -O2 -g
+CXXFLAGS ?= -O2 -g
+PKG_CONFIG ?= pkg-config
+PYTHON ?= /usr/bin/python3
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share
+# SAN=address,undefined: a build of its own with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH: compute capabilities.
+SAN ?=
+CUDA ?= auto
+CUDA_HOME ?= /usr/local/cuda
+CUDA_ARCH ?= 90
+DEPS ?= yes
+V ?=
+# Tests run so many at a time.
+JOBS ?= 2
+
+Q := $(if $(V),,@)
+# One build tree per set of sanitizers.
+B ?= build$(if $(SAN),-$(SAN))
+
+# ---- sources -------------------------------------------------------------------------------------------------------
+
+cmd_src := $(sort $(wildcard cmd/tf-*.c))
+ref_src := $(sort $(wildcard lib/ops/ref/*.c))
+isa_src := $(sort $(wildcard lib/ops/cpu/kern*.c))
+lib_src := $(filter-out $(ref_src) $(isa_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
+sp_src := $(sort $(wildcard lib/text/*.cc))
+cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
+test_src := $(sort $(wildcard tests/unit/*.c tests/ops/*.c))
+fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
+
+# The kernels that gain from wide registers are compiled once per instruction set and chosen at run time.
+x86 := $(filter x86_64 amd64,$(shell uname -m))
+isas := generic $(if $(x86),avx2 avx512)
+isa_avx2 := -mavx2 -mfma -mf16c
+isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
+
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc) nvcc)
+have_nvcc := $(if $(filter auto yes,$(CUDA)),$(shell command -v $(NVCC) 2>/dev/null))
+ifeq ($(CUDA),yes)
+ifeq ($(have_nvcc),)
+$(error CUDA=yes, but there is no nvcc in PATH or in $(CUDA_HOME)/bin)
+endif
+else ifeq ($(filter auto no,$(CUDA)),)
+$(error CUDA=$(CUDA): one of auto, yes, no)
+endif
+# A sanitizer build leaves CUDA alone: its runtime and theirs do not agree on the address space.
+with_cuda := $(if $(and $(cu_src),$(have_nvcc),$(if $(SAN),$(filter yes,$(CUDA)),yes)),yes)
+
+lib_obj := $(lib_src:%.c=$B/%.o) \
+	$(foreach t,f32 f64,$(ref_src:%.c=$B/%.$t.o)) \
+	$(foreach i,$(isas),$(isa_src:%.c=$B/%.$i.o))
+sp_obj := $(sp_src:%.cc=$B/%.o)
+cu_obj := $(cu_src:%.cu=$B/%.o)
+cmd_obj := $(cmd_src:%.c=$B/%.o)
+test_obj := $(test_src:%.c=$B/%.o)
+fuzz_obj := $(fuzz_src:%.c=$B/%.o)
+bins := $(cmd_src:cmd/%.c=$B/bin/%)
+tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t)
+bats := $(sort $(wildcard tests/cli/*.bats tests/lint/*.bats))
+plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
+
+# ---- flags: the user's in CFLAGS and so on, the project's in all_* ---------------------------------------------------
+
+warn := -Wall -Wextra -Wshadow -Wstrict-prototypes
+# The sanitizers make gcc see null format strings and short buffers that are not there.
+san_warn = -Wno-format-truncation
+san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer $(san_warn))
+all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
+all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(san) $(CFLAGS)
+all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(san) $(CXXFLAGS)
+all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
+nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
+	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a) $(NVCCFLAGS)
+
+# What every program may use, linked only into those that do; and per program `$B/bin/tf-x: extra_libs = ...`.
+libs = -lcbor -lpthread -ldl -lm
+sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || echo -lsentencepiece -lsentencepiece_train) -lstdc++
+extra_libs =
+
+# Rewritten only when the flags change, so that every object follows them.
+flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) $(nv_flags)
+$B/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(flags))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(flags))' >$@
+
+# ---- rules ---------------------------------------------------------------------------------------------------------
+
+all: $(bins) $(plugin)
+	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(isas); CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no)'
+
+# $(call cc,SOURCE,MORE FLAGS)
+define cc
+@mkdir -p $(@D)
+$(if $(V),,@echo '  CC   $(patsubst $B/%,%,$@)')
+$Q$(CC) $(all_cppflags) $(all_cflags) $2 -MMD -MP -c -o $@ $1
+endef
+
+$B/%.o: %.c $B/flags
+	$(call cc,$<)
+$B/lib/ops/cpu/%.o: lib/ops/cpu/%.c $B/flags
+	$(call cc,$<,-O3)
+$B/lib/ops/ref/%.f32.o: lib/ops/ref/%.c $B/flags
+	$(call cc,$<,-DTF_REAL=float -DTF_REF_NAME=f32)
+$B/lib/ops/ref/%.f64.o: lib/ops/ref/%.c $B/flags
+	$(call cc,$<,-DTF_REAL=double -DTF_REF_NAME=f64)
+# Where the plugin is looked for, besides ../lib/tf next to the program.
+$B/lib/ops/registry.o: lib/ops/registry.c $B/flags
+	$(call cc,$<,-DTF_LIBDIR='"$(LIBDIR)"')
+define isa_rule
+$$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
+	$$(call cc,$$<,-O3 $$(isa_$1) -DTF_ISA=$1)
+endef
+$(foreach i,$(isas),$(eval $(call isa_rule,$i)))
+
+$B/%.o: %.cc $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  CXX  $<')
+	$Q$(CXX) $(all_cppflags) $(all_cxxflags) -MMD -MP -c -o $@ $<
+
+$B/%.o: %.cu $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  NVCC $<')
+	$Q$(NVCC) $(nv_flags) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+# The members are a prerequisite in a file, so that a source that went away leaves the archive too.
+$B/members: FORCE
+	@mkdir -p $(@D)
+	@echo $(lib_obj) $(sp_obj) | cmp -s - $@ || echo $(lib_obj) $(sp_obj) >$@
+$B/libtf.a: $(lib_obj) $B/members
+	$(if $(V),,@echo '  AR   $@')
+	$Qrm -f $@ && $(AR) rcs $@ $(lib_obj)
+$B/libtf-sp.a: $(sp_obj) $B/members
+	$(if $(V),,@echo '  AR   $@')
+	$Qrm -f $@ && $(AR) rcs $@ $(sp_obj)
+
+# $(call link,MORE FLAGS): the objects and archives among the prerequisites, in their order.
+define link
+@mkdir -p $(@D)
+$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
+$Q$(CC) $(all_cflags) $(all_ldflags) $1 -o $@ $(filter %.o %.a,$^) $(extra_libs) $(libs) $(LDLIBS)
+endef
+
+# SentencePiece and the C++ library stay out of every program that does not say so here.
+uses_sp := $B/bin/tf-tokenize $(patsubst %.c,$B/%.t,$(wildcard tests/unit/sp_*.c tests/fuzz/sp_*.c)) \
+	$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/sp_*.c))
+$(uses_sp): extra_libs = $(sp_libs)
+$(uses_sp): $(if $(sp_src),$B/libtf-sp.a)
+
+$(bins): $B/bin/%: $B/cmd/%.o $B/libtf.a
+	$(call link)
+$(test_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/libtf.a
+	$(call link)
+$(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtf.a
+	$(call link)
+
+$B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  LD   $@')
+	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt -lcublas
+
+-include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(cmd_obj) $(test_obj) $(fuzz_obj) $B/tests/fuzz/replay.o)
+
+# ---- tests ---------------------------------------------------------------------------------------------------------
+
+# The one list of Debian packages that the build and its tests need.
+packages := bats g++ gcc libcbor-dev libsentencepiece-dev make mandoc perl pkg-config \
+	python3 python3-cbor2 python3-numpy jq shellcheck strace
+
+deps: ## install the Debian packages that are missing
+	@missing=; \
+	for p in $(packages); do \
+	    dpkg-query -W -f '$${Status}\n' $$p 2>/dev/null | grep -q '^install ok installed' || missing="$$missing $$p"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	echo "installing:$$missing"; \
+	run=; [ "$$(id -u)" = 0 ] || run=sudo; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	$$run apt-get update -q && $$run apt-get install -q -y --no-install-recommends $$missing </dev/null
+
+# DEPS=no for machines that have what they need by another way.
+maybe-deps:
+	$(if $(filter no,$(DEPS)),,@if command -v dpkg-query >/dev/null; then $(MAKE) --no-print-directory deps; fi)
+
+# A second make, since what `deps` installs may change what this one has found out already.
+check: maybe-deps ## run every test that needs neither GPU nor network
+	@$(MAKE) --no-print-directory run-tests
+
+check-asan: ## the same under AddressSanitizer and UBSan, in a build of its own
+	@$(MAKE) --no-print-directory check SAN=address,undefined
+
+test_env = PATH='$(CURDIR)/$B/bin:'"$$PATH" TF_BIN='$(CURDIR)/$B/bin' TF_BUILD='$(CURDIR)/$B' TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' \
+	TF_MAKE='$(MAKE)' ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 LC_ALL=C.UTF-8
+
+# TESTS='...' runs only those.
+TESTS ?= $(tests) $(bats)
+run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
+	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
+	@$(test_env) prove -j$(JOBS) $(TESTS)
+
+# SCALE=10 multiplies the numbers, ROWS='A1 K' chooses, MINUTES=5 bounds each row.
+SCALE ?= 1
+faults: all $B/tests/faults/shim.so ## put faults into the tools and write tests/faults/SCOREBOARD.md; SCALE=n, ROWS='A1 B1', MINUTES=n
+	@$(test_env) tests/faults/run --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES)) --scoreboard tests/faults/SCOREBOARD.md $(ROWS)
+$B/tests/faults/shim.so: tests/faults/shim.c $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
+	$Q$(CC) $(all_cflags) -fPIC -shared -o $@ $< -ldl
+
+bench: all ## measure; prints ratios and throughput
+	@[ ! -e tests/bench/run ] || PATH='$(CURDIR)/$B/bin:'"$$PATH" tests/bench/run
+
+demo: maybe-deps ## train and run a small model on the default task
+	@$(MAKE) --no-print-directory all
+	@PATH='$(CURDIR)/$B/bin:'"$$PATH" examples/demo/run
+
+lint: ## the checks of tests/lint alone
+	@$(MAKE) --no-print-directory run-tests TESTS='$(sort $(wildcard tests/lint/*.bats))'
+
+# A build by clang for its engine; `make check` replays the corpus without it.
+fuzz: ## build the fuzzers with clang; then build-fuzz/fuzz/NAME NEWDIR tests/fuzz/corpus/NAME
+	@$(MAKE) --no-print-directory B=build-fuzz CC=clang CXX=clang++ SAN=fuzzer-no-link,address,undefined san_warn= CUDA=no fuzz-programs
+
+fuzz_bin := $(fuzz_src:tests/fuzz/%.c=$B/fuzz/%)
+fuzz-programs: $(fuzz_bin)
+$(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/libtf.a
+	$(call link,-fsanitize=fuzzer)
+
+# ---- install -------------------------------------------------------------------------------------------------------
+
+man1 := $(sort $(wildcard man/*.1))
+man5 := $(sort $(wildcard man/*.5))
+man7 := $(sort $(wildcard man/*.7))
+
+completions: $(bins) ## write the shells' completion scripts to $B/completions
+	@for t in $(notdir $(bins)); do for s in bash zsh fish; do \
+	    mkdir -p $B/completions/$$s && $B/bin/$$t --complete=$$s >$B/completions/$$s/$$t || exit 1; done; done
+
+# The plugin stands beside the tools in the build tree and in LIBDIR/tf when installed.
+install: all completions ## install below DESTDIR and PREFIX
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man5' '$(DESTDIR)$(MANDIR)/man7'
+	$(if $(bins),install -m 755 $(bins) '$(DESTDIR)$(BINDIR)')
+	$(if $(man1),install -m 644 $(man1) '$(DESTDIR)$(MANDIR)/man1')
+	$(if $(man5),install -m 644 $(man5) '$(DESTDIR)$(MANDIR)/man5')
+	$(if $(man7),install -m 644 $(man7) '$(DESTDIR)$(MANDIR)/man7')
+	$(if $(plugin),install -d '$(DESTDIR)$(LIBDIR)/tf' && install -m 755 $(plugin) '$(DESTDIR)$(LIBDIR)/tf')
+	$(foreach t,$(notdir $(bins)), \
+	    install -D -m 644 $B/completions/bash/$t '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' && \
+	    install -D -m 644 $B/completions/zsh/$t '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' && \
+	    install -D -m 644 $B/completions/fish/$t '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish' && ) :
+
+uninstall: ## remove what install put there
+	rm -f $(foreach t,$(notdir $(bins)),'$(DESTDIR)$(BINDIR)/$t' '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' \
+	    '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish') \
+	    $(foreach n,1 5 7,$(foreach p,$(notdir $(man$n)),'$(DESTDIR)$(MANDIR)/man$n/$p')) \
+	    '$(DESTDIR)$(LIBDIR)/tf/tf-backend-cuda.so'
+	-rmdir '$(DESTDIR)$(LIBDIR)/tf' 2>/dev/null
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t14
+	@echo 'Variables: SAN=address,undefined  CUDA=auto|yes|no  DEPS=no  V=1  PREFIX= DESTDIR=  TESTS=...'
+
+clean: ## remove the build trees
+	rm -rf build build-*
+
+FORCE:
+.PHONY: FORCE all deps maybe-deps check check-asan run-tests faults bench demo lint fuzz fuzz-programs completions install uninstall help clean
+.DELETE_ON_ERROR:
+# Objects are kept: a test's is no intermediate file.
+.SECONDARY:

@@ -1,0 +1,205 @@
+/* tf-batch - token streams to batches. */
+#include "base/opt.h"
+#include "base/parse.h"
+#include "text/batcher.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+static struct {
+    const char *output, *from;
+    int64_t tokens, max_sentences, min_length, max_length, seed, epochs, batches, window;
+    double max_ratio;
+    int as;
+    bool no_shuffle, quiet;
+} o;
+
+static const char *const as_words[] = {"paper", "t2t", NULL};
+
+static struct tf_opt opts[] = {
+    {TF_OPT_GROUP, .help = "Batches"},
+    {TF_OPT_INT, 't', "tokens", .target = &o.tokens, .arg = "N", .def = "25000", .lo = 2,
+     .hi = 1 << 20, .flags = TF_OPT_SEMANTIC,
+     .help = "most tokens of a batch on either side, end of sentence included"},
+    {TF_OPT_INT, .name = "max-sentences", .target = &o.max_sentences, .arg = "N", .def = "0",
+     .lo = 0, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC,
+     .help = "most pairs of a batch; 0: any number"},
+    {TF_OPT_CHOICE, .name = "as", .target = &o.as, .arg = "WORD", .def = "paper",
+     .choices = as_words, .flags = TF_OPT_SEMANTIC,
+     .help = "what the budget counts: tokens (paper), or tokens padded to length buckets (t2t)"},
+    {TF_OPT_FLAG, .name = "no-shuffle", .target = &o.no_shuffle, .flags = TF_OPT_SEMANTIC,
+     .help = "keep the order of the input: for validation"},
+    {TF_OPT_INT, 's', "seed", .target = &o.seed, .arg = "N", .def = "1", .lo = 0,
+     .hi = 9007199254740992.0, .flags = TF_OPT_SEMANTIC, .help = "of the shuffles"},
+    {TF_OPT_INT, .name = "window", .target = &o.window, .arg = "PAIRS", .def = "100000", .lo = 1,
+     .hi = 1 << 30, .help = "shuffle within so many pairs when the input is a pipe"},
+    {TF_OPT_GROUP, .help = "Pairs left out (lengths without end of sentence)"},
+    {TF_OPT_INT, .name = "min-length", .target = &o.min_length, .arg = "N", .def = "1", .lo = 0,
+     .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = "with a side shorter than this"},
+    {TF_OPT_INT, .name = "max-length", .target = &o.max_length, .arg = "N", .def = "0", .lo = 0,
+     .hi = 1 << 20, .flags = TF_OPT_SEMANTIC,
+     .help = "with a side longer than this; 0: any length (--as t2t: 255)"},
+    {TF_OPT_REAL, .name = "max-ratio", .target = &o.max_ratio, .arg = "X", .def = "0", .lo = 0,
+     .hi = 1e6, .flags = TF_OPT_SEMANTIC,
+     .help = "with one side more than X times as long as the other; 0: any"},
+    {TF_OPT_GROUP, .help = "How much"},
+    {TF_OPT_INT, 'e', "epochs", .target = &o.epochs, .arg = "N", .lo = 0, .hi = 1 << 30,
+     .help = "so many times through the input; 0: without end; default 1, or 0 with --batches"},
+    {TF_OPT_INT, 'b', "batches", .target = &o.batches, .arg = "N", .def = "0", .lo = 0, .hi = 1e15,
+     .help = "end after so many batches, counted from the first of epoch 0; 0: no such end"},
+    {TF_OPT_STR, .name = "from", .target = &o.from, .arg = "EPOCH:RECORD",
+     .help = "begin at this cursor of an earlier run"},
+    {TF_OPT_GROUP, .help = "Output"},
+    {TF_OPT_STR, 'o', "output", .target = &o.output, .arg = "FILE", .def = "-",
+     .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no progress and no summary"},
+    {TF_OPT_END},
+};
+
+static const struct tf_tool tool = {
+    .name = "tf-batch",
+    .synopsis = "[options] SOURCE.tfs TARGET.tfs\n[options] [PAIRS.tfs]",
+    .summary = "pair, filter, shuffle and pack token streams into batches",
+    .opts = opts,
+    .max_args = 2,
+};
+
+static int parse_from(struct tf_batching *b, struct tf_err *err)
+{
+    char epoch[32];
+    const char *colon = o.from != NULL ? strchr(o.from, ':') : NULL;
+    int64_t e, r;
+    if (o.from == NULL)
+        return 0;
+    if (colon == NULL || (size_t)(colon - o.from) >= sizeof epoch)
+        return tf_fail_status(err, TF_USAGE, "--from %s: not of the form EPOCH:RECORD", o.from);
+    memcpy(epoch, o.from, (size_t)(colon - o.from));
+    epoch[colon - o.from] = 0;
+    if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 ||
+        tf_parse_int(&r, colon + 1, 0, UINT32_MAX, err) < 0) {
+        err->status = TF_USAGE;
+        return tf_context(err, "--from");
+    }
+    b->from_epoch = (uint64_t)e;
+    b->from_record = (uint64_t)r;
+    return 0;
+}
+
+/* The header: vocabulary and stages of both sides, then this stage. */
+static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_corpus *c)
+{
+    const struct tf_header *src = &c->side[0].first, *tgt = &c->side[c->streams - 1].first,
+                           *v = src->has_vocab || !tgt->has_vocab ? src : tgt;
+    *h = (struct tf_header){.kind = "batch",
+                            .version = 1,
+                            .has_vocab = v->has_vocab,
+                            .size = v->size,
+                            .special = v->special,
+                            .config = tf_value_map(),
+                            .made = tf_value_clone(a, &src->made),
+                            .extra = tf_value_map()};
+    memcpy(h->vocab, v->vocab, sizeof h->vocab);
+    if (!tf_value_equal(&src->made, &tgt->made))
+        for (size_t i = 0; i < tgt->made.n; i++)
+            tf_value_push(a, &h->made, tf_value_clone(a, &tgt->made.items[i]));
+    tf_header_made(h, a, tool.name, opts, NULL);
+}
+
+static void summary(const struct tf_batching *b, const struct tf_corpus *c)
+{
+    struct tf_buf s = {0};
+    uint64_t dropped = 0, all = b->n_batches * b->tokens;
+    for (int i = 0; i < TF_DROPS; i++)
+        dropped += c->dropped[i];
+    tf_buf_printf(
+        &s, "%llu pairs in %llu batches, %llu epoch%s, %.1f %% full; of %llu records %llu dropped",
+        (unsigned long long)b->n_pairs, (unsigned long long)b->n_batches,
+        (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
+        all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
+        (unsigned long long)dropped);
+    for (int i = 0, n = 0; i < TF_DROPS; i++)
+        if (c->dropped[i] > 0)
+            tf_buf_printf(&s, "%s%llu %s", n++ > 0 ? ", " : ": ", (unsigned long long)c->dropped[i],
+                          tf_drop_names[i]);
+    tf_note("%s", s.p);
+    tf_buf_release(&s);
+}
+
+/* Options that depend on each other, into b and f. */
+static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_args *args,
+                  struct tf_err *err)
+{
+    if (args->n == 2 && strcmp(args->v[0], "-") == 0 && strcmp(args->v[1], "-") == 0)
+        return tf_fail_status(err, TF_USAGE, "both sides can't be stdin");
+    if (o.as == 1 && o.no_shuffle)
+        return tf_fail_status(err, TF_USAGE,
+                              "--as t2t sorts by length and does not go with --no-shuffle");
+    for (int i = 0; i < args->n; i++)
+        if (strcmp(o.output, "-") != 0 && tf_same_file(args->v[i], o.output))
+            return tf_fail_status(err, TF_USAGE, "%s: is both input and output", o.output);
+    if (!tf_opt_find(opts, "epochs")->set)
+        o.epochs = o.batches > 0 ? 0 : 1;
+    if (o.as == 1 && !tf_opt_find(opts, "max-length")->set)
+        o.max_length = 255;
+    *b = (struct tf_batching){.tokens = (uint64_t)o.tokens,
+                              .max_sentences = (uint64_t)o.max_sentences,
+                              .padded = o.as == 1,
+                              .shuffle = !o.no_shuffle,
+                              .seed = (uint64_t)o.seed,
+                              .window = (size_t)o.window,
+                              .epochs = (uint64_t)o.epochs,
+                              .batches = (uint64_t)o.batches};
+    *f = (struct tf_filter){.min = (size_t)o.min_length,
+                            .max = (size_t)o.max_length,
+                            .ratio = o.max_ratio,
+                            .budget = (size_t)o.tokens};
+    return parse_from(b, err);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const std_in[] = {"-"};
+    struct tf_err err = {0};
+    struct tf_args args;
+    struct tf_batching b;
+    struct tf_filter filter;
+    struct tf_corpus c = {0};
+    struct tf_arena a = {0};
+    struct tf_header h;
+    struct tf_out out = {0};
+    struct tf_progress progress;
+    if (tf_opt_parse(&tool, argc, argv, &args, &err) < 0 || settle(&b, &filter, &args, &err) < 0)
+        return tf_finish(-1, &err);
+    if (o.epochs == 0)
+        signal(SIGPIPE,
+               SIG_IGN); /* whoever reads a stream without end decides how much of it is enough */
+    tf_progress_begin(&progress, false, o.quiet);
+    b.progress = &progress;
+    int rc =
+        tf_corpus_open(&c, args.n > 0 ? args.v : std_in, args.n > 0 ? args.n : 1, &filter, &err);
+    if (rc == 0 && !c.files && o.epochs != 1 && tf_opt_find(opts, "epochs")->set)
+        rc = tf_fail_status(&err, TF_USAGE, "--epochs %lld: a pipe can be read only once",
+                            (long long)o.epochs);
+    if (rc == 0 && !c.files)
+        b.epochs = 1;
+    if (rc == 0)
+        rc = tf_out_open(&out, o.output, TF_OUT_BINARY, &err);
+    if (rc == 0) {
+        make_header(&h, &a, &c);
+        rc = tf_batching_run(&b, &c, &h, &a, &out, &err);
+    }
+    if (rc == 0)
+        rc = tf_out_commit(&out, &err);
+    tf_progress_end(&progress);
+    if (rc < 0 && err.sys == EPIPE && o.epochs == 0) {
+        err = (struct tf_err){0};
+        rc = 0;
+    }
+    if (rc == 0 && !o.quiet)
+        summary(&b, &c);
+    tf_out_abort(&out);
+    tf_corpus_release(&c);
+    tf_arena_release(&a);
+    return tf_finish(rc, &err);
+}

@@ -1,0 +1,240 @@
+/* tf-bleu - BLEU, chrF and TER as sacreBLEU computes them: options, one evaluation, one report. */
+#include "base/file.h"
+#include "base/opt.h"
+#include "metrics/evaluate.h"
+#include "metrics/paper.h"
+#include "metrics/spm.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static struct tf_eval_opts eval;
+static struct tf_inputs in;
+static struct tf_paper_opts paper;
+static struct tf_strs inputs, metrics;
+static int smooth, format, as, lang;
+static int64_t width, num_refs, chars, words, beta, confidence_n, bootstrap_n, randomize_n, jobs;
+static double value;
+static bool quiet, confidence, bootstrap, randomize, no_color, from_stats, print_tokens;
+static const char *tok, *spm_model;
+
+static const char *const kinds[] = {"sacrebleu", "paper", NULL};
+static const char *const formats[] = {"json", "text", "latex", NULL};
+
+static struct tf_opt opts[] = {
+    {.kind = TF_OPT_GROUP, .help = "Input"},
+    {.kind = TF_OPT_LIST, .letter = 'i', .name = "input", .target = &inputs, .arg = "FILE", .flags = TF_OPT_GREEDY | TF_OPT_FILE,
+     .help = "hypotheses, one file per system (default: stdin)"},
+    {.kind = TF_OPT_INT, .name = "num-refs", .alias = "nr", .target = &num_refs, .arg = "N", .def = "1", .lo = 1, .hi = 1000,
+     .help = "the one REF holds N references a line, between tabs"},
+    {.kind = TF_OPT_STR, .letter = 'e', .name = "encoding", .target = &in.encoding, .arg = "NAME", .def = "utf-8",
+     .help = "of all files"},
+    {.kind = TF_OPT_FLAG, .name = "from-stats", .target = &from_stats,
+     .help = "the files hold statistics, one stream per system, in place of text"},
+    {.kind = TF_OPT_GROUP, .help = "Metrics"},
+    {.kind = TF_OPT_LIST, .letter = 'm', .name = "metrics", .target = &metrics, .arg = "NAME", .flags = TF_OPT_GREEDY,
+     .help = "what to compute: bleu (default), chrf, ter, or several"},
+    {.kind = TF_OPT_FLAG, .name = "sentence-level", .alias = "sl", .target = &eval.sentence,
+     .help = "a score for each line, over the orders it has"},
+    {.kind = TF_OPT_GROUP, .help = "BLEU"},
+    {.kind = TF_OPT_STR, .name = "tokenize", .alias = "tok", .target = &tok, .arg = "NAME", .flags = TF_OPT_SEMANTIC,
+     .help = "tokenizer: 13a (default), intl, zh, char, none, spm"},
+    {.kind = TF_OPT_STR, .name = "spm-model", .target = &spm_model, .arg = "FILE", .flags = TF_OPT_FILE,
+     .help = "SentencePiece model of -tok spm"},
+    {.kind = TF_OPT_FLAG, .name = "lowercase", .alias = "lc", .target = &eval.metric.bleu.lowercase, .help = "compare in lower case"},
+    {.kind = TF_OPT_CHOICE, .letter = 's', .name = "smooth-method", .target = &smooth, .arg = "NAME", .def = "exp",
+     .choices = tf_bleu_smooth_names, .help = "what an order without a match counts"},
+    {.kind = TF_OPT_REAL, .name = "smooth-value", .alias = "sv", .target = &value, .arg = "X", .lo = 0, .hi = 1e9,
+     .help = "of floor (default 0.1) and add-k (default 1)"},
+    {.kind = TF_OPT_FLAG, .name = "force", .target = &eval.force, .help = "don't warn when hypotheses look tokenized"},
+    {.kind = TF_OPT_GROUP, .help = "BLEU as the Transformer's paper has it"},
+    {.kind = TF_OPT_CHOICE, .name = "as", .target = &as, .arg = "NAME", .def = "sacrebleu", .choices = kinds,
+     .help = "paper: Moses' tokens, compounds split, multi-bleu's counts"},
+    {.kind = TF_OPT_CHOICE, .name = "lang", .target = &lang, .arg = "NAME", .def = "de", .choices = tf_moses_langs,
+     .help = "--as paper: language of the text"},
+    {.kind = TF_OPT_FLAG, .name = "raw-ref", .target = &paper.raw_ref, .help = "--as paper: tokenize the references, too"},
+    {.kind = TF_OPT_FLAG, .name = "no-punct-step", .target = &paper.no_punctuation,
+     .help = "--as paper: leave typographic marks as they are"},
+    {.kind = TF_OPT_FLAG, .name = "tok-input", .target = &paper.tokenized, .help = "multi-bleu's score of tokenized text"},
+    {.kind = TF_OPT_GROUP, .help = "chrF"},
+    {.kind = TF_OPT_INT, .name = "chrf-char-order", .alias = "cc", .target = &chars, .arg = "N", .def = "6", .lo = 0, .hi = TF_CHRF_MAX,
+     .help = "greatest order of characters"},
+    {.kind = TF_OPT_INT, .name = "chrf-word-order", .alias = "cw", .target = &words, .arg = "N", .def = "0", .lo = 0, .hi = TF_CHRF_MAX,
+     .help = "greatest order of words; 2 is chrF++"},
+    {.kind = TF_OPT_INT, .name = "chrf-beta", .target = &beta, .arg = "N", .def = "2", .lo = 0, .hi = 1000, .help = "weight of recall"},
+    {.kind = TF_OPT_FLAG, .name = "chrf-whitespace", .target = &eval.metric.chrf.whitespace, .help = "count white space, too"},
+    {.kind = TF_OPT_FLAG, .name = "chrf-lowercase", .target = &eval.metric.chrf.lowercase, .help = "compare in lower case"},
+    {.kind = TF_OPT_FLAG, .name = "chrf-eps-smoothing", .target = &eval.metric.chrf.eps, .help = "mean of the orders' own F"},
+    {.kind = TF_OPT_GROUP, .help = "TER"},
+    {.kind = TF_OPT_FLAG, .name = "ter-case-sensitive", .target = &eval.metric.ter.case_sensitive, .help = "case counts"},
+    {.kind = TF_OPT_FLAG, .name = "ter-asian-support", .target = &eval.metric.ter.asian, .help = "Asian characters and marks apart"},
+    {.kind = TF_OPT_FLAG, .name = "ter-no-punct", .target = &eval.metric.ter.no_punct, .help = "without punctuation"},
+    {.kind = TF_OPT_FLAG, .name = "ter-normalized", .target = &eval.metric.ter.normalized, .help = "normalise and tokenize"},
+    {.kind = TF_OPT_GROUP, .help = "Significance (SACREBLEU_SEED is the seed, 12345 by default)"},
+    {.kind = TF_OPT_FLAG, .name = "confidence", .alias = "ci", .target = &confidence, .help = "95% interval of one system, by bootstrap"},
+    {.kind = TF_OPT_INT, .name = "confidence-n", .alias = "cin", .target = &confidence_n, .arg = "N", .def = "1000", .lo = 0, .hi = 1e8,
+     .help = "samples"},
+    {.kind = TF_OPT_FLAG, .name = "paired-bs", .alias = "pbs", .target = &bootstrap, .help = "paired bootstrap against the first system"},
+    {.kind = TF_OPT_INT, .name = "paired-bs-n", .alias = "pbsn", .target = &bootstrap_n, .arg = "N", .def = "1000", .lo = 0, .hi = 1e8,
+     .help = "samples"},
+    {.kind = TF_OPT_FLAG, .name = "paired-ar", .alias = "par", .target = &randomize, .help = "approximate randomization"},
+    {.kind = TF_OPT_INT, .name = "paired-ar-n", .alias = "parn", .target = &randomize_n, .arg = "N", .def = "10000", .lo = 0, .hi = 1e8,
+     .help = "trials"},
+    {.kind = TF_OPT_INT, .letter = 'j', .name = "paired-jobs", .target = &jobs, .arg = "N", .def = "1", .lo = 0, .hi = 1000,
+     .help = "accepted, changes nothing"},
+    {.kind = TF_OPT_GROUP, .help = "Report"},
+    {.kind = TF_OPT_FLAG, .name = "stats", .target = &eval.stats, .help = "statistics of each segment as a stream, for --from-stats"},
+    {.kind = TF_OPT_FLAG, .name = "print-tokens", .target = &print_tokens, .help = "each line of the hypotheses as the tokenizer cuts it"},
+    {.kind = TF_OPT_CHOICE, .letter = 'f', .name = "format", .target = &format, .arg = "NAME", .def = "json", .choices = formats,
+     .help = "of the report (SACREBLEU_FORMAT prevails)"},
+    {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "N", .def = "1", .lo = 0, .hi = 100,
+     .help = "decimal places of scores"},
+    {.kind = TF_OPT_FLAG, .letter = 'b', .name = "score-only", .target = &eval.report.score_only, .help = "print just the score"},
+    {.kind = TF_OPT_FLAG, .name = "short", .alias = "sh", .target = &eval.report.brief, .help = "short signature, in text"},
+    {.kind = TF_OPT_FLAG, .name = "no-color", .alias = "nc", .target = &no_color, .help = "accepted; there are no colours"},
+    {.kind = TF_OPT_FLAG, .letter = 'q', .name = "quiet", .target = &quiet, .help = "no warnings"},
+    {.kind = TF_OPT_END},
+};
+
+static const struct tf_tool tool = {
+    .name = "tf-bleu",
+    .synopsis = "[options] REF... [-i HYP...]\n[options] REF... <HYP\n--as paper|--tok-input [options] REF... [-i HYP]\n"
+                "--from-stats [options] STATS.tfs...\n--print-tokens [options] [-i HYP...]",
+    .summary = "scores of translations against references, as sacreBLEU computes them",
+    .opts = opts,
+    .min_args = 0,
+    .max_args = -1,
+};
+
+static int choose_test(struct tf_err *err)
+{
+    if (bootstrap && randomize)
+        return tf_fail_status(err, TF_USAGE, "--paired-bs and --paired-ar exclude each other");
+    if (eval.sentence && (confidence || bootstrap || randomize))
+        return tf_fail_status(err, TF_USAGE, "--sentence-level has no tests of significance");
+    eval.test = bootstrap ? TF_TEST_BOOTSTRAP : randomize ? TF_TEST_RANDOMIZE : confidence ? TF_TEST_CONFIDENCE : TF_TEST_NONE;
+    eval.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
+    eval.seed = getenv("SACREBLEU_SEED");
+    if (eval.seed && !strcasecmp(eval.seed, "none"))
+        eval.seed = "none";
+    const char *wish = getenv("SACREBLEU_FORMAT");
+    for (int i = 0; wish && formats[i]; i++)
+        if (!strcasecmp(wish, formats[i]))
+            format = i;
+    return 0;
+}
+
+/* The same system twice is a mistake, except that the baseline may be repeated. */
+static int check_names(struct tf_err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < inputs.n; i++) {
+        bool again = false;
+        for (size_t k = 0; k < n; k++)
+            again |= !strcmp(inputs.v[i], inputs.v[k]);
+        if (again && !((bootstrap || randomize) && !strcmp(inputs.v[i], inputs.v[0])))
+            return tf_fail_status(err, TF_USAGE, "--input %s: given twice", inputs.v[i]);
+        if (!again)
+            inputs.v[n++] = inputs.v[i];
+    }
+    inputs.n = n;
+    return 0;
+}
+
+static int check_stdin(const struct tf_args *args, struct tf_err *err)
+{
+    int dashes = inputs.n == 0 && !from_stats;
+    for (int i = 0; i < args->n; i++)
+        dashes += !strcmp(args->v[i], "-");
+    for (size_t i = 0; i < inputs.n; i++)
+        dashes += !strcmp(inputs.v[i], "-");
+    return dashes > 1 ? tf_fail_status(err, TF_USAGE, "only one file can be stdin") : 0;
+}
+
+static int check(const struct tf_args *args, struct tf_err *err)
+{
+    bool paper_way = as || paper.tokenized;
+    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) || choose_test(err) || check_names(err) ||
+        tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err))
+        return -1;
+    if (paper_way && paper.tokenized && as)
+        return tf_fail_status(err, TF_USAGE, "--as paper and --tok-input exclude each other");
+    if ((print_tokens || from_stats) && print_tokens + from_stats + eval.stats > 1)
+        return tf_fail_status(err, TF_USAGE, "--stats, --from-stats and --print-tokens exclude each other");
+    if (args->n == 0 && !from_stats && !print_tokens)
+        return tf_fail_status(err, TF_USAGE, "no reference file%s", inputs.n ? "; give references before -i" : "");
+    if (args->n && print_tokens)
+        return tf_fail_status(err, TF_USAGE, "%s: --print-tokens takes no references; give hypotheses with -i", args->v[0]);
+    if (num_refs > 1 && args->n > 1)
+        return tf_fail_status(err, TF_USAGE, "--num-refs %d takes one reference file, not %d", (int)num_refs, args->n);
+    if ((eval.sentence || eval.stats || paper_way) && inputs.n > 1 && !print_tokens)
+        return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", eval.sentence ? "sentence-level" : eval.stats ? "stats" : as ? "as paper" : "tok-input", inputs.n);
+    if (eval.sentence && eval.nkinds > 1)
+        return tf_fail_status(err, TF_USAGE, "--sentence-level takes one metric, not %zu", eval.nkinds);
+    if (eval.stats && (eval.sentence || eval.test))
+        return tf_fail_status(err, TF_USAGE, "--stats writes statistics only; scores and tests come from --from-stats");
+    return check_stdin(args, err);
+}
+
+static int run(struct tf_out *out, struct tf_err *err)
+{
+    struct tf_err end = {0};
+    int rc = spm_model ? tf_spm_open(spm_model, err) : 0;
+    if (rc)
+        return rc;
+    if (print_tokens)
+        rc = tf_print_tokens(out, as || paper.tokenized ? &paper : NULL, &eval.metric.bleu, &in, err);
+    else if (as || paper.tokenized)
+        rc = tf_paper_evaluate(out, &paper, &in, err);
+    else if (from_stats)
+        rc = tf_evaluate_stats(out, &eval, in.nrefs ? in.refs : in.systems, in.nrefs ? in.nrefs : in.nsystems, err);
+    else
+        rc = tf_evaluate(out, &eval, &in, err);
+    if (tf_spm_close(&end) < 0 && rc >= 0) {
+        *err = end;
+        rc = -1;
+    }
+    return rc;
+}
+
+static void set_up(const struct tf_args *args)
+{
+    struct tf_bleu_opts *b = &eval.metric.bleu;
+    b->smooth = (enum tf_bleu_smooth)smooth;
+    b->value = tf_opt_find(opts, "smooth-value")->set ? value : tf_bleu_default_value(b->smooth);
+    eval.metric.chrf.chars = (int)chars;
+    eval.metric.chrf.words = (int)words;
+    eval.metric.chrf.beta = (int)beta;
+    eval.report.width = (int)width;
+    eval.report.format = (enum tf_report_format)format;
+    eval.force |= quiet;
+    eval.table = opts;
+    paper.lang = (enum tf_moses_lang)lang;
+    paper.lowercase = b->lowercase;
+    in.refs = args->v;
+    in.nrefs = (size_t)args->n;
+    in.num_refs = (size_t)num_refs;
+    in.systems = inputs.v;
+    in.nsystems = inputs.n;
+}
+
+int main(int argc, char **argv)
+{
+    struct tf_err err = {0};
+    struct tf_args args;
+    struct tf_out out;
+    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
+    if (!rc)
+        rc = check(&args, &err);
+    if (!rc)
+        rc = tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, &err);
+    if (!rc) {
+        set_up(&args);
+        rc = run(&out, &err);
+        if (rc < 0)
+            tf_out_abort(&out);
+        else if (tf_out_commit(&out, &err) < 0)
+            rc = -1;
+    }
+    return tf_finish(rc, &err);
+}

@@ -1,0 +1,111 @@
+/* tf-cbor - looks at streams and models, and mends them. */
+#include "base/opt.h"
+#include "wire/show.h"
+
+#include <string.h>
+
+static struct {
+    int64_t records, max_bytes, max_tensor;
+    bool full, allow_nan;
+    const char *output;
+} o;
+
+static struct tf_opt opts[] = {
+    {TF_OPT_GROUP, .help = "What to do: check (verify all), diag (diagnostic notation), json (JSON "
+                           "Lines), unjson (back from them),"},
+    {TF_OPT_GROUP, .help = "  head (the first records as a stream), count (records by type), seal "
+                           "(fill in CRCs and checks)"},
+    {TF_OPT_GROUP, .help = "Options"},
+    {TF_OPT_STR, 'o', "output", .target = &o.output, .arg = "FILE", .def = "-",
+     .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    {TF_OPT_INT, 'n', "records", .target = &o.records, .arg = "N", .def = "10", .lo = 0, .hi = 9e15,
+     .help = "head: so many records"},
+    {TF_OPT_INT, .name = "max-bytes", .target = &o.max_bytes, .arg = "N", .def = "256", .lo = 0,
+     .hi = 9e15, .help = "diag: show so many bytes of a byte string"},
+    {TF_OPT_FLAG, .name = "full", .target = &o.full, .help = "diag: show all of them"},
+    {TF_OPT_FLAG, .name = "allow-nan", .target = &o.allow_nan,
+     .help = "check: tensors may hold NaN and infinities"},
+    {TF_OPT_INT, .name = "max-tensor", .target = &o.max_tensor, .arg = "BYTES", .def = "4294967296",
+     .lo = 1, .hi = 1e12, .help = "refuse larger tensors"},
+    {TF_OPT_END},
+};
+
+static const struct tf_tool tool = {
+    .name = "tf-cbor",
+    .synopsis = "check|diag|json|unjson|head|count|seal [options] [FILE]",
+    .summary = "look at streams and models, and mend them",
+    .opts = opts,
+    .min_args = 1,
+    .max_args = 2,
+};
+
+enum verb { CHECK, DIAG, JSON, UNJSON, HEAD, COUNT, SEAL, N_VERBS };
+static const char *const verbs[N_VERBS] = {"check", "diag",  "json", "unjson",
+                                           "head",  "count", "seal"};
+
+static int run(enum verb verb, struct tf_in *in, struct tf_out *out, struct tf_err *err)
+{
+    const struct tf_show how = {
+        .max_tensor = (uint64_t)o.max_tensor,
+        .max_bytes = o.full ? SIZE_MAX : (size_t)o.max_bytes,
+        .records = (uint64_t)o.records,
+        .allow_nan = o.allow_nan,
+    };
+    switch (verb) {
+    case CHECK:
+        return tf_show_check(in, &how, err);
+    case DIAG:
+        return tf_show_diag(in, out, &how, err);
+    case JSON:
+        return tf_show_json(in, out, &how, err);
+    case UNJSON:
+        return tf_show_unjson(in, out, err);
+    case HEAD:
+        return tf_show_head(in, out, &how, err);
+    case COUNT:
+        return tf_show_count(in, out, &how, err);
+    default:
+        return tf_show_seal(in, out, &how, err);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct tf_err err = {0};
+    struct tf_args args;
+    struct tf_in in;
+    struct tf_out out;
+    if (tf_opt_parse(&tool, argc, argv, &args, &err))
+        return tf_finish(-1, &err);
+    int verb = 0;
+    while (verb < N_VERBS && strcmp(args.v[0], verbs[verb]) != 0)
+        verb++;
+    if (verb == N_VERBS)
+        return tf_finish(
+            tf_fail_status(&err, TF_USAGE,
+                           "%s: not one of check, diag, json, unjson, head, count, seal",
+                           args.v[0]),
+            &err);
+    if (tf_in_open(&in, args.n > 1 ? args.v[1] : "-", &err))
+        return tf_finish(-1, &err);
+    bool binary = verb == UNJSON || verb == HEAD || verb == SEAL;
+    int rc = tf_out_open(&out, o.output, binary ? TF_OUT_BINARY : 0, &err);
+    if (rc == 0) {
+        rc = run((enum verb)verb, &in, &out, &err);
+        struct tf_err more = {0};
+        /* What was shown up to a failure belongs to whoever looks on; a file that would not be whole does not
+         * replace one that is. */
+        if (rc == 0) {
+            if (tf_out_commit(&out, &more) && rc == 0) {
+                err = more;
+                rc = -1;
+            }
+        } else {
+            if (out.path == NULL && tf_out_flush(&out, &more) != 0)
+                err = more;
+            tf_out_abort(&out);
+        }
+    }
+    tf_in_close(&in);
+    return tf_finish(rc, &err);
+}

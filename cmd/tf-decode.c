@@ -1,0 +1,85 @@
+/* tf-decode - token streams through a model: options, one run. */
+#include "base/opt.h"
+#include "base/thread.h"
+#include "decode/filter.h"
+
+#include <string.h>
+
+static struct tf_decode_opts o;
+static const char *output;
+static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
+static int device;
+
+static struct tf_opt opts[] = {
+    {TF_OPT_GROUP, .help = "Models and streams"},
+    {TF_OPT_LIST, 'm', "model", .target = &o.models, .arg = "FILE", .flags = TF_OPT_FILE, .help = "model or checkpoint; several times: their probabilities are averaged"},
+    {TF_OPT_STR, 'o', "output", .target = &output, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    {TF_OPT_STR, .name = "prefix", .target = &o.prefix, .arg = "FILE", .flags = TF_OPT_FILE, .help = "token stream of the same lines: every output begins with its prefix"},
+    {TF_OPT_FLAG, .name = "force-vocab", .target = &o.force_vocab, .help = "go on when vocabularies have different hashes"},
+    {TF_OPT_CHOICE, .name = "bad", .target = &o.bad, .arg = "WORD", .def = "mark", .choices = tf_on_bad_words, .help = "bad records: go on and exit with 4, fail at the first, or exit with 0"},
+    {TF_OPT_GROUP, .help = "Search"},
+    {TF_OPT_INT, 'k', "beam", .target = &o.beam, .arg = "K", .def = "4", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC, .help = "hypotheses kept; 1 is greedy search"},
+    {TF_OPT_REAL, 'a', "alpha", .target = &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100, .flags = TF_OPT_SEMANTIC, .help = "length penalty: score = logp / ((5 + length) / 6)^X"},
+    {TF_OPT_INT, .name = "max-extra", .target = &o.max_extra, .arg = "N", .def = "50", .lo = 0, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = "an output has at most so many tokens more than its input"},
+    {TF_OPT_INT, .name = "max-length", .target = &o.max_length, .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = "a longer input becomes a bad record"},
+    {TF_OPT_FLAG, .name = "allow-unk", .target = &o.allow_unk, .flags = TF_OPT_SEMANTIC, .help = "the unknown token may be put out"},
+    {TF_OPT_GROUP, .help = "Sampling"},
+    {TF_OPT_FLAG, .name = "sample", .target = &o.sample, .flags = TF_OPT_SEMANTIC, .help = "draw each token from the model's distribution; with --nbest so many draws"},
+    {TF_OPT_INT, .name = "seed", .target = &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = 9007199254740992.0, .flags = TF_OPT_SEMANTIC, .help = "of --sample; a line's draws depend on this and its number alone"},
+    {TF_OPT_REAL, .name = "temperature", .target = &o.temperature, .arg = "X", .def = "1", .lo = 1e-3, .hi = 1e3, .flags = TF_OPT_SEMANTIC, .help = "of --sample: below 1 draws the likely more often"},
+    {TF_OPT_GROUP, .help = "Output"},
+    {TF_OPT_INT, 'n', "nbest", .target = &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the N best and their scores, N at most the beam"},
+    {TF_OPT_FLAG, .name = "token-scores", .target = &o.token_scores, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the log-probability of every token"},
+    {TF_OPT_GROUP, .help = "Running (the output does not depend on these)"},
+    {TF_OPT_CHOICE, 'd', "device", .target = &device, .arg = "NAME", .def = "auto", .choices = devices, .help = "where to compute"},
+    {TF_OPT_INT, 't', "threads", .target = &o.threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand"},
+    {TF_OPT_INT, 'b', "batch", .target = &o.batch, .arg = "N", .def = "64", .lo = 1, .hi = 65536, .help = "sentences decoded together"},
+    {TF_OPT_INT, 'w', "window", .target = &o.window, .arg = "N", .def = "2048", .lo = 1, .hi = 1 << 20, .help = "sentences read ahead and sorted by length, while input is ready"},
+    {TF_OPT_FLAG, .name = "progress", .target = &o.progress, .help = "show the rate even where stderr is no terminal"},
+    {TF_OPT_END},
+};
+
+static const struct tf_tool tool = {
+    .name = "tf-decode",
+    .synopsis = "-m MODEL [-m MODEL ...] [options] [tokens.tfs] >tokens.tfs",
+    .summary = "translate token streams with a model: beam search, greedy search, sampling, n-best",
+    .opts = opts,
+    .max_args = 1,
+};
+
+static int check(const char *input, struct tf_err *err)
+{
+    int in = strcmp(input, "-") == 0;
+    if (o.models.n == 0)
+        return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
+    for (size_t i = 0; i < o.models.n; i++)
+        in += strcmp(o.models.v[i], "-") == 0;
+    in += o.prefix != NULL && strcmp(o.prefix, "-") == 0;
+    if (in > 1)
+        return tf_fail_status(err, TF_USAGE, "only one of model, prefix and input can be stdin");
+    if (o.sample && tf_opt_find(opts, "beam")->set)
+        return tf_fail_status(err, TF_USAGE, "--beam and --sample do not go together; --nbest says how many draws");
+    if (!o.sample && (tf_opt_find(opts, "seed")->set || tf_opt_find(opts, "temperature")->set))
+        return tf_fail_status(err, TF_USAGE, "--seed and --temperature need --sample");
+    if (!o.sample && o.nbest > o.beam)
+        return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld", (long long)o.nbest, (long long)o.beam);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct tf_err err = {0};
+    struct tf_args args;
+    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
+    const char *input = rc == 0 && args.n > 0 ? args.v[0] : "-";
+    if (rc == 0)
+        rc = check(input, &err);
+    if (rc == 0) {
+        o.nbest_out = o.nbest > 0 || o.token_scores;
+        o.nbest = o.nbest > 0 ? o.nbest : 1;
+        o.threads = o.threads > 0 ? o.threads : tf_threads_default();
+        o.device = devices[device];
+        rc = tf_decode_run(&o, input, output, opts, &err);
+    }
+    return tf_finish(rc, &err);
+}

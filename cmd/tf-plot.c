@@ -1,0 +1,163 @@
+/* tf-plot - learning curves, heat maps and position tables as SVG: options, one drawing, one file. */
+#include "base/file.h"
+#include "base/opt.h"
+#include "draw/curves.h"
+#include "draw/heat.h"
+#include "draw/positions.h"
+#include <math.h>
+#include <string.h>
+
+static const char *output, *title, *x_label, *y_label;
+static int64_t width, height, length, dims;
+static struct tf_curves curves;
+static struct tf_strs labels;
+static double x_min, x_max, y_min, y_max, v_min, v_max, base;
+static int colors, form, show;
+static struct tf_heat heat;
+
+enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES };
+static const char *const shows[] = {"both", "heat", "curves", NULL};
+
+static struct tf_opt opts[] = {
+    {.kind = TF_OPT_GROUP, .help = "Picture"},
+    {.kind = TF_OPT_STR, .letter = 'o', .name = "output", .target = &output, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE,
+     .help = "where the SVG goes"},
+    {.kind = TF_OPT_STR, .letter = 't', .name = "title", .target = &title, .arg = "TEXT", .help = "above the picture"},
+    {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "PIXELS", .def = "840", .lo = 160, .hi = 20000,
+     .help = "of the picture; the most, for a heat map"},
+    {.kind = TF_OPT_INT, .name = "height", .target = &height, .arg = "PIXELS", .def = "480", .lo = 120, .hi = 20000, .help = "of curves"},
+    {.kind = TF_OPT_STR, .name = "x-label", .target = &x_label, .arg = "TEXT", .help = "below the x axis"},
+    {.kind = TF_OPT_STR, .name = "y-label", .target = &y_label, .arg = "TEXT", .help = "beside the y axis"},
+    {.kind = TF_OPT_GROUP, .help = "Curves"},
+    {.kind = TF_OPT_STR, .letter = 'x', .name = "x", .target = &curves.x, .arg = "KEY", .def = "step", .help = "what goes to the right"},
+    {.kind = TF_OPT_STR, .letter = 'y', .name = "y", .target = &curves.y, .arg = "KEY[,KEY]...", .def = "loss",
+     .help = "what goes up, one line each"},
+    {.kind = TF_OPT_STR, .name = "where", .target = &curves.where, .arg = "KEY=VALUE", .help = "only objects that say so, as in event=valid"},
+    {.kind = TF_OPT_STR, .name = "by", .target = &curves.by, .arg = "KEY", .def = "event",
+     .help = "a line for every value of KEY; '' for none"},
+    {.kind = TF_OPT_LIST, .letter = 'l', .name = "label", .target = &labels, .arg = "TEXT", .help = "name of a log in the legend, in their order"},
+    {.kind = TF_OPT_REAL, .letter = 's', .name = "smooth", .target = &curves.chart.smooth, .arg = "W", .def = "0", .lo = 0, .hi = 0.9999,
+     .help = "moving average in which the past weighs W"},
+    {.kind = TF_OPT_FLAG, .name = "log-x", .target = &curves.chart.log_x, .help = "logarithmic x axis"},
+    {.kind = TF_OPT_FLAG, .name = "log-y", .target = &curves.chart.log_y, .help = "logarithmic y axis"},
+    {.kind = TF_OPT_REAL, .name = "x-min", .target = &x_min, .arg = "X", .lo = -1e300, .hi = 1e300, .help = "where the x axis begins"},
+    {.kind = TF_OPT_REAL, .name = "x-max", .target = &x_max, .arg = "X", .lo = -1e300, .hi = 1e300, .help = "where it ends"},
+    {.kind = TF_OPT_REAL, .name = "y-min", .target = &y_min, .arg = "Y", .lo = -1e300, .hi = 1e300, .help = "where the y axis begins"},
+    {.kind = TF_OPT_REAL, .name = "y-max", .target = &y_max, .arg = "Y", .lo = -1e300, .hi = 1e300, .help = "where it ends"},
+    {.kind = TF_OPT_GROUP, .help = "Heat maps"},
+    {.kind = TF_OPT_REAL, .name = "min", .target = &v_min, .arg = "V", .lo = -1e300, .hi = 1e300, .help = "value of the first colour"},
+    {.kind = TF_OPT_REAL, .name = "max", .target = &v_max, .arg = "V", .lo = -1e300, .hi = 1e300, .help = "value of the last colour"},
+    {.kind = TF_OPT_CHOICE, .name = "colors", .target = &colors, .arg = "NAME", .def = "auto", .choices = tf_colors_names,
+     .help = "from pale to dark, or two hues around 0"},
+    {.kind = TF_OPT_FLAG, .name = "values", .target = &heat.values, .help = "write each value into its cell"},
+    {.kind = TF_OPT_GROUP, .help = "Positions"},
+    {.kind = TF_OPT_INT, .letter = 'L', .name = "length", .target = &length, .arg = "L", .def = "512", .lo = 1, .hi = TF_MATRIX_CELLS,
+     .help = "positions"},
+    {.kind = TF_OPT_INT, .letter = 'd', .name = "dims", .target = &dims, .arg = "D", .def = "14", .lo = 1, .hi = 65536, .help = "dimensions"},
+    {.kind = TF_OPT_REAL, .letter = 'N', .name = "base", .target = &base, .arg = "N", .def = "10000", .lo = 1.001, .hi = 1e12,
+     .help = "base of the wavelengths"},
+    {.kind = TF_OPT_CHOICE, .name = "variant", .target = &form, .arg = "NAME", .def = "paper", .choices = tf_position_forms,
+     .help = "the paper's formula or a relative of it"},
+    {.kind = TF_OPT_CHOICE, .name = "show", .target = &show, .arg = "WHAT", .def = "both", .choices = shows,
+     .help = "the table as a heat map, a curve per dimension"},
+    {.kind = TF_OPT_END},
+};
+
+static const struct tf_tool tool = {
+    .name = "tf-plot",
+    .synopsis = "[options] curve LOG...\n[options] heat MATRIX\n[options] positions",
+    .summary = "draw learning curves, heat maps and position tables as SVG",
+    .opts = opts,
+    .min_args = 1,
+    .max_args = -1,
+};
+
+/* A number that the user gave, or NaN. */
+static double given(const char *name, double value)
+{
+    return tf_opt_find(opts, name)->set ? value : NAN;
+}
+
+static int draw_curves(struct tf_buf *out, const char *const *files, size_t n, struct tf_err *err)
+{
+    size_t stdins = 0;
+    for (size_t i = 0; i < n; i++)
+        stdins += !strcmp(files[i], "-");
+    if (!n || stdins > 1)
+        return tf_fail_status(err, TF_USAGE, n ? "only one log can be stdin" : "curve: no log given");
+    curves.logs = files;
+    curves.nlogs = n;
+    curves.labels = labels.v;
+    curves.nlabels = labels.n;
+    struct tf_chart *c = &curves.chart;
+    c->title = title;
+    c->x_label = x_label;
+    c->y_label = y_label;
+    c->width = (double)width;
+    c->height = (double)height;
+    c->x_min = given("x-min", x_min);
+    c->x_max = given("x-max", x_max);
+    c->y_min = given("y-min", y_min);
+    c->y_max = given("y-max", y_max);
+    return tf_curves_draw(out, &curves, err);
+}
+
+static int draw_heat(struct tf_buf *out, const char *const *files, size_t n, struct tf_err *err)
+{
+    struct tf_matrix m = {0};
+    if (n != 1)
+        return tf_fail_status(err, TF_USAGE, "heat: one matrix, not %zu", n);
+    heat.title = title;
+    heat.x_label = x_label;
+    heat.y_label = y_label;
+    heat.width = (double)width;
+    heat.min = given("min", v_min);
+    heat.max = given("max", v_max);
+    heat.colors = (enum tf_colors)colors;
+    int rc = tf_matrix_read(&m, files[0], err);
+    if (!rc)
+        rc = tf_heat_draw(out, &heat, &m, err);
+    tf_matrix_release(&m);
+    return rc;
+}
+
+static int draw_positions(struct tf_buf *out, const char *const *files, size_t n, struct tf_err *err)
+{
+    if (n)
+        return tf_fail_status(err, TF_USAGE, "positions: reads no file, but '%s' was given", files[0]);
+    const struct tf_positions p = {.length = (size_t)length, .dims = (size_t)dims, .base = base, .form = (enum tf_position_form)form,
+                                   .title = title, .width = (double)width, .heat = show != SHOW_CURVES, .curves = show != SHOW_HEAT};
+    return tf_positions_draw(out, &p, err);
+}
+
+static int draw(struct tf_buf *out, const struct tf_args *args, struct tf_err *err)
+{
+    const char *kind = args->v[0], *const *files = args->v + 1;
+    size_t n = (size_t)args->n - 1;
+    if (!strcmp(kind, "curve"))
+        return draw_curves(out, files, n, err);
+    if (!strcmp(kind, "heat"))
+        return draw_heat(out, files, n, err);
+    if (!strcmp(kind, "positions"))
+        return draw_positions(out, files, n, err);
+    return tf_fail_status(err, TF_USAGE, "'%s': one of curve, heat, positions", kind);
+}
+
+int main(int argc, char **argv)
+{
+    struct tf_err err = {0};
+    struct tf_args args;
+    struct tf_buf svg = {0};
+    struct tf_out out = {0};
+    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
+    if (!rc)
+        rc = draw(&svg, &args, &err);
+    if (!rc)
+        rc = tf_out_open(&out, output, 0, &err);
+    if (!rc) {
+        rc = tf_out_write(&out, svg.p, svg.len, &err);
+        rc = rc ? (tf_out_abort(&out), rc) : tf_out_commit(&out, &err);
+    }
+    tf_buf_release(&svg);
+    return tf_finish(rc, &err);
+}

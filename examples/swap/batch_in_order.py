@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""batch_in_order.py - stands in for tf-batch: pairs in the order of the corpus, packed up to a budget of tokens, epoch after epoch.
+
+    batch_in_order.py TOKENS EPOCHS source.tfs target.tfs | tf-train ...
+"""
+import sys
+
+import tfs
+
+
+def pairs(a, b):
+    source, target = (tfs.read(open(p, "rb"), "tokens") for p in (a, b))
+    for record, ((h, x), (k, y)) in enumerate(zip(source, target, strict=True)):
+        if h.get("vocab") != k.get("vocab"):
+            tfs.fail(f"{b}: another vocabulary than {a}")
+        if x[1] != y[1]:
+            tfs.fail(f"line {x[1]} of {a} meets line {y[1]} of {b}")
+        if tfs.BAD not in (x[0], y[0]):
+            yield h, record, tfs.ids(x[2]), tfs.ids(y[2])
+
+
+def flat(lists):
+    return [i for x in lists for i in x]
+
+
+def offsets(lists):
+    at = [0]
+    for x in lists:
+        at.append(at[-1] + len(x))
+    return at
+
+
+budget, epochs, files = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:5]
+header = next(pairs(*files))[0]
+out = tfs.Writer(tfs.stage(header, "batch_in_order.py", kind="batch", config={"tokens": budget}))
+
+
+def put(group, epoch, record):
+    if group:
+        source, target = [g[1] for g in group], [g[2] for g in group]
+        out.put(tfs.BATCH, out.count, {
+            "src": tfs.typed(flat(source), header["size"]), "src_off": offsets(source),
+            "tgt": tfs.typed(flat(target), header["size"]), "tgt_off": offsets(target),
+            "idx": [g[0] for g in group], "epoch": epoch, "record": record,
+        }, None)
+
+
+for epoch in range(epochs):
+    group, widest = [], [0, 0]
+    for _, record, x, y in pairs(*files):
+        n = [len(x) + 1, len(y) + 1]  # the model adds eos
+        if max(n) > budget:
+            continue
+        if max(w + k for w, k in zip(widest, n)) > budget:
+            put(group, epoch, record)
+            group, widest = [], [0, 0]
+        group.append((record, x, y))
+        widest = [w + k for w, k in zip(widest, n)]
+    put(group, epoch + 1, 0)
+out.end()

@@ -1,0 +1,68 @@
+/* buf.c - the growing byte buffer. */
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *tf_buf_grow(struct tf_buf *b, size_t n)
+{
+    if (n >= SIZE_MAX / 2 - b->len)
+        tf_xarray(NULL, SIZE_MAX, 2); /* ends the process in the usual words */
+    if (b->len + n + 1 > b->cap) {
+        size_t cap = b->cap != 0 ? b->cap * 2 : 64;
+        if (cap < b->len + n + 1)
+            cap = b->len + n + 1;
+        b->p = tf_xarray(b->p, cap, 1);
+        b->cap = cap;
+    }
+    b->p[b->len] = 0;
+    return b->p + b->len;
+}
+
+void tf_buf_add(struct tf_buf *b, const void *p, size_t n)
+{
+    char *dst = tf_buf_grow(b, n);
+    if (n != 0)
+        memcpy(dst, p, n);
+    b->len += n;
+    b->p[b->len] = 0;
+}
+
+void tf_buf_byte(struct tf_buf *b, unsigned char c)
+{
+    tf_buf_add(b, &c, 1);
+}
+
+void tf_buf_str(struct tf_buf *b, const char *s)
+{
+    tf_buf_add(b, s, strlen(s));
+}
+
+void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n > 0) {
+        vsnprintf(tf_buf_grow(b, (size_t)n), (size_t)n + 1, fmt, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+    va_end(ap);
+}
+
+void tf_buf_clear(struct tf_buf *b)
+{
+    b->len = 0;
+    if (b->p != NULL)
+        b->p[0] = 0;
+}
+
+void tf_buf_release(struct tf_buf *b)
+{
+    free(b->p);
+    *b = (struct tf_buf){0};
+}

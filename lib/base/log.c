@@ -1,0 +1,142 @@
+/* log.c - lines on stderr, each written by one call so that those of a pipeline's tools do not mix.
+ */
+#include "base/log.h"
+#include "base/buf.h"
+#include "base/opt.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KINDS = 32, SHOWN = 10 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    const char *fmt;
+    uint64_t count;
+    char first[200];
+} kinds[KINDS];
+static bool line_shown; /* a progress line stands on the terminal */
+
+static void put_line(const char *tag, const char *text)
+{
+    struct tf_buf b = {0};
+    tf_buf_printf(&b, "%s%s: %s%s\n", line_shown ? "\r\033[K" : "", tf_progname, tag, text);
+    line_shown = false;
+    fwrite(b.p, 1, b.len, stderr);
+    fflush(stderr);
+    tf_buf_release(&b);
+}
+
+static void format(char *dst, size_t size, const char *fmt, va_list ap)
+{
+    char text[1024];
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    tf_escape(dst, size, text, n < 0 ? 0 : strnlen(text, sizeof text));
+}
+
+void tf_warn(const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    format(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < KINDS && kinds[i].fmt != NULL && kinds[i].fmt != fmt)
+        i++;
+    bool show = true;
+    if (i < KINDS) {
+        kinds[i].fmt = fmt;
+        if (kinds[i].count++ == 0)
+            tf_escape(kinds[i].first, sizeof kinds[i].first, text, strlen(text));
+        show = kinds[i].count <= SHOWN;
+    }
+    if (show)
+        put_line("warning: ", text);
+    pthread_mutex_unlock(&lock);
+}
+
+void tf_warn_summary(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < KINDS && kinds[i].fmt != NULL; i++) {
+        if (kinds[i].count > SHOWN) {
+            char text[320];
+            snprintf(text, sizeof text, "%llu more like '%s'",
+                     (unsigned long long)(kinds[i].count - SHOWN), kinds[i].first);
+            put_line("warning: ", text);
+        }
+        kinds[i].fmt = NULL;
+        kinds[i].count = 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void tf_note(const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    format(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pthread_mutex_lock(&lock);
+    put_line("", text);
+    pthread_mutex_unlock(&lock);
+}
+
+double tf_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void tf_progress_begin(struct tf_progress *p, bool force, bool quiet)
+{
+    bool terminal = isatty(2);
+    *p = (struct tf_progress){.on = !quiet && (terminal || force),
+                              .start = tf_now(),
+                              .width = terminal};
+}
+
+bool tf_progress_due(struct tf_progress *p)
+{
+    /* Where it can't be rewritten, a line every few seconds will do. */
+    return p->on && (p->last == 0 || tf_now() - p->last >= (p->width ? 0.2 : 5));
+}
+
+void tf_progress_show(struct tf_progress *p, const char *fmt, ...)
+{
+    if (!tf_progress_due(p))
+        return;
+    p->last = tf_now();
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    format(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pthread_mutex_lock(&lock);
+    if (p->width) {
+        fprintf(stderr, "\r\033[K%s: %s", tf_progname, text);
+        line_shown = true;
+        fflush(stderr);
+    } else {
+        put_line("", text);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void tf_progress_end(struct tf_progress *p)
+{
+    pthread_mutex_lock(&lock);
+    if (p->on && line_shown) {
+        fputs("\r\033[K", stderr);
+        line_shown = false;
+    }
+    pthread_mutex_unlock(&lock);
+    p->on = false;
+}

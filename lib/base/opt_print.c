@@ -1,0 +1,269 @@
+/* opt_print.c - the option table as help text, as a list for the manual's check, and as completion
+ * scripts. */
+#include "base/opt_print.h"
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELP_COLUMN = 28, HELP_WIDTH = 100 };
+
+static const struct tf_opt builtin_rows[] = {
+    {.kind = TF_OPT_FLAG, .letter = 'h', .name = "help", .help = "print this text"},
+    {.kind = TF_OPT_FLAG, .name = "version", .help = "print the version"},
+    {.kind = TF_OPT_END},
+};
+
+static bool listed(const struct tf_opt *o)
+{
+    return o->kind != TF_OPT_GROUP && !(o->flags & TF_OPT_HIDDEN);
+}
+
+static bool letter_taken(const struct tf_tool *tool, char c)
+{
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
+        if (o->letter == c)
+            return true;
+    return false;
+}
+
+static void add_choices(struct tf_buf *b, const struct tf_opt *o, const char *between)
+{
+    for (int i = 0; o->choices[i] != NULL; i++)
+        tf_buf_printf(b, "%s%s", i > 0 ? between : "", o->choices[i]);
+}
+
+/* text, broken at spaces, from column `indent` on; `at` is the column where the line stands. */
+static void print_wrapped(const char *text, int indent, int at)
+{
+    printf("%*s", indent - at, "");
+    for (int column = indent; *text != 0;) {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > HELP_WIDTH) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        }
+        column += printf("%s%.*s", column > indent ? " " : "", n, text);
+        text += n;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_row(const struct tf_opt *o, bool with_letter)
+{
+    struct tf_buf left = {0}, right = {0};
+    if (o->letter != 0 && with_letter)
+        tf_buf_printf(&left, "  -%c%s", o->letter, o->name != NULL ? ", " : "");
+    else
+        tf_buf_str(&left, "      ");
+    if (o->name != NULL)
+        tf_buf_printf(&left, "--%s%s", o->flags & TF_OPT_NEGATABLE ? "[no-]" : "", o->name);
+    if (o->kind == TF_OPT_CHOICE && o->arg == NULL) {
+        tf_buf_byte(&left, ' ');
+        add_choices(&left, o, "|");
+    } else if (o->kind != TF_OPT_FLAG) {
+        tf_buf_printf(&left, " %s%s", o->arg != NULL ? o->arg : "ARG",
+                      o->flags & TF_OPT_GREEDY ? "..." : "");
+    }
+    tf_buf_str(&right, o->help != NULL ? o->help : "");
+    if (o->kind == TF_OPT_CHOICE && o->arg != NULL) {
+        tf_buf_str(&right, "; one of ");
+        add_choices(&right, o, ", ");
+    }
+    if (o->alias != NULL)
+        tf_buf_printf(&right, " (also -%s)", o->alias);
+    if (o->def != NULL && *o->def != 0 && !(o->kind == TF_OPT_FLAG && strcmp(o->def, "false") == 0))
+        tf_buf_printf(&right, " (default %s)", o->kind != TF_OPT_FLAG ? o->def : "on");
+    int at = printf("%s", left.p);
+    if (at > HELP_COLUMN - 2) {
+        putchar('\n');
+        at = 0;
+    }
+    print_wrapped(right.p, HELP_COLUMN, at);
+    tf_buf_release(&left);
+    tf_buf_release(&right);
+}
+
+void tf_opt_print_help(const struct tf_tool *tool)
+{
+    const char *lead = "usage:";
+    for (const char *p = tool->synopsis; *p != 0;) {
+        int n = (int)strcspn(p, "\n");
+        printf("%-6s %s %.*s\n", lead, tool->name, n, p);
+        lead = "";
+        p += n + (p[n] != 0);
+    }
+    printf("\n%s\n\n", tool->summary);
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
+        if (o->kind == TF_OPT_GROUP) {
+            struct tf_buf b = {0};
+            tf_buf_printf(&b, "%s:", o->help);
+            if (o != tool->opts)
+                putchar('\n');
+            print_wrapped(b.p, 0, 0);
+            tf_buf_release(&b);
+        } else if (listed(o)) {
+            print_row(o, true);
+        }
+    }
+    if (tool->opts->kind != TF_OPT_END)
+        putchar('\n');
+    for (const struct tf_opt *o = builtin_rows; o->kind != TF_OPT_END; o++)
+        print_row(o, !letter_taken(tool, o->letter));
+}
+
+/* Every spelling that the manual must have; `between` stands before each but the first. */
+static void add_spellings(struct tf_buf *b, const struct tf_tool *tool, const struct tf_opt *o)
+{
+    bool builtin =
+        o >= builtin_rows && o < builtin_rows + sizeof builtin_rows / sizeof *builtin_rows;
+    if (o->letter != 0 && !(builtin && letter_taken(tool, o->letter)))
+        tf_buf_printf(b, " -%c", o->letter);
+    if (o->name != NULL)
+        tf_buf_printf(b, " --%s", o->name);
+    if (o->name != NULL && (o->flags & TF_OPT_NEGATABLE))
+        tf_buf_printf(b, " --no-%s", o->name);
+    if (o->alias != NULL)
+        tf_buf_printf(b, " --%s", o->alias);
+}
+
+static const struct tf_opt *next_listed(const struct tf_tool *tool, const struct tf_opt *o)
+{
+    bool in_tool = o == NULL || !(o >= builtin_rows &&
+                                  o < builtin_rows + sizeof builtin_rows / sizeof *builtin_rows);
+    o = o == NULL ? tool->opts : o + 1;
+    while (in_tool && o->kind != TF_OPT_END && !listed(o))
+        o++;
+    if (in_tool && o->kind == TF_OPT_END)
+        o = builtin_rows;
+    return o->kind != TF_OPT_END ? o : NULL;
+}
+
+void tf_opt_print_list(const struct tf_tool *tool)
+{
+    struct tf_buf b = {0};
+    for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;) {
+        tf_buf_clear(&b);
+        add_spellings(&b, tool, o);
+        puts(b.p + 1);
+    }
+    tf_buf_release(&b);
+}
+
+/* text for a single-quoted word of a shell: quotes are left out, since no help line needs them.
+ * Colons and brackets too, for zsh. */
+static void print_plain(const char *text)
+{
+    for (; *text != 0; text++)
+        if (strchr("'[]:\\", *text) == NULL)
+            putchar(*text);
+}
+
+static void bash(const struct tf_tool *tool)
+{
+    struct tf_buf all = {0}, b = {0};
+    for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;)
+        add_spellings(&all, tool, o);
+    char *function =
+        tf_xstrdup(tool->name); /* "tf_x": a dash in a function's name is not for every bash */
+    for (char *p = function; *p != 0; p++)
+        if (*p == '-')
+            *p = '_';
+    printf("_%s()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n   "
+           " COMPREPLY=()\n    case $prev in\n",
+           function);
+    for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;) {
+        if (o->kind == TF_OPT_FLAG)
+            continue;
+        tf_buf_clear(&b);
+        add_spellings(&b, tool, o);
+        for (char *p = b.p + 1; *p != 0; p++)
+            if (*p == ' ')
+                *p = '|';
+        printf("    %s)\n", b.p + 1);
+        tf_buf_clear(&b);
+        if (o->kind == TF_OPT_CHOICE)
+            add_choices(&b, o, " ");
+        if (o->kind == TF_OPT_CHOICE)
+            printf("        mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\")\n", b.p);
+        else if (o->flags & TF_OPT_FILE)
+            printf("        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n");
+        printf("        return ;;\n");
+    }
+    printf("    esac\n    if [[ $cur == -* ]]; then\n        mapfile -t COMPREPLY < <(compgen -W "
+           "'%s' -- \"$cur\")\n"
+           "    else\n        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n    "
+           "fi\n}\ncomplete -o filenames -F _%s %s\n",
+           all.p + 1, function, tool->name);
+    free(function);
+    tf_buf_release(&all);
+    tf_buf_release(&b);
+}
+
+static void zsh(const struct tf_tool *tool)
+{
+    struct tf_buf b = {0};
+    printf("#compdef %s\n_arguments -s -S", tool->name);
+    for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;) {
+        tf_buf_clear(&b);
+        add_spellings(&b, tool, o);
+        for (char *p = strtok(b.p, " "); p != NULL; p = strtok(NULL, " ")) {
+            printf(" \\\n    '%s%s[", o->kind == TF_OPT_LIST ? "*" : "", p);
+            print_plain(o->help != NULL ? o->help : "");
+            putchar(']');
+            if (o->kind == TF_OPT_CHOICE) {
+                struct tf_buf c = {0};
+                add_choices(&c, o, " ");
+                printf(":%s:(%s)", o->name != NULL ? o->name : "word", c.p);
+                tf_buf_release(&c);
+            } else if (o->kind != TF_OPT_FLAG) {
+                printf(":%s:%s", o->arg != NULL ? o->arg : "ARG",
+                       o->flags & TF_OPT_FILE ? "_files" : "");
+            }
+            putchar('\'');
+        }
+    }
+    printf(" \\\n    '*:file:_files'\n");
+    tf_buf_release(&b);
+}
+
+static void fish(const struct tf_tool *tool)
+{
+    for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;) {
+        printf("complete -c %s", tool->name);
+        if (o->letter != 0)
+            printf(" -s %c", o->letter);
+        if (o->name != NULL)
+            printf(" -l %s", o->name);
+        if (o->alias != NULL)
+            printf(" -o %s", o->alias);
+        if (o->kind == TF_OPT_CHOICE) {
+            struct tf_buf c = {0};
+            add_choices(&c, o, " ");
+            printf(" -x -a '%s'", c.p);
+            tf_buf_release(&c);
+        } else if (o->kind != TF_OPT_FLAG) {
+            printf(" %s", o->flags & TF_OPT_FILE ? "-r" : "-x");
+        }
+        printf(" -d '");
+        print_plain(o->help != NULL ? o->help : "");
+        printf("'\n");
+        if (o->name != NULL && (o->flags & TF_OPT_NEGATABLE))
+            printf("complete -c %s -l no-%s\n", tool->name, o->name);
+    }
+}
+
+int tf_opt_print_completion(const struct tf_tool *tool, const char *shell)
+{
+    if (strcmp(shell, "bash") == 0)
+        bash(tool);
+    else if (strcmp(shell, "zsh") == 0)
+        zsh(tool);
+    else if (strcmp(shell, "fish") == 0)
+        fish(tool);
+    else
+        return -1;
+    return 0;
+}

@@ -1,0 +1,76 @@
+/* decoder.c - sessions over lanes. */
+#include "decode/decoder.h"
+#include "decode/groups.h"
+
+#include <stdlib.h>
+
+/* What a group may take in cache slots (0.8 GB in the paper's base model); a source token counts as
+ * a few. */
+enum { GROUP_SLOTS = 32768, SLOTS_A_TOKEN = 4 };
+
+struct tf_decoder {
+    struct tf_model_set *models;
+    struct tf_search_rule rule;
+    struct tf_groups *groups;
+    int lanes;
+    struct tf_session **lane;
+    struct tf_group_item *items;
+};
+
+struct tf_decoder *tf_decoder_new(struct tf_model_set *m, const struct tf_search_rule *rule,
+                                  int threads, size_t batch, struct tf_err *err)
+{
+    struct tf_decoder *d = tf_xcalloc(1, sizeof *d);
+    *d = (struct tf_decoder){.models = m, .rule = *rule, .lanes = tf_models_lanes(m, threads)};
+    d->groups = tf_groups_new(d->lanes, batch, GROUP_SLOTS);
+    d->lane = tf_xcalloc((size_t)d->lanes, sizeof *d->lane);
+    for (int i = 0; i < d->lanes; i++)
+        if ((d->lane[i] = tf_session_new(m, rule, threads, err)) == NULL) {
+            tf_decoder_free(d);
+            return NULL;
+        }
+    return d;
+}
+
+void tf_decoder_free(struct tf_decoder *d)
+{
+    if (d == NULL)
+        return;
+    for (int i = 0; i < d->lanes; i++)
+        tf_session_free(d->lane[i]);
+    tf_groups_free(d->groups);
+    free(d->lane);
+    free(d->items);
+    free(d);
+}
+
+static int decode_group(void *arg, int lane, struct tf_group_item *v, size_t n, struct tf_err *err)
+{
+    struct tf_decoder *d = arg;
+    struct tf_sentence **group = tf_xarray(NULL, n, sizeof *group);
+    for (size_t i = 0; i < n; i++)
+        group[i] = v[i].item;
+    int rc = tf_session_decode(d->lane[lane], group, n, err);
+    free(group);
+    return rc;
+}
+
+int tf_decoder_run(struct tf_decoder *d, struct tf_sentence **v, size_t n, struct tf_err *err)
+{
+    size_t positions = 1;
+    d->items = tf_xarray(d->items, n + 1, sizeof *d->items);
+    for (size_t i = 0; i < n; i++) {
+        size_t src = v[i]->n_src + (size_t)1, tgt = v[i]->limit + (size_t)1,
+               slots = tf_search_slots(&d->rule, v[i]->limit);
+        d->items[i] =
+            (struct tf_group_item){.item = v[i],
+                                   .length = src,
+                                   .cost =
+                                       slots > src * SLOTS_A_TOKEN ? slots : src * SLOTS_A_TOKEN};
+        positions = src > positions ? src : positions;
+        positions = tgt > positions ? tgt : positions;
+    }
+    if (tf_models_positions(d->models, positions, err) < 0)
+        return -1;
+    return tf_groups_run(d->groups, d->items, n, decode_group, d, err);
+}

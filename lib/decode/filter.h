@@ -1,0 +1,22 @@
+/* filter.h - tf-decode's stream: records are read ahead while they are ready, decoded as a window, and written in the order they came in. */
+#ifndef TF_DECODE_FILTER_H
+#define TF_DECODE_FILTER_H
+
+#include "decode/bad.h"
+#include "decode/decoder.h"
+
+struct tf_decode_opts {
+    struct tf_strs models;
+    const char *device, *prefix; /* prefix: a token stream of forced beginnings, or NULL */
+    int64_t beam, nbest, max_extra, max_length, batch, window, threads, seed;
+    double alpha, temperature;
+    bool nbest_out; /* n-best records rather than token records */
+    bool token_scores, sample, allow_unk, force_vocab, progress;
+    int bad; /* enum tf_on_bad */
+};
+
+/* The whole job of tf-decode: models, input (path), output (path). table: for provenance. 0, TF_PARTIAL when records were bad, or -1. */
+int tf_decode_run(const struct tf_decode_opts *o, const char *input, const char *output, const struct tf_opt *table,
+                  struct tf_err *err) TF_MUST_CHECK;
+
+#endif

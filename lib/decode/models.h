@@ -1,0 +1,38 @@
+/* models.h - the models that a decoding or scoring tool works with: one, or several of one vocabulary whose probabilities are averaged. */
+#ifndef TF_DECODE_MODELS_H
+#define TF_DECODE_MODELS_H
+
+#include "base/opt.h"
+#include "model/transformer.h"
+#include "wire/stream.h"
+
+struct tf_model_set {
+    const struct tf_backend *be;
+    struct tf_ctx *ctx;   /* the weights' lane */
+    struct tf_weights *v; /* n models */
+    size_t n;
+    char *name;              /* of the first file, for messages */
+    struct tf_header header; /* of the first: vocabulary, special ids, ... */
+    struct tf_value inputs;  /* MAP: role -> fingerprint, for provenance */
+    uint8_t fingerprint[32]; /* of the model; of several, the SHA-256 of their fingerprints in order */
+    struct tf_arena arena;
+};
+
+/* Find the device, read every file ("-" and /dev/fd/N too) and put its weights there; pack: laid out for decoding. Models of an ensemble must share
+ * the vocabulary, its size and eos (the hash is not looked at with force_vocab); the rest may differ. */
+int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device, int threads, bool pack, bool force_vocab,
+                   struct tf_err *err) TF_MUST_CHECK;
+void tf_models_close(struct tf_model_set *s);
+/* How many lanes a run with so many threads should have on this device. */
+int tf_models_lanes(const struct tf_model_set *s, int threads);
+/* Refuse a stream of another vocabulary: hash or size. */
+int tf_models_fit(const struct tf_model_set *s, const struct tf_header *h, const char *name, bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
+/* The header of a stream that this model makes from that one: kind, vocabulary and ids of the model, provenance with one more stage. */
+struct tf_header tf_models_header(struct tf_model_set *s, struct tf_arena *a, const struct tf_header *from, const char *kind,
+                                  const struct tf_opt *opts);
+/* Positions 0 .. n - 1 exist in every model. Not while lanes run. */
+int tf_models_positions(struct tf_model_set *s, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* The most positions that all models have; SIZE_MAX where there is no limit. */
+size_t tf_models_reach(const struct tf_model_set *s);
+
+#endif

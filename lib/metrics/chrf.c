@@ -1,0 +1,163 @@
+/* chrf.c - characters and words of a segment as numbers, their n-grams matched, and F of the counts. */
+#include "metrics/chrf.h"
+#include <stdlib.h>
+#include <string.h>
+
+void tf_chrf_release(struct tf_chrf *c)
+{
+    for (int i = 0; i < 2; i++) {
+        struct tf_chrf_side *s = i ? &c->ref : &c->hyp;
+        tf_buf_release(&s->lower);
+        free(s->chars);
+        free(s->words);
+        free(s->text);
+    }
+    tf_intern_release(&c->intern);
+    tf_grams_release(&c->grams);
+    free(c->stats);
+    free(c->matches);
+    *c = (struct tf_chrf){0};
+}
+
+static void add_word(struct tf_chrf_side *s, const char *p, size_t n)
+{
+    s->text[s->nwords++] = (struct tf_text){p, n};
+}
+
+static bool ascii_punct(char c)
+{
+    unsigned char b = (unsigned char)c;
+    return (b > ' ' && b < '0') || (b > '9' && b < 'A') || (b > 'Z' && b < 'a') || (b > 'z' && b < 0x7F);
+}
+
+/* A mark at the end of a word of several characters is a word of its own; else one at its beginning is. */
+static void cut_word(struct tf_chrf_side *s, const char *p, size_t n)
+{
+    int first;
+    tf_uc_get(p, &first);
+    if (n == (size_t)first) {
+        add_word(s, p, n);
+    } else if (ascii_punct(p[n - 1])) {
+        add_word(s, p, n - 1);
+        add_word(s, p + n - 1, 1);
+    } else if (ascii_punct(p[0])) {
+        add_word(s, p, 1);
+        add_word(s, p + 1, n - 1);
+    } else {
+        add_word(s, p, n);
+    }
+}
+
+static void cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chrf_opts *o)
+{
+    if (o->lowercase) {
+        tf_buf_clear(&s->lower);
+        tf_uc_lower(&s->lower, line.p, line.n);
+        line = (struct tf_text){s->lower.p, s->lower.len};
+    }
+    if (line.n > s->char_cap) {
+        s->char_cap = 2 * line.n;
+        s->chars = tf_xarray(s->chars, s->char_cap, sizeof *s->chars);
+    }
+    if (o->words && line.n + 1 > s->word_cap) {
+        s->word_cap = 2 * line.n + 2;
+        s->words = tf_xarray(s->words, s->word_cap, sizeof *s->words);
+        s->text = tf_xarray(s->text, s->word_cap, sizeof *s->text);
+    }
+    s->nchars = s->nwords = 0;
+    const char *end = line.p + line.n, *word = NULL;
+    int len;
+    for (const char *p = line.p; p < end; p += len) {
+        uint32_t c = tf_uc_get(p, &len);
+        bool space = tf_uc_space(c);
+        if (!space || o->whitespace)
+            s->chars[s->nchars++] = c;
+        if (space && word && o->words)
+            cut_word(s, word, (size_t)(p - word));
+        word = space ? NULL : word ? word : p;
+    }
+    if (word && o->words)
+        cut_word(s, word, (size_t)(end - word));
+}
+
+static void put_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr, size_t orders)
+{
+    for (size_t k = 1; k <= orders; k++, counts += 3) {
+        counts[0] = nr >= k && nh >= k ? (uint32_t)(nh - k + 1) : 0;
+        counts[1] = nr >= k ? (uint32_t)(nr - k + 1) : 0;
+        counts[2] = matches[k - 1];
+    }
+}
+
+void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp, const struct tf_text *refs, size_t nrefs)
+{
+    const struct tf_chrf_opts *o = &c->opts;
+    size_t chars = (size_t)o->chars, words = (size_t)o->words, width = 3 * (chars + words);
+    double best = -1, f, sums[6 * TF_CHRF_MAX];
+    bool single;
+    if (!c->stats) {
+        c->stats = tf_xcalloc(width + 1, sizeof *c->stats);
+        c->matches = tf_xcalloc(chars + words + 1, sizeof *c->matches);
+    }
+    cut(&c->hyp, hyp, o);
+    for (size_t r = 0; r < nrefs; r++) {
+        cut(&c->ref, refs[r], o);
+        memset(c->matches, 0, (chars + words) * sizeof *c->matches);
+        tf_grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars, o->chars, c->matches);
+        if (words) {
+            tf_intern_start(&c->intern, c->hyp.nwords + c->ref.nwords);
+            for (size_t i = 0; i < c->ref.nwords; i++)
+                c->ref.words[i] = tf_intern(&c->intern, c->ref.text[i]);
+            for (size_t i = 0; i < c->hyp.nwords; i++)
+                c->hyp.words[i] = tf_intern(&c->intern, c->hyp.text[i]);
+            tf_grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords, o->words, c->matches + chars);
+        }
+        put_counts(c->stats, c->matches, c->hyp.nchars, c->ref.nchars, chars);
+        put_counts(c->stats + 3 * chars, c->matches + chars, c->hyp.nwords, c->ref.nwords, words);
+        for (size_t i = 0; i < width; i++)
+            sums[i] = c->stats[i];
+        f = nrefs > 1 ? tf_chrf_score(sums, o, TF_DOUBLE, &single) : 0;
+        if (f > best) {
+            best = f;
+            memcpy(counts, c->stats, width * sizeof *counts);
+        }
+    }
+}
+
+double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf_arith a, bool *single)
+{
+    const double eps = 1e-16, factor = (double)o->beta * o->beta;
+    double score = 0, p_sum = 0, r_sum = 0;
+    int orders = o->chars + o->words, used = 0;
+    *single = false;
+    for (int i = 0; i < orders; i++, counts += 3) {
+        double h = counts[0], r = counts[1], m = counts[2];
+        /* A constant that stands in for a ratio is one of Python's, so what is made of two of them is not rounded. */
+        enum tf_arith b = h > 0 || r > 0 ? a : TF_DOUBLE;
+        double prec = h > 0 ? tf_arith_round(m / h, a) : tf_arith_round(eps, b);
+        double rec = r > 0 ? tf_arith_round(m / r, a) : tf_arith_round(eps, b);
+        double denom = tf_arith_round(tf_arith_round(factor * prec, h > 0 ? a : TF_DOUBLE) + rec, b);
+        double f = eps;
+        if (denom > 0)
+            f = tf_arith_round(tf_arith_round(tf_arith_round((1 + factor) * prec, h > 0 ? a : TF_DOUBLE) * rec, b) / denom, b);
+        *single |= a == TF_SINGLE && denom > 0 && (h > 0 || r > 0);
+        score = tf_arith_round(score + f, *single ? a : TF_DOUBLE);
+        if (h > 0 && r > 0) {
+            p_sum = tf_arith_round(p_sum + prec, a);
+            r_sum = tf_arith_round(r_sum + rec, a);
+            used++;
+        }
+    }
+    if (o->eps)
+        return orders ? tf_arith_round(tf_arith_round(100 * score, *single ? a : TF_DOUBLE) / orders, *single ? a : TF_DOUBLE) : 0;
+    *single = false;
+    if (!used)
+        return 0;
+    double p = tf_arith_round(p_sum / used, a), r = tf_arith_round(r_sum / used, a);
+    if (tf_arith_round(p + r, a) == 0)
+        return 0;
+    *single = a == TF_SINGLE;
+    score = tf_arith_round(tf_arith_round((1 + factor) * p, a) * r, a);
+    score = tf_arith_round(score / tf_arith_round(tf_arith_round(factor * p, a) + r, a), a);
+    return tf_arith_round(100 * score, a);
+}

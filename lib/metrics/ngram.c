@@ -1,0 +1,171 @@
+/* ngram.c - the trie of a segment's n-grams. Open addressing, load at most one half, sized for the segment beforehand. */
+#include "metrics/ngram.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t scramble(uint64_t x)
+{
+    x *= 0x9E3779B97F4A7C15u;
+    return x ^ x >> 29;
+}
+
+/* Loads overlap at the end of the text, so that there is no loop over bytes; most tokens take one multiplication. */
+static uint64_t hash_text(struct tf_text s)
+{
+    uint64_t h = s.n, w = 0;
+    uint32_t lo, hi;
+    if (s.n >= 8) {
+        for (size_t i = 0; i + 8 < s.n; i += 8) {
+            memcpy(&w, s.p + i, 8);
+            h = scramble(h ^ w);
+        }
+        memcpy(&w, s.p + s.n - 8, 8);
+    } else if (s.n >= 4) {
+        memcpy(&lo, s.p, 4);
+        memcpy(&hi, s.p + s.n - 4, 4);
+        w = (uint64_t)hi << 32 | lo;
+    } else if (s.n) {
+        const unsigned char *p = (const unsigned char *)s.p;
+        w = (uint64_t)p[0] << 32 | (uint64_t)p[s.n / 2] << 16 | p[s.n - 1];
+    }
+    return scramble(h ^ h << 56 ^ w);
+}
+
+void tf_ngrams_release(struct tf_ngrams *g)
+{
+    free(g->nodes);
+    free(g->words);
+    free(g->hashes);
+    free(g->slots);
+    free(g->word_slots);
+    *g = (struct tf_ngrams){0};
+}
+
+static size_t slots_for(size_t n)
+{
+    size_t s = 64;
+    while (s < 2 * n)
+        s *= 2;
+    return s;
+}
+
+void tf_ngrams_start(struct tf_ngrams *g, size_t tokens)
+{
+    TF_ASSERT(tokens <= TF_NGRAM_TOKENS);
+    size_t nodes = TF_NGRAM_MAX * tokens + 1;
+    if (nodes > g->cap) {
+        g->word_cap = tokens < 256 ? 256 : tokens;
+        g->cap = TF_NGRAM_MAX * g->word_cap + 1;
+        g->nodes = tf_xarray(g->nodes, g->cap, sizeof *g->nodes);
+        g->words = tf_xarray(g->words, g->word_cap, sizeof *g->words);
+        g->hashes = tf_xarray(g->hashes, g->word_cap, sizeof *g->hashes);
+        g->slots = tf_xarray(g->slots, slots_for(g->cap), sizeof *g->slots);
+        g->word_slots = tf_xarray(g->word_slots, slots_for(g->word_cap), sizeof *g->word_slots);
+    }
+    size_t slots = slots_for(nodes), word_slots = slots_for(tokens);
+    memset(g->slots, 0, slots * sizeof *g->slots);
+    memset(g->word_slots, 0, word_slots * sizeof *g->word_slots);
+    g->mask = slots - 1;
+    g->word_mask = word_slots - 1;
+    g->n = 1;
+    g->nwords = 0;
+    g->refs = 0;
+}
+
+static uint32_t new_node(struct tf_ngrams *g, uint32_t token)
+{
+    g->nodes[g->n] = (struct tf_ngram_node){.token = token};
+    return (uint32_t)g->n++;
+}
+
+/* The node of a single token, or 0 when no reference has it and add is false. */
+static uint32_t first(struct tf_ngrams *g, struct tf_text s, bool add)
+{
+    uint64_t h = hash_text(s);
+    size_t i = h & g->word_mask;
+    for (; g->word_slots[i]; i = (i + 1) & g->word_mask) {
+        uint32_t w = g->nodes[g->word_slots[i]].token;
+        if (g->hashes[w] == h && g->words[w].n == s.n && !memcmp(g->words[w].p, s.p, s.n))
+            return g->word_slots[i];
+    }
+    if (!add)
+        return 0;
+    g->words[g->nwords] = s;
+    g->hashes[g->nwords] = h;
+    return g->word_slots[i] = new_node(g, (uint32_t)g->nwords++);
+}
+
+/* The node that a token leads to from another, or 0 when it isn't there and add is false. */
+static uint32_t child(struct tf_ngrams *g, uint32_t parent, uint32_t token, bool add)
+{
+    uint64_t key = (uint64_t)parent << 32 | token;
+    size_t i = (size_t)(scramble(key) >> 8) & g->mask;
+    for (; g->slots[i].node; i = (i + 1) & g->mask)
+        if (g->slots[i].key == key)
+            return g->slots[i].node;
+    if (!add)
+        return 0;
+    g->slots[i].key = key;
+    return g->slots[i].node = new_node(g, token);
+}
+
+static void count(struct tf_ngrams *g, uint32_t at, uint32_t ref)
+{
+    struct tf_ngram_node *x = &g->nodes[at];
+    x->count = x->ref == ref ? x->count + 1 : 1;
+    x->ref = ref;
+    if (x->count > x->max)
+        x->max = x->count;
+}
+
+/* Each token ends one n-gram of each order, whose prefixes are the nodes that ended at the token before. */
+void tf_ngrams_add(struct tf_ngrams *g, const struct tf_text *v, size_t n)
+{
+    uint32_t ends[TF_NGRAM_MAX] = {0}; /* ends[k]: the node of the k tokens up to here, k >= 1 */
+    uint32_t ref = ++g->refs;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t one = first(g, v[i], true), token = g->nodes[one].token;
+        for (size_t k = i + 1 < TF_NGRAM_MAX ? i + 1 : TF_NGRAM_MAX; k > 1; k--) {
+            uint32_t at = child(g, ends[k - 1], token, true);
+            count(g, at, ref);
+            if (k < TF_NGRAM_MAX)
+                ends[k] = at;
+        }
+        count(g, one, ref);
+        ends[1] = one;
+    }
+}
+
+static void match(struct tf_ngrams *g, uint32_t at, uint64_t *matches)
+{
+    if (++g->nodes[at].hyp <= g->nodes[at].max)
+        ++*matches;
+}
+
+void tf_ngrams_match(struct tf_ngrams *g, const struct tf_text *v, size_t n, uint64_t matches[TF_NGRAM_MAX])
+{
+    uint32_t ends[TF_NGRAM_MAX] = {0};
+    size_t known = 0; /* the longest n-gram of a reference that ends at the token before: then its ends are there, too */
+    for (size_t i = 0; i < n; i++) {
+        uint32_t one = first(g, v[i], false);
+        if (!one) {
+            known = 0;
+            continue;
+        }
+        size_t found = 1;
+        for (size_t k = known + 1 < TF_NGRAM_MAX ? known + 1 : TF_NGRAM_MAX; k > 1; k--) {
+            uint32_t at = child(g, ends[k - 1], g->nodes[one].token, false);
+            if (!at)
+                continue;
+            match(g, at, &matches[k - 1]);
+            if (k > found)
+                found = k;
+            if (k < TF_NGRAM_MAX)
+                ends[k] = at;
+        }
+        match(g, one, &matches[0]);
+        ends[1] = one;
+        known = found;
+    }
+}

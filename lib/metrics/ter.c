@@ -1,0 +1,341 @@
+/* ter.c - shifts and the edit distance around the diagonal. The order of every search and of every comparison is sacreBLEU's (lib_ter.py), since
+ * the greedy search hangs on them. */
+#include "metrics/ter.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_SHIFT = 10,         /* words that move together */
+    MAX_DISTANCE = 50,      /* between the places of a block in hypothesis and reference */
+    MAX_CANDIDATES = 1000,  /* shifts tried in one segment */
+    BEAM = 25,              /* cells on either side of the diagonal */
+    MAX_CELLS = 1 << 28,
+    INFINITE = 1 << 29,
+};
+enum op { OP_SUB, OP_NOP, OP_DEL, OP_INS }; /* DEL takes a word of the hypothesis away, INS puts one of the reference in */
+
+struct row {
+    int lo, hi;   /* cells lo <= j < hi */
+    size_t first; /* where they are kept */
+};
+
+struct tf_ter_work {
+    uint32_t *hyp, *next, *best, *ref; /* words; next and best are tried orders of hyp */
+    struct row *row;                   /* nh + 1 */
+    int32_t *cost, *line[2];           /* cells of hyp; two rows of a candidate */
+    uint8_t *op;
+    int32_t *align;            /* place in hyp of each word of ref */
+    uint32_t *hyp_err, *ref_err; /* errors before each place */
+    size_t cap_h, cap_r, cap_cells;
+    int nh, nr, candidates;
+};
+
+void tf_ter_release(struct tf_ter *t)
+{
+    struct tf_ter_work *w = t->work;
+    if (w) {
+        void *all[] = {w->hyp, w->next, w->best, w->ref, w->row, w->cost, w->line[0], w->line[1], w->op, w->align, w->hyp_err, w->ref_err};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            free(all[i]);
+        free(w);
+    }
+    tf_tokens_release(&t->hyp);
+    tf_tokens_release(&t->ref);
+    tf_buf_release(&t->scratch);
+    tf_intern_release(&t->intern);
+    *t = (struct tf_ter){0};
+}
+
+/* The rows' cells: they depend on the lengths alone, so shifts leave them. Returns how many. */
+static size_t lay_out(struct tf_ter_work *w)
+{
+    double ratio = w->nh ? (double)w->nr / w->nh : 1;
+    int beam = BEAM < ratio / 2 ? (int)ceil(ratio / 2 + BEAM) : BEAM;
+    w->row[0] = (struct row){0, w->nr + 1, 0};
+    size_t cells = (size_t)w->nr + 1;
+    for (int i = 1; i <= w->nh; i++) {
+        int diag = (int)floor(i * ratio);
+        struct row *r = &w->row[i];
+        r->lo = diag > beam ? diag - beam : 0;
+        r->hi = diag + beam < w->nr + 1 && i != w->nh ? diag + beam : w->nr + 1;
+        r->first = cells;
+        cells += r->hi > r->lo ? (size_t)(r->hi - r->lo) : 0;
+    }
+    return cells;
+}
+
+static int make_room(struct tf_ter_work *w, size_t nh, size_t nr)
+{
+    if (nh + 1 > w->cap_h) {
+        w->cap_h = 2 * nh + 64;
+        w->hyp = tf_xarray(w->hyp, w->cap_h, sizeof *w->hyp);
+        w->next = tf_xarray(w->next, w->cap_h, sizeof *w->next);
+        w->best = tf_xarray(w->best, w->cap_h, sizeof *w->best);
+        w->row = tf_xarray(w->row, w->cap_h, sizeof *w->row);
+        w->hyp_err = tf_xarray(w->hyp_err, w->cap_h, sizeof *w->hyp_err);
+    }
+    if (nr + 1 > w->cap_r) {
+        w->cap_r = 2 * nr + 64;
+        w->ref = tf_xarray(w->ref, w->cap_r, sizeof *w->ref);
+        w->align = tf_xarray(w->align, w->cap_r, sizeof *w->align);
+        w->ref_err = tf_xarray(w->ref_err, w->cap_r, sizeof *w->ref_err);
+        w->line[0] = tf_xarray(w->line[0], w->cap_r, sizeof *w->line[0]);
+        w->line[1] = tf_xarray(w->line[1], w->cap_r, sizeof *w->line[1]);
+    }
+    w->nh = (int)nh;
+    w->nr = (int)nr;
+    size_t cells = lay_out(w);
+    if (cells > MAX_CELLS)
+        return -1;
+    if (cells > w->cap_cells) {
+        w->cap_cells = 2 * cells;
+        w->cost = tf_xarray(w->cost, w->cap_cells, sizeof *w->cost);
+        w->op = tf_xarray(w->op, w->cap_cells, sizeof *w->op);
+    }
+    for (int j = 0; j <= w->nr; j++) {
+        w->cost[j] = j;
+        w->op[j] = OP_INS;
+    }
+    return 0;
+}
+
+/* One row from the one above. `up` and `out` begin at their rows' lo. At equal cost the diagonal comes first, then from above, then from the left. */
+static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int32_t *up, int32_t *out, uint8_t *op)
+{
+    const struct row *a = &w->row[i - 1], *r = &w->row[i];
+    int32_t left = INFINITE;
+    for (int j = r->lo; j < r->hi; j++) {
+        int32_t above = j >= a->lo && j < a->hi ? up[j - a->lo] + 1 : INFINITE;
+        int32_t cost = INFINITE;
+        uint8_t o = OP_DEL;
+        if (j == 0) {
+            cost = above;
+        } else {
+            bool same = word == w->ref[j - 1];
+            if (j > a->lo && j <= a->hi) {
+                cost = up[j - 1 - a->lo] + !same;
+                o = same ? OP_NOP : OP_SUB;
+            }
+            if (above < cost) {
+                cost = above;
+                o = OP_DEL;
+            }
+            if (left < cost) {
+                cost = left;
+                o = OP_INS;
+            }
+        }
+        out[j - r->lo] = cost;
+        if (op)
+            op[j - r->lo] = o;
+        left = cost + 1;
+    }
+}
+
+/* All rows of hyp with their operations; the distance. */
+static int32_t distance(struct tf_ter_work *w)
+{
+    for (int i = 1; i <= w->nh; i++)
+        one_row(w, i, w->hyp[i - 1], w->cost + w->row[i - 1].first, w->cost + w->row[i].first, w->op + w->row[i].first);
+    return w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
+}
+
+/* The distance of `next`, which begins with the same `from` words as hyp. */
+static int32_t distance_from(struct tf_ter_work *w, int from)
+{
+    const int32_t *up = w->cost + w->row[from].first;
+    for (int i = from + 1; i <= w->nh; i++) {
+        one_row(w, i, w->next[i - 1], up, w->line[i & 1], NULL);
+        up = w->line[i & 1];
+    }
+    return up[w->nr - w->row[w->nh].lo];
+}
+
+/* Where each word of ref stands in hyp, and which words of either are wrong. */
+static void align(struct tf_ter_work *w)
+{
+    int i = w->nh, j = w->nr;
+    while (i > 0 || j > 0) {
+        const struct row *r = &w->row[i];
+        uint8_t op = i == 0 ? OP_INS : j < r->lo || j >= r->hi ? OP_DEL : w->op[r->first + (size_t)(j - r->lo)];
+        if (op == OP_SUB || op == OP_NOP) {
+            i--;
+            j--;
+            w->align[j] = i;
+            w->hyp_err[i] = w->ref_err[j] = op == OP_SUB;
+        } else if (op == OP_INS) {
+            j--;
+            w->align[j] = i - 1;
+            w->ref_err[j] = 1;
+        } else {
+            i--;
+            w->hyp_err[i] = 1;
+        }
+    }
+    uint32_t sum = 0, x;
+    for (i = 0; i <= w->nh; i++) {
+        x = i < w->nh ? w->hyp_err[i] : 0;
+        w->hyp_err[i] = sum;
+        sum += x;
+    }
+    for (j = 0, sum = 0; j <= w->nr; j++) {
+        x = j < w->nr ? w->ref_err[j] : 0;
+        w->ref_err[j] = sum;
+        sum += x;
+    }
+}
+
+/* next = hyp with the block [s, s + n) moved before place t of the original, or, for a t within the block, t - s places on. */
+static void move(struct tf_ter_work *w, int s, int n, int t)
+{
+    int to = t < s ? t : t > s + n ? t - n : t; /* the block's place among the other words */
+    int rest = w->nh - n;
+    if (to > rest)
+        to = rest;
+    uint32_t *out = w->next;
+    for (int i = 0; i < rest; i++) {
+        if (i == to)
+            for (int k = 0; k < n; k++)
+                *out++ = w->hyp[s + k];
+        *out++ = w->hyp[i < s ? i : i + n];
+    }
+    if (to == rest)
+        for (int k = 0; k < n; k++)
+            *out++ = w->hyp[s + k];
+}
+
+struct shift {
+    bool any;
+    int gain, n, start, target;
+};
+
+static bool better(const struct shift *a, const struct shift *b)
+{
+    if (!b->any || a->gain != b->gain)
+        return !b->any || a->gain > b->gain;
+    if (a->n != b->n)
+        return a->n > b->n;
+    if (a->start != b->start)
+        return a->start < b->start;
+    return a->target < b->target;
+}
+
+/* All places for one block that stands at h in hyp and matches ref at r. */
+static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before, int h, int r, int n)
+{
+    if (w->hyp_err[h + n] == w->hyp_err[h] || w->ref_err[r + n] == w->ref_err[r])
+        return;
+    if (h <= w->align[r] && w->align[r] < h + n)
+        return;
+    int last = -1;
+    for (int offset = -1; offset < n; offset++) {
+        int target = r + offset == -1 ? 0 : r + offset < w->nr ? w->align[r + offset] + 1 : -1;
+        if (target < 0)
+            return;
+        if (target == last)
+            continue;
+        last = target;
+        move(w, h, n, target);
+        struct shift s = {true, before - distance_from(w, h < target ? h : target), n, h, target};
+        w->candidates++;
+        if (better(&s, best)) {
+            *best = s;
+            memcpy(w->best, w->next, (size_t)w->nh * sizeof *w->best);
+        }
+    }
+}
+
+static struct shift best_shift(struct tf_ter_work *w, int32_t before)
+{
+    struct shift best = {0};
+    align(w);
+    for (int h = 0; h < w->nh; h++) {
+        int from = h > MAX_DISTANCE ? h - MAX_DISTANCE : 0, to = h + MAX_DISTANCE < w->nr - 1 ? h + MAX_DISTANCE : w->nr - 1;
+        for (int r = from; r <= to; r++)
+            for (int n = 1; n <= MAX_SHIFT && h + n <= w->nh && r + n <= w->nr && w->hyp[h + n - 1] == w->ref[r + n - 1]; n++) {
+                int had = w->candidates;
+                try_block(w, &best, before, h, r, n);
+                if (w->candidates != had && w->candidates >= MAX_CANDIDATES)
+                    return best;
+            }
+    }
+    return best;
+}
+
+static int edits(struct tf_ter_work *w)
+{
+    int shifts = 0;
+    w->candidates = 0;
+    for (;;) {
+        int32_t cost = distance(w);
+        struct shift s = best_shift(w, cost);
+        if (w->candidates >= MAX_CANDIDATES || s.gain <= 0)
+            return shifts + cost;
+        uint32_t *old = w->hyp;
+        w->hyp = w->best;
+        w->best = old;
+        shifts++;
+    }
+}
+
+uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref, size_t nr)
+{
+    if (!t->work)
+        t->work = tf_xcalloc(1, sizeof *t->work);
+    if (!nr || nh >= MAX_CELLS || nr >= MAX_CELLS)
+        return nr ? UINT32_MAX : (uint32_t)nh;
+    if (make_room(t->work, nh, nr) < 0)
+        return UINT32_MAX;
+    if (nh)
+        memcpy(t->work->hyp, hyp, nh * sizeof *hyp);
+    memcpy(t->work->ref, ref, nr * sizeof *ref);
+    return (uint32_t)edits(t->work);
+}
+
+/* sacreBLEU puts references through the normalisation twice, which splits "Martin's," only there. */
+static void again(struct tf_ter *t)
+{
+    struct tf_buf line = {0};
+    for (size_t i = 0; i < t->ref.n; i++) {
+        tf_buf_str(&line, i ? " " : "");
+        tf_buf_add(&line, t->ref.v[i].p, t->ref.v[i].n);
+    }
+    if (line.len)
+        tf_tokenize_ter(&t->ref, &t->scratch, (struct tf_text){line.p, line.len}, &t->opts);
+    tf_buf_release(&line);
+}
+
+static uint32_t *number(struct tf_ter *t, const struct tf_tokens *tokens)
+{
+    uint32_t *v = tf_xarray(NULL, tokens->n + 1, sizeof *v);
+    for (size_t i = 0; i < tokens->n; i++)
+        v[i] = tf_intern(&t->intern, tokens->v[i]);
+    return v;
+}
+
+int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp, const struct tf_text *refs, size_t nrefs, struct tf_err *err)
+{
+    uint32_t least = UINT32_MAX;
+    uint64_t length = 0;
+    tf_tokenize_ter(&t->hyp, &t->scratch, hyp, &t->opts);
+    for (size_t r = 0; r < nrefs; r++) {
+        tf_tokenize_ter(&t->ref, &t->scratch, refs[r], &t->opts);
+        if (t->opts.normalized)
+            again(t);
+        length += t->ref.n;
+        tf_intern_start(&t->intern, t->hyp.n + t->ref.n);
+        uint32_t *h = number(t, &t->hyp), *v = number(t, &t->ref);
+        uint32_t e = tf_ter_edits(t, h, t->hyp.n, v, t->ref.n);
+        free(h);
+        free(v);
+        if (e == UINT32_MAX)
+            return tf_fail(err, "too many words for TER");
+        least = e < least ? e : least;
+    }
+    if (length > UINT32_MAX)
+        return tf_fail(err, "too many words for TER");
+    counts[0] = least;
+    counts[1] = (uint32_t)length;
+    return 0;
+}

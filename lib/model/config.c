@@ -1,0 +1,165 @@
+/* config.c - checks of a configuration, and its map in a model's header. The table of fields is the one list of names. */
+#include "model/config.h"
+
+#include <float.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const dialects[] = {"paper", "t2t", NULL};
+static const char *const position_kinds[] = {"sin", "learned", NULL};
+static const char *const ties[] = {"all", "decoder", "none", NULL};
+static const char *const starts[] = {"bos", "zero", NULL};
+static const char *const smoothings[] = {"V", "V-1", NULL};
+
+enum kind { INT, REAL, BOOL, CHOICE };
+
+static const struct field {
+    const char *name;
+    enum kind kind;
+    size_t at;
+    double lo, hi;
+    const char *const *choices;
+} fields[] = {
+#define F(name, kind, lo, hi, choices) {#name, kind, offsetof(struct tf_config, name), lo, hi, choices}
+    F(dialect, CHOICE, 0, 0, dialects),
+    F(encoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
+    F(decoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
+    F(d_model, INT, 1, TF_MAX_WIDTH, NULL),
+    F(d_ff, INT, 1, TF_MAX_WIDTH, NULL),
+    F(heads, INT, 1, 1024, NULL),
+    F(d_k, INT, 1, TF_MAX_WIDTH, NULL),
+    F(d_v, INT, 1, TF_MAX_WIDTH, NULL),
+    F(vocab_size, INT, 0, 1 << 24, NULL),
+    F(positions, CHOICE, 0, 0, position_kinds),
+    F(max_positions, INT, 0, 1 << 20, NULL),
+    F(tie, CHOICE, 0, 0, ties),
+    F(start, CHOICE, 0, 0, starts),
+    F(pre_norm, BOOL, 0, 0, NULL),
+    F(attention_bias, BOOL, 0, 0, NULL),
+    F(attention_window, INT, 0, 1 << 20, NULL),
+    F(norm_eps, REAL, 0, 1, NULL),
+    F(dropout, REAL, 0, 0.999, NULL),
+    F(attention_dropout, REAL, 0, 0.999, NULL),
+    F(relu_dropout, REAL, 0, 0.999, NULL),
+    F(label_smoothing, REAL, 0, 0.999, NULL),
+    F(smoothing, CHOICE, 0, 0, smoothings),
+    F(bos, INT, -1, 1 << 24, NULL),
+    F(eos, INT, 0, 1 << 24, NULL),
+    F(pad, INT, -1, 1 << 24, NULL),
+#undef F
+};
+enum { N_FIELDS = sizeof fields / sizeof *fields };
+
+static void *slot(const struct tf_config *c, const struct field *f)
+{
+    return (char *)c + f->at;
+}
+
+static int check_range(const struct field *f, double x, struct tf_err *err)
+{
+    if (x < f->lo || x > f->hi)
+        return tf_fail(err, "%s %g: not between %g and %g", f->name, x, f->lo, f->hi);
+    return 0;
+}
+
+int tf_config_check(const struct tf_config *c, struct tf_err *err)
+{
+    for (int i = 0; i < N_FIELDS; i++) {
+        const struct field *f = &fields[i];
+        if (f->kind == INT && check_range(f, (double)*(int64_t *)slot(c, f), err) < 0)
+            return -1;
+        if (f->kind == REAL && check_range(f, *(double *)slot(c, f), err) < 0)
+            return -1;
+    }
+    if (c->heads * c->d_k > TF_MAX_WIDTH || c->heads * c->d_v > TF_MAX_WIDTH)
+        return tf_fail(err, "%lld heads of width %lld and %lld: more than %d columns in all", (long long)c->heads,
+                       (long long)c->d_k, (long long)c->d_v, TF_MAX_WIDTH);
+    if (c->positions == TF_POS_LEARNED && c->max_positions < 1)
+        return tf_fail(err, "learned positions need max_positions of at least 1");
+    if (c->start == TF_START_BOS && c->bos < 0)
+        return tf_fail(err, "the decoder starts with bos, but the vocabulary has none");
+    if (c->vocab_size > 0 && (c->bos >= c->vocab_size || c->eos >= c->vocab_size || c->pad >= c->vocab_size))
+        return tf_fail(err, "a special id is not below vocab_size %lld", (long long)c->vocab_size);
+    return 0;
+}
+
+struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
+{
+    struct tf_value map = tf_value_map();
+    for (int i = 0; i < N_FIELDS; i++) {
+        const struct field *f = &fields[i];
+        struct tf_value v = tf_value_null();
+        switch (f->kind) {
+        case INT: v = tf_value_int(*(int64_t *)slot(c, f)); break;
+        case REAL: v = tf_value_real(*(double *)slot(c, f)); break;
+        case BOOL: v = tf_value_bool(*(bool *)slot(c, f)); break;
+        case CHOICE: v = tf_value_str(a, f->choices[*(int *)slot(c, f)]); break;
+        }
+        tf_value_put(a, &map, f->name, v);
+    }
+    return map;
+}
+
+static int read_choice(struct tf_config *c, const struct field *f, const char *word, struct tf_err *err)
+{
+    for (int i = 0; f->choices[i]; i++)
+        if (strcmp(f->choices[i], word) == 0) {
+            *(int *)slot(c, f) = i;
+            return 0;
+        }
+    return tf_fail(err, "%s '%s': unknown", f->name, word);
+}
+
+static int read_field(struct tf_config *c, const struct field *f, const struct tf_value *map, struct tf_err *err)
+{
+    const char *word = NULL;
+    int rc = 0;
+    switch (f->kind) {
+    case INT: rc = tf_value_int_of(map, f->name, (int64_t)f->lo, (int64_t)f->hi, slot(c, f), err); break;
+    case REAL: rc = tf_value_real_of(map, f->name, f->lo, f->hi, slot(c, f), err); break;
+    case BOOL: rc = tf_value_bool_of(map, f->name, slot(c, f), err); break;
+    case CHOICE:
+        rc = tf_value_text_of(map, f->name, &word, err);
+        if (rc == 0)
+            rc = read_choice(c, f, word, err);
+        break;
+    }
+    if (rc == 1)
+        return tf_fail(err, "%s is missing", f->name);
+    return rc;
+}
+
+int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_err *err)
+{
+    *c = (struct tf_config){0};
+    if (map->kind != TF_MAP)
+        return tf_fail(err, "config is not a map");
+    for (int i = 0; i < N_FIELDS; i++)
+        if (read_field(c, &fields[i], map, err) < 0)
+            return tf_context(err, "config");
+    for (size_t i = 0; i < map->n; i++) {
+        int known = 0;
+        for (int j = 0; j < N_FIELDS; j++)
+            known |= strcmp(map->keys[i], fields[j].name) == 0;
+        if (!known)
+            return tf_fail(err, "config: '%s' is unknown: written by a newer version", map->keys[i]);
+    }
+    if (tf_config_check(c, err) < 0)
+        return tf_context(err, "config");
+    return 0;
+}
+
+double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_tokens, double src_len, double tgt_len)
+{
+    double D = (double)c->d_model, F = (double)c->d_ff, V = (double)c->vocab_size;
+    double k = (double)(c->heads * c->d_k), v = (double)(c->heads * c->d_v);
+    double project = D * (2 * k + v) + v * D; /* q, k, v and output of one attention */
+    double window = (double)c->attention_window;
+    double src_keys = window > 0 && 2 * window + 1 < src_len ? 2 * window + 1 : src_len;
+    double tgt_keys = window > 0 && window + 1 < tgt_len / 2 ? window + 1 : tgt_len / 2;
+    double encoder = (double)c->encoder_layers * (project + 2 * D * F + src_keys * (k + v));
+    double cross_kv = (double)c->decoder_layers * D * (k + v);
+    double decoder = (double)c->decoder_layers *
+                     (project + D * k + v * D + 2 * D * F + tgt_keys * (k + v) + src_len * (k + v));
+    return 6 * (src_tokens * (encoder + cross_kv) + tgt_tokens * (decoder + D * V));
+}

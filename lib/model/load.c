@@ -1,0 +1,109 @@
+/* load.c - between the tensors of a file and the flat block of parameters. */
+#include "model/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float from_bf16(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static float from_f16(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023, bits;
+    if (exponent == 0) { /* zero or subnormal: mantissa * 2^-24 */
+        float x = (float)mantissa * 0x1p-24f;
+        return sign ? -x : x;
+    }
+    bits = exponent == 31 ? sign | 0x7f800000 | mantissa << 13 : sign | (exponent + 112) << 23 | mantissa << 13;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static int widen(float *dst, const struct tf_tensor *t, size_t n, struct tf_err *err)
+{
+    const uint16_t *half = t->data;
+    switch (t->dtype) {
+    case TF_F32: memcpy(dst, t->data, n * sizeof *dst); return 0;
+    case TF_BF16:
+        for (size_t i = 0; i < n; i++)
+            dst[i] = from_bf16(half[i]);
+        return 0;
+    case TF_F16:
+        for (size_t i = 0; i < n; i++)
+            dst[i] = from_f16(half[i]);
+        return 0;
+    default: return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name, tf_dtype_name(t->dtype));
+    }
+}
+
+static int load_one(float *dst, const struct tf_model_file *m, const struct tf_param *p, const char *prefix, struct tf_err *err)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", prefix, p->name);
+    const struct tf_tensor *t = tf_model_tensor(m, name);
+    if (!t)
+        return tf_fail(err, "tensor '%s' is missing", name);
+    bool same = t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] &&
+                (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
+    if (!same)
+        return tf_fail(err, "tensor '%s': shape [%llu%s%.0llu], want [%lld, %lld]", name, (unsigned long long)t->dims[0],
+                       t->rank > 1 ? ", " : "", t->rank > 1 ? (unsigned long long)t->dims[1] : 0ULL,
+                       (long long)p->dims[0], (long long)p->dims[1]);
+    return widen(dst + p->offset, t, p->n, err);
+}
+
+int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat, const char *prefix, struct tf_err *err)
+{
+    if (tf_config_read(c, &m->header.config, err) < 0)
+        return -1;
+    if (c->vocab_size < 1)
+        return tf_fail(err, "config: vocab_size is 0");
+    if (!flat)
+        return 0;
+    struct tf_params p;
+    tf_params_init(&p, c);
+    size_t stored = 0; /* sizes come from the file: what it claims must be there before we allocate for it */
+    for (size_t i = 0; i < m->n_tensors; i++)
+        stored += m->tensors[i].bytes;
+    *flat = NULL;
+    int rc = 0;
+    if (p.count > stored)
+        rc = tf_fail(err, "config asks for %llu parameters, the file's tensors hold %zu bytes", (unsigned long long)p.count, stored);
+    if (rc == 0 && !(*flat = tf_try_alloc(p.size * sizeof **flat, err)))
+        rc = -1;
+    if (rc == 0)
+        memset(*flat, 0, p.size * sizeof **flat);
+    for (size_t i = 0; rc == 0 && i < p.n; i++)
+        rc = load_one(*flat, m, &p.v[i], prefix, err);
+    if (rc < 0) {
+        free(*flat);
+        *flat = NULL;
+    }
+    tf_params_release(&p);
+    return rc;
+}
+
+struct tf_tensor *tf_model_tensors(struct tf_arena *a, const struct tf_params *p, const float *flat, const char *prefix)
+{
+    struct tf_tensor *t = tf_arena_zalloc(a, p->n * sizeof *t);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tf_param *q = &p->v[i];
+        char name[64];
+        int len = snprintf(name, sizeof name, "%s%s", prefix, q->name);
+        t[i].name = tf_arena_strndup(a, name, (size_t)len);
+        t[i].dtype = TF_F32;
+        t[i].rank = q->rank;
+        t[i].dims[0] = (uint64_t)q->dims[0];
+        t[i].dims[1] = (uint64_t)q->dims[1];
+        t[i].data = flat + q->offset;
+        t[i].bytes = q->n * sizeof *flat;
+    }
+    return t;
+}

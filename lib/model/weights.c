@@ -1,0 +1,130 @@
+/* weights.c - a model's weights in backend memory, the table of positions, and the layout for decoding. */
+#include "model/transformer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Host floats into backend PARAMs, whose element may be a double. */
+static int upload(struct tf_weights *w, tf_mem *dst, const float *src, size_t n, struct tf_err *err)
+{
+    if (w->be->elem_size[TF_ELEM_PARAM] == sizeof *src) {
+        w->be->upload(w->ctx, dst, TF_ELEM_PARAM, src, n);
+    } else {
+        double *wide = tf_xarray(NULL, n + 1, sizeof *wide);
+        for (size_t i = 0; i < n; i++)
+            wide[i] = (double)src[i];
+        w->be->upload(w->ctx, dst, TF_ELEM_PARAM, wide, n);
+        free(wide);
+    }
+    return w->be->sync(w->ctx, err);
+}
+
+int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx, const struct tf_config *c,
+                    const float *flat, struct tf_err *err)
+{
+    *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
+    tf_params_init(&w->params, c);
+    w->flat = be->alloc(ctx, TF_ELEM_PARAM, w->params.size, err);
+    if (!w->flat || upload(w, w->flat, flat, w->params.size, err) < 0) {
+        tf_weights_release(w);
+        return -1;
+    }
+    return 0;
+}
+
+static int pack(struct tf_weights *w, int i, bool transposed, struct tf_err *err)
+{
+    const struct tf_param *p = &w->params.v[i];
+    int K = (int)p->dims[transposed], N = (int)p->dims[!transposed];
+    w->packed[i] = w->be->pack(w->ctx, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->offset), K, N, transposed, err);
+    return w->packed[i] ? 0 : -1;
+}
+
+static int pack_ff(struct tf_weights *w, const struct tf_ff_params *f, struct tf_err *err)
+{
+    return pack(w, f->w1, false, err) < 0 || pack(w, f->w2, false, err) < 0 ? -1 : 0;
+}
+
+static int pack_attention(struct tf_weights *w, const struct tf_attention_params *a, struct tf_err *err)
+{
+    return pack(w, a->in_w, false, err) < 0 || pack(w, a->out_w, false, err) < 0 ? -1 : 0;
+}
+
+int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
+{
+    const struct tf_params *p = &w->params;
+    w->packed = tf_xcalloc(p->n, sizeof *w->packed);
+    if (pack(w, p->project, true, err) < 0 || pack(w, p->cross_w, false, err) < 0)
+        return -1;
+    for (int l = 0; l < w->config.encoder_layers; l++)
+        if (pack_attention(w, &p->enc[l].self, err) < 0 || pack_ff(w, &p->enc[l].ff, err) < 0)
+            return -1;
+    for (int l = 0; l < w->config.decoder_layers; l++)
+        if (pack_attention(w, &p->dec[l].self, err) < 0 || pack_attention(w, &p->dec[l].cross, err) < 0 ||
+            pack_ff(w, &p->dec[l].ff, err) < 0)
+            return -1;
+    return 0;
+}
+
+void tf_weights_release(struct tf_weights *w)
+{
+    for (size_t i = 0; w->packed && i < w->params.n; i++)
+        if (w->packed[i])
+            w->be->pack_free(w->ctx, w->packed[i]);
+    free(w->packed);
+    if (w->flat)
+        w->be->free(w->ctx, w->flat);
+    if (w->sinusoids)
+        w->be->free(w->ctx, w->sinusoids);
+    tf_params_release(&w->params);
+    *w = (struct tf_weights){0};
+}
+
+/* Paper, 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same).
+ * t2t: all sines, then all cosines, wavelengths 2 pi 10000^(i / (D/2 - 1)); an odd last column stays 0. */
+static void sinusoids(float *pe, size_t rows, int D, enum tf_dialect as)
+{
+    int half = D / 2;
+    for (size_t t = 0; t < rows; t++) {
+        float *row = pe + t * (size_t)D;
+        for (int j = 0; j < D; j++) {
+            if (as == TF_AS_PAPER) {
+                double a = (double)t * pow(10000.0, -(double)(j - j % 2) / D);
+                row[j] = (float)(j % 2 ? cos(a) : sin(a));
+            } else {
+                int i = j % (half > 0 ? half : 1);
+                double a = (double)t * pow(10000.0, half > 1 ? -(double)i / (half - 1) : 0);
+                row[j] = (float)(j < half ? sin(a) : j < 2 * half ? cos(a) : 0);
+            }
+        }
+    }
+}
+
+int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
+{
+    if (w->config.positions == TF_POS_LEARNED) {
+        if (n > (size_t)w->config.max_positions)
+            return tf_fail(err, "a sentence of %zu tokens: the model has learned positions for %lld", n,
+                           (long long)w->config.max_positions);
+        return 0;
+    }
+    if (n <= w->pos_rows)
+        return 0;
+    size_t rows = n < 256 ? 256 : n + n / 2, D = (size_t)w->config.d_model;
+    tf_mem *mem = w->be->alloc(w->ctx, TF_ELEM_PARAM, rows * D, err);
+    float *pe = tf_try_alloc(rows * D * sizeof *pe, err);
+    if (!mem || !pe) {
+        if (mem)
+            w->be->free(w->ctx, mem);
+        free(pe);
+        return tf_context(err, "positions");
+    }
+    sinusoids(pe, rows, (int)D, w->config.dialect);
+    int rc = upload(w, mem, pe, rows * D, err);
+    free(pe);
+    if (w->sinusoids)
+        w->be->free(w->ctx, w->sinusoids);
+    w->sinusoids = mem;
+    w->pos_rows = rows;
+    return rc;
+}

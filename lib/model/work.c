@@ -1,0 +1,166 @@
+/* work.c - memory of a lane's activations: reserved for the largest batch seen, given back as a whole. */
+#include "model/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx)
+{
+    struct tf_work *k = tf_xcalloc(1, sizeof *k);
+    k->w = w;
+    k->be = w->be;
+    k->ctx = ctx;
+    return k;
+}
+
+static void drop_stack(struct tf_work *k, struct tf_stack_acts *s)
+{
+    if (s->rows)
+        k->be->rows_free(k->ctx, s->rows);
+    free(s->norms);
+    free(s->layers);
+    *s = (struct tf_stack_acts){0};
+}
+
+static void drop_all(struct tf_work *k)
+{
+    for (size_t i = 0; i < k->n_owned; i++)
+        k->be->free(k->ctx, k->owned[i]);
+    free(k->owned);
+    k->owned = NULL;
+    k->n_owned = 0;
+    k->bytes = k->cap_src = k->cap_tgt = k->cap_n = 0;
+    drop_stack(k, &k->enc);
+    drop_stack(k, &k->dec);
+}
+
+static void drop_step(struct tf_work *k)
+{
+    tf_mem *all[] = {k->step.x, k->step.sum, k->step.y, k->step.in, k->step.o, k->step.q, k->step.hidden};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i])
+            k->be->free(k->ctx, all[i]);
+    memset(&k->step, 0, sizeof k->step);
+}
+
+void tf_work_free(struct tf_work *k)
+{
+    if (!k)
+        return;
+    drop_all(k);
+    drop_step(k);
+    free(k);
+}
+
+size_t tf_work_bytes(const struct tf_work *k)
+{
+    return k->bytes;
+}
+
+/* A buffer that lives until the next drop_all; after a failure (err is set) all further ones are NULL. */
+static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *err)
+{
+    if (err->status)
+        return NULL;
+    tf_mem *p = k->be->alloc(k->ctx, e, n ? n : 1, err);
+    if (!p)
+        return NULL;
+    k->owned = tf_xarray(k->owned, k->n_owned + 1, sizeof *k->owned);
+    k->owned[k->n_owned++] = p;
+    k->bytes += n * k->be->elem_size[e];
+    return p;
+}
+
+/* Buffers of one stack. Without training all layers use one set; outputs of norms alternate between two. */
+static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder, size_t rows, size_t n, struct tf_err *err)
+{
+    const struct tf_config *c = &k->w->config;
+    size_t D = (size_t)c->d_model, hk = (size_t)(c->heads * c->d_k), hv = (size_t)(c->heads * c->d_v);
+    size_t layers = (size_t)(decoder ? c->decoder_layers : c->encoder_layers);
+    size_t norms = layers * (decoder ? 3 : 2) + (c->pre_norm ? 1 : 0);
+    bool train = k->training;
+    s->rows = err->status ? NULL : k->be->rows_new(k->ctx, rows, n, err);
+    s->norms = tf_xcalloc(norms, sizeof *s->norms);
+    s->layers = tf_xcalloc(layers, sizeof *s->layers);
+    s->embed = own(k, TF_ELEM_ACT, rows * D, err);
+    s->u = own(k, TF_ELEM_ACT, rows * D, err);
+    for (size_t i = 0; i < norms; i++) {
+        struct tf_norm_acts *a = &s->norms[i];
+        if (!train && i >= 2) {
+            *a = s->norms[i % 2];
+            continue;
+        }
+        a->y = own(k, TF_ELEM_ACT, rows * D, err);
+        if (train || (c->pre_norm && i == 0))
+            a->s = own(k, TF_ELEM_ACT, rows * D, err);
+        else if (c->pre_norm)
+            a->s = s->norms[0].s;
+        if (train) {
+            a->mean = own(k, TF_ELEM_ACT, rows, err);
+            a->rstd = own(k, TF_ELEM_ACT, rows, err);
+        }
+    }
+    for (size_t l = 0; l < layers; l++) {
+        struct tf_layer_acts *a = &s->layers[l];
+        if (!train && l >= 1) {
+            *a = s->layers[0];
+            continue;
+        }
+        a->self.in = own(k, TF_ELEM_ACT, rows * (2 * hk + hv), err);
+        a->self.o = own(k, TF_ELEM_ACT, rows * hv, err);
+        a->hidden = own(k, TF_ELEM_ACT, rows * (size_t)c->d_ff, err);
+        if (decoder) {
+            a->cross.in = own(k, TF_ELEM_ACT, rows * hk, err);
+            a->cross.o = own(k, TF_ELEM_ACT, rows * hv, err);
+        }
+        if (train) {
+            a->self.lse = own(k, TF_ELEM_ACT, rows * (size_t)c->heads, err);
+            if (decoder)
+                a->cross.lse = own(k, TF_ELEM_ACT, rows * (size_t)c->heads, err);
+        }
+    }
+    if (train) {
+        s->du = own(k, TF_ELEM_ACT, rows * D, err);
+        s->ds = own(k, TF_ELEM_ACT, rows * D, err);
+        s->dy = own(k, TF_ELEM_ACT, rows * D, err);
+        s->d_o = own(k, TF_ELEM_ACT, rows * hv, err);
+        s->d_in = own(k, TF_ELEM_ACT, rows * (2 * hk + hv), err);
+        s->d_hidden = own(k, TF_ELEM_ACT, rows * (size_t)c->d_ff, err);
+    }
+}
+
+int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training, struct tf_err *err)
+{
+    if (n <= k->cap_n && src_rows <= k->cap_src && tgt_rows <= k->cap_tgt && training == k->training && k->n_owned)
+        return 0;
+    bool same = training == k->training;
+    size_t cap_n = n + n / 8, cap_src = src_rows + src_rows / 8, cap_tgt = tgt_rows + tgt_rows / 8;
+    if (same) { /* keep what one side already has */
+        cap_n = cap_n > k->cap_n ? cap_n : k->cap_n;
+        cap_src = cap_src > k->cap_src ? cap_src : k->cap_src;
+        cap_tgt = cap_tgt > k->cap_tgt ? cap_tgt : k->cap_tgt;
+    }
+    drop_all(k);
+    const struct tf_config *c = &k->w->config;
+    size_t kv = (size_t)c->decoder_layers * (size_t)(c->heads * (c->d_k + c->d_v));
+    struct tf_err e = {0};
+    k->training = training;
+    make_stack(k, &k->enc, false, cap_src, cap_n, &e);
+    make_stack(k, &k->dec, true, cap_tgt, cap_n, &e);
+    k->kv = own(k, TF_ELEM_ACT, cap_src * kv, &e);
+    k->dkv = training ? own(k, TF_ELEM_ACT, cap_src * kv, &e) : NULL;
+    k->src = own(k, TF_ELEM_U32, cap_src, &e);
+    k->tgt_in = own(k, TF_ELEM_U32, cap_tgt, &e);
+    k->tgt_out = own(k, TF_ELEM_U32, cap_tgt, &e);
+    k->acc = own(k, TF_ELEM_F64, 4, &e);
+    k->logp = own(k, TF_ELEM_ACT, cap_tgt, &e);
+    if (e.status) {
+        drop_all(k);
+        *err = e;
+        return tf_context(err, "activations of %zu source and %zu target tokens", src_rows, tgt_rows);
+    }
+    k->cap_n = cap_n;
+    k->cap_src = cap_src;
+    k->cap_tgt = cap_tgt;
+    return 0;
+}

@@ -1,0 +1,95 @@
+/* kern_decode.c - what decoding needs beside the layers: single queries over cached keys, log-probabilities, mixtures of models. */
+#include "ops/cpu/kern.h"
+#include "ops/cpu/vec.h"
+
+static float dot(const float *x, const float *y, size_t n)
+{
+    v16f s = v_set(0);
+    for (size_t i = 0; i < n; i += 16)
+        s = v_fma(v_load_n(x + i, n - i), v_load_n(y + i, n - i), s);
+    return v_sum(s);
+}
+
+/* x = softmax x in place; n may be 0. */
+static void softmax(float *x, size_t n)
+{
+    v16f top = v_set(-__builtin_inff()), sum = v_set(0), none = top;
+    for (size_t i = 0; i < n; i += 16)
+        top = v_max(top, v_pick(m_first(n - i), v_load_n(x + i, n - i), none));
+    v16f max = v_set(v_hmax(top));
+    for (size_t i = 0; i < n; i += 16) {
+        v16f e = v_keep(m_first(n - i), v_exp(v_sub(v_load_n(x + i, n - i), max)));
+        v_store_n(x + i, e, n - i);
+        sum = v_add(sum, e);
+    }
+    v16f inv = v_set(1 / v_sum(sum));
+    for (size_t i = 0; i < n; i += 16)
+        v_store_n(x + i, v_mul(v_load_n(x + i, n - i), inv), n - i);
+}
+
+void TF_CPU(attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t rows)
+{
+    const size_t dk = (size_t)a->dk, dv = (size_t)a->dv, H = (size_t)a->heads;
+    const uint32_t *table = a->table, *first = a->first, *n_keys = a->n_keys;
+    const float scale = 1 / __builtin_sqrtf((float)dk);
+    for (size_t r = 0; r < rows; r++) {
+        const size_t S = n_keys[r];
+        float *p = tf_cpu_scratch(c, TF_CPU_ROW, S);
+        for (size_t h = 0; h < H; h++) {
+            const float *q = (const float *)a->q + r * a->ldq + h * dk;
+            for (size_t j = 0; j < S; j++) {
+                size_t key = table != NULL ? table[r * a->table_ld + j] : first[r] + j;
+                p[j] = scale * dot(q, (const float *)a->k + key * a->ldk + h * dk, dk);
+            }
+            softmax(p, S);
+            if (a->probs != NULL)
+                memcpy((float *)a->probs + (r * H + h) * a->probs_ld, p, S * sizeof *p);
+            float *o = (float *)a->o + r * a->ldo + h * dv;
+            const float *v = (const float *)a->v + h * dv;
+            for (size_t d = 0; d < dv; d += 16) {
+                v16f sum = v_set(0);
+                for (size_t j = 0; j < S; j++) {
+                    size_t key = table != NULL ? table[r * a->table_ld + j] : first[r] + j;
+                    sum = v_fma(v_set(p[j]), v_load_n(v + key * a->ldv + d, dv - d), sum);
+                }
+                v_store_n(o + d, sum, dv - d);
+            }
+        }
+    }
+}
+
+void TF_CPU(log_softmax)(float *z, float *acc, size_t rows, int V, float weight)
+{
+    const size_t n = (size_t)V, whole = n / 64 * 64;
+    const v16f none = v_set(-__builtin_inff());
+    for (size_t r = 0; r < rows; r++, z += n) {
+        v16f m[4] = {none, none, none, none}, s[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
+        for (size_t i = 0; i < whole; i += 64)
+            for (size_t j = 0; j < 4; j++)
+                m[j] = v_max(m[j], v_load(z + i + j * 16));
+        for (size_t i = whole; i < n; i += 16)
+            m[0] = v_max(m[0], v_pick(m_first(n - i), v_load_n(z + i, n - i), none));
+        v16f max = v_set(v_hmax(v_max(v_max(m[0], m[1]), v_max(m[2], m[3]))));
+        for (size_t i = 0; i < whole; i += 64)
+            for (size_t j = 0; j < 4; j++)
+                s[j] = v_add(s[j], v_exp(v_sub(v_load(z + i + j * 16), max)));
+        for (size_t i = whole; i < n; i += 16)
+            s[0] = v_add(s[0], v_keep(m_first(n - i), v_exp(v_sub(v_load_n(z + i, n - i), max))));
+        v16f lse = v_add(max, v_log(v_set(v_sum(v_add(v_add(s[0], s[1]), v_add(s[2], s[3]))))));
+        if (acc == NULL) {
+            for (size_t i = 0; i < n; i += 16)
+                v_store_n(z + i, v_sub(v_load_n(z + i, n - i), lse), n - i);
+        } else {
+            float *mix = acc + r * n;
+            v16f w = v_set(weight);
+            for (size_t i = 0; i < n; i += 16)
+                v_store_n(mix + i, v_fma(w, v_exp(v_sub(v_load_n(z + i, n - i), lse)), v_load_n(mix + i, n - i)), n - i);
+        }
+    }
+}
+
+void TF_CPU(log_of)(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16)
+        v_store_n(x + i, v_log(v_load_n(x + i, n - i)), n - i);
+}

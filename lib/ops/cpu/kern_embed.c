@@ -1,0 +1,66 @@
+/* kern_embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper sections 3.4 and 3.5. */
+#include "ops/cpu/drop.h"
+
+/* One row before dropout. pos: the position's row or NULL. */
+static void embed_row(float *x, uint32_t id, const float *table, const float *pos, size_t D, float scale)
+{
+    const float *e = id == TF_NO_ID ? NULL : table + (size_t)id * D;
+    v16f s = v_set(scale);
+    for (size_t d = 0; d < D; d += 16) {
+        size_t n = D - d;
+        v16f v = e != NULL ? v_mul(v_load_n(e + d, n), s) : v_set(0);
+        if (pos != NULL)
+            v = v_add(v, v_load_n(pos + d, n));
+        v_store_n(x + d, v, n);
+    }
+}
+
+void TF_CPU(embed_fwd)(struct tf_ctx *c, float *x, const uint32_t *ids, const float *table, const float *pos, const struct tf_rows *r, int D,
+                       float scale, struct tf_drop drop)
+{
+    size_t width = (size_t)D;
+    struct drop dr = drop_of(c, drop);
+    for (size_t s = 0; s < r->n; s++)
+        for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++, x += width) {
+            embed_row(x, *ids++, table, pos != NULL ? pos + (row - r->off[s]) * width : NULL, width, scale);
+            if (dr.scale > 0)
+                drop_row(&dr, row, x, x, width);
+        }
+}
+
+static void add_row(float *to, const float *x, size_t D, float scale)
+{
+    v16f s = v_set(scale);
+    for (size_t d = 0; d < D; d += 16) {
+        size_t n = D - d;
+        v_store_n(to + d, v_add(v_load_n(to + d, n), v_mul(v_load_n(x + d, n), s)), n);
+    }
+}
+
+void TF_CPU(embed_bwd)(struct tf_ctx *c, float *dtable, float *dpos, const float *dx, const uint32_t *ids, const struct tf_rows *r, int D,
+                       float scale, struct tf_drop drop)
+{
+    size_t width = (size_t)D;
+    struct drop dr = drop_of(c, drop);
+    float *kept = tf_cpu_scratch(c, TF_CPU_ROW, width);
+    for (size_t s = 0; s < r->n; s++)
+        for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++, dx += width) {
+            const float *g = dx;
+            uint32_t id = *ids++;
+            if (dr.scale > 0) {
+                drop_row(&dr, row, kept, dx, width);
+                g = kept;
+            }
+            if (id != TF_NO_ID)
+                add_row(dtable + (size_t)id * width, g, width, scale);
+            if (dpos != NULL)
+                add_row(dpos + (row - r->off[s]) * width, g, width, 1);
+        }
+}
+
+void TF_CPU(embed_rows)(float *x, const uint32_t *ids, const uint32_t *at, const float *table, const float *pos, size_t rows, int D, float scale)
+{
+    size_t width = (size_t)D;
+    for (size_t r = 0; r < rows; r++)
+        embed_row(x + r * width, ids[r], table, pos != NULL ? pos + (size_t)at[r] * width : NULL, width, scale);
+}

@@ -1,0 +1,134 @@
+/* kern_linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over weights packed once for decoding. */
+#include "ops/cpu/drop.h"
+#include "ops/cpu/gemm.h"
+
+#include <stdlib.h>
+
+#define ROWS 240 /* rows that share a pass: what is masked, packed and multiplied together stays in cache */
+
+struct tf_packed {
+    size_t K, N;
+    float *panels;
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b, const struct tf_rows *r, int N, int K,
+                        unsigned flags, struct tf_drop drop)
+{
+    size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
+    float *panels = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(k, n));
+    struct drop dr = drop_of(c, flags & TF_LIN_RELU ? drop : (struct tf_drop){0});
+    TF_CPU(panels)(panels, w, n, k, n);
+    for (size_t i = 0; i < rows; i += ROWS) {
+        struct tf_cpu_gemm g = {.c = y + i * n, .ldc = n, .a = x + i * k, .ras = k, .kas = 1, .b = panels, .ldb = TF_NR, .panel = k * TF_NR,
+                                .M = least(ROWS, rows - i), .N = n, .K = k, .bias = b, .relu = (flags & TF_LIN_RELU) != 0};
+        TF_CPU(gemm)(&g);
+        if (dr.scale > 0)
+            for (size_t j = i; j < i + g.M; j++)
+                drop_row(&dr, r->off[0] + (uint32_t)j, y + j * n, y + j * n, n);
+    }
+}
+
+/* dy = dy * scale where y > 0, else 0: what relu or dropout cut is 0 in y. */
+static void mask_rows(float *dy, const float *y, size_t n, float scale)
+{
+    v16f s = v_set(scale), zero = v_set(0);
+    for (size_t i = 0; i < n; i += 16) {
+        size_t left = n - i;
+        v_store_n(dy + i, v_keep(m_gt(v_load_n(y + i, left), zero), v_mul(v_load_n(dy + i, left), s)), left);
+    }
+}
+
+/* sum [N] += the rows of x [rows, N]. */
+static void add_columns(float *sum, const float *x, size_t rows, size_t N)
+{
+    for (size_t j = 0; j < N; j += 16) {
+        size_t n = N - j;
+        v16f s = v_load_n(sum + j, n);
+        for (size_t i = 0; i < rows; i++)
+            s = v_add(s, v_load_n(x + i * N + j, n));
+        v_store_n(sum + j, s, n);
+    }
+}
+
+void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, float *dy, const float *x, const float *w, const float *y,
+                        const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
+{
+    size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
+    bool add_dw = (flags & TF_LIN_ADD_DW) != 0;
+    float scale = drop.p > 0 ? (float)(1 / (1 - (double)drop.p)) : 1;
+    float *panels = NULL, *block = NULL, *slices = NULL;
+    if (dx != NULL) {
+        panels = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(n, k));
+        TF_CPU(panels_t)(panels, w, n, n, k);
+    }
+    if (dw != NULL) {
+        block = tf_cpu_scratch(c, TF_CPU_BLOCK, tf_cpu_panels_size(ROWS, n));
+        slices = tf_cpu_scratch(c, TF_CPU_TILE, tf_cpu_slices_size(ROWS, k));
+    }
+    if (db != NULL && !add_dw)
+        memset(db, 0, n * sizeof *db);
+    if (dw != NULL && !add_dw && rows == 0)
+        memset(dw, 0, k * n * sizeof *dw);
+
+    for (size_t i = 0; i < rows; i += ROWS) {
+        size_t m = least(ROWS, rows - i);
+        float *dyi = dy + i * n;
+        if (flags & TF_LIN_RELU)
+            mask_rows(dyi, y + i * n, m * n, scale);
+        if (db != NULL)
+            add_columns(db, dyi, m, n);
+        if (dx != NULL)
+            TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = dx + i * k, .ldc = k, .a = dyi, .ras = n, .kas = 1, .b = panels, .ldb = TF_NR,
+                                               .panel = n * TF_NR, .M = m, .N = k, .K = n, .add = (flags & TF_LIN_ADD_DX) != 0});
+        if (dw != NULL) {
+            TF_CPU(panels)(block, dyi, n, m, n);
+            struct tf_cpu_gemm g = {.c = dw, .ldc = n, .a = x + i * k, .ras = 1, .kas = k, .b = block, .ldb = TF_NR,
+                                    .panel = m * TF_NR, .M = k, .N = n, .K = m, .add = add_dw || i > 0};
+            if (n >= 4 * TF_NR) { /* enough panels to pay for the copy */
+                TF_CPU(slices)(slices, g.a, k, m, k);
+                g.a = slices;
+                g.slice = tf_cpu_slice(m);
+            }
+            TF_CPU(gemm)(&g);
+        }
+    }
+}
+
+struct tf_packed *TF_CPU(pack)(const float *w, int K, int N, bool transposed, struct tf_err *err)
+{
+    size_t k = (size_t)K, n = (size_t)N;
+    struct tf_packed *p = tf_try_alloc(sizeof *p, err);
+    if (p == NULL)
+        return NULL;
+    *p = (struct tf_packed){.K = k, .N = n, .panels = tf_try_alloc(tf_cpu_panels_size(k, n) * sizeof(float), err)};
+    if (p->panels == NULL) {
+        free(p);
+        return NULL;
+    }
+    if (transposed)
+        TF_CPU(panels_t)(p->panels, w, k, k, n);
+    else
+        TF_CPU(panels)(p->panels, w, n, k, n);
+    return p;
+}
+
+void TF_CPU(pack_free)(struct tf_packed *p)
+{
+    if (p == NULL)
+        return;
+    free(p->panels);
+    free(p);
+}
+
+void TF_CPU(linear_packed)(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w, const float *b, size_t rows, unsigned flags)
+{
+    (void)c;
+    TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = y, .ldc = w->N, .a = x, .ras = w->K, .kas = 1, .b = w->panels, .ldb = TF_NR,
+                                       .panel = w->K * TF_NR, .M = rows, .N = w->N, .K = w->K, .bias = b,
+                                       .relu = (flags & TF_LIN_RELU) != 0});
+}

@@ -1,0 +1,46 @@
+/* decode.c - what decoding needs beside the layers: cache rows into their slots, log-probabilities, mixtures of models. */
+#include "ops/ref/ref.h"
+
+#include <math.h>
+
+void TF_REF(scatter_rows)(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
+                          size_t ld_src, const tf_mem *slot, size_t rows, size_t n)
+{
+    (void)c;
+    tf_real *to = dst;
+    const tf_real *from = src;
+    const uint32_t *at = slot;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < n; i++)
+            to[at[r] * ld_dst + i] = from[r * ld_src + i];
+}
+
+void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V,
+                         float weight)
+{
+    (void)c;
+    size_t width = (size_t)V;
+    for (size_t r = 0; r < rows; r++) {
+        tf_real *x = (tf_real *)z + r * width;
+        double max = -INFINITY, sum = 0;
+        for (size_t j = 0; j < width; j++)
+            max = (double)x[j] > max ? (double)x[j] : max;
+        for (size_t j = 0; j < width; j++)
+            sum += exp((double)x[j] - max);
+        double lse = max + log(sum);
+        tf_real *mix = acc != NULL ? (tf_real *)acc + r * width : NULL;
+        for (size_t j = 0; j < width; j++)
+            if (mix != NULL)
+                mix[j] = (tf_real)((double)mix[j] + (double)weight * exp((double)x[j] - lse));
+            else
+                x[j] = (tf_real)((double)x[j] - lse);
+    }
+}
+
+void TF_REF(log_of)(struct tf_ctx *c, tf_mem *x, size_t n)
+{
+    (void)c;
+    tf_real *v = x;
+    for (size_t i = 0; i < n; i++)
+        v[i] = (tf_real)log((double)v[i]);
+}

@@ -1,0 +1,92 @@
+/* search.c - one step of beam search as the rule reads (ops/search.h): the next candidate in order
+ * is looked for among all of them, again and again. */
+#include "ops/ref/ref.h"
+#include "ops/search_host.h"
+
+/* Candidate (row, id), or false when there is none. row counts within the sentence. */
+static bool candidate(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
+                      size_t row, size_t id, struct tf_grown *g)
+{
+    if (v->forced ? id != v->id : tf_search_banned(&s->rule, (uint32_t)id))
+        return false;
+    double x = (double)lp[row * s->rule.V + id];
+    if (!isfinite(x))
+        return false;
+    x = x > 0 ? 0 : x;
+    *g = (struct tf_grown){v->logp[row] + x, x, (uint32_t)row, (uint32_t)id};
+    return isfinite(g->logp);
+}
+
+/* a stands before b. */
+static bool before(const struct tf_grown *a, const struct tf_grown *b)
+{
+    if (a->logp != b->logp)
+        return a->logp > b->logp;
+    if (a->row != b->row)
+        return a->row < b->row;
+    return a->x != b->x ? a->x > b->x : a->id < b->id;
+}
+
+static size_t best(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
+                   struct tf_grown *out)
+{
+    size_t want = s->rule.K == 1 ? 1 : 2 * s->rule.K, n;
+    for (n = 0; n < want; n++) {
+        bool found = false;
+        for (size_t row = 0; row < v->live; row++)
+            for (size_t id = 0; id < s->rule.V; id++) {
+                struct tf_grown g;
+                if (!candidate(s, v, lp, row, id, &g) || (n && !before(&out[n - 1], &g)))
+                    continue;
+                if (!found || before(&g, &out[n]))
+                    out[n] = g;
+                found = true;
+            }
+        if (!found)
+            break;
+    }
+    return n;
+}
+
+static size_t draw(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
+                   size_t i, struct tf_grown *out)
+{
+    size_t n = 0;
+    for (size_t d = 0; d < v->draws; d++) {
+        size_t row = v->draws == v->live ? d : 0;
+        double max = -INFINITY, total = 0, run = 0;
+        struct tf_grown g;
+        for (size_t id = 0; id < s->rule.V; id++)
+            if (candidate(s, v, lp, row, id, &g) && g.x > max)
+                max = g.x;
+        for (size_t id = 0; id < s->rule.V; id++)
+            if (candidate(s, v, lp, row, id, &g))
+                total += exp((g.x - max) / s->rule.temperature);
+        double u = tf_search_uniform(s, i, v->t, d) * total;
+        bool found = false;
+        for (size_t id = 0; id < s->rule.V && run <= u; id++)
+            if (candidate(s, v, lp, row, id, &g)) {
+                run += exp((g.x - max) / s->rule.temperature);
+                out[n] = g;
+                found = true;
+            }
+        n += found;
+    }
+    return n;
+}
+
+void TF_REF(search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
+{
+    (void)c;
+    struct tf_grown g[2 * TF_SEARCH_MAX_BEAM];
+    struct tf_search_walk w = tf_search_walk_begin(s);
+    for (size_t i = 0; i < s->S; i++) {
+        struct tf_search_view v = tf_search_look(s, &w, i);
+        const tf_real *mine = (const tf_real *)lp + v.row0 * s->rule.V;
+        size_t n = s->rule.sample ? draw(s, &v, mine, i, g) : best(s, &v, mine, g);
+        for (size_t k = 0; k < n; k++)
+            g[k].row += (uint32_t)v.row0;
+        tf_search_take(s, &w, i, &v, g, n);
+    }
+    tf_search_walk_end(s, &w);
+}

@@ -1,0 +1,107 @@
+/* registry.c - backends by name. cpu, ref and ref64 are built in; cuda is a plugin that is loaded only when it is asked for, so that
+ * no other program pays for CUDA's start. */
+#include "ops/backend.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef TF_LIBDIR
+#define TF_LIBDIR "/usr/local/lib"
+#endif
+
+#define PLUGIN "tf-backend-cuda.so"
+
+/* The directory that holds this program, or "" when it can't be told. */
+static void exe_dir(char *dir, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", dir, size - 1);
+    dir[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(dir, '/');
+    *(slash != NULL ? slash : dir) = 0;
+}
+
+/* Where the plugin is: the first place that has it. Returns false with the reason. */
+static bool plugin_path(char *path, size_t size, struct tf_err *err)
+{
+    char exe[PATH_MAX], beside[PATH_MAX + 16] = "", build[PATH_MAX + 16] = "";
+    exe_dir(exe, sizeof exe);
+    if (exe[0] != 0)
+        snprintf(beside, sizeof beside, "%s/../lib/tf", exe);
+    /* The build leaves the plugin beside the tools in BUILD/bin; test programs lie in BUILD/tests/KIND. */
+    const char *kind = strrchr(exe, '/');
+    if (kind != NULL && kind - exe > 6 && strncmp(kind - 6, "/tests", 6) == 0)
+        snprintf(build, sizeof build, "%.*s/bin", (int)(kind - exe - 6), exe);
+    const char *const dirs[] = {getenv("TF_BACKEND_DIR"), TF_LIBDIR "/tf", beside, exe, build};
+    for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
+        if (dirs[i] == NULL || dirs[i][0] == 0)
+            continue;
+        int n = snprintf(path, size, "%s/" PLUGIN, dirs[i]);
+        if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
+            return true;
+    }
+    tf_fail(err, "the plugin " PLUGIN " is not installed");
+    return false;
+}
+
+static const struct tf_backend *load_plugin(struct tf_err *err)
+{
+    char path[PATH_MAX];
+    if (!plugin_path(path, sizeof path, err))
+        return NULL;
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (lib == NULL) {
+        tf_fail(err, "%s", dlerror()); /* names the file */
+        return NULL;
+    }
+    const struct tf_backend *(*entry)(void) = NULL;
+    *(void **)&entry = dlsym(lib, "tf_backend_entry");
+    const struct tf_backend *be = entry != NULL ? entry() : NULL;
+    if (be == NULL) {
+        tf_fail(err, "%s: not a backend plugin", path);
+    } else if (be->abi != TF_BACKEND_ABI) {
+        tf_fail(err, "%s: made for another version: interface %u, this program has %u", path,
+                (unsigned)be->abi, (unsigned)TF_BACKEND_ABI);
+        be = NULL;
+    }
+    /* A plugin that was accepted stays loaded to the end: CUDA does not survive being unloaded. */
+    if (be == NULL)
+        dlclose(lib);
+    return be;
+}
+
+static const struct tf_backend *usable(const struct tf_backend *be, struct tf_err *err)
+{
+    if (be == NULL)
+        return NULL;
+    if (be->probe(err) != 0) {
+        tf_context(err, "%s", be->name);
+        return NULL;
+    }
+    return be;
+}
+
+const struct tf_backend *tf_backend_find(const char *name, struct tf_err *why, struct tf_err *err)
+{
+    static const struct tf_backend *const built_in[] = {&tf_backend_cpu, &tf_backend_ref_f32,
+                                                        &tf_backend_ref_f64};
+    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
+        if (strcmp(name, built_in[i]->name) == 0)
+            return usable(built_in[i], err);
+    if (strcmp(name, "cuda") == 0)
+        return usable(load_plugin(err), err);
+    if (strcmp(name, "auto") == 0) {
+        struct tf_err reason = {0};
+        const struct tf_backend *be = usable(load_plugin(&reason), &reason);
+        if (be != NULL)
+            return be;
+        if (why != NULL)
+            *why = reason;
+        return usable(&tf_backend_cpu, err);
+    }
+    tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda or auto", name);
+    return NULL;
+}

@@ -1,0 +1,16 @@
+/* ids.h - a growing array of token ids. */
+#ifndef TF_TEXT_IDS_H
+#define TF_TEXT_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zero-initialised is empty. */
+struct tf_ids {
+    uint32_t *v;
+    size_t n, cap;
+};
+void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n); /* out of memory ends the process */
+void tf_ids_release(struct tf_ids *ids);
+
+#endif

@@ -1,0 +1,148 @@
+/* sp_check.c - vocabularies from strangers. SentencePiece 0.1 dies of a piece of a megabyte (its trie is built by recursion) and reads outside of a
+ * normalisation table that was made to lead there, so both are looked at first.
+ *
+ * Field numbers are those of sentencepiece_model.proto: ModelProto {repeated pieces = 1 {piece = 1}; normalizer_spec = 3, denormalizer_spec = 5
+ * {precompiled_charsmap = 2}}. The table is 4 bytes of size, that many bytes of a darts-clone trie, and the replacements, each ended by NUL. */
+#include "text/sp_check.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct span {
+    const uint8_t *p;
+    size_t n;
+};
+
+/* The next field of a message off the front of *m; `body` is its bytes when it has a length. False when the message is malformed. */
+static bool varint(struct span *m, uint64_t *x)
+{
+    *x = 0;
+    for (int shift = 0; shift < 70 && m->n > 0; shift += 7) {
+        uint8_t b = *m->p++;
+        m->n--;
+        *x |= shift < 64 ? (uint64_t)(b & 0x7f) << shift : 0;
+        if (!(b & 0x80))
+            return true;
+    }
+    return false;
+}
+
+static bool field(struct span *m, uint64_t *number, struct span *body)
+{
+    uint64_t key, n;
+    *body = (struct span){0};
+    if (!varint(m, &key))
+        return false;
+    *number = key >> 3;
+    switch (key & 7) {
+    case 0:
+        return varint(m, &n);
+    case 1:
+        n = 8;
+        break;
+    case 5:
+        n = 4;
+        break;
+    case 2:
+        if (!varint(m, &n))
+            return false;
+        break;
+    default:
+        return false;
+    }
+    if (n > m->n)
+        return false;
+    if ((key & 7) == 2)
+        *body = (struct span){m->p, (size_t)n};
+    m->p += n;
+    m->n -= (size_t)n;
+    return true;
+}
+
+static uint32_t unit(struct span trie, size_t i)
+{
+    const uint8_t *p = trie.p + 4 * i;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* darts-clone: how far the children of a node are. */
+static size_t offset(uint32_t u)
+{
+    return (size_t)(u >> 10) << ((u & 1u << 9) >> 6);
+}
+
+/* Every place that any key can lead to, from the root on. A node is known by its base: its child by byte c stands at base ^ c. */
+static bool closed(struct span trie, size_t text)
+{
+    size_t n = trie.n / 4, top = 0;
+    if (n == 0)
+        return false;
+    uint8_t *seen = calloc(n, 1);
+    uint32_t *stack = malloc(n * sizeof *stack);
+    bool good = seen != NULL && stack != NULL;
+    size_t base = offset(unit(trie, 0));
+    for (bool more = good; more;) {
+        /* A lookup reads before it compares: all 256 children must be there. */
+        if (base >= n || (base | 0xff) >= n) {
+            good = false;
+            break;
+        }
+        for (size_t c = 0; good && c < 256; c++) {
+            size_t at = base ^ c;
+            uint32_t u = unit(trie, at);
+            if ((u & 0x800000ffu) != c)
+                continue;
+            size_t next = at ^ offset(u);
+            if (next >= n || ((u & 0x100) != 0 && (unit(trie, next) & 0x7fffffff) >= text))
+                good = false;
+            else if (!seen[next]) {
+                seen[next] = 1;
+                stack[top++] = (uint32_t)next;
+            }
+        }
+        more = good && top > 0;
+        if (more)
+            base = stack[--top];
+    }
+    free(seen);
+    free(stack);
+    return good;
+}
+
+static int check_table(struct span t, struct tf_err *err)
+{
+    if (t.n == 0)
+        return 0;
+    size_t trie = t.n >= 4 ? unit(t, 0) : 0;
+    bool good = t.n > 4 && trie % 4 == 0 && trie < t.n - 4 && t.p[t.n - 1] == 0 && closed((struct span){t.p + 4, trie}, t.n - 4 - trie);
+    return good ? 0 : tf_fail(err, "SentencePiece model with a damaged table of normalisation");
+}
+
+int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
+{
+    struct span m = {bytes, n}, body, inner;
+    uint64_t number;
+    size_t pieces = 0;
+    while (m.n > 0) {
+        if (!field(&m, &number, &body))
+            return tf_fail(err, "not a SentencePiece model, or a damaged one");
+        if (number != 1 && number != 3 && number != 5)
+            continue;
+        if (number == 1 && ++pieces > TF_MAX_PIECES)
+            return tf_fail(err, "SentencePiece model with more than %zu pieces", TF_MAX_PIECES);
+        uint64_t want = number == 1 ? 1 : 2;
+        while (body.n > 0) {
+            if (!field(&body, &number, &inner))
+                return tf_fail(err, "not a SentencePiece model, or a damaged one");
+            if (number != want)
+                continue;
+            if (want == 1 && inner.n > TF_MAX_PIECE)
+                return tf_fail(err, "SentencePiece model with a piece of %zu bytes, at most %zu", inner.n, TF_MAX_PIECE);
+            if (want == 2 && check_table(inner, err) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* sp_check.h - what SentencePiece itself does not look at before it trusts a vocabulary from a stranger. */
+#ifndef TF_TEXT_SP_CHECK_H
+#define TF_TEXT_SP_CHECK_H
+
+#include "base/err.h"
+#include <stddef.h>
+
+#define TF_MAX_PIECE ((size_t)4 << 10) /* bytes of a piece */
+#define TF_MAX_PIECES ((size_t)1 << 22)
+
+/* Are the n bytes of a .model file well-formed as a protocol buffer, its pieces of bounded size and number, and its tables of normalisation closed in themselves:
+ * does no walk through the trie leave it, and does every replacement end within its text? Anything else about it is for the library to judge. */
+int tf_sp_check(const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,539 @@
+/* tokenize.c - see tokenize.h. Work moves in rounds: read what is ready (at most a round's worth),
+ * cut into blocks, have the pool turn blocks over, write them in order. */
+#include "text/tokenize.h"
+#include "base/thread.h"
+#include "text/sample.h"
+#include "text/utf8.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK_ITEMS = 256,
+    BLOCK_BYTES = 128 << 10,
+    ROUND_BLOCKS = 32,
+    KEEP_BYTES = 1 << 20,
+    HUGE_LINE = 1 << 20
+};
+
+/* A line on its way to ids, or a hypothesis on its way to text. */
+struct item {
+    size_t end; /* of its input in the block's text or ids: it begins where the one before ends */
+    size_t out_end; /* of its output in the block's ids */
+    uint64_t idx;
+    uint32_t rank; /* of an n-best list, from 1; 0: bad or of no list */
+    float score;
+    int code;  /* 0, or enum tf_bad_code */
+    char *why; /* with a code: owned */
+};
+
+struct block {
+    struct item items[BLOCK_ITEMS];
+    size_t n;
+    struct tf_buf text;
+    struct tf_ids ids;
+    struct tf_buf spare;
+};
+
+struct run {
+    struct tf_tokenize *t;
+    const char *name; /* of the input */
+    struct tf_sampler *sampler;
+    struct tf_pool *pool;
+    struct block *blocks; /* ROUND_BLOCKS */
+    size_t used;          /* blocks of this round */
+    char *first_bad;      /* what to say of it at the end */
+    uint64_t first_bad_idx;
+    struct tf_record rec; /* being taken apart */
+    bool pending;         /* the round was full before all of rec was taken */
+    size_t hyp;           /* next hypothesis of rec */
+};
+
+static void mark_bad(struct item *it, int code, const char *fmt, ...) TF_PRINTF(3, 4);
+
+static void mark_bad(struct item *it, int code, const char *fmt, ...)
+{
+    struct tf_buf b = {0};
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    tf_buf_str(&b, text);
+    it->code = code;
+    free(it->why);
+    it->why = b.p;
+}
+
+static int run_begin(struct run *r, struct tf_tokenize *t, const char *name, struct tf_err *err)
+{
+    *r = (struct run){.t = t, .name = name};
+    t->lines = t->bad_lines = 0;
+    if (t->sample && tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0)
+        return -1;
+    r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
+    r->pool = tf_pool_new(t->threads);
+    return 0;
+}
+
+static void run_end(struct run *r)
+{
+    for (size_t i = 0; r->blocks != NULL && i < ROUND_BLOCKS; i++) {
+        for (size_t k = 0; k < r->blocks[i].n; k++)
+            free(r->blocks[i].items[k].why);
+        tf_buf_release(&r->blocks[i].text);
+        tf_buf_release(&r->blocks[i].spare);
+        tf_ids_release(&r->blocks[i].ids);
+    }
+    free(r->blocks);
+    free(r->first_bad);
+    if (r->pool != NULL)
+        tf_pool_free(r->pool);
+    tf_sampler_free(r->sampler);
+}
+
+/* Empty the blocks of the last round; memory of an unusual one is given back. */
+static void round_begin(struct run *r)
+{
+    for (size_t i = 0; i < r->used; i++) {
+        struct block *b = &r->blocks[i];
+        for (size_t k = 0; k < b->n; k++)
+            free(b->items[k].why);
+        b->n = b->ids.n = 0;
+        tf_buf_clear(&b->text);
+        tf_buf_clear(&b->spare);
+        if (b->text.cap > KEEP_BYTES)
+            tf_buf_release(&b->text);
+        if (b->spare.cap > KEEP_BYTES)
+            tf_buf_release(&b->spare);
+        if (b->ids.cap > KEEP_BYTES / sizeof *b->ids.v)
+            tf_ids_release(&b->ids);
+    }
+    r->used = 0;
+}
+
+/* The block that takes the next item, or NULL when the round is full. */
+static struct block *room(struct run *r)
+{
+    struct block *b = r->used > 0 ? &r->blocks[r->used - 1] : NULL;
+    if (b != NULL && b->n < BLOCK_ITEMS && b->text.len < BLOCK_BYTES && b->ids.n < BLOCK_BYTES / 4)
+        return b;
+    /* Long lines fill blocks on their own: bound the round by bytes as well. */
+    size_t bytes = 0;
+    for (size_t i = 0; i < r->used; i++)
+        bytes += r->blocks[i].text.len + 4 * r->blocks[i].ids.n;
+    if (r->used == ROUND_BLOCKS || bytes >= (size_t)ROUND_BLOCKS * BLOCK_BYTES)
+        return NULL;
+    return &r->blocks[r->used++];
+}
+
+/* Count a bad item that is about to be put out. */
+static int count_bad(struct run *r, const struct item *it, const char *what, struct tf_err *err)
+{
+    r->t->bad_lines++;
+    if (r->t->bad == TF_BAD_FAIL)
+        return tf_fail(err, "%s: %s %llu: %s", r->name, what, (unsigned long long)(it->idx + 1),
+                       it->why);
+    if (r->first_bad == NULL) {
+        r->first_bad = tf_xstrdup(it->why);
+        r->first_bad_idx = it->idx;
+    }
+    return 0;
+}
+
+static int verdict(const struct run *r, const char *what, struct tf_err *err)
+{
+    const struct tf_tokenize *t = r->t;
+    if (t->bad_lines > 0 && t->bad == TF_BAD_MARK)
+        tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s %llu: %s",
+                       r->name, (unsigned long long)t->bad_lines, (unsigned long long)t->lines,
+                       what, what, (unsigned long long)(r->first_bad_idx + 1), r->first_bad);
+    return 0;
+}
+
+/* ---- text to ids ---- */
+
+/* True when tf_in_line will answer without waiting: a whole line, the end, or more than max bytes
+ * are in the buffer. *seen: bytes known to hold no LF. */
+static bool line_ready(struct tf_in *in, size_t max, size_t *seen)
+{
+    for (;;) {
+        size_t have = in->len - in->pos;
+        if (have > *seen && memchr(in->buf + in->pos + *seen, '\n', have - *seen) != NULL)
+            return true;
+        *seen = have;
+        if (in->eof || have > max)
+            return true;
+        if (poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 0) <= 0)
+            return false;
+        if (have == in->cap) { /* double, so that a long line is not copied once per read */
+            in->cap = have < max / 2 ? have * 2 : max + 1;
+            in->buf = tf_xarray(in->buf, in->cap, 1);
+        }
+        struct tf_err ignored = {0}; /* the read that follows meets the failure again */
+        if (tf_in_fill(in, have + 1, &ignored) < 0)
+            return true;
+    }
+}
+
+static void take_line(struct run *r, struct block *b, const char *line, size_t n, bool too_long)
+{
+    struct item *it = &b->items[b->n++];
+    *it = (struct item){.idx = r->t->lines++};
+    if (too_long)
+        mark_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, r->t->max_line);
+    else
+        tf_buf_add(&b->text, line, n - (r->t->crlf && n > 0 && line[n - 1] == '\r'));
+    it->end = b->text.len;
+}
+
+/* Read lines into blocks until the round is full or the next line would have to be waited for.
+ * Returns 0 at the end of the input. */
+static int read_lines(struct run *r, struct tf_in *in, struct tf_err *err)
+{
+    round_begin(r);
+    struct block *b;
+    while ((b = room(r)) != NULL) {
+        const char *line;
+        size_t n, seen = 0;
+        if (r->used > 1 || b->n > 0)
+            if (!line_ready(in, r->t->max_line, &seen))
+                break;
+        int rc = tf_in_line(in, &line, &n, r->t->max_line, err);
+        if (rc <= 0) {
+            if (b->n == 0)
+                r->used--;
+            return rc;
+        }
+        take_line(r, b, line, n, rc == 2);
+    }
+    return 1;
+}
+
+static void encode_item(const struct run *r, struct block *b, struct item *it, const char *s,
+                        size_t n)
+{
+    struct tf_err err = {0};
+    const struct tf_tokenize *t = r->t;
+    size_t start = b->ids.n, good = tf_utf8_span(s, n);
+    if (good < n && !t->replace_invalid) {
+        mark_bad(it, TF_BAD_UTF8, "invalid UTF-8 at byte %zu", good + 1);
+        return;
+    }
+    if (good < n) {
+        tf_buf_clear(&b->spare);
+        tf_utf8_replace(&b->spare, s, n);
+        s = b->spare.p;
+        n = b->spare.len;
+    }
+    int rc = 0;
+    /* A line takes some 200 times its size while it is cut: the huge ones wait for each other. */
+    static pthread_mutex_t huge = PTHREAD_MUTEX_INITIALIZER;
+    bool alone = n > HUGE_LINE;
+    if (alone)
+        pthread_mutex_lock(&huge);
+    if (t->sample) {
+        struct tf_rng rng = tf_rng_new(t->seed, it->idx);
+        rc = tf_sample(r->sampler, s, n, t->alpha, t->nbest, &rng, &b->ids, &err);
+    } else if (n > 0) {
+        rc = tf_sp_encode(t->vocab->sp, s, n, &b->ids, &err);
+    }
+    if (alone)
+        pthread_mutex_unlock(&huge);
+    if (rc < 0)
+        mark_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
+    else if (b->ids.n - start > TF_MAX_IDS)
+        mark_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", b->ids.n - start,
+                 TF_MAX_IDS);
+    if (it->code != 0)
+        b->ids.n = start;
+}
+
+static void encode_block(void *arg, size_t job, int lane)
+{
+    (void)lane;
+    const struct run *r = arg;
+    struct block *b = &r->blocks[job];
+    size_t at = 0;
+    for (size_t k = 0; k < b->n; k++) {
+        struct item *it = &b->items[k];
+        if (it->code == 0)
+            encode_item(r, b, it, b->text.p + at, it->end - at);
+        it->out_end = b->ids.n;
+        at = it->end;
+    }
+}
+
+static int put_records(struct run *r, struct tf_writer *w, struct tf_err *err)
+{
+    for (size_t i = 0; i < r->used; i++) {
+        const struct block *b = &r->blocks[i];
+        size_t at = 0;
+        for (size_t k = 0; k < b->n; k++) {
+            const struct item *it = &b->items[k];
+            if (it->code != 0 && count_bad(r, it, "line", err) < 0)
+                return -1;
+            int rc = it->code != 0
+                         ? tf_writer_bad(w, it->idx, it->code, it->why, err)
+                         : tf_writer_tokens(w, it->idx, b->ids.v + at, it->out_end - at, err);
+            if (rc < 0)
+                return -1;
+            at = it->out_end;
+        }
+    }
+    return 0;
+}
+
+static int put_pieces(struct run *r, struct tf_out *out, struct tf_err *err)
+{
+    const struct tf_sp *sp = r->t->vocab->sp;
+    for (size_t i = 0; i < r->used; i++) {
+        struct block *b = &r->blocks[i];
+        size_t at = 0;
+        for (size_t k = 0; k < b->n; k++) {
+            const struct item *it = &b->items[k];
+            if (it->code != 0 && count_bad(r, it, "line", err) < 0)
+                return -1;
+            tf_buf_clear(&b->spare);
+            for (size_t j = at; j < it->out_end; j++) {
+                size_t n;
+                const char *piece = tf_sp_piece(sp, b->ids.v[j], &n);
+                if (j > at)
+                    tf_buf_byte(&b->spare, ' ');
+                tf_buf_add(&b->spare, piece, n);
+            }
+            tf_buf_byte(&b->spare, '\n');
+            if (tf_out_write(out, b->spare.p, b->spare.len, err) < 0)
+                return -1;
+            at = it->out_end;
+        }
+    }
+    return 0;
+}
+
+/* Either writer or, without one, pieces. */
+static int encode_all(struct run *r, struct tf_in *in, struct tf_writer *w, struct tf_out *out,
+                      struct tf_err *err)
+{
+    for (int more = 1; more;) {
+        struct tf_err input = {0};
+        more = read_lines(r, in, &input);
+        tf_pool_run(r->pool, encode_block, r, r->used);
+        if ((w != NULL ? put_records(r, w, err) : put_pieces(r, out, err)) < 0)
+            return -1;
+        if (more < 0) {
+            *err = input;
+            return -1;
+        }
+        size_t seen = 0;
+        if (more > 0 && !line_ready(in, r->t->max_line, &seen) &&
+            (w != NULL ? tf_writer_flush(w, err) : tf_out_flush(out, err)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_header *h,
+                       struct tf_out *out, struct tf_err *err)
+{
+    struct run r;
+    struct tf_writer w = {0};
+    if (run_begin(&r, t, in->name, err) < 0) {
+        run_end(&r);
+        return -1;
+    }
+    int rc = tf_writer_begin(&w, out, h, err);
+    /* A header at once lets the next stage refuse a wrong vocabulary before the first line. */
+    size_t seen = 0;
+    if (rc == 0 && !line_ready(in, t->max_line, &seen))
+        rc = tf_writer_flush(&w, err);
+    if (rc == 0)
+        rc = encode_all(&r, in, &w, out, err);
+    if (rc == 0)
+        rc = tf_writer_end(&w, err);
+    else if (!out->failed) {
+        struct tf_err ignored = {0};
+        if (tf_writer_error(&w, err->status, err->msg, &ignored) < 0)
+            rc = -1;
+    }
+    if (rc == 0)
+        rc = verdict(&r, "line", err);
+    tf_writer_release(&w);
+    run_end(&r);
+    return rc;
+}
+
+int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *out,
+                       struct tf_err *err)
+{
+    struct run r;
+    int rc = run_begin(&r, t, in->name, err);
+    if (rc == 0)
+        rc = encode_all(&r, in, NULL, out, err);
+    if (rc == 0)
+        rc = verdict(&r, "line", err);
+    run_end(&r);
+    return rc;
+}
+
+/* ---- ids to text ---- */
+
+/* Put the hypotheses of the record at hand into blocks, from r->hyp on; false when the round is
+ * full before the last. */
+static bool take_record(struct run *r)
+{
+    const struct tf_record *rec = &r->rec;
+    size_t count = rec->type == TF_REC_NBEST && r->t->all && rec->n_hyps > 0 ? rec->n_hyps : 1;
+    for (; r->hyp < count; r->hyp++) {
+        struct block *b = room(r);
+        r->pending = b == NULL;
+        if (b == NULL)
+            return false;
+        struct item *it = &b->items[b->n++];
+        *it = (struct item){.idx = r->t->all ? rec->idx : r->t->lines - 1};
+        if (rec->type == TF_REC_BAD) {
+            mark_bad(it, rec->code, "%.200s",
+                     rec->text != NULL && rec->text[0] != 0 ? rec->text : tf_bad_name(rec->code));
+        } else if (rec->type == TF_REC_NBEST && rec->n_hyps == 0) {
+            mark_bad(it, TF_BAD_OTHER, "no hypothesis");
+        } else if (rec->type == TF_REC_NBEST) {
+            tf_ids_add(&b->ids, rec->hyps[r->hyp].ids, rec->hyps[r->hyp].n);
+            it->rank = (uint32_t)r->hyp + 1;
+            it->score = rec->hyps[r->hyp].score;
+        } else {
+            tf_ids_add(&b->ids, rec->ids, rec->n);
+        }
+        it->end = b->ids.n;
+    }
+    r->hyp = 0;
+    return true;
+}
+
+static int check_part(const struct run *r, struct tf_reader *reader, struct tf_err *err)
+{
+    const struct tf_header *h = tf_reader_header(reader);
+    struct tf_header own = {0};
+    tf_vocab_header(r->t->vocab, &own);
+    if (r->t->all && strcmp(h->kind, "nbest") != 0)
+        return tf_fail(err, "%s: holds no n-best lists, but %s", r->name, h->kind);
+    return tf_same_vocab(h, r->name, &own, "the model", err);
+}
+
+/* Read records into blocks until the round is full or the next one would have to be waited for.
+ * Returns 0 at the end of the stream. */
+static int read_records(struct run *r, struct tf_reader *reader, struct tf_err *err)
+{
+    round_begin(r);
+    for (;;) {
+        if (!r->pending) {
+            if (r->used > 0 && !tf_reader_ready(reader))
+                return 1;
+            int rc = tf_reader_next(reader, &r->rec, err);
+            if (rc <= 0)
+                return rc;
+            if (r->rec.type == TF_REC_HEADER) {
+                if (check_part(r, reader, err) < 0)
+                    return -1;
+                continue;
+            }
+            r->t->lines++;
+        }
+        if (!take_record(r))
+            return 1;
+    }
+}
+
+static void decode_item(const struct run *r, struct block *b, struct item *it, const uint32_t *ids,
+                        size_t n)
+{
+    struct tf_err err = {0};
+    const struct tf_tokenize *t = r->t;
+    for (size_t i = 0; i < n && it->code == 0; i++)
+        if (ids[i] >= (uint64_t)tf_sp_size(t->vocab->sp))
+            mark_bad(it, TF_BAD_UNKNOWN_ID, "id %lu: the vocabulary has %lld",
+                     (unsigned long)ids[i], (long long)tf_sp_size(t->vocab->sp));
+    if (t->all) {
+        tf_buf_printf(&b->text, "%llu\t%lu\t", (unsigned long long)it->idx,
+                      (unsigned long)it->rank);
+        if (it->rank > 0)
+            tf_buf_printf(&b->text, "%.6f", (double)it->score);
+        tf_buf_byte(&b->text, '\t');
+    }
+    size_t start = b->text.len;
+    if (it->code == 0 && n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->text, &err) < 0) {
+        mark_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
+        b->text.len = start;
+    }
+    for (char *p = b->text.p + start, *end = b->text.p + b->text.len;
+         p != NULL && p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;)
+        *p = ' ';
+    tf_buf_byte(&b->text, '\n');
+}
+
+static void decode_block(void *arg, size_t job, int lane)
+{
+    (void)lane;
+    const struct run *r = arg;
+    struct block *b = &r->blocks[job];
+    size_t at = 0;
+    for (size_t k = 0; k < b->n; k++) {
+        decode_item(r, b, &b->items[k], b->ids.v + at, b->items[k].end - at);
+        at = b->items[k].end;
+    }
+}
+
+static int put_text(struct run *r, struct tf_out *out, struct tf_err *err)
+{
+    for (size_t i = 0; i < r->used; i++) {
+        const struct block *b = &r->blocks[i];
+        for (size_t k = 0; k < b->n; k++)
+            if (b->items[k].code != 0 && count_bad(r, &b->items[k], "record", err) < 0)
+                return -1;
+        if (b->text.len > 0 && tf_out_write(out, b->text.p, b->text.len, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int decode_all(struct run *r, struct tf_reader *reader, struct tf_out *out,
+                      struct tf_err *err)
+{
+    if (check_part(r, reader, err) < 0)
+        return -1;
+    for (int more = 1; more;) {
+        struct tf_err input = {0};
+        more = read_records(r, reader, &input);
+        tf_pool_run(r->pool, decode_block, r, r->used);
+        if (put_text(r, out, err) < 0)
+            return -1;
+        if (more < 0) {
+            *err = input;
+            return -1;
+        }
+        if (more > 0 && !tf_reader_ready(reader) && tf_out_flush(out, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int tf_tokenize_decode(struct tf_tokenize *t, struct tf_in *in, struct tf_out *out,
+                       struct tf_err *err)
+{
+    static const char *const kinds[] = {"tokens", "nbest", NULL};
+    struct run r;
+    struct tf_reader *reader = NULL;
+    int rc = run_begin(&r, t, in->name, err);
+    if (rc == 0)
+        rc = tf_reader_new(&reader, in, kinds, 0, err);
+    if (rc == 0)
+        rc = decode_all(&r, reader, out, err);
+    if (rc == 0)
+        rc = verdict(&r, "record", err);
+    if (reader != NULL)
+        tf_reader_free(reader);
+    run_end(&r);
+    return rc;
+}

@@ -1,0 +1,250 @@
+/* vocab.c - see vocab.h. A pipe can't be looked at and read again, so its bytes go to a file in
+ * memory first when they turn out to be a model of ours. */
+#include "text/vocab.h"
+#include "base/hash.h"
+#include "base/rng.h"
+#include "text/sp_check.h"
+#include "text/utf8.h"
+#include "wire/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const unsigned char label[] = {0xd9, 0xd9, 0xf8, 0xda,
+                                      0x54, 0x46, 0x53, 0x54}; /* tag 55800, tag 'TFST' */
+
+/* Copy the vocabulary out of the model at path; name is what messages call it. */
+static int from_model(struct tf_vocab *v, const char *path, const char *name, struct tf_err *err)
+{
+    struct tf_model_file m;
+    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) < 0)
+        return -1;
+    int rc = 0;
+    if (m.vocab == NULL) {
+        rc = tf_fail(err, "%s: carries no vocabulary", name);
+    } else {
+        v->n = m.vocab_n;
+        v->bytes = tf_xmalloc(v->n + 1);
+        memcpy(v->bytes, m.vocab, v->n);
+    }
+    tf_model_release(&m);
+    return rc;
+}
+
+/* Put the rest of a pipe into a file in memory and read the model there. */
+static int from_piped_model(struct tf_vocab *v, struct tf_in *in, struct tf_err *err)
+{
+    int fd = memfd_create("tf-vocab", MFD_CLOEXEC);
+    if (fd < 0)
+        return tf_fail_errno(err, "%s: memory for a piped model", in->name);
+    int rc = 0;
+    for (;;) {
+        ssize_t n = tf_in_fill(in, 1, err);
+        if (n <= 0) {
+            rc = (int)n;
+            break;
+        }
+        ssize_t put = write(fd, in->buf + in->pos, (size_t)n);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0) {
+            rc = tf_fail_errno(err, "%s: memory for a piped model", in->name);
+            break;
+        }
+        in->pos += (size_t)put;
+    }
+    if (rc == 0) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        rc = from_model(v, path, in->name, err);
+    }
+    close(fd);
+    return rc;
+}
+
+static int read_bytes(struct tf_vocab *v, const char *path, struct tf_err *err)
+{
+    struct tf_in in;
+    if (tf_in_open(&in, path, err) < 0)
+        return -1;
+    int rc = -1;
+    struct tf_buf b = {0};
+    ssize_t n = tf_in_fill(&in, sizeof label, err);
+    if (n < 0)
+        goto done;
+    if ((size_t)n >= sizeof label && memcmp(in.buf + in.pos, label, sizeof label) == 0) {
+        rc = in.size >= 0 && strcmp(path, "-") != 0 ? from_model(v, path, in.name, err)
+                                                    : from_piped_model(v, &in, err);
+        goto done;
+    }
+    while ((n = tf_in_fill(&in, 1, err)) > 0) {
+        if (b.len + (size_t)n > TF_MAX_VOCAB) {
+            tf_fail(err, "%s: too large for a vocabulary, maximum %zu bytes", in.name,
+                    TF_MAX_VOCAB);
+            goto done;
+        }
+        tf_buf_add(&b, in.buf + in.pos, (size_t)n);
+        in.pos += (size_t)n;
+    }
+    if (n < 0)
+        goto done;
+    if (b.len == 0) {
+        tf_fail(err, "%s: not a vocabulary: empty", in.name);
+        goto done;
+    }
+    v->bytes = b.p;
+    v->n = b.len;
+    b.p = NULL;
+    rc = 0;
+done:
+    tf_buf_release(&b);
+    tf_in_close(&in);
+    return rc;
+}
+
+int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err)
+{
+    *v = (struct tf_vocab){0};
+    if (read_bytes(v, path, err) < 0 ||
+        ((tf_sp_check(v->bytes, v->n, err) < 0 || tf_sp_load(&v->sp, v->bytes, v->n, err) < 0) &&
+         tf_context(err, "%s", path))) {
+        tf_vocab_release(v);
+        return -1;
+    }
+    tf_sha256_of(v->hash, v->bytes, v->n);
+    return 0;
+}
+
+void tf_vocab_release(struct tf_vocab *v)
+{
+    tf_sp_free(v->sp);
+    free(v->bytes);
+    *v = (struct tf_vocab){0};
+}
+
+void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h)
+{
+    h->has_vocab = true;
+    memcpy(h->vocab, v->hash, sizeof h->vocab);
+    h->size = tf_sp_size(v->sp);
+    h->special = (struct tf_special){.pad = tf_sp_pad(v->sp),
+                                     .unk = tf_sp_unk(v->sp),
+                                     .bos = tf_sp_bos(v->sp),
+                                     .eos = tf_sp_eos(v->sp)};
+}
+
+int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err *err)
+{
+    for (uint32_t id = 0; id < (uint64_t)tf_sp_size(v->sp); id++) {
+        size_t n;
+        const char *piece = tf_sp_piece(v->sp, id, &n);
+        if (tf_out_write(out, piece, n, err) < 0 ||
+            tf_out_printf(out, err, "\t%g\n", (double)tf_sp_score(v->sp, id)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The next line that can be used. */
+static int next_line(struct tf_training_text *l, const char **text, size_t *n, struct tf_err *err)
+{
+    for (;;) {
+        if (!l->open) {
+            if (l->at == l->n)
+                return 0;
+            if (tf_in_open(&l->in, l->paths[l->at++], err) < 0)
+                return -1;
+            l->open = true;
+        }
+        int rc = tf_in_line(&l->in, text, n, l->max, err);
+        if (rc <= 0) {
+            tf_in_close(&l->in);
+            l->open = false;
+            if (rc < 0)
+                return -1;
+        } else if (rc == 2) {
+            l->too_long++;
+        } else if (memchr(*text, 0, *n) != NULL) {
+            l->with_nul++;
+        } else if (tf_utf8_span(*text, *n) < *n) {
+            l->bad_utf8++;
+        } else if (*n > 0 && !(*n == 1 && **text == '\r')) {
+            return 1;
+        }
+    }
+}
+
+/* A uniform sample of the lines (Vitter, "Random sampling with a reservoir", algorithm R). */
+static int draw_sample(struct tf_training_text *l, struct tf_err *err)
+{
+    const char *text;
+    size_t n, cap = 0;
+    int rc;
+    struct tf_rng rng = tf_rng_new(l->seed, 0);
+    for (uint64_t i = 0; (rc = next_line(l, &text, &n, err)) > 0; i++) {
+        size_t k = l->n_kept;
+        if (k == l->sample) {
+            uint64_t slot = tf_rng_below(&rng, i + 1);
+            if (slot >= l->sample)
+                continue;
+            k = (size_t)slot;
+            free(l->kept[k]);
+        } else {
+            if (k == cap) {
+                cap = cap ? 2 * cap : 1024;
+                l->kept = tf_xarray(l->kept, cap, sizeof *l->kept);
+                l->kept_n = tf_xarray(l->kept_n, cap, sizeof *l->kept_n);
+            }
+            l->n_kept++;
+        }
+        l->kept[k] = tf_xstrndup(text, n);
+        l->kept_n[k] = n;
+    }
+    l->sampled = true;
+    return rc;
+}
+
+int tf_training_text_next(void *lines, const char **text, size_t *n, struct tf_err *err)
+{
+    struct tf_training_text *l = lines;
+    if (l->sample > 0 && !l->sampled && draw_sample(l, err) < 0)
+        return -1;
+    if (l->sample == 0) {
+        int rc = next_line(l, text, n, err);
+        l->used += rc > 0;
+        return rc;
+    }
+    if (l->next == l->n_kept)
+        return 0;
+    *text = l->kept[l->next];
+    *n = l->kept_n[l->next++];
+    l->used++;
+    return 1;
+}
+
+void tf_training_text_release(struct tf_training_text *l)
+{
+    if (l->open)
+        tf_in_close(&l->in);
+    for (size_t i = 0; i < l->n_kept; i++)
+        free(l->kept[i]);
+    free(l->kept);
+    free(l->kept_n);
+    *l = (struct tf_training_text){0};
+}
+
+int tf_vocab_train(const struct tf_sp_train *t, struct tf_buf *model, int64_t *pieces,
+                   struct tf_err *err)
+{
+    struct tf_sp *sp = NULL;
+    if (tf_sp_train(t, model, err) < 0 || tf_sp_load(&sp, model->p, model->len, err) < 0)
+        return -1;
+    *pieces = tf_sp_size(sp);
+    tf_sp_free(sp);
+    return 0;
+}

@@ -1,0 +1,178 @@
+/* average.c - means of weights. */
+#include "train/average.h"
+#include "base/hash.h"
+#include "model/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_step(const void *a, const void *b)
+{
+    const struct tf_grid_file *x = a, *y = b;
+    return x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+/* The last ones of a directory, by the steps in their headers, oldest first. */
+static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct tf_err *err)
+{
+    if (tf_rundir_grid(l, dir, err) != 0)
+        return -1;
+    for (size_t i = 0; i < l->n; i++) {
+        struct tf_model_file m;
+        if (tf_model_read(&m, l->v[i].path, TF_MODEL_HEAD, 0, err) != 0) {
+            tf_grid_list_release(l);
+            return -1;
+        }
+        int rc = tf_state_step(&l->v[i].step, &m, err);
+        tf_model_release(&m);
+        if (rc != 0) {
+            tf_context(err, "%s", l->v[i].path);
+            tf_grid_list_release(l);
+            return -1;
+        }
+    }
+    if (l->n < last) {
+        size_t n = l->n;
+        tf_grid_list_release(l);
+        return tf_fail(err, "%s: holds %zu checkpoints on the grid of steps, %llu are asked for", dir, n, (unsigned long long)last);
+    }
+    if (l->n > 1)
+        qsort(l->v, l->n, sizeof *l->v, by_step);
+    size_t drop = l->n - (size_t)last;
+    for (size_t i = 0; i < drop; i++)
+        free(l->v[i].path);
+    memmove(l->v, l->v + drop, (size_t)last * sizeof *l->v);
+    l->n = (size_t)last;
+    return 0;
+}
+
+/* What is known after the first input, and the sums. */
+struct mean {
+    struct tf_arena arena;
+    struct tf_header header;  /* of the first */
+    struct tf_config config;
+    struct tf_params params;
+    uint8_t *vocab;
+    size_t vocab_n;
+    double *sum;              /* params.size */
+    struct tf_value inputs;   /* MAP: number -> fingerprint */
+};
+
+static int begin(struct mean *s, const struct tf_model_file *m, struct tf_err *err)
+{
+    s->header = m->header;
+    s->header.config = tf_value_clone(&s->arena, &m->header.config);
+    s->header.made = tf_value_clone(&s->arena, &m->header.made);
+    s->header.extra = tf_value_map();
+    if (tf_model_load(m, &s->config, NULL, "p/", err) != 0)
+        return -1;
+    if (m->vocab != NULL) {
+        s->vocab = tf_xmalloc(m->vocab_n);
+        memcpy(s->vocab, m->vocab, m->vocab_n);
+        s->vocab_n = m->vocab_n;
+    }
+    tf_params_init(&s->params, &s->config);
+    s->sum = tf_try_alloc(s->params.size * sizeof *s->sum, err);
+    if (s->sum == NULL)
+        return -1;
+    memset(s->sum, 0, s->params.size * sizeof *s->sum);
+    return 0;
+}
+
+static int same_model(const struct mean *s, const struct tf_model_file *m, const char *path, const char *first, struct tf_err *err)
+{
+    char text[400], x[65], y[65];
+    if (tf_differs(text, sizeof text, &m->header.config, path, &s->header.config, first))
+        return tf_fail(err, "not the same model: %s", text);
+    if (m->header.has_vocab != s->header.has_vocab)
+        return tf_fail(err, "%s: %s a vocabulary, unlike %s", path, m->header.has_vocab ? "names" : "does not name", first);
+    if (m->header.has_vocab && memcmp(m->header.vocab, s->header.vocab, 32) != 0)
+        return tf_fail(err, "%s: vocabulary %s differs from %s: %s", path, tf_hex(x, m->header.vocab, 32), first, tf_hex(y, s->header.vocab, 32));
+    return 0;
+}
+
+static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bool ema, struct tf_err *err)
+{
+    struct tf_model_file m;
+    struct tf_config config;
+    float *flat = NULL;
+    char number[32];
+    if (tf_model_read_in(&m, in, ema ? 0 : TF_MODEL_WEIGHTS, 0, err) != 0)
+        return -1;
+    int rc = i == 0 ? begin(s, &m, err) : same_model(s, &m, in->name, first, err);
+    if (rc == 0 && (rc = tf_model_load(&m, &config, &flat, ema ? "e/" : "p/", err)) != 0)
+        tf_context(err, "%s%s", in->name, ema ? ": no moving average (--ema)" : "");
+    if (rc == 0) {
+        for (size_t k = 0; k < s->params.size; k++)
+            s->sum[k] += (double)flat[k];
+        snprintf(number, sizeof number, "%zu", i + 1);
+        if (m.header.has_model)
+            tf_value_put(&s->arena, &s->inputs, number, tf_value_bytes(&s->arena, m.header.model, 32));
+    }
+    free(flat);
+    tf_model_release(&m);
+    return rc;
+}
+
+static int put(struct mean *s, const char *output, size_t n, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    float *flat = tf_try_alloc(s->params.size * sizeof *flat, err);
+    if (flat == NULL)
+        return -1;
+    for (size_t k = 0; k < s->params.size; k++)
+        flat[k] = (float)(s->sum[k] / (double)n);
+    s->header.kind = "model";
+    tf_header_made(&s->header, &s->arena, prog, opts, &s->inputs);
+    struct tf_tensor *t = tf_model_tensors(&s->arena, &s->params, flat, "p/");
+    int rc = tf_model_write(output, &s->header, s->vocab, s->vocab_n, NULL, 0, t, s->params.n, err);
+    free(flat);
+    return rc;
+}
+
+int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    struct mean s = {.inputs = tf_value_map()};
+    struct tf_in *in = tf_xcalloc(n, sizeof *in);
+    size_t opened = 0;
+    int rc = 0;
+    while (rc == 0 && opened < n)
+        if ((rc = tf_in_open(&in[opened], paths[opened], err)) == 0)
+            opened++;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = add(&s, i, &in[i], paths[0], ema, err);
+    if (rc == 0)
+        rc = put(&s, output, n, prog, opts, err);
+    for (size_t i = 0; i < opened; i++)
+        tf_in_close(&in[i]);
+    free(in);
+    free(s.vocab);
+    free(s.sum);
+    tf_params_release(&s.params);
+    tf_arena_release(&s.arena);
+    return rc;
+}
+
+int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    int rc = -1;
+    /* A run that goes on meanwhile may delete its oldest between our look and our open: look again. */
+    for (int turn = 0; turn < 3; turn++) {
+        struct tf_grid_list grid;
+        struct tf_err e = {0};
+        rc = pick(&grid, dir, last, &e);
+        if (rc == 0) {
+            const char **paths = tf_xcalloc(grid.n, sizeof *paths);
+            for (size_t i = 0; i < grid.n; i++)
+                paths[i] = grid.v[i].path;
+            rc = tf_average(output, paths, grid.n, ema, prog, opts, &e);
+            free(paths);
+            tf_grid_list_release(&grid);
+        }
+        *err = e;
+        if (rc == 0 || e.sys != ENOENT)
+            break;
+    }
+    return rc;
+}

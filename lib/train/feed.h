@@ -1,0 +1,32 @@
+/* feed.h - batches of a stream, read and checked by a thread of its own some batches ahead, so that lanes never wait for a pipe that keeps up. */
+#ifndef TF_TRAIN_FEED_H
+#define TF_TRAIN_FEED_H
+
+#include "model/transformer.h"
+#include "train/state.h"
+#include <signal.h>
+
+enum tf_feed_kind { TF_FEED_BATCH, TF_FEED_END, TF_FEED_ERROR };
+
+struct tf_feed_item {
+    enum tf_feed_kind kind;
+    struct tf_pairs pairs;        /* BATCH */
+    struct tf_cursor next;        /* BATCH: where the stream stands behind it */
+    struct tf_err err;            /* ERROR */
+};
+
+struct tf_feed;
+
+/* Open a batch stream ("-": stdin) and read its header; waits for it. */
+int tf_feed_open(struct tf_feed **feed, const char *path, struct tf_err *err) TF_MUST_CHECK;
+/* Of the first part; valid until tf_feed_start. */
+const struct tf_header *tf_feed_header(const struct tf_feed *f);
+/* Start reading. Batches before `from` are dropped; from NULL: the stream is taken from where it begins. With any_corpus false a corpus other than from's is an error.
+ * The configuration is borrowed. */
+void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from, bool any_corpus);
+/* The next item, held until tf_feed_pop; NULL when *stop became true while there was none. After END or ERROR the same item comes again. */
+const struct tf_feed_item *tf_feed_next(struct tf_feed *f, const volatile sig_atomic_t *stop);
+void tf_feed_pop(struct tf_feed *f);
+void tf_feed_close(struct tf_feed *f); /* ends the thread, even one that waits for input */
+
+#endif

@@ -1,0 +1,133 @@
+/* journal.c - the log of a run. */
+#include "train/journal.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONGEST = 1 << 20 };
+
+/* Does a line belong to the part of the run that is kept? Lines that are no JSON (the last one of a killed run) do not. */
+static bool kept(const char *line, size_t n, uint64_t step, uint64_t valid_step)
+{
+    struct tf_json_reader r;
+    struct tf_err e = {0};
+    enum tf_json_kind kind;
+    bool valid = false, in_step = false, in_event = false, whole = false;
+    uint64_t at = UINT64_MAX;
+    tf_json_read(&r, line, n);
+    while (tf_json_next(&r, &kind, &e) == 0) {
+        if (kind == TF_JSON_END) {
+            whole = true;
+            break;
+        }
+        if (in_step && kind == TF_JSON_NUMBER && r.is_int && !r.negative)
+            at = r.uint;
+        if (in_event && kind == TF_JSON_STRING)
+            valid = strcmp(r.text.p, "valid") == 0;
+        in_step = kind == TF_JSON_KEY && r.depth == 1 && strcmp(r.text.p, "step") == 0;
+        in_event = kind == TF_JSON_KEY && r.depth == 1 && strcmp(r.text.p, "event") == 0;
+    }
+    tf_json_read_release(&r);
+    return whole && at <= (valid ? valid_step : step);
+}
+
+static int cut(const char *path, uint64_t step, uint64_t valid_step, struct tf_err *err)
+{
+    struct tf_in in;
+    struct tf_out out;
+    struct tf_err e = {0};
+    if (tf_in_open(&in, path, &e) != 0) {
+        if (e.sys == ENOENT)
+            return 0;
+        *err = e;
+        return -1;
+    }
+    if (tf_out_open(&out, path, 0, err) != 0) {
+        tf_in_close(&in);
+        return -1;
+    }
+    const char *line;
+    size_t n;
+    int rc;
+    while ((rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0)
+        if (rc == 1 && kept(line, n, step, valid_step) && (tf_out_write(&out, line, n, err) != 0 || tf_out_write(&out, "\n", 1, err) != 0)) {
+            rc = -1;
+            break;
+        }
+    tf_in_close(&in);
+    if (rc == 0)
+        return tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    return -1;
+}
+
+static int open_append(struct tf_journal *j, int i, const char *path, struct tf_err *err)
+{
+    j->name[i] = tf_xstrdup(path);
+    j->fd[i] = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return j->fd[i] < 0 ? tf_fail_errno(err, "%s", path) : 0;
+}
+
+int tf_journal_open(struct tf_journal *j, const char *path, uint64_t step, uint64_t valid_step, const char *extra, struct tf_err *err)
+{
+    *j = (struct tf_journal){.fd = {-1, -1}};
+    if (cut(path, step, valid_step, err) != 0 || open_append(j, 0, path, err) != 0)
+        return -1;
+    if (extra != NULL && strcmp(extra, "-") == 0) {
+        j->name[1] = tf_xstrdup("stdout");
+        j->fd[1] = STDOUT_FILENO;
+    } else if (extra != NULL && open_append(j, 1, extra, err) != 0) {
+        return -1;
+    }
+    return 0;
+}
+
+void tf_journal_close(struct tf_journal *j)
+{
+    for (int i = 0; i < 2; i++) {
+        if (j->name[i] != NULL && j->fd[i] > STDOUT_FILENO)
+            close(j->fd[i]);
+        free(j->name[i]);
+    }
+    tf_buf_release(&j->buf);
+    *j = (struct tf_journal){.fd = {-1, -1}};
+}
+
+struct tf_json *tf_journal_line(struct tf_journal *j, const char *event, uint64_t step)
+{
+    tf_buf_clear(&j->buf);
+    j->json = (struct tf_json){.out = &j->buf};
+    tf_json_open(&j->json, '{');
+    tf_json_key(&j->json, "event");
+    tf_json_str(&j->json, event);
+    tf_json_key(&j->json, "step");
+    tf_json_uint(&j->json, step);
+    return &j->json;
+}
+
+int tf_journal_put(struct tf_journal *j, struct tf_err *err)
+{
+    tf_json_close(&j->json, '}');
+    tf_buf_byte(&j->buf, '\n');
+    for (int i = 0; i < 2; i++) {
+        const char *p = j->buf.p;
+        size_t n = j->fd[i] < 0 ? 0 : j->buf.len;
+        while (n > 0) {
+            ssize_t put = write(j->fd[i], p, n);
+            if (put < 0 && errno == EINTR)
+                continue;
+            if (put < 0) {
+                tf_fail_errno(err, "%s: write", j->name[i]);
+                j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1; /* once is enough */
+                return -1;
+            }
+            p += put;
+            n -= (size_t)put;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* plan.c - parameters, memory and work of a run on paper. */
+#include "train/plan.h"
+#include "model/params.h"
+#include "train/step.h"
+
+#include <string.h>
+
+static const struct kind {
+    const char *label, *prefix, *part; /* names that begin with prefix and contain part */
+} kinds[] = {
+    {"embeddings", "embed", ""},
+    {"source embedding", "enc.embed", ""},
+    {"target embedding", "dec.embed", ""},
+    {"projection", "dec.project", ""},
+    {"learned positions", "", ".pos"},
+    {"layer norms", "", "norm."},
+    {"encoder self-attention", "enc.", ".self."},
+    {"encoder feed-forward", "enc.", ".ff."},
+    {"decoder self-attention", "dec.", ".self."},
+    {"decoder cross-attention", "dec.", "cross."},
+    {"decoder feed-forward", "dec.", ".ff."},
+    {"others", "", ""},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void row(struct tf_buf *out, const char *label, uint64_t n, double all)
+{
+    tf_buf_printf(out, "  %-26s %13llu  %5.1f %%\n", label, (unsigned long long)n, 100 * (double)n / all);
+}
+
+/* Activations of one lane's share: the buffers that the model keeps for the way back. */
+static double activations(const struct tf_config *c, double src, double tgt)
+{
+    double D = (double)c->d_model, F = (double)c->d_ff, H = (double)c->heads, k = H * (double)c->d_k, v = H * (double)c->d_v;
+    double attention = 2 * k + 2 * v + H, norm = 2 * D + 2, extra = 5 * D + v + 2 * k + v + F;
+    double enc = (double)c->encoder_layers * (attention + F + 2 * norm) + extra + 2 * (double)c->decoder_layers * (k + v);
+    double dec = (double)c->decoder_layers * (attention + k + v + H + F + 3 * norm) + extra;
+    return 4 * (src * enc + tgt * dec);
+}
+
+int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, double length, struct tf_err *err)
+{
+    const struct tf_config *c = &o->config;
+    struct tf_params p;
+    uint64_t count[KINDS] = {0};
+    if (c->vocab_size < 1)
+        return tf_fail_status(err, TF_USAGE, "--plan: needs --vocab-size");
+    tf_params_init(&p, c);
+    for (size_t i = 0; i < p.n; i++) {
+        int k = 0;
+        while (strncmp(p.v[i].name, kinds[k].prefix, strlen(kinds[k].prefix)) != 0 || strstr(p.v[i].name, kinds[k].part) == NULL)
+            k++;
+        count[k] += p.v[i].n;
+    }
+    double all = (double)p.count, mb = 1e-6, block = 4 * (double)p.size * mb;
+    tf_buf_printf(out, "parameters\n");
+    for (int k = 0; k < KINDS; k++)
+        if (count[k] > 0)
+            row(out, kinds[k].label, count[k], all);
+    row(out, "total", p.count, all);
+    int ema = o->ema > 0, lanes = (int)o->threads;
+    int grads = (lanes + 3 < 8 ? lanes + 3 : 8) + (o->accumulate > 1);
+    double share = lanes < 8 ? lanes / 8.0 : 1, act = activations(c, tokens * share, tokens * share) * mb;
+    tf_buf_printf(out, "memory on the CPU with %d thread%s, MB\n", lanes, lanes == 1 ? "" : "s");
+    tf_buf_printf(out, "  %-26s %13.1f\n", "weights", block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", ema ? "moments and average" : "moments", (2 + ema) * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "gradients", grads * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "activations, about", act);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "copy for saving", (3 + ema) * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "total", (6 + 2 * ema + grads) * block + act);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "a checkpoint on disk", (3 + ema) * block);
+    double micro = tf_config_flop(c, tokens, tokens, length, length), step = micro * (double)o->accumulate;
+    tf_buf_printf(out, "work, updates of %.0f source and %.0f target tokens in sentences of %.0f\n", tokens * (double)o->accumulate,
+                  tokens * (double)o->accumulate, length);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP an update", step);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP a target token", step / (tokens * (double)o->accumulate));
+    tf_buf_printf(out, "  %-26s %13lld\n", "updates", (long long)o->steps);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
+    tf_params_release(&p);
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* report.c - what a run says while it runs: lines of the log, and progress. */
+#include "train/run_parts.h"
+#include "base/opt.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void real(struct tf_json *j, const char *key, double x)
+{
+    tf_json_key(j, key);
+    tf_json_real(j, x);
+}
+
+static void count(struct tf_json *j, const char *key, uint64_t x)
+{
+    tf_json_key(j, key);
+    tf_json_uint(j, x);
+}
+
+static int put(struct tf_run *r, struct tf_err *err)
+{
+    int rc = tf_journal_put(&r->journal, err);
+    r->mute |= rc != 0;
+    return rc;
+}
+
+/* Six digits are more than the noise of a batch. */
+static double round6(double x)
+{
+    if (x == 0 || !isfinite(x))
+        return x;
+    double unit = pow(10, 5 - floor(log10(fabs(x))));
+    return isfinite(unit) ? round(x * unit) / unit : x;
+}
+
+static void sums(struct tf_json *j, const struct tf_sums *s, bool loss)
+{
+    if (loss)
+        real(j, "loss", round6(s->loss / s->tokens));
+    real(j, "nll", round6(s->nll / s->tokens));
+    real(j, "ppl", round6(tf_sums_ppl(s)));
+    real(j, "acc", round6(tf_sums_acc(s)));
+}
+
+static double milli(double seconds)
+{
+    return round(seconds * 1000) / 1000;
+}
+
+int tf_report_start(struct tf_run *r, struct tf_err *err)
+{
+    r->started = r->logged.since = r->shown.since = tf_now();
+    struct tf_json *j = tf_journal_line(&r->journal, "start", r->state.step);
+    tf_json_key(j, "version");
+    tf_json_str(j, tf_version);
+    tf_json_key(j, "device");
+    tf_json_str(j, r->stepper.be->describe(r->stepper.ctx[0]));
+    count(j, "threads", (uint64_t)r->stepper.lanes);
+    count(j, "parameters", r->stepper.w.params.count);
+    count(j, "steps", (uint64_t)r->o->steps);
+    tf_progress_begin(&r->progress, r->o->progress, r->o->quiet);
+    return put(r, err);
+}
+
+static void add(struct tf_interval *i, const struct tf_sums *s)
+{
+    i->sums.loss += s->loss;
+    i->sums.nll += s->nll;
+    i->sums.correct += s->correct;
+    i->sums.tokens += s->tokens;
+}
+
+void tf_report_add(struct tf_run *r, const struct tf_sums *s)
+{
+    add(&r->logged, s);
+    add(&r->shown, s);
+}
+
+/* Target tokens a second, as the field counts. */
+static double rate(const struct tf_interval *i, double now)
+{
+    double seconds = now - i->since;
+    return seconds > 0 ? i->sums.tokens / seconds : 0;
+}
+
+static void show(struct tf_run *r, double lr, double norm)
+{
+    double now = tf_now(), done = (double)r->state.step, all = (double)r->o->steps;
+    const struct tf_sums *s = &r->shown.sums;
+    char eta[32] = "";
+    double left = r->steps_here > 0 ? (all - done) * (now - r->started) / (double)r->steps_here : 0;
+    if (left > 0)
+        snprintf(eta, sizeof eta, "  ETA %.0f:%02.0f:%02.0f", floor(left / 3600), floor(fmod(left, 3600) / 60), floor(fmod(left, 60)));
+    tf_progress_show(&r->progress, "step %llu/%llu  epoch %llu  loss %.3f  ppl %.2f  lr %.3g  norm %.3g  %.0f tok/s%s", (unsigned long long)r->state.step,
+                     (unsigned long long)r->o->steps, (unsigned long long)r->state.cursor.epoch, s->loss / s->tokens, tf_sums_ppl(s), lr, norm,
+                     rate(&r->shown, now), eta);
+    r->shown = (struct tf_interval){.since = now};
+}
+
+int tf_report_step(struct tf_run *r, double lr, double norm, struct tf_err *err)
+{
+    if (tf_progress_due(&r->progress))
+        show(r, lr, norm);
+    if (r->state.step % (uint64_t)r->o->log_every != 0)
+        return 0;
+    double now = tf_now();
+    struct tf_json *j = tf_journal_line(&r->journal, "step", r->state.step);
+    count(j, "epoch", r->state.cursor.epoch);
+    sums(j, &r->logged.sums, true);
+    real(j, "lr", round6(lr));
+    real(j, "grad_norm", round6(norm));
+    count(j, "src_tokens", r->state.src_tokens);
+    count(j, "tgt_tokens", r->state.tgt_tokens);
+    real(j, "tok_s", round(rate(&r->logged, now)));
+    real(j, "seconds", milli(now - r->started));
+    r->logged = (struct tf_interval){.since = now};
+    return put(r, err);
+}
+
+int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double seconds, struct tf_err *err)
+{
+    struct tf_json *j = tf_journal_line(&r->journal, "valid", r->state.step);
+    count(j, "epoch", r->state.cursor.epoch);
+    sums(j, s, true);
+    count(j, "tgt_tokens", (uint64_t)s->tokens);
+    tf_json_key(j, "best");
+    tf_json_bool(j, best);
+    real(j, "took", milli(seconds));
+    real(j, "seconds", milli(tf_now() - r->started));
+    /* Time spent here is no time of training. */
+    r->logged.since += seconds;
+    r->shown.since += seconds;
+    return put(r, err);
+}
+
+int tf_report_save(struct tf_run *r, const char *name, struct tf_err *err)
+{
+    struct tf_json *j = tf_journal_line(&r->journal, "save", r->state.step);
+    tf_json_key(j, "file");
+    tf_json_str(j, name);
+    real(j, "seconds", milli(tf_now() - r->started));
+    return put(r, err);
+}
+
+int tf_report_end(struct tf_run *r, const char *reason, struct tf_err *err)
+{
+    tf_progress_end(&r->progress);
+    struct tf_json *j = tf_journal_line(&r->journal, "end", r->state.step);
+    tf_json_key(j, "reason");
+    tf_json_str(j, reason);
+    count(j, "memory", tf_step_bytes(&r->stepper));
+    real(j, "seconds", milli(tf_now() - r->started));
+    return put(r, err);
+}

@@ -1,0 +1,253 @@
+/* rundir.c - the directory of a run. */
+#include "train/rundir.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *tf_rundir_file(const char *dir, const char *name)
+{
+    size_t n = strlen(dir), m = strlen(name);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    char *p = tf_xmalloc(n + m + 2);
+    memcpy(p, dir, n);
+    p[n] = '/';
+    memcpy(p + n + 1, name, m + 1);
+    return p;
+}
+
+char *tf_rundir_grid_name(uint64_t step)
+{
+    char name[40];
+    snprintf(name, sizeof name, "ckpt-%08llu.tfm", (unsigned long long)step);
+    return tf_xstrdup(name);
+}
+
+/* ckpt-00000123.tfm: eight digits or more. */
+static bool grid_step(const char *name, uint64_t *step)
+{
+    size_t n = strlen(name);
+    if (n < 17 || n > 30 || strncmp(name, "ckpt-", 5) != 0 || strcmp(name + n - 4, ".tfm") != 0)
+        return false;
+    uint64_t x = 0;
+    for (size_t i = 5; i < n - 4; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return false;
+        x = x * 10 + (uint64_t)(name[i] - '0');
+    }
+    *step = x;
+    return true;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct tf_grid_file *x = a, *y = b;
+    return x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+int tf_rundir_grid(struct tf_grid_list *l, const char *dir, struct tf_err *err)
+{
+    *l = (struct tf_grid_list){0};
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        return tf_fail_errno(err, "%s", dir);
+    uint64_t step;
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (grid_step(e->d_name, &step)) {
+            l->v = tf_xarray(l->v, l->n + 1, sizeof *l->v);
+            l->v[l->n++] = (struct tf_grid_file){.path = tf_rundir_file(dir, e->d_name), .step = step};
+        }
+    closedir(d);
+    if (l->n > 1)
+        qsort(l->v, l->n, sizeof *l->v, by_step);
+    return 0;
+}
+
+void tf_grid_list_release(struct tf_grid_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i].path);
+    free(l->v);
+    *l = (struct tf_grid_list){0};
+}
+
+/* ---- opening ---- */
+
+static int take_lock(struct tf_rundir *d, struct tf_err *err)
+{
+    char *path = tf_rundir_file(d->path, "lock"), pid[32] = "";
+    int rc = 0;
+    d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (d->lock < 0) {
+        rc = tf_fail_errno(err, "%s", path);
+    } else if (flock(d->lock, LOCK_EX | LOCK_NB) != 0) {
+        int sys = errno;
+        ssize_t n = read(d->lock, pid, sizeof pid - 1);
+        pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
+        if (sys == EWOULDBLOCK)
+            rc = tf_fail_status(err, TF_AGAIN, "%s: in use by process %s", d->path, pid[0] != 0 ? pid : "unknown");
+        else
+            rc = (errno = sys, tf_fail_errno(err, "%s: flock", path));
+    } else {
+        int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+        if (ftruncate(d->lock, 0) != 0 || pwrite(d->lock, pid, (size_t)n, 0) != n)
+            rc = tf_fail_errno(err, "%s: write", path);
+    }
+    free(path);
+    return rc;
+}
+
+/* Only the holder of the lock writes here, so every temporary is one that a killed run left. */
+static void sweep(const char *dir)
+{
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strncmp(e->d_name, ".tf-", 4) == 0 && strstr(e->d_name, ".tmp.") != NULL)
+            unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+}
+
+int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
+{
+    *d = (struct tf_rundir){.path = tf_xstrdup(path), .lock = -1};
+    bool made = mkdir(path, 0777) == 0;
+    if (!made && errno != EEXIST) {
+        tf_fail_errno(err, "%s: mkdir", path);
+        tf_rundir_close(d);
+        return -1;
+    }
+    /* No checkpoint survives a power cut in a directory whose own name does not. */
+    if ((made && tf_sync_dir(path, err) != 0) || take_lock(d, err) != 0) {
+        tf_rundir_close(d);
+        return -1;
+    }
+    sweep(path);
+    return 0;
+}
+
+void tf_rundir_close(struct tf_rundir *d)
+{
+    if (d->lock >= 0)
+        close(d->lock);
+    free(d->path);
+    *d = (struct tf_rundir){.lock = -1};
+}
+
+/* ---- the newest ---- */
+
+struct candidate {
+    char *path;
+    uint64_t step;
+    int rank; /* of equal steps the lowest first */
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    return x->step != y->step ? (x->step > y->step ? -1 : 1) : x->rank - y->rank;
+}
+
+/* resume.tfm and best.tfm do not carry their step in the name. False when there is no such file. */
+static bool peek(struct candidate *c, const char *dir, const char *name, int rank)
+{
+    struct tf_model_file m;
+    struct tf_err e = {0};
+    *c = (struct candidate){.path = tf_rundir_file(dir, name), .rank = rank};
+    if (access(c->path, F_OK) != 0) {
+        free(c->path);
+        return false;
+    }
+    /* One that can't be read sorts last, where the full reading will name the reason. */
+    if (tf_model_read(&m, c->path, TF_MODEL_HEAD, 0, &e) == 0) {
+        if (tf_state_step(&c->step, &m, &e) != 0)
+            c->step = 0;
+        tf_model_release(&m);
+    }
+    return true;
+}
+
+int tf_rundir_newest(const char *dir, struct tf_model_file *m, char **path, struct tf_err *err)
+{
+    struct tf_grid_list grid;
+    if (tf_rundir_grid(&grid, dir, err) != 0)
+        return -1;
+    struct candidate *c = tf_xcalloc(grid.n + 2, sizeof *c);
+    size_t n = 0;
+    for (size_t i = 0; i < grid.n; i++)
+        c[n++] = (struct candidate){.path = tf_xstrdup(grid.v[i].path), .step = grid.v[i].step};
+    n += peek(&c[n], dir, TF_RUN_RESUME, 1);
+    n += peek(&c[n], dir, TF_RUN_BEST, 2);
+    tf_grid_list_release(&grid);
+    qsort(c, n, sizeof *c, newest_first);
+    int rc = n > 0 ? -1 : 0;
+    *path = NULL;
+    for (size_t i = 0; i < n && rc < 0; i++) {
+        struct tf_err e = {0};
+        if (tf_model_read(m, c[i].path, 0, 0, &e) == 0) {
+            rc = 1;
+            *path = tf_xstrdup(c[i].path);
+        } else {
+            tf_warn("%s%s", e.msg, i + 1 < n ? "; going back to the checkpoint before it" : "");
+        }
+    }
+    if (rc < 0)
+        tf_fail(err, "%s: none of its %zu checkpoints can be read", dir, n);
+    for (size_t i = 0; i < n; i++)
+        free(c[i].path);
+    free(c);
+    return rc;
+}
+
+/* ---- best and retention ---- */
+
+int tf_rundir_link_best(const char *dir, const char *path, struct tf_err *err)
+{
+    char name[48];
+    snprintf(name, sizeof name, ".tf-" TF_RUN_BEST ".tmp.%ld", (long)getpid());
+    char *temp = tf_rundir_file(dir, name), *best = tf_rundir_file(dir, TF_RUN_BEST);
+    int rc = 0;
+    unlink(temp);
+    if (link(path, temp) != 0)
+        rc = tf_fail_errno(err, "%s: link", best);
+    else if (rename(temp, best) != 0)
+        rc = tf_fail_errno(err, "%s: rename", best);
+    else
+        rc = tf_sync_dir(best, err);
+    unlink(temp); /* rename leaves it when both names already were one file */
+    free(temp);
+    free(best);
+    return rc;
+}
+
+int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t step, struct tf_err *err)
+{
+    struct tf_grid_list grid;
+    struct candidate resume;
+    int rc = 0;
+    if (tf_rundir_grid(&grid, dir, err) != 0)
+        return -1;
+    /* Files of later steps are damaged ones that a resumed run went back behind: they do not count. */
+    size_t n = 0;
+    while (n < grid.n && grid.v[n].step <= step)
+        n++;
+    for (size_t i = 0; keep > 0 && rc == 0 && i + keep < n; i++)
+        if (unlink(grid.v[i].path) != 0 && errno != ENOENT)
+            rc = tf_fail_errno(err, "%s: unlink", grid.v[i].path);
+    if (rc == 0 && peek(&resume, dir, TF_RUN_RESUME, 0)) {
+        if (resume.step <= step && unlink(resume.path) != 0)
+            rc = tf_fail_errno(err, "%s: unlink", resume.path);
+        free(resume.path);
+    }
+    tf_grid_list_release(&grid);
+    return rc;
+}

@@ -1,0 +1,172 @@
+/* save.c - checkpoints, written behind the back of training. */
+#include "train/save.h"
+#include "model/load.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+int tf_checkpoint_write(const char *path, const struct tf_save_common *c, const struct tf_params *params, const struct tf_run_state *state,
+                        const float *p, const float *m, const float *v, const float *e, struct tf_err *err)
+{
+    static const char *const prefix[] = {"p/", "m/", "v/", "e/"};
+    const float *block[] = {p, m, v, e};
+    struct tf_arena a = {0};
+    struct tf_state records[TF_STATE_RECORDS];
+    size_t n_records = tf_state_records(records, &a, state, &c->settings, &c->batches), n = 0;
+    struct tf_tensor *t = tf_arena_zalloc(&a, 4 * params->n * sizeof *t);
+    for (int i = 0; i < 4; i++)
+        if (block[i] != NULL) {
+            memcpy(t + n, tf_model_tensors(&a, params, block[i], prefix[i]), params->n * sizeof *t);
+            n += params->n;
+        }
+    struct tf_header h = c->header;
+    int rc = tf_model_write(path, &h, c->vocab, c->vocab_n, records, n_records, t, n, err);
+    tf_arena_release(&a);
+    return rc;
+}
+
+struct tf_saver {
+    const char *dir;
+    const struct tf_save_common *common;
+    const struct tf_params *params;
+    uint64_t keep;
+    float *block[4];          /* host copies of p, m, v, e */
+    struct tf_run_state state;
+    enum tf_save_kind kind;
+    bool best;
+    pthread_t thread;
+    bool running;             /* there is a thread to join */
+    atomic_bool done;
+    struct tf_err err;        /* of the thread, read after the join */
+    char *writing, *last;     /* path under way; newest whole one */
+    uint64_t last_step;
+};
+
+struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common, const struct tf_params *params, bool ema, uint64_t keep)
+{
+    struct tf_saver *s = tf_xcalloc(1, sizeof *s);
+    s->dir = dir;
+    s->common = common;
+    s->params = params;
+    s->keep = keep;
+    for (int i = 0; i < (ema ? 4 : 3); i++)
+        s->block[i] = tf_xcalloc(params->size, sizeof(float));
+    return s;
+}
+
+void tf_saver_free(struct tf_saver *s)
+{
+    if (s == NULL)
+        return;
+    struct tf_err ignored = {0};
+    (void)!tf_saver_wait(s, &ignored);
+    for (int i = 0; i < 4; i++)
+        free(s->block[i]);
+    free(s->writing);
+    free(s->last);
+    free(s);
+}
+
+/* What was written is read back and checked before anything older goes. */
+static int verify(const char *path, struct tf_err *err)
+{
+    struct tf_model_file m;
+    if (tf_model_read(&m, path, 0, 0, err) != 0)
+        return tf_context(err, "reading back what was written");
+    tf_model_release(&m);
+    return 0;
+}
+
+static int save(struct tf_saver *s, struct tf_err *err)
+{
+    float *const *b = s->block;
+    if (tf_checkpoint_write(s->writing, s->common, s->params, &s->state, b[0], b[1], b[2], b[3], err) != 0 || verify(s->writing, err) != 0)
+        return -1;
+    if (s->best && tf_rundir_link_best(s->dir, s->writing, err) != 0) {
+        /* A file system without hard links. */
+        char *path = tf_rundir_file(s->dir, TF_RUN_BEST);
+        memset(err, 0, sizeof *err);
+        int rc = tf_checkpoint_write(path, s->common, s->params, &s->state, b[0], b[1], b[2], b[3], err);
+        free(path);
+        if (rc != 0)
+            return -1;
+    }
+    return s->kind == TF_SAVE_GRID ? tf_rundir_retain(s->dir, s->keep, s->state.step, err) : 0;
+}
+
+static void *save_main(void *arg)
+{
+    struct tf_saver *s = arg;
+    (void)!save(s, &s->err);
+    atomic_store_explicit(&s->done, true, memory_order_release);
+    return NULL;
+}
+
+int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
+{
+    if (!s->running)
+        return 0;
+    pthread_join(s->thread, NULL);
+    s->running = false;
+    if (s->err.status != 0) {
+        *err = s->err;
+        return -1;
+    }
+    if (s->kind != TF_SAVE_BEST)
+        tf_saver_had(s, s->writing, s->state.step);
+    return 0;
+}
+
+int tf_saver_poll(struct tf_saver *s, struct tf_err *err)
+{
+    return atomic_load_explicit(&s->done, memory_order_acquire) ? tf_saver_wait(s, err) : 0;
+}
+
+int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state, enum tf_save_kind kind, bool best, struct tf_err *err)
+{
+    if (tf_saver_wait(s, err) != 0)
+        return -1;
+    const tf_mem *block[] = {from->w.flat, from->m, from->v, from->e};
+    for (int i = 0; i < 4; i++)
+        if (s->block[i] != NULL && tf_step_download(from, s->block[i], block[i], err) != 0)
+            return -1;
+    char *name = kind == TF_SAVE_GRID ? tf_rundir_grid_name(state->step) : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+    free(s->writing);
+    s->writing = tf_rundir_file(s->dir, name);
+    free(name);
+    s->state = *state;
+    s->kind = kind;
+    s->best = best;
+    memset(&s->err, 0, sizeof s->err);
+    atomic_store(&s->done, false);
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool threaded = pthread_create(&s->thread, NULL, save_main, s) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!threaded) {
+        if (save(s, err) != 0)
+            return -1;
+        tf_saver_had(s, s->writing, s->state.step);
+        return 0;
+    }
+    s->running = true;
+    return 0;
+}
+
+const char *tf_saver_last(struct tf_saver *s, uint64_t *step)
+{
+    *step = s->last_step;
+    return s->last;
+}
+
+void tf_saver_had(struct tf_saver *s, const char *path, uint64_t step)
+{
+    char *copy = tf_xstrdup(path);
+    free(s->last);
+    s->last = copy;
+    s->last_step = step;
+}

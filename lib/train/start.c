@@ -1,0 +1,323 @@
+/* start.c - the beginning of a run: the directory, the stream's header, a checkpoint to go on from or first weights. */
+#include "train/run_parts.h"
+#include "base/hash.h"
+#include "model/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The configuration with what the stream says of its vocabulary. */
+static int complete_config(struct tf_run *r, const struct tf_header *h, struct tf_err *err)
+{
+    struct tf_config *c = &r->config;
+    *c = r->o->config;
+    if (c->vocab_size == 0)
+        c->vocab_size = h->size;
+    if (c->vocab_size == 0)
+        return tf_fail_status(err, TF_USAGE, "the stream does not tell the size of its vocabulary: --vocab-size is needed");
+    if (c->vocab_size < h->size)
+        return tf_fail_status(err, TF_USAGE, "--vocab-size %lld: the stream's vocabulary has %lld", (long long)c->vocab_size, (long long)h->size);
+    if (h->special.eos < 0)
+        return tf_fail(err, "the stream's vocabulary has no eos");
+    c->bos = h->special.bos;
+    c->eos = h->special.eos;
+    c->pad = h->special.pad;
+    if (c->bos < 0)
+        c->start = TF_START_ZERO;
+    r->schedule = r->o->schedule;
+    r->schedule.d_model = c->d_model;
+    return tf_config_check(c, err);
+}
+
+static int read_vocab(struct tf_run *r, struct tf_header *h, struct tf_err *err)
+{
+    uint8_t sha[32];
+    char x[65], y[65];
+    if (r->o->vocab == NULL)
+        return 0;
+    if (tf_read_file(&r->vocab, &r->common.vocab_n, r->o->vocab, TF_MAX_VOCAB, err) != 0)
+        return -1;
+    r->common.vocab = (const uint8_t *)r->vocab;
+    tf_sha256_of(sha, r->vocab, r->common.vocab_n);
+    if (h->has_vocab && memcmp(sha, h->vocab, sizeof sha) != 0)
+        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", r->o->vocab, tf_hex(x, sha, 32), tf_hex(y, h->vocab, 32));
+    memcpy(h->vocab, sha, sizeof sha);
+    h->has_vocab = true;
+    return 0;
+}
+
+/* The header of all checkpoints of this run. `stream` is the batches' header. */
+static int make_header(struct tf_run *r, const struct tf_header *stream, struct tf_err *err)
+{
+    struct tf_header *h = &r->common.header;
+    struct tf_value none = tf_value_map();
+    *h = (struct tf_header){.kind = "checkpoint", .version = 1, .has_vocab = stream->has_vocab, .size = stream->size > 0 ? stream->size : r->config.vocab_size,
+                            .special = stream->special, .config = tf_config_map(&r->config, &r->arena), .extra = tf_value_map()};
+    memcpy(h->vocab, stream->vocab, sizeof h->vocab);
+    h->made = stream->made.kind == TF_ARRAY ? tf_value_clone(&r->arena, &stream->made) : tf_value_array();
+    r->common.settings = tf_run_settings(&r->arena, r->o);
+    r->common.batches = stream->config.kind == TF_MAP ? tf_value_clone(&r->arena, &stream->config) : none;
+    return read_vocab(r, h, err);
+}
+
+/* Our own stage of the provenance. */
+static void add_stage(struct tf_run *r, const struct tf_value *inputs)
+{
+    tf_header_made(&r->common.header, &r->arena, "tf-train", r->o->opts, inputs);
+}
+
+/* ---- weights to begin with ---- */
+
+struct weights {
+    float *p, *m, *v, *e;
+};
+
+static void free_weights(struct weights *w)
+{
+    free(w->p);
+    free(w->m);
+    free(w->v);
+    free(w->e);
+}
+
+/* Are the parameters of two configurations the same in name and shape? */
+static int same_shapes(const struct tf_config *ours, const struct tf_config *theirs, const char *path, struct tf_err *err)
+{
+    struct tf_params a, b;
+    int rc = 0;
+    tf_params_init(&a, ours);
+    tf_params_init(&b, theirs);
+    for (size_t i = 0; rc == 0 && i < a.n; i++) {
+        const struct tf_param *x = &a.v[i], *y = tf_params_find(&b, x->name);
+        if (y == NULL)
+            rc = tf_fail(err, "%s: has no parameter %s", path, x->name);
+        else if (x->rank != y->rank || x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1])
+            rc = tf_fail(err, "%s: parameter %s is %lld x %lld, must be %lld x %lld", path, x->name, (long long)y->dims[0], (long long)y->dims[1],
+                         (long long)x->dims[0], (long long)x->dims[1]);
+    }
+    if (rc == 0 && a.n != b.n)
+        rc = tf_fail(err, "%s: has %zu parameters, must have %zu", path, b.n, a.n);
+    tf_params_release(&a);
+    tf_params_release(&b);
+    return rc;
+}
+
+static int fresh_weights(struct tf_run *r, struct weights *w, struct tf_err *err)
+{
+    const struct tf_run_opts *o = r->o;
+    struct tf_value inputs = tf_value_map();
+    if (r->common.vocab != NULL)
+        tf_value_put(&r->arena, &inputs, "vocab", tf_value_bytes(&r->arena, r->common.header.vocab, 32));
+    if (o->init == NULL) {
+        struct tf_params params;
+        tf_params_init(&params, &r->config);
+        w->p = tf_try_alloc(params.size * sizeof *w->p, err);
+        if (w->p != NULL)
+            tf_params_fill(w->p, &params, (uint64_t)o->seed);
+        tf_params_release(&params);
+        add_stage(r, &inputs);
+        return w->p != NULL ? 0 : -1;
+    }
+    struct tf_model_file m;
+    struct tf_config theirs;
+    if (tf_model_read(&m, o->init, TF_MODEL_WEIGHTS, 0, err) != 0)
+        return -1;
+    int rc = tf_same_vocab(&m.header, o->init, &r->common.header, "the stream", err);
+    if (rc == 0 && (rc = tf_model_load(&m, &theirs, NULL, "p/", err)) != 0)
+        tf_context(err, "%s", o->init);
+    if (rc == 0)
+        rc = same_shapes(&r->config, &theirs, o->init, err);
+    if (rc == 0 && (rc = tf_model_load(&m, &theirs, &w->p, "p/", err)) != 0)
+        tf_context(err, "%s", o->init);
+    if (rc == 0 && m.header.has_model)
+        tf_value_put(&r->arena, &inputs, "init", tf_value_bytes(&r->arena, m.header.model, 32));
+    add_stage(r, &inputs);
+    tf_model_release(&m);
+    return rc;
+}
+
+/* ---- resumption ---- */
+
+/* Refuse what would silently make another run of this one. */
+static int compare(struct tf_run *r, const struct tf_model_file *m, const char *path, struct tf_err *err)
+{
+    char text[400], x[65], y[65];
+    struct tf_save_common *c = &r->common;
+    if (c->header.has_vocab && m->header.has_vocab && memcmp(c->header.vocab, m->header.vocab, 32) != 0)
+        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", path, tf_hex(x, m->header.vocab, 32), tf_hex(y, c->header.vocab, 32));
+    const struct tf_value *pairs[][2] = {
+        {&m->header.config, &c->header.config},
+        {tf_value_get(&m->state, "settings"), &c->settings},
+        {tf_value_get(&m->state, "batches"), &c->batches},
+    };
+    for (int i = 0; i < 3; i++)
+        if (tf_differs(text, sizeof text, pairs[i][0], "the checkpoint", pairs[i][1], i == 2 ? "the stream" : "this run")) {
+            if (!r->o->force)
+                return tf_fail(err, "%s: %s (--force goes on with the new)", path, text);
+            tf_warn("%s: %s; going on with the new", path, text);
+        }
+    return 0;
+}
+
+static int resumed_weights(struct tf_run *r, struct weights *w, const struct tf_model_file *m, const char *path, struct tf_err *err)
+{
+    struct tf_config theirs;
+    struct tf_save_common *c = &r->common;
+    if (compare(r, m, path, err) != 0)
+        return -1;
+    if (c->vocab == NULL && m->vocab != NULL) { /* --vocab was left out this time */
+        r->vocab = tf_xmalloc(m->vocab_n);
+        memcpy(r->vocab, m->vocab, m->vocab_n);
+        c->vocab = (const uint8_t *)r->vocab;
+        c->vocab_n = m->vocab_n;
+        memcpy(c->header.vocab, m->header.vocab, 32);
+        c->header.has_vocab = m->header.has_vocab;
+    }
+    if (tf_model_load(m, &theirs, NULL, "p/", err) != 0)
+        return tf_context(err, "%s", path);
+    if (same_shapes(&r->config, &theirs, path, err) != 0)
+        return -1;
+    if (tf_model_load(m, &theirs, &w->p, "p/", err) != 0 || tf_model_load(m, &theirs, &w->m, "m/", err) != 0 ||
+        tf_model_load(m, &theirs, &w->v, "v/", err) != 0)
+        return tf_context(err, "%s", path);
+    bool has_e = false;
+    for (size_t i = 0; i < m->n_tensors; i++)
+        has_e |= strncmp(m->tensors[i].name, "e/", 2) == 0;
+    if (has_e && r->o->ema > 0 && tf_model_load(m, &theirs, &w->e, "e/", err) != 0)
+        return tf_context(err, "%s", path);
+    /* The same command makes the same bytes: the pipeline stays the one that began. */
+    c->header.made = tf_value_clone(&r->arena, &m->header.made);
+    if (r->o->force) {
+        struct tf_value none = tf_value_map();
+        add_stage(r, &none);
+    }
+    return 0;
+}
+
+/* Is it the file of the grid that belongs to the state? */
+static bool is_grid_file(const struct tf_run *r, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = tf_rundir_grid_name(r->state.step);
+    bool same = strcmp(slash != NULL ? slash + 1 : path, name) == 0;
+    free(name);
+    return same;
+}
+
+/* Was this run over already? Says why. One that was stopped at its last border has all of its updates, but not its last checkpoint: it goes on. */
+static bool finished(const struct tf_run *r, const char *path)
+{
+    const struct tf_run_opts *o = r->o;
+    bool whole = is_grid_file(r, path);
+    if (r->state.step > (uint64_t)o->steps || (r->state.step == (uint64_t)o->steps && whole)) {
+        tf_note("%s: step %llu of %lld is done: nothing left to do", o->dir, (unsigned long long)r->state.step, (long long)o->steps);
+        return true;
+    }
+    if (o->patience > 0 && r->state.stale >= (uint64_t)o->patience && whole) {
+        tf_note("%s: stopped at step %llu, no better since step %llu: nothing left to do", o->dir, (unsigned long long)r->state.step,
+                (unsigned long long)r->state.best_step);
+        return true;
+    }
+    return false;
+}
+
+static int open_stepper(struct tf_run *r, const struct weights *w, struct tf_err *err)
+{
+    struct tf_err why = {0};
+    const struct tf_run_opts *o = r->o;
+    const struct tf_backend *be = tf_backend_find(o->device, &why, err);
+    if (be == NULL)
+        return -1;
+    const struct tf_step_start start = {.p = w->p, .m = w->m, .v = w->v, .e = w->e, .ema = o->ema > 0, .accumulate = o->accumulate > 1,
+                                        .threads = (int)o->threads};
+    if (tf_stepper_init(&r->stepper, be, &r->config, &start, err) != 0)
+        return -1;
+    r->has_stepper = true;
+    return 0;
+}
+
+/* The file that is resumed from, when it is one of the grid, is on the grid; and best.tfm may be what a killed run had no time to link. What that
+ * run had no time to delete goes with the next save: a run that is over deletes nothing. */
+static int adopt(struct tf_run *r, const char *path, struct tf_err *err)
+{
+    const char *dir = r->o->dir;
+    char *best = tf_rundir_file(dir, TF_RUN_BEST);
+    int rc = 0;
+    r->saved_step = r->state.step;
+    if (is_grid_file(r, path)) {
+        r->grid_step = r->state.step;
+        if (r->state.has_best && r->state.best_step == r->state.step && !tf_same_file(path, best))
+            rc = tf_rundir_link_best(dir, path, err);
+    }
+    free(best);
+    return rc;
+}
+
+static int start_with(struct tf_run *r, struct tf_model_file *m, const char *path, struct tf_err *err)
+{
+    const struct tf_run_opts *o = r->o;
+    struct weights w = {0};
+    if (tf_feed_open(&r->feed, o->input, err) != 0)
+        return -1;
+    const struct tf_header *h = tf_feed_header(r->feed);
+    if (complete_config(r, h, err) != 0 || make_header(r, h, err) != 0)
+        return -1;
+    if (o->valid != NULL && tf_validate_check(o->valid, &r->common.header, err) != 0)
+        return -1;
+    int rc = r->resumed ? resumed_weights(r, &w, m, path, err) : fresh_weights(r, &w, err);
+    if (rc == 0)
+        rc = open_stepper(r, &w, err);
+    free_weights(&w);
+    if (rc != 0)
+        return -1;
+    r->saver = tf_saver_new(o->dir, &r->common, &r->stepper.w.params, o->ema > 0, (uint64_t)o->keep);
+    if (r->resumed) {
+        tf_saver_had(r->saver, path, r->state.step);
+        if (adopt(r, path, err) != 0)
+            return -1;
+    }
+    char *log = tf_rundir_file(o->dir, TF_RUN_LOG);
+    rc = tf_journal_open(&r->journal, log, r->state.step, r->state.valid_step, o->log, err);
+    free(log);
+    if (rc == 0)
+        tf_feed_start(r->feed, &r->config, r->resumed ? &r->state.cursor : NULL, o->force);
+    return rc;
+}
+
+int tf_run_start(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_model_file m;
+    char *path = NULL;
+    r->saved_step = UINT64_MAX;
+    r->journal = (struct tf_journal){.fd = {-1, -1}};
+    if (tf_rundir_open(&r->dir, r->o->dir, err) != 0)
+        return -1;
+    int rc = tf_rundir_newest(r->o->dir, &m, &path, err);
+    if (rc < 0)
+        return -1;
+    r->resumed = rc > 0;
+    rc = 0;
+    if (r->resumed && tf_state_read(&r->state, &m, err) != 0)
+        rc = tf_context(err, "%s", path);
+    else if (r->resumed && finished(r, path))
+        rc = adopt(r, path, err) != 0 ? -1 : 1;
+    if (rc == 0 && (rc = start_with(r, &m, path, err)) == 0 && r->resumed)
+        tf_note("going on from %s", path);
+    if (r->resumed)
+        tf_model_release(&m);
+    free(path);
+    return rc;
+}
+
+void tf_run_release(struct tf_run *r)
+{
+    tf_feed_close(r->feed);
+    tf_saver_free(r->saver);
+    if (r->has_stepper)
+        tf_stepper_release(&r->stepper);
+    tf_journal_close(&r->journal);
+    if (r->dir.path != NULL)
+        tf_rundir_close(&r->dir);
+    free(r->vocab);
+    tf_arena_release(&r->arena);
+}

@@ -1,0 +1,159 @@
+/* state.c - the state records of a checkpoint. */
+#include "train/state.h"
+#include "base/hash.h"
+#include "base/parse.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_uint(struct tf_arena *a, struct tf_value *map, const char *key, uint64_t x)
+{
+    tf_value_put(a, map, key, tf_value_int((int64_t)x));
+}
+
+static struct tf_value cursor_map(struct tf_arena *a, const struct tf_cursor *c)
+{
+    struct tf_value v = tf_value_map();
+    put_uint(a, &v, "part", c->part);
+    put_uint(a, &v, "ordinal", c->ordinal);
+    put_uint(a, &v, "epoch", c->epoch);
+    put_uint(a, &v, "record", c->record);
+    if (c->has_corpus)
+        tf_value_put(a, &v, "corpus", tf_value_bytes(a, c->corpus, sizeof c->corpus));
+    return v;
+}
+
+static struct tf_value best_map(struct tf_arena *a, const struct tf_run_state *s)
+{
+    struct tf_value v = tf_value_map();
+    put_uint(a, &v, "valid_step", s->valid_step);
+    put_uint(a, &v, "stale", s->stale);
+    if (s->has_best) {
+        put_uint(a, &v, "step", s->best_step);
+        tf_value_put(a, &v, "value", tf_value_real(s->best));
+    }
+    return v;
+}
+
+size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct tf_run_state *s, const struct tf_value *settings, const struct tf_value *batches)
+{
+    size_t n = 0;
+    out[n++] = (struct tf_state){"step", tf_value_int((int64_t)s->step)};
+    out[n++] = (struct tf_state){"micro", tf_value_int((int64_t)s->micro)};
+    out[n++] = (struct tf_state){"src_tokens", tf_value_int((int64_t)s->src_tokens)};
+    out[n++] = (struct tf_state){"tgt_tokens", tf_value_int((int64_t)s->tgt_tokens)};
+    out[n++] = (struct tf_state){"cursor", cursor_map(a, &s->cursor)};
+    out[n++] = (struct tf_state){"best", best_map(a, s)};
+    out[n++] = (struct tf_state){"settings", *settings};
+    out[n++] = (struct tf_state){"batches", *batches};
+    return n;
+}
+
+/* A count that must be there. */
+static int need(const struct tf_value *map, const char *key, uint64_t *x, struct tf_err *err)
+{
+    int64_t i;
+    int rc = tf_value_int_of(map, key, 0, INT64_MAX, &i, err);
+    if (rc > 0)
+        return tf_fail(err, "%s: missing", key);
+    if (rc == 0)
+        *x = (uint64_t)i;
+    return rc;
+}
+
+static int read_cursor(struct tf_cursor *c, const struct tf_value *v, struct tf_err *err)
+{
+    if (v == NULL || v->kind != TF_MAP)
+        return tf_fail(err, "missing");
+    if (need(v, "part", &c->part, err) || need(v, "ordinal", &c->ordinal, err) || need(v, "epoch", &c->epoch, err) ||
+        need(v, "record", &c->record, err))
+        return -1;
+    int rc = tf_value_sha_of(v, "corpus", c->corpus, err);
+    c->has_corpus = rc == 0;
+    return rc < 0 ? -1 : 0;
+}
+
+static int read_best(struct tf_run_state *s, const struct tf_value *v, struct tf_err *err)
+{
+    if (v == NULL || v->kind != TF_MAP)
+        return tf_fail(err, "missing");
+    if (need(v, "valid_step", &s->valid_step, err) || need(v, "stale", &s->stale, err))
+        return -1;
+    int rc = tf_value_real_of(v, "value", -INFINITY, INFINITY, &s->best, err);
+    if (rc < 0 || (rc == 0 && need(v, "step", &s->best_step, err) != 0))
+        return -1;
+    s->has_best = rc == 0;
+    return 0;
+}
+
+int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m, struct tf_err *err)
+{
+    *s = (struct tf_run_state){0};
+    if (strcmp(m->header.kind, "checkpoint") != 0)
+        return tf_fail(err, "a %s, not a checkpoint", m->header.kind);
+    if (need(&m->state, "step", &s->step, err) || need(&m->state, "micro", &s->micro, err) ||
+        need(&m->state, "src_tokens", &s->src_tokens, err) || need(&m->state, "tgt_tokens", &s->tgt_tokens, err))
+        return tf_context(err, "state");
+    if (read_cursor(&s->cursor, tf_value_get(&m->state, "cursor"), err) != 0)
+        return tf_context(err, "state: cursor");
+    if (read_best(s, tf_value_get(&m->state, "best"), err) != 0)
+        return tf_context(err, "state: best");
+    return 0;
+}
+
+int tf_state_step(uint64_t *step, const struct tf_model_file *m, struct tf_err *err)
+{
+    *step = 0;
+    return tf_value_get(&m->state, "step") != NULL ? need(&m->state, "step", step, err) : 0;
+}
+
+static void show(char *dst, size_t size, const struct tf_value *v)
+{
+    char number[32], hex[65];
+    if (v == NULL)
+        snprintf(dst, size, "nothing");
+    else if (v->kind == TF_BOOL)
+        snprintf(dst, size, "%s", v->boolean ? "true" : "false");
+    else if (v->kind == TF_INT)
+        snprintf(dst, size, "%" PRId64, v->integer);
+    else if (v->kind == TF_REAL)
+        snprintf(dst, size, "%s", tf_format_real(number, v->real));
+    else if (v->kind == TF_TEXT)
+        snprintf(dst, size, "'%.60s'", v->text);
+    else if (v->kind == TF_BYTES && v->n == 32)
+        snprintf(dst, size, "%s", tf_hex(hex, (const uint8_t *)v->text, 32));
+    else
+        snprintf(dst, size, "another value");
+}
+
+/* Numbers are equal when their values are: a real that is whole may come back as an integer. */
+static bool equal(const struct tf_value *a, const struct tf_value *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    bool mixed = (a->kind == TF_INT && b->kind == TF_REAL) || (a->kind == TF_REAL && b->kind == TF_INT);
+    if (mixed)
+        return (a->kind == TF_INT ? (double)a->integer : a->real) == (b->kind == TF_INT ? (double)b->integer : b->real);
+    return tf_value_equal(a, b);
+}
+
+bool tf_differs(char *text, size_t size, const struct tf_value *a, const char *what_a, const struct tf_value *b, const char *what_b)
+{
+    const struct tf_value none = {.kind = TF_MAP};
+    const struct tf_value *maps[] = {a != NULL && a->kind == TF_MAP ? a : &none, b != NULL && b->kind == TF_MAP ? b : &none};
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < maps[side]->n; i++) {
+            const char *key = maps[side]->keys[i];
+            const struct tf_value *x = tf_value_get(maps[0], key), *y = tf_value_get(maps[1], key);
+            if (equal(x, y))
+                continue;
+            char left[80], right[80];
+            show(left, sizeof left, x);
+            show(right, sizeof right, y);
+            snprintf(text, size, "%s: %s in %s, %s in %s", key, left, what_a, right, what_b);
+            return true;
+        }
+    return false;
+}

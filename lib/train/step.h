@@ -1,0 +1,60 @@
+/* step.h - one update of the weights, on all lanes: gradients of fixed shards, a fixed tree of sums, the norm, Adam, the moving average.
+ *
+ * A micro-batch is cut into be->shards ranges of sentences (tf_pairs_cut). Shards are handed out to lanes in order; their gradients are added as
+ * ((0+1)+(2+3))+((4+5)+(6+7)) by whichever lane finishes the second of two siblings, always left += right. Micro-batches are added one after the other.
+ * The norm is summed over chunks of 65536 elements in order. So the bytes are the same for any number of lanes. */
+#ifndef TF_TRAIN_STEP_H
+#define TF_TRAIN_STEP_H
+
+#include "base/thread.h"
+#include "model/transformer.h"
+
+enum { TF_STEP_CHUNK = 65536, TF_STEP_SHARDS = 64 /* at most */ };
+
+/* Weights, moments and lanes of a training run. Owns all but the backend. */
+struct tf_stepper {
+    const struct tf_backend *be;
+    int lanes;
+    struct tf_ctx **ctx;     /* lanes */
+    struct tf_work **work;   /* lanes */
+    struct tf_pool *pool;
+    struct tf_weights w;
+    tf_mem *m, *v, *e;       /* PARAM [params.size]: Adam's moments; the moving average or NULL */
+    tf_mem **grads;          /* n_grads buffers, PARAM [params.size] */
+    size_t n_grads;
+    tf_mem **spare;          /* stack of the buffers that are free */
+    size_t n_spare;
+    tf_mem *total;           /* gradient of the update so far, or NULL */
+    tf_mem *norms, *norm2;   /* F64 [chunks], F64 [1] */
+    size_t chunk;            /* elements of a chunk */
+    bool accumulate;
+};
+
+/* p, and optionally m and v (both or neither; NULL: zeros): host blocks of params.size floats. ema: keep a moving average that starts as e, or as p when e is NULL.
+ * accumulate: an update may have several micro-batches. threads is cut to 1 where the backend can't run lanes on threads. */
+struct tf_step_start {
+    const float *p, *m, *v, *e;
+    bool ema, accumulate;
+    int threads;
+};
+int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c, const struct tf_step_start *start, struct tf_err *err) TF_MUST_CHECK;
+void tf_stepper_release(struct tf_stepper *s);
+
+/* Start an update: forget the gradients so far. */
+void tf_step_begin(struct tf_stepper *s);
+/* Add the gradient of one micro-batch; *sums is added to. step->update must differ from micro-batch to micro-batch. */
+int tf_step_add(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p, const struct tf_step *step, struct tf_err *err) TF_MUST_CHECK;
+/* The norm of the gradient so far times scale (1 / tokens); NaN or infinite when any element is. */
+int tf_step_norm(struct tf_stepper *s, double *norm, double scale, struct tf_err *err) TF_MUST_CHECK;
+/* Apply it, after tf_step_norm. ema_decay is used when there is an average. */
+int tf_step_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay, struct tf_err *err) TF_MUST_CHECK;
+
+/* Forward only, without dropout: *sums is added to. */
+int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p, struct tf_err *err) TF_MUST_CHECK;
+
+/* Copy a PARAM block to host floats. */
+int tf_step_download(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err) TF_MUST_CHECK;
+/* Backend memory in use: weights, moments, gradients, activations. */
+size_t tf_step_bytes(const struct tf_stepper *s);
+
+#endif

@@ -1,0 +1,44 @@
+# debian.mk - package descriptions, English to any language that Debian's translators cover: the machine's own apt fetches the indices into a private
+# directory (nothing of the system's apt state changes), and they become a parallel corpus.
+#
+#     make -f pipelines/debian.mk [PAIR=en-fr]       needs apt and its sources; some 40,000 (de) to 60,000 (fr) pairs
+#     make -f pipelines/debian.mk DATA=DIR           a corpus made before: {train,dev,test}.en-XX.{en,XX}.gz
+
+NAME       := debian
+VOCAB_SIZE ?= 8000
+VOCAB_TYPE ?= unigram
+PRESET     ?= tiny
+TOKENS     ?= 4000
+STEPS      ?= 8000
+SAVE_EVERY ?= 200
+AVERAGE    ?= 8
+TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5 --dropout 0.2
+
+include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+HERE := $(dir $(firstword $(MAKEFILE_LIST)))
+
+ifdef DATA
+$(WORK)/train.% $(WORK)/dev.% $(WORK)/test.%: $(DATA)/train.$(PAIR).%.gz | $(WORK)
+	for d in train dev test; do gzip -dc $(DATA)/$$d.$(PAIR).$*.gz >$(WORK)/$$d.$*; done
+else
+TEXTS := $(foreach d,train dev test,$(foreach l,$S $T,$(WORK)/$d.$l))
+$(firstword $(TEXTS)): $(WORK)/indices
+	$(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T $(WORK)
+$(wordlist 2,9,$(TEXTS)): $(firstword $(TEXTS))
+	@test -e $@
+endif
+
+# apt with its own state: the system's lists stay as they are.
+APT = -o Dir::State=$(abspath $(WORK))/apt -o Dir::State::status=/dev/null -o Dir::Cache=$(abspath $(WORK))/apt -o Acquire::Languages=$S,$T \
+      -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false -o APT::Sandbox::User=root
+index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | head -n 1 | xargs /usr/lib/apt/apt-helper $(APT) cat-file
+$(WORK)/indices: | $(WORK)
+	mkdir -p $(WORK)/apt/lists/partial $(WORK)/apt/archives/partial
+	apt-get $(APT) -q update
+	$(call index,Packages,'Component: main') >$(WORK)/Packages
+	for l in $S $T; do $(call index,Translations,'Component: main' "Language: $$l") >$(WORK)/Translation-$$l; test -s $(WORK)/Translation-$$l; done
+	touch $@
+
+small: ## the same in about a minute: 20 steps; the score means nothing
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) PAIR=$(PAIR) WORK=$(WORK)-small VOCAB_SIZE=2000 STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
+	    TRAIN_FLAGS='--warmup 30'

@@ -1,0 +1,92 @@
+# experiment.mk - a whole translation experiment by tf-* tools: vocabulary, token streams, training, averaging, translation, score, picture.
+#
+# An including Makefile says how WORK/train.S, train.T, dev.S, dev.T, test.S, test.T (plain text, one sentence a line) come about,
+# and sets what is below. Every variable can be set on the command line:
+#
+#     make -f pipelines/multi30k.mk DATA=DIR PAIR=en-fr TOKENS=2000
+#
+# Run the same command again after an interruption: make redoes nothing that is done, and tf-train goes on where it stopped.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+# ---- settings, with the paper's values where it has one ----
+PAIR       ?= en-de
+S          := $(firstword $(subst -, ,$(PAIR)))
+T          := $(lastword $(subst -, ,$(PAIR)))
+WORK       ?= run/$(NAME)-$(PAIR)
+VOCAB_SIZE ?= 37000
+VOCAB_TYPE ?= bpe
+PRESET     ?= base
+DIALECT    ?= paper
+TOKENS     ?= 25000
+STEPS      ?= 100000
+SAVE_EVERY ?= 1000
+AVERAGE    ?= 5
+BEAM       ?= 4
+ALPHA      ?= 0.6
+SEED       ?= 1
+MAX_LENGTH ?= 256
+BATCH_FLAGS ?=
+TRAIN_FLAGS ?=
+THREADS    ?= $(shell nproc)
+
+# The tools of this tree when it is built, else those in PATH.
+BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
+export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)
+
+all: $(WORK)/score.json $(WORK)/curve.svg $(WORK)/perplexity.json ## train, translate, score
+	@echo
+	@tf-info $(WORK)/model.tfm | sed -n '1,4p'
+	@echo "test set:"; tf-bleu $(WORK)/test.$T -i $(WORK)/test.out -f text | sed 's/^/  /'
+	@echo "perplexity: $(WORK)/perplexity.json"
+	@echo "learning curve: $(WORK)/curve.svg"
+
+$(WORK):
+	mkdir -p $@
+
+# ---- vocabulary: one for both languages (paper, section 5.1) ----
+$(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T
+	tf-tokenize --train --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE) -o $@ $^
+
+# ---- text to token streams ----
+$(WORK)/%.$S.tfs: $(WORK)/%.$S $(WORK)/vocab.model
+	tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) <$< >$@
+$(WORK)/%.$T.tfs: $(WORK)/%.$T $(WORK)/vocab.model
+	tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) <$< >$@
+
+# ---- validation batches: a finite stream in a file ----
+$(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
+	tf-batch --no-shuffle --tokens $(TOKENS) $^ >$@
+
+# ---- training: endless batches into tf-train, which ends at --steps. Status 75 (stopped on request) stops make; run it again. ----
+$(WORK)/trained: $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
+	tf-batch --epochs 0 --tokens $(TOKENS) --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs \
+	| tf-train --preset $(PRESET) --as $(DIALECT) --vocab $(WORK)/vocab.model --steps $(STEPS) --save-every $(SAVE_EVERY) --keep $(AVERAGE) \
+	    --valid $(WORK)/dev.tfs --valid-every $(SAVE_EVERY) --seed $(SEED) --threads $(THREADS) $(TRAIN_FLAGS) -o $(WORK)/run
+	touch $@
+
+$(WORK)/model.tfm: $(WORK)/trained
+	tf-avgckpt -n $(AVERAGE) $(WORK)/run >$@
+
+# ---- translation and score ----
+$(WORK)/test.out: $(WORK)/test.$S $(WORK)/model.tfm
+	tf-tokenize -m $(WORK)/model.tfm <$< \
+	| tf-decode -m $(WORK)/model.tfm --beam $(BEAM) --alpha $(ALPHA) --threads $(THREADS) \
+	| tf-tokenize -d -m $(WORK)/model.tfm >$@
+
+$(WORK)/score.json: $(WORK)/test.$T $(WORK)/test.out
+	tf-bleu $< -i $(WORK)/test.out >$@
+
+$(WORK)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(WORK)/model.tfm
+	tf-score -m $(WORK)/model.tfm --summary $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs >$@
+
+$(WORK)/curve.svg: $(WORK)/trained
+	tf-plot curve $(WORK)/run/log.jsonl >$@
+
+help: ## list the targets and settings
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
+	@sed -n 's/^\([A-Z_]*\) *?= *\(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t16
+
+.PHONY: all small help

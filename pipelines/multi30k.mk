@@ -1,0 +1,29 @@
+# multi30k.mk - image captions, English to German or French: 29,000 pairs, the `tiny` preset, an hour or two on two cores.
+#
+#     make -f pipelines/multi30k.mk DATA=DIR [PAIR=en-fr]
+#
+# DATA holds train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al. 2016, licence: research).
+
+NAME       := multi30k
+DATA       ?= data/multi30k
+VOCAB_SIZE ?= 6000
+VOCAB_TYPE ?= unigram
+PRESET     ?= tiny
+TOKENS     ?= 4000
+STEPS      ?= 5800
+SAVE_EVERY ?= 200
+AVERAGE    ?= 8
+TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5
+
+include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+
+$(WORK)/train.%: $(DATA)/train.%.gz | $(WORK)
+	gzip -dc $< >$@
+$(WORK)/dev.%: $(DATA)/val.%.gz | $(WORK)
+	gzip -dc $< >$@
+$(WORK)/test.%: $(DATA)/test_2016_flickr.%.gz | $(WORK)
+	gzip -dc $< >$@
+
+small: ## the same in about a minute: 20 steps; the score means nothing
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) DATA=$(DATA) PAIR=$(PAIR) WORK=$(WORK)-small VOCAB_SIZE=2000 STEPS=20 SAVE_EVERY=10 AVERAGE=2 \
+	    TOKENS=2000 TRAIN_FLAGS='--warmup 30'

@@ -1,0 +1,396 @@
+/* ops.c - speed of the CPU backend's operations on one thread, at the shapes of presets base and tiny, with OpenBLAS's sgemm beside them as a yardstick.
+ * Prints figures, judges nothing. Build: cc -O2 -D_GNU_SOURCE -Ilib tests/bench/ops.c build/libtf.a -ldl -lm -lpthread; run: ops [base|tiny|packed|rows|all] [cpu|ref]. */
+#include "ops/backend.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROW = 101, NO = 111, YES = 112 }; /* CBLAS's names */
+typedef void sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+
+static const struct tf_backend *be;
+static struct tf_ctx *ctx;
+static sgemm *blas;
+
+/* ---- OpenBLAS: 0.3.21 takes newer processors for one of 2004 ("Prescott") and has to be told ---- */
+
+static sgemm *load_blas(char *about, size_t size)
+{
+    const char *core = "";
+    for (int round = 0; round < 2; round++) {
+        void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+        if (lib == NULL) {
+            snprintf(about, size, "no OpenBLAS");
+            return NULL;
+        }
+        char *(*corename)(void), *(*config)(void);
+        void (*threads)(int);
+        sgemm *f;
+        *(void **)&corename = dlsym(lib, "openblas_get_corename");
+        *(void **)&config = dlsym(lib, "openblas_get_config");
+        *(void **)&threads = dlsym(lib, "openblas_set_num_threads");
+        *(void **)&f = dlsym(lib, "cblas_sgemm");
+        if (corename == NULL || config == NULL || threads == NULL || f == NULL) {
+            snprintf(about, size, "not OpenBLAS");
+            return NULL;
+        }
+        if (round == 0)
+            snprintf(about, size, "by itself %s", corename());
+        else
+            snprintf(about + strlen(about), size - strlen(about), ", told to be %s", corename());
+        core = corename();
+        threads(1);
+        if (strcmp(core, "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL || !__builtin_cpu_supports("avx2"))
+            return f;
+        setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512vl") ? "SkylakeX" : "Haswell", 1);
+        dlclose(lib);
+    }
+    return NULL;
+}
+
+/* ---- measuring ---- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* Seconds of one call: the median of five runs of at least 20 ms each. */
+static double timed(void (*f)(void *), void *arg)
+{
+    double t[5];
+    f(arg);
+    double once = now();
+    f(arg);
+    once = now() - once;
+    int reps = once < 0.02 ? (int)(0.02 / (once + 1e-9)) + 1 : 1;
+    for (int i = 0; i < 5; i++) {
+        double start = now();
+        for (int j = 0; j < reps; j++)
+            f(arg);
+        t[i] = (now() - start) / reps;
+    }
+    qsort(t, 5, sizeof t[0], ascending);
+    return t[2];
+}
+
+static float *fresh(size_t n)
+{
+    struct tf_err err = {0};
+    float *p = be->alloc(ctx, TF_ELEM_ACT, n, &err);
+    if (p == NULL) {
+        fprintf(stderr, "ops: %s\n", err.msg);
+        exit(1);
+    }
+    static uint64_t s = 88172645463325252u;
+    for (size_t i = 0; i < n; i++) {
+        s ^= s << 13, s ^= s >> 7, s ^= s << 17;
+        p[i] = (float)(s >> 40) * 0x1p-24f - 0.5f;
+    }
+    return p;
+}
+
+static void drop(void *p)
+{
+    be->free(ctx, p);
+}
+
+static struct tf_rows *rows_of(size_t rows, size_t length)
+{
+    struct tf_err err = {0};
+    size_t n = rows / length;
+    uint32_t *off = calloc(n + 1, sizeof *off);
+    for (size_t i = 0; i <= n; i++)
+        off[i] = (uint32_t)(i * length);
+    struct tf_rows *r = be->rows_new(ctx, rows, n, &err);
+    be->rows_set(ctx, r, n, off);
+    free(off);
+    return r;
+}
+
+/* ---- linear maps ---- */
+
+struct linear {
+    struct tf_rows *r;
+    int R, N, K;
+    unsigned flags;
+    struct tf_drop drop;
+    struct tf_packed *packed;
+    float *x, *w, *b, *y, *dx, *dw, *db;
+};
+
+static void linear_fwd(void *p)
+{
+    struct linear *l = p;
+    be->linear_fwd(ctx, l->y, l->x, l->w, l->b, l->r, l->N, l->K, l->flags, l->drop);
+}
+static void linear_dx(void *p)
+{
+    struct linear *l = p;
+    be->linear_bwd(ctx, l->dx, NULL, NULL, l->y, l->x, l->w, l->y, l->r, l->N, l->K, 0, l->drop);
+}
+static void linear_dw(void *p)
+{
+    struct linear *l = p;
+    be->linear_bwd(ctx, NULL, l->dw, NULL, l->y, l->x, l->w, l->y, l->r, l->N, l->K, 0, l->drop);
+}
+static void blas_fwd(void *p)
+{
+    struct linear *l = p;
+    blas(ROW, NO, NO, l->R, l->N, l->K, 1, l->x, l->K, l->w, l->N, 0, l->y, l->N);
+}
+static void blas_dx(void *p)
+{
+    struct linear *l = p;
+    blas(ROW, NO, YES, l->R, l->K, l->N, 1, l->y, l->N, l->w, l->N, 0, l->dx, l->K);
+}
+static void blas_dw(void *p)
+{
+    struct linear *l = p;
+    blas(ROW, YES, NO, l->K, l->N, l->R, 1, l->x, l->K, l->y, l->N, 0, l->dw, l->N);
+}
+static void linear_packed(void *p)
+{
+    struct linear *l = p;
+    be->linear_packed(ctx, l->y, l->x, l->packed, l->b, (size_t)l->R, l->flags);
+}
+
+static struct linear linear_new(int R, int K, int N)
+{
+    size_t r = (size_t)R, k = (size_t)K, n = (size_t)N;
+    return (struct linear){.r = rows_of(r, 1), .R = R, .N = N, .K = K, .x = fresh(r * k), .w = fresh(k * n), .b = fresh(n), .y = fresh(r * n),
+                           .dx = fresh(r * k), .dw = fresh(k * n), .db = fresh(n)};
+}
+
+static void linear_free(struct linear *l)
+{
+    be->rows_free(ctx, l->r);
+    if (l->packed != NULL)
+        be->pack_free(ctx, l->packed);
+    float *all[] = {l->x, l->w, l->b, l->y, l->dx, l->dw, l->db};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        drop(all[i]);
+}
+
+static void bench_linear(int R, const int (*shape)[2], size_t n)
+{
+    printf("%-22s %9s %9s %9s   %s\n", "linear, GFLOP/s", "forward", "dx", "dw", blas != NULL ? "sgemm: forward, dx, dw" : "");
+    for (size_t i = 0; i < n; i++) {
+        struct linear l = linear_new(R, shape[i][0], shape[i][1]);
+        double flop = 2e-9 * l.R * l.N * l.K;
+        printf("  %5d x %5d x %5d ", l.R, l.K, l.N);
+        printf(" %9.1f %9.1f %9.1f", flop / timed(linear_fwd, &l), flop / timed(linear_dx, &l), flop / timed(linear_dw, &l));
+        if (blas != NULL)
+            printf("   %9.1f %9.1f %9.1f", flop / timed(blas_fwd, &l), flop / timed(blas_dx, &l), flop / timed(blas_dw, &l));
+        putchar('\n');
+        fflush(stdout);
+        linear_free(&l);
+    }
+}
+
+static void bench_packed(void)
+{
+    static const int shape[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}, {512, 37000}, {128, 384}, {128, 256}, {256, 128}, {128, 6000}};
+    static const int rows[] = {1, 2, 4, 6, 8, 12, 16, 32, 64, 128};
+    struct tf_err err = {0};
+    printf("packed, GFLOP/s; rows  ");
+    for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++)
+        printf(" %6d", rows[j]);
+    putchar('\n');
+    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
+        struct linear l = linear_new(128, shape[i][0], shape[i][1]);
+        l.packed = be->pack(ctx, l.w, l.K, l.N, false, &err);
+        printf("  %14d x %5d", l.K, l.N);
+        for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
+            l.R = rows[j];
+            printf(" %6.1f", 2e-9 * l.R * l.N * l.K / timed(linear_packed, &l));
+            fflush(stdout);
+        }
+        putchar('\n');
+        linear_free(&l);
+    }
+}
+
+/* ---- attention ---- */
+
+static void attention_fwd(void *p)
+{
+    be->attention_fwd(ctx, p);
+}
+static void attention_bwd(void *p)
+{
+    be->attention_bwd(ctx, p);
+}
+
+static void bench_attention(size_t rows, size_t length, int heads, int dk, float p)
+{
+    size_t D = (size_t)(heads * dk), n = rows / length;
+    struct tf_rows *r = rows_of(n * length, length);
+    struct tf_attention a = {.q_rows = r, .k_rows = r, .q = fresh(rows * D), .k = fresh(rows * D), .v = fresh(rows * D), .o = fresh(rows * D), .ldq = D, .ldk = D,
+                             .ldv = D, .ldo = D, .heads = heads, .dk = dk, .dv = dk, .drop = {.p = p, .site = 16}, .lse = fresh(rows * (size_t)heads),
+                             .d_o = fresh(rows * D), .dq = fresh(rows * D), .dk_ = fresh(rows * D), .dv_ = fresh(rows * D)};
+    double flop = 4e-9 * (double)(n * length * length * D), f = timed(attention_fwd, &a), b = timed(attention_bwd, &a);
+    printf("  %5zu rows of %4zu, %d heads of %3d, dropout %.1f: forward %6.1f GFLOP/s, %6.2f us a row; backward %6.1f GFLOP/s, %6.2f us a row\n", n * length, length,
+           heads, dk, (double)p, flop / f, f / (double)(n * length) * 1e6, flop * 2.5 / b, b / (double)(n * length) * 1e6);
+    float *all[] = {(float *)a.q, (float *)a.k, (float *)a.v, a.o, a.lse, (float *)a.d_o, a.dq, a.dk_, a.dv_};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        drop(all[i]);
+    be->rows_free(ctx, r);
+}
+
+/* ---- the vocabulary ---- */
+
+static void xent(void *p)
+{
+    be->xent(ctx, p);
+}
+
+static void bench_xent(size_t rows, int D, int V)
+{
+    struct tf_rows *r = rows_of(rows, 1);
+    uint32_t *targets = (uint32_t *)fresh(rows);
+    for (size_t i = 0; i < rows; i++)
+        targets[i] = (uint32_t)(i * 7919 % (size_t)V);
+    struct tf_xent x = {.rows = r, .x = fresh(rows * (size_t)D), .e = fresh((size_t)V * (size_t)D), .targets = targets, .V = V, .D = D, .on = 0.9f, .off = 0.1f / (float)V,
+                        .acc = fresh(8), .dx = fresh(rows * (size_t)D), .de = fresh((size_t)V * (size_t)D)};
+    double flop = 2e-9 * (double)rows * V * D, both = timed(xent, &x);
+    float *dx = x.dx, *de = x.de;
+    x.dx = x.de = NULL;
+    double fwd = timed(xent, &x);
+    printf("  %5zu rows, D %d, V %d: %6.1f GFLOP/s, %7.1f us a row; forward only %6.1f GFLOP/s\n", rows, D, V, 3 * flop / both, both / (double)rows * 1e6, flop / fwd);
+    float *all[] = {(float *)x.x, (float *)x.e, (float *)targets, x.acc, dx, de};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        drop(all[i]);
+    be->rows_free(ctx, r);
+}
+
+/* ---- row by row and element by element ---- */
+
+struct rowwise {
+    struct tf_rows *r;
+    size_t rows;
+    int D;
+    struct tf_drop drop;
+    float *a, *b, *c, *d, *gain, *bias, *mean, *rstd, *dgain, *dbias, *table;
+    uint32_t *ids;
+    double *norm;
+};
+
+static void norm_fwd(void *p)
+{
+    struct rowwise *w = p;
+    be->add_norm_fwd(ctx, w->c, w->d, w->mean, w->rstd, w->a, w->b, w->gain, w->bias, w->r, w->D, 1e-6f, w->drop);
+}
+static void norm_bwd(void *p)
+{
+    struct rowwise *w = p;
+    be->add_norm_bwd(ctx, w->a, w->b, w->dgain, w->dbias, w->d, NULL, w->c, w->mean, w->rstd, w->gain, w->r, w->D, w->drop);
+}
+static void embed_fwd(void *p)
+{
+    struct rowwise *w = p;
+    be->embed_fwd(ctx, w->a, w->ids, w->table, w->b, w->r, w->D, 22, w->drop);
+}
+static void embed_bwd(void *p)
+{
+    struct rowwise *w = p;
+    be->embed_bwd(ctx, w->table, NULL, w->a, w->ids, w->r, w->D, 22, w->drop);
+}
+static void adam(void *p)
+{
+    struct rowwise *w = p;
+    struct tf_adam h = {.lr = 1e-9, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .gscale = 1, .t = 5};
+    be->adam(ctx, w->a, w->b, w->c, w->d, w->rows * (size_t)w->D, w->norm, &h);
+}
+static void add(void *p)
+{
+    struct rowwise *w = p;
+    be->add(ctx, w->a, w->b, w->rows * (size_t)w->D);
+}
+static void sumsq(void *p)
+{
+    struct rowwise *w = p;
+    be->sumsq(ctx, w->norm, w->a, w->rows * (size_t)w->D);
+}
+static void log_softmax(void *p)
+{
+    struct rowwise *w = p;
+    be->log_softmax(ctx, w->a, NULL, w->rows * (size_t)w->D / 32768, 32768, 0);
+}
+
+static void bench_rows(size_t rows, int D, float p)
+{
+    size_t n = rows * (size_t)D, d = (size_t)D;
+    struct rowwise w = {.r = rows_of(rows, 1), .rows = rows, .D = D, .drop = {.p = p, .site = 3}, .a = fresh(n), .b = fresh(n), .c = fresh(n), .d = fresh(n), .gain = fresh(d),
+                        .bias = fresh(d), .mean = fresh(rows), .rstd = fresh(rows), .dgain = fresh(d), .dbias = fresh(d), .table = fresh(1000 * d), .ids = (uint32_t *)fresh(rows),
+                        .norm = (double *)fresh(2)};
+    for (size_t i = 0; i < rows; i++)
+        w.ids[i] = (uint32_t)(i * 7919 % 1000);
+    *w.norm = 1;
+    static const struct {
+        const char *name;
+        void (*f)(void *);
+        int moved; /* floats read and written an element */
+    } all[] = {{"add_norm_fwd", norm_fwd, 4}, {"add_norm_bwd", norm_bwd, 4}, {"embed_fwd", embed_fwd, 3}, {"embed_bwd", embed_bwd, 3}, {"adam", adam, 7}, {"add", add, 3},
+               {"sumsq", sumsq, 1}, {"log_softmax", log_softmax, 4}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        memset(w.b, 0, n * sizeof *w.b);
+        double t = timed(all[i].f, &w);
+        printf("  %zu x %d, dropout %.1f: %-13s %6.2f GB/s, %6.3f ns an element\n", rows, D, (double)p, all[i].name, 4e-9 * all[i].moved * (double)n / t, t / (double)n * 1e9);
+    }
+    float *mem[] = {w.a, w.b, w.c, w.d, w.gain, w.bias, w.mean, w.rstd, w.dgain, w.dbias, w.table, (float *)w.ids, (float *)w.norm};
+    for (size_t i = 0; i < sizeof mem / sizeof mem[0]; i++)
+        drop(mem[i]);
+    be->rows_free(ctx, w.r);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "all";
+    struct tf_err err = {0};
+    be = tf_backend_find(argc > 2 ? argv[2] : "cpu", NULL, &err);
+    ctx = be != NULL ? be->open(NULL, &err) : NULL;
+    if (ctx == NULL) {
+        fprintf(stderr, "ops: %s\n", err.msg);
+        return 1;
+    }
+    be->step_begin(ctx, &(struct tf_step){.seed = 1, .update = 1});
+    char about[128];
+    blas = load_blas(about, sizeof about);
+    printf("%s: %s; OpenBLAS %s\n", be->name, be->describe(ctx), about);
+    bool all = strcmp(what, "all") == 0;
+    if (all || strcmp(what, "base") == 0) {
+        static const int shape[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}};
+        bench_linear(3100, shape, 4);
+        bench_attention(3080, 28, 8, 64, 0.1f);
+        bench_xent(3100, 512, 37000);
+    }
+    if (all || strcmp(what, "tiny") == 0) {
+        static const int shape[][2] = {{128, 128}, {128, 384}, {128, 1024}, {128, 256}, {256, 128}};
+        bench_linear(500, shape, 5);
+        bench_attention(500, 20, 4, 32, 0.3f);
+        bench_attention(500, 20, 4, 32, 0.0f);
+        bench_attention(4000, 2000, 4, 32, 0.0f);
+        bench_xent(500, 128, 6000);
+    }
+    if (all || strcmp(what, "rows") == 0) {
+        bench_rows(3100, 512, 0.1f);
+        bench_rows(3100, 512, 0);
+        bench_rows(500, 128, 0.3f);
+    }
+    if (all || strcmp(what, "packed") == 0)
+        bench_packed();
+    be->close(ctx);
+    return 0;
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# tf-avgckpt: means in double precision of the right checkpoints, and no mean of what does not belong together.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=40 >b.tfs
+    train --steps 30 --save-every 5 --keep 0 --ema 0.9 -o run b.tfs
+}
+
+train() {
+    tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 20 --device cpu "$@" 2>err
+}
+
+@test "the mean is that of float64, rounded once" {
+    t 0 tf-avgckpt -n 3 -o mean.tfm run/
+    [ -z "$output$stderr" ]
+    t 0 tf-avgckpt --ema -n 3 -o ema.tfm run/
+    "$TF_PYTHON" - <<'PY'
+import cbor2, numpy as np
+
+def tensors(path):
+    out = {}
+    with open(path, "rb") as f:
+        d = cbor2.CBORDecoder(f, tag_hook=lambda d, t: t.value)
+        while True:
+            try:
+                x = d.decode()
+            except EOFError:
+                return out
+            if isinstance(x, list) and x[0] == 6:
+                dims, data = x[4]
+                out[x[1]] = np.frombuffer(data, "<f4").reshape(dims)
+
+files = [tensors("run/ckpt-%08d.tfm" % s) for s in (20, 25, 30)]
+for name, prefix in (("mean.tfm", "p/"), ("ema.tfm", "e/")):
+    mean = tensors(name)
+    assert len(mean) > 20 and all(k.startswith("p/") for k in mean)
+    for key, got in mean.items():
+        want = sum(f[prefix + key[2:]].astype("f8") for f in files) / 3
+        assert np.array_equal(got, want.astype("f4")), (name, key)
+PY
+}
+
+@test "a directory's last by the step inside, files as they are given; to a file or a pipe" {
+    mv run/ckpt-00000030.tfm x
+    cp x run/ckpt-00000001.tfm
+    tf-avgckpt -n 2 run >a.tfm
+    tf-avgckpt run/ckpt-00000025.tfm x >b.tfm
+    cmp a.tfm b.tfm
+    tf-avgckpt -o c.tfm run/ckpt-00000025.tfm - <x
+    cmp a.tfm c.tfm
+    tf-avgckpt run/ckpt-00000025.tfm x | cat >d.tfm
+    cmp a.tfm d.tfm
+    tf-avgckpt x >one.tfm
+    "$TF_PYTHON" - <<'PY'
+import json, subprocess
+info = lambda p: json.loads(subprocess.check_output(["tf-info", "--json", p]))
+x, one, mean = info("x"), info("one.tfm"), info("a.tfm")
+assert one["kind"] == "model" and "step" not in one
+assert one["model"] == x["model"], "the mean of one is itself"
+assert mean["model"] != x["model"]
+assert mean["made"][-1]["prog"] == "tf-avgckpt" and mean["made"][:-1] == x["made"]
+assert mean["made"][-1]["in"] == {"1": info("run/ckpt-00000025.tfm")["model"], "2": x["model"]}
+PY
+}
+
+@test "resume.tfm and best.tfm do not count" {
+    train --steps 1000 --save-every 5 --keep 0 --ema 0.9 -o run b.tfs
+    t 1 tf-avgckpt -n 9 run
+    expect_error "tf-avgckpt: run: holds 8 checkpoints on the grid of steps, 9 are asked for"
+    [ -z "$output" ]
+    rm run/ckpt-00000040.tfm
+    cp run/ckpt-00000030.tfm run/best.tfm
+    t 1 tf-avgckpt -n 8 run
+}
+
+@test "what does not belong together is refused by name" {
+    train --steps 5 --d-ff 64 -o other b.tfs
+    t 1 tf-avgckpt run/ckpt-00000005.tfm other/ckpt-00000005.tfm -o x
+    expect_error "not the same model: d_ff: 64 in other/ckpt-00000005.tfm, 32 in run/ckpt-00000005.tfm"
+    printf a >va
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" vocab=va >c.tfs
+    train --steps 5 --ema 0.9 -o named c.tfs
+    t 1 tf-avgckpt run/ckpt-00000005.tfm named/ckpt-00000005.tfm -o x
+    expect_error "named/ckpt-00000005.tfm: names a vocabulary, unlike run/ckpt-00000005.tfm"
+    printf b >vb
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" vocab=vb >c.tfs
+    train --steps 5 --ema 0.9 -o third c.tfs
+    t 1 tf-avgckpt named/ckpt-00000005.tfm third/ckpt-00000005.tfm -o x
+    expect_error "vocabulary $(sha256sum <vb | cut -c1-64) differs from named/ckpt-00000005.tfm: $(sha256sum <va | cut -c1-64)"
+    train --steps 5 -o plain b.tfs
+    t 1 tf-avgckpt --ema plain/ckpt-00000005.tfm -o x
+    expect_error "no moving average (--ema)"
+    t 1 tf-avgckpt b.tfs -o x
+    expect_error "b.tfs"
+    head -c 5000 run/ckpt-00000005.tfm >cut.tfm
+    t 1 tf-avgckpt run/ckpt-00000010.tfm cut.tfm -o x
+    expect_error "cut.tfm: "
+    t 1 tf-avgckpt nowhere.tfm -o x
+    expect_error "nowhere.tfm: No such file or directory"
+    [ ! -e x ]
+}
+
+@test "usage" {
+    t 2 tf-avgckpt
+    t 2 tf-avgckpt - -
+    t 2 tf-avgckpt run run
+    t 2 tf-avgckpt -n 2 run/ckpt-00000005.tfm
+    expect_error "--last: only with a directory"
+    sh_t 1 'tf-avgckpt -n 2 run >/dev/full'
+    expect_error "No space left on device"
+}

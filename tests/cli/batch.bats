@@ -1,0 +1,320 @@
+#!/usr/bin/env bats
+# tf-batch: pairs, filters, budgets, seeds, cursors; the same batches from files and pipes; what it refuses.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    export D=$BATS_FILE_TMPDIR
+    cat >"$D/make.py" <<'END'
+# make.py NAME SEED COUNT [vocab digit] [bad,indices]: a token stream of COUNT lines of 0 to 30 ids.
+import json, random, subprocess, sys
+name, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+digit = sys.argv[4] if len(sys.argv) > 4 else "a"
+bad = set(map(int, sys.argv[5].split(","))) if len(sys.argv) > 5 else set()
+r = random.Random(seed)
+out = [{"type": "header", "header": {"v": 1, "kind": "tokens", "vocab": digit * 64, "size": 500, "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3}}}]
+for i in range(count):
+    ids = [r.randrange(4, 500) for _ in range(r.randrange(0, 31) if i % 50 else 90)]
+    out.append({"type": "bad", "idx": i, "code": 1, "text": "bad"} if i in bad else {"type": "tokens", "idx": i, "ids": ids})
+out.append({"type": "end", "count": count})
+subprocess.run(["tf-cbor", "unjson", "-o", name], input="".join(json.dumps(x) + "\n" for x in out), text=True, check=True)
+END
+    cat >"$D/look.py" <<'END'
+# look.py BATCHES [SRC TGT]: check the shape of a batch stream against its sources; print what its checks found out.
+import json, subprocess, sys
+def read(path):
+    return [json.loads(l) for l in subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True, check=True).stdout.splitlines()]
+records = read(sys.argv[1])
+config = records[0]["header"]["config"]
+batches = [r for r in records if r["type"] == "batch"]
+sides = [{r["idx"]: r["ids"] for r in read(p) if r["type"] == "tokens"} for p in sys.argv[2:4]]
+seen = {}
+for b in batches:
+    for side in ("src", "tgt"):
+        total = sum(len(s) + 1 for s in b[side])
+        assert total <= config["tokens"], (b["ordinal"], side, total)
+        assert len(b[side]) == len(b["idx"])
+    if config["max_sentences"]:
+        assert len(b["idx"]) <= config["max_sentences"]
+    for i, s, t in zip(b["idx"], b["src"], b["tgt"]):
+        seen[i] = seen.get(i, 0) + 1
+        if sides:
+            assert sides[0][i] == s and sides[1][i] == t, i
+assert [b["ordinal"] for b in batches] == list(range(batches[0]["ordinal"], batches[0]["ordinal"] + len(batches)))
+print("batches %d pairs %d times %s" % (len(batches), len(seen), sorted(set(seen.values()))))
+END
+    cd "$D" || return 1
+    for s in "s 1" "t 2"; do set -- $s; "$TF_PYTHON" make.py "$1.tfs" "$2" 600; done
+    "$TF_PYTHON" make.py b.tfs 3 600 a 5,17,599
+}
+
+look() { t 0 "$TF_PYTHON" "$D/look.py" "$@"; }
+cursors() { tf-cbor json "$1" | "$TF_PYTHON" -c '
+import json, sys
+for l in sys.stdin:
+    r = json.loads(l)
+    if r["type"] == "batch": print(r["epoch"], r["record"])'; }
+# The batches of a stream without header and end: what must be equal when the place of entry differs.
+body() { tf-cbor json "$1" | grep type...batch; }
+
+@test "every pair once an epoch, within the budget, as it was in the sources" {
+    for more in '' '--as t2t' '--no-shuffle' '--max-sentences 5' '--epochs 3 --seed 9'; do
+        # shellcheck disable=SC2086
+        t 0 tf-batch --tokens 200 --min-length 0 $more -o b "$D/s.tfs" "$D/t.tfs"
+        expect_contains "$stderr" "of 600 records 0 dropped"
+        look b "$D/s.tfs" "$D/t.tfs"
+        case $more in *epochs*) want='pairs 600 times [3]' ;; *) want='pairs 600 times [1]' ;; esac
+        expect_contains "$output" "$want"
+    done
+}
+
+@test "filters, with a count for each reason" {
+    t 0 tf-batch --tokens 200 --max-length 28 --max-ratio 3 -o b "$D/s.tfs" "$D/b.tfs"
+    want=$("$TF_PYTHON" - "$D/s.tfs" "$D/b.tfs" <<'END'
+import json, subprocess, sys
+def read(path):
+    return {r["idx"]: r.get("ids") for r in map(json.loads, subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True).stdout.splitlines()) if r["type"] in ("tokens", "bad")}
+a, b = read(sys.argv[1]), read(sys.argv[2])
+n = dict(bad=0, short=0, long=0, ratio=0)
+for i in a:
+    if a[i] is None or b[i] is None: n["bad"] += 1; continue
+    lo, hi = sorted((len(a[i]), len(b[i])))
+    if lo < 1: n["short"] += 1
+    elif hi > 28: n["long"] += 1
+    elif hi > 3 * lo: n["ratio"] += 1
+print("of 600 records %d dropped: %d bad, %d too short, %d too long, %d over the ratio" % (sum(n.values()), n["bad"], n["short"], n["long"], n["ratio"]))
+END
+)
+    expect_contains "$stderr" "$want"
+    expect_contains "$want" ": 3 bad"
+    t 0 tf-batch --tokens 50 -o b "$D/s.tfs" "$D/t.tfs"
+    expect_contains "$stderr" "12 over the budget"
+    look b
+}
+
+@test "the same seed the same bytes, from files, pipes and a pair of both; another seed other batches" {
+    t 0 tf-batch --tokens 200 -o want "$D/s.tfs" "$D/t.tfs"
+    sh_t 0 "tf-batch --tokens 200 '$D/s.tfs' '$D/t.tfs' | cmp - want"
+    sh_t 0 "cat '$D/s.tfs' | tf-batch --tokens 200 - '$D/t.tfs' | cmp - want"
+    sh_t 0 "tf-batch --tokens 200 <(cat '$D/s.tfs') <(cat '$D/t.tfs') | cmp - want"
+    mkdir away
+    cp "$D/s.tfs" away/x
+    sh_t 0 "cd away && LC_ALL=C tf-batch --tokens 200 x '$D/t.tfs' | cmp - ../want"
+    t 0 tf-batch --tokens 200 --seed 2 -o other "$D/s.tfs" "$D/t.tfs"
+    body want >a
+    body other >b
+    run ! cmp -s a b
+    look other "$D/s.tfs" "$D/t.tfs"
+}
+
+@test "epochs differ in order and in company" {
+    t 0 tf-batch --tokens 200 --epochs 2 -o b "$D/s.tfs" "$D/t.tfs"
+    tf-cbor json b | "$TF_PYTHON" -c '
+import json, sys
+b = [r for r in map(json.loads, sys.stdin) if r["type"] == "batch"]
+end = next(i for i, x in enumerate(b) if x["epoch"] == 1)
+first = [tuple(x["idx"]) for x in b[:end + 1]]
+second = [tuple(x["idx"]) for x in b[end + 1:]]
+assert sorted(sum(map(list, first), [])) == sorted(sum(map(list, second), []))
+assert len(set(map(frozenset, first)) & set(map(frozenset, second))) < len(first) / 4'
+}
+
+@test "no shuffle keeps the order; a pipe cuts the same batches whatever its window" {
+    t 0 tf-batch --no-shuffle --tokens 200 -o want "$D/s.tfs" "$D/t.tfs"
+    tf-cbor json want | "$TF_PYTHON" -c '
+import json, sys
+idx = sum([r["idx"] for r in map(json.loads, sys.stdin) if r["type"] == "batch"], [])
+assert idx == sorted(idx) and len(idx) > 500'
+    tf-cbor json want | grep type...batch | sed 's/,"corpus":"[0-9a-f]*"//' >a
+    for w in 1 7 100 599; do
+        sh_t 0 "cat '$D/s.tfs' | tf-batch --no-shuffle --window $w --tokens 200 - '$D/t.tfs' >b"
+        body b | sed 's/,"corpus":"[0-9a-f]*"//' | cmp - a
+    done
+}
+
+@test "a window shuffles a pipe: every pair once, the same each time" {
+    for w in 1 64 100 600 601; do
+        sh_t 0 "cat '$D/s.tfs' | tf-batch --min-length 0 --window $w --tokens 200 - '$D/t.tfs' >b"
+        look b "$D/s.tfs" "$D/t.tfs"
+        expect_contains "$output" "pairs 600 times [1]"
+        sh_t 0 "cat '$D/t.tfs' | tf-batch --min-length 0 --window $w --tokens 200 '$D/s.tfs' - | cmp - b"
+    done
+}
+
+@test "--from: at every batch, exactly what follows" {
+    for more in '' '--as t2t' '--no-shuffle'; do
+        # shellcheck disable=SC2086
+        tf-batch -q --tokens 400 --epochs 3 $more -o want "$D/s.tfs" "$D/t.tfs"
+        body want >all
+        n=0
+        while read -r e r; do
+            n=$((n + 1))
+            # shellcheck disable=SC2086
+            t 0 tf-batch -q --tokens 400 --epochs 3 $more --from "$e:$r" -o b "$D/s.tfs" "$D/t.tfs"
+            { body b || true; } >rest
+            tail -n +$((n + 1)) all | cmp - rest
+            [ "$(tf-cbor json b | head -1)" = "$(tf-cbor json want | head -1)" ]
+        done < <(cursors want)
+        [ "$n" -gt 60 ]
+    done
+    # In a pipe too, within one epoch.
+    sh_t 0 "cat '$D/s.tfs' | tf-batch -q --window 150 --tokens 400 - '$D/t.tfs' >want"
+    body want >all
+    n=0
+    while read -r e r; do
+        n=$((n + 1))
+        sh_t 0 "cat '$D/s.tfs' | tf-batch -q --window 150 --tokens 400 --from $e:$r - '$D/t.tfs' >b"
+        { body b || true; } >rest
+        tail -n +$((n + 1)) all | cmp - rest
+    done < <(cursors want)
+    [ "$n" -gt 20 ]
+}
+
+@test "--from where no batch begins" {
+    t 1 tf-batch --tokens 400 --from 0:1 -o none "$D/s.tfs" "$D/t.tfs"
+    expect_error "--from 0:1: no batch begins there; the nearest begin at record 0 and "
+    [ ! -e none ]
+    t 1 tf-batch --tokens 400 --from 0:100000 -o none "$D/s.tfs" "$D/t.tfs"
+    expect_error "no batch begins there"
+    t 2 tf-batch --from 7 "$D/s.tfs" "$D/t.tfs"
+    expect_error "--from 7: not of the form EPOCH:RECORD"
+    t 2 tf-batch --from 1:x "$D/s.tfs" "$D/t.tfs"
+    expect_error "--from: 'x'"
+}
+
+@test "--batches counts from the first of epoch 0, over epochs and cursors" {
+    t 0 tf-batch -q --tokens 400 --batches 70 -o want "$D/s.tfs" "$D/t.tfs"
+    [ "$(body want | wc -l)" -eq 70 ]
+    read -r e r < <(cursors want | sed -n 65p)
+    t 0 tf-batch -q --tokens 400 --batches 70 --from "$e:$r" -o b "$D/s.tfs" "$D/t.tfs"
+    body want | tail -n 5 | cmp - <(body b)
+    t 0 tf-batch -q --tokens 400 --batches 3 --epochs 1 -o b "$D/s.tfs" "$D/t.tfs"
+    body want | sed -n 1,3p | cmp - <(body b)
+}
+
+@test "an endless stream ends when its reader leaves, and that is success" {
+    run --separate-stderr bash -c "tf-batch --epochs 0 --tokens 200 '$D/s.tfs' '$D/t.tfs' | head -c 3000000 | wc -c; echo \${PIPESTATUS[0]}"
+    expect_output $'3000000\n0'
+    run --separate-stderr bash -c "tf-batch --epochs 100 --tokens 200 '$D/s.tfs' '$D/t.tfs' | head -c1 >/dev/null; echo \${PIPESTATUS[0]}"
+    expect_output 141
+    [ -z "$stderr" ]
+    sh_t 1 "tf-batch -q --epochs 0 '$D/s.tfs' '$D/t.tfs' >/dev/full"
+    expect_error "No space left on device"
+}
+
+@test "one stream of pairs gives the batches of its two sides" {
+    "$TF_PYTHON" - "$D/s.tfs" "$D/b.tfs" <<'END' >p.jsonl
+import json, subprocess, sys
+a, b = ([json.loads(l) for l in subprocess.run(["tf-cbor", "json", p], capture_output=True, text=True, check=True).stdout.splitlines()] for p in sys.argv[1:])
+a[0]["header"]["kind"] = "pairs"
+n = 0
+print(json.dumps(a[0]))
+for x, y in zip((r for r in a if r["type"] in ("tokens", "bad")), (r for r in b if r["type"] in ("tokens", "bad"))):
+    print(json.dumps({"type": "pair", "idx": x["idx"], "src": x["ids"], "tgt": y["ids"]} if y["type"] == "tokens" else y))
+    n += 1
+print(json.dumps({"type": "end", "count": n}))
+END
+    tf-cbor unjson -o p.tfs p.jsonl
+    t 0 tf-batch --tokens 200 -o want "$D/s.tfs" "$D/b.tfs"
+    t 0 tf-batch --tokens 200 -o got p.tfs
+    body want | sed 's/"corpus":"[0-9a-f]*"//' >a
+    body got | sed 's/"corpus":"[0-9a-f]*"//' >b
+    cmp a b
+    sh_t 0 "cat p.tfs | tf-batch --tokens 200 | cmp - got"
+}
+
+@test "parts, and streams written by other hands" {
+    cat "$D/s.tfs" "$D/b.tfs" >s2
+    cat "$D/t.tfs" "$D/s.tfs" >t2
+    t 0 tf-batch --tokens 200 --min-length 0 -o b s2 t2
+    look b
+    expect_contains "$output" "pairs 1197 times [1]"
+    # Plain arrays of integers and a null CRC: no corpus id, but the same batches.
+    "$TF_PYTHON" - "$D/s.tfs" <<'END'
+import cbor2, json, subprocess, sys
+out = open("plain.tfs", "wb")
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+out.write(cbor2.dumps([0, {"v": 1, "kind": "tokens", "vocab": bytes([0xaa] * 32), "size": 500}]))
+n = 0
+for l in subprocess.run(["tf-cbor", "json", sys.argv[1]], capture_output=True, text=True).stdout.splitlines():
+    r = json.loads(l)
+    if r["type"] == "tokens":
+        out.write(cbor2.dumps([1, r["idx"], r["ids"] if n % 3 else cbor2.CBORTag(71, b"".join(i.to_bytes(8, "little") for i in r["ids"]))]))
+        n += 1
+out.write(cbor2.dumps([15, n, None]))
+END
+    t 0 tf-batch --tokens 200 -o want "$D/s.tfs" "$D/t.tfs"
+    t 0 tf-batch --tokens 200 -o got plain.tfs "$D/t.tfs"
+    body want | sed 's/,"corpus":"[0-9a-f]*"//' | cmp - <(body got)
+}
+
+@test "the corpus id follows from what the sides hold" {
+    id() { tf-cbor json "$1" | head -1 | grep -o '"corpus":"[0-9a-f]*"'; }
+    tf-batch -q -o a "$D/s.tfs" "$D/t.tfs"
+    tf-batch -q --seed 3 --tokens 300 -o b "$D/s.tfs" "$D/t.tfs"
+    tf-batch -q -o c "$D/s.tfs" "$D/b.tfs"
+    [ "$(id a)" = "$(id b)" ]
+    [ "$(id a)" != "$(id c)" ]
+}
+
+@test "sides that do not belong together" {
+    (cd "$D" && "$TF_PYTHON" make.py "$T/v.tfs" 2 600 b && "$TF_PYTHON" make.py "$T/short.tfs" 2 599)
+    t 1 tf-batch "$D/s.tfs" v.tfs
+    expect_contains "$stderr" "vocabulary bbbbbbbb"
+    expect_contains "$stderr" "aaaaaaaa"
+    t 1 tf-batch "$D/s.tfs" short.tfs
+    expect_error "short.tfs ends after 599 records, $D/s.tfs goes on"
+    t 1 tf-batch short.tfs "$D/s.tfs"
+    expect_error "short.tfs ends after 599 records"
+    tf-cbor json "$D/t.tfs" | sed 's/"idx":300,/"idx":301,/' | tf-cbor unjson -o idx.tfs
+    t 1 tf-batch "$D/s.tfs" idx.tfs
+    expect_error "record 300: idx 300 in $D/s.tfs, 301 in idx.tfs"
+    t 1 tf-batch "$D/s.tfs"
+    expect_error "a tokens stream where pairs is wanted"
+}
+
+@test "truncated and damaged input is never taken for the end" {
+    size=$(stat -c %s "$D/t.tfs")
+    for n in 0 11 100 $((size / 2)) $((size - 1)); do
+        head -c "$n" "$D/t.tfs" >cut.tfs
+        t 1 tf-batch "$D/s.tfs" cut.tfs
+        expect_contains "$stderr" truncated
+        sh_t 1 "cat cut.tfs | tf-batch --window 10 --tokens 200 '$D/s.tfs' - >b"
+        expect_contains "$stderr" truncated
+        if [ -s b ]; then
+            t 1 tf-cbor check b
+            expect_contains "$stderr" "upstream failed"
+        fi
+    done
+    { head -c 5000 "$D/t.tfs"; printf 'X'; tail -c +5002 "$D/t.tfs"; } >hurt.tfs
+    t 1 tf-batch -o none "$D/s.tfs" hurt.tfs
+    [ ! -e none ]
+}
+
+@test "a file that changes while it is read is an error" {
+    cp "$D/s.tfs" moving.tfs
+    mkfifo p
+    cat p >/dev/null 3>&- &
+    (sleep 1; touch -d '2001-01-01' moving.tfs) 3>&- &
+    sh_t 1 "tf-batch -q --tokens 200 --epochs 0 moving.tfs '$D/t.tfs' >p"
+    expect_error "moving.tfs: was changed while it was being read"
+}
+
+@test "nothing to batch; what does not go together" {
+    (cd "$D" && "$TF_PYTHON" make.py "$T/empty.tfs" 2 0)
+    t 0 tf-batch -o b empty.tfs empty.tfs
+    t 0 tf-cbor check b
+    t 1 tf-batch --epochs 0 empty.tfs empty.tfs
+    expect_error "no pair is left"
+    sh_t 2 "cat '$D/s.tfs' | tf-batch --epochs 2 - '$D/t.tfs'"
+    expect_error "a pipe can be read only once"
+    t 2 tf-batch - -
+    expect_error "both sides can't be stdin"
+    t 2 tf-batch --as t2t --no-shuffle "$D/s.tfs" "$D/t.tfs"
+    expect_error "does not go with --no-shuffle"
+    t 2 tf-batch --tokens 1 "$D/s.tfs" "$D/t.tfs"
+    expect_error "too small, minimum 2"
+    cp "$D/s.tfs" same
+    t 2 tf-batch -o same same "$D/t.tfs"
+    expect_error "is both input and output"
+}

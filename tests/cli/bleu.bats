@@ -1,0 +1,365 @@
+#!/usr/bin/env bats
+# tf-bleu: the same bytes as sacreBLEU on golden files (tests/golden/bleu/refresh.py asks it), the forms of input, and what it refuses.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    G=$TOP/tests/golden/bleu
+    printf 'the cat sat on the mat .\nhello big world\n' >ref
+    printf 'the cat sat on a mat .\nhello big world\n' >hyp
+}
+
+@test "every golden case" {
+    cp "$G"/*.txt .
+    while read -r -a args; do
+        echo "== ${args[*]}"
+        tf-bleu -q "${args[@]}"
+    done <"$G/cases" | sed 's/tf-bleu-[0-9.]*[0-9]/VERSION/' >out
+    expect_golden out bleu/expected
+}
+
+@test "hypotheses from stdin, a pipe and a file" {
+    t 0 tf-bleu ref -i hyp
+    want=$output
+    sh_t 0 'tf-bleu ref <hyp'
+    expect_output "$want"
+    sh_t 0 'cat hyp | tf-bleu ref -i -'
+    expect_output "$want"
+    sh_t 0 'cat ref | tf-bleu - -i hyp'
+    expect_output "$want"
+    sh_t 0 'tf-bleu -- ref <hyp'
+    expect_output "$want"
+}
+
+@test "long names with one dash and with two" {
+    t 0 tf-bleu ref -i hyp -tok none -lc -sh -f text -s floor -sv 0.5
+    want=$output
+    expect_contains "$want" '|c:lc|e:no|tok:none|s:floor[0.50]|'
+    t 0 tf-bleu ref --input hyp --tokenize=none --lowercase --short --format text --smooth-method floor --smooth-value 0.5
+    expect_output "$want"
+    t 0 tf-bleu --tok none --lc --sh -ftext -sfloor --sv 0.5 ref -i hyp
+    expect_output "$want"
+}
+
+@test "several systems on stdin, between tabs" {
+    sh_t 0 'paste hyp ref | tf-bleu ref'
+    expect_contains "$output" '"system": "System 2",
+        "BLEU": "100.0"'
+    printf 'a\tb\nc\n' >ragged
+    sh_t 1 'tf-bleu ref <ragged'
+    expect_error "stdin: line 2: 1 fields between tabs, expected 2"
+    sh_t 1 'paste hyp ref | tf-bleu -sl ref'
+    expect_error "only one can be scored by sentence"
+}
+
+@test "references in columns of one file" {
+    paste ref hyp >both
+    t 0 tf-bleu -nr 2 both -i hyp -f text
+    expect_contains "$output" "BLEU|nrefs:2|"
+    expect_contains "$output" " = 100.0 "
+    want=$output
+    t 0 tf-bleu ref hyp -i hyp -f text
+    expect_output "$want"
+    t 1 tf-bleu -nr 3 both -i hyp
+    expect_error "both: line 1: 2 fields between tabs, expected 3"
+    t 2 tf-bleu -nr 2 both ref -i hyp
+}
+
+@test "a last line without LF counts, CR and blanks at the end of a line do not" {
+    printf 'the cat sat on the mat .  \r\nhello big world\xc2\xa0' >odd
+    t 0 tf-bleu -b ref -i odd
+    expect_output 100.0
+}
+
+@test "packed files, carriage returns, other encodings" {
+    want=$(tf-bleu ref -i hyp)
+    gzip -k ref hyp
+    t 0 tf-bleu ref.gz -i hyp.gz
+    expect_output "$want"
+    sh_t 0 "sed 's/$/\r/' hyp | tf-bleu ref"
+    expect_output "$want"
+    sh_t 0 "tr '\n' '\r' <hyp | tf-bleu ref"
+    expect_output "$want"
+    t 1 tf-bleu ref -i <(tr '\n' '\r' <hyp)
+    printf 'caf\xe9 noir\n' >latin
+    printf 'caf\xc3\xa9 noir\n' >utf8
+    iconv -f utf-8 -t utf-16 utf8 >wide
+    t 1 tf-bleu latin -i latin
+    t 0 tf-bleu -e latin1 latin -i latin -f text -tok char
+    want=$output
+    t 0 tf-bleu utf8 -i utf8 -f text -tok char
+    expect_output "$want"
+    t 0 tf-bleu -e utf-16 wide -i wide -f text -tok char
+    expect_output "$want"
+    t 1 tf-bleu -e ascii latin -i latin
+    expect_error "latin: not ascii"
+}
+
+@test "a system against itself has the least p; the order of the lines changes no score" {
+    for i in {1..50}; do echo "word$((i * 7 % 13)) b$((i % 5)) c d$((i % 3)) e"; done >many
+    sed 's/b1/b2/; s/d2/x/' many >other
+    cp many same
+    t 0 tf-bleu other -i many same -pbs -pbsn 99 -m bleu chrf ter
+    [ "$(grep -c '"p_value": 0.01,' <<<"$output")" = 3 ]
+    t 0 tf-bleu other -i many same -par -parn 99 -m bleu chrf ter
+    [ "$(grep -c '"p_value": 0.01,' <<<"$output")" = 3 ]
+    t 0 tf-bleu other -i many -m bleu chrf ter -w 9 -b
+    want=$output
+    sh_t 0 'tf-bleu <(tac other) -i <(tac many) -m bleu chrf ter -w 9 -b'
+    expect_output "$want"
+    t 0 tf-bleu many -i many -m bleu chrf ter -b
+    expect_output $'[\n100.0,\n100.0,\n0.0\n]'
+}
+
+@test "seeds" {
+    t 0 tf-bleu ref -i hyp -ci -cin 20 -f text
+    want=$output
+    expect_contains "$want" "|bs:20|seed:12345|"
+    SACREBLEU_SEED=12345 t 0 tf-bleu ref -i hyp -ci -cin 20 -f text
+    expect_output "$want"
+    SACREBLEU_SEED=none t 0 tf-bleu ref -i hyp -ci -cin 20 -f text
+    expect_contains "$output" "|seed:none|"
+    SACREBLEU_FORMAT=TEXT t 0 tf-bleu ref -i hyp -ci -cin 20
+    expect_output "$want"
+}
+
+@test "different line counts name both files" {
+    head -1 hyp >short
+    t 1 tf-bleu ref -i short
+    expect_error "tf-bleu: short has 1 lines, the reference ref has 2"
+    [ -z "$output" ]
+    t 1 tf-bleu ref short -i hyp
+    expect_error "tf-bleu: ref has 2 lines, short has 1"
+    sh_t 1 'tf-bleu ref <short'
+    expect_error "stdin has 1 lines, the reference ref has 2"
+}
+
+@test "files that are not text" {
+    printf 'good\nbad \xff here\n' >bad
+    t 1 tf-bleu ref -i bad
+    expect_error "tf-bleu: bad: line 2: invalid UTF-8 at byte 5"
+    printf 'over\xc0\xaflong\nx\n' >bad
+    t 1 tf-bleu ref -i bad
+    expect_error "line 1: invalid UTF-8 at byte 5"
+    gzip <hyp >packed
+    t 1 tf-bleu ref -i packed
+    expect_error "packed: compressed by gzip, but not named .gz"
+    cp hyp plain.gz
+    t 1 tf-bleu ref -i plain.gz
+    expect_error "plain.gz: gzip cannot unpack it"
+    gzip <hyp | head -c 30 >cut.gz
+    t 1 tf-bleu ref -i cut.gz
+    expect_error "cut.gz: gzip cannot unpack it"
+    : >empty
+    t 1 tf-bleu ref -i empty
+    expect_error "empty: no lines"
+    sh_t 1 'tf-bleu ref </dev/null'
+    expect_error "stdin: no lines"
+    t 1 tf-bleu no-such-file -i hyp
+    expect_error "no-such-file"
+    t 1 tf-bleu . -i hyp
+    expect_error "directory"
+}
+
+@test "usage" {
+    t 2 tf-bleu
+    expect_error "no reference file"
+    t 2 tf-bleu -i hyp ref
+    expect_error "give references before -i"
+    t 2 tf-bleu ref -i hyp hyp
+    expect_error "given twice"
+    t 2 tf-bleu - -i -
+    expect_error "only one file can be stdin"
+    sh_t 2 'tf-bleu - <hyp'
+    expect_error "only one file can be stdin"
+    t 2 tf-bleu ref -i hyp -tok mecab
+    expect_error "--tokenize mecab: one of 13a"
+    t 2 tf-bleu ref -i hyp -tok ja-mecab
+    expect_error "needs MeCab"
+    t 2 tf-bleu ref -i hyp -tok flores200
+    expect_error "needs --spm-model FILE"
+    t 2 tf-bleu ref -i hyp -tok 13a --spm-model x
+    t 1 tf-bleu ref -i hyp --spm-model no-such-file
+    expect_error "no-such-file"
+    t 2 tf-bleu --as paper --tok-input ref -i hyp
+    t 2 tf-bleu --print-tokens ref
+    t 2 tf-bleu --stats ref -i hyp ref
+    t 2 tf-bleu --stats ref -i hyp -ci
+    t 2 tf-bleu ref -i hyp -m meteor
+    expect_error "one of bleu, chrf, ter"
+    t 1 tf-bleu ref -i hyp -e klingon
+    expect_error "ref: unknown encoding klingon"
+    t 2 tf-bleu -sl ref -i hyp -m bleu chrf
+    expect_error "takes one metric"
+    t 2 tf-bleu ref -i hyp ref -pbs -par
+    expect_error "exclude each other"
+    t 2 tf-bleu -sl ref -i hyp -ci
+    t 1 tf-bleu ref -i hyp -pbs
+    expect_error "two systems or more"
+    t 1 tf-bleu ref -i hyp ref -ci
+    expect_error "takes one system, not 2"
+    SACREBLEU_SEED=x t 1 tf-bleu ref -i hyp -ci
+    expect_error "SACREBLEU_SEED x: not a number"
+    t 2 tf-bleu ref -i hyp -w -1
+    expect_error "too small, minimum 0"
+    t 2 tf-bleu -sl ref -i hyp ref
+    expect_error "takes one system"
+}
+
+@test "output that looks tokenized is mentioned, unless --force or -q" {
+    for i in {1..100}; do echo "this is line $i ."; done >tok
+    t 0 tf-bleu tok -i tok -b
+    expect_output 100.0
+    expect_error "tf-bleu: warning: tok: 100 lines end in ' .'"
+    t 0 tf-bleu tok -i tok -b --force
+    [ -z "$stderr" ]
+    t 0 tf-bleu tok -i tok -b -q
+    [ -z "$stderr" ]
+    head -99 tok >fewer
+    t 0 tf-bleu fewer -i fewer -b
+    [ -z "$stderr" ]
+}
+
+@test "a full disk is noticed" {
+    sh_t 1 'tf-bleu ref -i hyp >/dev/full'
+    expect_error "tf-bleu: "
+    expect_contains "$stderr" "No space left on device"
+}
+
+@test "system names in JSON are escaped" {
+    cp hyp $'h\xc3\xa9"1'
+    cp hyp $'h\xf0\x9f\x98\x80'
+    t 0 tf-bleu ref -i $'h\xc3\xa9"1' $'h\xf0\x9f\x98\x80'
+    expect_contains "$output" '"system": "h\u00e9\"1"'
+    expect_contains "$output" '"system": "h\ud83d\ude00"'
+    printf '%s\n' "$output" | "$TF_PYTHON" -c 'import json,sys; assert len(json.load(sys.stdin)) == 2'
+}
+
+@test "one long line of many tokens" {
+    "$TF_PYTHON" -c 'print(" ".join(str(i * 7919 % 50021) for i in range(300000)))' >long
+    t 0 tf-bleu -b long -i long
+    expect_output 100.0
+}
+
+@test "the examples of the page" {
+    cp hyp test.out
+    cp ref test.de
+    sh_t 0 'tf-bleu -b -w 2 test.de <test.out'
+    [[ $output =~ ^[0-9]+\.[0-9][0-9]$ ]]
+    t 0 tf-bleu -lc ref test.de -i hyp test.out
+    sh_t 0 'tf-bleu -sl -b test.de -i test.out | paste - test.out | sort -n | head'
+    [ "${#lines[@]}" = 2 ]
+}
+
+@test "statistics: shards behind each other, intervals and tests score as the text does" {
+    M=(-m ter chrf bleu -cw 2 -s floor -sv 0.3)
+    cp "$G"/*.txt .
+    tf-bleu "${M[@]}" --stats ref.txt ref2.txt -i hyp.txt >hyp
+    tf-bleu "${M[@]}" --stats ref.txt ref2.txt -i low.txt >low
+    for part in "1,5" "6,7" "8,99"; do
+        tf-bleu "${M[@]}" --stats <(sed -n "${part}p" ref.txt) <(sed -n "${part}p" ref2.txt) -i <(sed -n "${part}p" hyp.txt)
+    done >shards
+    for o in "-w 9" "-w 9 -ci -cin 50 -f text" "-b"; do
+        read -r -a o <<<"$o"
+        want=$(tf-bleu "${M[@]}" "${o[@]}" ref.txt ref2.txt -i hyp.txt)
+        t 0 tf-bleu --from-stats "${o[@]}" hyp
+        expect_output "$want"
+        t 0 tf-bleu --from-stats "${o[@]}" -i shards
+        expect_output "$want"
+        sh_t 0 'tf-bleu --from-stats "$@" <shards' "${o[@]}"
+        expect_output "$want"
+    done
+    cp hyp.txt hyp2
+    for o in "-pbs -pbsn 50" "-par -parn 50" "-f latex"; do
+        read -r -a o <<<"$o"
+        want=$(tf-bleu "${M[@]}" "${o[@]}" ref.txt ref2.txt -i hyp.txt low.txt | sed 's/\.txt//')
+        t 0 tf-bleu --from-stats "${o[@]}" hyp low
+        [ "$(tr -d ' ' <<<"$output")" = "$(tr -d ' ' <<<"$want")" ]
+    done
+    t 0 tf-cbor check hyp
+}
+
+@test "statistics that do not fit" {
+    tf-bleu --stats ref -i hyp >a
+    tf-bleu --stats ref -i hyp -lc >b
+    sh_t 1 'cat a b | tf-bleu --from-stats'
+    expect_error "stdin: its metrics or their settings differ"
+    head -1 ref >one
+    tf-bleu --stats one -i one >c
+    t 1 tf-bleu --from-stats a c
+    expect_error "c has 1 segments, others have more"
+    sh_t 1 'head -c 150 a | tf-bleu --from-stats'
+    expect_error "truncated"
+    t 1 tf-bleu --from-stats ref
+    sh_t 1 'tf-bleu --stats ref -i one >d'
+    expect_error "one has 1 lines"
+    t 1 tf-bleu --from-stats d
+    expect_error "upstream failed: one has 1 lines"
+}
+
+@test "the paper's BLEU: tokens and score" {
+    cat >out <<'TEXT'
+„Wir müssen z.B. am 3. Mai, um 5.30 Uhr, Geld-zurück-Garantien prüfen“, sagte Dr. Müller’s Chef…
+Das kostet 1,000.50 € & [mehr] | weniger...
+a-b-c ab-cd-ef “x”
+TEXT
+    t 0 tf-bleu --print-tokens --as paper --lang de -i out
+    expect_output '„ Wir müssen z.B. am 3. Mai , um 5.30 Uhr , Geld ##AT##-##AT## zurück ##AT##-##AT## Garantien prüfen &quot; , sagte Dr. Müller &apos; s Chef ...
+Das kostet 1,000.50 € &amp; &#91; mehr &#93; &#124; weniger ...
+a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
+    printf "%s\n" "It's Mr. Smith's dogs' 1990's toy, i.e. No. 5 and No. x. Yes." >en
+    t 0 tf-bleu --print-tokens --as paper --lang en -i en
+    expect_output 'It &apos;s Mr. Smith &apos;s dogs &apos; 1990 &apos;s toy , i.e. No. 5 and No. x . Yes .'
+    printf "%s\n" "L'homme n'est pas à l'école, M. Dupont." >fr
+    t 0 tf-bleu --print-tokens --as paper --lang fr -i fr
+    expect_output 'L&apos; homme n&apos; est pas à l&apos; école , M. Dupont .'
+    t 0 tf-bleu --as paper --raw-ref --no-punct-step out -i out
+    expect_output "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=49, ref_len=49)"
+    tf-bleu --print-tokens --as paper -i out >tok0
+    head -1 tok0 >tok1
+    printf 'x\nx\n' >>tok1
+    t 0 tf-bleu --tok-input tok -i tok1
+    expect_output "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=29, ref_len=29)"
+    t 0 tf-bleu --tok-input tok0 -i tok1
+    expect_contains "$output" "BLEU = "
+    expect_contains "$output" "hyp_len=29, ref_len="
+    echo >empty
+    t 1 tf-bleu --tok-input empty -i empty
+    expect_output "BLEU = 0, 0/0/0/0 (BP=0, ratio=0, hyp_len=0, ref_len=0)"
+    t 1 tf-bleu --tok-input nowhere -i out
+    expect_error "neither this file nor nowhere0"
+}
+
+@test "tokens of every tokenizer, printed" {
+    printf 'Hello, (world) 3-4 \xe6\x88\x91!\n\nb\xc2\xa0c &amp; d\n' >text
+    t 0 tf-bleu --print-tokens -i text
+    expect_output $'Hello , ( world ) 3 - 4 \u6211 !\n\nb c & d'
+    t 0 tf-bleu --print-tokens -tok char -lc -i text
+    expect_output $'h e l l o , ( w o r l d ) 3 - 4 \u6211 !\n\nb c & a m p ; d'
+    t 0 tf-bleu --print-tokens -tok none -i text
+    expect_output $'Hello, (world) 3-4 \u6211!\n\nb c &amp; d'
+}
+
+@test "pieces of a SentencePiece model" {
+    for i in {1..200}; do echo "the cat number $i sat on mat $((i * 7))"; done >train
+    tf-tokenize --train --vocab-size 60 -o sp.model train
+    tf-tokenize --pieces -m sp.model hyp >hyp.p
+    tf-tokenize --pieces -m sp.model ref >ref.p
+    t 0 tf-bleu --print-tokens --spm-model sp.model -i hyp
+    expect_output "$(cat hyp.p)"
+    t 0 tf-bleu -b -w 6 -tok none ref.p -i hyp.p
+    want=$output
+    t 0 tf-bleu -b -w 6 -tok spm --spm-model sp.model ref -i hyp
+    expect_output "$want"
+    t 0 tf-bleu -f text -tok flores200 --spm-model sp.model ref -i hyp
+    expect_contains "$output" "|tok:flores200|"
+    t 0 tf-bleu -f text --spm-model sp.model ref -i hyp
+    expect_contains "$output" "|tok:spm-$(sha256sum <sp.model | head -c 8)|"
+    t 1 tf-bleu --spm-model ref ref -i hyp
+}
+
+@test "a line of a million characters" {
+    "$TF_PYTHON" -c 'print("".join(chr(97 + i * 7919 % 26) for i in range(1000000)))' >long
+    t 0 tf-bleu -b long -i long -m bleu chrf ter -cw 2
+    expect_output $'[\n0.0,\n100.0,\n0.0\n]'
+}

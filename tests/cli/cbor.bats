@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# tf-cbor: every verb on every kind of file, from files and pipes; and what it does with damage.
+bats_require_minimum_version 1.5.0
+load helper
+
+V=$BATS_TEST_DIRNAME/../../formats/vectors
+kinds='tokens tokens-wide pairs batch nbest scores bad parts model checkpoint'
+
+@test "check: silent on what is whole, one line on what is not" {
+    for k in $kinds; do
+        t 0 tf-cbor check "$V/$k.cbor"
+        [ -z "$output$stderr" ]
+        sh_t 0 "cat '$V/$k.cbor' | tf-cbor check"
+        sh_t 0 "cat '$V/$k.cbor' | tf-cbor check -"
+        size=$(stat -c %s "$V/$k.cbor")
+        head -c $((size - 1)) "$V/$k.cbor" >short
+        t 1 tf-cbor check short
+        expect_error "tf-cbor: short: truncated after record"
+        { head -c 20 "$V/$k.cbor"; printf '\0'; tail -c +22 "$V/$k.cbor"; } >flip
+        t 1 tf-cbor check flip
+        expect_error "tf-cbor: flip: "
+        sh_t 1 'cat flip | tf-cbor check'
+        expect_error "tf-cbor: stdin: "
+    done
+    t 1 tf-cbor check "$V/error.cbor"
+    expect_error "upstream failed: tf-example: no space left"
+    : >empty
+    t 1 tf-cbor check empty
+    expect_error "empty: truncated: no stream"
+    t 1 tf-cbor check nowhere
+    expect_error "nowhere: No such file or directory"
+    echo text >text
+    t 1 tf-cbor check text
+    expect_error "not a stream of tf-tools"
+}
+
+@test "check: what is not finite" {
+    tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' | tf-cbor unjson >nan.tfm
+    t 1 tf-cbor check nan.tfm
+    expect_error "tensor p/enc.0.w holds values that are not finite"
+    t 0 tf-cbor check --allow-nan nan.tfm
+}
+
+@test "check: a model whose fingerprint is another's" {
+    tf-cbor json "$V/model.cbor" | sed 's/2.25/2.5/' | tf-cbor unjson >other.tfm
+    t 1 tf-cbor check other.tfm
+    expect_error "its fingerprint is"
+}
+
+@test "diag: the notation of the vectors" {
+    for k in $kinds error; do
+        tf-cbor diag --full "$V/$k.cbor" >out
+        cmp out "$V/$k.diag"
+        tf-cbor diag --full <"$V/$k.cbor" | cmp - "$V/$k.diag"
+    done
+}
+
+@test "diag: long strings are cut, foreign CBOR shown, damage shown up to where it is" {
+    t 0 tf-cbor diag --max-bytes 4 "$V/tokens.cbor"
+    expect_contains "$output" "69(h'05000600' / and 6 more bytes /)"
+    printf '\x83\x18\x01\xf9\x3c\x00\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00\xf7\xa1\x01\x82\x20\x62\xc3\xbc' >foreign
+    t 0 tf-cbor diag foreign
+    expect_output $'[1_0, 1.0, 1.0_3]\nundefined\n{1: [-1, "\u00fc"]}'
+    head -c 270 "$V/tokens.cbor" >short
+    t 1 tf-cbor diag short
+    [ "${#lines[@]}" -ge 4 ]
+    expect_error "truncated in the item at byte"
+    sh_t 1 "printf '\\x81\\x9f' | tf-cbor diag"
+    expect_error "malformed item at byte 1: indefinite length"
+}
+
+@test "json and unjson: the same bytes again" {
+    for k in $kinds; do
+        tf-cbor json "$V/$k.cbor" >j
+        tf-cbor unjson j >back
+        cmp back "$V/$k.cbor"
+        tf-cbor json <"$V/$k.cbor" | tf-cbor unjson | cmp - "$V/$k.cbor"
+        while read -r line; do "$TF_PYTHON" -c 'import json, sys; json.loads(sys.argv[1])' "$line"; done <j
+    done
+    sh_t 1 "tf-cbor json '$V/error.cbor' | tail -1"
+    expect_output '{"type":"error","code":1,"text":"tf-example: no space left"}'
+}
+
+@test "unjson: edited lines make a sound stream" {
+    tf-cbor json "$V/tokens.cbor" | grep -v '"check"' | grep -v '"idx":1,' | tf-cbor unjson >edited.tfs
+    t 0 tf-cbor check edited.tfs
+    sh_t 0 'tf-cbor count edited.tfs'
+    expect_output $'header\t1\ntokens\t2\nend\t1'
+    printf '{"type":"header","header":{"v":1,"kind":"tokens","size":9}}\n{"type":"tokens","idx":0,"ids":[8]}\n{"type":"end"}\n' | tf-cbor unjson >hand.tfs
+    t 0 tf-cbor check hand.tfs
+}
+
+@test "unjson: what is wrong is named with its line" {
+    h='{"type":"header","header":{"v":1,"kind":"tokens","size":9}}'
+    try() { sh_t 1 "printf '%s\\n' '$h' '$1' | tf-cbor unjson >out"; expect_error "stdin: line 2: $2"; }
+    try '{"type":"tokens","idx":0,"ids":[9]}' 'stdout: id 9 in a vocabulary of 9'
+    try '{"type":"tokens","idx":0}' 'ids: not an array'
+    try '{"type":"tokens","ids":[]}' 'idx: missing'
+    try '{"type":"tokens","idx":0,"ids":[-1]}' 'ids: an id that is not a 32-bit number'
+    try '{"idx":0}' 'type: missing'
+    try '[1]' 'not a JSON object'
+    try '{"type":"tokens"' 'json: byte'
+    try '{"type":"what"}' 'hex: missing'
+    try '{"type":"what","hex":"0f"}' 'hex: not one record'
+    try '{"type":"what","hex":"8"}' 'hex: not lower-case hex digits in pairs'
+    try '{"type":"what","hex":"820f00"}' 'hex: not one record'
+    try '{"type":"tensor","name":"p/x","dims":[1],"data":[1]}' 'data: dtype must stand before it'
+    try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' 'data: 4 bytes where dims ask for 8'
+    try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' 'data: a number that u8 can'
+    try '{"type":"tensor","name":"p/x","dtype":"f16","dims":[1],"data":[0.1]}' 'data: a number that f16 can'
+    try '{"type":"state","name":"x","value":[[[[[[[[1]]]]]]]]}' 'value: nested too deeply'
+    sh_t 1 "printf '%s\\n' '$h' | tf-cbor unjson >out"
+    expect_error "no end line"
+    sh_t 1 "echo | tf-cbor unjson >out"
+    expect_error "truncated: no stream"
+    sh_t 1 "printf '%s\\n' '{\"type\":\"end\"}' | tf-cbor unjson >out"
+    expect_error "line 1: end outside of a part"
+}
+
+@test "head: a stream that ends, and the reader upstream may go on" {
+    tf-cbor head -n 2 "$V/tokens.cbor" >head.tfs
+    t 0 tf-cbor check head.tfs
+    sh_t 0 'tf-cbor count head.tfs'
+    expect_output $'header\t1\ntokens\t2\nend\t1'
+    sh_t 0 "tf-cbor head -n 0 <'$V/pairs.cbor' | tf-cbor count"
+    expect_output $'header\t1\nend\t1'
+    sh_t 0 "tf-cbor head -n 99 '$V/batch.cbor' | cmp - '$V/batch.cbor'"
+    sh_t 0 "tf-cbor head -n 99 '$V/parts.cbor' | cmp - <(head -c \$(stat -c %s '$V/tokens.cbor') '$V/parts.cbor') || tf-cbor head -n 99 '$V/parts.cbor' | tf-cbor count | grep -q 'tokens.3'"
+    sh_t 1 "tf-cbor head '$V/model.cbor' | cat"
+    expect_error "a model is whole or nothing"
+    sh_t 1 "tf-cbor head -n 99 '$V/error.cbor' | tf-cbor check"
+    expect_contains "$stderr" "stdin: upstream failed: tf-example: no space left"
+}
+
+@test "count" {
+    t 0 tf-cbor count "$V/checkpoint.cbor"
+    expect_output $'header\t1\ntensor\t7\nstate\t3\ncheck\t2\nend\t1'
+    t 0 tf-cbor count "$V/bad.cbor"
+    expect_output $'header\t1\ntokens\t1\nbad\t2\nend\t1'
+}
+
+@test "seal: leaves sealed streams alone, fills the others" {
+    for k in $kinds; do
+        tf-cbor seal "$V/$k.cbor" | cmp - "$V/$k.cbor"
+    done
+    need "$TF_PYTHON"
+    for k in batch model checkpoint parts; do
+        "$TF_PYTHON" - "$V/$k.cbor" >open <<'PY'
+import cbor2, io, sys
+data = open(sys.argv[1], "rb").read()
+f = io.BytesIO(data)
+while f.tell() < len(data):
+    r = cbor2.load(f)
+    if isinstance(r, list) and r[0] in (3, 6, 7, 13, 15):
+        r[{3: 3, 6: 5, 7: 3, 13: 2, 15: 2}[r[0]]] = None
+    sys.stdout.buffer.write(cbor2.dumps(r, canonical=True))
+PY
+        run ! cmp -s open "$V/$k.cbor"
+        tf-cbor seal open | cmp - "$V/$k.cbor"
+    done
+    # A long stream without checks.
+    "$TF_PYTHON" - >long <<'PY'
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "tokens"}], out)
+for i in range(30000):
+    cbor2.dump([1, i, [70000 + i % 7] * 20], out)
+cbor2.dump([15, 30000, None], out)
+PY
+    t 1 tf-cbor check long
+    expect_error "no check record within 1048576 bytes"
+    tf-cbor seal long | tf-cbor check
+    sh_t 0 'tf-cbor seal long | tf-cbor count | cut -f1'
+    expect_output $'header\ntokens\ncheck\nend'
+    # Damage is not sealed in.
+    { head -c 1000 long; } >short
+    sh_t 1 'tf-cbor seal short | tf-cbor check'
+    expect_contains "$stderr" "stdin: upstream failed: short: truncated after record"
+    sh_t 1 'tf-cbor seal -o sealed short'
+    [ ! -e sealed ]
+}
+
+@test "a kind of one's own, with records that nobody knows" {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "mine", "note": {"x": [1, 2.5, None, True, b"\1"]}}], out, canonical=True)
+cbor2.dump([8, {"loss": 1.5}], out, canonical=True)
+cbor2.dump([99, "what", b"\0"], out, canonical=True)
+cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
+    t 0 tf-cbor check mine.tfs
+    t 0 tf-cbor count mine.tfs
+    expect_output $'header\t1\nmetric\t1\nend\t1\nancillary\t1'
+    tf-cbor json mine.tfs | tf-cbor unjson | cmp - mine.tfs
+    sh_t 0 'tf-cbor json mine.tfs | sed -n 3p'
+    expect_contains "$output" '"record":[99,"what",{"$hex":"00"}]'
+}
+
+@test "usage" {
+    t 2 tf-cbor
+    t 2 tf-cbor look x
+    expect_error "look: not one of check, diag, json, unjson, head, count, seal"
+    t 2 tf-cbor head -n -1 x
+    t 2 tf-cbor check a b c
+    sh_t 1 "tf-cbor json '$V/tokens.cbor' >/dev/full"
+    expect_error "No space left on device"
+    sh_t 1 "tf-cbor seal '$V/tokens.cbor' >/dev/full"
+    expect_error "No space left on device"
+    t 1 tf-cbor check .
+    expect_error "is a directory"
+    t 1 tf-cbor check --max-tensor 20 /dev/fd/9 9< <(cat "$V/model.cbor")
+    expect_error "more than 20 (see --max-tensor)"
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# tf-decode as a stage of a pipeline: one line for each line, at once when someone waits, and a clear end whatever happens up or down the pipe.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+}
+
+decode() {
+    tf-decode -m "$MODEL" --max-extra 5 "$@"
+}
+
+# For `t` and `sh_t`, which start commands of their own.
+d_t() {
+    local want=$1
+    shift
+    t "$want" tf-decode -m "$MODEL" --max-extra 5 "$@"
+}
+
+@test "text to text: a line for each line" {
+    printf 'a b\n\nb b a c\n\xff\nc\n' >in
+    sh_t 4 'tf-tokenize -m "$MODEL" in | tf-decode -m "$MODEL" --max-extra 5 | tf-tokenize -d -m "$MODEL" >out'
+    [ "$(wc -l <out)" -eq 5 ]
+    [ -z "$(sed -n 2p out)" ]
+    [ -z "$(sed -n 4p out)" ]
+    [ "$(sed -n 1p out)" = 'a b' ]
+}
+
+@test "a model that has learned to copy copies" {
+    decode "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >out
+    [ "$(paste -d = out "$LINES_TXT" | awk -F = '$1 == $2' | wc -l)" -gt 40 ]
+}
+
+@test "the same bytes for every layout, from a file and from a slow pipe" {
+    decode --threads 1 "$LINES_TFS" >want
+    for b in 1 7 64; do
+        for w in 1 10 1000; do
+            decode --threads 2 --batch $b --window $w "$LINES_TFS" -o got
+            cmp want got
+        done
+    done
+    "$TF_PYTHON" - "$LINES_TFS" <<'PY' | decode >pipe
+import sys, time
+data = open(sys.argv[1], "rb").read()
+at, k = 0, 1
+while at < len(data):
+    sys.stdout.buffer.write(data[at:at + k])
+    sys.stdout.flush()
+    at += k
+    k = k * 3 % 977 + 1
+    time.sleep(0.001)
+PY
+    tf-tokenize -d -m "$MODEL" want >want.txt
+    tf-tokenize -d -m "$MODEL" pipe >pipe.txt
+    cmp want.txt pipe.txt
+}
+
+@test "a line is answered before the next one is sent" {
+    cat >talk.py <<'PY'
+import subprocess, sys
+model, n = sys.argv[1], 12
+stages = [["tf-tokenize", "-m", model], ["tf-decode", "-m", model, "--max-extra", "3"], ["tf-tokenize", "-d", "-m", model]]
+pipe, first = None, None
+for s in stages:
+    p = subprocess.Popen(s, stdin=subprocess.PIPE if pipe is None else pipe, stdout=subprocess.PIPE)
+    first, pipe = first or p, p.stdout
+for i in range(n):
+    first.stdin.write(b"a b c\n")
+    first.stdin.flush()
+    if not pipe.readline().endswith(b"\n"):
+        sys.exit("no answer to line %d" % i)
+first.stdin.close()
+sys.exit("more than was asked" if pipe.read() else 0)
+PY
+    t 0 "$TF_PYTHON" talk.py "$MODEL"
+}
+
+@test "n-best, greedy and sampled output" {
+    decode --nbest 3 "$LINES_TFS" >nbest
+    tf-tokenize -d --nbest -m "$MODEL" nbest >text
+    [ "$(wc -l <text)" -eq $((3 * (LINES - 1) + 1)) ]
+    decode --nbest 3 --token-scores "$LINES_TFS" >scores
+    [ "$(wc -c <scores)" -gt "$(wc -c <nbest)" ]
+    decode --beam 1 "$LINES_TFS" >greedy
+    [ "$(tf-tokenize -d -m "$MODEL" greedy | wc -l)" -eq "$LINES" ]
+    decode --sample --seed 5 "$LINES_TFS" >one
+    decode --sample --seed 5 --batch 3 "$LINES_TFS" >two
+    decode --sample --seed 6 "$LINES_TFS" >three
+    cmp one two
+    run ! cmp -s one three
+}
+
+@test "the model comes from a pipe too" {
+    decode "$LINES_TFS" >want
+    cat "$MODEL" | tf-decode -m - --max-extra 5 "$LINES_TFS" >got
+    cmp want got
+    tf-decode -m /dev/fd/3 --max-extra 5 "$LINES_TFS" 3< <(cat "$MODEL") >got
+    cmp want got
+}
+
+@test "what can't go together is a usage error" {
+    d_t 2 -m - -
+    expect_error "only one of model, prefix and input can be stdin"
+    d_t 2 --nbest 5
+    expect_error "--nbest 5: larger than --beam 4"
+    d_t 2 --beam 0
+    expect_error "too small"
+    d_t 2 --sample --beam 3
+    expect_error "--beam and --sample do not go together"
+    d_t 2 --seed 3
+    expect_error "need --sample"
+    t 2 tf-decode
+    expect_error "no model"
+    d_t 2 a b
+}
+
+@test "odd inputs" {
+    t 1 tf-decode -m nothing.tfm "$LINES_TFS"
+    expect_error "nothing.tfm: "
+    t 1 tf-decode -m "$LINES_TFS" "$LINES_TFS"
+    expect_error "tokens"
+    sh_t 1 'tf-decode -m "$MODEL" </dev/null | cat'
+    expect_error "truncated"
+    d_t 1 "$MODEL"
+    expect_error "tokens"
+    printf 'not a stream' >junk
+    d_t 1 junk
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    tf-tokenize -m "$MODEL" /dev/null | decode >empty
+    [ -z "$(tf-tokenize -d -m "$MODEL" empty)" ]
+}
+
+@test "a stream that is cut off fails here and further down" {
+    head -c 1000 "$LINES_TFS" >torn
+    sh_t 1 'tf-decode -m "$MODEL" torn | tf-tokenize -d -m "$MODEL"'
+    expect_contains "$stderr" "tf-decode: torn: truncated after record"
+    expect_contains "$stderr" "upstream failed"
+    d_t 1 -o out torn
+    [ ! -e out ]
+}
+
+@test "a full disk and a reader that leaves" {
+    sh_t 1 'tf-decode -m "$MODEL" --max-extra 5 "$LINES_TFS" >/dev/full'
+    expect_error "No space left on device"
+    (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") | bash -c 'tf-decode -m "$MODEL" --max-extra 5; echo $? >status' | head -c 1 >/dev/null || true
+    [ "$(cat status)" -eq 141 ]
+}
+
+@test "too long is bad, and --bad says what that means" {
+    d_t 4 --max-length 3 -o out "$LINES_TFS"
+    expect_contains "$stderr" "records bad; the first is record"
+    d_t 0 --max-length 3 --bad ok -o out "$LINES_TFS"
+    d_t 1 --max-length 3 --bad fail -o none "$LINES_TFS"
+    [ ! -e none ]
+    [ "$(tf-tokenize -d --bad ok -m "$MODEL" out | wc -l)" -eq "$LINES" ]
+}
+
+@test "forced beginnings" {
+    sed 's/.*/c c/' "$LINES_TXT" | tf-tokenize -m "$MODEL" >prefix.tfs
+    decode --prefix prefix.tfs "$LINES_TFS" >out
+    [ "$(tf-tokenize -d -m "$MODEL" out | grep -vc '^c c')" -eq "$(grep -c '^$' "$LINES_TXT")" ]
+}
+
+@test "the output names its pipeline, without threads, batches and paths" {
+    decode --beam 3 --threads 2 --batch 5 "$LINES_TFS" >out
+    tf-info --json out >info
+    expect_contains "$(cat info)" tf-decode
+    expect_contains "$(cat info)" '"beam":3'
+    [[ $(cat info) != *threads* ]]
+    [[ $(cat info) != *window* ]]
+}

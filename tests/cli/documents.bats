@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# The examples of README.md and of the man pages, run as they stand in a small world that has the files they name. Only tf-train is made
+# small behind their back: a wrapper in front of it adds options for a tiny model and a few updates.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    # shellcheck disable=SC2030
+    export WORLD=$BATS_FILE_TMPDIR/world
+    mkdir -p "$WORLD/bin"
+    cd "$WORLD" || return 1
+    cat >bin/tf-train <<X
+#!/bin/bash
+case " \$* " in *" --plan "*) exec $(command -v tf-train) "\$@" ;; esac
+exec $(command -v tf-train) "\$@" --layers 1 --d-model 16 --d-ff 32 --heads 2 --steps 10 --save-every 2 --valid-every 2 --device cpu
+X
+    # The examples ask for a vocabulary of 37,000, which 300 lines do not have.
+    cat >bin/tf-tokenize <<X
+#!/bin/bash
+[ "\$1" = --train ] && exec $(command -v tf-tokenize) "\$@" --vocab-size 100 2>/dev/null
+exec $(command -v tf-tokenize) "\$@"
+X
+    chmod +x bin/*
+    local n=0 f
+    for f in train:300 dev:20 test:20; do
+        awk -f "$TOP/examples/demo/numbers" -v n=400 -v seed=3 | sed -n "$((n + 1)),$((n + ${f#*:}))p" >pairs
+        cut -f 1 pairs >"${f%:*}.en"
+        cut -f 2 pairs >"${f%:*}.de"
+        n=$((n + ${f#*:}))
+    done
+    cp test.de ref1.de
+    cp test.de ref.de
+    cp test.en ref2.de
+    cp test.de base.out
+    cp test.en big.out
+    cp test.de test.out
+    cp test.de out1
+    cp test.de out2
+    cp test.de out.de
+    cp test.de newstest2014.tok.de
+    PATH=$WORLD/bin:$PATH
+    tf-tokenize --train -o ende.model train.en train.de
+    for f in train test dev; do
+        tf-tokenize -m ende.model <$f.en >$f.en.tfs
+        tf-tokenize -m ende.model <$f.de >$f.de.tfs
+    done
+    cp test.en.tfs mono.tfs
+    tf-batch -q --no-shuffle dev.en.tfs dev.de.tfs >dev.tfs
+    tf-batch -q --tokens 500 --epochs 20 train.en.tfs train.de.tfs >train.tfs
+    tf-train -q --vocab ende.model --valid dev.tfs --ema 0.9 -o run train.tfs
+    mkdir base big
+    cp run/log.jsonl base
+    cp run/log.jsonl big
+    tf-avgckpt -n 2 run >model.tfm
+
+    # What the examples about trees find in place of the texts.
+    mkdir trees
+    for f in 1 2 3; do echo "(TOP (S (NP (DT the) (NN dog$f)) (VP (VBZ runs))))"; done >trees/test.trees
+    cp trees/test.trees trees/treebank.mrg
+    cp trees/test.trees trees/test.out
+    cp trees/test.trees trees/base.out
+    cp trees/test.trees trees/big.out
+    tf-tree -l -w trees/test.words -o /dev/null trees/test.trees
+}
+
+# Run each block of a file of shell blocks (separated by lines "%%") in a fresh copy of the world; files of a folder of it replace others.
+run_blocks() {
+    local n=0 block
+    cp -r "$WORLD/." .
+    [ -z "${2:-}" ] || cp "$2"/* .
+    mkdir blocks
+    awk -v RS='%%\n' 'NF { printf "%s", $0 >sprintf("blocks/%03d", ++n) }' "$1"
+    for block in blocks/*; do
+        [ -e "$block" ] || break
+        n=$((n + 1))
+        sh_t 0 "PATH=$PWD/bin:\$PATH; set -e; $(cat "$block")" || { printf 'in this example:\n%s\n' "$(cat "$block")" >&2; return 1; }
+    done
+    [ "$n" -ge 1 ] || { echo "no examples found" >&2; return 1; }
+}
+
+man_blocks() {
+    sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$TOP/man/$1" | awk '/^\.Bd/ { on = 1; next } /^\.Ed/ { on = 0; print "%%"; next } on' \
+        | sed 's/\\e/\\/g; s/\\-/-/g' >examples
+    run_blocks examples "${2:-}"
+}
+
+@test "README.md" {
+    awk '/^```sh/ { on = 1; next } /^```/ { if (on) print "%%"; on = 0 } on' "$TOP/README.md" >examples
+    run_blocks examples
+}
+
+@test "tf(7): the whole experiment" {
+    awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { if (on) print "%%"; on = 0 } on' "$TOP/man/tf.7" >examples
+    run_blocks examples
+}
+
+@test "tf-avgckpt(1)" { man_blocks tf-avgckpt.1; }
+@test "tf-batch(1)" { man_blocks tf-batch.1; }
+@test "tf-bleu(1)" { man_blocks tf-bleu.1; }
+@test "tf-cbor(1)" { man_blocks tf-cbor.1; }
+@test "tf-decode(1)" { man_blocks tf-decode.1; }
+@test "tf-evalb(1)" { man_blocks tf-evalb.1 trees; }
+@test "tf-info(1)" { man_blocks tf-info.1; }
+@test "tf-plot(1)" { man_blocks tf-plot.1; }
+@test "tf-score(1)" { man_blocks tf-score.1; }
+@test "tf-tokenize(1)" { man_blocks tf-tokenize.1; }
+@test "tf-train(1)" { man_blocks tf-train.1; }
+
+@test "tf-tree(1)" { man_blocks tf-tree.1 trees; }
+
+@test "every page of section 1 is run here" {
+    for page in "$TOP"/man/*.1; do
+        grep -q "man_blocks $(basename "$page")" "$TOP/tests/cli/documents.bats" || { echo "$page is not" >&2; return 1; }
+    done
+}

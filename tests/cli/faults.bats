@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# Faults put into the tools: a sample of what `make faults` runs in full, and what it once found.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=20 >b.tfs
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=5 seed=9 >v.tfs
+}
+
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --schedule constant --lr 0.01 --device cpu)
+
+@test "killed behind the last rename: the next start still links best.tfm, and deletes nothing" {
+    args=("${small[@]}" --steps 20 --save-every 5 --keep 1 --valid v.tfs --valid-every 5 -o run b.tfs)
+    tf-train "${args[@]}"
+    [ run/best.tfm -ef run/ckpt-00000020.tfm ]
+    # What a kill leaves there: the older best, and the checkpoint that was to go.
+    cp run/ckpt-00000020.tfm run/ckpt-00000015.tfm
+    rm run/best.tfm
+    t 0 tf-train "${args[@]}"
+    expect_contains "$stderr" "nothing left to do"
+    [ run/best.tfm -ef run/ckpt-00000020.tfm ]
+    [ -e run/ckpt-00000015.tfm ]
+}
+
+@test "stopped behind the last update: the next start writes the last checkpoint, and best.tfm" {
+    args=("${small[@]}" --steps 20 --save-every 6 --valid v.tfs --valid-every 5 -o run b.tfs)
+    tf-train "${args[@]}"
+    cp -r run whole
+    mv run/ckpt-00000020.tfm run/resume.tfm
+    rm run/best.tfm # one of two names of a file
+    cp whole/ckpt-00000018.tfm run/best.tfm
+    t 0 tf-train "${args[@]}"
+    cmp whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+    cmp whole/best.tfm run/best.tfm
+    [ ! -e run/resume.tfm ]
+    t 0 tf-train "${args[@]}"
+    expect_contains "$stderr" "nothing left to do"
+}
+
+@test "an average of what is not there" {
+    t 1 tf-avgckpt -n 5 nowhere
+    expect_error "tf-avgckpt: nowhere: No such file or directory"
+}
+
+# The rows of tests/faults, a few of their points each.
+short() {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    timeout 300 "$TOP/tests/faults/run" --short --tmp "$T/faults" "$@"
+}
+
+@test "killed: at random times, at the calls of a save, while it recovers; power cut" {
+    need strace
+    short A1 A2 A3 A4
+}
+
+@test "calls that fail, full disks, no memory, short reads and writes" {
+    need strace
+    short B1 B2 B3 B4
+}
+
+@test "stopped, resumed, fed in pieces, refused by name; other places and threads; NaN" {
+    short C1 C2 C3 D1 D2 F1 F2
+}
+
+@test "answers in time, readers and writers that leave, damaged files, layouts of decoding" {
+    short E J1 J2 J3 K
+}
+
+@test "lines, options, text that is none, locales, places, two trainers" {
+    short H1 H2 I1 I2 L1 L2
+}
+
+@test "vocabularies of strangers: pieces without bound, tables that lead out of themselves" {
+    for i in $(seq 40); do echo "abc bcd cde $i"; done >text
+    tf-tokenize --train --vocab-size 30 -o v.model text 2>/dev/null
+    "$TF_PYTHON" - <<'PY'
+import random, struct
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+def item(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+def fields(m):
+    """(number, body or None, as it stands) of each field."""
+    at = 0
+    def number():
+        nonlocal at
+        n = shift = 0
+        while True:
+            b, at = m[at], at + 1
+            n |= (b & 127) << shift
+            shift += 7
+            if b < 128:
+                return n
+    while at < len(m):
+        begin, key = at, number()
+        n = number() if key & 7 in (0, 2) else 0
+        size = {0: 0, 1: 8, 2: n, 5: 4}[key & 7]
+        at += size
+        yield key >> 3, m[at - size:at] if key & 7 == 2 else None, m[begin:at]
+
+model = open("v.model", "rb").read()
+open("long.model", "wb").write(model + item(1, item(1, b"a" * 4000000) + b"\x15\0\0\x80\xbf"))
+
+def with_table(name, change):
+    out = b""
+    for number, body, raw in fields(model):
+        if number == 3:
+            raw = item(3, b"".join(item(2, change(b)) if n == 2 else r for n, b, r in fields(body)))
+        out += raw
+    open(name, "wb").write(out)
+
+def noise(t):
+    r, t = random.Random(1), bytearray(t)
+    for _ in range(200):
+        i = r.randrange(4, len(t) - 4)
+        t[i:i + 4] = struct.pack("<I", r.getrandbits(32))
+    return bytes(t)
+
+with_table("same.model", lambda t: t)
+with_table("noise.model", noise)
+with_table("size.model", lambda t: b"\xff\xff\xff\x7f" + t[4:])
+with_table("open.model", lambda t: t[:-1] + b"x")
+PY
+    cmp v.model same.model
+    t 1 tf-tokenize -m long.model text
+    expect_error "long.model: SentencePiece model with a piece of 4000000 bytes, at most 4096"
+    for m in noise size open; do
+        t 1 tf-tokenize -m $m.model text
+        expect_error "$m.model: SentencePiece model with a damaged table of normalisation"
+    done
+}

@@ -1,0 +1,92 @@
+# Loaded by every bats file: `load helper` (from tests/lint: `load ../cli/helper`). Gives the tools in PATH, an empty directory per test in $T (the current directory too),
+# and a few checks that print what they saw.
+# shellcheck shell=bash
+
+TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+export TOP
+export PATH="${TF_BIN:-$TOP/build/bin}:$PATH"
+export TF_PYTHON=${TF_PYTHON:-/usr/bin/python3}
+# Seconds that one command may take; the sanitizers are slow.
+if [ -n "${TF_SAN:-}" ]; then : "${TF_TIMEOUT:=240}"; else : "${TF_TIMEOUT:=60}"; fi
+export LC_ALL=C.UTF-8
+set -o pipefail
+
+setup() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    if declare -F prepare >/dev/null; then prepare; fi
+}
+
+# Run a command as bats' run does, streams apart, at most TF_TIMEOUT seconds, without hidden core files:
+#     t STATUS COMMAND ...      then look at $output, $stderr, ${lines[@]}
+t() {
+    local want=$1
+    shift
+    run --separate-stderr timeout "$TF_TIMEOUT" "$@" </dev/null
+    expect_status "$want"
+}
+
+# The same for a line of shell, with pipes and redirections: sh_t STATUS 'a | b >c'
+sh_t() {
+    local want=$1
+    shift
+    run --separate-stderr timeout "$TF_TIMEOUT" bash -o pipefail -c "$1" sh "${@:2}"
+    expect_status "$want"
+}
+
+expect_status() {
+    # shellcheck disable=SC2154
+    if [ "$status" -ne "$1" ]; then
+        printf 'status %s, expected %s\nstdout: %s\nstderr: %s\n' "$status" "$1" "$output" "$stderr" >&2
+        return 1
+    fi
+}
+
+# One line on stderr that contains the text: what every failure looks like.
+expect_error() {
+    # shellcheck disable=SC2154
+    if [ "${#stderr_lines[@]}" -ne 1 ] || [[ $stderr != *"$1"* ]]; then
+        printf 'expected one line with: %s\ngot: %s\n' "$1" "$stderr" >&2
+        return 1
+    fi
+}
+
+expect_output() {
+    # shellcheck disable=SC2154
+    if [ "$output" != "$1" ]; then
+        diff <(printf '%s\n' "$1") <(printf '%s\n' "$output") >&2
+        return 1
+    fi
+}
+
+expect_contains() {
+    if [[ $1 != *"$2"* ]]; then
+        printf 'expected: %s\nwithin: %s\n' "$2" "$1" >&2
+        return 1
+    fi
+}
+
+# File $1 is golden file tests/golden/$2, byte for byte. TF_UPDATE=1 writes the golden file instead.
+expect_golden() {
+    local want=$TOP/tests/golden/$2
+    if [ -n "${TF_UPDATE:-}" ]; then
+        mkdir -p "$(dirname "$want")" && cp "$1" "$want"
+        return
+    fi
+    cmp "$want" "$1" >&2 && return
+    diff -a "$want" "$1" | head -20 >&2
+    return 1
+}
+
+# A stream as text: tfs FILE...
+tfs() {
+    tf-cbor "$@"
+}
+
+# Skip unless every one of these commands is there.
+need() {
+    local c
+    for c in "$@"; do
+        command -v "$c" >/dev/null || skip "no $c"
+    done
+}

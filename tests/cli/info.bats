@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# tf-info: what files and machine say of themselves.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    need "$TF_PYTHON"
+    printf 'pieces' >vocab
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=10 vocab=vocab >b.tfs
+    tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.2 --device cpu --steps 7 --vocab vocab -o run b.tfs
+    ckpt=run/ckpt-00000007.tfm
+}
+
+@test "a checkpoint as text" {
+    t 0 tf-info $ckpt
+    expect_contains "$output" $'\nkind                 checkpoint'
+    expect_contains "$output" $'\nstep                 7'
+    expect_contains "$output" $'\nvocab_bytes          6'
+    expect_contains "$output" "$(sha256sum <vocab | cut -c1-64)"
+    expect_contains "$output" $'\n  d_model            16'
+    expect_contains "$output" $'\n  dropout            0.2'
+    [[ $output =~ p/embed\ +f32\ +64\ x\ 16\ +1024 ]]
+    [[ $output =~ "m/* "[0-9]+" first moments" ]]
+    expect_contains "$output" "tf-train --"
+    expect_contains "$output" " --dropout 0.2"
+    # Counts are those of the plan.
+    plan=$(tf-train --plan --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --vocab-size 64 | awk '$1 == "total" { print $2; exit }')
+    [[ $output =~ parameters\ +$plan$'\n' ]]
+    sum=$(awk '$1 ~ /^p\// { n += $(NF - 1) } END { print n }' <<<"$output")
+    [ "$sum" = "$plan" ]
+}
+
+@test "JSON, from files and pipes, several at a time" {
+    sh_t 0 "cat $ckpt | tf-info --json $ckpt - b.tfs"
+    [ "${#lines[@]}" -eq 3 ]
+    printf '%s\n' "${lines[@]}" >lines
+    "$TF_PYTHON" - <<'PY'
+import json
+a, b, c = map(json.loads, open("lines"))
+assert a.pop("file") == "run/ckpt-00000007.tfm" and b.pop("file") == "stdin"
+assert a == b
+assert a["config"]["d_ff"] == 32 and a["config"]["dropout"] == 0.2 and a["step"] == 7
+assert a["parameters"] == sum(t["elements"] for t in a["tensors"] if t["name"].startswith("p/"))
+assert c["kind"] == "batch" and c["config"] == {"tokens": 25} and c["vocab"] == a["vocab"]
+PY
+}
+
+@test "the pipeline is shell that can be read again" {
+    "$TF_PYTHON" - <<'PY' >odd.tfs
+import sys, cbor2
+put = lambda x: sys.stdout.buffer.write(cbor2.dumps(x))
+put(cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR")))
+put([0, {"v": 1, "kind": "tokens", "made": [{"prog": "my tool", "version": "1", "opts": {"x": "a'b $c", "flag": True, "off": False, "n": 3, "list": ["p", "q r"]}},
+                                            {"prog": "tf-next", "in": {"source": b"\x01" * 32}}]}])
+put([15, 0, None])
+PY
+    t 0 tf-info odd.tfs
+    sed -n '/^made by$/,$p' <<<"$output" | tail -n +2 >made.sh
+    bash -n made.sh
+    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --flag --list p 'q r' \\" "  | tf-next" >want
+    diff <(sed -n 1,2p made.sh | sed 's/^  //;2s/^/  /') want
+    expect_contains "$output" "0101010101010101010101010101010101010101010101010101010101010101"
+}
+
+@test "this machine" {
+    t 0 tf-info --devices
+    expect_contains "$output" "version              $(tf-info --version | sed 's/.* //')"
+    [[ $output =~ threads\ +[0-9]+ ]]
+    [[ $output =~ libcbor\ +[0-9]+\.[0-9]+\.[0-9]+ ]]
+    [[ $output =~ "  cpu  "[[:space:]]+[^[:space:]] ]]
+    [[ $output =~ "  cuda "[[:space:]]+[^[:space:]] ]]
+    t 0 tf-info --devices --json
+    "$TF_PYTHON" -c 'import json, sys; x = json.loads(sys.argv[1]); assert set(x["backends"]) == {"cpu", "cuda", "ref", "ref64"} and x["threads"] >= 1' "$output"
+}
+
+@test "what is no such file" {
+    t 1 tf-info nowhere
+    expect_error "tf-info: nowhere: No such file or directory"
+    echo text >x
+    t 1 tf-info x
+    expect_error "x: not a stream of tf-tools (no label)"
+    : >x
+    t 1 tf-info x
+    expect_error "x: truncated: no stream"
+    head -c 9000 $ckpt >x
+    t 1 tf-info x
+    expect_error "x: truncated"
+    t 2 tf-info
+    expect_error "no file given"
+    t 2 tf-info --devices x
+    t 2 tf-info - -
+    sh_t 1 "tf-info $ckpt >/dev/full"
+    expect_error "No space left on device"
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# The line contract of tf-tokenize: one line in is one record out, one record in is one line out, whatever the line holds; in order, at once, and by any number of threads.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    export V=$BATS_FILE_TMPDIR/v.model
+    awk 'BEGIN { srand(1); split("ka to mi ren sch ein wal k ed s ing er haus st a o 12 7 ä ö", p, " ")
+        for (i = 0; i < 300; i++) { l = ""; for (k = 0; k < 6; k++) { for (m = 0; m < 3; m++) l = l p[int(rand() * 20) + 1]; l = l " " } print l } }' >"$BATS_FILE_TMPDIR/text"
+    tf-tokenize --train --vocab-size 200 --character-coverage 1 -o "$V" "$BATS_FILE_TMPDIR/text" 2>/dev/null
+    tf-tokenize --train --vocab-size 100 --normalization identity --keep-spaces -o "$V.exact" "$BATS_FILE_TMPDIR/text" 2>/dev/null
+}
+
+# Records of each type in stream $1: "tokens N" and "bad N", sums checked.
+census() {
+    tf-cbor check "$1" && tf-cbor json "$1" | "$TF_PYTHON" -c '
+import collections, json, sys
+count, idx = collections.Counter(), 0
+for line in sys.stdin:
+    r = json.loads(line)
+    if r["type"] in ("tokens", "bad"):
+        assert r["idx"] == idx, r
+        idx += 1
+        count[r["type"]] += 1
+print("tokens %d bad %d" % (count["tokens"], count["bad"]))'
+}
+
+@test "a million empty lines" {
+    yes '' | head -n 1000000 >in || true
+    t 0 tf-tokenize -m "$V" -o out.tfs in
+    t 0 tf-tokenize -d -m "$V" -o back out.tfs
+    cmp in back
+}
+
+@test "a line of 100 MB is one bad record; memory stays small" {
+    { printf 'ka to\n'; head -c 104857600 /dev/zero | tr '\0' x; printf '\nmi ren\n'; } >in
+    # The address space is bounded, which a sanitizer's runtime would not survive.
+    [ -n "${TF_SAN:-}" ] || limit='ulimit -v 400000;'
+    sh_t 4 "${limit:-} tf-tokenize --threads 2 -m '$V' <in >out.tfs"
+    expect_error "1 of 3 lines bad; the first is line 2: line of 104857600 bytes, maximum 16777216"
+    expect_output ""
+    run census out.tfs
+    expect_contains "$output" "tokens 2 bad 1"
+    sh_t 4 "tf-tokenize -d -m '$V' <out.tfs"
+    expect_output $'ka to\n\nmi ren'
+}
+
+@test "--max-line is exact, with and without a line feed" {
+    printf '%s\n%s\n%s' 1234567 12345678 1234567 >in
+    sh_t 4 "tf-tokenize --max-line 7 -m '$V' <in | tf-cbor json | grep -c type...tokens"
+    expect_output 2
+    printf '12345678' >in
+    sh_t 4 "tf-tokenize --max-line 7 -m '$V' <in | tf-cbor json | grep -c type...bad"
+    expect_output 1
+}
+
+@test "more than 2^20 ids are a bad record" {
+    "$TF_PYTHON" -c 'print("7 " * 1100000); print("ka")' >in
+    sh_t 4 "tf-tokenize -m '$V' <in >out.tfs"
+    expect_contains "$stderr" "tokens, maximum 1048576"
+    sh_t 4 "tf-tokenize -d -m '$V' <out.tfs"
+    expect_output $'\nka'
+}
+
+@test "all pairs of bytes: each is one record, and invalid UTF-8 is bad" {
+    "$TF_PYTHON" -c '
+import sys
+good = 0
+for x in range(65536):
+    b = bytes([x >> 8, x & 255])
+    sys.stdout.buffer.write(b + b"\n")
+    for part in b.split(b"\n")[:-1] + [b.split(b"\n")[-1]]:
+        try:
+            part.decode("utf-8"); good += 1
+        except UnicodeDecodeError:
+            pass
+n = 65536 + sum(bytes([x >> 8, x & 255]).count(b"\n") for x in range(65536))
+open("want", "w").write("tokens %d bad %d\n" % (good, n - good))' >in
+    sh_t 4 "tf-tokenize -m '$V' <in >out.tfs"
+    run census out.tfs
+    expect_contains "$output" "$(cat want)"
+    sh_t 0 "tf-tokenize --replace-invalid -m '$V' <in >out.tfs"
+    run census out.tfs
+    expect_contains "$output" " bad 0"
+    t 0 tf-tokenize -d -m "$V" -o back out.tfs
+    [ "$(wc -l <back)" -eq "$(wc -l <in)" ]
+}
+
+@test "only LF ends a line: CR, NUL, U+0085, U+2028, tabs, form feed" {
+    printf 'ka\rto\nmi\0ren\nka\xc2\x85to\nka\xe2\x80\xa8to\nka\tto\nka\fto\n\xef\xbb\xbfka\n' >in
+    sh_t 0 "tf-tokenize -m '$V' <in >out.tfs"
+    run census out.tfs
+    expect_contains "$output" "tokens 7 bad 0"
+    t 0 tf-tokenize -d -m "$V" -o back out.tfs
+    [ "$(wc -l <back)" -eq 7 ]
+}
+
+@test "the last line needs no line feed; no input is no line" {
+    printf 'ka\nto' >in
+    sh_t 0 "tf-tokenize -m '$V' <in | tf-tokenize -d -m '$V'"
+    expect_output $'ka\nto'
+    sh_t 0 "tf-tokenize -m '$V' </dev/null | tf-tokenize -d -m '$V'"
+    expect_output ""
+    printf '\n' >in
+    sh_t 0 "tf-tokenize -m '$V' <in | tf-cbor json | grep -c type...tokens"
+    expect_output 1
+}
+
+@test "--crlf drops one CR before the LF and nothing else" {
+    printf 'ka\r\nto\r\r\nmi\rren\n' >in
+    printf 'ka\nto\r\nmi\rren\n' >want
+    sh_t 0 "tf-tokenize --crlf -m '$V.exact' <in | tf-cbor json | grep type...tokens >a; tf-tokenize -m '$V.exact' <want | tf-cbor json | grep type...tokens >b"
+    cmp a b
+    sh_t 0 "tf-tokenize -m '$V.exact' <in | tf-cbor json | grep type...tokens >c"
+    run ! cmp -s a c
+}
+
+@test "text comes back" {
+    t 0 tf-tokenize -m "$V" -o out.tfs "$BATS_FILE_TMPDIR/text"
+    t 0 tf-tokenize -d -m "$V" -o back out.tfs
+    sed 's/ *$//' "$BATS_FILE_TMPDIR/text" | cmp - back
+}
+
+@test "threads, chunks of the pipe and locale change no byte" {
+    for i in 1 2 3 4 5 6 7 8 9 10; do cat "$BATS_FILE_TMPDIR/text"; printf 'bad \xff\n\n'; done >in
+    sh_t 4 "tf-tokenize --threads 1 -m '$V' <in >want.tfs"
+    sh_t 4 "tf-tokenize --threads 3 -m '$V' <in >got.tfs"
+    cmp want.tfs got.tfs
+    "$TF_PYTHON" -c '
+import sys, time
+data, step, at = open("in", "rb").read(), 1, 0
+while at < len(data):
+    sys.stdout.buffer.write(data[at:at + step]); sys.stdout.buffer.flush()
+    at += step
+    step = step * 3 % 7919 + 1' | tf-tokenize -m "$V" >got.tfs 2>/dev/null || [ $? -eq 4 ]
+    cmp want.tfs got.tfs
+    sh_t 4 "LC_ALL=tr_TR.UTF-8 LANG=de_DE tf-tokenize -m '$V' <in >got.tfs"
+    cmp want.tfs got.tfs
+    sh_t 4 "tf-tokenize -d --threads 1 -m '$V' <want.tfs >a; tf-tokenize -d --threads 4 -m '$V' <want.tfs >b"
+    cmp a b
+}
+
+@test "line k is answered before line k + 1 is sent" {
+    cat >talk.py <<'END'
+import subprocess, sys
+tool, v = sys.argv[1:]
+a = subprocess.Popen([tool, "-m", v], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+b = subprocess.Popen([tool, "-d", "-m", v], stdin=a.stdout, stdout=subprocess.PIPE)
+for k in range(200):
+    line = b"ka%d to\n" % (k % 7) if k % 3 else b"\n"
+    # Half a line more is under way while the answer is waited for.
+    a.stdin.write(line + b"mi"); a.stdin.flush()
+    got = b.stdout.readline()
+    assert got.count(b"\n") == 1
+    a.stdin.write(b" ren\n"); a.stdin.flush()
+    assert b.stdout.readline() == b"mi ren\n"
+a.stdin.close()
+assert b.stdout.read() == b"" and a.wait() == 0 and b.wait() == 0
+print("ok")
+END
+    t 0 "$TF_PYTHON" talk.py "$(command -v tf-tokenize)" "$V"
+    expect_output ok
+}
+
+@test "--bad says what bad lines are worth" {
+    printf 'ka\nb\xff\nto\n' >in
+    sh_t 4 "tf-tokenize -m '$V' <in >out.tfs"
+    sh_t 0 "tf-tokenize --bad=ok -m '$V' <in | cmp - out.tfs"
+    expect_output ""
+    sh_t 1 "tf-tokenize --bad=fail -m '$V' <in >fail.tfs"
+    expect_error "stdin: line 2: invalid UTF-8 at byte 2"
+    sh_t 1 "tf-tokenize -d -m '$V' <fail.tfs"
+    expect_contains "$stderr" "upstream failed: stdin: line 2"
+    sh_t 4 "tf-tokenize -d -m '$V' <out.tfs"
+    expect_output $'ka\n\nto'
+    expect_error "1 of 3 records bad; the first is record 2: invalid UTF-8 at byte 2"
+    sh_t 0 "tf-tokenize -d --bad=ok -m '$V' <out.tfs"
+    sh_t 1 "tf-tokenize -d --bad=fail -m '$V' <out.tfs"
+    expect_error "stdin: record 2"
+}

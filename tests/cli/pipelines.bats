@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# The Makefiles of pipelines/ and the demo, run small: every stage for real, the scores mean nothing.
+bats_require_minimum_version 1.5.0
+load helper
+
+# Real text when a folder shared/data lies beside the tree, else numbers from the demo's generator in the same files.
+prepare() {
+    SHARED=$TOP/../shared/data
+    export TF_TIMEOUT=600
+}
+
+numbers() {
+    awk -f "$TOP/examples/demo/numbers" -v n="$1" -v seed=5 | cut -f "$2"
+}
+
+# corpus DIR TRAIN DEV TEST: gzipped files of those stems in en and de
+corpus() {
+    mkdir -p "$1"
+    local n=0 stem
+    for stem in "$2" "$3" "$4"; do
+        local size=100
+        [ "$stem" = "$2" ] && size=600
+        numbers 800 1 | sed -n "$((n + 1)),$((n + size))p" | gzip >"$1/$stem.en.gz"
+        numbers 800 2 | sed -n "$((n + 1)),$((n + size))p" | gzip >"$1/$stem.de.gz"
+        n=$((n + size))
+    done
+}
+
+check_results() {
+    for f in score.json perplexity.json curve.svg model.tfm; do
+        [ -s "$1/$f" ]
+    done
+    [ "$(wc -l <"$1/test.out")" -eq "$(wc -l <"$1/test.${2:-de}")" ]
+    grep -q '"score"' "$1/score.json"
+    t 0 tf-cbor check "$1/model.tfm"
+}
+
+@test "multi30k.mk small" {
+    data=$SHARED/multi30k
+    if [ ! -d "$data" ]; then
+        data=$T/data
+        corpus "$data" train val test_2016_flickr
+    fi
+    t 0 make -f "$TOP/pipelines/multi30k.mk" small DATA="$data" WORK=w SHELL=/bin/bash
+    check_results w-small
+    # A second run finds everything done.
+    t 0 make -f "$TOP/pipelines/multi30k.mk" small DATA="$data" WORK=w
+    [[ $output != *tf-train* ]]
+}
+
+@test "debian.mk small, from a corpus made before" {
+    data=$SHARED/ddtp
+    if [ ! -d "$data" ]; then
+        data=$T/data
+        corpus "$data" train.en-de dev.en-de test.en-de
+    fi
+    t 0 make -f "$TOP/pipelines/debian.mk" small DATA="$data" WORK=w
+    check_results w-small
+}
+
+@test "wmt14-ende.mk small, on a text of one's own" {
+    numbers 800 1 >mine.en
+    numbers 800 2 >mine.de
+    t 0 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=mine WORK=w
+    check_results w-small
+    t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small WORK=w
+}
+
+@test "debian-pairs joins, aligns and cleans descriptions" {
+    cat >Packages <<'X'
+Package: alpha
+Source: alpha-src (1.0)
+
+Package: beta
+X
+    cat >en <<'X'
+Package: alpha
+Description-md5: 1
+Description-en: small tool for letters
+ It reads letters from a file. Then it writes 3 of them.
+ .
+ Features:
+  * fast and quite small
+    verbatim line
+
+Package: beta
+Description-md5: 2
+Description-en: another tool for numbers
+X
+    cat >xx <<'X'
+Package: alpha
+Description-md5: 1
+Description-de: kleines Werkzeug für Buchstaben
+ Es liest Buchstaben aus einer Datei. Dann schreibt es 3 davon.
+ .
+ Merkmale:
+  * schnell und ziemlich klein
+    verbatim line
+
+Package: beta
+Description-md5: 2
+Description-de: another tool for numbers
+X
+    t 0 "$TOP/pipelines/debian-pairs" Packages en xx de .
+    cat train.en dev.en test.en >all.en
+    cat train.de dev.de test.de >all.de
+    paste all.en all.de >got
+    printf '%s\t%s\n' 'small tool for letters' 'kleines Werkzeug für Buchstaben' \
+        'It reads letters from a file.' 'Es liest Buchstaben aus einer Datei.' \
+        'Then it writes 3 of them.' 'Dann schreibt es 3 davon.' \
+        'fast and quite small verbatim line' 'schnell und ziemlich klein verbatim line' >want
+    diff want got
+}
+
+@test "the demo's numbers are spelt as German spells them" {
+    awk -f "$TOP/examples/demo/numbers" -v n=41000 -v seed=1 >pairs
+    [ "$(cut -f 1 pairs | sort -u | wc -l)" -eq 41000 ]
+    for want in '0 null' '1 eins' '16 sechzehn' '21 einundzwanzig' '30 dreißig' '71 einundsiebzig' '101 einhunderteins' \
+        '1001 eintausendeins' '345 dreihundertfünfundvierzig'; do
+        grep -qxP "${want% *}\t${want#* }" pairs
+    done
+}

@@ -1,0 +1,227 @@
+#!/usr/bin/env bats
+# tf-plot: pictures that are well-formed and the same every time, from logs and matrices as they come, and what it refuses.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    mkdir -p base big
+    "$TF_PYTHON" - <<'PY'
+import json, math
+for name, rate in (("base", 1.0), ("big", 1.6)):
+    with open(f"{name}/log.jsonl", "w") as f:
+        for s in range(10, 5001, 10):
+            loss = 1.3 + 8 * math.exp(-s * rate / 900)
+            f.write(json.dumps({"event": "step", "step": s, "loss": loss, "lr": s / 1e7, "note": {"a": [1]}}) + "\n")
+            if s % 1000 == 0:
+                f.write(json.dumps({"event": "valid", "step": s, "loss": loss - 1, "valid_ppl": math.exp(loss)}) + "\n")
+PY
+}
+
+# The picture on stdout is well-formed and self-contained; prints what a tag's text is.
+svg() {
+    "$TF_PYTHON" - "$@" <<'PY'
+import re, sys
+import xml.etree.ElementTree as E
+text = open(sys.argv[1], encoding="utf-8").read()
+root = E.fromstring(text.encode())
+ns = "{http://www.w3.org/2000/svg}"
+assert root.tag == ns + "svg" and root.find(ns + "title").text and root.find(ns + "desc").text
+assert "href" not in text and "nan" not in text and "inf" not in re.sub("<text[^>]*>[^<]*", "", text)
+w, h = float(root.get("width")), float(root.get("height"))
+for t in root.iter(ns + "text"):
+    assert 0 <= float(t.get("x")) <= w and 0 <= float(t.get("y")) <= h, t.attrib
+print(*(t.text for t in root.iter(ns + "text")), sep="|")
+PY
+}
+
+@test "a curve per log, named by its path" {
+    t 0 tf-plot curve -t 'A & B' --where event=step base/log.jsonl big/log.jsonl -o out.svg
+    [ -z "$output" ]
+    expect_contains "$(svg out.svg)" 'A & B|base|big|'
+    expect_contains "$(svg out.svg)" '1000|2000|3000|4000|5000|step|loss'
+    cp base/log.jsonl base/../small.run.jsonl
+    t 0 tf-plot curve --by '' small.run.jsonl big/log.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" 'small.run|big|'
+}
+
+@test "training and validation are lines of their own" {
+    t 0 tf-plot curve base/log.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" 'loss (step)|loss (valid)|'
+    [ "$(grep -c '<circle' out.svg)" = 5 ]
+    t 0 tf-plot curve base/log.jsonl big/log.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" 'base (step)|base (valid)|big (step)|big (valid)|'
+    # A key that only one kind of event has needs no addition.
+    t 0 tf-plot curve -y lr base/log.jsonl -o out.svg
+    run ! grep -F '(step)' out.svg
+    printf '{"step":1,"loss":1,"by":"x"}\n{"step":2,"loss":2}\n{"step":3,"loss":3,"by":"x"}\n' >log
+    t 0 tf-plot curve --by by log -o out.svg
+    expect_contains "$(svg out.svg)" 'loss (x)|loss (other)|'
+    for i in {1..65}; do echo "{\"step\":$i,\"loss\":1,\"event\":$i}"; done >many
+    t 1 tf-plot curve many
+    expect_error "many: line 65: \"event\" has more values than the 64 that can be drawn"
+}
+
+@test "the same bytes to a file and to stdout, every time" {
+    t 0 tf-plot curve base/log.jsonl --smooth 0.9 -o a.svg
+    sh_t 0 'tf-plot curve --smooth 0.9 - <base/log.jsonl >b.svg'
+    cmp a.svg b.svg
+    mkdir other
+    LC_ALL=de_DE.UTF-8 t 0 tf-plot curve base/log.jsonl --smooth 0.9 -o other/c.svg
+    cmp a.svg other/c.svg
+}
+
+@test "several keys, a legend of both" {
+    t 0 tf-plot curve -y loss,valid_ppl --log-x --log-y base/log.jsonl big/log.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" 'base: loss (step)|base: loss (valid)|base: valid_ppl|big: loss (step)|'
+    t 0 tf-plot curve -y loss,valid_ppl base/log.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" 'loss (step)|loss (valid)|valid_ppl|'
+    t 0 tf-plot curve --where event=step -l one -l '<two>' base/log.jsonl big/log.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" 'one|<two>|'
+}
+
+@test "--where takes only some objects" {
+    t 0 tf-plot curve --where event=valid base/log.jsonl -o out.svg
+    [ "$(grep -c '<circle' out.svg)" = 5 ]
+    t 0 tf-plot curve --where event=valid --x-min 1500 --x-max 3500 --y-min 0 base/log.jsonl -o out.svg
+    svg out.svg >/dev/null
+    t 1 tf-plot curve --where event=no base/log.jsonl
+    expect_contains "$stderr" "nothing to draw"
+}
+
+@test "a long log is thinned to the pixels" {
+    awk 'BEGIN { for (i = 1; i <= 200000; i++) printf "{\"step\":%d,\"loss\":%.4f}\n", i, (i * 7919) % 1000 / 100 }' >long
+    t 0 tf-plot curve long -o out.svg
+    [ "$(stat -c %s out.svg)" -lt 150000 ]
+    svg out.svg >/dev/null
+}
+
+@test "gaps, one point, equal values, tiny and huge numbers" {
+    printf '{"step":1,"loss":2}\n{"step":2,"loss":null}\n{"step":3,"loss":1}\n\n{"other":1}\n' >gap
+    t 0 tf-plot curve gap -o out.svg
+    [ "$(grep -o 'd="M[^"]*"' out.svg | tr -cd M | wc -c)" = 2 ]
+    printf '{"step":1,"loss":2}\n' | tee one >/dev/null
+    t 0 tf-plot curve one -o out.svg
+    svg out.svg >/dev/null
+    printf '{"step":1,"loss":0}\n{"step":2,"loss":0}\n' >zero
+    t 0 tf-plot curve zero -o out.svg
+    svg out.svg >/dev/null
+    printf '{"step":1,"loss":1e-300}\n{"step":2,"loss":1e300}\n' >wide
+    t 0 tf-plot curve --log-y wide -o out.svg
+    svg out.svg >/dev/null
+    t 0 tf-plot curve wide -o out.svg
+    svg out.svg >/dev/null
+}
+
+@test "numbers at the ends of what a double holds" {
+    printf '{"step":5e-276,"loss":5e-324}\n{"step":98826,"loss":-1.7e308}\n{"step":3,"loss":1e300}\n' >odd
+    for o in '' --log-x --log-y --smooth=0.5 '--y-min=-1 --y-max=5'; do
+        # shellcheck disable=SC2086
+        t 0 tf-plot curve $o odd -o out.svg
+        svg out.svg >/dev/null
+    done
+    for m in 1e20,1e20 -5,-5 0,0 -1e-320,2 -1e300,1e300; do
+        echo $m >m.csv
+        t 0 tf-plot heat --values m.csv -o out.svg
+        svg out.svg >/dev/null
+    done
+    echo 1.7e308,-1.7e308 >m.csv
+    t 1 tf-plot heat m.csv
+    expect_error "values beyond 1e300"
+    t 1 tf-plot heat --min 2 --max 1 m.csv
+}
+
+@test "a log that is still being written" {
+    printf '{"step":1,"loss":2}\n{"step":2,"loss":1}\n{"step":3,"lo' >cut.jsonl
+    t 0 tf-plot curve cut.jsonl -o out.svg
+    expect_error "cut.jsonl: line 3"
+    svg out.svg >/dev/null
+}
+
+@test "logs that are none" {
+    printf '{"step":1,"loss":2}\nnot json\n{"step":3,"loss":1}\n' >bad
+    t 1 tf-plot curve bad -o out.svg
+    expect_error "tf-plot: bad: line 2"
+    [ ! -e out.svg ]
+    printf '{"step":1,"loss":"high"}\n' >bad
+    t 1 tf-plot curve bad
+    expect_error '"loss" is not a number'
+    printf '[1]\n' >bad
+    t 1 tf-plot curve bad
+    expect_error "not a JSON object"
+    : >empty
+    t 1 tf-plot curve empty
+    expect_contains "$stderr" "nothing to draw"
+    printf '{"step":1,"loss":-2}\n' >neg
+    t 1 tf-plot curve --log-y neg
+    expect_contains "$stderr" "no positive values"
+    t 1 tf-plot curve no-such-log
+    expect_error "no-such-log"
+    t 1 tf-plot curve --x-min 5 --x-max 1 base/log.jsonl
+}
+
+@test "heat maps" {
+    printf ',a,"b, c",d\nr1,1,2,3\nr2,4,,6\n' >m.csv
+    t 0 tf-plot heat --values -t Table m.csv -o out.svg
+    output=$(svg out.svg)
+    expect_contains "$output" 'Table|1|2|3|4|6|r1|r2|a|b, c|d'
+    printf '{"rows":["x","y"],"cols":["p","q"],"data":[[-1,0.5],[null,1]]}' | tf-plot heat - -o out.svg
+    output=$(svg out.svg)
+    expect_contains "$output" 'x|y|p|q|'
+    # Signed values have 0 in the middle: the ends of the bar are opposite.
+    expect_contains "$output" '|-1|0|1'
+    printf '1,2\n3\n' >ragged
+    t 1 tf-plot heat ragged
+    expect_error "ragged: line 2: 1 values, the first row has 2"
+    t 1 tf-plot heat empty-file-that-is-not-there
+    "$TF_PYTHON" -c 'for i in range(300): print(*(i * j % 17 for j in range(300)), sep=",")' >big.csv
+    t 0 tf-plot heat big.csv -o out.svg
+    svg out.svg >/dev/null
+}
+
+@test "positions" {
+    t 0 tf-plot positions -o out.svg
+    output=$(svg out.svg)
+    expect_contains "$output" 'Positions: L = 512, d = 14, N = 10000|'
+    [ "$(grep -c 'stroke-width="1.5"' out.svg)" = 14 ]
+    for variant in paper t2t shifted; do
+        t 0 tf-plot positions -L 40 -d 8 -N 100 --variant $variant -o $variant.svg
+        svg $variant.svg >/dev/null
+    done
+    run ! cmp paper.svg t2t.svg
+    run ! cmp paper.svg shifted.svg
+    t 0 tf-plot positions -L 100 -d 512 --show heat -o out.svg
+    svg out.svg >/dev/null
+    t 0 tf-plot positions -L 1 -d 1 -o out.svg
+    svg out.svg >/dev/null
+    t 1 tf-plot positions -d 512
+    expect_error "too many for one curve each"
+    t 1 tf-plot positions -d 7 --variant t2t
+    expect_error "even number"
+    t 1 tf-plot positions -L 1M -d 1000 --show heat
+    expect_error "too many to draw"
+}
+
+@test "usage" {
+    t 2 tf-plot
+    t 2 tf-plot pie
+    expect_error "one of curve, heat, positions"
+    t 2 tf-plot curve
+    expect_error "no log given"
+    t 2 tf-plot curve - -
+    t 2 tf-plot heat
+    t 2 tf-plot positions file
+    t 2 tf-plot curve -y '' base/log.jsonl
+    t 2 tf-plot curve -y a,,b base/log.jsonl
+    t 2 tf-plot curve --where event base/log.jsonl
+    expect_error "KEY=VALUE"
+    t 2 tf-plot curve -l only-one base/log.jsonl big/log.jsonl
+    t 2 tf-plot curve --smooth 1 base/log.jsonl
+    t 2 tf-plot curve -w 1 base/log.jsonl
+}
+
+@test "a full disk, a directory" {
+    sh_t 1 'tf-plot positions >/dev/full'
+    expect_contains "$stderr" "No space left on device"
+    t 1 tf-plot positions -o base
+    t 1 tf-plot positions -o no/such/dir.svg
+}

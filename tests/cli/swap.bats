@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# examples/swap: stages of one's own in place of ours, and a user's Makefile around a training.
+bats_require_minimum_version 1.5.0
+load helper
+
+S=$BATS_TEST_DIRNAME/../../examples/swap
+
+prepare() {
+    need "$TF_PYTHON"
+    # The scripts run by whichever python has cbor2.
+    mkdir bin
+    for f in "$S"/*_*.py; do
+        printf '#!/bin/sh\nexec %s %s "$@"\n' "$TF_PYTHON" "$f" >"bin/$(basename "$f")"
+    done
+    chmod +x bin/*
+    export PATH="$T/bin:$PATH"
+    for i in $(seq 120); do echo "line $((i * 7919 % 1000)) é"; done >train.src
+    rev train.src >train.tgt
+    head -5 train.src >test.src
+}
+
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
+
+@test "bytes as tokens: there and back, and a stream by our measure" {
+    printf 'one\n\n\xff\xfe not UTF-8\n\ttabs  and spaces \nlast without LF' >text
+    tokenize_bytes.py <text >text.tfs
+    tf-cbor check text.tfs
+    tokenize_bytes.py -d <text.tfs >back
+    { cat text; echo; } | cmp - back
+    tf-cbor seal text.tfs | tf-cbor check
+}
+
+@test "a tokenizer of one's own in front of tf-batch, tf-train, tf-decode and tf-score" {
+    tokenize_bytes.py <train.src >train.src.tfs
+    tokenize_bytes.py <train.tgt >train.tgt.tfs
+    tf-batch -q --tokens 400 --batches 8 train.src.tfs train.tgt.tfs | tf-train "${small[@]}" --steps 8 --save-every 8 -q -o run
+    sh_t 0 'tokenize_bytes.py <test.src | tf-decode --device cpu -m run/ckpt-00000008.tfm | tokenize_bytes.py -d'
+    [ "$(wc -l <<<"$output")" -eq 5 ]
+    tf-info run/ckpt-00000008.tfm | grep tokenize_bytes.py >shown
+    # Its vocabulary is its own: the stream of another is refused with both hashes.
+    tf-cbor json train.src.tfs | sed '1s/"vocab":"../"vocab":"00/' | tf-cbor unjson >foreign.tfs
+    t 1 tf-batch --tokens 400 foreign.tfs train.tgt.tfs
+    expect_contains "$stderr" "differs from foreign.tfs: 00"
+    sh_t 1 'tf-decode --device cpu -m run/ckpt-00000008.tfm foreign.tfs | cat'
+    expect_contains "$stderr" " 0034b9"
+    expect_contains "$stderr" " 9834b9"
+}
+
+@test "a batcher of one's own in front of tf-train: stopped, it goes on where it was" {
+    tokenize_bytes.py <train.src >train.src.tfs
+    tokenize_bytes.py <train.tgt >train.tgt.tfs
+    batch_in_order.py 400 4 train.src.tfs train.tgt.tfs >b.tfs
+    tf-cbor check b.tfs
+    tf-cbor seal b.tfs | tf-cbor check
+    batch_in_order.py 400 4 train.src.tfs train.tgt.tfs | tf-train "${small[@]}" --steps 10 --save-every 10 -q -o whole
+    tf-train "${small[@]}" --steps 4 --save-every 2 -q -o halves b.tfs
+    batch_in_order.py 400 4 train.src.tfs train.tgt.tfs | tf-train "${small[@]}" --steps 10 --save-every 2 -q -o halves
+    cmp whole/ckpt-00000010.tfm halves/ckpt-00000010.tfm
+}
+
+@test "a batcher that dies leaves a truncated stream, which is no end of data" {
+    tokenize_bytes.py <train.src >train.src.tfs
+    tokenize_bytes.py <train.tgt >train.tgt.tfs
+    sh_t 1 "batch_in_order.py 400 2 train.src.tfs train.tgt.tfs | head -c 3000 | tf-train ${small[*]} --steps 100 -q -o run"
+    expect_contains "$stderr" "truncated after record"
+    head -c 1500 train.tgt.tfs >short.tfs
+    sh_t 1 "batch_in_order.py 400 2 train.src.tfs short.tfs | tf-cbor check"
+    expect_contains "$stderr" "truncated after record"
+}
+
+@test "a decoder of one's own between ours: bad lines keep their places" {
+    tf-tokenize --train --vocab-size 40 -o v.model train.src
+    printf 'line 919 é\n\xff\nline 838 é\n' >in
+    sh_t 4 'tf-tokenize -m v.model <in | decode_backwards.py | decode_backwards.py | tf-tokenize -d -m v.model'
+    expect_output $'line 919 é\n\nline 838 é'
+    sh_t 0 'head -1 in | tf-tokenize -m v.model | decode_backwards.py | tf-cbor check'
+    sh_t 1 'tf-tokenize -m v.model <in | head -c 300 | decode_backwards.py | tf-tokenize -d -m v.model'
+}
+
+# The user's Makefile with a small model, on a small task.
+
+run_make() {
+    local want=$1
+    shift
+    t "$want" env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -f "$S/Makefile" SRC=src TGT=tgt VOCAB_SIZE=40 TOKENS=300 SAVE_EVERY=5 STEPS=10 AVERAGE=2 \
+        MODEL="${small[*]} -q" "$@"
+}
+
+@test "the user's Makefile: from text to a score, and status 4 is told" {
+    for f in dev test; do head -20 train.src >$f.src; head -20 train.tgt >$f.tgt; done
+    printf 'bad \xff line\n' >>test.src
+    echo reference >>test.tgt
+    run_make 0 test.bleu
+    expect_contains "$stderr" "test.out: some lines were bad"
+    [ "$(wc -l <test.out)" -eq 21 ]
+    [ -z "$(tail -1 test.out)" ]
+    [ -s test.bleu ]
+    rm test.out
+    run_make 2 BAD=fail test.out
+    [ ! -e test.out ]
+}
+
+@test "the user's Makefile: status 75 stops it with a word, or is gone on from" {
+    head -20 train.src >dev.src
+    head -20 train.tgt >dev.tgt
+    real=$(command -v tf-train)
+    # Stopped on request: the first call ends at half the way.
+    cat >bin/tf-train <<SH
+#!/bin/sh
+[ -e stopped ] && exec "$real" "\$@"
+touch stopped
+"$real" "\$@" --steps 5
+exit 75
+SH
+    chmod +x bin/tf-train
+    run_make 2 train
+    expect_contains "$stderr" "stopped; make the same again to go on"
+    run_make 0 train
+    [ -e run/ckpt-00000010.tfm ]
+    rm -r run stopped
+    run_make 0 AGAIN=yes train
+    [ -e run/ckpt-00000010.tfm ]
+    # Another failure is one.
+    rm -r run
+    printf '#!/bin/sh\nexit 3\n' >bin/tf-train
+    run_make 2 AGAIN=yes train
+    expect_contains "$stderr" "Error 3"
+}

@@ -1,0 +1,209 @@
+#!/usr/bin/env bats
+# tf-tokenize: training, vocabularies from every place, decoding, sampling, and what it refuses.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    export V=$BATS_FILE_TMPDIR/v.model X=$BATS_FILE_TMPDIR/text
+    awk 'BEGIN { srand(1); split("ka to mi ren sch ein wal k ed s ing er haus st a o 12 7 ä ö", p, " ")
+        for (i = 0; i < 200; i++) { l = ""; for (k = 0; k < 6; k++) { for (m = 0; m < 3; m++) l = l p[int(rand() * 20) + 1]; l = l " " } print l } }' | sed 's/ $//' >"$X"
+    tf-tokenize --train --vocab-size 150 -o "$V" "$X" 2>/dev/null
+}
+
+@test "training: 200 lines are enough, and special ids are pad 0, unk 1, bos 2, eos 3" {
+    for type in unigram bpe; do
+        t 0 tf-tokenize --train --type $type --vocab-size 150 -o m "$X"
+        t 0 tf-tokenize --export-vocab -m m
+        [ "${#lines[@]}" -eq 150 ]
+        [ "$(cut -f1 <<<"$output" | head -4 | tr '\n' ' ')" = "<pad> <unk> <s> </s> " ]
+        sh_t 0 "tf-tokenize -m m <'$X' | tf-tokenize -d -m m | cmp - '$X'"
+    done
+}
+
+@test "training: the bytes follow from the text and the options, not from names or places" {
+    mkdir -p elsewhere
+    cp "$X" elsewhere/other.name
+    for type in unigram bpe; do
+        t 0 tf-tokenize --train --type $type --vocab-size 140 --max-sentences 150 -o a "$X"
+        t 0 env -C elsewhere tf-tokenize --train --type $type --vocab-size 140 --max-sentences 150 -o ../b other.name
+        cmp a b
+        sh_t 0 "head -n 90 '$X' >one; tail -n +91 '$X' >two; tf-tokenize --train --type $type --vocab-size 140 --max-sentences 150 one - <two >c"
+        cmp a c
+    done
+    t 0 tf-tokenize --train --type unigram --vocab-size 140 --max-sentences 120 --seed 2 -o a "$X"
+    t 0 tf-tokenize --train --type unigram --vocab-size 140 --max-sentences 120 --seed 3 -o b "$X"
+    run ! cmp -s a b
+}
+
+@test "training: what the text can't give is said, and what it can is given" {
+    t 0 tf-tokenize --train --vocab-size 100k -o m "$X"
+    expect_contains "$stderr" "pieces, fewer than the 100000 asked for"
+    t 0 tf-tokenize --train --type bpe --vocab-size 100k -o m "$X"
+    expect_contains "$stderr" "pieces, fewer than the 100000 asked for"
+    t 1 tf-tokenize --train --vocab-size 5 -o none "$X"
+    expect_error "training"
+    [ ! -e none ]
+    t 1 tf-tokenize --train -o none /dev/null
+    expect_error "no sentence to train on"
+    { cat "$X"; printf 'bad \xff\nnul \0\n'; head -c 5000 /dev/zero | tr '\0' x; } >mixed
+    t 0 tf-tokenize --train --vocab-size 150 -o m mixed
+    expect_error "lines left out: 1 with invalid UTF-8, 1 with NUL, 1 over 4192 bytes"
+    cmp m "$V"
+}
+
+@test "training: digits apart, bytes for the unknown, spaces kept" {
+    t 0 tf-tokenize --train --split-digits --vocab-size 150 -o m "$X"
+    t 0 tf-tokenize --export-vocab -m m
+    [ -z "$(cut -f1 <<<"$output" | grep '[0-9][0-9]')" ]
+    t 0 tf-tokenize --train --byte-fallback --vocab-size 400 -o m "$X"
+    sh_t 0 "printf 'ka \xe4\xb8\xad\n' | tf-tokenize -m m | tf-tokenize -d -m m"
+    expect_output 'ka 中'
+    sh_t 0 "printf 'ka \xe4\xb8\xad\n' | tf-tokenize -m '$V' | tf-tokenize -d -m '$V'"
+    expect_contains "$output" '⁇'
+    t 0 tf-tokenize --train --normalization identity --keep-spaces --vocab-size 100 -o m "$X"
+    printf '  ka   to \n' >in
+    sh_t 0 "tf-tokenize -m m <in | tf-tokenize -d -m m | cmp - in"
+}
+
+@test "decoded text never holds a line feed" {
+    t 0 tf-tokenize --train --byte-fallback --vocab-size 400 -o m "$X"
+    id=$(tf-tokenize --export-vocab -m m | grep -n '^<0x0A>' | cut -d: -f1)
+    hash=$(sha256sum m | cut -d' ' -f1)
+    printf '{"type":"header","header":{"v":1,"kind":"tokens","vocab":"%s"}}\n{"type":"tokens","idx":0,"ids":[%d,%d]}\n{"type":"end","count":1}\n' "$hash" $((id - 1)) $((id - 1)) >s.jsonl
+    sh_t 0 'tf-cbor unjson s.jsonl | tf-tokenize -d -m m | wc -l'
+    expect_output 1
+}
+
+@test "the header names the vocabulary, its size and special ids, and how the stream was made" {
+    sh_t 0 "tf-tokenize --crlf -m '$V' <'$X' | tf-cbor json | head -1"
+    expect_contains "$output" "\"vocab\":\"$(sha256sum "$V" | cut -d' ' -f1)\""
+    expect_contains "$output" '"size":150'
+    expect_contains "$output" '"special":{"bos":2,"eos":3,"pad":0,"unk":1}'
+    expect_contains "$output" '"crlf":true'
+    [[ $output != *threads* && $output != *"$V"* ]]
+}
+
+@test "a vocabulary from a pipe and from a device file" {
+    tf-tokenize -m "$V" -o want.tfs "$X"
+    sh_t 0 "tf-tokenize -m - '$X' <'$V' | cmp - want.tfs"
+    sh_t 0 "tf-tokenize -m <(cat '$V') <'$X' | cmp - want.tfs"
+}
+
+@test "lists of hypotheses: the best one, or all with idx, rank and score" {
+    tf-tokenize -m "$V" "$X" | tf-cbor json >s.jsonl
+    "$TF_PYTHON" - <<'END' >n.jsonl
+import json
+lines = [json.loads(l) for l in open("s.jsonl")]
+head = lines[0]
+head["header"] = {"v": 1, "kind": "nbest", "vocab": head["header"]["vocab"]}
+print(json.dumps(head))
+ids = [l["ids"] for l in lines if l["type"] == "tokens"]
+print(json.dumps({"type": "nbest", "idx": 0, "hyps": [{"ids": ids[0], "score": -0.5, "logp": -1}, {"ids": ids[1], "score": -0.75, "logp": -2}]}))
+print(json.dumps({"type": "bad", "idx": 1, "code": 2, "text": "too long"}))
+print(json.dumps({"type": "nbest", "idx": 2, "hyps": [{"ids": ids[2], "score": -1.25, "logp": -1}]}))
+print('{"type": "end", "count": 3}')
+END
+    t 0 tf-cbor unjson -o n.tfs n.jsonl
+    sh_t 4 "tf-tokenize -d -m '$V' n.tfs"
+    expect_output "$(sed -n 1p "$X")"$'\n\n'"$(sed -n 3p "$X")"
+    sh_t 4 "tf-tokenize -d --nbest -m '$V' n.tfs"
+    expect_output "$(printf '0\t1\t-0.500000\t%s\n0\t2\t-0.750000\t%s\n1\t0\t\t\n2\t1\t-1.250000\t%s\n' "$(sed -n 1p "$X")" "$(sed -n 2p "$X")" "$(sed -n 3p "$X")")"
+    tf-tokenize -m "$V" "$X" >s.tfs
+    t 1 tf-tokenize -d --nbest -m "$V" s.tfs
+    expect_error "holds no n-best lists, but tokens"
+}
+
+@test "an id outside the vocabulary is a bad record" {
+    hash=$(sha256sum "$V" | cut -d' ' -f1)
+    printf '{"type":"header","header":{"v":1,"kind":"tokens","vocab":"%s"}}\n{"type":"tokens","idx":0,"ids":[9,150]}\n{"type":"tokens","idx":1,"ids":[]}\n{"type":"end","count":2}\n' "$hash" >s.jsonl
+    sh_t 4 "tf-cbor unjson s.jsonl | tf-tokenize -d -m '$V'"
+    expect_contains "$stderr" "id 150: the vocabulary has 150"
+}
+
+@test "pieces as text" {
+    sh_t 0 "tf-tokenize --pieces -m '$V' <'$X' | sed 's/ //g; s/▁/ /g; s/^ //' | cmp - '$X'"
+}
+
+@test "samples: from the seed and the line alone, and they read back as the text" {
+    tf-tokenize --train --type bpe --vocab-size 150 -o b.model "$X"
+    for m in "$V" b.model; do
+        for more in '' '--nbest-size 8'; do
+            sh_t 0 "tf-tokenize --sample $more --alpha 0.3 --threads 1 -m '$m' <'$X' >a"
+            sh_t 0 "tf-tokenize --sample $more --alpha 0.3 --threads 3 -m '$m' <'$X' | cmp - a"
+            sh_t 0 "while read -r l; do echo \"\$l\"; done <'$X' | tf-tokenize --sample $more --alpha 0.3 -m '$m' | cmp - a"
+            sh_t 0 "tf-tokenize --sample $more --alpha 0.3 --seed 2 -m '$m' <'$X' >b"
+            run ! cmp -s a b
+            sh_t 0 "tf-tokenize -d -m '$m' <a | cmp - '$X'"
+            sh_t 0 "tf-tokenize -d -m '$m' <b | cmp - '$X'"
+        done
+    done
+}
+
+@test "streams of another vocabulary, truncated and damaged ones" {
+    tf-tokenize --train --type bpe --vocab-size 150 -o b.model "$X"
+    tf-tokenize -m "$V" -o s.tfs "$X"
+    t 1 tf-tokenize -d -m b.model s.tfs
+    expect_contains "$stderr" "$(sha256sum "$V" | cut -d' ' -f1)"
+    expect_contains "$stderr" "$(sha256sum b.model | cut -d' ' -f1)"
+    size=$(stat -c %s s.tfs)
+    for n in 0 5 20 $((size / 2)) $((size - 1)); do
+        head -c "$n" s.tfs >cut.tfs
+        t 1 tf-tokenize -d -m "$V" cut.tfs
+        expect_contains "$stderr" "truncated"
+    done
+    { head -c $((size / 2)) s.tfs; printf 'X'; tail -c +$((size / 2 + 2)) s.tfs; } >hurt.tfs
+    t 1 tf-tokenize -d -m "$V" hurt.tfs
+    # A producer that is killed: what it had sent is printed, and the end is not taken for an end.
+    mkfifo p
+    { head -n 50 "$X"; sleep 60; } 3>&- | tf-tokenize -m "$V" >p 3>&- &
+    producer=$!
+    (sleep 1; kill -9 $producer) 3>&- &
+    sh_t 1 "tf-tokenize -d -m '$V' <p"
+    [ "${#lines[@]}" -eq 50 ]
+    expect_contains "$stderr" "truncated after record 50"
+}
+
+@test "full disks and readers that leave" {
+    sh_t 1 "tf-tokenize -m '$V' <'$X' >/dev/full"
+    expect_error "No space left on device"
+    sh_t 1 "tf-tokenize -m '$V' '$X' | tf-tokenize -d -m '$V' >/dev/full"
+    expect_error "No space left on device"
+    sh_t 1 "tf-tokenize --export-vocab -m '$V' >/dev/full"
+    yes "$(head -1 "$X")" | head -n 100000 >many || true
+    run --separate-stderr bash -c "tf-tokenize -m '$V' many | head -c1 >/dev/null; echo \${PIPESTATUS[0]}"
+    expect_output 141
+    [ -z "$stderr" ]
+}
+
+@test "what does not go together" {
+    t 2 tf-tokenize <"$X"
+    expect_error "--model is missing"
+    t 2 tf-tokenize --train -d "$X"
+    expect_error "at a time"
+    t 2 tf-tokenize --train -m "$V" "$X"
+    expect_error "takes no --model"
+    t 2 tf-tokenize -m "$V" a b
+    expect_error "b: one operand too many"
+    t 2 tf-tokenize -m - -
+    expect_error "can't both be stdin"
+    t 2 tf-tokenize -d --sample -m "$V"
+    expect_error "--sample"
+    t 2 tf-tokenize --nbest -m "$V"
+    expect_error "--nbest goes with --decode"
+    t 2 tf-tokenize -m "$V" --threads 0
+    expect_error "too small, minimum 1"
+    cp "$X" same
+    t 2 tf-tokenize -m "$V" -o same same
+    expect_error "same: is both input and output"
+    cmp same "$X"
+    t 1 tf-tokenize -m /dev/null
+    expect_error "/dev/null: not a vocabulary: empty"
+    t 1 tf-tokenize -m "$X"
+    expect_error "not a SentencePiece model"
+    t 1 tf-tokenize -m missing
+    expect_error "missing: No such file or directory"
+    t 1 tf-tokenize -m "$V" missing
+    expect_error "missing: No such file or directory"
+    t 1 tf-tokenize -d -m "$V" "$X"
+    expect_error "not a stream"
+}

@@ -1,0 +1,449 @@
+#!/usr/bin/env bats
+# tf-train: the same bytes whatever happens on the way, and a clear end whatever goes wrong.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    need "$TF_PYTHON"
+    batches n=40 >b.tfs
+}
+
+batches() {
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
+}
+
+# A model of 1+1 layers and width 16: a run of 40 updates takes a few hundredths of a second.
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout 0.1 --warmup 20 --device cpu)
+
+train() {
+    tf-train "${small[@]}" "$@"
+}
+
+# For `t` and `sh_t`, which start commands of their own.
+tr_t() {
+    local want=$1
+    shift
+    t "$want" tf-train "${small[@]}" "$@"
+}
+
+sum() {
+    sha256sum <"$1" | cut -d' ' -f1
+}
+
+same() {
+    cmp "$1" "$2" >&2
+}
+
+# Wait until the log of a run has a line about this update.
+wait_step() {
+    for _ in $(seq 400); do
+        grep -qs "\"event\":\"step\",\"step\":$2," "$1/log.jsonl" && return
+        sleep 0.02
+    done
+    echo "never came to step $2" >&2
+    return 1
+}
+
+@test "any number of threads gives the same bytes" {
+    for n in 1 2 5; do
+        train --threads $n --steps 24 --save-every 12 --ema 0.9 --clip 1 -o run$n b.tfs
+    done
+    for n in 2 5; do
+        same run1/ckpt-00000012.tfm run$n/ckpt-00000012.tfm
+        same run1/ckpt-00000024.tfm run$n/ckpt-00000024.tfm
+    done
+    run ! cmp -s run1/ckpt-00000012.tfm run1/ckpt-00000024.tfm
+}
+
+@test "neither directory, time zone, locale nor chunks of a pipe are in the bytes" {
+    train --steps 10 -o a b.tfs
+    mkdir -p deep/er
+    (cd deep/er && TZ=Asia/Tokyo LC_ALL=C HOME=/ train --steps 10 -o b - < <(dd if=../../b.tfs bs=7 status=none))
+    same a/ckpt-00000010.tfm deep/er/b/ckpt-00000010.tfm
+    batches n=40 seed=2 >c.tfs
+    train --steps 10 -o c c.tfs
+    train --steps 10 --seed 2 -o d b.tfs
+    run ! cmp -s a/ckpt-00000010.tfm c/ckpt-00000010.tfm
+    run ! cmp -s a/ckpt-00000010.tfm d/ckpt-00000010.tfm
+}
+
+@test "a stream that breaks off: saved, status 1; the same command with the whole stream goes on to the same bytes" {
+    args=(--steps 13 --save-every 5 --accumulate 3 --ema 0.9)
+    train "${args[@]}" -o whole b.tfs
+    # After so many batches: within an update, at its end, on the grid, in the first and in a later epoch.
+    for k in 1 2 3 4 8 9 15 16 29 37 38; do
+        batches n=$k end=0 >part.tfs
+        tr_t 1 "${args[@]}" -o run part.tfs
+        expect_contains "$stderr" "part.tfs: truncated after record $k"
+        [ -e run/resume.tfm ] || [ -e run/ckpt-00000005.tfm ] || [ $k -lt 3 ]
+    done
+    train "${args[@]}" -o run b.tfs
+    same whole/ckpt-00000013.tfm run/ckpt-00000013.tfm
+    same whole/ckpt-00000010.tfm run/ckpt-00000010.tfm
+    [ ! -e run/resume.tfm ]
+}
+
+@test "stopped after each update in turn: the last checkpoint does not show it" {
+    batches n=12 >short.tfs
+    train --steps 12 --save-every 4 --valid b.tfs --valid-every 3 -o whole short.tfs
+    for k in $(seq 11); do
+        rm -rf run
+        batches n=$k end=0 >part.tfs
+        run train --steps 12 --save-every 4 --valid b.tfs --valid-every 3 -o run part.tfs
+        [ "$status" -eq 1 ]
+        train --steps 12 --save-every 4 --valid b.tfs --valid-every 3 -o run short.tfs
+        same whole/ckpt-00000012.tfm run/ckpt-00000012.tfm
+        same whole/best.tfm run/best.tfm
+    done
+}
+
+@test "killed again and again" {
+    batches n=400 >long.tfs
+    train --steps 400 --save-every 5 --keep 3 -o whole long.tfs
+    kills=0
+    for i in $(seq 60); do
+        # 0 to 49 ms, in an order that does not depend on the clock.
+        tf-train "${small[@]}" --steps 400 --save-every 5 --keep 3 -o run long.tfs 2>/dev/null &
+        sleep "0.0$(printf %02d $(((i * 37) % 50)))"
+        kill -KILL $! 2>/dev/null || true
+        rc=0
+        wait $! 2>/dev/null || rc=$?
+        [ $rc -eq 0 ] || [ $rc -eq 137 ] || { echo "status $rc" >&2; return 1; }
+        kills=$((kills + (rc == 137)))
+    done
+    train --steps 400 --save-every 5 --keep 3 -o run long.tfs
+    [ $kills -ge 5 ]
+    same whole/ckpt-00000400.tfm run/ckpt-00000400.tfm
+    [ -z "$(find run -name '.tf-*')" ]
+    [ "$(ls run/ckpt-*.tfm | wc -l)" -eq 3 ]
+    # Each update is in the log once.
+    grep '"event":"step"' run/log.jsonl | grep -o '"step":[0-9]*,' | sort | uniq -d | wc -l | grep -qx 0
+}
+
+# A run on a pipe that stays open behind the first 9 batches, in the background: $pid.
+begin() {
+    mkfifo pipe
+    batches n=9 end=0 >nine.tfs
+    tf-train "${small[@]}" --log-every 1 --save-every 100 -o run - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    cat nine.tfs >&7
+    wait_step run 9
+}
+
+ends() {
+    rc=0
+    wait "$pid" || rc=$?
+    exec 7>&-
+    [ $rc -eq "$1" ] || { echo "status $rc, expected $1: $(cat err)" >&2; return 1; }
+}
+
+@test "TERM, INT, HUP: save, then die of it" {
+    train --steps 20 --save-every 100 -o whole b.tfs
+    for s in TERM:143 HUP:129; do
+        begin
+        kill -"${s%:*}" "$pid"
+        ends "${s#*:}"
+        grep -qx "tf-train: stopped at step 9, saved in run/resume.tfm" err
+        train --steps 20 --save-every 100 -o run b.tfs
+        same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+        rm -rf run pipe
+    done
+}
+
+@test "USR2: save and stop with 75; USR1: save and go on" {
+    begin
+    kill -USR1 "$pid"
+    for _ in $(seq 100); do [ -e run/resume.tfm ] && break; sleep 0.02; batches n=10 >/dev/null; done
+    kill -USR2 "$pid"
+    ends 75
+    [ -e run/resume.tfm ]
+    t 0 tf-info run/resume.tfm
+    expect_contains "$output" $'\nstep                 9'
+}
+
+@test "a signal wins over the end of the pipe that comes with it" {
+    begin
+    kill -STOP "$pid"
+    kill -TERM "$pid"
+    exec 7>&-
+    kill -CONT "$pid"
+    ends 143
+}
+
+@test "over is over" {
+    train --steps 10 -o run b.tfs
+    before=$(sum run/ckpt-00000010.tfm)
+    tr_t 0 --steps 10 -o run b.tfs
+    expect_contains "$stderr" "step 10 of 10 is done: nothing left to do"
+    [ "$before" = "$(sum run/ckpt-00000010.tfm)" ]
+    tr_t 0 --steps 12 -o run b.tfs
+    [ -e run/ckpt-00000012.tfm ]
+    # The end of the stream is an end too.
+    tr_t 0 --steps 1000 -o run b.tfs
+    expect_contains "$stderr" "the stream ended at step 40 of 1000"
+    [ -e run/resume.tfm ]
+    before=$(sum run/resume.tfm)
+    tr_t 0 --steps 1000 -o run b.tfs
+    [ "$before" = "$(sum run/resume.tfm)" ]
+}
+
+@test "a directory in use: 75, and whose it is" {
+    begin
+    t 75 tf-train "${small[@]}" -o run b.tfs
+    expect_error "tf-train: run: in use by process $pid"
+    kill -KILL "$pid"
+    ends 137
+    tr_t 0 --steps 12 --save-every 100 -o run b.tfs
+}
+
+@test "what would be another run is refused by name" {
+    printf a >va; printf b >vb
+    batches vocab=va >v.tfs
+    train --steps 5 --vocab va -o run v.tfs
+    args=(--steps 8 --vocab va -o run)
+    tr_t 1 "${args[@]}" --seed 2 v.tfs
+    expect_error "run/ckpt-00000005.tfm: seed: 1 in the checkpoint, 2 in this run (--force goes on with the new)"
+    tr_t 1 "${args[@]}" --dropout 0.3 v.tfs
+    expect_error "dropout: 0.1 in the checkpoint, 0.3 in this run"
+    tr_t 1 "${args[@]}" --warmup 7 v.tfs
+    expect_error "warmup: 20 in the checkpoint, 7 in this run"
+    tr_t 1 "${args[@]}" --clip 1 v.tfs
+    expect_error "clip: 0 in the checkpoint, 1 in this run"
+    tr_t 1 "${args[@]}" --d-ff 64 v.tfs
+    expect_error "d_ff: 32 in the checkpoint, 64 in this run"
+    batches vocab=va setting=26 >w.tfs
+    tr_t 1 "${args[@]}" w.tfs
+    expect_error "tokens: 25 in the checkpoint, 26 in the stream"
+    batches vocab=va corpus=8 >w.tfs
+    tr_t 1 "${args[@]}" w.tfs
+    expect_contains "$stderr" "w.tfs: corpus $(printf 'corpus 8' | sha256sum | cut -c1-64) differs from that of the checkpoint, $(printf 'corpus 7' | sha256sum | cut -c1-64)"
+    batches vocab=vb >w.tfs
+    tr_t 1 --steps 8 -o run w.tfs
+    expect_error "vocabulary $(sum va) differs from that of the stream: $(sum vb)"
+    tr_t 1 "${args[@]}" w.tfs
+    expect_error "va: vocabulary $(sum va) differs from that of the stream: $(sum vb)"
+    batches vocab=va n=3 >w.tfs
+    tr_t 1 "${args[@]}" w.tfs
+    expect_contains "$stderr" "w.tfs: ends at batch 3, before batch 5 where the checkpoint stands"
+    batches vocab=va first=7 >w.tfs
+    tr_t 1 "${args[@]}" w.tfs
+    expect_contains "$stderr" "the stream goes on at batch 7, the checkpoint at batch 5"
+    [ "$(ls run)" = $'ckpt-00000005.tfm\nlock\nlog.jsonl' ]
+    # From where the checkpoint stands, or from before, is the same.
+    batches vocab=va first=4 >w.tfs
+    cp -r run run2
+    train "${args[@]}" w.tfs
+    train --steps 8 --vocab va -o run2 v.tfs
+    same run/ckpt-00000008.tfm run2/ckpt-00000008.tfm
+    tr_t 0 --steps 10 --vocab va -o run --force --seed 2 --dropout 0.3 v.tfs
+    expect_contains "$stderr" "seed: 1 in the checkpoint, 2 in this run; going on with the new"
+    tr_t 1 --steps 12 --vocab va -o run --force --seed 2 --dropout 0.3 --d-ff 64 v.tfs
+    expect_contains "$stderr" "parameter enc.0.ff.1.w is 16 x 32, must be 16 x 64"
+}
+
+@test "divergence: 3, nothing saved, the last good checkpoint named" {
+    tr_t 3 --schedule constant --lr 1e13 --warmup 0 --steps 40 --save-every 1 -o run b.tfs
+    expect_error "tf-train: diverged at step"
+    expect_contains "$stderr" "last good checkpoint is run/ckpt-0000000"
+    tf-cbor check "$(sed 's/.*checkpoint is //' <<<"$stderr")"
+    tr_t 3 --schedule constant --lr 1e30 --warmup 0 --steps 40 -o none b.tfs
+    expect_contains "$stderr" "no checkpoint was saved before"
+    [ "$(ls none)" = $'lock\nlog.jsonl' ]
+}
+
+@test "streams that cannot be trained on" {
+    batches poison=3 >x.tfs
+    tr_t 1 -o run x.tfs
+    expect_error "x.tfs"
+    batches gap=3 >x.tfs
+    tr_t 1 -o run2 x.tfs
+    expect_error "x.tfs: batch 4 where batch 3 must be; last good checkpoint is run2/resume.tfm"
+    batches bad=1 >x.tfs
+    tr_t 1 -o run3 x.tfs
+    expect_error "a bad record (line 5: not UTF-8) in a batch stream"
+    tr_t 1 --positions learned --max-positions 6 -o run4 b.tfs
+    expect_error "the model has 6 learned positions"
+    : >x.tfs
+    tr_t 1 -o run5 x.tfs
+    expect_error "x.tfs: truncated: no stream"
+    batches size=0 >x.tfs
+    tr_t 2 -o run6 x.tfs
+    expect_error "--vocab-size is needed"
+    tr_t 0 --vocab-size 64 --steps 3 -o run6 x.tfs
+    tr_t 2 --vocab-size 63 -o run7 b.tfs
+    expect_error "--vocab-size 63: the stream's vocabulary has 64"
+    echo text >x.tfs
+    tr_t 1 -o run8 x.tfs
+    expect_error "x.tfs"
+    cat run/ckpt-* run6/ckpt-* >x.tfs 2>/dev/null || true
+    tr_t 1 -o run9 x.tfs
+    expect_error "checkpoint"
+}
+
+@test "parts of a stream follow each other" {
+    batches n=6 >p1
+    batches n=6 seed=3 >p2
+    cat p1 p2 >x.tfs
+    train --steps 12 --save-every 100 -o whole x.tfs
+    train --steps 8 --save-every 100 -o run x.tfs
+    train --steps 12 --save-every 100 -o run x.tfs
+    same whole/ckpt-00000012.tfm run/ckpt-00000012.tfm
+}
+
+@test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
+    train --steps 15 --save-every 5 -o whole b.tfs
+    train --steps 10 --save-every 5 -o run b.tfs
+    truncate -s -1 run/ckpt-00000010.tfm
+    tr_t 0 --steps 15 --save-every 5 --keep 2 -o run b.tfs
+    expect_contains "$stderr" "warning: run/ckpt-00000010.tfm: "
+    expect_contains "$stderr" "going on from run/ckpt-00000005.tfm"
+    same whole/ckpt-00000015.tfm run/ckpt-00000015.tfm
+    for f in run/*.tfm; do echo >"$f"; done
+    tr_t 1 --steps 15 -o run b.tfs
+    expect_contains "$stderr" "run: none of its 2 checkpoints can be read"
+}
+
+@test "validation: best.tfm, early stopping, and all that is in the log" {
+    args=(--steps 40 --save-every 6 --valid v.tfs --valid-every 3 --patience 3 --keep 2 --schedule constant --lr 0.1 --warmup 0)
+    batches n=5 seed=9 >v.tfs
+    train "${args[@]}" --log extra.jsonl -o run b.tfs 2>err
+    best=$(grep '"best":true' run/log.jsonl | tail -1 | grep -o '"step":[0-9]*' | cut -d: -f2)
+    tf-info run/best.tfm >info
+    grep -q "^step  *$best$" info
+    last=$(grep '"event":"valid"' run/log.jsonl | tail -1 | grep -o '"step":[0-9]*' | cut -d: -f2)
+    [ $((last - best)) -eq 9 ]
+    grep -q "stopping at step $last: no better since step $best" err
+    [ -e "run/ckpt-$(printf %08d "$last").tfm" ]
+    cmp run/log.jsonl extra.jsonl
+    "$TF_PYTHON" - <<'PY'
+import json, math
+lines = [json.loads(x) for x in open("run/log.jsonl")]
+assert lines[0]["event"] == "start" and lines[-1]["event"] == "end" and lines[-1]["reason"] == "patience", lines[-1]
+step = [x for x in lines if x["event"] == "step"][0]
+for key in "step epoch loss nll ppl acc lr grad_norm src_tokens tgt_tokens tok_s seconds".split():
+    assert key in step, key
+valid = [x for x in lines if x["event"] == "valid"]
+assert [x["step"] for x in valid] == list(range(3, 3 * len(valid) + 1, 3))
+assert all(abs(math.exp(x["nll"]) / x["ppl"] - 1) < 1e-4 for x in valid)
+best = math.inf
+for x in valid:
+    assert x["best"] == (x["ppl"] < best), x
+    best = min(best, x["ppl"])
+PY
+    tr_t 0 "${args[@]}" -o run b.tfs
+    expect_contains "$stderr" "no better since step $best: nothing left to do"
+    train --steps 12 --valid v.tfs --valid-every 3 --best-by acc -o acc b.tfs
+    [ -e acc/best.tfm ]
+    tr_t 1 --valid nowhere.tfs -o x b.tfs
+    expect_error "nowhere.tfs: No such file"
+    tr_t 2 --patience 3 -o x b.tfs
+    expect_error "--patience: needs --valid"
+}
+
+@test "retention keeps the best, and deletes no more than asked" {
+    batches n=5 seed=9 >v.tfs
+    train --steps 20 --save-every 2 --keep 2 --valid v.tfs --schedule constant --lr 0.02 --warmup 0 -o run b.tfs
+    [ "$(ls run/ckpt-*)" = $'run/ckpt-00000018.tfm\nrun/ckpt-00000020.tfm' ]
+    tf-cbor check run/best.tfm
+    train --steps 20 --save-every 2 --keep 0 -o all b.tfs
+    [ "$(ls all/ckpt-* | wc -l)" -eq 10 ]
+}
+
+@test "a disk that is full: 1, the last good checkpoint named, nothing half left" {
+    train --steps 5 --save-every 5 -o run b.tfs
+    before=$(sum run/ckpt-00000005.tfm)
+    sh_t 1 'ulimit -f 40; tf-train "$@"' "${small[@]}" --steps 20 --save-every 5 -o run b.tfs
+    expect_contains "$stderr" "run/ckpt-00000010.tfm: write: File too large; last good checkpoint is run/ckpt-00000005.tfm"
+    [ "$before" = "$(sum run/ckpt-00000005.tfm)" ]
+    [ "$(ls -A run)" = $'ckpt-00000005.tfm\nlock\nlog.jsonl' ]
+    tr_t 1 --log /dev/full --log-every 1 -o run b.tfs
+    expect_contains "$stderr" "/dev/full: write: No space left on device"
+}
+
+@test "a reader of the log that leaves: save, then 1" {
+    sh_t 1 'tf-train "$@" --log - --log-every 1 -o run b.tfs | head -c 1 >/dev/null' "${small[@]}" --steps 40
+    [ -z "$stderr" ]
+    [ -e run/resume.tfm ]
+    train --steps 40 -o run b.tfs
+    train --steps 40 -o whole b.tfs
+    same whole/ckpt-00000040.tfm run/ckpt-00000040.tfm
+}
+
+@test "saves by the clock are resume.tfm, and change nothing" {
+    train --steps 40 --save-every 20 -o whole b.tfs
+    train --steps 40 --save-every 20 --save-minutes 0.00001 --log log -o run b.tfs
+    same whole/ckpt-00000040.tfm run/ckpt-00000040.tfm
+    grep -q '"file":"resume.tfm"' log
+    [ ! -e run/resume.tfm ]
+}
+
+@test "--init begins with the weights of a model" {
+    train --steps 10 -o one b.tfs
+    train --steps 1 --init one/ckpt-00000010.tfm --schedule constant --lr 0 --warmup 0 -o two b.tfs
+    "$TF_PYTHON" - <<'PY'
+import json, subprocess
+def tensors(path):
+    info = json.loads(subprocess.check_output(["tf-info", "--json", path]))
+    return info, {t["name"]: t["crc32c"] for t in info["tensors"] if t["name"].startswith("p/")}
+a, ta = tensors("one/ckpt-00000010.tfm")
+b, tb = tensors("two/ckpt-00000001.tfm")
+assert ta == tb
+assert b["made"][-1]["in"]["init"] == a["model"]
+PY
+    tr_t 1 --init one/ckpt-00000010.tfm --d-ff 64 -o three b.tfs
+    expect_error "one/ckpt-00000010.tfm: parameter enc.0.ff.1.w is 16 x 32, must be 16 x 64"
+}
+
+@test "temporaries that a killed run left are swept, other files are not" {
+    mkdir run
+    touch run/.tf-ckpt-00000005.tfm.tmp.123 run/.tf-mine run/notes
+    train --steps 2 -o run b.tfs
+    [ "$(ls -A run)" = $'.tf-mine\nckpt-00000002.tfm\nlock\nlog.jsonl\nnotes' ]
+}
+
+@test "--plan counts the parameters of the paper's rows" {
+    total() {
+        tf-train --plan --vocab-size 37000 "$@" | awk '$1 == "total" { print $2; exit }'
+    }
+    [ "$(total)" = 63045632 ]
+    # With biases on attention, in millions: what the paper's architecture has at 37,000 embeddings.
+    for row in base:63.08 B-dk16:55.99 B-dk32:58.35 C-n2:33.66 C-n4:48.37 C-n8:77.80 C-d256:26.83 C-d1024:163.89 C-ff1024:50.49 C-ff4096:88.27 big:214.25; do
+        got=$(total --preset "${row%:*}" --attention-bias | awk '{ printf "%.2f", $1 / 1e6 }')
+        [ "$got" = "${row#*:}" ] || { echo "$row: $got" >&2; return 1; }
+    done
+    t 2 tf-train --plan
+    expect_error "--plan: needs --vocab-size"
+}
+
+@test "options that can't be" {
+    tr_t 2 b.tfs
+    expect_error "-o DIR is needed"
+    t 2 tf-train --preset huge -o x b.tfs
+    expect_error "preset 'huge': unknown; one of base big"
+    tr_t 2 --lr 1 -o x b.tfs
+    expect_error "--lr: the paper's schedule has no peak"
+    tr_t 2 --schedule constant -o x b.tfs
+    expect_error "--schedule constant: needs --lr"
+    tr_t 2 --heads 3 -o x b.tfs
+    expect_error "3 heads do not divide d_model 16: --d-k and --d-v are needed"
+    tr_t 0 --heads 3 --d-k 5 --d-v 7 --steps 2 -o odd b.tfs
+    tr_t 1 -o b.tfs b.tfs
+    expect_error "b.tfs"
+    [ ! -e x ]
+}
+
+@test "every variant of the model trains and comes back" {
+    i=0
+    for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" "--tie decoder" "--attention-window 2" "--start zero" \
+        "--label-smoothing 0" "--schedule inverse-sqrt --lr 0.01" "--relu-dropout 0.2 --accumulate 2"; do
+        i=$((i + 1))
+        # shellcheck disable=SC2086
+        train --steps 6 --save-every 100 $v -o whole$i b.tfs
+        # shellcheck disable=SC2086
+        train --steps 3 --save-every 100 $v -o run$i b.tfs
+        # shellcheck disable=SC2086
+        train --steps 6 --save-every 100 $v -o run$i b.tfs
+        same whole$i/ckpt-00000006.tfm run$i/ckpt-00000006.tfm
+    done
+}

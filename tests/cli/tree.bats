@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# tf-tree: trees to sequences and back, cleaning, layouts, bad trees, repairs.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    cat >trees <<'END'
+(TOP (S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .)))
+(TOP (NP (NP (JJ Genetic) (NN Analysis)) (PP (IN of) (NP (-LRB- -LRB-) (NN x y) (-RRB- -RRB-)))))
+(TOP (X (X (X ä))) (NP (NN z)))
+END
+}
+
+@test "words and sequences, in columns and in files" {
+    t 0 tf-tree -l trees
+    expect_output $'John has a dog .\tS NP NNP /NP VP VBZ NP DT NN /NP /VP . /S
+Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /NP /PP /NP
+ä z\tX X X /X /X NP NN /NP'
+    t 0 tf-tree --linearize -b paren -w w -o s trees
+    [ -z "$output$stderr" ]
+    [ "$(head -1 w)" = 'John has a dog .' ]
+    [ "$(head -1 s)" = '(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S' ]
+    t 0 tf-tree --restore --brackets=paren --words=w s
+    [ -z "$stderr" ]
+    printf '%s\n' "$output" | cmp - trees
+    sh_t 0 'tf-tree -l -w - -o s2 <trees | cmp - w'
+    sh_t 0 'tf-tree -r -b paren -w - s <w | cmp - trees'
+}
+
+@test "there and back through a pipe, in both forms" {
+    for b in slash paren; do
+        sh_t 0 "tf-tree -l -b $b trees | tf-tree -r -b $b | cmp - trees"
+        [ -z "$output$stderr" ]
+    done
+}
+
+@test "there and back on real treebanks" {
+    [ -n "${DATA:-}" ] || skip "DATA is not set"
+    for f in "$DATA"/craft-treebank/*.trees.gz "$DATA"/gum-silver/*.trees.gz; do
+        for b in slash paren; do
+            zcat "$f" | tf-tree -l -b $b | tf-tree -r -b $b | cmp - <(zcat "$f")
+        done
+    done
+    for f in "$DATA"/craft-treebank/*.orig.gz; do
+        zcat "$f" | tf-tree -c | cmp - <(zcat "${f/.orig/.trees}")
+    done
+}
+
+@test "cleaning" {
+    printf '%s\n' '( (S (NP-SBJ-1 (NN x)) (VP (VBZ is) (NP=2 (-NONE- *-1)) (NP (NP (-LRB- -LRB-))))) )' '(ROOT (S (-NONE- *)))' '(S (NN a-b))' >dirty
+    t 0 tf-tree --clean dirty
+    expect_output '(TOP (S (NP (NN x)) (VP (VBZ is) (NP (NP (-LRB- -LRB-))))))
+(TOP)
+(TOP (S (NN a-b)))'
+    t 0 tf-tree -c --root VROOT dirty
+    expect_contains "$output" '(VROOT (S (NN a-b)))'
+    t 0 tf-tree -c -l dirty
+    expect_contains "$output" $'x is -LRB-\tS NP NN /NP VP VBZ NP NP -LRB- /NP /NP /VP /S'
+    t 0 tf-tree --root '' -c dirty
+    expect_contains "$output" '( (S (NN a-b)))'
+}
+
+@test "pretty-printed trees" {
+    printf '\n( (S\n    (NP (NN x))\n    (VP (VBZ is)))\n)\n\n(S (NN y))\n' >mrg
+    t 0 tf-tree --layout pretty mrg
+    expect_output $'( (S (NP (NN x)) (VP (VBZ is))))\n(S (NN y))'
+    sh_t 0 'tail -n +2 mrg | tf-tree'
+    expect_output $'( (S (NP (NN x)) (VP (VBZ is))))\n(S (NN y))'
+    t 4 tf-tree --layout lines mrg
+    [ "$(tf-tree --layout lines --bad ok mrg | wc -l)" = "$(wc -l <mrg)" ]
+}
+
+@test "bad trees keep their line" {
+    printf '%s\n' '(A (B c))' '(A (B c)' '' '(A (B c)) x' 'word' '(A (B c)))' '(D e)' >bad
+    t 4 tf-tree bad
+    expect_output $'(A (B c))\n\n\n\n\n\n(D e)'
+    expect_error "bad: 5 of 7 trees bad; the first is line 2: 1 bracket is not closed"
+    t 4 tf-tree -l -w w -o s bad
+    [ "$(wc -l <w)" = 7 ]
+    [ "$(wc -l <s)" = 7 ]
+    t 0 tf-tree --bad=ok bad
+    [ -z "$stderr" ]
+    t 1 tf-tree --bad=fail bad
+    expect_output '(A (B c))'
+    expect_error "bad: line 2: 1 bracket is not closed"
+    printf '(NP (NP x) (NN y))\n(A)\n' >odd
+    t 4 tf-tree -l odd
+    [ -z "$output" ]
+    expect_error "NP is both tag and constituent; use paren brackets"
+    t 4 tf-tree -l -b paren odd
+    expect_output $'x y\t(NP NP NN )NP'
+    expect_error "line 2: a constituent without words: A"
+}
+
+@test "repair: whatever comes, a tree over the words" {
+    printf 'a b c\tS NP NN /NP VP VB\na b c\tNN\n\tS /S\n( b\tNN NN /VP\nno tab\n' >out
+    t 4 tf-tree -r out
+    expect_output '(TOP (S (NP (NN a)) (VP (VB b)) (XX c)))
+(TOP (NN a) (XX b) (XX c))
+(TOP)
+(TOP (NN -LRB-) (NN b))'
+    [ "${#stderr_lines[@]}" = 2 ]
+    expect_contains "$stderr" "5 sequences restored; repaired: brackets of 3, number of tags of 2"
+    expect_contains "$stderr" "out: 1 of 5 lines bad; the first is line 5: no tab"
+    t 4 tf-tree -r --tag NN --root S1 out
+    expect_contains "$output" '(S1 (NN a) (NN b) (NN c))'
+}
+
+@test "different line counts" {
+    printf 'a\nb\n' >w
+    printf 'NN\n' >s
+    t 1 tf-tree -r -w w s
+    expect_error "tf-tree: w has more lines than s, which has 1"
+    t 1 tf-tree -r -w s w
+    expect_error "tf-tree: w has more lines than s, which has 1"
+    expect_output '(TOP (a NN))'
+}
+
+@test "a line is answered before the next is sent" {
+    cat >talk.py <<'END'
+import subprocess, sys
+p = subprocess.Popen(["tf-tree", "-l"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for k in range(50):
+    p.stdin.write(b"(S (NN w%d))\n" % k); p.stdin.flush()
+    assert p.stdout.readline() == b"w%d\tS NN /S\n" % k
+p.stdin.close()
+assert p.wait() == 0
+print("ok")
+END
+    t 0 "$TF_PYTHON" talk.py
+    expect_output ok
+}
+
+@test "deep trees and long lines" {
+    "$TF_PYTHON" -c '
+n = 200000
+print("(X " * n + "(NN w)" + ")" * n)
+print("(S " + " ".join("(NN word%d)" % i for i in range(n)) + ")")' >deep
+    [ "$(wc -c <deep)" -gt 1000000 ]
+    sh_t 0 '(ulimit -s 256; tf-tree -l deep | tf-tree -r | tf-tree -c | tf-tree >back)'
+    [ "$(head -1 back)" = "(TOP $(head -1 deep | sed 's/(X *$//'))" ] || [ "$(head -1 back | wc -c)" -eq "$(($(head -1 deep | wc -c) + 6))" ]
+    [ "$(tail -1 back)" = "(TOP $(tail -1 deep))" ]
+    sh_t 4 'tf-tree --max-line 1000 deep >out'
+    printf '\n\n' | cmp - out
+    expect_error "line 1: line of "
+}
+
+@test "usage" {
+    t 2 tf-tree -l -r
+    t 2 tf-tree -r -c
+    t 2 tf-tree -w words trees
+    t 2 tf-tree -l -w - trees
+    t 2 tf-tree -r -w -
+    t 2 tf-tree -l -w trees trees
+    expect_error "trees: is both input and output"
+    t 2 tf-tree -o trees trees
+    t 2 tf-tree -l -w x -o x trees
+    t 2 tf-tree --root '(' trees
+    t 2 tf-tree --tag '' -r trees
+    t 1 tf-tree no-such-file
+    t 1 tf-tree -r -w no-such-file trees
+    sh_t 1 'tf-tree trees >/dev/full'
+    expect_error "No space left on device"
+}
+
+@test "the examples of the page" {
+    printf '( (S (NP-SBJ (NN x))\n    (VP (VBZ is))) )\n' >treebank.mrg
+    t 0 tf-tree -l -c -w train.words -o train.tags treebank.mrg
+    [ "$(cat train.words)" = 'x is' ]
+    [ "$(cat train.tags)" = 'S NP NN /NP VP VBZ /VP /S' ]
+    cp trees test.trees
+    sh_t 0 'tf-tree -l test.trees | tf-tree -r | cmp - test.trees'
+    sh_t 0 'cat train.tags | tf-tree -r -w train.words >test.out'
+    t 0 tf-evalb test.out test.out
+}

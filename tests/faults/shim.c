@@ -1,0 +1,339 @@
+/* shim.c - LD_PRELOAD: calls that a tool makes fail, come back short, or kill it.
+ *
+ * Only calls whose return address lies in the program itself count: the C library, SentencePiece and libcbor see the true system. Threads share one
+ * counter, so a point in the thread that saves is as easy to reach as one in main. File descriptor 2 is left alone: the message must come out.
+ *
+ *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation and mmap; "all": all but allocation; "malloc": all allocation
+ *     TF_FAULT_AT=5                the fifth of them; "5+" the fifth and all that follow
+ *     TF_FAULT_DO=ENOSPC           an error by name, or "kill"
+ *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then say EINTR first (poll too)
+ *     TF_FAULT_REPORT=FILE         at the end: how many calls counted, how many were struck
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+/* One bit for each function that may be struck. */
+enum call {
+    C_OPEN, C_READ, C_WRITE, C_PWRITE, C_CLOSE, C_FSYNC, C_RENAME, C_LINK, C_UNLINK, C_MKDIR, C_FTRUNCATE, C_FCHMOD, C_FLOCK, C_STAT, C_OPENDIR,
+    C_POLL, C_MMAP, C_MALLOC, C_CALLOC, C_REALLOC, C_ALIGNED, N_CALLS
+};
+static const char *const names[N_CALLS] = {"open", "read", "write", "pwrite", "close", "fsync", "rename", "link", "unlink", "mkdir", "ftruncate",
+                                           "fchmod", "flock", "stat", "opendir", "poll", "mmap", "malloc", "calloc", "realloc", "aligned_alloc"};
+enum { ALLOCATION = 1 << C_MALLOC | 1 << C_CALLOC | 1 << C_REALLOC | 1 << C_ALIGNED };
+
+static const struct {
+    const char *name;
+    int value;
+} errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO}, {"EDQUOT", EDQUOT}, {"EFBIG", EFBIG}, {"EACCES", EACCES}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM},
+              {"EROFS", EROFS}, {"EINTR", EINTR}, {"EMLINK", EMLINK}, {"EPERM", EPERM}};
+
+static uintptr_t text_begin, text_end;
+static unsigned mask;
+static long at;
+static int onward, give, shortly, killing;
+static atomic_long count, struck;
+static atomic_uint_least64_t state;
+static const char *report;
+static __thread int inside;
+
+static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size, (void)arg;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X)) {
+            text_begin = info->dlpi_addr + p->p_vaddr;
+            text_end = text_begin + p->p_memsz;
+        }
+    }
+    return 1; /* the program itself comes first */
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *calls = getenv("TF_FAULT_CALLS"), *when = getenv("TF_FAULT_AT"), *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT");
+    char *end;
+    report = getenv("TF_FAULT_REPORT");
+    if (calls != NULL) {
+        for (int i = 0; i < N_CALLS; i++) {
+            const char *p = strstr(calls, names[i]);
+            size_t n = strlen(names[i]);
+            if (p != NULL && (p == calls || p[-1] == ',') && (p[n] == 0 || p[n] == ','))
+                mask |= 1u << i;
+        }
+        if (strcmp(calls, "malloc") == 0)
+            mask = ALLOCATION;
+        if (strcmp(calls, "all") == 0)
+            mask = ~(unsigned)ALLOCATION;
+        if (strcmp(calls, "files") == 0)
+            mask = ~(unsigned)(ALLOCATION | 1 << C_MMAP | 1 << C_POLL);
+    }
+    if (when != NULL) {
+        at = strtol(when, &end, 10);
+        onward = *end == '+';
+    }
+    if (what != NULL) {
+        killing = strcmp(what, "kill") == 0;
+        for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+            if (strcmp(what, errors[i].name) == 0)
+                give = errors[i].value;
+    }
+    if (seed != NULL) {
+        shortly = 1;
+        atomic_store(&state, strtoull(seed, NULL, 10) * 2654435761u + 1);
+    }
+    dl_iterate_phdr(find_text, NULL);
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    char text[64];
+    int fd;
+    inside++;
+    if (report != NULL && (fd = open(report, O_WRONLY | O_CREAT | O_TRUNC, 0666)) >= 0) {
+        int n = snprintf(text, sizeof text, "%ld %ld\n", atomic_load(&count), atomic_load(&struck));
+        if (write(fd, text, (size_t)n) != n)
+            abort();
+        close(fd);
+    }
+}
+
+static int ours(uintptr_t caller)
+{
+    return caller >= text_begin && caller < text_end && inside == 0;
+}
+
+/* Is this call to fail? errno is set then. */
+static int strike(enum call which, uintptr_t caller)
+{
+    if (!(mask >> which & 1) || !ours(caller))
+        return 0;
+    long n = atomic_fetch_add(&count, 1) + 1;
+    if (at == 0 || (onward ? n < at : n != at))
+        return 0;
+    atomic_fetch_add(&struck, 1);
+    if (killing)
+        raise(SIGKILL);
+    errno = give != 0 ? give : ENOMEM;
+    return 1;
+}
+
+static unsigned draw(unsigned below)
+{
+    uint64_t x = atomic_fetch_add(&state, 0x9e3779b97f4a7c15u) + 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (unsigned)((x ^ x >> 31) % below);
+}
+
+/* Fewer bytes than asked for, or 0 for an interruption. */
+static size_t fewer(size_t n, int fd)
+{
+    if (!shortly || fd == 2 || n == 0)
+        return n;
+    if (draw(8) == 0) {
+        errno = EINTR;
+        return 0;
+    }
+    size_t most = 1 + draw(64);
+    return n < most ? n : most;
+}
+
+#define REAL(name) ((__typeof__(&name))real_##name())
+#define RESOLVE(name)                                                                                                                      \
+    static void *real_##name(void)                                                                                                         \
+    {                                                                                                                                      \
+        static _Atomic(void *) p;                                                                                                          \
+        if (p == NULL)                                                                                                                     \
+            p = dlsym(RTLD_NEXT, #name);                                                                                                   \
+        return p;                                                                                                                          \
+    }
+
+RESOLVE(open)
+RESOLVE(read)
+RESOLVE(write)
+RESOLVE(pwrite)
+RESOLVE(close)
+RESOLVE(fsync)
+RESOLVE(rename)
+RESOLVE(link)
+RESOLVE(unlink)
+RESOLVE(unlinkat)
+RESOLVE(mkdir)
+RESOLVE(ftruncate)
+RESOLVE(fchmod)
+RESOLVE(flock)
+RESOLVE(stat)
+RESOLVE(lstat)
+RESOLVE(fstat)
+RESOLVE(opendir)
+RESOLVE(poll)
+RESOLVE(mmap)
+RESOLVE(aligned_alloc)
+
+EXPORT int open(const char *path, int flags, ...)
+{
+    va_list ap;
+    va_start(ap, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    if (strike(C_OPEN, CALLER))
+        return -1;
+    return REAL(open)(path, flags, mode);
+}
+
+EXPORT ssize_t read(int fd, void *p, size_t n)
+{
+    if (strike(C_READ, CALLER))
+        return -1;
+    size_t m = ours(CALLER) ? fewer(n, fd) : n;
+    return m == 0 && n > 0 ? -1 : REAL(read)(fd, p, m);
+}
+
+EXPORT ssize_t write(int fd, const void *p, size_t n)
+{
+    if (fd != 2 && strike(C_WRITE, CALLER))
+        return -1;
+    size_t m = ours(CALLER) ? fewer(n, fd) : n;
+    return m == 0 && n > 0 ? -1 : REAL(write)(fd, p, m);
+}
+
+EXPORT ssize_t pwrite(int fd, const void *p, size_t n, off_t where)
+{
+    return strike(C_PWRITE, CALLER) ? -1 : REAL(pwrite)(fd, p, n, where);
+}
+
+EXPORT int close(int fd)
+{
+    if (fd != 2 && strike(C_CLOSE, CALLER)) {
+        int e = errno;
+        REAL(close)(fd); /* as the kernel does: the descriptor is gone even when close fails */
+        errno = e;
+        return -1;
+    }
+    return REAL(close)(fd);
+}
+
+EXPORT int fsync(int fd)
+{
+    return strike(C_FSYNC, CALLER) ? -1 : REAL(fsync)(fd);
+}
+
+EXPORT int rename(const char *a, const char *b)
+{
+    return strike(C_RENAME, CALLER) ? -1 : REAL(rename)(a, b);
+}
+
+EXPORT int link(const char *a, const char *b)
+{
+    return strike(C_LINK, CALLER) ? -1 : REAL(link)(a, b);
+}
+
+EXPORT int unlink(const char *a)
+{
+    return strike(C_UNLINK, CALLER) ? -1 : REAL(unlink)(a);
+}
+
+EXPORT int unlinkat(int d, const char *a, int flags)
+{
+    return strike(C_UNLINK, CALLER) ? -1 : REAL(unlinkat)(d, a, flags);
+}
+
+EXPORT int mkdir(const char *a, mode_t mode)
+{
+    return strike(C_MKDIR, CALLER) ? -1 : REAL(mkdir)(a, mode);
+}
+
+EXPORT int ftruncate(int fd, off_t n)
+{
+    return strike(C_FTRUNCATE, CALLER) ? -1 : REAL(ftruncate)(fd, n);
+}
+
+EXPORT int fchmod(int fd, mode_t mode)
+{
+    return strike(C_FCHMOD, CALLER) ? -1 : REAL(fchmod)(fd, mode);
+}
+
+EXPORT int flock(int fd, int op)
+{
+    return strike(C_FLOCK, CALLER) ? -1 : REAL(flock)(fd, op);
+}
+
+EXPORT int stat(const char *path, struct stat *st)
+{
+    return strike(C_STAT, CALLER) ? -1 : REAL(stat)(path, st);
+}
+
+EXPORT int lstat(const char *path, struct stat *st)
+{
+    return strike(C_STAT, CALLER) ? -1 : REAL(lstat)(path, st);
+}
+
+EXPORT int fstat(int fd, struct stat *st)
+{
+    return fd != 2 && strike(C_STAT, CALLER) ? -1 : REAL(fstat)(fd, st);
+}
+
+EXPORT DIR *opendir(const char *path)
+{
+    return strike(C_OPENDIR, CALLER) ? NULL : REAL(opendir)(path);
+}
+
+EXPORT int poll(struct pollfd *p, nfds_t n, int ms)
+{
+    if (strike(C_POLL, CALLER))
+        return -1;
+    if (shortly && ours(CALLER) && draw(4) == 0) {
+        errno = EINTR;
+        return -1;
+    }
+    return REAL(poll)(p, n, ms);
+}
+
+EXPORT void *mmap(void *p, size_t n, int prot, int flags, int fd, off_t where)
+{
+    return strike(C_MMAP, CALLER) ? MAP_FAILED : REAL(mmap)(p, n, prot, flags, fd, where);
+}
+
+/* glibc's own names, since looking them up by dlsym would allocate. */
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+
+EXPORT void *malloc(size_t n)
+{
+    return strike(C_MALLOC, CALLER) ? NULL : __libc_malloc(n);
+}
+
+EXPORT void *calloc(size_t n, size_t m)
+{
+    return strike(C_CALLOC, CALLER) ? NULL : __libc_calloc(n, m);
+}
+
+EXPORT void *realloc(void *p, size_t n)
+{
+    return strike(C_REALLOC, CALLER) ? NULL : __libc_realloc(p, n);
+}
+
+EXPORT void *aligned_alloc(size_t a, size_t n)
+{
+    return strike(C_ALIGNED, CALLER) ? NULL : REAL(aligned_alloc)(a, n);
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# The Makefile's own promises: install and uninstall, what `deps` asks for, silence on a bare machine, failing when it must.
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+
+prepare() {
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+    mkdir "$T/bin"
+}
+
+top_make() {
+    local want=$1
+    shift
+    run --separate-stderr timeout 120 make --no-print-directory -C "$TOP" SAN="${TF_SAN:-}" "$@" </dev/null
+    expect_status "$want"
+}
+
+# A command that writes its name and arguments to the log, then runs the rest.
+fake() {
+    printf '#!/bin/sh\necho "%s $*" >>"%s/log"\n%s\n' "$1" "$T" "${2:-}" >"$T/bin/$1"
+    chmod +x "$T/bin/$1"
+}
+
+@test "install puts everything below DESTDIR, uninstall takes all of it away" {
+    top_make 0 install DESTDIR="$T/dest" PREFIX=/opt/tf
+    for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
+        p=$(basename "$p")
+        case $p in
+            *.so) [ -e "dest/opt/tf/lib/tf/$p" ] ;;
+            *) [ -x "dest/opt/tf/bin/$p" ]
+               [ -s "dest/opt/tf/share/bash-completion/completions/$p" ]
+               [ -s "dest/opt/tf/share/zsh/site-functions/_$p" ]
+               [ -s "dest/opt/tf/share/fish/vendor_completions.d/$p.fish" ] ;;
+        esac
+    done
+    for p in "$TOP"/man/*.[157]; do
+        [ ! -e "$p" ] || [ -s "dest/opt/tf/share/man/man${p##*.}/$(basename "$p")" ]
+    done
+    top_make 0 uninstall DESTDIR="$T/dest" PREFIX=/opt/tf
+    [ -z "$(find dest -type f)" ]
+}
+
+@test "deps installs what is missing, and only that" {
+    fake dpkg-query 'case $4 in gcc | mandoc) exit 1 ;; *) echo "install ok installed" ;; esac'
+    fake apt-get
+    fake sudo '"$@"'
+    PATH="$T/bin:$PATH" top_make 0 deps
+    grep -q '^apt-get update' log
+    grep -q '^apt-get install .* gcc mandoc$' log
+    [ "$(grep -c '^apt-get' log)" = 2 ]
+}
+
+@test "deps leaves a complete machine alone" {
+    fake dpkg-query 'echo "install ok installed"'
+    fake apt-get
+    PATH="$T/bin:$PATH" top_make 0 deps
+    run ! grep apt-get log
+}
+
+@test "only check and demo call deps, and DEPS=no stops them" {
+    fake dpkg-query 'exit 1'
+    for target in all install bench lint help; do
+        PATH="$T/bin:$PATH" top_make 0 -n "$target"
+        [[ $output != *dpkg-query* ]]
+    done
+    PATH="$T/bin:$PATH" top_make 0 -n maybe-deps
+    [[ $output == *dpkg-query* ]]
+    PATH="$T/bin:$PATH" top_make 0 -n maybe-deps DEPS=no
+    [[ $output != *dpkg-query* ]]
+}
+
+@test "a machine without compiler and pkg-config: help is quiet" {
+    for c in sh bash sed expand uname mkdir cmp printf echo make; do
+        ln -s "$(type -P "$c")" bin/
+    done
+    run --separate-stderr env -i PATH="$T/bin" make -C "$TOP" --no-print-directory help
+    expect_status 0
+    [ -z "$stderr" ]
+    expect_contains "$output" "install"
+}
+
+@test "CUDA=yes without nvcc is an error, other words too" {
+    run --separate-stderr make -C "$TOP" -n help CUDA=yes NVCC=no-such-nvcc
+    expect_status 2
+    expect_contains "$stderr" "CUDA=yes"
+    run --separate-stderr make -C "$TOP" -n help CUDA=maybe
+    expect_status 2
+    top_make 0 -n help CUDA=no
+}
+
+@test "check fails when there are no tests, and when one fails" {
+    top_make 2 -o all run-tests TESTS=
+    expect_contains "$stderr" "no tests"
+    printf '#!/bin/sh\necho "not ok 1 - no"; echo 1..1\n' >bad.t
+    chmod +x bad.t
+    top_make 2 run-tests TESTS="$T/bad.t"
+    expect_contains "$output" "Result: FAIL"
+}
+
+@test "SentencePiece and the C++ library are linked into tf-tokenize only" {
+    need readelf
+    for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
+        [[ $p == *.so ]] && continue
+        libs=$(readelf -d "$p" | grep NEEDED)
+        [[ $libs != *blas* ]]
+        [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
+    done
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# What must hold for every source, whatever it does.
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+load files
+
+prepare() { cd "$TOP" || return 1; }
+
+# Includes that point to a later layer, in the files named on stdin.
+wrong_includes() {
+    xargs -r awk -v layers='base wire text metrics draw ops model train decode' '
+        BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
+        FNR == 1 { split(FILENAME, part, "/"); own = part[1] == "cmd" ? n : rank[part[2]]
+                   if (!own) print FILENAME ": not in a layer" }
+        /^[ \t]*#[ \t]*include[ \t]*"[a-z]+\// {
+            split($0, quoted, "\""); split(quoted[2], to, "/")
+            if (to[1] in rank && rank[to[1]] > own) print FILENAME ":" FNR ": " $0
+            if (part[2] == "ops" && to[1] == "ops" && to[3] != "" && part[4] != "" && to[2] != part[3]) print FILENAME ":" FNR ": " $0 }'
+}
+
+@test "a layer includes itself and those below it" {
+    project_sources | wrong_includes | expect_none "includes against the order of layers"
+}
+
+@test "the check of layers sees a wrong include" {
+    mkdir -p "$T/lib/base" "$T/lib/ops/cpu" && cd "$T"
+    printf '#include "base/err.h"\n#include "wire/cbor.h"\n' >lib/base/a.c
+    printf '#include "base/err.h"\n#include "ops/ref/x.h"\n#include "model/config.h"\n#include "ops/cpu/y.h"\n' >lib/ops/cpu/b.c
+    expect_output "" # nothing has run yet
+    output=$(printf 'lib/base/a.c\nlib/ops/cpu/b.c\n' | wrong_includes)
+    expect_output 'lib/base/a.c:2: #include "wire/cbor.h"
+lib/ops/cpu/b.c:2: #include "ops/ref/x.h"
+lib/ops/cpu/b.c:3: #include "model/config.h"'
+}
+
+@test "only lib/wire includes cbor.h, only lib/ops/cuda includes CUDA, only sp.cc SentencePiece" {
+    project_sources | grep -v '^lib/wire/' | xargs grep -nE '#include *[<"]cbor\.h' | expect_none "cbor.h"
+    project_sources | grep -v '^lib/ops/cuda/' | xargs grep -nE '#include *[<"](cuda|cublas|curand)' | expect_none "CUDA"
+    project_sources | grep -v '^lib/text/sp\.cc$' | xargs grep -nE '#include *[<"]sentencepiece' | expect_none "SentencePiece"
+}
+
+@test "no call without a bound, no locale" {
+    project_sources | xargs grep -nE '\b(atoi|atol|atoll|atof|sprintf|vsprintf|strcpy|strcat|gets|tmpnam|mktemp|alloca|setlocale)\(' | expect_none "forbidden calls"
+}
+
+@test "only lib/base prints, exits or aborts" {
+    project_sources | grep '^lib/' | grep -v '^lib/base/' | xargs grep -nE '\b(printf|puts|putchar|fprintf|perror|exit|_exit|abort)\(' | expect_none "talk in the library"
+}
+
+@test "commands hold no loops over tensors, no allocation, no format bytes" {
+    project_files | grep '^cmd/.*\.c$' | xargs -r grep -nE '\b(malloc|calloc|realloc|tf_x(malloc|calloc|array)|tf_cbor_[a-z]+)\(' | expect_none "work that belongs into lib"
+}
+
+@test "nothing is marked as unfinished" {
+    project_files | grep -E '^(cmd|lib|formats|pipelines|man|examples|README)' | xargs grep -nE '\b(TODO|FIXME|XXX)\b|not implemented' | expect_none "unfinished"
+}
+
+@test "no path of one machine" {
+    project_files | grep -v '^tests/lint/' | xargs grep -InE '(^|[^a-zA-Z0-9_.$}])/(home|root|work|mnt|Users)/[a-z]' | expect_none "machine paths"
+}
+
+@test "no source does more than one job" {
+    project_sources | xargs wc -l | awk '$2 != "total" && $1 > 900' | expect_none "over 900 lines"
+    project_files | grep '^cmd/.*\.c$' | xargs -r wc -l | awk '$2 != "total" && $1 > 250' | expect_none "commands over 250 lines"
+}
+
+@test "no tab, no trailing blank, no CR in sources" {
+    project_sources | xargs grep -nP '\t|[ \r]$' | expect_none "white space"
+}
+
+@test "every header compiles alone" {
+    need gcc
+    project_sources | grep '\.h$' | grep -v '_data\.h$' | while read -r h; do # tables written by a script have one includer
+        # What the Makefile defines for the files that are compiled several times.
+        case $h in
+            lib/ops/ref/*) flags='-DTF_REAL=float -DTF_REF_NAME=f32' ;;
+            lib/ops/cpu/*) flags='-DTF_ISA=generic' ;;
+            *) flags= ;;
+        esac
+        # shellcheck disable=SC2086
+        printf '#include "%s"\nstruct tf_lint_unit { int unused; };\n' "${h#lib/}" |
+            gcc -std=c11 -D_GNU_SOURCE $flags -Ilib -I"$(dirname "$h")" -Wall -Wextra -Wno-unused -fsyntax-only -x c - 2>&1 | sed "s|^|$h: |"
+    done | expect_none "headers"
+}
+
+@test "every exported symbol starts with tf_" {
+    need nm
+    nm -g --defined-only "${TF_BUILD:-build}/libtf.a" 2>/dev/null | awk 'NF == 3 && $3 !~ /^(tf_|__odr_asan)/ { print $3 }' | expect_none "libtf.a"
+    [ ! -e "${TF_BUILD:-build}/libtf-sp.a" ] ||
+        nm -g --defined-only "${TF_BUILD:-build}/libtf-sp.a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBR]/ && $3 !~ /^(tf_|__odr_asan|_Z)/ { print $3 }' | expect_none "libtf-sp.a"
+}
+
+@test "scripts pass shellcheck" {
+    need shellcheck
+    project_files | while read -r f; do
+        case $(head -c 40 "$f" | head -1 | tr -d '\0') in
+            '#!'*bash* | '#!'*bats* | '#!/bin/sh'*) echo "$f" ;;
+            *) case $f in *.bash) echo "$f" ;; esac ;;
+        esac
+    done | xargs -r shellcheck -x -S warning -e SC1090,SC1091,SC2030,SC2031,SC2034,SC2154,SC2164 2>&1 | expect_none "shellcheck"
+}
+
+@test "test scripts can be run" {
+    project_files | grep '\.bats$' | while read -r f; do
+        [ -x "$f" ] || echo "$f: not executable"
+        [ "$(head -1 "$f")" = '#!/usr/bin/env bats' ] || echo "$f: first line"
+        grep -q '^bats_require_minimum_version 1.5.0$' "$f" || echo "$f: bats_require_minimum_version"
+    done | expect_none "bats files"
+}

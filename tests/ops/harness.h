@@ -1,0 +1,560 @@
+/* harness.h - runs one operation on one backend from host arrays of doubles, and compares what two runs gave.
+ *
+ * A problem is an operation with its options and inputs; a run takes the sentences [from, to) of it through a backend. Every value of an input fits a float, so that all
+ * backends start from the same numbers. Every buffer has guards behind its capacity; rows between the actual count and the capacity hold rubbish, as do outputs before
+ * the call; inputs must be the same bytes afterwards. Header only: each test includes it once. */
+#ifndef TF_TESTS_OPS_HARNESS_H
+#define TF_TESTS_OPS_HARNESS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "ops/backend.h"
+#include "../tap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_IO = 20, MAX_BUFS = 32, GUARD = 48 };
+
+/* What a dimension of rows follows: WHOLE arrays are the same for any range of sentences. */
+enum per { WHOLE, PER_Q, PER_K, PER_QK /* a [T, S] block a sentence */ };
+
+struct input {
+    const char *name;
+    enum tf_elem elem;
+    enum per per;
+    size_t width; /* elements a row, or a cell of PER_QK */
+    size_t n;
+    double *v;
+};
+
+struct problem;
+struct run;
+
+struct op {
+    const char *name;
+    bool row_wise;
+    bool plain; /* takes plain rows: each is a sentence of length 1 */
+    void (*make)(struct problem *p, struct tf_rng *g, bool small);
+    void (*run)(struct run *r, const struct problem *p);
+    double tolerance;           /* of agreement with ref64 */
+    struct { const char *out, *by; } loss[3]; /* loss = sum of out * by */
+    struct { const char *in, *grad, *base; } wrt[6]; /* grad (less base) is its gradient with respect to in */
+};
+
+struct problem {
+    const struct op *op;
+    char label[240];
+    struct tf_arena mem;
+    size_t n;                /* sentences */
+    uint32_t *q_off, *k_off; /* n + 1 */
+    struct input in[MAX_IO];
+    size_t n_in;
+    struct tf_step step;
+    struct tf_drop drop;
+    int D, N, K, H, dk, dv, V, window, alias, layout;
+    unsigned flags;
+    bool causal, self, transposed, eps_hat;
+    float scale, eps, on, off;
+    size_t ld;
+    double clip, gscale, lr;
+    uint64_t t;
+};
+
+struct lane {
+    const struct tf_backend *be;
+    struct tf_ctx *c;
+    const char *name;
+    double junk; /* what stands in rows past the count: nan where the backend lives in host memory */
+};
+
+struct buf {
+    tf_mem *p;
+    enum tf_elem elem;
+    size_t n;     /* capacity in elements, before the guard */
+    void *before; /* an input's bytes, guard included; an output's guard only */
+    bool input;
+};
+
+struct output {
+    const char *name;
+    enum per per;
+    size_t width, n;
+    double *v;
+    double floor; /* magnitude below which differences are measured against it */
+};
+
+struct run {
+    struct lane *l;
+    const struct problem *p;
+    struct tf_arena mem;
+    size_t from, to, rows, keys; /* actual rows of the range */
+    size_t cap_q, cap_k;
+    struct tf_rows *q, *k;
+    struct buf buf[MAX_BUFS];
+    size_t n_buf;
+    struct output out[MAX_IO];
+    size_t n_out;
+    bool spoiled; /* a guard or an input was written to */
+    char why[160];
+};
+
+/* ---- numbers ---- */
+
+static inline float normal(struct tf_rng *g)
+{
+    return (float)tf_rng_normal(g);
+}
+
+static inline int pick(struct tf_rng *g, const int *v, size_t n)
+{
+    return v[tf_rng_below(g, n)];
+}
+#define PICK(g, ...) pick(g, (const int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+
+static inline bool chance(struct tf_rng *g, double p)
+{
+    return tf_rng_real(g) < p;
+}
+
+/* ---- problems ---- */
+
+static inline const struct input *find_input(const struct problem *p, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < p->n_in; i++)
+        if (strcmp(p->in[i].name, name) == 0)
+            return &p->in[i];
+    return NULL;
+}
+
+static inline size_t cells_before(const struct problem *p, size_t s)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < s; i++)
+        sum += (size_t)(p->q_off[i + 1] - p->q_off[i]) * (p->k_off[i + 1] - p->k_off[i]);
+    return sum;
+}
+
+/* First element of sentence s in an array. */
+static inline size_t start_of(const struct problem *p, enum per per, size_t width, size_t s)
+{
+    switch (per) {
+    case PER_Q:
+        return (p->q_off[s] - p->q_off[0]) * width;
+    case PER_K:
+        return (p->k_off[s] - p->k_off[0]) * width;
+    case PER_QK:
+        return cells_before(p, s) * width;
+    case WHOLE:
+        break;
+    }
+    return 0;
+}
+
+/* A new input; filled by the caller. `width` is the whole count for WHOLE. */
+static inline double *add_input(struct problem *p, const char *name, enum tf_elem e, enum per per, size_t width)
+{
+    TF_ASSERT(p->n_in < MAX_IO);
+    size_t n = per == WHOLE ? width : start_of(p, per, width, p->n);
+    double *v = tf_arena_zalloc(&p->mem, (n + 1) * sizeof *v);
+    p->in[p->n_in++] = (struct input){name, e, per, width, n, v};
+    return v;
+}
+
+static inline double *add_normal(struct problem *p, struct tf_rng *g, const char *name, enum tf_elem e, enum per per, size_t width, double scale)
+{
+    double *v = add_input(p, name, e, per, width);
+    for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
+        v[i] = (float)((double)normal(g) * scale);
+    return v;
+}
+
+/* Multiples of `unit`, up to 4 of them: sums of products are exact in float. */
+static inline double *add_grid(struct problem *p, struct tf_rng *g, const char *name, enum tf_elem e, enum per per, size_t width, double unit)
+{
+    double *v = add_input(p, name, e, per, width);
+    for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
+        v[i] = ((double)tf_rng_below(g, 9) - 4) * unit;
+    return v;
+}
+
+/* Offsets of n sentences; lengths of keys differ from those of queries unless self. */
+static inline void make_batch(struct problem *p, struct tf_rng *g, bool small)
+{
+    static const int lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
+    int shape = (int)tf_rng_below(g, small ? 5 : 9);
+    size_t n = shape == 0 ? 0 : shape == 1 ? 1 : small ? 1 + tf_rng_below(g, 3) : 1 + tf_rng_below(g, 12);
+    if (p->op->plain)
+        n = shape == 0 ? 0 : small ? 1 + tf_rng_below(g, 4) : (size_t)PICK(g, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 33, 70);
+    p->n = n;
+    p->q_off = tf_arena_zalloc(&p->mem, (n + 1) * sizeof *p->q_off);
+    p->k_off = tf_arena_zalloc(&p->mem, (n + 1) * sizeof *p->k_off);
+    if (chance(g, 0.5)) {
+        p->q_off[0] = (uint32_t)tf_rng_below(g, 5000);
+        p->k_off[0] = (uint32_t)tf_rng_below(g, 5000);
+    }
+    for (size_t s = 0; s < n; s++) {
+        size_t range = small ? 4 : sizeof lengths / sizeof lengths[0];
+        uint32_t t = (uint32_t)lengths[tf_rng_below(g, range)], k = (uint32_t)lengths[tf_rng_below(g, range)];
+        if (!small && shape == 8 && s == n / 2) {
+            t = chance(g, 0.5) ? 137 : 290; /* past every block of rows that a backend may work in */
+            k = 150;
+        }
+        if (chance(g, 0.1))
+            t = 0;
+        if (chance(g, 0.1))
+            k = 0;
+        if (p->op->plain)
+            t = k = 1;
+        p->q_off[s + 1] = p->q_off[s] + t;
+        p->k_off[s + 1] = p->k_off[s] + k;
+    }
+    if (p->self)
+        memcpy(p->k_off, p->q_off, (n + 1) * sizeof *p->q_off);
+}
+
+static inline void make_problem(struct problem *p, const struct op *op, uint64_t seed, bool small)
+{
+    struct tf_rng g = tf_rng_new(seed, 77);
+    *p = (struct problem){.op = op, .step = {.seed = tf_rng_u64(&g), .update = (uint32_t)tf_rng_below(&g, 9)}};
+    op->make(p, &g, small);
+}
+
+static inline void free_problem(struct problem *p)
+{
+    tf_arena_release(&p->mem);
+}
+
+/* ---- lanes ---- */
+
+/* What is tested: a backend, cpu once for each of its instruction sets. */
+struct candidate {
+    const struct tf_backend *be;
+    const char *isa;
+    char name[24];
+};
+
+static inline struct lane open_lane_as(const struct candidate *v)
+{
+    struct tf_err err = {0};
+    const struct tf_backend *be = v->be;
+    struct tf_open o = {.threads = 1, .precision = strcmp(be->name, "ref64") == 0 ? "fp64" : "fp32"};
+    if (v->isa != NULL)
+        setenv("TF_CPU_ISA", v->isa, 1);
+    struct lane l = {.be = be, .c = be->open(&o, &err), .name = v->name, .junk = strcmp(be->name, "cuda") == 0 ? 777 : NAN};
+    unsetenv("TF_CPU_ISA");
+    if (l.c == NULL)
+        TF_BUG("%s: %s", v->name, err.msg);
+    return l;
+}
+
+static inline struct lane open_ref64(void)
+{
+    static const struct candidate c = {&tf_backend_ref_f64, NULL, "ref64"};
+    return open_lane_as(&c);
+}
+
+static inline void close_lane(struct lane *l)
+{
+    l->be->close(l->c);
+}
+
+/* ---- buffers of a run ---- */
+
+static inline void to_elements(const struct lane *l, enum tf_elem e, void *dst, const double *src, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (e == TF_ELEM_U32)
+            ((uint32_t *)dst)[i] = (uint32_t)(isnan(src[i]) ? 0xfffffff0 : src[i]);
+        else if (l->be->elem_size[e] == sizeof(double))
+            ((double *)dst)[i] = src[i];
+        else
+            ((float *)dst)[i] = (float)src[i];
+}
+
+static inline void from_elements(const struct lane *l, enum tf_elem e, double *dst, const void *src, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (e == TF_ELEM_U32)
+            dst[i] = ((const uint32_t *)src)[i];
+        else if (l->be->elem_size[e] == sizeof(double))
+            dst[i] = ((const double *)src)[i];
+        else
+            dst[i] = (double)((const float *)src)[i];
+}
+
+/* A buffer of `cap` elements and a guard; the first n from v, those up to cap `junk`. */
+static inline tf_mem *new_buf(struct run *r, enum tf_elem e, size_t cap, const double *v, size_t n, double junk, bool input)
+{
+    TF_ASSERT(r->n_buf < MAX_BUFS && n <= cap);
+    struct tf_err err = {0};
+    size_t size = r->l->be->elem_size[e];
+    double *values = tf_arena_alloc(&r->mem, (cap + GUARD) * sizeof *values);
+    for (size_t i = 0; i < cap + GUARD; i++)
+        values[i] = i < n ? v[i] : i < cap ? (e == TF_ELEM_U32 && !isnan(junk) ? 0 : junk) : 12345;
+    struct buf *b = &r->buf[r->n_buf++];
+    *b = (struct buf){.elem = e, .n = cap, .input = input};
+    b->before = tf_arena_alloc(&r->mem, (cap + GUARD) * size);
+    to_elements(r->l, e, b->before, values, cap + GUARD);
+    b->p = r->l->be->alloc(r->l->c, e, cap + GUARD, &err);
+    if (b->p == NULL)
+        TF_BUG("%s: %s", r->l->be->name, err.msg);
+    r->l->be->upload(r->l->c, b->p, e, b->before, cap + GUARD);
+    return b->p;
+}
+
+static inline size_t capacity(const struct run *r, enum per per, size_t width)
+{
+    switch (per) {
+    case PER_Q:
+        return r->cap_q * width;
+    case PER_K:
+        return r->cap_k * width;
+    case PER_QK:
+        return (cells_before(r->p, r->to) - cells_before(r->p, r->from)) * width;
+    case WHOLE:
+        break;
+    }
+    return width;
+}
+
+static inline size_t count(const struct run *r, enum per per, size_t width)
+{
+    return per == PER_Q ? r->rows * width : per == PER_K ? r->keys * width : capacity(r, per, width);
+}
+
+static inline tf_mem *give_as(struct run *r, const char *name, bool input)
+{
+    const struct input *in = find_input(r->p, name);
+    if (in == NULL)
+        return NULL;
+    return new_buf(r, in->elem, capacity(r, in->per, in->width), in->v + start_of(r->p, in->per, in->width, r->from),
+                   count(r, in->per, in->width), r->l->junk, input);
+}
+
+/* An input (NULL when the problem has none of that name), and one that the operation changes in place. */
+static inline tf_mem *give(struct run *r, const char *name)
+{
+    return give_as(r, name, true);
+}
+
+static inline tf_mem *give_inout(struct run *r, const char *name)
+{
+    return give_as(r, name, false);
+}
+
+/* An input of `width` columns as columns [col, col + width) of a buffer with stride ld; buf NULL: a new one. The other columns are junk. */
+static inline tf_mem *give_strided(struct run *r, const struct input *in, size_t ld, size_t col, const struct input *in2, size_t col2, const struct input *in3, size_t col3)
+{
+    const struct input *ins[3] = {in, in2, in3};
+    const size_t cols[3] = {col, col2, col3};
+    size_t cap = capacity(r, in->per, ld), rows = count(r, in->per, 1);
+    double *v = tf_arena_alloc(&r->mem, (cap + 1) * sizeof *v);
+    for (size_t i = 0; i < cap; i++)
+        v[i] = r->l->junk;
+    for (int k = 0; k < 3; k++)
+        if (ins[k] != NULL)
+            for (size_t i = 0; i < rows; i++)
+                memcpy(v + i * ld + cols[k], ins[k]->v + start_of(r->p, ins[k]->per, ins[k]->width, r->from) + i * ins[k]->width,
+                       ins[k]->width * sizeof *v);
+    return new_buf(r, in->elem, cap, v, cap, 0, true);
+}
+
+static inline tf_mem *want(struct run *r, enum tf_elem e, enum per per, size_t width)
+{
+    return new_buf(r, e, capacity(r, per, width), NULL, 0, NAN, false);
+}
+
+static inline void spoil(struct run *r, const char *what, size_t i)
+{
+    r->spoiled = true;
+    snprintf(r->why, sizeof r->why, "%s (buffer %zu)", what, i);
+}
+
+/* Record columns [col, col + width) of a buffer with stride ld as a result. */
+static inline void take_strided(struct run *r, const char *name, const tf_mem *p, enum tf_elem e, enum per per, size_t ld, size_t col, size_t width, double floor)
+{
+    TF_ASSERT(r->n_out < MAX_IO);
+    struct tf_err err = {0};
+    size_t n = count(r, per, ld), rows = ld == 0 ? 0 : n / ld;
+    void *raw = tf_arena_alloc(&r->mem, (n + 1) * sizeof(double));
+    double *all = tf_arena_alloc(&r->mem, (n + 1) * sizeof *all), *v = tf_arena_alloc(&r->mem, (rows * width + 1) * sizeof *v);
+    if (r->l->be->download(r->l->c, raw, e, p, n, &err) != 0)
+        TF_BUG("%s: %s", r->l->be->name, err.msg);
+    from_elements(r->l, e, all, raw, n);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(v + i * width, all + i * ld + col, width * sizeof *v);
+    r->out[r->n_out++] = (struct output){name, per, width, rows * width, v, floor};
+}
+
+static inline void take(struct run *r, const char *name, const tf_mem *p, enum tf_elem e, enum per per, size_t width, double floor)
+{
+    if (p != NULL)
+        take_strided(r, name, p, e, per, width, 0, width, floor);
+}
+
+/* Columns [from, ld) of an output must still be the nan they were. */
+static inline void check_gap(struct run *r, const tf_mem *p, enum per per, size_t ld, size_t from)
+{
+    struct tf_err err = {0};
+    size_t n = count(r, per, ld);
+    void *raw = tf_arena_alloc(&r->mem, (n + 1) * sizeof(double));
+    double *all = tf_arena_alloc(&r->mem, (n + 1) * sizeof *all);
+    if (r->l->be->download(r->l->c, raw, TF_ELEM_ACT, p, n, &err) != 0)
+        TF_BUG("%s: %s", r->l->be->name, err.msg);
+    from_elements(r->l, TF_ELEM_ACT, all, raw, n);
+    for (size_t i = 0; i < n; i++)
+        if (i % ld >= from && !isnan(all[i]))
+            spoil(r, "wrote between the rows", i);
+}
+
+/* ---- a run ---- */
+
+static inline void run_problem(struct run *r, struct lane *l, const struct problem *p, size_t from, size_t to)
+{
+    struct tf_err err = {0};
+    *r = (struct run){.l = l, .p = p, .from = from, .to = to};
+    r->rows = p->q_off[to] - p->q_off[from];
+    r->keys = p->k_off[to] - p->k_off[from];
+    r->cap_q = r->rows + (p->op->plain ? 0 : 5);
+    r->cap_k = p->self ? r->cap_q : r->keys + (p->op->plain ? 0 : 3);
+    r->q = l->be->rows_new(l->c, r->cap_q, to - from + 2, &err);
+    r->k = p->self ? r->q : l->be->rows_new(l->c, r->cap_k, to - from, &err);
+    if (r->q == NULL || r->k == NULL)
+        TF_BUG("%s: %s", l->be->name, err.msg);
+    l->be->rows_set(l->c, r->q, to - from, p->q_off + from);
+    if (!p->self)
+        l->be->rows_set(l->c, r->k, to - from, p->k_off + from);
+
+    p->op->run(r, p);
+
+    if (l->be->sync(l->c, &err) != 0)
+        TF_BUG("%s: %s", l->be->name, err.msg);
+    for (size_t i = 0; i < r->n_buf; i++) {
+        struct buf *b = &r->buf[i];
+        size_t size = l->be->elem_size[b->elem], n = b->n + GUARD, skip = b->input ? 0 : b->n * size;
+        char *now = tf_arena_alloc(&r->mem, n * size);
+        if (l->be->download(l->c, now, b->elem, b->p, n, &err) != 0)
+            TF_BUG("%s: %s", l->be->name, err.msg);
+        if (memcmp(now + skip, (char *)b->before + skip, n * size - skip) != 0)
+            spoil(r, b->input ? "changed an input" : "wrote past the end", i);
+        l->be->free(l->c, b->p);
+    }
+    l->be->rows_free(l->c, r->q);
+    if (!p->self)
+        l->be->rows_free(l->c, r->k);
+}
+
+static inline void free_run(struct run *r)
+{
+    tf_arena_release(&r->mem);
+}
+
+static inline const struct output *find_output(const struct run *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_out; i++)
+        if (strcmp(r->out[i].name, name) == 0)
+            return &r->out[i];
+    return NULL;
+}
+
+/* ---- comparison ---- */
+
+/* Worst |x - y| / (|y| + rms of y, at least floor); 0 where both are the same value, nan and infinities included. */
+static inline double worst_error(const double *x, const double *y, size_t n, double floor)
+{
+    double sum = 0, worst = 0;
+    size_t finite = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(y[i])) {
+            sum += y[i] * y[i];
+            finite++;
+        }
+    double rms = finite > 0 ? sqrt(sum / (double)finite) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (x[i] == y[i] || (isnan(x[i]) && isnan(y[i])))
+            continue;
+        double e = fabs(x[i] - y[i]) / fmax(fabs(y[i]) + rms, floor);
+        if (!(e <= worst))
+            worst = isnan(e) ? INFINITY : e;
+    }
+    return worst;
+}
+
+/* Worst over all outputs of two runs of one problem; *name becomes that of the worst. Inf when the lists differ. */
+static inline double compare_runs(const struct run *x, const struct run *y, const char **name)
+{
+    double worst = 0;
+    *name = "nothing";
+    if (x->n_out != y->n_out)
+        return INFINITY;
+    for (size_t i = 0; i < x->n_out; i++) {
+        const struct output *a = &x->out[i], *b = &y->out[i];
+        double e = a->n == b->n && strcmp(a->name, b->name) == 0 ? worst_error(a->v, b->v, a->n, b->floor) : INFINITY;
+        if (e > worst) {
+            worst = e;
+            *name = a->name;
+        }
+    }
+    return worst;
+}
+
+/* Bytes of outputs that follow sentences, run `part` against its place in `whole`; NULL, or the name of the first that differs. */
+static inline const char *compare_rows(const struct run *whole, const struct run *part)
+{
+    for (size_t i = 0; i < whole->n_out; i++) {
+        const struct output *a = &whole->out[i], *b = &part->out[i];
+        if (a->per == WHOLE)
+            continue;
+        size_t at = start_of(whole->p, a->per, a->width, part->from), end = start_of(whole->p, a->per, a->width, part->to);
+        if (end - at != b->n || memcmp(a->v + at, b->v, b->n * sizeof *b->v) != 0)
+            return a->name;
+    }
+    return NULL;
+}
+
+/* Bytes of all outputs; NULL, or the name of the first that differs. */
+static inline const char *compare_bytes(const struct run *x, const struct run *y)
+{
+    for (size_t i = 0; i < x->n_out; i++)
+        if (x->out[i].n != y->out[i].n || memcmp(x->out[i].v, y->out[i].v, x->out[i].n * sizeof(double)) != 0)
+            return x->out[i].name;
+    return NULL;
+}
+
+/* ---- which backends ---- */
+
+enum { MAX_CANDIDATES = 6 };
+
+/* Those that can be used here, in v; what else there is, is skipped with the reason, but ref and cpu must be there. */
+static inline size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
+{
+    static const char *const names[][2] = {{"ref", NULL}, {"ref64", NULL}, {"cpu", "generic"}, {"cpu", "avx2"}, {"cpu", "avx512"}, {"cuda", NULL}};
+    size_t n = 0;
+    unsetenv("TF_CPU_ISA");
+    ok(tf_backend_find("cpu", NULL, &(struct tf_err){0}) != NULL, "cpu can be used");
+    for (size_t i = 0; i < MAX_CANDIDATES; i++) {
+        struct tf_err err = {0};
+        struct candidate c = {.isa = names[i][1]};
+        if (!with_ref64 && strcmp(names[i][0], "ref64") == 0)
+            continue;
+        snprintf(c.name, sizeof c.name, "%s%s%s", names[i][0], c.isa != NULL ? " " : "", c.isa != NULL ? c.isa : "");
+        if (c.isa != NULL)
+            setenv("TF_CPU_ISA", c.isa, 1);
+        c.be = tf_backend_find(names[i][0], NULL, &err);
+        unsetenv("TF_CPU_ISA");
+        if (c.be != NULL) {
+            v[n++] = c;
+        } else {
+            char reason[sizeof err.msg + 32];
+            snprintf(reason, sizeof reason, "no %s: %s", c.name, err.msg);
+            skip(reason);
+        }
+    }
+    return n;
+}
+
+#endif

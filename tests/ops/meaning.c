@@ -1,0 +1,282 @@
+/* meaning.c - what the entries mean, in numbers worked out by hand: which elements dropout cuts, what a mask hides, where positions start, how smoothing and ties count.
+ * The other tests only compare backends and derivatives with each other. */
+#include "harness.h"
+
+#define MAX 512
+
+static struct lane l;
+static tf_mem *held[64];
+static size_t n_held;
+
+static tf_mem *put(enum tf_elem e, const double *v, size_t n)
+{
+    struct tf_err err = {0};
+    double raw[MAX];
+    TF_ASSERT(n <= MAX && n_held < 64);
+    tf_mem *p = l.be->alloc(l.c, e, n, &err);
+    if (p == NULL)
+        TF_BUG("%s", err.msg);
+    to_elements(&l, e, raw, v, n);
+    l.be->upload(l.c, p, e, raw, n);
+    held[n_held++] = p;
+    return p;
+}
+#define PUT(e, ...) put(e, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+static tf_mem *fill(enum tf_elem e, double x, size_t n)
+{
+    double v[MAX];
+    for (size_t i = 0; i < n; i++)
+        v[i] = x;
+    return put(e, v, n);
+}
+
+static const double *get(const tf_mem *p, enum tf_elem e, size_t n)
+{
+    static double v[MAX];
+    double raw[MAX];
+    struct tf_err err = {0};
+    if (l.be->download(l.c, raw, e, p, n, &err) != 0)
+        TF_BUG("%s", err.msg);
+    from_elements(&l, e, v, raw, n);
+    return v;
+}
+
+static struct tf_rows *rows(size_t n, const uint32_t *off)
+{
+    struct tf_err err = {0};
+    struct tf_rows *r = l.be->rows_new(l.c, off[n] - off[0], n, &err);
+    if (r == NULL)
+        TF_BUG("%s", err.msg);
+    l.be->rows_set(l.c, r, n, off);
+    return r;
+}
+
+static void let_go(struct tf_rows *a, struct tf_rows *b)
+{
+    if (a != NULL)
+        l.be->rows_free(l.c, a);
+    if (b != NULL)
+        l.be->rows_free(l.c, b);
+    while (n_held > 0)
+        l.be->free(l.c, held[--n_held]);
+}
+
+static const struct tf_step step = {.seed = 0x123456789abcdef0, .update = 42};
+static const struct tf_drop off = {0};
+
+/* From the words of the contract. */
+static bool kept(uint32_t row, uint32_t column, uint32_t site, double p)
+{
+    uint32_t u[4];
+    tf_philox(u, (const uint32_t[4]){column / 4, row, site, step.update}, step.seed);
+    return (double)u[column % 4] >= p * 4294967296.0;
+}
+
+static void test_dropout(void)
+{
+    enum { D = 10, R = 7 };
+    struct tf_rows *r = rows(2, (const uint32_t[]){5, 8, 12});
+    tf_mem *x = fill(TF_ELEM_ACT, 0, R * D), *table = fill(TF_ELEM_PARAM, 1, D), *ids = fill(TF_ELEM_U32, 0, R);
+    const struct tf_drop drop = {0.25f, 77};
+    l.be->step_begin(l.c, &step);
+    l.be->embed_fwd(l.c, x, ids, table, NULL, r, D, 3, drop);
+    l.be->step_end(l.c);
+    const double *v = get(x, TF_ELEM_ACT, R * D);
+    int wrong = 0, cut = 0;
+    for (uint32_t i = 0; i < R * D; i++) {
+        wrong += !(fabs(v[i] - (kept(5 + i / D, i % D, 77, 0.25) ? 4 : 0)) <= 1e-6);
+        cut += v[i] == 0;
+    }
+    is_int(wrong, 0, "%s: dropout of embeddings follows the counter, and scales by 1/(1-p)", l.name);
+    ok(cut > 5 && cut < 35, "%s: about a quarter is cut", l.name);
+
+    tf_mem *y = fill(TF_ELEM_ACT, 0, R * D), *w = fill(TF_ELEM_PARAM, 1, D), *in = fill(TF_ELEM_ACT, 1, R), *dy = fill(TF_ELEM_ACT, 1, R * D);
+    l.be->step_begin(l.c, &step);
+    l.be->linear_fwd(l.c, y, in, w, NULL, r, D, 1, TF_LIN_RELU, drop);
+    l.be->linear_bwd(l.c, NULL, NULL, NULL, dy, in, w, y, r, D, 1, TF_LIN_RELU, drop);
+    l.be->step_end(l.c);
+    v = get(y, TF_ELEM_ACT, R * D);
+    wrong = 0;
+    for (uint32_t i = 0; i < R * D; i++)
+        wrong += !(fabs(v[i] - (kept(5 + i / D, i % D, 77, 0.25) ? 4 / 3.0 : 0)) <= 1e-6);
+    is_int(wrong, 0, "%s: dropout behind relu", l.name);
+    v = get(dy, TF_ELEM_ACT, R * D);
+    wrong = 0;
+    for (uint32_t i = 0; i < R * D; i++)
+        wrong += !(fabs(v[i] - (kept(5 + i / D, i % D, 77, 0.25) ? 4 / 3.0 : 0)) <= 1e-6);
+    is_int(wrong, 0, "%s: its mask on the gradient", l.name);
+
+    tf_mem *s = fill(TF_ELEM_ACT, 0, R * D), *res = fill(TF_ELEM_ACT, 1, R * D), *one = fill(TF_ELEM_ACT, 3, R * D);
+    l.be->step_begin(l.c, &step);
+    l.be->add_norm_fwd(l.c, s, y, NULL, NULL, one, res, table, table, r, D, 1e-6f, drop);
+    l.be->step_end(l.c);
+    v = get(s, TF_ELEM_ACT, R * D);
+    wrong = 0;
+    for (uint32_t i = 0; i < R * D; i++)
+        wrong += !(fabs(v[i] - (kept(5 + i / D, i % D, 77, 0.25) ? 5 : 1)) <= 1e-6);
+    is_int(wrong, 0, "%s: dropout before the residual sum", l.name);
+    let_go(r, NULL);
+}
+
+/* Queries of 0 give equal weights, values are unit vectors: o[i][j] is the weight of key j. */
+static void test_masks(bool causal, int window, bool dropout, bool self)
+{
+    enum { H = 2, S = 6, OFF = 9 };
+    size_t T = self ? S : 8;
+    struct tf_rows *q = rows(1, (const uint32_t[]){OFF, OFF + (uint32_t)T}), *k = self ? q : rows(1, (const uint32_t[]){3, 3 + S});
+    double v[S * H * S] = {0};
+    for (size_t j = 0; j < S; j++)
+        for (size_t h = 0; h < H; h++)
+            v[j * H * S + h * S + j] = 1;
+    tf_mem *zero = fill(TF_ELEM_ACT, 0, 8 * H), *o = fill(TF_ELEM_ACT, 7, T * H * S), *lse = fill(TF_ELEM_ACT, 7, T * H);
+    struct tf_attention a = {.q_rows = q, .k_rows = k, .q = zero, .k = zero, .v = put(TF_ELEM_ACT, v, S * H * S), .o = o, .lse = lse, .ldq = H, .ldk = H, .ldv = H * S,
+                             .ldo = H * S, .heads = H, .dk = 1, .dv = S, .causal = causal, .window = window, .drop = {dropout ? 0.5f : 0, 19}};
+    l.be->step_begin(l.c, &step);
+    l.be->attention_fwd(l.c, &a);
+    l.be->step_end(l.c);
+    const double *out = get(o, TF_ELEM_ACT, T * H * S);
+    int wrong = 0, first_sees = 0;
+    for (uint32_t i = 0; i < T; i++) {
+        int seen = 0;
+        bool sees[S];
+        for (int j = 0; j < S; j++) {
+            sees[j] = (!causal || j <= (int)i) && (window == 0 || abs((int)i - j) <= window);
+            seen += sees[j];
+        }
+        if (i == 0)
+            first_sees = seen;
+        for (uint32_t h = 0; h < H; h++)
+            for (uint32_t j = 0; j < S; j++) {
+                double want_it = !sees[j] ? 0 : dropout && !kept(OFF + i, j, 19 | h << 16, 0.5) ? 0 : (dropout ? 2.0 : 1.0) / seen;
+                wrong += !(fabs(out[i * H * S + h * S + j] - want_it) <= 1e-6);
+            }
+    }
+    is_int(wrong, 0, "%s: attention, %s%s, window %d, dropout %d", l.name, self ? "self" : "cross", causal ? " causal" : "", window, dropout);
+    out = get(lse, TF_ELEM_ACT, T * H);
+    is_near(out[0], log(first_sees), 1e-6, "%s: its denominator", l.name);
+    if (!self && window == 1)
+        ok(out[(T - 1) * H] == -INFINITY, "%s: no key, no denominator", l.name);
+    let_go(q, self ? NULL : k);
+}
+
+static void test_embed(void)
+{
+    struct tf_rows *r = rows(3, (const uint32_t[]){4, 6, 6, 7});
+    tf_mem *x = fill(TF_ELEM_ACT, 0, 3), *ids = PUT(TF_ELEM_U32, 1, TF_NO_ID, 0), *table = PUT(TF_ELEM_PARAM, 10, 20), *pos = PUT(TF_ELEM_PARAM, 0.5, 0.25);
+    tf_mem *dtable = PUT(TF_ELEM_PARAM, 1, 2), *dpos = PUT(TF_ELEM_PARAM, 3, 4), *dx = PUT(TF_ELEM_ACT, 1, 2, 4);
+    l.be->step_begin(l.c, &step);
+    l.be->embed_fwd(l.c, x, ids, table, pos, r, 1, 2, off);
+    l.be->embed_bwd(l.c, dtable, dpos, dx, ids, r, 1, 2, off);
+    l.be->step_end(l.c);
+    const double *v = get(x, TF_ELEM_ACT, 3);
+    ok(v[0] == 40.5 && v[1] == 0.25 && v[2] == 20.5, "%s: positions start anew in each sentence; no id is a zero vector", l.name);
+    v = get(dtable, TF_ELEM_PARAM, 2);
+    ok(v[0] == 1 + 8 && v[1] == 2 + 2, "%s: gradient of the table", l.name);
+    v = get(dpos, TF_ELEM_PARAM, 2);
+    ok(v[0] == 3 + 5 && v[1] == 4 + 2, "%s: gradient of positions", l.name);
+    let_go(r, NULL);
+}
+
+static void test_norm(void)
+{
+    struct tf_rows *r = rows(1, (const uint32_t[]){0, 2});
+    tf_mem *y = fill(TF_ELEM_ACT, 0, 4), *mean = fill(TF_ELEM_ACT, 0, 2), *rstd = fill(TF_ELEM_ACT, 0, 2);
+    tf_mem *res = PUT(TF_ELEM_ACT, 1, 3, 5, 5), *gain = PUT(TF_ELEM_PARAM, 2, 3), *bias = PUT(TF_ELEM_PARAM, 0.5, -1);
+    l.be->step_begin(l.c, &step);
+    l.be->add_norm_fwd(l.c, NULL, y, mean, rstd, NULL, res, gain, bias, r, 2, 0.25f, off);
+    l.be->step_end(l.c);
+    double a = 1 / sqrt(1.25); /* biased variance of 1 and 3 is 1 */
+    const double *v = get(y, TF_ELEM_ACT, 4);
+    ok(fabs(v[0] - (0.5 - 2 * a)) < 1e-6 && fabs(v[1] - (3 * a - 1)) < 1e-6, "%s: norm of 1 and 3", l.name);
+    ok(v[2] == 0.5 && v[3] == -1, "%s: norm of a constant row is the bias", l.name);
+    v = get(rstd, TF_ELEM_ACT, 2);
+    ok(fabs(v[0] - a) < 1e-6 && fabs(v[1] - 2) < 1e-6, "%s: rstd holds eps", l.name);
+    let_go(r, NULL);
+}
+
+static void test_xent(void)
+{
+    /* Logits 0, ln 3, ln 3, 0: p = 1/8, 3/8, 3/8, 1/8. */
+    struct tf_rows *r = rows(1, (const uint32_t[]){0, 3});
+    struct tf_xent x = {.rows = r, .x = PUT(TF_ELEM_ACT, 1, 1, 1), .e = PUT(TF_ELEM_PARAM, 0, (float)log(3), (float)log(3), 0), .targets = PUT(TF_ELEM_U32, 1, 1, 3), .V = 4, .D = 1,
+                        .on = 0.7f, .off = 0.1f, .acc = PUT(TF_ELEM_F64, 1, 0, 0, 0), .logp = fill(TF_ELEM_ACT, 0, 3), .dx = fill(TF_ELEM_ACT, 0, 3), .de = fill(TF_ELEM_PARAM, 9, 4)};
+    l.be->step_begin(l.c, &step);
+    l.be->xent(l.c, &x);
+    l.be->step_end(l.c);
+    double hi = log(8 / 3.0), lo = log(8);
+    const double *v = get(x.acc, TF_ELEM_F64, 4);
+    is_near(v[0], 1 + 2 * (0.7 * hi + 0.1 * hi + 0.2 * lo) + 0.7 * lo + 0.1 * lo + 0.2 * hi, 1e-6, "%s: smoothed loss, added to", l.name);
+    is_near(v[1], 2 * hi + lo, 1e-6, "%s: plain loss", l.name);
+    is_int(v[2], 2, "%s: of two equal winners the lower counts", l.name);
+    is_int(v[3], 3, "%s: rows", l.name);
+    v = get(x.logp, TF_ELEM_ACT, 3);
+    ok(fabs(v[0] + hi) < 1e-6 && fabs(v[2] + lo) < 1e-6, "%s: log-probabilities of the targets", l.name);
+    v = get(x.de, TF_ELEM_PARAM, 4);
+    is_near(v[0], 3 * (0.125 - 0.1), 1e-6, "%s: gradient of a row that is never the target", l.name);
+    is_near(v[3], 2 * (0.125 - 0.1) + 0.125 - 0.7, 1e-6, "%s: gradient of one that is", l.name);
+    let_go(r, NULL);
+}
+
+static void test_decoding(void)
+{
+    tf_mem *z = PUT(TF_ELEM_ACT, 0, (float)log(3), -INFINITY), *acc = PUT(TF_ELEM_ACT, 1, 2, 0);
+    l.be->log_softmax(l.c, z, acc, 1, 3, 0.5f);
+    const double *v = get(acc, TF_ELEM_ACT, 3);
+    ok(fabs(v[0] - 1.125) < 1e-6 && fabs(v[1] - 2.375) < 1e-6 && v[2] == 0, "%s: a model's share of a mixture", l.name);
+    l.be->log_of(l.c, acc, 3);
+    v = get(acc, TF_ELEM_ACT, 3);
+    ok(fabs(v[0] - log(1.125)) < 1e-6 && v[2] == -INFINITY, "%s: log of the mixture, of 0 too", l.name);
+    z = PUT(TF_ELEM_ACT, 0, (float)log(3), -INFINITY);
+    l.be->log_softmax(l.c, z, NULL, 1, 3, 0);
+    v = get(z, TF_ELEM_ACT, 3);
+    ok(fabs(v[0] - log(0.25)) < 1e-6 && fabs(v[1] - log(0.75)) < 1e-6 && v[2] == -INFINITY, "%s: log-softmax", l.name);
+
+    struct tf_err err = {0};
+    tf_mem *w = PUT(TF_ELEM_PARAM, 1, 2, 3, 4, 5, 6), *x = PUT(TF_ELEM_ACT, 1, -1), *y = fill(TF_ELEM_ACT, 0, 3), *b = PUT(TF_ELEM_PARAM, 10, 3, 0);
+    struct tf_packed *plain = l.be->pack(l.c, w, 2, 3, false, &err), *turned = l.be->pack(l.c, w, 2, 3, true, &err);
+    if (!ok(plain != NULL && turned != NULL, "%s: matrices packed %s", l.name, err.msg))
+        return;
+    l.be->linear_packed(l.c, y, x, plain, b, 1, TF_LIN_RELU);
+    v = get(y, TF_ELEM_ACT, 3);
+    ok(v[0] == 7 && v[1] == 0 && v[2] == 0, "%s: a packed matrix", l.name);
+    l.be->linear_packed(l.c, y, x, turned, NULL, 1, 0);
+    v = get(y, TF_ELEM_ACT, 3);
+    ok(v[0] == -1 && v[1] == -1 && v[2] == -1, "%s: a packed matrix, transposed", l.name);
+    l.be->pack_free(l.c, plain);
+    l.be->pack_free(l.c, turned);
+
+    /* Keys by table and by first; scores 0 and ln 3 / sqrt(1). */
+    tf_mem *q = PUT(TF_ELEM_ACT, 1, 1, 1), *k = PUT(TF_ELEM_ACT, 5, 0, (float)log(3), 5), *vals = PUT(TF_ELEM_ACT, 100, 8, 16, 100), *o = fill(TF_ELEM_ACT, 7, 3);
+    struct tf_attend a = {.q = q, .k = k, .v = vals, .o = o, .ldq = 1, .ldk = 1, .ldv = 1, .ldo = 1, .heads = 1, .dk = 1, .dv = 1, .table = PUT(TF_ELEM_U32, 2, 1, 1, 0, 0, 0),
+                          .table_ld = 2, .n_keys = PUT(TF_ELEM_U32, 2, 1, 0)};
+    l.be->attend_rows(l.c, &a, 3);
+    v = get(o, TF_ELEM_ACT, 3);
+    ok(fabs(v[0] - 14) < 1e-5 && fabs(v[1] - 8) < 1e-5 && v[2] == 0, "%s: attention over cached keys by table; none gives 0", l.name);
+    a.table = NULL;
+    a.first = PUT(TF_ELEM_U32, 1, 2, 0);
+    l.be->attend_rows(l.c, &a, 3);
+    v = get(o, TF_ELEM_ACT, 3);
+    ok(fabs(v[0] - 14) < 1e-5 && fabs(v[1] - 16) < 1e-5 && v[2] == 0, "%s: and by first row", l.name);
+    let_go(NULL, NULL);
+}
+
+int main(void)
+{
+    struct candidate v[MAX_CANDIDATES];
+    size_t n = candidates(v, true);
+    for (size_t b = 0; b < n; b++) {
+        l = open_lane_as(&v[b]);
+        test_dropout();
+        for (int i = 0; i < 8; i++)
+            test_masks(i & 1, i & 2 ? 1 : 0, i & 4, true);
+        test_masks(false, 0, true, false);
+        test_masks(false, 1, false, false);
+        test_embed();
+        test_norm();
+        test_xent();
+        test_decoding();
+        close_lane(&l);
+    }
+    return done();
+}

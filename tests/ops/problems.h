@@ -1,0 +1,657 @@
+/* problems.h - every operation of the table as something that harness.h can run: random options and inputs from a seed, one call, named results.
+ * `small` keeps sizes low enough for differences over each input; labels name all that was drawn. The table `all_ops` is at the end. */
+#ifndef TF_TESTS_OPS_PROBLEMS_H
+#define TF_TESTS_OPS_PROBLEMS_H
+
+#include "harness.h"
+
+#define P_ TF_ELEM_PARAM
+#define A_ TF_ELEM_ACT
+#define U_ TF_ELEM_U32
+#define F_ TF_ELEM_F64
+
+static inline struct tf_drop draw_drop(struct tf_rng *g)
+{
+    return (struct tf_drop){(float)PICK(g, 0, 1, 3, 5) / 10, (uint32_t)PICK(g, 0, 1, 19, 115, 65535)};
+}
+
+static inline int draw_width(struct tf_rng *g, bool small)
+{
+    return small ? PICK(g, 1, 2, 3, 5, 8) : PICK(g, 1, 2, 3, 7, 16, 17, 33, 64, 100, 130);
+}
+
+static inline void label(struct problem *p, const char *fmt, ...)
+{
+    size_t n = (size_t)snprintf(p->label, sizeof p->label, "%s sentences %zu rows %u+%u keys %u+%u drop %g ", p->op->name, p->n, p->q_off[0],
+                                p->q_off[p->n] - p->q_off[0], p->k_off[0], p->k_off[p->n] - p->k_off[0], (double)p->drop.p);
+    va_list ap;
+    va_start(ap, fmt);
+    if (n < sizeof p->label)
+        vsnprintf(p->label + n, sizeof p->label - n, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- embedding ---- */
+
+static inline void make_embed(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->D = draw_width(g, small);
+    p->V = PICK(g, 1, 4, 50);
+    p->scale = (float)sqrt(p->D);
+    p->drop = draw_drop(g);
+    size_t rows = p->q_off[p->n] - p->q_off[0], longest = 1, D = (size_t)p->D;
+    for (size_t s = 0; s < p->n; s++)
+        longest = p->q_off[s + 1] - p->q_off[s] > longest ? p->q_off[s + 1] - p->q_off[s] : longest;
+    double *ids = add_input(p, "ids", U_, PER_Q, 1);
+    for (size_t i = 0; i < rows; i++)
+        ids[i] = chance(g, 0.1) ? TF_NO_ID : (double)tf_rng_below(g, (uint64_t)p->V);
+    add_normal(p, g, "table", P_, WHOLE, (size_t)p->V * D, 1 / (double)p->scale);
+    add_normal(p, g, "dx", A_, PER_Q, D, 1);
+    add_normal(p, g, "dtable0", P_, WHOLE, (size_t)p->V * D, 1);
+    if (chance(g, 0.8)) {
+        add_normal(p, g, "pos", P_, WHOLE, longest * D, 1);
+        if (chance(g, 0.7))
+            add_normal(p, g, "dpos0", P_, WHOLE, longest * D, 1);
+    }
+    label(p, "D %d V %d pos %d", p->D, p->V, find_input(p, "pos") != NULL);
+}
+
+static inline void run_embed(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    size_t D = (size_t)p->D;
+    tf_mem *ids = give(r, "ids"), *table = give(r, "table"), *pos = give(r, "pos"), *dx = give(r, "dx");
+    tf_mem *x = want(r, A_, PER_Q, D), *dtable = give_inout(r, "dtable0"), *dpos = give_inout(r, "dpos0");
+    be->step_begin(r->l->c, &p->step);
+    be->embed_fwd(r->l->c, x, ids, table, pos, r->q, p->D, p->scale, p->drop);
+    be->embed_bwd(r->l->c, dtable, dpos, dx, ids, r->q, p->D, p->scale, p->drop);
+    be->step_end(r->l->c);
+    take(r, "x", x, A_, PER_Q, D, 0);
+    take(r, "dtable", dtable, P_, WHOLE, (size_t)p->V * D, 0);
+    const struct input *dpos0 = find_input(p, "dpos0");
+    take(r, "dpos", dpos, P_, WHOLE, dpos0 != NULL ? dpos0->n : 0, 0);
+}
+
+/* ---- linear ---- */
+
+static inline void make_linear(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->N = draw_width(g, small);
+    p->K = draw_width(g, small);
+    if (!small && chance(g, 0.1))
+        *(chance(g, 0.5) ? &p->N : &p->K) = PICK(g, 300, 513, 700);
+    p->flags = (unsigned)tf_rng_below(g, 8);
+    size_t N = (size_t)p->N, K = (size_t)p->K;
+    if (p->flags & TF_LIN_RELU) {
+        /* Sums before relu are odd multiples of 1/64 and exact: the same sign everywhere, never near 0. */
+        p->drop = draw_drop(g);
+        add_grid(p, g, "x", A_, PER_Q, K, 0.25);
+        add_grid(p, g, "w", P_, WHOLE, K * N, 0.25);
+        double *b = add_grid(p, g, "b", P_, WHOLE, N, 0.25);
+        for (size_t i = 0; i < N; i++)
+            b[i] += 0x1p-6;
+    } else {
+        add_normal(p, g, "x", A_, PER_Q, K, 1);
+        add_normal(p, g, "w", P_, WHOLE, K * N, 1 / sqrt((double)K));
+        if (chance(g, 0.7))
+            add_normal(p, g, "b", P_, WHOLE, N, 1);
+    }
+    add_normal(p, g, "dy", A_, PER_Q, N, 1);
+    /* What the gradients are added to; 0, and not even given, where they are not. */
+    double add_dx = p->flags & TF_LIN_ADD_DX ? 1 : 0, add_dw = p->flags & TF_LIN_ADD_DW ? 1 : 0;
+    bool all = chance(g, 0.7);
+    if (all || chance(g, 0.5))
+        add_normal(p, g, "dx0", A_, PER_Q, K, add_dx);
+    if (all || chance(g, 0.5))
+        add_normal(p, g, "dw0", P_, WHOLE, K * N, add_dw);
+    if (all || chance(g, 0.5))
+        add_normal(p, g, "db0", P_, WHOLE, N, add_dw);
+    label(p, "K %d N %d flags %u b %d dx %d dw %d db %d", p->K, p->N, p->flags, find_input(p, "b") != NULL, find_input(p, "dx0") != NULL,
+          find_input(p, "dw0") != NULL, find_input(p, "db0") != NULL);
+}
+
+/* An accumulator: what was there counts only where the flag says so. */
+static inline tf_mem *accumulator(struct run *r, const char *name, enum tf_elem e, enum per per, size_t width, bool add)
+{
+    if (find_input(r->p, name) == NULL)
+        return NULL;
+    return add ? give_inout(r, name) : want(r, e, per, width);
+}
+
+static inline void run_linear(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    size_t N = (size_t)p->N, K = (size_t)p->K;
+    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *dy = give_inout(r, "dy"), *y = want(r, A_, PER_Q, N);
+    tf_mem *dx = accumulator(r, "dx0", A_, PER_Q, K, p->flags & TF_LIN_ADD_DX);
+    tf_mem *dw = accumulator(r, "dw0", P_, WHOLE, K * N, p->flags & TF_LIN_ADD_DW);
+    tf_mem *db = accumulator(r, "db0", P_, WHOLE, N, p->flags & TF_LIN_ADD_DW);
+    be->step_begin(r->l->c, &p->step);
+    be->linear_fwd(r->l->c, y, x, w, b, r->q, p->N, p->K, p->flags & TF_LIN_RELU, p->drop);
+    be->linear_bwd(r->l->c, dx, dw, db, dy, x, w, y, r->q, p->N, p->K, p->flags, p->drop);
+    be->step_end(r->l->c);
+    take(r, "y", y, A_, PER_Q, N, 0);
+    take(r, "dx", dx, A_, PER_Q, K, 0);
+    take(r, "dw", dw, P_, WHOLE, K * N, 0);
+    take(r, "db", db, P_, WHOLE, N, 0);
+    if (p->flags & TF_LIN_RELU)
+        take(r, "masked dy", dy, A_, PER_Q, N, 0);
+}
+
+/* ---- add and norm ---- */
+
+enum { S_OWN, S_IS_RES, S_IS_X, S_NONE };
+
+/* Rows with a mean of 3, which a one-pass variance would trip over; a row of two or three elements is spread, since 1/sqrt(var) of close ones magnifies any rounding. */
+static inline void add_residual(struct problem *p, struct tf_rng *g, size_t D)
+{
+    double *res = add_normal(p, g, "res", A_, PER_Q, D, 1);
+    for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
+        res[i] = (float)(res[i] + 3 + (D <= 3 ? 16 * (double)(i % D) : 0));
+}
+
+static inline void make_add_norm(struct problem *p, struct tf_rng *g, bool small)
+{
+    static const char *const where[] = {"own", "res", "x", "none"};
+    make_batch(p, g, small);
+    p->D = draw_width(g, small);
+    p->eps = small ? 1e-3f : 1e-6f;
+    p->alias = small ? S_OWN : (int)tf_rng_below(g, 4);
+    size_t D = (size_t)p->D;
+    if (chance(g, 0.7)) {
+        p->drop = draw_drop(g);
+        add_normal(p, g, "x", A_, PER_Q, D, 1);
+    } else if (p->alias == S_IS_X) {
+        p->alias = S_OWN;
+    }
+    add_residual(p, g, D);
+    add_normal(p, g, "gain", P_, WHOLE, D, 1);
+    add_normal(p, g, "bias", P_, WHOLE, D, 1);
+    if (chance(g, 0.85))
+        add_normal(p, g, "dy", A_, PER_Q, D, 1);
+    if (chance(g, 0.6))
+        add_normal(p, g, "dsum", A_, PER_Q, D, 1);
+    p->layout = (int)tf_rng_below(g, 2); /* ds in place of dsum */
+    label(p, "D %d s %s x %d dy %d dsum %d in place %d", p->D, where[p->alias], find_input(p, "x") != NULL, find_input(p, "dy") != NULL,
+          find_input(p, "dsum") != NULL, p->layout);
+}
+
+static inline void run_add_norm(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    size_t D = (size_t)p->D;
+    bool back = p->alias != S_NONE;
+    tf_mem *x = p->alias == S_IS_X ? give_inout(r, "x") : give(r, "x");
+    tf_mem *res = p->alias == S_IS_RES ? give_inout(r, "res") : give(r, "res");
+    tf_mem *gain = give(r, "gain"), *bias = give(r, "bias"), *dy = give(r, "dy");
+    tf_mem *dsum = p->layout ? give_inout(r, "dsum") : give(r, "dsum");
+    tf_mem *s = p->alias == S_IS_X ? x : p->alias == S_IS_RES ? res : back ? want(r, A_, PER_Q, D) : NULL;
+    tf_mem *y = want(r, A_, PER_Q, D), *mean = back ? want(r, A_, PER_Q, 1) : NULL, *rstd = back ? want(r, A_, PER_Q, 1) : NULL;
+    tf_mem *ds = p->layout && dsum != NULL ? dsum : want(r, A_, PER_Q, D), *dx = x != NULL ? want(r, A_, PER_Q, D) : NULL;
+    tf_mem *dgain = want(r, P_, WHOLE, D), *dbias = want(r, P_, WHOLE, D);
+    be->step_begin(r->l->c, &p->step);
+    be->add_norm_fwd(r->l->c, s, y, mean, rstd, x, res, gain, bias, r->q, p->D, p->eps, p->drop);
+    if (back)
+        be->add_norm_bwd(r->l->c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r->q, p->D, p->drop);
+    be->step_end(r->l->c);
+    take(r, "y", y, A_, PER_Q, D, 1);
+    if (!back)
+        return;
+    take(r, "s", s, A_, PER_Q, D, 0);
+    take(r, "mean", mean, A_, PER_Q, 1, 1);
+    take(r, "rstd", rstd, A_, PER_Q, 1, 0);
+    take(r, "ds", ds, A_, PER_Q, D, 1);
+    take(r, "dx", dx, A_, PER_Q, D, 1);
+    if (dy != NULL) {
+        take(r, "dgain", dgain, P_, WHOLE, D, 1);
+        take(r, "dbias", dbias, P_, WHOLE, D, 1);
+    }
+}
+
+static inline void make_norm_rows(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->D = draw_width(g, small);
+    p->eps = 1e-6f;
+    p->alias = (int)tf_rng_below(g, 4);
+    size_t D = (size_t)p->D;
+    if (chance(g, 0.7))
+        add_normal(p, g, "x", A_, PER_Q, D, 1);
+    else if (p->alias == S_IS_X)
+        p->alias = S_OWN;
+    add_residual(p, g, D);
+    add_normal(p, g, "gain", P_, WHOLE, D, 1);
+    add_normal(p, g, "bias", P_, WHOLE, D, 1);
+    label(p, "D %d s %d x %d", p->D, p->alias, find_input(p, "x") != NULL);
+}
+
+static inline void run_norm_rows(struct run *r, const struct problem *p)
+{
+    size_t D = (size_t)p->D;
+    tf_mem *x = p->alias == S_IS_X ? give_inout(r, "x") : give(r, "x");
+    tf_mem *res = p->alias == S_IS_RES ? give_inout(r, "res") : give(r, "res");
+    tf_mem *gain = give(r, "gain"), *bias = give(r, "bias"), *y = want(r, A_, PER_Q, D);
+    tf_mem *s = p->alias == S_IS_X ? x : p->alias == S_IS_RES ? res : p->alias == S_OWN ? want(r, A_, PER_Q, D) : NULL;
+    r->l->be->add_norm_rows(r->l->c, s, y, x, res, gain, bias, r->rows, p->D, p->eps);
+    take(r, "y", y, A_, PER_Q, D, 1);
+    take(r, "s", s, A_, PER_Q, D, 0);
+}
+
+/* ---- attention ---- */
+
+enum { LAY_APART, LAY_PADDED, LAY_FUSED };
+
+static inline void make_attention(struct problem *p, struct tf_rng *g, bool small)
+{
+    p->self = chance(g, 0.6);
+    make_batch(p, g, small);
+    p->H = small ? PICK(g, 1, 2, 3) : PICK(g, 1, 2, 3, 8, 16, 32);
+    p->dk = small ? PICK(g, 1, 2, 3) : p->H > 8 ? PICK(g, 1, 3, 16) : PICK(g, 1, 3, 8, 16, 17, 64);
+    p->dv = chance(g, 0.5) ? p->dk : small ? PICK(g, 1, 2, 4) : PICK(g, 1, 5, 16, 33);
+    p->causal = p->self && chance(g, 0.5);
+    p->window = chance(g, 0.3) ? PICK(g, 1, 2, 5, 40) : 0;
+    p->drop = draw_drop(g);
+    p->layout = (int)tf_rng_below(g, 3);
+    p->alias = !chance(g, 0.5); /* without probs */
+    size_t H = (size_t)p->H, dk = (size_t)p->dk, dv = (size_t)p->dv;
+    enum per k = p->self ? PER_Q : PER_K;
+    add_normal(p, g, "q", A_, PER_Q, H * dk, 1);
+    add_normal(p, g, "k", A_, k, H * dk, 1);
+    add_normal(p, g, "v", A_, k, H * dv, 1);
+    add_normal(p, g, "do", A_, PER_Q, H * dv, 1);
+    label(p, "H %d dk %d dv %d %s%s window %d layout %d probs %d", p->H, p->dk, p->dv, p->self ? "self" : "cross", p->causal ? " causal" : "", p->window,
+          p->layout, !p->alias);
+}
+
+static inline void run_attention(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv;
+    enum per k_per = p->self ? PER_Q : PER_K;
+    const struct input *q = find_input(p, "q"), *k = find_input(p, "k"), *v = find_input(p, "v"), *d_o = find_input(p, "do");
+    struct tf_attention a = {.q_rows = r->q, .k_rows = r->k, .heads = p->H, .dk = p->dk, .dv = p->dv, .causal = p->causal, .window = p->window, .drop = p->drop};
+    size_t pad = p->layout == LAY_APART ? 0 : 3;
+    a.ldo = hv + pad;
+    size_t vk = hk + pad; /* where v's columns begin in k's buffer */
+    if (p->layout == LAY_FUSED) {
+        /* As the model lays them out: q, k, v in one buffer, or k and v in one. */
+        size_t kq = p->self ? hk : 0;
+        a.ldq = p->self ? 2 * hk + hv + pad : hk + pad;
+        a.ldk = a.ldv = p->self ? a.ldq : hk + hv + pad;
+        vk = kq + hk;
+        if (p->self) {
+            a.q = give_strided(r, q, a.ldq, 0, k, kq, v, vk);
+            a.dq = want(r, A_, PER_Q, a.ldq);
+            a.k = tf_at(be, A_, a.q, kq);
+            a.dk_ = tf_at(be, A_, a.dq, kq);
+        } else {
+            a.q = give_strided(r, q, a.ldq, 0, NULL, 0, NULL, 0);
+            a.dq = want(r, A_, PER_Q, a.ldq);
+            a.k = give_strided(r, k, a.ldk, 0, v, vk, NULL, 0);
+            a.dk_ = want(r, A_, PER_K, a.ldk);
+        }
+        a.v = tf_at(be, A_, a.k, vk - kq);
+        a.dv_ = tf_at(be, A_, a.dk_, vk - kq);
+    } else {
+        a.ldq = a.ldk = hk + pad;
+        a.ldv = hv + pad;
+        a.q = give_strided(r, q, a.ldq, 0, NULL, 0, NULL, 0);
+        a.k = give_strided(r, k, a.ldk, 0, NULL, 0, NULL, 0);
+        a.v = give_strided(r, v, a.ldv, 0, NULL, 0, NULL, 0);
+        a.dq = want(r, A_, PER_Q, a.ldq);
+        a.dk_ = want(r, A_, k_per, a.ldk);
+        a.dv_ = want(r, A_, k_per, a.ldv);
+    }
+    a.d_o = give_strided(r, d_o, a.ldo, 0, NULL, 0, NULL, 0);
+    a.o = want(r, A_, PER_Q, a.ldo);
+    a.lse = want(r, A_, PER_Q, H);
+    a.probs = p->alias ? NULL : want(r, A_, PER_QK, H);
+
+    be->step_begin(r->l->c, &p->step);
+    be->attention_fwd(r->l->c, &a);
+    be->attention_bwd(r->l->c, &a);
+    be->step_end(r->l->c);
+
+    take_strided(r, "o", a.o, A_, PER_Q, a.ldo, 0, hv, 1);
+    take(r, "lse", a.lse, A_, PER_Q, H, 1);
+    take(r, "probs", a.probs, A_, PER_QK, H, 0);
+    bool one = p->layout == LAY_FUSED && p->self, two = p->layout == LAY_FUSED;
+    const tf_mem *dk_ = one ? a.dq : a.dk_, *dv_ = two ? dk_ : a.dv_;
+    take_strided(r, "dq", a.dq, A_, PER_Q, a.ldq, 0, hk, 1);
+    take_strided(r, "dk", dk_, A_, k_per, a.ldk, one ? hk : 0, hk, 1);
+    take_strided(r, "dv", dv_, A_, k_per, a.ldv, two ? vk : 0, hv, 1);
+    check_gap(r, a.o, PER_Q, a.ldo, hv);
+    check_gap(r, a.dq, PER_Q, a.ldq, one ? 2 * hk + hv : hk);
+    if (!one)
+        check_gap(r, a.dk_, k_per, a.ldk, two ? hk + hv : hk);
+    if (!two)
+        check_gap(r, a.dv_, k_per, a.ldv, hv);
+}
+
+static inline void make_attend(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->H = PICK(g, 1, 2, 3, 8, 16, 32);
+    p->dk = PICK(g, 1, 3, 8, 16, 17, 64);
+    p->dv = chance(g, 0.5) ? p->dk : PICK(g, 1, 5, 16, 33, 64);
+    p->layout = (int)tf_rng_below(g, 2);
+    p->alias = !chance(g, 0.5);
+    size_t H = (size_t)p->H, longest = (size_t)PICK(g, 1, 2, 7, 16, 17, 60), cache = longest + 40;
+    p->ld = longest + 2;
+    bool table = chance(g, 0.5);
+    add_normal(p, g, "q", A_, PER_Q, H * (size_t)p->dk, 1.5);
+    add_normal(p, g, "k", A_, WHOLE, cache * (H * (size_t)p->dk + 5), 1.5);
+    add_normal(p, g, "v", A_, WHOLE, cache * (H * (size_t)p->dv + 5), 1);
+    double *n = add_input(p, "n_keys", U_, PER_Q, 1), *first = add_input(p, table ? "table" : "first", U_, PER_Q, table ? p->ld : 1);
+    for (size_t r = 0; r < p->n; r++) {
+        n[r] = chance(g, 0.05) ? 0 : 1 + (double)tf_rng_below(g, longest);
+        for (size_t j = 0; table && j < p->ld; j++)
+            first[r * p->ld + j] = j < n[r] ? (double)tf_rng_below(g, cache) : 0xfffffff0;
+        if (!table)
+            first[r] = (double)tf_rng_below(g, 40);
+    }
+    label(p, "H %d dk %d dv %d table %d up to %zu keys, probs %d", p->H, p->dk, p->dv, table, longest, !p->alias);
+}
+
+static inline void run_attend(struct run *r, const struct problem *p)
+{
+    size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv, pad = p->layout ? 3 : 0;
+    struct tf_attend a = {.heads = p->H, .dk = p->dk, .dv = p->dv, .ldq = hk + pad, .ldk = hk + 5, .ldv = hv + 5, .ldo = hv + pad, .table_ld = p->ld, .probs_ld = p->ld};
+    a.q = give_strided(r, find_input(p, "q"), a.ldq, 0, NULL, 0, NULL, 0);
+    a.k = give(r, "k");
+    a.v = give(r, "v");
+    a.table = give(r, "table");
+    a.first = give(r, "first");
+    a.n_keys = give(r, "n_keys");
+    a.o = want(r, A_, PER_Q, a.ldo);
+    a.probs = p->alias ? NULL : new_buf(r, A_, r->cap_q * H * p->ld, NULL, 0, 0.5, false);
+    r->l->be->attend_rows(r->l->c, &a, r->rows);
+    take_strided(r, "o", a.o, A_, PER_Q, a.ldo, 0, hv, 1);
+    check_gap(r, a.o, PER_Q, a.ldo, hv);
+    if (a.probs == NULL)
+        return;
+    take(r, "probs", a.probs, A_, PER_Q, H * p->ld, 0);
+    /* What lies past n_keys is nobody's. */
+    struct output *probs = &r->out[r->n_out - 1];
+    const double *n = find_input(p, "n_keys")->v + start_of(p, PER_Q, 1, r->from);
+    for (size_t i = 0; i < probs->n; i++)
+        if ((double)(i % p->ld) >= n[i / (H * p->ld)])
+            probs->v[i] = 0;
+}
+
+/* ---- cross-entropy ---- */
+
+static inline void make_xent(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->D = draw_width(g, small);
+    p->V = small ? PICK(g, 2, 3, 7) : PICK(g, 1, 2, 5, 97, 128, 1000);
+    double eps = PICK(g, 0, 1, 2) / 10.0;
+    bool t2t = p->V > 1 && chance(g, 0.5), ties = chance(g, 0.3), forward = !small && chance(g, 0.2);
+    /* A multiple of 2^-16, so that the distribution sums to 1 in float as well: dz = p - q takes that for granted. */
+    p->off = (float)(rint(0x1p16 * eps / (t2t ? p->V - 1 : p->V)) * 0x1p-16);
+    p->on = (float)(1 - (p->V - 1) * (double)p->off);
+    size_t V = (size_t)p->V, D = (size_t)p->D;
+    if (ties) { /* equal logits, exactly, and so equal winners */
+        add_grid(p, g, "x", A_, PER_Q, D, 0.25);
+        add_grid(p, g, "e", P_, WHOLE, V * D, 0.25);
+        double *e = p->in[p->n_in - 1].v;
+        for (size_t j = V / 2; j < V; j++)
+            memcpy(e + j * D, e + (V - 1 - j) * D, D * sizeof *e);
+    } else {
+        add_normal(p, g, "x", A_, PER_Q, D, 1);
+        add_normal(p, g, "e", P_, WHOLE, V * D, 2 / sqrt((double)D));
+    }
+    double *targets = add_input(p, "targets", U_, PER_Q, 1);
+    for (size_t i = 0; i < p->q_off[p->n] - p->q_off[0]; i++)
+        targets[i] = (double)tf_rng_below(g, V);
+    double *acc = add_input(p, "acc0", F_, WHOLE, 4), *one = add_input(p, "one", F_, WHOLE, 1);
+    for (int i = 0; i < 4; i++)
+        acc[i] = 1 + i;
+    one[0] = 1;
+    p->alias = forward;
+    p->layout = chance(g, 0.5); /* with logp */
+    label(p, "D %d V %d on %g off %g%s%s logp %d", p->D, p->V, (double)p->on, (double)p->off, ties ? " ties" : "", forward ? " forward" : "", p->layout);
+}
+
+static inline void run_xent(struct run *r, const struct problem *p)
+{
+    size_t V = (size_t)p->V, D = (size_t)p->D;
+    struct tf_xent x = {.rows = r->q, .V = p->V, .D = p->D, .on = p->on, .off = p->off};
+    x.x = give(r, "x");
+    x.e = give(r, "e");
+    x.targets = give(r, "targets");
+    x.acc = give_inout(r, "acc0");
+    x.logp = p->layout ? want(r, A_, PER_Q, 1) : NULL;
+    x.dx = p->alias ? NULL : want(r, A_, PER_Q, D);
+    x.de = p->alias ? NULL : want(r, P_, WHOLE, V * D);
+    r->l->be->step_begin(r->l->c, &p->step);
+    r->l->be->xent(r->l->c, &x);
+    r->l->be->step_end(r->l->c);
+    take_strided(r, "loss", x.acc, F_, WHOLE, 4, 0, 1, 0);
+    take_strided(r, "nll", x.acc, F_, WHOLE, 4, 1, 1, 0);
+    take_strided(r, "correct", x.acc, F_, WHOLE, 4, 2, 1, 0);
+    take_strided(r, "rows", x.acc, F_, WHOLE, 4, 3, 1, 0);
+    take(r, "logp", x.logp, A_, PER_Q, 1, 1);
+    take(r, "dx", x.dx, A_, PER_Q, D, 1);
+    take(r, "de", x.de, P_, WHOLE, V * D, 1);
+}
+
+/* ---- updates ---- */
+
+static inline void make_flat(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, true);
+    size_t n = small ? 5 : (size_t)PICK(g, 0, 1, 2, 15, 16, 17, 31, 100, 257, 5000);
+    p->N = (int)n;
+    for (const char *const *name = (const char *const[]){"p", "m", "g", NULL}; *name != NULL; name++)
+        add_normal(p, g, *name, P_, WHOLE, n, 1);
+    double *v = add_normal(p, g, "v", P_, WHOLE, n, 1);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)(v[i] * v[i]);
+    add_normal(p, g, "f", F_, WHOLE, n, 1);
+    double *norm2 = add_input(p, "norm2", F_, WHOLE, 1);
+    norm2[0] = (double)PICK(g, 0, 1, 100, 12345);
+    p->eps_hat = chance(g, 0.5);
+    p->clip = PICK(g, 0, 0, 1, 50);
+    p->gscale = chance(g, 0.5) ? 1 : 1 / 1000.0;
+    p->lr = 0.01;
+    p->t = (uint64_t)PICK(g, 1, 2, 1000, 300000);
+    label(p, "n %zu eps_hat %d clip %g gscale %g t %llu norm2 %g", n, p->eps_hat, p->clip, p->gscale, (unsigned long long)p->t, norm2[0]);
+}
+
+static inline struct tf_adam adam_of(const struct problem *p)
+{
+    return (struct tf_adam){.lr = p->lr, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .gscale = p->gscale, .clip = p->clip, .t = p->t, .eps_hat = p->eps_hat};
+}
+
+static inline void run_adam(struct run *r, const struct problem *p)
+{
+    struct tf_adam h = adam_of(p);
+    size_t n = (size_t)p->N;
+    tf_mem *param = give_inout(r, "p"), *m = give_inout(r, "m"), *v = give_inout(r, "v"), *g = give(r, "g"), *norm2 = give(r, "norm2");
+    r->l->be->adam(r->l->c, param, m, v, g, n, norm2, &h);
+    take(r, "p", param, P_, WHOLE, n, 0);
+    take(r, "m", m, P_, WHOLE, n, 0);
+    take(r, "v", v, P_, WHOLE, n, 0);
+}
+
+static inline void run_add(struct run *r, const struct problem *p)
+{
+    tf_mem *a = give_inout(r, "p"), *b = give(r, "g");
+    r->l->be->add(r->l->c, a, b, (size_t)p->N);
+    take(r, "a", a, P_, WHOLE, (size_t)p->N, 0);
+}
+
+static inline void run_ema(struct run *r, const struct problem *p)
+{
+    tf_mem *e = give_inout(r, "m"), *param = give(r, "p");
+    r->l->be->ema(r->l->c, e, param, (size_t)p->N, 0.999);
+    take(r, "e", e, P_, WHOLE, (size_t)p->N, 0);
+}
+
+static inline void run_sums(struct run *r, const struct problem *p)
+{
+    tf_mem *sumsq = want(r, F_, WHOLE, 1), *sum = want(r, F_, WHOLE, 1), *x = give(r, "g"), *f = give(r, "f");
+    r->l->be->sumsq(r->l->c, sumsq, x, (size_t)p->N);
+    r->l->be->sum(r->l->c, sum, f, (size_t)p->N);
+    take(r, "sumsq", sumsq, F_, WHOLE, 1, 0);
+    take(r, "sum", sum, F_, WHOLE, 1, 1);
+}
+
+/* ---- decoding ---- */
+
+static inline void make_packed(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->N = draw_width(g, small);
+    p->K = draw_width(g, small);
+    if (chance(g, 0.1))
+        *(chance(g, 0.5) ? &p->N : &p->K) = PICK(g, 300, 513, 700);
+    p->transposed = chance(g, 0.4);
+    p->flags = chance(g, 0.4) ? TF_LIN_RELU : 0;
+    size_t N = (size_t)p->N, K = (size_t)p->K;
+    add_normal(p, g, "x", A_, PER_Q, K, 1);
+    add_normal(p, g, "w", P_, WHOLE, K * N, 1 / sqrt((double)K));
+    if (chance(g, 0.7))
+        add_normal(p, g, "b", P_, WHOLE, N, 1);
+    label(p, "K %d N %d relu %u transposed %d b %d", p->K, p->N, p->flags, p->transposed, find_input(p, "b") != NULL);
+}
+
+static inline void run_packed(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    struct tf_err err = {0};
+    tf_mem *x = give(r, "x"), *w = give_inout(r, "w"), *b = give(r, "b"), *y = want(r, A_, PER_Q, (size_t)p->N);
+    struct tf_packed *packed = be->pack(r->l->c, w, p->K, p->N, p->transposed, &err);
+    if (packed == NULL)
+        TF_BUG("%s: %s", be->name, err.msg);
+    be->zero(r->l->c, w, P_, (size_t)p->N * (size_t)p->K); /* the original may go */
+    be->linear_packed(r->l->c, y, x, packed, b, r->rows, p->flags);
+    take(r, "y", y, A_, PER_Q, (size_t)p->N, 0);
+    be->pack_free(r->l->c, packed);
+}
+
+static inline void make_embed_rows(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->D = draw_width(g, small);
+    p->V = PICK(g, 1, 4, 50);
+    p->scale = (float)sqrt(p->D);
+    size_t places = (size_t)PICK(g, 1, 5, 60), D = (size_t)p->D;
+    double *ids = add_input(p, "ids", U_, PER_Q, 1), *at = add_input(p, "at", U_, PER_Q, 1);
+    for (size_t i = 0; i < p->n; i++) {
+        ids[i] = chance(g, 0.1) ? TF_NO_ID : (double)tf_rng_below(g, (uint64_t)p->V);
+        at[i] = (double)tf_rng_below(g, places);
+    }
+    add_normal(p, g, "table", P_, WHOLE, (size_t)p->V * D, 1);
+    if (chance(g, 0.8))
+        add_normal(p, g, "pos", P_, WHOLE, places * D, 1);
+    label(p, "D %d V %d pos %d", p->D, p->V, find_input(p, "pos") != NULL);
+}
+
+static inline void run_embed_rows(struct run *r, const struct problem *p)
+{
+    tf_mem *ids = give(r, "ids"), *at = give(r, "at"), *table = give(r, "table"), *pos = give(r, "pos"), *x = want(r, A_, PER_Q, (size_t)p->D);
+    r->l->be->embed_rows(r->l->c, x, ids, at, table, pos, r->rows, p->D, p->scale);
+    take(r, "x", x, A_, PER_Q, (size_t)p->D, 0);
+}
+
+static inline void make_scatter(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->N = draw_width(g, small);
+    p->K = p->N + (int)tf_rng_below(g, 4); /* ld of src */
+    p->D = p->N + (int)tf_rng_below(g, 4); /* ld of dst */
+    size_t slots = 2 * p->n + 3;
+    add_normal(p, g, "src", A_, PER_Q, (size_t)p->K, 1);
+    add_normal(p, g, "dst", A_, WHOLE, slots * (size_t)p->D, 1);
+    double *slot = add_input(p, "slot", U_, PER_Q, 1);
+    uint64_t turn = tf_rng_below(g, slots);
+    for (size_t i = 0; i < p->n; i++)
+        slot[i] = (double)((2 * i + turn) % slots); /* slots is odd: all different */
+    label(p, "n %d ld %d %d", p->N, p->K, p->D);
+}
+
+static inline void run_scatter(struct run *r, const struct problem *p)
+{
+    tf_mem *src = give(r, "src"), *slot = give(r, "slot"), *dst = give_inout(r, "dst");
+    r->l->be->scatter_rows(r->l->c, dst, (size_t)p->D, src, (size_t)p->K, slot, r->rows, (size_t)p->N);
+    take(r, "dst", dst, A_, WHOLE, find_input(p, "dst")->n, 0);
+}
+
+static inline void make_softmax(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->V = small ? PICK(g, 1, 2, 7) : PICK(g, 1, 2, 5, 16, 97, 128, 1000);
+    double *z = add_normal(p, g, "z", A_, PER_Q, (size_t)p->V, 4);
+    for (size_t i = 0; i < p->n * (size_t)p->V; i++)
+        if (i % (size_t)p->V > 0 && chance(g, 0.02))
+            z[i] = -INFINITY;
+    if (chance(g, 0.5)) {
+        double *acc = add_normal(p, g, "acc0", A_, PER_Q, (size_t)p->V, 1);
+        for (size_t i = 0; i < p->n * (size_t)p->V; i++)
+            acc[i] = fabs(acc[i]);
+    }
+    label(p, "V %d acc %d", p->V, find_input(p, "acc0") != NULL);
+}
+
+static inline void run_softmax(struct run *r, const struct problem *p)
+{
+    tf_mem *z = give_inout(r, "z"), *acc = give_inout(r, "acc0");
+    r->l->be->log_softmax(r->l->c, z, acc, r->rows, p->V, 0.25f);
+    if (acc != NULL)
+        take(r, "acc", acc, A_, PER_Q, (size_t)p->V, 0);
+    else
+        take(r, "logp", z, A_, PER_Q, (size_t)p->V, 1);
+}
+
+static inline void make_log(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->N = draw_width(g, small);
+    double *x = add_input(p, "x", A_, PER_Q, (size_t)p->N);
+    for (size_t i = 0; i < p->n * (size_t)p->N; i++)
+        x[i] = chance(g, 0.1) ? 0 : chance(g, 0.1) ? 1 : (float)exp(-80 * tf_rng_real(g));
+    label(p, "n %d a row", p->N);
+}
+
+static inline void run_log(struct run *r, const struct problem *p)
+{
+    tf_mem *x = give_inout(r, "x");
+    r->l->be->log_of(r->l->c, x, r->rows * (size_t)p->N);
+    take(r, "log", x, A_, PER_Q, (size_t)p->N, 1);
+}
+
+/* ---- the table ---- */
+
+#define OP(NAME, FN, TOLERANCE) .name = NAME, .make = make_##FN, .run = run_##FN, .tolerance = TOLERANCE
+#define FLAT(NAME, FN, TOLERANCE) .name = NAME, .make = make_flat, .run = run_##FN, .tolerance = TOLERANCE
+#define ROW_WISE .row_wise = true
+#define PLAIN .row_wise = true, .plain = true
+
+/* Tolerances: |x - y| / (|y| + rms y) against ref64, for backends in float. */
+static const struct op all_ops[] = {
+    {OP("embed", embed, 1e-6), ROW_WISE, .loss = {{"x", "dx"}}, .wrt = {{"table", "dtable", "dtable0"}, {"pos", "dpos", "dpos0"}}},
+    {OP("linear", linear, 1e-5), .loss = {{"y", "dy"}}, .wrt = {{"x", "dx", "dx0"}, {"w", "dw", "dw0"}, {"b", "db", "db0"}}},
+    {OP("add_norm", add_norm, 1e-5), ROW_WISE, .loss = {{"y", "dy"}, {"s", "dsum"}},
+     .wrt = {{"x", "dx", NULL}, {"res", "ds", NULL}, {"gain", "dgain", NULL}, {"bias", "dbias", NULL}}},
+    {OP("attention", attention, 1e-5), ROW_WISE, .loss = {{"o", "do"}}, .wrt = {{"q", "dq", NULL}, {"k", "dk", NULL}, {"v", "dv", NULL}}},
+    {OP("xent", xent, 1e-5), .loss = {{"loss", "one"}}, .wrt = {{"x", "dx", NULL}, {"e", "de", NULL}}},
+    {FLAT("add", add, 1e-6)},
+    {FLAT("sumsq and sum", sums, 1e-6)},
+    {FLAT("adam", adam, 1e-6)},
+    {FLAT("ema", ema, 1e-6)},
+    {OP("linear_packed", packed, 1e-5), PLAIN},
+    {OP("embed_rows", embed_rows, 1e-6), PLAIN},
+    {OP("add_norm_rows", norm_rows, 1e-5), PLAIN},
+    {OP("attend_rows", attend, 1e-5), PLAIN},
+    {OP("scatter_rows", scatter, 0), PLAIN},
+    {OP("log_softmax", softmax, 1e-5), PLAIN},
+    {OP("log_of", log, 1e-6), PLAIN},
+};
+enum { N_OPS = sizeof all_ops / sizeof all_ops[0] };
+
+#endif

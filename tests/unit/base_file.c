@@ -1,0 +1,385 @@
+/* Input by pieces and by lines, output that is whole or not there. Runs in an empty directory of
+ * its own. */
+#include "../tap.h"
+#include "base/buf.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct tf_err err;
+
+static void spill(const char *path, const char *text, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (fd < 0 || write(fd, text, n) != (ssize_t)n || close(fd) != 0)
+        abort();
+}
+
+static char *slurp(const char *path)
+{
+    static char *last;
+    size_t n;
+    free(last);
+    last = NULL;
+    return tf_read_file(&last, &n, path, 1 << 20, &err) == 0 ? last : NULL;
+}
+
+/* Entries of the directory, dots aside: temporaries that were left would show. */
+static int entries(const char *path)
+{
+    DIR *d = opendir(path);
+    int n = 0;
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return n;
+}
+
+/* A child that writes text into a pipe in pieces of `step` bytes; returns the reading end as a
+ * path. */
+static const char *piped(const char *text, size_t n, size_t step)
+{
+    static char path[32];
+    int fd[2];
+    if (pipe(fd) != 0)
+        abort();
+    fflush(stdout);
+    if (fork() == 0) {
+        for (size_t at = 0; at < n; at += step)
+            if (write(fd[1], text + at, step < n - at ? step : n - at) < 0)
+                _exit(1);
+        _exit(0);
+    }
+    close(fd[1]);
+    static int old = -1;
+    if (old >= 0)
+        close(old);
+    old = fd[0];
+    snprintf(path, sizeof path, "/dev/fd/%d", fd[0]);
+    return path;
+}
+
+/* The lines of an input, one per row: "2:" for those too long with their length, then the text with
+ * NUL as 0. */
+static char *lines_of(const char *path, size_t max)
+{
+    static struct tf_buf b;
+    struct tf_in in;
+    tf_buf_clear(&b);
+    tf_buf_str(&b, "");
+    if (tf_in_open(&in, path, &err) != 0)
+        return "cannot open";
+    const char *line;
+    size_t n;
+    int rc;
+    while ((rc = tf_in_line(&in, &line, &n, max, &err)) > 0) {
+        if (rc == 2)
+            tf_buf_printf(&b, "<%zu>", n);
+        for (size_t i = 0; i < n && (rc == 1 || i < 64); i++)
+            tf_buf_byte(&b, line[i] != 0 ? (unsigned char)line[i] : '0');
+        tf_buf_byte(&b, '|');
+    }
+    if (rc < 0)
+        tf_buf_str(&b, "error");
+    tf_in_close(&in);
+    return b.p;
+}
+
+static void test_lines(void)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *want;
+    } cases[] = {
+        {"", 0, ""},
+        {"\n", 1, "|"},
+        {"a", 1, "a|"},
+        {"a\n", 2, "a|"},
+        {"a\nb", 3, "a|b|"},
+        {"\n\n", 2, "||"},
+        {"a\r\nb\0c\n\x0b\x0c\n", 10, "a\r|b0c|\x0b\x0c|"},
+        {"\xe2\x80\xa8\xc2\x85\n", 6, "\xe2\x80\xa8\xc2\x85|"},
+        {"123456789\n12345678901\nx\n", 24, "123456789|<11>12345678901|x|"},
+        {"12345678901", 11, "<11>12345678901|"},
+        {"1234567890", 10, "1234567890|"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spill("f", cases[i].text, cases[i].n);
+        is_str(lines_of("f", 10), cases[i].want, "lines, case %zu", i);
+        is_str(lines_of(piped(cases[i].text, cases[i].n, 1), 10), cases[i].want,
+               "lines, case %zu, byte by byte", i);
+    }
+
+    /* Lines around the size of the buffer, then one far too long, then one more. */
+    struct tf_buf text = {0};
+    static const size_t lengths[] = {65535, 65536, 65537, 300000, 100000, 131072, 5};
+    for (size_t i = 0; i < 7; i++) {
+        for (size_t k = 0; k < lengths[i]; k++)
+            tf_buf_byte(&text, (unsigned char)('a' + (k + i) % 26));
+        tf_buf_byte(&text, '\n');
+    }
+    static const size_t steps[] = {1 << 20, 4096, 777};
+    for (size_t s = 0; s < 3; s++) {
+        struct tf_in in;
+        const char *line;
+        size_t n;
+        bool good = tf_in_open(&in, piped(text.p, text.len, steps[s]), &err) == 0;
+        uint64_t at = 0;
+        for (size_t i = 0; i < 7 && good; i++) {
+            int rc = tf_in_line(&in, &line, &n, 131072, &err);
+            good = rc == (lengths[i] > 131072 ? 2 : 1) && n == lengths[i];
+            for (size_t k = 0; good && k < (rc == 2 ? 64 : n); k++)
+                good = line[k] == (char)('a' + (k + i) % 26);
+            at += lengths[i] + 1;
+            good = good && in.offset + in.pos == at;
+            if (!good)
+                printf("# line %zu: rc %d, length %zu, offset %llu\n", i, rc, n,
+                       (unsigned long long)(in.offset + in.pos));
+        }
+        ok(good && tf_in_line(&in, &line, &n, 131072, &err) == 0,
+           "long lines and offsets, pieces of %zu", steps[s]);
+        tf_in_close(&in);
+    }
+
+    /* The line is there, more may come or not: nothing may wait for it. */
+    int fd[2];
+    if (pipe(fd) != 0)
+        abort();
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        if (write(fd[1], text.p + 65536 * 3 + 3, 300001) == 300001)
+            pause();
+        _exit(1);
+    }
+    char path[32];
+    snprintf(path, sizeof path, "/dev/fd/%d", fd[0]);
+    struct tf_in in;
+    const char *line;
+    size_t n;
+    alarm(60);
+    ok(tf_in_open(&in, path, &err) == 0 && tf_in_line(&in, &line, &n, 1 << 20, &err) == 1 &&
+           n == 300000,
+       "a long line from an idle pipe");
+    alarm(0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    tf_in_close(&in);
+    close(fd[0]);
+    close(fd[1]);
+    tf_buf_release(&text);
+}
+
+static void test_read(void)
+{
+    size_t n = 500000;
+    char *text = malloc(n), *got = malloc(n);
+    for (size_t i = 0; i < n; i++)
+        text[i] = (char)(i * 7919 >> 3);
+    spill("f", text, n);
+    for (int pipe = 0; pipe < 2; pipe++) {
+        struct tf_in in;
+        bool good = tf_in_open(&in, pipe ? piped(text, n, 5000) : "f", &err) == 0;
+        is_int(in.size, pipe ? -1 : 500000, "size of a %s", pipe ? "pipe" : "file");
+        size_t at = 0;
+        for (size_t step = 1; at < n && good; step = step * 5 % 200003 + 1) {
+            ssize_t want = (ssize_t)(step < n - at ? step : n - at);
+            if (step % 3 == 0) {
+                good = tf_in_fill(&in, (size_t)want, &err) >= want &&
+                       memcmp(in.buf + in.pos, text + at, (size_t)want) == 0;
+                in.pos += (size_t)want;
+            } else {
+                good = tf_in_read(&in, got, step, &err) == want &&
+                       memcmp(got, text + at, (size_t)want) == 0;
+            }
+            at += (size_t)want;
+            good = good && in.offset + in.pos == at;
+        }
+        ok(good, "reads and fills of any size, %s", pipe ? "pipe" : "file");
+        ok(tf_in_read(&in, got, 1, &err) == 0 && tf_in_fill(&in, 1, &err) == 0 && in.eof,
+           "then the end");
+        ok(tf_in_ready(&in), "the end never blocks");
+        tf_in_close(&in);
+    }
+    free(text);
+    free(got);
+
+    int fd[2];
+    char path[32];
+    struct tf_in in;
+    if (pipe(fd) != 0)
+        abort();
+    snprintf(path, sizeof path, "/dev/fd/%d", fd[0]);
+    ok(tf_in_open(&in, path, &err) == 0 && !tf_in_ready(&in), "an idle pipe is not ready");
+    ok(write(fd[1], "ab", 2) == 2 && tf_in_ready(&in), "a pipe with data is");
+    char c;
+    ok(tf_in_read(&in, &c, 1, &err) == 1 && tf_in_ready(&in), "so is a buffer with data");
+    ok(tf_in_read(&in, &c, 1, &err) == 1 && !tf_in_ready(&in), "an empty one is not");
+    close(fd[1]);
+    ok(tf_in_ready(&in), "a closed pipe is");
+    tf_in_close(&in);
+    close(fd[0]);
+
+    ok(tf_in_open(&in, "missing", &err) == -1 && err.sys == ENOENT, "a missing file");
+    is_str(err.msg, "missing: No such file or directory", "by name");
+    ok(tf_in_open(&in, ".", &err) == -1, "a directory");
+    is_str(err.msg, ".: is a directory", "by name");
+    tf_in_close(&in);
+    char *data;
+    size_t len;
+    spill("f", "0123456789", 10);
+    ok(tf_read_file(&data, &len, "f", 10, &err) == 0 && len == 10 &&
+           memcmp(data, "0123456789", 11) == 0,
+       "read_file at its limit");
+    free(data);
+    ok(tf_read_file(&data, &len, "f", 9, &err) == -1, "read_file above it");
+    is_str(err.msg, "f: larger than 9 bytes", "says so");
+    ok(tf_read_file(&data, &len, piped("0123456789", 10, 3), 9, &err) == -1, "and from a pipe");
+}
+
+static int put(const char *path, const char *text)
+{
+    struct tf_out out;
+    err = (struct tf_err){0};
+    if (tf_out_open(&out, path, 0, &err) != 0)
+        return -1;
+    if (tf_out_write(&out, text, strlen(text), &err) != 0) {
+        tf_out_abort(&out);
+        return -1;
+    }
+    return tf_out_commit(&out, &err);
+}
+
+static void test_out(void)
+{
+    int before = entries(".");
+    struct tf_out out;
+    is_int(tf_out_open(&out, "new", 0, &err), 0, "open for writing");
+    is_int(tf_out_printf(&out, &err, "%d %s\n", 1, "x"), 0, "printf");
+    ok(access("new", F_OK) != 0, "nothing there before the commit");
+    is_int(tf_out_commit(&out, &err), 0, "commit");
+    is_str(slurp("new"), "1 x\n", "and now it is");
+    tf_out_abort(&out);
+    ok(access("new", F_OK) == 0, "abort after commit is harmless");
+    struct stat st;
+    umask(022);
+    ok(put("mode", "a") == 0 && stat("mode", &st) == 0 && (st.st_mode & 0777) == 0644,
+       "a new file's mode follows umask");
+    chmod("mode", 0600);
+    ok(put("mode", "b") == 0 && stat("mode", &st) == 0 && (st.st_mode & 0777) == 0600,
+       "a replaced file keeps its mode");
+    unlink("mode");
+
+    is_int(tf_out_open(&out, "new", 0, &err), 0, "open again");
+    is_int(tf_out_write(&out, "zzz", 3, &err), 0, "write");
+    tf_out_abort(&out);
+    is_str(slurp("new"), "1 x\n", "abort leaves the old file");
+    is_int(entries("."), before + 1, "no temporary is left");
+    tf_out_abort(&(struct tf_out){0});
+
+    struct tf_out two;
+    ok(tf_out_open(&out, "new", 0, &err) == 0 && tf_out_open(&two, "new", 0, &err) == 0,
+       "the same path twice");
+    ok(tf_out_write(&out, "one", 3, &err) == 0 && tf_out_write(&two, "two", 3, &err) == 0,
+       "both written");
+    ok(tf_out_commit(&two, &err) == 0 && tf_out_commit(&out, &err) == 0, "both committed");
+    is_str(slurp("new"), "one", "the later commit stands, whole");
+
+    mkdir("dir", 0755);
+    ok(symlink("dir/real", "link") == 0 && put("dir/real", "old") == 0 &&
+           put("link", "through") == 0,
+       "write through a symbolic link");
+    is_str(slurp("dir/real"), "through", "its target is replaced");
+    ok(lstat("link", &st) == 0 && S_ISLNK(st.st_mode), "and it stays a link");
+    is_int(entries("dir"), 1, "no temporary there");
+    ok(put("dir", "x") == -1, "a directory is refused");
+    is_str(err.msg, "dir: is a directory", "by name");
+    ok(put("no/such/file", "x") == -1 && err.sys == ENOENT, "no directory");
+    ok(put("", "x") == -1, "an empty name");
+
+    char longname[256];
+    memset(longname, 'n', 255);
+    longname[255] = 0;
+    ok(put(longname, "long") == 0, "a name of 255 bytes");
+    is_str(slurp(longname), "long", "holds");
+    unlink(longname);
+
+    ok(put("/dev/full", "x") == -1 && err.sys == ENOSPC, "a full device");
+    is_str(err.msg, "/dev/full: write: No space left on device", "says so");
+    struct tf_buf big = {0};
+    for (int i = 0; i < 300000; i++)
+        tf_buf_byte(&big, (unsigned char)("0123456789"[i % 10]));
+    is_int(tf_out_open(&out, "/dev/full", 0, &err), 0, "open a full device");
+    ok(tf_out_write(&out, big.p, big.len, &err) == -1, "a large write fails at once");
+    ok(tf_out_write(&out, "x", 1, &err) == 0 && tf_out_flush(&out, &err) == -1,
+       "and so do those after it");
+    ok(tf_out_commit(&out, &err) == -1, "and the commit");
+    is_int(put("/dev/null", "x"), 0, "a device is written in place");
+    is_int(put("big", big.p), 0, "a large file");
+    is_str(slurp("big"), big.p, "holds");
+    is_int(tf_out_open(&out, "big", 0, &err), 0, "offsets");
+    ok(tf_out_write(&out, big.p, 10, &err) == 0 && tf_out_write(&out, big.p, big.len, &err) == 0 &&
+           out.offset == big.len + 10,
+       "count buffer and file");
+    tf_out_abort(&out);
+    tf_buf_release(&big);
+
+    /* A limit on file size stands for a disk that fills: the write fails, nothing appears. */
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, 1000});
+        static char text[2001];
+        memset(text, 'f', 2000);
+        _exit(put("filled", text) == -1 && err.sys == EFBIG ? 0 : 1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "a disk that fills");
+    ok(access("filled", F_OK) != 0, "leaves nothing");
+
+    mkfifo("fifo", 0644);
+    fflush(stdout);
+    if ((pid = fork()) == 0)
+        _exit(put("fifo", "through") != 0);
+    is_str(slurp("fifo"), "through", "a FIFO is written in place");
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "without complaint");
+    ok(lstat("fifo", &st) == 0 && S_ISFIFO(st.st_mode), "and stays a FIFO");
+
+    ok(tf_same_file("new", "./new") && !tf_same_file("new", "big") &&
+           !tf_same_file("new", "missing"),
+       "same_file");
+    ok(!tf_same_file("/dev/null", "/dev/null"), "devices are never the same");
+    is_int(tf_sync_dir("new", &err), 0, "sync_dir of a bare name");
+    is_int(tf_sync_dir("/", &err), 0, "sync_dir of the root");
+}
+
+int main(void)
+{
+    char dir[] = "/tmp/tf-test-XXXXXX";
+    if (mkdtemp(dir) == NULL || chdir(dir) != 0)
+        return 1;
+    test_lines();
+    test_read();
+    test_out();
+    int rc = done();
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/rm", "rm", "-rf", dir, (char *)NULL);
+        _exit(1);
+    }
+    waitpid(pid, NULL, 0);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* The progress line: on a terminal, away from one, and with a warning in between. */
+#include "../tap.h"
+#include "base/log.h"
+#include "base/opt.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void show(bool force, bool quiet)
+{
+    struct tf_progress p;
+    tf_progname = "tf-x";
+    tf_progress_begin(&p, force, quiet);
+    tf_progress_show(&p, "%d%%\n", 1);
+    for (int i = 0; i < 1000; i++)
+        tf_progress_show(&p, "again"); /* too soon */
+    tf_warn("odd");
+    usleep(250000);
+    tf_progress_show(&p, "2%%");
+    tf_progress_end(&p);
+}
+
+/* What show() writes to stderr, which is a terminal or a pipe. */
+static const char *shown(bool terminal, bool force, bool quiet)
+{
+    static char text[4096];
+    int fd[2];
+    if (terminal) {
+        fd[0] = posix_openpt(O_RDWR | O_NOCTTY);
+        if (fd[0] < 0 || grantpt(fd[0]) != 0 || unlockpt(fd[0]) != 0)
+            return NULL;
+        fd[1] = open(ptsname(fd[0]), O_RDWR | O_NOCTTY);
+    } else if (pipe(fd) != 0) {
+        return NULL;
+    }
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fd[1], 2);
+        close(fd[0]);
+        close(fd[1]);
+        show(force, quiet);
+        _exit(0);
+    }
+    close(fd[1]);
+    size_t n = 0;
+    ssize_t got;
+    while ((got = read(fd[0], text + n, sizeof text - 1 - n)) > 0) /* a terminal ends with EIO */
+        n += (size_t)got;
+    text[n] = 0;
+    close(fd[0]);
+    waitpid(pid, NULL, 0);
+    return text;
+}
+
+int main(void)
+{
+    const char *text = shown(true, false, false);
+    if (text == NULL)
+        skip("no terminal to be had");
+    else
+        is_str(text,
+               "\r\033[Ktf-x: 1%\\x0a\r\033[Ktf-x: warning: odd\r\n\r\033[Ktf-x: 2%\r\033[K",
+               "a terminal: one line, rewritten, cleared for a warning and at the end");
+    text = shown(true, true, true);
+    if (text != NULL)
+        is_str(text, "tf-x: warning: odd\r\n", "quiet");
+    is_str(shown(false, false, false), "tf-x: warning: odd\n", "a pipe: no progress");
+    is_str(shown(false, true, false), "tf-x: 1%\\x0a\ntf-x: warning: odd\n",
+           "a pipe, asked for: lines, seldom");
+    return done();
+}

@@ -1,0 +1,79 @@
+/* Arena and buffer. */
+#include "../tap.h"
+#include "base/arena.h"
+#include "base/buf.h"
+
+static void test_arena(void)
+{
+    struct tf_arena a = {0};
+    bool aligned = true, apart = true;
+    unsigned char *last = NULL;
+    size_t last_n = 0;
+    for (size_t i = 0; i < 2000; i++) {
+        size_t n = i * 37 % 900;
+        unsigned char *p = tf_arena_alloc(&a, n);
+        aligned &= (uintptr_t)p % (n >= 64 ? 64 : 8) == 0;
+        if (n > 0)
+            memset(p, (int)i, n);
+        apart &= last_n == 0 ||
+                 (last[0] == (unsigned char)(i - 1) && last[last_n - 1] == (unsigned char)(i - 1));
+        last = p;
+        last_n = n;
+    }
+    ok(aligned, "alignment 64 from 64 bytes on, else 8");
+    ok(apart, "pieces do not overlap");
+    size_t peak = a.peak;
+    ok(peak == a.used && peak > 500000, "used and peak count");
+    tf_arena_clear(&a);
+    ok(a.used == 0 && a.peak == peak, "clear keeps the peak");
+    unsigned char *p = tf_arena_alloc(&a, 100);
+    tf_arena_clear(&a);
+    ok(p == tf_arena_alloc(&a, 100), "memory is used again");
+    unsigned char *z = tf_arena_zalloc(&a, 5000);
+    size_t sum = 0;
+    for (size_t i = 0; i < 5000; i++)
+        sum += z[i];
+    is_int(sum, 0, "zalloc clears");
+    is_str(tf_arena_strndup(&a, "hello", 3), "hel", "strndup terminates");
+    memset(tf_arena_alloc(&a, 100 << 20), 1, 100 << 20);
+    ok(tf_arena_alloc(&a, 0) != NULL, "nothing is something");
+    tf_arena_release(&a);
+    ok(a.head == NULL && a.used == 0, "release");
+    tf_arena_clear(&a);
+    tf_arena_release(&a);
+}
+
+static void test_buf(void)
+{
+    struct tf_buf b = {0};
+    tf_buf_clear(&b);
+    tf_buf_add(&b, NULL, 0);
+    ok(b.len == 0 && b.p != NULL && b.p[0] == 0, "an empty addition terminates");
+    tf_buf_str(&b, "ab");
+    tf_buf_byte(&b, 0);
+    tf_buf_printf(&b, "%d-%s", 12, "x");
+    is_int(b.len, 7, "length");
+    is_mem(b.p, "ab\00012-x", 8, "contents and terminator");
+    for (int i = 0; i < 100000; i++)
+        tf_buf_printf(&b, "%05d", i);
+    is_int(b.len, 500007, "grows");
+    is_str(b.p + 500002, "99999", "to the end");
+    char *p = tf_buf_grow(&b, 1000);
+    memset(p, 'z', 1000);
+    b.len += 1000;
+    is_int(b.p[b.len - 1], 'z', "grow gives room");
+    size_t cap = b.cap;
+    tf_buf_clear(&b);
+    ok(b.len == 0 && b.cap == cap && b.p[0] == 0, "clear keeps memory");
+    tf_buf_printf(&b, "%s", "");
+    is_int(b.len, 0, "empty printf");
+    tf_buf_release(&b);
+    ok(b.p == NULL && b.cap == 0, "release");
+}
+
+int main(void)
+{
+    test_arena();
+    test_buf();
+    return done();
+}

@@ -1,0 +1,452 @@
+/* Option tables: what a command line sets, what it is told when wrong, what the table prints, and
+ * how a tool ends. */
+#include "../tap.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/opt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int64_t beam, free_int;
+static double rate;
+static bool force, shuffle;
+static int dialect;
+static struct tf_strs files, langs;
+static const char *tok;
+static const char *const dialects[] = {"paper", "t2t", NULL};
+
+static struct tf_opt opts[] = {
+    {.kind = TF_OPT_GROUP, .help = "Search"},
+    {.kind = TF_OPT_INT,
+     .letter = 'b',
+     .name = "beam",
+     .target = &beam,
+     .arg = "N",
+     .def = "4",
+     .lo = 1,
+     .hi = 100,
+     .flags = TF_OPT_SEMANTIC,
+     .help = "width of the beam"},
+    {.kind = TF_OPT_REAL,
+     .letter = 'r',
+     .name = "rate",
+     .target = &rate,
+     .arg = "X",
+     .def = "0.1",
+     .lo = 0,
+     .hi = 1,
+     .help =
+         "a rate whose help is so long that the line must be broken at a space somewhere in it"},
+    {.kind = TF_OPT_INT,
+     .name = "beans",
+     .target = &free_int,
+     .arg = "N",
+     .help = "no range, no default"},
+    {.kind = TF_OPT_GROUP, .help = "Other"},
+    {.kind = TF_OPT_FLAG,
+     .letter = 'f',
+     .name = "force",
+     .target = &force,
+     .def = "false",
+     .help = "force it"},
+    {.kind = TF_OPT_FLAG,
+     .letter = 's',
+     .name = "shuffle",
+     .target = &shuffle,
+     .def = "true",
+     .flags = TF_OPT_NEGATABLE,
+     .help = "shuffle"},
+    {.kind = TF_OPT_CHOICE,
+     .name = "as",
+     .target = &dialect,
+     .def = "paper",
+     .choices = dialects,
+     .help = "dialect"},
+    {.kind = TF_OPT_LIST,
+     .letter = 'i',
+     .name = "input",
+     .target = &files,
+     .arg = "FILE",
+     .flags = TF_OPT_GREEDY | TF_OPT_FILE,
+     .help = "inputs"},
+    {.kind = TF_OPT_LIST,
+     .name = "lang",
+     .target = &langs,
+     .arg = "L",
+     .def = "en",
+     .help = "languages"},
+    {.kind = TF_OPT_STR,
+     .name = "tokenize",
+     .alias = "tok",
+     .target = &tok,
+     .arg = "NAME",
+     .def = "13a",
+     .help = "tokenizer"},
+    {.kind = TF_OPT_STR,
+     .name = "secret",
+     .target = &tok,
+     .arg = "S",
+     .flags = TF_OPT_HIDDEN,
+     .help = "hidden"},
+    {.kind = TF_OPT_END},
+};
+static const struct tf_tool tool = {.name = "tf-x",
+                                    .synopsis = "[options] [FILE ...]\n-d X",
+                                    .summary = "an example",
+                                    .opts = opts,
+                                    .max_args = 3};
+
+static struct tf_err err;
+static struct tf_args args;
+
+/* Parse a line split at spaces; `_` stands for an empty word. */
+static int parse(const char *line)
+{
+    static char text[512];
+    static char *argv[64];
+    static char empty[] = "", name[] = "tf-x";
+    int argc = 1;
+    argv[0] = name;
+    snprintf(text, sizeof text, "%s", line);
+    for (char *p = strtok(text, " "); p != NULL; p = strtok(NULL, " "))
+        argv[argc++] = strcmp(p, "_") == 0 ? empty : p;
+    argv[argc] = NULL;
+    err = (struct tf_err){0};
+    return tf_opt_parse(&tool, argc, argv, &args, &err);
+}
+
+/* All values in force and the operands as one text. */
+static const char *values(void)
+{
+    static struct tf_buf b;
+    char buf[64];
+    tf_buf_clear(&b);
+    for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++) {
+        const char *v = o->kind != TF_OPT_GROUP ? tf_opt_value(o, buf, sizeof buf) : NULL;
+        if (v != NULL && o->set)
+            tf_buf_printf(&b, "%s=%s ", o->name, v);
+    }
+    for (int i = 0; i < args.n; i++)
+        tf_buf_printf(&b, "[%s]", args.v[i]);
+    tf_buf_str(&b, "");
+    return b.p;
+}
+
+static void good(const char *line, const char *want)
+{
+    if (is_int(parse(line), 0, "'%s' parses (%s)", line, err.msg))
+        is_str(values(), want, "'%s' sets", line);
+}
+
+static void bad(const char *line, const char *want)
+{
+    is_int(parse(line), -1, "'%s' is refused", line);
+    is_str(err.msg, want, "'%s': message", line);
+    is_int(err.status, TF_USAGE, "'%s': status", line);
+}
+
+static void parsing(void)
+{
+    is_int(parse(""), 0, "an empty line");
+    ok(beam == 4 && rate == 0.1 && !force && shuffle && dialect == 0 && strcmp(tok, "13a") == 0 &&
+           langs.n == 1 && files.n == 0,
+       "defaults from the table");
+    char buf[64];
+    is_str(tf_opt_value(tf_opt_find(opts, "beam"), buf, sizeof buf), "4", "the value of a default");
+    is_str(tf_opt_value(tf_opt_find(opts, "rate"), buf, sizeof buf), "0.1", "of a real");
+    is_str(tf_opt_value(tf_opt_find(opts, "shuffle"), buf, sizeof buf), "true", "of a flag");
+    is_str(tf_opt_value(tf_opt_find(opts, "as"), buf, sizeof buf), "paper", "of a choice");
+    is_str(tf_opt_value(tf_opt_find(opts, "lang"), buf, sizeof buf), "en", "of a list");
+    is_str(tf_opt_value(tf_opt_find(opts, "beans"), buf, sizeof buf), NULL, "of none");
+    ok(tf_opt_find(opts, "bea") == NULL, "find takes full names");
+
+    good("-b 7 a", "beam=7 [a]");
+    good("-b7", "beam=7 ");
+    good("--beam=7 --beam 8", "beam=8 ");
+    good("-beam 9", "beam=9 ");
+    good("-beam=9", "beam=9 ");
+    good("-fs -r0.5", "rate=0.5 force=true shuffle=true ");
+    good("-fb2", "beam=2 force=true ");
+    good("--no-shuffle", "shuffle=false ");
+    good("--no-shuffle --shuffle", "shuffle=true ");
+    good("--no-sh", "shuffle=false ");
+    good("--fo --ra 1", "rate=1 force=true ");
+    good("--beans -5", "beans=-5 ");
+    good("--beans 9G", "beans=9000000000 ");
+    good("--as t2t", "as=t2t ");
+    good("-tok none", "tokenize=none ");
+    good("--tok none", "tokenize=none ");
+    good("--toke none", "tokenize=none ");
+    good("-tokenize=none", "tokenize=none ");
+    good("--tok=", "tokenize= ");
+    good("--tok -", "tokenize=- ");
+    good("--tok _", "tokenize= ");
+    good("--secret x", "secret=x ");
+    good("-i a b - -f c", "force=true input=a,b,- [c]");
+    good("-i a -i b", "input=a,b ");
+    good("--input=a b", "input=a [b]");
+    good("--lang de --lang fr --lang cs", "lang=de,fr,cs ");
+    good("a -f - -- -b", "force=true [a][-][-b]");
+    good("- -", "[-][-]");
+    good("-- --help", "[--help]");
+
+    bad("--beam 0", "--beam 0: too small, minimum 1");
+    bad("-b 101", "-b 101: too large, maximum 100");
+    bad("--bea 3", "option --bea is ambiguous (try --help)");
+    bad("--beam=1x", "--beam '1x': not a number");
+    bad("--ra 1.5", "--rate 1.5: too large, maximum 1");
+    bad("--beam", "--beam needs an argument (N)");
+    bad("-fb", "-b needs an argument (N)");
+    bad("--force=1", "--force takes no argument");
+    bad("--no-shuffle=1", "--no-shuffle takes no argument");
+    bad("--no-force", "unknown option --no-force (try --help)");
+    bad("--as x", "--as x: not one of paper, t2t");
+    bad("--x", "unknown option --x (try --help)");
+    bad("--x=secret", "unknown option --x (try --help)");
+    bad("-x", "unknown option -x (try --help)");
+    bad("-fx", "unknown option -x (try --help)");
+    bad("-\xc3\xa4", "unknown option -\xc3\xa4 (try --help)");
+    bad("--secre x", "unknown option --secre (try --help)");
+    bad("--=1", "unknown option -- (try --help)");
+    bad("---", "unknown option --- (try --help)");
+    bad("-bea 3", "-b 'ea': not a number");
+    bad("a b c d", "unexpected operand 'd' (try --help)");
+    bad("--help=1", "--help takes no argument");
+    bad("--list-options=1", "--list-options takes no argument");
+    struct tf_tool needs = tool;
+    needs.min_args = 2;
+    static char name[] = "tf-x", a[] = "a";
+    char *argv[] = {name, a, NULL};
+    is_int(tf_opt_parse(&needs, 2, argv, &args, &err), -1, "too few operands");
+    is_str(err.msg, "too few operands: 1 given, at least 2 needed (try --help)", "message");
+    parse("--lang de");
+    is_int(parse(""), 0, "parsed again");
+    ok(langs.n == 1 && strcmp(langs.v[0], "en") == 0 && !tf_opt_find(opts, "lang")->set,
+       "a second parse starts over");
+}
+
+/* Run fn in a child with stdout and stderr in pipes or files; returns the exit status, the texts in
+ * *out and *errs. */
+static int child(void (*fn)(void), const char *stdout_path, char **out, char **errs)
+{
+    static char texts[2][65536];
+    int o[2], e[2];
+    if (pipe(o) != 0 || pipe(e) != 0)
+        abort();
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (stdout_path != NULL && *stdout_path != 0)
+            o[1] = open(stdout_path, O_WRONLY);
+        dup2(o[1], 1);
+        dup2(e[1], 2);
+        if (stdout_path != NULL && *stdout_path == 0)
+            close(1);
+        for (int fd = 3; fd < 32; fd++)
+            close(fd);
+        fn();
+        _exit(99);
+    }
+    close(o[1]);
+    close(e[1]);
+    for (int i = 0; i < 2; i++) {
+        size_t n = 0;
+        ssize_t got;
+        while ((got = read(i == 0 ? o[0] : e[0], texts[i] + n, sizeof texts[i] - 1 - n)) > 0)
+            n += (size_t)got;
+        texts[i][n] = 0;
+        close(i == 0 ? o[0] : e[0]);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    *out = texts[0];
+    *errs = texts[1];
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void ask_help(void)
+{
+    exit(parse("-b 2 --help --nonsense"));
+}
+static void ask_version(void)
+{
+    exit(parse("--vers"));
+}
+static void ask_list(void)
+{
+    exit(parse("--list-options"));
+}
+static void ask_bash(void)
+{
+    exit(parse("--complete=bash"));
+}
+static void ask_zsh(void)
+{
+    exit(parse("--complete zsh"));
+}
+static void ask_fish(void)
+{
+    exit(parse("--complete fish"));
+}
+static void ask_other(void)
+{
+    exit(parse("--complete=tcsh"));
+}
+
+static void end_good(void)
+{
+    parse("");
+    puts("data");
+    exit(tf_finish(0, &err));
+}
+
+static void end_failed(void)
+{
+    parse("");
+    puts("data");
+    exit(tf_finish(tf_fail_status(&err, TF_DIVERGED, "it\ndiverged"), &err));
+}
+
+static void end_partial(void)
+{
+    parse("");
+    puts("data");
+    exit(tf_finish(TF_PARTIAL, &err));
+}
+
+static void end_pipe(void)
+{
+    parse("");
+    errno = EPIPE;
+    exit(tf_finish(tf_fail_errno(&err, "stdout: write"), &err));
+}
+
+static void end_much(void)
+{
+    parse("");
+    for (int i = 0; i < 10000; i++)
+        puts("0123456789");
+    exit(tf_finish(0, &err));
+}
+
+/* With stdout closed, the first file opened must not get its number. */
+static void end_closed(void)
+{
+    parse("");
+    int fd = open("/dev/null", O_RDONLY);
+    exit(fd > 2 ? tf_finish(0, &err) : 98);
+}
+
+static void warnings(void)
+{
+    parse("");
+    for (int i = 0; i < 25; i++)
+        tf_warn("line %d: odd\n", i);
+    tf_warn("another");
+    tf_note("note %d", 1);
+    exit(tf_finish(0, &err));
+}
+
+static void bug(void)
+{
+    parse("");
+    TF_ASSERT(beam == 5);
+}
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (; (text = strstr(text, what)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static void printing(void)
+{
+    char *out, *errs;
+    is_int(child(ask_help, NULL, &out, &errs), 0, "--help ends with 0");
+    is_str(errs, "", "and says nothing on stderr");
+    is_str(out,
+           "usage: tf-x [options] [FILE ...]\n"
+           "       tf-x -d X\n\nan example\n\n"
+           "Search:\n"
+           "  -b, --beam N              width of the beam (default 4)\n"
+           "  -r, --rate X              a rate whose help is so long that the line must be broken "
+           "at a space\n"
+           "                            somewhere in it (default 0.1)\n"
+           "      --beans N             no range, no default\n"
+           "\nOther:\n"
+           "  -f, --force               force it\n"
+           "  -s, --[no-]shuffle        shuffle (default on)\n"
+           "      --as paper|t2t        dialect (default paper)\n"
+           "  -i, --input FILE...       inputs\n"
+           "      --lang L              languages (default en)\n"
+           "      --tokenize NAME       tokenizer (also -tok) (default 13a)\n"
+           "\n"
+           "  -h, --help                print this text\n"
+           "      --version             print the version\n",
+           "the text");
+    is_int(child(ask_help, "/dev/full", &out, &errs), 1, "--help to a full device");
+    is_str(errs, "tf-x: write error: No space left on device\n", "says so");
+    is_int(child(ask_version, NULL, &out, &errs), 0, "--version by a prefix");
+    is_str(out, "tf-x (tf-tools) 0.1.0\n", "version");
+    is_int(child(ask_list, NULL, &out, &errs), 0, "--list-options");
+    is_str(out,
+           "-b --beam\n-r --rate\n--beans\n-f --force\n-s --shuffle --no-shuffle\n--as\n-i "
+           "--input\n--lang\n--tokenize --tok\n-h --help\n--version\n",
+           "the list");
+    is_int(child(ask_bash, NULL, &out, &errs), 0, "bash");
+    ok(strstr(out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
+           strstr(out, "-F _tf_x tf-x\n") != NULL,
+       "completes choices");
+    is_int(child(ask_zsh, NULL, &out, &errs), 0, "zsh");
+    ok(strstr(out, "'--as[dialect]:as:(paper t2t)'") != NULL &&
+           strncmp(out, "#compdef tf-x\n", 14) == 0,
+       "completes choices");
+    is_int(child(ask_fish, NULL, &out, &errs), 0, "fish");
+    ok(strstr(out, "complete -c tf-x -l as -x -a 'paper t2t' -d 'dialect'\n") != NULL &&
+           strstr(out, "secret") == NULL,
+       "completes choices, hides the hidden");
+    is_int(child(ask_other, NULL, &out, &errs), 2, "another shell");
+}
+
+static void ending(void)
+{
+    char *out, *errs;
+    is_int(child(end_good, NULL, &out, &errs), 0, "a good end");
+    is_str(out, "data\n", "its output");
+    is_int(child(end_good, "/dev/full", &out, &errs), 1, "a full device");
+    is_str(errs, "tf-x: write error: No space left on device\n", "is an error");
+    is_int(child(end_much, "/dev/full", &out, &errs), 1, "also when stdio wrote earlier");
+    is_int(count(errs, "tf-x: write error"), 1, "said once");
+    is_int(child(end_failed, NULL, &out, &errs), 3, "status of the error");
+    is_str(errs, "tf-x: it\\x0adiverged\n", "one line");
+    is_str(out, "data\n", "output before it is kept");
+    is_int(child(end_partial, NULL, &out, &errs), 4, "a status of its own");
+    is_str(errs, "", "without a message");
+    is_int(child(end_partial, "/dev/full", &out, &errs), 1, "which a full device overrides");
+    is_int(child(end_pipe, NULL, &out, &errs), 1, "a reader that left");
+    is_str(errs, "", "is no news");
+    is_int(child(end_closed, "", &out, &errs), 0, "a closed stdout, nothing written");
+    is_int(child(end_good, "", &out, &errs), 1, "a closed stdout, data written");
+    is_int(child(warnings, NULL, &out, &errs), 0, "warnings");
+    is_int(count(errs, ": odd"), 11, "ten are shown, one in the sum");
+    ok(strstr(errs, "tf-x: warning: 15 more like 'line 0: odd\\x0a'\n") != NULL, "the sum");
+    ok(strstr(errs, "tf-x: warning: another\n") != NULL && strstr(errs, "tf-x: note 1\n") != NULL,
+       "others are not counted with them");
+    is_int(child(bug, NULL, &out, &errs), 128 + SIGABRT, "a bug aborts");
+    ok(strstr(errs, "tf-x: bug at ") != NULL && strstr(errs, "beam == 5") != NULL,
+       "with its place");
+}
+
+int main(void)
+{
+    parsing();
+    printing();
+    ending();
+    return done();
+}

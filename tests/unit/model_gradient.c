@@ -1,0 +1,99 @@
+/* Gradients of a whole small model against central differences on the double build of the reference, for each option. */
+#include "model_rig.h"
+
+#include <math.h>
+
+static double loss_of(struct rig *r, const struct tf_pairs *p)
+{
+    struct tf_err err = {0};
+    struct tf_sums sums = {0};
+    rig_must(tf_forward_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.seed = 5, .update = 9}, &err), &err);
+    return sums.loss;
+}
+
+static void check(const char *what, const struct tf_config *c)
+{
+    float *flat = rig_weights(c, 3);
+    struct rig r;
+    struct tf_pairs p = {0};
+    rig_open(&r, &tf_backend_ref_f64, c, flat);
+    rig_pairs(&p, c);
+    size_t n = r.w.params.size;
+    double *w = malloc(n * sizeof *w), *g = malloc(n * sizeof *g), worst = 0;
+    rig_get(&r, w, TF_ELEM_PARAM, r.w.flat, n);
+    loss_of(&r, &p);
+    rig_get(&r, g, TF_ELEM_PARAM, r.grads, n);
+    const char *where = "";
+    for (size_t i = 0; i < r.w.params.n; i++) {
+        const struct tf_param *q = &r.w.params.v[i];
+        double size = 1e-3; /* the parameter's own largest gradient sets the scale */
+        for (size_t j = 0; j < q->n; j++)
+            size = fmax(size, fabs(g[q->offset + j]));
+        size_t stride = q->n > 12 ? q->n / 12 : 1; /* a dozen elements of each */
+        for (size_t j = 0; j < q->n; j += stride) {
+            size_t at = q->offset + j;
+            const double h = 1e-5;
+            double up, down;
+            rig_put(&r, at, w[at] + h);
+            up = loss_of(&r, &p);
+            rig_put(&r, at, w[at] - h);
+            down = loss_of(&r, &p);
+            rig_put(&r, at, w[at]);
+            double e = fabs((up - down) / (2 * h) - g[at]) / size;
+            if (!(e <= worst)) {
+                worst = e;
+                where = q->name;
+            }
+        }
+    }
+    ok(worst < 1e-6, "%s: worst relative error %.2g (%s)", what, worst, where);
+    free(w);
+    free(g);
+    free(flat);
+    rig_close(&r);
+    tf_pairs_release(&p);
+}
+
+int main(void)
+{
+    const struct tf_config plain = rig_config();
+    struct tf_config c = plain;
+    check("post-norm, d_k != d_v, tied three ways", &c);
+    c.pre_norm = true;
+    check("pre-norm", &c);
+    c = plain;
+    c.positions = TF_POS_LEARNED;
+    c.max_positions = 8;
+    check("learned positions", &c);
+    c = plain;
+    c.tie = TF_TIE_DECODER;
+    check("source embedding apart", &c);
+    c.tie = TF_TIE_NONE;
+    check("three matrices", &c);
+    c = plain;
+    c.attention_window = 1;
+    check("attention window", &c);
+    c = plain;
+    c.attention_bias = true;
+    check("attention biases", &c);
+    c = plain;
+    c.dropout = 0.3;
+    c.attention_dropout = 0.2;
+    c.relu_dropout = 0.1;
+    check("dropout everywhere, mask fixed", &c);
+    c.pre_norm = true;
+    check("dropout with pre-norm", &c);
+    c = plain;
+    c.start = TF_START_ZERO;
+    c.smoothing = TF_SMOOTH_V1;
+    c.dialect = TF_AS_T2T;
+    check("t2t: zero start, smoothing over the others", &c);
+    c = plain;
+    c.encoder_layers = 3;
+    c.decoder_layers = 1;
+    c.heads = 3;
+    c.d_k = 1;
+    c.label_smoothing = 0;
+    check("uneven stacks, odd heads, no smoothing", &c);
+    return done();
+}

@@ -1,0 +1,204 @@
+/* The directory of a run: lock, names, retention, the newest; the state's records; the log cut back. */
+#include "../tap.h"
+#include "train/journal.h"
+#include "train/rundir.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/tf-rundir-XXXXXX";
+static struct tf_err err;
+
+static char *file(const char *name)
+{
+    return tf_rundir_file(dir, name);
+}
+
+static void put(const char *name, const char *text)
+{
+    char *path = file(name);
+    FILE *f = fopen(path, "w");
+    if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0)
+        printf("Bail out! %s\n", path);
+    free(path);
+}
+
+static bool there(const char *name)
+{
+    char *path = file(name);
+    bool yes = access(path, F_OK) == 0;
+    free(path);
+    return yes;
+}
+
+/* A whole checkpoint file of that step with one small tensor. */
+static void checkpoint(const char *name, uint64_t step)
+{
+    struct tf_arena a = {0};
+    static const float x[4] = {1, 2, 3, 4};
+    struct tf_run_state s = {.step = step, .micro = 2 * step, .src_tokens = 10, .tgt_tokens = 11, .cursor = {1, 2, 3, 4, true, {5}}, .valid_step = step,
+                             .has_best = true, .best = 0.1, .best_step = 3, .stale = 2};
+    struct tf_value map = tf_value_map();
+    struct tf_state records[TF_STATE_RECORDS];
+    size_t n = tf_state_records(records, &a, &s, &map, &map);
+    struct tf_header h = {.kind = "checkpoint", .version = 1, .special = {-1, -1, -1, -1}, .config = map, .made = tf_value_array(), .extra = map};
+    struct tf_tensor t = {.name = "p/x", .dtype = TF_F32, .rank = 1, .dims = {4}, .data = x, .bytes = sizeof x};
+    char *path = file(name);
+    if (tf_model_write(path, &h, NULL, 0, records, n, &t, 1, &err) != 0)
+        printf("Bail out! %s\n", err.msg);
+    free(path);
+    tf_arena_release(&a);
+}
+
+static void test_lock(void)
+{
+    struct tf_rundir a, b;
+    put(".tf-x.tmp.1", "");
+    put("keep", "");
+    ok(tf_rundir_open(&a, dir, &err) == 0, "opens");
+    ok(!there(".tf-x.tmp.1") && there("keep"), "sweeps temporaries, and only those");
+    ok(tf_rundir_open(&b, dir, &err) == -1 && err.status == TF_AGAIN, "is refused to a second one with 75");
+    char want[64];
+    snprintf(want, sizeof want, "in use by process %ld", (long)getpid());
+    ok(strstr(err.msg, want) != NULL, "that names the first: %s", err.msg);
+    tf_rundir_close(&a);
+    err = (struct tf_err){0};
+    ok(tf_rundir_open(&b, dir, &err) == 0, "free again");
+    tf_rundir_close(&b);
+    /* Of many that start at once one gets it. */
+    int winners = 0;
+    for (int turn = 0; turn < 20; turn++) {
+        pid_t pid[8];
+        int go[2], winner = 0;
+        if (pipe(go) != 0)
+            return;
+        for (int i = 0; i < 8; i++)
+            if ((pid[i] = fork()) == 0) {
+                char c;
+                close(go[1]);
+                (void)!read(go[0], &c, 1); /* until the parent closes its end */
+                int rc = tf_rundir_open(&a, dir, &err);
+                usleep(100000);
+                _exit(rc == 0 ? 0 : err.status);
+            }
+        close(go[0]);
+        close(go[1]);
+        for (int i = 0; i < 8; i++) {
+            int status;
+            waitpid(pid[i], &status, 0);
+            winner += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+            if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != TF_AGAIN))
+                winner = -100;
+        }
+        winners += winner == 1;
+    }
+    is_int(winners, 20, "20 races of 8, one winner each");
+}
+
+static void test_state(void)
+{
+    struct tf_model_file m;
+    struct tf_run_state s;
+    checkpoint("resume.tfm", 7);
+    char *path = file("resume.tfm"), text[200];
+    ok(tf_model_read(&m, path, 0, 0, &err) == 0 && tf_state_read(&s, &m, &err) == 0, "a state comes back");
+    ok(s.step == 7 && s.micro == 14 && s.src_tokens == 10 && s.tgt_tokens == 11 && s.valid_step == 7 && s.has_best && s.best == 0.1 && s.best_step == 3 && s.stale == 2, "its numbers");
+    ok(s.cursor.part == 1 && s.cursor.ordinal == 2 && s.cursor.epoch == 3 && s.cursor.record == 4 && s.cursor.has_corpus && s.cursor.corpus[0] == 5, "its cursor");
+    struct tf_arena a = {0};
+    struct tf_value x = tf_value_map(), y = tf_value_map();
+    tf_value_put(&a, &x, "lr", tf_value_real(2));
+    tf_value_put(&a, &y, "lr", tf_value_int(2));
+    ok(!tf_differs(text, sizeof text, &x, "a", &y, "b") && !tf_differs(text, sizeof text, NULL, "a", NULL, "b"), "2 and 2.0 are equal");
+    tf_value_put(&a, &y, "new", tf_value_bool(true));
+    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") && strcmp(text, "new: nothing in a, true in b") == 0, "a key that is only in one: %s", text);
+    tf_value_put(&a, &x, "lr", tf_value_real(0.5));
+    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") && strcmp(text, "lr: 0.5 in a, 2 in b") == 0, "another value: %s", text);
+    tf_arena_release(&a);
+    tf_model_release(&m);
+    unlink(path);
+    free(path);
+}
+
+static void test_grid(void)
+{
+    struct tf_grid_list l;
+    struct tf_model_file m;
+    char *path, *full;
+    is_int(tf_rundir_newest(dir, &m, &path, &err), 0, "no checkpoint yet");
+    char *name = tf_rundir_grid_name(123456789);
+    is_str(name, "ckpt-123456789.tfm", "nine digits");
+    free(name);
+    const uint64_t steps[] = {5, 10, 15, 20, 123456789};
+    for (size_t i = 0; i < 5; i++) {
+        name = tf_rundir_grid_name(steps[i]);
+        checkpoint(name, steps[i]);
+        free(name);
+    }
+    put("ckpt-1.tfm", "");
+    put("ckpt-0000001x.tfm", "");
+    put("ckpt-00000007.tfm.bak", "");
+    ok(tf_rundir_grid(&l, dir, &err) == 0 && l.n == 5 && l.v[0].step == 5 && l.v[4].step == 123456789, "lists the grid, in order of steps");
+    tf_grid_list_release(&l);
+    checkpoint("resume.tfm", 17);
+    full = file("ckpt-00000015.tfm");
+    ok(tf_rundir_link_best(dir, full, &err) == 0 && tf_rundir_link_best(dir, full, &err) == 0, "links the best, twice");
+    free(full);
+    is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "finds the newest");
+    ok(strstr(path, "ckpt-123456789.tfm") != NULL, "%s", path);
+    tf_model_release(&m);
+    free(path);
+    put("ckpt-123456789.tfm", "torn");
+    ok(tf_rundir_retain(dir, 2, 20, &err) == 0, "retains 2 up to step 20");
+    ok(!there("ckpt-00000005.tfm") && !there("ckpt-00000010.tfm") && there("ckpt-00000015.tfm") && there("ckpt-00000020.tfm") && there("ckpt-123456789.tfm"),
+       "the oldest went; one beyond the step neither counts nor goes");
+    ok(!there("resume.tfm"), "an older resume.tfm went");
+    is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "passes over a torn one");
+    ok(strstr(path, "ckpt-00000020.tfm") != NULL, "%s", path);
+    tf_model_release(&m);
+    free(path);
+    checkpoint("resume.tfm", 17);
+    ok(tf_rundir_retain(dir, 1, 16, &err) == 0 && there("resume.tfm") && there("ckpt-00000015.tfm"), "a newer resume.tfm and the only one stay");
+    put("ckpt-00000020.tfm", "torn");
+    is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "passes over two");
+    ok(strstr(path, "resume.tfm") != NULL, "%s", path);
+    tf_model_release(&m);
+    free(path);
+    put("resume.tfm", "torn");
+    put("ckpt-00000015.tfm", "torn"); /* the data of best.tfm as well: truncated in place */
+    err = (struct tf_err){0};
+    ok(tf_rundir_newest(dir, &m, &path, &err) == -1 && strstr(err.msg, "none of its 5 checkpoints can be read") != NULL, "%s", err.msg);
+}
+
+static void test_journal(void)
+{
+    struct tf_journal j;
+    char *path = file("log.jsonl"), *text;
+    size_t n;
+    put("log.jsonl", "{\"event\":\"start\",\"step\":0}\n{\"event\":\"step\",\"step\":5}\n{\"event\":\"valid\",\"step\":5}\n{\"event\":\"save\",\"step\":10,\"x\":{\"step\":1}}\n"
+                     "{\"event\":\"valid\",\"step\":10}\n{\"event\":\"step\",\"step\":11}\nno json\n{\"event\":\"step\",\"st");
+    err = (struct tf_err){0};
+    ok(tf_journal_open(&j, path, 10, 5, NULL, &err) == 0, "opens a log");
+    tf_journal_line(&j, "step", 11);
+    ok(tf_journal_put(&j, &err) == 0, "and goes on");
+    tf_journal_close(&j);
+    ok(tf_read_file(&text, &n, path, 10000, &err) == 0, "reads");
+    is_str(text, "{\"event\":\"start\",\"step\":0}\n{\"event\":\"step\",\"step\":5}\n{\"event\":\"valid\",\"step\":5}\n{\"event\":\"save\",\"step\":10,\"x\":{\"step\":1}}\n"
+                 "{\"event\":\"step\",\"step\":11}\n", "lines after the step, later validations and torn ones are gone");
+    free(text);
+    free(path);
+}
+
+int main(void)
+{
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    test_lock();
+    test_state();
+    test_grid();
+    test_journal();
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    ok(system(command) == 0, "cleans up");
+    return done();
+}

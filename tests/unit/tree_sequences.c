@@ -1,0 +1,200 @@
+/* Trees as sequences: examples, random trees there and back, and random damage, which must always leave a valid tree over the words. */
+#include "../tap.h"
+#include "base/rng.h"
+#include "text/linearize.h"
+
+static struct tf_tree tree;
+static struct tf_rng rng;
+
+static struct tf_span span(const char *s)
+{
+    return (struct tf_span){s, strlen(s)};
+}
+
+static bool parse(const char *text)
+{
+    struct tf_err err = {0};
+    return tf_tree_parse(&tree, text, strlen(text), &err) == 0;
+}
+
+static void forth(enum tf_brackets style, const char *text, const char *words, const char *sequence)
+{
+    struct tf_buf w = {0}, s = {0};
+    struct tf_err err = {0};
+    ok(parse(text) && tf_linearize(&tree, style, "TOP", &w, &s, &err) == 0, "%s: %s", text, err.msg);
+    is_str(w.p ? w.p : "", words, "words");
+    is_str(s.p ? s.p : "", sequence, "sequence");
+    tf_buf_release(&w);
+    tf_buf_release(&s);
+}
+
+static void refused(enum tf_brackets style, const char *text, const char *why)
+{
+    struct tf_buf w = {0}, s = {0};
+    struct tf_err err = {0};
+    ok(parse(text) && tf_linearize(&tree, style, "TOP", &w, &s, &err) < 0, "%s is refused", text);
+    ok(strstr(err.msg, why) != NULL, "%s: %s", why, err.msg);
+    tf_buf_release(&w);
+    tf_buf_release(&s);
+}
+
+static void back(enum tf_brackets style, const char *words, const char *sequence, const char *want, unsigned repairs)
+{
+    struct tf_buf out = {0};
+    is_int(tf_delinearize(&tree, style, span(sequence), span(words), "TOP", "XX"), repairs, "'%s' over '%s': repairs", sequence, words);
+    tf_tree_write(&out, &tree);
+    is_str(out.p, want, "the tree");
+    tf_buf_release(&out);
+}
+
+static const char *pick(const char *const *list, size_t n)
+{
+    return list[tf_rng_below(&rng, n)];
+}
+#define PICK(list) pick(list, sizeof(list) / sizeof *(list))
+
+/* Labels among tags on purpose: such trees are refused or come back. */
+static void random_tree(struct tf_buf *out)
+{
+    static const char *const labels[] = {"S", "NP", "VP", "X", "ODD", "NP|X"};
+    static const char *const tags[] = {"NN", "DT", ",", "-LRB-", "X", "NP"};
+    static const char *const leaves[] = {"a", "b c", "-LRB-", "/", "\303\244"};
+    size_t depth = 0;
+    bool filled = true;
+    tf_buf_str(out, "(TOP");
+    do {
+        uint64_t choice = tf_rng_below(&rng, 8);
+        if (choice < 2 && depth < 12) {
+            tf_buf_printf(out, " (%s", PICK(labels));
+            depth++;
+            filled = false;
+        } else if (choice < 5 || !filled) {
+            tf_buf_printf(out, " (%s", PICK(tags));
+            tf_buf_printf(out, " %s)", PICK(leaves));
+            filled = true;
+        } else if (depth > 0) {
+            tf_buf_byte(out, ')');
+            depth--;
+        }
+    } while (depth > 0 || !filled);
+    tf_buf_byte(out, ')');
+}
+
+/* Does the tree in text hold exactly these words? */
+static bool leaves_are(const struct tf_buf *text, const char *words)
+{
+    struct tf_buf got = {0};
+    struct tf_err err = {0};
+    bool good = tf_tree_parse(&tree, text->p, text->len, &err) == 0;
+    for (size_t i = 0; good && i < tree.n; i++) {
+        if (tree.v[i].kind == TF_TREE_LEAF) {
+            if (got.len)
+                tf_buf_byte(&got, ' ');
+            tf_buf_add(&got, tree.v[i].word.p, tree.v[i].word.n);
+        }
+        good = good && (i == 0 || tree.v[i].label.n > 0);
+        good = good && !(i > 0 && tree.v[i].kind == TF_TREE_OPEN && tree.v[i].mate == i + 1);
+    }
+    good = good && !strcmp(got.p ? got.p : "", words);
+    tf_buf_release(&got);
+    return good;
+}
+
+static void damage(struct tf_buf *s)
+{
+    static const char *const bits[] = {" NP ", " /NP ", " (NP ", " )NP ", " ", " NN ", " + ", "(", ")", "/", " S ", " /S "};
+    struct tf_buf out = {0};
+    for (int k = 0; k < 3; k++) {
+        size_t at = s->len ? tf_rng_below(&rng, s->len) : 0, cut = tf_rng_below(&rng, 4) ? 0 : tf_rng_below(&rng, s->len - at + 1);
+        tf_buf_clear(&out);
+        tf_buf_str(s, ""); /* so that there are bytes, even none */
+        tf_buf_add(&out, s->p, at);
+        tf_buf_str(&out, PICK(bits));
+        tf_buf_add(&out, s->p + at + cut, s->len - at - cut);
+        tf_buf_clear(s);
+        tf_buf_add(s, out.p, out.len);
+    }
+    tf_buf_release(&out);
+}
+
+static void random_trees(enum tf_brackets style, int n)
+{
+    int same = 0, refusals = 0, valid = 0, damaged = 0;
+    for (int i = 0; i < n; i++) {
+        struct tf_buf text = {0}, w = {0}, s = {0}, again = {0};
+        struct tf_err err = {0};
+        random_tree(&text);
+        if (!parse(text.p) || tf_linearize(&tree, style, "TOP", &w, &s, &err) < 0) {
+            refusals++;
+        } else {
+            unsigned repairs = tf_delinearize(&tree, style, (struct tf_span){s.p, s.len}, (struct tf_span){w.p, w.len}, "TOP", "XX");
+            tf_tree_write(&again, &tree);
+            same += repairs == 0 && !strcmp(again.p, text.p);
+            damage(&s);
+            tf_delinearize(&tree, style, (struct tf_span){s.p, s.len}, (struct tf_span){w.p, w.len}, "TOP", "XX");
+            tf_buf_clear(&again);
+            tf_tree_write(&again, &tree);
+            damaged++;
+            valid += leaves_are(&again, w.p ? w.p : "");
+        }
+        tf_buf_release(&text);
+        tf_buf_release(&w);
+        tf_buf_release(&s);
+        tf_buf_release(&again);
+    }
+    is_int(same, n - refusals, "%s: of %d random trees all but %d refused come back", tf_brackets_names[style], n, refusals);
+    ok(style == TF_BRACKETS_SLASH ? refusals > 0 && refusals < n / 2 : refusals == 0, "the refused are some, or none");
+    is_int(valid, damaged, "damaged sequences give trees over the words");
+}
+
+int main(void)
+{
+    const enum tf_brackets slash = TF_BRACKETS_SLASH, paren = TF_BRACKETS_PAREN;
+    const unsigned brackets = TF_REPAIR_BRACKETS, tags = TF_REPAIR_TAGS;
+    rng = tf_rng_new(7, 0);
+    const char john[] = "(TOP (S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .)))";
+    forth(slash, john, "John has a dog .", "S NP NNP /NP VP VBZ NP DT NN /NP /VP . /S");
+    forth(paren, john, "John has a dog .", "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S");
+    forth(slash, "(S1 (NP (NN x)) (NP (NN y)))", "x y", "NP NN /NP NP NN /NP");
+    forth(slash, "(NP (NN a b))", "a b", "NP NN + /NP");
+    forth(slash, "(TOP)", "", "");
+    forth(slash, "(X (X (X x)))", "x", "X X X /X /X");
+    refused(slash, "(TOP (S (NP) (NN x)))", "without words: NP");
+    refused(slash, "(TOP ( (NN x)))", "without a label");
+    refused(slash, "(NP (/NP x))", "begins with /");
+    refused(slash, "(NP (NP x) (NN y))", "both tag and constituent");
+    refused(slash, "(NP (NP x y))", "both tag and constituent");
+    refused(paren, "(NP (+ x))", "further word");
+    forth(paren, "(NP (/NP x))", "x", "(NP /NP )NP");
+
+    back(slash, "a b", "S NP NN /NP VP VB /VP /S", "(TOP (S (NP (NN a)) (VP (VB b))))", 0);
+    back(slash, "a b", "ODD NN NN /ODD", "(TOP (ODD (NN a) (NN b)))", 0);
+    back(slash, "a b", "S NP NN VP VB /VP /S", "(TOP (S (NP (NN a) (VP (VB b)))))", brackets);
+    back(slash, "a b", "S NP NN /NP VP VB", "(TOP (S (NP (NN a)) (VP (VB b))))", brackets);
+    back(slash, "a b", "NN /NP VP VB /VP /S", "(TOP (NN a) (VP (VB b)))", brackets);
+    back(slash, "a b c", "S NN /S", "(TOP (S (NN a) (XX b) (XX c)))", tags);
+    back(slash, "a", "S NP NN NN /NP NP NN /NP /S", "(TOP (S (NP (NN a))))", brackets | tags);
+    back(paren, "a b", "(S (NP NN )NP NN )S", "(TOP (S (NP (NN a)) (NN b)))", 0);
+    back(paren, "a b", "(S (NP NN )VP NN )S )S", "(TOP (S (NP (NN a) (NN b))))", brackets);
+    back(paren, "a b", "(S ( NN ) NN", "(TOP (S (NN a)) (NN b))", brackets);
+    back(paren, "a b", "+ N(N", "(TOP (XX a) (XX b))", brackets | tags);
+    back(paren, "a b", "", "(TOP (XX a) (XX b))", tags);
+    back(paren, "", "", "(TOP)", 0);
+    back(paren, "", "(S NN )S", "(TOP)", brackets | tags);
+    back(paren, "( b)", "NN NN", "(TOP (NN -LRB-) (NN b-RRB-))", 0);
+    back(paren, "a", "(TOP (S NN )S )TOP", "(TOP (TOP (S (NN a))))", 0);
+
+    random_trees(slash, 4000);
+    random_trees(paren, 4000);
+
+    /* As long as a line may be: closings that find nothing, labels that are all different. */
+    struct tf_buf s = {0};
+    for (int i = 0; i < 100000; i++)
+        tf_buf_printf(&s, "(A%d )B%d NN ", i, i);
+    unsigned repairs = tf_delinearize(&tree, paren, (struct tf_span){s.p, s.len}, span("w"), "TOP", "XX");
+    is_int(repairs, brackets | tags, "100,000 of each");
+    is_int(tree.n, 5, "come to one constituent");
+    tf_buf_release(&s);
+    tf_tree_release(&tree);
+    return done();
+}

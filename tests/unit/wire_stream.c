@@ -1,0 +1,362 @@
+/* wire_stream.c - streams written and read back: every record, parts, checks, errors passed on,
+ * pass-through, and reading at any pace. */
+#include "wire_rig.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+static struct sample samples[N_SAMPLES];
+
+static const struct sample *sample(const char *name)
+{
+    for (int i = 0; i < N_SAMPLES; i++)
+        if (!strcmp(samples[i].name, name))
+            return &samples[i];
+    TF_BUG("no sample %s", name);
+}
+
+static struct tf_reader *open_sample(struct tf_in *in, const char *name, unsigned flags)
+{
+    struct tf_err err = {0};
+    struct tf_reader *r = NULL;
+    const struct sample *s = sample(name);
+    *in = memory_in(s->p, s->n);
+    ok(tf_reader_new(&r, in, NULL, flags, &err) == 0, "%s opens %s", name, err.msg);
+    return r;
+}
+
+static void test_tokens(void)
+{
+    struct tf_in in;
+    struct tf_record rec;
+    struct tf_err err = {0};
+    struct tf_reader *r = open_sample(&in, "tokens", 0);
+    const struct tf_header *h = tf_reader_header(r);
+    is_str(h->kind, "tokens", "kind");
+    is_int(h->size, 4096, "size");
+    is_int(h->special.eos, 3, "eos");
+    is_int(h->special.pad, 0, "pad");
+    uint8_t sha[32];
+    tf_sha256_of(sha, sample_vocab, SAMPLE_VOCAB_N);
+    ok(h->has_vocab && !memcmp(h->vocab, sha, 32), "vocabulary hash");
+    ok(!h->has_model, "no model");
+    is_int(h->made.n, 1, "one stage");
+    is_str(tf_value_get(&h->made.items[0], "prog")->text, "tf-example", "its program");
+    is_int(tf_reader_next(r, &rec, &err), 1, "first record");
+    is_int(rec.type, TF_REC_TOKENS, "type");
+    is_int(rec.idx, 0, "idx");
+    is_int(rec.n, 5, "n");
+    is_mem(rec.ids, ids_a, sizeof ids_a, "ids");
+    is_int(tf_reader_next(r, &rec, &err), 1, "second record");
+    is_int(rec.n, 0, "is empty");
+    is_int(rec.idx, 1, "idx");
+    ok(tf_reader_ready(r), "the third record is ready");
+    is_int(tf_reader_next(r, &rec, &err), 1, "third record");
+    is_mem(rec.ids, ids_b, sizeof ids_b, "ids");
+    is_int(tf_reader_count(r), 3, "count");
+    is_int(tf_reader_next(r, &rec, &err), 0, "end");
+    is_int(tf_reader_next(r, &rec, &err), 0, "still the end");
+    uint64_t count;
+    uint32_t crc;
+    ok(tf_reader_sum(r, &count, &crc) && count == 3 && crc, "the sum of the part");
+    tf_reader_free(r);
+    memory_in_done(&in);
+    r = open_sample(&in, "tokens-wide", 0);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.n == 3 &&
+           !memcmp(rec.ids, ids_wide, sizeof ids_wide),
+       "wide ids");
+    tf_reader_free(r);
+    memory_in_done(&in);
+}
+
+static void test_others(void)
+{
+    struct tf_in in;
+    struct tf_record rec;
+    struct tf_err err = {0};
+    struct tf_reader *r = open_sample(&in, "pairs", 0);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_PAIR && rec.n == 5 &&
+           rec.n_tgt == 2,
+       "pair");
+    ok(!memcmp(rec.ids, ids_a, sizeof ids_a) && !memcmp(rec.tgt, ids_b, sizeof ids_b), "its ids");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.n == 2 && rec.n_tgt == 0,
+       "pair with an empty side");
+    tf_reader_free(r);
+    memory_in_done(&in);
+
+    r = open_sample(&in, "batch", 0);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BATCH, "batch %s", err.msg);
+    const struct tf_batch *b = &rec.batch;
+    ok(b->ordinal == 7 && b->n == 2 && b->epoch == 1 && b->record == 300 && b->has_corpus,
+       "its cursor");
+    ok(b->src[6] == 8 && b->src_off[1] == 5 && b->src_off[2] == 7 && b->tgt_off[1] == 2 &&
+           b->tgt_off[2] == 2,
+       "its offsets");
+    ok(b->idx[0] == 4 && b->idx[1] == 2, "its idx");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.batch.ordinal == 8 && !rec.batch.has_corpus,
+       "next batch");
+    is_int(tf_reader_next(r, &rec, &err), 0, "end");
+    tf_reader_free(r);
+    memory_in_done(&in);
+
+    r = open_sample(&in, "nbest", 0);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_NBEST && rec.n_hyps == 3,
+       "n-best %s", err.msg);
+    ok(rec.hyps[0].n == 2 && rec.hyps[0].score == -0.75f && rec.hyps[0].logp == -1.75f &&
+           rec.hyps[0].token_logp[2] == -1.0f,
+       "first hypothesis");
+    ok(rec.hyps[1].n == 5 && rec.hyps[1].token_logp == NULL && rec.hyps[1].ids[3] == 4095,
+       "second");
+    ok(rec.hyps[2].n == 0 && rec.hyps[2].score == -9.0f, "empty hypothesis");
+    tf_reader_free(r);
+    memory_in_done(&in);
+
+    r = open_sample(&in, "scores", 0);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_SCORE && rec.logp == -1.75f &&
+           rec.n == 3 && rec.token_logp[1] == -0.25f,
+       "score");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.logp == -2.5f && !rec.token_logp, "score alone");
+    tf_reader_free(r);
+    memory_in_done(&in);
+
+    r = open_sample(&in, "bad", 0);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD && rec.code == TF_BAD_UTF8,
+       "bad");
+    is_str(rec.text, "byte 3: not UTF-8", "its text");
+    tf_reader_free(r);
+    memory_in_done(&in);
+
+    r = open_sample(&in, "parts", 0);
+    int n = 0, headers = 0;
+    while (tf_reader_next(r, &rec, &err) == 1) {
+        headers += rec.type == TF_REC_HEADER;
+        n += rec.type != TF_REC_HEADER;
+    }
+    is_str(err.msg, "", "two parts end well");
+    is_int(headers, 1, "a header between them");
+    is_int(n, 6, "records of both");
+    is_int(tf_reader_count(r), 3, "count of the second");
+    tf_reader_free(r);
+    memory_in_done(&in);
+
+    r = open_sample(&in, "error", 0);
+    is_int(tf_reader_next(r, &rec, &err), 1, "a record before the error");
+    is_int(tf_reader_next(r, &rec, &err), -1, "error record");
+    is_str(err.msg, "mem: upstream failed: tf-example: no space left", "its message");
+    ok(rec.type == TF_REC_ERROR && rec.code == 1, "for passing on");
+    is_int(tf_reader_next(r, &rec, &err), -1, "dead from then on");
+    tf_reader_free(r);
+    memory_in_done(&in);
+}
+
+/* Kinds are refused by name; records that do not belong to a kind, too. */
+static void test_kinds(void)
+{
+    struct tf_err err = {0};
+    struct tf_reader *r;
+    const struct sample *s = sample("pairs");
+    struct tf_in in = memory_in(s->p, s->n);
+    is_int(tf_reader_new(&r, &in, (const char *const[]){"tokens", "nbest", NULL}, 0, &err), -1,
+           "a kind that is not wanted");
+    is_str(err.msg, "mem: a pairs stream where tokens or nbest is wanted", "both are named");
+    memory_in_done(&in);
+    struct tf_out out = memory_out(1 << 20);
+    put_sample(&out, "tokens", 'k');
+    put_sample(&out, "pairs", 'p');
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "a part of another kind");
+    is_str(err.msg, "mem: a part of kind pairs follows one of kind tokens", "is named");
+    out.len = 0;
+    put_sample(&out, "scores", 'k');
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "tokens in a scores stream");
+    ok(strstr(err.msg, "tokens in a scores stream") != NULL, "are named: %s", err.msg);
+    memory_out_done(&out);
+    is_int(read_all("", 0, 0, NULL, &err), -1, "nothing");
+    is_str(err.msg, "mem: truncated: no stream", "is a truncated stream");
+    is_int(read_all("hello, world\n", 13, 0, NULL, &err), -1, "text");
+    is_str(err.msg, "mem: not a stream of tf-tools (no label)", "is not a stream");
+    s = sample("checkpoint");
+    is_int(read_all(s->p, s->n, 0, NULL, &err), -1, "a checkpoint without the flag");
+    ok(read_all(s->p, s->n, TF_READ_TENSORS, NULL, &err) == 10, "a checkpoint with it: %s",
+       err.msg);
+}
+
+static void test_same_vocab(void)
+{
+    struct tf_header a = {.kind = "tokens", .has_vocab = true}, b = {.kind = "model"};
+    struct tf_err err = {0};
+    is_int(tf_same_vocab(&a, "x.tfs", &b, "y.tfm", &err), 0, "one names none");
+    b.has_vocab = true;
+    is_int(tf_same_vocab(&a, "x.tfs", &b, "y.tfm", &err), 0, "the same");
+    b.vocab[31] = 1;
+    is_int(tf_same_vocab(&a, "x.tfs", &b, "y.tfm", &err), -1, "different");
+    ok(strstr(err.msg, "x.tfs: vocabulary 0000") && strstr(err.msg, "differs from y.tfm: 0000") &&
+           strstr(err.msg, "0001"),
+       "both hashes: %s", err.msg);
+}
+
+/* Records past 1 MiB: checks are put in, a reader holds back no more, and a stream without them is
+ * refused. */
+static void test_checks(void)
+{
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_out out = memory_out(16 << 20);
+    struct tf_writer w;
+    struct tf_header h = sample_header(&a, "tokens", 4096);
+    MUST(tf_writer_begin(&w, &out, &h, &err));
+    static uint32_t ids[1000];
+    for (int i = 0; i < 3000; i++)
+        MUST(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err));
+    MUST(tf_writer_end(&w, &err));
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), 3000, "6 MB read back %s", err.msg);
+    long raw = read_all(out.buf, out.len, TF_READ_RAW, NULL, &err);
+    is_int(raw, 3000 + 5 + 1, "with 5 checks and an end");
+    is_int(w.count, 3000, "count is without them");
+    uint64_t count;
+    uint32_t crc_with, crc_without;
+    struct tf_in in = memory_in(out.buf, out.len);
+    struct tf_reader *r;
+    struct tf_record rec;
+    MUST(tf_reader_new(&r, &in, NULL, 0, &err));
+    while (tf_reader_next(r, &rec, &err) > 0)
+        continue;
+    ok(tf_reader_sum(r, &count, &crc_with), "sum");
+    tf_reader_free(r);
+    memory_in_done(&in);
+    out.len = 0;
+    out.offset = 0;
+    tf_writer_release(&w);
+    MUST(tf_writer_begin(&w, &out, &h, &err));
+    for (int i = 0; i < 3000; i++) {
+        MUST(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err));
+        if (i % 7 == 0)
+            MUST(tf_writer_check(&w, &err));
+    }
+    crc_without = w.crc;
+    is_int(crc_with, crc_without, "checks elsewhere leave the sum alone");
+    out.len = 0;
+    tf_writer_release(&w);
+    MUST(tf_writer_begin(&w, &out, &h, &err));
+    w.own_crc = true; /* no checks of its own */
+    for (int i = 0; i < 3000; i++)
+        MUST(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err));
+    MUST(tf_writer_end(&w, &err));
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "no checks in 6 MB");
+    ok(strstr(err.msg, "no check record within 1048576 bytes") != NULL, "is refused: %s", err.msg);
+    tf_writer_release(&w);
+    memory_out_done(&out);
+    tf_arena_release(&a);
+}
+
+/* Through a pipe byte by byte: the same records; ready only when a check has come. */
+static void test_pace(void)
+{
+    const struct sample *s = sample("tokens");
+    int fd[2];
+    struct tf_err err = {0};
+    if (!ok(pipe(fd) == 0, "pipe"))
+        return;
+    struct tf_in in = {.fd = fd[0], .name = tf_xstrdup("pipe"), .size = -1};
+    struct tf_reader *r = NULL;
+    struct tf_record rec;
+    size_t at = 0, ready_at = 0, header_end = 0;
+    struct tf_in probe = memory_in(s->p, s->n);
+    struct tf_reader *pr;
+    MUST(tf_reader_new(&pr, &probe, NULL, TF_READ_RAW, &err));
+    while (tf_reader_next(pr, &rec, &err) > 0) {
+        if (!header_end)
+            header_end = (size_t)rec.offset;
+        if (rec.type == TF_REC_CHECK && !ready_at)
+            ready_at = (size_t)rec.offset + rec.raw_n;
+    }
+    tf_reader_free(pr);
+    memory_in_done(&probe);
+    ok(write(fd[1], s->p, header_end) == (ssize_t)header_end, "header");
+    MUST(tf_reader_new(&r, &in, NULL, 0, &err));
+    bool early = false;
+    for (at = header_end; at < ready_at; at++) {
+        early = early || tf_reader_ready(r);
+        if (write(fd[1], s->p + at, 1) != 1)
+            break;
+        /* Let the byte be seen, as a reader that woke up would. */
+        uint8_t byte;
+        if (at + 1 < ready_at && read(fd[0], &byte, 1) == 1) {
+            if (in.len == in.cap) {
+                in.buf = tf_xarray(in.buf, in.cap + 4096, 1);
+                in.cap += 4096;
+            }
+            in.buf[in.len++] = byte;
+        }
+    }
+    ok(!early, "not ready before the check");
+    ok(tf_reader_ready(r), "ready with the check");
+    is_int(tf_reader_next(r, &rec, &err), 1, "first %s", err.msg);
+    is_int(tf_reader_next(r, &rec, &err), 1, "second");
+    ok(!tf_reader_ready(r), "then nothing");
+    ok(write(fd[1], s->p + at, s->n - at) == (ssize_t)(s->n - at), "rest");
+    close(fd[1]);
+    ok(tf_reader_ready(r), "ready again");
+    is_int(tf_reader_next(r, &rec, &err), 1, "third");
+    is_int(tf_reader_next(r, &rec, &err), 0, "end");
+    tf_reader_free(r);
+    free(in.name);
+    free(in.buf);
+    close(fd[0]);
+}
+
+/* Records passed on raw give the same stream. */
+static void test_raw(void)
+{
+    struct tf_err err = {0};
+    struct tf_in in;
+    struct tf_reader *r = open_sample(&in, "nbest", TF_READ_RAW);
+    struct tf_out out = memory_out(1 << 20);
+    struct tf_writer w;
+    struct tf_record rec;
+    MUST(tf_writer_begin(&w, &out, tf_reader_header(r), &err));
+    while (tf_reader_next(r, &rec, &err) > 0)
+        if (rec.type != TF_REC_CHECK && rec.type != TF_REC_END)
+            MUST(tf_writer_raw(&w, rec.raw, rec.raw_n, &err));
+    MUST(tf_writer_end(&w, &err));
+    const struct sample *s = sample("nbest");
+    is_int(out.len, s->n, "length");
+    is_mem(out.buf, s->p, s->n < out.len ? s->n : out.len, "bytes");
+    tf_writer_release(&w);
+    tf_reader_free(r);
+    memory_in_done(&in);
+    memory_out_done(&out);
+}
+
+static void test_writer_limits(void)
+{
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_out out = memory_out(1 << 20);
+    struct tf_writer w;
+    struct tf_header h = sample_header(&a, "tokens", 4096);
+    MUST(tf_writer_begin(&w, &out, &h, &err));
+    is_int(tf_writer_tokens(&w, 0, (const uint32_t[]){4096}, 1, &err), -1,
+           "an id beyond the vocabulary");
+    is_str(err.msg, "mem: id 4096 in a vocabulary of 4096", "is named");
+    ok(tf_writer_bad(&w, 0, TF_BAD_OTHER, "\xff", &err) == 0, "text that is not UTF-8 is escaped");
+    MUST(tf_writer_end(&w, &err));
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), 1, "and read back %s", err.msg);
+    tf_writer_release(&w);
+    memory_out_done(&out);
+    tf_arena_release(&a);
+}
+
+int main(void)
+{
+    make_samples(samples);
+    test_tokens();
+    test_others();
+    test_kinds();
+    test_same_vocab();
+    test_checks();
+    test_pace();
+    test_raw();
+    test_writer_limits();
+    free_samples(samples);
+    return done();
+}
