@@ -1,0 +1,289 @@
+/* device.h - what the files of the CUDA backend share: the lane, launches, element types, dropout, sums over a warp and a block.
+ *
+ * The same sources are compiled twice: by nvcc, and by the C++ compiler of the host with tests/emulate/emulate.h in place of CUDA's headers, where every thread of a block is a
+ * coroutine. So a machine without a GPU can check every kernel. For that the sources keep to this header: launch() and not <<< >>>, TF_SHARED for dynamic shared memory, the
+ * element types and conversions below and no intrinsics of cuda_fp16.h, mma() for the tensor cores, blas.h for matrix products.
+ *
+ * Precision. A lane's element ACT is A: float, bf16 or half; the table of operations exists once for each, instantiated from templates on A. PARAM and STAT are float, sums over rows and
+ * sums that feed a scalar are float or double in an order fixed by the shape, never by atomics.
+ *
+ * Rows. Kernels are launched for the capacity of a row space and read the actual counts on the device, so that a captured step fits every batch: rows past the count are
+ * written as zeros by every kernel that writes an ACT by rows, or left alone where the buffer is a gradient that is summed over rows (linear_bwd clears those first). */
+#ifndef TF_OPS_CUDA_DEVICE_H
+#define TF_OPS_CUDA_DEVICE_H
+
+#ifdef TF_EMULATE
+#include "emulate.h"
+#else
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#endif
+
+extern "C" {
+#include "ops/backend.h"
+#include "ops/search.h"
+}
+
+#ifndef TF_EMULATE
+typedef __nv_bfloat16 bf16;
+/* half is CUDA's. */
+#endif
+
+/* ---- the lane ---- */
+
+/* In device memory: what changes from step to step. */
+struct tf_step_state {
+    uint64_t seed;
+    uint32_t update;
+};
+
+struct tf_blas;  /* blas.h */
+struct tf_graph; /* plugin.cu: the captured step */
+
+struct tf_ctx {
+    cudaStream_t stream;
+    struct tf_step_state *step; /* device */
+    struct tf_blas *blas;
+    struct tf_graph *graph;
+    void *scratch;              /* device: grows outside steps only; valid until the next operation of the lane asks for it */
+    size_t scratch_size;
+    int sms;                    /* multiprocessors */
+    struct tf_err err;          /* the first failure since the last sync or download, which hand it out */
+    char text[160];             /* describe */
+};
+
+/* Note the first failure; `what` names the operation. */
+void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
+/* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one operation asks once for all that it needs. NULL after a failure. */
+void *tf_cuda_scratch(struct tf_ctx *c, size_t n);
+
+/* A row space. `head` is device memory that a step reads: counts, then the packed row of the first row. */
+struct tf_rows_head {
+    uint32_t n, rows, first, longest;
+};
+struct tf_rows {
+    size_t cap_rows, cap_sentences; /* of the buffers and grids: cap_rows is a multiple of 128 or what rows_new was given */
+    struct tf_rows_head *head;      /* device */
+    uint32_t *off;                  /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */
+    uint32_t *sentence;             /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */
+    struct tf_rows_head host;       /* the same, as last set: for operations outside steps and for choosing kernels by the longest sentence */
+};
+
+/* Launch kernel(args...) on the lane's stream. */
+template <typename... P, typename... Q>
+static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Q... args)
+{
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+        return;
+#ifdef TF_EMULATE
+    (void)what;
+    (void)c;
+    emulate::launch(grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
+#else
+    kernel<<<grid, block, shared, c->stream>>>(static_cast<P>(args)...);
+    cudaError_t e = cudaGetLastError();
+    if (e != cudaSuccess)
+        tf_cuda_failed(c, e, what);
+#endif
+}
+
+/* Dynamic shared memory of the block as an array: one in a kernel. More than 48 KiB need allow_shared() before the launch. */
+#ifdef TF_EMULATE
+#define TF_SHARED(type, name) type *name = (type *)emulate::shared_memory()
+static inline void allow_shared(struct tf_ctx *, const void *, size_t) {}
+#else
+#define TF_SHARED(type, name)                                  \
+    extern __shared__ __align__(16) unsigned char tf_shared[]; \
+    type *name = (type *)tf_shared
+static inline void allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
+{
+    if (n > 48 * 1024) {
+        cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)n);
+        if (e != cudaSuccess)
+            tf_cuda_failed(c, e, "shared memory");
+    }
+}
+#endif
+
+static inline unsigned div_up(size_t a, size_t b)
+{
+    return (unsigned)((a + b - 1) / b);
+}
+
+/* ---- elements ---- */
+
+#ifdef TF_EMULATE
+/* emulate.h has bf16, half and these for them. */
+#else
+__device__ static inline float to_float(float x) { return x; }
+__device__ static inline float to_float(bf16 x) { return __bfloat162float(x); }
+__device__ static inline float to_float(half x) { return __half2float(x); }
+template <typename A> __device__ static inline A from_float(float x);
+template <> __device__ inline float from_float<float>(float x) { return x; }
+template <> __device__ inline bf16 from_float<bf16>(float x) { return __float2bfloat16_rn(x); }
+template <> __device__ inline half from_float<half>(float x) { return __float2half_rn(x); }
+#endif
+
+/* 16 bytes of elements at once; the address must be a multiple of 16. */
+template <typename A> struct alignas(16) vec {
+    enum { N = 16 / sizeof(A) };
+    A v[N];
+};
+
+/* ---- sums in a fixed order ---- */
+
+/* Over the 32 threads of a warp; every thread has the result. */
+template <typename T> __device__ static inline T warp_sum(T x)
+{
+    for (int d = 16; d > 0; d /= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, d);
+    return x;
+}
+__device__ static inline float warp_max(float x)
+{
+    for (int d = 16; d > 0; d /= 2)
+        x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, d));
+    return x;
+}
+/* Over a block of up to 1024 threads, a multiple of 32; every thread has the result. `room`: shared, 32 elements; two calls may use the same. */
+template <typename T> __device__ static inline T block_sum(T x, T *room)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    x = warp_sum(x);
+    __syncthreads();
+    if (lane == 0)
+        room[warp] = x;
+    __syncthreads();
+    x = lane < warps ? room[lane] : T(0);
+    return warp_sum(x);
+}
+__device__ static inline float block_max(float x, float *room)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    x = warp_max(x);
+    __syncthreads();
+    if (lane == 0)
+        room[warp] = x;
+    __syncthreads();
+    x = lane < warps ? room[lane] : -INFINITY;
+    return warp_max(x);
+}
+
+/* ---- dropout: the rule of backend.h, struct tf_drop ---- */
+
+/* Philox4x32-10 (Salmon et al. 2011). */
+__device__ static inline void philox(uint32_t w[4], uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint64_t seed)
+{
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int i = 0; i < 10; i++) {
+        uint64_t a = (uint64_t)0xD2511F53u * c0, b = (uint64_t)0xCD9E8D57u * c2;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)a;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    w[0] = c0, w[1] = c1, w[2] = c2, w[3] = c3;
+}
+
+/* What a kernel gets of a struct tf_drop: made on the host. threshold = ceil(p * 2^32); scale = 1 / (1 - p). */
+struct dropper {
+    uint64_t threshold; /* kept iff u >= threshold; 0: all are kept */
+    float scale;
+    uint32_t site;
+    const struct tf_step_state *step;
+};
+struct dropper tf_cuda_dropper(const struct tf_ctx *c, struct tf_drop d);
+
+/* Factors (0 or scale) of columns 4*quad .. 4*quad + 3 of a packed row. */
+__device__ static inline void drop4(float f[4], const struct dropper &d, uint32_t quad, uint32_t row, uint32_t site)
+{
+    if (d.threshold == 0) {
+        f[0] = f[1] = f[2] = f[3] = 1;
+        return;
+    }
+    uint32_t w[4];
+    philox(w, quad, row, site, d.step->update, d.step->seed);
+    for (int i = 0; i < 4; i++)
+        f[i] = w[i] >= d.threshold ? d.scale : 0;
+}
+
+/* ---- tensor cores ---- */
+
+/* d (16 x 8, float) += a (16 x 16) b (16 x 8) over a warp, A bf16 (sm_80 and later) or half (sm_75 and later). Fragments as PTX's mma.m16n8k16: with g = lane / 4 and t = lane % 4,
+ * a[0] = rows g, columns 2t, 2t+1; a[1] = rows g+8, columns 2t..; a[2] = rows g, columns 2t+8..; a[3] = rows g+8, columns 2t+8..; b[0] = rows 2t, 2t+1, column g; b[1] = rows 2t+8.., column g;
+ * d[0], d[1] = row g, columns 2t, 2t+1; d[2], d[3] = row g+8. Two elements a register, the lower index in the low half. */
+template <typename A> __device__ void mma(float d[4], const uint32_t a[4], const uint32_t b[2]);
+#ifndef TF_EMULATE
+template <> __device__ inline void mma<bf16>(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    __trap(); /* has_mma<bf16>() keeps away from here */
+#endif
+}
+template <> __device__ inline void mma<half>(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else /* sm_75 has half of it: k in two steps of 8 */
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[2]), "r"(a[3]), "r"(b[1]));
+#endif
+}
+#endif
+/* Does the lane's device have mma() for A? Chosen by the host. */
+template <typename A> bool has_mma(const struct tf_ctx *c);
+
+/* ---- the operations of a table (backend.h), by file; explicit instantiations for float, bf16 and half stand at the end of each file ---- */
+
+/* embed.cu, norm.cu, attention_fwd.cu, attention_bwd.cu, xent.cu, linear.cu, decode.cu */
+template <typename A> struct tf_cuda_ops {
+    static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table, const tf_mem *pos, const struct tf_rows *r, int D, float scale, struct tf_drop drop);
+    static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx, const tf_mem *ids, const struct tf_rows *r, int D, float scale, struct tf_drop drop);
+    static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w, const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop);
+    static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const tf_mem *y, const struct tf_rows *r, int N, int K,
+                           unsigned flags, struct tf_drop drop);
+    static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
+                             const struct tf_rows *r, int D, float eps, struct tf_drop drop);
+    static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
+                             const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D, struct tf_drop drop);
+    static void attention_fwd(struct tf_ctx *c, const struct tf_attention *a);
+    static void attention_bwd(struct tf_ctx *c, const struct tf_attention *a);
+    static void xent(struct tf_ctx *c, const struct tf_xent *x);
+    static struct tf_packed *pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err);
+    static void pack_free(struct tf_ctx *c, struct tf_packed *p);
+    static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags);
+    static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at, const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale);
+    static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias, size_t rows, int D, float eps);
+    static void attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows);
+    static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src, size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
+};
+
+/* update.cu, search.cu: the same for every A */
+void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n);
+void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n);
+void tf_cuda_sum(struct tf_ctx *c, tf_mem *dst, const tf_mem *src, size_t n);
+void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n, const tf_mem *norm2, const struct tf_adam *h);
+void tf_cuda_ema(struct tf_ctx *c, tf_mem *e, const tf_mem *p, size_t n, double decay);
+void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V, float weight);
+void tf_cuda_log_of(struct tf_ctx *c, tf_mem *x, size_t n);
+void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
+
+/* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for float, else that of a shadow of the allocation that holds p, made at its first use and kept
+ * up by whatever writes PARAMs (upload, copy, zero, adam, ema, linear and norm gradients need none). tf_cuda_wrote tells of a write to p[0 .. n). */
+template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
+void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
+
+#endif
