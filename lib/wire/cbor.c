@@ -461,116 +461,124 @@ const char *tf_cur_skip(struct tf_cur *c)
     return NULL;
 }
 
+/* What can be wrong with a list, said of its kind of elements. */
+struct list_faults {
+    const char *kind, *tag, *rest, *count;
+};
+
+/* Into a list: at its first element of a plain array (*width 0), or past a typed one whose n elements of `width` bytes lie at *p. */
+static const char *list_enter(struct tf_cur *c, size_t (*width_of)(uint64_t tag), size_t max,
+                              const struct list_faults *f, const uint8_t **p, size_t *width,
+                              size_t *n)
+{
+    uint64_t tag, count;
+    size_t bytes;
+    *width = 0;
+    if (tf_cur_tag(c, &tag)) {
+        if (tf_cur_array(c, &count))
+            return f->kind;
+    } else {
+        *width = width_of(tag);
+        if (!*width)
+            return f->tag;
+        if (tf_cur_bytes(c, p, &bytes))
+            return f->kind;
+        if (bytes % *width)
+            return f->rest;
+        count = bytes / *width;
+    }
+    if (count > max)
+        return f->count;
+    *n = (size_t)count;
+    return NULL;
+}
+
+static size_t id_width(uint64_t tag)
+{
+    return tag == TF_TAG_U8    ? 1
+           : tag == TF_TAG_U16 ? 2
+           : tag == TF_TAG_U32 ? 4
+           : tag == TF_TAG_U64 ? 8
+                               : 0;
+}
+
 const char *tf_cur_ids(struct tf_cur *c, struct tf_arena *a, size_t max, const uint32_t **ids,
                        size_t *n)
 {
+    static const struct list_faults faults = {"not a list of ids", "ids under an unknown tag",
+                                              "ids: bytes left over", "too many ids"};
     struct tf_cur at = *c;
-    uint64_t tag, count, x;
-    uint32_t *to;
-    if (tf_cur_tag(&at, &tag)) { /* a plain array */
-        const char *why = tf_cur_array(&at, &count);
-        if (why)
-            return "not a list of ids";
-        if (count > max)
-            return "too many ids";
-        to = tf_arena_alloc(a, 4 * (size_t)count + 4);
-        for (uint64_t i = 0; i < count; i++) {
-            if (tf_cur_uint(&at, &x) || x > UINT32_MAX)
+    const uint8_t *p = NULL;
+    size_t width, count;
+    const char *why = list_enter(&at, id_width, max, &faults, &p, &width, &count);
+    if (why)
+        return why;
+    uint32_t *to = tf_arena_alloc(a, 4 * count + 4);
+    if (width == 4) {
+        memcpy(to, p, 4 * count);
+    } else if (width == 2) {
+        for (size_t i = 0; i < count; i++) {
+            uint16_t v;
+            memcpy(&v, p + 2 * i, 2);
+            to[i] = v;
+        }
+    } else if (width == 1) {
+        for (size_t i = 0; i < count; i++)
+            to[i] = p[i];
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            uint64_t x;
+            if (width == 8)
+                x = tf_load64(p + 8 * i);
+            else if (tf_cur_uint(&at, &x))
+                x = UINT64_MAX;
+            if (x > UINT32_MAX)
                 return "an id that is not a 32-bit number";
             to[i] = (uint32_t)x;
         }
-    } else {
-        const uint8_t *p;
-        size_t bytes, width = tag == TF_TAG_U8    ? 1
-                              : tag == TF_TAG_U16 ? 2
-                              : tag == TF_TAG_U32 ? 4
-                              : tag == TF_TAG_U64 ? 8
-                                                  : 0;
-        if (!width)
-            return "ids under an unknown tag";
-        if (tf_cur_bytes(&at, &p, &bytes))
-            return "not a list of ids";
-        if (bytes % width)
-            return "ids: bytes left over";
-        count = bytes / width;
-        if (count > max)
-            return "too many ids";
-        to = tf_arena_alloc(a, 4 * (size_t)count + 4);
-        if (width == 2) {
-            for (size_t i = 0; i < count; i++) {
-                uint16_t v;
-                memcpy(&v, p + 2 * i, 2);
-                to[i] = v;
-            }
-        } else if (width == 4) {
-            memcpy(to, p, bytes);
-        } else if (width == 1) {
-            for (size_t i = 0; i < count; i++)
-                to[i] = p[i];
-        } else {
-            for (size_t i = 0; i < count; i++) {
-                x = tf_load64(p + 8 * i);
-                if (x > UINT32_MAX)
-                    return "an id that is not a 32-bit number";
-                to[i] = (uint32_t)x;
-            }
-        }
     }
     *ids = to;
-    *n = (size_t)count;
+    *n = count;
     *c = at;
     return NULL;
+}
+
+static size_t real_width(uint64_t tag)
+{
+    return tag == TF_TAG_F16 ? 2 : tag == TF_TAG_F32 ? 4 : tag == TF_TAG_F64 ? 8 : 0;
 }
 
 const char *tf_cur_reals(struct tf_cur *c, struct tf_arena *a, size_t max, const float **x,
                          size_t *n)
 {
+    static const struct list_faults faults = {"not a list of numbers",
+                                              "numbers under an unknown tag",
+                                              "numbers: bytes left over", "too many numbers"};
     struct tf_cur at = *c;
-    uint64_t tag, count;
-    float *to;
-    double d;
-    if (tf_cur_tag(&at, &tag)) {
-        if (tf_cur_array(&at, &count))
-            return "not a list of numbers";
-        if (count > max)
-            return "too many numbers";
-        to = tf_arena_alloc(a, 4 * (size_t)count + 4);
-        for (uint64_t i = 0; i < count; i++) {
-            if (tf_cur_real(&at, &d))
+    const uint8_t *p = NULL;
+    size_t width, count;
+    const char *why = list_enter(&at, real_width, max, &faults, &p, &width, &count);
+    if (why)
+        return why;
+    float *to = tf_arena_alloc(a, 4 * count + 4);
+    for (size_t i = 0; i < count; i++) {
+        double d;
+        if (width == 2) {
+            uint16_t h;
+            memcpy(&h, p + 2 * i, 2);
+            to[i] = tf_half_to_float(h);
+        } else if (width == 4) {
+            memcpy(&to[i], p + 4 * i, 4);
+        } else {
+            if (width == 8)
+                memcpy(&d, p + 8 * i, 8);
+            else if (tf_cur_real(&at, &d))
                 return "not a number";
             to[i] = (float)d;
         }
-    } else {
-        const uint8_t *p;
-        size_t bytes, width = tag == TF_TAG_F16   ? 2
-                              : tag == TF_TAG_F32 ? 4
-                              : tag == TF_TAG_F64 ? 8
-                                                  : 0;
-        if (!width)
-            return "numbers under an unknown tag";
-        if (tf_cur_bytes(&at, &p, &bytes))
-            return "not a list of numbers";
-        if (bytes % width)
-            return "numbers: bytes left over";
-        count = bytes / width;
-        if (count > max)
-            return "too many numbers";
-        to = tf_arena_alloc(a, 4 * (size_t)count + 4);
-        for (size_t i = 0; i < count; i++) {
-            if (width == 2) {
-                uint16_t h;
-                memcpy(&h, p + 2 * i, 2);
-                to[i] = tf_half_to_float(h);
-            } else if (width == 4) {
-                memcpy(&to[i], p + 4 * i, 4);
-            } else {
-                memcpy(&d, p + 8 * i, 8);
-                to[i] = (float)d;
-            }
-        }
     }
     *x = to;
-    *n = (size_t)count;
+    *n = count;
     *c = at;
     return NULL;
 }
