@@ -201,7 +201,7 @@ check: maybe-deps ## run every test that needs neither GPU nor network
 check-asan: ## the same under AddressSanitizer and UBSan, in a build of its own
 	@$(MAKE) --no-print-directory check SAN=address,undefined
 
-test_env = PATH='$(CURDIR)/$B/bin:'"$$PATH" TF_BIN='$(CURDIR)/$B/bin' TF_BUILD='$(CURDIR)/$B' TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' \
+test_env = PATH='$(abspath $B)/bin:'"$$PATH" TF_BIN='$(abspath $B)/bin' TF_BUILD='$(abspath $B)' TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' \
 	TF_MAKE='$(MAKE)' ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 LC_ALL=C.UTF-8
 
 # TESTS='...' runs only those.
@@ -220,11 +220,11 @@ $B/tests/faults/shim.so: tests/faults/shim.c $B/flags
 	$Q$(CC) $(all_cflags) -fPIC -shared -o $@ $< -ldl
 
 bench: all ## measure; prints ratios and throughput
-	@[ ! -e tests/bench/run ] || PATH='$(CURDIR)/$B/bin:'"$$PATH" tests/bench/run
+	@[ ! -e tests/bench/run ] || PATH='$(abspath $B)/bin:'"$$PATH" tests/bench/run
 
 demo: maybe-deps ## train and run a small model on the default task
 	@$(MAKE) --no-print-directory all
-	@PATH='$(CURDIR)/$B/bin:'"$$PATH" examples/demo/run
+	@PATH='$(abspath $B)/bin:'"$$PATH" examples/demo/run
 
 lint: ## the checks of tests/lint alone
 	@$(MAKE) --no-print-directory run-tests TESTS='$(sort $(wildcard tests/lint/*.bats))'
