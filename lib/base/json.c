@@ -140,25 +140,6 @@ static int hex4(const char *p, const char *end)
     return x;
 }
 
-static void add_utf8(struct tf_buf *b, unsigned u)
-{
-    if (u < 0x80) {
-        tf_buf_byte(b, (unsigned char)u);
-    } else if (u < 0x800) {
-        tf_buf_byte(b, (unsigned char)(0xc0 | u >> 6));
-        tf_buf_byte(b, (unsigned char)(0x80 | (u & 63)));
-    } else if (u < 0x10000) {
-        tf_buf_byte(b, (unsigned char)(0xe0 | u >> 12));
-        tf_buf_byte(b, (unsigned char)(0x80 | (u >> 6 & 63)));
-        tf_buf_byte(b, (unsigned char)(0x80 | (u & 63)));
-    } else {
-        tf_buf_byte(b, (unsigned char)(0xf0 | u >> 18));
-        tf_buf_byte(b, (unsigned char)(0x80 | (u >> 12 & 63)));
-        tf_buf_byte(b, (unsigned char)(0x80 | (u >> 6 & 63)));
-        tf_buf_byte(b, (unsigned char)(0x80 | (u & 63)));
-    }
-}
-
 /* What follows a backslash, r->p behind it. */
 static int read_escape(struct tf_json_reader *r, struct tf_err *err)
 {
@@ -184,7 +165,7 @@ static int read_escape(struct tf_json_reader *r, struct tf_err *err)
         r->p += 6;
     }
     r->p += 5;
-    add_utf8(&r->text, (unsigned)u);
+    tf_utf8_put(&r->text, (uint32_t)u);
     return 0;
 }
 

@@ -34,7 +34,7 @@ static bool ascii_punct(char c)
 static void cut_word(struct tf_chrf_side *s, const char *p, size_t n)
 {
     int first;
-    tf_uc_get(p, &first);
+    tf_utf8_get(p, &first);
     if (n == (size_t)first) {
         add_word(s, p, n);
     } else if (ascii_punct(p[n - 1])) {
@@ -68,7 +68,7 @@ static void cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chr
     const char *end = line.p + line.n, *word = NULL;
     int len;
     for (const char *p = line.p; p < end; p += len) {
-        uint32_t c = tf_uc_get(p, &len);
+        uint32_t c = tf_utf8_get(p, &len);
         bool space = tf_uc_space(c);
         if (!space || o->whitespace)
             s->chars[s->nchars++] = c;

@@ -165,7 +165,7 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
     l->skip_lf = end && *end == '\r';
     l->n++;
     const char *s = (const char *)p;
-    size_t bad = tf_uc_check(s, n);
+    size_t bad = tf_utf8_span(s, n);
     if (bad < n) {
         if (l->n == 1 && n >= 2 && !memcmp(s, "\x1f\x8b", 2))
             return tf_fail(err, "%s: compressed by gzip, but not named .gz", l->name);

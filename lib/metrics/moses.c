@@ -71,7 +71,7 @@ static void decode(struct tf_moses *m, struct tf_text line)
     bool space = false;
     m->a.n = m->b.n = 0;
     for (size_t i = 0; i < line.n; i += (size_t)len) {
-        uint32_t c = tf_uc_get(line.p + i, &len);
+        uint32_t c = tf_utf8_get(line.p + i, &len);
         if (perl_space(c)) {
             space = true;
         } else if (c >= 0x20) {
@@ -195,7 +195,7 @@ static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t
         dot |= v[i] == '.';
         letter |= is_alpha(v[i]);
         if (v[i] < 0x110000)
-            tf_uc_put(&m->text, v[i]);
+            tf_utf8_put(&m->text, v[i]);
     }
     if ((dot && letter) || (next < 0x110000 && (tf_uc_letter(next) & TF_UC_LOWERCASE)))
         return true;
@@ -246,7 +246,7 @@ static void put(struct tf_buf *out, uint32_t c)
             tf_buf_str(out, entities[i][1]);
             return;
         }
-    tf_uc_put(out, c);
+    tf_utf8_put(out, c);
 }
 
 void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text line)
@@ -269,7 +269,7 @@ void tf_moses_punctuation(struct tf_buf *out, struct tf_text line)
         {"】", "]"}, {"％", "%"}, {"。", ". "}, {"．", ". "}};
     int len;
     for (size_t i = 0; i < line.n; i += (size_t)len) {
-        uint32_t c = tf_uc_get(line.p + i, &len);
+        uint32_t c = tf_utf8_get(line.p + i, &len);
         const char *to = NULL;
         for (size_t k = 0; len == 3 && k < sizeof marks / sizeof marks[0]; k++)
             if (!memcmp(line.p + i, marks[k][0], 3))

@@ -15,7 +15,7 @@ static void ascii_string(struct tf_buf *out, const char *s)
     tf_json_str(&j, s);
     for (size_t i = 0; i < text.len;) {
         int len;
-        uint32_t c = tf_uc_get(text.p + i, &len);
+        uint32_t c = tf_utf8_get(text.p + i, &len);
         if (c < 0x80)
             tf_buf_byte(out, (unsigned char)c);
         else if (c < 0x10000)

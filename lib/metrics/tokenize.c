@@ -27,8 +27,10 @@ void tf_tokens_release(struct tf_tokens *t)
 
 void tf_tokenize_none(struct tf_tokens *t, struct tf_text line)
 {
-    const char *start = NULL, *end = line.p + line.n;
     t->n = 0;
+    if (line.n == 0)
+        return; /* its p may be NULL */
+    const char *start = NULL, *end = line.p + line.n;
     for (const char *p = line.p; p < end;) {
         int space = tf_uc_space_at(p);
         if (space && start)
@@ -49,6 +51,6 @@ void tf_tokenize_char(struct tf_tokens *t, struct tf_text line)
     int len;
     t->n = 0;
     for (const char *p = line.p; p < end; p += len)
-        if (!tf_uc_space(tf_uc_get(p, &len)))
+        if (!tf_uc_space(tf_utf8_get(p, &len)))
             tf_tokens_add(t, p, (size_t)len);
 }

@@ -76,7 +76,7 @@ static void each(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(uint32_t), boo
     tf_buf_clear(tmp);
     int len;
     for (size_t i = 0; i < b->len; i += (size_t)len) {
-        bool found = is(tf_uc_get(b->p + i, &len));
+        bool found = is(tf_utf8_get(b->p + i, &len));
         if (found && drop)
             continue;
         if (found)

@@ -12,9 +12,9 @@ static void scan(struct tf_tokens *t, struct tf_text line, classify_fn *classify
     if (p == end)
         return;
     struct tf_tok_scan s = {.t = t, .last = TF_TC_EDGE};
-    enum tf_tok_class c = classify(tf_uc_get(p, &len));
+    enum tf_tok_class c = classify(tf_utf8_get(p, &len));
     for (; p < end; p += len, len = next_len) {
-        enum tf_tok_class next = p + len < end ? classify(tf_uc_get(p + len, &next_len)) : TF_TC_EDGE;
+        enum tf_tok_class next = p + len < end ? classify(tf_utf8_get(p + len, &next_len)) : TF_TC_EDGE;
         tf_tok_step(&s, p, (size_t)len, c, next);
         c = next;
     }

@@ -1,6 +1,5 @@
-/* unicode.c - UTF-8, and lookups in the tables of unicode_data.h. ASCII is answered without them. */
+/* unicode.c - lookups in the tables of unicode_data.h. ASCII is answered without them. */
 #include "metrics/unicode.h"
-#include "base/utf8.h"
 #include <string.h>
 
 struct range {
@@ -20,26 +19,6 @@ enum { CASED = 1, IGNORABLE = 2 };
 static bool is_tail(unsigned char c)
 {
     return (c & 0xC0) == 0x80;
-}
-
-size_t tf_uc_check(const char *s, size_t n)
-{
-    size_t i = 0;
-    while (i < n) {
-        uint64_t w;
-        if (n - i >= sizeof w) {
-            memcpy(&w, s + i, sizeof w);
-            if (!(w & 0x8080808080808080u)) {
-                i += sizeof w;
-                continue;
-            }
-        }
-        size_t len = tf_utf8_at(s + i, n - i);
-        if (!len)
-            return i;
-        i += len;
-    }
-    return n;
 }
 
 size_t tf_uc_rstrip(const char *s, size_t n)
@@ -103,28 +82,6 @@ static uint32_t simple_lower(uint32_t c)
     return c;
 }
 
-void tf_uc_put(struct tf_buf *out, uint32_t c)
-{
-    char s[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        s[n++] = (char)c;
-    } else if (c < 0x800) {
-        s[n++] = (char)(0xC0 | c >> 6);
-        s[n++] = (char)(0x80 | (c & 0x3F));
-    } else {
-        if (c < 0x10000) {
-            s[n++] = (char)(0xE0 | c >> 12);
-        } else {
-            s[n++] = (char)(0xF0 | c >> 18);
-            s[n++] = (char)(0x80 | (c >> 12 & 0x3F));
-        }
-        s[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-        s[n++] = (char)(0x80 | (c & 0x3F));
-    }
-    tf_buf_add(out, s, n);
-}
-
 /* Final_Sigma: the nearest code point before that is not Case_Ignorable is Cased, and the nearest after is not. */
 static bool ends_word(const char *s, size_t at, size_t n)
 {
@@ -136,12 +93,12 @@ static bool ends_word(const char *s, size_t at, size_t n)
         do
             i--;
         while (is_tail((unsigned char)s[i]));
-        f = flags_of(uc_case, COUNT(uc_case), tf_uc_get(s + i, &len));
+        f = flags_of(uc_case, COUNT(uc_case), tf_utf8_get(s + i, &len));
     } while (f & IGNORABLE);
     if (!(f & CASED))
         return false;
     for (i = at + 2; i < n; i += (size_t)len) {
-        f = flags_of(uc_case, COUNT(uc_case), tf_uc_get(s + i, &len));
+        f = flags_of(uc_case, COUNT(uc_case), tf_utf8_get(s + i, &len));
         if (!(f & IGNORABLE))
             return !(f & CASED);
     }
@@ -159,13 +116,13 @@ void tf_uc_lower(struct tf_buf *out, const char *s, size_t n)
             continue;
         }
         int len;
-        uint32_t c = tf_uc_get(s + i, &len);
+        uint32_t c = tf_utf8_get(s + i, &len);
         if (c == 0x130)
             tf_buf_str(out, "i\xCC\x87");
         else if (c == 0x3A3 && ends_word(s, i, n))
-            tf_uc_put(out, 0x3C2);
+            tf_utf8_put(out, 0x3C2);
         else
-            tf_uc_put(out, simple_lower(c));
+            tf_utf8_put(out, simple_lower(c));
         i += (size_t)len;
     }
 }

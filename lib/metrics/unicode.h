@@ -1,27 +1,11 @@
-/* unicode.h - what scoring needs of Unicode 15.0: UTF-8, white space, general categories, letters, lower case. */
+/* unicode.h - what scoring needs of Unicode 15.0: white space, general categories, letters, lower case. */
 #ifndef TF_METRICS_UNICODE_H
 #define TF_METRICS_UNICODE_H
 
-#include "base/buf.h"
+#include "base/utf8.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The offset of the first byte that is not strict UTF-8 (overlong forms, surrogates and cut sequences are not), or n. */
-size_t tf_uc_check(const char *s, size_t n);
-
-/* The code point at p, and its length in bytes. The text must have passed tf_uc_check. */
-static inline uint32_t tf_uc_get(const char *s, int *len)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    if (p[0] < 0x80)
-        return *len = 1, p[0];
-    if (p[0] < 0xE0)
-        return *len = 2, (p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu);
-    if (p[0] < 0xF0)
-        return *len = 3, (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-    return *len = 4, (p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
-}
 
 /* White space as Python's str.split() knows it: bidirectional type WS, B or S, or category Zs. */
 static inline bool tf_uc_space(uint32_t c)
@@ -41,7 +25,7 @@ static inline int tf_uc_space_at(const char *p)
     if (c != 0xC2 && (c < 0xE1 || c > 0xE3))
         return 0;
     int len;
-    return tf_uc_space(tf_uc_get(p, &len)) ? len : 0;
+    return tf_uc_space(tf_utf8_get(p, &len)) ? len : 0;
 }
 
 /* n without the white space at the end of the text (checked UTF-8). */
@@ -54,9 +38,6 @@ enum tf_uc_class tf_uc_general(uint32_t c);
 /* Properties that the Moses tokenizer asks for: the sum of those that hold. */
 enum { TF_UC_ALPHABETIC = 1, TF_UC_DECIMAL = 2, TF_UC_LOWERCASE = 4 };
 int tf_uc_letter(uint32_t c);
-
-/* Append the code point as UTF-8. */
-void tf_uc_put(struct tf_buf *out, uint32_t c);
 
 /* Append the lower case of the text (checked UTF-8) to out: full mappings without language, as Python's str.lower():
  * the simple mapping of each code point, U+0130 to "i" U+0307, and U+03A3 to U+03C2 at the end of a word

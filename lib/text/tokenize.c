@@ -2,8 +2,8 @@
  * cut into blocks, have the pool turn blocks over, write them in order. */
 #include "text/tokenize.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "text/sample.h"
-#include "text/utf8.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
 #include "text/vocab.h"
 #include "base/hash.h"
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "text/sp_check.h"
-#include "text/utf8.h"
 #include "wire/model.h"
 
 #include <errno.h>

@@ -195,13 +195,7 @@ bool tf_half_exact(float x, uint16_t *h)
 
 bool tf_utf8_valid(const uint8_t *p, size_t n)
 {
-    for (size_t i = 0; i < n;) {
-        size_t k = p[i] ? tf_utf8_at((const char *)p + i, n - i) : 0;
-        if (k == 0)
-            return false;
-        i += k;
-    }
-    return true;
+    return tf_utf8_span((const char *)p, n) == n && (n == 0 || memchr(p, 0, n) == NULL);
 }
 
 /* ---- scanner ---- */

@@ -2,7 +2,7 @@
  * no edits and full chrF. */
 #include "metrics/metric.h"
 #include "metrics/moses.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* UTF-8: the well-formed beginning is well-formed and ends where the next character is none; what
  * replacement leaves is well-formed, and replacement changes nothing else. */
 #include "base/utf8.h"
-#include "text/utf8.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,14 +1,6 @@
-/* UTF-8, white space, categories and lower case of lib/metrics. */
+/* White space, categories and lower case of lib/metrics. */
 #include "../tap.h"
 #include "metrics/unicode.h"
-
-static void check(const char *s, size_t n, size_t want)
-{
-    char name[64] = "";
-    for (size_t i = 0; i < n && i < 12; i++)
-        snprintf(name + strlen(name), sizeof name - strlen(name), "%02x ", (unsigned char)s[i]);
-    is_int(tf_uc_check(s, n), want, "UTF-8: %s", name);
-}
 
 static void lower(const char *s, const char *want)
 {
@@ -20,24 +12,6 @@ static void lower(const char *s, const char *want)
 
 int main(void)
 {
-    check("plain ASCII text that is long enough", 36, 36);
-    check("\xC3\xA9", 2, 2);
-    check("\xE2\x82\xAC", 3, 3);
-    check("\xF0\x9F\x98\x80", 4, 4);
-    check("a\xC3", 2, 1);
-    check("\x80", 1, 0);
-    check("\xC0\x80", 2, 0);
-    check("\xC1\xBF", 2, 0);
-    check("\xE0\x9F\xBF", 3, 0);
-    check("\xED\xA0\x80", 3, 0);
-    check("\xED\x9F\xBF", 3, 3);
-    check("\xF0\x8F\xBF\xBF", 4, 0);
-    check("\xF4\x8F\xBF\xBF", 4, 4);
-    check("\xF4\x90\x80\x80", 4, 0);
-    check("\xF5\x80\x80\x80", 4, 0);
-    check("12345678\xFF" "1234567", 16, 8);
-    check("1234567\xE2\x82", 9, 7);
-
     static const uint32_t spaces[] = {9,      10,     11,     12,     13,     0x1C,   0x1D,   0x1E,   0x1F,   0x20,
                                       0x85,   0xA0,   0x1680, 0x2000, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
     static const uint32_t others[] = {0, 8, 14, 0x1B, 0x21, 0x7F, 0x84, 0x180E, 0x200B, 0x2060, 0xFEFF};

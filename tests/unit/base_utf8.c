@@ -1,7 +1,7 @@
 /* UTF-8 against a second implementation written from the bit patterns: all pairs of bytes, borders
- * of every range, and what is replaced by what. */
+ * of every range, and what is replaced by what; every character out and in again. */
 #include "../tap.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 /* From the definition: decode by bit patterns, then refuse overlong forms, surrogates and what lies
  * beyond U+10FFFF. */
@@ -40,6 +40,14 @@ static void replaced(const char *in, size_t n, const char *want, const char *nam
     tf_buf_release(&b);
 }
 
+static void span(const char *s, size_t n, size_t want)
+{
+    char name[64] = "";
+    for (size_t i = 0; i < n && i < 12; i++)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "%02x ", (unsigned char)s[i]);
+    is_int(tf_utf8_span(s, n), want, "well-formed part of %s", name);
+}
+
 #define R "\xef\xbf\xbd"
 
 int main(void)
@@ -66,6 +74,37 @@ int main(void)
     is_int(wrong, 0, "three and four bytes at every border, cut short too");
     is_int((long long)tf_utf8_span("a\0b", 3), 3, "NUL is a character");
     is_int((long long)tf_utf8_span("", 0), 0, "empty");
+
+    span("plain ASCII text that is long enough", 36, 36);
+    span("\xC3\xA9", 2, 2);
+    span("\xE2\x82\xAC", 3, 3);
+    span("\xF0\x9F\x98\x80", 4, 4);
+    span("a\xC3", 2, 1);
+    span("\x80", 1, 0);
+    span("\xC0\x80", 2, 0);
+    span("\xC1\xBF", 2, 0);
+    span("\xE0\x9F\xBF", 3, 0);
+    span("\xED\xA0\x80", 3, 0);
+    span("\xED\x9F\xBF", 3, 3);
+    span("\xF0\x8F\xBF\xBF", 4, 0);
+    span("\xF4\x8F\xBF\xBF", 4, 4);
+    span("\xF4\x90\x80\x80", 4, 0);
+    span("\xF5\x80\x80\x80", 4, 0);
+    span("12345678\xFF" "1234567", 16, 8);
+    span("1234567\xE2\x82", 9, 7);
+
+    struct tf_buf b = {0};
+    wrong = 0;
+    for (uint32_t c = 0; c <= 0x10ffff; c++) {
+        if (c == 0xd800)
+            c = 0xe000;
+        int len;
+        tf_buf_clear(&b);
+        tf_utf8_put(&b, c);
+        wrong += plain((unsigned char *)b.p, b.len) != b.len || tf_utf8_get(b.p, &len) != c || (size_t)len != b.len;
+    }
+    tf_buf_release(&b);
+    is_int(wrong, 0, "every character, written and read");
 
     replaced("plain \xc3\xa4 text", 13, "plain \xc3\xa4 text", "good text is left alone");
     replaced("a\xff"

@@ -1,9 +1,18 @@
 /* utf8.c - eight ASCII bytes at a time, one character at a time where there is more. */
-#include "text/utf8.h"
 #include "base/utf8.h"
 
 #include <stdint.h>
 #include <string.h>
+
+void tf_utf8_put(struct tf_buf *out, uint32_t c)
+{
+    unsigned char s[4];
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i > 0; i--, c >>= 6)
+        s[i] = (unsigned char)(0x80 | (c & 0x3f));
+    s[0] = (unsigned char)(n == 1 ? c : 0xf00u >> n | c);
+    tf_buf_add(out, s, n);
+}
 
 size_t tf_utf8_span(const char *s, size_t n)
 {
@@ -29,12 +38,8 @@ size_t tf_utf8_span(const char *s, size_t n)
 /* Bytes of the maximal part at s that begins a character but does not complete one; at least 1. */
 static size_t subpart(const unsigned char *p, size_t n)
 {
-    if (p[0] < 0xc2 || p[0] > 0xf4)
-        return 1;
-    size_t len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    unsigned lo = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned hi = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    size_t i = 1;
+    unsigned lo, hi;
+    size_t len = tf_utf8_lead(p[0], &lo, &hi), i = 1;
     while (i < len && i < n && p[i] >= lo && p[i] <= hi) {
         lo = 0x80;
         hi = 0xbf;
