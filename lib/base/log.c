@@ -1,5 +1,4 @@
-/* log.c - lines on stderr, each written by one call so that those of a pipeline's tools do not mix.
- */
+/* log.c - lines on stderr, each written by one call so that those of a pipeline's tools do not mix. */
 #include "base/log.h"
 #include "base/buf.h"
 #include "base/opt.h"
@@ -37,13 +36,19 @@ static void format(char *dst, size_t size, const char *fmt, va_list ap)
     tf_escape(dst, size, text, n < 0 ? 0 : strnlen(text, sizeof text));
 }
 
+/* The message of a function that ends in `fmt, ...`, into its array `text`. */
+#define FORMAT(text, fmt)                      \
+    do {                                       \
+        va_list ap;                            \
+        va_start(ap, fmt);                     \
+        format(text, sizeof text, fmt, ap);    \
+        va_end(ap);                            \
+    } while (0)
+
 void tf_warn(const char *fmt, ...)
 {
     char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    format(text, sizeof text, fmt, ap);
-    va_end(ap);
+    FORMAT(text, fmt);
     pthread_mutex_lock(&lock);
     int i = 0;
     while (i < KINDS && kinds[i].fmt != NULL && kinds[i].fmt != fmt)
@@ -79,10 +84,7 @@ void tf_warn_summary(void)
 void tf_note(const char *fmt, ...)
 {
     char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    format(text, sizeof text, fmt, ap);
-    va_end(ap);
+    FORMAT(text, fmt);
     pthread_mutex_lock(&lock);
     put_line("", text);
     pthread_mutex_unlock(&lock);
@@ -115,10 +117,7 @@ void tf_progress_show(struct tf_progress *p, const char *fmt, ...)
         return;
     p->last = tf_now();
     char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    format(text, sizeof text, fmt, ap);
-    va_end(ap);
+    FORMAT(text, fmt);
     pthread_mutex_lock(&lock);
     if (p->width) {
         fprintf(stderr, "\r\033[K%s: %s", tf_progname, text);
