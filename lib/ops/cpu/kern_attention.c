@@ -61,6 +61,19 @@ static struct tf_cpu_gemm operand(float *copy, const float *x, size_t ld, size_t
     return (struct tf_cpu_gemm){.b = copy, .ldb = TF_NR, .panel = rows * TF_NR, .K = rows, .N = n};
 }
 
+/* c [M, N] (+)= a b, with b made by operand(). */
+static void multiply(struct tf_cpu_gemm g, float *c, size_t ldc, const float *a, size_t ras, size_t kas, size_t M, bool add)
+{
+    g.c = c;
+    g.ldc = ldc;
+    g.a = a;
+    g.ras = ras;
+    g.kas = kas;
+    g.M = M;
+    g.add = add;
+    TF_CPU(gemm)(&g);
+}
+
 /* out [queries of b, keys of b] = x y' with y transposed in panels. */
 static void products(float *out, const struct block *b, const float *x, size_t ldx, const float *panels, size_t n)
 {
@@ -143,14 +156,7 @@ static void forward(struct tf_ctx *c, const struct head *w, float *probs)
                 }
             }
         }
-        struct tf_cpu_gemm g = operand(copy, v + b.lo * a->ldv, a->ldv, b.hi - b.lo, dv);
-        g.c = o + b.from * a->ldo;
-        g.ldc = a->ldo;
-        g.a = p + (b.lo - b.base);
-        g.ras = b.ld;
-        g.kas = 1;
-        g.M = b.to - b.from;
-        TF_CPU(gemm)(&g);
+        multiply(operand(copy, v + b.lo * a->ldv, a->ldv, b.hi - b.lo, dv), o + b.from * a->ldo, a->ldo, p + (b.lo - b.base), b.ld, 1, b.to - b.from, false);
     }
 }
 
@@ -242,34 +248,10 @@ static void backward(struct tf_ctx *c, const struct head *w)
         for (size_t i = 0; i < n; i++)
             backward_row(p + i * b.ld, dp + i * b.ld, w, &b, b.from + i, lse[(w->row + b.from + i) * H + w->h]);
 
-        struct tf_cpu_gemm g = operand(copy, k + b.lo * a->ldk, a->ldk, keys, dk);
-        g.c = dq + b.from * a->ldq;
-        g.ldc = a->ldq;
-        g.a = dp + (b.lo - b.base);
-        g.ras = b.ld;
-        g.kas = 1;
-        g.M = n;
-        TF_CPU(gemm)(&g);
-
-        g = operand(copy, q + b.from * a->ldq, a->ldq, n, dk);
-        g.c = dk_ + b.lo * a->ldk;
-        g.ldc = a->ldk;
-        g.a = dp + (b.lo - b.base);
-        g.ras = 1;
-        g.kas = b.ld;
-        g.M = keys;
-        g.add = !once;
-        TF_CPU(gemm)(&g);
-
-        g = operand(copy, d_o + b.from * a->ldo, a->ldo, n, dv);
-        g.c = dv_ + b.lo * a->ldv;
-        g.ldc = a->ldv;
-        g.a = p + (b.lo - b.base);
-        g.ras = 1;
-        g.kas = b.ld;
-        g.M = keys;
-        g.add = !once;
-        TF_CPU(gemm)(&g);
+        const float *pm = p + (b.lo - b.base), *ds = dp + (b.lo - b.base);
+        multiply(operand(copy, k + b.lo * a->ldk, a->ldk, keys, dk), dq + b.from * a->ldq, a->ldq, ds, b.ld, 1, n, false);
+        multiply(operand(copy, q + b.from * a->ldq, a->ldq, n, dk), dk_ + b.lo * a->ldk, a->ldk, ds, 1, b.ld, keys, !once);
+        multiply(operand(copy, d_o + b.from * a->ldo, a->ldo, n, dv), dv_ + b.lo * a->ldv, a->ldv, pm, 1, b.ld, keys, !once);
     }
 }
 
