@@ -48,6 +48,24 @@ check_results() {
     [[ $output != *tf-train* ]]
 }
 
+@test "text.mk small: files plain and gzipped; what is missing or does not pair is named" {
+    corpus data a dev test
+    corpus data b dev test
+    gzip -d data/b.en.gz data/dev.de.gz
+    args=(-f "$TOP/pipelines/text.mk" small DEV=data/dev TEST=data/test WORK=w)
+    t 0 make "${args[@]}" TRAIN='data/a data/b'
+    check_results w-small
+    [ "$(wc -l <w-small/train.en)" -eq 1200 ]
+    cmp w-small/train.de <(gzip -dc data/a.de.gz data/b.de.gz)
+    t 2 make "${args[@]}" WORK=x
+    expect_contains "$stderr" "TRAIN= is needed"
+    t 2 make "${args[@]}" WORK=x TRAIN=data/c
+    expect_contains "$stderr" "data/c.en"
+    sed -i 1d data/b.en
+    t 2 make "${args[@]}" WORK=x TRAIN=data/b
+    expect_contains "$stderr" "train: 599 lines of en, 600 of de"
+}
+
 @test "debian.mk small, from a corpus made before" {
     data=$SHARED/ddtp
     if [ ! -d "$data" ]; then

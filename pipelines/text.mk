@@ -1,0 +1,40 @@
+# text.mk - parallel text of your own. TRAIN, DEV and TEST are stems: STEM.en and STEM.de, or STEM.en.gz and STEM.de.gz. TRAIN takes any number of them.
+#
+#     make -f pipelines/text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV=news/2012 TEST=news/2013
+#
+# The settings suit some hundred thousand pairs; the paper's for millions are in wmt14.mk.
+
+NAME       := text
+VOCAB_SIZE ?= 16000
+VOCAB_TYPE ?= unigram
+PRESET     ?= C-d256
+TOKENS     ?= 8000
+STEPS      ?= 20000
+SAVE_EVERY ?= 500
+AVERAGE    ?= 8
+TRAIN_FLAGS ?= --warmup 4000 --lr-scale 2 --dropout 0.2
+
+include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+
+ifneq ($(filter-out help,$(or $(MAKECMDGOALS),all)),)
+$(foreach v,TRAIN DEV TEST,$(if $($v),,$(error $v= is needed: the stem of a pair of files, STEM.$S and STEM.$T, plain or .gz)))
+endif
+
+# $(call side,STEMS,LANGUAGE): the files, whichever of the two forms is there; the plain name when neither is, so that make names it.
+side = $(foreach s,$1,$(or $(firstword $(wildcard $s.$2 $s.$2.gz)),$s.$2))
+define text
+$(WORK)/$1.$3: $(call side,$2,$3) | $(WORK)
+	for f in $$^; do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac; done >$$@
+endef
+$(foreach l,$S $T,$(eval $(call text,train,$(TRAIN),$l))$(eval $(call text,dev,$(DEV),$l))$(eval $(call text,test,$(TEST),$l)))
+
+# Files of different length do not belong together; named before a day of training.
+$(WORK)/vocab.model: | $(WORK)/paired
+$(WORK)/paired: $(foreach d,train dev test,$(foreach l,$S $T,$(WORK)/$d.$l))
+	for d in train dev test; do s=$$(wc -l <$(WORK)/$$d.$S) t=$$(wc -l <$(WORK)/$$d.$T); \
+	    [ $$s = $$t ] || { echo "$$d: $$s lines of $S, $$t of $T" >&2; exit 1; }; echo "$$d: $$s pairs"; done
+	touch $@
+
+small: ## the same in about a minute: 20 steps; the score means nothing
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) PAIR=$(PAIR) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(TEST)' WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny \
+	    STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 TRAIN_FLAGS='--warmup 30'
