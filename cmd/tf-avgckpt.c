@@ -1,6 +1,7 @@
 /* tf-avgckpt - the mean of checkpoints as one model. */
-#include "base/opt.h"
+#include "base/file.h"
 #include "train/average.h"
+#include "rows.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +13,7 @@ static bool ema;
 static struct tf_opt opts[] = {
     {TF_OPT_INT, 'n', "last", .target = &last, .arg = "N", .def = "5", .lo = 1, .hi = 10000, .help = "of a directory: its last N checkpoints"},
     {TF_OPT_FLAG, .name = "ema", .target = &ema, .flags = TF_OPT_SEMANTIC, .help = "average the moving averages (tf-train --ema) instead of the weights"},
-    {TF_OPT_STR, 'o', "output", .target = &output, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE, .help = "write the model here instead of to stdout"},
+    ROW_OUTPUT(output),
     {TF_OPT_END},
 };
 
@@ -36,16 +37,15 @@ static int is_dir(const char *path, struct tf_err *err)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    int dashes = 0, dirs = 0;
+    int dirs = 0;
+    if (tf_count_stdin(args->v, (size_t)args->n) > 1)
+        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     for (int i = 0; i < args->n; i++) {
         int dir = is_dir(args->v[i], err);
         if (dir < 0)
             return -1;
-        dashes += strcmp(args->v[i], "-") == 0;
         dirs += dir;
     }
-    if (dashes > 1)
-        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     if (dirs > 0 && args->n > 1)
         return tf_fail_status(err, TF_USAGE, "a directory stands alone; give files, or one directory");
     if (dirs == 0 && tf_opt_find(opts, "last")->set)

@@ -1,7 +1,7 @@
 /* tf-batch - token streams to batches. */
-#include "base/opt.h"
 #include "base/parse.h"
 #include "text/batcher.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -51,8 +51,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_STR, .name = "from", .target = &o.from, .arg = "EPOCH:RECORD",
      .help = "begin at this cursor of an earlier run"},
     {TF_OPT_GROUP, .help = "Output"},
-    {TF_OPT_STR, 'o', "output", .target = &o.output, .arg = "FILE", .def = "-",
-     .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    ROW_OUTPUT(o.output),
     {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no progress and no summary"},
     {TF_OPT_END},
 };
@@ -130,7 +129,7 @@ static void summary(const struct tf_batching *b, const struct tf_corpus *c)
 static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_args *args,
                   struct tf_err *err)
 {
-    if (args->n == 2 && strcmp(args->v[0], "-") == 0 && strcmp(args->v[1], "-") == 0)
+    if (tf_count_stdin(args->v, (size_t)args->n) > 1)
         return tf_fail_status(err, TF_USAGE, "both sides can't be stdin");
     if (o.as == 1 && o.no_shuffle)
         return tf_fail_status(err, TF_USAGE,

@@ -143,12 +143,8 @@ static int check_names(struct tf_err *err)
 
 static int check_stdin(const struct tf_args *args, struct tf_err *err)
 {
-    int dashes = inputs.n == 0 && !from_stats;
-    for (int i = 0; i < args->n; i++)
-        dashes += !strcmp(args->v[i], "-");
-    for (size_t i = 0; i < inputs.n; i++)
-        dashes += !strcmp(inputs.v[i], "-");
-    return dashes > 1 ? tf_fail_status(err, TF_USAGE, "only one file can be stdin") : 0;
+    size_t count = (inputs.n == 0 && !from_stats) + tf_count_stdin(args->v, (size_t)args->n) + tf_count_stdin(inputs.v, inputs.n);
+    return count > 1 ? tf_fail_status(err, TF_USAGE, "only one file can be stdin") : 0;
 }
 
 static int check(const struct tf_args *args, struct tf_err *err)

@@ -1,6 +1,6 @@
 /* tf-cbor - looks at streams and models, and mends them. */
-#include "base/opt.h"
 #include "wire/show.h"
+#include "rows.h"
 
 #include <string.h>
 
@@ -16,8 +16,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "  head (the first records as a stream), count (records by type), seal "
                            "(fill in CRCs and checks)"},
     {TF_OPT_GROUP, .help = "Options"},
-    {TF_OPT_STR, 'o', "output", .target = &o.output, .arg = "FILE", .def = "-",
-     .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    ROW_OUTPUT(o.output),
     {TF_OPT_INT, 'n', "records", .target = &o.records, .arg = "N", .def = "10", .lo = 0, .hi = 9e15,
      .help = "head: so many records"},
     {TF_OPT_INT, .name = "max-bytes", .target = &o.max_bytes, .arg = "N", .def = "256", .lo = 0,

@@ -1,9 +1,8 @@
 /* tf-decode - token streams through a model: options, one run. */
-#include "base/opt.h"
+#include "base/file.h"
 #include "base/thread.h"
 #include "decode/filter.h"
-
-#include <string.h>
+#include "rows.h"
 
 static struct tf_decode_opts o;
 static const char *output;
@@ -12,16 +11,16 @@ static int device;
 
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Models and streams"},
-    {TF_OPT_LIST, 'm', "model", .target = &o.models, .arg = "FILE", .flags = TF_OPT_FILE, .help = "model or checkpoint; several times: their probabilities are averaged"},
-    {TF_OPT_STR, 'o', "output", .target = &output, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    ROW_MODELS(o.models),
+    ROW_OUTPUT(output),
     {TF_OPT_STR, .name = "prefix", .target = &o.prefix, .arg = "FILE", .flags = TF_OPT_FILE, .help = "token stream of the same lines: every output begins with its prefix"},
-    {TF_OPT_FLAG, .name = "force-vocab", .target = &o.force_vocab, .help = "go on when vocabularies have different hashes"},
-    {TF_OPT_CHOICE, .name = "bad", .target = &o.bad, .arg = "WORD", .def = "mark", .choices = tf_on_bad_words, .help = "bad records: go on and exit with 4, fail at the first, or exit with 0"},
+    ROW_FORCE_VOCAB(o.force_vocab),
+    ROW_BAD(o.bad, "bad records"),
     {TF_OPT_GROUP, .help = "Search"},
     {TF_OPT_INT, 'k', "beam", .target = &o.beam, .arg = "K", .def = "4", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC, .help = "hypotheses kept; 1 is greedy search"},
     {TF_OPT_REAL, 'a', "alpha", .target = &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100, .flags = TF_OPT_SEMANTIC, .help = "length penalty: score = logp / ((5 + length) / 6)^X"},
     {TF_OPT_INT, .name = "max-extra", .target = &o.max_extra, .arg = "N", .def = "50", .lo = 0, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = "an output has at most so many tokens more than its input"},
-    {TF_OPT_INT, .name = "max-length", .target = &o.max_length, .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = "a longer input becomes a bad record"},
+    ROW_MAX_LENGTH(o.max_length, "a longer input"),
     {TF_OPT_FLAG, .name = "allow-unk", .target = &o.allow_unk, .flags = TF_OPT_SEMANTIC, .help = "the unknown token may be put out"},
     {TF_OPT_GROUP, .help = "Sampling"},
     {TF_OPT_FLAG, .name = "sample", .target = &o.sample, .flags = TF_OPT_SEMANTIC, .help = "draw each token from the model's distribution; with --nbest so many draws"},
@@ -30,12 +29,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Output"},
     {TF_OPT_INT, 'n', "nbest", .target = &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the N best and their scores, N at most the beam"},
     {TF_OPT_FLAG, .name = "token-scores", .target = &o.token_scores, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the log-probability of every token"},
-    {TF_OPT_GROUP, .help = "Running (the output does not depend on these)"},
-    {TF_OPT_CHOICE, 'd', "device", .target = &device, .arg = "NAME", .def = "auto", .choices = devices, .help = "where to compute"},
-    {TF_OPT_INT, 't', "threads", .target = &o.threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand"},
-    {TF_OPT_INT, 'b', "batch", .target = &o.batch, .arg = "N", .def = "64", .lo = 1, .hi = 65536, .help = "sentences decoded together"},
-    {TF_OPT_INT, 'w', "window", .target = &o.window, .arg = "N", .def = "2048", .lo = 1, .hi = 1 << 20, .help = "sentences read ahead and sorted by length, while input is ready"},
-    {TF_OPT_FLAG, .name = "progress", .target = &o.progress, .help = "show the rate even where stderr is no terminal"},
+    ROWS_RUNNING(device, devices, o, "sentences"),
     {TF_OPT_END},
 };
 
@@ -49,13 +43,9 @@ static const struct tf_tool tool = {
 
 static int check(const char *input, struct tf_err *err)
 {
-    int in = strcmp(input, "-") == 0;
     if (o.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
-    for (size_t i = 0; i < o.models.n; i++)
-        in += strcmp(o.models.v[i], "-") == 0;
-    in += o.prefix != NULL && strcmp(o.prefix, "-") == 0;
-    if (in > 1)
+    if (tf_count_stdin(o.models.v, o.models.n) + tf_count_stdin((const char *const[]){input, o.prefix}, 2) > 1)
         return tf_fail_status(err, TF_USAGE, "only one of model, prefix and input can be stdin");
     if (o.sample && tf_opt_find(opts, "beam")->set)
         return tf_fail_status(err, TF_USAGE, "--beam and --sample do not go together; --nbest says how many draws");

@@ -1,6 +1,6 @@
 /* tf-evalb - bracketing scores of constituency trees as EVALB computes them: options, one comparison, one report. */
-#include "base/opt.h"
 #include "metrics/evalb.h"
+#include "rows.h"
 
 #include <string.h>
 
@@ -8,8 +8,6 @@ static struct tf_evalb_opts eval;
 static const char *params;
 static int64_t cutoff, max_error, max_line;
 static bool debug, debug_all;
-
-static const char *const bad_words[] = {"mark", "fail", "ok", NULL};
 
 static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "What counts"},
@@ -19,8 +17,7 @@ static struct tf_opt opts[] = {
      .help = "longest sentence of the second block (CUTOFF_LEN)"},
     {.kind = TF_OPT_INT, .letter = 'e', .name = "max-error", .target = &max_error, .arg = "N", .lo = -1, .hi = INT32_MAX,
      .help = "go on after N + 1 errors, stop at the next (MAX_ERROR)"},
-    {.kind = TF_OPT_CHOICE, .name = "bad", .target = &eval.bad, .arg = "WORD", .def = "mark", .choices = bad_words,
-     .help = "sentences in error: exit with 4, stop at the first, or exit with 0"},
+    ROW_BAD(eval.bad, "sentences in error"),
     {.kind = TF_OPT_INT, .name = "max-line", .target = &max_line, .arg = "BYTES", .def = "1G", .lo = 1, .hi = 1LL << 36,
      .help = "longest line"},
     {.kind = TF_OPT_GROUP, .help = "Report"},
@@ -42,7 +39,7 @@ static const struct tf_tool tool = {
 
 static int settle(const struct tf_args *args, struct tf_err *err)
 {
-    if (!strcmp(args->v[0], "-") && !strcmp(args->v[1], "-"))
+    if (tf_count_stdin(args->v, 2) > 1)
         return tf_fail_status(err, TF_USAGE, "only one of the two files can be stdin");
     if (tf_evalb_params_load(&eval.params, params, err) < 0)
         return -1;

@@ -1,9 +1,9 @@
 /* tf-info - what models, checkpoints and streams say of themselves; and what this machine offers. */
+#include "base/file.h"
 #include "base/opt.h"
 #include "train/info.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool devices, json;
 
@@ -45,10 +45,7 @@ static int show_file(const char *path, bool gap, struct tf_err *err)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    int dashes = 0;
-    for (int i = 0; i < args->n; i++)
-        dashes += strcmp(args->v[i], "-") == 0;
-    if (dashes > 1)
+    if (tf_count_stdin(args->v, (size_t)args->n) > 1)
         return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     if (devices && args->n > 0)
         return tf_fail_status(err, TF_USAGE, "--devices takes no file");

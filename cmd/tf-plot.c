@@ -80,10 +80,7 @@ static double given(const char *name, double value)
 
 static int draw_curves(struct tf_buf *out, const char *const *files, size_t n, struct tf_err *err)
 {
-    size_t stdins = 0;
-    for (size_t i = 0; i < n; i++)
-        stdins += !strcmp(files[i], "-");
-    if (!n || stdins > 1)
+    if (!n || tf_count_stdin(files, n) > 1)
         return tf_fail_status(err, TF_USAGE, n ? "only one log can be stdin" : "curve: no log given");
     curves.logs = files;
     curves.nlogs = n;

@@ -1,8 +1,8 @@
 /* tf-tokenize - text to token streams and back, and the training of vocabularies. */
 #include "base/log.h"
-#include "base/opt.h"
 #include "base/thread.h"
 #include "text/tokenize.h"
+#include "rows.h"
 
 #include <string.h>
 
@@ -19,7 +19,6 @@ static struct {
     double coverage;
 } o;
 
-static const char *const bad_words[] = {"mark", "fail", "ok", NULL};
 static const char *const type_words[] = {"unigram", "bpe", NULL};
 static const char *const rule_words[] = {"nmt_nfkc", "nfkc",     "nmt_nfkc_cf",
                                          "nfkc_cf",  "identity", NULL};
@@ -36,13 +35,10 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "In general"},
     {TF_OPT_STR, 'm', "model", .target = &o.model, .arg = "FILE", .flags = TF_OPT_FILE,
      .help = "vocabulary: a SentencePiece model, or a model or checkpoint of tf-train"},
-    {TF_OPT_STR, 'o', "output", .target = &o.output, .arg = "FILE", .def = "-",
-     .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    ROW_OUTPUT(o.output),
     {TF_OPT_INT, .name = "threads", .target = &o.threads, .arg = "N", .lo = 1, .hi = 64,
      .help = "threads; default: the CPUs at hand; the output is the same for any number"},
-    {TF_OPT_CHOICE, .name = "bad", .target = &o.bad, .arg = "WORD", .def = "mark",
-     .choices = bad_words,
-     .help = "bad lines: go on and exit with 4, fail at the first, or exit with 0"},
+    ROW_BAD(o.bad, "bad lines"),
     {TF_OPT_GROUP, .help = "Text to ids"},
     {TF_OPT_INT, .name = "max-line", .target = &o.max_line, .arg = "BYTES", .def = "16777216",
      .lo = 1, .hi = 1 << 28, .flags = TF_OPT_SEMANTIC,

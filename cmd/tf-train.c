@@ -63,7 +63,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, .name = "steps", .target = &o.steps, .arg = "N", .lo = 1, .hi = 1e12, .help = "updates in all, those of earlier runs included"},
     {TF_OPT_INT, .name = "seed", .target = &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = 9007199254740992, .flags = S, .help = "of first weights and dropout"},
     {TF_OPT_INT, .name = "accumulate", .target = &o.accumulate, .arg = "N", .def = "1", .lo = 1, .hi = 1e6, .flags = S, .help = "batches an update"},
-    {TF_OPT_CHOICE, .name = "schedule", .target = &o.schedule.kind, .arg = "WORD", .choices = tf_schedule_names, .flags = S, .help = "of the learning rate: paper, constant or inverse-sqrt"},
+    {TF_OPT_CHOICE, .name = "schedule", .target = &o.schedule.kind, .arg = "WORD", .choices = tf_schedule_names, .flags = S, .help = "of the learning rate"},
     {TF_OPT_INT, .name = "warmup", .target = &o.schedule.warmup, .arg = "N", .lo = 0, .hi = 1e12, .flags = S, .help = "updates in which the rate rises"},
     {TF_OPT_REAL, .name = "lr-scale", .target = &o.schedule.scale, .arg = "X", .lo = 0, .hi = 1e6, .flags = S, .help = "factor on the paper's rate"},
     {TF_OPT_REAL, .name = "lr", .target = &o.schedule.lr, .arg = "X", .lo = 0, .hi = 1e30, .flags = S, .help = "peak of the other schedules"},

@@ -1,7 +1,7 @@
 /* tf-tree - constituency trees, one a line: cleaned, as sequences for a model, and back. */
 #include "base/log.h"
-#include "base/opt.h"
 #include "text/tree_filter.h"
+#include "rows.h"
 
 #include <string.h>
 
@@ -11,7 +11,6 @@ static const char *words, *output;
 static int style, layout;
 static int64_t max_line;
 
-static const char *const bad_words[] = {"mark", "fail", "ok", NULL};
 static const char *const layouts[] = {"auto", "lines", "pretty", NULL};
 
 static struct tf_opt opts[] = {
@@ -21,10 +20,10 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, 'c', "clean", .target = &f.clean, .help = "drop traces, empty constituents, function labels (also before -l)"},
     {TF_OPT_GROUP, .help = "Files"},
     {TF_OPT_STR, 'w', "words", .target = &words, .arg = "FILE", .flags = TF_OPT_FILE, .help = "-l writes the words here, -r reads them here; default: first column"},
-    {TF_OPT_STR, 'o', "output", .target = &output, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE, .help = "write here instead of to stdout"},
+    ROW_OUTPUT(output),
     {TF_OPT_CHOICE, .name = "layout", .target = &layout, .arg = "WORD", .def = "auto", .choices = layouts, .help = "of trees: one a line, pretty-printed, or as the file shows"},
     {TF_OPT_INT, .name = "max-line", .target = &max_line, .arg = "BYTES", .def = "16777216", .lo = 1, .hi = 1LL << 36, .help = "a longer tree or line is bad"},
-    {TF_OPT_CHOICE, .name = "bad", .target = &f.bad, .arg = "WORD", .def = "mark", .choices = bad_words, .help = "bad trees: go on and exit with 4, fail at the first, exit with 0"},
+    ROW_BAD(f.bad, "bad trees"),
     {TF_OPT_GROUP, .help = "Form"},
     {TF_OPT_CHOICE, 'b', "brackets", .target = &style, .arg = "WORD", .def = "slash", .choices = tf_brackets_names, .help = "of sequences: \"NP ... /NP\" or \"(NP ... )NP\""},
     {TF_OPT_STR, .name = "root", .target = &f.root, .arg = "LABEL", .def = "TOP", .help = "label of the root that -l takes away, -r and -c put there"},

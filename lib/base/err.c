@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
+
 char *tf_escape(char *dst, size_t size, const char *s, size_t n)
 {
     size_t o = 0;

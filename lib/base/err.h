@@ -22,6 +22,10 @@ enum tf_status {
     TF_AGAIN = 75,   /* stopped on request, or the directory is in use: run the same command again */
 };
 
+/* --bad=mark|fail|ok: records, lines or trees that can't be processed end a run with TF_PARTIAL, stop it at the first, or do not count against it. */
+enum tf_on_bad { TF_ON_BAD_MARK, TF_ON_BAD_FAIL, TF_ON_BAD_OK };
+extern const char *const tf_on_bad_words[]; /* ends with NULL */
+
 /* An error: the exit status it asks for and one line of text: lower case, no full stop, no newline, control bytes escaped.
  * Zero-initialise; one without a message has msg[0] == 0. A plain value: nothing to free. */
 struct tf_err {

@@ -522,3 +522,11 @@ bool tf_same_file(const char *a, const char *b)
            (is_std(b) ? fstat(1, &y) : stat(b, &y)) == 0 && S_ISREG(x.st_mode) &&
            x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
+
+size_t tf_count_stdin(const char *const *paths, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += paths[i] != NULL && strcmp(paths[i], "-") == 0;
+    return count;
+}

@@ -68,5 +68,7 @@ int tf_read_file(char **data, size_t *n, const char *path, size_t max, struct tf
 int tf_sync_dir(const char *path, struct tf_err *err) TF_MUST_CHECK;
 /* True when both are the same regular file (device and inode); false when either can't be told. For "input is the output" checks: a "-" is stdin as `a`, stdout as `b`. */
 bool tf_same_file(const char *a, const char *b);
+/* How many of the paths are stdin; one at most can be. NULL is none. */
+size_t tf_count_stdin(const char *const *paths, size_t n);
 
 #endif

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
-
 int tf_bads_count(struct tf_bads *b, uint64_t idx, int code, const char *text, const char *input,
                   struct tf_err *err)
 {

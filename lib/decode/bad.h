@@ -5,9 +5,6 @@
 #include "base/err.h"
 #include <stdint.h>
 
-enum tf_on_bad { TF_ON_BAD_MARK, TF_ON_BAD_FAIL, TF_ON_BAD_OK }; /* --bad=mark|fail|ok */
-extern const char *const tf_on_bad_words[];
-
 struct tf_bads {
     int policy;          /* enum tf_on_bad */
     uint64_t lines, bad; /* records in all, bad ones among them */

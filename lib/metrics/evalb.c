@@ -306,7 +306,7 @@ static int compare_files(const struct tf_evalb_opts *o, struct tf_evalb_run *r, 
         }
         struct tf_evalb_row row;
         sentence(r, a, b, &row);
-        if (r->stop || (o->bad == TF_EVALB_BAD_FAIL && r->first_bad))
+        if (r->stop || (o->bad == TF_ON_BAD_FAIL && r->first_bad))
             return 0;
         if (o->json)
             json_row(j, &row);
@@ -337,7 +337,7 @@ static void verdict(const struct tf_evalb_opts *o, const struct tf_evalb_run *r,
         tf_fail(err, "%s has %llu lines more than %s", gold->name, (unsigned long long)r->no_partner, test->name);
     else if (r->extra_test)
         tf_fail(err, "%s has more lines than %s, which has %llu", test->name, gold->name, (unsigned long long)r->line);
-    else if (r->all.errors > 0 && o->bad == TF_EVALB_BAD_MARK)
+    else if (r->all.errors > 0 && o->bad == TF_ON_BAD_MARK)
         tf_fail_status(err, TF_PARTIAL, "%lld of %lld sentences in error, the first is line %llu", (long long)r->all.errors, (long long)r->all.sentences,
                        (unsigned long long)r->first_bad);
 }
@@ -354,7 +354,7 @@ int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *te
         head(&r.out);
     }
     int rc = compare_files(o, &r, &j, gold, test, out, err);
-    bool ended = r.stop || (o->bad == TF_EVALB_BAD_FAIL && r.first_bad);
+    bool ended = r.stop || (o->bad == TF_ON_BAD_FAIL && r.first_bad);
     if (rc == 0 && !ended && o->json)
         json_end(&j, &r);
     else if (rc == 0 && !ended)

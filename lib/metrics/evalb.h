@@ -33,13 +33,11 @@ struct tf_evalb_params {
 int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err) TF_MUST_CHECK;
 void tf_evalb_params_release(struct tf_evalb_params *p);
 
-enum tf_evalb_bad { TF_EVALB_BAD_MARK, TF_EVALB_BAD_FAIL, TF_EVALB_BAD_PASS };
-
 struct tf_evalb_opts {
     struct tf_evalb_params params;
     bool json;        /* one JSON object instead of the report */
     bool exact;       /* the report ends where EVALB's ends */
-    int bad;          /* enum tf_evalb_bad: sentences in error finish with status 4, end the run, finish with 0 */
+    int bad;          /* enum tf_on_bad: sentences in error finish with status 4, end the run, finish with 0 */
     size_t max_line;  /* bytes; a longer line is an error */
 };
 

@@ -134,7 +134,7 @@ static struct block *room(struct run *r)
 static int count_bad(struct run *r, const struct item *it, const char *what, struct tf_err *err)
 {
     r->t->bad_lines++;
-    if (r->t->bad == TF_BAD_FAIL)
+    if (r->t->bad == TF_ON_BAD_FAIL)
         return tf_fail(err, "%s: %s %llu: %s", r->name, what, (unsigned long long)(it->idx + 1),
                        it->why);
     if (r->first_bad == NULL) {
@@ -147,7 +147,7 @@ static int count_bad(struct run *r, const struct item *it, const char *what, str
 static int verdict(const struct run *r, const char *what, struct tf_err *err)
 {
     const struct tf_tokenize *t = r->t;
-    if (t->bad_lines > 0 && t->bad == TF_BAD_MARK)
+    if (t->bad_lines > 0 && t->bad == TF_ON_BAD_MARK)
         tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s %llu: %s",
                        r->name, (unsigned long long)t->bad_lines, (unsigned long long)t->lines,
                        what, what, (unsigned long long)(r->first_bad_idx + 1), r->first_bad);

@@ -5,12 +5,10 @@
 
 #include "text/vocab.h"
 
-enum tf_bad_policy { TF_BAD_MARK, TF_BAD_FAIL, TF_BAD_PASS }; /* --bad=mark|fail|ok: finish with status 4; stop at the first; finish with 0 */
-
 struct tf_tokenize {
     const struct tf_vocab *vocab;
     int threads;             /* at least 1; never changes the result */
-    int bad;                 /* enum tf_bad_policy */
+    int bad;                 /* enum tf_on_bad */
     /* text to ids */
     size_t max_line;         /* bytes; a longer line becomes a bad record */
     bool crlf;               /* a CR before the LF is dropped */
@@ -26,7 +24,7 @@ struct tf_tokenize {
 };
 
 /* Lines of `in` to a token stream with header h (made by the caller, kind "tokens"). When the input fails, the stream ends with an error record, not with an end.
- * Bad lines under TF_BAD_MARK: 0 is returned with err->status TF_PARTIAL and a message that names the first. */
+ * Bad lines under TF_ON_BAD_MARK: 0 is returned with err->status TF_PARTIAL and a message that names the first. */
 int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_header *h, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 /* The same to lines of pieces with a space between: for people to look at. A bad line is an empty one. */
 int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;

@@ -19,7 +19,7 @@ static void begin(struct run *r, struct tf_tree_filter *f, struct tf_in *in)
 static int end(struct run *r, int rc, const char *name, const char *what, struct tf_err *err)
 {
     struct tf_tree_filter *f = r->f;
-    if (rc == 0 && f->bad_trees > 0 && f->bad == TF_TREE_BAD_MARK)
+    if (rc == 0 && f->bad_trees > 0 && f->bad == TF_ON_BAD_MARK)
         tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s", name, (unsigned long long)f->bad_trees, (unsigned long long)f->trees, what, r->first.msg);
     tf_tree_release(&r->tree);
     tf_tree_reader_release(&r->reader);
@@ -33,7 +33,7 @@ static int count_bad(struct run *r, const char *name, uint64_t line, const char 
 {
     if (r->f->bad_trees++ == 0)
         tf_fail(&r->first, "line %llu: %s", (unsigned long long)line, why);
-    return r->f->bad == TF_TREE_BAD_FAIL ? tf_fail(err, "%s: line %llu: %s", name, (unsigned long long)line, why) : 0;
+    return r->f->bad == TF_ON_BAD_FAIL ? tf_fail(err, "%s: line %llu: %s", name, (unsigned long long)line, why) : 0;
 }
 
 /* Write out a line, and everything before it once nothing more is waiting. */

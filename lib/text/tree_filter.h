@@ -5,21 +5,19 @@
 #include "text/linearize.h"
 #include "text/tree.h"
 
-enum tf_tree_bad { TF_TREE_BAD_MARK, TF_TREE_BAD_FAIL, TF_TREE_BAD_PASS };
-
 struct tf_tree_filter {
     enum tf_tree_layout layout;
     enum tf_brackets style;
     bool clean;        /* traces and function labels go, the root becomes `root` */
     const char *root;  /* label */
     const char *tag;   /* of words that a sequence has no tag for */
-    int bad;           /* enum tf_tree_bad: finish with status 4, stop at the first, finish with 0 */
+    int bad;           /* enum tf_on_bad: finish with status 4, stop at the first, finish with 0 */
     size_t max;        /* bytes of a tree or line; a longer one is bad */
     /* out */
     uint64_t trees, bad_trees, unbalanced, mis_sized; /* restored: sequences with repairs of either kind */
 };
 
-/* Trees of `in` to one line each. A bad tree is an empty line. With TF_TREE_BAD_MARK and bad ones: 0, err->status TF_PARTIAL and a message that names the first.
+/* Trees of `in` to one line each. A bad tree is an empty line. With TF_ON_BAD_MARK and bad ones: 0, err->status TF_PARTIAL and a message that names the first.
  * Output is flushed whenever the input goes idle. */
 int tf_tree_lines(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 /* Trees of `in` to sequences in `out` and words in `words`; words NULL: "words TAB sequence" in `out`. A bad tree is an empty line in both. With `clean`, after cleaning. */

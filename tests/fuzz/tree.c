@@ -20,7 +20,7 @@ static size_t lines(const struct tf_out *out)
 static void score(const void *gold, size_t gold_n, const void *test, size_t test_n, const char *params)
 {
     struct tf_err err = {0};
-    struct tf_evalb_opts o = {.max_line = 1 << 20, .bad = TF_EVALB_BAD_PASS};
+    struct tf_evalb_opts o = {.max_line = 1 << 20, .bad = TF_ON_BAD_OK};
     struct tf_in a = memory_in(gold, gold_n), b = memory_in(test, test_n);
     struct tf_out out = memory_out(ROOM);
     TF_ASSERT(tf_evalb_params_load(&o.params, params, &err) == 0);
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     struct tf_err err = {0};
     struct tf_tree_filter f = {
-        .style = (enum tf_brackets)(data[0] & 1), .layout = (enum tf_tree_layout)((data[0] >> 1 & 3) % 3), .clean = data[0] >> 3 & 1, .root = "TOP", .tag = "XX", .bad = TF_TREE_BAD_PASS,
+        .style = (enum tf_brackets)(data[0] & 1), .layout = (enum tf_tree_layout)((data[0] >> 1 & 3) % 3), .clean = data[0] >> 3 & 1, .root = "TOP", .tag = "XX", .bad = TF_ON_BAD_OK,
         .max = data[0] >> 4 & 1 ? 40 : 1 << 20,
     };
     struct tf_in in = memory_in(data + 1, n - 1);
