@@ -37,7 +37,9 @@ ref_src := $(sort $(wildcard lib/ops/ref/*.c))
 isa_src := $(sort $(wildcard lib/ops/cpu/kern*.c))
 lib_src := $(filter-out $(ref_src) $(isa_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
-cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
+# All or none: a plugin lacks no operation.
+cu_need := $(patsubst %,lib/ops/cuda/%.cu,plugin memory rows weights blas linear embed norm attention_fwd attention_bwd xent update decode softmax search)
+cu_src := $(if $(filter-out $(wildcard lib/ops/cuda/*.cu),$(cu_need)),,$(sort $(wildcard lib/ops/cuda/*.cu)))
 test_src := $(sort $(wildcard tests/unit/*.c tests/ops/*.c))
 fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 
@@ -68,9 +70,12 @@ cmd_obj := $(cmd_src:%.c=$B/%.o)
 test_obj := $(test_src:%.c=$B/%.o)
 fuzz_obj := $(fuzz_src:%.c=$B/%.o)
 bins := $(cmd_src:cmd/%.c=$B/bin/%)
-tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t)
+tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $B/tests/emulate/check.t
 bats := $(sort $(wildcard tests/cli/*.bats tests/lint/*.bats))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
+# The same sources compiled for the host, so that a machine without a GPU can test them: see tests/emulate/emulate.h.
+emulated := $(if $(cu_src),$B/emulate/tf-backend-cuda.so)
+emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* ---------------------------------------------------
 
@@ -81,6 +86,7 @@ san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-po
 all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
 all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(san) $(CFLAGS)
 all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(san) $(CXXFLAGS)
+emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -fPIC -fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
 all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
 nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
 	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a) $(NVCCFLAGS)
@@ -91,7 +97,7 @@ sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || echo -lsente
 extra_libs =
 
 # Rewritten only when the flags change, so that every object follows them.
-flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) $(nv_flags)
+flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) $(nv_flags) $(emu_flags)
 $B/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(flags))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(flags))' >$@
@@ -135,6 +141,15 @@ $B/%.o: %.cu $B/flags
 	$(if $(V),,@echo '  NVCC $<')
 	$Q$(NVCC) $(nv_flags) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
+$B/emulate/%.o: %.cu $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  EMU  $<')
+	$Q$(CXX) -x c++ $(all_cppflags) $(emu_flags) -MMD -MP -c -o $@ $<
+$B/tests/emulate/%.o: tests/emulate/%.cc $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  CXX  $<')
+	$Q$(CXX) $(all_cppflags) $(emu_flags) -MMD -MP -c -o $@ $<
+
 # The members are a prerequisite in a file, so that a source that went away leaves the archive too.
 $B/members: FORCE
 	@mkdir -p $(@D)
@@ -169,9 +184,16 @@ $(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtf.a
 $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $@')
-	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt -lcublas
+	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt -Xlinker -rpath,$(realpath $(dir $(NVCC))../lib64)
+$B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  LD   $@')
+	$Q$(CXX) $(emu_flags) $(all_ldflags) -shared -o $@ $(emu_obj)
+$B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o
+	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
+	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 
--include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(cmd_obj) $(test_obj) $(fuzz_obj) $B/tests/fuzz/replay.o)
+-include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $B/tests/emulate/check.o $(cmd_obj) $(test_obj) $(fuzz_obj) $B/tests/fuzz/replay.o)
 
 # ---- tests ---------------------------------------------------------------------------------------------------------
 
@@ -206,7 +228,7 @@ test_env = PATH='$(abspath $B)/bin:'"$$PATH" TF_BIN='$(abspath $B)/bin' TF_BUILD
 
 # TESTS='...' runs only those.
 TESTS ?= $(tests) $(bats)
-run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
+run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
 	@$(test_env) prove -j$(JOBS) $(TESTS)
 

@@ -91,7 +91,7 @@ __attribute__((unused, format(printf, 6, 7))) static bool tap_mem(const void *go
                                                                   size_t n, const char *file,
                                                                   int line, const char *fmt, ...)
 {
-    const unsigned char *a = got, *b = want;
+    const unsigned char *a = (const unsigned char *)got, *b = (const unsigned char *)want;
     size_t at = 0;
     while (at < n && a[at] == b[at])
         at++;

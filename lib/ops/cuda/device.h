@@ -20,6 +20,7 @@
 #include <cuda_runtime.h>
 #endif
 
+#define _Noreturn [[noreturn]]
 extern "C" {
 #include "ops/backend.h"
 #include "ops/search.h"
@@ -77,9 +78,7 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return;
 #ifdef TF_EMULATE
-    (void)what;
-    (void)c;
-    emulate::launch(grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
+    emulate::launch(c->stream, what, (const void *)kernel, grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
 #else
     kernel<<<grid, block, shared, c->stream>>>(static_cast<P>(args)...);
     cudaError_t e = cudaGetLastError();
@@ -91,7 +90,7 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
 /* Dynamic shared memory of the block as an array: one in a kernel. More than 48 KiB need allow_shared() before the launch. */
 #ifdef TF_EMULATE
 #define TF_SHARED(type, name) type *name = (type *)emulate::shared_memory()
-static inline void allow_shared(struct tf_ctx *, const void *, size_t) {}
+static inline void allow_shared(struct tf_ctx *, const void *kernel, size_t n) { emulate::allow_shared(kernel, n); }
 #else
 #define TF_SHARED(type, name)                                  \
     extern __shared__ __align__(16) unsigned char tf_shared[]; \

@@ -1,0 +1,132 @@
+/* check.cc - the emulation itself: barriers, operations of a warp, threads that leave early, conversions, the queue and its graphs. */
+#include "emulate.h"
+
+extern "C" {
+#include "../tap.h"
+}
+
+static void run(cudaStream_t s, dim3 grid, dim3 block, size_t shared, std::function<void()> thread)
+{
+    emulate::launch(s, "check", nullptr, grid, block, shared, thread);
+    cudaStreamSynchronize(s);
+}
+
+int main()
+{
+    cudaStream_t s;
+    cudaStreamCreateWithFlags(&s, 0);
+
+    /* Two rounds of a tree in shared memory; half of the threads of the second block leave first. */
+    int sums[2] = {};
+    run(s, 2, 256, 256 * sizeof(int), [&] {
+        int *room = (int *)emulate::shared_memory(), t = (int)threadIdx.x, n = 256;
+        if (blockIdx.x == 1 && t >= 128)
+            return;
+        room[t] = t;
+        if (blockIdx.x == 1)
+            n = 128;
+        for (int d = n / 2; d > 0; d /= 2) {
+            __syncthreads();
+            if (t < d)
+                room[t] += room[t + d];
+        }
+        if (t == 0)
+            sums[blockIdx.x] = room[0];
+    });
+    ok(sums[0] == 255 * 128 && sums[1] == 127 * 64, "barriers: %d %d", sums[0], sums[1]);
+
+    int bad = 0;
+    run(s, 1, dim3(8, 12), 0, [&] { /* three warps */
+        int lane = (int)(threadIdx.x + 8 * threadIdx.y) % 32;
+        int sum = lane;
+        for (int d = 16; d > 0; d /= 2)
+            sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        bad += sum != 31 * 16;
+        bad += __shfl_sync(0xffffffffu, lane, 7) != 7;
+        bad += __shfl_sync(0xffffffffu, lane, 1, 8) != lane / 8 * 8 + 1;
+        bad += __shfl_down_sync(0xffffffffu, lane, 3) != (lane + 3 < 32 ? lane + 3 : lane);
+        bad += __shfl_up_sync(0xffffffffu, lane, 3, 16) != (lane % 16 >= 3 ? lane - 3 : lane);
+        bad += __ballot_sync(0xffffffffu, lane % 2) != 0xaaaaaaaau;
+        if (lane < 16) { /* the two halves in different branches */
+            bad += __shfl_xor_sync(0x0000ffffu, lane, 1) != (lane ^ 1);
+        } else {
+            bad += __any_sync(0xffff0000u, lane == 20) != 1;
+        }
+        bad += __syncthreads_count(lane == 0) != 3;
+        if (lane >= 24)
+            return;
+        bad += __all_sync(0xffffffffu, lane < 24) != 1;
+        __syncwarp();
+    });
+    ok(bad == 0, "operations of warps: %d wrong", bad);
+
+    /* a[i][k] = i + k, b[k][j] = k - 2j: exact in both kinds. */
+    bad = 0;
+    auto product = [&](auto zero) {
+        typedef decltype(zero) A;
+        run(s, 1, 32, 0, [&] {
+            int g = (int)threadIdx.x / 4, t = (int)threadIdx.x % 4;
+            auto pair = [](int x, int y) { return from_float<A>((float)x).bits | (uint32_t)from_float<A>((float)y).bits << 16; };
+            auto a_pair = [&](int i, int k) { return pair(i + k, i + k + 1); };
+            auto b_pair = [&](int k, int j) { return pair(k - 2 * j, k + 1 - 2 * j); };
+            uint32_t a[4] = {a_pair(g, 2 * t), a_pair(g + 8, 2 * t), a_pair(g, 2 * t + 8), a_pair(g + 8, 2 * t + 8)}, b[2] = {b_pair(2 * t, g), b_pair(2 * t + 8, g)};
+            float d[4] = {1, 1, 1, 1};
+            mma<A>(d, a, b);
+            for (int i = 0; i < 4; i++) {
+                int row = g + i / 2 * 8, column = 2 * t + i % 2, want = 1;
+                for (int k = 0; k < 16; k++)
+                    want += (row + k) * (k - 2 * column);
+                bad += d[i] != (float)want;
+            }
+        });
+    };
+    product(bf16());
+    product(half());
+    ok(bad == 0, "products of a warp: %d wrong", bad);
+
+    bad = 0;
+    for (unsigned i = 0; i < 65536; i++) {
+        float h = to_float(half{(uint16_t)i}), b = to_float(bf16{(uint16_t)i});
+        bad += h == h && from_float<half>(h).bits != i;
+        bad += b == b && from_float<bf16>(b).bits != i;
+        /* half way to the next number: to the even one */
+        if (i + 1 < 0x7c00)
+            bad += from_float<half>((h + to_float(half{(uint16_t)(i + 1)})) / 2).bits != i + i % 2;
+    }
+    bad += from_float<half>(65519.9f).bits != 0x7bff || from_float<half>(65520).bits != 0x7c00 || from_float<half>(-1e30f).bits != 0xfc00;
+    bad += from_float<bf16>(1 + 0x1p-8f).bits != 0x3f80 || from_float<bf16>(1 + 0x3p-8f).bits != 0x3f82 || from_float<bf16>(3.4e38f).bits != 0x7f80;
+    ok(bad == 0, "conversions: %d wrong", bad);
+
+    int *host, *device, seen = 0;
+    cudaMallocHost((void **)&host, sizeof *host);
+    cudaMalloc((void **)&device, sizeof *device);
+    *host = 1;
+    cudaMemcpyAsync(device, host, sizeof *host, cudaMemcpyHostToDevice, s);
+    *host = 2; /* too early: the copy has not run */
+    cudaMemcpyAsync(&seen, device, sizeof seen, cudaMemcpyDeviceToHost, s);
+    ok(seen == 2, "a copy from pinned memory runs late");
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphExecUpdateResultInfo info;
+    auto capture = [&](int by) {
+        cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+        emulate::launch(s, "add", nullptr, 1, 1, 0, [=] { *device += by; });
+        cudaStreamEndCapture(s, &graph);
+    };
+    capture(10);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphDestroy(graph);
+    cudaGraphLaunch(exec, s);
+    cudaGraphLaunch(exec, s);
+    capture(100);
+    bool updated = cudaGraphExecUpdate(exec, graph, &info) == cudaSuccess;
+    cudaGraphDestroy(graph);
+    cudaGraphLaunch(exec, s);
+    cudaMemcpyAsync(&seen, device, sizeof seen, cudaMemcpyDeviceToHost, s);
+    ok(updated && seen == 122, "a graph runs as often as it is launched: %d", seen);
+    cudaGraphExecDestroy(exec);
+    cudaFree(device);
+    cudaFreeHost(host);
+    cudaStreamDestroy(s);
+    return done();
+}

@@ -1,0 +1,624 @@
+/* emulate.cc - streams that wait, graphs, and blocks whose threads are coroutines. See emulate.h. */
+#include "emulate.h"
+
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <string>
+#include <sys/mman.h>
+#include <vector>
+#ifndef __x86_64__
+#include <ucontext.h>
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+#ifdef __x86_64__
+extern "C" __attribute__((visibility("hidden"))) void tf_emulate_swap(void **from, void *to);
+/* The registers that a call preserves stay on the stack that is left. */
+asm(R"(
+.pushsection .text
+.globl tf_emulate_swap
+.hidden tf_emulate_swap
+.type tf_emulate_swap, @function
+tf_emulate_swap:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.size tf_emulate_swap, .-tf_emulate_swap
+.popsection
+)");
+#endif
+
+namespace {
+
+[[noreturn]] void stop(const char *kernel, const std::string &why)
+{
+    fprintf(stderr, "emulate: kernel %s: %s\n", kernel, why.c_str());
+    abort();
+}
+
+/* ---- coroutines ---- */
+
+enum { STACK = 128 * 1024, MAX_THREADS = 1024, MAX_SHARED = 227 * 1024 };
+
+struct coroutine {
+#ifdef __x86_64__
+    void *sp;
+#else
+    ucontext_t context;
+#endif
+    char *stack; /* NULL: the host's own */
+#ifdef __SANITIZE_ADDRESS__
+    const void *bottom;
+    size_t size;
+#endif
+};
+
+coroutine host; /* who called */
+coroutine *running = &host;
+
+void arrive(coroutine *from, void *fake)
+{
+#ifdef __SANITIZE_ADDRESS__
+    const void *bottom;
+    size_t size;
+    __sanitizer_finish_switch_fiber(fake, &bottom, &size);
+    if (from != nullptr && from->stack == nullptr) {
+        from->bottom = bottom;
+        from->size = size;
+    }
+#else
+    (void)from, (void)fake;
+#endif
+}
+
+coroutine *left; /* who switched last */
+
+void switch_to(coroutine *to)
+{
+    coroutine *from = running;
+    void *fake = nullptr;
+    left = from;
+    running = to;
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(&fake, to->stack != nullptr ? to->stack : to->bottom, to->stack != nullptr ? (size_t)STACK : to->size);
+#endif
+#ifdef __x86_64__
+    tf_emulate_swap(&from->sp, to->sp);
+#else
+    swapcontext(&from->context, &to->context);
+#endif
+    arrive(left, fake);
+}
+
+void coroutine_main(); /* below: never returns */
+
+void entry()
+{
+    arrive(left, nullptr);
+    coroutine_main();
+}
+
+coroutine *new_coroutine()
+{
+    coroutine *c = new coroutine();
+    c->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (c->stack == MAP_FAILED || mprotect(c->stack, 4096, PROT_NONE) != 0) /* what runs over its end hits a wall */
+        stop("", "no memory for a stack");
+#ifdef __x86_64__
+    void **top = (void **)(c->stack + STACK) - 3; /* at entry, as after a call, the stack pointer is 8 past a multiple of 16 */
+    *--top = (void *)entry;
+    c->sp = top - 6;
+    memset(c->sp, 0, 6 * sizeof(void *));
+#else
+    getcontext(&c->context);
+    c->context.uc_stack = {};
+    c->context.uc_stack.ss_sp = c->stack;
+    c->context.uc_stack.ss_size = STACK;
+    makecontext(&c->context, entry, 0);
+#endif
+    return c;
+}
+
+/* ---- a block ---- */
+
+struct thread {
+    uint3 at;
+    coroutine *on;
+    unsigned mask; /* of the warp's threads that it waits for; 0: not at an operation of the warp */
+    bool at_barrier, gone;
+    emulate::collective *what;
+    emulate::lane lane;
+    int value;
+};
+
+const char *kernel_name;
+const std::function<void()> *body;
+thread threads[MAX_THREADS];
+unsigned n_threads, n_started, n_gone, n_at_barrier;
+thread *self;
+std::vector<coroutine *> &idle = *new std::vector<coroutine *>; /* at the top of coroutine_main, for threads that have not started; kept to the end */
+std::deque<thread *> ready;                                     /* in the order in which they go on */
+alignas(256) unsigned char shared_bytes[MAX_SHARED];
+
+bool reversed()
+{
+    static const bool is = [] {
+        const char *order = getenv("TF_EMULATE_ORDER");
+        return order != nullptr && strcmp(order, "reverse") == 0;
+    }();
+    return is;
+}
+
+void go_on(thread *t)
+{
+    self = t;
+    threadIdx = t->at;
+}
+
+/* Leave the running coroutine to another thread of the block; when all are gone, to the host. */
+void leave()
+{
+    if (n_started < n_threads) {
+        if (idle.empty())
+            idle.push_back(new_coroutine());
+        coroutine *c = idle.back();
+        idle.pop_back();
+        switch_to(c);
+    } else if (!ready.empty()) {
+        thread *t = ready.front();
+        ready.pop_front();
+        switch_to(t->on);
+    } else if (n_gone == n_threads) {
+        switch_to(&host);
+    } else {
+        stop(kernel_name, "its threads wait for each other: " + std::to_string(n_at_barrier) + " at the block's barrier, " +
+                              std::to_string(n_threads - n_gone - n_at_barrier) + " at operations of their warps");
+    }
+}
+
+void wait()
+{
+    thread *me = self;
+    me->on = running;
+    leave();
+    go_on(me);
+}
+
+/* All that are left of the block are at the barrier: `but` goes on at once. */
+void release_block(thread *but)
+{
+    int sum = 0;
+    for (unsigned i = 0; i < n_threads; i++)
+        if (!threads[i].gone)
+            sum += threads[i].value;
+    n_at_barrier = 0;
+    for (unsigned k = 0; k < n_threads; k++) {
+        thread *t = &threads[reversed() ? n_threads - 1 - k : k];
+        t->value = sum;
+        t->at_barrier = false;
+        if (!t->gone && t != but)
+            ready.push_back(t);
+    }
+}
+
+/* Does the group of t, waiting in its warp, have everybody? Then do its work and let it go on. */
+bool release_warp(thread *t, thread *but)
+{
+    unsigned base = (unsigned)(t - threads) / 32 * 32, mask = t->mask, present = 0;
+    for (unsigned i = 0; i < 32; i++)
+        if (mask >> i & 1 && base + i < n_threads && !threads[base + i].gone) {
+            if (threads[base + i].mask == 0)
+                return false;
+            if (threads[base + i].mask != mask || threads[base + i].what != t->what)
+                stop(kernel_name, "threads of a warp meet in different operations");
+            present |= 1u << i;
+        }
+    emulate::lane lanes[32] = {};
+    for (unsigned i = 0; i < 32; i++)
+        if (present >> i & 1)
+            lanes[i] = threads[base + i].lane;
+    t->what(lanes, present);
+    for (unsigned k = 0; k < 32; k++) {
+        unsigned i = reversed() ? 31 - k : k;
+        if (present >> i & 1) {
+            threads[base + i].mask = 0;
+            if (&threads[base + i] != but)
+                ready.push_back(&threads[base + i]);
+        }
+    }
+    return true;
+}
+
+/* The running thread has returned: those that waited for it need wait no more. */
+void thread_ends()
+{
+    self->gone = true;
+    n_gone++;
+    if (n_at_barrier > 0 && n_at_barrier == n_threads - n_gone)
+        release_block(nullptr);
+    unsigned base = (unsigned)(self - threads) / 32 * 32;
+    for (unsigned i = base; i < base + 32 && i < n_threads; i++)
+        if (threads[i].mask != 0)
+            release_warp(&threads[i], nullptr);
+}
+
+void coroutine_main()
+{
+    for (;;) {
+        while (n_started < n_threads) {
+            unsigned i = n_started++;
+            go_on(&threads[reversed() ? n_threads - 1 - i : i]);
+            (*body)();
+            thread_ends();
+        }
+        idle.push_back(running);
+        leave();
+    }
+}
+
+void run_block(size_t shared)
+{
+    memset(shared_bytes, 0xff, shared);
+    n_threads = blockDim.x * blockDim.y * blockDim.z;
+    n_started = n_gone = n_at_barrier = 0;
+    for (unsigned i = 0; i < n_threads; i++)
+        threads[i] = {.at = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)}, .on = nullptr, .mask = 0, .at_barrier = false, .gone = false,
+                      .what = nullptr, .lane = {}, .value = 0};
+    leave();
+}
+
+} // namespace
+
+namespace emulate {
+
+void *shared_memory()
+{
+    return shared_bytes;
+}
+
+int block(int value)
+{
+    self->value = value;
+    self->at_barrier = true;
+    n_at_barrier++;
+    if (n_at_barrier == n_threads - n_gone)
+        release_block(self);
+    else
+        wait();
+    return self->value;
+}
+
+void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out)
+{
+    if (!(mask >> (self - threads) % 32 & 1))
+        stop(kernel_name, "a thread is not in the mask of its own operation");
+    self->mask = mask;
+    self->what = what;
+    self->lane = {{in0, in1}, out};
+    if (!release_warp(self, self))
+        wait();
+}
+
+} // namespace emulate
+
+/* ---- streams and graphs ---- */
+
+struct work {
+    std::string name; /* with the shape of the launch: an update keeps kinds and order, as CUDA's */
+    std::function<void()> run;
+};
+struct emulate_graph {
+    std::vector<work> list;
+};
+struct emulate_stream {
+    std::deque<work> queue;
+    emulate_graph *capture;
+};
+struct emulate_event {
+    emulate_stream *stream; /* recorded last on */
+};
+
+namespace {
+std::map<const void *, size_t> allowed;  /* dynamic shared memory of kernels */
+std::map<const char *, size_t> pinned;   /* cudaMallocHost's */
+std::vector<emulate_stream *> streams;
+
+bool is_pinned(const void *p)
+{
+    auto i = pinned.upper_bound((const char *)p);
+    if (i == pinned.begin())
+        return false;
+    --i;
+    return (const char *)p < i->first + i->second;
+}
+
+void flush(emulate_stream *s)
+{
+    while (!s->queue.empty()) {
+        work w = std::move(s->queue.front());
+        s->queue.pop_front();
+        w.run();
+    }
+}
+} // namespace
+
+namespace emulate {
+
+void enqueue(cudaStream_t s, const char *name, std::function<void()> run)
+{
+    if (s->capture != nullptr)
+        s->capture->list.push_back({name, std::move(run)});
+    else
+        s->queue.push_back({name, std::move(run)});
+}
+
+void allow_shared(const void *kernel, size_t n)
+{
+    if (n > MAX_SHARED)
+        stop("?", std::to_string(n) + " bytes of shared memory are more than a block can have");
+    allowed[kernel] = n;
+}
+
+void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread)
+{
+    auto limit = allowed.find(kernel);
+    if ((uint64_t)block.x * block.y * block.z > MAX_THREADS || block.z > 64)
+        stop(name, "too many threads in a block");
+    if (grid.y > 65535 || grid.z > 65535 || grid.x > 0x7fffffff)
+        stop(name, "too many blocks");
+    if (shared > (limit != allowed.end() ? limit->second : 48 * 1024))
+        stop(name, std::to_string(shared) + " bytes of shared memory were not allowed");
+    enqueue(s, name, [name, grid, block, shared, thread = std::move(thread)] {
+        kernel_name = name;
+        body = &thread;
+        gridDim = grid;
+        blockDim = block;
+        uint64_t n = (uint64_t)grid.x * grid.y * grid.z;
+        for (uint64_t k = 0; k < n; k++) {
+            uint64_t i = reversed() ? n - 1 - k : k;
+            blockIdx = {(unsigned)(i % grid.x), (unsigned)(i / grid.x % grid.y), (unsigned)(i / grid.x / grid.y)};
+            run_block(shared);
+        }
+    });
+}
+
+} // namespace emulate
+
+const char *cudaGetErrorString(cudaError_t e)
+{
+    switch (e) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorInvalidValue:
+        return "invalid argument";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorNoDevice:
+        return "no CUDA-capable device is detected";
+    case cudaErrorInsufficientDriver:
+        return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorStreamCaptureUnsupported:
+        return "operation not permitted when stream is capturing";
+    }
+    return "unknown error";
+}
+
+cudaError_t cudaGetLastError()
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+    *n = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
+{
+    *p = {};
+    snprintf(p->name, sizeof p->name, "emulation");
+    p->totalGlobalMem = (size_t)1 << 30;
+    p->major = 9;
+    p->multiProcessorCount = 4;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *v)
+{
+    *v = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *v)
+{
+    *v = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    *free = *total = (size_t)1 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **p, size_t n)
+{
+    for (emulate_stream *s : streams)
+        if (s->capture != nullptr)
+            return cudaErrorStreamCaptureUnsupported;
+    if (posix_memalign(p, 256, n) != 0)
+        return cudaErrorMemoryAllocation;
+    memset(*p, 0xff, n);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+    for (emulate_stream *s : streams)
+        if (s->capture != nullptr)
+            return cudaErrorStreamCaptureUnsupported;
+    for (emulate_stream *s : streams)
+        flush(s);
+    free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **p, size_t n)
+{
+    *p = malloc(n);
+    if (*p == nullptr)
+        return cudaErrorMemoryAllocation;
+    pinned[(const char *)*p] = n;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    for (emulate_stream *s : streams)
+        flush(s);
+    pinned.erase((const char *)p);
+    free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind kind, cudaStream_t s)
+{
+    bool host = (kind == cudaMemcpyHostToDevice && !is_pinned(src)) || (kind == cudaMemcpyDeviceToHost && !is_pinned(dst));
+    if (host && s->capture != nullptr)
+        return cudaErrorStreamCaptureUnsupported;
+    emulate::enqueue(s, "copy", [=] { memmove(dst, src, n); });
+    if (host)
+        flush(s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t s)
+{
+    emulate::enqueue(s, "set", [=] { memset(p, byte, n); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
+{
+    *s = new emulate_stream();
+    streams.push_back(*s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+    flush(s);
+    std::erase(streams, s);
+    delete s;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    if (s->capture != nullptr)
+        return cudaErrorStreamCaptureUnsupported;
+    flush(s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
+{
+    if (s->capture != nullptr)
+        return cudaErrorStreamCaptureUnsupported;
+    s->capture = new emulate_graph();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
+{
+    *g = s->capture;
+    s->capture = nullptr;
+    return *g != nullptr ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
+{
+    *x = new emulate_graph(*g);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t g, cudaGraphExecUpdateResultInfo *info)
+{
+    info->result = 1;
+    if (x->list.size() != g->list.size())
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < x->list.size(); i++)
+        if (x->list[i].name != g->list[i].name)
+            return cudaErrorInvalidValue;
+    *x = *g;
+    info->result = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
+{
+    for (const work &w : x->list)
+        s->queue.push_back(w);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t g)
+{
+    delete g;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
+{
+    delete x;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
+{
+    *e = new emulate_event();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+    delete e;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+    e->stream = s;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+    if (e->stream != nullptr)
+        flush(e->stream);
+    return cudaSuccess;
+}

@@ -1,0 +1,333 @@
+/* emulate.h - as much of CUDA as lib/ops/cuda uses, on the host, so that its kernels can be checked on a machine without a GPU. Included by device.h in place of CUDA's headers.
+ *
+ * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured graph is a list of what was queued. Blocks run one after the other; the threads of a block
+ * are coroutines that run until they meet a barrier or an operation of their warp. TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the same.
+ * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs over it.
+ * What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier that some threads never reach - ends the program with the kernel's name. */
+#ifndef TF_TESTS_EMULATE_H
+#define TF_TESTS_EMULATE_H
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+
+/* ---- the language ---- */
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+
+struct uint3 {
+    unsigned x, y, z;
+};
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+/* ---- the runtime's interface ---- */
+
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStreamCaptureUnsupported };
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+struct cudaGraphExecUpdateResultInfo {
+    int result;
+};
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem;
+    int major, minor, multiProcessorCount;
+};
+typedef struct emulate_stream *cudaStream_t;
+typedef struct emulate_graph *cudaGraph_t, *cudaGraphExec_t;
+typedef struct emulate_event *cudaEvent_t;
+
+const char *cudaGetErrorString(cudaError_t e);
+cudaError_t cudaGetLastError();
+cudaError_t cudaGetDeviceCount(int *n);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device);
+cudaError_t cudaRuntimeGetVersion(int *v);
+cudaError_t cudaDriverGetVersion(int *v);
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
+cudaError_t cudaMalloc(void **p, size_t n);
+cudaError_t cudaFree(void *p); /* waits for everything, as CUDA's */
+cudaError_t cudaMallocHost(void **p, size_t n);
+cudaError_t cudaFreeHost(void *p);
+/* Host memory that is not cudaMallocHost's is read and written before the call returns. */
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind kind, cudaStream_t s);
+cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t s);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t s);
+cudaError_t cudaStreamSynchronize(cudaStream_t s);
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long flags);
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t g, cudaGraphExecUpdateResultInfo *info); /* refuses another list of names */
+cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s);
+cudaError_t cudaGraphDestroy(cudaGraph_t g);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t e);
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
+cudaError_t cudaEventSynchronize(cudaEvent_t e);
+
+namespace emulate {
+/* Queue work on a stream. */
+void enqueue(cudaStream_t s, const char *name, std::function<void()> work);
+/* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for it. */
+void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
+void allow_shared(const void *kernel, size_t n);
+void *shared_memory();
+/* The operations of a warp: the last of the threads in `mask` to arrive does the work for all. `in` is the thread's own, `out` is what it gets. */
+struct lane {
+    const void *in[2];
+    void *out;
+};
+typedef void collective(lane lanes[32], unsigned present);
+void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out);
+/* The threads of the block; returns the sum of `value`. */
+int block(int value);
+
+template <typename T> T shuffle(unsigned mask, T x, int source)
+{
+    T y = x;
+    warp([](lane l[32], unsigned present) {
+        for (int i = 0; i < 32; i++)
+            if (present >> i & 1) {
+                int from = *(const int *)l[i].in[1];
+                if (from >= 0 && from < 32 && present >> from & 1)
+                    *(T *)l[i].out = *(const T *)l[from].in[0];
+                else
+                    memset(l[i].out, 0xff, sizeof(T)); /* nobody's value */
+            }
+    }, mask, &x, &source, &y);
+    return y;
+}
+static inline int lane_id()
+{
+    return (int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32);
+}
+} // namespace emulate
+
+/* ---- barriers and warps ---- */
+
+static inline void __syncthreads() { emulate::block(0); }
+static inline int __syncthreads_count(int x) { return emulate::block(x != 0); }
+static inline int __syncthreads_or(int x) { return emulate::block(x != 0) != 0; }
+static inline int __syncthreads_and(int x) { return emulate::block(x == 0) == 0; }
+static inline void __syncwarp(unsigned mask = 0xffffffffu)
+{
+    emulate::warp([](emulate::lane *, unsigned) {}, mask, nullptr, nullptr, nullptr);
+}
+static inline unsigned __ballot_sync(unsigned mask, int x)
+{
+    unsigned y = 0;
+    emulate::warp([](emulate::lane l[32], unsigned present) {
+        unsigned all = 0;
+        for (int i = 0; i < 32; i++)
+            if (present >> i & 1)
+                all |= (unsigned)(*(const int *)l[i].in[0] != 0) << i;
+        for (int i = 0; i < 32; i++)
+            if (present >> i & 1)
+                *(unsigned *)l[i].out = all;
+    }, mask, &x, nullptr, &y);
+    return y;
+}
+static inline int __any_sync(unsigned mask, int x) { return __ballot_sync(mask, x) != 0; }
+static inline int __all_sync(unsigned mask, int x) { return __ballot_sync(mask, !x) == 0; }
+/* width: a power of two; the warp in parts of that many lanes. */
+template <typename T> static inline T __shfl_sync(unsigned mask, T x, int source, int width = 32)
+{
+    int lane = emulate::lane_id();
+    return emulate::shuffle(mask, x, (lane & ~(width - 1)) | (source & (width - 1)));
+}
+template <typename T> static inline T __shfl_xor_sync(unsigned mask, T x, int d, int width = 32)
+{
+    int lane = emulate::lane_id(), from = lane ^ d;
+    return emulate::shuffle(mask, x, from / width <= lane / width ? from : lane);
+}
+template <typename T> static inline T __shfl_down_sync(unsigned mask, T x, unsigned d, int width = 32)
+{
+    int lane = emulate::lane_id(), from = lane + (int)d;
+    return emulate::shuffle(mask, x, from / width == lane / width ? from : lane);
+}
+template <typename T> static inline T __shfl_up_sync(unsigned mask, T x, unsigned d, int width = 32)
+{
+    int lane = emulate::lane_id(), from = lane - (int)d;
+    return emulate::shuffle(mask, x, from >= 0 && from / width == lane / width ? from : lane);
+}
+
+/* ---- arithmetic ---- */
+
+template <typename T> static inline T __ldg(const T *p) { return *p; }
+template <typename T> static inline T __ldcs(const T *p) { return *p; }
+template <typename T> static inline T __ldcg(const T *p) { return *p; }
+template <typename T> static inline void __stcs(T *p, T x) { *p = x; }
+template <typename T> static inline T min(T a, T b) { return b < a ? b : a; }
+template <typename T> static inline T max(T a, T b) { return a < b ? b : a; }
+#define __expf expf /* the C library has names like these for itself */
+#define __logf logf
+static inline float __fdividef(float x, float y) { return x / y; }
+static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+static inline double __dadd_rn(double x, double y) { return x + y; }
+static inline double __dsub_rn(double x, double y) { return x - y; }
+static inline double __dmul_rn(double x, double y) { return x * y; }
+static inline double __ddiv_rn(double x, double y) { return x / y; }
+static inline float __fadd_rn(float x, float y) { return x + y; }
+static inline float __fsub_rn(float x, float y) { return x - y; }
+static inline float __fmul_rn(float x, float y) { return x * y; }
+static inline float __fdiv_rn(float x, float y) { return x / y; }
+static inline float __fsqrt_rn(float x) { return sqrtf(x); }
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
+static inline unsigned __umulhi(unsigned x, unsigned y) { return (unsigned)((uint64_t)x * y >> 32); }
+namespace emulate {
+template <typename T, typename F> T bits(F x)
+{
+    static_assert(sizeof(T) == sizeof(F));
+    T y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+} // namespace emulate
+static inline unsigned __float_as_uint(float x) { return emulate::bits<unsigned>(x); }
+static inline int __float_as_int(float x) { return emulate::bits<int>(x); }
+static inline float __uint_as_float(unsigned x) { return emulate::bits<float>(x); }
+static inline float __int_as_float(int x) { return emulate::bits<float>(x); }
+static inline long long __double_as_longlong(double x) { return emulate::bits<long long>(x); }
+static inline double __longlong_as_double(long long x) { return emulate::bits<double>(x); }
+
+/* Whole numbers only: their order leaves no trace. */
+#define EMULATE_ATOMIC(NAME, EXPRESSION)                  \
+    template <typename T> static inline T NAME(T *p, T x) \
+    {                                                     \
+        T old = *p;                                       \
+        *p = EXPRESSION;                                  \
+        return old;                                       \
+    }
+EMULATE_ATOMIC(atomicAdd, old + x)
+EMULATE_ATOMIC(atomicSub, old - x)
+EMULATE_ATOMIC(atomicMax, old < x ? x : old)
+EMULATE_ATOMIC(atomicMin, x < old ? x : old)
+EMULATE_ATOMIC(atomicOr, old | x)
+EMULATE_ATOMIC(atomicExch, x)
+#undef EMULATE_ATOMIC
+template <typename T> static inline T atomicCAS(T *p, T want, T x)
+{
+    T old = *p;
+    if (old == want)
+        *p = x;
+    return old;
+}
+static inline void __threadfence() {}
+static inline void __threadfence_block() {}
+static inline void __trap() { __builtin_trap(); }
+
+/* ---- elements ---- */
+
+struct bf16 {
+    uint16_t bits;
+};
+struct half {
+    uint16_t bits;
+};
+
+static inline float to_float(float x) { return x; }
+static inline float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+static inline float to_float(half x)
+{
+    unsigned sign = (unsigned)(x.bits & 0x8000) << 16, exponent = x.bits >> 10 & 31, fraction = x.bits & 1023;
+    if (exponent == 31)
+        return __uint_as_float(sign | 0x7f800000 | fraction << 13);
+    if (exponent == 0) {
+        float f = (float)fraction * 0x1p-24f;
+        return sign != 0 ? -f : f;
+    }
+    return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+/* To the nearest, ties to even. */
+template <typename A> static inline A from_float(float x);
+template <> inline float from_float<float>(float x) { return x; }
+template <> inline bf16 from_float<bf16>(float x)
+{
+    unsigned u = __float_as_uint(x);
+    if (x != x)
+        return {0x7fff};
+    return {(uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16)};
+}
+template <> inline half from_float<half>(float x)
+{
+    unsigned u = __float_as_uint(x), sign = u >> 16 & 0x8000;
+    u &= 0x7fffffff;
+    if (x != x)
+        return {0x7fff};
+    if (u >= 0x477ff000) /* 65520 and more */
+        return {(uint16_t)(sign | 0x7c00)};
+    if (u < 0x38800000) /* below 2^-14: multiples of 2^-24 */
+        return {(uint16_t)(sign | (unsigned)nearbyintf(__uint_as_float(u) * 0x1p24f))};
+    return {(uint16_t)(sign | (((u + 0xfff + (u >> 13 & 1)) >> 13) - (112u << 10)))};
+}
+
+/* device.h tells what it does: the fragments of a warp are put together, multiplied, and taken apart again. */
+template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    emulate::warp([](emulate::lane l[32], unsigned present) {
+        auto element = [](uint32_t pair, int i) { return to_float(A{(uint16_t)(pair >> 16 * i)}); };
+        float x[16][16], y[16][8];
+        if (present != 0xffffffffu)
+            __builtin_trap();
+        for (int lane = 0; lane < 32; lane++) {
+            int g = lane / 4, t = lane % 4;
+            const uint32_t *p = (const uint32_t *)l[lane].in[0], *q = (const uint32_t *)l[lane].in[1];
+            for (int i = 0; i < 8; i++)
+                x[g + i / 2 % 2 * 8][2 * t + i / 4 * 8 + i % 2] = element(p[i / 2], i % 2);
+            for (int i = 0; i < 4; i++)
+                y[2 * t + i / 2 * 8 + i % 2][g] = element(q[i / 2], i % 2);
+        }
+        for (int lane = 0; lane < 32; lane++) {
+            int g = lane / 4, t = lane % 4;
+            float *out = (float *)l[lane].out;
+            for (int i = 0; i < 4; i++) {
+                float sum = 0;
+                for (int k = 0; k < 16; k++)
+                    sum += x[g + i / 2 * 8][k] * y[k][2 * t + i % 2];
+                out[i] += sum;
+            }
+        }
+    }, 0xffffffffu, a, b, d);
+}
+
+#endif
