@@ -11,10 +11,14 @@ static struct {
 } o;
 
 static struct tf_opt opts[] = {
-    {TF_OPT_GROUP, .help = "What to do: check (verify all), diag (diagnostic notation), json (JSON "
-                           "Lines), unjson (back from them),"},
-    {TF_OPT_GROUP, .help = "  head (the first records as a stream), count (records by type), seal "
-                           "(fill in CRCs and checks)"},
+    {TF_OPT_GROUP, .help = "What to do"},
+    {TF_OPT_WORD, .arg = "check", .help = "verify all of it: form, counts, CRCs, order"},
+    {TF_OPT_WORD, .arg = "diag", .help = "to diagnostic notation"},
+    {TF_OPT_WORD, .arg = "json", .help = "to JSON Lines"},
+    {TF_OPT_WORD, .arg = "unjson", .help = "back from JSON Lines"},
+    {TF_OPT_WORD, .arg = "head", .help = "the first records, as a stream"},
+    {TF_OPT_WORD, .arg = "count", .help = "records by type"},
+    {TF_OPT_WORD, .arg = "seal", .help = "fill in CRCs and checks"},
     {TF_OPT_GROUP, .help = "Options"},
     ROW_OUTPUT(o.output),
     {TF_OPT_INT, 'n', "records", .target = &o.records, .arg = "N", .def = "10", .lo = 0, .hi = 9e15,

@@ -1,9 +1,9 @@
 /* tf-plot - learning curves, heat maps and position tables as SVG: options, one drawing, one file. */
 #include "base/file.h"
-#include "base/opt.h"
 #include "draw/curves.h"
 #include "draw/heat.h"
 #include "draw/positions.h"
+#include "rows.h"
 #include <math.h>
 #include <string.h>
 
@@ -19,9 +19,12 @@ enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES };
 static const char *const shows[] = {"both", "heat", "curves", NULL};
 
 static struct tf_opt opts[] = {
+    {.kind = TF_OPT_GROUP, .help = "What to draw"},
+    {.kind = TF_OPT_WORD, .arg = "curve", .help = "numbers of JSON Lines over steps, such as tf-train's log"},
+    {.kind = TF_OPT_WORD, .arg = "heat", .help = "a matrix as a heat map"},
+    {.kind = TF_OPT_WORD, .arg = "positions", .help = "the sinusoids that tell positions apart"},
     {.kind = TF_OPT_GROUP, .help = "Picture"},
-    {.kind = TF_OPT_STR, .letter = 'o', .name = "output", .target = &output, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE,
-     .help = "where the SVG goes"},
+    ROW_OUTPUT(output),
     {.kind = TF_OPT_STR, .letter = 't', .name = "title", .target = &title, .arg = "TEXT", .help = "above the picture"},
     {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "PIXELS", .def = "840", .lo = 160, .hi = 20000,
      .help = "of the picture; the most, for a heat map"},

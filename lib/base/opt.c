@@ -161,6 +161,7 @@ static int set(struct tf_opt *o, const char *shown, const char *text, struct tf_
         append(o->target, text);
         return 0;
     case TF_OPT_GROUP:
+    case TF_OPT_WORD:
     case TF_OPT_END:
         break;
     }
@@ -172,7 +173,7 @@ static void set_defaults(struct tf_opt *opts)
     struct tf_err err = {0};
     for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++) {
         o->set = false;
-        if (o->kind == TF_OPT_GROUP || o->def == NULL)
+        if (o->def == NULL)
             continue;
         if (o->kind == TF_OPT_LIST)
             *(struct tf_strs *)o->target = (struct tf_strs){0};
@@ -376,6 +377,7 @@ const char *tf_opt_value(const struct tf_opt *opt, char *buf, size_t size)
         return text;
     }
     case TF_OPT_GROUP:
+    case TF_OPT_WORD:
     case TF_OPT_END:
         break;
     }

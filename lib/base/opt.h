@@ -10,6 +10,7 @@
 enum tf_opt_kind {
     TF_OPT_END,    /* last row */
     TF_OPT_GROUP,  /* a heading in --help; only `help` is used */
+    TF_OPT_WORD,   /* a row in --help about an operand: `arg` is the word, `help` says what it means */
     TF_OPT_FLAG,   /* bool target; also --no-NAME when TF_OPT_NEGATABLE */
     TF_OPT_INT,    /* int64_t target, range [lo, hi]; accepts suffixes k M G (10^3, 10^6, 10^9) */
     TF_OPT_REAL,   /* double target, range [lo, hi], finite */

@@ -17,7 +17,7 @@ static const struct tf_opt builtin_rows[] = {
 
 static bool listed(const struct tf_opt *o)
 {
-    return o->kind != TF_OPT_GROUP && !(o->flags & TF_OPT_HIDDEN);
+    return o->kind != TF_OPT_GROUP && o->kind != TF_OPT_WORD && !(o->flags & TF_OPT_HIDDEN);
 }
 
 static bool letter_taken(const struct tf_tool *tool, char c)
@@ -34,7 +34,9 @@ static void add_choices(struct tf_buf *b, const struct tf_opt *o, const char *be
         tf_buf_printf(b, "%s%s", i > 0 ? between : "", o->choices[i]);
 }
 
-/* text, broken at spaces, from column `indent` on; `at` is the column where the line stands. */
+/* text, broken at spaces, from column `indent` on; `at` is the column where the line stands.
+ * A BOND is a space where the line does not break. */
+#define BOND "\1"
 static void print_wrapped(const char *text, int indent, int at)
 {
     printf("%*s", indent - at, "");
@@ -44,11 +46,24 @@ static void print_wrapped(const char *text, int indent, int at)
             printf("\n%*s", indent, "");
             column = indent;
         }
-        column += printf("%s%.*s", column > indent ? " " : "", n, text);
-        text += n;
+        column += n + (column > indent);
+        if (column > indent + n)
+            putchar(' ');
+        for (; n > 0; n--, text++)
+            putchar(*text != *BOND ? *text : ' ');
         text += strspn(text, " ");
     }
     putchar('\n');
+}
+
+static void print_columns(const char *left, const char *right)
+{
+    int at = printf("%s", left);
+    if (at > HELP_COLUMN - 2) {
+        putchar('\n');
+        at = 0;
+    }
+    print_wrapped(right, HELP_COLUMN, at);
 }
 
 static void print_row(const struct tf_opt *o, bool with_letter)
@@ -73,15 +88,12 @@ static void print_row(const struct tf_opt *o, bool with_letter)
         add_choices(&right, o, ", ");
     }
     if (o->alias != NULL)
-        tf_buf_printf(&right, " (also -%s)", o->alias);
-    if (o->def != NULL && *o->def != 0 && !(o->kind == TF_OPT_FLAG && strcmp(o->def, "false") == 0))
-        tf_buf_printf(&right, " (default %s)", o->kind != TF_OPT_FLAG ? o->def : "on");
-    int at = printf("%s", left.p);
-    if (at > HELP_COLUMN - 2) {
-        putchar('\n');
-        at = 0;
-    }
-    print_wrapped(right.p, HELP_COLUMN, at);
+        tf_buf_printf(&right, " (also" BOND "-%s)", o->alias);
+    /* That "-" is a standard stream is what `help` says. */
+    const char *def = o->kind == TF_OPT_FLAG ? (o->def != NULL && strcmp(o->def, "true") == 0 ? "on" : NULL) : o->def;
+    if (def != NULL && *def != 0 && strcmp(def, "-") != 0)
+        tf_buf_printf(&right, " (default" BOND "%s)", def);
+    print_columns(left.p, right.p);
     tf_buf_release(&left);
     tf_buf_release(&right);
 }
@@ -103,6 +115,11 @@ void tf_opt_print_help(const struct tf_tool *tool)
             if (o != tool->opts)
                 putchar('\n');
             print_wrapped(b.p, 0, 0);
+            tf_buf_release(&b);
+        } else if (o->kind == TF_OPT_WORD) {
+            struct tf_buf b = {0};
+            tf_buf_printf(&b, "  %s", o->arg);
+            print_columns(b.p, o->help);
             tf_buf_release(&b);
         } else if (listed(o)) {
             print_row(o, true);

@@ -20,6 +20,9 @@ static const char *tok;
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
 static struct tf_opt opts[] = {
+    {.kind = TF_OPT_GROUP, .help = "What to do"},
+    {.kind = TF_OPT_WORD, .arg = "first", .help = "a word among the operands"},
+    {.kind = TF_OPT_WORD, .arg = "a-word-without-room-beside-it", .help = "has its text below"},
     {.kind = TF_OPT_GROUP, .help = "Search"},
     {.kind = TF_OPT_INT,
      .letter = 'b',
@@ -40,7 +43,7 @@ static struct tf_opt opts[] = {
      .lo = 0,
      .hi = 1,
      .help =
-         "a rate whose help is so long that the line must be broken at a space somewhere in it"},
+         "a rate whose help is so long that the line must be broken at a space somewhere, not before 0.1"},
     {.kind = TF_OPT_INT,
      .name = "beans",
      .target = &free_int,
@@ -373,11 +376,15 @@ static void printing(void)
     is_str(out,
            "usage: tf-x [options] [FILE ...]\n"
            "       tf-x -d X\n\nan example\n\n"
-           "Search:\n"
+           "What to do:\n"
+           "  first                     a word among the operands\n"
+           "  a-word-without-room-beside-it\n"
+           "                            has its text below\n"
+           "\nSearch:\n"
            "  -b, --beam N              width of the beam (default 4)\n"
            "  -r, --rate X              a rate whose help is so long that the line must be broken "
            "at a space\n"
-           "                            somewhere in it (default 0.1)\n"
+           "                            somewhere, not before 0.1 (default 0.1)\n"
            "      --beans N             no range, no default\n"
            "\nOther:\n"
            "  -f, --force               force it\n"
