@@ -1,5 +1,5 @@
 /* tf-batch - token streams to batches. */
-#include "base/parse.h"
+#include "base/file.h"
 #include "text/batcher.h"
 #include "rows.h"
 
@@ -64,67 +64,6 @@ static const struct tf_tool tool = {
     .max_args = 2,
 };
 
-static int parse_from(struct tf_batching *b, struct tf_err *err)
-{
-    char epoch[32];
-    const char *colon = o.from != NULL ? strchr(o.from, ':') : NULL;
-    int64_t e, r;
-    if (o.from == NULL)
-        return 0;
-    if (colon == NULL || (size_t)(colon - o.from) >= sizeof epoch)
-        return tf_fail_status(err, TF_USAGE, "--from %s: not of the form EPOCH:RECORD", o.from);
-    memcpy(epoch, o.from, (size_t)(colon - o.from));
-    epoch[colon - o.from] = 0;
-    if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 ||
-        tf_parse_int(&r, colon + 1, 0, UINT32_MAX, err) < 0) {
-        err->status = TF_USAGE;
-        return tf_context(err, "--from");
-    }
-    b->from_epoch = (uint64_t)e;
-    b->from_record = (uint64_t)r;
-    return 0;
-}
-
-/* The header: vocabulary and stages of both sides, then this stage. */
-static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_corpus *c)
-{
-    const struct tf_header *src = &c->side[0].first, *tgt = &c->side[c->streams - 1].first,
-                           *v = src->has_vocab || !tgt->has_vocab ? src : tgt;
-    *h = (struct tf_header){.kind = "batch",
-                            .version = 1,
-                            .has_vocab = v->has_vocab,
-                            .size = v->size,
-                            .special = v->special,
-                            .config = tf_value_map(),
-                            .made = tf_value_clone(a, &src->made),
-                            .extra = tf_value_map()};
-    memcpy(h->vocab, v->vocab, sizeof h->vocab);
-    if (!tf_value_equal(&src->made, &tgt->made))
-        for (size_t i = 0; i < tgt->made.n; i++)
-            tf_value_push(a, &h->made, tf_value_clone(a, &tgt->made.items[i]));
-    tf_header_made(h, a, tool.name, opts, NULL);
-}
-
-static void summary(const struct tf_batching *b, const struct tf_corpus *c)
-{
-    struct tf_buf s = {0};
-    uint64_t dropped = 0, all = b->n_batches * b->tokens;
-    for (int i = 0; i < TF_DROPS; i++)
-        dropped += c->dropped[i];
-    tf_buf_printf(
-        &s, "%llu pairs in %llu batches, %llu epoch%s, %.1f %% full; of %llu records %llu dropped",
-        (unsigned long long)b->n_pairs, (unsigned long long)b->n_batches,
-        (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
-        all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
-        (unsigned long long)dropped);
-    for (int i = 0, n = 0; i < TF_DROPS; i++)
-        if (c->dropped[i] > 0)
-            tf_buf_printf(&s, "%s%llu %s", n++ > 0 ? ", " : ": ", (unsigned long long)c->dropped[i],
-                          tf_drop_names[i]);
-    tf_note("%s", s.p);
-    tf_buf_release(&s);
-}
-
 /* Options that depend on each other, into b and f. */
 static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_args *args,
                   struct tf_err *err)
@@ -153,7 +92,7 @@ static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_ar
                             .max = (size_t)o.max_length,
                             .ratio = o.max_ratio,
                             .budget = (size_t)o.tokens};
-    return parse_from(b, err);
+    return o.from == NULL || tf_batching_from(b, o.from, err) == 0 ? 0 : tf_context(err, "--from %s", o.from);
 }
 
 int main(int argc, char **argv)
@@ -164,15 +103,12 @@ int main(int argc, char **argv)
     struct tf_batching b;
     struct tf_filter filter;
     struct tf_corpus c = {0};
-    struct tf_arena a = {0};
-    struct tf_header h;
     struct tf_out out = {0};
     struct tf_progress progress;
     if (tf_opt_parse(&tool, argc, argv, &args, &err) < 0 || settle(&b, &filter, &args, &err) < 0)
         return tf_finish(-1, &err);
     if (o.epochs == 0)
-        signal(SIGPIPE,
-               SIG_IGN); /* whoever reads a stream without end decides how much of it is enough */
+        signal(SIGPIPE, SIG_IGN); /* whoever reads a stream without end decides how much of it is enough */
     tf_progress_begin(&progress, false, o.quiet);
     b.progress = &progress;
     int rc =
@@ -184,10 +120,8 @@ int main(int argc, char **argv)
         b.epochs = 1;
     if (rc == 0)
         rc = tf_out_open(&out, o.output, TF_OUT_BINARY, &err);
-    if (rc == 0) {
-        make_header(&h, &a, &c);
-        rc = tf_batching_run(&b, &c, &h, &a, &out, &err);
-    }
+    if (rc == 0)
+        rc = tf_batching_run(&b, &c, opts, &out, &err);
     if (rc == 0)
         rc = tf_out_commit(&out, &err);
     tf_progress_end(&progress);
@@ -196,9 +130,8 @@ int main(int argc, char **argv)
         rc = 0;
     }
     if (rc == 0 && !o.quiet)
-        summary(&b, &c);
+        tf_batching_summary(&b, &c);
     tf_out_abort(&out);
     tf_corpus_release(&c);
-    tf_arena_release(&a);
     return tf_finish(rc, &err);
 }

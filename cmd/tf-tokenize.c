@@ -1,5 +1,4 @@
 /* tf-tokenize - text to token streams and back, and the training of vocabularies. */
-#include "base/log.h"
 #include "base/thread.h"
 #include "text/tokenize.h"
 #include "rows.h"
@@ -111,24 +110,8 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
         .normalization = rule_words[o.normalization],
         .max_bytes = o.max_sentence_length,
         .verbose = o.verbose,
-        .next = tf_training_text_next,
-        .arg = &text,
     };
-    struct tf_buf model = {0};
-    int64_t pieces = 0;
-    int rc = tf_vocab_train(&t, &model, &pieces, err);
-    if (rc == 0)
-        rc = tf_out_write(out, model.p, model.len, err);
-    if (rc == 0 && pieces < o.vocab_size)
-        tf_note("the text gave %lld pieces, fewer than the %lld asked for", (long long)pieces,
-                (long long)o.vocab_size);
-    if (text.bad_utf8 + text.with_nul + text.too_long > 0)
-        tf_note("lines left out: %llu with invalid UTF-8, %llu with NUL, %llu over %lld bytes",
-                (unsigned long long)text.bad_utf8, (unsigned long long)text.with_nul,
-                (unsigned long long)text.too_long, (long long)o.max_sentence_length);
-    tf_training_text_release(&text);
-    tf_buf_release(&model);
-    return rc;
+    return tf_vocab_train(&t, &text, out, err);
 }
 
 static int convert(const struct tf_vocab *v, const char *path, struct tf_out *out,
@@ -150,25 +133,9 @@ static int convert(const struct tf_vocab *v, const char *path, struct tf_out *ou
     struct tf_in in;
     if (tf_in_open(&in, path, err) < 0)
         return -1;
-    int rc;
-    if (o.decode) {
-        rc = tf_tokenize_decode(&t, &in, out, err);
-    } else if (o.pieces) {
-        rc = tf_tokenize_pieces(&t, &in, out, err);
-    } else {
-        struct tf_arena a = {0};
-        struct tf_header h = {.kind = "tokens",
-                              .version = 1,
-                              .config = tf_value_map(),
-                              .made = tf_value_array(),
-                              .extra = tf_value_map()};
-        struct tf_value inputs = tf_value_map();
-        tf_vocab_header(v, &h);
-        tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, v->hash, sizeof v->hash));
-        tf_header_made(&h, &a, tool.name, opts, &inputs);
-        rc = tf_tokenize_encode(&t, &in, &h, out, err);
-        tf_arena_release(&a);
-    }
+    int rc = o.decode   ? tf_tokenize_decode(&t, &in, out, err)
+             : o.pieces ? tf_tokenize_pieces(&t, &in, out, err)
+                        : tf_tokenize_encode(&t, &in, opts, out, err);
     tf_in_close(&in);
     return rc;
 }

@@ -1,6 +1,8 @@
 /* batcher.c - see batcher.h. Two uses of chance, each a stream of its own (seed; epoch, window,
  * use): the order of pairs, which decides who shares a batch, and the order of batches. */
 #include "text/batcher.h"
+#include "base/opt.h"
+#include "base/parse.h"
 #include "base/rng.h"
 
 #include <stdlib.h>
@@ -325,8 +327,45 @@ static void config(struct tf_value *v, struct tf_arena *a, const struct tf_batch
         tf_value_put(a, v, "corpus", tf_value_bytes(a, c->id, sizeof c->id));
 }
 
-int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, struct tf_header *h,
-                    struct tf_arena *a, struct tf_out *out, struct tf_err *err)
+/* The header: vocabulary and stages of both sides, then this stage, and what shapes the batches. */
+static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batching *b, const struct tf_corpus *c, const struct tf_opt *table)
+{
+    const struct tf_header *src = &c->side[0].first, *tgt = &c->side[c->streams - 1].first,
+                           *v = src->has_vocab || !tgt->has_vocab ? src : tgt;
+    *h = (struct tf_header){.kind = "batch",
+                            .version = 1,
+                            .has_vocab = v->has_vocab,
+                            .size = v->size,
+                            .special = v->special,
+                            .made = tf_value_clone(a, &src->made),
+                            .extra = tf_value_map()};
+    memcpy(h->vocab, v->vocab, sizeof h->vocab);
+    if (!tf_value_equal(&src->made, &tgt->made))
+        for (size_t i = 0; i < tgt->made.n; i++)
+            tf_value_push(a, &h->made, tf_value_clone(a, &tgt->made.items[i]));
+    tf_header_made(h, a, tf_progname, table, NULL);
+    config(&h->config, a, b, c);
+}
+
+int tf_batching_from(struct tf_batching *b, const char *text, struct tf_err *err)
+{
+    char epoch[32];
+    int64_t e, r;
+    size_t n = strcspn(text, ":");
+    if (text[n] == 0 || n >= sizeof epoch)
+        return tf_fail_status(err, TF_USAGE, "not of the form EPOCH:RECORD");
+    memcpy(epoch, text, n);
+    epoch[n] = 0;
+    if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 || tf_parse_int(&r, text + n + 1, 0, UINT32_MAX, err) < 0) {
+        err->status = TF_USAGE;
+        return -1;
+    }
+    b->from_epoch = (uint64_t)e;
+    b->from_record = (uint64_t)r;
+    return 0;
+}
+
+int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_opt *table, struct tf_out *out, struct tf_err *err)
 {
     if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
         return -1;
@@ -341,8 +380,11 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, struct tf_header
         r.ids[s] = tf_xarray(NULL, b->tokens, sizeof *r.ids[s]);
         r.off[s] = tf_xarray(NULL, 1, sizeof *r.off[s]);
     }
-    config(&h->config, a, b, c);
-    int rc = tf_writer_begin(&r.w, out, h, err);
+    struct tf_arena a = {0};
+    struct tf_header h;
+    make_header(&h, &a, b, c, table);
+    int rc = tf_writer_begin(&r.w, out, &h, err);
+    tf_arena_release(&a);
     if (rc == 0)
         rc = c->files ? run_files(&r, err) : run_pipe(&r, err);
     if (rc == 0)
@@ -361,4 +403,24 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, struct tf_header
     }
     free(r.idx);
     return rc;
+}
+
+void tf_batching_summary(const struct tf_batching *b, const struct tf_corpus *c)
+{
+    struct tf_buf s = {0};
+    uint64_t dropped = 0, all = b->n_batches * b->tokens;
+    for (int i = 0; i < TF_DROPS; i++)
+        dropped += c->dropped[i];
+    tf_buf_printf(
+        &s, "%llu pairs in %llu batches, %llu epoch%s, %.1f %% full; of %llu records %llu dropped",
+        (unsigned long long)b->n_pairs, (unsigned long long)b->n_batches,
+        (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
+        all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
+        (unsigned long long)dropped);
+    for (int i = 0, n = 0; i < TF_DROPS; i++)
+        if (c->dropped[i] > 0)
+            tf_buf_printf(&s, "%s%llu %s", n++ > 0 ? ", " : ": ", (unsigned long long)c->dropped[i],
+                          tf_drop_names[i]);
+    tf_note("%s", s.p);
+    tf_buf_release(&s);
 }

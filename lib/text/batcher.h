@@ -39,8 +39,11 @@ void tf_plan_release(struct tf_plan *p);
 /* Upper end of the length bucket that holds `length`: 8, 12, 16, 24, 32, 48, ... */
 uint64_t tf_bucket_end(uint64_t length);
 
-/* The whole job: read the corpus, write header and batches (and, when input fails midway, an error record). h comes with kind, vocabulary and provenance; config is filled in here, from arena a.
- * A cursor at which no batch begins is an error. */
-int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, struct tf_header *h, struct tf_arena *a, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+/* Begin at the cursor "EPOCH:RECORD" of an earlier run. */
+int tf_batching_from(struct tf_batching *b, const char *text, struct tf_err *err) TF_MUST_CHECK;
+/* The whole job: read the corpus, write header and batches (and, when input fails midway, an error record). table: the tool's options, for the stream's provenance. A cursor at which no batch begins is an error. */
+int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_opt *table, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+/* A line on stderr: how many pairs, batches and epochs, and what was dropped. */
+void tf_batching_summary(const struct tf_batching *b, const struct tf_corpus *c);
 
 #endif

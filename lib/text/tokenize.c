@@ -1,6 +1,7 @@
 /* tokenize.c - see tokenize.h. Work moves in rounds: read what is ready (at most a round's worth),
  * cut into blocks, have the pool turn blocks over, write them in order. */
 #include "text/tokenize.h"
+#include "base/opt.h"
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "text/sample.h"
@@ -336,7 +337,20 @@ static int encode_all(struct run *r, struct tf_in *in, struct tf_writer *w, stru
     return 0;
 }
 
-int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_header *h,
+static int begin_stream(struct tf_writer *w, const struct tf_vocab *v, const struct tf_opt *table, struct tf_out *out, struct tf_err *err)
+{
+    struct tf_arena a = {0};
+    struct tf_header h = {.kind = "tokens", .version = 1, .config = tf_value_map(), .made = tf_value_array(), .extra = tf_value_map()};
+    struct tf_value inputs = tf_value_map();
+    tf_vocab_header(v, &h);
+    tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, v->hash, sizeof v->hash));
+    tf_header_made(&h, &a, tf_progname, table, &inputs);
+    int rc = tf_writer_begin(w, out, &h, err);
+    tf_arena_release(&a);
+    return rc;
+}
+
+int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_opt *table,
                        struct tf_out *out, struct tf_err *err)
 {
     struct run r;
@@ -345,7 +359,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
         run_end(&r);
         return -1;
     }
-    int rc = tf_writer_begin(&w, out, h, err);
+    int rc = begin_stream(&w, t->vocab, table, out, err);
     /* A header at once lets the next stage refuse a wrong vocabulary before the first line. */
     size_t seen = 0;
     if (rc == 0 && !line_ready(in, t->max_line, &seen))

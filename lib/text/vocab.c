@@ -2,6 +2,7 @@
  * memory first when they turn out to be a model of ours. */
 #include "text/vocab.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/rng.h"
 #include "base/utf8.h"
 #include "text/sp_check.h"
@@ -209,7 +210,8 @@ static int draw_sample(struct tf_training_text *l, struct tf_err *err)
     return rc;
 }
 
-int tf_training_text_next(void *lines, const char **text, size_t *n, struct tf_err *err)
+/* As tf_sp_train's next. */
+static int next_sentence(void *lines, const char **text, size_t *n, struct tf_err *err)
 {
     struct tf_training_text *l = lines;
     if (l->sample > 0 && !l->sampled && draw_sample(l, err) < 0)
@@ -227,7 +229,7 @@ int tf_training_text_next(void *lines, const char **text, size_t *n, struct tf_e
     return 1;
 }
 
-void tf_training_text_release(struct tf_training_text *l)
+static void training_text_release(struct tf_training_text *l)
 {
     if (l->open)
         tf_in_close(&l->in);
@@ -238,13 +240,29 @@ void tf_training_text_release(struct tf_training_text *l)
     *l = (struct tf_training_text){0};
 }
 
-int tf_vocab_train(const struct tf_sp_train *t, struct tf_buf *model, int64_t *pieces,
-                   struct tf_err *err)
+static void say_left_out(const struct tf_training_text *l)
+{
+    if (l->bad_utf8 + l->with_nul + l->too_long > 0)
+        tf_note("lines left out: %llu with invalid UTF-8, %llu with NUL, %llu over %zu bytes", (unsigned long long)l->bad_utf8, (unsigned long long)l->with_nul,
+                (unsigned long long)l->too_long, l->max);
+}
+
+int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out, struct tf_err *err)
 {
     struct tf_sp *sp = NULL;
-    if (tf_sp_train(t, model, err) < 0 || tf_sp_load(&sp, model->p, model->len, err) < 0)
-        return -1;
-    *pieces = tf_sp_size(sp);
+    struct tf_buf model = {0};
+    t->next = next_sentence;
+    t->arg = text;
+    int rc = tf_sp_train(t, &model, err);
+    if (rc == 0)
+        rc = tf_sp_load(&sp, model.p, model.len, err);
+    if (rc == 0)
+        rc = tf_out_write(out, model.p, model.len, err);
+    if (rc == 0 && tf_sp_size(sp) < t->size)
+        tf_note("the text gave %lld pieces, fewer than the %lld asked for", (long long)tf_sp_size(sp), (long long)t->size);
+    say_left_out(text);
     tf_sp_free(sp);
-    return 0;
+    tf_buf_release(&model);
+    training_text_release(text);
+    return rc;
 }

@@ -22,7 +22,7 @@ void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h);
 int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 
 /* Sentences for training out of text files, one after the other. Lines that can't be used (ill-formed UTF-8, NUL, over max bytes) are skipped and counted; so are empty ones, without a count.
- * Zero-initialise, then fill in the first four. */
+ * Zero-initialise, then fill in the first five. */
 struct tf_training_text {
     const char *const *paths; /* n */
     int n;
@@ -37,10 +37,8 @@ struct tf_training_text {
     char **kept;
     size_t *kept_n, n_kept, next;
 };
-int tf_training_text_next(void *lines, const char **text, size_t *n, struct tf_err *err) TF_MUST_CHECK; /* as tf_sp_train's next */
-void tf_training_text_release(struct tf_training_text *l);
-
-/* Train (tf_sp_train) on a text source; *pieces is how many came out. A model that can't be loaded again is an error. */
-int tf_vocab_train(const struct tf_sp_train *t, struct tf_buf *model, int64_t *pieces, struct tf_err *err) TF_MUST_CHECK;
+/* Train on `text`, as t says (its source is set here), and write the model. Says on stderr what was left out, and when fewer pieces came out than were asked for.
+ * A model that can't be loaded again is an error. Releases the text. */
+int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -179,7 +179,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     t 2 tf-batch --from 7 "$D/s.tfs" "$D/t.tfs"
     expect_error "--from 7: not of the form EPOCH:RECORD"
     t 2 tf-batch --from 1:x "$D/s.tfs" "$D/t.tfs"
-    expect_error "--from: 'x'"
+    expect_error "--from 1:x: 'x'"
 }
 
 @test "--batches counts from the first of epoch 0, over epochs and cursors" {
