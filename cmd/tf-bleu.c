@@ -4,9 +4,7 @@
 #include "metrics/evaluate.h"
 #include "metrics/paper.h"
 #include "metrics/spm.h"
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static struct tf_eval_opts eval;
 static struct tf_inputs in;
@@ -19,7 +17,6 @@ static bool quiet, confidence, bootstrap, randomize, no_color, from_stats, print
 static const char *tok, *spm_model;
 
 static const char *const kinds[] = {"sacrebleu", "paper", NULL};
-static const char *const formats[] = {"json", "text", "latex", NULL};
 
 static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "Input"},
@@ -85,7 +82,7 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "Report"},
     {.kind = TF_OPT_FLAG, .name = "stats", .target = &eval.stats, .help = "statistics of each segment as a stream, for --from-stats"},
     {.kind = TF_OPT_FLAG, .name = "print-tokens", .target = &print_tokens, .help = "each line of the hypotheses as the tokenizer cuts it"},
-    {.kind = TF_OPT_CHOICE, .letter = 'f', .name = "format", .target = &format, .arg = "NAME", .def = "json", .choices = formats,
+    {.kind = TF_OPT_CHOICE, .letter = 'f', .name = "format", .target = &format, .arg = "NAME", .def = "json", .choices = tf_report_formats,
      .help = "of the report (SACREBLEU_FORMAT prevails)"},
     {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "N", .def = "1", .lo = 0, .hi = 100,
      .help = "decimal places of scores"},
@@ -114,30 +111,6 @@ static int choose_test(struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--sentence-level has no tests of significance");
     eval.test = bootstrap ? TF_TEST_BOOTSTRAP : randomize ? TF_TEST_RANDOMIZE : confidence ? TF_TEST_CONFIDENCE : TF_TEST_NONE;
     eval.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
-    eval.seed = getenv("SACREBLEU_SEED");
-    if (eval.seed && !strcasecmp(eval.seed, "none"))
-        eval.seed = "none";
-    const char *wish = getenv("SACREBLEU_FORMAT");
-    for (int i = 0; wish && formats[i]; i++)
-        if (!strcasecmp(wish, formats[i]))
-            format = i;
-    return 0;
-}
-
-/* The same system twice is a mistake, except that the baseline may be repeated. */
-static int check_names(struct tf_err *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < inputs.n; i++) {
-        bool again = false;
-        for (size_t k = 0; k < n; k++)
-            again |= !strcmp(inputs.v[i], inputs.v[k]);
-        if (again && !((bootstrap || randomize) && !strcmp(inputs.v[i], inputs.v[0])))
-            return tf_fail_status(err, TF_USAGE, "--input %s: given twice", inputs.v[i]);
-        if (!again)
-            inputs.v[n++] = inputs.v[i];
-    }
-    inputs.n = n;
     return 0;
 }
 
@@ -150,10 +123,10 @@ static int check_stdin(const struct tf_args *args, struct tf_err *err)
 static int check(const struct tf_args *args, struct tf_err *err)
 {
     bool paper_way = as || paper.tokenized;
-    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) || choose_test(err) || check_names(err) ||
-        tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err))
+    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) || choose_test(err) ||
+        tf_inputs_once(&inputs, bootstrap || randomize, err) || tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err))
         return -1;
-    if (paper_way && paper.tokenized && as)
+    if (paper.tokenized && as)
         return tf_fail_status(err, TF_USAGE, "--as paper and --tok-input exclude each other");
     if ((print_tokens || from_stats) && print_tokens + from_stats + eval.stats > 1)
         return tf_fail_status(err, TF_USAGE, "--stats, --from-stats and --print-tokens exclude each other");
@@ -203,6 +176,7 @@ static void set_up(const struct tf_args *args)
     eval.metric.chrf.beta = (int)beta;
     eval.report.width = (int)width;
     eval.report.format = (enum tf_report_format)format;
+    tf_eval_environment(&eval);
     eval.force |= quiet;
     eval.table = opts;
     paper.lang = (enum tf_moses_lang)lang;

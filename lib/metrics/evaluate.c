@@ -5,6 +5,7 @@
 #include "metrics/stats.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- the report ---- */
 
@@ -115,6 +116,15 @@ int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const s
 }
 
 /* ---- reading ---- */
+
+void tf_eval_environment(struct tf_eval_opts *o)
+{
+    const char *seed = getenv("SACREBLEU_SEED"), *format = getenv("SACREBLEU_FORMAT");
+    o->seed = seed && !strcasecmp(seed, "none") ? "none" : seed;
+    for (int i = 0; format && tf_report_formats[i]; i++)
+        if (!strcasecmp(format, tf_report_formats[i]))
+            o->report.format = (enum tf_report_format)i;
+}
 
 struct evaluation {
     const struct tf_eval_opts *o;

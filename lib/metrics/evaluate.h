@@ -22,6 +22,9 @@ struct tf_eval_opts {
     const struct tf_opt *table; /* the tool's options, for that stream's provenance */
 };
 
+/* What sacreBLEU takes from the environment: SACREBLEU_SEED is the seed, SACREBLEU_FORMAT goes over the format of the report. */
+void tf_eval_environment(struct tf_eval_opts *o);
+
 /* Score the systems in in->systems against the references, and write the report. A line of memory at a time, unless a test keeps the counts. */
 int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_inputs *in, struct tf_err *err) TF_MUST_CHECK;
 

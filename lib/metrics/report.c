@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const tf_report_formats[] = {"json", "text", "latex", NULL};
+
 void tf_signature_add(struct tf_signature *s, const char *key, const char *brief, const char *fmt, ...)
 {
     va_list ap;

@@ -29,6 +29,7 @@ struct tf_result {
 };
 
 enum tf_report_format { TF_REPORT_JSON, TF_REPORT_TEXT, TF_REPORT_LATEX };
+extern const char *const tf_report_formats[]; /* their names, NULL at the end */
 struct tf_report_opts {
     enum tf_report_format format;
     int width;       /* decimal places */

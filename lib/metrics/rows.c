@@ -4,6 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+int tf_inputs_once(struct tf_strs *systems, bool paired, struct tf_err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < systems->n; i++) {
+        const char *name = systems->v[i];
+        bool again = false;
+        for (size_t k = 0; k < n; k++)
+            again |= !strcmp(name, systems->v[k]);
+        if (again && !(paired && !strcmp(name, systems->v[0])))
+            return tf_fail_status(err, TF_USAGE, "--input %s: given twice", name);
+        if (!again)
+            systems->v[n++] = name;
+    }
+    systems->n = n;
+    return 0;
+}
+
 int tf_rows_open(struct tf_rows *r, const struct tf_inputs *in, struct tf_err *err)
 {
     static const char *const standard[] = {"-"};

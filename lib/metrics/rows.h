@@ -2,6 +2,7 @@
 #ifndef TF_METRICS_ROWS_H
 #define TF_METRICS_ROWS_H
 
+#include "base/opt.h"
 #include "metrics/lines.h"
 
 enum { TF_ROWS_COLUMNS = 1000 }; /* between tabs */
@@ -14,6 +15,9 @@ struct tf_inputs {
     size_t nsystems; /* 0: columns of stdin, as many as its first line has */
     const char *encoding;
 };
+
+/* Each system once. The same file twice is a usage error, except that a paired test takes its baseline, the first, again: that is left out. */
+int tf_inputs_once(struct tf_strs *systems, bool paired, struct tf_err *err) TF_MUST_CHECK;
 
 /* Zero-initialise. */
 struct tf_rows {
