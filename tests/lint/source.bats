@@ -72,14 +72,16 @@ lib/ops/cpu/b.c:3: #include "model/config.h"'
     need gcc
     project_sources | grep '\.h$' | grep -v '_data\.h$' | while read -r h; do # tables written by a script have one includer
         # What the Makefile defines for the files that are compiled several times.
+        compile='gcc -std=c11 -x c'
         case $h in
+            lib/ops/cuda/* | tests/emulate/*) compile='g++ -std=c++20 -x c++' flags='-DTF_EMULATE -Itests/emulate' ;; # as the emulation compiles them
             lib/ops/ref/*) flags='-DTF_REAL=float -DTF_REF_NAME=f32' ;;
             lib/ops/cpu/*) flags='-DTF_ISA=generic' ;;
             *) flags= ;;
         esac
         # shellcheck disable=SC2086
         printf '#include "%s"\nstruct tf_lint_unit { int unused; };\n' "${h#lib/}" |
-            gcc -std=c11 -D_GNU_SOURCE $flags -Ilib -I"$(dirname "$h")" -Wall -Wextra -Wno-unused -fsyntax-only -x c - 2>&1 | sed "s|^|$h: |"
+            $compile -D_GNU_SOURCE $flags -Ilib -I"$(dirname "$h")" -Wall -Wextra -Wno-unused -fsyntax-only - 2>&1 | sed "s|^|$h: |"
     done | expect_none "headers"
 }
 
