@@ -1,0 +1,241 @@
+/* norm.cu - residual sum with dropout and layer normalisation, forward and backward:
+ * s = res + dropout(x), n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g n)) + dsum, dx = dropout'(ds).
+ *
+ * A row belongs to a team of T threads: a warp up to 512 elements, more warps or a whole block for longer ones. A thread holds the quads me, me + T, ... of the row in registers, so a row is read
+ * once and written once. The statistics are of s as it is stored, in two passes over the registers. */
+#include "quad.h"
+
+#include <type_traits>
+
+enum {
+    Q = 4,        /* quads of a thread: D <= 4 * Q * T */
+    GROUPS = 256, /* partial sums of dgain and dbias: the blocks of the way back, whatever the capacity */
+};
+
+template <int T> struct team {
+    static constexpr int block = T < 256 ? 256 : T, rows = block / T;
+    int me = threadIdx.x % T, row = threadIdx.x / T; /* row: of the block's */
+
+    /* Over the team; room: shared, 32 elements. All threads of the block take part. */
+    __device__ float sum(float x, float *room) const
+    {
+        x = warp_sum(x);
+        if (T == 32)
+            return x;
+        __syncthreads();
+        if (threadIdx.x % 32 == 0)
+            room[threadIdx.x / 32] = x;
+        __syncthreads();
+        x = 0;
+        for (int w = 0; w < T / 32; w++)
+            x += room[row * (T / 32) + w];
+        return x;
+    }
+};
+
+template <typename A, int T>
+static __global__ void __launch_bounds__(team<T>::block)
+    forward(A *s, A *y, float *mean_out, float *rstd_out, const A *x, const A *res, const float *gain, const float *bias, const struct tf_rows_head *head, size_t cap, int D, float eps,
+            struct dropper drop, bool whole)
+{
+    __shared__ float room[32];
+    const team<T> t;
+    size_t row = (size_t)blockIdx.x * t.rows + t.row, at = row * D;
+    bool live = row < head->rows;
+    uint32_t packed = head->first + (uint32_t)row;
+    float v[Q][4] = {}, sum = 0, squares = 0;
+#pragma unroll
+    for (int i = 0; i < Q; i++) {
+        int d = 4 * (i * T + t.me);
+        if (d >= D || !live)
+            continue;
+        load4(v[i], res + at, d, D, whole);
+        if (x != nullptr) {
+            float in[4], f[4];
+            load4(in, x + at, d, D, whole);
+            drop4(f, drop, d / 4, packed, drop.site);
+            for (int k = 0; k < 4; k++)
+                v[i][k] += in[k] * f[k];
+        }
+        for (int k = 0; k < 4; k++)
+            sum += v[i][k] = to_float(from_float<A>(v[i][k]));
+    }
+    float mean = t.sum(sum, room) / (float)D;
+#pragma unroll
+    for (int i = 0; i < Q; i++)
+        for (int k = 0, d = 4 * (i * T + t.me); k < 4; k++)
+            if (d + k < D)
+                squares += (v[i][k] - mean) * (v[i][k] - mean);
+    float rstd = 1 / sqrtf(t.sum(squares, room) / (float)D + eps);
+    if (row >= cap)
+        return;
+#pragma unroll
+    for (int i = 0; i < Q; i++) {
+        int d = 4 * (i * T + t.me);
+        if (d >= D)
+            continue;
+        float out[4] = {}, g[4], b[4];
+        if (live) {
+            load4(g, gain, d, D, whole);
+            load4(b, bias, d, D, whole);
+            for (int k = 0; k < 4; k++)
+                out[k] = (v[i][k] - mean) * rstd * g[k] + b[k];
+        }
+        store4(y + at, d, D, whole, out);
+        if (s != nullptr)
+            store4(s + at, d, D, whole, v[i]);
+    }
+    if (live && t.me == 0 && mean_out != nullptr)
+        mean_out[row] = mean;
+    if (live && t.me == 0 && rstd_out != nullptr)
+        rstd_out[row] = rstd;
+}
+
+/* partial: [GROUPS][2][D], sums over the rows of a block of dy n and of dy; unused when dy is NULL. Shared: D floats for each of the block's teams. */
+template <typename A, int T>
+static __global__ void __launch_bounds__(team<T>::block)
+    backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s, const float *mean, const float *rstd, const float *gain, const struct tf_rows_head *head, size_t cap,
+             int D, struct dropper drop, bool whole)
+{
+    __shared__ float room[32];
+    TF_SHARED(float, sums);
+    const team<T> t;
+    float gn[Q][4] = {}, gb[Q][4] = {};
+    for (size_t begin = (size_t)blockIdx.x * t.rows; begin < cap; begin += (size_t)GROUPS * t.rows) {
+        size_t row = begin + t.row, at = row * D;
+        bool live = row < head->rows;
+        uint32_t packed = head->first + (uint32_t)row;
+        float g[Q][4] = {}, n[Q][4] = {}, mean_g = 0, mean_gn = 0, r = 0;
+        if (dy != nullptr) {
+            float m = live ? mean[row] : 0;
+            r = live ? rstd[row] : 0;
+#pragma unroll
+            for (int i = 0; i < Q; i++) {
+                int d = 4 * (i * T + t.me);
+                if (d >= D || !live)
+                    continue;
+                float w[4];
+                load4(g[i], dy + at, d, D, whole);
+                load4(n[i], s + at, d, D, whole);
+                load4(w, gain, d, D, whole);
+                for (int k = 0; k < 4; k++) {
+                    n[i][k] = (n[i][k] - m) * r;
+                    gn[i][k] += g[i][k] * n[i][k];
+                    gb[i][k] += g[i][k];
+                    g[i][k] *= w[k];
+                    mean_g += g[i][k]; /* 0 from D on, as dy is */
+                    mean_gn += g[i][k] * n[i][k];
+                }
+            }
+            mean_g = t.sum(mean_g, room) / (float)D;
+            mean_gn = t.sum(mean_gn, room) / (float)D;
+        }
+#pragma unroll
+        for (int i = 0; i < Q; i++) {
+            int d = 4 * (i * T + t.me);
+            if (d >= D || row >= cap)
+                continue;
+            float v[4] = {};
+            if (live && dsum != nullptr)
+                load4(v, dsum + at, d, D, whole);
+            for (int k = 0; k < 4; k++)
+                v[k] += r * (g[i][k] - mean_g - n[i][k] * mean_gn);
+            store4(ds + at, d, D, whole, v);
+            if (dx != nullptr) {
+                float f[4];
+                drop4(f, drop, d / 4, packed, drop.site);
+                for (int k = 0; k < 4; k++)
+                    v[k] *= f[k];
+                store4(dx + at, d, D, whole, v);
+            }
+        }
+    }
+    if (dy == nullptr)
+        return;
+    for (int which = 0; which < 2; which++) {
+#pragma unroll
+        for (int i = 0; i < Q; i++)
+            for (int k = 0, d = 4 * (i * T + t.me); k < 4; k++)
+                if (d + k < D)
+                    sums[t.row * D + d + k] = which == 0 ? gn[i][k] : gb[i][k];
+        __syncthreads();
+        for (int d = threadIdx.x; d < D; d += t.block) {
+            float sum = 0;
+            for (int w = 0; w < t.rows; w++)
+                sum += sums[w * D + d];
+            partial[((size_t)blockIdx.x * 2 + which) * D + d] = sum;
+        }
+        __syncthreads();
+    }
+}
+
+/* dgain and dbias from the blocks' sums: 32 columns a block; thread row y adds up 1/32 of them, the first row what the others have. */
+static __global__ void gather(float *dgain, float *dbias, const float *partial, int D)
+{
+    __shared__ float sums[32][33];
+    int d = blockIdx.x * 32 + threadIdx.x, y = threadIdx.y;
+    float sum = 0;
+    for (int i = y * (GROUPS / 32); i < (y + 1) * (GROUPS / 32); i++)
+        if (d < 2 * D)
+            sum += partial[(size_t)i * 2 * D + d];
+    sums[y][threadIdx.x] = sum;
+    __syncthreads();
+    if (y > 0 || d >= 2 * D)
+        return;
+    sum = 0;
+    for (int i = 0; i < 32; i++)
+        sum += sums[i][threadIdx.x];
+    *(d < D ? dgain + d : dbias + (d - D)) = sum;
+}
+
+/* run(T) with the smallest team for rows of D elements. */
+template <typename F> static void with_team(int D, F run)
+{
+    TF_ASSERT(D <= 4 * Q * 1024);
+    if (D <= 4 * Q * 32)
+        run(std::integral_constant<int, 32>());
+    else if (D <= 4 * Q * 64)
+        run(std::integral_constant<int, 64>());
+    else if (D <= 4 * Q * 256)
+        run(std::integral_constant<int, 256>());
+    else
+        run(std::integral_constant<int, 1024>());
+}
+
+template <typename A>
+void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
+                                  const struct tf_rows *r, int D, float eps, struct tf_drop drop)
+{
+    bool whole = quads_whole(D, (A *)s, (A *)y, (const A *)x, (const A *)res, (const float *)gain, (const float *)bias);
+    with_team(D, [&](auto T) {
+        launch(c, "add_norm_fwd", forward<A, T>, dim3(div_up(r->cap_rows, team<T>::rows)), dim3(team<T>::block), 0, (A *)s, (A *)y, (float *)mean, (float *)rstd, (const A *)x,
+               (const A *)res, (const float *)gain, (const float *)bias, r->head, r->cap_rows, D, eps, tf_cuda_dropper(c, drop), whole);
+    });
+}
+
+template <typename A>
+void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
+                                  const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D, struct tf_drop drop)
+{
+    bool whole = quads_whole(D, (A *)ds, (A *)dx, (const A *)dy, (const A *)dsum, (const A *)s, (const float *)gain);
+    float *partial = nullptr;
+    if (dy != nullptr && (partial = (float *)tf_cuda_scratch(c, (size_t)GROUPS * 2 * D * sizeof(float))) == nullptr)
+        return;
+    with_team(D, [&](auto T) {
+        size_t shared = (size_t)team<T>::rows * D * sizeof(float);
+        allow_shared(c, (const void *)backward<A, T>, shared);
+        launch(c, "add_norm_bwd", backward<A, T>, dim3(GROUPS), dim3(team<T>::block), shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
+               (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows, D, tf_cuda_dropper(c, drop), whole);
+    });
+    if (dy != nullptr)
+        launch(c, "add_norm_bwd", gather, dim3(div_up(2 * (size_t)D, 32)), dim3(32, 32), 0, (float *)dgain, (float *)dbias, (const float *)partial, D);
+}
+
+#define INSTANCE(A)                                                                                                                                                               \
+    template void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,            \
+                                               const struct tf_rows *, int, float, struct tf_drop);                                                                               \
+    template void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,            \
+                                               const tf_mem *, const tf_mem *, const struct tf_rows *, int, struct tf_drop);
+INSTANCE(float)
+INSTANCE(bf16)
+INSTANCE(half)

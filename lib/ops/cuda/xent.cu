@@ -1,0 +1,160 @@
+/* xent.cu - projection to the vocabulary, softmax and cross-entropy with label smoothing, and their gradients, in chunks of rows: z = x E'; then a block a row turns its logits into the terms of
+ * the loss and, in place, into dz = softmax(z) - q; then dx = dz E and dE += dz' x.
+ *
+ * Logits are of kind A where there are gradients, since the tensor cores want dz so, and float where only the loss is asked for. */
+#include "blas.h"
+
+enum {
+    THREADS = 512,
+    STEP = 128, /* a chunk's rows are a multiple of this */
+    TERMS = 3,  /* of a row: loss, -log p(target), whether the most probable id is the target */
+};
+
+/* Room for a chunk's logits. Each chunk reads and writes dE once more and costs four launches, so there should be few; what is bound by memory is the one kernel here, and it goes over its row
+ * twice in a row, the second time out of the cache, whatever the size of the chunk. */
+static const size_t ROOM = (size_t)256 << 20;
+
+/* What a thread has seen of a row. */
+struct seen {
+    float max, exps, sum; /* the largest logit, sum of exp(z - max), sum of z - z[target] */
+    uint32_t best;        /* lowest column of the largest */
+};
+
+/* N neighbours from column j on, of which those before V count. */
+template <int N> __device__ static inline void see(struct seen &s, const float z[N], uint32_t j, uint32_t V, float target)
+{
+    float max = s.max;
+    for (int i = 0; i < N; i++)
+        if (j + i < V && z[i] > max) {
+            max = z[i];
+            s.best = j + i;
+        }
+    if (max > s.max) {
+        s.exps *= expf(s.max - max);
+        s.max = max;
+    }
+    for (int i = 0; i < N; i++)
+        if (j + i < V) {
+            s.exps += z[i] == -INFINITY ? 0 : expf(z[i] - max);
+            s.sum += z[i] - target;
+        }
+}
+
+/* Logits z [rows of the chunk, ld], ld a multiple of the elements of a vec. terms: TERMS arrays of a row each; logp NULL or by row. GRADIENT: z becomes dz, 0 in rows past the count. */
+template <typename Z, bool GRADIENT>
+static __global__ void __launch_bounds__(THREADS) softmax(Z *z, size_t ld, size_t begin, const uint32_t *targets, const struct tf_rows_head *head, size_t cap, uint32_t V, float on, float off,
+                                                          double *terms, float *logp)
+{
+    constexpr int N = vec<Z>::N;
+    __shared__ float room[32];
+    __shared__ double wide[32];
+    __shared__ uint32_t best;
+    size_t row = begin + blockIdx.x;
+    z += blockIdx.x * ld;
+    if (row >= head->rows) {
+        if (GRADIENT)
+            for (uint32_t j = threadIdx.x * N; j < V; j += THREADS * N)
+                *(vec<Z> *)(z + j) = vec<Z>{};
+        return;
+    }
+    uint32_t target = targets[row];
+    float zt = to_float(z[target]), v[N];
+    struct seen s = {-INFINITY, 0, 0, UINT32_MAX};
+    if (threadIdx.x == 0)
+        best = UINT32_MAX;
+    for (uint32_t j = threadIdx.x * N; j < V; j += THREADS * N) {
+        vec<Z> x = *(const vec<Z> *)(z + j);
+        for (int i = 0; i < N; i++)
+            v[i] = to_float(x.v[i]);
+        see<N>(s, v, j, V, zt);
+    }
+    float max = block_max(s.max, room), total = block_sum(s.exps == 0 ? 0 : s.exps * expf(s.max - max), room);
+    double sum = block_sum((double)s.sum, wide);
+    if (s.max == max)
+        atomicMin(&best, s.best);
+    __syncthreads(); /* all have read z[target], too */
+    if (threadIdx.x == 0) {
+        double nll = log((double)total) + max - zt;
+        terms[row] = ((double)on - off) * nll + off * (V * nll - sum);
+        terms[cap + row] = nll;
+        terms[2 * cap + row] = best == target;
+        if (logp != nullptr)
+            logp[row] = (float)-nll;
+    }
+    if (!GRADIENT)
+        return;
+    float scale = 1 / total;
+    for (uint32_t j = threadIdx.x * N; j < V; j += THREADS * N) {
+        vec<Z> x = *(const vec<Z> *)(z + j);
+        for (int i = 0; i < N; i++)
+            x.v[i] = from_float<Z>(expf(to_float(x.v[i]) - max) * scale - (j + i == target ? on : off));
+        *(vec<Z> *)(z + j) = x;
+    }
+}
+
+/* acc[block] += sum over the rows of its term, in an order that is theirs alone; the first block counts rows as well. */
+static __global__ void __launch_bounds__(1024) add_terms(double *acc, const double *terms, const struct tf_rows_head *head, size_t cap)
+{
+    __shared__ double room[32];
+    double sum = 0;
+    for (size_t r = threadIdx.x; r < head->rows; r += 1024)
+        sum += terms[blockIdx.x * cap + r];
+    sum = block_sum(sum, room);
+    if (threadIdx.x == 0) {
+        acc[blockIdx.x] += sum;
+        if (blockIdx.x == 0)
+            acc[TERMS] += head->rows;
+    }
+}
+
+template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct tf_xent *x)
+{
+    size_t cap = x->rows->cap_rows, V = (size_t)x->V, D = (size_t)x->D, ld = (V + 7) / 8 * 8, size = x->dx != nullptr ? sizeof(A) : sizeof(float);
+    size_t chunk = ROOM / (ld * size) / STEP * STEP; /* a function of V alone, so that the order of sums over rows is too */
+    if (chunk < STEP)
+        chunk = STEP;
+    size_t most = (chunk < cap ? chunk : cap) * ld * size, terms_at = (most + 255) / 256 * 256;
+    char *room = (char *)tf_cuda_scratch(c, terms_at + TERMS * cap * sizeof(double));
+    if (room == nullptr)
+        return;
+    double *terms = (double *)(room + terms_at);
+    const A *e = tf_cuda_shadow<A>(c, x->e);
+    const enum tf_blas_elem kind = tf_blas_elem_of<A>(), logit = x->dx != nullptr ? kind : TF_BLAS_F32;
+    auto run = [&](auto kernel, auto *z, size_t begin, size_t n) {
+        launch(c, "xent", kernel, dim3((unsigned)n), dim3(THREADS), 0, z, ld, begin, (const uint32_t *)x->targets, x->rows->head, cap, (uint32_t)V, x->on, x->off, terms, (float *)x->logp);
+    };
+    for (size_t begin = 0; begin < cap; begin += chunk) {
+        size_t n = cap - begin < chunk ? cap - begin : chunk;
+        const A *in = (const A *)x->x + begin * D;
+        struct tf_gemm logits = {};
+        logits.M = (int)n, logits.N = x->V, logits.K = x->D;
+        logits.a = in, logits.lda = D, logits.b = e, logits.ldb = D, logits.tb = true, logits.ab = kind;
+        logits.d = room, logits.ldd = ld, logits.out = logit;
+        tf_blas_gemm(c, &logits);
+        if (x->dx == nullptr) {
+            run(softmax<float, false>, (float *)room, begin, n);
+            continue;
+        }
+        run(softmax<A, true>, (A *)room, begin, n);
+        struct tf_gemm dx = {}, de = {};
+        dx.M = (int)n, dx.N = x->D, dx.K = x->V;
+        dx.a = room, dx.lda = ld, dx.b = e, dx.ldb = D, dx.ab = kind;
+        dx.d = (A *)x->dx + begin * D, dx.ldd = D, dx.out = kind;
+        tf_blas_gemm(c, &dx);
+        de.M = x->V, de.N = x->D, de.K = (int)n;
+        de.a = room, de.lda = ld, de.ta = true, de.b = in, de.ldb = D, de.ab = kind;
+        de.d = x->de, de.ldd = D, de.out = TF_BLAS_F32, de.beta = begin > 0 ? 1 : 0;
+        tf_blas_gemm(c, &de);
+    }
+    if (cap > 0)
+        launch(c, "xent", add_terms, dim3(TERMS), dim3(1024), 0, (double *)x->acc, (const double *)terms, x->rows->head, cap);
+    else if (x->de != nullptr) {
+        cudaError_t failed = cudaMemsetAsync(x->de, 0, V * D * sizeof(float), c->stream);
+        if (failed != cudaSuccess)
+            tf_cuda_failed(c, failed, "xent");
+    }
+}
+
+template void tf_cuda_ops<float>::xent(struct tf_ctx *, const struct tf_xent *);
+template void tf_cuda_ops<bf16>::xent(struct tf_ctx *, const struct tf_xent *);
+template void tf_cuda_ops<half>::xent(struct tf_ctx *, const struct tf_xent *);
