@@ -122,8 +122,11 @@ $B/lib/ops/ref/%.f32.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=float -DTF_REF_NAME=f32)
 $B/lib/ops/ref/%.f64.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=double -DTF_REF_NAME=f64)
-# Where the plugin is looked for, besides ../lib/tf next to the program.
-$B/lib/ops/registry.o: lib/ops/registry.c $B/flags
+# Where the plugin is looked for, besides ../lib/tf next to the program. In a file, since `make install` may be the first to hear of a PREFIX.
+$B/libdir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+$B/lib/ops/registry.o: lib/ops/registry.c $B/flags $B/libdir
 	$(call cc,$<,-DTF_LIBDIR='"$(LIBDIR)"')
 define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
@@ -193,7 +196,7 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 
--include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $B/tests/emulate/check.o $(cmd_obj) $(test_obj) $(fuzz_obj) $B/tests/fuzz/replay.o)
+-include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $B/tests/emulate/check.o $(cmd_obj) $(test_obj) $(fuzz_obj) $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
 
 # ---- tests ---------------------------------------------------------------------------------------------------------
 
@@ -241,8 +244,10 @@ $B/tests/faults/shim.so: tests/faults/shim.c $B/flags
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CC) $(all_cflags) -fPIC -shared -o $@ $< -ldl
 
-bench: all ## measure; prints ratios and throughput
-	@[ ! -e tests/bench/run ] || PATH='$(abspath $B)/bin:'"$$PATH" tests/bench/run
+bench: all $B/tests/bench/ops ## measure; prints ratios and throughput
+	@$(test_env) tests/bench/run
+$B/tests/bench/ops: $B/tests/bench/ops.o $B/libtf.a
+	$(call link)
 
 demo: maybe-deps ## train and run a small model on the default task
 	@$(MAKE) --no-print-directory all

@@ -15,6 +15,12 @@ top_make() {
     expect_status "$want"
 }
 
+# A build tree of the test's own with everything built, for what would build again in one that other tests use.
+own_build() {
+    mkdir build
+    (cd "${TF_BUILD:-$TOP/build}" && cp -a bin cmd flags lib libtf.a libtf-sp.a "$T/build/")
+}
+
 # A command that writes its name and arguments to the log, then runs the rest.
 fake() {
     printf '#!/bin/sh\necho "%s $*" >>"%s/log"\n%s\n' "$1" "$T" "${2:-}" >"$T/bin/$1"
@@ -22,7 +28,8 @@ fake() {
 }
 
 @test "install puts everything below DESTDIR, uninstall takes all of it away" {
-    top_make 0 install DESTDIR="$T/dest" PREFIX=/opt/tf
+    own_build
+    top_make 0 install B="$T/build" DESTDIR="$T/dest" PREFIX=/opt/tf
     for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
         p=$(basename "$p")
         case $p in
@@ -38,6 +45,18 @@ fake() {
     done
     top_make 0 uninstall DESTDIR="$T/dest" PREFIX=/opt/tf
     [ -z "$(find dest -type f)" ]
+}
+
+@test "what is installed looks for the plugin where install puts it, whatever the build was told before" {
+    own_build
+    top_make 0 install B="$T/build" PREFIX="$T/opt" LIBDIR="$T/elsewhere/lib64" CUDA=no
+    mkdir -p "$T/elsewhere/lib64/tf" "$T/opt/lib/tf"
+    echo 'not a plugin' >"$T/elsewhere/lib64/tf/tf-backend-cuda.so"
+    t 0 "$T/opt/bin/tf-info" --devices
+    expect_contains "$output" "$T/elsewhere/lib64/tf/tf-backend-cuda.so: "
+    mv "$T/elsewhere/lib64/tf/tf-backend-cuda.so" "$T/opt/lib/tf/"
+    t 0 "$T/opt/bin/tf-info" --devices
+    expect_contains "$output" "/opt/bin/../lib/tf/tf-backend-cuda.so: "
 }
 
 @test "deps installs what is missing, and only that" {
