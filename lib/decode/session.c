@@ -20,7 +20,7 @@ struct tf_session {
     struct tf_search search;
     tf_mem *z, *mix; /* ACT [cap_z]: logits of a model; their mixture, for ensembles */
     size_t cap_z, cap_start;
-    bool first_step;
+    size_t t; /* steps done */
     /* The group, packed. */
     uint32_t *src, *src_off, *prefix, *prefix_off, *limit;
     uint64_t *key;
@@ -163,16 +163,20 @@ static int step(struct tf_session *s, struct tf_err *err)
     if (n > 1)
         s->be->zero(s->ctx, s->mix, TF_ELEM_ACT, q->rows * V);
     for (size_t i = 0; i < n; i++) {
-        d.ids = s->first_step && s->v[i].start != NULL ? s->v[i].start : q->ids;
+        d.ids = s->t == 0 && s->v[i].start != NULL ? s->v[i].start : q->ids;
         if (tf_decode_step(s->v[i].work, &s->v[i].memory, &s->v[i].cache, &d, err) < 0)
             return -1;
         s->be->log_softmax(s->ctx, s->z, n > 1 ? s->mix : NULL, q->rows, (int)V, 1.0F / (float)n);
     }
     if (n > 1)
         s->be->log_of(s->ctx, s->mix, q->rows * V);
-    s->first_step = false;
+    /* Where looking at the search waits for a device, it is done now and then; until then the number
+     * of rows is what it may have grown to. */
+    size_t poll = (size_t)s->be->poll;
+    if (s->t++ == 0 && poll > 1)
+        q->rows = q->max_rows;
     s->be->search_step(s->ctx, q, n > 1 ? s->mix : s->z);
-    return tf_search_poll(q, err);
+    return s->t % poll == 0 ? tf_search_poll(q, poll > 1, err) : 0;
 }
 
 /* Hypotheses, ids and terms of a sentence in one block. */
@@ -215,8 +219,7 @@ int tf_session_decode(struct tf_session *s, struct tf_sentence *const *v, size_t
     if (tf_search_start(&s->search, &g, err) < 0 || reserve(s, err) < 0 ||
         reserve_starts(s, n, err) < 0)
         return -1;
-    s->first_step = true;
-    while (s->search.rows > 0)
+    for (s->t = 0; s->search.rows > 0 && s->t < s->search.max_steps;)
         if (step(s, err) < 0)
             return -1;
     if (tf_search_fetch(&s->search, err) < 0)

@@ -125,6 +125,7 @@ struct tf_backend {
     const char *name;        /* "cpu", "ref", "ref64", "cuda" */
     int shards;              /* into how many fixed parts by sentence a training batch is cut; 1: not at all */
     bool threads;            /* lanes may run on different host threads at the same time */
+    int poll;                /* decoding: look at the search every so many steps; more than 1 where a look makes a device wait for the host */
     size_t elem_size[TF_ELEM_KINDS];
 
     /* ---- life ---- */
@@ -143,6 +144,8 @@ struct tf_backend {
     /* Host array of the backend's own element type <-> backend memory; n elements. download waits. */
     void (*upload)(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
     int (*download)(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err);
+    /* Bytes that a device has free; 0 where backend memory is the host's. */
+    size_t (*spare)(struct tf_ctx *c);
     void (*zero)(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
     void (*copy)(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);
     int (*sync)(struct tf_ctx *c, struct tf_err *err);

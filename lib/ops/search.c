@@ -192,6 +192,7 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     counts[TF_SEARCH_LIVE] = (uint32_t)n;
     counts[TF_SEARCH_STEP] = 0;
     counts[TF_SEARCH_SLOT] = (uint32_t)n;
+    counts[TF_SEARCH_BOUND] = (uint32_t)s->max_rows;
     send_u32(s, s->counts, counts, TF_SEARCH_COUNTS);
     h->penalty = tf_xarray(h->penalty, s->max_steps + 1, sizeof *h->penalty);
     for (size_t len = 0; len <= s->max_steps; len++)
@@ -200,12 +201,12 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     return s->be->sync(s->ctx, err); /* the host's arrays are its own again */
 }
 
-int tf_search_poll(struct tf_search *s, struct tf_err *err)
+int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err)
 {
     uint32_t counts[TF_SEARCH_COUNTS];
     if (s->be->download(s->ctx, counts, TF_ELEM_U32, s->counts, TF_SEARCH_COUNTS, err) < 0)
         return -1;
-    s->rows = counts[TF_SEARCH_LIVE];
+    s->rows = counts[lag ? TF_SEARCH_BOUND : TF_SEARCH_LIVE];
     return 0;
 }
 

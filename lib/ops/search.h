@@ -25,9 +25,10 @@
  *
  * Rows. lp has one row for each live hypothesis, those of a sentence together and best first, sentences in order. The arrays of the next decoding
  * step (ids ... n_src) are of the same rows, so that model/transformer.h's tf_decode_step takes them as they are. search_step packs: rows of ended
- * sentences and hypotheses go, the number of live rows (counts[0]) falls. The host passes in `rows` a number that may lag behind (>= counts[0]): rows
- * from counts[0] on are dead, their lp is not looked at, and search_step leaves in them something harmless (id 0 at position 0, its slot the last
- * one). A host that wants exact numbers downloads counts after each step; one that would rather not wait looks now and then.
+ * sentences and hypotheses go, and counts tells how many rows live. The host passes in `rows` a number >= counts[TF_SEARCH_LIVE]: rows from there on
+ * are dead, their lp is not looked at, and search_step leaves in dead rows up to `rows` something harmless (id 0 at position 0, its slot the last
+ * one). A host that wants exact numbers downloads counts after each step. One that would rather not wait looks now and then, and takes
+ * counts[TF_SEARCH_BOUND], which no later step exceeds: a sentence of fewer live hypotheses than K may have more of them later.
  *
  * Slots of the self-attention cache are handed out one after the other and never used twice in a group. */
 #ifndef TF_OPS_SEARCH_H
@@ -50,7 +51,8 @@ struct tf_search_rule {
     uint64_t seed;
 };
 
-enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_COUNTS }; /* counts: live rows, t of the next search_step, next free slot */
+/* counts: live rows, t of the next search_step, next free slot, K for each sentence that is not done. */
+enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARCH_COUNTS };
 
 struct tf_search {
     struct tf_search_rule rule;
@@ -105,8 +107,9 @@ void tf_search_release(struct tf_search *s);
 size_t tf_search_slots(const struct tf_search_rule *rule, uint32_t limit);
 /* Begin a group: one live row a sentence, at position 0. Memory is kept from group to group and grows. */
 int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct tf_err *err) TF_MUST_CHECK;
-/* After a search_step: waits, takes the number of live rows over into s->rows. */
-int tf_search_poll(struct tf_search *s, struct tf_err *err) TF_MUST_CHECK;
+/* After a search_step: waits, and takes a number of rows over into s->rows: of those alive, or with `lag` one that holds until the next call,
+ * however many steps later. */
+int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err) TF_MUST_CHECK;
 
 /* A result. */
 struct tf_search_hyp {

@@ -26,7 +26,7 @@ struct tf_search_view {
 };
 
 struct tf_search_walk {
-    size_t t, out, slot; /* step, rows of the next step so far, first free slot */
+    size_t t, out, slot, alive; /* step, rows of the next step so far, first free slot, sentences that go on */
 };
 
 static inline struct tf_search_walk tf_search_walk_begin(const struct tf_search *s)
@@ -132,6 +132,7 @@ static inline void tf_search_take(struct tf_search *s, struct tf_search_walk *w,
     }
     ((uint32_t *)s->row0)[i] = (uint32_t)from;
     ((uint32_t *)s->live)[i] = (uint32_t)(w->out - from);
+    w->alive += w->out > from;
 }
 
 static inline void tf_search_walk_end(struct tf_search *s, const struct tf_search_walk *w)
@@ -143,6 +144,7 @@ static inline void tf_search_walk_end(struct tf_search *s, const struct tf_searc
     counts[TF_SEARCH_LIVE] = (uint32_t)w->out;
     counts[TF_SEARCH_STEP] = (uint32_t)(w->t + 1);
     counts[TF_SEARCH_SLOT] = (uint32_t)(w->slot + w->out);
+    counts[TF_SEARCH_BOUND] = (uint32_t)(w->alive * s->rule.K);
     for (size_t r = w->out; r < s->rows; r++) {
         uint32_t none = (uint32_t)(s->slots - 1);
         ((uint32_t *)s->ids)[r] = 0, ((uint32_t *)s->at)[r] = 0, ((uint32_t *)s->n_past)[r] = 1,

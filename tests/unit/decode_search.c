@@ -6,9 +6,9 @@
 #include "base/rng.h"
 #include "ops/search.h"
 
-enum { MAX_LEN = 12, MAX_K = 40, MAX_V = 300, MAX_S = 6 };
+enum { MAX_LEN = 12, MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
 
-void tf_cpu_search_step(struct tf_ctx *, struct tf_search *, const tf_mem *);
+#define LP TF_ELEM_ACT /* what log-probabilities are */
 
 struct fake {
     size_t V;
@@ -54,57 +54,113 @@ static void distribution(float *lp, const struct fake *f, uint64_t key, const ui
         lp[v] = (float)((double)lp[v] - log(sum));
 }
 
-/* The history of a live row, from the tables of the search: what the cache would hold. */
+/* A body of search_step: a backend, and a lane of it. */
+struct body {
+    const struct tf_backend *be;
+    struct tf_ctx *ctx;
+};
+
+/* n ids from the backend; the caller frees. */
+static uint32_t *get(const struct tf_search *s, const tf_mem *p, size_t n)
+{
+    struct tf_err err = {0};
+    uint32_t *v = calloc(n + 1, sizeof *v);
+    if (s->be->download(s->ctx, v, TF_ELEM_U32, p, n, &err) < 0)
+        TF_BUG("%s", err.msg);
+    return v;
+}
+
+/* The rows of the next step as the model would read them. */
+struct reads {
+    uint32_t *ids, *slot, *at, *n_past, *first, *n_src, *table, *counts;
+    size_t live, ld;
+};
+
+static struct reads look(const struct tf_search *s)
+{
+    struct reads r = {.ids = get(s, s->ids, s->rows),
+                      .slot = get(s, s->slot, s->rows),
+                      .at = get(s, s->at, s->rows),
+                      .n_past = get(s, s->n_past, s->rows),
+                      .first = get(s, s->first, s->rows),
+                      .n_src = get(s, s->n_src, s->rows),
+                      .table = get(s, s->table, s->rows * s->ld),
+                      .counts = get(s, s->counts, TF_SEARCH_COUNTS),
+                      .ld = s->ld};
+    r.live = r.counts[TF_SEARCH_LIVE];
+    return r;
+}
+
+static void forget(struct reads *r)
+{
+    uint32_t *all[] = {r->ids,   r->slot,  r->at,    r->n_past,
+                       r->first, r->n_src, r->table, r->counts};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+/* One call of search_step with these floats. */
+static void step(struct tf_search *s, const float *lp, size_t n)
+{
+    struct tf_err err = {0};
+    bool wide = s->be->elem_size[LP] == sizeof(double);
+    double *v = calloc(n + 1, sizeof *v);
+    for (size_t i = 0; i < n && wide; i++)
+        v[i] = (double)lp[i];
+    tf_mem *p = s->be->alloc(s->ctx, LP, n + 1, &err);
+    if (p == NULL)
+        TF_BUG("%s", err.msg);
+    s->be->upload(s->ctx, p, LP, wide ? (const void *)v : lp, n);
+    s->be->search_step(s->ctx, s, p);
+    if (s->be->sync(s->ctx, &err) < 0)
+        TF_BUG("%s", err.msg);
+    s->be->free(s->ctx, p);
+    free(v);
+}
+
+/* A search to its end. The history of a live row comes from the tables of the search: what the cache
+ * would hold. lag: the host looks at every third step only. */
 static void run(struct results *out, struct tf_search *s, const struct fake *f,
-                const struct group *g, const struct tf_backend *be, bool lag, bool *tables_ok)
+                const struct group *g, bool lag, bool *tables_ok)
 {
     struct tf_err err = {0};
     struct tf_search_group sg = {g->n, g->src_off, g->limit, g->prefix, g->prefix_off, g->key};
     if (tf_search_start(s, &sg, &err) < 0)
         TF_BUG("%s", err.msg);
     uint32_t *cache = calloc(s->slots, sizeof *cache);
-    size_t act = be->elem_size[TF_ELEM_ACT];
-    void *lp = malloc(s->max_rows * f->V * act + 1);
-    float *one = malloc(f->V * sizeof *one);
-    size_t calls = 0;
-    const uint32_t *counts;
-    while (counts = s->counts, counts[TF_SEARCH_LIVE] > 0) {
-        const uint32_t *ids = s->ids, *slot = s->slot, *at = s->at, *n_past = s->n_past,
-                       *first = s->first, *table = s->table, *n_src = s->n_src;
-        memset(lp, 0x7f, s->max_rows * f->V * act);
+    float *lp = malloc(s->max_rows * f->V * sizeof *lp + 1);
+    for (size_t calls = 0; s->rows > 0 && calls < s->max_steps; calls++) {
+        struct reads d = look(s);
+        for (size_t i = 0; i < s->max_rows * f->V; i++)
+            lp[i] = 1e38F;
+        if (d.live > s->rows)
+            *tables_ok = false;
         for (size_t r = 0; r < s->rows; r++)
-            cache[slot[r]] = ids[r];
-        for (size_t r = 0; r < counts[TF_SEARCH_LIVE]; r++) {
-            uint32_t hist[MAX_LEN + 1];
+            cache[d.slot[r]] = d.ids[r];
+        for (size_t r = 0; r < d.live; r++) {
+            uint32_t hist[MAX_LEN + 1], *table = d.table + r * d.ld;
             size_t i = 0;
-            while (g->src_off[i] != first[r])
+            while (g->src_off[i] != d.first[r])
                 i++;
-            if (n_past[r] != at[r] + 1 || at[r] != calls || table[r * s->ld + at[r]] != slot[r] ||
-                slot[r] >= s->slots || n_src[r] != g->src_off[i + 1] - g->src_off[i])
+            if (d.n_past[r] != d.at[r] + 1 || d.at[r] != calls || table[d.at[r]] != d.slot[r] ||
+                d.slot[r] >= s->slots || d.n_src[r] != g->src_off[i + 1] - g->src_off[i])
                 *tables_ok = false;
-            for (size_t j = 1; j < n_past[r]; j++)
-                hist[j - 1] = cache[table[r * s->ld + j]];
-            if (cache[table[r * s->ld]] != s->rule.start)
+            for (size_t j = 1; j < d.n_past[r]; j++)
+                hist[j - 1] = cache[table[j]];
+            if (cache[table[0]] != s->rule.start)
                 *tables_ok = false;
-            distribution(one, f, g->key[i], hist, at[r]);
-            for (size_t v = 0; v < f->V; v++)
-                if (act == sizeof(float))
-                    ((float *)lp)[r * f->V + v] = one[v];
-                else
-                    ((double *)lp)[r * f->V + v] = (double)one[v];
+            distribution(lp + r * f->V, f, g->key[i], hist, d.at[r]);
         }
-        for (size_t r = counts[TF_SEARCH_LIVE]; r < s->rows;
-             r++) /* dead rows touch nothing that is alive */
-            if (slot[r] != s->slots - 1 || n_past[r] != 1 || at[r] != 0 ||
-                table[r * s->ld] != s->slots - 1)
+        for (size_t r = d.live; r < s->rows; r++) /* dead rows touch nothing that is alive */
+            if (d.slot[r] != s->slots - 1 || d.n_past[r] != 1 || d.at[r] != 0 ||
+                d.table[r * d.ld] != s->slots - 1)
                 *tables_ok = false;
-        if (lag) /* a host that only knows the bound */
-            s->rows = calls == 0 ? s->max_rows : s->rows;
-        be->search_step(NULL, s, lp);
-        if (!lag && tf_search_poll(s, &err) < 0)
+        if (lag && calls == 0)
+            s->rows = s->max_rows; /* all that a group may grow to */
+        step(s, lp, s->rows * f->V);
+        if ((!lag || calls % 3 == 2) && tf_search_poll(s, lag, &err) < 0)
             TF_BUG("%s", err.msg);
-        if (++calls > s->max_steps)
-            TF_BUG("no end");
+        forget(&d);
     }
     if (tf_search_fetch(s, &err) < 0)
         TF_BUG("%s", err.msg);
@@ -123,7 +179,6 @@ static void run(struct results *out, struct tf_search *s, const struct fake *f,
     }
     free(cache);
     free(lp);
-    free(one);
 }
 
 /* ---- the rule over whole hypotheses ---- */
@@ -261,8 +316,37 @@ static bool same(const struct results *a, const struct results *b, size_t n)
 
 /* ---- tests ---- */
 
-static const struct tf_backend *bodies[3];
-static struct tf_backend one_pass;
+static struct body bodies[4]; /* ref, ref64, cpu, and cuda where it can be used */
+static int n_bodies = 3;
+
+static void search_init(struct tf_search *s, const struct tf_search_rule *rule, const struct body *b)
+{
+    tf_search_init(s, rule, b->be, b->ctx);
+}
+
+static void open_bodies(void)
+{
+    static const char *const names[] = {"ref", "ref64", "cpu", "cuda"};
+    for (int b = 0; b < 4; b++) {
+        struct tf_err err = {0};
+        struct tf_open open = {.threads = 1};
+        bodies[b].be = tf_backend_find(names[b], NULL, &err);
+        if (bodies[b].be != NULL)
+            bodies[b].ctx = bodies[b].be->open(&open, &err);
+        if (bodies[b].ctx == NULL && b < 3)
+            TF_BUG("%s", err.msg);
+        else if (bodies[b].ctx == NULL)
+            skip(err.msg);
+        else
+            n_bodies = b + 1;
+    }
+}
+
+static void close_bodies(void)
+{
+    for (int b = 0; b < n_bodies; b++)
+        bodies[b].be->close(bodies[b].ctx);
+}
 
 static void group_random(struct group *g, struct tf_rng *r, const struct tf_search_rule *rule,
                          size_t n, size_t longest, bool prefixes)
@@ -285,7 +369,7 @@ static void group_random(struct group *g, struct tf_rng *r, const struct tf_sear
 static void random_searches(const char *what, int count, size_t max_v, int levels, double holes,
                             bool prefixes, bool sample)
 {
-    static struct results want, got[3], lagging;
+    static struct results want, got[4], lagging;
     bool rule_ok = true, agree = true, tables = true, lag_ok = true;
     int full = 0;
     struct tf_rng r = tf_rng_new(41, (uint64_t)max_v * 100 + (uint64_t)levels);
@@ -313,15 +397,16 @@ static void random_searches(const char *what, int count, size_t max_v, int level
         group_random(&g, &r, &rule, tf_rng_below(&r, MAX_S + 1), 8, prefixes);
         if (!sample)
             by_hand(&want, &rule, &f, &g);
-        for (int b = 0; b < 3; b++) {
+        for (int b = 0; b < n_bodies; b++) {
             struct tf_search s;
-            tf_search_init(&s, &rule, bodies[b], NULL);
-            run(&got[b], &s, &f, &g, bodies[b], false, &tables);
-            run(&lagging, &s, &f, &g, bodies[b], true, &tables); /* the same state, used again */
+            search_init(&s, &rule, &bodies[b]);
+            run(&got[b], &s, &f, &g, false, &tables);
+            run(&lagging, &s, &f, &g, true, &tables); /* the same state, used again */
             lag_ok &= same(&got[b], &lagging, g.n);
             tf_search_release(&s);
         }
-        agree = same(&got[0], &got[1], g.n) && same(&got[0], &got[2], g.n);
+        for (int b = 1; b < n_bodies; b++)
+            agree = agree && same(&got[0], &got[b], g.n);
         rule_ok = sample || same(&want, &got[0], g.n);
         for (size_t i = 0; i < g.n; i++)
             full += got[0].n[i] == rule.N;
@@ -331,13 +416,13 @@ static void random_searches(const char *what, int count, size_t max_v, int level
     }
     if (!sample)
         ok(rule_ok, "%s: the results are those of the rule without early stop", what);
-    ok(agree, "%s: float, double and one pass choose alike", what);
+    ok(agree, "%s: all backends choose alike", what);
     ok(tables, "%s: tables, slots and positions tell the history of every row", what);
     ok(lag_ok, "%s: a host that lags behind gets the same", what);
     ok(full > count, "%s: most sentences have all their hypotheses (%d)", what, full);
 }
 
-static void exhaustive(void)
+static void exhaustive(const struct body *b)
 {
     static struct results got;
     static const double alphas[] = {0, 0.6, 1};
@@ -359,8 +444,8 @@ static void exhaustive(void)
                 size_t n = 0;
                 exhaust(fin, &n, &rule, &f, seed, limit, &h);
                 struct tf_search s;
-                tf_search_init(&s, &rule, &one_pass, NULL);
-                run(&got, &s, &f, &g, &one_pass, false, &tables);
+                search_init(&s, &rule, b);
+                run(&got, &s, &f, &g, false, &tables);
                 tf_search_release(&s);
                 good &= got.n[0] == n;
                 for (size_t k = 0; good && k < n; k++)
@@ -373,7 +458,7 @@ static void exhaustive(void)
     ok(tables, "and its tables are right");
 }
 
-static void by_example(void)
+static void by_example(const struct body *b)
 {
     static struct results got;
     bool tables = true;
@@ -381,8 +466,8 @@ static void by_example(void)
     struct tf_search_rule rule = {.V = 3, .K = 2, .N = 2, .eos = 2};
     struct group g = {.n = 1, .limit = {2}, .src_off = {0, 1}};
     struct tf_search s;
-    tf_search_init(&s, &rule, &one_pass, NULL);
-    run(&got, &s, &f, &g, &one_pass, false, &tables);
+    search_init(&s, &rule, b);
+    run(&got, &s, &f, &g, false, &tables);
     is_int(got.n[0], 2, "two results");
     is_int(got.v[0][0].n, 0, "ties: the empty one is first, being the most probable");
     is_int(got.v[0][1].n, 1, "then one of one token");
@@ -392,38 +477,38 @@ static void by_example(void)
 
     rule = (struct tf_search_rule){.V = 1, .K = 4, .N = 4, .eos = 0};
     f.V = 1;
-    tf_search_init(&s, &rule, &one_pass, NULL);
-    run(&got, &s, &f, &g, &one_pass, false, &tables);
+    search_init(&s, &rule, b);
+    run(&got, &s, &f, &g, false, &tables);
     ok(got.n[0] == 1 && got.v[0][0].n == 0,
        "a vocabulary of EOS alone: one empty result, of four asked for");
     tf_search_release(&s);
 
     /* Positive log-probabilities, as rounding may give, count as 0. */
     rule = (struct tf_search_rule){.V = 2, .K = 1, .N = 1, .eos = 1};
-    tf_search_init(&s, &rule, &one_pass, NULL);
+    search_init(&s, &rule, b);
     struct tf_search_group sg = {1, g.src_off, g.limit, NULL, NULL, NULL};
     struct tf_err err = {0};
     float lp[2] = {-20, 1e-7F};
     is_int(tf_search_start(&s, &sg, &err), 0, "starts without prefixes");
-    one_pass.search_step(NULL, &s, lp);
+    step(&s, lp, 2);
     is_int(tf_search_fetch(&s, &err), 0, "fetches");
     is_near(tf_search_result(&s, 0, 0).logp, 0, 0, "above 0 is 0");
     tf_search_release(&s);
 
     float none[2] = {NAN, -INFINITY};
-    tf_search_init(&s, &rule, &one_pass, NULL);
+    search_init(&s, &rule, b);
     is_int(tf_search_start(&s, &sg, &err), 0, "starts");
-    one_pass.search_step(NULL, &s, none);
-    ok(tf_search_fetch(&s, &err) == 0 && tf_search_poll(&s, &err) == 0 && s.rows == 0 &&
+    step(&s, none, 2);
+    ok(tf_search_fetch(&s, &err) == 0 && tf_search_poll(&s, false, &err) == 0 && s.rows == 0 &&
            tf_search_count(&s, 0) == 0,
        "no finite probability: the sentence ends without a result");
     tf_search_release(&s);
 }
 
 /* 3000 draws of the first token against its distribution; each sentence alone and among others. */
-static void draws(void)
+static void draws(const struct body *b)
 {
-    static struct results a, b;
+    static struct results a, c;
     bool tables = true, alone = true;
     struct fake f = {.V = 6, .seed = 5};
     struct tf_search_rule rule = {
@@ -435,8 +520,8 @@ static void draws(void)
     for (uint64_t n = 0; n < 250; n++) {
         rule.seed = n;
         struct tf_search s;
-        tf_search_init(&s, &rule, &one_pass, NULL);
-        run(&a, &s, &f, &g, &one_pass, false, &tables);
+        search_init(&s, &rule, b);
+        run(&a, &s, &f, &g, false, &tables);
         for (size_t i = 0; i < 3; i++)
             for (size_t k = 0; k < 4; k++, total++)
                 count[a.v[i][k].n ? a.v[i][k].ids[0] : rule.eos]++;
@@ -450,16 +535,16 @@ static void draws(void)
     ok(chi < 25, "%d draws follow the distribution (chi squared %.1f on 5)", total, chi);
     g.key[0] = 11, g.key[1] = 12, g.key[2] = 13;
     struct tf_search s;
-    tf_search_init(&s, &rule, &one_pass, NULL);
-    run(&a, &s, &f, &g, &one_pass, false, &tables);
+    search_init(&s, &rule, b);
+    run(&a, &s, &f, &g, false, &tables);
     for (size_t i = 0; i < 3; i++) {
         struct group single = {.n = 1, .limit = {g.limit[i]}, .src_off = {0, 1}, .key = {g.key[i]}};
-        run(&b, &s, &f, &single, &one_pass, false, &tables);
-        memmove(&b.v[i], &b.v[0], sizeof b.v[0]);
-        size_t n = b.n[0];
+        run(&c, &s, &f, &single, false, &tables);
+        memmove(&c.v[i], &c.v[0], sizeof c.v[0]);
+        size_t n = c.n[0];
         alone &= n == a.n[i];
         for (size_t k = 0; alone && k < n; k++)
-            alone = a.v[i][k].n == b.v[i][k].n && a.v[i][k].logp == b.v[i][k].logp;
+            alone = a.v[i][k].n == c.v[i][k].n && a.v[i][k].logp == c.v[i][k].logp;
     }
     ok(alone, "a sentence's draws do not depend on the others");
     tf_search_release(&s);
@@ -467,17 +552,22 @@ static void draws(void)
 
 int main(void)
 {
-    one_pass = tf_backend_ref_f32;
-    one_pass.search_step = tf_cpu_search_step;
-    bodies[0] = &tf_backend_ref_f32, bodies[1] = &tf_backend_ref_f64, bodies[2] = &one_pass;
-    by_example();
-    exhaustive();
+    open_bodies();
+    for (int b = 2; b < n_bodies; b++) {
+        printf("# %s\n", bodies[b].be->name);
+        by_example(&bodies[b]);
+        exhaustive(&bodies[b]);
+        draws(&bodies[b]);
+    }
     random_searches("small vocabularies", 400, 12, 0, 0, false, false);
-    random_searches("blocks of ids", 60, MAX_V, 0, 0, true, false);
+    random_searches("blocks of ids", 60, 300, 0, 0, true, false);
     random_searches("ties", 300, 100, 3, 0, false, false);
     random_searches("ties and prefixes", 300, 20, 2, 0, true, false);
     random_searches("infinities and NaN", 300, 30, 0, 0.3, true, false);
     random_searches("sampling", 200, 30, 0, 0.1, true, true);
-    draws();
+    random_searches("wide vocabularies", 8, MAX_V, 0, 0.1, true, false);
+    random_searches("wide and tied", 4, MAX_V, 3, 0.1, false, false);
+    random_searches("sampling from wide ones", 4, MAX_V, 0, 0, true, true);
+    close_bodies();
     return done();
 }

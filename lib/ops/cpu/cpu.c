@@ -139,6 +139,12 @@ static int mem_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_me
     return 0;
 }
 
+static size_t mem_spare(struct tf_ctx *c)
+{
+    (void)c;
+    return 0;
+}
+
 static void mem_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n)
 {
     (void)c;
@@ -350,6 +356,7 @@ const struct tf_backend tf_backend_cpu = {
     .name = "cpu",
     .shards = 8,
     .threads = true,
+    .poll = 1,
     .elem_size = {sizeof(float), sizeof(float), sizeof(uint32_t), sizeof(double)},
     .probe = probe,
     .open = lane_open,
@@ -359,6 +366,7 @@ const struct tf_backend tf_backend_cpu = {
     .free = mem_free,
     .upload = mem_upload,
     .download = mem_download,
+    .spare = mem_spare,
     .zero = mem_zero,
     .copy = mem_copy,
     .sync = lane_sync,

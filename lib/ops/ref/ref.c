@@ -15,6 +15,12 @@ static const char *describe(struct tf_ctx *c)
     return DOUBLE ? "plain loops, double" : "plain loops, float";
 }
 
+static size_t spare(struct tf_ctx *c)
+{
+    (void)c;
+    return 0;
+}
+
 #define TABLE_(name) tf_backend_ref_##name
 #define TABLE(name) TABLE_(name)
 
@@ -23,6 +29,7 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .name = DOUBLE ? "ref64" : "ref",
     .shards = 1,
     .threads = true,
+    .poll = 1,
     .elem_size = {
         [TF_ELEM_PARAM] = sizeof(tf_real),
         [TF_ELEM_ACT] = sizeof(tf_real),
@@ -37,6 +44,7 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .free = TF_REF(free),
     .upload = TF_REF(upload),
     .download = TF_REF(download),
+    .spare = spare,
     .zero = TF_REF(zero),
     .copy = TF_REF(copy),
     .sync = TF_REF(sync),

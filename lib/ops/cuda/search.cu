@@ -1,0 +1,446 @@
+/* search.cu - one step of beam search or sampling, wholly on the device. Rule: ops/search.h; the same on host memory: ops/search_host.h and ops/ref/search.c, whose results these equal bit for
+ * bit (sampling: but for the rounding of sums of exp).
+ *
+ * Four launches, none of which depends on how many rows are alive:
+ *   grow   a block for each row: its best candidates in order         or draw   a block for each draw
+ *   take   a warp for each sentence: these lists merged, ends to the finished set, the first K others live on
+ *   number one block: where each sentence's rows begin in the next step
+ *   place  a warp for each row: its history, its table, what the next step of the model reads; dead rows behind */
+#include "device.h"
+
+enum {
+    LIST = 4096,   /* candidates that grow sorts: 2 TF_SEARCH_MAX_BEAM, and as many again to spare */
+    THREADS = 512, /* of a block that walks a row, at most */
+    WARP = 32,
+    PLACE_WARPS = 4,
+};
+static_assert(LIST >= 4 * TF_SEARCH_MAX_BEAM, "see grow");
+
+struct grown {
+    double logp;
+    uint32_t row, id; /* id TF_NO_ID: a draw that found nothing */
+};
+
+/* Scratch of a step. Lists are by (sentence, live row or draw or next row): S * K of them. */
+struct lists {
+    uint32_t want;   /* candidates to grow, for a sentence and so at most for a row */
+    uint64_t *top;   /* [S * K, want] keys, best first */
+    uint32_t *n_top; /* [S * K] */
+    struct grown *next;
+    uint32_t *n_next;         /* [S] */
+    uint32_t *t, *slot, *out; /* this step, the first slot of its children, how many they are */
+};
+
+/* ---- candidates as numbers ---- */
+
+/* A log-probability and an id as a key that is larger for the candidate that stands earlier; 0 for none. */
+__device__ static inline uint64_t key_of(float x, uint32_t id)
+{
+    uint32_t bits;
+    if (!(fabsf(x) < INFINITY))
+        return 0;
+    x = x >= 0 ? 0 : x; /* -0 too */
+    memcpy(&bits, &x, sizeof bits);
+    return (uint64_t)(bits == 0 ? 0x80000000u : ~bits) << 32 | (uint32_t)~id;
+}
+__device__ static inline uint32_t id_of(uint64_t key)
+{
+    return ~(uint32_t)key;
+}
+__device__ static inline double x_of(uint64_t key)
+{
+    uint32_t high = (uint32_t)(key >> 32), bits = high == 0x80000000u ? 0 : ~high;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+/* What step t allows a sentence. */
+struct view {
+    uint32_t t, row0, live, prefix; /* prefix: its length */
+    bool forced, may_end;
+    uint32_t id; /* the only one, when forced */
+};
+
+__device__ static inline struct view look(const struct tf_search &s, uint32_t i)
+{
+    const uint32_t *off = (const uint32_t *)s.prefix_off, *prefix = (const uint32_t *)s.prefix;
+    struct view v;
+    v.t = ((const uint32_t *)s.counts)[TF_SEARCH_STEP];
+    v.row0 = ((const uint32_t *)s.row0)[i];
+    v.live = ((const uint32_t *)s.live)[i];
+    v.prefix = off[i + 1] - off[i];
+    v.may_end = v.t >= v.prefix;
+    v.forced = !v.may_end || v.t >= ((const uint32_t *)s.limit)[i];
+    v.id = v.may_end ? s.rule.eos : prefix[off[i] + v.t];
+    return v;
+}
+
+/* The key of id in a row, 0 where it is none of the candidates. */
+__device__ static inline uint64_t candidate(const struct tf_search_rule &r, float x, uint32_t id)
+{
+    for (size_t b = 0; b < r.n_ban; b++)
+        if (r.ban[b] == id)
+            return 0;
+    return key_of(x, id);
+}
+
+/* f(key) for the candidates that are this thread's in a row of the block: four ids, then four a block further on. */
+template <typename F> __device__ static inline void each(const struct tf_search_rule &r, const float *lp, F f)
+{
+    uint32_t V = (uint32_t)r.V;
+    if (V % 4 == 0)
+        for (uint32_t id = 4 * threadIdx.x; id < V; id += 4 * blockDim.x) {
+            vec<float> x = *(const vec<float> *)(lp + id);
+            for (uint32_t j = 0; j < 4; j++)
+                f(candidate(r, x.v[j], id + j));
+        }
+    else
+        for (uint32_t id = threadIdx.x; id < V; id += blockDim.x)
+            f(candidate(r, lp[id], id));
+}
+
+__device__ static inline uint64_t warp_best(uint64_t key)
+{
+    for (int d = WARP / 2; d > 0; d /= 2) {
+        uint64_t other = __shfl_xor_sync(0xffffffffu, key, d);
+        key = other > key ? other : key;
+    }
+    return key;
+}
+
+/* ---- grow ---- */
+
+/* The best `want` candidates of a row, in order; block i * K + k is row k of sentence i.
+ *
+ * One pass finds the best key of each warp's ids. The want-th of these is a bar that at least `want` candidates reach; a second pass gathers all that do, few more as a rule. Where there
+ * are more than LIST (a beam wider than there are warps, or the best ids of a row all in one warp's share), the bar is raised by bisection, a pass a step, until they are not: keys are
+ * distinct, so that at some bar there are just `want`. The gathered find their places by counting who stands before them. */
+static __global__ void grow_kernel(struct tf_search s, const float *lp, struct lists l)
+{
+    __shared__ uint64_t list[LIST], best[WARP];
+    __shared__ uint32_t room[WARP], used;
+    uint32_t k = blockIdx.x % s.rule.K, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP, want = l.want;
+    struct view v = look(s, blockIdx.x / s.rule.K);
+    if (k >= v.live)
+        return;
+    uint64_t *top = l.top + (size_t)blockIdx.x * want;
+    lp += (size_t)(v.row0 + k) * s.rule.V;
+    if (v.forced) {
+        if (threadIdx.x == 0) {
+            top[0] = key_of(lp[v.id], v.id);
+            l.n_top[blockIdx.x] = top[0] != 0;
+        }
+        return;
+    }
+
+    uint64_t mine = 0, low = 1, high = 0;
+    each(s.rule, lp, [&](uint64_t key) { mine = key > mine ? key : mine; });
+    mine = warp_best(mine);
+    if (lane == 0)
+        best[warp] = mine;
+    __syncthreads();
+    mine = lane < warps ? best[lane] : 0;
+    high = warp_best(mine) + 1;
+    uint32_t before = 0;
+    for (uint32_t w = 0; w < warps; w++)
+        before += best[w] > mine;
+    low = warp_best(mine > 0 && before + 1 == want ? mine : 1);
+
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            used = 0;
+        __syncthreads();
+        each(s.rule, lp, [&](uint64_t key) {
+            if (key >= low) {
+                uint32_t at = atomicAdd(&used, 1u);
+                if (at < LIST)
+                    list[at] = key;
+            }
+        });
+        __syncthreads();
+        uint32_t n = used;
+        if (n <= LIST)
+            break;
+        while (n > LIST) { /* at least `want` reach low, fewer reach high */
+            uint64_t middle = low + (high - low) / 2;
+            uint32_t reach = 0;
+            each(s.rule, lp, [&](uint64_t key) { reach += key >= middle; });
+            reach = block_sum(reach, room);
+            if (reach >= want)
+                low = middle, n = reach;
+            else
+                high = middle;
+        }
+    }
+    for (uint32_t e = threadIdx.x; e < used; e += blockDim.x) {
+        uint32_t place = 0;
+        for (uint32_t o = 0; o < used; o++)
+            place += list[o] > list[e];
+        if (place < want)
+            top[place] = list[e];
+    }
+    if (threadIdx.x == 0)
+        l.n_top[blockIdx.x] = used < want ? used : want;
+}
+
+/* ---- draw ---- */
+
+/* Draw d of sentence i is block i * K + d. Threads own runs of ids, one after the other, so that the sums of the runs, added up in order, say in whose run the draw falls. */
+static __global__ void draw_kernel(struct tf_search s, const float *lp, struct lists l)
+{
+    __shared__ double run[THREADS + 1];
+    __shared__ float room[WARP];
+    uint32_t i = blockIdx.x / s.rule.K, d = blockIdx.x % s.rule.K, V = (uint32_t)s.rule.V;
+    struct view v = look(s, i);
+    uint32_t draws = v.live == 0 ? 0 : v.t == v.prefix ? (uint32_t)s.rule.K : v.live, row = draws == v.live ? d : 0;
+    if (d >= draws)
+        return;
+    lp += (size_t)(v.row0 + row) * V;
+    uint32_t share = (V + blockDim.x - 1) / blockDim.x, from = threadIdx.x * share < V ? threadIdx.x * share : V, to = V - from < share ? V : from + share;
+    auto key = [&](uint32_t id) { return v.forced ? (id == v.id ? key_of(lp[id], id) : 0) : candidate(s.rule, lp[id], id); };
+
+    float most = -INFINITY;
+    for (uint32_t id = from; id < to; id++)
+        if (key(id) != 0)
+            most = fmaxf(most, lp[id] > 0 ? 0 : lp[id]);
+    double max = (double)block_max(most, room), sum = 0;
+    auto weight = [&](uint32_t id) {
+        uint64_t e = key(id);
+        return e == 0 ? 0 : exp((x_of(e) - max) / s.rule.temperature);
+    };
+    for (uint32_t id = from; id < to; id++)
+        sum += weight(id);
+    run[threadIdx.x + 1] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+
+    run[0] = 0;
+    for (uint32_t r = 0; r < blockDim.x; r++)
+        run[r + 1] += run[r];
+    const uint32_t *who = (const uint32_t *)s.key + 2 * i;
+    uint32_t w[4];
+    philox(w, who[0], who[1], v.t, d, s.rule.seed);
+    double u = ((double)w[0] * 0x1p32 + (double)w[1] + 0.5) * 0x1p-64 * run[blockDim.x];
+    uint32_t r = 0; /* the first run whose end exceeds u, or the last that holds anything */
+    for (uint32_t q = 0; q < blockDim.x && !(run[r + 1] > u); q++)
+        r = run[q + 1] > run[q] ? q : r;
+    struct grown g = {0, v.row0 + row, TF_NO_ID};
+    double sum_to = run[r];
+    for (uint32_t id = r * share; id < V && id < (r + 1) * share && sum_to <= u; id++)
+        if (key(id) != 0) {
+            sum_to += weight(id);
+            g.id = id;
+        }
+    if (g.id != TF_NO_ID)
+        g.logp = ((const double *)s.logp)[g.row] + x_of(key(g.id));
+    l.next[blockIdx.x] = g;
+}
+
+/* ---- take ---- */
+
+/* How many of a sorted list stand before a candidate of that logp from a row further up (strict: further down). */
+__device__ static inline uint32_t ahead(const uint64_t *list, uint32_t n, double row_logp, double logp, bool strict)
+{
+    uint32_t from = 0;
+    while (from < n) {
+        uint32_t middle = from + (n - from) / 2;
+        double x = row_logp + x_of(list[middle]);
+        if (strict ? x > logp : x >= logp)
+            from = middle + 1;
+        else
+            n = middle;
+    }
+    return from;
+}
+
+/* An end joins the finished set, in the order of scores, behind its equals. */
+__device__ static void finish(const struct tf_search &s, uint32_t i, const struct view &v, const struct grown &g, double x)
+{
+    size_t N = s.rule.N, base = i * N, at = ((uint32_t *)s.n_fin)[i], n = at;
+    uint32_t *row = (uint32_t *)s.fin_row + base, *len = (uint32_t *)s.fin_len + base;
+    double *logp = (double *)s.fin_logp + base, *score = (double *)s.fin_score + base, *eos = (double *)s.fin_eos + base;
+    double mine = g.logp / ((const double *)s.penalty)[v.t + 1];
+    while (at > 0 && score[at - 1] < mine)
+        at--;
+    if (at == N)
+        return;
+    n = n < N ? n + 1 : N;
+    for (size_t j = n - 1; j > at; j--) {
+        row[j] = row[j - 1], len[j] = len[j - 1];
+        logp[j] = logp[j - 1], score[j] = score[j - 1], eos[j] = eos[j - 1];
+    }
+    row[at] = g.row, len[at] = v.t;
+    logp[at] = g.logp, score[at] = mine, eos[at] = x;
+    ((uint32_t *)s.n_fin)[i] = (uint32_t)n;
+}
+
+/* The sorted lists of the sentence's rows into one of `want`: a candidate's place is the number of those before it, by a search in each other list. */
+__device__ static uint32_t merge(struct grown *g, const struct tf_search &s, const struct view &v, const struct lists &l, size_t base)
+{
+    const double *logp = (const double *)s.logp + v.row0;
+    const uint64_t *top = l.top + base * l.want;
+    const uint32_t *n_top = l.n_top + base;
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < v.live && n < l.want; row++)
+        n += n_top[row];
+    for (uint32_t e = threadIdx.x; e < v.live * l.want; e += blockDim.x) {
+        uint32_t row = e / l.want, place = e % l.want;
+        if (place >= n_top[row])
+            continue;
+        uint64_t key = top[e];
+        double mine = logp[row] + x_of(key);
+        for (uint32_t o = 0; o < v.live && place < l.want; o++)
+            if (o != row)
+                place += ahead(top + (size_t)o * l.want, n_top[o], logp[o], mine, o > row);
+        if (place < l.want)
+            g[place] = {mine, v.row0 + row, id_of(key)};
+    }
+    return n < l.want ? n : l.want;
+}
+
+/* Points 3 to 5 of the rule for a sentence; the last two by one thread. */
+static __global__ void take_kernel(struct tf_search s, const float *lp, struct lists l)
+{
+    TF_SHARED(struct grown, g); /* [want] */
+    uint32_t i = blockIdx.x, n = 0, out = 0, K = (uint32_t)s.rule.K;
+    struct view v = look(s, i);
+    struct grown *next = l.next + (size_t)i * K;
+    if (!s.rule.sample) {
+        n = merge(g, s, v, l, (size_t)i * K);
+        __syncthreads();
+    }
+    if (threadIdx.x > 0)
+        return;
+    if (s.rule.sample) /* next holds what was drawn */
+        for (uint32_t d = 0, draws = v.live == 0 ? 0 : v.t == v.prefix ? K : v.live; d < draws; d++)
+            if (next[d].id != TF_NO_ID)
+                g[n++] = next[d];
+    for (uint32_t c = 0; c < n; c++)
+        if (v.may_end && g[c].id == s.rule.eos) {
+            float x = lp[g[c].row * s.rule.V + g[c].id];
+            finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
+        }
+    bool full = ((const uint32_t *)s.n_fin)[i] == s.rule.N;
+    double most = ((const double *)s.penalty)[((const uint32_t *)s.limit)[i] + 1], least = full ? ((const double *)s.fin_score)[(i + 1) * s.rule.N - 1] : 0;
+    for (uint32_t c = 0; c < n && out < K; c++)
+        if (!(v.may_end && g[c].id == s.rule.eos) && (!full || g[c].logp / most > least))
+            next[out++] = g[c];
+    l.n_next[i] = out;
+}
+
+/* ---- number ---- */
+
+/* Exclusive sums over the block, and their total. room: shared, 32. */
+__device__ static inline uint32_t block_before(uint32_t x, uint32_t *room, uint32_t *total)
+{
+    uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, sum = x, base = 0;
+    for (uint32_t d = 1; d < WARP; d *= 2) {
+        uint32_t left = __shfl_sync(0xffffffffu, sum, lane < d ? lane : lane - d);
+        sum += lane < d ? 0 : left;
+    }
+    __syncthreads();
+    if (lane == WARP - 1)
+        room[warp] = sum;
+    __syncthreads();
+    *total = 0;
+    for (uint32_t w = 0; w < blockDim.x / WARP; w++) {
+        base += w < warp ? room[w] : 0;
+        *total += room[w];
+    }
+    return base + sum - x;
+}
+
+static __global__ void number_kernel(struct tf_search s, struct lists l)
+{
+    __shared__ uint32_t room[WARP];
+    uint32_t *row0 = (uint32_t *)s.row0, *live = (uint32_t *)s.live, *counts = (uint32_t *)s.counts;
+    uint32_t S = (uint32_t)s.S, out = 0, alive = 0, total;
+    for (uint32_t from = 0; from < S; from += blockDim.x) {
+        uint32_t i = from + threadIdx.x, n = i < S ? l.n_next[i] : 0, before = block_before(n, room, &total);
+        if (i < S)
+            row0[i] = out + before, live[i] = n;
+        out += total;
+        alive += n > 0;
+    }
+    alive = block_sum(alive, room);
+    if (threadIdx.x > 0)
+        return;
+    *l.t = counts[TF_SEARCH_STEP];
+    *l.slot = counts[TF_SEARCH_SLOT];
+    *l.out = out;
+    counts[TF_SEARCH_LIVE] = out;
+    counts[TF_SEARCH_STEP] += 1;
+    counts[TF_SEARCH_SLOT] += out;
+    counts[TF_SEARCH_BOUND] = alive * (uint32_t)s.rule.K;
+}
+
+/* ---- place ---- */
+
+/* Warp i * K + k writes row k of sentence i, and row i * K + k where that is dead. */
+static __global__ void place_kernel(struct tf_search s, const float *lp, struct lists l)
+{
+    uint32_t w = blockIdx.x * PLACE_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP, K = (uint32_t)s.rule.K, i = w / K, k = w % K;
+    uint32_t *ids = (uint32_t *)s.ids, *at = (uint32_t *)s.at, *slot = (uint32_t *)s.slot, *n_past = (uint32_t *)s.n_past, *first = (uint32_t *)s.first, *n_src = (uint32_t *)s.n_src;
+    if (i < s.S && k < ((const uint32_t *)s.live)[i]) {
+        struct grown g = l.next[w];
+        uint32_t t = *l.t, r = ((const uint32_t *)s.row0)[i] + k;
+        const uint32_t *from = (const uint32_t *)s.table + g.row * s.ld;
+        uint32_t *to = (uint32_t *)s.table_next + r * s.ld;
+        for (uint32_t j = lane; j <= t; j += WARP)
+            to[j] = from[j];
+        if (lane == 0) {
+            size_t past = t * s.max_rows + r;
+            float x = lp[g.row * s.rule.V + g.id];
+            ((uint32_t *)s.hist_id)[past] = g.id;
+            ((uint32_t *)s.hist_parent)[past] = g.row;
+            ((double *)s.hist_lp)[past] = x > 0 ? 0 : (double)x;
+            ((double *)s.logp_next)[r] = g.logp;
+            to[t + 1] = *l.slot + r;
+            ids[r] = g.id;
+            at[r] = t + 1;
+            n_past[r] = t + 2;
+            slot[r] = *l.slot + r;
+            first[r] = ((const uint32_t *)s.src_first)[i];
+            n_src[r] = ((const uint32_t *)s.src_rows)[i];
+        }
+    }
+    if (lane == 0 && w >= *l.out && w < s.rows) {
+        uint32_t none = (uint32_t)(s.slots - 1);
+        ids[w] = 0, at[w] = 0, n_past[w] = 1, slot[w] = none;
+        first[w] = 0, n_src[w] = 1;
+        ((uint32_t *)s.table_next)[w * s.ld] = none;
+    }
+}
+
+/* A warp at least. */
+static unsigned up_to(unsigned threads, unsigned most)
+{
+    return threads < (unsigned)WARP ? (unsigned)WARP : threads > most ? most : threads;
+}
+
+void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
+{
+    const float *p = (const float *)lp;
+    size_t S = s->S, K = s->rule.K, V = s->rule.V, lists = S * K, want = K == 1 ? 1 : 2 * K, keys = s->rule.sample ? 0 : lists * want;
+    unsigned threads = up_to((unsigned)(V / 16 / WARP * WARP), THREADS), merging = up_to(div_up(K, 4) * WARP, THREADS), numbers = up_to(div_up(S, WARP) * WARP, 1024);
+    char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) + lists * (sizeof(struct grown) + sizeof(uint32_t)) + (S + 3) * sizeof(uint32_t));
+    if (room == nullptr || S == 0)
+        return;
+    struct lists l;
+    l.want = (uint32_t)want;
+    l.top = (uint64_t *)room;
+    l.next = (struct grown *)(l.top + keys);
+    l.n_top = (uint32_t *)(l.next + lists);
+    l.n_next = l.n_top + lists;
+    l.t = l.n_next + S, l.slot = l.t + 1, l.out = l.t + 2;
+    launch(c, "search_step: rows", s->rule.sample ? draw_kernel : grow_kernel, dim3((unsigned)lists), dim3(threads), 0, *s, p, l);
+    launch(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging), want * sizeof(struct grown), *s, p, l);
+    launch(c, "search_step: numbers", number_kernel, dim3(1), dim3(numbers), 0, *s, l);
+    launch(c, "search_step: places", place_kernel, dim3(div_up(lists > s->rows ? lists : s->rows, PLACE_WARPS)), dim3(PLACE_WARPS * WARP), 0, *s, p, l);
+    tf_mem *table = s->table, *logp = s->logp;
+    s->table = s->table_next, s->table_next = table;
+    s->logp = s->logp_next, s->logp_next = logp;
+}
