@@ -11,6 +11,11 @@
     {TF_OPT_CHOICE, .name = "bad", .target = &(t), .arg = "WORD", .def = "mark", .choices = tf_on_bad_words, \
      .help = what ": go on and exit with 4, fail at the first, or exit with 0"}
 
+/* Index 0 leaves it to the device: `gpu` on a GPU. */
+#define ROW_PRECISION(t, gpu) \
+    {TF_OPT_CHOICE, .name = "precision", .target = &(t), .arg = "WORD", .def = "auto", .choices = precisions, .help = "of activations; auto: fp32 on the CPU, " gpu " on a GPU"}
+static const char *const precisions[] = {"auto", "fp32", "bf16", "fp16", NULL};
+
 /* Of the tools that run models over streams. */
 #define ROW_MODELS(t) \
     {TF_OPT_LIST, 'm', "model", .target = &(t), .arg = "FILE", .flags = TF_OPT_FILE, .help = "model or checkpoint; several times: their probabilities are averaged"}
@@ -19,9 +24,10 @@
     {TF_OPT_INT, .name = "max-length", .target = &(t), .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = what " becomes a bad record"}
 
 /* How they run. */
-#define ROWS_RUNNING(device, words, o, what) \
-    {TF_OPT_GROUP, .help = "Running (the output does not depend on these)"}, \
+#define ROWS_RUNNING(device, words, precision, o, what) \
+    {TF_OPT_GROUP, .help = "Running (on the CPU the output does not depend on these)"}, \
     {TF_OPT_CHOICE, 'd', "device", .target = &(device), .arg = "NAME", .def = "auto", .choices = words, .help = "where to compute"}, \
+    ROW_PRECISION(precision, "fp16"), \
     {TF_OPT_INT, 't', "threads", .target = &(o).threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand"}, \
     {TF_OPT_INT, 'b', "batch", .target = &(o).batch, .arg = "N", .def = "64", .lo = 1, .hi = 65536, .help = what " taken together"}, \
     {TF_OPT_INT, 'w', "window", .target = &(o).window, .arg = "N", .def = "2048", .lo = 1, .hi = 1 << 20, \

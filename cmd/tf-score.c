@@ -8,7 +8,7 @@ static struct tf_score_opts o;
 static const char *output;
 static bool text, summary;
 static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
-static int device;
+static int device, precision;
 
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Models and streams"},
@@ -22,7 +22,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "text", .target = &text, .help = "lines of text instead of a score stream"},
     {TF_OPT_FLAG, .name = "summary", .target = &summary, .help = "only the totals, as one line of JSON"},
     {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no totals on stderr"},
-    ROWS_RUNNING(device, devices, o, "pairs"),
+    ROWS_RUNNING(device, devices, precision, o, "pairs"),
     {TF_OPT_END},
 };
 
@@ -59,6 +59,7 @@ int main(int argc, char **argv)
         o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
         o.threads = o.threads > 0 ? o.threads : tf_threads_default();
         o.device = devices[device];
+        o.precision = precision > 0 ? precisions[precision] : NULL;
         rc = tf_score_run(&o, inputs, n, output, opts, &err);
     }
     return tf_finish(rc, &err);

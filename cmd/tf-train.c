@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/thread.h"
+#include "rows.h"
 #include "train/plan.h"
 #include "train/run.h"
 #include "train/signals.h"
@@ -11,7 +12,7 @@
 
 static struct tf_run_opts o;
 static const char *preset;
-static int dialect, device;
+static int dialect, device, precision;
 static int64_t layers, plan_tokens, plan_length;
 static bool plan;
 
@@ -83,6 +84,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "force", .target = &o.force, .help = "go on although corpus or settings differ from the checkpoint's"},
     {TF_OPT_GROUP, .help = "Machine"},
     {TF_OPT_CHOICE, .name = "device", .target = &device, .arg = "WORD", .def = "auto", .choices = devices, .help = "auto takes a GPU where there is one; ref is slow and for checks"},
+    ROW_PRECISION(precision, "bf16"),
     {TF_OPT_INT, .name = "threads", .target = &o.threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand; the bytes are the same for any number"},
     {TF_OPT_FLAG, .name = "plan", .target = &plan, .help = "print parameters, memory and FLOP, and end; needs only --vocab-size"},
     {TF_OPT_INT, .name = "plan-tokens", .target = &plan_tokens, .arg = "N", .def = "25000", .lo = 1, .hi = 1e9, .help = "--plan: tokens of a batch on each side"},
@@ -114,6 +116,7 @@ static int parse(int argc, char **argv, struct tf_args *args, struct tf_err *err
     if (tf_opt_parse(&tool, argc, argv, args, err) != 0)
         return -1;
     o.device = devices[device];
+    o.precision = precision > 0 ? precisions[precision] : NULL;
     o.opts = opts;
     o.input = args->n > 0 ? args->v[0] : "-";
     const struct tf_run_given g = {.d_model = given("d-model"), .heads = given("heads"), .d_k = given("d-k"), .d_v = given("d-v"),

@@ -56,10 +56,11 @@ static int load(struct tf_model_set *s, size_t i, const char *path, bool pack, b
 }
 
 int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device,
-                   int threads, bool pack, bool force_vocab, struct tf_err *err)
+                   const char *precision, int threads, bool pack, bool force_vocab,
+                   struct tf_err *err)
 {
     *s = (struct tf_model_set){.inputs = tf_value_map()};
-    s->be = tf_backend_find(device, NULL, err);
+    s->be = tf_backend_find(device, precision, TF_USE_DECODING, NULL, err);
     struct tf_open open = {.threads = threads};
     if (s->be == NULL || (s->ctx = s->be->open(&open, err)) == NULL)
         return -1;

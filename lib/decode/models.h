@@ -18,10 +18,10 @@ struct tf_model_set {
     struct tf_arena arena;
 };
 
-/* Find the device, read every file ("-" and /dev/fd/N too) and put its weights there; pack: laid out for decoding. Models of an ensemble must share
+/* Find the device with that precision (NULL: its own for decoding), read every file ("-" and /dev/fd/N too) and put its weights there; pack: laid out for decoding. Models of an ensemble must share
  * the vocabulary, its size and eos (the hash is not looked at with force_vocab); the rest may differ. */
-int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device, int threads, bool pack, bool force_vocab,
-                   struct tf_err *err) TF_MUST_CHECK;
+int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device, const char *precision, int threads, bool pack,
+                   bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
 void tf_models_close(struct tf_model_set *s);
 /* How many lanes a run with so many threads should have on this device. */
 int tf_models_lanes(const struct tf_model_set *s, int threads);

@@ -18,7 +18,7 @@ struct tf_session {
     struct tf_ctx *ctx;
     struct member *v; /* one a model */
     struct tf_search search;
-    tf_mem *z, *mix; /* ACT [cap_z]: logits of a model; their mixture, for ensembles */
+    tf_mem *z, *mix; /* STAT [cap_z]: logits of a model; their mixture, for ensembles */
     size_t cap_z, cap_start;
     size_t t; /* steps done */
     /* The group, packed. */
@@ -105,7 +105,7 @@ static int reserve(struct tf_session *s, struct tf_err *err)
     for (size_t i = 0; i < (s->models->n > 1 ? 2 : 1); i++) {
         if (*mem[i] != NULL)
             s->be->free(s->ctx, *mem[i]);
-        *mem[i] = s->be->alloc(s->ctx, TF_ELEM_ACT, need, err);
+        *mem[i] = s->be->alloc(s->ctx, TF_ELEM_STAT, need, err);
         if (*mem[i] == NULL)
             return tf_context(err, "scores of %zu hypotheses", s->search.max_rows);
     }
@@ -161,7 +161,7 @@ static int step(struct tf_session *s, struct tf_err *err)
                                .z = s->z};
     size_t n = s->models->n, V = q->rule.V;
     if (n > 1)
-        s->be->zero(s->ctx, s->mix, TF_ELEM_ACT, q->rows * V);
+        s->be->zero(s->ctx, s->mix, TF_ELEM_STAT, q->rows * V);
     for (size_t i = 0; i < n; i++) {
         d.ids = s->t == 0 && s->v[i].start != NULL ? s->v[i].start : q->ids;
         if (tf_decode_step(s->v[i].work, &s->v[i].memory, &s->v[i].cache, &d, err) < 0)

@@ -214,6 +214,6 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
         int next_b = last ? t->dec_norm_b : t->dec[l + !last].self.norm_b;
         add_norm(k, &f, u, pre ? next_g : p->ff.norm_g, pre ? next_b : p->ff.norm_b);
     }
-    linear(k, s->z, f.in, t->project, -1, s->rows, 0);
+    linear(k, s->z, f.in, t->project, -1, s->rows, TF_LIN_STAT);
     return 0;
 }

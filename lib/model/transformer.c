@@ -115,12 +115,12 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
     struct tf_xent x = xent_args(k, tf_decoder_fwd(k));
     x.logp = logp ? k->logp : NULL;
     k->be->xent(k->ctx, &x);
-    if (logp && k->be->elem_size[TF_ELEM_ACT] == sizeof *logp) {
-        if (k->be->download(k->ctx, logp, TF_ELEM_ACT, k->logp, k->dec.n, err) < 0)
+    if (logp && k->be->elem_size[TF_ELEM_STAT] == sizeof *logp) {
+        if (k->be->download(k->ctx, logp, TF_ELEM_STAT, k->logp, k->dec.n, err) < 0)
             return -1;
     } else if (logp) {
         double *wide = tf_xarray(NULL, k->dec.n, sizeof *wide);
-        int rc = k->be->download(k->ctx, wide, TF_ELEM_ACT, k->logp, k->dec.n, err);
+        int rc = k->be->download(k->ctx, wide, TF_ELEM_STAT, k->logp, k->dec.n, err);
         for (size_t i = 0; rc == 0 && i < k->dec.n; i++)
             logp[i] = (float)wide[i];
         free(wide);

@@ -96,8 +96,8 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
         else if (c->pre_norm)
             a->s = s->norms[0].s;
         if (train) {
-            a->mean = own(k, TF_ELEM_ACT, rows, err);
-            a->rstd = own(k, TF_ELEM_ACT, rows, err);
+            a->mean = own(k, TF_ELEM_STAT, rows, err);
+            a->rstd = own(k, TF_ELEM_STAT, rows, err);
         }
     }
     for (size_t l = 0; l < layers; l++) {
@@ -114,9 +114,9 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
             a->cross.o = own(k, TF_ELEM_ACT, rows * hv, err);
         }
         if (train) {
-            a->self.lse = own(k, TF_ELEM_ACT, rows * (size_t)c->heads, err);
+            a->self.lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
             if (decoder)
-                a->cross.lse = own(k, TF_ELEM_ACT, rows * (size_t)c->heads, err);
+                a->cross.lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
         }
     }
     if (train) {
@@ -153,7 +153,7 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     k->tgt_in = own(k, TF_ELEM_U32, cap_tgt, &e);
     k->tgt_out = own(k, TF_ELEM_U32, cap_tgt, &e);
     k->acc = own(k, TF_ELEM_F64, 4, &e);
-    k->logp = own(k, TF_ELEM_ACT, cap_tgt, &e);
+    k->logp = own(k, TF_ELEM_STAT, cap_tgt, &e);
     if (e.status) {
         drop_all(k);
         *err = e;

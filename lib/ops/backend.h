@@ -8,8 +8,8 @@
  * Rows. Sentences are packed one after the other without padding: an activation is [R, D] with R the sum of lengths. A row space (struct tf_rows) holds capacity, the actual
  * number of rows and the sentences' offsets in backend memory; host code passes the row space and never reads the count back, so that a GPU can replay one graph.
  *
- * Memory. Pointers named mem are backend memory, addressed by the host only through tf_at(). Elements: PARAM (weights, moments, gradients: f32, or f64 in ref), ACT (activations and their
- * gradients), U32, F64. Buffers may not overlap unless an entry says so.
+ * Memory. Pointers named mem are backend memory, addressed by the host only through tf_at(). Elements: PARAM (weights, moments, gradients: f32, or f64 in ref64), ACT (activations and their
+ * gradients: the table's precision), STAT (what sums are kept in between operations, and probabilities: as PARAM), U32, F64. Buffers may not overlap unless an entry says so.
  *
  * Lanes. A tf_ctx is one lane: a queue of work with its own scratch memory. Lanes of one backend share memory; different lanes may run at the same time on different threads.
  * Entries may queue; `sync` and `download` are the only waits, and errors of queued work surface there. Entries that return void can't fail but by a bug.
@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 1
+#define TF_BACKEND_ABI 2
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -32,7 +32,7 @@ struct tf_packed; /* a weight matrix laid out for decoding */
 struct tf_search; /* the state of a beam search, see ops/search.h */
 typedef void tf_mem; /* backend memory */
 
-enum tf_elem { TF_ELEM_PARAM, TF_ELEM_ACT, TF_ELEM_U32, TF_ELEM_F64, TF_ELEM_KINDS };
+enum tf_elem { TF_ELEM_PARAM, TF_ELEM_ACT, TF_ELEM_STAT, TF_ELEM_U32, TF_ELEM_F64, TF_ELEM_KINDS };
 
 #define TF_NO_ID UINT32_MAX /* an id that embeds as the zero vector */
 
@@ -62,8 +62,8 @@ struct tf_attention {
     bool causal;                           /* query i sees keys 0..i */
     int window;                            /* 0: no limit; r: |i - j| <= r only (restricted attention, paper section 4) */
     struct tf_drop drop;
-    tf_mem *lse;                           /* ACT [Rq, H]: log of the softmax denominators, out in forward, in in backward; NULL when there will be no backward */
-    tf_mem *probs;                         /* ACT or NULL: the weights before dropout, for each sentence and head a [T, S] block, in that order (sum of H*T*S) */
+    tf_mem *lse;                           /* STAT [Rq, H]: log of the softmax denominators, out in forward, in in backward; NULL when there will be no backward */
+    tf_mem *probs;                         /* STAT or NULL: the weights before dropout, for each sentence and head a [T, S] block, in that order (sum of H*T*S) */
     const tf_mem *d_o;                     /* backward only: gradient of o, stride ldo */
     tf_mem *dq, *dk_, *dv_;                /* backward only: overwritten, strides as q, k, v */
 };
@@ -79,7 +79,7 @@ struct tf_xent {
     int V, D;
     float on, off;
     tf_mem *acc;             /* F64 [4], added to: sum of loss, sum of -log p(target), count of rows whose most probable id (lowest on ties) is the target, rows */
-    tf_mem *logp;            /* ACT [R] or NULL: log p(target) */
+    tf_mem *logp;            /* STAT [R] or NULL: log p(target) */
     tf_mem *dx;              /* ACT [R, D] or NULL (forward only): overwritten */
     tf_mem *de;              /* PARAM [V, D]: overwritten; NULL with dx NULL */
 };
@@ -105,7 +105,7 @@ struct tf_attend {
     size_t table_ld;
     const tf_mem *first;     /* U32 [R], used when table is NULL */
     const tf_mem *n_keys;    /* U32 [R] */
-    tf_mem *probs;           /* ACT [R, H, probs_ld] or NULL */
+    tf_mem *probs;           /* STAT [R, H, probs_ld] or NULL */
     size_t probs_ld;
 };
 
@@ -113,16 +113,21 @@ enum {
     TF_LIN_RELU = 1,   /* y = max(0, x w + b), then dropout */
     TF_LIN_ADD_DX = 2, /* backward: dx is added to, not overwritten */
     TF_LIN_ADD_DW = 4, /* backward: dw and db are added to */
+    TF_LIN_STAT = 8,   /* linear_packed: y is STAT (logits) */
 };
 
 struct tf_open {
-    int threads;          /* of the process: a hint for scratch sizes */
-    const char *precision; /* "fp32", ...; NULL: the backend's default */
+    int threads; /* of the process: a hint for scratch sizes */
 };
+
+/* What a caller is about to do: each has a precision that a backend takes when none is asked for. */
+enum tf_use { TF_USE_TRAINING = 1, TF_USE_DECODING = 2 };
 
 struct tf_backend {
     uint32_t abi;            /* TF_BACKEND_ABI */
     const char *name;        /* "cpu", "ref", "ref64", "cuda" */
+    const char *precision;   /* of ACT: "fp32", "fp64" (ref64), "bf16", "fp16"; a backend has one table for each */
+    unsigned uses;           /* TF_USE_...: for which this table is the backend's default */
     int shards;              /* into how many fixed parts by sentence a training batch is cut; 1: not at all */
     bool threads;            /* lanes may run on different host threads at the same time */
     int poll;                /* decoding: look at the search every so many steps; more than 1 where a look makes a device wait for the host */
@@ -171,7 +176,7 @@ struct tf_backend {
                        unsigned flags, struct tf_drop drop);
 
     /* s = res + dropout(x); y = (s - mean) * rstd * gain + bias, mean and rstd = 1/sqrt(var + eps) of the row, biased variance. x may be NULL (s = res); s may be NULL when it is not needed
-     * later, and may be the same buffer as res or x. mean, rstd ACT [R] or NULL when there will be no backward. ROW-WISE. */
+     * later, and may be the same buffer as res or x. mean, rstd STAT [R] or NULL when there will be no backward. ROW-WISE. */
     void (*add_norm_fwd)(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
                          const struct tf_rows *r, int D, float eps, struct tf_drop drop);
     /* ds = LayerNorm'(dy) + dsum (dsum NULL: 0; may be the same buffer as ds); dx = dropout'(ds), NULL when x was. dgain, dbias PARAM [D] overwritten. dy NULL: ds = dsum only, dgain and dbias untouched. */
@@ -193,7 +198,7 @@ struct tf_backend {
     /* Lay out w PARAM [K, N] (or, transposed, [N, K]) for linear_packed. The original may go. NULL and err without memory. */
     struct tf_packed *(*pack)(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err);
     void (*pack_free)(struct tf_ctx *c, struct tf_packed *p);
-    /* y [rows, N] = x [rows, K] w + b; flags TF_LIN_RELU. */
+    /* y [rows, N] = x [rows, K] w + b; flags TF_LIN_RELU, TF_LIN_STAT. */
     void (*linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags);
     /* x[r] = table[ids[r]] * scale + pos[at[r]]; at U32 [rows]. */
     void (*embed_rows)(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at, const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale);
@@ -202,10 +207,10 @@ struct tf_backend {
     void (*attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t rows);
     /* dst[slot[r]] = src[r], n elements a row: new keys and values into the cache. */
     void (*scatter_rows)(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src, size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
-    /* z [rows, V]. acc NULL: z[r] = log softmax(z[r]) in place, weight unused. Else, for ensembles, acc[r] += weight * softmax(z[r]); log_of turns the finished mix into logs. */
+    /* z STAT [rows, V]. acc NULL: z[r] = log softmax(z[r]) in place, weight unused. Else, for ensembles, acc[r] += weight * softmax(z[r]); log_of turns the finished mix into logs. */
     void (*log_softmax)(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V, float weight);
-    void (*log_of)(struct tf_ctx *c, tf_mem *x, size_t n); /* x = log x, log 0 = -inf */
-    /* One step of beam search over log-probabilities lp [rows, V]: select, finish, reorder; contract in ops/search.h. */
+    void (*log_of)(struct tf_ctx *c, tf_mem *x, size_t n); /* x = log x, log 0 = -inf; STAT */
+    /* One step of beam search over log-probabilities lp STAT [rows, V]: select, finish, reorder; contract in ops/search.h. */
     void (*search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 };
 
@@ -215,9 +220,9 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
     return (char *)p + i * be->elem_size[e];
 }
 
-/* Find a backend: "cpu", "ref", "ref64", "cuda", or "auto" (cuda when its plugin loads and probes, else cpu; the reason goes to *why when given). NULL and err
- * when it is not usable. Plugins are looked for in $TF_BACKEND_DIR, LIBDIR/tf, DIR-OF-EXE/../lib/tf, and beside the executable's build directory. */
-const struct tf_backend *tf_backend_find(const char *name, struct tf_err *why, struct tf_err *err);
+/* Find a backend: "cpu", "ref", "ref64", "cuda", or "auto" (cuda when its plugin loads and probes, else cpu; the reason goes to *why when given). precision: NULL for what the
+ * backend takes for that use. NULL and err when it is not usable or has no such precision. A plugin exports `const struct tf_backend *const *tf_backend_entry(void)`: its tables, NULL last. Plugins are looked for in $TF_BACKEND_DIR, LIBDIR/tf, DIR-OF-EXE/../lib/tf, and beside the executable's build directory. */
+const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err);
 
 extern const struct tf_backend tf_backend_cpu, tf_backend_ref_f32, tf_backend_ref_f64;
 

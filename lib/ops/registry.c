@@ -47,7 +47,8 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
     return false;
 }
 
-static const struct tf_backend *load_plugin(struct tf_err *err)
+/* The tables of the plugin, or NULL. */
+static const struct tf_backend *const *load_plugin(struct tf_err *err)
 {
     char path[PATH_MAX];
     if (!plugin_path(path, sizeof path, err))
@@ -57,50 +58,59 @@ static const struct tf_backend *load_plugin(struct tf_err *err)
         tf_fail(err, "%s", dlerror()); /* names the file */
         return NULL;
     }
-    const struct tf_backend *(*entry)(void) = NULL;
+    const struct tf_backend *const *(*entry)(void) = NULL;
     *(void **)&entry = dlsym(lib, "tf_backend_entry");
-    const struct tf_backend *be = entry != NULL ? entry() : NULL;
-    if (be == NULL) {
+    const struct tf_backend *const *tables = entry != NULL ? entry() : NULL;
+    if (tables == NULL || tables[0] == NULL) {
         tf_fail(err, "%s: not a backend plugin", path);
-    } else if (be->abi != TF_BACKEND_ABI) {
-        tf_fail(err, "%s: made for another version: interface %u, this program has %u", path,
-                (unsigned)be->abi, (unsigned)TF_BACKEND_ABI);
-        be = NULL;
+        tables = NULL;
+    } else if (tables[0]->abi != TF_BACKEND_ABI) {
+        tf_fail(err, "%s: made for another version: interface %u, this program has %u", path, (unsigned)tables[0]->abi, (unsigned)TF_BACKEND_ABI);
+        tables = NULL;
     }
     /* A plugin that was accepted stays loaded to the end: CUDA does not survive being unloaded. */
-    if (be == NULL)
+    if (tables == NULL)
         dlclose(lib);
-    return be;
+    return tables;
 }
 
-static const struct tf_backend *usable(const struct tf_backend *be, struct tf_err *err)
+/* The table of that precision, or the default one, if it works here. */
+static const struct tf_backend *usable(const struct tf_backend *const *tables, const char *precision, enum tf_use use, struct tf_err *err)
 {
-    if (be == NULL)
+    if (tables == NULL)
         return NULL;
-    if (be->probe(err) != 0) {
-        tf_context(err, "%s", be->name);
-        return NULL;
+    char has[64] = "";
+    for (; *tables != NULL; tables++) {
+        const struct tf_backend *be = *tables;
+        if (precision != NULL ? strcmp(precision, be->precision) == 0 : (be->uses & use) != 0) {
+            if (be->probe(err) == 0)
+                return be;
+            tf_context(err, "%s", be->name);
+            return NULL;
+        }
+        size_t n = strlen(has);
+        snprintf(has + n, sizeof has - n, "%s%s", n > 0 ? ", " : "", be->precision);
     }
-    return be;
+    tf_fail_status(err, TF_USAGE, "the %s backend has no precision '%s', only %s", tables[-1]->name, precision != NULL ? precision : "", has);
+    return NULL;
 }
 
-const struct tf_backend *tf_backend_find(const char *name, struct tf_err *why, struct tf_err *err)
+const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err)
 {
-    static const struct tf_backend *const built_in[] = {&tf_backend_cpu, &tf_backend_ref_f32,
-                                                        &tf_backend_ref_f64};
+    static const struct tf_backend *const built_in[][2] = {{&tf_backend_cpu}, {&tf_backend_ref_f32}, {&tf_backend_ref_f64}};
     for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
-        if (strcmp(name, built_in[i]->name) == 0)
-            return usable(built_in[i], err);
+        if (strcmp(name, built_in[i][0]->name) == 0)
+            return usable(built_in[i], precision, use, err);
     if (strcmp(name, "cuda") == 0)
-        return usable(load_plugin(err), err);
+        return usable(load_plugin(err), precision, use, err);
     if (strcmp(name, "auto") == 0) {
         struct tf_err reason = {0};
-        const struct tf_backend *be = usable(load_plugin(&reason), &reason);
+        const struct tf_backend *be = usable(load_plugin(&reason), precision, use, &reason);
         if (be != NULL)
             return be;
         if (why != NULL)
             *why = reason;
-        return usable(&tf_backend_cpu, err);
+        return usable(built_in[0], precision, use, err);
     }
     tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda or auto", name);
     return NULL;

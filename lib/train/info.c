@@ -336,7 +336,7 @@ int tf_info(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
 static struct tf_value backend_info(struct tf_arena *a, const char *name)
 {
     struct tf_err why = {0}, err = {0};
-    const struct tf_backend *be = tf_backend_find(name, &why, &err);
+    const struct tf_backend *be = tf_backend_find(name, NULL, TF_USE_TRAINING, &why, &err);
     const struct tf_open o = {.threads = tf_threads_default()};
     struct tf_ctx *c = be != NULL ? be->open(&o, &err) : NULL;
     if (c == NULL) {

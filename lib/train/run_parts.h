@@ -26,6 +26,7 @@ struct tf_run {
     char *vocab;
     struct tf_run_state state;
     bool resumed;
+    const struct tf_backend *be;
     struct tf_stepper stepper;
     bool has_stepper;
     struct tf_saver *saver;

@@ -55,7 +55,7 @@ static int make_header(struct tf_run *r, const struct tf_header *stream, struct 
                             .special = stream->special, .config = tf_config_map(&r->config, &r->arena), .extra = tf_value_map()};
     memcpy(h->vocab, stream->vocab, sizeof h->vocab);
     h->made = stream->made.kind == TF_ARRAY ? tf_value_clone(&r->arena, &stream->made) : tf_value_array();
-    r->common.settings = tf_run_settings(&r->arena, r->o);
+    r->common.settings = tf_run_settings(&r->arena, r->o, r->be->precision);
     r->common.batches = stream->config.kind == TF_MAP ? tf_value_clone(&r->arena, &stream->config) : none;
     return read_vocab(r, h, err);
 }
@@ -145,9 +145,17 @@ static int compare(struct tf_run *r, const struct tf_model_file *m, const char *
     struct tf_save_common *c = &r->common;
     if (c->header.has_vocab && m->header.has_vocab && memcmp(c->header.vocab, m->header.vocab, 32) != 0)
         return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", path, tf_hex(x, m->header.vocab, 32), tf_hex(y, c->header.vocab, 32));
+    /* A checkpoint that does not tell its precision is of a time when there was one. */
+    const struct tf_value *theirs = tf_value_get(&m->state, "settings");
+    struct tf_value known;
+    if (theirs != NULL && theirs->kind == TF_MAP && tf_value_get(theirs, "precision") == NULL) {
+        known = tf_value_clone(&r->arena, theirs);
+        tf_value_put(&r->arena, &known, "precision", tf_value_str(&r->arena, "fp32"));
+        theirs = &known;
+    }
     const struct tf_value *pairs[][2] = {
         {&m->header.config, &c->header.config},
-        {tf_value_get(&m->state, "settings"), &c->settings},
+        {theirs, &c->settings},
         {tf_value_get(&m->state, "batches"), &c->batches},
     };
     for (int i = 0; i < 3; i++)
@@ -223,14 +231,10 @@ static bool finished(const struct tf_run *r, const char *path)
 
 static int open_stepper(struct tf_run *r, const struct weights *w, struct tf_err *err)
 {
-    struct tf_err why = {0};
     const struct tf_run_opts *o = r->o;
-    const struct tf_backend *be = tf_backend_find(o->device, &why, err);
-    if (be == NULL)
-        return -1;
     const struct tf_step_start start = {.p = w->p, .m = w->m, .v = w->v, .e = w->e, .ema = o->ema > 0, .accumulate = o->accumulate > 1,
                                         .threads = (int)o->threads};
-    if (tf_stepper_init(&r->stepper, be, &r->config, &start, err) != 0)
+    if (tf_stepper_init(&r->stepper, r->be, &r->config, &start, err) != 0)
         return -1;
     r->has_stepper = true;
     return 0;
@@ -257,6 +261,9 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
 {
     const struct tf_run_opts *o = r->o;
     struct weights w = {0};
+    struct tf_err why = {0};
+    if ((r->be = tf_backend_find(o->device, o->precision, TF_USE_TRAINING, &why, err)) == NULL)
+        return -1;
     if (tf_feed_open(&r->feed, o->input, err) != 0)
         return -1;
     const struct tf_header *h = tf_feed_header(r->feed);

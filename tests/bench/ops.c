@@ -1,5 +1,5 @@
 /* ops.c - speed of the CPU backend's operations on one thread, at the shapes of presets base and tiny, with OpenBLAS's sgemm beside them as a yardstick.
- * Prints figures, judges nothing. Build: cc -O2 -D_GNU_SOURCE -Ilib tests/bench/ops.c build/libtf.a -ldl -lm -lpthread; run: ops [base|tiny|packed|rows|all] [cpu|ref]. */
+ * Prints figures, judges nothing. `make bench` builds it; build/tests/bench/ops [base|tiny|packed|rows|all] [cpu|ref]. */
 #include "ops/backend.h"
 
 #include <dlfcn.h>
@@ -359,7 +359,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "all";
     struct tf_err err = {0};
-    be = tf_backend_find(argc > 2 ? argv[2] : "cpu", NULL, &err);
+    be = tf_backend_find(argc > 2 ? argv[2] : "cpu", "fp32", TF_USE_TRAINING, NULL, &err);
     ctx = be != NULL ? be->open(NULL, &err) : NULL;
     if (ctx == NULL) {
         fprintf(stderr, "ops: %s\n", err.msg);

@@ -40,7 +40,8 @@ struct op {
     bool plain; /* takes plain rows: each is a sentence of length 1 */
     void (*make)(struct problem *p, struct tf_rng *g, bool small);
     void (*run)(struct run *r, const struct problem *p);
-    double tolerance;           /* of agreement with ref64 */
+    double tolerance;           /* of agreement with ref64, by precision */
+    double bf16, fp16;          /* 0: as in fp32 */
     struct { const char *out, *by; } loss[3]; /* loss = sum of out * by */
     struct { const char *in, *grad, *base; } wrt[6]; /* grad (less base) is its gradient with respect to in */
 };
@@ -237,11 +238,22 @@ struct candidate {
     char name[24];
 };
 
+static inline bool is_16_bit(const struct tf_backend *be)
+{
+    return be->elem_size[TF_ELEM_ACT] == sizeof(uint16_t);
+}
+
+static inline double tolerance_of(const struct op *op, const struct tf_backend *be)
+{
+    double t = strcmp(be->precision, "bf16") == 0 ? op->bf16 : strcmp(be->precision, "fp16") == 0 ? op->fp16 : 0;
+    return t > 0 ? t : op->tolerance;
+}
+
 static inline struct lane open_lane_as(const struct candidate *v)
 {
     struct tf_err err = {0};
     const struct tf_backend *be = v->be;
-    struct tf_open o = {.threads = 1, .precision = strcmp(be->name, "ref64") == 0 ? "fp64" : "fp32"};
+    const struct tf_open o = {.threads = 1};
     if (v->isa != NULL)
         setenv("TF_CPU_ISA", v->isa, 1);
     struct lane l = {.be = be, .c = be->open(&o, &err), .name = v->name, .junk = strcmp(be->name, "cuda") == 0 ? 777 : NAN};
@@ -264,11 +276,49 @@ static inline void close_lane(struct lane *l)
 
 /* ---- buffers of a run ---- */
 
+/* bf16 or fp16 as its bits, to the nearest, ties to even. */
+static inline uint16_t to_16_bit(const struct tf_backend *be, double x)
+{
+    uint16_t bits;
+    if (strcmp(be->precision, "bf16") == 0) {
+        float f = (float)x;
+        uint32_t u;
+        memcpy(&u, &f, sizeof u);
+        return isnan(x) ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+    }
+    _Float16 h = (_Float16)(float)x;
+    memcpy(&bits, &h, sizeof bits);
+    return bits;
+}
+
+static inline double from_16_bit(const struct tf_backend *be, uint16_t bits)
+{
+    if (strcmp(be->precision, "bf16") == 0) {
+        uint32_t u = (uint32_t)bits << 16;
+        float f;
+        memcpy(&f, &u, sizeof f);
+        return (double)f;
+    }
+    _Float16 h;
+    memcpy(&h, &bits, sizeof h);
+    return (double)h;
+}
+
+/* Inputs of ACT to values that the backend has, so that all start from the same numbers again. */
+static inline void round_problem(struct problem *p, const struct tf_backend *be)
+{
+    for (size_t i = 0; is_16_bit(be) && i < p->n_in; i++)
+        for (size_t k = 0; p->in[i].elem == TF_ELEM_ACT && k < p->in[i].n; k++)
+            p->in[i].v[k] = from_16_bit(be, to_16_bit(be, p->in[i].v[k]));
+}
+
 static inline void to_elements(const struct lane *l, enum tf_elem e, void *dst, const double *src, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (e == TF_ELEM_U32)
             ((uint32_t *)dst)[i] = (uint32_t)(isnan(src[i]) ? 0xfffffff0 : src[i]);
+        else if (l->be->elem_size[e] == sizeof(uint16_t))
+            ((uint16_t *)dst)[i] = to_16_bit(l->be, src[i]);
         else if (l->be->elem_size[e] == sizeof(double))
             ((double *)dst)[i] = src[i];
         else
@@ -280,6 +330,8 @@ static inline void from_elements(const struct lane *l, enum tf_elem e, double *d
     for (size_t i = 0; i < n; i++)
         if (e == TF_ELEM_U32)
             dst[i] = ((const uint32_t *)src)[i];
+        else if (l->be->elem_size[e] == sizeof(uint16_t))
+            dst[i] = from_16_bit(l->be, ((const uint16_t *)src)[i]);
         else if (l->be->elem_size[e] == sizeof(double))
             dst[i] = ((const double *)src)[i];
         else
@@ -527,24 +579,30 @@ static inline const char *compare_bytes(const struct run *x, const struct run *y
 
 /* ---- which backends ---- */
 
-enum { MAX_CANDIDATES = 6 };
+enum { MAX_CANDIDATES = 8 };
 
-/* Those that can be used here, in v; what else there is, is skipped with the reason, but ref and cpu must be there. */
+/* Those that can be used here, in v; what else there is, is skipped with the reason, but ref and cpu must be there.
+ * TF_TEST_BACKENDS=cuda takes only those of that name. */
 static inline size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
 {
-    static const char *const names[][2] = {{"ref", NULL}, {"ref64", NULL}, {"cpu", "generic"}, {"cpu", "avx2"}, {"cpu", "avx512"}, {"cuda", NULL}};
+    static const char *const names[MAX_CANDIDATES][3] = {{"ref"}, {"ref64"}, {"cpu", "generic"}, {"cpu", "avx2"}, {"cpu", "avx512"}, {"cuda", NULL, "fp32"}, {"cuda", NULL, "bf16"},
+                                                         {"cuda", NULL, "fp16"}};
+    const char *only = getenv("TF_TEST_BACKENDS");
     size_t n = 0;
     unsetenv("TF_CPU_ISA");
-    ok(tf_backend_find("cpu", NULL, &(struct tf_err){0}) != NULL, "cpu can be used");
+    ok(tf_backend_find("cpu", NULL, TF_USE_TRAINING, NULL, &(struct tf_err){0}) != NULL, "cpu can be used");
     for (size_t i = 0; i < MAX_CANDIDATES; i++) {
         struct tf_err err = {0};
         struct candidate c = {.isa = names[i][1]};
         if (!with_ref64 && strcmp(names[i][0], "ref64") == 0)
             continue;
-        snprintf(c.name, sizeof c.name, "%s%s%s", names[i][0], c.isa != NULL ? " " : "", c.isa != NULL ? c.isa : "");
+        if (only != NULL && strcmp(names[i][0], only) != 0)
+            continue;
+        const char *more = c.isa != NULL ? c.isa : names[i][2];
+        snprintf(c.name, sizeof c.name, "%s%s%s", names[i][0], more != NULL ? " " : "", more != NULL ? more : "");
         if (c.isa != NULL)
             setenv("TF_CPU_ISA", c.isa, 1);
-        c.be = tf_backend_find(names[i][0], NULL, &err);
+        c.be = tf_backend_find(names[i][0], names[i][2], TF_USE_TRAINING, NULL, &err);
         unsetenv("TF_CPU_ISA");
         if (c.be != NULL) {
             v[n++] = c;

@@ -129,7 +129,7 @@ static void test_masks(bool causal, int window, bool dropout, bool self)
     for (size_t j = 0; j < S; j++)
         for (size_t h = 0; h < H; h++)
             v[j * H * S + h * S + j] = 1;
-    tf_mem *zero = fill(TF_ELEM_ACT, 0, 8 * H), *o = fill(TF_ELEM_ACT, 7, T * H * S), *lse = fill(TF_ELEM_ACT, 7, T * H);
+    tf_mem *zero = fill(TF_ELEM_ACT, 0, 8 * H), *o = fill(TF_ELEM_ACT, 7, T * H * S), *lse = fill(TF_ELEM_STAT, 7, T * H);
     struct tf_attention a = {.q_rows = q, .k_rows = k, .q = zero, .k = zero, .v = put(TF_ELEM_ACT, v, S * H * S), .o = o, .lse = lse, .ldq = H, .ldk = H, .ldv = H * S,
                              .ldo = H * S, .heads = H, .dk = 1, .dv = S, .causal = causal, .window = window, .drop = {dropout ? 0.5f : 0, 19}};
     l.be->step_begin(l.c, &step);
@@ -153,7 +153,7 @@ static void test_masks(bool causal, int window, bool dropout, bool self)
             }
     }
     is_int(wrong, 0, "%s: attention, %s%s, window %d, dropout %d", l.name, self ? "self" : "cross", causal ? " causal" : "", window, dropout);
-    out = get(lse, TF_ELEM_ACT, T * H);
+    out = get(lse, TF_ELEM_STAT, T * H);
     is_near(out[0], log(first_sees), 1e-6, "%s: its denominator", l.name);
     if (!self && window == 1)
         ok(out[(T - 1) * H] == -INFINITY, "%s: no key, no denominator", l.name);
@@ -181,7 +181,7 @@ static void test_embed(void)
 static void test_norm(void)
 {
     struct tf_rows *r = rows(1, (const uint32_t[]){0, 2});
-    tf_mem *y = fill(TF_ELEM_ACT, 0, 4), *mean = fill(TF_ELEM_ACT, 0, 2), *rstd = fill(TF_ELEM_ACT, 0, 2);
+    tf_mem *y = fill(TF_ELEM_ACT, 0, 4), *mean = fill(TF_ELEM_STAT, 0, 2), *rstd = fill(TF_ELEM_STAT, 0, 2);
     tf_mem *res = PUT(TF_ELEM_ACT, 1, 3, 5, 5), *gain = PUT(TF_ELEM_PARAM, 2, 3), *bias = PUT(TF_ELEM_PARAM, 0.5, -1);
     l.be->step_begin(l.c, &step);
     l.be->add_norm_fwd(l.c, NULL, y, mean, rstd, NULL, res, gain, bias, r, 2, 0.25f, off);
@@ -190,7 +190,7 @@ static void test_norm(void)
     const double *v = get(y, TF_ELEM_ACT, 4);
     ok(fabs(v[0] - (0.5 - 2 * a)) < 1e-6 && fabs(v[1] - (3 * a - 1)) < 1e-6, "%s: norm of 1 and 3", l.name);
     ok(v[2] == 0.5 && v[3] == -1, "%s: norm of a constant row is the bias", l.name);
-    v = get(rstd, TF_ELEM_ACT, 2);
+    v = get(rstd, TF_ELEM_STAT, 2);
     ok(fabs(v[0] - a) < 1e-6 && fabs(v[1] - 2) < 1e-6, "%s: rstd holds eps", l.name);
     let_go(r, NULL);
 }
@@ -200,7 +200,7 @@ static void test_xent(void)
     /* Logits 0, ln 3, ln 3, 0: p = 1/8, 3/8, 3/8, 1/8. */
     struct tf_rows *r = rows(1, (const uint32_t[]){0, 3});
     struct tf_xent x = {.rows = r, .x = PUT(TF_ELEM_ACT, 1, 1, 1), .e = PUT(TF_ELEM_PARAM, 0, (float)log(3), (float)log(3), 0), .targets = PUT(TF_ELEM_U32, 1, 1, 3), .V = 4, .D = 1,
-                        .on = 0.7f, .off = 0.1f, .acc = PUT(TF_ELEM_F64, 1, 0, 0, 0), .logp = fill(TF_ELEM_ACT, 0, 3), .dx = fill(TF_ELEM_ACT, 0, 3), .de = fill(TF_ELEM_PARAM, 9, 4)};
+                        .on = 0.7f, .off = 0.1f, .acc = PUT(TF_ELEM_F64, 1, 0, 0, 0), .logp = fill(TF_ELEM_STAT, 0, 3), .dx = fill(TF_ELEM_ACT, 0, 3), .de = fill(TF_ELEM_PARAM, 9, 4)};
     l.be->step_begin(l.c, &step);
     l.be->xent(l.c, &x);
     l.be->step_end(l.c);
@@ -210,7 +210,7 @@ static void test_xent(void)
     is_near(v[1], 2 * hi + lo, 1e-6, "%s: plain loss", l.name);
     is_int(v[2], 2, "%s: of two equal winners the lower counts", l.name);
     is_int(v[3], 3, "%s: rows", l.name);
-    v = get(x.logp, TF_ELEM_ACT, 3);
+    v = get(x.logp, TF_ELEM_STAT, 3);
     ok(fabs(v[0] + hi) < 1e-6 && fabs(v[2] + lo) < 1e-6, "%s: log-probabilities of the targets", l.name);
     v = get(x.de, TF_ELEM_PARAM, 4);
     is_near(v[0], 3 * (0.125 - 0.1), 1e-6, "%s: gradient of a row that is never the target", l.name);
@@ -220,16 +220,16 @@ static void test_xent(void)
 
 static void test_decoding(void)
 {
-    tf_mem *z = PUT(TF_ELEM_ACT, 0, (float)log(3), -INFINITY), *acc = PUT(TF_ELEM_ACT, 1, 2, 0);
+    tf_mem *z = PUT(TF_ELEM_STAT, 0, (float)log(3), -INFINITY), *acc = PUT(TF_ELEM_STAT, 1, 2, 0);
     l.be->log_softmax(l.c, z, acc, 1, 3, 0.5f);
-    const double *v = get(acc, TF_ELEM_ACT, 3);
+    const double *v = get(acc, TF_ELEM_STAT, 3);
     ok(fabs(v[0] - 1.125) < 1e-6 && fabs(v[1] - 2.375) < 1e-6 && v[2] == 0, "%s: a model's share of a mixture", l.name);
     l.be->log_of(l.c, acc, 3);
-    v = get(acc, TF_ELEM_ACT, 3);
+    v = get(acc, TF_ELEM_STAT, 3);
     ok(fabs(v[0] - log(1.125)) < 1e-6 && v[2] == -INFINITY, "%s: log of the mixture, of 0 too", l.name);
-    z = PUT(TF_ELEM_ACT, 0, (float)log(3), -INFINITY);
+    z = PUT(TF_ELEM_STAT, 0, (float)log(3), -INFINITY);
     l.be->log_softmax(l.c, z, NULL, 1, 3, 0);
-    v = get(z, TF_ELEM_ACT, 3);
+    v = get(z, TF_ELEM_STAT, 3);
     ok(fabs(v[0] - log(0.25)) < 1e-6 && fabs(v[1] - log(0.75)) < 1e-6 && v[2] == -INFINITY, "%s: log-softmax", l.name);
 
     struct tf_err err = {0};

@@ -7,6 +7,7 @@
 
 #define P_ TF_ELEM_PARAM
 #define A_ TF_ELEM_ACT
+#define S_ TF_ELEM_STAT
 #define U_ TF_ELEM_U32
 #define F_ TF_ELEM_F64
 
@@ -188,7 +189,7 @@ static inline void run_add_norm(struct run *r, const struct problem *p)
     tf_mem *gain = give(r, "gain"), *bias = give(r, "bias"), *dy = give(r, "dy");
     tf_mem *dsum = p->layout ? give_inout(r, "dsum") : give(r, "dsum");
     tf_mem *s = p->alias == S_IS_X ? x : p->alias == S_IS_RES ? res : back ? want(r, A_, PER_Q, D) : NULL;
-    tf_mem *y = want(r, A_, PER_Q, D), *mean = back ? want(r, A_, PER_Q, 1) : NULL, *rstd = back ? want(r, A_, PER_Q, 1) : NULL;
+    tf_mem *y = want(r, A_, PER_Q, D), *mean = back ? want(r, S_, PER_Q, 1) : NULL, *rstd = back ? want(r, S_, PER_Q, 1) : NULL;
     tf_mem *ds = p->layout && dsum != NULL ? dsum : want(r, A_, PER_Q, D), *dx = x != NULL ? want(r, A_, PER_Q, D) : NULL;
     tf_mem *dgain = want(r, P_, WHOLE, D), *dbias = want(r, P_, WHOLE, D);
     be->step_begin(r->l->c, &p->step);
@@ -200,8 +201,8 @@ static inline void run_add_norm(struct run *r, const struct problem *p)
     if (!back)
         return;
     take(r, "s", s, A_, PER_Q, D, 0);
-    take(r, "mean", mean, A_, PER_Q, 1, 1);
-    take(r, "rstd", rstd, A_, PER_Q, 1, 0);
+    take(r, "mean", mean, S_, PER_Q, 1, 1);
+    take(r, "rstd", rstd, S_, PER_Q, 1, 0);
     take(r, "ds", ds, A_, PER_Q, D, 1);
     take(r, "dx", dx, A_, PER_Q, D, 1);
     if (dy != NULL) {
@@ -306,8 +307,8 @@ static inline void run_attention(struct run *r, const struct problem *p)
     }
     a.d_o = give_strided(r, d_o, a.ldo, 0, NULL, 0, NULL, 0);
     a.o = want(r, A_, PER_Q, a.ldo);
-    a.lse = want(r, A_, PER_Q, H);
-    a.probs = p->alias ? NULL : want(r, A_, PER_QK, H);
+    a.lse = want(r, S_, PER_Q, H);
+    a.probs = p->alias ? NULL : want(r, S_, PER_QK, H);
 
     be->step_begin(r->l->c, &p->step);
     be->attention_fwd(r->l->c, &a);
@@ -315,8 +316,8 @@ static inline void run_attention(struct run *r, const struct problem *p)
     be->step_end(r->l->c);
 
     take_strided(r, "o", a.o, A_, PER_Q, a.ldo, 0, hv, 1);
-    take(r, "lse", a.lse, A_, PER_Q, H, 1);
-    take(r, "probs", a.probs, A_, PER_QK, H, 0);
+    take(r, "lse", a.lse, S_, PER_Q, H, 1);
+    take(r, "probs", a.probs, S_, PER_QK, H, 0);
     bool one = p->layout == LAY_FUSED && p->self, two = p->layout == LAY_FUSED;
     const tf_mem *dk_ = one ? a.dq : a.dk_, *dv_ = two ? dk_ : a.dv_;
     take_strided(r, "dq", a.dq, A_, PER_Q, a.ldq, 0, hk, 1);
@@ -366,13 +367,13 @@ static inline void run_attend(struct run *r, const struct problem *p)
     a.first = give(r, "first");
     a.n_keys = give(r, "n_keys");
     a.o = want(r, A_, PER_Q, a.ldo);
-    a.probs = p->alias ? NULL : new_buf(r, A_, r->cap_q * H * p->ld, NULL, 0, 0.5, false);
+    a.probs = p->alias ? NULL : new_buf(r, S_, r->cap_q * H * p->ld, NULL, 0, 0.5, false);
     r->l->be->attend_rows(r->l->c, &a, r->rows);
     take_strided(r, "o", a.o, A_, PER_Q, a.ldo, 0, hv, 1);
     check_gap(r, a.o, PER_Q, a.ldo, hv);
     if (a.probs == NULL)
         return;
-    take(r, "probs", a.probs, A_, PER_Q, H * p->ld, 0);
+    take(r, "probs", a.probs, S_, PER_Q, H * p->ld, 0);
     /* What lies past n_keys is nobody's. */
     struct output *probs = &r->out[r->n_out - 1];
     const double *n = find_input(p, "n_keys")->v + start_of(p, PER_Q, 1, r->from);
@@ -424,7 +425,7 @@ static inline void run_xent(struct run *r, const struct problem *p)
     x.e = give(r, "e");
     x.targets = give(r, "targets");
     x.acc = give_inout(r, "acc0");
-    x.logp = p->layout ? want(r, A_, PER_Q, 1) : NULL;
+    x.logp = p->layout ? want(r, S_, PER_Q, 1) : NULL;
     x.dx = p->alias ? NULL : want(r, A_, PER_Q, D);
     x.de = p->alias ? NULL : want(r, P_, WHOLE, V * D);
     r->l->be->step_begin(r->l->c, &p->step);
@@ -434,7 +435,7 @@ static inline void run_xent(struct run *r, const struct problem *p)
     take_strided(r, "nll", x.acc, F_, WHOLE, 4, 1, 1, 0);
     take_strided(r, "correct", x.acc, F_, WHOLE, 4, 2, 1, 0);
     take_strided(r, "rows", x.acc, F_, WHOLE, 4, 3, 1, 0);
-    take(r, "logp", x.logp, A_, PER_Q, 1, 1);
+    take(r, "logp", x.logp, S_, PER_Q, 1, 1);
     take(r, "dx", x.dx, A_, PER_Q, D, 1);
     take(r, "de", x.de, P_, WHOLE, V * D, 1);
 }
@@ -586,12 +587,12 @@ static inline void make_softmax(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->V = small ? PICK(g, 1, 2, 7) : PICK(g, 1, 2, 5, 16, 97, 128, 1000);
-    double *z = add_normal(p, g, "z", A_, PER_Q, (size_t)p->V, 4);
+    double *z = add_normal(p, g, "z", S_, PER_Q, (size_t)p->V, 4);
     for (size_t i = 0; i < p->n * (size_t)p->V; i++)
         if (i % (size_t)p->V > 0 && chance(g, 0.02))
             z[i] = -INFINITY;
     if (chance(g, 0.5)) {
-        double *acc = add_normal(p, g, "acc0", A_, PER_Q, (size_t)p->V, 1);
+        double *acc = add_normal(p, g, "acc0", S_, PER_Q, (size_t)p->V, 1);
         for (size_t i = 0; i < p->n * (size_t)p->V; i++)
             acc[i] = fabs(acc[i]);
     }
@@ -603,16 +604,16 @@ static inline void run_softmax(struct run *r, const struct problem *p)
     tf_mem *z = give_inout(r, "z"), *acc = give_inout(r, "acc0");
     r->l->be->log_softmax(r->l->c, z, acc, r->rows, p->V, 0.25f);
     if (acc != NULL)
-        take(r, "acc", acc, A_, PER_Q, (size_t)p->V, 0);
+        take(r, "acc", acc, S_, PER_Q, (size_t)p->V, 0);
     else
-        take(r, "logp", z, A_, PER_Q, (size_t)p->V, 1);
+        take(r, "logp", z, S_, PER_Q, (size_t)p->V, 1);
 }
 
 static inline void make_log(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->N = draw_width(g, small);
-    double *x = add_input(p, "x", A_, PER_Q, (size_t)p->N);
+    double *x = add_input(p, "x", S_, PER_Q, (size_t)p->N);
     for (size_t i = 0; i < p->n * (size_t)p->N; i++)
         x[i] = chance(g, 0.1) ? 0 : chance(g, 0.1) ? 1 : (float)exp(-80 * tf_rng_real(g));
     label(p, "n %d a row", p->N);
@@ -622,7 +623,7 @@ static inline void run_log(struct run *r, const struct problem *p)
 {
     tf_mem *x = give_inout(r, "x");
     r->l->be->log_of(r->l->c, x, r->rows * (size_t)p->N);
-    take(r, "log", x, A_, PER_Q, (size_t)p->N, 1);
+    take(r, "log", x, S_, PER_Q, (size_t)p->N, 1);
 }
 
 /* ---- the table ---- */

@@ -57,13 +57,11 @@ static void test_memory(struct lane *l)
 static void test_open(const struct tf_backend *be)
 {
     struct tf_err err = {0};
-    struct tf_open o = {.threads = 1, .precision = "fp7"};
-    struct tf_ctx *c = be->open(&o, &err);
-    if (!ok(c == NULL && strstr(err.msg, "fp7") != NULL, "%s: an unknown precision is refused: %s", be->name, err.msg) && c != NULL)
-        be->close(c);
-    o.precision = NULL;
-    c = be->open(&o, &err);
-    if (ok(c != NULL, "%s: opens with its own precision", be->name)) {
+    ok(tf_backend_find(be->name, "fp7", TF_USE_TRAINING, NULL, &err) == NULL && err.status == TF_USAGE && strstr(err.msg, "fp7") != NULL &&
+           strstr(err.msg, be->precision) != NULL, "%s: an unknown precision is refused: %s", be->name, err.msg);
+    ok(tf_backend_find(be->name, be->precision, TF_USE_DECODING, NULL, &err) == be, "%s: %s by name", be->name, be->precision);
+    struct tf_ctx *c = be->open(&(struct tf_open){.threads = 1}, &err);
+    if (ok(c != NULL, "%s %s opens", be->name, be->precision)) {
         ok(be->describe(c) != NULL && be->describe(c)[0] != 0, "%s: %s", be->name, be->describe(c));
         be->close(c);
     }
@@ -72,15 +70,15 @@ static void test_open(const struct tf_backend *be)
 static void test_find(void)
 {
     struct tf_err err = {0}, why = {0};
-    ok(tf_backend_find("abacus", NULL, &err) == NULL, "an unknown name finds nothing");
+    ok(tf_backend_find("abacus", NULL, TF_USE_TRAINING, NULL, &err) == NULL, "an unknown name finds nothing");
     is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda or auto", "and says which there are");
-    ok(tf_backend_find("ref", NULL, &err) == &tf_backend_ref_f32, "ref by name");
-    ok(tf_backend_find("ref64", NULL, &err) == &tf_backend_ref_f64, "ref64 by name");
-    ok(tf_backend_find("cpu", NULL, &err) == &tf_backend_cpu, "cpu by name");
-    const struct tf_backend *be = tf_backend_find("auto", &why, &err);
+    ok(tf_backend_find("ref", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f32, "ref by name");
+    ok(tf_backend_find("ref64", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f64, "ref64 by name");
+    ok(tf_backend_find("cpu", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_cpu, "cpu by name");
+    const struct tf_backend *be = tf_backend_find("auto", NULL, TF_USE_TRAINING, &why, &err);
     if (ok(be != NULL, "auto finds one"))
         ok(strcmp(be->name, "cuda") == 0 ? why.msg[0] == 0 : be == &tf_backend_cpu && why.msg[0] != 0, "auto: %s %s", be->name, why.msg);
-    ok(tf_backend_find("auto", NULL, &err) == be, "auto without asking why");
+    ok(tf_backend_find("auto", NULL, TF_USE_TRAINING, NULL, &err) == be, "auto without asking why");
 
     /* A plugin that is none: the reason names the file, and auto goes on. */
     char dir[] = "/tmp/tf-table-XXXXXX", path[64];
@@ -92,11 +90,17 @@ static void test_find(void)
         fputs("not a library\n", f);
         fclose(f);
     }
+    const char *before = getenv("TF_BACKEND_DIR");
+    char *old = before != NULL ? strdup(before) : NULL;
     setenv("TF_BACKEND_DIR", dir, 1);
     err = why = (struct tf_err){0};
-    ok(tf_backend_find("cuda", NULL, &err) == NULL && strstr(err.msg, path) != NULL, "a broken plugin: %s", err.msg);
-    ok(tf_backend_find("auto", &why, &err) == &tf_backend_cpu && strstr(why.msg, path) != NULL, "auto falls back to cpu: %s", why.msg);
-    unsetenv("TF_BACKEND_DIR");
+    ok(tf_backend_find("cuda", NULL, TF_USE_TRAINING, NULL, &err) == NULL && strstr(err.msg, path) != NULL, "a broken plugin: %s", err.msg);
+    ok(tf_backend_find("auto", NULL, TF_USE_TRAINING, &why, &err) == &tf_backend_cpu && strstr(why.msg, path) != NULL, "auto falls back to cpu: %s", why.msg);
+    if (old != NULL)
+        setenv("TF_BACKEND_DIR", old, 1);
+    else
+        unsetenv("TF_BACKEND_DIR");
+    free(old);
     remove(path);
     remove(dir);
 }

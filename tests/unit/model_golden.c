@@ -107,7 +107,7 @@ static double logits_distance(struct rig *r, const struct tf_pairs *p)
     rig_must(tf_weights_pack(&r->w, &err), &err);
     rig_must(tf_encode(r->k, &m, N, src, off, &err), &err);
     rig_must(tf_cache_init(&cache, &r->w, r->ctx, N * MAX, &err), &err);
-    tf_mem *u[7], *z = be->alloc(r->ctx, TF_ELEM_ACT, N * V, &err);
+    tf_mem *u[7], *z = be->alloc(r->ctx, TF_ELEM_STAT, N * V, &err);
     for (int i = 0; i < 7; i++)
         u[i] = be->alloc(r->ctx, TF_ELEM_U32, N * MAX, &err);
     double *all = calloc(p->tgt_off[N] * V, sizeof *all), *step = malloc(N * V * sizeof *step);
@@ -135,7 +135,7 @@ static double logits_distance(struct rig *r, const struct tf_pairs *p)
         struct tf_decode_step d = {.rows = live, .ids = u[0], .at = u[1], .slot = u[2], .table = u[3], .n_past = u[4],
                                    .first = u[5], .n_src = u[6], .table_ld = MAX, .z = z};
         rig_must(tf_decode_step(r->k, &m, &cache, &d, &err), &err);
-        rig_get(r, step, TF_ELEM_ACT, z, live * V);
+        rig_get(r, step, TF_ELEM_STAT, z, live * V);
         for (size_t i = 0; i < live; i++)
             memcpy(all + (p->tgt_off[who[i]] + t) * V, step + i * V, V * sizeof *all);
     }

@@ -48,10 +48,7 @@ static int probe(struct tf_err *err)
 
 static struct tf_ctx *lane_open(const struct tf_open *o, struct tf_err *err)
 {
-    if (o != NULL && o->precision != NULL && strcmp(o->precision, "fp32") != 0) {
-        tf_fail(err, "the cpu backend has no precision '%s', only fp32", o->precision);
-        return NULL;
-    }
+    (void)o;
     const struct tf_cpu_kernels *k = choose(err);
     if (k == NULL)
         return NULL;
@@ -92,8 +89,12 @@ float *tf_cpu_scratch(struct tf_ctx *c, int which, size_t n)
     return c->scratch[which].p;
 }
 
-static const size_t elem_size[TF_ELEM_KINDS] = {
-    [TF_ELEM_PARAM] = sizeof(float), [TF_ELEM_ACT] = sizeof(float), [TF_ELEM_U32] = sizeof(uint32_t), [TF_ELEM_F64] = sizeof(double)};
+#define ELEM_SIZES                                                                                            \
+    {                                                                                                         \
+        [TF_ELEM_PARAM] = sizeof(float), [TF_ELEM_ACT] = sizeof(float), [TF_ELEM_STAT] = sizeof(float), \
+        [TF_ELEM_U32] = sizeof(uint32_t), [TF_ELEM_F64] = sizeof(double),                                   \
+    }
+static const size_t elem_size[TF_ELEM_KINDS] = ELEM_SIZES;
 
 /* calloc, not memset: large blocks come as untouched zero pages. */
 static tf_mem *mem_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err)
@@ -354,10 +355,12 @@ static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem
 const struct tf_backend tf_backend_cpu = {
     .abi = TF_BACKEND_ABI,
     .name = "cpu",
+    .precision = "fp32",
+    .uses = TF_USE_TRAINING | TF_USE_DECODING,
     .shards = 8,
     .threads = true,
     .poll = 1,
-    .elem_size = {sizeof(float), sizeof(float), sizeof(uint32_t), sizeof(double)},
+    .elem_size = ELEM_SIZES,
     .probe = probe,
     .open = lane_open,
     .close = lane_close,

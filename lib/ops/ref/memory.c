@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const precision = sizeof(tf_real) == sizeof(double) ? "fp64" : "fp32";
-
 static size_t size_of(enum tf_elem e)
 {
     switch (e) {
     case TF_ELEM_PARAM:
     case TF_ELEM_ACT:
+    case TF_ELEM_STAT:
         return sizeof(tf_real);
     case TF_ELEM_U32:
         return sizeof(uint32_t);
@@ -25,10 +24,8 @@ static size_t size_of(enum tf_elem e)
 
 struct tf_ctx *TF_REF(open)(const struct tf_open *o, struct tf_err *err)
 {
-    if (o != NULL && o->precision != NULL && strcmp(o->precision, precision) != 0) {
-        tf_fail(err, "the reference backend in %s has no precision '%s'", precision, o->precision);
-        return NULL;
-    }
+    (void)o;
+    (void)err;
     return tf_xcalloc(1, sizeof(struct tf_ctx));
 }
 

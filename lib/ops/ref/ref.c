@@ -27,12 +27,15 @@ static size_t spare(struct tf_ctx *c)
 const struct tf_backend TABLE(TF_REF_NAME) = {
     .abi = TF_BACKEND_ABI,
     .name = DOUBLE ? "ref64" : "ref",
+    .precision = DOUBLE ? "fp64" : "fp32",
+    .uses = TF_USE_TRAINING | TF_USE_DECODING,
     .shards = 1,
     .threads = true,
     .poll = 1,
     .elem_size = {
         [TF_ELEM_PARAM] = sizeof(tf_real),
         [TF_ELEM_ACT] = sizeof(tf_real),
+        [TF_ELEM_STAT] = sizeof(tf_real),
         [TF_ELEM_U32] = sizeof(uint32_t),
         [TF_ELEM_F64] = sizeof(double),
     },
