@@ -32,7 +32,7 @@ void tf_record_error(struct tf_buf *b, int code, const char *text);
 void tf_record_state(struct tf_buf *b, const char *name, const struct tf_value *v);
 /* All of a tensor record but its data and what follows: b->len + offset is where the data begin, a multiple of 64. */
 void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_tensor *t);
-void tf_record_mark(struct tf_buf *b, int type, uint64_t count, bool has_crc, uint32_t crc); /* check or end */
+void tf_record_mark(struct tf_buf *b, int type, uint64_t count, uint32_t crc); /* check or end */
 
 /* Writers of what is not part of a stream's common face. begin_raw: with a header record that is encoded already (h says the same). state: any value,
  * byte strings included. tensor: t->crc is that of the data, which go out from where they are. */
@@ -56,7 +56,6 @@ const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size
 /* Head and data of a whole tensor record in memory; data must agree with their crc. t.name points into *h. */
 int tf_tensor_of_record(struct tf_tensor_head *h, const struct tf_record *rec, struct tf_err *err);
 bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes); /* no NaN, no infinity */
-unsigned tf_dtype_tag(enum tf_dtype t);
 
 /* The offset of the crc item in a batch, state or tensor record (which was scanned), for those who check or fill it; 0 when the record has none. */
 size_t tf_record_crc_at(int type, const uint8_t *p, size_t n);

@@ -211,15 +211,12 @@ void tf_record_state(struct tf_buf *b, const char *name, const struct tf_value *
     put_crc(b, start);
 }
 
-void tf_record_mark(struct tf_buf *b, int type, uint64_t count, bool has_crc, uint32_t crc)
+void tf_record_mark(struct tf_buf *b, int type, uint64_t count, uint32_t crc)
 {
     tf_cbor_array(b, 3);
     tf_cbor_uint(b, (uint64_t)type);
     tf_cbor_uint(b, count);
-    if (has_crc)
-        tf_cbor_uint(b, crc);
-    else
-        tf_cbor_null(b);
+    tf_cbor_uint(b, crc);
 }
 
 /* ---- decoding ---- */

@@ -27,11 +27,6 @@ const char *tf_dtype_name(enum tf_dtype t)
     return dtypes[t].name;
 }
 
-unsigned tf_dtype_tag(enum tf_dtype t)
-{
-    return dtypes[t].tag;
-}
-
 bool tf_dtype_of(enum tf_dtype *t, const char *name)
 {
     for (int i = 0; i < N_DTYPES; i++)

@@ -18,7 +18,7 @@ static int put(struct tf_writer *w, struct tf_err *err)
 static int mark(struct tf_writer *w, int type, struct tf_err *err)
 {
     struct tf_buf b = {0};
-    tf_record_mark(&b, type, w->count, true, w->crc);
+    tf_record_mark(&b, type, w->count, w->crc);
     int rc = tf_out_write(w->out, b.p, b.len, err);
     tf_buf_release(&b);
     w->dirty = false;

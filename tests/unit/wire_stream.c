@@ -1,5 +1,7 @@
 /* wire_stream.c - streams written and read back: every record, parts, checks, errors passed on,
  * pass-through, and reading at any pace. */
+#include "base/opt.h"
+#include "wire/item.h"
 #include "wire_rig.h"
 
 #include <fcntl.h>
@@ -327,6 +329,167 @@ static void test_raw(void)
     memory_out_done(&out);
 }
 
+/* What a header says of the tool that made it, and what it carries for others. */
+static void test_header(void)
+{
+    static const char *const words[] = {"a", "b", NULL}, *names[] = {"x", "y"};
+    static int choice = 1;
+    static bool flag = true;
+    static int64_t whole = -3;
+    static double real = 0.5;
+    static const char *text = "t", *unset;
+    static struct tf_strs list = {names, 2}, empty;
+    const struct tf_opt opts[] = {
+        {.kind = TF_OPT_GROUP, .help = "no option"},
+        {.kind = TF_OPT_LIST, .name = "list", .target = &list, .flags = TF_OPT_SEMANTIC},
+        {.kind = TF_OPT_LIST, .name = "empty", .target = &empty, .flags = TF_OPT_SEMANTIC},
+        {.kind = TF_OPT_CHOICE, .name = "choice", .target = &choice, .choices = words, .flags = TF_OPT_SEMANTIC, .set = true},
+        {.kind = TF_OPT_FLAG, .name = "flag", .target = &flag, .flags = TF_OPT_SEMANTIC, .set = true},
+        {.kind = TF_OPT_INT, .name = "whole", .target = &whole, .def = "0", .flags = TF_OPT_SEMANTIC},
+        {.kind = TF_OPT_REAL, .name = "real", .target = &real, .def = "0", .flags = TF_OPT_SEMANTIC},
+        {.kind = TF_OPT_STR, .name = "text", .target = &text, .flags = TF_OPT_SEMANTIC, .set = true},
+        {.kind = TF_OPT_STR, .name = "unset", .target = &unset, .flags = TF_OPT_SEMANTIC},
+        {.kind = TF_OPT_STR, .name = "threads", .target = &text},
+        {.kind = TF_OPT_END},
+    };
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_buf b = {0}, again = {0};
+    struct tf_header h = sample_header(&a, "tokens", 4096), got;
+    tf_value_put(&a, &h.extra, "newer", tf_value_int(5));
+    tf_header_made(&h, &a, "tf-next", opts, NULL);
+    tf_header_encode(&b, &h);
+    MUST(tf_header_decode(&got, &a, b.p, b.len, &err));
+    is_int(got.made.n, 2, "a stage behind the one that was there");
+    const struct tf_value *stage = &got.made.items[1], *set = tf_value_get(stage, "opts");
+    is_str(tf_value_get(stage, "prog")->text, "tf-next", "its program");
+    ok(tf_value_get(stage, "in") == NULL, "no inputs");
+    is_int(set->n, 6, "options that shape the output and have a value");
+    const struct tf_value *v = tf_value_get(set, "list");
+    ok(v && v->kind == TF_ARRAY && v->n == 2 && !strcmp(v->items[1].text, "y"), "a list");
+    ok((v = tf_value_get(set, "choice")) && !strcmp(v->text, "b"), "a choice by its word");
+    ok((v = tf_value_get(set, "flag")) && v->kind == TF_BOOL && v->boolean, "a flag");
+    ok((v = tf_value_get(set, "whole")) && v->integer == -3, "an integer");
+    ok((v = tf_value_get(set, "real")) && v->kind == TF_REAL && v->real == 0.5, "a real");
+    ok((v = tf_value_get(set, "text")) && !strcmp(v->text, "t"), "a text");
+    ok((v = tf_value_get(&got.extra, "newer")) && v->integer == 5, "a key of a newer version is carried on");
+    tf_header_encode(&again, &got);
+    ok(again.len == b.len && !memcmp(again.p, b.p, b.len), "encoded again: the same bytes");
+    for (size_t n = 0; n < b.len; n++)
+        if (tf_header_decode(&got, &a, b.p, n, &err) == 0)
+            break;
+        else if (n + 1 == b.len)
+            ok(true, "no part of it is a header");
+    tf_buf_release(&b);
+    tf_buf_release(&again);
+    tf_arena_release(&a);
+}
+
+/* Each limit of formats/limits.md, one beyond it: refused by name, and nothing of it written. */
+static void test_too_much(void)
+{
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_out out = memory_out(8 << 20);
+    struct tf_writer w;
+    struct tf_header h = sample_header(&a, "other", 0);
+    uint32_t *zeros = tf_xarray(NULL, TF_MAX_IDS + 3, sizeof *zeros);
+    memset(zeros, 0, (TF_MAX_IDS + 3) * sizeof *zeros);
+    MUST(tf_writer_begin(&w, &out, &h, &err));
+    size_t begun = out.len;
+    is_int(tf_writer_tokens(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "ids of a sentence");
+    is_str(err.msg, "mem: 1048577 ids in one record: at most 1048576", "are counted");
+    is_int(tf_writer_pair(&w, 0, zeros, 1, zeros, TF_MAX_IDS + 1, &err), -1, "ids of one side");
+    is_int(tf_writer_stats(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "counts");
+    is_str(err.msg, "1048577 counts in one record, maximum 1048576", "are counted");
+    struct tf_batch batch = {.n = TF_MAX_IDS + 1, .src = zeros, .tgt = zeros, .src_off = zeros, .tgt_off = zeros, .idx = zeros};
+    is_int(tf_writer_batch(&w, &batch, &err), -1, "pairs of a batch");
+    is_str(err.msg, "mem: 1048577 pairs in one batch: at most 1048576", "are counted");
+    const uint32_t offsets[] = {0, TF_MAX_IDS + 1};
+    batch = (struct tf_batch){.n = 1, .src = zeros, .tgt = zeros, .src_off = zeros, .tgt_off = offsets, .idx = zeros};
+    is_int(tf_writer_batch(&w, &batch, &err), -1, "ids of a batch");
+    struct tf_hyp *hyps = tf_xarray(NULL, TF_MAX_HYPS + 1, sizeof *hyps);
+    memset(hyps, 0, (TF_MAX_HYPS + 1) * sizeof *hyps);
+    is_int(tf_writer_nbest(&w, 0, hyps, TF_MAX_HYPS + 1, &err), -1, "hypotheses");
+    is_str(err.msg, "mem: 65537 hypotheses in one record: at most 65536", "are counted");
+    hyps[1] = (struct tf_hyp){.ids = zeros, .n = TF_MAX_IDS + 1};
+    is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of a hypothesis");
+    char *huge = tf_xmalloc(TF_MAX_RECORD + 1);
+    memset(huge, 0, TF_MAX_RECORD + 1);
+    is_int(tf_writer_raw(&w, huge, TF_MAX_RECORD + 1, &err), -1, "bytes of a record");
+    is_str(err.msg, "mem: a record of 67108865 bytes: at most 67108864", "are counted");
+    free(huge);
+    is_int(out.len, begun, "nothing of it was written");
+    MUST(tf_writer_end(&w, &err));
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), 0, "and the stream goes on to its end %s", err.msg);
+    tf_writer_release(&w);
+
+    /* What another's writer may have let through. */
+    static const struct {
+        const char *what, *why;
+    } foreign[] = {{"hypotheses", "more than 65536 hypotheses"}, {"ids of all hypotheses", "too many ids"}, {"a type", "not an array that begins with a type"}};
+    struct tf_buf b = {0};
+    for (int i = 0; i < 3; i++) {
+        h = sample_header(&a, i < 2 ? "nbest" : "other", 0);
+        out.len = 0;
+        out.offset = 0;
+        tf_buf_clear(&b);
+        if (i < 2) {
+            size_t n = i == 0 ? TF_MAX_HYPS + 1 : 2;
+            tf_cbor_array(&b, 3);
+            tf_cbor_uint(&b, TF_REC_NBEST);
+            tf_cbor_uint(&b, 0);
+            tf_cbor_array(&b, n);
+            for (size_t k = 0; k < n; k++) {
+                tf_cbor_array(&b, 3);
+                tf_put_u16s(&b, zeros, i == 0 ? 0 : TF_MAX_IDS / 2 + 1);
+                tf_cbor_f32(&b, 0);
+                tf_cbor_f32(&b, 0);
+            }
+        } else {
+            tf_cbor_array(&b, 2);
+            tf_cbor_uint(&b, (uint64_t)INT32_MAX + 1);
+            tf_cbor_uint(&b, 0);
+        }
+        MUST(tf_writer_begin(&w, &out, &h, &err));
+        MUST(tf_writer_raw(&w, b.p, b.len, &err));
+        MUST(tf_writer_end(&w, &err));
+        is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "%s beyond the limit", foreign[i].what);
+        ok(strstr(err.msg, foreign[i].why) != NULL, "are refused: %s", err.msg);
+        tf_writer_release(&w);
+    }
+    /* A hypothesis may have null for its tokens, and more items than are known. */
+    h = sample_header(&a, "nbest", 0);
+    out.len = 0;
+    out.offset = 0;
+    MUST(tf_writer_begin(&w, &out, &h, &err));
+    MUST(tf_writer_raw(&w, "\x84\x04\x00\x81\x85\x81\x07\x20\x21\xf6\x61x\xf5", 13, &err));
+    MUST(tf_writer_end(&w, &err));
+    struct tf_in in = memory_in(out.buf, out.len);
+    struct tf_reader *r;
+    struct tf_record rec;
+    MUST(tf_reader_new(&r, &in, NULL, 0, &err));
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.n_hyps == 1 && rec.hyps[0].n == 1 && rec.hyps[0].ids[0] == 7 && rec.hyps[0].score == -1.0f &&
+           rec.hyps[0].logp == -2.0f && !rec.hyps[0].token_logp,
+       "integers for scores, null for those of tokens, and a newer item behind %s", err.msg);
+    tf_reader_free(r);
+    memory_in_done(&in);
+    tf_writer_release(&w);
+    tf_buf_release(&b);
+    free(hyps);
+    free(zeros);
+    memory_out_done(&out);
+    tf_arena_release(&a);
+}
+
+static void test_bad_names(void)
+{
+    static const int codes[] = {TF_BAD_UTF8, TF_BAD_TOO_LONG, TF_BAD_TOO_MANY_TOKENS, TF_BAD_UNKNOWN_ID, TF_BAD_OTHER, 99};
+    static const char *const names[] = {"invalid UTF-8", "line too long", "too many tokens", "unknown id", "other", "other"};
+    for (int i = 0; i < 6; i++)
+        is_str(tf_bad_name(codes[i]), names[i], "code %d", codes[i]);
+}
+
 static void test_writer_limits(void)
 {
     struct tf_err err = {0};
@@ -356,6 +519,9 @@ int main(void)
     test_checks();
     test_pace();
     test_raw();
+    test_header();
+    test_too_much();
+    test_bad_names();
     test_writer_limits();
     free_samples(samples);
     return done();
