@@ -140,6 +140,9 @@ static int check(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", eval.sentence ? "sentence-level" : eval.stats ? "stats" : as ? "as paper" : "tok-input", inputs.n);
     if (eval.sentence && eval.nkinds > 1)
         return tf_fail_status(err, TF_USAGE, "--sentence-level takes one metric, not %zu", eval.nkinds);
+    for (size_t i = 0; i < eval.nkinds; i++)
+        if (eval.kinds[i] == TF_CHRF && chars == 0 && words == 0)
+            return tf_fail_status(err, TF_USAGE, "chrF takes some order: --chrf-char-order and --chrf-word-order are both 0");
     if (eval.stats && (eval.sentence || eval.test))
         return tf_fail_status(err, TF_USAGE, "--stats writes statistics only; scores and tests come from --from-stats");
     return check_stdin(args, err);

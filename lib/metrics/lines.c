@@ -58,12 +58,27 @@ static int reap(struct tf_lines *l, struct tf_err *err)
     return status ? tf_fail(err, "%s: gzip cannot unpack it", l->name) : 0;
 }
 
+/* iconv_open, which has to be told latin1 where Python's users say latin-1 or latin_1. */
+static iconv_t open_encoding(const char *name)
+{
+    char plain[64];
+    size_t n = 0;
+    iconv_t cd = iconv_open("UTF-8", name);
+    if (cd != (iconv_t)-1)
+        return cd;
+    for (; *name && n + 1 < sizeof plain; name++)
+        if (!strchr("-_ ", *name))
+            plain[n++] = *name;
+    plain[n] = 0;
+    return *name || !n ? cd : iconv_open("UTF-8", plain);
+}
+
 /* All that is in the buffer, and all that follows, from another encoding into UTF-8. */
 static int convert(struct tf_lines *l, const char *encoding, struct tf_err *err)
 {
     static const size_t max_file = (size_t)1 << 32;
     bool mark = !strcasecmp(encoding, "utf-8-sig") || !strcasecmp(encoding, "utf_8_sig");
-    iconv_t cd = iconv_open("UTF-8", mark ? "UTF-8" : encoding);
+    iconv_t cd = open_encoding(mark ? "UTF-8" : encoding);
     struct tf_buf text = {0};
     ssize_t got = 0;
     if (cd == (iconv_t)-1)

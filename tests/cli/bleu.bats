@@ -89,6 +89,10 @@ prepare() {
     want=$output
     t 0 tf-bleu utf8 -i utf8 -f text -tok char
     expect_output "$want"
+    for e in latin-1 Latin_1 iso-8859-1 iso8859_1 ISO-8859-15 cp1252; do
+        t 0 tf-bleu -e "$e" latin -i latin -f text -tok char
+        expect_output "$want"
+    done
     t 0 tf-bleu -e utf-16 wide -i wide -f text -tok char
     expect_output "$want"
     t 1 tf-bleu -e ascii latin -i latin
@@ -200,6 +204,10 @@ prepare() {
     expect_error "takes one system, not 2"
     SACREBLEU_SEED=x t 1 tf-bleu ref -i hyp -ci
     expect_error "SACREBLEU_SEED x: not a number"
+    t 2 tf-bleu ref -i hyp -m chrf -cc 0
+    expect_error "both 0"
+    t 0 tf-bleu ref -i hyp -m chrf -cc 0 -cw 2
+    t 0 tf-bleu ref -i hyp -cc 0
     t 2 tf-bleu ref -i hyp -w -1
     expect_error "too small, minimum 0"
     t 2 tf-bleu -sl ref -i hyp ref
@@ -233,6 +241,15 @@ prepare() {
     expect_contains "$output" '"system": "h\u00e9\"1"'
     expect_contains "$output" '"system": "h\ud83d\ude00"'
     printf '%s\n' "$output" | "$TF_PYTHON" -c 'import json,sys; assert len(json.load(sys.stdin)) == 2'
+}
+
+@test "columns of a table are as wide as their characters are many, as tabulate has them" {
+    cp hyp "日本語の訳"
+    cp hyp b
+    t 0 tf-bleu ref -i "日本語の訳" b -f text
+    expect_contains "$output" "│    日本語の訳 │"
+    expect_contains "$output" "│   System │"
+    expect_contains "$output" "│        b │"
 }
 
 @test "one long line of many tokens" {
