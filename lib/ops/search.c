@@ -135,7 +135,8 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
 {
     size_t n = g->n;
     uint32_t *ids = stage(s, n), *zero = stage(s, n), *one = stage(s, n), *count = stage(s, n),
-             *len = stage(s, n), *key = stage(s, 2 * n);
+             *len = stage(s, n), *key = stage(s, 2 * n), *table = stage(s, n * s->ld);
+    memset(table, 0, n * s->ld * sizeof *table);
     for (size_t i = 0; i < n; i++) {
         ids[i] = s->rule.start;
         zero[i] = 0;
@@ -144,8 +145,9 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
         len[i] = g->src_off[i + 1] - g->src_off[i];
         key[2 * i] = g->key != NULL ? (uint32_t)g->key[i] : 0;
         key[2 * i + 1] = g->key != NULL ? (uint32_t)(g->key[i] >> 32) : 0;
-        send_u32(s, tf_at(s->be, TF_ELEM_U32, s->table, i * s->ld), &count[i], 1);
+        table[i * s->ld] = (uint32_t)i;
     }
+    send_u32(s, s->table, table, n * s->ld);
     send_u32(s, s->ids, ids, n);
     send_u32(s, s->at, zero, n);
     send_u32(s, s->slot, count, n);
@@ -180,7 +182,7 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
         return tf_fail(err, "a group of %zu sentences needs too many cache slots", n);
     if (reserve(s, prefix, err) < 0)
         return -1;
-    h->stage = tf_xarray(h->stage, 8 * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
+    h->stage = tf_xarray(h->stage, (8 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
     h->stage_n = 0;
     send_rows(s, g);
     uint32_t *off = stage(s, n + 1), *counts = stage(s, TF_SEARCH_COUNTS);

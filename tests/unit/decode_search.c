@@ -8,13 +8,14 @@
 
 enum { MAX_LEN = 12, MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
 
-#define LP TF_ELEM_ACT /* what log-probabilities are */
+#define LP TF_ELEM_STAT /* what log-probabilities are */
 
 struct fake {
     size_t V;
     uint64_t seed;
     int levels;   /* > 0: unnormalised multiples of -1/2, full of ties */
     double holes; /* share of ids at -inf */
+    double rare;  /* with levels: share of ids that stand out, all else being equal */
 };
 
 struct hyp {
@@ -45,6 +46,8 @@ static void distribution(float *lp, const struct fake *f, uint64_t key, const ui
     double sum = 0;
     for (size_t v = 0; v < f->V; v++) {
         double u = tf_rng_real(&r);
+        if (f->rare > 0)
+            u = u < f->rare ? 0 : 0.999;
         lp[v] = f->levels ? -0.5F * (float)(1 + (int)(u * f->levels)) : (float)(4 * u);
         sum += exp((double)lp[v]);
         if (tf_rng_real(&r) < f->holes)
@@ -330,7 +333,7 @@ static void open_bodies(void)
     for (int b = 0; b < 4; b++) {
         struct tf_err err = {0};
         struct tf_open open = {.threads = 1};
-        bodies[b].be = tf_backend_find(names[b], NULL, &err);
+        bodies[b].be = tf_backend_find(names[b], NULL, TF_USE_DECODING, NULL, &err);
         if (bodies[b].be != NULL)
             bodies[b].ctx = bodies[b].be->open(&open, &err);
         if (bodies[b].ctx == NULL && b < 3)
@@ -550,6 +553,31 @@ static void draws(const struct body *b)
     tf_search_release(&s);
 }
 
+/* More candidates wanted than a block has warps, more ids than it sorts at once, and most of them alike. */
+static void wide_beam(void)
+{
+    static struct results want, got;
+    static const struct fake fakes[] = {
+        {.V = MAX_V, .seed = 8, .levels = 2, .holes = 0.5},
+        {.V = MAX_V, .seed = 9, .levels = 40},
+        {.V = MAX_V, .seed = 10, .levels = 3, .rare = 0.002},
+    };
+    struct tf_search_rule rule = {.V = MAX_V, .K = MAX_K, .N = 3, .alpha = 0.6, .start = 1, .eos = 2};
+    struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
+    for (size_t i = 0; i < sizeof fakes / sizeof *fakes; i++) {
+        by_hand(&want, &rule, &fakes[i], &g);
+        for (int b = 0; b < n_bodies; b++) {
+            bool tables = true;
+            struct tf_search s;
+            search_init(&s, &rule, &bodies[b]);
+            run(&got, &s, &fakes[i], &g, false, &tables);
+            ok(tables && same(&want, &got, 1), "%s: a beam of %d over %d ids, the %zu. way",
+               bodies[b].be->name, MAX_K, MAX_V, i + 1);
+            tf_search_release(&s);
+        }
+    }
+}
+
 int main(void)
 {
     open_bodies();
@@ -568,6 +596,7 @@ int main(void)
     random_searches("wide vocabularies", 8, MAX_V, 0, 0.1, true, false);
     random_searches("wide and tied", 4, MAX_V, 3, 0.1, false, false);
     random_searches("sampling from wide ones", 4, MAX_V, 0, 0, true, true);
+    wide_beam();
     close_bodies();
     return done();
 }
