@@ -137,7 +137,8 @@ wait_step() {
 begin() {
     mkfifo pipe
     batches n=9 end=0 >nine.tfs
-    tf-train "${small[@]}" --log-every 1 --save-every 100 -o run - <pipe 2>err &
+    # Whoever started the tests may have turned a signal off (nohup does), as a shell does with INT for what it sends to the background.
+    env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run - <pipe 2>err &
     pid=$!
     exec 7>pipe
     cat nine.tfs >&7
@@ -153,7 +154,7 @@ ends() {
 
 @test "TERM, INT, HUP: save, then die of it" {
     train --steps 20 --save-every 100 -o whole b.tfs
-    for s in TERM:143 HUP:129; do
+    for s in TERM:143 HUP:129 INT:130; do
         begin
         kill -"${s%:*}" "$pid"
         ends "${s#*:}"
