@@ -29,9 +29,9 @@ static const char *const precisions[] = {"auto", "fp32", "bf16", "fp16", NULL};
     {TF_OPT_CHOICE, 'd', "device", .target = &(device), .arg = "NAME", .def = "auto", .choices = words, .help = "where to compute"}, \
     ROW_PRECISION(precision, "fp16"), \
     {TF_OPT_INT, 't', "threads", .target = &(o).threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand"}, \
-    {TF_OPT_INT, 'b', "batch", .target = &(o).batch, .arg = "N", .def = "64", .lo = 1, .hi = 65536, .help = what " taken together"}, \
-    {TF_OPT_INT, 'w', "window", .target = &(o).window, .arg = "N", .def = "2048", .lo = 1, .hi = 1 << 20, \
-     .help = what " read ahead and sorted by length, while input is ready"}, \
+    {TF_OPT_INT, 'b', "batch", .target = &(o).batch, .arg = "N", .lo = 1, .hi = 65536, .help = what " taken together; default: 64, on a GPU 4096"}, \
+    {TF_OPT_INT, 'w', "window", .target = &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \
+     .help = what " read ahead and sorted by length, while input is ready; default: 2048, on a GPU 16384"}, \
     {TF_OPT_FLAG, .name = "progress", .target = &(o).progress, .help = "show the rate even where stderr is no terminal"}
 
 #endif

@@ -30,7 +30,7 @@ struct filter {
     struct tf_arena header_mem, window_mem;
     struct entry *v;
     struct tf_sentence **todo;
-    size_t n, ids;
+    size_t n, ids, window;
     struct tf_bads bads;
     uint64_t tokens;
     struct tf_progress progress;
@@ -230,7 +230,7 @@ static int run(struct filter *f, struct tf_err *err)
     int got, rc = begin_part(f, err);
     while (rc == 0) {
         bool ready = tf_reader_ready(f->in);
-        if (f->n == (size_t)f->o->window || f->ids >= WINDOW_IDS || (f->n > 0 && !ready))
+        if (f->n == f->window || f->ids >= WINDOW_IDS || (f->n > 0 && !ready))
             rc = run_window(f, err);
         if (rc == 0 && !ready)
             rc = tf_writer_flush(&f->out, err);
@@ -288,11 +288,13 @@ static int filter(struct filter *f, struct tf_err *err)
     int rc = tf_reader_new(&f->in, f->in_file, kinds, 0, err);
     if (rc == 0 && o->prefix != NULL)
         rc = tf_reader_new(&f->prefix, f->prefix_file, kinds, 0, err);
-    if (rc == 0 && (f->decoder = tf_decoder_new(f->models, &rule, (int)o->threads, (size_t)o->batch,
-                                                err)) == NULL)
+    size_t batch = tf_models_batch(f->models, o->batch);
+    if (rc == 0 &&
+        (f->decoder = tf_decoder_new(f->models, &rule, (int)o->threads, batch, err)) == NULL)
         rc = -1;
-    f->v = tf_xarray(NULL, (size_t)o->window, sizeof *f->v);
-    f->todo = tf_xarray(NULL, (size_t)o->window, sizeof *f->todo);
+    f->window = tf_models_window(f->models, o->window);
+    f->v = tf_xarray(NULL, f->window, sizeof *f->v);
+    f->todo = tf_xarray(NULL, f->window, sizeof *f->todo);
     if (rc == 0) {
         tf_progress_begin(&f->progress, o->progress, false);
         rc = run(f, err);

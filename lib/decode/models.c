@@ -96,6 +96,21 @@ int tf_models_lanes(const struct tf_model_set *s, int threads)
     return s->be->threads && threads > 1 ? threads : 1;
 }
 
+static size_t sentences(const struct tf_model_set *s, int64_t asked, size_t host, size_t device)
+{
+    return asked > 0 ? (size_t)asked : s->be->spare(s->ctx) > 0 ? device : host;
+}
+
+size_t tf_models_batch(const struct tf_model_set *s, int64_t asked)
+{
+    return sentences(s, asked, 64, 4096);
+}
+
+size_t tf_models_window(const struct tf_model_set *s, int64_t asked)
+{
+    return sentences(s, asked, 2048, 16384);
+}
+
 int tf_models_fit(const struct tf_model_set *s, const struct tf_header *h, const char *name,
                   bool force_vocab, struct tf_err *err)
 {

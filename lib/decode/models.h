@@ -25,6 +25,9 @@ int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const ch
 void tf_models_close(struct tf_model_set *s);
 /* How many lanes a run with so many threads should have on this device. */
 int tf_models_lanes(const struct tf_model_set *s, int threads);
+/* How many sentences are taken together, and read ahead, where that was not asked for (0): a GPU does thousands at once. */
+size_t tf_models_batch(const struct tf_model_set *s, int64_t asked);
+size_t tf_models_window(const struct tf_model_set *s, int64_t asked);
 /* Refuse a stream of another vocabulary: hash or size. */
 int tf_models_fit(const struct tf_model_set *s, const struct tf_header *h, const char *name, bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
 /* The header of a stream that this model makes from that one: kind, vocabulary and ids of the model, provenance with one more stage. */

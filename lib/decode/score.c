@@ -33,7 +33,7 @@ struct run {
     struct tf_arena header_mem, mem;
     struct entry *v;
     struct tf_scored **todo;
-    size_t n, cap, ids;
+    size_t n, cap, ids, window;
     struct tf_bads bads;
     struct tf_score_sum sum;
     struct tf_progress progress;
@@ -249,7 +249,7 @@ static int run(struct run *f, struct tf_err *err)
     int rc = begin_part(f, err);
     while (rc == 0) {
         bool ready = tf_reader_ready(f->in[0]) && (f->n_in == 1 || tf_reader_ready(f->in[1]));
-        if (f->n >= (size_t)f->o->window || f->ids >= WINDOW_IDS || (f->n > 0 && !ready))
+        if (f->n >= f->window || f->ids >= WINDOW_IDS || (f->n > 0 && !ready))
             rc = run_window(f, err);
         if (rc == 0 && !ready)
             rc = flush(f, err);
@@ -308,8 +308,10 @@ static int score(struct run *f, struct tf_err *err)
     int rc = 0;
     for (size_t i = 0; i < f->n_in && rc == 0; i++)
         rc = tf_reader_new(&f->in[i], &f->files[i], f->n_in == 2 ? tokens : pairs, 0, err);
-    if (rc == 0 && (f->scorer = tf_scorer_new(f->models, (int)f->o->threads, (size_t)f->o->batch,
-                                              err)) == NULL)
+    size_t batch = tf_models_batch(f->models, f->o->batch);
+    f->window = tf_models_window(f->models, f->o->window);
+    if (rc == 0 &&
+        (f->scorer = tf_scorer_new(f->models, (int)f->o->threads, batch, err)) == NULL)
         rc = -1;
     if (rc == 0) {
         tf_progress_begin(&f->progress, f->o->progress, f->o->quiet);

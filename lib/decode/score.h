@@ -10,7 +10,7 @@ enum tf_score_form { TF_SCORE_STREAM, TF_SCORE_TEXT, TF_SCORE_SUMMARY };
 struct tf_score_opts {
     struct tf_strs models;
     const char *device, *precision; /* precision: NULL for the device's own */
-    int64_t max_length, batch, window, threads;
+    int64_t max_length, batch, window, threads; /* batch, window: 0 leaves them to the device */
     int form, bad; /* enum tf_score_form, enum tf_on_bad */
     bool token, force_vocab, quiet, progress;
 };

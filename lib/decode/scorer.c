@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP_TOKENS = 8192 };
+enum { GROUP_TOKENS = 8192, DEVICE_TOKENS = 65536 }; /* of a group; on a GPU */
 
 struct lane {
     struct tf_ctx *ctx;
@@ -31,7 +31,8 @@ struct tf_scorer *tf_scorer_new(struct tf_model_set *m, int threads, size_t batc
 {
     struct tf_scorer *s = tf_xcalloc(1, sizeof *s);
     *s = (struct tf_scorer){.models = m, .lanes = tf_models_lanes(m, threads)};
-    s->groups = tf_groups_new(s->lanes, batch, GROUP_TOKENS);
+    s->groups =
+        tf_groups_new(s->lanes, batch, m->be->spare(m->ctx) > 0 ? DEVICE_TOKENS : GROUP_TOKENS);
     s->lane = tf_xcalloc((size_t)s->lanes, sizeof *s->lane);
     for (int i = 0; i < s->lanes; i++) {
         struct tf_open open = {.threads = threads};
