@@ -141,13 +141,21 @@ static int32_t distance(struct tf_ter_work *w)
     return w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
 }
 
-/* The distance of `next`, which begins with the same `from` words as hyp. */
-static int32_t distance_from(struct tf_ter_work *w, int from)
+/* The distance of `next`, which has the words of hyp but for [from, to). Behind these, a row that is hyp's own and a constant makes every later one so. */
+static int32_t distance_within(struct tf_ter_work *w, int from, int to)
 {
-    const int32_t *up = w->cost + w->row[from].first;
+    const int32_t *up = w->cost + w->row[from].first, last = w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
     for (int i = from + 1; i <= w->nh; i++) {
         one_row(w, i, w->next[i - 1], up, w->line[i & 1], NULL);
         up = w->line[i & 1];
+        const int32_t *own = w->cost + w->row[i].first, n = w->row[i].hi - w->row[i].lo;
+        if (i < to || n <= 0 || last >= INFINITE)
+            continue;
+        int32_t more = up[0] - own[0], k = 1;
+        while (k < n && up[k] - own[k] == more)
+            k++;
+        if (k == n)
+            return last + more;
     }
     return up[w->nr - w->row[w->nh].lo];
 }
@@ -237,7 +245,8 @@ static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before,
             continue;
         last = target;
         move(w, h, n, target);
-        struct shift s = {true, before - distance_from(w, h < target ? h : target), n, h, target};
+        int from = h < target ? h : target, to = h > target ? h + n : target + n < w->nh ? target + n : w->nh;
+        struct shift s = {true, before - distance_within(w, from, to), n, h, target};
         w->candidates++;
         if (better(&s, best)) {
             *best = s;

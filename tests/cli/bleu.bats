@@ -268,6 +268,13 @@ prepare() {
     [ "${#lines[@]}" = 2 ]
 }
 
+@test "TER of a long line with many shifts is sacreBLEU's" {
+    seq 0 599 | awk '{ printf "%sw%d", (NR > 1 ? " " : ""), ($1 * $1 + 7 * int($1 / 13)) % 37 } END { print "" }' >long
+    awk '{ n = split($0, w); for (i = 1; i <= n; i += 20) { for (j = i + 7; j < i + 20; j++) printf "%s ", w[j]; for (j = i; j < i + 7; j++) printf "%s ", w[j] } print "" }' long >moved
+    t 0 tf-bleu -m ter -b -w 4 long -i moved
+    expect_output 34.8333
+}
+
 @test "statistics: shards behind each other, intervals and tests score as the text does" {
     M=(-m ter chrf bleu -cw 2 -s floor -sv 0.3)
     cp "$G"/*.txt .
