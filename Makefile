@@ -86,7 +86,7 @@ san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-po
 all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
 all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(san) $(CFLAGS)
 all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(san) $(CXXFLAGS)
-emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -fPIC -fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
+emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC -fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
 all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
 nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
 	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a) $(NVCCFLAGS)

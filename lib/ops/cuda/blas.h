@@ -1,5 +1,5 @@
-/* blas.h - matrix products over cuBLASLt: row-major, floats inside whatever the elements are. The algorithm is the heuristic's first for the shape (one for all row counts in decoding), or the
- * one that a tuning file names, so the same device, library and file give the same bytes. blas.cu is the only file that knows cuBLASLt; emulated builds have plain loops in its place. */
+/* blas.h - matrix products over cuBLASLt: row-major, floats inside whatever the elements are. The algorithm is the heuristic's first for the shape (one for all row counts in decoding), so the
+ * same device and library give the same bytes. blas.cu is the only file that knows cuBLASLt; emulated builds have plain loops in its place. */
 #ifndef TF_OPS_CUDA_BLAS_H
 #define TF_OPS_CUDA_BLAS_H
 
@@ -12,8 +12,7 @@ template <> constexpr enum tf_blas_elem tf_blas_elem_of<bf16>() { return TF_BLAS
 template <> constexpr enum tf_blas_elem tf_blas_elem_of<half>() { return TF_BLAS_F16; }
 
 /* d [M, N] = op(a) op(b) + beta d, then + bias [N] on every row, then max(0, .). op(a) [M, K]: a is [M, K], or with ta [K, M]; op(b) [K, N]: b is [K, N], or with tb [N, K].
- * Leading dimensions are in elements between rows. a and b are of one kind, d of the same kind or f32; bias is of d's kind. column_sums: float [N] or NULL: gets (overwritten, or added to
- * with beta 1) the sums over k of op(b)'s columns, for bias gradients: only with ta (d = a' b). */
+ * Leading dimensions are in elements between rows. a and b are of one kind, d of the same kind or f32; bias is of d's kind. */
 struct tf_gemm {
     int M, N, K;
     const void *a, *b;
@@ -23,12 +22,11 @@ struct tf_gemm {
     enum tf_blas_elem ab, out;
     float beta;
     const void *bias;
-    float *column_sums;
     bool any_rows; /* decoding: the algorithm may depend on N and K only, so that a row's result does not depend on how many others there are */
 };
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g);
 
-struct tf_blas *tf_blas_new(struct tf_ctx *c, struct tf_err *err);
+struct tf_blas *tf_blas_new(int arch, struct tf_err *err);
 void tf_blas_free(struct tf_blas *b);
 /* Library and version, for describe. */
 void tf_blas_describe(const struct tf_blas *b, char *text, size_t size);

@@ -7,7 +7,7 @@
  * Precision. A lane's element ACT is A: float, bf16 or half; the table of operations exists once for each, instantiated from templates on A. PARAM and STAT are float, sums over rows and
  * sums that feed a scalar are float or double in an order fixed by the shape, never by atomics.
  *
- * Rows. Kernels are launched for the capacity of a row space and read the actual counts on the device, so that a captured step fits every batch: rows past the count are
+ * Rows. Kernels are launched for the capacity of a row space and read the actual counts on the device, so that matrix products have one shape for every batch: rows past the count are
  * written as zeros by every kernel that writes an ACT by rows, or left alone where the buffer is a gradient that is summed over rows (linear_bwd clears those first). */
 #ifndef TF_OPS_CUDA_DEVICE_H
 #define TF_OPS_CUDA_DEVICE_H
@@ -40,18 +40,19 @@ struct tf_step_state {
 };
 
 struct tf_blas;  /* blas.h */
-struct tf_graph; /* plugin.cu: the captured step */
 
+/* All lanes of the process share the stream and so need no events between them: work runs in the order of the calls, whichever lane it came from. */
 struct tf_ctx {
     cudaStream_t stream;
     struct tf_step_state *step; /* device */
-    struct tf_blas *blas;
-    struct tf_graph *graph;
-    void *scratch;              /* device: grows outside steps only; valid until the next operation of the lane asks for it */
+    struct tf_blas *blas;       /* shared likewise */
+    void *scratch;              /* device; valid until the next operation of the lane asks for it */
     size_t scratch_size;
+    size_t act;                 /* bytes of an ACT */
     int sms;                    /* multiprocessors */
+    int arch;                   /* compute capability, as 90 */
     struct tf_err err;          /* the first failure since the last sync or download, which hand it out */
-    char text[160];             /* describe */
+    char text[256];             /* describe */
 };
 
 /* Note the first failure; `what` names the operation. */
@@ -64,7 +65,7 @@ struct tf_rows_head {
     uint32_t n, rows, first, longest;
 };
 struct tf_rows {
-    size_t cap_rows, cap_sentences; /* of the buffers and grids: cap_rows is a multiple of 128 or what rows_new was given */
+    size_t cap_rows, cap_sentences; /* of the buffers and grids: what rows_new was given */
     struct tf_rows_head *head;      /* device */
     uint32_t *off;                  /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */
     uint32_t *sentence;             /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */
@@ -270,7 +271,22 @@ template <typename A> struct tf_cuda_ops {
     static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src, size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
 };
 
-/* update.cu, search.cu: the same for every A */
+/* plugin.cu, memory.cu, rows.cu, update.cu, softmax.cu, search.cu: the same for every A */
+struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err);
+void tf_cuda_close(struct tf_ctx *c);
+tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err);
+void tf_cuda_free(struct tf_ctx *c, tf_mem *p);
+void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
+int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err);
+size_t tf_cuda_spare(struct tf_ctx *c);
+void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
+void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);
+int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err);
+struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences, struct tf_err *err);
+void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r);
+void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
+/* Host bytes to the device: src may change as soon as this returns. */
+void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
 void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n);
 void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n);
 void tf_cuda_sum(struct tf_ctx *c, tf_mem *dst, const tf_mem *src, size_t n);
@@ -281,8 +297,11 @@ void tf_cuda_log_of(struct tf_ctx *c, tf_mem *x, size_t n);
 void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 
 /* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for float, else that of a shadow of the allocation that holds p, made at its first use and kept
- * up by whatever writes PARAMs (upload, copy, zero, adam, ema, linear and norm gradients need none). tf_cuda_wrote tells of a write to p[0 .. n). */
+ * up by whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients. tf_cuda_wrote tells of a write to p[0 .. n). */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
+/* weights.cu learns of PARAM allocations of n elements, and of their end. */
+void tf_cuda_weights_new(tf_mem *p, size_t n);
+void tf_cuda_weights_gone(tf_mem *p);
 
 #endif

@@ -1,0 +1,158 @@
+/* memory.cu - backend memory, and the way of bytes between host and device.
+ *
+ * Small uploads go through pinned memory, in blocks that are used in turn: a block is written again only after the event that was recorded behind its last copy. Larger ones leave the staging
+ * to CUDA, which has read the host's array when the call returns. */
+#include "device.h"
+
+enum { BLOCKS = 4, BLOCK = 1 << 20 };
+
+static struct {
+    unsigned char *block[BLOCKS]; /* pinned */
+    cudaEvent_t done[BLOCKS];
+    int at;
+    size_t used; /* bytes of block `at` */
+} staging;
+
+static size_t size_of(const struct tf_ctx *c, enum tf_elem e)
+{
+    return e == TF_ELEM_ACT ? c->act : e == TF_ELEM_F64 ? sizeof(double) : sizeof(float);
+}
+
+void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what)
+{
+    if (e != cudaSuccess && c->err.status == 0)
+        tf_fail(&c->err, "%s: %s", what, cudaGetErrorString(e));
+}
+
+/* Hand out the first failure. */
+static int settle(struct tf_ctx *c, struct tf_err *err)
+{
+    if (c->err.status == 0)
+        return 0;
+    *err = c->err;
+    c->err.status = 0;
+    return -1;
+}
+
+void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
+{
+    if (n > c->scratch_size || c->scratch == nullptr) {
+        size_t want = n + n / 4 + 256;
+        cudaFree(c->scratch); /* waits for who uses it */
+        c->scratch = nullptr;
+        cudaError_t e = cudaMalloc(&c->scratch, want);
+        c->scratch_size = e == cudaSuccess ? want : 0;
+        if (e != cudaSuccess) {
+            cudaGetLastError();
+            tf_cuda_failed(c, e, "scratch memory");
+            return c->scratch = nullptr;
+        }
+    }
+    return c->scratch;
+}
+
+tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err)
+{
+    size_t size;
+    void *p = nullptr;
+    cudaError_t failed = __builtin_mul_overflow(n, size_of(c, e), &size) ? cudaErrorMemoryAllocation : cudaMalloc(&p, size > 0 ? size : 1);
+    if (failed == cudaSuccess)
+        failed = cudaMemsetAsync(p, 0, size, c->stream);
+    if (failed != cudaSuccess) {
+        cudaGetLastError(); /* it is told here, not with the next launch */
+        cudaFree(p);
+        tf_fail(err, "no memory for %zu elements on the device: %s", n, cudaGetErrorString(failed));
+        return nullptr;
+    }
+    if (e == TF_ELEM_PARAM)
+        tf_cuda_weights_new(p, n);
+    return p;
+}
+
+void tf_cuda_free(struct tf_ctx *c, tf_mem *p)
+{
+    if (p == nullptr)
+        return;
+    tf_cuda_weights_gone(p);
+    tf_cuda_failed(c, cudaFree(p), "free");
+}
+
+/* n bytes of the current block, or NULL when there is no pinned memory. */
+static unsigned char *stage(struct tf_ctx *c, size_t n)
+{
+    n = (n + 15) / 16 * 16;
+    if (staging.block[staging.at] != nullptr && staging.used + n > BLOCK) {
+        tf_cuda_failed(c, cudaEventRecord(staging.done[staging.at], c->stream), "upload");
+        staging.at = (staging.at + 1) % BLOCKS;
+        staging.used = 0;
+        if (staging.block[staging.at] != nullptr)
+            tf_cuda_failed(c, cudaEventSynchronize(staging.done[staging.at]), "upload");
+    }
+    int at = staging.at;
+    if (staging.block[at] == nullptr) {
+        void *p;
+        if (cudaMallocHost(&p, BLOCK) != cudaSuccess || cudaEventCreateWithFlags(&staging.done[at], cudaEventDisableTiming) != cudaSuccess) {
+            cudaGetLastError();
+            return nullptr;
+        }
+        staging.block[at] = (unsigned char *)p;
+    }
+    unsigned char *p = staging.block[at] + staging.used;
+    staging.used += n;
+    return p;
+}
+
+void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n)
+{
+    if (n == 0)
+        return;
+    unsigned char *room = n <= BLOCK / 4 ? stage(c, n) : nullptr;
+    if (room != nullptr) {
+        memcpy(room, src, n);
+        src = room;
+    }
+    tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n, cudaMemcpyHostToDevice, c->stream), "upload");
+}
+
+void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n)
+{
+    tf_cuda_send(c, dst, src, n * size_of(c, e));
+    if (e == TF_ELEM_PARAM)
+        tf_cuda_wrote(c, dst, n);
+}
+
+int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err)
+{
+    if (n > 0)
+        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToHost, c->stream), "download");
+    return tf_cuda_sync(c, err);
+}
+
+size_t tf_cuda_spare(struct tf_ctx *c)
+{
+    size_t spare = 0, total;
+    tf_cuda_failed(c, cudaMemGetInfo(&spare, &total), "memory");
+    return spare;
+}
+
+void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n)
+{
+    if (n > 0)
+        tf_cuda_failed(c, cudaMemsetAsync(p, 0, n * size_of(c, e), c->stream), "zero");
+    if (e == TF_ELEM_PARAM)
+        tf_cuda_wrote(c, p, n);
+}
+
+void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n)
+{
+    if (n > 0)
+        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToDevice, c->stream), "copy");
+    if (e == TF_ELEM_PARAM)
+        tf_cuda_wrote(c, dst, n);
+}
+
+int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err)
+{
+    tf_cuda_failed(c, cudaStreamSynchronize(c->stream), "the device");
+    return settle(c, err);
+}

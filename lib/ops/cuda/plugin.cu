@@ -1,0 +1,235 @@
+/* plugin.cu - the tables of the CUDA backend, one for each precision, and its lanes. */
+#include "blas.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- what the plugin does not take from the program that loads it ---- */
+
+int tf_fail(struct tf_err *err, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    va_end(ap);
+    err->status = TF_FAILED;
+    err->sys = 0;
+    return -1;
+}
+
+void tf_bug(const char *file, int line, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "%s:%d: ", file, line);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    abort();
+}
+
+/* ---- the device ---- */
+
+static struct {
+    bool known;
+    int arch, sms;
+    char name[96];
+    cudaStream_t stream;
+    struct tf_blas *blas;
+    int lanes; /* that are open: the stream and the library's handle are made for the first and go with the last */
+} device;
+
+static int find_device(struct tf_err *err)
+{
+    if (device.known)
+        return 0;
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e == cudaSuccess && n == 0)
+        e = cudaErrorNoDevice;
+    cudaDeviceProp p;
+    if (e == cudaSuccess)
+        e = cudaGetDeviceProperties(&p, 0);
+    if (e != cudaSuccess) {
+        cudaGetLastError();
+        return tf_fail(err, "%s", cudaGetErrorString(e));
+    }
+    device.arch = 10 * p.major + p.minor;
+    device.sms = p.multiProcessorCount;
+    snprintf(device.name, sizeof device.name, "%.95s", p.name);
+    device.known = true;
+    return 0;
+}
+
+static int probe_from(int arch, const char *precision, struct tf_err *err)
+{
+    if (find_device(err) != 0)
+        return -1;
+    if (device.arch < arch)
+        return tf_fail(err, "%s has compute capability %d.%d; %s needs %d.%d", device.name, device.arch / 10, device.arch % 10, precision, arch / 10, arch % 10);
+    return 0;
+}
+
+template <typename A> struct kind;
+template <> struct kind<float> {
+    static constexpr const char *name = "fp32";
+    static constexpr int arch = 75;
+};
+template <> struct kind<bf16> {
+    static constexpr const char *name = "bf16";
+    static constexpr int arch = 80;
+};
+template <> struct kind<half> {
+    static constexpr const char *name = "fp16";
+    static constexpr int arch = 75;
+};
+
+template <> bool has_mma<float>(const struct tf_ctx *) { return false; }
+template <> bool has_mma<bf16>(const struct tf_ctx *c) { return c->arch >= 80; }
+template <> bool has_mma<half>(const struct tf_ctx *c) { return c->arch >= 75; }
+
+struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err)
+{
+    if (find_device(err) != 0)
+        return nullptr;
+    cudaError_t e = cudaSuccess;
+    if (device.lanes == 0) {
+        e = cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking);
+        if (e == cudaSuccess && (device.blas = tf_blas_new(device.arch, err)) == nullptr) {
+            cudaStreamDestroy(device.stream);
+            return nullptr;
+        }
+    }
+    struct tf_ctx *c = (struct tf_ctx *)calloc(1, sizeof *c);
+    if (e == cudaSuccess)
+        e = cudaMalloc((void **)&c->step, sizeof *c->step);
+    if (e != cudaSuccess) {
+        cudaGetLastError();
+        free(c);
+        tf_fail(err, "%s: %s", device.name, cudaGetErrorString(e));
+        return nullptr;
+    }
+    c->stream = device.stream;
+    c->blas = device.blas;
+    c->act = act;
+    c->sms = device.sms;
+    c->arch = device.arch;
+    char library[64];
+    int version = 0;
+    cudaRuntimeGetVersion(&version);
+    tf_blas_describe(c->blas, library, sizeof library);
+    snprintf(c->text, sizeof c->text, "%s, CUDA %d.%d, %s, %s", device.name, version / 1000, version % 1000 / 10, library, precision);
+    device.lanes++;
+    return c;
+}
+
+void tf_cuda_close(struct tf_ctx *c)
+{
+    if (c == nullptr)
+        return;
+    cudaStreamSynchronize(c->stream);
+    cudaFree(c->scratch);
+    cudaFree(c->step);
+    free(c);
+    if (--device.lanes == 0) {
+        tf_blas_free(device.blas);
+        cudaStreamDestroy(device.stream);
+    }
+}
+
+/* A step's kernels are queued as they come. A graph would save the launches' time on the host, which is hidden: the device is busy for tens of milliseconds with what takes the host one or two. */
+static void step_begin(struct tf_ctx *c, const struct tf_step *s)
+{
+    const struct tf_step_state state = {.seed = s->seed, .update = s->update};
+    tf_cuda_send(c, c->step, &state, sizeof state);
+}
+
+static void step_end(struct tf_ctx *) {}
+
+struct dropper tf_cuda_dropper(const struct tf_ctx *c, struct tf_drop d)
+{
+    return {.threshold = (uint64_t)ceil((double)d.p * 0x1p32), .scale = (float)(1 / (1 - (double)d.p)), .site = d.site, .step = c->step};
+}
+
+/* ---- the tables ---- */
+
+template <typename A> static int probe(struct tf_err *err)
+{
+    return probe_from(kind<A>::arch, kind<A>::name, err);
+}
+
+template <typename A> static struct tf_ctx *lane_open(const struct tf_open *, struct tf_err *err)
+{
+    return tf_cuda_open(sizeof(A), kind<A>::name, err);
+}
+
+static const char *describe(struct tf_ctx *c)
+{
+    return c->text;
+}
+
+template <typename A> static constexpr struct tf_backend table(unsigned uses)
+{
+    typedef tf_cuda_ops<A> ops;
+    return {
+        .abi = TF_BACKEND_ABI,
+        .name = "cuda",
+        .precision = kind<A>::name,
+        .uses = uses,
+        .shards = 1,
+        .threads = false,
+        .poll = 8,
+        .elem_size = {sizeof(float), sizeof(A), sizeof(float), sizeof(uint32_t), sizeof(double)},
+        .probe = probe<A>,
+        .open = lane_open<A>,
+        .close = tf_cuda_close,
+        .describe = describe,
+        .alloc = tf_cuda_alloc,
+        .free = tf_cuda_free,
+        .upload = tf_cuda_upload,
+        .download = tf_cuda_download,
+        .spare = tf_cuda_spare,
+        .zero = tf_cuda_zero,
+        .copy = tf_cuda_copy,
+        .sync = tf_cuda_sync,
+        .rows_new = tf_cuda_rows_new,
+        .rows_free = tf_cuda_rows_free,
+        .rows_set = tf_cuda_rows_set,
+        .step_begin = step_begin,
+        .step_end = step_end,
+        .embed_fwd = ops::embed_fwd,
+        .embed_bwd = ops::embed_bwd,
+        .linear_fwd = ops::linear_fwd,
+        .linear_bwd = ops::linear_bwd,
+        .add_norm_fwd = ops::add_norm_fwd,
+        .add_norm_bwd = ops::add_norm_bwd,
+        .attention_fwd = ops::attention_fwd,
+        .attention_bwd = ops::attention_bwd,
+        .xent = ops::xent,
+        .add = tf_cuda_add,
+        .sumsq = tf_cuda_sumsq,
+        .sum = tf_cuda_sum,
+        .adam = tf_cuda_adam,
+        .ema = tf_cuda_ema,
+        .pack = ops::pack,
+        .pack_free = ops::pack_free,
+        .linear_packed = ops::linear_packed,
+        .embed_rows = ops::embed_rows,
+        .add_norm_rows = ops::add_norm_rows,
+        .attend_rows = ops::attend_rows,
+        .scatter_rows = ops::scatter_rows,
+        .log_softmax = tf_cuda_log_softmax,
+        .log_of = tf_cuda_log_of,
+        .search_step = tf_cuda_search_step,
+    };
+}
+
+static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(TF_USE_TRAINING), with_half = table<half>(TF_USE_DECODING);
+
+extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *tf_backend_entry(void)
+{
+    static const struct tf_backend *const tables[] = {&fp32, &with_bf16, &with_half, nullptr};
+    return tables;
+}

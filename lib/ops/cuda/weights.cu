@@ -1,0 +1,107 @@
+/* weights.cu - copies of weights in the precision of activations, for matrix products. A shadow belongs to a whole allocation; every write to PARAMs passes here and, where there is a shadow,
+ * queues the conversion of what was written. */
+#include "device.h"
+
+#include <map>
+
+namespace {
+
+struct weights {
+    size_t n;                  /* elements */
+    void *as_bf16, *as_half;   /* shadows, or NULL */
+};
+
+std::map<const float *, struct weights> table; /* by address */
+
+/* The allocation that holds p. */
+std::map<const float *, struct weights>::iterator find(const float *p)
+{
+    auto i = table.upper_bound(p);
+    if (i == table.begin())
+        return table.end();
+    --i;
+    return p < i->first + (i->second.n > 0 ? i->second.n : 1) ? i : table.end();
+}
+
+template <typename A> void *&shadow_of(struct weights &w);
+template <> void *&shadow_of<bf16>(struct weights &w) { return w.as_bf16; }
+template <> void *&shadow_of<half>(struct weights &w) { return w.as_half; }
+
+} // namespace
+
+/* y = x, n elements, four a thread: x and y are aligned to four elements, or n is the rest of a range. */
+template <typename A> static __global__ void convert(A *y, const float *x, size_t n)
+{
+    size_t i = 4 * ((size_t)blockIdx.x * blockDim.x + threadIdx.x);
+    if (i + 4 <= n && (uintptr_t)x % 16 == 0 && (uintptr_t)y % 8 == 0) {
+        struct alignas(8) four {
+            A v[4];
+        } out;
+        float4 in = *(const float4 *)(x + i);
+        out.v[0] = from_float<A>(in.x);
+        out.v[1] = from_float<A>(in.y);
+        out.v[2] = from_float<A>(in.z);
+        out.v[3] = from_float<A>(in.w);
+        *(struct four *)(y + i) = out;
+        return;
+    }
+    for (size_t k = i; k < n && k < i + 4; k++)
+        y[k] = from_float<A>(x[k]);
+}
+
+template <typename A> static void refresh(struct tf_ctx *c, struct weights &w, const float *base, size_t at, size_t n)
+{
+    A *shadow = (A *)shadow_of<A>(w);
+    if (shadow != nullptr && n > 0)
+        launch(c, "weights", convert<A>, dim3(div_up(n, 1024)), dim3(256), 0, shadow + at, base + at, n);
+}
+
+void tf_cuda_weights_new(tf_mem *p, size_t n)
+{
+    table[(const float *)p] = {n, nullptr, nullptr};
+}
+
+void tf_cuda_weights_gone(tf_mem *p)
+{
+    auto i = table.find((const float *)p);
+    if (i == table.end())
+        return;
+    cudaFree(i->second.as_bf16);
+    cudaFree(i->second.as_half);
+    table.erase(i);
+}
+
+void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n)
+{
+    auto i = find((const float *)p);
+    if (i == table.end())
+        return;
+    size_t at = (size_t)((const float *)p - i->first);
+    refresh<bf16>(c, i->second, i->first, at, n);
+    refresh<half>(c, i->second, i->first, at, n);
+}
+
+template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p)
+{
+    auto i = find((const float *)p);
+    TF_ASSERT(i != table.end());
+    struct weights &w = i->second;
+    if (shadow_of<A>(w) == nullptr) {
+        void *shadow;
+        cudaError_t e = cudaMalloc(&shadow, w.n * sizeof(A) + 1);
+        if (e != cudaSuccess) {
+            cudaGetLastError();
+            tf_cuda_failed(c, e, "memory for weights");
+            return nullptr;
+        }
+        shadow_of<A>(w) = shadow;
+        refresh<A>(c, w, i->first, 0, w.n);
+    }
+    return (const A *)shadow_of<A>(w) + ((const float *)p - i->first);
+}
+template <> const float *tf_cuda_shadow<float>(struct tf_ctx *, const tf_mem *p)
+{
+    return (const float *)p;
+}
+template const bf16 *tf_cuda_shadow<bf16>(struct tf_ctx *c, const tf_mem *p);
+template const half *tf_cuda_shadow<half>(struct tf_ctx *c, const tf_mem *p);
