@@ -14,8 +14,8 @@ template <typename A> struct heads {
     const struct tf_rows_head *head; /* of the queries */
     const uint32_t *q_off, *k_off;
     const A *q, *k, *v, *d_o;
-    A *o, *dq, *dk_out, *dv_out, *probs;
-    float *lse;
+    A *o, *dq, *dk_out, *dv_out;
+    float *lse, *probs;
     size_t ldq, ldk, ldv, ldo, cap; /* cap: rows of the queries' buffers */
     int n_heads, dk, dv, window;
     bool causal;
@@ -29,8 +29,8 @@ template <typename A> static struct heads<A> heads_of(const struct tf_ctx *c, co
     h.head = a->q_rows->head;
     h.q_off = a->q_rows->off, h.k_off = a->k_rows->off;
     h.q = (const A *)a->q, h.k = (const A *)a->k, h.v = (const A *)a->v, h.d_o = (const A *)a->d_o;
-    h.o = (A *)a->o, h.dq = (A *)a->dq, h.dk_out = (A *)a->dk_, h.dv_out = (A *)a->dv_, h.probs = (A *)a->probs;
-    h.lse = (float *)a->lse;
+    h.o = (A *)a->o, h.dq = (A *)a->dq, h.dk_out = (A *)a->dk_, h.dv_out = (A *)a->dv_;
+    h.lse = (float *)a->lse, h.probs = (float *)a->probs;
     h.ldq = a->ldq, h.ldk = a->ldk, h.ldv = a->ldv, h.ldo = a->ldo, h.cap = a->q_rows->cap_rows;
     h.n_heads = a->heads, h.dk = a->dk, h.dv = a->dv, h.causal = a->causal;
     h.window = a->window < 1 << 30 ? a->window : 0; /* sentences are shorter than that */

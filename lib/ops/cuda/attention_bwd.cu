@@ -209,8 +209,10 @@ template <typename A, bool OF_KEYS> static __global__ void __launch_bounds__(128
         __syncthreads();
         load_rows(x, OF_KEYS ? k : q, OF_KEYS ? h.ldk : h.ldq, i, rows, h.dk);
         load_rows(y, OF_KEYS ? v : d_o, OF_KEYS ? h.ldv : h.ldo, i, rows, h.dv);
-        for (int d = lane; d < h.dk + h.dv; d += 32)
+        for (int d = lane; d < h.dk; d += 32) /* as they are read: no barrier needed */
             dx[d] = make_float4(0, 0, 0, 0);
+        for (int d = lane; d < h.dv; d += 32)
+            dy[d] = make_float4(0, 0, 0, 0);
         for (int j0 = range.from / 32 * 32; j0 < range.to; j0 += 32) {
             float s[4] = {}, dp[4] = {}, f[4], w[4];
             dot_rows(s, x, piece, OF_KEYS ? q : k, OF_KEYS ? h.ldq : h.ldk, j0, others, h.dk);

@@ -139,7 +139,7 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) f
 /* ---- any width ---- */
 
 /* Where the weights of a sentence and head begin in probs. */
-template <typename A> __device__ static inline A *probs_of(const struct heads<A> &h, const struct place &p)
+template <typename A> __device__ static inline float *probs_of(const struct heads<A> &h, const struct place &p)
 {
     size_t cells = 0;
     for (int s = 0; s < p.sentence; s++)
@@ -192,14 +192,13 @@ template <typename A> static __global__ void __launch_bounds__(128) forward_any(
         store_rows(h.o + p.row * h.ldo + p.head * h.dv, h.ldo, i, p.T, h.dv, o, inverse);
         if (h.probs == nullptr)
             continue;
-        A *probs = probs_of(h, p);
+        float *probs = probs_of(h, p);
         for (int j0 = 0; j0 < p.S; j0 += 32) {
             float s[4] = {};
             dot_rows(s, q, piece, k, h.ldk, j0, p.S, h.dk);
             for (int r = 0; r < 4; r++)
                 if (i + r < p.T && j0 + lane < p.S)
-                    probs[(size_t)(i + r) * p.S + j0 + lane] =
-                        from_float<A>(sees(h, p, i + r, j0 + lane) ? exp2f(s[r] * (h.scale * LOG2E) - m[r]) * inverse[r] : 0);
+                    probs[(size_t)(i + r) * p.S + j0 + lane] = sees(h, p, i + r, j0 + lane) ? exp2f(s[r] * (h.scale * LOG2E) - m[r]) * inverse[r] : 0;
         }
     }
 }

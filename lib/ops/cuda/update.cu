@@ -4,7 +4,7 @@
 
 enum {
     THREADS = 256,
-    PARTS = 1024, /* partial sums of sumsq: element i is in part (i / THREADS) % PARTS */
+    PARTS = 1024, /* partial sums of sumsq, at most: element i is in part (i / THREADS) % parts */
 };
 
 /* f(i) for every i < n, f4(i) for four from i on where `whole`. Blocks take turns, so a grid of any size will do. */
@@ -51,17 +51,17 @@ static __global__ void __launch_bounds__(THREADS) square_parts(double *part, con
     __shared__ double room[32];
     double sum = 0;
 #pragma unroll 8
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (size_t)PARTS * THREADS)
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS)
         sum += (double)x[i] * x[i];
     sum = block_sum(sum, room);
     if (threadIdx.x == 0)
         part[blockIdx.x] = sum;
 }
 
-static __global__ void __launch_bounds__(PARTS) sum_parts(double *dst, const double *part)
+static __global__ void __launch_bounds__(PARTS) sum_parts(double *dst, const double *part, unsigned parts)
 {
     __shared__ double room[32];
-    double sum = block_sum(part[threadIdx.x], room);
+    double sum = block_sum(threadIdx.x < parts ? part[threadIdx.x] : 0, room);
     if (threadIdx.x == 0)
         *dst = sum;
 }
@@ -71,8 +71,11 @@ void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n)
     double *part = (double *)tf_cuda_scratch(c, PARTS * sizeof *part);
     if (part == nullptr)
         return;
-    launch(c, "sumsq", square_parts, dim3(PARTS), dim3(THREADS), 0, part, (const float *)x, n);
-    launch(c, "sumsq", sum_parts, dim3(1), dim3(PARTS), 0, (double *)dst, (const double *)part);
+    unsigned parts = div_up(n, 8 * THREADS);
+    if (parts > PARTS)
+        parts = PARTS;
+    launch(c, "sumsq", square_parts, dim3(parts), dim3(THREADS), 0, part, (const float *)x, n);
+    launch(c, "sumsq", sum_parts, dim3(1), dim3(PARTS), 0, (double *)dst, (const double *)part, parts);
 }
 
 /* In order: a warp fetches, every thread of it adds. */
