@@ -209,7 +209,7 @@ static void throw(struct tf_numpy_rng *rng, uint32_t *mask, size_t n)
         mask[i] = -(uint32_t)tf_numpy_rng_bit(rng);
 }
 
-/* Sums of `a` where the mask is set and of `b` elsewhere. Blocks are short enough for 32 bits when no count exceeds 2^20. */
+/* Sums of `a` where the mask is set and of `b` elsewhere. Blocks are short enough for 32 bits when every count is below 2^20. */
 static void pick(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t stride, const uint32_t *mask, size_t n)
 {
     enum { BLOCK = 4096 };
@@ -268,7 +268,7 @@ static void prepare(struct pair *p, const struct tf_tally *t, size_t cell, size_
     memset(p->both, 0, sizeof p->both);
     for (size_t i = 0; i < t->nlines * p->m->width; i++) {
         p->both[i % p->m->width] += (uint64_t)p->base[i] + p->sys[i];
-        p->small &= p->base[i] <= 1 << 20 && p->sys[i] <= 1 << 20;
+        p->small &= p->base[i] < 1 << 20 && p->sys[i] < 1 << 20;
     }
 }
 

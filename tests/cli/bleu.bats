@@ -268,6 +268,17 @@ prepare() {
     [ "${#lines[@]}" = 2 ]
 }
 
+@test "sums of large counts do not overflow in a test" {
+    head=$(tf-bleu -m ter --stats ref -i hyp | tf-cbor json | head -1)
+    for edits in 1048576 1048000; do
+        { echo "$head"
+          seq 0 4095 | awk -v e=$edits '{ printf "{\"type\":\"stats\",\"idx\":%d,\"counts\":[%d,1048576]}\n", $1, e }'
+          echo '{"type":"end","count":4096,"crc":null}'; } | tf-cbor unjson >"$edits"
+    done
+    t 0 tf-bleu --from-stats 1048576 1048000 -par -parn 200 -q
+    expect_contains "$output" '"score": 99.945068359375,'$'\n''            "p_value": 0.004975124378109453'
+}
+
 @test "TER of a long line with many shifts is sacreBLEU's" {
     seq 0 599 | awk '{ printf "%sw%d", (NR > 1 ? " " : ""), ($1 * $1 + 7 * int($1 / 13)) % 37 } END { print "" }' >long
     awk '{ n = split($0, w); for (i = 1; i <= n; i += 20) { for (j = i + 7; j < i + 20; j++) printf "%s ", w[j]; for (j = i; j < i + 7; j++) printf "%s ", w[j] } print "" }' long >moved
