@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     if (verb == N_VERBS)
         return tf_finish(
             tf_fail_status(&err, TF_USAGE,
-                           "%s: not one of check, diag, json, unjson, head, count, seal",
+                           "'%s': one of check, diag, json, unjson, head, count, seal",
                            args.v[0]),
             &err);
     if (tf_in_open(&in, args.n > 1 ? args.v[1] : "-", &err))

@@ -44,7 +44,7 @@ int tf_in_open(struct tf_in *in, const char *path, struct tf_err *err)
 {
     *in = (struct tf_in){.fd = -1, .size = -1};
     struct stat st;
-    const char *name = is_std(path) ? "stdin" : path;
+    const char *name = is_std(path) ? "stdin" : *path != 0 ? path : "''";
     int fd = is_std(path) ? 0 : open_retry(path, O_RDONLY, 0);
     if (fd < 0)
         return tf_fail_errno(err, "%s", name);

@@ -178,6 +178,15 @@ static void print_plain(const char *text)
             putchar(*text);
 }
 
+/* The words among the operands, a blank before each. */
+static void add_words(struct tf_buf *b, const struct tf_tool *tool)
+{
+    tf_buf_str(b, "");
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
+        if (o->kind == TF_OPT_WORD)
+            tf_buf_printf(b, " %s", o->arg);
+}
+
 static void bash(const struct tf_tool *tool)
 {
     struct tf_buf all = {0}, b = {0};
@@ -211,9 +220,13 @@ static void bash(const struct tf_tool *tool)
     }
     printf("    esac\n    if [[ $cur == -* ]]; then\n        mapfile -t COMPREPLY < <(compgen -W "
            "'%s' -- \"$cur\")\n"
-           "    else\n        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n    "
-           "fi\n}\ncomplete -o filenames -F _%s %s\n",
-           all.p + 1, function, tool->name);
+           "    else\n        mapfile -t COMPREPLY < <(compgen -f",
+           all.p + 1);
+    tf_buf_clear(&b);
+    add_words(&b, tool);
+    if (b.len > 0)
+        printf(" -W '%s'", b.p + 1);
+    printf(" -- \"$cur\")\n    fi\n}\ncomplete -o filenames -F _%s %s\n", function, tool->name);
     free(function);
     tf_buf_release(&all);
     tf_buf_release(&b);
@@ -242,12 +255,22 @@ static void zsh(const struct tf_tool *tool)
             putchar('\'');
         }
     }
+    tf_buf_clear(&b);
+    add_words(&b, tool);
+    if (b.len > 0)
+        printf(" \\\n    '1:word:(%s)'", b.p + 1);
     printf(" \\\n    '*:file:_files'\n");
     tf_buf_release(&b);
 }
 
 static void fish(const struct tf_tool *tool)
 {
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
+        if (o->kind == TF_OPT_WORD) {
+            printf("complete -c %s -n __fish_use_subcommand -a %s -d '", tool->name, o->arg);
+            print_plain(o->help);
+            printf("'\n");
+        }
     for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;) {
         printf("complete -c %s", tool->name);
         if (o->letter != 0)

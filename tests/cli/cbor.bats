@@ -202,7 +202,7 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
 @test "usage" {
     t 2 tf-cbor
     t 2 tf-cbor look x
-    expect_error "look: not one of check, diag, json, unjson, head, count, seal"
+    expect_error "'look': one of check, diag, json, unjson, head, count, seal"
     t 2 tf-cbor head -n -1 x
     t 2 tf-cbor check a b c
     sh_t 1 "tf-cbor json '$V/tokens.cbor' >/dev/full"

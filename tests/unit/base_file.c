@@ -231,6 +231,9 @@ static void test_read(void)
 
     ok(tf_in_open(&in, "missing", &err) == -1 && err.sys == ENOENT, "a missing file");
     is_str(err.msg, "missing: No such file or directory", "by name");
+    is_int(tf_in_open(&in, "", &err), -1, "no name at all");
+    is_str(err.msg, "'': No such file or directory", "can be seen");
+    is_int((long long)tf_count_stdin((const char *const[]){"-", "a", NULL, "-", "--"}, 5), 2, "stdin among paths");
     ok(tf_in_open(&in, ".", &err) == -1, "a directory");
     is_str(err.msg, ".: is a directory", "by name");
     tf_in_close(&in);

@@ -410,14 +410,17 @@ static void printing(void)
     ok(strstr(out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
            strstr(out, "-F _tf_x tf-x\n") != NULL,
        "completes choices");
+    ok(strstr(out, "(compgen -f -W 'first a-word-without-room-beside-it' -- \"$cur\")") != NULL, "and words beside files");
     is_int(child(ask_zsh, NULL, &out, &errs), 0, "zsh");
     ok(strstr(out, "'--as[dialect]:as:(paper t2t)'") != NULL &&
            strncmp(out, "#compdef tf-x\n", 14) == 0,
        "completes choices");
+    ok(strstr(out, "'1:word:(first a-word-without-room-beside-it)'") != NULL, "and words");
     is_int(child(ask_fish, NULL, &out, &errs), 0, "fish");
     ok(strstr(out, "complete -c tf-x -l as -x -a 'paper t2t' -d 'dialect'\n") != NULL &&
            strstr(out, "secret") == NULL,
        "completes choices, hides the hidden");
+    ok(strstr(out, "complete -c tf-x -n __fish_use_subcommand -a first -d 'a word among the operands'\n") != NULL, "and words");
     is_int(child(ask_other, NULL, &out, &errs), 2, "another shell");
 }
 
