@@ -99,12 +99,9 @@ int main(int argc, char **argv)
         /* What was shown up to a failure belongs to whoever looks on; a file that would not be whole does not
          * replace one that is. */
         if (rc == 0) {
-            if (tf_out_commit(&out, &more) && rc == 0) {
-                err = more;
-                rc = -1;
-            }
+            rc = tf_out_commit(&out, &err);
         } else {
-            if (out.path == NULL && tf_out_flush(&out, &more) != 0)
+            if (out.path == NULL && !out.failed && tf_out_flush(&out, &more) != 0)
                 err = more;
             tf_out_abort(&out);
         }

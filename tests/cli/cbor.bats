@@ -209,6 +209,12 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
     expect_error "No space left on device"
     sh_t 1 "tf-cbor seal '$V/tokens.cbor' >/dev/full"
     expect_error "No space left on device"
+    # also when it is noticed long before the end
+    for _ in {1..2000}; do cat "$V/tokens.cbor"; done >many
+    for verb in json diag seal; do
+        sh_t 1 "tf-cbor $verb many >/dev/full"
+        expect_error "stdout: write: No space left on device"
+    done
     t 1 tf-cbor check .
     expect_error "is a directory"
     t 1 tf-cbor check --max-tensor 20 /dev/fd/9 9< <(cat "$V/model.cbor")
