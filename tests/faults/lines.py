@@ -23,7 +23,7 @@ def h1(rig, row):
     r = random.Random(rig.seed)
     words = slurp(m["src"]).split()
     odd = [b"", b" ", b"\t", b"  a  b ", b"a\tb\tc", b"\r", b"abc\r", b"\xc2\x85", "a\u2028b".encode(), "\ufeffab".encode(), b"\x00", b"\xff", b"a" * 5000,
-           b"ab " * 5000, "\U0001f600".encode(), b"\x0b\x0c", b"\x1c\x1d\x1e", b"a" * 70000]
+           b"ab " * 5000, b"a " * 100000, "\U0001f600".encode(), b"\x0b\x0c", b"\x1c\x1d\x1e", b"a" * 70000]
     for i in range(rig.count(30, short=3)):
         n = r.choice([0, 1, 2, 77, 1000])
         lines = [r.choice(odd) if r.random() < 0.3 else b" ".join(r.choice(words) for _ in range(r.randint(0, 6))) for _ in range(n)]
@@ -38,10 +38,17 @@ def h1(rig, row):
             row.fail("set %d: %d lines in, %d records, %d lines back: %s", i, want, len(ids), back.out.count(b"\n"), back.err.strip())
         if d.rc not in (0, 4) or (d.rc == 4) != (b"bad" in d.err.encode()) or d.rc == 4 and not bad:
             row.fail("set %d: status %s: %s", i, d.rc, d.err.strip())
+    # Nothing at all, a million times.
+    n = rig.count(10 ** 6, short=10000, scaled=False)
+    d = run(["tf-tokenize", "-m", m["vocab"]], stdin=b"\n" * n, timeout=600)
+    back = run(["tf-tokenize", "-d", "-m", m["vocab"]], stdin=d.out, timeout=600)
+    row.add("lines", n)
+    if d.rc != 0 or back.out != b"\n" * n:
+        row.fail("%d empty lines: status %s, %d bytes back", n, d.rc, len(back.out))
     # Long lines are kept out of memory too.
-    for size, limit in ((100 << 20, "1000000"), (3 << 20, "100")):
+    for size, limit in ((1 << 30, "1000000"), (3 << 20, "100")):
         p = subprocess.Popen(["bash", "-c", "{ echo ab; head -c %d /dev/zero | tr '\\0' x; echo; echo ab; } | { exec tf-tokenize --threads 1 --max-line %s -m %s; }"
-                              % (size if not rig.short else size // 50, limit, m["vocab"])], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENV)
+                              % (size if not rig.short else size // 500, limit, m["vocab"])], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENV)
         kinds = [cbor2.loads(x)[0] for x in records(p.stdout.read())[2:]]
         p.wait()
         row.add("lines", 3)
@@ -145,6 +152,28 @@ def h2(rig, row):
         row.add("status %s" % d.rc)
         if i % 200 == 199:
             where = rig.fresh("h2")
+    if not rig.short:
+        nbest(rig, row)
+
+
+def nbest(rig, row):
+    """Every n of 1 to twice the beam and more: 2 when there can't be so many, else at least one and at most n hypotheses a line, best first."""
+    m = rig.material()
+    head = run(["tf-cbor", "head", "-n", "5", m["s"]]).out
+    for beam in ("1", "2", "5", "39", "40", "60", "100"):
+        for n in sorted({1, 2, int(beam), int(beam) + 1, 2 * int(beam)}):
+            for extra in ("0", "1"):
+                d = run(["tf-decode", "-m", m["model"], "-t", "1", "-k", beam, "-n", str(n), "--max-extra", extra, "-"], stdin=head)
+                row.add("option sets")
+                row.add("status %s" % d.rc)
+                what = "-k %s -n %d --max-extra %s" % (beam, n, extra)
+                if n > int(beam):
+                    if d.rc != 2 or len(d.errors()) != 1:
+                        row.fail("%s: status %s: %s", what, d.rc, d.err.strip())
+                    continue
+                scores = [[h[1] for h in cbor2.loads(x)[2]] for x in records(d.out)[2:] if x[1] == 4]
+                if d.rc != 0 or len(scores) != 5 or any(not 1 <= len(s) <= n or s != sorted(s, reverse=True) for s in scores):
+                    row.fail("%s: status %s, hypotheses %s: %s", what, d.rc, [len(s) for s in scores], d.err.strip())
 
 
 def i1(rig, row):
@@ -208,18 +237,27 @@ def i1(rig, row):
 
 
 def i2(rig, row):
-    """Five locales, every tool: the same bytes on stdout and the same words on stderr"""
-    for tool, argv in rig.tools():
+    """Five locales, C, POSIX, Turkish, German and none, every tool: the same bytes on stdout and the same words on stderr"""
+    where, have = rig.locales()
+    # A comma for a decimal point in German proves that the locale is one.
+    for name in have[2:]:
+        d = subprocess.run(["printf", "%.1f", "0,5"], capture_output=True, text=True, env=dict(ENV, **where, LC_ALL=name))
+        if d.returncode != 0 or d.stdout != "0,5":
+            row.fail("%s is no such locale: %r %s", name, d.stdout, d.stderr.strip())
+    m = rig.material()
+    wrong = [("a file that is not there", ["tf-cbor", "check", "nowhere.tfs"]), ("a number that is none", ["tf-decode", "--alpha", "0,6", "-m", m["model"], m["s"]]),
+             ("a real", ["tf-decode", "--alpha", "0.6", "-t", "1", "--max-extra", "3", "-m", m["model"], m["s"]])]
+    for tool, argv in rig.tools() + wrong:
         seen = set()
-        for loc in ("C", "POSIX", "tr_TR.UTF-8", "de_DE.UTF-8", None):
+        for loc in have + [None]:
             env = {k: v for k, v in ENV.items() if not k.startswith("LC_") and k not in ("LANG", "LANGUAGE")}
-            p = subprocess.run(["env", "-i"] + ["%s=%s" % x for x in dict(env, **({"LC_ALL": loc, "LANG": loc} if loc else {})).items()] + argv, capture_output=True)
+            p = subprocess.run(["env", "-i"] + ["%s=%s" % x for x in dict(env, **where, **({"LC_ALL": loc, "LANG": loc} if loc else {})).items()] + argv, capture_output=True)
             seen.add((p.returncode, p.stdout, p.stderr))
             row.add("runs")
         if len(seen) != 1:
             row.fail("%s: %d different answers", tool, len(seen))
-    have = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split()
-    row.note("locales of those that this machine has: " + " ".join(x for x in have if x.lower().startswith(("c", "posix", "tr_", "de_"))))
+    row.figures["locales"] = len(have) + 1
+    row.note("run in " + ", ".join(have + ["none"]) + ("" if len(have) == 4 else "; the package locales has the others"))
 
 
 ROWS = [("H1", h1), ("H2", h2), ("I1", i1), ("I2", i2)]

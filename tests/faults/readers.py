@@ -3,12 +3,13 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import time
 import tty
 
-from rig import BIN, ENV, SMALL, run, slurp
+from rig import BIN, ENV, SMALL, TOP, run, slurp
 
 TESTS = os.path.join(os.path.dirname(BIN), "tests")
 
@@ -166,7 +167,7 @@ def j3(rig, row):
 
 
 def k(rig, row):
-    """In process, through every reader: all prefixes and bit flips of small streams and checkpoints, each 7th prefix and 11th flip of a stream of 20 kB, hostile heads within 50 ms and 16 MB; through the tools: flips drawn at random, changed vocabularies; accepted and different: counted as failures"""
+    """In process, through every reader: all prefixes and bit flips of streams and checkpoints of up to 20 kB, hostile heads within 50 ms and 16 MB; through the tools: flips drawn at random, changed vocabularies; accepted and different: counted as failures"""
     for name, patterns in (("wire_damage", {"prefixes": r"# (\d+) prefixes", "bit flips": r", (\d+) flips"}), ("wire_hostile", {"hostile heads": r"# (\d+) cases"})):
         t = os.path.join(TESTS, "unit", name + ".t")
         if rig.short:
@@ -174,7 +175,7 @@ def k(rig, row):
         if not os.path.exists(t):
             row.note("%s is not built" % name)
             continue
-        d = run([t], cwd=os.path.dirname(os.path.dirname(TESTS)) if not os.path.exists("tests/unit") else None, timeout=600)
+        d = run([t], cwd=TOP, env=dict(TF_DAMAGE="all"), timeout=3600)
         text = d.out.decode(errors="replace")
         for figure, pattern in patterns.items():
             row.add(figure, sum(int(x) for x in re.findall(pattern, text)))
@@ -229,6 +230,35 @@ def k(rig, row):
         row.add("vocabularies mixed")
         if d.rc != 1 or len(set(re.findall(r"\b[0-9a-f]{64}\b", d.err))) != 2:
             row.fail("%s with another vocabulary: status %s: %s", argv[0], d.rc, d.err.strip())
+    k5(rig, row)
+
+
+def k5(rig, row):
+    """Models of four vocabularies, each with the tokens of the three others."""
+    m = rig.material()
+    makers = []
+    for size in (34, 36, 38, 40):
+        v, s, b, out = [rig.path("k5-%d%s" % (size, x)) for x in (".model", ".tfs", ".b.tfs", "-run")]
+        shutil.rmtree(out, ignore_errors=True)
+        for argv in (["tf-tokenize", "--train", "--vocab-size", str(size), "-o", v, m["src"], m["tgt"]], ["tf-tokenize", "-m", v, "-o", s, m["src"]],
+                     ["tf-batch", "-q", "--tokens", "60", "--batches", "2", "-o", b, s, s], ["tf-train"] + SMALL + ["--vocab", v, "--steps", "2", "-o", out, b]):
+            d = run(argv)
+            if d.rc != 0:
+                row.fail("%s: status %s: %s", argv[0], d.rc, d.err.strip())
+                return
+        makers.append((s, os.path.join(out, "ckpt-00000002.tfm")))
+    for i, (_, model) in enumerate(makers):
+        for k, (stream, _) in enumerate(makers):
+            d = run(["tf-decode", "-m", model, "-t", "1", "--max-extra", "1", stream])
+            hashes = len(set(re.findall(r"\b[0-9a-f]{64}\b", d.err)))
+            if i == k:
+                if d.rc != 0:
+                    row.fail("a model with its own vocabulary: status %s: %s", d.rc, d.err.strip())
+                continue
+            row.add("vocabularies mixed")
+            # No record before the refusal.
+            if d.rc != 1 or hashes != 2 or b"\x82\x00" in d.out or len(d.errors()) != 1:
+                row.fail("model %d, tokens %d: status %s: %s", i, k, d.rc, d.err.strip())
 
 
 def keep(rig, data):

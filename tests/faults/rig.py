@@ -118,6 +118,19 @@ class Rig:
             self.made[name] = make()
         return self.made[name]
 
+    def locales(self):
+        """(environment, names) of the locales of row I2: those that the machine lacks are made in a directory of ours, where their sources are here."""
+        def make():
+            where = self.fresh("locales")
+            for name in ("tr_TR", "de_DE"):
+                if shutil.which("localedef"):
+                    subprocess.run(["localedef", "-i", name, "-f", "UTF-8", os.path.join(where, name + ".UTF-8")], capture_output=True)
+            env = dict(LOCPATH=where) if os.listdir(where) else {}
+            have = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split() + os.listdir(where)
+            have = {x.replace("utf8", "UTF-8") for x in have}
+            return env, [x for x in ("C", "POSIX", "tr_TR.UTF-8", "de_DE.UTF-8") if x in have]
+        return self.once("locales", make)
+
     # ---- material ----
 
     def batches(self, name="b.tfs", **opts):
