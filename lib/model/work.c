@@ -129,12 +129,18 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
     }
 }
 
+/* Room to grow, and whole blocks of rows: a device works on those. */
+static size_t rows_for(size_t n)
+{
+    return (n + n / 8 + 127) / 128 * 128;
+}
+
 int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training, struct tf_err *err)
 {
     if (n <= k->cap_n && src_rows <= k->cap_src && tgt_rows <= k->cap_tgt && training == k->training && k->n_owned)
         return 0;
     bool same = training == k->training;
-    size_t cap_n = n + n / 8, cap_src = src_rows + src_rows / 8, cap_tgt = tgt_rows + tgt_rows / 8;
+    size_t cap_n = n + n / 8, cap_src = rows_for(src_rows), cap_tgt = rows_for(tgt_rows);
     if (same) { /* keep what one side already has */
         cap_n = cap_n > k->cap_n ? cap_n : k->cap_n;
         cap_src = cap_src > k->cap_src ? cap_src : k->cap_src;

@@ -7,7 +7,7 @@
  * Precision. A lane's element ACT is A: float, bf16 or half; the table of operations exists once for each, instantiated from templates on A. PARAM and STAT are float, sums over rows and
  * sums that feed a scalar are float or double in an order fixed by the shape, never by atomics.
  *
- * Rows. Kernels are launched for the capacity of a row space and read the actual counts on the device, so that matrix products have one shape for every batch: rows past the count are
+ * Rows. Kernels are launched for cap_rows of a row space, a round number, so that matrix products come in few shapes, and read the actual counts on the device: rows past the count are
  * written as zeros by every kernel that writes an ACT by rows, or left alone where the buffer is a gradient that is summed over rows (linear_bwd clears those first). */
 #ifndef TF_OPS_CUDA_DEVICE_H
 #define TF_OPS_CUDA_DEVICE_H
@@ -65,7 +65,8 @@ struct tf_rows_head {
     uint32_t n, rows, first, longest;
 };
 struct tf_rows {
-    size_t cap_rows, cap_sentences; /* of the buffers and grids: what rows_new was given */
+    size_t max_rows, cap_sentences; /* what rows_new was given */
+    size_t cap_rows;                /* what kernels and products work on: the rows in use, rounded up to 128 where the buffers have so many. A function of the batch alone, as its bytes must be */
     struct tf_rows_head *head;      /* device */
     uint32_t *off;                  /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */
     uint32_t *sentence;             /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */

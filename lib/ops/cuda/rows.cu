@@ -28,7 +28,7 @@ struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_s
         return nullptr;
     }
     struct tf_rows *r = (struct tf_rows *)calloc(1, sizeof *r);
-    r->cap_rows = max_rows;
+    r->max_rows = max_rows;
     r->cap_sentences = max_sentences;
     /* Head and offsets lie together, so that one copy sets both; memory is cleared: no rows. */
     size_t head = sizeof *r->head / sizeof(uint32_t);
@@ -41,7 +41,6 @@ struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_s
     }
     r->head = (struct tf_rows_head *)p;
     r->off = p + head;
-    launch(c, "rows", name_rows, dim3(div_up(max_rows, 256)), dim3(256), 0, r->sentence, r->head, r->off, (uint32_t)max_rows);
     return r;
 }
 
@@ -56,7 +55,7 @@ void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r)
 
 void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off)
 {
-    TF_ASSERT(n <= r->cap_sentences && off[n] - off[0] <= r->cap_rows);
+    TF_ASSERT(n <= r->cap_sentences && off[n] - off[0] <= r->max_rows);
     uint32_t longest = 0;
     uint32_t *p = (uint32_t *)malloc(sizeof r->host + (n + 1) * sizeof *p), *own = p + sizeof r->host / sizeof *p;
     own[0] = 0;
@@ -66,6 +65,8 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
         longest = off[s + 1] - off[s] > longest ? off[s + 1] - off[s] : longest;
     }
     r->host = {(uint32_t)n, off[n] - off[0], off[0], longest};
+    r->cap_rows = ((size_t)r->host.rows + 127) / 128 * 128;
+    r->cap_rows = r->cap_rows < r->max_rows ? r->cap_rows : r->max_rows;
     memcpy(p, &r->host, sizeof r->host);
     tf_cuda_send(c, r->head, p, sizeof r->host + (n + 1) * sizeof *p);
     free(p);
