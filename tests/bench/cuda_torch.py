@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""cuda_torch.py ceiling|eager|compile [options] - the same training step in PyTorch, as its users would write it: nn.Transformer with scaled_dot_product_attention, bf16 by autocast,
+label smoothing, fused Adam. The last line of the output is JSON.
+
+ceiling: a large product and a large copy. eager: sentences of the lengths given, sorted into batches of at most --tokens on each side and padded within each.
+compile: torch.compile with every sentence of 28 pieces, so that there is nothing to pad and one shape to compile: its best case."""
+import argparse
+import json
+import math
+import random
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def seconds(f, times):
+    f()
+    torch.cuda.synchronize()
+    start = time.monotonic()
+    for _ in range(times):
+        f()
+    torch.cuda.synchronize()
+    return (time.monotonic() - start) / times
+
+
+def ceiling(o):
+    n = 512 if o.small else 8192
+    a, b = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    x = torch.randn(n * n * 4, device="cuda")
+    y = torch.empty_like(x)
+    return {"gemm": 2 * n**3 / seconds(lambda: a @ b, 30), "copy": 2 * 4 * x.numel() / seconds(lambda: y.copy_(x), 30),
+            "about": f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}"}
+
+
+class Model(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.d = o.d
+        self.embed = nn.Embedding(o.vocab, o.d)
+        nn.init.normal_(self.embed.weight, std=o.d**-0.5)
+        self.drop = nn.Dropout(0.1)
+        self.body = nn.Transformer(o.d, o.heads, o.layers, o.layers, o.f, dropout=0.1, batch_first=True)
+        at, k = torch.arange(512)[:, None], torch.arange(0, o.d, 2)[None] / o.d
+        wave = at / 10000**k
+        self.register_buffer("pos", torch.stack([wave.sin(), wave.cos()], 2).flatten(1))
+        self.register_buffer("mask", torch.ones(512, 512, dtype=torch.bool).triu(1))
+
+    def feed(self, ids):
+        return self.drop(self.embed(ids) * math.sqrt(self.d) + self.pos[: ids.shape[1]])
+
+    def forward(self, src, tgt, gold, src_pad=None, tgt_pad=None):
+        n = tgt.shape[1]
+        y = self.body(self.feed(src), self.feed(tgt), tgt_mask=self.mask[:n, :n], tgt_is_causal=True, src_key_padding_mask=src_pad, tgt_key_padding_mask=tgt_pad, memory_key_padding_mask=src_pad)
+        z = F.linear(y, self.embed.weight)
+        return F.cross_entropy(z.flatten(0, 1), gold.flatten(), ignore_index=0, label_smoothing=0.1)
+
+
+def batches(o):
+    """Lists of pairs of lengths, ends counted; at most o.tokens on each side, real ones, of about equal lengths."""
+    if o.mode == "compile":
+        return [[(28, 28)] * (o.tokens // 28)]
+    pairs = sorted((s + 1, t + 1) for s, t in json.load(open(o.lengths)))
+    out, batch, src, tgt = [], [], 0, 0
+    for s, t in pairs:
+        if batch and max(src + s, tgt + t) > o.tokens:
+            out.append(batch)
+            batch, src, tgt = [], 0, 0
+        batch.append((s, t))
+        src, tgt = src + s, tgt + t
+    random.Random(1).shuffle(out)
+    return out
+
+
+def tensors(batch, o):
+    """Padded ids on the device, masks where there is padding, and the number of target tokens."""
+    pad = lambda sizes: torch.arange(max(sizes), device="cuda")[None] >= torch.tensor(sizes, device="cuda")[:, None]
+    src_pad, tgt_pad = pad([s for s, _ in batch]), pad([t for _, t in batch])
+    ids = [torch.randint(4, o.vocab, p.shape, device="cuda").masked_fill(p, 0) for p in (src_pad, tgt_pad, tgt_pad)]
+    masks = [] if o.mode == "compile" else [src_pad, tgt_pad]
+    return (*ids, *masks), sum(t for _, t in batch)
+
+
+def train(o):
+    torch.manual_seed(1)
+    torch.set_float32_matmul_precision("high")
+    model = Model(o).cuda()
+    step = torch.compile(model) if o.mode == "compile" else model
+    adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    data = [tensors(b, o) for b in batches(o)[:24]]
+
+    def update(args):
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = step(*args)
+        loss.backward()
+        adam.step()
+        adam.zero_grad(set_to_none=True)
+
+    for args, _ in data:  # every shape once
+        update(args)
+    torch.cuda.synchronize()
+    tokens, start = 0, time.monotonic()
+    while time.monotonic() - start < (1 if o.small else 5):
+        for args, n in data:
+            update(args)
+            tokens += n
+        torch.cuda.synchronize()
+    return {"tok_s": tokens / (time.monotonic() - start)}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("mode", choices=("ceiling", "eager", "compile"))
+    p.add_argument("--small", action="store_true")
+    p.add_argument("--lengths")
+    for name in ("vocab", "tokens", "d", "f", "layers", "heads"):
+        p.add_argument("--" + name, type=int)
+    o = p.parse_args()
+    if not torch.cuda.is_available():
+        raise SystemExit("no GPU that PyTorch can use")
+    print(json.dumps(ceiling(o) if o.mode == "ceiling" else train(o)))
+
+
+main()
