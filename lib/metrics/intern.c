@@ -1,44 +1,17 @@
 /* intern.c - open addressing, sized for the segment beforehand, load at most one half. */
 #include "metrics/intern.h"
+#include "metrics/hash_text.h"
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t scramble(uint64_t x)
-{
-    x *= 0x9E3779B97F4A7C15u;
-    return x ^ x >> 29;
-}
-
-static uint64_t hash_text(struct tf_text s)
-{
-    uint64_t h = s.n, w;
-    size_t i = 0;
-    for (; i + 8 <= s.n; i += 8) {
-        memcpy(&w, s.p + i, 8);
-        h = scramble(h ^ w);
-    }
-    w = 0;
-    for (; i < s.n; i++)
-        w = w << 8 | (unsigned char)s.p[i];
-    return scramble(scramble(h ^ w) + s.n);
-}
-
-static size_t slots_for(size_t n)
-{
-    size_t s = 64;
-    while (s < 2 * n)
-        s *= 2;
-    return s;
-}
-
 void tf_intern_start(struct tf_intern *t, size_t n)
 {
-    size_t slots = slots_for(n);
+    size_t slots = tf_hash_slots(n);
     if (n > t->cap || !t->slot) {
         t->cap = n < 256 ? 256 : n;
         t->text = tf_xarray(t->text, t->cap, sizeof *t->text);
         t->hash = tf_xarray(t->hash, t->cap, sizeof *t->hash);
-        t->slot = tf_xarray(t->slot, slots_for(t->cap), sizeof *t->slot);
+        t->slot = tf_xarray(t->slot, tf_hash_slots(t->cap), sizeof *t->slot);
     }
     memset(t->slot, 0, slots * sizeof *t->slot);
     t->mask = slots - 1;
@@ -47,7 +20,7 @@ void tf_intern_start(struct tf_intern *t, size_t n)
 
 uint32_t tf_intern(struct tf_intern *t, struct tf_text s)
 {
-    uint64_t h = hash_text(s);
+    uint64_t h = tf_hash_text(s);
     size_t i = h & t->mask;
     for (; t->slot[i]; i = (i + 1) & t->mask) {
         uint32_t k = t->slot[i] - 1;
@@ -76,7 +49,7 @@ struct tf_gram_slot {
 
 static void start(struct tf_grams *g, size_t nr, size_t nh)
 {
-    size_t slots = slots_for(nr), most = nr > nh ? nr : nh;
+    size_t slots = tf_hash_slots(nr), most = nr > nh ? nr : nh;
     if (slots > g->cap) {
         g->slot = tf_xarray(g->slot, slots, sizeof *g->slot);
         g->cap = slots;
@@ -92,7 +65,7 @@ static void start(struct tf_grams *g, size_t nr, size_t nh)
 
 static struct tf_gram_slot *find(struct tf_grams *g, uint64_t key)
 {
-    size_t i = (size_t)(scramble(key) >> 7) & g->mask;
+    size_t i = (size_t)(tf_hash_mix(key) >> 7) & g->mask;
     while (g->slot[i].gram && g->slot[i].key != key)
         i = (i + 1) & g->mask;
     return &g->slot[i];

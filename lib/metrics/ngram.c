@@ -1,36 +1,9 @@
 /* ngram.c - the trie of a segment's n-grams. Open addressing, load at most one half, sized for the segment beforehand. */
 #include "metrics/ngram.h"
+#include "metrics/hash_text.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t scramble(uint64_t x)
-{
-    x *= 0x9E3779B97F4A7C15u;
-    return x ^ x >> 29;
-}
-
-/* Loads overlap at the end of the text, so that there is no loop over bytes; most tokens take one multiplication. */
-static uint64_t hash_text(struct tf_text s)
-{
-    uint64_t h = s.n, w = 0;
-    uint32_t lo, hi;
-    if (s.n >= 8) {
-        for (size_t i = 0; i + 8 < s.n; i += 8) {
-            memcpy(&w, s.p + i, 8);
-            h = scramble(h ^ w);
-        }
-        memcpy(&w, s.p + s.n - 8, 8);
-    } else if (s.n >= 4) {
-        memcpy(&lo, s.p, 4);
-        memcpy(&hi, s.p + s.n - 4, 4);
-        w = (uint64_t)hi << 32 | lo;
-    } else if (s.n) {
-        const unsigned char *p = (const unsigned char *)s.p;
-        w = (uint64_t)p[0] << 32 | (uint64_t)p[s.n / 2] << 16 | p[s.n - 1];
-    }
-    return scramble(h ^ h << 56 ^ w);
-}
 
 void tf_ngrams_release(struct tf_ngrams *g)
 {
@@ -40,14 +13,6 @@ void tf_ngrams_release(struct tf_ngrams *g)
     free(g->slots);
     free(g->word_slots);
     *g = (struct tf_ngrams){0};
-}
-
-static size_t slots_for(size_t n)
-{
-    size_t s = 64;
-    while (s < 2 * n)
-        s *= 2;
-    return s;
 }
 
 void tf_ngrams_start(struct tf_ngrams *g, size_t tokens)
@@ -60,10 +25,10 @@ void tf_ngrams_start(struct tf_ngrams *g, size_t tokens)
         g->nodes = tf_xarray(g->nodes, g->cap, sizeof *g->nodes);
         g->words = tf_xarray(g->words, g->word_cap, sizeof *g->words);
         g->hashes = tf_xarray(g->hashes, g->word_cap, sizeof *g->hashes);
-        g->slots = tf_xarray(g->slots, slots_for(g->cap), sizeof *g->slots);
-        g->word_slots = tf_xarray(g->word_slots, slots_for(g->word_cap), sizeof *g->word_slots);
+        g->slots = tf_xarray(g->slots, tf_hash_slots(g->cap), sizeof *g->slots);
+        g->word_slots = tf_xarray(g->word_slots, tf_hash_slots(g->word_cap), sizeof *g->word_slots);
     }
-    size_t slots = slots_for(nodes), word_slots = slots_for(tokens);
+    size_t slots = tf_hash_slots(nodes), word_slots = tf_hash_slots(tokens);
     memset(g->slots, 0, slots * sizeof *g->slots);
     memset(g->word_slots, 0, word_slots * sizeof *g->word_slots);
     g->mask = slots - 1;
@@ -82,7 +47,7 @@ static uint32_t new_node(struct tf_ngrams *g, uint32_t token)
 /* The node of a single token, or 0 when no reference has it and add is false. */
 static uint32_t first(struct tf_ngrams *g, struct tf_text s, bool add)
 {
-    uint64_t h = hash_text(s);
+    uint64_t h = tf_hash_text(s);
     size_t i = h & g->word_mask;
     for (; g->word_slots[i]; i = (i + 1) & g->word_mask) {
         uint32_t w = g->nodes[g->word_slots[i]].token;
@@ -100,7 +65,7 @@ static uint32_t first(struct tf_ngrams *g, struct tf_text s, bool add)
 static uint32_t child(struct tf_ngrams *g, uint32_t parent, uint32_t token, bool add)
 {
     uint64_t key = (uint64_t)parent << 32 | token;
-    size_t i = (size_t)(scramble(key) >> 8) & g->mask;
+    size_t i = (size_t)(tf_hash_mix(key) >> 8) & g->mask;
     for (; g->slots[i].node; i = (i + 1) & g->mask)
         if (g->slots[i].key == key)
             return g->slots[i].node;
