@@ -246,7 +246,8 @@ void tf_tree_wrap(struct tf_tree *t, const char *root)
 
 void tf_tree_reroot(struct tf_tree *t, const char *root)
 {
-    if (!tf_tree_is_root(t, root)) {
+    /* What is left of a tree without words is a root already. */
+    if (!tf_tree_is_root(t, root) && (t->n == 0 || tf_tree_words(t) > 0)) {
         tf_tree_wrap(t, root);
         return;
     }

@@ -107,6 +107,8 @@ int main(void)
     clean("(NN x)", "(TOP (NN x))");
     clean("(TOP (X (-NONE- *)))", "(TOP)");
     clean("(-NONE- *)", "(TOP)");
+    clean("(S (-NONE- *))", "(TOP)");
+    clean("(S (NP) (VP (X)))", "(TOP)");
     clean("(S (A (B (C (-NONE- *)) (D)) (E (NN x))) (F))", "(TOP (S (A (E (NN x)))))");
 
     const char pretty[] = "\n( (S\n    (NP (NN x))\n    (VP (VBZ is)))\n)\n\n( (S (NN y)) )\n\n(S (NN\n  z))\n";
