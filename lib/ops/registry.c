@@ -3,6 +3,7 @@
 #include "ops/backend.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void exe_dir(char *dir, size_t size)
     *(slash != NULL ? slash : dir) = 0;
 }
 
-/* Where the plugin is: the first place that has it. Returns false with the reason. */
+/* Where the plugin is: the first place that has it. Returns false with the reason, and ENOENT. */
 static bool plugin_path(char *path, size_t size, struct tf_err *err)
 {
     char exe[PATH_MAX], beside[PATH_MAX + 16] = "", build[PATH_MAX + 16] = "";
@@ -44,6 +45,7 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
             return true;
     }
     tf_fail(err, "the plugin " PLUGIN " is not installed");
+    err->sys = ENOENT;
     return false;
 }
 

@@ -123,7 +123,9 @@ coroutine *new_coroutine()
     if (c->stack == MAP_FAILED || mprotect(c->stack, 4096, PROT_NONE) != 0) /* what runs over its end hits a wall */
         stop("", "no memory for a stack");
 #ifdef __x86_64__
-    void **top = (void **)(c->stack + STACK) - 3; /* at entry, as after a call, the stack pointer is 8 past a multiple of 16 */
+    /* Stacks begin at different distances from their ends, or all would fall into the same lines of the cache. */
+    static unsigned made;
+    void **top = (void **)(c->stack + STACK - made++ % 128 * 320) - 3; /* at entry, as after a call, the stack pointer is 8 past a multiple of 16 */
     *--top = (void *)entry;
     c->sp = top - 6;
     memset(c->sp, 0, 6 * sizeof(void *));
@@ -153,6 +155,9 @@ const char *kernel_name;
 const std::function<void()> *body;
 thread threads[MAX_THREADS];
 unsigned n_threads, n_started, n_gone, n_at_barrier;
+struct warp_bits {
+    unsigned there, waiting; /* threads that have not gone; those at an operation of the warp */
+} warps[MAX_THREADS / 32];
 thread *self;
 std::vector<coroutine *> &idle = *new std::vector<coroutine *>; /* at the top of coroutine_main, for threads that have not started; kept to the end */
 std::deque<thread *> ready;                                     /* in the order in which they go on */
@@ -222,20 +227,18 @@ void release_block(thread *but)
 /* Does the group of t, waiting in its warp, have everybody? Then do its work and let it go on. */
 bool release_warp(thread *t, thread *but)
 {
-    unsigned base = (unsigned)(t - threads) / 32 * 32, mask = t->mask, present = 0;
+    unsigned at = (unsigned)(t - threads) / 32, base = 32 * at, mask = t->mask, present = mask & warps[at].there;
+    if ((warps[at].waiting & present) != present)
+        return false;
+    emulate::lane lanes[32];
     for (unsigned i = 0; i < 32; i++)
-        if (mask >> i & 1 && base + i < n_threads && !threads[base + i].gone) {
-            if (threads[base + i].mask == 0)
-                return false;
+        if (present >> i & 1) {
             if (threads[base + i].mask != mask || threads[base + i].what != t->what)
                 stop(kernel_name, "threads of a warp meet in different operations");
-            present |= 1u << i;
-        }
-    emulate::lane lanes[32] = {};
-    for (unsigned i = 0; i < 32; i++)
-        if (present >> i & 1)
             lanes[i] = threads[base + i].lane;
+        }
     t->what(lanes, present);
+    warps[at].waiting &= ~present;
     for (unsigned k = 0; k < 32; k++) {
         unsigned i = reversed() ? 31 - k : k;
         if (present >> i & 1) {
@@ -252,6 +255,7 @@ void thread_ends()
 {
     self->gone = true;
     n_gone++;
+    warps[(self - threads) / 32].there &= ~(1u << (self - threads) % 32);
     if (n_at_barrier > 0 && n_at_barrier == n_threads - n_gone)
         release_block(nullptr);
     unsigned base = (unsigned)(self - threads) / 32 * 32;
@@ -279,6 +283,8 @@ void run_block(size_t shared)
     memset(shared_bytes, 0xff, shared);
     n_threads = blockDim.x * blockDim.y * blockDim.z;
     n_started = n_gone = n_at_barrier = 0;
+    for (unsigned i = 0; i < n_threads; i += 32)
+        warps[i / 32] = {n_threads - i < 32 ? (1u << (n_threads - i)) - 1 : 0xffffffffu, 0};
     for (unsigned i = 0; i < n_threads; i++)
         threads[i] = {.at = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)}, .on = nullptr, .mask = 0, .at_barrier = false, .gone = false,
                       .what = nullptr, .lane = {}, .value = 0};
@@ -311,6 +317,7 @@ void warp(collective *what, unsigned mask, const void *in0, const void *in1, voi
     if (!(mask >> (self - threads) % 32 & 1))
         stop(kernel_name, "a thread is not in the mask of its own operation");
     self->mask = mask;
+    warps[(self - threads) / 32].waiting |= 1u << (self - threads) % 32;
     self->what = what;
     self->lane = {{in0, in1}, out};
     if (!release_warp(self, self))
