@@ -34,6 +34,7 @@ static float element(const void *p, enum tf_blas_elem e, size_t i)
 
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 {
+    tf_cuda_timed timed(c, "product", given->N, given->K);
     emulate::enqueue(c->stream, "product", [g = *given] {
         size_t M = (size_t)g.M, N = (size_t)g.N, K = (size_t)g.K;
         std::vector<float> b(K * N), sums(N);
@@ -272,6 +273,7 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
     if (g->K > 0) {
         struct plan &p = plan_of(c->blas, g);
         if (p.found) {
+            tf_cuda_timed timed(c, "product", g->N, g->K);
             float one = 1;
             if (g->bias != nullptr)
                 cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &g->bias, sizeof g->bias);

@@ -73,12 +73,23 @@ struct tf_rows {
     struct tf_rows_head host;       /* the same, as last set: for operations outside steps and for choosing kernels by the longest sentence */
 };
 
+/* While one lives, what is queued counts as `what` (and N x K, when given) in the account of TF_CUDA_TIMES. times.cu */
+struct tf_cuda_timed {
+    cudaStream_t stream;
+    bool open;
+    tf_cuda_timed(struct tf_ctx *c, const char *what, int N = 0, int K = 0);
+    ~tf_cuda_timed();
+    tf_cuda_timed(const tf_cuda_timed &) = delete;
+};
+void tf_cuda_times_show(cudaStream_t s);
+
 /* Launch kernel(args...) on the lane's stream. */
 template <typename... P, typename... Q>
 static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Q... args)
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return;
+    tf_cuda_timed timed(c, what);
 #ifdef TF_EMULATE
     emulate::launch(c->stream, what, (const void *)kernel, grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
 #else

@@ -134,6 +134,7 @@ void tf_cuda_close(struct tf_ctx *c)
     cudaFree(c->step);
     free(c);
     if (--device.lanes == 0) {
+        tf_cuda_times_show(device.stream);
         tf_blas_free(device.blas);
         cudaStreamDestroy(device.stream);
     }
