@@ -273,7 +273,7 @@ static inline void run_attention(struct run *r, const struct problem *p)
     enum per k_per = p->self ? PER_Q : PER_K;
     const struct input *q = find_input(p, "q"), *k = find_input(p, "k"), *v = find_input(p, "v"), *d_o = find_input(p, "do");
     struct tf_attention a = {.q_rows = r->q, .k_rows = r->k, .heads = p->H, .dk = p->dk, .dv = p->dv, .causal = p->causal, .window = p->window, .drop = p->drop};
-    size_t pad = p->layout == LAY_APART ? 0 : 3;
+    size_t pad = p->layout == LAY_APART ? 0 : p->dk % 16 == 0 ? 8 : 3; /* rows at multiples of 16 bytes, too */
     a.ldo = hv + pad;
     size_t vk = hk + pad; /* where v's columns begin in k's buffer */
     if (p->layout == LAY_FUSED) {
