@@ -1,4 +1,4 @@
-"""K4, M, N: fuzzers for a while, every tool under valgrind, and work that goes on for long."""
+"""K4, K6, M, N: fuzzers for a while, lines that tests run, tools and tests under valgrind and sanitizers, and work that goes on for long."""
 import concurrent.futures
 import glob
 import os
@@ -48,24 +48,104 @@ def fuzz(rig, row):
             row.fail("%s: status %s, %s: %s", name, rc, kept, said.strip()[-800:])
 
 
-def m(rig, row):
-    """Every tool at small work under valgrind: no error, no leak of what is lost"""
-    if not shutil.which("valgrind") or rig.short:
+def built(rig, row, tree, *more):
+    """Make in a build tree of its own; False, and the row says why, when it can't be."""
+    env = {k: v for k, v in ENV.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+    p = subprocess.run([os.environ.get("TF_MAKE") or "make", "-j2", "DEPS=no", "CUDA=no", "B=" + tree] + list(more), cwd=TOP, env=env, capture_output=True, text=True)
+    if p.returncode != 0:
+        row.fail("make in %s: %s", tree, (p.stdout + p.stderr)[-900:])
+    return p.returncode == 0
+
+
+def names(tree, *globs):
+    return ["%s/%s.t" % (tree, f[:-2]) for g in globs for f in sorted(glob.glob(g, root_dir=TOP)) if not f.endswith("/replay.c")]
+
+
+def coverage(rig, row):
+    """Lines of lib/wire that are run by its unit tests, the replays of the fuzzers and the tests of tf-cbor, tf-info, tf-batch and the formats: at least 95 in 100"""
+    if rig.short or not shutil.which("gcov"):
         return
-    stream = rig.batches("b3.tfs", n=3)
-    train = ["tf-train"] + SMALL + ["--threads", "2", "--steps", "3", "--save-every", "2", "-o", None, stream]
-    again = [x if x != "3" else "5" for x in train]
-    again[-1] = rig.batches("b20.tfs", n=20)
-    for tool, argv in rig.tools() + [("train", train), ("train, resumed", again)]:
-        if None in argv:
-            argv = [(rig.fresh("m-run") if tool == "train" else rig.path("m-run")) if x is None else x for x in argv]
-        if tool == "tokenize --train":
-            argv = argv[:1] + ["-o", rig.path("m-out")] + argv[1:]
-        d = run(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite", "--log-file=" + rig.path("valgrind")] + argv,
-                env=dict(TF_CPU_ISA="generic"), timeout=300)
-        row.add("tools under valgrind")
+    tree = "build-cov"
+    for f in glob.glob(os.path.join(TOP, tree, "lib/wire/*.gcda")):
+        os.unlink(f)
+    tests = names(tree, "tests/unit/wire_*.c", "tests/fuzz/*.c") + ["tests/cli/%s.bats" % x for x in ("cbor", "formats", "info", "batch")]
+    flags = ["%s=-O0 -g --coverage" % x for x in ("CFLAGS", "CXXFLAGS")] + ["LDFLAGS=--coverage"]
+    if not built(rig, row, tree, *flags, "run-tests", "TESTS=" + " ".join(tests)):
+        return
+    p = subprocess.run(["gcov", "-n", "-o", tree + "/lib/wire"] + sorted(glob.glob(tree + "/lib/wire/*.gcda", root_dir=TOP)), cwd=TOP, capture_output=True, text=True)
+    lines = run_ = 0
+    for name, part, n in re.findall(r"File 'lib/wire/(\S+)'\nLines executed:([\d.]+)% of (\d+)", p.stdout):
+        lines += int(n)
+        run_ += round(float(part) * int(n) / 100)
+        if float(part) < 95:
+            row.note("%s: %s of %s lines" % (name, part + " %", n))
+    row.figures["lines of lib/wire"] = "%.1f %% of %s" % (100 * run_ / max(lines, 1), "{:,}".format(lines))
+    if lines == 0 or run_ < 0.95 * lines:
+        row.fail("%d of %d lines of lib/wire are run", run_, lines)
+
+
+def trained(rig, where, threads):
+    """Training in two starts, with validation and saves between: commands."""
+    stream, valid = rig.batches("b20.tfs", n=20), rig.batches("valid.tfs", n=5, seed=9)
+    out = rig.fresh(where)
+    return [["tf-train"] + SMALL + ["--threads", threads, "--steps", steps, "--save-every", "2", "--valid", valid, "--valid-every", "3", "-o", out, stream] for steps in ("3", "5")]
+
+
+def m(rig, row):
+    """Every tool at small work under valgrind, with the generic kernels and those of AVX2; the pools of threads under ThreadSanitizer; lib/wire under MemorySanitizer: no error, no leak of what is lost"""
+    if rig.short:
+        return
+    with open("/proc/cpuinfo") as f:
+        sets = ["generic"] + ["avx2"] * (" avx2 " in f.read())  # valgrind knows no AVX-512
+    if shutil.which("valgrind"):
+        for isa in sets:
+            few = isa == "avx2"
+            todo = [(t, c) for t, c in rig.tools() if not few or t in ("decode", "score", "avgckpt")] + [("train", c) for c in trained(rig, "m-run", "2")]
+            for tool, argv in todo:
+                if tool == "tokenize --train":
+                    argv = argv[:1] + ["-o", rig.path("m-out")] + argv[1:]
+                d = run(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite", "--log-file=" + rig.path("valgrind")] + argv,
+                        env=dict(TF_CPU_ISA=isa), timeout=900)
+                row.add("commands under valgrind")
+                if d.rc != 0:
+                    row.fail("%s, %s: status %s: %s", tool, isa, d.rc, slurp(rig.path("valgrind")).decode(errors="replace")[:900])
+    threads(rig, row)
+    memory(rig, row)
+
+
+def threads(rig, row):
+    units = ["build-thread/tests/unit/%s.t" % x for x in ("base_thread", "decode_search", "train_step")]
+    if not built(rig, row, "build-thread", "SAN=thread", "all", *units):
+        return
+    ma, bin_ = rig.material(), os.path.join(TOP, "build-thread/bin")
+    todo = [[os.path.join(TOP, u)] for u in units] + trained(rig, "t-run", "3") + \
+        [["tf-decode", "-m", ma["model"], "-t", "3", "--max-extra", "3", ma["s"]], ["tf-score", "-m", ma["model"], "-t", "3", ma["s"], ma["t"]],
+         ["tf-tokenize", "--threads", "3", "-m", ma["vocab"], ma["src"]]]
+    for argv in todo:
+        d = run(argv, env=dict(PATH=bin_ + ":" + ENV["PATH"], TSAN_OPTIONS="exitcode=66"), cwd=TOP, timeout=900)
+        row.add("commands under ThreadSanitizer")
         if d.rc != 0:
-            row.fail("%s: status %s: %s", tool, d.rc, slurp(rig.path("valgrind")).decode(errors="replace")[:900])
+            row.fail("%s under ThreadSanitizer: status %s: %s", argv[0], d.rc, d.err[:900])
+
+
+def memory(rig, row):
+    """By clang; libcbor is none of its, see msan_cbor.c. Without wire_hostile, which measures memory, and wire_damage, which would take an hour."""
+    if not shutil.which("clang"):
+        return
+    tree, source = "build-memory", os.path.join(TOP, "tests/faults/msan_cbor.c")
+    os.makedirs(os.path.join(TOP, tree), exist_ok=True)
+    subprocess.run(["clang", "-O1", "-g", "-fsanitize=memory", "-c", "-o", tree + "/msan_cbor.o", source], cwd=TOP, check=True)
+    wrapped = re.findall(r"__wrap_(cbor_stream_\w+)\(cbor_data p", slurp(source).decode()) + re.findall(r"^WRAPPED\((\w+),", slurp(source).decode(), re.M)
+    tests = [t for t in names(tree, "tests/unit/wire_*.c", "tests/fuzz/stream.c", "tests/fuzz/checkpoint.c", "tests/fuzz/jsonl.c")
+             if not t.endswith(("/wire_hostile.t", "/wire_damage.t"))]
+    if not built(rig, row, tree, "CC=clang", "CXX=clang++", "SAN=memory", "san_warn=",
+                 "LDFLAGS=%s %s/msan_cbor.o" % (" ".join("-Wl,--wrap=" + x for x in wrapped), tree), *tests):
+        return
+    for t in tests:
+        d = run([os.path.join(TOP, t)], cwd=TOP, timeout=900)
+        row.add("tests under MemorySanitizer")
+        if d.rc != 0:
+            row.fail("%s under MemorySanitizer: status %s: %s", t, d.rc, d.err[:900] or d.out.decode(errors="replace")[-900:])
 
 
 def state(pid):
@@ -138,4 +218,4 @@ def n(rig, row):
         row.fail("%s differs from that of a run that was not killed", last)
 
 
-ROWS = [("K4", fuzz), ("M", m), ("N", n)]
+ROWS = [("K4", fuzz), ("K6", coverage), ("M", m), ("N", n)]
