@@ -28,8 +28,15 @@ static int load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t
     k->be->upload(k->ctx, k->src, TF_ELEM_U32, p->src + p->src_off[from], s);
     k->be->upload(k->ctx, k->tgt_in, TF_ELEM_U32, p->tgt_in + p->tgt_off[from], t);
     k->be->upload(k->ctx, k->tgt_out, TF_ELEM_U32, p->tgt_out + p->tgt_off[from], t);
-    k->be->zero(k->ctx, k->acc, TF_ELEM_F64, 4);
     return 0;
+}
+
+void tf_sums_add(struct tf_sums *sums, const double acc[4])
+{
+    sums->loss += acc[0];
+    sums->nll += acc[1];
+    sums->correct += acc[2];
+    sums->tokens += acc[3];
 }
 
 static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
@@ -37,10 +44,7 @@ static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
     double acc[4];
     if (k->be->download(k->ctx, acc, TF_ELEM_F64, k->acc, 4, err) < 0)
         return -1;
-    sums->loss += acc[0];
-    sums->nll += acc[1];
-    sums->correct += acc[2];
-    sums->tokens += acc[3];
+    tf_sums_add(sums, acc);
     return 0;
 }
 
@@ -49,12 +53,12 @@ static void cross_kv(struct tf_work *k, const tf_mem *memory)
     tf_linear(k, k->kv, memory, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0, (struct tf_drop){0});
 }
 
-static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x)
+static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x, tf_mem *acc)
 {
     const struct tf_config *c = &k->w->config;
     struct tf_xent a = {
         .rows = k->dec.rows, .x = x, .e = tf_weight(k, k->w->params.project), .targets = k->tgt_out,
-        .V = (int)c->vocab_size, .D = (int)c->d_model, .acc = k->acc,
+        .V = (int)c->vocab_size, .D = (int)c->d_model, .acc = acc,
     };
     smoothing(c, &a.on, &a.off);
     return a;
@@ -70,12 +74,12 @@ static void clear_added(struct tf_work *k)
             k->be->zero(k->ctx, tf_grad(k, added[i]), TF_ELEM_PARAM, p->v[added[i]].n);
 }
 
-int tf_forward_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p, size_t from,
-                        size_t to, const struct tf_step *step, struct tf_err *err)
+int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p, size_t from, size_t to,
+                      const struct tf_step *step, struct tf_err *err)
 {
     if (from == to) {
         k->be->zero(k->ctx, grads, TF_ELEM_PARAM, k->w->params.size);
-        return k->be->sync(k->ctx, err);
+        return 0;
     }
     if (load(k, p, from, to, true, err) < 0)
         return -1;
@@ -88,7 +92,7 @@ int tf_forward_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, 
     cross_kv(k, memory);
     const tf_mem *out = tf_decoder_fwd(k);
 
-    struct tf_xent x = xent_args(k, out);
+    struct tf_xent x = xent_args(k, out, acc);
     x.dx = k->dec.dy;
     x.de = tf_grad(k, t->project);
     k->be->xent(k->ctx, &x);
@@ -100,7 +104,21 @@ int tf_forward_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, 
     tf_encoder_bwd(k, k->enc.dy);
     k->be->step_end(k->ctx);
     k->grads = NULL;
-    return add_sums(k, sums, err);
+    return 0;
+}
+
+int tf_forward_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p, size_t from,
+                        size_t to, const struct tf_step *step, struct tf_err *err)
+{
+    tf_mem *acc = k->be->alloc(k->ctx, TF_ELEM_F64, 4, err);
+    if (!acc)
+        return -1;
+    double sum[4];
+    int rc = tf_queue_backward(k, grads, acc, p, from, to, step, err);
+    if (rc == 0 && (rc = k->be->download(k->ctx, sum, TF_ELEM_F64, acc, 4, err)) == 0)
+        tf_sums_add(sums, sum);
+    k->be->free(k->ctx, acc);
+    return rc;
 }
 
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p, size_t from, size_t to,
@@ -112,7 +130,8 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
         return -1;
     k->dropout = false;
     cross_kv(k, tf_encoder_fwd(k));
-    struct tf_xent x = xent_args(k, tf_decoder_fwd(k));
+    k->be->zero(k->ctx, k->acc, TF_ELEM_F64, 4);
+    struct tf_xent x = xent_args(k, tf_decoder_fwd(k), k->acc);
     x.logp = logp ? k->logp : NULL;
     k->be->xent(k->ctx, &x);
     if (logp && k->be->elem_size[TF_ELEM_STAT] == sizeof *logp) {

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 2
+#define TF_BACKEND_ABI 3
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -33,6 +33,8 @@ struct tf_search; /* the state of a beam search, see ops/search.h */
 typedef void tf_mem; /* backend memory */
 
 enum tf_elem { TF_ELEM_PARAM, TF_ELEM_ACT, TF_ELEM_STAT, TF_ELEM_U32, TF_ELEM_F64, TF_ELEM_KINDS };
+
+enum { TF_FETCHES = 4, TF_FETCH = 512 };
 
 #define TF_NO_ID UINT32_MAX /* an id that embeds as the zero vector */
 
@@ -149,6 +151,9 @@ struct tf_backend {
     /* Host array of the backend's own element type <-> backend memory; n elements. download waits. */
     void (*upload)(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
     int (*download)(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err);
+    /* A download of n F64 (at most TF_FETCH) that does not wait: dst belongs to the lane until the `fetched` that answers it has returned. Answers come in order; at most TF_FETCHES are open. */
+    void (*fetch)(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
+    int (*fetched)(struct tf_ctx *c, struct tf_err *err);
     /* Bytes that a device has free; 0 where backend memory is the host's. */
     size_t (*spare)(struct tf_ctx *c);
     void (*zero)(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
@@ -220,7 +225,7 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
     return (char *)p + i * be->elem_size[e];
 }
 
-/* Find a backend: "cpu", "ref", "ref64", "cuda", or "auto" (cuda when its plugin loads and probes, else cpu; the reason goes to *why when given). precision: NULL for what the
+/* Find a backend: "cpu", "ref", "ref64", "cuda", or "auto" (cuda when its plugin loads and probes, else cpu; the reason goes to *why when given, with ENOENT where no plugin is installed). precision: NULL for what the
  * backend takes for that use. NULL and err when it is not usable or has no such precision. A plugin exports `const struct tf_backend *const *tf_backend_entry(void)`: its tables, NULL last. Plugins are looked for in $TF_BACKEND_DIR, LIBDIR/tf, DIR-OF-EXE/../lib/tf, and beside the executable's build directory. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err);
 

@@ -226,6 +226,14 @@ const struct tf_feed_item *tf_feed_next(struct tf_feed *f, const volatile sig_at
     return item;
 }
 
+bool tf_feed_ready(struct tf_feed *f)
+{
+    pthread_mutex_lock(&f->lock);
+    bool ready = f->n > 0;
+    pthread_mutex_unlock(&f->lock);
+    return ready;
+}
+
 void tf_feed_pop(struct tf_feed *f)
 {
     pthread_mutex_lock(&f->lock);

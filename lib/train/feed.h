@@ -26,6 +26,7 @@ const struct tf_header *tf_feed_header(const struct tf_feed *f);
 void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from, bool any_corpus);
 /* The next item, held until tf_feed_pop; NULL when *stop became true while there was none. After END or ERROR the same item comes again. */
 const struct tf_feed_item *tf_feed_next(struct tf_feed *f, const volatile sig_atomic_t *stop);
+bool tf_feed_ready(struct tf_feed *f); /* tf_feed_next would not wait */
 void tf_feed_pop(struct tf_feed *f);
 void tf_feed_close(struct tf_feed *f); /* ends the thread, even one that waits for input */
 

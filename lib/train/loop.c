@@ -44,6 +44,51 @@ static int wait_saved(struct tf_run *r, struct tf_err *err)
     return tf_saver_wait(r->saver, err) != 0 ? add_last_good(r, err) : 0;
 }
 
+/* ---- what an update found ----
+ *
+ * A device works behind the host's back: there the figures of an update are asked for when the next one is queued, so that it never waits for the host. Nobody sees the difference: before
+ * anything is saved, validated or waited for, the figures are looked at, and an update whose gradient is not finite changes nothing. */
+
+static bool works_ahead(const struct tf_run *r)
+{
+    return r->stepper.be->poll > 1;
+}
+
+/* Wait for the figures of an update; a divergence ends the run. */
+static int look(struct tf_run *r, struct tf_update *u, struct tf_err *err)
+{
+    double norm2;
+    if (!u->open || u->known)
+        return 0;
+    u->known = true;
+    if (tf_step_found(&r->stepper, &u->figures, &u->sums, &norm2, err) != 0)
+        return -1;
+    u->norm = sqrt(norm2) / u->sums.tokens;
+    if (isfinite(u->norm) && isfinite(u->sums.loss))
+        return 0;
+    struct tf_err ignored = {0};
+    (void)!tf_saver_wait(r->saver, &ignored);
+    tf_fail_status(err, TF_DIVERGED, "diverged at step %llu (loss %g, gradient norm %g)", (unsigned long long)u->at.step, u->sums.loss / u->sums.tokens, u->norm);
+    return add_last_good(r, err);
+}
+
+/* And tell of it. */
+static int settle(struct tf_run *r, struct tf_update *u, struct tf_err *err)
+{
+    if (!u->open)
+        return 0;
+    if (look(r, u, err) != 0)
+        return -1;
+    u->open = false;
+    r->steps_here++;
+    return tf_report_step(r, u, err);
+}
+
+static int settle_last(struct tf_run *r, struct tf_err *err)
+{
+    return settle(r, &r->updates[r->turn], err);
+}
+
 /* ---- borders ---- */
 
 static bool on_grid(const struct tf_run *r, int64_t every)
@@ -115,6 +160,10 @@ static int stop_here(struct tf_run *r, struct tf_err *err)
 static int border(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
+    bool clock = o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * o->save_minutes;
+    bool rest = tf_stop || tf_save_asked || clock || valid_due(r) || save_due(r) || r->state.step >= (uint64_t)o->steps;
+    if (rest && settle_last(r, err) != 0)
+        return -1;
     if (tf_saver_poll(r->saver, err) != 0)
         return add_last_good(r, err);
     if (tf_stop)
@@ -134,7 +183,6 @@ static int border(struct tf_run *r, struct tf_err *err)
     } else if (best && save(r, TF_SAVE_BEST, false, err) != 0) {
         return -1;
     }
-    bool clock = o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * o->save_minutes;
     if ((tf_save_asked || clock) && r->saved_step != r->state.step && r->state.step > 0 && save(r, TF_SAVE_RESUME, false, err) != 0)
         return -1;
     tf_save_asked = 0;
@@ -149,10 +197,12 @@ static int border(struct tf_run *r, struct tf_err *err)
 enum { NO_MORE = 1, BAD_INPUT = 2 };
 
 /* All micro-batches of one update into the stepper; *next is the state behind it. */
-static int gather(struct tf_run *r, struct tf_run_state *next, struct tf_sums *sums, struct tf_err *err)
+static int gather(struct tf_run *r, struct tf_run_state *next, struct tf_err *err)
 {
     tf_step_begin(&r->stepper);
     for (int64_t i = 0; i < r->o->accumulate; i++) {
+        if (!tf_feed_ready(r->feed) && settle_last(r, err) != 0)
+            return -1;
         const struct tf_feed_item *item = tf_feed_next(r->feed, &tf_stop);
         if (item == NULL || tf_stop)
             return NO_MORE;
@@ -166,7 +216,7 @@ static int gather(struct tf_run *r, struct tf_run_state *next, struct tf_sums *s
             return BAD_INPUT;
         }
         const struct tf_step step = {.seed = (uint64_t)r->o->seed, .update = (uint32_t)next->micro};
-        if (tf_step_add(&r->stepper, sums, &item->pairs, &step, err) != 0)
+        if (tf_step_add(&r->stepper, &item->pairs, &step, err) != 0)
             return tf_context(err, "step %llu", (unsigned long long)next->step + 1);
         next->micro++;
         next->src_tokens += item->pairs.src_off[item->pairs.n];
@@ -182,33 +232,30 @@ static int update(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
     struct tf_run_state next = r->state;
-    struct tf_sums sums = {0};
-    double norm;
-    int rc = gather(r, &next, &sums, err);
+    int rc = gather(r, &next, err);
     if (rc != 0)
         return rc;
-    if (tf_step_norm(&r->stepper, &norm, 1 / sums.tokens, err) != 0)
+    struct tf_update *before = &r->updates[r->turn], *u = &r->updates[1 - r->turn];
+    *u = (struct tf_update){.open = true, .at = next, .lr = tf_schedule_lr(&r->schedule, next.step)};
+    tf_step_look(&r->stepper, &u->figures);
+    if (!works_ahead(r) && look(r, u, err) != 0)
         return -1;
-    if (!isfinite(norm) || !isfinite(sums.loss)) {
-        struct tf_err ignored = {0};
-        (void)!tf_saver_wait(r->saver, &ignored);
-        tf_fail_status(err, TF_DIVERGED, "diverged at step %llu (loss %g, gradient norm %g)", (unsigned long long)next.step, sums.loss / sums.tokens, norm);
-        return add_last_good(r, err);
-    }
-    const struct tf_adam adam = {.lr = tf_schedule_lr(&r->schedule, next.step), .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->adam_eps,
-                                 .gscale = 1 / sums.tokens, .clip = o->clip, .t = next.step, .eps_hat = o->eps_hat};
-    if (tf_step_apply(&r->stepper, &adam, o->ema, err) != 0)
-        return -1;
-    tf_report_add(r, &sums);
+    const struct tf_adam adam = {.lr = u->lr, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->adam_eps, .gscale = 1 / (double)(next.tgt_tokens - r->state.tgt_tokens),
+                                 .clip = o->clip, .t = next.step, .eps_hat = o->eps_hat};
+    tf_step_apply(&r->stepper, &adam, o->ema);
     r->state = next;
-    r->steps_here++;
-    return tf_report_step(r, adam.lr, norm, err);
+    r->turn = 1 - r->turn;
+    return settle(r, works_ahead(r) ? before : u, err);
 }
 
 /* The stream gave no further update: a stop, its end, or its failure. */
 static int stream_over(struct tf_run *r, int why, struct tf_err *err)
 {
     struct tf_err second = {0};
+    struct tf_err first = *err;
+    if (settle_last(r, err) != 0)
+        return -1;
+    *err = first;
     if (tf_stop) { /* whoever sent the signal may have ended the producer too */
         memset(err, 0, sizeof *err);
         return stop_here(r, err);
@@ -235,6 +282,10 @@ static int loop(struct tf_run *r, struct tf_err *err)
         rc = stream_over(r, rc, err);
     if (rc < 0 && r->mute) { /* nobody listens any more: keep the work and say so */
         struct tf_err second = {0};
+        if (look(r, &r->updates[r->turn], &second) != 0) {
+            *err = second;
+            return -1;
+        }
         if (tf_saver_wait(r->saver, &second) == 0 && r->saved_step != r->state.step)
             (void)!tf_saver_start(r->saver, &r->stepper, &r->state, TF_SAVE_RESUME, false, &second);
         if (tf_saver_wait(r->saver, &second) != 0 || second.status != 0)

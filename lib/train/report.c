@@ -70,12 +70,6 @@ static void add(struct tf_interval *i, const struct tf_sums *s)
     i->sums.tokens += s->tokens;
 }
 
-void tf_report_add(struct tf_run *r, const struct tf_sums *s)
-{
-    add(&r->logged, s);
-    add(&r->shown, s);
-}
-
 /* Target tokens a second, as the field counts. */
 static double rate(const struct tf_interval *i, double now)
 {
@@ -83,34 +77,36 @@ static double rate(const struct tf_interval *i, double now)
     return seconds > 0 ? i->sums.tokens / seconds : 0;
 }
 
-static void show(struct tf_run *r, double lr, double norm)
+static void show(struct tf_run *r, const struct tf_update *u)
 {
-    double now = tf_now(), done = (double)r->state.step, all = (double)r->o->steps;
+    double now = tf_now(), done = (double)u->at.step, all = (double)r->o->steps;
     const struct tf_sums *s = &r->shown.sums;
     char eta[32] = "";
     double left = r->steps_here > 0 ? (all - done) * (now - r->started) / (double)r->steps_here : 0;
     if (left > 0)
         snprintf(eta, sizeof eta, "  ETA %.0f:%02.0f:%02.0f", floor(left / 3600), floor(fmod(left, 3600) / 60), floor(fmod(left, 60)));
-    tf_progress_show(&r->progress, "step %llu/%llu  epoch %llu  loss %.3f  ppl %.2f  lr %.3g  norm %.3g  %.0f tok/s%s", (unsigned long long)r->state.step,
-                     (unsigned long long)r->o->steps, (unsigned long long)r->state.cursor.epoch, s->loss / s->tokens, tf_sums_ppl(s), lr, norm,
+    tf_progress_show(&r->progress, "step %llu/%llu  epoch %llu  loss %.3f  ppl %.2f  lr %.3g  norm %.3g  %.0f tok/s%s", (unsigned long long)u->at.step,
+                     (unsigned long long)r->o->steps, (unsigned long long)u->at.cursor.epoch, s->loss / s->tokens, tf_sums_ppl(s), u->lr, u->norm,
                      rate(&r->shown, now), eta);
     r->shown = (struct tf_interval){.since = now};
 }
 
-int tf_report_step(struct tf_run *r, double lr, double norm, struct tf_err *err)
+int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *err)
 {
+    add(&r->logged, &u->sums);
+    add(&r->shown, &u->sums);
     if (tf_progress_due(&r->progress))
-        show(r, lr, norm);
-    if (r->state.step % (uint64_t)r->o->log_every != 0)
+        show(r, u);
+    if (u->at.step % (uint64_t)r->o->log_every != 0)
         return 0;
     double now = tf_now();
-    struct tf_json *j = tf_journal_line(&r->journal, "step", r->state.step);
-    count(j, "epoch", r->state.cursor.epoch);
+    struct tf_json *j = tf_journal_line(&r->journal, "step", u->at.step);
+    count(j, "epoch", u->at.cursor.epoch);
     sums(j, &r->logged.sums, true);
-    real(j, "lr", round6(lr));
-    real(j, "grad_norm", round6(norm));
-    count(j, "src_tokens", r->state.src_tokens);
-    count(j, "tgt_tokens", r->state.tgt_tokens);
+    real(j, "lr", round6(u->lr));
+    real(j, "grad_norm", round6(u->norm));
+    count(j, "src_tokens", u->at.src_tokens);
+    count(j, "tgt_tokens", u->at.tgt_tokens);
     real(j, "tok_s", round(rate(&r->logged, now)));
     real(j, "seconds", milli(now - r->started));
     r->logged = (struct tf_interval){.since = now};

@@ -15,6 +15,15 @@ struct tf_interval {
     double since; /* tf_now() at its start */
 };
 
+/* An update that is queued, and what it found once that is known. */
+struct tf_update {
+    bool open, known;
+    struct tf_run_state at; /* behind it */
+    double lr, norm;
+    struct tf_sums sums;
+    struct tf_step_figures figures;
+};
+
 struct tf_run {
     const struct tf_run_opts *o;
     struct tf_arena arena;
@@ -38,6 +47,8 @@ struct tf_run {
     struct tf_progress progress;
     double started;
     uint64_t steps_here;           /* updates by this process */
+    struct tf_update updates[2];   /* the last and the one before, in turn */
+    int turn;                      /* which is the last */
     struct tf_interval logged, shown;
 };
 
@@ -47,8 +58,7 @@ void tf_run_release(struct tf_run *r);
 
 /* report.c: lines of the log and of progress. */
 int tf_report_start(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
-void tf_report_add(struct tf_run *r, const struct tf_sums *sums);
-int tf_report_step(struct tf_run *r, double lr, double norm, struct tf_err *err) TF_MUST_CHECK;
+int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *err) TF_MUST_CHECK;
 int tf_report_valid(struct tf_run *r, const struct tf_sums *sums, bool best, double seconds, struct tf_err *err) TF_MUST_CHECK;
 int tf_report_save(struct tf_run *r, const char *name, struct tf_err *err) TF_MUST_CHECK;
 int tf_report_end(struct tf_run *r, const char *reason, struct tf_err *err) TF_MUST_CHECK;

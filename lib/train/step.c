@@ -63,8 +63,9 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_step_start *start,
     s->chunk = s->be->threads ? TF_STEP_CHUNK : n;
     if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, (n + s->chunk - 1) / s->chunk, err)) == NULL)
         return -1;
-    if ((s->norm2 = s->be->alloc(s->ctx[0], TF_ELEM_F64, 1, err)) == NULL)
+    if ((s->figures = s->be->alloc(s->ctx[0], TF_ELEM_F64, 4 * shards + 1, err)) == NULL)
         return -1;
+    s->norm2 = tf_at(s->be, TF_ELEM_F64, s->figures, 4 * shards);
     return s->be->sync(s->ctx[0], err);
 }
 
@@ -88,7 +89,7 @@ void tf_stepper_release(struct tf_stepper *s)
     for (int i = 0; s->work != NULL && i < s->lanes; i++)
         tf_work_free(s->work[i]);
     if (s->lanes > 0) {
-        tf_mem *all[] = {s->m, s->v, s->e, s->norms, s->norm2};
+        tf_mem *all[] = {s->m, s->v, s->e, s->norms, s->figures};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             if (all[i] != NULL)
                 s->be->free(s->ctx[0], all[i]);
@@ -114,7 +115,7 @@ struct shards {
     const struct tf_pairs *pairs;
     const struct tf_step *step; /* NULL: forward only */
     size_t cut[TF_STEP_SHARDS + 1];
-    struct tf_sums sums[TF_STEP_SHARDS];
+    struct tf_sums sums[TF_STEP_SHARDS]; /* forward only */
     pthread_mutex_t lock;       /* guards all below, and the stepper's spare buffers */
     pthread_cond_t freed;
     tf_mem *node[2 * TF_STEP_SHARDS]; /* of a heap: 1 the root, shards + i the leaves; NULL: no sentence in it */
@@ -183,7 +184,8 @@ static void backward_job(void *arg, size_t job, int lane)
     if (r->cut[job] < r->cut[job + 1]) {
         if ((g = take(r)) == NULL)
             return;
-        if (tf_forward_backward(s->work[lane], g, &r->sums[job], r->pairs, r->cut[job], r->cut[job + 1], r->step, &e) != 0) {
+        tf_mem *acc = tf_at(s->be, TF_ELEM_F64, s->figures, 4 * job);
+        if (tf_queue_backward(s->work[lane], g, acc, r->pairs, r->cut[job], r->cut[job + 1], r->step, &e) != 0) {
             fail(r, &e);
             return;
         }
@@ -200,7 +202,7 @@ static void forward_job(void *arg, size_t job, int lane)
         fail(r, &e);
 }
 
-static int run_shards(struct shards *r, struct tf_sums *sums, void (*job)(void *, size_t, int), struct tf_err *err)
+static int run_shards(struct shards *r, void (*job)(void *, size_t, int), struct tf_err *err)
 {
     struct tf_stepper *s = r->s;
     size_t n = (size_t)s->be->shards;
@@ -216,12 +218,6 @@ static int run_shards(struct shards *r, struct tf_sums *sums, void (*job)(void *
         *err = r->err;
         return -1;
     }
-    for (size_t i = 0; i < n; i++) {
-        sums->loss += r->sums[i].loss;
-        sums->nll += r->sums[i].nll;
-        sums->correct += r->sums[i].correct;
-        sums->tokens += r->sums[i].tokens;
-    }
     return 0;
 }
 
@@ -230,6 +226,7 @@ void tf_step_begin(struct tf_stepper *s)
     for (s->n_spare = 0; s->n_spare < s->n_grads; s->n_spare++)
         s->spare[s->n_spare] = s->grads[s->n_spare];
     s->total = NULL;
+    s->be->zero(s->ctx[0], s->figures, TF_ELEM_F64, 4 * (size_t)s->be->shards);
 }
 
 /* ---- flat blocks over lanes ---- */
@@ -277,11 +274,11 @@ static void adam_job(void *arg, size_t job, int lane)
         s->be->ema(s->ctx[lane], at(s, s->e, i), at(s, s->w.flat, i), span(s, job), c->decay);
 }
 
-int tf_step_add(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p, const struct tf_step *step, struct tf_err *err)
+int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_step *step, struct tf_err *err)
 {
     struct shards r = {.s = s, .pairs = p, .step = step};
     TF_ASSERT(p->n > 0 && (s->total == NULL || s->accumulate));
-    if (run_shards(&r, sums, backward_job, err) != 0)
+    if (run_shards(&r, backward_job, err) != 0)
         return -1;
     if (s->total == NULL) {
         s->total = r.node[1];
@@ -292,31 +289,42 @@ int tf_step_add(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pair
     return 0;
 }
 
-int tf_step_norm(struct tf_stepper *s, double *norm, double scale, struct tf_err *err)
+void tf_step_look(struct tf_stepper *s, struct tf_step_figures *f)
 {
-    double norm2;
     size_t n = (s->w.params.size + s->chunk - 1) / s->chunk;
     run_chunks(s, norm_job, (struct chunks){.a = s->total});
     s->be->sum(s->ctx[0], s->norm2, s->norms, n);
-    if (s->be->download(s->ctx[0], &norm2, TF_ELEM_F64, s->norm2, 1, err) != 0)
+    s->be->fetch(s->ctx[0], f->v, s->figures, 4 * (size_t)s->be->shards + 1);
+}
+
+int tf_step_found(struct tf_stepper *s, const struct tf_step_figures *f, struct tf_sums *sums, double *norm2, struct tf_err *err)
+{
+    size_t shards = (size_t)s->be->shards;
+    if (s->be->fetched(s->ctx[0], err) != 0)
         return -1;
-    *norm = sqrt(norm2) * scale;
+    for (size_t i = 0; i < shards; i++)
+        tf_sums_add(sums, f->v + 4 * i);
+    *norm2 = f->v[4 * shards];
     return 0;
 }
 
-int tf_step_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay, struct tf_err *err)
+void tf_step_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay)
 {
     run_chunks(s, adam_job, (struct chunks){.a = s->total, .adam = h, .decay = ema_decay});
-    for (int i = 0; i < s->lanes; i++)
-        if (s->be->sync(s->ctx[i], err) != 0)
-            return -1;
-    return 0;
 }
 
 int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p, struct tf_err *err)
 {
     struct shards r = {.s = s, .pairs = p};
-    return run_shards(&r, sums, forward_job, err);
+    if (run_shards(&r, forward_job, err) != 0)
+        return -1;
+    for (int i = 0; i < s->be->shards; i++) {
+        sums->loss += r.sums[i].loss;
+        sums->nll += r.sums[i].nll;
+        sums->correct += r.sums[i].correct;
+        sums->tokens += r.sums[i].tokens;
+    }
+    return 0;
 }
 
 int tf_step_download(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err)

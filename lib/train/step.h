@@ -25,7 +25,8 @@ struct tf_stepper {
     tf_mem **spare;          /* stack of the buffers that are free */
     size_t n_spare;
     tf_mem *total;           /* gradient of the update so far, or NULL */
-    tf_mem *norms, *norm2;   /* F64 [chunks], F64 [1] */
+    tf_mem *norms;           /* F64 [chunks] */
+    tf_mem *figures, *norm2; /* F64 [4 * shards + 1]: the sums of each shard (tf_xent), and behind them the squares of the gradient */
     size_t chunk;            /* elements of a chunk */
     bool accumulate;
 };
@@ -42,12 +43,19 @@ void tf_stepper_release(struct tf_stepper *s);
 
 /* Start an update: forget the gradients so far. */
 void tf_step_begin(struct tf_stepper *s);
-/* Add the gradient of one micro-batch; *sums is added to. step->update must differ from micro-batch to micro-batch. */
-int tf_step_add(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p, const struct tf_step *step, struct tf_err *err) TF_MUST_CHECK;
-/* The norm of the gradient so far times scale (1 / tokens); NaN or infinite when any element is. */
-int tf_step_norm(struct tf_stepper *s, double *norm, double scale, struct tf_err *err) TF_MUST_CHECK;
-/* Apply it, after tf_step_norm. ema_decay is used when there is an average. */
-int tf_step_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay, struct tf_err *err) TF_MUST_CHECK;
+/* Add the gradient of one micro-batch. step->update must differ from micro-batch to micro-batch. p may change as soon as this returns. */
+int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_step *step, struct tf_err *err) TF_MUST_CHECK;
+
+/* What an update found, on its way from the backend to the host: it stays where it is between tf_step_look and tf_step_found. */
+struct tf_step_figures {
+    double v[4 * TF_STEP_SHARDS + 1];
+};
+/* Measure the gradient, and send for the figures; at most two are under way. */
+void tf_step_look(struct tf_stepper *s, struct tf_step_figures *f);
+/* Wait for those that were sent for first: *sums is added to; *norm2 is the sum of the gradient's squares, NaN or infinite when any element is. */
+int tf_step_found(struct tf_stepper *s, const struct tf_step_figures *f, struct tf_sums *sums, double *norm2, struct tf_err *err) TF_MUST_CHECK;
+/* Apply the gradient, after tf_step_look; unless its norm is finite, nothing changes. ema_decay is used when there is an average. */
+void tf_step_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay);
 
 /* Forward only, without dropout: *sums is added to. */
 int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p, struct tf_err *err) TF_MUST_CHECK;

@@ -140,6 +140,19 @@ static int mem_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_me
     return 0;
 }
 
+static void mem_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
+{
+    (void)c;
+    move(dst, src, n * sizeof *dst);
+}
+
+static int mem_fetched(struct tf_ctx *c, struct tf_err *err)
+{
+    (void)c;
+    (void)err;
+    return 0;
+}
+
 static size_t mem_spare(struct tf_ctx *c)
 {
     (void)c;
@@ -369,6 +382,8 @@ const struct tf_backend tf_backend_cpu = {
     .free = mem_free,
     .upload = mem_upload,
     .download = mem_download,
+    .fetch = mem_fetch,
+    .fetched = mem_fetched,
     .spare = mem_spare,
     .zero = mem_zero,
     .copy = mem_copy,

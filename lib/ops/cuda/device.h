@@ -290,6 +290,8 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
 void tf_cuda_free(struct tf_ctx *c, tf_mem *p);
 void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
 int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err);
+void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
+int tf_cuda_fetched(struct tf_ctx *c, struct tf_err *err);
 size_t tf_cuda_spare(struct tf_ctx *c);
 void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
 void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);

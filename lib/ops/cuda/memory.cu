@@ -128,6 +128,46 @@ int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *
     return tf_cuda_sync(c, err);
 }
 
+/* What is on its way to the host, in a ring: into pinned memory, from which the answer copies it, or without that straight to where it goes. */
+static struct fetch {
+    double *room; /* pinned [TF_FETCH] */
+    double *dst;
+    size_t n;
+    cudaEvent_t done;
+    bool made;
+} fetches[TF_FETCHES];
+static unsigned first_fetch, open_fetches;
+
+void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
+{
+    TF_ASSERT(open_fetches < TF_FETCHES && n <= TF_FETCH);
+    struct fetch *f = &fetches[(first_fetch + open_fetches++) % TF_FETCHES];
+    if (!f->made) {
+        void *room = nullptr;
+        tf_cuda_failed(c, cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), "fetch");
+        if (cudaMallocHost(&room, TF_FETCH * sizeof *dst) != cudaSuccess)
+            cudaGetLastError();
+        f->room = (double *)room;
+        f->made = true;
+    }
+    f->dst = dst;
+    f->n = n;
+    tf_cuda_failed(c, cudaMemcpyAsync(f->room != nullptr ? f->room : dst, src, n * sizeof *dst, cudaMemcpyDeviceToHost, c->stream), "fetch");
+    tf_cuda_failed(c, cudaEventRecord(f->done, c->stream), "fetch");
+}
+
+int tf_cuda_fetched(struct tf_ctx *c, struct tf_err *err)
+{
+    TF_ASSERT(open_fetches > 0);
+    struct fetch *f = &fetches[first_fetch];
+    first_fetch = (first_fetch + 1) % TF_FETCHES;
+    open_fetches--;
+    tf_cuda_failed(c, cudaEventSynchronize(f->done), "the device");
+    if (f->room != nullptr)
+        memcpy(f->dst, f->room, f->n * sizeof *f->dst);
+    return settle(c, err);
+}
+
 size_t tf_cuda_spare(struct tf_ctx *c)
 {
     size_t spare = 0, total;

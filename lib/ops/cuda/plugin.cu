@@ -191,6 +191,8 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .free = tf_cuda_free,
         .upload = tf_cuda_upload,
         .download = tf_cuda_download,
+        .fetch = tf_cuda_fetch,
+        .fetched = tf_cuda_fetched,
         .spare = tf_cuda_spare,
         .zero = tf_cuda_zero,
         .copy = tf_cuda_copy,

@@ -41,6 +41,8 @@ void TF_REF(free)(struct tf_ctx *c, tf_mem *p);
 void TF_REF(upload)(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
 int TF_REF(download)(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
                      struct tf_err *err);
+void TF_REF(fetch)(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
+int TF_REF(fetched)(struct tf_ctx *c, struct tf_err *err);
 void TF_REF(zero)(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
 void TF_REF(copy)(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);
 int TF_REF(sync)(struct tf_ctx *c, struct tf_err *err);
