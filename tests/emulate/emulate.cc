@@ -625,7 +625,8 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
-    if (e->stream != nullptr)
-        flush(e->stream);
+    for (emulate_stream *s : streams) /* a stream that is gone has done all of its work */
+        if (s == e->stream)
+            flush(s);
     return cudaSuccess;
 }

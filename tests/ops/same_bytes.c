@@ -50,7 +50,7 @@ static void test(const struct candidate *v, const struct op *op, struct tf_pool 
     struct crowd c = {0};
     for (int i = 0; i < THREADS; i++)
         c.lane[i] = open_lane_as(v);
-    for (uint64_t seed = 0; seed < CASES; seed++) {
+    for (uint64_t seed = 0; seed < cases(CASES); seed++) {
         struct problem p;
         struct run x, y, z;
         make_problem(&p, op, 500 + seed, false);

@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# The CUDA backend: every operation against the references, and training and decoding with it. On the GPU where there is a plugin and a device that it can use; else the same kernels compiled
+# for the host (tests/emulate), which shows that they are right, not that they are fast.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    build=${TF_BUILD:-$TOP/build}
+    if ! tf-info --devices --json | grep -q '"cuda":"not usable'; then
+        echo "# on $(tf-info --devices --json | sed 's/.*"cuda":"\([^"]*\)".*/\1/')" >&3
+    elif [ -e "$build/emulate/tf-backend-cuda.so" ]; then
+        export TF_BACKEND_DIR=$build/emulate EMULATED=yes
+        echo "# no usable GPU: its kernels run in the emulation" >&3
+    else
+        skip "the CUDA backend was not built"
+    fi
+    make_model
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=12 >b.tfs
+}
+
+prepare() {
+    need "$TF_PYTHON"
+    build=${TF_BUILD:-$TOP/build}
+    B=$BATS_FILE_TMPDIR/b.tfs
+}
+
+# A model of 1+1 layers and width 16, on the GPU unless said otherwise.
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout 0.1 --warmup 20)
+
+train() {
+    tf-train -q --device cuda "${small[@]}" "$@" "$B"
+}
+
+same() {
+    cmp "$1" "$2" >&2
+}
+
+# The last loss in a run's log.
+losses() {
+    sed -n 's/.*"event":"step".*"loss":\([0-9.]*\).*/\1/p' "$1/log.jsonl"
+}
+
+# A test program, on this backend alone.
+program() {
+    [ -x "$build/tests/$1.t" ] || skip "$1 was not built"
+    TF_TEST_REQUIRE=cuda TF_TEST_BACKENDS=cuda TF_TEST_CASES=${EMULATED:+16} TF_TIMEOUT=$((10 * TF_TIMEOUT)) t 0 "$build/tests/$1.t"
+    expect_contains "$output" "cuda bf16"
+}
+
+@test "operations agree with the reference in fp32, bf16 and fp16" {
+    program ops/agreement
+}
+
+@test "operations mean what the contract says" {
+    program ops/meaning
+    program ops/updates
+    program ops/table
+}
+
+@test "the same bytes twice, on another lane, and alone or among others" {
+    program ops/same_bytes
+}
+
+@test "training in fp32 gives the CPU's losses, in bf16 and fp16 nearly" {
+    tf-train -q --device cpu "${small[@]}" --steps 10 --log-every 1 -o cpu "$B"
+    for p in fp32:1e-5 bf16:2e-2 fp16:2e-3; do
+        train --precision "${p%:*}" --steps 10 --log-every 1 -o "${p%:*}"
+        paste <(losses cpu) <(losses "${p%:*}") | awk -v most="${p#*:}" '
+            { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
+            END { if (n < 10 || worst > most * $1) { print n " losses, off by up to " worst > "/dev/stderr"; exit 1 } }'
+    done
+}
+
+@test "two runs give the same bytes, and so does one that was interrupted" {
+    args=(--save-every 3 --accumulate 2 --ema 0.9 --clip 1)
+    train "${args[@]}" --steps 6 -o whole
+    train "${args[@]}" --steps 6 -o twice
+    same whole/ckpt-00000006.tfm twice/ckpt-00000006.tfm
+    train "${args[@]}" --steps 3 -o parts
+    train "${args[@]}" --steps 6 -o parts
+    same whole/ckpt-00000006.tfm parts/ckpt-00000006.tfm
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse train "${args[@]}" --steps 6 -o reverse
+    [ -z "${EMULATED:-}" ] || same whole/ckpt-00000006.tfm reverse/ckpt-00000006.tfm
+}
+
+@test "a run goes on with its own precision only" {
+    train --steps 1 -o run
+    t 1 tf-train -q --device cuda --precision fp16 "${small[@]}" --steps 2 -o run "$B"
+    expect_error "precision: 'bf16' in the checkpoint, 'fp16' in this run (--force goes on with the new)"
+    t 1 tf-train -q --device cpu "${small[@]}" --steps 2 -o run "$B"
+    expect_error "precision: 'bf16' in the checkpoint, 'fp32' in this run"
+    t 0 tf-train -q --device cpu --force "${small[@]}" --steps 2 -o run "$B"
+    t 2 tf-train -q --device cpu --precision bf16 "${small[@]}" --steps 2 -o other "$B"
+    expect_error "the cpu backend has no precision 'bf16', only fp32"
+}
+
+# A few lines, so that the emulation is done in seconds.
+few() {
+    head -9 "$LINES_TXT" | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab"
+}
+
+@test "decoding in fp32 and fp16 gives the CPU's text" {
+    few >few.tfs
+    for args in "--beam 1" "--beam 4" "--beam 4 --nbest 3" "--sample --seed 5"; do
+        # shellcheck disable=SC2086
+        for p in fp32 fp16; do
+            tf-decode --device cpu -m "$MODEL" $args few.tfs | tf-tokenize -d -m "$MODEL" >cpu.txt
+            tf-decode --device cuda --precision $p -m "$MODEL" $args few.tfs | tf-tokenize -d -m "$MODEL" >cuda.txt
+            [ $p = fp16 ] && [[ $args == *sample* ]] || same cpu.txt cuda.txt # a draw may fall on the other side
+        done
+    done
+    tf-decode --device cuda -m "$MODEL" few.tfs >one.tfs
+    tf-decode --device cuda -m "$MODEL" --batch 2 few.tfs >two.tfs
+    same one.tfs two.tfs
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse tf-decode --device cuda -m "$MODEL" few.tfs | cmp - one.tfs >&2
+}
+
+@test "scores are the CPU's within rounding" {
+    few >few.tfs
+    for p in fp32:1e-4 fp16:2e-2; do
+        tf-score -q --device cpu -m "$MODEL" --text few.tfs few.tfs >cpu.txt
+        tf-score -q --device cuda --precision "${p%:*}" -m "$MODEL" --text few.tfs few.tfs >cuda.txt
+        paste cpu.txt cuda.txt | awk -v most="${p#*:}" '{ h = NF / 2; d = $1 - $(1 + h); if (d < 0) d = -d; if (d > most * (1 + ($1 < 0 ? -$1 : $1))) { print > "/dev/stderr"; bad = 1 } } END { exit bad || NR != 9 }'
+    done
+}
+
+@test "auto takes what works, and says why not the GPU" {
+    t 0 tf-train --device auto "${small[@]}" --steps 1 -o run "$B"
+    mkdir none
+    : >none/tf-backend-cuda.so
+    TF_BACKEND_DIR=none t 0 tf-train --device auto "${small[@]}" --steps 1 -o cpu "$B"
+    expect_contains "$stderr" "tf-backend-cuda.so"
+    TF_BACKEND_DIR=none t 1 tf-train --device cuda "${small[@]}" --steps 1 -o no "$B"
+    expect_error "tf-backend-cuda.so"
+}
