@@ -226,7 +226,8 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
 }
 
 /* Find a backend: "cpu", "ref", "ref64", "cuda", or "auto" (cuda when its plugin loads and probes, else cpu; the reason goes to *why when given, with ENOENT where no plugin is installed). precision: NULL for what the
- * backend takes for that use. NULL and err when it is not usable or has no such precision. A plugin exports `const struct tf_backend *const *tf_backend_entry(void)`: its tables, NULL last. Plugins are looked for in $TF_BACKEND_DIR, LIBDIR/tf, DIR-OF-EXE/../lib/tf, and beside the executable's build directory. */
+ * backend takes for that use. NULL and err when it is not usable or has no such precision. A plugin exports `const struct tf_backend *const *tf_backend_entry(void)`: its tables, NULL last. Plugins are looked for in $TF_BACKEND_DIR, beside the program (a build tree), in
+ * ../lib/tf from there, and in LIBDIR/tf. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err);
 
 extern const struct tf_backend tf_backend_cpu, tf_backend_ref_f32, tf_backend_ref_f64;

@@ -32,11 +32,11 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
     exe_dir(exe, sizeof exe);
     if (exe[0] != 0)
         snprintf(beside, sizeof beside, "%s/../lib/tf", exe);
-    /* The build leaves the plugin beside the tools in BUILD/bin; test programs lie in BUILD/tests/KIND. */
+    /* What lies beside the program before what is installed: it was built with it. The build leaves the plugin beside the tools in BUILD/bin; test programs lie in BUILD/tests/KIND. */
     const char *kind = strrchr(exe, '/');
     if (kind != NULL && kind - exe > 6 && strncmp(kind - 6, "/tests", 6) == 0)
         snprintf(build, sizeof build, "%.*s/bin", (int)(kind - exe - 6), exe);
-    const char *const dirs[] = {getenv("TF_BACKEND_DIR"), TF_LIBDIR "/tf", beside, exe, build};
+    const char *const dirs[] = {getenv("TF_BACKEND_DIR"), exe, build, beside, TF_LIBDIR "/tf"};
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
         if (dirs[i] == NULL || dirs[i][0] == 0)
             continue;
