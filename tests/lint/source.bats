@@ -43,8 +43,9 @@ lib/ops/cpu/b.c:3: #include "model/config.h"'
     project_sources | xargs grep -nE '\b(atoi|atol|atoll|atof|sprintf|vsprintf|strcpy|strcat|gets|tmpnam|mktemp|alloca|setlocale)\(' | expect_none "forbidden calls"
 }
 
+# A plugin stands alone: what it says of bugs, and of time when asked to, it says itself.
 @test "only lib/base prints, exits or aborts" {
-    project_sources | grep '^lib/' | grep -v '^lib/base/' | xargs grep -nE '\b(printf|puts|putchar|fprintf|perror|exit|_exit|abort)\(' | expect_none "talk in the library"
+    project_sources | grep '^lib/' | grep -v -e '^lib/base/' -e '^lib/ops/cuda/\(plugin\|times\).cu$' | xargs grep -nE '\b(printf|puts|putchar|fprintf|perror|exit|_exit|abort)\(' | expect_none "talk in the library"
 }
 
 @test "commands hold no loops over tensors, no allocation, no format bytes" {
@@ -81,7 +82,7 @@ lib/ops/cpu/b.c:3: #include "model/config.h"'
         esac
         # shellcheck disable=SC2086
         printf '#include "%s"\nstruct tf_lint_unit { int unused; };\n' "${h#lib/}" |
-            $compile -D_GNU_SOURCE $flags -Ilib -I"$(dirname "$h")" -Wall -Wextra -Wno-unused -fsyntax-only - 2>&1 | sed "s|^|$h: |"
+            $compile -D_GNU_SOURCE $flags -Ilib -I"$(dirname "$h")" -Wall -Wextra -Wno-unused -Wno-unknown-pragmas -fsyntax-only - 2>&1 | sed "s|^|$h: |"
     done | expect_none "headers"
 }
 
