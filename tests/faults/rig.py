@@ -123,8 +123,11 @@ class Rig:
         def make():
             where = self.fresh("locales")
             for name in ("tr_TR", "de_DE"):
+                made = os.path.join(where, name + ".UTF-8")
                 if shutil.which("localedef"):
-                    subprocess.run(["localedef", "-i", name, "-f", "UTF-8", os.path.join(where, name + ".UTF-8")], capture_output=True)
+                    subprocess.run(["localedef", "-i", name, "-f", "UTF-8", made], capture_output=True)
+                if not os.path.exists(os.path.join(made, "LC_CTYPE")):  # without sources it leaves an empty directory
+                    shutil.rmtree(made, ignore_errors=True)
             env = dict(LOCPATH=where) if os.listdir(where) else {}
             have = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split() + os.listdir(where)
             have = {x.replace("utf8", "UTF-8") for x in have}
