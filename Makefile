@@ -38,8 +38,7 @@ isa_src := $(sort $(wildcard lib/ops/cpu/kern*.c))
 lib_src := $(filter-out $(ref_src) $(isa_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
 # All or none: a plugin lacks no operation.
-cu_need := $(patsubst %,lib/ops/cuda/%.cu,plugin memory rows weights blas linear embed norm attention_fwd attention_bwd xent update decode softmax search)
-cu_src := $(if $(filter-out $(wildcard lib/ops/cuda/*.cu),$(cu_need)),,$(sort $(wildcard lib/ops/cuda/*.cu)))
+cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
 test_src := $(sort $(wildcard tests/unit/*.c tests/ops/*.c))
 fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 

@@ -107,20 +107,6 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
     return 0;
 }
 
-int tf_forward_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p, size_t from,
-                        size_t to, const struct tf_step *step, struct tf_err *err)
-{
-    tf_mem *acc = k->be->alloc(k->ctx, TF_ELEM_F64, 4, err);
-    if (!acc)
-        return -1;
-    double sum[4];
-    int rc = tf_queue_backward(k, grads, acc, p, from, to, step, err);
-    if (rc == 0 && (rc = k->be->download(k->ctx, sum, TF_ELEM_F64, acc, 4, err)) == 0)
-        tf_sums_add(sums, sum);
-    k->be->free(k->ctx, acc);
-    return rc;
-}
-
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p, size_t from, size_t to,
                struct tf_err *err)
 {

@@ -54,8 +54,6 @@ struct tf_sums {
  * soon as this returns. Dropout as of `step`. */
 int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p, size_t from, size_t to, const struct tf_step *step, struct tf_err *err) TF_MUST_CHECK;
 void tf_sums_add(struct tf_sums *sums, const double acc[4]);
-/* The same, and wait: adds to *sums. */
-int tf_forward_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p, size_t from, size_t to, const struct tf_step *step, struct tf_err *err) TF_MUST_CHECK;
 /* Forward without dropout: adds to *sums; logp (host floats, one a target row of the range, or NULL) gets log p(target). */
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p, size_t from, size_t to, struct tf_err *err) TF_MUST_CHECK;
 

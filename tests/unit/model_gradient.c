@@ -5,9 +5,8 @@
 
 static double loss_of(struct rig *r, const struct tf_pairs *p)
 {
-    struct tf_err err = {0};
     struct tf_sums sums = {0};
-    rig_must(tf_forward_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.seed = 5, .update = 9}, &err), &err);
+    rig_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.seed = 5, .update = 9});
     return sums.loss;
 }
 

@@ -3,7 +3,7 @@
 #define TF_TESTS_MODEL_RIG_H
 
 #include "base/rng.h"
-#include "model/transformer.h"
+#include "model/work.h"
 #include "../tap.h"
 
 #include <stdlib.h>
@@ -101,6 +101,19 @@ static inline float *rig_weights(const struct tf_config *c, uint64_t seed)
             flat[p.v[i].offset + j] += (float)(0.1 * tf_rng_normal(&rng));
     tf_params_release(&p);
     return flat;
+}
+
+/* tf_queue_backward, waited for: adds to *sums. */
+static inline void rig_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p, size_t from, size_t to, const struct tf_step *step)
+{
+    struct tf_err err = {0};
+    double sum[4];
+    tf_mem *acc = k->be->alloc(k->ctx, TF_ELEM_F64, 4, &err);
+    rig_must(acc != NULL ? 0 : -1, &err);
+    rig_must(tf_queue_backward(k, grads, acc, p, from, to, step, &err), &err);
+    rig_must(k->be->download(k->ctx, sum, TF_ELEM_F64, acc, 4, &err), &err);
+    tf_sums_add(sums, sum);
+    k->be->free(k->ctx, acc);
 }
 
 #endif

@@ -54,7 +54,7 @@ static float *tree(const struct tf_backend *be, const struct tf_config *c, const
     tf_pairs_cut(cut, 8, p);
     for (size_t i = 0; i < 8; i++) {
         g[i] = be->alloc(s.ctx[0], TF_ELEM_PARAM, n, &err);
-        rig_must(tf_forward_backward(s.work[0], g[i], sums, p, cut[i], cut[i + 1], step, &err), &err);
+        rig_backward(s.work[0], g[i], sums, p, cut[i], cut[i + 1], step);
     }
     for (size_t width = 1; width < 8; width *= 2)
         for (size_t i = 0; i < 8; i += 2 * width)
