@@ -392,12 +392,21 @@ static int put_nbest(struct unjson *u, struct line *l, uint64_t idx, struct tf_e
     return tf_writer_nbest(&u->w, idx, hyps, v->n, err);
 }
 
-/* A state that no reader would take is refused here. */
+/* A record made of free values: one that no reader would take, as it is nested too deeply, is
+ * refused here. */
+static int check_record(const struct tf_buf *b, struct tf_err *err)
+{
+    const char *why = "";
+    struct tf_scan s = {0};
+    if (tf_scan_item(&s, (const uint8_t *)b->p, b->len, b->len, &why) != 1)
+        return tf_fail(err, "%s", why);
+    return 0;
+}
+
 static int put_state(struct unjson *u, struct line *l, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(&l->v, "value");
-    const char *name, *why = "";
-    struct tf_scan s = {0};
+    const char *name;
     struct tf_buf b = {0};
     struct tf_value parsed;
     if (!v)
@@ -408,8 +417,8 @@ static int put_state(struct unjson *u, struct line *l, struct tf_err *err)
     int rc = tf_cbor_parse(&parsed, &l->a, b.p, b.len, err);
     tf_buf_clear(&b);
     tf_record_state(&b, name, v);
-    if (!rc && tf_scan_item(&s, (const uint8_t *)b.p, b.len, b.len, &why) != 1)
-        rc = tf_fail(err, "value: %s", why);
+    if (!rc && check_record(&b, err))
+        rc = tf_context(err, "value");
     tf_buf_release(&b);
     return rc ? rc : tf_writer_state(&u->w, name, v, err);
 }
@@ -475,6 +484,8 @@ static int begin(struct unjson *u, struct line *l, struct tf_err *err)
     tf_cbor_value(&b, v);
     tf_arena_clear(&u->header_mem);
     int rc = tf_header_decode(&u->h, &u->header_mem, b.p, b.len, err);
+    if (!rc && check_record(&b, err))
+        rc = tf_context(err, "header");
     if (!rc) {
         tf_writer_release(&u->w);
         rc = tf_writer_begin_raw(&u->w, u->out, &u->h, b.p, b.len, err);

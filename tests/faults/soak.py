@@ -9,51 +9,56 @@ import time
 
 from rig import ENV, SMALL, TOP, kill, run, slurp
 
-FUZZ = os.environ.get("TF_FUZZ") or os.path.join(TOP, "build-fuzz/fuzz")
+FUZZ = os.path.join(TOP, "build-fuzz/fuzz")
 
 
 def fuzz_one(rig, target, seconds):
-    """(status, seconds of CPU, what it said) of one target. It may wait for others on the machine, so that an input is slow only after 20 seconds."""
+    """(status, seconds of CPU, inputs, what it said last) of one target, which has its seconds on a CPU however many share the machine: libFuzzer knows only
+    the clock, so it is started again for what is left. For the same reason an input is slow only after 20 seconds."""
     name = os.path.basename(target)
     # The parser of options keeps its lists for the life of a process, which here is that of very many command lines.
     most = 64 if name != "opt" else 0
     found, seeds = rig.fresh("fuzz-" + name), os.path.join(TOP, "tests/fuzz/corpus", name)
     said = rig.path("fuzz-%s.log" % name)
-    with open(said, "wb") as f:
-        p = subprocess.Popen([target, "-max_total_time=%d" % seconds, "-rss_limit_mb=1024", "-malloc_limit_mb=%d" % most, "-timeout=20", "-seed=%d" % rig.seed,
-                              "-artifact_prefix=%s/" % found, "-print_final_stats=1", found] + [seeds] * os.path.isdir(seeds), stdout=f, stderr=f, env=ENV, cwd=TOP)
-        used = os.wait4(p.pid, 0)
-    p.returncode = os.waitstatus_to_exitcode(used[1])
-    return p.returncode, used[2].ru_utime + used[2].ru_stime, slurp(said).decode(errors="replace")
+    cpu, inputs, rc, seed = 0.0, 0, 0, rig.seed
+    while rc == 0 and cpu < seconds:
+        with open(said, "wb") as f:
+            p = subprocess.Popen([target, "-max_total_time=%d" % max(2, seconds - cpu), "-rss_limit_mb=1024", "-malloc_limit_mb=%d" % most, "-timeout=20",
+                                  "-seed=%d" % seed, "-artifact_prefix=%s/" % found, "-print_final_stats=1", found] + [seeds] * os.path.isdir(seeds),
+                                 stdout=f, stderr=f, env=ENV, cwd=TOP)
+            used = os.wait4(p.pid, 0)
+        seed += 1
+        p.returncode = rc = os.waitstatus_to_exitcode(used[1])
+        cpu += used[2].ru_utime + used[2].ru_stime
+        inputs += sum(int(x) for x in re.findall(rb"stat::number_of_executed_units:\s*(\d+)", slurp(said)))
+    return rc, cpu, inputs, slurp(said).decode(errors="replace")
 
 
 def fuzz(rig, row):
-    """libFuzzer with AddressSanitizer and UBSan on every target (make fuzz first), two at a time: findings"""
-    targets = sorted(p for p in glob.glob(os.path.join(FUZZ, "*")) if os.access(p, os.X_OK) and not p.endswith(".o"))
-    if rig.short or not targets:
+    """libFuzzer with AddressSanitizer and UBSan on every target, 10 minutes of CPU each, two at a time: findings"""
+    if rig.short or not shutil.which("clang") or not make(row, "fuzz"):
         return
+    targets = sorted(p for p in glob.glob(os.path.join(FUZZ, "*")) if os.access(p, os.X_OK) and not p.endswith(".o"))
     seconds = int(600 * rig.scale) if rig.minutes is None else int(60 * rig.minutes)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         done = list(pool.map(lambda t: fuzz_one(rig, t, seconds), targets))
-    for t, (rc, cpu, said) in zip(targets, done):
+    for t, (rc, cpu, inputs, said) in zip(targets, done):
         name = os.path.basename(t)
-        n = sum(int(x) for x in re.findall(r"stat::number_of_executed_units:\s*(\d+)", said))
-        row.add("inputs", n)
+        row.add("inputs", inputs)
         row.add("targets")
-        row.figures["fuzz minutes"] = round(row.figures.get("fuzz minutes", 0) + seconds / 60, 1)
         row.figures["minutes of CPU"] = round(row.figures.get("minutes of CPU", 0) + cpu / 60, 1)
-        row.note("%s: %s inputs in %.1f minutes, %.1f of them on a CPU" % (name, "{:,}".format(n), seconds / 60, cpu / 60))
+        row.note("%s: %s inputs in %.1f minutes of CPU" % (name, "{:,}".format(inputs), cpu / 60))
         if rc != 0:
             kept = [f for f in os.listdir(rig.path("fuzz-" + name)) if f.split("-")[0] in ("crash", "leak", "oom", "timeout")]
             row.fail("%s: status %s, %s: %s", name, rc, kept, said.strip()[-800:])
 
 
-def built(rig, row, tree, *more):
-    """Make in a build tree of its own; False, and the row says why, when it can't be."""
+def make(row, *what):
+    """False, and the row says why, when it can't be made."""
     env = {k: v for k, v in ENV.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
-    p = subprocess.run([os.environ.get("TF_MAKE") or "make", "-j2", "DEPS=no", "CUDA=no", "B=" + tree] + list(more), cwd=TOP, env=env, capture_output=True, text=True)
+    p = subprocess.run([os.environ.get("TF_MAKE") or "make", "-j2", "DEPS=no", "CUDA=no"] + list(what), cwd=TOP, env=env, capture_output=True, text=True)
     if p.returncode != 0:
-        row.fail("make in %s: %s", tree, (p.stdout + p.stderr)[-900:])
+        row.fail("make %s: %s", " ".join(what), (p.stdout + p.stderr)[-900:])
     return p.returncode == 0
 
 
@@ -70,7 +75,7 @@ def coverage(rig, row):
         os.unlink(f)
     tests = names(tree, "tests/unit/wire_*.c", "tests/fuzz/*.c") + ["tests/cli/%s.bats" % x for x in ("cbor", "formats", "info", "batch")]
     flags = ["%s=-O0 -g --coverage" % x for x in ("CFLAGS", "CXXFLAGS")] + ["LDFLAGS=--coverage"]
-    if not built(rig, row, tree, *flags, "run-tests", "TESTS=" + " ".join(tests)):
+    if not make(row, "B=" + tree, *flags, "run-tests", "TESTS=" + " ".join(tests)):
         return
     p = subprocess.run(["gcov", "-n", "-o", tree + "/lib/wire"] + sorted(glob.glob(tree + "/lib/wire/*.gcda", root_dir=TOP)), cwd=TOP, capture_output=True, text=True)
     lines = run_ = 0
@@ -138,7 +143,7 @@ def memory(rig, row):
     wrapped = re.findall(r"__wrap_(cbor_stream_\w+)\(cbor_data p", slurp(source).decode()) + re.findall(r"^WRAPPED\((\w+),", slurp(source).decode(), re.M)
     tests = [t for t in names(tree, "tests/unit/wire_*.c", "tests/fuzz/stream.c", "tests/fuzz/checkpoint.c", "tests/fuzz/jsonl.c")
              if not t.endswith(("/wire_hostile.t", "/wire_damage.t"))]
-    if not built(rig, row, tree, "CC=clang", "CXX=clang++", "SAN=memory", "san_warn=",
+    if not make(row, "B=" + tree, "CC=clang", "CXX=clang++", "SAN=memory", "san_warn=",
                  "LDFLAGS=%s %s/msan_cbor.o" % (" ".join("-Wl,--wrap=" + x for x in wrapped), tree), *tests):
         return
     for t in tests:

@@ -179,9 +179,12 @@ static void refuse(void)
         {"{\"type\":\"tokens\"}\n", "mem: line 1: tokens outside of a part: a header comes first"},
         {"{\"type\":\"header\"}\n", "mem: line 1: header: missing"},
         {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\"}}", "mem: no end line"},
+        {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\",\"made\":[{\"prog\":\"x\",\"opts\":{\"a\":[[[1]]]}}]}}", "mem: no end line"},
+        {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\",\"made\":[{\"prog\":\"x\",\"opts\":{\"a\":[[[[1]]]]}}]}}",
+         "mem: line 1: header: nested too deeply"},
     };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        is_int(unjson(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines without %s", i < 2 ? "a stream" : i < 4 ? "a header" : "an end");
+        is_int(unjson(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines %zu are no stream", i);
         is_str(err.msg, whole[i].why, "are told apart");
     }
     /* A list beyond the limit of one record. */
