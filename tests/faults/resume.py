@@ -336,7 +336,7 @@ def f1(rig, row):
             if files and m and int(files[-1][5:13]) >= int(m.group(1)):
                 row.fail("lr %g, seed %d: saved behind the divergence", lr, i + 1)
         rig.check_whole(row, "lr %g, seed %d" % (lr, i + 1), out)  # which refuses NaN and infinities
-    if rig.short or not shutil.which("gdb"):
+    if rig.short or row.lacks("gdb"):
         return
     for n in range(1, min(39, rig.count(36, short=2)) + 1):
         # The memory of a gradient, spoiled by a debugger behind the n-th backward pass.

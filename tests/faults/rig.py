@@ -78,6 +78,13 @@ class Row:
     def note(self, text):
         self.notes.append(text)
 
+    def lacks(self, program):
+        """Is it not installed? Then the row says so."""
+        if shutil.which(program):
+            return False
+        self.note("%s is not installed: what needs it was not run" % program)
+        return True
+
     def fail(self, fmt, *args):
         text = fmt % args if args else fmt
         self.failures.append(text[:1000])

@@ -36,7 +36,7 @@ def fuzz_one(rig, target, seconds):
 
 def fuzz(rig, row):
     """libFuzzer with AddressSanitizer and UBSan on every target, 10 minutes of CPU each, two at a time: findings"""
-    if rig.short or not shutil.which("clang") or not make(row, "fuzz"):
+    if rig.short or row.lacks("clang") or not make(row, "fuzz"):
         return
     targets = sorted(p for p in glob.glob(os.path.join(FUZZ, "*")) if os.access(p, os.X_OK) and not p.endswith(".o"))
     seconds = int(600 * rig.scale) if rig.minutes is None else int(60 * rig.minutes)
@@ -68,7 +68,7 @@ def names(tree, *globs):
 
 def coverage(rig, row):
     """Lines of lib/wire that are run by its unit tests, the replays of the fuzzers and the tests of tf-cbor, tf-info, tf-batch and the formats: at least 95 in 100"""
-    if rig.short or not shutil.which("gcov"):
+    if rig.short or row.lacks("gcov"):
         return
     tree = "build-cov"
     for f in glob.glob(os.path.join(TOP, tree, "lib/wire/*.gcda")):
@@ -102,7 +102,7 @@ def m(rig, row):
         return
     with open("/proc/cpuinfo") as f:
         sets = ["generic"] + ["avx2"] * (" avx2 " in f.read())  # valgrind knows no AVX-512
-    if shutil.which("valgrind"):
+    if not row.lacks("valgrind"):
         for isa in sets:
             few = isa == "avx2"
             todo = [(t, c) for t, c in rig.tools() if not few or t in ("decode", "score", "avgckpt")] + [("train", c) for c in trained(rig, "m-run", "2")]
@@ -120,7 +120,7 @@ def m(rig, row):
 
 def threads(rig, row):
     units = ["build-thread/tests/unit/%s.t" % x for x in ("base_thread", "decode_search", "train_step")]
-    if not built(rig, row, "build-thread", "SAN=thread", "all", *units):
+    if not make(row, "B=build-thread", "SAN=thread", "all", *units):
         return
     ma, bin_ = rig.material(), os.path.join(TOP, "build-thread/bin")
     todo = [[os.path.join(TOP, u)] for u in units] + trained(rig, "t-run", "3") + \
@@ -135,7 +135,7 @@ def threads(rig, row):
 
 def memory(rig, row):
     """By clang; libcbor is none of its, see msan_cbor.c. Without wire_hostile, which measures memory, and wire_damage, which would take an hour."""
-    if not shutil.which("clang"):
+    if row.lacks("clang"):
         return
     tree, source = "build-memory", os.path.join(TOP, "tests/faults/msan_cbor.c")
     os.makedirs(os.path.join(TOP, tree), exist_ok=True)
