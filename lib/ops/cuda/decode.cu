@@ -1,7 +1,7 @@
 /* decode.cu - the layers of decoding, over plain rows. Each row's result is a function of that row (and of what its keys hold) alone: every sum has one order, fixed by the widths and by the
  * number of keys, and a row is never split over a number of blocks that depends on how many rows there are. */
-#include "device.h"
 #include "blas.h"
+#include "product.h"
 
 enum { WARP = 32, WARPS = 4 }; /* a block of the kernels that give a warp to a row */
 
@@ -92,19 +92,20 @@ template <typename A> void tf_cuda_ops<A>::pack_free(struct tf_ctx *, struct tf_
 template <typename A>
 void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags)
 {
-    bool stat = (flags & TF_LIN_STAT) != 0;
+    bool stat = (flags & TF_LIN_STAT) != 0, relu = (flags & TF_LIN_RELU) != 0;
+    if (rows == 0 || tf_cuda_product<A>(c, y, x, (const A *)w->w, b, rows, w->N, w->K, relu, stat))
+        return;
     struct tf_gemm g = {};
     g.M = (int)rows, g.N = w->N, g.K = w->K;
     g.a = x, g.b = w->w, g.d = y;
     g.lda = g.ldb = (size_t)w->K, g.ldd = (size_t)w->N;
     g.tb = true;
-    g.relu = (flags & TF_LIN_RELU) != 0;
+    g.relu = relu;
     g.ab = tf_blas_elem_of<A>();
     g.out = stat ? TF_BLAS_F32 : g.ab;
     g.bias = b == nullptr || stat ? b : (const void *)tf_cuda_shadow<A>(c, b);
     g.any_rows = true;
-    if (rows > 0)
-        tf_blas_gemm(c, &g);
+    tf_blas_gemm(c, &g);
 }
 
 /* ---- rows in, rows out ---- */
