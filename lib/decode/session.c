@@ -20,7 +20,7 @@ struct tf_session {
     struct tf_search search;
     tf_mem *z, *mix; /* STAT [cap_z]: logits of a model; their mixture, for ensembles */
     size_t cap_z, cap_start;
-    size_t t; /* steps done */
+    bool first; /* the next step is the group's first */
     /* The group, packed. */
     uint32_t *src, *src_off, *prefix, *prefix_off, *limit;
     uint64_t *key;
@@ -163,20 +163,55 @@ static int step(struct tf_session *s, struct tf_err *err)
     if (n > 1)
         s->be->zero(s->ctx, s->mix, TF_ELEM_STAT, q->rows * V);
     for (size_t i = 0; i < n; i++) {
-        d.ids = s->t == 0 && s->v[i].start != NULL ? s->v[i].start : q->ids;
+        d.ids = s->first && s->v[i].start != NULL ? s->v[i].start : q->ids;
         if (tf_decode_step(s->v[i].work, &s->v[i].memory, &s->v[i].cache, &d, err) < 0)
             return -1;
         s->be->log_softmax(s->ctx, s->z, n > 1 ? s->mix : NULL, q->rows, (int)V, 1.0F / (float)n);
     }
     if (n > 1)
         s->be->log_of(s->ctx, s->mix, q->rows * V);
-    /* Where looking at the search waits for a device, it is done now and then; until then the number
-     * of rows is what it may have grown to. */
-    size_t poll = (size_t)s->be->poll;
-    if (s->t++ == 0 && poll > 1)
+    if (s->first && s->be->poll > 1)
         q->rows = q->max_rows;
     s->be->search_step(s->ctx, q, n > 1 ? s->mix : s->z);
-    return s->t % poll == 0 ? tf_search_poll(q, poll > 1, err) : 0;
+    s->first = false;
+    return 0;
+}
+
+static int steps(struct tf_session *s, size_t n, struct tf_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (step(s, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* All steps of a group. Where looking at the search waits for a device, it is done now and then;
+ * until then the number of rows is what it may have grown to, and the steps between two looks are
+ * one sequence that a device may replay. What they depend on is in the search; that changes places
+ * with its second buffers at every step, so that they return to where they were. */
+static int run(struct tf_session *s, struct tf_err *err)
+{
+    struct tf_search *q = &s->search;
+    size_t poll = (size_t)s->be->poll;
+    TF_ASSERT(poll == 1 || poll % 2 == 0);
+    s->first = true;
+    if (step(s, err) < 0 || (poll == 1 && tf_search_poll(q, false, err) < 0))
+        return -1;
+    for (size_t t = 1, n; q->rows > 0 && t < q->max_steps; t += n) {
+        n = q->max_steps - t < poll ? q->max_steps - t : poll;
+        int rc = 0;
+        if (n % 2 != 0)
+            rc = steps(s, n, err);
+        else
+            do {
+                if (s->be->replay(s->ctx, q, sizeof *q))
+                    break;
+                rc = steps(s, n, err);
+            } while (!s->be->recorded(s->ctx));
+        if (rc < 0 || tf_search_poll(q, poll > 1, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Hypotheses, ids and terms of a sentence in one block. */
@@ -219,10 +254,7 @@ int tf_session_decode(struct tf_session *s, struct tf_sentence *const *v, size_t
     if (tf_search_start(&s->search, &g, err) < 0 || reserve(s, err) < 0 ||
         reserve_starts(s, n, err) < 0)
         return -1;
-    for (s->t = 0; s->search.rows > 0 && s->t < s->search.max_steps;)
-        if (step(s, err) < 0)
-            return -1;
-    if (tf_search_fetch(&s->search, err) < 0)
+    if (run(s, err) < 0 || tf_search_fetch(&s->search, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         take(s, v[i], i);

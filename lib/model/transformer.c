@@ -87,7 +87,7 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
     const struct tf_param *cross = &t->v[t->cross_w];
     k->grads = grads;
     k->dropout = true;
-    k->be->step_begin(k->ctx, step);
+    k->be->step_set(k->ctx, step);
     const tf_mem *memory = tf_encoder_fwd(k);
     cross_kv(k, memory);
     const tf_mem *out = tf_decoder_fwd(k);
@@ -102,7 +102,6 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
                       tf_weight(k, t->cross_w), NULL, k->enc.rows, (int)cross->dims[1], (int)cross->dims[0], 0,
                       (struct tf_drop){0});
     tf_encoder_bwd(k, k->enc.dy);
-    k->be->step_end(k->ctx);
     k->grads = NULL;
     return 0;
 }

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 3
+#define TF_BACKEND_ABI 4
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -165,8 +165,13 @@ struct tf_backend {
     void (*rows_free)(struct tf_ctx *c, struct tf_rows *r);
     /* off: n + 1 host offsets of packed rows; the space covers rows off[0] .. off[n], and off[0] is the packed row (for dropout) of its first row. */
     void (*rows_set)(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
-    void (*step_begin)(struct tf_ctx *c, const struct tf_step *s); /* queued work up to step_end belongs to one step: a GPU captures or replays it */
-    void (*step_end)(struct tf_ctx *c);
+    void (*step_set)(struct tf_ctx *c, const struct tf_step *s); /* for the dropout of what is queued from here on */
+    /* Queued work that comes again with the same arguments:
+     *     do { if (be->replay(c, key, n)) break; the calls } while (!be->recorded(c));
+     * queues it, once, however often it takes to make the calls. The key must tell one sequence from another by all that differs in them; freeing any backend memory takes everything recorded
+     * along. The calls may queue only: no alloc, upload, download or sync. A host's backend just makes the calls. */
+    bool (*replay)(struct tf_ctx *c, const void *key, size_t n);
+    bool (*recorded)(struct tf_ctx *c);
 
     /* ---- layers ---- */
     /* x[r] = dropout(table[ids[r]] * scale + pos[row within its sentence]); pos may be NULL. table PARAM [V, D], pos PARAM [>= longest, D], ids U32 [R]. ROW-WISE. */

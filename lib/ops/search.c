@@ -14,6 +14,8 @@ enum {
     N_FIN, FIN_ROW, FIN_LEN, FIN_LOGP, FIN_SCORE, FIN_EOS, ARRAYS
 };
 
+enum { LAG_ROWS = 32 };
+
 struct tf_search_host {
     size_t cap[ARRAYS];
     uint32_t *stage; /* host values on their way to the backend */
@@ -164,6 +166,16 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
     s->be->zero(s->ctx, s->logp, TF_ELEM_F64, n);
 }
 
+/* A little more, so that groups of about equal size are of equal size to a device that replays
+ * their steps. */
+static size_t rounded(size_t n)
+{
+    size_t unit = 1;
+    while (8 * unit < n)
+        unit *= 2;
+    return (n + unit - 1) / unit * unit;
+}
+
 int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct tf_err *err)
 {
     struct tf_search_host *h = s->host;
@@ -175,6 +187,8 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
         s->max_steps = g->limit[i] + 1 > s->max_steps ? g->limit[i] + 1 : s->max_steps;
         s->slots += tf_search_slots(&s->rule, g->limit[i]);
     }
+    s->max_steps = rounded(s->max_steps);
+    s->slots = rounded(s->slots);
     s->max_rows = n * s->rule.K;
     s->ld = s->max_steps;
     s->rows = n;
@@ -208,7 +222,11 @@ int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err)
     uint32_t counts[TF_SEARCH_COUNTS];
     if (s->be->download(s->ctx, counts, TF_ELEM_U32, s->counts, TF_SEARCH_COUNTS, err) < 0)
         return -1;
-    s->rows = counts[lag ? TF_SEARCH_BOUND : TF_SEARCH_LIVE];
+    s->rows = counts[TF_SEARCH_LIVE];
+    if (lag) { /* in steps of a few, lest a device have too many sizes to replay */
+        s->rows = (counts[TF_SEARCH_BOUND] + LAG_ROWS - 1) / LAG_ROWS * LAG_ROWS;
+        s->rows = s->rows < s->max_rows ? s->rows : s->max_rows;
+    }
     return 0;
 }
 

@@ -61,10 +61,10 @@ struct tf_search {
 
     /* The group at hand: host values, constant while it runs but for rows. */
     size_t S;         /* sentences */
-    size_t max_steps; /* longest limit + 1: no more calls of search_step than that */
+    size_t max_steps; /* longest limit + 1, or a few more: no more calls of search_step than that */
     size_t max_rows;  /* S * K: stride of a step in the histories */
     size_t ld;        /* stride of table, >= max_steps */
-    size_t slots;     /* of the cache, the dead rows' one (slots - 1) included */
+    size_t slots;     /* of the cache, the dead rows' one (slots - 1) included, and maybe more */
     size_t rows;      /* rows of lp in the next call */
 
     /* The next decoding step: U32 [max_rows], table U32 [max_rows, ld] with n_past entries of a row in use. table_next is search_step's scratch; it

@@ -365,7 +365,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "ops: %s\n", err.msg);
         return 1;
     }
-    be->step_begin(ctx, &(struct tf_step){.seed = 1, .update = 1});
+    be->step_set(ctx, &(struct tf_step){.seed = 1, .update = 1});
     char about[128];
     blas = load_blas(about, sizeof about);
     printf("%s: %s; OpenBLAS %s\n", be->name, be->describe(ctx), about);

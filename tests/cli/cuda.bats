@@ -116,6 +116,20 @@ few() {
     [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse tf-decode --device cuda -m "$MODEL" few.tfs | cmp - one.tfs >&2
 }
 
+@test "steps that come again are replayed, with the same result" {
+    few >few.tfs
+    tf-decode --device cuda -m "$MODEL" few.tfs >whole.tfs
+    TF_EMULATE_TELL=1 t 0 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs
+    printf '%s\n' "$stderr" >told
+    tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >ones.tfs
+    TF_CUDA_TIMES=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >plain.tfs 2>times # which replays nothing
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' told
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs | cmp - ones.tfs >&2
+    same ones.tfs plain.tfs
+    same ones.tfs whole.tfs
+    grep -q '^cuda: .* product' times
+}
+
 @test "scores are the CPU's within rounding" {
     few >few.tfs
     for p in fp32:1e-4 fp16:2e-2; do

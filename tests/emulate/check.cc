@@ -107,23 +107,15 @@ int main()
     ok(seen == 2, "a copy from pinned memory runs late");
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    cudaGraphExecUpdateResultInfo info;
-    auto capture = [&](int by) {
-        cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
-        emulate::launch(s, "add", nullptr, 1, 1, 0, [=] { *device += by; });
-        cudaStreamEndCapture(s, &graph);
-    };
-    capture(10);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed);
+    emulate::launch(s, "add", nullptr, 1, 1, 0, [=] { *device += 10; });
+    cudaStreamEndCapture(s, &graph);
     cudaGraphInstantiate(&exec, graph, 0);
     cudaGraphDestroy(graph);
     cudaGraphLaunch(exec, s);
     cudaGraphLaunch(exec, s);
-    capture(100);
-    bool updated = cudaGraphExecUpdate(exec, graph, &info) == cudaSuccess;
-    cudaGraphDestroy(graph);
-    cudaGraphLaunch(exec, s);
     cudaMemcpyAsync(&seen, device, sizeof seen, cudaMemcpyDeviceToHost, s);
-    ok(updated && seen == 122, "a graph runs as often as it is launched: %d", seen);
+    ok(seen == 22, "a graph runs as often as it is launched, and not when it is recorded: %d", seen);
     cudaGraphExecDestroy(exec);
     cudaFree(device);
     cudaFreeHost(host);

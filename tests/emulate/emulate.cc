@@ -328,10 +328,7 @@ void warp(collective *what, unsigned mask, const void *in0, const void *in1, voi
 
 /* ---- streams and graphs ---- */
 
-struct work {
-    std::string name; /* with the shape of the launch: an update keeps kinds and order, as CUDA's */
-    std::function<void()> run;
-};
+typedef std::function<void()> work;
 struct emulate_graph {
     std::vector<work> list;
 };
@@ -347,6 +344,7 @@ namespace {
 std::map<const void *, size_t> allowed;  /* dynamic shared memory of kernels */
 std::map<const char *, size_t> pinned;   /* cudaMallocHost's */
 std::vector<emulate_stream *> streams;
+size_t graphs_launched;
 
 bool is_pinned(const void *p)
 {
@@ -362,19 +360,19 @@ void flush(emulate_stream *s)
     while (!s->queue.empty()) {
         work w = std::move(s->queue.front());
         s->queue.pop_front();
-        w.run();
+        w();
     }
 }
 } // namespace
 
 namespace emulate {
 
-void enqueue(cudaStream_t s, const char *name, std::function<void()> run)
+void enqueue(cudaStream_t s, std::function<void()> run)
 {
     if (s->capture != nullptr)
-        s->capture->list.push_back({name, std::move(run)});
+        s->capture->list.push_back(std::move(run));
     else
-        s->queue.push_back({name, std::move(run)});
+        s->queue.push_back(std::move(run));
 }
 
 void allow_shared(const void *kernel, size_t n)
@@ -393,7 +391,7 @@ void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim
         stop(name, "too many blocks");
     if (shared > (limit != allowed.end() ? limit->second : 48 * 1024))
         stop(name, std::to_string(shared) + " bytes of shared memory were not allowed");
-    enqueue(s, name, [name, grid, block, shared, thread = std::move(thread)] {
+    enqueue(s, [name, grid, block, shared, thread = std::move(thread)] {
         kernel_name = name;
         body = &thread;
         gridDim = grid;
@@ -517,7 +515,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind
     bool host = (kind == cudaMemcpyHostToDevice && !is_pinned(src)) || (kind == cudaMemcpyDeviceToHost && !is_pinned(dst));
     if (host && s->capture != nullptr)
         return cudaErrorStreamCaptureUnsupported;
-    emulate::enqueue(s, "copy", [=] { memmove(dst, src, n); });
+    emulate::enqueue(s, [=] { memmove(dst, src, n); });
     if (host)
         flush(s);
     return cudaSuccess;
@@ -525,7 +523,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind
 
 cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t s)
 {
-    emulate::enqueue(s, "set", [=] { memset(p, byte, n); });
+    emulate::enqueue(s, [=] { memset(p, byte, n); });
     return cudaSuccess;
 }
 
@@ -538,6 +536,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
+    if (getenv("TF_EMULATE_TELL") != nullptr)
+        fprintf(stderr, "emulate: %zu graphs launched\n", graphs_launched);
     flush(s);
     std::erase(streams, s);
     delete s;
@@ -564,6 +564,10 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 {
     *g = s->capture;
     s->capture = nullptr;
+    if (getenv("TF_EMULATE_NO_GRAPHS") != nullptr) {
+        delete *g;
+        *g = nullptr;
+    }
     return *g != nullptr ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -573,21 +577,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned lon
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t g, cudaGraphExecUpdateResultInfo *info)
-{
-    info->result = 1;
-    if (x->list.size() != g->list.size())
-        return cudaErrorInvalidValue;
-    for (size_t i = 0; i < x->list.size(); i++)
-        if (x->list[i].name != g->list[i].name)
-            return cudaErrorInvalidValue;
-    *x = *g;
-    info->result = 0;
-    return cudaSuccess;
-}
-
 cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
 {
+    graphs_launched++;
     for (const work &w : x->list)
         s->queue.push_back(w);
     return cudaSuccess;

@@ -2,6 +2,7 @@
  *
  * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured graph is a list of what was queued. Blocks run one after the other; the threads of a block
  * are coroutines that run until they meet a barrier or an operation of their warp. TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the same.
+ * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how many graphs were launched.
  * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs over it.
  * What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier that some threads never reach - ends the program with the kernel's name. */
 #ifndef TF_TESTS_EMULATE_H
@@ -60,9 +61,6 @@ enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeT
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
-struct cudaGraphExecUpdateResultInfo {
-    int result;
-};
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem;
@@ -93,7 +91,6 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s);
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long flags);
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t g, cudaGraphExecUpdateResultInfo *info); /* refuses another list of names */
 cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s);
 cudaError_t cudaGraphDestroy(cudaGraph_t g);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x);
@@ -104,7 +101,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e);
 
 namespace emulate {
 /* Queue work on a stream. */
-void enqueue(cudaStream_t s, const char *name, std::function<void()> work);
+void enqueue(cudaStream_t s, std::function<void()> work);
 /* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for it. */
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
 void allow_shared(const void *kernel, size_t n);

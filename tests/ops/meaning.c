@@ -80,9 +80,8 @@ static void test_dropout(void)
     struct tf_rows *r = rows(2, (const uint32_t[]){5, 8, 12});
     tf_mem *x = fill(TF_ELEM_ACT, 0, R * D), *table = fill(TF_ELEM_PARAM, 1, D), *ids = fill(TF_ELEM_U32, 0, R);
     const struct tf_drop drop = {0.25f, 77};
-    l.be->step_begin(l.c, &step);
+    l.be->step_set(l.c, &step);
     l.be->embed_fwd(l.c, x, ids, table, NULL, r, D, 3, drop);
-    l.be->step_end(l.c);
     const double *v = get(x, TF_ELEM_ACT, R * D);
     int wrong = 0, cut = 0;
     for (uint32_t i = 0; i < R * D; i++) {
@@ -93,10 +92,9 @@ static void test_dropout(void)
     ok(cut > 5 && cut < 35, "%s: about a quarter is cut", l.name);
 
     tf_mem *y = fill(TF_ELEM_ACT, 0, R * D), *w = fill(TF_ELEM_PARAM, 1, D), *in = fill(TF_ELEM_ACT, 1, R), *dy = fill(TF_ELEM_ACT, 1, R * D);
-    l.be->step_begin(l.c, &step);
+    l.be->step_set(l.c, &step);
     l.be->linear_fwd(l.c, y, in, w, NULL, r, D, 1, TF_LIN_RELU, drop);
     l.be->linear_bwd(l.c, NULL, NULL, NULL, dy, in, w, y, r, D, 1, TF_LIN_RELU, drop);
-    l.be->step_end(l.c);
     v = get(y, TF_ELEM_ACT, R * D);
     wrong = 0;
     for (uint32_t i = 0; i < R * D; i++)
@@ -109,9 +107,8 @@ static void test_dropout(void)
     is_int(wrong, 0, "%s: its mask on the gradient", l.name);
 
     tf_mem *s = fill(TF_ELEM_ACT, 0, R * D), *res = fill(TF_ELEM_ACT, 1, R * D), *one = fill(TF_ELEM_ACT, 3, R * D);
-    l.be->step_begin(l.c, &step);
+    l.be->step_set(l.c, &step);
     l.be->add_norm_fwd(l.c, s, y, NULL, NULL, one, res, table, table, r, D, 1e-6f, drop);
-    l.be->step_end(l.c);
     v = get(s, TF_ELEM_ACT, R * D);
     wrong = 0;
     for (uint32_t i = 0; i < R * D; i++)
@@ -133,9 +130,8 @@ static void test_masks(bool causal, int window, bool dropout, bool self)
     tf_mem *zero = fill(TF_ELEM_ACT, 0, 8 * H), *o = fill(TF_ELEM_ACT, 7, T * H * S), *lse = fill(TF_ELEM_STAT, 7, T * H);
     struct tf_attention a = {.q_rows = q, .k_rows = k, .q = zero, .k = zero, .v = put(TF_ELEM_ACT, v, S * H * S), .o = o, .lse = lse, .ldq = H, .ldk = H, .ldv = H * S,
                              .ldo = H * S, .heads = H, .dk = 1, .dv = S, .causal = causal, .window = window, .drop = {dropout ? 0.5f : 0, 19}};
-    l.be->step_begin(l.c, &step);
+    l.be->step_set(l.c, &step);
     l.be->attention_fwd(l.c, &a);
-    l.be->step_end(l.c);
     const double *out = get(o, TF_ELEM_ACT, T * H * S);
     int wrong = 0, first_sees = 0;
     for (uint32_t i = 0; i < T; i++) {
@@ -166,10 +162,9 @@ static void test_embed(void)
     struct tf_rows *r = rows(3, (const uint32_t[]){4, 6, 6, 7});
     tf_mem *x = fill(TF_ELEM_ACT, 0, 3), *ids = PUT(TF_ELEM_U32, 1, TF_NO_ID, 0), *table = PUT(TF_ELEM_PARAM, 10, 20), *pos = PUT(TF_ELEM_PARAM, 0.5, 0.25);
     tf_mem *dtable = PUT(TF_ELEM_PARAM, 1, 2), *dpos = PUT(TF_ELEM_PARAM, 3, 4), *dx = PUT(TF_ELEM_ACT, 1, 2, 4);
-    l.be->step_begin(l.c, &step);
+    l.be->step_set(l.c, &step);
     l.be->embed_fwd(l.c, x, ids, table, pos, r, 1, 2, off);
     l.be->embed_bwd(l.c, dtable, dpos, dx, ids, r, 1, 2, off);
-    l.be->step_end(l.c);
     const double *v = get(x, TF_ELEM_ACT, 3);
     ok(v[0] == 40.5 && v[1] == 0.25 && v[2] == 20.5, "%s: positions start anew in each sentence; no id is a zero vector", l.name);
     v = get(dtable, TF_ELEM_PARAM, 2);
@@ -184,9 +179,8 @@ static void test_norm(void)
     struct tf_rows *r = rows(1, (const uint32_t[]){0, 2});
     tf_mem *y = fill(TF_ELEM_ACT, 0, 4), *mean = fill(TF_ELEM_STAT, 0, 2), *rstd = fill(TF_ELEM_STAT, 0, 2);
     tf_mem *res = PUT(TF_ELEM_ACT, 1, 3, 5, 5), *gain = PUT(TF_ELEM_PARAM, 2, 3), *bias = PUT(TF_ELEM_PARAM, 0.5, -1);
-    l.be->step_begin(l.c, &step);
+    l.be->step_set(l.c, &step);
     l.be->add_norm_fwd(l.c, NULL, y, mean, rstd, NULL, res, gain, bias, r, 2, 0.25f, off);
-    l.be->step_end(l.c);
     double a = 1 / sqrt(1.25); /* biased variance of 1 and 3 is 1 */
     const double *v = get(y, TF_ELEM_ACT, 4);
     ok(fabs(v[0] - (0.5 - 2 * a)) < off_by && fabs(v[1] - (3 * a - 1)) < off_by, "%s: norm of 1 and 3", l.name);
@@ -202,9 +196,8 @@ static void test_xent(void)
     struct tf_rows *r = rows(1, (const uint32_t[]){0, 3});
     struct tf_xent x = {.rows = r, .x = PUT(TF_ELEM_ACT, 1, 1, 1), .e = PUT(TF_ELEM_PARAM, 0, (float)log(3), (float)log(3), 0), .targets = PUT(TF_ELEM_U32, 1, 1, 3), .V = 4, .D = 1,
                         .on = 0.7f, .off = 0.1f, .acc = PUT(TF_ELEM_F64, 1, 0, 0, 0), .logp = fill(TF_ELEM_STAT, 0, 3), .dx = fill(TF_ELEM_ACT, 0, 3), .de = fill(TF_ELEM_PARAM, 9, 4)};
-    l.be->step_begin(l.c, &step);
+    l.be->step_set(l.c, &step);
     l.be->xent(l.c, &x);
-    l.be->step_end(l.c);
     double hi = log(8 / 3.0), lo = log(8);
     const double *v = get(x.acc, TF_ELEM_F64, 4);
     is_near(v[0], 1 + 2 * (0.7 * hi + 0.1 * hi + 0.2 * lo) + 0.7 * lo + 0.1 * lo + 0.2 * hi, off_by, "%s: smoothed loss, added to", l.name);

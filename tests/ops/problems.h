@@ -64,10 +64,9 @@ static inline void run_embed(struct run *r, const struct problem *p)
     size_t D = (size_t)p->D;
     tf_mem *ids = give(r, "ids"), *table = give(r, "table"), *pos = give(r, "pos"), *dx = give(r, "dx");
     tf_mem *x = want(r, A_, PER_Q, D), *dtable = give_inout(r, "dtable0"), *dpos = give_inout(r, "dpos0");
-    be->step_begin(r->l->c, &p->step);
+    be->step_set(r->l->c, &p->step);
     be->embed_fwd(r->l->c, x, ids, table, pos, r->q, p->D, p->scale, p->drop);
     be->embed_bwd(r->l->c, dtable, dpos, dx, ids, r->q, p->D, p->scale, p->drop);
-    be->step_end(r->l->c);
     take(r, "x", x, A_, PER_Q, D, 0);
     take(r, "dtable", dtable, P_, WHOLE, (size_t)p->V * D, 0);
     const struct input *dpos0 = find_input(p, "dpos0");
@@ -129,10 +128,9 @@ static inline void run_linear(struct run *r, const struct problem *p)
     tf_mem *dx = accumulator(r, "dx0", A_, PER_Q, K, p->flags & TF_LIN_ADD_DX);
     tf_mem *dw = accumulator(r, "dw0", P_, WHOLE, K * N, p->flags & TF_LIN_ADD_DW);
     tf_mem *db = accumulator(r, "db0", P_, WHOLE, N, p->flags & TF_LIN_ADD_DW);
-    be->step_begin(r->l->c, &p->step);
+    be->step_set(r->l->c, &p->step);
     be->linear_fwd(r->l->c, y, x, w, b, r->q, p->N, p->K, p->flags & TF_LIN_RELU, p->drop);
     be->linear_bwd(r->l->c, dx, dw, db, dy, x, w, y, r->q, p->N, p->K, p->flags, p->drop);
-    be->step_end(r->l->c);
     take(r, "y", y, A_, PER_Q, N, 0);
     take(r, "dx", dx, A_, PER_Q, K, 0);
     take(r, "dw", dw, P_, WHOLE, K * N, 0);
@@ -192,11 +190,10 @@ static inline void run_add_norm(struct run *r, const struct problem *p)
     tf_mem *y = want(r, A_, PER_Q, D), *mean = back ? want(r, S_, PER_Q, 1) : NULL, *rstd = back ? want(r, S_, PER_Q, 1) : NULL;
     tf_mem *ds = p->layout && dsum != NULL ? dsum : want(r, A_, PER_Q, D), *dx = x != NULL ? want(r, A_, PER_Q, D) : NULL;
     tf_mem *dgain = want(r, P_, WHOLE, D), *dbias = want(r, P_, WHOLE, D);
-    be->step_begin(r->l->c, &p->step);
+    be->step_set(r->l->c, &p->step);
     be->add_norm_fwd(r->l->c, s, y, mean, rstd, x, res, gain, bias, r->q, p->D, p->eps, p->drop);
     if (back)
         be->add_norm_bwd(r->l->c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r->q, p->D, p->drop);
-    be->step_end(r->l->c);
     take(r, "y", y, A_, PER_Q, D, 1);
     if (!back)
         return;
@@ -310,10 +307,9 @@ static inline void run_attention(struct run *r, const struct problem *p)
     a.lse = want(r, S_, PER_Q, H);
     a.probs = p->alias ? NULL : want(r, S_, PER_QK, H);
 
-    be->step_begin(r->l->c, &p->step);
+    be->step_set(r->l->c, &p->step);
     be->attention_fwd(r->l->c, &a);
     be->attention_bwd(r->l->c, &a);
-    be->step_end(r->l->c);
 
     take_strided(r, "o", a.o, A_, PER_Q, a.ldo, 0, hv, 1);
     take(r, "lse", a.lse, S_, PER_Q, H, 1);
@@ -428,9 +424,8 @@ static inline void run_xent(struct run *r, const struct problem *p)
     x.logp = p->layout ? want(r, S_, PER_Q, 1) : NULL;
     x.dx = p->alias ? NULL : want(r, A_, PER_Q, D);
     x.de = p->alias ? NULL : want(r, P_, WHOLE, V * D);
-    r->l->be->step_begin(r->l->c, &p->step);
+    r->l->be->step_set(r->l->c, &p->step);
     r->l->be->xent(r->l->c, &x);
-    r->l->be->step_end(r->l->c);
     take_strided(r, "loss", x.acc, F_, WHOLE, 4, 0, 1, 0);
     take_strided(r, "nll", x.acc, F_, WHOLE, 4, 1, 1, 0);
     take_strided(r, "correct", x.acc, F_, WHOLE, 4, 2, 1, 0);

@@ -215,14 +215,21 @@ static void rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32
     memcpy(r->off, off, (n + 1) * sizeof *off);
 }
 
-static void step_begin(struct tf_ctx *c, const struct tf_step *s)
+static void step_set(struct tf_ctx *c, const struct tf_step *s)
 {
     c->step = *s;
 }
 
-static void step_end(struct tf_ctx *c)
+static bool replay(struct tf_ctx *c, const void *key, size_t n)
+{
+    (void)c, (void)key, (void)n;
+    return false;
+}
+
+static bool recorded(struct tf_ctx *c)
 {
     (void)c;
+    return true;
 }
 
 /* ---- entries that forward to the kernels ---- */
@@ -391,8 +398,9 @@ const struct tf_backend tf_backend_cpu = {
     .rows_new = rows_new,
     .rows_free = rows_free,
     .rows_set = rows_set,
-    .step_begin = step_begin,
-    .step_end = step_end,
+    .step_set = step_set,
+    .replay = replay,
+    .recorded = recorded,
     .embed_fwd = embed_fwd,
     .embed_bwd = embed_bwd,
     .linear_fwd = linear_fwd,

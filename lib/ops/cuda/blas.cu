@@ -35,7 +35,7 @@ static float element(const void *p, enum tf_blas_elem e, size_t i)
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 {
     tf_cuda_timed timed(c, "product", given->N, given->K);
-    emulate::enqueue(c->stream, "product", [g = *given] {
+    emulate::enqueue(c->stream, [g = *given] {
         size_t M = (size_t)g.M, N = (size_t)g.N, K = (size_t)g.K;
         std::vector<float> b(K * N), sums(N);
         for (size_t k = 0; k < K; k++)

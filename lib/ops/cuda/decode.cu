@@ -82,10 +82,12 @@ template <typename A> struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, c
     return new tf_packed{K, N, room};
 }
 
-template <typename A> void tf_cuda_ops<A>::pack_free(struct tf_ctx *, struct tf_packed *p)
+template <typename A> void tf_cuda_ops<A>::pack_free(struct tf_ctx *c, struct tf_packed *p)
 {
-    if (p != nullptr)
-        cudaFree(p->w);
+    if (p == nullptr)
+        return;
+    tf_cuda_graphs_drop(c);
+    cudaFree(p->w);
     delete p;
 }
 

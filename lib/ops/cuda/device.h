@@ -82,6 +82,7 @@ struct tf_cuda_timed {
     tf_cuda_timed(const tf_cuda_timed &) = delete;
 };
 void tf_cuda_times_show(cudaStream_t s);
+bool tf_cuda_timing(); /* is there an account? */
 
 /* Launch kernel(args...) on the lane's stream. */
 template <typename... P, typename... Q>
@@ -299,6 +300,10 @@ int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err);
 struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences, struct tf_err *err);
 void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r);
 void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
+bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n);
+bool tf_cuda_recorded(struct tf_ctx *c);
+/* graphs.cu: forget what was recorded; before device memory is freed. */
+void tf_cuda_graphs_drop(struct tf_ctx *c);
 /* Host bytes to the device: src may change as soon as this returns. */
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
 void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n);

@@ -38,6 +38,7 @@ void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
 {
     if (n > c->scratch_size || c->scratch == nullptr) {
         size_t want = n + n / 4 + 256;
+        tf_cuda_graphs_drop(c);
         cudaFree(c->scratch); /* waits for who uses it */
         c->scratch = nullptr;
         cudaError_t e = cudaMalloc(&c->scratch, want);
@@ -73,6 +74,7 @@ void tf_cuda_free(struct tf_ctx *c, tf_mem *p)
 {
     if (p == nullptr)
         return;
+    tf_cuda_graphs_drop(c);
     tf_cuda_weights_gone(p);
     tf_cuda_failed(c, cudaFree(p), "free");
 }

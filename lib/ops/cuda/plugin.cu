@@ -129,6 +129,7 @@ void tf_cuda_close(struct tf_ctx *c)
 {
     if (c == nullptr)
         return;
+    tf_cuda_graphs_drop(c);
     cudaStreamSynchronize(c->stream);
     cudaFree(c->scratch);
     cudaFree(c->step);
@@ -140,14 +141,13 @@ void tf_cuda_close(struct tf_ctx *c)
     }
 }
 
-/* A step's kernels are queued as they come. A graph would save the launches' time on the host, which is hidden: the device is busy for tens of milliseconds with what takes the host one or two. */
-static void step_begin(struct tf_ctx *c, const struct tf_step *s)
+/* A training step's kernels are queued as they come. A graph would save the launches' time on the host, which is hidden: the device is busy for tens of milliseconds with what takes the host
+ * one or two. */
+static void step_set(struct tf_ctx *c, const struct tf_step *s)
 {
     const struct tf_step_state state = {.seed = s->seed, .update = s->update};
     tf_cuda_send(c, c->step, &state, sizeof state);
 }
-
-static void step_end(struct tf_ctx *) {}
 
 struct dropper tf_cuda_dropper(const struct tf_ctx *c, struct tf_drop d)
 {
@@ -181,7 +181,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .uses = uses,
         .shards = 1,
         .threads = false,
-        .poll = 8,
+        .poll = 4,
         .elem_size = {sizeof(float), sizeof(A), sizeof(float), sizeof(uint32_t), sizeof(double)},
         .probe = probe<A>,
         .open = lane_open<A>,
@@ -200,8 +200,9 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .rows_new = tf_cuda_rows_new,
         .rows_free = tf_cuda_rows_free,
         .rows_set = tf_cuda_rows_set,
-        .step_begin = step_begin,
-        .step_end = step_end,
+        .step_set = step_set,
+        .replay = tf_cuda_replay,
+        .recorded = tf_cuda_recorded,
         .embed_fwd = ops::embed_fwd,
         .embed_bwd = ops::embed_bwd,
         .linear_fwd = ops::linear_fwd,

@@ -50,8 +50,9 @@ struct tf_rows *TF_REF(rows_new)(struct tf_ctx *c, size_t max_rows, size_t max_s
                                  struct tf_err *err);
 void TF_REF(rows_free)(struct tf_ctx *c, struct tf_rows *r);
 void TF_REF(rows_set)(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
-void TF_REF(step_begin)(struct tf_ctx *c, const struct tf_step *s);
-void TF_REF(step_end)(struct tf_ctx *c);
+void TF_REF(step_set)(struct tf_ctx *c, const struct tf_step *s);
+bool TF_REF(replay)(struct tf_ctx *c, const void *key, size_t n);
+bool TF_REF(recorded)(struct tf_ctx *c);
 
 /* embed.c */
 void TF_REF(embed_fwd)(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,

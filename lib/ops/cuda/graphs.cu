@@ -1,0 +1,74 @@
+/* graphs.cu - sequences of launches that come again with the same arguments, queued as one CUDA graph: for decoding a few sentences, where launching takes longer than the work.
+ *
+ * A sequence is made plainly when its key is seen for the first time, which reserves memory, loads kernels and chooses algorithms; recorded at the second time; and from then on replayed. Graphs
+ * hold addresses, so whoever frees device memory drops them all. */
+#include "device.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace {
+
+enum { MOST = 64 }; /* keys kept */
+
+struct sequence {
+    bool seen;
+    cudaGraphExec_t exec; /* or NULL */
+};
+
+std::unordered_map<std::string, struct sequence> sequences;
+struct sequence *recording;
+bool refused; /* this device or driver does not record */
+
+} // namespace
+
+void tf_cuda_graphs_drop(struct tf_ctx *c)
+{
+    TF_ASSERT(recording == nullptr);
+    for (auto &s : sequences)
+        if (s.second.exec != nullptr) {
+            tf_cuda_failed(c, cudaStreamSynchronize(c->stream), "the device");
+            cudaGraphExecDestroy(s.second.exec);
+        }
+    sequences.clear();
+}
+
+bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n)
+{
+    if (refused || tf_cuda_timing())
+        return false;
+    std::string name((const char *)key, n);
+    if (sequences.size() >= MOST && sequences.find(name) == sequences.end())
+        tf_cuda_graphs_drop(c);
+    struct sequence &s = sequences[name];
+    if (s.exec != nullptr) {
+        tf_cuda_failed(c, cudaGraphLaunch(s.exec, c->stream), "graph");
+        return true;
+    }
+    if (s.seen && cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed) == cudaSuccess)
+        recording = &s;
+    s.seen = true;
+    return false;
+}
+
+bool tf_cuda_recorded(struct tf_ctx *c)
+{
+    if (recording == nullptr)
+        return true;
+    cudaGraph_t graph = nullptr;
+    cudaError_t e = cudaStreamEndCapture(c->stream, &graph);
+    if (e == cudaSuccess)
+        e = cudaGraphInstantiate(&recording->exec, graph, 0);
+    if (graph != nullptr)
+        cudaGraphDestroy(graph);
+    if (e == cudaSuccess) {
+        tf_cuda_failed(c, cudaGraphLaunch(recording->exec, c->stream), "graph");
+    } else { /* nothing has run */
+        cudaGetLastError();
+        recording->exec = nullptr;
+        c->err.status = 0;
+        refused = true;
+    }
+    recording = nullptr;
+    return e == cudaSuccess;
+}
