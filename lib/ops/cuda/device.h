@@ -183,6 +183,28 @@ __device__ static inline float block_max(float x, float *room)
     return warp_max(x);
 }
 
+/* f(i, x[i]) for this thread's part of x[0 .. n): i = its number in the block, and on by the size of the block. All threads of the block must come along. Eight loads are made before the first of
+ * them is used; the barrier is there because the compiler would put each off to where it is used, and the way from the memory would be gone eight times. */
+template <typename U, typename F> __device__ static inline void each_of_block(const U *x, uint32_t n, F f)
+{
+    constexpr uint32_t AT_ONCE = 8;
+    for (uint32_t from = 0; from < n; from += AT_ONCE * blockDim.x) {
+        U v[AT_ONCE];
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            uint32_t i = from + k * blockDim.x + threadIdx.x;
+            v[k] = x[i < n ? i : n - 1];
+        }
+        __syncwarp();
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            uint32_t i = from + k * blockDim.x + threadIdx.x;
+            if (i < n)
+                f(i, v[k]);
+        }
+    }
+}
+
 /* ---- dropout: the rule of backend.h, struct tf_drop ---- */
 
 /* Philox4x32-10 (Salmon et al. 2011). */

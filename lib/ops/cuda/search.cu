@@ -10,7 +10,7 @@
 
 enum {
     LIST = 4096,   /* candidates that grow sorts: 2 TF_SEARCH_MAX_BEAM, and as many again to spare */
-    THREADS = 512, /* of a block that walks a row, at most */
+    THREADS = 1024, /* of a block that walks a row, at most */
     WARP = 32,
     PLACE_WARPS = 4,
 };
@@ -90,14 +90,12 @@ template <typename F> __device__ static inline void each(const struct tf_search_
 {
     uint32_t V = (uint32_t)r.V;
     if (V % 4 == 0)
-        for (uint32_t id = 4 * threadIdx.x; id < V; id += 4 * blockDim.x) {
-            vec<float> x = *(const vec<float> *)(lp + id);
+        each_of_block((const vec<float> *)lp, V / 4, [&](uint32_t i, const vec<float> &x) {
             for (uint32_t j = 0; j < 4; j++)
-                f(candidate(r, x.v[j], id + j));
-        }
+                f(candidate(r, x.v[j], 4 * i + j));
+        });
     else
-        for (uint32_t id = threadIdx.x; id < V; id += blockDim.x)
-            f(candidate(r, lp[id], id));
+        each_of_block(lp, V, [&](uint32_t id, float x) { f(candidate(r, x, id)); });
 }
 
 __device__ static inline uint64_t warp_best(uint64_t key)
@@ -116,7 +114,7 @@ __device__ static inline uint64_t warp_best(uint64_t key)
  * One pass finds the best key of each warp's ids. The want-th of these is a bar that at least `want` candidates reach; a second pass gathers all that do, few more as a rule. Where there
  * are more than LIST (a beam wider than there are warps, or the best ids of a row all in one warp's share), the bar is raised by bisection, a pass a step, until they are not: keys are
  * distinct, so that at some bar there are just `want`. The gathered find their places by counting who stands before them. */
-static __global__ void grow_kernel(struct tf_search s, const float *lp, struct lists l)
+static __global__ void __launch_bounds__(THREADS) grow_kernel(struct tf_search s, const float *lp, struct lists l)
 {
     __shared__ uint64_t list[LIST], best[WARP];
     __shared__ uint32_t room[WARP], used;
@@ -188,7 +186,7 @@ static __global__ void grow_kernel(struct tf_search s, const float *lp, struct l
 /* ---- draw ---- */
 
 /* Draw d of sentence i is block i * K + d. Threads own runs of ids, one after the other, so that the sums of the runs, added up in order, say in whose run the draw falls. */
-static __global__ void draw_kernel(struct tf_search s, const float *lp, struct lists l)
+static __global__ void __launch_bounds__(THREADS) draw_kernel(struct tf_search s, const float *lp, struct lists l)
 {
     __shared__ double run[THREADS + 1];
     __shared__ float room[WARP];

@@ -5,7 +5,7 @@
 static unsigned row_threads(int V)
 {
     unsigned n = (unsigned)V / 16 / 32 * 32;
-    return n < 32 ? 32 : n > 512 ? 512 : n;
+    return n < 32 ? 32 : n > 1024 ? 1024 : n;
 }
 
 /* What a thread has seen: the largest logit, and the sum of exp(x - max). */
@@ -29,22 +29,19 @@ __device__ static inline void see(struct seen &s, const float *x, int n)
 
 /* A block a row: one pass for max and sum, one that writes z - max - log sum, or acc + weight exp(z - max) / sum. N numbers a load: 4, or 1 where rows are not aligned. */
 template <int N>
-static __global__ void softmax_kernel(float *z, float *acc, int V, float weight)
+static __global__ void __launch_bounds__(1024) softmax_kernel(float *z, float *acc, int V, float weight)
 {
     struct alignas(N * sizeof(float)) load {
         float v[N];
     };
     __shared__ float room[32];
+    uint32_t n = (uint32_t)V / N;
     load *x = (load *)(z + (size_t)blockIdx.x * V), *mix = (load *)(acc + (size_t)blockIdx.x * V);
     struct seen s = {-INFINITY, 0};
-    for (int j = threadIdx.x; j < V / N; j += blockDim.x) {
-        load a = x[j];
-        see(s, a.v, N);
-    }
+    each_of_block(x, n, [&](uint32_t, const load &a) { see(s, a.v, N); });
     float max = block_max(s.max, room), sum = block_sum(s.sum == 0 ? 0 : s.sum * expf(s.max - max), room);
     float log_sum = logf(sum), share = weight / sum;
-    for (int j = threadIdx.x; j < V / N; j += blockDim.x) {
-        load a = x[j];
+    each_of_block(x, n, [&](uint32_t j, load a) {
         if (acc == nullptr) {
             for (int i = 0; i < N; i++)
                 a.v[i] = a.v[i] - max - log_sum;
@@ -55,7 +52,7 @@ static __global__ void softmax_kernel(float *z, float *acc, int V, float weight)
                 m.v[i] += share * expf(a.v[i] - max);
             mix[j] = m;
         }
-    }
+    });
 }
 
 void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V, float weight)
