@@ -184,12 +184,25 @@ template <typename A> __device__ static inline void as_a(uint32_t a[4], const fl
     a[3] = pair_of<A>(d[1][2], d[1][3]);
 }
 
-/* Rows [from, to) of `width` elements, a multiple of 8, into a tile whose first row is `from`; 0 in the rest of its last 16. By the whole block. */
+/* Rows [from, to) of `width` elements, a multiple of 8, into a tile whose first row is `from`; 0 in the rest of its last 16. By the whole block, whose threads each make four loads before
+ * they use the first (device.h, each_of_block). */
 template <typename A> __device__ static inline void fill_tile(A *tile, int ld_tile, const A *rows, size_t ld, int from, int to, int width)
 {
-    int me = threadIdx.x, vecs = width / 8, at_once = (int)blockDim.x / vecs, n = (to - from + 15) / 16 * 16, d = me % vecs * 8;
-    for (int r = me / vecs; r < n && me < at_once * vecs; r += at_once)
-        *(vec<A> *)(tile + r * ld_tile + d) = from + r < to ? *(const vec<A> *)(rows + (size_t)(from + r) * ld + d) : vec<A>{};
+    constexpr int AT_ONCE = 4;
+    int me = threadIdx.x, vecs = width / 8, step = (int)blockDim.x / vecs, n = (to - from + 15) / 16 * 16, mine = me < step * vecs ? me / vecs : n, d = me % vecs * 8;
+    for (int base = 0; base < n; base += AT_ONCE * step) {
+        vec<A> v[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            v[i] = *(const vec<A> *)(rows + (size_t)min(from + base + i * step + mine, to - 1) * ld + d);
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            int r = base + i * step + mine;
+            if (r < n)
+                *(vec<A> *)(tile + r * ld_tile + d) = from + r < to ? v[i] : vec<A>{};
+        }
+    }
 }
 
 /* Can the kernels with tensor cores take these? Heads wider than 64 need more shared memory than 64 KiB: only devices with bf16 have that. */
