@@ -2,14 +2,14 @@
  * s = res + dropout(x), n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g n)) + dsum, dx = dropout'(ds).
  *
  * A row belongs to a team of T threads: a warp up to 512 elements, more warps or a whole block for longer ones. A thread holds the quads me, me + T, ... of the row in registers, so a row is read
- * once and written once. The statistics are of s as it is stored, in two passes over the registers. */
+ * once and written once. All loads of a row are made before the first is used, with a barrier between, without which the compiler would not. The statistics are of s as it is stored, in two passes over the registers. */
 #include "quad.h"
 
 #include <type_traits>
 
 enum {
     Q = 4,        /* quads of a thread: D <= 4 * Q * T */
-    GROUPS = 256, /* partial sums of dgain and dbias: the blocks of the way back, whatever the capacity */
+    GROUPS = 512, /* partial sums of dgain and dbias: the blocks of the way back, whatever the capacity */
 };
 
 template <int T> struct team {
@@ -43,16 +43,27 @@ static __global__ void __launch_bounds__(team<T>::block)
     size_t row = (size_t)blockIdx.x * t.rows + t.row, at = row * D;
     bool live = row < head->rows;
     uint32_t packed = head->first + (uint32_t)row;
+    quad<A> kept[Q] = {}, added[Q] = {};
     float v[Q][4] = {}, sum = 0, squares = 0;
 #pragma unroll
     for (int i = 0; i < Q; i++) {
         int d = 4 * (i * T + t.me);
         if (d >= D || !live)
             continue;
-        load4(v[i], res + at, d, D, whole);
+        kept[i] = quad_at(res + at, d, D, whole);
+        if (x != nullptr)
+            added[i] = quad_at(x + at, d, D, whole);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < Q; i++) {
+        int d = 4 * (i * T + t.me);
+        if (d >= D || !live)
+            continue;
+        floats_of(v[i], kept[i]);
         if (x != nullptr) {
             float in[4], f[4];
-            load4(in, x + at, d, D, whole);
+            floats_of(in, added[i]);
             drop4(f, drop, d / 4, packed, drop.site);
             for (int k = 0; k < 4; k++)
                 v[i][k] += in[k] * f[k];
@@ -105,7 +116,21 @@ static __global__ void __launch_bounds__(team<T>::block)
         size_t row = begin + t.row, at = row * D;
         bool live = row < head->rows;
         uint32_t packed = head->first + (uint32_t)row;
+        quad<A> up[Q] = {}, mid[Q] = {}, more[Q] = {}; /* dy, s, dsum */
         float g[Q][4] = {}, n[Q][4] = {}, mean_g = 0, mean_gn = 0, r = 0;
+#pragma unroll
+        for (int i = 0; i < Q; i++) {
+            int d = 4 * (i * T + t.me);
+            if (d >= D || !live)
+                continue;
+            if (dy != nullptr) {
+                up[i] = quad_at(dy + at, d, D, whole);
+                mid[i] = quad_at(s + at, d, D, whole);
+            }
+            if (dsum != nullptr)
+                more[i] = quad_at(dsum + at, d, D, whole);
+        }
+        __syncwarp();
         if (dy != nullptr) {
             float m = live ? mean[row] : 0;
             r = live ? rstd[row] : 0;
@@ -115,8 +140,8 @@ static __global__ void __launch_bounds__(team<T>::block)
                 if (d >= D || !live)
                     continue;
                 float w[4];
-                load4(g[i], dy + at, d, D, whole);
-                load4(n[i], s + at, d, D, whole);
+                floats_of(g[i], up[i]);
+                floats_of(n[i], mid[i]);
                 load4(w, gain, d, D, whole);
                 for (int k = 0; k < 4; k++) {
                     n[i][k] = (n[i][k] - m) * r;
@@ -135,9 +160,8 @@ static __global__ void __launch_bounds__(team<T>::block)
             int d = 4 * (i * T + t.me);
             if (d >= D || row >= cap)
                 continue;
-            float v[4] = {};
-            if (live && dsum != nullptr)
-                load4(v, dsum + at, d, D, whole);
+            float v[4];
+            floats_of(v, more[i]);
             for (int k = 0; k < 4; k++)
                 v[k] += r * (g[i][k] - mean_g - n[i][k] * mean_gn);
             store4(ds + at, d, D, whole, v);

@@ -9,17 +9,26 @@ template <typename E> struct alignas(4 * sizeof(E)) quad {
     E v[4];
 };
 
-/* x = row[d .. d + 4), 0 from D on. */
+/* row[d .. d + 4), 0 from D on. */
+template <typename E> __device__ static inline quad<E> quad_at(const E *row, int d, int D, bool whole)
+{
+    if (whole)
+        return *(const quad<E> *)(row + d);
+    quad<E> q;
+    for (int i = 0; i < 4; i++)
+        q.v[i] = d + i < D ? row[d + i] : from_float<E>(0);
+    return q;
+}
+
+template <typename E> __device__ static inline void floats_of(float x[4], const quad<E> &q)
+{
+    for (int i = 0; i < 4; i++)
+        x[i] = to_float(q.v[i]);
+}
+
 template <typename E> __device__ static inline void load4(float x[4], const E *row, int d, int D, bool whole)
 {
-    if (whole) {
-        quad<E> q = *(const quad<E> *)(row + d);
-        for (int i = 0; i < 4; i++)
-            x[i] = to_float(q.v[i]);
-    } else {
-        for (int i = 0; i < 4; i++)
-            x[i] = d + i < D ? to_float(row[d + i]) : 0;
-    }
+    floats_of(x, quad_at(row, d, D, whole));
 }
 
 template <typename E> __device__ static inline void store4(E *row, int d, int D, bool whole, const float x[4])
