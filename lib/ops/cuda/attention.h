@@ -7,8 +7,6 @@
 
 #include "device.h"
 
-static constexpr float LOG2E = 1.4426950408889634f, LN2 = 0.6931471805599453f;
-
 /* struct tf_attention by value, with addresses that kernels can read. */
 template <typename A> struct heads {
     const struct tf_rows_head *head; /* of the queries */

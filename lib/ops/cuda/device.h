@@ -144,6 +144,8 @@ template <typename A> struct alignas(16) vec {
     A v[N];
 };
 
+static constexpr float LOG2E = 1.4426950408889634f, LN2 = 0.6931471805599453f;
+
 /* ---- sums in a fixed order ---- */
 
 /* Over the 32 threads of a warp; every thread has the result. */
@@ -183,11 +185,10 @@ __device__ static inline float block_max(float x, float *room)
     return warp_max(x);
 }
 
-/* f(i, x[i]) for this thread's part of x[0 .. n): i = its number in the block, and on by the size of the block. All threads of the block must come along. Eight loads are made before the first of
- * them is used; the barrier is there because the compiler would put each off to where it is used, and the way from the memory would be gone eight times. */
-template <typename U, typename F> __device__ static inline void each_of_block(const U *x, uint32_t n, F f)
+/* f(i, x[i]) for this thread's part of x[0 .. n): i = its number in the block, and on by the size of the block. All threads of the block must come along. AT_ONCE loads are made before the first
+ * of them is used; the barrier is there because the compiler would put each off to where it is used, and the way from the memory would be gone so many times. */
+template <uint32_t AT_ONCE = 8, typename U, typename F> __device__ static inline void each_of_block(const U *x, uint32_t n, F f)
 {
-    constexpr uint32_t AT_ONCE = 8;
     for (uint32_t from = 0; from < n; from += AT_ONCE * blockDim.x) {
         U v[AT_ONCE];
 #pragma unroll
