@@ -72,6 +72,17 @@ program() {
     done
 }
 
+@test "after 150 updates the mean loss in bf16 is still the CPU's, within 1e-3" {
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=200 >long.tfs
+    B=long.tfs
+    calm=(--steps 200 --log-every 1 --warmup 100 --lr-scale 0.2) # at a high rate a change of the last bit is another run by then
+    tf-train -q --device cpu "${small[@]}" "${calm[@]}" -o cpu "$B"
+    train "${calm[@]}" -o bf16
+    paste <(losses cpu) <(losses bf16) | tail -50 | awk '
+        { a += $1; b += $2 }
+        END { d = (a - b) / a; if (NR != 50 || d > 1e-3 || d < -1e-3) { print NR " losses, of means " a / NR " and " b / NR > "/dev/stderr"; exit 1 } }'
+}
+
 @test "two runs give the same bytes, and so does one that was interrupted" {
     args=(--save-every 3 --accumulate 2 --ema 0.9 --clip 1)
     train "${args[@]}" --steps 6 -o whole

@@ -9,7 +9,7 @@
 
 enum {
     Q = 4,        /* quads of a thread: D <= 4 * Q * T */
-    GROUPS = 512, /* partial sums of dgain and dbias: the blocks of the way back, whatever the capacity */
+    GROUPS = 512, /* partial sums of dgain and dbias: the blocks of the way back, of which those without rows are left out */
 };
 
 template <int T> struct team {
@@ -194,12 +194,12 @@ static __global__ void __launch_bounds__(team<T>::block)
 }
 
 /* dgain and dbias from the blocks' sums: 32 columns a block; thread row y adds up 1/32 of them, the first row what the others have. */
-static __global__ void gather(float *dgain, float *dbias, const float *partial, int D)
+static __global__ void gather(float *dgain, float *dbias, const float *partial, int blocks, int D)
 {
     __shared__ float sums[32][33];
     int d = blockIdx.x * 32 + threadIdx.x, y = threadIdx.y;
     float sum = 0;
-    for (int i = y * (GROUPS / 32); i < (y + 1) * (GROUPS / 32); i++)
+    for (int i = y * (GROUPS / 32); i < (y + 1) * (GROUPS / 32) && i < blocks; i++)
         if (d < 2 * D)
             sum += partial[(size_t)i * 2 * D + d];
     sums[y][threadIdx.x] = sum;
@@ -245,14 +245,17 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
     float *partial = nullptr;
     if (dy != nullptr && (partial = (float *)tf_cuda_scratch(c, (size_t)GROUPS * 2 * D * sizeof(float))) == nullptr)
         return;
+    int blocks = 0; /* with rows */
     with_team(D, [&](auto T) {
+        blocks = (int)div_up(r->cap_rows, team<T>::rows);
+        blocks = blocks < GROUPS ? blocks : (int)GROUPS;
         size_t shared = (size_t)team<T>::rows * D * sizeof(float);
         allow_shared(c, (const void *)backward<A, T>, shared);
-        launch(c, "add_norm_bwd", backward<A, T>, dim3(GROUPS), dim3(team<T>::block), shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
+        launch(c, "add_norm_bwd", backward<A, T>, dim3((unsigned)blocks), dim3(team<T>::block), shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
                (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows, D, tf_cuda_dropper(c, drop), whole);
     });
     if (dy != nullptr)
-        launch(c, "add_norm_bwd", gather, dim3(div_up(2 * (size_t)D, 32)), dim3(32, 32), 0, (float *)dgain, (float *)dbias, (const float *)partial, D);
+        launch(c, "add_norm_bwd", gather, dim3(div_up(2 * (size_t)D, 32)), dim3(32, 32), 0, (float *)dgain, (float *)dbias, (const float *)partial, blocks, D);
 }
 
 #define INSTANCE(A)                                                                                                                                                               \

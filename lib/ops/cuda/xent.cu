@@ -5,7 +5,7 @@
 #include "blas.h"
 
 enum {
-    THREADS = 512,
+    THREADS = 512, /* for a row, at most */
     STEP = 128, /* a chunk's rows are a multiple of this */
     TERMS = 3,  /* of a row: loss, -log p(target), whether the most probable id is the target */
 };
@@ -64,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS) softmax(Z *z, size_t ld, size_
     z += blockIdx.x * ld;
     if (row >= head->rows) {
         if (GRADIENT)
-            for (uint32_t j = threadIdx.x * N; j < V; j += THREADS * N)
+            for (uint32_t j = threadIdx.x * N; j < V; j += blockDim.x * N)
                 *(vec<Z> *)(z + j) = vec<Z>{};
         return;
     }
@@ -129,8 +129,10 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
     double *terms = (double *)(room + terms_at);
     const A *e = tf_cuda_shadow<A>(c, x->e);
     const enum tf_blas_elem kind = tf_blas_elem_of<A>(), logit = x->dx != nullptr ? kind : TF_BLAS_F32;
+    unsigned threads = div_up(ld, 1024) * 32; /* for about four loads each; a function of V alone */
+    threads = threads < (unsigned)THREADS ? threads : (unsigned)THREADS;
     auto run = [&](auto kernel, auto *z, size_t begin, size_t n) {
-        launch(c, "xent", kernel, dim3((unsigned)n), dim3(THREADS), 0, z, ld, begin, (const uint32_t *)x->targets, x->rows->head, cap, (uint32_t)V, x->on, x->off, terms, (float *)x->logp);
+        launch(c, "xent", kernel, dim3((unsigned)n), dim3(threads), 0, z, ld, begin, (const uint32_t *)x->targets, x->rows->head, cap, (uint32_t)V, x->on, x->off, terms, (float *)x->logp);
     };
     for (size_t begin = 0; begin < cap; begin += chunk) {
         size_t n = cap - begin < chunk ? cap - begin : chunk;
