@@ -104,6 +104,7 @@ $B/flags: FORCE
 # ---- rules ---------------------------------------------------------------------------------------------------------
 
 all: $(bins) $(plugin)
+	$(if $(plugin),,@rm -f $B/bin/tf-backend-cuda.so)
 	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(isas); CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no)'
 
 # $(call cc,SOURCE,MORE FLAGS)

@@ -297,6 +297,7 @@ static int filter(struct filter *f, struct tf_err *err)
     f->todo = tf_xarray(NULL, f->window, sizeof *f->todo);
     if (rc == 0) {
         tf_progress_begin(&f->progress, o->progress, false);
+        tf_models_told(f->models, &f->progress);
         rc = run(f, err);
         tf_progress_end(&f->progress);
     }

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "model/load.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const ch
                    struct tf_err *err)
 {
     *s = (struct tf_model_set){.inputs = tf_value_map()};
-    s->be = tf_backend_find(device, precision, TF_USE_DECODING, NULL, err);
+    s->be = tf_backend_find(device, precision, TF_USE_DECODING, &s->no_gpu, err);
     struct tf_open open = {.threads = threads};
     if (s->be == NULL || (s->ctx = s->be->open(&open, err)) == NULL)
         return -1;
@@ -150,6 +151,12 @@ int tf_models_positions(struct tf_model_set *s, size_t n, struct tf_err *err)
         if (tf_weights_positions(&s->v[i], n, err) < 0)
             return -1;
     return 0;
+}
+
+void tf_models_told(const struct tf_model_set *s, const struct tf_progress *p)
+{
+    if (p->on && s->no_gpu.status != 0 && s->no_gpu.sys != ENOENT)
+        tf_note("on the CPU: %s", s->no_gpu.msg);
 }
 
 size_t tf_models_reach(const struct tf_model_set *s)

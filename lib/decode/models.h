@@ -2,6 +2,7 @@
 #ifndef TF_DECODE_MODELS_H
 #define TF_DECODE_MODELS_H
 
+#include "base/log.h"
 #include "base/opt.h"
 #include "model/transformer.h"
 #include "wire/stream.h"
@@ -16,6 +17,7 @@ struct tf_model_set {
     struct tf_value inputs;  /* MAP: role -> fingerprint, for provenance */
     uint8_t fingerprint[32]; /* of the model; of several, the SHA-256 of their fingerprints in order */
     struct tf_arena arena;
+    struct tf_err no_gpu; /* why the device is not the GPU; its status is 0 where it is, or that was not asked for */
 };
 
 /* Find the device with that precision (NULL: its own for decoding), read every file ("-" and /dev/fd/N too) and put its weights there; pack: laid out for decoding. Models of an ensemble must share
@@ -23,6 +25,8 @@ struct tf_model_set {
 int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device, const char *precision, int threads, bool pack,
                    bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
 void tf_models_close(struct tf_model_set *s);
+/* Where progress is shown, say why this is not on the GPU if there is a plugin for one. */
+void tf_models_told(const struct tf_model_set *s, const struct tf_progress *p);
 /* How many lanes a run with so many threads should have on this device. */
 int tf_models_lanes(const struct tf_model_set *s, int threads);
 /* How many sentences are taken together, and read ahead, where that was not asked for (0): a GPU does thousands at once. */

@@ -315,6 +315,7 @@ static int score(struct run *f, struct tf_err *err)
         rc = -1;
     if (rc == 0) {
         tf_progress_begin(&f->progress, f->o->progress, f->o->quiet);
+        tf_models_told(f->models, &f->progress);
         rc = run(f, err);
         tf_progress_end(&f->progress);
     }

@@ -49,12 +49,16 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
     return false;
 }
 
-/* The tables of the plugin, or NULL. */
-static const struct tf_backend *const *load_plugin(struct tf_err *err)
+/* The tables of the plugin, or NULL. For `auto` only if it is worth loading, which takes 50 ms and 200 MB for CUDA's libraries: without a driver it is not. */
+static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err *err)
 {
     char path[PATH_MAX];
     if (!plugin_path(path, sizeof path, err))
         return NULL;
+    if (automatic && getenv("TF_BACKEND_DIR") == NULL && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
+        tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
+        return NULL;
+    }
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (lib == NULL) {
         tf_fail(err, "%s", dlerror()); /* names the file */
@@ -97,17 +101,6 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables, c
     return NULL;
 }
 
-/* For `auto`: the plugin if it is worth loading, which takes 50 ms and 200 MB for CUDA's libraries. Without a driver it is not. */
-static const struct tf_backend *const *try_plugin(struct tf_err *err)
-{
-    char path[PATH_MAX];
-    if (plugin_path(path, sizeof path, err) && getenv("TF_BACKEND_DIR") == NULL && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
-        tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
-        return NULL;
-    }
-    return load_plugin(err);
-}
-
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err)
 {
     static const struct tf_backend *const built_in[][2] = {{&tf_backend_cpu}, {&tf_backend_ref_f32}, {&tf_backend_ref_f64}};
@@ -115,10 +108,10 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
         if (strcmp(name, built_in[i][0]->name) == 0)
             return usable(built_in[i], precision, use, err);
     if (strcmp(name, "cuda") == 0)
-        return usable(load_plugin(err), precision, use, err);
+        return usable(load_plugin(false, err), precision, use, err);
     if (strcmp(name, "auto") == 0) {
         struct tf_err reason = {0};
-        const struct tf_backend *be = usable(try_plugin(&reason), precision, use, &reason);
+        const struct tf_backend *be = usable(load_plugin(true, &reason), precision, use, &reason);
         if (be != NULL)
             return be;
         if (why != NULL)

@@ -133,12 +133,12 @@ few() {
     TF_EMULATE_TELL=1 t 0 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs
     printf '%s\n' "$stderr" >told
     tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >ones.tfs
-    TF_CUDA_TIMES=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >plain.tfs 2>times # which replays nothing
+    TF_CUDA_TIMES=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >plain.tfs 2>account # which replays nothing
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' told
     [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs | cmp - ones.tfs >&2
     same ones.tfs plain.tfs
     same ones.tfs whole.tfs
-    grep -q '^cuda: .* product' times
+    grep -q '^cuda: .* product' account
 }
 
 @test "scores are the CPU's within rounding" {

@@ -171,3 +171,14 @@ PY
     [[ $(cat info) != *threads* ]]
     [[ $(cat info) != *window* ]]
 }
+
+@test "where progress is shown, it is said why the GPU was not taken" {
+    mkdir broken
+    : >broken/tf-backend-cuda.so
+    TF_BACKEND_DIR=broken t 0 tf-decode --progress -m "$MODEL" -o out.tfs "$LINES_TFS"
+    expect_contains "$stderr" "tf-decode: on the CPU: broken/tf-backend-cuda.so: "
+    TF_BACKEND_DIR=broken t 0 tf-decode -m "$MODEL" -o out.tfs "$LINES_TFS"
+    [ -z "$stderr" ]
+    TF_BACKEND_DIR=broken t 0 tf-score --progress -m "$MODEL" -o out.tfs "$LINES_TFS" "$LINES_TFS"
+    expect_contains "$stderr" "tf-score: on the CPU: broken/tf-backend-cuda.so: "
+}
