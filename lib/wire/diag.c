@@ -145,8 +145,7 @@ int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how
         size_t need = 1, have = 0;
         int found = 0;
         while (!rc && found == 0) {
-            tf_in_reserve(in, need);
-            ssize_t got = tf_in_fill(in, need, err);
+            ssize_t got = tf_in_have(in, need, err);
             if (got < 0) {
                 rc = -1;
                 break;

@@ -24,8 +24,7 @@ static int is_model(struct tf_in *in, bool *yes, struct tf_err *err)
     size_t need = TF_LABEL_N + 1;
     *yes = false;
     for (;;) {
-        tf_in_reserve(in, need);
-        ssize_t got = tf_in_fill(in, need, err);
+        ssize_t got = tf_in_have(in, need, err);
         if (got < 0)
             return -1;
         if ((size_t)got < need || memcmp(in->buf + in->pos, tf_label, TF_LABEL_N) != 0)

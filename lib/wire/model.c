@@ -39,8 +39,7 @@ static int view(struct source *s, const uint8_t **p, size_t n, size_t *have, str
         return 0;
     }
     struct tf_in *in = s->in;
-    tf_in_reserve(in, n);
-    ssize_t got = tf_in_fill(in, n, err);
+    ssize_t got = tf_in_have(in, n, err);
     if (got < 0)
         return -1;
     *p = in->buf + in->pos;

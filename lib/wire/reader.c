@@ -79,7 +79,7 @@ static size_t available(const struct tf_reader *r)
     return r->in->len - r->in->pos - r->scanned;
 }
 
-void tf_in_reserve(struct tf_in *in, size_t need)
+static void reserve(struct tf_in *in, size_t need)
 {
     enum { LEAST = 64 << 10 };
     if (need <= in->cap)
@@ -95,6 +95,19 @@ void tf_in_reserve(struct tf_in *in, size_t need)
     in->cap = cap;
 }
 
+ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err)
+{
+    bool held = in->size >= 0 && need <= (uint64_t)in->size - (in->offset + in->pos);
+    for (;;) {
+        size_t have = in->len - in->pos, most = have < TF_MAX_CHECK ? TF_MAX_CHECK : 2 * have,
+               step = held || need < most ? need : most;
+        reserve(in, step);
+        ssize_t got = tf_in_fill(in, step, err);
+        if (got < (ssize_t)step || step == need)
+            return got;
+    }
+}
+
 /* Have n bytes behind the queue, unless the input ends; 0 or -1. */
 static int want(struct tf_reader *r, size_t n, struct tf_err *err)
 {
@@ -104,8 +117,7 @@ static int want(struct tf_reader *r, size_t n, struct tf_err *err)
         return 0;
     if (in->size >= 0 && need > TF_MAX_CHECK && need > (uint64_t)in->size - (in->offset + in->pos))
         return 0; /* the file can't hold it */
-    tf_in_reserve(in, need);
-    return tf_in_fill(in, need, err) < 0 ? -1 : 0;
+    return tf_in_have(in, need, err) < 0 ? -1 : 0;
 }
 
 /* Measure the record behind the queue. 1: *n bytes of it are there; 0: not all of it, and fill is

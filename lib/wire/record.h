@@ -40,8 +40,9 @@ int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf
 int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v, struct tf_err *err);
 int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err);
 
-/* Room for need unread bytes in the buffer of an input, by doubling, so that waiting for a long record never goes byte by byte. */
-void tf_in_reserve(struct tf_in *in, size_t need);
+/* tf_in_fill for a length that the input itself tells, and may be lying: unless a file of that size holds it, the buffer grows to no more than twice of what has come, or TF_MAX_CHECK. It at least
+ * doubles, so that waiting for a long record never goes byte by byte. */
+ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err) TF_MUST_CHECK;
 
 /* The head of a tensor record, up to its data. */
 enum { TF_TENSOR_HEAD_MAX = 1024 };

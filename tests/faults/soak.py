@@ -1,9 +1,11 @@
 """K4, K6, M, N: fuzzers for a while, lines that tests run, tools and tests under valgrind and sanitizers, and work that goes on for long."""
 import concurrent.futures
 import glob
+import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import time
 
@@ -16,15 +18,16 @@ def fuzz_one(rig, target, seconds):
     """(status, seconds of CPU, inputs, what it said last) of one target, which has its seconds on a CPU however many share the machine: libFuzzer knows only
     the clock, so it is started again for what is left. For the same reason an input is slow only after 20 seconds."""
     name = os.path.basename(target)
-    # The parser of options keeps its lists for the life of a process, which here is that of very many command lines.
-    most = 64 if name != "opt" else 0
+    limits = ["-malloc_limit_mb=64"]
+    if name == "opt":  # its parser keeps lists for the life of a process, which here is that of very many command lines
+        limits = ["-malloc_limit_mb=0", "-runs=1000000"]
     found, seeds = rig.fresh("fuzz-" + name), os.path.join(TOP, "tests/fuzz/corpus", name)
     said = rig.path("fuzz-%s.log" % name)
     cpu, inputs, rc, seed = 0.0, 0, 0, rig.seed
     while rc == 0 and cpu < seconds:
         with open(said, "wb") as f:
-            p = subprocess.Popen([target, "-max_total_time=%d" % max(2, seconds - cpu), "-rss_limit_mb=1024", "-malloc_limit_mb=%d" % most, "-timeout=20",
-                                  "-seed=%d" % seed, "-artifact_prefix=%s/" % found, "-print_final_stats=1", found] + [seeds] * os.path.isdir(seeds),
+            p = subprocess.Popen([target, "-max_total_time=%d" % max(2, seconds - cpu), "-rss_limit_mb=1024", "-timeout=20",
+                                  "-seed=%d" % seed, "-artifact_prefix=%s/" % found, "-print_final_stats=1"] + limits + [found] + [seeds] * os.path.isdir(seeds),
                                  stdout=f, stderr=f, env=ENV, cwd=TOP)
             used = os.wait4(p.pid, 0)
         seed += 1
@@ -208,6 +211,11 @@ def n(rig, row):
     if samples:
         row.note("resident memory late in the first start %d kB, in the last %d kB; descriptors %d and %d" % (samples[0][-1][0], samples[-1][-1][0],
                                                                                                       samples[0][-1][1], samples[-1][-1][1]))
+    rates = [json.loads(x)["tok_s"] for x in slurp(os.path.join(out, "log.jsonl")).splitlines() if b'"event":"step"' in x]
+    third = len(rates) // 3
+    if third > 0:
+        early, late = statistics.median(rates[:third]), statistics.median(rates[-third:])
+        row.note("median of the tokens a second that the log tells: %d in the first third, %d in the last, %+.1f %%" % (early, late, 100 * (late / early - 1)))
     # Undisturbed to the same step.
     again = rig.path("soak-again")
     shutil.rmtree(again, ignore_errors=True)
