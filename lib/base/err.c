@@ -4,10 +4,12 @@
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 
@@ -116,7 +118,10 @@ void tf_bug(const char *file, int line, const char *fmt, ...)
 
 static void *must(void *p)
 {
+    static atomic_flag ending = ATOMIC_FLAG_INIT;
     if (p == NULL) {
+        while (atomic_flag_test_and_set(&ending)) /* another thread is at it, and exit() is for one */
+            pause();
         fprintf(stderr, "%s: out of memory\n", tf_progname);
         exit(TF_FAILED);
     }

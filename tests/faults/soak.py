@@ -1,5 +1,4 @@
 """K4, K6, M, N: fuzzers for a while, lines that tests run, tools and tests under valgrind and sanitizers, and work that goes on for long."""
-import concurrent.futures
 import glob
 import json
 import os
@@ -14,46 +13,38 @@ from rig import ENV, SMALL, TOP, kill, run, slurp
 FUZZ = os.path.join(TOP, "build-fuzz/fuzz")
 
 
-def fuzz_one(rig, target, seconds):
-    """(status, seconds of CPU, inputs, what it said last) of one target, which has its seconds on a CPU however many share the machine: libFuzzer knows only
-    the clock, so it is started again for what is left. For the same reason an input is slow only after 20 seconds."""
-    name = os.path.basename(target)
-    limits = ["-malloc_limit_mb=64"]
-    if name == "opt":  # its parser keeps lists for the life of a process, which here is that of very many command lines
-        limits = ["-malloc_limit_mb=0", "-runs=1000000"]
-    found, seeds = rig.fresh("fuzz-" + name), os.path.join(TOP, "tests/fuzz/corpus", name)
-    said = rig.path("fuzz-%s.log" % name)
-    cpu, inputs, rc, seed = 0.0, 0, 0, rig.seed
-    while rc == 0 and cpu < seconds:
-        with open(said, "wb") as f:
-            p = subprocess.Popen([target, "-max_total_time=%d" % max(2, seconds - cpu), "-rss_limit_mb=1024", "-timeout=20",
-                                  "-seed=%d" % seed, "-artifact_prefix=%s/" % found, "-print_final_stats=1"] + limits + [found] + [seeds] * os.path.isdir(seeds),
-                                 stdout=f, stderr=f, env=ENV, cwd=TOP)
-            used = os.wait4(p.pid, 0)
-        seed += 1
-        p.returncode = rc = os.waitstatus_to_exitcode(used[1])
-        cpu += used[2].ru_utime + used[2].ru_stime
-        inputs += sum(int(x) for x in re.findall(rb"stat::number_of_executed_units:\s*(\d+)", slurp(said)))
-    return rc, cpu, inputs, slurp(said).decode(errors="replace")
-
-
-def fuzz(rig, row):
-    """libFuzzer with AddressSanitizer and UBSan on every target, 10 minutes of CPU each, two at a time: findings"""
-    if rig.short or row.lacks("clang") or not make(row, "fuzz"):
-        return
-    targets = sorted(p for p in glob.glob(os.path.join(FUZZ, "*")) if os.access(p, os.X_OK) and not p.endswith(".o"))
-    seconds = int(600 * rig.scale) if rig.minutes is None else int(60 * rig.minutes)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        done = list(pool.map(lambda t: fuzz_one(rig, t, seconds), targets))
-    for t, (rc, cpu, inputs, said) in zip(targets, done):
-        name = os.path.basename(t)
+def fuzzer(name):
+    """The row of one target. It has its minutes on a CPU however many share the machine: libFuzzer knows only the clock, so it is started again for what is
+    left. For the same reason an input is slow only after 20 seconds."""
+    def fuzz(rig, row):
+        target = os.path.join(FUZZ, name)
+        if rig.short or row.lacks("clang"):
+            return
+        if not os.access(target, os.X_OK):
+            row.fail("make fuzz makes %s", target)
+            return
+        seconds = int(600 * rig.scale) if rig.minutes is None else int(60 * rig.minutes)
+        limits = ["-rss_limit_mb=1024", "-malloc_limit_mb=64", "-timeout=20"]
+        if name == "opt":  # its parser keeps lists for the life of a process, which here is that of very many command lines
+            limits += ["-malloc_limit_mb=0", "-runs=1000000"]
+        found, seeds, said = rig.fresh("fuzz-" + name), os.path.join(TOP, "tests/fuzz/corpus", name), rig.path("fuzz-%s.log" % name)
+        cpu, inputs, rc, seed = 0.0, 0, 0, rig.seed
+        while rc == 0 and cpu < seconds:
+            with open(said, "wb") as f:
+                p = subprocess.Popen([target, "-max_total_time=%d" % max(2, seconds - cpu), "-seed=%d" % seed, "-artifact_prefix=%s/" % found,
+                                      "-print_final_stats=1"] + limits + [found] + [seeds] * os.path.isdir(seeds), stdout=f, stderr=f, env=ENV, cwd=TOP)
+                used = os.wait4(p.pid, 0)
+            seed += 1
+            p.returncode = rc = os.waitstatus_to_exitcode(used[1])
+            cpu += used[2].ru_utime + used[2].ru_stime
+            inputs += sum(int(x) for x in re.findall(rb"stat::number_of_executed_units:\s*(\d+)", slurp(said)))
         row.add("inputs", inputs)
-        row.add("targets")
-        row.figures["minutes of CPU"] = round(row.figures.get("minutes of CPU", 0) + cpu / 60, 1)
-        row.note("%s: %s inputs in %.1f minutes of CPU" % (name, "{:,}".format(inputs), cpu / 60))
+        row.add("minutes of CPU", round(cpu / 60, 1))
         if rc != 0:
-            kept = [f for f in os.listdir(rig.path("fuzz-" + name)) if f.split("-")[0] in ("crash", "leak", "oom", "timeout")]
-            row.fail("%s: status %s, %s: %s", name, rc, kept, said.strip()[-800:])
+            kept = [f for f in os.listdir(found) if f.split("-")[0] in ("crash", "leak", "oom", "timeout")]
+            row.fail("%s: status %s, %s: %s", name, rc, kept, slurp(said).decode(errors="replace").strip()[-800:])
+    fuzz.__doc__ = "libFuzzer with AddressSanitizer and UBSan, 10 minutes of CPU: %s" % name
+    return "K4-" + name, fuzz
 
 
 def make(row, *what):
@@ -231,4 +222,4 @@ def n(rig, row):
         row.fail("%s differs from that of a run that was not killed", last)
 
 
-ROWS = [("K4", fuzz), ("K6", coverage), ("M", m), ("N", n)]
+ROWS = [fuzzer(os.path.basename(f)[:-2]) for f in sorted(glob.glob(os.path.join(TOP, "tests/fuzz/*.c"))) if not f.endswith("/replay.c")] + [("K6", coverage), ("M", m), ("N", n)]

@@ -4,6 +4,11 @@
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void test_utf8(void)
 {
@@ -58,6 +63,45 @@ static void test_escape(void)
     is_int(buf[0], 'x', "size 0 writes nothing");
 }
 
+/* Threads that run out of memory at once: one line, one exit. */
+static void *starve(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    return tf_xarray(NULL, SIZE_MAX, 2);
+}
+
+static void test_starving_threads(void)
+{
+    int bad = 0;
+    for (int round = 0; round < 50; round++) {
+        int fd[2], status;
+        char said[256];
+        TF_ASSERT(pipe(fd) == 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            pthread_t t[4];
+            pthread_barrier_t barrier;
+            dup2(fd[1], 2);
+            pthread_barrier_init(&barrier, NULL, 4);
+            for (int i = 0; i < 4; i++)
+                pthread_create(&t[i], NULL, starve, &barrier);
+            for (int i = 0; i < 4; i++)
+                pthread_join(t[i], NULL);
+            _exit(99);
+        }
+        close(fd[1]);
+        size_t n = 0;
+        for (ssize_t got; n < sizeof said - 1 && (got = read(fd[0], said + n, sizeof said - 1 - n)) > 0;)
+            n += (size_t)got;
+        said[n] = 0;
+        close(fd[0]);
+        waitpid(pid, &status, 0);
+        const char *line = strstr(said, ": out of memory\n");
+        bad += !WIFEXITED(status) || WEXITSTATUS(status) != TF_FAILED || line == NULL || strcmp(line, ": out of memory\n") != 0;
+    }
+    is_int(bad, 0, "threads that run out of memory together end with one line");
+}
+
 int main(void)
 {
     struct tf_err err = {0};
@@ -107,5 +151,6 @@ int main(void)
     free(s);
     test_escape();
     test_utf8();
+    test_starving_threads();
     return done();
 }
