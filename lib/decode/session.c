@@ -200,7 +200,7 @@ static int run(struct tf_session *s, struct tf_err *err)
     for (size_t t = 1, n; q->rows > 0 && t < q->max_steps; t += n) {
         n = q->max_steps - t < poll ? q->max_steps - t : poll;
         int rc = 0;
-        if (n % 2 != 0)
+        if (n < poll) /* the end of the longest: not that sequence */
             rc = steps(s, n, err);
         else
             do {

@@ -141,6 +141,17 @@ few() {
     grep -q '^cuda: .* product' account
 }
 
+@test "what is replayed is a whole stretch of steps, not the end of one" {
+    line=
+    for word in a b c b a c a b; do # among them lengths whose last stretch is half of one
+        line="$line$word "
+        for _ in 1 2 3 4 5 6; do echo "$line"; done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >same.tfs
+        tf-decode --device cuda -m "$MODEL" --max-extra 0 same.tfs >whole.tfs
+        tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 same.tfs >ones.tfs
+        same whole.tfs ones.tfs
+    done
+}
+
 @test "scores are the CPU's within rounding" {
     few >few.tfs
     for p in fp32:1e-4 fp16:2e-2; do
