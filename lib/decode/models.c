@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "model/load.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,8 +154,8 @@ int tf_models_positions(struct tf_model_set *s, size_t n, struct tf_err *err)
 
 void tf_models_told(const struct tf_model_set *s, const struct tf_progress *p)
 {
-    if (p->on && s->no_gpu.status != 0 && s->no_gpu.sys != ENOENT)
-        tf_note("on the CPU: %s", s->no_gpu.msg);
+    if (p->on)
+        tf_backend_note(&s->no_gpu);
 }
 
 size_t tf_models_reach(const struct tf_model_set *s)

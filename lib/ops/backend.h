@@ -235,6 +235,9 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
  * ../lib/tf from there, and in LIBDIR/tf. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err);
 
+/* A note why `auto` did not take the GPU, unless there is no plugin for one. */
+void tf_backend_note(const struct tf_err *why);
+
 extern const struct tf_backend tf_backend_cpu, tf_backend_ref_f32, tf_backend_ref_f64;
 
 #endif

@@ -1,5 +1,6 @@
 /* registry.c - backends by name. cpu, ref and ref64 are built in; cuda is a plugin that is loaded only when it is asked for, so that
  * no other program pays for CUDA's start. */
+#include "base/log.h"
 #include "ops/backend.h"
 
 #include <dlfcn.h>
@@ -120,4 +121,10 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
     }
     tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda or auto", name);
     return NULL;
+}
+
+void tf_backend_note(const struct tf_err *why)
+{
+    if (why->status != 0 && why->sys != ENOENT)
+        tf_note("on the CPU: %s", why->msg);
 }

@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "model/load.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -265,8 +264,7 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
     struct tf_err why = {0};
     if ((r->be = tf_backend_find(o->device, o->precision, TF_USE_TRAINING, &why, err)) == NULL)
         return -1;
-    if (why.status != 0 && why.sys != ENOENT)
-        tf_note("on the CPU: %s", why.msg);
+    tf_backend_note(&why);
     if (tf_feed_open(&r->feed, o->input, err) != 0)
         return -1;
     const struct tf_header *h = tf_feed_header(r->feed);

@@ -1,4 +1,5 @@
-/* graphs.cu - sequences of launches that come again with the same arguments, queued as one CUDA graph: for decoding a few sentences, where launching takes longer than the work.
+/* graphs.cu - sequences of launches that come again with the same arguments, queued as one CUDA graph: for decoding a few sentences, where launching
+ * should take longer than the work (about 80 launches a step; not measured yet).
  *
  * A sequence is made plainly when its key is seen for the first time, which reserves memory, loads kernels and chooses algorithms; recorded at the second time; and from then on replayed. Graphs
  * hold addresses, so whoever frees device memory drops them all. */
@@ -19,6 +20,7 @@ struct sequence {
 std::unordered_map<std::string, struct sequence> sequences;
 struct sequence *recording;
 bool refused; /* this device or driver does not record */
+bool clean;   /* no failure was noted before the recording */
 
 } // namespace
 
@@ -46,7 +48,7 @@ bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n)
         return true;
     }
     if (s.seen && cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed) == cudaSuccess)
-        recording = &s;
+        recording = &s, clean = c->err.status == 0;
     s.seen = true;
     return false;
 }
@@ -66,7 +68,8 @@ bool tf_cuda_recorded(struct tf_ctx *c)
     } else { /* nothing has run */
         cudaGetLastError();
         recording->exec = nullptr;
-        c->err.status = 0;
+        if (clean)
+            c->err.status = 0;
         refused = true;
     }
     recording = nullptr;

@@ -141,8 +141,8 @@ void tf_cuda_close(struct tf_ctx *c)
     }
 }
 
-/* A training step's kernels are queued as they come. A graph would save the launches' time on the host, which is hidden: the device is busy for tens of milliseconds with what takes the host
- * one or two. */
+/* A training step's kernels are queued as they come. A graph would save the launches' time on the host, which should be hidden: by estimate the device is busy for tens of milliseconds with
+ * what takes the host one or two. */
 static void step_set(struct tf_ctx *c, const struct tf_step *s)
 {
     const struct tf_step_state state = {.seed = s->seed, .update = s->update};
