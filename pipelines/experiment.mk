@@ -82,6 +82,21 @@ $(WORK)/score.json: $(WORK)/test.$T $(WORK)/test.out
 $(WORK)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(WORK)/model.tfm
 	tf-score -m $(WORK)/model.tfm --summary $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs >$@
 
+# ---- the same translation on the CPU and on a GPU in each precision ----
+on_cpu  := --device cpu
+on_fp32 := --device cuda --precision fp32
+on_fp16 := --device cuda --precision fp16
+on_bf16 := --device cuda --precision bf16
+$(WORK)/device.%.out: $(WORK)/test.$S.tfs $(WORK)/model.tfm
+	tf-decode -m $(WORK)/model.tfm --beam $(BEAM) --alpha $(ALPHA) --threads $(THREADS) $(on_$*) $< \
+	| tf-tokenize -d -m $(WORK)/model.tfm >$@
+
+devices: $(patsubst %,$(WORK)/device.%.out,cpu fp32 fp16 bf16) ## translate on the CPU and on a GPU in fp32, fp16 and bf16: lines as on the CPU, and BLEU
+	@for d in cpu fp32 fp16 bf16; do \
+	    same=$$(paste -d '\n' $(WORK)/device.cpu.out $(WORK)/device.$$d.out | awk 'NR % 2 { line = $$0; next } $$0 == line { n++ } END { printf "%.2f", NR ? 200 * n / NR : 100 }'); \
+	    printf '%-4s  %6s %% of the lines are the CPU'"'"'s  BLEU %s\n' $$d $$same "$$(tf-bleu $(WORK)/test.$T -i $(WORK)/device.$$d.out -b -w 2)"; \
+	done
+
 $(WORK)/curve.svg: $(WORK)/trained
 	tf-plot curve $(WORK)/run/log.jsonl >$@
 
@@ -89,4 +104,4 @@ help: ## list the targets and settings
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
 	@sed -n 's/^\([A-Z_]*\) *?= *\(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t16
 
-.PHONY: all small help
+.PHONY: all small devices help

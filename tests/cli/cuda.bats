@@ -152,6 +152,20 @@ few() {
     done
 }
 
+@test "a pipeline's devices: lines as on the CPU, and the score of each precision" {
+    mkdir w
+    cp "$MODEL" w/model.tfm
+    few >w/test.en.tfs
+    head -9 "$LINES_TXT" >w/test.de
+    # What an experiment would have made before is there, and old.
+    t 0 make -s -f "$TOP/pipelines/multi30k.mk" -o w/model.tfm -o w/test.en.tfs devices WORK=w PAIR=en-de
+    for d in cpu fp32 fp16; do
+        grep -qE "^$d +100.00 % of the lines are the CPU's  BLEU [0-9.]+$" <<<"$output"
+    done
+    grep -qE "^bf16 +[0-9.]+ % of the lines" <<<"$output"
+    [ "$(wc -l <<<"$output")" -eq 4 ]
+}
+
 @test "scores are the CPU's within rounding" {
     few >few.tfs
     for p in fp32:1e-4 fp16:2e-2; do
