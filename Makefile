@@ -34,8 +34,9 @@ B ?= build$(if $(SAN),-$(SAN))
 
 cmd_src := $(sort $(wildcard cmd/tf-*.c))
 ref_src := $(sort $(wildcard lib/ops/ref/*.c))
-isa_src := $(sort $(wildcard lib/ops/cpu/kern*.c))
-lib_src := $(filter-out $(ref_src) $(isa_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
+int8_src := lib/ops/cpu/kern_int8.c
+isa_src := $(filter-out $(int8_src),$(sort $(wildcard lib/ops/cpu/kern*.c)))
+lib_src := $(filter-out $(ref_src) $(isa_src) $(int8_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
 # All or none: a plugin lacks no operation.
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
@@ -47,6 +48,10 @@ x86 := $(filter x86_64 amd64,$(shell uname -m))
 isas := generic $(if $(x86),avx2 avx512)
 isa_avx2 := -mavx2 -mfma -mf16c
 isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
+# With sums of products of bytes: for kern_int8.c alone.
+int8_isas := $(isas) $(if $(x86),avxvnni avx512vnni)
+isa_avxvnni := $(isa_avx2) -mavxvnni
+isa_avx512vnni := $(isa_avx512) -mavx512vnni
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc) nvcc)
 have_nvcc := $(if $(filter auto yes,$(CUDA)),$(shell command -v $(NVCC) 2>/dev/null))
@@ -62,7 +67,8 @@ with_cuda := $(if $(and $(cu_src),$(have_nvcc),$(if $(SAN),$(filter yes,$(CUDA))
 
 lib_obj := $(lib_src:%.c=$B/%.o) \
 	$(foreach t,f32 f64,$(ref_src:%.c=$B/%.$t.o)) \
-	$(foreach i,$(isas),$(isa_src:%.c=$B/%.$i.o))
+	$(foreach i,$(isas),$(isa_src:%.c=$B/%.$i.o)) \
+	$(foreach i,$(int8_isas),$(int8_src:%.c=$B/%.$i.o))
 sp_obj := $(sp_src:%.cc=$B/%.o)
 cu_obj := $(cu_src:%.cu=$B/%.o)
 cmd_obj := $(cmd_src:%.c=$B/%.o)
@@ -132,7 +138,7 @@ define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
 	$$(call cc,$$<,-O3 $$(isa_$1) -DTF_ISA=$1)
 endef
-$(foreach i,$(isas),$(eval $(call isa_rule,$i)))
+$(foreach i,$(int8_isas),$(eval $(call isa_rule,$i)))
 
 $B/%.o: %.cc $B/flags
 	@mkdir -p $(@D)

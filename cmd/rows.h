@@ -12,9 +12,10 @@
      .help = what ": go on and exit with 4, fail at the first, or exit with 0"}
 
 /* Index 0 leaves it to the device: `gpu` on a GPU. */
-#define ROW_PRECISION(t, gpu) \
-    {TF_OPT_CHOICE, .name = "precision", .target = &(t), .arg = "WORD", .def = "auto", .choices = precisions, .help = "of activations; auto: fp32 on the CPU, " gpu " on a GPU"}
-static const char *const precisions[] = {"auto", "fp32", "bf16", "fp16", NULL};
+#define ROW_PRECISION(t, words, what, gpu) \
+    {TF_OPT_CHOICE, .name = "precision", .target = &(t), .arg = "WORD", .def = "auto", .choices = words, .help = what "; auto: fp32 on the CPU, " gpu " on a GPU"}
+#define PRECISIONS "auto", "fp32", "bf16", "fp16"
+static const char *const precisions[] = {PRECISIONS, NULL};
 
 /* Of the tools that run models over streams. */
 #define ROW_MODELS(t) \
@@ -23,11 +24,11 @@ static const char *const precisions[] = {"auto", "fp32", "bf16", "fp16", NULL};
 #define ROW_MAX_LENGTH(t, what) \
     {TF_OPT_INT, .name = "max-length", .target = &(t), .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = what " becomes a bad record"}
 
-/* How they run. */
-#define ROWS_RUNNING(device, words, precision, o, what) \
+/* How they run: on what, and how many at a time. */
+#define ROW_DEVICE(t, words) \
+    {TF_OPT_CHOICE, 'd', "device", .target = &(t), .arg = "NAME", .def = "auto", .choices = words, .help = "where to compute"}
+#define ROWS_RUNNING(o, what) \
     {TF_OPT_GROUP, .help = "Running (on the CPU the output does not depend on these)"}, \
-    {TF_OPT_CHOICE, 'd', "device", .target = &(device), .arg = "NAME", .def = "auto", .choices = words, .help = "where to compute"}, \
-    ROW_PRECISION(precision, "fp16"), \
     {TF_OPT_INT, 't', "threads", .target = &(o).threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand"}, \
     {TF_OPT_INT, 'b', "batch", .target = &(o).batch, .arg = "N", .lo = 1, .hi = 65536, .help = what " taken together; default: 64, on a GPU 4096"}, \
     {TF_OPT_INT, 'w', "window", .target = &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \

@@ -7,6 +7,7 @@
 static struct tf_decode_opts o;
 static const char *output;
 static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
+static const char *const decoding[] = {PRECISIONS, "int8", NULL};
 static int device, precision;
 
 static struct tf_opt opts[] = {
@@ -29,7 +30,10 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Output"},
     {TF_OPT_INT, 'n', "nbest", .target = &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the N best and their scores, N at most the beam"},
     {TF_OPT_FLAG, .name = "token-scores", .target = &o.token_scores, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the log-probability of every token"},
-    ROWS_RUNNING(device, devices, precision, o, "sentences"),
+    {TF_OPT_GROUP, .help = "Device"},
+    ROW_DEVICE(device, devices),
+    ROW_PRECISION(precision, decoding, "of activations; int8: products in 8 bits, on the CPU", "fp16"),
+    ROWS_RUNNING(o, "sentences"),
     {TF_OPT_END},
 };
 
@@ -69,7 +73,7 @@ int main(int argc, char **argv)
         o.nbest = o.nbest > 0 ? o.nbest : 1;
         o.threads = o.threads > 0 ? o.threads : tf_threads_default();
         o.device = devices[device];
-        o.precision = precision > 0 ? precisions[precision] : NULL;
+        o.precision = precision > 0 ? decoding[precision] : NULL;
         rc = tf_decode_run(&o, input, output, opts, &err);
     }
     return tf_finish(rc, &err);

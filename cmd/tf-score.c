@@ -22,7 +22,10 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "text", .target = &text, .help = "lines of text instead of a score stream"},
     {TF_OPT_FLAG, .name = "summary", .target = &summary, .help = "only the totals, as one line of JSON"},
     {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no totals on stderr"},
-    ROWS_RUNNING(device, devices, precision, o, "pairs"),
+    {TF_OPT_GROUP, .help = "Device"},
+    ROW_DEVICE(device, devices),
+    ROW_PRECISION(precision, precisions, "of activations", "fp16"),
+    ROWS_RUNNING(o, "pairs"),
     {TF_OPT_END},
 };
 

@@ -84,7 +84,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "force", .target = &o.force, .help = "go on although corpus or settings differ from the checkpoint's"},
     {TF_OPT_GROUP, .help = "Machine"},
     {TF_OPT_CHOICE, .name = "device", .target = &device, .arg = "WORD", .def = "auto", .choices = devices, .help = "auto takes a GPU where there is one; ref is slow and for checks"},
-    ROW_PRECISION(precision, "bf16"),
+    ROW_PRECISION(precision, precisions, "of activations", "bf16"),
     {TF_OPT_INT, .name = "threads", .target = &o.threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand; the bytes are the same for any number"},
     {TF_OPT_FLAG, .name = "plan", .target = &plan, .help = "print parameters, memory and FLOP, and end; needs only --vocab-size"},
     {TF_OPT_INT, .name = "plan-tokens", .target = &plan_tokens, .arg = "N", .def = "25000", .lo = 1, .hi = 1e9, .help = "--plan: tokens of a batch on each side"},

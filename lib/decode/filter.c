@@ -332,7 +332,7 @@ int tf_decode_run(const struct tf_decode_opts *o, const char *input, const char 
     if (tf_out_open(&out, output, TF_OUT_BINARY, err) < 0)
         return -1;
     int rc =
-        tf_models_open(&models, &o->models, o->device, o->precision, (int)o->threads, true, o->force_vocab, err);
+        tf_models_open(&models, &o->models, o->device, o->precision, (int)o->threads, TF_USE_DECODING, o->force_vocab, err);
     if (rc == 0 && (rc = tf_in_open(&in, input, err)) == 0) {
         if (o->prefix == NULL || (rc = tf_in_open(&prefix, o->prefix, err)) == 0) {
             rc = filter(&f, err);

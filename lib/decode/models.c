@@ -56,11 +56,11 @@ static int load(struct tf_model_set *s, size_t i, const char *path, bool pack, b
 }
 
 int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device,
-                   const char *precision, int threads, bool pack, bool force_vocab,
+                   const char *precision, int threads, enum tf_use use, bool force_vocab,
                    struct tf_err *err)
 {
     *s = (struct tf_model_set){.inputs = tf_value_map()};
-    s->be = tf_backend_find(device, precision, TF_USE_DECODING, &s->no_gpu, err);
+    s->be = tf_backend_find(device, precision, use, &s->no_gpu, err);
     struct tf_open open = {.threads = threads};
     if (s->be == NULL || (s->ctx = s->be->open(&open, err)) == NULL)
         return -1;
@@ -68,7 +68,7 @@ int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const ch
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
     for (size_t i = 0; i < paths->n; i++) {
-        if (load(s, i, paths->v[i], pack, force_vocab, err) < 0) {
+        if (load(s, i, paths->v[i], use == TF_USE_DECODING, force_vocab, err) < 0) {
             tf_models_close(s);
             return -1;
         }
@@ -141,6 +141,8 @@ struct tf_header tf_models_header(struct tf_model_set *s, struct tf_arena *a,
     h.config = tf_value_map();
     h.extra = tf_value_map();
     tf_header_made(&h, a, tf_progname, opts, &s->inputs);
+    if (strcmp(s->be->precision, "fp32") != 0) /* other numbers, and so other bytes */
+        tf_value_put(a, &h.made.items[h.made.n - 1], "precision", tf_value_str(a, s->be->precision));
     return h;
 }
 

@@ -20,9 +20,9 @@ struct tf_model_set {
     struct tf_err no_gpu; /* why the device is not the GPU; its status is 0 where it is, or that was not asked for */
 };
 
-/* Find the device with that precision (NULL: its own for decoding), read every file ("-" and /dev/fd/N too) and put its weights there; pack: laid out for decoding. Models of an ensemble must share
+/* Find the device with that precision (NULL: its own for decoding), read every file ("-" and /dev/fd/N too) and put its weights there, for decoding laid out for that. Models of an ensemble must share
  * the vocabulary, its size and eos (the hash is not looked at with force_vocab); the rest may differ. */
-int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device, const char *precision, int threads, bool pack,
+int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const char *device, const char *precision, int threads, enum tf_use use,
                    bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
 void tf_models_close(struct tf_model_set *s);
 /* Where progress is shown, say why this is not on the GPU if there is a plugin for one. */

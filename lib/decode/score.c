@@ -352,7 +352,7 @@ int tf_score_run(const struct tf_score_opts *o, const char *const *inputs, size_
     if (tf_out_open(&out, output, o->form == TF_SCORE_STREAM ? TF_OUT_BINARY : 0, err) < 0)
         return -1;
     int rc =
-        tf_models_open(&models, &o->models, o->device, o->precision, (int)o->threads, false, o->force_vocab, err);
+        tf_models_open(&models, &o->models, o->device, o->precision, (int)o->threads, TF_USE_SCORING, o->force_vocab, err);
     size_t open = 0;
     while (rc == 0 && open < n)
         if ((rc = tf_in_open(&in[open], inputs[open], err)) == 0)

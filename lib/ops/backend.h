@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 4
+#define TF_BACKEND_ABI 5
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -123,13 +123,14 @@ struct tf_open {
 };
 
 /* What a caller is about to do: each has a precision that a backend takes when none is asked for. */
-enum tf_use { TF_USE_TRAINING = 1, TF_USE_DECODING = 2 };
+enum tf_use { TF_USE_TRAINING = 1, TF_USE_SCORING = 2, TF_USE_DECODING = 4, TF_USE_ANY = 7 };
 
 struct tf_backend {
     uint32_t abi;            /* TF_BACKEND_ABI */
     const char *name;        /* "cpu", "ref", "ref64", "cuda" */
-    const char *precision;   /* of ACT: "fp32", "fp64" (ref64), "bf16", "fp16"; a backend has one table for each */
-    unsigned uses;           /* TF_USE_...: for which this table is the backend's default */
+    const char *precision;   /* of ACT: "fp32", "fp64" (ref64), "bf16", "fp16"; or "int8": the products of linear_packed in 8 bits, ACT fp32. A backend has one table for each */
+    unsigned serves;         /* TF_USE_...: for which this table can be taken */
+    unsigned uses;           /* and for which it is the backend's default */
     int shards;              /* into how many fixed parts by sentence a training batch is cut; 1: not at all */
     bool threads;            /* lanes may run on different host threads at the same time */
     int poll;                /* decoding: look at the search every so many steps; more than 1 where a look makes a device wait for the host */
@@ -238,6 +239,6 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
 /* A note why `auto` did not take the GPU, unless there is no plugin for one. */
 void tf_backend_note(const struct tf_err *why);
 
-extern const struct tf_backend tf_backend_cpu, tf_backend_ref_f32, tf_backend_ref_f64;
+extern const struct tf_backend tf_backend_cpu, tf_backend_cpu_int8, tf_backend_ref_f32, tf_backend_ref_f64;
 
 #endif

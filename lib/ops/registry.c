@@ -86,9 +86,12 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables, c
 {
     if (tables == NULL)
         return NULL;
+    static const char *const doing[] = {[TF_USE_TRAINING] = "training", [TF_USE_SCORING] = "scoring", [TF_USE_DECODING] = "decoding"};
     char has[64] = "";
     for (; *tables != NULL; tables++) {
         const struct tf_backend *be = *tables;
+        if ((be->serves & use) == 0)
+            continue;
         if (precision != NULL ? strcmp(precision, be->precision) == 0 : (be->uses & use) != 0) {
             if (be->probe(err) == 0)
                 return be;
@@ -98,13 +101,13 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables, c
         size_t n = strlen(has);
         snprintf(has + n, sizeof has - n, "%s%s", n > 0 ? ", " : "", be->precision);
     }
-    tf_fail_status(err, TF_USAGE, "the %s backend has no precision '%s', only %s", tables[-1]->name, precision != NULL ? precision : "", has);
+    tf_fail_status(err, TF_USAGE, "the %s backend has no precision '%s' for %s, only %s", tables[-1]->name, precision != NULL ? precision : "", doing[use], has);
     return NULL;
 }
 
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err)
 {
-    static const struct tf_backend *const built_in[][2] = {{&tf_backend_cpu}, {&tf_backend_ref_f32}, {&tf_backend_ref_f64}};
+    static const struct tf_backend *const built_in[][3] = {{&tf_backend_cpu, &tf_backend_cpu_int8}, {&tf_backend_ref_f32}, {&tf_backend_ref_f64}};
     for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
         if (strcmp(name, built_in[i][0]->name) == 0)
             return usable(built_in[i], precision, use, err);

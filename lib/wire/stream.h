@@ -51,7 +51,7 @@ struct tf_header {
     int64_t size;      /* vocabulary size, 0 unknown */
     struct tf_special special;
     struct tf_value config; /* MAP: kind-specific (model configuration; batch settings) */
-    struct tf_value made;   /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}}: the pipeline so far, first stage first */
+    struct tf_value made;   /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}}, and more that stages add: the pipeline so far, first stage first */
     struct tf_value extra; /* MAP: keys we do not know, passed on */
 };
 

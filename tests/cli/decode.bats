@@ -57,6 +57,34 @@ PY
     cmp want.txt pipe.txt
 }
 
+@test "int8: nearly the same text, the same bytes for every layout and kernel set of a kind, and the stream says so" {
+    decode --device cpu "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >fp32.txt
+    decode --precision int8 --threads 1 "$LINES_TFS" >want
+    tf-tokenize -d -m "$MODEL" want >int8.txt
+    [ "$(paste -d = fp32.txt int8.txt | awk -F = '$1 == $2' | wc -l)" -gt $((LINES * 9 / 10)) ]
+    for b in 1 7 64; do
+        decode --precision int8 --threads 2 --batch $b --window 10 "$LINES_TFS" -o got
+        cmp want got
+    done
+    for pair in avx2:avxvnni avx512:avx512vnni; do
+        TF_CPU_ISA=${pair%:*} decode --precision int8 "$LINES_TFS" >plain 2>log || { grep -q 'does not have it' log && continue; }
+        TF_CPU_ISA=${pair#*:} decode --precision int8 "$LINES_TFS" >vnni 2>log || { grep -q 'does not have it' log && continue; }
+        cmp plain vnni
+    done
+    tf-cbor json want | head -n 1 | grep -q '"prog":"tf-decode".*"precision":"int8"'
+    decode --device cpu "$LINES_TFS" >fp32
+    [[ $(tf-cbor json fp32 | head -n 1) != *precision* ]]
+}
+
+@test "int8 is for decoding on the CPU" {
+    t 2 tf-score --device cpu --precision int8 -m "$MODEL" "$LINES_TFS" "$LINES_TFS"
+    expect_contains "$stderr" "int8"
+    t 2 tf-train --precision int8 -o run "$LINES_TFS"
+    expect_contains "$stderr" "int8"
+    t 2 tf-decode --device ref --precision int8 -m "$MODEL" "$LINES_TFS"
+    expect_error "the ref backend has no precision 'int8' for decoding, only fp32"
+}
+
 @test "a line is answered before the next one is sent" {
     cat >talk.py <<'PY'
 import subprocess, sys

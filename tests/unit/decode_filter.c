@@ -199,7 +199,7 @@ static void scores(const char *model, const char *device, double tolerance)
     is_int(decode(o, rig_path("in.tfs"), rig_path("nbest.tfs"), &err), TF_PARTIAL,
            "%s: 3 best with token scores", device);
     read_back(&a, rig_path("nbest.tfs"));
-    must(tf_models_open(&m, &o.models, device, NULL, 1, false, false, &err), &err);
+    must(tf_models_open(&m, &o.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
     struct tf_work *k = tf_work_new(&m.v[0], m.ctx);
     double worst = 0, worst_term = 0, worst_score = 0;
     bool sorted = true, full = true;

@@ -1,43 +1,66 @@
-/* cpu.c - the CPU backend: lanes and memory, the choice of an instruction set, and the table that forwards to its kernels.
- * TF_CPU_ISA=generic|avx2|avx512 takes another set than the best one (tests). */
-#include "ops/cpu/kern.h"
+/* cpu.c - the CPU backend: lanes and memory, the choice of an instruction set, and the tables that forward to its kernels: fp32, and for decoding int8.
+ * TF_CPU_ISA=generic|avx2|avxvnni|avx512|avx512vnni takes another set than the best one (tests). */
+#include "ops/cpu/int8.h"
 
+#ifndef TF_ONLY_GENERIC
+#include <cpuid.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool runs(const struct tf_cpu_kernels *k)
+struct set {
+    const char *name;
+    const struct tf_cpu_kernels *k;
+    const struct tf_cpu_int8 *int8;
+};
+
+#ifndef TF_ONLY_GENERIC
+/* Leaf 7 of cpuid: what __builtin_cpu_supports of older compilers does not know by name. */
+static bool has_avxvnni(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+}
+#endif
+
+static bool runs(const struct set *s)
 {
 #ifndef TF_ONLY_GENERIC
-    if (k == &tf_cpu_kernels_avx512)
+    if (s->int8 == &tf_cpu_int8_avx512vnni && !__builtin_cpu_supports("avx512vnni"))
+        return false;
+    if (s->int8 == &tf_cpu_int8_avxvnni && !has_avxvnni())
+        return false;
+    if (s->k == &tf_cpu_kernels_avx512)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (k == &tf_cpu_kernels_avx2)
+    if (s->k == &tf_cpu_kernels_avx2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
-    return k == &tf_cpu_kernels_generic;
+    return s->k == &tf_cpu_kernels_generic;
 }
 
-static const struct tf_cpu_kernels *choose(struct tf_err *err)
+static const struct set *choose(struct tf_err *err)
 {
-    static const struct tf_cpu_kernels *const best_first[] = {
+    static const struct set best_first[] = {
 #ifndef TF_ONLY_GENERIC
-        &tf_cpu_kernels_avx512, &tf_cpu_kernels_avx2,
+        {"avx512vnni", &tf_cpu_kernels_avx512, &tf_cpu_int8_avx512vnni}, {"avx512", &tf_cpu_kernels_avx512, &tf_cpu_int8_avx512},
+        {"avxvnni", &tf_cpu_kernels_avx2, &tf_cpu_int8_avxvnni},         {"avx2", &tf_cpu_kernels_avx2, &tf_cpu_int8_avx2},
 #endif
-        &tf_cpu_kernels_generic};
+        {"generic", &tf_cpu_kernels_generic, &tf_cpu_int8_generic}};
     const char *want = getenv("TF_CPU_ISA");
     for (size_t i = 0; i < sizeof best_first / sizeof best_first[0]; i++) {
-        const struct tf_cpu_kernels *k = best_first[i];
-        if (want != NULL && want[0] != 0 && strcmp(want, k->isa) != 0)
+        const struct set *s = &best_first[i];
+        if (want != NULL && want[0] != 0 && strcmp(want, s->name) != 0)
             continue;
-        if (runs(k))
-            return k;
+        if (runs(s))
+            return s;
         if (want != NULL && want[0] != 0) {
             tf_fail(err, "TF_CPU_ISA=%s: this processor does not have it", want);
             return NULL;
         }
     }
-    tf_fail(err, "TF_CPU_ISA=%s: not one of generic, avx2, avx512", want);
+    tf_fail(err, "TF_CPU_ISA=%s: not one of generic, avx2, avxvnni, avx512, avx512vnni", want);
     return NULL;
 }
 
@@ -46,16 +69,28 @@ static int probe(struct tf_err *err)
     return choose(err) != NULL ? 0 : -1;
 }
 
+static struct tf_ctx *open_as(bool int8, struct tf_err *err)
+{
+    const struct set *s = choose(err);
+    if (s == NULL)
+        return NULL;
+    struct tf_ctx *c = tf_xcalloc(1, sizeof *c);
+    c->k = s->k;
+    c->int8 = s->int8;
+    snprintf(c->about, sizeof c->about, "own kernels, %s", int8 ? s->name : s->k->isa);
+    return c;
+}
+
 static struct tf_ctx *lane_open(const struct tf_open *o, struct tf_err *err)
 {
     (void)o;
-    const struct tf_cpu_kernels *k = choose(err);
-    if (k == NULL)
-        return NULL;
-    struct tf_ctx *c = tf_xcalloc(1, sizeof *c);
-    c->k = k;
-    snprintf(c->about, sizeof c->about, "own kernels, %s", k->isa);
-    return c;
+    return open_as(false, err);
+}
+
+static struct tf_ctx *lane_open_int8(const struct tf_open *o, struct tf_err *err)
+{
+    (void)o;
+    return open_as(true, err);
 }
 
 static void lane_close(struct tf_ctx *c)
@@ -331,6 +366,21 @@ static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const st
     c->k->linear_packed(c, y, x, w, b, rows, flags);
 }
 
+static struct tf_packed *pack_int8(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err)
+{
+    return c->int8->pack(w, K, N, transposed, err);
+}
+
+static void pack_free_int8(struct tf_ctx *c, struct tf_packed *p)
+{
+    c->int8->pack_free(p);
+}
+
+static void linear_packed_int8(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags)
+{
+    c->int8->linear(c, y, x, w, b, rows, flags);
+}
+
 static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at, const tf_mem *table, const tf_mem *pos, size_t rows,
                        int D, float scale)
 {
@@ -372,57 +422,34 @@ static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem
     mem_upload(c, dst, e, src, n);
 }
 
+/* What both tables have. */
+#define COMMON                                                                                                                                       \
+    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES,                                          \
+    .probe = probe, .close = lane_close, .describe = describe, .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, .download = mem_download, \
+    .fetch = mem_fetch, .fetched = mem_fetched, .spare = mem_spare, .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new,     \
+    .rows_free = rows_free, .rows_set = rows_set, .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd,              \
+    .embed_bwd = embed_bwd, .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd,          \
+    .attention_fwd = attention_fwd, .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam, .ema = ema,  \
+    .embed_rows = embed_rows, .add_norm_rows = add_norm_rows, .attend_rows = attend_rows, .scatter_rows = scatter_rows, .log_softmax = log_softmax,  \
+    .log_of = log_of, .search_step = tf_cpu_search_step
+
 const struct tf_backend tf_backend_cpu = {
-    .abi = TF_BACKEND_ABI,
-    .name = "cpu",
+    COMMON,
     .precision = "fp32",
-    .uses = TF_USE_TRAINING | TF_USE_DECODING,
-    .shards = 8,
-    .threads = true,
-    .poll = 1,
-    .elem_size = ELEM_SIZES,
-    .probe = probe,
+    .serves = TF_USE_ANY,
+    .uses = TF_USE_ANY,
     .open = lane_open,
-    .close = lane_close,
-    .describe = describe,
-    .alloc = mem_alloc,
-    .free = mem_free,
-    .upload = mem_upload,
-    .download = mem_download,
-    .fetch = mem_fetch,
-    .fetched = mem_fetched,
-    .spare = mem_spare,
-    .zero = mem_zero,
-    .copy = mem_copy,
-    .sync = lane_sync,
-    .rows_new = rows_new,
-    .rows_free = rows_free,
-    .rows_set = rows_set,
-    .step_set = step_set,
-    .replay = replay,
-    .recorded = recorded,
-    .embed_fwd = embed_fwd,
-    .embed_bwd = embed_bwd,
-    .linear_fwd = linear_fwd,
-    .linear_bwd = linear_bwd,
-    .add_norm_fwd = add_norm_fwd,
-    .add_norm_bwd = add_norm_bwd,
-    .attention_fwd = attention_fwd,
-    .attention_bwd = attention_bwd,
-    .xent = xent,
-    .add = add,
-    .sumsq = sumsq,
-    .sum = sum,
-    .adam = adam,
-    .ema = ema,
     .pack = pack,
     .pack_free = pack_free,
     .linear_packed = linear_packed,
-    .embed_rows = embed_rows,
-    .add_norm_rows = add_norm_rows,
-    .attend_rows = attend_rows,
-    .scatter_rows = scatter_rows,
-    .log_softmax = log_softmax,
-    .log_of = log_of,
-    .search_step = tf_cpu_search_step,
+};
+
+const struct tf_backend tf_backend_cpu_int8 = {
+    COMMON,
+    .precision = "int8",
+    .serves = TF_USE_DECODING,
+    .open = lane_open_int8,
+    .pack = pack_int8,
+    .pack_free = pack_free_int8,
+    .linear_packed = linear_packed_int8,
 };

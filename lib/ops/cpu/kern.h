@@ -11,6 +11,7 @@ enum { TF_CPU_PANELS, TF_CPU_BLOCK, TF_CPU_TILE, TF_CPU_ROW, TF_CPU_SCRATCHES };
 
 struct tf_ctx {
     const struct tf_cpu_kernels *k;
+    const struct tf_cpu_int8 *int8; /* int8.h */
     struct tf_step step;
     struct {
         void *base;

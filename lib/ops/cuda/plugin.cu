@@ -178,6 +178,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .abi = TF_BACKEND_ABI,
         .name = "cuda",
         .precision = kind<A>::name,
+        .serves = TF_USE_ANY,
         .uses = uses,
         .shards = 1,
         .threads = false,
@@ -230,7 +231,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
     };
 }
 
-static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(TF_USE_TRAINING), with_half = table<half>(TF_USE_DECODING);
+static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(TF_USE_TRAINING), with_half = table<half>(TF_USE_SCORING | TF_USE_DECODING);
 
 extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *tf_backend_entry(void)
 {

@@ -1,0 +1,255 @@
+/* kern_int8.c - y = x w + b for decoding in 8 bits: weights and the rows of x as small integers with one scale each, their products summed exactly.
+ *
+ * A column of w: scale = max |w| / 127, q = round(w * (127 / max |w|)), ties to even; a row of x likewise, at each call. y = (sum over k of qx qw) * (scale_x * scale_w) + b.
+ * The sums are exact (65536 * 127 * 127 < 2^31), so neither the order of k nor the instruction set shows in them.
+ *
+ * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a weight is kept as q + 128, and what that adds, 128 times the sum of the row, is where a sum starts. */
+#include "ops/cpu/int8.h"
+#include "ops/cpu/gemm.h"
+
+#include <stdlib.h>
+
+#if defined __AVX512VNNI__ && VL == 16
+#define OFFSET 128
+#elif defined __AVXVNNI__ && VL == 8
+#define OFFSET 128
+#else
+#define OFFSET 0
+#endif
+
+enum { ROWS = 16 * TF_MR }; /* rows that share a pass over the weights */
+
+/* Column j of panel p, k = 4 quad + i: bytes[((p * quads + quad) * TF_NR + j) * 4 + i]. Panels are filled up with columns, and quads with k, whose q is 0. */
+struct tf_packed {
+    size_t K, N, quads;
+    float *scale; /* [N], filled up to whole panels */
+    uint8_t *bytes;
+};
+
+/* acc[lane] += the products of the lane's four bytes of w and of x. */
+INLINE vi dot(vi acc, vi w, vi x)
+{
+#if OFFSET && VL == 16
+    return (vi)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)w, (__m512i)x);
+#elif OFFSET
+    return (vi)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)w, (__m256i)x);
+#elif VL == 16
+    __m512i even = _mm512_madd_epi16(_mm512_srai_epi16(_mm512_slli_epi16((__m512i)w, 8), 8), _mm512_srai_epi16(_mm512_slli_epi16((__m512i)x, 8), 8));
+    return acc + (vi)_mm512_add_epi32(even, _mm512_madd_epi16(_mm512_srai_epi16((__m512i)w, 8), _mm512_srai_epi16((__m512i)x, 8)));
+#elif VL == 8
+    __m256i even = _mm256_madd_epi16(_mm256_srai_epi16(_mm256_slli_epi16((__m256i)w, 8), 8), _mm256_srai_epi16(_mm256_slli_epi16((__m256i)x, 8), 8));
+    return acc + (vi)_mm256_add_epi32(even, _mm256_madd_epi16(_mm256_srai_epi16((__m256i)w, 8), _mm256_srai_epi16((__m256i)x, 8)));
+#else
+    vi sum = acc;
+    for (int shift = 0; shift < 32; shift += 8)
+        sum += (w << (24 - shift) >> 24) * (x << (24 - shift) >> 24);
+    return sum;
+#endif
+}
+
+/* ---- the rows of x ---- */
+
+struct row {
+    float scale;
+    int32_t start; /* of its sums */
+};
+
+/* q [n], filled up with zeros to whole vectors. A row with something in it that is not finite has a scale that is not either. */
+static struct row quantise(int8_t *q, const float *x, size_t n)
+{
+    const v16u bits = u_set(0x7fffffff);
+    v16f top = v_set(0);
+    for (size_t i = 0; i < n; i += 16) {
+        v16u a = u_and(u_bits(v_load_n(x + i, n - i)), bits);
+        top = v_pick(m_geu(a, u_bits(top)), v_bits(a), top); /* as integers NaN is the largest */
+    }
+    uint32_t lanes[16], most = 0;
+    u_store(lanes, u_bits(top));
+    for (int i = 0; i < 16; i++)
+        most = lanes[i] > most ? lanes[i] : most;
+    float max;
+    memcpy(&max, &most, sizeof max);
+
+    const v16f factor = v_set(tf_cpu_int8_factor(max)), magic = v_set(TF_CPU_ROUND);
+    v16u sum = u_set(0);
+    for (size_t i = 0; i < n; i += 16) {
+        v16u v = u_sub(u_bits(v_add(v_mul(v_load_n(x + i, n - i), factor), magic)), u_bits(magic));
+        sum = u_add(sum, v);
+#if VL == 16
+        _mm_storeu_si128((__m128i *)(q + i), _mm512_cvtepi32_epi8((__m512i)v.p0));
+#else
+        u_store(lanes, v);
+        for (int j = 0; j < 16; j++)
+            q[i + (size_t)j] = (int8_t)lanes[j];
+#endif
+    }
+    uint32_t total = 0;
+    u_store(lanes, sum);
+    for (int i = 0; i < 16; i++)
+        total += lanes[i];
+    return (struct row){max / 127, (int32_t)(0u - OFFSET * total)};
+}
+
+/* ---- a tile of y ---- */
+
+struct tile {
+    size_t quads, ldx, ldy;
+    const int8_t *x;
+    const uint8_t *w;
+    const struct row *row;
+    const float *scale, *bias;
+    float *y;
+    int last; /* columns in the last register */
+    bool relu;
+};
+
+/* mr and nv are constants at every call, as in kern_gemm.c. */
+INLINE void tile(const struct tile *t, const int mr, const int nv)
+{
+    vi acc[TF_MR][TF_NV];
+#pragma GCC unroll 8
+    for (int i = 0; i < mr; i++)
+#pragma GCC unroll 8
+        for (int j = 0; j < nv; j++)
+            acc[i][j] = (vi){0} + t->row[i].start;
+    const int8_t *x = t->x;
+    const uint8_t *w = t->w;
+    const size_t ldx = t->ldx;
+    for (size_t k = t->quads; k > 0; k--) {
+        vi column[TF_NV];
+#pragma GCC unroll 8
+        for (int j = 0; j < nv; j++)
+            column[j] = (vi)*(const vu_at *)(w + j * VL * 4);
+#pragma GCC unroll 8
+        for (int i = 0; i < mr; i++) {
+            int32_t four;
+            memcpy(&four, x + (size_t)i * ldx, sizeof four);
+            const vi all = (vi){0} + four;
+#pragma GCC unroll 8
+            for (int j = 0; j < nv; j++)
+                acc[i][j] = dot(acc[i][j], column[j], all);
+        }
+        x += 4;
+        w += TF_NR * 4;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < mr; i++)
+#pragma GCC unroll 8
+        for (int j = 0; j < nv; j++) {
+            const int n = j < nv - 1 ? VL : t->last;
+            vf s = r_set(t->row[i].scale) * r_load(t->scale + j * VL), b = t->bias != NULL ? r_load_n(t->bias + j * VL, n) : r_set(0);
+            vf y = r_fma(__builtin_convertvector(acc[i][j], vf), s, b);
+            if (t->relu)
+                y = r_max(r_set(0), y);
+            r_store_n(t->y + (size_t)i * t->ldy + j * VL, y, n);
+        }
+}
+
+#define TILE(mr, nv)                                    \
+    static void tile_##mr##_##nv(const struct tile *t) \
+    {                                                   \
+        tile(t, mr, nv);                                \
+    }
+#if TF_NV == 4
+#define ROW(mr) TILE(mr, 1) TILE(mr, 2) TILE(mr, 3) TILE(mr, 4)
+#define NAMES(mr) {tile_##mr##_1, tile_##mr##_2, tile_##mr##_3, tile_##mr##_4}
+#else
+#define ROW(mr) TILE(mr, 1) TILE(mr, 2)
+#define NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
+#endif
+#if TF_MR == 6
+ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6)
+static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6)};
+#else
+ROW(1) ROW(2)
+static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {NAMES(1), NAMES(2)};
+#endif
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t whole(size_t n, size_t of)
+{
+    return (n + of - 1) / of * of;
+}
+
+static void linear(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w, const float *b, size_t rows, unsigned flags)
+{
+    const size_t ldx = whole(w->K, 16);
+    int8_t *q = (int8_t *)tf_cpu_scratch(c, TF_CPU_TILE, ROWS * ldx / sizeof(float) + 1);
+    struct row row[ROWS];
+    struct tile t = {.quads = w->quads, .ldx = ldx, .ldy = w->N, .relu = (flags & TF_LIN_RELU) != 0};
+    for (size_t m0 = 0; m0 < rows; m0 += ROWS) {
+        const size_t m = least(rows - m0, ROWS);
+        for (size_t i = 0; i < m; i++)
+            row[i] = quantise(q + i * ldx, x + (m0 + i) * w->K, w->K);
+        for (size_t n0 = 0; n0 < w->N; n0 += TF_NR) {
+            const size_t n = least(w->N - n0, TF_NR);
+            const int nv = (int)((n + VL - 1) / VL);
+            t.last = (int)n - (nv - 1) * VL;
+            t.w = w->bytes + n0 * w->quads * 4;
+            t.scale = w->scale + n0;
+            t.bias = b != NULL ? b + n0 : NULL;
+            for (size_t i = 0; i < m; i += TF_MR) {
+                t.x = q + i * ldx;
+                t.row = row + i;
+                t.y = y + (m0 + i) * w->N + n0;
+                tiles[least(m - i, TF_MR) - 1][nv - 1](&t);
+            }
+        }
+    }
+}
+
+/* ---- the weights ---- */
+
+static struct tf_packed *pack(const float *w, int rows, int columns, bool transposed, struct tf_err *err)
+{
+    const size_t K = (size_t)rows, N = (size_t)columns, padded = whole(N, TF_NR), quads = (K + 3) / 4;
+    const size_t sk = transposed ? 1 : N, sj = transposed ? K : 1;
+    struct tf_packed *p = tf_try_alloc(sizeof *p, err);
+    if (p == NULL)
+        return NULL;
+    *p = (struct tf_packed){.K = K, .N = N, .quads = quads};
+    p->scale = tf_try_alloc(padded * sizeof *p->scale, err);
+    p->bytes = p->scale != NULL ? tf_try_alloc(padded * quads * 4, err) : NULL;
+    if (p->bytes == NULL) {
+        free(p->scale);
+        free(p);
+        return NULL;
+    }
+    memset(p->bytes, OFFSET, padded * quads * 4);
+    memset(p->scale, 0, padded * sizeof *p->scale);
+    for (size_t n0 = 0; n0 < N; n0 += TF_NR) {
+        const size_t n = least(N - n0, TF_NR);
+        float factor[TF_NR];
+        uint8_t *to = p->bytes + n0 * quads * 4;
+        for (size_t k = 0; k < K; k++)
+            for (size_t j = 0; j < n; j++) {
+                float a = __builtin_fabsf(w[k * sk + (n0 + j) * sj]);
+                p->scale[n0 + j] = a > p->scale[n0 + j] || a != a ? a : p->scale[n0 + j];
+            }
+        for (size_t j = 0; j < n; j++) {
+            factor[j] = tf_cpu_int8_factor(p->scale[n0 + j]);
+            p->scale[n0 + j] /= 127;
+        }
+        for (size_t k = 0; k < K; k++)
+            for (size_t j = 0; j < n; j++)
+                to[(k / 4 * TF_NR + j) * 4 + k % 4] = (uint8_t)(tf_cpu_int8_round(w[k * sk + (n0 + j) * sj] * factor[j]) + OFFSET);
+    }
+    return p;
+}
+
+static void pack_free(struct tf_packed *p)
+{
+    if (p == NULL)
+        return;
+    free(p->scale);
+    free(p->bytes);
+    free(p);
+}
+
+#define TABLE_(isa) tf_cpu_int8_##isa
+#define TABLE(isa) TABLE_(isa)
+const struct tf_cpu_int8 TABLE(TF_ISA) = {.pack = pack, .pack_free = pack_free, .linear = linear};
