@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static struct tf_run_opts o;
-static const char *preset;
+static const char *preset, *tune;
 static int dialect, device, precision;
 static int64_t layers, plan_tokens, plan_length;
 static bool plan;
@@ -85,6 +85,8 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Machine"},
     {TF_OPT_CHOICE, .name = "device", .target = &device, .arg = "WORD", .def = "auto", .choices = devices, .help = "auto takes a GPU where there is one; ref is slow and for checks"},
     ROW_PRECISION(precision, precisions, "of activations", "bf16"),
+    {TF_OPT_STR, .name = "tuning", .target = &o.tuning, .arg = "FILE", .flags = TF_OPT_FILE, .help = "take the algorithms of matrix products on a GPU from this file of --tune"},
+    {TF_OPT_STR, .name = "tune", .target = &tune, .arg = "FILE", .flags = TF_OPT_FILE, .help = "measure them on the first batches, write the fastest to this file, and end"},
     {TF_OPT_INT, .name = "threads", .target = &o.threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand; the bytes are the same for any number"},
     {TF_OPT_FLAG, .name = "plan", .target = &plan, .help = "print parameters, memory and FLOP, and end; needs only --vocab-size"},
     {TF_OPT_INT, .name = "plan-tokens", .target = &plan_tokens, .arg = "N", .def = "25000", .lo = 1, .hi = 1e9, .help = "--plan: tokens of a batch on each side"},
@@ -94,7 +96,7 @@ static struct tf_opt opts[] = {
 
 static const struct tf_tool tool = {
     .name = "tf-train",
-    .synopsis = "[options] -o DIR [FILE]\n[options] --plan --vocab-size N",
+    .synopsis = "[options] -o DIR [FILE]\n[options] --plan --vocab-size N\n[options] --tune FILE [FILE]",
     .summary = "train a Transformer on a batch stream",
     .opts = opts,
     .min_args = 0,
@@ -141,12 +143,12 @@ int main(int argc, char **argv)
     int rc = parse(argc, argv, &args, &err);
     if (rc == 0 && plan)
         return tf_finish(print_plan(&err), &err);
-    if (rc == 0 && o.dir == NULL)
+    if (rc == 0 && tune == NULL && o.dir == NULL)
         rc = tf_fail_status(&err, TF_USAGE, "-o DIR is needed");
     if (rc == 0 && args.n == 0 && isatty(0))
         rc = tf_fail_status(&err, TF_USAGE, "stdin is a terminal: a batch stream is needed (see tf-batch)");
     if (rc == 0)
-        rc = tf_run(&o, &err);
+        rc = tune != NULL ? tf_run_tune(&o, tune, &err) : tf_run(&o, &err);
     rc = tf_finish(rc, &err);
     if (rc == 0)
         tf_signals_reraise();

@@ -31,12 +31,17 @@ static int load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t
     return 0;
 }
 
-void tf_sums_add(struct tf_sums *sums, const double acc[4])
+struct tf_sums tf_sums_of(const double acc[4])
 {
-    sums->loss += acc[0];
-    sums->nll += acc[1];
-    sums->correct += acc[2];
-    sums->tokens += acc[3];
+    return (struct tf_sums){.loss = acc[0], .nll = acc[1], .correct = acc[2], .tokens = acc[3]};
+}
+
+void tf_sums_add(struct tf_sums *sums, const struct tf_sums *more)
+{
+    sums->loss += more->loss;
+    sums->nll += more->nll;
+    sums->correct += more->correct;
+    sums->tokens += more->tokens;
 }
 
 static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
@@ -44,7 +49,8 @@ static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
     double acc[4];
     if (k->be->download(k->ctx, acc, TF_ELEM_F64, k->acc, 4, err) < 0)
         return -1;
-    tf_sums_add(sums, acc);
+    const struct tf_sums more = tf_sums_of(acc);
+    tf_sums_add(sums, &more);
     return 0;
 }
 

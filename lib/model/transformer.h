@@ -49,11 +49,12 @@ size_t tf_work_bytes(const struct tf_work *k); /* backend memory held */
 struct tf_sums {
     double loss, nll, correct, tokens; /* smoothed loss, -log p(target) (nats, unsmoothed), argmax hits, rows */
 };
+struct tf_sums tf_sums_of(const double acc[4]); /* of tf_xent */
+void tf_sums_add(struct tf_sums *sums, const struct tf_sums *more);
 
 /* Forward and backward over sentences [from, to) of p, queued: grads PARAM [params.size] is overwritten with the sum of gradients (not divided by tokens); acc F64 [4] is added to (tf_xent). p may change as
  * soon as this returns. Dropout as of `step`. */
 int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p, size_t from, size_t to, const struct tf_step *step, struct tf_err *err) TF_MUST_CHECK;
-void tf_sums_add(struct tf_sums *sums, const double acc[4]);
 /* Forward without dropout: adds to *sums; logp (host floats, one a target row of the range, or NULL) gets log p(target). */
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p, size_t from, size_t to, struct tf_err *err) TF_MUST_CHECK;
 

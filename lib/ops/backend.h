@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 5
+#define TF_BACKEND_ABI 6
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -144,6 +144,11 @@ struct tf_backend {
     void (*close)(struct tf_ctx *c);
     /* One line for tf-info and logs: library, kernels, device ("own kernels, avx512"). */
     const char *(*describe)(struct tf_ctx *c);
+    /* Choices among algorithms that were measured once: a text that `tuned` gave, to hold for what is computed from here on. -1 where there is nothing to choose, or the text is of another device. */
+    int (*tuning)(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err);
+    /* From here on measure what comes for the first time, which takes long and leaves its results as they are; `tuned` gives all choices as a text, from malloc. */
+    int (*tune)(struct tf_ctx *c, struct tf_err *err);
+    char *(*tuned)(struct tf_ctx *c, struct tf_err *err);
 
     /* ---- memory ---- */
     /* n elements, cleared, 64-byte aligned; NULL and err when there is none. */
@@ -235,6 +240,11 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
  * backend takes for that use. NULL and err when it is not usable or has no such precision. A plugin exports `const struct tf_backend *const *tf_backend_entry(void)`: its tables, NULL last. Plugins are looked for in $TF_BACKEND_DIR, beside the program (a build tree), in
  * ../lib/tf from there, and in LIBDIR/tf. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err);
+
+/* `tuning`, `tune` and `tuned` of a backend that chooses nothing. */
+int tf_nothing_to_choose(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err);
+int tf_nothing_to_tune(struct tf_ctx *c, struct tf_err *err);
+char *tf_nothing_tuned(struct tf_ctx *c, struct tf_err *err);
 
 /* A note why `auto` did not take the GPU, unless there is no plugin for one. */
 void tf_backend_note(const struct tf_err *why);

@@ -126,6 +126,24 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
     return NULL;
 }
 
+int tf_nothing_to_tune(struct tf_ctx *c, struct tf_err *err)
+{
+    (void)c;
+    return tf_fail_status(err, TF_USAGE, "there is nothing to tune on this device");
+}
+
+int tf_nothing_to_choose(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
+{
+    (void)text, (void)n;
+    return tf_nothing_to_tune(c, err);
+}
+
+char *tf_nothing_tuned(struct tf_ctx *c, struct tf_err *err)
+{
+    (void)!tf_nothing_to_tune(c, err);
+    return NULL;
+}
+
 void tf_backend_note(const struct tf_err *why)
 {
     if (why->status != 0 && why->sys != ENOENT)

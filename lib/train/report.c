@@ -62,14 +62,6 @@ int tf_report_start(struct tf_run *r, struct tf_err *err)
     return put(r, err);
 }
 
-static void add(struct tf_interval *i, const struct tf_sums *s)
-{
-    i->sums.loss += s->loss;
-    i->sums.nll += s->nll;
-    i->sums.correct += s->correct;
-    i->sums.tokens += s->tokens;
-}
-
 /* Target tokens a second, as the field counts. */
 static double rate(const struct tf_interval *i, double now)
 {
@@ -93,8 +85,8 @@ static void show(struct tf_run *r, const struct tf_update *u)
 
 int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *err)
 {
-    add(&r->logged, &u->sums);
-    add(&r->shown, &u->sums);
+    tf_sums_add(&r->logged.sums, &u->sums);
+    tf_sums_add(&r->shown.sums, &u->sums);
     if (tf_progress_due(&r->progress))
         show(r, u);
     if (u->at.step % (uint64_t)r->o->log_every != 0)

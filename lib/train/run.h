@@ -11,7 +11,7 @@ enum tf_best_by { TF_BEST_PPL, TF_BEST_ACC };
 /* Everything that a run is asked to do. */
 struct tf_run_opts {
     const char *input;            /* batch stream, "-" for stdin */
-    const char *dir, *vocab, *valid, *init, *log, *device, *precision; /* NULL where not asked for */
+    const char *dir, *vocab, *valid, *init, *log, *device, *precision, *tuning; /* NULL where not asked for */
     struct tf_config config;      /* vocab_size 0: that of the stream; special ids are the stream's */
     struct tf_schedule schedule;  /* d_model is the configuration's */
     double beta1, beta2, adam_eps, clip, ema; /* clip, ema: 0 for none */
@@ -39,9 +39,12 @@ int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
  * released and 0 is returned; the caller then calls tf_signals_reraise. */
 int tf_run(const struct tf_run_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
+/* Measure the products of this configuration on the first batches of the input, and write the choices to `path` as a file for o->tuning. Trains nothing and needs no directory. */
+int tf_run_tune(const struct tf_run_opts *o, const char *path, struct tf_err *err) TF_MUST_CHECK;
+
 /* ---- for the parts of a run ---- */
 
-/* The settings of training as a map, for the checkpoint and to be compared at resume; precision: that in force. */
-struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o, const char *precision);
+/* The settings of training as a map, for the checkpoint and to be compared at resume; precision: that in force; tuning: the hash of the tuning file in hexadecimal, or NULL. */
+struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o, const char *precision, const char *tuning);
 
 #endif

@@ -33,6 +33,9 @@ struct tf_run {
     struct tf_feed *feed;
     struct tf_save_common common;
     char *vocab;
+    char *tuning;                  /* the tuning file, or NULL */
+    size_t tuning_n;
+    uint8_t tuning_sha[32];
     struct tf_run_state state;
     bool resumed;
     const struct tf_backend *be;
@@ -54,6 +57,8 @@ struct tf_run {
 
 /* start.c: everything up to the first batch. 1: the run was finished already. */
 int tf_run_start(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
+/* The same for measuring: no directory, fresh weights. */
+int tf_run_start_tuning(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
 void tf_run_release(struct tf_run *r);
 
 /* report.c: lines of the log and of progress. */

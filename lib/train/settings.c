@@ -2,7 +2,7 @@
 #include "train/run.h"
 #include "train/state.h"
 
-struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o, const char *precision)
+struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o, const char *precision, const char *tuning)
 {
     struct tf_value v = tf_value_map();
     const struct tf_schedule *s = &o->schedule;
@@ -21,6 +21,8 @@ struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o,
     tf_value_put(a, &v, "accumulate", tf_value_int(o->accumulate));
     tf_value_put(a, &v, "seed", tf_value_int(o->seed));
     tf_value_put(a, &v, "precision", tf_value_str(a, precision));
+    if (tuning != NULL)
+        tf_value_put(a, &v, "tuning", tf_value_str(a, tuning));
     if (o->valid != NULL)
         tf_value_put(a, &v, "best_by", tf_value_str(a, o->best_by == TF_BEST_ACC ? "acc" : "ppl"));
     return v;

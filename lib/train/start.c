@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_TUNING = 16 << 20 };
+
 /* The configuration with what the stream says of its vocabulary. */
 static int complete_config(struct tf_run *r, const struct tf_header *h, struct tf_err *err)
 {
@@ -55,7 +57,8 @@ static int make_header(struct tf_run *r, const struct tf_header *stream, struct 
                             .special = stream->special, .config = tf_config_map(&r->config, &r->arena), .extra = tf_value_map()};
     memcpy(h->vocab, stream->vocab, sizeof h->vocab);
     h->made = stream->made.kind == TF_ARRAY ? tf_value_clone(&r->arena, &stream->made) : tf_value_array();
-    r->common.settings = tf_run_settings(&r->arena, r->o, r->be->precision);
+    char hash[65];
+    r->common.settings = tf_run_settings(&r->arena, r->o, r->be->precision, r->tuning != NULL ? tf_hex(hash, r->tuning_sha, 32) : NULL);
     r->common.batches = stream->config.kind == TF_MAP ? tf_value_clone(&r->arena, &stream->config) : none;
     return read_vocab(r, h, err);
 }
@@ -108,6 +111,8 @@ static int fresh_weights(struct tf_run *r, struct weights *w, struct tf_err *err
     struct tf_value inputs = tf_value_map();
     if (r->common.vocab != NULL)
         tf_value_put(&r->arena, &inputs, "vocab", tf_value_bytes(&r->arena, r->common.header.vocab, 32));
+    if (r->tuning != NULL)
+        tf_value_put(&r->arena, &inputs, "tuning", tf_value_bytes(&r->arena, r->tuning_sha, 32));
     if (o->init == NULL) {
         struct tf_params params;
         tf_params_init(&params, &r->config);
@@ -229,11 +234,11 @@ static bool finished(const struct tf_run *r, const char *path)
     return false;
 }
 
-static int open_stepper(struct tf_run *r, const struct weights *w, struct tf_err *err)
+static int open_stepper(struct tf_run *r, const struct weights *w, bool tune, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
     const struct tf_step_start start = {.p = w->p, .m = w->m, .v = w->v, .e = w->e, .ema = o->ema > 0, .accumulate = o->accumulate > 1,
-                                        .threads = (int)o->threads};
+                                        .threads = (int)o->threads, .tuning = r->tuning, .tuning_name = o->tuning, .tuning_n = r->tuning_n, .tune = tune};
     if (tf_stepper_init(&r->stepper, r->be, &r->config, &start, err) != 0)
         return -1;
     r->has_stepper = true;
@@ -257,24 +262,41 @@ static int adopt(struct tf_run *r, const char *path, struct tf_err *err)
     return rc;
 }
 
-static int start_with(struct tf_run *r, struct tf_model_file *m, const char *path, struct tf_err *err)
+static int read_tuning(struct tf_run *r, struct tf_err *err)
+{
+    if (r->o->tuning == NULL)
+        return 0;
+    if (tf_read_file(&r->tuning, &r->tuning_n, r->o->tuning, MAX_TUNING, err) != 0)
+        return -1;
+    tf_sha256_of(r->tuning_sha, r->tuning, r->tuning_n);
+    return 0;
+}
+
+/* The device, the stream's header, and what follows from both. */
+static int open_input(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
-    struct weights w = {0};
     struct tf_err why = {0};
     if ((r->be = tf_backend_find(o->device, o->precision, TF_USE_TRAINING, &why, err)) == NULL)
         return -1;
     tf_backend_note(&why);
-    if (tf_feed_open(&r->feed, o->input, err) != 0)
+    if (read_tuning(r, err) != 0 || tf_feed_open(&r->feed, o->input, err) != 0)
         return -1;
     const struct tf_header *h = tf_feed_header(r->feed);
-    if (complete_config(r, h, err) != 0 || make_header(r, h, err) != 0)
+    return complete_config(r, h, err) != 0 || make_header(r, h, err) != 0 ? -1 : 0;
+}
+
+static int start_with(struct tf_run *r, struct tf_model_file *m, const char *path, struct tf_err *err)
+{
+    const struct tf_run_opts *o = r->o;
+    struct weights w = {0};
+    if (open_input(r, err) != 0)
         return -1;
     if (o->valid != NULL && tf_validate_check(o->valid, &r->common.header, err) != 0)
         return -1;
     int rc = r->resumed ? resumed_weights(r, &w, m, path, err) : fresh_weights(r, &w, err);
     if (rc == 0)
-        rc = open_stepper(r, &w, err);
+        rc = open_stepper(r, &w, false, err);
     free_weights(&w);
     if (rc != 0)
         return -1;
@@ -317,6 +339,21 @@ int tf_run_start(struct tf_run *r, struct tf_err *err)
     return rc;
 }
 
+int tf_run_start_tuning(struct tf_run *r, struct tf_err *err)
+{
+    struct weights w = {0};
+    r->journal = (struct tf_journal){.fd = {-1, -1}};
+    if (open_input(r, err) != 0)
+        return -1;
+    int rc = fresh_weights(r, &w, err);
+    if (rc == 0)
+        rc = open_stepper(r, &w, true, err);
+    free_weights(&w);
+    if (rc == 0)
+        tf_feed_start(r->feed, &r->config, NULL, true);
+    return rc;
+}
+
 void tf_run_release(struct tf_run *r)
 {
     tf_feed_close(r->feed);
@@ -327,5 +364,6 @@ void tf_run_release(struct tf_run *r)
     if (r->dir.path != NULL)
         tf_rundir_close(&r->dir);
     free(r->vocab);
+    free(r->tuning);
     tf_arena_release(&r->arena);
 }

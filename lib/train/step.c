@@ -31,9 +31,9 @@ static tf_mem *block(struct tf_stepper *s, const float *from, struct tf_err *err
     return p;
 }
 
-static int open_lanes(struct tf_stepper *s, int threads, struct tf_err *err)
+static int open_lanes(struct tf_stepper *s, const struct tf_step_start *start, struct tf_err *err)
 {
-    s->pool = tf_pool_new(s->be->threads && threads > 1 ? threads : 1);
+    s->pool = tf_pool_new(s->be->threads && start->threads > 1 ? start->threads : 1);
     int want = tf_pool_lanes(s->pool);
     s->ctx = tf_xcalloc((size_t)want, sizeof *s->ctx);
     s->work = tf_xcalloc((size_t)want, sizeof *s->work);
@@ -41,7 +41,9 @@ static int open_lanes(struct tf_stepper *s, int threads, struct tf_err *err)
     for (; s->lanes < want; s->lanes++)
         if ((s->ctx[s->lanes] = s->be->open(&o, err)) == NULL)
             return tf_context(err, "%s", s->be->name);
-    return 0;
+    if (start->tuning != NULL && s->be->tuning(s->ctx[0], start->tuning, start->tuning_n, err) != 0)
+        return tf_context(err, "%s", start->tuning_name);
+    return start->tune ? s->be->tune(s->ctx[0], err) : 0;
 }
 
 static int alloc_blocks(struct tf_stepper *s, const struct tf_step_start *start, struct tf_err *err)
@@ -73,7 +75,7 @@ int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const str
 {
     *s = (struct tf_stepper){.be = be};
     TF_ASSERT(be->shards >= 1 && be->shards <= TF_STEP_SHARDS && (be->shards & (be->shards - 1)) == 0);
-    if (open_lanes(s, start->threads, err) != 0 || tf_weights_init(&s->w, be, s->ctx[0], c, start->p, err) != 0 ||
+    if (open_lanes(s, start, err) != 0 || tf_weights_init(&s->w, be, s->ctx[0], c, start->p, err) != 0 ||
         alloc_blocks(s, start, err) != 0) {
         tf_stepper_release(s);
         return -1;
@@ -302,8 +304,10 @@ int tf_step_found(struct tf_stepper *s, const struct tf_step_figures *f, struct 
     size_t shards = (size_t)s->be->shards;
     if (s->be->fetched(s->ctx[0], err) != 0)
         return -1;
-    for (size_t i = 0; i < shards; i++)
-        tf_sums_add(sums, f->v + 4 * i);
+    for (size_t i = 0; i < shards; i++) {
+        const struct tf_sums more = tf_sums_of(f->v + 4 * i);
+        tf_sums_add(sums, &more);
+    }
     *norm2 = f->v[4 * shards];
     return 0;
 }
@@ -318,12 +322,8 @@ int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf
     struct shards r = {.s = s, .pairs = p};
     if (run_shards(&r, forward_job, err) != 0)
         return -1;
-    for (int i = 0; i < s->be->shards; i++) {
-        sums->loss += r.sums[i].loss;
-        sums->nll += r.sums[i].nll;
-        sums->correct += r.sums[i].correct;
-        sums->tokens += r.sums[i].tokens;
-    }
+    for (int i = 0; i < s->be->shards; i++)
+        tf_sums_add(sums, &r.sums[i]);
     return 0;
 }
 

@@ -35,6 +35,9 @@ struct tf_stepper {
  * accumulate: an update may have several micro-batches. threads is cut to 1 where the backend can't run lanes on threads. */
 struct tf_step_start {
     const float *p, *m, *v, *e;
+    const char *tuning, *tuning_name; /* tuning_n bytes for the backend's `tuning`, or NULL; the file's name */
+    size_t tuning_n;
+    bool tune;          /* measure what comes for the first time */
     bool ema, accumulate;
     int threads;
 };

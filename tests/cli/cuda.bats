@@ -95,6 +95,35 @@ program() {
     [ -z "${EMULATED:-}" ] || same whole/ckpt-00000006.tfm reverse/ckpt-00000006.tfm
 }
 
+@test "measured choices: a file that a run takes, names, and goes on with" {
+    t 0 tf-train -q --device cuda "${small[@]}" --tune choices "$B"
+    [ "$(head -n 1 choices)" = 'tf-tuning 1' ]
+    [ "$(wc -l <choices)" -gt 20 ]
+    grep -q '^[0-9]*x[0-9]*x128 tn bf16 fp32 over-rows ' choices # a gradient of weights
+    train --tuning choices --steps 4 -o whole
+    train --tuning choices --steps 2 -o parts
+    train --tuning choices --steps 4 -o parts
+    same whole/ckpt-00000004.tfm parts/ckpt-00000004.tfm
+    tf-info --json whole/ckpt-00000004.tfm | grep -q "\"tuning\":\"$(sha256sum choices | cut -c1-64)\""
+    t 1 tf-train -q --device cuda "${small[@]}" --steps 5 -o parts "$B"
+    expect_error "tuning: '"
+    # What they can't be taken from.
+    sed '2s/.*/device another/' choices >bad
+    t 1 tf-train -q --device cuda "${small[@]}" --tuning bad --steps 1 -o x "$B"
+    expect_error "bad: made for another, this is "
+    for change in '1s/1/2/' '3s/.*/library none/' '5s/ : 0*/ : g/' '6s/ [0-9.]*$//' '7s/$/ 1/'; do
+        sed "$change" choices >bad
+        t 1 tf-train -q --device cuda "${small[@]}" --tuning bad --steps 1 -o x "$B"
+        expect_error "bad: "
+    done
+    head -c 500 choices >bad
+    t 1 tf-train -q --device cuda "${small[@]}" --tuning bad --steps 1 -o x "$B"
+    expect_error "cut short"
+    : >bad
+    t 1 tf-train -q --device cuda "${small[@]}" --tuning bad --steps 1 -o x "$B"
+    expect_error "bad: not a tuning file"
+}
+
 @test "a run goes on with its own precision only" {
     train --steps 1 -o run
     t 1 tf-train -q --device cuda --precision fp16 "${small[@]}" --steps 2 -o run "$B"

@@ -13,7 +13,7 @@ static void test_entries(const struct tf_backend *be)
         entries++;
         missing += entry == NULL;
     }
-    is_int(missing, 0, "%s: all %zu entries are there", be->name, entries);
+    is_int(missing, 0, "%s %s: all %zu entries are there", be->name, be->precision, entries);
     is_int(be->abi, TF_BACKEND_ABI, "%s: interface number", be->name);
     ok(be->shards >= 1, "%s: shards", be->name);
     is_int(be->elem_size[TF_ELEM_U32], 4, "%s: ids have 4 bytes", be->name);
@@ -116,6 +116,7 @@ int main(void)
         close_lane(&l);
         test_open(v[b].be);
     }
+    test_entries(&tf_backend_cpu_int8);
     test_find();
     return done();
 }

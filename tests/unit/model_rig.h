@@ -112,7 +112,8 @@ static inline void rig_backward(struct tf_work *k, tf_mem *grads, struct tf_sums
     rig_must(acc != NULL ? 0 : -1, &err);
     rig_must(tf_queue_backward(k, grads, acc, p, from, to, step, &err), &err);
     rig_must(k->be->download(k->ctx, sum, TF_ELEM_F64, acc, 4, &err), &err);
-    tf_sums_add(sums, sum);
+    const struct tf_sums more = tf_sums_of(sum);
+    tf_sums_add(sums, &more);
     k->be->free(k->ctx, acc);
 }
 

@@ -1,20 +1,40 @@
 /* blas.cu - matrix products: cuBLASLt, a kernel of our own for what it has no algorithm for, and loops on the host in emulated builds. */
 #include "blas.h"
 
+#include <algorithm>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The largest power of two up to 256 that divides an address. */
+static int32_t alignment(const void *p)
+{
+    uintptr_t x = (uintptr_t)p | 256;
+    return (int32_t)(x & -x);
+}
+
+/* As a tuning file names it: rows by about how many there are, and all else that an algorithm may depend on. */
+static std::string name_of(const struct tf_gemm *g)
+{
+    static const char *const kinds[] = {"fp32", "bf16", "fp16"};
+    char text[200];
+    snprintf(text, sizeof text, "%lldx%dx%lld %c%c %s %s%s%s%s%s ld %zu %zu %zu align %d %d %d %d", (long long)(g->over_rows ? g->M : tf_tuning_rows(g->M)), g->N,
+             (long long)(g->over_rows ? tf_tuning_rows(g->K) : g->K), g->ta ? 't' : 'n', g->tb ? 't' : 'n', kinds[g->ab], kinds[g->out], g->bias != nullptr ? " bias" : "", g->relu ? " relu" : "",
+             g->beta != 0 ? " add" : "", g->over_rows ? " over-rows" : "", g->lda, g->ldb, g->ldd, alignment(g->a), alignment(g->b), alignment(g->d), alignment(g->bias));
+    return text;
+}
 
 #ifdef TF_EMULATE
 
 #include <vector>
 
 struct tf_blas {
-    int unused;
+    struct tf_tuning tuning;
 };
 
-struct tf_blas *tf_blas_new(int, struct tf_err *)
+struct tf_blas *tf_blas_new(const char *device, struct tf_err *)
 {
-    return new tf_blas();
+    return new tf_blas{{.device = device, .library = 0, .measuring = false, .entries = {}, .order = {}}};
 }
 
 void tf_blas_free(struct tf_blas *b)
@@ -34,6 +54,8 @@ static float element(const void *p, enum tf_blas_elem e, size_t i)
 
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 {
+    if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 && given->K > 0)
+        tf_tuning_add(&c->blas->tuning, name_of(given), {{0}, 2, 1});
     tf_cuda_timed timed(c, "product", given->N, given->K);
     emulate::enqueue(c->stream, [g = *given] {
         size_t M = (size_t)g.M, N = (size_t)g.N, K = (size_t)g.K;
@@ -66,12 +88,17 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 #else
 
 #include <cublasLt.h>
-#include <string>
-#include <unordered_map>
+
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(tf_tuned::algo), "an algorithm is kept as its bytes");
 
 namespace {
 
-enum { WORKSPACE = 32 << 20, TYPICAL_ROWS = 512 }; /* the latter: the M by which the algorithm is chosen that serves any number of rows */
+enum {
+    WORKSPACE = 32 << 20,
+    TYPICAL_ROWS = 512, /* the M by which the algorithm is chosen that serves any number of rows */
+    TRIED = 16,         /* algorithms that are measured */
+    TIMES = 9,          /* and how often each; the median counts */
+};
 
 /* What an algorithm may depend on; compared as bytes, so no member may leave a gap. */
 struct shape {
@@ -95,11 +122,13 @@ struct tf_blas {
     void *workspace;
     std::unordered_map<std::string, struct plan> plans; /* by the bytes of a shape */
     std::unordered_map<std::string, cublasLtMatmulAlgo_t> algos; /* for any_rows: by the bytes of a shape with M = TYPICAL_ROWS */
+    struct tf_tuning tuning;
 };
 
-struct tf_blas *tf_blas_new(int, struct tf_err *err)
+struct tf_blas *tf_blas_new(const char *device, struct tf_err *err)
 {
     struct tf_blas *b = new tf_blas();
+    b->tuning = {.device = device, .library = cublasLtGetVersion(), .measuring = false, .entries = {}, .order = {}};
     cublasStatus_t s = cublasLtCreate(&b->lt);
     cudaError_t e = s == CUBLAS_STATUS_SUCCESS ? cudaMalloc(&b->workspace, WORKSPACE) : cudaSuccess;
     if (s == CUBLAS_STATUS_SUCCESS && e == cudaSuccess)
@@ -128,13 +157,6 @@ void tf_blas_describe(const struct tf_blas *, char *text, size_t size)
 {
     size_t v = cublasLtGetVersion();
     snprintf(text, size, "cuBLASLt %zu.%zu.%zu", v / 10000, v % 10000 / 100, v % 100);
-}
-
-/* The largest power of two up to 256 that divides an address. */
-static int32_t alignment(const void *p)
-{
-    uintptr_t x = (uintptr_t)p | 256;
-    return (int32_t)(x & -x);
 }
 
 static cudaDataType_t type_of(int32_t e)
@@ -166,7 +188,8 @@ static struct plan describe(const struct shape &s)
     return p;
 }
 
-static void choose(struct tf_blas *b, const struct shape &s, struct plan &p, const void *bias)
+/* The algorithms that the library would take, the best by its own estimate first; how many there are. */
+static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const void *bias, cublasLtMatmulHeuristicResult_t *found, int most)
 {
     cublasLtMatmulPreference_t want;
     size_t workspace = WORKSPACE;
@@ -182,13 +205,92 @@ static void choose(struct tf_blas *b, const struct shape &s, struct plan &p, con
     cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align_d, sizeof align_d);
     if (s.bias)
         cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-    cublasLtMatmulHeuristicResult_t r = {};
     int n = 0;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(b->lt, p.op, p.a, p.b, p.d, p.d, want, 1, &r, &n);
-    p.found = status == CUBLAS_STATUS_SUCCESS && n > 0 && r.state == CUBLAS_STATUS_SUCCESS;
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(b->lt, p.op, p.a, p.b, p.d, p.d, want, most, found, &n);
+    cublasLtMatmulPreferenceDestroy(want);
+    return status == CUBLAS_STATUS_SUCCESS ? n : 0;
+}
+
+static void choose(struct tf_blas *b, const struct shape &s, struct plan &p, const void *bias)
+{
+    cublasLtMatmulHeuristicResult_t r = {};
+    p.found = ask(b, s, p, bias, &r, 1) > 0 && r.state == CUBLAS_STATUS_SUCCESS;
     p.algo = r.algo;
     p.workspace = r.workspaceSize;
-    cublasLtMatmulPreferenceDestroy(want);
+}
+
+/* Take this algorithm, if it does the product. */
+static void take(struct tf_blas *b, struct plan &p, const cublasLtMatmulAlgo_t *algo)
+{
+    cublasLtMatmulHeuristicResult_t r = {};
+    p.algo = *algo;
+    p.found = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &p.algo, &r) == CUBLAS_STATUS_SUCCESS && r.workspaceSize <= WORKSPACE;
+    p.workspace = r.workspaceSize;
+}
+
+static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
+{
+    float one = 1;
+    return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d, &p.algo, c->blas->workspace, p.workspace, c->stream);
+}
+
+/* Median microseconds of the product, into other memory than its own; negative where it fails. */
+static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
+{
+    cudaEvent_t from, to;
+    std::vector<float> took;
+    if (cudaEventCreate(&from) != cudaSuccess)
+        return -1;
+    if (cudaEventCreate(&to) != cudaSuccess) {
+        cudaEventDestroy(from);
+        return -1;
+    }
+    for (int i = 0; i < TIMES + 2; i++) { /* the first two do not count */
+        float ms;
+        cudaEventRecord(from, c->stream);
+        cublasStatus_t s = run(c, g, p, d);
+        cudaEventRecord(to, c->stream);
+        if (s != CUBLAS_STATUS_SUCCESS || cudaEventSynchronize(to) != cudaSuccess || cudaEventElapsedTime(&ms, from, to) != cudaSuccess)
+            break;
+        if (i >= 2)
+            took.push_back(ms);
+    }
+    cudaEventDestroy(from);
+    cudaEventDestroy(to);
+    if (took.size() < TIMES)
+        return -1;
+    std::sort(took.begin(), took.end());
+    return 1e3 * took[TIMES / 2];
+}
+
+/* Measure what the library offers and keep the fastest: the library's own first choice unless another takes 2 % less. */
+static void tune(struct tf_ctx *c, const struct shape &s, struct plan &p, const struct tf_gemm *g)
+{
+    cublasLtMatmulHeuristicResult_t found[TRIED];
+    struct tf_tuned e = {};
+    void *d = nullptr;
+    int n = ask(c->blas, s, p, g->bias, found, TRIED);
+    size_t size = (size_t)g->M * g->ldd * (g->out == TF_BLAS_F32 ? 4 : 2);
+    if (n == 0 || cudaMalloc(&d, size) != cudaSuccess) {
+        cudaGetLastError();
+        return;
+    }
+    cudaMemsetAsync(d, 0, size, c->stream);
+    for (int i = 0; i < n; i++) {
+        struct plan q = p;
+        q.algo = found[i].algo;
+        q.workspace = found[i].workspaceSize;
+        double us = found[i].state == CUBLAS_STATUS_SUCCESS && q.workspace <= WORKSPACE ? measure(c, g, q, d) : -1;
+        if (us > 0 && e.first == 0)
+            e.first = us;
+        if (us > 0 && (e.best == 0 || us < (e.best == e.first ? 0.98 : 1) * e.best)) {
+            e.best = us;
+            memcpy(e.algo, &q.algo, sizeof e.algo);
+        }
+    }
+    cudaFree(d);
+    if (e.best > 0)
+        tf_tuning_add(&c->blas->tuning, name_of(g), e);
 }
 
 static void drop(struct plan &p)
@@ -200,8 +302,9 @@ static void drop(struct plan &p)
 }
 
 /* The plan of a shape, made at its first use. */
-static struct plan &plan_of(struct tf_blas *b, const struct tf_gemm *g)
+static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
 {
+    struct tf_blas *b = c->blas;
     struct shape s = {.M = g->M, .N = g->N, .K = g->K, .lda = (int64_t)g->lda, .ldb = (int64_t)g->ldb, .ldd = (int64_t)g->ldd, .ta = g->ta, .tb = g->tb, .relu = g->relu,
                       .bias = g->bias != nullptr, .add = g->beta != 0, .ab = g->ab, .out = g->out, .any_rows = g->any_rows, .align_a = alignment(g->a), .align_b = alignment(g->b),
                       .align_d = alignment(g->d), .align_bias = alignment(g->bias)};
@@ -227,14 +330,20 @@ static struct plan &plan_of(struct tf_blas *b, const struct tf_gemm *g)
             if (q.found)
                 algo = b->algos.emplace(any, q.algo).first;
         }
-        cublasLtMatmulHeuristicResult_t r = {};
-        if (algo != b->algos.end()) {
-            p.algo = algo->second;
-            p.found = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &p.algo, &r) == CUBLAS_STATUS_SUCCESS && r.workspaceSize <= WORKSPACE;
-            p.workspace = r.workspaceSize;
-        }
+        if (algo != b->algos.end())
+            take(b, p, &algo->second);
     } else {
-        choose(b, s, p, g->bias);
+        std::string name = name_of(g);
+        if (b->tuning.measuring && b->tuning.entries.find(name) == b->tuning.entries.end())
+            tune(c, s, p, g);
+        auto tuned = b->tuning.entries.find(name);
+        if (tuned != b->tuning.entries.end()) {
+            cublasLtMatmulAlgo_t algo;
+            memcpy(&algo, tuned->second.algo, sizeof algo);
+            take(b, p, &algo);
+        }
+        if (!p.found)
+            choose(b, s, p, g->bias);
     }
     return b->plans.emplace(key, p).first->second;
 }
@@ -271,13 +380,12 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
     if (g->M == 0 || g->N == 0)
         return;
     if (g->K > 0) {
-        struct plan &p = plan_of(c->blas, g);
+        struct plan &p = plan_of(c, g);
         if (p.found) {
             tf_cuda_timed timed(c, "product", g->N, g->K);
-            float one = 1;
             if (g->bias != nullptr)
                 cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &g->bias, sizeof g->bias);
-            cublasStatus_t s = cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, g->d, p.d, g->d, p.d, &p.algo, c->blas->workspace, p.workspace, c->stream);
+            cublasStatus_t s = run(c, g, p, g->d);
             if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
                 tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K, cublasLtGetStatusString(s));
             return;
@@ -292,3 +400,8 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
 }
 
 #endif
+
+struct tf_tuning *tf_blas_tuning(struct tf_blas *b)
+{
+    return &b->tuning;
+}

@@ -3,7 +3,7 @@
 #ifndef TF_OPS_CUDA_BLAS_H
 #define TF_OPS_CUDA_BLAS_H
 
-#include "device.h"
+#include "tuning.h"
 
 enum tf_blas_elem { TF_BLAS_F32, TF_BLAS_BF16, TF_BLAS_F16 };
 template <typename A> constexpr enum tf_blas_elem tf_blas_elem_of();
@@ -22,12 +22,15 @@ struct tf_gemm {
     enum tf_blas_elem ab, out;
     float beta;
     const void *bias;
+    bool over_rows; /* a gradient of weights: K, and not M, is a number of rows */
     bool any_rows; /* decoding: the algorithm may depend on N and K only, so that a row's result does not depend on how many others there are */
 };
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g);
 
-struct tf_blas *tf_blas_new(int arch, struct tf_err *err);
+struct tf_blas *tf_blas_new(const char *device, struct tf_err *err);
 void tf_blas_free(struct tf_blas *b);
+/* What was measured, or is to be; it lives as long as b. Products whose algorithm was chosen already keep it. */
+struct tf_tuning *tf_blas_tuning(struct tf_blas *b);
 /* Library and version, for describe. */
 void tf_blas_describe(const struct tf_blas *b, char *text, size_t size);
 

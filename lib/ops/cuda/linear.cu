@@ -135,6 +135,7 @@ template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *
     }
     if (dw != nullptr) {
         struct tf_gemm g = {.M = K, .N = N, .K = (int)cap};
+        g.over_rows = true;
         g.a = x;
         g.ta = true;
         g.b = dy;

@@ -97,7 +97,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     cudaError_t e = cudaSuccess;
     if (device.lanes == 0) {
         e = cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking);
-        if (e == cudaSuccess && (device.blas = tf_blas_new(device.arch, err)) == nullptr) {
+        if (e == cudaSuccess && (device.blas = tf_blas_new(device.name, err)) == nullptr) {
             cudaStreamDestroy(device.stream);
             return nullptr;
         }
@@ -139,6 +139,24 @@ void tf_cuda_close(struct tf_ctx *c)
         tf_blas_free(device.blas);
         cudaStreamDestroy(device.stream);
     }
+}
+
+static int tuning(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
+{
+    return tf_tuning_parse(tf_blas_tuning(c->blas), text, n, err);
+}
+
+static int tune(struct tf_ctx *c, struct tf_err *)
+{
+    tf_blas_tuning(c->blas)->measuring = true;
+    return 0;
+}
+
+static char *tuned(struct tf_ctx *c, struct tf_err *err)
+{
+    if (tf_cuda_sync(c, err) != 0)
+        return nullptr;
+    return tf_tuning_text(tf_blas_tuning(c->blas));
 }
 
 /* A training step's kernels are queued as they come. A graph would save the launches' time on the host, which should be hidden: by estimate the device is busy for tens of milliseconds with
@@ -188,6 +206,9 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .open = lane_open<A>,
         .close = tf_cuda_close,
         .describe = describe,
+        .tuning = tuning,
+        .tune = tune,
+        .tuned = tuned,
         .alloc = tf_cuda_alloc,
         .free = tf_cuda_free,
         .upload = tf_cuda_upload,

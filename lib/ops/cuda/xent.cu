@@ -152,7 +152,7 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
         dx.a = room, dx.lda = ld, dx.b = e, dx.ldb = D, dx.ab = kind;
         dx.d = (A *)x->dx + begin * D, dx.ldd = D, dx.out = kind;
         tf_blas_gemm(c, &dx);
-        de.M = x->V, de.N = x->D, de.K = (int)n;
+        de.M = x->V, de.N = x->D, de.K = (int)n, de.over_rows = true;
         de.a = room, de.lda = ld, de.ta = true, de.b = in, de.ldb = D, de.ab = kind;
         de.d = x->de, de.ldd = D, de.out = TF_BLAS_F32, de.beta = begin > 0 ? 1 : 0;
         tf_blas_gemm(c, &de);
