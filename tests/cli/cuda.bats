@@ -132,7 +132,7 @@ program() {
     expect_error "precision: 'bf16' in the checkpoint, 'fp32' in this run"
     t 0 tf-train -q --device cpu --force "${small[@]}" --steps 2 -o run "$B"
     t 2 tf-train -q --device cpu --precision bf16 "${small[@]}" --steps 2 -o other "$B"
-    expect_error "the cpu backend has no precision 'bf16', only fp32"
+    expect_error "the cpu backend has no precision 'bf16' for training, only fp32"
 }
 
 # A few lines, so that the emulation is done in seconds.

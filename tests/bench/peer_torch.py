@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""cuda_torch.py ceiling|eager|compile [options] - the same training step in PyTorch, as its users would write it: nn.Transformer with scaled_dot_product_attention, bf16 by autocast,
-label smoothing, fused Adam. The last line of the output is JSON.
+"""peer_torch.py ceiling|eager|compile [options] - the same training step in PyTorch, as its users would write it: nn.Transformer with scaled_dot_product_attention, label smoothing, fused
+Adam; on a GPU bf16 by autocast, on the CPU fp32. The last line of the output is JSON.
 
-ceiling: a large product and a large copy. eager: sentences of the lengths given, sorted into batches of at most --tokens on each side and padded within each.
-compile: torch.compile with every sentence of 28 pieces, so that there is nothing to pad and one shape to compile: its best case."""
+ceiling: a large product and a large copy. eager, compile: as it comes, and with torch.compile. --lengths: sentences of these, sorted into batches of at most --tokens on each side and padded within each. --length: all of this one,
+so that there is nothing to pad and one shape to compile: its best case."""
 import argparse
 import json
 import math
@@ -59,8 +59,8 @@ class Model(nn.Module):
 
 def batches(o):
     """Lists of pairs of lengths, ends counted; at most o.tokens on each side, real ones, of about equal lengths."""
-    if o.mode == "compile":
-        return [[(28, 28)] * (o.tokens // 28)]
+    if o.length:
+        return [[(o.length, o.length)] * (o.tokens // o.length)] * o.batches
     pairs = sorted((s + 1, t + 1) for s, t in json.load(open(o.lengths)))
     out, batch, src, tgt = [], [], 0, 0
     for s, t in pairs:
@@ -75,49 +75,55 @@ def batches(o):
 
 def tensors(batch, o):
     """Padded ids on the device, masks where there is padding, and the number of target tokens."""
-    pad = lambda sizes: torch.arange(max(sizes), device="cuda")[None] >= torch.tensor(sizes, device="cuda")[:, None]
+    pad = lambda sizes: torch.arange(max(sizes), device=o.device)[None] >= torch.tensor(sizes, device=o.device)[:, None]
     src_pad, tgt_pad = pad([s for s, _ in batch]), pad([t for _, t in batch])
-    ids = [torch.randint(4, o.vocab, p.shape, device="cuda").masked_fill(p, 0) for p in (src_pad, tgt_pad, tgt_pad)]
-    masks = [] if o.mode == "compile" else [src_pad, tgt_pad]
+    ids = [torch.randint(4, o.vocab, p.shape, device=o.device).masked_fill(p, 0) for p in (src_pad, tgt_pad, tgt_pad)]
+    masks = [] if o.length else [src_pad, tgt_pad]
     return (*ids, *masks), sum(t for _, t in batch)
 
 
 def train(o):
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
-    model = Model(o).cuda()
+    model = Model(o).to(o.device)
     step = torch.compile(model) if o.mode == "compile" else model
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    data = [tensors(b, o) for b in batches(o)[:24]]
+    data = [tensors(b, o) for b in batches(o)[: o.batches]]
 
     def update(args):
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast("cuda", torch.bfloat16, enabled=o.device == "cuda"):
             loss = step(*args)
         loss.backward()
         adam.step()
         adam.zero_grad(set_to_none=True)
 
-    for args, _ in data:  # every shape once
+    wait = torch.cuda.synchronize if o.device == "cuda" else lambda: None
+    for args, _ in data[: o.batches]:  # every shape once
         update(args)
-    torch.cuda.synchronize()
+    wait()
     tokens, start = 0, time.monotonic()
     while time.monotonic() - start < (1 if o.small else 5):
         for args, n in data:
             update(args)
             tokens += n
-        torch.cuda.synchronize()
-    return {"tok_s": tokens / (time.monotonic() - start)}
+        wait()
+    return {"tok_s": tokens / (time.monotonic() - start), "about": f"PyTorch {torch.__version__}"}
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("mode", choices=("ceiling", "eager", "compile"))
     p.add_argument("--small", action="store_true")
-    p.add_argument("--lengths")
+    p.add_argument("--lengths", help="a file of pairs of lengths as JSON")
+    p.add_argument("--length", type=int)
+    p.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    p.add_argument("--threads", type=int, default=1, help="of the CPU")
+    p.add_argument("--batches", type=int, default=24, help="different ones")
     for name in ("vocab", "tokens", "d", "f", "layers", "heads"):
         p.add_argument("--" + name, type=int)
     o = p.parse_args()
-    if not torch.cuda.is_available():
+    torch.set_num_threads(o.threads)
+    if o.device == "cuda" and not torch.cuda.is_available():
         raise SystemExit("no GPU that PyTorch can use")
     print(json.dumps(ceiling(o) if o.mode == "ceiling" else train(o)))
 
