@@ -30,6 +30,7 @@ SEED       ?= 1
 MAX_LENGTH ?= 256
 BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
+DECODE_FLAGS ?=
 THREADS    ?= $(shell nproc)
 
 # The tools of this tree when it is built, else those in PATH.
@@ -73,7 +74,7 @@ $(WORK)/model.tfm: $(WORK)/trained
 # ---- translation and score ----
 $(WORK)/test.out: $(WORK)/test.$S $(WORK)/model.tfm
 	tf-tokenize -m $(WORK)/model.tfm <$< \
-	| tf-decode -m $(WORK)/model.tfm --beam $(BEAM) --alpha $(ALPHA) --threads $(THREADS) \
+	| tf-decode -m $(WORK)/model.tfm --beam $(BEAM) --alpha $(ALPHA) --threads $(THREADS) $(DECODE_FLAGS) \
 	| tf-tokenize -d -m $(WORK)/model.tfm >$@
 
 $(WORK)/score.json: $(WORK)/test.$T $(WORK)/test.out

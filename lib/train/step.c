@@ -48,9 +48,11 @@ static int open_lanes(struct tf_stepper *s, const struct tf_step_start *start, s
 
 static int alloc_blocks(struct tf_stepper *s, const struct tf_step_start *start, struct tf_err *err)
 {
-    size_t n = s->w.params.size, shards = (size_t)s->be->shards;
-    /* With so many buffers, whenever every lane waits for one, one is free: what is done holds at most log2(shards) of them at a time. */
-    size_t tree = (size_t)s->lanes + 3 < shards ? (size_t)s->lanes + 3 : shards;
+    size_t n = s->w.params.size, shards = (size_t)s->be->shards, levels = 0;
+    while ((size_t)1 << levels < shards)
+        levels++;
+    /* With so many buffers, whenever every lane waits for one, one is free: what is done holds at most one a level of the tree at a time. */
+    size_t tree = (size_t)s->lanes + levels < shards ? (size_t)s->lanes + levels : shards;
     s->n_grads = tree + (start->accumulate ? 1 : 0);
     s->grads = tf_xcalloc(s->n_grads, sizeof *s->grads);
     s->spare = tf_xcalloc(s->n_grads, sizeof *s->spare);
