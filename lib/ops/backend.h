@@ -142,7 +142,7 @@ struct tf_backend {
     /* A new lane. NULL and err on failure. */
     struct tf_ctx *(*open)(const struct tf_open *o, struct tf_err *err);
     void (*close)(struct tf_ctx *c);
-    /* One line for tf-info and logs: library, kernels, device ("own kernels, avx512"). */
+    /* One line for tf-info and logs: library, kernels, device ("own kernels, avx512, int8 by avx512vnni"). */
     const char *(*describe)(struct tf_ctx *c);
     /* Choices among algorithms that were measured once: a text that `tuned` gave, to hold for what is computed from here on. -1 where there is nothing to choose, or the text is of another device. */
     int (*tuning)(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err);

@@ -69,28 +69,17 @@ static int probe(struct tf_err *err)
     return choose(err) != NULL ? 0 : -1;
 }
 
-static struct tf_ctx *open_as(bool int8, struct tf_err *err)
+static struct tf_ctx *lane_open(const struct tf_open *o, struct tf_err *err)
 {
+    (void)o;
     const struct set *s = choose(err);
     if (s == NULL)
         return NULL;
     struct tf_ctx *c = tf_xcalloc(1, sizeof *c);
     c->k = s->k;
     c->int8 = s->int8;
-    snprintf(c->about, sizeof c->about, "own kernels, %s", int8 ? s->name : s->k->isa);
+    snprintf(c->about, sizeof c->about, "own kernels, %s, int8 by %s", s->k->isa, s->name);
     return c;
-}
-
-static struct tf_ctx *lane_open(const struct tf_open *o, struct tf_err *err)
-{
-    (void)o;
-    return open_as(false, err);
-}
-
-static struct tf_ctx *lane_open_int8(const struct tf_open *o, struct tf_err *err)
-{
-    (void)o;
-    return open_as(true, err);
 }
 
 static void lane_close(struct tf_ctx *c)
@@ -423,23 +412,22 @@ static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem
 }
 
 /* What both tables have. */
-#define COMMON                                                                                                                                   \
-    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES, .probe = probe, .close = lane_close, \
-    .describe = describe, .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned, .alloc = mem_alloc,             \
-    .free = mem_free, .upload = mem_upload, .download = mem_download, .fetch = mem_fetch, .fetched = mem_fetched, .spare = mem_spare,            \
-    .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free, .rows_set = rows_set,                   \
-    .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, .embed_bwd = embed_bwd, .linear_fwd = linear_fwd,      \
-    .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd, .attention_fwd = attention_fwd,                        \
-    .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam, .ema = ema, .embed_rows = embed_rows,    \
-    .add_norm_rows = add_norm_rows, .attend_rows = attend_rows, .scatter_rows = scatter_rows, .log_softmax = log_softmax, .log_of = log_of,      \
-    .search_step = tf_cpu_search_step
+#define COMMON                                                                                                                                 \
+    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES, .probe = probe, .open = lane_open, \
+    .close = lane_close, .describe = describe, .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned,          \
+    .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, .download = mem_download, .fetch = mem_fetch, .fetched = mem_fetched,          \
+    .spare = mem_spare, .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free,                   \
+    .rows_set = rows_set, .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, .embed_bwd = embed_bwd,        \
+    .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd,                            \
+    .attention_fwd = attention_fwd, .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam,        \
+    .ema = ema, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows, .attend_rows = attend_rows, .scatter_rows = scatter_rows,            \
+    .log_softmax = log_softmax, .log_of = log_of, .search_step = tf_cpu_search_step
 
 const struct tf_backend tf_backend_cpu = {
     COMMON,
     .precision = "fp32",
     .serves = TF_USE_ANY,
     .uses = TF_USE_ANY,
-    .open = lane_open,
     .pack = pack,
     .pack_free = pack_free,
     .linear_packed = linear_packed,
@@ -449,7 +437,6 @@ const struct tf_backend tf_backend_cpu_int8 = {
     COMMON,
     .precision = "int8",
     .serves = TF_USE_DECODING,
-    .open = lane_open_int8,
     .pack = pack_int8,
     .pack_free = pack_free_int8,
     .linear_packed = linear_packed_int8,
