@@ -80,20 +80,10 @@ static void clear_added(struct tf_work *k)
             k->be->zero(k->ctx, tf_grad(k, added[i]), TF_ELEM_PARAM, p->v[added[i]].n);
 }
 
-int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p, size_t from, size_t to,
-                      const struct tf_step *step, struct tf_err *err)
+static void forward_and_backward(struct tf_work *k, tf_mem *acc)
 {
-    if (from == to) {
-        k->be->zero(k->ctx, grads, TF_ELEM_PARAM, k->w->params.size);
-        return 0;
-    }
-    if (load(k, p, from, to, true, err) < 0)
-        return -1;
     const struct tf_params *t = &k->w->params;
     const struct tf_param *cross = &t->v[t->cross_w];
-    k->grads = grads;
-    k->dropout = true;
-    k->be->step_set(k->ctx, step);
     const tf_mem *memory = tf_encoder_fwd(k);
     cross_kv(k, memory);
     const tf_mem *out = tf_decoder_fwd(k);
@@ -108,6 +98,36 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
                       tf_weight(k, t->cross_w), NULL, k->enc.rows, (int)cross->dims[1], (int)cross->dims[0], 0,
                       (struct tf_drop){0});
     tf_encoder_bwd(k, k->enc.dy);
+}
+
+/* What tells one pass from another where a device has recorded it. Compared as bytes: no gaps. */
+struct pass {
+    const void *work, *grads, *acc;
+    uint32_t enc[2], dec[2];
+};
+
+int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p, size_t from, size_t to,
+                      const struct tf_step *step, struct tf_err *err)
+{
+    if (from == to) {
+        k->be->zero(k->ctx, grads, TF_ELEM_PARAM, k->w->params.size);
+        return 0;
+    }
+    if (load(k, p, from, to, true, err) < 0)
+        return -1;
+    k->grads = grads;
+    k->dropout = true;
+    k->be->step_set(k->ctx, step);
+    struct pass pass = {.work = k, .grads = grads, .acc = acc};
+    if (!k->be->rows_shape(k->ctx, k->enc.rows, pass.enc) || !k->be->rows_shape(k->ctx, k->dec.rows, pass.dec)) {
+        forward_and_backward(k, acc);
+    } else {
+        do {
+            if (k->be->replay(k->ctx, &pass, sizeof pass))
+                break;
+            forward_and_backward(k, acc);
+        } while (!k->be->recorded(k->ctx));
+    }
     k->grads = NULL;
     return 0;
 }

@@ -129,10 +129,10 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
     }
 }
 
-/* Room to grow, and whole blocks of rows: a device works on those. */
+/* Room to grow. */
 static size_t rows_for(size_t n)
 {
-    return (n + n / 8 + 127) / 128 * 128;
+    return tf_rows_whole(n + n / 8);
 }
 
 int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training, struct tf_err *err)

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 6
+#define TF_BACKEND_ABI 7
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -122,6 +122,16 @@ struct tf_open {
     int threads; /* of the process: a hint for scratch sizes */
 };
 
+/* A number of rows for row spaces and the buffers on them: n, rounded up. A device works on so many rows as this makes of those in use, so that its work comes in few shapes: below
+ * 8192 in steps of a sixteenth or less, but no finer than 128; above that in steps of 128, as what is added there costs more than it saves. */
+static inline size_t tf_rows_whole(size_t n)
+{
+    size_t step = 128;
+    while (step * 16 <= n && n < 8192)
+        step *= 2;
+    return (n + step - 1) / step * step;
+}
+
 /* What a caller is about to do: each has a precision that a backend takes when none is asked for. */
 enum tf_use { TF_USE_TRAINING = 1, TF_USE_SCORING = 2, TF_USE_DECODING = 4, TF_USE_ANY = 7 };
 
@@ -171,6 +181,8 @@ struct tf_backend {
     void (*rows_free)(struct tf_ctx *c, struct tf_rows *r);
     /* off: n + 1 host offsets of packed rows; the space covers rows off[0] .. off[n], and off[0] is the packed row (for dropout) of its first row. */
     void (*rows_set)(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
+    /* All that the launches of queued work on this row space depend on, beside its memory: for the key of `replay`. False where it hardly ever comes again. */
+    bool (*rows_shape)(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
     void (*step_set)(struct tf_ctx *c, const struct tf_step *s); /* for the dropout of what is queued from here on */
     /* Queued work that comes again with the same arguments:
      *     do { if (be->replay(c, key, n)) break; the calls } while (!be->recorded(c));
@@ -241,6 +253,8 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
  * ../lib/tf from there, and in LIBDIR/tf. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err);
 
+/* `rows_shape` of a backend that replays nothing: false. */
+bool tf_rows_no_shape(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
 /* `tuning`, `tune` and `tuned` of a backend that chooses nothing. */
 int tf_nothing_to_choose(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err);
 int tf_nothing_to_tune(struct tf_ctx *c, struct tf_err *err);

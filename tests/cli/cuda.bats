@@ -170,6 +170,15 @@ few() {
     grep -q '^cuda: .* product' account
 }
 
+@test "updates of a shape that was seen before are replayed, with the same result" {
+    args=(--steps 6 --save-every 6 --accumulate 2 --positions learned)
+    TF_EMULATE_TELL=1 t 0 tf-train -q --device cuda "${small[@]}" "${args[@]}" -o replayed "$B"
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' <<<"$stderr"
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 train "${args[@]}" -o plain
+    [ -n "${EMULATED:-}" ] || TF_CUDA_TIMES=1 train "${args[@]}" -o plain 2>account
+    same plain/ckpt-00000006.tfm replayed/ckpt-00000006.tfm
+}
+
 @test "what is replayed is a whole stretch of steps, not the end of one" {
     line=
     for word in a b c b a c a b; do # among them lengths whose last stretch is half of one

@@ -412,15 +412,15 @@ static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem
 }
 
 /* What both tables have. */
-#define COMMON                                                                                                                                 \
-    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES, .probe = probe, .open = lane_open, \
-    .close = lane_close, .describe = describe, .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned,          \
-    .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, .download = mem_download, .fetch = mem_fetch, .fetched = mem_fetched,          \
-    .spare = mem_spare, .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free,                   \
-    .rows_set = rows_set, .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, .embed_bwd = embed_bwd,        \
-    .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd,                            \
-    .attention_fwd = attention_fwd, .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam,        \
-    .ema = ema, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows, .attend_rows = attend_rows, .scatter_rows = scatter_rows,            \
+#define COMMON                                                                                                                                  \
+    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES, .probe = probe, .open = lane_open,  \
+    .close = lane_close, .describe = describe, .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned,           \
+    .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, .download = mem_download, .fetch = mem_fetch, .fetched = mem_fetched,           \
+    .spare = mem_spare, .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free,                    \
+    .rows_set = rows_set, .rows_shape = tf_rows_no_shape, .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, \
+    .embed_bwd = embed_bwd, .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd,     \
+    .attention_fwd = attention_fwd, .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam,         \
+    .ema = ema, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows, .attend_rows = attend_rows, .scatter_rows = scatter_rows,             \
     .log_softmax = log_softmax, .log_of = log_of, .search_step = tf_cpu_search_step
 
 const struct tf_backend tf_backend_cpu = {

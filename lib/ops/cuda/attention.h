@@ -218,7 +218,7 @@ template <typename A> static bool fits_mma(const struct tf_ctx *c, const struct 
 /* Warps of a block: as many tiles of 16 as the longest sentence needs, up to 4. */
 static inline int warps_for(const struct tf_attention *a)
 {
-    uint32_t longest = a->q_rows->host.longest > a->k_rows->host.longest ? a->q_rows->host.longest : a->k_rows->host.longest;
+    uint32_t longest = a->q_rows->cap_longest > a->k_rows->cap_longest ? a->q_rows->cap_longest : a->k_rows->cap_longest;
     return longest <= 16 ? 1 : longest <= 32 ? 2 : longest <= 48 ? 3 : 4;
 }
 
@@ -310,7 +310,7 @@ static inline int warps_of(int each, size_t *shared)
 /* Tiles of n rows in the longest sentence, at least 1: blocks of a grid. */
 static inline unsigned tiles_of(const struct tf_rows *r, int n)
 {
-    return r->host.longest > 0 ? div_up(r->host.longest, n) : 1;
+    return r->cap_longest > 0 ? div_up(r->cap_longest, n) : 1;
 }
 static inline unsigned places_of(const struct tf_attention *a)
 {

@@ -66,11 +66,11 @@ struct tf_rows_head {
 };
 struct tf_rows {
     size_t max_rows, cap_sentences; /* what rows_new was given */
-    size_t cap_rows;                /* what kernels and products work on: the rows in use, rounded up to 128 where the buffers have so many. A function of the batch alone, as its bytes must be */
+    size_t cap_rows;                /* what kernels and products work on: tf_rows_whole() of the rows in use, where the buffers have so many. A function of the batch alone, as its bytes must be */
+    uint32_t cap_longest;           /* the longest sentence, rounded up in steps of 16 to 64, then of 64 */
     struct tf_rows_head *head;      /* device */
     uint32_t *off;                  /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */
     uint32_t *sentence;             /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */
-    struct tf_rows_head host;       /* the same, as last set: for operations outside steps and for choosing kernels by the longest sentence */
 };
 
 /* While one lives, what is queued counts as `what` (and N x K, when given) in the account of TF_CUDA_TIMES. times.cu */
@@ -323,6 +323,7 @@ int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err);
 struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences, struct tf_err *err);
 void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r);
 void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
+bool tf_cuda_rows_shape(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
 bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n);
 bool tf_cuda_recorded(struct tf_ctx *c);
 /* graphs.cu: forget what was recorded; before device memory is freed. */

@@ -226,7 +226,7 @@ void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, c
     launch(c, "embed_bwd few", add_few<A>, dim3(div_up(size, WARPS * 32)), dim3(WARPS * 32), 0, (float *)dtable, (const A *)dx, h, r->head, D, scale, dropper, whole);
     launch(c, "embed_bwd many", add_many<A>, dim3(most, columns), dim3(CREW * 32), 0, (float *)dtable, (const A *)dx, (const uint32_t *)ids, h, r->head, D, scale, dropper, whole);
     if (dpos != nullptr)
-        launch(c, "embed_bwd places", add_places<A>, dim3(r->host.longest, columns), dim3(CREW * 32), 0, (float *)dpos, (const A *)dx, r->head, r->off, D, dropper, whole);
+        launch(c, "embed_bwd places", add_places<A>, dim3(r->cap_longest, columns), dim3(CREW * 32), 0, (float *)dpos, (const A *)dx, r->head, r->off, D, dropper, whole);
 }
 
 #define INSTANCE(A)                                                                                                                                                                     \

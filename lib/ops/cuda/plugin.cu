@@ -159,8 +159,6 @@ static char *tuned(struct tf_ctx *c, struct tf_err *err)
     return tf_tuning_text(tf_blas_tuning(c->blas));
 }
 
-/* A training step's kernels are queued as they come. A graph would save the launches' time on the host, which should be hidden: by estimate the device is busy for tens of milliseconds with
- * what takes the host one or two. */
 static void step_set(struct tf_ctx *c, const struct tf_step *s)
 {
     const struct tf_step_state state = {.seed = s->seed, .update = s->update};
@@ -222,6 +220,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .rows_new = tf_cuda_rows_new,
         .rows_free = tf_cuda_rows_free,
         .rows_set = tf_cuda_rows_set,
+        .rows_shape = tf_cuda_rows_shape,
         .step_set = step_set,
         .replay = tf_cuda_replay,
         .recorded = tf_cuda_recorded,

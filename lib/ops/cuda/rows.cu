@@ -57,18 +57,28 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
 {
     TF_ASSERT(n <= r->cap_sentences && off[n] - off[0] <= r->max_rows);
     uint32_t longest = 0;
-    uint32_t *p = (uint32_t *)malloc(sizeof r->host + (n + 1) * sizeof *p), *own = p + sizeof r->host / sizeof *p;
+    struct tf_rows_head head;
+    uint32_t *p = (uint32_t *)malloc(sizeof head + (n + 1) * sizeof *p), *own = p + sizeof head / sizeof *p;
     own[0] = 0;
     for (size_t s = 0; s < n; s++) {
         TF_ASSERT(off[s] <= off[s + 1]);
         own[s + 1] = off[s + 1] - off[0];
         longest = off[s + 1] - off[s] > longest ? off[s + 1] - off[s] : longest;
     }
-    r->host = {(uint32_t)n, off[n] - off[0], off[0], longest};
-    r->cap_rows = ((size_t)r->host.rows + 127) / 128 * 128;
+    head = {(uint32_t)n, off[n] - off[0], off[0], longest};
+    r->cap_rows = tf_rows_whole(head.rows);
     r->cap_rows = r->cap_rows < r->max_rows ? r->cap_rows : r->max_rows;
-    memcpy(p, &r->host, sizeof r->host);
-    tf_cuda_send(c, r->head, p, sizeof r->host + (n + 1) * sizeof *p);
+    uint32_t step = longest <= 64 ? 16 : 64;
+    r->cap_longest = (longest + step - 1) / step * step;
+    memcpy(p, &head, sizeof head);
+    tf_cuda_send(c, r->head, p, sizeof head + (n + 1) * sizeof *p);
     free(p);
     launch(c, "rows", name_rows, dim3(div_up(r->cap_rows, 256)), dim3(256), 0, r->sentence, r->head, r->off, (uint32_t)r->cap_rows);
+}
+
+bool tf_cuda_rows_shape(struct tf_ctx *, const struct tf_rows *r, uint32_t shape[2])
+{
+    shape[0] = (uint32_t)r->cap_rows;
+    shape[1] = r->cap_longest;
+    return r->cap_rows <= 8192; /* above, there are too many shapes, and work enough to launch it behind */
 }

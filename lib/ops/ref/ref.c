@@ -60,6 +60,7 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .rows_new = TF_REF(rows_new),
     .rows_free = TF_REF(rows_free),
     .rows_set = TF_REF(rows_set),
+    .rows_shape = tf_rows_no_shape,
     .step_set = TF_REF(step_set),
     .replay = TF_REF(replay),
     .recorded = TF_REF(recorded),
