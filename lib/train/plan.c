@@ -58,9 +58,9 @@ int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, doub
         if (count[k] > 0)
             row(out, kinds[k].label, count[k], all);
     row(out, "total", p.count, all);
-    int ema = o->ema > 0, lanes = (int)o->threads;
-    int grads = (lanes + 3 < 8 ? lanes + 3 : 8) + (o->accumulate > 1);
-    double share = lanes < 8 ? lanes / 8.0 : 1, act = activations(c, tokens * share, tokens * share) * mb;
+    int ema = o->ema > 0, lanes = (int)o->threads, shards = tf_backend_cpu.shards;
+    double grads = (double)tf_step_buffers(lanes, shards, o->accumulate > 1);
+    double share = lanes < shards ? (double)lanes / shards : 1, act = activations(c, tokens * share, tokens * share) * mb;
     tf_buf_printf(out, "memory on the CPU with %d thread%s, MB\n", lanes, lanes == 1 ? "" : "s");
     tf_buf_printf(out, "  %-26s %13.1f\n", "weights", block);
     tf_buf_printf(out, "  %-26s %13.1f\n", ema ? "moments and average" : "moments", (2 + ema) * block);

@@ -46,14 +46,19 @@ static int open_lanes(struct tf_stepper *s, const struct tf_step_start *start, s
     return start->tune ? s->be->tune(s->ctx[0], err) : 0;
 }
 
+/* With so many for the tree, whenever every lane waits for one, one is free: what is done holds at most one a level at a time. */
+size_t tf_step_buffers(int lanes, int shards, bool accumulate)
+{
+    int levels = 0;
+    while (1 << levels < shards)
+        levels++;
+    return (size_t)(lanes + levels < shards ? lanes + levels : shards) + accumulate;
+}
+
 static int alloc_blocks(struct tf_stepper *s, const struct tf_step_start *start, struct tf_err *err)
 {
-    size_t n = s->w.params.size, shards = (size_t)s->be->shards, levels = 0;
-    while ((size_t)1 << levels < shards)
-        levels++;
-    /* With so many buffers, whenever every lane waits for one, one is free: what is done holds at most one a level of the tree at a time. */
-    size_t tree = (size_t)s->lanes + levels < shards ? (size_t)s->lanes + levels : shards;
-    s->n_grads = tree + (start->accumulate ? 1 : 0);
+    size_t n = s->w.params.size, shards = (size_t)s->be->shards;
+    s->n_grads = tf_step_buffers(s->lanes, s->be->shards, start->accumulate);
     s->grads = tf_xcalloc(s->n_grads, sizeof *s->grads);
     s->spare = tf_xcalloc(s->n_grads, sizeof *s->spare);
     s->accumulate = start->accumulate;

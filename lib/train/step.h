@@ -44,6 +44,9 @@ struct tf_step_start {
 int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c, const struct tf_step_start *start, struct tf_err *err) TF_MUST_CHECK;
 void tf_stepper_release(struct tf_stepper *s);
 
+/* How many gradients, of params.size each, are held at once. */
+size_t tf_step_buffers(int lanes, int shards, bool accumulate);
+
 /* Start an update: forget the gradients so far. */
 void tf_step_begin(struct tf_stepper *s);
 /* Add the gradient of one micro-batch. step->update must differ from micro-batch to micro-batch. p may change as soon as this returns. */
