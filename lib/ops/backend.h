@@ -123,7 +123,7 @@ struct tf_open {
 };
 
 /* A number of rows for row spaces and the buffers on them: n, rounded up. A device works on so many rows as this makes of those in use, so that its work comes in few shapes: below
- * 8192 in steps of a sixteenth or less, but no finer than 128; above that in steps of 128, as what is added there costs more than it saves. */
+ * 8192 in steps of a sixteenth or less, but no finer than 128; above that in steps of 128. */
 static inline size_t tf_rows_whole(size_t n)
 {
     size_t step = 128;

@@ -1,4 +1,4 @@
-/* tune.c - a few updates for the sake of what the device measures in them. */
+/* tune.c - a few passes for the sake of what the device measures in them. */
 #include "base/file.h"
 #include "train/run_parts.h"
 #include "train/signals.h"
@@ -8,10 +8,9 @@
 
 enum { BATCHES = 32 }; /* among so many there are about all numbers of rows that a run will see */
 
-/* An update on the next batch; 1 when there is none. */
-static int update(struct tf_run *r, struct tf_err *err)
+/* Forward and backward on the next batch; 1 when there is none. Updating the weights needs no product. */
+static int pass(struct tf_run *r, struct tf_err *err)
 {
-    const struct tf_run_opts *o = r->o;
     const struct tf_feed_item *item = tf_feed_next(r->feed, &tf_stop);
     if (item == NULL || item->kind == TF_FEED_END)
         return 1;
@@ -19,19 +18,10 @@ static int update(struct tf_run *r, struct tf_err *err)
         *err = item->err;
         return -1;
     }
-    struct tf_sums sums = {0};
-    struct tf_step_figures figures;
-    double norm2;
-    const struct tf_step step = {.seed = (uint64_t)o->seed, .update = (uint32_t)r->state.micro++};
-    const struct tf_adam adam = {.lr = tf_schedule_lr(&r->schedule, ++r->state.step), .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->adam_eps,
-                                 .gscale = 1 / (double)item->pairs.tgt_off[item->pairs.n], .t = r->state.step, .eps_hat = o->eps_hat};
+    const struct tf_step step = {.seed = (uint64_t)r->o->seed, .update = (uint32_t)r->state.micro++};
     tf_step_begin(&r->stepper);
     if (tf_step_add(&r->stepper, &item->pairs, &step, err) != 0)
         return -1;
-    tf_step_look(&r->stepper, &figures);
-    if (tf_step_found(&r->stepper, &figures, &sums, &norm2, err) != 0)
-        return -1;
-    tf_step_apply(&r->stepper, &adam, o->ema);
     tf_feed_pop(r->feed);
     return 0;
 }
@@ -39,11 +29,11 @@ static int update(struct tf_run *r, struct tf_err *err)
 static int measure(struct tf_run *r, struct tf_out *out, struct tf_err *err)
 {
     int rc = tf_run_start_tuning(r, err);
-    while (rc == 0 && r->state.step < BATCHES)
-        rc = update(r, err);
+    while (rc == 0 && r->state.micro < BATCHES)
+        rc = pass(r, err);
     if (rc < 0)
         return -1;
-    if (r->state.step == 0)
+    if (r->state.micro == 0)
         return tf_fail(err, "%s: no batch to measure with", r->o->input);
     char *text = r->be->tuned(r->stepper.ctx[0], err);
     if (text == NULL)

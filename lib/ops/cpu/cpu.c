@@ -1,6 +1,6 @@
 /* cpu.c - the CPU backend: lanes and memory, the choice of an instruction set, and the tables that forward to its kernels: fp32, and for decoding int8.
  * TF_CPU_ISA=generic|avx2|avxvnni|avx512|avx512vnni takes another set than the best one (tests). */
-#include "ops/cpu/int8.h"
+#include "ops/cpu/kern.h"
 
 #ifndef TF_ONLY_GENERIC
 #include <cpuid.h>
@@ -12,7 +12,7 @@
 struct set {
     const char *name;
     const struct tf_cpu_kernels *k;
-    const struct tf_cpu_int8 *int8;
+    const struct tf_cpu_packing *int8;
 };
 
 #ifndef TF_ONLY_GENERIC
@@ -69,17 +69,28 @@ static int probe(struct tf_err *err)
     return choose(err) != NULL ? 0 : -1;
 }
 
-static struct tf_ctx *lane_open(const struct tf_open *o, struct tf_err *err)
+static struct tf_ctx *open_with(bool int8, struct tf_err *err)
 {
-    (void)o;
     const struct set *s = choose(err);
     if (s == NULL)
         return NULL;
     struct tf_ctx *c = tf_xcalloc(1, sizeof *c);
     c->k = s->k;
-    c->int8 = s->int8;
+    c->packing = int8 ? s->int8 : &s->k->packing;
     snprintf(c->about, sizeof c->about, "own kernels, %s, int8 by %s", s->k->isa, s->name);
     return c;
+}
+
+static struct tf_ctx *lane_open(const struct tf_open *o, struct tf_err *err)
+{
+    (void)o;
+    return open_with(false, err);
+}
+
+static struct tf_ctx *lane_open_int8(const struct tf_open *o, struct tf_err *err)
+{
+    (void)o;
+    return open_with(true, err);
 }
 
 static void lane_close(struct tf_ctx *c)
@@ -342,32 +353,17 @@ static void ema(struct tf_ctx *c, tf_mem *e, const tf_mem *p, size_t n, double d
 
 static struct tf_packed *pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err)
 {
-    return c->k->pack(w, K, N, transposed, err);
+    return c->packing->pack(w, K, N, transposed, err);
 }
 
 static void pack_free(struct tf_ctx *c, struct tf_packed *p)
 {
-    c->k->pack_free(p);
+    c->packing->free(p);
 }
 
 static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags)
 {
-    c->k->linear_packed(c, y, x, w, b, rows, flags);
-}
-
-static struct tf_packed *pack_int8(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err)
-{
-    return c->int8->pack(w, K, N, transposed, err);
-}
-
-static void pack_free_int8(struct tf_ctx *c, struct tf_packed *p)
-{
-    c->int8->pack_free(p);
-}
-
-static void linear_packed_int8(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags)
-{
-    c->int8->linear(c, y, x, w, b, rows, flags);
+    c->packing->linear(c, y, x, w, b, rows, flags);
 }
 
 static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at, const tf_mem *table, const tf_mem *pos, size_t rows,
@@ -412,32 +408,28 @@ static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem
 }
 
 /* What both tables have. */
-#define COMMON                                                                                                                                  \
-    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES, .probe = probe, .open = lane_open,  \
-    .close = lane_close, .describe = describe, .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned,           \
-    .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, .download = mem_download, .fetch = mem_fetch, .fetched = mem_fetched,           \
-    .spare = mem_spare, .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free,                    \
-    .rows_set = rows_set, .rows_shape = tf_rows_no_shape, .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, \
-    .embed_bwd = embed_bwd, .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd,     \
-    .attention_fwd = attention_fwd, .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam,         \
-    .ema = ema, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows, .attend_rows = attend_rows, .scatter_rows = scatter_rows,             \
-    .log_softmax = log_softmax, .log_of = log_of, .search_step = tf_cpu_search_step
+#define COMMON                                                                                                                                    \
+    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES, .probe = probe, .close = lane_close,  \
+    .describe = describe, .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned, .alloc = mem_alloc,              \
+    .free = mem_free, .upload = mem_upload, .download = mem_download, .fetch = mem_fetch, .fetched = mem_fetched, .spare = mem_spare,             \
+    .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free, .rows_set = rows_set,                    \
+    .rows_shape = tf_rows_no_shape, .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, .embed_bwd = embed_bwd, \
+    .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd,                               \
+    .attention_fwd = attention_fwd, .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam,           \
+    .ema = ema, .pack = pack, .pack_free = pack_free, .linear_packed = linear_packed, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows,   \
+    .attend_rows = attend_rows, .scatter_rows = scatter_rows, .log_softmax = log_softmax, .log_of = log_of, .search_step = tf_cpu_search_step
 
 const struct tf_backend tf_backend_cpu = {
     COMMON,
     .precision = "fp32",
     .serves = TF_USE_ANY,
     .uses = TF_USE_ANY,
-    .pack = pack,
-    .pack_free = pack_free,
-    .linear_packed = linear_packed,
+    .open = lane_open,
 };
 
 const struct tf_backend tf_backend_cpu_int8 = {
     COMMON,
     .precision = "int8",
     .serves = TF_USE_DECODING,
-    .pack = pack_int8,
-    .pack_free = pack_free_int8,
-    .linear_packed = linear_packed_int8,
+    .open = lane_open_int8,
 };

@@ -18,6 +18,35 @@
 #endif
 #define TF_NR (TF_NV * VL) /* columns of a panel */
 
+/* From a `tile(const struct tile *, const int mr, const int nv)` one function for each size, so that mr and nv are constants in it, in tiles[mr - 1][nv - 1]. */
+#define TF_CPU_TILE_OF(mr, nv)                          \
+    static void tile_##mr##_##nv(const struct tile *t) \
+    {                                                   \
+        tile(t, mr, nv);                                \
+    }
+#if TF_NV == 4
+#define TF_CPU_TILE_ROW(mr) TF_CPU_TILE_OF(mr, 1) TF_CPU_TILE_OF(mr, 2) TF_CPU_TILE_OF(mr, 3) TF_CPU_TILE_OF(mr, 4)
+#define TF_CPU_TILE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2, tile_##mr##_3, tile_##mr##_4}
+#else
+#define TF_CPU_TILE_ROW(mr) TF_CPU_TILE_OF(mr, 1) TF_CPU_TILE_OF(mr, 2)
+#define TF_CPU_TILE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
+#endif
+#if TF_MR == 6
+#define TF_CPU_TILES                                                                                                                   \
+    TF_CPU_TILE_ROW(1) TF_CPU_TILE_ROW(2) TF_CPU_TILE_ROW(3) TF_CPU_TILE_ROW(4) TF_CPU_TILE_ROW(5) TF_CPU_TILE_ROW(6)                   \
+    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2), TF_CPU_TILE_NAMES(3), \
+                                                                     TF_CPU_TILE_NAMES(4), TF_CPU_TILE_NAMES(5), TF_CPU_TILE_NAMES(6)};
+#else
+#define TF_CPU_TILES                        \
+    TF_CPU_TILE_ROW(1) TF_CPU_TILE_ROW(2)   \
+    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2)};
+#endif
+
+INLINE size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 struct tf_cpu_gemm {
     float *c; /* [M, N], stride ldc */
     size_t ldc;

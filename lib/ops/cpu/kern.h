@@ -11,7 +11,7 @@ enum { TF_CPU_PANELS, TF_CPU_BLOCK, TF_CPU_TILE, TF_CPU_ROW, TF_CPU_SCRATCHES };
 
 struct tf_ctx {
     const struct tf_cpu_kernels *k;
-    const struct tf_cpu_int8 *int8; /* int8.h */
+    const struct tf_cpu_packing *packing; /* of the table's precision */
     struct tf_step step;
     struct {
         void *base;
@@ -23,6 +23,13 @@ struct tf_ctx {
 
 /* At least n floats, not cleared, valid until the same buffer is asked for again. */
 float *tf_cpu_scratch(struct tf_ctx *c, int which, size_t n);
+
+/* Weights laid out for decoding, in one precision: pack, pack_free and linear_packed. */
+struct tf_cpu_packing {
+    struct tf_packed *(*pack)(const float *, int, int, bool, struct tf_err *);
+    void (*free)(struct tf_packed *);
+    void (*linear)(struct tf_ctx *, float *, const float *, const struct tf_packed *, const float *, size_t, unsigned);
+};
 
 struct tf_cpu_kernels {
     const char *isa;
@@ -45,9 +52,7 @@ struct tf_cpu_kernels {
     double (*sumsq)(const float *, size_t);
     void (*adam)(float *, float *, float *, const float *, size_t, const double *, const struct tf_adam *);
     void (*ema)(float *, const float *, size_t, double);
-    struct tf_packed *(*pack)(const float *, int, int, bool, struct tf_err *);
-    void (*pack_free)(struct tf_packed *);
-    void (*linear_packed)(struct tf_ctx *, float *, const float *, const struct tf_packed *, const float *, size_t, unsigned);
+    struct tf_cpu_packing packing; /* fp32 */
     void (*embed_rows)(float *, const uint32_t *, const uint32_t *, const float *, const float *, size_t, int, float);
     void (*add_norm_rows)(struct tf_ctx *, float *, float *, const float *, const float *, const float *, const float *, size_t, int,
                           float);
@@ -57,8 +62,10 @@ struct tf_cpu_kernels {
 };
 
 extern const struct tf_cpu_kernels tf_cpu_kernels_generic;
+extern const struct tf_cpu_packing tf_cpu_int8_generic; /* kern_int8.c, compiled for two sets more */
 #ifndef TF_ONLY_GENERIC
 extern const struct tf_cpu_kernels tf_cpu_kernels_avx2, tf_cpu_kernels_avx512;
+extern const struct tf_cpu_packing tf_cpu_int8_avx2, tf_cpu_int8_avxvnni, tf_cpu_int8_avx512, tf_cpu_int8_avx512vnni;
 #endif
 
 /* ops/cpu/search.c */

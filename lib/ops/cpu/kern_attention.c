@@ -21,11 +21,6 @@ struct block {
     size_t from, to, lo, hi, base, ld;
 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static size_t first_key(const struct head *w, size_t i)
 {
     size_t r = (size_t)w->a->window;

@@ -98,30 +98,7 @@ INLINE void tile(const struct tile *t, const int mr, const int nv)
     }
 }
 
-#define TILE(mr, nv)                                    \
-    static void tile_##mr##_##nv(const struct tile *t) \
-    {                                                   \
-        tile(t, mr, nv);                                \
-    }
-#if TF_NV == 4
-#define ROW(mr) TILE(mr, 1) TILE(mr, 2) TILE(mr, 3) TILE(mr, 4)
-#define NAMES(mr) {tile_##mr##_1, tile_##mr##_2, tile_##mr##_3, tile_##mr##_4}
-#else
-#define ROW(mr) TILE(mr, 1) TILE(mr, 2)
-#define NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
-#endif
-#if TF_MR == 6
-ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6)
-static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6)};
-#else
-ROW(1) ROW(2)
-static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {NAMES(1), NAMES(2)};
-#endif
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+TF_CPU_TILES
 
 void TF_CPU(gemm)(const struct tf_cpu_gemm *g)
 {

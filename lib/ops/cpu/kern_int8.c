@@ -4,7 +4,6 @@
  * The sums are exact (65536 * 127 * 127 < 2^31), so neither the order of k nor the instruction set shows in them.
  *
  * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a weight is kept as q + 128, and what that adds, 128 times the sum of the row, is where a sum starts. */
-#include "ops/cpu/int8.h"
 #include "ops/cpu/gemm.h"
 
 #include <stdlib.h>
@@ -25,6 +24,22 @@ struct tf_packed {
     float *scale; /* [N], filled up to whole panels */
     uint8_t *bytes;
 };
+
+/* What makes the largest magnitude 127: 0 where that is not finite, or as good as 0. */
+static float factor_of(float max)
+{
+    return max > 1e-30f ? 127 / max : 0;
+}
+
+/* As the vectors of a row are: defined for what is not finite, too. */
+static uint32_t rounded(float x)
+{
+    const float magic = V_ROUND, sum = x + magic;
+    uint32_t a, b;
+    memcpy(&a, &sum, sizeof a);
+    memcpy(&b, &magic, sizeof b);
+    return a - b;
+}
 
 /* acc[lane] += the products of the lane's four bytes of w and of x. */
 INLINE vi dot(vi acc, vi w, vi x)
@@ -70,7 +85,7 @@ static struct row quantise(int8_t *q, const float *x, size_t n)
     float max;
     memcpy(&max, &most, sizeof max);
 
-    const v16f factor = v_set(tf_cpu_int8_factor(max)), magic = v_set(TF_CPU_ROUND);
+    const v16f factor = v_set(factor_of(max)), magic = v_set(V_ROUND);
     v16u sum = u_set(0);
     for (size_t i = 0; i < n; i += 16) {
         v16u v = u_sub(u_bits(v_add(v_mul(v_load_n(x + i, n - i), factor), magic)), u_bits(magic));
@@ -145,30 +160,7 @@ INLINE void tile(const struct tile *t, const int mr, const int nv)
         }
 }
 
-#define TILE(mr, nv)                                    \
-    static void tile_##mr##_##nv(const struct tile *t) \
-    {                                                   \
-        tile(t, mr, nv);                                \
-    }
-#if TF_NV == 4
-#define ROW(mr) TILE(mr, 1) TILE(mr, 2) TILE(mr, 3) TILE(mr, 4)
-#define NAMES(mr) {tile_##mr##_1, tile_##mr##_2, tile_##mr##_3, tile_##mr##_4}
-#else
-#define ROW(mr) TILE(mr, 1) TILE(mr, 2)
-#define NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
-#endif
-#if TF_MR == 6
-ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6)
-static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6)};
-#else
-ROW(1) ROW(2)
-static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {NAMES(1), NAMES(2)};
-#endif
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+TF_CPU_TILES
 
 static size_t whole(size_t n, size_t of)
 {
@@ -231,12 +223,12 @@ static struct tf_packed *pack(const float *w, int rows, int columns, bool transp
                 p->scale[n0 + j] = a > p->scale[n0 + j] || a != a ? a : p->scale[n0 + j];
             }
         for (size_t j = 0; j < n; j++) {
-            factor[j] = tf_cpu_int8_factor(p->scale[n0 + j]);
+            factor[j] = factor_of(p->scale[n0 + j]);
             p->scale[n0 + j] /= 127;
         }
         for (size_t k = 0; k < K; k++)
             for (size_t j = 0; j < n; j++)
-                to[(k / 4 * TF_NR + j) * 4 + k % 4] = (uint8_t)(tf_cpu_int8_round(w[k * sk + (n0 + j) * sj] * factor[j]) + OFFSET);
+                to[(k / 4 * TF_NR + j) * 4 + k % 4] = (uint8_t)(rounded(w[k * sk + (n0 + j) * sj] * factor[j]) + OFFSET);
     }
     return p;
 }
@@ -252,4 +244,4 @@ static void pack_free(struct tf_packed *p)
 
 #define TABLE_(isa) tf_cpu_int8_##isa
 #define TABLE(isa) TABLE_(isa)
-const struct tf_cpu_int8 TABLE(TF_ISA) = {.pack = pack, .pack_free = pack_free, .linear = linear};
+const struct tf_cpu_packing TABLE(TF_ISA) = {.pack = pack, .free = pack_free, .linear = linear};

@@ -11,11 +11,6 @@ struct tf_packed {
     float *panels;
 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b, const struct tf_rows *r, int N, int K,
                         unsigned flags, struct tf_drop drop)
 {

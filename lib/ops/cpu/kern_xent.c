@@ -12,11 +12,6 @@ struct stats {
     uint32_t best[RC_MAX];
 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* 16 g rows from r on; g is a constant at every call. */
 INLINE void gather_group(struct stats *s, const float *z, size_t ld, size_t n, uint32_t first, size_t r, const int g)
 {

@@ -397,10 +397,12 @@ INLINE void d_add(d8 *sum, v16f a, v16f b) /* += a b, the products exact */
 
 /* ---- functions ---- */
 
+#define V_ROUND 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, ties to even, which is left in the low bits */
+
 /* e^x to about 1 ulp (Cephes' polynomial after x = n ln 2 + r) for x < 88; 0 below -87.3; NaN stays NaN. */
 INLINE v16f v_exp(v16f x)
 {
-    const v16f magic = v_set(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer, left in the low bits */
+    const v16f magic = v_set(V_ROUND);
     v16f c = v_min(v_set(88), x);
     v16f z = v_fma(c, v_set(1.44269504088896341f), magic);
     v16f n = v_sub(z, magic);

@@ -80,5 +80,5 @@ bool tf_cuda_rows_shape(struct tf_ctx *, const struct tf_rows *r, uint32_t shape
 {
     shape[0] = (uint32_t)r->cap_rows;
     shape[1] = r->cap_longest;
-    return r->cap_rows <= 8192; /* above, there are too many shapes, and work enough to launch it behind */
+    return r->cap_rows <= 8192; /* above, shapes hardly come again */
 }
