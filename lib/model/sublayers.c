@@ -33,11 +33,11 @@ void tf_linear(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b, cons
                           flags, drop);
 }
 
-static void linear_bwd(struct tf_work *k, tf_mem *dx, tf_mem *dy, const tf_mem *x, int w, int b, const tf_mem *y,
+static void linear_bwd(struct tf_work *k, tf_mem *dx, tf_mem *dy, const tf_mem *x, int w, int b,
                        const struct tf_stack_acts *side, unsigned flags, struct tf_drop drop)
 {
     const struct tf_param *p = &k->w->params.v[w];
-    k->be->linear_bwd(k->ctx, dx, tf_grad(k, w), tf_grad(k, b), dy, x, tf_weight(k, w), y, side->rows, (int)p->dims[1],
+    k->be->linear_bwd(k->ctx, dx, tf_grad(k, w), tf_grad(k, b), dy, x, tf_weight(k, w), side->rows, (int)p->dims[1],
                       (int)p->dims[0], flags, drop);
 }
 
@@ -75,7 +75,7 @@ void tf_self_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const
 {
     const struct tf_attention_params *p = &layer_params(k, side, layer)->self;
     struct tf_attention_acts *a = &side->layers[layer].self;
-    linear_bwd(k, side->d_o, side->du, a->o, p->out_w, p->out_b, NULL, side, 0, no_drop);
+    linear_bwd(k, side->d_o, side->du, a->o, p->out_w, p->out_b, side, 0, no_drop);
     struct tf_attention args = self_args(k, side, layer);
     size_t hk = (size_t)(config(k)->heads * config(k)->d_k);
     args.d_o = side->d_o;
@@ -83,7 +83,7 @@ void tf_self_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const
     args.dk_ = tf_at(k->be, TF_ELEM_ACT, side->d_in, hk);
     args.dv_ = tf_at(k->be, TF_ELEM_ACT, side->d_in, 2 * hk);
     k->be->attention_bwd(k->ctx, &args);
-    linear_bwd(k, din, side->d_in, in, p->in_w, p->in_b, NULL, side, add ? TF_LIN_ADD_DX : 0, no_drop);
+    linear_bwd(k, din, side->d_in, in, p->in_w, p->in_b, side, add ? TF_LIN_ADD_DX : 0, no_drop);
 }
 
 /* ---- attention over the encoder's output: queries from the decoder; keys and values lie in k->kv for all layers ---- */
@@ -120,14 +120,14 @@ void tf_cross_bwd(struct tf_work *k, int layer, const tf_mem *in, tf_mem *din, b
     struct tf_attention_acts *a = &k->dec.layers[layer].cross;
     size_t hk = (size_t)(config(k)->heads * config(k)->d_k), hv = (size_t)(config(k)->heads * config(k)->d_v);
     size_t at = (size_t)layer * (hk + hv);
-    linear_bwd(k, k->dec.d_o, k->dec.du, a->o, p->out_w, p->out_b, NULL, &k->dec, 0, no_drop);
+    linear_bwd(k, k->dec.d_o, k->dec.du, a->o, p->out_w, p->out_b, &k->dec, 0, no_drop);
     struct tf_attention args = cross_args(k, layer);
     args.d_o = k->dec.d_o;
     args.dq = k->dec.d_in;
     args.dk_ = tf_at(k->be, TF_ELEM_ACT, k->dkv, at);
     args.dv_ = tf_at(k->be, TF_ELEM_ACT, k->dkv, at + hk);
     k->be->attention_bwd(k->ctx, &args);
-    linear_bwd(k, din, k->dec.d_in, in, p->in_w, p->in_b, NULL, &k->dec, add ? TF_LIN_ADD_DX : 0, no_drop);
+    linear_bwd(k, din, k->dec.d_in, in, p->in_w, p->in_b, &k->dec, add ? TF_LIN_ADD_DX : 0, no_drop);
 }
 
 /* ---- feed-forward: u = max(0, x W1 + b1) W2 + b2 ---- */
@@ -141,7 +141,7 @@ void tf_ff_fwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const t
 {
     const struct tf_ff_params *p = &layer_params(k, side, layer)->ff;
     tf_mem *hidden = side->layers[layer].hidden;
-    tf_linear(k, hidden, in, p->w1, p->b1, side, TF_LIN_RELU, relu_drop(k, side, layer));
+    tf_linear(k, hidden, in, p->w1, p->b1, side, TF_LIN_RELU | (k->training ? TF_LIN_KEEP : 0), relu_drop(k, side, layer));
     tf_linear(k, side->u, hidden, p->w2, p->b2, side, 0, no_drop);
 }
 
@@ -149,7 +149,6 @@ void tf_ff_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const t
 {
     const struct tf_ff_params *p = &layer_params(k, side, layer)->ff;
     tf_mem *hidden = side->layers[layer].hidden;
-    linear_bwd(k, side->d_hidden, side->du, hidden, p->w2, p->b2, NULL, side, 0, no_drop);
-    linear_bwd(k, din, side->d_hidden, in, p->w1, p->b1, hidden, side, TF_LIN_RELU | (add ? TF_LIN_ADD_DX : 0),
-               relu_drop(k, side, layer));
+    linear_bwd(k, side->d_hidden, side->du, hidden, p->w2, p->b2, side, TF_LIN_FROM_RELU, relu_drop(k, side, layer));
+    linear_bwd(k, din, side->d_hidden, in, p->w1, p->b1, side, add ? TF_LIN_ADD_DX : 0, no_drop);
 }

@@ -95,8 +95,7 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     clear_added(k);
     tf_decoder_bwd(k, k->dec.dy);
     k->be->linear_bwd(k->ctx, k->enc.dy, tf_grad(k, t->cross_w), tf_grad(k, t->cross_b), k->dkv, memory,
-                      tf_weight(k, t->cross_w), NULL, k->enc.rows, (int)cross->dims[1], (int)cross->dims[0], 0,
-                      (struct tf_drop){0});
+                      tf_weight(k, t->cross_w), k->enc.rows, (int)cross->dims[1], (int)cross->dims[0], 0, (struct tf_drop){0});
     tf_encoder_bwd(k, k->enc.dy);
 }
 

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 7
+#define TF_BACKEND_ABI 8
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -112,10 +112,11 @@ struct tf_attend {
 };
 
 enum {
-    TF_LIN_RELU = 1,   /* y = max(0, x w + b), then dropout */
-    TF_LIN_ADD_DX = 2, /* backward: dx is added to, not overwritten */
-    TF_LIN_ADD_DW = 4, /* backward: dw and db are added to */
-    TF_LIN_STAT = 8,   /* linear_packed: y is STAT (logits) */
+    TF_LIN_RELU = 1,      /* y = max(0, x w + b), then dropout */
+    TF_LIN_KEEP = 2,      /* forward, with RELU: a linear_bwd will go back through it */
+    TF_LIN_FROM_RELU = 4, /* backward: x is the y of a forward with RELU and KEEP, and dx goes back through it */
+    TF_LIN_ADD_DX = 8,    /* backward: dx is added to, not overwritten; not with FROM_RELU */
+    TF_LIN_STAT = 16,     /* linear_packed: y is STAT (logits) */
 };
 
 struct tf_open {
@@ -199,9 +200,10 @@ struct tf_backend {
 
     /* y = x w + b, with TF_LIN_RELU y = dropout(max(0, x w + b)). x ACT [R, K], w PARAM [K, N], b PARAM [N] or NULL. */
     void (*linear_fwd)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w, const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop);
-    /* Gradients: dx = dy w', dw = x' dy, db = column sums of dy. With TF_LIN_RELU dy is first masked in place by y > 0 and scaled by 1/(1-p). dx and dw and db may be NULL each. */
-    void (*linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const tf_mem *y, const struct tf_rows *r, int N, int K,
-                       unsigned flags, struct tf_drop drop);
+    /* Gradients: dx = dy w', dw = x' dy, db = column sums of dy, overwritten; each may be NULL. With TF_LIN_FROM_RELU dx = dy w' / (1-p) where x > 0, else 0, with p of the drop that x was made
+     * with (else not used): what ReLU or dropout cut is 0 in x. dy past the rows in use may be cleared. */
+    void (*linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K, unsigned flags,
+                       struct tf_drop drop);
 
     /* s = res + dropout(x); y = (s - mean) * rstd * gain + bias, mean and rstd = 1/sqrt(var + eps) of the row, biased variance. x may be NULL (s = res); s may be NULL when it is not needed
      * later, and may be the same buffer as res or x. mean, rstd STAT [R] or NULL when there will be no backward. ROW-WISE. */

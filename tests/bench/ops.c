@@ -138,12 +138,12 @@ static void linear_fwd(void *p)
 static void linear_dx(void *p)
 {
     struct linear *l = p;
-    be->linear_bwd(ctx, l->dx, NULL, NULL, l->y, l->x, l->w, l->y, l->r, l->N, l->K, 0, l->drop);
+    be->linear_bwd(ctx, l->dx, NULL, NULL, l->y, l->x, l->w, l->r, l->N, l->K, 0, l->drop);
 }
 static void linear_dw(void *p)
 {
     struct linear *l = p;
-    be->linear_bwd(ctx, NULL, l->dw, NULL, l->y, l->x, l->w, l->y, l->r, l->N, l->K, 0, l->drop);
+    be->linear_bwd(ctx, NULL, l->dw, NULL, l->y, l->x, l->w, l->r, l->N, l->K, 0, l->drop);
 }
 static void blas_fwd(void *p)
 {

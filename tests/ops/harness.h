@@ -58,7 +58,7 @@ struct problem {
     struct tf_drop drop;
     int D, N, K, H, dk, dv, V, window, alias, layout;
     unsigned flags;
-    bool causal, self, transposed, eps_hat;
+    bool causal, self, transposed, eps_hat, want_dw, want_db;
     float scale, eps, on, off;
     size_t ld;
     double clip, gscale, lr;

@@ -91,10 +91,10 @@ static void test_dropout(void)
     is_int(wrong, 0, "%s: dropout of embeddings follows the counter, and scales by 1/(1-p)", l.name);
     ok(cut > 5 && cut < 35, "%s: about a quarter is cut", l.name);
 
-    tf_mem *y = fill(TF_ELEM_ACT, 0, R * D), *w = fill(TF_ELEM_PARAM, 1, D), *in = fill(TF_ELEM_ACT, 1, R), *dy = fill(TF_ELEM_ACT, 1, R * D);
+    tf_mem *y = fill(TF_ELEM_ACT, 0, R * D), *w = fill(TF_ELEM_PARAM, 1, D), *in = fill(TF_ELEM_ACT, 1, R), *dout = fill(TF_ELEM_ACT, 1, R), *dy = fill(TF_ELEM_ACT, 0, R * D);
     l.be->step_set(l.c, &step);
-    l.be->linear_fwd(l.c, y, in, w, NULL, r, D, 1, TF_LIN_RELU, drop);
-    l.be->linear_bwd(l.c, NULL, NULL, NULL, dy, in, w, y, r, D, 1, TF_LIN_RELU, drop);
+    l.be->linear_fwd(l.c, y, in, w, NULL, r, D, 1, TF_LIN_RELU | TF_LIN_KEEP, drop);
+    l.be->linear_bwd(l.c, dy, NULL, NULL, dout, y, w, r, 1, D, TF_LIN_FROM_RELU, drop);
     v = get(y, TF_ELEM_ACT, R * D);
     wrong = 0;
     for (uint32_t i = 0; i < R * D; i++)

@@ -82,61 +82,84 @@ static inline void make_linear(struct problem *p, struct tf_rng *g, bool small)
     p->K = draw_width(g, small);
     if (!small && chance(g, 0.1))
         *(chance(g, 0.5) ? &p->N : &p->K) = PICK(g, 264, 300, 512, 513, 600, 700);
-    p->flags = (unsigned)tf_rng_below(g, 8);
+    p->flags = chance(g, 0.5) ? TF_LIN_ADD_DX : 0;
     size_t N = (size_t)p->N, K = (size_t)p->K;
-    if (p->flags & TF_LIN_RELU) {
-        /* Sums before relu are odd multiples of 1/64 and exact: the same sign everywhere, never near 0. */
-        p->drop = draw_drop(g);
-        add_grid(p, g, "x", A_, PER_Q, K, 0.25);
-        add_grid(p, g, "w", P_, WHOLE, K * N, 0.25);
-        double *b = add_grid(p, g, "b", P_, WHOLE, N, 0.25);
-        for (size_t i = 0; i < N; i++)
-            b[i] += 0x1p-6;
-    } else {
-        add_normal(p, g, "x", A_, PER_Q, K, 1);
-        add_normal(p, g, "w", P_, WHOLE, K * N, 1 / sqrt((double)K));
-        if (chance(g, 0.7))
-            add_normal(p, g, "b", P_, WHOLE, N, 1);
-    }
+    add_normal(p, g, "x", A_, PER_Q, K, 1);
+    add_normal(p, g, "w", P_, WHOLE, K * N, 1 / sqrt((double)K));
+    if (chance(g, 0.7))
+        add_normal(p, g, "b", P_, WHOLE, N, 1);
     add_normal(p, g, "dy", A_, PER_Q, N, 1);
-    /* What the gradients are added to; 0, and not even given, where they are not. */
-    double add_dx = p->flags & TF_LIN_ADD_DX ? 1 : 0, add_dw = p->flags & TF_LIN_ADD_DW ? 1 : 0;
+    /* What dx is added to; 0, and not even given, where it is not. */
     bool all = chance(g, 0.7);
     if (all || chance(g, 0.5))
-        add_normal(p, g, "dx0", A_, PER_Q, K, add_dx);
-    if (all || chance(g, 0.5))
-        add_normal(p, g, "dw0", P_, WHOLE, K * N, add_dw);
-    if (all || chance(g, 0.5))
-        add_normal(p, g, "db0", P_, WHOLE, N, add_dw);
-    label(p, "K %d N %d flags %u b %d dx %d dw %d db %d", p->K, p->N, p->flags, find_input(p, "b") != NULL, find_input(p, "dx0") != NULL,
-          find_input(p, "dw0") != NULL, find_input(p, "db0") != NULL);
-}
-
-/* An accumulator: what was there counts only where the flag says so. */
-static inline tf_mem *accumulator(struct run *r, const char *name, enum tf_elem e, enum per per, size_t width, bool add)
-{
-    if (find_input(r->p, name) == NULL)
-        return NULL;
-    return add ? give_inout(r, name) : want(r, e, per, width);
+        add_normal(p, g, "dx0", A_, PER_Q, K, p->flags & TF_LIN_ADD_DX ? 1 : 0);
+    p->want_dw = all || chance(g, 0.5);
+    p->want_db = all || chance(g, 0.5);
+    label(p, "K %d N %d flags %u b %d dx %d dw %d db %d", p->K, p->N, p->flags, find_input(p, "b") != NULL, find_input(p, "dx0") != NULL, p->want_dw, p->want_db);
 }
 
 static inline void run_linear(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t N = (size_t)p->N, K = (size_t)p->K;
-    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *dy = give_inout(r, "dy"), *y = want(r, A_, PER_Q, N);
-    tf_mem *dx = accumulator(r, "dx0", A_, PER_Q, K, p->flags & TF_LIN_ADD_DX);
-    tf_mem *dw = accumulator(r, "dw0", P_, WHOLE, K * N, p->flags & TF_LIN_ADD_DW);
-    tf_mem *db = accumulator(r, "db0", P_, WHOLE, N, p->flags & TF_LIN_ADD_DW);
-    be->step_set(r->l->c, &p->step);
-    be->linear_fwd(r->l->c, y, x, w, b, r->q, p->N, p->K, p->flags & TF_LIN_RELU, p->drop);
-    be->linear_bwd(r->l->c, dx, dw, db, dy, x, w, y, r->q, p->N, p->K, p->flags, p->drop);
+    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *dy = give_inout(r, "dy"), *y = want(r, A_, PER_Q, N), *dx = NULL;
+    if (find_input(p, "dx0") != NULL)
+        dx = p->flags & TF_LIN_ADD_DX ? give_inout(r, "dx0") : want(r, A_, PER_Q, K);
+    tf_mem *dw = p->want_dw ? want(r, P_, WHOLE, K * N) : NULL, *db = p->want_db ? want(r, P_, WHOLE, N) : NULL;
+    be->linear_fwd(r->l->c, y, x, w, b, r->q, p->N, p->K, 0, p->drop);
+    be->linear_bwd(r->l->c, dx, dw, db, dy, x, w, r->q, p->N, p->K, p->flags, p->drop);
     take(r, "y", y, A_, PER_Q, N, 0);
     take(r, "dx", dx, A_, PER_Q, K, 0);
     take(r, "dw", dw, P_, WHOLE, K * N, 0);
     take(r, "db", db, P_, WHOLE, N, 0);
-    if (p->flags & TF_LIN_RELU)
-        take(r, "masked dy", dy, A_, PER_Q, N, 0);
+}
+
+/* y = dropout(max(0, x w + b)) w2: two layers, as the way back through ReLU is the second one's. */
+static inline void make_feed_forward(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->K = draw_width(g, small);
+    p->N = draw_width(g, small);
+    p->D = draw_width(g, small);
+    if (!small && chance(g, 0.2))
+        p->N = PICK(g, 128, 256, 264, 300, 513);
+    p->drop = draw_drop(g);
+    size_t K = (size_t)p->K, N = (size_t)p->N, D = (size_t)p->D;
+    /* Sums before ReLU are odd multiples of 1/64 and exact: the same sign everywhere, never near 0. */
+    add_grid(p, g, "x", A_, PER_Q, K, 0.25);
+    add_grid(p, g, "w", P_, WHOLE, K * N, 0.25);
+    double *b = add_grid(p, g, "b", P_, WHOLE, N, 0.25);
+    for (size_t i = 0; i < N; i++)
+        b[i] += 0x1p-6;
+    add_normal(p, g, "w2", P_, WHOLE, N * D, 1 / sqrt((double)N));
+    add_normal(p, g, "dy", A_, PER_Q, D, 1);
+    p->want_dw = chance(g, 0.7);
+    p->want_db = chance(g, 0.7);
+    label(p, "K %d N %d D %d dw %d db %d", p->K, p->N, p->D, p->want_dw, p->want_db);
+}
+
+static inline void run_feed_forward(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    size_t K = (size_t)p->K, N = (size_t)p->N, D = (size_t)p->D;
+    const struct tf_drop none = {0};
+    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *w2 = give(r, "w2"), *dy = give_inout(r, "dy");
+    tf_mem *hidden = want(r, A_, PER_Q, N), *y = want(r, A_, PER_Q, D), *dhidden = want(r, A_, PER_Q, N), *dx = want(r, A_, PER_Q, K);
+    tf_mem *dw = want(r, P_, WHOLE, K * N), *db = want(r, P_, WHOLE, N);
+    tf_mem *dw2 = p->want_dw ? want(r, P_, WHOLE, N * D) : NULL, *db2 = p->want_db ? want(r, P_, WHOLE, D) : NULL;
+    be->step_set(r->l->c, &p->step);
+    be->linear_fwd(r->l->c, hidden, x, w, b, r->q, p->N, p->K, TF_LIN_RELU | TF_LIN_KEEP, p->drop);
+    be->linear_fwd(r->l->c, y, hidden, w2, NULL, r->q, p->D, p->N, 0, none);
+    be->linear_bwd(r->l->c, dhidden, dw2, db2, dy, hidden, w2, r->q, p->D, p->N, TF_LIN_FROM_RELU, p->drop);
+    take(r, "dhidden", dhidden, A_, PER_Q, N, 0);
+    be->linear_bwd(r->l->c, dx, dw, db, dhidden, x, w, r->q, p->N, p->K, 0, none);
+    take(r, "hidden", hidden, A_, PER_Q, N, 0);
+    take(r, "y", y, A_, PER_Q, D, 0);
+    take(r, "dx", dx, A_, PER_Q, K, 0);
+    take(r, "dw", dw, P_, WHOLE, K * N, 0);
+    take(r, "db", db, P_, WHOLE, N, 0);
+    take(r, "dw2", dw2, P_, WHOLE, N * D, 0);
+    take(r, "db2", db2, P_, WHOLE, D, 1);
 }
 
 /* ---- add and norm ---- */
@@ -635,7 +658,8 @@ static inline void run_log(struct run *r, const struct problem *p)
  * rounded to 8 or 11 bits, those of the worst seen with room for another order of sums: an output that is one product or sum off by half an ulp, gradients through several. */
 static const struct op all_ops[] = {
     {OP("embed", embed, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"x", "dx"}}, .wrt = {{"table", "dtable", "dtable0"}, {"pos", "dpos", "dpos0"}}},
-    {OP("linear", linear, 1e-5), .bf16 = 1.5e-2, .fp16 = 2e-3, .loss = {{"y", "dy"}}, .wrt = {{"x", "dx", "dx0"}, {"w", "dw", "dw0"}, {"b", "db", "db0"}}},
+    {OP("linear", linear, 1e-5), .bf16 = 1.5e-2, .fp16 = 2e-3, .loss = {{"y", "dy"}}, .wrt = {{"x", "dx", "dx0"}, {"w", "dw", NULL}, {"b", "db", NULL}}},
+    {OP("feed_forward", feed_forward, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"y", "dy"}}, .wrt = {{"x", "dx", NULL}, {"w", "dw", NULL}, {"b", "db", NULL}, {"w2", "dw2", NULL}}},
     {OP("add_norm", add_norm, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE, .loss = {{"y", "dy"}, {"s", "dsum"}},
      .wrt = {{"x", "dx", NULL}, {"res", "ds", NULL}, {"gain", "dgain", NULL}, {"bias", "dbias", NULL}}},
     {OP("attention", attention, 1e-5), .bf16 = 8e-2, .fp16 = 1.2e-2, ROW_WISE, .loss = {{"o", "do"}}, .wrt = {{"q", "dq", NULL}, {"k", "dk", NULL}, {"v", "dv", NULL}}},

@@ -287,10 +287,10 @@ static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_me
     c->k->linear_fwd(c, y, x, w, b, r, N, K, flags, drop);
 }
 
-static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const tf_mem *y,
+static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w,
                        const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
 {
-    c->k->linear_bwd(c, dx, dw, db, dy, x, w, y, r, N, K, flags, drop);
+    c->k->linear_bwd(c, dx, dw, db, dy, x, w, r, N, K, flags, drop);
 }
 
 static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res,

@@ -39,8 +39,8 @@ struct tf_cpu_kernels {
                       struct tf_drop);
     void (*linear_fwd)(struct tf_ctx *, float *, const float *, const float *, const float *, const struct tf_rows *, int, int, unsigned,
                        struct tf_drop);
-    void (*linear_bwd)(struct tf_ctx *, float *, float *, float *, float *, const float *, const float *, const float *,
-                       const struct tf_rows *, int, int, unsigned, struct tf_drop);
+    void (*linear_bwd)(struct tf_ctx *, float *, float *, float *, const float *, const float *, const float *, const struct tf_rows *,
+                       int, int, unsigned, struct tf_drop);
     void (*add_norm_fwd)(struct tf_ctx *, float *, float *, float *, float *, const float *, const float *, const float *, const float *,
                          const struct tf_rows *, int, float, struct tf_drop);
     void (*add_norm_bwd)(struct tf_ctx *, float *, float *, float *, float *, const float *, const float *, const float *, const float *,
@@ -86,7 +86,7 @@ void TF_CPU(embed_rows)(float *x, const uint32_t *ids, const uint32_t *at, const
 /* kern_linear.c */
 void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b, const struct tf_rows *r, int N, int K,
                         unsigned flags, struct tf_drop drop);
-void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, float *dy, const float *x, const float *w, const float *y,
+void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const float *dy, const float *x, const float *w,
                         const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop);
 struct tf_packed *TF_CPU(pack)(const float *w, int K, int N, bool transposed, struct tf_err *err);
 void TF_CPU(pack_free)(struct tf_packed *p);

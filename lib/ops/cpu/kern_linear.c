@@ -28,13 +28,13 @@ void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float 
     }
 }
 
-/* dy = dy * scale where y > 0, else 0: what relu or dropout cut is 0 in y. */
-static void mask_rows(float *dy, const float *y, size_t n, float scale)
+/* dx = dx * scale where x > 0, else 0: what relu or dropout cut is 0 in x. */
+static void mask_rows(float *dx, const float *x, size_t n, float scale)
 {
     v16f s = v_set(scale), zero = v_set(0);
     for (size_t i = 0; i < n; i += 16) {
         size_t left = n - i;
-        v_store_n(dy + i, v_keep(m_gt(v_load_n(y + i, left), zero), v_mul(v_load_n(dy + i, left), s)), left);
+        v_store_n(dx + i, v_keep(m_gt(v_load_n(x + i, left), zero), v_mul(v_load_n(dx + i, left), s)), left);
     }
 }
 
@@ -50,11 +50,10 @@ static void add_columns(float *sum, const float *x, size_t rows, size_t N)
     }
 }
 
-void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, float *dy, const float *x, const float *w, const float *y,
+void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const float *dy, const float *x, const float *w,
                         const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
 {
     size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
-    bool add_dw = (flags & TF_LIN_ADD_DW) != 0;
     float scale = drop.p > 0 ? (float)(1 / (1 - (double)drop.p)) : 1;
     float *panels = NULL, *block = NULL, *slices = NULL;
     if (dx != NULL) {
@@ -65,25 +64,25 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, float
         block = tf_cpu_scratch(c, TF_CPU_BLOCK, tf_cpu_panels_size(ROWS, n));
         slices = tf_cpu_scratch(c, TF_CPU_TILE, tf_cpu_slices_size(ROWS, k));
     }
-    if (db != NULL && !add_dw)
+    if (db != NULL)
         memset(db, 0, n * sizeof *db);
-    if (dw != NULL && !add_dw && rows == 0)
+    if (dw != NULL && rows == 0)
         memset(dw, 0, k * n * sizeof *dw);
 
     for (size_t i = 0; i < rows; i += ROWS) {
         size_t m = least(ROWS, rows - i);
-        float *dyi = dy + i * n;
-        if (flags & TF_LIN_RELU)
-            mask_rows(dyi, y + i * n, m * n, scale);
+        const float *dyi = dy + i * n;
         if (db != NULL)
             add_columns(db, dyi, m, n);
         if (dx != NULL)
             TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = dx + i * k, .ldc = k, .a = dyi, .ras = n, .kas = 1, .b = panels, .ldb = TF_NR,
                                                .panel = n * TF_NR, .M = m, .N = k, .K = n, .add = (flags & TF_LIN_ADD_DX) != 0});
+        if (dx != NULL && flags & TF_LIN_FROM_RELU)
+            mask_rows(dx + i * k, x + i * k, m * k, scale);
         if (dw != NULL) {
             TF_CPU(panels)(block, dyi, n, m, n);
             struct tf_cpu_gemm g = {.c = dw, .ldc = n, .a = x + i * k, .ras = 1, .kas = k, .b = block, .ldb = TF_NR,
-                                    .panel = m * TF_NR, .M = k, .N = n, .K = m, .add = add_dw || i > 0};
+                                    .panel = m * TF_NR, .M = k, .N = n, .K = m, .add = i > 0};
             if (n >= 4 * TF_NR) { /* enough panels to pay for the copy */
                 TF_CPU(slices)(slices, g.a, k, m, k);
                 g.a = slices;

@@ -13,15 +13,33 @@ static int32_t alignment(const void *p)
     return (int32_t)(x & -x);
 }
 
+/* What the epilogue reads or writes by columns. */
+static const void *vector_of(const struct tf_gemm *g)
+{
+    return g->column_sums != nullptr ? g->column_sums : g->bias;
+}
+
 /* As a tuning file names it: rows by about how many there are, and all else that an algorithm may depend on. */
 static std::string name_of(const struct tf_gemm *g)
 {
     static const char *const kinds[] = {"fp32", "bf16", "fp16"};
     char text[200];
-    snprintf(text, sizeof text, "%lldx%dx%lld %c%c %s %s%s%s%s%s ld %zu %zu %zu align %d %d %d %d", (long long)(g->over_rows ? g->M : tf_tuning_rows(g->M)), g->N,
+    snprintf(text, sizeof text, "%lldx%dx%lld %c%c %s %s%s%s%s%s%s%s ld %zu %zu %zu align %d %d %d %d", (long long)(g->over_rows ? g->M : tf_tuning_rows(g->M)), g->N,
              (long long)(g->over_rows ? tf_tuning_rows(g->K) : g->K), g->ta ? 't' : 'n', g->tb ? 't' : 'n', kinds[g->ab], kinds[g->out], g->bias != nullptr ? " bias" : "", g->relu ? " relu" : "",
-             g->beta != 0 ? " add" : "", g->over_rows ? " over-rows" : "", g->lda, g->ldb, g->ldd, alignment(g->a), alignment(g->b), alignment(g->d), alignment(g->bias));
+             g->beta != 0 ? " add" : "", g->over_rows ? " over-rows" : "", g->mask != nullptr ? " mask" : "", g->column_sums != nullptr ? " column-sums" : "", g->lda, g->ldb, g->ldd, alignment(g->a), alignment(g->b), alignment(g->d),
+             alignment(vector_of(g)));
     return text;
+}
+
+/* Bits of a row of a mask: a multiple of 128, as the library wants it. */
+static size_t mask_ld(size_t N)
+{
+    return (N + 127) / 128 * 128;
+}
+
+size_t tf_blas_mask_size(size_t rows, size_t N)
+{
+    return rows * mask_ld(N) / 8;
 }
 
 #ifdef TF_EMULATE
@@ -52,6 +70,16 @@ static float element(const void *p, enum tf_blas_elem e, size_t i)
     return e == TF_BLAS_F32 ? ((const float *)p)[i] : e == TF_BLAS_BF16 ? to_float(((const bf16 *)p)[i]) : to_float(((const half *)p)[i]);
 }
 
+static void put(void *p, enum tf_blas_elem e, size_t i, float x)
+{
+    if (e == TF_BLAS_F32)
+        ((float *)p)[i] = x;
+    else if (e == TF_BLAS_BF16)
+        ((bf16 *)p)[i] = from_float<bf16>(x);
+    else
+        ((half *)p)[i] = from_float<half>(x);
+}
+
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 {
     if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 && given->K > 0)
@@ -71,18 +99,33 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
                     sums[j] += x * b[k * N + j];
             }
             for (size_t j = 0; j < N; j++) {
-                size_t at = i * g.ldd + j;
+                size_t at = i * g.ldd + j, bit = i * mask_ld(N) + j;
+                uint8_t *mask = g.mask != nullptr ? (uint8_t *)g.mask + bit / 8 : nullptr;
                 float y = sums[j] + (g.beta != 0 ? g.beta * element(g.d, g.out, at) : 0) + (g.bias != nullptr ? element(g.bias, g.out, j) : 0);
-                y = g.relu && !(y > 0) ? 0 : y;
-                if (g.out == TF_BLAS_F32)
-                    ((float *)g.d)[at] = y;
-                else if (g.out == TF_BLAS_BF16)
-                    ((bf16 *)g.d)[at] = from_float<bf16>(y);
-                else
-                    ((half *)g.d)[at] = from_float<half>(y);
+                if (mask != nullptr && g.relu)
+                    *mask = (uint8_t)((*mask & ~(1 << bit % 8)) | (y > 0) << bit % 8);
+                bool cut = g.relu ? !(y > 0) : mask != nullptr && (*mask >> bit % 8 & 1) == 0;
+                put(g.d, g.out, at, cut ? 0 : y);
             }
         }
+        if (g.column_sums == nullptr)
+            return;
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        for (size_t k = 0; k < K; k++)
+            for (size_t j = 0; j < N; j++)
+                sums[j] += b[k * N + j];
+        for (size_t j = 0; j < N; j++)
+            put(g.column_sums, g.out, j, sums[j]);
     });
+}
+
+/* Widths that are no multiple of 8 stand in for what the library has no algorithm for. */
+bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
+{
+    if (g->M == 0 || g->N == 0 || g->K == 0 || g->N % 8 != 0)
+        return false;
+    tf_blas_gemm(c, g);
+    return true;
 }
 
 #else
@@ -103,8 +146,8 @@ enum {
 /* What an algorithm may depend on; compared as bytes, so no member may leave a gap. */
 struct shape {
     int64_t M, N, K, lda, ldb, ldd;
-    int32_t ta, tb, relu, bias, add, ab, out, any_rows;
-    int32_t align_a, align_b, align_d, align_bias;
+    int32_t ta, tb, relu, bias, add, ab, out, any_rows, mask, column_sums;
+    int32_t align_a, align_b, align_d, align_vector;
 };
 
 struct plan {
@@ -169,19 +212,47 @@ static std::string bytes(const struct shape &s)
     return std::string((const char *)&s, sizeof s);
 }
 
+/* Names of the library's: its first matrix is our b, so that sums over our b's columns are the "bias gradient" of A. */
+static cublasLtEpilogue_t epilogue(const struct shape &s)
+{
+    if (s.column_sums)
+        return CUBLASLT_EPILOGUE_BGRADA;
+    if (s.relu && s.mask)
+        return s.bias ? CUBLASLT_EPILOGUE_RELU_AUX_BIAS : CUBLASLT_EPILOGUE_RELU_AUX;
+    if (s.mask)
+        return CUBLASLT_EPILOGUE_DRELU;
+    if (s.relu)
+        return s.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    return s.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+/* Where the epilogue's vector and mask lie: before an algorithm is asked for, and before every product. */
+static void point(const struct plan &p, const struct tf_gemm *g)
+{
+    const void *vector = vector_of(g);
+    if (vector != nullptr)
+        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &vector, sizeof vector);
+    if (g->mask != nullptr)
+        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &g->mask, sizeof g->mask);
+}
+
 /* The library counts by columns: a row-major d = op(a) op(b) is its d' = op(b)' op(a)', with b as its first matrix and bias along its columns. */
 static struct plan describe(const struct shape &s)
 {
     struct plan p = {};
     cublasOperation_t first = s.tb ? CUBLAS_OP_T : CUBLAS_OP_N, second = s.ta ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cublasLtEpilogue_t end = s.bias ? (s.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : s.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+    cublasLtEpilogue_t end = epilogue(s);
     cudaDataType_t ab = type_of(s.ab), out = type_of(s.out);
     cublasLtMatmulDescCreate(&p.op, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first);
     cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second);
     cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_EPILOGUE, &end, sizeof end);
-    if (s.bias)
+    if (s.bias || s.column_sums)
         cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &out, sizeof out);
+    if (s.mask) {
+        int64_t ld = (int64_t)mask_ld((size_t)s.N);
+        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld, sizeof ld);
+    }
     cublasLtMatrixLayoutCreate(&p.a, ab, s.tb ? s.K : s.N, s.tb ? s.N : s.K, s.ldb);
     cublasLtMatrixLayoutCreate(&p.b, ab, s.ta ? s.M : s.K, s.ta ? s.K : s.M, s.lda);
     cublasLtMatrixLayoutCreate(&p.d, out, s.N, s.M, s.ldd);
@@ -189,7 +260,7 @@ static struct plan describe(const struct shape &s)
 }
 
 /* The algorithms that the library would take, the best by its own estimate first; how many there are. */
-static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const void *bias, cublasLtMatmulHeuristicResult_t *found, int most)
+static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const struct tf_gemm *g, cublasLtMatmulHeuristicResult_t *found, int most)
 {
     cublasLtMatmulPreference_t want;
     size_t workspace = WORKSPACE;
@@ -203,18 +274,17 @@ static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const v
     cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &align_b, sizeof align_b);
     cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align_d, sizeof align_d);
     cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align_d, sizeof align_d);
-    if (s.bias)
-        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+    point(p, g);
     int n = 0;
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(b->lt, p.op, p.a, p.b, p.d, p.d, want, most, found, &n);
     cublasLtMatmulPreferenceDestroy(want);
     return status == CUBLAS_STATUS_SUCCESS ? n : 0;
 }
 
-static void choose(struct tf_blas *b, const struct shape &s, struct plan &p, const void *bias)
+static void choose(struct tf_blas *b, const struct shape &s, struct plan &p, const struct tf_gemm *g)
 {
     cublasLtMatmulHeuristicResult_t r = {};
-    p.found = ask(b, s, p, bias, &r, 1) > 0 && r.state == CUBLAS_STATUS_SUCCESS;
+    p.found = ask(b, s, p, g, &r, 1) > 0 && r.state == CUBLAS_STATUS_SUCCESS;
     p.algo = r.algo;
     p.workspace = r.workspaceSize;
 }
@@ -269,7 +339,7 @@ static void tune(struct tf_ctx *c, const struct shape &s, struct plan &p, const 
     cublasLtMatmulHeuristicResult_t found[TRIED];
     struct tf_tuned e = {};
     void *d = nullptr;
-    int n = ask(c->blas, s, p, g->bias, found, TRIED);
+    int n = ask(c->blas, s, p, g, found, TRIED);
     size_t size = (size_t)g->M * g->ldd * (g->out == TF_BLAS_F32 ? 4 : 2);
     if (n == 0 || cudaMalloc(&d, size) != cudaSuccess) {
         cudaGetLastError();
@@ -306,8 +376,8 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
 {
     struct tf_blas *b = c->blas;
     struct shape s = {.M = g->M, .N = g->N, .K = g->K, .lda = (int64_t)g->lda, .ldb = (int64_t)g->ldb, .ldd = (int64_t)g->ldd, .ta = g->ta, .tb = g->tb, .relu = g->relu,
-                      .bias = g->bias != nullptr, .add = g->beta != 0, .ab = g->ab, .out = g->out, .any_rows = g->any_rows, .align_a = alignment(g->a), .align_b = alignment(g->b),
-                      .align_d = alignment(g->d), .align_bias = alignment(g->bias)};
+                      .bias = g->bias != nullptr, .add = g->beta != 0, .ab = g->ab, .out = g->out, .any_rows = g->any_rows, .mask = g->mask != nullptr, .column_sums = g->column_sums != nullptr, .align_a = alignment(g->a), .align_b = alignment(g->b),
+                      .align_d = alignment(g->d), .align_vector = alignment(vector_of(g))};
     if (s.any_rows) { /* where rows begin tells nothing of them */
         int32_t row_a = alignment((void *)(g->lda * (s.ab == TF_BLAS_F32 ? 4 : 2))), row_d = alignment((void *)(g->ldd * (s.out == TF_BLAS_F32 ? 4 : 2)));
         s.align_a = row_a < 16 ? row_a : 16;
@@ -325,7 +395,7 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
         auto algo = b->algos.find(any);
         if (algo == b->algos.end()) {
             struct plan q = describe(typical);
-            choose(b, typical, q, g->bias);
+            choose(b, typical, q, g);
             drop(q);
             if (q.found)
                 algo = b->algos.emplace(any, q.algo).first;
@@ -343,7 +413,7 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
             take(b, p, &algo);
         }
         if (!p.found)
-            choose(b, s, p, g->bias);
+            choose(b, s, p, g);
     }
     return b->plans.emplace(key, p).first->second;
 }
@@ -375,22 +445,25 @@ template <typename A, typename D> static void multiply_plainly(struct tf_ctx *c,
     }
 }
 
+bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
+{
+    if (g->M == 0 || g->N == 0 || g->K == 0)
+        return false;
+    struct plan &p = plan_of(c, g);
+    if (!p.found)
+        return false;
+    tf_cuda_timed timed(c, "product", g->N, g->K);
+    point(p, g);
+    cublasStatus_t s = run(c, g, p, g->d);
+    if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
+        tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K, cublasLtGetStatusString(s));
+    return true;
+}
+
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
 {
-    if (g->M == 0 || g->N == 0)
+    if (g->M == 0 || g->N == 0 || tf_blas_gemm_with(c, g))
         return;
-    if (g->K > 0) {
-        struct plan &p = plan_of(c, g);
-        if (p.found) {
-            tf_cuda_timed timed(c, "product", g->N, g->K);
-            if (g->bias != nullptr)
-                cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &g->bias, sizeof g->bias);
-            cublasStatus_t s = run(c, g, p, g->d);
-            if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
-                tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K, cublasLtGetStatusString(s));
-            return;
-        }
-    }
     if (g->ab == TF_BLAS_F32)
         multiply_plainly<float, float>(c, g);
     else if (g->ab == TF_BLAS_BF16)

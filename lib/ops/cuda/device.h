@@ -289,8 +289,8 @@ template <typename A> struct tf_cuda_ops {
     static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table, const tf_mem *pos, const struct tf_rows *r, int D, float scale, struct tf_drop drop);
     static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx, const tf_mem *ids, const struct tf_rows *r, int D, float scale, struct tf_drop drop);
     static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w, const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop);
-    static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const tf_mem *y, const struct tf_rows *r, int N, int K,
-                           unsigned flags, struct tf_drop drop);
+    static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K, unsigned flags,
+                           struct tf_drop drop);
     static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
                              const struct tf_rows *r, int D, float eps, struct tf_drop drop);
     static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
@@ -343,6 +343,8 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
  * up by whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients. tf_cuda_wrote tells of a write to p[0 .. n). */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
+/* linear.cu learns that memory is freed: what it keeps beside it goes along. */
+void tf_cuda_mask_gone(const tf_mem *y);
 /* weights.cu learns of PARAM allocations of n elements, and of their end. */
 void tf_cuda_weights_new(tf_mem *p, size_t n);
 void tf_cuda_weights_gone(tf_mem *p);

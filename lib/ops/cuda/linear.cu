@@ -1,8 +1,52 @@
-/* linear.cu - linear layers: products by blas.h, and around them what is not one: dropout behind ReLU, and on the way back its mask, the sums of columns for the bias, and the clearing of
- * rows past the count, which a product over the whole capacity must not see. */
+/* linear.cu - linear layers: products by blas.h, with bias, ReLU and its mask, and the sums of columns for the bias as their epilogues; around them what is none: dropout, the clearing of rows
+ * past the count, which a product over the whole capacity must not see, and each epilogue as a kernel of its own, for shapes that the library has none for. */
 #include "blas.h"
 
-enum { ROWS = 64, LANES = 32, GROUPS = 8 }; /* rows, threads across columns and threads across rows of a block of prepare() */
+#include <map>
+
+enum { ROWS = 64, LANES = 32, GROUPS = 8 }; /* rows, threads across columns and threads across rows of a block of sum_columns() */
+
+namespace {
+
+/* Where y = max(0, .) is above 0, kept from the product that made y for the way back. */
+struct mask {
+    void *bits;
+    size_t size;
+    bool written; /* by the last linear_fwd into y */
+};
+
+std::map<const tf_mem *, struct mask> masks; /* by y */
+
+} // namespace
+
+void tf_cuda_mask_gone(const tf_mem *y)
+{
+    auto i = masks.find(y);
+    if (i == masks.end())
+        return;
+    cudaFree(i->second.bits);
+    masks.erase(i);
+}
+
+/* The mask beside y, with room for rows x N. NULL after a failure. */
+static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, size_t N)
+{
+    struct mask &m = masks[y];
+    size_t size = tf_blas_mask_size(rows, N);
+    if (m.size < size) {
+        tf_cuda_graphs_drop(c);
+        cudaFree(m.bits);
+        cudaError_t e = cudaMalloc(&m.bits, size);
+        m.size = e == cudaSuccess ? size : 0;
+        if (e != cudaSuccess) {
+            cudaGetLastError();
+            tf_cuda_failed(c, e, "memory for the mask of ReLU");
+            m.bits = nullptr;
+            return nullptr;
+        }
+    }
+    return &m;
+}
 
 /* y[r] *= dropout factors, for rows in use. A thread four columns of a row. */
 template <typename A> static __global__ void drop_rows(A *y, const struct tf_rows_head *head, int N, struct dropper drop)
@@ -31,49 +75,67 @@ template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *
     g.relu = (flags & TF_LIN_RELU) != 0;
     g.ab = g.out = tf_blas_elem_of<A>();
     g.bias = b != nullptr ? tf_cuda_shadow<A>(c, b) : nullptr;
-    tf_blas_gemm(c, &g);
-    if (g.relu && drop.p > 0)
+    bool dropped = g.relu && drop.p > 0, done = false;
+    if (g.relu && flags & TF_LIN_KEEP) {
+        struct mask *m = mask_beside(c, y, tf_rows_whole(r->max_rows), (size_t)N);
+        if (m == nullptr)
+            return;
+        if (!dropped) { /* else y > 0 says more */
+            g.mask = m->bits;
+            done = tf_blas_gemm_with(c, &g);
+            g.mask = nullptr;
+        }
+        m->written = done;
+    }
+    if (!done)
+        tf_blas_gemm(c, &g);
+    if (dropped)
         launch(c, "dropout", drop_rows<A>, dim3(div_up(r->cap_rows * (size_t)((N + 3) / 4), 256)), dim3(256), 0, (A *)y, r->head, N, tf_cuda_dropper(c, drop));
 }
 
-/* dy [cap, N] before products take it: rows past the count to 0; with y, dy = y > 0 ? dy * scale : 0; with sums [blocks of ROWS rows, N], its columns' sums over each block of rows.
+/* Rows of dy [cap, N] past the count to 0, before products take them all. */
+template <typename A> static __global__ void clear(A *dy, const struct tf_rows_head *head, uint32_t cap, int N)
+{
+    size_t end = (size_t)cap * N, step = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)head->rows * N + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step)
+        dy[i] = from_float<A>(0);
+}
+
+/* dx [rows, K] = x > 0 ? dx * scale : 0. A thread W neighbouring columns: one load. */
+template <typename A, int W> static __global__ void through_relu(A *dx, const A *x, const struct tf_rows_head *head, int K, float scale)
+{
+    struct alignas(W * sizeof(A)) cells {
+        A v[W];
+    };
+    size_t i = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) * W;
+    if (i >= (size_t)head->rows * K)
+        return;
+    struct cells d = *(const struct cells *)(dx + i), at = *(const struct cells *)(x + i);
+    for (int k = 0; k < W; k++)
+        d.v[k] = from_float<A>(to_float(at.v[k]) > 0 ? to_float(d.v[k]) * scale : 0);
+    *(struct cells *)(dx + i) = d;
+}
+
+/* sums [blocks of ROWS rows, N] of the columns of dy [cap, N] over each block of rows.
  * A block works on ROWS rows and LANES * W columns; a thread on W neighbouring columns of every GROUPS-th row, and its sums meet those of the others in shared memory, in order.
  * W elements are one load: N must be a multiple of it. */
-template <typename A, int W>
-static __global__ void __launch_bounds__(LANES *GROUPS) prepare(A *dy, const A *y, float *sums, const struct tf_rows_head *head, uint32_t cap, int N, float scale)
+template <typename A, int W> static __global__ void __launch_bounds__(LANES *GROUPS) sum_columns(float *sums, const A *dy, const struct tf_rows_head *head, int N)
 {
     __shared__ float room[GROUPS][LANES * W];
     struct alignas(W * sizeof(A)) cells {
         A v[W];
     };
-    uint32_t lane = threadIdx.x, group = threadIdx.y, first = blockIdx.y * ROWS, end = first + ROWS < cap ? first + ROWS : cap, used = head->rows;
+    uint32_t lane = threadIdx.x, group = threadIdx.y, first = blockIdx.y * ROWS, used = head->rows, end = first + ROWS < used ? first + ROWS : used;
     int j = (int)((blockIdx.x * LANES + lane) * W);
     float total[W];
     for (int k = 0; k < W; k++)
         total[k] = 0;
     if (j < N)
         for (uint32_t r = first + group; r < end; r += GROUPS) {
-            struct cells *at = (struct cells *)(dy + (size_t)r * N + j), d;
-            if (r >= used) {
-                for (int k = 0; k < W; k++)
-                    d.v[k] = from_float<A>(0);
-                *at = d;
-                continue;
-            }
-            if (y == nullptr && sums == nullptr)
-                continue;
-            d = *at;
-            if (y != nullptr) {
-                struct cells out = *(const struct cells *)(y + (size_t)r * N + j);
-                for (int k = 0; k < W; k++)
-                    d.v[k] = from_float<A>(to_float(out.v[k]) > 0 ? to_float(d.v[k]) * scale : 0);
-                *at = d;
-            }
+            struct cells d = *(const struct cells *)(dy + (size_t)r * N + j);
             for (int k = 0; k < W; k++)
                 total[k] += to_float(d.v[k]);
         }
-    if (sums == nullptr)
-        return;
     for (int k = 0; k < W; k++)
         room[group][lane * W + k] = total[k];
     __syncthreads();
@@ -88,8 +150,8 @@ static __global__ void __launch_bounds__(LANES *GROUPS) prepare(A *dy, const A *
     }
 }
 
-/* db[j] (+)= sum over b of sums[b][j], b < blocks. A block has LANES columns; thread (lane, group) takes every GROUPS-th b. */
-static __global__ void __launch_bounds__(LANES *GROUPS) finish(float *db, const float *sums, int blocks, int N, bool add)
+/* db[j] = sum over b of sums[b][j], b < blocks. A block has LANES columns; thread (lane, group) takes every GROUPS-th b. */
+static __global__ void __launch_bounds__(LANES *GROUPS) finish(float *db, const float *sums, int blocks, int N)
 {
     __shared__ float room[GROUPS][LANES];
     int j = (int)(blockIdx.x * LANES + threadIdx.x);
@@ -101,26 +163,31 @@ static __global__ void __launch_bounds__(LANES *GROUPS) finish(float *db, const 
     __syncthreads();
     if (threadIdx.y > 0 || j >= N)
         return;
-    sum = add ? db[j] : 0;
+    sum = 0;
     for (int g = 0; g < GROUPS; g++)
         sum += room[g][threadIdx.x];
     db[j] = sum;
 }
 
-template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const tf_mem *y,
-                                                      const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
+/* db = column sums of dy, by themselves. */
+template <typename A> static void bias_gradient(struct tf_ctx *c, float *db, const A *dy, uint32_t cap, const struct tf_rows_head *head, int N)
 {
     enum { W = vec<A>::N };
-    uint32_t cap = (uint32_t)r->cap_rows, blocks = div_up(cap, ROWS);
-    const A *mask = flags & TF_LIN_RELU ? (const A *)y : nullptr;
-    float scale = (float)(1 / (1 - (double)drop.p)), *sums = nullptr;
-    if (db != nullptr && (sums = (float *)tf_cuda_scratch(c, ((size_t)blocks * N + 1) * sizeof *sums)) == nullptr)
+    uint32_t blocks = div_up(cap, ROWS);
+    float *sums = (float *)tf_cuda_scratch(c, ((size_t)blocks * N + 1) * sizeof *sums);
+    if (sums == nullptr)
         return;
-    bool wide = N % W == 0 && (uintptr_t)dy % 16 == 0 && (uintptr_t)mask % 16 == 0;
-    launch(c, "linear", wide ? prepare<A, W> : prepare<A, 1>, dim3(div_up((size_t)N, (size_t)LANES * (wide ? W : 1)), blocks), dim3(LANES, GROUPS), 0, (A *)dy, mask, sums, r->head, cap, N,
-           scale);
-    if (db != nullptr)
-        launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, GROUPS), 0, (float *)db, sums, (int)blocks, N, (flags & TF_LIN_ADD_DW) != 0);
+    bool wide = N % W == 0 && (uintptr_t)dy % 16 == 0;
+    launch(c, "linear", wide ? sum_columns<A, W> : sum_columns<A, 1>, dim3(div_up((size_t)N, (size_t)LANES * (wide ? W : 1)), blocks), dim3(LANES, GROUPS), 0, sums, dy, head, N);
+    launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, GROUPS), 0, db, sums, (int)blocks, N);
+}
+
+template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
+                                                      unsigned flags, struct tf_drop drop)
+{
+    enum { W = vec<A>::N };
+    uint32_t cap = (uint32_t)r->cap_rows;
+    launch(c, "linear", clear<A>, dim3((unsigned)c->sms), dim3(256), 0, (A *)dy, r->head, cap, N);
     if (dx != nullptr) {
         struct tf_gemm g = {.M = (int)cap, .N = K, .K = N};
         g.a = dy;
@@ -131,8 +198,23 @@ template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *
         g.ldd = (size_t)K;
         g.ab = g.out = tf_blas_elem_of<A>();
         g.beta = flags & TF_LIN_ADD_DX ? 1 : 0;
-        tf_blas_gemm(c, &g);
+        auto m = flags & TF_LIN_FROM_RELU ? masks.find(x) : masks.end();
+        bool done = false;
+        if (m != masks.end() && m->second.written) {
+            g.mask = m->second.bits;
+            done = tf_blas_gemm_with(c, &g);
+            g.mask = nullptr;
+        }
+        if (!done) {
+            tf_blas_gemm(c, &g);
+            if (flags & TF_LIN_FROM_RELU) {
+                bool wide = K % W == 0 && (uintptr_t)dx % 16 == 0 && (uintptr_t)x % 16 == 0;
+                launch(c, "linear", wide ? through_relu<A, W> : through_relu<A, 1>, dim3(div_up((size_t)cap * K, (size_t)256 * (wide ? W : 1))), dim3(256), 0, (A *)dx, (const A *)x, r->head, K,
+                       (float)(1 / (1 - (double)drop.p)));
+            }
+        }
     }
+    bool summed = false;
     if (dw != nullptr) {
         struct tf_gemm g = {.M = K, .N = N, .K = (int)cap};
         g.over_rows = true;
@@ -144,15 +226,22 @@ template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *
         g.ldb = g.ldd = (size_t)N;
         g.ab = tf_blas_elem_of<A>();
         g.out = TF_BLAS_F32;
-        g.beta = flags & TF_LIN_ADD_DW ? 1 : 0;
-        tf_blas_gemm(c, &g);
+        if (db != nullptr) {
+            g.column_sums = db;
+            summed = tf_blas_gemm_with(c, &g);
+            g.column_sums = nullptr;
+        }
+        if (!summed)
+            tf_blas_gemm(c, &g);
     }
+    if (db != nullptr && !summed)
+        bias_gradient(c, (float *)db, (const A *)dy, cap, r->head, N);
 }
 
 #define INSTANCE(A)                                                                                                                                                                   \
     template void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned, struct tf_drop);    \
-    template void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, \
-                                             unsigned, struct tf_drop);
+    template void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned,          \
+                                             struct tf_drop);
 INSTANCE(float)
 INSTANCE(bf16)
 INSTANCE(half)

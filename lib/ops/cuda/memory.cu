@@ -76,6 +76,7 @@ void tf_cuda_free(struct tf_ctx *c, tf_mem *p)
         return;
     tf_cuda_graphs_drop(c);
     tf_cuda_weights_gone(p);
+    tf_cuda_mask_gone(p);
     tf_cuda_failed(c, cudaFree(p), "free");
 }
 

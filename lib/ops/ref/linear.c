@@ -33,18 +33,13 @@ void TF_REF(linear_fwd)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_m
 }
 
 void TF_REF(linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
-                        const tf_mem *x, const tf_mem *w, const tf_mem *y, const struct tf_rows *r,
-                        int N, int K, unsigned flags, struct tf_drop drop)
+                        const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
+                        unsigned flags, struct tf_drop drop)
 {
     (void)c;
     size_t n_out = (size_t)N, n_in = (size_t)K, rows = tf_rows_count(r);
-    tf_real *dout = dy, *din = dx, *dweight = dw, *dbias = db;
-    const tf_real *in = x, *weight = w, *out = y;
-
-    /* What dropout cut is 0 in y, as is what relu cut: y > 0 tells both. */
-    if (flags & TF_LIN_RELU)
-        for (size_t i = 0; i < rows * n_out; i++)
-            dout[i] = out[i] > 0 ? (tf_real)((double)dout[i] / (1 - (double)drop.p)) : 0;
+    tf_real *din = dx, *dweight = dw, *dbias = db;
+    const tf_real *in = x, *weight = w, *dout = dy;
 
     if (din != NULL)
         for (size_t i = 0; i < rows; i++)
@@ -52,19 +47,21 @@ void TF_REF(linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf
                 double g = flags & TF_LIN_ADD_DX ? (double)din[i * n_in + k] : 0;
                 for (size_t n = 0; n < n_out; n++)
                     g += (double)dout[i * n_out + n] * (double)weight[k * n_out + n];
+                if (flags & TF_LIN_FROM_RELU)
+                    g = in[i * n_in + k] > 0 ? g / (1 - (double)drop.p) : 0;
                 din[i * n_in + k] = (tf_real)g;
             }
     if (dweight != NULL)
         for (size_t k = 0; k < n_in; k++)
             for (size_t n = 0; n < n_out; n++) {
-                double g = flags & TF_LIN_ADD_DW ? (double)dweight[k * n_out + n] : 0;
+                double g = 0;
                 for (size_t i = 0; i < rows; i++)
                     g += (double)in[i * n_in + k] * (double)dout[i * n_out + n];
                 dweight[k * n_out + n] = (tf_real)g;
             }
     if (dbias != NULL)
         for (size_t n = 0; n < n_out; n++) {
-            double g = flags & TF_LIN_ADD_DW ? (double)dbias[n] : 0;
+            double g = 0;
             for (size_t i = 0; i < rows; i++)
                 g += (double)dout[i * n_out + n];
             dbias[n] = (tf_real)g;

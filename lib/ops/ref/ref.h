@@ -69,8 +69,8 @@ void TF_REF(linear_fwd)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_m
                         const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
                         struct tf_drop drop);
 void TF_REF(linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
-                        const tf_mem *x, const tf_mem *w, const tf_mem *y, const struct tf_rows *r,
-                        int N, int K, unsigned flags, struct tf_drop drop);
+                        const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
+                        unsigned flags, struct tf_drop drop);
 struct tf_packed *TF_REF(pack)(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed,
                                struct tf_err *err);
 void TF_REF(pack_free)(struct tf_ctx *c, struct tf_packed *p);
