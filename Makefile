@@ -16,7 +16,8 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share
-# SAN=address,undefined: a build of its own with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH: compute capabilities.
+# SAN=address,undefined: a build of its own with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH: compute capabilities, the newest last (later devices
+# compile its code anew).
 SAN ?=
 CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
@@ -93,8 +94,10 @@ all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(san) $(CFL
 all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(san) $(CXXFLAGS)
 emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC -fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
 all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
+comma := ,
 nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
-	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a) $(NVCCFLAGS)
+	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a)\
+	-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) $(NVCCFLAGS)
 
 # What every program may use, linked only into those that do; and per program `$B/bin/tf-x: extra_libs = ...`.
 libs = -lcbor -lpthread -ldl -lm
@@ -193,7 +196,7 @@ $(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtf.a
 $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $@')
-	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt -Xlinker -rpath,$(realpath $(dir $(NVCC))../lib64)
+	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt $(addprefix -Xlinker -rpath$(comma),$(realpath $(dir $(NVCC))../lib64))
 $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $@')

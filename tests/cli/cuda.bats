@@ -36,6 +36,11 @@ same() {
     cmp "$1" "$2" >&2
 }
 
+# A few lines, so that the emulation is done in seconds.
+few() {
+    head -9 "$LINES_TXT" | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab"
+}
+
 # The last loss in a run's log.
 losses() {
     sed -n 's/.*"event":"step".*"loss":\([0-9.]*\).*/\1/p' "$1/log.jsonl"
@@ -49,7 +54,18 @@ program() {
 }
 
 @test "operations agree with the reference in fp32, bf16 and fp16" {
-    program ops/agreement 16
+    TF_EMULATE_SMS=132 program ops/agreement 16 # an H200's: how work is cut depends on it
+}
+
+@test "a device that nothing was compiled for is refused, and auto takes the CPU" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    export TF_EMULATE_NO_CODE=1
+    few >in.tfs
+    t 1 tf-decode --device cuda -m "$MODEL" -o out.tfs in.tfs
+    expect_error "compute capability 9.0: no kernel image is available for execution on the device; build with CUDA_ARCH=90"
+    tf-decode --device cpu -m "$MODEL" -o cpu.tfs in.tfs
+    tf-decode --device auto -m "$MODEL" -o auto.tfs in.tfs
+    same cpu.tfs auto.tfs
 }
 
 @test "operations mean what the contract says" {
@@ -70,6 +86,15 @@ program() {
             { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
             END { if (n < 10 || worst > most * $1) { print n " losses, off by up to " worst > "/dev/stderr"; exit 1 } }'
     done
+}
+
+@test "epilogues of products and kernels in their place give the same losses" {
+    args=(--steps 10 --log-every 1)
+    train --precision fp32 "${args[@]}" -o with
+    TF_CUDA_NO_EPILOGUES=1 train --precision fp32 "${args[@]}" -o apart
+    paste <(losses with) <(losses apart) | awk '
+        { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
+        END { if (n < 10 || worst > 1e-5 * $1) { print n " losses, off by up to " worst > "/dev/stderr"; exit 1 } }'
 }
 
 @test "after 150 updates the mean loss in bf16 is still the CPU's, within 1e-3" {
@@ -133,11 +158,6 @@ program() {
     t 0 tf-train -q --device cpu --force "${small[@]}" --steps 2 -o run "$B"
     t 2 tf-train -q --device cpu --precision bf16 "${small[@]}" --steps 2 -o other "$B"
     expect_error "the cpu backend has no precision 'bf16' for training, only fp32"
-}
-
-# A few lines, so that the emulation is done in seconds.
-few() {
-    head -9 "$LINES_TXT" | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab"
 }
 
 @test "decoding in fp32 and fp16 gives the CPU's text" {

@@ -375,13 +375,6 @@ void enqueue(cudaStream_t s, std::function<void()> run)
         s->queue.push_back(std::move(run));
 }
 
-void allow_shared(const void *kernel, size_t n)
-{
-    if (n > MAX_SHARED)
-        stop("?", std::to_string(n) + " bytes of shared memory are more than a block can have");
-    allowed[kernel] = n;
-}
-
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread)
 {
     auto limit = allowed.find(kernel);
@@ -422,6 +415,8 @@ const char *cudaGetErrorString(cudaError_t e)
         return "CUDA driver version is insufficient for CUDA runtime version";
     case cudaErrorStreamCaptureUnsupported:
         return "operation not permitted when stream is capturing";
+    case cudaErrorNoKernelImageForDevice:
+        return "no kernel image is available for execution on the device";
     }
     return "unknown error";
 }
@@ -429,6 +424,20 @@ const char *cudaGetErrorString(cudaError_t e)
 cudaError_t cudaGetLastError()
 {
     return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute, int value)
+{
+    if (value < 0 || value > MAX_SHARED)
+        return cudaErrorInvalidValue;
+    allowed[kernel] = (size_t)value;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
+{
+    *a = {};
+    return getenv("TF_EMULATE_NO_CODE") != nullptr ? cudaErrorNoKernelImageForDevice : cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int *n)
@@ -448,7 +457,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
     snprintf(p->name, sizeof p->name, "emulation");
     p->totalGlobalMem = (size_t)1 << 30;
     p->major = 9;
-    p->multiProcessorCount = 4;
+    const char *sms = getenv("TF_EMULATE_SMS");
+    p->multiProcessorCount = sms != nullptr ? atoi(sms) : 4;
     return cudaSuccess;
 }
 

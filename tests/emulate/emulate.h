@@ -55,12 +55,15 @@ extern dim3 blockDim, gridDim;
 
 /* ---- the runtime's interface ---- */
 
-enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStreamCaptureUnsupported };
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStreamCaptureUnsupported, cudaErrorNoKernelImageForDevice };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+struct cudaFuncAttributes {
+    int numRegs;
+};
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem;
@@ -98,13 +101,14 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t e);
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
 cudaError_t cudaEventSynchronize(cudaEvent_t e);
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute a, int value);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel); /* fails with TF_EMULATE_NO_CODE, as for a device that nothing was compiled for */
 
 namespace emulate {
 /* Queue work on a stream. */
 void enqueue(cudaStream_t s, std::function<void()> work);
 /* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for it. */
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
-void allow_shared(const void *kernel, size_t n);
 void *shared_memory();
 /* The operations of a warp: the last of the threads in `mask` to arrive does the work for all. `in` is the thread's own, `out` is what it gets. */
 struct lane {

@@ -254,7 +254,7 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
     if (sums == nullptr)
         return;
     auto run = [&](auto kernel) {
-        allow_shared(c, (const void *)kernel, shared);
+        tf_cuda_allow_shared(c, (const void *)kernel, shared);
         launch(c, "attention_bwd", kernel, dim3(places_of(a)), dim3(32 * warps), shared, heads_of<A>(c, a), sums);
     };
     if (a->dk <= 64 && a->dv <= 64)
@@ -276,8 +276,8 @@ template <typename A> void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const
     if (dot == nullptr)
         return;
     struct heads<A> h = heads_of<A>(c, a);
-    allow_shared(c, (const void *)backward_any<A, false>, shared);
-    allow_shared(c, (const void *)backward_any<A, true>, shared);
+    tf_cuda_allow_shared(c, (const void *)backward_any<A, false>, shared);
+    tf_cuda_allow_shared(c, (const void *)backward_any<A, true>, shared);
     launch(c, "attention_bwd", dots<A>, dim3(div_up(n, 8)), dim3(256), 0, dot, h);
     launch(c, "attention_bwd", backward_any<A, false>, dim3(places_of(a), tiles_of(a->q_rows, 4 * warps)), dim3(32 * warps), shared, h, (const float *)dot);
     launch(c, "attention_bwd", backward_any<A, true>, dim3(places_of(a), tiles_of(a->k_rows, 4 * warps)), dim3(32 * warps), shared, h, (const float *)dot);

@@ -176,6 +176,7 @@ struct tf_blas *tf_blas_new(const char *device, struct tf_err *err)
     cudaError_t e = s == CUBLAS_STATUS_SUCCESS ? cudaMalloc(&b->workspace, WORKSPACE) : cudaSuccess;
     if (s == CUBLAS_STATUS_SUCCESS && e == cudaSuccess)
         return b;
+    cudaGetLastError();
     tf_fail(err, "cuBLASLt: %s", s != CUBLAS_STATUS_SUCCESS ? cublasLtGetStatusString(s) : cudaGetErrorString(e));
     if (s == CUBLAS_STATUS_SUCCESS)
         cublasLtDestroy(b->lt);
@@ -304,7 +305,7 @@ static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struc
     return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d, &p.algo, c->blas->workspace, p.workspace, c->stream);
 }
 
-/* Median microseconds of the product, into other memory than its own; negative where it fails. */
+/* Median microseconds of the product, into other memory than its own; negative where it fails. Another one goes before each, so that the device is at work when the host comes with the next. */
 static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
 {
     cudaEvent_t from, to;
@@ -317,10 +318,11 @@ static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct pl
     }
     for (int i = 0; i < TIMES + 2; i++) { /* the first two do not count */
         float ms;
+        cublasStatus_t before = run(c, g, p, d);
         cudaEventRecord(from, c->stream);
         cublasStatus_t s = run(c, g, p, d);
         cudaEventRecord(to, c->stream);
-        if (s != CUBLAS_STATUS_SUCCESS || cudaEventSynchronize(to) != cudaSuccess || cudaEventElapsedTime(&ms, from, to) != cudaSuccess)
+        if (before != CUBLAS_STATUS_SUCCESS || s != CUBLAS_STATUS_SUCCESS || cudaEventSynchronize(to) != cudaSuccess || cudaEventElapsedTime(&ms, from, to) != cudaSuccess)
             break;
         if (i >= 2)
             took.push_back(ms);
@@ -388,6 +390,7 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
     if (known != b->plans.end())
         return known->second;
     struct plan p = describe(s);
+    point(p, g);
     if (s.any_rows) {
         struct shape typical = s;
         typical.M = TYPICAL_ROWS;
@@ -418,7 +421,7 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
     return b->plans.emplace(key, p).first->second;
 }
 
-/* A thread an element of d: for odd shapes only. */
+/* A thread an element of d: for shapes that the library has nothing for. */
 template <typename A, typename D>
 static __global__ void multiply(D *d, const A *a, const A *b, const D *bias, int M, int N, int K, size_t lda, size_t ldb, size_t ldd, bool ta, bool tb, bool relu, float beta)
 {
@@ -440,7 +443,7 @@ template <typename A, typename D> static void multiply_plainly(struct tf_ctx *c,
     for (int from = 0; from < g->M; from += ROWS) {
         int rows = g->M - from < ROWS ? g->M - from : ROWS;
         const A *a = (const A *)g->a + (g->ta ? (size_t)from : from * g->lda);
-        launch(c, "product", multiply<A, D>, dim3(div_up(g->N, 32), div_up(rows, 8)), dim3(32, 8), 0, (D *)g->d + from * g->ldd, a, (const A *)g->b, (const D *)g->bias, rows, g->N, g->K,
+        launch(c, "product: plain", multiply<A, D>, dim3(div_up(g->N, 32), div_up(rows, 8)), dim3(32, 8), 0, (D *)g->d + from * g->ldd, a, (const A *)g->b, (const D *)g->bias, rows, g->N, g->K,
                g->lda, g->ldb, g->ldd, g->ta, g->tb, g->relu, g->beta);
     }
 }

@@ -72,6 +72,7 @@ template <typename A> struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, c
     void *room = nullptr;
     cudaError_t e = cudaMalloc(&room, n * sizeof(A) + 1);
     if (e != cudaSuccess) {
+        cudaGetLastError();
         tf_fail(err, "a weight of %d x %d: %s", K, N, cudaGetErrorString(e));
         return nullptr;
     }

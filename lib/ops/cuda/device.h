@@ -101,23 +101,15 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
 #endif
 }
 
-/* Dynamic shared memory of the block as an array: one in a kernel. More than 48 KiB need allow_shared() before the launch. */
+/* Dynamic shared memory of the block as an array: one in a kernel. tf_cuda_allow_shared() before a launch that may ask for more than 47 KiB (48 with what a kernel has by itself). */
 #ifdef TF_EMULATE
 #define TF_SHARED(type, name) type *name = (type *)emulate::shared_memory()
-static inline void allow_shared(struct tf_ctx *, const void *kernel, size_t n) { emulate::allow_shared(kernel, n); }
 #else
 #define TF_SHARED(type, name)                                  \
     extern __shared__ __align__(16) unsigned char tf_shared[]; \
     type *name = (type *)tf_shared
-static inline void allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
-{
-    if (n > 48 * 1024) {
-        cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)n);
-        if (e != cudaSuccess)
-            tf_cuda_failed(c, e, "shared memory");
-    }
-}
 #endif
+void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n);
 
 static inline unsigned div_up(size_t a, size_t b)
 {

@@ -47,8 +47,12 @@ bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n)
         tf_cuda_failed(c, cudaGraphLaunch(s.exec, c->stream), "graph");
         return true;
     }
-    if (s.seen && cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed) == cudaSuccess)
-        recording = &s, clean = c->err.status == 0;
+    if (s.seen) {
+        if (cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed) == cudaSuccess)
+            recording = &s, clean = c->err.status == 0;
+        else
+            cudaGetLastError();
+    }
     s.seen = true;
     return false;
 }

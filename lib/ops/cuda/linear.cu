@@ -2,7 +2,12 @@
  * past the count, which a product over the whole capacity must not see, and each epilogue as a kernel of its own, for shapes that the library has none for. */
 #include "blas.h"
 
+#include <stdlib.h>
+
 #include <map>
+
+/* For comparing: kernels in the place of epilogues. */
+static const bool apart = getenv("TF_CUDA_NO_EPILOGUES") != nullptr;
 
 enum { ROWS = 64, LANES = 32, GROUPS = 8 }; /* rows, threads across columns and threads across rows of a block of sum_columns() */
 
@@ -80,7 +85,7 @@ template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *
         struct mask *m = mask_beside(c, y, tf_rows_whole(r->max_rows), (size_t)N);
         if (m == nullptr)
             return;
-        if (!dropped) { /* else y > 0 says more */
+        if (!dropped && !apart) { /* what dropout cut, y > 0 tells and the mask does not */
             g.mask = m->bits;
             done = tf_blas_gemm_with(c, &g);
             g.mask = nullptr;
@@ -226,7 +231,7 @@ template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *
         g.ldb = g.ldd = (size_t)N;
         g.ab = tf_blas_elem_of<A>();
         g.out = TF_BLAS_F32;
-        if (db != nullptr) {
+        if (db != nullptr && !apart) {
             g.column_sums = db;
             summed = tf_blas_gemm_with(c, &g);
             g.column_sums = nullptr;

@@ -1,10 +1,12 @@
 /* memory.cu - backend memory, and the way of bytes between host and device.
  *
- * Small uploads go through pinned memory, in blocks that are used in turn: a block is written again only after the event that was recorded behind its last copy. Larger ones leave the staging
- * to CUDA, which has read the host's array when the call returns. */
+ * Uploads go through pinned memory, in blocks that are used in turn: a block is written again only after the event that was recorded behind its last copy. */
 #include "device.h"
 
+#include <map>
+
 enum { BLOCKS = 4, BLOCK = 1 << 20 };
+static constexpr size_t PART = BLOCK / 4; /* the most that is copied at once */
 
 static struct {
     unsigned char *block[BLOCKS]; /* pinned */
@@ -32,6 +34,22 @@ static int settle(struct tf_ctx *c, struct tf_err *err)
     *err = c->err;
     c->err.status = 0;
     return -1;
+}
+
+/* The most that was asked for stays allowed: a recorded launch may need it. */
+void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
+{
+    static std::map<const void *, size_t> allowed;
+    size_t &had = allowed[kernel];
+    if (n <= 47 * 1024 || n <= had)
+        return;
+    cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)n);
+    if (e == cudaSuccess) {
+        had = n;
+        return;
+    }
+    cudaGetLastError();
+    tf_cuda_failed(c, e, "shared memory");
 }
 
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
@@ -107,14 +125,16 @@ static unsigned char *stage(struct tf_ctx *c, size_t n)
 
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n)
 {
-    if (n == 0)
-        return;
-    unsigned char *room = n <= BLOCK / 4 ? stage(c, n) : nullptr;
-    if (room != nullptr) {
-        memcpy(room, src, n);
-        src = room;
+    for (size_t at = 0, part; at < n; at += part) {
+        part = n - at < PART ? n - at : PART;
+        const void *from = (const char *)src + at;
+        unsigned char *room = stage(c, part);
+        if (room != nullptr)
+            from = memcpy(room, from, part);
+        tf_cuda_failed(c, cudaMemcpyAsync((char *)dst + at, from, part, cudaMemcpyHostToDevice, c->stream), "upload");
+        if (room == nullptr) /* where pageable memory is not staged, it may be read later */
+            tf_cuda_failed(c, cudaStreamSynchronize(c->stream), "upload");
     }
-    tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n, cudaMemcpyHostToDevice, c->stream), "upload");
 }
 
 void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n)

@@ -104,7 +104,7 @@ static __global__ void __launch_bounds__(team<T>::block)
 
 /* partial: [GROUPS][2][D], sums over the rows of a block of dy n and of dy; unused when dy is NULL. Shared: D floats for each of the block's teams. */
 template <typename A, int T>
-static __global__ void __launch_bounds__(team<T>::block)
+static __global__ void __launch_bounds__(team<T>::block, 1)
     backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s, const float *mean, const float *rstd, const float *gain, const struct tf_rows_head *head, size_t cap,
              int D, struct dropper drop, bool whole)
 {
@@ -250,7 +250,7 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
         blocks = (int)div_up(r->cap_rows, team<T>::rows);
         blocks = blocks < GROUPS ? blocks : (int)GROUPS;
         size_t shared = (size_t)team<T>::rows * D * sizeof(float);
-        allow_shared(c, (const void *)backward<A, T>, shared);
+        tf_cuda_allow_shared(c, (const void *)backward<A, T>, shared);
         launch(c, "add_norm_bwd", backward<A, T>, dim3((unsigned)blocks), dim3(team<T>::block), shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
                (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows, D, tf_cuda_dropper(c, drop), whole);
     });

@@ -41,6 +41,10 @@ static struct {
     int lanes; /* that are open: the stream and the library's handle are made for the first and go with the last */
 } device;
 
+static __global__ void nothing()
+{
+}
+
 static int find_device(struct tf_err *err)
 {
     if (device.known)
@@ -55,6 +59,12 @@ static int find_device(struct tf_err *err)
     if (e != cudaSuccess) {
         cudaGetLastError();
         return tf_fail(err, "%s", cudaGetErrorString(e));
+    }
+    cudaFuncAttributes a;
+    e = cudaFuncGetAttributes(&a, (const void *)nothing); /* loads the code that was compiled for this device */
+    if (e != cudaSuccess) {
+        cudaGetLastError();
+        return tf_fail(err, "%.95s, compute capability %d.%d: %s; build with CUDA_ARCH=%d%d", p.name, p.major, p.minor, cudaGetErrorString(e), p.major, p.minor);
     }
     device.arch = 10 * p.major + p.minor;
     device.sms = p.multiProcessorCount;

@@ -86,14 +86,15 @@ template <typename A, int TILES, int DEPTH> static __global__ void __launch_boun
             a1[i] = columns(w1, k, p.K);
 #pragma unroll
             for (int j = 0; j < TILES; j++)
-                b[i][j] = columns_if(from + i < end && k < p.K, x[j], k, p.K); /* weights that are nobody's count nothing */
+                b[i][j] = columns_if(k < p.K, x[j], k, p.K); /* weights past the end count nothing */
         }
         __syncwarp(); /* or the compiler would put off each load until its mma() */
 #pragma unroll
         for (int i = 0; i < DEPTH; i++)
+            if (from + i < end) /* many_kernel adds no zeros either */
 #pragma unroll
-            for (int j = 0; j < TILES; j++)
-                multiply<A>(d[j], a0[i], a1[i], b[i][j]);
+                for (int j = 0; j < TILES; j++)
+                    multiply<A>(d[j], a0[i], a1[i], b[i][j]);
     }
     for (int j = 0; j < TILES; j++)
         for (int i = 0; i < 4; i++)

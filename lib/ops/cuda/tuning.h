@@ -3,7 +3,7 @@
  *     tf-tuning 1
  *     device NVIDIA H200
  *     library 130100
- *     24576x512x512 nn bf16 bf16 a256 b256 d256 : 6f01...  41.2 38.7
+ *     24576x512x512 nn bf16 bf16 bias ld 512 512 512 align 256 256 256 256 : 6f01... 41.2 38.7
  *
  * A line a product: its shape, then the library's algorithm in 128 hexadecimal digits, then microseconds with the algorithm that the library would take itself and with this one. */
 #ifndef TF_OPS_CUDA_TUNING_H
