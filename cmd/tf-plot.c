@@ -1,5 +1,6 @@
-/* tf-plot - learning curves, heat maps and position tables as SVG: options, one drawing, one file. */
+/* tf-plot - learning curves, heat maps, attention and position tables as SVG: options, one drawing, one file. */
 #include "base/file.h"
+#include "draw/attention_file.h"
 #include "draw/curves.h"
 #include "draw/heat.h"
 #include "draw/positions.h"
@@ -14,20 +15,23 @@ static struct tf_strs labels;
 static double x_min, x_max, y_min, y_max, v_min, v_max, base;
 static int colors, form, show;
 static struct tf_heat heat;
+static struct tf_attention_file attention;
+static int kind;
 
-enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES };
-static const char *const shows[] = {"both", "heat", "curves", NULL};
+enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES, SHOW_LINES };
+static const char *const shows[] = {"both", "heat", "curves", "lines", NULL}, *const kinds[] = {"any", "encoder", "decoder", "cross", NULL};
 
 static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "What to draw"},
     {.kind = TF_OPT_WORD, .arg = "curve", .help = "numbers of JSON Lines over steps, such as tf-train's log"},
     {.kind = TF_OPT_WORD, .arg = "heat", .help = "a matrix as a heat map"},
+    {.kind = TF_OPT_WORD, .arg = "attention", .help = "where a model looks, from tf-attn's stream"},
     {.kind = TF_OPT_WORD, .arg = "positions", .help = "the sinusoids that tell positions apart"},
     {.kind = TF_OPT_GROUP, .help = "Picture"},
     ROW_OUTPUT(output),
     {.kind = TF_OPT_STR, .letter = 't', .name = "title", .target = &title, .arg = "TEXT", .help = "above the picture"},
     {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "PIXELS", .def = "840", .lo = 160, .hi = 20000,
-     .help = "of the picture; the most, for a heat map"},
+     .help = "of the picture; the most, for a heat map and attention"},
     {.kind = TF_OPT_INT, .name = "height", .target = &height, .arg = "PIXELS", .def = "480", .lo = 120, .hi = 20000, .help = "of curves"},
     {.kind = TF_OPT_STR, .name = "x-label", .target = &x_label, .arg = "TEXT", .help = "below the x axis"},
     {.kind = TF_OPT_STR, .name = "y-label", .target = &y_label, .arg = "TEXT", .help = "beside the y axis"},
@@ -53,6 +57,14 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_CHOICE, .name = "colors", .target = &colors, .arg = "NAME", .def = "auto", .choices = tf_colors_names,
      .help = "from pale to dark, or two hues around 0"},
     {.kind = TF_OPT_FLAG, .name = "values", .target = &heat.values, .help = "write each value into its cell"},
+    {.kind = TF_OPT_GROUP, .help = "Attention"},
+    {.kind = TF_OPT_INT, .letter = 'i', .name = "idx", .target = &attention.idx, .arg = "N", .def = "-1", .lo = -1, .hi = INT64_MAX,
+     .help = "the sentence, counted from 0; default: the first in the stream"},
+    {.kind = TF_OPT_CHOICE, .letter = 'k', .name = "kind", .target = &kind, .arg = "KIND", .def = "any", .choices = kinds, .help = "of attention"},
+    {.kind = TF_OPT_INT, .name = "layer", .target = &attention.layer, .arg = "N", .def = "0", .lo = 0, .hi = INT64_MAX, .help = "the layer, from 1 on; 0: the first in the stream"},
+    {.kind = TF_OPT_STR, .letter = 'H', .name = "head", .target = &attention.heads, .arg = "LIST", .def = "all", .help = "heads, as in 5 or 1,3-5"},
+    {.kind = TF_OPT_LIST, .name = "token", .target = &attention.tokens, .arg = "TEXT", .help = "only lines from rows of this piece; several times: from any of them"},
+    {.kind = TF_OPT_REAL, .name = "least", .target = &attention.least, .arg = "W", .def = "0.02", .lo = 0, .hi = 1, .help = "weights below have no line"},
     {.kind = TF_OPT_GROUP, .help = "Positions"},
     {.kind = TF_OPT_INT, .letter = 'L', .name = "length", .target = &length, .arg = "L", .def = "512", .lo = 1, .hi = TF_MATRIX_CELLS,
      .help = "positions"},
@@ -62,14 +74,14 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_CHOICE, .name = "variant", .target = &form, .arg = "NAME", .def = "paper", .choices = tf_position_forms,
      .help = "the paper's formula or a relative of it"},
     {.kind = TF_OPT_CHOICE, .name = "show", .target = &show, .arg = "WHAT", .def = "both", .choices = shows,
-     .help = "the table as a heat map, a curve per dimension"},
+     .help = "positions: heat, curves or both; attention: lines (its default) or heat"},
     {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {
     .name = "tf-plot",
-    .synopsis = "[options] curve LOG...\n[options] heat MATRIX\n[options] positions",
-    .summary = "draw learning curves, heat maps and position tables as SVG",
+    .synopsis = "[options] curve LOG...\n[options] heat MATRIX\n[options] attention ATTENTION.tfs\n[options] positions",
+    .summary = "draw learning curves, heat maps, attention and position tables as SVG",
     .opts = opts,
     .min_args = 1,
     .max_args = -1,
@@ -121,10 +133,26 @@ static int draw_heat(struct tf_buf *out, const char *const *files, size_t n, str
     return rc;
 }
 
+static int draw_attention(struct tf_buf *out, const char *const *files, size_t n, struct tf_err *err)
+{
+    if (n != 1)
+        return tf_fail_status(err, TF_USAGE, "attention: one stream, not %zu", n);
+    bool given_show = tf_opt_find(opts, "show")->set;
+    if (given_show && show != SHOW_LINES && show != SHOW_HEAT)
+        return tf_fail_status(err, TF_USAGE, "attention: --show lines or heat, not %s", shows[show]);
+    attention.kind = kind ? kinds[kind] : NULL;
+    attention.title = title;
+    attention.width = (double)width;
+    attention.heat = given_show && show == SHOW_HEAT;
+    return tf_attention_file_draw(out, &attention, files[0], err);
+}
+
 static int draw_positions(struct tf_buf *out, const char *const *files, size_t n, struct tf_err *err)
 {
     if (n)
         return tf_fail_status(err, TF_USAGE, "positions: reads no file, but '%s' was given", files[0]);
+    if (show == SHOW_LINES)
+        return tf_fail_status(err, TF_USAGE, "positions: --show heat, curves or both, not lines");
     const struct tf_positions p = {.length = (size_t)length, .dims = (size_t)dims, .base = base, .form = (enum tf_position_form)form,
                                    .title = title, .width = (double)width, .heat = show != SHOW_CURVES, .curves = show != SHOW_HEAT};
     return tf_positions_draw(out, &p, err);
@@ -132,15 +160,17 @@ static int draw_positions(struct tf_buf *out, const char *const *files, size_t n
 
 static int draw(struct tf_buf *out, const struct tf_args *args, struct tf_err *err)
 {
-    const char *kind = args->v[0], *const *files = args->v + 1;
+    const char *what = args->v[0], *const *files = args->v + 1;
     size_t n = (size_t)args->n - 1;
-    if (!strcmp(kind, "curve"))
+    if (!strcmp(what, "curve"))
         return draw_curves(out, files, n, err);
-    if (!strcmp(kind, "heat"))
+    if (!strcmp(what, "heat"))
         return draw_heat(out, files, n, err);
-    if (!strcmp(kind, "positions"))
+    if (!strcmp(what, "attention"))
+        return draw_attention(out, files, n, err);
+    if (!strcmp(what, "positions"))
         return draw_positions(out, files, n, err);
-    return tf_fail_status(err, TF_USAGE, "'%s': one of curve, heat, positions", kind);
+    return tf_fail_status(err, TF_USAGE, "'%s': one of curve, heat, attention, positions", what);
 }
 
 int main(int argc, char **argv)

@@ -32,6 +32,9 @@ BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
 THREADS    ?= $(shell nproc)
+# Of the pictures of attention.
+SENTENCE   ?= 1
+LAYER      ?= $(if $(filter tiny,$(PRESET)),3,5)
 
 # The tools of this tree when it is built, else those in PATH.
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
@@ -101,8 +104,20 @@ devices: $(patsubst %,$(WORK)/device.%.out,cpu fp32 fp16 bf16) ## translate on t
 $(WORK)/curve.svg: $(WORK)/trained
 	tf-plot curve $(WORK)/run/log.jsonl >$@
 
+# ---- where the model looks, as in the paper's Figures 3 to 5: self-attention of a test sentence, and the attention of its translation ----
+$(WORK)/one.%.tfs: $(WORK)/test.$S $(WORK)/test.out $(WORK)/model.tfm
+	sed -n $(SENTENCE)p $(WORK)/test.$* | tf-tokenize -m $(WORK)/model.tfm >$@
+
+$(WORK)/encoder.svg: $(WORK)/one.$S.tfs
+	tf-attn -m $(WORK)/model.tfm -k encoder -l $(LAYER) $< | tf-plot attention - >$@
+
+$(WORK)/cross.svg: $(WORK)/one.$S.tfs $(WORK)/one.out.tfs
+	tf-attn -m $(WORK)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention - >$@
+
+attention: $(WORK)/encoder.svg $(WORK)/cross.svg ## draw where layer LAYER looks in test sentence SENTENCE
+
 help: ## list the targets and settings
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
 	@sed -n 's/^\([A-Z_]*\) *?= *\(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t16
 
-.PHONY: all small devices help
+.PHONY: all small devices attention help

@@ -91,3 +91,32 @@ char *tf_format_real(char buf[32], double x)
     while (strtod(buf, NULL) != x && digits++ < 17);
     return buf;
 }
+
+int tf_parse_list(bool *on, int64_t most, const char *s, struct tf_err *err)
+{
+    if (strcmp(s, "all") == 0) {
+        for (int64_t i = 0; i < most; i++)
+            on[i] = true;
+        return 0;
+    }
+    for (;; s++) {
+        char part[64];
+        size_t n = strcspn(s, ",");
+        int64_t from, to;
+        if (n >= sizeof part)
+            return tf_fail(err, "'%.20s...': not a number", s);
+        snprintf(part, sizeof part, "%.*s", (int)n, s);
+        char *dash = strchr(part, '-');
+        if (dash != NULL)
+            *dash++ = 0;
+        if (tf_parse_int(&from, part, 1, most, err) < 0 || tf_parse_int(&to, dash != NULL ? dash : part, 1, most, err) < 0)
+            return -1;
+        if (to < from)
+            return tf_fail(err, "%lld-%lld: the end is before the beginning", (long long)from, (long long)to);
+        for (int64_t i = from; i <= to; i++)
+            on[i - 1] = true;
+        s += n;
+        if (*s == 0)
+            return 0;
+    }
+}

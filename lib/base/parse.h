@@ -11,6 +11,9 @@
 int tf_parse_int(int64_t *out, const char *s, int64_t lo, int64_t hi, struct tf_err *err) TF_MUST_CHECK;
 int tf_parse_real(double *out, const char *s, double lo, double hi, struct tf_err *err) TF_MUST_CHECK;
 
+/* "all", or numbers and ranges from 1 to most such as "1,3-5": sets on[i - 1] of each i, and leaves the others alone. */
+int tf_parse_list(bool *on, int64_t most, const char *s, struct tf_err *err) TF_MUST_CHECK;
+
 /* Shortest decimal text that reads back as the same double ("0.1", "1e-09", "25000"); NaN and infinities as "nan", "inf", "-inf". buf holds 32 bytes. Returns buf. */
 char *tf_format_real(char buf[32], double x);
 

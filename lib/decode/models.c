@@ -43,6 +43,11 @@ static int load(struct tf_model_set *s, size_t i, const char *path, bool pack, b
             h->config = tf_value_null();
             h->extra = tf_value_null();
             s->name = tf_xstrdup(strcmp(path, "-") == 0 ? "stdin" : path);
+            if (m.vocab != NULL) {
+                s->vocab_n = m.vocab_n;
+                s->vocab = tf_arena_alloc(&s->arena, m.vocab_n);
+                memcpy(s->vocab, m.vocab, m.vocab_n);
+            }
         }
         memcpy(s->fingerprint, m.header.model, 32);
     }

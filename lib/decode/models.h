@@ -15,6 +15,8 @@ struct tf_model_set {
     char *name;              /* of the first file, for messages */
     struct tf_header header; /* of the first: vocabulary, special ids, ... */
     struct tf_value inputs;  /* MAP: role -> fingerprint, for provenance */
+    char *vocab;             /* SentencePiece model bytes that the first file carries, or NULL */
+    size_t vocab_n;
     uint8_t fingerprint[32]; /* of the model; of several, the SHA-256 of their fingerprints in order */
     struct tf_arena arena;
     struct tf_err no_gpu; /* why the device is not the GPU; its status is 0 where it is, or that was not asked for */

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP_TOKENS = 8192, DEVICE_TOKENS = 65536 }; /* of a group; on a GPU */
+enum {
+    GROUP_TOKENS = 8192, /* of a group */
+    DEVICE_TOKENS = 65536, /* on a GPU */
+    WEIGHTS_A_TOKEN = 2048, /* so many attention weights count as one more token */
+};
 
 struct lane {
     struct tf_ctx *ctx;
@@ -16,6 +20,7 @@ struct lane {
     float *logp;
     double *mean;
     double correct;
+    float *weights[TF_ATTENTION_KINDS];
 };
 
 struct tf_scorer {
@@ -24,13 +29,21 @@ struct tf_scorer {
     struct lane *lane;
     int lanes;
     struct tf_group_item *items;
+    const struct tf_watch *watch;
+    size_t layers[TF_ATTENTION_KINDS]; /* that are watched */
 };
 
 struct tf_scorer *tf_scorer_new(struct tf_model_set *m, int threads, size_t batch,
-                                struct tf_err *err)
+                                const struct tf_watch *watch, struct tf_err *err)
 {
     struct tf_scorer *s = tf_xcalloc(1, sizeof *s);
-    *s = (struct tf_scorer){.models = m, .lanes = tf_models_lanes(m, threads)};
+    *s = (struct tf_scorer){.models = m, .lanes = tf_models_lanes(m, threads), .watch = watch};
+    const struct tf_config *c = &m->v[0].config;
+    for (int kind = 0; watch != NULL && kind < TF_ATTENTION_KINDS; kind++)
+        for (int l = 0; watch->layers[kind] != NULL &&
+                        l < (kind == TF_ATTENTION_ENCODER ? c->encoder_layers : c->decoder_layers);
+             l++)
+            s->layers[kind] += watch->layers[kind][l];
     s->groups =
         tf_groups_new(s->lanes, batch, m->be->spare(m->ctx) > 0 ? DEVICE_TOKENS : GROUP_TOKENS);
     s->lane = tf_xcalloc((size_t)s->lanes, sizeof *s->lane);
@@ -60,6 +73,8 @@ void tf_scorer_free(struct tf_scorer *s)
         if (l->ctx != NULL)
             s->models->be->close(l->ctx);
         tf_pairs_release(&l->pairs);
+        for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+            free(l->weights[kind]);
         void *all[] = {l->work, l->src, l->tgt, l->src_off, l->tgt_off, l->logp, l->mean};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             free(all[k]);
@@ -96,6 +111,38 @@ static void pack(struct lane *l, const struct tf_group_item *v, size_t n)
     }
 }
 
+/* Of each pair its blocks, layer by layer. */
+static int watch_group(void *arg, int lane, struct tf_group_item *v, size_t n, struct tf_err *err)
+{
+    struct tf_scorer *s = arg;
+    struct lane *l = &s->lane[lane];
+    size_t heads = (size_t)s->models->v[0].config.heads;
+    pack(l, v, n);
+    if (tf_pairs_set(&l->pairs, &s->models->v[0].config, n, l->src, l->src_off, l->tgt, l->tgt_off,
+                     err) < 0)
+        return -1;
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+        if (s->layers[kind] > 0)
+            l->weights[kind] = tf_xarray(
+                l->weights[kind], s->layers[kind] * heads * tf_attention_cells(kind, &l->pairs, 0, n),
+                sizeof(float));
+    if (tf_attention_weights(l->work[0], l->weights, s->watch, &l->pairs, 0, n, err) < 0)
+        return -1;
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
+        size_t all = heads * tf_attention_cells(kind, &l->pairs, 0, n);
+        const float *from = l->weights[kind];
+        for (size_t i = 0; i < n && s->layers[kind] > 0; i++) {
+            struct tf_scored *p = v[i].item;
+            size_t own = heads * tf_attention_cells(kind, &l->pairs, i, i + 1);
+            p->weights[kind] = tf_xarray(NULL, s->layers[kind] * own, sizeof(float));
+            for (size_t k = 0; k < s->layers[kind]; k++)
+                memcpy(p->weights[kind] + k * own, from + k * all, own * sizeof(float));
+            from += own;
+        }
+    }
+    return 0;
+}
+
 static int score_group(void *arg, int lane, struct tf_group_item *v, size_t n, struct tf_err *err)
 {
     struct tf_scorer *s = arg;
@@ -129,13 +176,18 @@ int tf_scorer_run(struct tf_scorer *s, struct tf_scored **v, size_t n, uint64_t 
     s->items = tf_xarray(s->items, n + 1, sizeof *s->items);
     for (size_t i = 0; i < n; i++) {
         size_t src = v[i]->n_src + (size_t)1, tgt = v[i]->n_tgt + (size_t)1;
-        s->items[i] = (struct tf_group_item){.item = v[i], .length = src + tgt, .cost = src + tgt};
+        size_t weights = s->layers[TF_ATTENTION_ENCODER] * src * src +
+                         s->layers[TF_ATTENTION_DECODER] * tgt * tgt +
+                         s->layers[TF_ATTENTION_CROSS] * tgt * src;
+        weights *= (size_t)s->models->v[0].config.heads;
+        s->items[i] = (struct tf_group_item){
+            .item = v[i], .length = src + tgt, .cost = src + tgt + weights / WEIGHTS_A_TOKEN};
         positions = src > positions ? src : positions;
         positions = tgt > positions ? tgt : positions;
     }
     if (tf_models_positions(s->models, positions, err) < 0)
         return -1;
-    int rc = tf_groups_run(s->groups, s->items, n, score_group, s, err);
+    int rc = tf_groups_run(s->groups, s->items, n, s->watch != NULL ? watch_group : score_group, s, err);
     for (int i = 0; i < s->lanes; i++) {
         *correct += (uint64_t)s->lane[i].correct;
         s->lane[i].correct = 0;

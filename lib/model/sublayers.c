@@ -58,6 +58,7 @@ static struct tf_attention self_args(struct tf_work *k, struct tf_stack_acts *si
         .causal = is_decoder(k, side), .window = (int)c->attention_window,
         .drop = tf_dropout(k, c->attention_dropout, site(k, side, layer, 0)),
         .lse = k->training ? a->lse : NULL,
+        .probs = tf_watched(k, is_decoder(k, side) ? TF_ATTENTION_DECODER : TF_ATTENTION_ENCODER, layer),
     };
 }
 
@@ -101,6 +102,7 @@ static struct tf_attention cross_args(struct tf_work *k, int layer)
         .heads = (int)c->heads, .dk = (int)c->d_k, .dv = (int)c->d_v,
         .drop = tf_dropout(k, c->attention_dropout, site(k, &k->dec, layer, 2)),
         .lse = k->training ? a->lse : NULL,
+        .probs = tf_watched(k, TF_ATTENTION_CROSS, layer),
     };
 }
 

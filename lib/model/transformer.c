@@ -1,8 +1,6 @@
 /* transformer.c - one pass of the model over packed pairs: forward, backward, sums. */
 #include "model/work.h"
 
-#include <stdlib.h>
-
 /* Target distribution of label smoothing: `on` at the target, `off` elsewhere (backend.h, tf_xent). */
 static void smoothing(const struct tf_config *c, float *on, float *off)
 {
@@ -12,8 +10,7 @@ static void smoothing(const struct tf_config *c, float *on, float *off)
     *on = (float)(c->smoothing == TF_SMOOTH_V ? 1 - eps + share : 1 - eps);
 }
 
-/* Rows and ids of sentences [from, to) to the backend. */
-static int load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training, struct tf_err *err)
+int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training, struct tf_err *err)
 {
     size_t n = to - from, s = p->src_off[to] - p->src_off[from], t = p->tgt_off[to] - p->tgt_off[from];
     size_t positions = k->w->config.positions == TF_POS_LEARNED ? (size_t)k->w->config.max_positions : k->w->pos_rows;
@@ -54,7 +51,7 @@ static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
     return 0;
 }
 
-static void cross_kv(struct tf_work *k, const tf_mem *memory)
+void tf_cross_kv(struct tf_work *k, const tf_mem *memory)
 {
     tf_linear(k, k->kv, memory, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0, (struct tf_drop){0});
 }
@@ -85,7 +82,7 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     const struct tf_params *t = &k->w->params;
     const struct tf_param *cross = &t->v[t->cross_w];
     const tf_mem *memory = tf_encoder_fwd(k);
-    cross_kv(k, memory);
+    tf_cross_kv(k, memory);
     const tf_mem *out = tf_decoder_fwd(k);
 
     struct tf_xent x = xent_args(k, out, acc);
@@ -112,7 +109,7 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
         k->be->zero(k->ctx, grads, TF_ELEM_PARAM, k->w->params.size);
         return 0;
     }
-    if (load(k, p, from, to, true, err) < 0)
+    if (tf_work_load(k, p, from, to, true, err) < 0)
         return -1;
     k->grads = grads;
     k->dropout = true;
@@ -136,25 +133,15 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
 {
     if (from == to)
         return 0;
-    if (load(k, p, from, to, false, err) < 0)
+    if (tf_work_load(k, p, from, to, false, err) < 0)
         return -1;
     k->dropout = false;
-    cross_kv(k, tf_encoder_fwd(k));
+    tf_cross_kv(k, tf_encoder_fwd(k));
     k->be->zero(k->ctx, k->acc, TF_ELEM_F64, 4);
     struct tf_xent x = xent_args(k, tf_decoder_fwd(k), k->acc);
     x.logp = logp ? k->logp : NULL;
     k->be->xent(k->ctx, &x);
-    if (logp && k->be->elem_size[TF_ELEM_STAT] == sizeof *logp) {
-        if (k->be->download(k->ctx, logp, TF_ELEM_STAT, k->logp, k->dec.n, err) < 0)
-            return -1;
-    } else if (logp) {
-        double *wide = tf_xarray(NULL, k->dec.n, sizeof *wide);
-        int rc = k->be->download(k->ctx, wide, TF_ELEM_STAT, k->logp, k->dec.n, err);
-        for (size_t i = 0; rc == 0 && i < k->dec.n; i++)
-            logp[i] = (float)wide[i];
-        free(wide);
-        if (rc < 0)
-            return -1;
-    }
+    if (logp && tf_work_floats(k, logp, k->logp, k->dec.n, err) < 0)
+        return -1;
     return add_sums(k, sums, err);
 }

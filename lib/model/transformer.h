@@ -58,6 +58,21 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
 /* Forward without dropout: adds to *sums; logp (host floats, one a target row of the range, or NULL) gets log p(target). */
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p, size_t from, size_t to, struct tf_err *err) TF_MUST_CHECK;
 
+/* ---- attention weights ---- */
+
+enum tf_attention_kind { TF_ATTENTION_ENCODER, TF_ATTENTION_DECODER, TF_ATTENTION_CROSS, TF_ATTENTION_KINDS };
+
+/* Which layers are watched. */
+struct tf_watch {
+    const bool *layers[TF_ATTENTION_KINDS]; /* [encoder_layers or decoder_layers]; NULL: none of that kind */
+};
+/* Forward without dropout over sentences [from, to): the weights (paper, 3.2.1: softmax(q k' / sqrt(dk))) of what is watched. weights[kind], host floats, gets for each watched layer, in order, a
+ * [T, S] block for each sentence and head; those of a kind that is not watched are left alone. Without a watched kind that needs the decoder, only the encoder runs. */
+int tf_attention_weights(struct tf_work *k, float *const weights[TF_ATTENTION_KINDS], const struct tf_watch *watch, const struct tf_pairs *p, size_t from, size_t to,
+                         struct tf_err *err) TF_MUST_CHECK;
+/* Cells of one layer and head: the sum of T * S over those sentences. */
+size_t tf_attention_cells(enum tf_attention_kind kind, const struct tf_pairs *p, size_t from, size_t to);
+
 /* ---- decoding ---- */
 
 /* Encoder output of a group of sentences: cross keys and values of all decoder layers, by packed source row. */

@@ -49,6 +49,11 @@ struct tf_work {
     tf_mem *logp;                 /* [Rt] */
     tf_mem *grads;                /* of the pass under way; NULL forward only */
     bool dropout;
+    struct {
+        const struct tf_watch *what; /* NULL: nothing is watched */
+        tf_mem *mem[TF_ATTENTION_KINDS]; /* STAT: weights of the watched layers */
+        size_t cap[TF_ATTENTION_KINDS], each[TF_ATTENTION_KINDS]; /* elements in all; of a layer */
+    } watch;
     tf_mem **owned;               /* all buffers, for freeing */
     size_t n_owned;
     struct { tf_mem *x, *sum, *y, *in, *o, *q, *hidden; size_t cap; } step; /* decoding, by live rows */
@@ -69,6 +74,16 @@ static inline struct tf_drop tf_dropout(const struct tf_work *k, double p, int s
 {
     return (struct tf_drop){.p = k->dropout ? (float)p : 0, .site = (uint32_t)site};
 }
+
+/* Where the weights of this layer go; NULL when nobody watches it. attention.c */
+tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer);
+
+/* Download n STAT as floats. */
+int tf_work_floats(struct tf_work *k, float *dst, const tf_mem *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* Rows and ids of sentences [from, to) to the backend. */
+int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training, struct tf_err *err) TF_MUST_CHECK;
+/* Keys and values of all layers from the encoder's output. */
+void tf_cross_kv(struct tf_work *k, const tf_mem *memory);
 
 /* ---- sublayers (sublayers.c): forward writes u; backward takes du, adds to or overwrites din, and writes the gradients of its weights ---- */
 

@@ -4,6 +4,7 @@
  * Field numbers are those of sentencepiece_model.proto: ModelProto {repeated pieces = 1 {piece = 1}; normalizer_spec = 3, denormalizer_spec = 5
  * {precompiled_charsmap = 2}}. The table is 4 bytes of size, that many bytes of a darts-clone trie, and the replacements, each ended by NUL. */
 #include "text/sp_check.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -144,5 +145,33 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
                 return -1;
         }
     }
+    return 0;
+}
+
+static bool is_text(struct span s)
+{
+    return s.p != NULL && tf_utf8_span((const char *)s.p, s.n) == s.n && memchr(s.p, 0, s.n) == NULL;
+}
+
+int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts, size_t *n_texts, struct tf_err *err)
+{
+    struct span m = {bytes, n}, body, inner;
+    uint64_t number;
+    size_t pieces = 0;
+    if (tf_sp_check(bytes, n, err) < 0)
+        return -1;
+    for (struct span left = m; left.n > 0 && field(&left, &number, &body);)
+        pieces += number == 1;
+    const char **v = tf_arena_zalloc(a, pieces * sizeof *v + 1);
+    for (size_t i = 0; m.n > 0 && field(&m, &number, &body);) {
+        if (number != 1)
+            continue;
+        while (body.n > 0 && field(&body, &number, &inner))
+            if (number == 1) /* of a field that comes again the last counts */
+                v[i] = is_text(inner) ? tf_arena_strndup(a, (const char *)inner.p, inner.n) : NULL;
+        i++;
+    }
+    *texts = v;
+    *n_texts = pieces;
     return 0;
 }

@@ -282,6 +282,27 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
     return 0;
 }
 
+static void put_texts(struct tf_json *j, const char *key, const char *const *texts, size_t n)
+{
+    tf_json_key(j, key);
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        tf_json_str(j, texts[i]);
+    tf_json_close(j, ']');
+}
+
+static void put_attention(struct tf_json *j, const struct tf_attn *t)
+{
+    tf_json_key(j, "kind");
+    tf_json_str(j, t->kind);
+    tf_json_key(j, "layer");
+    tf_json_uint(j, t->layer);
+    put_ids(j, "heads", t->heads, t->n_heads);
+    put_texts(j, "rows", t->rows, t->n_rows);
+    put_texts(j, "columns", t->cols, t->n_cols);
+    put_floats(j, "weights", t->weights, t->n_heads * t->n_rows * t->n_cols);
+}
+
 static void put_mark(struct tf_json *j, const struct tf_record *rec)
 {
     struct tf_cur c = {rec->raw, rec->raw + rec->raw_n};
@@ -326,6 +347,7 @@ static int put_record(struct lines *l, const struct tf_record *rec, struct tf_er
     case TF_REC_TOKENS:
     case TF_REC_PAIR:
     case TF_REC_NBEST:
+    case TF_REC_ATTN:
     case TF_REC_SCORE:
     case TF_REC_STATS:
     case TF_REC_BAD:
@@ -351,6 +373,9 @@ static int put_record(struct lines *l, const struct tf_record *rec, struct tf_er
         break;
     case TF_REC_NBEST:
         put_nbest(j, rec);
+        break;
+    case TF_REC_ATTN:
+        put_attention(j, &rec->attn);
         break;
     case TF_REC_SCORE:
         tf_json_key(j, "logp");

@@ -25,6 +25,7 @@ void tf_record_tokens(struct tf_buf *b, int64_t size, uint64_t idx, const uint32
 void tf_record_pair(struct tf_buf *b, int64_t size, uint64_t idx, const uint32_t *src, size_t n_src, const uint32_t *tgt, size_t n_tgt);
 void tf_record_batch(struct tf_buf *b, int64_t size, const struct tf_batch *t);
 void tf_record_nbest(struct tf_buf *b, int64_t size, uint64_t idx, const struct tf_hyp *hyps, size_t n);
+void tf_record_attention(struct tf_buf *b, uint64_t idx, const struct tf_attn *t);
 void tf_record_score(struct tf_buf *b, uint64_t idx, float logp, const float *token_logp, size_t n);
 void tf_record_stats(struct tf_buf *b, uint64_t idx, const uint32_t *counts, size_t n);
 void tf_record_bad(struct tf_buf *b, uint64_t idx, int code, const char *text);

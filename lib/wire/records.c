@@ -166,6 +166,32 @@ void tf_record_nbest(struct tf_buf *b, int64_t size, uint64_t idx, const struct 
     }
 }
 
+static void put_texts(struct tf_buf *b, const char *const *texts, size_t n)
+{
+    tf_cbor_array(b, n);
+    for (size_t i = 0; i < n; i++)
+        tf_cbor_str(b, texts[i]);
+}
+
+bool tf_attn_fits(const struct tf_attn *t)
+{
+    return t->n_heads <= TF_MAX_IDS && t->n_rows <= TF_MAX_TEXTS && t->n_cols <= TF_MAX_TEXTS &&
+           t->n_heads * t->n_rows * t->n_cols <= TF_MAX_RECORD / sizeof(float);
+}
+
+void tf_record_attention(struct tf_buf *b, uint64_t idx, const struct tf_attn *t)
+{
+    tf_cbor_array(b, 8);
+    tf_cbor_uint(b, TF_REC_ATTN);
+    tf_cbor_uint(b, idx);
+    tf_cbor_str(b, t->kind);
+    tf_cbor_uint(b, t->layer);
+    tf_put_u32s(b, t->heads, t->n_heads);
+    put_texts(b, t->rows, t->n_rows);
+    put_texts(b, t->cols, t->n_cols);
+    tf_put_f32s(b, t->weights, t->n_heads * t->n_rows * t->n_cols);
+}
+
 void tf_record_score(struct tf_buf *b, uint64_t idx, float logp, const float *token_logp, size_t n)
 {
     tf_cbor_array(b, token_logp ? 4 : 3);
@@ -311,6 +337,44 @@ static int decode_nbest(struct decode *d, struct tf_record *rec, struct tf_err *
     return 0;
 }
 
+static int decode_texts(struct decode *d, const char *what, const char *const **texts, size_t *n,
+                        struct tf_err *err)
+{
+    uint64_t items;
+    TRY(what, tf_cur_array(&d->c, &items));
+    if (items > TF_MAX_TEXTS)
+        return tf_fail(err, "%s: more than %d", what, TF_MAX_TEXTS);
+    const char **v = tf_arena_alloc(d->a, (size_t)items * sizeof *v + 1);
+    for (uint64_t i = 0; i < items; i++) {
+        const char *s;
+        size_t len;
+        TRY(what, tf_cur_text(&d->c, &s, &len));
+        v[i] = tf_arena_strndup(d->a, s, len);
+    }
+    *texts = v;
+    *n = (size_t)items;
+    return 0;
+}
+
+static int decode_attention(struct decode *d, struct tf_attn *t, struct tf_err *err)
+{
+    const char *kind;
+    size_t n;
+    TRY("kind", tf_cur_text(&d->c, &kind, &n));
+    t->kind = tf_arena_strndup(d->a, kind, n);
+    TRY("layer", tf_cur_uint(&d->c, &t->layer));
+    TRY("heads", tf_cur_ids(&d->c, d->a, TF_MAX_IDS, &t->heads, &t->n_heads));
+    if (decode_texts(d, "rows", &t->rows, &t->n_rows, err) ||
+        decode_texts(d, "columns", &t->cols, &t->n_cols, err))
+        return -1;
+    TRY("weights", tf_cur_reals(&d->c, d->a, TF_MAX_RECORD / sizeof(float), &t->weights, &n));
+    /* The factors are at most 2^20, 2^16 and 2^16. */
+    if (n != (uint64_t)t->n_heads * t->n_rows * t->n_cols)
+        return tf_fail(err, "weights: %zu of them for %zu heads of %zu rows and %zu columns", n,
+                       t->n_heads, t->n_rows, t->n_cols);
+    return 0;
+}
+
 static int check_offsets(const char *what, const uint32_t *off, size_t n_off, size_t n, size_t ids,
                          struct tf_err *err)
 {
@@ -413,7 +477,7 @@ static int check_own_crc(const uint8_t *p, size_t n, struct tf_err *err)
 int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_header *h,
                      const uint8_t *p, size_t n, struct tf_err *err)
 {
-    static const uint8_t at_least[] = {2, 3, 4, 4, 3, 3, 6, 4, 2, 4, 3, 3, 1, 3, 3, 3};
+    static const uint8_t at_least[] = {2, 3, 4, 4, 3, 8, 6, 4, 2, 4, 3, 3, 1, 3, 3, 3};
     struct decode d = {.c = {.p = p, .end = p + n}, .a = a, .h = h};
     double x;
     uint64_t type;
@@ -460,6 +524,8 @@ int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_
         return check_own_crc(p, n, err);
     case TF_REC_NBEST:
         return decode_nbest(&d, rec, err);
+    case TF_REC_ATTN:
+        return decode_attention(&d, &rec->attn, err);
     case TF_REC_BAD:
     case TF_REC_ERROR:
         return decode_text(&d, rec, err);

@@ -11,6 +11,7 @@
 #define TF_MAX_IDS ((size_t)1 << 20)      /* token ids in one record (one side) */
 #define TF_MAX_CHECK ((size_t)1 << 20)    /* bytes between two checks, at most, plus one record */
 #define TF_MAX_HYPS 65536                 /* hypotheses in one n-best record */
+#define TF_MAX_TEXTS 65536                /* rows, and columns, of an attention record */
 #define TF_MAX_TENSOR ((uint64_t)4 << 30) /* bytes of one tensor on a pipe, unless told otherwise */
 
 enum tf_record_type {
@@ -19,7 +20,7 @@ enum tf_record_type {
     TF_REC_PAIR = 2,   /* [2, idx, src, tgt] */
     TF_REC_BATCH = 3,  /* [3, ordinal, {...}, crc] packed batch */
     TF_REC_NBEST = 4,  /* [4, idx, [[ids, score, logp, token_logp?], ...]] hypotheses, best first */
-    TF_REC_ATTN = 5,
+    TF_REC_ATTN = 5,   /* [5, idx, kind, layer, heads, rows, columns, weights] of one sentence and layer */
     TF_REC_TENSOR = 6, /* [6, name, dtype, pad, tensor, crc] */
     TF_REC_STATE = 7,  /* [7, name, value, crc] */
     TF_REC_METRIC = 8,
@@ -85,14 +86,28 @@ struct tf_batch {
     bool has_corpus;
 };
 
+/* Attention weights of one sentence in one layer. */
+struct tf_attn {
+    const char *kind;          /* "encoder", "decoder" (their self-attention) or "cross" (from the decoder to the encoder's output) */
+    uint64_t layer;            /* from 1 on */
+    const uint32_t *heads;     /* their numbers, from 1 on */
+    const char *const *rows;   /* the pieces that ask */
+    const char *const *cols;   /* the pieces that are looked at */
+    const float *weights;      /* [n_heads, n_rows, n_cols]; the sum over a row is 1, or 0 where it sees nothing */
+    size_t n_heads, n_rows, n_cols;
+};
+/* Are the counts and the weights within what a record may have? */
+bool tf_attn_fits(const struct tf_attn *t);
+
 /* A record as read; pointers are valid until the next tf_reader_next. */
 struct tf_record {
     int type;
-    uint64_t idx;              /* TOKENS PAIR NBEST SCORE STATS BAD */
+    uint64_t idx;              /* TOKENS PAIR NBEST ATTN SCORE STATS BAD */
     const uint32_t *ids, *tgt; /* TOKENS: ids; PAIR: ids = source, tgt; STATS: counts */
     size_t n, n_tgt;
     const struct tf_hyp *hyps; /* NBEST */
     size_t n_hyps;
+    struct tf_attn attn;     /* ATTN */
     struct tf_batch batch;   /* BATCH */
     int code;                /* BAD, ERROR */
     const char *text;        /* BAD, ERROR: terminated UTF-8 */
@@ -154,6 +169,7 @@ int tf_writer_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_
                    struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_batch(struct tf_writer *w, const struct tf_batch *b, struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_nbest(struct tf_writer *w, uint64_t idx, const struct tf_hyp *hyps, size_t n, struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_attention(struct tf_writer *w, uint64_t idx, const struct tf_attn *t, struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_score(struct tf_writer *w, uint64_t idx, float logp, const float *token_logp, size_t n, struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_stats(struct tf_writer *w, uint64_t idx, const uint32_t *counts, size_t n, struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text, struct tf_err *err) TF_MUST_CHECK;

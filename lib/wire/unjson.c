@@ -392,6 +392,46 @@ static int put_nbest(struct unjson *u, struct line *l, uint64_t idx, struct tf_e
     return tf_writer_nbest(&u->w, idx, hyps, v->n, err);
 }
 
+static int field_texts(struct line *l, const char *key, const char *const **texts, size_t *n,
+                       struct tf_err *err)
+{
+    const struct tf_value *v;
+    if (field_array(&l->v, key, &v, err))
+        return -1;
+    const char **to = tf_arena_alloc(&l->a, v->n * sizeof *to + 1);
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->items[i].kind != TF_TEXT)
+            return tf_fail(err, "%s: not an array of text", key);
+        to[i] = v->items[i].text;
+    }
+    *texts = to;
+    *n = v->n;
+    return 0;
+}
+
+static int put_attention(struct unjson *u, struct line *l, uint64_t idx, struct tf_err *err)
+{
+    struct tf_attn t = {0};
+    uint32_t *heads;
+    float *weights;
+    int64_t layer;
+    size_t n;
+    if (field_text(l, "kind", &t.kind, err) || field_int(l, "layer", INT64_MAX, &layer, err) ||
+        field_ids(&l->a, &l->v, "heads", &heads, &t.n_heads, err) ||
+        field_texts(l, "rows", &t.rows, &t.n_rows, err) ||
+        field_texts(l, "columns", &t.cols, &t.n_cols, err) ||
+        field_floats(&l->a, &l->v, "weights", &weights, &n, err))
+        return -1;
+    t.layer = (uint64_t)layer;
+    t.heads = heads;
+    t.weights = weights;
+    /* What is too much is for the writer to refuse. */
+    if (tf_attn_fits(&t) && n != t.n_heads * t.n_rows * t.n_cols)
+        return tf_fail(err, "weights: %zu of them for %zu heads of %zu rows and %zu columns", n,
+                       t.n_heads, t.n_rows, t.n_cols);
+    return tf_writer_attention(&u->w, idx, &t, err);
+}
+
 /* A record made of free values: one that no reader would take, as it is nested too deeply, is
  * refused here. */
 static int check_record(const struct tf_buf *b, struct tf_err *err)
@@ -522,7 +562,8 @@ static int put_line(struct unjson *u, struct line *l, struct tf_err *err)
         return tf_writer_error(&u->w, (int)code, text, err);
     }
     bool numbered = !strcmp(type, "tokens") || !strcmp(type, "pair") || !strcmp(type, "nbest") ||
-                    !strcmp(type, "score") || !strcmp(type, "stats") || !strcmp(type, "bad");
+                    !strcmp(type, "score") || !strcmp(type, "stats") || !strcmp(type, "bad") ||
+                    !strcmp(type, "attention");
     if (numbered && field_int(l, "idx", INT64_MAX, &idx, err))
         return -1;
     if (!strcmp(type, "tokens"))
@@ -543,6 +584,8 @@ static int put_line(struct unjson *u, struct line *l, struct tf_err *err)
         return put_batch(u, l, err);
     if (!strcmp(type, "nbest"))
         return put_nbest(u, l, (uint64_t)idx, err);
+    if (!strcmp(type, "attention"))
+        return put_attention(u, l, (uint64_t)idx, err);
     if (!strcmp(type, "score")) {
         if (field_float(&l->v, "logp", &logp, err) ||
             field_floats(&l->a, &l->v, "token_logp", &token_logp, &n, err))

@@ -115,6 +115,26 @@ int tf_writer_stats(struct tf_writer *w, uint64_t idx, const uint32_t *counts, s
     return put_record(w, err);
 }
 
+static bool are_texts(const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!tf_utf8_valid((const uint8_t *)texts[i], strlen(texts[i])))
+            return false;
+    return true;
+}
+
+int tf_writer_attention(struct tf_writer *w, uint64_t idx, const struct tf_attn *t,
+                        struct tf_err *err)
+{
+    if (!tf_attn_fits(t))
+        return tf_fail(err, "%s: %zu heads of %zu rows and %zu columns: more than a record holds",
+                       w->out->name, t->n_heads, t->n_rows, t->n_cols);
+    if (!are_texts(&t->kind, 1) || !are_texts(t->rows, t->n_rows) || !are_texts(t->cols, t->n_cols))
+        return tf_fail(err, "%s: attention with text that is not UTF-8", w->out->name);
+    tf_record_attention(&w->buf, idx, t);
+    return put_record(w, err);
+}
+
 int tf_writer_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_t n_src,
                    const uint32_t *tgt, size_t n_tgt, struct tf_err *err)
 {

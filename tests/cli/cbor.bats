@@ -4,7 +4,7 @@ bats_require_minimum_version 1.5.0
 load helper
 
 V=$BATS_TEST_DIRNAME/../../formats/vectors
-kinds='tokens tokens-wide pairs batch nbest scores bad parts model checkpoint'
+kinds='tokens tokens-wide pairs batch nbest attention scores bad parts model checkpoint'
 
 @test "a length that a pipe does not hold takes no memory" {
     most=400000
@@ -120,6 +120,7 @@ kinds='tokens tokens-wide pairs batch nbest scores bad parts model checkpoint'
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' 'data: 4 bytes where dims ask for 8'
     try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' 'data: a number that u8 can'
     try '{"type":"tensor","name":"p/x","dtype":"f16","dims":[1],"data":[0.1]}' 'data: a number that f16 can'
+    try '{"type":"attention","idx":0,"kind":"cross","layer":1,"heads":[1],"rows":["a"],"columns":["b"]}' 'weights: 0 of them for 1 heads of 1 rows and 1 columns'
     try '{"type":"state","name":"x","value":[[[[[[[[1]]]]]]]]}' 'value: nested too deeply'
     sh_t 1 "printf '%s\\n' '$h' | tf-cbor unjson >out"
     expect_error "no end line"
@@ -149,6 +150,8 @@ kinds='tokens tokens-wide pairs batch nbest scores bad parts model checkpoint'
     expect_output $'header\t1\ntensor\t7\nstate\t3\ncheck\t2\nend\t1'
     t 0 tf-cbor count "$V/bad.cbor"
     expect_output $'header\t1\ntokens\t1\nbad\t2\nend\t1'
+    t 0 tf-cbor count "$V/attention.cbor"
+    expect_output $'header\t1\nattention\t2\nbad\t1\nend\t1'
 }
 
 @test "seal: leaves sealed streams alone, fills the others" {

@@ -20,6 +20,11 @@ X
 [ "\$1" = --train ] && exec $(command -v tf-tokenize) "\$@" --vocab-size 100 2>/dev/null
 exec $(command -v tf-tokenize) "\$@"
 X
+    # And for the paper's layers, where these models have one.
+    cat >bin/tf-attn <<X
+#!/bin/bash
+exec $(command -v tf-attn) "\$@" --layer 1
+X
     chmod +x bin/*
     local n=0 f
     for f in train:300 dev:20 test:20; do
@@ -45,6 +50,7 @@ X
         tf-tokenize -m ende.model <$f.de >$f.de.tfs
     done
     cp test.en.tfs mono.tfs
+    cp test.de.tfs test.out.tfs
     tf-batch -q --no-shuffle dev.en.tfs dev.de.tfs >dev.tfs
     tf-batch -q --tokens 500 --epochs 20 train.en.tfs train.de.tfs >train.tfs
     tf-train -q --vocab ende.model --valid dev.tfs --ema 0.9 -o run train.tfs
@@ -94,6 +100,7 @@ man_blocks() {
     run_blocks examples
 }
 
+@test "tf-attn(1)" { man_blocks tf-attn.1; }
 @test "tf-avgckpt(1)" { man_blocks tf-avgckpt.1; }
 @test "tf-batch(1)" { man_blocks tf-batch.1; }
 @test "tf-bleu(1)" { man_blocks tf-bleu.1; }

@@ -57,6 +57,9 @@ for r, l in zip(records, lines):
     elif t == "nbest":
         for h, k in zip(r[2], l["hyps"], strict=True):
             assert plain(h[0]) == k["ids"] and near(h[1:3], [k["score"], k["logp"]]) and near(plain(h[3]) if len(h) > 3 else [], k.get("token_logp", []))
+    elif t == "attention":
+        assert r[:4] == [5, l["idx"], l["kind"], l["layer"]] and plain(r[4]) == l["heads"] and r[5:7] == [l["rows"], l["columns"]]
+        assert near(plain(r[7]), l["weights"]) and len(l["weights"]) == len(l["heads"]) * len(l["rows"]) * len(l["columns"]) > 0
     elif t == "score":
         assert near([r[2]] + (plain(r[3]) if len(r) > 3 else []), [l["logp"]] + l.get("token_logp", []))
     elif t == "tensor":
@@ -119,6 +122,15 @@ cbor2.dump([4, 0, [[[7], -0.5, -1.0], [[], -3, -1.1, [-1.1]]]], out)
 cbor2.dump([15, 1, None], out)' >nbest.tfs
     sh_t 0 'tf-cbor json nbest.tfs | sed -n 2p'
     expect_output '{"type":"nbest","idx":0,"hyps":[{"ids":[7],"score":-0.5,"logp":-1},{"ids":[],"score":-3,"logp":-1.1,"token_logp":[-1.1]}]}'
+    "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "attention"}], out)
+cbor2.dump([5, 0, "cross", 2, [1, 300], ["a", "\u00fc"], [""], [1, 0.5, 0.1, 0], "newer"], out)
+cbor2.dump([15, 1, None], out)' >attention.tfs
+    sh_t 0 'tf-cbor json attention.tfs | sed -n 2p'
+    expect_output '{"type":"attention","idx":0,"kind":"cross","layer":2,"heads":[1,300],"rows":["a","ü"],"columns":[""],"weights":[1,0.5,0.1,0]}'
 }
 
 @test "python computes our CRCs" {
@@ -188,19 +200,20 @@ PY
 
 @test "file(1) knows our files" {
     need file
-    t 0 file -m "$TOP/formats/magic" -b "$TOP/formats/vectors/checkpoint.cbor" "$TOP/formats/vectors/tokens.cbor" "$TOP/formats/vectors/nbest.cbor"
-    expect_output $'tf-tools checkpoint\ntf-tools token stream\ntf-tools stream of n-best lists'
+    t 0 file -m "$TOP/formats/magic" -b "$TOP/formats/vectors/checkpoint.cbor" "$TOP/formats/vectors/tokens.cbor" "$TOP/formats/vectors/nbest.cbor" \
+        "$TOP/formats/vectors/attention.cbor"
+    expect_output $'tf-tools checkpoint\ntf-tools token stream\ntf-tools stream of n-best lists\ntf-tools attention stream'
 }
 
 @test "the documents state the limits that the headers define" {
-    for pair in 'TF_MAX_RECORD 64.MiB' 'TF_MAX_IDS 2^20' 'TF_MAX_HYPS 65536' 'TF_MAX_VALUES 65536' 'TF_MAX_VOCAB 48.MiB' 'TF_MAX_TENSORS 65536' \
-        'TF_MAX_STATES 256' 'TF_MAX_NAME 128' 'TF_MAX_PAD 255' 'TF_CBOR_DEPTH 8'; do
+    for pair in 'TF_MAX_RECORD 64.MiB' 'TF_MAX_IDS 2^20' 'TF_MAX_HYPS 65536' 'TF_MAX_TEXTS attention record . 65536' 'TF_MAX_VALUES 65536' \
+        'TF_MAX_VOCAB 48.MiB' 'TF_MAX_TENSORS 65536' 'TF_MAX_STATES 256' 'TF_MAX_NAME 128' 'TF_MAX_PAD 255' 'TF_CBOR_DEPTH 8'; do
         grep -q "${pair#* }" "$TOP/formats/limits.md"
     done
     cat >limits.c <<'C'
 #include "wire/model.h"
-_Static_assert(TF_MAX_RECORD == 64 << 20 && TF_MAX_IDS == 1 << 20 && TF_MAX_HYPS == 65536 && TF_MAX_VALUES == 65536 && TF_MAX_VOCAB == 48 << 20 &&
-    TF_MAX_TENSORS == 65536 && TF_MAX_STATES == 256 && TF_MAX_NAME == 128 && TF_MAX_PAD == 255 && TF_CBOR_DEPTH == 8 && TF_MAX_RANK == 8 &&
+_Static_assert(TF_MAX_RECORD == 64 << 20 && TF_MAX_IDS == 1 << 20 && TF_MAX_HYPS == 65536 && TF_MAX_TEXTS == 65536 && TF_MAX_VALUES == 65536 &&
+    TF_MAX_VOCAB == 48 << 20 && TF_MAX_TENSORS == 65536 && TF_MAX_STATES == 256 && TF_MAX_NAME == 128 && TF_MAX_PAD == 255 && TF_CBOR_DEPTH == 8 && TF_MAX_RANK == 8 &&
     TF_MAX_CHECK == 1 << 20 && TF_MAX_TENSOR == 4294967296ull && TF_MAX_DIMS == 1ull << 62, "formats/limits.md");
 C
     need gcc

@@ -201,15 +201,84 @@ PY
     expect_error "too many to draw"
 }
 
+# An attention stream of two sentences: encoder attention in layers 1 and 2, cross attention in layer 2, heads 1 and 3.
+attention() {
+    "$TF_PYTHON" - <<'PY' | tf-cbor unjson
+import json
+print(json.dumps({"type": "header", "header": {"v": 1, "kind": "attention"}}))
+src, n = [["▁a", "b<", "</s>"], ["▁c", "</s>"]], 0
+for idx, s in enumerate(src):
+    for kind, layer in (("encoder", 1), ("encoder", 2), ("cross", 2)):
+        rows = ["▁x", "</s>"] if kind == "cross" else s
+        w = [1.0 if c == (r + head) % len(s) else 0.0 for head in (0, 1) for r in range(len(rows)) for c in range(len(s))]
+        print(json.dumps({"type": "attention", "idx": idx, "kind": kind, "layer": layer, "heads": [1, 3], "rows": rows, "columns": s, "weights": w}))
+        n += 1
+    print(json.dumps({"type": "bad", "idx": 9, "code": 15, "text": "x"}))
+print(json.dumps({"type": "end"}))
+PY
+}
+
+@test "attention: the first record that fits, its heads and tokens" {
+    attention >a.tfs
+    t 0 tf-plot attention a.tfs -o out.svg
+    expect_contains "$(svg out.svg)" 'encoder attention, layer 1|head 1|head 3|a|b<|</s>|a|b<|</s>'
+    tf-plot attention - <a.tfs | cmp - out.svg
+    t 0 tf-plot -i 1 -k cross --layer 2 -t 'x & y' attention a.tfs -o out.svg
+    expect_contains "$(svg out.svg)" 'x & y|head 1|head 3|x|</s>|c|</s>'
+    t 0 tf-plot -H 3 --show lines attention a.tfs -o out.svg
+    run ! grep -F 'head 1' out.svg
+    [ "$(grep -o 'stroke-opacity="1"[^>]*d="[^"]*"' out.svg | grep -o M | wc -l)" = 3 ]
+    # One row's lines, by its piece with and without the mark of a space.
+    for token in a ▁a; do
+        t 0 tf-plot -H 3 --token $token attention a.tfs -o one.svg
+        [ "$(grep -o 'stroke-opacity="1"[^>]*d="[^"]*"' one.svg | grep -o M | wc -l)" = 1 ]
+    done
+    t 0 tf-plot -H 3 --token a --token '</s>' attention a.tfs -o two.svg
+    [ "$(grep -o 'stroke-opacity="1"[^>]*d="[^"]*"' two.svg | grep -o M | wc -l)" = 2 ]
+    t 0 tf-plot --show heat attention a.tfs -o heat.svg
+    expect_contains "$(svg heat.svg)" 'head 1'
+    [ "$(grep -c 'crispEdges' heat.svg)" = 3 ] # two maps and the bar
+}
+
+@test "attention: what is not there, and streams that are none" {
+    attention >a.tfs
+    t 1 tf-plot -i 7 -k cross --layer 2 attention a.tfs
+    expect_error "a.tfs: no attention of kind cross of layer 2 of sentence 7"
+    t 1 tf-plot --layer 3 attention a.tfs
+    expect_error "no attention of layer 3"
+    t 1 tf-plot --token zebra attention a.tfs
+    expect_error "a.tfs: no row is 'zebra'"
+    t 1 tf-plot -H 4 attention a.tfs
+    expect_error "--head: 4: too large, maximum 3"
+    t 1 tf-plot -H 2 attention a.tfs
+    expect_error "nothing to draw"
+    head -c 500 a.tfs >cut.tfs
+    t 1 tf-plot attention cut.tfs
+    expect_error "truncated"
+    t 1 tf-plot attention base/log.jsonl
+    tf-cbor json a.tfs | sed 's/"weights":\[1/"weights":[7/' | tf-cbor unjson >seven.tfs
+    t 1 tf-plot attention seven.tfs
+    expect_error "7 is not a weight between 0 and 1"
+    tf-cbor json a.tfs | sed 's/"heads":\[1,3\]/"heads":[1,70000]/' | tf-cbor unjson >large.tfs
+    t 1 tf-plot attention large.tfs
+    expect_error "head 70000: at most 65536"
+}
+
 @test "usage" {
     t 2 tf-plot
     t 2 tf-plot pie
-    expect_error "one of curve, heat, positions"
+    expect_error "one of curve, heat, attention, positions"
     t 2 tf-plot curve
     expect_error "no log given"
     t 2 tf-plot curve - -
     t 2 tf-plot heat
     t 2 tf-plot positions file
+    t 2 tf-plot --show lines positions
+    expect_error "positions: --show heat, curves or both, not lines"
+    t 2 tf-plot attention
+    t 2 tf-plot attention a b
+    t 2 tf-plot --show curves attention a
+    expect_error "attention: --show lines or heat, not curves"
     t 2 tf-plot curve -y '' base/log.jsonl
     t 2 tf-plot curve -y a,,b base/log.jsonl
     t 2 tf-plot curve --where event base/log.jsonl

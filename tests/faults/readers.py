@@ -105,7 +105,8 @@ def consumers(rig):
     m = rig.material()
     return [("cbor check", ["tf-cbor", "check"], "s"), ("cbor json", ["tf-cbor", "json"], "s"), ("decode", ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "2"], "s"),
             ("tokenize -d", ["tf-tokenize", "-d", "-m", m["vocab"]], "out"), ("batch", ["tf-batch", "-q", m["t"]], "s"),
-            ("score", ["tf-score", "-m", m["model"], "-t", "1", m["t"]], "s"), ("info", ["tf-info"], "s"),
+            ("score", ["tf-score", "-m", m["model"], "-t", "1", m["t"]], "s"), ("attn", ["tf-attn", "-m", m["model"], "-t", "1", m["t"]], "s"),
+            ("info", ["tf-info"], "s"),
             ("train", ["tf-train"] + SMALL + ["--steps", "40", "-q", "-o", None], "b"),
             ("cbor check", ["tf-cbor", "check"], "model"), ("info", ["tf-info"], "model"), ("avgckpt", ["tf-avgckpt"], "model"),
             ("decode", ["tf-decode", "-t", "1", "--max-extra", "2", m["s"], "-m"], "model")]
@@ -115,7 +116,7 @@ def start(rig, argv, path, stdin):
     argv = list(argv)
     if None in argv:
         argv[argv.index(None)] = rig.fresh("j3-run")
-    if argv[0] == "tf-batch" or argv[0] == "tf-score":
+    if argv[0] in ("tf-batch", "tf-score", "tf-attn"):
         argv = argv[:-1] + [path] + argv[-1:]
     else:
         argv = argv + [path]
@@ -221,7 +222,7 @@ def k(rig, row):
     run(["tf-tokenize", "--train", "--vocab-size", "35", "-o", other, m["tgt"]])
     alien = rig.path("alien.tfs")
     run(["tf-tokenize", "-m", other, "-o", alien, m["src"]])
-    for argv in (["tf-decode", "-m", m["model"], alien], ["tf-tokenize", "-d", "-m", m["vocab"], alien], ["tf-batch", m["s"], alien], ["tf-score", "-m", m["model"], m["s"], alien],
+    for argv in (["tf-decode", "-m", m["model"], alien], ["tf-tokenize", "-d", "-m", m["vocab"], alien], ["tf-batch", m["s"], alien], ["tf-score", "-m", m["model"], m["s"], alien], ["tf-attn", "-m", m["model"], m["s"], alien],
                  ["tf-train"] + SMALL + ["--vocab", other, "-o", rig.fresh("k-run"), m["b"]]):
         d = run(argv)
         row.add("vocabularies mixed")

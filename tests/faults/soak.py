@@ -119,6 +119,7 @@ def threads(rig, row):
     ma, bin_ = rig.material(), os.path.join(TOP, "build-thread/bin")
     todo = [[os.path.join(TOP, u)] for u in units] + trained(rig, "t-run", "3") + \
         [["tf-decode", "-m", ma["model"], "-t", "3", "--max-extra", "3", ma["s"]], ["tf-score", "-m", ma["model"], "-t", "3", ma["s"], ma["t"]],
+         ["tf-attn", "-m", ma["model"], "-t", "3", ma["s"], ma["t"]],
          ["tf-tokenize", "--threads", "3", "-m", ma["vocab"], ma["src"]]]
     for argv in todo:
         d = run(argv, env=dict(PATH=bin_ + ":" + ENV["PATH"], TSAN_OPTIONS="exitcode=66"), cwd=TOP, timeout=900)

@@ -22,6 +22,15 @@ static void use(const struct tf_record *r)
     for (size_t i = 0; i < r->batch.n; i++)
         for (uint32_t k = r->batch.tgt_off[i]; k < r->batch.tgt_off[i + 1]; k++)
             seen += r->batch.tgt[k];
+    const struct tf_attn *t = &r->attn;
+    for (size_t i = 0; i < t->n_heads; i++)
+        seen += t->heads[i];
+    for (size_t i = 0; i < t->n_rows; i++)
+        seen += strlen(t->rows[i]);
+    for (size_t i = 0; i < t->n_cols; i++)
+        seen += strlen(t->cols[i]);
+    for (size_t i = 0; i < t->n_heads * t->n_rows * t->n_cols; i++)
+        seen += t->weights[i] > 0;
     if (r->text)
         seen += strlen(r->text);
 }

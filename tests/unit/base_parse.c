@@ -44,6 +44,24 @@ static void format(double x, const char *want)
     is_str(tf_format_real(buf, x), want, "format %.17g", x);
 }
 
+static void list(const char *s, const char *want)
+{
+    bool on[7] = {false};
+    char got[8] = "";
+    struct tf_err err = {0};
+    int rc = tf_parse_list(on, 7, s, &err);
+    for (int i = 0; i < 7; i++)
+        got[i] = on[i] ? '1' : '0';
+    ok(rc == 0 && !strcmp(got, want), "list %s: %s %s", s, got, err.msg);
+}
+
+static void list_refused(const char *s, const char *why)
+{
+    bool on[7] = {false};
+    struct tf_err err = {0};
+    ok(tf_parse_list(on, 7, s, &err) < 0 && !strncmp(err.msg, why, strlen(why)), "list '%s' refused: %s", s, err.msg);
+}
+
 int main(void)
 {
     good_int("0", 0);
@@ -135,5 +153,20 @@ int main(void)
     }
     ok(same, "20000 reals read back the same");
     ok(shortest, "and none has a shorter text");
+    list("all", "1111111");
+    list("1", "1000000");
+    list("7,2-4", "0111001");
+    list("3-3,3,1-7", "1111111");
+    list_refused("", "'': not a number");
+    list_refused("1,", "'': not a number");
+    list_refused(",1", "'': not a number");
+    list_refused("0", "0: too small, minimum 1");
+    list_refused("8", "8: too large, maximum 7");
+    list_refused("2-8", "8: too large, maximum 7");
+    list_refused("4-2", "4-2: the end is before the beginning");
+    list_refused("1-2-3", "'2-3': not a number");
+    list_refused("1 ,2", "'1 ': not a number");
+    list_refused("All", "'All': not a number");
+    list_refused("0000000000000000000000000000000000000000000000000000000000000000000000000001", "'00000000000000000000...': not a number");
     return done();
 }

@@ -14,6 +14,7 @@ struct hostile {
 #define PAIRS LABEL "82 00 a3 'v'01 'kind''pairs' 'size'0a "
 #define NBEST LABEL "82 00 a2 'v'01 'kind''nbest' "
 #define SCORES LABEL "82 00 a2 'v'01 'kind''scores' "
+#define ATTN LABEL "82 00 a2 'v'01 'kind''attention' "
 #define BATCH LABEL "82 00 a3 'v'01 'kind''batch' 'size'0a "
 #define OTHER LABEL "82 00 a2 'v'01 'kind''mine' "
 #define MODEL LABEL "82 00 a2 'v'01 'kind''model' "
@@ -121,6 +122,49 @@ static const struct hostile streams[] = {
     {SCORES "83 0a 00 'x' " END1, "logp: not a number"},
     {SCORES "84 0a 00 00 d854 43 000000 " END1, "bytes left over"},
     {SCORES "84 0a 00 00 81 f5 " END1, "not a number"},
+    {TOKENS "88 05 00 'cross' 01 80 80 80 80 " END1, "attention in a tokens stream"},
+    {ATTN "83 01 00 80 " END1, "tokens in a attention stream"},
+    {ATTN "81 05 " END1, "fewer than 8 items"},
+    {ATTN "87 05 00 'cross' 01 80 80 80 " END1, "fewer than 8 items"},
+    {ATTN "88 05 20 'cross' 01 80 80 80 80 " END1, "idx: not an unsigned integer"},
+    {ATTN "88 05 00 00 01 80 80 80 80 " END1, "kind: not text"},
+    {ATTN "88 05 00 62c328 01 80 80 80 80 " END1, "kind: text that is not UTF-8"},
+    {ATTN "88 05 00 'cross' 20 80 80 80 80 " END1, "layer: not an unsigned integer"},
+    {ATTN "88 05 00 'cross' f93c00 80 80 80 80 " END1, "layer: not an unsigned integer"},
+    {ATTN "88 05 00 'cross' 01 'x' 80 80 80 " END1, "heads: not a list of ids"},
+    {ATTN "88 05 00 'cross' 01 01 80 80 80 " END1, "heads: not a list of ids"},
+    {ATTN "88 05 00 'cross' 01 81 20 80 80 80 " END1, "heads: an id that is not a 32-bit number"},
+    {ATTN "88 05 00 'cross' 01 81 f93c00 80 80 80 " END1, "heads: an id that is not a 32-bit number"},
+    {ATTN "88 05 00 'cross' 01 d855 44 0000803f 80 80 80 " END1, "heads: ids under an unknown tag"},
+    {ATTN "88 05 00 'cross' 01 d846 43 010000 80 80 80 " END1, "heads: ids: bytes left over"},
+    {ATTN "88 05 00 'cross' 01 80 'x' 80 80 " END1, "rows: not an array"},
+    {ATTN "88 05 00 'cross' 01 80 a0 80 80 " END1, "rows: not an array"},
+    {ATTN "88 05 00 'cross' 01 80 81 01 80 80 " END1, "rows: not text"},
+    {ATTN "88 05 00 'cross' 01 80 81 4161 80 80 " END1, "rows: not text"},
+    {ATTN "88 05 00 'cross' 01 80 81 62c328 80 80 " END1, "rows: text that is not UTF-8"},
+    {ATTN "88 05 00 'cross' 01 80 81 6100 80 80 " END1, "rows: text that is not UTF-8 without NUL"},
+    {ATTN "88 05 00 'cross' 01 80 80 f6 80 " END1, "columns: not an array"},
+    {ATTN "88 05 00 'cross' 01 80 80 82 'x' 80 80 " END1, "columns: not text"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 'x' " END1, "weights: not a list of numbers"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' f6 " END1, "weights: not a list of numbers"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 81 f5 " END1, "weights: not a number"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d846 44 01000000 " END1, "weights: numbers under an unknown tag"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 43 000000 " END1, "weights: numbers: bytes left over"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 80 " END1, "weights: 0 of them for 1 heads of 1 rows and 1 columns"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 82 'b' 60 83 000000 " END1, "weights: 3 of them for 1 heads of 1 rows and 2 columns"},
+    {ATTN "88 05 00 'cross' 01 80 81 'a' 81 'b' 81 00 " END1, "weights: 1 of them for 0 heads of 1 rows and 1 columns"},
+    {ATTN "88 05 00 'cross' 01 82 0102 81 'a' 81 'b' d855 44 0000803f " END1, "weights: 1 of them for 2 heads of 1 rows and 1 columns"},
+    {ATTN "88 05 00 'cross' 01 80 9a00010001 60", "truncated"},
+    {ATTN "88 05 00 'cross' 01 80 9affffffff 60", "more items than the limit"},
+    {ATTN "88 05 00 'cross' 01 80 80 9b7fffffffffffffff", "more items than the limit"},
+    {ATTN "88 05 00 'cross' 01 9a00200000 00", "truncated"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 5bffffffffffffffff", "longer than the limit"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 5a03f00000 0000803f", "truncated"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 9a03000000 00", "truncated"},
+    {ATTN "88 05 00 7bffffffffffffffff", "longer than the limit"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 44 000080", "truncated"},
+    {ATTN "88 05 00 'cross' 01 81 01 81", "truncated"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 44 0000803f ", "truncated"},
     {TOKENS "83 0e 01 40 ", "error record"},
     {TOKENS "83 0e 01 'boom' ", "upstream failed: boom"},
     /* checks and ends */
@@ -206,6 +250,10 @@ static const struct hostile streams[] = {
     {NBEST "83 04 00 81 83 80 f93c00 fb3ff199999999999a " END1, NULL},
     {NBEST "83 04 00 81 84 81 01 20 00 82 20 f93c00 " END1, NULL},
     {NBEST "83 04 00 80 " END1, NULL},
+    {ATTN "88 05 00 60 00 80 80 80 80 " END1, NULL},
+    {ATTN "88 05 00 'cross' 01 81 01 80 81 'b' d855 40 " END1, NULL},
+    {ATTN "88 05 00 'cross' 01 80 82 'a' 60 81 'b' d856 40 " END1, NULL},
+    {ATTN "8a 05 00 'x' 01 82 0102 82 'a' 'a' 81 60 84 01 00 f93800 20 a0 f6 " END1, NULL},
     {SCORES "84 0a 00 20 d854 42 003c " END1, NULL},
     {SCORES "84 0a 00 20 d856 48 000000000000f03f " END1, NULL},
     {SCORES "84 0a 00 20 f6 " END1, NULL},
@@ -386,7 +434,19 @@ int main(void)
     ok(read_all(p, sizeof p, 0, NULL, &err) < 0 && strstr(err.msg, "nested too deeply"), "65,000 arrays in each other");
     memset(p + n, 0xc1, sizeof p - n);
     ok(read_all(p, sizeof p, 0, NULL, &err) < 0 && strstr(err.msg, "nested too deeply"), "65,000 tags on each other");
-    cases += 2;
+    /* One row and one column too many, all of them there. */
+    static const char *const sides[] = {"rows", "columns"};
+    for (int i = 0; i < 2; i++) {
+        static uint8_t whole[(1 << 16) + 200];
+        char why[64];
+        n = make(whole, sizeof whole, i == 0 ? ATTN "88 05 00 'cross' 01 80 9a00010001" : ATTN "88 05 00 'cross' 01 80 80 9a00010001");
+        memset(whole + n, 0x60, TF_MAX_TEXTS + 1);
+        n += TF_MAX_TEXTS + 1;
+        n += make(whole + n, sizeof whole - n, i == 0 ? "80 80 " END1 : "80 " END1);
+        snprintf(why, sizeof why, "%s: more than 65536", sides[i]);
+        ok(read_all(whole, n, 0, NULL, &err) < 0 && strstr(err.msg, why), "65,537 %s: %s", sides[i], err.msg);
+    }
+    cases += 4;
     printf("# %zu cases, slowest %.1f ms of CPU, %ld kB more than at the start\n", cases, slowest * 1e3, peak_kb() - start);
 #ifndef __SANITIZE_ADDRESS__
     ok(slowest < 0.05, "none takes 50 ms");

@@ -133,6 +133,11 @@ static void put_sample(struct tf_out *out, const char *kind, int what)
                          .record = 300,
                          .has_corpus = true};
     tf_sha256_of(b.corpus, "both sides", 10);
+    static const char *const asks[] = {"\u2581ein", "</s>"}, *const seen[] = {"", "\u2581ein"}, *const source[] = {"\u2581a", "\u00e9", "</s>"};
+    static const uint32_t heads[] = {1, 16};
+    static const float causal[] = {1.0f, 0.0f, 0.25f, 0.75f},
+                       cross[] = {0.5f, 0.25f, 0.25f, 0.1f, 0.2f, 0.7f, 1.0f, 0.0f, 0.0f, 0.125f, 0.75f, 0.125f};
+    const struct tf_attn decoder = {"decoder", 1, heads, asks, seen, causal, 1, 2, 2}, between = {"cross", 6, heads, asks, source, cross, 2, 2, 3};
     switch (what) {
     case 'k':
         MUST(tf_writer_tokens(&w, 0, ids_a, 5, &err));
@@ -171,6 +176,11 @@ static void put_sample(struct tf_out *out, const char *kind, int what)
         MUST(tf_writer_stats(&w, 0, ids_a, 5, &err));
         MUST(tf_writer_stats(&w, 1, NULL, 0, &err));
         MUST(tf_writer_bad(&w, 2, TF_BAD_UTF8, "byte 1: not UTF-8", &err));
+        break;
+    case 'a':
+        MUST(tf_writer_attention(&w, 0, &decoder, &err));
+        MUST(tf_writer_attention(&w, 0, &between, &err));
+        MUST(tf_writer_bad(&w, 1, TF_BAD_OTHER, "too long", &err));
         break;
     case 'e':
         MUST(tf_writer_tokens(&w, 0, ids_b, 2, &err));
@@ -246,7 +256,7 @@ static struct sample model_sample(const char *name, const char *kind)
     return s;
 }
 
-enum { N_SAMPLES = 12 };
+enum { N_SAMPLES = 13 };
 __attribute__((unused)) static void make_samples(struct sample s[N_SAMPLES])
 {
     s[0] = stream_sample("tokens", "tokens", "k");
@@ -261,6 +271,7 @@ __attribute__((unused)) static void make_samples(struct sample s[N_SAMPLES])
     s[9] = model_sample("model", "model");
     s[10] = model_sample("checkpoint", "checkpoint");
     s[11] = stream_sample("stats", "stats", "c");
+    s[12] = stream_sample("attention", "attention", "a");
 }
 
 __attribute__((unused)) static void free_samples(struct sample s[N_SAMPLES])

@@ -121,6 +121,27 @@ static void test_others(void)
     tf_reader_free(r);
     memory_in_done(&in);
 
+    r = open_sample(&in, "attention", 0);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_ATTN && rec.idx == 0,
+       "attention %s", err.msg);
+    const struct tf_attn *t = &rec.attn;
+    is_str(t->kind, "decoder", "its kind");
+    ok(t->layer == 1 && t->n_heads == 1 && t->heads[0] == 1, "layer and head");
+    ok(t->n_rows == 2 && t->n_cols == 2 && !strcmp(t->rows[1], "</s>") && !strcmp(t->cols[0], "") &&
+           !strcmp(t->cols[1], "\u2581ein"),
+       "what asks and what is looked at");
+    ok(t->weights[0] == 1.0f && t->weights[1] == 0.0f && t->weights[2] == 0.25f,
+       "the column runs fastest");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.idx == 0 && t->layer == 6 && t->n_heads == 2 &&
+           t->heads[1] == 16 && t->n_cols == 3 && !strcmp(t->cols[1], "\u00e9"),
+       "another layer of the sentence");
+    ok(t->weights[3] == 0.1f && t->weights[6] == 1.0f && t->weights[11] == 0.125f,
+       "the head runs slowest");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD && rec.idx == 1, "bad");
+    is_int(tf_reader_next(r, &rec, &err), 0, "end");
+    tf_reader_free(r);
+    memory_in_done(&in);
+
     r = open_sample(&in, "bad", 0);
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD && rec.code == TF_BAD_UTF8,
        "bad");
@@ -414,11 +435,38 @@ static void test_too_much(void)
     is_str(err.msg, "mem: 65537 hypotheses in one record: at most 65536", "are counted");
     hyps[1] = (struct tf_hyp){.ids = zeros, .n = TF_MAX_IDS + 1};
     is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of a hypothesis");
+    const char **texts = tf_xarray(NULL, TF_MAX_TEXTS, sizeof *texts);
+    for (int i = 0; i < TF_MAX_TEXTS; i++)
+        texts[i] = "";
     char *huge = tf_xmalloc(TF_MAX_RECORD + 1);
     memset(huge, 0, TF_MAX_RECORD + 1);
+    /* None of it is looked at but the last, which fits but for the rest of its record. */
+    const struct {
+        const char *what;
+        struct tf_attn t;
+        const char *why;
+    } many[] = {
+        {"heads", {.n_heads = TF_MAX_IDS + 1}, "mem: 1048577 heads of 0 rows and 0 columns: more than a record holds"},
+        {"rows", {.n_rows = TF_MAX_TEXTS + 1}, "mem: 0 heads of 65537 rows and 0 columns: more than a record holds"},
+        {"columns", {.n_cols = TF_MAX_TEXTS + 1}, "mem: 0 heads of 0 rows and 65537 columns: more than a record holds"},
+        {"weights",
+         {.n_heads = 1, .n_rows = 4097, .n_cols = 4096},
+         "mem: 1 heads of 4097 rows and 4096 columns: more than a record holds"},
+        {"most of all",
+         {.n_heads = TF_MAX_IDS, .n_rows = TF_MAX_TEXTS, .n_cols = TF_MAX_TEXTS},
+         "mem: 1048576 heads of 65536 rows and 65536 columns: more than a record holds"},
+        {"weights and their texts",
+         {"", 1, zeros, texts, texts, (const float *)(void *)huge, 1, 4096, 4096},
+         "mem: a record of 67117081 bytes: at most 67108864"},
+    };
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+        is_int(tf_writer_attention(&w, 0, &many[i].t, &err), -1, "attention: %s", many[i].what);
+        is_str(err.msg, many[i].why, "are counted");
+    }
     is_int(tf_writer_raw(&w, huge, TF_MAX_RECORD + 1, &err), -1, "bytes of a record");
     is_str(err.msg, "mem: a record of 67108865 bytes: at most 67108864", "are counted");
     free(huge);
+    free(texts);
     is_int(out.len, begun, "nothing of it was written");
     MUST(tf_writer_end(&w, &err));
     is_int(read_all(out.buf, out.len, 0, NULL, &err), 0, "and the stream goes on to its end %s", err.msg);
@@ -482,6 +530,78 @@ static void test_too_much(void)
     tf_arena_release(&a);
 }
 
+/* Attention as another's writer may have encoded it: the same values. And what ours does at its edges. */
+static void test_attention(void)
+{
+#define BEGIN "\x05\x07" "\x67" "encoder" "\x02"
+#define HEADS "\xd8\x46\x48" "\1\0\0\0" "\3\0\0\0"
+#define TEXTS "\x82\x61" "a" "\x60" "\x81\x62" "\xc3\xa9"
+#define WEIGHTS "\xd8\x55\x50" "\0\0\x80\x3f" "\0\0\0\x3f" "\0\0\0\0" "\0\0\x80\x3e"
+#define BYTES(literal) (literal), sizeof(literal) - 1
+    static const struct {
+        const char *what, *bytes;
+        size_t n;
+    } encodings[] = {
+        {"as ours", BYTES("\x88" BEGIN HEADS TEXTS WEIGHTS)},
+        {"weights in binary16", BYTES("\x88" BEGIN HEADS TEXTS "\xd8\x54\x48" "\0\x3c" "\0\x38" "\0\0" "\0\x34")},
+        {"weights in binary64", BYTES("\x88" BEGIN HEADS TEXTS "\xd8\x56\x58\x20" "\0\0\0\0\0\0\xf0\x3f" "\0\0\0\0\0\0\xe0\x3f" "\0\0\0\0\0\0\0\0"
+                                      "\0\0\0\0\0\0\xd0\x3f")},
+        {"weights in an array, integers among them", BYTES("\x88" BEGIN HEADS TEXTS "\x84" "\x01" "\xf9\x38\0" "\0" "\xfa\x3e\x80\0\0")},
+        {"heads in an array", BYTES("\x88" BEGIN "\x82\1\3" TEXTS WEIGHTS)},
+        {"heads of one byte", BYTES("\x88" BEGIN "\xd8\x40\x42\1\3" TEXTS WEIGHTS)},
+        {"heads of two bytes", BYTES("\x88" BEGIN "\xd8\x45\x44\1\0\3\0" TEXTS WEIGHTS)},
+        {"heads of eight bytes", BYTES("\x88" BEGIN "\xd8\x47\x50\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" TEXTS WEIGHTS)},
+        {"lengths in more bytes than they need",
+         BYTES("\x98\x08\x18\x05\x19\0\x07\x78\x07" "encoder" "\x18\x02" HEADS "\x98\x02\x78\1" "a" "\x78\0" "\x98\1\x78\2" "\xc3\xa9" WEIGHTS)},
+        {"fields of a newer version behind", BYTES("\x8a" BEGIN HEADS TEXTS WEIGHTS "\xa1\x61x\x80\xf6")},
+    };
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_out out = memory_out(1 << 20);
+    struct tf_writer w;
+    struct tf_header h = sample_header(&a, "attention", 0);
+    struct tf_in in;
+    struct tf_reader *r;
+    struct tf_record rec;
+    const struct tf_attn *t = &rec.attn;
+    MUST(tf_writer_begin(&w, &out, &h, &err));
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++)
+        MUST(tf_writer_raw(&w, encodings[i].bytes, encodings[i].n, &err));
+    const struct tf_attn none = {
+        .kind = "cross", .layer = UINT64_MAX, .heads = (const uint32_t[]){5}, .cols = (const char *const[]){"x"}, .n_heads = 1, .n_cols = 1};
+    MUST(tf_writer_attention(&w, UINT64_MAX, &none, &err));
+    size_t before = out.len;
+    const char *const torn[] = {"a", "\xe2\x96"};
+    struct tf_attn foul = {.kind = "cross", .cols = torn, .n_cols = 2};
+    is_int(tf_writer_attention(&w, 0, &foul, &err), -1, "a column that is not UTF-8");
+    is_str(err.msg, "mem: attention with text that is not UTF-8", "is named");
+    foul = (struct tf_attn){.kind = "cross", .rows = torn, .n_rows = 2};
+    is_int(tf_writer_attention(&w, 0, &foul, &err), -1, "a row that is not");
+    foul = (struct tf_attn){.kind = torn[1]};
+    is_int(tf_writer_attention(&w, 0, &foul, &err), -1, "a kind that is not");
+    is_int(out.len, before, "nothing of them is written");
+    MUST(tf_writer_end(&w, &err));
+    in = memory_in(out.buf, out.len);
+    MUST(tf_reader_new(&r, &in, (const char *const[]){"attention", NULL}, 0, &err));
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
+        ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_ATTN && rec.idx == 7 && !strcmp(t->kind, "encoder") && t->layer == 2,
+           "%s: kind and layer %s", encodings[i].what, err.msg);
+        ok(t->n_heads == 2 && t->heads[0] == 1 && t->heads[1] == 3, "%s: heads", encodings[i].what);
+        ok(t->n_rows == 2 && !strcmp(t->rows[0], "a") && !strcmp(t->rows[1], "") && t->n_cols == 1 && !strcmp(t->cols[0], "\u00e9"), "%s: texts",
+           encodings[i].what);
+        ok(t->weights[0] == 1.0f && t->weights[1] == 0.5f && t->weights[2] == 0.0f && t->weights[3] == 0.25f, "%s: weights", encodings[i].what);
+    }
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.idx == UINT64_MAX && t->layer == UINT64_MAX && t->n_heads == 1 && t->heads[0] == 5 && t->n_rows == 0 &&
+           t->n_cols == 1 && !strcmp(t->cols[0], "x"),
+       "no rows, but a head and a column %s", err.msg);
+    is_int(tf_reader_next(r, &rec, &err), 0, "end %s", err.msg);
+    tf_reader_free(r);
+    memory_in_done(&in);
+    tf_writer_release(&w);
+    memory_out_done(&out);
+    tf_arena_release(&a);
+}
+
 static void test_bad_names(void)
 {
     static const int codes[] = {TF_BAD_UTF8, TF_BAD_TOO_LONG, TF_BAD_TOO_MANY_TOKENS, TF_BAD_UNKNOWN_ID, TF_BAD_OTHER, 99};
@@ -521,6 +641,7 @@ int main(void)
     test_raw();
     test_header();
     test_too_much();
+    test_attention();
     test_bad_names();
     test_writer_limits();
     free_samples(samples);

@@ -51,6 +51,10 @@ static const struct {
     {"model", "{\"type\":\"state\",\"name\":\"x\",\"value\":[{\"$real\":\"nan\"},{\"$real\":\"inf\"},{\"$real\":\"-inf\"},1.0,-0.0,null,true,\"text\",{\"$hex\":\"00ff\"},{}]}"},
     {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":\"-inf\",\"token_logp\":[\"nan\",\"inf\",-1]}"},
     {"nbest", "{\"type\":\"nbest\",\"idx\":9223372036854775807,\"hyps\":[]}"},
+    {"attention",
+     "{\"type\":\"attention\",\"idx\":0,\"kind\":\"cross\",\"layer\":6,\"heads\":[1,4294967295],\"rows\":[\"\",\"\\\"\\\\\u2581\"],\"columns\":[\"a\"],\"weights\":[1,0.1,\"nan\",\"-inf\"]}"},
+    {"attention",
+     "{\"type\":\"attention\",\"idx\":9223372036854775807,\"kind\":\"\",\"layer\":9223372036854775807,\"heads\":[1],\"rows\":[],\"columns\":[\"a\",\"b\"],\"weights\":[]}"},
 };
 
 static void there_and_back(void)
@@ -89,10 +93,37 @@ static void long_tensor(void)
     tf_buf_release(&b);
 }
 
+/* More weights than a tree of values has. */
+static void long_attention(void)
+{
+    enum { HEADS = 2, ROWS = 300, N = HEADS * ROWS * ROWS };
+    struct tf_buf b = {0};
+    struct tf_err err;
+    header(&b, "attention");
+    tf_buf_str(&b, "{\"type\":\"attention\",\"idx\":1,\"kind\":\"encoder\",\"layer\":1,\"heads\":[1,2],\"rows\":[\"r0\"");
+    for (int i = 1; i < ROWS; i++)
+        tf_buf_printf(&b, ",\"r%d\"", i);
+    tf_buf_str(&b, "],\"columns\":[\"c0\"");
+    for (int i = 1; i < ROWS; i++)
+        tf_buf_printf(&b, ",\"c%d\"", i);
+    tf_buf_str(&b, "],\"weights\":[0");
+    for (int i = 1; i < N; i++)
+        tf_buf_printf(&b, ",%d", i);
+    tf_buf_str(&b, "]}\n{\"type\":\"end\"}\n");
+    is_int(unjson(b.p, b.len, &err), 0, "%d weights %s", N, err.msg);
+    is_int(json(&err), 0, "and back %s", err.msg);
+    const char *line = memchr(b.p, '\n', b.len), *got = strstr((char *)text.buf, "{\"type\":\"attention\"");
+    size_t n = (size_t)((char *)memchr(line + 1, '\n', b.len) - line);
+    if (ok(got != NULL, "the record"))
+        is_mem(got, line + 1, n, "its line");
+    tf_buf_release(&b);
+}
+
 /* ---- refused ---- */
 
 #define TENSOR "{\"type\":\"tensor\",\"name\":\"p/w\","
 #define BATCH "{\"type\":\"batch\",\"ordinal\":0,\"epoch\":0,\"record\":0,"
+#define ATTN "{\"type\":\"attention\",\"idx\":0,"
 
 static const struct {
     const char *kind, *line, *why;
@@ -130,6 +161,25 @@ static const struct {
     {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":1}", "hyps: not an array"},
     {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0}]}", "hypothesis 0: logp: missing"},
     {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0,\"logp\":0,\"token_logp\":[0]}]}", "hypothesis 0: token_logp: 1 of them for 1 ids and an end"},
+    {"attention", "{\"type\":\"attention\",\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "idx: missing"},
+    {"attention", ATTN "\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "kind: missing"},
+    {"attention", ATTN "\"kind\":1,\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "kind: not text"},
+    {"attention", ATTN "\"kind\":\"cross\",\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "layer: missing"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":-1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "layer: -1: too small"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":0.5,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "layer: not an integer"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"rows\":[],\"columns\":[],\"weights\":[]}", "heads: not an array"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[-1],\"rows\":[],\"columns\":[],\"weights\":[]}", "heads: an id that is not a 32-bit number"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"columns\":[\"b\"],\"weights\":[]}", "rows: not an array"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":\"a\",\"columns\":[\"b\"],\"weights\":[1]}", "rows: not an array"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[1],\"columns\":[\"b\"],\"weights\":[1]}", "rows: not an array of text"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[{\"$hex\":\"61\"}],\"columns\":[\"b\"],\"weights\":[1]}", "rows: not an array of text"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\\u0000\"],\"columns\":[\"b\"],\"weights\":[1]}", "text with NUL"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\",null],\"weights\":[1]}", "columns: not an array of text"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"]}", "weights: 0 of them for 1 heads of 1 rows and 1 columns"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1,2],\"rows\":[\"a\"],\"columns\":[\"b\",\"c\"],\"weights\":[1,2,3]}", "weights: 3 of them for 2 heads of 1 rows and 2 columns"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[\"a\"],\"columns\":[\"b\"],\"weights\":[1]}", "weights: 1 of them for 0 heads of 1 rows and 1 columns"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],\"weights\":1}", "weights: not an array"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],\"weights\":[null]}", "weights: not a number"},
     {"batch", BATCH "\"idx\":[0],\"src\":[],\"tgt\":[]}", "src: 0 sentences for 1 idx"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[]],\"tgt\":[1]}", "tgt: not arrays of ids"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[0.5]],\"tgt\":[[]]}", "src: an id that is not a 32-bit number"},
@@ -197,6 +247,18 @@ static void refuse(void)
     tf_buf_str(&b, "]]}\n");
     is_int(unjson(b.p, b.len, &err), -1, "2^20 + 1 ids in a batch");
     ok(strstr(err.msg, "at most 65536 values") || strstr(err.msg, "more than 1048576 ids"), "are too many: %s", err.msg);
+    static const char *const sides[] = {"\"columns\":[],\"rows\":[\"\"", "\"rows\":[],\"columns\":[\"\""};
+    for (int i = 0; i < 2; i++) {
+        header(&b, "attention");
+        tf_buf_printf(&b, ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"weights\":[],%s", sides[i]);
+        for (int k = 0; k < TF_MAX_TEXTS; k++)
+            tf_buf_str(&b, ",\"\"");
+        tf_buf_str(&b, "]}\n");
+        is_int(unjson(b.p, b.len, &err), -1, "2^16 + 1 %s in an attention record", i ? "columns" : "rows");
+        is_str(err.msg, i ? "mem: line 2: mem: 0 heads of 0 rows and 65537 columns: more than a record holds"
+                          : "mem: line 2: mem: 0 heads of 65537 rows and 0 columns: more than a record holds",
+               "are too many");
+    }
     tf_buf_release(&b);
 }
 
@@ -236,6 +298,7 @@ int main(void)
     text = memory_out(8 << 20);
     there_and_back();
     long_tensor();
+    long_attention();
     refuse();
     diag();
     memory_out_done(&cbor);

@@ -1,0 +1,23 @@
+/* attend.h - tf-attn's stream: pairs in, the attention weights of a model out. */
+#ifndef TF_DECODE_ATTEND_H
+#define TF_DECODE_ATTEND_H
+
+#include "decode/bad.h"
+#include "decode/models.h"
+
+extern const char *const tf_attend_kinds[]; /* "all", then the names by enum tf_attention_kind; NULL at the end */
+
+struct tf_attend_opts {
+    const char *model, *device, *precision; /* precision: NULL for the device's own */
+    int kind;                               /* index into tf_attend_kinds */
+    const char *layers, *heads;             /* "all", or numbers from 1 on: "1,3-5" */
+    int64_t max_length, batch, window, threads; /* batch, window: 0 leaves them to the device */
+    int bad;                                /* enum tf_on_bad */
+    bool force_vocab, quiet, progress;
+};
+
+/* The whole job of tf-attn: one input (pairs, batches, or the tokens of sources alone) or two (source and target tokens). 0, TF_PARTIAL or -1. */
+int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, size_t n, const char *output, const struct tf_opt *table,
+                  struct tf_err *err) TF_MUST_CHECK;
+
+#endif

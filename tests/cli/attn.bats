@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# tf-attn: the weights against a forward pass in numpy, what can be asked for, and its manners as a stage.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+    # Two layers, random: every sublayer in front of what is looked at counts.
+    tf-batch -q --tokens 400 --batches 1 text.tfs text.tfs |
+        tf-train -q --preset tiny --layers 2 --d-model 24 --d-k 5 --d-v 7 --d-ff 40 --heads 3 --vocab vocab --steps 1 --seed 9 -o two
+    tac lines.txt | tf-tokenize -m vocab >back.tfs
+}
+
+attn() {
+    tf-attn -m "$MODEL" "$@"
+}
+
+# Lines "idx kind layer heads rows columns" of a stream's records.
+shape() {
+    tf-cbor json "$@" | jq -r 'select(.type == "attention") | "\(.idx) \(.kind) \(.layer) \(.heads | join(",")) \(.rows | length) \(.columns | length)"'
+}
+
+@test "all weights are those of a forward pass in numpy" {
+    for m in "$BATS_FILE_TMPDIR/two/ckpt-00000001.tfm" "$MODEL"; do
+        tf-attn -m "$m" "$LINES_TFS" "$BATS_FILE_TMPDIR/back.tfs" -o all.tfs
+        t 0 "$TF_PYTHON" "$TOP/tests/cli/attention.py" "$m" "$LINES_TFS" "$BATS_FILE_TMPDIR/back.tfs" all.tfs
+        expect_contains "$output" "records, off by up to"
+    done
+}
+
+@test "the same bytes for every number of threads, batch and window" {
+    attn "$LINES_TFS" "$LINES_TFS" >want
+    for b in 1 7 64; do
+        attn --threads 2 --batch $b --window $((b * 3)) "$LINES_TFS" "$LINES_TFS" >got
+        cmp want got
+    done
+    TF_CPU_ISA=generic attn --device cpu "$LINES_TFS" "$LINES_TFS" | shape >a
+    shape want | cmp a -
+}
+
+@test "kinds, layers and heads are chosen by their numbers from 1 on" {
+    two=$BATS_FILE_TMPDIR/two/ckpt-00000001.tfm
+    head -2 "$LINES_TXT" | tf-tokenize -m "$MODEL" >in.tfs
+    tf-attn -m "$two" in.tfs in.tfs | shape | cut -d ' ' -f 1-4 >all
+    printf '%s\n' {0,1}\ {encoder,decoder,cross}\ {1,2}\ 1,2,3 | cmp all -
+    tf-attn -m "$two" -k cross -l 2 -H 1,3 in.tfs in.tfs | shape | cut -d ' ' -f 1-4 >some
+    printf '%s\n' {0,1}\ cross\ 2\ 1,3 | cmp some -
+    # One head's weights are its part of all.
+    tf-attn -m "$two" -k cross -l 2 in.tfs in.tfs | tf-cbor json | jq -c 'select(.type == "attention") | ((.rows | length) * (.columns | length)) as $n | .weights[2 * $n:]' >third
+    tf-attn -m "$two" -k cross -l 1-2 -H 3 in.tfs in.tfs | tf-cbor json | jq -c 'select(.layer == 2) | .weights' | cmp third -
+}
+
+@test "rows and columns name the pieces" {
+    echo 'a b' | tf-tokenize -m "$MODEL" >src.tfs
+    echo c | tf-tokenize -m "$MODEL" >tgt.tfs
+    attn src.tfs tgt.tfs | tf-cbor json | jq -c 'select(.type == "attention") | [.kind, .rows, .columns]' >got
+    cat >want <<'TXT'
+["encoder",["▁a","▁b","</s>"],["▁a","▁b","</s>"]]
+["decoder",["▁c","</s>"],["<s>","▁c"]]
+["cross",["▁c","</s>"],["▁a","▁b","</s>"]]
+TXT
+    diff want got
+}
+
+@test "sources alone have encoder attention; pairs and batches do as well as two streams" {
+    attn "$LINES_TFS" | shape >alone
+    attn -k encoder "$LINES_TFS" "$LINES_TFS" | shape | cmp alone -
+    [ "$(wc -l <alone)" -eq "$LINES" ]
+    tf-batch -q --no-shuffle --min-length 0 --tokens 4000 "$LINES_TFS" "$LINES_TFS" >batches
+    attn "$LINES_TFS" "$LINES_TFS" | tf-cbor json | grep '"type":"attention"' | sort >a
+    attn <batches | tf-cbor json | grep '"type":"attention"' | sort | cmp a -
+    t 2 tf-attn -m "$MODEL" -k cross "$LINES_TFS"
+    expect_error "sources without targets have encoder attention only"
+}
+
+@test "a model from a pipe, and one without a vocabulary" {
+    attn -k encoder "$LINES_TFS" >want
+    sh_t 0 'tf-attn -m - -k encoder "$LINES_TFS" <"$MODEL" | cmp - want'
+    tf-cbor json "$MODEL" | grep -v '"name":"vocab"' | jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' | tf-cbor unjson >bare.tfm
+    tf-cbor json "$LINES_TFS" | jq -c 'if .type == "header" then del(.header.vocab) else . end' | tf-cbor unjson >bare.tfs
+    tf-attn -m bare.tfm bare.tfs | tf-cbor json | jq -c 'select(.type == "attention") | .rows' >rows
+    [[ $(head -1 rows) =~ ^\[\"[0-9]+\" ]]
+}
+
+@test "the vocabulary's pieces, without SentencePiece" {
+    tf-tokenize --export-vocab -m "$MODEL" | cut -f 1 >names
+    ids=$(seq -s , 4 $(($(wc -l <names) - 1)))
+    printf '%s\n' '{"type":"header","header":{"v":1,"kind":"tokens"}}' "{\"type\":\"tokens\",\"idx\":0,\"ids\":[$ids]}" '{"type":"end"}' | tf-cbor unjson >all.tfs
+    attn all.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' >got
+    { sed 1,4d names; echo '</s>'; } | diff - got
+    # A vocabulary that was tampered with, hash and all.
+    tf-cbor json "$MODEL" | sed 's/\("name":"vocab","value":{"$hex":"\)..../\1ffff/' | jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' | tf-cbor unjson >odd.tfm
+    tf-cbor json all.tfs | tf-cbor unjson >in.tfs
+    t 1 tf-attn -m odd.tfm in.tfs
+    expect_error "odd.tfm: not a SentencePiece model, or a damaged one"
+}
+
+@test "mistakes" {
+    t 2 tf-attn "$LINES_TFS"
+    expect_error "no model"
+    t 2 tf-attn -m - -
+    expect_error "only one of model and inputs can be stdin"
+    t 2 tf-attn -m "$MODEL" -l 2 "$LINES_TFS"
+    expect_error "--layer: 2: too large, maximum 1"
+    t 2 tf-attn -m "$MODEL" -H 2-1 "$LINES_TFS"
+    expect_error "--head: 2-1: the end is before the beginning"
+    for bad in '' ',' '1,' x 1-x 0 1-2-2; do
+        t 2 tf-attn -m "$MODEL" -H "$bad" "$LINES_TFS"
+        expect_error "--head: "
+    done
+    t 2 tf-attn -m "$MODEL" -k self "$LINES_TFS"
+    expect_error "one of all, encoder, decoder, cross"
+    head -n 5 "$LINES_TXT" | tf-tokenize -m "$MODEL" >short
+    t 1 tf-attn -m "$MODEL" -o out "$LINES_TFS" short
+    expect_error "ends before"
+    [ ! -e out ]
+    sh_t 1 'tf-attn -m "$MODEL" "$LINES_TFS" >/dev/full'
+    expect_error "No space left on device"
+    t 4 tf-attn -m "$MODEL" --max-length 3 "$LINES_TFS" -o bad.tfs
+    expect_contains "$stderr" "records bad"
+    [ "$(tf-cbor json bad.tfs | grep -c '"type":"\(bad\|attention\)"')" -eq "$LINES" ]
+}
+
+@test "a reader that leaves, and an upstream that fails" {
+    sh_t 0 'tf-attn -m "$MODEL" "$LINES_TFS" "$LINES_TFS" | head -c 1000 | wc -c; exit 0'
+    head -c 300 "$LINES_TFS" >cut.tfs
+    sh_t 1 'tf-attn -m "$MODEL" cut.tfs | tf-cbor json >json'
+    expect_contains "$stderr" "truncated"
+    grep -q '"type":"error"' json
+}
