@@ -233,6 +233,14 @@ program() {
     done
 }
 
+@test "attention weights are those of a forward pass in numpy" {
+    few >few.tfs
+    tac "$LINES_TXT" | tail -9 | tf-tokenize -m "$MODEL" >back.tfs
+    tf-attn --device cuda --precision fp32 -m "$MODEL" few.tfs back.tfs -o all.tfs
+    t 0 "$TF_PYTHON" "$TOP/tests/cli/attention.py" "$MODEL" few.tfs back.tfs all.tfs
+    expect_contains "$output" "27 records"
+}
+
 @test "auto takes what works, and says why not the GPU" {
     t 0 tf-train --device auto "${small[@]}" --steps 1 -o run "$B"
     mkdir none

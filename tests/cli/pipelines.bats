@@ -46,6 +46,11 @@ check_results() {
     # A second run finds everything done.
     t 0 make -f "$TOP/pipelines/multi30k.mk" small DATA="$data" WORK=w
     [[ $output != *tf-train* ]]
+    # And pictures of where it looks, of which nothing is made again.
+    t 0 make -f "$TOP/pipelines/multi30k.mk" attention DATA="$data" WORK=w-small LAYER=1 SENTENCE=2 -o w-small/trained -o w-small/model.tfm -o w-small/test.out
+    [[ $output != *tf-train* ]]
+    grep -q 'encoder attention, layer 1' w-small/encoder.svg
+    grep -q 'cross attention, layer 1' w-small/cross.svg
 }
 
 @test "text.mk small: files plain and gzipped; what is missing or does not pair is named" {
