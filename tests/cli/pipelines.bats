@@ -81,6 +81,47 @@ check_results() {
     check_results w-small
 }
 
+# treebank TREES SEED: sentences of a small grammar, with a trace, a function tag and no root label, as treebanks are distributed.
+treebank() {
+    "$TF_PYTHON" - "$1" "$2" <<'PY'
+import random, sys
+r = random.Random(int(sys.argv[2]))
+words = dict(DT=["the", "a"], NN="dog cat man house tree bird".split(), JJ="old big red".split(), VBZ="sees likes finds".split(), IN="in near under".split())
+leaf = lambda tag: f"({tag} {r.choice(words[tag])})"
+def np(depth):
+    if depth and r.random() < 0.4:
+        return f"(NP {np(0)} (PP {leaf('IN')} {np(depth - 1)}))"
+    return f"(NP {leaf('DT')} {leaf('JJ') + ' ' if r.random() < 0.4 else ''}{leaf('NN')})"
+for _ in range(int(sys.argv[1])):
+    print(f"( (S (NP-SBJ {np(2)})\n     (VP {leaf('VBZ')} {np(2)} (NP (-NONE- *T*-1))) (. .)) )")
+PY
+}
+
+@test "parsing.mk small: treebanks as they are distributed, to trees over the same words and their score" {
+    treebank 300 1 >a.mrg
+    treebank 300 2 | gzip >b.mrg.gz
+    treebank 60 3 >dev.mrg
+    treebank 60 4 >test.mrg
+    args=(-f "$TOP/pipelines/parsing.mk" DEV=dev.mrg TEST=test.mrg WORK=w VOCAB_SIZE=60)
+    t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
+    [ "$(wc -l <w-small/train.trees)" -eq 600 ]
+    run ! grep -e -NONE- -e SBJ w-small/train.trees
+    # Whatever the model wrote, the trees stand over the words of the test set, and all of them are counted.
+    tf-tree -l -w words -o tags w-small/test.parsed
+    cmp words w-small/test.words
+    [ "$(jq '.rows | length' w-small/f1.json)" -eq 60 ]
+    grep -q '<svg' w-small/curve.svg
+    t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
+    [[ $output != *tf-train* ]]
+    expect_contains "$output" "Number of sentence        =     60"
+    # The gold trees for what was parsed: the score is 100.
+    cp w-small/test.tags w-small/test.out
+    t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz' -o w-small/model.tfm
+    expect_contains "$output" "Bracketing FMeasure       = 100.00"
+    t 2 make "${args[@]}"
+    expect_contains "$stderr" "TRAIN= is needed"
+}
+
 @test "wmt14-ende.mk small, on a text of one's own" {
     numbers 800 1 >mine.en
     numbers 800 2 >mine.de

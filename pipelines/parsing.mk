@@ -1,0 +1,67 @@
+# parsing.mk - constituency parsing as translation (paper, section 6.3): words in, brackets and tags out, F1 of the trees made of them.
+#
+#     make -f pipelines/parsing.mk TRAIN='wsj/02-21.mrg' DEV=wsj/22.mrg TEST=wsj/23.mrg
+#
+# TRAIN, DEV and TEST are treebanks in the brackets of the Penn Treebank, plain or .gz; TRAIN takes any number of them. Traces and function tags are taken out.
+# Decoding is the paper's: beam 21, alpha 0.3, at most 300 pieces more than the input. The model is small, for a treebank of some ten thousand trees and two cores; the paper's is
+#
+#     make -f pipelines/parsing.mk ... PRESET=parse-wsj DIALECT=paper VOCAB_SIZE=16000 VOCAB_TYPE=bpe TOKENS=25000 TRAIN_FLAGS=
+#
+# (parse-semi and 32000 for the semi-supervised one), with dropout and learning rate chosen on the development set.
+
+NAME       := parsing
+PAIR       := words-tags
+WORK       ?= run/parsing
+PRESET     ?= tiny
+DIALECT    ?= t2t
+VOCAB_SIZE ?= 6000
+VOCAB_TYPE ?= unigram
+TOKENS     ?= 4000
+STEPS      ?= 6000
+SAVE_EVERY ?= 200
+AVERAGE    ?= 8
+MAX_LENGTH ?= 512
+BEAM       ?= 21
+ALPHA      ?= 0.3
+DECODE_FLAGS ?= --max-extra 300
+TRAIN_FLAGS  ?= --warmup 2000 --lr-scale 2.5
+
+.DEFAULT_GOAL := parse
+
+include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+
+ifneq ($(filter-out help,$(or $(MAKECMDGOALS),parse)),)
+$(foreach v,TRAIN DEV TEST,$(if $($v),,$(error $v= is needed: a treebank, plain or .gz)))
+endif
+
+# All lengths, COLLINS.prm. It leaves punctuation out by its tags, so a tree with such a tag in the wrong place has another number of words: EVALB calls that an error
+# and leaves the sentence out, which its report counts.
+EVALB := tf-evalb --max-error 1000000 --bad ok
+
+parse: $(WORK)/f1.json $(WORK)/curve.svg ## train, parse, score
+	@echo
+	@tf-info $(WORK)/model.tfm | sed -n '1,4p'
+	@echo "test set:"; $(EVALB) $(WORK)/test.trees $(WORK)/test.parsed 2>/dev/null | sed -n '/Summary/,$$p'
+	@echo "trees: $(WORK)/test.parsed"
+	@echo "learning curve: $(WORK)/curve.svg"
+
+# $(call treebank,PART,FILES): its trees, one a line, and of these the words and the sequences.
+define treebank
+$(WORK)/$1.trees: $2 | $(WORK)
+	for f in $$^; do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac | tf-tree -c; done >$$@
+$(WORK)/$1.words: $(WORK)/$1.trees
+	tf-tree -l -w $$@.new -o $(WORK)/$1.tags $$<
+	mv $$@.new $$@
+$(WORK)/$1.tags: $(WORK)/$1.words ;
+endef
+$(eval $(call treebank,train,$(TRAIN)))$(eval $(call treebank,dev,$(DEV)))$(eval $(call treebank,test,$(TEST)))
+
+$(WORK)/test.parsed: $(WORK)/test.out $(WORK)/test.words
+	tf-tree -r -w $(WORK)/test.words $(WORK)/test.out >$@
+
+$(WORK)/f1.json: $(WORK)/test.trees $(WORK)/test.parsed
+	$(EVALB) --json $^ >$@
+
+small: ## the same in about a minute: 20 steps; the score means nothing
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(TEST)' WORK=$(WORK)-small VOCAB_SIZE=1000 STEPS=20 SAVE_EVERY=10 AVERAGE=2 \
+	    TOKENS=2000 BEAM=2 DECODE_FLAGS='--max-extra 20' TRAIN_FLAGS='--warmup 30'
