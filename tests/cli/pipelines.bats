@@ -81,6 +81,23 @@ check_results() {
     check_results w-small
 }
 
+@test "table3.mk small: a line for every row that is asked for" {
+    corpus data train dev test
+    args=(-f "$TOP/pipelines/table3.mk" small TRAIN=data/train DEV=data/dev WORK=w)
+    t 0 make -s "${args[@]}" ROWS='base A-h1 E big'
+    [ "$(awk 'NR > 1 { print $1 }' w-small/table.txt | xargs)" = "base A-h1 E big" ]
+    # Perplexity and BLEU of the development set, the parameters, and the paper's.
+    grep -Eq '^E +[0-9]+\.[0-9]{2} +[0-9.]+ +[0-9]+\.[0-9]{2}   4\.92 25\.7 -$' w-small/table.txt
+    [ "$(tf-info w-small/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
+    [ "$(tf-info w-small/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
+    cmp w-small/E/test.de <(gzip -dc data/dev.de.gz)
+    # One row more trains only that, from the same vocabulary.
+    t 0 make -s "${args[@]}" ROWS='base A-h1 E big D-p0.2'
+    [ "$(wc -l <w-small/table.txt)" -eq 6 ]
+    [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 1 ]
+    [ "$(tf-info w-small/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
+}
+
 # treebank TREES SEED: sentences of a small grammar, with a trace, a function tag and no root label, as treebanks are distributed.
 treebank() {
     "$TF_PYTHON" - "$1" "$2" <<'PY'
