@@ -5,44 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static float from_bf16(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static float from_f16(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023, bits;
-    if (exponent == 0) { /* zero or subnormal: mantissa * 2^-24 */
-        float x = (float)mantissa * 0x1p-24f;
-        return sign ? -x : x;
-    }
-    bits = exponent == 31 ? sign | 0x7f800000 | mantissa << 13 : sign | (exponent + 112) << 23 | mantissa << 13;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static int widen(float *dst, const struct tf_tensor *t, size_t n, struct tf_err *err)
-{
-    const uint16_t *half = t->data;
-    switch (t->dtype) {
-    case TF_F32: memcpy(dst, t->data, n * sizeof *dst); return 0;
-    case TF_BF16:
-        for (size_t i = 0; i < n; i++)
-            dst[i] = from_bf16(half[i]);
-        return 0;
-    case TF_F16:
-        for (size_t i = 0; i < n; i++)
-            dst[i] = from_f16(half[i]);
-        return 0;
-    default: return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name, tf_dtype_name(t->dtype));
-    }
-}
-
 static int load_one(float *dst, const struct tf_model_file *m, const struct tf_param *p, const char *prefix, struct tf_err *err)
 {
     char name[64];
@@ -56,7 +18,9 @@ static int load_one(float *dst, const struct tf_model_file *m, const struct tf_p
         return tf_fail(err, "tensor '%s': shape [%llu%s%.0llu], want [%lld, %lld]", name, (unsigned long long)t->dims[0],
                        t->rank > 1 ? ", " : "", t->rank > 1 ? (unsigned long long)t->dims[1] : 0ULL,
                        (long long)p->dims[0], (long long)p->dims[1]);
-    return widen(dst + p->offset, t, p->n, err);
+    if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
+        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name, tf_dtype_name(t->dtype));
+    return tf_tensor_floats(dst + p->offset, t, err);
 }
 
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat, const char *prefix, struct tf_err *err)

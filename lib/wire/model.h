@@ -28,6 +28,12 @@ struct tf_tensor {
     uint32_t crc; /* CRC-32C of data */
 };
 
+bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes); /* no NaN, no infinity */
+/* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no alignment. Other dtypes are an error. */
+int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err) TF_MUST_CHECK;
+/* n floats as f32, f16 or bf16, to the nearest, ties to even. A finite value that only infinity is near is an error. */
+int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
 /* A model or checkpoint in memory. Owns everything; tensors and values point into it. */
 struct tf_model_file {
     struct tf_arena arena;

@@ -57,7 +57,6 @@ struct tf_tensor_head {
 const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n);
 /* Head and data of a whole tensor record in memory; data must agree with their crc. t.name points into *h. */
 int tf_tensor_of_record(struct tf_tensor_head *h, const struct tf_record *rec, struct tf_err *err);
-bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes); /* no NaN, no infinity */
 
 /* The offset of the crc item in a batch, state or tensor record (which was scanned), for those who check or fill it; 0 when the record has none. */
 size_t tf_record_crc_at(int type, const uint8_t *p, size_t n);

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "wire/record.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -35,6 +36,79 @@ bool tf_dtype_of(enum tf_dtype *t, const char *name)
             return true;
         }
     return false;
+}
+
+static float from_bf16(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err)
+{
+    const uint8_t *p = t->data;
+    size_t n = t->bytes / tf_dtype_size(t->dtype);
+    uint16_t h;
+    double d;
+    switch (t->dtype) {
+    case TF_F32:
+        memcpy(dst, p, n * sizeof *dst);
+        return 0;
+    case TF_F16:
+    case TF_BF16:
+        for (size_t i = 0; i < n; i++) {
+            memcpy(&h, p + 2 * i, 2);
+            dst[i] = t->dtype == TF_F16 ? tf_half_to_float(h) : from_bf16(h);
+        }
+        return 0;
+    case TF_F64:
+        for (size_t i = 0; i < n; i++) {
+            memcpy(&d, p + 8 * i, 8);
+            dst[i] = (float)d;
+        }
+        return 0;
+    default:
+        return tf_fail(err, "%s: dtype %s, want f32, f16, bf16 or f64", t->name,
+                       tf_dtype_name(t->dtype));
+    }
+}
+
+static uint16_t to_bf16(float x)
+{
+    uint32_t u = tf_load32(&x);
+    return (uint16_t)(isnan(x) ? 0x7fc0 : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static uint16_t to_f16(float x)
+{
+    uint32_t u = tf_load32(&x), sign = u >> 16 & 0x8000;
+    u &= 0x7fffffff;
+    if (isnan(x))
+        return 0x7e00;
+    if (u >= 0x47800000) /* 65536 */
+        return (uint16_t)(sign | 0x7c00);
+    if (u < 0x38800000) /* 2^-14: in steps of 2^-24 from here on */
+        return (uint16_t)(sign | (uint32_t)nearbyintf(fabsf(x) * 0x1p24f));
+    return (uint16_t)(sign | (u + 0xfff + (u >> 13 & 1) - 0x38000000) >> 13);
+}
+
+int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n, struct tf_err *err)
+{
+    TF_ASSERT(dtype == TF_F32 || dtype == TF_F16 || dtype == TF_BF16);
+    uint16_t *to = dst, infinite = dtype == TF_F16 ? 0x7c00 : 0x7f80;
+    if (dtype == TF_F32) {
+        memcpy(dst, src, n * sizeof *src);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        to[i] = dtype == TF_F16 ? to_f16(src[i]) : to_bf16(src[i]);
+        if ((to[i] & 0x7fff) == infinite && isfinite(src[i]))
+            return tf_fail(err, "%g is beyond the range of %s", (double)src[i],
+                           tf_dtype_name(dtype));
+    }
+    return 0;
 }
 
 void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_tensor *t)

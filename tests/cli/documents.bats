@@ -105,6 +105,7 @@ man_blocks() {
 @test "tf-batch(1)" { man_blocks tf-batch.1; }
 @test "tf-bleu(1)" { man_blocks tf-bleu.1; }
 @test "tf-cbor(1)" { man_blocks tf-cbor.1; }
+@test "tf-convert(1)" { man_blocks tf-convert.1; }
 @test "tf-decode(1)" { man_blocks tf-decode.1; }
 @test "tf-evalb(1)" { man_blocks tf-evalb.1 trees; }
 @test "tf-info(1)" { man_blocks tf-info.1; }

@@ -114,7 +114,7 @@ def h2(rig, row):
     m = rig.material()
     work = {"tf-tokenize": ["-m", m["vocab"], m["src"]], "tf-batch": [m["s"], m["t"]], "tf-decode": ["-m", m["model"], m["s"]], "tf-bleu": [m["tgt"], "-i", m["text"]],
             "tf-avgckpt": [m["run"]], "tf-plot": ["curve", os.path.join(m["run"], "log.jsonl")], "tf-cbor": ["json", m["s"]], "tf-info": [m["model"]],
-            "tf-score": ["-m", m["model"], m["s"], m["t"]], "tf-attn": ["-m", m["model"], m["s"], m["t"]], "tf-tree": [m["trees"]], "tf-evalb": [m["trees"], m["trees"]],
+            "tf-score": ["-m", m["model"], m["s"], m["t"]], "tf-attn": ["-m", m["model"], m["s"], m["t"]], "tf-convert": [m["model"]], "tf-tree": [m["trees"]], "tf-evalb": [m["trees"], m["trees"]],
             "tf-train": SMALL + ["--steps", "2", "-o", "RUN", m["b"]]}
     work = {t: w for t, w in work.items() if os.path.exists(os.path.join(BIN, t))}
     tables = {}

@@ -108,7 +108,7 @@ def consumers(rig):
             ("score", ["tf-score", "-m", m["model"], "-t", "1", m["t"]], "s"), ("attn", ["tf-attn", "-m", m["model"], "-t", "1", m["t"]], "s"),
             ("info", ["tf-info"], "s"),
             ("train", ["tf-train"] + SMALL + ["--steps", "40", "-q", "-o", None], "b"),
-            ("cbor check", ["tf-cbor", "check"], "model"), ("info", ["tf-info"], "model"), ("avgckpt", ["tf-avgckpt"], "model"),
+            ("cbor check", ["tf-cbor", "check"], "model"), ("convert", ["tf-convert"], "model"), ("info", ["tf-info"], "model"), ("avgckpt", ["tf-avgckpt"], "model"),
             ("decode", ["tf-decode", "-t", "1", "--max-extra", "2", m["s"], "-m"], "model")]
 
 

@@ -195,6 +195,7 @@ class Rig:
             ("avgckpt", ["tf-avgckpt", "-n", "2", m["run"]]),
             ("decode", ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "3", m["s"]]),
             ("score", ["tf-score", "-m", m["model"], "-t", "1", m["s"], m["t"]]),
+            ("convert", ["tf-convert", m["model"]]),
             ("attn", ["tf-attn", "-m", m["model"], "-t", "1", m["s"], m["t"]]),
             ("bleu", ["tf-bleu", m["tgt"], "-i", m["text"]]),
             ("plot", ["tf-plot", "curve", os.path.join(m["run"], "log.jsonl")]),

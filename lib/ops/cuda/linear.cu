@@ -81,16 +81,16 @@ template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *
     g.ab = g.out = tf_blas_elem_of<A>();
     g.bias = b != nullptr ? tf_cuda_shadow<A>(c, b) : nullptr;
     bool dropped = g.relu && drop.p > 0, done = false;
-    if (g.relu && flags & TF_LIN_KEEP) {
+    auto old = masks.find(y);
+    if (old != masks.end())
+        old->second.written = false;
+    if (g.relu && flags & TF_LIN_KEEP && !dropped && !apart) { /* what dropout cut, y > 0 tells and a mask does not */
         struct mask *m = mask_beside(c, y, tf_rows_whole(r->max_rows), (size_t)N);
         if (m == nullptr)
             return;
-        if (!dropped && !apart) { /* what dropout cut, y > 0 tells and the mask does not */
-            g.mask = m->bits;
-            done = tf_blas_gemm_with(c, &g);
-            g.mask = nullptr;
-        }
-        m->written = done;
+        g.mask = m->bits;
+        m->written = done = tf_blas_gemm_with(c, &g);
+        g.mask = nullptr;
     }
     if (!done)
         tf_blas_gemm(c, &g);

@@ -1,0 +1,331 @@
+/* convert.c - see convert.h. A model passes through one form: the tensors of a bundle, the configuration, and the vocabulary. */
+#include "model/convert.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "model/load.h"
+#include "wire/foreign.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CONFIG = 1 << 20 };
+
+const char *const tf_format_names[] = {"auto", "tfm", "safetensors", "npz", NULL};
+const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
+
+struct model {
+    struct tf_arena arena;
+    char *bytes;                /* of the input */
+    size_t n;
+    struct tf_model_file own;   /* a model of ours */
+    struct tf_bundle bundle;    /* another's */
+    char *config_text, *vocab_bytes; /* read in place of what the input carries */
+    struct tf_header header;
+    struct tf_config config;
+    struct tf_params params;
+    const uint8_t *vocab;
+    size_t vocab_n;
+    const struct tf_tensor **v; /* one a parameter, in the order of the table */
+    struct tf_tensor *out;      /* the same as they are written, names without "p/" */
+    enum tf_format from;
+};
+
+/* ---- configuration: a map of numbers, words and truths, and its JSON; "unk" is put beside it, as only a stream's header has it ---- */
+
+static void config_json(struct tf_buf *b, const struct tf_config *c, int64_t unk, struct tf_arena *a)
+{
+    struct tf_json j = {.out = b};
+    const struct tf_value map = tf_config_map(c, a);
+    tf_json_open(&j, '{');
+    for (size_t i = 0; i < map.n; i++) {
+        const struct tf_value *v = &map.items[i];
+        tf_json_key(&j, map.keys[i]);
+        switch (v->kind) {
+        case TF_INT: tf_json_int(&j, v->integer); break;
+        case TF_REAL: tf_json_real(&j, v->real); break;
+        case TF_BOOL: tf_json_bool(&j, v->boolean); break;
+        default: tf_json_str(&j, v->text); break;
+        }
+    }
+    tf_json_key(&j, "unk");
+    tf_json_int(&j, unk);
+    tf_json_close(&j, '}');
+}
+
+static int config_value(struct tf_json_reader *r, enum tf_json_kind k, struct tf_value *v, struct tf_arena *a, const char *key, struct tf_err *err)
+{
+    switch (k) {
+    case TF_JSON_BOOL: *v = tf_value_bool(r->boolean); return 0;
+    case TF_JSON_STRING:
+        if (r->text.len == 0 || memchr(r->text.p, 0, r->text.len) != NULL)
+            return tf_fail(err, "config: %s: no word", key);
+        *v = tf_value_str(a, r->text.p);
+        return 0;
+    case TF_JSON_NUMBER:
+        if (!r->is_int)
+            *v = tf_value_real(r->real);
+        else if (r->uint <= INT64_MAX)
+            *v = tf_value_int(r->negative ? -(int64_t)r->uint : (int64_t)r->uint);
+        else
+            return tf_fail(err, "config: %s: too large", key);
+        return 0;
+    default: return tf_fail(err, "config: %s: not a number, a word or a truth", key);
+    }
+}
+
+static int read_config(struct model *m, const char *text, size_t n, struct tf_err *err)
+{
+    struct tf_json_reader r;
+    struct tf_value map = tf_value_map();
+    enum tf_json_kind k;
+    tf_json_read(&r, text, n);
+    int rc = tf_json_next(&r, &k, err);
+    if (rc == 0 && k != TF_JSON_OBJECT)
+        rc = tf_fail(err, "config: not a JSON object");
+    while (rc == 0 && (rc = tf_json_next(&r, &k, err)) == 0 && k != TF_JSON_OBJECT_END) {
+        struct tf_value v = tf_value_null();
+        const char *key = tf_arena_strndup(&m->arena, r.text.p != NULL ? r.text.p : "", r.text.len);
+        if ((rc = tf_json_next(&r, &k, err)) == 0 && (rc = config_value(&r, k, &v, &m->arena, key, err)) == 0) {
+            if (strcmp(key, "unk") == 0 && v.kind == TF_INT)
+                m->header.special.unk = v.integer;
+            else if (tf_value_get(&map, key) != NULL)
+                rc = tf_fail(err, "config: %s: twice", key);
+            else
+                tf_value_put(&m->arena, &map, key, v);
+        }
+    }
+    if (rc == 0)
+        rc = tf_json_next(&r, &k, err); /* the end, or an error */
+    tf_json_read_release(&r);
+    return rc == 0 ? tf_config_read(&m->config, &map, err) : rc;
+}
+
+/* ---- reading ---- */
+
+static enum tf_format format_of(const char *p, size_t n)
+{
+    static const char label[] = "\xd9\xd9\xf8\xda";
+    if (n >= 4 && memcmp(p, label, 4) == 0)
+        return TF_FORMAT_TFM;
+    if (n >= 4 && memcmp(p, "PK", 2) == 0)
+        return TF_FORMAT_NPZ;
+    return n > 8 && p[8] == '{' ? TF_FORMAT_SAFETENSORS : TF_FORMAT_AUTO;
+}
+
+static int read_own(struct model *m, const char *name, struct tf_err *err)
+{
+    if (tf_model_read_memory(&m->own, m->bytes, m->n, name, TF_MODEL_WEIGHTS, err) < 0)
+        return -1;
+    m->header = m->own.header;
+    m->vocab = m->own.vocab;
+    m->vocab_n = m->own.vocab_n;
+    return tf_model_load(&m->own, &m->config, NULL, "p/", err) < 0 ? tf_context(err, "%s", name) : 0;
+}
+
+static int read_other(struct model *m, const char *name, const struct tf_convert_opts *o, struct tf_err *err)
+{
+    struct tf_bundle *b = &m->bundle;
+    int rc = m->from == TF_FORMAT_NPZ ? tf_npz_read(b, m->bytes, m->n, err) : tf_safetensors_read(b, m->bytes, m->n, err);
+    if (rc < 0)
+        return tf_context(err, "%s", name);
+    m->header = (struct tf_header){.version = 1, .special = {-1, -1, -1, -1}, .made = tf_value_array(), .extra = tf_value_map()};
+    m->vocab = b->vocab;
+    m->vocab_n = b->vocab_n;
+    const char *config = b->config;
+    size_t n = b->config_n;
+    if (o->config != NULL) {
+        if (tf_read_file(&m->config_text, &n, o->config, MAX_CONFIG, err) < 0)
+            return -1;
+        config = m->config_text;
+        name = o->config;
+    }
+    if (config == NULL)
+        return tf_fail(err, "%s: carries no configuration: give one with --config", name);
+    return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
+}
+
+static int read_input(struct model *m, const char *path, const struct tf_convert_opts *o, struct tf_err *err)
+{
+    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+    if (tf_read_file(&m->bytes, &m->n, path, SIZE_MAX / 2, err) < 0)
+        return -1;
+    m->from = format_of(m->bytes, m->n);
+    if (m->from == TF_FORMAT_AUTO)
+        return tf_fail(err, "%s: neither a model of tf-tools nor safetensors nor npz", name);
+    if (m->from == TF_FORMAT_TFM && o->config != NULL)
+        return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
+    if ((m->from == TF_FORMAT_TFM ? read_own(m, name, err) : read_other(m, name, o, err)) < 0)
+        return -1;
+    if (o->vocab != NULL) {
+        if (tf_read_file(&m->vocab_bytes, &m->vocab_n, o->vocab, TF_MAX_VOCAB, err) < 0)
+            return -1;
+        m->vocab = (const uint8_t *)m->vocab_bytes;
+        if (m->from == TF_FORMAT_TFM && m->header.has_vocab) {
+            uint8_t hash[32];
+            char x[65], y[65];
+            tf_sha256_of(hash, m->vocab, m->vocab_n);
+            if (memcmp(hash, m->header.vocab, sizeof hash) != 0)
+                return tf_fail(err, "%s: vocabulary %s differs from %s: %s", o->vocab, tf_hex(x, hash, 32), name, tf_hex(y, m->header.vocab, 32));
+        }
+    }
+    return 0;
+}
+
+/* ---- the parameters ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const struct tf_tensor *const *)a)->name, (*(const struct tf_tensor *const *)b)->name);
+}
+
+static bool same_shape(const struct tf_tensor *t, const struct tf_param *p)
+{
+    return t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] && (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
+}
+
+/* A tensor for each parameter of the table, and none left. */
+static int match(struct model *m, const char *name, struct tf_err *err)
+{
+    bool own = m->from == TF_FORMAT_TFM;
+    const struct tf_tensor *have = own ? m->own.tensors : m->bundle.tensors;
+    size_t n = own ? m->own.n_tensors : m->bundle.n, used = 0;
+    if (m->config.vocab_size < 1)
+        return tf_fail(err, "%s: config: vocab_size is 0", name);
+    tf_params_init(&m->params, &m->config);
+    m->v = tf_xcalloc(m->params.n + 1, sizeof *m->v);
+    const struct tf_tensor **sorted = tf_xcalloc(n + 1, sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &have[i];
+    qsort(sorted, n, sizeof *sorted, by_name);
+    for (size_t i = 0; i < m->params.n && err->status == 0; i++) {
+        const struct tf_param *p = &m->params.v[i];
+        char full[80];
+        snprintf(full, sizeof full, "%s%s", own ? "p/" : "", p->name);
+        const struct tf_tensor want = {.name = full}, *key = &want, **found = bsearch(&key, sorted, n, sizeof *sorted, by_name);
+        if (found == NULL)
+            tf_fail(err, "%s: tensor '%s' is missing", name, full);
+        else if (!same_shape(*found, p))
+            tf_fail(err, "%s: tensor '%s': %d dims from %llu on, want %d from %lld on", name, full, (*found)->rank, (unsigned long long)((*found)->rank > 0 ? (*found)->dims[0] : 1), p->rank,
+                    (long long)p->dims[0]);
+        else
+            m->v[i] = *found, used++;
+    }
+    for (size_t i = 0; i < n && err->status == 0 && used < n; i++) {
+        size_t k = 0;
+        while (k < m->params.n && m->v[k] != sorted[i])
+            k++;
+        if (k == m->params.n)
+            tf_fail(err, "%s: tensor '%s' is no parameter of this configuration", name, sorted[i]->name);
+    }
+    free(sorted);
+    return err->status == 0 ? 0 : -1;
+}
+
+static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_convert_opts *o, enum tf_format to)
+{
+    static const enum tf_dtype asked[] = {TF_F32, TF_F32, TF_F16, TF_BF16};
+    if (o->dtype > 0)
+        return asked[o->dtype];
+    return t->dtype == TF_F64 || (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ) ? TF_F32 : t->dtype;
+}
+
+/* The tensors as they are written: in place where that will do. */
+static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum tf_format to, struct tf_err *err)
+{
+    float *wide = NULL;
+    int rc = 0;
+    m->out = tf_arena_zalloc(&m->arena, (m->params.n + 1) * sizeof *m->out);
+    for (size_t i = 0; i < m->params.n && rc == 0; i++) {
+        const struct tf_param *p = &m->params.v[i];
+        const struct tf_tensor *t = m->v[i];
+        struct tf_tensor *w = &m->out[i];
+        enum tf_dtype dtype = dtype_of(t, o, to);
+        *w = *t;
+        w->name = p->name;
+        if (dtype == t->dtype && tf_tensor_finite(dtype, t->data, t->bytes))
+            continue;
+        void *data = tf_try_alloc(p->n * tf_dtype_size(dtype) + 1, err);
+        if (data == NULL) {
+            rc = -1;
+            break;
+        }
+        w->dtype = dtype;
+        w->data = data;
+        w->bytes = p->n * tf_dtype_size(dtype);
+        wide = tf_xarray(wide, p->n + 1, sizeof *wide);
+        if (tf_tensor_floats(wide, t, err) < 0 || tf_floats_as(data, dtype, wide, p->n, err) < 0)
+            rc = tf_context(err, "%s", p->name);
+        else if (!tf_tensor_finite(dtype, data, w->bytes))
+            rc = tf_fail(err, "%s: holds values that are not finite", p->name);
+    }
+    free(wide);
+    return rc;
+}
+
+/* ---- writing ---- */
+
+static int write_own(struct model *m, const char *output, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    struct tf_header *h = &m->header;
+    struct tf_value inputs = tf_value_map();
+    uint8_t hash[32];
+    char name[80];
+    tf_sha256_of(hash, m->bytes, m->n);
+    bool own = m->from == TF_FORMAT_TFM && h->has_model;
+    tf_value_put(&m->arena, &inputs, "model", tf_value_bytes(&m->arena, own ? h->model : hash, 32));
+    h->kind = "model";
+    h->config = tf_config_map(&m->config, &m->arena);
+    h->size = m->config.vocab_size;
+    h->special.pad = m->config.pad;
+    h->special.eos = m->config.eos;
+    if (m->config.bos >= 0)
+        h->special.bos = m->config.bos;
+    tf_header_made(h, &m->arena, prog, opts, &inputs);
+    for (size_t i = 0; i < m->params.n; i++) {
+        int n = snprintf(name, sizeof name, "p/%s", m->out[i].name);
+        m->out[i].name = tf_arena_strndup(&m->arena, name, (size_t)n);
+    }
+    return tf_model_write(output, h, m->vocab, m->vocab_n, NULL, 0, m->out, m->params.n, err);
+}
+
+static int write_other(struct model *m, const char *output, enum tf_format to, struct tf_err *err)
+{
+    struct tf_out out = {0};
+    struct tf_buf config = {0};
+    config_json(&config, &m->config, m->header.special.unk, &m->arena);
+    const struct tf_bundle b = {.tensors = m->out, .n = m->params.n, .config = config.p, .config_n = config.len, .vocab = m->vocab, .vocab_n = m->vocab_n};
+    int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
+    if (rc == 0)
+        rc = to == TF_FORMAT_NPZ ? tf_npz_write(&out, &b, err) : tf_safetensors_write(&out, &b, err);
+    if (rc == 0)
+        rc = tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    tf_buf_release(&config);
+    return rc;
+}
+
+int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    struct model m = {0};
+    int rc = read_input(&m, input, o, err);
+    enum tf_format to = o->to != TF_FORMAT_AUTO ? (enum tf_format)o->to : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS : TF_FORMAT_TFM;
+    if (rc == 0)
+        rc = match(&m, strcmp(input, "-") == 0 ? "stdin" : input, err);
+    if (rc == 0)
+        rc = make_tensors(&m, o, to, err);
+    if (rc == 0)
+        rc = to == TF_FORMAT_TFM ? write_own(&m, output, prog, opts, err) : write_other(&m, output, to, err);
+    for (size_t i = 0; m.out != NULL && i < m.params.n; i++)
+        if (m.v[i] != NULL && m.out[i].data != m.v[i]->data)
+            free((void *)m.out[i].data);
+    tf_params_release(&m.params);
+    free(m.v);
+    tf_bundle_release(&m.bundle);
+    tf_model_release(&m.own);
+    free(m.config_text);
+    free(m.vocab_bytes);
+    free(m.bytes);
+    tf_arena_release(&m.arena);
+    return rc;
+}

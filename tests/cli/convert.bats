@@ -1,0 +1,227 @@
+#!/usr/bin/env bats
+# tf-convert: models to safetensors and npz as other programs read them, and back to the same model.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+}
+
+fingerprint() {
+    tf-info "$1" | sed -n 's/^model  *//p'
+}
+
+# A safetensors file by its format alone: header and tensors for the Python on stdin, which sees `meta` and `t`.
+safetensors() {
+    "$TF_PYTHON" - "$1" <<PY
+import json, struct, sys
+import numpy as np
+data = open(sys.argv[1], "rb").read()
+n, = struct.unpack("<Q", data[:8])
+head, body = json.loads(data[8:8 + n]), data[8 + n:]
+meta, t, end = head.pop("__metadata__"), {}, 0
+for name, d in head.items():
+    a, b = d["data_offsets"]
+    assert a == end and b <= len(body), (name, a, end)
+    end = b
+    t[name] = np.frombuffer(body[a:b], {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "U8": "u1"}[d["dtype"]]).reshape(d["shape"])
+assert end == len(body) and (8 + n) % 64 == 0
+$(cat)
+PY
+}
+
+@test "safetensors: as the format says, and back to the same model" {
+    tf-convert "$MODEL" -o m.safetensors
+    safetensors m.safetensors <<'PY'
+import cbor2
+c = json.loads(meta["config"])
+assert c["d_model"] == 32 and c["heads"] == 2 and c["positions"] == "sin" and c["unk"] == 1, c
+d = cbor2.CBORDecoder(open(__import__("os").environ["MODEL"], "rb"))
+seen = 0
+while True:
+    r = d.decode()
+    if not isinstance(r, list):
+        continue
+    if r[0] == 15:
+        break
+    if r[0] == 7 and r[1] == "vocab":
+        assert t["vocab"].tobytes() == r[2]
+    if r[0] == 6 and r[1].startswith("p/"):
+        dims, data = r[4].value
+        assert list(t[r[1][2:]].shape) == dims and t[r[1][2:]].tobytes() == data.value, r[1]
+        seen += 1
+assert seen == len(t) - 1 > 15, (seen, len(t))
+PY
+    tf-convert m.safetensors -o back.tfm
+    [ "$(fingerprint back.tfm)" = "$(fingerprint "$MODEL")" ]
+    tf-decode -m "$MODEL" "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >want
+    tf-tokenize -m back.tfm <"$LINES_TXT" | tf-decode -m back.tfm | tf-tokenize -d -m back.tfm | cmp - want
+    # The same bytes again, through pipes.
+    tf-convert <"$MODEL" | cmp - m.safetensors
+    tf-convert - <m.safetensors | cmp - back.tfm
+    tf-info back.tfm | grep -q tf-convert
+}
+
+@test "npz: numpy reads it, and what numpy writes comes back" {
+    tf-convert --to npz "$MODEL" -o m.npz
+    "$TF_PYTHON" - <<'PY'
+import json
+import numpy as np
+m = dict(np.load("m.npz"))
+c = json.loads(m["config"].tobytes())
+assert c["vocab_size"] == 11 and m["embed"].shape == (11, 32) and m["embed"].dtype == np.float32
+np.savez("again.npz", **m)
+np.savez("wide.npz", **{k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in m.items()})
+np.savez_compressed("small.npz", **m)
+m["enc.0.ff.1.w"] = np.asfortranarray(m["enc.0.ff.1.w"])
+np.savez("fortran.npz", **m)
+PY
+    for f in m again wide; do
+        tf-convert $f.npz -o $f.tfm
+        [ "$(fingerprint $f.tfm)" = "$(fingerprint "$MODEL")" ]
+    done
+    t 1 tf-convert small.npz
+    expect_error "small.npz: "
+    expect_contains "$stderr" savez
+    t 1 tf-convert fortran.npz
+    expect_error "Fortran order"
+}
+
+@test "half precision: rounded as numpy rounds, and read by the other tools" {
+    tf-convert --to npz "$MODEL" -o m.npz
+    tf-convert --dtype f16 "$MODEL" -o f16.safetensors
+    tf-convert --dtype bf16 "$MODEL" -o bf16.safetensors
+    for d in f16 bf16; do
+        safetensors $d.safetensors <<PY
+m = np.load("m.npz")
+for k in t:
+    if k == "vocab":
+        continue
+    if "$d" == "f16":
+        assert (t[k] == m[k].astype(np.float16)).all(), k
+    else:
+        u = m[k].view(np.uint32).astype(np.uint64)
+        assert (t[k] == (u + 0x7fff + (u >> 16 & 1) >> 16)).all(), k
+PY
+        tf-convert $d.safetensors -o $d.tfm
+        tf-convert --to tfm --dtype $d "$MODEL" -o direct.tfm
+        [ "$(fingerprint direct.tfm)" = "$(fingerprint $d.tfm)" ]
+        [ "$(fingerprint direct.tfm)" != "$(fingerprint "$MODEL")" ]
+        tf-decode -m $d.tfm "$LINES_TFS" | tf-tokenize -d -m $d.tfm | diff - <(tf-decode -m "$MODEL" "$LINES_TFS" | tf-tokenize -d -m "$MODEL") >lines || true
+        [ "$(grep -c '^<' lines)" -le 6 ]
+    done
+    # numpy has no bf16: its values go as f32.
+    tf-convert --to npz bf16.safetensors -o bf16.npz
+    tf-convert --dtype bf16 bf16.npz -o twice.tfm
+    [ "$(fingerprint twice.tfm)" = "$(fingerprint bf16.tfm)" ]
+}
+
+@test "every rounding to f16, subnormal ones and the edge of the range among them" {
+    "$TF_PYTHON" - "$MODEL" <<'PY'
+import numpy as np, subprocess, sys
+subprocess.run(["tf-convert", "--to", "npz", sys.argv[1], "-o", "m.npz"], check=True)
+m = dict(np.load("m.npz"))
+r = np.random.default_rng(1)
+w = m["enc.0.ff.1.w"]
+x = (r.integers(0, 2 ** 32, w.size, dtype=np.uint64).astype(np.uint32)).view(np.float32)
+x = np.where(np.isfinite(x) & (abs(x) < 65519), x, r.standard_normal(w.size).astype(np.float32) * 2.0 ** r.integers(-26, 5, w.size)).astype(np.float32)
+x[:8] = [65519, -65519, 2 ** -25, 2 ** -24 * 1.5, 2 ** -14, 2 ** -14 - 2 ** -26, 0, -0.0]
+m["enc.0.ff.1.w"] = x.reshape(w.shape).copy()
+np.savez("x.npz", **m)
+m["enc.0.ff.1.w"][0, 0] = 65520
+np.savez("large.npz", **m)
+m["enc.0.ff.1.w"][0, 0] = np.nan
+np.savez("nan.npz", **m)
+subprocess.run(["tf-convert", "--to", "npz", "--dtype", "f16", "x.npz", "-o", "h.npz"], check=True)
+h = np.load("h.npz")["enc.0.ff.1.w"]
+assert h.dtype == np.float16 and (h.view(np.uint16) == x.reshape(w.shape).astype(np.float16).view(np.uint16)).all()
+PY
+    t 1 tf-convert --to tfm --dtype f16 large.npz
+    expect_error "enc.0.ff.1.w: 65520 is beyond the range of f16"
+    for to in tfm npz safetensors; do
+        t 1 tf-convert --to $to nan.npz
+        expect_error "enc.0.ff.1.w: holds values that are not finite"
+    done
+}
+
+@test "a configuration and a vocabulary of one's own" {
+    tf-convert --to npz "$MODEL" -o m.npz
+    "$TF_PYTHON" - <<'PY'
+import numpy as np
+m = dict(np.load("m.npz"))
+open("config.json", "wb").write(m.pop("config").tobytes())
+open("vocab.model", "wb").write(m.pop("vocab").tobytes())
+np.savez("bare.npz", **m)
+PY
+    t 1 tf-convert bare.npz
+    expect_error "bare.npz: carries no configuration: give one with --config"
+    tf-convert --config config.json --vocab vocab.model bare.npz -o full.tfm
+    [ "$(fingerprint full.tfm)" = "$(fingerprint "$MODEL")" ]
+    tf-convert --config config.json bare.npz -o dumb.tfm
+    [ "$(fingerprint dumb.tfm)" != "$(fingerprint "$MODEL")" ]
+    t 2 tf-convert --config config.json "$MODEL"
+    expect_error "has its own"
+    sed 's/"heads":2/"heads":4/; s/"d_k":16/"d_k":8/; s/"d_v":16/"d_v":8/' config.json >heads.json
+    tf-convert --config heads.json bare.npz -o heads.tfm # the same shapes
+    sed 's/"d_ff":64/"d_ff":65/' config.json >wide.json
+    t 1 tf-convert --config wide.json bare.npz
+    expect_error "tensor 'enc.0.ff.1.w'"
+    sed 's/"encoder_layers":1/"encoder_layers":2/' config.json >deep.json
+    t 1 tf-convert --config deep.json bare.npz
+    expect_error "tensor 'enc.1.self.qkv.w' is missing"
+    sed 's/"tie":"all"/"tie":"decoder"/' config.json >apart.json
+    t 1 tf-convert --config apart.json bare.npz
+    expect_error "missing"
+    for bad in '[]' '{' '{"heads":[1]}' '{"heads":2}' 'x' ''; do
+        echo "$bad" >bad.json
+        t 1 tf-convert --config bad.json bare.npz
+        expect_error "bad.json: "
+    done
+    head -300 text | tf-tokenize --train --vocab-size 11 --type bpe -o other.model - 2>/dev/null || cp vocab.model other.model
+    echo >>other.model
+    t 1 tf-convert --vocab other.model "$MODEL"
+    expect_error "differs from"
+}
+
+@test "a checkpoint gives its parameters; one more tensor, or one less, is refused" {
+    tf-convert "$BATS_FILE_TMPDIR/run/ckpt-00000400.tfm" -o c.safetensors
+    tf-avgckpt -n 1 "$BATS_FILE_TMPDIR/run" >one.tfm
+    tf-convert one.tfm | cmp - c.safetensors
+    tf-convert --to npz "$MODEL" -o m.npz
+    "$TF_PYTHON" - <<'PY'
+import numpy as np
+m = dict(np.load("m.npz"))
+np.savez("more.npz", **m, extra=np.zeros(3, np.float32))
+del m["dec.cross.kv.w"]
+np.savez("less.npz", **m)
+PY
+    t 1 tf-convert more.npz
+    expect_error "more.npz: tensor 'extra' is no parameter of this configuration"
+    t 1 tf-convert less.npz
+    expect_error "less.npz: tensor 'dec.cross.kv.w' is missing"
+}
+
+@test "damage, and mistakes" {
+    tf-convert "$MODEL" -o m.safetensors
+    size=$(stat -c %s m.safetensors)
+    for n in 0 7 8 100 $((size / 2)) $((size - 1)); do
+        head -c "$n" m.safetensors >part
+        t 1 tf-convert part
+        expect_error "part: "
+    done
+    { cat m.safetensors; echo; } >long
+    t 1 tf-convert long
+    expect_error "1 bytes behind the last tensor"
+    t 1 tf-convert "$LINES_TXT"
+    expect_error "neither a model of tf-tools nor safetensors nor npz"
+    t 1 tf-convert "$LINES_TFS"
+    t 2 tf-convert --to onnx "$MODEL"
+    t 2 tf-convert --config - -
+    expect_error "only one file can be stdin"
+    sh_t 1 'tf-convert "$MODEL" >/dev/full'
+    expect_error "No space left on device"
+    [ ! -e out ]
+    t 1 tf-convert part -o out
+    [ ! -e out ]
+}

@@ -1,0 +1,44 @@
+/* foreign.c - any bytes as a safetensors file and as an npz: a verdict, and nothing read outside. */
+#include "memory.h"
+#include "wire/foreign.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static uint64_t seen;
+
+static void use(const struct tf_bundle *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const struct tf_tensor *t = &b->tensors[i];
+        const uint8_t *p = t->data;
+        uint64_t bytes = tf_dtype_size(t->dtype);
+        TF_ASSERT(t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 && t->rank <= TF_MAX_RANK);
+        for (int k = 0; k < t->rank; k++)
+            bytes *= t->dims[k];
+        TF_ASSERT(bytes == t->bytes);
+        for (size_t k = 0; k < t->bytes; k++)
+            seen += p[k];
+    }
+    for (size_t i = 0; i < b->vocab_n; i++)
+        seen += b->vocab[i];
+    for (size_t i = 0; i < b->config_n; i++)
+        seen += (uint8_t)b->config[i];
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct tf_bundle b = {0};
+    struct tf_err err = {0};
+    int rc = tf_safetensors_read(&b, data, n, &err);
+    TF_ASSERT(rc == 0 || (err.msg[0] && b.tensors == NULL));
+    if (rc == 0)
+        use(&b);
+    tf_bundle_release(&b);
+    err = (struct tf_err){0};
+    rc = tf_npz_read(&b, data, n, &err);
+    TF_ASSERT(rc == 0 || (err.msg[0] && b.tensors == NULL));
+    if (rc == 0)
+        use(&b);
+    tf_bundle_release(&b);
+    return 0;
+}
