@@ -17,7 +17,7 @@ static struct tf_opt opts[] = {
 
 static const struct tf_tool tool = {
     .name = "tf-convert",
-    .synopsis = "[options] MODEL >FILE",
+    .synopsis = "[options] [MODEL] >FILE",
     .summary = "models to and from safetensors and npz",
     .opts = opts,
     .max_args = 1,

@@ -140,6 +140,8 @@ static int draw_attention(struct tf_buf *out, const char *const *files, size_t n
     bool given_show = tf_opt_find(opts, "show")->set;
     if (given_show && show != SHOW_LINES && show != SHOW_HEAT)
         return tf_fail_status(err, TF_USAGE, "attention: --show lines or heat, not %s", shows[show]);
+    if (given_show && show == SHOW_HEAT && (attention.tokens.n > 0 || tf_opt_find(opts, "least")->set))
+        return tf_fail_status(err, TF_USAGE, "attention: --token and --least are for lines, not for --show heat");
     attention.kind = kind ? kinds[kind] : NULL;
     attention.title = title;
     attention.width = (double)width;

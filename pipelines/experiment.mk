@@ -34,7 +34,7 @@ DECODE_FLAGS ?=
 THREADS    ?= $(shell nproc)
 # Of the pictures of attention.
 SENTENCE   ?= 1
-LAYER      ?= $(if $(filter tiny,$(PRESET)),3,5)
+LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter tiny C-n4,$(PRESET)),3),5)
 
 # The tools of this tree when it is built, else those in PATH.
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
@@ -105,16 +105,17 @@ $(WORK)/curve.svg: $(WORK)/trained
 	tf-plot curve $(WORK)/run/log.jsonl >$@
 
 # ---- where the model looks, as in the paper's Figures 3 to 5: self-attention of a test sentence, and the attention of its translation ----
-$(WORK)/one.%.tfs: $(WORK)/test.$S $(WORK)/test.out $(WORK)/model.tfm
+one := $(WORK)/sentence-$(SENTENCE)
+$(one).%.tfs: $(WORK)/test.$S $(WORK)/test.out $(WORK)/model.tfm
 	sed -n $(SENTENCE)p $(WORK)/test.$* | tf-tokenize -m $(WORK)/model.tfm >$@
 
-$(WORK)/encoder.svg: $(WORK)/one.$S.tfs
+$(one).encoder-$(LAYER).svg: $(one).$S.tfs
 	tf-attn -m $(WORK)/model.tfm -k encoder -l $(LAYER) $< | tf-plot attention - >$@
 
-$(WORK)/cross.svg: $(WORK)/one.$S.tfs $(WORK)/one.out.tfs
+$(one).cross-$(LAYER).svg: $(one).$S.tfs $(one).out.tfs
 	tf-attn -m $(WORK)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention - >$@
 
-attention: $(WORK)/encoder.svg $(WORK)/cross.svg ## draw where layer LAYER looks in test sentence SENTENCE
+attention: $(one).encoder-$(LAYER).svg $(one).cross-$(LAYER).svg ## draw where layer LAYER looks in test sentence SENTENCE
 
 help: ## list the targets and settings
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12

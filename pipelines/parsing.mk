@@ -24,7 +24,7 @@ MAX_LENGTH ?= 512
 BEAM       ?= 21
 ALPHA      ?= 0.3
 DECODE_FLAGS ?= --max-extra 300
-TRAIN_FLAGS  ?= --warmup 2000 --lr-scale 2.5
+TRAIN_FLAGS  ?= --warmup 1000 --lr-scale 0.4 --dropout 0.1
 
 .DEFAULT_GOAL := parse
 

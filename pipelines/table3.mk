@@ -19,6 +19,7 @@ DECODE_FLAGS ?=
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
 here := $(dir $(lastword $(MAKEFILE_LIST)))
 S := $(firstword $(subst -, ,$(PAIR)))
 T := $(lastword $(subst -, ,$(PAIR)))
@@ -27,7 +28,7 @@ table: $(WORK)/table.txt ## train and score all ROWS, then print the table
 	@cat $<
 
 # Name, then perplexity, BLEU (tokenised, on newstest2013) and millions of parameters as the paper has them; a dash where it has none.
-define paper
+define PAPER
 base 4.92 25.8 65
 A-h1 5.29 24.9 -
 A-h4 5.00 25.5 -
@@ -49,7 +50,7 @@ D-ls0.2 5.47 25.7 -
 E 4.92 25.7 -
 big 4.33 26.4 213
 endef
-export paper
+export PAPER
 
 # $(call text,DIR,MORE): the experiment on a text of one's own, in that folder.
 text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' WORK='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' \
@@ -64,13 +65,14 @@ $(WORK)/%/row.txt: $(WORK)/data/ready
 	mkdir -p $(@D)
 	ln -sf $(abspath $(WORK)/data)/* $(@D)
 	$(call text,$(@D),PRESET=$* STEPS=$(if $(filter big,$*),$$((3 * $(STEPS))),$(STEPS)) $(@D)/score.json $(@D)/perplexity.json)
-	printf '%s %s %s %s\n' $* "$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json)" \
-	    "$$(tf-bleu $(@D)/test.$T -i $(@D)/test.out -b -w 1)" "$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p')" >$@
+	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); bleu=$$(tf-bleu $(@D)/test.$T -i $(@D)/test.out -b -w 1); \
+	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@
 
 $(WORK)/table.txt: $(ROWS:%=$(WORK)/%/row.txt)
 	{ printf '%-10s %8s %6s %9s   %s\n' row PPL BLEU '10^6' "the paper's"; \
 	  cat $^ | while read -r row ppl bleu n; do \
-	      LC_ALL=C printf '%-10s %8.2f %6s %9s   %s\n' $$row $$ppl $$bleu "$$(awk "BEGIN { printf \"%.2f\", $$n / 1e6 }")" "$$(sed -n "s/^$$row //p" <<<"$$paper")"; \
+	      n=$$(awk -v n="$$n" 'BEGIN { if (n <= 0) exit 1; printf "%.2f", n / 1e6 }'); paper=$$(sed -n "s/^$$row //p" <<<"$$PAPER"); \
+	      LC_ALL=C printf '%-10s %8.2f %6s %9s   %s\n' "$$row" "$$ppl" "$$bleu" "$$n" "$$paper"; \
 	  done; } >$@
 
 # The tools of this tree when it is built, else those in PATH.

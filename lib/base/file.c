@@ -452,6 +452,17 @@ int tf_out_commit(struct tf_out *out, struct tf_err *err)
     return rc;
 }
 
+int tf_out_finish(struct tf_out *out, int rc, struct tf_err *err)
+{
+    struct tf_err later = {0};
+    if (rc == 0)
+        rc = tf_out_commit(out, err);
+    else if (out->path == NULL && tf_out_flush(out, &later) < 0 && err->sys == 0)
+        *err = later;
+    tf_out_abort(out);
+    return rc;
+}
+
 void tf_out_abort(struct tf_out *out)
 {
     if (out->name == NULL)

@@ -158,11 +158,7 @@ static int put(struct run *f, struct tf_pair_entry *e, struct tf_err *err)
 {
     const struct tf_config *c = &f->models.v[0].config;
     const struct tf_scored *s = &e->s;
-    size_t S = s->n_src + (size_t)1, T = s->n_tgt + (size_t)1, longer = S > T ? S : T;
-    if (e->code == 0 && f->n_heads * longer * longer > TF_MAX_RECORD / sizeof(float) - 4096) {
-        e->code = TF_BAD_TOO_MANY_TOKENS;
-        e->text = "more weights than a record holds";
-    }
+    size_t S = s->n_src + (size_t)1, T = s->n_tgt + (size_t)1;
     if (tf_bads_count(&f->bads, e->idx, e->code, e->text, tf_paired_name(f->in), err) < 0)
         return -1;
     if (e->code != 0)
@@ -186,15 +182,48 @@ static int put(struct run *f, struct tf_pair_entry *e, struct tf_err *err)
     return 0;
 }
 
+/* Bytes of the texts of ids in a record. */
+static size_t text_bytes(struct run *f, const uint32_t *ids, size_t n)
+{
+    size_t bytes = 2 * 32; /* the start and the end */
+    for (size_t i = 0; i < n; i++) {
+        bytes += 5 + strlen(piece(f, ids[i]));
+        tf_arena_clear(&f->mem);
+    }
+    return bytes;
+}
+
+/* A pair with a record that would be too large becomes bad before anything is computed. */
+static void check_size(struct run *f, struct tf_pair_entry *e)
+{
+    const struct tf_scored *s = &e->s;
+    size_t S = s->n_src + (size_t)1, T = s->n_tgt + (size_t)1;
+    size_t cells[TF_ATTENTION_KINDS] = {S * S, T * T, T * S}, most = 0;
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+        if (f->layers[kind] != NULL && cells[kind] > most)
+            most = cells[kind];
+    size_t room = TF_MAX_RECORD - 1024 - 5 * f->n_heads;
+    if (most <= room / sizeof(float) / f->n_heads) {
+        room -= most * sizeof(float) * f->n_heads;
+        if (2 * (text_bytes(f, s->src, s->n_src) + text_bytes(f, s->tgt, s->n_tgt)) <= room)
+            return;
+    }
+    e->code = TF_BAD_TOO_MANY_TOKENS;
+    e->text = "weights and texts are more than a record holds";
+}
+
 static int run_window(void *arg, struct tf_pair_entry *v, size_t n, struct tf_err *err)
 {
     struct run *f = arg;
     size_t good = 0;
     uint64_t none = 0;
     f->todo = tf_xarray(f->todo, n, sizeof *f->todo);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].code == 0)
+            check_size(f, &v[i]);
         if (v[i].code == 0)
             f->todo[good++] = &v[i].s;
+    }
     int rc = good > 0 ? tf_scorer_run(f->scorer, f->todo, good, &none, err) : 0;
     for (size_t i = 0; i < n; i++) {
         if (rc == 0)
@@ -237,10 +266,8 @@ static int attend(struct run *f, struct tf_err *err)
     tf_models_told(&f->models, &f->progress);
     int rc = tf_paired_run(f->in, &job, &limits, err);
     tf_progress_end(&f->progress);
-    struct tf_err later = {0};
-    if (rc < 0 && f->begun && err->sys == 0 &&
-        tf_writer_error(&f->out, err->status, err->msg, &later) < 0)
-        *err = later;
+    if (rc < 0 && f->begun)
+        tf_writer_fail(&f->out, err);
     return rc;
 }
 
@@ -254,10 +281,12 @@ int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, siz
         return -1;
     int rc = tf_models_open(&f.models, &models, o->device, o->precision, (int)o->threads,
                             TF_USE_SCORING, o->force_vocab, err);
-    if (rc == 0 && f.models.vocab != NULL &&
-        (rc = tf_sp_texts(&f.models.arena, f.models.vocab, f.models.vocab_n, &f.pieces,
-                          &f.n_pieces, err)) < 0)
-        tf_context(err, "%s", f.models.name);
+    if (rc == 0 && f.models.vocab != NULL) {
+        struct tf_err none = {0}; /* another kind of vocabulary has no texts for us */
+        if (tf_sp_texts(&f.models.arena, f.models.vocab, f.models.vocab_n, &f.pieces, &f.n_pieces,
+                        &none) < 0)
+            f.n_pieces = 0;
+    }
     if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, n, true, err)) == NULL)
         rc = -1;
     if (rc == 0)
@@ -275,14 +304,7 @@ int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, siz
     free(f.heads);
     free(f.todo);
     free(f.some);
-    if (rc == 0)
-        rc = tf_out_commit(&out, err);
-    else if (out.path == NULL) {
-        struct tf_err quiet = {0};
-        if (tf_out_flush(&out, &quiet) < 0 && err->sys == 0)
-            *err = quiet;
-    }
-    tf_out_abort(&out);
+    rc = tf_out_finish(&out, rc, err);
     return rc < 0
                ? rc
                : tf_bads_verdict(&f.bads, strcmp(inputs[0], "-") == 0 ? "stdin" : inputs[0], err);

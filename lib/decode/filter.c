@@ -301,10 +301,8 @@ static int filter(struct filter *f, struct tf_err *err)
         rc = run(f, err);
         tf_progress_end(&f->progress);
     }
-    struct tf_err later = {0};
-    if (rc < 0 && f->begun && err->sys == 0 &&
-        tf_writer_error(&f->out, err->status, err->msg, &later) < 0)
-        *err = later;
+    if (rc < 0 && f->begun)
+        tf_writer_fail(&f->out, err);
     tf_decoder_free(f->decoder);
     tf_reader_free(f->in);
     tf_reader_free(f->prefix);
@@ -342,14 +340,6 @@ int tf_decode_run(const struct tf_decode_opts *o, const char *input, const char 
         tf_in_close(&in);
     }
     tf_models_close(&models);
-    if (rc == 0)
-        rc = tf_out_commit(&out, err);
-    else if (out.path == NULL) { /* what is done reaches the next stage, and so does the record that
-                                    says why there is no more */
-        struct tf_err quiet = {0};
-        if (tf_out_flush(&out, &quiet) < 0 && err->sys == 0)
-            *err = quiet;
-    }
-    tf_out_abort(&out);
+    rc = tf_out_finish(&out, rc, err);
     return rc < 0 ? rc : tf_bads_verdict(&f.bads, strcmp(input, "-") == 0 ? "stdin" : input, err);
 }

@@ -166,6 +166,20 @@ static int add_two(struct tf_paired *p, const struct tf_record *r, struct tf_err
     return 0;
 }
 
+static int run_window(struct tf_paired *p, struct tf_err *err)
+{
+    int rc = p->n > 0 ? p->job->window(p->job->arg, p->v, p->n, err) : 0;
+    p->n = p->cost = 0;
+    tf_arena_clear(&p->mem);
+    return rc;
+}
+
+static bool full(const struct tf_paired *p)
+{
+    return p->n >= p->limits->window ||
+           p->cost >= (p->limits->cost != NULL ? p->limits->most : WINDOW_IDS);
+}
+
 static int add_record(struct tf_paired *p, const struct tf_record *r, struct tf_err *err)
 {
     const struct tf_batch *b = &r->batch;
@@ -183,21 +197,16 @@ static int add_record(struct tf_paired *p, const struct tf_record *r, struct tf_
         add_pair(p, r->idx, r->ids, r->n, r->tgt, r->n_tgt);
         return 0;
     case TF_REC_BATCH:
-        for (size_t i = 0; i < b->n; i++)
+        for (size_t i = 0; i < b->n; i++) {
+            if (full(p) && run_window(p, err) < 0)
+                return -1;
             add_pair(p, b->idx[i], b->src + b->src_off[i], b->src_off[i + 1] - b->src_off[i],
                      b->tgt + b->tgt_off[i], b->tgt_off[i + 1] - b->tgt_off[i]);
+        }
         return 0;
     default:
         return odd_record(p, 0, r, err);
     }
-}
-
-static int run_window(struct tf_paired *p, struct tf_err *err)
-{
-    int rc = p->n > 0 ? p->job->window(p->job->arg, p->v, p->n, err) : 0;
-    p->n = p->cost = 0;
-    tf_arena_clear(&p->mem);
-    return rc;
 }
 
 /* A part ended (got 1) or the stream (0): the target stream must be there too. */
@@ -220,11 +229,10 @@ int tf_paired_run(struct tf_paired *p, const struct tf_paired_job *job,
     struct tf_record r = {0};
     p->job = job;
     p->limits = limits;
-    size_t most = limits->cost != NULL ? limits->most : WINDOW_IDS;
     int rc = begin_part(p, err);
     while (rc == 0) {
         bool ready = tf_reader_ready(p->in[0]) && (p->n_in == 1 || tf_reader_ready(p->in[1]));
-        if (p->n >= limits->window || p->cost >= most || (p->n > 0 && !ready))
+        if (full(p) || (p->n > 0 && !ready))
             rc = run_window(p, err);
         if (rc == 0 && !ready)
             rc = job->flush(job->arg, err);
@@ -236,7 +244,10 @@ int tf_paired_run(struct tf_paired *p, const struct tf_paired_job *job,
             return run_window(p, &later) < 0 ? -1 : got;
         }
         if (got > 0 && r.type != TF_REC_HEADER) {
+            struct tf_err later = {0};
             rc = add_record(p, &r, err);
+            if (rc < 0)
+                (void)run_window(p, &later); /* likewise */
             continue;
         }
         rc = run_window(p, err);

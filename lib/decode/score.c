@@ -149,10 +149,8 @@ static int score(struct run *f, struct tf_err *err)
     tf_progress_end(&f->progress);
     if (rc == 0)
         rc = report(f, err);
-    struct tf_err later = {0};
-    if (rc < 0 && f->begun && err->sys == 0 &&
-        tf_writer_error(&f->out, err->status, err->msg, &later) < 0)
-        *err = later;
+    if (rc < 0 && f->begun)
+        tf_writer_fail(&f->out, err);
     return rc;
 }
 
@@ -177,14 +175,7 @@ int tf_score_run(const struct tf_score_opts *o, const char *const *inputs, size_
     tf_writer_release(&f.out);
     tf_arena_release(&f.header_mem);
     free(f.todo);
-    if (rc == 0)
-        rc = tf_out_commit(&out, err);
-    else if (out.path == NULL) {
-        struct tf_err quiet = {0};
-        if (tf_out_flush(&out, &quiet) < 0 && err->sys == 0)
-            *err = quiet;
-    }
-    tf_out_abort(&out);
+    rc = tf_out_finish(&out, rc, err);
     return rc < 0
                ? rc
                : tf_bads_verdict(&f.bads, strcmp(inputs[0], "-") == 0 ? "stdin" : inputs[0], err);

@@ -103,17 +103,22 @@ static int choose_heads(int64_t *numbers, struct found *f, const struct tf_atten
 {
     struct tf_attn *t = &f->t;
     size_t cells = t->n_rows * t->n_cols, n = 0;
-    uint32_t most = 1;
-    for (size_t h = 0; h < t->n_heads; h++)
-        most = t->heads[h] > most ? t->heads[h] : most;
-    if (most > MOST_HEADS)
-        return tf_fail(err, "head %u: at most %d", most, MOST_HEADS);
-    bool *on = tf_arena_zalloc(&f->mem, most * sizeof *on);
-    if (tf_parse_list(on, most, a->heads, err))
+    bool *on = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *on), *there = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *there);
+    if (tf_parse_list(on, MOST_HEADS, a->heads, err)) {
+        err->status = TF_USAGE;
         return tf_context(err, "--head");
+    }
+    for (size_t h = 0; h < t->n_heads; h++) {
+        if (!t->heads[h] || t->heads[h] > MOST_HEADS)
+            return tf_fail(err, "head %u: 1 to %d can be drawn", t->heads[h], MOST_HEADS);
+        there[t->heads[h] - 1] = true;
+    }
+    for (size_t i = 0; strcmp(a->heads, "all") && i < MOST_HEADS; i++)
+        if (on[i] && !there[i])
+            return tf_fail(err, "no head %zu", i + 1);
     float *weights = tf_arena_alloc(&f->mem, t->n_heads * cells * sizeof *weights + 1);
     for (size_t h = 0; h < t->n_heads; h++)
-        if (t->heads[h] && on[t->heads[h] - 1]) {
+        if (on[t->heads[h] - 1]) {
             memcpy(weights + n * cells, t->weights + h * cells, cells * sizeof *weights);
             numbers[n++] = t->heads[h];
         }

@@ -3,13 +3,14 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "model/load.h"
+#include "text/sp_check.h"
 #include "wire/foreign.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONFIG = 1 << 20 };
+enum { MAX_CONFIG = 1 << 20, BF16 = 3 /* of tf_convert_dtypes */ };
 
 const char *const tf_format_names[] = {"auto", "tfm", "safetensors", "npz", NULL};
 const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
@@ -31,12 +32,13 @@ struct model {
     enum tf_format from;
 };
 
-/* ---- configuration: a map of numbers, words and truths, and its JSON; "unk" is put beside it, as only a stream's header has it ---- */
+/* ---- configuration: a map of numbers, words and truths, and its JSON; beside them "unk" and, where the vocabulary itself is not there, the "vocab" hash, which only a header has ---- */
 
-static void config_json(struct tf_buf *b, const struct tf_config *c, int64_t unk, struct tf_arena *a)
+static void config_json(struct tf_buf *b, struct model *m)
 {
     struct tf_json j = {.out = b};
-    const struct tf_value map = tf_config_map(c, a);
+    const struct tf_value map = tf_config_map(&m->config, &m->arena);
+    char hex[65];
     tf_json_open(&j, '{');
     for (size_t i = 0; i < map.n; i++) {
         const struct tf_value *v = &map.items[i];
@@ -49,7 +51,11 @@ static void config_json(struct tf_buf *b, const struct tf_config *c, int64_t unk
         }
     }
     tf_json_key(&j, "unk");
-    tf_json_int(&j, unk);
+    tf_json_int(&j, m->header.special.unk);
+    if (m->vocab == NULL && m->header.has_vocab) {
+        tf_json_key(&j, "vocab");
+        tf_json_str(&j, tf_hex(hex, m->header.vocab, 32));
+    }
     tf_json_close(&j, '}');
 }
 
@@ -74,6 +80,27 @@ static int config_value(struct tf_json_reader *r, enum tf_json_kind k, struct tf
     }
 }
 
+/* What stands beside the configuration goes to the header. 1: key is none of that. */
+static int beside_config(struct model *m, const char *key, const struct tf_value *v, struct tf_err *err)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct tf_header *h = &m->header;
+    if (strcmp(key, "unk") == 0) {
+        if (v->kind != TF_INT || v->integer < -1 || h->special.unk >= 0)
+            return tf_fail(err, "config: unk: not an id, or there twice");
+        h->special.unk = v->integer;
+        return 0;
+    }
+    if (strcmp(key, "vocab") != 0)
+        return 1;
+    if (v->kind != TF_TEXT || strlen(v->text) != 64 || strspn(v->text, digits) != 64 || h->has_vocab)
+        return tf_fail(err, "config: vocab: not a SHA-256 in hex, or there twice");
+    for (int i = 0; i < 32; i++)
+        h->vocab[i] = (uint8_t)((strchr(digits, v->text[2 * i]) - digits) << 4 | (strchr(digits, v->text[2 * i + 1]) - digits));
+    h->has_vocab = true;
+    return 0;
+}
+
 static int read_config(struct model *m, const char *text, size_t n, struct tf_err *err)
 {
     struct tf_json_reader r;
@@ -87,18 +114,23 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
         struct tf_value v = tf_value_null();
         const char *key = tf_arena_strndup(&m->arena, r.text.p != NULL ? r.text.p : "", r.text.len);
         if ((rc = tf_json_next(&r, &k, err)) == 0 && (rc = config_value(&r, k, &v, &m->arena, key, err)) == 0) {
-            if (strcmp(key, "unk") == 0 && v.kind == TF_INT)
-                m->header.special.unk = v.integer;
-            else if (tf_value_get(&map, key) != NULL)
+            rc = beside_config(m, key, &v, err);
+            if (rc > 0 && tf_value_get(&map, key) != NULL)
                 rc = tf_fail(err, "config: %s: twice", key);
-            else
+            else if (rc > 0) {
                 tf_value_put(&m->arena, &map, key, v);
+                rc = 0;
+            }
         }
     }
     if (rc == 0)
         rc = tf_json_next(&r, &k, err); /* the end, or an error */
     tf_json_read_release(&r);
-    return rc == 0 ? tf_config_read(&m->config, &map, err) : rc;
+    if (rc == 0)
+        rc = tf_config_read(&m->config, &map, err);
+    if (rc == 0 && m->header.special.unk >= m->config.vocab_size)
+        rc = tf_fail(err, "config: unk: %lld in a vocabulary of %lld", (long long)m->header.special.unk, (long long)m->config.vocab_size);
+    return rc;
 }
 
 /* ---- reading ---- */
@@ -106,7 +138,7 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
 static enum tf_format format_of(const char *p, size_t n)
 {
     static const char label[] = "\xd9\xd9\xf8\xda";
-    if (n >= 4 && memcmp(p, label, 4) == 0)
+    if (memcmp(p, label, n < 4 ? n : 4) == 0) /* a few bytes of it are one cut short, as is nothing */
         return TF_FORMAT_TFM;
     if (n >= 4 && memcmp(p, "PK", 2) == 0)
         return TF_FORMAT_NPZ;
@@ -161,6 +193,8 @@ static int read_input(struct model *m, const char *path, const struct tf_convert
         if (tf_read_file(&m->vocab_bytes, &m->vocab_n, o->vocab, TF_MAX_VOCAB, err) < 0)
             return -1;
         m->vocab = (const uint8_t *)m->vocab_bytes;
+        if (m->vocab_n == 0 || tf_sp_check(m->vocab, m->vocab_n, err) < 0)
+            return m->vocab_n == 0 ? tf_fail(err, "%s: empty", o->vocab) : tf_context(err, "%s", o->vocab);
         if (m->from == TF_FORMAT_TFM && m->header.has_vocab) {
             uint8_t hash[32];
             char x[65], y[65];
@@ -205,6 +239,8 @@ static int match(struct model *m, const char *name, struct tf_err *err)
         const struct tf_tensor want = {.name = full}, *key = &want, **found = bsearch(&key, sorted, n, sizeof *sorted, by_name);
         if (found == NULL)
             tf_fail(err, "%s: tensor '%s' is missing", name, full);
+        else if ((*found)->dtype != TF_F32 && (*found)->dtype != TF_F16 && (*found)->dtype != TF_BF16 && (*found)->dtype != TF_F64)
+            tf_fail(err, "%s: tensor '%s': dtype %s, want f32, f16, bf16 or f64", name, full, tf_dtype_name((*found)->dtype));
         else if (!same_shape(*found, p))
             tf_fail(err, "%s: tensor '%s': %d dims from %llu on, want %d from %lld on", name, full, (*found)->rank, (unsigned long long)((*found)->rank > 0 ? (*found)->dims[0] : 1), p->rank,
                     (long long)p->dims[0]);
@@ -293,7 +329,7 @@ static int write_other(struct model *m, const char *output, enum tf_format to, s
 {
     struct tf_out out = {0};
     struct tf_buf config = {0};
-    config_json(&config, &m->config, m->header.special.unk, &m->arena);
+    config_json(&config, m);
     const struct tf_bundle b = {.tensors = m->out, .n = m->params.n, .config = config.p, .config_n = config.len, .vocab = m->vocab, .vocab_n = m->vocab_n};
     int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
     if (rc == 0)
@@ -310,6 +346,8 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     struct model m = {0};
     int rc = read_input(&m, input, o, err);
     enum tf_format to = o->to != TF_FORMAT_AUTO ? (enum tf_format)o->to : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS : TF_FORMAT_TFM;
+    if (rc == 0 && to == TF_FORMAT_NPZ && o->dtype == BF16)
+        rc = tf_fail_status(err, TF_USAGE, "--dtype bf16: numpy has none, so npz can't");
     if (rc == 0)
         rc = match(&m, strcmp(input, "-") == 0 ? "stdin" : input, err);
     if (rc == 0)

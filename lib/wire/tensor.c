@@ -67,6 +67,8 @@ int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err)
         for (size_t i = 0; i < n; i++) {
             memcpy(&d, p + 8 * i, 8);
             dst[i] = (float)d;
+            if (isfinite(d) && !isfinite(dst[i]))
+                return tf_fail(err, "%g is beyond the range of f32", d);
         }
         return 0;
     default:

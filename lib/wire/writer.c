@@ -182,6 +182,13 @@ int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text,
     return put_record(w, err);
 }
 
+void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
+{
+    struct tf_err later = {0};
+    if (err->sys == 0 && tf_writer_error(w, err->status, err->msg, &later) < 0)
+        *err = later;
+}
+
 int tf_writer_raw(struct tf_writer *w, const void *record, size_t n, struct tf_err *err)
 {
     tf_buf_add(&w->buf, record, n);

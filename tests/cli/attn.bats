@@ -89,11 +89,34 @@ TXT
     printf '%s\n' '{"type":"header","header":{"v":1,"kind":"tokens"}}' "{\"type\":\"tokens\",\"idx\":0,\"ids\":[$ids]}" '{"type":"end"}' | tf-cbor unjson >all.tfs
     attn all.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' >got
     { sed 1,4d names; echo '</s>'; } | diff - got
-    # A vocabulary that was tampered with, hash and all.
+    # A vocabulary of another kind has no texts for us.
     tf-cbor json "$MODEL" | sed 's/\("name":"vocab","value":{"$hex":"\)..../\1ffff/' | jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' | tf-cbor unjson >odd.tfm
     tf-cbor json all.tfs | tf-cbor unjson >in.tfs
-    t 1 tf-attn -m odd.tfm in.tfs
-    expect_error "odd.tfm: not a SentencePiece model, or a damaged one"
+    tf-attn -m odd.tfm in.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' | diff <(seq 4 $(($(wc -l <names) - 1)); echo 3) -
+}
+
+@test "a pair that is too large for a record is bad, and the others are there" {
+    many=$(seq -s , 4100 | sed 's/[0-9]*/5/g')
+    {
+        echo '{"type":"header","header":{"v":1,"kind":"tokens"}}'
+        printf '{"type":"tokens","idx":%s,"ids":[%s]}\n' 0 5,6 1 "$many" 2 6,5
+        echo '{"type":"end"}'
+    } | tf-cbor unjson >in.tfs
+    t 4 tf-attn -m "$MODEL" --max-length 5000 in.tfs -o out.tfs
+    [ "$(tf-cbor json out.tfs | jq -r 'select(.type != "header") | "\(.type) \(.code)"' | xargs)" = "attention null bad 3 attention null end null" ]
+}
+
+@test "batches of any size are taken apart by window; what came whole before a failure is answered" {
+    tf-batch -q --no-shuffle --min-length 0 --tokens 4000 "$LINES_TFS" "$LINES_TFS" >batches
+    attn batches >want
+    attn -w 1 batches | cmp want -
+    head -20 "$LINES_TXT" | tf-tokenize -m "$MODEL" >twenty
+    head -5 "$LINES_TXT" | tf-tokenize -m "$MODEL" >five
+    for pair in "twenty five" "five twenty"; do
+        # shellcheck disable=SC2086
+        t 1 tf-score -q --text -m "$MODEL" $pair
+        [ "${#lines[@]}" -eq 5 ]
+    done
 }
 
 @test "mistakes" {

@@ -178,8 +178,7 @@ PY
         t 1 tf-convert --config bad.json bare.npz
         expect_error "bad.json: "
     done
-    head -300 text | tf-tokenize --train --vocab-size 11 --type bpe -o other.model - 2>/dev/null || cp vocab.model other.model
-    echo >>other.model
+    tf-tokenize --train --vocab-size 10 --type bpe -o other.model "$BATS_FILE_TMPDIR/text" 2>log || cat log >&2
     t 1 tf-convert --vocab other.model "$MODEL"
     expect_error "differs from"
 }
@@ -200,6 +199,50 @@ PY
     expect_error "more.npz: tensor 'extra' is no parameter of this configuration"
     t 1 tf-convert less.npz
     expect_error "less.npz: tensor 'dec.cross.kv.w' is missing"
+}
+
+@test "what no tool could load is not written" {
+    tf-convert --to npz "$MODEL" -o m.npz
+    "$TF_PYTHON" - <<'PY'
+import json
+import numpy as np
+m = dict(np.load("m.npz"))
+c = json.loads(m["config"].tobytes())
+def save(name, **more):
+    np.savez(name, **{**m, **more})
+text = lambda d: np.frombuffer(json.dumps(d).encode() if isinstance(d, dict) else d.encode(), np.uint8)
+save("int.npz", embed=m["embed"].astype(np.int32))
+save("unk.npz", config=text({**c, "unk": 11}))
+save("twice.npz", config=text(json.dumps(c)[:-1] + ', "unk": 1}'))
+save("hash.npz", config=text({**c, "vocab": "00"}))
+save("large.npz", embed=m["embed"].astype(np.float64) * 1e300)
+PY
+    t 1 tf-convert int.npz
+    expect_error "tensor 'embed': dtype i32, want f32, f16, bf16 or f64"
+    t 1 tf-convert unk.npz
+    expect_error "unk: 11 in a vocabulary of 11"
+    t 1 tf-convert twice.npz
+    expect_error "unk: not an id, or there twice"
+    t 1 tf-convert hash.npz
+    expect_error "vocab: not a SHA-256 in hex"
+    t 1 tf-convert large.npz
+    expect_error "is beyond the range of f32"
+    t 1 tf-convert --vocab /dev/null m.npz
+    expect_error "/dev/null: empty"
+    t 1 tf-convert --vocab "$LINES_TXT" m.npz
+    expect_error "not a SentencePiece model"
+    t 2 tf-convert --to npz --dtype bf16 "$MODEL"
+    expect_error "numpy has none"
+}
+
+@test "a model that only names its vocabulary comes back the same" {
+    tf-cbor json "$MODEL" | grep -v '"name":"vocab"' | jq -c 'if .type == "header" then del(.header.model) else . end' | tf-cbor unjson >bare.tfm
+    for to in safetensors npz; do
+        tf-convert --to $to bare.tfm | tf-convert >back.tfm
+        tf-convert --to tfm bare.tfm >same.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint same.tfm)" ]
+        [ "$(tf-info back.tfm | sed -n 's/^vocab  *//p')" = "$(tf-info "$MODEL" | sed -n 's/^vocab  *//p')" ]
+    done
 }
 
 @test "damage, and mistakes" {

@@ -49,8 +49,8 @@ check_results() {
     # And pictures of where it looks, of which nothing is made again.
     t 0 make -f "$TOP/pipelines/multi30k.mk" attention DATA="$data" WORK=w-small LAYER=1 SENTENCE=2 -o w-small/trained -o w-small/model.tfm -o w-small/test.out
     [[ $output != *tf-train* ]]
-    grep -q 'encoder attention, layer 1' w-small/encoder.svg
-    grep -q 'cross attention, layer 1' w-small/cross.svg
+    grep -q 'encoder attention, layer 1' w-small/sentence-2.encoder-1.svg
+    grep -q 'cross attention, layer 1' w-small/sentence-2.cross-1.svg
 }
 
 @test "text.mk small: files plain and gzipped; what is missing or does not pair is named" {
