@@ -25,8 +25,9 @@ static const char *const precisions[] = {PRECISIONS, NULL};
     {TF_OPT_INT, .name = "max-length", .target = &(t), .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, .help = what " becomes a bad record"}
 
 /* How they run: on what, and how many at a time. */
-#define ROW_DEVICE(t, words) \
-    {TF_OPT_CHOICE, 'd', "device", .target = &(t), .arg = "NAME", .def = "auto", .choices = words, .help = "where to compute"}
+static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
+#define ROW_DEVICE(t) \
+    {TF_OPT_CHOICE, 'd', "device", .target = &(t), .arg = "NAME", .def = "auto", .choices = devices, .help = "where to compute"}
 #define ROWS_RUNNING(o, what) \
     {TF_OPT_GROUP, .help = "Running (on the CPU the output does not depend on these)"}, \
     {TF_OPT_INT, 't', "threads", .target = &(o).threads, .arg = "N", .lo = 1, .hi = 64, .help = "threads; default: the CPUs at hand"}, \

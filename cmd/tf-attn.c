@@ -6,7 +6,6 @@
 
 static struct tf_attend_opts o;
 static const char *output;
-static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
 static int device, precision;
 
 static struct tf_opt opts[] = {
@@ -23,7 +22,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_STR, 'l', "layer", .target = &o.layers, .arg = "LIST", .def = "all", .flags = TF_OPT_SEMANTIC, .help = "layers, from 1 on: 5 or 1,3-5"},
     {TF_OPT_STR, 'H', "head", .target = &o.heads, .arg = "LIST", .def = "all", .flags = TF_OPT_SEMANTIC, .help = "heads, likewise"},
     {TF_OPT_GROUP, .help = "Device"},
-    ROW_DEVICE(device, devices),
+    ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
     ROWS_RUNNING(o, "pairs"),
     {TF_OPT_END},

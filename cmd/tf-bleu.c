@@ -107,8 +107,6 @@ static int choose_test(struct tf_err *err)
 {
     if (bootstrap && randomize)
         return tf_fail_status(err, TF_USAGE, "--paired-bs and --paired-ar exclude each other");
-    if (eval.sentence && (confidence || bootstrap || randomize))
-        return tf_fail_status(err, TF_USAGE, "--sentence-level has no tests of significance");
     eval.test = bootstrap ? TF_TEST_BOOTSTRAP : randomize ? TF_TEST_RANDOMIZE : confidence ? TF_TEST_CONFIDENCE : TF_TEST_NONE;
     eval.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
     return 0;
@@ -138,19 +136,14 @@ static int check(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--num-refs %d takes one reference file, not %d", (int)num_refs, args->n);
     if ((eval.sentence || eval.stats || paper_way) && inputs.n > 1 && !print_tokens)
         return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", eval.sentence ? "sentence-level" : eval.stats ? "stats" : as ? "as paper" : "tok-input", inputs.n);
-    if (eval.sentence && eval.nkinds > 1)
-        return tf_fail_status(err, TF_USAGE, "--sentence-level takes one metric, not %zu", eval.nkinds);
-    for (size_t i = 0; i < eval.nkinds; i++)
-        if (eval.kinds[i] == TF_CHRF && chars == 0 && words == 0)
-            return tf_fail_status(err, TF_USAGE, "chrF takes some order: --chrf-char-order and --chrf-word-order are both 0");
-    if (eval.stats && (eval.sentence || eval.test))
-        return tf_fail_status(err, TF_USAGE, "--stats writes statistics only; scores and tests come from --from-stats");
-    return check_stdin(args, err);
+    return tf_eval_check(&eval, err) ? -1 : check_stdin(args, err);
 }
 
 static int run(struct tf_out *out, struct tf_err *err)
 {
     struct tf_err end = {0};
+    in.systems = inputs.v; /* each once, since the check */
+    in.nsystems = inputs.n;
     int rc = spm_model ? tf_spm_open(spm_model, err) : 0;
     if (rc)
         return rc;
@@ -187,8 +180,6 @@ static void set_up(const struct tf_args *args)
     in.refs = args->v;
     in.nrefs = (size_t)args->n;
     in.num_refs = (size_t)num_refs;
-    in.systems = inputs.v;
-    in.nsystems = inputs.n;
 }
 
 int main(int argc, char **argv)
@@ -197,12 +188,13 @@ int main(int argc, char **argv)
     struct tf_args args;
     struct tf_out out;
     int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
-    if (!rc)
+    if (!rc) {
+        set_up(&args);
         rc = check(&args, &err);
+    }
     if (!rc)
         rc = tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, &err);
     if (!rc) {
-        set_up(&args);
         rc = run(&out, &err);
         if (rc < 0)
             tf_out_abort(&out);

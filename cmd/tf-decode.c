@@ -6,7 +6,6 @@
 
 static struct tf_decode_opts o;
 static const char *output;
-static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
 static const char *const decoding[] = {PRECISIONS, "int8", NULL};
 static int device, precision;
 
@@ -31,7 +30,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, 'n', "nbest", .target = &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the N best and their scores, N at most the beam"},
     {TF_OPT_FLAG, .name = "token-scores", .target = &o.token_scores, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the log-probability of every token"},
     {TF_OPT_GROUP, .help = "Device"},
-    ROW_DEVICE(device, devices),
+    ROW_DEVICE(device),
     ROW_PRECISION(precision, decoding, "of activations; int8: products in 8 bits, on the CPU", "fp16"),
     ROWS_RUNNING(o, "sentences"),
     {TF_OPT_END},

@@ -7,7 +7,6 @@
 static struct tf_score_opts o;
 static const char *output;
 static bool text, summary;
-static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
 static int device, precision;
 
 static struct tf_opt opts[] = {
@@ -23,7 +22,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "summary", .target = &summary, .help = "only the totals, as one line of JSON"},
     {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no totals on stderr"},
     {TF_OPT_GROUP, .help = "Device"},
-    ROW_DEVICE(device, devices),
+    ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
     ROWS_RUNNING(o, "pairs"),
     {TF_OPT_END},

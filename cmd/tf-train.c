@@ -21,7 +21,7 @@ static const char *const positions[] = {"sin", "learned", NULL};
 static const char *const ties[] = {"all", "decoder", "none", NULL};
 static const char *const starts[] = {"bos", "zero", NULL};
 static const char *const smoothings[] = {"V", "V-1", NULL};
-static const char *const devices[] = {"auto", "cpu", "cuda", "ref", NULL};
+static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NULL};
 static const char *const best_by[] = {"ppl", "acc", NULL};
 
 #define S TF_OPT_SEMANTIC
@@ -83,7 +83,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, .name = "patience", .target = &o.patience, .arg = "N", .def = "0", .lo = 0, .hi = 1e9, .help = "stop after N validations without a new best; 0: never"},
     {TF_OPT_FLAG, .name = "force", .target = &o.force, .help = "go on although corpus or settings differ from the checkpoint's"},
     {TF_OPT_GROUP, .help = "Machine"},
-    {TF_OPT_CHOICE, .name = "device", .target = &device, .arg = "WORD", .def = "auto", .choices = devices, .help = "auto takes a GPU where there is one; ref is slow and for checks"},
+    {TF_OPT_CHOICE, .name = "device", .target = &device, .arg = "WORD", .def = "auto", .choices = training_devices, .help = "auto takes a GPU where there is one; ref is slow and for checks"},
     ROW_PRECISION(precision, precisions, "of activations", "bf16"),
     {TF_OPT_STR, .name = "tuning", .target = &o.tuning, .arg = "FILE", .flags = TF_OPT_FILE, .help = "take the algorithms of matrix products on a GPU from this file of --tune"},
     {TF_OPT_STR, .name = "tune", .target = &tune, .arg = "FILE", .flags = TF_OPT_FILE, .help = "measure them on the first batches, write the fastest to this file, and end"},
@@ -117,7 +117,7 @@ static int parse(int argc, char **argv, struct tf_args *args, struct tf_err *err
     o.threads = tf_threads_default();
     if (tf_opt_parse(&tool, argc, argv, args, err) != 0)
         return -1;
-    o.device = devices[device];
+    o.device = training_devices[device];
     o.precision = precision > 0 ? precisions[precision] : NULL;
     o.opts = opts;
     o.input = args->n > 0 ? args->v[0] : "-";

@@ -15,7 +15,6 @@ struct found {
     bool is;
     struct tf_arena mem;
     struct tf_attn t;
-    uint64_t idx;
 };
 
 static bool fits(const struct tf_attention_file *a, const struct tf_record *r)
@@ -39,7 +38,6 @@ static void keep(struct found *f, const struct tf_record *r)
     float *weights = tf_arena_alloc(&f->mem, n * sizeof *weights + 1);
     uint32_t *heads = tf_arena_alloc(&f->mem, t->n_heads * sizeof *heads + 1);
     f->is = true;
-    f->idx = r->idx;
     f->t = *t;
     f->t.kind = tf_arena_strndup(&f->mem, t->kind, strlen(t->kind));
     f->t.rows = copy_texts(&f->mem, t->rows, t->n_rows);

@@ -117,6 +117,21 @@ int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const s
 
 /* ---- reading ---- */
 
+int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err)
+{
+    const struct tf_chrf_opts *c = &o->metric.chrf;
+    if (o->sentence && o->nkinds > 1)
+        return tf_fail_status(err, TF_USAGE, "--sentence-level takes one metric, not %zu", o->nkinds);
+    for (size_t i = 0; i < o->nkinds; i++)
+        if (o->kinds[i] == TF_CHRF && c->chars == 0 && c->words == 0)
+            return tf_fail_status(err, TF_USAGE, "chrF takes some order: --chrf-char-order and --chrf-word-order are both 0");
+    if (o->sentence && o->test != TF_TEST_NONE)
+        return tf_fail_status(err, TF_USAGE, "--sentence-level has no tests of significance");
+    if (o->stats && (o->sentence || o->test != TF_TEST_NONE))
+        return tf_fail_status(err, TF_USAGE, "--stats writes statistics only; scores and tests come from --from-stats");
+    return 0;
+}
+
 void tf_eval_environment(struct tf_eval_opts *o)
 {
     const char *seed = getenv("SACREBLEU_SEED"), *format = getenv("SACREBLEU_FORMAT");

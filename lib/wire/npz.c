@@ -1,9 +1,9 @@
 /* npz.c - numpy's .npz: a ZIP archive (PKWARE's APPNOTE) of .npy files (numpy/lib/format.py), none
  * of them compressed. Reading follows the directory; the local headers must agree with it. */
+#include "base/hash.h"
 #include "wire/foreign.h"
 #include "wire/item.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,39 +35,6 @@ static const char *const descrs[] = {
     [TF_U8] = "|u1",  [TF_I32] = "<i4", [TF_U32] = "<u4", [TF_I64] = "<i8", [TF_U64] = "<u8",
 };
 enum { N_DESCRS = sizeof descrs / sizeof *descrs };
-
-/* CRC-32 of ISO-HDLC, whose reflected polynomial is 0xedb88320; as that of hash.c otherwise. */
-static uint32_t crc_table[8][256];
-static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
-
-static void crc_make_table(void)
-{
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t x = i;
-        for (int bit = 0; bit < 8; bit++)
-            x = x >> 1 ^ (x & 1 ? 0xedb88320 : 0);
-        crc_table[0][i] = x;
-    }
-    for (int k = 1; k < 8; k++)
-        for (int i = 0; i < 256; i++)
-            crc_table[k][i] = crc_table[k - 1][i] >> 8 ^ crc_table[0][crc_table[k - 1][i] & 255];
-}
-
-static uint32_t crc32_of(uint32_t crc, const void *data, size_t n)
-{
-    const uint8_t *p = data;
-    pthread_once(&crc_once, crc_make_table);
-    crc = ~crc;
-    for (; n >= 8; n -= 8, p += 8) {
-        uint64_t x = tf_load64(p) ^ crc;
-        crc = 0;
-        for (int i = 0; i < 8; i++)
-            crc ^= crc_table[7 - i][x >> 8 * i & 255];
-    }
-    for (; n > 0; n--, p++)
-        crc = crc >> 8 ^ crc_table[0][(crc ^ *p) & 255];
-    return ~crc;
-}
 
 /* ---- reading: the archive ---- */
 
@@ -209,7 +176,7 @@ static const char *read_local(struct member *m, struct zip *z)
         return "damaged: its header and the directory disagree";
     m->data = extra + extra_n;
     z->free = (uint64_t)(m->data - z->p) + m->size;
-    return crc32_of(0, m->data, (size_t)m->size) != m->crc ? "damaged: its crc32 is not right"
+    return tf_crc32(0, m->data, (size_t)m->size) != m->crc ? "damaged: its crc32 is not right"
                                                            : NULL;
 }
 
@@ -504,7 +471,7 @@ static int put_member(struct put *w, const struct tf_tensor *t, struct tf_err *e
     tf_buf_clear(h);
     tf_buf_clear(npy);
     put_npy_head(npy, t);
-    uint32_t crc = crc32_of(crc32_of(0, npy->p, npy->len), t->data, t->bytes);
+    uint32_t crc = tf_crc32(tf_crc32(0, npy->p, npy->len), t->data, t->bytes);
     put_header(h, t, at, npy->len + bytes, crc, true);
     put_header(&w->dir, t, at, npy->len + bytes, crc, false);
     w->count++;

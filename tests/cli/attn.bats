@@ -35,8 +35,9 @@ shape() {
         attn --threads 2 --batch $b --window $((b * 3)) "$LINES_TFS" "$LINES_TFS" >got
         cmp want got
     done
-    TF_CPU_ISA=generic attn --device cpu "$LINES_TFS" "$LINES_TFS" | shape >a
-    shape want | cmp a -
+    # Another set of kernels has other last bits, and the same weights.
+    TF_CPU_ISA=generic attn --device cpu "$LINES_TFS" "$LINES_TFS" >generic
+    t 0 "$TF_PYTHON" "$TOP/tests/cli/attention.py" "$MODEL" "$LINES_TFS" "$LINES_TFS" generic
 }
 
 @test "kinds, layers and heads are chosen by their numbers from 1 on" {

@@ -81,8 +81,7 @@ template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *
     g.ab = g.out = tf_blas_elem_of<A>();
     g.bias = b != nullptr ? tf_cuda_shadow<A>(c, b) : nullptr;
     bool dropped = g.relu && drop.p > 0, done = false;
-    auto old = masks.find(y);
-    if (old != masks.end())
+    if (auto old = g.relu ? masks.find(y) : masks.end(); old != masks.end())
         old->second.written = false;
     if (g.relu && flags & TF_LIN_KEEP && !dropped && !apart) { /* what dropout cut, y > 0 tells and a mask does not */
         struct mask *m = mask_beside(c, y, tf_rows_whole(r->max_rows), (size_t)N);

@@ -40,8 +40,10 @@ static int settle(struct tf_ctx *c, struct tf_err *err)
 void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
 {
     static std::map<const void *, size_t> allowed;
+    if (n <= 47 * 1024)
+        return;
     size_t &had = allowed[kernel];
-    if (n <= 47 * 1024 || n <= had)
+    if (n <= had)
         return;
     cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)n);
     if (e == cudaSuccess) {
