@@ -48,11 +48,6 @@ static int parse_list(bool *on, int64_t most, const char *list, const char *opti
     return tf_context(err, "--%s", option);
 }
 
-static int64_t layers_of(const struct tf_config *c, int kind)
-{
-    return kind == TF_ATTENTION_ENCODER ? c->encoder_layers : c->decoder_layers;
-}
-
 static int choose(struct run *f, struct tf_err *err)
 {
     const struct tf_config *c = &f->models.v[0].config;
@@ -68,7 +63,7 @@ static int choose(struct run *f, struct tf_err *err)
             continue;
         f->layers[kind] = tf_xcalloc((size_t)most, sizeof(bool));
         /* A layer that only the other side has is none of this kind. */
-        if (parse_list(f->layers[kind], f->o->kind > 0 || alone ? layers_of(c, kind) : most,
+        if (parse_list(f->layers[kind], f->o->kind > 0 || alone ? tf_attention_layers(c, kind) : most,
                        f->o->layers, "layer", err) < 0)
             return -1;
         f->watch.layers[kind] = f->layers[kind];
@@ -89,8 +84,7 @@ static size_t weights_of(const void *arg, uint32_t n_src, uint32_t n_tgt)
     const struct tf_config *c = &f->models.v[0].config;
     size_t S = n_src + (size_t)1, T = n_tgt + (size_t)1, layers = 0;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
-        for (int64_t l = 0; f->layers[kind] != NULL && l < layers_of(c, kind); l++)
-            layers += f->layers[kind][l];
+        layers += tf_watched_layers(&f->watch, c, kind);
     return layers * (size_t)c->heads * (S > T ? S * S : T * T);
 }
 
@@ -171,7 +165,7 @@ static int put(struct run *f, struct tf_pair_entry *e, struct tf_err *err)
                             .cols = kind == TF_ATTENTION_DECODER ? read : src,
                             .n_rows = of_src ? S : T, .n_cols = kind == TF_ATTENTION_DECODER ? T : S};
         const float *w = s->weights[kind];
-        for (int64_t l = 0; w != NULL && l < layers_of(c, kind); l++)
+        for (int64_t l = 0; w != NULL && l < tf_attention_layers(c, kind); l++)
             if (f->layers[kind][l]) {
                 t.layer = (uint64_t)l + 1;
                 if (put_layer(f, e->idx, &t, w, err) < 0)

@@ -38,12 +38,8 @@ struct tf_scorer *tf_scorer_new(struct tf_model_set *m, int threads, size_t batc
 {
     struct tf_scorer *s = tf_xcalloc(1, sizeof *s);
     *s = (struct tf_scorer){.models = m, .lanes = tf_models_lanes(m, threads), .watch = watch};
-    const struct tf_config *c = &m->v[0].config;
     for (int kind = 0; watch != NULL && kind < TF_ATTENTION_KINDS; kind++)
-        for (int l = 0; watch->layers[kind] != NULL &&
-                        l < (kind == TF_ATTENTION_ENCODER ? c->encoder_layers : c->decoder_layers);
-             l++)
-            s->layers[kind] += watch->layers[kind][l];
+        s->layers[kind] = tf_watched_layers(watch, &m->v[0].config, kind);
     s->groups =
         tf_groups_new(s->lanes, batch, m->be->spare(m->ctx) > 0 ? DEVICE_TOKENS : GROUP_TOKENS);
     s->lane = tf_xcalloc((size_t)s->lanes, sizeof *s->lane);

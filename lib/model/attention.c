@@ -1,9 +1,9 @@
 /* attention.c - a pass whose attention weights are looked at. */
 #include "model/work.h"
 
-static int layers_of(const struct tf_work *k, enum tf_attention_kind kind)
+int tf_attention_layers(const struct tf_config *c, enum tf_attention_kind kind)
 {
-    return (int)(kind == TF_ATTENTION_ENCODER ? k->w->config.encoder_layers : k->w->config.decoder_layers);
+    return (int)(kind == TF_ATTENTION_ENCODER ? c->encoder_layers : c->decoder_layers);
 }
 
 /* Watched layers below `end`. */
@@ -13,6 +13,11 @@ static size_t watched(const struct tf_watch *w, enum tf_attention_kind kind, int
     for (int l = 0; l < end && w->layers[kind] != NULL; l++)
         n += w->layers[kind][l];
     return n;
+}
+
+size_t tf_watched_layers(const struct tf_watch *w, const struct tf_config *c, enum tf_attention_kind kind)
+{
+    return watched(w, kind, tf_attention_layers(c, kind));
 }
 
 tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer)
@@ -52,7 +57,7 @@ int tf_attention_weights(struct tf_work *k, float *const weights[TF_ATTENTION_KI
     if (from == to)
         return 0;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
-        n[kind] = watched(watch, kind, layers_of(k, kind));
+        n[kind] = tf_watched_layers(watch, &k->w->config, kind);
         if (n[kind] > 0 && reserve(k, kind, n[kind], (size_t)k->w->config.heads * tf_attention_cells(kind, p, from, to), err) < 0)
             return -1;
     }

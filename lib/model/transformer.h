@@ -70,6 +70,9 @@ struct tf_watch {
  * [T, S] block for each sentence and head; those of a kind that is not watched are left alone. Without a watched kind that needs the decoder, only the encoder runs. */
 int tf_attention_weights(struct tf_work *k, float *const weights[TF_ATTENTION_KINDS], const struct tf_watch *watch, const struct tf_pairs *p, size_t from, size_t to,
                          struct tf_err *err) TF_MUST_CHECK;
+/* Layers that have that kind, and those of them that are watched. */
+int tf_attention_layers(const struct tf_config *c, enum tf_attention_kind kind);
+size_t tf_watched_layers(const struct tf_watch *w, const struct tf_config *c, enum tf_attention_kind kind);
 /* Cells of one layer and head: the sum of T * S over those sentences. */
 size_t tf_attention_cells(enum tf_attention_kind kind, const struct tf_pairs *p, size_t from, size_t to);
 
