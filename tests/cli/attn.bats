@@ -16,9 +16,9 @@ attn() {
     tf-attn -m "$MODEL" "$@"
 }
 
-# Lines "idx kind layer heads rows columns" of a stream's records.
+# Lines "idx kind layer heads rows columns" of the records of the stream on stdin.
 shape() {
-    tf-cbor json "$@" | jq -r 'select(.type == "attention") | "\(.idx) \(.kind) \(.layer) \(.heads | join(",")) \(.rows | length) \(.columns | length)"'
+    tf-cbor json | jq -r 'select(.type == "attention") | "\(.idx) \(.kind) \(.layer) \(.heads | join(",")) \(.rows | length) \(.columns | length)"'
 }
 
 @test "all weights are those of a forward pass in numpy" {
