@@ -95,16 +95,7 @@ int main(int argc, char **argv)
     int rc = tf_out_open(&out, o.output, binary ? TF_OUT_BINARY : 0, &err);
     if (rc == 0) {
         rc = run((enum verb)verb, &in, &out, &err);
-        struct tf_err more = {0};
-        /* What was shown up to a failure belongs to whoever looks on; a file that would not be whole does not
-         * replace one that is. */
-        if (rc == 0) {
-            rc = tf_out_commit(&out, &err);
-        } else {
-            if (out.path == NULL && !out.failed && tf_out_flush(&out, &more) != 0)
-                err = more;
-            tf_out_abort(&out);
-        }
+        rc = tf_out_finish(&out, rc, &err);
     }
     tf_in_close(&in);
     return tf_finish(rc, &err);

@@ -27,6 +27,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Form"},
     {TF_OPT_CHOICE, 'b', "brackets", .target = &style, .arg = "WORD", .def = "slash", .choices = tf_brackets_names, .help = "of sequences: \"NP ... /NP\" or \"(NP ... )NP\""},
     {TF_OPT_STR, .name = "root", .target = &f.root, .arg = "LABEL", .def = "TOP", .help = "label of the root that -l takes away, -r and -c put there"},
+    {TF_OPT_FLAG, 'p', "punctuation", .target = &f.punctuate, .help = "-r: words decide what is tagged as punctuation"},
     {TF_OPT_STR, .name = "tag", .target = &f.tag, .arg = "TAG", .def = "XX", .help = "-r: tag of words that the sequence has none for"},
     {TF_OPT_END},
 };
@@ -50,6 +51,8 @@ static int check(const char *path, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "one of --linearize and --restore at a time");
     if (restore && f.clean)
         return tf_fail_status(err, TF_USAGE, "--clean is for trees, not for --restore");
+    if (f.punctuate && !restore)
+        return tf_fail_status(err, TF_USAGE, "--punctuation goes with --restore");
     if (words != NULL && !linearize && !restore)
         return tf_fail_status(err, TF_USAGE, "--words goes with --linearize and --restore");
     if (words != NULL && !strcmp(words, "-") && (linearize ? !strcmp(output, "-") : !strcmp(path, "-")))
@@ -66,18 +69,6 @@ static int check(const char *path, struct tf_err *err)
     f.layout = (enum tf_tree_layout)layout;
     f.max = (size_t)max_line;
     return 0;
-}
-
-/* End an output: in full, or, where it goes straight to stdout, with what there is. */
-static int finish(struct tf_out *out, int rc, const char *path, struct tf_err *err)
-{
-    struct tf_err late = {0};
-    if (rc == 0)
-        return tf_out_commit(out, err);
-    if (out->buf != NULL && !strcmp(path, "-") && tf_out_flush(out, &late) < 0)
-        rc = -1;
-    tf_out_abort(out);
-    return rc;
 }
 
 static int convert(const char *path, struct tf_err *err)
@@ -99,8 +90,8 @@ static int convert(const char *path, struct tf_err *err)
              : restore ? tf_tree_from_sequences(&f, &in, words ? &words_in : NULL, &out, err)
                        : tf_tree_lines(&f, &in, &out, err);
     if (words && linearize)
-        rc = finish(&words_out, rc, words, err);
-    rc = finish(&out, rc, output, err);
+        rc = tf_out_finish(&words_out, rc, err);
+    rc = tf_out_finish(&out, rc, err);
     if (f.unbalanced + f.mis_sized > 0)
         tf_note("%llu sequences restored; repaired: brackets of %llu, number of tags of %llu", (unsigned long long)f.trees, (unsigned long long)f.unbalanced,
                 (unsigned long long)f.mis_sized);

@@ -482,20 +482,17 @@ void tf_out_abort(struct tf_out *out)
 
 /* ---- small ones ---- */
 
-int tf_read_file(char **data, size_t *n, const char *path, size_t max, struct tf_err *err)
+int tf_in_all(struct tf_in *in, char **data, size_t *n, size_t max, struct tf_err *err)
 {
-    struct tf_in in;
-    if (tf_in_open(&in, path, err) != 0)
-        return -1;
-    size_t cap = in.size >= 0 && (uint64_t)in.size < max ? (size_t)in.size : 0, len = 0;
+    size_t cap = in->size >= 0 && (uint64_t)in->size < max ? (size_t)in->size : 0, len = 0;
     if (cap < BUFFER)
         cap = BUFFER;
     char *p = tf_xmalloc(cap + 1);
     ssize_t got;
-    while ((got = tf_in_read(&in, p + len, cap - len, err)) >= 0) {
+    while ((got = tf_in_read(in, p + len, cap - len, err)) >= 0) {
         len += (size_t)got;
         if (len > max) {
-            got = tf_fail(err, "%s: larger than %zu bytes", in.name, max);
+            got = tf_fail(err, "%s: larger than %zu bytes", in->name, max);
             break;
         }
         if (len < cap)
@@ -503,7 +500,6 @@ int tf_read_file(char **data, size_t *n, const char *path, size_t max, struct tf
         cap *= 2;
         p = tf_xarray(p, cap + 1, 1);
     }
-    tf_in_close(&in);
     if (got < 0) {
         free(p);
         return -1;
@@ -512,6 +508,16 @@ int tf_read_file(char **data, size_t *n, const char *path, size_t max, struct tf
     *data = p;
     *n = len;
     return 0;
+}
+
+int tf_read_file(char **data, size_t *n, const char *path, size_t max, struct tf_err *err)
+{
+    struct tf_in in;
+    if (tf_in_open(&in, path, err) != 0)
+        return -1;
+    int rc = tf_in_all(&in, data, n, max, err);
+    tf_in_close(&in);
+    return rc;
 }
 
 int tf_sync_dir(const char *path, struct tf_err *err)

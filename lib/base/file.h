@@ -34,6 +34,9 @@ bool tf_in_ready(struct tf_in *in);
  * 2 for a line longer than max bytes: it was read past, *line holds its first bytes (at most 64), *n its full length. */
 int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max, struct tf_err *err) TF_MUST_CHECK;
 
+/* What is left of the input (at most max bytes) into memory owned by the caller, with a NUL behind it that does not count. */
+int tf_in_all(struct tf_in *in, char **data, size_t *n, size_t max, struct tf_err *err) TF_MUST_CHECK;
+
 /* ---- output ---- */
 
 struct tf_out {
@@ -64,7 +67,7 @@ void tf_out_abort(struct tf_out *out);
 
 /* ---- small ones ---- */
 
-/* All of a file (at most max bytes) into memory owned by the caller, with a NUL behind it that does not count; "-" allowed. */
+/* tf_in_all of a file; "-" allowed. */
 int tf_read_file(char **data, size_t *n, const char *path, size_t max, struct tf_err *err) TF_MUST_CHECK;
 /* fsync of the directory that holds path. */
 int tf_sync_dir(const char *path, struct tf_err *err) TF_MUST_CHECK;

@@ -266,9 +266,8 @@ static int read_rows(struct evaluation *e, struct tf_out *out, struct tf_err *er
 /* After the last segment: what is still to be written. */
 static int finish(struct evaluation *e, struct tf_out *out, int rc, struct tf_err *err)
 {
-    struct tf_err again = {0};
     if (e->begun && rc)
-        rc = tf_writer_error(&e->writer, 1, err->msg, &again) < 0 ? -1 : rc;
+        tf_writer_fail(&e->writer, err);
     if (rc)
         return rc;
     if (e->begun)

@@ -17,7 +17,7 @@ const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
 
 struct model {
     struct tf_arena arena;
-    char *bytes;                /* of the input */
+    char *bytes;                /* of the input, when it is another's */
     size_t n;
     struct tf_model_file own;   /* a model of ours */
     struct tf_bundle bundle;    /* another's */
@@ -145,25 +145,30 @@ static enum tf_format format_of(const char *p, size_t n)
     return n > 8 && p[8] == '{' ? TF_FORMAT_SAFETENSORS : TF_FORMAT_AUTO;
 }
 
-static int read_own(struct model *m, const char *name, struct tf_err *err)
+static int read_own(struct model *m, struct tf_in *in, struct tf_err *err)
 {
-    if (tf_model_read_memory(&m->own, m->bytes, m->n, name, TF_MODEL_WEIGHTS, err) < 0)
+    if (tf_model_read_in(&m->own, in, TF_MODEL_WEIGHTS, 0, err) < 0)
         return -1;
     m->header = m->own.header;
     m->vocab = m->own.vocab;
     m->vocab_n = m->own.vocab_n;
-    return tf_model_load(&m->own, &m->config, NULL, "p/", err) < 0 ? tf_context(err, "%s", name) : 0;
+    return tf_model_load(&m->own, &m->config, NULL, "p/", err) < 0 ? tf_context(err, "%s", in->name) : 0;
 }
 
-static int read_other(struct model *m, const char *name, const struct tf_convert_opts *o, struct tf_err *err)
+static int read_other(struct model *m, struct tf_in *in, const struct tf_convert_opts *o, struct tf_err *err)
 {
     struct tf_bundle *b = &m->bundle;
+    const char *name = in->name;
+    if (tf_in_all(in, &m->bytes, &m->n, SIZE_MAX / 2, err) < 0)
+        return -1;
     int rc = m->from == TF_FORMAT_NPZ ? tf_npz_read(b, m->bytes, m->n, err) : tf_safetensors_read(b, m->bytes, m->n, err);
     if (rc < 0)
         return tf_context(err, "%s", name);
     m->header = (struct tf_header){.version = 1, .special = {-1, -1, -1, -1}, .made = tf_value_array(), .extra = tf_value_map()};
     m->vocab = b->vocab;
     m->vocab_n = b->vocab_n;
+    if (m->vocab_n > TF_MAX_VOCAB)
+        return tf_fail(err, "%s: a vocabulary of %zu bytes: at most %zu", name, m->vocab_n, TF_MAX_VOCAB);
     const char *config = b->config;
     size_t n = b->config_n;
     if (o->config != NULL) {
@@ -177,17 +182,18 @@ static int read_other(struct model *m, const char *name, const struct tf_convert
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 
-static int read_input(struct model *m, const char *path, const struct tf_convert_opts *o, struct tf_err *err)
+static int read_input(struct model *m, struct tf_in *in, const struct tf_convert_opts *o, struct tf_err *err)
 {
-    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
-    if (tf_read_file(&m->bytes, &m->n, path, SIZE_MAX / 2, err) < 0)
+    const char *name = in->name;
+    ssize_t n = tf_in_fill(in, 9, err);
+    if (n < 0)
         return -1;
-    m->from = format_of(m->bytes, m->n);
+    m->from = format_of((const char *)in->buf + in->pos, (size_t)n);
     if (m->from == TF_FORMAT_AUTO)
         return tf_fail(err, "%s: neither a model of tf-tools nor safetensors nor npz", name);
     if (m->from == TF_FORMAT_TFM && o->config != NULL)
         return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
-    if ((m->from == TF_FORMAT_TFM ? read_own(m, name, err) : read_other(m, name, o, err)) < 0)
+    if ((m->from == TF_FORMAT_TFM ? read_own(m, in, err) : read_other(m, in, o, err)) < 0)
         return -1;
     if (o->vocab != NULL) {
         if (tf_read_file(&m->vocab_bytes, &m->vocab_n, o->vocab, TF_MAX_VOCAB, err) < 0)
@@ -307,9 +313,13 @@ static int write_own(struct model *m, const char *output, const char *prog, cons
     struct tf_value inputs = tf_value_map();
     uint8_t hash[32];
     char name[80];
-    tf_sha256_of(hash, m->bytes, m->n);
-    bool own = m->from == TF_FORMAT_TFM && h->has_model;
-    tf_value_put(&m->arena, &inputs, "model", tf_value_bytes(&m->arena, own ? h->model : hash, 32));
+    if (m->from != TF_FORMAT_TFM)
+        tf_sha256_of(hash, m->bytes, m->n);
+    else if (h->has_model)
+        memcpy(hash, h->model, sizeof hash);
+    else
+        tf_model_fingerprint(hash, &h->config, h->has_vocab ? h->vocab : NULL, m->own.tensors, m->own.n_tensors);
+    tf_value_put(&m->arena, &inputs, "model", tf_value_bytes(&m->arena, hash, 32));
     h->kind = "model";
     h->config = tf_config_map(&m->config, &m->arena);
     h->size = m->config.vocab_size;
@@ -344,12 +354,15 @@ static int write_other(struct model *m, const char *output, enum tf_format to, s
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o, const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
     struct model m = {0};
-    int rc = read_input(&m, input, o, err);
+    struct tf_in in;
+    if (tf_in_open(&in, input, err) < 0)
+        return -1;
+    int rc = read_input(&m, &in, o, err);
     enum tf_format to = o->to != TF_FORMAT_AUTO ? (enum tf_format)o->to : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS : TF_FORMAT_TFM;
     if (rc == 0 && to == TF_FORMAT_NPZ && o->dtype == BF16)
         rc = tf_fail_status(err, TF_USAGE, "--dtype bf16: numpy has none, so npz can't");
     if (rc == 0)
-        rc = match(&m, strcmp(input, "-") == 0 ? "stdin" : input, err);
+        rc = match(&m, in.name, err);
     if (rc == 0)
         rc = make_tensors(&m, o, to, err);
     if (rc == 0)
@@ -365,5 +378,6 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     free(m.vocab_bytes);
     free(m.bytes);
     tf_arena_release(&m.arena);
+    tf_in_close(&in);
     return rc;
 }

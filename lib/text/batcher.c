@@ -389,11 +389,8 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_
         rc = c->files ? run_files(&r, err) : run_pipe(&r, err);
     if (rc == 0)
         rc = tf_writer_end(&r.w, err);
-    else if (!out->failed) {
-        struct tf_err ignored = {0};
-        if (tf_writer_error(&r.w, err->status, err->msg, &ignored) < 0)
-            rc = -1;
-    }
+    else
+        tf_writer_fail(&r.w, err);
     b->complete = rc == 0;
     tf_writer_release(&r.w);
     tf_plan_release(&r.plan);

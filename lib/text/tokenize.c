@@ -368,11 +368,8 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
         rc = encode_all(&r, in, &w, out, err);
     if (rc == 0)
         rc = tf_writer_end(&w, err);
-    else if (!out->failed) {
-        struct tf_err ignored = {0};
-        if (tf_writer_error(&w, err->status, err->msg, &ignored) < 0)
-            rc = -1;
-    }
+    else
+        tf_writer_fail(&w, err);
     if (rc == 0)
         rc = verdict(&r, "line", err);
     tf_writer_release(&w);

@@ -58,6 +58,10 @@ void tf_tree_wrap(struct tf_tree *t, const char *root);
 /* Rename the root to `root`; a tree without one is wrapped. */
 void tf_tree_reroot(struct tf_tree *t, const char *root);
 
+/* Tags of the Penn Treebank for punctuation (, . : `` '') go by the words: those that are always punctuation get theirs, those that may be keep what they have, and all others that have
+ * such a tag get `other`, whose text must outlive the tree. A double quote is '' unless it has ``. */
+void tf_tree_punctuate(struct tf_tree *t, const char *other);
+
 /* How trees lie in a file. */
 enum tf_tree_layout {
     TF_TREE_AUTO,   /* a tree that is open at the end of its line goes on in following lines that begin with white space or ")"; from the first such tree on as PRETTY, before as LINES */

@@ -106,6 +106,8 @@ static void restore(struct run *r, struct tf_span sequence, struct tf_span words
     unsigned repairs = tf_delinearize(&r->tree, r->f->style, sequence, words, r->f->root, r->f->tag);
     r->f->unbalanced += (repairs & TF_REPAIR_BRACKETS) != 0;
     r->f->mis_sized += (repairs & TF_REPAIR_TAGS) != 0;
+    if (r->f->punctuate)
+        tf_tree_punctuate(&r->tree, r->f->tag);
     tf_tree_write(&r->line, &r->tree);
 }
 

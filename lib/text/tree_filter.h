@@ -11,6 +11,7 @@ struct tf_tree_filter {
     bool clean;        /* traces and function labels go, the root becomes `root` */
     const char *root;  /* label */
     const char *tag;   /* of words that a sequence has no tag for */
+    bool punctuate;    /* restored: tags of punctuation go by the words */
     int bad;           /* enum tf_on_bad: finish with status 4, stop at the first, finish with 0 */
     size_t max;        /* bytes of a tree or line; a longer one is bad */
     /* out */

@@ -174,6 +174,8 @@ int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how
         tf_buf_byte(&b, '\n');
         in->pos += s.pos;
         rc = tf_out_write(out, b.p, b.len, err);
+        if (!rc && !tf_in_ready(in))
+            rc = tf_out_flush(out, err);
     }
     tf_buf_release(&b);
     return rc < 0 ? -1 : 0;

@@ -190,6 +190,8 @@ int tf_show_seal(struct tf_in *in, struct tf_out *out, const struct tf_show *how
             rc = seal_record(&w, &rec, err);
             break;
         }
+        if (!rc && !tf_reader_ready(r))
+            rc = tf_out_flush(out, err);
     }
     rc = rc || more < 0 ? -1 : 0;
     if (rc)

@@ -451,9 +451,13 @@ int tf_show_json(struct tf_in *in, struct tf_out *out, const struct tf_show *how
         tf_reader_max_tensor(r, how->max_tensor);
     l.j.out = &l.b;
     int rc = put_header(&l, r, err) ? -1 : 1;
-    while (rc > 0 && (rc = tf_reader_next(r, &rec, err)) > 0)
-        if (rec.type == TF_REC_HEADER ? put_header(&l, r, err) : put_record(&l, &rec, err))
+    while (rc > 0) {
+        if (!tf_reader_ready(r) && tf_out_flush(out, err))
             rc = -1;
+        else if ((rc = tf_reader_next(r, &rec, err)) > 0 &&
+                 (rec.type == TF_REC_HEADER ? put_header(&l, r, err) : put_record(&l, &rec, err)))
+            rc = -1;
+    }
     if (rc < 0 && rec.type == TF_REC_ERROR) {
         struct tf_err more = {0};
         if (put_record(&l, &rec, &more))

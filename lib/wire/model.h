@@ -60,9 +60,9 @@ enum {
  * record and that nothing follows it. A vocabulary that the header does not name gets its hash there. max_tensor bounds one tensor's bytes on a pipe
  * (0: TF_MAX_TENSOR). Messages start with the file's name. After an error *m is released. */
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
+/* The same from an open input (borrowed), of which nothing has been taken. */
+int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
 /* The same from n bytes of memory that outlive *m; tensors are used in place when aligned. */
-int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
-                     struct tf_err *err) TF_MUST_CHECK; /* from an open input (borrowed) */
 int tf_model_read_memory(struct tf_model_file *m, const void *p, size_t n, const char *name, unsigned flags, struct tf_err *err) TF_MUST_CHECK;
 void tf_model_release(struct tf_model_file *m);
 const struct tf_tensor *tf_model_tensor(const struct tf_model_file *m, const char *name); /* or NULL */

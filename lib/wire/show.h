@@ -1,5 +1,5 @@
-/* show.h - what tf-cbor does with a stream or model: each function reads an open input to its end (borrowed, like the output) and works from a pipe.
- */
+/* show.h - what tf-cbor does with a stream or model: each function reads an open input to its end (borrowed, like the output), works from a pipe, and flushes
+ * what it has written when the pipe is idle; the bytes do not depend on when that is. */
 #ifndef TF_WIRE_SHOW_H
 #define TF_WIRE_SHOW_H
 

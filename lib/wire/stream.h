@@ -174,7 +174,7 @@ int tf_writer_score(struct tf_writer *w, uint64_t idx, float logp, const float *
 int tf_writer_stats(struct tf_writer *w, uint64_t idx, const uint32_t *counts, size_t n, struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text, struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_err *err) TF_MUST_CHECK; /* then flushes; no end follows */
-/* Within a part something failed: say so in the stream, unless it was the system, which may have failed in this very output. */
+/* Within a part something failed: say so in the stream, unless that is what failed. A failure of the saying takes the place of an *err that is not the system's own. */
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err);
 int tf_writer_raw(struct tf_writer *w, const void *record, size_t n,
                   struct tf_err *err) TF_MUST_CHECK; /* one encoded record other than header, check, error and end, passed on */

@@ -648,7 +648,7 @@ int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err)
         number++;
         if (n == 0)
             continue;
-        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ? -1 : 0;
+        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) || (!tf_in_ready(in) && tf_out_flush(out, err)) ? -1 : 0;
         tf_json_read_release(&l.r);
         memset(&l.r, 0, sizeof l.r);
         if (rc)

@@ -185,7 +185,7 @@ int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text,
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
 {
     struct tf_err later = {0};
-    if (err->sys == 0 && tf_writer_error(w, err->status, err->msg, &later) < 0)
+    if (!w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0 && err->sys == 0)
         *err = later;
 }
 

@@ -2,67 +2,27 @@
 """peer_ctranslate2.py MODEL.tfm IDS.tfs [options] - the same model and the same ids decoded by CTranslate2 on one thread of the CPU.
 
 Reads both with no code of the tools: a post-norm model without biases in attention, with sinusoids and one matrix for all embeddings, as --preset base makes it. Prints JSON: CPU seconds of
-the decoding alone, output tokens without their ends, and the version. Needs ctranslate2, numpy and cbor2 (from PyPI)."""
+the decoding alone, output tokens without their ends, and what it was. Needs ctranslate2, numpy and cbor2 (from PyPI)."""
 import argparse
 import json
 import os
 import tempfile
 import time
 
-import cbor2
 import ctranslate2
 import numpy as np
 from ctranslate2.specs import transformer_spec
 
-
-def items(path):
-    with open(path, "rb") as f:
-        decoder = cbor2.CBORDecoder(f)
-        while True:
-            try:
-                yield decoder.decode()
-            except cbor2.CBORDecodeEOF:
-                return
+from peer_model import read_ids, read_model, words
 
 
-def plain(x):
-    while isinstance(x, cbor2.CBORTag):
-        x = x.value
-    return x
-
-
-def tensor(array):
-    """Tag 40 around dims and a typed array of f32."""
-    dims, data = array.value
-    return np.frombuffer(plain(data), "<f4").reshape(dims).copy()
-
-
-def read_model(path):
-    header, tensors = None, {}
-    for x in items(path):
-        if isinstance(x, list) and x[0] == 0:
-            header = x[1]
-        elif isinstance(x, list) and x[0] == 6:
-            tensors[x[1]] = tensor(x[4])
-    return header, tensors
-
-
-def read_ids(path):
-    out = []
-    for x in items(path):
-        if isinstance(x, list) and x[0] == 1:
-            a = x[2]
-            out.append(np.frombuffer(a.value, {69: "<u2", 70: "<u4"}[a.tag]).tolist() if isinstance(a, cbor2.CBORTag) else a)
-    return out
-
-
-def convert(header, t, directory):
+def convert(header, t, names, directory):
     c = header["config"]
     enc, dec, d = c["encoder_layers"], c["decoder_layers"], c["d_model"]
     if c["pre_norm"] or c["attention_bias"] or c["tie"] != "all" or c["positions"] != "sin" or c["dialect"] != "paper" or c["heads"] * c["d_k"] != d or c["d_k"] != c["d_v"]:
         raise SystemExit("not a model of this kind")
     spec = transformer_spec.TransformerSpec.from_config((enc, dec), c["heads"], pre_norm=False)
-    get = lambda name: t["p/" + name]
+    get = t.__getitem__
 
     def linear(s, w, b=None):
         s.weight = np.ascontiguousarray(w.T)
@@ -103,17 +63,13 @@ def convert(header, t, directory):
         linear(layer.attention.linear[2], get(name + ".cross.o.w"))
         norm(layer.attention.layer_norm, name + ".cross")
         ff(layer.ffn, name + ".ff")
-    words = [str(i) for i in range(len(embed))]
-    s = header["special"]
-    words[s["unk"]], words[s["bos"]], words[s["eos"]] = "<unk>", "<s>", "</s>"
-    spec.register_source_vocabulary(words)
-    spec.register_target_vocabulary(words)
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
     spec.config.layer_norm_epsilon = c["norm_eps"]
     spec.config.decoder_start_token = "<s>"
     spec.validate()
     os.makedirs(directory, exist_ok=True)
     spec.save(directory)
-    return words
 
 
 def main():
@@ -128,8 +84,9 @@ def main():
     o = p.parse_args()
     header, tensors = read_model(o.model)
     with tempfile.TemporaryDirectory() as d:
-        words = convert(header, tensors, d + "/m")
-        source = [[words[i] for i in x] + ["</s>"] for x in read_ids(o.ids)]
+        names = words(header, len(tensors["embed"]))
+        convert(header, tensors, names, d + "/m")
+        source = [[names[i] for i in x] + ["</s>"] for x in read_ids(o.ids)]
         translator = ctranslate2.Translator(d + "/m", device="cpu", compute_type=o.type, inter_threads=1, intra_threads=1)
         options = {"beam_size": o.beam, "max_batch_size": o.batch, "length_penalty": 0.6, "max_decoding_length": o.length or 256}
         if o.length:
@@ -142,7 +99,7 @@ def main():
     if o.o:
         with open(o.o, "w") as f:
             f.writelines(" ".join(x) + "\n" for x in lines)
-    print(json.dumps({"seconds": seconds, "tokens": sum(map(len, lines)), "version": ctranslate2.__version__}))
+    print(json.dumps({"seconds": seconds, "tokens": sum(map(len, lines)), "about": f"CTranslate2 {ctranslate2.__version__}, {o.type}"}))
 
 
 main()

@@ -196,6 +196,28 @@ PY
     [ ! -e sealed ]
 }
 
+@test "what has come goes on while the pipe is idle" {
+    tf-cbor json "$V/tokens.cbor" >lines
+    for verb in json diag seal unjson; do
+        in=$V/tokens.cbor
+        [ $verb != unjson ] || in=lines
+        tf-cbor $verb "$in" >want
+        mkfifo $verb
+        exec 9<>$verb
+        tf-cbor $verb <$verb >got 3>&- 9>&- &
+        cat "$in" >&9
+        for _ in {1..200}; do
+            ! cmp -s want got || break
+            sleep 0.1
+        done
+        early=$(wc -c <got)
+        exec 9>&-
+        wait $!
+        cmp want got
+        [ "$early" -eq "$(wc -c <want)" ] || { echo "$verb held $(($(wc -c <want) - early)) bytes back" >&2; false; }
+    done
+}
+
 @test "a kind of one's own, with records that nobody knows" {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '

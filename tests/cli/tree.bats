@@ -106,6 +106,18 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     expect_contains "$output" '(S1 (NN a) (NN b) (NN c))'
 }
 
+@test "punctuation goes by the words when asked" {
+    printf '%s\t%s\n' "a , b - \"well\" ? \" 's \" — ." 'S NN . , : HYPH , NN POS `` NN . /S' >columns
+    t 0 tf-tree -r columns
+    expect_output "(TOP (S (NN a) (. ,) (, b) (: -) (HYPH \"well\") (, ?) (NN \") (POS 's) (\`\` \") (NN —) (. .)))"
+    t 0 tf-tree -r -p columns
+    expect_output "(TOP (S (NN a) (, ,) (XX b) (: -) (HYPH \"well\") (. ?) ('' \") (POS 's) (\`\` \") (: —) (. .)))"
+    sh_t 0 'printf "%s\t%s\n" ". word ;" "S : . NNS /S" | tf-tree -r --punctuation --tag NN'
+    expect_output "(TOP (S (. .) (NN word) (: ;)))"
+    t 2 tf-tree -p /dev/null
+    expect_error "--punctuation goes with --restore"
+}
+
 @test "different line counts" {
     printf 'a\nb\n' >w
     printf 'NN\n' >s

@@ -41,21 +41,21 @@ int main()
         int sum = lane;
         for (int d = 16; d > 0; d /= 2)
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
-        bad += sum != 31 * 16;
-        bad += __shfl_sync(0xffffffffu, lane, 7) != 7;
-        bad += __shfl_sync(0xffffffffu, lane, 1, 8) != lane / 8 * 8 + 1;
-        bad += __shfl_down_sync(0xffffffffu, lane, 3) != (lane + 3 < 32 ? lane + 3 : lane);
-        bad += __shfl_up_sync(0xffffffffu, lane, 3, 16) != (lane % 16 >= 3 ? lane - 3 : lane);
-        bad += __ballot_sync(0xffffffffu, lane % 2) != 0xaaaaaaaau;
+        atomicAdd(&bad, (int)(sum != 31 * 16));
+        atomicAdd(&bad, (int)(__shfl_sync(0xffffffffu, lane, 7) != 7));
+        atomicAdd(&bad, (int)(__shfl_sync(0xffffffffu, lane, 1, 8) != lane / 8 * 8 + 1));
+        atomicAdd(&bad, (int)(__shfl_down_sync(0xffffffffu, lane, 3) != (lane + 3 < 32 ? lane + 3 : lane)));
+        atomicAdd(&bad, (int)(__shfl_up_sync(0xffffffffu, lane, 3, 16) != (lane % 16 >= 3 ? lane - 3 : lane)));
+        atomicAdd(&bad, (int)(__ballot_sync(0xffffffffu, lane % 2) != 0xaaaaaaaau));
         if (lane < 16) { /* the two halves in different branches */
-            bad += __shfl_xor_sync(0x0000ffffu, lane, 1) != (lane ^ 1);
+            atomicAdd(&bad, (int)(__shfl_xor_sync(0x0000ffffu, lane, 1) != (lane ^ 1)));
         } else {
-            bad += __any_sync(0xffff0000u, lane == 20) != 1;
+            atomicAdd(&bad, (int)(__any_sync(0xffff0000u, lane == 20) != 1));
         }
-        bad += __syncthreads_count(lane == 0) != 3;
+        atomicAdd(&bad, (int)(__syncthreads_count(lane == 0) != 3));
         if (lane >= 24)
             return;
-        bad += __all_sync(0xffffffffu, lane < 24) != 1;
+        atomicAdd(&bad, (int)(__all_sync(0xffffffffu, lane < 24) != 1));
         __syncwarp();
     });
     ok(bad == 0, "operations of warps: %d wrong", bad);
@@ -76,7 +76,7 @@ int main()
                 int row = g + i / 2 * 8, column = 2 * t + i % 2, want = 1;
                 for (int k = 0; k < 16; k++)
                     want += (row + k) * (k - 2 * column);
-                bad += d[i] != (float)want;
+                atomicAdd(&bad, (int)(d[i] != (float)want));
             }
         });
     };

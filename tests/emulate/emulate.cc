@@ -13,6 +13,15 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
+#ifdef EMULATE_RACES
+#include <sanitizer/tsan_interface.h>
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+}
+#endif
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -141,12 +150,78 @@ coroutine *new_coroutine()
 
 /* ---- a block ---- */
 
+/* ---- races ---- */
+
+/* Under ThreadSanitizer every thread of a block is one of its fibers, which nothing but barriers orders: __syncthreads for the block, __syncwarp for the threads in its mask, atomics as the
+ * C++ ones are. Shuffles and votes order no memory, as CUDA says. Blocks run in order, and each has a stack of its own for every thread. This file is compiled without the sanitizer. */
+#ifdef EMULATE_RACES
+constexpr bool races = true;
+void *fiber_of(unsigned i) /* of a block's thread */
+{
+    static void *fibers[MAX_THREADS];
+    if (fibers[i] == nullptr)
+        fibers[i] = __tsan_create_fiber(0);
+    return fibers[i];
+}
+void be(void *fiber)
+{
+    __tsan_switch_to_fiber(fiber, __tsan_switch_to_fiber_no_sync);
+}
+void *this_fiber()
+{
+    return __tsan_get_current_fiber();
+}
+void say(char *what)
+{
+    __tsan_release(what);
+}
+void hear(char *what)
+{
+    __tsan_acquire(what);
+}
+void overlook(bool on) /* what is read and written next */
+{
+    if (on) {
+        AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+        AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    } else {
+        AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+        AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    }
+}
+#else
+constexpr bool races = false;
+void *fiber_of(unsigned) { return nullptr; }
+void be(void *) {}
+void *this_fiber() { return nullptr; }
+void say(char *) {}
+void hear(char *) {}
+void overlook(bool) {}
+#endif
+
+/* `group(i)`: is thread i one of those that meet? What each did before is ordered before what any does after. A place keeps what it was told: the block has one, and each warp. */
+char places[1 + MAX_THREADS / 32][8];
+template <typename F> void meet(char *place, unsigned n, F group)
+{
+    if (!races)
+        return;
+    void *me = this_fiber();
+    for (int pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i < n; i++)
+            if (group(i)) {
+                be(fiber_of(i));
+                pass == 0 ? say(place) : hear(place);
+            }
+    be(me);
+}
+
 struct thread {
     uint3 at;
     coroutine *on;
     unsigned mask; /* of the warp's threads that it waits for; 0: not at an operation of the warp */
     bool at_barrier, gone;
     emulate::collective *what;
+    bool orders; /* the operation is a barrier for memory, too */
     emulate::lane lane;
     int value;
 };
@@ -159,8 +234,9 @@ struct warp_bits {
     unsigned there, waiting; /* threads that have not gone; those at an operation of the warp */
 } warps[MAX_THREADS / 32];
 thread *self;
-std::vector<coroutine *> &idle = *new std::vector<coroutine *>; /* at the top of coroutine_main, for threads that have not started; kept to the end */
-std::deque<thread *> ready;                                     /* in the order in which they go on */
+coroutine *idle[MAX_THREADS]; /* at the top of coroutine_main, for threads that have not started; kept to the end */
+thread *ready[MAX_THREADS];   /* those that go on, from `first_ready` around the end, in their order */
+unsigned n_idle, first_ready, n_ready;
 alignas(256) unsigned char shared_bytes[MAX_SHARED];
 
 bool reversed()
@@ -176,20 +252,39 @@ void go_on(thread *t)
 {
     self = t;
     threadIdx = t->at;
+    be(fiber_of((unsigned)(t - threads)));
+}
+
+coroutine *stack_for(unsigned i) /* of a thread that has not started */
+{
+    static coroutine *own[MAX_THREADS];
+    if (races) {
+        if (own[i] == nullptr)
+            own[i] = new_coroutine();
+        return own[i];
+    }
+    return n_idle > 0 ? idle[--n_idle] : new_coroutine();
+}
+
+void make_ready(thread *t)
+{
+    ready[(first_ready + n_ready++) % MAX_THREADS] = t;
+}
+
+unsigned next_thread()
+{
+    return reversed() ? n_threads - 1 - n_started : n_started;
 }
 
 /* Leave the running coroutine to another thread of the block; when all are gone, to the host. */
 void leave()
 {
     if (n_started < n_threads) {
-        if (idle.empty())
-            idle.push_back(new_coroutine());
-        coroutine *c = idle.back();
-        idle.pop_back();
-        switch_to(c);
-    } else if (!ready.empty()) {
-        thread *t = ready.front();
-        ready.pop_front();
+        switch_to(stack_for(next_thread()));
+    } else if (n_ready > 0) {
+        thread *t = ready[first_ready];
+        first_ready = (first_ready + 1) % MAX_THREADS;
+        n_ready--;
         switch_to(t->on);
     } else if (n_gone == n_threads) {
         switch_to(&host);
@@ -215,12 +310,13 @@ void release_block(thread *but)
         if (!threads[i].gone)
             sum += threads[i].value;
     n_at_barrier = 0;
+    meet(places[0], n_threads, [](unsigned i) { return !threads[i].gone; });
     for (unsigned k = 0; k < n_threads; k++) {
         thread *t = &threads[reversed() ? n_threads - 1 - k : k];
         t->value = sum;
         t->at_barrier = false;
         if (!t->gone && t != but)
-            ready.push_back(t);
+            make_ready(t);
     }
 }
 
@@ -237,14 +333,18 @@ bool release_warp(thread *t, thread *but)
                 stop(kernel_name, "threads of a warp meet in different operations");
             lanes[i] = threads[base + i].lane;
         }
+    overlook(true);
     t->what(lanes, present);
+    overlook(false);
+    if (t->orders)
+        meet(places[1 + at], n_threads, [&](unsigned i) { return i / 32 == at && (present >> i % 32 & 1); });
     warps[at].waiting &= ~present;
     for (unsigned k = 0; k < 32; k++) {
         unsigned i = reversed() ? 31 - k : k;
         if (present >> i & 1) {
             threads[base + i].mask = 0;
             if (&threads[base + i] != but)
-                ready.push_back(&threads[base + i]);
+                make_ready(&threads[base + i]);
         }
     }
     return true;
@@ -264,16 +364,22 @@ void thread_ends()
             release_warp(&threads[i], nullptr);
 }
 
+char begun, ended; /* blocks */
+
 void coroutine_main()
 {
     for (;;) {
-        while (n_started < n_threads) {
-            unsigned i = n_started++;
-            go_on(&threads[reversed() ? n_threads - 1 - i : i]);
+        do {
+            thread *t = &threads[next_thread()];
+            n_started++;
+            go_on(t);
+            hear(&begun);
             (*body)();
+            say(&ended);
             thread_ends();
-        }
-        idle.push_back(running);
+        } while (!races && n_started < n_threads);
+        if (!races)
+            idle[n_idle++] = running;
         leave();
     }
 }
@@ -287,8 +393,12 @@ void run_block(size_t shared)
         warps[i / 32] = {n_threads - i < 32 ? (1u << (n_threads - i)) - 1 : 0xffffffffu, 0};
     for (unsigned i = 0; i < n_threads; i++)
         threads[i] = {.at = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)}, .on = nullptr, .mask = 0, .at_barrier = false, .gone = false,
-                      .what = nullptr, .lane = {}, .value = 0};
+                      .what = nullptr, .orders = false, .lane = {}, .value = 0};
+    void *me = this_fiber();
+    say(&begun);
     leave();
+    be(me);
+    hear(&ended);
 }
 
 } // namespace
@@ -312,13 +422,14 @@ int block(int value)
     return self->value;
 }
 
-void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out)
+void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out, bool orders)
 {
     if (!(mask >> (self - threads) % 32 & 1))
         stop(kernel_name, "a thread is not in the mask of its own operation");
     self->mask = mask;
     warps[(self - threads) / 32].waiting |= 1u << (self - threads) % 32;
     self->what = what;
+    self->orders = orders;
     self->lane = {{in0, in1}, out};
     if (!release_warp(self, self))
         wait();

@@ -2,6 +2,7 @@
  *
  * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured graph is a list of what was queued. Blocks run one after the other; the threads of a block
  * are coroutines that run until they meet a barrier or an operation of their warp. TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the same.
+ * Built with SAN=thread, ThreadSanitizer takes them for threads that only barriers order, and tells of accesses that CUDA leaves unordered.
  * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how many graphs were launched.
  * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs over it.
  * What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier that some threads never reach - ends the program with the kernel's name. */
@@ -110,13 +111,13 @@ void enqueue(cudaStream_t s, std::function<void()> work);
 /* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for it. */
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
 void *shared_memory();
-/* The operations of a warp: the last of the threads in `mask` to arrive does the work for all. `in` is the thread's own, `out` is what it gets. */
+/* The operations of a warp: the last of the threads in `mask` to arrive does the work for all. `in` is the thread's own, `out` is what it gets. `orders`: it is a barrier for memory, too. */
 struct lane {
     const void *in[2];
     void *out;
 };
 typedef void collective(lane lanes[32], unsigned present);
-void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out);
+void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out, bool orders = false);
 /* The threads of the block; returns the sum of `value`. */
 int block(int value);
 
@@ -149,7 +150,7 @@ static inline int __syncthreads_or(int x) { return emulate::block(x != 0) != 0; 
 static inline int __syncthreads_and(int x) { return emulate::block(x == 0) == 0; }
 static inline void __syncwarp(unsigned mask = 0xffffffffu)
 {
-    emulate::warp([](emulate::lane *, unsigned) {}, mask, nullptr, nullptr, nullptr);
+    emulate::warp([](emulate::lane *, unsigned) {}, mask, nullptr, nullptr, nullptr, true);
 }
 static inline unsigned __ballot_sync(unsigned mask, int x)
 {
@@ -231,26 +232,25 @@ static inline long long __double_as_longlong(double x) { return emulate::bits<lo
 static inline double __longlong_as_double(long long x) { return emulate::bits<double>(x); }
 
 /* Whole numbers only: their order leaves no trace. */
-#define EMULATE_ATOMIC(NAME, EXPRESSION)                  \
-    template <typename T> static inline T NAME(T *p, T x) \
-    {                                                     \
-        T old = *p;                                       \
-        *p = EXPRESSION;                                  \
-        return old;                                       \
+#define EMULATE_ATOMIC(NAME, EXPRESSION)                                                                              \
+    template <typename T> static inline T NAME(T *p, T x)                                                             \
+    {                                                                                                                 \
+        T old = __atomic_load_n(p, __ATOMIC_RELAXED);                                                                 \
+        while (!__atomic_compare_exchange_n(p, &old, EXPRESSION, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))          \
+            ;                                                                                                         \
+        return old;                                                                                                   \
     }
 EMULATE_ATOMIC(atomicAdd, old + x)
 EMULATE_ATOMIC(atomicSub, old - x)
-EMULATE_ATOMIC(atomicMax, old < x ? x : old)
-EMULATE_ATOMIC(atomicMin, x < old ? x : old)
-EMULATE_ATOMIC(atomicOr, old | x)
+EMULATE_ATOMIC(atomicMax, (old < x ? x : old))
+EMULATE_ATOMIC(atomicMin, (x < old ? x : old))
+EMULATE_ATOMIC(atomicOr, (old | x))
 EMULATE_ATOMIC(atomicExch, x)
 #undef EMULATE_ATOMIC
 template <typename T> static inline T atomicCAS(T *p, T want, T x)
 {
-    T old = *p;
-    if (old == want)
-        *p = x;
-    return old;
+    __atomic_compare_exchange_n(p, &want, x, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return want;
 }
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}

@@ -91,7 +91,7 @@ def trained(rig, where, threads):
 
 
 def m(rig, row):
-    """Every tool at small work under valgrind, with the generic kernels and those of AVX2; the pools of threads under ThreadSanitizer; lib/wire under MemorySanitizer: no error, no leak of what is lost"""
+    """Every tool at small work under valgrind, with the generic kernels and those of AVX2; the pools of threads, and the kernels of the CUDA backend in the emulation, under ThreadSanitizer; lib/wire under MemorySanitizer: no error, no leak of what is lost"""
     if rig.short:
         return
     with open("/proc/cpuinfo") as f:
@@ -126,6 +126,35 @@ def threads(rig, row):
         row.add("commands under ThreadSanitizer")
         if d.rc != 0:
             row.fail("%s under ThreadSanitizer: status %s: %s", argv[0], d.rc, d.err[:900])
+    kernels(rig, row, bin_)
+
+
+def kernels(rig, row, bin_):
+    """Threads of a block that nothing orders, see tests/emulate. Sentences that several tiles of attention share, heads of a width that the tensor cores take, ids that many rows have."""
+    tree = "build-thread"
+    plugin, check = tree + "/emulate/tf-backend-cuda.so", tree + "/tests/emulate/check.t"
+    if not make(row, "B=" + tree, "SAN=thread", plugin, check):
+        return
+    long, four, few, many = (rig.path(x + ".tfs") for x in ("long", "four", "few", "many"))
+    for path, argv in ((long, ["tests/cli/batches.py", "n=2", "pairs=3", "longest=140"]), (four, ["tests/cli/batches.py", "n=2", "pairs=3", "longest=140", "v=8"]), (few, ["tests/bench/random_tokens.py", "64", "3", "9"]), (many, ["tests/bench/random_tokens.py", "64", "20", "5"])):
+        with open(path, "wb") as f:
+            subprocess.run(["/usr/bin/python3"] + argv, cwd=TOP, stdout=f, check=True)
+    train = ["tf-train", "--preset", "tiny", "--layers", "1", "--d-model", "64", "--d-ff", "128", "--heads", "1", "--dropout", "0.1", "--attention-dropout", "0.1", "--warmup", "20", "--steps", "2",
+             "--save-every", "2"]
+    todo = [[os.path.join(TOP, check)], train + ["--positions", "learned", "-o", rig.fresh("race"), four]]
+    for p in ("bf16", "fp16", "fp32"):
+        out = rig.fresh("race-" + p)
+        todo += [train + ["--precision", p, "-o", out, long]]
+        todo += [[tool, "--precision", p, "-m", os.path.join(out, "ckpt-00000002.tfm"), "-o", rig.path("out.tfs")] + more
+                 for tool, *more in (["tf-decode", "--beam", "4", "--max-extra", "3", few], ["tf-decode", "--batch", "20", "--beam", "2", "--max-extra", "2", many],
+                                     ["tf-score", few, few], ["tf-attn", few, few])]
+    for argv in todo:
+        cuda = ["--device", "cuda"] if argv[0].startswith("tf-") else []
+        d = run(argv[:1] + cuda + argv[1:], cwd=TOP, timeout=900,
+                env=dict(PATH=bin_ + ":" + ENV["PATH"], TF_BACKEND_DIR=os.path.dirname(os.path.join(TOP, plugin)), TSAN_OPTIONS="exitcode=66"))
+        row.add("commands on the emulated GPU under ThreadSanitizer")
+        if d.rc != 0:
+            row.fail("%s on the emulated GPU under ThreadSanitizer: status %s: %s", " ".join(argv), d.rc, d.err[:900])
 
 
 def memory(rig, row):

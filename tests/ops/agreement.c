@@ -38,6 +38,8 @@ int main(void)
     }
     for (size_t i = 0; i < N_OPS; i++) {
         struct score s[MAX_CANDIDATES] = {0};
+        if (!wanted(all_ops[i].name))
+            continue;
         for (uint64_t seed = 0; seed < cases(CASES); seed++)
             for (size_t b = 0; b < n;) { /* those of one precision in a row have the same problem */
                 struct problem p;

@@ -585,6 +585,13 @@ static inline uint64_t cases(uint64_t usual)
     return n > 0 && n < usual ? n : usual;
 }
 
+/* TF_TEST_OPS=attention takes only the operation of that name. */
+static inline bool wanted(const char *op)
+{
+    const char *only = getenv("TF_TEST_OPS");
+    return only == NULL || strcmp(only, op) == 0;
+}
+
 /* ---- which backends ---- */
 
 enum { MAX_CANDIDATES = 8 };

@@ -575,8 +575,8 @@ static const struct {
     {CENTRAL, 20, 8, 0x7fffffff7fffffff, "runs into the directory"},
     {CENTRAL, 20, 8, 0xffffffffffffffff, "runs into the directory"},
     {CENTRAL, 20, 8, 0, "disagree"},
-    {CENTRAL, 28, 2, 0, "not named as an array"},
-    {CENTRAL, 28, 2, 4, "not named as an array"},
+    {CENTRAL, 28, 2, 0, "disagree"},
+    {CENTRAL, 28, 2, 4, "disagree"},
     {CENTRAL, 28, 2, 0xffff, "directory: damaged"},
     {CENTRAL, 30, 2, 0xffff, "directory: damaged"},
     {CENTRAL, 30, 2, 1, "directory: damaged"},
@@ -590,7 +590,7 @@ static const struct {
     {CENTRAL, 46, 1, 0, "not UTF-8"},
     {CENTRAL, 46, 1, 0xff, "not UTF-8"},
     {CENTRAL, 46, 1, 'x', "disagree"},
-    {CENTRAL, 50, 1, 'x', "w.npx: not named as an array is (NAME.npy)"},
+    {CENTRAL, 50, 1, 'x', "w.npx: damaged: its header and the directory disagree"},
     {END, 0, 4, 0, "no end of a zip archive"},
     {END, 4, 2, 1, "several"},
     {END, 6, 2, 1, "several"},
@@ -705,7 +705,12 @@ static void test_members(void)
     add_npy(&m, name + 1, F32_3, 12);
     judge_done(&m, NULL, "a name of 128 bytes");
     add_npy(&m, name, F32_3, 12);
-    judge_done(&m, "name is too long", "a name of 129 bytes");
+    judge_done(&m, "a name that is too long", "a name of 129 bytes");
+    char longer[300];
+    memset(longer, 'n', sizeof longer);
+    memcpy(longer + 252, ".npy", 5);
+    add_npy(&m, longer, F32_3, 12);
+    judge_done(&m, "a member's name is too long", "a name of 252 bytes, beyond what a member's may be");
     add_npy(&m, "\xc3\xa9\xf0\x9f\x98\x80.npy", F32_3, 12);
     judge_done(&m, NULL, "a name in UTF-8");
     add_npy(&m, "\xe9.npy", F32_3, 12);

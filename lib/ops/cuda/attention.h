@@ -124,6 +124,7 @@ enum { PAD = 8 };
 template <bool TRANSPOSED> __device__ static inline void load_matrices(uint32_t r[4], const void *row)
 {
 #ifdef TF_EMULATE
+    uint4 mine = *(const uint4 *)row; /* each thread reads the row that it names */
     emulate::warp([](emulate::lane l[32], unsigned) {
         for (int lane = 0; lane < 32; lane++)
             for (int m = 0; m < 4; m++) {
@@ -134,7 +135,7 @@ template <bool TRANSPOSED> __device__ static inline void load_matrices(uint32_t 
                 }
                 ((uint32_t *)l[lane].out)[m] = pair[0] | (uint32_t)pair[1] << 16;
             }
-    }, 0xffffffffu, row, nullptr, r);
+    }, 0xffffffffu, &mine, nullptr, r);
 #else
     uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
     if (TRANSPOSED)

@@ -49,8 +49,7 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
         fill_tile(v_tile, ldv, h.v + at_v, h.ldv, j0, keys_end, h.dv);
 
         for (int i0 = queries.from / tile * tile; i0 < queries.to; i0 += tile) {
-            int i_end = min(i0 + tile, p.T);
-            __syncthreads();
+            int i_end = min(i0 + tile, p.T); /* since the last barrier nobody has read what is filled now */
             fill_tile(q_tile, ldk, h.q + at_q, h.ldq, i0, i_end, h.dk);
             fill_tile(do_tile, ldv, h.d_o + at_o, h.ldo, i0, i_end, h.dv);
             __syncthreads();
