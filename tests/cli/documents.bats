@@ -25,6 +25,11 @@ X
 #!/bin/bash
 exec $(command -v tf-attn) "\$@" --layer 1
 X
+    # The examples in Python import numpy, which the first python3 on PATH need not have.
+    cat >bin/python3 <<X
+#!/bin/bash
+exec $TF_PYTHON "\$@"
+X
     chmod +x bin/*
     local n=0 f
     for f in train:300 dev:20 test:20; do
