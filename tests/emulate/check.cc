@@ -1,4 +1,4 @@
-/* check.cc - the emulation itself: barriers, operations of a warp, threads that leave early, conversions, the queue and its graphs. */
+/* check.cc - the emulation itself: barriers, operations of a warp, threads that leave early, conversions, the queue and its graphs; built with SAN=thread, that races are told. */
 #include "emulate.h"
 
 extern "C" {
@@ -10,6 +10,40 @@ static void run(cudaStream_t s, dim3 grid, dim3 block, size_t shared, std::funct
     emulate::launch(s, "check", nullptr, grid, block, shared, thread);
     cudaStreamSynchronize(s);
 }
+
+#ifdef __SANITIZE_THREAD__
+static int reports;
+extern "C" __attribute__((visibility("default"))) void __tsan_on_report(void *)
+{
+    reports++;
+}
+
+/* A thread writes one number and reads its neighbour's; order() is what stands between. One function each: a race at the same place is told once. */
+template <typename F> static int races(cudaStream_t s, unsigned threads, F order)
+{
+    static volatile int room[64];
+    int before = reports;
+    run(s, 1, threads, 0, [=] {
+        unsigned t = threadIdx.x;
+        room[t] = (int)t;
+        order();
+        (void)room[(t + 1) % threads];
+    });
+    return reports - before;
+}
+
+/* Ends the program before ThreadSanitizer, which has told of them on stderr, makes the races that it was to find a failure. */
+[[noreturn]] static void check_races(cudaStream_t s)
+{
+    ok(reports == 0, "no race in what is ordered: %d told", reports);
+    ok(races(s, 64, [] { __syncthreads(); }) == 0, "a barrier of the block orders");
+    ok(races(s, 32, [] { __syncwarp(); }) == 0, "a barrier of the warp orders its threads");
+    ok(races(s, 64, [] {}) > 0, "no barrier: a race");
+    ok(races(s, 64, [] { __syncwarp(); }) > 0, "a barrier of the warp between threads of two: a race");
+    ok(races(s, 32, [] { __shfl_xor_sync(0xffffffffu, 0, 1); }) > 0, "a shuffle orders no memory: a race");
+    _Exit(done());
+}
+#endif
 
 int main()
 {
@@ -119,6 +153,9 @@ int main()
     cudaGraphExecDestroy(exec);
     cudaFree(device);
     cudaFreeHost(host);
+#ifdef __SANITIZE_THREAD__
+    check_races(s);
+#endif
     cudaStreamDestroy(s);
     return done();
 }
