@@ -7,10 +7,6 @@
 #
 # Run the same command again after an interruption: make redoes nothing that is done, and tf-train goes on where it stopped.
 
-SHELL := /bin/bash
-.SHELLFLAGS := -eu -o pipefail -c
-.DELETE_ON_ERROR:
-
 # ---- settings, with the paper's values where it has one ----
 PAIR       ?= en-de
 S          := $(firstword $(subst -, ,$(PAIR)))
@@ -36,9 +32,7 @@ THREADS    ?= $(shell nproc)
 SENTENCE   ?= 1
 LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter tiny C-n4,$(PRESET)),3),5)
 
-# The tools of this tree when it is built, else those in PATH.
-BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
-export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)
+here := $(dir $(lastword $(MAKEFILE_LIST)))
 
 all: $(WORK)/score.json $(WORK)/curve.svg $(WORK)/perplexity.json ## train, translate, score
 	@echo
@@ -117,8 +111,5 @@ $(one).cross-$(LAYER).svg: $(one).$S.tfs $(one).out.tfs
 
 attention: $(one).encoder-$(LAYER).svg $(one).cross-$(LAYER).svg ## draw where layer LAYER looks in test sentence SENTENCE
 
-help: ## list the targets and settings
-	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
-	@sed -n 's/^\([A-Z_]*\) *?= *\(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t16
-
-.PHONY: all small devices attention help
+.PHONY: all small devices attention
+include $(here)common.mk

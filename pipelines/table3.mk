@@ -17,9 +17,6 @@ SAVE_EVERY ?= 1000
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
 
-SHELL := /bin/bash
-.SHELLFLAGS := -eu -o pipefail -c
-.DELETE_ON_ERROR:
 here := $(dir $(lastword $(MAKEFILE_LIST)))
 S := $(firstword $(subst -, ,$(PAIR)))
 T := $(lastword $(subst -, ,$(PAIR)))
@@ -75,16 +72,9 @@ $(WORK)/table.txt: $(ROWS:%=$(WORK)/%/row.txt)
 	      LC_ALL=C printf '%-10s %8.2f %6s %9s   %s\n' "$$row" "$$ppl" "$$bleu" "$$n" "$$paper"; \
 	  done; } >$@
 
-# The tools of this tree when it is built, else those in PATH.
-BIN := $(wildcard $(here)../build/bin)
-export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)
-
 small: ## every row as a tiny model, 10 steps; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' WORK=$(WORK)-small VOCAB_SIZE=200 VOCAB_TYPE=unigram STEPS=10 SAVE_EVERY=10 TOKENS=1000 \
 	    TRAIN_FLAGS='--layers 1 --d-model 32 --d-ff 16 --warmup 30' DECODE_FLAGS='--max-extra 5'
 
-help: ## list the targets and settings
-	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
-	@sed -n 's/^\([A-Z_]*\) *?= *\(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t16
-
-.PHONY: table small help
+.PHONY: table small
+include $(here)common.mk
