@@ -73,9 +73,6 @@ static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_ar
     if (o.as == 1 && o.no_shuffle)
         return tf_fail_status(err, TF_USAGE,
                               "--as t2t sorts by length and does not go with --no-shuffle");
-    for (int i = 0; i < args->n; i++)
-        if (strcmp(o.output, "-") != 0 && tf_same_file(args->v[i], o.output))
-            return tf_fail_status(err, TF_USAGE, "%s: is both input and output", o.output);
     if (!tf_opt_find(opts, "epochs")->set)
         o.epochs = o.batches > 0 ? 0 : 1;
     if (o.as == 1 && !tf_opt_find(opts, "max-length")->set)

@@ -40,6 +40,7 @@ static const struct tf_tool tool = {
     .opts = opts,
     .min_args = 1,
     .max_args = 2,
+    .n_words = 1,
 };
 
 enum verb { CHECK, DIAG, JSON, UNJSON, HEAD, COUNT, SEAL, N_VERBS };

@@ -85,6 +85,7 @@ static const struct tf_tool tool = {
     .opts = opts,
     .min_args = 1,
     .max_args = -1,
+    .n_words = 1,
 };
 
 /* A number that the user gave, or NaN. */

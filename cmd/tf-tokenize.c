@@ -173,11 +173,6 @@ int main(int argc, char **argv)
         return tf_finish(-1, &err);
     bool text = o.decode || o.pieces || o.export_vocab;
     const char *path = args.n > 0 ? args.v[0] : "-";
-    for (int i = 0; i < (o.train ? args.n : args.n > 0); i++)
-        if (strcmp(o.output, "-") != 0 && tf_same_file(args.v[i], o.output))
-            return tf_finish(tf_fail_status(&err, TF_USAGE, "%s: is both input and output",
-                                            o.output),
-                             &err);
     int rc = o.train ? 0 : tf_vocab_load(&vocab, o.model, &err);
     if (rc == 0)
         rc = tf_out_open(&out, o.output, text ? 0 : TF_OUT_BINARY, &err);

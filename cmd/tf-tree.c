@@ -59,10 +59,8 @@ static int check(const char *path, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "words and sequences can't both be std%s", linearize ? "out" : "in");
     if (!is_label(f.root) || !is_label(f.tag) || !*f.tag)
         return tf_fail_status(err, TF_USAGE, "--%s: labels hold no brackets and no white space", is_label(f.root) ? "tag" : "root");
-    const char *outputs[] = {output, linearize ? words : NULL}, *inputs[] = {path, restore ? words : NULL};
-    for (int i = 0; i < 4; i++)
-        if (outputs[i / 2] && inputs[i % 2] && strcmp(outputs[i / 2], "-") != 0 && tf_same_file(inputs[i % 2], outputs[i / 2]))
-            return tf_fail_status(err, TF_USAGE, "%s: is both input and output", outputs[i / 2]);
+    if (linearize && words && strcmp(words, "-") != 0 && tf_same_file(path, words))
+        return tf_fail_status(err, TF_USAGE, "%s: is both input and output", words);
     if (linearize && words && !strcmp(words, output))
         return tf_fail_status(err, TF_USAGE, "%s: words and sequences need a file each", output);
     f.style = (enum tf_brackets)style;

@@ -291,11 +291,20 @@ static void forget_temp(const char *name)
 
 /* ---- output ---- */
 
-/* Is path one whose name stands for an open file or a device, so that a file beside it makes no
- * sense? */
-static bool in_place(const char *path)
+/* The descriptor that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N is a name of; -1 for
+ * every other path. */
+static int named_descriptor(const char *path)
 {
-    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    static const char *const dirs[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0)
+        return path[8] == 'o' ? 1 : 2;
+    for (int i = 0; i < 2; i++) {
+        const char *n = path + strlen(dirs[i]);
+        if (strncmp(path, dirs[i], strlen(dirs[i])) == 0 && *n != 0 && strlen(n) <= 8 &&
+            strspn(n, "0123456789") == strlen(n))
+            return atoi(n);
+    }
+    return -1;
 }
 
 static int open_temp(struct tf_out *out, mode_t mode, bool keep_mode, struct tf_err *err)
@@ -339,6 +348,11 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_
             tf_fail_status(&e, TF_USAGE, "stdout: will not write binary data to a terminal");
     } else if (*path == 0) {
         tf_fail(&e, "'': empty file name");
+    } else if (named_descriptor(path) >= 0) {
+        /* Not opened anew: its offset and O_APPEND are those of what else is written there. */
+        out->fd = fcntl(named_descriptor(path), F_DUPFD_CLOEXEC, 3);
+        if (out->fd < 0)
+            tf_fail_errno(&e, "%s", path);
     } else {
         bool exists = stat(path, &st) == 0;
         out->fd = -1;
@@ -346,7 +360,7 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_
             tf_fail_errno(&e, "%s", path);
         } else if (exists && S_ISDIR(st.st_mode)) {
             is_directory(&e, path);
-        } else if (in_place(path) || (exists && !S_ISREG(st.st_mode))) {
+        } else if (exists && !S_ISREG(st.st_mode)) {
             out->fd = open_retry(path, O_WRONLY, 0666);
             if (out->fd < 0)
                 tf_fail_errno(&e, "%s", path);

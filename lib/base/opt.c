@@ -3,6 +3,7 @@
 #include "base/opt.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/opt_print.h"
 #include "base/parse.h"
@@ -323,6 +324,30 @@ static int parse(struct line *l, struct tf_strs *operands, struct tf_err *err)
     return 0;
 }
 
+/* The output must not replace what it is made of. */
+static int keep_apart(const struct tf_tool *tool, const struct tf_strs *operands,
+                      struct tf_err *err)
+{
+    const struct tf_opt *out = tf_opt_find(tool->opts, "output");
+    const char *path = out != NULL ? *(const char *const *)out->target : NULL;
+    bool same = false;
+    if (path == NULL || strcmp(path, "-") == 0)
+        return 0;
+    for (size_t i = (size_t)tool->n_words; i < operands->n; i++)
+        same = same || tf_same_file(operands->v[i], path);
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
+        const char *one = o->kind == TF_OPT_STR ? *(const char *const *)o->target : NULL;
+        struct tf_strs list = {&one, one != NULL};
+        if (o == out || !(o->flags & TF_OPT_FILE))
+            continue;
+        if (o->kind == TF_OPT_LIST)
+            list = *(const struct tf_strs *)o->target;
+        for (size_t i = 0; i < list.n; i++)
+            same = same || tf_same_file(list.v[i], path);
+    }
+    return same ? tf_fail_status(err, TF_USAGE, "%s: is both input and output", path) : 0;
+}
+
 int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
                  struct tf_err *err)
 {
@@ -332,7 +357,7 @@ int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_ar
     set_defaults(tool->opts);
     struct line l = {.tool = tool, .v = argv, .n = argc, .at = 1};
     struct tf_strs operands = {0};
-    if (parse(&l, &operands, err) != 0)
+    if (parse(&l, &operands, err) != 0 || keep_apart(tool, &operands, err) != 0)
         return -1;
     *args = (struct tf_args){.v = operands.v, .n = (int)operands.n};
     return 0;

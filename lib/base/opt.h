@@ -56,6 +56,7 @@ struct tf_tool {
     const char *summary;   /* one line */
     struct tf_opt *opts;   /* ends with TF_OPT_END; -h/--help and --version are added by the parser */
     int min_args, max_args; /* operands; max -1: any number */
+    int n_words;           /* the first operands are words such as "curve"; the others are files */
 };
 
 /* Operands left after the options; pointers into argv. */
@@ -67,7 +68,8 @@ struct tf_args {
 /* Parse argv by the table. Also: `--name=value`, `--name value`, `-xvalue`, clusters of flags, unambiguous prefixes of long names,
  * `--` ends options, `-` is an operand, options and operands may mix. --help, --version and the hidden --complete=bash|zsh|fish and --list-options
  * print to stdout and end the process (0, or 1 when stdout fails). Also sets SIGXFSZ to ignored and the name for messages.
- * On a mistake: -1 with status TF_USAGE and a message such as "--beam 0: too small, minimum 1". */
+ * On a mistake: -1 with status TF_USAGE and a message such as "--beam 0: too small, minimum 1". One is that the file of the row "output" is also an operand
+ * or the argument of another row with TF_OPT_FILE. */
 int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args, struct tf_err *err) TF_MUST_CHECK;
 
 /* The row of that long name, or NULL. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONFIG = 1 << 20, BF16 = 3 /* of tf_convert_dtypes */ };
+enum { MAX_CONFIG = 1 << 20, MAX_KEYS = 1000, BF16 = 3 /* of tf_convert_dtypes */ };
 
 const char *const tf_format_names[] = {"auto", "tfm", "safetensors", "npz", NULL};
 const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
@@ -117,6 +117,8 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
             rc = beside_config(m, key, &v, err);
             if (rc > 0 && tf_value_get(&map, key) != NULL)
                 rc = tf_fail(err, "config: %s: twice", key);
+            else if (rc > 0 && map.n == MAX_KEYS)
+                rc = tf_fail(err, "config: more than %d keys", MAX_KEYS);
             else if (rc > 0) {
                 tf_value_put(&m->arena, &map, key, v);
                 rc = 0;
@@ -179,6 +181,8 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
     }
     if (config == NULL)
         return tf_fail(err, "%s: carries no configuration: give one with --config", name);
+    if (n > MAX_CONFIG)
+        return tf_fail(err, "%s: a configuration of %zu bytes: at most %d", name, n, MAX_CONFIG);
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 

@@ -2,6 +2,7 @@
  * scanner: a damaged stream shows up to its damage. */
 #include "base/json.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "wire/record.h"
 #include "wire/show.h"
 
@@ -40,7 +41,7 @@ static void put_bytes(struct diag *d, const uint8_t *p, size_t n)
 
 static void put_text(struct diag *d, const uint8_t *p, size_t n)
 {
-    if (!tf_utf8_valid(p, n) && memchr(p, 0, n) == NULL) {
+    if (tf_utf8_span((const char *)p, n) < n) {
         tf_buf_str(d->b, "/ not UTF-8 / ");
         put_bytes(d, p, n);
         return;

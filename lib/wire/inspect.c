@@ -123,6 +123,8 @@ int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how
             break;
         }
         rc = tf_writer_raw(&w, rec.raw, rec.raw_n, err);
+        if (!rc && !tf_reader_ready(r))
+            rc = tf_writer_flush(&w, err);
     }
     if (!rc)
         rc = tf_writer_end(&w, err);
@@ -144,21 +146,27 @@ static int begin_sealed(struct tf_writer *w, struct tf_out *out, const struct tf
 }
 
 /* A record with its own CRC: as it is when that is there, else filled in. Tensors are laid out
- * anew, since what stands before them may have grown. */
+ * anew, since what stands before them may have grown; those to which a newer version has appended
+ * something are not. */
 static int seal_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err)
 {
+    size_t at = tf_record_crc_at(rec->type, rec->raw, rec->raw_n);
+    uint32_t crc;
     if (rec->type == TF_REC_TENSOR) {
         struct tf_tensor_head h;
         if (tf_tensor_of_record(&h, rec, err))
             return -1;
-        return tf_writer_tensor(w, &h.t, err);
+        if (h.items_after == 1)
+            return tf_writer_tensor(w, &h.t, err);
+        crc = h.t.crc;
+    } else {
+        crc = tf_crc32c(0, rec->raw, at);
     }
-    size_t at = tf_record_crc_at(rec->type, rec->raw, rec->raw_n);
     if (at == 0 || rec->raw[at] != 0xf6)
         return tf_writer_raw(w, rec->raw, rec->raw_n, err);
     struct tf_buf b = {0};
     tf_buf_add(&b, rec->raw, at);
-    tf_cbor_uint(&b, tf_crc32c(0, rec->raw, at));
+    tf_cbor_uint(&b, crc);
     tf_buf_add(&b, rec->raw + at + 1, rec->raw_n - at - 1);
     int rc = tf_writer_raw(w, b.p, b.len, err);
     tf_buf_release(&b);

@@ -168,6 +168,8 @@ static int read_state(struct load *l, const uint8_t *p, size_t n, struct tf_err 
         return malformed(&l->s, "a state without a name", err);
     if (len == 0 || len > TF_MAX_NAME)
         return malformed(&l->s, "a name of no or too many bytes", err);
+    if (l->m->n_tensors > 0) /* or who reads no further than the tensors would miss it */
+        return tf_fail(err, "%s: state %.*s stands behind a tensor", l->s.name, (int)len, name);
     if (len == 5 && !memcmp(name, "vocab", 5)) {
         const char *why = tf_cur_bytes(&c, &bytes, &len);
         return why ? malformed(&l->s, why, err) : add_vocab(l, bytes, len, err);
@@ -199,7 +201,7 @@ static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finit
     if (!s->in && t->bytes > (size_t)(s->end - s->at))
         return truncated(s, err);
     if (s->in && t->bytes > s->max_tensor)
-        return tf_fail(err, "%s: tensor %s: %zu bytes on a pipe: more than %llu (see --max-tensor)",
+        return tf_fail(err, "%s: tensor %s: %zu bytes on a pipe: more than %llu, which only a file may hold",
                        s->name, t->name, t->bytes, (unsigned long long)s->max_tensor);
     if (keep && !in_place) {
         to = tf_try_alloc(t->bytes ? t->bytes : 1, err);

@@ -11,14 +11,20 @@
 
 enum { MAX_LINE = 1 << 30 };
 
-/* One line being read: its top-level keys, the data of a tensor apart because they may be many. */
+/* Values in a line besides data and weights: what the largest batch has, an index, two sentences
+ * and the ids of both. */
+static const size_t max_values = 5 * TF_MAX_IDS + TF_MAX_VALUES;
+
+/* One line being read: its top-level keys; the data of a tensor and the weights of attention apart,
+ * because they may be many. */
 struct line {
     struct tf_json_reader r;
     struct tf_arena a;
     struct tf_value v;
+    size_t n_values;
     struct tf_buf data;
     enum tf_dtype dtype;
-    bool has_data;
+    bool has_data, has_weights;
 };
 
 struct unjson {
@@ -86,6 +92,8 @@ static int read_object(struct line *l, struct tf_value *v, const char *key, stru
             return -1;
         if (tf_value_get(v, name))
             return tf_fail(err, "%s: twice", name);
+        if (v->n == TF_MAX_VALUES)
+            return tf_fail(err, "%s: more than %d keys", key, TF_MAX_VALUES);
         tf_value_put(&l->a, v, name, x);
     }
     if (v->n != 1 || v->items[0].kind != TF_TEXT)
@@ -102,6 +110,8 @@ static int read_object(struct line *l, struct tf_value *v, const char *key, stru
 static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, const char *parent,
                       const char *key, struct tf_err *err)
 {
+    if (++l->n_values > max_values)
+        return tf_fail(err, "%s: more than %zu values in a line", key, max_values);
     switch (k) {
     case TF_JSON_NULL:
         *v = tf_value_null();
@@ -160,7 +170,7 @@ static int put_int(struct line *l, bool negative, uint64_t mag, struct tf_err *e
         [TF_U64] = {0, UINT64_MAX},
     };
     if (mag > (negative ? range[l->dtype].below : range[l->dtype].above))
-        return tf_fail(err, "data: a number that %s can't hold", tf_dtype_name(l->dtype));
+        return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
     uint64_t x = negative ? 0 - mag : mag;
     tf_buf_add(&l->data, &x, tf_dtype_size(l->dtype)); /* little-endian: the low bytes come first */
     return 0;
@@ -170,6 +180,8 @@ static int put_number(struct line *l, double x, struct tf_err *err)
 {
     float f = (float)x;
     uint16_t h;
+    if (l->dtype != TF_F64 && isfinite(x) && !isfinite(f))
+        return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
     switch (l->dtype) {
     case TF_F64:
         tf_buf_add(&l->data, &x, 8);
@@ -180,40 +192,39 @@ static int put_number(struct line *l, double x, struct tf_err *err)
     case TF_BF16:
         h = isnan(f) ? 0x7fc0 : (uint16_t)(tf_load32(&f) >> 16);
         if (!isnan(f) && (tf_load32(&f) & 0xffff))
-            return tf_fail(err, "data: a number that bf16 can't hold");
+            return tf_fail(err, "a number that bf16 can't hold");
         tf_buf_add(&l->data, &h, 2);
         return 0;
     case TF_F16:
         h = 0x7e00;
         if (!isnan(f) && !tf_half_exact(f, &h))
-            return tf_fail(err, "data: a number that f16 can't hold");
+            return tf_fail(err, "a number that f16 can't hold");
         tf_buf_add(&l->data, &h, 2);
         return 0;
     default:
-        return tf_fail(err, "data: a fraction in a tensor of integers");
+        return tf_fail(err, "a fraction in a tensor of integers");
     }
 }
 
-static int read_data(struct line *l, struct tf_err *err)
+/* An array of at most `most` bytes of numbers into l->data, as l->dtype. */
+static int read_numbers(struct line *l, size_t most, struct tf_err *err)
 {
-    const struct tf_value *v = tf_value_get(&l->v, "dtype");
     enum tf_json_kind k;
     double x;
-    if (!v || v->kind != TF_TEXT || !tf_dtype_of(&l->dtype, v->text))
-        return tf_fail(err, "data: dtype must stand before it, and be one of ours");
     bool floats =
         l->dtype == TF_F32 || l->dtype == TF_F16 || l->dtype == TF_BF16 || l->dtype == TF_F64;
     if (next(l, &k, err))
         return -1;
     if (k != TF_JSON_ARRAY)
-        return tf_fail(err, "data: not an array");
+        return tf_fail(err, "not an array");
     tf_buf_clear(&l->data);
-    l->has_data = true;
     for (;;) {
         if (next(l, &k, err))
             return -1;
         if (k == TF_JSON_ARRAY_END)
             return 0;
+        if (l->data.len >= most)
+            return tf_fail(err, "more than %zu bytes", most);
         if (k == TF_JSON_NUMBER && !floats && l->r.is_int) {
             if (put_int(l, l->r.negative, l->r.uint, err))
                 return -1;
@@ -225,9 +236,25 @@ static int read_data(struct line *l, struct tf_err *err)
             if (put_number(l, x, err))
                 return -1;
         } else {
-            return tf_fail(err, "data: not a number");
+            return tf_fail(err, "not a number");
         }
     }
+}
+
+static int read_data(struct line *l, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(&l->v, "dtype");
+    if (!v || v->kind != TF_TEXT || !tf_dtype_of(&l->dtype, v->text))
+        return tf_fail(err, "data: dtype must stand before it, and be one of ours");
+    l->has_data = true;
+    return read_numbers(l, SIZE_MAX, err) ? tf_context(err, "data") : 0;
+}
+
+static int read_weights(struct line *l, struct tf_err *err)
+{
+    l->dtype = TF_F32;
+    l->has_weights = true;
+    return read_numbers(l, TF_MAX_RECORD, err) ? tf_context(err, "weights") : 0;
 }
 
 /* ---- fields ---- */
@@ -283,6 +310,8 @@ static int to_float(const struct tf_value *v, float *x, struct tf_err *err)
     else if (v->kind != TF_TEXT || !special_real(v->text, &d))
         return tf_fail(err, "not a number");
     *x = (float)d;
+    if (isfinite(d) && !isfinite(*x))
+        return tf_fail(err, "a number that f32 can't hold");
     return 0;
 }
 
@@ -413,18 +442,18 @@ static int put_attention(struct unjson *u, struct line *l, uint64_t idx, struct 
 {
     struct tf_attn t = {0};
     uint32_t *heads;
-    float *weights;
     int64_t layer;
-    size_t n;
+    size_t n = l->data.len / sizeof(float);
     if (field_text(l, "kind", &t.kind, err) || field_int(l, "layer", INT64_MAX, &layer, err) ||
         field_ids(&l->a, &l->v, "heads", &heads, &t.n_heads, err) ||
         field_texts(l, "rows", &t.rows, &t.n_rows, err) ||
-        field_texts(l, "columns", &t.cols, &t.n_cols, err) ||
-        field_floats(&l->a, &l->v, "weights", &weights, &n, err))
+        field_texts(l, "columns", &t.cols, &t.n_cols, err))
         return -1;
+    if (!l->has_weights)
+        return tf_fail(err, "weights: missing");
     t.layer = (uint64_t)layer;
     t.heads = heads;
-    t.weights = weights;
+    t.weights = (const float *)(const void *)l->data.p;
     /* What is too much is for the writer to refuse. */
     if (tf_attn_fits(&t) && n != t.n_heads * t.n_rows * t.n_cols)
         return tf_fail(err, "weights: %zu of them for %zu heads of %zu rows and %zu columns", n,
@@ -494,21 +523,45 @@ static int put_tensor(struct unjson *u, struct line *l, struct tf_err *err)
     return tf_writer_tensor(&u->w, &t, err);
 }
 
+/* Bytes that are one record, and none that begins or ends a part or a block. */
+static bool is_other(const uint8_t *p, size_t n)
+{
+    const char *why;
+    struct tf_scan s = {0};
+    int type = tf_record_type(p, n);
+    return n > 0 && tf_scan_item(&s, p, n, n, &why) == 1 && s.pos == n && type >= 0 &&
+           type != TF_REC_HEADER && type != TF_REC_CHECK && type != TF_REC_END &&
+           type != TF_REC_ERROR;
+}
+
+/* As `hex` has it, to the byte, unless `record` beside it says something else by now. */
 static int put_other(struct unjson *u, struct line *l, struct tf_err *err)
 {
-    const char *hex, *why;
-    struct tf_value v;
-    struct tf_scan s = {0};
+    const char *hex;
+    const struct tf_value *record = tf_value_get(&l->v, "record");
+    struct tf_value v, was;
+    struct tf_buf now = {0}, then = {0};
+    struct tf_err quiet = {0};
     if (field_text(l, "hex", &hex, err))
         return -1;
     if (from_hex(&v, &l->a, hex, err))
         return tf_context(err, "hex");
-    const uint8_t *p = (const uint8_t *)v.text;
-    int type = tf_record_type(p, v.n);
-    if (v.n == 0 || tf_scan_item(&s, p, v.n, v.n, &why) != 1 || s.pos != v.n || type < 0 ||
-        type == TF_REC_HEADER || type == TF_REC_CHECK || type == TF_REC_END || type == TF_REC_ERROR)
+    if (!is_other((const uint8_t *)v.text, v.n))
         return tf_fail(err, "hex: not one record");
-    return tf_writer_raw(&u->w, p, v.n, err);
+    if (record)
+        tf_cbor_value(&now, record);
+    if (record && !tf_cbor_parse(&was, &l->a, v.text, v.n, &quiet))
+        tf_cbor_value(&then, &was);
+    bool edited = now.len != then.len || (now.len && memcmp(now.p, then.p, now.len) != 0);
+    int rc;
+    if (edited && !is_other((const uint8_t *)now.p, now.len))
+        rc = tf_fail(err, "record: not a record");
+    else
+        rc = edited ? tf_writer_raw(&u->w, now.p, now.len, err)
+                    : tf_writer_raw(&u->w, v.text, v.n, err);
+    tf_buf_release(&now);
+    tf_buf_release(&then);
+    return rc;
 }
 
 static int begin(struct unjson *u, struct line *l, struct tf_err *err)
@@ -610,7 +663,8 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     tf_json_read(&l->r, s, n);
     tf_arena_clear(&l->a);
     l->v = tf_value_map();
-    l->has_data = false;
+    l->n_values = 0;
+    l->has_data = l->has_weights = false;
     if (next(l, &k, err))
         return -1;
     if (k != TF_JSON_OBJECT)
@@ -624,14 +678,19 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
         char *key;
         if (token_text(l, &key, err))
             return -1;
-        if (!strcmp(key, "data")) {
-            if (read_data(l, err))
+        bool data = !strcmp(key, "data"), weights = !strcmp(key, "weights");
+        if ((data && l->has_weights) || (weights && l->has_data))
+            return tf_fail(err, "data and weights in one line");
+        if (data || weights) {
+            if (data ? read_data(l, err) : read_weights(l, err))
                 return -1;
         } else if (next(l, &k, err) || read_value(l, k, &x, "", key, err)) {
             return -1;
         }
         if (tf_value_get(&l->v, key))
             return tf_fail(err, "%s: twice", key);
+        if (l->v.n == TF_MAX_VALUES)
+            return tf_fail(err, "more than %d keys", TF_MAX_VALUES);
         tf_value_put(&l->a, &l->v, key, x);
     }
 }
@@ -642,10 +701,9 @@ int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err)
     struct line l = {.has_data = false};
     const char *s;
     size_t n;
-    uint64_t number = 0;
+    uint64_t number = 1;
     int rc;
-    while ((rc = tf_in_line(in, &s, &n, MAX_LINE, err)) == 1) {
-        number++;
+    for (; (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) == 1; number++) {
         if (n == 0)
             continue;
         rc = read_line(&l, s, n, err) || put_line(&u, &l, err) || (!tf_in_ready(in) && tf_out_flush(out, err)) ? -1 : 0;

@@ -161,9 +161,15 @@ int tf_writer_nbest(struct tf_writer *w, uint64_t idx, const struct tf_hyp *hyps
     if (n > TF_MAX_HYPS)
         return tf_fail(err, "%s: %zu hypotheses in one record: at most %d", w->out->name, n,
                        TF_MAX_HYPS);
-    for (size_t i = 0; i < n; i++)
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
         if (check_ids(w, hyps[i].ids, hyps[i].n, err))
             return -1;
+        total += hyps[i].n;
+    }
+    if (total > TF_MAX_IDS)
+        return tf_fail(err, "%s: %zu ids in the hypotheses of one record: at most %zu",
+                       w->out->name, total, TF_MAX_IDS);
     tf_record_nbest(&w->buf, w->size, idx, hyps, n);
     return put_record(w, err);
 }
