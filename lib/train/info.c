@@ -14,6 +14,14 @@
 
 /* ---- values as text ---- */
 
+/* Text out of a file: controls of a terminal as \xNN. */
+static void put_escaped(struct tf_buf *b, const char *s, size_t n)
+{
+    char *text = tf_xmalloc(4 * n + 1);
+    tf_buf_str(b, tf_escape(text, 4 * n + 1, s, n));
+    free(text);
+}
+
 static void put_scalar(struct tf_buf *b, const struct tf_value *v)
 {
     char number[32], hex[65];
@@ -22,12 +30,7 @@ static void put_scalar(struct tf_buf *b, const struct tf_value *v)
     case TF_BOOL: tf_buf_str(b, v->boolean ? "true" : "false"); break;
     case TF_INT: tf_buf_printf(b, "%" PRId64, v->integer); break;
     case TF_REAL: tf_buf_str(b, tf_format_real(number, v->real)); break;
-    case TF_TEXT: {
-        char *text = tf_xmalloc(4 * v->n + 1);
-        tf_buf_str(b, tf_escape(text, 4 * v->n + 1, v->text, v->n));
-        free(text);
-        break;
-    }
+    case TF_TEXT: put_escaped(b, v->text, v->n); break;
     case TF_BYTES:
         if (v->n == 32)
             tf_buf_str(b, tf_hex(hex, (const uint8_t *)v->text, 32));
@@ -41,7 +44,12 @@ static void put_scalar(struct tf_buf *b, const struct tf_value *v)
 
 static void put_row(struct tf_buf *b, int indent, const char *key, const struct tf_value *v)
 {
-    tf_buf_printf(b, "%*s%-*s ", indent, "", 20 - indent, key);
+    size_t from = b->len;
+    tf_buf_printf(b, "%*s", indent, "");
+    put_escaped(b, key, strlen(key));
+    do
+        tf_buf_byte(b, ' ');
+    while (b->len - from < 21);
     put_scalar(b, v);
     tf_buf_byte(b, '\n');
 }
@@ -50,7 +58,9 @@ static void put_map(struct tf_buf *b, int indent, const char *title, const struc
 {
     if (map == NULL || map->kind != TF_MAP || map->n == 0)
         return;
-    tf_buf_printf(b, "%*s%s\n", indent, "", title);
+    tf_buf_printf(b, "%*s", indent, "");
+    put_escaped(b, title, strlen(title));
+    tf_buf_byte(b, '\n');
     for (size_t i = 0; i < map->n; i++) {
         if (map->items[i].kind == TF_MAP)
             put_map(b, indent + 2, map->keys[i], &map->items[i]);
@@ -60,9 +70,10 @@ static void put_map(struct tf_buf *b, int indent, const char *title, const struc
 }
 
 /* A word of a shell: as it is when that is safe, else between single quotes. */
-static void put_word(struct tf_buf *b, const struct tf_value *v)
+static void put_word(struct tf_buf *b, const char *before, const struct tf_value *v)
 {
     struct tf_buf word = {0};
+    tf_buf_str(&word, before);
     put_scalar(&word, v);
     bool plain = word.len > 0 && strspn(word.p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%") == word.len;
     if (plain) {
@@ -78,23 +89,21 @@ static void put_word(struct tf_buf *b, const struct tf_value *v)
 
 static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first, bool last)
 {
+    static const struct tf_value nameless = {.kind = TF_TEXT, .text = "?", .n = 1};
     const struct tf_value *prog = tf_value_get(stage, "prog"), *opts = tf_value_get(stage, "opts");
     tf_buf_str(b, first ? "  " : "  | ");
-    if (prog != NULL)
-        put_word(b, prog);
+    put_word(b, "", prog != NULL ? prog : &nameless);
     for (size_t i = 0; opts != NULL && opts->kind == TF_MAP && i < opts->n; i++) {
         const struct tf_value *v = &opts->items[i];
         if (v->kind == TF_BOOL && !v->boolean)
             continue;
-        tf_buf_printf(b, " --%s", opts->keys[i]);
-        if (v->kind == TF_ARRAY) {
-            for (size_t k = 0; k < v->n; k++) {
-                tf_buf_byte(b, ' ');
-                put_word(b, &v->items[k]);
-            }
-        } else if (v->kind != TF_BOOL) {
+        struct tf_value key = {.kind = TF_TEXT, .text = opts->keys[i], .n = strlen(opts->keys[i])};
+        tf_buf_byte(b, ' ');
+        put_word(b, "--", &key);
+        bool list = v->kind == TF_ARRAY;
+        for (size_t k = 0; k < (list ? v->n : v->kind != TF_BOOL); k++) {
             tf_buf_byte(b, ' ');
-            put_word(b, v);
+            put_word(b, "", list ? &v->items[k] : v);
         }
     }
     tf_buf_str(b, last ? "\n" : " \\\n");
@@ -119,9 +128,8 @@ static void put_made(struct tf_buf *b, const struct tf_value *made)
             put_scalar(b, version);
         tf_buf_byte(b, '\n');
         for (size_t k = 0; in != NULL && in->kind == TF_MAP && k < in->n; k++) {
-            tf_buf_printf(b, "  #   %-8s ", in->keys[k]);
-            put_scalar(b, &in->items[k]);
-            tf_buf_byte(b, '\n');
+            tf_buf_str(b, "  # ");
+            put_row(b, 2, in->keys[k], &in->items[k]);
         }
     }
 }
@@ -133,7 +141,9 @@ static void put_tensor(struct tf_buf *b, const struct tf_value *t)
     tf_buf_str(&shape, "");
     for (size_t k = 0; k < dims->n; k++)
         tf_buf_printf(&shape, "%s%" PRId64, k > 0 ? " x " : "", dims->items[k].integer);
-    tf_buf_printf(b, "  %-28s %-5s %15s %11" PRId64 "  %08" PRIx64 "\n", tf_value_get(t, "name")->text, tf_value_get(t, "dtype")->text,
+    char name[4 * TF_MAX_NAME + 1];
+    const struct tf_value *raw = tf_value_get(t, "name");
+    tf_buf_printf(b, "  %-28s %-5s %15s %11" PRId64 "  %08" PRIx64 "\n", tf_escape(name, sizeof name, raw->text, raw->n), tf_value_get(t, "dtype")->text,
                   shape.p != NULL ? shape.p : "", tf_value_get(t, "elements")->integer, (uint64_t)tf_value_get(t, "crc32c")->integer);
     tf_buf_release(&shape);
 }
@@ -222,6 +232,21 @@ static void put(struct tf_buf *out, const struct tf_value *info, bool json)
 
 /* ---- a file as a tree ---- */
 
+/* What a file may name as it likes, beside what is said here of it: a key that means something here goes into a map of its own, so that no file can be taken for what it is not. */
+static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title, const struct tf_value *map)
+{
+    static const char *const ours[] = {"file", "kind", "vocab_size", "vocab", "model", "special", "config", "made", "vocab_bytes", "parameters", "tensor_bytes", "tensors", "header", "state"};
+    struct tf_value apart = tf_value_map();
+    for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
+        bool taken = false;
+        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
+            taken = taken || strcmp(map->keys[i], ours[k]) == 0;
+        tf_value_put(a, taken ? &apart : info, map->keys[i], map->items[i]);
+    }
+    if (apart.n > 0)
+        tf_value_put(a, info, title, apart);
+}
+
 static void add_header(struct tf_arena *a, struct tf_value *info, const struct tf_header *h)
 {
     static const char *const names[] = {"pad", "unk", "bos", "eos"};
@@ -243,9 +268,7 @@ static void add_header(struct tf_arena *a, struct tf_value *info, const struct t
         tf_value_put(a, info, "config", h->config);
     if (h->made.kind == TF_ARRAY && h->made.n > 0)
         tf_value_put(a, info, "made", h->made);
-    for (size_t i = 0; h->extra.kind == TF_MAP && i < h->extra.n; i++)
-        if (tf_value_get(info, h->extra.keys[i]) == NULL)
-            tf_value_put(a, info, h->extra.keys[i], h->extra.items[i]);
+    add_foreign(a, info, "header", &h->extra);
 }
 
 static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct tf_model_file *m)
@@ -282,8 +305,7 @@ static int model_info(struct tf_buf *out, struct tf_in *in, bool json, struct tf
     tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
     add_header(&a, &info, &m.header);
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)m.vocab_n));
-    for (size_t i = 0; m.state.kind == TF_MAP && i < m.state.n; i++)
-        tf_value_put(&a, &info, m.state.keys[i], m.state.items[i]);
+    add_foreign(&a, &info, "state", &m.state);
     add_tensors(&a, &info, &m);
     put(out, &info, json);
     tf_arena_release(&a);

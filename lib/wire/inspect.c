@@ -105,7 +105,7 @@ int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how
     struct tf_record rec;
     struct tf_writer w;
     size_t n;
-    if (open_reader(&r, in, TF_READ_TENSORS, how, err))
+    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err))
         return -1;
     const struct tf_header *h = tf_reader_header(r);
     if (!strcmp(h->kind, "model") || !strcmp(h->kind, "checkpoint")) {
@@ -116,15 +116,20 @@ int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how
     rec.type = -1;
     const uint8_t *header = tf_reader_header_raw(r, &n);
     int rc = tf_writer_begin_raw(&w, out, h, header, n, err);
-    for (uint64_t i = 0; i < how->records && !rc; i++) {
+    for (uint64_t left = how->records; left > 0 && !rc;) {
         int more = tf_reader_next(r, &rec, err);
-        if (more <= 0 || rec.type == TF_REC_HEADER) {
+        if (more <= 0 || rec.type == TF_REC_END) {
             rc = more < 0 ? -1 : 0;
             break;
         }
-        rc = tf_writer_raw(&w, rec.raw, rec.raw_n, err);
+        if (rec.type == TF_REC_CHECK) {
+            rc = w.dirty ? tf_writer_check(&w, err) : 0;
+        } else {
+            left--;
+            rc = tf_writer_raw(&w, rec.raw, rec.raw_n, err);
+        }
         if (!rc && !tf_reader_ready(r))
-            rc = tf_writer_flush(&w, err);
+            rc = tf_out_flush(out, err);
     }
     if (!rc)
         rc = tf_writer_end(&w, err);

@@ -443,14 +443,12 @@ static int put_attention(struct unjson *u, struct line *l, uint64_t idx, struct 
     struct tf_attn t = {0};
     uint32_t *heads;
     int64_t layer;
-    size_t n = l->data.len / sizeof(float);
+    size_t n = l->has_weights ? l->data.len / sizeof(float) : 0;
     if (field_text(l, "kind", &t.kind, err) || field_int(l, "layer", INT64_MAX, &layer, err) ||
         field_ids(&l->a, &l->v, "heads", &heads, &t.n_heads, err) ||
         field_texts(l, "rows", &t.rows, &t.n_rows, err) ||
         field_texts(l, "columns", &t.cols, &t.n_cols, err))
         return -1;
-    if (!l->has_weights)
-        return tf_fail(err, "weights: missing");
     t.layer = (uint64_t)layer;
     t.heads = heads;
     t.weights = (const float *)(const void *)l->data.p;

@@ -62,6 +62,43 @@ PY
     expect_contains "$output" "0101010101010101010101010101010101010101010101010101010101010101"
 }
 
+@test "keys of strangers: printed safely, apart from our own, and no way to crash" {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" - <<'PY'
+import cbor2
+label = cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR"))
+def write(path, *records):
+    with open(path, "wb") as f:
+        for x in (label,) + records:
+            cbor2.dump(x, f)
+for i, x in enumerate([[1], "hello", {"a": 1}, None, [[{"name": 1}]]]):
+    write(f"odd{i}.tfs", [0, {"v": 1, "kind": "tokens", "tensors": x, "parameters": 7, "file": "elsewhere"}], [15, 0, None])
+write("keys.tfs", [0, {"v": 1, "kind": "tokens", "x\x1b[2J\u009b": 1, "map\x07": {"k\x1b": 2},
+                       "made": [{"prog": "p", "opts": {"a; touch PWNED #": 1, "b\n": True}, "in": {"role\n  rm -rf": b"\1" * 32}}, 3, "x"]}], [15, 0, None])
+write("liar.tfm", [0, {"v": 1, "kind": "checkpoint", "config": {"d": 1}}], [7, "kind", "model", None], [7, "model", b"\xee" * 32, None],
+      [7, "made", [{"prog": "rm"}], None], [7, "tensors", "none", None], [7, "step", 5, None], [15, 5, None])
+PY
+    for f in odd*.tfs; do
+        t 0 tf-info $f
+        [ "${lines[0]}" = "file                 $f" ]
+        expect_contains "$output" $'\nheader\n'
+        sh_t 0 "tf-info --json $f"
+        [[ $output == *'"header":{'* && $output == *'"parameters":7'* ]]
+    done
+    t 0 tf-info keys.tfs
+    ! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f\x9b]' <<<"$output"
+    expect_contains "$output" '\x1b[2J\xc2\x9b'
+    sed -n '/^made by$/,$p' <<<"$output" | tail -n +2 >made.sh
+    bash -n made.sh
+    expect_contains "$(<made.sh)" "  p '--a; touch PWNED #' 1 '--b\\x0a' "
+    ! grep -v '^  #' made.sh | grep 'rm -rf'
+    t 0 tf-info liar.tfm
+    expect_contains "$output" $'\nkind                 checkpoint'
+    expect_contains "$output" $'\nstep                 5'
+    expect_contains "$output" $'\nstate\n  kind               model\n'
+    [[ $output != *$'\nmodel '* && $output != *"made by"* ]]
+}
+
 @test "this machine" {
     t 0 tf-info --devices
     expect_contains "$output" "version              $(tf-info --version | sed 's/.* //')"
