@@ -89,9 +89,11 @@ warn := -Wall -Wextra -Wshadow -Wstrict-prototypes
 # The sanitizers make gcc see null format strings and short buffers that are not there.
 san_warn = -Wno-format-truncation
 san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer $(san_warn))
+# The same bytes from any directory.
+anywhere = -fdebug-prefix-map='$(CURDIR)'=.
 all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
-all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(san) $(CFLAGS)
-all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(san) $(CXXFLAGS)
+all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CFLAGS)
+all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CXXFLAGS)
 emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC -fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
 all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
 comma := ,

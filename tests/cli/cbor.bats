@@ -4,7 +4,7 @@ bats_require_minimum_version 1.5.0
 load helper
 
 V=$BATS_TEST_DIRNAME/../../formats/vectors
-kinds='tokens tokens-wide pairs batch nbest attention scores bad parts model checkpoint'
+kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts model checkpoint'
 
 @test "a length that a pipe does not hold takes no memory" {
     most=400000
@@ -175,6 +175,19 @@ PY
         run ! cmp -s open "$V/$k.cbor"
         tf-cbor seal open | cmp - "$V/$k.cbor"
     done
+    # What a newer version appended to a tensor stays.
+    "$TF_PYTHON" - >newer.tfm <<'PY'
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "model", "config": {}}], out)
+cbor2.dump([6, "p/a", "f32", b"", cbor2.CBORTag(40, [[1], cbor2.CBORTag(85, b"\0\0\x80?")]), None, "newer", {"field": 1}], out)
+cbor2.dump([15, 1, None], out)
+PY
+    tf-cbor seal newer.tfm >sealed.tfm
+    t 0 tf-cbor check sealed.tfm
+    sh_t 0 'tf-cbor diag sealed.tfm | grep "p/a"'
+    [[ $output =~ ", "[0-9]+', "newer", {"field": 1}]'$ ]]
     # A long stream without checks.
     "$TF_PYTHON" - >long <<'PY'
 import cbor2, sys
@@ -262,6 +275,8 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
         sh_t 1 "tf-cbor $verb many >/dev/full"
         expect_error "stdout: write: No space left on device"
     done
+    sh_t 0 "printf 'b\x00\xff' | tf-cbor diag"
+    expect_output "/ not UTF-8 / h'00ff'"
     t 1 tf-cbor check .
     expect_error "is a directory"
     t 1 tf-cbor check --max-tensor 20 /dev/fd/9 9< <(cat "$V/model.cbor")

@@ -178,6 +178,16 @@ PY
         t 1 tf-convert --config bad.json bare.npz
         expect_error "bad.json: "
     done
+    { printf '{'; printf '"k%d":0,' {1..1001}; printf '"z":0}'; } >keys.json
+    t 1 tf-convert --config keys.json bare.npz
+    expect_error "keys.json: config: more than 1000 keys"
+    "$TF_PYTHON" - <<'PY'
+import numpy as np
+m = dict(np.load("bare.npz"))
+np.savez("long.npz", config=np.frombuffer(b" " * (1 << 20) + b"{}", "u1"), **m)
+PY
+    t 1 tf-convert long.npz
+    expect_error "long.npz: a configuration of 1048578 bytes: at most 1048576"
     tf-tokenize --train --vocab-size 10 --type bpe -o other.model "$BATS_FILE_TMPDIR/text" 2>log || cat log >&2
     t 1 tf-convert --vocab other.model "$MODEL"
     expect_error "differs from"

@@ -201,15 +201,29 @@ PY
 @test "file(1) knows our files" {
     need file
     t 0 file -m "$TOP/formats/magic" -b "$TOP/formats/vectors/checkpoint.cbor" "$TOP/formats/vectors/tokens.cbor" "$TOP/formats/vectors/nbest.cbor" \
-        "$TOP/formats/vectors/attention.cbor"
-    expect_output $'tf-tools checkpoint\ntf-tools token stream\ntf-tools stream of n-best lists\ntf-tools attention stream'
+        "$TOP/formats/vectors/attention.cbor" "$TOP/formats/vectors/stats.cbor"
+    expect_output $'tf-tools checkpoint\ntf-tools token stream\ntf-tools stream of n-best lists\ntf-tools attention stream\ntf-tools stream of statistics'
 }
 
 @test "the documents state the limits that the headers define" {
-    for pair in 'TF_MAX_RECORD 64.MiB' 'TF_MAX_IDS 2^20' 'TF_MAX_HYPS 65536' 'TF_MAX_TEXTS attention record . 65536' 'TF_MAX_VALUES 65536' \
-        'TF_MAX_VOCAB 48.MiB' 'TF_MAX_TENSORS 65536' 'TF_MAX_STATES 256' 'TF_MAX_NAME 128' 'TF_MAX_PAD 255' 'TF_CBOR_DEPTH 8'; do
-        grep -q "${pair#* }" "$TOP/formats/limits.md"
-    done
+    while IFS='|' read -r what most; do
+        [ "$(grep -c "^| $what.* | $most |$" "$TOP/formats/limits.md")" -eq 1 ] || { echo "limits.md does not say: $what, $most" >&2; return 1; }
+    done <<'X'
+arrays, maps and tags inside each other|8
+bytes of a record other than a tensor|64 MiB
+bytes between two checks|1 MiB, plus one record
+ids in one record, per side|2^20
+hypotheses in an n-best record|65536
+rows, and columns, of an attention record|65536
+values in a header or a state|65536
+bytes of a vocabulary|48 MiB
+tensors in a file|65536
+states in a file|256
+bytes of a name of a tensor or state|128
+dims of a tensor|8; their product times the size of an element 2^62
+bytes of a tensor|what the file holds; from a pipe 4 GiB, or `--max-tensor`
+bytes of a pad|255
+X
     cat >limits.c <<'C'
 #include "wire/model.h"
 _Static_assert(TF_MAX_RECORD == 64 << 20 && TF_MAX_IDS == 1 << 20 && TF_MAX_HYPS == 65536 && TF_MAX_TEXTS == 65536 && TF_MAX_VALUES == 65536 &&

@@ -90,7 +90,7 @@ PY
     expect_contains "$output" '\x1b[2J\xc2\x9b'
     sed -n '/^made by$/,$p' <<<"$output" | tail -n +2 >made.sh
     bash -n made.sh
-    expect_contains "$(<made.sh)" "  p '--a; touch PWNED #' 1 '--b\\x0a' "
+    expect_contains "$(<made.sh)" "  p '--b\\x0a' '--a; touch PWNED #' 1 "
     ! grep -v '^  #' made.sh | grep 'rm -rf'
     t 0 tf-info liar.tfm
     expect_contains "$output" $'\nkind                 checkpoint'

@@ -125,3 +125,9 @@ fake() {
         [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
     done
 }
+
+@test "no program holds the name of the directory that it was built in" {
+    for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
+        ! grep -qF "$TOP/" "$p" || { echo "$p does" >&2; return 1; }
+    done
+}

@@ -327,6 +327,23 @@ static void test_out(void)
        "and so do those after it");
     ok(tf_out_commit(&out, &err) == -1, "and the commit");
     is_int(put("/dev/null", "x"), 0, "a device is written in place");
+    char shm[64];
+    snprintf(shm, sizeof shm, "/dev/shm/tf-base-file-%ld", (long)getpid());
+    is_int(put(shm, "much longer than what comes"), 0, "a new file below /dev");
+    is_int(put(shm, "short"), 0, "and another in its place");
+    is_str(slurp(shm), "short", "is replaced, not written over");
+    unlink(shm);
+
+    /* A descriptor goes on where it stands, and is left open. */
+    int log = open("log", O_WRONLY | O_CREAT | O_APPEND, 0666);
+    char name[32], other[48];
+    snprintf(name, sizeof name, "/dev/fd/%d", log);
+    snprintf(other, sizeof other, "/proc/self/fd/%d", log);
+    ok(log >= 0 && write(log, "first ", 6) == 6 && put(name, "second ") == 0 && put(other, "third ") == 0 && write(log, "last", 4) == 4, "an open descriptor by name");
+    is_str(slurp("log"), "first second third last", "nothing is overwritten");
+    close(log);
+    ok(put(name, "x") == -1 && err.sys == EBADF, "one that is closed");
+    ok(put("/dev/fd/x", "x") == -1 && put("/dev/fd/", "x") == -1, "no number");
     is_int(put("big", big.p), 0, "a large file");
     is_str(slurp("big"), big.p, "holds");
     is_int(tf_out_open(&out, "big", 0, &err), 0, "offsets");

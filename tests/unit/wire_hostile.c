@@ -292,6 +292,7 @@ static const struct hostile models[] = {
     {MODEL "86 06 'p/w' 'f32' 40 82 81 01 d855 44 00000000 f6 " END1, "tag 40"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 83 81 01 d855 44 00000000 00 f6 " END1, "tag 40"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 81 00 f6 " END1, "not a byte string"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 00000000 f6 84 07 'step' 01 f6 830f02f6", "state step stands behind a tensor"},
     {MODEL "85 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f " END1, "not a tensor of 6 items"},
     {MODEL "9bffffffffffffffff 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f f6 " END1, "not a tensor of 6 items"},
     {MODEL "8a 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f f6 " END1, "truncated"},

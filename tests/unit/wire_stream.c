@@ -435,6 +435,10 @@ static void test_too_much(void)
     is_str(err.msg, "mem: 65537 hypotheses in one record: at most 65536", "are counted");
     hyps[1] = (struct tf_hyp){.ids = zeros, .n = TF_MAX_IDS + 1};
     is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of a hypothesis");
+    hyps[0] = hyps[1] = (struct tf_hyp){.ids = zeros, .n = TF_MAX_IDS / 2 + 1};
+    is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of two hypotheses");
+    is_str(err.msg, "mem: 1048578 ids in the hypotheses of one record: at most 1048576", "are added up");
+    memset(hyps, 0, 2 * sizeof *hyps);
     const char **texts = tf_xarray(NULL, TF_MAX_TEXTS, sizeof *texts);
     for (int i = 0; i < TF_MAX_TEXTS; i++)
         texts[i] = "";
