@@ -302,7 +302,7 @@ static int named_descriptor(const char *path)
         const char *n = path + strlen(dirs[i]);
         if (strncmp(path, dirs[i], strlen(dirs[i])) == 0 && *n != 0 && strlen(n) <= 8 &&
             strspn(n, "0123456789") == strlen(n))
-            return atoi(n);
+            return (int)strtol(n, NULL, 10);
     }
     return -1;
 }
