@@ -19,9 +19,10 @@
  * may end with none, when no probability is finite.
  *
  * Sampling: in place of 3, every live hypothesis draws one candidate, with probability proportional to exp(lp / temperature) among those of step 2;
- * at t = P (or 0) the one live row draws K. The draw: u = (w0 * 2^32 + w1 + 0.5) / 2^64 of Philox with key = seed, counter = (key of the sentence
+ * at t = P (or 0) the one live row draws K. With top_k only so many of a row can be drawn, the likeliest by lp and among equals those of lowest ids; with
+ * top_p, of these only the fewest, likeliest first, that hold that share of their sum of exp(lp / temperature) (Holtzman et al. 2020). The draw: u = (w0 * 2^32 + w1 + 0.5) / 2^64 of Philox with key = seed, counter = (key of the sentence
  * low, high, t, draw within the sentence); the first id, in order of ids, at which the running sum of exp((x - max) / temperature), in double,
- * exceeds u * total. Candidates are then taken by draw, and 4 and 5 hold with N = K. A draw of a sentence depends on nothing but these.
+ * exceeds u * total, both over those that can be drawn. Candidates are then taken by draw, and 4 and 5 hold with N = K. A draw of a sentence depends on nothing but these.
  *
  * Rows. lp has one row for each live hypothesis, those of a sentence together and best first, sentences in order. The arrays of the next decoding
  * step (ids ... n_src) are of the same rows, so that model/transformer.h's tf_decode_step takes them as they are. search_step packs: rows of ended
@@ -48,6 +49,8 @@ struct tf_search_rule {
     size_t n_ban;
     bool sample;        /* draw; N must be K */
     double temperature; /* > 0 */
+    size_t top_k;       /* 0: all */
+    double top_p;       /* > 0, < 1; 0 or 1: all */
     uint64_t seed;
 };
 

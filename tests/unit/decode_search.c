@@ -387,6 +387,11 @@ static void random_searches(const char *what, int count, size_t max_v, int level
                                       .sample = sample,
                                       .temperature = 1,
                                       .seed = tf_rng_u64(&r)};
+        if (sample && n % 2 > 0) {
+            rule.top_k = tf_rng_below(&r, f.V + 2);
+            rule.top_p = tf_rng_below(&r, 3) ? 0.01 + 0.98 * (double)tf_rng_below(&r, 1000) / 1000 : 0;
+            rule.temperature = 0.3 + (double)tf_rng_below(&r, 20) / 10;
+        }
         static const double alphas[] = {0, 0.6, 1, 3};
         rule.alpha = alphas[tf_rng_below(&r, 4)];
         rule.N = sample ? rule.K : 1 + tf_rng_below(&r, rule.K);
@@ -553,6 +558,54 @@ static void draws(const struct body *b)
     tf_search_release(&s);
 }
 
+/* Which of six ids 1000 draws of the first token give. */
+static unsigned drawn(const struct body *b, size_t top_k, double top_p, double temperature)
+{
+    static struct results a;
+    bool tables = true;
+    unsigned seen = 0;
+    struct fake f = {.V = 6, .seed = 5};
+    struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
+    struct tf_search_rule rule = {.V = 6, .K = 4, .N = 4, .eos = 1, .sample = true, .temperature = temperature, .top_k = top_k, .top_p = top_p};
+    for (rule.seed = 0; rule.seed < 250; rule.seed++) {
+        struct tf_search s;
+        search_init(&s, &rule, b);
+        run(&a, &s, &f, &g, false, &tables);
+        for (size_t k = 0; k < 4; k++)
+            seen |= 1u << (a.v[0][k].n ? a.v[0][k].ids[0] : rule.eos);
+        tf_search_release(&s);
+    }
+    return seen;
+}
+
+/* The ids that a pool holds, from the distribution by hand: the n likeliest. */
+static void pools(const struct body *b)
+{
+    struct fake f = {.V = 6, .seed = 5};
+    float lp[6];
+    unsigned best[7] = {0};
+    double held[7] = {0}, warm[7] = {0}, total = 0;
+    distribution(lp, &f, 0, NULL, 0);
+    for (int n = 0; n < 6; n++) {
+        int top = -1;
+        for (int v = 0; v < 6; v++)
+            if (!(best[n] >> v & 1) && (top < 0 || lp[v] > lp[top]))
+                top = v;
+        best[n + 1] = best[n] | 1u << top;
+        held[n + 1] = held[n] + exp((double)lp[top]);
+        warm[n + 1] = warm[n] + exp((double)lp[top] / 2);
+        total += exp((double)lp[top] / 2);
+    }
+    for (size_t n = 1; n <= 6; n++) {
+        is_int(drawn(b, n, 0, 1), best[n], "top_k %zu: the likeliest", n);
+        is_int(drawn(b, 0, held[n] - 1e-4, 1), best[n], "top_p %.4f: the fewest that hold it", held[n] - 1e-4);
+        is_int(drawn(b, 0, (warm[n] - 1e-4) / total, 2), best[n], "of what the temperature makes of them");
+    }
+    is_int(drawn(b, 7, 1, 1), best[6], "more than there are");
+    is_int(drawn(b, 3, 1 - 1e-9, 1), best[3], "top_p of what top_k leaves");
+    is_int(drawn(b, 3, held[2] / held[3] - 1e-4, 1), best[2], "which is a share of that");
+}
+
 /* More candidates wanted than a block has warps, more ids than it sorts at once, and most of them alike. */
 static void wide_beam(void)
 {
@@ -586,6 +639,7 @@ int main(void)
         by_example(&bodies[b]);
         exhaustive(&bodies[b]);
         draws(&bodies[b]);
+        pools(&bodies[b]);
     }
     random_searches("small vocabularies", 400, 12, 0, 0, false, false);
     random_searches("blocks of ids", 60, 300, 0, 0, true, false);

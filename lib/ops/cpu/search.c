@@ -1,7 +1,10 @@
 /* search.c - one step of beam search in one pass over the log-probabilities: a sorted list of the
  * best candidates, and a bar that keeps nearly all ids from being looked at twice. Rule:
  * ops/search.h. */
+#include "base/err.h"
 #include "ops/search_host.h"
+
+#include <stdlib.h>
 
 void tf_cpu_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 
@@ -89,44 +92,102 @@ static size_t forced(const struct tf_search *s, const struct tf_search_view *v, 
     return l.n;
 }
 
-static bool can_draw(const struct tf_search *s, const struct tf_search_view *v, float x, size_t id)
+/* What a row can draw: n candidates in order of ids, the likelier the larger their keys, which are
+ * distinct; those below the bar are out. */
+struct urn {
+    uint64_t *key, bar;
+    double *weight, total;
+    size_t n;
+};
+
+/* Order of x <= 0, then of ids from the last to the first. */
+static uint64_t key_of(float x, size_t id)
 {
-    return isfinite(x) && (v->forced ? id == v->id : !tf_search_banned(&s->rule, (uint32_t)id));
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint64_t)(x == 0 ? 0x80000000u : ~bits) << 32 | (UINT32_MAX - (uint32_t)id);
+}
+
+static double weight_from(const struct urn *u, uint64_t bar)
+{
+    double sum = 0;
+    for (size_t i = 0; i < u->n; i++)
+        sum += u->key[i] >= bar ? u->weight[i] : 0;
+    return sum;
+}
+
+static double count_from(const struct urn *u, uint64_t bar)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->n; i++)
+        n += u->key[i] >= bar;
+    return (double)n;
+}
+
+/* The highest bar from which on `measure`, which falls as the bar rises, is at least `need`. */
+static uint64_t bar_at(const struct urn *u, double (*measure)(const struct urn *, uint64_t),
+                       double need)
+{
+    uint64_t low = u->bar, high = UINT64_MAX;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (measure(u, middle) >= need)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void fill(struct urn *u, const struct tf_search *s, const struct tf_search_view *v,
+                 const float *lp, double logp)
+{
+    const struct tf_search_rule *rule = &s->rule;
+    float top = -INFINITY;
+    u->n = 0;
+    u->bar = 0;
+    for (size_t id = v->forced ? v->id : 0; id < (v->forced ? v->id + 1 : rule->V); id++) {
+        float x = lp[id] > 0 ? 0 : lp[id];
+        if (!isfinite(x) || !isfinite(logp + (double)x) ||
+            (!v->forced && tf_search_banned(rule, (uint32_t)id)))
+            continue;
+        u->key[u->n] = key_of(x, id);
+        u->weight[u->n++] = (double)x;
+        top = x > top ? x : top;
+    }
+    for (size_t k = 0; k < u->n; k++)
+        u->weight[k] = exp((u->weight[k] - (double)top) / rule->temperature);
+    if (rule->top_k > 0 && rule->top_k < u->n)
+        u->bar = bar_at(u, count_from, (double)rule->top_k);
+    u->total = weight_from(u, u->bar);
+    if (rule->top_p > 0 && rule->top_p < 1) {
+        u->bar = bar_at(u, weight_from, rule->top_p * u->total);
+        u->total = weight_from(u, u->bar);
+    }
 }
 
 static size_t draw(const struct tf_search *s, const struct tf_search_view *v, const float *lp,
-                   size_t i, struct tf_grown *out)
+                   size_t i, struct urn *u, struct tf_grown *out)
 {
-    size_t n = 0, V = s->rule.V, row = 0;
-    double max = 0, total = 0;
+    size_t n = 0, row = 0;
     for (size_t d = 0; d < v->draws; d++) {
         if (d == 0 || v->draws == v->live) { /* a row of its own; else all draw from the first */
             row = v->draws == v->live ? d : 0;
-            const float *p = lp + row * V;
-            float top = -INFINITY;
-            for (size_t id = 0; id < V; id++)
-                if (p[id] > top && can_draw(s, v, p[id], id))
-                    top = p[id];
-            max = top > 0 ? 0 : (double)top;
-            total = 0;
-            for (size_t id = 0; id < V; id++)
-                if (can_draw(s, v, p[id], id))
-                    total += exp(((p[id] > 0 ? 0 : (double)p[id]) - max) / s->rule.temperature);
+            fill(u, s, v, lp + row * s->rule.V, v->logp[row]);
         }
-        const float *p = lp + row * V;
-        double u = tf_search_uniform(s, i, v->t, d) * total, run = 0;
-        bool found = false;
-        for (size_t id = 0; id < V && run <= u; id++) {
-            if (!can_draw(s, v, p[id], id))
-                continue;
-            double x = p[id] > 0 ? 0 : (double)p[id];
-            if (!isfinite(v->logp[row] + x))
-                continue;
-            run += exp((x - max) / s->rule.temperature);
-            out[n] = (struct tf_grown){v->logp[row] + x, x, (uint32_t)row, (uint32_t)id};
-            found = true;
-        }
-        n += found;
+        double at = tf_search_uniform(s, i, v->t, d) * u->total, run = 0;
+        size_t drawn = u->n;
+        for (size_t k = 0; k < u->n && run <= at; k++)
+            if (u->key[k] >= u->bar) {
+                run += u->weight[k];
+                drawn = k;
+            }
+        if (drawn == u->n)
+            continue;
+        uint32_t id = UINT32_MAX - (uint32_t)u->key[drawn];
+        float y = lp[row * s->rule.V + id];
+        double x = y > 0 ? 0 : (double)y;
+        out[n++] = (struct tf_grown){v->logp[row] + x, x, (uint32_t)row, id};
     }
     return n;
 }
@@ -136,10 +197,15 @@ void tf_cpu_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
     (void)c;
     struct tf_grown g[2 * TF_SEARCH_MAX_BEAM];
     struct tf_search_walk w = tf_search_walk_begin(s);
+    struct urn u = {.n = 0};
+    if (s->rule.sample) {
+        u.key = tf_xarray(NULL, s->rule.V, sizeof *u.key);
+        u.weight = tf_xarray(NULL, s->rule.V, sizeof *u.weight);
+    }
     for (size_t i = 0; i < s->S; i++) {
         struct tf_search_view v = tf_search_look(s, &w, i);
         const float *mine = (const float *)lp + v.row0 * s->rule.V;
-        size_t n = s->rule.sample ? draw(s, &v, mine, i, g)
+        size_t n = s->rule.sample ? draw(s, &v, mine, i, &u, g)
                    : v.forced     ? forced(s, &v, mine, g)
                                   : best(s, &v, mine, g);
         for (size_t k = 0; k < n; k++)
@@ -147,4 +213,6 @@ void tf_cpu_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
         tf_search_take(s, &w, i, &v, g, n);
     }
     tf_search_walk_end(s, &w);
+    free(u.key);
+    free(u.weight);
 }

@@ -204,9 +204,34 @@ static __global__ void __launch_bounds__(THREADS) draw_kernel(struct tf_search s
         if (key(id) != 0)
             most = fmaxf(most, lp[id] > 0 ? 0 : lp[id]);
     double max = (double)block_max(most, room), sum = 0;
+    uint64_t bar = 1; /* of those that can be drawn */
+    auto reach = [&](uint64_t from_key, bool weigh) {
+        double mine = 0; /* expf: the bar alone depends on it */
+        for (uint32_t id = from; id < to; id++) {
+            uint64_t e = key(id);
+            mine += e < from_key ? 0 : weigh ? (double)expf((float)((x_of(e) - max) / s.rule.temperature)) : 1;
+        }
+        return block_sum(mine, run);
+    };
+    auto raise = [&](double need, bool weigh) {
+        uint64_t low = bar, high = ~0ull; /* from low on there is enough, from high on there is not */
+        while (high - low > 1) {
+            uint64_t middle = low + (high - low) / 2;
+            if (reach(middle, weigh) >= need)
+                low = middle;
+            else
+                high = middle;
+        }
+        bar = low;
+    };
+    if (s.rule.top_k > 0 && s.rule.top_k < V && !v.forced && reach(bar, false) > (double)s.rule.top_k)
+        raise((double)s.rule.top_k, false);
+    if (s.rule.top_p > 0 && s.rule.top_p < 1)
+        raise(s.rule.top_p * reach(bar, true), true);
+    __syncthreads();
     auto weight = [&](uint32_t id) {
         uint64_t e = key(id);
-        return e == 0 ? 0 : exp((x_of(e) - max) / s.rule.temperature);
+        return e < bar ? 0 : exp((x_of(e) - max) / s.rule.temperature);
     };
     for (uint32_t id = from; id < to; id++)
         sum += weight(id);
@@ -228,7 +253,7 @@ static __global__ void __launch_bounds__(THREADS) draw_kernel(struct tf_search s
     struct grown g = {0, v.row0 + row, TF_NO_ID};
     double sum_to = run[r];
     for (uint32_t id = r * share; id < V && id < (r + 1) * share && sum_to <= u; id++)
-        if (key(id) != 0) {
+        if (key(id) >= bar) {
             sum_to += weight(id);
             g.id = id;
         }

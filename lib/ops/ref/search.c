@@ -48,9 +48,42 @@ static size_t best(const struct tf_search *s, const struct tf_search_view *v, co
     return n;
 }
 
+/* Down the candidates of a row, likeliest first, until there are `most` or their weights reach
+ * `need`; *sum: of the weights. Returns the last. */
+static struct tf_grown descend(const struct tf_search *s, const struct tf_search_view *v,
+                               const tf_real *lp, size_t row, double max, size_t most, double need,
+                               double *sum)
+{
+    struct tf_grown last = {.x = INFINITY}, next = last, g;
+    *sum = 0;
+    for (size_t n = 0; n < most && *sum < need; n++, last = next) {
+        bool found = false;
+        for (size_t id = 0; id < s->rule.V; id++) {
+            if (!candidate(s, v, lp, row, id, &g))
+                continue;
+            bool below = g.x < last.x || (g.x == last.x && g.id > last.id);
+            if (below && (!found || g.x > next.x))
+                next = g, found = true;
+        }
+        if (!found)
+            break;
+        *sum += exp((next.x - max) / s->rule.temperature);
+    }
+    return last;
+}
+
+/* Is candidate (row, id) not below `last`? */
+static bool drawable(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
+                     size_t row, size_t id, const struct tf_grown *last, struct tf_grown *g)
+{
+    return candidate(s, v, lp, row, id, g) &&
+           (g->x > last->x || (g->x == last->x && g->id <= last->id));
+}
+
 static size_t draw(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
                    size_t i, struct tf_grown *out)
 {
+    bool top_p = s->rule.top_p > 0 && s->rule.top_p < 1;
     size_t n = 0;
     for (size_t d = 0; d < v->draws; d++) {
         size_t row = v->draws == v->live ? d : 0;
@@ -59,13 +92,20 @@ static size_t draw(const struct tf_search *s, const struct tf_search_view *v, co
         for (size_t id = 0; id < s->rule.V; id++)
             if (candidate(s, v, lp, row, id, &g) && g.x > max)
                 max = g.x;
+        size_t most = s->rule.top_k > 0 ? s->rule.top_k : s->rule.V;
+        struct tf_grown last = {.x = -INFINITY};
+        if (top_p || s->rule.top_k > 0)
+            last = descend(s, v, lp, row, max, most, INFINITY, &total);
+        if (top_p)
+            last = descend(s, v, lp, row, max, most, s->rule.top_p * total, &total);
+        total = 0;
         for (size_t id = 0; id < s->rule.V; id++)
-            if (candidate(s, v, lp, row, id, &g))
+            if (drawable(s, v, lp, row, id, &last, &g))
                 total += exp((g.x - max) / s->rule.temperature);
         double u = tf_search_uniform(s, i, v->t, d) * total;
         bool found = false;
         for (size_t id = 0; id < s->rule.V && run <= u; id++)
-            if (candidate(s, v, lp, row, id, &g)) {
+            if (drawable(s, v, lp, row, id, &last, &g)) {
                 run += exp((g.x - max) / s->rule.temperature);
                 out[n] = g;
                 found = true;
