@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_IDS = 1 << 20 };
+enum { WINDOW_IDS = 1 << 20 }; /* ids read ahead, at most (and one record) */
 
 struct tf_paired {
     struct tf_model_set *models;
@@ -20,18 +20,16 @@ struct tf_paired {
 };
 
 struct tf_paired *tf_paired_new(struct tf_model_set *models, const char *const *inputs, size_t n,
-                                bool alone, struct tf_err *err)
+                                const char *const *kinds, struct tf_err *err)
 {
-    static const char *const tokens[] = {"tokens", NULL}, *const pairs[] = {"pairs", "batch", NULL},
-                             *const any[] = {"pairs", "batch", "tokens", NULL};
+    static const char *const tokens[] = {"tokens", NULL};
     struct tf_paired *p = tf_xcalloc(1, sizeof *p);
     *p = (struct tf_paired){.models = models, .n_in = n};
     for (; p->open < n; p->open++)
         if (tf_in_open(&p->files[p->open], inputs[p->open], err) < 0)
             goto failed;
     for (size_t i = 0; i < n; i++)
-        if (tf_reader_new(&p->in[i], &p->files[i], n == 2 ? tokens : alone ? any : pairs, 0, err) <
-            0)
+        if (tf_reader_new(&p->in[i], &p->files[i], n == 2 ? tokens : kinds, 0, err) < 0)
             goto failed;
     return p;
 failed:
@@ -64,11 +62,13 @@ bool tf_paired_alone(const struct tf_paired *p)
 
 static int begin_part(struct tf_paired *p, struct tf_err *err)
 {
-    for (size_t i = 0; i < p->n_in; i++)
-        if (tf_models_fit(p->models, tf_reader_header(p->in[i]), p->files[i].name,
-                          p->limits->force_vocab, err) < 0)
+    const struct tf_header *from[2] = {NULL, NULL};
+    for (size_t i = 0; i < p->n_in; i++) {
+        from[i] = tf_reader_header(p->in[i]);
+        if (tf_models_fit(p->models, from[i], p->files[i].name, p->limits->force_vocab, err) < 0)
             return -1;
-    return p->job->begin(p->job->arg, tf_reader_header(p->in[0]), err);
+    }
+    return p->job->begin(p->job->arg, from, err);
 }
 
 static const uint32_t *keep(struct tf_paired *p, const uint32_t *ids, size_t n)
@@ -93,20 +93,26 @@ static void TF_PRINTF(4, 5)
     e->text = tf_arena_strndup(&p->mem, text, strlen(text));
 }
 
-static void check_side(struct tf_paired *p, struct tf_pair_entry *e, const char *side,
-                       const uint32_t *ids, uint32_t n)
+/* What can't be used becomes a bad record, with the reason. */
+static void check_side(struct tf_paired *p, struct tf_pair_entry *e, int side, const uint32_t *ids,
+                       uint32_t n)
 {
-    long long size = (long long)p->models->v[0].config.vocab_size;
+    const struct tf_config *c = &p->models->v[0].config;
+    const char *name = p->limits->side[side].name;
     size_t reach = tf_models_reach(p->models);
-    if (n > p->limits->max_length)
-        spoil(p, e, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, --max-length allows %lld", side, n,
-              (long long)p->limits->max_length);
+    if (n > p->limits->side[side].max)
+        spoil(p, e, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, %s %lld", name, n,
+              p->limits->side[side].rule, (long long)p->limits->side[side].max);
     if (n + (size_t)1 > reach)
         spoil(p, e, TF_BAD_TOO_MANY_TOKENS,
-              "%s of %u tokens, the model has learned positions for %zu", side, n, reach - 1);
+              "%s of %u tokens, the model has learned positions for %zu", name, n, reach - 1);
     for (uint32_t i = 0; i < n && e->code == 0; i++)
-        if (ids[i] >= size)
-            spoil(p, e, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", side, ids[i], size);
+        if (ids[i] >= c->vocab_size)
+            spoil(p, e, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", name, ids[i],
+                  (long long)c->vocab_size);
+        else if (ids[i] == c->eos || ids[i] == c->pad) /* the model's to add, and nobody's */
+            spoil(p, e, TF_BAD_OTHER, "%s with id %u, which is %s", name, ids[i],
+                  ids[i] == c->eos ? "the end of a sentence" : "padding");
 }
 
 static struct tf_pair_entry *add(struct tf_paired *p, uint64_t idx)
@@ -128,8 +134,8 @@ static void add_pair(struct tf_paired *p, uint64_t idx, const uint32_t *src, siz
     e->s.n_src = (uint32_t)n_src;
     e->s.n_tgt = (uint32_t)n_tgt;
     e->s.terms = tf_arena_alloc(&p->mem, (n_tgt + 1) * sizeof *e->s.terms);
-    check_side(p, e, "source", e->s.src, e->s.n_src);
-    check_side(p, e, "target", e->s.tgt, e->s.n_tgt);
+    check_side(p, e, 0, e->s.src, e->s.n_src);
+    check_side(p, e, 1, e->s.tgt, e->s.n_tgt);
     if (e->code == 0 && p->limits->cost != NULL)
         p->cost += p->limits->cost(p->job->arg, e->s.n_src, e->s.n_tgt);
     else
@@ -143,7 +149,7 @@ static int odd_record(const struct tf_paired *p, size_t i, const struct tf_recor
                    (unsigned long long)tf_reader_count(p->in[i]), r->type);
 }
 
-/* The target of source record r. */
+/* The second stream's record goes with source record r. */
 static int add_two(struct tf_paired *p, const struct tf_record *r, struct tf_err *err)
 {
     struct tf_record t;
@@ -209,7 +215,7 @@ static int add_record(struct tf_paired *p, const struct tf_record *r, struct tf_
     }
 }
 
-/* A part ended (got 1) or the stream (0): the target stream must be there too. */
+/* A part ended (got 1) or the stream (0): the second stream must be there too. */
 static int end_part(struct tf_paired *p, int got, struct tf_err *err)
 {
     struct tf_record r;

@@ -1,4 +1,4 @@
-/* paired.h - pairs of sentences out of one stream or two, window by window, for tools that look at both sides. */
+/* paired.h - pairs of sentences out of one stream or two, window by window: sources and targets, or sources and the prefixes of what is to come. */
 #ifndef TF_DECODE_PAIRED_H
 #define TF_DECODE_PAIRED_H
 
@@ -16,19 +16,24 @@ struct tf_pair_entry {
 /* What to do with them. Streams go by parts; each may return -1. */
 struct tf_paired_job {
     void *arg;
-    int (*begin)(void *arg, const struct tf_header *from, struct tf_err *err); /* of the first input; it fits the models */
+    int (*begin)(void *arg, const struct tf_header *const from[2], struct tf_err *err); /* of the inputs; they fit the models. from[1] is NULL where there is one */
     int (*window)(void *arg, struct tf_pair_entry *v, size_t n, struct tf_err *err); /* in the order of the input; memory is gone afterwards */
     int (*flush)(void *arg, struct tf_err *err); /* the input is idle */
     int (*end)(void *arg, struct tf_err *err);
 };
 
 struct tf_paired;
-/* Open the inputs: two of tokens, or one of pairs or batches, or, with `alone`, of tokens too, which are sources without a target. The models are borrowed. */
-struct tf_paired *tf_paired_new(struct tf_model_set *models, const char *const *inputs, size_t n, bool alone, struct tf_err *err);
+/* Open the inputs: two of tokens, or one of these kinds (borrowed, NULL at the end): pairs, batch, and tokens, which are sources alone. The models are borrowed. */
+struct tf_paired *tf_paired_new(struct tf_model_set *models, const char *const *inputs, size_t n, const char *const *kinds, struct tf_err *err);
 void tf_paired_free(struct tf_paired *p);
-/* A pair with a side longer than max_length ids becomes bad. A window is of at most `window` pairs, and ends when the sum of cost(pair) has reached `most` (cost NULL: the ids, 2^20). */
+/* A pair becomes bad that has a side of more than max ids, or with ids that are not the vocabulary's or stand for the end or padding. A window is of at most
+ * `window` pairs, and ends when the sum of cost(pair) has reached `most` (cost NULL: the ids, 2^20). */
 struct tf_paired_limits {
-    int64_t max_length;
+    struct {
+        const char *name; /* "source" */
+        int64_t max;
+        const char *rule; /* that max is from: "--max-length allows" */
+    } side[2];
     size_t window;
     size_t (*cost)(const void *arg, uint32_t n_src, uint32_t n_tgt);
     size_t most;

@@ -26,7 +26,7 @@ struct run {
     struct tf_progress progress;
 };
 
-static int begin_part(void *arg, const struct tf_header *from, struct tf_err *err)
+static int begin_part(void *arg, const struct tf_header *const from[2], struct tf_err *err)
 {
     struct run *f = arg;
     if (f->o->form != TF_SCORE_STREAM)
@@ -136,7 +136,8 @@ static int report(struct run *f, struct tf_err *err)
 static int score(struct run *f, struct tf_err *err)
 {
     const struct tf_paired_job job = {f, begin_part, run_window, flush, end_part};
-    const struct tf_paired_limits limits = {.max_length = f->o->max_length,
+    const struct tf_paired_limits limits = {.side = {{"source", f->o->max_length, "--max-length allows"},
+                                                     {"target", f->o->max_length, "--max-length allows"}},
                                             .window = tf_models_window(f->models, f->o->window),
                                             .force_vocab = f->o->force_vocab};
     size_t batch = tf_models_batch(f->models, f->o->batch);
@@ -157,6 +158,7 @@ static int score(struct run *f, struct tf_err *err)
 int tf_score_run(const struct tf_score_opts *o, const char *const *inputs, size_t n,
                  const char *output, const struct tf_opt *table, struct tf_err *err)
 {
+    static const char *const kinds[] = {"pairs", "batch", NULL};
     struct tf_out out = {0};
     struct tf_model_set models = {0};
     struct run f = {
@@ -165,7 +167,7 @@ int tf_score_run(const struct tf_score_opts *o, const char *const *inputs, size_
         return -1;
     int rc = tf_models_open(&models, &o->models, o->device, o->precision, (int)o->threads,
                             TF_USE_SCORING, o->force_vocab, err);
-    if (rc == 0 && (f.in = tf_paired_new(&models, inputs, n, false, err)) == NULL)
+    if (rc == 0 && (f.in = tf_paired_new(&models, inputs, n, kinds, err)) == NULL)
         rc = -1;
     if (rc == 0)
         rc = score(&f, err);
