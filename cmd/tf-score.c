@@ -20,7 +20,6 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "token", .target = &o.token, .flags = TF_OPT_SEMANTIC, .help = "the log-probability of every token too"},
     {TF_OPT_FLAG, .name = "text", .target = &text, .help = "lines of text instead of a score stream"},
     {TF_OPT_FLAG, .name = "summary", .target = &summary, .help = "only the totals, as one line of JSON"},
-    {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no totals on stderr"},
     {TF_OPT_GROUP, .help = "Device"},
     ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
@@ -44,6 +43,8 @@ static int check(const char *const *inputs, size_t n, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "only one of model and inputs can be stdin");
     if (text && summary)
         return tf_fail_status(err, TF_USAGE, "--text and --summary do not go together");
+    if (o.token && summary)
+        return tf_fail_status(err, TF_USAGE, "--token and --summary do not go together");
     return 0;
 }
 

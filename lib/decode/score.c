@@ -108,7 +108,8 @@ static int end_part(void *arg, struct tf_err *err)
 static int report(struct run *f, struct tf_err *err)
 {
     const struct tf_score_sum *s = &f->sum;
-    double ppl = exp(-s->logp / (double)(s->tokens > 0 ? s->tokens : 1));
+    double tokens = s->tokens > 0 ? (double)s->tokens : NAN; /* a mean over nothing is null in JSON */
+    double ppl = exp(-s->logp / tokens);
     if (f->o->form == TF_SCORE_SUMMARY) {
         struct tf_buf b = {0};
         struct tf_json j = {.out = &b};
@@ -119,15 +120,16 @@ static int report(struct run *f, struct tf_err *err)
         tf_json_key(&j, "logp"), tf_json_real(&j, s->logp);
         tf_json_key(&j, "perplexity"), tf_json_real(&j, ppl);
         if (f->models->n == 1)
-            tf_json_key(&j, "accuracy"),
-                tf_json_real(&j, (double)s->correct / (double)(s->tokens > 0 ? s->tokens : 1));
+            tf_json_key(&j, "accuracy"), tf_json_real(&j, (double)s->correct / tokens);
         tf_json_close(&j, '}');
         tf_buf_byte(&b, '\n');
         int rc = tf_out_write(f->out_file, b.p, b.len, err);
         tf_buf_release(&b);
         return rc;
     }
-    if (!f->o->quiet)
+    if (!f->o->quiet && s->tokens == 0)
+        tf_note("nothing was scored");
+    else if (!f->o->quiet)
         tf_note("%llu pairs, %llu tokens with their ends, log-probability %.4f, perplexity %.4f",
                 (unsigned long long)s->pairs, (unsigned long long)s->tokens, s->logp, ppl);
     return 0;

@@ -65,7 +65,17 @@ PY
     t 0 tf-score -m "$MODEL" -o scores "$LINES_TFS" "$LINES_TFS"
     expect_error "59 pairs, "
     expect_contains "$stderr" perplexity
-    [ "$(tf-cbor json scores | grep -c score)" -ge 1 ]
+    [ "$(tf-cbor json scores | grep -c '"type":"score"')" -eq "$LINES" ]
+}
+
+@test "over nothing there is no perplexity" {
+    tf-tokenize -m "$MODEL" /dev/null >none
+    t 0 tf-score -m "$MODEL" --summary none none
+    expect_output '{"pairs":0,"bad":0,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
+    t 0 tf-score -m "$MODEL" --text none none
+    expect_error "nothing was scored"
+    t 4 tf-score -m "$MODEL" --max-length 1 --summary <(head -n 1 "$LINES_TXT" | tf-tokenize -m "$MODEL") <(head -n 1 "$LINES_TXT" | tf-tokenize -m "$MODEL")
+    expect_output '{"pairs":0,"bad":1,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
 }
 
 @test "pairs from a pipe, and batches" {
@@ -79,6 +89,8 @@ PY
 @test "mistakes" {
     t 2 tf-score -m "$MODEL" --text --summary a b
     expect_error "do not go together"
+    t 2 tf-score -m "$MODEL" --token --summary a b
+    expect_error "--token and --summary do not go together"
     t 2 tf-score -m - a -
     expect_error "only one of model and inputs can be stdin"
     t 2 tf-score a b
