@@ -269,7 +269,7 @@ static int attend(struct run *f, struct tf_err *err)
 int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, size_t n,
                   const char *output, const struct tf_opt *table, struct tf_err *err)
 {
-    static const char *const kinds[] = {"pairs", "batch", "tokens", NULL};
+    static const char *const alone[] = {"pairs", "batch", "tokens", NULL}, *const second[] = {"tokens", NULL};
     const struct tf_strs models = {.v = (const char **)&o->model, .n = 1};
     struct tf_out out = {0};
     struct run f = {.o = o, .table = table, .out_file = &out, .bads.policy = o->bad};
@@ -283,7 +283,7 @@ int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, siz
                         &none) < 0)
             f.n_pieces = 0;
     }
-    if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, n, kinds, err)) == NULL)
+    if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, n, alone, second, err)) == NULL)
         rc = -1;
     if (rc == 0)
         rc = choose(&f, err);

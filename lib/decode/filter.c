@@ -1,5 +1,5 @@
-/* filter.c - the stream around the decoder: sources in, token or n-best records out, in the order of
- * the input. */
+/* filter.c - the stream around the decoder: sources in, token or n-best records out, in the order
+ * of the input. */
 #include "decode/filter.h"
 #include "base/log.h"
 #include "decode/paired.h"
@@ -30,7 +30,7 @@ static int begin_part(void *arg, const struct tf_header *const from[2], struct t
     tf_arena_clear(&f->header_mem);
     struct tf_header h = tf_models_header(&f->models, &f->header_mem, from,
                                           f->o->nbest_out ? "nbest" : "tokens", f->table);
-    if (from[1] != NULL) /* its stages do not say what it was used for, and may be those of the input */
+    if (from[1] != NULL) /* its stages don't say what it was for, and may be those of the input */
         tf_value_put(&f->header_mem, &h.made.items[h.made.n - 1], "prefix", tf_value_bool(true));
     if (tf_writer_begin(&f->out, f->out_file, &h, err) < 0)
         return -1;
@@ -166,7 +166,7 @@ static int filter(struct filter *f, struct tf_err *err)
 int tf_decode_run(const struct tf_decode_opts *o, const char *input, const char *output,
                   const struct tf_opt *table, struct tf_err *err)
 {
-    static const char *const kinds[] = {"tokens", NULL};
+    static const char *const tokens[] = {"tokens", NULL};
     const char *const inputs[] = {input, o->prefix};
     struct tf_out out = {0};
     struct filter f = {.o = o, .table = table, .out_file = &out, .bads.policy = o->bad};
@@ -174,8 +174,8 @@ int tf_decode_run(const struct tf_decode_opts *o, const char *input, const char 
         return -1;
     int rc = tf_models_open(&f.models, &o->models, o->device, o->precision, (int)o->threads,
                             TF_USE_DECODING, o->force_vocab, err);
-    if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, o->prefix != NULL ? 2 : 1, kinds,
-                                         err)) == NULL)
+    if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, o->prefix != NULL ? 2 : 1, tokens,
+                                         tokens, err)) == NULL)
         rc = -1;
     if (rc == 0)
         rc = filter(&f, err);

@@ -20,16 +20,18 @@ struct tf_paired {
 };
 
 struct tf_paired *tf_paired_new(struct tf_model_set *models, const char *const *inputs, size_t n,
-                                const char *const *kinds, struct tf_err *err)
+                                const char *const *alone, const char *const *second,
+                                struct tf_err *err)
 {
     static const char *const tokens[] = {"tokens", NULL};
+    const char *const *const kinds[] = {n == 1 ? alone : tokens, second};
     struct tf_paired *p = tf_xcalloc(1, sizeof *p);
     *p = (struct tf_paired){.models = models, .n_in = n};
     for (; p->open < n; p->open++)
         if (tf_in_open(&p->files[p->open], inputs[p->open], err) < 0)
             goto failed;
     for (size_t i = 0; i < n; i++)
-        if (tf_reader_new(&p->in[i], &p->files[i], n == 2 ? tokens : kinds, 0, err) < 0)
+        if (tf_reader_new(&p->in[i], &p->files[i], kinds[i], 0, err) < 0)
             goto failed;
     return p;
 failed:
@@ -58,6 +60,11 @@ const char *tf_paired_name(const struct tf_paired *p)
 bool tf_paired_alone(const struct tf_paired *p)
 {
     return p->n_in == 1 && strcmp(tf_reader_header(p->in[0])->kind, "tokens") == 0;
+}
+
+bool tf_paired_lists(const struct tf_paired *p)
+{
+    return p->n_in == 2 && strcmp(tf_reader_header(p->in[1])->kind, "nbest") == 0;
 }
 
 static int begin_part(struct tf_paired *p, struct tf_err *err)
@@ -125,11 +132,12 @@ static struct tf_pair_entry *add(struct tf_paired *p, uint64_t idx)
     return &p->v[p->n++];
 }
 
+/* src is kept. */
 static void add_pair(struct tf_paired *p, uint64_t idx, const uint32_t *src, size_t n_src,
                      const uint32_t *tgt, size_t n_tgt)
 {
     struct tf_pair_entry *e = add(p, idx);
-    e->s.src = keep(p, src, n_src);
+    e->s.src = src;
     e->s.tgt = keep(p, tgt, n_tgt);
     e->s.n_src = (uint32_t)n_src;
     e->s.n_tgt = (uint32_t)n_tgt;
@@ -140,6 +148,28 @@ static void add_pair(struct tf_paired *p, uint64_t idx, const uint32_t *src, siz
         p->cost += p->limits->cost(p->job->arg, e->s.n_src, e->s.n_tgt);
     else
         p->cost += n_src + n_tgt;
+}
+
+/* A source and its targets: one that can't be used spoils the list. */
+static void add_list(struct tf_paired *p, const struct tf_record *src, const struct tf_record *list)
+{
+    size_t first = p->n, bad = 0;
+    const uint32_t *ids = src->type == TF_REC_TOKENS ? keep(p, src->ids, src->n) : NULL;
+    for (size_t k = 0; k < list->n_hyps; k++) {
+        if (ids != NULL)
+            add_pair(p, src->idx, ids, src->n, list->hyps[k].ids, list->hyps[k].n);
+        else
+            spoil(p, add(p, src->idx), src->code, "%s", src->text);
+        p->v[first + k].rank = (uint32_t)k;
+        if (p->v[first + bad].code == 0)
+            bad = k;
+    }
+    for (size_t k = 0; k < list->n_hyps; k++) {
+        p->v[first + k].code = p->v[first + bad].code;
+        p->v[first + k].text = p->v[first + bad].text;
+    }
+    if (list->n_hyps == 0)
+        spoil(p, add(p, src->idx), TF_BAD_OTHER, "no hypothesis");
 }
 
 static int odd_record(const struct tf_paired *p, size_t i, const struct tf_record *r,
@@ -163,12 +193,14 @@ static int add_two(struct tf_paired *p, const struct tf_record *r, struct tf_err
         return tf_fail(err, "%s: record %llu, but %s has record %llu", p->files[1].name,
                        (unsigned long long)t.idx, p->files[0].name, (unsigned long long)r->idx);
     const struct tf_record *bad = r->type == TF_REC_BAD ? r : t.type == TF_REC_BAD ? &t : NULL;
-    if (bad != NULL)
+    if (t.type == TF_REC_NBEST)
+        add_list(p, r, &t);
+    else if (bad != NULL)
         spoil(p, add(p, r->idx), bad->code, "%s", bad->text);
-    else if (t.type != TF_REC_TOKENS)
-        return odd_record(p, 1, &t, err);
+    else if (t.type == TF_REC_TOKENS)
+        add_pair(p, r->idx, keep(p, r->ids, r->n), r->n, t.ids, t.n);
     else
-        add_pair(p, r->idx, r->ids, r->n, t.ids, t.n);
+        return odd_record(p, 1, &t, err);
     return 0;
 }
 
@@ -197,17 +229,18 @@ static int add_record(struct tf_paired *p, const struct tf_record *r, struct tf_
         spoil(p, add(p, r->idx), r->code, "%s", r->text);
         return 0;
     case TF_REC_TOKENS:
-        add_pair(p, r->idx, r->ids, r->n, NULL, 0);
+        add_pair(p, r->idx, keep(p, r->ids, r->n), r->n, NULL, 0);
         return 0;
     case TF_REC_PAIR:
-        add_pair(p, r->idx, r->ids, r->n, r->tgt, r->n_tgt);
+        add_pair(p, r->idx, keep(p, r->ids, r->n), r->n, r->tgt, r->n_tgt);
         return 0;
     case TF_REC_BATCH:
         for (size_t i = 0; i < b->n; i++) {
             if (full(p) && run_window(p, err) < 0)
                 return -1;
-            add_pair(p, b->idx[i], b->src + b->src_off[i], b->src_off[i + 1] - b->src_off[i],
-                     b->tgt + b->tgt_off[i], b->tgt_off[i + 1] - b->tgt_off[i]);
+            size_t n = b->src_off[i + 1] - b->src_off[i];
+            add_pair(p, b->idx[i], keep(p, b->src + b->src_off[i], n), n, b->tgt + b->tgt_off[i],
+                     b->tgt_off[i + 1] - b->tgt_off[i]);
         }
         return 0;
     default:

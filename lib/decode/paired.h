@@ -1,13 +1,14 @@
-/* paired.h - pairs of sentences out of one stream or two, window by window: sources and targets, or sources and the prefixes of what is to come. */
+/* paired.h - pairs of sentences out of one stream or two, window by window: sources and targets, or a list of targets each, or the prefixes of what is to come. */
 #ifndef TF_DECODE_PAIRED_H
 #define TF_DECODE_PAIRED_H
 
 #include "decode/models.h"
 #include "decode/scorer.h"
 
-/* A pair, or what stands for one that can't be used. */
+/* A pair, or what stands for one that can't be used. Those of a list follow each other in one window and are good, or bad, together. */
 struct tf_pair_entry {
     uint64_t idx;
+    uint32_t rank; /* in a list of targets, from 0 on; a pair of its own has 0 */
     struct tf_scored s;
     int code; /* of the bad record; 0: a good pair */
     const char *text;
@@ -23,11 +24,13 @@ struct tf_paired_job {
 };
 
 struct tf_paired;
-/* Open the inputs: two of tokens, or one of these kinds (borrowed, NULL at the end): pairs, batch, and tokens, which are sources alone. The models are borrowed. */
-struct tf_paired *tf_paired_new(struct tf_model_set *models, const char *const *inputs, size_t n, const char *const *kinds, struct tf_err *err);
+/* Open the inputs: one of a kind of `alone` (pairs, batch, and tokens, which are sources without targets), or tokens and one of a kind of `second` (tokens, and
+ * nbest, lists of targets). Models and kinds (NULL at the end) are borrowed. */
+struct tf_paired *tf_paired_new(struct tf_model_set *models, const char *const *inputs, size_t n, const char *const *alone, const char *const *second,
+                                struct tf_err *err);
 void tf_paired_free(struct tf_paired *p);
 /* A pair becomes bad that has a side of more than max ids, or with ids that are not the vocabulary's or stand for the end or padding. A window is of at most
- * `window` pairs, and ends when the sum of cost(pair) has reached `most` (cost NULL: the ids, 2^20). */
+ * `window` pairs, or one list, and ends when the sum of cost(pair) has reached `most` (cost NULL: the ids, 2^20). */
 struct tf_paired_limits {
     struct {
         const char *name; /* "source" */
@@ -41,6 +44,7 @@ struct tf_paired_limits {
 };
 int tf_paired_run(struct tf_paired *p, const struct tf_paired_job *job, const struct tf_paired_limits *limits, struct tf_err *err) TF_MUST_CHECK;
 const char *tf_paired_name(const struct tf_paired *p); /* of the first input, for messages */
-bool tf_paired_alone(const struct tf_paired *p);       /* it holds sources without targets */
+bool tf_paired_alone(const struct tf_paired *p);       /* there are sources without targets */
+bool tf_paired_lists(const struct tf_paired *p);       /* there are lists of targets */
 
 #endif
