@@ -34,6 +34,7 @@ static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NUL
     {TF_OPT_INT, 'b', "batch", .target = &(o).batch, .arg = "N", .lo = 1, .hi = 65536, .help = what " taken together; default: 64, on a GPU 4096"}, \
     {TF_OPT_INT, 'w', "window", .target = &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \
      .help = what " read ahead and sorted by length, while input is ready; default: 2048, on a GPU 16384"}, \
+    {TF_OPT_FLAG, 'q', "quiet", .target = &(o).quiet, .help = "no progress and no totals on stderr"}, \
     {TF_OPT_FLAG, .name = "progress", .target = &(o).progress, .help = "show the rate even where stderr is no terminal"}
 
 #endif

@@ -15,7 +15,6 @@ static struct tf_opt opts[] = {
     ROW_FORCE_VOCAB(o.force_vocab),
     ROW_BAD(o.bad, "bad records"),
     ROW_MAX_LENGTH(o.max_length, "a pair with a longer side"),
-    {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no progress"},
     {TF_OPT_GROUP, .help = "Which weights"},
     {TF_OPT_CHOICE, 'k', "kind", .target = &o.kind, .arg = "KIND", .def = "all", .choices = tf_attend_kinds, .flags = TF_OPT_SEMANTIC,
      .help = "self-attention of the encoder or the decoder, or the decoder's of the source"},

@@ -21,6 +21,11 @@ static int kind;
 enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES, SHOW_LINES };
 static const char *const shows[] = {"both", "heat", "curves", "lines", NULL}, *const kinds[] = {"any", "encoder", "decoder", "cross", NULL};
 
+/* What can be drawn; and in the flags of a group of options, or of one that is for others than its group, the pictures that have it. None: all have. */
+enum { CURVE, HEAT, ATTENTION, POSITIONS, PICTURES };
+static const char *const pictures[] = {"curve", "heat", "attention", "positions"};
+#define OF(picture) (1U << (24 + (picture)))
+
 static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "What to draw"},
     {.kind = TF_OPT_WORD, .arg = "curve", .help = "numbers of JSON Lines over steps, such as tf-train's log"},
@@ -32,10 +37,10 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_STR, .letter = 't', .name = "title", .target = &title, .arg = "TEXT", .help = "above the picture"},
     {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "PIXELS", .def = "840", .lo = 160, .hi = 20000,
      .help = "of the picture; the most, for a heat map and attention"},
-    {.kind = TF_OPT_INT, .name = "height", .target = &height, .arg = "PIXELS", .def = "480", .lo = 120, .hi = 20000, .help = "of curves"},
-    {.kind = TF_OPT_STR, .name = "x-label", .target = &x_label, .arg = "TEXT", .help = "below the x axis"},
-    {.kind = TF_OPT_STR, .name = "y-label", .target = &y_label, .arg = "TEXT", .help = "beside the y axis"},
-    {.kind = TF_OPT_GROUP, .help = "Curves"},
+    {.kind = TF_OPT_STR, .name = "x-label", .target = &x_label, .arg = "TEXT", .flags = OF(CURVE) | OF(HEAT), .help = "below the x axis"},
+    {.kind = TF_OPT_STR, .name = "y-label", .target = &y_label, .arg = "TEXT", .flags = OF(CURVE) | OF(HEAT), .help = "beside the y axis"},
+    {.kind = TF_OPT_GROUP, .flags = OF(CURVE), .help = "Curves"},
+    {.kind = TF_OPT_INT, .name = "height", .target = &height, .arg = "PIXELS", .def = "480", .lo = 120, .hi = 20000, .help = "of the picture"},
     {.kind = TF_OPT_STR, .letter = 'x', .name = "x", .target = &curves.x, .arg = "KEY", .def = "step", .help = "what goes to the right"},
     {.kind = TF_OPT_STR, .letter = 'y', .name = "y", .target = &curves.y, .arg = "KEY[,KEY]...", .def = "loss",
      .help = "what goes up, one line each"},
@@ -51,13 +56,13 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_REAL, .name = "x-max", .target = &x_max, .arg = "X", .lo = -1e300, .hi = 1e300, .help = "where it ends"},
     {.kind = TF_OPT_REAL, .name = "y-min", .target = &y_min, .arg = "Y", .lo = -1e300, .hi = 1e300, .help = "where the y axis begins"},
     {.kind = TF_OPT_REAL, .name = "y-max", .target = &y_max, .arg = "Y", .lo = -1e300, .hi = 1e300, .help = "where it ends"},
-    {.kind = TF_OPT_GROUP, .help = "Heat maps"},
+    {.kind = TF_OPT_GROUP, .flags = OF(HEAT), .help = "Heat maps"},
     {.kind = TF_OPT_REAL, .name = "min", .target = &v_min, .arg = "V", .lo = -1e300, .hi = 1e300, .help = "value of the first colour"},
     {.kind = TF_OPT_REAL, .name = "max", .target = &v_max, .arg = "V", .lo = -1e300, .hi = 1e300, .help = "value of the last colour"},
     {.kind = TF_OPT_CHOICE, .name = "colors", .target = &colors, .arg = "NAME", .def = "auto", .choices = tf_colors_names,
      .help = "from pale to dark, or two hues around 0"},
     {.kind = TF_OPT_FLAG, .name = "values", .target = &heat.values, .help = "write each value into its cell"},
-    {.kind = TF_OPT_GROUP, .help = "Attention"},
+    {.kind = TF_OPT_GROUP, .flags = OF(ATTENTION), .help = "Attention"},
     {.kind = TF_OPT_INT, .letter = 'i', .name = "idx", .target = &attention.idx, .arg = "N", .def = "-1", .lo = -1, .hi = INT64_MAX,
      .help = "the sentence, counted from 0; default: the first in the stream"},
     {.kind = TF_OPT_CHOICE, .letter = 'k', .name = "kind", .target = &kind, .arg = "KIND", .def = "any", .choices = kinds, .help = "of attention"},
@@ -65,7 +70,7 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_STR, .letter = 'H', .name = "head", .target = &attention.heads, .arg = "LIST", .def = "all", .help = "heads, as in 5 or 1,3-5"},
     {.kind = TF_OPT_LIST, .name = "token", .target = &attention.tokens, .arg = "TEXT", .help = "only lines from rows of this piece; several times: from any of them"},
     {.kind = TF_OPT_REAL, .name = "least", .target = &attention.least, .arg = "W", .def = "0.02", .lo = 0, .hi = 1, .help = "weights below have no line"},
-    {.kind = TF_OPT_GROUP, .help = "Positions"},
+    {.kind = TF_OPT_GROUP, .flags = OF(POSITIONS), .help = "Positions"},
     {.kind = TF_OPT_INT, .letter = 'L', .name = "length", .target = &length, .arg = "L", .def = "512", .lo = 1, .hi = TF_MATRIX_CELLS,
      .help = "positions"},
     {.kind = TF_OPT_INT, .letter = 'd', .name = "dims", .target = &dims, .arg = "D", .def = "14", .lo = 1, .hi = 65536, .help = "dimensions"},
@@ -73,7 +78,7 @@ static struct tf_opt opts[] = {
      .help = "base of the wavelengths"},
     {.kind = TF_OPT_CHOICE, .name = "variant", .target = &form, .arg = "NAME", .def = "paper", .choices = tf_position_forms,
      .help = "the paper's formula or a relative of it"},
-    {.kind = TF_OPT_CHOICE, .name = "show", .target = &show, .arg = "WHAT", .def = "both", .choices = shows,
+    {.kind = TF_OPT_CHOICE, .name = "show", .target = &show, .arg = "WHAT", .def = "both", .choices = shows, .flags = OF(ATTENTION) | OF(POSITIONS),
      .help = "positions: heat, curves or both; attention: lines (its default) or heat"},
     {.kind = TF_OPT_END},
 };
@@ -163,17 +168,22 @@ static int draw_positions(struct tf_buf *out, const char *const *files, size_t n
 
 static int draw(struct tf_buf *out, const struct tf_args *args, struct tf_err *err)
 {
-    const char *what = args->v[0], *const *files = args->v + 1;
-    size_t n = (size_t)args->n - 1;
-    if (!strcmp(what, "curve"))
-        return draw_curves(out, files, n, err);
-    if (!strcmp(what, "heat"))
-        return draw_heat(out, files, n, err);
-    if (!strcmp(what, "attention"))
-        return draw_attention(out, files, n, err);
-    if (!strcmp(what, "positions"))
-        return draw_positions(out, files, n, err);
-    return tf_fail_status(err, TF_USAGE, "'%s': one of curve, heat, attention, positions", what);
+    static int (*const draws[])(struct tf_buf *, const char *const *, size_t, struct tf_err *) = {draw_curves, draw_heat, draw_attention, draw_positions};
+    const char *what = args->v[0];
+    int picture = 0;
+    unsigned group = 0;
+    while (picture < PICTURES && strcmp(what, pictures[picture]) != 0)
+        picture++;
+    if (picture == PICTURES)
+        return tf_fail_status(err, TF_USAGE, "'%s': one of curve, heat, attention, positions", what);
+    for (const struct tf_opt *o = opts; o->kind != TF_OPT_END; o++) {
+        unsigned of = o->flags >= OF(0) ? o->flags : group;
+        if (o->kind == TF_OPT_GROUP)
+            group = o->flags;
+        else if (o->set && of != 0 && !(of & OF(picture)))
+            return tf_fail_status(err, TF_USAGE, "%s: has no --%s", what, o->name);
+    }
+    return draws[picture](out, args->v + 1, (size_t)args->n - 1, err);
 }
 
 int main(int argc, char **argv)

@@ -122,7 +122,7 @@ static const char *const *with_start(struct run *f, const uint32_t *ids, size_t 
 
 /* ---- the stream ---- */
 
-static int begin_part(void *arg, const struct tf_header *from, struct tf_err *err)
+static int begin_part(void *arg, const struct tf_header *const from[2], struct tf_err *err)
 {
     struct run *f = arg;
     tf_writer_release(&f->out);
@@ -247,7 +247,8 @@ static int end_part(void *arg, struct tf_err *err)
 static int attend(struct run *f, struct tf_err *err)
 {
     const struct tf_paired_job job = {f, begin_part, run_window, flush, end_part};
-    const struct tf_paired_limits limits = {.max_length = f->o->max_length,
+    const struct tf_paired_limits limits = {.side = {{"source", f->o->max_length, "--max-length allows"},
+                                                     {"target", f->o->max_length, "--max-length allows"}},
                                             .window = tf_models_window(&f->models, f->o->window),
                                             .cost = weights_of,
                                             .most = WINDOW_WEIGHTS,
@@ -268,6 +269,7 @@ static int attend(struct run *f, struct tf_err *err)
 int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, size_t n,
                   const char *output, const struct tf_opt *table, struct tf_err *err)
 {
+    static const char *const alone[] = {"pairs", "batch", "tokens", NULL}, *const second[] = {"tokens", NULL};
     const struct tf_strs models = {.v = (const char **)&o->model, .n = 1};
     struct tf_out out = {0};
     struct run f = {.o = o, .table = table, .out_file = &out, .bads.policy = o->bad};
@@ -281,7 +283,7 @@ int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, siz
                         &none) < 0)
             f.n_pieces = 0;
     }
-    if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, n, true, err)) == NULL)
+    if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, n, alone, second, err)) == NULL)
         rc = -1;
     if (rc == 0)
         rc = choose(&f, err);

@@ -1,4 +1,4 @@
-/* filter.h - tf-decode's stream: records are read ahead while they are ready, decoded as a window, and written in the order they came in. */
+/* filter.h - tf-decode's stream: sources in, and prefixes where they are given, what the decoder makes of them out, in the order of the input. */
 #ifndef TF_DECODE_FILTER_H
 #define TF_DECODE_FILTER_H
 
@@ -11,7 +11,7 @@ struct tf_decode_opts {
     int64_t beam, nbest, max_extra, max_length, batch, window, threads, seed; /* batch, window: 0 leaves them to the device */
     double alpha, temperature;
     bool nbest_out; /* n-best records rather than token records */
-    bool token_scores, sample, allow_unk, force_vocab, progress;
+    bool token_scores, sample, allow_unk, force_vocab, quiet, progress;
     int bad; /* enum tf_on_bad */
 };
 

@@ -129,7 +129,7 @@ int tf_models_fit(const struct tf_model_set *s, const struct tf_header *h, const
 }
 
 struct tf_header tf_models_header(struct tf_model_set *s, struct tf_arena *a,
-                                  const struct tf_header *from, const char *kind,
+                                  const struct tf_header *const from[2], const char *kind,
                                   const struct tf_opt *opts)
 {
     struct tf_header h = {.kind = kind,
@@ -142,7 +142,10 @@ struct tf_header tf_models_header(struct tf_model_set *s, struct tf_arena *a,
     memcpy(h.model, s->fingerprint, sizeof h.model);
     if (h.size == 0)
         h.size = s->v[0].config.vocab_size;
-    h.made = from->made;
+    h.made = tf_value_clone(a, &from[0]->made);
+    if (from[1] != NULL && !tf_value_equal(&from[0]->made, &from[1]->made))
+        for (size_t i = 0; i < from[1]->made.n; i++)
+            tf_value_push(a, &h.made, tf_value_clone(a, &from[1]->made.items[i]));
     h.config = tf_value_map();
     h.extra = tf_value_map();
     tf_header_made(&h, a, tf_progname, opts, &s->inputs);

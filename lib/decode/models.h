@@ -36,8 +36,9 @@ size_t tf_models_batch(const struct tf_model_set *s, int64_t asked);
 size_t tf_models_window(const struct tf_model_set *s, int64_t asked);
 /* Refuse a stream of another vocabulary: hash or size. */
 int tf_models_fit(const struct tf_model_set *s, const struct tf_header *h, const char *name, bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
-/* The header of a stream that this model makes from that one: kind, vocabulary and ids of the model, provenance with one more stage. */
-struct tf_header tf_models_header(struct tf_model_set *s, struct tf_arena *a, const struct tf_header *from, const char *kind,
+/* The header of a stream that this model makes from that one, or from two (else from[1] is NULL): kind, vocabulary and ids of the model, provenance of both
+ * with one more stage. */
+struct tf_header tf_models_header(struct tf_model_set *s, struct tf_arena *a, const struct tf_header *const from[2], const char *kind,
                                   const struct tf_opt *opts);
 /* Positions 0 .. n - 1 exist in every model. Not while lanes run. */
 int tf_models_positions(struct tf_model_set *s, size_t n, struct tf_err *err) TF_MUST_CHECK;

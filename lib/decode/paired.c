@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_IDS = 1 << 20 };
+enum { WINDOW_IDS = 1 << 20 }; /* ids read ahead, at most (and one record) */
 
 struct tf_paired {
     struct tf_model_set *models;
@@ -20,18 +20,18 @@ struct tf_paired {
 };
 
 struct tf_paired *tf_paired_new(struct tf_model_set *models, const char *const *inputs, size_t n,
-                                bool alone, struct tf_err *err)
+                                const char *const *alone, const char *const *second,
+                                struct tf_err *err)
 {
-    static const char *const tokens[] = {"tokens", NULL}, *const pairs[] = {"pairs", "batch", NULL},
-                             *const any[] = {"pairs", "batch", "tokens", NULL};
+    static const char *const tokens[] = {"tokens", NULL};
+    const char *const *const kinds[] = {n == 1 ? alone : tokens, second};
     struct tf_paired *p = tf_xcalloc(1, sizeof *p);
     *p = (struct tf_paired){.models = models, .n_in = n};
     for (; p->open < n; p->open++)
         if (tf_in_open(&p->files[p->open], inputs[p->open], err) < 0)
             goto failed;
     for (size_t i = 0; i < n; i++)
-        if (tf_reader_new(&p->in[i], &p->files[i], n == 2 ? tokens : alone ? any : pairs, 0, err) <
-            0)
+        if (tf_reader_new(&p->in[i], &p->files[i], kinds[i], 0, err) < 0)
             goto failed;
     return p;
 failed:
@@ -62,13 +62,20 @@ bool tf_paired_alone(const struct tf_paired *p)
     return p->n_in == 1 && strcmp(tf_reader_header(p->in[0])->kind, "tokens") == 0;
 }
 
+bool tf_paired_lists(const struct tf_paired *p)
+{
+    return p->n_in == 2 && strcmp(tf_reader_header(p->in[1])->kind, "nbest") == 0;
+}
+
 static int begin_part(struct tf_paired *p, struct tf_err *err)
 {
-    for (size_t i = 0; i < p->n_in; i++)
-        if (tf_models_fit(p->models, tf_reader_header(p->in[i]), p->files[i].name,
-                          p->limits->force_vocab, err) < 0)
+    const struct tf_header *from[2] = {NULL, NULL};
+    for (size_t i = 0; i < p->n_in; i++) {
+        from[i] = tf_reader_header(p->in[i]);
+        if (tf_models_fit(p->models, from[i], p->files[i].name, p->limits->force_vocab, err) < 0)
             return -1;
-    return p->job->begin(p->job->arg, tf_reader_header(p->in[0]), err);
+    }
+    return p->job->begin(p->job->arg, from, err);
 }
 
 static const uint32_t *keep(struct tf_paired *p, const uint32_t *ids, size_t n)
@@ -93,20 +100,26 @@ static void TF_PRINTF(4, 5)
     e->text = tf_arena_strndup(&p->mem, text, strlen(text));
 }
 
-static void check_side(struct tf_paired *p, struct tf_pair_entry *e, const char *side,
-                       const uint32_t *ids, uint32_t n)
+/* What can't be used becomes a bad record, with the reason. */
+static void check_side(struct tf_paired *p, struct tf_pair_entry *e, int side, const uint32_t *ids,
+                       uint32_t n)
 {
-    long long size = (long long)p->models->v[0].config.vocab_size;
+    const struct tf_config *c = &p->models->v[0].config;
+    const char *name = p->limits->side[side].name;
     size_t reach = tf_models_reach(p->models);
-    if (n > p->limits->max_length)
-        spoil(p, e, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, --max-length allows %lld", side, n,
-              (long long)p->limits->max_length);
+    if (n > p->limits->side[side].max)
+        spoil(p, e, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, %s %lld", name, n,
+              p->limits->side[side].rule, (long long)p->limits->side[side].max);
     if (n + (size_t)1 > reach)
         spoil(p, e, TF_BAD_TOO_MANY_TOKENS,
-              "%s of %u tokens, the model has learned positions for %zu", side, n, reach - 1);
+              "%s of %u tokens, the model has learned positions for %zu", name, n, reach - 1);
     for (uint32_t i = 0; i < n && e->code == 0; i++)
-        if (ids[i] >= size)
-            spoil(p, e, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", side, ids[i], size);
+        if (ids[i] >= c->vocab_size)
+            spoil(p, e, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", name, ids[i],
+                  (long long)c->vocab_size);
+        else if (ids[i] == c->eos || ids[i] == c->pad) /* the model's to add, and nobody's */
+            spoil(p, e, TF_BAD_OTHER, "%s with id %u, which is %s", name, ids[i],
+                  ids[i] == c->eos ? "the end of a sentence" : "padding");
 }
 
 static struct tf_pair_entry *add(struct tf_paired *p, uint64_t idx)
@@ -119,21 +132,44 @@ static struct tf_pair_entry *add(struct tf_paired *p, uint64_t idx)
     return &p->v[p->n++];
 }
 
+/* src is kept. */
 static void add_pair(struct tf_paired *p, uint64_t idx, const uint32_t *src, size_t n_src,
                      const uint32_t *tgt, size_t n_tgt)
 {
     struct tf_pair_entry *e = add(p, idx);
-    e->s.src = keep(p, src, n_src);
+    e->s.src = src;
     e->s.tgt = keep(p, tgt, n_tgt);
     e->s.n_src = (uint32_t)n_src;
     e->s.n_tgt = (uint32_t)n_tgt;
     e->s.terms = tf_arena_alloc(&p->mem, (n_tgt + 1) * sizeof *e->s.terms);
-    check_side(p, e, "source", e->s.src, e->s.n_src);
-    check_side(p, e, "target", e->s.tgt, e->s.n_tgt);
+    check_side(p, e, 0, e->s.src, e->s.n_src);
+    check_side(p, e, 1, e->s.tgt, e->s.n_tgt);
     if (e->code == 0 && p->limits->cost != NULL)
         p->cost += p->limits->cost(p->job->arg, e->s.n_src, e->s.n_tgt);
     else
         p->cost += n_src + n_tgt;
+}
+
+/* A source and its targets: one that can't be used spoils the list. */
+static void add_list(struct tf_paired *p, const struct tf_record *src, const struct tf_record *list)
+{
+    size_t first = p->n, bad = 0;
+    const uint32_t *ids = src->type == TF_REC_TOKENS ? keep(p, src->ids, src->n) : NULL;
+    for (size_t k = 0; k < list->n_hyps; k++) {
+        if (ids != NULL)
+            add_pair(p, src->idx, ids, src->n, list->hyps[k].ids, list->hyps[k].n);
+        else
+            spoil(p, add(p, src->idx), src->code, "%s", src->text);
+        p->v[first + k].rank = (uint32_t)k;
+        if (p->v[first + bad].code == 0)
+            bad = k;
+    }
+    for (size_t k = 0; k < list->n_hyps; k++) {
+        p->v[first + k].code = p->v[first + bad].code;
+        p->v[first + k].text = p->v[first + bad].text;
+    }
+    if (list->n_hyps == 0)
+        spoil(p, add(p, src->idx), TF_BAD_OTHER, "no hypothesis");
 }
 
 static int odd_record(const struct tf_paired *p, size_t i, const struct tf_record *r,
@@ -143,7 +179,7 @@ static int odd_record(const struct tf_paired *p, size_t i, const struct tf_recor
                    (unsigned long long)tf_reader_count(p->in[i]), r->type);
 }
 
-/* The target of source record r. */
+/* The second stream's record goes with source record r. */
 static int add_two(struct tf_paired *p, const struct tf_record *r, struct tf_err *err)
 {
     struct tf_record t;
@@ -157,12 +193,14 @@ static int add_two(struct tf_paired *p, const struct tf_record *r, struct tf_err
         return tf_fail(err, "%s: record %llu, but %s has record %llu", p->files[1].name,
                        (unsigned long long)t.idx, p->files[0].name, (unsigned long long)r->idx);
     const struct tf_record *bad = r->type == TF_REC_BAD ? r : t.type == TF_REC_BAD ? &t : NULL;
-    if (bad != NULL)
+    if (t.type == TF_REC_NBEST)
+        add_list(p, r, &t);
+    else if (bad != NULL)
         spoil(p, add(p, r->idx), bad->code, "%s", bad->text);
-    else if (t.type != TF_REC_TOKENS)
-        return odd_record(p, 1, &t, err);
+    else if (t.type == TF_REC_TOKENS)
+        add_pair(p, r->idx, keep(p, r->ids, r->n), r->n, t.ids, t.n);
     else
-        add_pair(p, r->idx, r->ids, r->n, t.ids, t.n);
+        return odd_record(p, 1, &t, err);
     return 0;
 }
 
@@ -191,17 +229,18 @@ static int add_record(struct tf_paired *p, const struct tf_record *r, struct tf_
         spoil(p, add(p, r->idx), r->code, "%s", r->text);
         return 0;
     case TF_REC_TOKENS:
-        add_pair(p, r->idx, r->ids, r->n, NULL, 0);
+        add_pair(p, r->idx, keep(p, r->ids, r->n), r->n, NULL, 0);
         return 0;
     case TF_REC_PAIR:
-        add_pair(p, r->idx, r->ids, r->n, r->tgt, r->n_tgt);
+        add_pair(p, r->idx, keep(p, r->ids, r->n), r->n, r->tgt, r->n_tgt);
         return 0;
     case TF_REC_BATCH:
         for (size_t i = 0; i < b->n; i++) {
             if (full(p) && run_window(p, err) < 0)
                 return -1;
-            add_pair(p, b->idx[i], b->src + b->src_off[i], b->src_off[i + 1] - b->src_off[i],
-                     b->tgt + b->tgt_off[i], b->tgt_off[i + 1] - b->tgt_off[i]);
+            size_t n = b->src_off[i + 1] - b->src_off[i];
+            add_pair(p, b->idx[i], keep(p, b->src + b->src_off[i], n), n, b->tgt + b->tgt_off[i],
+                     b->tgt_off[i + 1] - b->tgt_off[i]);
         }
         return 0;
     default:
@@ -209,7 +248,7 @@ static int add_record(struct tf_paired *p, const struct tf_record *r, struct tf_
     }
 }
 
-/* A part ended (got 1) or the stream (0): the target stream must be there too. */
+/* A part ended (got 1) or the stream (0): the second stream must be there too. */
 static int end_part(struct tf_paired *p, int got, struct tf_err *err)
 {
     struct tf_record r;

@@ -42,8 +42,11 @@ static int shade_of(const struct tf_heat_scale *s, double x)
 {
     if (isnan(x))
         return NO_VALUE;
-    double t = s->max > s->min ? (x - s->min) / (s->max - s->min) : 0.5;
-    return (int)lround(fmin(1, fmax(0, t)) * (SHADES - 1));
+    x = fmin(s->max, fmax(s->min, x));
+    double t = s->colors != TF_COLORS_SIGNED ? (x - s->min) / (s->max - s->min)
+               : x == 0                      ? 0.5 /* in the middle, however far the ends are from it */
+                                             : 0.5 + 0.5 * (x > 0 ? x / s->max : -x / s->min);
+    return (int)lround(t * (SHADES - 1));
 }
 
 struct tf_heat_scale tf_heat_scale_of(const struct tf_matrix *m, const struct tf_heat *h)

@@ -37,6 +37,7 @@ struct found {
     bool has_x, matches, has[TF_SERIES_MAX];
     double x, y[TF_SERIES_MAX];
     char *group;
+    struct tf_err wrong; /* why it can't be used, if it is asked for at all */
 };
 
 /* The value of a wanted key, whole when it is text, a number or a truth value. */
@@ -70,7 +71,7 @@ static bool wanted(const struct tf_series_keys *k, const char *key)
     return any;
 }
 
-static int use(struct found *f, const struct tf_series_keys *k, const char *key, const struct scalar *v, struct tf_err *err)
+static void use(struct found *f, const struct tf_series_keys *k, const char *key, const struct scalar *v)
 {
     bool number = v->kind == TF_JSON_NULL || (v->kind == TF_JSON_NUMBER && isfinite(v->real)), misused = false;
     if (k->where && !strcmp(key, k->where))
@@ -90,7 +91,8 @@ static int use(struct found *f, const struct tf_series_keys *k, const char *key,
             f->y[i] = v->real;
             misused |= !number;
         }
-    return misused ? tf_fail(err, "\"%s\" is not a number", key) : 0;
+    if (misused && f->wrong.status == 0)
+        tf_fail(&f->wrong, "\"%s\" is not a number", key);
 }
 
 static int member(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f, struct tf_err *err)
@@ -102,19 +104,26 @@ static int member(struct tf_json_reader *r, const struct tf_series_keys *k, stru
     struct scalar v;
     int rc = read_scalar(r, &v, err);
     if (!rc)
-        rc = use(f, k, key, &v, err);
+        use(f, k, key, &v);
     free(key);
     return rc;
 }
 
+/* Fails only where there is no JSON. */
 static int object(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f, struct tf_err *err)
 {
     enum tf_json_kind kind;
     *f = (struct found){.matches = !k->where};
     if (tf_json_next(r, &kind, err) < 0)
         return -1;
-    if (kind != TF_JSON_OBJECT)
-        return tf_fail(err, "not a JSON object");
+    if (kind != TF_JSON_OBJECT) {
+        f->matches = true;
+        tf_fail(&f->wrong, "not a JSON object");
+        while (kind != TF_JSON_END)
+            if (tf_json_next(r, &kind, err) < 0)
+                return -1;
+        return 0;
+    }
     for (;;) {
         if (tf_json_next(r, &kind, err) < 0)
             return -1;
@@ -154,14 +163,20 @@ static int add_found(struct tf_series_list *l, const struct tf_series_keys *k, c
     return 0;
 }
 
+enum { NO_JSON = 1 };
+
 static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, const char *line, size_t n, struct tf_err *err)
 {
     struct tf_json_reader r;
     struct found f;
     tf_json_read(&r, line, n);
-    int rc = object(&r, k, &f, err);
+    int rc = object(&r, k, &f, err) < 0 ? NO_JSON : 0;
     tf_json_read_release(&r);
-    if (!rc && f.matches && f.has_x && !isnan(f.x))
+    if (rc == 0 && f.matches && f.wrong.status != 0) {
+        *err = f.wrong;
+        rc = -1;
+    }
+    if (rc == 0 && f.matches && f.has_x && !isnan(f.x))
         rc = add_found(l, k, &f, err);
     free(f.group);
     return rc;
@@ -196,9 +211,10 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
             rc = -1;
         } else if (got == 2) {
             rc = tf_fail(err, "%s: line %ju: longer than %zu bytes", in.name, (uintmax_t)number, max_line);
-        } else if (n && read_line(&log, keys, line, n, err) < 0) {
+        } else if (n && (rc = read_line(&log, keys, line, n, err)) != 0) {
+            bool cut = rc == NO_JSON && in.eof && in.pos == in.len && in.buf[in.pos - 1] != '\n';
             rc = tf_context(err, "%s: line %ju", in.name, (uintmax_t)number);
-            if (in.eof && in.pos == in.len && in.buf[in.pos - 1] != '\n') {
+            if (cut) {
                 tf_warn("%s; dropped, since it has no end", err->msg);
                 *err = (struct tf_err){0};
                 rc = 0;

@@ -31,7 +31,8 @@ struct tf_series_keys {
 
 /* Read a log ("-" is stdin) and append its lines to out, those of one key together, then by first appearance; the caller releases them even after
  * an error. Objects without the x key or the y key give no point, a null y a gap. A last line without LF that is no JSON, as a killed writer leaves it,
- * is dropped with a warning. Errors: a line that is no JSON object, a value that is no number, more than TF_SERIES_MAX lines. */
+ * is dropped with a warning. Errors: a line that is no JSON object, a value that is no number in an object that is
+ * asked for, more than TF_SERIES_MAX lines. */
 int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -105,6 +105,41 @@ PY
     t 0 "$TF_PYTHON" talk.py "$MODEL"
 }
 
+@test "prefixes from a pipe: a line is answered when its prefix is there, before the next one is sent" {
+    cat >talk.py <<'PY'
+import subprocess, sys
+model, lines, n = sys.argv[1], sys.argv[2], 6
+PIPE = subprocess.PIPE
+prefix = subprocess.Popen(["tf-tokenize", "-m", model], stdin=PIPE, stdout=PIPE)
+fd = prefix.stdout.fileno()
+decode = subprocess.Popen(["tf-decode", "-m", model, "--max-extra", "3", "--prefix", "/dev/fd/%d" % fd, lines], stdout=PIPE, pass_fds=[fd])
+text = subprocess.Popen(["tf-tokenize", "-d", "-m", model], stdin=decode.stdout, stdout=PIPE)
+for i in range(n):
+    prefix.stdin.write(b"c c\n")
+    prefix.stdin.flush()
+    if not text.stdout.readline().startswith(b"c c"):
+        sys.exit("no answer to line %d" % i)
+prefix.stdin.close()
+sys.exit("more than was asked" if text.stdout.read() else decode.wait())
+PY
+    head -n 6 "$LINES_TXT" | tf-tokenize -m "$MODEL" >six
+    t 0 "$TF_PYTHON" talk.py "$MODEL" six
+}
+
+@test "prefixes that end early or are cut off: what came whole is answered" {
+    head -n 20 "$LINES_TXT" | tf-tokenize -m "$MODEL" >twenty
+    sh_t 1 'tf-decode -m "$MODEL" --prefix twenty "$LINES_TFS" | tf-tokenize -d -m "$MODEL"'
+    expect_contains "$stderr" "twenty: ends before $LINES_TFS does, at record 20"
+    [ "$(wc -l <<<"$output")" -eq 20 ]
+    tf-cbor json twenty | sed '/"idx":7,/a {"type":"check"}' | tf-cbor unjson | head -c -1 >torn
+    sh_t 1 'tf-decode -m "$MODEL" --prefix torn twenty | tf-tokenize -d -m "$MODEL"'
+    expect_contains "$stderr" "torn: truncated after record"
+    [ "$(wc -l <<<"$output")" -eq 8 ]
+    sh_t 1 'tf-decode -m "$MODEL" --prefix "$LINES_TFS" twenty | tf-tokenize -d -m "$MODEL"'
+    expect_contains "$stderr" "$LINES_TFS: goes on where twenty ends"
+    [ "$(wc -l <<<"$output")" -eq 20 ]
+}
+
 @test "n-best, greedy and sampled output" {
     decode --nbest 3 "$LINES_TFS" >nbest
     tf-tokenize -d --nbest -m "$MODEL" nbest >text
@@ -191,6 +226,53 @@ PY
     [ "$(tf-tokenize -d -m "$MODEL" out | grep -vc '^c c')" -eq "$(grep -c '^$' "$LINES_TXT")" ]
 }
 
+# A token stream with these ids in its lines: ids 5,6 7
+ids() {
+    local idx=0 line
+    echo '{"type":"header","header":{"v":1,"kind":"tokens"}}'
+    for line; do
+        echo "{\"type\":\"tokens\",\"idx\":$((idx++)),\"ids\":[$line]}"
+    done
+    echo '{"type":"end"}'
+}
+
+# "type code" of the records of a stream.
+types() {
+    tf-cbor json "$1" | jq -r 'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' | xargs
+}
+
+@test "ids that only the model adds make a bad record on either side, in every tool" {
+    read -r pad eos < <(tf-cbor json "$LINES_TFS" | jq -r 'select(.type == "header") | .header.special | "\(.pad) \(.eos)"')
+    ids 5,6 "5,$eos" "$pad,5" 6,5 '' | tf-cbor unjson >odd
+    ids 5,6 5,6 5,6 5,6 5,6 | tf-cbor unjson >good
+    d_t 4 odd -o out
+    expect_error "odd: 2 of 5 records bad; the first is record 1: other: source with id $eos, which is the end of a sentence"
+    [ "$(types out)" = "tokens - bad 15 bad 15 tokens - tokens -" ]
+    d_t 4 --prefix odd good -o out
+    expect_error "the first is record 1: other: prefix with id $eos, which is the end of a sentence"
+    t 4 tf-score -q -m "$MODEL" good odd -o out
+    expect_error "the first is record 1: other: target with id $eos, which is the end of a sentence"
+    [ "$(types out)" = "score - bad 15 bad 15 score - score -" ]
+    t 4 tf-attn -m "$MODEL" odd -o out
+    [ "$(types out)" = "attention - bad 15 bad 15 attention - attention -" ]
+    ids "5,$pad" | tf-cbor unjson >padded
+    d_t 4 padded -o out
+    expect_error "source with id $pad, which is padding"
+}
+
+@test "an output that is also an input is refused" {
+    cp "$MODEL" model
+    cp "$LINES_TFS" lines
+    for c in 'tf-decode -m model -o model lines' 'tf-decode -m model --prefix lines -o lines' 'tf-decode -m model -o lines lines' \
+        'tf-score -m model -o model lines lines' 'tf-score -m model -o lines in lines' 'tf-attn -m model -o model lines' 'tf-attn -m model -o lines lines'; do
+        # shellcheck disable=SC2086
+        t 2 $c
+        expect_contains "$stderr" ": is both input and output"
+    done
+    cmp model "$MODEL"
+    cmp lines "$LINES_TFS"
+}
+
 @test "the output names its pipeline, without threads, batches and paths" {
     decode --beam 3 --threads 2 --batch 5 "$LINES_TFS" >out
     tf-info --json out >info
@@ -200,13 +282,36 @@ PY
     [[ $(cat info) != *window* ]]
 }
 
+# The stages in the header of a stream.
+made() {
+    tf-cbor json "$@" | jq -c 'select(.type == "header") | [.header.made[] | .prog + " " + (.prefix // "-" | tostring)]'
+}
+
+@test "the output names the pipelines of both inputs, and that one is of prefixes" {
+    decode "$LINES_TFS" >plain
+    [ "$(made plain)" = '["tf-tokenize -","tf-decode -"]' ]
+    decode --prefix "$LINES_TFS" "$LINES_TFS" >out
+    [ "$(made out)" = '["tf-tokenize -","tf-decode true"]' ]
+    decode --prefix plain "$LINES_TFS" >out
+    [ "$(made out)" = '["tf-tokenize -","tf-tokenize -","tf-decode -","tf-decode true"]' ]
+    tf-score -q -m "$MODEL" "$LINES_TFS" plain >out
+    [ "$(made out)" = '["tf-tokenize -","tf-tokenize -","tf-decode -","tf-score -"]' ]
+    tf-attn -m "$MODEL" "$LINES_TFS" plain >out
+    [ "$(made out)" = '["tf-tokenize -","tf-tokenize -","tf-decode -","tf-attn -"]' ]
+    tf-score -q -m "$MODEL" "$LINES_TFS" "$LINES_TFS" >out
+    [ "$(made out)" = '["tf-tokenize -","tf-score -"]' ]
+}
+
 @test "where progress is shown, it is said why the GPU was not taken" {
     mkdir broken
     : >broken/tf-backend-cuda.so
     TF_BACKEND_DIR=broken t 0 tf-decode --progress -m "$MODEL" -o out.tfs "$LINES_TFS"
     expect_contains "$stderr" "tf-decode: on the CPU: broken/tf-backend-cuda.so: "
-    TF_BACKEND_DIR=broken t 0 tf-decode -m "$MODEL" -o out.tfs "$LINES_TFS"
-    [ -z "$stderr" ]
+    for quiet in '' '-q --progress'; do
+        # shellcheck disable=SC2086
+        TF_BACKEND_DIR=broken t 0 tf-decode $quiet -m "$MODEL" -o out.tfs "$LINES_TFS"
+        [ -z "$stderr" ]
+    done
     TF_BACKEND_DIR=broken t 0 tf-score --progress -m "$MODEL" -o out.tfs "$LINES_TFS" "$LINES_TFS"
     expect_contains "$stderr" "tf-score: on the CPU: broken/tf-backend-cuda.so: "
 }

@@ -63,6 +63,7 @@ X
     cp run/log.jsonl base
     cp run/log.jsonl big
     tf-avgckpt -n 2 run >model.tfm
+    cp model.tfm other.tfm
 
     # What the examples about trees find in place of the texts.
     mkdir trees

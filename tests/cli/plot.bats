@@ -88,6 +88,17 @@ PY
     expect_contains "$stderr" "nothing to draw"
 }
 
+@test "what is wrong in objects that nobody asked for does not matter" {
+    printf '%s\n' '{"event":"a","step":1,"loss":"hi"}' '{"step":2,"loss":[1],"event":"v"}' >log
+    t 1 tf-plot curve --where event=v log
+    expect_error 'log: line 2: "loss" is not a number'
+    printf '%s\n' '{"event":"a","step":1,"loss":"hi"}' '{"loss":{},"step":"x","event":"b"}' '{"step":2,"loss":1,"event":"v"}' '{"step":3,"loss":2,"event":"v"}' >log
+    t 0 tf-plot curve --where event=v log -o out.svg
+    [ -z "$stderr" ]
+    t 1 tf-plot curve --where event=b log
+    expect_error 'log: line 2: "loss" is not a number'
+}
+
 @test "a long log is thinned to the pixels" {
     awk 'BEGIN { for (i = 1; i <= 200000; i++) printf "{\"step\":%d,\"loss\":%.4f}\n", i, (i * 7919) % 1000 / 100 }' >long
     t 0 tf-plot curve long -o out.svg
@@ -135,6 +146,28 @@ PY
     t 0 tf-plot curve cut.jsonl -o out.svg
     expect_error "cut.jsonl: line 3"
     svg out.svg >/dev/null
+    printf '{"step":1,"loss":2}\n{"step":2,"loss":"x","lo' >cut.jsonl
+    t 0 tf-plot curve cut.jsonl -o out.svg
+    expect_error "dropped, since it has no end"
+    # A line that is whole but for its LF is used, or refused, as every other.
+    printf '{"step":1,"loss":2}\n{"step":2,"loss":1}' >whole.jsonl
+    t 0 tf-plot curve whole.jsonl -o out.svg
+    [ -z "$stderr" ]
+    for last in '{"step":2,"loss":"x"}' '[1]' 7; do
+        printf '{"step":1,"loss":2}\n%s' "$last" >whole.jsonl
+        t 1 tf-plot curve whole.jsonl
+        expect_error "whole.jsonl: line 2: "
+    done
+}
+
+@test "names of the axes and the height" {
+    t 0 tf-plot curve base/log.jsonl -o small.svg
+    t 0 tf-plot curve --height 700 --x-label 'x & y' --y-label nats base/log.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" '|x & y|nats'
+    grep -q '^<svg[^>]* height="700"' out.svg
+    run ! grep -q '^<svg[^>]* height="700"' small.svg
+    echo 1,2 | tf-plot heat --x-label columns --y-label rows - -o out.svg
+    expect_contains "$(svg out.svg)" '|columns|rows|'
 }
 
 @test "logs that are none" {
@@ -176,6 +209,45 @@ PY
     "$TF_PYTHON" -c 'for i in range(300): print(*(i * j % 17 for j in range(300)), sep=",")' >big.csv
     t 0 tf-plot heat big.csv -o out.svg
     svg out.svg >/dev/null
+}
+
+# The colours of the cells of a heat map of one row, from left to right.
+cells() {
+    "$TF_PYTHON" - "$1" <<'PY'
+import re, sys
+group = re.search('<g shape-rendering.*?</g>', open(sys.argv[1]).read(), re.S).group()
+color = {}
+for fill, d in re.findall('fill="(#[0-9a-f]+)" d="([^"]*)"', group):
+    for c, n in re.findall(r'M(\d+) 0h(\d+)v1', d):
+        color.update((int(c) + i, fill) for i in range(int(n)))
+print(*(color[c] for c in sorted(color)))
+PY
+}
+
+@test "colours: 0 is the pale middle of the two hues wherever the ends are" {
+    echo -1,-0.5,0,1.5,3,9 >m.csv
+    t 0 tf-plot heat --colors signed --min -1 --max 3 m.csv -o out.svg
+    [ "$(cells out.svg)" = '#7a2f04 #e49c5c #f7f7f7 #74aed7 #084275 #084275' ]
+    for ends in '--min -4' '--max 20' '--min -30 --max 1' '--min 0' ''; do
+        # shellcheck disable=SC2086
+        t 0 tf-plot heat --colors signed $ends m.csv -o out.svg
+        [ "$(cells out.svg | cut -d ' ' -f 3)" = '#f7f7f7' ]
+    done
+    # The bar says the same: a fourth of it is below 0, and red rather than blue.
+    t 0 tf-plot heat --colors signed --min -1 --max 3 m.csv -o out.svg
+    "$TF_PYTHON" - <<'PY'
+import re
+bar = re.findall("<g shape-rendering.*?</g>", open("out.svg").read(), re.S)[1]
+parts = [(int(r, 16) > int(b, 16), d.count("M")) for r, b, d in re.findall('fill="#(..)..(..)" d="([^"]*)"', bar)]
+assert sum(n for red, n in parts if red) == 25 and sum(n for _, n in parts) == 101, parts
+PY
+    t 0 tf-plot heat --colors amount m.csv -o out.svg
+    [ "$(cells out.svg | cut -d ' ' -f 1,6)" = '#f7fafc #062042' ]
+    echo 1,2 >m.csv
+    t 0 tf-plot heat --colors signed m.csv -o out.svg
+    [ "$(cells out.svg)" = '#74aed7 #084275' ]
+    t 2 tf-plot heat --colors pink m.csv
+    expect_error "one of auto, amount, signed"
 }
 
 @test "positions" {
@@ -235,6 +307,11 @@ PY
     done
     t 0 tf-plot -H 3 --token a --token '</s>' attention a.tfs -o two.svg
     [ "$(grep -o 'stroke-opacity="1"[^>]*d="[^"]*"' two.svg | grep -o M | wc -l)" = 2 ]
+    tf-cbor json a.tfs | sed 's/"weights":\[1,0,/"weights":[0.7,0.3,/' | tf-cbor unjson >soft.tfs
+    for least in 0.3:4 0.31:3; do
+        t 0 tf-plot -H 1 --least ${least%:*} attention soft.tfs -o least.svg
+        [ "$(grep -o 'stroke-opacity="[^>]*d="[^"]*"' least.svg | grep -o M | wc -l)" = "${least#*:}" ]
+    done
     t 0 tf-plot --show heat attention a.tfs -o heat.svg
     expect_contains "$(svg heat.svg)" 'head 1'
     [ "$(grep -c 'crispEdges' heat.svg)" = 3 ] # two maps and the bar
@@ -290,6 +367,31 @@ PY
     t 2 tf-plot curve -l only-one base/log.jsonl big/log.jsonl
     t 2 tf-plot curve --smooth 1 base/log.jsonl
     t 2 tf-plot curve -w 1 base/log.jsonl
+}
+
+@test "options of another picture are refused" {
+    echo 1,2 >m.csv
+    while read -r line; do
+        # shellcheck disable=SC2086
+        t 2 tf-plot $line
+        expect_error "${line%% *}: has no --$(sed 's/.* --\([a-z-]*\).*/\1/' <<<"$line")"
+    done <<'TXT'
+heat m.csv --smooth 0.9
+heat m.csv --where a=b
+heat m.csv --token x
+heat m.csv --height 300
+heat m.csv --dims 3
+heat m.csv --show heat
+attention a.tfs --x-label x
+attention a.tfs --colors signed
+attention a.tfs --x-min 3
+positions --y-label y
+positions --height 300
+positions --idx 3
+curve base/log.jsonl --values
+curve base/log.jsonl --layer 2
+curve base/log.jsonl --show lines
+TXT
 }
 
 @test "a full disk, a directory" {

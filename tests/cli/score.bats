@@ -65,7 +65,90 @@ PY
     t 0 tf-score -m "$MODEL" -o scores "$LINES_TFS" "$LINES_TFS"
     expect_error "59 pairs, "
     expect_contains "$stderr" perplexity
-    [ "$(tf-cbor json scores | grep -c score)" -ge 1 ]
+    [ "$(tf-cbor json scores | grep -c '"type":"score"')" -eq "$LINES" ]
+}
+
+@test "over nothing there is no perplexity" {
+    tf-tokenize -m "$MODEL" /dev/null >none
+    t 0 tf-score -m "$MODEL" --summary none none
+    expect_output '{"pairs":0,"bad":0,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
+    t 0 tf-score -m "$MODEL" --text none none
+    expect_error "nothing was scored"
+    t 4 tf-score -m "$MODEL" --max-length 1 --summary <(head -n 1 "$LINES_TXT" | tf-tokenize -m "$MODEL") <(head -n 1 "$LINES_TXT" | tf-tokenize -m "$MODEL")
+    expect_output '{"pairs":0,"bad":1,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
+}
+
+# The n-best records of a stream: a line of JSON each.
+lists() {
+    tf-cbor json "$@" | jq -c 'select(.type == "nbest")'
+}
+
+@test "n-best lists: tf-decode's have the scores that it gave them, in whatever order they come" {
+    tf-decode -m "$MODEL" --nbest 4 --token-scores "$LINES_TFS" >nbest
+    score -q --token "$LINES_TFS" nbest >again
+    "$TF_PYTHON" - <(lists nbest) <(lists again) <<'PY'
+import json, sys
+n = 0
+for a, b in zip(*(map(json.loads, open(f)) for f in sys.argv[1:]), strict=True):
+    assert a["idx"] == b["idx"] and len(a["hyps"]) == len(b["hyps"]), (a, b)
+    was = {tuple(h["ids"]): h for h in a["hyps"]}
+    for h in b["hyps"] if len(a["hyps"]) == 4 else ():
+        w = was.pop(tuple(h["ids"]))
+        assert abs(h["logp"] - w["logp"]) < 2e-3 and abs(h["score"] - w["score"]) < 2e-3, (h, w)
+        assert all(abs(x - y) < 2e-3 for x, y in zip(h["token_logp"], w["token_logp"], strict=True)), (h, w)
+        n += 1
+    assert b["hyps"] == sorted(b["hyps"], key=lambda h: -h["score"]), b
+assert n == 4 * 58, n
+PY
+    tf-cbor json nbest | jq -c 'if .type == "nbest" then .hyps |= reverse else . end' | tf-cbor unjson >back
+    score -q "$LINES_TFS" nbest | lists >want
+    score -q "$LINES_TFS" back | lists | cmp want -
+    [ "$(grep -c token_logp want)" -eq 0 ]
+    for b in 1 7 64; do
+        score -q --threads 2 --batch $b --window $((b * 3)) "$LINES_TFS" nbest | lists | cmp want -
+    done
+    # The best of a list is what tf-tokenize -d takes.
+    [ "$(score -q "$LINES_TFS" back | tf-tokenize -d -m "$MODEL" | wc -l)" -eq "$LINES" ]
+    [ "$(score -q -a 0 "$LINES_TFS" back | lists | jq -c '.hyps[] | select(.score != .logp)' | wc -l)" -eq 0 ]
+    score -q "$LINES_TFS" nbest | tf-cbor json | jq -r 'select(.type == "header") | .header | .kind, .made[].prog' | xargs >kind
+    [ "$(cat kind)" = 'nbest tf-tokenize tf-tokenize tf-decode tf-score' ]
+}
+
+@test "n-best lists as text: a line for each hypothesis, where it was" {
+    tf-decode -m "$MODEL" --nbest 3 "$LINES_TFS" | tf-cbor json | jq -c 'if .type == "nbest" then .hyps |= reverse else . end' | tf-cbor unjson >back
+    score -q --text "$LINES_TFS" back >got
+    [ "$(wc -l <got)" -eq "$(tf-tokenize -d --nbest -m "$MODEL" back | wc -l)" ]
+    tf-cbor json "$LINES_TFS" | jq -c 'select(.type == "tokens") | .ids' >ids
+    tf-cbor json back | jq -c --slurpfile src ids 'if .type == "nbest" then . as $r | .hyps[] | {type: "pair", idx: $r.idx, src: $src[$r.idx], tgt: .ids}
+        elif .type == "header" then {type, header: (.header | .kind = "pairs")} else {type} end' | grep -v check | tf-cbor unjson >pairs
+    score -q --text pairs | cmp - got
+    score --summary pairs >want
+    score --summary "$LINES_TFS" back | cmp want -
+}
+
+@test "a list is bad with its source, with one of its hypotheses, and when it is empty" {
+    {
+        echo '{"type":"header","header":{"v":1,"kind":"nbest"}}'
+        for ids in '[5,6],[6]' '[5],[6,7,5,6],[6]' '' '[5],[6]'; do
+            echo "{\"type\":\"nbest\",\"idx\":$((n++)),\"hyps\":[$(sed 's/\[[^]]*\]/{"ids":&,"score":0,"logp":0}/g' <<<"$ids")]}"
+        done
+        echo '{"type":"bad","idx":4,"code":1,"text":"x"}'
+        echo '{"type":"end"}'
+    } | tf-cbor unjson >odd
+    for i in {1..5}; do if [ "$i" = 4 ]; then printf '\xff\n'; else echo a; fi; done | tf-tokenize --bad ok -m "$MODEL" >five
+    t 4 tf-score -q -m "$MODEL" --max-length 3 five odd -o out
+    expect_error "five: 4 of 5 records bad; the first is record 1: too many tokens: target of 4 tokens, --max-length allows 3"
+    [ "$(tf-cbor json out | jq -r 'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' | xargs)" = 'nbest - bad 3 bad 15 bad 1 bad 1' ]
+    t 4 tf-score -q -m "$MODEL" --max-length 3 --text five odd
+    [ "$(grep -c -- - <<<"$output")" -eq 2 ]
+    [ "$(tf-score -q --bad ok -m "$MODEL" --max-length 3 --text five odd | wc -l)" -eq 9 ]
+    [ "$(tf-tokenize -d --nbest --bad ok -m "$MODEL" odd | wc -l)" -eq 9 ]
+    t 1 tf-score -m "$MODEL" odd five
+    expect_error "odd: "
+    t 2 tf-score -m "$MODEL" --alpha 1 "$LINES_TFS" "$LINES_TFS"
+    expect_error "--alpha is for n-best lists"
+    t 2 tf-score -m "$MODEL" --alpha 1 --text five odd
+    expect_error "--alpha and --text do not go together"
 }
 
 @test "pairs from a pipe, and batches" {
@@ -79,6 +162,8 @@ PY
 @test "mistakes" {
     t 2 tf-score -m "$MODEL" --text --summary a b
     expect_error "do not go together"
+    t 2 tf-score -m "$MODEL" --token --summary a b
+    expect_error "--token and --summary do not go together"
     t 2 tf-score -m - a -
     expect_error "only one of model and inputs can be stdin"
     t 2 tf-score a b

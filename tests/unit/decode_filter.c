@@ -145,6 +145,21 @@ static void one_for_one(void)
     ok(a.type[3] == TF_REC_TOKENS && a.hyps[3][0].n == 0, "nothing in, nothing out");
     ok(special && some, "no special ids, nothing longer than its limit");
 
+    o.allow_unk = o.sample = o.nbest_out = true;
+    o.nbest = MAX_HYPS;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("unk.tfs"), &err), TF_PARTIAL, "unk allowed");
+    read_back(&b, rig_path("unk.tfs"));
+    bool unk = false;
+    special = true;
+    for (size_t i = 0; i < b.n; i++)
+        for (size_t k = 0; b.type[i] == TF_REC_NBEST && k < b.n_hyps[i]; k++)
+            for (size_t j = 0; j < b.hyps[i][k].n; j++) {
+                unk |= b.ids[i][k][j] == 1;
+                special &= b.ids[i][k][j] == 1 || b.ids[i][k][j] > 3;
+            }
+    ok(unk && special, "it is put out, and still none of the other special ids");
+
+    o = defaults();
     o.bad = TF_ON_BAD_OK;
     is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), 0, "--bad=ok");
     o.bad = TF_ON_BAD_FAIL;
@@ -378,6 +393,58 @@ static void limits(void)
        "each with its numbers");
 }
 
+/* 1024 hypotheses that have a prefix of 1030 tokens in common, and beside them a short sentence. */
+static void too_many_ids(void)
+{
+    enum { LONG = 1030 };
+    struct tf_err err = {0};
+    struct tf_config c = rig_small();
+    struct tf_decode_opts o = defaults();
+    char tiny_path[128], path[128];
+    const char *tiny = tiny_path;
+    uint32_t ids[LONG];
+    snprintf(tiny_path, sizeof tiny_path, "%s", rig_path("tiny.tfm"));
+    snprintf(path, sizeof path, "%s", rig_path("long.tfs"));
+    c.encoder_layers = c.decoder_layers = c.heads = 1;
+    c.d_model = c.d_ff = 8, c.d_k = c.d_v = 4;
+    rig_model(tiny, &c, 1, 1);
+    for (size_t i = 0; i < LONG; i++)
+        ids[i] = 9;
+    struct tf_out out;
+    struct tf_writer w;
+    struct tf_header h;
+    rig_header(&h, "tokens", 7, RIG_V);
+    must(tf_out_open(&out, path, 0, &err), &err);
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
+    must(tf_writer_tokens(&w, 0, ids, LONG, &err), &err);
+    must(tf_writer_tokens(&w, 1, ids, 1, &err), &err);
+    must(tf_writer_end(&w, &err), &err);
+    tf_writer_release(&w);
+    must(tf_out_commit(&out, &err), &err);
+    o.models.v = &tiny;
+    o.prefix = path;
+    o.max_length = LONG;
+    o.max_extra = 2;
+    o.beam = o.nbest = TF_SEARCH_MAX_BEAM, o.nbest_out = true;
+    is_int(decode(o, path, rig_path("out.tfs"), &err), TF_PARTIAL, "more ids than a record holds: %s",
+           err.msg);
+    o.nbest = MAX_HYPS;
+    is_int(decode(o, path, rig_path("few.tfs"), &err), 0, "but some of them fit");
+    struct tf_in in;
+    struct tf_reader *r;
+    struct tf_record rec;
+    must(tf_in_open(&in, rig_path("out.tfs"), &err), &err);
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD &&
+           rec.code == TF_BAD_TOO_MANY_TOKENS,
+       "make a bad record");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_NBEST && rec.n_hyps > 100,
+       "and the next sentence has its hypotheses");
+    is_int(tf_reader_next(r, &rec, &err), 0, "and that is all");
+    tf_reader_free(r);
+    tf_in_close(&in);
+}
+
 static void damage(void)
 {
     struct tf_err err;
@@ -438,6 +505,7 @@ int main(void)
     prefixes();
     ensembles();
     limits();
+    too_many_ids();
     damage();
     rig_clean();
     return done();

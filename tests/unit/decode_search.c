@@ -513,40 +513,75 @@ static void by_example(const struct body *b)
     tf_search_release(&s);
 }
 
-/* 3000 draws of the first token against its distribution; each sentence alone and among others. */
-static void draws(const struct body *b)
+/* How far counts of draws at one place are from the distribution behind a history: chi squared. */
+static double off(const int *count, int total, const struct fake *f,
+                  const struct tf_search_rule *rule, const uint32_t *history, size_t n)
+{
+    float lp[6];
+    double p[6], sum = 0, chi = 0;
+    distribution(lp, f, 0, history, n);
+    for (uint32_t v = 0; v < 6; v++) {
+        p[v] = rule->n_ban > 0 && v == rule->ban[0] ? 0 : exp((double)lp[v] / rule->temperature);
+        sum += p[v];
+    }
+    for (int v = 0; v < 6; v++) {
+        double want = p[v] / sum * total;
+        chi += want > 0 ? (count[v] - want) * (count[v] - want) / want : count[v] > 0 ? INFINITY : 0;
+    }
+    return chi;
+}
+
+/* 3000 draws of the first token, or of the first one behind a prefix, against their distributions;
+ * each sentence alone and among others. */
+static void draws(const struct body *b, double temperature, size_t n_ban)
 {
     static struct results a, c;
-    bool tables = true, alone = true;
+    bool tables = true, alone = true, forced = true;
     struct fake f = {.V = 6, .seed = 5};
-    struct tf_search_rule rule = {
-        .V = 6, .K = 4, .N = 4, .eos = 1, .sample = true, .temperature = 1, .seed = 3};
-    struct group g = {.n = 3, .limit = {1, 2, 1}, .src_off = {0, 1, 2, 3}};
-    float lp[6];
-    distribution(lp, &f, 0, NULL, 0);
-    int count[6] = {0}, total = 0;
-    for (uint64_t n = 0; n < 250; n++) {
+    struct tf_search_rule rule = {.V = 6,
+                                  .K = 4,
+                                  .N = 4,
+                                  .eos = 1,
+                                  .n_ban = n_ban,
+                                  .ban = {4},
+                                  .sample = true,
+                                  .temperature = temperature,
+                                  .seed = 3};
+    struct group g = {.n = 3,
+                      .limit = {1, 2, 1},
+                      .src_off = {0, 1, 2, 3},
+                      .prefix = {4}, /* what is banned can be forced */
+                      .prefix_off = {0, 0, 1, 1}};
+    int count[2][6] = {0}, total[2] = {0};
+    for (uint64_t n = 0; n < 375; n++) {
         rule.seed = n;
         struct tf_search s;
         search_init(&s, &rule, b);
         run(&a, &s, &f, &g, false, &tables);
         for (size_t i = 0; i < 3; i++)
-            for (size_t k = 0; k < 4; k++, total++)
-                count[a.v[i][k].n ? a.v[i][k].ids[0] : rule.eos]++;
+            for (size_t k = 0; k < 4; k++) {
+                const struct hyp *h = &a.v[i][k];
+                size_t P = i == 1;
+                forced &= P == 0 || (h->n >= 1 && h->ids[0] == g.prefix[0]);
+                count[P][h->n > P ? h->ids[P] : rule.eos]++;
+                total[P]++;
+            }
         tf_search_release(&s);
     }
-    double chi = 0;
-    for (int v = 0; v < 6; v++) {
-        double want = exp((double)lp[v]) * total;
-        chi += (count[v] - want) * (count[v] - want) / want;
-    }
-    ok(chi < 25, "%d draws follow the distribution (chi squared %.1f on 5)", total, chi);
+    double first = off(count[0], total[0], &f, &rule, NULL, 0),
+           second = off(count[1], total[1], &f, &rule, g.prefix, 1);
+    ok(forced && first < 25 && second < 25,
+       "temperature %g, %zu bans: %d draws follow the distribution, and %d behind a prefix (chi "
+       "squared %.1f and %.1f on 5)",
+       temperature, n_ban, total[0], total[1], first, second);
     g.key[0] = 11, g.key[1] = 12, g.key[2] = 13;
     struct tf_search s;
     search_init(&s, &rule, b);
     run(&a, &s, &f, &g, false, &tables);
     for (size_t i = 0; i < 3; i++) {
         struct group single = {.n = 1, .limit = {g.limit[i]}, .src_off = {0, 1}, .key = {g.key[i]}};
+        single.prefix_off[1] = i == 1;
+        single.prefix[0] = g.prefix[0];
         run(&c, &s, &f, &single, false, &tables);
         memmove(&c.v[i], &c.v[0], sizeof c.v[0]);
         size_t n = c.n[0];
@@ -638,7 +673,9 @@ int main(void)
         printf("# %s\n", bodies[b].be->name);
         by_example(&bodies[b]);
         exhaustive(&bodies[b]);
-        draws(&bodies[b]);
+        draws(&bodies[b], 1, 0);
+        draws(&bodies[b], 0.5, 1);
+        draws(&bodies[b], 2, 1);
         pools(&bodies[b]);
     }
     random_searches("small vocabularies", 400, 12, 0, 0, false, false);
