@@ -180,15 +180,7 @@ int main(int argc, char **argv)
         rc = o.train          ? train(&args, &out, &err)
              : o.export_vocab ? tf_vocab_export(&vocab, &out, &err)
                               : convert(&vocab, path, &out, &err);
-    if (rc == 0)
-        rc = tf_out_commit(&out, &err);
-    else if (strcmp(o.output, "-") == 0) {
-        struct tf_err ignored = {
-            0}; /* what was done so far is still good; err says why there is no more */
-        if (tf_out_flush(&out, &ignored) < 0)
-            rc = -1;
-    }
-    tf_out_abort(&out);
+    rc = tf_out_finish(&out, rc, &err); /* what was done so far is still good; err says why there is no more */
     tf_vocab_release(&vocab);
     return tf_finish(rc, &err);
 }

@@ -186,6 +186,25 @@ int tf_sp_encode(const struct tf_sp *s, const char *text, size_t n, struct tf_id
     });
 }
 
+int tf_sp_pieces(const struct tf_sp *s, const char *text, size_t n, struct tf_buf *out,
+                 struct tf_err *err)
+{
+    return guarded(err, "encode", [&]() -> int {
+        sp::ImmutableSentencePieceText t;
+        sp::util::Status status = s->p.Encode(std::string_view(text, n), t.mutable_proto());
+        if (!status.ok())
+            return fail(err, "encode", status);
+        for (size_t i = 0; i < t.pieces_size(); i++) {
+            auto piece = t.pieces((int)i);
+            const std::string &p = piece.piece();
+            if (i > 0)
+                tf_buf_byte(out, ' ');
+            tf_buf_add(out, p.data(), p.size());
+        }
+        return 0;
+    });
+}
+
 int tf_sp_normalize(const struct tf_sp *s, const char *text, size_t n, struct tf_buf *out,
                     struct tf_err *err)
 {

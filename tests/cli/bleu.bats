@@ -390,6 +390,11 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     expect_contains "$output" "|tok:flores200|"
     t 0 tf-bleu -f text --spm-model sp.model ref -i hyp
     expect_contains "$output" "|tok:spm-$(sha256sum <sp.model | head -c 8)|"
+    # Two unknown words differ.
+    printf 'the cat 中 sat\n漢 cat\n' >hyp
+    printf 'the cat 日 sat\n字 cat\n' >ref
+    t 0 tf-bleu -b -w 4 --spm-model sp.model ref -i hyp
+    expect_output 72.4158
     t 1 tf-bleu --spm-model ref ref -i hyp
 }
 

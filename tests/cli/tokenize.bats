@@ -111,6 +111,23 @@ END
     tf-tokenize -m "$V" "$X" >s.tfs
     t 1 tf-tokenize -d --nbest -m "$V" s.tfs
     expect_error "holds no n-best lists, but tokens"
+    # Hypotheses outside the vocabulary: bad ones of one bad record.
+    sed -n '1p; $s/3/1/p' n.jsonl >far.jsonl
+    sed -i '1a {"type": "nbest", "idx": 0, "hyps": [{"ids": [150], "score": -1, "logp": -1}, {"ids": [4, 999], "score": -2, "logp": -2}]}' far.jsonl
+    sh_t 4 "tf-cbor unjson far.jsonl | tf-tokenize -d --nbest -m '$V'"
+    expect_output $'0\t0\t\t\n0\t0\t\t'
+    expect_error "1 of 1 records bad; the first is record 1: id 150: the vocabulary has 150"
+}
+
+@test "--bad=fail: everything before the first bad one is written" {
+    head -n 150 "$X" >good
+    { cat good; printf 'bad \xff\n'; cat good; } >mixed
+    sh_t 1 "tf-tokenize --bad fail --pieces -m '$V' mixed | wc -l"
+    expect_output 150
+    tf-tokenize --bad ok -m "$V" -o mixed.tfs mixed
+    t 1 tf-tokenize -d --bad fail -m "$V" mixed.tfs
+    expect_output "$(cat good)"
+    expect_error "mixed.tfs: record 151: invalid UTF-8 at byte 5"
 }
 
 @test "an id outside the vocabulary is a bad record" {
@@ -122,6 +139,11 @@ END
 
 @test "pieces as text" {
     sh_t 0 "tf-tokenize --pieces -m '$V' <'$X' | sed 's/ //g; s/▁/ /g; s/^ //' | cmp - '$X'"
+    # What is unknown reads as the text does, so that two unknown words are not the same one.
+    printf 'ka 中 to\n漢字 ka\n' >in
+    sh_t 0 "tf-tokenize --pieces -m '$V' in | sed 's/ //g; s/▁/ /g; s/^ //' | cmp - in"
+    t 0 tf-tokenize --pieces --sample -m "$V" in
+    expect_contains "$output" '<unk>'
 }
 
 @test "samples: from the seed and the line alone, and they read back as the text" {
@@ -196,6 +218,15 @@ END
     t 2 tf-tokenize -m "$V" -o same same
     expect_error "same: is both input and output"
     cmp same "$X"
+    cp "$V" m
+    t 2 tf-tokenize -m m -o m "$X"
+    expect_error "m: is both input and output"
+    cmp m "$V"
+    tf-tokenize -m "$V" "$X" >s.tfs
+    cp s.tfs d.tfs
+    t 2 tf-tokenize -d -m "$V" -o d.tfs d.tfs
+    expect_error "d.tfs: is both input and output"
+    cmp d.tfs s.tfs
     t 1 tf-tokenize -m /dev/null
     expect_error "/dev/null: not a vocabulary: empty"
     t 1 tf-tokenize -m "$X"
