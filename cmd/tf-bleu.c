@@ -139,22 +139,26 @@ static int check(const struct tf_args *args, struct tf_err *err)
     return tf_eval_check(&eval, err) ? -1 : check_stdin(args, err);
 }
 
+static int evaluate(struct tf_out *out, struct tf_err *err)
+{
+    const struct tf_paper_opts *by = as || paper.tokenized ? &paper : NULL;
+    in.systems = inputs.v; /* each once, since the check */
+    in.nsystems = inputs.n;
+    if (print_tokens)
+        return tf_print_tokens(out, by, &eval.metric.bleu, &in, err);
+    if (by)
+        return tf_paper_evaluate(out, by, &in, err);
+    if (from_stats)
+        return tf_evaluate_stats(out, &eval, in.nrefs ? in.refs : in.systems, in.nrefs ? in.nrefs : in.nsystems, err);
+    return tf_evaluate(out, &eval, &in, err);
+}
+
 static int run(struct tf_out *out, struct tf_err *err)
 {
     struct tf_err end = {0};
-    in.systems = inputs.v; /* each once, since the check */
-    in.nsystems = inputs.n;
-    int rc = spm_model ? tf_spm_open(spm_model, err) : 0;
-    if (rc)
-        return rc;
-    if (print_tokens)
-        rc = tf_print_tokens(out, as || paper.tokenized ? &paper : NULL, &eval.metric.bleu, &in, err);
-    else if (as || paper.tokenized)
-        rc = tf_paper_evaluate(out, &paper, &in, err);
-    else if (from_stats)
-        rc = tf_evaluate_stats(out, &eval, in.nrefs ? in.refs : in.systems, in.nrefs ? in.nrefs : in.nsystems, err);
-    else
-        rc = tf_evaluate(out, &eval, &in, err);
+    int rc = spm_model ? tf_spm_open(spm_model, eval.metric.bleu.model, err) : 0;
+    if (!rc)
+        rc = evaluate(out, err);
     if (tf_spm_close(&end) < 0 && rc >= 0) {
         *err = end;
         rc = -1;

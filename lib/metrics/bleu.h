@@ -12,6 +12,7 @@ extern const char *const tf_bleu_smooth_names[]; /* NULL at the end */
 
 struct tf_bleu_opts {
     enum tf_tokenizer tokenizer;
+    uint8_t model[32];    /* SHA-256 of the SentencePiece model, with the tokenizers that have one */
     enum tf_bleu_smooth smooth;
     double value;         /* of floor and add-k */
     bool lowercase;

@@ -395,7 +395,49 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     printf 'the cat 日 sat\n字 cat\n' >ref
     t 0 tf-bleu -b -w 4 --spm-model sp.model ref -i hyp
     expect_output 72.4158
+    # The model is read once, so it may be a pipe.
+    t 0 tf-bleu -b -w 4 --spm-model <(cat sp.model) ref -i hyp
+    expect_output 72.4158
     t 1 tf-bleu --spm-model ref ref -i hyp
+    expect_error "tf-bleu: ref: not a SentencePiece model"
+}
+
+@test "a tf-tokenize that fails beside the scorer is one message" {
+    mkdir bin
+    cp "$(command -v tf-bleu)" bin
+    printf '#!/bin/sh\nhead -n 1\necho "$@" >args\necho "tf-tokenize: stdin: line 2: too bad" >&2\nexit 1\n' >bin/tf-tokenize
+    chmod +x bin/tf-tokenize
+    t 1 bin/tf-bleu --spm-model ref ref -i hyp
+    expect_error "tf-bleu: tf-tokenize: stdin: line 2: too bad"
+    [ -z "$output" ]
+    # A line is as long as tf-bleu takes it.
+    expect_contains "$(cat args)" "--max-line 67108864"
+    printf '#!/bin/sh\nkill -9 $$\n' >bin/tf-tokenize
+    t 1 bin/tf-bleu --spm-model ref ref -i hyp
+    expect_error "tf-bleu: tf-tokenize"
+}
+
+@test "statistics of pieces know their model" {
+    for n in 60 70; do
+        for i in {1..200}; do echo "the cat number $i sat on mat $((i * n))"; done >train
+        tf-tokenize --train --vocab-size 60 -o sp$n.model train
+        for tok in spm flores200; do
+            tf-bleu --stats -tok $tok --spm-model sp$n.model ref -i hyp >$tok.$n
+            t 0 tf-bleu --from-stats -f text $tok.$n
+            want=$output
+            t 0 tf-bleu -f text -tok $tok --spm-model sp$n.model ref -i hyp
+            expect_output "$want"
+        done
+    done
+    expect_contains "$(tf-cbor json spm.70 | head -1)" "\"in\":{\"vocab\":\"$(sha256sum <sp70.model | head -c 64)\"}"
+    for tok in spm flores200; do
+        sh_t 1 "cat $tok.60 $tok.70 | tf-bleu --from-stats"
+        expect_error "stdin: its metrics or their settings differ"
+        t 1 tf-bleu --from-stats $tok.60 $tok.70
+        expect_error "$tok.70: its metrics or their settings differ"
+        sh_t 1 "tf-cbor json $tok.60 | sed '1s/,\"vocab\":\"[0-9a-f]*\"//' | tf-cbor unjson | tf-bleu --from-stats"
+        expect_error "stdin: metrics: vocab: missing"
+    done
 }
 
 @test "a line of a million characters" {
