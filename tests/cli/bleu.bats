@@ -186,6 +186,32 @@ prepare() {
     t 1 tf-bleu ref -i hyp --spm-model no-such-file
     expect_error "no-such-file"
     t 2 tf-bleu --as paper --tok-input ref -i hyp
+    for o in -b "-w 2" "-f text" -m=chrf -ci -sl "-tok none" --stats --from-stats "-s floor" "-pbs" "--chrf-beta 3"; do
+        for way in "--as paper" --tok-input; do
+            # shellcheck disable=SC2086
+            t 2 tf-bleu $way ref ${o/=/ } -i hyp
+            expect_error " goes with "
+        done
+    done
+    for o in "--lang en" --raw-ref --no-punct-step; do
+        for way in "" --tok-input --stats; do
+            # shellcheck disable=SC2086
+            t 2 tf-bleu $way ref $o -i hyp
+            expect_error "${o% *} goes with --as paper"
+        done
+    done
+    t 0 tf-bleu --as paper --lang en -lc -q -e utf-8 -nr 1 ref -i hyp
+    t 2 tf-bleu --from-stats a -i b
+    expect_error "a: --from-stats takes its streams as operands or with -i, not both"
+    for o in "-m chrf" "-tok none" -lc "-s floor" "-nr 2" "-e latin1"; do
+        # shellcheck disable=SC2086
+        t 2 tf-bleu --from-stats $o a
+        expect_error " goes with "
+    done
+    t 2 tf-bleu --stats ref -b -i hyp
+    expect_error "--score-only goes with scores of sacreBLEU's metrics"
+    t 2 tf-bleu --stats --from-stats a
+    expect_error "exclude each other"
     t 2 tf-bleu --print-tokens ref
     t 2 tf-bleu --stats ref -i hyp ref
     t 2 tf-bleu --stats ref -i hyp -ci
