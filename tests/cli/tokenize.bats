@@ -49,6 +49,14 @@ setup_file() {
     t 0 tf-tokenize --train --vocab-size 150 -o m mixed
     expect_error "lines left out: 1 with invalid UTF-8, 1 with NUL, 1 over 4192 bytes"
     cmp m "$V"
+    sed 's/$/\r/' "$X" >dos
+    for more in "" "--max-sentences 150"; do
+        # shellcheck disable=SC2086
+        tf-tokenize --train --normalization identity --vocab-size 150 $more -o want "$X"
+        # shellcheck disable=SC2086
+        t 0 tf-tokenize --train --normalization identity --vocab-size 150 $more --crlf -o m dos
+        cmp m want
+    done
 }
 
 @test "training: digits apart, bytes for the unknown, spaces kept" {
@@ -212,6 +220,21 @@ END
     expect_error "--sample"
     t 2 tf-tokenize --nbest -m "$V"
     expect_error "--nbest goes with --decode"
+    for more in --vocab-size=77 --type=bpe --split-digits --max-sentences=5; do
+        for do in "" -d --pieces --export-vocab; do
+            # shellcheck disable=SC2086
+            t 2 tf-tokenize -m "$V" $do "$more"
+            expect_error "${more%=*} goes with --train"
+        done
+    done
+    t 2 tf-tokenize -m "$V" --nbest-size 8 "$X"
+    expect_error "--nbest-size goes with --sample"
+    t 2 tf-tokenize --train --alpha 0.2 -o m "$X"
+    expect_error "--alpha goes with --sample"
+    t 2 tf-tokenize -d --crlf -m "$V"
+    expect_error "--crlf goes with text to ids and --train"
+    t 2 tf-tokenize --train --max-line 100 -o m "$X"
+    expect_error "--max-line goes with text to ids"
     t 2 tf-tokenize -m "$V" --threads 0
     expect_error "too small, minimum 1"
     cp "$X" same
