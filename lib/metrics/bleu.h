@@ -18,6 +18,7 @@ struct tf_bleu_opts {
     bool lowercase;
     bool effective_order; /* average only the orders the hypothesis has; for sentences */
 };
+double tf_bleu_log(double x); /* log x, or of 0 what sacreBLEU and multi-bleu take: far below any, so that the score is 0 and stays a number */
 double tf_bleu_default_value(enum tf_bleu_smooth smooth); /* floor 0.1, add-k 1, others 0 */
 
 /* Sums over segments: all that the score needs. */

@@ -8,6 +8,7 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -320,6 +321,17 @@ class feed : public sp::SentenceIterator
     int rc_ = 0;
 };
 
+/* What most often goes wrong, in the words of our options. */
+static int fail_training(struct tf_err *err, const sp::util::Status &status)
+{
+    long size, least;
+    const char *p = strstr(status.message(), "required_chars. ");
+    if (p != nullptr && sscanf(p, "required_chars. %ld vs %ld", &size, &least) == 2)
+        return tf_fail(err, "training: --vocab-size %ld: the characters and special pieces alone are %ld; --character-coverage leaves rare ones out",
+                       size, least);
+    return fail(err, "training", status);
+}
+
 extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, struct tf_err *err)
 {
     return guarded(err, "training", [&]() -> int {
@@ -354,7 +366,7 @@ extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, stru
         if (sentences.failed())
             return -1;
         if (!status.ok())
-            return fail(err, "training", status);
+            return fail_training(err, status);
         tf_buf_add(out, model.data(), model.size());
         return 0;
     });

@@ -41,7 +41,8 @@ setup_file() {
     t 0 tf-tokenize --train --type bpe --vocab-size 100k -o m "$X"
     expect_contains "$stderr" "pieces, fewer than the 100000 asked for"
     t 1 tf-tokenize --train --vocab-size 5 -o none "$X"
-    expect_error "training"
+    expect_error "training: --vocab-size 5: the characters and special pieces alone are "
+    expect_contains "$stderr" "--character-coverage"
     [ ! -e none ]
     t 1 tf-tokenize --train -o none /dev/null
     expect_error "no sentence to train on"
