@@ -107,8 +107,8 @@ static int send_all(const char *p, size_t n)
         ssize_t k = send(spm.to, p, n, MSG_NOSIGNAL);
         if (k < 0 && errno == EINTR)
             continue;
-        if (k < 0)
-            return tf_fail_errno(&spm.err, "tf-tokenize");
+        if (k < 0) /* without the errno: EPIPE would mean stdout's */
+            return tf_fail(&spm.err, "tf-tokenize: ended early");
         p += k;
         n -= (size_t)k;
     }

@@ -440,7 +440,7 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     expect_contains "$(cat args)" "--max-line 67108864"
     printf '#!/bin/sh\nkill -9 $$\n' >bin/tf-tokenize
     t 1 bin/tf-bleu --spm-model ref ref -i hyp
-    expect_error "tf-bleu: tf-tokenize"
+    expect_error "tf-bleu: tf-tokenize: ended early"
 }
 
 @test "statistics of pieces know their model" {
