@@ -49,17 +49,20 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
     if (tf_read_file(&bytes, &n, path, MODEL_MAX, err) < 0)
         return -1;
     tf_sha256_of(hash, bytes, n);
+    size_t at = 0;
+    ssize_t put = 1;
     int fd = memfd_create("tf-spm-model", MFD_CLOEXEC);
-    for (size_t at = 0; fd >= 0 && at < n;) {
-        ssize_t put = write(fd, bytes + at, n - at);
-        if (put < 0) {
-            close(fd);
-            fd = -1;
-        }
-        at += (size_t)put;
+    while (fd >= 0 && put > 0 && at < n) {
+        put = pwrite(fd, bytes + at, n - at, (off_t)at);
+        at += put > 0 ? (size_t)put : 0;
     }
     free(bytes);
-    return fd < 0 ? tf_fail_errno(err, "%s: memory for the model", path) : fd;
+    if (fd >= 0 && at == n)
+        return fd;
+    tf_fail_errno(err, "%s: memory for the model", path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 static int spawn(int model, int in, int out, struct tf_err *err)
