@@ -135,7 +135,8 @@ static int choose_test(struct tf_err *err)
 
 static int check_stdin(const struct tf_args *args, struct tf_err *err)
 {
-    size_t count = (inputs.n == 0 && !from_stats) + tf_count_stdin(args->v, (size_t)args->n) + tf_count_stdin(inputs.v, inputs.n);
+    size_t count = (inputs.n == 0 && !from_stats) + tf_count_stdin(args->v, (size_t)args->n) + tf_count_stdin(inputs.v, inputs.n) +
+                   tf_count_stdin(&spm_model, 1);
     return count > 1 ? tf_fail_status(err, TF_USAGE, "only one file can be stdin") : 0;
 }
 

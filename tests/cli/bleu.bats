@@ -424,6 +424,10 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     # The model is read once, so it may be a pipe.
     t 0 tf-bleu -b -w 4 --spm-model <(cat sp.model) ref -i hyp
     expect_output 72.4158
+    sh_t 0 'tf-bleu -b -w 4 --spm-model - ref -i hyp <sp.model'
+    expect_output 72.4158
+    t 2 tf-bleu --spm-model - ref
+    expect_error "only one file can be stdin"
     t 1 tf-bleu --spm-model ref ref -i hyp
     expect_error "tf-bleu: ref: not a SentencePiece model"
 }
