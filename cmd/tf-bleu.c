@@ -4,6 +4,7 @@
 #include "metrics/evaluate.h"
 #include "metrics/paper.h"
 #include "metrics/spm.h"
+#include "modes.h"
 #include <string.h>
 
 static struct tf_eval_opts eval;
@@ -103,6 +104,26 @@ static const struct tf_tool tool = {
     .max_args = -1,
 };
 
+/* How text is scored, and what is done. */
+enum { SACREBLEU = 1, PAPER = 2, TOKENIZED = 4, ANY_WAY = 7, SCORES = 8, STATS = 16, FROM_STATS = 32, PRINT = 64 };
+
+static const struct mode_row modes[] = {
+    {PAPER | SCORES | PRINT, "--as paper", {"lang", "raw-ref", "no-punct-step"}},
+    {ANY_WAY | SCORES | STATS, "references", {"num-refs"}},
+    {ANY_WAY | SCORES | STATS | PRINT, "text", {"encoding", "lowercase"}},
+    {SACREBLEU | SCORES | STATS | PRINT, "text and sacreBLEU's metrics", {"tokenize", "spm-model"}},
+    {SACREBLEU | SCORES | STATS,
+     "text and sacreBLEU's metrics",
+     {"metrics", "smooth-method", "smooth-value", "chrf-char-order", "chrf-word-order", "chrf-beta", "chrf-whitespace", "chrf-lowercase",
+      "chrf-eps-smoothing", "ter-case-sensitive", "ter-asian-support", "ter-no-punct", "ter-normalized"}},
+    {SACREBLEU | SCORES | FROM_STATS,
+     "scores of sacreBLEU's metrics",
+     {"sentence-level", "confidence", "confidence-n", "paired-bs", "paired-bs-n", "paired-ar", "paired-ar-n", "format", "width", "score-only",
+      "short"}},
+    {SACREBLEU | STATS | FROM_STATS, "sacreBLEU's metrics", {"stats", "from-stats"}},
+    {0},
+};
+
 static int choose_test(struct tf_err *err)
 {
     if (bootstrap && randomize)
@@ -114,47 +135,54 @@ static int choose_test(struct tf_err *err)
 
 static int check_stdin(const struct tf_args *args, struct tf_err *err)
 {
-    size_t count = (inputs.n == 0 && !from_stats) + tf_count_stdin(args->v, (size_t)args->n) + tf_count_stdin(inputs.v, inputs.n);
+    size_t count = (inputs.n == 0 && !from_stats) + tf_count_stdin(args->v, (size_t)args->n) + tf_count_stdin(inputs.v, inputs.n) +
+                   tf_count_stdin(&spm_model, 1);
     return count > 1 ? tf_fail_status(err, TF_USAGE, "only one file can be stdin") : 0;
 }
 
 static int check(const struct tf_args *args, struct tf_err *err)
 {
-    bool paper_way = as || paper.tokenized;
-    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) || choose_test(err) ||
-        tf_inputs_once(&inputs, bootstrap || randomize, err) || tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err))
-        return -1;
+    const unsigned way = as ? PAPER : paper.tokenized ? TOKENIZED : SACREBLEU, what = print_tokens ? PRINT : from_stats ? FROM_STATS : eval.stats ? STATS : SCORES;
     if (paper.tokenized && as)
         return tf_fail_status(err, TF_USAGE, "--as paper and --tok-input exclude each other");
-    if ((print_tokens || from_stats) && print_tokens + from_stats + eval.stats > 1)
+    if (print_tokens + from_stats + eval.stats > 1)
         return tf_fail_status(err, TF_USAGE, "--stats, --from-stats and --print-tokens exclude each other");
+    if (check_modes(opts, modes, way | what, err) || tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) || choose_test(err) ||
+        tf_inputs_once(&inputs, bootstrap || randomize, err) || tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err))
+        return -1;
     if (args->n == 0 && !from_stats && !print_tokens)
         return tf_fail_status(err, TF_USAGE, "no reference file%s", inputs.n ? "; give references before -i" : "");
     if (args->n && print_tokens)
         return tf_fail_status(err, TF_USAGE, "%s: --print-tokens takes no references; give hypotheses with -i", args->v[0]);
+    if (args->n && inputs.n && from_stats)
+        return tf_fail_status(err, TF_USAGE, "%s: --from-stats takes its streams as operands or with -i, not both", args->v[0]);
     if (num_refs > 1 && args->n > 1)
         return tf_fail_status(err, TF_USAGE, "--num-refs %d takes one reference file, not %d", (int)num_refs, args->n);
-    if ((eval.sentence || eval.stats || paper_way) && inputs.n > 1 && !print_tokens)
+    if ((eval.sentence || eval.stats || way != SACREBLEU) && inputs.n > 1 && !print_tokens)
         return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", eval.sentence ? "sentence-level" : eval.stats ? "stats" : as ? "as paper" : "tok-input", inputs.n);
     return tf_eval_check(&eval, err) ? -1 : check_stdin(args, err);
+}
+
+static int evaluate(struct tf_out *out, struct tf_err *err)
+{
+    const struct tf_paper_opts *by = as || paper.tokenized ? &paper : NULL;
+    in.systems = inputs.v; /* each once, since the check */
+    in.nsystems = inputs.n;
+    if (print_tokens)
+        return tf_print_tokens(out, by, &eval.metric.bleu, &in, err);
+    if (by)
+        return tf_paper_evaluate(out, by, &in, err);
+    if (from_stats)
+        return tf_evaluate_stats(out, &eval, in.nrefs ? in.refs : in.systems, in.nrefs ? in.nrefs : in.nsystems, err);
+    return tf_evaluate(out, &eval, &in, err);
 }
 
 static int run(struct tf_out *out, struct tf_err *err)
 {
     struct tf_err end = {0};
-    in.systems = inputs.v; /* each once, since the check */
-    in.nsystems = inputs.n;
-    int rc = spm_model ? tf_spm_open(spm_model, err) : 0;
-    if (rc)
-        return rc;
-    if (print_tokens)
-        rc = tf_print_tokens(out, as || paper.tokenized ? &paper : NULL, &eval.metric.bleu, &in, err);
-    else if (as || paper.tokenized)
-        rc = tf_paper_evaluate(out, &paper, &in, err);
-    else if (from_stats)
-        rc = tf_evaluate_stats(out, &eval, in.nrefs ? in.refs : in.systems, in.nrefs ? in.nrefs : in.nsystems, err);
-    else
-        rc = tf_evaluate(out, &eval, &in, err);
+    int rc = spm_model ? tf_spm_open(spm_model, eval.metric.bleu.model, err) : 0;
+    if (!rc)
+        rc = evaluate(out, err);
     if (tf_spm_close(&end) < 0 && rc >= 0) {
         *err = end;
         rc = -1;

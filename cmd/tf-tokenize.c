@@ -1,6 +1,7 @@
 /* tf-tokenize - text to token streams and back, and the training of vocabularies. */
 #include "base/thread.h"
 #include "text/tokenize.h"
+#include "modes.h"
 #include "rows.h"
 
 #include <string.h>
@@ -98,6 +99,7 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
     struct tf_training_text text = {.paths = args->n > 0 ? args->v : std_in,
                                     .n = args->n > 0 ? args->n : 1,
                                     .max = (size_t)o.max_sentence_length,
+                                    .crlf = o.crlf,
                                     .sample = (size_t)o.max_sentences,
                                     .seed = (uint64_t)o.seed};
     struct tf_sp_train t = {
@@ -140,6 +142,21 @@ static int convert(const struct tf_vocab *v, const char *path, struct tf_out *ou
     return rc;
 }
 
+enum { TO_IDS = 1, TO_SAMPLES = 2, TO_TEXT = 4, TRAIN = 8, EXPORT = 16 };
+
+static const struct mode_row modes[] = {
+    {TO_IDS | TO_SAMPLES, "text to ids", {"max-line", "replace-invalid", "sample"}},
+    {TO_IDS | TO_SAMPLES | TRAIN, "text to ids and --train", {"crlf"}},
+    {TO_IDS | TO_SAMPLES | TO_TEXT, "text to ids and back", {"bad"}},
+    {TO_SAMPLES, "--sample", {"alpha", "nbest-size"}},
+    {TO_TEXT, "--decode", {"nbest"}},
+    {TRAIN,
+     "--train",
+     {"vocab-size", "type", "split-digits", "byte-fallback", "keep-spaces", "normalization", "character-coverage", "max-sentences",
+      "max-sentence-length", "verbose"}},
+    {0},
+};
+
 /* Do the options go together? */
 static int check(const struct tf_args *args, struct tf_err *err)
 {
@@ -156,11 +173,13 @@ static int check(const struct tf_args *args, struct tf_err *err)
     if (!o.train && !o.export_vocab && strcmp(o.model, "-") == 0 &&
         (args->n == 0 || strcmp(args->v[0], "-") == 0))
         return tf_fail_status(err, TF_USAGE, "the vocabulary and the input can't both be stdin");
-    if (o.nbest_out && !o.decode)
-        return tf_fail_status(err, TF_USAGE, "--nbest goes with --decode");
-    if (o.sample && (o.decode || o.train || o.export_vocab))
-        return tf_fail_status(err, TF_USAGE, "--sample is for text to ids");
-    return 0;
+    return check_modes(opts, modes,
+                       o.train          ? TRAIN
+                       : o.decode       ? TO_TEXT
+                       : o.export_vocab ? EXPORT
+                       : o.sample       ? TO_SAMPLES
+                                        : TO_IDS,
+                       err);
 }
 
 int main(int argc, char **argv)
@@ -180,15 +199,7 @@ int main(int argc, char **argv)
         rc = o.train          ? train(&args, &out, &err)
              : o.export_vocab ? tf_vocab_export(&vocab, &out, &err)
                               : convert(&vocab, path, &out, &err);
-    if (rc == 0)
-        rc = tf_out_commit(&out, &err);
-    else if (strcmp(o.output, "-") == 0) {
-        struct tf_err ignored = {
-            0}; /* what was done so far is still good; err says why there is no more */
-        if (tf_out_flush(&out, &ignored) < 0)
-            rc = -1;
-    }
-    tf_out_abort(&out);
+    rc = tf_out_finish(&out, rc, &err); /* what was done so far is still good; err says why there is no more */
     tf_vocab_release(&vocab);
     return tf_finish(rc, &err);
 }

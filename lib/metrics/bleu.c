@@ -20,8 +20,7 @@ void tf_bleu_add(struct tf_bleu_stats *sum, const struct tf_bleu_stats *s)
     }
 }
 
-/* sacreBLEU's floor for log 0: far below any logarithm, so that the score is 0 and stays a number. */
-static double log_or_floor(double x)
+double tf_bleu_log(double x)
 {
     return x == 0 ? -9999999999.0 : log(x);
 }
@@ -61,7 +60,7 @@ struct tf_bleu_score tf_bleu_score_of(const double sums[2 + 2 * TF_NGRAM_MAX], c
         }
     }
     for (int n = 0; n < order; n++)
-        sum += log_or_floor(r.precision[n]);
+        sum += tf_bleu_log(r.precision[n]);
     r.score = r.bp * exp(sum / order);
     return r;
 }

@@ -12,11 +12,13 @@ extern const char *const tf_bleu_smooth_names[]; /* NULL at the end */
 
 struct tf_bleu_opts {
     enum tf_tokenizer tokenizer;
+    uint8_t model[32];    /* SHA-256 of the SentencePiece model, with the tokenizers that have one */
     enum tf_bleu_smooth smooth;
     double value;         /* of floor and add-k */
     bool lowercase;
     bool effective_order; /* average only the orders the hypothesis has; for sentences */
 };
+double tf_bleu_log(double x); /* log x, or of 0 what sacreBLEU and multi-bleu take: far below any, so that the score is 0 and stays a number */
 double tf_bleu_default_value(enum tf_bleu_smooth smooth); /* floor 0.1, add-k 1, others 0 */
 
 /* Sums over segments: all that the score needs. */

@@ -38,7 +38,7 @@ static void list_add(struct tf_evalb_params *p, struct tf_evalb_list *l, const c
 static size_t word_length(const char *s)
 {
     size_t n = 0;
-    while (s[n] && !tf_evalb_space(s[n]))
+    while (s[n] && !tf_ascii_space(s[n]))
         n++;
     return n;
 }
@@ -46,7 +46,7 @@ static size_t word_length(const char *s)
 static size_t blank_length(const char *s)
 {
     size_t n = 0;
-    while (tf_evalb_space(s[n]))
+    while (tf_ascii_space(s[n]))
         n++;
     return n;
 }
@@ -114,7 +114,7 @@ static int load_text(struct tf_evalb_params *p, const char *where, const char *t
     for (const char *s = text, *end = text + n; s < end; line++) {
         const char *lf = memchr(s, '\n', (size_t)(end - s));
         size_t len = (size_t)((lf ? lf : end) - s), full = len;
-        while (len > 1 && tf_evalb_space(s[len - 1]))
+        while (len > 1 && tf_ascii_space(s[len - 1]))
             len--;
         /* Comments and what is too short to say anything, as EVALB passes over them. */
         if (len >= 3 && *s != '#') {
@@ -153,18 +153,13 @@ void tf_evalb_params_release(struct tf_evalb_params *p)
     *p = (struct tf_evalb_params){0};
 }
 
-bool tf_evalb_same(struct tf_text a, struct tf_text b)
-{
-    return a.n == b.n && (a.n == 0 || !memcmp(a.p, b.p, a.n));
-}
-
 bool tf_evalb_equal(const struct tf_evalb_list *pairs, struct tf_text a, struct tf_text b)
 {
-    if (tf_evalb_same(a, b))
+    if (tf_text_same(a, b))
         return true;
     for (size_t i = 0; i < pairs->n; i += 2)
-        if ((tf_evalb_same(a, pairs->v[i]) && tf_evalb_same(b, pairs->v[i + 1])) ||
-            (tf_evalb_same(a, pairs->v[i + 1]) && tf_evalb_same(b, pairs->v[i])))
+        if ((tf_text_same(a, pairs->v[i]) && tf_text_same(b, pairs->v[i + 1])) ||
+            (tf_text_same(a, pairs->v[i + 1]) && tf_text_same(b, pairs->v[i])))
             return true;
     return false;
 }
@@ -172,7 +167,7 @@ bool tf_evalb_equal(const struct tf_evalb_list *pairs, struct tf_text a, struct 
 bool tf_evalb_listed(const struct tf_evalb_list *list, struct tf_text s)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (tf_evalb_same(list->v[i], s))
+        if (tf_text_same(list->v[i], s))
             return true;
     return false;
 }

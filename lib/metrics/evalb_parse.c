@@ -14,14 +14,14 @@
 
 static size_t token(const struct tf_text *l, size_t i)
 {
-    while (i < l->n && l->p[i] != '(' && l->p[i] != ')' && !tf_evalb_space(l->p[i]))
+    while (i < l->n && l->p[i] != '(' && l->p[i] != ')' && !tf_ascii_space(l->p[i]))
         i++;
     return i;
 }
 
 static size_t blanks(const struct tf_text *l, size_t i)
 {
-    while (i < l->n && tf_evalb_space(l->p[i]))
+    while (i < l->n && tf_ascii_space(l->p[i]))
         i++;
     return i;
 }
@@ -90,7 +90,7 @@ void tf_evalb_parse(struct tf_evalb_run *r, struct tf_evalb_sentence *s, struct 
     s->nwords = s->nbrackets = s->nquotes = s->depth = 0;
     s->length = 0;
     for (size_t i = 0; i < line.n && !r->stop;) {
-        if (tf_evalb_space(line.p[i])) {
+        if (tf_ascii_space(line.p[i])) {
             i++;
         } else if (line.p[i] == '(') {
             size_t before = s->nbrackets;
@@ -179,7 +179,7 @@ void tf_evalb_fix_quotes(struct tf_evalb_run *r)
             from++;
         for (size_t k = from; k < g->nquotes && g->quotes[k].index == at; k++) {
             bool gold_deleted = tf_evalb_listed(&r->p->deleted, g->quotes[k].tag);
-            if (gold_deleted == deleted || tf_evalb_same(g->quotes[k].tag, t->quotes[i].tag))
+            if (gold_deleted == deleted || tf_text_same(g->quotes[k].tag, t->quotes[i].tag))
                 continue;
             if (gold_deleted) {
                 reinsert(r, g, &g->quotes[k]);

@@ -88,14 +88,8 @@ int64_t tf_evalb_cross_aloud(struct tf_evalb_run *r);
 /* The tables of -d. */
 void tf_evalb_tables(struct tf_evalb_run *r);
 
-bool tf_evalb_same(struct tf_text a, struct tf_text b);
 /* Equal, or a pair of the list. */
 bool tf_evalb_equal(const struct tf_evalb_list *pairs, struct tf_text a, struct tf_text b);
 bool tf_evalb_listed(const struct tf_evalb_list *list, struct tf_text s);
-/* White space in the C locale, whatever the locale. */
-static inline bool tf_evalb_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 #endif

@@ -94,7 +94,7 @@ static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys,
     const struct tf_evalb_list *eq = &p->eq_labels;
     for (size_t i = 0; i <= (p->labeled ? eq->n : 0); i++) {
         if (i > 0) { /* the partner of entry i - 1, when that is this label */
-            if (!tf_evalb_same(eq->v[i - 1], own))
+            if (!tf_text_same(eq->v[i - 1], own))
                 continue;
             want.label = eq->v[(i - 1) ^ 1];
         }

@@ -127,8 +127,6 @@ int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err)
             return tf_fail_status(err, TF_USAGE, "chrF takes some order: --chrf-char-order and --chrf-word-order are both 0");
     if (o->sentence && o->test != TF_TEST_NONE)
         return tf_fail_status(err, TF_USAGE, "--sentence-level has no tests of significance");
-    if (o->stats && (o->sentence || o->test != TF_TEST_NONE))
-        return tf_fail_status(err, TF_USAGE, "--stats writes statistics only; scores and tests come from --from-stats");
     return 0;
 }
 

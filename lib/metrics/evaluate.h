@@ -25,7 +25,7 @@ struct tf_eval_opts {
 /* What sacreBLEU takes from the environment: SACREBLEU_SEED is the seed, SACREBLEU_FORMAT goes over the format of the report. */
 void tf_eval_environment(struct tf_eval_opts *o);
 
-/* Refuse what can't be asked for together, in the words of tf-bleu's options: several metrics by the sentence, chrF without any order, statistics with scores or tests. */
+/* Refuse what can't be asked for together, in the words of tf-bleu's options: several metrics by the sentence, tests by the sentence, chrF without any order. */
 int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
 /* Score the systems in in->systems against the references, and write the report. A line of memory at a time, unless a test keeps the counts. */

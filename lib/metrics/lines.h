@@ -3,14 +3,8 @@
 #define TF_METRICS_LINES_H
 
 #include "base/file.h"
-#include <stddef.h>
+#include "text/text.h"
 #include <sys/types.h>
-
-/* A piece of text, not terminated; somebody else's memory. */
-struct tf_text {
-    const char *p;
-    size_t n;
-};
 
 enum { TF_LINES_MAX = 64 << 20 }; /* bytes of a line */
 

@@ -1,7 +1,7 @@
 /* metric.c - what tells the three metrics apart. */
 #include "metrics/metric.h"
+#include "base/hash.h"
 #include "base/opt.h"
-#include "metrics/spm.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -96,10 +96,14 @@ static const char *yes(bool b)
 
 static void bleu_signature(struct tf_signature *s, const struct tf_bleu_opts *o)
 {
-    const char *smooth = tf_bleu_smooth_names[o->smooth];
+    const char *smooth = tf_bleu_smooth_names[o->smooth], *tok = tf_tokenizer_names[o->tokenizer];
+    char hex[65];
     tf_signature_add(s, "case", "c", "%s", o->lowercase ? "lc" : "mixed");
     tf_signature_add(s, "eff", "e", "%s", yes(o->effective_order));
-    tf_signature_add(s, "tok", "tok", "%s", o->tokenizer == TF_TOK_SPM ? tf_spm_name() : tf_tokenizer_names[o->tokenizer]);
+    if (o->tokenizer == TF_TOK_SPM)
+        tf_signature_add(s, "tok", "tok", "%s-%.8s", tok, tf_hex(hex, o->model, sizeof o->model));
+    else
+        tf_signature_add(s, "tok", "tok", "%s", tok);
     if (o->smooth == TF_SMOOTH_FLOOR || o->smooth == TF_SMOOTH_ADD_K)
         tf_signature_add(s, "smooth", "s", "%s[%.2f]", smooth, o->value);
     else

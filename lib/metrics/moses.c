@@ -286,16 +286,11 @@ void tf_moses_punctuation(struct tf_buf *out, struct tf_text line)
     }
 }
 
-static bool ascii_space(char c)
-{
-    return c == ' ' || (c >= 9 && c <= 13);
-}
-
 void tf_moses_compounds(struct tf_buf *out, struct tf_text line)
 {
     const char *p = line.p;
     for (size_t i = 0; i < line.n;) {
-        if (i + 2 < line.n && p[i + 1] == '-' && !ascii_space(p[i]) && !ascii_space(p[i + 2])) {
+        if (i + 2 < line.n && p[i + 1] == '-' && !tf_ascii_space(p[i]) && !tf_ascii_space(p[i + 2])) {
             tf_buf_byte(out, (unsigned char)p[i]);
             tf_buf_str(out, " ##AT##-##AT## ");
             tf_buf_byte(out, (unsigned char)p[i + 2]);
@@ -310,7 +305,7 @@ void tf_tokenize_ascii(struct tf_tokens *t, struct tf_text line)
 {
     t->n = 0;
     for (size_t i = 0, start; i < line.n; i++) {
-        for (start = i; i < line.n && !ascii_space(line.p[i]); i++)
+        for (start = i; i < line.n && !tf_ascii_space(line.p[i]); i++)
             continue;
         if (i > start)
             tf_tokens_add(t, line.p + start, i - start);

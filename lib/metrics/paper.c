@@ -69,11 +69,6 @@ static uint64_t closest(const struct tf_bleu *b, size_t nrefs)
     return length;
 }
 
-static double log_or_floor(double x)
-{
-    return x == 0 ? -9999999999.0 : log(x);
-}
-
 static int print_line(struct tf_out *out, const struct tf_bleu_stats *s, struct tf_err *err)
 {
     double p[TF_NGRAM_MAX], sum = 0, bp = 1;
@@ -81,7 +76,7 @@ static int print_line(struct tf_out *out, const struct tf_bleu_stats *s, struct 
         return tf_out_printf(out, err, "BLEU = 0, 0/0/0/0 (BP=0, ratio=0, hyp_len=0, ref_len=0)\n") < 0 ? -1 : 1;
     for (int k = 0; k < TF_NGRAM_MAX; k++) {
         p[k] = s->total[k] ? (double)s->match[k] / (double)s->total[k] : 0;
-        sum += log_or_floor(p[k]);
+        sum += tf_bleu_log(p[k]);
     }
     if (s->hyp < s->ref)
         bp = s->hyp ? exp(1 - (double)s->ref / (double)s->hyp) : 0;

@@ -10,19 +10,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
+#define MODEL "/proc/self/fd/3" /* as the child sees it */
+
 static struct {
     pid_t pid;
-    int to;
+    int to, said; /* said: what the child writes to stderr */
     struct tf_in from;
     struct tf_err err;
-    char name[32];
-} spm = {.to = -1};
+    const char *model;
+} spm = {.to = -1, .said = -1};
 
 static const char *program(char *path, size_t size)
 {
@@ -37,43 +40,68 @@ static const char *program(char *path, size_t size)
     return "tf-tokenize";
 }
 
-int tf_spm_open(const char *model, struct tf_err *err)
+/* The model in a file of memory: read once, and hashed and loaded are the same bytes. */
+static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
 {
     enum { MODEL_MAX = 1 << 30 };
-    char path[PATH_MAX + 16], hex[65], *bytes;
-    uint8_t sha[32];
+    char *bytes;
     size_t n;
-    int in[2], out[2];
-    posix_spawn_file_actions_t a;
-    if (tf_read_file(&bytes, &n, model, MODEL_MAX, err) < 0)
+    if (tf_read_file(&bytes, &n, path, MODEL_MAX, err) < 0)
         return -1;
-    tf_sha256_of(sha, bytes, n);
-    free(bytes);
-    snprintf(spm.name, sizeof spm.name, "spm-%.8s", tf_hex(hex, sha, sizeof sha));
-    /* A socket, since writing to one can leave SIGPIPE out. */
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0)
-        return tf_fail_errno(err, "socketpair");
-    if (pipe2(out, O_CLOEXEC) < 0) {
-        close(in[0]);
-        close(in[1]);
-        return tf_fail_errno(err, "pipe");
+    tf_sha256_of(hash, bytes, n);
+    size_t at = 0;
+    ssize_t put = 1;
+    int fd = memfd_create("tf-spm-model", MFD_CLOEXEC);
+    while (fd >= 0 && put > 0 && at < n) {
+        put = pwrite(fd, bytes + at, n - at, (off_t)at);
+        at += put > 0 ? (size_t)put : 0;
     }
-    char *argv[] = {"tf-tokenize", "--pieces", "--threads", "1", "-m", (char *)model, NULL};
+    free(bytes);
+    if (fd >= 0 && at == n)
+        return fd;
+    tf_fail_errno(err, "%s: memory for the model", path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int spawn(int model, int in, int out, struct tf_err *err)
+{
+    char path[PATH_MAX + 16], most[24];
+    char *argv[] = {"tf-tokenize", "--pieces", "--threads", "1", "--max-line", most, "--bad", "fail", "-m", MODEL, NULL};
+    const int fds[] = {in, out, spm.said, model}; /* none of them is below 3 */
+    posix_spawn_file_actions_t a;
+    snprintf(most, sizeof most, "%d", TF_LINES_MAX);
     posix_spawn_file_actions_init(&a);
-    posix_spawn_file_actions_adddup2(&a, in[1], 0);
-    posix_spawn_file_actions_adddup2(&a, out[1], 1);
-    int rc = posix_spawnp(&spm.pid, program(path, sizeof path), &a, NULL, argv, environ);
+    for (int i = 0; i < 4; i++)
+        posix_spawn_file_actions_adddup2(&a, fds[i], i);
+    errno = posix_spawnp(&spm.pid, program(path, sizeof path), &a, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&a);
+    if (!errno)
+        return 0;
+    spm.pid = 0;
+    return tf_fail_errno(err, "tf-tokenize");
+}
+
+int tf_spm_open(const char *model, uint8_t hash[32], struct tf_err *err)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = -1, copy = copy_model(model, hash, err);
+    if (copy < 0)
+        return -1;
+    spm.model = model;
+    spm.said = memfd_create("tf-spm-said", MFD_CLOEXEC);
+    /* A socket, since writing to one can leave SIGPIPE out. */
+    if (spm.said < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0 || pipe2(out, O_CLOEXEC) < 0) {
+        tf_fail_errno(err, "tf-tokenize");
+    } else {
+        spm.from = (struct tf_in){.fd = out[0], .name = tf_xstrdup("tf-tokenize"), .cap = 1 << 16, .buf = tf_xmalloc(1 << 16), .size = -1};
+        rc = spawn(copy, in[1], out[1], err);
+    }
+    spm.to = in[0];
+    close(copy);
     close(in[1]);
     close(out[1]);
-    spm.to = in[0];
-    spm.from = (struct tf_in){.fd = out[0], .name = tf_xstrdup("tf-tokenize"), .cap = 1 << 16, .buf = tf_xmalloc(1 << 16), .size = -1};
-    if (rc) {
-        spm.pid = 0;
-        errno = rc;
-        return tf_fail_errno(err, "tf-tokenize");
-    }
-    return 0;
+    return rc;
 }
 
 static int send_all(const char *p, size_t n)
@@ -82,8 +110,8 @@ static int send_all(const char *p, size_t n)
         ssize_t k = send(spm.to, p, n, MSG_NOSIGNAL);
         if (k < 0 && errno == EINTR)
             continue;
-        if (k < 0)
-            return tf_fail_errno(&spm.err, "tf-tokenize");
+        if (k < 0) /* without the errno: EPIPE would mean stdout's */
+            return tf_fail(&spm.err, "tf-tokenize: ended early");
         p += k;
         n -= (size_t)k;
     }
@@ -99,9 +127,9 @@ void tf_tokenize_spm(struct tf_tokens *t, struct tf_text line)
         return;
     if (send_all(line.p, line.n) < 0 || send_all("\n", 1) < 0)
         return;
-    int rc = tf_in_line(&spm.from, &pieces, &n, TF_LINES_MAX, &spm.err);
-    if (rc == 0 || rc == 2)
-        tf_fail(&spm.err, "tf-tokenize: %s", rc ? "a line too long" : "ended early");
+    int rc = tf_in_line(&spm.from, &pieces, &n, SIZE_MAX / 2, &spm.err); /* several times as long as the line */
+    if (rc == 0)
+        tf_fail(&spm.err, "tf-tokenize: ended early");
     if (rc != 1)
         return;
     tf_buf_clear(&t->line);
@@ -109,9 +137,18 @@ void tf_tokenize_spm(struct tf_tokens *t, struct tf_text line)
     tf_tokenize_none(t, (struct tf_text){t->line.p, t->line.len});
 }
 
-const char *tf_spm_name(void)
+/* The child's own words, where it had any, go over ours; about the model they give it the user's name. */
+static void quote(struct tf_err *err)
 {
-    return spm.name[0] ? spm.name : "spm";
+    static const char of_model[] = "tf-tokenize: " MODEL;
+    char said[sizeof err->msg];
+    ssize_t n = pread(spm.said, said, sizeof said - 1, 0);
+    if (n <= 0)
+        return;
+    said[n] = 0;
+    said[strcspn(said, "\n")] = 0;
+    bool model = !strncmp(said, of_model, sizeof of_model - 1);
+    tf_fail(err, "%s%s", model ? spm.model : "", model ? said + sizeof of_model - 1 : said);
 }
 
 int tf_spm_close(struct tf_err *err)
@@ -121,14 +158,20 @@ int tf_spm_close(struct tf_err *err)
         close(spm.to);
     spm.to = -1;
     tf_in_close(&spm.from);
-    if (!spm.pid)
-        return 0;
-    while (waitpid(spm.pid, &status, 0) < 0 && errno == EINTR)
+    while (spm.pid && waitpid(spm.pid, &status, 0) < 0 && errno == EINTR)
         continue;
     spm.pid = 0;
-    if (spm.err.msg[0] && !err->msg[0])
-        return *err = spm.err, -1;
-    return status && !err->msg[0] ? tf_fail(err, "tf-tokenize failed") : 0;
+    if (status && !spm.err.msg[0])
+        tf_fail(&spm.err, "tf-tokenize failed");
+    if (status)
+        quote(&spm.err);
+    if (spm.said >= 0)
+        close(spm.said);
+    spm.said = -1;
+    if (!spm.err.msg[0])
+        return 0;
+    *err = spm.err;
+    return -1;
 }
 
 int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model, struct tf_err *err)

@@ -7,11 +7,9 @@
 /* The tokenizer of a name (NULL: 13a, or spm with a model). Mistakes of usage: an unknown name, one that needs MeCab, a model too many or too few. */
 int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model, struct tf_err *err) TF_MUST_CHECK;
 
-/* Start `tf-tokenize --pieces` with a model; the program beside this one, or the one in PATH. One at a time. */
-int tf_spm_open(const char *model, struct tf_err *err) TF_MUST_CHECK;
-/* Ends it. -1 when it failed on the way; what it cut since counts for nothing then. Nothing happens without tf_spm_open. */
+/* Start `tf-tokenize --pieces` with a model, which may be a pipe; the program beside this one, or the one in PATH. One at a time. hash: SHA-256 of the model. */
+int tf_spm_open(const char *model, uint8_t hash[32], struct tf_err *err) TF_MUST_CHECK;
+/* Ends it, also where it failed to start. -1 when it failed on the way; what it cut since counts for nothing then. Nothing happens without tf_spm_open. */
 int tf_spm_close(struct tf_err *err) TF_MUST_CHECK;
-/* "spm-" and the beginning of the SHA-256 of the model: what signatures say. "spm" without tf_spm_open. */
-const char *tf_spm_name(void);
 
 #endif

@@ -16,6 +16,8 @@ static struct tf_value settings(struct tf_arena *a, const struct tf_metric *metr
     if (metric->kind == TF_BLEU) {
         const struct tf_bleu_opts *o = &metric->u.bleu.opts;
         tf_value_put(a, &m, "tok", tf_value_str(a, tf_tokenizer_names[o->tokenizer]));
+        if (o->tokenizer >= TF_TOK_SPM)
+            tf_value_put(a, &m, "vocab", tf_value_bytes(a, o->model, sizeof o->model));
         put_flag(a, &m, "lowercase", o->lowercase);
         put_flag(a, &m, "effective", o->effective_order);
         tf_value_put(a, &m, "smooth", tf_value_str(a, tf_bleu_smooth_names[o->smooth]));
@@ -42,16 +44,20 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
                    struct tf_err *err)
 {
     struct tf_arena a = {0};
-    struct tf_value list = tf_value_array(), none = tf_value_map();
+    struct tf_value list = tf_value_array(), inputs = tf_value_map();
     struct tf_header h = {.kind = "stats", .version = 1, .special = {-1, -1, -1, -1}};
     h.config = tf_value_map();
     h.extra = tf_value_map();
     h.made = tf_value_array();
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        const struct tf_bleu_opts *o = metrics[i].kind == TF_BLEU ? &metrics[i].u.bleu.opts : NULL;
         tf_value_push(&a, &list, settings(&a, &metrics[i]));
+        if (o && o->tokenizer >= TF_TOK_SPM)
+            tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, o->model, sizeof o->model));
+    }
     tf_value_put(&a, &h.config, "metrics", list);
     tf_value_put(&a, &h.config, "nrefs", tf_value_int((int64_t)metrics[0].nrefs));
-    tf_header_made(&h, &a, tf_progname, table, &none);
+    tf_header_made(&h, &a, tf_progname, table, &inputs);
     int rc = tf_writer_begin(w, out, &h, err);
     tf_arena_release(&a);
     return rc;
@@ -96,6 +102,8 @@ static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t 
             flag_of(m, "lowercase", &o.bleu.lowercase, err) || flag_of(m, "effective", &o.bleu.effective_order, err) ||
             tf_value_real_of(m, "value", 0, 1e9, &o.bleu.value, err))
             return err->msg[0] ? -1 : tf_fail(err, "value: missing");
+        if (tok >= TF_TOK_SPM && tf_value_sha_of(m, "vocab", o.bleu.model, err))
+            return err->msg[0] ? -1 : tf_fail(err, "vocab: missing");
         o.bleu.tokenizer = (enum tf_tokenizer)tok;
         o.bleu.smooth = (enum tf_bleu_smooth)smooth;
     } else if (kind == TF_CHRF) {

@@ -32,7 +32,7 @@ tf_tokenize_fn tf_tokenize_intl; /* mteval-v14, by Unicode categories */
 tf_tokenize_fn tf_tokenize_zh;   /* Chinese characters apart, the rest nearly as 13a */
 tf_tokenize_fn tf_tokenize_spm;  /* pieces of a SentencePiece model, between tf_spm_open and tf_spm_close (spm.h) */
 
-/* Names in the order of the enum, NULL at the end. */
+/* Names in the order of the enum, NULL at the end. From TF_TOK_SPM on: by a SentencePiece model. */
 enum tf_tokenizer { TF_TOK_NONE, TF_TOK_CHAR, TF_TOK_13A, TF_TOK_INTL, TF_TOK_ZH, TF_TOK_SPM, TF_TOK_FLORES101, TF_TOK_FLORES200, TF_TOK_SPBLEU };
 extern const char *const tf_tokenizer_names[];
 extern tf_tokenize_fn *const tf_tokenizers[];

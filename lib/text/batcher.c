@@ -211,6 +211,16 @@ static int put_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
     return 0;
 }
 
+/* After the last batch: a cursor that no batch had lies behind them, at the end or beyond it. */
+static int check_reached(const struct run *r, struct tf_err *err)
+{
+    const struct tf_batching *b = r->b;
+    if (r->reached || r->done || (b->from_epoch == b->epochs && b->from_record == 0))
+        return 0;
+    return tf_fail(err, "--from %llu:%llu: no batch begins there; the stream ends at %llu:0", (unsigned long long)b->from_epoch,
+                   (unsigned long long)b->from_record, (unsigned long long)b->epochs);
+}
+
 static int lost(const struct run *r, uint64_t before, uint64_t after, struct tf_err *err)
 {
     return tf_fail(
@@ -335,7 +345,7 @@ static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf
     *h = (struct tf_header){.kind = "batch",
                             .version = 1,
                             .has_vocab = v->has_vocab,
-                            .size = v->size,
+                            .size = c->size,
                             .special = v->special,
                             .made = tf_value_clone(a, &src->made),
                             .extra = tf_value_map()};
@@ -388,10 +398,11 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_
     if (rc == 0)
         rc = c->files ? run_files(&r, err) : run_pipe(&r, err);
     if (rc == 0)
+        rc = check_reached(&r, err);
+    if (rc == 0)
         rc = tf_writer_end(&r.w, err);
     else
         tf_writer_fail(&r.w, err);
-    b->complete = rc == 0;
     tf_writer_release(&r.w);
     tf_plan_release(&r.plan);
     for (int s = 0; s < 2; s++) {

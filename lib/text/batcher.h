@@ -22,7 +22,6 @@ struct tf_batching {
     /* Out. */
     uint64_t n_batches, n_pairs, n_tokens; /* put out; tokens: of the fuller side, with EOS */
     uint64_t n_epochs;      /* begun */
-    bool complete;          /* the stream reached an end of its own: epochs or batches */
 };
 
 /* Cuts of one window. Zero-initialised is empty. */

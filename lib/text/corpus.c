@@ -2,6 +2,8 @@
 #include "text/corpus.h"
 #include "wire/view.h"
 
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,21 +12,49 @@
 const char *const tf_drop_names[TF_DROPS] = {"bad", "too short", "too long", "over the ratio",
                                              "over the budget"};
 
+/* ---- mapped files ---- */
+
+/* A file that is cut short under its mapping makes the read of a page that is gone a SIGBUS: back to where the read began, and it is an error
+ * like any other. */
+static sigjmp_buf gone;
+static volatile sig_atomic_t reading;
+
+static void on_bus_error(int sig)
+{
+    if (reading)
+        siglongjmp(gone, 1);
+    signal(sig, SIG_DFL); /* not ours: the instruction meets it again */
+}
+
+static int take_mapped(uint32_t *dst, size_t n, const struct tf_side *s, uint64_t place)
+{
+    if (sigsetjmp(gone, 0) != 0) {
+        reading = 0;
+        return -1;
+    }
+    reading = 1;
+    int rc = tf_view_take(dst, n, s->map, s->map_n, place);
+    reading = 0;
+    return rc;
+}
+
 /* ---- the streams ---- */
 
 /* A part begins: its header belongs to the corpus' identity and must agree with the first one's. */
-static int part_begin(struct tf_side *s, const struct tf_header *first, const char *first_name,
-                      struct tf_err *err)
+static int part_begin(struct tf_corpus *c, struct tf_side *s, struct tf_err *err)
 {
     size_t n;
+    const struct tf_side *first = &c->side[0];
     const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
     const struct tf_header *h = tf_reader_header(s->reader);
     tf_sha256_add(&s->sha, raw, n);
-    if (tf_same_vocab(h, s->in.name, first, first_name, err) < 0)
+    if (tf_same_vocab(h, s->in.name, &first->first, first->in.name, err) < 0)
         return -1;
-    if (h->size > 0 && first->size > 0 && h->size != first->size)
-        return tf_fail(err, "%s: vocabulary of %lld differs from %s: %lld", s->in.name,
-                       (long long)h->size, first_name, (long long)first->size);
+    if (h->size > 0 && c->size > 0 && h->size != c->size)
+        return tf_fail(err, "%s: vocabulary of %lld, of %lld before it", s->in.name,
+                       (long long)h->size, (long long)c->size);
+    if (h->size > 0)
+        c->size = h->size;
     return 0;
 }
 
@@ -71,8 +101,10 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
             s->map = NULL;
             return tf_fail_errno(err, "%s: map", s->in.name);
         }
+        const struct sigaction bus = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
+        sigaction(SIGBUS, &bus, NULL);
     }
-    return part_begin(s, &c->side[0].first, c->side[0].in.name, err);
+    return part_begin(c, s, err);
 }
 
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
@@ -117,7 +149,7 @@ static int side_next(struct tf_corpus *c, struct tf_side *s, struct tf_record *r
         part_end(c, s);
         if (rc == 0)
             return 0;
-        if (part_begin(s, &c->side[0].first, c->side[0].in.name, err) < 0)
+        if (part_begin(c, s, err) < 0)
             return -1;
     }
 }
@@ -129,7 +161,7 @@ static bool in_vocabulary(const struct tf_corpus *c, const uint32_t *ids, size_t
     uint32_t most = 0;
     for (size_t i = 0; i < n; i++)
         most = ids[i] > most ? ids[i] : most;
-    return n == 0 || c->side[0].first.size == 0 || most < c->side[0].first.size;
+    return n == 0 || c->size == 0 || most < c->size;
 }
 
 /* Why the pair is left out, or TF_DROPS. */
@@ -269,7 +301,7 @@ int tf_corpus_take(const struct tf_corpus *c, int side, const struct tf_pair *pa
         return 0;
     if (!c->files)
         memcpy(dst, c->ids.v + pair->at[side], n * sizeof *dst);
-    else if (tf_view_take(dst, n, s->map, s->map_n, pair->at[side]) < 0)
+    else if (take_mapped(dst, n, s, pair->at[side]) < 0)
         return tf_fail(err, "%s: was changed while it was being read", s->in.name);
     return 0;
 }

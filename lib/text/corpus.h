@@ -41,6 +41,7 @@ struct tf_corpus {
     struct tf_filter filter;
     struct tf_side side[2];
     int streams;          /* 2: token streams; 1: pairs */
+    int64_t size;         /* of the vocabulary, as the first header with one has it; 0: unknown */
     bool files;           /* all of them are regular */
     bool ended;           /* all was read: the counts are final */
     bool has_id;

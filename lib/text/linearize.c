@@ -10,30 +10,25 @@ static const char *const known_labels[] = {
     "S", "SBAR", "SBARQ", "SINV", "SQ", "TITLE", "UCP", "VP", "WHADJP", "WHADVP", "WHNP", "WHPP", "X",
 };
 
-static bool same(struct tf_span a, struct tf_span b)
-{
-    return a.n == b.n && (a.n == 0 || !memcmp(a.p, b.p, a.n));
-}
-
 static const char more[] = "+"; /* the tag of a further word under the same tag */
 
-static bool next_token(struct tf_span *rest, struct tf_span *token)
+static bool next_token(struct tf_text *rest, struct tf_text *token)
 {
-    while (rest->n > 0 && tf_tree_space(*rest->p)) {
+    while (rest->n > 0 && tf_ascii_space(*rest->p)) {
         rest->p++;
         rest->n--;
     }
-    *token = (struct tf_span){rest->p, 0};
-    while (token->n < rest->n && !tf_tree_space(rest->p[token->n]))
+    *token = (struct tf_text){rest->p, 0};
+    while (token->n < rest->n && !tf_ascii_space(rest->p[token->n]))
         token->n++;
     rest->p += token->n;
     rest->n -= token->n;
     return token->n > 0;
 }
 
-static size_t count_tokens(struct tf_span s)
+static size_t count_tokens(struct tf_text s)
 {
-    struct tf_span t;
+    struct tf_text t;
     size_t n = 0;
     while (next_token(&s, &t))
         n++;
@@ -42,7 +37,7 @@ static size_t count_tokens(struct tf_span s)
 
 /* ---- tree to sequence ---- */
 
-static void put(struct tf_buf *b, const char *mark, struct tf_span s)
+static void put(struct tf_buf *b, const char *mark, struct tf_text s)
 {
     if (b->len > 0)
         tf_buf_byte(b, ' ');
@@ -52,17 +47,17 @@ static void put(struct tf_buf *b, const char *mark, struct tf_span s)
 
 static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct tf_tree_node *leaf)
 {
-    struct tf_span rest = leaf->word, word;
+    struct tf_text rest = leaf->word, word;
     for (bool first = true; next_token(&rest, &word); first = false) {
         put(words, "", word);
-        put(sequence, "", first ? leaf->label : (struct tf_span){more, strlen(more)});
+        put(sequence, "", first ? leaf->label : (struct tf_text){more, strlen(more)});
     }
 }
 
 /* From right to left a tag looks like the opening of its constituent when it has the label and something follows it there. */
 static bool looks_open(const struct tf_tree *t, size_t leaf, size_t parent)
 {
-    return parent != SIZE_MAX && same(t->v[leaf].label, t->v[parent].label) && (t->v[leaf + 1].kind != TF_TREE_CLOSE || count_tokens(t->v[leaf].word) > 1);
+    return parent != SIZE_MAX && tf_text_same(t->v[leaf].label, t->v[parent].label) && (t->v[leaf + 1].kind != TF_TREE_CLOSE || count_tokens(t->v[leaf].word) > 1);
 }
 
 static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_brackets style, struct tf_err *err)
@@ -72,7 +67,7 @@ static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_
     tf_escape(name, sizeof name, v->label.p, v->label.n);
     if (v->label.n == 0)
         return tf_fail(err, "a constituent without a label");
-    if (v->kind == TF_TREE_LEAF && tf_span_is(v->label, more))
+    if (v->kind == TF_TREE_LEAF && tf_text_is(v->label, more))
         return tf_fail(err, "the tag %s stands for a further word under the same tag", more);
     if (v->kind == TF_TREE_OPEN && v->mate == i + 1)
         return tf_fail(err, "a constituent without words: %s", name);
@@ -115,7 +110,7 @@ enum { NO_LABEL = -1 };
 
 struct token {
     enum tf_tree_kind kind;
-    struct tf_span label; /* of a closing, empty: whatever is innermost */
+    struct tf_text label; /* of a closing, empty: whatever is innermost */
     long id;              /* of the label among those of the line */
     bool broken;          /* holds a bracket that no label has */
     bool nothing;         /* damage that says nothing */
@@ -124,26 +119,26 @@ struct token {
 struct tokens {
     struct token *v;
     size_t n, tags;
-    struct tf_span *labels; /* sorted, each once: ids are places here */
+    struct tf_text *labels; /* sorted, each once: ids are places here */
     size_t nlabels;
     size_t *count; /* by id */
 };
 
 static int compare_labels(const void *x, const void *y)
 {
-    const struct tf_span *a = x, *b = y;
+    const struct tf_text *a = x, *b = y;
     size_t n = a->n < b->n ? a->n : b->n;
     int c = n ? memcmp(a->p, b->p, n) : 0;
     return c ? c : (a->n > b->n) - (a->n < b->n);
 }
 
-static bool has_bracket(struct tf_span s)
+static bool has_bracket(struct tf_text s)
 {
     return s.n && (memchr(s.p, '(', s.n) || memchr(s.p, ')', s.n));
 }
 
 /* What can be told from a token alone. With SLASH openings pass for tags at first. */
-static struct token read_token(struct tf_span s, enum tf_brackets style, const char *tag)
+static struct token read_token(struct tf_text s, enum tf_brackets style, const char *tag)
 {
     char open = style == TF_BRACKETS_PAREN ? '(' : 0, close = style == TF_BRACKETS_PAREN ? ')' : '/';
     struct token t = {TF_TREE_LEAF, s, NO_LABEL, false, false};
@@ -152,17 +147,17 @@ static struct token read_token(struct tf_span s, enum tf_brackets style, const c
     else if (s.p[0] == close)
         t.kind = TF_TREE_CLOSE;
     if (t.kind != TF_TREE_LEAF)
-        t.label = (struct tf_span){s.p + 1, s.n - 1};
+        t.label = (struct tf_text){s.p + 1, s.n - 1};
     t.broken = has_bracket(t.label);
     if (t.broken && t.kind == TF_TREE_LEAF)
-        t.label = (struct tf_span){tag, strlen(tag)};
+        t.label = (struct tf_text){tag, strlen(tag)};
     t.nothing = t.kind == TF_TREE_OPEN ? t.broken || t.label.n == 0 : t.kind == TF_TREE_CLOSE && t.broken;
     return t;
 }
 
-static void read_tokens(struct tokens *k, struct tf_span s, enum tf_brackets style, const char *tag)
+static void read_tokens(struct tokens *k, struct tf_text s, enum tf_brackets style, const char *tag)
 {
-    struct tf_span text;
+    struct tf_text text;
     size_t room = count_tokens(s);
     *k = (struct tokens){.v = tf_xarray(NULL, room + 1, sizeof *k->v), .labels = tf_xarray(NULL, room + 1, sizeof *k->labels)};
     for (; next_token(&s, &text); k->n++) {
@@ -174,7 +169,7 @@ static void read_tokens(struct tokens *k, struct tf_span s, enum tf_brackets sty
         if (i == 0 || compare_labels(&k->labels[i], &k->labels[k->nlabels - 1]) != 0)
             k->labels[k->nlabels++] = k->labels[i];
     for (size_t i = 0; i < k->n; i++)
-        k->v[i].id = (long)((struct tf_span *)bsearch(&k->v[i].label, k->labels, k->nlabels, sizeof *k->labels, compare_labels) - k->labels);
+        k->v[i].id = (long)((struct tf_text *)bsearch(&k->v[i].label, k->labels, k->nlabels, sizeof *k->labels, compare_labels) - k->labels);
     k->count = tf_xcalloc(k->nlabels + 1, sizeof *k->count);
 }
 
@@ -218,10 +213,10 @@ static bool openings_exact(struct tokens *k, size_t words)
     return false;
 }
 
-static bool is_known(struct tf_span s)
+static bool is_known(struct tf_text s)
 {
     for (size_t i = 0; i < sizeof known_labels / sizeof *known_labels; i++)
-        if (tf_span_is(s, known_labels[i]))
+        if (tf_text_is(s, known_labels[i]))
             return true;
     return false;
 }
@@ -251,7 +246,7 @@ struct builder {
 static void close_innermost(struct builder *b)
 {
     b->k->count[b->k->v[b->stack[--b->depth]].id]--;
-    tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_span){0}, (struct tf_span){0});
+    tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});
 }
 
 static void build_close(struct builder *b, const struct token *t)
@@ -266,10 +261,10 @@ static void build_close(struct builder *b, const struct token *t)
     close_innermost(b);
 }
 
-static void build_leaf(struct builder *b, const struct token *t, struct tf_span word, struct tf_span tag)
+static void build_leaf(struct builder *b, const struct token *t, struct tf_text word, struct tf_text tag)
 {
     struct tf_tree_node *last = b->t->n > 0 ? &b->t->v[b->t->n - 1] : NULL;
-    bool further = tf_span_is(t->label, more);
+    bool further = tf_text_is(t->label, more);
     if (further && last && last->kind == TF_TREE_LEAF) {
         last->word.n = (size_t)(word.p + word.n - last->word.p);
         return;
@@ -278,9 +273,9 @@ static void build_leaf(struct builder *b, const struct token *t, struct tf_span 
     tf_tree_add(b->t, TF_TREE_LEAF, further ? tag : t->label, word);
 }
 
-static void build(struct builder *b, struct tf_span words, struct tf_span tag)
+static void build(struct builder *b, struct tf_text words, struct tf_text tag)
 {
-    struct tf_span word = {NULL, 0};
+    struct tf_text word = {NULL, 0};
     bool have = next_token(&words, &word);
     memset(b->k->count, 0, b->k->nlabels * sizeof *b->k->count);
     for (size_t i = 0; i < b->k->n; i++) {
@@ -292,7 +287,7 @@ static void build(struct builder *b, struct tf_span words, struct tf_span tag)
         } else if (t->kind == TF_TREE_OPEN) {
             b->stack[b->depth++] = i;
             b->k->count[t->id]++;
-            tf_tree_add(b->t, TF_TREE_OPEN, t->label, (struct tf_span){0});
+            tf_tree_add(b->t, TF_TREE_OPEN, t->label, (struct tf_text){0});
         } else if (t->kind == TF_TREE_CLOSE) {
             build_close(b, t);
         } else if (have) {
@@ -314,10 +309,10 @@ static void build(struct builder *b, struct tf_span words, struct tf_span tag)
     for (; have; have = next_token(&words, &word))
         tf_tree_add(b->t, TF_TREE_LEAF, tag, word);
     if (inside)
-        tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_span){0}, (struct tf_span){0});
+        tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});
 }
 
-unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_span sequence, struct tf_span words, const char *root, const char *tag)
+unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_text sequence, struct tf_text words, const char *root, const char *tag)
 {
     struct tokens k;
     t->n = 0;
@@ -325,7 +320,7 @@ unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_spa
     if (style == TF_BRACKETS_SLASH && !openings_exact(&k, count_tokens(words)))
         openings_likely(&k);
     struct builder b = {.t = t, .k = &k, .stack = tf_xarray(NULL, k.n + 1, sizeof *b.stack)};
-    build(&b, words, (struct tf_span){tag, strlen(tag)});
+    build(&b, words, (struct tf_text){tag, strlen(tag)});
     tf_tree_wrap(t, root);
     size_t before = t->n;
     tf_tree_drop_empty(t);

@@ -28,6 +28,6 @@ enum {
  *  - With SLASH, where the sequence as it stands is no tree of that many words: a token opens a constituent when a closing of its label follows or when it is a constituent's label in
  *    the Penn Treebank or CRAFT; it is a tag otherwise.
  * Texts of the tree are views of sequence, words, root and tag. */
-unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_span sequence, struct tf_span words, const char *root, const char *tag);
+unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_text sequence, struct tf_text words, const char *root, const char *tag);
 
 #endif

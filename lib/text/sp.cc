@@ -8,6 +8,7 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -186,6 +187,25 @@ int tf_sp_encode(const struct tf_sp *s, const char *text, size_t n, struct tf_id
     });
 }
 
+int tf_sp_pieces(const struct tf_sp *s, const char *text, size_t n, struct tf_buf *out,
+                 struct tf_err *err)
+{
+    return guarded(err, "encode", [&]() -> int {
+        sp::ImmutableSentencePieceText t;
+        sp::util::Status status = s->p.Encode(std::string_view(text, n), t.mutable_proto());
+        if (!status.ok())
+            return fail(err, "encode", status);
+        for (size_t i = 0; i < t.pieces_size(); i++) {
+            auto piece = t.pieces((int)i);
+            const std::string &p = piece.piece();
+            if (i > 0)
+                tf_buf_byte(out, ' ');
+            tf_buf_add(out, p.data(), p.size());
+        }
+        return 0;
+    });
+}
+
 int tf_sp_normalize(const struct tf_sp *s, const char *text, size_t n, struct tf_buf *out,
                     struct tf_err *err)
 {
@@ -301,6 +321,17 @@ class feed : public sp::SentenceIterator
     int rc_ = 0;
 };
 
+/* What most often goes wrong, in the words of our options. */
+static int fail_training(struct tf_err *err, const sp::util::Status &status)
+{
+    long size, least;
+    const char *p = strstr(status.message(), "required_chars. ");
+    if (p != nullptr && sscanf(p, "required_chars. %ld vs %ld", &size, &least) == 2)
+        return tf_fail(err, "training: --vocab-size %ld: the characters and special pieces alone are %ld; --character-coverage leaves rare ones out",
+                       size, least);
+    return fail(err, "training", status);
+}
+
 extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, struct tf_err *err)
 {
     return guarded(err, "training", [&]() -> int {
@@ -335,7 +366,7 @@ extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, stru
         if (sentences.failed())
             return -1;
         if (!status.ok())
-            return fail(err, "training", status);
+            return fail_training(err, status);
         tf_buf_add(out, model.data(), model.size());
         return 0;
     });

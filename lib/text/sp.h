@@ -31,6 +31,8 @@ enum tf_sp_kind tf_sp_kind(const struct tf_sp *sp, uint32_t id);
 
 /* Best segmentation of text (valid UTF-8; NUL allowed): ids are appended. */
 int tf_sp_encode(const struct tf_sp *sp, const char *text, size_t n, struct tf_ids *ids, struct tf_err *err) TF_MUST_CHECK;
+/* The same segmentation as text, a space between the pieces, appended to out. What is unknown is a piece that reads as the text does. */
+int tf_sp_pieces(const struct tf_sp *sp, const char *text, size_t n, struct tf_buf *out, struct tf_err *err) TF_MUST_CHECK;
 /* The text as the vocabulary's normaliser leaves it, spaces as U+2581, appended to out: what the pieces are cut from. */
 int tf_sp_normalize(const struct tf_sp *sp, const char *text, size_t n, struct tf_buf *out, struct tf_err *err) TF_MUST_CHECK;
 /* The best `size` (1 to 512) segmentations, best first; TF_SP_UNIGRAM only. ids holds them one after the other, of end[i] ids each counted from the start; score is the log-probability.

@@ -23,8 +23,9 @@ enum {
 /* A line on its way to ids, or a hypothesis on its way to text. */
 struct item {
     size_t end; /* of its input in the block's text or ids: it begins where the one before ends */
-    size_t out_end; /* of its output in the block's ids */
-    uint64_t idx;
+    size_t out_end;  /* of its output in the block's ids or out */
+    uint64_t number; /* of its line or record */
+    uint64_t idx;    /* of the record in its part */
     uint32_t rank; /* of an n-best list, from 1; 0: bad or of no list */
     float score;
     int code;  /* 0, or enum tf_bad_code */
@@ -36,18 +37,19 @@ struct block {
     size_t n;
     struct tf_buf text;
     struct tf_ids ids;
-    struct tf_buf spare;
+    struct tf_buf out, spare;
 };
 
 struct run {
     struct tf_tokenize *t;
     const char *name; /* of the input */
     struct tf_sampler *sampler;
+    bool pieces; /* what lines turn into: text, not ids */
     struct tf_pool *pool;
     struct block *blocks; /* ROUND_BLOCKS */
     size_t used;          /* blocks of this round */
     char *first_bad;      /* what to say of it at the end */
-    uint64_t first_bad_idx;
+    uint64_t first_bad_number, last_bad_number;
     struct tf_record rec; /* being taken apart */
     bool pending;         /* the round was full before all of rec was taken */
     size_t hyp;           /* next hypothesis of rec */
@@ -86,6 +88,7 @@ static void run_end(struct run *r)
         for (size_t k = 0; k < r->blocks[i].n; k++)
             free(r->blocks[i].items[k].why);
         tf_buf_release(&r->blocks[i].text);
+        tf_buf_release(&r->blocks[i].out);
         tf_buf_release(&r->blocks[i].spare);
         tf_ids_release(&r->blocks[i].ids);
     }
@@ -104,12 +107,12 @@ static void round_begin(struct run *r)
         for (size_t k = 0; k < b->n; k++)
             free(b->items[k].why);
         b->n = b->ids.n = 0;
-        tf_buf_clear(&b->text);
-        tf_buf_clear(&b->spare);
-        if (b->text.cap > KEEP_BYTES)
-            tf_buf_release(&b->text);
-        if (b->spare.cap > KEEP_BYTES)
-            tf_buf_release(&b->spare);
+        struct tf_buf *texts[] = {&b->text, &b->out, &b->spare};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+            tf_buf_clear(texts[k]);
+            if (texts[k]->cap > KEEP_BYTES)
+                tf_buf_release(texts[k]);
+        }
         if (b->ids.cap > KEEP_BYTES / sizeof *b->ids.v)
             tf_ids_release(&b->ids);
     }
@@ -131,17 +134,20 @@ static struct block *room(struct run *r)
     return &r->blocks[r->used++];
 }
 
-/* Count a bad item that is about to be put out. */
+/* Count a bad item that is about to be put out: a record once, however many of its hypotheses are. */
 static int count_bad(struct run *r, const struct item *it, const char *what, struct tf_err *err)
 {
-    r->t->bad_lines++;
     if (r->t->bad == TF_ON_BAD_FAIL)
-        return tf_fail(err, "%s: %s %llu: %s", r->name, what, (unsigned long long)(it->idx + 1),
+        return tf_fail(err, "%s: %s %llu: %s", r->name, what, (unsigned long long)(it->number + 1),
                        it->why);
     if (r->first_bad == NULL) {
         r->first_bad = tf_xstrdup(it->why);
-        r->first_bad_idx = it->idx;
+        r->first_bad_number = it->number;
+    } else if (r->last_bad_number == it->number) {
+        return 0;
     }
+    r->last_bad_number = it->number;
+    r->t->bad_lines++;
     return 0;
 }
 
@@ -151,7 +157,7 @@ static int verdict(const struct run *r, const char *what, struct tf_err *err)
     if (t->bad_lines > 0 && t->bad == TF_ON_BAD_MARK)
         tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s %llu: %s",
                        r->name, (unsigned long long)t->bad_lines, (unsigned long long)t->lines,
-                       what, what, (unsigned long long)(r->first_bad_idx + 1), r->first_bad);
+                       what, what, (unsigned long long)(r->first_bad_number + 1), r->first_bad);
     return 0;
 }
 
@@ -183,7 +189,7 @@ static bool line_ready(struct tf_in *in, size_t max, size_t *seen)
 static void take_line(struct run *r, struct block *b, const char *line, size_t n, bool too_long)
 {
     struct item *it = &b->items[b->n++];
-    *it = (struct item){.idx = r->t->lines++};
+    *it = (struct item){.number = r->t->lines++};
     if (too_long)
         mark_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, r->t->max_line);
     else
@@ -214,12 +220,24 @@ static int read_lines(struct run *r, struct tf_in *in, struct tf_err *err)
     return 1;
 }
 
+/* The pieces of ids, as the vocabulary has them, with a space between. */
+static void spell(struct tf_buf *out, const struct tf_sp *sp, const uint32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t len;
+        const char *piece = tf_sp_piece(sp, ids[i], &len);
+        if (i > 0)
+            tf_buf_byte(out, ' ');
+        tf_buf_add(out, piece, len);
+    }
+}
+
 static void encode_item(const struct run *r, struct block *b, struct item *it, const char *s,
                         size_t n)
 {
     struct tf_err err = {0};
     const struct tf_tokenize *t = r->t;
-    size_t start = b->ids.n, good = tf_utf8_span(s, n);
+    size_t start = b->ids.n, good = tf_utf8_span(s, n), out_start = b->out.len;
     if (good < n && !t->replace_invalid) {
         mark_bad(it, TF_BAD_UTF8, "invalid UTF-8 at byte %zu", good + 1);
         return;
@@ -237,8 +255,12 @@ static void encode_item(const struct run *r, struct block *b, struct item *it, c
     if (alone)
         pthread_mutex_lock(&huge);
     if (t->sample) {
-        struct tf_rng rng = tf_rng_new(t->seed, it->idx);
+        struct tf_rng rng = tf_rng_new(t->seed, it->number);
         rc = tf_sample(r->sampler, s, n, t->alpha, t->nbest, &rng, &b->ids, &err);
+        if (r->pieces)
+            spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
+    } else if (n > 0 && r->pieces) {
+        rc = tf_sp_pieces(t->vocab->sp, s, n, &b->out, &err);
     } else if (n > 0) {
         rc = tf_sp_encode(t->vocab->sp, s, n, &b->ids, &err);
     }
@@ -249,8 +271,10 @@ static void encode_item(const struct run *r, struct block *b, struct item *it, c
     else if (b->ids.n - start > TF_MAX_IDS)
         mark_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", b->ids.n - start,
                  TF_MAX_IDS);
-    if (it->code != 0)
+    if (it->code != 0) {
         b->ids.n = start;
+        b->out.len = out_start;
+    }
 }
 
 static void encode_block(void *arg, size_t job, int lane)
@@ -263,7 +287,9 @@ static void encode_block(void *arg, size_t job, int lane)
         struct item *it = &b->items[k];
         if (it->code == 0)
             encode_item(r, b, it, b->text.p + at, it->end - at);
-        it->out_end = b->ids.n;
+        if (r->pieces)
+            tf_buf_byte(&b->out, '\n');
+        it->out_end = r->pieces ? b->out.len : b->ids.n;
         at = it->end;
     }
 }
@@ -278,8 +304,8 @@ static int put_records(struct run *r, struct tf_writer *w, struct tf_err *err)
             if (it->code != 0 && count_bad(r, it, "line", err) < 0)
                 return -1;
             int rc = it->code != 0
-                         ? tf_writer_bad(w, it->idx, it->code, it->why, err)
-                         : tf_writer_tokens(w, it->idx, b->ids.v + at, it->out_end - at, err);
+                         ? tf_writer_bad(w, it->number, it->code, it->why, err)
+                         : tf_writer_tokens(w, it->number, b->ids.v + at, it->out_end - at, err);
             if (rc < 0)
                 return -1;
             at = it->out_end;
@@ -288,34 +314,23 @@ static int put_records(struct run *r, struct tf_writer *w, struct tf_err *err)
     return 0;
 }
 
-static int put_pieces(struct run *r, struct tf_out *out, struct tf_err *err)
+/* The round's output as text, up to the first bad item where that ends the run. */
+static int put_text(struct run *r, const char *what, struct tf_out *out, struct tf_err *err)
 {
-    const struct tf_sp *sp = r->t->vocab->sp;
-    for (size_t i = 0; i < r->used; i++) {
-        struct block *b = &r->blocks[i];
-        size_t at = 0;
-        for (size_t k = 0; k < b->n; k++) {
-            const struct item *it = &b->items[k];
-            if (it->code != 0 && count_bad(r, it, "line", err) < 0)
-                return -1;
-            tf_buf_clear(&b->spare);
-            for (size_t j = at; j < it->out_end; j++) {
-                size_t n;
-                const char *piece = tf_sp_piece(sp, b->ids.v[j], &n);
-                if (j > at)
-                    tf_buf_byte(&b->spare, ' ');
-                tf_buf_add(&b->spare, piece, n);
-            }
-            tf_buf_byte(&b->spare, '\n');
-            if (tf_out_write(out, b->spare.p, b->spare.len, err) < 0)
-                return -1;
-            at = it->out_end;
-        }
+    int rc = 0;
+    for (size_t i = 0; i < r->used && rc == 0; i++) {
+        const struct block *b = &r->blocks[i];
+        size_t end = 0;
+        for (size_t k = 0; k < b->n; end = b->items[k++].out_end)
+            if (b->items[k].code != 0 && (rc = count_bad(r, &b->items[k], what, err)) < 0)
+                break;
+        if (end > 0 && tf_out_write(out, b->out.p, end, err) < 0)
+            return -1;
     }
-    return 0;
+    return rc;
 }
 
-/* Either writer or, without one, pieces. */
+/* To records by the writer or, without one, to text. */
 static int encode_all(struct run *r, struct tf_in *in, struct tf_writer *w, struct tf_out *out,
                       struct tf_err *err)
 {
@@ -323,7 +338,7 @@ static int encode_all(struct run *r, struct tf_in *in, struct tf_writer *w, stru
         struct tf_err input = {0};
         more = read_lines(r, in, &input);
         tf_pool_run(r->pool, encode_block, r, r->used);
-        if ((w != NULL ? put_records(r, w, err) : put_pieces(r, out, err)) < 0)
+        if ((w != NULL ? put_records(r, w, err) : put_text(r, "line", out, err)) < 0)
             return -1;
         if (more < 0) {
             *err = input;
@@ -382,6 +397,7 @@ int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
 {
     struct run r;
     int rc = run_begin(&r, t, in->name, err);
+    r.pieces = true;
     if (rc == 0)
         rc = encode_all(&r, in, NULL, out, err);
     if (rc == 0)
@@ -404,7 +420,7 @@ static bool take_record(struct run *r)
         if (b == NULL)
             return false;
         struct item *it = &b->items[b->n++];
-        *it = (struct item){.idx = r->t->all ? rec->idx : r->t->lines - 1};
+        *it = (struct item){.number = r->t->lines - 1, .idx = rec->idx};
         if (rec->type == TF_REC_BAD) {
             mark_bad(it, rec->code, "%.200s",
                      rec->text != NULL && rec->text[0] != 0 ? rec->text : tf_bad_name(rec->code));
@@ -466,22 +482,25 @@ static void decode_item(const struct run *r, struct block *b, struct item *it, c
         if (ids[i] >= (uint64_t)tf_sp_size(t->vocab->sp))
             mark_bad(it, TF_BAD_UNKNOWN_ID, "id %lu: the vocabulary has %lld",
                      (unsigned long)ids[i], (long long)tf_sp_size(t->vocab->sp));
-    if (t->all) {
-        tf_buf_printf(&b->text, "%llu\t%lu\t", (unsigned long long)it->idx,
-                      (unsigned long)it->rank);
-        if (it->rank > 0)
-            tf_buf_printf(&b->text, "%.6f", (double)it->score);
-        tf_buf_byte(&b->text, '\t');
+    size_t start = b->out.len;
+    if (it->code == 0) {
+        if (t->all)
+            tf_buf_printf(&b->out, "%llu\t%lu\t%.6f\t", (unsigned long long)it->idx,
+                          (unsigned long)it->rank, (double)it->score);
+        size_t text = b->out.len;
+        if (n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->out, &err) < 0)
+            mark_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
+        for (char *p = b->out.p + text, *end = b->out.p + b->out.len;
+             p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;)
+            *p = ' ';
     }
-    size_t start = b->text.len;
-    if (it->code == 0 && n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->text, &err) < 0) {
-        mark_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
-        b->text.len = start;
+    if (it->code != 0) {
+        b->out.len = start;
+        if (t->all)
+            tf_buf_printf(&b->out, "%llu\t0\t\t", (unsigned long long)it->idx);
     }
-    for (char *p = b->text.p + start, *end = b->text.p + b->text.len;
-         p != NULL && p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;)
-        *p = ' ';
-    tf_buf_byte(&b->text, '\n');
+    tf_buf_byte(&b->out, '\n');
+    it->out_end = b->out.len;
 }
 
 static void decode_block(void *arg, size_t job, int lane)
@@ -496,19 +515,6 @@ static void decode_block(void *arg, size_t job, int lane)
     }
 }
 
-static int put_text(struct run *r, struct tf_out *out, struct tf_err *err)
-{
-    for (size_t i = 0; i < r->used; i++) {
-        const struct block *b = &r->blocks[i];
-        for (size_t k = 0; k < b->n; k++)
-            if (b->items[k].code != 0 && count_bad(r, &b->items[k], "record", err) < 0)
-                return -1;
-        if (b->text.len > 0 && tf_out_write(out, b->text.p, b->text.len, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int decode_all(struct run *r, struct tf_reader *reader, struct tf_out *out,
                       struct tf_err *err)
 {
@@ -518,7 +524,7 @@ static int decode_all(struct run *r, struct tf_reader *reader, struct tf_out *ou
         struct tf_err input = {0};
         more = read_records(r, reader, &input);
         tf_pool_run(r->pool, decode_block, r, r->used);
-        if (put_text(r, out, err) < 0)
+        if (put_text(r, "record", out, err) < 0)
             return -1;
         if (more < 0) {
             *err = input;

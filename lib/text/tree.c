@@ -5,18 +5,13 @@
 
 static const size_t none = SIZE_MAX;
 
-bool tf_span_is(struct tf_span s, const char *text)
-{
-    return strlen(text) == s.n && (s.n == 0 || !memcmp(s.p, text, s.n));
-}
-
 void tf_tree_release(struct tf_tree *t)
 {
     free(t->v);
     *t = (struct tf_tree){0};
 }
 
-void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_span label, struct tf_span word)
+void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label, struct tf_text word)
 {
     if (t->n == t->cap) {
         t->cap = t->cap ? t->cap * 2 : 256;
@@ -62,14 +57,14 @@ size_t tf_tree_words(const struct tf_tree *t)
 
 static size_t skip_space(const char *s, size_t n, size_t i)
 {
-    while (i < n && tf_tree_space(s[i]))
+    while (i < n && tf_ascii_space(s[i]))
         i++;
     return i;
 }
 
 static size_t skip_token(const char *s, size_t n, size_t i)
 {
-    while (i < n && s[i] != '(' && s[i] != ')' && !tf_tree_space(s[i]))
+    while (i < n && s[i] != '(' && s[i] != ')' && !tf_ascii_space(s[i]))
         i++;
     return i;
 }
@@ -78,9 +73,9 @@ static size_t skip_token(const char *s, size_t n, size_t i)
 static int parse_open(struct tf_tree *t, const char *s, size_t n, size_t *i, size_t *open, struct tf_err *err)
 {
     size_t a = *i + 1, b = skip_token(s, n, a), w = skip_space(s, n, b), e = skip_token(s, n, w);
-    struct tf_span label = {s + a, b - a}, word = {s + w, e - w};
+    struct tf_text label = {s + a, b - a}, word = {s + w, e - w};
     if (e == w) {
-        tf_tree_add(t, TF_TREE_OPEN, label, (struct tf_span){0});
+        tf_tree_add(t, TF_TREE_OPEN, label, (struct tf_text){0});
         t->v[t->n - 1].mate = *open;
         *open = t->n - 1;
         *i = w;
@@ -115,7 +110,7 @@ int tf_tree_parse(struct tf_tree *t, const char *s, size_t n, struct tf_err *err
             if (parse_open(t, s, n, &i, &open, err) < 0)
                 return -1;
         } else if (s[i] == ')' && open != none) {
-            tf_tree_add(t, TF_TREE_CLOSE, (struct tf_span){0}, (struct tf_span){0});
+            tf_tree_add(t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});
             open = close_node(t, open, t->n - 1);
             i++;
         } else if (s[i] == ')') {
@@ -137,11 +132,11 @@ int tf_tree_parse(struct tf_tree *t, const char *s, size_t n, struct tf_err *err
 
 /* ---- tree to text ---- */
 
-static void write_word(struct tf_buf *out, struct tf_span w)
+static void write_word(struct tf_buf *out, struct tf_text w)
 {
     bool gap = false;
     for (size_t i = 0; i < w.n; i++) {
-        if (tf_tree_space(w.p[i])) {
+        if (tf_ascii_space(w.p[i])) {
             gap = true;
             continue;
         }
@@ -179,8 +174,8 @@ bool tf_tree_is_root(const struct tf_tree *t, const char *root)
 {
     if (t->n < 2 || t->v[0].kind != TF_TREE_OPEN)
         return false;
-    struct tf_span l = t->v[0].label;
-    return l.n == 0 || tf_span_is(l, "TOP") || tf_span_is(l, "ROOT") || tf_span_is(l, "S1") || tf_span_is(l, root);
+    struct tf_text l = t->v[0].label;
+    return l.n == 0 || tf_text_is(l, "TOP") || tf_text_is(l, "ROOT") || tf_text_is(l, "S1") || tf_text_is(l, root);
 }
 
 void tf_tree_drop_empty(struct tf_tree *t)
@@ -211,19 +206,19 @@ void tf_tree_drop_empty(struct tf_tree *t)
     tf_tree_mate(t);
 }
 
-static struct tf_span cut(struct tf_span l)
+static struct tf_text cut(struct tf_text l)
 {
     size_t n = l.n && l.p[0] != '-' ? 1 : l.n;
     while (n < l.n && l.p[n] != '-' && l.p[n] != '=')
         n++;
-    return (struct tf_span){l.p, n};
+    return (struct tf_text){l.p, n};
 }
 
 void tf_tree_clean(struct tf_tree *t)
 {
     size_t kept = 0;
     for (size_t i = 0; i < t->n; i++) {
-        if (t->v[i].kind == TF_TREE_LEAF && tf_span_is(t->v[i].label, "-NONE-"))
+        if (t->v[i].kind == TF_TREE_LEAF && tf_text_is(t->v[i].label, "-NONE-"))
             continue;
         t->v[kept] = t->v[i];
         t->v[kept].label = cut(t->v[i].label);
@@ -236,7 +231,7 @@ void tf_tree_clean(struct tf_tree *t)
 
 void tf_tree_wrap(struct tf_tree *t, const char *root)
 {
-    const struct tf_span nothing = {NULL, 0}, label = {root, strlen(root)};
+    const struct tf_text nothing = {NULL, 0}, label = {root, strlen(root)};
     tf_tree_add(t, TF_TREE_CLOSE, nothing, nothing);
     tf_tree_add(t, TF_TREE_CLOSE, nothing, nothing);
     memmove(t->v + 1, t->v, (t->n - 2) * sizeof *t->v);
@@ -251,5 +246,5 @@ void tf_tree_reroot(struct tf_tree *t, const char *root)
         tf_tree_wrap(t, root);
         return;
     }
-    t->v[0].label = t->v[t->n - 1].label = (struct tf_span){root, strlen(root)};
+    t->v[0].label = t->v[t->n - 1].label = (struct tf_text){root, strlen(root)};
 }

@@ -5,22 +5,15 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include <stdbool.h>
+#include "text/text.h"
 #include <stdint.h>
-
-/* A piece of text, not terminated; somebody else's memory. */
-struct tf_span {
-    const char *p;
-    size_t n;
-};
-bool tf_span_is(struct tf_span s, const char *text);
 
 enum tf_tree_kind { TF_TREE_OPEN, TF_TREE_LEAF, TF_TREE_CLOSE };
 
 struct tf_tree_node {
     enum tf_tree_kind kind;
-    struct tf_span label; /* of a constituent (may be empty), or the tag of a word; of a closing: its constituent's */
-    struct tf_span word;  /* of a leaf; may be several words with white space between */
+    struct tf_text label; /* of a constituent (may be empty), or the tag of a word; of a closing: its constituent's */
+    struct tf_text word;  /* of a leaf; may be several words with white space between */
     size_t mate;          /* opening and closing: the other's place */
 };
 
@@ -31,15 +24,9 @@ struct tf_tree {
 };
 void tf_tree_release(struct tf_tree *t);
 /* Append a node; mate is set by tf_tree_mate. */
-void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_span label, struct tf_span word);
+void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label, struct tf_text word);
 void tf_tree_mate(struct tf_tree *t); /* after changes: find the mates again */
 size_t tf_tree_words(const struct tf_tree *t);
-
-/* White space between words: blank, tab, line feed, vertical tab, form feed, carriage return. */
-static inline bool tf_tree_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 /* One tree, all of s. Errors say what is wrong and at which byte: brackets that don't match, a word without tag, a word
  * and a bracket side by side, text beside the tree. */

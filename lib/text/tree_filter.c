@@ -101,7 +101,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
     return end(&r, rc, in->name, "tree", err);
 }
 
-static void restore(struct run *r, struct tf_span sequence, struct tf_span words)
+static void restore(struct run *r, struct tf_text sequence, struct tf_text words)
 {
     unsigned repairs = tf_delinearize(&r->tree, r->f->style, sequence, words, r->f->root, r->f->tag);
     r->f->unbalanced += (repairs & TF_REPAIR_BRACKETS) != 0;
@@ -112,7 +112,7 @@ static void restore(struct run *r, struct tf_span sequence, struct tf_span words
 }
 
 /* The next line of both inputs, or both columns of one. 1, 0 at the end, -1; 2 for a bad one, with the reason. */
-static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_span *s, struct tf_span *w, struct tf_err *why, struct tf_err *err)
+static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_text *s, struct tf_text *w, struct tf_err *why, struct tf_err *err)
 {
     int got = tf_in_line(in, &s->p, &s->n, r->f->max, err), also = 1;
     if (got < 0 || (words && (also = tf_in_line(words, &w->p, &w->n, r->f->max, err)) < 0))
@@ -132,15 +132,15 @@ static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struc
         tf_fail(why, "no tab between words and sequence");
         return 2;
     }
-    *w = (struct tf_span){s->p, (size_t)(tab - s->p)};
-    *s = (struct tf_span){tab + 1, s->n - w->n - 1};
+    *w = (struct tf_text){s->p, (size_t)(tab - s->p)};
+    *s = (struct tf_text){tab + 1, s->n - w->n - 1};
     return 1;
 }
 
 int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_in *words, struct tf_out *out, struct tf_err *err)
 {
     struct run r;
-    struct tf_span s, w;
+    struct tf_text s, w;
     struct tf_err why = {0};
     int rc;
     begin(&r, f, in);

@@ -17,10 +17,10 @@ static const struct {
     {"`", ANY},          {"\u2018", ANY},     {"\u2019", ANY},
 };
 
-static int tag_of_word(struct tf_span word, bool *is)
+static int tag_of_word(struct tf_text word, bool *is)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if ((*is = tf_span_is(word, known[i].word)))
+        if ((*is = tf_text_is(word, known[i].word)))
             return known[i].tag;
     return ANY;
 }
@@ -32,17 +32,17 @@ void tf_tree_punctuate(struct tf_tree *t, const char *other)
         if (v->kind != TF_TREE_LEAF)
             continue;
         int has = 0;
-        while (has < ANY && !tf_span_is(v->label, tags[has]))
+        while (has < ANY && !tf_text_is(v->label, tags[has]))
             has++;
         bool is;
         int tag = tag_of_word(v->word, &is);
-        if (tf_span_is(v->word, "\"")) /* opens and closes: the sequence may know */
+        if (tf_text_is(v->word, "\"")) /* opens and closes: the sequence may know */
             tag = has == OPENING ? OPENING : CLOSING;
         else if (is && tag == ANY)
             continue;
         if (tag != ANY)
-            v->label = (struct tf_span){tags[tag], strlen(tags[tag])};
+            v->label = (struct tf_text){tags[tag], strlen(tags[tag])};
         else if (has != ANY)
-            v->label = (struct tf_span){other, strlen(other)};
+            v->label = (struct tf_text){other, strlen(other)};
     }
 }

@@ -5,7 +5,7 @@
 static bool is_blank(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!tf_tree_space(s[i]))
+        if (!tf_ascii_space(s[i]))
             return false;
     return true;
 }
@@ -25,7 +25,7 @@ static int goes_on(struct tf_tree_reader *r, struct tf_err *err)
     if (have <= 0)
         return (int)have;
     char c = (char)r->in->buf[r->in->pos];
-    return c == ')' || (c != '\n' && tf_tree_space(c));
+    return c == ')' || (c != '\n' && tf_ascii_space(c));
 }
 
 /* The other lines of a tree whose first is s. Returns 1, -1, or 2 when they are too long together. */

@@ -163,6 +163,8 @@ static int next_line(struct tf_training_text *l, const char **text, size_t *n, s
             l->open = true;
         }
         int rc = tf_in_line(&l->in, text, n, l->max, err);
+        if (rc > 0 && l->crlf && *n > 0 && (*text)[*n - 1] == '\r')
+            --*n;
         if (rc <= 0) {
             tf_in_close(&l->in);
             l->open = false;
@@ -216,16 +218,12 @@ static int next_sentence(void *lines, const char **text, size_t *n, struct tf_er
     struct tf_training_text *l = lines;
     if (l->sample > 0 && !l->sampled && draw_sample(l, err) < 0)
         return -1;
-    if (l->sample == 0) {
-        int rc = next_line(l, text, n, err);
-        l->used += rc > 0;
-        return rc;
-    }
+    if (l->sample == 0)
+        return next_line(l, text, n, err);
     if (l->next == l->n_kept)
         return 0;
     *text = l->kept[l->next];
     *n = l->kept_n[l->next++];
-    l->used++;
     return 1;
 }
 

@@ -22,14 +22,15 @@ void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h);
 int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 
 /* Sentences for training out of text files, one after the other. Lines that can't be used (ill-formed UTF-8, NUL, over max bytes) are skipped and counted; so are empty ones, without a count.
- * Zero-initialise, then fill in the first five. */
+ * Zero-initialise, then fill in the first six. */
 struct tf_training_text {
     const char *const *paths; /* n */
     int n;
     size_t max;
+    bool crlf;                /* a CR before the LF is dropped */
     size_t sample;            /* a random sample of so many lines; 0: all, in order */
     uint64_t seed;            /* of the sample */
-    uint64_t used, bad_utf8, with_nul, too_long;
+    uint64_t bad_utf8, with_nul, too_long;
     /* private */
     bool open, sampled;
     int at;

@@ -180,6 +180,18 @@ assert idx == sorted(idx) and len(idx) > 500'
     expect_error "--from 7: not of the form EPOCH:RECORD"
     t 2 tf-batch --from 1:x "$D/s.tfs" "$D/t.tfs"
     expect_error "--from 1:x: 'x'"
+    # Beyond the last batch; the end itself is a place to go on from.
+    for at in "2 7:3" "2 2:1" "2 3:0" "1 1:5"; do
+        t 1 tf-batch --epochs "${at% *}" --from "${at#* }" -o none "$D/s.tfs" "$D/t.tfs"
+        expect_error "--from ${at#* }: no batch begins there; the stream ends at ${at% *}:0"
+        [ ! -e none ]
+    done
+    sh_t 1 "cat '$D/s.tfs' | tf-batch --from 1:5 - '$D/t.tfs' >b"
+    expect_error "--from 1:5: no batch begins there; the stream ends at 1:0"
+    t 1 tf-cbor check b
+    sh_t 0 "cat '$D/s.tfs' | tf-batch -q --from 1:0 - '$D/t.tfs' >b"
+    t 0 tf-batch -q --epochs 2 --from 2:0 "$D/s.tfs" "$D/t.tfs"
+    t 0 tf-batch -q --batches 3 --from 7:3 "$D/s.tfs" "$D/t.tfs"
 }
 
 @test "--batches counts from the first of epoch 0, over epochs and cursors" {
@@ -298,6 +310,29 @@ END
     (sleep 1; touch -d '2001-01-01' moving.tfs) 3>&- &
     sh_t 1 "tf-batch -q --tokens 200 --epochs 0 moving.tfs '$D/t.tfs' >p"
     expect_error "moving.tfs: was changed while it was being read"
+}
+
+@test "a file that is cut short while it is mapped is an error like any other" {
+    for _ in {1..50}; do cat "$D/s.tfs"; done >moving.tfs
+    for _ in {1..50}; do cat "$D/t.tfs"; done >other.tfs
+    run --separate-stderr bash -c "tf-batch -q --tokens 200 moving.tfs other.tfs | { head -c 1000000; : >moving.tfs; cat; } >b; echo \${PIPESTATUS[0]}"
+    expect_output 1
+    expect_error "tf-batch: moving.tfs: was changed while it was being read"
+    t 1 tf-cbor check b
+    expect_error "b: upstream failed: moving.tfs: was changed"
+}
+
+@test "ids beyond the vocabulary are dropped, whichever side knows its size" {
+    tf-cbor json "$D/s.tfs" | sed '1s/"size":500,*//' | tf-cbor unjson -o any.tfs
+    tf-cbor json any.tfs | sed 's/"idx":9,"ids":\[/&500,/' | tf-cbor unjson -o far.tfs
+    for pair in "far.tfs $D/t.tfs" "$D/t.tfs far.tfs"; do
+        read -r a b <<<"$pair"
+        t 0 tf-batch --min-length 0 -o b "$a" "$b"
+        expect_contains "$stderr" "of 600 records 1 dropped: 1 bad"
+        expect_contains "$(tf-cbor json b | head -1)" '"size":500'
+    done
+    t 0 tf-batch --min-length 0 -o b far.tfs any.tfs
+    expect_contains "$stderr" "of 600 records 0 dropped"
 }
 
 @test "nothing to batch; what does not go together" {

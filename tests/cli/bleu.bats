@@ -186,6 +186,32 @@ prepare() {
     t 1 tf-bleu ref -i hyp --spm-model no-such-file
     expect_error "no-such-file"
     t 2 tf-bleu --as paper --tok-input ref -i hyp
+    for o in -b "-w 2" "-f text" -m=chrf -ci -sl "-tok none" --stats --from-stats "-s floor" "-pbs" "--chrf-beta 3"; do
+        for way in "--as paper" --tok-input; do
+            # shellcheck disable=SC2086
+            t 2 tf-bleu $way ref ${o/=/ } -i hyp
+            expect_error " goes with "
+        done
+    done
+    for o in "--lang en" --raw-ref --no-punct-step; do
+        for way in "" --tok-input --stats; do
+            # shellcheck disable=SC2086
+            t 2 tf-bleu $way ref $o -i hyp
+            expect_error "${o% *} goes with --as paper"
+        done
+    done
+    t 0 tf-bleu --as paper --lang en -lc -q -e utf-8 -nr 1 ref -i hyp
+    t 2 tf-bleu --from-stats a -i b
+    expect_error "a: --from-stats takes its streams as operands or with -i, not both"
+    for o in "-m chrf" "-tok none" -lc "-s floor" "-nr 2" "-e latin1"; do
+        # shellcheck disable=SC2086
+        t 2 tf-bleu --from-stats $o a
+        expect_error " goes with "
+    done
+    t 2 tf-bleu --stats ref -b -i hyp
+    expect_error "--score-only goes with scores of sacreBLEU's metrics"
+    t 2 tf-bleu --stats --from-stats a
+    expect_error "exclude each other"
     t 2 tf-bleu --print-tokens ref
     t 2 tf-bleu --stats ref -i hyp ref
     t 2 tf-bleu --stats ref -i hyp -ci
@@ -390,7 +416,58 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     expect_contains "$output" "|tok:flores200|"
     t 0 tf-bleu -f text --spm-model sp.model ref -i hyp
     expect_contains "$output" "|tok:spm-$(sha256sum <sp.model | head -c 8)|"
+    # Two unknown words differ.
+    printf 'the cat 中 sat\n漢 cat\n' >hyp
+    printf 'the cat 日 sat\n字 cat\n' >ref
+    t 0 tf-bleu -b -w 4 --spm-model sp.model ref -i hyp
+    expect_output 72.4158
+    # The model is read once, so it may be a pipe.
+    t 0 tf-bleu -b -w 4 --spm-model <(cat sp.model) ref -i hyp
+    expect_output 72.4158
+    sh_t 0 'tf-bleu -b -w 4 --spm-model - ref -i hyp <sp.model'
+    expect_output 72.4158
+    t 2 tf-bleu --spm-model - ref
+    expect_error "only one file can be stdin"
     t 1 tf-bleu --spm-model ref ref -i hyp
+    expect_error "tf-bleu: ref: not a SentencePiece model"
+}
+
+@test "a tf-tokenize that fails beside the scorer is one message" {
+    mkdir bin
+    cp "$(command -v tf-bleu)" bin
+    printf '#!/bin/sh\nhead -n 1\necho "$@" >args\necho "tf-tokenize: stdin: line 2: too bad" >&2\nexit 1\n' >bin/tf-tokenize
+    chmod +x bin/tf-tokenize
+    t 1 bin/tf-bleu --spm-model ref ref -i hyp
+    expect_error "tf-bleu: tf-tokenize: stdin: line 2: too bad"
+    [ -z "$output" ]
+    # A line is as long as tf-bleu takes it.
+    expect_contains "$(cat args)" "--max-line 67108864"
+    printf '#!/bin/sh\nkill -9 $$\n' >bin/tf-tokenize
+    t 1 bin/tf-bleu --spm-model ref ref -i hyp
+    expect_error "tf-bleu: tf-tokenize: ended early"
+}
+
+@test "statistics of pieces know their model" {
+    for n in 60 70; do
+        for i in {1..200}; do echo "the cat number $i sat on mat $((i * n))"; done >train
+        tf-tokenize --train --vocab-size 60 -o sp$n.model train
+        for tok in spm flores200; do
+            tf-bleu --stats -tok $tok --spm-model sp$n.model ref -i hyp >$tok.$n
+            t 0 tf-bleu --from-stats -f text $tok.$n
+            want=$output
+            t 0 tf-bleu -f text -tok $tok --spm-model sp$n.model ref -i hyp
+            expect_output "$want"
+        done
+    done
+    expect_contains "$(tf-cbor json spm.70 | head -1)" "\"in\":{\"vocab\":\"$(sha256sum <sp70.model | head -c 64)\"}"
+    for tok in spm flores200; do
+        sh_t 1 "cat $tok.60 $tok.70 | tf-bleu --from-stats"
+        expect_error "stdin: its metrics or their settings differ"
+        t 1 tf-bleu --from-stats $tok.60 $tok.70
+        expect_error "$tok.70: its metrics or their settings differ"
+        sh_t 1 "tf-cbor json $tok.60 | sed '1s/,\"vocab\":\"[0-9a-f]*\"//' | tf-cbor unjson | tf-bleu --from-stats"
+        expect_error "stdin: metrics: vocab: missing"
+    done
 }
 
 @test "a line of a million characters" {

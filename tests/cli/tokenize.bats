@@ -41,7 +41,8 @@ setup_file() {
     t 0 tf-tokenize --train --type bpe --vocab-size 100k -o m "$X"
     expect_contains "$stderr" "pieces, fewer than the 100000 asked for"
     t 1 tf-tokenize --train --vocab-size 5 -o none "$X"
-    expect_error "training"
+    expect_error "training: --vocab-size 5: the characters and special pieces alone are "
+    expect_contains "$stderr" "--character-coverage"
     [ ! -e none ]
     t 1 tf-tokenize --train -o none /dev/null
     expect_error "no sentence to train on"
@@ -49,6 +50,14 @@ setup_file() {
     t 0 tf-tokenize --train --vocab-size 150 -o m mixed
     expect_error "lines left out: 1 with invalid UTF-8, 1 with NUL, 1 over 4192 bytes"
     cmp m "$V"
+    sed 's/$/\r/' "$X" >dos
+    for more in "" "--max-sentences 150"; do
+        # shellcheck disable=SC2086
+        tf-tokenize --train --normalization identity --vocab-size 150 $more -o want "$X"
+        # shellcheck disable=SC2086
+        t 0 tf-tokenize --train --normalization identity --vocab-size 150 $more --crlf -o m dos
+        cmp m want
+    done
 }
 
 @test "training: digits apart, bytes for the unknown, spaces kept" {
@@ -111,6 +120,23 @@ END
     tf-tokenize -m "$V" "$X" >s.tfs
     t 1 tf-tokenize -d --nbest -m "$V" s.tfs
     expect_error "holds no n-best lists, but tokens"
+    # Hypotheses outside the vocabulary: bad ones of one bad record.
+    sed -n '1p; $s/3/1/p' n.jsonl >far.jsonl
+    sed -i '1a {"type": "nbest", "idx": 0, "hyps": [{"ids": [150], "score": -1, "logp": -1}, {"ids": [4, 999], "score": -2, "logp": -2}]}' far.jsonl
+    sh_t 4 "tf-cbor unjson far.jsonl | tf-tokenize -d --nbest -m '$V'"
+    expect_output $'0\t0\t\t\n0\t0\t\t'
+    expect_error "1 of 1 records bad; the first is record 1: id 150: the vocabulary has 150"
+}
+
+@test "--bad=fail: everything before the first bad one is written" {
+    head -n 150 "$X" >good
+    { cat good; printf 'bad \xff\n'; cat good; } >mixed
+    sh_t 1 "tf-tokenize --bad fail --pieces -m '$V' mixed | wc -l"
+    expect_output 150
+    tf-tokenize --bad ok -m "$V" -o mixed.tfs mixed
+    t 1 tf-tokenize -d --bad fail -m "$V" mixed.tfs
+    expect_output "$(cat good)"
+    expect_error "mixed.tfs: record 151: invalid UTF-8 at byte 5"
 }
 
 @test "an id outside the vocabulary is a bad record" {
@@ -122,6 +148,11 @@ END
 
 @test "pieces as text" {
     sh_t 0 "tf-tokenize --pieces -m '$V' <'$X' | sed 's/ //g; s/▁/ /g; s/^ //' | cmp - '$X'"
+    # What is unknown reads as the text does, so that two unknown words are not the same one.
+    printf 'ka 中 to\n漢字 ka\n' >in
+    sh_t 0 "tf-tokenize --pieces -m '$V' in | sed 's/ //g; s/▁/ /g; s/^ //' | cmp - in"
+    t 0 tf-tokenize --pieces --sample -m "$V" in
+    expect_contains "$output" '<unk>'
 }
 
 @test "samples: from the seed and the line alone, and they read back as the text" {
@@ -190,12 +221,36 @@ END
     expect_error "--sample"
     t 2 tf-tokenize --nbest -m "$V"
     expect_error "--nbest goes with --decode"
+    for more in --vocab-size=77 --type=bpe --split-digits --max-sentences=5; do
+        for do in "" -d --pieces --export-vocab; do
+            # shellcheck disable=SC2086
+            t 2 tf-tokenize -m "$V" $do "$more"
+            expect_error "${more%=*} goes with --train"
+        done
+    done
+    t 2 tf-tokenize -m "$V" --nbest-size 8 "$X"
+    expect_error "--nbest-size goes with --sample"
+    t 2 tf-tokenize --train --alpha 0.2 -o m "$X"
+    expect_error "--alpha goes with --sample"
+    t 2 tf-tokenize -d --crlf -m "$V"
+    expect_error "--crlf goes with text to ids and --train"
+    t 2 tf-tokenize --train --max-line 100 -o m "$X"
+    expect_error "--max-line goes with text to ids"
     t 2 tf-tokenize -m "$V" --threads 0
     expect_error "too small, minimum 1"
     cp "$X" same
     t 2 tf-tokenize -m "$V" -o same same
     expect_error "same: is both input and output"
     cmp same "$X"
+    cp "$V" m
+    t 2 tf-tokenize -m m -o m "$X"
+    expect_error "m: is both input and output"
+    cmp m "$V"
+    tf-tokenize -m "$V" "$X" >s.tfs
+    cp s.tfs d.tfs
+    t 2 tf-tokenize -d -m "$V" -o d.tfs d.tfs
+    expect_error "d.tfs: is both input and output"
+    cmp d.tfs s.tfs
     t 1 tf-tokenize -m /dev/null
     expect_error "/dev/null: not a vocabulary: empty"
     t 1 tf-tokenize -m "$X"

@@ -6,9 +6,9 @@
 static struct tf_tree tree;
 static struct tf_rng rng;
 
-static struct tf_span span(const char *s)
+static struct tf_text span(const char *s)
 {
-    return (struct tf_span){s, strlen(s)};
+    return (struct tf_text){s, strlen(s)};
 }
 
 static bool parse(const char *text)
@@ -127,11 +127,11 @@ static void random_trees(enum tf_brackets style, int n)
         if (!parse(text.p) || tf_linearize(&tree, style, "TOP", &w, &s, &err) < 0) {
             refusals++;
         } else {
-            unsigned repairs = tf_delinearize(&tree, style, (struct tf_span){s.p, s.len}, (struct tf_span){w.p, w.len}, "TOP", "XX");
+            unsigned repairs = tf_delinearize(&tree, style, (struct tf_text){s.p, s.len}, (struct tf_text){w.p, w.len}, "TOP", "XX");
             tf_tree_write(&again, &tree);
             same += repairs == 0 && !strcmp(again.p, text.p);
             damage(&s);
-            tf_delinearize(&tree, style, (struct tf_span){s.p, s.len}, (struct tf_span){w.p, w.len}, "TOP", "XX");
+            tf_delinearize(&tree, style, (struct tf_text){s.p, s.len}, (struct tf_text){w.p, w.len}, "TOP", "XX");
             tf_buf_clear(&again);
             tf_tree_write(&again, &tree);
             damaged++;
@@ -191,7 +191,7 @@ int main(void)
     struct tf_buf s = {0};
     for (int i = 0; i < 100000; i++)
         tf_buf_printf(&s, "(A%d )B%d NN ", i, i);
-    unsigned repairs = tf_delinearize(&tree, paren, (struct tf_span){s.p, s.len}, span("w"), "TOP", "XX");
+    unsigned repairs = tf_delinearize(&tree, paren, (struct tf_text){s.p, s.len}, span("w"), "TOP", "XX");
     is_int(repairs, brackets | tags, "100,000 of each");
     is_int(tree.n, 5, "come to one constituent");
     tf_buf_release(&s);
