@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "decode/filter.h"
+#include "modes.h"
 #include "rows.h"
 
 static struct tf_decode_opts o;
@@ -26,6 +27,8 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "sample", .target = &o.sample, .flags = TF_OPT_SEMANTIC, .help = "draw each token from the model's distribution; with --nbest so many draws"},
     {TF_OPT_INT, .name = "seed", .target = &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = 9007199254740992.0, .flags = TF_OPT_SEMANTIC, .help = "of --sample; a line's draws depend on this and its number alone"},
     {TF_OPT_REAL, .name = "temperature", .target = &o.temperature, .arg = "X", .def = "1", .lo = 1e-3, .hi = 1e3, .flags = TF_OPT_SEMANTIC, .help = "of --sample: below 1 draws the likely more often"},
+    {TF_OPT_INT, .name = "top-k", .target = &o.top_k, .arg = "N", .def = "0", .lo = 0, .hi = 4294967295.0, .flags = TF_OPT_SEMANTIC, .help = "of --sample: draw from the N likeliest tokens only; 0: from all"},
+    {TF_OPT_REAL, .name = "top-p", .target = &o.top_p, .arg = "P", .def = "1", .lo = 1e-9, .hi = 1, .flags = TF_OPT_SEMANTIC, .help = "of --sample: draw from the fewest tokens that hold the share P only"},
     {TF_OPT_GROUP, .help = "Output"},
     {TF_OPT_INT, 'n', "nbest", .target = &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the N best and their scores, N at most the beam"},
     {TF_OPT_FLAG, .name = "token-scores", .target = &o.token_scores, .flags = TF_OPT_SEMANTIC, .help = "an n-best stream with the log-probability of every token"},
@@ -44,16 +47,21 @@ static const struct tf_tool tool = {
     .max_args = 1,
 };
 
+enum { SEARCH = 1, SAMPLE = 2 };
+static const struct mode_row modes[] = {
+    {SEARCH, "search; with --sample, --nbest says how many draws", {"beam"}},
+    {SAMPLE, "--sample", {"seed", "temperature", "top-k", "top-p"}},
+    {0},
+};
+
 static int check(const char *input, struct tf_err *err)
 {
     if (o.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
     if (tf_count_stdin(o.models.v, o.models.n) + tf_count_stdin((const char *const[]){input, o.prefix}, 2) > 1)
         return tf_fail_status(err, TF_USAGE, "only one of model, prefix and input can be stdin");
-    if (o.sample && tf_opt_find(opts, "beam")->set)
-        return tf_fail_status(err, TF_USAGE, "--beam and --sample do not go together; --nbest says how many draws");
-    if (!o.sample && (tf_opt_find(opts, "seed")->set || tf_opt_find(opts, "temperature")->set))
-        return tf_fail_status(err, TF_USAGE, "--seed and --temperature need --sample");
+    if (check_modes(opts, modes, o.sample ? SAMPLE : SEARCH, err) < 0)
+        return -1;
     if (!o.sample && o.nbest > o.beam)
         return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld", (long long)o.nbest, (long long)o.beam);
     return 0;

@@ -131,6 +131,8 @@ static struct tf_search_rule rule_of(const struct tf_decode_opts *o, const struc
                                .eos = (uint32_t)c->eos,
                                .sample = o->sample,
                                .temperature = o->temperature,
+                               .top_k = (size_t)o->top_k,
+                               .top_p = o->top_p,
                                .seed = (uint64_t)o->seed};
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
                      o->allow_unk ? -1 : m->header.special.unk};

@@ -8,8 +8,8 @@
 struct tf_decode_opts {
     struct tf_strs models;
     const char *device, *precision, *prefix; /* precision: NULL for the device's own; prefix: a token stream of forced beginnings, or NULL */
-    int64_t beam, nbest, max_extra, max_length, batch, window, threads, seed; /* batch, window: 0 leaves them to the device */
-    double alpha, temperature;
+    int64_t beam, nbest, max_extra, max_length, batch, window, threads, seed, top_k; /* batch, window: 0 leaves them to the device */
+    double alpha, temperature, top_p;
     bool nbest_out; /* n-best records rather than token records */
     bool token_scores, sample, allow_unk, force_vocab, quiet, progress;
     int bad; /* enum tf_on_bad */

@@ -151,6 +151,15 @@ PY
     decode --sample --seed 5 "$LINES_TFS" >one
     decode --sample --seed 5 --batch 3 "$LINES_TFS" >two
     decode --sample --seed 6 "$LINES_TFS" >three
+    # One token to draw from is greedy search, whichever way that comes about.
+    decode --beam 1 "$LINES_TFS" | tf-cbor json - | grep '"ids"' >greedy
+    for pool in '--top-k 1' '--top-p 1e-9' '--top-k 7 --top-p 1e-9 --temperature 5'; do
+        # shellcheck disable=SC2086
+        decode --sample $pool "$LINES_TFS" | tf-cbor json - | grep '"ids"' | cmp - greedy
+    done
+    decode --sample --seed 5 --top-k 3 --top-p 0.9 "$LINES_TFS" >pool
+    decode --sample --seed 5 --top-k 3 --top-p 0.9 --batch 3 --threads 2 "$LINES_TFS" | cmp - pool
+    run ! cmp -s one pool
     cmp one two
     run ! cmp -s one three
 }
@@ -171,9 +180,9 @@ PY
     d_t 2 --beam 0
     expect_error "too small"
     d_t 2 --sample --beam 3
-    expect_error "--beam and --sample do not go together"
+    expect_error "--beam goes with search; with --sample, --nbest says how many draws"
     d_t 2 --seed 3
-    expect_error "need --sample"
+    expect_error "goes with --sample"
     t 2 tf-decode
     expect_error "no model"
     d_t 2 a b

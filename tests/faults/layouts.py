@@ -65,7 +65,7 @@ def e(rig, row):
             row.fail("no model: %s", d.err)
             return
     model = os.path.join(out, "ckpt-00000200.tfm")
-    for name, more in (("beam", ["-k", "4", "-n", "2"]), ("greedy", ["-k", "1"]), ("int8", ["-d", "cpu", "--precision", "int8"]), ("sampled", ["--sample", "--seed", "3"])):
+    for name, more in (("beam", ["-k", "4", "-n", "2"]), ("greedy", ["-k", "1"]), ("int8", ["-d", "cpu", "--precision", "int8"]), ("sampled", ["--sample", "--seed", "3", "--top-k", "9", "--top-p", "0.8"])):
         base = ["tf-decode", "-m", model, "--max-extra", "8"] + more
         want = answers(run(base + ["-t", "1", s], timeout=600).out)
         if len(want) != n:

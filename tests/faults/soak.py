@@ -147,6 +147,7 @@ def kernels(rig, row, bin_):
         todo += [train + ["--precision", p, "-o", out, long]]
         todo += [[tool, "--precision", p, "-m", os.path.join(out, "ckpt-00000002.tfm"), "-o", rig.path("out.tfs")] + more
                  for tool, *more in (["tf-decode", "--beam", "4", "--max-extra", "3", few], ["tf-decode", "--batch", "20", "--beam", "2", "--max-extra", "2", many],
+                                     ["tf-decode", "--sample", "--top-k", "9", "--top-p", "0.7", "--max-extra", "2", few],
                                      ["tf-score", few, few], ["tf-attn", few, few])]
     for argv in todo:
         cuda = ["--device", "cuda"] if argv[0].startswith("tf-") else []
