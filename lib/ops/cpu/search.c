@@ -116,27 +116,23 @@ static double weight_from(const struct urn *u, uint64_t bar)
     return sum;
 }
 
-static double count_from(const struct urn *u, uint64_t bar)
+/* Raise the bar as far as what stays is at least `need`, in weights or in candidates: 8 bits of it
+ * at a time, from the highest. */
+static void raise_bar(struct urn *u, bool weights, double need)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < u->n; i++)
-        n += u->key[i] >= bar;
-    return (double)n;
-}
-
-/* The highest bar from which on `measure`, which falls as the bar rises, is at least `need`. */
-static uint64_t bar_at(const struct urn *u, double (*measure)(const struct urn *, uint64_t),
-                       double need)
-{
-    uint64_t low = u->bar, high = UINT64_MAX;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (measure(u, middle) >= need)
-            low = middle;
-        else
-            high = middle;
+    uint64_t bar = 0;
+    double above = 0;
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        double sum[256] = {0};
+        for (size_t i = 0; i < u->n; i++)
+            if ((u->key[i] ^ bar) >> shift < 256 && u->key[i] >= u->bar)
+                sum[u->key[i] >> shift & 255] += weights ? u->weight[i] : 1;
+        int digit = 255;
+        for (; digit > 0 && above + sum[digit] < need; digit--)
+            above += sum[digit];
+        bar |= (uint64_t)digit << shift;
     }
-    return low;
+    u->bar = bar > u->bar ? bar : u->bar;
 }
 
 static void fill(struct urn *u, const struct tf_search *s, const struct tf_search_view *v,
@@ -158,10 +154,10 @@ static void fill(struct urn *u, const struct tf_search *s, const struct tf_searc
     for (size_t k = 0; k < u->n; k++)
         u->weight[k] = exp((u->weight[k] - (double)top) / rule->temperature);
     if (rule->top_k > 0 && rule->top_k < u->n)
-        u->bar = bar_at(u, count_from, (double)rule->top_k);
+        raise_bar(u, false, (double)rule->top_k);
     u->total = weight_from(u, u->bar);
     if (rule->top_p > 0 && rule->top_p < 1) {
-        u->bar = bar_at(u, weight_from, rule->top_p * u->total);
+        raise_bar(u, true, rule->top_p * u->total);
         u->total = weight_from(u, u->bar);
     }
 }
