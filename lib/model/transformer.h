@@ -35,6 +35,8 @@ struct tf_pairs {
 };
 /* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are refused. */
 int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src, const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off, struct tf_err *err) TF_MUST_CHECK;
+/* Refuse sentences for which the model has too few learned positions. */
+int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 void tf_pairs_release(struct tf_pairs *p);
 /* Cut sentences 0..n into `parts` ranges of about equal cost: cut[0] = 0 <= ... <= cut[parts] = n. Depends on the offsets alone. */
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);

@@ -118,12 +118,8 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
 {
     if (b->n == 0)
         return tf_fail(err, "%s: batch %llu is empty", f->in.name, (unsigned long long)b->ordinal);
-    if (tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0)
+    if (tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0 || tf_pairs_fit(&item->pairs, f->config, err) != 0)
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
-    const struct tf_config *c = f->config;
-    if (c->positions == TF_POS_LEARNED && item->pairs.longest > (uint64_t)c->max_positions)
-        return tf_fail(err, "%s: batch %llu: a sentence of %zu tokens with its end, the model has %lld learned positions", f->in.name,
-                       (unsigned long long)b->ordinal, item->pairs.longest, (long long)c->max_positions);
     item->next = (struct tf_cursor){.part = f->part, .ordinal = b->ordinal + 1, .epoch = b->epoch, .record = b->record, .has_corpus = b->has_corpus};
     memcpy(item->next.corpus, b->corpus, sizeof b->corpus);
     return 0;

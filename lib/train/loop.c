@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Name what can still be relied on. */
-static int add_last_good(struct tf_run *r, struct tf_err *err)
+static void add_last_good(struct tf_run *r, struct tf_err *err)
 {
     uint64_t step;
     const char *last = r->saver != NULL ? tf_saver_last(r->saver, &step) : NULL;
@@ -21,13 +21,19 @@ static int add_last_good(struct tf_run *r, struct tf_err *err)
     else
         tf_fail_status(err, old.status, "%s; no checkpoint was saved before", text);
     err->sys = old.sys;
+}
+
+/* Of the run as it stands nothing can be saved any more: it diverged, the device is lost, or it is saving that failed. */
+static int no_more_saves(struct tf_run *r)
+{
+    r->lost = true;
     return -1;
 }
 
 static int save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)
 {
     if (tf_saver_start(r->saver, &r->stepper, &r->state, kind, best, err) != 0)
-        return add_last_good(r, err);
+        return no_more_saves(r);
     r->saved_at = tf_now();
     if (kind != TF_SAVE_BEST)
         r->saved_step = r->state.step;
@@ -41,7 +47,7 @@ static int save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_e
 
 static int wait_saved(struct tf_run *r, struct tf_err *err)
 {
-    return tf_saver_wait(r->saver, err) != 0 ? add_last_good(r, err) : 0;
+    return tf_saver_wait(r->saver, err) != 0 ? no_more_saves(r) : 0;
 }
 
 /* ---- what an update found ----
@@ -62,14 +68,12 @@ static int look(struct tf_run *r, struct tf_update *u, struct tf_err *err)
         return 0;
     u->known = true;
     if (tf_step_found(&r->stepper, &u->figures, &u->sums, &norm2, err) != 0)
-        return -1;
+        return no_more_saves(r);
     u->norm = sqrt(norm2) / u->sums.tokens;
     if (isfinite(u->norm) && isfinite(u->sums.loss))
         return 0;
-    struct tf_err ignored = {0};
-    (void)!tf_saver_wait(r->saver, &ignored);
     tf_fail_status(err, TF_DIVERGED, "diverged at step %llu (loss %g, gradient norm %g)", (unsigned long long)u->at.step, u->sums.loss / u->sums.tokens, u->norm);
-    return add_last_good(r, err);
+    return no_more_saves(r);
 }
 
 /* And tell of it. */
@@ -165,7 +169,7 @@ static int border(struct tf_run *r, struct tf_err *err)
     if (rest && settle_last(r, err) != 0)
         return -1;
     if (tf_saver_poll(r->saver, err) != 0)
-        return add_last_good(r, err);
+        return no_more_saves(r);
     if (tf_stop)
         return stop_here(r, err);
     if (valid_due(r)) {
@@ -251,7 +255,6 @@ static int update(struct tf_run *r, struct tf_err *err)
 /* The stream gave no further update: a stop, its end, or its failure. */
 static int stream_over(struct tf_run *r, int why, struct tf_err *err)
 {
-    struct tf_err second = {0};
     struct tf_err first = *err;
     if (settle_last(r, err) != 0)
         return -1;
@@ -260,15 +263,22 @@ static int stream_over(struct tf_run *r, int why, struct tf_err *err)
         memset(err, 0, sizeof *err);
         return stop_here(r, err);
     }
-    if (why == NO_MORE) {
-        if (save_here(r, err) != 0)
-            return -1;
-        tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step, (long long)r->o->steps);
-        return finish(r, "stream", err);
-    }
-    if (save_here(r, &second) == 0)
-        return add_last_good(r, err);
-    tf_warn("%s", second.msg);
+    if (why == BAD_INPUT || save_here(r, err) != 0)
+        return -1;
+    tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step, (long long)r->o->steps);
+    return finish(r, "stream", err);
+}
+
+/* Something failed, but weights and state stand at a border: keep the work, and say what there is to go on from. */
+static int give_up(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_err second = {0};
+    if (!r->lost && settle_last(r, &second) != 0 && r->lost)
+        *err = second; /* the update on its way had failed before this did */
+    if (!r->lost && save_here(r, &second) != 0)
+        tf_warn("%s", second.msg);
+    (void)!tf_saver_wait(r->saver, &second);
+    add_last_good(r, err);
     return -1;
 }
 
@@ -280,19 +290,7 @@ static int loop(struct tf_run *r, struct tf_err *err)
     while (rc == GO_ON && (rc = update(r, err)) == 0);
     if (rc == NO_MORE || rc == BAD_INPUT)
         rc = stream_over(r, rc, err);
-    if (rc < 0 && r->mute) { /* nobody listens any more: keep the work and say so */
-        struct tf_err second = {0};
-        if (look(r, &r->updates[r->turn], &second) != 0) {
-            *err = second;
-            return -1;
-        }
-        if (tf_saver_wait(r->saver, &second) == 0 && r->saved_step != r->state.step)
-            (void)!tf_saver_start(r->saver, &r->stepper, &r->state, TF_SAVE_RESUME, false, &second);
-        if (tf_saver_wait(r->saver, &second) != 0 || second.status != 0)
-            tf_warn("%s", second.msg);
-        return add_last_good(r, err);
-    }
-    return rc;
+    return rc < 0 ? give_up(r, err) : rc;
 }
 
 int tf_run(const struct tf_run_opts *o, struct tf_err *err)

@@ -292,7 +292,8 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
     struct weights w = {0};
     if (open_input(r, err) != 0)
         return -1;
-    if (o->valid != NULL && tf_validate_check(o->valid, &r->common.header, err) != 0)
+    uint8_t valid[32];
+    if (o->valid != NULL && tf_validate_check(valid, o->valid, &r->common.header, &r->config, err) != 0)
         return -1;
     int rc = r->resumed ? resumed_weights(r, &w, m, path, err) : fresh_weights(r, &w, err);
     if (rc == 0)

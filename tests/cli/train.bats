@@ -355,6 +355,60 @@ PY
     expect_error "--patience: needs --valid"
 }
 
+@test "validation data that can't be used are refused before the first update" {
+    args=(--steps 20 --valid v.tfs --valid-every 10 -o run)
+    batches n=5 end=0 >v.tfs
+    tr_t 1 "${args[@]}" b.tfs
+    expect_error "tf-train: v.tfs: truncated after record 5"
+    batches n=5 poison=4 >v.tfs
+    tr_t 1 "${args[@]}" b.tfs
+    expect_error "tf-train: v.tfs"
+    batches n=5 >v.tfs
+    batches n=5 longest=30 >>v.tfs
+    tr_t 1 "${args[@]}" --positions learned --max-positions 20 b.tfs
+    expect_error "tokens with its end, the model has 20 learned positions"
+    batches n=0 >v.tfs
+    tr_t 1 "${args[@]}" b.tfs
+    expect_error "tf-train: v.tfs: holds no sentence"
+    printf a >va; printf b >vb
+    batches n=40 vocab=va >c.tfs
+    batches n=2 vocab=va >v.tfs
+    batches n=2 vocab=vb >>v.tfs
+    tr_t 1 "${args[@]}" c.tfs
+    expect_error "v.tfs: vocabulary $(sum vb) differs from the training stream: $(sum va)"
+    [ "$(ls run)" = lock ]
+}
+
+@test "validation that fails: the work is saved, and the same command goes on to the same bytes" {
+    batches n=5 seed=9 >v.tfs
+    args=(--steps 20 --save-every 10 --valid v.tfs --valid-every 5)
+    train "${args[@]}" -o whole b.tfs
+    mkfifo pipe
+    tf-train "${small[@]}" "${args[@]}" --log-every 1 -o run - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    batches n=9 end=0 >&7
+    wait_step run 9
+    mv v.tfs away
+    batches n=20 first=9 | tail -c +10 >&7 || true
+    ends 1
+    mv away v.tfs
+    train "${args[@]}" -o run b.tfs
+    same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+    same whole/best.tfm run/best.tfm
+}
+
+@test "no memory for a batch: the updates before it are saved" {
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizer needs the address space"
+    batches n=9 >x.tfs
+    batches n=1 pairs=6 longest=150000 >>x.tfs
+    sh_t 1 'ulimit -v 1000000; exec tf-train "$@"' "${small[@]}" --threads 1 -o run x.tfs
+    expect_contains "$stderr" "tf-train: step 10: "
+    expect_contains "$stderr" "; last good checkpoint is run/resume.tfm"
+    t 0 tf-info run/resume.tfm
+    expect_contains "$output" $'\nstep                 9'
+}
+
 @test "retention keeps the best, and deletes no more than asked" {
     batches n=5 seed=9 >v.tfs
     train --steps 20 --save-every 2 --keep 2 --valid v.tfs --schedule constant --lr 0.02 --warmup 0 -o run b.tfs
@@ -442,8 +496,9 @@ PY
     tr_t 2 --heads 3 -o x b.tfs
     expect_error "3 heads do not divide d_model 16: --d-k and --d-v are needed"
     tr_t 0 --heads 3 --d-k 5 --d-v 7 --steps 2 -o odd b.tfs
-    tr_t 1 -o b.tfs b.tfs
-    expect_error "b.tfs"
+    cp b.tfs file
+    tr_t 1 -o file b.tfs
+    expect_error "file/lock: Not a directory"
     [ ! -e x ]
 }
 
