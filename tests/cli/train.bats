@@ -401,8 +401,8 @@ PY
 @test "no memory for a batch: the updates before it are saved" {
     [ -z "${TF_SAN:-}" ] || skip "the sanitizer needs the address space"
     batches n=9 >x.tfs
-    batches n=1 pairs=6 longest=150000 >>x.tfs
-    sh_t 1 'ulimit -v 1000000; exec tf-train "$@"' "${small[@]}" --threads 1 -o run x.tfs
+    batches n=1 pairs=6000 longest=380 seed=4 >>x.tfs
+    sh_t 1 'ulimit -v 400000; exec tf-train "$@"' "${small[@]}" --threads 1 -o run x.tfs
     expect_contains "$stderr" "tf-train: step 10: "
     expect_contains "$stderr" "; last good checkpoint is run/resume.tfm"
     t 0 tf-info run/resume.tfm
