@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_step(const void *a, const void *b)
-{
-    const struct tf_grid_file *x = a, *y = b;
-    return x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->path, y->path);
-}
-
 /* The last ones of a directory, by the steps in their headers, oldest first. */
 static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct tf_err *err)
 {
@@ -38,8 +32,7 @@ static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct t
         tf_grid_list_release(l);
         return tf_fail(err, "%s: holds %zu checkpoints on the grid of steps, %llu are asked for", dir, n, (unsigned long long)last);
     }
-    if (l->n > 1)
-        qsort(l->v, l->n, sizeof *l->v, by_step);
+    tf_grid_list_sort(l);
     size_t drop = l->n - (size_t)last;
     for (size_t i = 0; i < drop; i++)
         free(l->v[i].path);

@@ -85,15 +85,8 @@ static int save(struct tf_saver *s, struct tf_err *err)
     float *const *b = s->block;
     if (tf_checkpoint_write(s->writing, s->common, s->params, &s->state, b[0], b[1], b[2], b[3], err) != 0 || verify(s->writing, err) != 0)
         return -1;
-    if (s->best && tf_rundir_link_best(s->dir, s->writing, err) != 0) {
-        /* A file system without hard links. */
-        char *path = tf_rundir_file(s->dir, TF_RUN_BEST);
-        memset(err, 0, sizeof *err);
-        int rc = tf_checkpoint_write(path, s->common, s->params, &s->state, b[0], b[1], b[2], b[3], err);
-        free(path);
-        if (rc != 0)
-            return -1;
-    }
+    if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
+        return -1;
     return s->kind == TF_SAVE_GRID ? tf_rundir_retain(s->dir, s->keep, s->state.step, err) : 0;
 }
 

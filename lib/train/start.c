@@ -249,17 +249,13 @@ static int open_stepper(struct tf_run *r, const struct weights *w, bool tune, st
  * run had no time to delete goes with the next save: a run that is over deletes nothing. */
 static int adopt(struct tf_run *r, const char *path, struct tf_err *err)
 {
-    const char *dir = r->o->dir;
-    char *best = tf_rundir_file(dir, TF_RUN_BEST);
-    int rc = 0;
-    r->saved_step = r->state.step;
-    if (is_grid_file(r, path)) {
-        r->grid_step = r->state.step;
-        if (r->state.has_best && r->state.best_step == r->state.step && !tf_same_file(path, best))
-            rc = tf_rundir_link_best(dir, path, err);
-    }
-    free(best);
-    return rc;
+    const struct tf_run_state *s = &r->state;
+    r->saved_step = s->step;
+    if (!is_grid_file(r, path))
+        return 0;
+    r->grid_step = s->step;
+    bool owed = s->has_best && s->best_step == s->step && !tf_rundir_best_is(r->o->dir, s->step);
+    return owed ? tf_rundir_make_best(r->o->dir, path, err) : 0;
 }
 
 static int read_tuning(struct tf_run *r, struct tf_err *err)

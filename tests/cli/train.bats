@@ -313,9 +313,17 @@ ends() {
     expect_contains "$stderr" "warning: run/ckpt-00000010.tfm: "
     expect_contains "$stderr" "going on from run/ckpt-00000005.tfm"
     same whole/ckpt-00000015.tfm run/ckpt-00000015.tfm
+    # One that does not tell its step may be the newest of all: it is told of, and stays.
+    batches n=18 end=0 >part.tfs
+    tr_t 1 --steps 20 --save-every 5 --keep 2 -o run part.tfs
+    truncate -s 100 run/resume.tfm
+    tr_t 0 --steps 20 --save-every 5 --keep 2 -o run b.tfs
+    expect_contains "$stderr" "warning: run/resume.tfm: truncated"
+    expect_contains "$stderr" "going on from run/ckpt-00000015.tfm"
+    [ -e run/resume.tfm ]
     for f in run/*.tfm; do echo >"$f"; done
     tr_t 1 --steps 15 -o run b.tfs
-    expect_contains "$stderr" "run: none of its 2 checkpoints can be read"
+    expect_contains "$stderr" "run: none of its 3 checkpoints can be read"
 }
 
 @test "validation: best.tfm, early stopping, and all that is in the log" {
@@ -409,6 +417,23 @@ PY
     expect_contains "$output" $'\nstep                 9'
 }
 
+@test "a file system without hard links: best.tfm is a copy, and the run goes on and ends as elsewhere" {
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
+    need strace
+    batches n=5 seed=9 >v.tfs
+    args=(--save-every 5 --valid v.tfs)
+    unlinked() { strace -f -qq -o /dev/null -e inject=link,linkat:error=EPERM tf-train "${small[@]}" "${args[@]}" "$@"; }
+    train "${args[@]}" --steps 10 -o whole b.tfs
+    unlinked --steps 5 -o run b.tfs 2>/dev/null
+    [ "$(stat -c %h run/best.tfm)" -eq 1 ]
+    same run/ckpt-00000005.tfm run/best.tfm
+    # Also where a killed run had no time to make it.
+    rm run/best.tfm
+    for steps in 5 10 10; do unlinked --steps $steps -o run b.tfs 2>/dev/null; done
+    same whole/ckpt-00000010.tfm run/ckpt-00000010.tfm
+    same whole/best.tfm run/best.tfm
+}
+
 @test "retention keeps the best, and deletes no more than asked" {
     batches n=5 seed=9 >v.tfs
     train --steps 20 --save-every 2 --keep 2 --valid v.tfs --schedule constant --lr 0.02 --warmup 0 -o run b.tfs
@@ -465,9 +490,9 @@ PY
 
 @test "temporaries that a killed run left are swept, other files are not" {
     mkdir run
-    touch run/.tf-ckpt-00000005.tfm.tmp.123 run/.tf-mine run/notes
+    touch run/.tf-ckpt-00000005.tfm.tmp.123 run/.tf-avg.tfm.tmp.123 run/.tf-mine run/notes
     train --steps 2 -o run b.tfs
-    [ "$(ls -A run)" = $'.tf-mine\nckpt-00000002.tfm\nlock\nlog.jsonl\nnotes' ]
+    [ "$(ls -A run)" = $'.tf-avg.tfm.tmp.123\n.tf-mine\nckpt-00000002.tfm\nlock\nlog.jsonl\nnotes' ]
 }
 
 @test "--plan counts the parameters of the paper's rows" {
