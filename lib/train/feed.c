@@ -3,6 +3,7 @@
 #include "base/hash.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -201,21 +202,19 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
 
 /* ---- the training side ---- */
 
-const struct tf_feed_item *tf_feed_next(struct tf_feed *f, const volatile sig_atomic_t *stop)
+const struct tf_feed_item *tf_feed_next(struct tf_feed *f)
 {
     const struct tf_feed_item *item = NULL;
-    pthread_mutex_lock(&f->lock);
-    while (f->n == 0 && !*stop) {
-        /* A signal handler can't wake a condition: look at the flag 20 times a second while starved. */
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += 50000000;
-        if (t.tv_nsec >= 1000000000) {
-            t.tv_nsec -= 1000000000;
-            t.tv_sec++;
-        }
-        pthread_cond_timedwait(&f->filled, &f->lock, &t);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += 50000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_nsec -= 1000000000;
+        t.tv_sec++;
     }
+    pthread_mutex_lock(&f->lock);
+    for (int rc = 0; f->n == 0 && rc == 0;)
+        rc = pthread_cond_timedwait(&f->filled, &f->lock, &t);
     if (f->n > 0)
         item = &f->slot[f->head];
     pthread_mutex_unlock(&f->lock);

@@ -161,11 +161,23 @@ static int stop_here(struct tf_run *r, struct tf_err *err)
     return rc;
 }
 
+/* By USR1 or by the clock. */
+static bool save_wanted(const struct tf_run *r)
+{
+    return tf_save_asked || (r->o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * r->o->save_minutes);
+}
+
+static int save_wanted_here(struct tf_run *r, struct tf_err *err)
+{
+    bool wanted = save_wanted(r);
+    tf_save_asked = 0;
+    return wanted && r->saved_step != r->state.step && r->state.step > 0 ? save(r, TF_SAVE_RESUME, false, err) : 0;
+}
+
 static int border(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
-    bool clock = o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * o->save_minutes;
-    bool rest = tf_stop || tf_save_asked || clock || valid_due(r) || save_due(r) || r->state.step >= (uint64_t)o->steps;
+    bool rest = tf_stop || save_wanted(r) || valid_due(r) || save_due(r) || r->state.step >= (uint64_t)o->steps;
     if (rest && settle_last(r, err) != 0)
         return -1;
     if (tf_saver_poll(r->saver, err) != 0)
@@ -187,9 +199,8 @@ static int border(struct tf_run *r, struct tf_err *err)
     } else if (best && save(r, TF_SAVE_BEST, false, err) != 0) {
         return -1;
     }
-    if ((tf_save_asked || clock) && r->saved_step != r->state.step && r->state.step > 0 && save(r, TF_SAVE_RESUME, false, err) != 0)
+    if (save_wanted_here(r, err) != 0)
         return -1;
-    tf_save_asked = 0;
     if (stale && !enough)
         tf_note("stopping at step %llu: no better since step %llu", (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
     return enough || stale ? finish(r, enough ? "steps" : "patience", err) : GO_ON;
@@ -200,15 +211,31 @@ static int border(struct tf_run *r, struct tf_err *err)
 /* How an attempt at an update ended, other than 0 and -1: the stream ended or a stop was asked for before it was complete; the stream failed. */
 enum { NO_MORE = 1, BAD_INPUT = 2 };
 
+/* The next item; NULL when a stop was asked for. While the stream is waited for, the last border is still the one to save. */
+static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct tf_err *err)
+{
+    if (!tf_feed_ready(r->feed) && settle_last(r, err) != 0)
+        return -1;
+    while ((*item = tf_feed_next(r->feed)) == NULL && !tf_stop) {
+        if (tf_saver_poll(r->saver, err) != 0)
+            return no_more_saves(r);
+        if (save_wanted_here(r, err) != 0)
+            return -1;
+    }
+    if (tf_stop)
+        *item = NULL;
+    return 0;
+}
+
 /* All micro-batches of one update into the stepper; *next is the state behind it. */
 static int gather(struct tf_run *r, struct tf_run_state *next, struct tf_err *err)
 {
     tf_step_begin(&r->stepper);
     for (int64_t i = 0; i < r->o->accumulate; i++) {
-        if (!tf_feed_ready(r->feed) && settle_last(r, err) != 0)
+        const struct tf_feed_item *item;
+        if (wait_item(r, &item, err) != 0)
             return -1;
-        const struct tf_feed_item *item = tf_feed_next(r->feed, &tf_stop);
-        if (item == NULL || tf_stop)
+        if (item == NULL)
             return NO_MORE;
         if (item->kind == TF_FEED_END) {
             if (i > 0)

@@ -133,12 +133,21 @@ wait_step() {
     [ $kills -eq 50 ]
 }
 
-# A run on a pipe that stays open behind the first 9 batches, in the background: $pid.
+wait_file() {
+    for _ in $(seq 400); do
+        [ -e "$1" ] && return
+        sleep 0.02
+    done
+    echo "$1 never came" >&2
+    return 1
+}
+
+# A run with these options on a pipe that stays open behind the first 9 batches, in the background: $pid.
 begin() {
     mkfifo pipe
     batches n=9 end=0 >nine.tfs
     # Whoever started the tests may have turned a signal off (nohup does), as a shell does with INT for what it sends to the background.
-    env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run - <pipe 2>err &
+    env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run "$@" - <pipe 2>err &
     pid=$!
     exec 7>pipe
     cat nine.tfs >&7
@@ -168,12 +177,25 @@ ends() {
 @test "USR2: save and stop with 75; USR1: save and go on" {
     begin
     kill -USR1 "$pid"
-    for _ in $(seq 100); do [ -e run/resume.tfm ] && break; sleep 0.02; batches n=10 >/dev/null; done
-    kill -USR2 "$pid"
-    ends 75
-    [ -e run/resume.tfm ]
+    # While the stream gives nothing.
+    wait_file run/resume.tfm
     t 0 tf-info run/resume.tfm
     expect_contains "$output" $'\nstep                 9'
+    rm run/resume.tfm
+    batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
+    wait_step run 10
+    kill -USR2 "$pid"
+    ends 75
+    t 0 tf-info run/resume.tfm
+    expect_contains "$output" $'\nstep                 10'
+}
+
+@test "the clock goes on while the stream gives nothing" {
+    begin --save-minutes 0.01
+    wait_file run/resume.tfm
+    kill -USR2 "$pid"
+    ends 75
+    tf-info run/resume.tfm | grep -qx "step                 9"
 }
 
 @test "a signal wins over the end of the pipe that comes with it" {
