@@ -27,7 +27,7 @@ struct tf_feed {
     pthread_cond_t filled, emptied;
     struct tf_feed_item slot[SLOTS];
     size_t head, n;               /* under lock: the oldest item, the number of items */
-    bool quit;                    /* under lock */
+    bool quit, other_corpus;      /* under lock */
 };
 
 int tf_feed_open(struct tf_feed **feed, const char *path, struct tf_err *err)
@@ -85,9 +85,17 @@ static int new_part(struct tf_feed *f, struct tf_err *err)
     const struct tf_header *h = tf_reader_header(f->reader);
     f->part++;
     f->begun = false;
+    f->ordinal = 0;
     if (tf_same_vocab(h, "this part", &f->first, "the first part", err) != 0)
         return tf_context(err, "%s", f->in.name);
     return 0;
+}
+
+static void let_in(struct tf_feed *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->other_corpus = true;
+    pthread_mutex_unlock(&f->lock);
 }
 
 /* Is this batch the one that comes next, and behind the point of resumption? 1: take it, 0: drop it. */
@@ -100,10 +108,12 @@ static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err
     f->ordinal = b->ordinal + 1;
     if (!f->resume || f->reached)
         return 1;
-    if (f->part == f->from.part && f->from.has_corpus && b->has_corpus && !f->any_corpus &&
-        memcmp(f->from.corpus, b->corpus, sizeof b->corpus) != 0) {
+    if (f->part == f->from.part && f->from.has_corpus && b->has_corpus && memcmp(f->from.corpus, b->corpus, sizeof b->corpus) != 0) {
         char x[65], y[65];
-        return tf_fail(err, "%s: corpus %s differs from that of the checkpoint, %s (--force trains on)", f->in.name,
+        if (f->any_corpus)
+            let_in(f);
+        else
+            return tf_fail(err, "%s: corpus %s differs from that of the checkpoint, %s (--force trains on)", f->in.name,
                        tf_hex(x, b->corpus, 32), tf_hex(y, f->from.corpus, 32));
     }
     if (f->part < f->from.part || (f->part == f->from.part && b->ordinal < f->from.ordinal))
@@ -219,6 +229,14 @@ const struct tf_feed_item *tf_feed_next(struct tf_feed *f)
         item = &f->slot[f->head];
     pthread_mutex_unlock(&f->lock);
     return item;
+}
+
+bool tf_feed_other_corpus(struct tf_feed *f)
+{
+    pthread_mutex_lock(&f->lock);
+    bool other = f->other_corpus;
+    pthread_mutex_unlock(&f->lock);
+    return other;
 }
 
 bool tf_feed_ready(struct tf_feed *f)

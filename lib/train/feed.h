@@ -26,6 +26,7 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
 /* The next item, held until tf_feed_pop; NULL when none came within a twentieth of a second: a signal handler can't wake who waits, so look at its flags and ask again.
  * After END or ERROR the same item comes again. */
 const struct tf_feed_item *tf_feed_next(struct tf_feed *f);
+bool tf_feed_other_corpus(struct tf_feed *f); /* another corpus than from's was let in; known once there was an item */
 bool tf_feed_ready(struct tf_feed *f); /* tf_feed_next would not wait */
 void tf_feed_pop(struct tf_feed *f);
 void tf_feed_close(struct tf_feed *f); /* ends the thread, even one that waits for input */

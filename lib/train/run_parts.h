@@ -37,7 +37,7 @@ struct tf_run {
     size_t tuning_n;
     uint8_t tuning_sha[32];
     struct tf_run_state state;
-    bool resumed;
+    bool resumed, overridden;      /* overridden: --force lets something differ from the checkpoint */
     const struct tf_backend *be;
     struct tf_stepper stepper;
     bool has_stepper;

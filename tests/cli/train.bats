@@ -325,6 +325,33 @@ ends() {
     train --steps 8 --save-every 100 -o run x.tfs
     train --steps 12 --save-every 100 -o run x.tfs
     same whole/ckpt-00000012.tfm run/ckpt-00000012.tfm
+    # The batches of one part are not taken for those of the next.
+    rm run/ckpt-00000012.tfm
+    batches n=0 >p0
+    cat p1 p0 >x.tfs
+    tr_t 1 --steps 12 -o run x.tfs
+    expect_contains "$stderr" "x.tfs: ends at batch 0, before batch 2 where the checkpoint stands"
+}
+
+@test "--force leaves a trace of what it overrode, once" {
+    train --steps 5 -o as_it_was b.tfs
+    batches n=40 corpus=8 >c.tfs
+    stages() { tf-info --json "$1" | "$TF_PYTHON" -c 'import json, sys; print([x["prog"] for x in json.load(sys.stdin)["made"]].count("tf-train"))'; }
+    # Options, the stream, stages of tf-train in the end.
+    for row in ":b:1" "--seed 2:b:2" ":c:2"; do
+        IFS=: read -r options stream want <<<"$row"
+        for stops in "10" "7 8 10"; do
+            rm -rf run
+            cp -r as_it_was run
+            # shellcheck disable=SC2086
+            for steps in $stops; do train --force --steps $steps $options -o run $stream.tfs 2>err; done
+            [ "$(stages run/ckpt-00000010.tfm)" -eq "$want" ]
+            mv run/ckpt-00000010.tfm "${stops// /-}.tfm"
+        done
+        same 10.tfm 7-8-10.tfm
+    done
+    tr_t 0 --force --steps 6 -o as_it_was c.tfs
+    expect_contains "$stderr" "warning: c.tfs: another corpus than that of the checkpoint; going on with the new"
 }
 
 @test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
@@ -454,6 +481,31 @@ PY
     for steps in 5 10 10; do unlinked --steps $steps -o run b.tfs 2>/dev/null; done
     same whole/ckpt-00000010.tfm run/ckpt-00000010.tfm
     same whole/best.tfm run/best.tfm
+}
+
+@test "other validation data: the best is chosen anew" {
+    # Random targets are harder than those of the task.
+    batches n=5 seed=9 >easy.tfs
+    batches n=5 seed=9 v=20 >hard.tfs
+    args=(--schedule constant --lr 0.01 --warmup 0 --save-every 5 -o run)
+    # A run may begin to validate when it is under way.
+    train "${args[@]}" --steps 5 b.tfs
+    tr_t 0 "${args[@]}" --steps 10 --valid hard.tfs b.tfs
+    [[ $stderr != *validated* ]]
+    # And leave it out for a while: no less is known afterwards.
+    train "${args[@]}" --steps 15 b.tfs
+    tr_t 0 "${args[@]}" --steps 20 --valid hard.tfs b.tfs
+    [[ $stderr != *validated* ]]
+    for stream in easy hard; do
+        steps=$((${steps:-20} + 5))
+        tr_t 0 "${args[@]}" --steps $steps --valid $stream.tfs b.tfs
+        expect_contains "$stderr" "tf-train: $stream.tfs: not the data that the checkpoint was validated on: the choice of the best begins anew"
+        tf-info run/best.tfm | grep -qx "step  *$steps"
+    done
+    tr_t 1 "${args[@]}" --steps 35 --valid hard.tfs --best-by acc b.tfs
+    expect_error "best_by: 'ppl' in the checkpoint, 'acc' in this run"
+    train "${args[@]}" --steps 35 --valid hard.tfs --best-by acc --force b.tfs
+    tf-info run/best.tfm | grep -qx "step  *35"
 }
 
 @test "retention keeps the best, and deletes no more than asked" {

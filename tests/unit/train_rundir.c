@@ -38,7 +38,7 @@ static void checkpoint(const char *name, uint64_t step)
     struct tf_arena a = {0};
     static const float x[4] = {1, 2, 3, 4};
     struct tf_run_state s = {.step = step, .micro = 2 * step, .src_tokens = 10, .tgt_tokens = 11, .cursor = {1, 2, 3, 4, true, {5}}, .valid_step = step,
-                             .has_best = true, .best = 0.1, .best_step = 3, .stale = 2};
+                             .has_best = true, .best = 0.1, .best_step = 3, .stale = 2, .has_valid = true, .valid = {6}};
     struct tf_value map = tf_value_map();
     struct tf_state records[TF_STATE_RECORDS];
     size_t n = tf_state_records(records, &a, &s, &map, &map);
@@ -114,6 +114,7 @@ static void test_state(void)
     char *path = file("resume.tfm"), text[200];
     ok(tf_model_read(&m, path, 0, 0, &err) == 0 && tf_state_read(&s, &m, &err) == 0, "a state comes back");
     ok(s.step == 7 && s.micro == 14 && s.src_tokens == 10 && s.tgt_tokens == 11 && s.valid_step == 7 && s.has_best && s.best == 0.1 && s.best_step == 3 && s.stale == 2, "its numbers");
+    ok(s.has_valid && s.valid[0] == 6 && s.valid[31] == 0, "the hash of its validation data");
     ok(s.cursor.part == 1 && s.cursor.ordinal == 2 && s.cursor.epoch == 3 && s.cursor.record == 4 && s.cursor.has_corpus && s.cursor.corpus[0] == 5, "its cursor");
     struct tf_arena a = {0};
     struct tf_value x = tf_value_map(), y = tf_value_map();
