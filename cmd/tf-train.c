@@ -70,7 +70,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_REAL, .name = "lr", .target = &o.schedule.lr, .arg = "X", .lo = 0, .hi = 1e30, .flags = S, .help = "peak of the other schedules"},
     {TF_OPT_REAL, .name = "beta1", .target = &o.beta1, .arg = "X", .lo = 0, .hi = 0.9999999, .flags = S, .help = "Adam: decay of the mean"},
     {TF_OPT_REAL, .name = "beta2", .target = &o.beta2, .arg = "X", .lo = 0, .hi = 0.9999999, .flags = S, .help = "Adam: decay of the square"},
-    {TF_OPT_REAL, .name = "adam-eps", .target = &o.adam_eps, .arg = "X", .lo = 0, .hi = 1, .flags = S, .help = "Adam: epsilon"},
+    {TF_OPT_REAL, .name = "adam-eps", .target = &o.adam_eps, .arg = "X", .lo = 1e-30, .hi = 1, .flags = S, .help = "Adam: epsilon"},
     {TF_OPT_FLAG, .name = "eps-hat", .target = &o.eps_hat, .flags = S | TF_OPT_NEGATABLE, .help = "Adam: epsilon before the correction of bias"},
     {TF_OPT_REAL, .name = "clip", .target = &o.clip, .arg = "X", .def = "0", .lo = 0, .hi = 1e9, .flags = S, .help = "scale gradients down to this norm; 0: never"},
     {TF_OPT_REAL, .name = "ema", .target = &o.ema, .arg = "DECAY", .def = "0", .lo = 0, .hi = 0.9999999, .flags = S, .help = "keep a moving average of the weights; 0: none"},

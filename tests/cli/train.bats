@@ -592,6 +592,8 @@ PY
     expect_error "--lr: the paper's schedule has no peak"
     tr_t 2 --schedule constant -o x b.tfs
     expect_error "--schedule constant: needs --lr"
+    tr_t 2 --adam-eps 0 -o x b.tfs
+    expect_error "--adam-eps 0: too small, minimum 1e-30"
     tr_t 2 --heads 3 -o x b.tfs
     expect_error "3 heads do not divide d_model 16: --d-k and --d-v are needed"
     tr_t 0 --heads 3 --d-k 5 --d-v 7 --steps 2 -o odd b.tfs
