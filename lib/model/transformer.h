@@ -45,7 +45,7 @@ void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);
 struct tf_work;
 struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx);
 void tf_work_free(struct tf_work *k);
-size_t tf_work_bytes(const struct tf_work *k); /* backend memory held */
+size_t tf_work_bytes(const struct tf_work *k); /* the most backend memory that was held for activations */
 
 /* What a pass gives: sums over the target rows (EOS included). */
 struct tf_sums {

@@ -56,7 +56,7 @@ void tf_work_free(struct tf_work *k)
 
 size_t tf_work_bytes(const struct tf_work *k)
 {
-    return k->bytes;
+    return k->most;
 }
 
 /* A buffer that lives until the next drop_all; after a failure (err is set) all further ones are NULL. */
@@ -70,6 +70,7 @@ static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *e
     k->owned = tf_xarray(k->owned, k->n_owned + 1, sizeof *k->owned);
     k->owned[k->n_owned++] = p;
     k->bytes += n * k->be->elem_size[e];
+    k->most = k->bytes > k->most ? k->bytes : k->most;
     return p;
 }
 

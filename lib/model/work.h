@@ -41,7 +41,8 @@ struct tf_work {
     const struct tf_backend *be;
     struct tf_ctx *ctx;
     bool training;                /* buffers are there for the way back; else all layers share one set */
-    size_t cap_src, cap_tgt, cap_n, bytes;
+    size_t cap_src, cap_tgt, cap_n;
+    size_t bytes, most;           /* in the buffers now; at any time */
     struct tf_stack_acts enc, dec;
     tf_mem *kv, *dkv;             /* [Rs, L * (H*dk + H*dv)]: cross keys and values of all layers, and their gradient */
     tf_mem *src, *tgt_in, *tgt_out; /* U32 ids */

@@ -210,7 +210,9 @@ static void test_large(void)
         tf_step_begin(&s);
         rig_must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
         norm[turn] = sqrt(measure(&s, &sums));
+        size_t most = tf_step_bytes(&s);
         rig_must(tf_step_evaluate(&s, &eval, &p, &err), &err);
+        ok(tf_step_bytes(&s) == most, "validation, which needs less, does not hide what training took");
         ok(s.w.params.size > TF_STEP_CHUNK && eval.tokens == sums.tokens, "several chunks");
         tf_stepper_release(&s);
     }
