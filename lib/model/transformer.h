@@ -5,6 +5,10 @@
 #include "model/params.h"
 #include "ops/backend.h"
 
+/* n host floats to and from elements of a backend, which may be doubles. Going up, src stays until the next sync. */
+void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e, const float *src, size_t n);
+int tf_floats_down(const struct tf_backend *be, struct tf_ctx *ctx, float *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
 /* Weights of a model in backend memory, shared by all lanes. Owns them. */
 struct tf_weights {
     const struct tf_backend *be;

@@ -173,15 +173,3 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     k->cap_tgt = cap_tgt;
     return 0;
 }
-
-int tf_work_floats(struct tf_work *k, float *dst, const tf_mem *src, size_t n, struct tf_err *err)
-{
-    if (k->be->elem_size[TF_ELEM_STAT] == sizeof *dst)
-        return k->be->download(k->ctx, dst, TF_ELEM_STAT, src, n, err);
-    double *wide = tf_xarray(NULL, n + 1, sizeof *wide);
-    int rc = k->be->download(k->ctx, wide, TF_ELEM_STAT, src, n, err);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        dst[i] = (float)wide[i];
-    free(wide);
-    return rc;
-}
