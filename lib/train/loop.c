@@ -161,23 +161,22 @@ static int stop_here(struct tf_run *r, struct tf_err *err)
     return rc;
 }
 
-/* By USR1 or by the clock. */
-static bool save_wanted(const struct tf_run *r)
+/* resume.tfm, when USR1 or the clock ask for it. */
+static int save_wanted(struct tf_run *r, struct tf_err *err)
 {
-    return tf_save_asked || (r->o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * r->o->save_minutes);
-}
-
-static int save_wanted_here(struct tf_run *r, struct tf_err *err)
-{
-    bool wanted = save_wanted(r);
+    bool clock = r->o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * r->o->save_minutes;
+    if (!tf_save_asked && !clock)
+        return 0;
     tf_save_asked = 0;
-    return wanted && r->saved_step != r->state.step && r->state.step > 0 ? save(r, TF_SAVE_RESUME, false, err) : 0;
+    if (r->saved_step == r->state.step || r->state.step == 0)
+        return 0;
+    return settle_last(r, err) != 0 ? -1 : save(r, TF_SAVE_RESUME, false, err);
 }
 
 static int border(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
-    bool rest = tf_stop || save_wanted(r) || valid_due(r) || save_due(r) || r->state.step >= (uint64_t)o->steps;
+    bool rest = tf_stop || valid_due(r) || save_due(r) || r->state.step >= (uint64_t)o->steps;
     if (rest && settle_last(r, err) != 0)
         return -1;
     if (tf_saver_poll(r->saver, err) != 0)
@@ -199,7 +198,7 @@ static int border(struct tf_run *r, struct tf_err *err)
     } else if (best && save(r, TF_SAVE_BEST, false, err) != 0) {
         return -1;
     }
-    if (save_wanted_here(r, err) != 0)
+    if (save_wanted(r, err) != 0)
         return -1;
     if (stale && !enough)
         tf_note("stopping at step %llu: no better since step %llu", (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
@@ -219,7 +218,7 @@ static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct 
     while ((*item = tf_feed_next(r->feed)) == NULL && !tf_stop) {
         if (tf_saver_poll(r->saver, err) != 0)
             return no_more_saves(r);
-        if (save_wanted_here(r, err) != 0)
+        if (save_wanted(r, err) != 0)
             return -1;
     }
     if (tf_stop)
