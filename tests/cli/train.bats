@@ -444,11 +444,14 @@ PY
     tf-train "${small[@]}" "${args[@]}" --log-every 1 -o run - <pipe 2>err &
     pid=$!
     exec 7>pipe
-    batches n=9 end=0 >&7
+    batches n=9 end=0 >nine.tfs
+    cat nine.tfs >&7
     wait_step run 9
     mv v.tfs away
-    batches n=20 first=9 | tail -c +10 >&7 || true
+    batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
     ends 1
+    grep -qx "tf-train: v.tfs: No such file or directory; last good checkpoint is run/resume.tfm" err
+    tf-info run/resume.tfm | grep -qx "step  *10"
     mv away v.tfs
     train "${args[@]}" -o run b.tfs
     same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
