@@ -16,11 +16,6 @@ static int dialect, device, precision;
 static int64_t layers, plan_tokens, plan_length;
 static bool plan;
 
-static const char *const dialects[] = {"paper", "t2t", NULL};
-static const char *const positions[] = {"sin", "learned", NULL};
-static const char *const ties[] = {"all", "decoder", "none", NULL};
-static const char *const starts[] = {"bos", "zero", NULL};
-static const char *const smoothings[] = {"V", "V-1", NULL};
 static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NULL};
 static const char *const best_by[] = {"ppl", "acc", NULL};
 
@@ -37,7 +32,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "show no progress"},
     {TF_OPT_GROUP, .help = "Model (defaults are the preset's)"},
     {TF_OPT_STR, .name = "preset", .target = &preset, .arg = "NAME", .def = "base", .flags = S, .help = "row of the paper's tables: base, big, A-h1 ... E, parse-wsj, or tiny"},
-    {TF_OPT_CHOICE, .name = "as", .target = &dialect, .arg = "WORD", .def = "paper", .choices = dialects, .flags = S, .help = "as the paper says, or as the code did that ran for it"},
+    {TF_OPT_CHOICE, .name = "as", .target = &dialect, .arg = "WORD", .def = "paper", .choices = tf_dialects, .flags = S, .help = "as the paper says, or as the code did that ran for it"},
     {TF_OPT_INT, .name = "vocab-size", .target = &o.config.vocab_size, .arg = "N", .lo = 1, .hi = 1 << 24, .flags = S, .help = "rows of the embeddings; default: the size of the stream's vocabulary"},
     {TF_OPT_INT, .name = "layers", .target = &layers, .arg = "N", .lo = 1, .hi = TF_MAX_LAYERS, .flags = S, .help = "layers of encoder and decoder"},
     {TF_OPT_INT, .name = "encoder-layers", .target = &o.config.encoder_layers, .arg = "N", .lo = 1, .hi = TF_MAX_LAYERS, .flags = S, .help = "layers of the encoder"},
@@ -47,10 +42,10 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, .name = "heads", .target = &o.config.heads, .arg = "N", .lo = 1, .hi = 1024, .flags = S, .help = "attention heads"},
     {TF_OPT_INT, .name = "d-k", .target = &o.config.d_k, .arg = "N", .lo = 1, .hi = TF_MAX_WIDTH, .flags = S, .help = "width of a head's keys; d-model / heads when one of those is given"},
     {TF_OPT_INT, .name = "d-v", .target = &o.config.d_v, .arg = "N", .lo = 1, .hi = TF_MAX_WIDTH, .flags = S, .help = "width of a head's values; likewise"},
-    {TF_OPT_CHOICE, .name = "positions", .target = &o.config.positions, .arg = "WORD", .choices = positions, .flags = S, .help = "sinusoids, or a learned table"},
+    {TF_OPT_CHOICE, .name = "positions", .target = &o.config.positions, .arg = "WORD", .choices = tf_position_kinds, .flags = S, .help = "sinusoids, or a learned table"},
     {TF_OPT_INT, .name = "max-positions", .target = &o.config.max_positions, .arg = "N", .lo = 1, .hi = 1 << 20, .flags = S, .help = "rows of the learned table (1024); longer sentences are refused"},
-    {TF_OPT_CHOICE, .name = "tie", .target = &o.config.tie, .arg = "WORD", .choices = ties, .flags = S, .help = "one matrix for all embeddings, one on the decoder's side, or three"},
-    {TF_OPT_CHOICE, .name = "start", .target = &o.config.start, .arg = "WORD", .choices = starts, .flags = S, .help = "first input of the decoder: bos, or a zero vector"},
+    {TF_OPT_CHOICE, .name = "tie", .target = &o.config.tie, .arg = "WORD", .choices = tf_ties, .flags = S, .help = "one matrix for all embeddings, one on the decoder's side, or three"},
+    {TF_OPT_CHOICE, .name = "start", .target = &o.config.start, .arg = "WORD", .choices = tf_starts, .flags = S, .help = "first input of the decoder: bos, or a zero vector"},
     {TF_OPT_FLAG, .name = "pre-norm", .target = &o.config.pre_norm, .flags = S | TF_OPT_NEGATABLE, .help = "layer norm before each sublayer instead of after it"},
     {TF_OPT_FLAG, .name = "attention-bias", .target = &o.config.attention_bias, .flags = S | TF_OPT_NEGATABLE, .help = "biases on the projections of attention"},
     {TF_OPT_INT, .name = "attention-window", .target = &o.config.attention_window, .arg = "N", .lo = 0, .hi = 1 << 20, .flags = S, .help = "self-attention sees N positions to each side; 0: all"},
@@ -59,7 +54,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_REAL, .name = "attention-dropout", .target = &o.config.attention_dropout, .arg = "P", .lo = 0, .hi = 0.999, .flags = S, .help = "on attention weights"},
     {TF_OPT_REAL, .name = "relu-dropout", .target = &o.config.relu_dropout, .arg = "P", .lo = 0, .hi = 0.999, .flags = S, .help = "inside feed-forward layers"},
     {TF_OPT_REAL, .name = "label-smoothing", .target = &o.config.label_smoothing, .arg = "X", .lo = 0, .hi = 0.999, .flags = S, .help = "probability taken from the target"},
-    {TF_OPT_CHOICE, .name = "smoothing", .target = &o.config.smoothing, .arg = "WORD", .choices = smoothings, .flags = S, .help = "spread it over all V ids, or over the V-1 others"},
+    {TF_OPT_CHOICE, .name = "smoothing", .target = &o.config.smoothing, .arg = "WORD", .choices = tf_smoothings, .flags = S, .help = "spread it over all V ids, or over the V-1 others"},
     {TF_OPT_GROUP, .help = "Training (defaults are the preset's)"},
     {TF_OPT_INT, .name = "steps", .target = &o.steps, .arg = "N", .lo = 1, .hi = 1e12, .help = "updates in all, those of earlier runs included"},
     {TF_OPT_INT, .name = "seed", .target = &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = 9007199254740992, .flags = S, .help = "of first weights and dropout"},
@@ -70,7 +65,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_REAL, .name = "lr", .target = &o.schedule.lr, .arg = "X", .lo = 0, .hi = 1e30, .flags = S, .help = "peak of the other schedules"},
     {TF_OPT_REAL, .name = "beta1", .target = &o.beta1, .arg = "X", .lo = 0, .hi = 0.9999999, .flags = S, .help = "Adam: decay of the mean"},
     {TF_OPT_REAL, .name = "beta2", .target = &o.beta2, .arg = "X", .lo = 0, .hi = 0.9999999, .flags = S, .help = "Adam: decay of the square"},
-    {TF_OPT_REAL, .name = "adam-eps", .target = &o.adam_eps, .arg = "X", .lo = 0, .hi = 1, .flags = S, .help = "Adam: epsilon"},
+    {TF_OPT_REAL, .name = "adam-eps", .target = &o.adam_eps, .arg = "X", .lo = 1e-30, .hi = 1, .flags = S, .help = "Adam: epsilon"},
     {TF_OPT_FLAG, .name = "eps-hat", .target = &o.eps_hat, .flags = S | TF_OPT_NEGATABLE, .help = "Adam: epsilon before the correction of bias"},
     {TF_OPT_REAL, .name = "clip", .target = &o.clip, .arg = "X", .def = "0", .lo = 0, .hi = 1e9, .flags = S, .help = "scale gradients down to this norm; 0: never"},
     {TF_OPT_REAL, .name = "ema", .target = &o.ema, .arg = "DECAY", .def = "0", .lo = 0, .hi = 0.9999999, .flags = S, .help = "keep a moving average of the weights; 0: none"},

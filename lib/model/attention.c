@@ -72,7 +72,7 @@ int tf_attention_weights(struct tf_work *k, float *const weights[TF_ATTENTION_KI
     }
     k->watch.what = NULL;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
-        if (n[kind] > 0 && tf_work_floats(k, weights[kind], k->watch.mem[kind], n[kind] * k->watch.each[kind], err) < 0)
+        if (n[kind] > 0 && tf_floats_down(k->be, k->ctx, weights[kind], TF_ELEM_STAT, k->watch.mem[kind], n[kind] * k->watch.each[kind], err) < 0)
             return -1;
     return 0;
 }

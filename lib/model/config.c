@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const dialects[] = {"paper", "t2t", NULL};
-static const char *const position_kinds[] = {"sin", "learned", NULL};
-static const char *const ties[] = {"all", "decoder", "none", NULL};
-static const char *const starts[] = {"bos", "zero", NULL};
-static const char *const smoothings[] = {"V", "V-1", NULL};
+const char *const tf_dialects[] = {"paper", "t2t", NULL};
+const char *const tf_position_kinds[] = {"sin", "learned", NULL};
+const char *const tf_ties[] = {"all", "decoder", "none", NULL};
+const char *const tf_starts[] = {"bos", "zero", NULL};
+const char *const tf_smoothings[] = {"V", "V-1", NULL};
 
 enum kind { INT, REAL, BOOL, CHOICE };
 
@@ -21,7 +21,7 @@ static const struct field {
     const char *const *choices;
 } fields[] = {
 #define F(name, kind, lo, hi, choices) {#name, kind, offsetof(struct tf_config, name), lo, hi, choices}
-    F(dialect, CHOICE, 0, 0, dialects),
+    F(dialect, CHOICE, 0, 0, tf_dialects),
     F(encoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
     F(decoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
     F(d_model, INT, 1, TF_MAX_WIDTH, NULL),
@@ -30,10 +30,10 @@ static const struct field {
     F(d_k, INT, 1, TF_MAX_WIDTH, NULL),
     F(d_v, INT, 1, TF_MAX_WIDTH, NULL),
     F(vocab_size, INT, 0, 1 << 24, NULL),
-    F(positions, CHOICE, 0, 0, position_kinds),
+    F(positions, CHOICE, 0, 0, tf_position_kinds),
     F(max_positions, INT, 0, 1 << 20, NULL),
-    F(tie, CHOICE, 0, 0, ties),
-    F(start, CHOICE, 0, 0, starts),
+    F(tie, CHOICE, 0, 0, tf_ties),
+    F(start, CHOICE, 0, 0, tf_starts),
     F(pre_norm, BOOL, 0, 0, NULL),
     F(attention_bias, BOOL, 0, 0, NULL),
     F(attention_window, INT, 0, 1 << 20, NULL),
@@ -42,7 +42,7 @@ static const struct field {
     F(attention_dropout, REAL, 0, 0.999, NULL),
     F(relu_dropout, REAL, 0, 0.999, NULL),
     F(label_smoothing, REAL, 0, 0.999, NULL),
-    F(smoothing, CHOICE, 0, 0, smoothings),
+    F(smoothing, CHOICE, 0, 0, tf_smoothings),
     F(bos, INT, -1, 1 << 24, NULL),
     F(eos, INT, 0, 1 << 24, NULL),
     F(pad, INT, -1, 1 << 24, NULL),

@@ -13,6 +13,9 @@ enum tf_tie { TF_TIE_ALL, TF_TIE_DECODER, TF_TIE_NONE }; /* one matrix; source a
 enum tf_start { TF_START_BOS, TF_START_ZERO };           /* first decoder input: the bos embedding, or a zero vector (position still added) */
 enum tf_smoothing { TF_SMOOTH_V, TF_SMOOTH_V1 };         /* mass eps/V on all, or eps/(V-1) on the others */
 
+/* Their words, in that order, NULL-terminated. */
+extern const char *const tf_dialects[], *const tf_position_kinds[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[];
+
 #define TF_MAX_LAYERS 256
 #define TF_MAX_WIDTH 65536
 

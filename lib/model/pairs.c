@@ -65,6 +65,13 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
     return 0;
 }
 
+int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err)
+{
+    if (c->positions == TF_POS_LEARNED && p->longest > (uint64_t)c->max_positions)
+        return tf_fail(err, "a sentence of %zu tokens with its end, the model has %lld learned positions", p->longest, (long long)c->max_positions);
+    return 0;
+}
+
 void tf_pairs_release(struct tf_pairs *p)
 {
     free(p->src);

@@ -141,7 +141,7 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
     struct tf_xent x = xent_args(k, tf_decoder_fwd(k), k->acc);
     x.logp = logp ? k->logp : NULL;
     k->be->xent(k->ctx, &x);
-    if (logp && tf_work_floats(k, logp, k->logp, k->dec.n, err) < 0)
+    if (logp && tf_floats_down(k->be, k->ctx, logp, TF_ELEM_STAT, k->logp, k->dec.n, err) < 0)
         return -1;
     return add_sums(k, sums, err);
 }

@@ -5,6 +5,10 @@
 #include "model/params.h"
 #include "ops/backend.h"
 
+/* n host floats to and from elements of a backend, which may be doubles. Going up, src stays until the next sync. */
+void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e, const float *src, size_t n);
+int tf_floats_down(const struct tf_backend *be, struct tf_ctx *ctx, float *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
 /* Weights of a model in backend memory, shared by all lanes. Owns them. */
 struct tf_weights {
     const struct tf_backend *be;
@@ -35,6 +39,8 @@ struct tf_pairs {
 };
 /* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are refused. */
 int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src, const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off, struct tf_err *err) TF_MUST_CHECK;
+/* Refuse sentences for which the model has too few learned positions. */
+int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 void tf_pairs_release(struct tf_pairs *p);
 /* Cut sentences 0..n into `parts` ranges of about equal cost: cut[0] = 0 <= ... <= cut[parts] = n. Depends on the offsets alone. */
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);
@@ -43,7 +49,7 @@ void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);
 struct tf_work;
 struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx);
 void tf_work_free(struct tf_work *k);
-size_t tf_work_bytes(const struct tf_work *k); /* backend memory held */
+size_t tf_work_bytes(const struct tf_work *k); /* the most backend memory that was held for activations */
 
 /* What a pass gives: sums over the target rows (EOS included). */
 struct tf_sums {

@@ -56,7 +56,7 @@ void tf_work_free(struct tf_work *k)
 
 size_t tf_work_bytes(const struct tf_work *k)
 {
-    return k->bytes;
+    return k->most;
 }
 
 /* A buffer that lives until the next drop_all; after a failure (err is set) all further ones are NULL. */
@@ -70,6 +70,7 @@ static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *e
     k->owned = tf_xarray(k->owned, k->n_owned + 1, sizeof *k->owned);
     k->owned[k->n_owned++] = p;
     k->bytes += n * k->be->elem_size[e];
+    k->most = k->bytes > k->most ? k->bytes : k->most;
     return p;
 }
 
@@ -171,16 +172,4 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     k->cap_src = cap_src;
     k->cap_tgt = cap_tgt;
     return 0;
-}
-
-int tf_work_floats(struct tf_work *k, float *dst, const tf_mem *src, size_t n, struct tf_err *err)
-{
-    if (k->be->elem_size[TF_ELEM_STAT] == sizeof *dst)
-        return k->be->download(k->ctx, dst, TF_ELEM_STAT, src, n, err);
-    double *wide = tf_xarray(NULL, n + 1, sizeof *wide);
-    int rc = k->be->download(k->ctx, wide, TF_ELEM_STAT, src, n, err);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        dst[i] = (float)wide[i];
-    free(wide);
-    return rc;
 }

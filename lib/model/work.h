@@ -41,7 +41,8 @@ struct tf_work {
     const struct tf_backend *be;
     struct tf_ctx *ctx;
     bool training;                /* buffers are there for the way back; else all layers share one set */
-    size_t cap_src, cap_tgt, cap_n, bytes;
+    size_t cap_src, cap_tgt, cap_n;
+    size_t bytes, most;           /* in the buffers now; at any time */
     struct tf_stack_acts enc, dec;
     tf_mem *kv, *dkv;             /* [Rs, L * (H*dk + H*dv)]: cross keys and values of all layers, and their gradient */
     tf_mem *src, *tgt_in, *tgt_out; /* U32 ids */
@@ -78,8 +79,6 @@ static inline struct tf_drop tf_dropout(const struct tf_work *k, double p, int s
 /* Where the weights of this layer go; NULL when nobody watches it. attention.c */
 tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer);
 
-/* Download n STAT as floats. */
-int tf_work_floats(struct tf_work *k, float *dst, const tf_mem *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* Rows and ids of sentences [from, to) to the backend. */
 int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training, struct tf_err *err) TF_MUST_CHECK;
 /* Keys and values of all layers from the encoder's output. */

@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
-static int by_step(const void *a, const void *b)
-{
-    const struct tf_grid_file *x = a, *y = b;
-    return x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->path, y->path);
-}
+enum { SPARE_FILES = 32 }; /* descriptors for all but the inputs */
 
 /* The last ones of a directory, by the steps in their headers, oldest first. */
 static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct tf_err *err)
@@ -38,8 +36,7 @@ static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct t
         tf_grid_list_release(l);
         return tf_fail(err, "%s: holds %zu checkpoints on the grid of steps, %llu are asked for", dir, n, (unsigned long long)last);
     }
-    if (l->n > 1)
-        qsort(l->v, l->n, sizeof *l->v, by_step);
+    tf_grid_list_sort(l);
     size_t drop = l->n - (size_t)last;
     for (size_t i = 0; i < drop; i++)
         free(l->v[i].path);
@@ -131,22 +128,59 @@ static int put(struct mean *s, const char *output, size_t n, const char *prog, c
     return rc;
 }
 
-int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+/* All are held open at once, and a shell gives 1024 descriptors to begin with. */
+static void raise_limit(size_t n)
 {
-    struct mean s = {.inputs = tf_value_map()};
-    struct tf_in *in = tf_xcalloc(n, sizeof *in);
-    size_t opened = 0;
-    int rc = 0;
-    while (rc == 0 && opened < n)
-        if ((rc = tf_in_open(&in[opened], paths[opened], err)) == 0)
-            opened++;
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add(&s, i, &in[i], paths[0], ema, err);
-    if (rc == 0)
-        rc = put(&s, output, n, prog, opts, err);
-    for (size_t i = 0; i < opened; i++)
+    struct rlimit l;
+    rlim_t want = (rlim_t)n + SPARE_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur == RLIM_INFINITY || l.rlim_cur >= want)
+        return;
+    l.rlim_cur = l.rlim_max == RLIM_INFINITY || l.rlim_max > want ? want : l.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &l); /* or opening will say why not */
+}
+
+static void close_inputs(struct tf_in *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
         tf_in_close(&in[i]);
     free(in);
+}
+
+static int open_inputs(struct tf_in **in, const char *const *paths, size_t n, struct tf_err *err)
+{
+    raise_limit(n);
+    *in = tf_xcalloc(n, sizeof **in);
+    for (size_t i = 0; i < n; i++)
+        if (tf_in_open(&(*in)[i], paths[i], err) != 0) {
+            close_inputs(*in, i);
+            return -1;
+        }
+    return 0;
+}
+
+/* Will the output open? To try it leaves no trace where it goes to stdout or a file; opening a FIFO would already tell its reader something. */
+static int try_output(const char *output, struct tf_err *err)
+{
+    struct tf_out out;
+    struct stat st;
+    if (output != NULL && strcmp(output, "-") != 0 && stat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return 0;
+    if (tf_out_open(&out, output, TF_OUT_BINARY, err) != 0)
+        return -1;
+    tf_out_abort(&out);
+    return 0;
+}
+
+/* Ends the inputs. */
+static int average(const char *output, struct tf_in *in, size_t n, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    struct mean s = {.inputs = tf_value_map()};
+    int rc = try_output(output, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = add(&s, i, &in[i], in[0].name, ema, err);
+    if (rc == 0)
+        rc = put(&s, output, n, prog, opts, err);
+    close_inputs(in, n);
     free(s.vocab);
     free(s.sum);
     tf_params_release(&s.params);
@@ -154,25 +188,35 @@ int tf_average(const char *output, const char *const *paths, size_t n, bool ema,
     return rc;
 }
 
+int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    struct tf_in *in;
+    return open_inputs(&in, paths, n, err) == 0 ? average(output, in, n, ema, prog, opts, err) : -1;
+}
+
+/* Pick and open. */
+static int open_run(struct tf_in **in, const char *dir, uint64_t last, struct tf_err *err)
+{
+    struct tf_grid_list grid;
+    if (pick(&grid, dir, last, err) != 0)
+        return -1;
+    const char **paths = tf_xcalloc(grid.n, sizeof *paths);
+    for (size_t i = 0; i < grid.n; i++)
+        paths[i] = grid.v[i].path;
+    int rc = open_inputs(in, paths, grid.n, err);
+    free(paths);
+    tf_grid_list_release(&grid);
+    return rc;
+}
+
 int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
-    int rc = -1;
-    /* A run that goes on meanwhile may delete its oldest between our look and our open: look again. */
-    for (int turn = 0; turn < 3; turn++) {
-        struct tf_grid_list grid;
-        struct tf_err e = {0};
-        rc = pick(&grid, dir, last, &e);
-        if (rc == 0) {
-            const char **paths = tf_xcalloc(grid.n, sizeof *paths);
-            for (size_t i = 0; i < grid.n; i++)
-                paths[i] = grid.v[i].path;
-            rc = tf_average(output, paths, grid.n, ema, prog, opts, &e);
-            free(paths);
-            tf_grid_list_release(&grid);
-        }
-        *err = e;
-        if (rc == 0 || e.sys != ENOENT)
-            break;
+    struct tf_in *in;
+    /* A run that goes on meanwhile may delete its oldest between our look and our open: look again. What is open stays. */
+    for (int turn = 1; open_run(&in, dir, last, err) != 0; turn++) {
+        if (turn == 3 || err->sys != ENOENT)
+            return -1;
+        *err = (struct tf_err){0};
     }
-    return rc;
+    return average(output, in, (size_t)last, ema, prog, opts, err);
 }

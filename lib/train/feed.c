@@ -3,6 +3,7 @@
 #include "base/hash.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,7 +27,7 @@ struct tf_feed {
     pthread_cond_t filled, emptied;
     struct tf_feed_item slot[SLOTS];
     size_t head, n;               /* under lock: the oldest item, the number of items */
-    bool quit;                    /* under lock */
+    bool quit, other_corpus;      /* under lock */
 };
 
 int tf_feed_open(struct tf_feed **feed, const char *path, struct tf_err *err)
@@ -84,9 +85,17 @@ static int new_part(struct tf_feed *f, struct tf_err *err)
     const struct tf_header *h = tf_reader_header(f->reader);
     f->part++;
     f->begun = false;
+    f->ordinal = 0;
     if (tf_same_vocab(h, "this part", &f->first, "the first part", err) != 0)
         return tf_context(err, "%s", f->in.name);
     return 0;
+}
+
+static void let_in(struct tf_feed *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->other_corpus = true;
+    pthread_mutex_unlock(&f->lock);
 }
 
 /* Is this batch the one that comes next, and behind the point of resumption? 1: take it, 0: drop it. */
@@ -99,10 +108,12 @@ static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err
     f->ordinal = b->ordinal + 1;
     if (!f->resume || f->reached)
         return 1;
-    if (f->part == f->from.part && f->from.has_corpus && b->has_corpus && !f->any_corpus &&
-        memcmp(f->from.corpus, b->corpus, sizeof b->corpus) != 0) {
+    if (f->part == f->from.part && f->from.has_corpus && b->has_corpus && memcmp(f->from.corpus, b->corpus, sizeof b->corpus) != 0) {
         char x[65], y[65];
-        return tf_fail(err, "%s: corpus %s differs from that of the checkpoint, %s (--force trains on)", f->in.name,
+        if (f->any_corpus)
+            let_in(f);
+        else
+            return tf_fail(err, "%s: corpus %s differs from that of the checkpoint, %s (--force trains on)", f->in.name,
                        tf_hex(x, b->corpus, 32), tf_hex(y, f->from.corpus, 32));
     }
     if (f->part < f->from.part || (f->part == f->from.part && b->ordinal < f->from.ordinal))
@@ -118,12 +129,8 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
 {
     if (b->n == 0)
         return tf_fail(err, "%s: batch %llu is empty", f->in.name, (unsigned long long)b->ordinal);
-    if (tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0)
+    if (tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0 || tf_pairs_fit(&item->pairs, f->config, err) != 0)
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
-    const struct tf_config *c = f->config;
-    if (c->positions == TF_POS_LEARNED && item->pairs.longest > (uint64_t)c->max_positions)
-        return tf_fail(err, "%s: batch %llu: a sentence of %zu tokens with its end, the model has %lld learned positions", f->in.name,
-                       (unsigned long long)b->ordinal, item->pairs.longest, (long long)c->max_positions);
     item->next = (struct tf_cursor){.part = f->part, .ordinal = b->ordinal + 1, .epoch = b->epoch, .record = b->record, .has_corpus = b->has_corpus};
     memcpy(item->next.corpus, b->corpus, sizeof b->corpus);
     return 0;
@@ -205,25 +212,31 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
 
 /* ---- the training side ---- */
 
-const struct tf_feed_item *tf_feed_next(struct tf_feed *f, const volatile sig_atomic_t *stop)
+const struct tf_feed_item *tf_feed_next(struct tf_feed *f)
 {
     const struct tf_feed_item *item = NULL;
-    pthread_mutex_lock(&f->lock);
-    while (f->n == 0 && !*stop) {
-        /* A signal handler can't wake a condition: look at the flag 20 times a second while starved. */
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += 50000000;
-        if (t.tv_nsec >= 1000000000) {
-            t.tv_nsec -= 1000000000;
-            t.tv_sec++;
-        }
-        pthread_cond_timedwait(&f->filled, &f->lock, &t);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += 50000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_nsec -= 1000000000;
+        t.tv_sec++;
     }
+    pthread_mutex_lock(&f->lock);
+    for (int rc = 0; f->n == 0 && rc == 0;)
+        rc = pthread_cond_timedwait(&f->filled, &f->lock, &t);
     if (f->n > 0)
         item = &f->slot[f->head];
     pthread_mutex_unlock(&f->lock);
     return item;
+}
+
+bool tf_feed_other_corpus(struct tf_feed *f)
+{
+    pthread_mutex_lock(&f->lock);
+    bool other = f->other_corpus;
+    pthread_mutex_unlock(&f->lock);
+    return other;
 }
 
 bool tf_feed_ready(struct tf_feed *f)

@@ -4,7 +4,6 @@
 
 #include "model/transformer.h"
 #include "train/state.h"
-#include <signal.h>
 
 enum tf_feed_kind { TF_FEED_BATCH, TF_FEED_END, TF_FEED_ERROR };
 
@@ -24,8 +23,10 @@ const struct tf_header *tf_feed_header(const struct tf_feed *f);
 /* Start reading. Batches before `from` are dropped; from NULL: the stream is taken from where it begins. With any_corpus false a corpus other than from's is an error.
  * The configuration is borrowed. */
 void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from, bool any_corpus);
-/* The next item, held until tf_feed_pop; NULL when *stop became true while there was none. After END or ERROR the same item comes again. */
-const struct tf_feed_item *tf_feed_next(struct tf_feed *f, const volatile sig_atomic_t *stop);
+/* The next item, held until tf_feed_pop; NULL when none came within a twentieth of a second: a signal handler can't wake who waits, so look at its flags and ask again.
+ * After END or ERROR the same item comes again. */
+const struct tf_feed_item *tf_feed_next(struct tf_feed *f);
+bool tf_feed_other_corpus(struct tf_feed *f); /* another corpus than from's was let in; known once there was an item */
 bool tf_feed_ready(struct tf_feed *f); /* tf_feed_next would not wait */
 void tf_feed_pop(struct tf_feed *f);
 void tf_feed_close(struct tf_feed *f); /* ends the thread, even one that waits for input */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Name what can still be relied on. */
-static int add_last_good(struct tf_run *r, struct tf_err *err)
+static void add_last_good(struct tf_run *r, struct tf_err *err)
 {
     uint64_t step;
     const char *last = r->saver != NULL ? tf_saver_last(r->saver, &step) : NULL;
@@ -21,13 +21,19 @@ static int add_last_good(struct tf_run *r, struct tf_err *err)
     else
         tf_fail_status(err, old.status, "%s; no checkpoint was saved before", text);
     err->sys = old.sys;
+}
+
+/* Of the run as it stands nothing can be saved any more: it diverged, the device is lost, or it is saving that failed. */
+static int no_more_saves(struct tf_run *r)
+{
+    r->lost = true;
     return -1;
 }
 
 static int save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)
 {
     if (tf_saver_start(r->saver, &r->stepper, &r->state, kind, best, err) != 0)
-        return add_last_good(r, err);
+        return no_more_saves(r);
     r->saved_at = tf_now();
     if (kind != TF_SAVE_BEST)
         r->saved_step = r->state.step;
@@ -41,7 +47,7 @@ static int save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_e
 
 static int wait_saved(struct tf_run *r, struct tf_err *err)
 {
-    return tf_saver_wait(r->saver, err) != 0 ? add_last_good(r, err) : 0;
+    return tf_saver_wait(r->saver, err) != 0 ? no_more_saves(r) : 0;
 }
 
 /* ---- what an update found ----
@@ -62,14 +68,12 @@ static int look(struct tf_run *r, struct tf_update *u, struct tf_err *err)
         return 0;
     u->known = true;
     if (tf_step_found(&r->stepper, &u->figures, &u->sums, &norm2, err) != 0)
-        return -1;
+        return no_more_saves(r);
     u->norm = sqrt(norm2) / u->sums.tokens;
     if (isfinite(u->norm) && isfinite(u->sums.loss))
         return 0;
-    struct tf_err ignored = {0};
-    (void)!tf_saver_wait(r->saver, &ignored);
     tf_fail_status(err, TF_DIVERGED, "diverged at step %llu (loss %g, gradient norm %g)", (unsigned long long)u->at.step, u->sums.loss / u->sums.tokens, u->norm);
-    return add_last_good(r, err);
+    return no_more_saves(r);
 }
 
 /* And tell of it. */
@@ -157,15 +161,26 @@ static int stop_here(struct tf_run *r, struct tf_err *err)
     return rc;
 }
 
+/* resume.tfm, when USR1 or the clock ask for it. */
+static int save_wanted(struct tf_run *r, struct tf_err *err)
+{
+    bool clock = r->o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * r->o->save_minutes;
+    if (!tf_save_asked && !clock)
+        return 0;
+    tf_save_asked = 0;
+    if (r->saved_step == r->state.step || r->state.step == 0)
+        return 0;
+    return settle_last(r, err) != 0 ? -1 : save(r, TF_SAVE_RESUME, false, err);
+}
+
 static int border(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
-    bool clock = o->save_minutes > 0 && tf_now() - r->saved_at >= 60 * o->save_minutes;
-    bool rest = tf_stop || tf_save_asked || clock || valid_due(r) || save_due(r) || r->state.step >= (uint64_t)o->steps;
+    bool rest = tf_stop || valid_due(r) || save_due(r) || r->state.step >= (uint64_t)o->steps;
     if (rest && settle_last(r, err) != 0)
         return -1;
     if (tf_saver_poll(r->saver, err) != 0)
-        return add_last_good(r, err);
+        return no_more_saves(r);
     if (tf_stop)
         return stop_here(r, err);
     if (valid_due(r)) {
@@ -183,9 +198,8 @@ static int border(struct tf_run *r, struct tf_err *err)
     } else if (best && save(r, TF_SAVE_BEST, false, err) != 0) {
         return -1;
     }
-    if ((tf_save_asked || clock) && r->saved_step != r->state.step && r->state.step > 0 && save(r, TF_SAVE_RESUME, false, err) != 0)
+    if (save_wanted(r, err) != 0)
         return -1;
-    tf_save_asked = 0;
     if (stale && !enough)
         tf_note("stopping at step %llu: no better since step %llu", (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
     return enough || stale ? finish(r, enough ? "steps" : "patience", err) : GO_ON;
@@ -196,15 +210,31 @@ static int border(struct tf_run *r, struct tf_err *err)
 /* How an attempt at an update ended, other than 0 and -1: the stream ended or a stop was asked for before it was complete; the stream failed. */
 enum { NO_MORE = 1, BAD_INPUT = 2 };
 
+/* The next item; NULL when a stop was asked for. While the stream is waited for, the last border is still the one to save. */
+static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct tf_err *err)
+{
+    if (!tf_feed_ready(r->feed) && settle_last(r, err) != 0)
+        return -1;
+    while ((*item = tf_feed_next(r->feed)) == NULL && !tf_stop) {
+        if (tf_saver_poll(r->saver, err) != 0)
+            return no_more_saves(r);
+        if (save_wanted(r, err) != 0)
+            return -1;
+    }
+    if (tf_stop)
+        *item = NULL;
+    return 0;
+}
+
 /* All micro-batches of one update into the stepper; *next is the state behind it. */
 static int gather(struct tf_run *r, struct tf_run_state *next, struct tf_err *err)
 {
     tf_step_begin(&r->stepper);
     for (int64_t i = 0; i < r->o->accumulate; i++) {
-        if (!tf_feed_ready(r->feed) && settle_last(r, err) != 0)
+        const struct tf_feed_item *item;
+        if (wait_item(r, &item, err) != 0)
             return -1;
-        const struct tf_feed_item *item = tf_feed_next(r->feed, &tf_stop);
-        if (item == NULL || tf_stop)
+        if (item == NULL)
             return NO_MORE;
         if (item->kind == TF_FEED_END) {
             if (i > 0)
@@ -251,7 +281,6 @@ static int update(struct tf_run *r, struct tf_err *err)
 /* The stream gave no further update: a stop, its end, or its failure. */
 static int stream_over(struct tf_run *r, int why, struct tf_err *err)
 {
-    struct tf_err second = {0};
     struct tf_err first = *err;
     if (settle_last(r, err) != 0)
         return -1;
@@ -260,15 +289,22 @@ static int stream_over(struct tf_run *r, int why, struct tf_err *err)
         memset(err, 0, sizeof *err);
         return stop_here(r, err);
     }
-    if (why == NO_MORE) {
-        if (save_here(r, err) != 0)
-            return -1;
-        tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step, (long long)r->o->steps);
-        return finish(r, "stream", err);
-    }
-    if (save_here(r, &second) == 0)
-        return add_last_good(r, err);
-    tf_warn("%s", second.msg);
+    if (why == BAD_INPUT || save_here(r, err) != 0)
+        return -1;
+    tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step, (long long)r->o->steps);
+    return finish(r, "stream", err);
+}
+
+/* Something failed, but weights and state stand at a border: keep the work, and say what there is to go on from. */
+static int give_up(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_err second = {0};
+    if (!r->lost && settle_last(r, &second) != 0 && r->lost)
+        *err = second; /* the update on its way had failed before this did */
+    if (!r->lost && save_here(r, &second) != 0)
+        tf_warn("%s", second.msg);
+    (void)!tf_saver_wait(r->saver, &second);
+    add_last_good(r, err);
     return -1;
 }
 
@@ -280,19 +316,7 @@ static int loop(struct tf_run *r, struct tf_err *err)
     while (rc == GO_ON && (rc = update(r, err)) == 0);
     if (rc == NO_MORE || rc == BAD_INPUT)
         rc = stream_over(r, rc, err);
-    if (rc < 0 && r->mute) { /* nobody listens any more: keep the work and say so */
-        struct tf_err second = {0};
-        if (look(r, &r->updates[r->turn], &second) != 0) {
-            *err = second;
-            return -1;
-        }
-        if (tf_saver_wait(r->saver, &second) == 0 && r->saved_step != r->state.step)
-            (void)!tf_saver_start(r->saver, &r->stepper, &r->state, TF_SAVE_RESUME, false, &second);
-        if (tf_saver_wait(r->saver, &second) != 0 || second.status != 0)
-            tf_warn("%s", second.msg);
-        return add_last_good(r, err);
-    }
-    return rc;
+    return rc < 0 ? give_up(r, err) : rc;
 }
 
 int tf_run(const struct tf_run_opts *o, struct tf_err *err)

@@ -17,13 +17,6 @@ static void count(struct tf_json *j, const char *key, uint64_t x)
     tf_json_uint(j, x);
 }
 
-static int put(struct tf_run *r, struct tf_err *err)
-{
-    int rc = tf_journal_put(&r->journal, err);
-    r->mute |= rc != 0;
-    return rc;
-}
-
 /* Six digits are more than the noise of a batch. */
 static double round6(double x)
 {
@@ -59,7 +52,7 @@ int tf_report_start(struct tf_run *r, struct tf_err *err)
     count(j, "parameters", r->stepper.w.params.count);
     count(j, "steps", (uint64_t)r->o->steps);
     tf_progress_begin(&r->progress, r->o->progress, r->o->quiet);
-    return put(r, err);
+    return tf_journal_put(&r->journal, err);
 }
 
 /* Target tokens a second, as the field counts. */
@@ -102,7 +95,7 @@ int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *e
     real(j, "tok_s", round(rate(&r->logged, now)));
     real(j, "seconds", milli(now - r->started));
     r->logged = (struct tf_interval){.since = now};
-    return put(r, err);
+    return tf_journal_put(&r->journal, err);
 }
 
 int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double seconds, struct tf_err *err)
@@ -118,7 +111,7 @@ int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double
     /* Time spent here is no time of training. */
     r->logged.since += seconds;
     r->shown.since += seconds;
-    return put(r, err);
+    return tf_journal_put(&r->journal, err);
 }
 
 int tf_report_save(struct tf_run *r, const char *name, struct tf_err *err)
@@ -127,7 +120,7 @@ int tf_report_save(struct tf_run *r, const char *name, struct tf_err *err)
     tf_json_key(j, "file");
     tf_json_str(j, name);
     real(j, "seconds", milli(tf_now() - r->started));
-    return put(r, err);
+    return tf_journal_put(&r->journal, err);
 }
 
 int tf_report_end(struct tf_run *r, const char *reason, struct tf_err *err)
@@ -138,5 +131,5 @@ int tf_report_end(struct tf_run *r, const char *reason, struct tf_err *err)
     tf_json_str(j, reason);
     count(j, "memory", tf_step_bytes(&r->stepper));
     real(j, "seconds", milli(tf_now() - r->started));
-    return put(r, err);
+    return tf_journal_put(&r->journal, err);
 }

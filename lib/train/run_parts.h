@@ -37,7 +37,7 @@ struct tf_run {
     size_t tuning_n;
     uint8_t tuning_sha[32];
     struct tf_run_state state;
-    bool resumed;
+    bool resumed, overridden;      /* overridden: --force lets something differ from the checkpoint */
     const struct tf_backend *be;
     struct tf_stepper stepper;
     bool has_stepper;
@@ -46,7 +46,7 @@ struct tf_run {
     uint64_t grid_step;            /* of the last grid save */
     double saved_at;               /* tf_now() */
     struct tf_journal journal;
-    bool mute;                     /* a line of the log could not be written */
+    bool lost;                     /* nothing more can be saved */
     struct tf_progress progress;
     double started;
     uint64_t steps_here;           /* updates by this process */

@@ -1,5 +1,6 @@
 /* rundir.c - the directory of a run. */
 #include "train/rundir.h"
+#include "base/file.h"
 #include "base/log.h"
 
 #include <dirent.h>
@@ -66,9 +67,14 @@ int tf_rundir_grid(struct tf_grid_list *l, const char *dir, struct tf_err *err)
             l->v[l->n++] = (struct tf_grid_file){.path = tf_rundir_file(dir, e->d_name), .step = step};
         }
     closedir(d);
+    tf_grid_list_sort(l);
+    return 0;
+}
+
+void tf_grid_list_sort(struct tf_grid_list *l)
+{
     if (l->n > 1)
         qsort(l->v, l->n, sizeof *l->v, by_step);
-    return 0;
 }
 
 void tf_grid_list_release(struct tf_grid_list *l)
@@ -105,14 +111,26 @@ static int take_lock(struct tf_rundir *d, struct tf_err *err)
     return rc;
 }
 
-/* Only the holder of the lock writes here, so every temporary is one that a killed run left. */
+/* Is it a temporary of a file that only the holder of the lock writes? Others (an average of the run's, say) may be under way. */
+static bool own_temporary(const char *name)
+{
+    const char *end = strstr(name, ".tmp.");
+    char of[40];
+    uint64_t step;
+    if (strncmp(name, ".tf-", 4) != 0 || end == NULL || end - name >= (ptrdiff_t)sizeof of)
+        return false;
+    snprintf(of, sizeof of, "%.*s", (int)(end - name - 4), name + 4);
+    return grid_step(of, &step) || strcmp(of, TF_RUN_RESUME) == 0 || strcmp(of, TF_RUN_BEST) == 0 || strcmp(of, TF_RUN_LOG) == 0;
+}
+
+/* What killed runs left. */
 static void sweep(const char *dir)
 {
     DIR *d = opendir(dir);
     if (d == NULL)
         return;
     for (struct dirent *e; (e = readdir(d)) != NULL;)
-        if (strncmp(e->d_name, ".tf-", 4) == 0 && strstr(e->d_name, ".tmp.") != NULL)
+        if (own_temporary(e->d_name))
             unlinkat(dirfd(d), e->d_name, 0);
     closedir(d);
 }
@@ -157,20 +175,19 @@ static int newest_first(const void *a, const void *b)
     return x->step != y->step ? (x->step > y->step ? -1 : 1) : x->rank - y->rank;
 }
 
-/* resume.tfm and best.tfm do not carry their step in the name. False when there is no such file. */
-static bool peek(struct candidate *c, const char *dir, const char *name, int rank)
+/* resume.tfm and best.tfm do not carry their step in the name. False when there is no such file; *why says what is wrong with one that does not tell its step. */
+static bool peek(struct candidate *c, const char *dir, const char *name, int rank, struct tf_err *why)
 {
     struct tf_model_file m;
-    struct tf_err e = {0};
+    *why = (struct tf_err){0};
     *c = (struct candidate){.path = tf_rundir_file(dir, name), .rank = rank};
     if (access(c->path, F_OK) != 0) {
         free(c->path);
         return false;
     }
-    /* One that can't be read sorts last, where the full reading will name the reason. */
-    if (tf_model_read(&m, c->path, TF_MODEL_HEAD, 0, &e) == 0) {
-        if (tf_state_step(&c->step, &m, &e) != 0)
-            c->step = 0;
+    if (tf_model_read(&m, c->path, TF_MODEL_HEAD, 0, why) == 0) {
+        if (tf_state_step(&c->step, &m, why) != 0)
+            tf_context(why, "%s", c->path);
         tf_model_release(&m);
     }
     return true;
@@ -182,14 +199,25 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, char **path, stru
     if (tf_rundir_grid(&grid, dir, err) != 0)
         return -1;
     struct candidate *c = tf_xcalloc(grid.n + 2, sizeof *c);
-    size_t n = 0;
+    size_t n = 0, torn = 0;
     for (size_t i = 0; i < grid.n; i++)
         c[n++] = (struct candidate){.path = tf_xstrdup(grid.v[i].path), .step = grid.v[i].step};
-    n += peek(&c[n], dir, TF_RUN_RESUME, 1);
-    n += peek(&c[n], dir, TF_RUN_BEST, 2);
     tf_grid_list_release(&grid);
+    static const char *const others[] = {TF_RUN_RESUME, TF_RUN_BEST};
+    for (int i = 0; i < 2; i++) {
+        struct tf_err why;
+        if (!peek(&c[n], dir, others[i], i + 1, &why))
+            continue;
+        if (why.status == 0) {
+            n++;
+            continue;
+        }
+        tf_warn("%s; passed over", why.msg);
+        free(c[n].path);
+        torn++;
+    }
     qsort(c, n, sizeof *c, newest_first);
-    int rc = n > 0 ? -1 : 0;
+    int rc = n + torn > 0 ? -1 : 0;
     *path = NULL;
     for (size_t i = 0; i < n && rc < 0; i++) {
         struct tf_err e = {0};
@@ -201,7 +229,7 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, char **path, stru
         }
     }
     if (rc < 0)
-        tf_fail(err, "%s: none of its %zu checkpoints can be read", dir, n);
+        tf_fail(err, "%s: none of its %zu checkpoints can be read", dir, n + torn);
     for (size_t i = 0; i < n; i++)
         free(c[i].path);
     free(c);
@@ -210,7 +238,32 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, char **path, stru
 
 /* ---- best and retention ---- */
 
-int tf_rundir_link_best(const char *dir, const char *path, struct tf_err *err)
+static int copy(const char *from, const char *to, struct tf_err *err)
+{
+    struct tf_in in;
+    struct tf_out out;
+    ssize_t n;
+    if (tf_in_open(&in, from, err) != 0)
+        return -1;
+    if (tf_out_open(&out, to, 0, err) != 0) {
+        tf_in_close(&in);
+        return -1;
+    }
+    while ((n = tf_in_fill(&in, 1, err)) > 0) {
+        if (tf_out_write(&out, in.buf + in.pos, (size_t)n, err) != 0) {
+            n = -1;
+            break;
+        }
+        in.pos += (size_t)n;
+    }
+    tf_in_close(&in);
+    if (n == 0)
+        return tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    return -1;
+}
+
+int tf_rundir_make_best(const char *dir, const char *path, struct tf_err *err)
 {
     char name[48];
     snprintf(name, sizeof name, ".tf-" TF_RUN_BEST ".tmp.%ld", (long)getpid());
@@ -218,7 +271,7 @@ int tf_rundir_link_best(const char *dir, const char *path, struct tf_err *err)
     int rc = 0;
     unlink(temp);
     if (link(path, temp) != 0)
-        rc = tf_fail_errno(err, "%s: link", best);
+        rc = copy(path, best, err); /* a file system without hard links */
     else if (rename(temp, best) != 0)
         rc = tf_fail_errno(err, "%s: rename", best);
     else
@@ -229,10 +282,21 @@ int tf_rundir_link_best(const char *dir, const char *path, struct tf_err *err)
     return rc;
 }
 
+bool tf_rundir_best_is(const char *dir, uint64_t step)
+{
+    struct candidate best;
+    struct tf_err why;
+    if (!peek(&best, dir, TF_RUN_BEST, 0, &why))
+        return false;
+    free(best.path);
+    return why.status == 0 && best.step == step;
+}
+
 int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t step, struct tf_err *err)
 {
     struct tf_grid_list grid;
     struct candidate resume;
+    struct tf_err why;
     int rc = 0;
     if (tf_rundir_grid(&grid, dir, err) != 0)
         return -1;
@@ -243,8 +307,8 @@ int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t step, struct tf_er
     for (size_t i = 0; keep > 0 && rc == 0 && i + keep < n; i++)
         if (unlink(grid.v[i].path) != 0 && errno != ENOENT)
             rc = tf_fail_errno(err, "%s: unlink", grid.v[i].path);
-    if (rc == 0 && peek(&resume, dir, TF_RUN_RESUME, 0)) {
-        if (resume.step <= step && unlink(resume.path) != 0)
+    if (rc == 0 && peek(&resume, dir, TF_RUN_RESUME, 0, &why)) {
+        if (why.status == 0 && resume.step <= step && unlink(resume.path) != 0)
             rc = tf_fail_errno(err, "%s: unlink", resume.path);
         free(resume.path);
     }

@@ -80,20 +80,25 @@ static int verify(const char *path, struct tf_err *err)
     return 0;
 }
 
+/* A finite gradient can leave weights or moments that are not: a square that overflows. No file is made of them. */
+static int check_finite(const struct tf_saver *s, struct tf_err *err)
+{
+    static const char *const what[] = {"a weight", "a first moment", "a second moment", "a moving average"};
+    for (int i = 0; i < 4; i++)
+        if (s->block[i] != NULL && !tf_tensor_finite(TF_F32, s->block[i], s->params->size * sizeof *s->block[i]))
+            return tf_fail_status(err, TF_DIVERGED, "diverged at step %llu: %s is not finite", (unsigned long long)s->state.step, what[i]);
+    return 0;
+}
+
 static int save(struct tf_saver *s, struct tf_err *err)
 {
     float *const *b = s->block;
+    if (check_finite(s, err) != 0)
+        return -1;
     if (tf_checkpoint_write(s->writing, s->common, s->params, &s->state, b[0], b[1], b[2], b[3], err) != 0 || verify(s->writing, err) != 0)
         return -1;
-    if (s->best && tf_rundir_link_best(s->dir, s->writing, err) != 0) {
-        /* A file system without hard links. */
-        char *path = tf_rundir_file(s->dir, TF_RUN_BEST);
-        memset(err, 0, sizeof *err);
-        int rc = tf_checkpoint_write(path, s->common, s->params, &s->state, b[0], b[1], b[2], b[3], err);
-        free(path);
-        if (rc != 0)
-            return -1;
-    }
+    if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
+        return -1;
     return s->kind == TF_SAVE_GRID ? tf_rundir_retain(s->dir, s->keep, s->state.step, err) : 0;
 }
 

@@ -143,6 +143,32 @@ static int fresh_weights(struct tf_run *r, struct weights *w, struct tf_err *err
 
 /* ---- resumption ---- */
 
+/* Figures of other data, or of another kind, are not to be compared. */
+static void forget_best(struct tf_run_state *s)
+{
+    s->has_best = false;
+    s->best_step = s->stale = 0;
+}
+
+/* The settings of a checkpoint, with what it does not tell. */
+static struct tf_value known_settings(struct tf_run *r, const struct tf_model_file *m)
+{
+    const struct tf_value *theirs = tf_value_get(&m->state, "settings");
+    struct tf_value known = theirs != NULL && theirs->kind == TF_MAP ? tf_value_clone(&r->arena, theirs) : tf_value_map(), *ours = &r->common.settings;
+    /* A checkpoint that does not tell its precision is of a time when there was one. */
+    if (tf_value_get(&known, "precision") == NULL)
+        tf_value_put(&r->arena, &known, "precision", tf_value_str(&r->arena, "fp32"));
+    /* A run may begin to validate, or leave it out for a while: what its best was chosen by is kept. */
+    const struct tf_value *was = tf_value_get(&known, "best_by"), *is = tf_value_get(ours, "best_by");
+    if (was == NULL && is != NULL)
+        tf_value_put(&r->arena, &known, "best_by", *is);
+    else if (was != NULL && is == NULL)
+        tf_value_put(&r->arena, ours, "best_by", tf_value_clone(&r->arena, was));
+    else if (was != NULL && !tf_value_equal(was, is))
+        forget_best(&r->state); /* unless it is refused */
+    return known;
+}
+
 /* Refuse what would silently make another run of this one. */
 static int compare(struct tf_run *r, const struct tf_model_file *m, const char *path, struct tf_err *err)
 {
@@ -150,17 +176,10 @@ static int compare(struct tf_run *r, const struct tf_model_file *m, const char *
     struct tf_save_common *c = &r->common;
     if (c->header.has_vocab && m->header.has_vocab && memcmp(c->header.vocab, m->header.vocab, 32) != 0)
         return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", path, tf_hex(x, m->header.vocab, 32), tf_hex(y, c->header.vocab, 32));
-    /* A checkpoint that does not tell its precision is of a time when there was one. */
-    const struct tf_value *theirs = tf_value_get(&m->state, "settings");
-    struct tf_value known;
-    if (theirs != NULL && theirs->kind == TF_MAP && tf_value_get(theirs, "precision") == NULL) {
-        known = tf_value_clone(&r->arena, theirs);
-        tf_value_put(&r->arena, &known, "precision", tf_value_str(&r->arena, "fp32"));
-        theirs = &known;
-    }
+    const struct tf_value theirs = known_settings(r, m);
     const struct tf_value *pairs[][2] = {
         {&m->header.config, &c->header.config},
-        {theirs, &c->settings},
+        {&theirs, &c->settings},
         {tf_value_get(&m->state, "batches"), &c->batches},
     };
     for (int i = 0; i < 3; i++)
@@ -168,6 +187,7 @@ static int compare(struct tf_run *r, const struct tf_model_file *m, const char *
             if (!r->o->force)
                 return tf_fail(err, "%s: %s (--force goes on with the new)", path, text);
             tf_warn("%s: %s; going on with the new", path, text);
+            r->overridden = true;
         }
     return 0;
 }
@@ -200,10 +220,6 @@ static int resumed_weights(struct tf_run *r, struct weights *w, const struct tf_
         return tf_context(err, "%s", path);
     /* The same command makes the same bytes: the pipeline stays the one that began. */
     c->header.made = tf_value_clone(&r->arena, &m->header.made);
-    if (r->o->force) {
-        struct tf_value none = tf_value_map();
-        add_stage(r, &none);
-    }
     return 0;
 }
 
@@ -249,17 +265,13 @@ static int open_stepper(struct tf_run *r, const struct weights *w, bool tune, st
  * run had no time to delete goes with the next save: a run that is over deletes nothing. */
 static int adopt(struct tf_run *r, const char *path, struct tf_err *err)
 {
-    const char *dir = r->o->dir;
-    char *best = tf_rundir_file(dir, TF_RUN_BEST);
-    int rc = 0;
-    r->saved_step = r->state.step;
-    if (is_grid_file(r, path)) {
-        r->grid_step = r->state.step;
-        if (r->state.has_best && r->state.best_step == r->state.step && !tf_same_file(path, best))
-            rc = tf_rundir_link_best(dir, path, err);
-    }
-    free(best);
-    return rc;
+    const struct tf_run_state *s = &r->state;
+    r->saved_step = s->step;
+    if (!is_grid_file(r, path))
+        return 0;
+    r->grid_step = s->step;
+    bool owed = s->has_best && s->best_step == s->step && !tf_rundir_best_is(r->o->dir, s->step);
+    return owed ? tf_rundir_make_best(r->o->dir, path, err) : 0;
 }
 
 static int read_tuning(struct tf_run *r, struct tf_err *err)
@@ -286,15 +298,46 @@ static int open_input(struct tf_run *r, struct tf_err *err)
     return complete_config(r, h, err) != 0 || make_header(r, h, err) != 0 ? -1 : 0;
 }
 
+/* The data that this run validates on. */
+static int check_valid(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_run_state *s = &r->state;
+    uint8_t sha[32];
+    if (r->o->valid == NULL)
+        return 0;
+    if (tf_validate_check(sha, r->o->valid, &r->common.header, &r->config, err) != 0)
+        return -1;
+    if (s->has_valid && memcmp(s->valid, sha, sizeof sha) != 0) {
+        tf_note("%s: not the data that the checkpoint was validated on: the choice of the best begins anew", r->o->valid);
+        forget_best(s);
+    }
+    s->has_valid = true;
+    memcpy(s->valid, sha, sizeof sha);
+    return 0;
+}
+
+/* A run that --force made another one says so from here on; one that goes on as it was does not, however often it was started. */
+static void own_up(struct tf_run *r)
+{
+    struct tf_value none = tf_value_map();
+    while (tf_feed_next(r->feed) == NULL)
+        ;
+    if (tf_feed_other_corpus(r->feed))
+        tf_warn("%s: another corpus than that of the checkpoint; going on with the new", r->o->input);
+    else if (!r->overridden)
+        return;
+    add_stage(r, &none);
+}
+
 static int start_with(struct tf_run *r, struct tf_model_file *m, const char *path, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
     struct weights w = {0};
     if (open_input(r, err) != 0)
         return -1;
-    if (o->valid != NULL && tf_validate_check(o->valid, &r->common.header, err) != 0)
-        return -1;
     int rc = r->resumed ? resumed_weights(r, &w, m, path, err) : fresh_weights(r, &w, err);
+    if (rc == 0)
+        rc = check_valid(r, err);
     if (rc == 0)
         rc = open_stepper(r, &w, false, err);
     free_weights(&w);
@@ -309,9 +352,12 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
     char *log = tf_rundir_file(o->dir, TF_RUN_LOG);
     rc = tf_journal_open(&r->journal, log, r->state.step, r->state.valid_step, o->log, err);
     free(log);
-    if (rc == 0)
-        tf_feed_start(r->feed, &r->config, r->resumed ? &r->state.cursor : NULL, o->force);
-    return rc;
+    if (rc != 0)
+        return -1;
+    tf_feed_start(r->feed, &r->config, r->resumed ? &r->state.cursor : NULL, o->force);
+    if (r->resumed && o->force)
+        own_up(r);
+    return 0;
 }
 
 int tf_run_start(struct tf_run *r, struct tf_err *err)

@@ -34,6 +34,8 @@ static struct tf_value best_map(struct tf_arena *a, const struct tf_run_state *s
         put_uint(a, &v, "step", s->best_step);
         tf_value_put(a, &v, "value", tf_value_real(s->best));
     }
+    if (s->has_valid)
+        tf_value_put(a, &v, "data", tf_value_bytes(a, s->valid, sizeof s->valid));
     return v;
 }
 
@@ -85,7 +87,9 @@ static int read_best(struct tf_run_state *s, const struct tf_value *v, struct tf
     if (rc < 0 || (rc == 0 && need(v, "step", &s->best_step, err) != 0))
         return -1;
     s->has_best = rc == 0;
-    return 0;
+    rc = tf_value_sha_of(v, "data", s->valid, err);
+    s->has_valid = rc == 0;
+    return rc < 0 ? -1 : 0;
 }
 
 int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m, struct tf_err *err)

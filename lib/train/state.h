@@ -21,6 +21,8 @@ struct tf_run_state {
     double best;                   /* its perplexity or accuracy */
     uint64_t best_step;
     uint64_t stale;                /* validations since the best */
+    bool has_valid;                /* the hash of the data that all this was measured on is known */
+    uint8_t valid[32];             /* of tf_validate_check */
 };
 
 enum { TF_STATE_RECORDS = 8 };

@@ -17,17 +17,8 @@ static tf_mem *block(struct tf_stepper *s, const float *from, struct tf_err *err
 {
     size_t n = s->w.params.size;
     tf_mem *p = s->be->alloc(s->ctx[0], TF_ELEM_PARAM, n, err);
-    if (p == NULL || from == NULL)
-        return p;
-    if (s->be->elem_size[TF_ELEM_PARAM] == sizeof *from) {
-        s->be->upload(s->ctx[0], p, TF_ELEM_PARAM, from, n);
-    } else {
-        double *wide = tf_xarray(NULL, n, sizeof *wide);
-        for (size_t i = 0; i < n; i++)
-            wide[i] = from[i];
-        s->be->upload(s->ctx[0], p, TF_ELEM_PARAM, wide, n);
-        free(wide);
-    }
+    if (p != NULL && from != NULL)
+        tf_floats_up(s->be, s->ctx[0], p, TF_ELEM_PARAM, from, n);
     return p;
 }
 
@@ -336,15 +327,7 @@ int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf
 
 int tf_step_download(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err)
 {
-    size_t n = s->w.params.size;
-    if (s->be->elem_size[TF_ELEM_PARAM] == sizeof *dst)
-        return s->be->download(s->ctx[0], dst, TF_ELEM_PARAM, src, n, err);
-    double *wide = tf_xarray(NULL, n, sizeof *wide);
-    int rc = s->be->download(s->ctx[0], wide, TF_ELEM_PARAM, src, n, err);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        dst[i] = (float)wide[i];
-    free(wide);
-    return rc;
+    return tf_floats_down(s->be, s->ctx[0], dst, TF_ELEM_PARAM, src, s->w.params.size, err);
 }
 
 size_t tf_step_bytes(const struct tf_stepper *s)

@@ -68,7 +68,7 @@ int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf
 
 /* Copy a PARAM block to host floats. */
 int tf_step_download(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err) TF_MUST_CHECK;
-/* Backend memory in use: weights, moments, gradients, activations. */
+/* Backend memory: weights, moments, gradients, and the most that activations took so far. */
 size_t tf_step_bytes(const struct tf_stepper *s);
 
 #endif

@@ -11,7 +11,9 @@ enum { BATCHES = 32 }; /* among so many there are about all numbers of rows that
 /* Forward and backward on the next batch; 1 when there is none. Updating the weights needs no product. */
 static int pass(struct tf_run *r, struct tf_err *err)
 {
-    const struct tf_feed_item *item = tf_feed_next(r->feed, &tf_stop);
+    const struct tf_feed_item *item;
+    while ((item = tf_feed_next(r->feed)) == NULL && !tf_stop)
+        ;
     if (item == NULL || item->kind == TF_FEED_END)
         return 1;
     if (item->kind == TF_FEED_ERROR) {

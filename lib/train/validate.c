@@ -1,5 +1,6 @@
 /* validate.c - validation. The file is read anew each time: it is small, and may be larger than we want to hold. */
 #include "train/validate.h"
+#include "base/hash.h"
 
 #include <math.h>
 
@@ -13,67 +14,101 @@ double tf_sums_acc(const struct tf_sums *s)
     return s->correct / s->tokens;
 }
 
-static int open_valid(struct tf_in *in, struct tf_reader **r, const char *path, const struct tf_header *train, struct tf_err *err)
+/* The file under way, batch by batch. */
+struct valid {
+    const struct tf_config *config;
+    const struct tf_header *train;
+    struct tf_in in;
+    struct tf_reader *reader;
+    struct tf_pairs pairs;
+    uint64_t sentences;
+};
+
+static int same_vocab(struct valid *v, struct tf_err *err)
+{
+    return tf_same_vocab(tf_reader_header(v->reader), v->in.name, v->train, "the training stream", err);
+}
+
+static void close_valid(struct valid *v)
+{
+    tf_pairs_release(&v->pairs);
+    tf_reader_free(v->reader);
+    tf_in_close(&v->in);
+}
+
+static int open_valid(struct valid *v, const char *path, const struct tf_header *train, const struct tf_config *c, struct tf_err *err)
 {
     static const char *const kinds[] = {"batch", NULL};
-    if (tf_in_open(in, path, err) != 0)
+    *v = (struct valid){.config = c, .train = train};
+    if (tf_in_open(&v->in, path, err) != 0)
         return -1;
-    if (in->size < 0)
-        tf_fail(err, "%s: validation data must be a regular file, it is read again and again", in->name);
-    else if (tf_reader_new(r, in, kinds, 0, err) == 0) {
-        if (tf_same_vocab(tf_reader_header(*r), in->name, train, "the training stream", err) == 0)
-            return 0;
-        tf_reader_free(*r);
-    }
-    tf_in_close(in);
+    if (v->in.size < 0)
+        tf_fail(err, "%s: validation data must be a regular file, it is read again and again", v->in.name);
+    else if (tf_reader_new(&v->reader, &v->in, kinds, 0, err) == 0 && same_vocab(v, err) == 0)
+        return 0;
+    close_valid(v);
     return -1;
 }
 
-int tf_validate_check(const char *path, const struct tf_header *train, struct tf_err *err)
+/* The next batch that holds a sentence, in v->pairs: 1; 0 at the end. */
+static int next_batch(struct valid *v, struct tf_err *err)
 {
-    struct tf_in in;
-    struct tf_reader *r;
-    if (open_valid(&in, &r, path, train, err) != 0)
-        return -1;
-    tf_reader_free(r);
-    tf_in_close(&in);
-    return 0;
+    struct tf_record rec;
+    int rc;
+    while ((rc = tf_reader_next(v->reader, &rec, err)) > 0) {
+        const struct tf_batch *b = &rec.batch;
+        if (rec.type == TF_REC_HEADER) {
+            if (same_vocab(v, err) != 0)
+                return -1;
+        } else if (rec.type != TF_REC_BATCH) {
+            return tf_fail(err, "%s: a record of type %d in a batch stream", v->in.name, rec.type);
+        } else if (b->n > 0) {
+            if (tf_pairs_set(&v->pairs, v->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0 || tf_pairs_fit(&v->pairs, v->config, err) != 0)
+                return tf_context(err, "%s: batch %llu", v->in.name, (unsigned long long)b->ordinal);
+            v->sentences += b->n;
+            return 1;
+        }
+    }
+    return rc == 0 && v->sentences == 0 ? tf_fail(err, "%s: holds no sentence", v->in.name) : rc;
 }
 
-static int evaluate(struct tf_sums *sums, struct tf_stepper *s, struct tf_pairs *p, const struct tf_batch *b, struct tf_err *err)
+static void add_ids(struct tf_sha256 *sha, const uint32_t *ids, const uint32_t *off, size_t n)
 {
-    if (b->n == 0)
-        return 0;
-    if (tf_pairs_set(p, &s->w.config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0)
+    tf_sha256_add(sha, off, (n + 1) * sizeof *off);
+    tf_sha256_add(sha, ids, off[n] * sizeof *ids);
+}
+
+int tf_validate_check(uint8_t sha[32], const char *path, const struct tf_header *train, const struct tf_config *c, struct tf_err *err)
+{
+    struct valid v;
+    struct tf_sha256 all;
+    int rc;
+    if (open_valid(&v, path, train, c, err) != 0)
         return -1;
-    return tf_step_evaluate(s, sums, p, err);
+    tf_sha256_init(&all);
+    while ((rc = next_batch(&v, err)) > 0) {
+        const uint64_t n = v.pairs.n;
+        tf_sha256_add(&all, &n, sizeof n);
+        add_ids(&all, v.pairs.src, v.pairs.src_off, v.pairs.n);
+        add_ids(&all, v.pairs.tgt_out, v.pairs.tgt_off, v.pairs.n);
+    }
+    tf_sha256_end(&all, sha);
+    close_valid(&v);
+    return rc;
 }
 
 int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path, const struct tf_header *train, const volatile sig_atomic_t *stop, struct tf_err *err)
 {
-    struct tf_in in;
-    struct tf_reader *r;
-    struct tf_record rec;
-    struct tf_pairs pairs = {0};
+    struct valid v;
     int rc = 0;
     *sums = (struct tf_sums){0};
-    if (open_valid(&in, &r, path, train, err) != 0)
+    if (open_valid(&v, path, train, &s->w.config, err) != 0)
         return -1;
-    while (!*stop && (rc = tf_reader_next(r, &rec, err)) > 0) {
-        if (rec.type == TF_REC_HEADER)
-            continue;
-        if (rec.type != TF_REC_BATCH)
-            rc = tf_fail(err, "%s: a record of type %d in a batch stream", in.name, rec.type);
-        else if (evaluate(sums, s, &pairs, &rec.batch, err) != 0)
-            rc = tf_context(err, "%s: batch %llu", in.name, (unsigned long long)rec.batch.ordinal);
-        if (rc < 0)
+    while (!*stop && (rc = next_batch(&v, err)) > 0)
+        if (tf_step_evaluate(s, sums, &v.pairs, err) != 0) {
+            rc = tf_context(err, "%s", v.in.name);
             break;
-    }
-    bool stopped = *stop;
-    if (!stopped && rc == 0 && sums->tokens == 0)
-        rc = tf_fail(err, "%s: holds no sentence", in.name);
-    tf_pairs_release(&pairs);
-    tf_reader_free(r);
-    tf_in_close(&in);
-    return stopped ? 1 : rc;
+        }
+    close_valid(&v);
+    return *stop ? 1 : rc;
 }

@@ -103,6 +103,31 @@ PY
     [ ! -e x ]
 }
 
+@test "more inputs than the soft limit on open files, and more than the hard one" {
+    train --steps 40 --save-every 1 --keep 0 -o many b.tfs
+    tf-avgckpt -n 40 -o want.tfm many
+    sh_t 0 'ulimit -Sn 20; tf-avgckpt -n 40 -o got.tfm many'
+    cmp want.tfm got.tfm
+    sh_t 1 'ulimit -n 20; tf-avgckpt -n 40 -o x many'
+    expect_error "Too many open files"
+}
+
+@test "an output that can't be is told of before the inputs are read" {
+    t 1 tf-avgckpt -n 3 -o nowhere/x run
+    expect_error "tf-avgckpt: nowhere/x: "
+    # Also of inputs that can't be averaged.
+    t 1 tf-avgckpt -o nowhere/x b.tfs
+    expect_error "tf-avgckpt: nowhere/x: "
+    t 1 tf-avgckpt -o run run/ckpt-00000005.tfm
+    expect_error "tf-avgckpt: run: is a directory"
+    mkfifo pipe
+    cat pipe >out.tfm &
+    tf-avgckpt -n 3 -o pipe run
+    wait $!
+    tf-avgckpt -n 3 -o want.tfm run
+    cmp want.tfm out.tfm
+}
+
 @test "usage" {
     t 2 tf-avgckpt
     t 2 tf-avgckpt - -

@@ -133,12 +133,21 @@ wait_step() {
     [ $kills -eq 50 ]
 }
 
-# A run on a pipe that stays open behind the first 9 batches, in the background: $pid.
+wait_file() {
+    for _ in $(seq 400); do
+        [ -e "$1" ] && return
+        sleep 0.02
+    done
+    echo "$1 never came" >&2
+    return 1
+}
+
+# A run with these options on a pipe that stays open behind the first 9 batches, in the background: $pid.
 begin() {
     mkfifo pipe
     batches n=9 end=0 >nine.tfs
     # Whoever started the tests may have turned a signal off (nohup does), as a shell does with INT for what it sends to the background.
-    env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run - <pipe 2>err &
+    env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run "$@" - <pipe 2>err &
     pid=$!
     exec 7>pipe
     cat nine.tfs >&7
@@ -168,12 +177,25 @@ ends() {
 @test "USR2: save and stop with 75; USR1: save and go on" {
     begin
     kill -USR1 "$pid"
-    for _ in $(seq 100); do [ -e run/resume.tfm ] && break; sleep 0.02; batches n=10 >/dev/null; done
-    kill -USR2 "$pid"
-    ends 75
-    [ -e run/resume.tfm ]
+    # While the stream gives nothing.
+    wait_file run/resume.tfm
     t 0 tf-info run/resume.tfm
     expect_contains "$output" $'\nstep                 9'
+    rm run/resume.tfm
+    batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
+    wait_step run 10
+    kill -USR2 "$pid"
+    ends 75
+    t 0 tf-info run/resume.tfm
+    expect_contains "$output" $'\nstep                 10'
+}
+
+@test "the clock goes on while the stream gives nothing" {
+    begin --save-minutes 0.01
+    wait_file run/resume.tfm
+    kill -USR2 "$pid"
+    ends 75
+    tf-info run/resume.tfm | grep -qx "step                 9"
 }
 
 @test "a signal wins over the end of the pipe that comes with it" {
@@ -303,6 +325,33 @@ ends() {
     train --steps 8 --save-every 100 -o run x.tfs
     train --steps 12 --save-every 100 -o run x.tfs
     same whole/ckpt-00000012.tfm run/ckpt-00000012.tfm
+    # The batches of one part are not taken for those of the next.
+    rm run/ckpt-00000012.tfm
+    batches n=0 >p0
+    cat p1 p0 >x.tfs
+    tr_t 1 --steps 12 -o run x.tfs
+    expect_contains "$stderr" "x.tfs: ends at batch 0, before batch 2 where the checkpoint stands"
+}
+
+@test "--force leaves a trace of what it overrode, once" {
+    train --steps 5 -o as_it_was b.tfs
+    batches n=40 corpus=8 >c.tfs
+    stages() { tf-info --json "$1" | "$TF_PYTHON" -c 'import json, sys; print([x["prog"] for x in json.load(sys.stdin)["made"]].count("tf-train"))'; }
+    # Options, the stream, stages of tf-train in the end.
+    for row in ":b:1" "--seed 2:b:2" ":c:2"; do
+        IFS=: read -r options stream want <<<"$row"
+        for stops in "10" "7 8 10"; do
+            rm -rf run
+            cp -r as_it_was run
+            # shellcheck disable=SC2086
+            for steps in $stops; do train --force --steps $steps $options -o run $stream.tfs 2>err; done
+            [ "$(stages run/ckpt-00000010.tfm)" -eq "$want" ]
+            mv run/ckpt-00000010.tfm "${stops// /-}.tfm"
+        done
+        same 10.tfm 7-8-10.tfm
+    done
+    tr_t 0 --force --steps 6 -o as_it_was c.tfs
+    expect_contains "$stderr" "warning: c.tfs: another corpus than that of the checkpoint; going on with the new"
 }
 
 @test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
@@ -313,9 +362,17 @@ ends() {
     expect_contains "$stderr" "warning: run/ckpt-00000010.tfm: "
     expect_contains "$stderr" "going on from run/ckpt-00000005.tfm"
     same whole/ckpt-00000015.tfm run/ckpt-00000015.tfm
+    # One that does not tell its step may be the newest of all: it is told of, and stays.
+    batches n=18 end=0 >part.tfs
+    tr_t 1 --steps 20 --save-every 5 --keep 2 -o run part.tfs
+    truncate -s 100 run/resume.tfm
+    tr_t 0 --steps 20 --save-every 5 --keep 2 -o run b.tfs
+    expect_contains "$stderr" "warning: run/resume.tfm: truncated"
+    expect_contains "$stderr" "going on from run/ckpt-00000015.tfm"
+    [ -e run/resume.tfm ]
     for f in run/*.tfm; do echo >"$f"; done
     tr_t 1 --steps 15 -o run b.tfs
-    expect_contains "$stderr" "run: none of its 2 checkpoints can be read"
+    expect_contains "$stderr" "run: none of its 3 checkpoints can be read"
 }
 
 @test "validation: best.tfm, early stopping, and all that is in the log" {
@@ -353,6 +410,105 @@ PY
     expect_error "nowhere.tfs: No such file"
     tr_t 2 --patience 3 -o x b.tfs
     expect_error "--patience: needs --valid"
+}
+
+@test "validation data that can't be used are refused before the first update" {
+    args=(--steps 20 --valid v.tfs --valid-every 10 -o run)
+    batches n=5 end=0 >v.tfs
+    tr_t 1 "${args[@]}" b.tfs
+    expect_error "tf-train: v.tfs: truncated after record 5"
+    batches n=5 poison=4 >v.tfs
+    tr_t 1 "${args[@]}" b.tfs
+    expect_error "tf-train: v.tfs"
+    batches n=5 >v.tfs
+    batches n=5 longest=30 >>v.tfs
+    tr_t 1 "${args[@]}" --positions learned --max-positions 20 b.tfs
+    expect_error "tokens with its end, the model has 20 learned positions"
+    batches n=0 >v.tfs
+    tr_t 1 "${args[@]}" b.tfs
+    expect_error "tf-train: v.tfs: holds no sentence"
+    printf a >va; printf b >vb
+    batches n=40 vocab=va >c.tfs
+    batches n=2 vocab=va >v.tfs
+    batches n=2 vocab=vb >>v.tfs
+    tr_t 1 "${args[@]}" c.tfs
+    expect_error "v.tfs: vocabulary $(sum vb) differs from the training stream: $(sum va)"
+    [ "$(ls run)" = lock ]
+}
+
+@test "validation that fails: the work is saved, and the same command goes on to the same bytes" {
+    batches n=5 seed=9 >v.tfs
+    args=(--steps 20 --save-every 10 --valid v.tfs --valid-every 5)
+    train "${args[@]}" -o whole b.tfs
+    mkfifo pipe
+    tf-train "${small[@]}" "${args[@]}" --log-every 1 -o run - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    batches n=9 end=0 >nine.tfs
+    cat nine.tfs >&7
+    wait_step run 9
+    mv v.tfs away
+    batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
+    ends 1
+    grep -qx "tf-train: v.tfs: No such file or directory; last good checkpoint is run/resume.tfm" err
+    tf-info run/resume.tfm | grep -qx "step  *10"
+    mv away v.tfs
+    train "${args[@]}" -o run b.tfs
+    same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+    same whole/best.tfm run/best.tfm
+}
+
+@test "no memory for a batch: the updates before it are saved" {
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizer needs the address space"
+    batches n=9 >x.tfs
+    batches n=1 pairs=6000 longest=380 seed=4 >>x.tfs
+    sh_t 1 'ulimit -v 400000; exec tf-train "$@"' "${small[@]}" --threads 1 -o run x.tfs
+    expect_contains "$stderr" "tf-train: step 10: "
+    expect_contains "$stderr" "; last good checkpoint is run/resume.tfm"
+    t 0 tf-info run/resume.tfm
+    expect_contains "$output" $'\nstep                 9'
+}
+
+@test "a file system without hard links: best.tfm is a copy, and the run goes on and ends as elsewhere" {
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
+    need strace
+    batches n=5 seed=9 >v.tfs
+    args=(--save-every 5 --valid v.tfs)
+    unlinked() { strace -f -qq -o /dev/null -e inject=link,linkat:error=EPERM tf-train "${small[@]}" "${args[@]}" "$@"; }
+    train "${args[@]}" --steps 10 -o whole b.tfs
+    unlinked --steps 5 -o run b.tfs 2>/dev/null
+    [ "$(stat -c %h run/best.tfm)" -eq 1 ]
+    same run/ckpt-00000005.tfm run/best.tfm
+    # Also where a killed run had no time to make it.
+    rm run/best.tfm
+    for steps in 5 10 10; do unlinked --steps $steps -o run b.tfs 2>/dev/null; done
+    same whole/ckpt-00000010.tfm run/ckpt-00000010.tfm
+    same whole/best.tfm run/best.tfm
+}
+
+@test "other validation data: the best is chosen anew" {
+    # Random targets are harder than those of the task.
+    batches n=5 seed=9 >easy.tfs
+    batches n=5 seed=9 v=20 >hard.tfs
+    args=(--schedule constant --lr 0.01 --warmup 0 --save-every 5 -o run)
+    # A run may begin to validate when it is under way.
+    train "${args[@]}" --steps 5 b.tfs
+    tr_t 0 "${args[@]}" --steps 10 --valid hard.tfs b.tfs
+    [[ $stderr != *validated* ]]
+    # And leave it out for a while: no less is known afterwards.
+    train "${args[@]}" --steps 15 b.tfs
+    tr_t 0 "${args[@]}" --steps 20 --valid hard.tfs b.tfs
+    [[ $stderr != *validated* ]]
+    for stream in easy hard; do
+        steps=$((${steps:-20} + 5))
+        tr_t 0 "${args[@]}" --steps $steps --valid $stream.tfs b.tfs
+        expect_contains "$stderr" "tf-train: $stream.tfs: not the data that the checkpoint was validated on: the choice of the best begins anew"
+        tf-info run/best.tfm | grep -qx "step  *$steps"
+    done
+    tr_t 1 "${args[@]}" --steps 35 --valid hard.tfs --best-by acc b.tfs
+    expect_error "best_by: 'ppl' in the checkpoint, 'acc' in this run"
+    train "${args[@]}" --steps 35 --valid hard.tfs --best-by acc --force b.tfs
+    tf-info run/best.tfm | grep -qx "step  *35"
 }
 
 @test "retention keeps the best, and deletes no more than asked" {
@@ -411,9 +567,9 @@ PY
 
 @test "temporaries that a killed run left are swept, other files are not" {
     mkdir run
-    touch run/.tf-ckpt-00000005.tfm.tmp.123 run/.tf-mine run/notes
+    touch run/.tf-ckpt-00000005.tfm.tmp.123 run/.tf-avg.tfm.tmp.123 run/.tf-mine run/notes
     train --steps 2 -o run b.tfs
-    [ "$(ls -A run)" = $'.tf-mine\nckpt-00000002.tfm\nlock\nlog.jsonl\nnotes' ]
+    [ "$(ls -A run)" = $'.tf-avg.tfm.tmp.123\n.tf-mine\nckpt-00000002.tfm\nlock\nlog.jsonl\nnotes' ]
 }
 
 @test "--plan counts the parameters of the paper's rows" {
@@ -439,11 +595,14 @@ PY
     expect_error "--lr: the paper's schedule has no peak"
     tr_t 2 --schedule constant -o x b.tfs
     expect_error "--schedule constant: needs --lr"
+    tr_t 2 --adam-eps 0 -o x b.tfs
+    expect_error "--adam-eps 0: too small, minimum 1e-30"
     tr_t 2 --heads 3 -o x b.tfs
     expect_error "3 heads do not divide d_model 16: --d-k and --d-v are needed"
     tr_t 0 --heads 3 --d-k 5 --d-v 7 --steps 2 -o odd b.tfs
-    tr_t 1 -o b.tfs b.tfs
-    expect_error "b.tfs"
+    cp b.tfs file
+    tr_t 1 -o file b.tfs
+    expect_error "file/lock: Not a directory"
     [ ! -e x ]
 }
 

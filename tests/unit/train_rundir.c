@@ -38,7 +38,7 @@ static void checkpoint(const char *name, uint64_t step)
     struct tf_arena a = {0};
     static const float x[4] = {1, 2, 3, 4};
     struct tf_run_state s = {.step = step, .micro = 2 * step, .src_tokens = 10, .tgt_tokens = 11, .cursor = {1, 2, 3, 4, true, {5}}, .valid_step = step,
-                             .has_best = true, .best = 0.1, .best_step = 3, .stale = 2};
+                             .has_best = true, .best = 0.1, .best_step = 3, .stale = 2, .has_valid = true, .valid = {6}};
     struct tf_value map = tf_value_map();
     struct tf_state records[TF_STATE_RECORDS];
     size_t n = tf_state_records(records, &a, &s, &map, &map);
@@ -54,10 +54,20 @@ static void checkpoint(const char *name, uint64_t step)
 static void test_lock(void)
 {
     struct tf_rundir a, b;
-    put(".tf-x.tmp.1", "");
-    put("keep", "");
+    static const char *const swept[] = {".tf-ckpt-00000005.tfm.tmp.1", ".tf-resume.tfm.tmp.1", ".tf-best.tfm.tmp.12345", ".tf-log.jsonl.tmp.1"};
+    static const char *const kept[] = {".tf-avg.tfm.tmp.1", ".tf-ckpt-5.tfm.tmp.1", ".tf-resume.tfm", ".tf-", "keep"};
+    size_t n_swept = 0, n_kept = 0;
+    for (size_t i = 0; i < sizeof swept / sizeof *swept; i++)
+        put(swept[i], "");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        put(kept[i], "");
     ok(tf_rundir_open(&a, dir, &err) == 0, "opens");
-    ok(!there(".tf-x.tmp.1") && there("keep"), "sweeps temporaries, and only those");
+    for (size_t i = 0; i < sizeof swept / sizeof *swept; i++)
+        n_swept += !there(swept[i]);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        n_kept += there(kept[i]);
+    is_int((long)n_swept, sizeof swept / sizeof *swept, "sweeps its own temporaries");
+    is_int((long)n_kept, sizeof kept / sizeof *kept, "and only those");
     ok(tf_rundir_open(&b, dir, &err) == -1 && err.status == TF_AGAIN, "is refused to a second one with 75");
     char want[64];
     snprintf(want, sizeof want, "in use by process %ld", (long)getpid());
@@ -104,6 +114,7 @@ static void test_state(void)
     char *path = file("resume.tfm"), text[200];
     ok(tf_model_read(&m, path, 0, 0, &err) == 0 && tf_state_read(&s, &m, &err) == 0, "a state comes back");
     ok(s.step == 7 && s.micro == 14 && s.src_tokens == 10 && s.tgt_tokens == 11 && s.valid_step == 7 && s.has_best && s.best == 0.1 && s.best_step == 3 && s.stale == 2, "its numbers");
+    ok(s.has_valid && s.valid[0] == 6 && s.valid[31] == 0, "the hash of its validation data");
     ok(s.cursor.part == 1 && s.cursor.ordinal == 2 && s.cursor.epoch == 3 && s.cursor.record == 4 && s.cursor.has_corpus && s.cursor.corpus[0] == 5, "its cursor");
     struct tf_arena a = {0};
     struct tf_value x = tf_value_map(), y = tf_value_map();
@@ -142,7 +153,7 @@ static void test_grid(void)
     tf_grid_list_release(&l);
     checkpoint("resume.tfm", 17);
     full = file("ckpt-00000015.tfm");
-    ok(tf_rundir_link_best(dir, full, &err) == 0 && tf_rundir_link_best(dir, full, &err) == 0, "links the best, twice");
+    ok(tf_rundir_make_best(dir, full, &err) == 0 && tf_rundir_make_best(dir, full, &err) == 0, "links the best, twice");
     free(full);
     is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "finds the newest");
     ok(strstr(path, "ckpt-123456789.tfm") != NULL, "%s", path);
@@ -165,6 +176,7 @@ static void test_grid(void)
     tf_model_release(&m);
     free(path);
     put("resume.tfm", "torn");
+    ok(tf_rundir_retain(dir, 0, 30, &err) == 0 && there("resume.tfm"), "a resume.tfm that does not tell its step stays");
     put("ckpt-00000015.tfm", "torn"); /* the data of best.tfm as well: truncated in place */
     err = (struct tf_err){0};
     ok(tf_rundir_newest(dir, &m, &path, &err) == -1 && strstr(err.msg, "none of its 5 checkpoints can be read") != NULL, "%s", err.msg);

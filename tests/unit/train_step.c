@@ -1,7 +1,10 @@
 /* One update: the gradient is the fixed tree's for any number of lanes, also with fewer sentences than shards; micro-batches add; Adam and the moving
  * average see the whole block. */
 #include "model_rig.h"
-#include "train/step.h"
+#include "train/save.h"
+
+#include <stdlib.h>
+#include <unistd.h>
 
 enum { V = 31, MOST = 40 };
 
@@ -207,7 +210,9 @@ static void test_large(void)
         tf_step_begin(&s);
         rig_must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
         norm[turn] = sqrt(measure(&s, &sums));
+        size_t most = tf_step_bytes(&s);
         rig_must(tf_step_evaluate(&s, &eval, &p, &err), &err);
+        ok(tf_step_bytes(&s) == most, "validation, which needs less, does not hide what training took");
         ok(s.w.params.size > TF_STEP_CHUNK && eval.tokens == sums.tokens, "several chunks");
         tf_stepper_release(&s);
     }
@@ -244,6 +249,47 @@ static void test_one_shard(const struct tf_config *c)
     tf_pairs_release(&p);
 }
 
+/* No file is made of what is not finite. */
+static void test_not_finite(const struct tf_config *c)
+{
+    static const char *const what[] = {"a weight", "a first moment", "a second moment", "a moving average"};
+    char dir[] = "/tmp/tf-step-XXXXXX";
+    struct tf_value map = tf_value_map();
+    const struct tf_save_common common = {.settings = map, .batches = map,
+                                          .header = {.kind = "checkpoint", .version = 1, .special = {-1, -1, -1, -1}, .config = map, .made = tf_value_array(), .extra = map}};
+    struct tf_run_state state = {.step = 7};
+    if (mkdtemp(dir) == NULL)
+        return;
+    for (int bad = 0; bad <= 4; bad++) {
+        struct tf_stepper s;
+        struct tf_err err = {0};
+        float *block[4];
+        struct tf_params params;
+        tf_params_init(&params, c);
+        for (int i = 0; i < 4; i++)
+            block[i] = tf_xcalloc(params.size, sizeof(float));
+        if (bad < 4)
+            block[bad][3] = bad == 1 ? NAN : INFINITY;
+        const struct tf_step_start start = {.p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
+        rig_must(tf_stepper_init(&s, &tf_backend_cpu, c, &start, &err), &err);
+        struct tf_saver *saver = tf_saver_new(dir, &common, &params, true, 0);
+        rig_must(tf_saver_start(saver, &s, &state, TF_SAVE_GRID, false, &err), &err);
+        int rc = tf_saver_wait(saver, &err);
+        tf_saver_free(saver);
+        char *path = tf_rundir_file(dir, "ckpt-00000007.tfm");
+        if (bad < 4)
+            ok(rc == -1 && err.status == TF_DIVERGED && strstr(err.msg, what[bad]) != NULL && access(path, F_OK) != 0, "%s", err.msg);
+        else
+            ok(rc == 0 && unlink(path) == 0, "finite: saved");
+        free(path);
+        tf_stepper_release(&s);
+        tf_params_release(&params);
+        for (int i = 0; i < 4; i++)
+            free(block[i]);
+    }
+    rmdir(dir);
+}
+
 int main(void)
 {
     struct tf_config c = config();
@@ -251,5 +297,6 @@ int main(void)
     test_update(&c);
     test_large();
     test_one_shard(&c);
+    test_not_finite(&c);
     return done();
 }
