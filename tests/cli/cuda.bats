@@ -55,6 +55,9 @@ program() {
 
 @test "operations agree with the reference in fp32, bf16 and fp16" {
     TF_EMULATE_SMS=132 program ops/agreement 16 # an H200's: how work is cut depends on it
+    for op in linear feed_forward; do
+        TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement 40
+    done
 }
 
 @test "a device that nothing was compiled for is refused, and auto takes the CPU" {
@@ -90,11 +93,32 @@ program() {
 
 @test "epilogues of products and kernels in their place give the same losses" {
     args=(--steps 10 --log-every 1)
-    train --precision fp32 "${args[@]}" -o with
-    TF_CUDA_NO_EPILOGUES=1 train --precision fp32 "${args[@]}" -o apart
-    paste <(losses with) <(losses apart) | awk '
-        { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
-        END { if (n < 10 || worst > 1e-5 * $1) { print n " losses, off by up to " worst > "/dev/stderr"; exit 1 } }'
+    for p in fp32:1e-5 bf16:2e-3; do
+        TF_CUDA_EPILOGUES=none train --precision "${p%:*}" "${args[@]}" -o "${p%:*}.none"
+        for kind in mask sums all; do
+            TF_CUDA_EPILOGUES=$kind train --precision "${p%:*}" "${args[@]}" -o "${p%:*}.$kind"
+            paste <(losses "${p%:*}.none") <(losses "${p%:*}.$kind") | awk -v most="${p#*:}" '
+                { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
+                END { if (n < 10 || worst > most * $1) { print n " losses, off by up to " worst > "/dev/stderr"; exit 1 } }'
+        done
+    done
+}
+
+@test "which epilogues products end in: in bf16 on Hopper none, unless told" {
+    for p in bf16: bf16:none bf16:mask bf16:sums bf16:all fp32: fp32:none; do
+        want=${p#*:}
+        # shellcheck disable=SC2086
+        env ${want:+TF_CUDA_EPILOGUES=$want} tf-train -q --device cuda --precision "${p%:*}" "${small[@]}" --tune choices "$B"
+        [ "$p" != fp32: ] || want=all
+        [ "$p" != bf16: ] || [ -z "${EMULATED:-}" ] || want=none
+        [ -n "$want" ] || continue
+        [[ $want == @(mask|all) ]] && masks=yes || masks=no
+        [[ $want == @(sums|all) ]] && sums=yes || sums=no
+        [ "$(grep -q ' mask ' choices && echo yes || echo no)" = $masks ]
+        [ "$(grep -q ' column-sums ' choices && echo yes || echo no)" = $sums ]
+    done
+    TF_CUDA_EPILOGUES=some t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+    expect_error "TF_CUDA_EPILOGUES: 'some': one of none, mask, sums, all"
 }
 
 @test "after 150 updates the mean loss in bf16 is still the CPU's, within 1e-3" {

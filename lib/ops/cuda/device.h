@@ -51,6 +51,7 @@ struct tf_ctx {
     size_t act;                 /* bytes of an ACT */
     int sms;                    /* multiprocessors */
     int arch;                   /* compute capability, as 90 */
+    unsigned epilogues;         /* which of them products end in: linear.cu */
     struct tf_err err;          /* the first failure since the last sync or download, which hand it out */
     char text[256];             /* describe */
 };
@@ -335,6 +336,8 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
  * up by whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients. tf_cuda_wrote tells of a write to p[0 .. n). */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
+/* Which epilogues a lane takes on a device of this compute capability. linear.cu */
+int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err);
 /* linear.cu learns that memory is freed: what it keeps beside it goes along. */
 void tf_cuda_mask_gone(const tf_mem *y);
 /* weights.cu learns of PARAM allocations of n elements, and of their end. */

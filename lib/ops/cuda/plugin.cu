@@ -102,7 +102,8 @@ template <> bool has_mma<half>(const struct tf_ctx *c) { return c->arch >= 75; }
 
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err)
 {
-    if (find_device(err) != 0)
+    unsigned epilogues;
+    if (find_device(err) != 0 || tf_cuda_epilogues(&epilogues, device.arch, precision, err) != 0)
         return nullptr;
     cudaError_t e = cudaSuccess;
     if (device.lanes == 0) {
@@ -126,6 +127,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     c->act = act;
     c->sms = device.sms;
     c->arch = device.arch;
+    c->epilogues = epilogues;
     char library[64];
     int version = 0;
     cudaRuntimeGetVersion(&version);
