@@ -223,6 +223,13 @@ program() {
     same plain/ckpt-00000006.tfm replayed/ckpt-00000006.tfm
 }
 
+@test "the account of times: a line for each weight's gradient, and what products end in" {
+    TF_CUDA_TIMES=1 TF_CUDA_EPILOGUES=all train --steps 4 -o run 2>account
+    for what in 'weights 16 x 32 +sums' 'weights 32 x 16 +sums' 'product nn by 16 x 32 +mask' 'product nt by 16 x 32 +mask' 'product nt by 32 x 16'; do
+        [ "$(grep -cE "^cuda: +[0-9.]+ ms +[0-9]+  ${what//+/[+]}\$" account)" -eq 1 ]
+    done
+}
+
 @test "what is replayed is a whole stretch of steps, not the end of one" {
     line=
     for word in a b c b a c a b; do # among them lengths whose last stretch is half of one

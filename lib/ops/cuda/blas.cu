@@ -31,6 +31,19 @@ static std::string name_of(const struct tf_gemm *g)
     return text;
 }
 
+/* As the account of TF_CUDA_TIMES names it: by all but its number of rows, which few products share. */
+static std::string family_of(const struct tf_gemm *g)
+{
+    char text[100];
+    if (!tf_cuda_timing())
+        return "";
+    if (g->over_rows)
+        snprintf(text, sizeof text, "weights %d x %d%s", g->M, g->N, g->column_sums != nullptr ? " +sums" : "");
+    else
+        snprintf(text, sizeof text, "product %c%c by %d x %d%s", g->ta ? 't' : 'n', g->tb ? 't' : 'n', g->K, g->N, g->mask != nullptr ? " +mask" : "");
+    return text;
+}
+
 /* Bits of a row of a mask: a multiple of 128, as the library wants it. */
 static size_t mask_ld(size_t N)
 {
@@ -84,7 +97,7 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 {
     if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 && given->K > 0)
         tf_tuning_add(&c->blas->tuning, name_of(given), {{0}, 1, 1}); /* nothing takes time here */
-    tf_cuda_timed timed(c, "product", given->N, given->K);
+    tf_cuda_timed timed(c, family_of(given).c_str());
     emulate::enqueue(c->stream, [g = *given] {
         size_t M = (size_t)g.M, N = (size_t)g.N, K = (size_t)g.K;
         std::vector<float> b(K * N), sums(N);
@@ -455,7 +468,7 @@ bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
     struct plan &p = plan_of(c, g);
     if (!p.found)
         return false;
-    tf_cuda_timed timed(c, "product", g->N, g->K);
+    tf_cuda_timed timed(c, family_of(g).c_str());
     point(p, g);
     cublasStatus_t s = run(c, g, p, g->d);
     if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)

@@ -74,11 +74,11 @@ struct tf_rows {
     uint32_t *sentence;             /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */
 };
 
-/* While one lives, what is queued counts as `what` (and N x K, when given) in the account of TF_CUDA_TIMES. times.cu */
+/* While one lives, what is queued counts as `what`, which is copied, in the account of TF_CUDA_TIMES. times.cu */
 struct tf_cuda_timed {
     cudaStream_t stream;
     bool open;
-    tf_cuda_timed(struct tf_ctx *c, const char *what, int N = 0, int K = 0);
+    tf_cuda_timed(struct tf_ctx *c, const char *what);
     ~tf_cuda_timed();
     tf_cuda_timed(const tf_cuda_timed &) = delete;
 };
