@@ -55,6 +55,9 @@ program() {
 
 @test "operations agree with the reference in fp32, bf16 and fp16" {
     TF_EMULATE_SMS=132 program ops/agreement 16 # an H200's: how work is cut depends on it
+    for op in linear feed_forward; do
+        TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement 40
+    done
 }
 
 @test "a device that nothing was compiled for is refused, and auto takes the CPU" {
@@ -68,10 +71,26 @@ program() {
     same cpu.tfs auto.tfs
 }
 
+@test "the projection in several chunks agrees with the reference, too" {
+    TF_CUDA_XENT_ROOM=1 TF_TEST_OPS=xent program ops/agreement 80 # chunks of 128 rows
+}
+
+@test "scratch memory that is not there: the room to spare is done without, and else an error" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=3 pairs=90 v=200 >wide.tfs
+    B=wide.tfs
+    train --steps 2 --save-every 2 -o roomy # which takes a quarter more than 162,816 bytes
+    TF_EMULATE_MOST=170000 train --steps 2 --save-every 2 -o narrow
+    same roomy/ckpt-00000002.tfm narrow/ckpt-00000002.tfm
+    TF_EMULATE_MOST=160000 t 1 tf-train -q --device cuda "${small[@]}" --steps 2 -o none "$B"
+    expect_error "162816 bytes of scratch memory on the device: out of memory"
+}
+
 @test "operations mean what the contract says" {
     program ops/meaning
     program ops/updates
     program ops/table
+    program ops/logits 20
 }
 
 @test "the same bytes twice, on another lane, and alone or among others" {
@@ -90,11 +109,32 @@ program() {
 
 @test "epilogues of products and kernels in their place give the same losses" {
     args=(--steps 10 --log-every 1)
-    train --precision fp32 "${args[@]}" -o with
-    TF_CUDA_NO_EPILOGUES=1 train --precision fp32 "${args[@]}" -o apart
-    paste <(losses with) <(losses apart) | awk '
-        { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
-        END { if (n < 10 || worst > 1e-5 * $1) { print n " losses, off by up to " worst > "/dev/stderr"; exit 1 } }'
+    for p in fp32:1e-5 bf16:2e-3; do
+        TF_CUDA_EPILOGUES=none train --precision "${p%:*}" "${args[@]}" -o "${p%:*}.none"
+        for kind in mask sums all; do
+            TF_CUDA_EPILOGUES=$kind train --precision "${p%:*}" "${args[@]}" -o "${p%:*}.$kind"
+            paste <(losses "${p%:*}.none") <(losses "${p%:*}.$kind") | awk -v most="${p#*:}" '
+                { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
+                END { if (n < 10 || worst > most * $1) { print n " losses, off by up to " worst > "/dev/stderr"; exit 1 } }'
+        done
+    done
+}
+
+@test "which epilogues products end in: in bf16 on Hopper none, unless told" {
+    for p in bf16: bf16:none bf16:mask bf16:sums bf16:all fp32: fp32:none; do
+        want=${p#*:}
+        # shellcheck disable=SC2086
+        env ${want:+TF_CUDA_EPILOGUES=$want} tf-train -q --device cuda --precision "${p%:*}" "${small[@]}" --tune choices "$B"
+        [ "$p" != fp32: ] || want=all
+        [ "$p" != bf16: ] || [ -z "${EMULATED:-}" ] || want=none
+        [ -n "$want" ] || continue
+        [[ $want == @(mask|all) ]] && masks=yes || masks=no
+        [[ $want == @(sums|all) ]] && sums=yes || sums=no
+        [ "$(grep -q ' mask ' choices && echo yes || echo no)" = $masks ]
+        [ "$(grep -q ' column-sums ' choices && echo yes || echo no)" = $sums ]
+    done
+    TF_CUDA_EPILOGUES=some t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+    expect_error "TF_CUDA_EPILOGUES: 'some': one of none, mask, sums, all"
 }
 
 @test "after 150 updates the mean loss in bf16 is still the CPU's, within 1e-3" {
@@ -190,6 +230,19 @@ program() {
     grep -q '^cuda: .* product' account
 }
 
+@test "sentences of any length, one at a time, replay the same steps" {
+    line=
+    for word in a b c b a c a b c c b a b c; do
+        line="$line$word "
+        echo "$line"
+    done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >all.tfs
+    tf-decode --device cuda -m "$MODEL" --max-extra 0 all.tfs >whole.tfs
+    TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 all.tfs >ones.tfs 2>told
+    same whole.tfs ones.tfs
+    # Two: a search begins with its buffers this way round or that.
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched of 2$' told
+}
+
 @test "updates of a shape that was seen before are replayed, with the same result" {
     args=(--steps 6 --save-every 6 --accumulate 2 --positions learned)
     TF_EMULATE_TELL=1 t 0 tf-train -q --device cuda "${small[@]}" "${args[@]}" -o replayed "$B"
@@ -197,6 +250,27 @@ program() {
     [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 train "${args[@]}" -o plain
     [ -n "${EMULATED:-}" ] || TF_CUDA_TIMES=1 train "${args[@]}" -o plain 2>account
     same plain/ckpt-00000006.tfm replayed/ckpt-00000006.tfm
+}
+
+@test "a pass of as many rows in more sentences is not the one that was recorded" {
+    for n in 170 102 102 102 170 170; do # all of 510 tokens
+        seq $n | sed "s/.*/$([ $n = 102 ] && echo a b c a || echo a b)/"
+    done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >some.tfs
+    tf-batch -q --no-shuffle --tokens 510 some.tfs some.tfs >some.batches.tfs
+    [ "$(tf-cbor json some.batches.tfs | grep -c '"type":"batch"')" -eq 6 ]
+    B=some.batches.tfs
+    TF_EMULATE_TELL=1 t 0 tf-train -q --device cuda "${small[@]}" --steps 6 --save-every 6 -o replayed "$B"
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' <<<"$stderr"
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 train --steps 6 --save-every 6 -o plain
+    [ -n "${EMULATED:-}" ] || TF_CUDA_TIMES=1 train --steps 6 --save-every 6 -o plain 2>account
+    same plain/ckpt-00000006.tfm replayed/ckpt-00000006.tfm
+}
+
+@test "the account of times: a line for each weight's gradient, and what products end in" {
+    TF_CUDA_TIMES=1 TF_CUDA_EPILOGUES=all train --steps 4 -o run 2>account
+    for what in 'weights 16 x 32 +sums' 'weights 32 x 16 +sums' 'product nn by 16 x 32 +mask' 'product nt by 16 x 32 +mask' 'product nt by 32 x 16'; do
+        [ "$(grep -cE "^cuda: +[0-9.]+ ms +[0-9]+  ${what//+/[+]}\$" account)" -eq 1 ]
+    done
 }
 
 @test "what is replayed is a whole stretch of steps, not the end of one" {

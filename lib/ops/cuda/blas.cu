@@ -31,6 +31,19 @@ static std::string name_of(const struct tf_gemm *g)
     return text;
 }
 
+/* As the account of TF_CUDA_TIMES names it: by all but its number of rows, which few products share. */
+static std::string family_of(const struct tf_gemm *g)
+{
+    char text[100];
+    if (!tf_cuda_timing())
+        return "";
+    if (g->over_rows)
+        snprintf(text, sizeof text, "weights %d x %d%s", g->M, g->N, g->column_sums != nullptr ? " +sums" : "");
+    else
+        snprintf(text, sizeof text, "product %c%c by %d x %d%s", g->ta ? 't' : 'n', g->tb ? 't' : 'n', g->K, g->N, g->mask != nullptr ? " +mask" : "");
+    return text;
+}
+
 /* Bits of a row of a mask: a multiple of 128, as the library wants it. */
 static size_t mask_ld(size_t N)
 {
@@ -84,8 +97,8 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 {
     if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 && given->K > 0)
         tf_tuning_add(&c->blas->tuning, name_of(given), {{0}, 1, 1}); /* nothing takes time here */
-    tf_cuda_timed timed(c, "product", given->N, given->K);
-    emulate::enqueue(c->stream, [g = *given] {
+    tf_cuda_timed timed(c, family_of(given).c_str());
+    emulate::enqueue(tf_cuda_stream(c), [g = *given] {
         size_t M = (size_t)g.M, N = (size_t)g.N, K = (size_t)g.K;
         std::vector<float> b(K * N), sums(N);
         for (size_t k = 0; k < K; k++)
@@ -155,7 +168,7 @@ struct plan {
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulAlgo_t algo;
     size_t workspace;
-    bool found; /* else the library has none, and multiply() does it */
+    bool found; /* else the library has none that works, and multiply() does it */
 };
 
 } // namespace
@@ -302,7 +315,7 @@ static void take(struct tf_blas *b, struct plan &p, const cublasLtMatmulAlgo_t *
 static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
 {
     float one = 1;
-    return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d, &p.algo, c->blas->workspace, p.workspace, c->stream);
+    return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d, &p.algo, c->blas->workspace, p.workspace, tf_cuda_stream(c));
 }
 
 /* Median microseconds of the product, into other memory than its own; negative where it fails. Another one goes before each, so that the device is at work when the host comes with the next. */
@@ -319,9 +332,9 @@ static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct pl
     for (int i = 0; i < TIMES + 2; i++) { /* the first two do not count */
         float ms;
         cublasStatus_t before = run(c, g, p, d);
-        cudaEventRecord(from, c->stream);
+        cudaEventRecord(from, tf_cuda_stream(c));
         cublasStatus_t s = run(c, g, p, d);
-        cudaEventRecord(to, c->stream);
+        cudaEventRecord(to, tf_cuda_stream(c));
         if (before != CUBLAS_STATUS_SUCCESS || s != CUBLAS_STATUS_SUCCESS || cudaEventSynchronize(to) != cudaSuccess || cudaEventElapsedTime(&ms, from, to) != cudaSuccess)
             break;
         if (i >= 2)
@@ -347,7 +360,7 @@ static void tune(struct tf_ctx *c, const struct shape &s, struct plan &p, const 
         cudaGetLastError();
         return;
     }
-    cudaMemsetAsync(d, 0, size, c->stream);
+    cudaMemsetAsync(d, 0, size, tf_cuda_stream(c));
     for (int i = 0; i < n; i++) {
         struct plan q = p;
         q.algo = found[i].algo;
@@ -455,9 +468,14 @@ bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
     struct plan &p = plan_of(c, g);
     if (!p.found)
         return false;
-    tf_cuda_timed timed(c, "product", g->N, g->K);
+    tf_cuda_timed timed(c, family_of(g).c_str());
     point(p, g);
     cublasStatus_t s = run(c, g, p, g->d);
+    if (s == CUBLAS_STATUS_NOT_SUPPORTED || s == CUBLAS_STATUS_INVALID_VALUE) {
+        /* The library promised what it can't do, and nothing was queued. From now on this shape has no algorithm. */
+        fprintf(stderr, "cuda: %s: %s, and done without it\n", name_of(g).c_str(), cublasLtGetStatusString(s));
+        return p.found = false;
+    }
     if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
         tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K, cublasLtGetStatusString(s));
     return true;

@@ -43,7 +43,7 @@ struct tf_blas;  /* blas.h */
 
 /* All lanes of the process share the stream and so need no events between them: work runs in the order of the calls, whichever lane it came from. */
 struct tf_ctx {
-    cudaStream_t stream;
+    cudaStream_t queue;         /* tf_cuda_stream() */
     struct tf_step_state *step; /* device */
     struct tf_blas *blas;       /* shared likewise */
     void *scratch;              /* device; valid until the next operation of the lane asks for it */
@@ -51,9 +51,25 @@ struct tf_ctx {
     size_t act;                 /* bytes of an ACT */
     int sms;                    /* multiprocessors */
     int arch;                   /* compute capability, as 90 */
+    unsigned epilogues;         /* which of them products end in: linear.cu */
+    struct {
+        float *z; /* or NULL */
+        size_t rows;
+        int V;
+    } logits;                   /* whose log_softmax was put off: search_step may find it along with the best of each row, and then they stay as they are */
     struct tf_err err;          /* the first failure since the last sync or download, which hand it out */
     char text[256];             /* describe */
 };
+
+/* Do what was put off. */
+void tf_cuda_softmax(struct tf_ctx *c);
+/* The stream, for all that is queued: behind what was put off. */
+static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
+{
+    if (c->logits.z != nullptr)
+        tf_cuda_softmax(c);
+    return c->queue;
+}
 
 /* Note the first failure; `what` names the operation. */
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
@@ -67,17 +83,18 @@ struct tf_rows_head {
 struct tf_rows {
     size_t max_rows, cap_sentences; /* what rows_new was given */
     size_t cap_rows;                /* what kernels and products work on: tf_rows_whole() of the rows in use, where the buffers have so many. A function of the batch alone, as its bytes must be */
+    size_t cap_used;                /* tf_rows_whole() of the sentences in use, at most cap_sentences: attention has blocks for so many */
     uint32_t cap_longest;           /* the longest sentence, rounded up in steps of 16 to 64, then of 64 */
     struct tf_rows_head *head;      /* device */
     uint32_t *off;                  /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */
     uint32_t *sentence;             /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */
 };
 
-/* While one lives, what is queued counts as `what` (and N x K, when given) in the account of TF_CUDA_TIMES. times.cu */
+/* While one lives, what is queued counts as `what`, which is copied, in the account of TF_CUDA_TIMES. times.cu */
 struct tf_cuda_timed {
     cudaStream_t stream;
     bool open;
-    tf_cuda_timed(struct tf_ctx *c, const char *what, int N = 0, int K = 0);
+    tf_cuda_timed(struct tf_ctx *c, const char *what);
     ~tf_cuda_timed();
     tf_cuda_timed(const tf_cuda_timed &) = delete;
 };
@@ -90,11 +107,12 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return;
+    cudaStream_t stream = tf_cuda_stream(c);
     tf_cuda_timed timed(c, what);
 #ifdef TF_EMULATE
-    emulate::launch(c->stream, what, (const void *)kernel, grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
+    emulate::launch(stream, what, (const void *)kernel, grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
 #else
-    kernel<<<grid, block, shared, c->stream>>>(static_cast<P>(args)...);
+    kernel<<<grid, block, shared, stream>>>(static_cast<P>(args)...);
     cudaError_t e = cudaGetLastError();
     if (e != cudaSuccess)
         tf_cuda_failed(c, e, what);
@@ -335,6 +353,8 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
  * up by whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients. tf_cuda_wrote tells of a write to p[0 .. n). */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
+/* Which epilogues a lane takes on a device of this compute capability. linear.cu */
+int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err);
 /* linear.cu learns that memory is freed: what it keeps beside it goes along. */
 void tf_cuda_mask_gone(const tf_mem *y);
 /* weights.cu learns of PARAM allocations of n elements, and of their end. */

@@ -1,14 +1,13 @@
 /* linear.cu - linear layers: products by blas.h, with bias, ReLU and its mask, and the sums of columns for the bias as their epilogues; around them what is none: dropout, the clearing of rows
- * past the count, which a product over the whole capacity must not see, and each epilogue as a kernel of its own, for shapes that the library has none for. */
+ * past the count, which a product over the whole capacity must not see, and each epilogue as a kernel of its own, for where the library has none, or a slow one. */
 #include "blas.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <map>
 
-/* For comparing: kernels in the place of epilogues. */
-static const bool apart = getenv("TF_CUDA_NO_EPILOGUES") != nullptr;
-
+enum { MASK = 1, SUMS = 2 }; /* epilogues that a lane may take: ReLU's mask on the way there and back, and sums of columns */
 enum { ROWS = 64, LANES = 32, GROUPS = 8 }; /* rows, threads across columns and threads across rows of a block of sum_columns() */
 
 namespace {
@@ -23,6 +22,24 @@ struct mask {
 std::map<const tf_mem *, struct mask> masks; /* by y */
 
 } // namespace
+
+/* TF_CUDA_EPILOGUES chooses, for comparing. Without it all are taken, but in bf16 from compute capability 9.0 on none: there the library multiplies by wgmma, and it has no such kernel that ends in
+ * either. In libcublasLt 13.1 the names with drelu and bgrada are sm90_xmma_gemm_f16f16_f16f32_*, for half alone, and cutlass_80_*_bf16_*, an Ampere's; nvjet_* has neither. A product without
+ * the newer instructions should cost more than one more pass over its operand or result; by count, not measured. RELU_AUX_BIAS has its wgmma kernels, but without DRELU nothing reads the mask. */
+int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err)
+{
+    static const char *const names[] = {"none", "mask", "sums", "all"}; /* by the bits */
+    const char *wanted = getenv("TF_CUDA_EPILOGUES");
+    *taken = arch >= 90 && strcmp(precision, "bf16") == 0 ? 0 : MASK | SUMS;
+    for (unsigned i = 0; wanted != nullptr; i++) {
+        if (i == sizeof names / sizeof *names)
+            return tf_fail(err, "TF_CUDA_EPILOGUES: '%.40s': one of none, mask, sums, all", wanted);
+        *taken = i;
+        if (strcmp(wanted, names[i]) == 0)
+            break;
+    }
+    return 0;
+}
 
 void tf_cuda_mask_gone(const tf_mem *y)
 {
@@ -83,7 +100,7 @@ template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *
     bool dropped = g.relu && drop.p > 0, done = false;
     if (auto old = g.relu ? masks.find(y) : masks.end(); old != masks.end())
         old->second.written = false;
-    if (g.relu && flags & TF_LIN_KEEP && !dropped && !apart) { /* what dropout cut, y > 0 tells and a mask does not */
+    if (g.relu && flags & TF_LIN_KEEP && !dropped && (c->epilogues & MASK) != 0) { /* what dropout cut, y > 0 tells and a mask does not */
         struct mask *m = mask_beside(c, y, tf_rows_whole(r->max_rows), (size_t)N);
         if (m == nullptr)
             return;
@@ -230,7 +247,7 @@ template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *
         g.ldb = g.ldd = (size_t)N;
         g.ab = tf_blas_elem_of<A>();
         g.out = TF_BLAS_F32;
-        if (db != nullptr && !apart) {
+        if (db != nullptr && (c->epilogues & SUMS) != 0) {
             g.column_sums = db;
             summed = tf_blas_gemm_with(c, &g);
             g.column_sums = nullptr;

@@ -102,7 +102,8 @@ template <> bool has_mma<half>(const struct tf_ctx *c) { return c->arch >= 75; }
 
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err)
 {
-    if (find_device(err) != 0)
+    unsigned epilogues;
+    if (find_device(err) != 0 || tf_cuda_epilogues(&epilogues, device.arch, precision, err) != 0)
         return nullptr;
     cudaError_t e = cudaSuccess;
     if (device.lanes == 0) {
@@ -121,11 +122,12 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
         tf_fail(err, "%s: %s", device.name, cudaGetErrorString(e));
         return nullptr;
     }
-    c->stream = device.stream;
+    c->queue = device.stream;
     c->blas = device.blas;
     c->act = act;
     c->sms = device.sms;
     c->arch = device.arch;
+    c->epilogues = epilogues;
     char library[64];
     int version = 0;
     cudaRuntimeGetVersion(&version);
@@ -140,7 +142,7 @@ void tf_cuda_close(struct tf_ctx *c)
     if (c == nullptr)
         return;
     tf_cuda_graphs_drop(c);
-    cudaStreamSynchronize(c->stream);
+    cudaStreamSynchronize(tf_cuda_stream(c));
     cudaFree(c->scratch);
     cudaFree(c->step);
     free(c);

@@ -98,16 +98,10 @@ static void fold(cudaStream_t s)
     pending.clear();
 }
 
-tf_cuda_timed::tf_cuda_timed(struct tf_ctx *c, const char *what, int N, int K) : stream(c->stream), open(on)
+tf_cuda_timed::tf_cuda_timed(struct tf_ctx *c, const char *what) : stream(tf_cuda_stream(c)), open(on)
 {
-    if (!open)
-        return;
-    char name[96];
-    if (N > 0)
-        snprintf(name, sizeof name, "%s by %d x %d", what, K, N);
-    else
-        snprintf(name, sizeof name, "%s", what);
-    pending.push_back({name, mark_new(stream), mark()});
+    if (open)
+        pending.push_back({what, mark_new(stream), mark()});
 }
 
 tf_cuda_timed::~tf_cuda_timed()
