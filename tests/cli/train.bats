@@ -133,6 +133,12 @@ wait_step() {
     [ $kills -eq 50 ]
 }
 
+# The step of a checkpoint.
+at_step() {
+    tf-info "$1" >info
+    grep -qx "step  *$2" info
+}
+
 wait_file() {
     for _ in $(seq 400); do
         [ -e "$1" ] && return
@@ -179,15 +185,13 @@ ends() {
     kill -USR1 "$pid"
     # While the stream gives nothing.
     wait_file run/resume.tfm
-    t 0 tf-info run/resume.tfm
-    expect_contains "$output" $'\nstep                 9'
+    at_step run/resume.tfm 9
     rm run/resume.tfm
     batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
     wait_step run 10
     kill -USR2 "$pid"
     ends 75
-    t 0 tf-info run/resume.tfm
-    expect_contains "$output" $'\nstep                 10'
+    at_step run/resume.tfm 10
 }
 
 @test "the clock goes on while the stream gives nothing" {
@@ -195,7 +199,7 @@ ends() {
     wait_file run/resume.tfm
     kill -USR2 "$pid"
     ends 75
-    tf-info run/resume.tfm | grep -qx "step                 9"
+    at_step run/resume.tfm 9
 }
 
 @test "a signal wins over the end of the pipe that comes with it" {
@@ -451,7 +455,7 @@ PY
     batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
     ends 1
     grep -qx "tf-train: v.tfs: No such file or directory; last good checkpoint is run/resume.tfm" err
-    tf-info run/resume.tfm | grep -qx "step  *10"
+    at_step run/resume.tfm 10
     mv away v.tfs
     train "${args[@]}" -o run b.tfs
     same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
@@ -465,8 +469,7 @@ PY
     sh_t 1 'ulimit -v 400000; exec tf-train "$@"' "${small[@]}" --threads 1 -o run x.tfs
     expect_contains "$stderr" "tf-train: step 10: "
     expect_contains "$stderr" "; last good checkpoint is run/resume.tfm"
-    t 0 tf-info run/resume.tfm
-    expect_contains "$output" $'\nstep                 9'
+    at_step run/resume.tfm 9
 }
 
 @test "a file system without hard links: best.tfm is a copy, and the run goes on and ends as elsewhere" {
@@ -503,12 +506,12 @@ PY
         steps=$((${steps:-20} + 5))
         tr_t 0 "${args[@]}" --steps $steps --valid $stream.tfs b.tfs
         expect_contains "$stderr" "tf-train: $stream.tfs: not the data that the checkpoint was validated on: the choice of the best begins anew"
-        tf-info run/best.tfm | grep -qx "step  *$steps"
+        at_step run/best.tfm $steps
     done
     tr_t 1 "${args[@]}" --steps 35 --valid hard.tfs --best-by acc b.tfs
     expect_error "best_by: 'ppl' in the checkpoint, 'acc' in this run"
     train "${args[@]}" --steps 35 --valid hard.tfs --best-by acc --force b.tfs
-    tf-info run/best.tfm | grep -qx "step  *35"
+    at_step run/best.tfm 35
 }
 
 @test "retention keeps the best, and deletes no more than asked" {
