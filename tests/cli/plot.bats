@@ -369,6 +369,17 @@ PY
     t 2 tf-plot curve -w 1 base/log.jsonl
 }
 
+@test "an output that is also an input is refused" {
+    cp base/log.jsonl log
+    t 2 tf-plot curve log -o log
+    expect_error "log: is both input and output"
+    t 2 tf-plot curve log -o ./log base/log.jsonl
+    expect_error "./log: is both input and output"
+    cmp log base/log.jsonl
+    # The word is no file.
+    t 0 tf-plot curve log -o curve
+}
+
 @test "options of another picture are refused" {
     echo 1,2 >m.csv
     while read -r line; do
