@@ -4,6 +4,7 @@
 #include "draw/curves.h"
 #include "draw/heat.h"
 #include "draw/positions.h"
+#include "modes.h"
 #include "rows.h"
 #include <math.h>
 #include <string.h>
@@ -21,11 +22,6 @@ static int kind;
 enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES, SHOW_LINES };
 static const char *const shows[] = {"both", "heat", "curves", "lines", NULL}, *const kinds[] = {"any", "encoder", "decoder", "cross", NULL};
 
-/* What can be drawn; and in the flags of a group of options, or of one that is for others than its group, the pictures that have it. None: all have. */
-enum { CURVE, HEAT, ATTENTION, POSITIONS, PICTURES };
-static const char *const pictures[] = {"curve", "heat", "attention", "positions"};
-#define OF(picture) (1U << (24 + (picture)))
-
 static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "What to draw"},
     {.kind = TF_OPT_WORD, .arg = "curve", .help = "numbers of JSON Lines over steps, such as tf-train's log"},
@@ -37,9 +33,9 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_STR, .letter = 't', .name = "title", .target = &title, .arg = "TEXT", .help = "above the picture"},
     {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "PIXELS", .def = "840", .lo = 160, .hi = 20000,
      .help = "of the picture; the most, for a heat map and attention"},
-    {.kind = TF_OPT_STR, .name = "x-label", .target = &x_label, .arg = "TEXT", .flags = OF(CURVE) | OF(HEAT), .help = "below the x axis"},
-    {.kind = TF_OPT_STR, .name = "y-label", .target = &y_label, .arg = "TEXT", .flags = OF(CURVE) | OF(HEAT), .help = "beside the y axis"},
-    {.kind = TF_OPT_GROUP, .flags = OF(CURVE), .help = "Curves"},
+    {.kind = TF_OPT_STR, .name = "x-label", .target = &x_label, .arg = "TEXT", .help = "below the x axis"},
+    {.kind = TF_OPT_STR, .name = "y-label", .target = &y_label, .arg = "TEXT", .help = "beside the y axis"},
+    {.kind = TF_OPT_GROUP, .help = "Curves"},
     {.kind = TF_OPT_INT, .name = "height", .target = &height, .arg = "PIXELS", .def = "480", .lo = 120, .hi = 20000, .help = "of the picture"},
     {.kind = TF_OPT_STR, .letter = 'x', .name = "x", .target = &curves.x, .arg = "KEY", .def = "step", .help = "what goes to the right"},
     {.kind = TF_OPT_STR, .letter = 'y', .name = "y", .target = &curves.y, .arg = "KEY[,KEY]...", .def = "loss",
@@ -56,13 +52,13 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_REAL, .name = "x-max", .target = &x_max, .arg = "X", .lo = -1e300, .hi = 1e300, .help = "where it ends"},
     {.kind = TF_OPT_REAL, .name = "y-min", .target = &y_min, .arg = "Y", .lo = -1e300, .hi = 1e300, .help = "where the y axis begins"},
     {.kind = TF_OPT_REAL, .name = "y-max", .target = &y_max, .arg = "Y", .lo = -1e300, .hi = 1e300, .help = "where it ends"},
-    {.kind = TF_OPT_GROUP, .flags = OF(HEAT), .help = "Heat maps"},
+    {.kind = TF_OPT_GROUP, .help = "Heat maps"},
     {.kind = TF_OPT_REAL, .name = "min", .target = &v_min, .arg = "V", .lo = -1e300, .hi = 1e300, .help = "value of the first colour"},
     {.kind = TF_OPT_REAL, .name = "max", .target = &v_max, .arg = "V", .lo = -1e300, .hi = 1e300, .help = "value of the last colour"},
     {.kind = TF_OPT_CHOICE, .name = "colors", .target = &colors, .arg = "NAME", .def = "auto", .choices = tf_colors_names,
      .help = "from pale to dark, or two hues around 0"},
     {.kind = TF_OPT_FLAG, .name = "values", .target = &heat.values, .help = "write each value into its cell"},
-    {.kind = TF_OPT_GROUP, .flags = OF(ATTENTION), .help = "Attention"},
+    {.kind = TF_OPT_GROUP, .help = "Attention"},
     {.kind = TF_OPT_INT, .letter = 'i', .name = "idx", .target = &attention.idx, .arg = "N", .def = "-1", .lo = -1, .hi = INT64_MAX,
      .help = "the sentence, counted from 0; default: the first in the stream"},
     {.kind = TF_OPT_CHOICE, .letter = 'k', .name = "kind", .target = &kind, .arg = "KIND", .def = "any", .choices = kinds, .help = "of attention"},
@@ -70,7 +66,7 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_STR, .letter = 'H', .name = "head", .target = &attention.heads, .arg = "LIST", .def = "all", .help = "heads, as in 5 or 1,3-5"},
     {.kind = TF_OPT_LIST, .name = "token", .target = &attention.tokens, .arg = "TEXT", .help = "only lines from rows of this piece; several times: from any of them"},
     {.kind = TF_OPT_REAL, .name = "least", .target = &attention.least, .arg = "W", .def = "0.02", .lo = 0, .hi = 1, .help = "weights below have no line"},
-    {.kind = TF_OPT_GROUP, .flags = OF(POSITIONS), .help = "Positions"},
+    {.kind = TF_OPT_GROUP, .help = "Positions"},
     {.kind = TF_OPT_INT, .letter = 'L', .name = "length", .target = &length, .arg = "L", .def = "512", .lo = 1, .hi = TF_MATRIX_CELLS,
      .help = "positions"},
     {.kind = TF_OPT_INT, .letter = 'd', .name = "dims", .target = &dims, .arg = "D", .def = "14", .lo = 1, .hi = 65536, .help = "dimensions"},
@@ -78,9 +74,20 @@ static struct tf_opt opts[] = {
      .help = "base of the wavelengths"},
     {.kind = TF_OPT_CHOICE, .name = "variant", .target = &form, .arg = "NAME", .def = "paper", .choices = tf_position_forms,
      .help = "the paper's formula or a relative of it"},
-    {.kind = TF_OPT_CHOICE, .name = "show", .target = &show, .arg = "WHAT", .def = "both", .choices = shows, .flags = OF(ATTENTION) | OF(POSITIONS),
+    {.kind = TF_OPT_CHOICE, .name = "show", .target = &show, .arg = "WHAT", .def = "both", .choices = shows,
      .help = "positions: heat, curves or both; attention: lines (its default) or heat"},
     {.kind = TF_OPT_END},
+};
+
+enum { CURVE = 1, HEAT = 2, ATTENTION = 4, POSITIONS = 8 };
+static const struct mode_row modes[] = {
+    {CURVE | HEAT, "curves and heat maps", {"x-label", "y-label"}},
+    {CURVE, "curves", {"height", "x", "y", "where", "by", "label", "smooth", "log-x", "log-y", "x-min", "x-max", "y-min", "y-max"}},
+    {HEAT, "heat maps", {"min", "max", "colors", "values"}},
+    {ATTENTION, "attention", {"idx", "kind", "layer", "head", "token", "least"}},
+    {POSITIONS, "positions", {"length", "dims", "base", "variant"}},
+    {ATTENTION | POSITIONS, "attention and positions", {"show"}},
+    {0},
 };
 
 static const struct tf_tool tool = {
@@ -168,22 +175,15 @@ static int draw_positions(struct tf_buf *out, const char *const *files, size_t n
 
 static int draw(struct tf_buf *out, const struct tf_args *args, struct tf_err *err)
 {
-    static int (*const draws[])(struct tf_buf *, const char *const *, size_t, struct tf_err *) = {draw_curves, draw_heat, draw_attention, draw_positions};
-    const char *what = args->v[0];
-    int picture = 0;
-    unsigned group = 0;
-    while (picture < PICTURES && strcmp(what, pictures[picture]) != 0)
-        picture++;
-    if (picture == PICTURES)
-        return tf_fail_status(err, TF_USAGE, "'%s': one of curve, heat, attention, positions", what);
-    for (const struct tf_opt *o = opts; o->kind != TF_OPT_END; o++) {
-        unsigned of = o->flags >= OF(0) ? o->flags : group;
-        if (o->kind == TF_OPT_GROUP)
-            group = o->flags;
-        else if (o->set && of != 0 && !(of & OF(picture)))
-            return tf_fail_status(err, TF_USAGE, "%s: has no --%s", what, o->name);
-    }
-    return draws[picture](out, args->v + 1, (size_t)args->n - 1, err);
+    static const struct {
+        const char *name;
+        unsigned mode;
+        int (*draw)(struct tf_buf *, const char *const *, size_t, struct tf_err *);
+    } pictures[] = {{"curve", CURVE, draw_curves}, {"heat", HEAT, draw_heat}, {"attention", ATTENTION, draw_attention}, {"positions", POSITIONS, draw_positions}};
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        if (strcmp(args->v[0], pictures[i].name) == 0)
+            return check_modes(opts, modes, pictures[i].mode, err) < 0 ? -1 : pictures[i].draw(out, args->v + 1, (size_t)args->n - 1, err);
+    return tf_fail_status(err, TF_USAGE, "'%s': one of curve, heat, attention, positions", args->v[0]);
 }
 
 int main(int argc, char **argv)

@@ -385,7 +385,7 @@ PY
     while read -r line; do
         # shellcheck disable=SC2086
         t 2 tf-plot $line
-        expect_error "${line%% *}: has no --$(sed 's/.* --\([a-z-]*\).*/\1/' <<<"$line")"
+        expect_error "--$(sed 's/.* --\([a-z-]*\).*/\1/' <<<"$line") goes with "
     done <<'TXT'
 heat m.csv --smooth 0.9
 heat m.csv --where a=b
