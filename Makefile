@@ -247,7 +247,7 @@ test_env = PATH='$(abspath $B)/bin:'"$$PATH" TF_BIN='$(abspath $B)/bin' TF_BUILD
 TESTS ?= $(tests) $(bats)
 run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
-	@$(test_env) prove -j$(JOBS) $(TESTS)
+	@$(test_env) prove -j$(JOBS) --failures --comments $(TESTS)
 
 # SCALE=10 multiplies the numbers, ROWS='A1 K' chooses, MINUTES=5 bounds each row.
 SCALE ?= 1

@@ -106,7 +106,7 @@ wait_step() {
         [ -z "$(find run -name '.tf-*')" ]
         # One more when a kill fell between the last save and its deletion of the oldest: a run that is over deletes nothing.
         n=$(ls run/ckpt-*.tfm | wc -l)
-        [ $n -eq 3 ] || [ $n -eq 4 ]
+        [ $n -eq 3 ] || [ $n -eq 4 ] || { ls run >&2; return 1; }
         # Each update is in the log once.
         grep '"event":"step"' run/log.jsonl | grep -o '"step":[0-9]*,' | sort | uniq -d | wc -l | grep -qx 0
     }
