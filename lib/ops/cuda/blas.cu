@@ -168,7 +168,7 @@ struct plan {
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulAlgo_t algo;
     size_t workspace;
-    bool found; /* else the library has none, and multiply() does it */
+    bool found; /* else the library has none that works, and multiply() does it */
 };
 
 } // namespace
@@ -471,6 +471,11 @@ bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
     tf_cuda_timed timed(c, family_of(g).c_str());
     point(p, g);
     cublasStatus_t s = run(c, g, p, g->d);
+    if (s == CUBLAS_STATUS_NOT_SUPPORTED || s == CUBLAS_STATUS_INVALID_VALUE) {
+        /* The library promised what it can't do, and nothing was queued. From now on this shape has no algorithm. */
+        tf_cuda_without(name_of(g).c_str(), cublasLtGetStatusString(s));
+        return p.found = false;
+    }
     if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
         tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K, cublasLtGetStatusString(s));
     return true;

@@ -58,6 +58,8 @@ struct tf_ctx {
 
 /* Note the first failure; `what` names the operation. */
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
+/* Tell on stderr what the library refuses, and why: a kernel of our own does it. */
+void tf_cuda_without(const char *what, const char *why);
 /* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one operation asks once for all that it needs. NULL after a failure. */
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n);
 
