@@ -315,7 +315,7 @@ static inline unsigned tiles_of(const struct tf_rows *r, int n)
 }
 static inline unsigned places_of(const struct tf_attention *a)
 {
-    return (unsigned)((a->q_rows->cap_sentences > 0 ? a->q_rows->cap_sentences : 1) * a->heads);
+    return (unsigned)((a->q_rows->cap_used > 0 ? a->q_rows->cap_used : 1) * a->heads);
 }
 
 #endif

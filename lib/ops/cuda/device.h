@@ -70,6 +70,7 @@ struct tf_rows_head {
 struct tf_rows {
     size_t max_rows, cap_sentences; /* what rows_new was given */
     size_t cap_rows;                /* what kernels and products work on: tf_rows_whole() of the rows in use, where the buffers have so many. A function of the batch alone, as its bytes must be */
+    size_t cap_used;                /* tf_rows_whole() of the sentences in use, at most cap_sentences: attention has blocks for so many */
     uint32_t cap_longest;           /* the longest sentence, rounded up in steps of 16 to 64, then of 64 */
     struct tf_rows_head *head;      /* device */
     uint32_t *off;                  /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */

@@ -68,6 +68,7 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
     head = {(uint32_t)n, off[n] - off[0], off[0], longest};
     r->cap_rows = tf_rows_whole(head.rows);
     r->cap_rows = r->cap_rows < r->max_rows ? r->cap_rows : r->max_rows;
+    r->cap_used = tf_rows_whole(n) < r->cap_sentences ? tf_rows_whole(n) : r->cap_sentences;
     uint32_t step = longest <= 64 ? 16 : 64;
     r->cap_longest = (longest + step - 1) / step * step;
     memcpy(p, &head, sizeof head);
@@ -78,7 +79,7 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
 
 bool tf_cuda_rows_shape(struct tf_ctx *, const struct tf_rows *r, uint32_t shape[2])
 {
-    shape[0] = (uint32_t)r->cap_rows;
+    shape[0] = (uint32_t)(r->cap_used << 16 | r->cap_rows);
     shape[1] = r->cap_longest;
-    return r->cap_rows <= 8192; /* above, shapes hardly come again */
+    return r->cap_rows <= 8192 && r->cap_used <= 8192; /* above, shapes hardly come again */
 }
