@@ -71,6 +71,21 @@ program() {
     same cpu.tfs auto.tfs
 }
 
+@test "the projection in several chunks agrees with the reference, too" {
+    TF_CUDA_XENT_ROOM=1 TF_TEST_OPS=xent program ops/agreement 80 # chunks of 128 rows
+}
+
+@test "scratch memory that is not there: the room to spare is done without, and else an error" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=3 pairs=90 v=200 >wide.tfs
+    B=wide.tfs
+    train --steps 2 --save-every 2 -o roomy # which takes a quarter more than 162,816 bytes
+    TF_EMULATE_MOST=170000 train --steps 2 --save-every 2 -o narrow
+    same roomy/ckpt-00000002.tfm narrow/ckpt-00000002.tfm
+    TF_EMULATE_MOST=160000 t 1 tf-train -q --device cuda "${small[@]}" --steps 2 -o none "$B"
+    expect_error "162816 bytes of scratch memory on the device: out of memory"
+}
+
 @test "operations mean what the contract says" {
     program ops/meaning
     program ops/updates

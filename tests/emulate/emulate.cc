@@ -596,7 +596,8 @@ cudaError_t cudaMalloc(void **p, size_t n)
     for (emulate_stream *s : streams)
         if (s->capture != nullptr)
             return cudaErrorStreamCaptureUnsupported;
-    if (posix_memalign(p, 256, n) != 0)
+    const char *most = getenv("TF_EMULATE_MOST");
+    if ((most != nullptr && n > strtoull(most, nullptr, 10)) || posix_memalign(p, 256, n) != 0)
         return cudaErrorMemoryAllocation;
     memset(*p, 0xff, n);
     return cudaSuccess;

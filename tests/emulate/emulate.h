@@ -3,6 +3,7 @@
  * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured graph is a list of what was queued. Blocks run one after the other; the threads of a block
  * are coroutines that run until they meet a barrier or an operation of their warp. TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the same.
  * Built with SAN=thread, ThreadSanitizer takes them for threads that only barriers order, and tells of accesses that CUDA leaves unordered.
+ * TF_EMULATE_MOST: bytes of the largest allocation of device memory that succeeds.
  * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how many graphs were launched.
  * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs over it.
  * What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier that some threads never reach - ends the program with the kernel's name. */

@@ -3,6 +3,8 @@
  * Uploads go through pinned memory, in blocks that are used in turn: a block is written again only after the event that was recorded behind its last copy. */
 #include "device.h"
 
+#include <stdio.h>
+
 #include <map>
 
 enum { BLOCKS = 4, BLOCK = 1 << 20 };
@@ -57,15 +59,20 @@ void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
 {
     if (n > c->scratch_size || c->scratch == nullptr) {
-        size_t want = n + n / 4 + 256;
+        size_t size = n + n / 4 + 256; /* so that it does not grow with every batch */
         tf_cuda_graphs_drop(c);
         cudaFree(c->scratch); /* waits for who uses it */
-        c->scratch = nullptr;
-        cudaError_t e = cudaMalloc(&c->scratch, want);
-        c->scratch_size = e == cudaSuccess ? want : 0;
+        cudaError_t e = cudaMalloc(&c->scratch, size);
         if (e != cudaSuccess) {
             cudaGetLastError();
-            tf_cuda_failed(c, e, "scratch memory");
+            e = cudaMalloc(&c->scratch, size = n);
+        }
+        c->scratch_size = e == cudaSuccess ? size : 0;
+        if (e != cudaSuccess) {
+            char what[64];
+            cudaGetLastError();
+            snprintf(what, sizeof what, "%zu bytes of scratch memory on the device", n);
+            tf_cuda_failed(c, e, what);
             return c->scratch = nullptr;
         }
     }

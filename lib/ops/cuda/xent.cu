@@ -4,15 +4,23 @@
  * Logits are of kind A where there are gradients, since the tensor cores want dz so, and float where only the loss is asked for. */
 #include "blas.h"
 
+#include <stdlib.h>
+
 enum {
     THREADS = 512, /* for a row, at most */
     STEP = 128, /* a chunk's rows are a multiple of this */
     TERMS = 3,  /* of a row: loss, -log p(target), whether the most probable id is the target */
 };
 
-/* Room for a chunk's logits. Each chunk reads and writes dE once more and costs four launches, so there should be few; what is bound by memory is the one kernel here, and it goes over its row
- * twice in a row, the second time out of the cache, whatever the size of the chunk. */
-static const size_t ROOM = (size_t)256 << 20;
+/* Bytes for a chunk's logits. Each chunk reads and writes dE once more and costs four launches, and dx of a few thousand rows and a width of 512 is fewer tiles than a large device has
+ * multiprocessors, so there should be few chunks: 25,088 rows of 37,000 logits are one. What is bound by memory is the one kernel here, and it goes over its row twice in a row, the second time out
+ * of the cache, whatever the size of the chunk. TF_CUDA_XENT_ROOM: for tests, which have no batches as large as that. */
+static size_t room_for_logits()
+{
+    static const char *const wanted = getenv("TF_CUDA_XENT_ROOM");
+    static const size_t room = wanted != nullptr ? strtoull(wanted, nullptr, 10) : (size_t)2 << 30;
+    return room;
+}
 
 /* What a thread has seen of a row. */
 struct seen {
@@ -119,7 +127,7 @@ static __global__ void __launch_bounds__(1024) add_terms(double *acc, const doub
 template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct tf_xent *x)
 {
     size_t cap = x->rows->cap_rows, V = (size_t)x->V, D = (size_t)x->D, ld = (V + 7) / 8 * 8, size = x->dx != nullptr ? sizeof(A) : sizeof(float);
-    size_t chunk = ROOM / (ld * size) / STEP * STEP; /* a function of V alone, so that the order of sums over rows is too */
+    size_t chunk = room_for_logits() / (ld * size) / STEP * STEP; /* a function of V alone and not of the memory that is there, so that the order of sums over rows is too */
     if (chunk < STEP)
         chunk = STEP;
     size_t most = (chunk < cap ? chunk : cap) * ld * size, terms_at = (most + 255) / 256 * 256;
