@@ -193,21 +193,17 @@ static int run(struct tf_session *s, struct tf_err *err)
 {
     struct tf_search *q = &s->search;
     size_t poll = (size_t)s->be->poll;
-    TF_ASSERT(poll == 1 || poll % 2 == 0);
+    TF_ASSERT((poll == 1 || poll % 2 == 0) && q->max_steps % poll == 1 % poll);
     s->first = true;
     if (step(s, err) < 0 || (poll == 1 && tf_search_poll(q, false, err) < 0))
         return -1;
-    for (size_t t = 1, n; q->rows > 0 && t < q->max_steps; t += n) {
-        n = q->max_steps - t < poll ? q->max_steps - t : poll;
+    for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
         int rc = 0;
-        if (n < poll) /* the end of the longest: not that sequence */
-            rc = steps(s, n, err);
-        else
-            do {
-                if (s->be->replay(s->ctx, q, sizeof *q))
-                    break;
-                rc = steps(s, n, err);
-            } while (!s->be->recorded(s->ctx));
+        do {
+            if (s->be->replay(s->ctx, q, sizeof *q))
+                break;
+            rc = steps(s, poll, err);
+        } while (!s->be->recorded(s->ctx));
         if (rc < 0 || tf_search_poll(q, poll > 1, err) < 0)
             return -1;
     }

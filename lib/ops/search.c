@@ -166,8 +166,7 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
     s->be->zero(s->ctx, s->logp, TF_ELEM_F64, n);
 }
 
-/* A little more, so that groups of about equal size are of equal size to a device that replays
- * their steps. */
+/* A little more, so that groups of about equal size need memory and are replayed alike. */
 static size_t rounded(size_t n)
 {
     size_t unit = 1;
@@ -176,24 +175,33 @@ static size_t rounded(size_t n)
     return (n + unit - 1) / unit * unit;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct tf_err *err)
 {
     struct tf_search_host *h = s->host;
     size_t n = g->n, prefix = g->prefix_off != NULL ? g->prefix_off[n] - g->prefix_off[0] : 0;
-    s->S = n;
-    s->max_steps = 1;
-    s->slots = 1;
+    size_t steps = 1, slots = 1, poll = (size_t)s->be->poll;
     for (size_t i = 0; i < n; i++) {
-        s->max_steps = g->limit[i] + 1 > s->max_steps ? g->limit[i] + 1 : s->max_steps;
-        s->slots += tf_search_slots(&s->rule, g->limit[i]);
+        steps = larger(steps, g->limit[i] + (size_t)1);
+        slots += tf_search_slots(&s->rule, g->limit[i]);
     }
-    s->max_steps = rounded(s->max_steps);
-    s->slots = rounded(s->slots);
+    /* The first one, and then as many as are made at once. */
+    steps = (rounded(steps) + poll - 2) / poll * poll + 1;
+    slots = rounded(slots);
+    if (slots > UINT32_MAX)
+        return tf_fail(err, "a group of %zu sentences needs too many cache slots", n);
+    /* Among groups of as many sentences sizes only grow: then a device can replay the steps of one
+     * for another. What ends a search is in its sentences. */
+    s->max_steps = n == s->S ? larger(steps, s->max_steps) : steps;
+    s->slots = n == s->S ? larger(slots, s->slots) : slots;
+    s->S = n;
     s->max_rows = n * s->rule.K;
     s->ld = s->max_steps;
     s->rows = n;
-    if (s->slots > UINT32_MAX)
-        return tf_fail(err, "a group of %zu sentences needs too many cache slots", n);
     if (reserve(s, prefix, err) < 0)
         return -1;
     h->stage = tf_xarray(h->stage, (8 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);

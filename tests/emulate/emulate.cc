@@ -455,7 +455,7 @@ namespace {
 std::map<const void *, size_t> allowed;  /* dynamic shared memory of kernels */
 std::map<const char *, size_t> pinned;   /* cudaMallocHost's */
 std::vector<emulate_stream *> streams;
-size_t graphs_launched;
+size_t graphs_launched, graphs_made;
 
 bool is_pinned(const void *p)
 {
@@ -659,7 +659,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
     if (getenv("TF_EMULATE_TELL") != nullptr)
-        fprintf(stderr, "emulate: %zu graphs launched\n", graphs_launched);
+        fprintf(stderr, "emulate: %zu graphs launched of %zu\n", graphs_launched, graphs_made);
     flush(s);
     std::erase(streams, s);
     delete s;
@@ -696,6 +696,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
 {
     *x = new emulate_graph(*g);
+    graphs_made++;
     return cudaSuccess;
 }
 

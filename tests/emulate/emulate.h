@@ -4,7 +4,7 @@
  * are coroutines that run until they meet a barrier or an operation of their warp. TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the same.
  * Built with SAN=thread, ThreadSanitizer takes them for threads that only barriers order, and tells of accesses that CUDA leaves unordered.
  * TF_EMULATE_MOST: bytes of the largest allocation of device memory that succeeds.
- * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how many graphs were launched.
+ * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how many graphs were launched, and made.
  * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs over it.
  * What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier that some threads never reach - ends the program with the kernel's name. */
 #ifndef TF_TESTS_EMULATE_H
