@@ -90,6 +90,7 @@ program() {
     program ops/meaning
     program ops/updates
     program ops/table
+    program ops/logits 20
 }
 
 @test "the same bytes twice, on another lane, and alone or among others" {

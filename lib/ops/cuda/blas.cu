@@ -98,7 +98,7 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
     if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 && given->K > 0)
         tf_tuning_add(&c->blas->tuning, name_of(given), {{0}, 1, 1}); /* nothing takes time here */
     tf_cuda_timed timed(c, family_of(given).c_str());
-    emulate::enqueue(c->stream, [g = *given] {
+    emulate::enqueue(tf_cuda_stream(c), [g = *given] {
         size_t M = (size_t)g.M, N = (size_t)g.N, K = (size_t)g.K;
         std::vector<float> b(K * N), sums(N);
         for (size_t k = 0; k < K; k++)
@@ -315,7 +315,7 @@ static void take(struct tf_blas *b, struct plan &p, const cublasLtMatmulAlgo_t *
 static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
 {
     float one = 1;
-    return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d, &p.algo, c->blas->workspace, p.workspace, c->stream);
+    return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d, &p.algo, c->blas->workspace, p.workspace, tf_cuda_stream(c));
 }
 
 /* Median microseconds of the product, into other memory than its own; negative where it fails. Another one goes before each, so that the device is at work when the host comes with the next. */
@@ -332,9 +332,9 @@ static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct pl
     for (int i = 0; i < TIMES + 2; i++) { /* the first two do not count */
         float ms;
         cublasStatus_t before = run(c, g, p, d);
-        cudaEventRecord(from, c->stream);
+        cudaEventRecord(from, tf_cuda_stream(c));
         cublasStatus_t s = run(c, g, p, d);
-        cudaEventRecord(to, c->stream);
+        cudaEventRecord(to, tf_cuda_stream(c));
         if (before != CUBLAS_STATUS_SUCCESS || s != CUBLAS_STATUS_SUCCESS || cudaEventSynchronize(to) != cudaSuccess || cudaEventElapsedTime(&ms, from, to) != cudaSuccess)
             break;
         if (i >= 2)
@@ -360,7 +360,7 @@ static void tune(struct tf_ctx *c, const struct shape &s, struct plan &p, const 
         cudaGetLastError();
         return;
     }
-    cudaMemsetAsync(d, 0, size, c->stream);
+    cudaMemsetAsync(d, 0, size, tf_cuda_stream(c));
     for (int i = 0; i < n; i++) {
         struct plan q = p;
         q.algo = found[i].algo;

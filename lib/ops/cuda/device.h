@@ -43,7 +43,7 @@ struct tf_blas;  /* blas.h */
 
 /* All lanes of the process share the stream and so need no events between them: work runs in the order of the calls, whichever lane it came from. */
 struct tf_ctx {
-    cudaStream_t stream;
+    cudaStream_t queue;         /* tf_cuda_stream() */
     struct tf_step_state *step; /* device */
     struct tf_blas *blas;       /* shared likewise */
     void *scratch;              /* device; valid until the next operation of the lane asks for it */
@@ -52,9 +52,24 @@ struct tf_ctx {
     int sms;                    /* multiprocessors */
     int arch;                   /* compute capability, as 90 */
     unsigned epilogues;         /* which of them products end in: linear.cu */
+    struct {
+        float *z; /* or NULL */
+        size_t rows;
+        int V;
+    } logits;                   /* whose log_softmax was put off: search_step may find it along with the best of each row, and then they stay as they are */
     struct tf_err err;          /* the first failure since the last sync or download, which hand it out */
     char text[256];             /* describe */
 };
+
+/* Do what was put off. */
+void tf_cuda_softmax(struct tf_ctx *c);
+/* The stream, for all that is queued: behind what was put off. */
+static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
+{
+    if (c->logits.z != nullptr)
+        tf_cuda_softmax(c);
+    return c->queue;
+}
 
 /* Note the first failure; `what` names the operation. */
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
@@ -94,11 +109,12 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return;
+    cudaStream_t stream = tf_cuda_stream(c);
     tf_cuda_timed timed(c, what);
 #ifdef TF_EMULATE
-    emulate::launch(c->stream, what, (const void *)kernel, grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
+    emulate::launch(stream, what, (const void *)kernel, grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
 #else
-    kernel<<<grid, block, shared, c->stream>>>(static_cast<P>(args)...);
+    kernel<<<grid, block, shared, stream>>>(static_cast<P>(args)...);
     cudaError_t e = cudaGetLastError();
     if (e != cudaSuccess)
         tf_cuda_failed(c, e, what);

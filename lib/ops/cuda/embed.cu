@@ -218,7 +218,7 @@ void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, c
     if (room == nullptr)
         return;
     struct chains h = {room, room + size, room + 2 * size, room + 2 * size + 1 + most, (uint32_t)size};
-    cudaError_t e = cudaMemsetAsync(room, 0xff, (2 * size + 1) * sizeof *room, c->stream);
+    cudaError_t e = cudaMemsetAsync(room, 0xff, (2 * size + 1) * sizeof *room, tf_cuda_stream(c));
     if (e != cudaSuccess)
         tf_cuda_failed(c, e, "embed_bwd");
     unsigned columns = div_up((size_t)D, 128);

@@ -29,7 +29,7 @@ void tf_cuda_graphs_drop(struct tf_ctx *c)
     TF_ASSERT(recording == nullptr);
     for (auto &s : sequences)
         if (s.second.exec != nullptr) {
-            tf_cuda_failed(c, cudaStreamSynchronize(c->stream), "the device");
+            tf_cuda_failed(c, cudaStreamSynchronize(tf_cuda_stream(c)), "the device");
             cudaGraphExecDestroy(s.second.exec);
         }
     sequences.clear();
@@ -44,11 +44,11 @@ bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n)
         tf_cuda_graphs_drop(c);
     struct sequence &s = sequences[name];
     if (s.exec != nullptr) {
-        tf_cuda_failed(c, cudaGraphLaunch(s.exec, c->stream), "graph");
+        tf_cuda_failed(c, cudaGraphLaunch(s.exec, tf_cuda_stream(c)), "graph");
         return true;
     }
     if (s.seen) {
-        if (cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed) == cudaSuccess)
+        if (cudaStreamBeginCapture(tf_cuda_stream(c), cudaStreamCaptureModeRelaxed) == cudaSuccess)
             recording = &s, clean = c->err.status == 0;
         else
             cudaGetLastError();
@@ -62,13 +62,13 @@ bool tf_cuda_recorded(struct tf_ctx *c)
     if (recording == nullptr)
         return true;
     cudaGraph_t graph = nullptr;
-    cudaError_t e = cudaStreamEndCapture(c->stream, &graph);
+    cudaError_t e = cudaStreamEndCapture(tf_cuda_stream(c), &graph);
     if (e == cudaSuccess)
         e = cudaGraphInstantiate(&recording->exec, graph, 0);
     if (graph != nullptr)
         cudaGraphDestroy(graph);
     if (e == cudaSuccess) {
-        tf_cuda_failed(c, cudaGraphLaunch(recording->exec, c->stream), "graph");
+        tf_cuda_failed(c, cudaGraphLaunch(recording->exec, tf_cuda_stream(c)), "graph");
     } else { /* nothing has run */
         cudaGetLastError();
         recording->exec = nullptr;

@@ -85,7 +85,7 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
     void *p = nullptr;
     cudaError_t failed = __builtin_mul_overflow(n, size_of(c, e), &size) ? cudaErrorMemoryAllocation : cudaMalloc(&p, size > 0 ? size : 1);
     if (failed == cudaSuccess)
-        failed = cudaMemsetAsync(p, 0, size, c->stream);
+        failed = cudaMemsetAsync(p, 0, size, tf_cuda_stream(c));
     if (failed != cudaSuccess) {
         cudaGetLastError(); /* it is told here, not with the next launch */
         cudaFree(p);
@@ -101,6 +101,7 @@ void tf_cuda_free(struct tf_ctx *c, tf_mem *p)
 {
     if (p == nullptr)
         return;
+    tf_cuda_stream(c); /* while what was put off has its memory */
     tf_cuda_graphs_drop(c);
     tf_cuda_weights_gone(p);
     tf_cuda_mask_gone(p);
@@ -112,7 +113,7 @@ static unsigned char *stage(struct tf_ctx *c, size_t n)
 {
     n = (n + 15) / 16 * 16;
     if (staging.block[staging.at] != nullptr && staging.used + n > BLOCK) {
-        tf_cuda_failed(c, cudaEventRecord(staging.done[staging.at], c->stream), "upload");
+        tf_cuda_failed(c, cudaEventRecord(staging.done[staging.at], tf_cuda_stream(c)), "upload");
         staging.at = (staging.at + 1) % BLOCKS;
         staging.used = 0;
         if (staging.block[staging.at] != nullptr)
@@ -140,9 +141,9 @@ void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n)
         unsigned char *room = stage(c, part);
         if (room != nullptr)
             from = memcpy(room, from, part);
-        tf_cuda_failed(c, cudaMemcpyAsync((char *)dst + at, from, part, cudaMemcpyHostToDevice, c->stream), "upload");
+        tf_cuda_failed(c, cudaMemcpyAsync((char *)dst + at, from, part, cudaMemcpyHostToDevice, tf_cuda_stream(c)), "upload");
         if (room == nullptr) /* where pageable memory is not staged, it may be read later */
-            tf_cuda_failed(c, cudaStreamSynchronize(c->stream), "upload");
+            tf_cuda_failed(c, cudaStreamSynchronize(tf_cuda_stream(c)), "upload");
     }
 }
 
@@ -156,7 +157,7 @@ void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *s
 int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err)
 {
     if (n > 0)
-        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToHost, c->stream), "download");
+        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToHost, tf_cuda_stream(c)), "download");
     return tf_cuda_sync(c, err);
 }
 
@@ -184,8 +185,8 @@ void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
     }
     f->dst = dst;
     f->n = n;
-    tf_cuda_failed(c, cudaMemcpyAsync(f->room != nullptr ? f->room : dst, src, n * sizeof *dst, cudaMemcpyDeviceToHost, c->stream), "fetch");
-    tf_cuda_failed(c, cudaEventRecord(f->done, c->stream), "fetch");
+    tf_cuda_failed(c, cudaMemcpyAsync(f->room != nullptr ? f->room : dst, src, n * sizeof *dst, cudaMemcpyDeviceToHost, tf_cuda_stream(c)), "fetch");
+    tf_cuda_failed(c, cudaEventRecord(f->done, tf_cuda_stream(c)), "fetch");
 }
 
 int tf_cuda_fetched(struct tf_ctx *c, struct tf_err *err)
@@ -210,7 +211,7 @@ size_t tf_cuda_spare(struct tf_ctx *c)
 void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n)
 {
     if (n > 0)
-        tf_cuda_failed(c, cudaMemsetAsync(p, 0, n * size_of(c, e), c->stream), "zero");
+        tf_cuda_failed(c, cudaMemsetAsync(p, 0, n * size_of(c, e), tf_cuda_stream(c)), "zero");
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, p, n);
 }
@@ -218,13 +219,13 @@ void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n)
 void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n)
 {
     if (n > 0)
-        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToDevice, c->stream), "copy");
+        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToDevice, tf_cuda_stream(c)), "copy");
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, dst, n);
 }
 
 int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err)
 {
-    tf_cuda_failed(c, cudaStreamSynchronize(c->stream), "the device");
+    tf_cuda_failed(c, cudaStreamSynchronize(tf_cuda_stream(c)), "the device");
     return settle(c, err);
 }

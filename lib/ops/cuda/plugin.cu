@@ -127,7 +127,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
         tf_fail(err, "%s: %s", device.name, cudaGetErrorString(e));
         return nullptr;
     }
-    c->stream = device.stream;
+    c->queue = device.stream;
     c->blas = device.blas;
     c->act = act;
     c->sms = device.sms;
@@ -147,7 +147,7 @@ void tf_cuda_close(struct tf_ctx *c)
     if (c == nullptr)
         return;
     tf_cuda_graphs_drop(c);
-    cudaStreamSynchronize(c->stream);
+    cudaStreamSynchronize(tf_cuda_stream(c));
     cudaFree(c->scratch);
     cudaFree(c->step);
     free(c);

@@ -3,10 +3,11 @@
  *
  * Four launches, none of which depends on how many rows are alive:
  *   grow   a block for each row: its best candidates in order         or draw   a block for each draw
+ *          and its softmax, where lp are logits still (tf_ctx.logits): these are written once and read twice, and log-probabilities are made of the candidates' alone
  *   take   a warp for each sentence: these lists merged, ends to the finished set, the first K others live on
  *   number one block: where each sentence's rows begin in the next step
  *   place  a warp for each row: its history, its table, what the next step of the model reads; dead rows behind */
-#include "device.h"
+#include "softmax.h"
 
 enum {
     LIST = 4096,   /* candidates that grow sorts: 2 TF_SEARCH_MAX_BEAM, and as many again to spare */
@@ -23,6 +24,7 @@ struct grown {
 
 /* Scratch of a step. Lists are by (sentence, live row or draw or next row): S * K of them. */
 struct lists {
+    float2 *norm;    /* [max_rows] or NULL: what to take off a row's logits, one after the other, for its log-probabilities: their largest, and the log of the sum of exp behind that */
     uint32_t want;   /* candidates to grow, for a sentence and so at most for a row */
     uint64_t *top;   /* [S * K, want] keys, best first */
     uint32_t *n_top; /* [S * K] */
@@ -76,26 +78,35 @@ __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
     return v;
 }
 
-/* The key of id in a row, 0 where it is none of the candidates. */
-__device__ static inline uint64_t candidate(const struct tf_search_rule &r, float x, uint32_t id)
+/* A row's log-probability of id. */
+__device__ static inline float lp_of(const struct tf_search &s, const float *lp, const struct lists &l, size_t row, uint32_t id)
+{
+    float x = lp[row * s.rule.V + id];
+    return l.norm == nullptr ? x : x - l.norm[row].x - l.norm[row].y;
+}
+
+__device__ static inline bool banned(const struct tf_search_rule &r, uint32_t id)
 {
     for (size_t b = 0; b < r.n_ban; b++)
         if (r.ban[b] == id)
-            return 0;
-    return key_of(x, id);
+            return true;
+    return false;
 }
 
-/* f(key) for the candidates that are this thread's in a row of the block: four ids, then four a block further on. */
+/* The key of id in a row, 0 where it is none of the candidates. */
+__device__ static inline uint64_t candidate(const struct tf_search_rule &r, float x, uint32_t id)
+{
+    return banned(r, id) ? 0 : key_of(x, id);
+}
+
+/* f(numbers, how many, the first one's id) for this thread's part of a row of the block: four at once where V allows, as in softmax.cu. */
 template <typename F> __device__ static inline void each(const struct tf_search_rule &r, const float *lp, F f)
 {
     uint32_t V = (uint32_t)r.V;
     if (V % 4 == 0)
-        each_of_block((const vec<float> *)lp, V / 4, [&](uint32_t i, const vec<float> &x) {
-            for (uint32_t j = 0; j < 4; j++)
-                f(candidate(r, x.v[j], 4 * i + j));
-        });
+        each_of_block((const vec<float> *)lp, V / 4, [&](uint32_t i, const vec<float> &x) { f(x.v, 4, 4 * i); });
     else
-        each_of_block(lp, V, [&](uint32_t id, float x) { f(candidate(r, x, id)); });
+        each_of_block(lp, V, [&](uint32_t id, float x) { f(&x, 1, id); });
 }
 
 __device__ static inline uint64_t warp_best(uint64_t key)
@@ -118,28 +129,52 @@ static __global__ void __launch_bounds__(THREADS) grow_kernel(struct tf_search s
 {
     __shared__ uint64_t list[LIST], best[WARP];
     __shared__ uint32_t room[WARP], used;
+    __shared__ float sums[WARP];
     uint32_t k = blockIdx.x % s.rule.K, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP, want = l.want;
     struct view v = look(s, blockIdx.x / s.rule.K);
     if (k >= v.live)
         return;
     uint64_t *top = l.top + (size_t)blockIdx.x * want;
     lp += (size_t)(v.row0 + k) * s.rule.V;
+    float max = 0, log_sum = 0, most = -INFINITY;
+    uint64_t mine = 0, low = 1, high = 0;
+    if (l.norm != nullptr) { /* a larger logit is no smaller a log-probability */
+        struct seen seen = {-INFINITY, 0};
+        uint32_t id_of_most = 0;
+        each(s.rule, lp, [&](const float *z, int n, uint32_t id) {
+            see(seen, z, n);
+            for (int i = 0; i < n; i++)
+                if (z[i] > most && z[i] < INFINITY && !banned(s.rule, id + i))
+                    most = z[i], id_of_most = id + i;
+        });
+        seen = seen_by_block(seen, sums);
+        max = seen.max;
+        log_sum = logf(seen.sum);
+        mine = key_of(most - max - log_sum, id_of_most);
+        if (threadIdx.x == 0)
+            l.norm[v.row0 + k] = make_float2(max, log_sum);
+    }
     if (v.forced) {
         if (threadIdx.x == 0) {
-            top[0] = key_of(lp[v.id], v.id);
+            top[0] = key_of(lp[v.id] - max - log_sum, v.id);
             l.n_top[blockIdx.x] = top[0] != 0;
         }
         return;
     }
-
-    uint64_t mine = 0, low = 1, high = 0;
-    each(s.rule, lp, [&](uint64_t key) { mine = key > mine ? key : mine; });
+    auto each_key = [&](auto f) {
+        each(s.rule, lp, [&](const float *z, int n, uint32_t id) {
+            for (int i = 0; i < n; i++)
+                f(candidate(s.rule, z[i] - max - log_sum, id + i));
+        });
+    };
+    if (l.norm == nullptr)
+        each_key([&](uint64_t key) { mine = key > mine ? key : mine; });
     mine = warp_best(mine);
     if (lane == 0)
         best[warp] = mine;
     __syncthreads();
     mine = lane < warps ? best[lane] : 0;
-    high = warp_best(mine) + 1;
+    high = ((warp_best(mine) >> 32) + 1) << 32; /* above the same probability of any other id, too */
     uint32_t before = 0;
     for (uint32_t w = 0; w < warps; w++)
         before += best[w] > mine;
@@ -150,7 +185,7 @@ static __global__ void __launch_bounds__(THREADS) grow_kernel(struct tf_search s
         if (threadIdx.x == 0)
             used = 0;
         __syncthreads();
-        each(s.rule, lp, [&](uint64_t key) {
+        each_key([&](uint64_t key) {
             if (key >= low) {
                 uint32_t at = atomicAdd(&used, 1u);
                 if (at < LIST)
@@ -164,7 +199,7 @@ static __global__ void __launch_bounds__(THREADS) grow_kernel(struct tf_search s
         while (n > LIST) { /* at least `want` reach low, fewer reach high */
             uint64_t middle = low + (high - low) / 2;
             uint32_t reach = 0;
-            each(s.rule, lp, [&](uint64_t key) { reach += key >= middle; });
+            each_key([&](uint64_t key) { reach += key >= middle; });
             reach = block_sum(reach, room);
             if (reach >= want)
                 low = middle, n = reach;
@@ -318,7 +353,7 @@ static __global__ void take_kernel(struct tf_search s, const float *lp, struct l
                 g[n++] = next[d];
     for (uint32_t c = 0; c < n; c++)
         if (v.may_end && g[c].id == s.rule.eos) {
-            float x = lp[g[c].row * s.rule.V + g[c].id];
+            float x = lp_of(s, lp, l, g[c].row, g[c].id);
             finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
         }
     bool full = ((const uint32_t *)s.n_fin)[i] == s.rule.N;
@@ -391,7 +426,7 @@ static __global__ void place_kernel(struct tf_search s, const float *lp, struct 
             to[j] = from[j];
         if (lane == 0) {
             size_t past = t * s.max_rows + r;
-            float x = lp[g.row * s.rule.V + g.id];
+            float x = lp_of(s, lp, l, g.row, g.id);
             ((uint32_t *)s.hist_id)[past] = g.id;
             ((uint32_t *)s.hist_parent)[past] = g.row;
             ((double *)s.hist_lp)[past] = x > 0 ? 0 : (double)x;
@@ -413,25 +448,29 @@ static __global__ void place_kernel(struct tf_search s, const float *lp, struct 
     }
 }
 
-/* A warp at least. */
 static unsigned up_to(unsigned threads, unsigned most)
 {
-    return threads < (unsigned)WARP ? (unsigned)WARP : threads > most ? most : threads;
+    return threads > most ? most : threads;
 }
 
 void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
 {
     const float *p = (const float *)lp;
     size_t S = s->S, K = s->rule.K, V = s->rule.V, lists = S * K, want = K == 1 ? 1 : 2 * K, keys = s->rule.sample ? 0 : lists * want;
-    unsigned threads = up_to((unsigned)(V / 16 / WARP * WARP), THREADS), merging = up_to(div_up(K, 4) * WARP, THREADS), numbers = up_to(div_up(S, WARP) * WARP, 1024);
-    char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) + lists * (sizeof(struct grown) + sizeof(uint32_t)) + (S + 3) * sizeof(uint32_t));
+    unsigned threads = row_threads((int)V), merging = up_to(div_up(K, 4) * WARP, THREADS), numbers = up_to(div_up(S, WARP) * WARP, 1024);
+    char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) + lists * (sizeof(struct grown) + sizeof(float2) + sizeof(uint32_t)) + (S + 3) * sizeof(uint32_t));
     if (room == nullptr || S == 0)
         return;
     struct lists l;
+    bool logits = !s->rule.sample && c->logits.z == p && p != nullptr && (size_t)c->logits.V == V && (V % 4 != 0 || (uintptr_t)p % 16 == 0);
+    if (logits)
+        c->logits = {};
     l.want = (uint32_t)want;
     l.top = (uint64_t *)room;
     l.next = (struct grown *)(l.top + keys);
-    l.n_top = (uint32_t *)(l.next + lists);
+    l.norm = (float2 *)(l.next + lists);
+    l.n_top = (uint32_t *)(l.norm + lists);
+    l.norm = logits ? l.norm : nullptr;
     l.n_next = l.n_top + lists;
     l.t = l.n_next + S, l.slot = l.t + 1, l.out = l.t + 2;
     launch(c, "search_step: rows", s->rule.sample ? draw_kernel : grow_kernel, dim3((unsigned)lists), dim3(threads), 0, *s, p, l);

@@ -98,7 +98,7 @@ static void fold(cudaStream_t s)
     pending.clear();
 }
 
-tf_cuda_timed::tf_cuda_timed(struct tf_ctx *c, const char *what) : stream(c->stream), open(on)
+tf_cuda_timed::tf_cuda_timed(struct tf_ctx *c, const char *what) : stream(tf_cuda_stream(c)), open(on)
 {
     if (open)
         pending.push_back({what, mark_new(stream), mark()});

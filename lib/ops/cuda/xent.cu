@@ -168,7 +168,7 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
     if (cap > 0)
         launch(c, "xent", add_terms, dim3(TERMS), dim3(1024), 0, (double *)x->acc, (const double *)terms, x->rows->head, cap);
     else if (x->de != nullptr) {
-        cudaError_t failed = cudaMemsetAsync(x->de, 0, V * D * sizeof(float), c->stream);
+        cudaError_t failed = cudaMemsetAsync(x->de, 0, V * D * sizeof(float), tf_cuda_stream(c));
         if (failed != cudaSuccess)
             tf_cuda_failed(c, failed, "xent");
     }
