@@ -119,6 +119,22 @@ int main()
     ok(bad == 0, "products of a warp: %d wrong", bad);
 
     bad = 0;
+    static uint4 from[3] = {{1}, {2}, {3}}, to[3];
+    run(s, 1, 1, 0, [&] {
+        struct async_copies copies;
+        for (int i = 0; i < 3; i++) {
+            copies.copy(&to[i], &from[i], i != 1);
+            copies.commit();
+        }
+        to[1].x = 7;
+        copies.wait<1>();
+        bad += to[0].x != 1 || to[1].x != 0 || to[2].x != 0;
+        copies.wait<0>();
+        bad += to[2].x != 3;
+    });
+    ok(bad == 0, "copies that go on by themselves are there when they were waited for: %d wrong", bad);
+
+    bad = 0;
     for (unsigned i = 0; i < 65536; i++) {
         float h = to_float(half{(uint16_t)i}), b = to_float(bf16{(uint16_t)i});
         bad += h == h && from_float<half>(h).bits != i;

@@ -332,4 +332,32 @@ template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b
     }, 0xffffffffu, a, b, d);
 }
 
+/* device.h tells what it does: as late as it may, so that who does not wait has nothing. */
+struct async_copies {
+    struct {
+        uint4 *to;
+        const uint4 *from;
+        bool there;
+        int group;
+    } open[32];
+    int n = 0, group = 0;
+    void copy(uint4 *to, const uint4 *from, bool there)
+    {
+        if (n == 32)
+            __builtin_trap();
+        open[n++] = {to, from, there, group};
+    }
+    void commit() { group++; }
+    template <int N> void wait()
+    {
+        int left = 0;
+        for (int i = 0; i < n; i++)
+            if (open[i].group < group - N)
+                *open[i].to = open[i].there ? *open[i].from : make_uint4(0, 0, 0, 0);
+            else
+                open[left++] = open[i];
+        n = left;
+    }
+};
+
 #endif

@@ -473,7 +473,7 @@ bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
     cublasStatus_t s = run(c, g, p, g->d);
     if (s == CUBLAS_STATUS_NOT_SUPPORTED || s == CUBLAS_STATUS_INVALID_VALUE) {
         /* The library promised what it can't do, and nothing was queued. From now on this shape has no algorithm. */
-        fprintf(stderr, "cuda: %s: %s, and done without it\n", name_of(g).c_str(), cublasLtGetStatusString(s));
+        tf_cuda_without(name_of(g).c_str(), cublasLtGetStatusString(s));
         return p.found = false;
     }
     if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)

@@ -133,12 +133,13 @@ void tf_cuda_ops<A>::embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, 
            scale);
 }
 
-/* U: vec<A> or A; ld and n count in it. */
+/* U: vec<A> or A; ld and n count in it. Dead rows of a search are alike and share a slot: the first of them writes it. */
 template <typename U> static __global__ void scatter_kernel(U *dst, size_t ld_dst, const U *src, size_t ld_src, const uint32_t *slot, size_t rows, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < rows * n)
-        dst[slot[i / n] * ld_dst + i % n] = src[i / n * ld_src + i % n];
+    size_t r = i / n;
+    if (r < rows && (r == 0 || slot[r] != slot[r - 1]))
+        dst[slot[r] * ld_dst + i % n] = src[r * ld_src + i % n];
 }
 
 template <typename A>

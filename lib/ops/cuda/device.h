@@ -73,6 +73,8 @@ static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 
 /* Note the first failure; `what` names the operation. */
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
+/* Tell on stderr what the library refuses, and why: a kernel of our own does it. */
+void tf_cuda_without(const char *what, const char *why);
 /* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one operation asks once for all that it needs. NULL after a failure. */
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n);
 
@@ -291,6 +293,35 @@ template <> __device__ inline void mma<half>(float d[4], const uint32_t a[4], co
 #endif
 /* Does the lane's device have mma() for A? Chosen by the host. */
 template <typename A> bool has_mma(const struct tf_ctx *c);
+
+/* ---- copies into shared memory ---- */
+
+/* A thread's copies of 16 bytes from global to shared memory that go on while it works. copy(): zeros where nothing is `there`. commit() ends a group; wait<N>() waits for all groups but the last N:
+ * then the thread that made the copies sees them, and after a barrier the others. */
+#ifndef TF_EMULATE
+struct async_copies {
+    __device__ void copy(uint4 *to, const uint4 *from, bool there)
+    {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from), "r"(there ? 16 : 0) : "memory");
+#else
+        *to = there ? *from : make_uint4(0, 0, 0, 0);
+#endif
+    }
+    __device__ void commit()
+    {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+    }
+    template <int N> __device__ void wait()
+    {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+    }
+};
+#endif
 
 /* ---- the operations of a table (backend.h), by file; explicit instantiations for float, bf16 and half stand at the end of each file ---- */
 

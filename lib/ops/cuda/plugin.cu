@@ -30,6 +30,11 @@ void tf_bug(const char *file, int line, const char *fmt, ...)
     abort();
 }
 
+void tf_cuda_without(const char *what, const char *why)
+{
+    fprintf(stderr, "cuda: %s: %s; done without the library\n", what, why);
+}
+
 /* ---- the device ---- */
 
 static struct {

@@ -11,7 +11,9 @@
 
 constexpr int WARP = 32, PARTS = 4, CHUNK = 32;
 constexpr int TILE_N = 16;                                        /* columns of y of a block of few_kernel */
-constexpr int WIDE = 128, WIDE_WARPS = 8, N_TILES = 4, M_TILES = 4; /* many_kernel: WIDE x WIDE a block; a warp 4 x 4 products of 16 columns and 8 rows */
+/* many_kernel: WIDE columns and TALL rows a block, chunks of STAGES on their way or at work; a warp 2 x 4 products of 16 columns and 8 rows. So two blocks have room on a multiprocessor, the one
+ * at work while the other waits. */
+constexpr int WIDE = 128, TALL = 64, WIDE_WARPS = 8, STAGES = 3, N_TILES = 2, M_TILES = 4;
 
 /* What both kernels work on. w [N, K], x [M, K], y [M, N]. */
 template <typename A> struct product {
@@ -55,12 +57,17 @@ template <typename A> __device__ static inline void multiply(float d[4], const u
     mma<A>(d, a[1], b[1]);
 }
 
+template <typename A> __device__ static inline float ended(const struct product<A> &p, int n, float sum)
+{
+    sum = p.bias != nullptr ? sum + p.bias[n] : sum;
+    return p.relu && !(sum > 0) ? 0 : sum;
+}
+
 template <typename A> __device__ static inline void put(const struct product<A> &p, int m, int n, float sum)
 {
     if (m >= p.M || n >= p.N)
         return;
-    sum = p.bias != nullptr ? sum + p.bias[n] : sum;
-    sum = p.relu && !(sum > 0) ? 0 : sum;
+    sum = ended(p, n, sum);
     if (p.stat)
         ((float *)p.y)[(size_t)m * p.N + n] = sum;
     else
@@ -111,22 +118,41 @@ template <typename A, int TILES, int DEPTH> static __global__ void __launch_boun
     }
 }
 
-/* WIDE columns and rows a block. While a chunk is multiplied, the next one is on its way. */
-template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS) many_kernel(struct product<A> p)
+/* Eight neighbours of a row, which is a multiple of 16 bytes. */
+template <typename A> __device__ static inline void put8(const struct product<A> &p, int m, int n, const float sums[8])
 {
-    constexpr int PIECES = CHUNK / 8, LOADS = WIDE * PIECES / (WARP * WIDE_WARPS); /* pieces of 16 bytes: in a row, and of each side for a thread */
-    __shared__ uint4 room[2][2][WIDE * PIECES];
+    if (p.stat) {
+        vec<float> v[2];
+        for (int i = 0; i < 8; i++)
+            v[i / 4].v[i % 4] = ended(p, n + i, sums[i]);
+        vec<float> *to = (vec<float> *)((float *)p.y + (size_t)m * p.N + n);
+        to[0] = v[0], to[1] = v[1];
+    } else {
+        vec<A> v;
+        for (int i = 0; i < 8; i++)
+            v.v[i] = from_float<A>(ended(p, n + i, sums[i]));
+        *(vec<A> *)((A *)p.y + (size_t)m * p.N + n) = v;
+    }
+}
+
+/* WIDE columns and TALL rows a block. While a chunk is multiplied, the next ones are on their way. */
+template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2) many_kernel(struct product<A> p)
+{
+    constexpr int THREADS = WARP * WIDE_WARPS, PIECES = CHUNK / 8, ROWS = THREADS / PIECES; /* pieces of 16 bytes in a row's chunk; rows that the block copies at once */
+    constexpr int LD = WIDE + 4; /* of the results in shared memory: the threads of a warp write to 32 banks */
+    __shared__ uint4 room[STAGES][(WIDE + TALL) * PIECES];
+    static_assert(TALL == ROWS && WIDE % ROWS == 0 && sizeof room >= TALL * LD * sizeof(float), "see below");
     int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4, chunks = chunks_of(p.K);
-    int n0 = blockIdx.x * WIDE, m0 = blockIdx.y * WIDE, wn = warp % 2 * (WIDE / 2), wm = warp / 2 * (WIDE / 4);
+    int n0 = blockIdx.x * WIDE, m0 = blockIdx.y * TALL, wn = warp % 4 * (16 * N_TILES), wm = warp / 4 * (8 * M_TILES), row = threadIdx.x / PIECES;
     float d[N_TILES][M_TILES][4] = {}, total[N_TILES][M_TILES][4] = {};
-    uint4 next[2][LOADS];
+    struct async_copies copies;
     auto load = [&](int c) {
+        uint4 *to = room[c % STAGES] + threadIdx.x;
+        int k = c * CHUNK + threadIdx.x % PIECES * 8, at = min(k, p.K - 8);
 #pragma unroll
-        for (int i = 0; i < LOADS; i++) {
-            int at = threadIdx.x + i * WARP * WIDE_WARPS, row = at / PIECES, k = c * CHUNK + at % PIECES * 8;
-            next[0][i] = columns(p.w + (size_t)min(n0 + row, p.N - 1) * p.K, k, p.K);
-            next[1][i] = columns_if(k < p.K, p.x + (size_t)min(m0 + row, p.M - 1) * p.K, k, p.K);
-        }
+        for (int i = 0; i < WIDE / ROWS; i++)
+            copies.copy(to + i * THREADS, (const uint4 *)(p.w + (size_t)min(n0 + row + i * ROWS, p.N - 1) * p.K + at), true);
+        copies.copy(to + WIDE * PIECES, (const uint4 *)(p.x + (size_t)min(m0 + row, p.M - 1) * p.K + at), k < p.K); /* weights past the end count nothing */
     };
     int part = 0;
     auto end_parts = [&](int c) { /* those that are over before chunk c */
@@ -141,19 +167,19 @@ template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS)
                         d[i][j][e] = 0;
                     }
     };
-    load(0);
+    for (int c = 0; c < STAGES - 1; c++) {
+        if (c < chunks)
+            load(c);
+        copies.commit();
+    }
     for (int c = 0; c < chunks; c++) {
         end_parts(c);
-        /* Two chunks ago this half was read from, and everybody has been at a barrier since. */
-        uint4 *w = room[c % 2][0], *x = room[c % 2][1];
-#pragma unroll
-        for (int i = 0; i < LOADS; i++) {
-            w[threadIdx.x + i * WARP * WIDE_WARPS] = next[0][i];
-            x[threadIdx.x + i * WARP * WIDE_WARPS] = next[1][i];
-        }
-        __syncthreads();
-        if (c + 1 < chunks)
-            load(c + 1);
+        copies.wait<STAGES - 2>();
+        __syncthreads(); /* chunk c is there, and everybody is done with the one before, whose place is the next one's */
+        if (c + STAGES - 1 < chunks)
+            load(c + STAGES - 1);
+        copies.commit();
+        const uint4 *w = room[c % STAGES], *x = w + WIDE * PIECES;
         uint4 b[M_TILES];
 #pragma unroll
         for (int j = 0; j < M_TILES; j++)
@@ -167,13 +193,29 @@ template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS)
         }
     }
     end_parts(chunks);
+    __syncthreads();
+    /* By way of shared memory, so that neighbours are stored together. */
+    float *sums = (float *)room;
 #pragma unroll
     for (int i = 0; i < N_TILES; i++)
 #pragma unroll
         for (int j = 0; j < M_TILES; j++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                put(p, m0 + wm + 8 * j + 2 * t + e % 2, n0 + wn + 16 * i + g + e / 2 * 8, total[i][j][e]);
+                sums[(wm + 8 * j + 2 * t + e % 2) * LD + wn + 16 * i + g + e / 2 * 8] = total[i][j][e];
+    __syncthreads();
+    bool whole = p.N % 8 == 0 && (uintptr_t)p.y % 16 == 0;
+    for (int at = threadIdx.x; at < TALL * WIDE / 8; at += THREADS) {
+        int m = at / (WIDE / 8), n = at % (WIDE / 8) * 8;
+        alignas(16) float v[8];
+        *(float4 *)v = *(const float4 *)(sums + m * LD + n);
+        *(float4 *)(v + 4) = *(const float4 *)(sums + m * LD + n + 4);
+        if (whole && m0 + m < p.M && n0 + n < p.N)
+            put8(p, m0 + m, n0 + n, v);
+        else
+            for (int i = 0; i < 8; i++)
+                put(p, m0 + m, n0 + n + i, v[i]);
+    }
 }
 
 template <typename A> bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, const tf_mem *bias, size_t rows, int N, int K, bool relu, bool stat)
@@ -181,9 +223,9 @@ template <typename A> bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf
     if (!has_mma<A>(c) || K % 8 != 0 || (uintptr_t)x % 16 != 0 || (uintptr_t)w % 16 != 0 || rows > INT32_MAX)
         return false;
     struct product<A> p = {w, (const A *)x, (const float *)bias, y, (int)rows, N, K, relu, stat};
-    size_t wide = (size_t)div_up(N, WIDE) * div_up(rows, WIDE);
-    if (rows > 32 && wide >= (size_t)c->sms / 4) {
-        launch(c, "product: many rows", many_kernel<A>, dim3(div_up(N, WIDE), div_up(rows, WIDE)), dim3(WARP * WIDE_WARPS), 0, p);
+    size_t blocks = (size_t)div_up(N, WIDE) * div_up(rows, TALL);
+    if (rows > 32 && blocks >= (size_t)c->sms / 2) {
+        launch(c, "product: many rows", many_kernel<A>, dim3(div_up(N, WIDE), div_up(rows, TALL)), dim3(WARP * WIDE_WARPS), 0, p);
         return true;
     }
     auto few = [&](auto *kernel, int tiles) {
