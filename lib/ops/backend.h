@@ -240,7 +240,7 @@ struct tf_backend {
     /* z STAT [rows, V]. acc NULL: z[r] = log softmax(z[r]) in place, weight unused. Else, for ensembles, acc[r] += weight * softmax(z[r]); log_of turns the finished mix into logs. */
     void (*log_softmax)(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V, float weight);
     void (*log_of)(struct tf_ctx *c, tf_mem *x, size_t n); /* x = log x, log 0 = -inf; STAT */
-    /* One step of beam search over log-probabilities lp STAT [rows, V]: select, finish, reorder; contract in ops/search.h. */
+    /* One step of beam search over log-probabilities lp STAT [rows, V]: select, finish, reorder; contract in ops/search.h. What lp holds afterwards is up to the backend. */
     void (*search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 };
 

@@ -64,7 +64,7 @@ struct tf_search {
 
     /* The group at hand: host values, constant while it runs but for rows. */
     size_t S;         /* sentences */
-    size_t max_steps; /* longest limit + 1, or a few more: no more calls of search_step than that */
+    size_t max_steps; /* longest limit + 1 or more, up to what an earlier group took: no more calls of search_step than that */
     size_t max_rows;  /* S * K: stride of a step in the histories */
     size_t ld;        /* stride of table, >= max_steps */
     size_t slots;     /* of the cache, the dead rows' one (slots - 1) included, and maybe more */
