@@ -483,10 +483,9 @@ void tf_out_abort(struct tf_out *out)
         return;
     if (out->fd > 1)
         close(out->fd);
-    if (out->temp != NULL) {
-        unlink(out->temp);
+    /* One that can't be removed now is tried again when the process ends. */
+    if (out->temp != NULL && (unlink(out->temp) == 0 || errno == ENOENT))
         forget_temp(out->temp);
-    }
     free(out->temp);
     free(out->path);
     free(out->name);
