@@ -17,7 +17,7 @@ static struct tf_opt opts[] = {
     ROW_BAD(o.bad, "bad records"),
     ROW_MAX_LENGTH(o.max_length, "a pair with a longer side"),
     {TF_OPT_GROUP, .help = "Output"},
-    {TF_OPT_REAL, 'a', "alpha", .target = &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100, .flags = TF_OPT_SEMANTIC, .help = "of n-best lists: score = logp / ((5 + length) / 6)^X"},
+    {TF_OPT_REAL, 'a', "alpha", .target = &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100, .help = "of n-best lists: score = logp / ((5 + length) / 6)^X"},
     {TF_OPT_FLAG, .name = "token", .target = &o.token, .flags = TF_OPT_SEMANTIC, .help = "the log-probability of every token too"},
     {TF_OPT_FLAG, .name = "text", .target = &text, .help = "lines of text instead of a score stream"},
     {TF_OPT_FLAG, .name = "summary", .target = &summary, .help = "only the totals, as one line of JSON"},

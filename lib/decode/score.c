@@ -44,6 +44,11 @@ static int begin_part(void *arg, const struct tf_header *const from[2], struct t
     tf_arena_clear(&f->header_mem);
     struct tf_header h = tf_models_header(f->models, &f->header_mem, from,
                                           tf_paired_lists(f->in) ? "nbest" : "scores", f->table);
+    if (tf_paired_lists(f->in)) { /* which alone it shapes */
+        struct tf_value *stage = &h.made.items[h.made.n - 1], opts = *tf_value_get(stage, "opts");
+        tf_value_put(&f->header_mem, &opts, "alpha", tf_value_real(f->o->alpha));
+        tf_value_put(&f->header_mem, stage, "opts", opts);
+    }
     if (tf_writer_begin(&f->out, f->out_file, &h, err) < 0)
         return -1;
     f->begun = true;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const char *const tf_drop_names[TF_DROPS] = {"bad", "too short", "too long", "over the ratio",
                                              "over the budget"};
@@ -16,25 +17,31 @@ const char *const tf_drop_names[TF_DROPS] = {"bad", "too short", "too long", "ov
 
 /* A file that is cut short under its mapping makes the read of a page that is gone a SIGBUS: back to where the read began, and it is an error
  * like any other. */
-static sigjmp_buf gone;
-static volatile sig_atomic_t reading;
+static _Thread_local sigjmp_buf gone;
+static _Thread_local const struct tf_side *volatile reading;
 
-static void on_bus_error(int sig)
+static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
-    if (reading)
+    const uint8_t *at = info->si_addr;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)context;
+    if (info->si_code > 0 && reading && at >= (const uint8_t *)reading->map &&
+        at < (const uint8_t *)reading->map + (reading->map_n + page - 1) / page * page)
         siglongjmp(gone, 1);
-    signal(sig, SIG_DFL); /* not ours: the instruction meets it again */
+    signal(sig, SIG_DFL); /* not ours: a fault comes again, and what was sent is sent again */
+    if (info->si_code <= 0)
+        raise(sig);
 }
 
 static int take_mapped(uint32_t *dst, size_t n, const struct tf_side *s, uint64_t place)
 {
     if (sigsetjmp(gone, 0) != 0) {
-        reading = 0;
+        reading = NULL;
         return -1;
     }
-    reading = 1;
+    reading = s;
     int rc = tf_view_take(dst, n, s->map, s->map_n, place);
-    reading = 0;
+    reading = NULL;
     return rc;
 }
 
@@ -101,7 +108,7 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
             s->map = NULL;
             return tf_fail_errno(err, "%s: map", s->in.name);
         }
-        const struct sigaction bus = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
+        const struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_NODEFER | SA_SIGINFO};
         sigaction(SIGBUS, &bus, NULL);
     }
     return part_begin(c, s, err);

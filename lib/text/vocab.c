@@ -163,7 +163,7 @@ static int next_line(struct tf_training_text *l, const char **text, size_t *n, s
             l->open = true;
         }
         int rc = tf_in_line(&l->in, text, n, l->max, err);
-        if (rc > 0 && l->crlf && *n > 0 && (*text)[*n - 1] == '\r')
+        if (rc == 1 && l->crlf && *n > 0 && (*text)[*n - 1] == '\r')
             --*n;
         if (rc <= 0) {
             tf_in_close(&l->in);

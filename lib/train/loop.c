@@ -281,10 +281,14 @@ static int update(struct tf_run *r, struct tf_err *err)
 /* The stream gave no further update: a stop, its end, or its failure. */
 static int stream_over(struct tf_run *r, int why, struct tf_err *err)
 {
-    struct tf_err first = *err;
-    if (settle_last(r, err) != 0)
+    struct tf_err last = {0};
+    if (settle_last(r, &last) != 0) {
+        if (why == BAD_INPUT && !r->lost)
+            tf_warn("%s", last.msg);
+        else
+            *err = last;
         return -1;
-    *err = first;
+    }
     if (tf_stop) { /* whoever sent the signal may have ended the producer too */
         memset(err, 0, sizeof *err);
         return stop_here(r, err);
@@ -299,8 +303,12 @@ static int stream_over(struct tf_run *r, int why, struct tf_err *err)
 static int give_up(struct tf_run *r, struct tf_err *err)
 {
     struct tf_err second = {0};
-    if (!r->lost && settle_last(r, &second) != 0 && r->lost)
-        *err = second; /* the update on its way had failed before this did */
+    if (!r->lost && settle_last(r, &second) != 0) {
+        if (r->lost)
+            *err = second; /* the update on its way had failed before this did */
+        else
+            tf_warn("%s", second.msg);
+    }
     if (!r->lost && save_here(r, &second) != 0)
         tf_warn("%s", second.msg);
     (void)!tf_saver_wait(r->saver, &second);
@@ -324,7 +332,6 @@ int tf_run(const struct tf_run_opts *o, struct tf_err *err)
     struct tf_run r = {.o = o};
     int rc = tf_run_start(&r, err);
     if (rc == 0) {
-        tf_signals_catch();
         r.saved_at = tf_now();
         rc = tf_report_start(&r, err);
         if (rc == 0)

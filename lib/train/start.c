@@ -2,6 +2,7 @@
 #include "train/run_parts.h"
 #include "base/hash.h"
 #include "model/load.h"
+#include "train/signals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -261,8 +262,7 @@ static int open_stepper(struct tf_run *r, const struct weights *w, bool tune, st
     return 0;
 }
 
-/* The file that is resumed from, when it is one of the grid, is on the grid; and best.tfm may be what a killed run had no time to link. What that
- * run had no time to delete goes with the next save: a run that is over deletes nothing. */
+/* The file that is resumed from, when it is one of the grid, is on the grid; and best.tfm may be what a killed run had no time to link. */
 static int adopt(struct tf_run *r, const char *path, struct tf_err *err)
 {
     const struct tf_run_state *s = &r->state;
@@ -320,7 +320,7 @@ static int check_valid(struct tf_run *r, struct tf_err *err)
 static void own_up(struct tf_run *r)
 {
     struct tf_value none = tf_value_map();
-    while (tf_feed_next(r->feed) == NULL)
+    while (tf_feed_next(r->feed) == NULL && !tf_stop)
         ;
     if (tf_feed_other_corpus(r->feed))
         tf_warn("%s: another corpus than that of the checkpoint; going on with the new", r->o->input);
@@ -348,12 +348,16 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
         tf_saver_had(r->saver, path, r->state.step);
         if (adopt(r, path, err) != 0)
             return -1;
+        /* What a killed run had no time to delete, or runs killed again and again would fill the disk. One that is over deletes nothing. */
+        if (is_grid_file(r, path) && tf_rundir_retain(o->dir, (uint64_t)o->keep, r->state.step, err) != 0)
+            return -1;
     }
     char *log = tf_rundir_file(o->dir, TF_RUN_LOG);
     rc = tf_journal_open(&r->journal, log, r->state.step, r->state.valid_step, o->log, err);
     free(log);
     if (rc != 0)
         return -1;
+    tf_signals_catch();
     tf_feed_start(r->feed, &r->config, r->resumed ? &r->state.cursor : NULL, o->force);
     if (r->resumed && o->force)
         own_up(r);

@@ -321,6 +321,12 @@ static void put_mark(struct tf_json *j, const struct tf_record *rec)
         tf_json_null(j);
 }
 
+void tf_show_value(struct tf_buf *b, const struct tf_value *v)
+{
+    struct tf_json j = {.out = b};
+    put_value(&j, v, "", "");
+}
+
 /* Records that the library does not look into: as bytes, and as values where they can be had. */
 static void put_other(struct tf_json *j, const struct tf_record *rec)
 {

@@ -18,6 +18,8 @@ int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how
 /* JSON Lines, one object a record; tf_show_unjson makes the same bytes of them again when our writers made the stream. */
 int tf_show_json(struct tf_in *in, struct tf_out *out, const struct tf_show *how, struct tf_err *err) TF_MUST_CHECK;
 int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+/* A value as tf_show_json has it. */
+void tf_show_value(struct tf_buf *b, const struct tf_value *v);
 /* Read and verify everything: 0 when whole, sound and finite. */
 int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *err) TF_MUST_CHECK;
 /* Lines "type TAB count", in the order of the types' numbers. */

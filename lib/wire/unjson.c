@@ -121,9 +121,9 @@ static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, c
         return 0;
     case TF_JSON_NUMBER:
         if (l->r.is_int && !(l->r.negative && l->r.uint == 0)) {
-            if (l->r.uint > (uint64_t)INT64_MAX)
+            if (l->r.uint > (uint64_t)INT64_MAX + l->r.negative)
                 return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
-            *v = tf_value_int(l->r.negative ? -(int64_t)l->r.uint : (int64_t)l->r.uint);
+            *v = tf_value_int((int64_t)(l->r.negative ? 0 - l->r.uint : l->r.uint));
         } else {
             *v = tf_value_real(l->r.real);
         }
@@ -532,14 +532,33 @@ static bool is_other(const uint8_t *p, size_t n)
            type != TF_REC_ERROR;
 }
 
+/* What `record` was for a record of these bytes, encoded: the way there and back loses what JSON has no
+ * words for. */
+static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
+{
+    struct line l = {.n_values = 0};
+    struct tf_value v;
+    struct tf_buf text = {0};
+    struct tf_err quiet = {0};
+    enum tf_json_kind k;
+    if (!tf_cbor_parse(&v, &l.a, bytes, n, &quiet)) {
+        tf_show_value(&text, &v);
+        tf_json_read(&l.r, text.p, text.len);
+        if (!next(&l, &k, &quiet) && !read_value(&l, k, &v, "", "record", &quiet))
+            tf_cbor_value(b, &v);
+        tf_json_read_release(&l.r);
+    }
+    tf_buf_release(&text);
+    tf_arena_release(&l.a);
+}
+
 /* As `hex` has it, to the byte, unless `record` beside it says something else by now. */
 static int put_other(struct unjson *u, struct line *l, struct tf_err *err)
 {
     const char *hex;
     const struct tf_value *record = tf_value_get(&l->v, "record");
-    struct tf_value v, was;
+    struct tf_value v;
     struct tf_buf now = {0}, then = {0};
-    struct tf_err quiet = {0};
     if (field_text(l, "hex", &hex, err))
         return -1;
     if (from_hex(&v, &l->a, hex, err))
@@ -548,8 +567,8 @@ static int put_other(struct unjson *u, struct line *l, struct tf_err *err)
         return tf_fail(err, "hex: not one record");
     if (record)
         tf_cbor_value(&now, record);
-    if (record && !tf_cbor_parse(&was, &l->a, v.text, v.n, &quiet))
-        tf_cbor_value(&then, &was);
+    if (record)
+        encode_shown(&then, v.text, v.n);
     bool edited = now.len != then.len || (now.len && memcmp(now.p, then.p, now.len) != 0);
     int rc;
     if (edited && !is_other((const uint8_t *)now.p, now.len))

@@ -320,6 +320,17 @@ END
     expect_error "tf-batch: moving.tfs: was changed while it was being read"
     t 1 tf-cbor check b
     expect_error "b: upstream failed: moving.tfs: was changed"
+    # A signal that was sent is not that.
+    mkfifo slow
+    tf-batch -q --epochs 0 --tokens 200 "$D/s.tfs" "$D/t.tfs" >slow 2>err &
+    exec 7<slow
+    head -c 1000 <&7 >begun
+    kill -BUS $!
+    rc=0
+    wait $! || rc=$?
+    exec 7<&-
+    [ $rc -eq $((128 + $(kill -l BUS))) ]
+    [ ! -s err ]
 }
 
 @test "ids beyond the vocabulary are dropped, whichever side knows its size" {

@@ -248,6 +248,16 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
     t 0 tf-cbor count mine.tfs
     expect_output $'header\t1\nmetric\t1\nend\t1\nancillary\t1'
     tf-cbor json mine.tfs | tf-cbor unjson | cmp - mine.tfs
+    # What JSON has no words for is no edit.
+    "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "mine"}], out, canonical=True)
+cbor2.dump([8, {"model": "0" * 64, "least": -2**63}], out, canonical=True)
+cbor2.dump([99, {"$hex": "ab"}, {"$real": "nan"}], out, canonical=True)
+cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
+    tf-cbor json odd.tfs | tf-cbor unjson | cmp - odd.tfs
     # Its values may be edited; the bytes stand for it as long as they are not.
     tf-cbor json mine.tfs | sed '2s/"loss":1.5/"loss":99/' | tf-cbor unjson >edited.tfs
     t 0 tf-cbor check edited.tfs

@@ -151,6 +151,26 @@ PY
     expect_error "--alpha and --text do not go together"
 }
 
+@test "the options in a stream's provenance are those that shaped it, and can be given again" {
+    options() { tf-info "$1" | sed -n 's/^  [| ]*tf-'"$2"'\>//p' | tail -1; }
+    score -q "$LINES_TFS" "$LINES_TFS" >scores
+    [[ $(options scores score) != *--alpha* ]]
+    # shellcheck disable=SC2046
+    score -q $(options scores score) "$LINES_TFS" "$LINES_TFS" | cmp - scores
+    tf-decode -m "$MODEL" --nbest 3 "$LINES_TFS" >nbest
+    score -q --alpha 1 "$LINES_TFS" nbest >lists
+    [[ $(options lists score) == *--alpha\ 1* ]]
+    # shellcheck disable=SC2046
+    score -q $(options lists score) "$LINES_TFS" nbest | cmp - lists
+    for how in '--beam 2' '--sample --seed 3 --top-k 5'; do
+        # shellcheck disable=SC2086
+        tf-decode -m "$MODEL" --max-extra 5 $how "$LINES_TFS" >out
+        # shellcheck disable=SC2046
+        tf-decode -m "$MODEL" $(options out decode) "$LINES_TFS" | cmp - out
+    done
+    [[ $(options out decode) != *--beam* ]]
+}
+
 @test "pairs from a pipe, and batches" {
     tf-batch -q --no-shuffle --min-length 0 "$LINES_TFS" "$LINES_TFS" >batches
     score --summary "$LINES_TFS" "$LINES_TFS" >a

@@ -58,6 +58,9 @@ setup_file() {
         t 0 tf-tokenize --train --normalization identity --vocab-size 150 $more --crlf -o m dos
         cmp m want
     done
+    { cat dos; head -c 20000000 /dev/zero | tr '\0' x; printf '\r\n'; } >wide
+    t 0 tf-tokenize --train --vocab-size 150 --crlf -o m wide
+    expect_contains "$stderr" "1 over 4192 bytes"
 }
 
 @test "training: digits apart, bytes for the unknown, spaces kept" {

@@ -472,6 +472,33 @@ PY
     at_step run/resume.tfm 9
 }
 
+@test "killed before it deletes, and again: what is left over does not grow" {
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
+    need strace
+    for _ in 1 2; do
+        run strace -f -qq -o /dev/null -P run/ckpt-00000005.tfm -e trace=unlink -e inject=unlink:signal=KILL tf-train "${small[@]}" --save-every 5 --keep 2 --steps 20 -o run b.tfs
+        [ "$status" -eq 137 ]
+        [ "$(cd run && echo ckpt*)" = "ckpt-00000005.tfm ckpt-00000010.tfm ckpt-00000015.tfm" ]
+    done
+    train --save-every 5 --keep 2 --steps 20 -o run b.tfs
+    [ "$(cd run && echo ckpt*)" = "ckpt-00000015.tfm ckpt-00000020.tfm" ]
+}
+
+@test "signals while a resumed run with --force waits for its first batch" {
+    train --save-every 5 --steps 5 -o run b.tfs
+    mkfifo pipe
+    env --default-signal=USR2 tf-train "${small[@]}" --save-every 100 --steps 20 --force -o run - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    batches n=5 end=0 >&7
+    for _ in $(seq 400); do
+        ! (($((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status))) & 0x800)) || break
+        sleep 0.05
+    done
+    kill -USR2 "$pid"
+    ends 75
+}
+
 @test "a file system without hard links: best.tfm is a copy, and the run goes on and ends as elsewhere" {
     [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
     need strace

@@ -14,7 +14,7 @@ enum {
 
 /* Bytes for a chunk's logits. Each chunk reads and writes dE once more and costs four launches, and dx of a few thousand rows and a width of 512 is fewer tiles than a large device has
  * multiprocessors, so there should be few chunks: 25,088 rows of 37,000 logits are one. What is bound by memory is the one kernel here, and it goes over its row twice in a row, the second time out
- * of the cache, whatever the size of the chunk. TF_CUDA_XENT_ROOM: for tests, which have no batches as large as that. */
+ * of the cache, whatever the size of the chunk. TF_CUDA_XENT_ROOM: for devices with less memory, and for tests, which have no batches as large as that. */
 static size_t room_for_logits()
 {
     static const char *const wanted = getenv("TF_CUDA_XENT_ROOM");
