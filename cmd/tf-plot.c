@@ -199,7 +199,7 @@ int main(int argc, char **argv)
         rc = tf_out_open(&out, output, 0, &err);
     if (!rc) {
         rc = tf_out_write(&out, svg.p, svg.len, &err);
-        rc = rc ? (tf_out_abort(&out), rc) : tf_out_commit(&out, &err);
+        rc = tf_out_finish(&out, rc, &err);
     }
     tf_buf_release(&svg);
     return tf_finish(rc, &err);

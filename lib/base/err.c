@@ -19,10 +19,7 @@ char *tf_escape(char *dst, size_t size, const char *s, size_t n)
     for (size_t i = 0; i < n;) {
         size_t len = tf_utf8_at(s + i, n - i);
         unsigned char c = (unsigned char)s[i];
-        /* C1 controls (U+0080 to U+009F) move a terminal just as those below 0x20 do. */
-        bool plain =
-            len > 0 && c >= 0x20 && c != 0x7f && !(c == 0xc2 && (unsigned char)s[i + 1] < 0xa0);
-        if (plain) {
+        if (len > 0 && !tf_utf8_control(s + i)) {
             if (o + len >= size)
                 break;
             memcpy(dst + o, s + i, len);

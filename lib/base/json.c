@@ -36,16 +36,13 @@ static void quote(struct tf_buf *b, const char *s, size_t n)
     for (size_t i = 0; i < n;) {
         static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
         size_t len = tf_utf8_at(s + i, n - i);
-        unsigned char c = (unsigned char)s[i];
         const char *at = s[i] != 0 ? strchr(special, s[i]) : NULL;
         if (len == 0)
             tf_buf_str(b, "\xef\xbf\xbd");
         else if (at != NULL)
             tf_buf_printf(b, "\\%c", letter[at - special]);
-        else if (c < 0x20 || c == 0x7f)
-            tf_buf_printf(b, "\\u%04x", c);
-        else if (c == 0xc2 && (unsigned char)s[i + 1] < 0xa0) /* C1 controls move a terminal, too */
-            tf_buf_printf(b, "\\u%04x", (unsigned char)s[i + 1]);
+        else if (tf_utf8_control(s + i)) /* the last byte of these is their number */
+            tf_buf_printf(b, "\\u%04x", (unsigned char)s[i + len - 1]);
         else
             tf_buf_add(b, s + i, len);
         i += len != 0 ? len : 1;

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,13 @@ static inline size_t tf_utf8_at(const char *s, size_t n)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
     return len;
+}
+
+/* Does the well-formed character at s move a terminal? U+0000 to U+001F, U+007F, and the C1 controls, U+0080 to U+009F. */
+static inline bool tf_utf8_control(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    return p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0);
 }
 
 /* The character at s, which must be well-formed, and its length in bytes. */

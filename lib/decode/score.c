@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "decode/paired.h"
+#include "ops/search.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -78,7 +79,7 @@ static int put_list(struct run *f, const struct tf_pair_entry *e, size_t n, stru
     f->hyps = tf_xarray(f->hyps, n, sizeof *f->hyps);
     for (size_t i = 0; i < n; i++) {
         const struct tf_scored *s = &e[i].s;
-        double penalty = pow((5 + ((double)s->n_tgt + 1)) / 6, f->o->alpha);
+        double penalty = tf_search_penalty((size_t)s->n_tgt + 1, f->o->alpha);
         f->ranked[i] = (struct ranked){.h = {.ids = s->tgt,
                                              .n = s->n_tgt,
                                              .score = (float)(f->logp[i] / penalty),

@@ -65,6 +65,11 @@ static size_t need(const struct tf_search *s, int a, size_t prefix)
 }
 /* clang-format on */
 
+double tf_search_penalty(size_t len, double alpha)
+{
+    return pow((5 + (double)len) / 6, alpha);
+}
+
 void tf_search_init(struct tf_search *s, const struct tf_search_rule *rule,
                     const struct tf_backend *be, struct tf_ctx *ctx)
 {
@@ -220,7 +225,7 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     send_u32(s, s->counts, counts, TF_SEARCH_COUNTS);
     h->penalty = tf_xarray(h->penalty, s->max_steps + 1, sizeof *h->penalty);
     for (size_t len = 0; len <= s->max_steps; len++)
-        h->penalty[len] = pow((5 + (double)len) / 6, s->rule.alpha);
+        h->penalty[len] = tf_search_penalty(len, s->rule.alpha);
     s->be->upload(s->ctx, s->penalty, TF_ELEM_F64, h->penalty, s->max_steps + 1);
     return s->be->sync(s->ctx, err); /* the host's arrays are its own again */
 }

@@ -104,6 +104,8 @@ struct tf_search_group {
     const uint64_t *key;                 /* n, for sampling; else NULL */
 };
 
+/* lp(len) of the rule. */
+double tf_search_penalty(size_t len, double alpha);
 void tf_search_init(struct tf_search *s, const struct tf_search_rule *rule, const struct tf_backend *be, struct tf_ctx *ctx);
 void tf_search_release(struct tf_search *s);
 /* Slots that a sentence of that limit may take; a group takes their sum and one more. */

@@ -73,37 +73,15 @@ static int read_bytes(struct tf_vocab *v, const char *path, struct tf_err *err)
     struct tf_in in;
     if (tf_in_open(&in, path, err) < 0)
         return -1;
-    int rc = -1;
-    struct tf_buf b = {0};
+    int rc;
     ssize_t n = tf_in_fill(&in, sizeof label, err);
     if (n < 0)
-        goto done;
-    if ((size_t)n >= sizeof label && memcmp(in.buf + in.pos, label, sizeof label) == 0) {
+        rc = -1;
+    else if ((size_t)n >= sizeof label && memcmp(in.buf + in.pos, label, sizeof label) == 0)
         rc = in.size >= 0 && strcmp(path, "-") != 0 ? from_model(v, path, in.name, err)
                                                     : from_piped_model(v, &in, err);
-        goto done;
-    }
-    while ((n = tf_in_fill(&in, 1, err)) > 0) {
-        if (b.len + (size_t)n > TF_MAX_VOCAB) {
-            tf_fail(err, "%s: too large for a vocabulary, maximum %zu bytes", in.name,
-                    TF_MAX_VOCAB);
-            goto done;
-        }
-        tf_buf_add(&b, in.buf + in.pos, (size_t)n);
-        in.pos += (size_t)n;
-    }
-    if (n < 0)
-        goto done;
-    if (b.len == 0) {
-        tf_fail(err, "%s: not a vocabulary: empty", in.name);
-        goto done;
-    }
-    v->bytes = b.p;
-    v->n = b.len;
-    b.p = NULL;
-    rc = 0;
-done:
-    tf_buf_release(&b);
+    else if ((rc = tf_in_all(&in, &v->bytes, &v->n, TF_MAX_VOCAB, err)) == 0 && v->n == 0)
+        rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
     tf_in_close(&in);
     return rc;
 }
