@@ -10,16 +10,20 @@ static int device, precision;
 
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Models and streams"},
-    {TF_OPT_STR, 'm', "model", .target = &o.model, .arg = "FILE", .flags = TF_OPT_FILE, .help = "model or checkpoint"},
+    {TF_OPT_STR, 'm', "model", .target = &o.model, .arg = "FILE", .flags = TF_OPT_FILE,
+     .help = "model or checkpoint"},
     ROW_OUTPUT(output),
     ROW_FORCE_VOCAB(o.force_vocab),
     ROW_BAD(o.bad, "bad records"),
     ROW_MAX_LENGTH(o.max_length, "a pair with a longer side"),
     {TF_OPT_GROUP, .help = "Which weights"},
-    {TF_OPT_CHOICE, 'k', "kind", .target = &o.kind, .arg = "KIND", .def = "all", .choices = tf_attend_kinds, .flags = TF_OPT_SEMANTIC,
+    {TF_OPT_CHOICE, 'k', "kind", .target = &o.kind, .arg = "KIND", .def = "all",
+     .choices = tf_attend_kinds, .flags = TF_OPT_SEMANTIC,
      .help = "self-attention of the encoder or the decoder, or the decoder's of the source"},
-    {TF_OPT_STR, 'l', "layer", .target = &o.layers, .arg = "LIST", .def = "all", .flags = TF_OPT_SEMANTIC, .help = "layers, from 1 on: 5 or 1,3-5"},
-    {TF_OPT_STR, 'H', "head", .target = &o.heads, .arg = "LIST", .def = "all", .flags = TF_OPT_SEMANTIC, .help = "heads, likewise"},
+    {TF_OPT_STR, 'l', "layer", .target = &o.layers, .arg = "LIST", .def = "all",
+     .flags = TF_OPT_SEMANTIC, .help = "layers, from 1 on: 5 or 1,3-5"},
+    {TF_OPT_STR, 'H', "head", .target = &o.heads, .arg = "LIST", .def = "all",
+     .flags = TF_OPT_SEMANTIC, .help = "heads, likewise"},
     {TF_OPT_GROUP, .help = "Device"},
     ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
@@ -29,7 +33,9 @@ static struct tf_opt opts[] = {
 
 static const struct tf_tool tool = {
     .name = "tf-attn",
-    .synopsis = "-m MODEL [options] SRC.tfs TGT.tfs >attention.tfs\n-m MODEL [options] [PAIRS.tfs]\n-m MODEL [options] SRC.tfs",
+    .synopsis = "-m MODEL [options] SRC.tfs TGT.tfs >attention.tfs\n"
+                "-m MODEL [options] [PAIRS.tfs]\n"
+                "-m MODEL [options] SRC.tfs",
     .summary = "attention weights of a model over pairs of source and target",
     .opts = opts,
     .max_args = 2,

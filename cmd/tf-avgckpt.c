@@ -11,8 +11,10 @@ static int64_t last;
 static bool ema;
 
 static struct tf_opt opts[] = {
-    {TF_OPT_INT, 'n', "last", .target = &last, .arg = "N", .def = "5", .lo = 1, .hi = 10000, .help = "of a directory: its last N checkpoints"},
-    {TF_OPT_FLAG, .name = "ema", .target = &ema, .flags = TF_OPT_SEMANTIC, .help = "average the moving averages (tf-train --ema) instead of the weights"},
+    {TF_OPT_INT, 'n', "last", .target = &last, .arg = "N", .def = "5", .lo = 1, .hi = 10000,
+     .help = "of a directory: its last N checkpoints"},
+    {TF_OPT_FLAG, .name = "ema", .target = &ema, .flags = TF_OPT_SEMANTIC,
+     .help = "average the moving averages (tf-train --ema) instead of the weights"},
     ROW_OUTPUT(output),
     {TF_OPT_END},
 };
@@ -47,7 +49,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
         dirs += dir;
     }
     if (dirs > 0 && args->n > 1)
-        return tf_fail_status(err, TF_USAGE, "a directory stands alone; give files, or one directory");
+        return tf_fail_status(err, TF_USAGE,
+                              "a directory stands alone; give files, or one directory");
     if (dirs == 0 && tf_opt_find(opts, "last")->set)
         return tf_fail_status(err, TF_USAGE, "--last: only with a directory");
     if (dirs == 0)

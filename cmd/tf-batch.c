@@ -89,7 +89,9 @@ static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_ar
                             .max = (size_t)o.max_length,
                             .ratio = o.max_ratio,
                             .budget = (size_t)o.tokens};
-    return o.from == NULL || tf_batching_from(b, o.from, err) == 0 ? 0 : tf_context(err, "--from %s", o.from);
+    return o.from == NULL || tf_batching_from(b, o.from, err) == 0
+               ? 0
+               : tf_context(err, "--from %s", o.from);
 }
 
 int main(int argc, char **argv)
@@ -105,7 +107,8 @@ int main(int argc, char **argv)
     if (tf_opt_parse(&tool, argc, argv, &args, &err) < 0 || settle(&b, &filter, &args, &err) < 0)
         return tf_finish(-1, &err);
     if (o.epochs == 0)
-        signal(SIGPIPE, SIG_IGN); /* whoever reads a stream without end decides how much of it is enough */
+        /* whoever reads a stream without end decides how much of it is enough */
+        signal(SIGPIPE, SIG_IGN);
     tf_progress_begin(&progress, false, o.quiet);
     b.progress = &progress;
     int rc =

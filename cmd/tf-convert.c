@@ -7,10 +7,16 @@ static struct tf_convert_opts o;
 static const char *output;
 
 static struct tf_opt opts[] = {
-    {TF_OPT_CHOICE, .name = "to", .target = &o.to, .arg = "FORMAT", .def = "auto", .choices = tf_format_names, .help = "auto: safetensors from a model of ours, else a model of ours"},
-    {TF_OPT_CHOICE, .name = "dtype", .target = &o.dtype, .arg = "WORD", .def = "same", .choices = tf_convert_dtypes, .flags = TF_OPT_SEMANTIC, .help = "of the parameters that are written"},
-    {TF_OPT_STR, .name = "config", .target = &o.config, .arg = "FILE", .flags = TF_OPT_FILE, .help = "configuration as JSON, in place of what the input carries"},
-    {TF_OPT_STR, .name = "vocab", .target = &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE, .help = "SentencePiece model, in place of what the input carries"},
+    {TF_OPT_CHOICE, .name = "to", .target = &o.to, .arg = "FORMAT", .def = "auto",
+     .choices = tf_format_names,
+     .help = "auto: safetensors from a model of ours, else a model of ours"},
+    {TF_OPT_CHOICE, .name = "dtype", .target = &o.dtype, .arg = "WORD", .def = "same",
+     .choices = tf_convert_dtypes, .flags = TF_OPT_SEMANTIC,
+     .help = "of the parameters that are written"},
+    {TF_OPT_STR, .name = "config", .target = &o.config, .arg = "FILE", .flags = TF_OPT_FILE,
+     .help = "configuration as JSON, in place of what the input carries"},
+    {TF_OPT_STR, .name = "vocab", .target = &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
+     .help = "SentencePiece model, in place of what the input carries"},
     ROW_OUTPUT(output),
     {TF_OPT_END},
 };

@@ -1,4 +1,5 @@
-/* tf-evalb - bracketing scores of constituency trees as EVALB computes them: options, one comparison, one report. */
+/* tf-evalb - bracketing scores of constituency trees as EVALB computes them: options, one
+ * comparison, one report. */
 #include "metrics/evalb.h"
 #include "rows.h"
 
@@ -11,20 +12,25 @@ static bool debug, debug_all;
 
 static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "What counts"},
-    {.kind = TF_OPT_STR, .letter = 'p', .name = "params", .target = &params, .arg = "FILE", .def = "COLLINS", .flags = TF_OPT_FILE,
+    {.kind = TF_OPT_STR, .letter = 'p', .name = "params", .target = &params, .arg = "FILE",
+     .def = "COLLINS", .flags = TF_OPT_FILE,
      .help = "EVALB's parameter file; or built in: COLLINS, new, none"},
-    {.kind = TF_OPT_INT, .letter = 'c', .name = "cutoff", .target = &cutoff, .arg = "N", .lo = 0, .hi = INT32_MAX,
-     .help = "longest sentence of the second block (CUTOFF_LEN)"},
-    {.kind = TF_OPT_INT, .letter = 'e', .name = "max-error", .target = &max_error, .arg = "N", .lo = -1, .hi = INT32_MAX,
-     .help = "go on after N + 1 errors, stop at the next (MAX_ERROR)"},
+    {.kind = TF_OPT_INT, .letter = 'c', .name = "cutoff", .target = &cutoff, .arg = "N", .lo = 0,
+     .hi = INT32_MAX, .help = "longest sentence of the second block (CUTOFF_LEN)"},
+    {.kind = TF_OPT_INT, .letter = 'e', .name = "max-error", .target = &max_error, .arg = "N",
+     .lo = -1, .hi = INT32_MAX, .help = "go on after N + 1 errors, stop at the next (MAX_ERROR)"},
     ROW_BAD(eval.bad, "sentences in error"),
-    {.kind = TF_OPT_INT, .name = "max-line", .target = &max_line, .arg = "BYTES", .def = "1G", .lo = 1, .hi = 1LL << 36,
-     .help = "longest line"},
+    {.kind = TF_OPT_INT, .name = "max-line", .target = &max_line, .arg = "BYTES", .def = "1G",
+     .lo = 1, .hi = 1LL << 36, .help = "longest line"},
     {.kind = TF_OPT_GROUP, .help = "Report"},
-    {.kind = TF_OPT_FLAG, .name = "exact", .target = &eval.exact, .help = "end the report where EVALB's ends"},
-    {.kind = TF_OPT_FLAG, .name = "json", .target = &eval.json, .help = "all figures and a row per sentence as JSON"},
-    {.kind = TF_OPT_FLAG, .letter = 'd', .name = "debug", .target = &debug, .help = "words and brackets of each sentence"},
-    {.kind = TF_OPT_FLAG, .letter = 'D', .name = "debug-all", .target = &debug_all, .help = "every step of the comparison too"},
+    {.kind = TF_OPT_FLAG, .name = "exact", .target = &eval.exact,
+     .help = "end the report where EVALB's ends"},
+    {.kind = TF_OPT_FLAG, .name = "json", .target = &eval.json,
+     .help = "all figures and a row per sentence as JSON"},
+    {.kind = TF_OPT_FLAG, .letter = 'd', .name = "debug", .target = &debug,
+     .help = "words and brackets of each sentence"},
+    {.kind = TF_OPT_FLAG, .letter = 'D', .name = "debug-all", .target = &debug_all,
+     .help = "every step of the comparison too"},
     {.kind = TF_OPT_END},
 };
 

@@ -1,4 +1,5 @@
-/* tf-info - what models, checkpoints and streams say of themselves; and what this machine offers. */
+/* tf-info - what models, checkpoints and streams say of themselves; and what this machine
+ * offers. */
 #include "base/file.h"
 #include "base/opt.h"
 #include "train/info.h"
@@ -8,8 +9,10 @@
 static bool devices, json;
 
 static struct tf_opt opts[] = {
-    {TF_OPT_FLAG, .name = "devices", .target = &devices, .help = "instead of files: version, kernels and devices of this machine"},
-    {TF_OPT_FLAG, .name = "json", .target = &json, .help = "one JSON object a file, or for --devices"},
+    {TF_OPT_FLAG, .name = "devices", .target = &devices,
+     .help = "instead of files: version, kernels and devices of this machine"},
+    {TF_OPT_FLAG, .name = "json", .target = &json,
+     .help = "one JSON object a file, or for --devices"},
     {TF_OPT_END},
 };
 
@@ -24,7 +27,9 @@ static const struct tf_tool tool = {
 
 static int show(const struct tf_buf *text, struct tf_err *err)
 {
-    return text->len > 0 && fwrite(text->p, 1, text->len, stdout) != text->len ? tf_fail_errno(err, "stdout: write") : 0;
+    return text->len > 0 && fwrite(text->p, 1, text->len, stdout) != text->len
+               ? tf_fail_errno(err, "stdout: write")
+               : 0;
 }
 
 static int show_file(const char *path, bool gap, struct tf_err *err)

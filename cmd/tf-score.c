@@ -17,10 +17,14 @@ static struct tf_opt opts[] = {
     ROW_BAD(o.bad, "bad records"),
     ROW_MAX_LENGTH(o.max_length, "a pair with a longer side"),
     {TF_OPT_GROUP, .help = "Output"},
-    {TF_OPT_REAL, 'a', "alpha", .target = &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100, .help = "of n-best lists: score = logp / ((5 + length) / 6)^X"},
-    {TF_OPT_FLAG, .name = "token", .target = &o.token, .flags = TF_OPT_SEMANTIC, .help = "the log-probability of every token too"},
-    {TF_OPT_FLAG, .name = "text", .target = &text, .help = "lines of text instead of a score stream"},
-    {TF_OPT_FLAG, .name = "summary", .target = &summary, .help = "only the totals, as one line of JSON"},
+    {TF_OPT_REAL, 'a', "alpha", .target = &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100,
+     .help = "of n-best lists: score = logp / ((5 + length) / 6)^X"},
+    {TF_OPT_FLAG, .name = "token", .target = &o.token, .flags = TF_OPT_SEMANTIC,
+     .help = "the log-probability of every token too"},
+    {TF_OPT_FLAG, .name = "text", .target = &text,
+     .help = "lines of text instead of a score stream"},
+    {TF_OPT_FLAG, .name = "summary", .target = &summary,
+     .help = "only the totals, as one line of JSON"},
     {TF_OPT_GROUP, .help = "Device"},
     ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
@@ -30,7 +34,9 @@ static struct tf_opt opts[] = {
 
 static const struct tf_tool tool = {
     .name = "tf-score",
-    .synopsis = "-m MODEL [options] SRC.tfs TGT.tfs >scores.tfs\n-m MODEL [options] SRC.tfs NBEST.tfs >nbest.tfs\n-m MODEL [options] [PAIRS.tfs]",
+    .synopsis = "-m MODEL [options] SRC.tfs TGT.tfs >scores.tfs\n"
+                "-m MODEL [options] SRC.tfs NBEST.tfs >nbest.tfs\n"
+                "-m MODEL [options] [PAIRS.tfs]",
     .summary = "log-probabilities that a model gives to pairs of source and target",
     .opts = opts,
     .max_args = 2,
@@ -48,7 +54,8 @@ static int check(const char *const *inputs, size_t n, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--token and --summary do not go together");
     o.alpha_given = tf_opt_find(opts, "alpha")->set;
     if (o.alpha_given && (text || summary))
-        return tf_fail_status(err, TF_USAGE, "--alpha and --%s do not go together", text ? "text" : "summary");
+        return tf_fail_status(err, TF_USAGE, "--alpha and --%s do not go together",
+                              text ? "text" : "summary");
     return 0;
 }
 

@@ -152,8 +152,8 @@ static const struct mode_row modes[] = {
     {TO_TEXT, "--decode", {"nbest"}},
     {TRAIN,
      "--train",
-     {"vocab-size", "type", "split-digits", "byte-fallback", "keep-spaces", "normalization", "character-coverage", "max-sentences",
-      "max-sentence-length", "verbose"}},
+     {"vocab-size", "type", "split-digits", "byte-fallback", "keep-spaces", "normalization",
+      "character-coverage", "max-sentences", "max-sentence-length", "verbose"}},
     {0},
 };
 
@@ -199,7 +199,8 @@ int main(int argc, char **argv)
         rc = o.train          ? train(&args, &out, &err)
              : o.export_vocab ? tf_vocab_export(&vocab, &out, &err)
                               : convert(&vocab, path, &out, &err);
-    rc = tf_out_finish(&out, rc, &err); /* what was done so far is still good; err says why there is no more */
+    /* what was done so far is still good; err says why there is no more */
+    rc = tf_out_finish(&out, rc, &err);
     tf_vocab_release(&vocab);
     return tf_finish(rc, &err);
 }

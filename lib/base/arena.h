@@ -11,7 +11,8 @@ struct tf_arena {
     size_t peak;  /* the most that `used` has been */
 };
 
-/* Zero-initialised is ready for use. Memory is 64-byte aligned for n >= 64, else 8, and not cleared; never NULL (out of memory ends the process). */
+/* Zero-initialised is ready for use. Memory is 64-byte aligned for n >= 64, else 8, and not
+ * cleared; never NULL (out of memory ends the process). */
 void *tf_arena_alloc(struct tf_arena *a, size_t n);
 void *tf_arena_zalloc(struct tf_arena *a, size_t n); /* cleared */
 char *tf_arena_strndup(struct tf_arena *a, const char *s, size_t n); /* terminated copy */

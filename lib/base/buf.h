@@ -15,7 +15,8 @@ void tf_buf_add(struct tf_buf *b, const void *p, size_t n);
 void tf_buf_byte(struct tf_buf *b, unsigned char c);
 void tf_buf_str(struct tf_buf *b, const char *s);
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...) TF_PRINTF(2, 3);
-char *tf_buf_grow(struct tf_buf *b, size_t n); /* room for n more bytes; returns where they go; caller adds to len */
+/* room for n more bytes; returns where they go; caller adds to len */
+char *tf_buf_grow(struct tf_buf *b, size_t n);
 void tf_buf_clear(struct tf_buf *b);           /* len = 0, memory kept */
 void tf_buf_release(struct tf_buf *b);         /* free */
 

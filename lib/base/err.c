@@ -117,7 +117,8 @@ static void *must(void *p)
 {
     static atomic_flag ending = ATOMIC_FLAG_INIT;
     if (p == NULL) {
-        while (atomic_flag_test_and_set(&ending)) /* another thread is at it, and exit() is for one */
+        /* another thread is at it, and exit() is for one */
+        while (atomic_flag_test_and_set(&ending))
             pause();
         fprintf(stderr, "%s: out of memory\n", tf_progname);
         exit(TF_FAILED);

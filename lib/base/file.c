@@ -226,7 +226,8 @@ struct temp {
 static struct temp *temps;
 static pthread_mutex_t temps_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Out of memory ends the process wherever it happens, in any thread; what it was writing goes too. */
+/* Out of memory ends the process wherever it happens, in any thread; what it was writing goes
+ * too. */
 static void remove_temps(void)
 {
     pthread_mutex_lock(&temps_lock);
@@ -236,8 +237,8 @@ static void remove_temps(void)
     pthread_mutex_unlock(&temps_lock);
 }
 
-/* Killed by a signal that can be caught: the same, then the death it asked for. Nothing that is reachable
- * from the list is freed while it is, so the list is read without the lock. */
+/* Killed by a signal that can be caught: the same, then the death it asked for. Nothing that is
+ * reachable from the list is freed while it is, so the list is read without the lock. */
 static void remove_temps_and_die(int sig)
 {
     for (struct temp *t = temps; t != NULL; t = t->next)
@@ -251,9 +252,11 @@ static void catch_deadly_signals(void)
 {
     static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
-        struct sigaction now, ours = {.sa_handler = remove_temps_and_die, .sa_flags = (int)SA_RESETHAND};
+        struct sigaction now,
+            ours = {.sa_handler = remove_temps_and_die, .sa_flags = (int)SA_RESETHAND};
         sigemptyset(&ours.sa_mask);
-        if (sigaction(deadly[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+        if (sigaction(deadly[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+            now.sa_handler == SIG_DFL)
             sigaction(deadly[i], &ours, NULL);
     }
 }

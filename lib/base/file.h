@@ -1,4 +1,5 @@
-/* file.h - buffered input and output that check every call, "-" for the standard streams, and output files that appear whole or not at all. */
+/* file.h - buffered input and output that check every call, "-" for the standard streams, and
+ * output files that appear whole or not at all. */
 #ifndef TF_BASE_FILE_H
 #define TF_BASE_FILE_H
 
@@ -19,23 +20,31 @@ struct tf_in {
     bool eof;         /* read(2) has returned 0 */
 };
 
-/* Open a path for reading; "-" is stdin; refuses directories ("is a directory"). Retries EINTR, takes short reads. The struct owns fd and memory. */
+/* Open a path for reading; "-" is stdin; refuses directories ("is a directory"). Retries EINTR,
+ * takes short reads. The struct owns fd and memory. */
 int tf_in_open(struct tf_in *in, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_in_close(struct tf_in *in);
-/* Make at least `need` unread bytes available, unless the input ends first. Returns the count available (may be less than need only at the end), -1 on error.
- * Grows the buffer to hold `need`; callers bound it. */
+/* Make at least `need` unread bytes available, unless the input ends first. Returns the count
+ * available (may be less than need only at the end), -1 on error. Grows the buffer to hold `need`;
+ * callers bound it. */
 ssize_t tf_in_fill(struct tf_in *in, size_t need, struct tf_err *err) TF_MUST_CHECK;
-/* Copy exactly n bytes to dst, large reads straight into place. Returns n; fewer at the end of input; -1 on error. */
+/* Copy exactly n bytes to dst, large reads straight into place. Returns n; fewer at the end of
+ * input; -1 on error. */
 ssize_t tf_in_read(struct tf_in *in, void *dst, size_t n, struct tf_err *err) TF_MUST_CHECK;
-/* True when the next read would not block: unread bytes in the buffer, data or end of file waiting on fd. Filters flush their output before a read that would block. */
+/* True when the next read would not block: unread bytes in the buffer, data or end of file waiting
+ * on fd. Filters flush their output before a read that would block. */
 bool tf_in_ready(struct tf_in *in);
 
-/* The next line, without its LF, valid until the next call. Only LF ends a line; a last line without LF counts. Returns 1; 0 at the end; -1 on error;
- * 2 for a line longer than max bytes: it was read past, *line holds its first bytes (at most 64), *n its full length. */
-int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max, struct tf_err *err) TF_MUST_CHECK;
+/* The next line, without its LF, valid until the next call. Only LF ends a line; a last line
+ * without LF counts. Returns 1; 0 at the end; -1 on error; 2 for a line longer than max bytes: it
+ * was read past, *line holds its first bytes (at most 64), *n its full length. */
+int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max,
+               struct tf_err *err) TF_MUST_CHECK;
 
-/* What is left of the input (at most max bytes) into memory owned by the caller, with a NUL behind it that does not count. */
-int tf_in_all(struct tf_in *in, char **data, size_t *n, size_t max, struct tf_err *err) TF_MUST_CHECK;
+/* What is left of the input (at most max bytes) into memory owned by the caller, with a NUL behind
+ * it that does not count. */
+int tf_in_all(struct tf_in *in, char **data, size_t *n, size_t max,
+              struct tf_err *err) TF_MUST_CHECK;
 
 /* ---- output ---- */
 
@@ -52,26 +61,35 @@ struct tf_out {
 
 enum { TF_OUT_BINARY = 1 /* refuse a terminal as stdout */ };
 
-/* Open for writing: "-" (or NULL) is stdout; a regular file is written to a temporary beside it and appears at commit; FIFOs, devices and names under /dev and /proc are written directly;
- * a symbolic link is followed, and its target replaced. A directory is refused. */
-int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_err *err) TF_MUST_CHECK;
+/* Open for writing: "-" (or NULL) is stdout; a regular file is written to a temporary beside it and
+ * appears at commit; FIFOs, devices and names under /dev and /proc are written directly; a symbolic
+ * link is followed, and its target replaced. A directory is refused. */
+int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
+                struct tf_err *err) TF_MUST_CHECK;
 int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;
-int tf_out_printf(struct tf_out *out, struct tf_err *err, const char *fmt, ...) TF_MUST_CHECK TF_PRINTF(3, 4);
+int tf_out_printf(struct tf_out *out, struct tf_err *err, const char *fmt, ...) TF_MUST_CHECK
+    TF_PRINTF(3, 4);
 int tf_out_flush(struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
-/* Flush; for a file: fsync, close (checked), rename, fsync of the directory; for stdout: flush only (tf_finish closes it). Ends the struct either way. */
+/* Flush; for a file: fsync, close (checked), rename, fsync of the directory; for stdout: flush only
+ * (tf_finish closes it). Ends the struct either way. */
 int tf_out_commit(struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
-/* The end of a filter's output. rc 0: commit. Else drop it, but what went to stdout or into a file in place still goes there; a failure of that is told where *err is not the system's own. Returns rc, or -1. */
+/* The end of a filter's output. rc 0: commit. Else drop it, but what went to stdout or into a file
+ * in place still goes there; a failure of that is told where *err is not the system's own. Returns
+ * rc, or -1. */
 int tf_out_finish(struct tf_out *out, int rc, struct tf_err *err) TF_MUST_CHECK;
-/* Drop it: close, unlink the temporary. Nothing reaches the path. Safe after a commit and on a zeroed struct. */
+/* Drop it: close, unlink the temporary. Nothing reaches the path. Safe after a commit and on a
+ * zeroed struct. */
 void tf_out_abort(struct tf_out *out);
 
 /* ---- small ones ---- */
 
 /* tf_in_all of a file; "-" allowed. */
-int tf_read_file(char **data, size_t *n, const char *path, size_t max, struct tf_err *err) TF_MUST_CHECK;
+int tf_read_file(char **data, size_t *n, const char *path, size_t max,
+                 struct tf_err *err) TF_MUST_CHECK;
 /* fsync of the directory that holds path. */
 int tf_sync_dir(const char *path, struct tf_err *err) TF_MUST_CHECK;
-/* True when both are the same regular file (device and inode); false when either can't be told. For "input is the output" checks: a "-" is stdin as `a`, stdout as `b`. */
+/* True when both are the same regular file (device and inode); false when either can't be told. For
+ * "input is the output" checks: a "-" is stdin as `a`, stdout as `b`. */
 bool tf_same_file(const char *a, const char *b);
 /* How many of the paths are stdin; one at most can be. NULL is none. */
 size_t tf_count_stdin(const char *const *paths, size_t n);

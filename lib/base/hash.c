@@ -51,8 +51,8 @@ static void sha_blocks_plain(uint32_t h[8], const uint8_t *p, size_t blocks)
     }
 }
 
-/* By tables, of a reflected polynomial: t[k] advances a byte past k more, so that eight are done at a
- * time. */
+/* By tables, of a reflected polynomial: t[k] advances a byte past k more, so that eight are done at
+ * a time. */
 struct crc {
     uint32_t polynomial, t[8][256];
 };

@@ -1,4 +1,5 @@
-/* log.c - lines on stderr, each written by one call so that those of a pipeline's tools do not mix. */
+/* log.c - lines on stderr, each written by one call so that those of a pipeline's tools do not
+ * mix. */
 #include "base/log.h"
 #include "base/buf.h"
 #include "base/opt.h"

@@ -6,12 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-void tf_warn(const char *fmt, ...) TF_PRINTF(1, 2); /* "tf-x: warning: ..."; from the 11th of one format on only counted; tf_finish prints the sum */
-void tf_warn_summary(void);                         /* the counts of what was not shown; called by tf_finish */
+/* "tf-x: warning: ..."; from the 11th of one format on only counted; tf_finish prints the sum */
+void tf_warn(const char *fmt, ...) TF_PRINTF(1, 2);
+/* the counts of what was not shown; called by tf_finish */
+void tf_warn_summary(void);
 void tf_note(const char *fmt, ...) TF_PRINTF(1, 2); /* "tf-x: ..." */
-double tf_now(void);                                /* seconds on the monotonic clock; for rates, never in output */
+/* seconds on the monotonic clock; for rates, never in output */
+double tf_now(void);
 
-/* One line on stderr that is rewritten at most 5 times a second; silent unless stderr is a terminal or `force`d. */
+/* One line on stderr that is rewritten at most 5 times a second; silent unless stderr is a terminal
+ * or `force`d. */
 struct tf_progress {
     bool on;
     double start, last;

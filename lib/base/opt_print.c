@@ -90,7 +90,9 @@ static void print_row(const struct tf_opt *o, bool with_letter)
     if (o->alias != NULL)
         tf_buf_printf(&right, " (also" BOND "-%s)", o->alias);
     /* That "-" is a standard stream is what `help` says. */
-    const char *def = o->kind == TF_OPT_FLAG ? (o->def != NULL && strcmp(o->def, "true") == 0 ? "on" : NULL) : o->def;
+    const char *def = o->kind == TF_OPT_FLAG
+                          ? (o->def != NULL && strcmp(o->def, "true") == 0 ? "on" : NULL)
+                          : o->def;
     if (def != NULL && *def != 0 && strcmp(def, "-") != 0)
         tf_buf_printf(&right, " (default" BOND "%s)", def);
     print_columns(left.p, right.p);

@@ -1,14 +1,17 @@
-/* rng.h - random numbers as pure functions of (key, counter): no state to save, no order to keep. */
+/* rng.h - random numbers as pure functions of (key, counter): no state to save, no order to
+ * keep. */
 #ifndef TF_BASE_RNG_H
 #define TF_BASE_RNG_H
 
 #include <stdint.h>
 
-/* Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): 4 words from a 128-bit counter and a 64-bit key.
+/* Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): 4 words
+ * from a 128-bit counter and a 64-bit key.
  * Key = seed (low word first). The same bits on every backend. */
 void tf_philox(uint32_t out[4], const uint32_t counter[4], uint64_t key);
 
-/* A sequential stream over Philox, for shuffles and initialisation: key = seed, counter = (i low, i high, stream low, stream high). */
+/* A sequential stream over Philox, for shuffles and initialisation: key = seed, counter = (i low, i
+ * high, stream low, stream high). */
 struct tf_rng {
     uint64_t key, stream, i;
     uint32_t out[4];
@@ -17,9 +20,11 @@ struct tf_rng {
 struct tf_rng tf_rng_new(uint64_t seed, uint64_t stream);
 uint32_t tf_rng_u32(struct tf_rng *r);
 uint64_t tf_rng_u64(struct tf_rng *r);
-uint64_t tf_rng_below(struct tf_rng *r, uint64_t n); /* uniform in [0, n), n >= 1, unbiased (rejection) */
+/* uniform in [0, n), n >= 1, unbiased (rejection) */
+uint64_t tf_rng_below(struct tf_rng *r, uint64_t n);
 double tf_rng_real(struct tf_rng *r);                /* uniform in [0, 1), 53 bits */
-double tf_rng_normal(struct tf_rng *r);              /* standard normal, Box-Muller over own log/cos of libm */
+/* standard normal, Box-Muller over own log/cos of libm */
+double tf_rng_normal(struct tf_rng *r);
 uint64_t tf_mix64(uint64_t x);                       /* splitmix64's finaliser: hash of one word */
 
 #endif

@@ -1,5 +1,5 @@
-/* attend.c - the stream around a pass whose attention is looked at: pairs in, a record for each pair,
- * kind and layer out, in the order of the input. */
+/* attend.c - the stream around a pass whose attention is looked at: pairs in, a record for each
+ * pair, kind and layer out, in the order of the input. */
 #include "decode/attend.h"
 #include "base/log.h"
 #include "base/parse.h"
@@ -63,8 +63,9 @@ static int choose(struct run *f, struct tf_err *err)
             continue;
         f->layers[kind] = tf_xcalloc((size_t)most, sizeof(bool));
         /* A layer that only the other side has is none of this kind. */
-        if (parse_list(f->layers[kind], f->o->kind > 0 || alone ? tf_attention_layers(c, kind) : most,
-                       f->o->layers, "layer", err) < 0)
+        if (parse_list(f->layers[kind],
+                       f->o->kind > 0 || alone ? tf_attention_layers(c, kind) : most, f->o->layers,
+                       "layer", err) < 0)
             return -1;
         f->watch.layers[kind] = f->layers[kind];
     }
@@ -157,13 +158,16 @@ static int put(struct run *f, struct tf_pair_entry *e, struct tf_err *err)
         return -1;
     if (e->code != 0)
         return tf_writer_bad(&f->out, e->idx, e->code, e->text, err);
-    const char *const *src = with_end(f, s->src, s->n_src), *const *tgt = with_end(f, s->tgt, s->n_tgt),
+    const char *const *src = with_end(f, s->src, s->n_src),
+                      *const *tgt = with_end(f, s->tgt, s->n_tgt),
                       *const *read = with_start(f, s->tgt, s->n_tgt);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
         bool of_src = kind == TF_ATTENTION_ENCODER;
-        struct tf_attn t = {.kind = tf_attend_kinds[1 + kind], .rows = of_src ? src : tgt,
+        struct tf_attn t = {.kind = tf_attend_kinds[1 + kind],
+                            .rows = of_src ? src : tgt,
                             .cols = kind == TF_ATTENTION_DECODER ? read : src,
-                            .n_rows = of_src ? S : T, .n_cols = kind == TF_ATTENTION_DECODER ? T : S};
+                            .n_rows = of_src ? S : T,
+                            .n_cols = kind == TF_ATTENTION_DECODER ? T : S};
         const float *w = s->weights[kind];
         for (int64_t l = 0; w != NULL && l < tf_attention_layers(c, kind); l++)
             if (f->layers[kind][l]) {
@@ -247,12 +251,13 @@ static int end_part(void *arg, struct tf_err *err)
 static int attend(struct run *f, struct tf_err *err)
 {
     const struct tf_paired_job job = {f, begin_part, run_window, flush, end_part};
-    const struct tf_paired_limits limits = {.side = {{"source", f->o->max_length, "--max-length allows"},
-                                                     {"target", f->o->max_length, "--max-length allows"}},
-                                            .window = tf_models_window(&f->models, f->o->window),
-                                            .cost = weights_of,
-                                            .most = WINDOW_WEIGHTS,
-                                            .force_vocab = f->o->force_vocab};
+    const struct tf_paired_limits limits = {
+        .side = {{"source", f->o->max_length, "--max-length allows"},
+                 {"target", f->o->max_length, "--max-length allows"}},
+        .window = tf_models_window(&f->models, f->o->window),
+        .cost = weights_of,
+        .most = WINDOW_WEIGHTS,
+        .force_vocab = f->o->force_vocab};
     size_t batch = tf_models_batch(&f->models, f->o->batch);
     f->scorer = tf_scorer_new(&f->models, (int)f->o->threads, batch, &f->watch, err);
     if (f->scorer == NULL)
@@ -269,7 +274,8 @@ static int attend(struct run *f, struct tf_err *err)
 int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, size_t n,
                   const char *output, const struct tf_opt *table, struct tf_err *err)
 {
-    static const char *const alone[] = {"pairs", "batch", "tokens", NULL}, *const second[] = {"tokens", NULL};
+    static const char *const alone[] = {"pairs", "batch", "tokens", NULL}, *const second[] = {
+                                                                               "tokens", NULL};
     const struct tf_strs models = {.v = (const char **)&o->model, .n = 1};
     struct tf_out out = {0};
     struct run f = {.o = o, .table = table, .out_file = &out, .bads.policy = o->bad};

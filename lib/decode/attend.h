@@ -5,7 +5,8 @@
 #include "decode/bad.h"
 #include "decode/models.h"
 
-extern const char *const tf_attend_kinds[]; /* "all", then the names by enum tf_attention_kind; NULL at the end */
+/* "all", then the names by enum tf_attention_kind; NULL at the end */
+extern const char *const tf_attend_kinds[];
 
 struct tf_attend_opts {
     const char *model, *device, *precision; /* precision: NULL for the device's own */
@@ -16,8 +17,9 @@ struct tf_attend_opts {
     bool force_vocab, quiet, progress;
 };
 
-/* The whole job of tf-attn: one input (pairs, batches, or the tokens of sources alone) or two (source and target tokens). 0, TF_PARTIAL or -1. */
-int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, size_t n, const char *output, const struct tf_opt *table,
-                  struct tf_err *err) TF_MUST_CHECK;
+/* The whole job of tf-attn: one input (pairs, batches, or the tokens of sources alone) or two
+ * (source and target tokens). 0, TF_PARTIAL or -1. */
+int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, size_t n,
+                  const char *output, const struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -1,4 +1,5 @@
-/* bad.h - what a filter does about bad records: count them, remember the first, say so at the end. */
+/* bad.h - what a filter does about bad records: count them, remember the first, say so at the
+ * end. */
 #ifndef TF_DECODE_BAD_H
 #define TF_DECODE_BAD_H
 
@@ -13,7 +14,8 @@ struct tf_bads {
 };
 
 /* A record goes out; code 0: a good one. -1 when the policy is to fail at the first bad one. */
-int tf_bads_count(struct tf_bads *b, uint64_t idx, int code, const char *text, const char *input, struct tf_err *err) TF_MUST_CHECK;
+int tf_bads_count(struct tf_bads *b, uint64_t idx, int code, const char *text, const char *input,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* At the end: 0, or TF_PARTIAL with a message. */
 int tf_bads_verdict(const struct tf_bads *b, const char *input, struct tf_err *err) TF_MUST_CHECK;
 

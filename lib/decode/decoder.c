@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-/* What a group may take in cache slots (0.8 GB in the paper's base model) where memory is the host's;
- * a source token counts as a few. A device gives half of what it has free, counted in bytes. */
+/* What a group may take in cache slots (0.8 GB in the paper's base model) where memory is the
+ * host's; a source token counts as a few. A device gives half of what it has free, counted in
+ * bytes. */
 enum { GROUP_SLOTS = 32768, SLOTS_A_TOKEN = 4 };
 
 struct tf_decoder {

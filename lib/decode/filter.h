@@ -1,4 +1,5 @@
-/* filter.h - tf-decode's stream: sources in, and prefixes where they are given, what the decoder makes of them out, in the order of the input. */
+/* filter.h - tf-decode's stream: sources in, and prefixes where they are given, what the decoder
+ * makes of them out, in the order of the input. */
 #ifndef TF_DECODE_FILTER_H
 #define TF_DECODE_FILTER_H
 
@@ -7,16 +8,19 @@
 
 struct tf_decode_opts {
     struct tf_strs models;
-    const char *device, *precision, *prefix; /* precision: NULL for the device's own; prefix: a token stream of forced beginnings, or NULL */
-    int64_t beam, nbest, max_extra, max_length, batch, window, threads, seed, top_k; /* batch, window: 0 leaves them to the device */
+    /* precision: NULL for the device's own; prefix: a token stream of forced beginnings, or NULL */
+    const char *device, *precision, *prefix;
+    /* batch, window: 0 leaves them to the device */
+    int64_t beam, nbest, max_extra, max_length, batch, window, threads, seed, top_k;
     double alpha, temperature, top_p;
     bool nbest_out; /* n-best records rather than token records */
     bool token_scores, sample, allow_unk, force_vocab, quiet, progress;
     int bad; /* enum tf_on_bad */
 };
 
-/* The whole job of tf-decode: models, input (path), output (path). table: for provenance. 0, TF_PARTIAL when records were bad, or -1. */
-int tf_decode_run(const struct tf_decode_opts *o, const char *input, const char *output, const struct tf_opt *table,
-                  struct tf_err *err) TF_MUST_CHECK;
+/* The whole job of tf-decode: models, input (path), output (path). table: for provenance. 0,
+ * TF_PARTIAL when records were bad, or -1. */
+int tf_decode_run(const struct tf_decode_opts *o, const char *input, const char *output,
+                  const struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -150,7 +150,8 @@ struct tf_header tf_models_header(struct tf_model_set *s, struct tf_arena *a,
     h.extra = tf_value_map();
     tf_header_made(&h, a, tf_progname, opts, &s->inputs);
     if (strcmp(s->be->precision, "fp32") != 0) /* other numbers, and so other bytes */
-        tf_value_put(a, &h.made.items[h.made.n - 1], "precision", tf_value_str(a, s->be->precision));
+        tf_value_put(a, &h.made.items[h.made.n - 1], "precision",
+                     tf_value_str(a, s->be->precision));
     return h;
 }
 

@@ -1,4 +1,5 @@
-/* score.h - tf-score's stream: pairs, or sources and lists of targets, in, what the model thinks of them out. */
+/* score.h - tf-score's stream: pairs, or sources and lists of targets, in, what the model thinks of
+ * them out. */
 #ifndef TF_DECODE_SCORE_H
 #define TF_DECODE_SCORE_H
 
@@ -23,8 +24,9 @@ struct tf_score_sum {
     double logp; /* natural logarithm, summed over tokens in the order of the input */
 };
 
-/* The whole job of tf-score: one input (pairs or batches) or two (source tokens, and target tokens or n-best lists). 0, TF_PARTIAL or -1. */
-int tf_score_run(const struct tf_score_opts *o, const char *const *inputs, size_t n, const char *output, const struct tf_opt *table,
-                 struct tf_err *err) TF_MUST_CHECK;
+/* The whole job of tf-score: one input (pairs or batches) or two (source tokens, and target tokens
+ * or n-best lists). 0, TF_PARTIAL or -1. */
+int tf_score_run(const struct tf_score_opts *o, const char *const *inputs, size_t n,
+                 const char *output, const struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -119,9 +119,10 @@ static int watch_group(void *arg, int lane, struct tf_group_item *v, size_t n, s
         return -1;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         if (s->layers[kind] > 0)
-            l->weights[kind] = tf_xarray(
-                l->weights[kind], s->layers[kind] * heads * tf_attention_cells(kind, &l->pairs, 0, n),
-                sizeof(float));
+            l->weights[kind] =
+                tf_xarray(l->weights[kind],
+                          s->layers[kind] * heads * tf_attention_cells(kind, &l->pairs, 0, n),
+                          sizeof(float));
     if (tf_attention_weights(l->work[0], l->weights, s->watch, &l->pairs, 0, n, err) < 0)
         return -1;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
@@ -183,7 +184,8 @@ int tf_scorer_run(struct tf_scorer *s, struct tf_scored **v, size_t n, uint64_t 
     }
     if (tf_models_positions(s->models, positions, err) < 0)
         return -1;
-    int rc = tf_groups_run(s->groups, s->items, n, s->watch != NULL ? watch_group : score_group, s, err);
+    int rc =
+        tf_groups_run(s->groups, s->items, n, s->watch != NULL ? watch_group : score_group, s, err);
     for (int i = 0; i < s->lanes; i++) {
         *correct += (uint64_t)s->lane[i].correct;
         s->lane[i].correct = 0;

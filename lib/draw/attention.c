@@ -15,15 +15,21 @@ static const double margin = 20, head_size = 12.5;
 static int check(const struct tf_attention_picture *p, struct tf_err *err)
 {
     if (!p->n_rows || !p->n_cols || !p->n_heads)
-        return tf_fail(err, "nothing to draw: %zu rows, %zu columns, %zu heads", p->n_rows, p->n_cols, p->n_heads);
-    if (p->n_cols > TF_MATRIX_CELLS / p->n_rows || p->n_heads > TF_MATRIX_CELLS / (p->n_rows * p->n_cols))
-        return tf_fail(err, "%zu heads of %zu by %zu weights are too many to draw, maximum %d weights", p->n_heads, p->n_rows, p->n_cols,
-                       TF_MATRIX_CELLS);
+        return tf_fail(err, "nothing to draw: %zu rows, %zu columns, %zu heads", p->n_rows,
+                       p->n_cols, p->n_heads);
+    if (p->n_cols > TF_MATRIX_CELLS / p->n_rows ||
+        p->n_heads > TF_MATRIX_CELLS / (p->n_rows * p->n_cols))
+        return tf_fail(err,
+                       "%zu heads of %zu by %zu weights are too many to draw, maximum %d weights",
+                       p->n_heads, p->n_rows, p->n_cols, TF_MATRIX_CELLS);
     size_t cells = p->n_rows * p->n_cols;
     for (size_t i = 0; i < p->n_heads * cells; i++)
         if (!(p->weights[i] >= 0 && p->weights[i] <= 1.001f))
-            return tf_fail(err, "head %" PRId64 ", row %zu, column %zu: %g is not a weight between 0 and 1", p->heads[i / cells],
-                           i % cells / p->n_cols, i % p->n_cols, (double)p->weights[i]);
+            return tf_fail(err,
+                           "head %" PRId64
+                           ", row %zu, column %zu: %g is not a weight between 0 and 1",
+                           p->heads[i / cells], i % cells / p->n_cols, i % p->n_cols,
+                           (double)p->weights[i]);
     return 0;
 }
 
@@ -60,8 +66,8 @@ static double label_room(const char *const *tokens, size_t n, double size, doubl
     return ceil(fmin(w, most));
 }
 
-static void draw_label(struct tf_buf *out, const char *token, double x, double y, double size, double room, const char *fill,
-                       enum tf_svg_anchor anchor, double turn)
+static void draw_label(struct tf_buf *out, const char *token, double x, double y, double size,
+                       double room, const char *fill, enum tf_svg_anchor anchor, double turn)
 {
     struct tf_buf text = {0};
     tf_svg_fit(&text, shown(token), size, room / 1.1);
@@ -93,12 +99,15 @@ static double title_width(const struct tf_attention_picture *p, double left)
 
 /* ---- lines ---- */
 
-/* The seven hues of tf_svg_line_color and an indigo, then each of them darker or lighter, whichever keeps the 16 further apart for colour-blind eyes
- * (distances in Oklab after the simulation of Machado et al., 2009). */
+/* The seven hues of tf_svg_line_color and an indigo, then each of them darker or lighter, whichever
+ * keeps the 16 further apart for colour-blind eyes (distances in Oklab after the simulation of
+ * Machado et al., 2009). */
 static const char *head_color(const struct tf_attention_picture *p, size_t h)
 {
-    static const char *const more[] = {"#332288", "#004a74", "#753400", "#99d8c7", "#472a3a", "#efc159", "#2f6380", "#afafaf", "#140e36"};
-    size_t head = (uint64_t)(p->heads[h] - 1) % 16; /* by its number, so that it is the same in every picture */
+    static const char *const more[] = {"#332288", "#004a74", "#753400", "#99d8c7", "#472a3a",
+                                       "#efc159", "#2f6380", "#afafaf", "#140e36"};
+    /* by its number, so that it is the same in every picture */
+    size_t head = (uint64_t)(p->heads[h] - 1) % 16;
     return head < 7 ? tf_svg_line_color(head) : more[head - 7];
 }
 
@@ -136,14 +145,17 @@ static const double space = 7;
 
 static int lay_out(struct layout *l, const struct tf_attention_picture *p, struct tf_err *err)
 {
-    double heads = (double)p->n_heads, tokens = (double)(p->n_rows > p->n_cols ? p->n_rows : p->n_cols), most = fmin(220, p->width / 4);
+    double heads = (double)p->n_heads,
+           tokens = (double)(p->n_rows > p->n_cols ? p->n_rows : p->n_cols),
+           most = fmin(220, p->width / 4);
     *l = (struct layout){.pitch = fmax(15, fmin(22, floor(900 / tokens)))};
     l->label = fmin(13, l->pitch - 4);
     l->rows_w = label_room(p->rows, p->n_rows, l->label, most);
     l->cols_w = label_room(p->cols, p->n_cols, l->label, most);
     l->square_w = fmax(2, fmin(11, floor(fmin(96, p->width / 9) / heads)));
     l->square_h = fmin(12, l->pitch - 5);
-    double side = space + heads * l->square_w + space, sides = margin + l->rows_w + side + side + l->cols_w + margin;
+    double side = space + heads * l->square_w + space,
+           sides = margin + l->rows_w + side + side + l->cols_w + margin;
     if (!(p->width - sides >= 60))
         return too_narrow(p, err);
     l->from = margin + l->rows_w + side;
@@ -166,7 +178,8 @@ static double token_y(const struct layout *l, size_t i)
 static void legend(struct tf_buf *out, const struct tf_attention_picture *p, const struct layout *l)
 {
     for (size_t h = 0; h < p->n_heads; h++) {
-        double x = margin + l->name_w * (double)(h % l->names), y = (p->title ? 54 : 24) + 20 * (double)(h / l->names);
+        double x = margin + l->name_w * (double)(h % l->names),
+               y = (p->title ? 54 : 24) + 20 * (double)(h / l->names);
         char name[32];
         head_name(name, p, h);
         tf_svg_rect(out, x, y - 10, 11, 11, head_color(p, h));
@@ -174,15 +187,20 @@ static void legend(struct tf_buf *out, const struct tf_attention_picture *p, con
     }
 }
 
-static void column(struct tf_buf *out, const struct tf_attention_picture *p, const struct layout *l, bool rows)
+static void column(struct tf_buf *out, const struct tf_attention_picture *p, const struct layout *l,
+                   bool rows)
 {
-    double side = 2 * space + l->square_w * (double)p->n_heads - 1, x = rows ? l->from - side : l->to + side;
+    double side = 2 * space + l->square_w * (double)p->n_heads - 1,
+           x = rows ? l->from - side : l->to + side;
     for (size_t i = 0; i < (rows ? p->n_rows : p->n_cols); i++)
-        draw_label(out, rows ? p->rows[i] : p->cols[i], x, token_y(l, i) + l->label * 0.35, l->label, rows ? l->rows_w : l->cols_w,
-                   !rows || drawn(p, i) ? TF_SVG_INK : TF_SVG_AXIS, rows ? TF_SVG_END : TF_SVG_START, 0);
+        draw_label(out, rows ? p->rows[i] : p->cols[i], x, token_y(l, i) + l->label * 0.35,
+                   l->label, rows ? l->rows_w : l->cols_w,
+                   !rows || drawn(p, i) ? TF_SVG_INK : TF_SVG_AXIS,
+                   rows ? TF_SVG_END : TF_SVG_START, 0);
 }
 
-static void path(struct tf_buf *out, const char *paint, const char *color, int step, const struct tf_buf *d)
+static void path(struct tf_buf *out, const char *paint, const char *color, int step,
+                 const struct tf_buf *d)
 {
     if (!d->len)
         return;
@@ -200,7 +218,8 @@ static void put(struct tf_buf *out, char verb, double x, double y)
 }
 
 /* Squares of n tokens from x on; amount: [n_heads, n], 0 to 1. */
-static void squares(struct tf_buf *out, const struct tf_attention_picture *p, const struct layout *l, double x, const double *amount, size_t n)
+static void squares(struct tf_buf *out, const struct tf_attention_picture *p,
+                    const struct layout *l, double x, const double *amount, size_t n)
 {
     struct tf_buf d = {0};
     for (size_t h = 0; h < p->n_heads; h++)
@@ -223,9 +242,11 @@ static void squares(struct tf_buf *out, const struct tf_attention_picture *p, co
     tf_buf_release(&d);
 }
 
-static void all_squares(struct tf_buf *out, const struct tf_attention_picture *p, const struct layout *l)
+static void all_squares(struct tf_buf *out, const struct tf_attention_picture *p,
+                        const struct layout *l)
 {
-    double *asks = tf_xcalloc(p->n_heads * p->n_rows, sizeof *asks), *gets = tf_xcalloc(p->n_heads * p->n_cols, sizeof *gets);
+    double *asks = tf_xcalloc(p->n_heads * p->n_rows, sizeof *asks),
+           *gets = tf_xcalloc(p->n_heads * p->n_cols, sizeof *gets);
     for (size_t h = 0; h < p->n_heads; h++)
         for (size_t r = 0; r < p->n_rows; r++) {
             if (!drawn(p, r))
@@ -243,8 +264,10 @@ static void all_squares(struct tf_buf *out, const struct tf_attention_picture *p
     free(gets);
 }
 
-/* A path per opacity and head, the strongest on top. The heads leave each token side by side, so that none hides another. */
-static void all_lines(struct tf_buf *out, const struct tf_attention_picture *p, const struct layout *l)
+/* A path per opacity and head, the strongest on top. The heads leave each token side by side, so
+ * that none hides another. */
+static void all_lines(struct tf_buf *out, const struct tf_attention_picture *p,
+                      const struct layout *l)
 {
     double heads = (double)p->n_heads, apart = fmin(2, 0.6 * l->pitch / heads);
     struct tf_buf d = {0};
@@ -280,8 +303,10 @@ int tf_attention_lines(struct tf_buf *out, const struct tf_attention_picture *p,
     if (lay_out(&l, p, err) < 0)
         return -1;
 
-    tf_buf_printf(&desc, "Attention of %zu head%s: lines from %zu of %zu tokens on the left to %zu on the right, ", p->n_heads,
-                  p->n_heads == 1 ? "" : "s", asking, p->n_rows, p->n_cols);
+    tf_buf_printf(
+        &desc,
+        "Attention of %zu head%s: lines from %zu of %zu tokens on the left to %zu on the right, ",
+        p->n_heads, p->n_heads == 1 ? "" : "s", asking, p->n_rows, p->n_cols);
     tf_buf_str(&desc, "the more opaque the greater the weight.");
     tf_svg_begin(out, l.width, l.height, p->title ? p->title : "Attention", desc.p);
     tf_buf_release(&desc);
@@ -314,14 +339,17 @@ static double fit(double room, double w)
     return floor((room + between) / (w + between));
 }
 
-/* As many maps side by side as let each token have its label. Long sentences lose labels rather than make pictures of one map below the other. */
+/* As many maps side by side as let each token have its label. Long sentences lose labels rather
+ * than make pictures of one map below the other. */
 static int make_grid(struct grid *g, const struct tf_attention_picture *p, struct tf_err *err)
 {
-    double heads = (double)p->n_heads, cols = (double)p->n_cols, rows = (double)p->n_rows, name = widest_name(p);
+    double heads = (double)p->n_heads, cols = (double)p->n_cols, rows = (double)p->n_rows,
+           name = widest_name(p);
     double most = fmax(14, fmin(36, 360 / fmax(rows, cols)));
     *g = (struct grid){.rows_w = label_room(p->rows, p->n_rows, 11.5, fmin(160, p->width / 4))};
     g->left = margin + g->rows_w + space;
-    double room = p->width - g->left - bar_room, across = fmin(heads, fit(room, fmax(legible * cols, name)));
+    double room = p->width - g->left - bar_room,
+           across = fmin(heads, fit(room, fmax(legible * cols, name)));
     if (across < 2)
         across = fmin(fmin(heads, 2), fit(room, fmax(fmin(legible * cols, 160), name)));
     if (!(across >= 1))
@@ -329,7 +357,8 @@ static int make_grid(struct grid *g, const struct tf_attention_picture *p, struc
     g->down = (size_t)ceil(heads / across);
     g->across = (p->n_heads + g->down - 1) / g->down;
     g->cell_w = fmin(most, ((room + between) / (double)g->across - between) / cols);
-    g->cell_h = fmin(fmax(g->cell_w, fmin(12, 360 / rows)), 3 * p->width / rows); /* square, but few rows are never lower than their labels */
+    /* square, but few rows are never lower than their labels */
+    g->cell_h = fmin(fmax(g->cell_w, fmin(12, 360 / rows)), 3 * p->width / rows);
     g->label = fmax(9, fmin(11.5, 0.95 * fmin(g->cell_w, g->cell_h)));
     g->cols_h = label_room(p->cols, p->n_cols, g->label, 120);
     g->top = (p->title ? 52 : 14) + 20 + g->cols_h + 8;
@@ -344,11 +373,13 @@ static size_t label_step(double cell)
     return cell >= legible ? 1 : (size_t)ceil(legible / cell);
 }
 
-static void map(struct tf_buf *out, const struct tf_attention_picture *p, const struct grid *g, size_t head, double *v)
+static void map(struct tf_buf *out, const struct tf_attention_picture *p, const struct grid *g,
+                size_t head, double *v)
 {
     static const struct tf_heat_scale scale = {0, 1, TF_COLORS_AMOUNT};
     const struct tf_matrix m = {.v = v, .rows = p->n_rows, .cols = p->n_cols};
-    double x = g->left + g->map_w * (double)(head % g->across), y = g->top + g->map_h * (double)(head / g->across);
+    double x = g->left + g->map_w * (double)(head % g->across),
+           y = g->top + g->map_h * (double)(head / g->across);
     char name[32];
     for (size_t i = 0; i < m.rows * m.cols; i++)
         v[i] = weight(p, head, 0, i);
@@ -356,11 +387,14 @@ static void map(struct tf_buf *out, const struct tf_attention_picture *p, const 
     tf_svg_text(out, x, y - 8 - g->cols_h - 8, name, head_size, TF_SVG_INK, TF_SVG_START, 0);
     tf_heat_cells(out, &m, &scale, x, y, g->cell_w, g->cell_h);
     for (size_t c = 0; c < p->n_cols; c += label_step(g->cell_w))
-        draw_label(out, p->cols[c], x + ((double)c + 0.5) * g->cell_w + g->label * 0.35, y - 5, g->label, g->cols_h, TF_SVG_SOFT, TF_SVG_START, -90);
+        draw_label(out, p->cols[c], x + ((double)c + 0.5) * g->cell_w + g->label * 0.35, y - 5,
+                   g->label, g->cols_h, TF_SVG_SOFT, TF_SVG_START, -90);
     for (size_t r = 0; head % g->across == 0 && r < p->n_rows; r += label_step(g->cell_h))
-        draw_label(out, p->rows[r], x - space, y + ((double)r + 0.5) * g->cell_h + g->label * 0.35, g->label, g->rows_w, TF_SVG_SOFT, TF_SVG_END, 0);
+        draw_label(out, p->rows[r], x - space, y + ((double)r + 0.5) * g->cell_h + g->label * 0.35,
+                   g->label, g->rows_w, TF_SVG_SOFT, TF_SVG_END, 0);
     if (head == g->across - 1)
-        tf_heat_bar(out, &scale, x + g->map_w - between + 18, y, 14, fmax(80, fmin(260, g->cell_h * (double)p->n_rows)));
+        tf_heat_bar(out, &scale, x + g->map_w - between + 18, y, 14,
+                    fmax(80, fmin(260, g->cell_h * (double)p->n_rows)));
 }
 
 int tf_attention_heat(struct tf_buf *out, const struct tf_attention_picture *p, struct tf_err *err)
@@ -370,10 +404,13 @@ int tf_attention_heat(struct tf_buf *out, const struct tf_attention_picture *p, 
     if (check(p, err) < 0 || make_grid(&g, p, err) < 0)
         return -1;
     double width = g.left + g.map_w * (double)g.across - between + bar_room;
-    double bottom = g.top + g.map_h * (double)(g.down - 1) + fmax(g.cell_h * (double)p->n_rows, g.down == 1 ? 80 : 0);
+    double bottom = g.top + g.map_h * (double)(g.down - 1) +
+                    fmax(g.cell_h * (double)p->n_rows, g.down == 1 ? 80 : 0);
     width = fmax(width, title_width(p, g.left));
-    tf_buf_printf(&desc, "Attention of %zu head%s: heat maps of %zu rows and %zu columns, colours from 0 to 1.", p->n_heads,
-                  p->n_heads == 1 ? "" : "s", p->n_rows, p->n_cols);
+    tf_buf_printf(
+        &desc,
+        "Attention of %zu head%s: heat maps of %zu rows and %zu columns, colours from 0 to 1.",
+        p->n_heads, p->n_heads == 1 ? "" : "s", p->n_rows, p->n_cols);
     tf_svg_begin(out, width, bottom + 16, p->title ? p->title : "Attention", desc.p);
     tf_buf_release(&desc);
     if (p->title)

@@ -19,7 +19,8 @@ struct found {
 
 static bool fits(const struct tf_attention_file *a, const struct tf_record *r)
 {
-    return r->type == TF_REC_ATTN && (a->idx < 0 || r->idx == (uint64_t)a->idx) && (!a->kind || !strcmp(a->kind, r->attn.kind)) &&
+    return r->type == TF_REC_ATTN && (a->idx < 0 || r->idx == (uint64_t)a->idx) &&
+           (!a->kind || !strcmp(a->kind, r->attn.kind)) &&
            (!a->layer || r->attn.layer == (uint64_t)a->layer);
 }
 
@@ -46,7 +47,8 @@ static void keep(struct found *f, const struct tf_record *r)
     f->t.heads = memcpy(heads, t->heads, t->n_heads * sizeof *heads);
 }
 
-static int search(struct found *f, const struct tf_attention_file *a, struct tf_in *in, struct tf_err *err)
+static int search(struct found *f, const struct tf_attention_file *a, struct tf_in *in,
+                  struct tf_err *err)
 {
     static const char *const kinds[] = {"attention", NULL};
     struct tf_reader *r;
@@ -79,7 +81,8 @@ static bool is_piece(const char *text, const char *piece)
 }
 
 /* Rows asked for by their text; NULL in *only where none is. */
-static int choose_rows(bool **only, struct found *f, const struct tf_attention_file *a, struct tf_err *err)
+static int choose_rows(bool **only, struct found *f, const struct tf_attention_file *a,
+                       struct tf_err *err)
 {
     *only = NULL;
     if (!a->tokens.n)
@@ -97,11 +100,13 @@ static int choose_rows(bool **only, struct found *f, const struct tf_attention_f
 }
 
 /* Leave the heads asked for, in place; their numbers to `numbers`. */
-static int choose_heads(int64_t *numbers, struct found *f, const struct tf_attention_file *a, struct tf_err *err)
+static int choose_heads(int64_t *numbers, struct found *f, const struct tf_attention_file *a,
+                        struct tf_err *err)
 {
     struct tf_attn *t = &f->t;
     size_t cells = t->n_rows * t->n_cols, n = 0;
-    bool *on = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *on), *there = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *there);
+    bool *on = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *on),
+         *there = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *there);
     if (tf_parse_list(on, MOST_HEADS, a->heads, err)) {
         err->status = TF_USAGE;
         return tf_context(err, "--head");
@@ -125,7 +130,8 @@ static int choose_heads(int64_t *numbers, struct found *f, const struct tf_atten
     return 0;
 }
 
-static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_file *a, struct tf_err *err)
+static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_file *a,
+                struct tf_err *err)
 {
     bool *only;
     char title[96];
@@ -133,13 +139,24 @@ static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_f
     if (choose_rows(&only, f, a, err) || choose_heads(numbers, f, a, err))
         return -1;
     const struct tf_attn *t = &f->t;
-    snprintf(title, sizeof title, "%.32s attention, layer %llu", t->kind, (unsigned long long)t->layer);
-    struct tf_attention_picture p = {.title = a->title ? a->title : title, .width = a->width, .rows = t->rows, .cols = t->cols, .n_rows = t->n_rows,
-                                     .n_cols = t->n_cols, .weights = t->weights, .heads = numbers, .n_heads = t->n_heads, .only = only, .least = a->least};
+    snprintf(title, sizeof title, "%.32s attention, layer %llu", t->kind,
+             (unsigned long long)t->layer);
+    struct tf_attention_picture p = {.title = a->title ? a->title : title,
+                                     .width = a->width,
+                                     .rows = t->rows,
+                                     .cols = t->cols,
+                                     .n_rows = t->n_rows,
+                                     .n_cols = t->n_cols,
+                                     .weights = t->weights,
+                                     .heads = numbers,
+                                     .n_heads = t->n_heads,
+                                     .only = only,
+                                     .least = a->least};
     return a->heat ? tf_attention_heat(out, &p, err) : tf_attention_lines(out, &p, err);
 }
 
-int tf_attention_file_draw(struct tf_buf *out, const struct tf_attention_file *a, const char *path, struct tf_err *err)
+int tf_attention_file_draw(struct tf_buf *out, const struct tf_attention_file *a, const char *path,
+                           struct tf_err *err)
 {
     struct tf_in in;
     struct found f = {0};

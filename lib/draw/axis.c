@@ -39,7 +39,8 @@ struct tf_axis tf_axis_make(double lo, double hi, bool log, bool pad, double fro
 
 double tf_axis_at(const struct tf_axis *a, double x)
 {
-    double t = a->log ? (log(x) - log(a->lo)) / (log(a->hi) - log(a->lo)) : (x - a->lo) / (a->hi - a->lo);
+    double t =
+        a->log ? (log(x) - log(a->lo)) / (log(a->hi) - log(a->lo)) : (x - a->lo) / (a->hi - a->lo);
     return a->from + t * (a->to - a->from);
 }
 
@@ -73,7 +74,8 @@ static void make_label(char label[32], double x, double step, double from)
     }
     int digits = step >= 0.9999999 ? 0 : (int)fmin(12, ceil(-log10(step) - 1e-6));
     /* 2.5 and 5 between ticks of 2.5k need a digit that 1 and 2 don't. */
-    while (digits < 12 && fabs(x * pow(10, digits) - round(x * pow(10, digits))) > 1e-6 * fabs(x * pow(10, digits)) + 1e-9)
+    while (digits < 12 && fabs(x * pow(10, digits) - round(x * pow(10, digits))) >
+                              1e-6 * fabs(x * pow(10, digits)) + 1e-9)
         digits++;
     snprintf(label, 32, "%.*f%s", digits, x, unit);
 }
@@ -133,7 +135,8 @@ void tf_axis_ticks(struct tf_ticks *t, const struct tf_axis *a, int want)
     t->n = 0;
     if (a->log)
         log_ticks(t, a, want);
-    /* A short logarithmic axis has few powers of ten; a linear one may miss round numbers by little. */
+    /* A short logarithmic axis has few powers of ten; a linear one may miss round numbers by
+     * little. */
     for (int more = want; labelled(t) < (a->log ? 3 : 2) && more <= 4 * want; more *= 2) {
         t->n = 0;
         linear_ticks(t, a, more);

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A path under construction. Points that share a pixel column with many others wait in lo and hi. */
+/* A path under construction. Points that share a pixel column with many others wait in lo and
+ * hi. */
 struct path {
     struct tf_buf *out;
     bool open; /* the next point continues the line */
@@ -73,8 +74,9 @@ static double clamp(double x)
     return fmax(-1e5, fmin(1e5, x));
 }
 
-void tf_chart_line(struct tf_buf *out, const double *x, const double *y, size_t n, const struct tf_axis *ax, const struct tf_axis *ay,
-                   const char *color, const char *dash, double stroke, double opacity)
+void tf_chart_line(struct tf_buf *out, const double *x, const double *y, size_t n,
+                   const struct tf_axis *ax, const struct tf_axis *ay, const char *color,
+                   const char *dash, double stroke, double opacity)
 {
     bool many = (double)n > 4 * fabs(ax->to - ax->from);
     struct path p = {.out = out};
@@ -105,8 +107,8 @@ void tf_chart_line(struct tf_buf *out, const double *x, const double *y, size_t 
     tf_buf_str(out, "/>\n");
 }
 
-static void markers(struct tf_buf *out, const struct tf_series *s, const double *y, const struct tf_axis *ax, const struct tf_axis *ay,
-                    const char *color)
+static void markers(struct tf_buf *out, const struct tf_series *s, const double *y,
+                    const struct tf_axis *ax, const struct tf_axis *ay, const char *color)
 {
     tf_buf_printf(out, "<g fill=\"%s\" stroke=\"%s\" stroke-width=\"1\">\n", color, TF_SVG_PAPER);
     for (size_t i = 0; i < s->n; i++) {
@@ -158,7 +160,8 @@ static int ranges(struct range *rx, struct range *ry, const struct tf_chart *c, 
             widen(ry, vy);
         }
     if (rx->lo > rx->hi)
-        return tf_fail(err, "nothing to draw%s", c->log_x || c->log_y ? ": no positive values" : "");
+        return tf_fail(err, "nothing to draw%s",
+                       c->log_x || c->log_y ? ": no positive values" : "");
     rx->lo = isnan(c->x_min) ? rx->lo : c->x_min;
     rx->hi = isnan(c->x_max) ? rx->hi : c->x_max;
     ry->lo = isnan(c->y_min) ? ry->lo : c->y_min;
@@ -195,8 +198,8 @@ static double legend(struct tf_buf *out, const struct tf_chart *c, double left, 
     return y;
 }
 
-static void axes(struct tf_buf *out, const struct box *b, const struct tf_axis *ax, const struct tf_axis *ay, const struct tf_ticks *tx,
-                 const struct tf_ticks *ty)
+static void axes(struct tf_buf *out, const struct box *b, const struct tf_axis *ax,
+                 const struct tf_axis *ay, const struct tf_ticks *tx, const struct tf_ticks *ty)
 {
     for (size_t i = 0; i < ty->n; i++) {
         double y = tf_axis_at(ay, ty->v[i].at);
@@ -212,7 +215,8 @@ static void axes(struct tf_buf *out, const struct box *b, const struct tf_axis *
         bool major = tx->v[i].label[0] != 0;
         tf_svg_line(out, x, b->bottom, x, b->bottom + (major ? 5 : 3), TF_SVG_AXIS, 1);
         if (major)
-            tf_svg_text(out, x, b->bottom + 19, tx->v[i].label, 11.5, TF_SVG_SOFT, TF_SVG_MIDDLE, 0);
+            tf_svg_text(out, x, b->bottom + 19, tx->v[i].label, 11.5, TF_SVG_SOFT, TF_SVG_MIDDLE,
+                        0);
     }
     tf_svg_line(out, b->left, b->bottom, b->right, b->bottom, TF_SVG_AXIS, 1);
 }
@@ -228,7 +232,8 @@ static double label_width(const struct tf_ticks *t)
 
 enum { FEW = 40 }; /* so many points get markers, and need no smoothing */
 
-static void line(struct tf_buf *out, const struct tf_chart *c, size_t i, const struct tf_axis *ax, const struct tf_axis *ay)
+static void line(struct tf_buf *out, const struct tf_chart *c, size_t i, const struct tf_axis *ax,
+                 const struct tf_axis *ay)
 {
     const struct tf_series *s = &c->series[i];
     const char *color = tf_svg_line_color(i), *dash = tf_svg_line_dash(i);
@@ -239,14 +244,16 @@ static void line(struct tf_buf *out, const struct tf_chart *c, size_t i, const s
         smooth(soft, s->y, s->n, c->smooth, c->log_y);
         tf_chart_line(out, s->x, s->y, s->n, ax, ay, color, "", 1, 0.28);
     }
-    tf_chart_line(out, s->x, soft ? soft : s->y, s->n, ax, ay, color, dash, crowded && !soft ? 1.2 : 2, 1);
+    tf_chart_line(out, s->x, soft ? soft : s->y, s->n, ax, ay, color, dash,
+                  crowded && !soft ? 1.2 : 2, 1);
     if (s->n <= FEW)
         markers(out, s, soft ? soft : s->y, ax, ay, color);
     free(soft);
 }
 
 /* Lines of few points, such as validation, come on top. */
-static void lines(struct tf_buf *out, const struct tf_chart *c, const struct tf_axis *ax, const struct tf_axis *ay)
+static void lines(struct tf_buf *out, const struct tf_chart *c, const struct tf_axis *ax,
+                  const struct tf_axis *ay)
 {
     for (int few = 0; few < 2; few++)
         for (size_t i = 0; i < c->n; i++)
@@ -254,7 +261,8 @@ static void lines(struct tf_buf *out, const struct tf_chart *c, const struct tf_
                 line(out, c, i, ax, ay);
 }
 
-static void describe(struct tf_buf *desc, const struct tf_chart *c, const struct range *rx, const struct range *ry)
+static void describe(struct tf_buf *desc, const struct tf_chart *c, const struct range *rx,
+                     const struct range *ry)
 {
     char a[32], b[32];
     tf_buf_printf(desc, "Line chart with %zu line%s:", c->n, c->n == 1 ? "" : "s");
@@ -274,7 +282,8 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     struct tf_ticks tx, ty;
     if (ranges(&rx, &ry, c, err) < 0)
         return -1;
-    struct tf_axis ay = tf_axis_make(ry.lo, ry.hi, c->log_y, isnan(c->y_min) && isnan(c->y_max), 0, 1);
+    struct tf_axis ay =
+        tf_axis_make(ry.lo, ry.hi, c->log_y, isnan(c->y_min) && isnan(c->y_max), 0, 1);
     tf_axis_ticks(&ty, &ay, (int)fmax(3, fmin(8, c->height / 70)));
 
     struct tf_buf desc = {0};
@@ -282,7 +291,9 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     tf_svg_begin(out, c->width, c->height, c->title ? c->title : "Line chart", desc.p);
     tf_buf_release(&desc);
 
-    struct box b = {.left = 22 + label_width(&ty) + (c->y_label ? 20 : 0), .right = c->width - 24, .top = 20,
+    struct box b = {.left = 22 + label_width(&ty) + (c->y_label ? 20 : 0),
+                    .right = c->width - 24,
+                    .top = 20,
                     .bottom = c->height - 34 - (c->x_label ? 20 : 0)};
     if (c->title) {
         tf_svg_title(out, b.left, c->width, c->title);
@@ -299,9 +310,11 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     tf_axis_ticks(&tx, &ax, (int)fmax(2, fmin(10, c->width / 90)));
     axes(out, &b, &ax, &ay, &tx, &ty);
     if (c->x_label)
-        tf_svg_text(out, (b.left + b.right) / 2, c->height - 14, c->x_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE, 0);
+        tf_svg_text(out, (b.left + b.right) / 2, c->height - 14, c->x_label, 12.5, TF_SVG_INK,
+                    TF_SVG_MIDDLE, 0);
     if (c->y_label)
-        tf_svg_text(out, 20, (b.top + b.bottom) / 2, c->y_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE, -90);
+        tf_svg_text(out, 20, (b.top + b.bottom) / 2, c->y_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE,
+                    -90);
     tf_buf_str(out, "<clipPath id=\"plot\">");
     tf_svg_rect(out, b.left - 4, b.top - 4, b.right - b.left + 8, b.bottom - b.top + 8, "none");
     tf_buf_str(out, "</clipPath>\n<g clip-path=\"url(#plot)\">\n");

@@ -23,7 +23,8 @@ static size_t split(char *list, const char **keys)
 /* "runs/base/log.jsonl" and "runs/base.jsonl" are both "base". */
 static char *log_name(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *end = base + strlen(base);
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,
+               *end = base + strlen(base);
     if (!strcmp(path, "-"))
         return tf_xstrdup("stdin");
     if (slash && slash > path && !strcmp(base, "log.jsonl")) {
@@ -47,13 +48,15 @@ static bool divided(const struct tf_series_list *l, size_t from, size_t key)
     return n > 1;
 }
 
-static char *line_name(const struct tf_curves *c, size_t log, const char *key, size_t nkeys, const char *group)
+static char *line_name(const struct tf_curves *c, size_t log, const char *key, size_t nkeys,
+                       const char *group)
 {
     struct tf_buf name = {0};
     bool one_log = c->nlogs == 1 && !c->nlabels;
     if (!one_log) {
         char *from_path = c->nlabels ? NULL : log_name(c->logs[log]);
-        tf_buf_printf(&name, "%s%s", c->nlabels ? c->labels[log] : from_path, nkeys > 1 ? ": " : "");
+        tf_buf_printf(&name, "%s%s", c->nlabels ? c->labels[log] : from_path,
+                      nkeys > 1 ? ": " : "");
         free(from_path);
     }
     if (nkeys > 1 || one_log)
@@ -63,7 +66,8 @@ static char *line_name(const struct tf_curves *c, size_t log, const char *key, s
     return name.p;
 }
 
-static int read_log(struct tf_series_list *l, const struct tf_curves *c, const struct tf_series_keys *k, size_t log, struct tf_err *err)
+static int read_log(struct tf_series_list *l, const struct tf_curves *c,
+                    const struct tf_series_keys *k, size_t log, struct tf_err *err)
 {
     size_t from = l->n;
     if (tf_series_read(l, k, c->logs[log], err) < 0)
@@ -74,7 +78,8 @@ static int read_log(struct tf_series_list *l, const struct tf_curves *c, const s
             struct tf_series *s = &l->v[i];
             if (s->key != key)
                 continue;
-            s->name = line_name(c, log, k->y[key], k->ny, divided(l, from, key) ? s->group ? s->group : "other" : NULL);
+            s->name = line_name(c, log, k->y[key], k->ny,
+                                divided(l, from, key) ? s->group ? s->group : "other" : NULL);
             lines++;
         }
         if (!lines)
@@ -83,7 +88,8 @@ static int read_log(struct tf_series_list *l, const struct tf_curves *c, const s
     return 0;
 }
 
-static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_series_keys *k, struct tf_err *err)
+static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_series_keys *k,
+                struct tf_err *err)
 {
     struct tf_series_list lines = {0};
     int rc = 0;
@@ -104,11 +110,17 @@ static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_s
 int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err *err)
 {
     const char *keys[TF_SERIES_MAX];
-    char *list = tf_xstrdup(c->y), *where = c->where ? tf_xstrdup(c->where) : NULL, *equals = where ? strchr(where, '=') : NULL;
-    struct tf_series_keys k = {.x = c->x, .y = keys, .ny = split(list, keys), .by = c->by && *c->by ? c->by : NULL};
+    char *list = tf_xstrdup(c->y), *where = c->where ? tf_xstrdup(c->where) : NULL,
+         *equals = where ? strchr(where, '=') : NULL;
+    struct tf_series_keys k = {.x = c->x,
+                               .y = keys,
+                               .ny = split(list, keys),
+                               .by = c->by && *c->by ? c->by : NULL};
     int rc = 0;
     if (!k.ny)
-        rc = tf_fail_status(err, TF_USAGE, "--y %s: not a list of keys with commas between, at most %d", c->y, TF_SERIES_MAX);
+        rc = tf_fail_status(err, TF_USAGE,
+                            "--y %s: not a list of keys with commas between, at most %d", c->y,
+                            TF_SERIES_MAX);
     else if (where && !equals)
         rc = tf_fail_status(err, TF_USAGE, "--where %s: not of the form KEY=VALUE", c->where);
     else if (c->nlabels && c->nlabels != c->nlogs)

@@ -12,10 +12,12 @@ struct tf_curves {
     size_t nlogs;
     const char *const *labels;  /* one per log, for the legend; NULL: from the paths */
     size_t nlabels;
-    struct tf_chart chart;      /* series and n are filled in; labels of the axes, too, where they are NULL */
+    /* series and n are filled in; labels of the axes, too, where they are NULL */
+    struct tf_chart chart;
 };
 
-/* Read the logs and append the chart. One line per log, key and value of `by`; its name says what differs: log, key, value. */
+/* Read the logs and append the chart. One line per log, key and value of `by`; its name says what
+ * differs: log, key, value. */
 int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

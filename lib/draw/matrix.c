@@ -76,7 +76,8 @@ static int json_row(struct tf_json_reader *r, struct values *a, struct tf_err *e
 }
 
 /* The rows, after the opening bracket of the array that holds them. */
-static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct values *a, struct tf_err *err)
+static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct values *a,
+                     struct tf_err *err)
 {
     enum tf_json_kind kind;
     for (;;) {
@@ -90,7 +91,8 @@ static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct value
         if (json_row(r, a, err) < 0)
             return -1;
         if (m->rows && a->n - before != m->cols)
-            return tf_fail(err, "row %zu has %zu values, the first has %zu", m->rows, a->n - before, m->cols);
+            return tf_fail(err, "row %zu has %zu values, the first has %zu", m->rows, a->n - before,
+                           m->cols);
         m->cols = a->n - before;
         m->rows++;
     }
@@ -114,8 +116,8 @@ static int json_labels(struct tf_json_reader *r, struct words *w, struct tf_err 
     }
 }
 
-static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct values *a, struct words *rows, struct words *cols,
-                       struct tf_err *err)
+static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct values *a,
+                       struct words *rows, struct words *cols, struct tf_err *err)
 {
     enum tf_json_kind kind;
     for (;;) {
@@ -128,7 +130,8 @@ static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct val
         if (!strcmp(key, "data") && !m->rows) {
             if (tf_json_next(r, &kind, err) < 0)
                 return -1;
-            rc = kind == TF_JSON_ARRAY ? json_rows(r, m, a, err) : tf_fail(err, "\"data\" is not an array");
+            rc = kind == TF_JSON_ARRAY ? json_rows(r, m, a, err)
+                                       : tf_fail(err, "\"data\" is not an array");
         } else if (!strcmp(key, "rows") && !rows->n) {
             rc = json_labels(r, rows, err);
         } else if (!strcmp(key, "cols") && !cols->n) {
@@ -141,15 +144,16 @@ static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct val
     }
 }
 
-static int read_json(struct tf_matrix *m, struct values *a, struct words *rows, struct words *cols, const char *text, size_t n,
-                     struct tf_err *err)
+static int read_json(struct tf_matrix *m, struct values *a, struct words *rows, struct words *cols,
+                     const char *text, size_t n, struct tf_err *err)
 {
     struct tf_json_reader r;
     enum tf_json_kind kind;
     tf_json_read(&r, text, n);
     int rc = tf_json_next(&r, &kind, err);
     if (!rc)
-        rc = kind == TF_JSON_OBJECT ? json_object(&r, m, a, rows, cols, err) : json_rows(&r, m, a, err);
+        rc = kind == TF_JSON_OBJECT ? json_object(&r, m, a, rows, cols, err)
+                                    : json_rows(&r, m, a, err);
     if (!rc)
         rc = tf_json_next(&r, &kind, err); /* nothing may follow */
     tf_json_read_release(&r);
@@ -191,7 +195,8 @@ static bool cell_number(const struct tf_buf *cell, double *x)
     while (*s == ' ')
         s++;
     *x = NAN;
-    return !*s || !strcmp(s, "nan") || !strcmp(s, "NaN") || tf_parse_real(x, s, -DBL_MAX, DBL_MAX, &ignored) == 0;
+    return !*s || !strcmp(s, "nan") || !strcmp(s, "NaN") ||
+           tf_parse_real(x, s, -DBL_MAX, DBL_MAX, &ignored) == 0;
 }
 
 /* Does a line, or the first column, hold labels? */
@@ -215,8 +220,8 @@ static bool is_header(const char *text, size_t n, char sep, bool column)
     return labels;
 }
 
-static int read_separated(struct tf_matrix *m, struct values *a, struct words *rows, struct words *cols, const char *text, size_t n,
-                          struct tf_err *err)
+static int read_separated(struct tf_matrix *m, struct values *a, struct words *rows,
+                          struct words *cols, const char *text, size_t n, struct tf_err *err)
 {
     const char *lf = memchr(text, '\n', n), *end = text + n, *p = text;
     char sep = memchr(text, '\t', lf ? (size_t)(lf - text) : n) ? '\t' : ',';
@@ -252,7 +257,8 @@ static int read_separated(struct tf_matrix *m, struct values *a, struct words *r
         if (rc || head)
             continue;
         if (m->rows && a->n - before != m->cols)
-            rc = tf_fail(err, "line %zu: %zu values, the first row has %zu", line, a->n - before, m->cols);
+            rc = tf_fail(err, "line %zu: %zu values, the first row has %zu", line, a->n - before,
+                         m->cols);
         m->cols = a->n - before;
         m->rows++;
     }
@@ -283,8 +289,9 @@ int tf_matrix_read(struct tf_matrix *m, const char *path, struct tf_err *err)
         return -1;
     while (start < n && strchr(" \t\r\n", text[start]))
         start++;
-    int rc = start < n && (text[start] == '[' || text[start] == '{') ? read_json(m, &a, &rows, &cols, text, n, err)
-                                                                     : read_separated(m, &a, &rows, &cols, text, n, err);
+    int rc = start < n && (text[start] == '[' || text[start] == '{')
+                 ? read_json(m, &a, &rows, &cols, text, n, err)
+                 : read_separated(m, &a, &rows, &cols, text, n, err);
     if (!rc && (!m->rows || !m->cols))
         rc = tf_fail(err, "no values");
     if (!rc)

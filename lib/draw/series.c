@@ -54,7 +54,9 @@ static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err
     if (tf_json_next(r, &v->kind, err) < 0)
         return -1;
     v->real = v->kind == TF_JSON_NULL ? NAN : r->real;
-    v->text = v->kind == TF_JSON_BOOL ? (r->boolean ? "true" : "false") : v->kind == TF_JSON_NULL ? "null" : "";
+    v->text = v->kind == TF_JSON_BOOL   ? (r->boolean ? "true" : "false")
+              : v->kind == TF_JSON_NULL ? "null"
+                                        : "";
     if ((v->kind == TF_JSON_STRING || v->kind == TF_JSON_NUMBER) && r->text.p)
         v->text = r->text.p;
     while (r->depth > depth)
@@ -65,15 +67,18 @@ static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err
 
 static bool wanted(const struct tf_series_keys *k, const char *key)
 {
-    bool any = !strcmp(key, k->x) || (k->where && !strcmp(key, k->where)) || (k->by && !strcmp(key, k->by));
+    bool any = !strcmp(key, k->x) || (k->where && !strcmp(key, k->where)) ||
+               (k->by && !strcmp(key, k->by));
     for (size_t i = 0; i < k->ny && !any; i++)
         any = !strcmp(key, k->y[i]);
     return any;
 }
 
-static void use(struct found *f, const struct tf_series_keys *k, const char *key, const struct scalar *v)
+static void use(struct found *f, const struct tf_series_keys *k, const char *key,
+                const struct scalar *v)
 {
-    bool number = v->kind == TF_JSON_NULL || (v->kind == TF_JSON_NUMBER && isfinite(v->real)), misused = false;
+    bool number = v->kind == TF_JSON_NULL || (v->kind == TF_JSON_NUMBER && isfinite(v->real)),
+         misused = false;
     if (k->where && !strcmp(key, k->where))
         f->matches = !strcmp(v->text, k->value);
     if (k->by && !strcmp(key, k->by)) {
@@ -95,7 +100,8 @@ static void use(struct found *f, const struct tf_series_keys *k, const char *key
         tf_fail(&f->wrong, "\"%s\" is not a number", key);
 }
 
-static int member(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f, struct tf_err *err)
+static int member(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f,
+                  struct tf_err *err)
 {
     const char *name = r->text.p ? r->text.p : "";
     if (!wanted(k, name))
@@ -110,7 +116,8 @@ static int member(struct tf_json_reader *r, const struct tf_series_keys *k, stru
 }
 
 /* Fails only where there is no JSON. */
-static int object(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f, struct tf_err *err)
+static int object(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f,
+                  struct tf_err *err)
 {
     enum tf_json_kind kind;
     *f = (struct found){.matches = !k->where};
@@ -150,14 +157,16 @@ static struct tf_series *series(struct tf_series_list *l, size_t key, const char
     return &l->v[l->n++];
 }
 
-static int add_found(struct tf_series_list *l, const struct tf_series_keys *k, const struct found *f, struct tf_err *err)
+static int add_found(struct tf_series_list *l, const struct tf_series_keys *k,
+                     const struct found *f, struct tf_err *err)
 {
     for (size_t i = 0; i < k->ny; i++) {
         if (!f->has[i])
             continue;
         struct tf_series *s = series(l, i, f->group);
         if (!s)
-            return tf_fail(err, "\"%s\" has more values than the %d that can be drawn", k->by, TF_SERIES_MAX);
+            return tf_fail(err, "\"%s\" has more values than the %d that can be drawn", k->by,
+                           TF_SERIES_MAX);
         add_point(s, f->x, f->y[i]);
     }
     return 0;
@@ -165,7 +174,8 @@ static int add_found(struct tf_series_list *l, const struct tf_series_keys *k, c
 
 enum { NO_JSON = 1 };
 
-static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, const char *line, size_t n, struct tf_err *err)
+static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, const char *line,
+                     size_t n, struct tf_err *err)
 {
     struct tf_json_reader r;
     struct found f;
@@ -183,7 +193,8 @@ static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, c
 }
 
 /* Append the lines of one log, those of one key together, and leave it empty. */
-static int append(struct tf_series_list *out, struct tf_series_list *log, size_t ny, struct tf_err *err)
+static int append(struct tf_series_list *out, struct tf_series_list *log, size_t ny,
+                  struct tf_err *err)
 {
     if (log->n > TF_SERIES_MAX - out->n)
         return tf_fail(err, "more than %d lines in one chart", TF_SERIES_MAX);
@@ -196,7 +207,8 @@ static int append(struct tf_series_list *out, struct tf_series_list *log, size_t
     return 0;
 }
 
-int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path, struct tf_err *err)
+int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path,
+                   struct tf_err *err)
 {
     struct tf_in in;
     const char *line;
@@ -206,11 +218,13 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
     TF_ASSERT(keys->ny <= TF_SERIES_MAX);
     if (tf_in_open(&in, path, err) < 0)
         return -1;
-    for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0; number++) {
+    for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0;
+         number++) {
         if (got < 0) {
             rc = -1;
         } else if (got == 2) {
-            rc = tf_fail(err, "%s: line %ju: longer than %zu bytes", in.name, (uintmax_t)number, max_line);
+            rc = tf_fail(err, "%s: line %ju: longer than %zu bytes", in.name, (uintmax_t)number,
+                         max_line);
         } else if (n && (rc = read_line(&log, keys, line, n, err)) != 0) {
             bool cut = rc == NO_JSON && in.eof && in.pos == in.len && in.buf[in.pos - 1] != '\n';
             rc = tf_context(err, "%s: line %ju", in.name, (uintmax_t)number);

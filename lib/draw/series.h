@@ -1,4 +1,5 @@
-/* series.h - lines of a chart out of logs: JSON Lines, one object a line, as tf-train --log writes them. */
+/* series.h - lines of a chart out of logs: JSON Lines, one object a line, as tf-train --log writes
+ * them. */
 #ifndef TF_DRAW_SERIES_H
 #define TF_DRAW_SERIES_H
 
@@ -26,13 +27,17 @@ struct tf_series_keys {
     const char *const *y;      /* the keys of the lines, at most TF_SERIES_MAX */
     size_t ny;
     const char *where, *value; /* only objects in which this key has this value; NULL: all */
-    const char *by;            /* a line of its own for every value of this key; NULL: no such division */
+    /* a line of its own for every value of this key; NULL: no such division */
+    const char *by;
 };
 
-/* Read a log ("-" is stdin) and append its lines to out, those of one key together, then by first appearance; the caller releases them even after
- * an error. Objects without the x key or the y key give no point, a null y a gap. A last line without LF that is no JSON, as a killed writer leaves it,
- * is dropped with a warning. Errors: a line that is no JSON object, a value that is no number in an object that is
+/* Read a log ("-" is stdin) and append its lines to out, those of one key together, then by first
+ * appearance; the caller releases them even after an error. Objects without the x key or the y key
+ * give no point, a null y a gap. A last line without LF that is no JSON, as a killed writer leaves
+ * it, is dropped with a warning. Errors: a line that is no JSON object, a value that is no number
+ * in an object that is
  * asked for, more than TF_SERIES_MAX lines. */
-int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path, struct tf_err *err) TF_MUST_CHECK;
+int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path,
+                   struct tf_err *err) TF_MUST_CHECK;
 
 #endif

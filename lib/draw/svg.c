@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char fonts[] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', "
+static const char fonts[] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto "
+                            "Sans', 'Liberation Sans', "
                             "'DejaVu Sans', Arial, sans-serif";
 
-void tf_svg_begin(struct tf_buf *out, double width, double height, const char *title, const char *desc)
+void tf_svg_begin(struct tf_buf *out, double width, double height, const char *title,
+                  const char *desc)
 {
-    tf_buf_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
+    tf_buf_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
+                    "xmlns=\"http://www.w3.org/2000/svg\" width=\"");
     tf_svg_num(out, width);
     tf_buf_str(out, "\" height=\"");
     tf_svg_num(out, height);
@@ -18,7 +21,10 @@ void tf_svg_begin(struct tf_buf *out, double width, double height, const char *t
     tf_svg_num(out, width);
     tf_buf_byte(out, ' ');
     tf_svg_num(out, height);
-    tf_buf_printf(out, "\" role=\"img\" aria-labelledby=\"title desc\" font-family=\"%s\">\n<title id=\"title\">", fonts);
+    tf_buf_printf(
+        out,
+        "\" role=\"img\" aria-labelledby=\"title desc\" font-family=\"%s\">\n<title id=\"title\">",
+        fonts);
     tf_svg_escape(out, title);
     tf_buf_str(out, "</title>\n<desc id=\"desc\">");
     tf_svg_escape(out, desc);
@@ -51,7 +57,8 @@ void tf_svg_escape(struct tf_buf *out, const char *s)
     for (size_t n = strlen(s), len; n; s += len, n -= len) {
         len = tf_utf8_at(s, n);
         /* XML 1.0 has no control characters but these, and no U+FFFE and U+FFFF. */
-        if (!len || ((unsigned char)*s < ' ' && !strchr("\t\n\r", *s)) || (len == 3 && !memcmp(s, "\xEF\xBF", 2) && (unsigned char)s[2] >= 0xBE)) {
+        if (!len || ((unsigned char)*s < ' ' && !strchr("\t\n\r", *s)) ||
+            (len == 3 && !memcmp(s, "\xEF\xBF", 2) && (unsigned char)s[2] >= 0xBE)) {
             tf_buf_str(out, "\xEF\xBF\xBD");
             len = len ? len : 1;
         } else if (*s == '&') {
@@ -85,7 +92,8 @@ void tf_svg_rect(struct tf_buf *out, double x, double y, double w, double h, con
     tf_buf_printf(out, " fill=\"%s\"/>\n", fill);
 }
 
-void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2, const char *stroke, double width)
+void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2, const char *stroke,
+                 double width)
 {
     tf_buf_str(out, "<line");
     attr(out, "x1", x1);
@@ -97,8 +105,8 @@ void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2,
     tf_buf_str(out, "/>\n");
 }
 
-void tf_svg_text(struct tf_buf *out, double x, double y, const char *s, double size, const char *fill, enum tf_svg_anchor anchor,
-                 double turn)
+void tf_svg_text(struct tf_buf *out, double x, double y, const char *s, double size,
+                 const char *fill, enum tf_svg_anchor anchor, double turn)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
     tf_buf_str(out, "<text");
@@ -169,10 +177,12 @@ void tf_svg_title(struct tf_buf *out, double left, double width, const char *tit
     tf_buf_release(&text);
 }
 
-/* Okabe and Ito's colours ("Color universal design", 2008), without yellow and with a dark grey for black. */
+/* Okabe and Ito's colours ("Color universal design", 2008), without yellow and with a dark grey for
+ * black. */
 const char *tf_svg_line_color(size_t i)
 {
-    static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d"};
+    static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                         "#e69f00", "#56b4e9", "#4d4d4d"};
     return colors[i % (sizeof colors / sizeof colors[0])];
 }
 

@@ -25,7 +25,8 @@ double tf_bleu_log(double x)
     return x == 0 ? -9999999999.0 : log(x);
 }
 
-struct tf_bleu_score tf_bleu_score_of(const double sums[2 + 2 * TF_NGRAM_MAX], const struct tf_bleu_opts *o, enum tf_arith a)
+struct tf_bleu_score tf_bleu_score_of(const double sums[2 + 2 * TF_NGRAM_MAX],
+                                      const struct tf_bleu_opts *o, enum tf_arith a)
 {
     const double hyp = sums[0], ref = sums[1], *m = sums + 2, *t = m + TF_NGRAM_MAX;
     struct tf_bleu_score r = {.bp = 1, .hyp = (uint64_t)hyp, .ref = (uint64_t)ref};
@@ -122,7 +123,8 @@ int tf_bleu_count(struct tf_bleu *b, struct tf_bleu_stats *out, size_t nrefs, st
         tokens += n;
     }
     if (tokens > TF_NGRAM_TOKENS)
-        return tf_fail(err, "%zu tokens in the references of one segment, maximum %d", tokens, TF_NGRAM_TOKENS);
+        return tf_fail(err, "%zu tokens in the references of one segment, maximum %d", tokens,
+                       TF_NGRAM_TOKENS);
     tf_ngrams_start(&b->ngrams, tokens);
     for (size_t r = 0; r < nrefs; r++)
         tf_ngrams_add(&b->ngrams, b->refs[r].v, b->refs[r].n);
@@ -134,8 +136,8 @@ int tf_bleu_count(struct tf_bleu *b, struct tf_bleu_stats *out, size_t nrefs, st
     return 0;
 }
 
-int tf_bleu_segment(struct tf_bleu *b, struct tf_bleu_stats *out, struct tf_text hyp, const struct tf_text *refs, size_t nrefs,
-                    struct tf_err *err)
+int tf_bleu_segment(struct tf_bleu *b, struct tf_bleu_stats *out, struct tf_text hyp,
+                    const struct tf_text *refs, size_t nrefs, struct tf_err *err)
 {
     tf_bleu_room(b, nrefs);
     tf_bleu_tokens(&b->hyp, hyp, &b->opts);

@@ -1,4 +1,5 @@
-/* chrf.c - characters and words of a segment as numbers, their n-grams matched, and F of the counts. */
+/* chrf.c - characters and words of a segment as numbers, their n-grams matched, and F of the
+ * counts. */
 #include "metrics/chrf.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,12 @@ static void add_word(struct tf_chrf_side *s, const char *p, size_t n)
 static bool ascii_punct(char c)
 {
     unsigned char b = (unsigned char)c;
-    return (b > ' ' && b < '0') || (b > '9' && b < 'A') || (b > 'Z' && b < 'a') || (b > 'z' && b < 0x7F);
+    return (b > ' ' && b < '0') || (b > '9' && b < 'A') || (b > 'Z' && b < 'a') ||
+           (b > 'z' && b < 0x7F);
 }
 
-/* A mark at the end of a word of several characters is a word of its own; else one at its beginning is. */
+/* A mark at the end of a word of several characters is a word of its own; else one at its beginning
+ * is. */
 static void cut_word(struct tf_chrf_side *s, const char *p, size_t n)
 {
     int first;
@@ -80,7 +83,8 @@ static void cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chr
         cut_word(s, word, (size_t)(end - word));
 }
 
-static void put_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr, size_t orders)
+static void put_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr,
+                       size_t orders)
 {
     for (size_t k = 1; k <= orders; k++, counts += 3) {
         counts[0] = nr >= k && nh >= k ? (uint32_t)(nh - k + 1) : 0;
@@ -89,7 +93,8 @@ static void put_counts(uint32_t *counts, const uint32_t *matches, size_t nh, siz
     }
 }
 
-void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp, const struct tf_text *refs, size_t nrefs)
+void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
+                     const struct tf_text *refs, size_t nrefs)
 {
     const struct tf_chrf_opts *o = &c->opts;
     size_t chars = (size_t)o->chars, words = (size_t)o->words, width = 3 * (chars + words);
@@ -103,14 +108,16 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp, co
     for (size_t r = 0; r < nrefs; r++) {
         cut(&c->ref, refs[r], o);
         memset(c->matches, 0, (chars + words) * sizeof *c->matches);
-        tf_grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars, o->chars, c->matches);
+        tf_grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars,
+                       o->chars, c->matches);
         if (words) {
             tf_intern_start(&c->intern, c->hyp.nwords + c->ref.nwords);
             for (size_t i = 0; i < c->ref.nwords; i++)
                 c->ref.words[i] = tf_intern(&c->intern, c->ref.text[i]);
             for (size_t i = 0; i < c->hyp.nwords; i++)
                 c->hyp.words[i] = tf_intern(&c->intern, c->hyp.text[i]);
-            tf_grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords, o->words, c->matches + chars);
+            tf_grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords,
+                           o->words, c->matches + chars);
         }
         put_counts(c->stats, c->matches, c->hyp.nchars, c->ref.nchars, chars);
         put_counts(c->stats + 3 * chars, c->matches + chars, c->hyp.nwords, c->ref.nwords, words);
@@ -124,7 +131,8 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp, co
     }
 }
 
-double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf_arith a, bool *single)
+double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf_arith a,
+                     bool *single)
 {
     const double eps = 1e-16, factor = (double)o->beta * o->beta;
     double score = 0, p_sum = 0, r_sum = 0;
@@ -132,14 +140,20 @@ double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf
     *single = false;
     for (int i = 0; i < orders; i++, counts += 3) {
         double h = counts[0], r = counts[1], m = counts[2];
-        /* A constant that stands in for a ratio is one of Python's, so what is made of two of them is not rounded. */
+        /* A constant that stands in for a ratio is one of Python's, so what is made of two of them
+         * is not rounded. */
         enum tf_arith b = h > 0 || r > 0 ? a : TF_DOUBLE;
         double prec = h > 0 ? tf_arith_round(m / h, a) : tf_arith_round(eps, b);
         double rec = r > 0 ? tf_arith_round(m / r, a) : tf_arith_round(eps, b);
-        double denom = tf_arith_round(tf_arith_round(factor * prec, h > 0 ? a : TF_DOUBLE) + rec, b);
+        double denom =
+            tf_arith_round(tf_arith_round(factor * prec, h > 0 ? a : TF_DOUBLE) + rec, b);
         double f = eps;
         if (denom > 0)
-            f = tf_arith_round(tf_arith_round(tf_arith_round((1 + factor) * prec, h > 0 ? a : TF_DOUBLE) * rec, b) / denom, b);
+            f = tf_arith_round(
+                tf_arith_round(tf_arith_round((1 + factor) * prec, h > 0 ? a : TF_DOUBLE) * rec,
+                               b) /
+                    denom,
+                b);
         *single |= a == TF_SINGLE && denom > 0 && (h > 0 || r > 0);
         score = tf_arith_round(score + f, *single ? a : TF_DOUBLE);
         if (h > 0 && r > 0) {
@@ -149,7 +163,10 @@ double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf
         }
     }
     if (o->eps)
-        return orders ? tf_arith_round(tf_arith_round(100 * score, *single ? a : TF_DOUBLE) / orders, *single ? a : TF_DOUBLE) : 0;
+        return orders
+                   ? tf_arith_round(tf_arith_round(100 * score, *single ? a : TF_DOUBLE) / orders,
+                                    *single ? a : TF_DOUBLE)
+                   : 0;
     *single = false;
     if (!used)
         return 0;

@@ -1,5 +1,5 @@
-/* chrf.h - chrF (Popovic, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015) and chrF++ (Popovic, WMT 2017) as sacreBLEU 2.6
- * computes them. */
+/* chrf.h - chrF (Popovic, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015)
+ * and chrF++ (Popovic, WMT 2017) as sacreBLEU 2.6 computes them. */
 #ifndef TF_METRICS_CHRF_H
 #define TF_METRICS_CHRF_H
 
@@ -16,8 +16,9 @@ struct tf_chrf_opts {
     bool eps;                   /* mean of the orders' own F, empty ones included */
 };
 
-/* Statistics of one segment after another. Zero-initialise and set opts. A segment has 3 counts an order, characters first: n-grams of the
- * hypothesis (0 where the reference has none of the order), of the reference, matches. */
+/* Statistics of one segment after another. Zero-initialise and set opts. A segment has 3 counts an
+ * order, characters first: n-grams of the hypothesis (0 where the reference has none of the order),
+ * of the reference, matches. */
 struct tf_chrf {
     struct tf_chrf_opts opts;
     struct tf_chrf_side {
@@ -31,11 +32,14 @@ struct tf_chrf {
     uint32_t *stats, *matches; /* of one reference */
 };
 void tf_chrf_release(struct tf_chrf *c);
-/* counts (3 * (chars + words)) of the hypothesis against that of its references with the greatest F, the first of several. */
-void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp, const struct tf_text *refs, size_t nrefs);
+/* counts (3 * (chars + words)) of the hypothesis against that of its references with the greatest
+ * F, the first of several. */
+void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
+                     const struct tf_text *refs, size_t nrefs);
 
-/* F of sums of counts, 0..100: with P and R the means of the orders' precisions and recalls, (1 + beta^2) P R / (beta^2 P + R). `single` is
- * set when numpy would give a float32. */
-double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf_arith a, bool *single);
+/* F of sums of counts, 0..100: with P and R the means of the orders' precisions and recalls, (1 +
+ * beta^2) P R / (beta^2 P + R). `single` is set when numpy would give a float32. */
+double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf_arith a,
+                     bool *single);
 
 #endif

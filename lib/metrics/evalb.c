@@ -64,7 +64,8 @@ static struct figures figures(const struct tf_evalb_totals *t)
     struct figures f = {.valid = t->sentences - t->errors - t->skipped};
     f.recall = percent(t->matched, t->gold);
     f.precision = percent(t->matched, t->test);
-    f.f = f.precision + f.recall > 0 ? 2 * f.precision * f.recall / (f.precision + f.recall) : (double)NAN;
+    f.f = f.precision + f.recall > 0 ? 2 * f.precision * f.recall / (f.precision + f.recall)
+                                     : (double)NAN;
     f.complete = percent(t->complete, f.valid);
     f.crossing = f.valid > 0 ? (double)t->crossing / (double)f.valid : 0.0;
     f.no_crossing = percent(t->no_crossing, f.valid);
@@ -76,7 +77,9 @@ static struct figures figures(const struct tf_evalb_totals *t)
 /* All sentences, the ones that were not scored with no bracket right. */
 static struct tf_evalb_totals with_failures(const struct tf_evalb_run *r)
 {
-    struct tf_evalb_totals t = {.gold = r->all.gold + r->missed_gold, .test = r->all.test + r->missed_test, .matched = r->all.matched};
+    struct tf_evalb_totals t = {.gold = r->all.gold + r->missed_gold,
+                                .test = r->all.test + r->missed_test,
+                                .matched = r->all.matched};
     t.sentences = r->all.sentences + (int64_t)r->no_partner;
     t.complete = r->all.complete;
     return t;
@@ -112,28 +115,36 @@ static void block(struct tf_buf *out, const struct tf_evalb_totals *t)
 
 static void head(struct tf_buf *out)
 {
-    tf_buf_str(out, "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
-                    " ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy\n"
-                    "============================================================================\n");
+    tf_buf_str(out,
+               "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
+               " ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy\n"
+               "============================================================================\n");
 }
 
 static void text_row(struct tf_buf *out, const struct tf_evalb_row *x)
 {
-    tf_buf_printf(out, "%4llu  %3lld    %d  ", (unsigned long long)x->line, (long long)x->length, x->status);
-    tf_buf_printf(out, "%6.2f %6.2f   %3lld    %3lld  %3lld    %3lld", percent(x->matched, x->gold), percent(x->matched, x->test), (long long)x->matched,
-                  (long long)x->gold, (long long)x->test, (long long)x->crossing);
-    tf_buf_printf(out, "   %4lld  %4lld   %6.2f\n", (long long)x->words, (long long)x->tags, percent(x->tags, x->words));
+    tf_buf_printf(out, "%4llu  %3lld    %d  ", (unsigned long long)x->line, (long long)x->length,
+                  x->status);
+    tf_buf_printf(out, "%6.2f %6.2f   %3lld    %3lld  %3lld    %3lld", percent(x->matched, x->gold),
+                  percent(x->matched, x->test), (long long)x->matched, (long long)x->gold,
+                  (long long)x->test, (long long)x->crossing);
+    tf_buf_printf(out, "   %4lld  %4lld   %6.2f\n", (long long)x->words, (long long)x->tags,
+                  percent(x->tags, x->words));
 }
 
 static void summary(struct tf_evalb_run *r, bool exact)
 {
     struct tf_buf *out = &r->out;
     const struct tf_evalb_totals *t = &r->all;
-    tf_buf_str(out, "============================================================================\n");
+    tf_buf_str(out,
+               "============================================================================\n");
     if (t->gold > 0 && t->test > 0)
-        tf_buf_printf(out, "                %6.2f %6.2f %6lld %5lld %5lld  %5lld", percent(t->matched, t->gold), percent(t->matched, t->test), (long long)t->matched,
-                      (long long)t->gold, (long long)t->test, (long long)t->crossing);
-    tf_buf_printf(out, "  %5lld %5lld   %6.2f\n=== Summary ===\n\n-- All --\n", (long long)t->words, (long long)t->tags, percent(t->tags, t->words));
+        tf_buf_printf(out, "                %6.2f %6.2f %6lld %5lld %5lld  %5lld",
+                      percent(t->matched, t->gold), percent(t->matched, t->test),
+                      (long long)t->matched, (long long)t->gold, (long long)t->test,
+                      (long long)t->crossing);
+    tf_buf_printf(out, "  %5lld %5lld   %6.2f\n=== Summary ===\n\n-- All --\n", (long long)t->words,
+                  (long long)t->tags, percent(t->tags, t->words));
     block(out, t);
     tf_buf_printf(out, "\n-- len<=%lld --\n", (long long)r->p->cutoff);
     block(out, &r->cut);
@@ -143,7 +154,8 @@ static void summary(struct tf_evalb_run *r, bool exact)
     struct figures f = figures(&all);
     tf_buf_str(out, "\n-- All, failures as misses --\n");
     tf_buf_printf(out, "Sentences                 = %6lld\n", (long long)all.sentences);
-    tf_buf_printf(out, "Not scored                = %6lld\n", (long long)(r->all.errors + r->all.skipped) + (long long)r->no_partner);
+    tf_buf_printf(out, "Not scored                = %6lld\n",
+                  (long long)(r->all.errors + r->all.skipped) + (long long)r->no_partner);
     line(out, "Recall with failures", f.recall);
     line(out, "Precision with failures", f.precision);
     line(out, "F1 with failures", f.f);
@@ -162,7 +174,9 @@ static void json_row(struct tf_json *j, const struct tf_evalb_row *x)
     const struct {
         const char *key;
         int64_t value;
-    } fields[] = {{"length", x->length}, {"matched", x->matched}, {"gold", x->gold}, {"test", x->test}, {"crossing", x->crossing}, {"words", x->words}, {"correct_tags", x->tags}};
+    } fields[] = {{"length", x->length},    {"matched", x->matched},   {"gold", x->gold},
+                  {"test", x->test},        {"crossing", x->crossing}, {"words", x->words},
+                  {"correct_tags", x->tags}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         tf_json_key(j, fields[i].key);
         tf_json_int(j, fields[i].value);
@@ -188,7 +202,8 @@ static void json_prf(struct tf_json *j, const struct tf_evalb_totals *t, const s
     tf_json_real(j, f->f);
 }
 
-static void json_block(struct tf_json *j, const char *name, const struct tf_evalb_totals *t, int64_t cutoff)
+static void json_block(struct tf_json *j, const char *name, const struct tf_evalb_totals *t,
+                       int64_t cutoff)
 {
     struct figures f = figures(t);
     tf_json_key(j, name);
@@ -200,7 +215,8 @@ static void json_block(struct tf_json *j, const char *name, const struct tf_eval
     const struct {
         const char *key;
         int64_t value;
-    } counts[] = {{"sentences", t->sentences}, {"errors", t->errors}, {"skipped", t->skipped}, {"valid", f.valid}, {"words", t->words}, {"correct_tags", t->tags},
+    } counts[] = {{"sentences", t->sentences}, {"errors", t->errors}, {"skipped", t->skipped},
+                  {"valid", f.valid},          {"words", t->words},   {"correct_tags", t->tags},
                   {"crossing", t->crossing}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         tf_json_key(j, counts[i].key);
@@ -210,7 +226,10 @@ static void json_block(struct tf_json *j, const char *name, const struct tf_eval
     const struct {
         const char *key;
         double value;
-    } shares[] = {{"complete_match", f.complete}, {"average_crossing", f.crossing}, {"no_crossing", f.no_crossing}, {"two_or_less_crossing", f.two_crossing},
+    } shares[] = {{"complete_match", f.complete},
+                  {"average_crossing", f.crossing},
+                  {"no_crossing", f.no_crossing},
+                  {"two_or_less_crossing", f.two_crossing},
                   {"tagging_accuracy", f.tags}};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         tf_json_key(j, shares[i].key);
@@ -243,10 +262,12 @@ static void json_end(struct tf_json *j, const struct tf_evalb_run *r)
 static int next_line(struct tf_in *in, size_t max, struct tf_text *text, struct tf_err *err)
 {
     int rc = tf_in_line(in, &text->p, &text->n, max, err);
-    return rc == 2 ? tf_fail(err, "%s: line of %zu bytes, maximum %zu", in->name, text->n, max) : rc;
+    return rc == 2 ? tf_fail(err, "%s: line of %zu bytes, maximum %zu", in->name, text->n, max)
+                   : rc;
 }
 
-static void sentence(struct tf_evalb_run *r, struct tf_text gold, struct tf_text test, struct tf_evalb_row *row)
+static void sentence(struct tf_evalb_run *r, struct tf_text gold, struct tf_text test,
+                     struct tf_evalb_row *row)
 {
     r->status = TF_EVALB_FINE;
     tf_evalb_parse(r, &r->gold, gold);
@@ -272,7 +293,8 @@ static void sentence(struct tf_evalb_run *r, struct tf_text gold, struct tf_text
 }
 
 /* Gold lines behind the end of test: EVALB counts them nowhere, the second figure does. */
-static int count_rest(struct tf_evalb_run *r, struct tf_in *gold, struct tf_text text, size_t max, struct tf_err *err)
+static int count_rest(struct tf_evalb_run *r, struct tf_in *gold, struct tf_text text, size_t max,
+                      struct tf_err *err)
 {
     int rc;
     r->quiet = true;
@@ -292,7 +314,9 @@ static int flush(struct tf_evalb_run *r, struct tf_out *out, struct tf_err *err)
     return rc;
 }
 
-static int compare_files(const struct tf_evalb_opts *o, struct tf_evalb_run *r, struct tf_json *j, struct tf_in *gold, struct tf_in *test, struct tf_out *out, struct tf_err *err)
+static int compare_files(const struct tf_evalb_opts *o, struct tf_evalb_run *r, struct tf_json *j,
+                         struct tf_in *gold, struct tf_in *test, struct tf_out *out,
+                         struct tf_err *err)
 {
     struct tf_text a, b;
     int more_gold, more_test = 0;
@@ -331,18 +355,23 @@ static int compare_files(const struct tf_evalb_opts *o, struct tf_evalb_run *r, 
 }
 
 /* What the exit status says of a run that came to its end. */
-static void verdict(const struct tf_evalb_opts *o, const struct tf_evalb_run *r, const struct tf_in *gold, const struct tf_in *test, struct tf_err *err)
+static void verdict(const struct tf_evalb_opts *o, const struct tf_evalb_run *r,
+                    const struct tf_in *gold, const struct tf_in *test, struct tf_err *err)
 {
     if (r->no_partner)
-        tf_fail(err, "%s has %llu lines more than %s", gold->name, (unsigned long long)r->no_partner, test->name);
+        tf_fail(err, "%s has %llu lines more than %s", gold->name,
+                (unsigned long long)r->no_partner, test->name);
     else if (r->extra_test)
-        tf_fail(err, "%s has more lines than %s, which has %llu", test->name, gold->name, (unsigned long long)r->line);
+        tf_fail(err, "%s has more lines than %s, which has %llu", test->name, gold->name,
+                (unsigned long long)r->line);
     else if (r->all.errors > 0 && o->bad == TF_ON_BAD_MARK)
-        tf_fail_status(err, TF_PARTIAL, "%lld of %lld sentences in error, the first is line %llu", (long long)r->all.errors, (long long)r->all.sentences,
+        tf_fail_status(err, TF_PARTIAL, "%lld of %lld sentences in error, the first is line %llu",
+                       (long long)r->all.errors, (long long)r->all.sentences,
                        (unsigned long long)r->first_bad);
 }
 
-int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *test, struct tf_out *out, struct tf_err *err)
+int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *test,
+             struct tf_out *out, struct tf_err *err)
 {
     struct tf_evalb_run r = {.p = &o->params, .aloud = o->params.debug > 1};
     struct tf_json j = {.out = &r.out};
@@ -365,7 +394,10 @@ int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *te
     if (flush(&r, out, rc == 0 ? err : &later) < 0)
         rc = -1;
     if (rc == 0 && r.stop)
-        rc = tf_fail(err, "line %llu: error number %lld, and MAX_ERROR is %lld: stopped, no summary", (unsigned long long)r.line, (long long)r.error_count, (long long)r.p->max_error);
+        rc =
+            tf_fail(err, "line %llu: error number %lld, and MAX_ERROR is %lld: stopped, no summary",
+                    (unsigned long long)r.line, (long long)r.error_count,
+                    (long long)r.p->max_error);
     else if (rc == 0 && ended)
         rc = tf_fail(err, "stopped at line %llu", (unsigned long long)r.line);
     else if (rc == 0)

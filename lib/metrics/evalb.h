@@ -1,5 +1,7 @@
-/* evalb.h - labelled bracketing recall and precision of constituency trees, as EVALB (Sekine and Collins, 1997; version 2013) computes and prints them.
- * Without its limits on words, brackets, labels and lines, and with a second figure in which a sentence that could not be scored counts as missed. */
+/* evalb.h - labelled bracketing recall and precision of constituency trees, as EVALB (Sekine and
+ * Collins, 1997; version 2013) computes and prints them. Without its limits on words, brackets,
+ * labels and lines, and with a second figure in which a sentence that could not be scored counts as
+ * missed. */
 #ifndef TF_METRICS_EVALB_H
 #define TF_METRICS_EVALB_H
 
@@ -28,22 +30,29 @@ struct tf_evalb_params {
     struct tf_arena mem;                 /* holds the texts */
 };
 
-/* EVALB's defaults, then the values of a file: "COLLINS" and "new" are built in, "none" is the defaults alone; COLLINS.prm and new.prm are built in where there is no such file.
- * An unknown keyword, or EQ_LABEL without two values, is a warning as in EVALB. Errors: reading, a keyword without value, numbers. */
-int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err) TF_MUST_CHECK;
+/* EVALB's defaults, then the values of a file: "COLLINS" and "new" are built in, "none" is the
+ * defaults alone; COLLINS.prm and new.prm are built in where there is no such file. An unknown
+ * keyword, or EQ_LABEL without two values, is a warning as in EVALB. Errors: reading, a keyword
+ * without value, numbers. */
+int tf_evalb_params_load(struct tf_evalb_params *p, const char *name,
+                         struct tf_err *err) TF_MUST_CHECK;
 void tf_evalb_params_release(struct tf_evalb_params *p);
 
 struct tf_evalb_opts {
     struct tf_evalb_params params;
     bool json;        /* one JSON object instead of the report */
     bool exact;       /* the report ends where EVALB's ends */
-    int bad;          /* enum tf_on_bad: sentences in error finish with status 4, end the run, finish with 0 */
+    /* enum tf_on_bad: sentences in error finish with status 4, end the run, finish with 0 */
+    int bad;
     size_t max_line;  /* bytes; a longer line is an error */
 };
 
-/* Compare the trees of `test` with those of `gold`, line by line, and write the report. Sentences in error are named by warnings.
- * 0 with err->status TF_PARTIAL when there were any, TF_FAILED when the files have different numbers of lines: the report is complete.
- * -1: reading and writing, a line over the limit, more errors than max_error allows: what was compared is in the text report, and there is no summary. */
-int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *test, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+/* Compare the trees of `test` with those of `gold`, line by line, and write the report. Sentences
+ * in error are named by warnings. 0 with err->status TF_PARTIAL when there were any, TF_FAILED when
+ * the files have different numbers of lines: the report is complete. -1: reading and writing, a
+ * line over the limit, more errors than max_error allows: what was compared is in the text report,
+ * and there is no summary. */
+int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *test,
+             struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

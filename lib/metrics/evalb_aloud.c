@@ -1,9 +1,11 @@
-/* evalb_aloud.c - what EVALB's -d and -D print of a sentence. The loops over all pairs are EVALB's own, since each step is a line. */
+/* evalb_aloud.c - what EVALB's -d and -D print of a sentence. The loops over all pairs are EVALB's
+ * own, since each step is a line. */
 #include "metrics/evalb_parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-static void show(struct tf_evalb_run *r, const char *what, const struct tf_evalb_sentence *s, const struct tf_evalb_bracket *b)
+static void show(struct tf_evalb_run *r, const char *what, const struct tf_evalb_sentence *s,
+                 const struct tf_evalb_bracket *b)
 {
     tf_buf_printf(&r->out, "  %s[%lld-%lld]: ", what, (long long)b->start, (long long)b->end - 1);
     tf_buf_add(&r->out, s->line.p + b->from, b->to - b->from);
@@ -20,9 +22,12 @@ int64_t tf_evalb_match_aloud(struct tf_evalb_run *r)
         bool found = false;
         for (size_t j = 0; j < t->nbrackets; j++) {
             struct tf_evalb_bracket *b = &t->brackets[j];
-            tf_buf_printf(&r->out, "1.res=%d, 2.res=%d, 1.start=%lld, 2.start=%lld, 1.end=%lld, 2.end=%lld\n", a->result, b->result,
-                          (long long)a->start, (long long)b->start, (long long)a->end, (long long)b->end);
-            if (a->result == TF_EVALB_DELETED || b->result != TF_EVALB_MISSED || a->start != b->start || a->end != b->end)
+            tf_buf_printf(
+                &r->out, "1.res=%d, 2.res=%d, 1.start=%lld, 2.start=%lld, 1.end=%lld, 2.end=%lld\n",
+                a->result, b->result, (long long)a->start, (long long)b->start, (long long)a->end,
+                (long long)b->end);
+            if (a->result == TF_EVALB_DELETED || b->result != TF_EVALB_MISSED ||
+                a->start != b->start || a->end != b->end)
                 continue;
             found = true;
             if (!r->p->labeled || tf_evalb_equal(&r->p->eq_labels, a->label, b->label)) {
@@ -53,7 +58,8 @@ int64_t tf_evalb_cross_aloud(struct tf_evalb_run *r)
             const struct tf_evalb_bracket *a = &g->brackets[i], *b = &t->brackets[j];
             if (a->result == TF_EVALB_DELETED || b->result == TF_EVALB_DELETED)
                 continue;
-            if (!(a->start < b->start && a->end > b->start && a->end < b->end) && !(a->start > b->start && a->start < b->end && a->end > b->end))
+            if (!(a->start < b->start && a->end > b->start && a->end < b->end) &&
+                !(a->start > b->start && a->start < b->end && a->end > b->end))
                 continue;
             if (i != last)
                 show(r, "CROSSING", g, a);
@@ -88,7 +94,8 @@ static void bracket_cell(struct tf_buf *out, const struct tf_evalb_sentence *s, 
 {
     if (i < s->nbrackets) {
         const struct tf_evalb_bracket *b = &s->brackets[i];
-        tf_buf_printf(out, "%3zu : %d : %3lld  %3lld  ", i, b->result, (long long)b->start, (long long)b->end);
+        tf_buf_printf(out, "%3zu : %d : %3lld  %3lld  ", i, b->result, (long long)b->start,
+                      (long long)b->end);
         pad(out, b->label, 6);
         tf_buf_str(out, last ? "" : "      ");
     } else if (!last) {

@@ -9,21 +9,38 @@
 enum { MAX_PARAM_FILE = 1 << 20 };
 
 static const char collins[] = "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\n"
-                              "DELETE_LABEL TOP\nDELETE_LABEL -NONE-\nDELETE_LABEL ,\nDELETE_LABEL :\n"
+                              "DELETE_LABEL TOP\n"
+                              "DELETE_LABEL -NONE-\n"
+                              "DELETE_LABEL ,\n"
+                              "DELETE_LABEL :\n"
                               "DELETE_LABEL ``\nDELETE_LABEL ''\nDELETE_LABEL .\n"
                               "DELETE_LABEL_FOR_LENGTH -NONE-\nEQ_LABEL ADVP PRT\n";
 static const char newer[] = "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\n"
-                            "DELETE_LABEL TOP\nDELETE_LABEL S1\nDELETE_LABEL -NONE-\nDELETE_LABEL ,\nDELETE_LABEL :\n"
-                            "DELETE_LABEL ``\nDELETE_LABEL ''\nDELETE_LABEL .\nDELETE_LABEL ?\nDELETE_LABEL !\n"
+                            "DELETE_LABEL TOP\n"
+                            "DELETE_LABEL S1\n"
+                            "DELETE_LABEL -NONE-\n"
+                            "DELETE_LABEL ,\n"
+                            "DELETE_LABEL :\n"
+                            "DELETE_LABEL ``\n"
+                            "DELETE_LABEL ''\n"
+                            "DELETE_LABEL .\n"
+                            "DELETE_LABEL ?\n"
+                            "DELETE_LABEL !\n"
                             "DELETE_LABEL_FOR_LENGTH -NONE-\n"
-                            "QUOTE_LABEL ``\nQUOTE_LABEL ''\nQUOTE_LABEL POS\nQUOTE_LABEL NN\nQUOTE_LABEL CD\n"
+                            "QUOTE_LABEL ``\n"
+                            "QUOTE_LABEL ''\n"
+                            "QUOTE_LABEL POS\n"
+                            "QUOTE_LABEL NN\n"
+                            "QUOTE_LABEL CD\n"
                             "QUOTE_LABEL VBZ\nQUOTE_LABEL :\nEQ_LABEL ADVP PRT\n";
 
 static const struct {
     const char *name, *text;
     bool file_first;
 } built_in[] = {
-    {"COLLINS", collins, false}, {"COLLINS.prm", collins, true}, {"new", newer, false}, {"new.prm", newer, true}, {"none", "", false},
+    {"COLLINS", collins, false}, {"COLLINS.prm", collins, true},
+    {"new", newer, false},       {"new.prm", newer, true},
+    {"none", "", false},
 };
 
 static void list_add(struct tf_evalb_params *p, struct tf_evalb_list *l, const char *s, size_t n)
@@ -59,7 +76,8 @@ static int number(int64_t *out, const char *value, struct tf_err *err)
     return rc;
 }
 
-static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char *where, size_t line, const char *key, const char *value)
+static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char *where, size_t line,
+                 const char *key, const char *value)
 {
     size_t a = word_length(value), gap = blank_length(value + a), b = word_length(value + a + gap);
     if (!b || value[a + gap + b]) {
@@ -71,7 +89,8 @@ static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char 
 }
 
 /* One line, terminated and without blanks at its end. */
-static int set(struct tf_evalb_params *p, const char *where, size_t line, char *text, struct tf_err *err)
+static int set(struct tf_evalb_params *p, const char *where, size_t line, char *text,
+               struct tf_err *err)
 {
     const struct {
         const char *key;
@@ -108,7 +127,8 @@ static int set(struct tf_evalb_params *p, const char *where, size_t line, char *
     return 0;
 }
 
-static int load_text(struct tf_evalb_params *p, const char *where, const char *text, size_t n, struct tf_err *err)
+static int load_text(struct tf_evalb_params *p, const char *where, const char *text, size_t n,
+                     struct tf_err *err)
 {
     size_t line = 0;
     for (const char *s = text, *end = text + n; s < end; line++) {
@@ -146,7 +166,8 @@ int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_
 
 void tf_evalb_params_release(struct tf_evalb_params *p)
 {
-    struct tf_evalb_list *lists[] = {&p->deleted, &p->deleted_length, &p->quotes, &p->eq_labels, &p->eq_words};
+    struct tf_evalb_list *lists[] = {&p->deleted, &p->deleted_length, &p->quotes, &p->eq_labels,
+                                     &p->eq_words};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]->v);
     tf_arena_release(&p->mem);

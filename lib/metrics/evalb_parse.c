@@ -1,5 +1,6 @@
-/* evalb_parse.c - a line to words and brackets by EVALB's rules, which know no grammar of trees: "(LABEL word)" with the ")" right behind the word is a word, any other "(" opens a
- * bracket where the next word would stand. Its quirks are kept, its loop over a word that stands alone is not. */
+/* evalb_parse.c - a line to words and brackets by EVALB's rules, which know no grammar of trees:
+ * "(LABEL word)" with the ")" right behind the word is a word, any other "(" opens a bracket where
+ * the next word would stand. Its quirks are kept, its loop over a word that stands alone is not. */
 #include "metrics/evalb_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@ static bool is_quote(const struct tf_evalb_params *p, struct tf_text tag, struct
     return word.n == 1 && memchr("'\"/", word.p[0], 3) && tf_evalb_listed(&p->quotes, tag);
 }
 
-static void add_word(struct tf_evalb_sentence *s, size_t at, struct tf_text tag, struct tf_text word)
+static void add_word(struct tf_evalb_sentence *s, size_t at, struct tf_text tag,
+                     struct tf_text word)
 {
     ROOM(s->words, s->nwords, s->words_cap);
     memmove(s->words + at + 1, s->words + at, (s->nwords - at) * sizeof *s->words);
@@ -43,7 +45,8 @@ static void open_bracket(struct tf_evalb_sentence *s, size_t from, struct tf_tex
 {
     ROOM(s->brackets, s->nbrackets, s->brackets_cap);
     ROOM(s->stack, s->depth, s->stack_cap);
-    s->brackets[s->nbrackets] = (struct tf_evalb_bracket){(int64_t)s->nwords, -1, from, s->line.n, label, TF_EVALB_OPEN};
+    s->brackets[s->nbrackets] =
+        (struct tf_evalb_bracket){(int64_t)s->nwords, -1, from, s->line.n, label, TF_EVALB_OPEN};
     s->stack[s->depth++] = s->nbrackets++;
 }
 
@@ -68,7 +71,8 @@ static size_t opened(struct tf_evalb_run *r, struct tf_evalb_sentence *s, size_t
         }
         if (closed && is_quote(r->p, label, word)) {
             ROOM(s->quotes, s->nquotes, s->quotes_cap);
-            s->quotes[s->nquotes++] = (struct tf_evalb_quote){word, label, (int64_t)s->nwords, s->nbrackets, i};
+            s->quotes[s->nquotes++] =
+                (struct tf_evalb_quote){word, label, (int64_t)s->nwords, s->nbrackets, i};
         }
         if (closed) {
             if (!tf_evalb_listed(&r->p->deleted, label))
@@ -126,7 +130,8 @@ void tf_evalb_sentence_release(struct tf_evalb_sentence *s)
 }
 
 /* The quote's word comes back: brackets behind it move, brackets around it grow. */
-static void reinsert(struct tf_evalb_run *r, struct tf_evalb_sentence *s, const struct tf_evalb_quote *q)
+static void reinsert(struct tf_evalb_run *r, struct tf_evalb_sentence *s,
+                     const struct tf_evalb_quote *q)
 {
     size_t around = 0;
     add_word(s, (size_t)q->index, q->tag, q->word);
@@ -135,7 +140,8 @@ static void reinsert(struct tf_evalb_run *r, struct tf_evalb_sentence *s, const 
     for (size_t k = 0; k < s->nbrackets; k++) {
         struct tf_evalb_bracket *b = &s->brackets[k];
         if (r->aloud)
-            tf_buf_printf(&r->out, "bracket[%zu]={%lld,%lld}\n", k, (long long)b->start, (long long)b->end);
+            tf_buf_printf(&r->out, "bracket[%zu]={%lld,%lld}\n", k, (long long)b->start,
+                          (long long)b->end);
         if (k >= q->bracket) {
             b->start++;
             b->end++;
@@ -162,11 +168,13 @@ static void list_quotes(struct tf_evalb_run *r)
             if (i >= s->nquotes)
                 continue;
             const struct tf_evalb_quote *q = &s->quotes[i];
-            tf_buf_printf(&r->out, "%lld: %.*s - %.*s\n", (long long)q->index, (int)q->tag.n, q->tag.p, (int)q->word.n, q->word.p);
+            tf_buf_printf(&r->out, "%lld: %.*s - %.*s\n", (long long)q->index, (int)q->tag.n,
+                          q->tag.p, (int)q->word.n, q->word.p);
         }
 }
 
-/* As EVALB does it, down to the index of a quote that was put back, which moves on with those behind it. Indices rise on both sides, so one pass over gold will do. */
+/* As EVALB does it, down to the index of a quote that was put back, which moves on with those
+ * behind it. Indices rise on both sides, so one pass over gold will do. */
 void tf_evalb_fix_quotes(struct tf_evalb_run *r)
 {
     struct tf_evalb_sentence *g = &r->gold, *t = &r->test;

@@ -1,4 +1,5 @@
-/* evalb_parts.h - the stages of one sentence's way through tf_evalb. For lib/metrics/evalb*.c alone. */
+/* evalb_parts.h - the stages of one sentence's way through tf_evalb. For lib/metrics/evalb*.c
+ * alone. */
 #ifndef TF_METRICS_EVALB_PARTS_H
 #define TF_METRICS_EVALB_PARTS_H
 
@@ -68,7 +69,8 @@ struct tf_evalb_run {
     bool extra_test;                  /* test goes on behind the end of gold */
 };
 
-/* Something is wrong with this sentence: status, count, warning. Does nothing once the run has to stop. */
+/* Something is wrong with this sentence: status, count, warning. Does nothing once the run has to
+ * stop. */
 void tf_evalb_error(struct tf_evalb_run *r, const char *fmt, ...) TF_PRINTF(2, 3);
 
 /* One line to words and brackets. */
@@ -82,7 +84,8 @@ void tf_evalb_compare(struct tf_evalb_run *r, struct tf_evalb_row *row);
 /* Brackets that count. */
 int64_t tf_evalb_kept(const struct tf_evalb_params *p, const struct tf_evalb_sentence *s);
 
-/* The same matching and crossing pair by pair, each step printed as EVALB's -D does; return the counts. */
+/* The same matching and crossing pair by pair, each step printed as EVALB's -D does; return the
+ * counts. */
 int64_t tf_evalb_match_aloud(struct tf_evalb_run *r);
 int64_t tf_evalb_cross_aloud(struct tf_evalb_run *r);
 /* The tables of -d. */

@@ -1,5 +1,6 @@
-/* evalb_score.c - one sentence scored: which brackets count, which of them match, which cross. What EVALB finds by comparing every pair is found here by order, so that trees of a
- * hundred thousand brackets are no worse than others. */
+/* evalb_score.c - one sentence scored: which brackets count, which of them match, which cross. What
+ * EVALB finds by comparing every pair is found here by order, so that trees of a hundred thousand
+ * brackets are no worse than others. */
 #include "metrics/evalb_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ int64_t tf_evalb_kept(const struct tf_evalb_params *p, const struct tf_evalb_sen
 {
     int64_t kept = 0;
     for (size_t i = 0; i < s->nbrackets; i++)
-        kept += s->brackets[i].start != s->brackets[i].end && !deleted(p, base_label(s->brackets[i].label));
+        kept += s->brackets[i].start != s->brackets[i].end &&
+                !deleted(p, base_label(s->brackets[i].label));
     return kept;
 }
 
@@ -86,8 +88,10 @@ static size_t find(const struct key *keys, size_t n, const struct key *want)
     return lo < n && compare_spans(&keys[lo], want) == 0 ? lo : n;
 }
 
-/* The first free test bracket that fits: of those with the label itself and those with a label that EQ_LABEL calls equal, the one that stands first. Returns the run it heads, or n. */
-static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys, size_t n, struct key want)
+/* The first free test bracket that fits: of those with the label itself and those with a label that
+ * EQ_LABEL calls equal, the one that stands first. Returns the run it heads, or n. */
+static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys, size_t n,
+                        struct key want)
 {
     size_t best = n;
     const struct tf_text own = want.label;
@@ -116,7 +120,8 @@ static int64_t match(struct tf_evalb_run *r)
     const struct tf_text any = {"", 0};
     for (size_t j = 0; j < t->nbrackets; j++)
         if (t->brackets[j].result == TF_EVALB_MISSED)
-            keys[n++] = (struct key){t->brackets[j].start, t->brackets[j].end, r->p->labeled ? t->brackets[j].label : any, j, 0};
+            keys[n++] = (struct key){t->brackets[j].start, t->brackets[j].end,
+                                     r->p->labeled ? t->brackets[j].label : any, j, 0};
     qsort(keys, n, sizeof *keys, compare_keys);
     for (size_t k = 0; k < n; k++)
         keys[k].head = k;
@@ -124,7 +129,9 @@ static int64_t match(struct tf_evalb_run *r)
         struct tf_evalb_bracket *b = &g->brackets[i];
         if (b->result == TF_EVALB_DELETED)
             continue;
-        size_t run = first_fit(r->p, keys, n, (struct key){b->start, b->end, r->p->labeled ? b->label : any, 0, 0});
+        size_t run =
+            first_fit(r->p, keys, n,
+                      (struct key){b->start, b->end, r->p->labeled ? b->label : any, 0, 0});
         if (run == n)
             continue;
         b->result = t->brackets[keys[keys[run].head++].index].result = TF_EVALB_MATCHED;
@@ -134,7 +141,8 @@ static int64_t match(struct tf_evalb_run *r)
     return matched;
 }
 
-/* Over positions: the smallest start of a gold bracket that ends there, the largest end of one that begins there. A tree of minima and of maxima, leaves at [size, 2 size). */
+/* Over positions: the smallest start of a gold bracket that ends there, the largest end of one that
+ * begins there. A tree of minima and of maxima, leaves at [size, 2 size). */
 struct extent {
     int64_t start, end;
 };
@@ -159,7 +167,8 @@ static struct extent over(const struct extent *tree, size_t size, size_t from, s
 /* Test brackets that some gold bracket begins or ends strictly within, and leaves on that side. */
 static int64_t crossing(struct tf_evalb_run *r)
 {
-    size_t size = r->gold.nwords + 2; /* ends of damaged lines stay below too: a bracket that never closed ends at -1 or 0 */
+    /* ends of damaged lines stay below too: a bracket that never closed ends at -1 or 0 */
+    size_t size = r->gold.nwords + 2;
     struct extent *tree = tf_xarray(NULL, 2 * size, sizeof *tree);
     for (size_t i = 0; i < 2 * size; i++)
         tree[i] = (struct extent){INT64_MAX, -1};
@@ -167,7 +176,8 @@ static int64_t crossing(struct tf_evalb_run *r)
         const struct tf_evalb_bracket *b = &r->gold.brackets[i];
         if (b->result == TF_EVALB_DELETED || b->start >= b->end)
             continue;
-        struct extent *at_end = &tree[size + (size_t)b->end], *at_start = &tree[size + (size_t)b->start];
+        struct extent *at_end = &tree[size + (size_t)b->end],
+                      *at_start = &tree[size + (size_t)b->start];
         at_end->start = b->start < at_end->start ? b->start : at_end->start;
         at_start->end = b->end > at_start->end ? b->end : at_start->end;
     }
@@ -202,7 +212,8 @@ static bool comparable(struct tf_evalb_run *r)
         struct tf_text a = g->words[i].word, b = t->words[i].word;
         if (!tf_evalb_equal(&r->p->eq_words, a, b)) {
             char x[128], y[128];
-            tf_evalb_error(r, "word %zu is %s in gold, %s in test", i + 1, tf_escape(x, sizeof x, a.p, a.n), tf_escape(y, sizeof y, b.p, b.n));
+            tf_evalb_error(r, "word %zu is %s in gold, %s in test", i + 1,
+                           tf_escape(x, sizeof x, a.p, a.n), tf_escape(y, sizeof y, b.p, b.n));
             return false;
         }
     }

@@ -22,7 +22,8 @@ static int64_t samples_of(const struct tf_eval_opts *o)
     return o->test == TF_TEST_BOOTSTRAP ? 1000 : 10000;
 }
 
-/* sacreBLEU's seed as it prints it. A paired test prints the number, an interval the words of the environment. */
+/* sacreBLEU's seed as it prints it. A paired test prints the number, an interval the words of the
+ * environment. */
 static const char *seed_shown(const struct tf_eval_opts *o)
 {
     const char *s = o->seed ? o->seed : "12345";
@@ -39,7 +40,8 @@ static const char *seed_used(const struct tf_eval_opts *o)
     return !strcmp(s, "none") || (is_paired(o) && !strcmp(s, "0")) ? NULL : s;
 }
 
-static int run_test(struct tf_resample *tests, const struct tf_eval_opts *o, const struct tf_tally *t, struct tf_err *err)
+static int run_test(struct tf_resample *tests, const struct tf_eval_opts *o,
+                    const struct tf_tally *t, struct tf_err *err)
 {
     size_t n = (size_t)samples_of(o);
     if (o->test == TF_TEST_RANDOMIZE)
@@ -65,8 +67,8 @@ static void order(size_t *at, const struct tf_tally *t, bool users)
         at[i] = (size_t)(m[i] - t->metrics);
 }
 
-static void report(struct tf_buf *text, const struct tf_eval_opts *o, const struct tf_tally *t, const struct tf_resample *tests,
-                   struct tf_result *results)
+static void report(struct tf_buf *text, const struct tf_eval_opts *o, const struct tf_tally *t,
+                   const struct tf_resample *tests, struct tf_result *results)
 {
     struct tf_signature signature[TF_METRICS];
     struct tf_resampled how = {0};
@@ -89,7 +91,9 @@ static void report(struct tf_buf *text, const struct tf_eval_opts *o, const stru
     }
     for (size_t i = 0; i < n; i++)
         names[i] = t->names[i];
-    struct tf_systems s = {names, results, is_paired(o) ? tests : NULL, n, t->nmetrics, o->test == TF_TEST_BOOTSTRAP, o->samples};
+    struct tf_systems s = {names,     results,     is_paired(o) ? tests : NULL,
+                           n,         t->nmetrics, o->test == TF_TEST_BOOTSTRAP,
+                           o->samples};
     if (n == 1)
         tf_report_single(text, results, t->nmetrics, &o->report);
     else
@@ -97,7 +101,8 @@ static void report(struct tf_buf *text, const struct tf_eval_opts *o, const stru
     free(names);
 }
 
-int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_tally *t, struct tf_err *err)
+int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_tally *t,
+                       struct tf_err *err)
 {
     size_t cells = t->nsystems * t->nmetrics;
     struct tf_resample *tests = tf_xcalloc(cells, sizeof *tests);
@@ -121,10 +126,13 @@ int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err)
 {
     const struct tf_chrf_opts *c = &o->metric.chrf;
     if (o->sentence && o->nkinds > 1)
-        return tf_fail_status(err, TF_USAGE, "--sentence-level takes one metric, not %zu", o->nkinds);
+        return tf_fail_status(err, TF_USAGE, "--sentence-level takes one metric, not %zu",
+                              o->nkinds);
     for (size_t i = 0; i < o->nkinds; i++)
         if (o->kinds[i] == TF_CHRF && c->chars == 0 && c->words == 0)
-            return tf_fail_status(err, TF_USAGE, "chrF takes some order: --chrf-char-order and --chrf-word-order are both 0");
+            return tf_fail_status(
+                err, TF_USAGE,
+                "chrF takes some order: --chrf-char-order and --chrf-word-order are both 0");
     if (o->sentence && o->test != TF_TEST_NONE)
         return tf_fail_status(err, TF_USAGE, "--sentence-level has no tests of significance");
     return 0;
@@ -159,15 +167,18 @@ static void measure(struct evaluation *e)
     e->counts = tf_xcalloc(e->width + 1, sizeof *e->counts);
 }
 
-static int begin(struct evaluation *e, size_t n, const char *const *given, struct tf_out *out, struct tf_err *err)
+static int begin(struct evaluation *e, size_t n, const char *const *given, struct tf_out *out,
+                 struct tf_err *err)
 {
     bool paired = is_paired(e->o);
     if ((e->o->sentence || e->o->stats) && n > 1)
-        return tf_fail(err, "stdin: %zu systems between tabs, only one can be scored by sentence", n);
+        return tf_fail(err, "stdin: %zu systems between tabs, only one can be scored by sentence",
+                       n);
     if (paired && n < 2)
         return tf_fail(err, "a paired test takes two systems or more");
     if (e->o->test == TF_TEST_CONFIDENCE && n > 1)
-        return tf_fail(err, "an interval of confidence takes one system, not %zu; use a paired test", n);
+        return tf_fail(err,
+                       "an interval of confidence takes one system, not %zu; use a paired test", n);
     tf_tally_systems(&e->tally, n);
     e->tokenized = tf_xcalloc(n, sizeof *e->tokenized);
     for (size_t i = 0; i < n; i++) {
@@ -180,14 +191,16 @@ static int begin(struct evaluation *e, size_t n, const char *const *given, struc
             tf_buf_printf(&b, "System %zu", i + !paired);
         e->tally.names[i] = b.p;
     }
-    if (e->o->stats && tf_stats_begin(&e->writer, out, e->tally.metrics, e->tally.nmetrics, e->o->table, err) < 0)
+    if (e->o->stats &&
+        tf_stats_begin(&e->writer, out, e->tally.metrics, e->tally.nmetrics, e->o->table, err) < 0)
         return -1;
     e->begun = e->o->stats;
     return 0;
 }
 
 /* One sentence's score as a line of its own; written now and then. */
-static int sentence(struct evaluation *e, const uint32_t *counts, struct tf_out *out, struct tf_err *err)
+static int sentence(struct evaluation *e, const uint32_t *counts, struct tf_out *out,
+                    struct tf_err *err)
 {
     enum { ENOUGH = 1 << 20 };
     const struct tf_metric *m = &e->tally.metrics[0];
@@ -208,7 +221,8 @@ static int sentence(struct evaluation *e, const uint32_t *counts, struct tf_out 
 }
 
 /* Add up the counts of one system's segment. */
-static int add(struct evaluation *e, size_t system, const uint32_t *counts, struct tf_out *out, struct tf_err *err)
+static int add(struct evaluation *e, size_t system, const uint32_t *counts, struct tf_out *out,
+               struct tf_err *err)
 {
     struct tf_tally *t = &e->tally;
     if (e->o->stats)
@@ -245,7 +259,8 @@ static void warn_tokenized(const struct evaluation *e)
     for (size_t m = 0; m < e->tally.nmetrics; m++)
         for (size_t s = 0; s < e->tally.nsystems && e->tally.metrics[m].kind == TF_BLEU; s++)
             if (e->tokenized[s] >= 100)
-                tf_warn("%s: %ju lines end in ' .'; output that is still tokenized scores wrong (--force if it is not)",
+                tf_warn("%s: %ju lines end in ' .'; output that is still tokenized scores wrong "
+                        "(--force if it is not)",
                         e->tally.names[s], (uintmax_t)e->tokenized[s]);
 }
 
@@ -253,7 +268,8 @@ static int read_rows(struct evaluation *e, struct tf_out *out, struct tf_err *er
 {
     int rc;
     while ((rc = tf_rows_next(&e->rows, err)) > 0) {
-        if (!e->tally.nsystems && begin(e, e->rows.nsys, e->rows.in->nsystems ? e->rows.in->systems : NULL, out, err) < 0)
+        if (!e->tally.nsystems &&
+            begin(e, e->rows.nsys, e->rows.in->nsystems ? e->rows.in->systems : NULL, out, err) < 0)
             return -1;
         if (segment(e, out, err) < 0)
             return -1;
@@ -285,7 +301,8 @@ static void release(struct evaluation *e)
     free(e->counts);
 }
 
-int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_inputs *in, struct tf_err *err)
+int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_inputs *in,
+                struct tf_err *err)
 {
     struct evaluation e = {.o = o};
     struct tf_metric_opts metric = o->metric;
@@ -306,7 +323,8 @@ int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct t
     return rc;
 }
 
-int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const char *const *names, size_t n, struct tf_err *err)
+int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const char *const *names,
+                      size_t n, struct tf_err *err)
 {
     static const char *const standard[] = {"-"};
     struct evaluation e = {.o = o};
@@ -320,8 +338,10 @@ int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const ch
         e.tally.nmetrics = (size_t)rc;
         e.tally.keep = o->test != TF_TEST_NONE;
         measure(&e);
-        rc = o->sentence && e.tally.nmetrics > 1 ? tf_fail(err, "%s: %zu metrics, only one can be scored by sentence", names[0], e.tally.nmetrics)
-                                                 : begin(&e, n, names, out, err);
+        rc = o->sentence && e.tally.nmetrics > 1
+                 ? tf_fail(err, "%s: %zu metrics, only one can be scored by sentence", names[0],
+                           e.tally.nmetrics)
+                 : begin(&e, n, names, out, err);
         if (!rc && o->sentence && e.tally.metrics[0].kind == TF_BLEU)
             e.tally.metrics[0].u.bleu.opts.effective_order = true;
     }

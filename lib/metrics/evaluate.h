@@ -1,4 +1,5 @@
-/* evaluate.h - a whole evaluation: read systems and references side by side, count, score, report. */
+/* evaluate.h - a whole evaluation: read systems and references side by side, count, score,
+ * report. */
 #ifndef TF_METRICS_EVALUATE_H
 #define TF_METRICS_EVALUATE_H
 
@@ -22,18 +23,25 @@ struct tf_eval_opts {
     const struct tf_opt *table; /* the tool's options, for that stream's provenance */
 };
 
-/* What sacreBLEU takes from the environment: SACREBLEU_SEED is the seed, SACREBLEU_FORMAT goes over the format of the report. */
+/* What sacreBLEU takes from the environment: SACREBLEU_SEED is the seed, SACREBLEU_FORMAT goes over
+ * the format of the report. */
 void tf_eval_environment(struct tf_eval_opts *o);
 
-/* Refuse what can't be asked for together, in the words of tf-bleu's options: several metrics by the sentence, tests by the sentence, chrF without any order. */
+/* Refuse what can't be asked for together, in the words of tf-bleu's options: several metrics by
+ * the sentence, tests by the sentence, chrF without any order. */
 int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
-/* Score the systems in in->systems against the references, and write the report. A line of memory at a time, unless a test keeps the counts. */
-int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_inputs *in, struct tf_err *err) TF_MUST_CHECK;
+/* Score the systems in in->systems against the references, and write the report. A line of memory
+ * at a time, unless a test keeps the counts. */
+int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_inputs *in,
+                struct tf_err *err) TF_MUST_CHECK;
 
-/* The same from streams of counts, one for each system (stdin without any): metrics and their settings are theirs. */
-int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const char *const *names, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* The same from streams of counts, one for each system (stdin without any): metrics and their
+ * settings are theirs. */
+int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const char *const *names,
+                      size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* The report of a tally that is full: what tf_evaluate does in the end. */
-int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_tally *t, struct tf_err *err) TF_MUST_CHECK;
+int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_tally *t,
+                       struct tf_err *err) TF_MUST_CHECK;
 
 #endif

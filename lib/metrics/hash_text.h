@@ -1,4 +1,5 @@
-/* hash_text.h - what the hash tables of a segment share: open addressing, a power of two of slots, at most half of them taken. */
+/* hash_text.h - what the hash tables of a segment share: open addressing, a power of two of slots,
+ * at most half of them taken. */
 #ifndef TF_METRICS_HASH_TEXT_H
 #define TF_METRICS_HASH_TEXT_H
 
@@ -13,7 +14,8 @@ static inline uint64_t tf_hash_mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-/* Loads overlap at the end of the text, so that there is no loop over bytes; most tokens take one multiplication. */
+/* Loads overlap at the end of the text, so that there is no loop over bytes; most tokens take one
+ * multiplication. */
 static inline uint64_t tf_hash_text(struct tf_text s)
 {
     uint64_t h = s.n, w = 0;

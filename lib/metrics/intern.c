@@ -71,9 +71,11 @@ static struct tf_gram_slot *find(struct tf_grams *g, uint64_t key)
     return &g->slot[i];
 }
 
-enum { NONE = UINT32_MAX }; /* an n-gram of the hypothesis that the reference lacks; so it lacks all that begin with it */
+/* an n-gram of the hypothesis that the reference lacks; so it lacks all that begin with it */
+enum { NONE = UINT32_MAX };
 
-void tf_grams_match(struct tf_grams *g, const uint32_t *hyp, size_t nh, const uint32_t *ref, size_t nr, int orders, uint32_t *matches)
+void tf_grams_match(struct tf_grams *g, const uint32_t *hyp, size_t nh, const uint32_t *ref,
+                    size_t nr, int orders, uint32_t *matches)
 {
     start(g, nr, nh);
     if (nh)

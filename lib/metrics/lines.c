@@ -1,4 +1,5 @@
-/* lines.c - one line at a time out of the buffer of a file, a child that unpacks, or a converted text. */
+/* lines.c - one line at a time out of the buffer of a file, a child that unpacks, or a converted
+ * text. */
 #include "metrics/lines.h"
 #include "metrics/unicode.h"
 #include <errno.h>
@@ -83,7 +84,8 @@ static int convert(struct tf_lines *l, const char *encoding, struct tf_err *err)
     ssize_t got = 0;
     if (cd == (iconv_t)-1)
         return tf_fail(err, "%s: unknown encoding %s", l->name, encoding);
-    for (size_t need = 1 << 16; (got = tf_in_fill(&l->in, need, err)) >= (ssize_t)need && need < max_file;)
+    for (size_t need = 1 << 16;
+         (got = tf_in_fill(&l->in, need, err)) >= (ssize_t)need && need < max_file;)
         need *= 2;
     if (got < 0)
         goto fail;
@@ -120,7 +122,8 @@ fail:
     return -1;
 }
 
-int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal, struct tf_err *err)
+int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,
+                  struct tf_err *err)
 {
     size_t n = strlen(path);
     *l = (struct tf_lines){.name = strcmp(path, "-") ? path : "stdin", .universal = universal};
@@ -170,7 +173,8 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
         if (in->eof)
             return reap(l, err);
         if (have > TF_LINES_MAX)
-            return tf_fail(err, "%s: line %ju: longer than %d bytes", l->name, (uintmax_t)l->n + 1, TF_LINES_MAX);
+            return tf_fail(err, "%s: line %ju: longer than %d bytes", l->name, (uintmax_t)l->n + 1,
+                           TF_LINES_MAX);
         seen = have;
         if (tf_in_fill(in, have == in->cap ? 2 * have : have + 1, err) < 0)
             return -1;
@@ -184,7 +188,8 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
     if (bad < n) {
         if (l->n == 1 && n >= 2 && !memcmp(s, "\x1f\x8b", 2))
             return tf_fail(err, "%s: compressed by gzip, but not named .gz", l->name);
-        return tf_fail(err, "%s: line %ju: invalid UTF-8 at byte %zu", l->name, (uintmax_t)l->n, bad + 1);
+        return tf_fail(err, "%s: line %ju: invalid UTF-8 at byte %zu", l->name, (uintmax_t)l->n,
+                       bad + 1);
     }
     *line = (struct tf_text){s, l->keep ? n : tf_uc_rstrip(s, n)};
     return 1;

@@ -18,11 +18,14 @@ struct tf_lines {
     bool keep; /* white space at the ends of lines stays; set after opening */
 };
 
-/* Open a file; "-" is stdin. A name that ends in ".gz" is read through `gzip -dc`. encoding: NULL or a name of UTF-8, else any that
- * iconv(3) knows; such a file is converted whole. universal: CR and CR LF end a line as LF does (sacreBLEU's way with stdin). */
-int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal, struct tf_err *err) TF_MUST_CHECK;
-/* The next line, without LF and without the white space at its end: 1; 0 at the end of the file; -1 on error ("NAME: line 7: invalid UTF-8 at
- * byte 12", "NAME: gzip failed"). Valid until the next call. A last line without LF counts. */
+/* Open a file; "-" is stdin. A name that ends in ".gz" is read through `gzip -dc`. encoding: NULL
+ * or a name of UTF-8, else any that iconv(3) knows; such a file is converted whole. universal: CR
+ * and CR LF end a line as LF does (sacreBLEU's way with stdin). */
+int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,
+                  struct tf_err *err) TF_MUST_CHECK;
+/* The next line, without LF and without the white space at its end: 1; 0 at the end of the file; -1
+ * on error ("NAME: line 7: invalid UTF-8 at byte 12", "NAME: gzip failed"). Valid until the next
+ * call. A last line without LF counts. */
 int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err) TF_MUST_CHECK;
 void tf_lines_close(struct tf_lines *l);
 

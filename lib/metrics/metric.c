@@ -7,7 +7,8 @@
 
 const char *const tf_metric_names[] = {"bleu", "chrf", "ter", NULL};
 
-void tf_metric_init(struct tf_metric *m, enum tf_metric_kind kind, const struct tf_metric_opts *o, size_t nrefs)
+void tf_metric_init(struct tf_metric *m, enum tf_metric_kind kind, const struct tf_metric_opts *o,
+                    size_t nrefs)
 {
     *m = (struct tf_metric){.kind = kind, .nrefs = nrefs};
     if (kind == TF_BLEU) {
@@ -37,7 +38,8 @@ void tf_metric_release(struct tf_metric *m)
         tf_ter_release(&m->u.ter);
 }
 
-int tf_metric_segment(struct tf_metric *m, uint32_t *counts, struct tf_text hyp, const struct tf_text *refs, struct tf_err *err)
+int tf_metric_segment(struct tf_metric *m, uint32_t *counts, struct tf_text hyp,
+                      const struct tf_text *refs, struct tf_err *err)
 {
     struct tf_bleu_stats s;
     switch (m->kind) {
@@ -77,15 +79,19 @@ double tf_metric_score(const struct tf_metric *m, const double *sums, enum tf_ar
     return tf_bleu_score_of(sums, &m->u.bleu.opts, a).score;
 }
 
-void tf_metric_result(const struct tf_metric *m, const double *sums, const struct tf_signature *s, struct tf_result *r)
+void tf_metric_result(const struct tf_metric *m, const double *sums, const struct tf_signature *s,
+                      struct tf_result *r)
 {
     bool single;
-    *r = (struct tf_result){.name = m->name, .signature = s, .score = tf_metric_score(m, sums, TF_DOUBLE, &single)};
+    *r = (struct tf_result){.name = m->name,
+                            .signature = s,
+                            .score = tf_metric_score(m, sums, TF_DOUBLE, &single)};
     if (m->kind != TF_BLEU)
         return;
     struct tf_bleu_score b = tf_bleu_score_of(sums, &m->u.bleu.opts, TF_DOUBLE);
     const double *p = b.precision;
-    snprintf(r->verbose, sizeof r->verbose, "%.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %ju ref_len = %ju)", p[0], p[1],
+    snprintf(r->verbose, sizeof r->verbose,
+             "%.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %ju ref_len = %ju)", p[0], p[1],
              p[2], p[3], b.bp, b.ratio, (uintmax_t)b.hyp, (uintmax_t)b.ref);
 }
 
@@ -110,7 +116,8 @@ static void bleu_signature(struct tf_signature *s, const struct tf_bleu_opts *o)
         tf_signature_add(s, "smooth", "s", "%s", smooth);
 }
 
-void tf_metric_signature(const struct tf_metric *m, struct tf_signature *s, const struct tf_resampled *how)
+void tf_metric_signature(const struct tf_metric *m, struct tf_signature *s,
+                         const struct tf_resampled *how)
 {
     *s = (struct tf_signature){0};
     tf_signature_add(s, "nrefs", "#", "%zu", m->nrefs);
@@ -140,7 +147,8 @@ void tf_metric_signature(const struct tf_metric *m, struct tf_signature *s, cons
     tf_signature_add(s, "version", "v", "tf-bleu-%s", tf_version);
 }
 
-int tf_metric_choose(enum tf_metric_kind *kinds, size_t *n, const char *const *names, size_t nnames, struct tf_err *err)
+int tf_metric_choose(enum tf_metric_kind *kinds, size_t *n, const char *const *names, size_t nnames,
+                     struct tf_err *err)
 {
     bool has[TF_METRICS] = {false};
     *n = 0;

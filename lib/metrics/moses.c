@@ -1,5 +1,6 @@
-/* moses.c - the passes over a line of code points, each as one substitution of the original makes it. The number of blanks between words is kept until
- * the words are looked at, since the rule for full stops asks for the next word and an empty one counts. */
+/* moses.c - the passes over a line of code points, each as one substitution of the original makes
+ * it. The number of blanks between words is kept until the words are looked at, since the rule for
+ * full stops asks for the next word and an empty one counts. */
 #include "metrics/moses.h"
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static bool perl_space(uint32_t c)
     return tf_uc_space(c) && !(c >= 0x1C && c <= 0x1F);
 }
 
-/* Code points of the line, white space as single blanks, control characters gone, no blanks at the ends. */
+/* Code points of the line, white space as single blanks, control characters gone, no blanks at the
+ * ends. */
 static void decode(struct tf_moses *m, struct tf_text line)
 {
     int len;
@@ -87,8 +89,8 @@ static void special(struct tf_moses *m)
 {
     for (size_t i = 0; i < m->a.n; i++) {
         uint32_t c = m->a.v[i];
-        bool word = (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) || c == ' ' || c == '.' || c == '\'' || c == '`' ||
-                    c == ',' || c == '-';
+        bool word = (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) || c == ' ' ||
+                    c == '.' || c == '\'' || c == '`' || c == ',' || c == '-';
         if (!word)
             push(&m->b, ' ');
         push(&m->b, c);
@@ -147,7 +149,8 @@ static void commas(struct tf_moses *m)
 }
 
 /* An apostrophe between two characters of given kinds gets a blank on its sides. */
-static void apostrophe(struct tf_moses *m, bool (*left)(uint32_t), bool (*right)(uint32_t), bool before, bool after)
+static void apostrophe(struct tf_moses *m, bool (*left)(uint32_t), bool (*right)(uint32_t),
+                       bool before, bool after)
 {
     for (size_t i = 0; i < m->a.n; i++) {
         push(&m->b, m->a.v[i]);
@@ -186,7 +189,8 @@ static void apostrophes(struct tf_moses *m)
         apostrophe(m, is_number, is_s, true, false);
 }
 
-/* Does the full stop at the end of the word v[0 .. n) stay with it? next: the character behind the blank that follows. */
+/* Does the full stop at the end of the word v[0 .. n) stay with it? next: the character behind the
+ * blank that follows. */
 static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t next)
 {
     bool dot = false, letter = false;
@@ -212,7 +216,8 @@ static void stops(struct tf_moses *m)
         for (end = i; end < last && m->a.v[end] != ' '; end++)
             continue;
         size_t n = end - i;
-        bool split = n > 1 && m->a.v[end - 1] == '.' && (end == last || !keeps_stop(m, m->a.v + i, n, m->a.v[end + 1]));
+        bool split = n > 1 && m->a.v[end - 1] == '.' &&
+                     (end == last || !keeps_stop(m, m->a.v + i, n, m->a.v[end + 1]));
         if (n && m->b.n)
             push(&m->b, ' ');
         for (size_t k = i; k < end; k++) {
@@ -234,8 +239,9 @@ static void stops(struct tf_moses *m)
 
 static void put(struct tf_buf *out, uint32_t c)
 {
-    static const char *const entities[][2] = {{"&", "&amp;"}, {"|", "&#124;"}, {"<", "&lt;"}, {">", "&gt;"},
-                                              {"'", "&apos;"}, {"\"", "&quot;"}, {"[", "&#91;"}, {"]", "&#93;"}};
+    static const char *const entities[][2] = {{"&", "&amp;"}, {"|", "&#124;"}, {"<", "&lt;"},
+                                              {">", "&gt;"},  {"'", "&apos;"}, {"\"", "&quot;"},
+                                              {"[", "&#91;"}, {"]", "&#93;"}};
     if (c > DOTS) {
         for (c -= DOTS; c; c--)
             tf_buf_byte(out, '.');
@@ -263,10 +269,13 @@ void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text li
 
 void tf_moses_punctuation(struct tf_buf *out, struct tf_text line)
 {
-    static const char *const marks[][2] = {
-        {"，", ","}, {"、", ","}, {"”", "\""}, {"“", "\""}, {"∶", ":"}, {"：", ":"}, {"？", "?"}, {"《", "\""}, {"》", "\""}, {"）", ")"}, {"！", "!"},
-        {"（", "("}, {"；", ";"}, {"」", "\""}, {"「", "\""}, {"～", "~"}, {"’", "'"}, {"…", "..."}, {"━", "-"}, {"〈", "<"}, {"〉", ">"}, {"【", "["},
-        {"】", "]"}, {"％", "%"}, {"。", ". "}, {"．", ". "}};
+    static const char *const marks[][2] = {{"，", ","},  {"、", ","},  {"”", "\""},  {"“", "\""},
+                                           {"∶", ":"},   {"：", ":"},  {"？", "?"},  {"《", "\""},
+                                           {"》", "\""}, {"）", ")"},  {"！", "!"},  {"（", "("},
+                                           {"；", ";"},  {"」", "\""}, {"「", "\""}, {"～", "~"},
+                                           {"’", "'"},   {"…", "..."}, {"━", "-"},   {"〈", "<"},
+                                           {"〉", ">"},  {"【", "["},  {"】", "]"},  {"％", "%"},
+                                           {"。", ". "}, {"．", ". "}};
     int len;
     for (size_t i = 0; i < line.n; i += (size_t)len) {
         uint32_t c = tf_utf8_get(line.p + i, &len);
@@ -290,7 +299,8 @@ void tf_moses_compounds(struct tf_buf *out, struct tf_text line)
 {
     const char *p = line.p;
     for (size_t i = 0; i < line.n;) {
-        if (i + 2 < line.n && p[i + 1] == '-' && !tf_ascii_space(p[i]) && !tf_ascii_space(p[i + 2])) {
+        if (i + 2 < line.n && p[i + 1] == '-' && !tf_ascii_space(p[i]) &&
+            !tf_ascii_space(p[i + 2])) {
             tf_buf_byte(out, (unsigned char)p[i]);
             tf_buf_str(out, " ##AT##-##AT## ");
             tf_buf_byte(out, (unsigned char)p[i + 2]);

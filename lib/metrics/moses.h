@@ -1,5 +1,6 @@
-/* moses.h - tokenization of the kind that the scores of "Attention Is All You Need" were computed on: the rules of Moses' tokenizer.perl, restated and
- * written anew, with lists of abbreviations of our own; then what tensor2tensor's get_ende_bleu.sh does around it. */
+/* moses.h - tokenization of the kind that the scores of "Attention Is All You Need" were computed
+ * on: the rules of Moses' tokenizer.perl, restated and written anew, with lists of abbreviations of
+ * our own; then what tensor2tensor's get_ende_bleu.sh does around it. */
 #ifndef TF_METRICS_MOSES_H
 #define TF_METRICS_MOSES_H
 
@@ -18,13 +19,14 @@ struct tf_moses {
     struct tf_buf text;
 };
 void tf_moses_release(struct tf_moses *m);
-/* Append the tokens of a line (checked UTF-8) to out, blanks between; marks that have a meaning to Moses come out as entities. */
+/* Append the tokens of a line (checked UTF-8) to out, blanks between; marks that have a meaning to
+ * Moses come out as entities. */
 void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text line);
 
 /* Append the line with Chinese and typographic marks and full-width digits as ASCII. */
 void tf_moses_punctuation(struct tf_buf *out, struct tf_text line);
-/* Append the line with "##AT##-##AT##" in place of a hyphen between two bytes that are not white space. From left to right, each byte
- * used once: of a-b-c only the first hyphen is. */
+/* Append the line with "##AT##-##AT##" in place of a hyphen between two bytes that are not white
+ * space. From left to right, each byte used once: of a-b-c only the first hyphen is. */
 void tf_moses_compounds(struct tf_buf *out, struct tf_text line);
 /* Replace t's tokens by the pieces of the line between ASCII white space. */
 void tf_tokenize_ascii(struct tf_tokens *t, struct tf_text line);

@@ -1,4 +1,5 @@
-/* ngram.c - the trie of a segment's n-grams. Open addressing, load at most one half, sized for the segment beforehand. */
+/* ngram.c - the trie of a segment's n-grams. Open addressing, load at most one half, sized for the
+ * segment beforehand. */
 #include "metrics/ngram.h"
 #include "metrics/hash_text.h"
 #include <stdbool.h>
@@ -84,7 +85,8 @@ static void count(struct tf_ngrams *g, uint32_t at, uint32_t ref)
         x->max = x->count;
 }
 
-/* Each token ends one n-gram of each order, whose prefixes are the nodes that ended at the token before. */
+/* Each token ends one n-gram of each order, whose prefixes are the nodes that ended at the token
+ * before. */
 void tf_ngrams_add(struct tf_ngrams *g, const struct tf_text *v, size_t n)
 {
     uint32_t ends[TF_NGRAM_MAX] = {0}; /* ends[k]: the node of the k tokens up to here, k >= 1 */
@@ -108,10 +110,13 @@ static void match(struct tf_ngrams *g, uint32_t at, uint64_t *matches)
         ++*matches;
 }
 
-void tf_ngrams_match(struct tf_ngrams *g, const struct tf_text *v, size_t n, uint64_t matches[TF_NGRAM_MAX])
+void tf_ngrams_match(struct tf_ngrams *g, const struct tf_text *v, size_t n,
+                     uint64_t matches[TF_NGRAM_MAX])
 {
     uint32_t ends[TF_NGRAM_MAX] = {0};
-    size_t known = 0; /* the longest n-gram of a reference that ends at the token before: then its ends are there, too */
+    /* the longest n-gram of a reference that ends at the token before: then its ends are there,
+     * too */
+    size_t known = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t one = first(g, v[i], false);
         if (!one) {

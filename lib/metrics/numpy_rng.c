@@ -1,4 +1,5 @@
-/* numpy_rng.c - after numpy/random/bit_generator.pyx (SeedSequence), src/pcg64 and src/distributions/distributions.c. */
+/* numpy_rng.c - after numpy/random/bit_generator.pyx (SeedSequence), src/pcg64 and
+ * src/distributions/distributions.c. */
 #include "metrics/numpy_rng.h"
 #include <string.h>
 #include <sys/random.h>

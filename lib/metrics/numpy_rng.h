@@ -1,5 +1,6 @@
-/* numpy_rng.h - the random numbers of numpy's default_rng(seed), bit for bit: SeedSequence and PCG64 (XSL RR 128/64; O'Neill, "PCG: a family of
- * simple fast space-efficient statistically good algorithms for random number generation", 2014). sacreBLEU's p-values are made of them. */
+/* numpy_rng.h - the random numbers of numpy's default_rng(seed), bit for bit: SeedSequence and
+ * PCG64 (XSL RR 128/64; O'Neill, "PCG: a family of simple fast space-efficient statistically good
+ * algorithms for random number generation", 2014). sacreBLEU's p-values are made of them. */
 #ifndef TF_METRICS_NUMPY_RNG_H
 #define TF_METRICS_NUMPY_RNG_H
 

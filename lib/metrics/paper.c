@@ -25,7 +25,8 @@ static struct tf_text text_of(const struct tf_buf *b)
     return (struct tf_text){b->p ? b->p : "", b->len};
 }
 
-static struct tf_text apply(struct cut *c, const struct tf_paper_opts *o, struct tf_text line, bool is_ref)
+static struct tf_text apply(struct cut *c, const struct tf_paper_opts *o, struct tf_text line,
+                            bool is_ref)
 {
     if (!o->tokenized) {
         tf_buf_clear(&c->punctuation);
@@ -73,19 +74,25 @@ static int print_line(struct tf_out *out, const struct tf_bleu_stats *s, struct 
 {
     double p[TF_NGRAM_MAX], sum = 0, bp = 1;
     if (!s->ref)
-        return tf_out_printf(out, err, "BLEU = 0, 0/0/0/0 (BP=0, ratio=0, hyp_len=0, ref_len=0)\n") < 0 ? -1 : 1;
+        return tf_out_printf(out, err,
+                             "BLEU = 0, 0/0/0/0 (BP=0, ratio=0, hyp_len=0, ref_len=0)\n") < 0
+                   ? -1
+                   : 1;
     for (int k = 0; k < TF_NGRAM_MAX; k++) {
         p[k] = s->total[k] ? (double)s->match[k] / (double)s->total[k] : 0;
         sum += tf_bleu_log(p[k]);
     }
     if (s->hyp < s->ref)
         bp = s->hyp ? exp(1 - (double)s->ref / (double)s->hyp) : 0;
-    return tf_out_printf(out, err, "BLEU = %.2f, %.1f/%.1f/%.1f/%.1f (BP=%.3f, ratio=%.3f, hyp_len=%ju, ref_len=%ju)\n",
-                         100 * bp * exp(sum / 4), 100 * p[0], 100 * p[1], 100 * p[2], 100 * p[3], bp,
-                         (double)s->hyp / (double)s->ref, (uintmax_t)s->hyp, (uintmax_t)s->ref);
+    return tf_out_printf(
+        out, err,
+        "BLEU = %.2f, %.1f/%.1f/%.1f/%.1f (BP=%.3f, ratio=%.3f, hyp_len=%ju, ref_len=%ju)\n",
+        100 * bp * exp(sum / 4), 100 * p[0], 100 * p[1], 100 * p[2], 100 * p[3], bp,
+        (double)s->hyp / (double)s->ref, (uintmax_t)s->hyp, (uintmax_t)s->ref);
 }
 
-static int score(struct tf_out *out, const struct tf_paper_opts *o, const struct tf_inputs *in, struct tf_err *err)
+static int score(struct tf_out *out, const struct tf_paper_opts *o, const struct tf_inputs *in,
+                 struct tf_err *err)
 {
     struct tf_rows rows;
     struct tf_bleu b = {0};
@@ -97,7 +104,8 @@ static int score(struct tf_out *out, const struct tf_paper_opts *o, const struct
         rows.file[i].keep = true; /* a no-break space at the end is a word here */
     while (!rc && (rc = tf_rows_next(&rows, err)) > 0) {
         if (rows.nsys != 1) {
-            rc = tf_fail(err, "stdin: line %ju: tabs between systems, only one can be scored so", (uintmax_t)rows.n);
+            rc = tf_fail(err, "stdin: line %ju: tabs between systems, only one can be scored so",
+                         (uintmax_t)rows.n);
             break;
         }
         tf_tokenize_ascii(&b.hyp, apply(&hyp, o, rows.sys[0], false));
@@ -139,7 +147,8 @@ static int add_stem(char ***list, size_t *n, const char *name, struct tf_err *er
     return *n > before ? 0 : tf_fail(err, "%s: neither this file nor %s0", name, name);
 }
 
-int tf_paper_evaluate(struct tf_out *out, const struct tf_paper_opts *o, const struct tf_inputs *in, struct tf_err *err)
+int tf_paper_evaluate(struct tf_out *out, const struct tf_paper_opts *o, const struct tf_inputs *in,
+                      struct tf_err *err)
 {
     static const char *const standard[] = {"-"};
     struct tf_inputs found = *in;
@@ -168,13 +177,14 @@ int tf_paper_evaluate(struct tf_out *out, const struct tf_paper_opts *o, const s
 static int print_cut(struct tf_out *out, const struct tf_tokens *t, struct tf_err *err)
 {
     for (size_t i = 0; i < t->n; i++)
-        if ((i && tf_out_write(out, " ", 1, err) < 0) || tf_out_write(out, t->v[i].p, t->v[i].n, err) < 0)
+        if ((i && tf_out_write(out, " ", 1, err) < 0) ||
+            tf_out_write(out, t->v[i].p, t->v[i].n, err) < 0)
             return -1;
     return tf_out_write(out, "\n", 1, err);
 }
 
-int tf_print_tokens(struct tf_out *out, const struct tf_paper_opts *paper, const struct tf_bleu_opts *bleu, const struct tf_inputs *in,
-                    struct tf_err *err)
+int tf_print_tokens(struct tf_out *out, const struct tf_paper_opts *paper,
+                    const struct tf_bleu_opts *bleu, const struct tf_inputs *in, struct tf_err *err)
 {
     struct cut cut = {0};
     struct tf_tokens t = {0};
@@ -182,7 +192,8 @@ int tf_print_tokens(struct tf_out *out, const struct tf_paper_opts *paper, const
     for (size_t i = 0; i < (in->nsystems ? in->nsystems : 1) && !rc; i++) {
         struct tf_lines l;
         struct tf_text line;
-        rc = tf_lines_open(&l, in->nsystems ? in->systems[i] : "-", in->encoding, !in->nsystems, err);
+        rc = tf_lines_open(&l, in->nsystems ? in->systems[i] : "-", in->encoding, !in->nsystems,
+                           err);
         l.keep = paper != NULL;
         while (!rc && (rc = tf_lines_next(&l, &line, err)) > 0) {
             if (paper)

@@ -1,4 +1,5 @@
-/* report.c - one system: every byte as sacreBLEU prints it (metrics/base.py, utils.py), except for the version in the signature. */
+/* report.c - one system: every byte as sacreBLEU prints it (metrics/base.py, utils.py), except for
+ * the version in the signature. */
 #include "metrics/report.h"
 #include "metrics/table.h"
 #include <stdarg.h>
@@ -8,7 +9,8 @@
 
 const char *const tf_report_formats[] = {"json", "text", "latex", NULL};
 
-void tf_signature_add(struct tf_signature *s, const char *key, const char *brief, const char *fmt, ...)
+void tf_signature_add(struct tf_signature *s, const char *key, const char *brief, const char *fmt,
+                      ...)
 {
     va_list ap;
     TF_ASSERT(s->n < (int)(sizeof s->pair / sizeof s->pair[0]));
@@ -23,7 +25,8 @@ void tf_signature_add(struct tf_signature *s, const char *key, const char *brief
 void tf_signature_text(struct tf_buf *out, const struct tf_signature *s, bool brief)
 {
     for (int i = 0; i < s->n; i++)
-        tf_buf_printf(out, "%s%s:%s", i ? "|" : "", brief ? s->pair[i].brief : s->pair[i].key, s->pair[i].value);
+        tf_buf_printf(out, "%s%s:%s", i ? "|" : "", brief ? s->pair[i].brief : s->pair[i].key,
+                      s->pair[i].value);
 }
 
 void tf_report_real(struct tf_buf *out, double x)
@@ -95,7 +98,8 @@ static void object(struct tf_buf *out, const struct tf_result *r, const struct t
         rounded(out, r->mean, o->width);
         tf_buf_str(out, ",\n \"confidence_var\": ");
         rounded(out, r->ci, o->width);
-        tf_buf_printf(out, ",\n \"confidence\": \"μ = %.*f ± %.*f\"", o->width, r->mean, o->width, r->ci);
+        tf_buf_printf(out, ",\n \"confidence\": \"μ = %.*f ± %.*f\"", o->width, r->mean, o->width,
+                      r->ci);
     }
     if (r->verbose[0])
         member(out, "verbose_score", r->verbose);
@@ -117,14 +121,16 @@ static void aligned(struct tf_buf *out, char *const *lines, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         const char *eq = strchr(lines[i], '=');
-        for (size_t w = eq ? tf_table_width(lines[i], (size_t)(eq - lines[i])) - 1 : most; w < most; w++)
+        for (size_t w = eq ? tf_table_width(lines[i], (size_t)(eq - lines[i])) - 1 : most; w < most;
+             w++)
             tf_buf_byte(out, ' ');
         if (eq)
             tf_buf_str(out, lines[i]);
     }
 }
 
-void tf_report_single(struct tf_buf *out, const struct tf_result *r, size_t n, const struct tf_report_opts *o)
+void tf_report_single(struct tf_buf *out, const struct tf_result *r, size_t n,
+                      const struct tf_report_opts *o)
 {
     if (o->format == TF_REPORT_JSON) {
         tf_buf_str(out, n > 1 ? "[\n" : "");

@@ -1,4 +1,5 @@
-/* report.h - scores in sacreBLEU's words: signatures, lines of text, JSON objects, tables of several systems. */
+/* report.h - scores in sacreBLEU's words: signatures, lines of text, JSON objects, tables of
+ * several systems. */
 #ifndef TF_METRICS_REPORT_H
 #define TF_METRICS_REPORT_H
 
@@ -15,7 +16,8 @@ struct tf_signature {
     } pair[16];
     int n;
 };
-void tf_signature_add(struct tf_signature *s, const char *key, const char *brief, const char *fmt, ...) TF_PRINTF(4, 5);
+void tf_signature_add(struct tf_signature *s, const char *key, const char *brief, const char *fmt,
+                      ...) TF_PRINTF(4, 5);
 /* Append "nrefs:1|case:mixed|..." or, brief, "#:1|c:mixed|...". */
 void tf_signature_text(struct tf_buf *out, const struct tf_signature *s, bool brief);
 
@@ -39,8 +41,10 @@ struct tf_report_opts {
 
 /* Append the text line of a score, with LF. */
 void tf_report_line(struct tf_buf *out, const struct tf_result *r, const struct tf_report_opts *o);
-/* Append the scores of one system under n metrics: JSON objects, or lines aligned at their first "=". */
-void tf_report_single(struct tf_buf *out, const struct tf_result *r, size_t n, const struct tf_report_opts *o);
+/* Append the scores of one system under n metrics: JSON objects, or lines aligned at their first
+ * "=". */
+void tf_report_single(struct tf_buf *out, const struct tf_result *r, size_t n,
+                      const struct tf_report_opts *o);
 
 /* ---- several systems ---- */
 
@@ -48,12 +52,14 @@ struct tf_resample;
 struct tf_systems {
     const char *const *names; /* ns, as the user gave them */
     const struct tf_result *results; /* ns * nm, by system */
-    const struct tf_resample *tests; /* likewise, of a paired test against the first system; or NULL */
+    /* likewise, of a paired test against the first system; or NULL */
+    const struct tf_resample *tests;
     size_t ns, nm;
     bool bootstrap; /* the test: bootstrap, else randomization */
     int64_t trials; /* as the user asked for them */
 };
-void tf_report_systems(struct tf_buf *out, const struct tf_systems *s, const struct tf_report_opts *o);
+void tf_report_systems(struct tf_buf *out, const struct tf_systems *s,
+                       const struct tf_report_opts *o);
 
 /* Append x as Python's repr has it. */
 void tf_report_real(struct tf_buf *out, double x);

@@ -1,4 +1,5 @@
-/* resample.c - sums of drawn segments. Bootstrap sums are float32 added one after the other, as numpy's are; those of randomization are whole. */
+/* resample.c - sums of drawn segments. Bootstrap sums are float32 added one after the other, as
+ * numpy's are; those of randomization are whole. */
 #include "metrics/resample.h"
 #include "metrics/numpy_rng.h"
 #include <math.h>
@@ -23,7 +24,8 @@ static lanes *rows_of(const struct tf_tally *t, size_t cell, size_t *vectors)
     return rows;
 }
 
-static inline __attribute__((always_inline)) void add_rows(lanes *sum, const lanes *rows, size_t vectors, const uint32_t *index, size_t n)
+static inline __attribute__((always_inline)) void
+add_rows(lanes *sum, const lanes *rows, size_t vectors, const uint32_t *index, size_t n)
 {
     lanes acc[8] = {0};
     for (size_t i = 0; i < n; i++) {
@@ -35,7 +37,8 @@ static inline __attribute__((always_inline)) void add_rows(lanes *sum, const lan
         sum[v] = acc[v];
 }
 
-/* The sum of the drawn rows. The vectors of a row are a constant in each case, so that they stay in registers. */
+/* The sum of the drawn rows. The vectors of a row are a constant in each case, so that they stay in
+ * registers. */
 static void sum_rows(lanes *sum, const lanes *rows, size_t vectors, const uint32_t *index, size_t n)
 {
     switch (vectors) {
@@ -59,7 +62,8 @@ static void sum_rows(lanes *sum, const lanes *rows, size_t vectors, const uint32
     }
 }
 
-/* Scores of all samples of one system under one metric. single: all of them are float32, so numpy's array of them is, too. */
+/* Scores of all samples of one system under one metric. single: all of them are float32, so numpy's
+ * array of them is, too. */
 struct samples {
     lanes *rows;
     size_t vectors;
@@ -131,7 +135,8 @@ static double real_difference(const struct tf_tally *t, size_t cell)
 {
     const struct tf_metric *m = &t->metrics[cell % t->nmetrics];
     bool single;
-    return fabs(tf_metric_score(m, t->sums[cell % t->nmetrics], TF_DOUBLE, &single) - tf_metric_score(m, t->sums[cell], TF_DOUBLE, &single));
+    return fabs(tf_metric_score(m, t->sums[cell % t->nmetrics], TF_DOUBLE, &single) -
+                tf_metric_score(m, t->sums[cell], TF_DOUBLE, &single));
 }
 
 static double share_above(const double *x, size_t n, double shift, double limit, enum tf_arith a)
@@ -142,7 +147,8 @@ static double share_above(const double *x, size_t n, double shift, double limit,
     return (double)(above + 1) / (double)(n + 1);
 }
 
-static void paired(struct tf_resample *out, const struct samples *sys, const struct samples *base, size_t n, double difference)
+static void paired(struct tf_resample *out, const struct samples *sys, const struct samples *base,
+                   size_t n, double difference)
 {
     enum tf_arith a = sys->single && base->single ? TF_SINGLE : TF_DOUBLE;
     double *d = tf_xarray(NULL, n, sizeof *d);
@@ -153,7 +159,8 @@ static void paired(struct tf_resample *out, const struct samples *sys, const str
     free(d);
 }
 
-int tf_bootstrap(struct tf_resample *out, const struct tf_tally *t, size_t samples, const char *seed, bool exact, struct tf_err *err)
+int tf_bootstrap(struct tf_resample *out, const struct tf_tally *t, size_t samples,
+                 const char *seed, bool exact, struct tf_err *err)
 {
     size_t cells = t->nsystems * t->nmetrics;
     struct tf_numpy_rng rng;
@@ -209,8 +216,10 @@ static void throw(struct tf_numpy_rng *rng, uint32_t *mask, size_t n)
         mask[i] = -(uint32_t)tf_numpy_rng_bit(rng);
 }
 
-/* Sums of `a` where the mask is set and of `b` elsewhere. Blocks are short enough for 32 bits when every count is below 2^20. */
-static void pick(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t stride, const uint32_t *mask, size_t n)
+/* Sums of `a` where the mask is set and of `b` elsewhere. Blocks are short enough for 32 bits when
+ * every count is below 2^20. */
+static void pick(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t stride,
+                 const uint32_t *mask, size_t n)
 {
     enum { BLOCK = 4096 };
     memset(sum, 0, stride * sizeof *sum);
@@ -225,7 +234,8 @@ static void pick(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t str
     }
 }
 
-static void pick_any(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t width, const uint32_t *mask, size_t n)
+static void pick_any(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t width,
+                     const uint32_t *mask, size_t n)
 {
     memset(sum, 0, width * sizeof *sum);
     for (size_t i = 0; i < n; i++)
@@ -234,7 +244,8 @@ static void pick_any(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t
 }
 
 /* The common widths with a constant stride, so that the compiler unrolls them into vectors. */
-static void pick_sums(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t width, const uint32_t *mask, size_t n, bool small)
+static void pick_sums(uint64_t *sum, const uint32_t *a, const uint32_t *b, size_t width,
+                      const uint32_t *mask, size_t n, bool small)
 {
     if (!small)
         pick_any(sum, a, b, width, mask, n);
@@ -292,7 +303,8 @@ static void trial(struct pair *p, size_t k, const uint32_t *mask, size_t n)
     p->d[k] = fabs(score_counts(p->m, a) - score_counts(p->m, b));
 }
 
-int tf_randomize(struct tf_resample *out, const struct tf_tally *t, size_t trials, const char *seed, struct tf_err *err)
+int tf_randomize(struct tf_resample *out, const struct tf_tally *t, size_t trials, const char *seed,
+                 struct tf_err *err)
 {
     struct tf_numpy_rng rng;
     struct pair p[TF_METRICS];

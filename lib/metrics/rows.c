@@ -36,7 +36,8 @@ int tf_rows_open(struct tf_rows *r, const struct tf_inputs *in, struct tf_err *e
         if (tf_lines_open(&r->file[i], in->refs[i], in->encoding, false, err) < 0)
             return -1;
     for (size_t i = 0; i < ns; i++)
-        if (tf_lines_open(&r->file[in->nrefs + i], systems[i], in->encoding, !in->nsystems, err) < 0)
+        if (tf_lines_open(&r->file[in->nrefs + i], systems[i], in->encoding, !in->nsystems, err) <
+            0)
             return -1;
     return 0;
 }
@@ -51,7 +52,8 @@ void tf_rows_close(struct tf_rows *r)
     *r = (struct tf_rows){0};
 }
 
-/* Some files have ended and others have not: read those to their ends, so that the message has numbers. */
+/* Some files have ended and others have not: read those to their ends, so that the message has
+ * numbers. */
 static int uneven(struct tf_rows *r, struct tf_err *err)
 {
     const struct tf_lines *f = r->file;
@@ -68,16 +70,19 @@ static int uneven(struct tf_rows *r, struct tf_err *err)
             return tf_fail(err, "%s: no lines", f[i].name);
     for (size_t i = 1; i < r->nfiles; i++)
         if (f[i].n != f[0].n && i < r->nref_files)
-            return tf_fail(err, "%s has %ju lines, %s has %ju", f[0].name, (uintmax_t)f[0].n, f[i].name, (uintmax_t)f[i].n);
+            return tf_fail(err, "%s has %ju lines, %s has %ju", f[0].name, (uintmax_t)f[0].n,
+                           f[i].name, (uintmax_t)f[i].n);
         else if (f[i].n != f[0].n)
-            return tf_fail(err, "%s has %ju lines, the reference %s has %ju", f[i].name, (uintmax_t)f[i].n, f[0].name,
-                           (uintmax_t)f[0].n);
+            return tf_fail(err, "%s has %ju lines, the reference %s has %ju", f[i].name,
+                           (uintmax_t)f[i].n, f[0].name, (uintmax_t)f[0].n);
     return tf_fail(err, "the files changed while they were read");
 }
 
-/* Cut a line at its tabs. As in sacreBLEU, references have no more than `fields` columns, the last of which takes the tabs that are left;
- * systems have exactly so many, and lose the white space at their ends in all lines but the first. */
-static int cut(struct tf_text *out, size_t fields, struct tf_text line, bool rest, bool strip, const struct tf_lines *file, struct tf_err *err)
+/* Cut a line at its tabs. As in sacreBLEU, references have no more than `fields` columns, the last
+ * of which takes the tabs that are left; systems have exactly so many, and lose the white space at
+ * their ends in all lines but the first. */
+static int cut(struct tf_text *out, size_t fields, struct tf_text line, bool rest, bool strip,
+               const struct tf_lines *file, struct tf_err *err)
 {
     const char *p = line.p, *end = line.p + line.n;
     size_t f = 0;
@@ -85,13 +90,15 @@ static int cut(struct tf_text *out, size_t fields, struct tf_text line, bool res
         const char *tab = f + 1 < fields || !rest ? memchr(p, '\t', (size_t)(end - p)) : NULL;
         const char *e = tab ? tab : end;
         if (f < fields)
-            out[f] = (struct tf_text){p, strip ? tf_uc_rstrip(p, (size_t)(e - p)) : (size_t)(e - p)};
+            out[f] =
+                (struct tf_text){p, strip ? tf_uc_rstrip(p, (size_t)(e - p)) : (size_t)(e - p)};
         if (!tab)
             break;
         p = tab + 1;
     }
     if (f + 1 != fields)
-        return tf_fail(err, "%s: line %ju: %zu fields between tabs, expected %zu", file->name, (uintmax_t)file->n, f + 1, fields);
+        return tf_fail(err, "%s: line %ju: %zu fields between tabs, expected %zu", file->name,
+                       (uintmax_t)file->n, f + 1, fields);
     return 0;
 }
 
@@ -101,7 +108,8 @@ static int count_columns(struct tf_rows *r, struct tf_text line, struct tf_err *
     for (size_t i = 0; i < line.n; i++)
         r->nsys += line.p[i] == '\t';
     if (r->nsys > TF_ROWS_COLUMNS)
-        return tf_fail(err, "stdin: %zu systems between tabs, maximum %d", r->nsys, TF_ROWS_COLUMNS);
+        return tf_fail(err, "stdin: %zu systems between tabs, maximum %d", r->nsys,
+                       TF_ROWS_COLUMNS);
     return 0;
 }
 

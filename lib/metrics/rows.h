@@ -1,4 +1,5 @@
-/* rows.h - several files of segments read side by side: references and systems, in files of their own or in columns between tabs. */
+/* rows.h - several files of segments read side by side: references and systems, in files of their
+ * own or in columns between tabs. */
 #ifndef TF_METRICS_ROWS_H
 #define TF_METRICS_ROWS_H
 
@@ -16,7 +17,8 @@ struct tf_inputs {
     const char *encoding;
 };
 
-/* Each system once. The same file twice is a usage error, except that a paired test takes its baseline, the first, again: that is left out. */
+/* Each system once. The same file twice is a usage error, except that a paired test takes its
+ * baseline, the first, again: that is left out. */
 int tf_inputs_once(struct tf_strs *systems, bool paired, struct tf_err *err) TF_MUST_CHECK;
 
 /* Zero-initialise. */
@@ -29,7 +31,8 @@ struct tf_rows {
     uint64_t n;                /* rows so far */
 };
 int tf_rows_open(struct tf_rows *r, const struct tf_inputs *in, struct tf_err *err) TF_MUST_CHECK;
-/* The next row: 1; 0 when all files have ended together; -1 on error, such as files of different length, no lines, columns that are missing. */
+/* The next row: 1; 0 when all files have ended together; -1 on error, such as files of different
+ * length, no lines, columns that are missing. */
 int tf_rows_next(struct tf_rows *r, struct tf_err *err) TF_MUST_CHECK;
 void tf_rows_close(struct tf_rows *r);
 

@@ -1,4 +1,5 @@
-/* spm.c - a line to the child, a line of pieces back; the child flushes when its input is idle, so neither waits for the other. */
+/* spm.c - a line to the child, a line of pieces back; the child flushes when its input is idle, so
+ * neither waits for the other. */
 #include "metrics/spm.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -68,7 +69,8 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
 static int spawn(int model, int in, int out, struct tf_err *err)
 {
     char path[PATH_MAX + 16], most[24];
-    char *argv[] = {"tf-tokenize", "--pieces", "--threads", "1", "--max-line", most, "--bad", "fail", "-m", MODEL, NULL};
+    char *argv[] = {"tf-tokenize", "--pieces", "--threads", "1",   "--max-line", most,
+                    "--bad",       "fail",     "-m",        MODEL, NULL};
     const int fds[] = {in, out, spm.said, model}; /* none of them is below 3 */
     posix_spawn_file_actions_t a;
     snprintf(most, sizeof most, "%d", TF_LINES_MAX);
@@ -91,10 +93,15 @@ int tf_spm_open(const char *model, uint8_t hash[32], struct tf_err *err)
     spm.model = model;
     spm.said = memfd_create("tf-spm-said", MFD_CLOEXEC);
     /* A socket, since writing to one can leave SIGPIPE out. */
-    if (spm.said < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0 || pipe2(out, O_CLOEXEC) < 0) {
+    if (spm.said < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0 ||
+        pipe2(out, O_CLOEXEC) < 0) {
         tf_fail_errno(err, "tf-tokenize");
     } else {
-        spm.from = (struct tf_in){.fd = out[0], .name = tf_xstrdup("tf-tokenize"), .cap = 1 << 16, .buf = tf_xmalloc(1 << 16), .size = -1};
+        spm.from = (struct tf_in){.fd = out[0],
+                                  .name = tf_xstrdup("tf-tokenize"),
+                                  .cap = 1 << 16,
+                                  .buf = tf_xmalloc(1 << 16),
+                                  .size = -1};
         rc = spawn(copy, in[1], out[1], err);
     }
     spm.to = in[0];
@@ -127,7 +134,8 @@ void tf_tokenize_spm(struct tf_tokens *t, struct tf_text line)
         return;
     if (send_all(line.p, line.n) < 0 || send_all("\n", 1) < 0)
         return;
-    int rc = tf_in_line(&spm.from, &pieces, &n, SIZE_MAX / 2, &spm.err); /* several times as long as the line */
+    /* several times as long as the line */
+    int rc = tf_in_line(&spm.from, &pieces, &n, SIZE_MAX / 2, &spm.err);
     if (rc == 0)
         tf_fail(&spm.err, "tf-tokenize: ended early");
     if (rc != 1)
@@ -137,7 +145,8 @@ void tf_tokenize_spm(struct tf_tokens *t, struct tf_text line)
     tf_tokenize_none(t, (struct tf_text){t->line.p, t->line.len});
 }
 
-/* The child's own words, where it had any, go over ours; about the model they give it the user's name. */
+/* The child's own words, where it had any, go over ours; about the model they give it the user's
+ * name. */
 static void quote(struct tf_err *err)
 {
     static const char of_model[] = "tf-tokenize: " MODEL;
@@ -183,7 +192,8 @@ int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model, stru
     if (!strcmp(name, "ja-mecab") || !strcmp(name, "ko-mecab"))
         return tf_fail_status(err, TF_USAGE, "--tokenize %s: needs MeCab, which is not here", name);
     if (!tf_tokenizer_names[k])
-        return tf_fail_status(err, TF_USAGE, "--tokenize %s: one of 13a, intl, zh, char, none, spm", name);
+        return tf_fail_status(err, TF_USAGE, "--tokenize %s: one of 13a, intl, zh, char, none, spm",
+                              name);
     if (k >= TF_TOK_SPM && !has_model)
         return tf_fail_status(err, TF_USAGE, "--tokenize %s: needs --spm-model FILE", name);
     if (k < TF_TOK_SPM && has_model)

@@ -40,8 +40,8 @@ static struct tf_value settings(struct tf_arena *a, const struct tf_metric *metr
     return m;
 }
 
-int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metric *metrics, size_t n, const struct tf_opt *table,
-                   struct tf_err *err)
+int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metric *metrics,
+                   size_t n, const struct tf_opt *table, struct tf_err *err)
 {
     struct tf_arena a = {0};
     struct tf_value list = tf_value_array(), inputs = tf_value_map();
@@ -63,7 +63,8 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
     return rc;
 }
 
-static int word_of(const struct tf_value *m, const char *key, const char *const *choices, int *out, struct tf_err *err)
+static int word_of(const struct tf_value *m, const char *key, const char *const *choices, int *out,
+                   struct tf_err *err)
 {
     const char *s = NULL;
     int rc = tf_value_text_of(m, key, &s, err);
@@ -75,7 +76,8 @@ static int word_of(const struct tf_value *m, const char *key, const char *const 
     return tf_fail(err, "%s: %s is unknown", key, s);
 }
 
-static int number_of(const struct tf_value *m, const char *key, int64_t hi, int *out, struct tf_err *err)
+static int number_of(const struct tf_value *m, const char *key, int64_t hi, int *out,
+                     struct tf_err *err)
 {
     int64_t x = 0;
     int rc = tf_value_int_of(m, key, 0, hi, &x, err);
@@ -89,7 +91,8 @@ static int flag_of(const struct tf_value *m, const char *key, bool *out, struct 
     return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
 }
 
-static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t nrefs, struct tf_err *err)
+static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t nrefs,
+                     struct tf_err *err)
 {
     struct tf_metric_opts o = {0};
     int kind, tok, smooth;
@@ -98,8 +101,10 @@ static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t 
     if (word_of(m, "name", tf_metric_names, &kind, err))
         return -1;
     if (kind == TF_BLEU) {
-        if (word_of(m, "tok", tf_tokenizer_names, &tok, err) || word_of(m, "smooth", tf_bleu_smooth_names, &smooth, err) ||
-            flag_of(m, "lowercase", &o.bleu.lowercase, err) || flag_of(m, "effective", &o.bleu.effective_order, err) ||
+        if (word_of(m, "tok", tf_tokenizer_names, &tok, err) ||
+            word_of(m, "smooth", tf_bleu_smooth_names, &smooth, err) ||
+            flag_of(m, "lowercase", &o.bleu.lowercase, err) ||
+            flag_of(m, "effective", &o.bleu.effective_order, err) ||
             tf_value_real_of(m, "value", 0, 1e9, &o.bleu.value, err))
             return err->msg[0] ? -1 : tf_fail(err, "value: missing");
         if (tok >= TF_TOK_SPM && tf_value_sha_of(m, "vocab", o.bleu.model, err))
@@ -107,14 +112,18 @@ static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t 
         o.bleu.tokenizer = (enum tf_tokenizer)tok;
         o.bleu.smooth = (enum tf_bleu_smooth)smooth;
     } else if (kind == TF_CHRF) {
-        if (number_of(m, "chars", TF_CHRF_MAX, &o.chrf.chars, err) || number_of(m, "words", TF_CHRF_MAX, &o.chrf.words, err) ||
-            number_of(m, "beta", 1000, &o.chrf.beta, err) || flag_of(m, "lowercase", &o.chrf.lowercase, err) ||
-            flag_of(m, "whitespace", &o.chrf.whitespace, err) || flag_of(m, "eps", &o.chrf.eps, err))
+        if (number_of(m, "chars", TF_CHRF_MAX, &o.chrf.chars, err) ||
+            number_of(m, "words", TF_CHRF_MAX, &o.chrf.words, err) ||
+            number_of(m, "beta", 1000, &o.chrf.beta, err) ||
+            flag_of(m, "lowercase", &o.chrf.lowercase, err) ||
+            flag_of(m, "whitespace", &o.chrf.whitespace, err) ||
+            flag_of(m, "eps", &o.chrf.eps, err))
             return -1;
     } else {
         bool punct = true;
-        if (flag_of(m, "case", &o.ter.case_sensitive, err) || flag_of(m, "normalized", &o.ter.normalized, err) ||
-            flag_of(m, "punct", &punct, err) || flag_of(m, "asian", &o.ter.asian, err))
+        if (flag_of(m, "case", &o.ter.case_sensitive, err) ||
+            flag_of(m, "normalized", &o.ter.normalized, err) || flag_of(m, "punct", &punct, err) ||
+            flag_of(m, "asian", &o.ter.asian, err))
             return -1;
         o.ter.no_punct = !punct;
     }
@@ -143,10 +152,12 @@ static int same_config(const struct tf_stats *s, size_t i, struct tf_err *err)
 {
     if (tf_value_equal(&s->config, &tf_reader_header(s->reader[i])->config))
         return 0;
-    return tf_fail(err, "%s: its metrics or their settings differ from the first part's", s->in[i].name);
+    return tf_fail(err, "%s: its metrics or their settings differ from the first part's",
+                   s->in[i].name);
 }
 
-int tf_stats_open(struct tf_stats *s, const char *const *names, size_t n, struct tf_metric *metrics, struct tf_err *err)
+int tf_stats_open(struct tf_stats *s, const char *const *names, size_t n, struct tf_metric *metrics,
+                  struct tf_err *err)
 {
     static const char *const kinds[] = {"stats", NULL};
     *s = (struct tf_stats){.names = names};
@@ -180,10 +191,12 @@ static int next(struct tf_stats *s, size_t i, size_t width, struct tf_err *err)
             if (same_config(s, i, err) < 0)
                 return -1;
         } else if (rec->type == TF_REC_BAD) {
-            return tf_fail(err, "%s: segment %ju is bad: %s", s->in[i].name, (uintmax_t)rec->idx, rec->text);
+            return tf_fail(err, "%s: segment %ju is bad: %s", s->in[i].name, (uintmax_t)rec->idx,
+                           rec->text);
         } else if (rec->type == TF_REC_STATS) {
             if (rec->n != width)
-                return tf_fail(err, "%s: segment %ju: %zu counts, expected %zu", s->in[i].name, (uintmax_t)rec->idx, rec->n, width);
+                return tf_fail(err, "%s: segment %ju: %zu counts, expected %zu", s->in[i].name,
+                               (uintmax_t)rec->idx, rec->n, width);
             return 1;
         }
     }
@@ -201,7 +214,8 @@ int tf_stats_next(struct tf_stats *s, size_t width, struct tf_err *err)
         ended += rc == 0;
     }
     if (ended && ended < s->n)
-        return tf_fail(err, "%s has %ju segments, others have more", s->in[first].name, (uintmax_t)s->lines);
+        return tf_fail(err, "%s has %ju segments, others have more", s->in[first].name,
+                       (uintmax_t)s->lines);
     if (ended && !s->lines)
         return tf_fail(err, "%s: no segments", s->in[0].name);
     s->lines += !ended;

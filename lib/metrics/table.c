@@ -17,7 +17,8 @@ static void repeat(struct tf_buf *out, const char *s, size_t n)
         tf_buf_str(out, s);
 }
 
-static void rule(struct tf_buf *out, const size_t *w, size_t n, const char *left, const char *bar, const char *cross, const char *right)
+static void rule(struct tf_buf *out, const size_t *w, size_t n, const char *left, const char *bar,
+                 const char *cross, const char *right)
 {
     for (size_t i = 0; i < n; i++) {
         tf_buf_str(out, i ? cross : left);
@@ -40,9 +41,18 @@ static const char *line_of(const char *cell, size_t k, size_t *n)
 
 static void latex_text(struct tf_buf *out, const char *s, size_t n)
 {
-    static const char *const escapes[][2] = {{"&", "\\&"}, {"%", "\\%"}, {"$", "\\$"}, {"#", "\\#"}, {"_", "\\_"}, {"^", "\\^{}"},
-                                             {"{", "\\{"}, {"}", "\\}"}, {"~", "\\textasciitilde{}"}, {"\\", "\\textbackslash{}"},
-                                             {"<", "\\ensuremath{<}"}, {">", "\\ensuremath{>}"}};
+    static const char *const escapes[][2] = {{"&", "\\&"},
+                                             {"%", "\\%"},
+                                             {"$", "\\$"},
+                                             {"#", "\\#"},
+                                             {"_", "\\_"},
+                                             {"^", "\\^{}"},
+                                             {"{", "\\{"},
+                                             {"}", "\\}"},
+                                             {"~", "\\textasciitilde{}"},
+                                             {"\\", "\\textbackslash{}"},
+                                             {"<", "\\ensuremath{<}"},
+                                             {">", "\\ensuremath{>}"}};
     for (size_t i = 0; i < n; i++) {
         const char *to = NULL;
         for (size_t k = 0; k < sizeof escapes / sizeof escapes[0]; k++)
@@ -92,7 +102,8 @@ void tf_table(struct tf_buf *out, char *const *cells, size_t rows, size_t column
     for (size_t i = 0; i < rows * columns; i++)
         for (size_t k = 0; k == 0 || n; k++) {
             const char *s = line_of(cells[i], k, &n);
-            size_t width = tf_table_width(s, n) + (i < columns ? 2 : 0); /* a header keeps its distance */
+            /* a header keeps its distance */
+            size_t width = tf_table_width(s, n) + (i < columns ? 2 : 0);
             if (width > w[i % columns])
                 w[i % columns] = width;
         }

@@ -20,7 +20,8 @@ void tf_tally_grow(struct tf_tally *t)
         return;
     t->room = t->room ? 2 * t->room : 4096;
     for (size_t i = 0; i < t->nsystems * t->nmetrics; i++)
-        t->counts[i] = tf_xarray(t->counts[i], t->room * t->metrics[i % t->nmetrics].width + 1, sizeof **t->counts);
+        t->counts[i] = tf_xarray(t->counts[i], t->room * t->metrics[i % t->nmetrics].width + 1,
+                                 sizeof **t->counts);
 }
 
 void tf_tally_add(struct tf_tally *t, size_t system, size_t metric, const uint32_t *counts)

@@ -1,4 +1,5 @@
-/* tally.h - counts of several systems under several metrics: what a text is worth once it has been compared with its references. */
+/* tally.h - counts of several systems under several metrics: what a text is worth once it has been
+ * compared with its references. */
 #ifndef TF_METRICS_TALLY_H
 #define TF_METRICS_TALLY_H
 

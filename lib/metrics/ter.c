@@ -1,5 +1,5 @@
-/* ter.c - shifts and the edit distance around the diagonal. The order of every search and of every comparison is sacreBLEU's (lib_ter.py), since
- * the greedy search hangs on them. */
+/* ter.c - shifts and the edit distance around the diagonal. The order of every search and of every
+ * comparison is sacreBLEU's (lib_ter.py), since the greedy search hangs on them. */
 #include "metrics/ter.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@ enum {
     MAX_CELLS = 1 << 28,
     INFINITE = 1 << 29,
 };
-enum op { OP_SUB, OP_NOP, OP_DEL, OP_INS }; /* DEL takes a word of the hypothesis away, INS puts one of the reference in */
+/* DEL takes a word of the hypothesis away, INS puts one of the reference in */
+enum op { OP_SUB, OP_NOP, OP_DEL, OP_INS };
 
 struct row {
     int lo, hi;   /* cells lo <= j < hi */
@@ -35,7 +36,8 @@ void tf_ter_release(struct tf_ter *t)
 {
     struct tf_ter_work *w = t->work;
     if (w) {
-        void *all[] = {w->hyp, w->next, w->best, w->ref, w->row, w->cost, w->line[0], w->line[1], w->op, w->align, w->hyp_err, w->ref_err};
+        void *all[] = {w->hyp,     w->next,    w->best, w->ref,   w->row,     w->cost,
+                       w->line[0], w->line[1], w->op,   w->align, w->hyp_err, w->ref_err};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
             free(all[i]);
         free(w);
@@ -100,8 +102,10 @@ static int make_room(struct tf_ter_work *w, size_t nh, size_t nr)
     return 0;
 }
 
-/* One row from the one above. `up` and `out` begin at their rows' lo. At equal cost the diagonal comes first, then from above, then from the left. */
-static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int32_t *up, int32_t *out, uint8_t *op)
+/* One row from the one above. `up` and `out` begin at their rows' lo. At equal cost the diagonal
+ * comes first, then from above, then from the left. */
+static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int32_t *up,
+                    int32_t *out, uint8_t *op)
 {
     const struct row *a = &w->row[i - 1], *r = &w->row[i];
     int32_t left = INFINITE;
@@ -137,14 +141,17 @@ static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int
 static int32_t distance(struct tf_ter_work *w)
 {
     for (int i = 1; i <= w->nh; i++)
-        one_row(w, i, w->hyp[i - 1], w->cost + w->row[i - 1].first, w->cost + w->row[i].first, w->op + w->row[i].first);
+        one_row(w, i, w->hyp[i - 1], w->cost + w->row[i - 1].first, w->cost + w->row[i].first,
+                w->op + w->row[i].first);
     return w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
 }
 
-/* The distance of `next`, which has the words of hyp but for [from, to). Behind these, a row that is hyp's own and a constant makes every later one so. */
+/* The distance of `next`, which has the words of hyp but for [from, to). Behind these, a row that
+ * is hyp's own and a constant makes every later one so. */
 static int32_t distance_within(struct tf_ter_work *w, int from, int to)
 {
-    const int32_t *up = w->cost + w->row[from].first, last = w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
+    const int32_t *up = w->cost + w->row[from].first,
+                  last = w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
     for (int i = from + 1; i <= w->nh; i++) {
         one_row(w, i, w->next[i - 1], up, w->line[i & 1], NULL);
         up = w->line[i & 1];
@@ -166,7 +173,9 @@ static void align(struct tf_ter_work *w)
     int i = w->nh, j = w->nr;
     while (i > 0 || j > 0) {
         const struct row *r = &w->row[i];
-        uint8_t op = i == 0 ? OP_INS : j < r->lo || j >= r->hi ? OP_DEL : w->op[r->first + (size_t)(j - r->lo)];
+        uint8_t op = i == 0                    ? OP_INS
+                     : j < r->lo || j >= r->hi ? OP_DEL
+                                               : w->op[r->first + (size_t)(j - r->lo)];
         if (op == OP_SUB || op == OP_NOP) {
             i--;
             j--;
@@ -194,7 +203,8 @@ static void align(struct tf_ter_work *w)
     }
 }
 
-/* next = hyp with the block [s, s + n) moved before place t of the original, or, for a t within the block, t - s places on. */
+/* next = hyp with the block [s, s + n) moved before place t of the original, or, for a t within the
+ * block, t - s places on. */
 static void move(struct tf_ter_work *w, int s, int n, int t)
 {
     int to = t < s ? t : t > s + n ? t - n : t; /* the block's place among the other words */
@@ -230,7 +240,8 @@ static bool better(const struct shift *a, const struct shift *b)
 }
 
 /* All places for one block that stands at h in hyp and matches ref at r. */
-static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before, int h, int r, int n)
+static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before, int h, int r,
+                      int n)
 {
     if (w->hyp_err[h + n] == w->hyp_err[h] || w->ref_err[r + n] == w->ref_err[r])
         return;
@@ -245,7 +256,9 @@ static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before,
             continue;
         last = target;
         move(w, h, n, target);
-        int from = h < target ? h : target, to = h > target ? h + n : target + n < w->nh ? target + n : w->nh;
+        int from = h < target ? h : target, to = h > target           ? h + n
+                                                 : target + n < w->nh ? target + n
+                                                                      : w->nh;
         struct shift s = {true, before - distance_within(w, from, to), n, h, target};
         w->candidates++;
         if (better(&s, best)) {
@@ -260,9 +273,12 @@ static struct shift best_shift(struct tf_ter_work *w, int32_t before)
     struct shift best = {0};
     align(w);
     for (int h = 0; h < w->nh; h++) {
-        int from = h > MAX_DISTANCE ? h - MAX_DISTANCE : 0, to = h + MAX_DISTANCE < w->nr - 1 ? h + MAX_DISTANCE : w->nr - 1;
+        int from = h > MAX_DISTANCE ? h - MAX_DISTANCE : 0,
+            to = h + MAX_DISTANCE < w->nr - 1 ? h + MAX_DISTANCE : w->nr - 1;
         for (int r = from; r <= to; r++)
-            for (int n = 1; n <= MAX_SHIFT && h + n <= w->nh && r + n <= w->nr && w->hyp[h + n - 1] == w->ref[r + n - 1]; n++) {
+            for (int n = 1; n <= MAX_SHIFT && h + n <= w->nh && r + n <= w->nr &&
+                            w->hyp[h + n - 1] == w->ref[r + n - 1];
+                 n++) {
                 int had = w->candidates;
                 try_block(w, &best, before, h, r, n);
                 if (w->candidates != had && w->candidates >= MAX_CANDIDATES)
@@ -288,7 +304,8 @@ static int edits(struct tf_ter_work *w)
     }
 }
 
-uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref, size_t nr)
+uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref,
+                      size_t nr)
 {
     if (!t->work)
         t->work = tf_xcalloc(1, sizeof *t->work);
@@ -302,7 +319,8 @@ uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const ui
     return (uint32_t)edits(t->work);
 }
 
-/* sacreBLEU puts references through the normalisation twice, which splits "Martin's," only there. */
+/* sacreBLEU puts references through the normalisation twice, which splits "Martin's," only
+ * there. */
 static void again(struct tf_ter *t)
 {
     struct tf_buf line = {0};
@@ -323,7 +341,8 @@ static uint32_t *number(struct tf_ter *t, const struct tf_tokens *tokens)
     return v;
 }
 
-int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp, const struct tf_text *refs, size_t nrefs, struct tf_err *err)
+int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
+                   const struct tf_text *refs, size_t nrefs, struct tf_err *err)
 {
     uint32_t least = UINT32_MAX;
     uint64_t length = 0;

@@ -1,5 +1,5 @@
-/* ter.h - translation edit rate (Snover et al., "A study of translation edit rate with targeted human annotation", AMTA 2006) as sacreBLEU 2.6
- * computes it after Tercom. */
+/* ter.h - translation edit rate (Snover et al., "A study of translation edit rate with targeted
+ * human annotation", AMTA 2006) as sacreBLEU 2.6 computes it after Tercom. */
 #ifndef TF_METRICS_TER_H
 #define TF_METRICS_TER_H
 
@@ -19,15 +19,18 @@ struct tf_ter {
     struct tf_ter_work *work;
 };
 void tf_ter_release(struct tf_ter *t);
-/* counts[0]: the least edits that turn the hypothesis into one of its references; counts[1]: the references' lengths together. -1 when the
- * words are too many. */
-int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp, const struct tf_text *refs, size_t nrefs,
-                   struct tf_err *err) TF_MUST_CHECK;
+/* counts[0]: the least edits that turn the hypothesis into one of its references; counts[1]: the
+ * references' lengths together. -1 when the words are too many. */
+int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
+                   const struct tf_text *refs, size_t nrefs, struct tf_err *err) TF_MUST_CHECK;
 
 /* The words of a line after Tercom's normalisation. They point into t or into the line. */
-void tf_tokenize_ter(struct tf_tokens *t, struct tf_buf *scratch, struct tf_text line, const struct tf_ter_opts *o);
+void tf_tokenize_ter(struct tf_tokens *t, struct tf_buf *scratch, struct tf_text line,
+                     const struct tf_ter_opts *o);
 
-/* Edits between sequences of numbered words: shifts, found greedily, and the edit distance of what they leave. For tests; tf_ter_segment otherwise. */
-uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref, size_t nr);
+/* Edits between sequences of numbered words: shifts, found greedily, and the edit distance of what
+ * they leave. For tests; tf_ter_segment otherwise. */
+uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref,
+                      size_t nr);
 
 #endif

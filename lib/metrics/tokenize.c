@@ -1,12 +1,14 @@
-/* tokenize.c - the list of tokenizers, their token lists, and the two that only look at white space. */
+/* tokenize.c - the list of tokenizers, their token lists, and the two that only look at white
+ * space. */
 #include "metrics/tokenize.h"
 #include "metrics/unicode.h"
 #include <stdlib.h>
 
-const char *const tf_tokenizer_names[] = {"none", "char", "13a", "intl", "zh", "spm", "flores101", "flores200", "spBLEU-1K", NULL};
-tf_tokenize_fn *const tf_tokenizers[] = {tf_tokenize_none, tf_tokenize_char, tf_tokenize_13a, tf_tokenize_intl,
-                                         tf_tokenize_zh,   tf_tokenize_spm,  tf_tokenize_spm, tf_tokenize_spm,
-                                         tf_tokenize_spm};
+const char *const tf_tokenizer_names[] = {"none", "char",      "13a",       "intl",      "zh",
+                                          "spm",  "flores101", "flores200", "spBLEU-1K", NULL};
+tf_tokenize_fn *const tf_tokenizers[] = {tf_tokenize_none, tf_tokenize_char, tf_tokenize_13a,
+                                         tf_tokenize_intl, tf_tokenize_zh,   tf_tokenize_spm,
+                                         tf_tokenize_spm,  tf_tokenize_spm,  tf_tokenize_spm};
 
 void tf_tokens_add(struct tf_tokens *t, const char *p, size_t n)
 {

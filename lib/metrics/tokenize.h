@@ -1,11 +1,13 @@
-/* tokenize.h - the tokenizers of BLEU, as sacreBLEU 2.6 has them. Each cuts a line into pieces; a token is always
- * a piece of the line itself, so nothing is copied.
+/* tokenize.h - the tokenizers of BLEU, as sacreBLEU 2.6 has them. Each cuts a line into pieces; a
+ * token is always a piece of the line itself, so nothing is copied.
  *
- * Source: sacreBLEU's tokenizers/tokenizer_{13a,re,intl,zh,char,none}.py, whose chains of regular expressions are
- * restated here as rules about neighbours. Let P be a full stop or comma (13a, zh) or general category P (intl), N an ASCII digit
- * (13a, zh) or category N (intl). The first substitution, (not N)(P), takes its left character with it, so in a run of Ps
- * every other one is taken, starting with the first when a character that is not N comes before it, else with the second.
- * The second, (P)(not N), then takes each P left over that anything but N follows. A P that is taken is a token of its own. */
+ * Source: sacreBLEU's tokenizers/tokenizer_{13a,re,intl,zh,char,none}.py, whose chains of regular
+ * expressions are restated here as rules about neighbours. Let P be a full stop or comma (13a, zh)
+ * or general category P (intl), N an ASCII digit (13a, zh) or category N (intl). The first
+ * substitution, (not N)(P), takes its left character with it, so in a run of Ps every other one is
+ * taken, starting with the first when a character that is not N comes before it, else with the
+ * second. The second, (P)(not N), then takes each P left over that anything but N follows. A P that
+ * is taken is a token of its own. */
 #ifndef TF_METRICS_TOKENIZE_H
 #define TF_METRICS_TOKENIZE_H
 
@@ -14,7 +16,8 @@
 #include "metrics/unicode.h"
 #include <stdbool.h>
 
-/* The tokens of one line, and room for a rewritten line. Zero-initialise; reuse from line to line. */
+/* The tokens of one line, and room for a rewritten line. Zero-initialise; reuse from line to
+ * line. */
 struct tf_tokens {
     struct tf_text *v;
     size_t n, cap;
@@ -23,17 +26,29 @@ struct tf_tokens {
 void tf_tokens_add(struct tf_tokens *t, const char *p, size_t n);
 void tf_tokens_release(struct tf_tokens *t);
 
-/* Replace t's tokens by those of the line (checked UTF-8, no LF, no white space at its end). They point into the line or into t. */
+/* Replace t's tokens by those of the line (checked UTF-8, no LF, no white space at its end). They
+ * point into the line or into t. */
 typedef void tf_tokenize_fn(struct tf_tokens *t, struct tf_text line);
 tf_tokenize_fn tf_tokenize_none; /* split at white space */
 tf_tokenize_fn tf_tokenize_char; /* every code point but white space */
 tf_tokenize_fn tf_tokenize_13a;  /* mteval-v13a, the default */
 tf_tokenize_fn tf_tokenize_intl; /* mteval-v14, by Unicode categories */
 tf_tokenize_fn tf_tokenize_zh;   /* Chinese characters apart, the rest nearly as 13a */
-tf_tokenize_fn tf_tokenize_spm;  /* pieces of a SentencePiece model, between tf_spm_open and tf_spm_close (spm.h) */
+/* pieces of a SentencePiece model, between tf_spm_open and tf_spm_close (spm.h) */
+tf_tokenize_fn tf_tokenize_spm;
 
 /* Names in the order of the enum, NULL at the end. From TF_TOK_SPM on: by a SentencePiece model. */
-enum tf_tokenizer { TF_TOK_NONE, TF_TOK_CHAR, TF_TOK_13A, TF_TOK_INTL, TF_TOK_ZH, TF_TOK_SPM, TF_TOK_FLORES101, TF_TOK_FLORES200, TF_TOK_SPBLEU };
+enum tf_tokenizer {
+    TF_TOK_NONE,
+    TF_TOK_CHAR,
+    TF_TOK_13A,
+    TF_TOK_INTL,
+    TF_TOK_ZH,
+    TF_TOK_SPM,
+    TF_TOK_FLORES101,
+    TF_TOK_FLORES200,
+    TF_TOK_SPBLEU
+};
 extern const char *const tf_tokenizer_names[];
 extern tf_tokenize_fn *const tf_tokenizers[];
 
@@ -66,8 +81,8 @@ static inline enum tf_tok_class tf_tok_ascii(uint32_t c)
     return TF_TC_SPLIT;
 }
 
-/* The scan that 13a, intl and zh share: one character at a time with the class of the one after it. Start with
- * {.t = t, .last = class before the line}. */
+/* The scan that 13a, intl and zh share: one character at a time with the class of the one after it.
+ * Start with {.t = t, .last = class before the line}. */
 struct tf_tok_scan {
     struct tf_tokens *t;
     const char *start; /* of the token being read, or NULL */
@@ -80,7 +95,8 @@ static inline void tf_tok_end(struct tf_tok_scan *s, const char *p)
         tf_tokens_add(s->t, s->start, (size_t)(p - s->start));
     s->start = NULL;
 }
-static inline void tf_tok_step(struct tf_tok_scan *s, const char *p, size_t n, enum tf_tok_class c, enum tf_tok_class next)
+static inline void tf_tok_step(struct tf_tok_scan *s, const char *p, size_t n, enum tf_tok_class c,
+                               enum tf_tok_class next)
 {
     bool taken = false, alone = c == TF_TC_SPLIT;
     if (c == TF_TC_PUNCT) {

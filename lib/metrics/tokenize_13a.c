@@ -1,9 +1,11 @@
-/* tokenize_13a.c - mteval-v13a: bytes are enough, since its rules ask only for ASCII and for white space. */
+/* tokenize_13a.c - mteval-v13a: bytes are enough, since its rules ask only for ASCII and for white
+ * space. */
 #include "metrics/tokenize.h"
 #include "metrics/unicode.h"
 #include <string.h>
 
-/* Replace every `from` in b by one byte, or by nothing (0); a pass from left to right, as str.replace does it. */
+/* Replace every `from` in b by one byte, or by nothing (0); a pass from left to right, as
+ * str.replace does it. */
 static void replace(struct tf_buf *b, const char *from, char to)
 {
     size_t n = strlen(from), out = 0;
@@ -38,7 +40,8 @@ static struct tf_text clean(struct tf_tokens *t, struct tf_text line)
     return (struct tf_text){t->line.p, t->line.len};
 }
 
-/* Bytes by class. Those that may begin white space of several bytes are listed as such, though most often they are words. */
+/* Bytes by class. Those that may begin white space of several bytes are listed as such, though most
+ * often they are words. */
 static enum tf_tok_class table[256];
 
 static void make_table(void)

@@ -1,11 +1,12 @@
-/* tokenize_ter.c - Tercom's normalisation, as sacreBLEU's tokenizer_ter.py has it: one pass over the line for each substitution there. */
+/* tokenize_ter.c - Tercom's normalisation, as sacreBLEU's tokenizer_ter.py has it: one pass over
+ * the line for each substitution there. */
 #include "metrics/ter.h"
 #include <string.h>
 
 static bool is_mark(uint32_t c) /* [{-~[-` -&(-+:-@/] */
 {
-    return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
-           (c >= ':' && c <= '@') || c == '/';
+    return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
+           (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
 }
 
 static bool is_digit(uint32_t c)
@@ -33,9 +34,11 @@ static bool digit_dash(unsigned char a, unsigned char b)
     return is_digit(a) && b == '-';
 }
 
-/* Replace pairs of bytes from left to right; each % of the form stands for the next byte of the pair. A character of several bytes takes part by its
- * last byte on the left side and by its first on the right, which comes to the same. */
-static void pairs(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(unsigned char, unsigned char), const char *form)
+/* Replace pairs of bytes from left to right; each % of the form stands for the next byte of the
+ * pair. A character of several bytes takes part by its last byte on the left side and by its first
+ * on the right, which comes to the same. */
+static void pairs(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(unsigned char, unsigned char),
+                  const char *form)
 {
     tf_buf_clear(tmp);
     for (size_t i = 0; i < b->len;) {
@@ -92,18 +95,22 @@ static void each(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(uint32_t), boo
 
 static bool asian_punct(uint32_t c)
 {
-    static const uint16_t wide[] = {0xFF0E, 0xFF0C, 0xFF1F, 0xFF1A, 0xFF1B, 0xFF01, 0xFF02, 0xFF08, 0xFF09, 0x30FB};
+    static const uint16_t wide[] = {0xFF0E, 0xFF0C, 0xFF1F, 0xFF1A, 0xFF1B,
+                                    0xFF01, 0xFF02, 0xFF08, 0xFF09, 0x30FB};
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
         if (c == wide[i])
             return true;
-    return c == 0x3001 || c == 0x3002 || (c >= 0x3008 && c <= 0x3011) || (c >= 0x3014 && c <= 0x301F) || (c >= 0xFF61 && c <= 0xFF65);
+    return c == 0x3001 || c == 0x3002 || (c >= 0x3008 && c <= 0x3011) ||
+           (c >= 0x3014 && c <= 0x301F) || (c >= 0xFF61 && c <= 0xFF65);
 }
 
-/* The source's rules for kana ask for the beginning of the line, where a blank stands by then; so they are not here. */
+/* The source's rules for kana ask for the beginning of the line, where a blank stands by then; so
+ * they are not here. */
 static bool asian(uint32_t c)
 {
-    return (c >= 0x2E80 && c <= 0x2EFF) || (c >= 0x31C0 && c <= 0x31EF) || (c >= 0x3200 && c <= 0x3F22) ||
-           (c >= 0x3300 && c <= 0x33FF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x4E00 && c <= 0x9FFF) ||
+    return (c >= 0x2E80 && c <= 0x2EFF) || (c >= 0x31C0 && c <= 0x31EF) ||
+           (c >= 0x3200 && c <= 0x3F22) || (c >= 0x3300 && c <= 0x33FF) ||
+           (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x4E00 && c <= 0x9FFF) ||
            (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE4F) || asian_punct(c);
 }
 
@@ -131,7 +138,8 @@ static void normalize(struct tf_buf *b, struct tf_buf *tmp)
     pairs(b, tmp, digit_dash, "% % ");
 }
 
-void tf_tokenize_ter(struct tf_tokens *t, struct tf_buf *scratch, struct tf_text line, const struct tf_ter_opts *o)
+void tf_tokenize_ter(struct tf_tokens *t, struct tf_buf *scratch, struct tf_text line,
+                     const struct tf_ter_opts *o)
 {
     line.n = tf_uc_rstrip(line.p, line.n);
     if (line.n && (!o->case_sensitive || o->normalized || o->no_punct)) {

@@ -1,4 +1,5 @@
-/* tokenize_unicode.c - intl and zh: the rules of 13a over code points. Neither pads the line, so at its two edges they don't hold. */
+/* tokenize_unicode.c - intl and zh: the rules of 13a over code points. Neither pads the line, so at
+ * its two edges they don't hold. */
 #include "metrics/tokenize.h"
 #include "metrics/unicode.h"
 
@@ -14,7 +15,8 @@ static void scan(struct tf_tokens *t, struct tf_text line, classify_fn *classify
     struct tf_tok_scan s = {.t = t, .last = TF_TC_EDGE};
     enum tf_tok_class c = classify(tf_utf8_get(p, &len));
     for (; p < end; p += len, len = next_len) {
-        enum tf_tok_class next = p + len < end ? classify(tf_utf8_get(p + len, &next_len)) : TF_TC_EDGE;
+        enum tf_tok_class next =
+            p + len < end ? classify(tf_utf8_get(p + len, &next_len)) : TF_TC_EDGE;
         tf_tok_step(&s, p, (size_t)len, c, next);
         c = next;
     }
@@ -40,14 +42,16 @@ void tf_tokenize_intl(struct tf_tokens *t, struct tf_text line)
     scan(t, line, intl_class);
 }
 
-/* The ranges of tokenizer_zh.py. Those written there with five digits, meant for the ideographs beyond U+FFFF, are read by Python as
- * four digits and one letter; U+2001-2A6D is what comes of it, and is kept so that scores agree. */
+/* The ranges of tokenizer_zh.py. Those written there with five digits, meant for the ideographs
+ * beyond U+FFFF, are read by Python as four digits and one letter; U+2001-2A6D is what comes of it,
+ * and is kept so that scores agree. */
 static bool is_chinese(uint32_t c)
 {
     static const struct {
         uint16_t first, last;
-    } ranges[] = {{0x2001, 0x2A6D}, {0x2E80, 0x2EFF}, {0x2F00, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F}, {0x31A0, 0x31BF},
-                  {0x31C0, 0x31EF}, {0x3200, 0x4DB5}, {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},
+    } ranges[] = {{0x2001, 0x2A6D}, {0x2E80, 0x2EFF}, {0x2F00, 0x2FDF}, {0x2FF0, 0x303F},
+                  {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x4DB5},
+                  {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},
                   {0xFE10, 0xFE1F}, {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
     if (c < 0x2001 || c > 0xFFEF)
         return false;

@@ -82,7 +82,8 @@ static uint32_t simple_lower(uint32_t c)
     return c;
 }
 
-/* Final_Sigma: the nearest code point before that is not Case_Ignorable is Cased, and the nearest after is not. */
+/* Final_Sigma: the nearest code point before that is not Case_Ignorable is Cased, and the nearest
+ * after is not. */
 static bool ends_word(const char *s, size_t at, size_t n)
 {
     int len, f = 0;

@@ -1,4 +1,5 @@
-/* unicode.h - what scoring needs of Unicode 15.0: white space, general categories, letters, lower case. */
+/* unicode.h - what scoring needs of Unicode 15.0: white space, general categories, letters, lower
+ * case. */
 #ifndef TF_METRICS_UNICODE_H
 #define TF_METRICS_UNICODE_H
 
@@ -12,11 +13,12 @@ static inline bool tf_uc_space(uint32_t c)
 {
     if (c < 0x80)
         return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F);
-    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202F || c == 0x205F || c == 0x3000;
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The length of the white space character at p, 0 when there is another. At least one byte must be readable. */
+/* The length of the white space character at p, 0 when there is another. At least one byte must be
+ * readable. */
 static inline int tf_uc_space_at(const char *p)
 {
     unsigned char c = (unsigned char)*p;
@@ -39,9 +41,9 @@ enum tf_uc_class tf_uc_general(uint32_t c);
 enum { TF_UC_ALPHABETIC = 1, TF_UC_DECIMAL = 2, TF_UC_LOWERCASE = 4 };
 int tf_uc_letter(uint32_t c);
 
-/* Append the lower case of the text (checked UTF-8) to out: full mappings without language, as Python's str.lower():
- * the simple mapping of each code point, U+0130 to "i" U+0307, and U+03A3 to U+03C2 at the end of a word
- * (Final_Sigma, The Unicode Standard, section 3.13). */
+/* Append the lower case of the text (checked UTF-8) to out: full mappings without language, as
+ * Python's str.lower(): the simple mapping of each code point, U+0130 to "i" U+0307, and U+03A3 to
+ * U+03C2 at the end of a word (Final_Sigma, The Unicode Standard, section 3.13). */
 void tf_uc_lower(struct tf_buf *out, const char *s, size_t n);
 
 #endif

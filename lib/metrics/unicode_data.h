@@ -1,5 +1,5 @@
-/* unicode_data.h - written by unicode_data.py from the Unicode Character Database 15.0.0; do not edit.
- * Copyright (C) 1991-2022 Unicode, Inc. All rights reserved. Used under the Unicode licence,
+/* unicode_data.h - written by unicode_data.py from the Unicode Character Database 15.0.0; do not
+ * edit. Copyright (C) 1991-2022 Unicode, Inc. All rights reserved. Used under the Unicode licence,
  * https://www.unicode.org/license.txt. Included by unicode.c alone. */
 /* First and last code point, and the general category: 1 punctuation, 2 symbol, 4 number. */
 static const struct range uc_general[] = {
@@ -297,7 +297,8 @@ static const struct range uc_case[] = {
     {0x1E944, 0x1E94B, 2}, {0x1F130, 0x1F149, 1}, {0x1F150, 0x1F169, 1}, {0x1F170, 0x1F189, 1},
     {0x1F3FB, 0x1F3FF, 2}, {0xE0001, 0xE0001, 2}, {0xE0020, 0xE007F, 2}, {0xE0100, 0xE01EF, 2},
 };
-/* First and last code point, and the sum of: 1 Alphabetic, 2 decimal digit (category Nd), 4 Lowercase. */
+/* First and last code point, and the sum of: 1 Alphabetic, 2 decimal digit (category Nd), 4
+ * Lowercase. */
 static const struct range uc_letter[] = {
     {0x0030, 0x0039, 2}, {0x0041, 0x005A, 1}, {0x0061, 0x007A, 5}, {0x00AA, 0x00AA, 5},
     {0x00B5, 0x00B5, 5}, {0x00BA, 0x00BA, 5}, {0x00C0, 0x00D6, 1}, {0x00D8, 0x00DE, 1},

@@ -1,4 +1,5 @@
-/* config.c - checks of a configuration, and its map in a model's header. The table of fields is the one list of names. */
+/* config.c - checks of a configuration, and its map in a model's header. The table of fields is the
+ * one list of names. */
 #include "model/config.h"
 
 #include <float.h>
@@ -20,7 +21,8 @@ static const struct field {
     double lo, hi;
     const char *const *choices;
 } fields[] = {
-#define F(name, kind, lo, hi, choices) {#name, kind, offsetof(struct tf_config, name), lo, hi, choices}
+#define F(name, kind, lo, hi, choices) \
+    {#name, kind, offsetof(struct tf_config, name), lo, hi, choices}
     F(dialect, CHOICE, 0, 0, tf_dialects),
     F(encoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
     F(decoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
@@ -72,13 +74,14 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
             return -1;
     }
     if (c->heads * c->d_k > TF_MAX_WIDTH || c->heads * c->d_v > TF_MAX_WIDTH)
-        return tf_fail(err, "%lld heads of width %lld and %lld: more than %d columns in all", (long long)c->heads,
-                       (long long)c->d_k, (long long)c->d_v, TF_MAX_WIDTH);
+        return tf_fail(err, "%lld heads of width %lld and %lld: more than %d columns in all",
+                       (long long)c->heads, (long long)c->d_k, (long long)c->d_v, TF_MAX_WIDTH);
     if (c->positions == TF_POS_LEARNED && c->max_positions < 1)
         return tf_fail(err, "learned positions need max_positions of at least 1");
     if (c->start == TF_START_BOS && c->bos < 0)
         return tf_fail(err, "the decoder starts with bos, but the vocabulary has none");
-    if (c->vocab_size > 0 && (c->bos >= c->vocab_size || c->eos >= c->vocab_size || c->pad >= c->vocab_size))
+    if (c->vocab_size > 0 &&
+        (c->bos >= c->vocab_size || c->eos >= c->vocab_size || c->pad >= c->vocab_size))
         return tf_fail(err, "a special id is not below vocab_size %lld", (long long)c->vocab_size);
     return 0;
 }
@@ -100,7 +103,8 @@ struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
     return map;
 }
 
-static int read_choice(struct tf_config *c, const struct field *f, const char *word, struct tf_err *err)
+static int read_choice(struct tf_config *c, const struct field *f, const char *word,
+                       struct tf_err *err)
 {
     for (int i = 0; f->choices[i]; i++)
         if (strcmp(f->choices[i], word) == 0) {
@@ -110,12 +114,15 @@ static int read_choice(struct tf_config *c, const struct field *f, const char *w
     return tf_fail(err, "%s '%s': unknown", f->name, word);
 }
 
-static int read_field(struct tf_config *c, const struct field *f, const struct tf_value *map, struct tf_err *err)
+static int read_field(struct tf_config *c, const struct field *f, const struct tf_value *map,
+                      struct tf_err *err)
 {
     const char *word = NULL;
     int rc = 0;
     switch (f->kind) {
-    case INT: rc = tf_value_int_of(map, f->name, (int64_t)f->lo, (int64_t)f->hi, slot(c, f), err); break;
+    case INT:
+        rc = tf_value_int_of(map, f->name, (int64_t)f->lo, (int64_t)f->hi, slot(c, f), err);
+        break;
     case REAL: rc = tf_value_real_of(map, f->name, f->lo, f->hi, slot(c, f), err); break;
     case BOOL: rc = tf_value_bool_of(map, f->name, slot(c, f), err); break;
     case CHOICE:
@@ -142,14 +149,16 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
         for (int j = 0; j < N_FIELDS; j++)
             known |= strcmp(map->keys[i], fields[j].name) == 0;
         if (!known)
-            return tf_fail(err, "config: '%s' is unknown: written by a newer version", map->keys[i]);
+            return tf_fail(err, "config: '%s' is unknown: written by a newer version",
+                           map->keys[i]);
     }
     if (tf_config_check(c, err) < 0)
         return tf_context(err, "config");
     return 0;
 }
 
-double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_tokens, double src_len, double tgt_len)
+double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_tokens,
+                      double src_len, double tgt_len)
 {
     double D = (double)c->d_model, F = (double)c->d_ff, V = (double)c->vocab_size;
     double k = (double)(c->heads * c->d_k), v = (double)(c->heads * c->d_v);

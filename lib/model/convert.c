@@ -1,4 +1,5 @@
-/* convert.c - see convert.h. A model passes through one form: the tensors of a bundle, the configuration, and the vocabulary. */
+/* convert.c - see convert.h. A model passes through one form: the tensors of a bundle, the
+ * configuration, and the vocabulary. */
 #include "model/convert.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -32,7 +33,8 @@ struct model {
     enum tf_format from;
 };
 
-/* ---- configuration: a map of numbers, words and truths, and its JSON; beside them "unk" and, where the vocabulary itself is not there, the "vocab" hash, which only a header has ---- */
+/* ---- configuration: a map of numbers, words and truths, and its JSON; beside them "unk" and,
+ * where the vocabulary itself is not there, the "vocab" hash, which only a header has ---- */
 
 static void config_json(struct tf_buf *b, struct model *m)
 {
@@ -59,7 +61,8 @@ static void config_json(struct tf_buf *b, struct model *m)
     tf_json_close(&j, '}');
 }
 
-static int config_value(struct tf_json_reader *r, enum tf_json_kind k, struct tf_value *v, struct tf_arena *a, const char *key, struct tf_err *err)
+static int config_value(struct tf_json_reader *r, enum tf_json_kind k, struct tf_value *v,
+                        struct tf_arena *a, const char *key, struct tf_err *err)
 {
     switch (k) {
     case TF_JSON_BOOL: *v = tf_value_bool(r->boolean); return 0;
@@ -81,7 +84,8 @@ static int config_value(struct tf_json_reader *r, enum tf_json_kind k, struct tf
 }
 
 /* What stands beside the configuration goes to the header. 1: key is none of that. */
-static int beside_config(struct model *m, const char *key, const struct tf_value *v, struct tf_err *err)
+static int beside_config(struct model *m, const char *key, const struct tf_value *v,
+                         struct tf_err *err)
 {
     static const char digits[] = "0123456789abcdef";
     struct tf_header *h = &m->header;
@@ -93,10 +97,12 @@ static int beside_config(struct model *m, const char *key, const struct tf_value
     }
     if (strcmp(key, "vocab") != 0)
         return 1;
-    if (v->kind != TF_TEXT || strlen(v->text) != 64 || strspn(v->text, digits) != 64 || h->has_vocab)
+    if (v->kind != TF_TEXT || strlen(v->text) != 64 || strspn(v->text, digits) != 64 ||
+        h->has_vocab)
         return tf_fail(err, "config: vocab: not a SHA-256 in hex, or there twice");
     for (int i = 0; i < 32; i++)
-        h->vocab[i] = (uint8_t)((strchr(digits, v->text[2 * i]) - digits) << 4 | (strchr(digits, v->text[2 * i + 1]) - digits));
+        h->vocab[i] = (uint8_t)((strchr(digits, v->text[2 * i]) - digits) << 4 |
+                                (strchr(digits, v->text[2 * i + 1]) - digits));
     h->has_vocab = true;
     return 0;
 }
@@ -113,7 +119,8 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
     while (rc == 0 && (rc = tf_json_next(&r, &k, err)) == 0 && k != TF_JSON_OBJECT_END) {
         struct tf_value v = tf_value_null();
         const char *key = tf_arena_strndup(&m->arena, r.text.p != NULL ? r.text.p : "", r.text.len);
-        if ((rc = tf_json_next(&r, &k, err)) == 0 && (rc = config_value(&r, k, &v, &m->arena, key, err)) == 0) {
+        if ((rc = tf_json_next(&r, &k, err)) == 0 &&
+            (rc = config_value(&r, k, &v, &m->arena, key, err)) == 0) {
             rc = beside_config(m, key, &v, err);
             if (rc > 0 && tf_value_get(&map, key) != NULL)
                 rc = tf_fail(err, "config: %s: twice", key);
@@ -131,7 +138,8 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
     if (rc == 0)
         rc = tf_config_read(&m->config, &map, err);
     if (rc == 0 && m->header.special.unk >= m->config.vocab_size)
-        rc = tf_fail(err, "config: unk: %lld in a vocabulary of %lld", (long long)m->header.special.unk, (long long)m->config.vocab_size);
+        rc = tf_fail(err, "config: unk: %lld in a vocabulary of %lld",
+                     (long long)m->header.special.unk, (long long)m->config.vocab_size);
     return rc;
 }
 
@@ -140,7 +148,8 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
 static enum tf_format format_of(const char *p, size_t n)
 {
     static const char label[] = "\xd9\xd9\xf8\xda";
-    if (memcmp(p, label, n < 4 ? n : 4) == 0) /* a few bytes of it are one cut short, as is nothing */
+    /* a few bytes of it are one cut short, as is nothing */
+    if (memcmp(p, label, n < 4 ? n : 4) == 0)
         return TF_FORMAT_TFM;
     if (n >= 4 && memcmp(p, "PK", 2) == 0)
         return TF_FORMAT_NPZ;
@@ -154,23 +163,30 @@ static int read_own(struct model *m, struct tf_in *in, struct tf_err *err)
     m->header = m->own.header;
     m->vocab = m->own.vocab;
     m->vocab_n = m->own.vocab_n;
-    return tf_model_load(&m->own, &m->config, NULL, "p/", err) < 0 ? tf_context(err, "%s", in->name) : 0;
+    return tf_model_load(&m->own, &m->config, NULL, "p/", err) < 0 ? tf_context(err, "%s", in->name)
+                                                                   : 0;
 }
 
-static int read_other(struct model *m, struct tf_in *in, const struct tf_convert_opts *o, struct tf_err *err)
+static int read_other(struct model *m, struct tf_in *in, const struct tf_convert_opts *o,
+                      struct tf_err *err)
 {
     struct tf_bundle *b = &m->bundle;
     const char *name = in->name;
     if (tf_in_all(in, &m->bytes, &m->n, SIZE_MAX / 2, err) < 0)
         return -1;
-    int rc = m->from == TF_FORMAT_NPZ ? tf_npz_read(b, m->bytes, m->n, err) : tf_safetensors_read(b, m->bytes, m->n, err);
+    int rc = m->from == TF_FORMAT_NPZ ? tf_npz_read(b, m->bytes, m->n, err)
+                                      : tf_safetensors_read(b, m->bytes, m->n, err);
     if (rc < 0)
         return tf_context(err, "%s", name);
-    m->header = (struct tf_header){.version = 1, .special = {-1, -1, -1, -1}, .made = tf_value_array(), .extra = tf_value_map()};
+    m->header = (struct tf_header){.version = 1,
+                                   .special = {-1, -1, -1, -1},
+                                   .made = tf_value_array(),
+                                   .extra = tf_value_map()};
     m->vocab = b->vocab;
     m->vocab_n = b->vocab_n;
     if (m->vocab_n > TF_MAX_VOCAB)
-        return tf_fail(err, "%s: a vocabulary of %zu bytes: at most %zu", name, m->vocab_n, TF_MAX_VOCAB);
+        return tf_fail(err, "%s: a vocabulary of %zu bytes: at most %zu", name, m->vocab_n,
+                       TF_MAX_VOCAB);
     const char *config = b->config;
     size_t n = b->config_n;
     if (o->config != NULL) {
@@ -186,7 +202,8 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 
-static int read_input(struct model *m, struct tf_in *in, const struct tf_convert_opts *o, struct tf_err *err)
+static int read_input(struct model *m, struct tf_in *in, const struct tf_convert_opts *o,
+                      struct tf_err *err)
 {
     const char *name = in->name;
     ssize_t n = tf_in_fill(in, 9, err);
@@ -204,13 +221,15 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
             return -1;
         m->vocab = (const uint8_t *)m->vocab_bytes;
         if (m->vocab_n == 0 || tf_sp_check(m->vocab, m->vocab_n, err) < 0)
-            return m->vocab_n == 0 ? tf_fail(err, "%s: empty", o->vocab) : tf_context(err, "%s", o->vocab);
+            return m->vocab_n == 0 ? tf_fail(err, "%s: empty", o->vocab)
+                                   : tf_context(err, "%s", o->vocab);
         if (m->from == TF_FORMAT_TFM && m->header.has_vocab) {
             uint8_t hash[32];
             char x[65], y[65];
             tf_sha256_of(hash, m->vocab, m->vocab_n);
             if (memcmp(hash, m->header.vocab, sizeof hash) != 0)
-                return tf_fail(err, "%s: vocabulary %s differs from %s: %s", o->vocab, tf_hex(x, hash, 32), name, tf_hex(y, m->header.vocab, 32));
+                return tf_fail(err, "%s: vocabulary %s differs from %s: %s", o->vocab,
+                               tf_hex(x, hash, 32), name, tf_hex(y, m->header.vocab, 32));
         }
     }
     return 0;
@@ -220,12 +239,14 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct tf_tensor *const *)a)->name, (*(const struct tf_tensor *const *)b)->name);
+    return strcmp((*(const struct tf_tensor *const *)a)->name,
+                  (*(const struct tf_tensor *const *)b)->name);
 }
 
 static bool same_shape(const struct tf_tensor *t, const struct tf_param *p)
 {
-    return t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] && (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
+    return t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] &&
+           (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
 }
 
 /* A tensor for each parameter of the table, and none left. */
@@ -246,13 +267,18 @@ static int match(struct model *m, const char *name, struct tf_err *err)
         const struct tf_param *p = &m->params.v[i];
         char full[80];
         snprintf(full, sizeof full, "%s%s", own ? "p/" : "", p->name);
-        const struct tf_tensor want = {.name = full}, *key = &want, **found = bsearch(&key, sorted, n, sizeof *sorted, by_name);
+        const struct tf_tensor want = {.name = full}, *key = &want,
+                               **found = bsearch(&key, sorted, n, sizeof *sorted, by_name);
         if (found == NULL)
             tf_fail(err, "%s: tensor '%s' is missing", name, full);
-        else if ((*found)->dtype != TF_F32 && (*found)->dtype != TF_F16 && (*found)->dtype != TF_BF16 && (*found)->dtype != TF_F64)
-            tf_fail(err, "%s: tensor '%s': dtype %s, want f32, f16, bf16 or f64", name, full, tf_dtype_name((*found)->dtype));
+        else if ((*found)->dtype != TF_F32 && (*found)->dtype != TF_F16 &&
+                 (*found)->dtype != TF_BF16 && (*found)->dtype != TF_F64)
+            tf_fail(err, "%s: tensor '%s': dtype %s, want f32, f16, bf16 or f64", name, full,
+                    tf_dtype_name((*found)->dtype));
         else if (!same_shape(*found, p))
-            tf_fail(err, "%s: tensor '%s': %d dims from %llu on, want %d from %lld on", name, full, (*found)->rank, (unsigned long long)((*found)->rank > 0 ? (*found)->dims[0] : 1), p->rank,
+            tf_fail(err, "%s: tensor '%s': %d dims from %llu on, want %d from %lld on", name, full,
+                    (*found)->rank,
+                    (unsigned long long)((*found)->rank > 0 ? (*found)->dims[0] : 1), p->rank,
                     (long long)p->dims[0]);
         else
             m->v[i] = *found, used++;
@@ -262,13 +288,15 @@ static int match(struct model *m, const char *name, struct tf_err *err)
         while (k < m->params.n && m->v[k] != sorted[i])
             k++;
         if (k == m->params.n)
-            tf_fail(err, "%s: tensor '%s' is no parameter of this configuration", name, sorted[i]->name);
+            tf_fail(err, "%s: tensor '%s' is no parameter of this configuration", name,
+                    sorted[i]->name);
     }
     free(sorted);
     return err->status == 0 ? 0 : -1;
 }
 
-static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_convert_opts *o, enum tf_format to)
+static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_convert_opts *o,
+                              enum tf_format to)
 {
     static const enum tf_dtype asked[] = {TF_F32, TF_F32, TF_F16, TF_BF16};
     if (o->dtype > 0)
@@ -277,7 +305,8 @@ static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_convert
 }
 
 /* The tensors as they are written: in place where that will do. */
-static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum tf_format to, struct tf_err *err)
+static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum tf_format to,
+                        struct tf_err *err)
 {
     float *wide = NULL;
     int rc = 0;
@@ -311,7 +340,8 @@ static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum t
 
 /* ---- writing ---- */
 
-static int write_own(struct model *m, const char *output, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+static int write_own(struct model *m, const char *output, const char *prog,
+                     const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_header *h = &m->header;
     struct tf_value inputs = tf_value_map();
@@ -322,7 +352,8 @@ static int write_own(struct model *m, const char *output, const char *prog, cons
     else if (h->has_model)
         memcpy(hash, h->model, sizeof hash);
     else
-        tf_model_fingerprint(hash, &h->config, h->has_vocab ? h->vocab : NULL, m->own.tensors, m->own.n_tensors);
+        tf_model_fingerprint(hash, &h->config, h->has_vocab ? h->vocab : NULL, m->own.tensors,
+                             m->own.n_tensors);
     tf_value_put(&m->arena, &inputs, "model", tf_value_bytes(&m->arena, hash, 32));
     h->kind = "model";
     h->config = tf_config_map(&m->config, &m->arena);
@@ -344,10 +375,16 @@ static int write_other(struct model *m, const char *output, enum tf_format to, s
     struct tf_out out = {0};
     struct tf_buf config = {0};
     config_json(&config, m);
-    const struct tf_bundle b = {.tensors = m->out, .n = m->params.n, .config = config.p, .config_n = config.len, .vocab = m->vocab, .vocab_n = m->vocab_n};
+    const struct tf_bundle b = {.tensors = m->out,
+                                .n = m->params.n,
+                                .config = config.p,
+                                .config_n = config.len,
+                                .vocab = m->vocab,
+                                .vocab_n = m->vocab_n};
     int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
     if (rc == 0)
-        rc = to == TF_FORMAT_NPZ ? tf_npz_write(&out, &b, err) : tf_safetensors_write(&out, &b, err);
+        rc =
+            to == TF_FORMAT_NPZ ? tf_npz_write(&out, &b, err) : tf_safetensors_write(&out, &b, err);
     if (rc == 0)
         rc = tf_out_commit(&out, err);
     tf_out_abort(&out);
@@ -355,14 +392,17 @@ static int write_other(struct model *m, const char *output, enum tf_format to, s
     return rc;
 }
 
-int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,
+               const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
     struct model m = {0};
     struct tf_in in;
     if (tf_in_open(&in, input, err) < 0)
         return -1;
     int rc = read_input(&m, &in, o, err);
-    enum tf_format to = o->to != TF_FORMAT_AUTO ? (enum tf_format)o->to : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS : TF_FORMAT_TFM;
+    enum tf_format to = o->to != TF_FORMAT_AUTO   ? (enum tf_format)o->to
+                        : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS
+                                                  : TF_FORMAT_TFM;
     if (rc == 0 && to == TF_FORMAT_NPZ && o->dtype == BF16)
         rc = tf_fail_status(err, TF_USAGE, "--dtype bf16: numpy has none, so npz can't");
     if (rc == 0)
@@ -370,7 +410,8 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     if (rc == 0)
         rc = make_tensors(&m, o, to, err);
     if (rc == 0)
-        rc = to == TF_FORMAT_TFM ? write_own(&m, output, prog, opts, err) : write_other(&m, output, to, err);
+        rc = to == TF_FORMAT_TFM ? write_own(&m, output, prog, opts, err)
+                                 : write_other(&m, output, to, err);
     for (size_t i = 0; m.out != NULL && i < m.params.n; i++)
         if (m.v[i] != NULL && m.out[i].data != m.v[i]->data)
             free((void *)m.out[i].data);

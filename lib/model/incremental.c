@@ -1,4 +1,5 @@
-/* incremental.c - the model for decoding: encode a group once, then one target position at a time over cached keys and values. */
+/* incremental.c - the model for decoding: encode a group once, then one target position at a time
+ * over cached keys and values. */
 #include "model/work.h"
 
 #include <math.h>
@@ -6,7 +7,8 @@
 #include <string.h>
 
 /* Make *p hold n elements; contents are lost when it grows. */
-static int ensure(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem **p, enum tf_elem e, size_t n, struct tf_err *err)
+static int ensure(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem **p, enum tf_elem e,
+                  size_t n, struct tf_err *err)
 {
     if (*p)
         be->free(ctx, *p);
@@ -19,7 +21,8 @@ static size_t kv_width(const struct tf_config *c)
     return (size_t)(c->heads * (c->d_k + c->d_v));
 }
 
-int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *src, const uint32_t *off, struct tf_err *err)
+int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *src,
+              const uint32_t *off, struct tf_err *err)
 {
     const struct tf_config *c = &k->w->config;
     size_t rows = off[n] - off[0] + n;
@@ -51,7 +54,8 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         k->be->upload(k->ctx, k->src, TF_ELEM_U32, ids, rows);
         rc = k->be->sync(k->ctx, err); /* ids is ours again */
         const tf_mem *y = tf_encoder_fwd(k);
-        tf_linear(k, m->kv, y, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0, (struct tf_drop){0});
+        tf_linear(k, m->kv, y, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0,
+                  (struct tf_drop){0});
     }
     free(ids);
     return rc;
@@ -65,12 +69,14 @@ void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf
     *m = (struct tf_memory){0};
 }
 
-int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx, size_t slots, struct tf_err *err)
+int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx, size_t slots,
+                  struct tf_err *err)
 {
     if (slots <= c->slots)
         return 0;
     c->slots = 0;
-    if (ensure(w->be, ctx, &c->kv, TF_ELEM_ACT, (size_t)w->config.decoder_layers * slots * kv_width(&w->config), err) < 0)
+    if (ensure(w->be, ctx, &c->kv, TF_ELEM_ACT,
+               (size_t)w->config.decoder_layers * slots * kv_width(&w->config), err) < 0)
         return tf_context(err, "cache of %zu positions", slots);
     c->slots = slots;
     return 0;
@@ -90,7 +96,8 @@ static int reserve_step(struct tf_work *k, size_t rows, struct tf_err *err)
         return 0;
     rows += rows / 4;
     k->step.cap = 0;
-    size_t D = (size_t)c->d_model, hk = (size_t)(c->heads * c->d_k), hv = (size_t)(c->heads * c->d_v);
+    size_t D = (size_t)c->d_model, hk = (size_t)(c->heads * c->d_k),
+           hv = (size_t)(c->heads * c->d_v);
     const struct { tf_mem **p; size_t width; } need[] = {
         {&k->step.x, D}, {&k->step.sum, D}, {&k->step.y, D}, {&k->step.in, 2 * hk + hv},
         {&k->step.o, hv}, {&k->step.q, hk}, {&k->step.hidden, (size_t)c->d_ff},
@@ -103,29 +110,32 @@ static int reserve_step(struct tf_work *k, size_t rows, struct tf_err *err)
 }
 
 /* y = x w + b with the packed matrix. */
-static void linear(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b, size_t rows, unsigned flags)
+static void linear(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b, size_t rows,
+                   unsigned flags)
 {
     k->be->linear_packed(k->ctx, y, x, k->w->packed[w], tf_weight(k, b), rows, flags);
 }
 
-/* The state between sublayers: `in` feeds the next sublayer, `res` is what its output is added to. */
+/* The state between sublayers: `in` feeds the next sublayer, `res` is what its output is added
+ * to. */
 struct flow {
     tf_mem *in, *res;
     size_t rows;
 };
 
-/* u = step.sum holds the sublayer's output; norm of that sublayer (post) or of the next one (pre). */
+/* u = step.sum holds the sublayer's output; norm of that sublayer (post) or of the next one
+ * (pre). */
 static void add_norm(struct tf_work *k, struct flow *f, tf_mem *u, int gain, int bias)
 {
     const struct tf_config *c = &k->w->config;
     if (c->pre_norm) { /* res += u; in = norm(res) */
-        k->be->add_norm_rows(k->ctx, f->res, f->in, u, f->res, tf_weight(k, gain), tf_weight(k, bias), f->rows,
-                             (int)c->d_model, (float)c->norm_eps);
+        k->be->add_norm_rows(k->ctx, f->res, f->in, u, f->res, tf_weight(k, gain),
+                             tf_weight(k, bias), f->rows, (int)c->d_model, (float)c->norm_eps);
         return;
     }
     tf_mem *out = f->in == k->step.x ? k->step.y : k->step.x;
-    k->be->add_norm_rows(k->ctx, NULL, out, u, f->in, tf_weight(k, gain), tf_weight(k, bias), f->rows, (int)c->d_model,
-                         (float)c->norm_eps);
+    k->be->add_norm_rows(k->ctx, NULL, out, u, f->in, tf_weight(k, gain), tf_weight(k, bias),
+                         f->rows, (int)c->d_model, (float)c->norm_eps);
     f->in = f->res = out;
 }
 
@@ -133,18 +143,24 @@ static struct tf_attend attend_args(struct tf_work *k)
 {
     const struct tf_config *c = &k->w->config;
     return (struct tf_attend){
-        .o = k->step.o, .ldo = (size_t)(c->heads * c->d_v), .heads = (int)c->heads, .dk = (int)c->d_k, .dv = (int)c->d_v,
+        .o = k->step.o,
+        .ldo = (size_t)(c->heads * c->d_v),
+        .heads = (int)c->heads,
+        .dk = (int)c->d_k,
+        .dv = (int)c->d_v,
     };
 }
 
-static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf_decode_step *s, int layer, tf_mem *in, tf_mem *u)
+static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf_decode_step *s,
+                      int layer, tf_mem *in, tf_mem *u)
 {
     const struct tf_config *c = &k->w->config;
     const struct tf_attention_params *p = &k->w->params.dec[layer].self;
     size_t hk = (size_t)(c->heads * c->d_k), width = kv_width(c), ld = hk + width;
     tf_mem *kv = tf_at(k->be, TF_ELEM_ACT, cache->kv, (size_t)layer * cache->slots * width);
     linear(k, k->step.in, in, p->in_w, p->in_b, s->rows, 0);
-    k->be->scatter_rows(k->ctx, kv, width, tf_at(k->be, TF_ELEM_ACT, k->step.in, hk), ld, s->slot, s->rows, width);
+    k->be->scatter_rows(k->ctx, kv, width, tf_at(k->be, TF_ELEM_ACT, k->step.in, hk), ld, s->slot,
+                        s->rows, width);
     struct tf_attend a = attend_args(k);
     a.q = k->step.in;
     a.ldq = ld;
@@ -158,7 +174,8 @@ static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf
     linear(k, u, k->step.o, p->out_w, p->out_b, s->rows, 0);
 }
 
-static void cross_step(struct tf_work *k, const struct tf_memory *m, const struct tf_decode_step *s, int layer, tf_mem *in, tf_mem *u)
+static void cross_step(struct tf_work *k, const struct tf_memory *m, const struct tf_decode_step *s,
+                       int layer, tf_mem *in, tf_mem *u)
 {
     const struct tf_config *c = &k->w->config;
     const struct tf_attention_params *p = &k->w->params.dec[layer].cross;
@@ -183,8 +200,8 @@ static void ff_step(struct tf_work *k, int layer, size_t rows, tf_mem *in, tf_me
     linear(k, u, k->step.hidden, p->w2, p->b2, rows, 0);
 }
 
-int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache *cache, const struct tf_decode_step *s,
-                   struct tf_err *err)
+int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache *cache,
+                   const struct tf_decode_step *s, struct tf_err *err)
 {
     const struct tf_config *c = &k->w->config;
     const struct tf_params *t = &k->w->params;
@@ -206,9 +223,11 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
         const struct tf_layer_params *p = &t->dec[l];
         bool last = l + 1 == c->decoder_layers;
         self_step(k, cache, s, l, f.in, u);
-        add_norm(k, &f, u, pre ? p->cross.norm_g : p->self.norm_g, pre ? p->cross.norm_b : p->self.norm_b);
+        add_norm(k, &f, u, pre ? p->cross.norm_g : p->self.norm_g,
+                 pre ? p->cross.norm_b : p->self.norm_b);
         cross_step(k, m, s, l, f.in, u);
-        add_norm(k, &f, u, pre ? p->ff.norm_g : p->cross.norm_g, pre ? p->ff.norm_b : p->cross.norm_b);
+        add_norm(k, &f, u, pre ? p->ff.norm_g : p->cross.norm_g,
+                 pre ? p->ff.norm_b : p->cross.norm_b);
         ff_step(k, l, s->rows, f.in, u);
         int next_g = last ? t->dec_norm_g : t->dec[l + !last].self.norm_g;
         int next_b = last ? t->dec_norm_b : t->dec[l + !last].self.norm_b;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int load_one(float *dst, const struct tf_model_file *m, const struct tf_param *p, const char *prefix, struct tf_err *err)
+static int load_one(float *dst, const struct tf_model_file *m, const struct tf_param *p,
+                    const char *prefix, struct tf_err *err)
 {
     char name[64];
     snprintf(name, sizeof name, "%s%s", prefix, p->name);
@@ -15,15 +16,18 @@ static int load_one(float *dst, const struct tf_model_file *m, const struct tf_p
     bool same = t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] &&
                 (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
     if (!same)
-        return tf_fail(err, "tensor '%s': shape [%llu%s%.0llu], want [%lld, %lld]", name, (unsigned long long)t->dims[0],
-                       t->rank > 1 ? ", " : "", t->rank > 1 ? (unsigned long long)t->dims[1] : 0ULL,
-                       (long long)p->dims[0], (long long)p->dims[1]);
+        return tf_fail(err, "tensor '%s': shape [%llu%s%.0llu], want [%lld, %lld]", name,
+                       (unsigned long long)t->dims[0], t->rank > 1 ? ", " : "",
+                       t->rank > 1 ? (unsigned long long)t->dims[1] : 0ULL, (long long)p->dims[0],
+                       (long long)p->dims[1]);
     if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
-        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name, tf_dtype_name(t->dtype));
+        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name,
+                       tf_dtype_name(t->dtype));
     return tf_tensor_floats(dst + p->offset, t, err);
 }
 
-int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat, const char *prefix, struct tf_err *err)
+int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
+                  const char *prefix, struct tf_err *err)
 {
     if (tf_config_read(c, &m->header.config, err) < 0)
         return -1;
@@ -33,13 +37,15 @@ int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **fl
         return 0;
     struct tf_params p;
     tf_params_init(&p, c);
-    size_t stored = 0; /* sizes come from the file: what it claims must be there before we allocate for it */
+    /* sizes come from the file: what it claims must be there before we allocate for it */
+    size_t stored = 0;
     for (size_t i = 0; i < m->n_tensors; i++)
         stored += m->tensors[i].bytes;
     *flat = NULL;
     int rc = 0;
     if (p.count > stored)
-        rc = tf_fail(err, "config asks for %llu parameters, the file's tensors hold %zu bytes", (unsigned long long)p.count, stored);
+        rc = tf_fail(err, "config asks for %llu parameters, the file's tensors hold %zu bytes",
+                     (unsigned long long)p.count, stored);
     if (rc == 0 && !(*flat = tf_try_alloc(p.size * sizeof **flat, err)))
         rc = -1;
     if (rc == 0)
@@ -54,7 +60,8 @@ int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **fl
     return rc;
 }
 
-struct tf_tensor *tf_model_tensors(struct tf_arena *a, const struct tf_params *p, const float *flat, const char *prefix)
+struct tf_tensor *tf_model_tensors(struct tf_arena *a, const struct tf_params *p, const float *flat,
+                                   const char *prefix)
 {
     struct tf_tensor *t = tf_arena_zalloc(a, p->n * sizeof *t);
     for (size_t i = 0; i < p->n; i++) {

@@ -1,4 +1,5 @@
-/* pairs.c - batches as the model sees them: EOS appended, the decoder's input shifted; and their cut into shards. */
+/* pairs.c - batches as the model sees them: EOS appended, the decoder's input shifted; and their
+ * cut into shards. */
 #include "model/transformer.h"
 
 #include <stdlib.h>
@@ -27,16 +28,19 @@ static void reserve(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt)
     }
 }
 
-static int check_ids(const uint32_t *ids, size_t n, const struct tf_config *c, const char *side, struct tf_err *err)
+static int check_ids(const uint32_t *ids, size_t n, const struct tf_config *c, const char *side,
+                     struct tf_err *err)
 {
     for (size_t i = 0; i < n; i++)
         if (ids[i] >= (uint64_t)c->vocab_size)
-            return tf_fail(err, "%s id %u: the model's vocabulary has %lld", side, ids[i], (long long)c->vocab_size);
+            return tf_fail(err, "%s id %u: the model's vocabulary has %lld", side, ids[i],
+                           (long long)c->vocab_size);
     return 0;
 }
 
-int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src, const uint32_t *src_off,
-                 const uint32_t *tgt, const uint32_t *tgt_off, struct tf_err *err)
+int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src,
+                 const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
+                 struct tf_err *err)
 {
     if (check_ids(src + src_off[0], src_off[n] - src_off[0], c, "source", err) < 0 ||
         check_ids(tgt + tgt_off[0], tgt_off[n] - tgt_off[0], c, "target", err) < 0)
@@ -68,7 +72,9 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
 int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err)
 {
     if (c->positions == TF_POS_LEARNED && p->longest > (uint64_t)c->max_positions)
-        return tf_fail(err, "a sentence of %zu tokens with its end, the model has %lld learned positions", p->longest, (long long)c->max_positions);
+        return tf_fail(
+            err, "a sentence of %zu tokens with its end, the model has %lld learned positions",
+            p->longest, (long long)c->max_positions);
     return 0;
 }
 
@@ -84,12 +90,14 @@ void tf_pairs_release(struct tf_pairs *p)
 
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p)
 {
-    /* A target row costs about twice a source row: it passes the decoder's three sublayers and the projection. */
+    /* A target row costs about twice a source row: it passes the decoder's three sublayers and the
+     * projection. */
     uint64_t total = p->n ? (uint64_t)p->src_off[p->n] + 2 * (uint64_t)p->tgt_off[p->n] : 0;
     cut[0] = 0;
     for (size_t i = 1; i <= parts; i++) {
         size_t j = cut[i - 1];
-        while (j < p->n && (uint64_t)p->src_off[j] + 2 * (uint64_t)p->tgt_off[j] < total * i / parts)
+        while (j < p->n &&
+               (uint64_t)p->src_off[j] + 2 * (uint64_t)p->tgt_off[j] < total * i / parts)
             j++;
         cut[i] = i == parts ? p->n : j;
     }

@@ -11,10 +11,11 @@
 #include <string.h>
 
 /* Append a row. rank 1: cols 0. */
-static int add(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init init, double scale, const char *fmt, ...)
-    TF_PRINTF(6, 7);
+static int add(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init init, double scale,
+               const char *fmt, ...) TF_PRINTF(6, 7);
 
-static int add(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init init, double scale, const char *fmt, ...)
+static int add(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init init, double scale,
+               const char *fmt, ...)
 {
     p->v = tf_xarray(p->v, p->n + 1, sizeof *p->v);
     struct tf_param *q = &p->v[p->n];
@@ -42,9 +43,11 @@ static double glorot(int64_t in, int64_t out)
     return sqrt(6.0 / (double)(in + out));
 }
 
-/* A fused matrix of query/key columns and value columns, `n_k` and `n_v` of each a period. The paper's dialect takes each
- * projection's own fan; t2t drew the fused matrix (of one layer) at once, and so its limit is smaller. */
-static int add_fused(struct tf_params *p, const struct tf_config *c, int64_t n_k, int64_t n_v, int64_t repeat, const char *name)
+/* A fused matrix of query/key columns and value columns, `n_k` and `n_v` of each a period. The
+ * paper's dialect takes each projection's own fan; t2t drew the fused matrix (of one layer) at
+ * once, and so its limit is smaller. */
+static int add_fused(struct tf_params *p, const struct tf_config *c, int64_t n_k, int64_t n_v,
+                     int64_t repeat, const char *name)
 {
     int64_t k = c->heads * c->d_k, v = c->heads * c->d_v, cols = n_k * k + n_v * v;
     int i = add(p, c->d_model, repeat * cols, TF_INIT_GLOROT, glorot(c->d_model, cols), "%s", name);
@@ -57,14 +60,15 @@ static int add_fused(struct tf_params *p, const struct tf_config *c, int64_t n_k
     return i;
 }
 
-static void add_norm(struct tf_params *p, const struct tf_config *c, int *g, int *b, const char *name)
+static void add_norm(struct tf_params *p, const struct tf_config *c, int *g, int *b,
+                     const char *name)
 {
     *g = add(p, c->d_model, 0, TF_INIT_ONE, 0, "%s.norm.g", name);
     *b = add(p, c->d_model, 0, TF_INIT_ZERO, 0, "%s.norm.b", name);
 }
 
-static void add_attention(struct tf_params *p, const struct tf_config *c, struct tf_attention_params *a, bool cross,
-                          const char *name)
+static void add_attention(struct tf_params *p, const struct tf_config *c,
+                          struct tf_attention_params *a, bool cross, const char *name)
 {
     int64_t k = c->heads * c->d_k, v = c->heads * c->d_v;
     char w[40];
@@ -72,18 +76,22 @@ static void add_attention(struct tf_params *p, const struct tf_config *c, struct
     a->in_w = cross ? add_fused(p, c, 1, 0, 1, w) : add_fused(p, c, 2, 1, 1, w);
     a->in_b = a->out_b = -1;
     if (c->attention_bias)
-        a->in_b = add(p, cross ? k : 2 * k + v, 0, TF_INIT_ZERO, 0, "%s.%s.b", name, cross ? "q" : "qkv");
+        a->in_b =
+            add(p, cross ? k : 2 * k + v, 0, TF_INIT_ZERO, 0, "%s.%s.b", name, cross ? "q" : "qkv");
     a->out_w = add(p, v, c->d_model, TF_INIT_GLOROT, glorot(v, c->d_model), "%s.o.w", name);
     if (c->attention_bias)
         a->out_b = add(p, c->d_model, 0, TF_INIT_ZERO, 0, "%s.o.b", name);
     add_norm(p, c, &a->norm_g, &a->norm_b, name);
 }
 
-static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_ff_params *f, const char *name)
+static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_ff_params *f,
+                   const char *name)
 {
-    f->w1 = add(p, c->d_model, c->d_ff, TF_INIT_GLOROT, glorot(c->d_model, c->d_ff), "%s.1.w", name);
+    f->w1 =
+        add(p, c->d_model, c->d_ff, TF_INIT_GLOROT, glorot(c->d_model, c->d_ff), "%s.1.w", name);
     f->b1 = add(p, c->d_ff, 0, TF_INIT_ZERO, 0, "%s.1.b", name);
-    f->w2 = add(p, c->d_ff, c->d_model, TF_INIT_GLOROT, glorot(c->d_ff, c->d_model), "%s.2.w", name);
+    f->w2 =
+        add(p, c->d_ff, c->d_model, TF_INIT_GLOROT, glorot(c->d_ff, c->d_model), "%s.2.w", name);
     f->b2 = add(p, c->d_model, 0, TF_INIT_ZERO, 0, "%s.2.b", name);
     add_norm(p, c, &f->norm_g, &f->norm_b, name);
 }
@@ -119,7 +127,8 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
         add_norm(p, c, &p->enc_norm_g, &p->enc_norm_b, "enc");
     p->cross_w = add_fused(p, c, 1, 1, c->decoder_layers, "dec.cross.kv.w");
     if (c->attention_bias)
-        p->cross_b = add(p, c->decoder_layers * c->heads * (c->d_k + c->d_v), 0, TF_INIT_ZERO, 0, "dec.cross.kv.b");
+        p->cross_b = add(p, c->decoder_layers * c->heads * (c->d_k + c->d_v), 0, TF_INIT_ZERO, 0,
+                         "dec.cross.kv.b");
     for (int l = 0; l < c->decoder_layers; l++) {
         snprintf(name, sizeof name, "dec.%d.self", l);
         add_attention(p, c, &p->dec[l].self, false, name);

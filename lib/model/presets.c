@@ -1,11 +1,14 @@
-/* presets.c - the rows of the paper's tables by name, in two dialects: as the paper says, and as the code did that ran for it. */
+/* presets.c - the rows of the paper's tables by name, in two dialects: as the paper says, and as
+ * the code did that ran for it. */
 #include "model/config.h"
 
 #include <string.h>
 
-const char *const tf_presets[] = {"base", "big", "big-enfr", "A-h1", "A-h4", "A-h16", "A-h32", "B-dk16", "B-dk32",
-                                  "C-n2", "C-n4", "C-n8", "C-d256", "C-d1024", "C-ff1024", "C-ff4096", "D-p0.0",
-                                  "D-p0.2", "D-ls0.0", "D-ls0.2", "E", "parse-wsj", "parse-semi", "tiny", NULL};
+const char *const tf_presets[] = {"base",     "big",       "big-enfr",   "A-h1",    "A-h4",
+                                  "A-h16",    "A-h32",     "B-dk16",     "B-dk32",  "C-n2",
+                                  "C-n4",     "C-n8",      "C-d256",     "C-d1024", "C-ff1024",
+                                  "C-ff4096", "D-p0.0",    "D-p0.2",     "D-ls0.0", "D-ls0.2",
+                                  "E",        "parse-wsj", "parse-semi", "tiny",    NULL};
 
 /* Table 3: what each row changes from base; 0 or -1 keeps. */
 static const struct row {
@@ -50,8 +53,14 @@ static void base(struct tf_config *c, struct tf_recipe *r, enum tf_dialect as)
         .dropout = 0.1, .label_smoothing = 0.1, .smoothing = t2t ? TF_SMOOTH_V1 : TF_SMOOTH_V,
         .bos = 2, .eos = 3, .pad = 0,
     };
-    *r = (struct tf_recipe){.steps = t2t ? 250000 : 100000, .warmup = 4000, .average = t2t ? 20 : 5, .lr_scale = 1,
-                            .beta1 = 0.9, .beta2 = 0.98, .adam_eps = 1e-9, .eps_hat = t2t};
+    *r = (struct tf_recipe){.steps = t2t ? 250000 : 100000,
+                            .warmup = 4000,
+                            .average = t2t ? 20 : 5,
+                            .lr_scale = 1,
+                            .beta1 = 0.9,
+                            .beta2 = 0.98,
+                            .adam_eps = 1e-9,
+                            .eps_hat = t2t};
 }
 
 static void apply(struct tf_config *c, struct tf_recipe *r, const struct row *w)
@@ -68,7 +77,8 @@ static void apply(struct tf_config *c, struct tf_recipe *r, const struct row *w)
     if (w->average) r->average = w->average;
 }
 
-int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum tf_dialect as, struct tf_err *err)
+int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum tf_dialect as,
+              struct tf_err *err)
 {
     base(c, r, as);
     if (strcmp(name, "base") == 0)

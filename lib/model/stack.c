@@ -1,9 +1,11 @@
-/* stack.c - the encoder and the decoder as stacks of sublayers and norms, forward and backward (scheme: work.h). */
+/* stack.c - the encoder and the decoder as stacks of sublayers and norms, forward and backward
+ * (scheme: work.h). */
 #include "model/work.h"
 
 #include <math.h>
 
-/* One sublayer's place in its stack: which kind, of which layer, with which norm behind it (post) or before it (pre). */
+/* One sublayer's place in its stack: which kind, of which layer, with which norm behind it (post)
+ * or before it (pre). */
 struct place {
     enum { SELF, CROSS, FF } kind;
     int layer;
@@ -27,10 +29,12 @@ static struct place place(const struct tf_work *k, const struct tf_stack_acts *s
     const struct tf_params *p = &k->w->params;
     bool dec = is_decoder(k, side);
     if (i == sublayers(k, side)) /* the norm at the end of a pre-norm stack */
-        return (struct place){.gain = dec ? p->dec_norm_g : p->enc_norm_g, .bias = dec ? p->dec_norm_b : p->enc_norm_b};
+        return (struct place){.gain = dec ? p->dec_norm_g : p->enc_norm_g,
+                              .bias = dec ? p->dec_norm_b : p->enc_norm_b};
     int per = dec ? 3 : 2, layer = i / per, which = i % per;
     const struct tf_layer_params *l = dec ? &p->dec[layer] : &p->enc[layer];
-    struct place at = {.layer = layer, .drop_site = TF_SITE_LAYER * layer + (dec ? TF_SITE_DEC : TF_SITE_ENC)};
+    struct place at = {.layer = layer,
+                       .drop_site = TF_SITE_LAYER * layer + (dec ? TF_SITE_DEC : TF_SITE_ENC)};
     if (which == 0) {
         at.kind = SELF;
         at.gain = l->self.norm_g;
@@ -55,7 +59,8 @@ static struct tf_drop out_drop(const struct tf_work *k, const struct place *at)
     return tf_dropout(k, k->w->config.dropout, at->drop_site);
 }
 
-static void sublayer_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct place *at, const tf_mem *in)
+static void sublayer_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct place *at,
+                         const tf_mem *in)
 {
     switch (at->kind) {
     case SELF: tf_self_fwd(k, side, at->layer, in); break;
@@ -64,8 +69,8 @@ static void sublayer_fwd(struct tf_work *k, struct tf_stack_acts *side, const st
     }
 }
 
-static void sublayer_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct place *at, const tf_mem *in,
-                         tf_mem *din, bool add)
+static void sublayer_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct place *at,
+                         const tf_mem *in, tf_mem *din, bool add)
 {
     switch (at->kind) {
     case SELF: tf_self_bwd(k, side, at->layer, in, din, add); break;
@@ -75,23 +80,26 @@ static void sublayer_bwd(struct tf_work *k, struct tf_stack_acts *side, const st
 }
 
 /* Norm number i: s = res + dropout(x), y = norm(s). */
-static void norm_fwd(struct tf_work *k, struct tf_stack_acts *side, int i, const tf_mem *x, const tf_mem *res,
-                     struct tf_drop drop)
+static void norm_fwd(struct tf_work *k, struct tf_stack_acts *side, int i, const tf_mem *x,
+                     const tf_mem *res, struct tf_drop drop)
 {
     const struct tf_config *c = &k->w->config;
     struct place at = place(k, side, i);
     struct tf_norm_acts *n = &side->norms[i];
-    k->be->add_norm_fwd(k->ctx, n->s, n->y, k->training ? n->mean : NULL, k->training ? n->rstd : NULL, x, res,
-                        tf_weight(k, at.gain), tf_weight(k, at.bias), side->rows, (int)c->d_model, (float)c->norm_eps, drop);
+    k->be->add_norm_fwd(k->ctx, n->s, n->y, k->training ? n->mean : NULL,
+                        k->training ? n->rstd : NULL, x, res, tf_weight(k, at.gain),
+                        tf_weight(k, at.bias), side->rows, (int)c->d_model, (float)c->norm_eps,
+                        drop);
 }
 
-static void norm_bwd(struct tf_work *k, struct tf_stack_acts *side, int i, tf_mem *ds, tf_mem *dx, const tf_mem *dy,
-                     const tf_mem *dsum, struct tf_drop drop)
+static void norm_bwd(struct tf_work *k, struct tf_stack_acts *side, int i, tf_mem *ds, tf_mem *dx,
+                     const tf_mem *dy, const tf_mem *dsum, struct tf_drop drop)
 {
     struct place at = place(k, side, i);
     struct tf_norm_acts *n = &side->norms[i];
-    k->be->add_norm_bwd(k->ctx, ds, dx, tf_grad(k, at.gain), tf_grad(k, at.bias), dy, dsum, n->s, n->mean, n->rstd,
-                        tf_weight(k, at.gain), side->rows, (int)k->w->config.d_model, drop);
+    k->be->add_norm_bwd(k->ctx, ds, dx, tf_grad(k, at.gain), tf_grad(k, at.bias), dy, dsum, n->s,
+                        n->mean, n->rstd, tf_weight(k, at.gain), side->rows,
+                        (int)k->w->config.d_model, drop);
 }
 
 static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
@@ -114,7 +122,8 @@ static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
     return in;
 }
 
-/* dout: gradient of the stack's output, overwritten. Leaves the gradient of the embedding in side->ds. */
+/* dout: gradient of the stack's output, overwritten. Leaves the gradient of the embedding in
+ * side->ds. */
 static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dout)
 {
     int n = sublayers(k, side);
@@ -136,7 +145,8 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
     tf_mem *dy = dout;
     for (int i = n - 1; i >= 0; i--) {
         at = place(k, side, i);
-        tf_mem *ds = dy == side->ds ? side->dy : side->ds; /* dy of this norm and ds are not the same buffer */
+        /* dy of this norm and ds are not the same buffer */
+        tf_mem *ds = dy == side->ds ? side->dy : side->ds;
         norm_bwd(k, side, i, ds, side->du, dy, NULL, out_drop(k, &at));
         sublayer_bwd(k, side, &at, i > 0 ? side->norms[i - 1].y : side->embed, ds, true);
         dy = ds;
@@ -148,7 +158,8 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
     }
 }
 
-static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table, int pos, int drop_site)
+static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table,
+                      int pos, int drop_site)
 {
     const struct tf_config *c = &k->w->config;
     const tf_mem *p = pos >= 0 ? tf_weight(k, pos) : k->w->sinusoids;
@@ -156,11 +167,13 @@ static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_me
                      (float)sqrt((double)c->d_model), tf_dropout(k, c->dropout, drop_site));
 }
 
-static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table, int pos, int drop_site)
+static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table,
+                      int pos, int drop_site)
 {
     const struct tf_config *c = &k->w->config;
-    k->be->embed_bwd(k->ctx, tf_grad(k, table), tf_grad(k, pos), side->ds, ids, side->rows, (int)c->d_model,
-                     (float)sqrt((double)c->d_model), tf_dropout(k, c->dropout, drop_site));
+    k->be->embed_bwd(k->ctx, tf_grad(k, table), tf_grad(k, pos), side->ds, ids, side->rows,
+                     (int)c->d_model, (float)sqrt((double)c->d_model),
+                     tf_dropout(k, c->dropout, drop_site));
 }
 
 const tf_mem *tf_encoder_fwd(struct tf_work *k)

@@ -1,7 +1,8 @@
 /* transformer.c - one pass of the model over packed pairs: forward, backward, sums. */
 #include "model/work.h"
 
-/* Target distribution of label smoothing: `on` at the target, `off` elsewhere (backend.h, tf_xent). */
+/* Target distribution of label smoothing: `on` at the target, `off` elsewhere (backend.h,
+ * tf_xent). */
 static void smoothing(const struct tf_config *c, float *on, float *off)
 {
     double eps = c->label_smoothing, V = (double)c->vocab_size;
@@ -10,10 +11,13 @@ static void smoothing(const struct tf_config *c, float *on, float *off)
     *on = (float)(c->smoothing == TF_SMOOTH_V ? 1 - eps + share : 1 - eps);
 }
 
-int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training, struct tf_err *err)
+int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
+                 struct tf_err *err)
 {
-    size_t n = to - from, s = p->src_off[to] - p->src_off[from], t = p->tgt_off[to] - p->tgt_off[from];
-    size_t positions = k->w->config.positions == TF_POS_LEARNED ? (size_t)k->w->config.max_positions : k->w->pos_rows;
+    size_t n = to - from, s = p->src_off[to] - p->src_off[from],
+           t = p->tgt_off[to] - p->tgt_off[from];
+    size_t positions = k->w->config.positions == TF_POS_LEARNED ? (size_t)k->w->config.max_positions
+                                                                : k->w->pos_rows;
     if (p->longest > positions)
         TF_BUG("positions for %zu rows, %zu needed", positions, p->longest);
     if (tf_work_reserve(k, n, s, t, training, err) < 0)
@@ -53,7 +57,8 @@ static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
 
 void tf_cross_kv(struct tf_work *k, const tf_mem *memory)
 {
-    tf_linear(k, k->kv, memory, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0, (struct tf_drop){0});
+    tf_linear(k, k->kv, memory, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0,
+              (struct tf_drop){0});
 }
 
 static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x, tf_mem *acc)
@@ -67,7 +72,8 @@ static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x, tf_mem *acc)
     return a;
 }
 
-/* Gradients that are added to (embeddings not overwritten by the projection's, learned positions) start at zero. */
+/* Gradients that are added to (embeddings not overwritten by the projection's, learned positions)
+ * start at zero. */
 static void clear_added(struct tf_work *k)
 {
     const struct tf_params *p = &k->w->params;
@@ -91,8 +97,9 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     k->be->xent(k->ctx, &x);
     clear_added(k);
     tf_decoder_bwd(k, k->dec.dy);
-    k->be->linear_bwd(k->ctx, k->enc.dy, tf_grad(k, t->cross_w), tf_grad(k, t->cross_b), k->dkv, memory,
-                      tf_weight(k, t->cross_w), k->enc.rows, (int)cross->dims[1], (int)cross->dims[0], 0, (struct tf_drop){0});
+    k->be->linear_bwd(k->ctx, k->enc.dy, tf_grad(k, t->cross_w), tf_grad(k, t->cross_b), k->dkv,
+                      memory, tf_weight(k, t->cross_w), k->enc.rows, (int)cross->dims[1],
+                      (int)cross->dims[0], 0, (struct tf_drop){0});
     tf_encoder_bwd(k, k->enc.dy);
 }
 
@@ -102,8 +109,8 @@ struct pass {
     uint32_t enc[2], dec[2];
 };
 
-int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p, size_t from, size_t to,
-                      const struct tf_step *step, struct tf_err *err)
+int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p,
+                      size_t from, size_t to, const struct tf_step *step, struct tf_err *err)
 {
     if (from == to) {
         k->be->zero(k->ctx, grads, TF_ELEM_PARAM, k->w->params.size);
@@ -115,7 +122,8 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
     k->dropout = true;
     k->be->step_set(k->ctx, step);
     struct pass pass = {.work = k, .grads = grads, .acc = acc};
-    if (!k->be->rows_shape(k->ctx, k->enc.rows, pass.enc) || !k->be->rows_shape(k->ctx, k->dec.rows, pass.dec)) {
+    if (!k->be->rows_shape(k->ctx, k->enc.rows, pass.enc) ||
+        !k->be->rows_shape(k->ctx, k->dec.rows, pass.dec)) {
         forward_and_backward(k, acc);
     } else {
         do {
@@ -128,8 +136,8 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
     return 0;
 }
 
-int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p, size_t from, size_t to,
-               struct tf_err *err)
+int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p,
+               size_t from, size_t to, struct tf_err *err)
 {
     if (from == to)
         return 0;

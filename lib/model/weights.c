@@ -1,10 +1,12 @@
-/* weights.c - a model's weights in backend memory, the table of positions, and the layout for decoding. */
+/* weights.c - a model's weights in backend memory, the table of positions, and the layout for
+ * decoding. */
 #include "model/transformer.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e, const float *src, size_t n)
+void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e,
+                  const float *src, size_t n)
 {
     if (be->elem_size[e] == sizeof *src) {
         be->upload(ctx, dst, e, src, n);
@@ -17,7 +19,8 @@ void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, 
     free(wide);
 }
 
-int tf_floats_down(const struct tf_backend *be, struct tf_ctx *ctx, float *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err)
+int tf_floats_down(const struct tf_backend *be, struct tf_ctx *ctx, float *dst, enum tf_elem e,
+                   const tf_mem *src, size_t n, struct tf_err *err)
 {
     if (be->elem_size[e] == sizeof *dst)
         return be->download(ctx, dst, e, src, n, err);
@@ -36,8 +39,8 @@ static int upload(struct tf_weights *w, tf_mem *dst, const float *src, size_t n,
     return w->be->sync(w->ctx, err);
 }
 
-int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx, const struct tf_config *c,
-                    const float *flat, struct tf_err *err)
+int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
+                    const struct tf_config *c, const float *flat, struct tf_err *err)
 {
     *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
     tf_params_init(&w->params, c);
@@ -53,7 +56,8 @@ static int pack(struct tf_weights *w, int i, bool transposed, struct tf_err *err
 {
     const struct tf_param *p = &w->params.v[i];
     int K = (int)p->dims[transposed], N = (int)p->dims[!transposed];
-    w->packed[i] = w->be->pack(w->ctx, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->offset), K, N, transposed, err);
+    w->packed[i] =
+        w->be->pack(w->ctx, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->offset), K, N, transposed, err);
     return w->packed[i] ? 0 : -1;
 }
 
@@ -62,7 +66,8 @@ static int pack_ff(struct tf_weights *w, const struct tf_ff_params *f, struct tf
     return pack(w, f->w1, false, err) < 0 || pack(w, f->w2, false, err) < 0 ? -1 : 0;
 }
 
-static int pack_attention(struct tf_weights *w, const struct tf_attention_params *a, struct tf_err *err)
+static int pack_attention(struct tf_weights *w, const struct tf_attention_params *a,
+                          struct tf_err *err)
 {
     return pack(w, a->in_w, false, err) < 0 || pack(w, a->out_w, false, err) < 0 ? -1 : 0;
 }
@@ -77,8 +82,8 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
         if (pack_attention(w, &p->enc[l].self, err) < 0 || pack_ff(w, &p->enc[l].ff, err) < 0)
             return -1;
     for (int l = 0; l < w->config.decoder_layers; l++)
-        if (pack_attention(w, &p->dec[l].self, err) < 0 || pack_attention(w, &p->dec[l].cross, err) < 0 ||
-            pack_ff(w, &p->dec[l].ff, err) < 0)
+        if (pack_attention(w, &p->dec[l].self, err) < 0 ||
+            pack_attention(w, &p->dec[l].cross, err) < 0 || pack_ff(w, &p->dec[l].ff, err) < 0)
             return -1;
     return 0;
 }
@@ -98,7 +103,8 @@ void tf_weights_release(struct tf_weights *w)
 }
 
 /* Paper, 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same).
- * t2t: all sines, then all cosines, wavelengths 2 pi 10000^(i / (D/2 - 1)); an odd last column stays 0. */
+ * t2t: all sines, then all cosines, wavelengths 2 pi 10000^(i / (D/2 - 1)); an odd last column
+ * stays 0. */
 static void sinusoids(float *pe, size_t rows, int D, enum tf_dialect as)
 {
     int half = D / 2;
@@ -121,7 +127,8 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
 {
     if (w->config.positions == TF_POS_LEARNED) {
         if (n > (size_t)w->config.max_positions)
-            return tf_fail(err, "a sentence of %zu tokens: the model has learned positions for %lld", n,
+            return tf_fail(err,
+                           "a sentence of %zu tokens: the model has learned positions for %lld", n,
                            (long long)w->config.max_positions);
         return 0;
     }

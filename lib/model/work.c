@@ -1,4 +1,5 @@
-/* work.c - memory of a lane's activations: reserved for the largest batch seen, given back as a whole. */
+/* work.c - memory of a lane's activations: reserved for the largest batch seen, given back as a
+ * whole. */
 #include "model/work.h"
 
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static void drop_all(struct tf_work *k)
 
 static void drop_step(struct tf_work *k)
 {
-    tf_mem *all[] = {k->step.x, k->step.sum, k->step.y, k->step.in, k->step.o, k->step.q, k->step.hidden};
+    tf_mem *all[] = {k->step.x, k->step.sum, k->step.y,     k->step.in,
+                     k->step.o, k->step.q,   k->step.hidden};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i])
             k->be->free(k->ctx, all[i]);
@@ -59,7 +61,8 @@ size_t tf_work_bytes(const struct tf_work *k)
     return k->most;
 }
 
-/* A buffer that lives until the next drop_all; after a failure (err is set) all further ones are NULL. */
+/* A buffer that lives until the next drop_all; after a failure (err is set) all further ones are
+ * NULL. */
 static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *err)
 {
     if (err->status)
@@ -74,11 +77,14 @@ static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *e
     return p;
 }
 
-/* Buffers of one stack. Without training all layers use one set; outputs of norms alternate between two. */
-static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder, size_t rows, size_t n, struct tf_err *err)
+/* Buffers of one stack. Without training all layers use one set; outputs of norms alternate between
+ * two. */
+static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder, size_t rows,
+                       size_t n, struct tf_err *err)
 {
     const struct tf_config *c = &k->w->config;
-    size_t D = (size_t)c->d_model, hk = (size_t)(c->heads * c->d_k), hv = (size_t)(c->heads * c->d_v);
+    size_t D = (size_t)c->d_model, hk = (size_t)(c->heads * c->d_k),
+           hv = (size_t)(c->heads * c->d_v);
     size_t layers = (size_t)(decoder ? c->decoder_layers : c->encoder_layers);
     size_t norms = layers * (decoder ? 3 : 2) + (c->pre_norm ? 1 : 0);
     bool train = k->training;
@@ -138,9 +144,11 @@ static size_t rows_for(size_t n)
     return tf_rows_whole(n + n / 8);
 }
 
-int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training, struct tf_err *err)
+int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,
+                    struct tf_err *err)
 {
-    if (n <= k->cap_n && src_rows <= k->cap_src && tgt_rows <= k->cap_tgt && training == k->training && k->n_owned)
+    if (n <= k->cap_n && src_rows <= k->cap_src && tgt_rows <= k->cap_tgt &&
+        training == k->training && k->n_owned)
         return 0;
     bool same = training == k->training;
     size_t cap_n = n + n / 8, cap_src = rows_for(src_rows), cap_tgt = rows_for(tgt_rows);
@@ -166,7 +174,8 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     if (e.status) {
         drop_all(k);
         *err = e;
-        return tf_context(err, "activations of %zu source and %zu target tokens", src_rows, tgt_rows);
+        return tf_context(err, "activations of %zu source and %zu target tokens", src_rows,
+                          tgt_rows);
     }
     k->cap_n = cap_n;
     k->cap_src = cap_src;

@@ -1,8 +1,9 @@
 /* work.h - the activations of one lane, shared by the files of the model; not for others.
  *
- * Both norm placements are one scheme. A stack of n sublayers f_i has norms that each follow an addition:
- *   post-norm: x_0 = embedding; s_i = x_i + drop(f_i(x_i)); x_{i+1} = norm_i(s_i); the output is x_n
- *   pre-norm:  s_0 = embedding; y_0 = norm_0(s_0); s_{i+1} = s_i + drop(f_i(y_i)); y_{i+1} = norm_{i+1}(s_{i+1}); the output is y_n
+ * Both norm placements are one scheme. A stack of n sublayers f_i has n norms, behind additions:
+ *   post-norm: x_0 = embedding; s_i = x_i + drop(f_i(x_i)); x_{i+1} = norm_i(s_i); output x_n
+ *   pre-norm:  s_0 = embedding; y_0 = norm_0(s_0); s_{i+1} = s_i + drop(f_i(y_i));
+ *              y_{i+1} = norm_{i+1}(s_{i+1}); output y_n
  * Each norm keeps its sum s, its output y, and the row's mean and 1/sd for the way back. */
 #ifndef TF_MODEL_WORK_H
 #define TF_MODEL_WORK_H
@@ -32,7 +33,8 @@ struct tf_stack_acts {
     tf_mem *embed;                /* [R, D] */
     struct tf_norm_acts *norms;   /* one a sublayer, and one more with pre-norm */
     struct tf_layer_acts *layers;
-    tf_mem *u, *du, *ds, *dy;     /* [R, D]: a sublayer's output and the gradients on the way back */
+    /* [R, D]: a sublayer's output and the gradients on the way back */
+    tf_mem *u, *du, *ds, *dy;
     tf_mem *d_o, *d_in, *d_hidden;
 };
 
@@ -40,11 +42,13 @@ struct tf_work {
     const struct tf_weights *w;
     const struct tf_backend *be;
     struct tf_ctx *ctx;
-    bool training;                /* buffers are there for the way back; else all layers share one set */
+    /* buffers are there for the way back; else all layers share one set */
+    bool training;
     size_t cap_src, cap_tgt, cap_n;
     size_t bytes, most;           /* in the buffers now; at any time */
     struct tf_stack_acts enc, dec;
-    tf_mem *kv, *dkv;             /* [Rs, L * (H*dk + H*dv)]: cross keys and values of all layers, and their gradient */
+    /* [Rs, L * (H*dk + H*dv)]: cross keys and values of all layers, and their gradient */
+    tf_mem *kv, *dkv;
     tf_mem *src, *tgt_in, *tgt_out; /* U32 ids */
     tf_mem *acc;                  /* F64 [4] */
     tf_mem *logp;                 /* [Rt] */
@@ -57,10 +61,12 @@ struct tf_work {
     } watch;
     tf_mem **owned;               /* all buffers, for freeing */
     size_t n_owned;
-    struct { tf_mem *x, *sum, *y, *in, *o, *q, *hidden; size_t cap; } step; /* decoding, by live rows */
+    /* decoding, by live rows */
+    struct { tf_mem *x, *sum, *y, *in, *o, *q, *hidden; size_t cap; } step;
 };
 
-int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training, struct tf_err *err) TF_MUST_CHECK;
+int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,
+                    struct tf_err *err) TF_MUST_CHECK;
 
 /* Parameter i of the table, or NULL for -1; its gradient. */
 static inline tf_mem *tf_weight(const struct tf_work *k, int i)
@@ -80,24 +86,30 @@ static inline struct tf_drop tf_dropout(const struct tf_work *k, double p, int s
 tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer);
 
 /* Rows and ids of sentences [from, to) to the backend. */
-int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training, struct tf_err *err) TF_MUST_CHECK;
+int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
+                 struct tf_err *err) TF_MUST_CHECK;
 /* Keys and values of all layers from the encoder's output. */
 void tf_cross_kv(struct tf_work *k, const tf_mem *memory);
 
-/* ---- sublayers (sublayers.c): forward writes u; backward takes du, adds to or overwrites din, and writes the gradients of its weights ---- */
+/* ---- sublayers (sublayers.c): forward writes u; backward takes du, adds to or overwrites din, and
+ * writes the gradients of its weights ---- */
 
 /* y [R, N] = x w + b by the packed weights when they are there and no gradient is wanted. */
-void tf_linear(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b, const struct tf_stack_acts *side, unsigned flags, struct tf_drop drop);
+void tf_linear(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b,
+               const struct tf_stack_acts *side, unsigned flags, struct tf_drop drop);
 
 void tf_self_fwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in);
-void tf_self_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in, tf_mem *din, bool add);
+void tf_self_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in,
+                 tf_mem *din, bool add);
 void tf_cross_fwd(struct tf_work *k, int layer, const tf_mem *in);
 void tf_cross_bwd(struct tf_work *k, int layer, const tf_mem *in, tf_mem *din, bool add);
 void tf_ff_fwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in);
-void tf_ff_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in, tf_mem *din, bool add);
+void tf_ff_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in,
+               tf_mem *din, bool add);
 
 /* ---- stacks (stack.c) ---- */
-const tf_mem *tf_encoder_fwd(struct tf_work *k); /* the encoder's output [Rs, D]; k->src and rows are set */
+/* the encoder's output [Rs, D]; k->src and rows are set */
+const tf_mem *tf_encoder_fwd(struct tf_work *k);
 void tf_encoder_bwd(struct tf_work *k, tf_mem *dout);
 const tf_mem *tf_decoder_fwd(struct tf_work *k);
 void tf_decoder_bwd(struct tf_work *k, tf_mem *dout);

@@ -1,5 +1,5 @@
-/* registry.c - backends by name. cpu, ref and ref64 are built in; cuda is a plugin that is loaded only when it is asked for, so that
- * no other program pays for CUDA's start. */
+/* registry.c - backends by name. cpu, ref and ref64 are built in; cuda is a plugin that is loaded
+ * only when it is asked for, so that no other program pays for CUDA's start. */
 #include "base/log.h"
 #include "ops/backend.h"
 
@@ -33,7 +33,8 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
     exe_dir(exe, sizeof exe);
     if (exe[0] != 0)
         snprintf(beside, sizeof beside, "%s/../lib/tf", exe);
-    /* What lies beside the program before what is installed: it was built with it. The build leaves the plugin beside the tools in BUILD/bin; test programs lie in BUILD/tests/KIND. */
+    /* What lies beside the program before what is installed: it was built with it. The build leaves
+     * the plugin beside the tools in BUILD/bin; test programs lie in BUILD/tests/KIND. */
     const char *kind = strrchr(exe, '/');
     if (kind != NULL && kind - exe > 6 && strncmp(kind - 6, "/tests", 6) == 0)
         snprintf(build, sizeof build, "%.*s/bin", (int)(kind - exe - 6), exe);
@@ -50,13 +51,15 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
     return false;
 }
 
-/* The tables of the plugin, or NULL. For `auto` only if it is worth loading, which takes 50 ms and 200 MB for CUDA's libraries: without a driver it is not. */
+/* The tables of the plugin, or NULL. For `auto` only if it is worth loading, which takes 50 ms and
+ * 200 MB for CUDA's libraries: without a driver it is not. */
 static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err *err)
 {
     char path[PATH_MAX];
     if (!plugin_path(path, sizeof path, err))
         return NULL;
-    if (automatic && getenv("TF_BACKEND_DIR") == NULL && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
+    if (automatic && getenv("TF_BACKEND_DIR") == NULL &&
+        dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
         tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
         return NULL;
     }
@@ -72,7 +75,8 @@ static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err
         tf_fail(err, "%s: not a backend plugin", path);
         tables = NULL;
     } else if (tables[0]->abi != TF_BACKEND_ABI) {
-        tf_fail(err, "%s: made for another version: interface %u, this program has %u", path, (unsigned)tables[0]->abi, (unsigned)TF_BACKEND_ABI);
+        tf_fail(err, "%s: made for another version: interface %u, this program has %u", path,
+                (unsigned)tables[0]->abi, (unsigned)TF_BACKEND_ABI);
         tables = NULL;
     }
     /* A plugin that was accepted stays loaded to the end: CUDA does not survive being unloaded. */
@@ -82,11 +86,14 @@ static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err
 }
 
 /* The table of that precision, or the default one, if it works here. */
-static const struct tf_backend *usable(const struct tf_backend *const *tables, const char *precision, enum tf_use use, struct tf_err *err)
+static const struct tf_backend *usable(const struct tf_backend *const *tables,
+                                       const char *precision, enum tf_use use, struct tf_err *err)
 {
     if (tables == NULL)
         return NULL;
-    static const char *const doing[] = {[TF_USE_TRAINING] = "training", [TF_USE_SCORING] = "scoring", [TF_USE_DECODING] = "decoding"};
+    static const char *const doing[] = {[TF_USE_TRAINING] = "training",
+                                        [TF_USE_SCORING] = "scoring",
+                                        [TF_USE_DECODING] = "decoding"};
     char has[64] = "";
     for (; *tables != NULL; tables++) {
         const struct tf_backend *be = *tables;
@@ -101,13 +108,17 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables, c
         size_t n = strlen(has);
         snprintf(has + n, sizeof has - n, "%s%s", n > 0 ? ", " : "", be->precision);
     }
-    tf_fail_status(err, TF_USAGE, "the %s backend has no precision '%s' for %s, only %s", tables[-1]->name, precision != NULL ? precision : "", doing[use], has);
+    tf_fail_status(err, TF_USAGE, "the %s backend has no precision '%s' for %s, only %s",
+                   tables[-1]->name, precision != NULL ? precision : "", doing[use], has);
     return NULL;
 }
 
-const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use, struct tf_err *why, struct tf_err *err)
+const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
+                                         struct tf_err *why, struct tf_err *err)
 {
-    static const struct tf_backend *const built_in[][3] = {{&tf_backend_cpu, &tf_backend_cpu_int8}, {&tf_backend_ref_f32}, {&tf_backend_ref_f64}};
+    static const struct tf_backend *const built_in[][3] = {{&tf_backend_cpu, &tf_backend_cpu_int8},
+                                                           {&tf_backend_ref_f32},
+                                                           {&tf_backend_ref_f64}};
     for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
         if (strcmp(name, built_in[i][0]->name) == 0)
             return usable(built_in[i], precision, use, err);

@@ -26,7 +26,8 @@ struct tf_search_view {
 };
 
 struct tf_search_walk {
-    size_t t, out, slot, alive; /* step, rows of the next step so far, first free slot, sentences that go on */
+    /* step, rows of the next step so far, first free slot, sentences that go on */
+    size_t t, out, slot, alive;
 };
 
 static inline struct tf_search_walk tf_search_walk_begin(const struct tf_search *s)

@@ -217,8 +217,9 @@ static int check_reached(const struct run *r, struct tf_err *err)
     const struct tf_batching *b = r->b;
     if (r->reached || r->done || (b->from_epoch == b->epochs && b->from_record == 0))
         return 0;
-    return tf_fail(err, "--from %llu:%llu: no batch begins there; the stream ends at %llu:0", (unsigned long long)b->from_epoch,
-                   (unsigned long long)b->from_record, (unsigned long long)b->epochs);
+    return tf_fail(err, "--from %llu:%llu: no batch begins there; the stream ends at %llu:0",
+                   (unsigned long long)b->from_epoch, (unsigned long long)b->from_record,
+                   (unsigned long long)b->epochs);
 }
 
 static int lost(const struct run *r, uint64_t before, uint64_t after, struct tf_err *err)
@@ -338,7 +339,8 @@ static void config(struct tf_value *v, struct tf_arena *a, const struct tf_batch
 }
 
 /* The header: vocabulary and stages of both sides, then this stage, and what shapes the batches. */
-static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batching *b, const struct tf_corpus *c, const struct tf_opt *table)
+static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batching *b,
+                        const struct tf_corpus *c, const struct tf_opt *table)
 {
     const struct tf_header *src = &c->side[0].first, *tgt = &c->side[c->streams - 1].first,
                            *v = src->has_vocab || !tgt->has_vocab ? src : tgt;
@@ -366,7 +368,8 @@ int tf_batching_from(struct tf_batching *b, const char *text, struct tf_err *err
         return tf_fail_status(err, TF_USAGE, "not of the form EPOCH:RECORD");
     memcpy(epoch, text, n);
     epoch[n] = 0;
-    if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 || tf_parse_int(&r, text + n + 1, 0, UINT32_MAX, err) < 0) {
+    if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 ||
+        tf_parse_int(&r, text + n + 1, 0, UINT32_MAX, err) < 0) {
         err->status = TF_USAGE;
         return -1;
     }
@@ -375,7 +378,8 @@ int tf_batching_from(struct tf_batching *b, const char *text, struct tf_err *err
     return 0;
 }
 
-int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_opt *table, struct tf_out *out, struct tf_err *err)
+int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_opt *table,
+                    struct tf_out *out, struct tf_err *err)
 {
     if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
         return -1;

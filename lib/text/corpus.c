@@ -15,8 +15,8 @@ const char *const tf_drop_names[TF_DROPS] = {"bad", "too short", "too long", "ov
 
 /* ---- mapped files ---- */
 
-/* A file that is cut short under its mapping makes the read of a page that is gone a SIGBUS: back to where the read began, and it is an error
- * like any other. */
+/* A file that is cut short under its mapping makes the read of a page that is gone a SIGBUS: back
+ * to where the read began, and it is an error like any other. */
 static _Thread_local sigjmp_buf gone;
 static _Thread_local const struct tf_side *volatile reading;
 
@@ -108,7 +108,8 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
             s->map = NULL;
             return tf_fail_errno(err, "%s: map", s->in.name);
         }
-        const struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_NODEFER | SA_SIGINFO};
+        const struct sigaction bus = {.sa_sigaction = on_bus_error,
+                                      .sa_flags = SA_NODEFER | SA_SIGINFO};
         sigaction(SIGBUS, &bus, NULL);
     }
     return part_begin(c, s, err);

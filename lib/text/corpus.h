@@ -1,5 +1,6 @@
-/* corpus.h - pairs of sentences out of two token streams (paired by position) or one pair stream, filtered. Regular files are indexed: 32 bytes a pair in memory,
- * the ids stay in the mapped file. Anything else is read a window of pairs at a time. */
+/* corpus.h - pairs of sentences out of two token streams (paired by position) or one pair stream,
+ * filtered. Regular files are indexed: 32 bytes a pair in memory, the ids stay in the mapped file.
+ * Anything else is read a window of pairs at a time. */
 #ifndef TF_TEXT_CORPUS_H
 #define TF_TEXT_CORPUS_H
 
@@ -20,7 +21,8 @@ struct tf_filter {
 
 /* One pair, in half a cache line: an epoch visits them in random order. */
 struct tf_pair {
-    uint64_t at[2];  /* of source and target: place in the mapped file (wire/view.h), or start in ids */
+    /* of source and target: place in the mapped file (wire/view.h), or start in ids */
+    uint64_t at[2];
     uint32_t len[2]; /* ids, without EOS */
     uint32_t idx;    /* number of the record in the corpus, from 0 */
     uint32_t spare;
@@ -29,7 +31,8 @@ struct tf_pair {
 struct tf_side {
     struct tf_in in;
     struct tf_reader *reader;
-    struct tf_header first;  /* of the first part: what later parts must agree with. Strings and values live in mem */
+    /* of the first part: what later parts must agree with. Strings and values live in mem */
+    struct tf_header first;
     struct tf_arena mem;
     struct tf_sha256 sha;    /* over header, count and CRC of each part */
     uint8_t *map;            /* regular files */
@@ -55,16 +58,22 @@ struct tf_corpus {
     bool summed;          /* every part so far had a CRC */
 };
 
-/* Open one pair stream or two token streams ("-" is stdin), read their headers, refuse sides of different vocabularies. */
-int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n, const struct tf_filter *filter, struct tf_err *err) TF_MUST_CHECK;
+/* Open one pair stream or two token streams ("-" is stdin), read their headers, refuse sides of
+ * different vocabularies. */
+int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
+                   const struct tf_filter *filter, struct tf_err *err) TF_MUST_CHECK;
 void tf_corpus_release(struct tf_corpus *c);
 /* Forget the first k pairs at hand. */
 void tf_corpus_drop(struct tf_corpus *c, size_t k);
-/* Read on until `most` pairs are at hand or the streams end (c->ended). Unequal idx, a side that ends before the other, and truncated or damaged input are errors. */
+/* Read on until `most` pairs are at hand or the streams end (c->ended). Unequal idx, a side that
+ * ends before the other, and truncated or damaged input are errors. */
 int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err) TF_MUST_CHECK;
-/* Copy the ids of one side (0 source, 1 target) of a pair at hand to dst. Fails when the file has changed under us. */
-int tf_corpus_take(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst, struct tf_err *err) TF_MUST_CHECK;
-void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair); /* it will be taken soon */
+/* Copy the ids of one side (0 source, 1 target) of a pair at hand to dst. Fails when the file has
+ * changed under us. */
+int tf_corpus_take(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
+                   struct tf_err *err) TF_MUST_CHECK;
+/* it will be taken soon */
+void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair);
 /* For files: -1 when one was written to since it was opened. */
 int tf_corpus_same(const struct tf_corpus *c, struct tf_err *err) TF_MUST_CHECK;
 

@@ -10,7 +10,8 @@ struct tf_ids {
     uint32_t *v;
     size_t n, cap;
 };
-void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n); /* out of memory ends the process */
+/* out of memory ends the process */
+void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n);
 void tf_ids_release(struct tf_ids *ids);
 
 #endif

@@ -6,8 +6,10 @@
 const char *const tf_brackets_names[] = {"slash", "paren", NULL};
 
 static const char *const known_labels[] = {
-    "ADJP", "ADVP", "CAPTION", "CIT", "CONJP", "FRAG", "HEADING", "INTJ", "LST", "NAC", "NML", "NP", "NX", "PP", "PRN", "PRT", "QP", "RRC",
-    "S", "SBAR", "SBARQ", "SINV", "SQ", "TITLE", "UCP", "VP", "WHADJP", "WHADVP", "WHNP", "WHPP", "X",
+    "ADJP", "ADVP", "CAPTION", "CIT",    "CONJP", "FRAG", "HEADING", "INTJ",
+    "LST",  "NAC",  "NML",     "NP",     "NX",    "PP",   "PRN",     "PRT",
+    "QP",   "RRC",  "S",       "SBAR",   "SBARQ", "SINV", "SQ",      "TITLE",
+    "UCP",  "VP",   "WHADJP",  "WHADVP", "WHNP",  "WHPP", "X",
 };
 
 static const char more[] = "+"; /* the tag of a further word under the same tag */
@@ -54,13 +56,16 @@ static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct
     }
 }
 
-/* From right to left a tag looks like the opening of its constituent when it has the label and something follows it there. */
+/* From right to left a tag looks like the opening of its constituent when it has the label and
+ * something follows it there. */
 static bool looks_open(const struct tf_tree *t, size_t leaf, size_t parent)
 {
-    return parent != SIZE_MAX && tf_text_same(t->v[leaf].label, t->v[parent].label) && (t->v[leaf + 1].kind != TF_TREE_CLOSE || count_tokens(t->v[leaf].word) > 1);
+    return parent != SIZE_MAX && tf_text_same(t->v[leaf].label, t->v[parent].label) &&
+           (t->v[leaf + 1].kind != TF_TREE_CLOSE || count_tokens(t->v[leaf].word) > 1);
 }
 
-static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_brackets style, struct tf_err *err)
+static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_brackets style,
+                      struct tf_err *err)
 {
     const struct tf_tree_node *v = &t->v[i];
     char name[64];
@@ -78,11 +83,13 @@ static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_
     return 0;
 }
 
-int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *root, struct tf_buf *words, struct tf_buf *sequence, struct tf_err *err)
+int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *root,
+                 struct tf_buf *words, struct tf_buf *sequence, struct tf_err *err)
 {
     bool slash = style == TF_BRACKETS_SLASH;
     size_t strip = tf_tree_is_root(t, root), parent = SIZE_MAX;
-    /* The constituent around v[i], by way of mates: outward at a closing from the opening before. */
+    /* The constituent around v[i], by way of mates: outward at a closing from the opening
+     * before. */
     size_t *outer = tf_xarray(NULL, t->n + 1, sizeof *outer);
     int rc = 0;
     for (size_t i = strip; i + strip < t->n && rc == 0; i++) {
@@ -140,7 +147,8 @@ static bool has_bracket(struct tf_text s)
 /* What can be told from a token alone. With SLASH openings pass for tags at first. */
 static struct token read_token(struct tf_text s, enum tf_brackets style, const char *tag)
 {
-    char open = style == TF_BRACKETS_PAREN ? '(' : 0, close = style == TF_BRACKETS_PAREN ? ')' : '/';
+    char open = style == TF_BRACKETS_PAREN ? '(' : 0,
+         close = style == TF_BRACKETS_PAREN ? ')' : '/';
     struct token t = {TF_TREE_LEAF, s, NO_LABEL, false, false};
     if (open && s.p[0] == open)
         t.kind = TF_TREE_OPEN;
@@ -151,7 +159,8 @@ static struct token read_token(struct tf_text s, enum tf_brackets style, const c
     t.broken = has_bracket(t.label);
     if (t.broken && t.kind == TF_TREE_LEAF)
         t.label = (struct tf_text){tag, strlen(tag)};
-    t.nothing = t.kind == TF_TREE_OPEN ? t.broken || t.label.n == 0 : t.kind == TF_TREE_CLOSE && t.broken;
+    t.nothing =
+        t.kind == TF_TREE_OPEN ? t.broken || t.label.n == 0 : t.kind == TF_TREE_CLOSE && t.broken;
     return t;
 }
 
@@ -159,7 +168,8 @@ static void read_tokens(struct tokens *k, struct tf_text s, enum tf_brackets sty
 {
     struct tf_text text;
     size_t room = count_tokens(s);
-    *k = (struct tokens){.v = tf_xarray(NULL, room + 1, sizeof *k->v), .labels = tf_xarray(NULL, room + 1, sizeof *k->labels)};
+    *k = (struct tokens){.v = tf_xarray(NULL, room + 1, sizeof *k->v),
+                         .labels = tf_xarray(NULL, room + 1, sizeof *k->labels)};
     for (; next_token(&s, &text); k->n++) {
         k->v[k->n] = read_token(text, style, tag);
         k->labels[k->n] = k->v[k->n].label;
@@ -169,7 +179,9 @@ static void read_tokens(struct tokens *k, struct tf_text s, enum tf_brackets sty
         if (i == 0 || compare_labels(&k->labels[i], &k->labels[k->nlabels - 1]) != 0)
             k->labels[k->nlabels++] = k->labels[i];
     for (size_t i = 0; i < k->n; i++)
-        k->v[i].id = (long)((struct tf_text *)bsearch(&k->v[i].label, k->labels, k->nlabels, sizeof *k->labels, compare_labels) - k->labels);
+        k->v[i].id = (long)((struct tf_text *)bsearch(&k->v[i].label, k->labels, k->nlabels,
+                                                      sizeof *k->labels, compare_labels) -
+                            k->labels);
     k->count = tf_xcalloc(k->nlabels + 1, sizeof *k->count);
 }
 
@@ -180,7 +192,8 @@ static void release_tokens(struct tokens *k)
     free(k->count);
 }
 
-/* SLASH: name the openings of a sequence that is right as it stands, from right to left, where each closing waits for its label. False, and all as before, if it is not right. */
+/* SLASH: name the openings of a sequence that is right as it stands, from right to left, where each
+ * closing waits for its label. False, and all as before, if it is not right. */
 static bool openings_exact(struct tokens *k, size_t words)
 {
     struct {
@@ -261,7 +274,8 @@ static void build_close(struct builder *b, const struct token *t)
     close_innermost(b);
 }
 
-static void build_leaf(struct builder *b, const struct token *t, struct tf_text word, struct tf_text tag)
+static void build_leaf(struct builder *b, const struct token *t, struct tf_text word,
+                       struct tf_text tag)
 {
     struct tf_tree_node *last = b->t->n > 0 ? &b->t->v[b->t->n - 1] : NULL;
     bool further = tf_text_is(t->label, more);
@@ -312,7 +326,8 @@ static void build(struct builder *b, struct tf_text words, struct tf_text tag)
         tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});
 }
 
-unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_text sequence, struct tf_text words, const char *root, const char *tag)
+unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_text sequence,
+                        struct tf_text words, const char *root, const char *tag)
 {
     struct tokens k;
     t->n = 0;

@@ -327,7 +327,9 @@ static int fail_training(struct tf_err *err, const sp::util::Status &status)
     long size, least;
     const char *p = strstr(status.message(), "required_chars. ");
     if (p != nullptr && sscanf(p, "required_chars. %ld vs %ld", &size, &least) == 2)
-        return tf_fail(err, "training: --vocab-size %ld: the characters and special pieces alone are %ld; --character-coverage leaves rare ones out",
+        return tf_fail(err,
+                       "training: --vocab-size %ld: the characters and special pieces alone are "
+                       "%ld; --character-coverage leaves rare ones out",
                        size, least);
     return fail(err, "training", status);
 }

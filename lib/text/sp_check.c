@@ -1,8 +1,10 @@
-/* sp_check.c - vocabularies from strangers. SentencePiece 0.1 dies of a piece of a megabyte (its trie is built by recursion) and reads outside of a
- * normalisation table that was made to lead there, so both are looked at first.
+/* sp_check.c - vocabularies from strangers. SentencePiece 0.1 dies of a piece of a megabyte (its
+ * trie is built by recursion) and reads outside of a normalisation table that was made to lead
+ * there, so both are looked at first.
  *
- * Field numbers are those of sentencepiece_model.proto: ModelProto {repeated pieces = 1 {piece = 1}; normalizer_spec = 3, denormalizer_spec = 5
- * {precompiled_charsmap = 2}}. The table is 4 bytes of size, that many bytes of a darts-clone trie, and the replacements, each ended by NUL. */
+ * Field numbers are those of sentencepiece_model.proto: ModelProto {repeated pieces = 1 {piece =
+ * 1}; normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2}}. The table is 4 bytes
+ * of size, that many bytes of a darts-clone trie, and the replacements, each ended by NUL. */
 #include "text/sp_check.h"
 #include "base/utf8.h"
 
@@ -16,7 +18,8 @@ struct span {
     size_t n;
 };
 
-/* The next field of a message off the front of *m; `body` is its bytes when it has a length. False when the message is malformed. */
+/* The next field of a message off the front of *m; `body` is its bytes when it has a length. False
+ * when the message is malformed. */
 static bool varint(struct span *m, uint64_t *x)
 {
     *x = 0;
@@ -74,7 +77,8 @@ static size_t offset(uint32_t u)
     return (size_t)(u >> 10) << ((u & 1u << 9) >> 6);
 }
 
-/* Every place that any key can lead to, from the root on. A node is known by its base: its child by byte c stands at base ^ c. */
+/* Every place that any key can lead to, from the root on. A node is known by its base: its child by
+ * byte c stands at base ^ c. */
 static bool closed(struct span trie, size_t text)
 {
     size_t n = trie.n / 4, top = 0;
@@ -117,7 +121,8 @@ static int check_table(struct span t, struct tf_err *err)
     if (t.n == 0)
         return 0;
     size_t trie = t.n >= 4 ? unit(t, 0) : 0;
-    bool good = t.n > 4 && trie % 4 == 0 && trie < t.n - 4 && t.p[t.n - 1] == 0 && closed((struct span){t.p + 4, trie}, t.n - 4 - trie);
+    bool good = t.n > 4 && trie % 4 == 0 && trie < t.n - 4 && t.p[t.n - 1] == 0 &&
+                closed((struct span){t.p + 4, trie}, t.n - 4 - trie);
     return good ? 0 : tf_fail(err, "SentencePiece model with a damaged table of normalisation");
 }
 
@@ -140,7 +145,8 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
             if (number != want)
                 continue;
             if (want == 1 && inner.n > TF_MAX_PIECE)
-                return tf_fail(err, "SentencePiece model with a piece of %zu bytes, at most %zu", inner.n, TF_MAX_PIECE);
+                return tf_fail(err, "SentencePiece model with a piece of %zu bytes, at most %zu",
+                               inner.n, TF_MAX_PIECE);
             if (want == 2 && check_table(inner, err) != 0)
                 return -1;
         }
@@ -150,10 +156,12 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
 
 static bool is_text(struct span s)
 {
-    return s.p != NULL && tf_utf8_span((const char *)s.p, s.n) == s.n && memchr(s.p, 0, s.n) == NULL;
+    return s.p != NULL && tf_utf8_span((const char *)s.p, s.n) == s.n &&
+           memchr(s.p, 0, s.n) == NULL;
 }
 
-int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts, size_t *n_texts, struct tf_err *err)
+int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
+                size_t *n_texts, struct tf_err *err)
 {
     struct span m = {bytes, n}, body, inner;
     uint64_t number;

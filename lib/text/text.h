@@ -22,7 +22,8 @@ static inline bool tf_text_is(struct tf_text s, const char *text)
     return tf_text_same(s, (struct tf_text){text, strlen(text)});
 }
 
-/* White space in the C locale, whatever the locale: blank, tab, line feed, vertical tab, form feed, carriage return. */
+/* White space in the C locale, whatever the locale: blank, tab, line feed, vertical tab, form feed,
+ * carriage return. */
 static inline bool tf_ascii_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

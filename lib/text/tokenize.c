@@ -134,7 +134,8 @@ static struct block *room(struct run *r)
     return &r->blocks[r->used++];
 }
 
-/* Count a bad item that is about to be put out: a record once, however many of its hypotheses are. */
+/* Count a bad item that is about to be put out: a record once, however many of its hypotheses
+ * are. */
 static int count_bad(struct run *r, const struct item *it, const char *what, struct tf_err *err)
 {
     if (r->t->bad == TF_ON_BAD_FAIL)
@@ -352,10 +353,15 @@ static int encode_all(struct run *r, struct tf_in *in, struct tf_writer *w, stru
     return 0;
 }
 
-static int begin_stream(struct tf_writer *w, const struct tf_vocab *v, const struct tf_opt *table, struct tf_out *out, struct tf_err *err)
+static int begin_stream(struct tf_writer *w, const struct tf_vocab *v, const struct tf_opt *table,
+                        struct tf_out *out, struct tf_err *err)
 {
     struct tf_arena a = {0};
-    struct tf_header h = {.kind = "tokens", .version = 1, .config = tf_value_map(), .made = tf_value_array(), .extra = tf_value_map()};
+    struct tf_header h = {.kind = "tokens",
+                          .version = 1,
+                          .config = tf_value_map(),
+                          .made = tf_value_array(),
+                          .extra = tf_value_map()};
     struct tf_value inputs = tf_value_map();
     tf_vocab_header(v, &h);
     tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, v->hash, sizeof v->hash));

@@ -1,4 +1,5 @@
-/* tree.c - bracketed trees: parser, writer, cleaning. While a tree is parsed, `mate` of an open constituent links to the one around it: the stack lives in the nodes. */
+/* tree.c - bracketed trees: parser, writer, cleaning. While a tree is parsed, `mate` of an open
+ * constituent links to the one around it: the stack lives in the nodes. */
 #include "text/tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@ void tf_tree_release(struct tf_tree *t)
     *t = (struct tf_tree){0};
 }
 
-void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label, struct tf_text word)
+void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label,
+                 struct tf_text word)
 {
     if (t->n == t->cap) {
         t->cap = t->cap ? t->cap * 2 : 256;
@@ -70,7 +72,8 @@ static size_t skip_token(const char *s, size_t n, size_t i)
 }
 
 /* A "(" at *i: a tag with its word, or an opening. */
-static int parse_open(struct tf_tree *t, const char *s, size_t n, size_t *i, size_t *open, struct tf_err *err)
+static int parse_open(struct tf_tree *t, const char *s, size_t n, size_t *i, size_t *open,
+                      struct tf_err *err)
 {
     size_t a = *i + 1, b = skip_token(s, n, a), w = skip_space(s, n, b), e = skip_token(s, n, w);
     struct tf_text label = {s + a, b - a}, word = {s + w, e - w};
@@ -175,7 +178,8 @@ bool tf_tree_is_root(const struct tf_tree *t, const char *root)
     if (t->n < 2 || t->v[0].kind != TF_TREE_OPEN)
         return false;
     struct tf_text l = t->v[0].label;
-    return l.n == 0 || tf_text_is(l, "TOP") || tf_text_is(l, "ROOT") || tf_text_is(l, "S1") || tf_text_is(l, root);
+    return l.n == 0 || tf_text_is(l, "TOP") || tf_text_is(l, "ROOT") || tf_text_is(l, "S1") ||
+           tf_text_is(l, root);
 }
 
 void tf_tree_drop_empty(struct tf_tree *t)

@@ -20,7 +20,9 @@ static int end(struct run *r, int rc, const char *name, const char *what, struct
 {
     struct tf_tree_filter *f = r->f;
     if (rc == 0 && f->bad_trees > 0 && f->bad == TF_ON_BAD_MARK)
-        tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s", name, (unsigned long long)f->bad_trees, (unsigned long long)f->trees, what, r->first.msg);
+        tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s", name,
+                       (unsigned long long)f->bad_trees, (unsigned long long)f->trees, what,
+                       r->first.msg);
     tf_tree_release(&r->tree);
     tf_tree_reader_release(&r->reader);
     tf_buf_release(&r->words);
@@ -29,11 +31,14 @@ static int end(struct run *r, int rc, const char *name, const char *what, struct
 }
 
 /* Count a bad tree; -1 where it ends the run. */
-static int count_bad(struct run *r, const char *name, uint64_t line, const char *why, struct tf_err *err)
+static int count_bad(struct run *r, const char *name, uint64_t line, const char *why,
+                     struct tf_err *err)
 {
     if (r->f->bad_trees++ == 0)
         tf_fail(&r->first, "line %llu: %s", (unsigned long long)line, why);
-    return r->f->bad == TF_ON_BAD_FAIL ? tf_fail(err, "%s: line %llu: %s", name, (unsigned long long)line, why) : 0;
+    return r->f->bad == TF_ON_BAD_FAIL
+               ? tf_fail(err, "%s: line %llu: %s", name, (unsigned long long)line, why)
+               : 0;
 }
 
 /* Write out a line, and everything before it once nothing more is waiting. */
@@ -62,7 +67,8 @@ static int next_tree(struct run *r, struct tf_err *err)
     return rc;
 }
 
-int tf_tree_lines(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *out, struct tf_err *err)
+int tf_tree_lines(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *out,
+                  struct tf_err *err)
 {
     struct run r;
     int rc;
@@ -76,7 +82,8 @@ int tf_tree_lines(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *out
     return end(&r, rc, in->name, "tree", err);
 }
 
-int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *words, struct tf_out *out, struct tf_err *err)
+int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *words,
+                         struct tf_out *out, struct tf_err *err)
 {
     struct run r;
     int rc;
@@ -95,7 +102,8 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
             tf_buf_byte(&r.words, '\t');
             tf_buf_add(&r.words, r.line.p, r.line.len);
         }
-        if ((rc = put(&r.words, in, words ? words : out, err)) < 0 || (words != NULL && (rc = put(&r.line, in, out, err)) < 0))
+        if ((rc = put(&r.words, in, words ? words : out, err)) < 0 ||
+            (words != NULL && (rc = put(&r.line, in, out, err)) < 0))
             break;
     }
     return end(&r, rc, in->name, "tree", err);
@@ -103,7 +111,8 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
 
 static void restore(struct run *r, struct tf_text sequence, struct tf_text words)
 {
-    unsigned repairs = tf_delinearize(&r->tree, r->f->style, sequence, words, r->f->root, r->f->tag);
+    unsigned repairs =
+        tf_delinearize(&r->tree, r->f->style, sequence, words, r->f->root, r->f->tag);
     r->f->unbalanced += (repairs & TF_REPAIR_BRACKETS) != 0;
     r->f->mis_sized += (repairs & TF_REPAIR_TAGS) != 0;
     if (r->f->punctuate)
@@ -111,14 +120,18 @@ static void restore(struct run *r, struct tf_text sequence, struct tf_text words
     tf_tree_write(&r->line, &r->tree);
 }
 
-/* The next line of both inputs, or both columns of one. 1, 0 at the end, -1; 2 for a bad one, with the reason. */
-static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_text *s, struct tf_text *w, struct tf_err *why, struct tf_err *err)
+/* The next line of both inputs, or both columns of one. 1, 0 at the end, -1; 2 for a bad one, with
+ * the reason. */
+static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_text *s,
+                     struct tf_text *w, struct tf_err *why, struct tf_err *err)
 {
     int got = tf_in_line(in, &s->p, &s->n, r->f->max, err), also = 1;
     if (got < 0 || (words && (also = tf_in_line(words, &w->p, &w->n, r->f->max, err)) < 0))
         return -1;
     if (words && (got == 0) != (also == 0))
-        return tf_fail(err, "%s has more lines than %s, which has %llu", got ? in->name : words->name, got ? words->name : in->name, (unsigned long long)r->f->trees);
+        return tf_fail(err, "%s has more lines than %s, which has %llu",
+                       got ? in->name : words->name, got ? words->name : in->name,
+                       (unsigned long long)r->f->trees);
     if (got == 0)
         return 0;
     if (got == 2 || also == 2) {
@@ -137,7 +150,8 @@ static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struc
     return 1;
 }
 
-int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_in *words, struct tf_out *out, struct tf_err *err)
+int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_in *words,
+                           struct tf_out *out, struct tf_err *err)
 {
     struct run r;
     struct tf_text s, w;

@@ -6,15 +6,17 @@
 static const char *const tags[] = {",", ".", ":", "``", "''"};
 enum { COMMA, STOP, COLON, OPENING, CLOSING, ANY };
 
-/* ANY: words that have one of these tags in treebanks or another, such as HYPH, SYM and POS: what they have stays. */
+/* ANY: words that have one of these tags in treebanks or another, such as HYPH, SYM and POS: what
+ * they have stays. */
 static const struct {
     const char *word;
     int tag;
 } known[] = {
-    {",", COMMA},        {".", STOP},         {"?", STOP},         {"!", STOP},          {";", COLON},          {"--", COLON},
-    {"...", COLON},      {"\u2014", COLON},   {"\u2026", COLON},   {"``", OPENING},      {"\u201c", OPENING},  {"''", CLOSING},
-    {"\u201d", CLOSING}, {":", ANY},          {"-", ANY},          {"..", ANY},          {"\u2013", ANY},      {"'", ANY},
-    {"`", ANY},          {"\u2018", ANY},     {"\u2019", ANY},
+    {",", COMMA},        {".", STOP},     {"?", STOP},         {"!", STOP},       {";", COLON},
+    {"--", COLON},       {"...", COLON},  {"\u2014", COLON},   {"\u2026", COLON}, {"``", OPENING},
+    {"\u201c", OPENING}, {"''", CLOSING}, {"\u201d", CLOSING}, {":", ANY},        {"-", ANY},
+    {"..", ANY},         {"\u2013", ANY}, {"'", ANY},          {"`", ANY},        {"\u2018", ANY},
+    {"\u2019", ANY},
 };
 
 static int tag_of_word(struct tf_text word, bool *is)

@@ -1,4 +1,5 @@
-/* tree_read.c - trees from files, one a line or pretty-printed. Where a tree ends is told by its brackets; where a damaged one ends, by the next line that begins in the first column. */
+/* tree_read.c - trees from files, one a line or pretty-printed. Where a tree ends is told by its
+ * brackets; where a damaged one ends, by the next line that begins in the first column. */
 #include "text/tree.h"
 #include <string.h>
 
@@ -10,7 +11,8 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
-/* Brackets that are open behind this text; INT64_MIN once one was closed too many, after which no more text can mend it. */
+/* Brackets that are open behind this text; INT64_MIN once one was closed too many, after which no
+ * more text can mend it. */
 static int64_t depth_after(int64_t depth, const char *s, size_t n)
 {
     for (size_t i = 0; i < n && depth >= 0; i++)
@@ -28,7 +30,8 @@ static int goes_on(struct tf_tree_reader *r, struct tf_err *err)
     return c == ')' || (c != '\n' && tf_ascii_space(c));
 }
 
-/* The other lines of a tree whose first is s. Returns 1, -1, or 2 when they are too long together. */
+/* The other lines of a tree whose first is s. Returns 1, -1, or 2 when they are too long
+ * together. */
 static int gather(struct tf_tree_reader *r, const char **s, size_t *n, struct tf_err *err)
 {
     int64_t depth = depth_after(0, *s, *n);

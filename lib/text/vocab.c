@@ -219,11 +219,13 @@ static void training_text_release(struct tf_training_text *l)
 static void say_left_out(const struct tf_training_text *l)
 {
     if (l->bad_utf8 + l->with_nul + l->too_long > 0)
-        tf_note("lines left out: %llu with invalid UTF-8, %llu with NUL, %llu over %zu bytes", (unsigned long long)l->bad_utf8, (unsigned long long)l->with_nul,
+        tf_note("lines left out: %llu with invalid UTF-8, %llu with NUL, %llu over %zu bytes",
+                (unsigned long long)l->bad_utf8, (unsigned long long)l->with_nul,
                 (unsigned long long)l->too_long, l->max);
 }
 
-int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out, struct tf_err *err)
+int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out,
+                   struct tf_err *err)
 {
     struct tf_sp *sp = NULL;
     struct tf_buf model = {0};
@@ -235,7 +237,8 @@ int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct 
     if (rc == 0)
         rc = tf_out_write(out, model.p, model.len, err);
     if (rc == 0 && tf_sp_size(sp) < t->size)
-        tf_note("the text gave %lld pieces, fewer than the %lld asked for", (long long)tf_sp_size(sp), (long long)t->size);
+        tf_note("the text gave %lld pieces, fewer than the %lld asked for",
+                (long long)tf_sp_size(sp), (long long)t->size);
     say_left_out(text);
     tf_sp_free(sp);
     tf_buf_release(&model);

@@ -34,7 +34,8 @@ static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct t
     if (l->n < last) {
         size_t n = l->n;
         tf_grid_list_release(l);
-        return tf_fail(err, "%s: holds %zu checkpoints on the grid of steps, %llu are asked for", dir, n, (unsigned long long)last);
+        return tf_fail(err, "%s: holds %zu checkpoints on the grid of steps, %llu are asked for",
+                       dir, n, (unsigned long long)last);
     }
     tf_grid_list_sort(l);
     size_t drop = l->n - (size_t)last;
@@ -78,19 +79,23 @@ static int begin(struct mean *s, const struct tf_model_file *m, struct tf_err *e
     return 0;
 }
 
-static int same_model(const struct mean *s, const struct tf_model_file *m, const char *path, const char *first, struct tf_err *err)
+static int same_model(const struct mean *s, const struct tf_model_file *m, const char *path,
+                      const char *first, struct tf_err *err)
 {
     char text[400], x[65], y[65];
     if (tf_differs(text, sizeof text, &m->header.config, path, &s->header.config, first))
         return tf_fail(err, "not the same model: %s", text);
     if (m->header.has_vocab != s->header.has_vocab)
-        return tf_fail(err, "%s: %s a vocabulary, unlike %s", path, m->header.has_vocab ? "names" : "does not name", first);
+        return tf_fail(err, "%s: %s a vocabulary, unlike %s", path,
+                       m->header.has_vocab ? "names" : "does not name", first);
     if (m->header.has_vocab && memcmp(m->header.vocab, s->header.vocab, 32) != 0)
-        return tf_fail(err, "%s: vocabulary %s differs from %s: %s", path, tf_hex(x, m->header.vocab, 32), first, tf_hex(y, s->header.vocab, 32));
+        return tf_fail(err, "%s: vocabulary %s differs from %s: %s", path,
+                       tf_hex(x, m->header.vocab, 32), first, tf_hex(y, s->header.vocab, 32));
     return 0;
 }
 
-static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bool ema, struct tf_err *err)
+static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bool ema,
+               struct tf_err *err)
 {
     struct tf_model_file m;
     struct tf_config config;
@@ -106,14 +111,16 @@ static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bo
             s->sum[k] += (double)flat[k];
         snprintf(number, sizeof number, "%zu", i + 1);
         if (m.header.has_model)
-            tf_value_put(&s->arena, &s->inputs, number, tf_value_bytes(&s->arena, m.header.model, 32));
+            tf_value_put(&s->arena, &s->inputs, number,
+                         tf_value_bytes(&s->arena, m.header.model, 32));
     }
     free(flat);
     tf_model_release(&m);
     return rc;
 }
 
-static int put(struct mean *s, const char *output, size_t n, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+static int put(struct mean *s, const char *output, size_t n, const char *prog,
+               const struct tf_opt *opts, struct tf_err *err)
 {
     float *flat = tf_try_alloc(s->params.size * sizeof *flat, err);
     if (flat == NULL)
@@ -158,12 +165,14 @@ static int open_inputs(struct tf_in **in, const char *const *paths, size_t n, st
     return 0;
 }
 
-/* Will the output open? To try it leaves no trace where it goes to stdout or a file; opening a FIFO would already tell its reader something. */
+/* Will the output open? To try it leaves no trace where it goes to stdout or a file; opening a FIFO
+ * would already tell its reader something. */
 static int try_output(const char *output, struct tf_err *err)
 {
     struct tf_out out;
     struct stat st;
-    if (output != NULL && strcmp(output, "-") != 0 && stat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    if (output != NULL && strcmp(output, "-") != 0 && stat(output, &st) == 0 &&
+        !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return 0;
     if (tf_out_open(&out, output, TF_OUT_BINARY, err) != 0)
         return -1;
@@ -172,7 +181,8 @@ static int try_output(const char *output, struct tf_err *err)
 }
 
 /* Ends the inputs. */
-static int average(const char *output, struct tf_in *in, size_t n, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+static int average(const char *output, struct tf_in *in, size_t n, bool ema, const char *prog,
+                   const struct tf_opt *opts, struct tf_err *err)
 {
     struct mean s = {.inputs = tf_value_map()};
     int rc = try_output(output, err);
@@ -188,7 +198,8 @@ static int average(const char *output, struct tf_in *in, size_t n, bool ema, con
     return rc;
 }
 
-int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
+               const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_in *in;
     return open_inputs(&in, paths, n, err) == 0 ? average(output, in, n, ema, prog, opts, err) : -1;
@@ -209,10 +220,12 @@ static int open_run(struct tf_in **in, const char *dir, uint64_t last, struct tf
     return rc;
 }
 
-int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog, const struct tf_opt *opts, struct tf_err *err)
+int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog,
+                   const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_in *in;
-    /* A run that goes on meanwhile may delete its oldest between our look and our open: look again. What is open stays. */
+    /* A run that goes on meanwhile may delete its oldest between our look and our open: look again.
+     * What is open stays. */
     for (int turn = 1; open_run(&in, dir, last, err) != 0; turn++) {
         if (turn == 3 || err->sys != ENOENT)
             return -1;

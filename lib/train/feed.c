@@ -98,40 +98,51 @@ static void let_in(struct tf_feed *f)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Is this batch the one that comes next, and behind the point of resumption? 1: take it, 0: drop it. */
+/* Is this batch the one that comes next, and behind the point of resumption? 1: take it, 0: drop
+ * it. */
 static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err)
 {
     if (f->begun && b->ordinal != f->ordinal)
-        return tf_fail(err, "%s: batch %llu where batch %llu must be", f->in.name, (unsigned long long)b->ordinal,
-                       (unsigned long long)f->ordinal);
+        return tf_fail(err, "%s: batch %llu where batch %llu must be", f->in.name,
+                       (unsigned long long)b->ordinal, (unsigned long long)f->ordinal);
     f->begun = true;
     f->ordinal = b->ordinal + 1;
     if (!f->resume || f->reached)
         return 1;
-    if (f->part == f->from.part && f->from.has_corpus && b->has_corpus && memcmp(f->from.corpus, b->corpus, sizeof b->corpus) != 0) {
+    if (f->part == f->from.part && f->from.has_corpus && b->has_corpus &&
+        memcmp(f->from.corpus, b->corpus, sizeof b->corpus) != 0) {
         char x[65], y[65];
         if (f->any_corpus)
             let_in(f);
         else
-            return tf_fail(err, "%s: corpus %s differs from that of the checkpoint, %s (--force trains on)", f->in.name,
-                       tf_hex(x, b->corpus, 32), tf_hex(y, f->from.corpus, 32));
+            return tf_fail(
+                err, "%s: corpus %s differs from that of the checkpoint, %s (--force trains on)",
+                f->in.name, tf_hex(x, b->corpus, 32), tf_hex(y, f->from.corpus, 32));
     }
     if (f->part < f->from.part || (f->part == f->from.part && b->ordinal < f->from.ordinal))
         return 0;
     if (f->part > f->from.part ? b->ordinal != 0 : b->ordinal > f->from.ordinal)
-        return tf_fail(err, "%s: the stream goes on at batch %llu, the checkpoint at batch %llu", f->in.name,
-                       (unsigned long long)b->ordinal, (unsigned long long)f->from.ordinal);
+        return tf_fail(err, "%s: the stream goes on at batch %llu, the checkpoint at batch %llu",
+                       f->in.name, (unsigned long long)b->ordinal,
+                       (unsigned long long)f->from.ordinal);
     f->reached = true;
     return 1;
 }
 
-static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct tf_batch *b, struct tf_err *err)
+static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct tf_batch *b,
+                      struct tf_err *err)
 {
     if (b->n == 0)
         return tf_fail(err, "%s: batch %llu is empty", f->in.name, (unsigned long long)b->ordinal);
-    if (tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0 || tf_pairs_fit(&item->pairs, f->config, err) != 0)
+    if (tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) !=
+            0 ||
+        tf_pairs_fit(&item->pairs, f->config, err) != 0)
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
-    item->next = (struct tf_cursor){.part = f->part, .ordinal = b->ordinal + 1, .epoch = b->epoch, .record = b->record, .has_corpus = b->has_corpus};
+    item->next = (struct tf_cursor){.part = f->part,
+                                    .ordinal = b->ordinal + 1,
+                                    .epoch = b->epoch,
+                                    .record = b->record,
+                                    .has_corpus = b->has_corpus};
     memcpy(item->next.corpus, b->corpus, sizeof b->corpus);
     return 0;
 }
@@ -139,10 +150,12 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
 /* At the end of the stream: it must at least have reached the point of resumption. */
 static int check_end(struct tf_feed *f, struct tf_err *err)
 {
-    bool there = f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
+    bool there =
+        f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
     if (f->resume && !f->reached && !there)
-        return tf_fail(err, "%s: ends at batch %llu, before batch %llu where the checkpoint stands", f->in.name,
-                       (unsigned long long)f->ordinal, (unsigned long long)f->from.ordinal);
+        return tf_fail(err, "%s: ends at batch %llu, before batch %llu where the checkpoint stands",
+                       f->in.name, (unsigned long long)f->ordinal,
+                       (unsigned long long)f->from.ordinal);
     return 0;
 }
 
@@ -156,7 +169,8 @@ static int fill(struct tf_feed *f, struct tf_feed_item *item, struct tf_err *err
             if (new_part(f, err) != 0)
                 return -1;
         } else if (rec.type == TF_REC_BAD) {
-            return tf_fail(err, "%s: a bad record (line %llu: %s) in a batch stream", f->in.name, (unsigned long long)rec.idx, rec.text);
+            return tf_fail(err, "%s: a bad record (line %llu: %s) in a batch stream", f->in.name,
+                           (unsigned long long)rec.idx, rec.text);
         } else if (rec.type != TF_REC_BATCH) {
             return tf_fail(err, "%s: a record of type %d in a batch stream", f->in.name, rec.type);
         } else {
@@ -190,7 +204,8 @@ static void *read_main(void *arg)
     }
 }
 
-void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from, bool any_corpus)
+void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from,
+                   bool any_corpus)
 {
     f->first = *tf_reader_header(f->reader); /* only its plain fields are used later on */
     f->config = c;

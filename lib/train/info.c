@@ -1,4 +1,5 @@
-/* info.c - headers, configurations, tensors and provenance for readers. One tree of values is made of a file, and printed as text or as JSON. */
+/* info.c - headers, configurations, tensors and provenance for readers. One tree of values is made
+ * of a file, and printed as text or as JSON. */
 #include "train/info.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -75,7 +76,11 @@ static void put_word(struct tf_buf *b, const char *before, const struct tf_value
     struct tf_buf word = {0};
     tf_buf_str(&word, before);
     put_scalar(&word, v);
-    bool plain = word.len > 0 && strspn(word.p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%") == word.len;
+    bool plain =
+        word.len > 0 &&
+        strspn(word.p,
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%") ==
+            word.len;
     if (plain) {
         tf_buf_add(b, word.p, word.len);
     } else {
@@ -118,7 +123,8 @@ static void put_made(struct tf_buf *b, const struct tf_value *made)
     for (size_t i = 0; i < made->n; i++)
         put_stage(b, &made->items[i], i == 0, i + 1 == made->n);
     for (size_t i = 0; i < made->n; i++) {
-        const struct tf_value *stage = &made->items[i], *prog = tf_value_get(stage, "prog"), *in = tf_value_get(stage, "in"),
+        const struct tf_value *stage = &made->items[i], *prog = tf_value_get(stage, "prog"),
+                              *in = tf_value_get(stage, "in"),
                               *version = tf_value_get(stage, "version");
         tf_buf_str(b, "  # ");
         if (prog != NULL)
@@ -143,8 +149,10 @@ static void put_tensor(struct tf_buf *b, const struct tf_value *t)
         tf_buf_printf(&shape, "%s%" PRId64, k > 0 ? " x " : "", dims->items[k].integer);
     char name[4 * TF_MAX_NAME + 1];
     const struct tf_value *raw = tf_value_get(t, "name");
-    tf_buf_printf(b, "  %-28s %-5s %15s %11" PRId64 "  %08" PRIx64 "\n", tf_escape(name, sizeof name, raw->text, raw->n), tf_value_get(t, "dtype")->text,
-                  shape.p != NULL ? shape.p : "", tf_value_get(t, "elements")->integer, (uint64_t)tf_value_get(t, "crc32c")->integer);
+    tf_buf_printf(b, "  %-28s %-5s %15s %11" PRId64 "  %08" PRIx64 "\n",
+                  tf_escape(name, sizeof name, raw->text, raw->n), tf_value_get(t, "dtype")->text,
+                  shape.p != NULL ? shape.p : "", tf_value_get(t, "elements")->integer,
+                  (uint64_t)tf_value_get(t, "crc32c")->integer);
     tf_buf_release(&shape);
 }
 
@@ -232,10 +240,15 @@ static void put(struct tf_buf *out, const struct tf_value *info, bool json)
 
 /* ---- a file as a tree ---- */
 
-/* What a file may name as it likes, beside what is said here of it: a key that means something here goes into a map of its own, so that no file can be taken for what it is not. */
-static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title, const struct tf_value *map)
+/* What a file may name as it likes, beside what is said here of it: a key that means something here
+ * goes into a map of its own, so that no file can be taken for what it is not. */
+static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title,
+                        const struct tf_value *map)
 {
-    static const char *const ours[] = {"file", "kind", "vocab_size", "vocab", "model", "special", "config", "made", "vocab_bytes", "parameters", "tensor_bytes", "tensors", "header", "state"};
+    static const char *const ours[] = {"file",        "kind",       "vocab_size",   "vocab",
+                                       "model",       "special",    "config",       "made",
+                                       "vocab_bytes", "parameters", "tensor_bytes", "tensors",
+                                       "header",      "state"};
     struct tf_value apart = tf_value_map();
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
         bool taken = false;
@@ -324,15 +337,21 @@ static int stream_info(struct tf_buf *out, struct tf_in *in, const struct tf_hea
     return 0;
 }
 
-/* The header is read from a copy of the first bytes, so that the input still stands at its beginning. */
+/* The header is read from a copy of the first bytes, so that the input still stands at its
+ * beginning. */
 int tf_info(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
 {
     for (size_t need = 64 << 10;; need *= 8) {
         ssize_t got = tf_in_fill(in, need, err);
         if (got < 0)
             return -1;
-        struct tf_in copy = {.fd = -1, .name = in->name, .buf = tf_xmalloc((size_t)got + 1), .len = (size_t)got, .cap = (size_t)got + 1,
-                             .size = -1, .eof = true};
+        struct tf_in copy = {.fd = -1,
+                             .name = in->name,
+                             .buf = tf_xmalloc((size_t)got + 1),
+                             .len = (size_t)got,
+                             .cap = (size_t)got + 1,
+                             .size = -1,
+                             .eof = true};
         memcpy(copy.buf, in->buf + in->pos, (size_t)got);
         struct tf_reader *r = NULL;
         struct tf_err e = {0};

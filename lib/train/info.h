@@ -5,9 +5,11 @@
 #include "base/buf.h"
 #include "wire/stream.h"
 
-/* Describe one open input (borrowed). Models and checkpoints are read whole and checked; of streams the header is read. Text, or with json one object and a line feed. */
+/* Describe one open input (borrowed). Models and checkpoints are read whole and checked; of streams
+ * the header is read. Text, or with json one object and a line feed. */
 int tf_info(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err) TF_MUST_CHECK;
-/* This program and this machine: version, threads, backends with kernels and devices or the reason why not, libraries. */
+/* This program and this machine: version, threads, backends with kernels and devices or the reason
+ * why not, libraries. */
 int tf_info_devices(struct tf_buf *out, bool json, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

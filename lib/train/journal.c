@@ -10,7 +10,8 @@
 
 enum { LONGEST = 1 << 20 };
 
-/* Does a line belong to the part of the run that is kept? Lines that are no JSON (the last one of a killed run) do not. */
+/* Does a line belong to the part of the run that is kept? Lines that are no JSON (the last one of a
+ * killed run) do not. */
 static bool kept(const char *line, size_t n, uint64_t step, uint64_t valid_step)
 {
     struct tf_json_reader r;
@@ -54,7 +55,8 @@ static int cut(const char *path, uint64_t step, uint64_t valid_step, struct tf_e
     size_t n;
     int rc;
     while ((rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0)
-        if (rc == 1 && kept(line, n, step, valid_step) && (tf_out_write(&out, line, n, err) != 0 || tf_out_write(&out, "\n", 1, err) != 0)) {
+        if (rc == 1 && kept(line, n, step, valid_step) &&
+            (tf_out_write(&out, line, n, err) != 0 || tf_out_write(&out, "\n", 1, err) != 0)) {
             rc = -1;
             break;
         }
@@ -72,7 +74,8 @@ static int open_append(struct tf_journal *j, int i, const char *path, struct tf_
     return j->fd[i] < 0 ? tf_fail_errno(err, "%s", path) : 0;
 }
 
-int tf_journal_open(struct tf_journal *j, const char *path, uint64_t step, uint64_t valid_step, const char *extra, struct tf_err *err)
+int tf_journal_open(struct tf_journal *j, const char *path, uint64_t step, uint64_t valid_step,
+                    const char *extra, struct tf_err *err)
 {
     *j = (struct tf_journal){.fd = {-1, -1}};
     if (cut(path, step, valid_step, err) != 0 || open_append(j, 0, path, err) != 0)
@@ -122,7 +125,8 @@ int tf_journal_put(struct tf_journal *j, struct tf_err *err)
                 continue;
             if (put < 0) {
                 tf_fail_errno(err, "%s: write", j->name[i]);
-                j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1; /* once is enough */
+                /* once is enough */
+                j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
                 return -1;
             }
             p += put;

@@ -1,5 +1,6 @@
-/* loop.c - the loop of a run. Between two updates stands a border: there the run may be validated, saved and stopped, and a checkpoint always
- * tells of a border, so that whatever happens between two of them is done again from the same batches. */
+/* loop.c - the loop of a run. Between two updates stands a border: there the run may be validated,
+ * saved and stopped, and a checkpoint always tells of a border, so that whatever happens between
+ * two of them is done again from the same batches. */
 #include "train/run_parts.h"
 #include "train/signals.h"
 
@@ -23,7 +24,8 @@ static void add_last_good(struct tf_run *r, struct tf_err *err)
     err->sys = old.sys;
 }
 
-/* Of the run as it stands nothing can be saved any more: it diverged, the device is lost, or it is saving that failed. */
+/* Of the run as it stands nothing can be saved any more: it diverged, the device is lost, or it is
+ * saving that failed. */
 static int no_more_saves(struct tf_run *r)
 {
     r->lost = true;
@@ -39,7 +41,9 @@ static int save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_e
         r->saved_step = r->state.step;
     if (kind == TF_SAVE_GRID)
         r->grid_step = r->state.step;
-    char *name = kind == TF_SAVE_GRID ? tf_rundir_grid_name(r->state.step) : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+    char *name = kind == TF_SAVE_GRID
+                     ? tf_rundir_grid_name(r->state.step)
+                     : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
     int rc = tf_report_save(r, name, err);
     free(name);
     return rc;
@@ -52,8 +56,10 @@ static int wait_saved(struct tf_run *r, struct tf_err *err)
 
 /* ---- what an update found ----
  *
- * A device works behind the host's back: there the figures of an update are asked for when the next one is queued, so that it never waits for the host. Nobody sees the difference: before
- * anything is saved, validated or waited for, the figures are looked at, and an update whose gradient is not finite changes nothing. */
+ * A device works behind the host's back: there the figures of an update are asked for when the next
+ * one is queued, so that it never waits for the host. Nobody sees the difference: before anything
+ * is saved, validated or waited for, the figures are looked at, and an update whose gradient is not
+ * finite changes nothing. */
 
 static bool works_ahead(const struct tf_run *r)
 {
@@ -72,7 +78,8 @@ static int look(struct tf_run *r, struct tf_update *u, struct tf_err *err)
     u->norm = sqrt(norm2) / u->sums.tokens;
     if (isfinite(u->norm) && isfinite(u->sums.loss))
         return 0;
-    tf_fail_status(err, TF_DIVERGED, "diverged at step %llu (loss %g, gradient norm %g)", (unsigned long long)u->at.step, u->sums.loss / u->sums.tokens, u->norm);
+    tf_fail_status(err, TF_DIVERGED, "diverged at step %llu (loss %g, gradient norm %g)",
+                   (unsigned long long)u->at.step, u->sums.loss / u->sums.tokens, u->norm);
     return no_more_saves(r);
 }
 
@@ -102,7 +109,8 @@ static bool on_grid(const struct tf_run *r, int64_t every)
 
 static bool valid_due(const struct tf_run *r)
 {
-    return r->o->valid != NULL && on_grid(r, r->o->valid_every) && r->state.valid_step < r->state.step;
+    return r->o->valid != NULL && on_grid(r, r->o->valid_every) &&
+           r->state.valid_step < r->state.step;
 }
 
 static bool save_due(const struct tf_run *r)
@@ -120,7 +128,9 @@ static int validate(struct tf_run *r, struct tf_err *err)
         return rc;
     bool by_acc = r->o->best_by == TF_BEST_ACC;
     double value = by_acc ? tf_sums_acc(&sums) : tf_sums_ppl(&sums);
-    bool best = !r->state.has_best ? !isnan(value) : by_acc ? value > r->state.best : value < r->state.best;
+    bool best = !r->state.has_best ? !isnan(value)
+                : by_acc           ? value > r->state.best
+                                   : value < r->state.best;
     r->state.valid_step = r->state.step;
     r->state.stale++;
     if (best) {
@@ -157,7 +167,8 @@ static int stop_here(struct tf_run *r, struct tf_err *err)
     int rc = finish(r, "signal", err);
     uint64_t step;
     const char *last = tf_saver_last(r->saver, &step);
-    tf_note("stopped at step %llu%s%s", (unsigned long long)r->state.step, last != NULL ? ", saved in " : "", last != NULL ? last : "");
+    tf_note("stopped at step %llu%s%s", (unsigned long long)r->state.step,
+            last != NULL ? ", saved in " : "", last != NULL ? last : "");
     return rc;
 }
 
@@ -188,9 +199,11 @@ static int border(struct tf_run *r, struct tf_err *err)
         if (rc != 0)
             return rc < 0 ? -1 : stop_here(r, err);
     }
-    /* By the state, not by what was validated just now: a run that was stopped between the two still owes best.tfm. */
+    /* By the state, not by what was validated just now: a run that was stopped between the two
+     * still owes best.tfm. */
     bool best = r->state.has_best && r->state.best_step == r->state.step;
-    bool enough = r->state.step >= (uint64_t)o->steps, stale = o->patience > 0 && r->state.stale >= (uint64_t)o->patience;
+    bool enough = r->state.step >= (uint64_t)o->steps,
+         stale = o->patience > 0 && r->state.stale >= (uint64_t)o->patience;
     bool last = (enough || stale) && r->grid_step < r->state.step;
     if (save_due(r) || last) {
         if (save(r, TF_SAVE_GRID, best, err) != 0)
@@ -201,16 +214,19 @@ static int border(struct tf_run *r, struct tf_err *err)
     if (save_wanted(r, err) != 0)
         return -1;
     if (stale && !enough)
-        tf_note("stopping at step %llu: no better since step %llu", (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
+        tf_note("stopping at step %llu: no better since step %llu",
+                (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
     return enough || stale ? finish(r, enough ? "steps" : "patience", err) : GO_ON;
 }
 
 /* ---- updates ---- */
 
-/* How an attempt at an update ended, other than 0 and -1: the stream ended or a stop was asked for before it was complete; the stream failed. */
+/* How an attempt at an update ended, other than 0 and -1: the stream ended or a stop was asked for
+ * before it was complete; the stream failed. */
 enum { NO_MORE = 1, BAD_INPUT = 2 };
 
-/* The next item; NULL when a stop was asked for. While the stream is waited for, the last border is still the one to save. */
+/* The next item; NULL when a stop was asked for. While the stream is waited for, the last border is
+ * still the one to save. */
 static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct tf_err *err)
 {
     if (!tf_feed_ready(r->feed) && settle_last(r, err) != 0)
@@ -238,7 +254,8 @@ static int gather(struct tf_run *r, struct tf_run_state *next, struct tf_err *er
             return NO_MORE;
         if (item->kind == TF_FEED_END) {
             if (i > 0)
-                tf_note("the stream ended within an update: %lld of %lld batches were not used", (long long)i, (long long)r->o->accumulate);
+                tf_note("the stream ended within an update: %lld of %lld batches were not used",
+                        (long long)i, (long long)r->o->accumulate);
             return NO_MORE;
         }
         if (item->kind == TF_FEED_ERROR) {
@@ -266,12 +283,19 @@ static int update(struct tf_run *r, struct tf_err *err)
     if (rc != 0)
         return rc;
     struct tf_update *before = &r->updates[r->turn], *u = &r->updates[1 - r->turn];
-    *u = (struct tf_update){.open = true, .at = next, .lr = tf_schedule_lr(&r->schedule, next.step)};
+    *u =
+        (struct tf_update){.open = true, .at = next, .lr = tf_schedule_lr(&r->schedule, next.step)};
     tf_step_look(&r->stepper, &u->figures);
     if (!works_ahead(r) && look(r, u, err) != 0)
         return -1;
-    const struct tf_adam adam = {.lr = u->lr, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->adam_eps, .gscale = 1 / (double)(next.tgt_tokens - r->state.tgt_tokens),
-                                 .clip = o->clip, .t = next.step, .eps_hat = o->eps_hat};
+    const struct tf_adam adam = {.lr = u->lr,
+                                 .beta1 = o->beta1,
+                                 .beta2 = o->beta2,
+                                 .eps = o->adam_eps,
+                                 .gscale = 1 / (double)(next.tgt_tokens - r->state.tgt_tokens),
+                                 .clip = o->clip,
+                                 .t = next.step,
+                                 .eps_hat = o->eps_hat};
     tf_step_apply(&r->stepper, &adam, o->ema);
     r->state = next;
     r->turn = 1 - r->turn;
@@ -295,11 +319,13 @@ static int stream_over(struct tf_run *r, int why, struct tf_err *err)
     }
     if (why == BAD_INPUT || save_here(r, err) != 0)
         return -1;
-    tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step, (long long)r->o->steps);
+    tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step,
+            (long long)r->o->steps);
     return finish(r, "stream", err);
 }
 
-/* Something failed, but weights and state stand at a border: keep the work, and say what there is to go on from. */
+/* Something failed, but weights and state stand at a border: keep the work, and say what there is
+ * to go on from. */
 static int give_up(struct tf_run *r, struct tf_err *err)
 {
     struct tf_err second = {0};

@@ -25,20 +25,24 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void row(struct tf_buf *out, const char *label, uint64_t n, double all)
 {
-    tf_buf_printf(out, "  %-26s %13llu  %5.1f %%\n", label, (unsigned long long)n, 100 * (double)n / all);
+    tf_buf_printf(out, "  %-26s %13llu  %5.1f %%\n", label, (unsigned long long)n,
+                  100 * (double)n / all);
 }
 
 /* Activations of one lane's share: the buffers that the model keeps for the way back. */
 static double activations(const struct tf_config *c, double src, double tgt)
 {
-    double D = (double)c->d_model, F = (double)c->d_ff, H = (double)c->heads, k = H * (double)c->d_k, v = H * (double)c->d_v;
+    double D = (double)c->d_model, F = (double)c->d_ff, H = (double)c->heads,
+           k = H * (double)c->d_k, v = H * (double)c->d_v;
     double attention = 2 * k + 2 * v + H, norm = 2 * D + 2, extra = 5 * D + v + 2 * k + v + F;
-    double enc = (double)c->encoder_layers * (attention + F + 2 * norm) + extra + 2 * (double)c->decoder_layers * (k + v);
+    double enc = (double)c->encoder_layers * (attention + F + 2 * norm) + extra +
+                 2 * (double)c->decoder_layers * (k + v);
     double dec = (double)c->decoder_layers * (attention + k + v + H + F + 3 * norm) + extra;
     return 4 * (src * enc + tgt * dec);
 }
 
-int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, double length, struct tf_err *err)
+int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, double length,
+            struct tf_err *err)
 {
     const struct tf_config *c = &o->config;
     struct tf_params p;
@@ -48,7 +52,8 @@ int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, doub
     tf_params_init(&p, c);
     for (size_t i = 0; i < p.n; i++) {
         int k = 0;
-        while (strncmp(p.v[i].name, kinds[k].prefix, strlen(kinds[k].prefix)) != 0 || strstr(p.v[i].name, kinds[k].part) == NULL)
+        while (strncmp(p.v[i].name, kinds[k].prefix, strlen(kinds[k].prefix)) != 0 ||
+               strstr(p.v[i].name, kinds[k].part) == NULL)
             k++;
         count[k] += p.v[i].n;
     }
@@ -60,20 +65,24 @@ int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, doub
     row(out, "total", p.count, all);
     int ema = o->ema > 0, lanes = (int)o->threads, shards = tf_backend_cpu.shards;
     double grads = (double)tf_step_buffers(lanes, shards, o->accumulate > 1);
-    double share = lanes < shards ? (double)lanes / shards : 1, act = activations(c, tokens * share, tokens * share) * mb;
+    double share = lanes < shards ? (double)lanes / shards : 1,
+           act = activations(c, tokens * share, tokens * share) * mb;
     tf_buf_printf(out, "memory on the CPU with %d thread%s, MB\n", lanes, lanes == 1 ? "" : "s");
     tf_buf_printf(out, "  %-26s %13.1f\n", "weights", block);
-    tf_buf_printf(out, "  %-26s %13.1f\n", ema ? "moments and average" : "moments", (2 + ema) * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", ema ? "moments and average" : "moments",
+                  (2 + ema) * block);
     tf_buf_printf(out, "  %-26s %13.1f\n", "gradients", grads * block);
     tf_buf_printf(out, "  %-26s %13.1f\n", "activations, about", act);
     tf_buf_printf(out, "  %-26s %13.1f\n", "copy for saving", (3 + ema) * block);
     tf_buf_printf(out, "  %-26s %13.1f\n", "total", (6 + 2 * ema + grads) * block + act);
     tf_buf_printf(out, "  %-26s %13.1f\n", "a checkpoint on disk", (3 + ema) * block);
-    double micro = tf_config_flop(c, tokens, tokens, length, length), step = micro * (double)o->accumulate;
-    tf_buf_printf(out, "work, updates of %.0f source and %.0f target tokens in sentences of %.0f\n", tokens * (double)o->accumulate,
-                  tokens * (double)o->accumulate, length);
+    double micro = tf_config_flop(c, tokens, tokens, length, length),
+           step = micro * (double)o->accumulate;
+    tf_buf_printf(out, "work, updates of %.0f source and %.0f target tokens in sentences of %.0f\n",
+                  tokens * (double)o->accumulate, tokens * (double)o->accumulate, length);
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP an update", step);
-    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP a target token", step / (tokens * (double)o->accumulate));
+    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP a target token",
+                  step / (tokens * (double)o->accumulate));
     tf_buf_printf(out, "  %-26s %13lld\n", "updates", (long long)o->steps);
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
     tf_params_release(&p);

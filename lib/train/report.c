@@ -69,10 +69,14 @@ static void show(struct tf_run *r, const struct tf_update *u)
     char eta[32] = "";
     double left = r->steps_here > 0 ? (all - done) * (now - r->started) / (double)r->steps_here : 0;
     if (left > 0)
-        snprintf(eta, sizeof eta, "  ETA %.0f:%02.0f:%02.0f", floor(left / 3600), floor(fmod(left, 3600) / 60), floor(fmod(left, 60)));
-    tf_progress_show(&r->progress, "step %llu/%llu  epoch %llu  loss %.3f  ppl %.2f  lr %.3g  norm %.3g  %.0f tok/s%s", (unsigned long long)u->at.step,
-                     (unsigned long long)r->o->steps, (unsigned long long)u->at.cursor.epoch, s->loss / s->tokens, tf_sums_ppl(s), u->lr, u->norm,
-                     rate(&r->shown, now), eta);
+        snprintf(eta, sizeof eta, "  ETA %.0f:%02.0f:%02.0f", floor(left / 3600),
+                 floor(fmod(left, 3600) / 60), floor(fmod(left, 60)));
+    tf_progress_show(
+        &r->progress,
+        "step %llu/%llu  epoch %llu  loss %.3f  ppl %.2f  lr %.3g  norm %.3g  %.0f tok/s%s",
+        (unsigned long long)u->at.step, (unsigned long long)r->o->steps,
+        (unsigned long long)u->at.cursor.epoch, s->loss / s->tokens, tf_sums_ppl(s), u->lr, u->norm,
+        rate(&r->shown, now), eta);
     r->shown = (struct tf_interval){.since = now};
 }
 
@@ -98,7 +102,8 @@ int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *e
     return tf_journal_put(&r->journal, err);
 }
 
-int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double seconds, struct tf_err *err)
+int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double seconds,
+                    struct tf_err *err)
 {
     struct tf_json *j = tf_journal_line(&r->journal, "valid", r->state.step);
     count(j, "epoch", r->state.cursor.epoch);

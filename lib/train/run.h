@@ -1,4 +1,5 @@
-/* run.h - a training run: from options to the end of the stream, with checkpoints, validation and resumption. */
+/* run.h - a training run: from options to the end of the stream, with checkpoints, validation and
+ * resumption. */
 #ifndef TF_TRAIN_RUN_H
 #define TF_TRAIN_RUN_H
 
@@ -11,8 +12,10 @@ enum tf_best_by { TF_BEST_PPL, TF_BEST_ACC };
 /* Everything that a run is asked to do. */
 struct tf_run_opts {
     const char *input;            /* batch stream, "-" for stdin */
-    const char *dir, *vocab, *valid, *init, *log, *device, *precision, *tuning; /* NULL where not asked for */
-    struct tf_config config;      /* vocab_size 0: that of the stream; special ids are the stream's */
+    /* NULL where not asked for */
+    const char *dir, *vocab, *valid, *init, *log, *device, *precision, *tuning;
+    /* vocab_size 0: that of the stream; special ids are the stream's */
+    struct tf_config config;
     struct tf_schedule schedule;  /* d_model is the configuration's */
     double beta1, beta2, adam_eps, clip, ema; /* clip, ema: 0 for none */
     bool eps_hat;
@@ -26,25 +29,32 @@ struct tf_run_opts {
 };
 
 /* What a preset says of model and training; the rest is left alone. */
-int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct tf_err *err) TF_MUST_CHECK;
+int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* Which options the user gave, where that matters beyond their values. */
 struct tf_run_given {
     bool d_model, heads, d_k, d_v, max_positions, lr, lr_scale;
     int64_t layers; /* of both stacks; 0: not given */
 };
-/* After all options are in: what follows from them (d_k and d_v from d_model and heads, ...), and what they may not be together. */
-int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf_err *err) TF_MUST_CHECK;
+/* After all options are in: what follows from them (d_k and d_v from d_model and heads, ...), and
+ * what they may not be together. */
+int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g,
+                  struct tf_err *err) TF_MUST_CHECK;
 
-/* Run to the end. 0; TF_AGAIN after USR2; -1 with err->status TF_FAILED, TF_DIVERGED, TF_AGAIN (directory in use) ... After a stop by TERM, INT or HUP everything is saved and
- * released and 0 is returned; the caller then calls tf_signals_reraise. */
+/* Run to the end. 0; TF_AGAIN after USR2; -1 with err->status TF_FAILED, TF_DIVERGED, TF_AGAIN
+ * (directory in use) ... After a stop by TERM, INT or HUP everything is saved and released and 0 is
+ * returned; the caller then calls tf_signals_reraise. */
 int tf_run(const struct tf_run_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
-/* Measure the products of this configuration on the first batches of the input, and write the choices to `path` as a file for o->tuning. Trains nothing and needs no directory. */
+/* Measure the products of this configuration on the first batches of the input, and write the
+ * choices to `path` as a file for o->tuning. Trains nothing and needs no directory. */
 int tf_run_tune(const struct tf_run_opts *o, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
 /* ---- for the parts of a run ---- */
 
-/* The settings of training as a map, for the checkpoint and to be compared at resume; precision: that in force; tuning: the hash of the tuning file in hexadecimal, or NULL. */
-struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o, const char *precision, const char *tuning);
+/* The settings of training as a map, for the checkpoint and to be compared at resume; precision:
+ * that in force; tuning: the hash of the tuning file in hexadecimal, or NULL. */
+struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o,
+                                const char *precision, const char *tuning);
 
 #endif

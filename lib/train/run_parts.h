@@ -37,7 +37,8 @@ struct tf_run {
     size_t tuning_n;
     uint8_t tuning_sha[32];
     struct tf_run_state state;
-    bool resumed, overridden;      /* overridden: --force lets something differ from the checkpoint */
+    /* overridden: --force lets something differ from the checkpoint */
+    bool resumed, overridden;
     const struct tf_backend *be;
     struct tf_stepper stepper;
     bool has_stepper;
@@ -64,7 +65,8 @@ void tf_run_release(struct tf_run *r);
 /* report.c: lines of the log and of progress. */
 int tf_report_start(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
 int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *err) TF_MUST_CHECK;
-int tf_report_valid(struct tf_run *r, const struct tf_sums *sums, bool best, double seconds, struct tf_err *err) TF_MUST_CHECK;
+int tf_report_valid(struct tf_run *r, const struct tf_sums *sums, bool best, double seconds,
+                    struct tf_err *err) TF_MUST_CHECK;
 int tf_report_save(struct tf_run *r, const char *name, struct tf_err *err) TF_MUST_CHECK;
 int tf_report_end(struct tf_run *r, const char *reason, struct tf_err *err) TF_MUST_CHECK;
 

@@ -64,7 +64,8 @@ int tf_rundir_grid(struct tf_grid_list *l, const char *dir, struct tf_err *err)
     for (struct dirent *e; (e = readdir(d)) != NULL;)
         if (grid_step(e->d_name, &step)) {
             l->v = tf_xarray(l->v, l->n + 1, sizeof *l->v);
-            l->v[l->n++] = (struct tf_grid_file){.path = tf_rundir_file(dir, e->d_name), .step = step};
+            l->v[l->n++] =
+                (struct tf_grid_file){.path = tf_rundir_file(dir, e->d_name), .step = step};
         }
     closedir(d);
     tf_grid_list_sort(l);
@@ -99,7 +100,8 @@ static int take_lock(struct tf_rundir *d, struct tf_err *err)
         ssize_t n = read(d->lock, pid, sizeof pid - 1);
         pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
         if (sys == EWOULDBLOCK)
-            rc = tf_fail_status(err, TF_AGAIN, "%s: in use by process %s", d->path, pid[0] != 0 ? pid : "unknown");
+            rc = tf_fail_status(err, TF_AGAIN, "%s: in use by process %s", d->path,
+                                pid[0] != 0 ? pid : "unknown");
         else
             rc = (errno = sys, tf_fail_errno(err, "%s: flock", path));
     } else {
@@ -111,7 +113,8 @@ static int take_lock(struct tf_rundir *d, struct tf_err *err)
     return rc;
 }
 
-/* Is it a temporary of a file that only the holder of the lock writes? Others (an average of the run's, say) may be under way. */
+/* Is it a temporary of a file that only the holder of the lock writes? Others (an average of the
+ * run's, say) may be under way. */
 static bool own_temporary(const char *name)
 {
     const char *end = strstr(name, ".tmp.");
@@ -120,7 +123,8 @@ static bool own_temporary(const char *name)
     if (strncmp(name, ".tf-", 4) != 0 || end == NULL || end - name >= (ptrdiff_t)sizeof of)
         return false;
     snprintf(of, sizeof of, "%.*s", (int)(end - name - 4), name + 4);
-    return grid_step(of, &step) || strcmp(of, TF_RUN_RESUME) == 0 || strcmp(of, TF_RUN_BEST) == 0 || strcmp(of, TF_RUN_LOG) == 0;
+    return grid_step(of, &step) || strcmp(of, TF_RUN_RESUME) == 0 || strcmp(of, TF_RUN_BEST) == 0 ||
+           strcmp(of, TF_RUN_LOG) == 0;
 }
 
 /* What killed runs left. */
@@ -175,8 +179,10 @@ static int newest_first(const void *a, const void *b)
     return x->step != y->step ? (x->step > y->step ? -1 : 1) : x->rank - y->rank;
 }
 
-/* resume.tfm and best.tfm do not carry their step in the name. False when there is no such file; *why says what is wrong with one that does not tell its step. */
-static bool peek(struct candidate *c, const char *dir, const char *name, int rank, struct tf_err *why)
+/* resume.tfm and best.tfm do not carry their step in the name. False when there is no such file;
+ * *why says what is wrong with one that does not tell its step. */
+static bool peek(struct candidate *c, const char *dir, const char *name, int rank,
+                 struct tf_err *why)
 {
     struct tf_model_file m;
     *why = (struct tf_err){0};
@@ -300,7 +306,8 @@ int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t step, struct tf_er
     int rc = 0;
     if (tf_rundir_grid(&grid, dir, err) != 0)
         return -1;
-    /* Files of later steps are damaged ones that a resumed run went back behind: they do not count. */
+    /* Files of later steps are damaged ones that a resumed run went back behind: they do not
+     * count. */
     size_t n = 0;
     while (n < grid.n && grid.v[n].step <= step)
         n++;

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tf_checkpoint_write(const char *path, const struct tf_save_common *c, const struct tf_params *params, const struct tf_run_state *state,
-                        const float *p, const float *m, const float *v, const float *e, struct tf_err *err)
+int tf_checkpoint_write(const char *path, const struct tf_save_common *c,
+                        const struct tf_params *params, const struct tf_run_state *state,
+                        const float *p, const float *m, const float *v, const float *e,
+                        struct tf_err *err)
 {
     static const char *const prefix[] = {"p/", "m/", "v/", "e/"};
     const float *block[] = {p, m, v, e};
@@ -45,7 +47,8 @@ struct tf_saver {
     uint64_t last_step;
 };
 
-struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common, const struct tf_params *params, bool ema, uint64_t keep)
+struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common,
+                              const struct tf_params *params, bool ema, uint64_t keep)
 {
     struct tf_saver *s = tf_xcalloc(1, sizeof *s);
     s->dir = dir;
@@ -80,13 +83,17 @@ static int verify(const char *path, struct tf_err *err)
     return 0;
 }
 
-/* A finite gradient can leave weights or moments that are not: a square that overflows. No file is made of them. */
+/* A finite gradient can leave weights or moments that are not: a square that overflows. No file is
+ * made of them. */
 static int check_finite(const struct tf_saver *s, struct tf_err *err)
 {
-    static const char *const what[] = {"a weight", "a first moment", "a second moment", "a moving average"};
+    static const char *const what[] = {"a weight", "a first moment", "a second moment",
+                                       "a moving average"};
     for (int i = 0; i < 4; i++)
-        if (s->block[i] != NULL && !tf_tensor_finite(TF_F32, s->block[i], s->params->size * sizeof *s->block[i]))
-            return tf_fail_status(err, TF_DIVERGED, "diverged at step %llu: %s is not finite", (unsigned long long)s->state.step, what[i]);
+        if (s->block[i] != NULL &&
+            !tf_tensor_finite(TF_F32, s->block[i], s->params->size * sizeof *s->block[i]))
+            return tf_fail_status(err, TF_DIVERGED, "diverged at step %llu: %s is not finite",
+                                  (unsigned long long)s->state.step, what[i]);
     return 0;
 }
 
@@ -95,7 +102,9 @@ static int save(struct tf_saver *s, struct tf_err *err)
     float *const *b = s->block;
     if (check_finite(s, err) != 0)
         return -1;
-    if (tf_checkpoint_write(s->writing, s->common, s->params, &s->state, b[0], b[1], b[2], b[3], err) != 0 || verify(s->writing, err) != 0)
+    if (tf_checkpoint_write(s->writing, s->common, s->params, &s->state, b[0], b[1], b[2], b[3],
+                            err) != 0 ||
+        verify(s->writing, err) != 0)
         return -1;
     if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
         return -1;
@@ -130,7 +139,8 @@ int tf_saver_poll(struct tf_saver *s, struct tf_err *err)
     return atomic_load_explicit(&s->done, memory_order_acquire) ? tf_saver_wait(s, err) : 0;
 }
 
-int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state, enum tf_save_kind kind, bool best, struct tf_err *err)
+int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state,
+                   enum tf_save_kind kind, bool best, struct tf_err *err)
 {
     if (tf_saver_wait(s, err) != 0)
         return -1;
@@ -138,7 +148,9 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     for (int i = 0; i < 4; i++)
         if (s->block[i] != NULL && tf_step_download(from, s->block[i], block[i], err) != 0)
             return -1;
-    char *name = kind == TF_SAVE_GRID ? tf_rundir_grid_name(state->step) : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+    char *name = kind == TF_SAVE_GRID
+                     ? tf_rundir_grid_name(state->step)
+                     : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
     free(s->writing);
     s->writing = tf_rundir_file(s->dir, name);
     free(name);

@@ -1,4 +1,5 @@
-/* save.h - checkpoints: written from a copy by a thread of its own, so that training goes on meanwhile; checked by reading them back. */
+/* save.h - checkpoints: written from a copy by a thread of its own, so that training goes on
+ * meanwhile; checked by reading them back. */
 #ifndef TF_TRAIN_SAVE_H
 #define TF_TRAIN_SAVE_H
 
@@ -23,20 +24,26 @@ enum tf_save_kind {
 struct tf_saver; /* opaque */
 
 /* params, common and dir are borrowed. */
-struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common, const struct tf_params *params, bool ema, uint64_t keep);
+struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common,
+                              const struct tf_params *params, bool ema, uint64_t keep);
 void tf_saver_free(struct tf_saver *s); /* waits */
-/* Wait for an earlier save, copy weights and moments, begin to write. best (with GRID): also make it best.tfm. */
-int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state, enum tf_save_kind kind, bool best, struct tf_err *err) TF_MUST_CHECK;
+/* Wait for an earlier save, copy weights and moments, begin to write. best (with GRID): also make
+ * it best.tfm. */
+int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state,
+                   enum tf_save_kind kind, bool best, struct tf_err *err) TF_MUST_CHECK;
 /* Wait until nothing is being written: the error of the last save, once. */
 int tf_saver_wait(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
 /* The same without waiting: 0 while it is at work. */
 int tf_saver_poll(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
-/* The newest whole checkpoint: its path, or NULL when there is none. What was there at the start is told by tf_saver_had. */
+/* The newest whole checkpoint: its path, or NULL when there is none. What was there at the start is
+ * told by tf_saver_had. */
 const char *tf_saver_last(struct tf_saver *s, uint64_t *step);
 void tf_saver_had(struct tf_saver *s, const char *path, uint64_t step);
 
 /* Write one checkpoint file: p, m, v and e (or NULL) are flat host blocks. */
-int tf_checkpoint_write(const char *path, const struct tf_save_common *c, const struct tf_params *params, const struct tf_run_state *state,
-                        const float *p, const float *m, const float *v, const float *e, struct tf_err *err) TF_MUST_CHECK;
+int tf_checkpoint_write(const char *path, const struct tf_save_common *c,
+                        const struct tf_params *params, const struct tf_run_state *state,
+                        const float *p, const float *m, const float *v, const float *e,
+                        struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -1,4 +1,5 @@
-/* schedule.c - learning rates. Powers by sqrt alone, so that the bits do not depend on the C library's pow. */
+/* schedule.c - learning rates. Powers by sqrt alone, so that the bits do not depend on the C
+ * library's pow. */
 #include "train/schedule.h"
 
 #include <math.h>

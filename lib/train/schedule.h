@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-/* paper (section 5.3, formula 3): scale * d^-0.5 * min(s^-0.5, s * warmup^-1.5), d the model's width.
+/* paper (section 5.3, formula 3): scale * d^-0.5 * min(s^-0.5, s * warmup^-1.5), d the model's
+ * width.
  * constant: lr * min(1, s / warmup).
- * inverse-sqrt: lr * min(s / warmup, (warmup / s)^0.5): the paper's curve named by its peak.
- * warmup 0 leaves the rising part out (paper and inverse-sqrt then use warmup 1 in the falling part). */
+ * inverse-sqrt: lr * min(s / warmup, (warmup / s)^0.5): the paper's curve named by its peak. warmup
+ * 0 leaves the rising part out (paper and inverse-sqrt then use warmup 1 in the falling part). */
 enum tf_schedule_kind { TF_SCHEDULE_PAPER, TF_SCHEDULE_CONSTANT, TF_SCHEDULE_INVERSE_SQRT };
 extern const char *const tf_schedule_names[]; /* NULL-terminated */
 

@@ -2,7 +2,8 @@
 #include "train/run.h"
 #include "train/state.h"
 
-struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o, const char *precision, const char *tuning)
+struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o,
+                                const char *precision, const char *tuning)
 {
     struct tf_value v = tf_value_map();
     const struct tf_schedule *s = &o->schedule;
@@ -34,7 +35,8 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
     if (tf_preset(&o->config, &r, preset, (enum tf_dialect)dialect, err) != 0)
         return -1;
     o->steps = r.steps;
-    o->schedule = (struct tf_schedule){.kind = TF_SCHEDULE_PAPER, .scale = r.lr_scale, .warmup = r.warmup};
+    o->schedule =
+        (struct tf_schedule){.kind = TF_SCHEDULE_PAPER, .scale = r.lr_scale, .warmup = r.warmup};
     o->beta1 = r.beta1;
     o->beta2 = r.beta2;
     o->adam_eps = r.adam_eps;
@@ -50,7 +52,9 @@ int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
         c->encoder_layers = c->decoder_layers = g->layers;
     bool split = (g->d_model || g->heads) && !(g->d_k && g->d_v);
     if (split && c->d_model % c->heads != 0)
-        return tf_fail_status(err, TF_USAGE, "%lld heads do not divide d_model %lld: --d-k and --d-v are needed", (long long)c->heads, (long long)c->d_model);
+        return tf_fail_status(err, TF_USAGE,
+                              "%lld heads do not divide d_model %lld: --d-k and --d-v are needed",
+                              (long long)c->heads, (long long)c->d_model);
     if (split && !g->d_k)
         c->d_k = c->d_model / c->heads;
     if (split && !g->d_v)
@@ -63,9 +67,12 @@ int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
         c->max_positions = 0;
     }
     if (o->schedule.kind == TF_SCHEDULE_PAPER && g->lr)
-        return tf_fail_status(err, TF_USAGE, "--lr: the paper's schedule has no peak to set; --lr-scale, or --schedule constant or inverse-sqrt");
+        return tf_fail_status(err, TF_USAGE,
+                              "--lr: the paper's schedule has no peak to set; --lr-scale, or "
+                              "--schedule constant or inverse-sqrt");
     if (o->schedule.kind != TF_SCHEDULE_PAPER && !g->lr)
-        return tf_fail_status(err, TF_USAGE, "--schedule %s: needs --lr", tf_schedule_names[o->schedule.kind]);
+        return tf_fail_status(err, TF_USAGE, "--schedule %s: needs --lr",
+                              tf_schedule_names[o->schedule.kind]);
     if (o->schedule.kind != TF_SCHEDULE_PAPER && g->lr_scale)
         return tf_fail_status(err, TF_USAGE, "--lr-scale: only with --schedule paper");
     if (o->patience > 0 && o->valid == NULL)

@@ -1,4 +1,5 @@
-/* start.c - the beginning of a run: the directory, the stream's header, a checkpoint to go on from or first weights. */
+/* start.c - the beginning of a run: the directory, the stream's header, a checkpoint to go on from
+ * or first weights. */
 #include "train/run_parts.h"
 #include "base/hash.h"
 #include "model/load.h"
@@ -17,9 +18,12 @@ static int complete_config(struct tf_run *r, const struct tf_header *h, struct t
     if (c->vocab_size == 0)
         c->vocab_size = h->size;
     if (c->vocab_size == 0)
-        return tf_fail_status(err, TF_USAGE, "the stream does not tell the size of its vocabulary: --vocab-size is needed");
+        return tf_fail_status(
+            err, TF_USAGE,
+            "the stream does not tell the size of its vocabulary: --vocab-size is needed");
     if (c->vocab_size < h->size)
-        return tf_fail_status(err, TF_USAGE, "--vocab-size %lld: the stream's vocabulary has %lld", (long long)c->vocab_size, (long long)h->size);
+        return tf_fail_status(err, TF_USAGE, "--vocab-size %lld: the stream's vocabulary has %lld",
+                              (long long)c->vocab_size, (long long)h->size);
     if (h->special.eos < 0)
         return tf_fail(err, "the stream's vocabulary has no eos");
     c->bos = h->special.bos;
@@ -43,7 +47,8 @@ static int read_vocab(struct tf_run *r, struct tf_header *h, struct tf_err *err)
     r->common.vocab = (const uint8_t *)r->vocab;
     tf_sha256_of(sha, r->vocab, r->common.vocab_n);
     if (h->has_vocab && memcmp(sha, h->vocab, sizeof sha) != 0)
-        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", r->o->vocab, tf_hex(x, sha, 32), tf_hex(y, h->vocab, 32));
+        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", r->o->vocab,
+                       tf_hex(x, sha, 32), tf_hex(y, h->vocab, 32));
     memcpy(h->vocab, sha, sizeof sha);
     h->has_vocab = true;
     return 0;
@@ -54,13 +59,22 @@ static int make_header(struct tf_run *r, const struct tf_header *stream, struct 
 {
     struct tf_header *h = &r->common.header;
     struct tf_value none = tf_value_map();
-    *h = (struct tf_header){.kind = "checkpoint", .version = 1, .has_vocab = stream->has_vocab, .size = stream->size > 0 ? stream->size : r->config.vocab_size,
-                            .special = stream->special, .config = tf_config_map(&r->config, &r->arena), .extra = tf_value_map()};
+    *h = (struct tf_header){.kind = "checkpoint",
+                            .version = 1,
+                            .has_vocab = stream->has_vocab,
+                            .size = stream->size > 0 ? stream->size : r->config.vocab_size,
+                            .special = stream->special,
+                            .config = tf_config_map(&r->config, &r->arena),
+                            .extra = tf_value_map()};
     memcpy(h->vocab, stream->vocab, sizeof h->vocab);
-    h->made = stream->made.kind == TF_ARRAY ? tf_value_clone(&r->arena, &stream->made) : tf_value_array();
+    h->made =
+        stream->made.kind == TF_ARRAY ? tf_value_clone(&r->arena, &stream->made) : tf_value_array();
     char hash[65];
-    r->common.settings = tf_run_settings(&r->arena, r->o, r->be->precision, r->tuning != NULL ? tf_hex(hash, r->tuning_sha, 32) : NULL);
-    r->common.batches = stream->config.kind == TF_MAP ? tf_value_clone(&r->arena, &stream->config) : none;
+    r->common.settings =
+        tf_run_settings(&r->arena, r->o, r->be->precision,
+                        r->tuning != NULL ? tf_hex(hash, r->tuning_sha, 32) : NULL);
+    r->common.batches =
+        stream->config.kind == TF_MAP ? tf_value_clone(&r->arena, &stream->config) : none;
     return read_vocab(r, h, err);
 }
 
@@ -85,7 +99,8 @@ static void free_weights(struct weights *w)
 }
 
 /* Are the parameters of two configurations the same in name and shape? */
-static int same_shapes(const struct tf_config *ours, const struct tf_config *theirs, const char *path, struct tf_err *err)
+static int same_shapes(const struct tf_config *ours, const struct tf_config *theirs,
+                       const char *path, struct tf_err *err)
 {
     struct tf_params a, b;
     int rc = 0;
@@ -96,8 +111,9 @@ static int same_shapes(const struct tf_config *ours, const struct tf_config *the
         if (y == NULL)
             rc = tf_fail(err, "%s: has no parameter %s", path, x->name);
         else if (x->rank != y->rank || x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1])
-            rc = tf_fail(err, "%s: parameter %s is %lld x %lld, must be %lld x %lld", path, x->name, (long long)y->dims[0], (long long)y->dims[1],
-                         (long long)x->dims[0], (long long)x->dims[1]);
+            rc = tf_fail(err, "%s: parameter %s is %lld x %lld, must be %lld x %lld", path, x->name,
+                         (long long)y->dims[0], (long long)y->dims[1], (long long)x->dims[0],
+                         (long long)x->dims[1]);
     }
     if (rc == 0 && a.n != b.n)
         rc = tf_fail(err, "%s: has %zu parameters, must have %zu", path, b.n, a.n);
@@ -111,7 +127,8 @@ static int fresh_weights(struct tf_run *r, struct weights *w, struct tf_err *err
     const struct tf_run_opts *o = r->o;
     struct tf_value inputs = tf_value_map();
     if (r->common.vocab != NULL)
-        tf_value_put(&r->arena, &inputs, "vocab", tf_value_bytes(&r->arena, r->common.header.vocab, 32));
+        tf_value_put(&r->arena, &inputs, "vocab",
+                     tf_value_bytes(&r->arena, r->common.header.vocab, 32));
     if (r->tuning != NULL)
         tf_value_put(&r->arena, &inputs, "tuning", tf_value_bytes(&r->arena, r->tuning_sha, 32));
     if (o->init == NULL) {
@@ -155,12 +172,17 @@ static void forget_best(struct tf_run_state *s)
 static struct tf_value known_settings(struct tf_run *r, const struct tf_model_file *m)
 {
     const struct tf_value *theirs = tf_value_get(&m->state, "settings");
-    struct tf_value known = theirs != NULL && theirs->kind == TF_MAP ? tf_value_clone(&r->arena, theirs) : tf_value_map(), *ours = &r->common.settings;
+    struct tf_value known = theirs != NULL && theirs->kind == TF_MAP
+                                ? tf_value_clone(&r->arena, theirs)
+                                : tf_value_map(),
+                    *ours = &r->common.settings;
     /* A checkpoint that does not tell its precision is of a time when there was one. */
     if (tf_value_get(&known, "precision") == NULL)
         tf_value_put(&r->arena, &known, "precision", tf_value_str(&r->arena, "fp32"));
-    /* A run may begin to validate, or leave it out for a while: what its best was chosen by is kept. */
-    const struct tf_value *was = tf_value_get(&known, "best_by"), *is = tf_value_get(ours, "best_by");
+    /* A run may begin to validate, or leave it out for a while: what its best was chosen by is
+     * kept. */
+    const struct tf_value *was = tf_value_get(&known, "best_by"),
+                          *is = tf_value_get(ours, "best_by");
     if (was == NULL && is != NULL)
         tf_value_put(&r->arena, &known, "best_by", *is);
     else if (was != NULL && is == NULL)
@@ -171,12 +193,15 @@ static struct tf_value known_settings(struct tf_run *r, const struct tf_model_fi
 }
 
 /* Refuse what would silently make another run of this one. */
-static int compare(struct tf_run *r, const struct tf_model_file *m, const char *path, struct tf_err *err)
+static int compare(struct tf_run *r, const struct tf_model_file *m, const char *path,
+                   struct tf_err *err)
 {
     char text[400], x[65], y[65];
     struct tf_save_common *c = &r->common;
-    if (c->header.has_vocab && m->header.has_vocab && memcmp(c->header.vocab, m->header.vocab, 32) != 0)
-        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", path, tf_hex(x, m->header.vocab, 32), tf_hex(y, c->header.vocab, 32));
+    if (c->header.has_vocab && m->header.has_vocab &&
+        memcmp(c->header.vocab, m->header.vocab, 32) != 0)
+        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", path,
+                       tf_hex(x, m->header.vocab, 32), tf_hex(y, c->header.vocab, 32));
     const struct tf_value theirs = known_settings(r, m);
     const struct tf_value *pairs[][2] = {
         {&m->header.config, &c->header.config},
@@ -184,7 +209,8 @@ static int compare(struct tf_run *r, const struct tf_model_file *m, const char *
         {tf_value_get(&m->state, "batches"), &c->batches},
     };
     for (int i = 0; i < 3; i++)
-        if (tf_differs(text, sizeof text, pairs[i][0], "the checkpoint", pairs[i][1], i == 2 ? "the stream" : "this run")) {
+        if (tf_differs(text, sizeof text, pairs[i][0], "the checkpoint", pairs[i][1],
+                       i == 2 ? "the stream" : "this run")) {
             if (!r->o->force)
                 return tf_fail(err, "%s: %s (--force goes on with the new)", path, text);
             tf_warn("%s: %s; going on with the new", path, text);
@@ -193,7 +219,8 @@ static int compare(struct tf_run *r, const struct tf_model_file *m, const char *
     return 0;
 }
 
-static int resumed_weights(struct tf_run *r, struct weights *w, const struct tf_model_file *m, const char *path, struct tf_err *err)
+static int resumed_weights(struct tf_run *r, struct weights *w, const struct tf_model_file *m,
+                           const char *path, struct tf_err *err)
 {
     struct tf_config theirs;
     struct tf_save_common *c = &r->common;
@@ -211,7 +238,8 @@ static int resumed_weights(struct tf_run *r, struct weights *w, const struct tf_
         return tf_context(err, "%s", path);
     if (same_shapes(&r->config, &theirs, path, err) != 0)
         return -1;
-    if (tf_model_load(m, &theirs, &w->p, "p/", err) != 0 || tf_model_load(m, &theirs, &w->m, "m/", err) != 0 ||
+    if (tf_model_load(m, &theirs, &w->p, "p/", err) != 0 ||
+        tf_model_load(m, &theirs, &w->m, "m/", err) != 0 ||
         tf_model_load(m, &theirs, &w->v, "v/", err) != 0)
         return tf_context(err, "%s", path);
     bool has_e = false;
@@ -234,18 +262,20 @@ static bool is_grid_file(const struct tf_run *r, const char *path)
     return same;
 }
 
-/* Was this run over already? Says why. One that was stopped at its last border has all of its updates, but not its last checkpoint: it goes on. */
+/* Was this run over already? Says why. One that was stopped at its last border has all of its
+ * updates, but not its last checkpoint: it goes on. */
 static bool finished(const struct tf_run *r, const char *path)
 {
     const struct tf_run_opts *o = r->o;
     bool whole = is_grid_file(r, path);
     if (r->state.step > (uint64_t)o->steps || (r->state.step == (uint64_t)o->steps && whole)) {
-        tf_note("%s: step %llu of %lld is done: nothing left to do", o->dir, (unsigned long long)r->state.step, (long long)o->steps);
+        tf_note("%s: step %llu of %lld is done: nothing left to do", o->dir,
+                (unsigned long long)r->state.step, (long long)o->steps);
         return true;
     }
     if (o->patience > 0 && r->state.stale >= (uint64_t)o->patience && whole) {
-        tf_note("%s: stopped at step %llu, no better since step %llu: nothing left to do", o->dir, (unsigned long long)r->state.step,
-                (unsigned long long)r->state.best_step);
+        tf_note("%s: stopped at step %llu, no better since step %llu: nothing left to do", o->dir,
+                (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
         return true;
     }
     return false;
@@ -254,15 +284,25 @@ static bool finished(const struct tf_run *r, const char *path)
 static int open_stepper(struct tf_run *r, const struct weights *w, bool tune, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
-    const struct tf_step_start start = {.p = w->p, .m = w->m, .v = w->v, .e = w->e, .ema = o->ema > 0, .accumulate = o->accumulate > 1,
-                                        .threads = (int)o->threads, .tuning = r->tuning, .tuning_name = o->tuning, .tuning_n = r->tuning_n, .tune = tune};
+    const struct tf_step_start start = {.p = w->p,
+                                        .m = w->m,
+                                        .v = w->v,
+                                        .e = w->e,
+                                        .ema = o->ema > 0,
+                                        .accumulate = o->accumulate > 1,
+                                        .threads = (int)o->threads,
+                                        .tuning = r->tuning,
+                                        .tuning_name = o->tuning,
+                                        .tuning_n = r->tuning_n,
+                                        .tune = tune};
     if (tf_stepper_init(&r->stepper, r->be, &r->config, &start, err) != 0)
         return -1;
     r->has_stepper = true;
     return 0;
 }
 
-/* The file that is resumed from, when it is one of the grid, is on the grid; and best.tfm may be what a killed run had no time to link. */
+/* The file that is resumed from, when it is one of the grid, is on the grid; and best.tfm may be
+ * what a killed run had no time to link. */
 static int adopt(struct tf_run *r, const char *path, struct tf_err *err)
 {
     const struct tf_run_state *s = &r->state;
@@ -308,7 +348,9 @@ static int check_valid(struct tf_run *r, struct tf_err *err)
     if (tf_validate_check(sha, r->o->valid, &r->common.header, &r->config, err) != 0)
         return -1;
     if (s->has_valid && memcmp(s->valid, sha, sizeof sha) != 0) {
-        tf_note("%s: not the data that the checkpoint was validated on: the choice of the best begins anew", r->o->valid);
+        tf_note("%s: not the data that the checkpoint was validated on: the choice of the best "
+                "begins anew",
+                r->o->valid);
         forget_best(s);
     }
     s->has_valid = true;
@@ -316,20 +358,23 @@ static int check_valid(struct tf_run *r, struct tf_err *err)
     return 0;
 }
 
-/* A run that --force made another one says so from here on; one that goes on as it was does not, however often it was started. */
+/* A run that --force made another one says so from here on; one that goes on as it was does not,
+ * however often it was started. */
 static void own_up(struct tf_run *r)
 {
     struct tf_value none = tf_value_map();
     while (tf_feed_next(r->feed) == NULL && !tf_stop)
         ;
     if (tf_feed_other_corpus(r->feed))
-        tf_warn("%s: another corpus than that of the checkpoint; going on with the new", r->o->input);
+        tf_warn("%s: another corpus than that of the checkpoint; going on with the new",
+                r->o->input);
     else if (!r->overridden)
         return;
     add_stage(r, &none);
 }
 
-static int start_with(struct tf_run *r, struct tf_model_file *m, const char *path, struct tf_err *err)
+static int start_with(struct tf_run *r, struct tf_model_file *m, const char *path,
+                      struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
     struct weights w = {0};
@@ -343,13 +388,16 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
     free_weights(&w);
     if (rc != 0)
         return -1;
-    r->saver = tf_saver_new(o->dir, &r->common, &r->stepper.w.params, o->ema > 0, (uint64_t)o->keep);
+    r->saver =
+        tf_saver_new(o->dir, &r->common, &r->stepper.w.params, o->ema > 0, (uint64_t)o->keep);
     if (r->resumed) {
         tf_saver_had(r->saver, path, r->state.step);
         if (adopt(r, path, err) != 0)
             return -1;
-        /* What a killed run had no time to delete, or runs killed again and again would fill the disk. One that is over deletes nothing. */
-        if (is_grid_file(r, path) && tf_rundir_retain(o->dir, (uint64_t)o->keep, r->state.step, err) != 0)
+        /* What a killed run had no time to delete, or runs killed again and again would fill the
+         * disk. One that is over deletes nothing. */
+        if (is_grid_file(r, path) &&
+            tf_rundir_retain(o->dir, (uint64_t)o->keep, r->state.step, err) != 0)
             return -1;
     }
     char *log = tf_rundir_file(o->dir, TF_RUN_LOG);

@@ -39,7 +39,8 @@ static struct tf_value best_map(struct tf_arena *a, const struct tf_run_state *s
     return v;
 }
 
-size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct tf_run_state *s, const struct tf_value *settings, const struct tf_value *batches)
+size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct tf_run_state *s,
+                        const struct tf_value *settings, const struct tf_value *batches)
 {
     size_t n = 0;
     out[n++] = (struct tf_state){"step", tf_value_int((int64_t)s->step)};
@@ -69,8 +70,8 @@ static int read_cursor(struct tf_cursor *c, const struct tf_value *v, struct tf_
 {
     if (v == NULL || v->kind != TF_MAP)
         return tf_fail(err, "missing");
-    if (need(v, "part", &c->part, err) || need(v, "ordinal", &c->ordinal, err) || need(v, "epoch", &c->epoch, err) ||
-        need(v, "record", &c->record, err))
+    if (need(v, "part", &c->part, err) || need(v, "ordinal", &c->ordinal, err) ||
+        need(v, "epoch", &c->epoch, err) || need(v, "record", &c->record, err))
         return -1;
     int rc = tf_value_sha_of(v, "corpus", c->corpus, err);
     c->has_corpus = rc == 0;
@@ -98,7 +99,8 @@ int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m, struct 
     if (strcmp(m->header.kind, "checkpoint") != 0)
         return tf_fail(err, "a %s, not a checkpoint", m->header.kind);
     if (need(&m->state, "step", &s->step, err) || need(&m->state, "micro", &s->micro, err) ||
-        need(&m->state, "src_tokens", &s->src_tokens, err) || need(&m->state, "tgt_tokens", &s->tgt_tokens, err))
+        need(&m->state, "src_tokens", &s->src_tokens, err) ||
+        need(&m->state, "tgt_tokens", &s->tgt_tokens, err))
         return tf_context(err, "state");
     if (read_cursor(&s->cursor, tf_value_get(&m->state, "cursor"), err) != 0)
         return tf_context(err, "state: cursor");
@@ -137,16 +139,20 @@ static bool equal(const struct tf_value *a, const struct tf_value *b)
 {
     if (a == NULL || b == NULL)
         return a == b;
-    bool mixed = (a->kind == TF_INT && b->kind == TF_REAL) || (a->kind == TF_REAL && b->kind == TF_INT);
+    bool mixed =
+        (a->kind == TF_INT && b->kind == TF_REAL) || (a->kind == TF_REAL && b->kind == TF_INT);
     if (mixed)
-        return (a->kind == TF_INT ? (double)a->integer : a->real) == (b->kind == TF_INT ? (double)b->integer : b->real);
+        return (a->kind == TF_INT ? (double)a->integer : a->real) ==
+               (b->kind == TF_INT ? (double)b->integer : b->real);
     return tf_value_equal(a, b);
 }
 
-bool tf_differs(char *text, size_t size, const struct tf_value *a, const char *what_a, const struct tf_value *b, const char *what_b)
+bool tf_differs(char *text, size_t size, const struct tf_value *a, const char *what_a,
+                const struct tf_value *b, const char *what_b)
 {
     const struct tf_value none = {.kind = TF_MAP};
-    const struct tf_value *maps[] = {a != NULL && a->kind == TF_MAP ? a : &none, b != NULL && b->kind == TF_MAP ? b : &none};
+    const struct tf_value *maps[] = {a != NULL && a->kind == TF_MAP ? a : &none,
+                                     b != NULL && b->kind == TF_MAP ? b : &none};
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < maps[side]->n; i++) {
             const char *key = maps[side]->keys[i];

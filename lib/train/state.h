@@ -1,10 +1,12 @@
-/* state.h - where a training run stands, as the state records of its checkpoints: all that a resumed run needs besides weights and moments. */
+/* state.h - where a training run stands, as the state records of its checkpoints: all that a
+ * resumed run needs besides weights and moments. */
 #ifndef TF_TRAIN_STATE_H
 #define TF_TRAIN_STATE_H
 
 #include "wire/model.h"
 
-/* The next batch: the ordinal in its part of the stream, and the position in the corpus for `tf-batch --from`. */
+/* The next batch: the ordinal in its part of the stream, and the position in the corpus for
+ * `tf-batch --from`. */
 struct tf_cursor {
     uint64_t part, ordinal, epoch, record;
     bool has_corpus;
@@ -26,14 +28,19 @@ struct tf_run_state {
 };
 
 enum { TF_STATE_RECORDS = 8 };
-/* As state records (at most TF_STATE_RECORDS); settings and batches are maps that tf_differs compares at resume. Memory from the arena. Returns the count. */
-size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct tf_run_state *s, const struct tf_value *settings, const struct tf_value *batches);
+/* As state records (at most TF_STATE_RECORDS); settings and batches are maps that tf_differs
+ * compares at resume. Memory from the arena. Returns the count. */
+size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct tf_run_state *s,
+                        const struct tf_value *settings, const struct tf_value *batches);
 /* From a file that was read; -1 when it is no checkpoint of ours. */
-int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
+int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* The step of a checkpoint (0 for a plain model). */
 int tf_state_step(uint64_t *step, const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 
-/* The first key on which two maps differ: true, with "key: A in WHAT_A, B in WHAT_B" in text (size bytes). Missing keys count; NULL is an empty map. */
-bool tf_differs(char *text, size_t size, const struct tf_value *a, const char *what_a, const struct tf_value *b, const char *what_b);
+/* The first key on which two maps differ: true, with "key: A in WHAT_A, B in WHAT_B" in text (size
+ * bytes). Missing keys count; NULL is an empty map. */
+bool tf_differs(char *text, size_t size, const struct tf_value *a, const char *what_a,
+                const struct tf_value *b, const char *what_b);
 
 #endif

@@ -1,4 +1,5 @@
-/* step.c - one update over the lanes. What is computed is fixed by shards and chunks; lanes decide only who computes it. */
+/* step.c - one update over the lanes. What is computed is fixed by shards and chunks; lanes decide
+ * only who computes it. */
 #include "train/step.h"
 
 #include <math.h>
@@ -37,7 +38,8 @@ static int open_lanes(struct tf_stepper *s, const struct tf_step_start *start, s
     return start->tune ? s->be->tune(s->ctx[0], err) : 0;
 }
 
-/* With so many for the tree, whenever every lane waits for one, one is free: what is done holds at most one a level at a time. */
+/* With so many for the tree, whenever every lane waits for one, one is free: what is done holds at
+ * most one a level at a time. */
 size_t tf_step_buffers(int lanes, int shards, bool accumulate)
 {
     int levels = 0;
@@ -61,7 +63,8 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_step_start *start,
         if ((s->grads[i] = block(s, NULL, err)) == NULL)
             return -1;
     s->chunk = s->be->threads ? TF_STEP_CHUNK : n;
-    if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, (n + s->chunk - 1) / s->chunk, err)) == NULL)
+    if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, (n + s->chunk - 1) / s->chunk, err)) ==
+        NULL)
         return -1;
     if ((s->figures = s->be->alloc(s->ctx[0], TF_ELEM_F64, 4 * shards + 1, err)) == NULL)
         return -1;
@@ -69,11 +72,14 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_step_start *start,
     return s->be->sync(s->ctx[0], err);
 }
 
-int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c, const struct tf_step_start *start, struct tf_err *err)
+int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c,
+                    const struct tf_step_start *start, struct tf_err *err)
 {
     *s = (struct tf_stepper){.be = be};
-    TF_ASSERT(be->shards >= 1 && be->shards <= TF_STEP_SHARDS && (be->shards & (be->shards - 1)) == 0);
-    if (open_lanes(s, start, err) != 0 || tf_weights_init(&s->w, be, s->ctx[0], c, start->p, err) != 0 ||
+    TF_ASSERT(be->shards >= 1 && be->shards <= TF_STEP_SHARDS &&
+              (be->shards & (be->shards - 1)) == 0);
+    if (open_lanes(s, start, err) != 0 ||
+        tf_weights_init(&s->w, be, s->ctx[0], c, start->p, err) != 0 ||
         alloc_blocks(s, start, err) != 0) {
         tf_stepper_release(s);
         return -1;
@@ -118,7 +124,8 @@ struct shards {
     struct tf_sums sums[TF_STEP_SHARDS]; /* forward only */
     pthread_mutex_t lock;       /* guards all below, and the stepper's spare buffers */
     pthread_cond_t freed;
-    tf_mem *node[2 * TF_STEP_SHARDS]; /* of a heap: 1 the root, shards + i the leaves; NULL: no sentence in it */
+    /* of a heap: 1 the root, shards + i the leaves; NULL: no sentence in it */
+    tf_mem *node[2 * TF_STEP_SHARDS];
     bool done[2 * TF_STEP_SHARDS];
     struct tf_err err;
 };
@@ -139,7 +146,8 @@ static void give(struct shards *r, tf_mem *g)
     pthread_cond_signal(&r->freed);
 }
 
-/* A node is done: while its sibling is done too, the left takes the right in and the parent is done. */
+/* A node is done: while its sibling is done too, the left takes the right in and the parent is
+ * done. */
 static void climb(struct shards *r, size_t i, tf_mem *g, int lane)
 {
     struct tf_stepper *s = r->s;
@@ -185,7 +193,8 @@ static void backward_job(void *arg, size_t job, int lane)
         if ((g = take(r)) == NULL)
             return;
         tf_mem *acc = tf_at(s->be, TF_ELEM_F64, s->figures, 4 * job);
-        if (tf_queue_backward(s->work[lane], g, acc, r->pairs, r->cut[job], r->cut[job + 1], r->step, &e) != 0) {
+        if (tf_queue_backward(s->work[lane], g, acc, r->pairs, r->cut[job], r->cut[job + 1],
+                              r->step, &e) != 0) {
             fail(r, &e);
             return;
         }
@@ -197,8 +206,8 @@ static void forward_job(void *arg, size_t job, int lane)
 {
     struct shards *r = arg;
     struct tf_err e = {0};
-    if (r->cut[job] < r->cut[job + 1] &&
-        tf_forward(r->s->work[lane], &r->sums[job], NULL, r->pairs, r->cut[job], r->cut[job + 1], &e) != 0)
+    if (r->cut[job] < r->cut[job + 1] && tf_forward(r->s->work[lane], &r->sums[job], NULL, r->pairs,
+                                                    r->cut[job], r->cut[job + 1], &e) != 0)
         fail(r, &e);
 }
 
@@ -254,14 +263,16 @@ static void add_job(void *arg, size_t job, int lane)
 {
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
-    s->be->add(s->ctx[lane], at(s, c->a, job * s->chunk), at(s, c->b, job * s->chunk), span(s, job));
+    s->be->add(s->ctx[lane], at(s, c->a, job * s->chunk), at(s, c->b, job * s->chunk),
+               span(s, job));
 }
 
 static void norm_job(void *arg, size_t job, int lane)
 {
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
-    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, job), at(s, c->a, job * s->chunk), span(s, job));
+    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, job),
+                 at(s, c->a, job * s->chunk), span(s, job));
 }
 
 static void adam_job(void *arg, size_t job, int lane)
@@ -269,12 +280,14 @@ static void adam_job(void *arg, size_t job, int lane)
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
     size_t i = job * s->chunk;
-    s->be->adam(s->ctx[lane], at(s, s->w.flat, i), at(s, s->m, i), at(s, s->v, i), at(s, c->a, i), span(s, job), s->norm2, c->adam);
+    s->be->adam(s->ctx[lane], at(s, s->w.flat, i), at(s, s->m, i), at(s, s->v, i), at(s, c->a, i),
+                span(s, job), s->norm2, c->adam);
     if (s->e != NULL)
         s->be->ema(s->ctx[lane], at(s, s->e, i), at(s, s->w.flat, i), span(s, job), c->decay);
 }
 
-int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_step *step, struct tf_err *err)
+int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_step *step,
+                struct tf_err *err)
 {
     struct shards r = {.s = s, .pairs = p, .step = step};
     TF_ASSERT(p->n > 0 && (s->total == NULL || s->accumulate));
@@ -297,7 +310,8 @@ void tf_step_look(struct tf_stepper *s, struct tf_step_figures *f)
     s->be->fetch(s->ctx[0], f->v, s->figures, 4 * (size_t)s->be->shards + 1);
 }
 
-int tf_step_found(struct tf_stepper *s, const struct tf_step_figures *f, struct tf_sums *sums, double *norm2, struct tf_err *err)
+int tf_step_found(struct tf_stepper *s, const struct tf_step_figures *f, struct tf_sums *sums,
+                  double *norm2, struct tf_err *err)
 {
     size_t shards = (size_t)s->be->shards;
     if (s->be->fetched(s->ctx[0], err) != 0)
@@ -315,7 +329,8 @@ void tf_step_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_dec
     run_chunks(s, adam_job, (struct chunks){.a = s->total, .adam = h, .decay = ema_decay});
 }
 
-int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p, struct tf_err *err)
+int tf_step_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p,
+                     struct tf_err *err)
 {
     struct shards r = {.s = s, .pairs = p};
     if (run_shards(&r, forward_job, err) != 0)
@@ -332,7 +347,8 @@ int tf_step_download(struct tf_stepper *s, float *dst, const tf_mem *src, struct
 
 size_t tf_step_bytes(const struct tf_stepper *s)
 {
-    size_t blocks = 3 + (s->e != NULL) + s->n_grads, bytes = blocks * s->w.params.size * s->be->elem_size[TF_ELEM_PARAM];
+    size_t blocks = 3 + (s->e != NULL) + s->n_grads,
+           bytes = blocks * s->w.params.size * s->be->elem_size[TF_ELEM_PARAM];
     for (int i = 0; i < s->lanes; i++)
         bytes += tf_work_bytes(s->work[i]);
     return bytes;

@@ -8,7 +8,8 @@
 
 enum { BATCHES = 32 }; /* among so many there are about all numbers of rows that a run will see */
 
-/* Forward and backward on the next batch; 1 when there is none. Updating the weights needs no product. */
+/* Forward and backward on the next batch; 1 when there is none. Updating the weights needs no
+ * product. */
 static int pass(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_feed_item *item;
@@ -20,7 +21,8 @@ static int pass(struct tf_run *r, struct tf_err *err)
         *err = item->err;
         return -1;
     }
-    const struct tf_step step = {.seed = (uint64_t)r->o->seed, .update = (uint32_t)r->state.micro++};
+    const struct tf_step step = {.seed = (uint64_t)r->o->seed,
+                                 .update = (uint32_t)r->state.micro++};
     tf_step_begin(&r->stepper);
     if (tf_step_add(&r->stepper, &item->pairs, &step, err) != 0)
         return -1;

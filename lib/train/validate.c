@@ -1,4 +1,5 @@
-/* validate.c - validation. The file is read anew each time: it is small, and may be larger than we want to hold. */
+/* validate.c - validation. The file is read anew each time: it is small, and may be larger than we
+ * want to hold. */
 #include "train/validate.h"
 #include "base/hash.h"
 
@@ -26,7 +27,8 @@ struct valid {
 
 static int same_vocab(struct valid *v, struct tf_err *err)
 {
-    return tf_same_vocab(tf_reader_header(v->reader), v->in.name, v->train, "the training stream", err);
+    return tf_same_vocab(tf_reader_header(v->reader), v->in.name, v->train, "the training stream",
+                         err);
 }
 
 static void close_valid(struct valid *v)
@@ -36,14 +38,16 @@ static void close_valid(struct valid *v)
     tf_in_close(&v->in);
 }
 
-static int open_valid(struct valid *v, const char *path, const struct tf_header *train, const struct tf_config *c, struct tf_err *err)
+static int open_valid(struct valid *v, const char *path, const struct tf_header *train,
+                      const struct tf_config *c, struct tf_err *err)
 {
     static const char *const kinds[] = {"batch", NULL};
     *v = (struct valid){.config = c, .train = train};
     if (tf_in_open(&v->in, path, err) != 0)
         return -1;
     if (v->in.size < 0)
-        tf_fail(err, "%s: validation data must be a regular file, it is read again and again", v->in.name);
+        tf_fail(err, "%s: validation data must be a regular file, it is read again and again",
+                v->in.name);
     else if (tf_reader_new(&v->reader, &v->in, kinds, 0, err) == 0 && same_vocab(v, err) == 0)
         return 0;
     close_valid(v);
@@ -63,8 +67,11 @@ static int next_batch(struct valid *v, struct tf_err *err)
         } else if (rec.type != TF_REC_BATCH) {
             return tf_fail(err, "%s: a record of type %d in a batch stream", v->in.name, rec.type);
         } else if (b->n > 0) {
-            if (tf_pairs_set(&v->pairs, v->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) != 0 || tf_pairs_fit(&v->pairs, v->config, err) != 0)
-                return tf_context(err, "%s: batch %llu", v->in.name, (unsigned long long)b->ordinal);
+            if (tf_pairs_set(&v->pairs, v->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off,
+                             err) != 0 ||
+                tf_pairs_fit(&v->pairs, v->config, err) != 0)
+                return tf_context(err, "%s: batch %llu", v->in.name,
+                                  (unsigned long long)b->ordinal);
             v->sentences += b->n;
             return 1;
         }
@@ -78,7 +85,8 @@ static void add_ids(struct tf_sha256 *sha, const uint32_t *ids, const uint32_t *
     tf_sha256_add(sha, ids, off[n] * sizeof *ids);
 }
 
-int tf_validate_check(uint8_t sha[32], const char *path, const struct tf_header *train, const struct tf_config *c, struct tf_err *err)
+int tf_validate_check(uint8_t sha[32], const char *path, const struct tf_header *train,
+                      const struct tf_config *c, struct tf_err *err)
 {
     struct valid v;
     struct tf_sha256 all;
@@ -97,7 +105,9 @@ int tf_validate_check(uint8_t sha[32], const char *path, const struct tf_header 
     return rc;
 }
 
-int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path, const struct tf_header *train, const volatile sig_atomic_t *stop, struct tf_err *err)
+int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path,
+                const struct tf_header *train, const volatile sig_atomic_t *stop,
+                struct tf_err *err)
 {
     struct valid v;
     int rc = 0;

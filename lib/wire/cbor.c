@@ -460,7 +460,8 @@ struct list_faults {
     const char *kind, *tag, *rest, *count;
 };
 
-/* Into a list: at its first element of a plain array (*width 0), or past a typed one whose n elements of `width` bytes lie at *p. */
+/* Into a list: at its first element of a plain array (*width 0), or past a typed one whose n
+ * elements of `width` bytes lie at *p. */
 static const char *list_enter(struct tf_cur *c, size_t (*width_of)(uint64_t tag), size_t max,
                               const struct list_faults *f, const uint8_t **p, size_t *width,
                               size_t *n)

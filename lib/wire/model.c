@@ -201,8 +201,10 @@ static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finit
     if (!s->in && t->bytes > (size_t)(s->end - s->at))
         return truncated(s, err);
     if (s->in && t->bytes > s->max_tensor)
-        return tf_fail(err, "%s: tensor %s: %zu bytes: more than the %llu that a pipe may bring: give it as a file",
-                       s->name, t->name, t->bytes, (unsigned long long)s->max_tensor);
+        return tf_fail(
+            err,
+            "%s: tensor %s: %zu bytes: more than the %llu that a pipe may bring: give it as a file",
+            s->name, t->name, t->bytes, (unsigned long long)s->max_tensor);
     if (keep && !in_place) {
         to = tf_try_alloc(t->bytes ? t->bytes : 1, err);
         if (!to)

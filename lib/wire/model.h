@@ -1,4 +1,5 @@
-/* model.h - models and checkpoints as files: one labelled sequence with configuration, vocabulary bytes, state and tensors (formats/model.md). */
+/* model.h - models and checkpoints as files: one labelled sequence with configuration, vocabulary
+ * bytes, state and tensors (formats/model.md). */
 #ifndef TF_WIRE_MODEL_H
 #define TF_WIRE_MODEL_H
 
@@ -28,11 +29,15 @@ struct tf_tensor {
     uint32_t crc; /* CRC-32C of data */
 };
 
-bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes); /* no NaN, no infinity */
-/* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no alignment. Other dtypes are an error. */
+/* no NaN, no infinity */
+bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
+/* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no
+ * alignment. Other dtypes are an error. */
 int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err) TF_MUST_CHECK;
-/* n floats as f32, f16 or bf16, to the nearest, ties to even. A finite value that only infinity is near is an error. */
-int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* n floats as f32, f16 or bf16, to the nearest, ties to even. A finite value that only infinity is
+ * near is an error. */
+int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n,
+                 struct tf_err *err) TF_MUST_CHECK;
 
 /* A model or checkpoint in memory. Owns everything; tensors and values point into it. */
 struct tf_model_file {
@@ -50,35 +55,46 @@ struct tf_model_file {
 };
 
 enum {
-    TF_MODEL_HEAD = 1,      /* header, vocabulary and state only: stop at the first tensor, verify nothing behind it (header and states are proved) */
+    /* header, vocabulary and state only: stop at the first tensor, verify nothing behind it (header
+     * and states are proved) */
+    TF_MODEL_HEAD = 1,
     TF_MODEL_ALLOW_NAN = 2, /* do not refuse tensors that hold NaN or infinities */
     TF_MODEL_WEIGHTS = 4,   /* leave out tensors outside "p/" (moments are checked, not kept) */
 };
 
-/* Read from a path, "-" or /dev/fd/N. Regular files are mapped and tensors used in place when aligned; pipes are read straight into place.
- * Checks label, limits, dims products, CRCs, finite values, unique names, the vocabulary's hash and the fingerprint against the header, the end
- * record and that nothing follows it. A vocabulary that the header does not name gets its hash there. max_tensor bounds one tensor's bytes on a pipe
- * (0: TF_MAX_TENSOR). Messages start with the file's name. After an error *m is released. */
-int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
+/* Read from a path, "-" or /dev/fd/N. Regular files are mapped and tensors used in place when
+ * aligned; pipes are read straight into place. Checks label, limits, dims products, CRCs, finite
+ * values, unique names, the vocabulary's hash and the fingerprint against the header, the end
+ * record and that nothing follows it. A vocabulary that the header does not name gets its hash
+ * there. max_tensor bounds one tensor's bytes on a pipe (0: TF_MAX_TENSOR). Messages start with the
+ * file's name. After an error *m is released. */
+int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* The same from an open input (borrowed), of which nothing has been taken. */
-int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
+int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
+                     struct tf_err *err) TF_MUST_CHECK;
 /* The same from n bytes of memory that outlive *m; tensors are used in place when aligned. */
-int tf_model_read_memory(struct tf_model_file *m, const void *p, size_t n, const char *name, unsigned flags, struct tf_err *err) TF_MUST_CHECK;
+int tf_model_read_memory(struct tf_model_file *m, const void *p, size_t n, const char *name,
+                         unsigned flags, struct tf_err *err) TF_MUST_CHECK;
 void tf_model_release(struct tf_model_file *m);
-const struct tf_tensor *tf_model_tensor(const struct tf_model_file *m, const char *name); /* or NULL */
-/* Fingerprint: SHA-256 of the deterministic encoding of [config, vocab hash or null, [[name, dtype, dims, crc], ...]] over the "p/" tensors in file
- * order. */
-void tf_model_fingerprint(uint8_t out[32], const struct tf_value *config, const uint8_t *vocab /* or NULL */, const struct tf_tensor *t, size_t n);
+/* or NULL */
+const struct tf_tensor *tf_model_tensor(const struct tf_model_file *m, const char *name);
+/* Fingerprint: SHA-256 of the deterministic encoding of [config, vocab hash or null, [[name, dtype,
+ * dims, crc], ...]] over the "p/" tensors in file order. */
+void tf_model_fingerprint(uint8_t out[32], const struct tf_value *config,
+                          const uint8_t *vocab /* or NULL */, const struct tf_tensor *t, size_t n);
 
-/* Writing: the caller lists all tensors (data in host memory, crc filled in here) and states; header.model is set to the fingerprint. Order in the
- * file: header, check, vocab, states, check, tensors, end. h->has_vocab and h->vocab are set from the vocabulary when there is one. Names must be
- * unique and within limits, data finite or not is the caller's affair. Goes through tf_out (temporary, fsync, rename: see file.h); path "-" writes to
- * stdout. */
+/* Writing: the caller lists all tensors (data in host memory, crc filled in here) and states;
+ * header.model is set to the fingerprint. Order in the file: header, check, vocab, states,
+ * check, tensors, end. h->has_vocab and h->vocab are set from the vocabulary when there is one.
+ * Names must be unique and within limits, data finite or not is the caller's affair. Goes
+ * through tf_out (temporary, fsync, rename: see file.h); path "-" writes to stdout. */
 struct tf_state {
     const char *name;
     struct tf_value value;
 };
-int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n, const struct tf_state *states, size_t n_states,
-                   struct tf_tensor *tensors, size_t n_tensors, struct tf_err *err) TF_MUST_CHECK;
+int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
+                   const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
+                   size_t n_tensors, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

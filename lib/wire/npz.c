@@ -1,4 +1,5 @@
-/* npz.c - numpy's .npz: a ZIP archive of .npy files (numpy/lib/format.py), none of them compressed. */
+/* npz.c - numpy's .npz: a ZIP archive of .npy files (numpy/lib/format.py), none of them
+ * compressed. */
 #include "wire/foreign.h"
 #include "wire/item.h"
 #include "wire/zip.h"
@@ -115,7 +116,8 @@ static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_e
     if (p[6] < 1 || p[6] > 3 || p[7] != 0)
         return tf_fail(err, "%s: a .npy of version %d.%d, which is none of 1.0, 2.0 and 3.0",
                        t->name, p[6], p[7]);
-    size_t at = p[6] == 1 ? 10 : 12, head = p[6] == 1 ? (size_t)(p[8] | p[9] << 8) : tf_load32(p + 8);
+    size_t at = p[6] == 1 ? 10 : 12,
+           head = p[6] == 1 ? (size_t)(p[8] | p[9] << 8) : tf_load32(p + 8);
     const char *text = (const char *)p + at, *descr = NULL;
     const char *why = "a header that is longer than the file";
     size_t descr_n = 0;
@@ -232,7 +234,8 @@ static void put_npy_head(struct tf_buf *b, const struct tf_tensor *t)
     b->p[9] = (char)(n >> 8);
 }
 
-static int put_array(struct tf_zip_writer *w, struct tf_buf *head, const struct tf_tensor *t, struct tf_err *err)
+static int put_array(struct tf_zip_writer *w, struct tf_buf *head, const struct tf_tensor *t,
+                     struct tf_err *err)
 {
     char name[TF_MAX_NAME + SUFFIX_N + 1];
     uint64_t bytes = tf_dtype_size(t->dtype);

@@ -52,7 +52,8 @@ static int text(struct reading *d, const char **s, size_t *n, const char *what, 
 }
 
 /* An array of whole numbers, at most `most` of them. */
-static int numbers(struct reading *d, uint64_t *v, int most, int *n, const char *what, struct tf_err *err)
+static int numbers(struct reading *d, uint64_t *v, int most, int *n, const char *what,
+                   struct tf_err *err)
 {
     enum tf_json_kind k;
     if (expect(d, TF_JSON_ARRAY, what, err) < 0)
@@ -82,9 +83,11 @@ static int metadata(struct reading *d, struct tf_err *err)
             return -1;
         if (k == TF_JSON_OBJECT_END)
             return 0;
-        if (text(d, &key, &n, "__metadata__", err) < 0 || expect(d, TF_JSON_STRING, "__metadata__", err) < 0)
+        if (text(d, &key, &n, "__metadata__", err) < 0 ||
+            expect(d, TF_JSON_STRING, "__metadata__", err) < 0)
             return -1;
-        if (strcmp(key, "config") == 0 && text(d, &d->b->config, &d->b->config_n, "config", err) < 0)
+        if (strcmp(key, "config") == 0 &&
+            text(d, &d->b->config, &d->b->config_n, "config", err) < 0)
             return -1;
     }
 }
@@ -121,11 +124,16 @@ static int description(struct reading *d, struct entry *e, struct tf_err *err)
         const char *key;
         if (text(d, &key, &(size_t){0}, "key", err) < 0)
             return -1;
-        unsigned bit = strcmp(key, "dtype") == 0 ? DTYPE : strcmp(key, "shape") == 0 ? SHAPE : strcmp(key, "data_offsets") == 0 ? OFFSETS : 0;
+        unsigned bit = strcmp(key, "dtype") == 0          ? DTYPE
+                       : strcmp(key, "shape") == 0        ? SHAPE
+                       : strcmp(key, "data_offsets") == 0 ? OFFSETS
+                                                          : 0;
         if (bit == 0 || seen & bit)
             return tf_fail(err, "%.20s: %s", key, bit == 0 ? "not a field of the format" : "twice");
         seen |= bit;
-        if (bit == DTYPE ? dtype(d, &e->t.dtype, err) < 0 : bit == SHAPE ? numbers(d, e->t.dims, TF_MAX_RANK, &e->t.rank, key, err) < 0 : numbers(d, at, 2, &n, key, err) < 0)
+        if (bit == DTYPE   ? dtype(d, &e->t.dtype, err) < 0
+            : bit == SHAPE ? numbers(d, e->t.dims, TF_MAX_RANK, &e->t.rank, key, err) < 0
+                           : numbers(d, at, 2, &n, key, err) < 0)
             return -1;
         if (bit == OFFSETS && n != 2)
             return tf_fail(err, "data_offsets: not two numbers");
@@ -141,7 +149,8 @@ static int description(struct reading *d, struct entry *e, struct tf_err *err)
     e->from = at[0];
     e->to = at[1];
     if (e->to < e->from || e->to - e->from != bytes)
-        return tf_fail(err, "data_offsets: not the %llu bytes of its shape", (unsigned long long)bytes);
+        return tf_fail(err, "data_offsets: not the %llu bytes of its shape",
+                       (unsigned long long)bytes);
     e->t.bytes = (size_t)bytes;
     return 0;
 }
@@ -206,7 +215,8 @@ static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err
     for (size_t i = 0; i < d->n; i++) {
         struct entry *e = &d->v[i];
         if (e->from != at || e->to > n)
-            return tf_fail(err, "%s: its data do not lie behind those of the tensor before it", e->t.name);
+            return tf_fail(err, "%s: its data do not lie behind those of the tensor before it",
+                           e->t.name);
         at = e->to;
         e->t.data = data + e->from;
         if (strcmp(e->t.name, "vocab") == 0 && e->t.dtype == TF_U8 && e->t.rank == 1) {
@@ -216,7 +226,9 @@ static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err
             b->tensors[b->n++] = e->t;
         }
     }
-    return at == n ? 0 : tf_fail(err, "%llu bytes behind the last tensor", (unsigned long long)(n - at));
+    return at == n
+               ? 0
+               : tf_fail(err, "%llu bytes behind the last tensor", (unsigned long long)(n - at));
 }
 
 int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err)
@@ -259,7 +271,12 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     for (size_t i = 0; i < n; i++)
         t[i] = b->tensors[i];
     if (b->vocab != NULL)
-        t[n++] = (struct tf_tensor){.name = "vocab", .dtype = TF_U8, .rank = 1, .dims = {b->vocab_n}, .data = b->vocab, .bytes = b->vocab_n};
+        t[n++] = (struct tf_tensor){.name = "vocab",
+                                    .dtype = TF_U8,
+                                    .rank = 1,
+                                    .dims = {b->vocab_n},
+                                    .data = b->vocab,
+                                    .bytes = b->vocab_n};
     qsort(t, n, sizeof *t, by_size_and_name);
     tf_buf_add(&head, zeros, sizeof zeros);
     tf_json_open(&j, '{');
@@ -295,7 +312,9 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     uint64_t size = head.len - sizeof zeros;
     for (int i = 0; i < 8; i++)
         head.p[i] = (char)(size >> 8 * i);
-    int rc = size <= MAX_HEADER ? tf_out_write(out, head.p, head.len, err) : tf_fail(err, "a header of %llu bytes, at most %d", (unsigned long long)size, MAX_HEADER);
+    int rc = size <= MAX_HEADER ? tf_out_write(out, head.p, head.len, err)
+                                : tf_fail(err, "a header of %llu bytes, at most %d",
+                                          (unsigned long long)size, MAX_HEADER);
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = tf_out_write(out, t[i].data, t[i].bytes, err);
     free(t);

@@ -532,8 +532,8 @@ static bool is_other(const uint8_t *p, size_t n)
            type != TF_REC_ERROR;
 }
 
-/* What `record` was for a record of these bytes, encoded: the way there and back loses what JSON has no
- * words for. */
+/* What `record` was for a record of these bytes, encoded: the way there and back loses what JSON
+ * has no words for. */
 static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
 {
     struct line l = {.n_values = 0};
@@ -723,7 +723,10 @@ int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err)
     for (; (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) == 1; number++) {
         if (n == 0)
             continue;
-        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) || (!tf_in_ready(in) && tf_out_flush(out, err)) ? -1 : 0;
+        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ||
+                     (!tf_in_ready(in) && tf_out_flush(out, err))
+                 ? -1
+                 : 0;
         tf_json_read_release(&l.r);
         memset(&l.r, 0, sizeof l.r);
         if (rc)

@@ -1,5 +1,5 @@
-/* zip.c - ZIP archives (PKWARE's APPNOTE) whose members are stored, not compressed. Reading follows the
- * directory; the local headers must agree with it. */
+/* zip.c - ZIP archives (PKWARE's APPNOTE) whose members are stored, not compressed. Reading follows
+ * the directory; the local headers must agree with it. */
 #include "wire/zip.h"
 #include "base/hash.h"
 #include "wire/item.h"
@@ -158,7 +158,9 @@ static const char *read_local(struct tf_zip_member *m, struct tf_zip *z)
 int tf_zip_next(struct tf_zip *z, struct tf_zip_member *m, struct tf_err *err)
 {
     if (z->left == 0)
-        return z->next == z->p + z->dir_end ? 0 : tf_fail(err, "damaged: the directory goes on behind its last member");
+        return z->next == z->p + z->dir_end
+                   ? 0
+                   : tf_fail(err, "damaged: the directory goes on behind its last member");
     z->left--;
     const char *why = read_entry(m, z);
     if (!why)
@@ -222,8 +224,8 @@ static void put_header(struct tf_buf *b, const char *name, uint64_t at, uint64_t
         tf_buf_byte(b, 0);
 }
 
-int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n, const void *data,
-               size_t n, struct tf_err *err)
+int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n,
+               const void *data, size_t n, struct tf_err *err)
 {
     uint64_t at = w->out->offset - w->start, size = (uint64_t)head_n + n;
     uint32_t crc = tf_crc32(tf_crc32(0, head, head_n), data, n);
@@ -232,7 +234,8 @@ int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size
     put_header(&w->head, name, at, size, crc, true);
     put_header(&w->dir, name, at, size, crc, false);
     w->count++;
-    if (tf_out_write(w->out, w->head.p, w->head.len, err) || tf_out_write(w->out, head, head_n, err))
+    if (tf_out_write(w->out, w->head.p, w->head.len, err) ||
+        tf_out_write(w->out, head, head_n, err))
         return -1;
     return tf_out_write(w->out, data, n, err);
 }

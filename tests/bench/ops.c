@@ -1,5 +1,6 @@
-/* ops.c - speed of the CPU backend's operations on one thread, at the shapes of presets base and tiny, with OpenBLAS's sgemm beside them as a yardstick.
- * Prints figures, judges nothing. `make bench` builds it; build/tests/bench/ops [base|tiny|packed|rows|all] [cpu|ref]. */
+/* ops.c - speed of the CPU backend's operations on one thread, at the shapes of presets base and
+ * tiny, with OpenBLAS's sgemm beside them as a yardstick. Prints figures, judges nothing. `make
+ * bench` builds it; build/tests/bench/ops [base|tiny|packed|rows|all] [cpu|ref]. */
 #include "ops/backend.h"
 
 #include <dlfcn.h>
@@ -10,13 +11,15 @@
 #include <time.h>
 
 enum { ROW = 101, NO = 111, YES = 112 }; /* CBLAS's names */
-typedef void sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+typedef void sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
+                   int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
 static const struct tf_backend *be;
 static struct tf_ctx *ctx;
 static sgemm *blas;
 
-/* ---- OpenBLAS: 0.3.21 takes newer processors for one of 2004 ("Prescott") and has to be told ---- */
+/* ---- OpenBLAS: 0.3.21 takes newer processors for one of 2004 ("Prescott") and has to be told
+ * ---- */
 
 static sgemm *load_blas(char *about, size_t size)
 {
@@ -44,7 +47,8 @@ static sgemm *load_blas(char *about, size_t size)
             snprintf(about + strlen(about), size - strlen(about), ", told to be %s", corename());
         core = corename();
         threads(1);
-        if (strcmp(core, "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL || !__builtin_cpu_supports("avx2"))
+        if (strcmp(core, "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL ||
+            !__builtin_cpu_supports("avx2"))
             return f;
         setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512vl") ? "SkylakeX" : "Haswell", 1);
         dlclose(lib);
@@ -169,8 +173,17 @@ static void linear_packed(void *p)
 static struct linear linear_new(int R, int K, int N)
 {
     size_t r = (size_t)R, k = (size_t)K, n = (size_t)N;
-    return (struct linear){.r = rows_of(r, 1), .R = R, .N = N, .K = K, .x = fresh(r * k), .w = fresh(k * n), .b = fresh(n), .y = fresh(r * n),
-                           .dx = fresh(r * k), .dw = fresh(k * n), .db = fresh(n)};
+    return (struct linear){.r = rows_of(r, 1),
+                           .R = R,
+                           .N = N,
+                           .K = K,
+                           .x = fresh(r * k),
+                           .w = fresh(k * n),
+                           .b = fresh(n),
+                           .y = fresh(r * n),
+                           .dx = fresh(r * k),
+                           .dw = fresh(k * n),
+                           .db = fresh(n)};
 }
 
 static void linear_free(struct linear *l)
@@ -185,14 +198,17 @@ static void linear_free(struct linear *l)
 
 static void bench_linear(int R, const int (*shape)[2], size_t n)
 {
-    printf("%-22s %9s %9s %9s   %s\n", "linear, GFLOP/s", "forward", "dx", "dw", blas != NULL ? "sgemm: forward, dx, dw" : "");
+    printf("%-22s %9s %9s %9s   %s\n", "linear, GFLOP/s", "forward", "dx", "dw",
+           blas != NULL ? "sgemm: forward, dx, dw" : "");
     for (size_t i = 0; i < n; i++) {
         struct linear l = linear_new(R, shape[i][0], shape[i][1]);
         double flop = 2e-9 * l.R * l.N * l.K;
         printf("  %5d x %5d x %5d ", l.R, l.K, l.N);
-        printf(" %9.1f %9.1f %9.1f", flop / timed(linear_fwd, &l), flop / timed(linear_dx, &l), flop / timed(linear_dw, &l));
+        printf(" %9.1f %9.1f %9.1f", flop / timed(linear_fwd, &l), flop / timed(linear_dx, &l),
+               flop / timed(linear_dw, &l));
         if (blas != NULL)
-            printf("   %9.1f %9.1f %9.1f", flop / timed(blas_fwd, &l), flop / timed(blas_dx, &l), flop / timed(blas_dw, &l));
+            printf("   %9.1f %9.1f %9.1f", flop / timed(blas_fwd, &l), flop / timed(blas_dx, &l),
+                   flop / timed(blas_dw, &l));
         putchar('\n');
         fflush(stdout);
         linear_free(&l);
@@ -201,7 +217,8 @@ static void bench_linear(int R, const int (*shape)[2], size_t n)
 
 static void bench_packed(void)
 {
-    static const int shape[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}, {512, 37000}, {128, 384}, {128, 256}, {256, 128}, {128, 6000}};
+    static const int shape[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}, {512, 37000},
+                                   {128, 384}, {128, 256},  {256, 128},  {128, 6000}};
     static const int rows[] = {1, 2, 4, 6, 8, 12, 16, 32, 64, 128};
     struct tf_err err = {0};
     printf("packed, GFLOP/s; rows  ");
@@ -237,13 +254,33 @@ static void bench_attention(size_t rows, size_t length, int heads, int dk, float
 {
     size_t D = (size_t)(heads * dk), n = rows / length;
     struct tf_rows *r = rows_of(n * length, length);
-    struct tf_attention a = {.q_rows = r, .k_rows = r, .q = fresh(rows * D), .k = fresh(rows * D), .v = fresh(rows * D), .o = fresh(rows * D), .ldq = D, .ldk = D,
-                             .ldv = D, .ldo = D, .heads = heads, .dk = dk, .dv = dk, .drop = {.p = p, .site = 16}, .lse = fresh(rows * (size_t)heads),
-                             .d_o = fresh(rows * D), .dq = fresh(rows * D), .dk_ = fresh(rows * D), .dv_ = fresh(rows * D)};
-    double flop = 4e-9 * (double)(n * length * length * D), f = timed(attention_fwd, &a), b = timed(attention_bwd, &a);
-    printf("  %5zu rows of %4zu, %d heads of %3d, dropout %.1f: forward %6.1f GFLOP/s, %6.2f us a row; backward %6.1f GFLOP/s, %6.2f us a row\n", n * length, length,
-           heads, dk, (double)p, flop / f, f / (double)(n * length) * 1e6, flop * 2.5 / b, b / (double)(n * length) * 1e6);
-    float *all[] = {(float *)a.q, (float *)a.k, (float *)a.v, a.o, a.lse, (float *)a.d_o, a.dq, a.dk_, a.dv_};
+    struct tf_attention a = {.q_rows = r,
+                             .k_rows = r,
+                             .q = fresh(rows * D),
+                             .k = fresh(rows * D),
+                             .v = fresh(rows * D),
+                             .o = fresh(rows * D),
+                             .ldq = D,
+                             .ldk = D,
+                             .ldv = D,
+                             .ldo = D,
+                             .heads = heads,
+                             .dk = dk,
+                             .dv = dk,
+                             .drop = {.p = p, .site = 16},
+                             .lse = fresh(rows * (size_t)heads),
+                             .d_o = fresh(rows * D),
+                             .dq = fresh(rows * D),
+                             .dk_ = fresh(rows * D),
+                             .dv_ = fresh(rows * D)};
+    double flop = 4e-9 * (double)(n * length * length * D), f = timed(attention_fwd, &a),
+           b = timed(attention_bwd, &a);
+    printf("  %5zu rows of %4zu, %d heads of %3d, dropout %.1f: forward %6.1f GFLOP/s, %6.2f us a "
+           "row; backward %6.1f GFLOP/s, %6.2f us a row\n",
+           n * length, length, heads, dk, (double)p, flop / f, f / (double)(n * length) * 1e6,
+           flop * 2.5 / b, b / (double)(n * length) * 1e6);
+    float *all[] = {(float *)a.q,   (float *)a.k, (float *)a.v, a.o,  a.lse,
+                    (float *)a.d_o, a.dq,         a.dk_,        a.dv_};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         drop(all[i]);
     be->rows_free(ctx, r);
@@ -262,13 +299,23 @@ static void bench_xent(size_t rows, int D, int V)
     uint32_t *targets = (uint32_t *)fresh(rows);
     for (size_t i = 0; i < rows; i++)
         targets[i] = (uint32_t)(i * 7919 % (size_t)V);
-    struct tf_xent x = {.rows = r, .x = fresh(rows * (size_t)D), .e = fresh((size_t)V * (size_t)D), .targets = targets, .V = V, .D = D, .on = 0.9f, .off = 0.1f / (float)V,
-                        .acc = fresh(8), .dx = fresh(rows * (size_t)D), .de = fresh((size_t)V * (size_t)D)};
+    struct tf_xent x = {.rows = r,
+                        .x = fresh(rows * (size_t)D),
+                        .e = fresh((size_t)V * (size_t)D),
+                        .targets = targets,
+                        .V = V,
+                        .D = D,
+                        .on = 0.9f,
+                        .off = 0.1f / (float)V,
+                        .acc = fresh(8),
+                        .dx = fresh(rows * (size_t)D),
+                        .de = fresh((size_t)V * (size_t)D)};
     double flop = 2e-9 * (double)rows * V * D, both = timed(xent, &x);
     float *dx = x.dx, *de = x.de;
     x.dx = x.de = NULL;
     double fwd = timed(xent, &x);
-    printf("  %5zu rows, D %d, V %d: %6.1f GFLOP/s, %7.1f us a row; forward only %6.1f GFLOP/s\n", rows, D, V, 3 * flop / both, both / (double)rows * 1e6, flop / fwd);
+    printf("  %5zu rows, D %d, V %d: %6.1f GFLOP/s, %7.1f us a row; forward only %6.1f GFLOP/s\n",
+           rows, D, V, 3 * flop / both, both / (double)rows * 1e6, flop / fwd);
     float *all[] = {(float *)x.x, (float *)x.e, (float *)targets, x.acc, dx, de};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         drop(all[i]);
@@ -290,12 +337,14 @@ struct rowwise {
 static void norm_fwd(void *p)
 {
     struct rowwise *w = p;
-    be->add_norm_fwd(ctx, w->c, w->d, w->mean, w->rstd, w->a, w->b, w->gain, w->bias, w->r, w->D, 1e-6f, w->drop);
+    be->add_norm_fwd(ctx, w->c, w->d, w->mean, w->rstd, w->a, w->b, w->gain, w->bias, w->r, w->D,
+                     1e-6f, w->drop);
 }
 static void norm_bwd(void *p)
 {
     struct rowwise *w = p;
-    be->add_norm_bwd(ctx, w->a, w->b, w->dgain, w->dbias, w->d, NULL, w->c, w->mean, w->rstd, w->gain, w->r, w->D, w->drop);
+    be->add_norm_bwd(ctx, w->a, w->b, w->dgain, w->dbias, w->d, NULL, w->c, w->mean, w->rstd,
+                     w->gain, w->r, w->D, w->drop);
 }
 static void embed_fwd(void *p)
 {
@@ -332,8 +381,22 @@ static void log_softmax(void *p)
 static void bench_rows(size_t rows, int D, float p)
 {
     size_t n = rows * (size_t)D, d = (size_t)D;
-    struct rowwise w = {.r = rows_of(rows, 1), .rows = rows, .D = D, .drop = {.p = p, .site = 3}, .a = fresh(n), .b = fresh(n), .c = fresh(n), .d = fresh(n), .gain = fresh(d),
-                        .bias = fresh(d), .mean = fresh(rows), .rstd = fresh(rows), .dgain = fresh(d), .dbias = fresh(d), .table = fresh(1000 * d), .ids = (uint32_t *)fresh(rows),
+    struct rowwise w = {.r = rows_of(rows, 1),
+                        .rows = rows,
+                        .D = D,
+                        .drop = {.p = p, .site = 3},
+                        .a = fresh(n),
+                        .b = fresh(n),
+                        .c = fresh(n),
+                        .d = fresh(n),
+                        .gain = fresh(d),
+                        .bias = fresh(d),
+                        .mean = fresh(rows),
+                        .rstd = fresh(rows),
+                        .dgain = fresh(d),
+                        .dbias = fresh(d),
+                        .table = fresh(1000 * d),
+                        .ids = (uint32_t *)fresh(rows),
                         .norm = (double *)fresh(2)};
     for (size_t i = 0; i < rows; i++)
         w.ids[i] = (uint32_t)(i * 7919 % 1000);
@@ -342,14 +405,22 @@ static void bench_rows(size_t rows, int D, float p)
         const char *name;
         void (*f)(void *);
         int moved; /* floats read and written an element */
-    } all[] = {{"add_norm_fwd", norm_fwd, 4}, {"add_norm_bwd", norm_bwd, 4}, {"embed_fwd", embed_fwd, 3}, {"embed_bwd", embed_bwd, 3}, {"adam", adam, 7}, {"add", add, 3},
-               {"sumsq", sumsq, 1}, {"log_softmax", log_softmax, 4}};
+    } all[] = {{"add_norm_fwd", norm_fwd, 4},
+               {"add_norm_bwd", norm_bwd, 4},
+               {"embed_fwd", embed_fwd, 3},
+               {"embed_bwd", embed_bwd, 3},
+               {"adam", adam, 7},
+               {"add", add, 3},
+               {"sumsq", sumsq, 1},
+               {"log_softmax", log_softmax, 4}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         memset(w.b, 0, n * sizeof *w.b);
         double t = timed(all[i].f, &w);
-        printf("  %zu x %d, dropout %.1f: %-13s %6.2f GB/s, %6.3f ns an element\n", rows, D, (double)p, all[i].name, 4e-9 * all[i].moved * (double)n / t, t / (double)n * 1e9);
+        printf("  %zu x %d, dropout %.1f: %-13s %6.2f GB/s, %6.3f ns an element\n", rows, D,
+               (double)p, all[i].name, 4e-9 * all[i].moved * (double)n / t, t / (double)n * 1e9);
     }
-    float *mem[] = {w.a, w.b, w.c, w.d, w.gain, w.bias, w.mean, w.rstd, w.dgain, w.dbias, w.table, (float *)w.ids, (float *)w.norm};
+    float *mem[] = {w.a,    w.b,     w.c,     w.d,     w.gain,         w.bias,         w.mean,
+                    w.rstd, w.dgain, w.dbias, w.table, (float *)w.ids, (float *)w.norm};
     for (size_t i = 0; i < sizeof mem / sizeof mem[0]; i++)
         drop(mem[i]);
     be->rows_free(ctx, w.r);

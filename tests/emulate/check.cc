@@ -1,4 +1,5 @@
-/* check.cc - the emulation itself: barriers, operations of a warp, threads that leave early, conversions, the queue and its graphs; built with SAN=thread, that races are told. */
+/* check.cc - the emulation itself: barriers, operations of a warp, threads that leave early,
+ * conversions, the queue and its graphs; built with SAN=thread, that races are told. */
 #include "emulate.h"
 
 extern "C" {
@@ -18,7 +19,8 @@ extern "C" __attribute__((visibility("default"))) void __tsan_on_report(void *)
     reports++;
 }
 
-/* A thread writes one number and reads its neighbour's; order() is what stands between. One function each: a race at the same place is told once. */
+/* A thread writes one number and reads its neighbour's; order() is what stands between. One
+ * function each: a race at the same place is told once. */
 template <typename F> static int races(cudaStream_t s, unsigned threads, F order)
 {
     static volatile int room[64];
@@ -32,15 +34,18 @@ template <typename F> static int races(cudaStream_t s, unsigned threads, F order
     return reports - before;
 }
 
-/* Ends the program before ThreadSanitizer, which has told of them on stderr, makes the races that it was to find a failure. */
+/* Ends the program before ThreadSanitizer, which has told of them on stderr, makes the races that
+ * it was to find a failure. */
 [[noreturn]] static void check_races(cudaStream_t s)
 {
     ok(reports == 0, "no race in what is ordered: %d told", reports);
     ok(races(s, 64, [] { __syncthreads(); }) == 0, "a barrier of the block orders");
     ok(races(s, 32, [] { __syncwarp(); }) == 0, "a barrier of the warp orders its threads");
     ok(races(s, 64, [] {}) > 0, "no barrier: a race");
-    ok(races(s, 64, [] { __syncwarp(); }) > 0, "a barrier of the warp between threads of two: a race");
-    ok(races(s, 32, [] { __shfl_xor_sync(0xffffffffu, 0, 1); }) > 0, "a shuffle orders no memory: a race");
+    ok(races(s, 64, [] { __syncwarp(); }) > 0,
+       "a barrier of the warp between threads of two: a race");
+    ok(races(s, 32, [] { __shfl_xor_sync(0xffffffffu, 0, 1); }) > 0,
+       "a shuffle orders no memory: a race");
     _Exit(done());
 }
 #endif
@@ -50,7 +55,8 @@ int main()
     cudaStream_t s;
     cudaStreamCreateWithFlags(&s, 0);
 
-    /* Two rounds of a tree in shared memory; half of the threads of the second block leave first. */
+    /* Two rounds of a tree in shared memory; half of the threads of the second block leave
+     * first. */
     int sums[2] = {};
     run(s, 2, 256, 256 * sizeof(int), [&] {
         int *room = (int *)emulate::shared_memory(), t = (int)threadIdx.x, n = 256;
@@ -78,8 +84,10 @@ int main()
         atomicAdd(&bad, (int)(sum != 31 * 16));
         atomicAdd(&bad, (int)(__shfl_sync(0xffffffffu, lane, 7) != 7));
         atomicAdd(&bad, (int)(__shfl_sync(0xffffffffu, lane, 1, 8) != lane / 8 * 8 + 1));
-        atomicAdd(&bad, (int)(__shfl_down_sync(0xffffffffu, lane, 3) != (lane + 3 < 32 ? lane + 3 : lane)));
-        atomicAdd(&bad, (int)(__shfl_up_sync(0xffffffffu, lane, 3, 16) != (lane % 16 >= 3 ? lane - 3 : lane)));
+        atomicAdd(&bad, (int)(__shfl_down_sync(0xffffffffu, lane, 3) !=
+                              (lane + 3 < 32 ? lane + 3 : lane)));
+        atomicAdd(&bad, (int)(__shfl_up_sync(0xffffffffu, lane, 3, 16) !=
+                              (lane % 16 >= 3 ? lane - 3 : lane)));
         atomicAdd(&bad, (int)(__ballot_sync(0xffffffffu, lane % 2) != 0xaaaaaaaau));
         if (lane < 16) { /* the two halves in different branches */
             atomicAdd(&bad, (int)(__shfl_xor_sync(0x0000ffffu, lane, 1) != (lane ^ 1)));
@@ -100,10 +108,14 @@ int main()
         typedef decltype(zero) A;
         run(s, 1, 32, 0, [&] {
             int g = (int)threadIdx.x / 4, t = (int)threadIdx.x % 4;
-            auto pair = [](int x, int y) { return from_float<A>((float)x).bits | (uint32_t)from_float<A>((float)y).bits << 16; };
+            auto pair = [](int x, int y) {
+                return from_float<A>((float)x).bits | (uint32_t)from_float<A>((float)y).bits << 16;
+            };
             auto a_pair = [&](int i, int k) { return pair(i + k, i + k + 1); };
             auto b_pair = [&](int k, int j) { return pair(k - 2 * j, k + 1 - 2 * j); };
-            uint32_t a[4] = {a_pair(g, 2 * t), a_pair(g + 8, 2 * t), a_pair(g, 2 * t + 8), a_pair(g + 8, 2 * t + 8)}, b[2] = {b_pair(2 * t, g), b_pair(2 * t + 8, g)};
+            uint32_t a[4] = {a_pair(g, 2 * t), a_pair(g + 8, 2 * t), a_pair(g, 2 * t + 8),
+                             a_pair(g + 8, 2 * t + 8)},
+                     b[2] = {b_pair(2 * t, g), b_pair(2 * t + 8, g)};
             float d[4] = {1, 1, 1, 1};
             mma<A>(d, a, b);
             for (int i = 0; i < 4; i++) {
@@ -132,7 +144,8 @@ int main()
         copies.wait<0>();
         bad += to[2].x != 3;
     });
-    ok(bad == 0, "copies that go on by themselves are there when they were waited for: %d wrong", bad);
+    ok(bad == 0, "copies that go on by themselves are there when they were waited for: %d wrong",
+       bad);
 
     bad = 0;
     for (unsigned i = 0; i < 65536; i++) {
@@ -143,8 +156,10 @@ int main()
         if (i + 1 < 0x7c00)
             bad += from_float<half>((h + to_float(half{(uint16_t)(i + 1)})) / 2).bits != i + i % 2;
     }
-    bad += from_float<half>(65519.9f).bits != 0x7bff || from_float<half>(65520).bits != 0x7c00 || from_float<half>(-1e30f).bits != 0xfc00;
-    bad += from_float<bf16>(1 + 0x1p-8f).bits != 0x3f80 || from_float<bf16>(1 + 0x3p-8f).bits != 0x3f82 || from_float<bf16>(3.4e38f).bits != 0x7f80;
+    bad += from_float<half>(65519.9f).bits != 0x7bff || from_float<half>(65520).bits != 0x7c00 ||
+           from_float<half>(-1e30f).bits != 0xfc00;
+    bad += from_float<bf16>(1 + 0x1p-8f).bits != 0x3f80 ||
+           from_float<bf16>(1 + 0x3p-8f).bits != 0x3f82 || from_float<bf16>(3.4e38f).bits != 0x7f80;
     ok(bad == 0, "conversions: %d wrong", bad);
 
     int *host, *device, seen = 0;
@@ -165,7 +180,8 @@ int main()
     cudaGraphLaunch(exec, s);
     cudaGraphLaunch(exec, s);
     cudaMemcpyAsync(&seen, device, sizeof seen, cudaMemcpyDeviceToHost, s);
-    ok(seen == 22, "a graph runs as often as it is launched, and not when it is recorded: %d", seen);
+    ok(seen == 22, "a graph runs as often as it is launched, and not when it is recorded: %d",
+       seen);
     cudaGraphExecDestroy(exec);
     cudaFree(device);
     cudaFreeHost(host);

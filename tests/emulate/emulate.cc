@@ -1,4 +1,5 @@
-/* emulate.cc - streams that wait, graphs, and blocks whose threads are coroutines. See emulate.h. */
+/* emulate.cc - streams that wait, graphs, and blocks whose threads are coroutines. See
+ * emulate.h. */
 #include "emulate.h"
 
 #include <cstdlib>
@@ -107,7 +108,8 @@ void switch_to(coroutine *to)
     left = from;
     running = to;
 #ifdef __SANITIZE_ADDRESS__
-    __sanitizer_start_switch_fiber(&fake, to->stack != nullptr ? to->stack : to->bottom, to->stack != nullptr ? (size_t)STACK : to->size);
+    __sanitizer_start_switch_fiber(&fake, to->stack != nullptr ? to->stack : to->bottom,
+                                   to->stack != nullptr ? (size_t)STACK : to->size);
 #endif
 #ifdef __x86_64__
     tf_emulate_swap(&from->sp, to->sp);
@@ -128,13 +130,17 @@ void entry()
 coroutine *new_coroutine()
 {
     coroutine *c = new coroutine();
-    c->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (c->stack == MAP_FAILED || mprotect(c->stack, 4096, PROT_NONE) != 0) /* what runs over its end hits a wall */
+    c->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    /* what runs over its end hits a wall */
+    if (c->stack == MAP_FAILED || mprotect(c->stack, 4096, PROT_NONE) != 0)
         stop("", "no memory for a stack");
 #ifdef __x86_64__
-    /* Stacks begin at different distances from their ends, or all would fall into the same lines of the cache. */
+    /* Stacks begin at different distances from their ends, or all would fall into the same lines of
+     * the cache. */
     static unsigned made;
-    void **top = (void **)(c->stack + STACK - made++ % 128 * 320) - 3; /* at entry, as after a call, the stack pointer is 8 past a multiple of 16 */
+    /* at entry, as after a call, the stack pointer is 8 past a multiple of 16 */
+    void **top = (void **)(c->stack + STACK - made++ % 128 * 320) - 3;
     *--top = (void *)entry;
     c->sp = top - 6;
     memset(c->sp, 0, 6 * sizeof(void *));
@@ -152,8 +158,10 @@ coroutine *new_coroutine()
 
 /* ---- races ---- */
 
-/* Under ThreadSanitizer every thread of a block is one of its fibers, which nothing but barriers orders: __syncthreads for the block, __syncwarp for the threads in its mask, atomics as the
- * C++ ones are. Shuffles and votes order no memory, as CUDA says. Blocks run in order, and each has a stack of its own for every thread. This file is compiled without the sanitizer. */
+/* Under ThreadSanitizer every thread of a block is one of its fibers, which nothing but barriers
+ * orders: __syncthreads for the block, __syncwarp for the threads in its mask, atomics as the C++
+ * ones are. Shuffles and votes order no memory, as CUDA says. Blocks run in order, and each has a
+ * stack of its own for every thread. This file is compiled without the sanitizer. */
 #ifdef EMULATE_RACES
 constexpr bool races = true;
 void *fiber_of(unsigned i) /* of a block's thread */
@@ -199,7 +207,8 @@ void hear(char *) {}
 void overlook(bool) {}
 #endif
 
-/* `group(i)`: is thread i one of those that meet? What each did before is ordered before what any does after. A place keeps what it was told: the block has one, and each warp. */
+/* `group(i)`: is thread i one of those that meet? What each did before is ordered before what any
+ * does after. A place keeps what it was told: the block has one, and each warp. */
 char places[1 + MAX_THREADS / 32][8];
 template <typename F> void meet(char *place, unsigned n, F group)
 {
@@ -234,8 +243,10 @@ struct warp_bits {
     unsigned there, waiting; /* threads that have not gone; those at an operation of the warp */
 } warps[MAX_THREADS / 32];
 thread *self;
-coroutine *idle[MAX_THREADS]; /* at the top of coroutine_main, for threads that have not started; kept to the end */
-thread *ready[MAX_THREADS];   /* those that go on, from `first_ready` around the end, in their order */
+/* at the top of coroutine_main, for threads that have not started; kept to the end */
+coroutine *idle[MAX_THREADS];
+/* those that go on, from `first_ready` around the end, in their order */
+thread *ready[MAX_THREADS];
 unsigned n_idle, first_ready, n_ready;
 alignas(256) unsigned char shared_bytes[MAX_SHARED];
 
@@ -289,8 +300,10 @@ void leave()
     } else if (n_gone == n_threads) {
         switch_to(&host);
     } else {
-        stop(kernel_name, "its threads wait for each other: " + std::to_string(n_at_barrier) + " at the block's barrier, " +
-                              std::to_string(n_threads - n_gone - n_at_barrier) + " at operations of their warps");
+        stop(kernel_name, "its threads wait for each other: " + std::to_string(n_at_barrier) +
+                              " at the block's barrier, " +
+                              std::to_string(n_threads - n_gone - n_at_barrier) +
+                              " at operations of their warps");
     }
 }
 
@@ -323,7 +336,8 @@ void release_block(thread *but)
 /* Does the group of t, waiting in its warp, have everybody? Then do its work and let it go on. */
 bool release_warp(thread *t, thread *but)
 {
-    unsigned at = (unsigned)(t - threads) / 32, base = 32 * at, mask = t->mask, present = mask & warps[at].there;
+    unsigned at = (unsigned)(t - threads) / 32, base = 32 * at, mask = t->mask,
+             present = mask & warps[at].there;
     if ((warps[at].waiting & present) != present)
         return false;
     emulate::lane lanes[32];
@@ -337,7 +351,8 @@ bool release_warp(thread *t, thread *but)
     t->what(lanes, present);
     overlook(false);
     if (t->orders)
-        meet(places[1 + at], n_threads, [&](unsigned i) { return i / 32 == at && (present >> i % 32 & 1); });
+        meet(places[1 + at], n_threads,
+             [&](unsigned i) { return i / 32 == at && (present >> i % 32 & 1); });
     warps[at].waiting &= ~present;
     for (unsigned k = 0; k < 32; k++) {
         unsigned i = reversed() ? 31 - k : k;
@@ -392,8 +407,16 @@ void run_block(size_t shared)
     for (unsigned i = 0; i < n_threads; i += 32)
         warps[i / 32] = {n_threads - i < 32 ? (1u << (n_threads - i)) - 1 : 0xffffffffu, 0};
     for (unsigned i = 0; i < n_threads; i++)
-        threads[i] = {.at = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)}, .on = nullptr, .mask = 0, .at_barrier = false, .gone = false,
-                      .what = nullptr, .orders = false, .lane = {}, .value = 0};
+        threads[i] = {.at = {i % blockDim.x, i / blockDim.x % blockDim.y,
+                             i / (blockDim.x * blockDim.y)},
+                      .on = nullptr,
+                      .mask = 0,
+                      .at_barrier = false,
+                      .gone = false,
+                      .what = nullptr,
+                      .orders = false,
+                      .lane = {},
+                      .value = 0};
     void *me = this_fiber();
     say(&begun);
     leave();
@@ -486,7 +509,8 @@ void enqueue(cudaStream_t s, std::function<void()> run)
         s->queue.push_back(std::move(run));
 }
 
-void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread)
+void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block,
+            size_t shared, std::function<void()> thread)
 {
     auto limit = allowed.find(kernel);
     if ((uint64_t)block.x * block.y * block.z > MAX_THREADS || block.z > 64)
@@ -503,7 +527,8 @@ void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim
         uint64_t n = (uint64_t)grid.x * grid.y * grid.z;
         for (uint64_t k = 0; k < n; k++) {
             uint64_t i = reversed() ? n - 1 - k : k;
-            blockIdx = {(unsigned)(i % grid.x), (unsigned)(i / grid.x % grid.y), (unsigned)(i / grid.x / grid.y)};
+            blockIdx = {(unsigned)(i % grid.x), (unsigned)(i / grid.x % grid.y),
+                        (unsigned)(i / grid.x / grid.y)};
             run_block(shared);
         }
     });
@@ -632,9 +657,11 @@ cudaError_t cudaFreeHost(void *p)
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind kind, cudaStream_t s)
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind kind,
+                            cudaStream_t s)
 {
-    bool host = (kind == cudaMemcpyHostToDevice && !is_pinned(src)) || (kind == cudaMemcpyDeviceToHost && !is_pinned(dst));
+    bool host = (kind == cudaMemcpyHostToDevice && !is_pinned(src)) ||
+                (kind == cudaMemcpyDeviceToHost && !is_pinned(dst));
     if (host && s->capture != nullptr)
         return cudaErrorStreamCaptureUnsupported;
     emulate::enqueue(s, [=] { memmove(dst, src, n); });

@@ -1,12 +1,19 @@
-/* emulate.h - as much of CUDA as lib/ops/cuda uses, on the host, so that its kernels can be checked on a machine without a GPU. Included by device.h in place of CUDA's headers.
+/* emulate.h - as much of CUDA as lib/ops/cuda uses, on the host, so that its kernels can be checked
+ * on a machine without a GPU. Included by device.h in place of CUDA's headers.
  *
- * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured graph is a list of what was queued. Blocks run one after the other; the threads of a block
- * are coroutines that run until they meet a barrier or an operation of their warp. TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the same.
- * Built with SAN=thread, ThreadSanitizer takes them for threads that only barriers order, and tells of accesses that CUDA leaves unordered.
+ * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured
+ * graph is a list of what was queued. Blocks run one after the other; the threads of a block are
+ * coroutines that run until they meet a barrier or an operation of their warp.
+ * TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the
+ * same. Built with SAN=thread, ThreadSanitizer takes them for threads that only barriers order, and
+ * tells of accesses that CUDA leaves unordered.
  * TF_EMULATE_MOST: bytes of the largest allocation of device memory that succeeds.
- * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how many graphs were launched, and made.
- * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs over it.
- * What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier that some threads never reach - ends the program with the kernel's name. */
+ * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how
+ * many graphs were launched, and made.
+ * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of
+ * malloc's, so that AddressSanitizer sees what runs over it. What a GPU would refuse or hang at -
+ * too many threads, too much shared memory, a barrier that some threads never reach - ends the
+ * program with the kernel's name. */
 #ifndef TF_TESTS_EMULATE_H
 #define TF_TESTS_EMULATE_H
 
@@ -48,7 +55,10 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
-static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
 static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
@@ -57,11 +67,33 @@ extern dim3 blockDim, gridDim;
 
 /* ---- the runtime's interface ---- */
 
-enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStreamCaptureUnsupported, cudaErrorNoKernelImageForDevice };
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum cudaError_t {
+    cudaSuccess,
+    cudaErrorInvalidValue,
+    cudaErrorMemoryAllocation,
+    cudaErrorNoDevice,
+    cudaErrorInsufficientDriver,
+    cudaErrorStreamCaptureUnsupported,
+    cudaErrorNoKernelImageForDevice
+};
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal,
+    cudaStreamCaptureModeThreadLocal,
+    cudaStreamCaptureModeRelaxed
+};
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor };
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount,
+    cudaDevAttrComputeCapabilityMajor,
+    cudaDevAttrComputeCapabilityMinor
+};
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 struct cudaFuncAttributes {
     int numRegs;
@@ -88,7 +120,8 @@ cudaError_t cudaFree(void *p); /* waits for everything, as CUDA's */
 cudaError_t cudaMallocHost(void **p, size_t n);
 cudaError_t cudaFreeHost(void *p);
 /* Host memory that is not cudaMallocHost's is read and written before the call returns. */
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind kind, cudaStream_t s);
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind kind,
+                            cudaStream_t s);
 cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t s);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t s);
@@ -104,21 +137,26 @@ cudaError_t cudaEventDestroy(cudaEvent_t e);
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
 cudaError_t cudaEventSynchronize(cudaEvent_t e);
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute a, int value);
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel); /* fails with TF_EMULATE_NO_CODE, as for a device that nothing was compiled for */
+/* fails with TF_EMULATE_NO_CODE, as for a device that nothing was compiled for */
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);
 
 namespace emulate {
 /* Queue work on a stream. */
 void enqueue(cudaStream_t s, std::function<void()> work);
-/* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for it. */
-void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, std::function<void()> thread);
+/* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for
+ * it. */
+void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block,
+            size_t shared, std::function<void()> thread);
 void *shared_memory();
-/* The operations of a warp: the last of the threads in `mask` to arrive does the work for all. `in` is the thread's own, `out` is what it gets. `orders`: it is a barrier for memory, too. */
+/* The operations of a warp: the last of the threads in `mask` to arrive does the work for all. `in`
+ * is the thread's own, `out` is what it gets. `orders`: it is a barrier for memory, too. */
 struct lane {
     const void *in[2];
     void *out;
 };
 typedef void collective(lane lanes[32], unsigned present);
-void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out, bool orders = false);
+void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out,
+          bool orders = false);
 /* The threads of the block; returns the sum of `value`. */
 int block(int value);
 
@@ -180,7 +218,8 @@ template <typename T> static inline T __shfl_xor_sync(unsigned mask, T x, int d,
     int lane = emulate::lane_id(), from = lane ^ d;
     return emulate::shuffle(mask, x, from / width <= lane / width ? from : lane);
 }
-template <typename T> static inline T __shfl_down_sync(unsigned mask, T x, unsigned d, int width = 32)
+template <typename T>
+static inline T __shfl_down_sync(unsigned mask, T x, unsigned d, int width = 32)
 {
     int lane = emulate::lane_id(), from = lane + (int)d;
     return emulate::shuffle(mask, x, from / width == lane / width ? from : lane);
@@ -215,7 +254,10 @@ static inline float __fsqrt_rn(float x) { return sqrtf(x); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
-static inline unsigned __umulhi(unsigned x, unsigned y) { return (unsigned)((uint64_t)x * y >> 32); }
+static inline unsigned __umulhi(unsigned x, unsigned y)
+{
+    return (unsigned)((uint64_t)x * y >> 32);
+}
 namespace emulate {
 template <typename T, typename F> T bits(F x)
 {
@@ -233,13 +275,14 @@ static inline long long __double_as_longlong(double x) { return emulate::bits<lo
 static inline double __longlong_as_double(long long x) { return emulate::bits<double>(x); }
 
 /* Whole numbers only: their order leaves no trace. */
-#define EMULATE_ATOMIC(NAME, EXPRESSION)                                                                              \
-    template <typename T> static inline T NAME(T *p, T x)                                                             \
-    {                                                                                                                 \
-        T old = __atomic_load_n(p, __ATOMIC_RELAXED);                                                                 \
-        while (!__atomic_compare_exchange_n(p, &old, EXPRESSION, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))          \
-            ;                                                                                                         \
-        return old;                                                                                                   \
+#define EMULATE_ATOMIC(NAME, EXPRESSION)                                                  \
+    template <typename T> static inline T NAME(T *p, T x)                                 \
+    {                                                                                     \
+        T old = __atomic_load_n(p, __ATOMIC_RELAXED);                                     \
+        while (!__atomic_compare_exchange_n(p, &old, EXPRESSION, false, __ATOMIC_RELAXED, \
+            __ATOMIC_RELAXED))                                                            \
+            ;                                                                             \
+        return old;                                                                       \
     }
 EMULATE_ATOMIC(atomicAdd, old + x)
 EMULATE_ATOMIC(atomicSub, old - x)
@@ -270,7 +313,8 @@ static inline float to_float(float x) { return x; }
 static inline float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
 static inline float to_float(half x)
 {
-    unsigned sign = (unsigned)(x.bits & 0x8000) << 16, exponent = x.bits >> 10 & 31, fraction = x.bits & 1023;
+    unsigned sign = (unsigned)(x.bits & 0x8000) << 16, exponent = x.bits >> 10 & 31,
+             fraction = x.bits & 1023;
     if (exponent == 31)
         return __uint_as_float(sign | 0x7f800000 | fraction << 13);
     if (exponent == 0) {
@@ -303,7 +347,8 @@ template <> inline half from_float<half>(float x)
     return {(uint16_t)(sign | (((u + 0xfff + (u >> 13 & 1)) >> 13) - (112u << 10)))};
 }
 
-/* device.h tells what it does: the fragments of a warp are put together, multiplied, and taken apart again. */
+/* device.h tells what it does: the fragments of a warp are put together, multiplied, and taken
+ * apart again. */
 template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
     emulate::warp([](emulate::lane l[32], unsigned present) {
@@ -313,7 +358,8 @@ template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b
             __builtin_trap();
         for (int lane = 0; lane < 32; lane++) {
             int g = lane / 4, t = lane % 4;
-            const uint32_t *p = (const uint32_t *)l[lane].in[0], *q = (const uint32_t *)l[lane].in[1];
+            const uint32_t *p = (const uint32_t *)l[lane].in[0],
+                           *q = (const uint32_t *)l[lane].in[1];
             for (int i = 0; i < 8; i++)
                 x[g + i / 2 % 2 * 8][2 * t + i / 4 * 8 + i % 2] = element(p[i / 2], i % 2);
             for (int i = 0; i < 4; i++)

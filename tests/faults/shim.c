@@ -1,12 +1,15 @@
 /* shim.c - LD_PRELOAD: calls that a tool makes fail, come back short, or kill it.
  *
- * Only calls whose return address lies in the program itself count: the C library, SentencePiece and libcbor see the true system. Threads share one
- * counter, so a point in the thread that saves is as easy to reach as one in main. File descriptor 2 is left alone: the message must come out.
+ * Only calls whose return address lies in the program itself count: the C library, SentencePiece
+ * and libcbor see the true system. Threads share one counter, so a point in the thread that saves
+ * is as easy to reach as one in main. File descriptor 2 is left alone: the message must come out.
  *
- *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation and mmap; "all": all but allocation; "malloc": all allocation
+ *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation and mmap; "all": all
+ *     but allocation; "malloc": all allocation
  *     TF_FAULT_AT=5                the fifth of them; "5+" the fifth and all that follow
  *     TF_FAULT_DO=ENOSPC           an error by name, or "kill"
- *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then say EINTR first (poll too)
+ *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then
+ *     say EINTR first (poll too)
  *     TF_FAULT_REPORT=FILE         at the end: how many calls counted, how many were struck
  */
 #define _GNU_SOURCE
@@ -34,18 +37,42 @@
 
 /* One bit for each function that may be struck. */
 enum call {
-    C_OPEN, C_READ, C_WRITE, C_PWRITE, C_CLOSE, C_FSYNC, C_RENAME, C_LINK, C_UNLINK, C_MKDIR, C_FTRUNCATE, C_FCHMOD, C_FLOCK, C_STAT, C_OPENDIR,
-    C_POLL, C_MMAP, C_MALLOC, C_CALLOC, C_REALLOC, C_ALIGNED, N_CALLS
+    C_OPEN,
+    C_READ,
+    C_WRITE,
+    C_PWRITE,
+    C_CLOSE,
+    C_FSYNC,
+    C_RENAME,
+    C_LINK,
+    C_UNLINK,
+    C_MKDIR,
+    C_FTRUNCATE,
+    C_FCHMOD,
+    C_FLOCK,
+    C_STAT,
+    C_OPENDIR,
+    C_POLL,
+    C_MMAP,
+    C_MALLOC,
+    C_CALLOC,
+    C_REALLOC,
+    C_ALIGNED,
+    N_CALLS
 };
-static const char *const names[N_CALLS] = {"open", "read", "write", "pwrite", "close", "fsync", "rename", "link", "unlink", "mkdir", "ftruncate",
-                                           "fchmod", "flock", "stat", "opendir", "poll", "mmap", "malloc", "calloc", "realloc", "aligned_alloc"};
+static const char *const names[N_CALLS] = {"open",         "read",   "write",  "pwrite", "close",
+                                           "fsync",        "rename", "link",   "unlink", "mkdir",
+                                           "ftruncate",    "fchmod", "flock",  "stat",   "opendir",
+                                           "poll",         "mmap",   "malloc", "calloc", "realloc",
+                                           "aligned_alloc"};
 enum { ALLOCATION = 1 << C_MALLOC | 1 << C_CALLOC | 1 << C_REALLOC | 1 << C_ALIGNED };
 
 static const struct {
     const char *name;
     int value;
-} errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO}, {"EDQUOT", EDQUOT}, {"EFBIG", EFBIG}, {"EACCES", EACCES}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM},
-              {"EROFS", EROFS}, {"EINTR", EINTR}, {"EMLINK", EMLINK}, {"EPERM", EPERM}};
+} errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EDQUOT", EDQUOT}, {"EFBIG", EFBIG},
+              {"EACCES", EACCES}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM}, {"EROFS", EROFS},
+              {"EINTR", EINTR},   {"EMLINK", EMLINK}, {"EPERM", EPERM}};
 
 static uintptr_t text_begin, text_end;
 static unsigned mask;
@@ -71,7 +98,8 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *calls = getenv("TF_FAULT_CALLS"), *when = getenv("TF_FAULT_AT"), *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT");
+    const char *calls = getenv("TF_FAULT_CALLS"), *when = getenv("TF_FAULT_AT"),
+               *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT");
     char *end;
     report = getenv("TF_FAULT_REPORT");
     if (calls != NULL) {
@@ -160,13 +188,13 @@ static size_t fewer(size_t n, int fd)
 }
 
 #define REAL(name) ((__typeof__(&name))real_##name())
-#define RESOLVE(name)                                                                                                                      \
-    static void *real_##name(void)                                                                                                         \
-    {                                                                                                                                      \
-        static _Atomic(void *) p;                                                                                                          \
-        if (p == NULL)                                                                                                                     \
-            p = dlsym(RTLD_NEXT, #name);                                                                                                   \
-        return p;                                                                                                                          \
+#define RESOLVE(name)                    \
+    static void *real_##name(void)       \
+    {                                    \
+        static _Atomic(void *) p;        \
+        if (p == NULL)                   \
+            p = dlsym(RTLD_NEXT, #name); \
+        return p;                        \
     }
 
 RESOLVE(open)

@@ -1,4 +1,5 @@
-/* foreign.c - any bytes as a safetensors file and as an npz: a verdict, and nothing read outside. */
+/* foreign.c - any bytes as a safetensors file and as an npz: a verdict, and nothing read
+ * outside. */
 #include "memory.h"
 #include "wire/foreign.h"
 
@@ -12,7 +13,8 @@ static void use(const struct tf_bundle *b)
         const struct tf_tensor *t = &b->tensors[i];
         const uint8_t *p = t->data;
         uint64_t bytes = tf_dtype_size(t->dtype);
-        TF_ASSERT(t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 && t->rank <= TF_MAX_RANK);
+        TF_ASSERT(t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 &&
+                  t->rank <= TF_MAX_RANK);
         for (int k = 0; k < t->rank; k++)
             bytes *= t->dims[k];
         TF_ASSERT(bytes == t->bytes);

@@ -1,4 +1,5 @@
-/* info.c - any bytes as a file that tf-info is asked about: text in which nothing moves a terminal, and JSON that is some. */
+/* info.c - any bytes as a file that tf-info is asked about: text in which nothing moves a terminal,
+ * and JSON that is some. */
 #include "base/json.h"
 #include "memory.h"
 #include "train/info.h"

@@ -1,4 +1,5 @@
-/* memory.h - inputs without a descriptor and outputs that stay in their buffer, for fuzz targets. An output that overflows fails, as a full disk would. */
+/* memory.h - inputs without a descriptor and outputs that stay in their buffer, for fuzz targets.
+ * An output that overflows fails, as a full disk would. */
 #ifndef TF_FUZZ_MEMORY_H
 #define TF_FUZZ_MEMORY_H
 
@@ -8,7 +9,13 @@
 
 static inline struct tf_in memory_in(const void *p, size_t n)
 {
-    struct tf_in in = {.fd = -1, .name = tf_xstrdup("mem"), .buf = tf_xmalloc(n + 1), .len = n, .cap = n + 1, .size = -1, .eof = true};
+    struct tf_in in = {.fd = -1,
+                       .name = tf_xstrdup("mem"),
+                       .buf = tf_xmalloc(n + 1),
+                       .len = n,
+                       .cap = n + 1,
+                       .size = -1,
+                       .eof = true};
     if (n > 0)
         memcpy(in.buf, p, n);
     return in;

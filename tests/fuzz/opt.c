@@ -1,5 +1,6 @@
-/* opt.c - the option parser: any words, cut at NUL, against a table with a row of every kind. What it accepts is in range, what it refuses is said. Words that
- * could print and end the process (--help and its prefixes) are left out. */
+/* opt.c - the option parser: any words, cut at NUL, against a table with a row of every kind. What
+ * it accepts is in range, what it refuses is said. Words that could print and end the process
+ * (--help and its prefixes) are left out. */
 #include "base/opt.h"
 
 #include <math.h>
@@ -18,26 +19,41 @@ static const char *const dialects[] = {"paper", "t2t", "both", NULL};
 
 static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "all kinds"},
-    {.kind = TF_OPT_INT, .letter = 'b', .name = "beam", .target = &beam, .arg = "N", .def = "4", .lo = 1, .hi = 100, .help = "a number in a range"},
-    {.kind = TF_OPT_INT, .name = "beans", .alias = "bn", .target = &free_int, .arg = "N", .help = "a number without a range"},
-    {.kind = TF_OPT_REAL, .letter = 'r', .name = "rate", .alias = "rt", .target = &rate, .arg = "X", .def = "0.1", .lo = 0, .hi = 1, .help = "a share"},
-    {.kind = TF_OPT_FLAG, .letter = 'f', .name = "force", .target = &force, .def = "false", .help = "a flag"},
-    {.kind = TF_OPT_FLAG, .letter = 's', .name = "shuffle", .target = &shuffle, .def = "true", .flags = TF_OPT_NEGATABLE, .help = "one that can be taken back"},
-    {.kind = TF_OPT_CHOICE, .letter = 'd', .name = "dialect", .target = &dialect, .arg = "WORD", .def = "paper", .choices = dialects, .help = "a word"},
-    {.kind = TF_OPT_STR, .letter = 'o', .name = "output", .target = &text, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE, .help = "a text"},
-    {.kind = TF_OPT_LIST, .letter = 'm', .name = "model", .target = &files, .arg = "FILE", .help = "a list"},
-    {.kind = TF_OPT_LIST, .letter = 'i', .name = "input", .target = &greedy, .arg = "FILE...", .flags = TF_OPT_GREEDY, .help = "a list that takes all"},
+    {.kind = TF_OPT_INT, .letter = 'b', .name = "beam", .target = &beam, .arg = "N", .def = "4",
+     .lo = 1, .hi = 100, .help = "a number in a range"},
+    {.kind = TF_OPT_INT, .name = "beans", .alias = "bn", .target = &free_int, .arg = "N",
+     .help = "a number without a range"},
+    {.kind = TF_OPT_REAL, .letter = 'r', .name = "rate", .alias = "rt", .target = &rate, .arg = "X",
+     .def = "0.1", .lo = 0, .hi = 1, .help = "a share"},
+    {.kind = TF_OPT_FLAG, .letter = 'f', .name = "force", .target = &force, .def = "false",
+     .help = "a flag"},
+    {.kind = TF_OPT_FLAG, .letter = 's', .name = "shuffle", .target = &shuffle, .def = "true",
+     .flags = TF_OPT_NEGATABLE, .help = "one that can be taken back"},
+    {.kind = TF_OPT_CHOICE, .letter = 'd', .name = "dialect", .target = &dialect, .arg = "WORD",
+     .def = "paper", .choices = dialects, .help = "a word"},
+    {.kind = TF_OPT_STR, .letter = 'o', .name = "output", .target = &text, .arg = "FILE",
+     .def = "-", .flags = TF_OPT_FILE, .help = "a text"},
+    {.kind = TF_OPT_LIST, .letter = 'm', .name = "model", .target = &files, .arg = "FILE",
+     .help = "a list"},
+    {.kind = TF_OPT_LIST, .letter = 'i', .name = "input", .target = &greedy, .arg = "FILE...",
+     .flags = TF_OPT_GREEDY, .help = "a list that takes all"},
     {.kind = TF_OPT_END},
 };
 
-static const struct tf_tool tool = {.name = "tf-fuzz", .synopsis = "[options]", .summary = "none", .opts = opts, .min_args = 0, .max_args = 5};
+static const struct tf_tool tool = {.name = "tf-fuzz",
+                                    .synopsis = "[options]",
+                                    .summary = "none",
+                                    .opts = opts,
+                                    .min_args = 0,
+                                    .max_args = 5};
 
 /* Could it be --help, --version, --complete or --list-options, or a cluster with an h? */
 static bool prints(const char *w)
 {
     if (w[0] != '-')
         return false;
-    return strchr(w, 'h') != NULL || strspn(w, "-") == strlen(w) || strchr("vcl", w[strspn(w, "-")]) != NULL;
+    return strchr(w, 'h') != NULL || strspn(w, "-") == strlen(w) ||
+           strchr("vcl", w[strspn(w, "-")]) != NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -55,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct tf_err err = {0};
     if (tf_opt_parse(&tool, argc, argv, &args, &err) == 0) {
         char buf[64];
-        TF_ASSERT(beam >= 1 && beam <= 100 && rate >= 0 && rate <= 1 && dialect >= 0 && dialect <= 2);
+        TF_ASSERT(beam >= 1 && beam <= 100 && rate >= 0 && rate <= 1 && dialect >= 0 &&
+                  dialect <= 2);
         TF_ASSERT(args.n >= 0 && args.n <= 5 && text != NULL);
         for (int i = 0; i < args.n; i++)
             TF_ASSERT(args.v[i] >= copy && args.v[i] <= copy + n);

@@ -1,4 +1,5 @@
-/* Trees and sequences of any bytes. The first byte chooses: form, layout, cleaning, a small limit. What comes out is one line for each tree; a tree that was linearized comes back as it was;
+/* Trees and sequences of any bytes. The first byte chooses: form, layout, cleaning, a small limit.
+ * What comes out is one line for each tree; a tree that was linearized comes back as it was;
  * whatever is restored is a tree over its words; and the scorer takes it all. */
 #include "base/buf.h"
 #include "memory.h"
@@ -17,7 +18,8 @@ static size_t lines(const struct tf_out *out)
     return count;
 }
 
-static void score(const void *gold, size_t gold_n, const void *test, size_t test_n, const char *params)
+static void score(const void *gold, size_t gold_n, const void *test, size_t test_n,
+                  const char *params)
 {
     struct tf_err err = {0};
     struct tf_evalb_opts o = {.max_line = 1 << 20, .bad = TF_ON_BAD_OK};
@@ -41,12 +43,14 @@ static void there_and_back(struct tf_tree_filter *f, const struct tf_out *trees)
     struct tf_out w = memory_out(ROOM), s = memory_out(ROOM), back = memory_out(ROOM);
     f->layout = TF_TREE_LINES;
     f->max = ROOM;
-    TF_ASSERT(tf_tree_to_sequences(f, &in, &w, &s, &err) == 0 && lines(&w) == f->trees && lines(&s) == f->trees);
+    TF_ASSERT(tf_tree_to_sequences(f, &in, &w, &s, &err) == 0 && lines(&w) == f->trees &&
+              lines(&s) == f->trees);
     uint64_t bad = f->bad_trees;
     memory_in_done(&in);
     in = memory_in(s.buf, s.len);
     words = memory_in(w.buf, w.len);
-    TF_ASSERT(tf_tree_from_sequences(f, &in, &words, &back, &err) == 0 && lines(&back) == lines(&w));
+    TF_ASSERT(tf_tree_from_sequences(f, &in, &words, &back, &err) == 0 &&
+              lines(&back) == lines(&w));
     TF_ASSERT(f->unbalanced == 0 && f->mis_sized == 0);
     if (bad == 0 && f->clean)
         TF_ASSERT(back.len == trees->len && memcmp(back.buf, trees->buf, back.len) == 0);
@@ -63,7 +67,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     struct tf_err err = {0};
     struct tf_tree_filter f = {
-        .style = (enum tf_brackets)(data[0] & 1), .layout = (enum tf_tree_layout)((data[0] >> 1 & 3) % 3), .clean = data[0] >> 3 & 1, .root = "TOP", .tag = "XX", .bad = TF_ON_BAD_OK,
+        .style = (enum tf_brackets)(data[0] & 1),
+        .layout = (enum tf_tree_layout)((data[0] >> 1 & 3) % 3),
+        .clean = data[0] >> 3 & 1,
+        .root = "TOP",
+        .tag = "XX",
+        .bad = TF_ON_BAD_OK,
         .max = data[0] >> 4 & 1 ? 40 : 1 << 20,
     };
     struct tf_in in = memory_in(data + 1, n - 1);
@@ -77,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     in = memory_in(data + 1, n - 1);
     struct tf_in words = memory_in(data + 1, n - 1);
     f.clean = false;
-    TF_ASSERT(tf_tree_from_sequences(&f, &in, columns ? NULL : &words, &restored, &err) == 0 && lines(&restored) == f.trees);
+    TF_ASSERT(tf_tree_from_sequences(&f, &in, columns ? NULL : &words, &restored, &err) == 0 &&
+              lines(&restored) == f.trees);
     uint64_t made = f.trees, bad = f.bad_trees;
     memory_in_done(&in);
     memory_in_done(&words);

@@ -10,7 +10,8 @@ struct score {
 };
 
 /* One problem on one backend against the truth. */
-static void compare(struct score *s, struct lane *l, const struct problem *p, const struct run *truth, uint64_t seed)
+static void compare(struct score *s, struct lane *l, const struct problem *p,
+                    const struct run *truth, uint64_t seed)
 {
     struct run r;
     const char *name;
@@ -22,7 +23,8 @@ static void compare(struct score *s, struct lane *l, const struct problem *p, co
     }
     if (!(e <= tolerance_of(p->op, l->be)) || r.spoiled || truth->spoiled) {
         if (++s->bad <= 5)
-            printf("# %s seed %llu: %s: %s %.3g %s\n", l->name, (unsigned long long)seed, p->label, name, e, r.spoiled ? r.why : truth->why);
+            printf("# %s seed %llu: %s: %s %.3g %s\n", l->name, (unsigned long long)seed, p->label,
+                   name, e, r.spoiled ? r.why : truth->why);
     }
     free_run(&r);
 }
@@ -54,7 +56,8 @@ int main(void)
                 free_problem(&p);
             }
         for (size_t b = 0; b < n; b++) {
-            ok(s[b].bad == 0, "%s %s: within %g of ref64, worst %.2g", l[b].name, all_ops[i].name, tolerance_of(&all_ops[i], l[b].be), s[b].worst);
+            ok(s[b].bad == 0, "%s %s: within %g of ref64, worst %.2g", l[b].name, all_ops[i].name,
+               tolerance_of(&all_ops[i], l[b].be), s[b].worst);
             if (s[b].worst > 0)
                 printf("# worst: %s\n", s[b].where);
         }

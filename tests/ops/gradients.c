@@ -24,7 +24,8 @@ static double loss_of(struct lane *l, const struct problem *p)
 /* Worst relative error of one problem's gradients; *checked counts elements. */
 static double check(struct lane *l, struct problem *p, size_t *checked, const char **name)
 {
-    const double h = 0x1p-14; /* the error of the differences, of order h^4, stays under the rounding's */
+    /* the error of the differences, of order h^4, stays under the rounding's */
+    const double h = 0x1p-14;
     double worst = 0;
     struct run r;
     run_problem(&r, l, p, 0, p->n);
@@ -33,11 +34,13 @@ static double check(struct lane *l, struct problem *p, size_t *checked, const ch
         return INFINITY;
     }
     for (size_t i = 0; i < sizeof p->op->wrt / sizeof p->op->wrt[0]; i++) {
-        const struct input *in = find_input(p, p->op->wrt[i].in), *base = find_input(p, p->op->wrt[i].base);
+        const struct input *in = find_input(p, p->op->wrt[i].in),
+                           *base = find_input(p, p->op->wrt[i].base);
         const struct output *grad = in != NULL ? find_output(&r, p->op->wrt[i].grad) : NULL;
         if (grad == NULL)
             continue;
-        double *num = tf_arena_alloc(&r.mem, (in->n + 1) * sizeof *num), *ana = tf_arena_alloc(&r.mem, (in->n + 1) * sizeof *ana);
+        double *num = tf_arena_alloc(&r.mem, (in->n + 1) * sizeof *num),
+               *ana = tf_arena_alloc(&r.mem, (in->n + 1) * sizeof *ana);
         for (size_t k = 0; k < in->n; k++) {
             double x = in->v[k], d[2];
             for (int far = 0; far < 2; far++) {
@@ -82,7 +85,8 @@ int main(void)
             free_problem(&p);
         }
         ok(checked > 500, "%s: %zu elements compared", all_ops[i].name, checked);
-        if (!ok(worst < 1e-6, "%s: gradients are those of differences, worst %.2g", all_ops[i].name, worst))
+        if (!ok(worst < 1e-6, "%s: gradients are those of differences, worst %.2g", all_ops[i].name,
+                worst))
             printf("# %s\n", which);
     }
     close_lane(&l);

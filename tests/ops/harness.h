@@ -1,8 +1,11 @@
-/* harness.h - runs one operation on one backend from host arrays of doubles, and compares what two runs gave.
+/* harness.h - runs one operation on one backend from host arrays of doubles, and compares what two
+ * runs gave.
  *
- * A problem is an operation with its options and inputs; a run takes the sentences [from, to) of it through a backend. Every value of an input fits a float, so that all
- * backends start from the same numbers. Every buffer has guards behind its capacity; rows between the actual count and the capacity hold rubbish, as do outputs before
- * the call; inputs must be the same bytes afterwards. Header only: each test includes it once. */
+ * A problem is an operation with its options and inputs; a run takes the sentences [from, to) of it
+ * through a backend. Every value of an input fits a float, so that all backends start from the same
+ * numbers. Every buffer has guards behind its capacity; rows between the actual count and the
+ * capacity hold rubbish, as do outputs before the call; inputs must be the same bytes afterwards.
+ * Header only: each test includes it once. */
 #ifndef TF_TESTS_OPS_HARNESS_H
 #define TF_TESTS_OPS_HARNESS_H
 
@@ -43,7 +46,8 @@ struct op {
     double tolerance;           /* of agreement with ref64, by precision */
     double bf16, fp16;          /* 0: as in fp32 */
     struct { const char *out, *by; } loss[3]; /* loss = sum of out * by */
-    struct { const char *in, *grad, *base; } wrt[6]; /* grad (less base) is its gradient with respect to in */
+    /* grad (less base) is its gradient with respect to in */
+    struct { const char *in, *grad, *base; } wrt[6];
 };
 
 struct problem {
@@ -69,7 +73,8 @@ struct lane {
     const struct tf_backend *be;
     struct tf_ctx *c;
     const char *name;
-    double junk; /* what stands in rows past the count: nan where the backend lives in host memory */
+    /* what stands in rows past the count: nan where the backend lives in host memory */
+    double junk;
 };
 
 struct buf {
@@ -156,7 +161,8 @@ static inline size_t start_of(const struct problem *p, enum per per, size_t widt
 }
 
 /* A new input; filled by the caller. `width` is the whole count for WHOLE. */
-static inline double *add_input(struct problem *p, const char *name, enum tf_elem e, enum per per, size_t width)
+static inline double *add_input(struct problem *p, const char *name, enum tf_elem e, enum per per,
+                                size_t width)
 {
     TF_ASSERT(p->n_in < MAX_IO);
     size_t n = per == WHOLE ? width : start_of(p, per, width, p->n);
@@ -165,7 +171,8 @@ static inline double *add_input(struct problem *p, const char *name, enum tf_ele
     return v;
 }
 
-static inline double *add_normal(struct problem *p, struct tf_rng *g, const char *name, enum tf_elem e, enum per per, size_t width, double scale)
+static inline double *add_normal(struct problem *p, struct tf_rng *g, const char *name,
+                                 enum tf_elem e, enum per per, size_t width, double scale)
 {
     double *v = add_input(p, name, e, per, width);
     for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
@@ -174,7 +181,8 @@ static inline double *add_normal(struct problem *p, struct tf_rng *g, const char
 }
 
 /* Multiples of `unit`, up to 4 of them: sums of products are exact in float. */
-static inline double *add_grid(struct problem *p, struct tf_rng *g, const char *name, enum tf_elem e, enum per per, size_t width, double unit)
+static inline double *add_grid(struct problem *p, struct tf_rng *g, const char *name,
+                               enum tf_elem e, enum per per, size_t width, double unit)
 {
     double *v = add_input(p, name, e, per, width);
     for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
@@ -187,9 +195,14 @@ static inline void make_batch(struct problem *p, struct tf_rng *g, bool small)
 {
     static const int lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
     int shape = (int)tf_rng_below(g, small ? 5 : 9);
-    size_t n = shape == 0 ? 0 : shape == 1 ? 1 : small ? 1 + tf_rng_below(g, 3) : 1 + tf_rng_below(g, 12);
+    size_t n = shape == 0   ? 0
+               : shape == 1 ? 1
+               : small      ? 1 + tf_rng_below(g, 3)
+                            : 1 + tf_rng_below(g, 12);
     if (p->op->plain)
-        n = shape == 0 ? 0 : small ? 1 + tf_rng_below(g, 4) : (size_t)PICK(g, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 33, 70);
+        n = shape == 0 ? 0
+            : small    ? 1 + tf_rng_below(g, 4)
+                       : (size_t)PICK(g, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 33, 70);
     p->n = n;
     p->q_off = tf_arena_zalloc(&p->mem, (n + 1) * sizeof *p->q_off);
     p->k_off = tf_arena_zalloc(&p->mem, (n + 1) * sizeof *p->k_off);
@@ -199,9 +212,11 @@ static inline void make_batch(struct problem *p, struct tf_rng *g, bool small)
     }
     for (size_t s = 0; s < n; s++) {
         size_t range = small ? 4 : sizeof lengths / sizeof lengths[0];
-        uint32_t t = (uint32_t)lengths[tf_rng_below(g, range)], k = (uint32_t)lengths[tf_rng_below(g, range)];
+        uint32_t t = (uint32_t)lengths[tf_rng_below(g, range)],
+                 k = (uint32_t)lengths[tf_rng_below(g, range)];
         if (!small && shape == 8 && s == n / 2) {
-            t = chance(g, 0.5) ? 137 : 290; /* past every block of rows that a backend may work in */
+            /* past every block of rows that a backend may work in */
+            t = chance(g, 0.5) ? 137 : 290;
             k = 150;
         }
         if (chance(g, 0.1))
@@ -220,7 +235,9 @@ static inline void make_batch(struct problem *p, struct tf_rng *g, bool small)
 static inline void make_problem(struct problem *p, const struct op *op, uint64_t seed, bool small)
 {
     struct tf_rng g = tf_rng_new(seed, 77);
-    *p = (struct problem){.op = op, .step = {.seed = tf_rng_u64(&g), .update = (uint32_t)tf_rng_below(&g, 9)}};
+    *p =
+        (struct problem){.op = op,
+                         .step = {.seed = tf_rng_u64(&g), .update = (uint32_t)tf_rng_below(&g, 9)}};
     op->make(p, &g, small);
 }
 
@@ -245,7 +262,9 @@ static inline bool is_16_bit(const struct tf_backend *be)
 
 static inline double tolerance_of(const struct op *op, const struct tf_backend *be)
 {
-    double t = strcmp(be->precision, "bf16") == 0 ? op->bf16 : strcmp(be->precision, "fp16") == 0 ? op->fp16 : 0;
+    double t = strcmp(be->precision, "bf16") == 0   ? op->bf16
+               : strcmp(be->precision, "fp16") == 0 ? op->fp16
+                                                    : 0;
     return t > 0 ? t : op->tolerance;
 }
 
@@ -256,7 +275,10 @@ static inline struct lane open_lane_as(const struct candidate *v)
     const struct tf_open o = {.threads = 1};
     if (v->isa != NULL)
         setenv("TF_CPU_ISA", v->isa, 1);
-    struct lane l = {.be = be, .c = be->open(&o, &err), .name = v->name, .junk = strcmp(be->name, "cuda") == 0 ? 777 : NAN};
+    struct lane l = {.be = be,
+                     .c = be->open(&o, &err),
+                     .name = v->name,
+                     .junk = strcmp(be->name, "cuda") == 0 ? 777 : NAN};
     unsetenv("TF_CPU_ISA");
     if (l.c == NULL)
         TF_BUG("%s: %s", v->name, err.msg);
@@ -312,7 +334,8 @@ static inline void round_problem(struct problem *p, const struct tf_backend *be)
             p->in[i].v[k] = from_16_bit(be, to_16_bit(be, p->in[i].v[k]));
 }
 
-static inline void to_elements(const struct lane *l, enum tf_elem e, void *dst, const double *src, size_t n)
+static inline void to_elements(const struct lane *l, enum tf_elem e, void *dst, const double *src,
+                               size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (e == TF_ELEM_U32)
@@ -325,7 +348,8 @@ static inline void to_elements(const struct lane *l, enum tf_elem e, void *dst, 
             ((float *)dst)[i] = (float)src[i];
 }
 
-static inline void from_elements(const struct lane *l, enum tf_elem e, double *dst, const void *src, size_t n)
+static inline void from_elements(const struct lane *l, enum tf_elem e, double *dst, const void *src,
+                                 size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (e == TF_ELEM_U32)
@@ -339,7 +363,8 @@ static inline void from_elements(const struct lane *l, enum tf_elem e, double *d
 }
 
 /* A buffer of `cap` elements and a guard; the first n from v, those up to cap `junk`. */
-static inline tf_mem *new_buf(struct run *r, enum tf_elem e, size_t cap, const double *v, size_t n, double junk, bool input)
+static inline tf_mem *new_buf(struct run *r, enum tf_elem e, size_t cap, const double *v, size_t n,
+                              double junk, bool input)
 {
     TF_ASSERT(r->n_buf < MAX_BUFS && n <= cap);
     struct tf_err err = {0};
@@ -375,7 +400,9 @@ static inline size_t capacity(const struct run *r, enum per per, size_t width)
 
 static inline size_t count(const struct run *r, enum per per, size_t width)
 {
-    return per == PER_Q ? r->rows * width : per == PER_K ? r->keys * width : capacity(r, per, width);
+    return per == PER_Q   ? r->rows * width
+           : per == PER_K ? r->keys * width
+                          : capacity(r, per, width);
 }
 
 static inline tf_mem *give_as(struct run *r, const char *name, bool input)
@@ -383,11 +410,13 @@ static inline tf_mem *give_as(struct run *r, const char *name, bool input)
     const struct input *in = find_input(r->p, name);
     if (in == NULL)
         return NULL;
-    return new_buf(r, in->elem, capacity(r, in->per, in->width), in->v + start_of(r->p, in->per, in->width, r->from),
+    return new_buf(r, in->elem, capacity(r, in->per, in->width),
+                   in->v + start_of(r->p, in->per, in->width, r->from),
                    count(r, in->per, in->width), r->l->junk, input);
 }
 
-/* An input (NULL when the problem has none of that name), and one that the operation changes in place. */
+/* An input (NULL when the problem has none of that name), and one that the operation changes in
+ * place. */
 static inline tf_mem *give(struct run *r, const char *name)
 {
     return give_as(r, name, true);
@@ -398,8 +427,11 @@ static inline tf_mem *give_inout(struct run *r, const char *name)
     return give_as(r, name, false);
 }
 
-/* An input of `width` columns as columns [col, col + width) of a buffer with stride ld; buf NULL: a new one. The other columns are junk. */
-static inline tf_mem *give_strided(struct run *r, const struct input *in, size_t ld, size_t col, const struct input *in2, size_t col2, const struct input *in3, size_t col3)
+/* An input of `width` columns as columns [col, col + width) of a buffer with stride ld; buf NULL: a
+ * new one. The other columns are junk. */
+static inline tf_mem *give_strided(struct run *r, const struct input *in, size_t ld, size_t col,
+                                   const struct input *in2, size_t col2, const struct input *in3,
+                                   size_t col3)
 {
     const struct input *ins[3] = {in, in2, in3};
     const size_t cols[3] = {col, col2, col3};
@@ -410,7 +442,9 @@ static inline tf_mem *give_strided(struct run *r, const struct input *in, size_t
     for (int k = 0; k < 3; k++)
         if (ins[k] != NULL)
             for (size_t i = 0; i < rows; i++)
-                memcpy(v + i * ld + cols[k], ins[k]->v + start_of(r->p, ins[k]->per, ins[k]->width, r->from) + i * ins[k]->width,
+                memcpy(v + i * ld + cols[k],
+                       ins[k]->v + start_of(r->p, ins[k]->per, ins[k]->width, r->from) +
+                           i * ins[k]->width,
                        ins[k]->width * sizeof *v);
     return new_buf(r, in->elem, cap, v, cap, 0, true);
 }
@@ -427,13 +461,15 @@ static inline void spoil(struct run *r, const char *what, size_t i)
 }
 
 /* Record columns [col, col + width) of a buffer with stride ld as a result. */
-static inline void take_strided(struct run *r, const char *name, const tf_mem *p, enum tf_elem e, enum per per, size_t ld, size_t col, size_t width, double floor)
+static inline void take_strided(struct run *r, const char *name, const tf_mem *p, enum tf_elem e,
+                                enum per per, size_t ld, size_t col, size_t width, double floor)
 {
     TF_ASSERT(r->n_out < MAX_IO);
     struct tf_err err = {0};
     size_t n = count(r, per, ld), rows = ld == 0 ? 0 : n / ld;
     void *raw = tf_arena_alloc(&r->mem, (n + 1) * sizeof(double));
-    double *all = tf_arena_alloc(&r->mem, (n + 1) * sizeof *all), *v = tf_arena_alloc(&r->mem, (rows * width + 1) * sizeof *v);
+    double *all = tf_arena_alloc(&r->mem, (n + 1) * sizeof *all),
+           *v = tf_arena_alloc(&r->mem, (rows * width + 1) * sizeof *v);
     if (r->l->be->download(r->l->c, raw, e, p, n, &err) != 0)
         TF_BUG("%s: %s", r->l->be->name, err.msg);
     from_elements(r->l, e, all, raw, n);
@@ -442,7 +478,8 @@ static inline void take_strided(struct run *r, const char *name, const tf_mem *p
     r->out[r->n_out++] = (struct output){name, per, width, rows * width, v, floor};
 }
 
-static inline void take(struct run *r, const char *name, const tf_mem *p, enum tf_elem e, enum per per, size_t width, double floor)
+static inline void take(struct run *r, const char *name, const tf_mem *p, enum tf_elem e,
+                        enum per per, size_t width, double floor)
 {
     if (p != NULL)
         take_strided(r, name, p, e, per, width, 0, width, floor);
@@ -465,7 +502,8 @@ static inline void check_gap(struct run *r, const tf_mem *p, enum per per, size_
 
 /* ---- a run ---- */
 
-static inline void run_problem(struct run *r, struct lane *l, const struct problem *p, size_t from, size_t to)
+static inline void run_problem(struct run *r, struct lane *l, const struct problem *p, size_t from,
+                               size_t to)
 {
     struct tf_err err = {0};
     *r = (struct run){.l = l, .p = p, .from = from, .to = to};
@@ -487,7 +525,8 @@ static inline void run_problem(struct run *r, struct lane *l, const struct probl
         TF_BUG("%s: %s", l->be->name, err.msg);
     for (size_t i = 0; i < r->n_buf; i++) {
         struct buf *b = &r->buf[i];
-        size_t size = l->be->elem_size[b->elem], n = b->n + GUARD, skip = b->input ? 0 : b->n * size;
+        size_t size = l->be->elem_size[b->elem], n = b->n + GUARD,
+               skip = b->input ? 0 : b->n * size;
         char *now = tf_arena_alloc(&r->mem, n * size);
         if (l->be->download(l->c, now, b->elem, b->p, n, &err) != 0)
             TF_BUG("%s: %s", l->be->name, err.msg);
@@ -515,7 +554,8 @@ static inline const struct output *find_output(const struct run *r, const char *
 
 /* ---- comparison ---- */
 
-/* Worst |x - y| / (|y| + rms of y, at least floor); 0 where both are the same value, nan and infinities included. */
+/* Worst |x - y| / (|y| + rms of y, at least floor); 0 where both are the same value, nan and
+ * infinities included. */
 static inline double worst_error(const double *x, const double *y, size_t n, double floor)
 {
     double sum = 0, worst = 0;
@@ -536,7 +576,8 @@ static inline double worst_error(const double *x, const double *y, size_t n, dou
     return worst;
 }
 
-/* Worst over all outputs of two runs of one problem; *name becomes that of the worst. Inf when the lists differ. */
+/* Worst over all outputs of two runs of one problem; *name becomes that of the worst. Inf when the
+ * lists differ. */
 static inline double compare_runs(const struct run *x, const struct run *y, const char **name)
 {
     double worst = 0;
@@ -545,7 +586,9 @@ static inline double compare_runs(const struct run *x, const struct run *y, cons
         return INFINITY;
     for (size_t i = 0; i < x->n_out; i++) {
         const struct output *a = &x->out[i], *b = &y->out[i];
-        double e = a->n == b->n && strcmp(a->name, b->name) == 0 ? worst_error(a->v, b->v, a->n, b->floor) : INFINITY;
+        double e = a->n == b->n && strcmp(a->name, b->name) == 0
+                       ? worst_error(a->v, b->v, a->n, b->floor)
+                       : INFINITY;
         if (e > worst) {
             worst = e;
             *name = a->name;
@@ -554,14 +597,16 @@ static inline double compare_runs(const struct run *x, const struct run *y, cons
     return worst;
 }
 
-/* Bytes of outputs that follow sentences, run `part` against its place in `whole`; NULL, or the name of the first that differs. */
+/* Bytes of outputs that follow sentences, run `part` against its place in `whole`; NULL, or the
+ * name of the first that differs. */
 static inline const char *compare_rows(const struct run *whole, const struct run *part)
 {
     for (size_t i = 0; i < whole->n_out; i++) {
         const struct output *a = &whole->out[i], *b = &part->out[i];
         if (a->per == WHOLE)
             continue;
-        size_t at = start_of(whole->p, a->per, a->width, part->from), end = start_of(whole->p, a->per, a->width, part->to);
+        size_t at = start_of(whole->p, a->per, a->width, part->from),
+               end = start_of(whole->p, a->per, a->width, part->to);
         if (end - at != b->n || memcmp(a->v + at, b->v, b->n * sizeof *b->v) != 0)
             return a->name;
     }
@@ -572,12 +617,14 @@ static inline const char *compare_rows(const struct run *whole, const struct run
 static inline const char *compare_bytes(const struct run *x, const struct run *y)
 {
     for (size_t i = 0; i < x->n_out; i++)
-        if (x->out[i].n != y->out[i].n || memcmp(x->out[i].v, y->out[i].v, x->out[i].n * sizeof(double)) != 0)
+        if (x->out[i].n != y->out[i].n ||
+            memcmp(x->out[i].v, y->out[i].v, x->out[i].n * sizeof(double)) != 0)
             return x->out[i].name;
     return NULL;
 }
 
-/* How many problems a test takes of each operation: as it is used to, or TF_TEST_CASES where that is fewer. */
+/* How many problems a test takes of each operation: as it is used to, or TF_TEST_CASES where that
+ * is fewer. */
 static inline uint64_t cases(uint64_t usual)
 {
     const char *wanted = getenv("TF_TEST_CASES");
@@ -596,16 +643,23 @@ static inline bool wanted(const char *op)
 
 enum { MAX_CANDIDATES = 8 };
 
-/* Those that can be used here, in v; what else there is, is skipped with the reason, but ref and cpu must be there.
- * TF_TEST_BACKENDS=cuda takes only those of that name. */
+/* Those that can be used here, in v; what else there is, is skipped with the reason, but ref and
+ * cpu must be there. TF_TEST_BACKENDS=cuda takes only those of that name. */
 static inline size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
 {
-    static const char *const names[MAX_CANDIDATES][3] = {{"ref"}, {"ref64"}, {"cpu", "generic"}, {"cpu", "avx2"}, {"cpu", "avx512"}, {"cuda", NULL, "fp32"}, {"cuda", NULL, "bf16"},
+    static const char *const names[MAX_CANDIDATES][3] = {{"ref"},
+                                                         {"ref64"},
+                                                         {"cpu", "generic"},
+                                                         {"cpu", "avx2"},
+                                                         {"cpu", "avx512"},
+                                                         {"cuda", NULL, "fp32"},
+                                                         {"cuda", NULL, "bf16"},
                                                          {"cuda", NULL, "fp16"}};
     const char *only = getenv("TF_TEST_BACKENDS");
     size_t n = 0;
     unsetenv("TF_CPU_ISA");
-    ok(tf_backend_find("cpu", NULL, TF_USE_TRAINING, NULL, &(struct tf_err){0}) != NULL, "cpu can be used");
+    ok(tf_backend_find("cpu", NULL, TF_USE_TRAINING, NULL, &(struct tf_err){0}) != NULL,
+       "cpu can be used");
     for (size_t i = 0; i < MAX_CANDIDATES; i++) {
         struct tf_err err = {0};
         struct candidate c = {.isa = names[i][1]};
@@ -614,7 +668,8 @@ static inline size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_re
         if (only != NULL && strcmp(names[i][0], only) != 0)
             continue;
         const char *more = c.isa != NULL ? c.isa : names[i][2];
-        snprintf(c.name, sizeof c.name, "%s%s%s", names[i][0], more != NULL ? " " : "", more != NULL ? more : "");
+        snprintf(c.name, sizeof c.name, "%s%s%s", names[i][0], more != NULL ? " " : "",
+                 more != NULL ? more : "");
         if (c.isa != NULL)
             setenv("TF_CPU_ISA", c.isa, 1);
         c.be = tf_backend_find(names[i][0], names[i][2], TF_USE_TRAINING, NULL, &err);

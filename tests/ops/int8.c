@@ -1,4 +1,5 @@
-/* int8.c - products in 8 bits: every set of instructions against the rule written out in plain loops, rows alone against rows among others, and how far the rule is from the real product. */
+/* int8.c - products in 8 bits: every set of instructions against the rule written out in plain
+ * loops, rows alone against rows among others, and how far the rule is from the real product. */
 #include "harness.h"
 
 enum { SETS = 5 };
@@ -14,15 +15,23 @@ static float drawn(uint64_t seed, uint32_t i)
 {
     uint32_t u[4];
     tf_philox(u, (const uint32_t[4]){i}, seed);
-    return (float)((double)u[0] / 0x1p31 - 1) * ((u[1] & 15) == 0 ? 8 : 1); /* some are larger than the others */
+    /* some are larger than the others */
+    return (float)((double)u[0] / 0x1p31 - 1) * ((u[1] & 15) == 0 ? 8 : 1);
 }
 
 static struct product make_product(uint64_t seed)
 {
-    static const size_t Ks[] = {1, 2, 3, 4, 5, 15, 16, 17, 64, 67, 200, 512, 1030}, Ns[] = {1, 3, 15, 16, 17, 31, 64, 65, 127, 300}, rows[] = {0, 1, 2, 5, 6, 7, 13, 96, 97, 200};
+    static const size_t Ks[] = {1, 2, 3, 4, 5, 15, 16, 17, 64, 67, 200, 512, 1030},
+                        Ns[] = {1, 3, 15, 16, 17, 31, 64, 65, 127, 300},
+                        rows[] = {0, 1, 2, 5, 6, 7, 13, 96, 97, 200};
     uint32_t u[4];
     tf_philox(u, (const uint32_t[4]){7, 1}, seed);
-    struct product p = {.rows = rows[u[0] % 10], .K = Ks[u[1] % 13], .N = Ns[u[2] % 10], .transposed = u[3] & 1, .bias = u[3] & 2, .relu = u[3] & 4};
+    struct product p = {.rows = rows[u[0] % 10],
+                        .K = Ks[u[1] % 13],
+                        .N = Ns[u[2] % 10],
+                        .transposed = u[3] & 1,
+                        .bias = u[3] & 2,
+                        .relu = u[3] & 4};
     p.x = tf_xarray(NULL, p.rows * p.K + 1, sizeof *p.x);
     p.w = tf_xarray(NULL, p.K * p.N, sizeof *p.w);
     p.b = tf_xarray(NULL, p.N, sizeof *p.b);
@@ -62,7 +71,8 @@ static float *computed(const char *isa, const struct product *p, size_t from, si
         TF_BUG("%s", err.msg);
     float *y = tf_xarray(NULL, rows * p->N + 1, sizeof *y);
     y[rows * p->N] = 77;
-    be->linear_packed(c, y, p->x + from * p->K, w, p->bias ? p->b : NULL, rows, p->relu ? TF_LIN_RELU : 0);
+    be->linear_packed(c, y, p->x + from * p->K, w, p->bias ? p->b : NULL, rows,
+                      p->relu ? TF_LIN_RELU : 0);
     if (y[rows * p->N] != 77)
         TF_BUG("%s: written past the end", isa);
     be->pack_free(c, w);
@@ -97,7 +107,8 @@ static bool follows(const struct product *p, const float *y, const char *isa)
         for (size_t j = 0; j < p->N; j++) {
             double want = by_rule(p, i, j), e = fabs(y[i * p->N + j] - want);
             if (!(e <= 1e-5 * (fabs(want) + 1))) {
-                printf("# %s: %zu x %zu x %zu: element %zu, %zu: %.9g, must be %.9g\n", isa, p->rows, p->N, p->K, i, j, y[i * p->N + j], want);
+                printf("# %s: %zu x %zu x %zu: element %zu, %zu: %.9g, must be %.9g\n", isa,
+                       p->rows, p->N, p->K, i, j, y[i * p->N + j], want);
                 return false;
             }
         }
@@ -148,7 +159,8 @@ static void test_extremes(const char *isa)
     }
     float *y = computed(isa, &p, 0, 2);
     for (size_t i = 0; y != NULL && i < 2 * N; i++)
-        is_near(y[i], (i / N == 1) != (i % N == 1) ? -K : K, 0.1, "%s: %d products of the largest, element %zu", isa, K, i);
+        is_near(y[i], (i / N == 1) != (i % N == 1) ? -K : K, 0.1,
+                "%s: %d products of the largest, element %zu", isa, K, i);
     free(y);
 
     p.K = 20;
@@ -157,7 +169,8 @@ static void test_extremes(const char *isa)
         p.x[7] = odd[i];
         if ((y = computed(isa, &p, 0, 2)) == NULL)
             break;
-        ok(!isfinite(y[0]) && !isfinite(y[1]) && isfinite(y[N]), "%s: %g in a row shows in that row alone", isa, odd[i]);
+        ok(!isfinite(y[0]) && !isfinite(y[1]) && isfinite(y[N]),
+           "%s: %g in a row shows in that row alone", isa, odd[i]);
         free(y);
     }
     p.x[7] = 1e-38f;
@@ -201,9 +214,12 @@ static void test_uses(void)
     struct tf_err err = {0};
     const struct tf_backend *be = tf_backend_find("cpu", NULL, TF_USE_DECODING, NULL, &err);
     is_str(be != NULL ? be->precision : err.msg, "fp32", "not taken unless it is asked for");
-    ok(tf_backend_find("cpu", "int8", TF_USE_TRAINING, NULL, &err) == NULL && err.status == TF_USAGE, "not for training: %s", err.msg);
+    ok(tf_backend_find("cpu", "int8", TF_USE_TRAINING, NULL, &err) == NULL &&
+           err.status == TF_USAGE,
+       "not for training: %s", err.msg);
     err = (struct tf_err){0};
-    ok(tf_backend_find("cpu", "int8", TF_USE_SCORING, NULL, &err) == NULL && err.status == TF_USAGE, "not for scoring: %s", err.msg);
+    ok(tf_backend_find("cpu", "int8", TF_USE_SCORING, NULL, &err) == NULL && err.status == TF_USAGE,
+       "not for scoring: %s", err.msg);
 }
 
 int main(void)

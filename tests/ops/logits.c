@@ -1,4 +1,5 @@
-/* logits.c - log_softmax and the search_step behind it: what a backend makes of the two together is what it makes of one after the other. */
+/* logits.c - log_softmax and the search_step behind it: what a backend makes of the two together is
+ * what it makes of one after the other. */
 #include "problems.h"
 
 #include "ops/search.h"
@@ -16,25 +17,35 @@ static void note(struct searched *r, double x)
     r->v[r->n++] = x;
 }
 
-/* Logits of all rows: some alike, some so near that their log-probabilities are, some of no probability. */
+/* Logits of all rows: some alike, some so near that their log-probabilities are, some of no
+ * probability. */
 static void draw_logits(float *z, size_t n, size_t V, uint64_t seed)
 {
     struct tf_rng g = tf_rng_new(seed, 9);
     for (size_t r = 0; r < n; r++) {
         float scale = (float)PICK(&g, 1e-8, 1e-6, 1, 30), from = (float)PICK(&g, 0, -3, 500);
         for (size_t j = 0; j < V; j++)
-            z[r * V + j] = chance(&g, 0.05) ? -INFINITY : chance(&g, 0.1) ? from : from + scale * normal(&g);
+            z[r * V + j] = chance(&g, 0.05)  ? -INFINITY
+                           : chance(&g, 0.1) ? from
+                                             : from + scale * normal(&g);
     }
 }
 
 /* A search to its end; `apart`: somebody waits between the two calls. */
-static void run_search(struct searched *out, struct lane *l, const struct tf_search_rule *rule, uint64_t seed, bool apart)
+static void run_search(struct searched *out, struct lane *l, const struct tf_search_rule *rule,
+                       uint64_t seed, bool apart)
 {
     struct tf_err err = {0};
     struct tf_search s;
-    uint32_t off[SENTENCES + 1] = {0, 2, 3, 7}, limit[SENTENCES] = {LIMIT, 1, LIMIT - 1}, prefix[2] = {1, 0}, prefix_off[SENTENCES + 1] = {0, 2, 2, 2};
+    uint32_t off[SENTENCES + 1] = {0, 2, 3, 7}, limit[SENTENCES] = {LIMIT, 1, LIMIT - 1},
+                             prefix[2] = {1, 0}, prefix_off[SENTENCES + 1] = {0, 2, 2, 2};
     uint64_t key[SENTENCES] = {1, 2, 3};
-    struct tf_search_group g = {.n = SENTENCES, .src_off = off, .limit = limit, .prefix = prefix, .prefix_off = prefix_off, .key = key};
+    struct tf_search_group g = {.n = SENTENCES,
+                                .src_off = off,
+                                .limit = limit,
+                                .prefix = prefix,
+                                .prefix_off = prefix_off,
+                                .key = key};
     tf_search_init(&s, rule, l->be, l->c);
     if (tf_search_start(&s, &g, &err) < 0)
         TF_BUG("%s", err.msg);
@@ -85,7 +96,12 @@ int main(void)
         size_t results = 0;
         for (uint64_t seed = 0; seed < cases(CASES) && same; seed++) {
             struct tf_rng g = tf_rng_new(seed, 8);
-            struct tf_search_rule rule = {.V = (size_t)PICK(&g, 2, 5, 64, 97, 1000, 1001, 5000), .alpha = 0.6, .ban = {0, 2}, .n_ban = (size_t)PICK(&g, 0, 1, 2), .temperature = 1, .seed = seed};
+            struct tf_search_rule rule = {.V = (size_t)PICK(&g, 2, 5, 64, 97, 1000, 1001, 5000),
+                                          .alpha = 0.6,
+                                          .ban = {0, 2},
+                                          .n_ban = (size_t)PICK(&g, 0, 1, 2),
+                                          .temperature = 1,
+                                          .seed = seed};
             rule.K = (size_t)PICK(&g, 1, 2, 4, 33);
             rule.N = chance(&g, 0.5) ? rule.K : 1;
             rule.sample = chance(&g, 0.2);
@@ -93,12 +109,15 @@ int main(void)
             rule.eos = 1;
             run_search(&together, &l, &rule, seed, false);
             run_search(&apart, &l, &rule, seed, true);
-            same = together.n == apart.n && memcmp(together.v, apart.v, apart.n * sizeof *apart.v) == 0;
+            same = together.n == apart.n &&
+                   memcmp(together.v, apart.v, apart.n * sizeof *apart.v) == 0;
             results += apart.n;
             if (!same)
-                printf("# seed %llu: V %zu K %zu N %zu\n", (unsigned long long)seed, rule.V, rule.K, rule.N);
+                printf("# seed %llu: V %zu K %zu N %zu\n", (unsigned long long)seed, rule.V, rule.K,
+                       rule.N);
         }
-        ok(same && results > 0, "%s: logits searched at once and in two steps, the same results", v[b].name);
+        ok(same && results > 0, "%s: logits searched at once and in two steps, the same results",
+           v[b].name);
         close_lane(&l);
     }
     return done();

@@ -1,11 +1,14 @@
-/* meaning.c - what the entries mean, in numbers worked out by hand: which elements dropout cuts, what a mask hides, where positions start, how smoothing and ties count.
- * The other tests only compare backends and derivatives with each other. */
+/* meaning.c - what the entries mean, in numbers worked out by hand: which elements dropout cuts,
+ * what a mask hides, where positions start, how smoothing and ties count. The other tests only
+ * compare backends and derivatives with each other. */
 #include "harness.h"
 
 #define MAX 512
 
 static struct lane l;
-static double off_by; /* what a result may be off by, for numbers about 1: half an ulp of the lane's precision, twice for good measure */
+/* what a result may be off by, for numbers about 1: half an ulp of the lane's precision, twice for
+ * good measure */
+static double off_by;
 static tf_mem *held[64];
 static size_t n_held;
 
@@ -22,7 +25,8 @@ static tf_mem *put(enum tf_elem e, const double *v, size_t n)
     held[n_held++] = p;
     return p;
 }
-#define PUT(e, ...) put(e, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+#define PUT(e, ...) \
+    put(e, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
 static tf_mem *fill(enum tf_elem e, double x, size_t n)
 {
@@ -78,7 +82,8 @@ static void test_dropout(void)
 {
     enum { D = 10, R = 7 };
     struct tf_rows *r = rows(2, (const uint32_t[]){5, 8, 12});
-    tf_mem *x = fill(TF_ELEM_ACT, 0, R * D), *table = fill(TF_ELEM_PARAM, 1, D), *ids = fill(TF_ELEM_U32, 0, R);
+    tf_mem *x = fill(TF_ELEM_ACT, 0, R * D), *table = fill(TF_ELEM_PARAM, 1, D),
+           *ids = fill(TF_ELEM_U32, 0, R);
     const struct tf_drop drop = {0.25f, 77};
     l.be->step_set(l.c, &step);
     l.be->embed_fwd(l.c, x, ids, table, NULL, r, D, 3, drop);
@@ -88,10 +93,13 @@ static void test_dropout(void)
         wrong += !(fabs(v[i] - (kept(5 + i / D, i % D, 77, 0.25) ? 4 : 0)) <= off_by);
         cut += v[i] == 0;
     }
-    is_int(wrong, 0, "%s: dropout of embeddings follows the counter, and scales by 1/(1-p)", l.name);
+    is_int(wrong, 0, "%s: dropout of embeddings follows the counter, and scales by 1/(1-p)",
+           l.name);
     ok(cut > 5 && cut < 35, "%s: about a quarter is cut", l.name);
 
-    tf_mem *y = fill(TF_ELEM_ACT, 0, R * D), *w = fill(TF_ELEM_PARAM, 1, D), *in = fill(TF_ELEM_ACT, 1, R), *dout = fill(TF_ELEM_ACT, 1, R), *dy = fill(TF_ELEM_ACT, 0, R * D);
+    tf_mem *y = fill(TF_ELEM_ACT, 0, R * D), *w = fill(TF_ELEM_PARAM, 1, D),
+           *in = fill(TF_ELEM_ACT, 1, R), *dout = fill(TF_ELEM_ACT, 1, R),
+           *dy = fill(TF_ELEM_ACT, 0, R * D);
     l.be->step_set(l.c, &step);
     l.be->linear_fwd(l.c, y, in, w, NULL, r, D, 1, TF_LIN_RELU | TF_LIN_KEEP, drop);
     l.be->linear_bwd(l.c, dy, NULL, NULL, dout, y, w, r, 1, D, TF_LIN_FROM_RELU, drop);
@@ -106,7 +114,8 @@ static void test_dropout(void)
         wrong += !(fabs(v[i] - (kept(5 + i / D, i % D, 77, 0.25) ? 4 / 3.0 : 0)) <= off_by);
     is_int(wrong, 0, "%s: its mask on the gradient", l.name);
 
-    tf_mem *s = fill(TF_ELEM_ACT, 0, R * D), *res = fill(TF_ELEM_ACT, 1, R * D), *one = fill(TF_ELEM_ACT, 3, R * D);
+    tf_mem *s = fill(TF_ELEM_ACT, 0, R * D), *res = fill(TF_ELEM_ACT, 1, R * D),
+           *one = fill(TF_ELEM_ACT, 3, R * D);
     l.be->step_set(l.c, &step);
     l.be->add_norm_fwd(l.c, s, y, NULL, NULL, one, res, table, table, r, D, 1e-6f, drop);
     v = get(s, TF_ELEM_ACT, R * D);
@@ -122,14 +131,31 @@ static void test_masks(bool causal, int window, bool dropout, bool self)
 {
     enum { H = 2, S = 6, OFF = 9 };
     size_t T = self ? S : 8;
-    struct tf_rows *q = rows(1, (const uint32_t[]){OFF, OFF + (uint32_t)T}), *k = self ? q : rows(1, (const uint32_t[]){3, 3 + S});
+    struct tf_rows *q = rows(1, (const uint32_t[]){OFF, OFF + (uint32_t)T}),
+                   *k = self ? q : rows(1, (const uint32_t[]){3, 3 + S});
     double v[S * H * S] = {0};
     for (size_t j = 0; j < S; j++)
         for (size_t h = 0; h < H; h++)
             v[j * H * S + h * S + j] = 1;
-    tf_mem *zero = fill(TF_ELEM_ACT, 0, 8 * H), *o = fill(TF_ELEM_ACT, 7, T * H * S), *lse = fill(TF_ELEM_STAT, 7, T * H);
-    struct tf_attention a = {.q_rows = q, .k_rows = k, .q = zero, .k = zero, .v = put(TF_ELEM_ACT, v, S * H * S), .o = o, .lse = lse, .ldq = H, .ldk = H, .ldv = H * S,
-                             .ldo = H * S, .heads = H, .dk = 1, .dv = S, .causal = causal, .window = window, .drop = {dropout ? 0.5f : 0, 19}};
+    tf_mem *zero = fill(TF_ELEM_ACT, 0, 8 * H), *o = fill(TF_ELEM_ACT, 7, T * H * S),
+           *lse = fill(TF_ELEM_STAT, 7, T * H);
+    struct tf_attention a = {.q_rows = q,
+                             .k_rows = k,
+                             .q = zero,
+                             .k = zero,
+                             .v = put(TF_ELEM_ACT, v, S * H * S),
+                             .o = o,
+                             .lse = lse,
+                             .ldq = H,
+                             .ldk = H,
+                             .ldv = H * S,
+                             .ldo = H * S,
+                             .heads = H,
+                             .dk = 1,
+                             .dv = S,
+                             .causal = causal,
+                             .window = window,
+                             .drop = {dropout ? 0.5f : 0, 19}};
     l.be->step_set(l.c, &step);
     l.be->attention_fwd(l.c, &a);
     const double *out = get(o, TF_ELEM_ACT, T * H * S);
@@ -145,11 +171,15 @@ static void test_masks(bool causal, int window, bool dropout, bool self)
             first_sees = seen;
         for (uint32_t h = 0; h < H; h++)
             for (uint32_t j = 0; j < S; j++) {
-                double want_it = !sees[j] ? 0 : dropout && !kept(OFF + i, j, 19 | h << 16, 0.5) ? 0 : (dropout ? 2.0 : 1.0) / seen;
+                double want_it = !sees[j] ? 0
+                                 : dropout && !kept(OFF + i, j, 19 | h << 16, 0.5)
+                                     ? 0
+                                     : (dropout ? 2.0 : 1.0) / seen;
                 wrong += !(fabs(out[i * H * S + h * S + j] - want_it) <= off_by);
             }
     }
-    is_int(wrong, 0, "%s: attention, %s%s, window %d, dropout %d", l.name, self ? "self" : "cross", causal ? " causal" : "", window, dropout);
+    is_int(wrong, 0, "%s: attention, %s%s, window %d, dropout %d", l.name, self ? "self" : "cross",
+           causal ? " causal" : "", window, dropout);
     out = get(lse, TF_ELEM_STAT, T * H);
     is_near(out[0], log(first_sees), off_by, "%s: its denominator", l.name);
     if (!self && window == 1)
@@ -160,13 +190,16 @@ static void test_masks(bool causal, int window, bool dropout, bool self)
 static void test_embed(void)
 {
     struct tf_rows *r = rows(3, (const uint32_t[]){4, 6, 6, 7});
-    tf_mem *x = fill(TF_ELEM_ACT, 0, 3), *ids = PUT(TF_ELEM_U32, 1, TF_NO_ID, 0), *table = PUT(TF_ELEM_PARAM, 10, 20), *pos = PUT(TF_ELEM_PARAM, 0.5, 0.25);
-    tf_mem *dtable = PUT(TF_ELEM_PARAM, 1, 2), *dpos = PUT(TF_ELEM_PARAM, 3, 4), *dx = PUT(TF_ELEM_ACT, 1, 2, 4);
+    tf_mem *x = fill(TF_ELEM_ACT, 0, 3), *ids = PUT(TF_ELEM_U32, 1, TF_NO_ID, 0),
+           *table = PUT(TF_ELEM_PARAM, 10, 20), *pos = PUT(TF_ELEM_PARAM, 0.5, 0.25);
+    tf_mem *dtable = PUT(TF_ELEM_PARAM, 1, 2), *dpos = PUT(TF_ELEM_PARAM, 3, 4),
+           *dx = PUT(TF_ELEM_ACT, 1, 2, 4);
     l.be->step_set(l.c, &step);
     l.be->embed_fwd(l.c, x, ids, table, pos, r, 1, 2, off);
     l.be->embed_bwd(l.c, dtable, dpos, dx, ids, r, 1, 2, off);
     const double *v = get(x, TF_ELEM_ACT, 3);
-    ok(v[0] == 40.5 && v[1] == 0.25 && v[2] == 20.5, "%s: positions start anew in each sentence; no id is a zero vector", l.name);
+    ok(v[0] == 40.5 && v[1] == 0.25 && v[2] == 20.5,
+       "%s: positions start anew in each sentence; no id is a zero vector", l.name);
     v = get(dtable, TF_ELEM_PARAM, 2);
     ok(v[0] == 1 + 8 && v[1] == 2 + 2, "%s: gradient of the table", l.name);
     v = get(dpos, TF_ELEM_PARAM, 2);
@@ -177,13 +210,16 @@ static void test_embed(void)
 static void test_norm(void)
 {
     struct tf_rows *r = rows(1, (const uint32_t[]){0, 2});
-    tf_mem *y = fill(TF_ELEM_ACT, 0, 4), *mean = fill(TF_ELEM_STAT, 0, 2), *rstd = fill(TF_ELEM_STAT, 0, 2);
-    tf_mem *res = PUT(TF_ELEM_ACT, 1, 3, 5, 5), *gain = PUT(TF_ELEM_PARAM, 2, 3), *bias = PUT(TF_ELEM_PARAM, 0.5, -1);
+    tf_mem *y = fill(TF_ELEM_ACT, 0, 4), *mean = fill(TF_ELEM_STAT, 0, 2),
+           *rstd = fill(TF_ELEM_STAT, 0, 2);
+    tf_mem *res = PUT(TF_ELEM_ACT, 1, 3, 5, 5), *gain = PUT(TF_ELEM_PARAM, 2, 3),
+           *bias = PUT(TF_ELEM_PARAM, 0.5, -1);
     l.be->step_set(l.c, &step);
     l.be->add_norm_fwd(l.c, NULL, y, mean, rstd, NULL, res, gain, bias, r, 2, 0.25f, off);
     double a = 1 / sqrt(1.25); /* biased variance of 1 and 3 is 1 */
     const double *v = get(y, TF_ELEM_ACT, 4);
-    ok(fabs(v[0] - (0.5 - 2 * a)) < off_by && fabs(v[1] - (3 * a - 1)) < off_by, "%s: norm of 1 and 3", l.name);
+    ok(fabs(v[0] - (0.5 - 2 * a)) < off_by && fabs(v[1] - (3 * a - 1)) < off_by,
+       "%s: norm of 1 and 3", l.name);
     ok(v[2] == 0.5 && v[3] == -1, "%s: norm of a constant row is the bias", l.name);
     v = get(rstd, TF_ELEM_STAT, 2);
     ok(fabs(v[0] - a) < off_by && fabs(v[1] - 2) < off_by, "%s: rstd holds eps", l.name);
@@ -194,20 +230,33 @@ static void test_xent(void)
 {
     /* Logits 0, ln 3, ln 3, 0: p = 1/8, 3/8, 3/8, 1/8. */
     struct tf_rows *r = rows(1, (const uint32_t[]){0, 3});
-    struct tf_xent x = {.rows = r, .x = PUT(TF_ELEM_ACT, 1, 1, 1), .e = PUT(TF_ELEM_PARAM, 0, (float)log(3), (float)log(3), 0), .targets = PUT(TF_ELEM_U32, 1, 1, 3), .V = 4, .D = 1,
-                        .on = 0.7f, .off = 0.1f, .acc = PUT(TF_ELEM_F64, 1, 0, 0, 0), .logp = fill(TF_ELEM_STAT, 0, 3), .dx = fill(TF_ELEM_ACT, 0, 3), .de = fill(TF_ELEM_PARAM, 9, 4)};
+    struct tf_xent x = {.rows = r,
+                        .x = PUT(TF_ELEM_ACT, 1, 1, 1),
+                        .e = PUT(TF_ELEM_PARAM, 0, (float)log(3), (float)log(3), 0),
+                        .targets = PUT(TF_ELEM_U32, 1, 1, 3),
+                        .V = 4,
+                        .D = 1,
+                        .on = 0.7f,
+                        .off = 0.1f,
+                        .acc = PUT(TF_ELEM_F64, 1, 0, 0, 0),
+                        .logp = fill(TF_ELEM_STAT, 0, 3),
+                        .dx = fill(TF_ELEM_ACT, 0, 3),
+                        .de = fill(TF_ELEM_PARAM, 9, 4)};
     l.be->step_set(l.c, &step);
     l.be->xent(l.c, &x);
     double hi = log(8 / 3.0), lo = log(8);
     const double *v = get(x.acc, TF_ELEM_F64, 4);
-    is_near(v[0], 1 + 2 * (0.7 * hi + 0.1 * hi + 0.2 * lo) + 0.7 * lo + 0.1 * lo + 0.2 * hi, off_by, "%s: smoothed loss, added to", l.name);
+    is_near(v[0], 1 + 2 * (0.7 * hi + 0.1 * hi + 0.2 * lo) + 0.7 * lo + 0.1 * lo + 0.2 * hi, off_by,
+            "%s: smoothed loss, added to", l.name);
     is_near(v[1], 2 * hi + lo, off_by, "%s: plain loss", l.name);
     is_int(v[2], 2, "%s: of two equal winners the lower counts", l.name);
     is_int(v[3], 3, "%s: rows", l.name);
     v = get(x.logp, TF_ELEM_STAT, 3);
-    ok(fabs(v[0] + hi) < off_by && fabs(v[2] + lo) < off_by, "%s: log-probabilities of the targets", l.name);
+    ok(fabs(v[0] + hi) < off_by && fabs(v[2] + lo) < off_by, "%s: log-probabilities of the targets",
+       l.name);
     v = get(x.de, TF_ELEM_PARAM, 4);
-    is_near(v[0], 3 * (0.125 - 0.1), off_by, "%s: gradient of a row that is never the target", l.name);
+    is_near(v[0], 3 * (0.125 - 0.1), off_by, "%s: gradient of a row that is never the target",
+            l.name);
     is_near(v[3], 2 * (0.125 - 0.1) + 0.125 - 0.7, off_by, "%s: gradient of one that is", l.name);
     let_go(r, NULL);
 }
@@ -217,18 +266,23 @@ static void test_decoding(void)
     tf_mem *z = PUT(TF_ELEM_STAT, 0, (float)log(3), -INFINITY), *acc = PUT(TF_ELEM_STAT, 1, 2, 0);
     l.be->log_softmax(l.c, z, acc, 1, 3, 0.5f);
     const double *v = get(acc, TF_ELEM_STAT, 3);
-    ok(fabs(v[0] - 1.125) < off_by && fabs(v[1] - 2.375) < off_by && v[2] == 0, "%s: a model's share of a mixture", l.name);
+    ok(fabs(v[0] - 1.125) < off_by && fabs(v[1] - 2.375) < off_by && v[2] == 0,
+       "%s: a model's share of a mixture", l.name);
     l.be->log_of(l.c, acc, 3);
     v = get(acc, TF_ELEM_STAT, 3);
-    ok(fabs(v[0] - log(1.125)) < off_by && v[2] == -INFINITY, "%s: log of the mixture, of 0 too", l.name);
+    ok(fabs(v[0] - log(1.125)) < off_by && v[2] == -INFINITY, "%s: log of the mixture, of 0 too",
+       l.name);
     z = PUT(TF_ELEM_STAT, 0, (float)log(3), -INFINITY);
     l.be->log_softmax(l.c, z, NULL, 1, 3, 0);
     v = get(z, TF_ELEM_STAT, 3);
-    ok(fabs(v[0] - log(0.25)) < off_by && fabs(v[1] - log(0.75)) < off_by && v[2] == -INFINITY, "%s: log-softmax", l.name);
+    ok(fabs(v[0] - log(0.25)) < off_by && fabs(v[1] - log(0.75)) < off_by && v[2] == -INFINITY,
+       "%s: log-softmax", l.name);
 
     struct tf_err err = {0};
-    tf_mem *w = PUT(TF_ELEM_PARAM, 1, 2, 3, 4, 5, 6), *x = PUT(TF_ELEM_ACT, 1, -1), *y = fill(TF_ELEM_ACT, 0, 3), *b = PUT(TF_ELEM_PARAM, 10, 3, 0);
-    struct tf_packed *plain = l.be->pack(l.c, w, 2, 3, false, &err), *turned = l.be->pack(l.c, w, 2, 3, true, &err);
+    tf_mem *w = PUT(TF_ELEM_PARAM, 1, 2, 3, 4, 5, 6), *x = PUT(TF_ELEM_ACT, 1, -1),
+           *y = fill(TF_ELEM_ACT, 0, 3), *b = PUT(TF_ELEM_PARAM, 10, 3, 0);
+    struct tf_packed *plain = l.be->pack(l.c, w, 2, 3, false, &err),
+                     *turned = l.be->pack(l.c, w, 2, 3, true, &err);
     if (!ok(plain != NULL && turned != NULL, "%s: matrices packed %s", l.name, err.msg))
         return;
     l.be->linear_packed(l.c, y, x, plain, b, 1, TF_LIN_RELU);
@@ -241,17 +295,32 @@ static void test_decoding(void)
     l.be->pack_free(l.c, turned);
 
     /* Keys by table and by first; scores 0 and ln 3 / sqrt(1). */
-    tf_mem *q = PUT(TF_ELEM_ACT, 1, 1, 1), *k = PUT(TF_ELEM_ACT, 5, 0, (float)log(3), 5), *vals = PUT(TF_ELEM_ACT, 100, 8, 16, 100), *o = fill(TF_ELEM_ACT, 7, 3);
-    struct tf_attend a = {.q = q, .k = k, .v = vals, .o = o, .ldq = 1, .ldk = 1, .ldv = 1, .ldo = 1, .heads = 1, .dk = 1, .dv = 1, .table = PUT(TF_ELEM_U32, 2, 1, 1, 0, 0, 0),
-                          .table_ld = 2, .n_keys = PUT(TF_ELEM_U32, 2, 1, 0)};
+    tf_mem *q = PUT(TF_ELEM_ACT, 1, 1, 1), *k = PUT(TF_ELEM_ACT, 5, 0, (float)log(3), 5),
+           *vals = PUT(TF_ELEM_ACT, 100, 8, 16, 100), *o = fill(TF_ELEM_ACT, 7, 3);
+    struct tf_attend a = {.q = q,
+                          .k = k,
+                          .v = vals,
+                          .o = o,
+                          .ldq = 1,
+                          .ldk = 1,
+                          .ldv = 1,
+                          .ldo = 1,
+                          .heads = 1,
+                          .dk = 1,
+                          .dv = 1,
+                          .table = PUT(TF_ELEM_U32, 2, 1, 1, 0, 0, 0),
+                          .table_ld = 2,
+                          .n_keys = PUT(TF_ELEM_U32, 2, 1, 0)};
     l.be->attend_rows(l.c, &a, 3);
     v = get(o, TF_ELEM_ACT, 3);
-    ok(fabs(v[0] - 14) < 10 * off_by && fabs(v[1] - 8) < 10 * off_by && v[2] == 0, "%s: attention over cached keys by table; none gives 0", l.name);
+    ok(fabs(v[0] - 14) < 10 * off_by && fabs(v[1] - 8) < 10 * off_by && v[2] == 0,
+       "%s: attention over cached keys by table; none gives 0", l.name);
     a.table = NULL;
     a.first = PUT(TF_ELEM_U32, 1, 2, 0);
     l.be->attend_rows(l.c, &a, 3);
     v = get(o, TF_ELEM_ACT, 3);
-    ok(fabs(v[0] - 14) < 10 * off_by && fabs(v[1] - 16) < 10 * off_by && v[2] == 0, "%s: and by first row", l.name);
+    ok(fabs(v[0] - 14) < 10 * off_by && fabs(v[1] - 16) < 10 * off_by && v[2] == 0,
+       "%s: and by first row", l.name);
     let_go(NULL, NULL);
 }
 

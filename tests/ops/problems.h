@@ -1,5 +1,6 @@
-/* problems.h - every operation of the table as something that harness.h can run: random options and inputs from a seed, one call, named results.
- * `small` keeps sizes low enough for differences over each input; labels name all that was drawn. The table `all_ops` is at the end. */
+/* problems.h - every operation of the table as something that harness.h can run: random options and
+ * inputs from a seed, one call, named results. `small` keeps sizes low enough for differences over
+ * each input; labels name all that was drawn. The table `all_ops` is at the end. */
 #ifndef TF_TESTS_OPS_PROBLEMS_H
 #define TF_TESTS_OPS_PROBLEMS_H
 
@@ -13,7 +14,8 @@
 
 static inline struct tf_drop draw_drop(struct tf_rng *g)
 {
-    return (struct tf_drop){(float)PICK(g, 0, 1, 3, 5) / 10, (uint32_t)PICK(g, 0, 1, 19, 115, 65535)};
+    return (struct tf_drop){(float)PICK(g, 0, 1, 3, 5) / 10,
+                            (uint32_t)PICK(g, 0, 1, 19, 115, 65535)};
 }
 
 static inline int draw_width(struct tf_rng *g, bool small)
@@ -23,8 +25,10 @@ static inline int draw_width(struct tf_rng *g, bool small)
 
 static inline void label(struct problem *p, const char *fmt, ...)
 {
-    size_t n = (size_t)snprintf(p->label, sizeof p->label, "%s sentences %zu rows %u+%u keys %u+%u drop %g ", p->op->name, p->n, p->q_off[0],
-                                p->q_off[p->n] - p->q_off[0], p->k_off[0], p->k_off[p->n] - p->k_off[0], (double)p->drop.p);
+    size_t n = (size_t)snprintf(p->label, sizeof p->label,
+                                "%s sentences %zu rows %u+%u keys %u+%u drop %g ", p->op->name,
+                                p->n, p->q_off[0], p->q_off[p->n] - p->q_off[0], p->k_off[0],
+                                p->k_off[p->n] - p->k_off[0], (double)p->drop.p);
     va_list ap;
     va_start(ap, fmt);
     if (n < sizeof p->label)
@@ -62,8 +66,10 @@ static inline void run_embed(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t D = (size_t)p->D;
-    tf_mem *ids = give(r, "ids"), *table = give(r, "table"), *pos = give(r, "pos"), *dx = give(r, "dx");
-    tf_mem *x = want(r, A_, PER_Q, D), *dtable = give_inout(r, "dtable0"), *dpos = give_inout(r, "dpos0");
+    tf_mem *ids = give(r, "ids"), *table = give(r, "table"), *pos = give(r, "pos"),
+           *dx = give(r, "dx");
+    tf_mem *x = want(r, A_, PER_Q, D), *dtable = give_inout(r, "dtable0"),
+           *dpos = give_inout(r, "dpos0");
     be->step_set(r->l->c, &p->step);
     be->embed_fwd(r->l->c, x, ids, table, pos, r->q, p->D, p->scale, p->drop);
     be->embed_bwd(r->l->c, dtable, dpos, dx, ids, r->q, p->D, p->scale, p->drop);
@@ -95,17 +101,20 @@ static inline void make_linear(struct problem *p, struct tf_rng *g, bool small)
         add_normal(p, g, "dx0", A_, PER_Q, K, p->flags & TF_LIN_ADD_DX ? 1 : 0);
     p->want_dw = all || chance(g, 0.5);
     p->want_db = all || chance(g, 0.5);
-    label(p, "K %d N %d flags %u b %d dx %d dw %d db %d", p->K, p->N, p->flags, find_input(p, "b") != NULL, find_input(p, "dx0") != NULL, p->want_dw, p->want_db);
+    label(p, "K %d N %d flags %u b %d dx %d dw %d db %d", p->K, p->N, p->flags,
+          find_input(p, "b") != NULL, find_input(p, "dx0") != NULL, p->want_dw, p->want_db);
 }
 
 static inline void run_linear(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t N = (size_t)p->N, K = (size_t)p->K;
-    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *dy = give_inout(r, "dy"), *y = want(r, A_, PER_Q, N), *dx = NULL;
+    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *dy = give_inout(r, "dy"),
+           *y = want(r, A_, PER_Q, N), *dx = NULL;
     if (find_input(p, "dx0") != NULL)
         dx = p->flags & TF_LIN_ADD_DX ? give_inout(r, "dx0") : want(r, A_, PER_Q, K);
-    tf_mem *dw = p->want_dw ? want(r, P_, WHOLE, K * N) : NULL, *db = p->want_db ? want(r, P_, WHOLE, N) : NULL;
+    tf_mem *dw = p->want_dw ? want(r, P_, WHOLE, K * N) : NULL,
+           *db = p->want_db ? want(r, P_, WHOLE, N) : NULL;
     be->linear_fwd(r->l->c, y, x, w, b, r->q, p->N, p->K, 0, p->drop);
     be->linear_bwd(r->l->c, dx, dw, db, dy, x, w, r->q, p->N, p->K, p->flags, p->drop);
     take(r, "y", y, A_, PER_Q, N, 0);
@@ -125,7 +134,8 @@ static inline void make_feed_forward(struct problem *p, struct tf_rng *g, bool s
         p->N = PICK(g, 128, 256, 264, 300, 513);
     p->drop = draw_drop(g);
     size_t K = (size_t)p->K, N = (size_t)p->N, D = (size_t)p->D;
-    /* Sums before ReLU are odd multiples of 1/64 and exact: the same sign everywhere, never near 0. */
+    /* Sums before ReLU are odd multiples of 1/64 and exact: the same sign everywhere, never near
+     * 0. */
     add_grid(p, g, "x", A_, PER_Q, K, 0.25);
     add_grid(p, g, "w", P_, WHOLE, K * N, 0.25);
     double *b = add_grid(p, g, "b", P_, WHOLE, N, 0.25);
@@ -143,14 +153,18 @@ static inline void run_feed_forward(struct run *r, const struct problem *p)
     const struct tf_backend *be = r->l->be;
     size_t K = (size_t)p->K, N = (size_t)p->N, D = (size_t)p->D;
     const struct tf_drop none = {0};
-    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *w2 = give(r, "w2"), *dy = give_inout(r, "dy");
-    tf_mem *hidden = want(r, A_, PER_Q, N), *y = want(r, A_, PER_Q, D), *dhidden = want(r, A_, PER_Q, N), *dx = want(r, A_, PER_Q, K);
+    tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *w2 = give(r, "w2"),
+           *dy = give_inout(r, "dy");
+    tf_mem *hidden = want(r, A_, PER_Q, N), *y = want(r, A_, PER_Q, D),
+           *dhidden = want(r, A_, PER_Q, N), *dx = want(r, A_, PER_Q, K);
     tf_mem *dw = want(r, P_, WHOLE, K * N), *db = want(r, P_, WHOLE, N);
-    tf_mem *dw2 = p->want_dw ? want(r, P_, WHOLE, N * D) : NULL, *db2 = p->want_db ? want(r, P_, WHOLE, D) : NULL;
+    tf_mem *dw2 = p->want_dw ? want(r, P_, WHOLE, N * D) : NULL,
+           *db2 = p->want_db ? want(r, P_, WHOLE, D) : NULL;
     be->step_set(r->l->c, &p->step);
     be->linear_fwd(r->l->c, hidden, x, w, b, r->q, p->N, p->K, TF_LIN_RELU | TF_LIN_KEEP, p->drop);
     be->linear_fwd(r->l->c, y, hidden, w2, NULL, r->q, p->D, p->N, 0, none);
-    be->linear_bwd(r->l->c, dhidden, dw2, db2, dy, hidden, w2, r->q, p->D, p->N, TF_LIN_FROM_RELU, p->drop);
+    be->linear_bwd(r->l->c, dhidden, dw2, db2, dy, hidden, w2, r->q, p->D, p->N, TF_LIN_FROM_RELU,
+                   p->drop);
     take(r, "dhidden", dhidden, A_, PER_Q, N, 0);
     be->linear_bwd(r->l->c, dx, dw, db, dhidden, x, w, r->q, p->N, p->K, 0, none);
     take(r, "hidden", hidden, A_, PER_Q, N, 0);
@@ -166,7 +180,8 @@ static inline void run_feed_forward(struct run *r, const struct problem *p)
 
 enum { S_OWN, S_IS_RES, S_IS_X, S_NONE };
 
-/* Rows with a mean of 3, which a one-pass variance would trip over; a row of two or three elements is spread, since 1/sqrt(var) of close ones magnifies any rounding. */
+/* Rows with a mean of 3, which a one-pass variance would trip over; a row of two or three elements
+ * is spread, since 1/sqrt(var) of close ones magnifies any rounding. */
 static inline void add_residual(struct problem *p, struct tf_rng *g, size_t D)
 {
     double *res = add_normal(p, g, "res", A_, PER_Q, D, 1);
@@ -196,8 +211,9 @@ static inline void make_add_norm(struct problem *p, struct tf_rng *g, bool small
     if (chance(g, 0.6))
         add_normal(p, g, "dsum", A_, PER_Q, D, 1);
     p->layout = (int)tf_rng_below(g, 2); /* ds in place of dsum */
-    label(p, "D %d s %s x %d dy %d dsum %d in place %d", p->D, where[p->alias], find_input(p, "x") != NULL, find_input(p, "dy") != NULL,
-          find_input(p, "dsum") != NULL, p->layout);
+    label(p, "D %d s %s x %d dy %d dsum %d in place %d", p->D, where[p->alias],
+          find_input(p, "x") != NULL, find_input(p, "dy") != NULL, find_input(p, "dsum") != NULL,
+          p->layout);
 }
 
 static inline void run_add_norm(struct run *r, const struct problem *p)
@@ -209,14 +225,20 @@ static inline void run_add_norm(struct run *r, const struct problem *p)
     tf_mem *res = p->alias == S_IS_RES ? give_inout(r, "res") : give(r, "res");
     tf_mem *gain = give(r, "gain"), *bias = give(r, "bias"), *dy = give(r, "dy");
     tf_mem *dsum = p->layout ? give_inout(r, "dsum") : give(r, "dsum");
-    tf_mem *s = p->alias == S_IS_X ? x : p->alias == S_IS_RES ? res : back ? want(r, A_, PER_Q, D) : NULL;
-    tf_mem *y = want(r, A_, PER_Q, D), *mean = back ? want(r, S_, PER_Q, 1) : NULL, *rstd = back ? want(r, S_, PER_Q, 1) : NULL;
-    tf_mem *ds = p->layout && dsum != NULL ? dsum : want(r, A_, PER_Q, D), *dx = x != NULL ? want(r, A_, PER_Q, D) : NULL;
+    tf_mem *s = p->alias == S_IS_X     ? x
+                : p->alias == S_IS_RES ? res
+                : back                 ? want(r, A_, PER_Q, D)
+                                       : NULL;
+    tf_mem *y = want(r, A_, PER_Q, D), *mean = back ? want(r, S_, PER_Q, 1) : NULL,
+           *rstd = back ? want(r, S_, PER_Q, 1) : NULL;
+    tf_mem *ds = p->layout && dsum != NULL ? dsum : want(r, A_, PER_Q, D),
+           *dx = x != NULL ? want(r, A_, PER_Q, D) : NULL;
     tf_mem *dgain = want(r, P_, WHOLE, D), *dbias = want(r, P_, WHOLE, D);
     be->step_set(r->l->c, &p->step);
     be->add_norm_fwd(r->l->c, s, y, mean, rstd, x, res, gain, bias, r->q, p->D, p->eps, p->drop);
     if (back)
-        be->add_norm_bwd(r->l->c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r->q, p->D, p->drop);
+        be->add_norm_bwd(r->l->c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r->q, p->D,
+                         p->drop);
     take(r, "y", y, A_, PER_Q, D, 1);
     if (!back)
         return;
@@ -254,7 +276,10 @@ static inline void run_norm_rows(struct run *r, const struct problem *p)
     tf_mem *x = p->alias == S_IS_X ? give_inout(r, "x") : give(r, "x");
     tf_mem *res = p->alias == S_IS_RES ? give_inout(r, "res") : give(r, "res");
     tf_mem *gain = give(r, "gain"), *bias = give(r, "bias"), *y = want(r, A_, PER_Q, D);
-    tf_mem *s = p->alias == S_IS_X ? x : p->alias == S_IS_RES ? res : p->alias == S_OWN ? want(r, A_, PER_Q, D) : NULL;
+    tf_mem *s = p->alias == S_IS_X     ? x
+                : p->alias == S_IS_RES ? res
+                : p->alias == S_OWN    ? want(r, A_, PER_Q, D)
+                                       : NULL;
     r->l->be->add_norm_rows(r->l->c, s, y, x, res, gain, bias, r->rows, p->D, p->eps);
     take(r, "y", y, A_, PER_Q, D, 1);
     take(r, "s", s, A_, PER_Q, D, 0);
@@ -282,8 +307,8 @@ static inline void make_attention(struct problem *p, struct tf_rng *g, bool smal
     add_normal(p, g, "k", A_, k, H * dk, 1);
     add_normal(p, g, "v", A_, k, H * dv, 1);
     add_normal(p, g, "do", A_, PER_Q, H * dv, 1);
-    label(p, "H %d dk %d dv %d %s%s window %d layout %d probs %d", p->H, p->dk, p->dv, p->self ? "self" : "cross", p->causal ? " causal" : "", p->window,
-          p->layout, !p->alias);
+    label(p, "H %d dk %d dv %d %s%s window %d layout %d probs %d", p->H, p->dk, p->dv,
+          p->self ? "self" : "cross", p->causal ? " causal" : "", p->window, p->layout, !p->alias);
 }
 
 static inline void run_attention(struct run *r, const struct problem *p)
@@ -291,9 +316,18 @@ static inline void run_attention(struct run *r, const struct problem *p)
     const struct tf_backend *be = r->l->be;
     size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv;
     enum per k_per = p->self ? PER_Q : PER_K;
-    const struct input *q = find_input(p, "q"), *k = find_input(p, "k"), *v = find_input(p, "v"), *d_o = find_input(p, "do");
-    struct tf_attention a = {.q_rows = r->q, .k_rows = r->k, .heads = p->H, .dk = p->dk, .dv = p->dv, .causal = p->causal, .window = p->window, .drop = p->drop};
-    size_t pad = p->layout == LAY_APART ? 0 : p->dk % 16 == 0 ? 8 : 3; /* rows at multiples of 16 bytes, too */
+    const struct input *q = find_input(p, "q"), *k = find_input(p, "k"), *v = find_input(p, "v"),
+                       *d_o = find_input(p, "do");
+    struct tf_attention a = {.q_rows = r->q,
+                             .k_rows = r->k,
+                             .heads = p->H,
+                             .dk = p->dk,
+                             .dv = p->dv,
+                             .causal = p->causal,
+                             .window = p->window,
+                             .drop = p->drop};
+    /* rows at multiples of 16 bytes, too */
+    size_t pad = p->layout == LAY_APART ? 0 : p->dk % 16 == 0 ? 8 : 3;
     a.ldo = hv + pad;
     size_t vk = hk + pad; /* where v's columns begin in k's buffer */
     if (p->layout == LAY_FUSED) {
@@ -364,7 +398,8 @@ static inline void make_attend(struct problem *p, struct tf_rng *g, bool small)
     add_normal(p, g, "q", A_, PER_Q, H * (size_t)p->dk, 1.5);
     add_normal(p, g, "k", A_, WHOLE, cache * (H * (size_t)p->dk + 5), 1.5);
     add_normal(p, g, "v", A_, WHOLE, cache * (H * (size_t)p->dv + 5), 1);
-    double *n = add_input(p, "n_keys", U_, PER_Q, 1), *first = add_input(p, table ? "table" : "first", U_, PER_Q, table ? p->ld : 1);
+    double *n = add_input(p, "n_keys", U_, PER_Q, 1),
+           *first = add_input(p, table ? "table" : "first", U_, PER_Q, table ? p->ld : 1);
     for (size_t r = 0; r < p->n; r++) {
         n[r] = chance(g, 0.05) ? 0 : 1 + (double)tf_rng_below(g, longest);
         for (size_t j = 0; table && j < p->ld; j++)
@@ -372,13 +407,23 @@ static inline void make_attend(struct problem *p, struct tf_rng *g, bool small)
         if (!table)
             first[r] = (double)tf_rng_below(g, 40);
     }
-    label(p, "H %d dk %d dv %d table %d up to %zu keys, probs %d", p->H, p->dk, p->dv, table, longest, !p->alias);
+    label(p, "H %d dk %d dv %d table %d up to %zu keys, probs %d", p->H, p->dk, p->dv, table,
+          longest, !p->alias);
 }
 
 static inline void run_attend(struct run *r, const struct problem *p)
 {
-    size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv, pad = p->layout ? 3 : 0;
-    struct tf_attend a = {.heads = p->H, .dk = p->dk, .dv = p->dv, .ldq = hk + pad, .ldk = hk + 5, .ldv = hv + 5, .ldo = hv + pad, .table_ld = p->ld, .probs_ld = p->ld};
+    size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv,
+           pad = p->layout ? 3 : 0;
+    struct tf_attend a = {.heads = p->H,
+                          .dk = p->dk,
+                          .dv = p->dv,
+                          .ldq = hk + pad,
+                          .ldk = hk + 5,
+                          .ldv = hv + 5,
+                          .ldo = hv + pad,
+                          .table_ld = p->ld,
+                          .probs_ld = p->ld};
     a.q = give_strided(r, find_input(p, "q"), a.ldq, 0, NULL, 0, NULL, 0);
     a.k = give(r, "k");
     a.v = give(r, "v");
@@ -409,8 +454,10 @@ static inline void make_xent(struct problem *p, struct tf_rng *g, bool small)
     p->D = draw_width(g, small);
     p->V = small ? PICK(g, 2, 3, 7) : PICK(g, 1, 2, 5, 97, 128, 1000);
     double eps = PICK(g, 0, 1, 2) / 10.0;
-    bool t2t = p->V > 1 && chance(g, 0.5), ties = chance(g, 0.3), forward = !small && chance(g, 0.2);
-    /* A multiple of 2^-16, so that the distribution sums to 1 in float as well: dz = p - q takes that for granted. */
+    bool t2t = p->V > 1 && chance(g, 0.5), ties = chance(g, 0.3),
+         forward = !small && chance(g, 0.2);
+    /* A multiple of 2^-16, so that the distribution sums to 1 in float as well: dz = p - q takes
+     * that for granted. */
     p->off = (float)(rint(0x1p16 * eps / (t2t ? p->V - 1 : p->V)) * 0x1p-16);
     p->on = (float)(1 - (p->V - 1) * (double)p->off);
     size_t V = (size_t)p->V, D = (size_t)p->D;
@@ -433,7 +480,8 @@ static inline void make_xent(struct problem *p, struct tf_rng *g, bool small)
     one[0] = 1;
     p->alias = forward;
     p->layout = chance(g, 0.5); /* with logp */
-    label(p, "D %d V %d on %g off %g%s%s logp %d", p->D, p->V, (double)p->on, (double)p->off, ties ? " ties" : "", forward ? " forward" : "", p->layout);
+    label(p, "D %d V %d on %g off %g%s%s logp %d", p->D, p->V, (double)p->on, (double)p->off,
+          ties ? " ties" : "", forward ? " forward" : "", p->layout);
 }
 
 static inline void run_xent(struct run *r, const struct problem *p)
@@ -465,7 +513,8 @@ static inline void make_flat(struct problem *p, struct tf_rng *g, bool small)
     make_batch(p, g, true);
     size_t n = small ? 5 : (size_t)PICK(g, 0, 1, 2, 15, 16, 17, 31, 100, 257, 5000);
     p->N = (int)n;
-    for (const char *const *name = (const char *const[]){"p", "m", "g", NULL}; *name != NULL; name++)
+    for (const char *const *name = (const char *const[]){"p", "m", "g", NULL}; *name != NULL;
+         name++)
         add_normal(p, g, *name, P_, WHOLE, n, 1);
     double *v = add_normal(p, g, "v", P_, WHOLE, n, 1);
     for (size_t i = 0; i < n; i++)
@@ -478,19 +527,28 @@ static inline void make_flat(struct problem *p, struct tf_rng *g, bool small)
     p->gscale = chance(g, 0.5) ? 1 : 1 / 1000.0;
     p->lr = 0.01;
     p->t = (uint64_t)PICK(g, 1, 2, 1000, 300000);
-    label(p, "n %zu eps_hat %d clip %g gscale %g t %llu norm2 %g", n, p->eps_hat, p->clip, p->gscale, (unsigned long long)p->t, norm2[0]);
+    label(p, "n %zu eps_hat %d clip %g gscale %g t %llu norm2 %g", n, p->eps_hat, p->clip,
+          p->gscale, (unsigned long long)p->t, norm2[0]);
 }
 
 static inline struct tf_adam adam_of(const struct problem *p)
 {
-    return (struct tf_adam){.lr = p->lr, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .gscale = p->gscale, .clip = p->clip, .t = p->t, .eps_hat = p->eps_hat};
+    return (struct tf_adam){.lr = p->lr,
+                            .beta1 = 0.9,
+                            .beta2 = 0.98,
+                            .eps = 1e-9,
+                            .gscale = p->gscale,
+                            .clip = p->clip,
+                            .t = p->t,
+                            .eps_hat = p->eps_hat};
 }
 
 static inline void run_adam(struct run *r, const struct problem *p)
 {
     struct tf_adam h = adam_of(p);
     size_t n = (size_t)p->N;
-    tf_mem *param = give_inout(r, "p"), *m = give_inout(r, "m"), *v = give_inout(r, "v"), *g = give(r, "g"), *norm2 = give(r, "norm2");
+    tf_mem *param = give_inout(r, "p"), *m = give_inout(r, "m"), *v = give_inout(r, "v"),
+           *g = give(r, "g"), *norm2 = give(r, "norm2");
     r->l->be->adam(r->l->c, param, m, v, g, n, norm2, &h);
     take(r, "p", param, P_, WHOLE, n, 0);
     take(r, "m", m, P_, WHOLE, n, 0);
@@ -513,7 +571,8 @@ static inline void run_ema(struct run *r, const struct problem *p)
 
 static inline void run_sums(struct run *r, const struct problem *p)
 {
-    tf_mem *sumsq = want(r, F_, WHOLE, 1), *sum = want(r, F_, WHOLE, 1), *x = give(r, "g"), *f = give(r, "f");
+    tf_mem *sumsq = want(r, F_, WHOLE, 1), *sum = want(r, F_, WHOLE, 1), *x = give(r, "g"),
+           *f = give(r, "f");
     r->l->be->sumsq(r->l->c, sumsq, x, (size_t)p->N);
     r->l->be->sum(r->l->c, sum, f, (size_t)p->N);
     take(r, "sumsq", sumsq, F_, WHOLE, 1, 0);
@@ -538,7 +597,8 @@ static inline void make_packed(struct problem *p, struct tf_rng *g, bool small)
     add_normal(p, g, "w", P_, WHOLE, K * N, 1 / sqrt((double)K));
     if (chance(g, 0.7))
         add_normal(p, g, "b", P_, WHOLE, N, 1);
-    label(p, "K %d N %d flags %u transposed %d b %d", p->K, p->N, p->flags, p->transposed, find_input(p, "b") != NULL);
+    label(p, "K %d N %d flags %u transposed %d b %d", p->K, p->N, p->flags, p->transposed,
+          find_input(p, "b") != NULL);
 }
 
 static inline void run_packed(struct run *r, const struct problem *p)
@@ -546,7 +606,8 @@ static inline void run_packed(struct run *r, const struct problem *p)
     const struct tf_backend *be = r->l->be;
     struct tf_err err = {0};
     enum tf_elem out = p->flags & TF_LIN_STAT ? S_ : A_;
-    tf_mem *x = give(r, "x"), *w = give_inout(r, "w"), *b = give(r, "b"), *y = want(r, out, PER_Q, (size_t)p->N);
+    tf_mem *x = give(r, "x"), *w = give_inout(r, "w"), *b = give(r, "b"),
+           *y = want(r, out, PER_Q, (size_t)p->N);
     struct tf_packed *packed = be->pack(r->l->c, w, p->K, p->N, p->transposed, &err);
     if (packed == NULL)
         TF_BUG("%s: %s", be->name, err.msg);
@@ -576,7 +637,8 @@ static inline void make_embed_rows(struct problem *p, struct tf_rng *g, bool sma
 
 static inline void run_embed_rows(struct run *r, const struct problem *p)
 {
-    tf_mem *ids = give(r, "ids"), *at = give(r, "at"), *table = give(r, "table"), *pos = give(r, "pos"), *x = want(r, A_, PER_Q, (size_t)p->D);
+    tf_mem *ids = give(r, "ids"), *at = give(r, "at"), *table = give(r, "table"),
+           *pos = give(r, "pos"), *x = want(r, A_, PER_Q, (size_t)p->D);
     r->l->be->embed_rows(r->l->c, x, ids, at, table, pos, r->rows, p->D, p->scale);
     take(r, "x", x, A_, PER_Q, (size_t)p->D, 0);
 }
@@ -600,7 +662,8 @@ static inline void make_scatter(struct problem *p, struct tf_rng *g, bool small)
 static inline void run_scatter(struct run *r, const struct problem *p)
 {
     tf_mem *src = give(r, "src"), *slot = give(r, "slot"), *dst = give_inout(r, "dst");
-    r->l->be->scatter_rows(r->l->c, dst, (size_t)p->D, src, (size_t)p->K, slot, r->rows, (size_t)p->N);
+    r->l->be->scatter_rows(r->l->c, dst, (size_t)p->D, src, (size_t)p->K, slot, r->rows,
+                           (size_t)p->N);
     take(r, "dst", dst, A_, WHOLE, find_input(p, "dst")->n, 0);
 }
 
@@ -649,21 +712,34 @@ static inline void run_log(struct run *r, const struct problem *p)
 
 /* ---- the table ---- */
 
-#define OP(NAME, FN, TOLERANCE) .name = NAME, .make = make_##FN, .run = run_##FN, .tolerance = TOLERANCE
-#define FLAT(NAME, FN, TOLERANCE) .name = NAME, .make = make_flat, .run = run_##FN, .tolerance = TOLERANCE
+#define OP(NAME, FN, TOLERANCE) \
+    .name = NAME, .make = make_##FN, .run = run_##FN, .tolerance = TOLERANCE
+#define FLAT(NAME, FN, TOLERANCE) \
+    .name = NAME, .make = make_flat, .run = run_##FN, .tolerance = TOLERANCE
 #define ROW_WISE .row_wise = true
 #define PLAIN .row_wise = true, .plain = true
 
-/* Tolerances: |x - y| / (|y| + rms y) against ref64, for backends in float; behind .bf16 and .fp16, where results are
- * rounded to 8 or 11 bits, those of the worst seen with room for another order of sums: an output that is one product or sum off by half an ulp, gradients through several. */
+/* Tolerances: |x - y| / (|y| + rms y) against ref64, for backends in float; behind .bf16 and
+ * .fp16, where results are rounded to 8 or 11 bits, those of the worst seen with room for
+ * another order of sums: an output that is one product or sum off by half an ulp, gradients
+ * through several. */
 static const struct op all_ops[] = {
-    {OP("embed", embed, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"x", "dx"}}, .wrt = {{"table", "dtable", "dtable0"}, {"pos", "dpos", "dpos0"}}},
-    {OP("linear", linear, 1e-5), .bf16 = 1.5e-2, .fp16 = 2e-3, .loss = {{"y", "dy"}}, .wrt = {{"x", "dx", "dx0"}, {"w", "dw", NULL}, {"b", "db", NULL}}},
-    {OP("feed_forward", feed_forward, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"y", "dy"}}, .wrt = {{"x", "dx", NULL}, {"w", "dw", NULL}, {"b", "db", NULL}, {"w2", "dw2", NULL}}},
-    {OP("add_norm", add_norm, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE, .loss = {{"y", "dy"}, {"s", "dsum"}},
-     .wrt = {{"x", "dx", NULL}, {"res", "ds", NULL}, {"gain", "dgain", NULL}, {"bias", "dbias", NULL}}},
-    {OP("attention", attention, 1e-5), .bf16 = 8e-2, .fp16 = 1.2e-2, ROW_WISE, .loss = {{"o", "do"}}, .wrt = {{"q", "dq", NULL}, {"k", "dk", NULL}, {"v", "dv", NULL}}},
-    {OP("xent", xent, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"loss", "one"}}, .wrt = {{"x", "dx", NULL}, {"e", "de", NULL}}},
+    {OP("embed", embed, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"x", "dx"}},
+     .wrt = {{"table", "dtable", "dtable0"}, {"pos", "dpos", "dpos0"}}},
+    {OP("linear", linear, 1e-5), .bf16 = 1.5e-2, .fp16 = 2e-3, .loss = {{"y", "dy"}},
+     .wrt = {{"x", "dx", "dx0"}, {"w", "dw", NULL}, {"b", "db", NULL}}},
+    {OP("feed_forward", feed_forward, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"y", "dy"}},
+     .wrt = {{"x", "dx", NULL}, {"w", "dw", NULL}, {"b", "db", NULL}, {"w2", "dw2", NULL}}},
+    {OP("add_norm", add_norm, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE,
+     .loss = {{"y", "dy"}, {"s", "dsum"}},
+     .wrt = {{"x", "dx", NULL},
+             {"res", "ds", NULL},
+             {"gain", "dgain", NULL},
+             {"bias", "dbias", NULL}}},
+    {OP("attention", attention, 1e-5), .bf16 = 8e-2, .fp16 = 1.2e-2, ROW_WISE,
+     .loss = {{"o", "do"}}, .wrt = {{"q", "dq", NULL}, {"k", "dk", NULL}, {"v", "dv", NULL}}},
+    {OP("xent", xent, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"loss", "one"}},
+     .wrt = {{"x", "dx", NULL}, {"e", "de", NULL}}},
     {FLAT("add", add, 1e-6)},
     {FLAT("sumsq and sum", sums, 1e-6)},
     {FLAT("adam", adam, 1e-6)},

@@ -1,4 +1,5 @@
-/* same_bytes.c - what must not matter does not: earlier calls, lanes, threads, and, where an entry is ROW-WISE, a sentence's neighbours and their number. */
+/* same_bytes.c - what must not matter does not: earlier calls, lanes, threads, and, where an entry
+ * is ROW-WISE, a sentence's neighbours and their number. */
 #include "problems.h"
 
 #include "base/thread.h"
@@ -11,7 +12,8 @@ static void report(const struct problem *p, uint64_t seed, const char *what)
 }
 
 /* Each sentence alone, and some ranges, against the batch. */
-static bool rows_hold(struct lane *l, const struct problem *p, const struct run *whole, uint64_t seed)
+static bool rows_hold(struct lane *l, const struct problem *p, const struct run *whole,
+                      uint64_t seed)
 {
     for (size_t s = 0; s < p->n; s++)
         for (size_t len = 1; s + len <= p->n && len < 8; len += 5) {

@@ -1,4 +1,5 @@
-/* table.c - the tables themselves: nothing missing, memory as promised, and backends found by name with a reason when they are not. */
+/* table.c - the tables themselves: nothing missing, memory as promised, and backends found by name
+ * with a reason when they are not. */
 #include "harness.h"
 
 #include <stddef.h>
@@ -7,7 +8,8 @@ static void test_entries(const struct tf_backend *be)
 {
     const char *p = (const char *)be;
     size_t missing = 0, entries = 0;
-    for (size_t at = offsetof(struct tf_backend, probe); at < sizeof *be; at += sizeof(void (*)(void))) {
+    for (size_t at = offsetof(struct tf_backend, probe); at < sizeof *be;
+         at += sizeof(void (*)(void))) {
         void (*entry)(void);
         memcpy(&entry, p + at, sizeof entry);
         entries++;
@@ -41,15 +43,19 @@ static void test_memory(struct lane *l)
         be->zero(l->c, a, e, LEN - 1);
         ok(be->download(l->c, back, e, b, LEN, &err) == 0, "%s: download", be->name);
         size_t last = be->elem_size[e] * (LEN - 1);
-        ok(memcmp(back, data, last) == 0 && memcmp(back + last, zero, size - last) == 0, "%s: copy takes n elements", be->name);
+        ok(memcmp(back, data, last) == 0 && memcmp(back + last, zero, size - last) == 0,
+           "%s: copy takes n elements", be->name);
         ok(be->download(l->c, back, e, a, LEN, &err) == 0, "%s: download", be->name);
-        ok(memcmp(back, zero, last) == 0 && memcmp(back + last, data + last, size - last) == 0, "%s: zero clears n elements", be->name);
+        ok(memcmp(back, zero, last) == 0 && memcmp(back + last, data + last, size - last) == 0,
+           "%s: zero clears n elements", be->name);
         be->free(l->c, a);
         be->free(l->c, b);
     }
-    ok(be->alloc(l->c, TF_ELEM_PARAM, (size_t)1 << 60, &err) == NULL && err.msg[0] != 0, "%s: too much memory is refused: %s", be->name, err.msg);
+    ok(be->alloc(l->c, TF_ELEM_PARAM, (size_t)1 << 60, &err) == NULL && err.msg[0] != 0,
+       "%s: too much memory is refused: %s", be->name, err.msg);
     err = (struct tf_err){0};
-    ok(be->alloc(l->c, TF_ELEM_F64, SIZE_MAX / 4, &err) == NULL && err.msg[0] != 0, "%s: a size that overflows is refused: %s", be->name, err.msg);
+    ok(be->alloc(l->c, TF_ELEM_F64, SIZE_MAX / 4, &err) == NULL && err.msg[0] != 0,
+       "%s: a size that overflows is refused: %s", be->name, err.msg);
     be->free(l->c, NULL);
     is_int(be->sync(l->c, &err), 0, "%s: sync", be->name);
 }
@@ -57,9 +63,12 @@ static void test_memory(struct lane *l)
 static void test_open(const struct tf_backend *be)
 {
     struct tf_err err = {0};
-    ok(tf_backend_find(be->name, "fp7", TF_USE_TRAINING, NULL, &err) == NULL && err.status == TF_USAGE && strstr(err.msg, "fp7") != NULL &&
-           strstr(err.msg, be->precision) != NULL, "%s: an unknown precision is refused: %s", be->name, err.msg);
-    ok(tf_backend_find(be->name, be->precision, TF_USE_DECODING, NULL, &err) == be, "%s: %s by name", be->name, be->precision);
+    ok(tf_backend_find(be->name, "fp7", TF_USE_TRAINING, NULL, &err) == NULL &&
+           err.status == TF_USAGE && strstr(err.msg, "fp7") != NULL &&
+           strstr(err.msg, be->precision) != NULL,
+       "%s: an unknown precision is refused: %s", be->name, err.msg);
+    ok(tf_backend_find(be->name, be->precision, TF_USE_DECODING, NULL, &err) == be,
+       "%s: %s by name", be->name, be->precision);
     struct tf_ctx *c = be->open(&(struct tf_open){.threads = 1}, &err);
     if (ok(c != NULL, "%s %s opens", be->name, be->precision)) {
         ok(be->describe(c) != NULL && be->describe(c)[0] != 0, "%s: %s", be->name, be->describe(c));
@@ -70,14 +79,20 @@ static void test_open(const struct tf_backend *be)
 static void test_find(void)
 {
     struct tf_err err = {0}, why = {0};
-    ok(tf_backend_find("abacus", NULL, TF_USE_TRAINING, NULL, &err) == NULL, "an unknown name finds nothing");
-    is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda or auto", "and says which there are");
-    ok(tf_backend_find("ref", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f32, "ref by name");
-    ok(tf_backend_find("ref64", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f64, "ref64 by name");
+    ok(tf_backend_find("abacus", NULL, TF_USE_TRAINING, NULL, &err) == NULL,
+       "an unknown name finds nothing");
+    is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda or auto",
+           "and says which there are");
+    ok(tf_backend_find("ref", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f32,
+       "ref by name");
+    ok(tf_backend_find("ref64", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f64,
+       "ref64 by name");
     ok(tf_backend_find("cpu", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_cpu, "cpu by name");
     const struct tf_backend *be = tf_backend_find("auto", NULL, TF_USE_TRAINING, &why, &err);
     if (ok(be != NULL, "auto finds one"))
-        ok(strcmp(be->name, "cuda") == 0 ? why.msg[0] == 0 : be == &tf_backend_cpu && why.msg[0] != 0, "auto: %s %s", be->name, why.msg);
+        ok(strcmp(be->name, "cuda") == 0 ? why.msg[0] == 0
+                                         : be == &tf_backend_cpu && why.msg[0] != 0,
+           "auto: %s %s", be->name, why.msg);
     ok(tf_backend_find("auto", NULL, TF_USE_TRAINING, NULL, &err) == be, "auto without asking why");
 
     /* A plugin that is none: the reason names the file, and auto goes on. */
@@ -94,8 +109,12 @@ static void test_find(void)
     char *old = before != NULL ? strdup(before) : NULL;
     setenv("TF_BACKEND_DIR", dir, 1);
     err = why = (struct tf_err){0};
-    ok(tf_backend_find("cuda", NULL, TF_USE_TRAINING, NULL, &err) == NULL && strstr(err.msg, path) != NULL, "a broken plugin: %s", err.msg);
-    ok(tf_backend_find("auto", NULL, TF_USE_TRAINING, &why, &err) == &tf_backend_cpu && strstr(why.msg, path) != NULL, "auto falls back to cpu: %s", why.msg);
+    ok(tf_backend_find("cuda", NULL, TF_USE_TRAINING, NULL, &err) == NULL &&
+           strstr(err.msg, path) != NULL,
+       "a broken plugin: %s", err.msg);
+    ok(tf_backend_find("auto", NULL, TF_USE_TRAINING, &why, &err) == &tf_backend_cpu &&
+           strstr(why.msg, path) != NULL,
+       "auto falls back to cpu: %s", why.msg);
     if (old != NULL)
         setenv("TF_BACKEND_DIR", old, 1);
     else

@@ -1,4 +1,5 @@
-/* updates.c - Adam against a version written out by hand, its rule for norms that are not finite, and ranges split in two. */
+/* updates.c - Adam against a version written out by hand, its rule for norms that are not finite,
+ * and ranges split in two. */
 #include "problems.h"
 
 enum { N = 101, STEPS = 30 };
@@ -37,8 +38,15 @@ static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
     struct tf_rng g = tf_rng_new(5, 1);
     double p[N], m[N] = {0}, v[N] = {0}, grad[N], got[N];
     values(&g, p, 1);
-    tf_mem *pm = mem_of(l, TF_ELEM_PARAM, p, N), *mm = mem_of(l, TF_ELEM_PARAM, m, N), *vm = mem_of(l, TF_ELEM_PARAM, v, N);
-    struct tf_adam h = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-4, .gscale = gscale, .clip = clip, .eps_hat = eps_hat};
+    tf_mem *pm = mem_of(l, TF_ELEM_PARAM, p, N), *mm = mem_of(l, TF_ELEM_PARAM, m, N),
+           *vm = mem_of(l, TF_ELEM_PARAM, v, N);
+    struct tf_adam h = {.lr = 0.01,
+                        .beta1 = 0.9,
+                        .beta2 = 0.98,
+                        .eps = 1e-4,
+                        .gscale = gscale,
+                        .clip = clip,
+                        .eps_hat = eps_hat};
     for (h.t = 1; h.t <= STEPS; h.t++) {
         values(&g, grad, h.t % 7 == 0 ? 40 : 1);
         double norm2 = 0;
@@ -66,7 +74,8 @@ static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
     double tolerance = l->be->elem_size[TF_ELEM_PARAM] == 8 ? 1e-13 : 2e-6;
     const char *kind = eps_hat ? "t2t" : "paper";
     double e = worst_error(got, p, N, 0);
-    ok(e < tolerance, "%s adam (%s, clip %g, scale %g): weights after %d updates, worst %.2g", l->name, kind, clip, gscale, STEPS, e);
+    ok(e < tolerance, "%s adam (%s, clip %g, scale %g): weights after %d updates, worst %.2g",
+       l->name, kind, clip, gscale, STEPS, e);
     fetch(l, got, mm, N);
     e = worst_error(got, m, N, 0);
     ok(e < tolerance, "%s adam: first moments, worst %.2g", l->name, e);
@@ -77,13 +86,15 @@ static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
         double before[3][N], after[3][N];
-        tf_mem *state[3] = {pm, mm, vm}, *gm = mem_of(l, TF_ELEM_PARAM, grad, N), *nm = mem_of(l, TF_ELEM_F64, &bad[i], 1);
+        tf_mem *state[3] = {pm, mm, vm}, *gm = mem_of(l, TF_ELEM_PARAM, grad, N),
+               *nm = mem_of(l, TF_ELEM_F64, &bad[i], 1);
         for (int k = 0; k < 3; k++)
             fetch(l, before[k], state[k], N);
         l->be->adam(l->c, pm, mm, vm, gm, N, nm, &h);
         for (int k = 0; k < 3; k++)
             fetch(l, after[k], state[k], N);
-        ok(memcmp(before, after, sizeof before) == 0, "%s adam: a norm of %g changes nothing", l->name, bad[i]);
+        ok(memcmp(before, after, sizeof before) == 0, "%s adam: a norm of %g changes nothing",
+           l->name, bad[i]);
         l->be->free(l->c, gm);
         l->be->free(l->c, nm);
     }
@@ -96,8 +107,10 @@ static void test_small(struct lane *l)
 {
     double got[3], sums[2];
     struct tf_err err = {0};
-    tf_mem *a = mem_of(l, TF_ELEM_PARAM, (const double[]){1, 2, -4}, 3), *b = mem_of(l, TF_ELEM_PARAM, (const double[]){3, -2, 8}, 3);
-    tf_mem *f = mem_of(l, TF_ELEM_F64, (const double[]){1e17, 1, -1e17}, 3), *s = mem_of(l, TF_ELEM_F64, (const double[]){5, 5}, 2);
+    tf_mem *a = mem_of(l, TF_ELEM_PARAM, (const double[]){1, 2, -4}, 3),
+           *b = mem_of(l, TF_ELEM_PARAM, (const double[]){3, -2, 8}, 3);
+    tf_mem *f = mem_of(l, TF_ELEM_F64, (const double[]){1e17, 1, -1e17}, 3),
+           *s = mem_of(l, TF_ELEM_F64, (const double[]){5, 5}, 2);
     l->be->ema(l->c, a, b, 3, 0.75);
     fetch(l, got, a, 3);
     ok(got[0] == 1.5 && got[1] == 1 && got[2] == -1, "%s: moving average", l->name);
@@ -146,7 +159,8 @@ static void test_split(struct lane *l, size_t cut)
         }
         be->free(l->c, nm);
     }
-    ok(memcmp(whole, parts, sizeof whole) == 0, "%s: adam, ema and add over a range cut at %zu give the same bytes", l->name, cut);
+    ok(memcmp(whole, parts, sizeof whole) == 0,
+       "%s: adam, ema and add over a range cut at %zu give the same bytes", l->name, cut);
 }
 
 int main(void)

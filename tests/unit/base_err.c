@@ -91,13 +91,15 @@ static void test_starving_threads(void)
         }
         close(fd[1]);
         size_t n = 0;
-        for (ssize_t got; n < sizeof said - 1 && (got = read(fd[0], said + n, sizeof said - 1 - n)) > 0;)
+        for (ssize_t got;
+             n < sizeof said - 1 && (got = read(fd[0], said + n, sizeof said - 1 - n)) > 0;)
             n += (size_t)got;
         said[n] = 0;
         close(fd[0]);
         waitpid(pid, &status, 0);
         const char *line = strstr(said, ": out of memory\n");
-        bad += !WIFEXITED(status) || WEXITSTATUS(status) != TF_FAILED || line == NULL || strcmp(line, ": out of memory\n") != 0;
+        bad += !WIFEXITED(status) || WEXITSTATUS(status) != TF_FAILED || line == NULL ||
+               strcmp(line, ": out of memory\n") != 0;
     }
     is_int(bad, 0, "threads that run out of memory together end with one line");
 }

@@ -233,7 +233,8 @@ static void test_read(void)
     is_str(err.msg, "missing: No such file or directory", "by name");
     is_int(tf_in_open(&in, "", &err), -1, "no name at all");
     is_str(err.msg, "'': No such file or directory", "can be seen");
-    is_int((long long)tf_count_stdin((const char *const[]){"-", "a", NULL, "-", "--"}, 5), 2, "stdin among paths");
+    is_int((long long)tf_count_stdin((const char *const[]){"-", "a", NULL, "-", "--"}, 5), 2,
+           "stdin among paths");
     ok(tf_in_open(&in, ".", &err) == -1, "a directory");
     is_str(err.msg, ".: is a directory", "by name");
     tf_in_close(&in);
@@ -339,7 +340,9 @@ static void test_out(void)
     char name[32], other[48];
     snprintf(name, sizeof name, "/dev/fd/%d", log);
     snprintf(other, sizeof other, "/proc/self/fd/%d", log);
-    ok(log >= 0 && write(log, "first ", 6) == 6 && put(name, "second ") == 0 && put(other, "third ") == 0 && write(log, "last", 4) == 4, "an open descriptor by name");
+    ok(log >= 0 && write(log, "first ", 6) == 6 && put(name, "second ") == 0 &&
+           put(other, "third ") == 0 && write(log, "last", 4) == 4,
+       "an open descriptor by name");
     is_str(slurp("log"), "first second third last", "nothing is overwritten");
     close(log);
     ok(put(name, "x") == -1 && err.sys == EBADF, "one that is closed");

@@ -42,8 +42,8 @@ static struct tf_opt opts[] = {
      .def = "0.1",
      .lo = 0,
      .hi = 1,
-     .help =
-         "a rate whose help is so long that the line must be broken at a space somewhere, not before 0.1"},
+     .help = "a rate whose help is so long that the line must be broken at a space somewhere, not "
+             "before 0.1"},
     {.kind = TF_OPT_INT,
      .name = "beans",
      .target = &free_int,
@@ -410,7 +410,8 @@ static void printing(void)
     ok(strstr(out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
            strstr(out, "-F _tf_x tf-x\n") != NULL,
        "completes choices");
-    ok(strstr(out, "(compgen -f -W 'first a-word-without-room-beside-it' -- \"$cur\")") != NULL, "and words beside files");
+    ok(strstr(out, "(compgen -f -W 'first a-word-without-room-beside-it' -- \"$cur\")") != NULL,
+       "and words beside files");
     is_int(child(ask_zsh, NULL, &out, &errs), 0, "zsh");
     ok(strstr(out, "'--as[dialect]:as:(paper t2t)'") != NULL &&
            strncmp(out, "#compdef tf-x\n", 14) == 0,
@@ -420,7 +421,11 @@ static void printing(void)
     ok(strstr(out, "complete -c tf-x -l as -x -a 'paper t2t' -d 'dialect'\n") != NULL &&
            strstr(out, "secret") == NULL,
        "completes choices, hides the hidden");
-    ok(strstr(out, "complete -c tf-x -n __fish_use_subcommand -a first -d 'a word among the operands'\n") != NULL, "and words");
+    ok(strstr(
+           out,
+           "complete -c tf-x -n __fish_use_subcommand -a first -d 'a word among the operands'\n") !=
+           NULL,
+       "and words");
     is_int(child(ask_other, NULL, &out, &errs), 2, "another shell");
 }
 

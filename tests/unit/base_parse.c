@@ -59,7 +59,8 @@ static void list_refused(const char *s, const char *why)
 {
     bool on[7] = {false};
     struct tf_err err = {0};
-    ok(tf_parse_list(on, 7, s, &err) < 0 && !strncmp(err.msg, why, strlen(why)), "list '%s' refused: %s", s, err.msg);
+    ok(tf_parse_list(on, 7, s, &err) < 0 && !strncmp(err.msg, why, strlen(why)),
+       "list '%s' refused: %s", s, err.msg);
 }
 
 int main(void)
@@ -167,6 +168,7 @@ int main(void)
     list_refused("1-2-3", "'2-3': not a number");
     list_refused("1 ,2", "'1 ': not a number");
     list_refused("All", "'All': not a number");
-    list_refused("0000000000000000000000000000000000000000000000000000000000000000000000000001", "'00000000000000000000...': not a number");
+    list_refused("0000000000000000000000000000000000000000000000000000000000000000000000000001",
+                 "'00000000000000000000...': not a number");
     return done();
 }

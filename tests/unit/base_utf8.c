@@ -101,7 +101,8 @@ int main(void)
         int len;
         tf_buf_clear(&b);
         tf_utf8_put(&b, c);
-        wrong += plain((unsigned char *)b.p, b.len) != b.len || tf_utf8_get(b.p, &len) != c || (size_t)len != b.len;
+        wrong += plain((unsigned char *)b.p, b.len) != b.len || tf_utf8_get(b.p, &len) != c ||
+                 (size_t)len != b.len;
     }
     tf_buf_release(&b);
     is_int(wrong, 0, "every character, written and read");

@@ -426,8 +426,8 @@ static void too_many_ids(void)
     o.max_length = LONG;
     o.max_extra = 2;
     o.beam = o.nbest = TF_SEARCH_MAX_BEAM, o.nbest_out = true;
-    is_int(decode(o, path, rig_path("out.tfs"), &err), TF_PARTIAL, "more ids than a record holds: %s",
-           err.msg);
+    is_int(decode(o, path, rig_path("out.tfs"), &err), TF_PARTIAL,
+           "more ids than a record holds: %s", err.msg);
     o.nbest = MAX_HYPS;
     is_int(decode(o, path, rig_path("few.tfs"), &err), 0, "but some of them fit");
     struct tf_in in;

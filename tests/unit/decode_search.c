@@ -121,8 +121,8 @@ static void step(struct tf_search *s, const float *lp, size_t n)
     free(v);
 }
 
-/* A search to its end. The history of a live row comes from the tables of the search: what the cache
- * would hold. lag: the host looks at every third step only. */
+/* A search to its end. The history of a live row comes from the tables of the search: what the
+ * cache would hold. lag: the host looks at every third step only. */
 static void run(struct results *out, struct tf_search *s, const struct fake *f,
                 const struct group *g, bool lag, bool *tables_ok)
 {
@@ -322,7 +322,8 @@ static bool same(const struct results *a, const struct results *b, size_t n)
 static struct body bodies[4]; /* ref, ref64, cpu, and cuda where it can be used */
 static int n_bodies = 3;
 
-static void search_init(struct tf_search *s, const struct tf_search_rule *rule, const struct body *b)
+static void search_init(struct tf_search *s, const struct tf_search_rule *rule,
+                        const struct body *b)
 {
     tf_search_init(s, rule, b->be, b->ctx);
 }
@@ -389,7 +390,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
                                       .seed = tf_rng_u64(&r)};
         if (sample && n % 2 > 0) {
             rule.top_k = tf_rng_below(&r, f.V + 2);
-            rule.top_p = tf_rng_below(&r, 3) ? 0.01 + 0.98 * (double)tf_rng_below(&r, 1000) / 1000 : 0;
+            rule.top_p =
+                tf_rng_below(&r, 3) ? 0.01 + 0.98 * (double)tf_rng_below(&r, 1000) / 1000 : 0;
             rule.temperature = 0.3 + (double)tf_rng_below(&r, 20) / 10;
         }
         static const double alphas[] = {0, 0.6, 1, 3};
@@ -526,7 +528,9 @@ static double off(const int *count, int total, const struct fake *f,
     }
     for (int v = 0; v < 6; v++) {
         double want = p[v] / sum * total;
-        chi += want > 0 ? (count[v] - want) * (count[v] - want) / want : count[v] > 0 ? INFINITY : 0;
+        chi += want > 0       ? (count[v] - want) * (count[v] - want) / want
+               : count[v] > 0 ? INFINITY
+                              : 0;
     }
     return chi;
 }
@@ -601,7 +605,14 @@ static unsigned drawn(const struct body *b, size_t top_k, double top_p, double t
     unsigned seen = 0;
     struct fake f = {.V = 6, .seed = 5};
     struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
-    struct tf_search_rule rule = {.V = 6, .K = 4, .N = 4, .eos = 1, .sample = true, .temperature = temperature, .top_k = top_k, .top_p = top_p};
+    struct tf_search_rule rule = {.V = 6,
+                                  .K = 4,
+                                  .N = 4,
+                                  .eos = 1,
+                                  .sample = true,
+                                  .temperature = temperature,
+                                  .top_k = top_k,
+                                  .top_p = top_p};
     for (rule.seed = 0; rule.seed < 250; rule.seed++) {
         struct tf_search s;
         search_init(&s, &rule, b);
@@ -633,15 +644,18 @@ static void pools(const struct body *b)
     }
     for (size_t n = 1; n <= 6; n++) {
         is_int(drawn(b, n, 0, 1), best[n], "top_k %zu: the likeliest", n);
-        is_int(drawn(b, 0, held[n] - 1e-4, 1), best[n], "top_p %.4f: the fewest that hold it", held[n] - 1e-4);
-        is_int(drawn(b, 0, (warm[n] - 1e-4) / total, 2), best[n], "of what the temperature makes of them");
+        is_int(drawn(b, 0, held[n] - 1e-4, 1), best[n], "top_p %.4f: the fewest that hold it",
+               held[n] - 1e-4);
+        is_int(drawn(b, 0, (warm[n] - 1e-4) / total, 2), best[n],
+               "of what the temperature makes of them");
     }
     is_int(drawn(b, 7, 1, 1), best[6], "more than there are");
     is_int(drawn(b, 3, 1 - 1e-9, 1), best[3], "top_p of what top_k leaves");
     is_int(drawn(b, 3, held[2] / held[3] - 1e-4, 1), best[2], "which is a share of that");
 }
 
-/* More candidates wanted than a block has warps, more ids than it sorts at once, and most of them alike. */
+/* More candidates wanted than a block has warps, more ids than it sorts at once, and most of them
+ * alike. */
 static void wide_beam(void)
 {
     static struct results want, got;
@@ -650,7 +664,8 @@ static void wide_beam(void)
         {.V = MAX_V, .seed = 9, .levels = 40},
         {.V = MAX_V, .seed = 10, .levels = 3, .rare = 0.002},
     };
-    struct tf_search_rule rule = {.V = MAX_V, .K = MAX_K, .N = 3, .alpha = 0.6, .start = 1, .eos = 2};
+    struct tf_search_rule rule = {
+        .V = MAX_V, .K = MAX_K, .N = 3, .alpha = 0.6, .start = 1, .eos = 2};
     struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
     for (size_t i = 0; i < sizeof fakes / sizeof *fakes; i++) {
         by_hand(&want, &rule, &fakes[i], &g);

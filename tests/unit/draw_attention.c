@@ -8,10 +8,17 @@ static const char *const abc[] = {"\xE2\x96\x81one", "two", "\xE2\x96\x81", "fou
 static const char *const xyz[] = {"▁a<b>&\"c\"", "y", "z"};
 static int64_t numbers[32];
 
-static struct tf_attention_picture picture(size_t n_rows, size_t n_cols, size_t n_heads, const float *weights)
+static struct tf_attention_picture picture(size_t n_rows, size_t n_cols, size_t n_heads,
+                                           const float *weights)
 {
-    return (struct tf_attention_picture){.width = 800, .rows = abc, .cols = xyz, .n_rows = n_rows, .n_cols = n_cols, .weights = weights,
-                                         .heads = numbers, .n_heads = n_heads};
+    return (struct tf_attention_picture){.width = 800,
+                                         .rows = abc,
+                                         .cols = xyz,
+                                         .n_rows = n_rows,
+                                         .n_cols = n_cols,
+                                         .weights = weights,
+                                         .heads = numbers,
+                                         .n_heads = n_heads};
 }
 
 /* The picture, or "" and a result that failed. Free it. */
@@ -104,17 +111,21 @@ static void sound(const char *svg, const char *what)
         p = end;
     }
     for (const char *p = svg; (p = strchr(p, '&')) != NULL; p++)
-        good = good && (!strncmp(p, "&amp;", 5) || !strncmp(p, "&lt;", 4) || !strncmp(p, "&gt;", 4) || !strncmp(p, "&quot;", 6));
+        good = good && (!strncmp(p, "&amp;", 5) || !strncmp(p, "&lt;", 4) ||
+                        !strncmp(p, "&gt;", 4) || !strncmp(p, "&quot;", 6));
     for (const char *p = svg; (p = strstr(p, "<text x=")) != NULL; p++)
-        inside = inside && sscanf(p, "<text x=\"%lf\" y=\"%lf\"", &x, &y) == 2 && x >= 0 && x <= w && y >= 10 && y <= h - 2;
+        inside = inside && sscanf(p, "<text x=\"%lf\" y=\"%lf\"", &x, &y) == 2 && x >= 0 &&
+                 x <= w && y >= 10 && y <= h - 2;
     char *lines = group(svg, "lines");
     for (const char *p = lines; (p = strchr(p, 'M')) != NULL; p++)
-        inside = inside && sscanf(p, "M%lf %lfL%lf %lf", &x, &y, &x2, &y2) == 4 && x > 0 && x2 > x && x2 < w && y > 0 && y < h && y2 > 0 && y2 < h;
+        inside = inside && sscanf(p, "M%lf %lfL%lf %lf", &x, &y, &x2, &y2) == 4 && x > 0 &&
+                 x2 > x && x2 < w && y > 0 && y < h && y2 > 0 && y2 < h;
     free(lines);
     ok(good && depth == 0, "%s: well-formed", what);
     ok(inside, "%s: everything inside", what);
     ok(!strstr(svg, "nan") && !strstr(svg, "inf"), "%s: numbers", what);
-    is_int(count(svg, "<title id=\"title\">"), 1, "%s: has a name for those who can't see it", what);
+    is_int(count(svg, "<title id=\"title\">"), 1, "%s: has a name for those who can't see it",
+           what);
 }
 
 /* The only line goes from one token to the other. */
@@ -161,12 +172,14 @@ static void paths(void)
                                 0.5f, 0, 0.5f, 0, 0, 0, 0, 0, 0, 0, 0.01f, 0.99f};
     struct tf_attention_picture p = picture(4, 3, 2, w);
     p.least = 0.02;
-    char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines"), *cols = group(svg, "columns"), *rows = group(svg, "rows");
+    char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines"),
+         *cols = group(svg, "columns"), *rows = group(svg, "rows");
     is_int(count(lines, "<path"), 5, "a path per head and opacity");
     is_int(count(lines, "M"), 9, "a line per weight");
     is_int(count(lines, "stroke-opacity=\"0.5\""), 2, "half, of both heads");
     is_int(count(lines, "stroke-opacity=\"1\""), 2, "0.99 is as good as 1");
-    const char *quarter = strstr(lines, "stroke-opacity=\"0.25\""), *half = strstr(lines, "stroke-opacity=\"0.5\"");
+    const char *quarter = strstr(lines, "stroke-opacity=\"0.25\""),
+               *half = strstr(lines, "stroke-opacity=\"0.5\"");
     ok(quarter && half && quarter < half, "the stronger on top");
 
     double y1 = 0, y2 = 0, x;
@@ -183,7 +196,9 @@ static void paths(void)
     is_int(count(cols, "fill-opacity=\"1\""), 2, "no more than full");
     is_int(count(cols, "fill-opacity=\"0.75\""), 1, "the sum of what a column gets");
     is_int(count(cols, "fill-opacity=\"0.5\""), 2, "of one head");
-    ok(strstr(svg, ">head 5</text>") && strstr(svg, ">head 6</text>") && !strstr(svg, ">head 7</text>"), "a legend");
+    ok(strstr(svg, ">head 5</text>") && strstr(svg, ">head 6</text>") &&
+           !strstr(svg, ">head 7</text>"),
+       "a legend");
     sound(svg, "paths");
     free(rows);
     free(cols);
@@ -198,7 +213,8 @@ static void chosen(void)
     struct tf_attention_picture p = picture(4, 3, 1, w);
     p.only = second;
     p.least = 0.1;
-    char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines"), *cols = group(svg, "columns"), *rows = group(svg, "rows");
+    char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines"),
+         *cols = group(svg, "columns"), *rows = group(svg, "rows");
     is_int(count(lines, "M"), 2, "lines of the chosen row");
     is_int(count(rows, "M"), 1, "its square");
     is_int(count(cols, "M"), 3, "squares of what it looks at");
@@ -221,8 +237,9 @@ static void chosen(void)
 
 static void labels(draw_fn *draw, const char *what)
 {
-    const char *const pieces[] = {"\xE2\x96\x81", "\xE2\x96\x81x\xE2\x96\x81", "\xFF\x01",
-                                  "donaudampfschifffahrtsgesellschaftskapitaensmuetzenabzeichenverordnung"};
+    const char *const pieces[] = {
+        "\xE2\x96\x81", "\xE2\x96\x81x\xE2\x96\x81", "\xFF\x01",
+        "donaudampfschifffahrtsgesellschaftskapitaensmuetzenabzeichenverordnung"};
     float w[4 * 3] = {0};
     w[0] = 1;
     struct tf_attention_picture p = picture(4, 3, 1, w);
@@ -250,8 +267,16 @@ static void large(draw_fn *draw, size_t n, size_t heads, double width, const cha
         tokens[i] = abc[i % 4];
     for (size_t i = 0; i < heads * n * n; i++)
         w[i] = (float)(i * 2654435761u % 1000) / 1000;
-    struct tf_attention_picture p = {.title = what, .width = width, .rows = tokens, .cols = tokens, .n_rows = n, .n_cols = n, .weights = w,
-                                     .heads = numbers, .n_heads = heads, .least = 0.3};
+    struct tf_attention_picture p = {.title = what,
+                                     .width = width,
+                                     .rows = tokens,
+                                     .cols = tokens,
+                                     .n_rows = n,
+                                     .n_cols = n,
+                                     .weights = w,
+                                     .heads = numbers,
+                                     .n_heads = heads,
+                                     .least = 0.3};
     char *a = draws(draw, &p), *b = draws(draw, &p), *lines = group(a, "lines");
     is_str(a, b, "%s: the same bytes again", what);
     ok(count(lines, "<path") <= 15 * (int)heads, "%s: few paths", what);
@@ -309,8 +334,10 @@ static void heat(void)
     p.width = 400;
     char *svg = draws(tf_attention_heat, &p);
     double x, y, size, x2, y2;
-    is_int(count(svg, "<path fill=\"#062042\" d=\"M2 1h1v1h-1z\"/>"), 1, "the cell of a weight a little above 1 has the last colour");
-    is_int(count(svg, "<path fill=\"#5c9ecb\" d=\"M0 3h1v1h-1z\"/>"), 1, "the cell of a half, with the middle one");
+    is_int(count(svg, "<path fill=\"#062042\" d=\"M2 1h1v1h-1z\"/>"), 1,
+           "the cell of a weight a little above 1 has the last colour");
+    is_int(count(svg, "<path fill=\"#5c9ecb\" d=\"M0 3h1v1h-1z\"/>"), 1,
+           "the cell of a half, with the middle one");
     is_int(count(svg, ">head "), 5, "a name per map");
     is_int(count(svg, ">z</text>"), 5, "columns have their labels above each map");
     int down = count(svg, ">four</text>");
@@ -327,7 +354,8 @@ static void heat(void)
     p.weights = w + 12; /* without a greatest weight the colours are still those of 0 to 1 */
     p.n_heads = 1;
     svg = draws(tf_attention_heat, &p);
-    is_int(count(svg, "<path fill=\"#5c9ecb\" d=\"M0 3h1v1h-1z\"/>"), 1, "a half has the middle colour");
+    is_int(count(svg, "<path fill=\"#5c9ecb\" d=\"M0 3h1v1h-1z\"/>"), 1,
+           "a half has the middle colour");
     free(svg);
 }
 
@@ -346,7 +374,8 @@ static void errors(draw_fn *draw)
     p = good;
     p.n_rows = p.n_cols = 1025;
     p.n_heads = 1;
-    refuses(draw, &p, "1 heads of 1025 by 1025 weights are too many to draw, maximum 1048576 weights");
+    refuses(draw, &p,
+            "1 heads of 1025 by 1025 weights are too many to draw, maximum 1048576 weights");
     p.n_rows = p.n_cols = p.n_heads = SIZE_MAX / 2 + 1; /* whose product is 0 */
     struct tf_buf out = {0};
     struct tf_err err = {0};
@@ -355,7 +384,8 @@ static void errors(draw_fn *draw)
     p.n_heads = SIZE_MAX / 12 + 2; /* 12 weights each: a product that wraps around */
     is_int(draw(&out, &p, &err), -1, "of heads, too");
     p.n_heads = TF_MATRIX_CELLS / 12 + 1;
-    refuses(draw, &p, "87382 heads of 4 by 3 weights are too many to draw, maximum 1048576 weights");
+    refuses(draw, &p,
+            "87382 heads of 4 by 3 weights are too many to draw, maximum 1048576 weights");
 
     const float bad[] = {NAN, INFINITY, -INFINITY, -0.001f, 1.01f};
     const char *const names[] = {"nan", "inf", "-inf", "-0.001", "1.01"};
@@ -363,7 +393,8 @@ static void errors(draw_fn *draw)
         char want[128];
         w[12 + 2 * 3 + 1] = bad[i];
         is_int(draw(&out, &good, &err), -1, "%g is refused", (double)bad[i]);
-        snprintf(want, sizeof want, "head 6, row 2, column 1: %s is not a weight between 0 and 1", names[i]);
+        snprintf(want, sizeof want, "head 6, row 2, column 1: %s is not a weight between 0 and 1",
+                 names[i]);
         is_str(err.msg, want, "with its place");
     }
     w[12 + 2 * 3 + 1] = 1.001f;

@@ -10,7 +10,8 @@ static void ticks(double lo, double hi, bool log, int want, const char *expected
     tf_axis_ticks(&t, &a, want);
     for (size_t i = 0; i < t.n; i++)
         if (t.v[i].label[0])
-            snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", *got ? " " : "", t.v[i].label);
+            snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", *got ? " " : "",
+                     t.v[i].label);
     is_str(got, expected, "%g to %g%s", lo, hi, log ? ", logarithmic" : "");
 }
 
@@ -31,7 +32,8 @@ int main(void)
     ticks(0, 3e6, false, 4, "0 1M 2M 3M");
     ticks(0, 0.0007, false, 4, "0 0.0002 0.0004 0.0006");
     ticks(0, 2e-6, false, 4, "0 5e-7 1.0e-6 1.5e-6 2.0e-6");
-    ticks(1e9, 1e9 + 4, false, 4, "1.000000000G 1.000000001G 1.000000002G 1.000000003G 1.000000004G");
+    ticks(1e9, 1e9 + 4, false, 4,
+          "1.000000000G 1.000000001G 1.000000002G 1.000000003G 1.000000004G");
     ticks(1, 1000, true, 5, "1 10 100 1000");
     ticks(1, 20, true, 5, "1 2 5 10 20");
     ticks(10, 1e6, true, 8, "10 100 1k 10k 100k 1M");

@@ -25,7 +25,8 @@ static void reads(const char *text, const char *want)
     for (size_t c = 0; m.col_labels && c < m.cols; c++)
         n += (size_t)snprintf(got + n, sizeof got - n, "%s ", m.col_labels[c]);
     for (size_t r = 0; r < m.rows; r++) {
-        n += (size_t)snprintf(got + n, sizeof got - n, "%s%s", r || n ? "; " : "", m.row_labels ? m.row_labels[r] : "");
+        n += (size_t)snprintf(got + n, sizeof got - n, "%s%s", r || n ? "; " : "",
+                              m.row_labels ? m.row_labels[r] : "");
         for (size_t c = 0; c < m.cols; c++)
             n += (size_t)snprintf(got + n, sizeof got - n, " %g", m.v[r * m.cols + c]);
     }

@@ -16,7 +16,8 @@ static struct sentence random_sentence(struct tf_rng *r)
     static const char text[] = "abcdefghijklmnopqabcdefghijklmnopq";
     struct sentence s = {.n = tf_rng_below(r, MAX_LEN + 1)};
     for (size_t i = 0; i < s.n; i++)
-        s.v[i] = (struct tf_text){text + 17 * tf_rng_below(r, 2), 1 + tf_rng_below(r, 3) * tf_rng_below(r, 9)};
+        s.v[i] = (struct tf_text){text + 17 * tf_rng_below(r, 2),
+                                  1 + tf_rng_below(r, 3) * tf_rng_below(r, 9)};
     return s;
 }
 
@@ -36,8 +37,10 @@ static size_t count(const struct sentence *s, const struct tf_text *gram, size_t
     return n;
 }
 
-/* By definition: for each distinct n-gram of the hypothesis, the lesser of its count and the greatest count in a reference. */
-static void by_definition(uint64_t *matches, const struct sentence *hyp, const struct sentence *refs, size_t nrefs)
+/* By definition: for each distinct n-gram of the hypothesis, the lesser of its count and the
+ * greatest count in a reference. */
+static void by_definition(uint64_t *matches, const struct sentence *hyp,
+                          const struct sentence *refs, size_t nrefs)
 {
     for (size_t k = 1; k <= TF_NGRAM_MAX; k++)
         for (size_t i = 0; i + k <= hyp->n; i++) {
@@ -110,7 +113,8 @@ static void paper(void)
     is_int(segment("a b", lengths, 2).total[3], 0, "no 4-gram in two words");
 }
 
-static double score(const struct tf_bleu_stats *s, enum tf_bleu_smooth smooth, double value, bool effective)
+static double score(const struct tf_bleu_stats *s, enum tf_bleu_smooth smooth, double value,
+                    bool effective)
 {
     const struct tf_bleu_opts o = {.smooth = smooth, .value = value, .effective_order = effective};
     return tf_bleu_score(s, &o).score;
@@ -120,15 +124,20 @@ static void scores(void)
 {
     const struct tf_bleu_stats s = {10, 12, {8, 4, 0, 0}, {10, 9, 8, 7}};
     double bp = exp(1 - 12.0 / 10), p12 = 80 * (400 / 9.0);
-    is_near(score(&s, TF_SMOOTH_EXP, 0, false), bp * pow(p12 * (100 / 16.0) * (100 / 28.0), 0.25), 1e-9, "exp");
-    is_near(score(&s, TF_SMOOTH_FLOOR, 0.1, false), bp * pow(p12 * (10 / 8.0) * (10 / 7.0), 0.25), 1e-9, "floor");
-    is_near(score(&s, TF_SMOOTH_ADD_K, 1, false), bp * pow(80 * 50 * (100 / 9.0) * (100 / 8.0), 0.25), 1e-9, "add-k");
+    is_near(score(&s, TF_SMOOTH_EXP, 0, false), bp * pow(p12 * (100 / 16.0) * (100 / 28.0), 0.25),
+            1e-9, "exp");
+    is_near(score(&s, TF_SMOOTH_FLOOR, 0.1, false), bp * pow(p12 * (10 / 8.0) * (10 / 7.0), 0.25),
+            1e-9, "floor");
+    is_near(score(&s, TF_SMOOTH_ADD_K, 1, false),
+            bp * pow(80 * 50 * (100 / 9.0) * (100 / 8.0), 0.25), 1e-9, "add-k");
     is_near(score(&s, TF_SMOOTH_NONE, 0, false), 0, 0, "none");
     const struct tf_bleu_stats brief = {2, 2, {2, 1, 0, 0}, {2, 1, 0, 0}};
     is_near(score(&brief, TF_SMOOTH_EXP, 0, true), 100, 1e-9, "effective order");
-    is_near(score(&brief, TF_SMOOTH_EXP, 0, false), 0, 0, "without it the missing orders make it 0");
+    is_near(score(&brief, TF_SMOOTH_EXP, 0, false), 0, 0,
+            "without it the missing orders make it 0");
     const struct tf_bleu_stats none = {5, 5, {0, 0, 0, 0}, {5, 4, 3, 2}}, nothing = {0};
-    is_near(score(&none, TF_SMOOTH_EXP, 0, false), 0, 0, "no match at all is 0 under any smoothing");
+    is_near(score(&none, TF_SMOOTH_EXP, 0, false), 0, 0,
+            "no match at all is 0 under any smoothing");
     const struct tf_bleu_opts o = {.smooth = TF_SMOOTH_EXP};
     is_near(tf_bleu_score(&nothing, &o).bp, 1, 0, "nothing against nothing: no penalty");
     is_near(tf_bleu_score(&nothing, &o).ratio, 0, 0, "and ratio 0");

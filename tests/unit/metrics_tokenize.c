@@ -1,4 +1,5 @@
-/* Each tokenizer against tokens that sacreBLEU 2.6 made of the same line; between tokens stands a bar. */
+/* Each tokenizer against tokens that sacreBLEU 2.6 made of the same line; between tokens stands a
+ * bar. */
 #include "../tap.h"
 #include "metrics/tokenize.h"
 
@@ -20,10 +21,13 @@ static void check(enum tf_tokenizer which, const char *line, const char *want)
 int main(void)
 {
     check(TF_TOK_13A, "Hello, world.", "Hello|,|world|.");
-    check(TF_TOK_13A, "a..b ...c. 1.5 .5 5. 5.a a.5 ,,,,x", "a|.|.|b|.|.|.|c|.|1.5|.|5|5|.|5|.|a|a|.|5|,|,|,|,|x");
+    check(TF_TOK_13A, "a..b ...c. 1.5 .5 5. 5.a a.5 ,,,,x",
+          "a|.|.|b|.|.|.|c|.|1.5|.|5|5|.|5|.|a|a|.|5|,|,|,|,|x");
     check(TF_TOK_13A, "1-2 a-b 3-x x-3 --5-", "1|-|2|a-b|3|-|x|x-3|--5|-");
-    check(TF_TOK_13A, "(a)[b]{c}<d>\"e\"'f'`g`_h_~!?;:@#$%^&*+=|\\/", "(|a|)|[|b|]|{|c|}|<|d|>|\"|e|\"|'f'|`|g|`|_|h|_|~|!|?|;|:|@|#|$|%|^|&|*|+|=|||\\|/");
-    check(TF_TOK_13A, "&quot;x&quot; &amp;lt; &amp;amp; &lt;b&gt; &am<skipped>p; &amp;quot;", "\"|x|\"|<|&|amp|;|<|b|>|&|&|quot|;");
+    check(TF_TOK_13A, "(a)[b]{c}<d>\"e\"'f'`g`_h_~!?;:@#$%^&*+=|\\/",
+          "(|a|)|[|b|]|{|c|}|<|d|>|\"|e|\"|'f'|`|g|`|_|h|_|~|!|?|;|:|@|#|$|%|^|&|*|+|=|||\\|/");
+    check(TF_TOK_13A, "&quot;x&quot; &amp;lt; &amp;amp; &lt;b&gt; &am<skipped>p; &amp;quot;",
+          "\"|x|\"|<|&|amp|;|<|b|>|&|&|quot|;");
     check(TF_TOK_13A, "a\302\240b\343\200\200c\342\200\250d\011e\034f", "a|b|c|d|e|f");
     check(TF_TOK_13A, "é.è, 5,é 5.5,5 —x—", "é|.|è|,|5|,|é|5.5,5|—x—");
     check(TF_TOK_13A, "", "");

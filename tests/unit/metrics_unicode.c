@@ -12,9 +12,11 @@ static void lower(const char *s, const char *want)
 
 int main(void)
 {
-    static const uint32_t spaces[] = {9,      10,     11,     12,     13,     0x1C,   0x1D,   0x1E,   0x1F,   0x20,
-                                      0x85,   0xA0,   0x1680, 0x2000, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
-    static const uint32_t others[] = {0, 8, 14, 0x1B, 0x21, 0x7F, 0x84, 0x180E, 0x200B, 0x2060, 0xFEFF};
+    static const uint32_t spaces[] = {9,      10,     11,     12,     13,     0x1C,   0x1D,
+                                      0x1E,   0x1F,   0x20,   0x85,   0xA0,   0x1680, 0x2000,
+                                      0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
+    static const uint32_t others[] = {0,    8,      14,     0x1B,   0x21,  0x7F,
+                                      0x84, 0x180E, 0x200B, 0x2060, 0xFEFF};
     for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++)
         ok(tf_uc_space(spaces[i]), "U+%04X is white space", spaces[i]);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)

@@ -1,4 +1,5 @@
-/* A small model in two dialects against PyTorch in float64 (golden/model/make.py): logits, loss, gradients, three updates of Adam. */
+/* A small model in two dialects against PyTorch in float64 (golden/model/make.py): logits, loss,
+ * gradients, three updates of Adam. */
 #include "model_rig.h"
 
 #include <math.h>
@@ -66,9 +67,11 @@ static double distance(const double *a, const double *b, size_t n)
     return worst / size;
 }
 
-/* The worst distance over all parameters of block (backend memory) to the golden rows with that prefix. skip_keys leaves out biases with a key part: softmax does
- * not see a key's bias, its gradient is rounding noise about zero, and Adam scales noise up to full steps. */
-static double block_distance(const struct rig *r, const tf_mem *block, const char *prefix, bool skip_keys)
+/* The worst distance over all parameters of block (backend memory) to the golden rows with that
+ * prefix. skip_keys leaves out biases with a key part: softmax does not see a key's bias, its
+ * gradient is rounding noise about zero, and Adam scales noise up to full steps. */
+static double block_distance(const struct rig *r, const tf_mem *block, const char *prefix,
+                             bool skip_keys)
 {
     double worst = 0, *x = malloc(r->w.params.size * sizeof *x);
     rig_get(r, x, TF_ELEM_PARAM, block, r->w.params.size);
@@ -132,8 +135,16 @@ static double logits_distance(struct rig *r, const struct tf_pairs *p)
         const uint32_t *host[7] = {ids, at, slot, table, past, first, n_src};
         for (int i = 0; i < 7; i++)
             be->upload(r->ctx, u[i], TF_ELEM_U32, host[i], i == 3 ? live * MAX : live);
-        struct tf_decode_step d = {.rows = live, .ids = u[0], .at = u[1], .slot = u[2], .table = u[3], .n_past = u[4],
-                                   .first = u[5], .n_src = u[6], .table_ld = MAX, .z = z};
+        struct tf_decode_step d = {.rows = live,
+                                   .ids = u[0],
+                                   .at = u[1],
+                                   .slot = u[2],
+                                   .table = u[3],
+                                   .n_past = u[4],
+                                   .first = u[5],
+                                   .n_src = u[6],
+                                   .table_ld = MAX,
+                                   .z = z};
         rig_must(tf_decode_step(r->k, &m, &cache, &d, &err), &err);
         rig_get(r, step, TF_ELEM_STAT, z, live * V);
         for (size_t i = 0; i < live; i++)
@@ -154,7 +165,8 @@ static void update(struct rig *r, struct tf_pairs *p, bool eps_hat)
 {
     struct tf_err err = {0};
     size_t n = r->w.params.size;
-    tf_mem *m = r->be->alloc(r->ctx, TF_ELEM_PARAM, n, &err), *v = r->be->alloc(r->ctx, TF_ELEM_PARAM, n, &err);
+    tf_mem *m = r->be->alloc(r->ctx, TF_ELEM_PARAM, n, &err),
+           *v = r->be->alloc(r->ctx, TF_ELEM_PARAM, n, &err);
     tf_mem *norm2 = r->be->alloc(r->ctx, TF_ELEM_F64, 1, &err);
     for (uint64_t t = 1; t <= 3; t++) {
         struct tf_sums sums = {0};
@@ -162,7 +174,13 @@ static void update(struct rig *r, struct tf_pairs *p, bool eps_hat)
         r->be->sumsq(r->ctx, norm2, r->grads, n);
         double s = (double)t, lr = 2 * pow(6, -0.5) * fmin(pow(s, -0.5), s * pow(4, -1.5));
         r->be->adam(r->ctx, r->w.flat, m, v, r->grads, n, norm2,
-                    &(struct tf_adam){.lr = lr, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .gscale = 1 / sums.tokens, .t = t, .eps_hat = eps_hat});
+                    &(struct tf_adam){.lr = lr,
+                                      .beta1 = 0.9,
+                                      .beta2 = 0.98,
+                                      .eps = 1e-9,
+                                      .gscale = 1 / sums.tokens,
+                                      .t = t,
+                                      .eps_hat = eps_hat});
     }
     r->be->free(r->ctx, m);
     r->be->free(r->ctx, v);
@@ -198,19 +216,24 @@ static void run(const char *dialect, const struct tf_backend *be, double toleran
 
     struct tf_sums sums = {0};
     rig_backward(r.k, r.grads, &sums, &p, 0, p.n, &(struct tf_step){0});
-    is_near(sums.loss, golden("", "loss")->v[0], tolerance * sums.loss, "%s on %s: loss", dialect, be->name);
-    is_near(sums.nll, golden("", "nll")->v[0], tolerance * sums.nll, "%s on %s: negative log-likelihood", dialect, be->name);
+    is_near(sums.loss, golden("", "loss")->v[0], tolerance * sums.loss, "%s on %s: loss", dialect,
+            be->name);
+    is_near(sums.nll, golden("", "nll")->v[0], tolerance * sums.nll,
+            "%s on %s: negative log-likelihood", dialect, be->name);
     double d = block_distance(&r, r.grads, "g/", false);
     ok(d < tolerance, "%s on %s: gradients, worst %.2g", dialect, be->name, d);
     struct tf_sums again = {0};
     rig_must(tf_forward(r.k, &again, NULL, &p, 0, p.n, &err), &err);
-    is_near(again.loss, sums.loss, 1e-6 * sums.loss, "%s on %s: forward alone gives the same loss", dialect, be->name);
-    ok(again.correct == sums.correct && again.tokens == 12, "%s on %s: hits and tokens", dialect, be->name);
+    is_near(again.loss, sums.loss, 1e-6 * sums.loss, "%s on %s: forward alone gives the same loss",
+            dialect, be->name);
+    ok(again.correct == sums.correct && again.tokens == 12, "%s on %s: hits and tokens", dialect,
+       be->name);
     d = logits_distance(&r, &p);
     ok(d < tolerance, "%s on %s: logits by incremental decoding, worst %.2g", dialect, be->name, d);
     update(&r, &p, t2t);
     d = block_distance(&r, r.w.flat, "u/", be != &tf_backend_ref_f64);
-    ok(d < (be == &tf_backend_ref_f64 ? 1e-4 : 1e-3), "%s on %s: weights after three updates, worst %.2g", dialect, be->name, d);
+    ok(d < (be == &tf_backend_ref_f64 ? 1e-4 : 1e-3),
+       "%s on %s: weights after three updates, worst %.2g", dialect, be->name, d);
 
     rig_close(&r);
     tf_pairs_release(&p);
@@ -220,7 +243,9 @@ static void run(const char *dialect, const struct tf_backend *be, double toleran
 
 int main(int argc, char **argv)
 {
-    const char *dir = argc > 1 ? argv[1] : getenv("TF_GOLDEN") ? getenv("TF_GOLDEN") : "tests/golden";
+    const char *dir = argc > 1              ? argv[1]
+                      : getenv("TF_GOLDEN") ? getenv("TF_GOLDEN")
+                                            : "tests/golden";
     static const char *const dialects[] = {"paper", "t2t"};
     for (int i = 0; i < 2; i++) {
         char path[512];

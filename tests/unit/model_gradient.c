@@ -1,4 +1,5 @@
-/* Gradients of a whole small model against central differences on the double build of the reference, for each option. */
+/* Gradients of a whole small model against central differences on the double build of the
+ * reference, for each option. */
 #include "model_rig.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Parameter counts of every row of Table 3 and of big, with the two vocabularies that the printed table mixes. */
+/* Parameter counts of every row of Table 3 and of big, with the two vocabularies that the printed
+ * table mixes. */
 #include "model/params.h"
 #include "../tap.h"
 
@@ -22,26 +23,37 @@ static uint64_t count(const char *preset, enum tf_dialect as, int64_t V)
 
 int main(void)
 {
-    /* The paper's column "params x 10^6", to the digits printed; the fuller figures count all biases, as the code did (t2t). */
-    static const struct { const char *preset; int64_t V; double million; double unit; } rows[] = {
-        {"base", 40960, 65, 1}, {"B-dk16", 40960, 58, 1}, {"B-dk32", 40960, 60, 1}, {"C-n2", 40960, 36, 1},
-        {"C-n4", 40960, 50, 1}, {"C-n8", 40960, 80, 1}, {"C-d256", 40960, 28, 1}, {"C-d1024", 40960, 168, 1},
-        {"C-ff1024", 40960, 53, 1}, {"C-ff4096", 40960, 90, 1},
-        {"base", 40960, 65.1, .1}, {"B-dk16", 40960, 58.0, .1}, {"B-dk32", 40960, 60.4, .1}, {"C-n2", 40960, 35.7, .1},
-        {"C-n4", 40960, 50.4, .1}, {"C-n8", 40960, 79.8, .1}, {"C-d256", 40960, 27.8, .1}, {"C-d1024", 40960, 167.9, .1},
-        {"C-ff1024", 40960, 52.5, .1}, {"C-ff4096", 40960, 90.3, .1}, {"big", 36500, 213.7, .1},
-        {"base", 37000, 63.08, .01}, {"B-dk16", 37000, 55.99, .01}, {"B-dk32", 37000, 58.35, .01},
-        {"C-n2", 37000, 33.66, .01}, {"C-n4", 37000, 48.37, .01}, {"C-n8", 37000, 77.80, .01}, {"C-d256", 37000, 26.83, .01},
-        {"C-d1024", 37000, 163.89, .01}, {"C-ff1024", 37000, 50.49, .01}, {"C-ff4096", 37000, 88.27, .01},
-        {"big", 37000, 214.25, .01},
-        {"A-h1", 37000, 63.08, .01}, {"A-h4", 37000, 63.08, .01}, {"A-h16", 37000, 63.08, .01}, {"A-h32", 37000, 63.08, .01},
-        {"D-p0.0", 37000, 63.08, .01}, {"D-p0.2", 37000, 63.08, .01}, {"D-ls0.0", 37000, 63.08, .01},
-        {"D-ls0.2", 37000, 63.08, .01}, {"E", 37000, 64.13, .01},
+    /* The paper's column "params x 10^6", to the digits printed; the fuller figures count all
+     * biases, as the code did (t2t). */
+    static const struct { const char *preset; int64_t V; double million; double unit;
+    } rows[] = {
+        {"base", 40960, 65, 1},          {"B-dk16", 40960, 58, 1},
+        {"B-dk32", 40960, 60, 1},        {"C-n2", 40960, 36, 1},
+        {"C-n4", 40960, 50, 1},          {"C-n8", 40960, 80, 1},
+        {"C-d256", 40960, 28, 1},        {"C-d1024", 40960, 168, 1},
+        {"C-ff1024", 40960, 53, 1},      {"C-ff4096", 40960, 90, 1},
+        {"base", 40960, 65.1, .1},       {"B-dk16", 40960, 58.0, .1},
+        {"B-dk32", 40960, 60.4, .1},     {"C-n2", 40960, 35.7, .1},
+        {"C-n4", 40960, 50.4, .1},       {"C-n8", 40960, 79.8, .1},
+        {"C-d256", 40960, 27.8, .1},     {"C-d1024", 40960, 167.9, .1},
+        {"C-ff1024", 40960, 52.5, .1},   {"C-ff4096", 40960, 90.3, .1},
+        {"big", 36500, 213.7, .1},       {"base", 37000, 63.08, .01},
+        {"B-dk16", 37000, 55.99, .01},   {"B-dk32", 37000, 58.35, .01},
+        {"C-n2", 37000, 33.66, .01},     {"C-n4", 37000, 48.37, .01},
+        {"C-n8", 37000, 77.80, .01},     {"C-d256", 37000, 26.83, .01},
+        {"C-d1024", 37000, 163.89, .01}, {"C-ff1024", 37000, 50.49, .01},
+        {"C-ff4096", 37000, 88.27, .01}, {"big", 37000, 214.25, .01},
+        {"A-h1", 37000, 63.08, .01},     {"A-h4", 37000, 63.08, .01},
+        {"A-h16", 37000, 63.08, .01},    {"A-h32", 37000, 63.08, .01},
+        {"D-p0.0", 37000, 63.08, .01},   {"D-p0.2", 37000, 63.08, .01},
+        {"D-ls0.0", 37000, 63.08, .01},  {"D-ls0.2", 37000, 63.08, .01},
+        {"E", 37000, 64.13, .01},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double n = (double)count(rows[i].preset, TF_AS_T2T, rows[i].V) / 1e6;
-        ok(fabs(round(n / rows[i].unit) * rows[i].unit - rows[i].million) < 1e-9, "%s with %lld rows: %.4f million, want %g",
-           rows[i].preset, (long long)rows[i].V, n, rows[i].million);
+        ok(fabs(round(n / rows[i].unit) * rows[i].unit - rows[i].million) < 1e-9,
+           "%s with %lld rows: %.4f million, want %g", rows[i].preset, (long long)rows[i].V, n,
+           rows[i].million);
     }
     ok(count("base", TF_AS_T2T, 37000) - count("base", TF_AS_PAPER, 37000) == 6 * 2048 + 6 * 4096,
        "the dialects differ by the biases of the projections");
@@ -52,7 +64,8 @@ int main(void)
     struct tf_config c;
     struct tf_recipe r;
     struct tf_err err = {0};
-    ok(tf_preset(&c, &r, "bases", TF_AS_PAPER, &err) < 0 && err.status == TF_USAGE && strstr(err.msg, "C-ff4096"),
+    ok(tf_preset(&c, &r, "bases", TF_AS_PAPER, &err) < 0 && err.status == TF_USAGE &&
+           strstr(err.msg, "C-ff4096"),
        "an unknown preset lists the known ones: %s", err.msg);
 
     /* The map of the header brings every field back. */
@@ -65,9 +78,11 @@ int main(void)
     struct tf_value map = tf_config_map(&c, &a);
     struct tf_config back;
     struct tf_err e = {0};
-    ok(tf_config_read(&back, &map, &e) == 0 && memcmp(&back, &c, sizeof c) == 0, "configuration through its map %s", e.msg);
+    ok(tf_config_read(&back, &map, &e) == 0 && memcmp(&back, &c, sizeof c) == 0,
+       "configuration through its map %s", e.msg);
     tf_value_put(&a, &map, "rotary", tf_value_bool(true));
-    ok(tf_config_read(&back, &map, &e) < 0 && strstr(e.msg, "rotary"), "an unknown key is refused: %s", e.msg);
+    ok(tf_config_read(&back, &map, &e) < 0 && strstr(e.msg, "rotary"),
+       "an unknown key is refused: %s", e.msg);
     tf_value_put(&a, &map, "heads", tf_value_int(-3));
     ok(tf_config_read(&back, &map, &e) < 0, "a range is kept: %s", e.msg);
     tf_arena_release(&a);

@@ -25,16 +25,29 @@ static inline void rig_must(int rc, const struct tf_err *err)
     }
 }
 
-/* A configuration small enough for central differences, with every width different from the others. */
+/* A configuration small enough for central differences, with every width different from the
+ * others. */
 static inline struct tf_config rig_config(void)
 {
     return (struct tf_config){
-        .encoder_layers = 2, .decoder_layers = 2, .d_model = 6, .d_ff = 10, .heads = 2, .d_k = 3, .d_v = 5,
-        .vocab_size = 11, .norm_eps = 1e-6, .label_smoothing = 0.1, .bos = 2, .eos = 3, .pad = 0,
+        .encoder_layers = 2,
+        .decoder_layers = 2,
+        .d_model = 6,
+        .d_ff = 10,
+        .heads = 2,
+        .d_k = 3,
+        .d_v = 5,
+        .vocab_size = 11,
+        .norm_eps = 1e-6,
+        .label_smoothing = 0.1,
+        .bos = 2,
+        .eos = 3,
+        .pad = 0,
     };
 }
 
-static inline void rig_open(struct rig *r, const struct tf_backend *be, const struct tf_config *c, const float *flat)
+static inline void rig_open(struct rig *r, const struct tf_backend *be, const struct tf_config *c,
+                            const float *flat)
 {
     struct tf_err err = {0};
     *r = (struct rig){.be = be};
@@ -57,7 +70,8 @@ static inline void rig_close(struct rig *r)
 }
 
 /* Backend PARAMs or ACTs as doubles. */
-static inline void rig_get(const struct rig *r, double *dst, enum tf_elem e, const tf_mem *src, size_t n)
+static inline void rig_get(const struct rig *r, double *dst, enum tf_elem e, const tf_mem *src,
+                           size_t n)
 {
     struct tf_err err = {0};
     if (r->be->elem_size[e] == sizeof(double)) {
@@ -75,7 +89,8 @@ static inline void rig_get(const struct rig *r, double *dst, enum tf_elem e, con
 static inline void rig_put(const struct rig *r, size_t i, double x)
 {
     float f = (float)x;
-    const void *src = r->be->elem_size[TF_ELEM_PARAM] == sizeof x ? (const void *)&x : (const void *)&f;
+    const void *src =
+        r->be->elem_size[TF_ELEM_PARAM] == sizeof x ? (const void *)&x : (const void *)&f;
     r->be->upload(r->ctx, tf_at(r->be, TF_ELEM_PARAM, r->w.flat, i), TF_ELEM_PARAM, src, 1);
 }
 
@@ -88,7 +103,8 @@ static inline void rig_pairs(struct tf_pairs *p, const struct tf_config *c)
     rig_must(tf_pairs_set(p, c, 4, src, src_off, tgt, tgt_off, &err), &err);
 }
 
-/* Weights with all gradients alive: initial values plus noise (norm gains away from 1, biases away from 0). */
+/* Weights with all gradients alive: initial values plus noise (norm gains away from 1, biases away
+ * from 0). */
 static inline float *rig_weights(const struct tf_config *c, uint64_t seed)
 {
     struct tf_params p;
@@ -104,7 +120,9 @@ static inline float *rig_weights(const struct tf_config *c, uint64_t seed)
 }
 
 /* tf_queue_backward, waited for: adds to *sums. */
-static inline void rig_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p, size_t from, size_t to, const struct tf_step *step)
+static inline void rig_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums,
+                                const struct tf_pairs *p, size_t from, size_t to,
+                                const struct tf_step *step)
 {
     struct tf_err err = {0};
     double sum[4];

@@ -1,4 +1,5 @@
-/* The directory of a run: lock, names, retention, the newest; the state's records; the log cut back. */
+/* The directory of a run: lock, names, retention, the newest; the state's records; the log cut
+ * back. */
 #include "../tap.h"
 #include "train/journal.h"
 #include "train/rundir.h"
@@ -37,13 +38,29 @@ static void checkpoint(const char *name, uint64_t step)
 {
     struct tf_arena a = {0};
     static const float x[4] = {1, 2, 3, 4};
-    struct tf_run_state s = {.step = step, .micro = 2 * step, .src_tokens = 10, .tgt_tokens = 11, .cursor = {1, 2, 3, 4, true, {5}}, .valid_step = step,
-                             .has_best = true, .best = 0.1, .best_step = 3, .stale = 2, .has_valid = true, .valid = {6}};
+    struct tf_run_state s = {.step = step,
+                             .micro = 2 * step,
+                             .src_tokens = 10,
+                             .tgt_tokens = 11,
+                             .cursor = {1, 2, 3, 4, true, {5}},
+                             .valid_step = step,
+                             .has_best = true,
+                             .best = 0.1,
+                             .best_step = 3,
+                             .stale = 2,
+                             .has_valid = true,
+                             .valid = {6}};
     struct tf_value map = tf_value_map();
     struct tf_state records[TF_STATE_RECORDS];
     size_t n = tf_state_records(records, &a, &s, &map, &map);
-    struct tf_header h = {.kind = "checkpoint", .version = 1, .special = {-1, -1, -1, -1}, .config = map, .made = tf_value_array(), .extra = map};
-    struct tf_tensor t = {.name = "p/x", .dtype = TF_F32, .rank = 1, .dims = {4}, .data = x, .bytes = sizeof x};
+    struct tf_header h = {.kind = "checkpoint",
+                          .version = 1,
+                          .special = {-1, -1, -1, -1},
+                          .config = map,
+                          .made = tf_value_array(),
+                          .extra = map};
+    struct tf_tensor t = {
+        .name = "p/x", .dtype = TF_F32, .rank = 1, .dims = {4}, .data = x, .bytes = sizeof x};
     char *path = file(name);
     if (tf_model_write(path, &h, NULL, 0, records, n, &t, 1, &err) != 0)
         printf("Bail out! %s\n", err.msg);
@@ -54,8 +71,10 @@ static void checkpoint(const char *name, uint64_t step)
 static void test_lock(void)
 {
     struct tf_rundir a, b;
-    static const char *const swept[] = {".tf-ckpt-00000005.tfm.tmp.1", ".tf-resume.tfm.tmp.1", ".tf-best.tfm.tmp.12345", ".tf-log.jsonl.tmp.1"};
-    static const char *const kept[] = {".tf-avg.tfm.tmp.1", ".tf-ckpt-5.tfm.tmp.1", ".tf-resume.tfm", ".tf-", "keep"};
+    static const char *const swept[] = {".tf-ckpt-00000005.tfm.tmp.1", ".tf-resume.tfm.tmp.1",
+                                        ".tf-best.tfm.tmp.12345", ".tf-log.jsonl.tmp.1"};
+    static const char *const kept[] = {".tf-avg.tfm.tmp.1", ".tf-ckpt-5.tfm.tmp.1",
+                                       ".tf-resume.tfm", ".tf-", "keep"};
     size_t n_swept = 0, n_kept = 0;
     for (size_t i = 0; i < sizeof swept / sizeof *swept; i++)
         put(swept[i], "");
@@ -68,7 +87,8 @@ static void test_lock(void)
         n_kept += there(kept[i]);
     is_int((long)n_swept, sizeof swept / sizeof *swept, "sweeps its own temporaries");
     is_int((long)n_kept, sizeof kept / sizeof *kept, "and only those");
-    ok(tf_rundir_open(&b, dir, &err) == -1 && err.status == TF_AGAIN, "is refused to a second one with 75");
+    ok(tf_rundir_open(&b, dir, &err) == -1 && err.status == TF_AGAIN,
+       "is refused to a second one with 75");
     char want[64];
     snprintf(want, sizeof want, "in use by process %ld", (long)getpid());
     ok(strstr(err.msg, want) != NULL, "that names the first: %s", err.msg);
@@ -112,19 +132,29 @@ static void test_state(void)
     struct tf_run_state s;
     checkpoint("resume.tfm", 7);
     char *path = file("resume.tfm"), text[200];
-    ok(tf_model_read(&m, path, 0, 0, &err) == 0 && tf_state_read(&s, &m, &err) == 0, "a state comes back");
-    ok(s.step == 7 && s.micro == 14 && s.src_tokens == 10 && s.tgt_tokens == 11 && s.valid_step == 7 && s.has_best && s.best == 0.1 && s.best_step == 3 && s.stale == 2, "its numbers");
+    ok(tf_model_read(&m, path, 0, 0, &err) == 0 && tf_state_read(&s, &m, &err) == 0,
+       "a state comes back");
+    ok(s.step == 7 && s.micro == 14 && s.src_tokens == 10 && s.tgt_tokens == 11 &&
+           s.valid_step == 7 && s.has_best && s.best == 0.1 && s.best_step == 3 && s.stale == 2,
+       "its numbers");
     ok(s.has_valid && s.valid[0] == 6 && s.valid[31] == 0, "the hash of its validation data");
-    ok(s.cursor.part == 1 && s.cursor.ordinal == 2 && s.cursor.epoch == 3 && s.cursor.record == 4 && s.cursor.has_corpus && s.cursor.corpus[0] == 5, "its cursor");
+    ok(s.cursor.part == 1 && s.cursor.ordinal == 2 && s.cursor.epoch == 3 && s.cursor.record == 4 &&
+           s.cursor.has_corpus && s.cursor.corpus[0] == 5,
+       "its cursor");
     struct tf_arena a = {0};
     struct tf_value x = tf_value_map(), y = tf_value_map();
     tf_value_put(&a, &x, "lr", tf_value_real(2));
     tf_value_put(&a, &y, "lr", tf_value_int(2));
-    ok(!tf_differs(text, sizeof text, &x, "a", &y, "b") && !tf_differs(text, sizeof text, NULL, "a", NULL, "b"), "2 and 2.0 are equal");
+    ok(!tf_differs(text, sizeof text, &x, "a", &y, "b") &&
+           !tf_differs(text, sizeof text, NULL, "a", NULL, "b"),
+       "2 and 2.0 are equal");
     tf_value_put(&a, &y, "new", tf_value_bool(true));
-    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") && strcmp(text, "new: nothing in a, true in b") == 0, "a key that is only in one: %s", text);
+    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") &&
+           strcmp(text, "new: nothing in a, true in b") == 0,
+       "a key that is only in one: %s", text);
     tf_value_put(&a, &x, "lr", tf_value_real(0.5));
-    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") && strcmp(text, "lr: 0.5 in a, 2 in b") == 0, "another value: %s", text);
+    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") && strcmp(text, "lr: 0.5 in a, 2 in b") == 0,
+       "another value: %s", text);
     tf_arena_release(&a);
     tf_model_release(&m);
     unlink(path);
@@ -149,11 +179,14 @@ static void test_grid(void)
     put("ckpt-1.tfm", "");
     put("ckpt-0000001x.tfm", "");
     put("ckpt-00000007.tfm.bak", "");
-    ok(tf_rundir_grid(&l, dir, &err) == 0 && l.n == 5 && l.v[0].step == 5 && l.v[4].step == 123456789, "lists the grid, in order of steps");
+    ok(tf_rundir_grid(&l, dir, &err) == 0 && l.n == 5 && l.v[0].step == 5 &&
+           l.v[4].step == 123456789,
+       "lists the grid, in order of steps");
     tf_grid_list_release(&l);
     checkpoint("resume.tfm", 17);
     full = file("ckpt-00000015.tfm");
-    ok(tf_rundir_make_best(dir, full, &err) == 0 && tf_rundir_make_best(dir, full, &err) == 0, "links the best, twice");
+    ok(tf_rundir_make_best(dir, full, &err) == 0 && tf_rundir_make_best(dir, full, &err) == 0,
+       "links the best, twice");
     free(full);
     is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "finds the newest");
     ok(strstr(path, "ckpt-123456789.tfm") != NULL, "%s", path);
@@ -161,7 +194,8 @@ static void test_grid(void)
     free(path);
     put("ckpt-123456789.tfm", "torn");
     ok(tf_rundir_retain(dir, 2, 20, &err) == 0, "retains 2 up to step 20");
-    ok(!there("ckpt-00000005.tfm") && !there("ckpt-00000010.tfm") && there("ckpt-00000015.tfm") && there("ckpt-00000020.tfm") && there("ckpt-123456789.tfm"),
+    ok(!there("ckpt-00000005.tfm") && !there("ckpt-00000010.tfm") && there("ckpt-00000015.tfm") &&
+           there("ckpt-00000020.tfm") && there("ckpt-123456789.tfm"),
        "the oldest went; one beyond the step neither counts nor goes");
     ok(!there("resume.tfm"), "an older resume.tfm went");
     is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "passes over a torn one");
@@ -169,17 +203,21 @@ static void test_grid(void)
     tf_model_release(&m);
     free(path);
     checkpoint("resume.tfm", 17);
-    ok(tf_rundir_retain(dir, 1, 16, &err) == 0 && there("resume.tfm") && there("ckpt-00000015.tfm"), "a newer resume.tfm and the only one stay");
+    ok(tf_rundir_retain(dir, 1, 16, &err) == 0 && there("resume.tfm") && there("ckpt-00000015.tfm"),
+       "a newer resume.tfm and the only one stay");
     put("ckpt-00000020.tfm", "torn");
     is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "passes over two");
     ok(strstr(path, "resume.tfm") != NULL, "%s", path);
     tf_model_release(&m);
     free(path);
     put("resume.tfm", "torn");
-    ok(tf_rundir_retain(dir, 0, 30, &err) == 0 && there("resume.tfm"), "a resume.tfm that does not tell its step stays");
+    ok(tf_rundir_retain(dir, 0, 30, &err) == 0 && there("resume.tfm"),
+       "a resume.tfm that does not tell its step stays");
     put("ckpt-00000015.tfm", "torn"); /* the data of best.tfm as well: truncated in place */
     err = (struct tf_err){0};
-    ok(tf_rundir_newest(dir, &m, &path, &err) == -1 && strstr(err.msg, "none of its 5 checkpoints can be read") != NULL, "%s", err.msg);
+    ok(tf_rundir_newest(dir, &m, &path, &err) == -1 &&
+           strstr(err.msg, "none of its 5 checkpoints can be read") != NULL,
+       "%s", err.msg);
 }
 
 static void test_journal(void)
@@ -187,16 +225,22 @@ static void test_journal(void)
     struct tf_journal j;
     char *path = file("log.jsonl"), *text;
     size_t n;
-    put("log.jsonl", "{\"event\":\"start\",\"step\":0}\n{\"event\":\"step\",\"step\":5}\n{\"event\":\"valid\",\"step\":5}\n{\"event\":\"save\",\"step\":10,\"x\":{\"step\":1}}\n"
-                     "{\"event\":\"valid\",\"step\":10}\n{\"event\":\"step\",\"step\":11}\nno json\n{\"event\":\"step\",\"st");
+    put("log.jsonl",
+        "{\"event\":\"start\",\"step\":0}\n{\"event\":\"step\",\"step\":5}\n{\"event\":\"valid\","
+        "\"step\":5}\n{\"event\":\"save\",\"step\":10,\"x\":{\"step\":1}}\n"
+        "{\"event\":\"valid\",\"step\":10}\n{\"event\":\"step\",\"step\":11}\nno "
+        "json\n{\"event\":\"step\",\"st");
     err = (struct tf_err){0};
     ok(tf_journal_open(&j, path, 10, 5, NULL, &err) == 0, "opens a log");
     tf_journal_line(&j, "step", 11);
     ok(tf_journal_put(&j, &err) == 0, "and goes on");
     tf_journal_close(&j);
     ok(tf_read_file(&text, &n, path, 10000, &err) == 0, "reads");
-    is_str(text, "{\"event\":\"start\",\"step\":0}\n{\"event\":\"step\",\"step\":5}\n{\"event\":\"valid\",\"step\":5}\n{\"event\":\"save\",\"step\":10,\"x\":{\"step\":1}}\n"
-                 "{\"event\":\"step\",\"step\":11}\n", "lines after the step, later validations and torn ones are gone");
+    is_str(text,
+           "{\"event\":\"start\",\"step\":0}\n{\"event\":\"step\",\"step\":5}\n{\"event\":"
+           "\"valid\",\"step\":5}\n{\"event\":\"save\",\"step\":10,\"x\":{\"step\":1}}\n"
+           "{\"event\":\"step\",\"step\":11}\n",
+           "lines after the step, later validations and torn ones are gone");
     free(text);
     free(path);
 }

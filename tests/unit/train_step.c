@@ -1,5 +1,5 @@
-/* One update: the gradient is the fixed tree's for any number of lanes, also with fewer sentences than shards; micro-batches add; Adam and the moving
- * average see the whole block. */
+/* One update: the gradient is the fixed tree's for any number of lanes, also with fewer sentences
+ * than shards; micro-batches add; Adam and the moving average see the whole block. */
 #include "model_rig.h"
 #include "train/save.h"
 
@@ -33,7 +33,8 @@ static void make_pairs(struct tf_pairs *p, const struct tf_config *c, size_t n, 
     rig_must(tf_pairs_set(p, c, n, src, src_off, tgt, tgt_off, &err), &err);
 }
 
-static void open_stepper(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c, int threads, bool accumulate)
+static void open_stepper(struct tf_stepper *s, const struct tf_backend *be,
+                         const struct tf_config *c, int threads, bool accumulate)
 {
     struct tf_params params;
     struct tf_err err = {0};
@@ -41,12 +42,19 @@ static void open_stepper(struct tf_stepper *s, const struct tf_backend *be, cons
     float *flat = tf_xcalloc(params.size, sizeof *flat);
     tf_params_fill(flat, &params, 7);
     tf_params_release(&params);
-    rig_must(tf_stepper_init(s, be, c, &(struct tf_step_start){.p = flat, .ema = true, .accumulate = accumulate, .threads = threads}, &err), &err);
+    rig_must(tf_stepper_init(s, be, c,
+                             &(struct tf_step_start){.p = flat,
+                                                     .ema = true,
+                                                     .accumulate = accumulate,
+                                                     .threads = threads},
+                             &err),
+             &err);
     free(flat);
 }
 
 /* ((0+1)+(2+3))+((4+5)+(6+7)) by plain calls on one lane. */
-static float *tree(const struct tf_backend *be, const struct tf_config *c, const struct tf_pairs *p, const struct tf_step *step, struct tf_sums *sums)
+static float *tree(const struct tf_backend *be, const struct tf_config *c, const struct tf_pairs *p,
+                   const struct tf_step *step, struct tf_sums *sums)
 {
     struct tf_stepper s;
     struct tf_err err = {0};
@@ -113,7 +121,8 @@ static void test_tree(const struct tf_config *c)
                 measure(&s, &sums);
                 rig_must(tf_step_download(&s, got, s.total, &err), &err);
                 good &= same(got, want, n);
-                sums_good &= sums.tokens == want_sums.tokens && sums.correct == want_sums.correct && fabs(sums.loss - want_sums.loss) < 1e-9 * sums.loss;
+                sums_good &= sums.tokens == want_sums.tokens && sums.correct == want_sums.correct &&
+                             fabs(sums.loss - want_sums.loss) < 1e-9 * sums.loss;
             }
             ok(good, "%zu sentences on %d lanes: the tree's gradient, 20 times", sizes[k], threads);
             ok(sums_good, "and its sums");
@@ -125,7 +134,8 @@ static void test_tree(const struct tf_config *c)
     }
 }
 
-/* Three micro-batches: total = (a + b) + c; then the norm and an update, the same on 1 and 3 lanes. */
+/* Three micro-batches: total = (a + b) + c; then the norm and an update, the same on 1 and 3
+ * lanes. */
 static void test_update(const struct tf_config *c)
 {
     const struct tf_backend *be = &tf_backend_cpu;
@@ -165,7 +175,12 @@ static void test_update(const struct tf_config *c)
         is_near(norm[turn], sqrt(want), 1e-9 * norm[turn], "norm");
         float *before = tf_xcalloc(n, sizeof *before);
         rig_must(tf_step_download(&s, before, s.w.flat, &err), &err);
-        const struct tf_adam h = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .gscale = 1 / sums.tokens, .t = 1};
+        const struct tf_adam h = {.lr = 0.01,
+                                  .beta1 = 0.9,
+                                  .beta2 = 0.98,
+                                  .eps = 1e-9,
+                                  .gscale = 1 / sums.tokens,
+                                  .t = 1};
         tf_step_apply(&s, &h, 0.75);
         const tf_mem *block[] = {s.w.flat, s.m, s.v, s.e};
         for (int k = 0; k < 4; k++) {
@@ -175,9 +190,12 @@ static void test_update(const struct tf_config *c)
         double worst = 0, average = 0;
         for (size_t k = 0; k < n; k++) {
             /* The first step of Adam is lr * sign(g), but for eps. */
-            double g = (double)sum[k] / sums.tokens, move = (double)after[turn][0][k] - (double)before[k];
+            double g = (double)sum[k] / sums.tokens,
+                   move = (double)after[turn][0][k] - (double)before[k];
             worst = fmax(worst, fabs(move + 0.01 * g / (fabs(g) + 1e-9)));
-            average = fmax(average, fabs((double)after[turn][3][k] - (0.75 * (double)before[k] + 0.25 * (double)after[turn][0][k])));
+            average =
+                fmax(average, fabs((double)after[turn][3][k] -
+                                   (0.75 * (double)before[k] + 0.25 * (double)after[turn][0][k])));
         }
         ok(worst < 1e-5, "Adam's first step (%g)", worst);
         ok(average < 1e-6, "moving average (%g)", average);
@@ -188,7 +206,8 @@ static void test_update(const struct tf_config *c)
     }
     ok(norm[0] == norm[1], "the norm's bits on 1 and 3 lanes");
     for (int k = 0; k < 4; k++) {
-        ok(memcmp(after[0][k], after[1][k], n * sizeof(float)) == 0, "block %d on 1 and 3 lanes", k);
+        ok(memcmp(after[0][k], after[1][k], n * sizeof(float)) == 0, "block %d on 1 and 3 lanes",
+           k);
         free(after[0][k]);
         free(after[1][k]);
     }
@@ -212,7 +231,8 @@ static void test_large(void)
         norm[turn] = sqrt(measure(&s, &sums));
         size_t most = tf_step_bytes(&s);
         rig_must(tf_step_evaluate(&s, &eval, &p, &err), &err);
-        ok(tf_step_bytes(&s) == most, "validation, which needs less, does not hide what training took");
+        ok(tf_step_bytes(&s) == most,
+           "validation, which needs less, does not hide what training took");
         ok(s.w.params.size > TF_STEP_CHUNK && eval.tokens == sums.tokens, "several chunks");
         tf_stepper_release(&s);
     }
@@ -252,11 +272,18 @@ static void test_one_shard(const struct tf_config *c)
 /* No file is made of what is not finite. */
 static void test_not_finite(const struct tf_config *c)
 {
-    static const char *const what[] = {"a weight", "a first moment", "a second moment", "a moving average"};
+    static const char *const what[] = {"a weight", "a first moment", "a second moment",
+                                       "a moving average"};
     char dir[] = "/tmp/tf-step-XXXXXX";
     struct tf_value map = tf_value_map();
-    const struct tf_save_common common = {.settings = map, .batches = map,
-                                          .header = {.kind = "checkpoint", .version = 1, .special = {-1, -1, -1, -1}, .config = map, .made = tf_value_array(), .extra = map}};
+    const struct tf_save_common common = {.settings = map,
+                                          .batches = map,
+                                          .header = {.kind = "checkpoint",
+                                                     .version = 1,
+                                                     .special = {-1, -1, -1, -1},
+                                                     .config = map,
+                                                     .made = tf_value_array(),
+                                                     .extra = map}};
     struct tf_run_state state = {.step = 7};
     if (mkdtemp(dir) == NULL)
         return;
@@ -270,7 +297,8 @@ static void test_not_finite(const struct tf_config *c)
             block[i] = tf_xcalloc(params.size, sizeof(float));
         if (bad < 4)
             block[bad][3] = bad == 1 ? NAN : INFINITY;
-        const struct tf_step_start start = {.p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
+        const struct tf_step_start start = {
+            .p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
         rig_must(tf_stepper_init(&s, &tf_backend_cpu, c, &start, &err), &err);
         struct tf_saver *saver = tf_saver_new(dir, &common, &params, true, 0);
         rig_must(tf_saver_start(saver, &s, &state, TF_SAVE_GRID, false, &err), &err);
@@ -278,7 +306,9 @@ static void test_not_finite(const struct tf_config *c)
         tf_saver_free(saver);
         char *path = tf_rundir_file(dir, "ckpt-00000007.tfm");
         if (bad < 4)
-            ok(rc == -1 && err.status == TF_DIVERGED && strstr(err.msg, what[bad]) != NULL && access(path, F_OK) != 0, "%s", err.msg);
+            ok(rc == -1 && err.status == TF_DIVERGED && strstr(err.msg, what[bad]) != NULL &&
+                   access(path, F_OK) != 0,
+               "%s", err.msg);
         else
             ok(rc == 0 && unlink(path) == 0, "finite: saved");
         free(path);

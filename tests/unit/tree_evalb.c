@@ -1,4 +1,5 @@
-/* Bracketing scores: the fast comparison against EVALB's own loops over all pairs (those of -D), on random trees; hundreds of thousands of brackets; parameter files. */
+/* Bracketing scores: the fast comparison against EVALB's own loops over all pairs (those of -D), on
+ * random trees; hundreds of thousands of brackets; parameter files. */
 #include "../fuzz/memory.h"
 #include "../tap.h"
 #include "base/buf.h"
@@ -36,7 +37,8 @@ static void tree(struct tf_buf *out, int n)
 }
 
 /* The rows and summary, without what -D adds; the status of the run in *rc. */
-static char *report(const struct tf_buf *gold, const struct tf_buf *test, const char *params, int64_t labeled, int64_t debug, int *rc, struct tf_err *err)
+static char *report(const struct tf_buf *gold, const struct tf_buf *test, const char *params,
+                    int64_t labeled, int64_t debug, int *rc, struct tf_err *err)
 {
     struct tf_evalb_opts o = {.max_line = 1 << 28, .exact = true};
     struct tf_in g = memory_in(gold->p, gold->len), t = memory_in(test->p, test->len);
@@ -52,7 +54,8 @@ static char *report(const struct tf_buf *gold, const struct tf_buf *test, const 
         char *end = strchr(line, '\n');
         int d;
         double x;
-        bool row = sscanf(line, "%d %d %d %lf %lf %d %d %d %d %d %d %lf", &d, &d, &d, &x, &x, &d, &d, &d, &d, &d, &d, &x) == 12;
+        bool row = sscanf(line, "%d %d %d %lf %lf %d %d %d %d %d %d %lf", &d, &d, &d, &x, &x, &d,
+                          &d, &d, &d, &d, &d, &x) == 12;
         if (end && (row || strchr(line, '=') == line + 26))
             tf_buf_add(&kept, line, (size_t)(end - line) + 1);
         line = end ? end + 1 : NULL;
@@ -74,7 +77,8 @@ static void pairs(const char *params, int64_t labeled)
         tree(&gold, n);
         tree(&test, n);
     }
-    char *fast = report(&gold, &test, params, labeled, 0, &rc, &err), *aloud = report(&gold, &test, params, labeled, 2, &aloud_rc, &err);
+    char *fast = report(&gold, &test, params, labeled, 0, &rc, &err),
+         *aloud = report(&gold, &test, params, labeled, 2, &aloud_rc, &err);
     is_int(rc, 0, "300 pairs, %s, labeled %d: %s", params, (int)labeled, err.msg);
     is_int(aloud_rc, 0, "the same by all pairs");
     ok(strlen(fast) > 15000, "rows: %zu bytes", strlen(fast));
@@ -101,7 +105,8 @@ static void large(void)
         tf_buf_byte(&test, ')');
     char *got = report(&gold, &test, "COLLINS", 1, 0, &rc, &err);
     is_int(rc, 0, "100,000 brackets and words: %s", err.msg);
-    ok(strstr(got, "  0    100000  100000    99998   100000  100000   100.00\n") != NULL, "of which all but two cross");
+    ok(strstr(got, "  0    100000  100000    99998   100000  100000   100.00\n") != NULL,
+       "of which all but two cross");
     free(got);
     tf_buf_clear(&gold);
     for (int i = 0; i < 2 * n; i++)
@@ -110,7 +115,8 @@ static void large(void)
     for (int i = 0; i < 2 * n; i++)
         tf_buf_byte(&gold, ')');
     got = report(&gold, &gold, "COLLINS", 1, 0, &rc, &err);
-    ok(strstr(got, "100.00 100.00   200000    200000  200000      0") != NULL, "200,000 brackets on one word");
+    ok(strstr(got, "100.00 100.00   200000    200000  200000      0") != NULL,
+       "200,000 brackets on one word");
     free(got);
     tf_buf_release(&gold);
     tf_buf_release(&test);
@@ -126,9 +132,13 @@ int main(void)
     large();
     struct tf_evalb_params p;
     struct tf_err err = {0};
-    ok(tf_evalb_params_load(&p, "new", &err) == 0 && p.deleted.n == 10 && p.quotes.n == 7 && p.eq_labels.n == 2 && p.cutoff == 40, "new");
+    ok(tf_evalb_params_load(&p, "new", &err) == 0 && p.deleted.n == 10 && p.quotes.n == 7 &&
+           p.eq_labels.n == 2 && p.cutoff == 40,
+       "new");
     tf_evalb_params_release(&p);
-    ok(tf_evalb_params_load(&p, "COLLINS.prm", &err) == 0 && p.deleted.n == 7 && p.quotes.n == 0 && p.max_error == 10, "COLLINS.prm");
+    ok(tf_evalb_params_load(&p, "COLLINS.prm", &err) == 0 && p.deleted.n == 7 && p.quotes.n == 0 &&
+           p.max_error == 10,
+       "COLLINS.prm");
     tf_evalb_params_release(&p);
     ok(tf_evalb_params_load(&p, "no-such-file", &err) < 0, "no such file: %s", err.msg);
     tf_evalb_params_release(&p);

@@ -1,4 +1,5 @@
-/* Trees as sequences: examples, random trees there and back, and random damage, which must always leave a valid tree over the words. */
+/* Trees as sequences: examples, random trees there and back, and random damage, which must always
+ * leave a valid tree over the words. */
 #include "../tap.h"
 #include "base/rng.h"
 #include "text/linearize.h"
@@ -21,7 +22,8 @@ static void forth(enum tf_brackets style, const char *text, const char *words, c
 {
     struct tf_buf w = {0}, s = {0};
     struct tf_err err = {0};
-    ok(parse(text) && tf_linearize(&tree, style, "TOP", &w, &s, &err) == 0, "%s: %s", text, err.msg);
+    ok(parse(text) && tf_linearize(&tree, style, "TOP", &w, &s, &err) == 0, "%s: %s", text,
+       err.msg);
     is_str(w.p ? w.p : "", words, "words");
     is_str(s.p ? s.p : "", sequence, "sequence");
     tf_buf_release(&w);
@@ -38,10 +40,12 @@ static void refused(enum tf_brackets style, const char *text, const char *why)
     tf_buf_release(&s);
 }
 
-static void back(enum tf_brackets style, const char *words, const char *sequence, const char *want, unsigned repairs)
+static void back(enum tf_brackets style, const char *words, const char *sequence, const char *want,
+                 unsigned repairs)
 {
     struct tf_buf out = {0};
-    is_int(tf_delinearize(&tree, style, span(sequence), span(words), "TOP", "XX"), repairs, "'%s' over '%s': repairs", sequence, words);
+    is_int(tf_delinearize(&tree, style, span(sequence), span(words), "TOP", "XX"), repairs,
+           "'%s' over '%s': repairs", sequence, words);
     tf_tree_write(&out, &tree);
     is_str(out.p, want, "the tree");
     tf_buf_release(&out);
@@ -102,10 +106,12 @@ static bool leaves_are(const struct tf_buf *text, const char *words)
 
 static void damage(struct tf_buf *s)
 {
-    static const char *const bits[] = {" NP ", " /NP ", " (NP ", " )NP ", " ", " NN ", " + ", "(", ")", "/", " S ", " /S "};
+    static const char *const bits[] = {" NP ", " /NP ", " (NP ", " )NP ", " ",   " NN ",
+                                       " + ",  "(",     ")",     "/",     " S ", " /S "};
     struct tf_buf out = {0};
     for (int k = 0; k < 3; k++) {
-        size_t at = s->len ? tf_rng_below(&rng, s->len) : 0, cut = tf_rng_below(&rng, 4) ? 0 : tf_rng_below(&rng, s->len - at + 1);
+        size_t at = s->len ? tf_rng_below(&rng, s->len) : 0,
+               cut = tf_rng_below(&rng, 4) ? 0 : tf_rng_below(&rng, s->len - at + 1);
         tf_buf_clear(&out);
         tf_buf_str(s, ""); /* so that there are bytes, even none */
         tf_buf_add(&out, s->p, at);
@@ -127,11 +133,13 @@ static void random_trees(enum tf_brackets style, int n)
         if (!parse(text.p) || tf_linearize(&tree, style, "TOP", &w, &s, &err) < 0) {
             refusals++;
         } else {
-            unsigned repairs = tf_delinearize(&tree, style, (struct tf_text){s.p, s.len}, (struct tf_text){w.p, w.len}, "TOP", "XX");
+            unsigned repairs = tf_delinearize(&tree, style, (struct tf_text){s.p, s.len},
+                                              (struct tf_text){w.p, w.len}, "TOP", "XX");
             tf_tree_write(&again, &tree);
             same += repairs == 0 && !strcmp(again.p, text.p);
             damage(&s);
-            tf_delinearize(&tree, style, (struct tf_text){s.p, s.len}, (struct tf_text){w.p, w.len}, "TOP", "XX");
+            tf_delinearize(&tree, style, (struct tf_text){s.p, s.len}, (struct tf_text){w.p, w.len},
+                           "TOP", "XX");
             tf_buf_clear(&again);
             tf_tree_write(&again, &tree);
             damaged++;
@@ -142,8 +150,10 @@ static void random_trees(enum tf_brackets style, int n)
         tf_buf_release(&s);
         tf_buf_release(&again);
     }
-    is_int(same, n - refusals, "%s: of %d random trees all but %d refused come back", tf_brackets_names[style], n, refusals);
-    ok(style == TF_BRACKETS_SLASH ? refusals > 0 && refusals < n / 2 : refusals == 0, "the refused are some, or none");
+    is_int(same, n - refusals, "%s: of %d random trees all but %d refused come back",
+           tf_brackets_names[style], n, refusals);
+    ok(style == TF_BRACKETS_SLASH ? refusals > 0 && refusals < n / 2 : refusals == 0,
+       "the refused are some, or none");
     is_int(valid, damaged, "damaged sequences give trees over the words");
 }
 
@@ -191,7 +201,8 @@ int main(void)
     struct tf_buf s = {0};
     for (int i = 0; i < 100000; i++)
         tf_buf_printf(&s, "(A%d )B%d NN ", i, i);
-    unsigned repairs = tf_delinearize(&tree, paren, (struct tf_text){s.p, s.len}, span("w"), "TOP", "XX");
+    unsigned repairs =
+        tf_delinearize(&tree, paren, (struct tf_text){s.p, s.len}, span("w"), "TOP", "XX");
     is_int(repairs, brackets | tags, "100,000 of each");
     is_int(tree.n, 5, "come to one constituent");
     tf_buf_release(&s);

@@ -79,7 +79,8 @@ static void deep(size_t depth)
 int main(void)
 {
     good("(S (NP (DT the) (NN cat)) (VP (VBZ is)))", "(S (NP (DT the) (NN cat)) (VP (VBZ is)))");
-    good(" (S(NP\t(DT  the )\r(NN cat))\n (VP (VBZ is) ) ) ", "(S (NP (DT the) (NN cat)) (VP (VBZ is)))");
+    good(" (S(NP\t(DT  the )\r(NN cat))\n (VP (VBZ is) ) ) ",
+         "(S (NP (DT the) (NN cat)) (VP (VBZ is)))");
     good("( (S (NN x)) )", "( (S (NN x)))");
     good("(NN x)", "(NN x)");
     good("(TOP)", "(TOP)");
@@ -101,7 +102,8 @@ int main(void)
     bad("(S word (NN x))", "byte 9: a bracket among words");
     bad("(S ( x))", "byte 6: a word without a tag");
 
-    clean("( (S (NP-SBJ-1 (NN x)) (VP (VBZ is) (NP=2 (-NONE- *-1)))) )", "(TOP (S (NP (NN x)) (VP (VBZ is))))");
+    clean("( (S (NP-SBJ-1 (NN x)) (VP (VBZ is) (NP=2 (-NONE- *-1)))) )",
+          "(TOP (S (NP (NN x)) (VP (VBZ is))))");
     clean("(ROOT (NP (NP (-LRB- -LRB-) (NN x-y))))", "(TOP (NP (NP (-LRB- -LRB-) (NN x-y))))");
     clean("(S (NN x))", "(TOP (S (NN x)))");
     clean("(NN x)", "(TOP (NN x))");
@@ -111,15 +113,29 @@ int main(void)
     clean("(S (NP) (VP (X)))", "(TOP)");
     clean("(S (A (B (C (-NONE- *)) (D)) (E (NN x))) (F))", "(TOP (S (A (E (NN x)))))");
 
-    const char pretty[] = "\n( (S\n    (NP (NN x))\n    (VP (VBZ is)))\n)\n\n( (S (NN y)) )\n\n(S (NN\n  z))\n";
+    const char pretty[] =
+        "\n( (S\n    (NP (NN x))\n    (VP (VBZ is)))\n)\n\n( (S (NN y)) )\n\n(S (NN\n  z))\n";
     const char joined[] = "@2 ( (S (NP (NN x)) (VP (VBZ is))))\n@7 ( (S (NN y)))\n@9 (S (NN z))\n";
     layout(TF_TREE_PRETTY, pretty, joined, "pretty-printed");
-    layout(TF_TREE_AUTO, pretty + 1, "@1 ( (S (NP (NN x)) (VP (VBZ is))))\n@6 ( (S (NN y)))\n@8 (S (NN z))\n", "found to be pretty-printed");
-    layout(TF_TREE_LINES, "(A (B c)\n  )\n\n(D e)", "@1 !1 bracket is not closed\n@2 !byte 3: a closing bracket too many\n@3 !no tree\n@4 (D e)\n", "one a line");
-    layout(TF_TREE_AUTO, "(A b)\n\n(A (B c)\n(D e)\n", "@1 (A b)\n@2 !no tree\n@3 !1 bracket is not closed\n@4 (D e)\n", "a damaged line takes no other with it");
-    layout(TF_TREE_PRETTY, "(A (B c)\n  (D e)\n(F g)\n", "@1 !1 bracket is not closed\n@3 (F g)\n", "a damaged tree ends where the next begins");
-    layout(TF_TREE_PRETTY, "(A (B cccccccccccccccccccccccc)\n  (D eeeeeeeeeeeeeeeeeeeeeeeeeeeeeee)\n (G h))\n(F g)\n", "@1 !tree over 60 bytes\n@4 (F g)\n", "a long tree is read past");
-    layout(TF_TREE_AUTO, "(A bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb)\n(F g)", "@1 !line of 72 bytes, maximum 60\n@2 (F g)\n", "a long line is read past");
+    layout(TF_TREE_AUTO, pretty + 1,
+           "@1 ( (S (NP (NN x)) (VP (VBZ is))))\n@6 ( (S (NN y)))\n@8 (S (NN z))\n",
+           "found to be pretty-printed");
+    layout(TF_TREE_LINES, "(A (B c)\n  )\n\n(D e)",
+           "@1 !1 bracket is not closed\n@2 !byte 3: a closing bracket too many\n@3 !no tree\n@4 "
+           "(D e)\n",
+           "one a line");
+    layout(TF_TREE_AUTO, "(A b)\n\n(A (B c)\n(D e)\n",
+           "@1 (A b)\n@2 !no tree\n@3 !1 bracket is not closed\n@4 (D e)\n",
+           "a damaged line takes no other with it");
+    layout(TF_TREE_PRETTY, "(A (B c)\n  (D e)\n(F g)\n", "@1 !1 bracket is not closed\n@3 (F g)\n",
+           "a damaged tree ends where the next begins");
+    layout(
+        TF_TREE_PRETTY,
+        "(A (B cccccccccccccccccccccccc)\n  (D eeeeeeeeeeeeeeeeeeeeeeeeeeeeeee)\n (G h))\n(F g)\n",
+        "@1 !tree over 60 bytes\n@4 (F g)\n", "a long tree is read past");
+    layout(TF_TREE_AUTO,
+           "(A bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb)\n(F g)",
+           "@1 !line of 72 bytes, maximum 60\n@2 (F g)\n", "a long line is read past");
     layout(TF_TREE_AUTO, "", "", "no input");
 
     deep(300000);

@@ -179,12 +179,26 @@ static void test_values(void)
     is_str(err.msg, "zz: 0.5: too small, minimum 1", "says so");
     is_int(tf_value_real_of(&m, "zz", 0, 0.25, &d, &err), -1, "a real above it");
     is_str(err.msg, "zz: 0.5: too large, maximum 0.25", "says so");
-    is_int(tf_value_real_of(&m, "absent", 0, 1, &d, &err) + tf_value_bool_of(&m, "absent", &yes, &err), 2, "absent");
+    is_int(tf_value_real_of(&m, "absent", 0, 1, &d, &err) +
+               tf_value_bool_of(&m, "absent", &yes, &err),
+           2, "absent");
     is_int(tf_value_bool_of(&m, "n", &yes, &err), -1, "a number is no bool");
     is_str(err.msg, "n: not true or false", "says so");
-    struct tf_value kinds[] = {tf_value_null(), tf_value_bool(true), tf_value_bool(false), tf_value_int(0), tf_value_int(1), tf_value_real(0.0),
-                               tf_value_real(-0.0), tf_value_real(NAN), tf_value_str(&a, ""), tf_value_str(&a, "x"), tf_value_bytes(&a, "x", 1),
-                               tf_value_array(), list, tf_value_map(), m};
+    struct tf_value kinds[] = {tf_value_null(),
+                               tf_value_bool(true),
+                               tf_value_bool(false),
+                               tf_value_int(0),
+                               tf_value_int(1),
+                               tf_value_real(0.0),
+                               tf_value_real(-0.0),
+                               tf_value_real(NAN),
+                               tf_value_str(&a, ""),
+                               tf_value_str(&a, "x"),
+                               tf_value_bytes(&a, "x", 1),
+                               tf_value_array(),
+                               list,
+                               tf_value_map(),
+                               m};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
             if (tf_value_equal(&kinds[i], &kinds[k]) != (i == k))

@@ -1,5 +1,5 @@
-/* wire_failing.c - inputs whose read fails and outputs whose write fails, at every byte: an error that says why, never an end of the data, and no
- * function that goes on as if all were well. */
+/* wire_failing.c - inputs whose read fails and outputs whose write fails, at every byte: an error
+ * that says why, never an end of the data, and no function that goes on as if all were well. */
 #include "wire_rig.h"
 #include "wire/show.h"
 
@@ -64,13 +64,15 @@ static bool read_model(const struct sample *s, size_t n, unsigned flags)
 
 typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_show *, struct tf_err *);
 
-static int show_check(struct tf_in *in, struct tf_out *out, const struct tf_show *h, struct tf_err *err)
+static int show_check(struct tf_in *in, struct tf_out *out, const struct tf_show *h,
+                      struct tf_err *err)
 {
     (void)out;
     return tf_show_check(in, h, err);
 }
 
-static int show_unjson(struct tf_in *in, struct tf_out *out, const struct tf_show *h, struct tf_err *err)
+static int show_unjson(struct tf_in *in, struct tf_out *out, const struct tf_show *h,
+                       struct tf_err *err)
 {
     (void)h;
     return tf_show_unjson(in, out, err);
@@ -79,7 +81,11 @@ static int show_unjson(struct tf_in *in, struct tf_out *out, const struct tf_sho
 static const struct {
     const char *name;
     show_fn *fn;
-} shows[] = {{"diag", tf_show_diag}, {"json", tf_show_json}, {"count", tf_show_count}, {"seal", tf_show_seal}, {"check", show_check}};
+} shows[] = {{"diag", tf_show_diag},
+             {"json", tf_show_json},
+             {"count", tf_show_count},
+             {"seal", tf_show_seal},
+             {"check", show_check}};
 enum { N_SHOWS = sizeof shows / sizeof *shows };
 
 static bool read_show(show_fn *fn, const struct sample *s, size_t n)
@@ -101,7 +107,8 @@ static void reads(const struct sample *s)
     size_t end = !strcmp(s->name, "error") ? s->n - 1 : s->n;
     for (size_t n = 0; n <= end; n += STRIDE) {
         silent += !read_stream(s, n, TF_READ_RAW | TF_READ_TENSORS);
-        silent += model ? !read_model(s, n, 0) + !read_model(s, n, TF_MODEL_WEIGHTS) : !read_stream(s, n, 0);
+        silent += model ? !read_model(s, n, 0) + !read_model(s, n, TF_MODEL_WEIGHTS)
+                        : !read_stream(s, n, 0);
         for (int i = 0; i < N_SHOWS; i++)
             silent_show[i] += !read_show(shows[i].fn, s, n);
     }
@@ -125,7 +132,8 @@ static int with_room(show_fn *fn, const void *p, size_t n, size_t cap, int fd, s
     return rc;
 }
 
-static void writes_of(const char *what, const char *name, show_fn *fn, const void *p, size_t n, int full)
+static void writes_of(const char *what, const char *name, show_fn *fn, const void *p, size_t n,
+                      int full)
 {
     struct tf_in in = memory_in(p, n);
     struct tf_out out = memory_out(1 << 20);
@@ -168,7 +176,8 @@ static void error_record(int full)
         MUST(tf_writer_begin(&w, &out, &h, &err));
         if (records)
             MUST(tf_writer_tokens(&w, 0, ids_b, 2, &err));
-        is_int(tf_writer_error(&w, 1, "tf-example: why", &err), -1, "an error record on a full disk");
+        is_int(tf_writer_error(&w, 1, "tf-example: why", &err), -1,
+               "an error record on a full disk");
         ok(strstr(err.msg, strerror(ENOSPC)) != NULL, "is told: %s", err.msg);
         is_int(tf_writer_flush(&w, &err), -1, "and so is the next flush");
         tf_writer_release(&w);
@@ -211,8 +220,10 @@ static void model_file(void)
     MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 2, &err));
     ok(unlink(path) == 0 && rmdir(dir) == 0, "without a limit it is there");
     h.has_vocab = false;
-    is_int(tf_model_write(path, &h, NULL, 0, NULL, 0, t, (size_t)TF_MAX_TENSORS + 1, &err), -1, "too many tensors");
-    ok(strstr(err.msg, "too many tensors") != NULL, "are refused before they are looked at: %s", err.msg);
+    is_int(tf_model_write(path, &h, NULL, 0, NULL, 0, t, (size_t)TF_MAX_TENSORS + 1, &err), -1,
+           "too many tensors");
+    ok(strstr(err.msg, "too many tensors") != NULL, "are refused before they are looked at: %s",
+       err.msg);
     tf_arena_release(&a);
 }
 

@@ -1,5 +1,6 @@
-/* wire_hostile.c - hand-made heads that lie, and encodings that are unusual but right. Each is refused with its reason, at once and with little
- * memory, or accepted. Bytes are given as hex digits, 'text' as a text string, and (name) for the pieces below. */
+/* wire_hostile.c - hand-made heads that lie, and encodings that are unusual but right. Each is
+ * refused with its reason, at once and with little memory, or accepted. Bytes are given as hex
+ * digits, 'text' as a text string, and (name) for the pieces below. */
 #include "wire_rig.h"
 
 #include <sys/resource.h>
@@ -134,7 +135,8 @@ static const struct hostile streams[] = {
     {ATTN "88 05 00 'cross' 01 'x' 80 80 80 " END1, "heads: not a list of ids"},
     {ATTN "88 05 00 'cross' 01 01 80 80 80 " END1, "heads: not a list of ids"},
     {ATTN "88 05 00 'cross' 01 81 20 80 80 80 " END1, "heads: an id that is not a 32-bit number"},
-    {ATTN "88 05 00 'cross' 01 81 f93c00 80 80 80 " END1, "heads: an id that is not a 32-bit number"},
+    {ATTN "88 05 00 'cross' 01 81 f93c00 80 80 80 " END1,
+     "heads: an id that is not a 32-bit number"},
     {ATTN "88 05 00 'cross' 01 d855 44 0000803f 80 80 80 " END1, "heads: ids under an unknown tag"},
     {ATTN "88 05 00 'cross' 01 d846 43 010000 80 80 80 " END1, "heads: ids: bytes left over"},
     {ATTN "88 05 00 'cross' 01 80 'x' 80 80 " END1, "rows: not an array"},
@@ -148,17 +150,24 @@ static const struct hostile streams[] = {
     {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 'x' " END1, "weights: not a list of numbers"},
     {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' f6 " END1, "weights: not a list of numbers"},
     {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 81 f5 " END1, "weights: not a number"},
-    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d846 44 01000000 " END1, "weights: numbers under an unknown tag"},
-    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 43 000000 " END1, "weights: numbers: bytes left over"},
-    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 80 " END1, "weights: 0 of them for 1 heads of 1 rows and 1 columns"},
-    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 82 'b' 60 83 000000 " END1, "weights: 3 of them for 1 heads of 1 rows and 2 columns"},
-    {ATTN "88 05 00 'cross' 01 80 81 'a' 81 'b' 81 00 " END1, "weights: 1 of them for 0 heads of 1 rows and 1 columns"},
-    {ATTN "88 05 00 'cross' 01 82 0102 81 'a' 81 'b' d855 44 0000803f " END1, "weights: 1 of them for 2 heads of 1 rows and 1 columns"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d846 44 01000000 " END1,
+     "weights: numbers under an unknown tag"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 43 000000 " END1,
+     "weights: numbers: bytes left over"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 80 " END1,
+     "weights: 0 of them for 1 heads of 1 rows and 1 columns"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 82 'b' 60 83 000000 " END1,
+     "weights: 3 of them for 1 heads of 1 rows and 2 columns"},
+    {ATTN "88 05 00 'cross' 01 80 81 'a' 81 'b' 81 00 " END1,
+     "weights: 1 of them for 0 heads of 1 rows and 1 columns"},
+    {ATTN "88 05 00 'cross' 01 82 0102 81 'a' 81 'b' d855 44 0000803f " END1,
+     "weights: 1 of them for 2 heads of 1 rows and 1 columns"},
     {ATTN "88 05 00 'cross' 01 80 9a00010001 60", "truncated"},
     {ATTN "88 05 00 'cross' 01 80 9affffffff 60", "more items than the limit"},
     {ATTN "88 05 00 'cross' 01 80 80 9b7fffffffffffffff", "more items than the limit"},
     {ATTN "88 05 00 'cross' 01 9a00200000 00", "truncated"},
-    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 5bffffffffffffffff", "longer than the limit"},
+    {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 5bffffffffffffffff",
+     "longer than the limit"},
     {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' d855 5a03f00000 0000803f", "truncated"},
     {ATTN "88 05 00 'cross' 01 81 01 81 'a' 81 'b' 9a03000000 00", "truncated"},
     {ATTN "88 05 00 7bffffffffffffffff", "longer than the limit"},
@@ -200,7 +209,8 @@ static const struct hostile streams[] = {
     {LABEL "82 00 a3 'v'01 'kind''tokens' 'vocab'43000000", "vocab: not a SHA-256"},
     {LABEL "82 00 a3 'v'01 'kind''tokens' 'vocab''abc'", "vocab: not a SHA-256"},
     {LABEL "82 00 a3 'v'01 'kind''tokens' 'size'20", "size: -1: too small"},
-    {LABEL "82 00 a3 'v'01 'kind''tokens' 'size'1b0000010000000000", "size: 1099511627776: too large"},
+    {LABEL "82 00 a3 'v'01 'kind''tokens' 'size'1b0000010000000000",
+     "size: 1099511627776: too large"},
     {LABEL "82 00 a3 'v'01 'kind''tokens' 'size'f97e00", "size: not an integer"},
     {LABEL "82 00 a3 'v'01 'kind''tokens' 'special'80", "special: not a map"},
     {LABEL "82 00 a4 'v'01 'kind''tokens' 'size'03 'special'a1 'eos'03", "eos: 3: too large"},
@@ -219,15 +229,22 @@ static const struct hostile streams[] = {
     {ONE_BATCH("a6", SRC2 TGT1 CURSOR SOFF TOFF), "a field is missing"},
     {ONE_BATCH("a6", IDX1 SRC2 TGT1 "'epoch' 00 " SOFF TOFF), "a field is missing"},
     {ONE_BATCH("a8", IDX1 IDX1 SRC2 TGT1 CURSOR SOFF TOFF), "idx: twice"},
-    {ONE_BATCH("a7", IDX1 "'src' d845 44 01000a00 " TGT1 CURSOR SOFF TOFF), "src: id 10 in a vocabulary of 10"},
-    {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' d846 48 0100000002000000 " TOFF), "src_off: does not run"},
-    {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' d846 48 0000000003000000 " TOFF), "src_off: does not run"},
-    {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' d846 44 00000000 " TOFF), "src_off: does not run"},
+    {ONE_BATCH("a7", IDX1 "'src' d845 44 01000a00 " TGT1 CURSOR SOFF TOFF),
+     "src: id 10 in a vocabulary of 10"},
+    {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' d846 48 0100000002000000 " TOFF),
+     "src_off: does not run"},
+    {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' d846 48 0000000003000000 " TOFF),
+     "src_off: does not run"},
+    {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' d846 44 00000000 " TOFF),
+     "src_off: does not run"},
     {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' 80 " TOFF), "src_off: does not run"},
     {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR SOFF "'tgt_off' 83 00 01 01 "), "tgt_off: does not run"},
-    {ONE_BATCH("a7", "'idx' 82 00 01 " SRC2 TGT1 CURSOR "'src_off' 83 00 05 02 " "'tgt_off' 83 00 01 01 "), "src_off: falls"},
+    {ONE_BATCH("a7", "'idx' 82 00 01 " SRC2 TGT1 CURSOR "'src_off' 83 00 05 02 "
+                     "'tgt_off' 83 00 01 01 "),
+     "src_off: falls"},
     {ONE_BATCH("a8", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'corpus' 40 "), "corpus: not a SHA-256"},
-    {ONE_BATCH("a7", IDX1 SRC2 TGT1 "'epoch' 20 'record' 01 " SOFF TOFF), "epoch: not an unsigned integer"},
+    {ONE_BATCH("a7", IDX1 SRC2 TGT1 "'epoch' 20 'record' 01 " SOFF TOFF),
+     "epoch: not an unsigned integer"},
     {BATCH "84 03 'x' a0 f6 " END1, "ordinal: not an unsigned integer"},
     {BATCH "84 03 00 a7 " IDX1 SRC2 TGT1 CURSOR SOFF TOFF "00 " END1, "damaged"},
     {BATCH "84 03 00 a7 " IDX1 SRC2 TGT1 CURSOR SOFF TOFF "20 " END1, "crc: not a 32-bit number"},
@@ -241,7 +258,8 @@ static const struct hostile streams[] = {
     {TOKENS "83 01 00 d847 48 0300000000000000 " END1, NULL},
     {TOKENS "83 01 1bffffffffffffffff 80 " END1, NULL},
     {TOKENS "84 01 00 80 a1 'text''ab' " END1, NULL},
-    {TOKENS "83 01 00 81 1863 " END1, NULL}, /* beyond the size: bad records are made of those, by who uses them */
+    /* beyond the size: bad records are made of those, by who uses them */
+    {TOKENS "83 01 00 81 1863 " END1, NULL},
     {TOKENS "82 1840 00 " END1, NULL},
     {TOKENS "82 193039 00 83 01 00 80 83 0d 02 f6 " END2, NULL},
     {TOKENS "83 0d 00 f6 83 0d 00 f6 " END0, NULL},
@@ -258,30 +276,43 @@ static const struct hostile streams[] = {
     {SCORES "84 0a 00 20 d856 48 000000000000f03f " END1, NULL},
     {SCORES "84 0a 00 20 f6 " END1, NULL},
     {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR SOFF TOFF), NULL},
-    {ONE_BATCH("a8", "'x' 00 " IDX1 "'src' 82 01 02 'tgt' 81 03 " CURSOR "'src_off' 82 00 02 'tgt_off' d840 42 0001 "), NULL},
+    {ONE_BATCH("a8", "'x' 00 " IDX1 "'src' 82 01 02 'tgt' 81 03 " CURSOR
+                     "'src_off' 82 00 02 'tgt_off' d840 42 0001 "),
+     NULL},
     {LABEL "82 00 a3 'kind''tokens' 'v'01 'z' c6 01 " END0, NULL},
 };
 
 static const struct hostile models[] = {
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 82 1b8000000000000000 02 d855 44 00000000 f6 " END1, "product is too large"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 82 1b0000000100000000 1b0000000100000000 d855 44 00000000 f6 " END1, "product is too large"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 83 1b0000000080000000 1b0000000080000000 04 d855 44 00000000 f6 " END1, "product is too large"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 82 1bffffffffffffffff 1bffffffffffffffff d855 44 00000000 f6 " END1, "product is too large"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 82 1b8000000000000000 02 d855 44 00000000 f6 " END1,
+     "product is too large"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 82 1b0000000100000000 1b0000000100000000 d855 44 00000000 "
+           "f6 " END1,
+     "product is too large"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 83 1b0000000080000000 1b0000000080000000 04 d855 44 "
+           "00000000 f6 " END1,
+     "product is too large"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 82 1bffffffffffffffff 1bffffffffffffffff d855 44 00000000 "
+           "f6 " END1,
+     "product is too large"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 00 d855 40 f6 " END1, "not positive"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 82 00 01 d855 44 00000000 f6 " END1, "not positive"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 20 d855 44 00000000 f6 " END1, "not positive"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 'x' d855 44 00000000 f6 " END1, "not positive"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 89 010101010101010101 d855 44 00000000 f6 " END1, "too many dims"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 9bffffffffffffffff d855 44 00000000 f6 " END1, "more items"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 89 010101010101010101 d855 44 00000000 f6 " END1,
+     "too many dims"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 9bffffffffffffffff d855 44 00000000 f6 " END1,
+     "more items"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 02 d855 44 00000000 f6 " END1, "do not fit the length"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 43 000000 f6 " END1, "do not fit the length"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 5bffffffffffffffff", "do not fit the length"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 1b1000000000000000 d855 5b4000000000000000 00", "truncated"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 1b1000000000000000 d855 5b4000000000000000 00",
+     "truncated"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 1a10000000 d855 5a40000000 00", "truncated"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d845 44 00000000 f6 " END1, "not the dtype's"},
     {MODEL "86 06 'p/w' 'bf16' 40 d828 82 81 02 d855 44 00000000 f6 " END1, "not the dtype's"},
     {MODEL "86 06 'p/w' 'f31' 40 d828 82 81 01 d855 44 00000000 f6 " END1, "unknown dtype"},
-    {MODEL "86 06 'p/w' 'float32-or-more' 40 d828 82 81 01 d855 44 00000000 f6 " END1, "unknown dtype"},
+    {MODEL "86 06 'p/w' 'float32-or-more' 40 d828 82 81 01 d855 44 00000000 f6 " END1,
+     "unknown dtype"},
     {MODEL "86 06 'p/w' 01 40 d828 82 81 01 d855 44 00000000 f6 " END1, "not text"},
     {MODEL "86 06 60 'f32' 40 d828 82 81 01 d855 44 00000000 f6 " END1, "a name of no"},
     {MODEL "86 06 7bffffffffffffffff", "longer"},
@@ -292,12 +323,15 @@ static const struct hostile models[] = {
     {MODEL "86 06 'p/w' 'f32' 40 82 81 01 d855 44 00000000 f6 " END1, "tag 40"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 83 81 01 d855 44 00000000 00 f6 " END1, "tag 40"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 81 00 f6 " END1, "not a byte string"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 00000000 f6 84 07 'step' 01 f6 830f02f6", "state step stands behind a tensor"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 00000000 f6 84 07 'step' 01 f6 830f02f6",
+     "state step stands behind a tensor"},
     {MODEL "85 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f " END1, "not a tensor of 6 items"},
-    {MODEL "9bffffffffffffffff 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f f6 " END1, "not a tensor of 6 items"},
+    {MODEL "9bffffffffffffffff 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f f6 " END1,
+     "not a tensor of 6 items"},
     {MODEL "8a 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f f6 " END1, "truncated"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f 00 " END1, "tensor p/w is damaged"},
-    {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f 'x' " END1, "not a 32-bit number or null"},
+    {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f 'x' " END1,
+     "not a 32-bit number or null"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000c07f f6 " END1, "not finite"},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 000080ff f6 " END1, "not finite"},
     {MODEL "86 06 'p/w' 'bf16' 40 d828 82 81 02 d845 44 803f 807f f6 " END1, "not finite"},
@@ -321,9 +355,13 @@ static const struct hostile models[] = {
     {MODEL "84 07 'vocab' 40 f6 " END1, "a vocabulary of 0 bytes"},
     {MODEL "84 07 'vocab' 01 f6 " END1, "not a byte string"},
     {MODEL "84 07 'vocab' 41ff f6 84 07 'vocab' 41ff f6 " END2, "two vocabularies"},
-    {LABEL "82 00 a3 'v'01 'kind''model' 'vocab' 5820 0000000000000000000000000000000000000000000000000000000000000000 84 07 'vocab' 41ff f6 " END1,
-        "differs from its header"},
-    {LABEL "82 00 a3 'v'01 'kind''model' 'model' 5820 0000000000000000000000000000000000000000000000000000000000000000 " W END1, "its fingerprint is"},
+    {LABEL
+     "82 00 a3 'v'01 'kind''model' 'vocab' 5820 "
+     "0000000000000000000000000000000000000000000000000000000000000000 84 07 'vocab' 41ff f6 " END1,
+     "differs from its header"},
+    {LABEL "82 00 a3 'v'01 'kind''model' 'model' 5820 "
+           "0000000000000000000000000000000000000000000000000000000000000000 " W END1,
+     "its fingerprint is"},
     {TOKENS END0, "a tokens stream where a model or checkpoint is wanted"},
     {MODEL "83 01 00 80 " END1, "type 1 in a model"},
     {MODEL "83 10 00 80 " END1, "type 16 in a model"},
@@ -336,7 +374,8 @@ static const struct hostile models[] = {
     {MODEL W END1, NULL},
     {MODEL "87 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f f6 a0 " END1, NULL},
     {MODEL "86 06 'p/w' 'f32' 40 d828 82 80 d855 44 0000803f f6 " END1, NULL},
-    {MODEL "9806 1806 'p/w' 'f32' 5800 d90028 9802 9801 1801 d90055 590004 0000803f f6 " END1, NULL},
+    {MODEL "9806 1806 'p/w' 'f32' 5800 d90028 9802 9801 1801 d90055 590004 0000803f f6 " END1,
+     NULL},
     {MODEL "82 1840 00 84 07 'vocab' 41ff f6 " W "83 0d 03 f6 83 0f 03 f6 ", NULL},
 };
 
@@ -368,11 +407,13 @@ static size_t make(uint8_t *p, size_t cap, const char *s)
 static void judge(const struct hostile *h, long got, const char *msg, const char *how)
 {
     char begin[64];
-    const char *tail = strncmp(h->bytes, LABEL, strlen(LABEL)) ? h->bytes : h->bytes + strlen(LABEL);
+    const char *tail =
+        strncmp(h->bytes, LABEL, strlen(LABEL)) ? h->bytes : h->bytes + strlen(LABEL);
     snprintf(begin, sizeof begin, "%.56s", tail);
     if (!h->why)
         ok(got >= 0, "%s: %s: accepted %s", how, begin, msg);
-    else if (!ok(got < 0 && strstr(msg, h->why), "%s: %s: %s", how, begin, got < 0 ? h->why : "NOT REFUSED"))
+    else if (!ok(got < 0 && strstr(msg, h->why), "%s: %s: %s", how, begin,
+                 got < 0 ? h->why : "NOT REFUSED"))
         printf("# said: %s\n", msg);
 }
 
@@ -423,7 +464,8 @@ int main(void)
         t = cpu() - t;
         slowest = t > slowest ? t : slowest;
         /* On a pipe a large claim is refused before it is believed. */
-        if (models[i].why && !strcmp(models[i].why, "truncated") && strstr(err.msg, "a pipe may bring"))
+        if (models[i].why && !strcmp(models[i].why, "truncated") &&
+            strstr(err.msg, "a pipe may bring"))
             ok(got < 0, "model from a pipe: a large claim is refused");
         else
             judge(&models[i], got, err.msg, "model from a pipe");
@@ -432,23 +474,29 @@ int main(void)
     memset(p, 0x81, sizeof p);
     size_t n = make(p, sizeof p, TOKENS);
     memset(p + n, 0x81, sizeof p - n);
-    ok(read_all(p, sizeof p, 0, NULL, &err) < 0 && strstr(err.msg, "nested too deeply"), "65,000 arrays in each other");
+    ok(read_all(p, sizeof p, 0, NULL, &err) < 0 && strstr(err.msg, "nested too deeply"),
+       "65,000 arrays in each other");
     memset(p + n, 0xc1, sizeof p - n);
-    ok(read_all(p, sizeof p, 0, NULL, &err) < 0 && strstr(err.msg, "nested too deeply"), "65,000 tags on each other");
+    ok(read_all(p, sizeof p, 0, NULL, &err) < 0 && strstr(err.msg, "nested too deeply"),
+       "65,000 tags on each other");
     /* One row and one column too many, all of them there. */
     static const char *const sides[] = {"rows", "columns"};
     for (int i = 0; i < 2; i++) {
         static uint8_t whole[(1 << 16) + 200];
         char why[64];
-        n = make(whole, sizeof whole, i == 0 ? ATTN "88 05 00 'cross' 01 80 9a00010001" : ATTN "88 05 00 'cross' 01 80 80 9a00010001");
+        n = make(whole, sizeof whole,
+                 i == 0 ? ATTN "88 05 00 'cross' 01 80 9a00010001"
+                        : ATTN "88 05 00 'cross' 01 80 80 9a00010001");
         memset(whole + n, 0x60, TF_MAX_TEXTS + 1);
         n += TF_MAX_TEXTS + 1;
         n += make(whole + n, sizeof whole - n, i == 0 ? "80 80 " END1 : "80 " END1);
         snprintf(why, sizeof why, "%s: more than 65536", sides[i]);
-        ok(read_all(whole, n, 0, NULL, &err) < 0 && strstr(err.msg, why), "65,537 %s: %s", sides[i], err.msg);
+        ok(read_all(whole, n, 0, NULL, &err) < 0 && strstr(err.msg, why), "65,537 %s: %s", sides[i],
+           err.msg);
     }
     cases += 4;
-    printf("# %zu cases, slowest %.1f ms of CPU, %ld kB more than at the start\n", cases, slowest * 1e3, peak_kb() - start);
+    printf("# %zu cases, slowest %.1f ms of CPU, %ld kB more than at the start\n", cases,
+           slowest * 1e3, peak_kb() - start);
 #ifndef __SANITIZE_ADDRESS__
     ok(slowest < 0.05, "none takes 50 ms");
     ok(peak_kb() - start < 16 << 10, "none takes 16 MB");

@@ -710,7 +710,8 @@ static void test_members(void)
     memset(longer, 'n', sizeof longer);
     memcpy(longer + 252, ".npy", 5);
     add_npy(&m, longer, F32_3, 12);
-    judge_done(&m, "a member's name is too long", "a name of 252 bytes, beyond what a member's may be");
+    judge_done(&m, "a member's name is too long",
+               "a name of 252 bytes, beyond what a member's may be");
     add_npy(&m, "\xc3\xa9\xf0\x9f\x98\x80.npy", F32_3, 12);
     judge_done(&m, NULL, "a name in UTF-8");
     add_npy(&m, "\xe9.npy", F32_3, 12);

@@ -1,5 +1,5 @@
-/* wire_rig.h - streams and models in memory for the tests of lib/wire: inputs without a descriptor, outputs that are never flushed, and the
- * samples behind formats/vectors. */
+/* wire_rig.h - streams and models in memory for the tests of lib/wire: inputs without a descriptor,
+ * outputs that are never flushed, and the samples behind formats/vectors. */
 #ifndef TF_TESTS_WIRE_RIG_H
 #define TF_TESTS_WIRE_RIG_H
 
@@ -11,7 +11,13 @@
 
 __attribute__((unused)) static struct tf_in memory_in(const void *p, size_t n)
 {
-    struct tf_in in = {.fd = -1, .name = tf_xstrdup("mem"), .buf = tf_xmalloc(n + 1), .len = n, .cap = n + 1, .size = -1, .eof = true};
+    struct tf_in in = {.fd = -1,
+                       .name = tf_xstrdup("mem"),
+                       .buf = tf_xmalloc(n + 1),
+                       .len = n,
+                       .cap = n + 1,
+                       .size = -1,
+                       .eof = true};
     if (n)
         memcpy(in.buf, p, n);
     return in;
@@ -34,9 +40,11 @@ __attribute__((unused)) static void memory_out_done(struct tf_out *out)
     free(out->buf);
 }
 
-/* Read all of a stream; the number of records handed out before the end, or -1 and the message. With a digest of what was handed out when asked for.
+/* Read all of a stream; the number of records handed out before the end, or -1 and the message.
+ * With a digest of what was handed out when asked for.
  */
-__attribute__((unused)) static long read_all(const void *p, size_t n, unsigned flags, uint32_t *digest, struct tf_err *err)
+__attribute__((unused)) static long read_all(const void *p, size_t n, unsigned flags,
+                                             uint32_t *digest, struct tf_err *err)
 {
     struct tf_in in = memory_in(p, n);
     struct tf_reader *r;
@@ -82,7 +90,8 @@ static const uint8_t sample_vocab[SAMPLE_VOCAB_N] = "no real vocabulary, but for
 
 static struct tf_header sample_header(struct tf_arena *a, const char *kind, int64_t size)
 {
-    struct tf_header h = {.kind = kind, .version = 1, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
+    struct tf_header h = {
+        .kind = kind, .version = 1, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
     struct tf_value stage = tf_value_map(), opts = tf_value_map(), in = tf_value_map();
     uint8_t sha[32];
     tf_sha256_of(h.vocab, sample_vocab, SAMPLE_VOCAB_N);
@@ -102,7 +111,8 @@ static struct tf_header sample_header(struct tf_arena *a, const char *kind, int6
     return h;
 }
 
-static const uint32_t ids_a[] = {5, 6, 7, 4095, 1}, ids_b[] = {9, 8}, ids_wide[] = {70000, 3, 99999};
+static const uint32_t ids_a[] = {5, 6, 7, 4095, 1}, ids_b[] = {9, 8},
+                      ids_wide[] = {70000, 3, 99999};
 
 static struct sample end_sample(const char *name, struct tf_out *out)
 {
@@ -120,8 +130,11 @@ static void put_sample(struct tf_out *out, const char *kind, int what)
     struct tf_header h = sample_header(&a, kind, what == 't' ? 100000 : 4096);
     MUST(tf_writer_begin(&w, out, &h, &err));
     static const float token_logp[] = {-0.5f, -0.25f, -1.0f};
-    const struct tf_hyp hyps[] = {{ids_b, 2, -0.75f, -1.75f, token_logp}, {ids_a, 5, -1.5f, -3.1f, NULL}, {NULL, 0, -9.0f, -9.0f, NULL}};
-    static const uint32_t src_off[] = {0, 5, 7}, tgt_off[] = {0, 2, 2}, idx[] = {4, 2}, src[] = {5, 6, 7, 4095, 1, 9, 8};
+    const struct tf_hyp hyps[] = {{ids_b, 2, -0.75f, -1.75f, token_logp},
+                                  {ids_a, 5, -1.5f, -3.1f, NULL},
+                                  {NULL, 0, -9.0f, -9.0f, NULL}};
+    static const uint32_t src_off[] = {0, 5, 7}, tgt_off[] = {0, 2, 2}, idx[] = {4, 2},
+                          src[] = {5, 6, 7, 4095, 1, 9, 8};
     struct tf_batch b = {.ordinal = 7,
                          .n = 2,
                          .src = src,
@@ -133,11 +146,14 @@ static void put_sample(struct tf_out *out, const char *kind, int what)
                          .record = 300,
                          .has_corpus = true};
     tf_sha256_of(b.corpus, "both sides", 10);
-    static const char *const asks[] = {"\u2581ein", "</s>"}, *const seen[] = {"", "\u2581ein"}, *const source[] = {"\u2581a", "\u00e9", "</s>"};
+    static const char *const asks[] = {"\u2581ein", "</s>"}, *const seen[] = {"", "\u2581ein"},
+                             *const source[] = {"\u2581a", "\u00e9", "</s>"};
     static const uint32_t heads[] = {1, 16};
     static const float causal[] = {1.0f, 0.0f, 0.25f, 0.75f},
-                       cross[] = {0.5f, 0.25f, 0.25f, 0.1f, 0.2f, 0.7f, 1.0f, 0.0f, 0.0f, 0.125f, 0.75f, 0.125f};
-    const struct tf_attn decoder = {"decoder", 1, heads, asks, seen, causal, 1, 2, 2}, between = {"cross", 6, heads, asks, source, cross, 2, 2, 3};
+                       cross[] = {0.5f, 0.25f, 0.25f, 0.1f,   0.2f,  0.7f,
+                                  1.0f, 0.0f,  0.0f,  0.125f, 0.75f, 0.125f};
+    const struct tf_attn decoder = {"decoder", 1, heads, asks, seen, causal, 1, 2, 2},
+                         between = {"cross", 6, heads, asks, source, cross, 2, 2, 3};
     switch (what) {
     case 'k':
         MUST(tf_writer_tokens(&w, 0, ids_a, 5, &err));
@@ -223,17 +239,48 @@ static struct sample model_sample(const char *name, const char *kind)
     struct tf_arena a = {0};
     char path[] = "/tmp/tf-wire-XXXXXX";
     int fd = mkstemp(path);
-    static float w[6] = {0.5f, -1.0f, 2.25f, 0.0f, 1e-3f, 3.0f}, bias[3] = {1.0f, 2.0f, 3.0f}, scalar[1] = {0.125f};
+    static float w[6] = {0.5f, -1.0f, 2.25f, 0.0f, 1e-3f, 3.0f}, bias[3] = {1.0f, 2.0f, 3.0f},
+                 scalar[1] = {0.125f};
     static uint16_t half[4] = {0x3c00, 0x3f80, 0x0000, 0xbf80};
     static int8_t quant[3] = {-128, 0, 127};
     struct tf_tensor t[8] = {
-        {.name = "p/enc.0.w", .dtype = TF_F32, .rank = 2, .dims = {2, 3}, .data = w, .bytes = sizeof w},
-        {.name = "p/enc.0.b", .dtype = TF_F32, .rank = 1, .dims = {3}, .data = bias, .bytes = sizeof bias},
-        {.name = "p/emb", .dtype = TF_BF16, .rank = 2, .dims = {2, 2}, .data = half, .bytes = sizeof half},
+        {.name = "p/enc.0.w",
+         .dtype = TF_F32,
+         .rank = 2,
+         .dims = {2, 3},
+         .data = w,
+         .bytes = sizeof w},
+        {.name = "p/enc.0.b",
+         .dtype = TF_F32,
+         .rank = 1,
+         .dims = {3},
+         .data = bias,
+         .bytes = sizeof bias},
+        {.name = "p/emb",
+         .dtype = TF_BF16,
+         .rank = 2,
+         .dims = {2, 2},
+         .data = half,
+         .bytes = sizeof half},
         {.name = "p/scale", .dtype = TF_F32, .rank = 0, .data = scalar, .bytes = sizeof scalar},
-        {.name = "p/q", .dtype = TF_I8, .rank = 1, .dims = {3}, .data = quant, .bytes = sizeof quant},
-        {.name = "m/enc.0.w", .dtype = TF_F32, .rank = 2, .dims = {2, 3}, .data = w, .bytes = sizeof w},
-        {.name = "v/enc.0.w", .dtype = TF_F32, .rank = 2, .dims = {2, 3}, .data = w, .bytes = sizeof w},
+        {.name = "p/q",
+         .dtype = TF_I8,
+         .rank = 1,
+         .dims = {3},
+         .data = quant,
+         .bytes = sizeof quant},
+        {.name = "m/enc.0.w",
+         .dtype = TF_F32,
+         .rank = 2,
+         .dims = {2, 3},
+         .data = w,
+         .bytes = sizeof w},
+        {.name = "v/enc.0.w",
+         .dtype = TF_F32,
+         .rank = 2,
+         .dims = {2, 3},
+         .data = w,
+         .bytes = sizeof w},
     };
     bool checkpoint = !strcmp(kind, "checkpoint");
     struct tf_header h = sample_header(&a, kind, 4096);
@@ -245,7 +292,8 @@ static struct sample model_sample(const char *name, const char *kind)
     tf_value_put(&a, &st[1].value, "corpus", tf_value_bytes(&a, sha, 32));
     tf_value_put(&a, &st[1].value, "epoch", tf_value_int(1));
     tf_value_put(&a, &st[1].value, "record", tf_value_int(300));
-    MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, checkpoint ? 2 : 0, t, checkpoint ? 7 : 5, &err));
+    MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, checkpoint ? 2 : 0, t,
+                        checkpoint ? 7 : 5, &err));
     struct sample s = {.name = name};
     char *p;
     MUST(tf_read_file(&p, &s.n, path, 1 << 20, &err));

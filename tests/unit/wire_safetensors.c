@@ -1,4 +1,5 @@
-/* wire_safetensors.c - safetensors: written and read back, every prefix and every bit flipped, and headers that lie. */
+/* wire_safetensors.c - safetensors: written and read back, every prefix and every bit flipped, and
+ * headers that lie. */
 #include "wire_rig.h"
 #include "wire/foreign.h"
 
@@ -24,7 +25,12 @@ static char *file_of(const struct tf_bundle *b, size_t *n)
 
 static const struct tf_tensor sample[] = {
     {.name = "b/half", .dtype = TF_F16, .rank = 1, .dims = {3}, .data = halves, .bytes = 6},
-    {.name = "a \"quoted\" \xc3\xa4", .dtype = TF_F32, .rank = 2, .dims = {2, 3}, .data = six, .bytes = 24},
+    {.name = "a \"quoted\" \xc3\xa4",
+     .dtype = TF_F32,
+     .rank = 2,
+     .dims = {2, 3},
+     .data = six,
+     .bytes = 24},
     {.name = "scalar", .dtype = TF_F64, .rank = 0, .data = &pi, .bytes = 8},
     {.name = "bf", .dtype = TF_BF16, .rank = 3, .dims = {1, 1, 3}, .data = halves, .bytes = 6},
 };
@@ -40,18 +46,26 @@ static const struct tf_tensor *find(const struct tf_bundle *b, const char *name)
 
 static bool is_sample(const struct tf_bundle *b)
 {
-    bool same = b->n == SAMPLES && b->config_n == 7 && !memcmp(b->config, "{\"x\":1}", 7) && b->vocab_n == sizeof words && !memcmp(b->vocab, words, sizeof words);
+    bool same = b->n == SAMPLES && b->config_n == 7 && !memcmp(b->config, "{\"x\":1}", 7) &&
+                b->vocab_n == sizeof words && !memcmp(b->vocab, words, sizeof words);
     for (int i = 0; i < SAMPLES && same; i++) {
         const struct tf_tensor *t = find(b, sample[i].name);
-        same = t && t->dtype == sample[i].dtype && t->rank == sample[i].rank && !memcmp(t->dims, sample[i].dims, (size_t)t->rank * sizeof *t->dims) && t->bytes == sample[i].bytes &&
-               !memcmp(t->data, sample[i].data, t->bytes);
+        same = t && t->dtype == sample[i].dtype && t->rank == sample[i].rank &&
+               !memcmp(t->dims, sample[i].dims, (size_t)t->rank * sizeof *t->dims) &&
+               t->bytes == sample[i].bytes && !memcmp(t->data, sample[i].data, t->bytes);
     }
     return same;
 }
 
 static void there_and_back(void)
 {
-    struct tf_bundle b = {.tensors = (struct tf_tensor *)(void *)sample, .n = SAMPLES, .config = "{\"x\":1}", .config_n = 7, .vocab = words, .vocab_n = sizeof words}, got = {0};
+    struct tf_bundle b = {.tensors = (struct tf_tensor *)(void *)sample,
+                          .n = SAMPLES,
+                          .config = "{\"x\":1}",
+                          .config_n = 7,
+                          .vocab = words,
+                          .vocab_n = sizeof words},
+                     got = {0};
     struct tf_err err = {0};
     size_t n, again_n;
     char *data = file_of(&b, &n), *again = file_of(&b, &again_n);
@@ -62,7 +76,8 @@ static void there_and_back(void)
     uint64_t head = 0;
     memcpy(&head, data, sizeof head);
     is_int((int64_t)((head + 8) % 64), 0, "data begin at a multiple of 64");
-    ok(got.n > 0 && got.tensors[0].dtype == TF_F64, "the widest elements come first, so that all are aligned");
+    ok(got.n > 0 && got.tensors[0].dtype == TF_F64,
+       "the widest elements come first, so that all are aligned");
     tf_bundle_release(&got);
 
     int taken = 0, other = 0;
@@ -83,7 +98,9 @@ static void there_and_back(void)
         tf_bundle_release(&got);
         data[k / 8] ^= (char)(1 << k % 8);
     }
-    ok(other > 0 && other < 800, "%d of %d flips in the header are read as something else: names, kinds, values of texts", other, (int)(8 * (8 + head)));
+    ok(other > 0 && other < 800,
+       "%d of %d flips in the header are read as something else: names, kinds, values of texts",
+       other, (int)(8 * (8 + head)));
     free(data);
 
     b = (struct tf_bundle){0};
@@ -111,7 +128,8 @@ static int read_header(const char *text, size_t data, struct tf_bundle *b, struc
     return rc;
 }
 
-#define X(dtype, shape, at) "{\"x\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" at "}}"
+#define X(dtype, shape, at) \
+    "{\"x\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" at "}}"
 
 static const struct {
     const char *text;
@@ -120,15 +138,19 @@ static const struct {
 } headers[] = {
     {X("F32", "[2]", "[0,8]"), 8, NULL},
     {X("F32", "[]", "[0,4]") "   \n", 4, NULL},
-    {"{\"x\":{\"data_offsets\":[0,1],\"shape\":[1],\"dtype\":\"I8\"},\"__metadata__\":{\"a\":\"b\"}}", 1, NULL},
+    {"{\"x\":{\"data_offsets\":[0,1],\"shape\":[1],\"dtype\":\"I8\"},\"__metadata__\":{\"a\":\"b\"}"
+     "}",
+     1, NULL},
     {"[]", 0, "header: not of the kind"},
     {"{", 0, "ends within"},
     {"{} x", 0, "text after the value"},
     {"{\"x\":1}", 0, "description: not of the kind"},
     {"{\"x\":{}}", 0, "without dtype, shape or data_offsets"},
     {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, "without dtype"},
-    {"{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "dtype: twice"},
-    {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"z\":1}}", 4, "z: not a field of the format"},
+    {"{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+     "dtype: twice"},
+    {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"z\":1}}", 4,
+     "z: not a field of the format"},
     {X("F8_E4M3", "[1]", "[0,1]"), 1, "dtype 'F8_E4M3'"},
     {X("BOOL", "[1]", "[0,1]"), 1, "dtype 'BOOL'"},
     {X("F32", "[0]", "[0,0]"), 0, "a dim that is 0"},
@@ -145,8 +167,12 @@ static const struct {
     {X("F32", "[2]", "[4,12]"), 12, "do not lie behind"},
     {X("F32", "[2]", "[0,8]"), 7, "do not lie behind"},
     {X("F32", "[2]", "[0,8]"), 9, "1 bytes behind the last tensor"},
-    {"{\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"y\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", 3, "do not lie behind"},
-    {"{\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"x\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[2,3]}}", 3, "x: twice"},
+    {"{\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"y\":{\"dtype\":\"U8\","
+     "\"shape\":[2],\"data_offsets\":[1,3]}}",
+     3, "do not lie behind"},
+    {"{\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"x\":{\"dtype\":\"U8\","
+     "\"shape\":[1],\"data_offsets\":[2,3]}}",
+     3, "x: twice"},
     {"{\"\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1, "a name of 0 bytes"},
     {"{\"a\\u0000b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1, "text with NUL"},
     {"{\"__metadata__\":{\"a\":1}}", 0, "__metadata__: not of the kind"},
@@ -165,15 +191,19 @@ static void lies(void)
             is_int(rc, 0, "%s %s", headers[i].text, err.msg);
     }
     static const uint8_t huge[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, '{', '}'};
-    ok(tf_safetensors_read(&b, huge, sizeof huge, &err) < 0 && strstr(err.msg, "cut short"), "a header of 2^64 bytes: %s", err.msg);
+    ok(tf_safetensors_read(&b, huge, sizeof huge, &err) < 0 && strstr(err.msg, "cut short"),
+       "a header of 2^64 bytes: %s", err.msg);
 
     /* Names in any number cost no more than sorting them. */
     struct tf_buf text = {0};
     tf_buf_byte(&text, '{');
     for (int i = 0; i <= TF_MAX_TENSORS; i++)
-        tf_buf_printf(&text, "%s\"t%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]}", i ? "," : "", i, i, i + 1);
+        tf_buf_printf(&text, "%s\"t%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]}",
+                      i ? "," : "", i, i, i + 1);
     tf_buf_str(&text, "}");
-    ok(read_header(text.p, TF_MAX_TENSORS + 1, &b, &err) < 0 && strstr(err.msg, "more than 65536 tensors"), "65,537 tensors: %s", err.msg);
+    ok(read_header(text.p, TF_MAX_TENSORS + 1, &b, &err) < 0 &&
+           strstr(err.msg, "more than 65536 tensors"),
+       "65,537 tensors: %s", err.msg);
     tf_buf_release(&text);
 }
 

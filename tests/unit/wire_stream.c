@@ -364,11 +364,16 @@ static void test_header(void)
         {.kind = TF_OPT_GROUP, .help = "no option"},
         {.kind = TF_OPT_LIST, .name = "list", .target = &list, .flags = TF_OPT_SEMANTIC},
         {.kind = TF_OPT_LIST, .name = "empty", .target = &empty, .flags = TF_OPT_SEMANTIC},
-        {.kind = TF_OPT_CHOICE, .name = "choice", .target = &choice, .choices = words, .flags = TF_OPT_SEMANTIC, .set = true},
-        {.kind = TF_OPT_FLAG, .name = "flag", .target = &flag, .flags = TF_OPT_SEMANTIC, .set = true},
-        {.kind = TF_OPT_INT, .name = "whole", .target = &whole, .def = "0", .flags = TF_OPT_SEMANTIC},
-        {.kind = TF_OPT_REAL, .name = "real", .target = &real, .def = "0", .flags = TF_OPT_SEMANTIC},
-        {.kind = TF_OPT_STR, .name = "text", .target = &text, .flags = TF_OPT_SEMANTIC, .set = true},
+        {.kind = TF_OPT_CHOICE, .name = "choice", .target = &choice, .choices = words,
+         .flags = TF_OPT_SEMANTIC, .set = true},
+        {.kind = TF_OPT_FLAG, .name = "flag", .target = &flag, .flags = TF_OPT_SEMANTIC,
+         .set = true},
+        {.kind = TF_OPT_INT, .name = "whole", .target = &whole, .def = "0",
+         .flags = TF_OPT_SEMANTIC},
+        {.kind = TF_OPT_REAL, .name = "real", .target = &real, .def = "0",
+         .flags = TF_OPT_SEMANTIC},
+        {.kind = TF_OPT_STR, .name = "text", .target = &text, .flags = TF_OPT_SEMANTIC,
+         .set = true},
         {.kind = TF_OPT_STR, .name = "unset", .target = &unset, .flags = TF_OPT_SEMANTIC},
         {.kind = TF_OPT_STR, .name = "threads", .target = &text},
         {.kind = TF_OPT_END},
@@ -393,7 +398,8 @@ static void test_header(void)
     ok((v = tf_value_get(set, "whole")) && v->integer == -3, "an integer");
     ok((v = tf_value_get(set, "real")) && v->kind == TF_REAL && v->real == 0.5, "a real");
     ok((v = tf_value_get(set, "text")) && !strcmp(v->text, "t"), "a text");
-    ok((v = tf_value_get(&got.extra, "newer")) && v->integer == 5, "a key of a newer version is carried on");
+    ok((v = tf_value_get(&got.extra, "newer")) && v->integer == 5,
+       "a key of a newer version is carried on");
     tf_header_encode(&again, &got);
     ok(again.len == b.len && !memcmp(again.p, b.p, b.len), "encoded again: the same bytes");
     for (size_t n = 0; n < b.len; n++)
@@ -423,11 +429,17 @@ static void test_too_much(void)
     is_int(tf_writer_pair(&w, 0, zeros, 1, zeros, TF_MAX_IDS + 1, &err), -1, "ids of one side");
     is_int(tf_writer_stats(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "counts");
     is_str(err.msg, "1048577 counts in one record, maximum 1048576", "are counted");
-    struct tf_batch batch = {.n = TF_MAX_IDS + 1, .src = zeros, .tgt = zeros, .src_off = zeros, .tgt_off = zeros, .idx = zeros};
+    struct tf_batch batch = {.n = TF_MAX_IDS + 1,
+                             .src = zeros,
+                             .tgt = zeros,
+                             .src_off = zeros,
+                             .tgt_off = zeros,
+                             .idx = zeros};
     is_int(tf_writer_batch(&w, &batch, &err), -1, "pairs of a batch");
     is_str(err.msg, "mem: 1048577 pairs in one batch: at most 1048576", "are counted");
     const uint32_t offsets[] = {0, TF_MAX_IDS + 1};
-    batch = (struct tf_batch){.n = 1, .src = zeros, .tgt = zeros, .src_off = zeros, .tgt_off = offsets, .idx = zeros};
+    batch = (struct tf_batch){
+        .n = 1, .src = zeros, .tgt = zeros, .src_off = zeros, .tgt_off = offsets, .idx = zeros};
     is_int(tf_writer_batch(&w, &batch, &err), -1, "ids of a batch");
     struct tf_hyp *hyps = tf_xarray(NULL, TF_MAX_HYPS + 1, sizeof *hyps);
     memset(hyps, 0, (TF_MAX_HYPS + 1) * sizeof *hyps);
@@ -437,7 +449,8 @@ static void test_too_much(void)
     is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of a hypothesis");
     hyps[0] = hyps[1] = (struct tf_hyp){.ids = zeros, .n = TF_MAX_IDS / 2 + 1};
     is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of two hypotheses");
-    is_str(err.msg, "mem: 1048578 ids in the hypotheses of one record: at most 1048576", "are added up");
+    is_str(err.msg, "mem: 1048578 ids in the hypotheses of one record: at most 1048576",
+           "are added up");
     memset(hyps, 0, 2 * sizeof *hyps);
     const char **texts = tf_xarray(NULL, TF_MAX_TEXTS, sizeof *texts);
     for (int i = 0; i < TF_MAX_TEXTS; i++)
@@ -450,9 +463,15 @@ static void test_too_much(void)
         struct tf_attn t;
         const char *why;
     } many[] = {
-        {"heads", {.n_heads = TF_MAX_IDS + 1}, "mem: 1048577 heads of 0 rows and 0 columns: more than a record holds"},
-        {"rows", {.n_rows = TF_MAX_TEXTS + 1}, "mem: 0 heads of 65537 rows and 0 columns: more than a record holds"},
-        {"columns", {.n_cols = TF_MAX_TEXTS + 1}, "mem: 0 heads of 0 rows and 65537 columns: more than a record holds"},
+        {"heads",
+         {.n_heads = TF_MAX_IDS + 1},
+         "mem: 1048577 heads of 0 rows and 0 columns: more than a record holds"},
+        {"rows",
+         {.n_rows = TF_MAX_TEXTS + 1},
+         "mem: 0 heads of 65537 rows and 0 columns: more than a record holds"},
+        {"columns",
+         {.n_cols = TF_MAX_TEXTS + 1},
+         "mem: 0 heads of 0 rows and 65537 columns: more than a record holds"},
         {"weights",
          {.n_heads = 1, .n_rows = 4097, .n_cols = 4096},
          "mem: 1 heads of 4097 rows and 4096 columns: more than a record holds"},
@@ -473,13 +492,16 @@ static void test_too_much(void)
     free(texts);
     is_int(out.len, begun, "nothing of it was written");
     MUST(tf_writer_end(&w, &err));
-    is_int(read_all(out.buf, out.len, 0, NULL, &err), 0, "and the stream goes on to its end %s", err.msg);
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), 0, "and the stream goes on to its end %s",
+           err.msg);
     tf_writer_release(&w);
 
     /* What another's writer may have let through. */
     static const struct {
         const char *what, *why;
-    } foreign[] = {{"hypotheses", "more than 65536 hypotheses"}, {"ids of all hypotheses", "too many ids"}, {"a type", "not an array that begins with a type"}};
+    } foreign[] = {{"hypotheses", "more than 65536 hypotheses"},
+                   {"ids of all hypotheses", "too many ids"},
+                   {"a type", "not an array that begins with a type"}};
     struct tf_buf b = {0};
     for (int i = 0; i < 3; i++) {
         h = sample_header(&a, i < 2 ? "nbest" : "other", 0);
@@ -506,7 +528,8 @@ static void test_too_much(void)
         MUST(tf_writer_begin(&w, &out, &h, &err));
         MUST(tf_writer_raw(&w, b.p, b.len, &err));
         MUST(tf_writer_end(&w, &err));
-        is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "%s beyond the limit", foreign[i].what);
+        is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "%s beyond the limit",
+               foreign[i].what);
         ok(strstr(err.msg, foreign[i].why) != NULL, "are refused: %s", err.msg);
         tf_writer_release(&w);
     }
@@ -521,8 +544,9 @@ static void test_too_much(void)
     struct tf_reader *r;
     struct tf_record rec;
     MUST(tf_reader_new(&r, &in, NULL, 0, &err));
-    ok(tf_reader_next(r, &rec, &err) == 1 && rec.n_hyps == 1 && rec.hyps[0].n == 1 && rec.hyps[0].ids[0] == 7 && rec.hyps[0].score == -1.0f &&
-           rec.hyps[0].logp == -2.0f && !rec.hyps[0].token_logp,
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.n_hyps == 1 && rec.hyps[0].n == 1 &&
+           rec.hyps[0].ids[0] == 7 && rec.hyps[0].score == -1.0f && rec.hyps[0].logp == -2.0f &&
+           !rec.hyps[0].token_logp,
        "integers for scores, null for those of tokens, and a newer item behind %s", err.msg);
     tf_reader_free(r);
     memory_in_done(&in);
@@ -534,7 +558,8 @@ static void test_too_much(void)
     tf_arena_release(&a);
 }
 
-/* Attention as another's writer may have encoded it: the same values. And what ours does at its edges. */
+/* Attention as another's writer may have encoded it: the same values. And what ours does at its
+ * edges. */
 static void test_attention(void)
 {
 #define BEGIN "\x05\x07" "\x67" "encoder" "\x02"
@@ -547,17 +572,35 @@ static void test_attention(void)
         size_t n;
     } encodings[] = {
         {"as ours", BYTES("\x88" BEGIN HEADS TEXTS WEIGHTS)},
-        {"weights in binary16", BYTES("\x88" BEGIN HEADS TEXTS "\xd8\x54\x48" "\0\x3c" "\0\x38" "\0\0" "\0\x34")},
-        {"weights in binary64", BYTES("\x88" BEGIN HEADS TEXTS "\xd8\x56\x58\x20" "\0\0\0\0\0\0\xf0\x3f" "\0\0\0\0\0\0\xe0\x3f" "\0\0\0\0\0\0\0\0"
+        {"weights in binary16", BYTES("\x88" BEGIN HEADS TEXTS "\xd8\x54\x48"
+                                      "\0\x3c"
+                                      "\0\x38"
+                                      "\0\0"
+                                      "\0\x34")},
+        {"weights in binary64", BYTES("\x88" BEGIN HEADS TEXTS "\xd8\x56\x58\x20"
+                                      "\0\0\0\0\0\0\xf0\x3f"
+                                      "\0\0\0\0\0\0\xe0\x3f"
+                                      "\0\0\0\0\0\0\0\0"
                                       "\0\0\0\0\0\0\xd0\x3f")},
-        {"weights in an array, integers among them", BYTES("\x88" BEGIN HEADS TEXTS "\x84" "\x01" "\xf9\x38\0" "\0" "\xfa\x3e\x80\0\0")},
+        {"weights in an array, integers among them", BYTES("\x88" BEGIN HEADS TEXTS "\x84"
+                                                           "\x01"
+                                                           "\xf9\x38\0"
+                                                           "\0"
+                                                           "\xfa\x3e\x80\0\0")},
         {"heads in an array", BYTES("\x88" BEGIN "\x82\1\3" TEXTS WEIGHTS)},
         {"heads of one byte", BYTES("\x88" BEGIN "\xd8\x40\x42\1\3" TEXTS WEIGHTS)},
         {"heads of two bytes", BYTES("\x88" BEGIN "\xd8\x45\x44\1\0\3\0" TEXTS WEIGHTS)},
-        {"heads of eight bytes", BYTES("\x88" BEGIN "\xd8\x47\x50\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" TEXTS WEIGHTS)},
-        {"lengths in more bytes than they need",
-         BYTES("\x98\x08\x18\x05\x19\0\x07\x78\x07" "encoder" "\x18\x02" HEADS "\x98\x02\x78\1" "a" "\x78\0" "\x98\1\x78\2" "\xc3\xa9" WEIGHTS)},
-        {"fields of a newer version behind", BYTES("\x8a" BEGIN HEADS TEXTS WEIGHTS "\xa1\x61x\x80\xf6")},
+        {"heads of eight bytes",
+         BYTES("\x88" BEGIN "\xd8\x47\x50\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" TEXTS WEIGHTS)},
+        {"lengths in more bytes than they need", BYTES("\x98\x08\x18\x05\x19\0\x07\x78\x07"
+                                                       "encoder"
+                                                       "\x18\x02" HEADS "\x98\x02\x78\1"
+                                                       "a"
+                                                       "\x78\0"
+                                                       "\x98\1\x78\2"
+                                                       "\xc3\xa9" WEIGHTS)},
+        {"fields of a newer version behind",
+         BYTES("\x8a" BEGIN HEADS TEXTS WEIGHTS "\xa1\x61x\x80\xf6")},
     };
     struct tf_err err = {0};
     struct tf_arena a = {0};
@@ -571,8 +614,12 @@ static void test_attention(void)
     MUST(tf_writer_begin(&w, &out, &h, &err));
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++)
         MUST(tf_writer_raw(&w, encodings[i].bytes, encodings[i].n, &err));
-    const struct tf_attn none = {
-        .kind = "cross", .layer = UINT64_MAX, .heads = (const uint32_t[]){5}, .cols = (const char *const[]){"x"}, .n_heads = 1, .n_cols = 1};
+    const struct tf_attn none = {.kind = "cross",
+                                 .layer = UINT64_MAX,
+                                 .heads = (const uint32_t[]){5},
+                                 .cols = (const char *const[]){"x"},
+                                 .n_heads = 1,
+                                 .n_cols = 1};
     MUST(tf_writer_attention(&w, UINT64_MAX, &none, &err));
     size_t before = out.len;
     const char *const torn[] = {"a", "\xe2\x96"};
@@ -588,15 +635,20 @@ static void test_attention(void)
     in = memory_in(out.buf, out.len);
     MUST(tf_reader_new(&r, &in, (const char *const[]){"attention", NULL}, 0, &err));
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
-        ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_ATTN && rec.idx == 7 && !strcmp(t->kind, "encoder") && t->layer == 2,
+        ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_ATTN && rec.idx == 7 &&
+               !strcmp(t->kind, "encoder") && t->layer == 2,
            "%s: kind and layer %s", encodings[i].what, err.msg);
         ok(t->n_heads == 2 && t->heads[0] == 1 && t->heads[1] == 3, "%s: heads", encodings[i].what);
-        ok(t->n_rows == 2 && !strcmp(t->rows[0], "a") && !strcmp(t->rows[1], "") && t->n_cols == 1 && !strcmp(t->cols[0], "\u00e9"), "%s: texts",
-           encodings[i].what);
-        ok(t->weights[0] == 1.0f && t->weights[1] == 0.5f && t->weights[2] == 0.0f && t->weights[3] == 0.25f, "%s: weights", encodings[i].what);
+        ok(t->n_rows == 2 && !strcmp(t->rows[0], "a") && !strcmp(t->rows[1], "") &&
+               t->n_cols == 1 && !strcmp(t->cols[0], "\u00e9"),
+           "%s: texts", encodings[i].what);
+        ok(t->weights[0] == 1.0f && t->weights[1] == 0.5f && t->weights[2] == 0.0f &&
+               t->weights[3] == 0.25f,
+           "%s: weights", encodings[i].what);
     }
-    ok(tf_reader_next(r, &rec, &err) == 1 && rec.idx == UINT64_MAX && t->layer == UINT64_MAX && t->n_heads == 1 && t->heads[0] == 5 && t->n_rows == 0 &&
-           t->n_cols == 1 && !strcmp(t->cols[0], "x"),
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.idx == UINT64_MAX && t->layer == UINT64_MAX &&
+           t->n_heads == 1 && t->heads[0] == 5 && t->n_rows == 0 && t->n_cols == 1 &&
+           !strcmp(t->cols[0], "x"),
        "no rows, but a head and a column %s", err.msg);
     is_int(tf_reader_next(r, &rec, &err), 0, "end %s", err.msg);
     tf_reader_free(r);
@@ -608,8 +660,10 @@ static void test_attention(void)
 
 static void test_bad_names(void)
 {
-    static const int codes[] = {TF_BAD_UTF8, TF_BAD_TOO_LONG, TF_BAD_TOO_MANY_TOKENS, TF_BAD_UNKNOWN_ID, TF_BAD_OTHER, 99};
-    static const char *const names[] = {"invalid UTF-8", "line too long", "too many tokens", "unknown id", "other", "other"};
+    static const int codes[] = {TF_BAD_UTF8,       TF_BAD_TOO_LONG, TF_BAD_TOO_MANY_TOKENS,
+                                TF_BAD_UNKNOWN_ID, TF_BAD_OTHER,    99};
+    static const char *const names[] = {"invalid UTF-8", "line too long", "too many tokens",
+                                        "unknown id",    "other",         "other"};
     for (int i = 0; i < 6; i++)
         is_str(tf_bad_name(codes[i]), names[i], "code %d", codes[i]);
 }

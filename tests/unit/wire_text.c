@@ -1,5 +1,5 @@
-/* wire_text.c - JSON Lines and diagnostic notation: values that JSON has no number for, tensors of every dtype, and what is refused of edited lines, by
- * name. */
+/* wire_text.c - JSON Lines and diagnostic notation: values that JSON has no number for, tensors of
+ * every dtype, and what is refused of edited lines, by name. */
 #include "wire_rig.h"
 #include "wire/show.h"
 
@@ -38,23 +38,41 @@ static void header(struct tf_buf *b, const char *kind)
 static const struct {
     const char *kind, *line;
 } kept[] = {
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/f64\",\"dtype\":\"f64\",\"dims\":[6],\"data\":[0.1,-0,1e+300,\"nan\",\"inf\",\"-inf\"]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/f32\",\"dtype\":\"f32\",\"dims\":[2,3],\"data\":[0.1,3.4028235e+38,1.4013e-45,\"nan\",\"inf\",\"-inf\"]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/f16\",\"dtype\":\"f16\",\"dims\":[6],\"data\":[0.5,-65504,5.9604645e-08,\"nan\",\"inf\",\"-inf\"]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/bf16\",\"dtype\":\"bf16\",\"dims\":[5],\"data\":[0.5,-1,\"nan\",\"inf\",\"-inf\"]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/i8\",\"dtype\":\"i8\",\"dims\":[3],\"data\":[-128,0,127]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/u8\",\"dtype\":\"u8\",\"dims\":[2],\"data\":[0,255]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/i32\",\"dtype\":\"i32\",\"dims\":[2],\"data\":[-2147483648,2147483647]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/u32\",\"dtype\":\"u32\",\"dims\":[2],\"data\":[0,4294967295]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/i64\",\"dtype\":\"i64\",\"dims\":[2],\"data\":[-9223372036854775808,9223372036854775807]}"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"p/u64\",\"dtype\":\"u64\",\"dims\":[2],\"data\":[0,18446744073709551615]}"},
-    {"model", "{\"type\":\"state\",\"name\":\"x\",\"value\":[{\"$real\":\"nan\"},{\"$real\":\"inf\"},{\"$real\":\"-inf\"},1.0,-0.0,null,true,\"text\",{\"$hex\":\"00ff\"},{}]}"},
-    {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":\"-inf\",\"token_logp\":[\"nan\",\"inf\",-1]}"},
+    {"model",
+     "{\"type\":\"tensor\",\"name\":\"p/"
+     "f64\",\"dtype\":\"f64\",\"dims\":[6],\"data\":[0.1,-0,1e+300,\"nan\",\"inf\",\"-inf\"]}"},
+    {"model", "{\"type\":\"tensor\",\"name\":\"p/"
+              "f32\",\"dtype\":\"f32\",\"dims\":[2,3],\"data\":[0.1,3.4028235e+38,1.4013e-45,"
+              "\"nan\",\"inf\",\"-inf\"]}"},
+    {"model", "{\"type\":\"tensor\",\"name\":\"p/"
+              "f16\",\"dtype\":\"f16\",\"dims\":[6],\"data\":[0.5,-65504,5.9604645e-08,\"nan\","
+              "\"inf\",\"-inf\"]}"},
+    {"model", "{\"type\":\"tensor\",\"name\":\"p/"
+              "bf16\",\"dtype\":\"bf16\",\"dims\":[5],\"data\":[0.5,-1,\"nan\",\"inf\",\"-inf\"]}"},
+    {"model",
+     "{\"type\":\"tensor\",\"name\":\"p/i8\",\"dtype\":\"i8\",\"dims\":[3],\"data\":[-128,0,127]}"},
+    {"model",
+     "{\"type\":\"tensor\",\"name\":\"p/u8\",\"dtype\":\"u8\",\"dims\":[2],\"data\":[0,255]}"},
+    {"model", "{\"type\":\"tensor\",\"name\":\"p/"
+              "i32\",\"dtype\":\"i32\",\"dims\":[2],\"data\":[-2147483648,2147483647]}"},
+    {"model", "{\"type\":\"tensor\",\"name\":\"p/"
+              "u32\",\"dtype\":\"u32\",\"dims\":[2],\"data\":[0,4294967295]}"},
+    {"model",
+     "{\"type\":\"tensor\",\"name\":\"p/"
+     "i64\",\"dtype\":\"i64\",\"dims\":[2],\"data\":[-9223372036854775808,9223372036854775807]}"},
+    {"model", "{\"type\":\"tensor\",\"name\":\"p/"
+              "u64\",\"dtype\":\"u64\",\"dims\":[2],\"data\":[0,18446744073709551615]}"},
+    {"model", "{\"type\":\"state\",\"name\":\"x\",\"value\":[{\"$real\":\"nan\"},{\"$real\":"
+              "\"inf\"},{\"$real\":\"-inf\"},1.0,-0.0,null,true,\"text\",{\"$hex\":\"00ff\"},{}]}"},
+    {"scores",
+     "{\"type\":\"score\",\"idx\":0,\"logp\":\"-inf\",\"token_logp\":[\"nan\",\"inf\",-1]}"},
     {"nbest", "{\"type\":\"nbest\",\"idx\":9223372036854775807,\"hyps\":[]}"},
+    {"attention", "{\"type\":\"attention\",\"idx\":0,\"kind\":\"cross\",\"layer\":6,\"heads\":[1,"
+                  "4294967295],\"rows\":[\"\",\"\\\"\\\\\u2581\"],\"columns\":[\"a\"],\"weights\":["
+                  "1,0.1,\"nan\",\"-inf\"]}"},
     {"attention",
-     "{\"type\":\"attention\",\"idx\":0,\"kind\":\"cross\",\"layer\":6,\"heads\":[1,4294967295],\"rows\":[\"\",\"\\\"\\\\\u2581\"],\"columns\":[\"a\"],\"weights\":[1,0.1,\"nan\",\"-inf\"]}"},
-    {"attention",
-     "{\"type\":\"attention\",\"idx\":9223372036854775807,\"kind\":\"\",\"layer\":9223372036854775807,\"heads\":[1],\"rows\":[],\"columns\":[\"a\",\"b\"],\"weights\":[]}"},
+     "{\"type\":\"attention\",\"idx\":9223372036854775807,\"kind\":\"\",\"layer\":"
+     "9223372036854775807,\"heads\":[1],\"rows\":[],\"columns\":[\"a\",\"b\"],\"weights\":[]}"},
 };
 
 static void there_and_back(void)
@@ -80,13 +98,15 @@ static void long_tensor(void)
     struct tf_buf b = {0};
     struct tf_err err;
     header(&b, "model");
-    tf_buf_str(&b, "{\"type\":\"tensor\",\"name\":\"p/w\",\"dtype\":\"i32\",\"dims\":[60000],\"data\":[0");
+    tf_buf_str(
+        &b, "{\"type\":\"tensor\",\"name\":\"p/w\",\"dtype\":\"i32\",\"dims\":[60000],\"data\":[0");
     for (int i = 1; i < N; i++)
         tf_buf_printf(&b, ",%d", i);
     tf_buf_str(&b, "]}\n{\"type\":\"end\"}\n");
     is_int(unjson(b.p, b.len, &err), 0, "%d numbers %s", N, err.msg);
     is_int(json(&err), 0, "and back %s", err.msg);
-    const char *line = memchr(b.p, '\n', b.len), *got = strstr((char *)text.buf, "{\"type\":\"tensor\"");
+    const char *line = memchr(b.p, '\n', b.len),
+               *got = strstr((char *)text.buf, "{\"type\":\"tensor\"");
     size_t n = (size_t)((char *)memchr(line + 1, '\n', b.len) - line);
     if (ok(got != NULL, "the tensor"))
         is_mem(got, line + 1, n, "its line");
@@ -100,7 +120,8 @@ static void long_attention(void)
     struct tf_buf b = {0};
     struct tf_err err;
     header(&b, "attention");
-    tf_buf_str(&b, "{\"type\":\"attention\",\"idx\":1,\"kind\":\"encoder\",\"layer\":1,\"heads\":[1,2],\"rows\":[\"r0\"");
+    tf_buf_str(&b, "{\"type\":\"attention\",\"idx\":1,\"kind\":\"encoder\",\"layer\":1,\"heads\":["
+                   "1,2],\"rows\":[\"r0\"");
     for (int i = 1; i < ROWS; i++)
         tf_buf_printf(&b, ",\"r%d\"", i);
     tf_buf_str(&b, "],\"columns\":[\"c0\"");
@@ -112,7 +133,8 @@ static void long_attention(void)
     tf_buf_str(&b, "]}\n{\"type\":\"end\"}\n");
     is_int(unjson(b.p, b.len, &err), 0, "%d weights %s", N, err.msg);
     is_int(json(&err), 0, "and back %s", err.msg);
-    const char *line = memchr(b.p, '\n', b.len), *got = strstr((char *)text.buf, "{\"type\":\"attention\"");
+    const char *line = memchr(b.p, '\n', b.len),
+               *got = strstr((char *)text.buf, "{\"type\":\"attention\"");
     size_t n = (size_t)((char *)memchr(line + 1, '\n', b.len) - line);
     if (ok(got != NULL, "the record"))
         is_mem(got, line + 1, n, "its line");
@@ -131,18 +153,24 @@ static const struct {
     {"tokens", "[1]", "not a JSON object"},
     {"tokens", "{\"type\":\"end\"} x", "text after the value"},
     {"tokens", "{\"idx\":0}", "type: missing"},
-    {"tokens", "{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\"}}", "a header before the end of the part"},
+    {"tokens", "{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\"}}",
+     "a header before the end of the part"},
     {"tokens", "{\"type\":\"tokens\",\"ids\":[]}", "idx: missing"},
     {"tokens", "{\"type\":\"tokens\",\"idx\":0}", "ids: not an array"},
-    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[-1]}", "ids: an id that is not a 32-bit number"},
-    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[4294967296]}", "ids: an id that is not a 32-bit number"},
-    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[\"1\"]}", "ids: an id that is not a 32-bit number"},
+    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[-1]}",
+     "ids: an id that is not a 32-bit number"},
+    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[4294967296]}",
+     "ids: an id that is not a 32-bit number"},
+    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[\"1\"]}",
+     "ids: an id that is not a 32-bit number"},
     {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"idx\":0,\"ids\":[]}", "idx: twice"},
     {"tokens", "{\"type\":\"tokens\",\"idx\":-1,\"ids\":[]}", "idx: -1: too small"},
-    {"tokens", "{\"type\":\"tokens\",\"idx\":9223372036854775808,\"ids\":[]}", "idx: an integer beyond 64 bits with sign"},
+    {"tokens", "{\"type\":\"tokens\",\"idx\":9223372036854775808,\"ids\":[]}",
+     "idx: an integer beyond 64 bits with sign"},
     {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[],\"x\":{\"a\":1,\"a\":2}}", "a: twice"},
     {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[],\"x\":\"a\\u0000b\"}", "text with NUL"},
-    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[],\"x\":{\"$hex\":\"0\"}}", "not lower-case hex digits in pairs"},
+    {"tokens", "{\"type\":\"tokens\",\"idx\":0,\"ids\":[],\"x\":{\"$hex\":\"0\"}}",
+     "not lower-case hex digits in pairs"},
     {"tokens", "{\"type\":\"bad\",\"idx\":0,\"text\":\"x\"}", "code: missing"},
     {"tokens", "{\"type\":\"bad\",\"idx\":0,\"code\":1}", "text: missing"},
     {"tokens", "{\"type\":\"error\",\"code\":1}", "text: missing"},
@@ -156,57 +184,125 @@ static const struct {
     {"scores", "{\"type\":\"score\",\"idx\":0}", "logp: missing"},
     {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":\"x\"}", "logp: not a number"},
     {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":true}", "logp: not a number"},
-    {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":0,\"token_logp\":1}", "token_logp: not an array"},
-    {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":0,\"token_logp\":[null]}", "token_logp: not a number"},
+    {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":0,\"token_logp\":1}",
+     "token_logp: not an array"},
+    {"scores", "{\"type\":\"score\",\"idx\":0,\"logp\":0,\"token_logp\":[null]}",
+     "token_logp: not a number"},
     {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":1}", "hyps: not an array"},
-    {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0}]}", "hypothesis 0: logp: missing"},
-    {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0,\"logp\":0,\"token_logp\":[0]}]}", "hypothesis 0: token_logp: 1 of them for 1 ids and an end"},
-    {"attention", "{\"type\":\"attention\",\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "idx: missing"},
-    {"attention", ATTN "\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "kind: missing"},
-    {"attention", ATTN "\"kind\":1,\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "kind: not text"},
-    {"attention", ATTN "\"kind\":\"cross\",\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "layer: missing"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":-1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "layer: -1: too small"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":0.5,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}", "layer: not an integer"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"rows\":[],\"columns\":[],\"weights\":[]}", "heads: not an array"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[-1],\"rows\":[],\"columns\":[],\"weights\":[]}", "heads: an id that is not a 32-bit number"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"columns\":[\"b\"],\"weights\":[]}", "rows: not an array"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":\"a\",\"columns\":[\"b\"],\"weights\":[1]}", "rows: not an array"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[1],\"columns\":[\"b\"],\"weights\":[1]}", "rows: not an array of text"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[{\"$hex\":\"61\"}],\"columns\":[\"b\"],\"weights\":[1]}", "rows: not an array of text"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\\u0000\"],\"columns\":[\"b\"],\"weights\":[1]}", "text with NUL"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\",null],\"weights\":[1]}", "columns: not an array of text"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"]}", "weights: 0 of them for 1 heads of 1 rows and 1 columns"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1,2],\"rows\":[\"a\"],\"columns\":[\"b\",\"c\"],\"weights\":[1,2,3]}", "weights: 3 of them for 2 heads of 1 rows and 2 columns"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[\"a\"],\"columns\":[\"b\"],\"weights\":[1]}", "weights: 1 of them for 0 heads of 1 rows and 1 columns"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],\"weights\":1}", "weights: not an array"},
-    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],\"weights\":[null]}", "weights: not a number"},
+    {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0}]}",
+     "hypothesis 0: logp: missing"},
+    {"nbest",
+     "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0,\"logp\":0,\"token_logp\":["
+     "0]}]}",
+     "hypothesis 0: token_logp: 1 of them for 1 ids and an end"},
+    {"attention",
+     "{\"type\":\"attention\",\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":["
+     "],\"weights\":[]}",
+     "idx: missing"},
+    {"attention", ATTN "\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}",
+     "kind: missing"},
+    {"attention",
+     ATTN "\"kind\":1,\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}",
+     "kind: not text"},
+    {"attention", ATTN "\"kind\":\"cross\",\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}",
+     "layer: missing"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":-1,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}",
+     "layer: -1: too small"},
+    {"attention",
+     ATTN
+     "\"kind\":\"cross\",\"layer\":0.5,\"heads\":[],\"rows\":[],\"columns\":[],\"weights\":[]}",
+     "layer: not an integer"},
+    {"attention", ATTN "\"kind\":\"cross\",\"layer\":1,\"rows\":[],\"columns\":[],\"weights\":[]}",
+     "heads: not an array"},
+    {"attention",
+     ATTN
+     "\"kind\":\"cross\",\"layer\":1,\"heads\":[-1],\"rows\":[],\"columns\":[],\"weights\":[]}",
+     "heads: an id that is not a 32-bit number"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"columns\":[\"b\"],\"weights\":[]}",
+     "rows: not an array"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":\"a\",\"columns\":[\"b\"],"
+          "\"weights\":[1]}",
+     "rows: not an array"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[1],\"columns\":[\"b\"],"
+          "\"weights\":[1]}",
+     "rows: not an array of text"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[{\"$hex\":\"61\"}],\"columns\":["
+          "\"b\"],\"weights\":[1]}",
+     "rows: not an array of text"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\\u0000\"],\"columns\":[\"b\"]"
+          ",\"weights\":[1]}",
+     "text with NUL"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\",null],"
+          "\"weights\":[1]}",
+     "columns: not an array of text"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"]}",
+     "weights: 0 of them for 1 heads of 1 rows and 1 columns"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1,2],\"rows\":[\"a\"],\"columns\":[\"b\","
+          "\"c\"],\"weights\":[1,2,3]}",
+     "weights: 3 of them for 2 heads of 1 rows and 2 columns"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[\"a\"],\"columns\":[\"b\"],"
+          "\"weights\":[1]}",
+     "weights: 1 of them for 0 heads of 1 rows and 1 columns"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],"
+          "\"weights\":1}",
+     "weights: not an array"},
+    {"attention",
+     ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],"
+          "\"weights\":[null]}",
+     "weights: not a number"},
     {"batch", BATCH "\"idx\":[0],\"src\":[],\"tgt\":[]}", "src: 0 sentences for 1 idx"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[]],\"tgt\":[1]}", "tgt: not arrays of ids"},
-    {"batch", BATCH "\"idx\":[0],\"src\":[[0.5]],\"tgt\":[[]]}", "src: an id that is not a 32-bit number"},
+    {"batch", BATCH "\"idx\":[0],\"src\":[[0.5]],\"tgt\":[[]]}",
+     "src: an id that is not a 32-bit number"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[]],\"tgt\":[[]],\"corpus\":\"00\"}", "corpus: "},
     {"batch", "{\"type\":\"batch\",\"ordinal\":0,\"record\":0}", "epoch: missing"},
     {"model", "{\"type\":\"state\",\"name\":\"x\"}", "value: missing"},
     {"model", "{\"type\":\"state\",\"value\":1}", "name: missing"},
-    {"model", "{\"type\":\"state\",\"name\":\"x\",\"value\":[[[[[[[[[1]]]]]]]]]}", "nested too deeply"},
+    {"model", "{\"type\":\"state\",\"name\":\"x\",\"value\":[[[[[[[[[1]]]]]]]]]}",
+     "nested too deeply"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1]}", "data: missing"},
-    {"model", TENSOR "\"data\":[1],\"dtype\":\"u8\",\"dims\":[1]}", "data: dtype must stand before it, and be one of ours"},
-    {"model", TENSOR "\"dtype\":\"u7\",\"data\":[1]}", "data: dtype must stand before it, and be one of ours"},
+    {"model", TENSOR "\"data\":[1],\"dtype\":\"u8\",\"dims\":[1]}",
+     "data: dtype must stand before it, and be one of ours"},
+    {"model", TENSOR "\"dtype\":\"u7\",\"data\":[1]}",
+     "data: dtype must stand before it, and be one of ours"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":1}", "data: not an array"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[true]}", "data: not a number"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[\"nan\"]}", "data: not a number"},
     {"model", TENSOR "\"dtype\":\"f32\",\"dims\":[1],\"data\":[\"x\"]}", "data: not a number"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[0.5]}", "data: a fraction in a tensor of integers"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[256]}", "data: a number that u8 can't hold"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[-1]}", "data: a number that u8 can't hold"},
-    {"model", TENSOR "\"dtype\":\"i32\",\"dims\":[1],\"data\":[-2147483649]}", "data: a number that i32 can't hold"},
-    {"model", TENSOR "\"dtype\":\"bf16\",\"dims\":[1],\"data\":[0.1]}", "data: a number that bf16 can't hold"},
-    {"model", TENSOR "\"dtype\":\"f16\",\"dims\":[1],\"data\":[65520]}", "data: a number that f16 can't hold"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[0.5]}",
+     "data: a fraction in a tensor of integers"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[256]}",
+     "data: a number that u8 can't hold"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[-1]}",
+     "data: a number that u8 can't hold"},
+    {"model", TENSOR "\"dtype\":\"i32\",\"dims\":[1],\"data\":[-2147483649]}",
+     "data: a number that i32 can't hold"},
+    {"model", TENSOR "\"dtype\":\"bf16\",\"dims\":[1],\"data\":[0.1]}",
+     "data: a number that bf16 can't hold"},
+    {"model", TENSOR "\"dtype\":\"f16\",\"dims\":[1],\"data\":[65520]}",
+     "data: a number that f16 can't hold"},
     {"model", TENSOR "\"dtype\":\"u8\",\"data\":[1]}", "dims: not an array"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[0],\"data\":[]}", "dims: not positive, or too large"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[4294967296,4294967296],\"data\":[]}", "dims: not positive, or too large"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[2],\"data\":[1]}", "data: 1 bytes where dims ask for 2"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1,1,1,1,1,1,1,1,1],\"data\":[1]}", "dims: more than 8"},
-    {"model", "{\"type\":\"tensor\",\"name\":\"\",\"dtype\":\"u8\",\"dims\":[1],\"data\":[1]}", "name: 1 to"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[0],\"data\":[]}",
+     "dims: not positive, or too large"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[4294967296,4294967296],\"data\":[]}",
+     "dims: not positive, or too large"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[2],\"data\":[1]}",
+     "data: 1 bytes where dims ask for 2"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1,1,1,1,1,1,1,1,1],\"data\":[1]}",
+     "dims: more than 8"},
+    {"model", "{\"type\":\"tensor\",\"name\":\"\",\"dtype\":\"u8\",\"dims\":[1],\"data\":[1]}",
+     "name: 1 to"},
 };
 
 static void refuse(void)
@@ -216,7 +312,8 @@ static void refuse(void)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         header(&b, refused[i].kind);
         tf_buf_printf(&b, "%s\n", refused[i].line);
-        bool told = unjson(b.p, b.len, &err) == -1 && !strncmp(err.msg, "mem: line 2: ", 13) && strstr(err.msg, refused[i].why);
+        bool told = unjson(b.p, b.len, &err) == -1 && !strncmp(err.msg, "mem: line 2: ", 13) &&
+                    strstr(err.msg, refused[i].why);
         ok(told, "%s: %s", refused[i].line, refused[i].why);
         if (!told)
             printf("# %s\n", err.msg);
@@ -229,12 +326,16 @@ static void refuse(void)
         {"{\"type\":\"tokens\"}\n", "mem: line 1: tokens outside of a part: a header comes first"},
         {"{\"type\":\"header\"}\n", "mem: line 1: header: missing"},
         {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\"}}", "mem: no end line"},
-        {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\",\"made\":[{\"prog\":\"x\",\"opts\":{\"a\":[[[1]]]}}]}}", "mem: no end line"},
-        {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\",\"made\":[{\"prog\":\"x\",\"opts\":{\"a\":[[[[1]]]]}}]}}",
+        {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\",\"made\":[{\"prog\":\"x\","
+         "\"opts\":{\"a\":[[[1]]]}}]}}",
+         "mem: no end line"},
+        {"{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\",\"made\":[{\"prog\":\"x\","
+         "\"opts\":{\"a\":[[[[1]]]]}}]}}",
          "mem: line 1: header: nested too deeply"},
     };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        is_int(unjson(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines %zu are no stream", i);
+        is_int(unjson(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines %zu are no stream",
+               i);
         is_str(err.msg, whole[i].why, "are told apart");
     }
     /* A list beyond the limit of one record. */
@@ -246,18 +347,24 @@ static void refuse(void)
     b.len += 2 * TF_MAX_IDS;
     tf_buf_str(&b, "]]}\n");
     is_int(unjson(b.p, b.len, &err), -1, "2^20 + 1 ids in a batch");
-    ok(strstr(err.msg, "at most 65536 values") || strstr(err.msg, "more than 1048576 ids"), "are too many: %s", err.msg);
-    static const char *const sides[] = {"\"columns\":[],\"rows\":[\"\"", "\"rows\":[],\"columns\":[\"\""};
+    ok(strstr(err.msg, "at most 65536 values") || strstr(err.msg, "more than 1048576 ids"),
+       "are too many: %s", err.msg);
+    static const char *const sides[] = {"\"columns\":[],\"rows\":[\"\"",
+                                        "\"rows\":[],\"columns\":[\"\""};
     for (int i = 0; i < 2; i++) {
         header(&b, "attention");
-        tf_buf_printf(&b, ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"weights\":[],%s", sides[i]);
+        tf_buf_printf(&b, ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"weights\":[],%s",
+                      sides[i]);
         for (int k = 0; k < TF_MAX_TEXTS; k++)
             tf_buf_str(&b, ",\"\"");
         tf_buf_str(&b, "]}\n");
-        is_int(unjson(b.p, b.len, &err), -1, "2^16 + 1 %s in an attention record", i ? "columns" : "rows");
-        is_str(err.msg, i ? "mem: line 2: mem: 0 heads of 0 rows and 65537 columns: more than a record holds"
-                          : "mem: line 2: mem: 0 heads of 65537 rows and 0 columns: more than a record holds",
-               "are too many");
+        is_int(unjson(b.p, b.len, &err), -1, "2^16 + 1 %s in an attention record",
+               i ? "columns" : "rows");
+        is_str(
+            err.msg,
+            i ? "mem: line 2: mem: 0 heads of 0 rows and 65537 columns: more than a record holds"
+              : "mem: line 2: mem: 0 heads of 65537 rows and 0 columns: more than a record holds",
+            "are too many");
     }
     tf_buf_release(&b);
 }

@@ -1,16 +1,23 @@
-/* wire_view.c - the ids of a record taken out of a mapped file again, in every encoding that a writer may have chosen. */
+/* wire_view.c - the ids of a record taken out of a mapped file again, in every encoding that a
+ * writer may have chosen. */
 #include "wire_rig.h"
 #include "wire/item.h"
 #include "wire/view.h"
 
 enum { PLAIN = 0, N_IDS = 5, BEFORE = 7 };
-static const uint32_t narrow[N_IDS] = {0, 1, 23, 24, 255}, middle[N_IDS] = {0, 255, 256, 4095, 65535}, wide[N_IDS] = {0, 65535, 65536, 70000, UINT32_MAX};
+static const uint32_t narrow[N_IDS] = {0, 1, 23, 24, 255},
+                      middle[N_IDS] = {0, 255, 256, 4095, 65535},
+                      wide[N_IDS] = {0, 65535, 65536, 70000, UINT32_MAX};
 
 static const struct {
     unsigned tag;
     const char *name;
     const uint32_t *ids;
-} encodings[] = {{PLAIN, "array", wide}, {TF_TAG_U8, "tag 64", narrow}, {TF_TAG_U16, "tag 69", middle}, {TF_TAG_U32, "tag 70", wide}, {TF_TAG_U64, "tag 71", wide}};
+} encodings[] = {{PLAIN, "array", wide},
+                 {TF_TAG_U8, "tag 64", narrow},
+                 {TF_TAG_U16, "tag 69", middle},
+                 {TF_TAG_U32, "tag 70", wide},
+                 {TF_TAG_U64, "tag 71", wide}};
 
 static void put_ids(struct tf_buf *b, unsigned tag, const uint32_t *ids, size_t n)
 {
@@ -30,7 +37,8 @@ static void put_ids(struct tf_buf *b, unsigned tag, const uint32_t *ids, size_t 
     }
 }
 
-/* A file of some bytes and a record whose first `sides` lists are in the encoding, the last one last in the file. */
+/* A file of some bytes and a record whose first `sides` lists are in the encoding, the last one
+ * last in the file. */
 static void take(unsigned tag, const char *name, const uint32_t *ids, int sides, int side)
 {
     struct tf_buf b = {0};
@@ -43,8 +51,11 @@ static void take(unsigned tag, const char *name, const uint32_t *ids, int sides,
         put_ids(&b, tag, ids + (i != side), N_IDS - (size_t)(i != side));
     const uint8_t *map = (const uint8_t *)b.p;
     uint64_t place = tf_view_ids(map + BEFORE, b.len - BEFORE, BEFORE, side);
-    ok(tf_view_take(got, N_IDS, map, b.len, place) == 0 && !memcmp(got, ids, sizeof narrow), "%s, side %d of %d", name, side, sides);
-    ok(tf_view_take(got, 0, map, b.len, place) == (tag == PLAIN || tag == TF_TAG_U8 || tag == TF_TAG_U64 ? -1 : 0), "%s: no more is asked for than is there", name);
+    ok(tf_view_take(got, N_IDS, map, b.len, place) == 0 && !memcmp(got, ids, sizeof narrow),
+       "%s, side %d of %d", name, side, sides);
+    ok(tf_view_take(got, 0, map, b.len, place) ==
+           (tag == PLAIN || tag == TF_TAG_U8 || tag == TF_TAG_U64 ? -1 : 0),
+       "%s: no more is asked for than is there", name);
     if (side + 1 == sides) {
         long taken = 0;
         for (size_t n = 0; n < b.len; n++) {
@@ -56,9 +67,11 @@ static void take(unsigned tag, const char *name, const uint32_t *ids, int sides,
             free(cut);
         }
         is_int(taken, 0, "%s: not from a file that became shorter", name);
-        is_int(tf_view_take(got, N_IDS + 1, map, b.len, place), -1, "%s: nor more than there are", name);
+        is_int(tf_view_take(got, N_IDS + 1, map, b.len, place), -1, "%s: nor more than there are",
+               name);
     }
-    is_int(tf_view_take(got, N_IDS, map, b.len, place + ((uint64_t)1 << 40)), -1, "%s: nor from beyond the file", name);
+    is_int(tf_view_take(got, N_IDS, map, b.len, place + ((uint64_t)1 << 40)), -1,
+           "%s: nor from beyond the file", name);
     tf_buf_release(&b);
 }
 

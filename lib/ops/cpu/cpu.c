@@ -1,4 +1,5 @@
-/* cpu.c - the CPU backend: lanes and memory, the choice of an instruction set, and the tables that forward to its kernels: fp32, and for decoding int8.
+/* cpu.c - the CPU backend: lanes and memory, the choice of an instruction set, and the tables that
+ * forward to its kernels: fp32, and for decoding int8.
  * TF_CPU_ISA=generic|avx2|avxvnni|avx512|avx512vnni takes another set than the best one (tests). */
 #include "ops/cpu/kern.h"
 
@@ -32,8 +33,9 @@ static bool runs(const struct set *s)
     if (s->int8 == &tf_cpu_int8_avxvnni && !has_avxvnni())
         return false;
     if (s->k == &tf_cpu_kernels_avx512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (s->k == &tf_cpu_kernels_avx2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
@@ -44,8 +46,10 @@ static const struct set *choose(struct tf_err *err)
 {
     static const struct set best_first[] = {
 #ifndef TF_ONLY_GENERIC
-        {"avx512vnni", &tf_cpu_kernels_avx512, &tf_cpu_int8_avx512vnni}, {"avx512", &tf_cpu_kernels_avx512, &tf_cpu_int8_avx512},
-        {"avxvnni", &tf_cpu_kernels_avx2, &tf_cpu_int8_avxvnni},         {"avx2", &tf_cpu_kernels_avx2, &tf_cpu_int8_avx2},
+        {"avx512vnni", &tf_cpu_kernels_avx512, &tf_cpu_int8_avx512vnni},
+        {"avx512", &tf_cpu_kernels_avx512, &tf_cpu_int8_avx512},
+        {"avxvnni", &tf_cpu_kernels_avx2, &tf_cpu_int8_avxvnni},
+        {"avx2", &tf_cpu_kernels_avx2, &tf_cpu_int8_avx2},
 #endif
         {"generic", &tf_cpu_kernels_generic, &tf_cpu_int8_generic}};
     const char *want = getenv("TF_CPU_ISA");
@@ -124,10 +128,11 @@ float *tf_cpu_scratch(struct tf_ctx *c, int which, size_t n)
     return c->scratch[which].p;
 }
 
-#define ELEM_SIZES                                                                                            \
-    {                                                                                                         \
-        [TF_ELEM_PARAM] = sizeof(float), [TF_ELEM_ACT] = sizeof(float), [TF_ELEM_STAT] = sizeof(float), \
-        [TF_ELEM_U32] = sizeof(uint32_t), [TF_ELEM_F64] = sizeof(double),                                   \
+#define ELEM_SIZES                                                                           \
+    {                                                                                        \
+        [TF_ELEM_PARAM] = sizeof(float), [TF_ELEM_ACT] = sizeof(float),                      \
+        [TF_ELEM_STAT] = sizeof(float),  [TF_ELEM_U32] = sizeof(uint32_t),                   \
+        [TF_ELEM_F64] = sizeof(double),                                                      \
     }
 static const size_t elem_size[TF_ELEM_KINDS] = ELEM_SIZES;
 
@@ -137,7 +142,8 @@ static tf_mem *mem_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_e
     (void)c;
     size_t size;
     void *base = NULL;
-    if (!__builtin_mul_overflow(n, elem_size[e], &size) && !__builtin_add_overflow(size, 128, &size))
+    if (!__builtin_mul_overflow(n, elem_size[e], &size) &&
+        !__builtin_add_overflow(size, 128, &size))
         base = calloc(1, size);
     if (base == NULL) {
         tf_fail(err, "no memory for %zu elements", n);
@@ -167,7 +173,8 @@ static void mem_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void
     move(dst, src, n * elem_size[e]);
 }
 
-static int mem_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err)
+static int mem_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
+                        struct tf_err *err)
 {
     (void)c;
     (void)err;
@@ -208,7 +215,8 @@ static int lane_sync(struct tf_ctx *c, struct tf_err *err)
     return 0;
 }
 
-static struct tf_rows *rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences, struct tf_err *err)
+static struct tf_rows *rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences,
+                                struct tf_err *err)
 {
     (void)c;
     struct tf_rows *r = tf_try_alloc(sizeof *r, err);
@@ -216,7 +224,8 @@ static struct tf_rows *rows_new(struct tf_ctx *c, size_t max_rows, size_t max_se
         return NULL;
     size_t size;
     *r = (struct tf_rows){.cap_rows = max_rows, .cap_sentences = max_sentences};
-    if (__builtin_add_overflow(max_sentences, 1, &size) || __builtin_mul_overflow(size, sizeof *r->off, &size)) {
+    if (__builtin_add_overflow(max_sentences, 1, &size) ||
+        __builtin_mul_overflow(size, sizeof *r->off, &size)) {
         tf_fail(err, "no memory for %zu sentences", max_sentences);
         free(r);
         return NULL;
@@ -269,38 +278,44 @@ static bool recorded(struct tf_ctx *c)
 
 /* ---- entries that forward to the kernels ---- */
 
-static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table, const tf_mem *pos, const struct tf_rows *r, int D,
-                      float scale, struct tf_drop drop)
+static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
+                      const tf_mem *pos, const struct tf_rows *r, int D, float scale,
+                      struct tf_drop drop)
 {
     c->k->embed_fwd(c, x, ids, table, pos, r, D, scale, drop);
 }
 
-static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx, const tf_mem *ids, const struct tf_rows *r, int D,
-                      float scale, struct tf_drop drop)
+static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
+                      const tf_mem *ids, const struct tf_rows *r, int D, float scale,
+                      struct tf_drop drop)
 {
     c->k->embed_bwd(c, dtable, dpos, dx, ids, r, D, scale, drop);
 }
 
-static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w, const tf_mem *b, const struct tf_rows *r, int N, int K,
-                       unsigned flags, struct tf_drop drop)
+static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
+                       const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
+                       struct tf_drop drop)
 {
     c->k->linear_fwd(c, y, x, w, b, r, N, K, flags, drop);
 }
 
-static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w,
-                       const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
+static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
+                       const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
+                       unsigned flags, struct tf_drop drop)
 {
     c->k->linear_bwd(c, dx, dw, db, dy, x, w, r, N, K, flags, drop);
 }
 
-static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res,
-                         const tf_mem *gain, const tf_mem *bias, const struct tf_rows *r, int D, float eps, struct tf_drop drop)
+static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
+                         const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
+                         const struct tf_rows *r, int D, float eps, struct tf_drop drop)
 {
     c->k->add_norm_fwd(c, s, y, mean, rstd, x, res, gain, bias, r, D, eps, drop);
 }
 
-static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum,
-                         const tf_mem *s, const tf_mem *mean, const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D,
+static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
+                         const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
+                         const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D,
                          struct tf_drop drop)
 {
     c->k->add_norm_bwd(c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r, D, drop);
@@ -341,7 +356,8 @@ static void sum(struct tf_ctx *c, tf_mem *dst, const tf_mem *src, size_t n)
     *(double *)dst = s;
 }
 
-static void adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n, const tf_mem *norm2, const struct tf_adam *h)
+static void adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n,
+                 const tf_mem *norm2, const struct tf_adam *h)
 {
     c->k->adam(p, m, v, g, n, norm2, h);
 }
@@ -351,7 +367,8 @@ static void ema(struct tf_ctx *c, tf_mem *e, const tf_mem *p, size_t n, double d
     c->k->ema(e, p, n, decay);
 }
 
-static struct tf_packed *pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err)
+static struct tf_packed *pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed,
+                              struct tf_err *err)
 {
     return c->packing->pack(w, K, N, transposed, err);
 }
@@ -361,19 +378,21 @@ static void pack_free(struct tf_ctx *c, struct tf_packed *p)
     c->packing->free(p);
 }
 
-static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags)
+static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w,
+                          const tf_mem *b, size_t rows, unsigned flags)
 {
     c->packing->linear(c, y, x, w, b, rows, flags);
 }
 
-static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at, const tf_mem *table, const tf_mem *pos, size_t rows,
-                       int D, float scale)
+static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
+                       const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale)
 {
     c->k->embed_rows(x, ids, at, table, pos, rows, D, scale);
 }
 
-static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
-                          size_t rows, int D, float eps)
+static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x,
+                          const tf_mem *res, const tf_mem *gain, const tf_mem *bias, size_t rows,
+                          int D, float eps)
 {
     c->k->add_norm_rows(c, s, y, x, res, gain, bias, rows, D, eps);
 }
@@ -383,8 +402,8 @@ static void attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows
     c->k->attend_rows(c, a, rows);
 }
 
-static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src, size_t ld_src, const tf_mem *slot, size_t rows,
-                         size_t n)
+static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
+                         size_t ld_src, const tf_mem *slot, size_t rows, size_t n)
 {
     (void)c;
     const uint32_t *at = slot;
@@ -408,16 +427,22 @@ static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem
 }
 
 /* What both tables have. */
-#define COMMON                                                                                                                                    \
-    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1, .elem_size = ELEM_SIZES, .probe = probe, .close = lane_close,  \
-    .describe = describe, .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned, .alloc = mem_alloc,              \
-    .free = mem_free, .upload = mem_upload, .download = mem_download, .fetch = mem_fetch, .fetched = mem_fetched, .spare = mem_spare,             \
-    .zero = mem_zero, .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free, .rows_set = rows_set,                    \
-    .rows_shape = tf_rows_no_shape, .step_set = step_set, .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, .embed_bwd = embed_bwd, \
-    .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd,                               \
-    .attention_fwd = attention_fwd, .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum, .adam = adam,           \
-    .ema = ema, .pack = pack, .pack_free = pack_free, .linear_packed = linear_packed, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows,   \
-    .attend_rows = attend_rows, .scatter_rows = scatter_rows, .log_softmax = log_softmax, .log_of = log_of, .search_step = tf_cpu_search_step
+#define COMMON                                                                                \
+    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1,            \
+    .elem_size = ELEM_SIZES, .probe = probe, .close = lane_close, .describe = describe,       \
+    .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned,    \
+    .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, .download = mem_download,     \
+    .fetch = mem_fetch, .fetched = mem_fetched, .spare = mem_spare, .zero = mem_zero,         \
+    .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free,        \
+    .rows_set = rows_set, .rows_shape = tf_rows_no_shape, .step_set = step_set,               \
+    .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, .embed_bwd = embed_bwd,   \
+    .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd,         \
+    .add_norm_bwd = add_norm_bwd, .attention_fwd = attention_fwd,                             \
+    .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum,     \
+    .adam = adam, .ema = ema, .pack = pack, .pack_free = pack_free,                           \
+    .linear_packed = linear_packed, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows, \
+    .attend_rows = attend_rows, .scatter_rows = scatter_rows, .log_softmax = log_softmax,     \
+    .log_of = log_of, .search_step = tf_cpu_search_step
 
 const struct tf_backend tf_backend_cpu = {
     COMMON,

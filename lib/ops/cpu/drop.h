@@ -1,4 +1,5 @@
-/* drop.h - dropout as bits: 32 columns of a row at a time, from Philox4x32-10 (base/rng.h has the scalar form and the truth). */
+/* drop.h - dropout as bits: 32 columns of a row at a time, from Philox4x32-10 (base/rng.h has the
+ * scalar form and the truth). */
 #ifndef TF_OPS_CPU_DROP_H
 #define TF_OPS_CPU_DROP_H
 
@@ -41,8 +42,9 @@ typedef __m256i v64;
 #define LANES _mm256_setr_epi64x(0, 2, 1, 3)
 #endif
 
-/* VL / 2 counters at once, one in the low half of each 64-bit lane; the high halves carry rubbish that the multiplication ignores. The order of the
- * counters (LANES) makes the last unpacking put all words in the order of their columns: lo has columns 0 .. VL-1, hi the next VL. */
+/* VL / 2 counters at once, one in the low half of each 64-bit lane; the high halves carry rubbish
+ * that the multiplication ignores. The order of the counters (LANES) makes the last unpacking put
+ * all words in the order of their columns: lo has columns 0 .. VL-1, hi the next VL. */
 INLINE void philox_words(const struct drop *d, uint32_t row, uint32_t counter, v64 *lo, v64 *hi)
 {
 #if VL == 16
@@ -116,7 +118,8 @@ INLINE void drop_row(const struct drop *d, uint32_t row, float *y, const float *
         m32 m = drop_mask(d, row, (uint32_t)i);
         v_store_n(y + i, v_keep(m.lo, v_mul(v_load_n(x + i, left), scale)), left);
         if (left > 16)
-            v_store_n(y + i + 16, v_keep(m.hi, v_mul(v_load_n(x + i + 16, left - 16), scale)), left - 16);
+            v_store_n(y + i + 16, v_keep(m.hi, v_mul(v_load_n(x + i + 16, left - 16), scale)),
+                      left - 16);
     }
 }
 

@@ -1,5 +1,6 @@
-/* kern_attention.c - scaled dot-product attention of many heads (paper, section 3.2) and its gradients, one sentence and head at a time in blocks of
- * queries. A query that sees no key puts out 0; its log-sum-exp is -inf. */
+/* kern_attention.c - scaled dot-product attention of many heads (paper, section 3.2) and its
+ * gradients, one sentence and head at a time in blocks of queries. A query that sees no key puts
+ * out 0; its log-sum-exp is -inf. */
 #include "ops/cpu/drop.h"
 #include "ops/cpu/gemm.h"
 
@@ -16,7 +17,8 @@ struct head {
     float scale;
 };
 
-/* Queries [from, to) see no key outside [lo, hi); scores lie in rows of ld floats that begin with key base. */
+/* Queries [from, to) see no key outside [lo, hi); scores lie in rows of ld floats that begin with
+ * key base. */
 struct block {
     size_t from, to, lo, hi, base, ld;
 };
@@ -47,7 +49,8 @@ static struct block block_at(const struct head *w, size_t from)
     return b;
 }
 
-/* Rows of x as the second operand of a product: straight from memory when whole registers can be read, else as panels in `copy`. */
+/* Rows of x as the second operand of a product: straight from memory when whole registers can be
+ * read, else as panels in `copy`. */
 static struct tf_cpu_gemm operand(float *copy, const float *x, size_t ld, size_t rows, size_t n)
 {
     if (n % VL == 0)
@@ -57,7 +60,8 @@ static struct tf_cpu_gemm operand(float *copy, const float *x, size_t ld, size_t
 }
 
 /* c [M, N] (+)= a b, with b made by operand(). */
-static void multiply(struct tf_cpu_gemm g, float *c, size_t ldc, const float *a, size_t ras, size_t kas, size_t M, bool add)
+static void multiply(struct tf_cpu_gemm g, float *c, size_t ldc, const float *a, size_t ras,
+                     size_t kas, size_t M, bool add)
 {
     g.c = c;
     g.ldc = ldc;
@@ -70,11 +74,21 @@ static void multiply(struct tf_cpu_gemm g, float *c, size_t ldc, const float *a,
 }
 
 /* out [queries of b, keys of b] = x y' with y transposed in panels. */
-static void products(float *out, const struct block *b, const float *x, size_t ldx, const float *panels, size_t n)
+static void products(float *out, const struct block *b, const float *x, size_t ldx,
+                     const float *panels, size_t n)
 {
-    TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = out, .ldc = b->ld, .a = x + b->from * ldx, .ras = ldx, .kas = 1,
-                                       .b = panels + b->base / TF_NR * n * TF_NR, .ldb = TF_NR, .panel = n * TF_NR, .M = b->to - b->from,
-                                       .N = b->hi - b->base, .K = n});
+    TF_CPU(gemm)
+    (&(struct tf_cpu_gemm){.c = out,
+                           .ldc = b->ld,
+                           .a = x + b->from * ldx,
+                           .ras = ldx,
+                           .kas = 1,
+                           .b = panels + b->base / TF_NR * n * TF_NR,
+                           .ldb = TF_NR,
+                           .panel = n * TF_NR,
+                           .M = b->to - b->from,
+                           .N = b->hi - b->base,
+                           .K = n});
 }
 
 /* Lanes j .. j+15 that lie in [from, to). */
@@ -85,7 +99,8 @@ INLINE m16 m_range(size_t j, size_t from, size_t to)
     return m_of_bits(low & high);
 }
 
-/* p: scores of query i, from key b->base on; left as weights before dropout, 0 where it does not see. Returns log sum exp. */
+/* p: scores of query i, from key b->base on; left as weights before dropout, 0 where it does not
+ * see. Returns log sum exp. */
 static float softmax_row(float *p, const struct head *w, const struct block *b, size_t i)
 {
     const size_t from = first_key(w, i) - b->base, to = end_key(w, i) - b->base;
@@ -120,7 +135,8 @@ static void forward(struct tf_ctx *c, const struct head *w, float *probs)
 {
     const struct tf_attention *a = w->a;
     const size_t dk = (size_t)a->dk, dv = (size_t)a->dv, H = (size_t)a->heads;
-    const float *q = (const float *)a->q + w->row * a->ldq + w->h * dk, *k = (const float *)a->k + w->key * a->ldk + w->h * dk;
+    const float *q = (const float *)a->q + w->row * a->ldq + w->h * dk,
+                *k = (const float *)a->k + w->key * a->ldk + w->h * dk;
     const float *v = (const float *)a->v + w->key * a->ldv + w->h * dv;
     float *o = (float *)a->o + w->row * a->ldo + w->h * dv, *lse = a->lse;
     float *kt = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(dk, w->S));
@@ -138,7 +154,8 @@ static void forward(struct tf_ctx *c, const struct head *w, float *probs)
                 lse[(w->row + i) * H + w->h] = l;
             if (probs != NULL) {
                 memset(probs + i * w->S, 0, w->S * sizeof *probs);
-                memcpy(probs + i * w->S + b.lo, row + (b.lo - b.base), (b.hi - b.lo) * sizeof *probs);
+                memcpy(probs + i * w->S + b.lo, row + (b.lo - b.base),
+                       (b.hi - b.lo) * sizeof *probs);
             }
             if (w->drop.scale > 0) {
                 /* The base is a multiple of 16, as dropout's columns want. */
@@ -151,7 +168,8 @@ static void forward(struct tf_ctx *c, const struct head *w, float *probs)
                 }
             }
         }
-        multiply(operand(copy, v + b.lo * a->ldv, a->ldv, b.hi - b.lo, dv), o + b.from * a->ldo, a->ldo, p + (b.lo - b.base), b.ld, 1, b.to - b.from, false);
+        multiply(operand(copy, v + b.lo * a->ldv, a->ldv, b.hi - b.lo, dv), o + b.from * a->ldo,
+                 a->ldo, p + (b.lo - b.base), b.ld, 1, b.to - b.from, false);
     }
 }
 
@@ -160,8 +178,14 @@ static struct head head_of(const struct tf_ctx *c, const struct tf_attention *a,
     const struct tf_rows *qr = a->q_rows, *kr = a->k_rows;
     struct tf_drop drop = a->drop;
     drop.site |= (uint32_t)h << 16;
-    return (struct head){.a = a, .T = qr->off[s + 1] - qr->off[s], .S = kr->off[s + 1] - kr->off[s], .row = qr->off[s] - qr->off[0],
-                         .key = kr->off[s] - kr->off[0], .packed = qr->off[s], .h = h, .drop = drop_of(c, drop),
+    return (struct head){.a = a,
+                         .T = qr->off[s + 1] - qr->off[s],
+                         .S = kr->off[s + 1] - kr->off[s],
+                         .row = qr->off[s] - qr->off[0],
+                         .key = kr->off[s] - kr->off[0],
+                         .packed = qr->off[s],
+                         .h = h,
+                         .drop = drop_of(c, drop),
                          .scale = 1 / __builtin_sqrtf((float)a->dk)};
 }
 
@@ -178,7 +202,8 @@ void TF_CPU(attention_fwd)(struct tf_ctx *c, const struct tf_attention *a)
 }
 
 /* p: scores of query i, left as weights after dropout; dp: do v', left as the gradient of q k'. */
-static void backward_row(float *p, float *dp, const struct head *w, const struct block *b, size_t i, float lse)
+static void backward_row(float *p, float *dp, const struct head *w, const struct block *b, size_t i,
+                         float lse)
 {
     const size_t from = first_key(w, i) - b->base, to = end_key(w, i) - b->base;
     if (end_key(w, i) <= first_key(w, i)) {
@@ -186,7 +211,8 @@ static void backward_row(float *p, float *dp, const struct head *w, const struct
         memset(dp, 0, b->ld * sizeof *dp);
         return;
     }
-    const v16f none = v_set(-__builtin_inff()), zero = v_set(0), scale = v_set(w->scale), l = v_set(lse);
+    const v16f none = v_set(-__builtin_inff()), zero = v_set(0), scale = v_set(w->scale),
+               l = v_set(lse);
     const v16f up = v_set(w->drop.scale > 0 ? w->drop.scale : 1);
     v16f sum = zero;
     for (size_t j = 0; j < b->ld; j += 32) {
@@ -198,32 +224,39 @@ static void backward_row(float *p, float *dp, const struct head *w, const struct
             v16f e = v_exp(v_pick(sees, v_sub(v_mul(v_load(p + n), scale), l), none));
             v16f d = v_keep(m, v_mul(v_pick(sees, v_load(dp + n), zero), up));
             sum = v_fma(e, d, sum);
-            v_store(p + n, v_pick(m, e, v_sub(zero, e))); /* weights are not negative: the sign says what dropout cut */
+            /* weights are not negative: the sign says what dropout cut */
+            v_store(p + n, v_pick(m, e, v_sub(zero, e)));
             v_store(dp + n, d);
         }
     }
     v16f total = v_set(v_sum(sum));
     for (size_t n = 0; n < b->ld; n += 16) {
-        v16f signed_e = v_load(p + n), kept = v_max(zero, signed_e), e = v_max(v_sub(zero, signed_e), kept);
+        v16f signed_e = v_load(p + n), kept = v_max(zero, signed_e),
+             e = v_max(v_sub(zero, signed_e), kept);
         v_store(dp + n, v_mul(v_mul(e, v_sub(v_load(dp + n), total)), scale));
         v_store(p + n, v_mul(kept, up));
     }
 }
 
-/* With P the weights, M dropout's factors, o = (P M) v: dv = (P M)' do, dP = M (do v'), dS = P (dP - sum_j P dP), dq = scale dS k, dk = scale dS' q. */
+/* With P the weights, M dropout's factors, o = (P M) v: dv = (P M)' do, dP = M (do v'), dS = P (dP
+ * - sum_j P dP), dq = scale dS k, dk = scale dS' q. */
 static void backward(struct tf_ctx *c, const struct head *w)
 {
     const struct tf_attention *a = w->a;
     const size_t dk = (size_t)a->dk, dv = (size_t)a->dv, H = (size_t)a->heads;
-    const float *q = (const float *)a->q + w->row * a->ldq + w->h * dk, *k = (const float *)a->k + w->key * a->ldk + w->h * dk;
-    const float *v = (const float *)a->v + w->key * a->ldv + w->h * dv, *d_o = (const float *)a->d_o + w->row * a->ldo + w->h * dv;
+    const float *q = (const float *)a->q + w->row * a->ldq + w->h * dk,
+                *k = (const float *)a->k + w->key * a->ldk + w->h * dk;
+    const float *v = (const float *)a->v + w->key * a->ldv + w->h * dv,
+                *d_o = (const float *)a->d_o + w->row * a->ldo + w->h * dv;
     const float *lse = a->lse;
-    float *dq = (float *)a->dq + w->row * a->ldq + w->h * dk, *dk_ = (float *)a->dk_ + w->key * a->ldk + w->h * dk;
+    float *dq = (float *)a->dq + w->row * a->ldq + w->h * dk,
+          *dk_ = (float *)a->dk_ + w->key * a->ldk + w->h * dk;
     float *dv_ = (float *)a->dv_ + w->key * a->ldv + w->h * dv;
 
     size_t k_size = tf_cpu_panels_size(dk, w->S), v_size = tf_cpu_panels_size(dv, w->S);
     float *kt = tf_cpu_scratch(c, TF_CPU_PANELS, k_size + v_size), *vt = kt + k_size;
-    float *copy = tf_cpu_scratch(c, TF_CPU_BLOCK, tf_cpu_panels_size(w->S > QB ? w->S : QB, dk > dv ? dk : dv));
+    float *copy = tf_cpu_scratch(c, TF_CPU_BLOCK,
+                                 tf_cpu_panels_size(w->S > QB ? w->S : QB, dk > dv ? dk : dv));
     TF_CPU(panels_t)(kt, k, a->ldk, dk, w->S);
     TF_CPU(panels_t)(vt, v, a->ldv, dv, w->S);
 
@@ -241,12 +274,16 @@ static void backward(struct tf_ctx *c, const struct head *w)
         products(p, &b, q, a->ldq, kt, dk);
         products(dp, &b, d_o, a->ldo, vt, dv);
         for (size_t i = 0; i < n; i++)
-            backward_row(p + i * b.ld, dp + i * b.ld, w, &b, b.from + i, lse[(w->row + b.from + i) * H + w->h]);
+            backward_row(p + i * b.ld, dp + i * b.ld, w, &b, b.from + i,
+                         lse[(w->row + b.from + i) * H + w->h]);
 
         const float *pm = p + (b.lo - b.base), *ds = dp + (b.lo - b.base);
-        multiply(operand(copy, k + b.lo * a->ldk, a->ldk, keys, dk), dq + b.from * a->ldq, a->ldq, ds, b.ld, 1, n, false);
-        multiply(operand(copy, q + b.from * a->ldq, a->ldq, n, dk), dk_ + b.lo * a->ldk, a->ldk, ds, 1, b.ld, keys, !once);
-        multiply(operand(copy, d_o + b.from * a->ldo, a->ldo, n, dv), dv_ + b.lo * a->ldv, a->ldv, pm, 1, b.ld, keys, !once);
+        multiply(operand(copy, k + b.lo * a->ldk, a->ldk, keys, dk), dq + b.from * a->ldq, a->ldq,
+                 ds, b.ld, 1, n, false);
+        multiply(operand(copy, q + b.from * a->ldq, a->ldq, n, dk), dk_ + b.lo * a->ldk, a->ldk, ds,
+                 1, b.ld, keys, !once);
+        multiply(operand(copy, d_o + b.from * a->ldo, a->ldo, n, dv), dv_ + b.lo * a->ldv, a->ldv,
+                 pm, 1, b.ld, keys, !once);
     }
 }
 

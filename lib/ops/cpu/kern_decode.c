@@ -1,4 +1,5 @@
-/* kern_decode.c - what decoding needs beside the layers: single queries over cached keys, log-probabilities, mixtures of models. */
+/* kern_decode.c - what decoding needs beside the layers: single queries over cached keys,
+ * log-probabilities, mixtures of models. */
 #include "ops/cpu/kern.h"
 #include "ops/cpu/vec.h"
 
@@ -83,7 +84,10 @@ void TF_CPU(log_softmax)(float *z, float *acc, size_t rows, int V, float weight)
             float *mix = acc + r * n;
             v16f w = v_set(weight);
             for (size_t i = 0; i < n; i += 16)
-                v_store_n(mix + i, v_fma(w, v_exp(v_sub(v_load_n(z + i, n - i), lse)), v_load_n(mix + i, n - i)), n - i);
+                v_store_n(mix + i,
+                          v_fma(w, v_exp(v_sub(v_load_n(z + i, n - i), lse)),
+                                v_load_n(mix + i, n - i)),
+                          n - i);
         }
     }
 }

@@ -1,8 +1,10 @@
-/* kern_embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper sections 3.4 and 3.5. */
+/* kern_embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper
+ * sections 3.4 and 3.5. */
 #include "ops/cpu/drop.h"
 
 /* One row before dropout. pos: the position's row or NULL. */
-static void embed_row(float *x, uint32_t id, const float *table, const float *pos, size_t D, float scale)
+static void embed_row(float *x, uint32_t id, const float *table, const float *pos, size_t D,
+                      float scale)
 {
     const float *e = id == TF_NO_ID ? NULL : table + (size_t)id * D;
     v16f s = v_set(scale);
@@ -15,14 +17,16 @@ static void embed_row(float *x, uint32_t id, const float *table, const float *po
     }
 }
 
-void TF_CPU(embed_fwd)(struct tf_ctx *c, float *x, const uint32_t *ids, const float *table, const float *pos, const struct tf_rows *r, int D,
-                       float scale, struct tf_drop drop)
+void TF_CPU(embed_fwd)(struct tf_ctx *c, float *x, const uint32_t *ids, const float *table,
+                       const float *pos, const struct tf_rows *r, int D, float scale,
+                       struct tf_drop drop)
 {
     size_t width = (size_t)D;
     struct drop dr = drop_of(c, drop);
     for (size_t s = 0; s < r->n; s++)
         for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++, x += width) {
-            embed_row(x, *ids++, table, pos != NULL ? pos + (row - r->off[s]) * width : NULL, width, scale);
+            embed_row(x, *ids++, table, pos != NULL ? pos + (row - r->off[s]) * width : NULL, width,
+                      scale);
             if (dr.scale > 0)
                 drop_row(&dr, row, x, x, width);
         }
@@ -37,8 +41,9 @@ static void add_row(float *to, const float *x, size_t D, float scale)
     }
 }
 
-void TF_CPU(embed_bwd)(struct tf_ctx *c, float *dtable, float *dpos, const float *dx, const uint32_t *ids, const struct tf_rows *r, int D,
-                       float scale, struct tf_drop drop)
+void TF_CPU(embed_bwd)(struct tf_ctx *c, float *dtable, float *dpos, const float *dx,
+                       const uint32_t *ids, const struct tf_rows *r, int D, float scale,
+                       struct tf_drop drop)
 {
     size_t width = (size_t)D;
     struct drop dr = drop_of(c, drop);
@@ -58,9 +63,11 @@ void TF_CPU(embed_bwd)(struct tf_ctx *c, float *dtable, float *dpos, const float
         }
 }
 
-void TF_CPU(embed_rows)(float *x, const uint32_t *ids, const uint32_t *at, const float *table, const float *pos, size_t rows, int D, float scale)
+void TF_CPU(embed_rows)(float *x, const uint32_t *ids, const uint32_t *at, const float *table,
+                        const float *pos, size_t rows, int D, float scale)
 {
     size_t width = (size_t)D;
     for (size_t r = 0; r < rows; r++)
-        embed_row(x + r * width, ids[r], table, pos != NULL ? pos + (size_t)at[r] * width : NULL, width, scale);
+        embed_row(x + r * width, ids[r], table, pos != NULL ? pos + (size_t)at[r] * width : NULL,
+                  width, scale);
 }

@@ -1,5 +1,7 @@
-/* kern_gemm.c - matrix product in register tiles of TF_MR rows by TF_NV registers, and the packing of panels.
- * Goto & van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), without the packing of A: its rows are read as broadcasts. */
+/* kern_gemm.c - matrix product in register tiles of TF_MR rows by TF_NV registers, and the packing
+ * of panels.
+ * Goto & van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), without the
+ * packing of A: its rows are read as broadcasts. */
 #include "ops/cpu/gemm.h"
 
 /* A block of A (MC x KC) stays in the second-level cache while all panels pass by. */
@@ -15,7 +17,8 @@ struct tile {
     float *c;
     size_t ldc;
     const float *bias;
-    const float *ahead; /* what to have in cache soon: ahead_step floats are asked for with each k */
+    /* what to have in cache soon: ahead_step floats are asked for with each k */
+    const float *ahead;
     size_t ahead_step;
     int last; /* columns in the last register */
     bool add, relu;
@@ -47,7 +50,8 @@ INLINE void tile(const struct tile *t, const int mr, const int nv)
 #pragma GCC unroll 8
             for (int j = 0; j < nv - 1; j++)
                 acc[i][j] = r_load(t->bias + j * VL);
-            acc[i][nv - 1] = last == VL ? r_load(t->bias + (nv - 1) * VL) : r_load_n(t->bias + (nv - 1) * VL, last);
+            acc[i][nv - 1] = last == VL ? r_load(t->bias + (nv - 1) * VL)
+                                        : r_load_n(t->bias + (nv - 1) * VL, last);
         }
     } else {
 #pragma GCC unroll 8
@@ -104,7 +108,10 @@ void TF_CPU(gemm)(const struct tf_cpu_gemm *g)
 {
     if (g->M == 0 || g->N == 0)
         return;
-    struct tile t = {.ras = g->slice > 0 ? 1 : g->ras, .kas = g->slice > 0 ? TF_MR : g->kas, .ldb = g->ldb, .ldc = g->ldc};
+    struct tile t = {.ras = g->slice > 0 ? 1 : g->ras,
+                     .kas = g->slice > 0 ? TF_MR : g->kas,
+                     .ldb = g->ldb,
+                     .ldc = g->ldc};
     const size_t tile_step = g->slice > 0 ? g->slice : TF_MR * g->ras;
     for (size_t m0 = 0; m0 < g->M; m0 += MC) {
         size_t m1 = least(g->M, m0 + MC), k0 = 0;
@@ -121,10 +128,13 @@ void TF_CPU(gemm)(const struct tf_cpu_gemm *g)
                 t.bias = g->bias != NULL ? g->bias + n0 : NULL;
                 t.a = g->a + m0 / TF_MR * tile_step + k0 * t.kas;
                 t.c = g->c + m0 * g->ldc + n0;
-                /* What is not in the second-level cache yet is fetched while tiles that are there are computed: the rows of A two tiles
-                 * ahead by the first panel, the next panel of B by the first tiles of the others. */
-                const bool fetch_a = n0 == 0 && g->slice == 0 && g->kas == 1 && g->ras == g->K && g->K <= KC;
-                const float *next = n0 + TF_NR < g->N ? t.b + g->panel : g->b + (end ? 0 : (k0 + KC) * g->ldb);
+                /* What is not in the second-level cache yet is fetched while tiles that are there
+                 * are computed: the rows of A two tiles ahead by the first panel, the next panel of
+                 * B by the first tiles of the others. */
+                const bool fetch_a =
+                    n0 == 0 && g->slice == 0 && g->kas == 1 && g->ras == g->K && g->K <= KC;
+                const float *next =
+                    n0 + TF_NR < g->N ? t.b + g->panel : g->b + (end ? 0 : (k0 + KC) * g->ldb);
                 const float *stop = g->ldb == TF_NR ? next + t.K * TF_NR : next;
                 for (size_t m = m0; m < m1; m += TF_MR, t.a += tile_step, t.c += TF_MR * g->ldc) {
                     t.ahead = t.b;
@@ -178,7 +188,8 @@ void TF_CPU(slices)(float *p, const float *a, size_t lda, size_t K, size_t M)
     }
 }
 
-/* to[k * TF_NR + j] = from[j * ld + k] for k < nk, j < nj, with zeros for the other j < 16; nk, nj 1 .. 16. */
+/* to[k * TF_NR + j] = from[j * ld + k] for k < nk, j < nj, with zeros for the other j < 16; nk, nj
+ * 1 .. 16. */
 INLINE void transpose16(float *to, const float *from, size_t ld, size_t nk, size_t nj)
 {
 #if VL == 16
@@ -202,8 +213,10 @@ INLINE void transpose16(float *to, const float *from, size_t ld, size_t nk, size
     /* r[4g + q] holds columns q, q + 4, q + 8, q + 12 of rows 4g .. 4g + 3, a quarter each. */
 #pragma GCC unroll 16
     for (int q = 0; q < 4; q++) {
-        __m512 a = _mm512_shuffle_f32x4(r[q], r[q + 4], 0x88), b = _mm512_shuffle_f32x4(r[q + 8], r[q + 12], 0x88);
-        __m512 c = _mm512_shuffle_f32x4(r[q], r[q + 4], 0xdd), d = _mm512_shuffle_f32x4(r[q + 8], r[q + 12], 0xdd);
+        __m512 a = _mm512_shuffle_f32x4(r[q], r[q + 4], 0x88),
+               b = _mm512_shuffle_f32x4(r[q + 8], r[q + 12], 0x88);
+        __m512 c = _mm512_shuffle_f32x4(r[q], r[q + 4], 0xdd),
+               d = _mm512_shuffle_f32x4(r[q + 8], r[q + 12], 0xdd);
         s[q] = _mm512_shuffle_f32x4(a, b, 0x88);
         s[q + 4] = _mm512_shuffle_f32x4(c, d, 0x88);
         s[q + 8] = _mm512_shuffle_f32x4(a, b, 0xdd);
@@ -226,5 +239,6 @@ void TF_CPU(panels_t)(float *p, const float *b, size_t ldb, size_t K, size_t N)
     for (size_t n0 = 0; n0 < N; n0 += TF_NR, p += K * TF_NR)
         for (size_t k = 0; k < K; k += 16)
             for (size_t j = n0; j < least(N, n0 + TF_NR); j += 16)
-                transpose16(p + k * TF_NR + (j - n0), b + j * ldb + k, ldb, least(K - k, 16), least(N - j, 16));
+                transpose16(p + k * TF_NR + (j - n0), b + j * ldb + k, ldb, least(K - k, 16),
+                            least(N - j, 16));
 }

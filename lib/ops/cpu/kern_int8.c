@@ -1,9 +1,13 @@
-/* kern_int8.c - y = x w + b for decoding in 8 bits: weights and the rows of x as small integers with one scale each, their products summed exactly.
+/* kern_int8.c - y = x w + b for decoding in 8 bits: weights and the rows of x as small integers
+ * with one scale each, their products summed exactly.
  *
- * A column of w: scale = max |w| / 127, q = round(w * (127 / max |w|)), ties to even; a row of x likewise, at each call. y = (sum over k of qx qw) * (scale_x * scale_w) + b.
- * The sums are exact (65536 * 127 * 127 < 2^31), so neither the order of k nor the instruction set shows in them.
+ * A column of w: scale = max |w| / 127, q = round(w * (127 / max |w|)), ties to even; a row of x
+ * likewise, at each call. y = (sum over k of qx qw) * (scale_x * scale_w) + b. The sums are exact
+ * (65536 * 127 * 127 < 2^31), so neither the order of k nor the instruction set shows in them.
  *
- * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a weight is kept as q + 128, and what that adds, 128 times the sum of the row, is where a sum starts. */
+ * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a
+ * weight is kept as q + 128, and what that adds, 128 times the sum of the row, is where a sum
+ * starts. */
 #include "ops/cpu/gemm.h"
 
 #include <stdlib.h>
@@ -18,7 +22,8 @@
 
 enum { ROWS = 16 * TF_MR }; /* rows that share a pass over the weights */
 
-/* Column j of panel p, k = 4 quad + i: bytes[((p * quads + quad) * TF_NR + j) * 4 + i]. Panels are filled up with columns, and quads with k, whose q is 0. */
+/* Column j of panel p, k = 4 quad + i: bytes[((p * quads + quad) * TF_NR + j) * 4 + i]. Panels are
+ * filled up with columns, and quads with k, whose q is 0. */
 struct tf_packed {
     size_t K, N, quads;
     float *scale; /* [N], filled up to whole panels */
@@ -49,11 +54,15 @@ INLINE vi dot(vi acc, vi w, vi x)
 #elif OFFSET
     return (vi)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)w, (__m256i)x);
 #elif VL == 16
-    __m512i even = _mm512_madd_epi16(_mm512_srai_epi16(_mm512_slli_epi16((__m512i)w, 8), 8), _mm512_srai_epi16(_mm512_slli_epi16((__m512i)x, 8), 8));
-    return acc + (vi)_mm512_add_epi32(even, _mm512_madd_epi16(_mm512_srai_epi16((__m512i)w, 8), _mm512_srai_epi16((__m512i)x, 8)));
+    __m512i even = _mm512_madd_epi16(_mm512_srai_epi16(_mm512_slli_epi16((__m512i)w, 8), 8),
+                                     _mm512_srai_epi16(_mm512_slli_epi16((__m512i)x, 8), 8));
+    return acc + (vi)_mm512_add_epi32(even, _mm512_madd_epi16(_mm512_srai_epi16((__m512i)w, 8),
+                                                              _mm512_srai_epi16((__m512i)x, 8)));
 #elif VL == 8
-    __m256i even = _mm256_madd_epi16(_mm256_srai_epi16(_mm256_slli_epi16((__m256i)w, 8), 8), _mm256_srai_epi16(_mm256_slli_epi16((__m256i)x, 8), 8));
-    return acc + (vi)_mm256_add_epi32(even, _mm256_madd_epi16(_mm256_srai_epi16((__m256i)w, 8), _mm256_srai_epi16((__m256i)x, 8)));
+    __m256i even = _mm256_madd_epi16(_mm256_srai_epi16(_mm256_slli_epi16((__m256i)w, 8), 8),
+                                     _mm256_srai_epi16(_mm256_slli_epi16((__m256i)x, 8), 8));
+    return acc + (vi)_mm256_add_epi32(even, _mm256_madd_epi16(_mm256_srai_epi16((__m256i)w, 8),
+                                                              _mm256_srai_epi16((__m256i)x, 8)));
 #else
     vi sum = acc;
     for (int shift = 0; shift < 32; shift += 8)
@@ -69,7 +78,8 @@ struct row {
     int32_t start; /* of its sums */
 };
 
-/* q [n], filled up with zeros to whole vectors. A row with something in it that is not finite has a scale that is not either. */
+/* q [n], filled up with zeros to whole vectors. A row with something in it that is not finite has a
+ * scale that is not either. */
 static struct row quantise(int8_t *q, const float *x, size_t n)
 {
     const v16u bits = u_set(0x7fffffff);
@@ -152,7 +162,8 @@ INLINE void tile(const struct tile *t, const int mr, const int nv)
 #pragma GCC unroll 8
         for (int j = 0; j < nv; j++) {
             const int n = j < nv - 1 ? VL : t->last;
-            vf s = r_set(t->row[i].scale) * r_load(t->scale + j * VL), b = t->bias != NULL ? r_load_n(t->bias + j * VL, n) : r_set(0);
+            vf s = r_set(t->row[i].scale) * r_load(t->scale + j * VL),
+               b = t->bias != NULL ? r_load_n(t->bias + j * VL, n) : r_set(0);
             vf y = r_fma(__builtin_convertvector(acc[i][j], vf), s, b);
             if (t->relu)
                 y = r_max(r_set(0), y);
@@ -167,12 +178,16 @@ static size_t whole(size_t n, size_t of)
     return (n + of - 1) / of * of;
 }
 
-static void linear(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w, const float *b, size_t rows, unsigned flags)
+static void linear(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w,
+                   const float *b, size_t rows, unsigned flags)
 {
     const size_t ldx = whole(w->K, 16);
     int8_t *q = (int8_t *)tf_cpu_scratch(c, TF_CPU_TILE, ROWS * ldx / sizeof(float) + 1);
     struct row row[ROWS];
-    struct tile t = {.quads = w->quads, .ldx = ldx, .ldy = w->N, .relu = (flags & TF_LIN_RELU) != 0};
+    struct tile t = {.quads = w->quads,
+                     .ldx = ldx,
+                     .ldy = w->N,
+                     .relu = (flags & TF_LIN_RELU) != 0};
     for (size_t m0 = 0; m0 < rows; m0 += ROWS) {
         const size_t m = least(rows - m0, ROWS);
         for (size_t i = 0; i < m; i++)
@@ -196,9 +211,11 @@ static void linear(struct tf_ctx *c, float *y, const float *x, const struct tf_p
 
 /* ---- the weights ---- */
 
-static struct tf_packed *pack(const float *w, int rows, int columns, bool transposed, struct tf_err *err)
+static struct tf_packed *pack(const float *w, int rows, int columns, bool transposed,
+                              struct tf_err *err)
 {
-    const size_t K = (size_t)rows, N = (size_t)columns, padded = whole(N, TF_NR), quads = (K + 3) / 4;
+    const size_t K = (size_t)rows, N = (size_t)columns, padded = whole(N, TF_NR),
+                 quads = (K + 3) / 4;
     const size_t sk = transposed ? 1 : N, sj = transposed ? K : 1;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
@@ -228,7 +245,8 @@ static struct tf_packed *pack(const float *w, int rows, int columns, bool transp
         }
         for (size_t k = 0; k < K; k++)
             for (size_t j = 0; j < n; j++)
-                to[(k / 4 * TF_NR + j) * 4 + k % 4] = (uint8_t)(rounded(w[k * sk + (n0 + j) * sj] * factor[j]) + OFFSET);
+                to[(k / 4 * TF_NR + j) * 4 + k % 4] =
+                    (uint8_t)(rounded(w[k * sk + (n0 + j) * sj] * factor[j]) + OFFSET);
     }
     return p;
 }

@@ -1,26 +1,39 @@
-/* kern_linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over weights packed once for decoding. */
+/* kern_linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over
+ * weights packed once for decoding. */
 #include "ops/cpu/drop.h"
 #include "ops/cpu/gemm.h"
 
 #include <stdlib.h>
 
-#define ROWS 240 /* rows that share a pass: what is masked, packed and multiplied together stays in cache */
+/* rows that share a pass: what is masked, packed and multiplied together stays in cache */
+#define ROWS 240
 
 struct tf_packed {
     size_t K, N;
     float *panels;
 };
 
-void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b, const struct tf_rows *r, int N, int K,
-                        unsigned flags, struct tf_drop drop)
+void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b,
+                        const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
 {
     size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
     float *panels = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(k, n));
     struct drop dr = drop_of(c, flags & TF_LIN_RELU ? drop : (struct tf_drop){0});
     TF_CPU(panels)(panels, w, n, k, n);
     for (size_t i = 0; i < rows; i += ROWS) {
-        struct tf_cpu_gemm g = {.c = y + i * n, .ldc = n, .a = x + i * k, .ras = k, .kas = 1, .b = panels, .ldb = TF_NR, .panel = k * TF_NR,
-                                .M = least(ROWS, rows - i), .N = n, .K = k, .bias = b, .relu = (flags & TF_LIN_RELU) != 0};
+        struct tf_cpu_gemm g = {.c = y + i * n,
+                                .ldc = n,
+                                .a = x + i * k,
+                                .ras = k,
+                                .kas = 1,
+                                .b = panels,
+                                .ldb = TF_NR,
+                                .panel = k * TF_NR,
+                                .M = least(ROWS, rows - i),
+                                .N = n,
+                                .K = k,
+                                .bias = b,
+                                .relu = (flags & TF_LIN_RELU) != 0};
         TF_CPU(gemm)(&g);
         if (dr.scale > 0)
             for (size_t j = i; j < i + g.M; j++)
@@ -34,7 +47,9 @@ static void mask_rows(float *dx, const float *x, size_t n, float scale)
     v16f s = v_set(scale), zero = v_set(0);
     for (size_t i = 0; i < n; i += 16) {
         size_t left = n - i;
-        v_store_n(dx + i, v_keep(m_gt(v_load_n(x + i, left), zero), v_mul(v_load_n(dx + i, left), s)), left);
+        v_store_n(dx + i,
+                  v_keep(m_gt(v_load_n(x + i, left), zero), v_mul(v_load_n(dx + i, left), s)),
+                  left);
     }
 }
 
@@ -50,8 +65,9 @@ static void add_columns(float *sum, const float *x, size_t rows, size_t N)
     }
 }
 
-void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const float *dy, const float *x, const float *w,
-                        const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
+void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const float *dy,
+                        const float *x, const float *w, const struct tf_rows *r, int N, int K,
+                        unsigned flags, struct tf_drop drop)
 {
     size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
     float scale = drop.p > 0 ? (float)(1 / (1 - (double)drop.p)) : 1;
@@ -75,14 +91,35 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const
         if (db != NULL)
             add_columns(db, dyi, m, n);
         if (dx != NULL)
-            TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = dx + i * k, .ldc = k, .a = dyi, .ras = n, .kas = 1, .b = panels, .ldb = TF_NR,
-                                               .panel = n * TF_NR, .M = m, .N = k, .K = n, .add = (flags & TF_LIN_ADD_DX) != 0});
+            TF_CPU(gemm)
+            (&(struct tf_cpu_gemm){.c = dx + i * k,
+                                   .ldc = k,
+                                   .a = dyi,
+                                   .ras = n,
+                                   .kas = 1,
+                                   .b = panels,
+                                   .ldb = TF_NR,
+                                   .panel = n * TF_NR,
+                                   .M = m,
+                                   .N = k,
+                                   .K = n,
+                                   .add = (flags & TF_LIN_ADD_DX) != 0});
         if (dx != NULL && flags & TF_LIN_FROM_RELU)
             mask_rows(dx + i * k, x + i * k, m * k, scale);
         if (dw != NULL) {
             TF_CPU(panels)(block, dyi, n, m, n);
-            struct tf_cpu_gemm g = {.c = dw, .ldc = n, .a = x + i * k, .ras = 1, .kas = k, .b = block, .ldb = TF_NR,
-                                    .panel = m * TF_NR, .M = k, .N = n, .K = m, .add = i > 0};
+            struct tf_cpu_gemm g = {.c = dw,
+                                    .ldc = n,
+                                    .a = x + i * k,
+                                    .ras = 1,
+                                    .kas = k,
+                                    .b = block,
+                                    .ldb = TF_NR,
+                                    .panel = m * TF_NR,
+                                    .M = k,
+                                    .N = n,
+                                    .K = m,
+                                    .add = i > 0};
             if (n >= 4 * TF_NR) { /* enough panels to pay for the copy */
                 TF_CPU(slices)(slices, g.a, k, m, k);
                 g.a = slices;
@@ -99,7 +136,9 @@ struct tf_packed *TF_CPU(pack)(const float *w, int K, int N, bool transposed, st
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
         return NULL;
-    *p = (struct tf_packed){.K = k, .N = n, .panels = tf_try_alloc(tf_cpu_panels_size(k, n) * sizeof(float), err)};
+    *p = (struct tf_packed){.K = k,
+                            .N = n,
+                            .panels = tf_try_alloc(tf_cpu_panels_size(k, n) * sizeof(float), err)};
     if (p->panels == NULL) {
         free(p);
         return NULL;
@@ -119,10 +158,22 @@ void TF_CPU(pack_free)(struct tf_packed *p)
     free(p);
 }
 
-void TF_CPU(linear_packed)(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w, const float *b, size_t rows, unsigned flags)
+void TF_CPU(linear_packed)(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w,
+                           const float *b, size_t rows, unsigned flags)
 {
     (void)c;
-    TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = y, .ldc = w->N, .a = x, .ras = w->K, .kas = 1, .b = w->panels, .ldb = TF_NR,
-                                       .panel = w->K * TF_NR, .M = rows, .N = w->N, .K = w->K, .bias = b,
-                                       .relu = (flags & TF_LIN_RELU) != 0});
+    TF_CPU(gemm)
+    (&(struct tf_cpu_gemm){.c = y,
+                           .ldc = w->N,
+                           .a = x,
+                           .ras = w->K,
+                           .kas = 1,
+                           .b = w->panels,
+                           .ldb = TF_NR,
+                           .panel = w->K * TF_NR,
+                           .M = rows,
+                           .N = w->N,
+                           .K = w->K,
+                           .bias = b,
+                           .relu = (flags & TF_LIN_RELU) != 0});
 }

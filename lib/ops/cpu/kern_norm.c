@@ -1,5 +1,7 @@
-/* kern_norm.c - residual sum with dropout and layer normalisation (Ba, Kiros & Hinton 2016), forward and backward:
- * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g n)). */
+/* kern_norm.c - residual sum with dropout and layer normalisation (Ba, Kiros & Hinton 2016),
+ * forward and backward:
+ * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g
+ * n)). */
 #include "ops/cpu/drop.h"
 
 /* s = res + x of one row; x NULL: res. */
@@ -14,15 +16,20 @@ static void sum_row(float *s, const float *x, const float *res, size_t D)
     }
 }
 
-static void drop_sum_row(const struct drop *dr, uint32_t row, float *s, const float *x, const float *res, size_t D)
+static void drop_sum_row(const struct drop *dr, uint32_t row, float *s, const float *x,
+                         const float *res, size_t D)
 {
     v16f scale = v_set(dr->scale);
     for (size_t d = 0; d < D; d += 32) {
         size_t n = D - d;
         m32 m = drop_mask(dr, row, (uint32_t)d);
-        v_store_n(s + d, v_add(v_load_n(res + d, n), v_keep(m.lo, v_mul(v_load_n(x + d, n), scale))), n);
+        v_store_n(s + d,
+                  v_add(v_load_n(res + d, n), v_keep(m.lo, v_mul(v_load_n(x + d, n), scale))), n);
         if (n > 16)
-            v_store_n(s + d + 16, v_add(v_load_n(res + d + 16, n - 16), v_keep(m.hi, v_mul(v_load_n(x + d + 16, n - 16), scale))), n - 16);
+            v_store_n(s + d + 16,
+                      v_add(v_load_n(res + d + 16, n - 16),
+                            v_keep(m.hi, v_mul(v_load_n(x + d + 16, n - 16), scale))),
+                      n - 16);
     }
 }
 
@@ -39,7 +46,8 @@ static float sum_of(const float *s, size_t D)
     return v_sum(v_add(a, b));
 }
 
-static void norm_row(float *y, float *mean_out, float *rstd_out, const float *s, const float *gain, const float *bias, size_t D, float eps)
+static void norm_row(float *y, float *mean_out, float *rstd_out, const float *s, const float *gain,
+                     const float *bias, size_t D, float eps)
 {
     float mean = sum_of(s, D) / (float)D;
     v16f mu = v_set(mean), a = v_set(0), b = v_set(0);
@@ -67,8 +75,9 @@ static void norm_row(float *y, float *mean_out, float *rstd_out, const float *s,
         *rstd_out = rstd;
 }
 
-void TF_CPU(add_norm_fwd)(struct tf_ctx *c, float *s, float *y, float *mean, float *rstd, const float *x, const float *res,
-                          const float *gain, const float *bias, const struct tf_rows *r, int D, float eps, struct tf_drop drop)
+void TF_CPU(add_norm_fwd)(struct tf_ctx *c, float *s, float *y, float *mean, float *rstd,
+                          const float *x, const float *res, const float *gain, const float *bias,
+                          const struct tf_rows *r, int D, float eps, struct tf_drop drop)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
     struct drop dr = drop_of(c, drop);
@@ -79,12 +88,13 @@ void TF_CPU(add_norm_fwd)(struct tf_ctx *c, float *s, float *y, float *mean, flo
             drop_sum_row(&dr, r->off[0] + (uint32_t)i, sum, x + i * width, res + i * width, width);
         else
             sum_row(sum, x != NULL ? x + i * width : NULL, res + i * width, width);
-        norm_row(y + i * width, mean != NULL ? mean + i : NULL, rstd != NULL ? rstd + i : NULL, sum, gain, bias, width, eps);
+        norm_row(y + i * width, mean != NULL ? mean + i : NULL, rstd != NULL ? rstd + i : NULL, sum,
+                 gain, bias, width, eps);
     }
 }
 
-void TF_CPU(add_norm_rows)(struct tf_ctx *c, float *s, float *y, const float *x, const float *res, const float *gain, const float *bias,
-                           size_t rows, int D, float eps)
+void TF_CPU(add_norm_rows)(struct tf_ctx *c, float *s, float *y, const float *x, const float *res,
+                           const float *gain, const float *bias, size_t rows, int D, float eps)
 {
     size_t width = (size_t)D;
     float *row = tf_cpu_scratch(c, TF_CPU_ROW, width);
@@ -96,13 +106,14 @@ void TF_CPU(add_norm_rows)(struct tf_ctx *c, float *s, float *y, const float *x,
 }
 
 /* One row: ds, and dgain, dbias added to. */
-static void norm_row_bwd(float *ds, float *dgain, float *dbias, const float *dy, const float *dsum, const float *s, float mean, float rstd,
-                         const float *gain, size_t D)
+static void norm_row_bwd(float *ds, float *dgain, float *dbias, const float *dy, const float *dsum,
+                         const float *s, float mean, float rstd, const float *gain, size_t D)
 {
     v16f mu = v_set(mean), rs = v_set(rstd), g1 = v_set(0), gn = v_set(0);
     for (size_t d = 0; d < D; d += 16) {
         size_t n = D - d;
-        v16f dout = v_load_n(dy + d, n), g = v_mul(dout, v_load_n(gain + d, n)), x = v_mul(v_sub(v_load_n(s + d, n), mu), rs);
+        v16f dout = v_load_n(dy + d, n), g = v_mul(dout, v_load_n(gain + d, n)),
+             x = v_mul(v_sub(v_load_n(s + d, n), mu), rs);
         g1 = v_add(g1, g);
         gn = v_fma(g, x, gn);
         v_store_n(dgain + d, v_fma(dout, x, v_load_n(dgain + d, n)), n);
@@ -111,7 +122,8 @@ static void norm_row_bwd(float *ds, float *dgain, float *dbias, const float *dy,
     v16f mg = v_set(v_sum(g1) / (float)D), mgn = v_set(v_sum(gn) / (float)D);
     for (size_t d = 0; d < D; d += 16) {
         size_t n = D - d;
-        v16f g = v_mul(v_load_n(dy + d, n), v_load_n(gain + d, n)), x = v_mul(v_sub(v_load_n(s + d, n), mu), rs);
+        v16f g = v_mul(v_load_n(dy + d, n), v_load_n(gain + d, n)),
+             x = v_mul(v_sub(v_load_n(s + d, n), mu), rs);
         v16f v = v_mul(rs, v_sub(v_sub(g, mg), v_mul(x, mgn)));
         if (dsum != NULL)
             v = v_add(v, v_load_n(dsum + d, n));
@@ -119,8 +131,9 @@ static void norm_row_bwd(float *ds, float *dgain, float *dbias, const float *dy,
     }
 }
 
-void TF_CPU(add_norm_bwd)(struct tf_ctx *c, float *ds, float *dx, float *dgain, float *dbias, const float *dy, const float *dsum,
-                          const float *s, const float *mean, const float *rstd, const float *gain, const struct tf_rows *r, int D,
+void TF_CPU(add_norm_bwd)(struct tf_ctx *c, float *ds, float *dx, float *dgain, float *dbias,
+                          const float *dy, const float *dsum, const float *s, const float *mean,
+                          const float *rstd, const float *gain, const struct tf_rows *r, int D,
                           struct tf_drop drop)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
@@ -132,7 +145,8 @@ void TF_CPU(add_norm_bwd)(struct tf_ctx *c, float *ds, float *dx, float *dgain, 
     for (size_t i = 0; i < rows; i++) {
         size_t at = i * width;
         if (dy != NULL)
-            norm_row_bwd(ds + at, dgain, dbias, dy + at, dsum != NULL ? dsum + at : NULL, s + at, mean[i], rstd[i], gain, width);
+            norm_row_bwd(ds + at, dgain, dbias, dy + at, dsum != NULL ? dsum + at : NULL, s + at,
+                         mean[i], rstd[i], gain, width);
         else if (dsum == NULL)
             memset(ds + at, 0, width * sizeof *ds);
         else if (dsum != ds)

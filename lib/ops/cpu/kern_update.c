@@ -1,4 +1,5 @@
-/* kern_update.c - sums over flat blocks, Adam (Kingma & Ba 2015) and the moving average of weights. */
+/* kern_update.c - sums over flat blocks, Adam (Kingma & Ba 2015) and the moving average of
+ * weights. */
 #include "ops/cpu/kern.h"
 #include "ops/cpu/vec.h"
 
@@ -29,7 +30,8 @@ double TF_CPU(sumsq)(const float *x, size_t n)
     return total;
 }
 
-void TF_CPU(adam)(float *p, float *m, float *v, const float *g, size_t n, const double *norm2, const struct tf_adam *h)
+void TF_CPU(adam)(float *p, float *m, float *v, const float *g, size_t n, const double *norm2,
+                  const struct tf_adam *h)
 {
     double norm = sqrt(*norm2), scale = h->gscale;
     if (!isfinite(norm))
@@ -48,7 +50,8 @@ void TF_CPU(adam)(float *p, float *m, float *v, const float *g, size_t n, const 
         v16f g1 = v_mul(v_load_n(g + i, k), gs);
         v16f m1 = v_fma(b1, v_load_n(m + i, k), v_mul(a1, g1));
         v16f v1 = v_fma(b2, v_load_n(v + i, k), v_mul(a2, v_mul(g1, g1)));
-        /* Rows of an embedding that are never seen decay for ever: stop before the numbers get subnormal and slow. */
+        /* Rows of an embedding that are never seen decay for ever: stop before the numbers get
+         * subnormal and slow. */
         m1 = v_pick(m_gt(tiny, v_max(m1, v_sub(v_set(0), m1))), v_set(0), m1);
         v1 = v_pick(m_gt(tiny, v1), v_set(0), v1);
         v16f down = v_add(v_sqrt(v_mul(v1, rt)), eps);

@@ -1,6 +1,8 @@
-/* kern_xent.c - projection to the vocabulary, softmax and cross-entropy with label smoothing (paper, section 5.4), for RC rows at a time. Logits are kept
- * transposed, z' = E x': E is read as it lies, 16 rows share each register, and softmax needs no sums across lanes. The first walk over the vocabulary
- * gives the log-sum-exps, the second turns logits into gradients block by block, while they are in cache, and multiplies them out. */
+/* kern_xent.c - projection to the vocabulary, softmax and cross-entropy with label smoothing
+ * (paper, section 5.4), for RC rows at a time. Logits are kept transposed, z' = E x': E is read as
+ * it lies, 16 rows share each register, and softmax needs no sums across lanes. The first walk over
+ * the vocabulary gives the log-sum-exps, the second turns logits into gradients block by block,
+ * while they are in cache, and multiplies them out. */
 #include "ops/cpu/gemm.h"
 
 #define RC_MAX 512 /* rows of a chunk, at most */
@@ -13,7 +15,8 @@ struct stats {
 };
 
 /* 16 g rows from r on; g is a constant at every call. */
-INLINE void gather_group(struct stats *s, const float *z, size_t ld, size_t n, uint32_t first, size_t r, const int g)
+INLINE void gather_group(struct stats *s, const float *z, size_t ld, size_t n, uint32_t first,
+                         size_t r, const int g)
 {
     v16f max[4], total[4], sum[4], best[4], old[4];
 #pragma GCC unroll 4
@@ -64,11 +67,13 @@ static void gradients(float *dz, const float *z, const float *lse, size_t ld, si
     v16f o = v_set(off);
     for (size_t j = 0; j < n; j++)
         for (size_t r = 0; r < ld; r += 16)
-            v_store(dz + j * ld + r, v_sub(v_exp(v_sub(v_load(z + j * ld + r), v_load(lse + r))), o));
+            v_store(dz + j * ld + r,
+                    v_sub(v_exp(v_sub(v_load(z + j * ld + r), v_load(lse + r))), o));
 }
 
 /* Losses of rows i .. i+n-1 from their stats; lse [n] out. */
-static void losses(const struct tf_xent *x, float *lse, const struct stats *s, const uint32_t *targets, size_t i, size_t n)
+static void losses(const struct tf_xent *x, float *lse, const struct stats *s,
+                   const uint32_t *targets, size_t i, size_t n)
 {
     double *acc = x->acc;
     const double on = (double)x->on, off = (double)x->off, mass = on + off * (x->V - 1);
@@ -94,9 +99,12 @@ void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
     /* Long chunks read E less often; x and dx of a chunk are to stay in cache. */
     const size_t rc = D <= 256 ? RC_MAX : RC_MAX / 2, chunk = (least(rows, rc) + 15) / 16 * 16;
     const size_t xt_size = tf_cpu_panels_size(D, rc), ep_size = tf_cpu_panels_size(VB, D);
-    float *xt = tf_cpu_scratch(c, TF_CPU_PANELS, xt_size + tf_cpu_panels_size(rc, D)), *xp = xt + xt_size;
+    float *xt = tf_cpu_scratch(c, TF_CPU_PANELS, xt_size + tf_cpu_panels_size(rc, D)),
+          *xp = xt + xt_size;
     float *z = tf_cpu_scratch(c, TF_CPU_TILE, (back ? V : VB) * chunk);
-    float *dz = tf_cpu_scratch(c, TF_CPU_BLOCK, VB * chunk + ep_size + tf_cpu_slices_size(VB, chunk)), *ep = dz + VB * chunk, *zs = ep + ep_size;
+    float *dz =
+              tf_cpu_scratch(c, TF_CPU_BLOCK, VB * chunk + ep_size + tf_cpu_slices_size(VB, chunk)),
+          *ep = dz + VB * chunk, *zs = ep + ep_size;
     if (back && rows == 0)
         memset(de, 0, V * D * sizeof *de);
 
@@ -118,8 +126,18 @@ void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
             const size_t m = least(VB, V - v);
             float *block = z + (back ? v * ld : 0);
             /* The lanes past n are products with the panels' zeros. */
-            TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = block, .ldc = ld, .a = e + v * D, .ras = D, .kas = 1, .b = xt, .ldb = TF_NR,
-                                               .panel = D * TF_NR, .M = m, .N = ld, .K = D});
+            TF_CPU(gemm)
+            (&(struct tf_cpu_gemm){.c = block,
+                                   .ldc = ld,
+                                   .a = e + v * D,
+                                   .ras = D,
+                                   .kas = 1,
+                                   .b = xt,
+                                   .ldb = TF_NR,
+                                   .panel = D * TF_NR,
+                                   .M = m,
+                                   .N = ld,
+                                   .K = D});
             gather(&s, block, ld, m, (uint32_t)v);
             for (size_t r = 0; r < n; r++)
                 if (targets[r] - v < m)
@@ -136,12 +154,33 @@ void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
             for (size_t r = 0; r < n; r++)
                 if (targets[r] - v < m)
                     dz[(targets[r] - v) * ld + r] -= x->on - x->off;
-            TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = de + v * D, .ldc = D, .a = dz, .ras = ld, .kas = 1, .b = xp, .ldb = TF_NR,
-                                               .panel = n * TF_NR, .M = m, .N = D, .K = n, .add = i > 0});
+            TF_CPU(gemm)
+            (&(struct tf_cpu_gemm){.c = de + v * D,
+                                   .ldc = D,
+                                   .a = dz,
+                                   .ras = ld,
+                                   .kas = 1,
+                                   .b = xp,
+                                   .ldb = TF_NR,
+                                   .panel = n * TF_NR,
+                                   .M = m,
+                                   .N = D,
+                                   .K = n,
+                                   .add = i > 0});
             TF_CPU(panels)(ep, e + v * D, D, m, D);
             TF_CPU(slices)(zs, dz, ld, m, n);
-            TF_CPU(gemm)(&(struct tf_cpu_gemm){.c = (float *)x->dx + i * D, .ldc = D, .a = zs, .slice = tf_cpu_slice(m), .b = ep,
-                                               .ldb = TF_NR, .panel = m * TF_NR, .M = n, .N = D, .K = m, .add = v > 0});
+            TF_CPU(gemm)
+            (&(struct tf_cpu_gemm){.c = (float *)x->dx + i * D,
+                                   .ldc = D,
+                                   .a = zs,
+                                   .slice = tf_cpu_slice(m),
+                                   .b = ep,
+                                   .ldb = TF_NR,
+                                   .panel = m * TF_NR,
+                                   .M = n,
+                                   .N = D,
+                                   .K = m,
+                                   .add = v > 0});
         }
     }
 }

@@ -1,6 +1,7 @@
-/* vec.h - 16 lanes of float (v16f) or uint32 (v16u) on every instruction set: one 512-bit register, two of 256 or four of 128 bits.
- * Sums go through the same 16 lanes and the same tree of additions everywhere; only v_fma differs (fused where the machine has it).
- * For the sources that are compiled once per instruction set (kern*.c). */
+/* vec.h - 16 lanes of float (v16f) or uint32 (v16u) on every instruction set: one 512-bit register,
+ * two of 256 or four of 128 bits. Sums go through the same 16 lanes and the same tree of additions
+ * everywhere; only v_fma differs (fused where the machine has it). For the sources that are
+ * compiled once per instruction set (kern*.c). */
 #ifndef TF_OPS_CPU_VEC_H
 #define TF_OPS_CPU_VEC_H
 
@@ -207,7 +208,8 @@ INLINE v16f v_sqrt(v16f a)
 INLINE float v_sum(v16f a)
 {
 #if VL == 16
-    __m256 h = _mm256_add_ps(_mm512_castps512_ps256((__m512)a.p0), _mm512_extractf32x8_ps((__m512)a.p0, 1));
+    __m256 h = _mm256_add_ps(_mm512_castps512_ps256((__m512)a.p0),
+                             _mm512_extractf32x8_ps((__m512)a.p0, 1));
 #elif VL == 8
     __m256 h = (__m256)(a.p0 + a.p1);
 #endif
@@ -354,7 +356,8 @@ INLINE v16f v_pick(m16 m, v16f a, v16f b)
 INLINE unsigned m_bits(m16 m)
 {
 #if VL == 8
-    return (unsigned)_mm256_movemask_ps((__m256)m.p0) | (unsigned)_mm256_movemask_ps((__m256)m.p1) << 8;
+    return (unsigned)_mm256_movemask_ps((__m256)m.p0) | (unsigned)_mm256_movemask_ps((__m256)m.p1)
+                                                            << 8;
 #else
     uint32_t t[16];
     unsigned bits = 0;
@@ -366,8 +369,9 @@ INLINE unsigned m_bits(m16 m)
 }
 INLINE m16 m_of_bits(unsigned bits)
 {
-    static const uint32_t lane[16] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
-                                      1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+    static const uint32_t lane[16] = {1,       1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
+                                      1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
+                                      1 << 12, 1 << 13, 1 << 14, 1 << 15};
     v16u a = u_load(lane), b = u_and(a, u_set(bits));
 #define EQ_PART(i) (vu)(a.p##i == b.p##i)
     return (m16){PARTS(EQ_PART)};
@@ -397,9 +401,11 @@ INLINE void d_add(d8 *sum, v16f a, v16f b) /* += a b, the products exact */
 
 /* ---- functions ---- */
 
-#define V_ROUND 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, ties to even, which is left in the low bits */
+/* 1.5 * 2^23: adding it rounds to an integer, ties to even, which is left in the low bits */
+#define V_ROUND 12582912.0f
 
-/* e^x to about 1 ulp (Cephes' polynomial after x = n ln 2 + r) for x < 88; 0 below -87.3; NaN stays NaN. */
+/* e^x to about 1 ulp (Cephes' polynomial after x = n ln 2 + r) for x < 88; 0 below -87.3; NaN stays
+ * NaN. */
 INLINE v16f v_exp(v16f x)
 {
     const v16f magic = v_set(V_ROUND);

@@ -1,7 +1,11 @@
-/* attention.h - what both directions of attention share: the kernels' view of a struct tf_attention, what a query sees, dropout of weights, and fragments of tiles for mma().
+/* attention.h - what both directions of attention share: the kernels' view of a struct
+ * tf_attention, what a query sees, dropout of weights, and fragments of tiles for mma().
  *
- * There are two families of kernels. Those with tensor cores take tiles of 16 rows a warp, for bf16 and half with head widths of 16, 32, ... 128 and rows that are multiples of 16 bytes; the others
- * take any width, stride and element, four rows a warp. A block has one sentence and head: blockIdx.x = sentence * heads + head. In both, what becomes of a query depends on its sentence alone. */
+ * There are two families of kernels. Those with tensor cores take tiles of 16 rows a warp, for bf16
+ * and half with head widths of 16, 32, ... 128 and rows that are multiples of 16 bytes; the others
+ * take any width, stride and element, four rows a warp. A block has one sentence and head:
+ * blockIdx.x = sentence * heads + head. In both, what becomes of a query depends on its sentence
+ * alone. */
 #ifndef TF_OPS_CUDA_ATTENTION_H
 #define TF_OPS_CUDA_ATTENTION_H
 
@@ -21,8 +25,8 @@ template <typename A> struct heads {
     struct dropper drop;
 };
 
-template <typename A> static struct heads<A> heads_of(const struct tf_ctx *c, const struct tf_attention *a)
-{
+template <typename A>
+static struct heads<A> heads_of(const struct tf_ctx *c, const struct tf_attention *a) {
     struct heads<A> h = {};
     h.head = a->q_rows->head;
     h.q_off = a->q_rows->off, h.k_off = a->k_rows->off;
@@ -62,22 +66,27 @@ template <typename A> __device__ static inline struct place place_of(const struc
 /* Rows of o past the last become 0: each block takes some. */
 template <typename A> __device__ static inline void clear_rest(const struct heads<A> &h)
 {
-    for (size_t row = h.head->rows + blockIdx.x + (size_t)blockIdx.y * gridDim.x; row < h.cap; row += (size_t)gridDim.x * gridDim.y)
+    for (size_t row = h.head->rows + blockIdx.x + (size_t)blockIdx.y * gridDim.x; row < h.cap;
+         row += (size_t)gridDim.x * gridDim.y)
         for (int d = threadIdx.x; d < h.n_heads * h.dv; d += blockDim.x)
             h.o[row * h.ldo + d] = from_float<A>(0);
 }
 
 /* Does query i see key j? */
-template <typename A> __device__ static inline bool sees(const struct heads<A> &h, const struct place &p, int i, int j)
+template <typename A>
+__device__ static inline bool sees(const struct heads<A> &h, const struct place &p, int i, int j)
 {
     return i < p.T && j < p.S && !(h.causal && j > i) && (h.window == 0 || abs(i - j) <= h.window);
 }
 
-/* [from, to): keys that some query of [i, i + n) sees, or, `of_keys`, queries that see some key of [i, i + n). Empty where from >= to. */
+/* [from, to): keys that some query of [i, i + n) sees, or, `of_keys`, queries that see some key of
+ * [i, i + n). Empty where from >= to. */
 struct range {
     int from, to;
 };
-template <typename A> __device__ static inline struct range seen_from(const struct heads<A> &h, const struct place &p, int i, int n, bool of_keys)
+template <typename A>
+__device__ static inline struct range seen_from(const struct heads<A> &h, const struct place &p,
+                                                int i, int n, bool of_keys)
 {
     struct range r = {0, of_keys ? p.T : p.S};
     if (h.window > 0) {
@@ -92,12 +101,16 @@ template <typename A> __device__ static inline struct range seen_from(const stru
 }
 
 /* Factors of the weights of query i for keys 4 * quad and the three after it. */
-template <typename A> __device__ static inline void drop_keys(float f[4], const struct heads<A> &h, const struct place &p, int i, int quad)
+template <typename A>
+__device__ static inline void drop_keys(float f[4], const struct heads<A> &h, const struct place &p,
+                                        int i, int quad)
 {
-    drop4(f, h.drop, (uint32_t)quad, h.head->first + p.row + (uint32_t)i, h.drop.site | (uint32_t)p.head << 16);
+    drop4(f, h.drop, (uint32_t)quad, h.head->first + p.row + (uint32_t)i,
+          h.drop.site | (uint32_t)p.head << 16);
 }
 
-/* x[k] of four threads, those whose numbers differ in the bits `step` and 2 * `step` alone, becomes the transpose: thread j's x[i] is what thread i's x[j] was. */
+/* x[k] of four threads, those whose numbers differ in the bits `step` and 2 * `step` alone, becomes
+ * the transpose: thread j's x[i] is what thread i's x[j] was. */
 __device__ static inline void transpose4(float x[4], int step)
 {
     int lane = threadIdx.x % 32;
@@ -119,9 +132,11 @@ __device__ static inline void transpose4(float x[4], int step)
 /* Columns that a row of a tile has beyond its own: 8 rows then begin in different banks. */
 enum { PAD = 8 };
 
-/* Four 8 x 8 matrices of 2-byte elements: thread i names row i % 8 of matrix i / 8, 16-byte aligned; r[m] gets the elements (lane / 4, 2 * (lane % 4)) and the one to the right of it of
+/* Four 8 x 8 matrices of 2-byte elements: thread i names row i % 8 of matrix i / 8, 16-byte
+ * aligned; r[m] gets the elements (lane / 4, 2 * (lane % 4)) and the one to the right of it of
  * matrix m, or with TRANSPOSED (2 * (lane % 4), lane / 4) and the one below. */
-template <bool TRANSPOSED> __device__ static inline void load_matrices(uint32_t r[4], const void *row)
+template <bool TRANSPOSED>
+__device__ static inline void load_matrices(uint32_t r[4], const void *row)
 {
 #ifdef TF_EMULATE
     uint4 mine = *(const uint4 *)row; /* each thread reads the row that it names */
@@ -131,7 +146,8 @@ template <bool TRANSPOSED> __device__ static inline void load_matrices(uint32_t 
                 uint16_t pair[2];
                 for (int i = 0; i < 2; i++) {
                     int y = lane / 4, x = 2 * (lane % 4) + i;
-                    pair[i] = ((const uint16_t *)l[8 * m + (TRANSPOSED ? x : y)].in[0])[TRANSPOSED ? y : x];
+                    pair[i] = ((const uint16_t *)l[8 * m + (TRANSPOSED ? x : y)]
+                                   .in[0])[TRANSPOSED ? y : x];
                 }
                 ((uint32_t *)l[lane].out)[m] = pair[0] | (uint32_t)pair[1] << 16;
             }
@@ -139,27 +155,39 @@ template <bool TRANSPOSED> __device__ static inline void load_matrices(uint32_t 
 #else
     uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
     if (TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory");
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                     : "r"(at)
+                     : "memory");
     else
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory");
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                     : "r"(at)
+                     : "memory");
 #endif
 }
 
-/* Fragments of 16 x 16 elements from t on, in rows of ld. As an operand a of mma() where the tile holds it as it is, or with TRANSPOSED its transpose; as two operands b (columns 0 to 7 and 8 to 15
- * of the product), where the tile holds [k, n], or with TRANSPOSED [n, k]. */
-template <bool TRANSPOSED, typename A> __device__ static inline void load_a(uint32_t r[4], const A *t, int ld)
+/* Fragments of 16 x 16 elements from t on, in rows of ld. As an operand a of mma() where the tile
+ * holds it as it is, or with TRANSPOSED its transpose; as two operands b (columns 0 to 7 and 8 to
+ * 15 of the product), where the tile holds [k, n], or with TRANSPOSED [n, k]. */
+template <bool TRANSPOSED, typename A>
+__device__ static inline void load_a(uint32_t r[4], const A *t, int ld)
 {
     int lane = threadIdx.x % 32, low = lane % 8, bit0 = lane / 8 % 2 * 8, bit1 = lane / 16 * 8;
-    load_matrices<TRANSPOSED>(r, TRANSPOSED ? t + (bit1 + low) * ld + bit0 : t + (bit0 + low) * ld + bit1);
+    load_matrices<TRANSPOSED>(r, TRANSPOSED ? t + (bit1 + low) * ld + bit0
+                                            : t + (bit0 + low) * ld + bit1);
 }
-template <bool TRANSPOSED, typename A> __device__ static inline void load_b(uint32_t r[4], const A *t, int ld)
+template <bool TRANSPOSED, typename A>
+__device__ static inline void load_b(uint32_t r[4], const A *t, int ld)
 {
     int lane = threadIdx.x % 32, low = lane % 8, bit0 = lane / 8 % 2 * 8, bit1 = lane / 16 * 8;
-    load_matrices<!TRANSPOSED>(r, TRANSPOSED ? t + (bit1 + low) * ld + bit0 : t + (bit0 + low) * ld + bit1);
+    load_matrices<!TRANSPOSED>(r, TRANSPOSED ? t + (bit1 + low) * ld + bit0
+                                             : t + (bit0 + low) * ld + bit1);
 }
 
 /* d (two products side by side, 16 x 16) += a b */
-template <typename A> __device__ static inline void mma2(float d[2][4], const uint32_t a[4], const uint32_t b[4])
+template <typename A>
+__device__ static inline void mma2(float d[2][4], const uint32_t a[4], const uint32_t b[4])
 {
     mma<A>(d[0], a, b);
     mma<A>(d[1], a, b + 2);
@@ -183,17 +211,22 @@ template <typename A> __device__ static inline void as_a(uint32_t a[4], const fl
     a[3] = pair_of<A>(d[1][2], d[1][3]);
 }
 
-/* Rows [from, to) of `width` elements, a multiple of 8, into a tile whose first row is `from`; 0 in the rest of its last 16. By the whole block, whose threads each make four loads before
- * they use the first (device.h, each_of_block). */
-template <typename A> __device__ static inline void fill_tile(A *tile, int ld_tile, const A *rows, size_t ld, int from, int to, int width)
+/* Rows [from, to) of `width` elements, a multiple of 8, into a tile whose first row is `from`; 0 in
+ * the rest of its last 16. By the whole block, whose threads each make four loads before they use
+ * the first (device.h, each_of_block). */
+template <typename A>
+__device__ static inline void fill_tile(A *tile, int ld_tile, const A *rows, size_t ld, int from,
+                                        int to, int width)
 {
     constexpr int AT_ONCE = 4;
-    int me = threadIdx.x, vecs = width / 8, step = (int)blockDim.x / vecs, n = (to - from + 15) / 16 * 16, mine = me < step * vecs ? me / vecs : n, d = me % vecs * 8;
+    int me = threadIdx.x, vecs = width / 8, step = (int)blockDim.x / vecs,
+        n = (to - from + 15) / 16 * 16, mine = me < step * vecs ? me / vecs : n, d = me % vecs * 8;
     for (int base = 0; base < n; base += AT_ONCE * step) {
         vec<A> v[AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++)
-            v[i] = *(const vec<A> *)(rows + (size_t)min(from + base + i * step + mine, to - 1) * ld + d);
+            v[i] = *(const vec<A> *)(rows +
+                                     (size_t)min(from + base + i * step + mine, to - 1) * ld + d);
         __syncwarp();
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
@@ -204,13 +237,16 @@ template <typename A> __device__ static inline void fill_tile(A *tile, int ld_ti
     }
 }
 
-/* Can the kernels with tensor cores take these? Heads wider than 64 need more shared memory than 64 KiB: only devices with bf16 have that. */
+/* Can the kernels with tensor cores take these? Heads wider than 64 need more shared memory than 64
+ * KiB: only devices with bf16 have that. */
 template <typename A> static bool fits_mma(const struct tf_ctx *c, const struct tf_attention *a)
 {
     if constexpr (sizeof(A) == 2) {
-        bool widths = a->dk % 16 == 0 && a->dv % 16 == 0 && a->dk <= 128 && a->dv <= 128 && (has_mma<bf16>(c) || (a->dk <= 64 && a->dv <= 64));
+        bool widths = a->dk % 16 == 0 && a->dv % 16 == 0 && a->dk <= 128 && a->dv <= 128 &&
+                      (has_mma<bf16>(c) || (a->dk <= 64 && a->dv <= 64));
         bool strides = (a->ldq | a->ldk | a->ldv | a->ldo) % 8 == 0;
-        uintptr_t at = (uintptr_t)a->q | (uintptr_t)a->k | (uintptr_t)a->v | (uintptr_t)a->o | (uintptr_t)a->d_o | (uintptr_t)a->dq | (uintptr_t)a->dk_ | (uintptr_t)a->dv_;
+        uintptr_t at = (uintptr_t)a->q | (uintptr_t)a->k | (uintptr_t)a->v | (uintptr_t)a->o |
+                       (uintptr_t)a->d_o | (uintptr_t)a->dq | (uintptr_t)a->dk_ | (uintptr_t)a->dv_;
         return has_mma<A>(c) && widths && strides && at % 16 == 0;
     }
     return false;
@@ -219,16 +255,21 @@ template <typename A> static bool fits_mma(const struct tf_ctx *c, const struct 
 /* Warps of a block: as many tiles of 16 as the longest sentence needs, up to 4. */
 static inline int warps_for(const struct tf_attention *a)
 {
-    uint32_t longest = a->q_rows->cap_longest > a->k_rows->cap_longest ? a->q_rows->cap_longest : a->k_rows->cap_longest;
+    uint32_t longest = a->q_rows->cap_longest > a->k_rows->cap_longest ? a->q_rows->cap_longest
+                                                                       : a->k_rows->cap_longest;
     return longest <= 16 ? 1 : longest <= 32 ? 2 : longest <= 48 ? 3 : 4;
 }
 
 /* ---- any width: four rows of one side a warp, tiles of 32 rows of the other side ---- */
 
-enum { COLUMNS = 64, PIECE = 32 * (COLUMNS + 1) }; /* of a piece of a tile in shared memory, and its floats */
+/* of a piece of a tile in shared memory, and its floats */
+enum { COLUMNS = 64, PIECE = 32 * (COLUMNS + 1) };
 
-/* x[d] = column d of the rows i .. i + 3, 0 for rows from `end` on. By a warp, seen by it after the next barrier. */
-template <typename A> __device__ static inline void load_rows(float4 *x, const A *rows, size_t ld, int i, int end, int width)
+/* x[d] = column d of the rows i .. i + 3, 0 for rows from `end` on. By a warp, seen by it after the
+ * next barrier. */
+template <typename A>
+__device__ static inline void load_rows(float4 *x, const A *rows, size_t ld, int i, int end,
+                                        int width)
 {
     for (int d = threadIdx.x % 32; d < width; d += 32) {
         float v[4];
@@ -238,19 +279,25 @@ template <typename A> __device__ static inline void load_rows(float4 *x, const A
     }
 }
 
-/* Columns d .. d + COLUMNS of the rows j .. j + 31, 0 from `end` and `width` on. By the whole block, with a barrier before and after. */
-template <typename A> __device__ static inline void load_piece(float *piece, const A *rows, size_t ld, int j, int end, int d, int width)
+/* Columns d .. d + COLUMNS of the rows j .. j + 31, 0 from `end` and `width` on. By the whole
+ * block, with a barrier before and after. */
+template <typename A>
+__device__ static inline void load_piece(float *piece, const A *rows, size_t ld, int j, int end,
+                                         int d, int width)
 {
     __syncthreads();
     for (int i = threadIdx.x; i < 32 * COLUMNS; i += blockDim.x) {
         int r = i / COLUMNS, col = i % COLUMNS;
-        piece[r * (COLUMNS + 1) + col] = j + r < end && d + col < width ? to_float(rows[(size_t)(j + r) * ld + d + col]) : 0;
+        piece[r * (COLUMNS + 1) + col] =
+            j + r < end && d + col < width ? to_float(rows[(size_t)(j + r) * ld + d + col]) : 0;
     }
     __syncthreads();
 }
 
 /* s[r] += the warp's row r times row j + lane. By the whole block. */
-template <typename A> __device__ static inline void dot_rows(float s[4], const float4 *x, float *piece, const A *rows, size_t ld, int j, int end, int width)
+template <typename A>
+__device__ static inline void dot_rows(float s[4], const float4 *x, float *piece, const A *rows,
+                                       size_t ld, int j, int end, int width)
 {
     for (int d = 0; d < width; d += COLUMNS) {
         load_piece(piece, rows, ld, j, end, d, width);
@@ -262,8 +309,11 @@ template <typename A> __device__ static inline void dot_rows(float s[4], const f
     }
 }
 
-/* out[column] += sum over 32 rows from j on of the warp's weights for them times the row; a lane has the columns lane, lane + 32, ... By the whole block. */
-template <typename A> __device__ static inline void add_rows(float4 *out, const float4 *weights, float *piece, const A *rows, size_t ld, int j, int end, int width)
+/* out[column] += sum over 32 rows from j on of the warp's weights for them times the row; a lane
+ * has the columns lane, lane + 32, ... By the whole block. */
+template <typename A>
+__device__ static inline void add_rows(float4 *out, const float4 *weights, float *piece,
+                                       const A *rows, size_t ld, int j, int end, int width)
 {
     for (int d = 0; d < width; d += COLUMNS) {
         load_piece(piece, rows, ld, j, end, d, width);
@@ -280,7 +330,9 @@ template <typename A> __device__ static inline void add_rows(float4 *out, const 
 }
 
 /* Rows i .. i + 3 of the result, less those from `end` on. */
-template <typename A> __device__ static inline void store_rows(A *rows, size_t ld, int i, int end, int width, const float4 *x, const float factor[4])
+template <typename A>
+__device__ static inline void store_rows(A *rows, size_t ld, int i, int end, int width,
+                                         const float4 *x, const float factor[4])
 {
     for (int d = threadIdx.x % 32; d < width; d += 32) {
         float v[4] = {x[d].x, x[d].y, x[d].z, x[d].w};
@@ -290,15 +342,19 @@ template <typename A> __device__ static inline void store_rows(A *rows, size_t l
     }
 }
 
-/* Factors of the weights of the queries i .. i + 3 for key j + lane. Of four threads, which share a quad of keys, each draws for one query. */
-template <typename A> __device__ static inline void drop_queries(float f[4], const struct heads<A> &h, const struct place &p, int i, int j)
+/* Factors of the weights of the queries i .. i + 3 for key j + lane. Of four threads, which share a
+ * quad of keys, each draws for one query. */
+template <typename A>
+__device__ static inline void drop_queries(float f[4], const struct heads<A> &h,
+                                           const struct place &p, int i, int j)
 {
     drop_keys(f, h, p, i + threadIdx.x % 4, (j + (int)(threadIdx.x % 32)) / 4);
     if (h.drop.threshold != 0)
         transpose4(f, 1);
 }
 
-/* Warps of a block whose shared memory is `each` float4 for a warp and a piece: 4 unless that is much. */
+/* Warps of a block whose shared memory is `each` float4 for a warp and a piece: 4 unless that is
+ * much. */
 static inline int warps_of(int each, size_t *shared)
 {
     int warps = 4;

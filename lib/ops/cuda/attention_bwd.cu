@@ -1,12 +1,17 @@
-/* attention_bwd.cu - gradients of attention. With p the weights, which come back from the scores and lse, and f dropout's factors: dv = (p f)' do, ds = p (f (do v') - D) with D = sum over columns
- * of do o (which is sum_j p_j f_j (do v')_j), dq = scale ds k, dk = scale ds' q. Every sum is one thread's own, in a fixed order. */
+/* attention_bwd.cu - gradients of attention. With p the weights, which come back from the scores
+ * and lse, and f dropout's factors: dv = (p f)' do, ds = p (f (do v') - D) with D = sum over
+ * columns of do o (which is sum_j p_j f_j (do v')_j), dq = scale ds k, dk = scale ds' q. Every sum
+ * is one thread's own, in a fixed order. */
 #include "attention.h"
 
 /* ---- tensor cores ---- */
 
-/* Factors of dropout for an 8-wide tile of weights in the layout of mma with keys as rows: keys j, j + 8, queries i, i + 1. Of four threads, which share the quads of keys of both rows, each draws
+/* Factors of dropout for an 8-wide tile of weights in the layout of mma with keys as rows: keys j,
+ * j + 8, queries i, i + 1. Of four threads, which share the quads of keys of both rows, each draws
  * for one query and one row. */
-template <typename A> __device__ static inline void drop_tile(float f[4], const struct heads<A> &h, const struct place &p, int i, int j)
+template <typename A>
+__device__ static inline void drop_tile(float f[4], const struct heads<A> &h, const struct place &p,
+                                        int i, int j)
 {
     int turn = threadIdx.x % 32 / 4 % 4;
     drop_keys(f, h, p, i + turn % 2, (j + turn / 2 * 8) / 4);
@@ -14,23 +19,31 @@ template <typename A> __device__ static inline void drop_tile(float f[4], const 
 }
 
 /* Does any of the queries i .. i + 15 see any of the keys j .. j + 15? */
-template <typename A> __device__ static inline bool meet(const struct heads<A> &h, const struct place &p, int i, int j)
+template <typename A>
+__device__ static inline bool meet(const struct heads<A> &h, const struct place &p, int i, int j)
 {
     struct range r = seen_from(h, p, i, 16, false);
     return i < p.T && j < r.to && j + 16 > r.from;
 }
 
-/* One block a sentence and head, 16 rows a warp: over tiles of keys, and for each over tiles of queries. A warp keeps dk and dv of its 16 keys in registers; ds goes through shared memory, for
- * then a warp makes dq of 16 queries. Where a sentence has several tiles of keys, dq is summed in `sums`, float [rows][heads * dk].
- * Shared: tiles of k, q [dk + PAD] and v, do [dv + PAD], of ds [keys][queries + PAD]; lse and D of the queries. */
-template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, float *sums)
+/* One block a sentence and head, 16 rows a warp: over tiles of keys, and for each over tiles of
+ * queries. A warp keeps dk and dv of its 16 keys in registers; ds goes through shared memory, for
+ * then a warp makes dq of 16 queries. Where a sentence has several tiles of keys, dq is summed in
+ * `sums`, float [rows][heads * dk].
+ * Shared: tiles of k, q [dk + PAD] and v, do [dv + PAD], of ds [keys][queries + PAD]; lse and D of
+ * the queries. */
+template <typename A, int WIDTH>
+static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, float *sums)
 {
     TF_SHARED(A, shared);
     const struct place p = place_of(h);
-    int ldk = h.dk + PAD, ldv = h.dv + PAD, warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, tile = blockDim.x / 2, lds = tile + PAD;
-    A *k_tile = shared, *q_tile = k_tile + tile * ldk, *v_tile = q_tile + tile * ldk, *do_tile = v_tile + tile * ldv, *ds_tile = do_tile + tile * ldv;
+    int ldk = h.dk + PAD, ldv = h.dv + PAD, warp = threadIdx.x / 32, lane = threadIdx.x % 32,
+        g = lane / 4, t = lane % 4, tile = blockDim.x / 2, lds = tile + PAD;
+    A *k_tile = shared, *q_tile = k_tile + tile * ldk, *v_tile = q_tile + tile * ldk,
+      *do_tile = v_tile + tile * ldv, *ds_tile = do_tile + tile * ldv;
     float *lse = (float *)(ds_tile + tile * lds), *dot = lse + tile;
-    size_t at_q = p.row * h.ldq + p.head * h.dk, at_k = p.key * h.ldk + p.head * h.dk, at_v = p.key * h.ldv + p.head * h.dv, at_o = p.row * h.ldo + p.head * h.dv;
+    size_t at_q = p.row * h.ldq + p.head * h.dk, at_k = p.key * h.ldk + p.head * h.dk,
+           at_v = p.key * h.ldv + p.head * h.dv, at_o = p.row * h.ldo + p.head * h.dv;
 
     /* Queries that see nothing. */
     for (int i0 = 0; i0 < p.T; i0 += tile) {
@@ -49,7 +62,8 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
         fill_tile(v_tile, ldv, h.v + at_v, h.ldv, j0, keys_end, h.dv);
 
         for (int i0 = queries.from / tile * tile; i0 < queries.to; i0 += tile) {
-            int i_end = min(i0 + tile, p.T); /* since the last barrier nobody has read what is filled now */
+            /* since the last barrier nobody has read what is filled now */
+            int i_end = min(i0 + tile, p.T);
             fill_tile(q_tile, ldk, h.q + at_q, h.ldq, i0, i_end, h.dk);
             fill_tile(do_tile, ldv, h.d_o + at_o, h.ldo, i0, i_end, h.dv);
             __syncthreads();
@@ -58,14 +72,17 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
                 float sum = 0;
                 if (i0 + r < i_end)
                     for (int d = threadIdx.x % 2 * 8; d < h.dv; d += 16) {
-                        vec<A> x = *(const vec<A> *)(h.o + at_o + (i0 + r) * h.ldo + d), y = *(const vec<A> *)(do_tile + r * ldv + d);
+                        vec<A> x = *(const vec<A> *)(h.o + at_o + (i0 + r) * h.ldo + d),
+                               y = *(const vec<A> *)(do_tile + r * ldv + d);
                         for (int e = 0; e < 8; e++)
                             sum += to_float(x.v[e]) * to_float(y.v[e]);
                     }
                 sum += __shfl_xor_sync(0xffffffffu, sum, 1);
                 if (threadIdx.x % 2 == 0) {
                     dot[r] = sum;
-                    lse[r] = i0 + r < i_end ? h.lse[(size_t)(p.row + i0 + r) * h.n_heads + p.head] * LOG2E : 0;
+                    lse[r] = i0 + r < i_end
+                                 ? h.lse[(size_t)(p.row + i0 + r) * h.n_heads + p.head] * LOG2E
+                                 : 0;
                 }
             }
             __syncthreads();
@@ -98,7 +115,9 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
 #pragma unroll
                     for (int e = 0; e < 4; e++) {
                         float &x = s[half_tile][e], &y = dp[half_tile][e];
-                        float w = sees(h, p, i0 + column + e % 2, j + g + e / 2 * 8) ? exp2f(x * (h.scale * LOG2E) - lse[column + e % 2]) : 0;
+                        float w = sees(h, p, i0 + column + e % 2, j + g + e / 2 * 8)
+                                      ? exp2f(x * (h.scale * LOG2E) - lse[column + e % 2])
+                                      : 0;
                         x = w * f[e];
                         y = w * (f[e] * y - dot[column + e % 2]);
                     }
@@ -107,7 +126,8 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
                 as_a<A>(w, s);
                 as_a<A>(ds, dp);
                 for (int e = 0; e < 4; e++)
-                    *(uint32_t *)(ds_tile + (16 * warp + g + e % 2 * 8) * lds + 16 * n + e / 2 * 8 + 2 * t) = ds[e];
+                    *(uint32_t *)(ds_tile + (16 * warp + g + e % 2 * 8) * lds + 16 * n + e / 2 * 8 +
+                                  2 * t) = ds[e];
 #pragma unroll
                 for (int d = 0; d < WIDTH / 16; d++) {
                     uint32_t b[4];
@@ -148,11 +168,14 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
                     int row = i + g + 8 * r;
                     if (8 * d >= h.dk || row >= p.T)
                         continue;
-                    float2 *more = (float2 *)(sums + ((size_t)(p.row + row) * h.n_heads + p.head) * h.dk + 8 * d + 2 * t);
+                    float2 *more =
+                        (float2 *)(sums + ((size_t)(p.row + row) * h.n_heads + p.head) * h.dk +
+                                   8 * d + 2 * t);
                     float2 x = first ? make_float2(0, 0) : *more;
                     x.x += dq[d][2 * r], x.y += dq[d][2 * r + 1];
                     if (last)
-                        *(uint32_t *)(h.dq + at_q + row * h.ldq + 8 * d + 2 * t) = pair_of<A>(x.x * h.scale, x.y * h.scale);
+                        *(uint32_t *)(h.dq + at_q + row * h.ldq + 8 * d + 2 * t) =
+                            pair_of<A>(x.x * h.scale, x.y * h.scale);
                     else
                         *more = x;
                 }
@@ -166,9 +189,11 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
                 if (row >= p.S)
                     continue;
                 if (8 * d < h.dk)
-                    *(uint32_t *)(h.dk_out + at_k + row * h.ldk + 8 * d + 2 * t) = pair_of<A>(dk[d][2 * r] * h.scale, dk[d][2 * r + 1] * h.scale);
+                    *(uint32_t *)(h.dk_out + at_k + row * h.ldk + 8 * d + 2 * t) =
+                        pair_of<A>(dk[d][2 * r] * h.scale, dk[d][2 * r + 1] * h.scale);
                 if (8 * d < h.dv)
-                    *(uint32_t *)(h.dv_out + at_v + row * h.ldv + 8 * d + 2 * t) = pair_of<A>(dv[d][2 * r], dv[d][2 * r + 1]);
+                    *(uint32_t *)(h.dv_out + at_v + row * h.ldv + 8 * d + 2 * t) =
+                        pair_of<A>(dv[d][2 * r], dv[d][2 * r + 1]);
             }
     }
 }
@@ -176,29 +201,36 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) b
 /* ---- any width ---- */
 
 /* D [rows][heads]: a warp each. */
-template <typename A> static __global__ void __launch_bounds__(256) dots(float *dot, struct heads<A> h)
+template <typename A>
+static __global__ void __launch_bounds__(256) dots(float *dot, struct heads<A> h)
 {
     size_t i = (size_t)blockIdx.x * 8 + threadIdx.x / 32, row = i / h.n_heads, head = i % h.n_heads;
     if (row >= h.head->rows)
         return;
     float sum = 0;
     for (int d = threadIdx.x % 32; d < h.dv; d += 32)
-        sum += to_float(h.o[row * h.ldo + head * h.dv + d]) * to_float(h.d_o[row * h.ldo + head * h.dv + d]);
+        sum += to_float(h.o[row * h.ldo + head * h.dv + d]) *
+               to_float(h.d_o[row * h.ldo + head * h.dv + d]);
     sum = warp_sum(sum);
     if (threadIdx.x % 32 == 0)
         dot[i] = sum;
 }
 
-/* dk and dv, OF_KEYS, or dq: four rows of that side a warp, against tiles of 32 rows of the other. Shared: for each warp, as float4 of its four rows, k and v (q and do) and their gradients
- * [dk], [dv], [dk], [dv], and what weights the other side's rows [32], [32]; a piece. */
-template <typename A, bool OF_KEYS> static __global__ void __launch_bounds__(128) backward_any(struct heads<A> h, const float *dots)
+/* dk and dv, OF_KEYS, or dq: four rows of that side a warp, against tiles of 32 rows of the other.
+ * Shared: for each warp, as float4 of its four rows, k and v (q and do) and their gradients [dk],
+ * [dv], [dk], [dv], and what weights the other side's rows [32], [32]; a piece. */
+template <typename A, bool OF_KEYS>
+static __global__ void __launch_bounds__(128) backward_any(struct heads<A> h, const float *dots)
 {
     TF_SHARED(float4, shared);
     const struct place p = place_of(h);
-    int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, tile = 4 * warps, each = 2 * h.dk + 2 * h.dv + 64, rows = OF_KEYS ? p.S : p.T, others = OF_KEYS ? p.T : p.S;
-    float4 *x = shared + warp * each, *y = x + h.dk, *dx = y + h.dv, *dy = dx + h.dk, *ds = dy + h.dv, *weights = ds + 32;
+    int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, tile = 4 * warps,
+        each = 2 * h.dk + 2 * h.dv + 64, rows = OF_KEYS ? p.S : p.T, others = OF_KEYS ? p.T : p.S;
+    float4 *x = shared + warp * each, *y = x + h.dk, *dx = y + h.dv, *dy = dx + h.dk,
+           *ds = dy + h.dv, *weights = ds + 32;
     float *piece = (float *)(shared + warps * each);
-    const A *q = h.q + p.row * h.ldq + p.head * h.dk, *k = h.k + p.key * h.ldk + p.head * h.dk, *v = h.v + p.key * h.ldv + p.head * h.dv, *d_o = h.d_o + p.row * h.ldo + p.head * h.dv;
+    const A *q = h.q + p.row * h.ldq + p.head * h.dk, *k = h.k + p.key * h.ldk + p.head * h.dk,
+            *v = h.v + p.key * h.ldv + p.head * h.dv, *d_o = h.d_o + p.row * h.ldo + p.head * h.dv;
     const float *lse = h.lse + (size_t)p.row * h.n_heads + p.head;
     dots += (size_t)p.row * h.n_heads + p.head;
 
@@ -248,13 +280,17 @@ template <typename A, bool OF_KEYS> static __global__ void __launch_bounds__(128
 template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_attention *a)
 {
     int warps = warps_for(a);
-    size_t tile = 16 * (size_t)warps, shared = tile * (2 * (size_t)(a->dk + a->dv + 2 * PAD) + tile + PAD) * sizeof(A) + 2 * tile * sizeof(float);
-    float *sums = (float *)tf_cuda_scratch(c, a->q_rows->cap_rows * (size_t)(a->heads * a->dk) * sizeof *sums);
+    size_t tile = 16 * (size_t)warps,
+           shared = tile * (2 * (size_t)(a->dk + a->dv + 2 * PAD) + tile + PAD) * sizeof(A) +
+                    2 * tile * sizeof(float);
+    float *sums = (float *)tf_cuda_scratch(c, a->q_rows->cap_rows * (size_t)(a->heads * a->dk) *
+                                                  sizeof *sums);
     if (sums == nullptr)
         return;
     auto run = [&](auto kernel) {
         tf_cuda_allow_shared(c, (const void *)kernel, shared);
-        launch(c, "attention_bwd", kernel, dim3(places_of(a)), dim3(32 * warps), shared, heads_of<A>(c, a), sums);
+        launch(c, "attention_bwd", kernel, dim3(places_of(a)), dim3(32 * warps), shared,
+               heads_of<A>(c, a), sums);
     };
     if (a->dk <= 64 && a->dv <= 64)
         run(backward_mma<A, 64>);
@@ -262,7 +298,8 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
         run(backward_mma<A, 128>);
 }
 
-template <typename A> void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const struct tf_attention *a)
+template <typename A>
+void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const struct tf_attention *a)
 {
     if constexpr (sizeof(A) == 2)
         if (fits_mma<A>(c, a)) {
@@ -278,8 +315,12 @@ template <typename A> void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const
     tf_cuda_allow_shared(c, (const void *)backward_any<A, false>, shared);
     tf_cuda_allow_shared(c, (const void *)backward_any<A, true>, shared);
     launch(c, "attention_bwd", dots<A>, dim3(div_up(n, 8)), dim3(256), 0, dot, h);
-    launch(c, "attention_bwd", backward_any<A, false>, dim3(places_of(a), tiles_of(a->q_rows, 4 * warps)), dim3(32 * warps), shared, h, (const float *)dot);
-    launch(c, "attention_bwd", backward_any<A, true>, dim3(places_of(a), tiles_of(a->k_rows, 4 * warps)), dim3(32 * warps), shared, h, (const float *)dot);
+    launch(c, "attention_bwd", backward_any<A, false>,
+           dim3(places_of(a), tiles_of(a->q_rows, 4 * warps)), dim3(32 * warps), shared, h,
+           (const float *)dot);
+    launch(c, "attention_bwd", backward_any<A, true>,
+           dim3(places_of(a), tiles_of(a->k_rows, 4 * warps)), dim3(32 * warps), shared, h,
+           (const float *)dot);
 }
 
 template void tf_cuda_ops<float>::attention_bwd(struct tf_ctx *, const struct tf_attention *);

@@ -1,13 +1,18 @@
-/* attention_fwd.cu - attention of packed sentences, forward: softmax over keys as they come, so that any length works and no matrix of weights is stored unless asked for.
- * With m the largest score so far, l the sum of exp(score - m) and o that of exp(score - m) v: a new m' scales l and o by exp(m - m'). Scores are in units of log 2. */
+/* attention_fwd.cu - attention of packed sentences, forward: softmax over keys as they come, so
+ * that any length works and no matrix of weights is stored unless asked for. With m the largest
+ * score so far, l the sum of exp(score - m) and o that of exp(score - m) v: a new m' scales l and o
+ * by exp(m - m'). Scores are in units of log 2. */
 #include "attention.h"
 
 /* ---- tensor cores ---- */
 
-enum { KEYS = 64 }; /* of a tile: it lies in shared memory as two arrays [KEYS][dk + PAD] and [KEYS][dv + PAD] */
+/* of a tile: it lies in shared memory as two arrays [KEYS][dk + PAD] and [KEYS][dv + PAD] */
+enum { KEYS = 64 };
 
-/* Rows g and g + 8, columns 2t, 2t + 1 and those 8 further of a 16 x 16 fragment of q, from its rows in memory; 0 for rows from `rows` on. */
-template <typename A> __device__ static inline void load_query(uint32_t r[4], const A *q, size_t ld, int rows)
+/* Rows g and g + 8, columns 2t, 2t + 1 and those 8 further of a 16 x 16 fragment of q, from its
+ * rows in memory; 0 for rows from `rows` on. */
+template <typename A>
+__device__ static inline void load_query(uint32_t r[4], const A *q, size_t ld, int rows)
 {
     int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     for (int i = 0; i < 4; i++) {
@@ -16,27 +21,35 @@ template <typename A> __device__ static inline void load_query(uint32_t r[4], co
     }
 }
 
-/* Factors of dropout for an 8-wide tile of weights in the layout of mma: rows (queries i, i + 8), columns (keys j, j + 1), j even. Of two neighbouring threads, which share a quad of keys,
- * one draws for the upper query and one for the lower. */
-template <typename A> __device__ static inline void drop_tile(float f[4], const struct heads<A> &h, const struct place &p, int i, int j)
+/* Factors of dropout for an 8-wide tile of weights in the layout of mma: rows (queries i, i + 8),
+ * columns (keys j, j + 1), j even. Of two neighbouring threads, which share a quad of keys, one
+ * draws for the upper query and one for the lower. */
+template <typename A>
+__device__ static inline void drop_tile(float f[4], const struct heads<A> &h, const struct place &p,
+                                        int i, int j)
 {
     bool odd = threadIdx.x & 1;
     float w[4];
     drop_keys(w, h, p, odd ? i + 8 : i, j / 4);
-    float got0 = __shfl_xor_sync(0xffffffffu, odd ? w[0] : w[2], 1), got1 = __shfl_xor_sync(0xffffffffu, odd ? w[1] : w[3], 1);
+    float got0 = __shfl_xor_sync(0xffffffffu, odd ? w[0] : w[2], 1),
+          got1 = __shfl_xor_sync(0xffffffffu, odd ? w[1] : w[3], 1);
     f[0] = odd ? got0 : w[0], f[1] = odd ? got1 : w[1];
     f[2] = odd ? w[2] : got0, f[3] = odd ? w[3] : got1;
 }
 
-/* A warp has 16 queries: their q and o stay in registers. WIDTH >= dk, dv. Grid: sentences * heads, tiles of queries (blocks take turns, should there be more). */
-template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) forward_mma(struct heads<A> h)
+/* A warp has 16 queries: their q and o stay in registers. WIDTH >= dk, dv. Grid: sentences * heads,
+ * tiles of queries (blocks take turns, should there be more). */
+template <typename A, int WIDTH>
+static __global__ void __launch_bounds__(128) forward_mma(struct heads<A> h)
 {
     TF_SHARED(A, shared);
     const struct place p = place_of(h);
-    int ldk = h.dk + PAD, ldv = h.dv + PAD, warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, tile = blockDim.x / 2;
+    int ldk = h.dk + PAD, ldv = h.dv + PAD, warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4,
+        t = threadIdx.x % 4, tile = blockDim.x / 2;
     A *k_tile = shared, *v_tile = shared + KEYS * ldk;
     clear_rest(h);
-    const A *q = h.q + p.row * h.ldq + p.head * h.dk, *k = h.k + p.key * h.ldk + p.head * h.dk, *v = h.v + p.key * h.ldv + p.head * h.dv;
+    const A *q = h.q + p.row * h.ldq + p.head * h.dk, *k = h.k + p.key * h.ldk + p.head * h.dk,
+            *v = h.v + p.key * h.ldv + p.head * h.dv;
 
     for (int i0 = blockIdx.y * tile; i0 < p.T; i0 += gridDim.y * tile) {
         int i = i0 + 16 * warp; /* the warp's first query */
@@ -129,9 +142,11 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) f
 #pragma unroll
             for (int d = 0; d < WIDTH / 8; d++)
                 if (8 * d < h.dv)
-                    *(uint32_t *)(out + 8 * d) = pair_of<A>(o[d][2 * r] * inverse, o[d][2 * r + 1] * inverse);
+                    *(uint32_t *)(out + 8 * d) =
+                        pair_of<A>(o[d][2 * r] * inverse, o[d][2 * r + 1] * inverse);
             if (t == 0 && h.lse != nullptr)
-                h.lse[(size_t)(p.row + row) * h.n_heads + p.head] = l[r] > 0 ? (m[r] + log2f(l[r])) * LN2 : -INFINITY;
+                h.lse[(size_t)(p.row + row) * h.n_heads + p.head] =
+                    l[r] > 0 ? (m[r] + log2f(l[r])) * LN2 : -INFINITY;
         }
     }
 }
@@ -139,7 +154,8 @@ template <typename A, int WIDTH> static __global__ void __launch_bounds__(128) f
 /* ---- any width ---- */
 
 /* Where the weights of a sentence and head begin in probs. */
-template <typename A> __device__ static inline float *probs_of(const struct heads<A> &h, const struct place &p)
+template <typename A>
+__device__ static inline float *probs_of(const struct heads<A> &h, const struct place &p)
 {
     size_t cells = 0;
     for (int s = 0; s < p.sentence; s++)
@@ -147,12 +163,14 @@ template <typename A> __device__ static inline float *probs_of(const struct head
     return h.probs + cells * h.n_heads + (size_t)p.head * p.T * p.S;
 }
 
-/* Shared: for each warp, as float4 of its four queries, q [dk], o [dv] and the weights of a tile [32]; a piece. */
+/* Shared: for each warp, as float4 of its four queries, q [dk], o [dv] and the weights of a tile
+ * [32]; a piece. */
 template <typename A> static __global__ void __launch_bounds__(128) forward_any(struct heads<A> h)
 {
     TF_SHARED(float4, shared);
     const struct place p = place_of(h);
-    int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, tile = 4 * warps, each = h.dk + h.dv + 32;
+    int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, tile = 4 * warps,
+        each = h.dk + h.dv + 32;
     float4 *q = shared + warp * each, *o = q + h.dk, *weights = o + h.dv;
     float *piece = (float *)(shared + warps * each);
     const A *k = h.k + p.key * h.ldk + p.head * h.dk, *v = h.v + p.key * h.ldv + p.head * h.dv;
@@ -180,14 +198,16 @@ template <typename A> static __global__ void __launch_bounds__(128) forward_any(
             }
             weights[lane] = make_float4(s[0] * f[0], s[1] * f[1], s[2] * f[2], s[3] * f[3]);
             for (int d = lane; d < h.dv; d += 32)
-                o[d] = make_float4(o[d].x * shrink[0], o[d].y * shrink[1], o[d].z * shrink[2], o[d].w * shrink[3]);
+                o[d] = make_float4(o[d].x * shrink[0], o[d].y * shrink[1], o[d].z * shrink[2],
+                                   o[d].w * shrink[3]);
             add_rows(o, weights, piece, v, h.ldv, j0, p.S, h.dv);
         }
         float inverse[4];
         for (int r = 0; r < 4; r++) {
             inverse[r] = l[r] > 0 ? 1 / l[r] : 0;
             if (i + r < p.T && lane == 0 && h.lse != nullptr)
-                h.lse[(size_t)(p.row + i + r) * h.n_heads + p.head] = l[r] > 0 ? (m[r] + log2f(l[r])) * LN2 : -INFINITY;
+                h.lse[(size_t)(p.row + i + r) * h.n_heads + p.head] =
+                    l[r] > 0 ? (m[r] + log2f(l[r])) * LN2 : -INFINITY;
         }
         store_rows(h.o + p.row * h.ldo + p.head * h.dv, h.ldo, i, p.T, h.dv, o, inverse);
         if (h.probs == nullptr)
@@ -198,7 +218,10 @@ template <typename A> static __global__ void __launch_bounds__(128) forward_any(
             dot_rows(s, q, piece, k, h.ldk, j0, p.S, h.dk);
             for (int r = 0; r < 4; r++)
                 if (i + r < p.T && j0 + lane < p.S)
-                    probs[(size_t)(i + r) * p.S + j0 + lane] = sees(h, p, i + r, j0 + lane) ? exp2f(s[r] * (h.scale * LOG2E) - m[r]) * inverse[r] : 0;
+                    probs[(size_t)(i + r) * p.S + j0 + lane] =
+                        sees(h, p, i + r, j0 + lane)
+                            ? exp2f(s[r] * (h.scale * LOG2E) - m[r]) * inverse[r]
+                            : 0;
         }
     }
 }
@@ -211,7 +234,8 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
     int warps = warps_for(a);
     auto run = [&](auto kernel) {
         tf_cuda_allow_shared(c, (const void *)kernel, shared);
-        launch(c, "attention_fwd", kernel, dim3(places_of(a), tiles_of(a->q_rows, 16 * warps)), dim3(32 * warps), shared, heads_of<A>(c, a));
+        launch(c, "attention_fwd", kernel, dim3(places_of(a), tiles_of(a->q_rows, 16 * warps)),
+               dim3(32 * warps), shared, heads_of<A>(c, a));
     };
     if (a->dk <= 64 && a->dv <= 64)
         run(forward_mma<A, 64>);
@@ -219,7 +243,8 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
         run(forward_mma<A, 128>);
 }
 
-template <typename A> void tf_cuda_ops<A>::attention_fwd(struct tf_ctx *c, const struct tf_attention *a)
+template <typename A>
+void tf_cuda_ops<A>::attention_fwd(struct tf_ctx *c, const struct tf_attention *a)
 {
     if constexpr (sizeof(A) == 2)
         if (fits_mma<A>(c, a) && a->probs == nullptr) {
@@ -229,7 +254,8 @@ template <typename A> void tf_cuda_ops<A>::attention_fwd(struct tf_ctx *c, const
     size_t shared;
     int warps = warps_of(a->dk + a->dv + 32, &shared);
     tf_cuda_allow_shared(c, (const void *)forward_any<A>, shared);
-    launch(c, "attention_fwd", forward_any<A>, dim3(places_of(a), tiles_of(a->q_rows, 4 * warps)), dim3(32 * warps), shared, heads_of<A>(c, a));
+    launch(c, "attention_fwd", forward_any<A>, dim3(places_of(a), tiles_of(a->q_rows, 4 * warps)),
+           dim3(32 * warps), shared, heads_of<A>(c, a));
 }
 
 template void tf_cuda_ops<float>::attention_fwd(struct tf_ctx *, const struct tf_attention *);

@@ -1,4 +1,5 @@
-/* blas.cu - matrix products: cuBLASLt, a kernel of our own for what it has no algorithm for, and loops on the host in emulated builds. */
+/* blas.cu - matrix products: cuBLASLt, a kernel of our own for what it has no algorithm for, and
+ * loops on the host in emulated builds. */
 #include "blas.h"
 
 #include <algorithm>
@@ -19,28 +20,37 @@ static const void *vector_of(const struct tf_gemm *g)
     return g->column_sums != nullptr ? g->column_sums : g->bias;
 }
 
-/* As a tuning file names it: rows by about how many there are, and all else that an algorithm may depend on. */
+/* As a tuning file names it: rows by about how many there are, and all else that an algorithm may
+ * depend on. */
 static std::string name_of(const struct tf_gemm *g)
 {
     static const char *const kinds[] = {"fp32", "bf16", "fp16"};
     char text[200];
-    snprintf(text, sizeof text, "%lldx%dx%lld %c%c %s %s%s%s%s%s%s%s ld %zu %zu %zu align %d %d %d %d", (long long)(g->over_rows ? g->M : tf_tuning_rows(g->M)), g->N,
-             (long long)(g->over_rows ? tf_tuning_rows(g->K) : g->K), g->ta ? 't' : 'n', g->tb ? 't' : 'n', kinds[g->ab], kinds[g->out], g->bias != nullptr ? " bias" : "", g->relu ? " relu" : "",
-             g->beta != 0 ? " add" : "", g->over_rows ? " over-rows" : "", g->mask != nullptr ? " mask" : "", g->column_sums != nullptr ? " column-sums" : "", g->lda, g->ldb, g->ldd, alignment(g->a), alignment(g->b), alignment(g->d),
+    snprintf(text, sizeof text,
+             "%lldx%dx%lld %c%c %s %s%s%s%s%s%s%s ld %zu %zu %zu align %d %d %d %d",
+             (long long)(g->over_rows ? g->M : tf_tuning_rows(g->M)), g->N,
+             (long long)(g->over_rows ? tf_tuning_rows(g->K) : g->K), g->ta ? 't' : 'n',
+             g->tb ? 't' : 'n', kinds[g->ab], kinds[g->out], g->bias != nullptr ? " bias" : "",
+             g->relu ? " relu" : "", g->beta != 0 ? " add" : "", g->over_rows ? " over-rows" : "",
+             g->mask != nullptr ? " mask" : "", g->column_sums != nullptr ? " column-sums" : "",
+             g->lda, g->ldb, g->ldd, alignment(g->a), alignment(g->b), alignment(g->d),
              alignment(vector_of(g)));
     return text;
 }
 
-/* As the account of TF_CUDA_TIMES names it: by all but its number of rows, which few products share. */
+/* As the account of TF_CUDA_TIMES names it: by all but its number of rows, which few products
+ * share. */
 static std::string family_of(const struct tf_gemm *g)
 {
     char text[100];
     if (!tf_cuda_timing())
         return "";
     if (g->over_rows)
-        snprintf(text, sizeof text, "weights %d x %d%s", g->M, g->N, g->column_sums != nullptr ? " +sums" : "");
+        snprintf(text, sizeof text, "weights %d x %d%s", g->M, g->N,
+                 g->column_sums != nullptr ? " +sums" : "");
     else
-        snprintf(text, sizeof text, "product %c%c by %d x %d%s", g->ta ? 't' : 'n', g->tb ? 't' : 'n', g->K, g->N, g->mask != nullptr ? " +mask" : "");
+        snprintf(text, sizeof text, "product %c%c by %d x %d%s", g->ta ? 't' : 'n',
+                 g->tb ? 't' : 'n', g->K, g->N, g->mask != nullptr ? " +mask" : "");
     return text;
 }
 
@@ -65,7 +75,8 @@ struct tf_blas {
 
 struct tf_blas *tf_blas_new(const char *device, struct tf_err *)
 {
-    return new tf_blas{{.device = device, .library = 0, .measuring = false, .entries = {}, .order = {}}};
+    return new tf_blas{
+        {.device = device, .library = 0, .measuring = false, .entries = {}, .order = {}}};
 }
 
 void tf_blas_free(struct tf_blas *b)
@@ -80,7 +91,9 @@ void tf_blas_describe(const struct tf_blas *, char *text, size_t size)
 
 static float element(const void *p, enum tf_blas_elem e, size_t i)
 {
-    return e == TF_BLAS_F32 ? ((const float *)p)[i] : e == TF_BLAS_BF16 ? to_float(((const bf16 *)p)[i]) : to_float(((const half *)p)[i]);
+    return e == TF_BLAS_F32    ? ((const float *)p)[i]
+           : e == TF_BLAS_BF16 ? to_float(((const bf16 *)p)[i])
+                               : to_float(((const half *)p)[i]);
 }
 
 static void put(void *p, enum tf_blas_elem e, size_t i, float x)
@@ -95,7 +108,8 @@ static void put(void *p, enum tf_blas_elem e, size_t i, float x)
 
 void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 {
-    if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 && given->K > 0)
+    if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 &&
+        given->K > 0)
         tf_tuning_add(&c->blas->tuning, name_of(given), {{0}, 1, 1}); /* nothing takes time here */
     tf_cuda_timed timed(c, family_of(given).c_str());
     emulate::enqueue(tf_cuda_stream(c), [g = *given] {
@@ -114,7 +128,8 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
             for (size_t j = 0; j < N; j++) {
                 size_t at = i * g.ldd + j, bit = i * mask_ld(N) + j;
                 uint8_t *mask = g.mask != nullptr ? (uint8_t *)g.mask + bit / 8 : nullptr;
-                float y = sums[j] + (g.beta != 0 ? g.beta * element(g.d, g.out, at) : 0) + (g.bias != nullptr ? element(g.bias, g.out, j) : 0);
+                float y = sums[j] + (g.beta != 0 ? g.beta * element(g.d, g.out, at) : 0) +
+                          (g.bias != nullptr ? element(g.bias, g.out, j) : 0);
                 if (mask != nullptr && g.relu)
                     *mask = (uint8_t)((*mask & ~(1 << bit % 8)) | (y > 0) << bit % 8);
                 bool cut = g.relu ? !(y > 0) : mask != nullptr && (*mask >> bit % 8 & 1) == 0;
@@ -145,7 +160,8 @@ bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
 
 #include <cublasLt.h>
 
-static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(tf_tuned::algo), "an algorithm is kept as its bytes");
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(tf_tuned::algo),
+              "an algorithm is kept as its bytes");
 
 namespace {
 
@@ -177,20 +193,26 @@ struct tf_blas {
     cublasLtHandle_t lt;
     void *workspace;
     std::unordered_map<std::string, struct plan> plans; /* by the bytes of a shape */
-    std::unordered_map<std::string, cublasLtMatmulAlgo_t> algos; /* for any_rows: by the bytes of a shape with M = TYPICAL_ROWS */
+    /* for any_rows: by the bytes of a shape with M = TYPICAL_ROWS */
+    std::unordered_map<std::string, cublasLtMatmulAlgo_t> algos;
     struct tf_tuning tuning;
 };
 
 struct tf_blas *tf_blas_new(const char *device, struct tf_err *err)
 {
     struct tf_blas *b = new tf_blas();
-    b->tuning = {.device = device, .library = cublasLtGetVersion(), .measuring = false, .entries = {}, .order = {}};
+    b->tuning = {.device = device,
+                 .library = cublasLtGetVersion(),
+                 .measuring = false,
+                 .entries = {},
+                 .order = {}};
     cublasStatus_t s = cublasLtCreate(&b->lt);
     cudaError_t e = s == CUBLAS_STATUS_SUCCESS ? cudaMalloc(&b->workspace, WORKSPACE) : cudaSuccess;
     if (s == CUBLAS_STATUS_SUCCESS && e == cudaSuccess)
         return b;
     cudaGetLastError();
-    tf_fail(err, "cuBLASLt: %s", s != CUBLAS_STATUS_SUCCESS ? cublasLtGetStatusString(s) : cudaGetErrorString(e));
+    tf_fail(err, "cuBLASLt: %s",
+            s != CUBLAS_STATUS_SUCCESS ? cublasLtGetStatusString(s) : cudaGetErrorString(e));
     if (s == CUBLAS_STATUS_SUCCESS)
         cublasLtDestroy(b->lt);
     delete b;
@@ -226,7 +248,8 @@ static std::string bytes(const struct shape &s)
     return std::string((const char *)&s, sizeof s);
 }
 
-/* Names of the library's: its first matrix is our b, so that sums over our b's columns are the "bias gradient" of A. */
+/* Names of the library's: its first matrix is our b, so that sums over our b's columns are the
+ * "bias gradient" of A. */
 static cublasLtEpilogue_t epilogue(const struct shape &s)
 {
     if (s.column_sums)
@@ -240,21 +263,26 @@ static cublasLtEpilogue_t epilogue(const struct shape &s)
     return s.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/* Where the epilogue's vector and mask lie: before an algorithm is asked for, and before every product. */
+/* Where the epilogue's vector and mask lie: before an algorithm is asked for, and before every
+ * product. */
 static void point(const struct plan &p, const struct tf_gemm *g)
 {
     const void *vector = vector_of(g);
     if (vector != nullptr)
-        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &vector, sizeof vector);
+        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &vector,
+                                       sizeof vector);
     if (g->mask != nullptr)
-        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &g->mask, sizeof g->mask);
+        cublasLtMatmulDescSetAttribute(p.op, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &g->mask,
+                                       sizeof g->mask);
 }
 
-/* The library counts by columns: a row-major d = op(a) op(b) is its d' = op(b)' op(a)', with b as its first matrix and bias along its columns. */
+/* The library counts by columns: a row-major d = op(a) op(b) is its d' = op(b)' op(a)', with b as
+ * its first matrix and bias along its columns. */
 static struct plan describe(const struct shape &s)
 {
     struct plan p = {};
-    cublasOperation_t first = s.tb ? CUBLAS_OP_T : CUBLAS_OP_N, second = s.ta ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasOperation_t first = s.tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                      second = s.ta ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasLtEpilogue_t end = epilogue(s);
     cudaDataType_t ab = type_of(s.ab), out = type_of(s.out);
     cublasLtMatmulDescCreate(&p.op, CUBLAS_COMPUTE_32F, CUDA_R_32F);
@@ -273,29 +301,42 @@ static struct plan describe(const struct shape &s)
     return p;
 }
 
-/* The algorithms that the library would take, the best by its own estimate first; how many there are. */
-static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const struct tf_gemm *g, cublasLtMatmulHeuristicResult_t *found, int most)
+/* The algorithms that the library would take, the best by its own estimate first; how many there
+ * are. */
+static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const struct tf_gemm *g,
+               cublasLtMatmulHeuristicResult_t *found, int most)
 {
     cublasLtMatmulPreference_t want;
     size_t workspace = WORKSPACE;
-    /* Parts of a split sum are added in a fixed order, from the workspace; for any_rows there are none. */
-    uint32_t reduction = s.any_rows ? CUBLASLT_REDUCTION_SCHEME_NONE : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    uint32_t align_a = (uint32_t)s.align_b, align_b = (uint32_t)s.align_a, align_d = (uint32_t)s.align_d;
+    /* Parts of a split sum are added in a fixed order, from the workspace; for any_rows there are
+     * none. */
+    uint32_t reduction =
+        s.any_rows ? CUBLASLT_REDUCTION_SCHEME_NONE : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    uint32_t align_a = (uint32_t)s.align_b, align_b = (uint32_t)s.align_a,
+             align_d = (uint32_t)s.align_d;
     cublasLtMatmulPreferenceCreate(&want);
-    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
-    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction, sizeof reduction);
-    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align_a, sizeof align_a);
-    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &align_b, sizeof align_b);
-    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align_d, sizeof align_d);
-    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align_d, sizeof align_d);
+    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                         sizeof workspace);
+    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                         &reduction, sizeof reduction);
+    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align_a,
+                                         sizeof align_a);
+    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &align_b,
+                                         sizeof align_b);
+    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align_d,
+                                         sizeof align_d);
+    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align_d,
+                                         sizeof align_d);
     point(p, g);
     int n = 0;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(b->lt, p.op, p.a, p.b, p.d, p.d, want, most, found, &n);
+    cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(b->lt, p.op, p.a, p.b, p.d, p.d, want, most, found, &n);
     cublasLtMatmulPreferenceDestroy(want);
     return status == CUBLAS_STATUS_SUCCESS ? n : 0;
 }
 
-static void choose(struct tf_blas *b, const struct shape &s, struct plan &p, const struct tf_gemm *g)
+static void choose(struct tf_blas *b, const struct shape &s, struct plan &p,
+                   const struct tf_gemm *g)
 {
     cublasLtMatmulHeuristicResult_t r = {};
     p.found = ask(b, s, p, g, &r, 1) > 0 && r.state == CUBLAS_STATUS_SUCCESS;
@@ -308,17 +349,21 @@ static void take(struct tf_blas *b, struct plan &p, const cublasLtMatmulAlgo_t *
 {
     cublasLtMatmulHeuristicResult_t r = {};
     p.algo = *algo;
-    p.found = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &p.algo, &r) == CUBLAS_STATUS_SUCCESS && r.workspaceSize <= WORKSPACE;
+    p.found = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &p.algo, &r) ==
+                  CUBLAS_STATUS_SUCCESS &&
+              r.workspaceSize <= WORKSPACE;
     p.workspace = r.workspaceSize;
 }
 
 static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
 {
     float one = 1;
-    return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d, &p.algo, c->blas->workspace, p.workspace, tf_cuda_stream(c));
+    return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d,
+                          &p.algo, c->blas->workspace, p.workspace, tf_cuda_stream(c));
 }
 
-/* Median microseconds of the product, into other memory than its own; negative where it fails. Another one goes before each, so that the device is at work when the host comes with the next. */
+/* Median microseconds of the product, into other memory than its own; negative where it fails.
+ * Another one goes before each, so that the device is at work when the host comes with the next. */
 static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
 {
     cudaEvent_t from, to;
@@ -335,7 +380,9 @@ static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct pl
         cudaEventRecord(from, tf_cuda_stream(c));
         cublasStatus_t s = run(c, g, p, d);
         cudaEventRecord(to, tf_cuda_stream(c));
-        if (before != CUBLAS_STATUS_SUCCESS || s != CUBLAS_STATUS_SUCCESS || cudaEventSynchronize(to) != cudaSuccess || cudaEventElapsedTime(&ms, from, to) != cudaSuccess)
+        if (before != CUBLAS_STATUS_SUCCESS || s != CUBLAS_STATUS_SUCCESS ||
+            cudaEventSynchronize(to) != cudaSuccess ||
+            cudaEventElapsedTime(&ms, from, to) != cudaSuccess)
             break;
         if (i >= 2)
             took.push_back(ms);
@@ -348,7 +395,8 @@ static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct pl
     return 1e3 * took[TIMES / 2];
 }
 
-/* Measure what the library offers and keep the fastest: the library's own first choice unless another takes 2 % less. */
+/* Measure what the library offers and keep the fastest: the library's own first choice unless
+ * another takes 2 % less. */
 static void tune(struct tf_ctx *c, const struct shape &s, struct plan &p, const struct tf_gemm *g)
 {
     cublasLtMatmulHeuristicResult_t found[TRIED];
@@ -365,7 +413,9 @@ static void tune(struct tf_ctx *c, const struct shape &s, struct plan &p, const 
         struct plan q = p;
         q.algo = found[i].algo;
         q.workspace = found[i].workspaceSize;
-        double us = found[i].state == CUBLAS_STATUS_SUCCESS && q.workspace <= WORKSPACE ? measure(c, g, q, d) : -1;
+        double us = found[i].state == CUBLAS_STATUS_SUCCESS && q.workspace <= WORKSPACE
+                        ? measure(c, g, q, d)
+                        : -1;
         if (us > 0 && e.first == 0)
             e.first = us;
         if (us > 0 && (e.best == 0 || us < (e.best == e.first ? 0.98 : 1) * e.best)) {
@@ -390,11 +440,29 @@ static void drop(struct plan &p)
 static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
 {
     struct tf_blas *b = c->blas;
-    struct shape s = {.M = g->M, .N = g->N, .K = g->K, .lda = (int64_t)g->lda, .ldb = (int64_t)g->ldb, .ldd = (int64_t)g->ldd, .ta = g->ta, .tb = g->tb, .relu = g->relu,
-                      .bias = g->bias != nullptr, .add = g->beta != 0, .ab = g->ab, .out = g->out, .any_rows = g->any_rows, .mask = g->mask != nullptr, .column_sums = g->column_sums != nullptr, .align_a = alignment(g->a), .align_b = alignment(g->b),
-                      .align_d = alignment(g->d), .align_vector = alignment(vector_of(g))};
+    struct shape s = {.M = g->M,
+                      .N = g->N,
+                      .K = g->K,
+                      .lda = (int64_t)g->lda,
+                      .ldb = (int64_t)g->ldb,
+                      .ldd = (int64_t)g->ldd,
+                      .ta = g->ta,
+                      .tb = g->tb,
+                      .relu = g->relu,
+                      .bias = g->bias != nullptr,
+                      .add = g->beta != 0,
+                      .ab = g->ab,
+                      .out = g->out,
+                      .any_rows = g->any_rows,
+                      .mask = g->mask != nullptr,
+                      .column_sums = g->column_sums != nullptr,
+                      .align_a = alignment(g->a),
+                      .align_b = alignment(g->b),
+                      .align_d = alignment(g->d),
+                      .align_vector = alignment(vector_of(g))};
     if (s.any_rows) { /* where rows begin tells nothing of them */
-        int32_t row_a = alignment((void *)(g->lda * (s.ab == TF_BLAS_F32 ? 4 : 2))), row_d = alignment((void *)(g->ldd * (s.out == TF_BLAS_F32 ? 4 : 2)));
+        int32_t row_a = alignment((void *)(g->lda * (s.ab == TF_BLAS_F32 ? 4 : 2))),
+                row_d = alignment((void *)(g->ldd * (s.out == TF_BLAS_F32 ? 4 : 2)));
         s.align_a = row_a < 16 ? row_a : 16;
         s.align_d = row_d < 16 ? row_d : 16;
     }
@@ -436,28 +504,34 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
 
 /* A thread an element of d: for shapes that the library has nothing for. */
 template <typename A, typename D>
-static __global__ void multiply(D *d, const A *a, const A *b, const D *bias, int M, int N, int K, size_t lda, size_t ldb, size_t ldd, bool ta, bool tb, bool relu, float beta)
+static __global__ void multiply(D *d, const A *a, const A *b, const D *bias, int M, int N, int K,
+                                size_t lda, size_t ldb, size_t ldd, bool ta, bool tb, bool relu,
+                                float beta)
 {
-    int j = (int)(blockIdx.x * blockDim.x + threadIdx.x), i = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+    int j = (int)(blockIdx.x * blockDim.x + threadIdx.x),
+        i = (int)(blockIdx.y * blockDim.y + threadIdx.y);
     if (i >= M || j >= N)
         return;
     float sum = 0;
     for (int k = 0; k < K; k++)
-        sum += to_float(ta ? a[k * lda + i] : a[i * lda + k]) * to_float(tb ? b[j * ldb + k] : b[k * ldb + j]);
+        sum += to_float(ta ? a[k * lda + i] : a[i * lda + k]) *
+               to_float(tb ? b[j * ldb + k] : b[k * ldb + j]);
     D *at = d + i * ldd + j;
     sum += (beta != 0 ? beta * to_float(*at) : 0) + (bias != nullptr ? to_float(bias[j]) : 0);
     *at = from_float<D>(relu && !(sum > 0) ? 0 : sum);
 }
 
-template <typename A, typename D> static void multiply_plainly(struct tf_ctx *c, const struct tf_gemm *g)
+template <typename A, typename D>
+static void multiply_plainly(struct tf_ctx *c, const struct tf_gemm *g)
 {
     /* No more than 65535 blocks may lie above each other. */
     enum { ROWS = 8 * 65535 };
     for (int from = 0; from < g->M; from += ROWS) {
         int rows = g->M - from < ROWS ? g->M - from : ROWS;
         const A *a = (const A *)g->a + (g->ta ? (size_t)from : from * g->lda);
-        launch(c, "product: plain", multiply<A, D>, dim3(div_up(g->N, 32), div_up(rows, 8)), dim3(32, 8), 0, (D *)g->d + from * g->ldd, a, (const A *)g->b, (const D *)g->bias, rows, g->N, g->K,
-               g->lda, g->ldb, g->ldd, g->ta, g->tb, g->relu, g->beta);
+        launch(c, "product: plain", multiply<A, D>, dim3(div_up(g->N, 32), div_up(rows, 8)),
+               dim3(32, 8), 0, (D *)g->d + from * g->ldd, a, (const A *)g->b, (const D *)g->bias,
+               rows, g->N, g->K, g->lda, g->ldb, g->ldd, g->ta, g->tb, g->relu, g->beta);
     }
 }
 
@@ -472,12 +546,14 @@ bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
     point(p, g);
     cublasStatus_t s = run(c, g, p, g->d);
     if (s == CUBLAS_STATUS_NOT_SUPPORTED || s == CUBLAS_STATUS_INVALID_VALUE) {
-        /* The library promised what it can't do, and nothing was queued. From now on this shape has no algorithm. */
+        /* The library promised what it can't do, and nothing was queued. From now on this shape has
+         * no algorithm. */
         tf_cuda_without(name_of(g).c_str(), cublasLtGetStatusString(s));
         return p.found = false;
     }
     if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
-        tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K, cublasLtGetStatusString(s));
+        tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K,
+                cublasLtGetStatusString(s));
     return true;
 }
 
@@ -488,9 +564,11 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
     if (g->ab == TF_BLAS_F32)
         multiply_plainly<float, float>(c, g);
     else if (g->ab == TF_BLAS_BF16)
-        g->out == TF_BLAS_F32 ? multiply_plainly<bf16, float>(c, g) : multiply_plainly<bf16, bf16>(c, g);
+        g->out == TF_BLAS_F32 ? multiply_plainly<bf16, float>(c, g)
+                              : multiply_plainly<bf16, bf16>(c, g);
     else
-        g->out == TF_BLAS_F32 ? multiply_plainly<half, float>(c, g) : multiply_plainly<half, half>(c, g);
+        g->out == TF_BLAS_F32 ? multiply_plainly<half, float>(c, g)
+                              : multiply_plainly<half, half>(c, g);
 }
 
 #endif

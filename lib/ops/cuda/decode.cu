@@ -1,11 +1,14 @@
-/* decode.cu - the layers of decoding, over plain rows. Each row's result is a function of that row (and of what its keys hold) alone: every sum has one order, fixed by the widths and by the
- * number of keys, and a row is never split over a number of blocks that depends on how many rows there are. */
+/* decode.cu - the layers of decoding, over plain rows. Each row's result is a function of that row
+ * (and of what its keys hold) alone: every sum has one order, fixed by the widths and by the number
+ * of keys, and a row is never split over a number of blocks that depends on how many rows there
+ * are. */
 #include "blas.h"
 #include "product.h"
 
 enum { WARP = 32, WARPS = 4 }; /* a block of the kernels that give a warp to a row */
 
-/* N elements as floats and back: one, or the 16 bytes of a vec<A>, or as many floats beside them. */
+/* N elements as floats and back: one, or the 16 bytes of a vec<A>, or as many floats beside
+ * them. */
 template <int N, typename A> __device__ static inline void load(float v[N], const A *p)
 {
     if constexpr (N == 1) {
@@ -39,14 +42,16 @@ template <typename... P> static bool aligned(P... p)
 
 /* ---- weights ---- */
 
-/* w of linear_packed as [N, K] in A: rows of x and of w are then read along k, as the tensor cores like it. */
+/* w of linear_packed as [N, K] in A: rows of x and of w are then read along k, as the tensor cores
+ * like it. */
 struct tf_packed {
     int K, N;
     void *w;
 };
 
 /* dst [N, K] = transpose of src [K, N], 32 x 32 a block of 32 x 8 threads. */
-template <typename A> static __global__ void transpose_kernel(A *dst, const float *src, int K, int N)
+template <typename A>
+static __global__ void transpose_kernel(A *dst, const float *src, int K, int N)
 {
     __shared__ float tile[32][33];
     int k0 = blockIdx.x * 32, n0 = blockIdx.y * 32, x = threadIdx.x;
@@ -66,7 +71,9 @@ template <typename A> static __global__ void convert_kernel(A *dst, const float 
         dst[i] = from_float<A>(src[i]);
 }
 
-template <typename A> struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err)
+template <typename A>
+struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, const tf_mem *w, int K, int N,
+                                       bool transposed, struct tf_err *err)
 {
     size_t n = (size_t)K * (size_t)N;
     void *room = nullptr;
@@ -77,9 +84,11 @@ template <typename A> struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, c
         return nullptr;
     }
     if (transposed)
-        launch(c, "pack", convert_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)room, (const float *)w, n);
+        launch(c, "pack", convert_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)room,
+               (const float *)w, n);
     else
-        launch(c, "pack", transpose_kernel<A>, dim3(div_up(K, 32), div_up(N, 32)), dim3(32, 8), 0, (A *)room, (const float *)w, K, N);
+        launch(c, "pack", transpose_kernel<A>, dim3(div_up(K, 32), div_up(N, 32)), dim3(32, 8), 0,
+               (A *)room, (const float *)w, K, N);
     return new tf_packed{K, N, room};
 }
 
@@ -93,7 +102,9 @@ template <typename A> void tf_cuda_ops<A>::pack_free(struct tf_ctx *c, struct tf
 }
 
 template <typename A>
-void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags)
+void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
+                                   const struct tf_packed *w, const tf_mem *b, size_t rows,
+                                   unsigned flags)
 {
     bool stat = (flags & TF_LIN_STAT) != 0, relu = (flags & TF_LIN_RELU) != 0;
     if (rows == 0 || tf_cuda_product<A>(c, y, x, (const A *)w->w, b, rows, w->N, w->K, relu, stat))
@@ -115,7 +126,9 @@ void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
 
 /* A thread an element. */
 template <typename A>
-static __global__ void embed_kernel(A *x, const uint32_t *ids, const uint32_t *at, const float *table, const float *pos, size_t n, int D, float scale)
+static __global__ void embed_kernel(A *x, const uint32_t *ids, const uint32_t *at,
+                                    const float *table, const float *pos, size_t n, int D,
+                                    float scale)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
@@ -126,15 +139,21 @@ static __global__ void embed_kernel(A *x, const uint32_t *ids, const uint32_t *a
 }
 
 template <typename A>
-void tf_cuda_ops<A>::embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at, const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale)
+void tf_cuda_ops<A>::embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
+                                const tf_mem *table, const tf_mem *pos, size_t rows, int D,
+                                float scale)
 {
     size_t n = rows * (size_t)D;
-    launch(c, "embed_rows", embed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)x, (const uint32_t *)ids, (const uint32_t *)at, (const float *)table, (const float *)pos, n, D,
-           scale);
+    launch(c, "embed_rows", embed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)x,
+           (const uint32_t *)ids, (const uint32_t *)at, (const float *)table, (const float *)pos, n,
+           D, scale);
 }
 
-/* U: vec<A> or A; ld and n count in it. Dead rows of a search are alike and share a slot: the first of them writes it. */
-template <typename U> static __global__ void scatter_kernel(U *dst, size_t ld_dst, const U *src, size_t ld_src, const uint32_t *slot, size_t rows, size_t n)
+/* U: vec<A> or A; ld and n count in it. Dead rows of a search are alike and share a slot: the first
+ * of them writes it. */
+template <typename U>
+static __global__ void scatter_kernel(U *dst, size_t ld_dst, const U *src, size_t ld_src,
+                                      const uint32_t *slot, size_t rows, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     size_t r = i / n;
@@ -143,20 +162,27 @@ template <typename U> static __global__ void scatter_kernel(U *dst, size_t ld_ds
 }
 
 template <typename A>
-void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src, size_t ld_src, const tf_mem *slot, size_t rows, size_t n)
+void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
+                                  size_t ld_src, const tf_mem *slot, size_t rows, size_t n)
 {
     enum { N = vec<A>::N };
     const uint32_t *at = (const uint32_t *)slot;
     if (aligned(dst, src, ld_dst * sizeof(A), ld_src * sizeof(A), n * sizeof(A)))
-        launch(c, "scatter_rows", scatter_kernel<vec<A>>, dim3(div_up(rows * n / N, 256)), dim3(256), 0, (vec<A> *)dst, ld_dst / N, (const vec<A> *)src, ld_src / N, at, rows, n / N);
+        launch(c, "scatter_rows", scatter_kernel<vec<A>>, dim3(div_up(rows * n / N, 256)),
+               dim3(256), 0, (vec<A> *)dst, ld_dst / N, (const vec<A> *)src, ld_src / N, at, rows,
+               n / N);
     else
-        launch(c, "scatter_rows", scatter_kernel<A>, dim3(div_up(rows * n, 256)), dim3(256), 0, (A *)dst, ld_dst, (const A *)src, ld_src, at, rows, n);
+        launch(c, "scatter_rows", scatter_kernel<A>, dim3(div_up(rows * n, 256)), dim3(256), 0,
+               (A *)dst, ld_dst, (const A *)src, ld_src, at, rows, n);
 }
 
-/* s = x + res; y = (s - mean) rstd gain + bias. A warp a row, N columns a load; the row is read three times (mean, variance, result), the second and third time from the nearest cache, so
- * that any D is served without registers or shared memory for it. s is written in the last pass, by the thread that reads the same place of res and x. */
+/* s = x + res; y = (s - mean) rstd gain + bias. A warp a row, N columns a load; the row is read
+ * three times (mean, variance, result), the second and third time from the nearest cache, so that
+ * any D is served without registers or shared memory for it. s is written in the last pass, by the
+ * thread that reads the same place of res and x. */
 template <typename A, int N>
-static __global__ void add_norm_kernel(A *s, A *y, const A *x, const A *res, const float *gain, const float *bias, size_t rows, int D, float eps)
+static __global__ void add_norm_kernel(A *s, A *y, const A *x, const A *res, const float *gain,
+                                       const float *bias, size_t rows, int D, float eps)
 {
     size_t r = (size_t)blockIdx.x * WARPS + threadIdx.x / WARP;
     int lane = threadIdx.x % WARP;
@@ -200,10 +226,13 @@ static __global__ void add_norm_kernel(A *s, A *y, const A *x, const A *res, con
 }
 
 template <typename A>
-void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias, size_t rows, int D, float eps)
+void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x,
+                                   const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
+                                   size_t rows, int D, float eps)
 {
     bool wide = aligned(s, y, x, res, gain, bias, D * sizeof(A));
-    launch(c, "add_norm_rows", wide ? add_norm_kernel<A, vec<A>::N> : add_norm_kernel<A, 1>, dim3(div_up(rows, WARPS)), dim3(WARPS * WARP), 0, (A *)s, (A *)y, (const A *)x,
+    launch(c, "add_norm_rows", wide ? add_norm_kernel<A, vec<A>::N> : add_norm_kernel<A, 1>,
+           dim3(div_up(rows, WARPS)), dim3(WARPS * WARP), 0, (A *)s, (A *)y, (const A *)x,
            (const A *)res, (const float *)gain, (const float *)bias, rows, D, eps);
 }
 
@@ -211,28 +240,40 @@ void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const
 
 /* o = softmax(q k' / sqrt(dk)) v, the softmax online over tiles of 32 keys.
  *
- * A warp a (row, head), and a block four neighbouring rows of one head: the beams of a sentence read the same keys of the encoder at about the same time. In a tile, G threads take a key
- * together, N columns each (32 / G keys at once, four times without a branch between, so that the loads overlap), and lane j then holds the weight of key j of the tile. With the weights,
- * G threads take a row of v together, and at the end the groups' sums are added. What lies past the last key or column is read as one that exists, and counts nothing. Columns of v past
- * G N are the business of further blocks (grid.y), which find the weights anew; dk past G N, where G is 32, is walked. */
-template <typename A, int N, int G> static __global__ void attend_kernel(struct tf_attend a, size_t rows, float scale)
+ * A warp a (row, head), and a block four neighbouring rows of one head: the beams of a sentence
+ * read the same keys of the encoder at about the same time. In a tile, G threads take a key
+ * together, N columns each (32 / G keys at once, four times without a branch between, so that the
+ * loads overlap), and lane j then holds the weight of key j of the tile. With the weights, G
+ * threads take a row of v together, and at the end the groups' sums are added. What lies past the
+ * last key or column is read as one that exists, and counts nothing. Columns of v past G N are the
+ * business of further blocks (grid.y), which find the weights anew; dk past G N, where G is 32, is
+ * walked. */
+template <typename A, int N, int G>
+static __global__ void attend_kernel(struct tf_attend a, size_t rows, float scale)
 {
     constexpr int GROUPS = WARP / G, AT_ONCE = 4;
     const uint32_t *table = (const uint32_t *)a.table;
-    int lane = threadIdx.x % WARP, sub = lane % G, group = lane / G, h = blockIdx.x % a.heads, col = (blockIdx.y * G + sub) * N;
+    int lane = threadIdx.x % WARP, sub = lane % G, group = lane / G, h = blockIdx.x % a.heads,
+        col = (blockIdx.y * G + sub) * N;
     size_t r = (size_t)(blockIdx.x / a.heads) * WARPS + threadIdx.x / WARP;
     if (r >= rows)
         return;
-    const A *q = (const A *)a.q + r * a.ldq + h * a.dk, *k = (const A *)a.k + h * a.dk + (sub * N < a.dk ? sub * N : 0), *v = (const A *)a.v + h * a.dv + (col < a.dv ? col : 0);
-    float *probs = a.probs == nullptr || blockIdx.y > 0 ? nullptr : (float *)a.probs + (r * a.heads + h) * a.probs_ld;
-    uint32_t keys = ((const uint32_t *)a.n_keys)[r], first = table == nullptr ? ((const uint32_t *)a.first)[r] : 0;
+    const A *q = (const A *)a.q + r * a.ldq + h * a.dk,
+            *k = (const A *)a.k + h * a.dk + (sub * N < a.dk ? sub * N : 0),
+            *v = (const A *)a.v + h * a.dv + (col < a.dv ? col : 0);
+    float *probs = a.probs == nullptr || blockIdx.y > 0
+                       ? nullptr
+                       : (float *)a.probs + (r * a.heads + h) * a.probs_ld;
+    uint32_t keys = ((const uint32_t *)a.n_keys)[r],
+             first = table == nullptr ? ((const uint32_t *)a.first)[r] : 0;
 
     float q0[N] = {}, acc[N] = {}, top = -INFINITY, total = 0;
     if (sub * N < a.dk)
         load<N>(q0, q + sub * N);
     for (uint32_t from = 0; from < keys; from += WARP) {
         int n = keys - from < WARP ? (int)(keys - from) : WARP;
-        uint32_t at = from + (lane < n ? lane : n - 1), key = table == nullptr ? first + at : table[r * a.table_ld + at];
+        uint32_t at = from + (lane < n ? lane : n - 1),
+                 key = table == nullptr ? first + at : table[r * a.table_ld + at];
         float score = -INFINITY;
         for (int i0 = 0; i0 * GROUPS < n; i0 += AT_ONCE)
 #pragma unroll
@@ -259,7 +300,8 @@ template <typename A, int N, int G> static __global__ void attend_kernel(struct 
             score = -INFINITY;
         else if (probs != nullptr)
             probs[at] = score;
-        float next = fmaxf(top, warp_max(score)), shrink = top == next ? 1 : expf(top - next), p = lane < n ? expf(score - next) : 0;
+        float next = fmaxf(top, warp_max(score)), shrink = top == next ? 1 : expf(top - next),
+              p = lane < n ? expf(score - next) : 0;
         total = total * shrink + warp_sum(p);
         top = next;
         for (int l = 0; l < N; l++)
@@ -287,14 +329,18 @@ template <typename A, int N, int G> static __global__ void attend_kernel(struct 
             probs[j] = expf(probs[j] - top) * share;
 }
 
-template <typename A> void tf_cuda_ops<A>::attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows)
+template <typename A>
+void tf_cuda_ops<A>::attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows)
 {
     constexpr int N = vec<A>::N;
     size_t size = sizeof(A);
-    bool wide = aligned(a->q, a->k, a->v, a->o, a->ldq * size, a->ldk * size, a->ldv * size, a->ldo * size, a->dk * size, a->dv * size);
+    bool wide = aligned(a->q, a->k, a->v, a->o, a->ldq * size, a->ldk * size, a->ldv * size,
+                        a->ldo * size, a->dk * size, a->dv * size);
     int width = a->dk > a->dv ? a->dk : a->dv, threads = wide ? (width + N - 1) / N : WARP;
     auto run = [&](auto *kernel, int columns) {
-        launch(c, "attend_rows", kernel, dim3(div_up(rows, WARPS) * (unsigned)a->heads, div_up(a->dv, columns)), dim3(WARPS * WARP), 0, *a, rows, 1 / sqrtf((float)a->dk));
+        launch(c, "attend_rows", kernel,
+               dim3(div_up(rows, WARPS) * (unsigned)a->heads, div_up(a->dv, columns)),
+               dim3(WARPS * WARP), 0, *a, rows, 1 / sqrtf((float)a->dk));
     };
     if (!wide)
         run(attend_kernel<A, 1, WARP>, WARP);
@@ -310,14 +356,19 @@ template <typename A> void tf_cuda_ops<A>::attend_rows(struct tf_ctx *c, const s
 
 /* ---- for every precision ---- */
 
-#define TF_DECODE_OPS(A)                                                                                                                                                              \
-    template struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *, const tf_mem *, int, int, bool, struct tf_err *);                                                                \
-    template void tf_cuda_ops<A>::pack_free(struct tf_ctx *, struct tf_packed *);                                                                                                     \
-    template void tf_cuda_ops<A>::linear_packed(struct tf_ctx *, tf_mem *, const tf_mem *, const struct tf_packed *, const tf_mem *, size_t, unsigned);                               \
-    template void tf_cuda_ops<A>::embed_rows(struct tf_ctx *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, size_t, int, float);                          \
-    template void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, size_t, int, float);             \
-    template void tf_cuda_ops<A>::attend_rows(struct tf_ctx *, const struct tf_attend *, size_t);                                                                                     \
-    template void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *, tf_mem *, size_t, const tf_mem *, size_t, const tf_mem *, size_t, size_t);
+#define TF_DECODE_OPS(A)                                                                          \
+    template struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *, const tf_mem *, int, int,    \
+        bool, struct tf_err *);                                                                   \
+    template void tf_cuda_ops<A>::pack_free(struct tf_ctx *, struct tf_packed *);                 \
+    template void tf_cuda_ops<A>::linear_packed(struct tf_ctx *, tf_mem *, const tf_mem *,        \
+        const struct tf_packed *, const tf_mem *, size_t, unsigned);                              \
+    template void tf_cuda_ops<A>::embed_rows(struct tf_ctx *, tf_mem *, const tf_mem *,           \
+        const tf_mem *, const tf_mem *, const tf_mem *, size_t, int, float);                      \
+    template void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *, tf_mem *, tf_mem *,              \
+        const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, size_t, int, float);      \
+    template void tf_cuda_ops<A>::attend_rows(struct tf_ctx *, const struct tf_attend *, size_t); \
+    template void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *, tf_mem *, size_t,                 \
+        const tf_mem *, size_t, const tf_mem *, size_t, size_t);
 TF_DECODE_OPS(float)
 TF_DECODE_OPS(bf16)
 TF_DECODE_OPS(half)

@@ -1,14 +1,20 @@
-/* device.h - what the files of the CUDA backend share: the lane, launches, element types, dropout, sums over a warp and a block.
+/* device.h - what the files of the CUDA backend share: the lane, launches, element types, dropout,
+ * sums over a warp and a block.
  *
- * The same sources are compiled twice: by nvcc, and by the C++ compiler of the host with tests/emulate/emulate.h in place of CUDA's headers, where every thread of a block is a
- * coroutine. So a machine without a GPU can check every kernel. For that the sources keep to this header: launch() and not <<< >>>, TF_SHARED for dynamic shared memory, the
- * element types and conversions below and no intrinsics of cuda_fp16.h, mma() for the tensor cores, blas.h for matrix products.
+ * The same sources are compiled twice: by nvcc, and by the C++ compiler of the host with
+ * tests/emulate/emulate.h in place of CUDA's headers, where every thread of a block is a coroutine.
+ * So a machine without a GPU can check every kernel. For that the sources keep to this header:
+ * launch() and not <<< >>>, TF_SHARED for dynamic shared memory, the element types and conversions
+ * below and no intrinsics of cuda_fp16.h, mma() for the tensor cores, blas.h for matrix products.
  *
- * Precision. A lane's element ACT is A: float, bf16 or half; the table of operations exists once for each, instantiated from templates on A. PARAM and STAT are float, sums over rows and
- * sums that feed a scalar are float or double in an order fixed by the shape, never by atomics.
+ * Precision. A lane's element ACT is A: float, bf16 or half; the table of operations exists once
+ * for each, instantiated from templates on A. PARAM and STAT are float, sums over rows and sums
+ * that feed a scalar are float or double in an order fixed by the shape, never by atomics.
  *
- * Rows. Kernels are launched for cap_rows of a row space, a round number, so that matrix products come in few shapes, and read the actual counts on the device: rows past the count are
- * written as zeros by every kernel that writes an ACT by rows, or left alone where the buffer is a gradient that is summed over rows (linear_bwd clears those first). */
+ * Rows. Kernels are launched for cap_rows of a row space, a round number, so that matrix products
+ * come in few shapes, and read the actual counts on the device: rows past the count are written as
+ * zeros by every kernel that writes an ACT by rows, or left alone where the buffer is a gradient
+ * that is summed over rows (linear_bwd clears those first). */
 #ifndef TF_OPS_CUDA_DEVICE_H
 #define TF_OPS_CUDA_DEVICE_H
 
@@ -41,7 +47,8 @@ struct tf_step_state {
 
 struct tf_blas;  /* blas.h */
 
-/* All lanes of the process share the stream and so need no events between them: work runs in the order of the calls, whichever lane it came from. */
+/* All lanes of the process share the stream and so need no events between them: work runs in the
+ * order of the calls, whichever lane it came from. */
 struct tf_ctx {
     cudaStream_t queue;         /* tf_cuda_stream() */
     struct tf_step_state *step; /* device */
@@ -52,12 +59,15 @@ struct tf_ctx {
     int sms;                    /* multiprocessors */
     int arch;                   /* compute capability, as 90 */
     unsigned epilogues;         /* which of them products end in: linear.cu */
+    /* whose log_softmax was put off: search_step may find it along with the best of each row, and
+     * then they stay as they are */
     struct {
         float *z; /* or NULL */
         size_t rows;
         int V;
-    } logits;                   /* whose log_softmax was put off: search_step may find it along with the best of each row, and then they stay as they are */
-    struct tf_err err;          /* the first failure since the last sync or download, which hand it out */
+    } logits;
+    /* the first failure since the last sync or download, which hand it out */
+    struct tf_err err;
     char text[256];             /* describe */
 };
 
@@ -75,24 +85,34 @@ static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
 /* Tell on stderr what the library refuses, and why: a kernel of our own does it. */
 void tf_cuda_without(const char *what, const char *why);
-/* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one operation asks once for all that it needs. NULL after a failure. */
+/* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one
+ * operation asks once for all that it needs. NULL after a failure. */
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n);
 
-/* A row space. `head` is device memory that a step reads: counts, then the packed row of the first row. */
+/* A row space. `head` is device memory that a step reads: counts, then the packed row of the first
+ * row. */
 struct tf_rows_head {
     uint32_t n, rows, first, longest;
 };
 struct tf_rows {
     size_t max_rows, cap_sentences; /* what rows_new was given */
-    size_t cap_rows;                /* what kernels and products work on: tf_rows_whole() of the rows in use, where the buffers have so many. A function of the batch alone, as its bytes must be */
-    size_t cap_used;                /* tf_rows_whole() of the sentences in use, at most cap_sentences: attention has blocks for so many */
-    uint32_t cap_longest;           /* the longest sentence, rounded up in steps of 16 to 64, then of 64 */
+    /* what kernels and products work on: tf_rows_whole() of the rows in use, where the buffers have
+     * so many. A function of the batch alone, as its bytes must be */
+    size_t cap_rows;
+    /* tf_rows_whole() of the sentences in use, at most cap_sentences: attention has blocks for so
+     * many */
+    size_t cap_used;
+    /* the longest sentence, rounded up in steps of 16 to 64, then of 64 */
+    uint32_t cap_longest;
     struct tf_rows_head *head;      /* device */
-    uint32_t *off;                  /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */
-    uint32_t *sentence;             /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */
+    /* device [cap_sentences + 1]: off[0] = 0, row of the buffer at which sentence s begins */
+    uint32_t *off;
+    /* device [cap_rows]: sentence of each row, UINT32_MAX past the last */
+    uint32_t *sentence;
 };
 
-/* While one lives, what is queued counts as `what`, which is copied, in the account of TF_CUDA_TIMES. times.cu */
+/* While one lives, what is queued counts as `what`, which is copied, in the account of
+ * TF_CUDA_TIMES. times.cu */
 struct tf_cuda_timed {
     cudaStream_t stream;
     bool open;
@@ -105,14 +125,16 @@ bool tf_cuda_timing(); /* is there an account? */
 
 /* Launch kernel(args...) on the lane's stream. */
 template <typename... P, typename... Q>
-static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Q... args)
+static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P...), dim3 grid,
+                          dim3 block, size_t shared, Q... args)
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return;
     cudaStream_t stream = tf_cuda_stream(c);
     tf_cuda_timed timed(c, what);
 #ifdef TF_EMULATE
-    emulate::launch(stream, what, (const void *)kernel, grid, block, shared, [=] { kernel(static_cast<P>(args)...); });
+    emulate::launch(stream, what, (const void *)kernel, grid, block, shared,
+                    [=] { kernel(static_cast<P>(args)...); });
 #else
     kernel<<<grid, block, shared, stream>>>(static_cast<P>(args)...);
     cudaError_t e = cudaGetLastError();
@@ -121,7 +143,8 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
 #endif
 }
 
-/* Dynamic shared memory of the block as an array: one in a kernel. tf_cuda_allow_shared() before a launch that may ask for more than 47 KiB (48 with what a kernel has by itself). */
+/* Dynamic shared memory of the block as an array: one in a kernel. tf_cuda_allow_shared() before a
+ * launch that may ask for more than 47 KiB (48 with what a kernel has by itself). */
 #ifdef TF_EMULATE
 #define TF_SHARED(type, name) type *name = (type *)emulate::shared_memory()
 #else
@@ -173,7 +196,8 @@ __device__ static inline float warp_max(float x)
         x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, d));
     return x;
 }
-/* Over a block of up to 1024 threads, a multiple of 32; every thread has the result. `room`: shared, 32 elements; two calls may use the same. */
+/* Over a block of up to 1024 threads, a multiple of 32; every thread has the result. `room`:
+ * shared, 32 elements; two calls may use the same. */
 template <typename T> __device__ static inline T block_sum(T x, T *room)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
@@ -197,9 +221,12 @@ __device__ static inline float block_max(float x, float *room)
     return warp_max(x);
 }
 
-/* f(i, x[i]) for this thread's part of x[0 .. n): i = its number in the block, and on by the size of the block. All threads of the block must come along. AT_ONCE loads are made before the first
- * of them is used; the barrier is there because the compiler would put each off to where it is used, and the way from the memory would be gone so many times. */
-template <uint32_t AT_ONCE = 8, typename U, typename F> __device__ static inline void each_of_block(const U *x, uint32_t n, F f)
+/* f(i, x[i]) for this thread's part of x[0 .. n): i = its number in the block, and on by the size
+ * of the block. All threads of the block must come along. AT_ONCE loads are made before the first
+ * of them is used; the barrier is there because the compiler would put each off to where it is
+ * used, and the way from the memory would be gone so many times. */
+template <uint32_t AT_ONCE = 8, typename U, typename F>
+__device__ static inline void each_of_block(const U *x, uint32_t n, F f)
 {
     for (uint32_t from = 0; from < n; from += AT_ONCE * blockDim.x) {
         U v[AT_ONCE];
@@ -221,7 +248,8 @@ template <uint32_t AT_ONCE = 8, typename U, typename F> __device__ static inline
 /* ---- dropout: the rule of backend.h, struct tf_drop ---- */
 
 /* Philox4x32-10 (Salmon et al. 2011). */
-__device__ static inline void philox(uint32_t w[4], uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint64_t seed)
+__device__ static inline void philox(uint32_t w[4], uint32_t c0, uint32_t c1, uint32_t c2,
+                                     uint32_t c3, uint64_t seed)
 {
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int i = 0; i < 10; i++) {
@@ -236,7 +264,8 @@ __device__ static inline void philox(uint32_t w[4], uint32_t c0, uint32_t c1, ui
     w[0] = c0, w[1] = c1, w[2] = c2, w[3] = c3;
 }
 
-/* What a kernel gets of a struct tf_drop: made on the host. threshold = ceil(p * 2^32); scale = 1 / (1 - p). */
+/* What a kernel gets of a struct tf_drop: made on the host. threshold = ceil(p * 2^32); scale = 1 /
+ * (1 - p). */
 struct dropper {
     uint64_t threshold; /* kept iff u >= threshold; 0: all are kept */
     float scale;
@@ -246,7 +275,8 @@ struct dropper {
 struct dropper tf_cuda_dropper(const struct tf_ctx *c, struct tf_drop d);
 
 /* Factors (0 or scale) of columns 4*quad .. 4*quad + 3 of a packed row. */
-__device__ static inline void drop4(float f[4], const struct dropper &d, uint32_t quad, uint32_t row, uint32_t site)
+__device__ static inline void drop4(float f[4], const struct dropper &d, uint32_t quad,
+                                    uint32_t row, uint32_t site)
 {
     if (d.threshold == 0) {
         f[0] = f[1] = f[2] = f[3] = 1;
@@ -260,15 +290,19 @@ __device__ static inline void drop4(float f[4], const struct dropper &d, uint32_
 
 /* ---- tensor cores ---- */
 
-/* d (16 x 8, float) += a (16 x 16) b (16 x 8) over a warp, A bf16 (sm_80 and later) or half (sm_75 and later). Fragments as PTX's mma.m16n8k16: with g = lane / 4 and t = lane % 4,
- * a[0] = rows g, columns 2t, 2t+1; a[1] = rows g+8, columns 2t..; a[2] = rows g, columns 2t+8..; a[3] = rows g+8, columns 2t+8..; b[0] = rows 2t, 2t+1, column g; b[1] = rows 2t+8.., column g;
- * d[0], d[1] = row g, columns 2t, 2t+1; d[2], d[3] = row g+8. Two elements a register, the lower index in the low half. */
+/* d (16 x 8, float) += a (16 x 16) b (16 x 8) over a warp, A bf16 (sm_80 and later) or half (sm_75
+ * and later). Fragments as PTX's mma.m16n8k16: with g = lane / 4 and t = lane % 4, a[0] = rows g,
+ * columns 2t, 2t+1; a[1] = rows g+8, columns 2t..; a[2] = rows g, columns 2t+8..; a[3] = rows g+8,
+ * columns 2t+8..; b[0] = rows 2t, 2t+1, column g; b[1] = rows 2t+8.., column g; d[0], d[1] = row
+ * g, columns 2t, 2t+1; d[2], d[3] = row g+8. Two elements a register, the lower index in the low
+ * half. */
 template <typename A> __device__ void mma(float d[4], const uint32_t a[4], const uint32_t b[2]);
 #ifndef TF_EMULATE
 template <> __device__ inline void mma<bf16>(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, "
+                 "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
@@ -278,14 +312,17 @@ template <> __device__ inline void mma<bf16>(float d[4], const uint32_t a[4], co
 template <> __device__ inline void mma<half>(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+                 "{%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else /* sm_75 has half of it: k in two steps of 8 */
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+                 "{%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+                 "{%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[2]), "r"(a[3]), "r"(b[1]));
 #endif
@@ -296,14 +333,18 @@ template <typename A> bool has_mma(const struct tf_ctx *c);
 
 /* ---- copies into shared memory ---- */
 
-/* A thread's copies of 16 bytes from global to shared memory that go on while it works. copy(): zeros where nothing is `there`. commit() ends a group; wait<N>() waits for all groups but the last N:
- * then the thread that made the copies sees them, and after a barrier the others. */
+/* A thread's copies of 16 bytes from global to shared memory that go on while it works. copy():
+ * zeros where nothing is `there`. commit() ends a group; wait<N>() waits for all groups but the
+ * last N: then the thread that made the copies sees them, and after a barrier the others. */
 #ifndef TF_EMULATE
 struct async_copies {
     __device__ void copy(uint4 *to, const uint4 *from, bool there)
     {
 #if __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from), "r"(there ? 16 : 0) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                         (uint32_t)__cvta_generic_to_shared(to)),
+                     "l"(from), "r"(there ? 16 : 0)
+                     : "memory");
 #else
         *to = there ? *from : make_uint4(0, 0, 0, 0);
 #endif
@@ -323,29 +364,48 @@ struct async_copies {
 };
 #endif
 
-/* ---- the operations of a table (backend.h), by file; explicit instantiations for float, bf16 and half stand at the end of each file ---- */
+/* ---- the operations of a table (backend.h), by file; explicit instantiations for float, bf16 and
+ * half stand at the end of each file ---- */
 
 /* embed.cu, norm.cu, attention_fwd.cu, attention_bwd.cu, xent.cu, linear.cu, decode.cu */
 template <typename A> struct tf_cuda_ops {
-    static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table, const tf_mem *pos, const struct tf_rows *r, int D, float scale, struct tf_drop drop);
-    static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx, const tf_mem *ids, const struct tf_rows *r, int D, float scale, struct tf_drop drop);
-    static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w, const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop);
-    static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K, unsigned flags,
+    static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
+                          const tf_mem *pos, const struct tf_rows *r, int D, float scale,
+                          struct tf_drop drop);
+    static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
+                          const tf_mem *ids, const struct tf_rows *r, int D, float scale,
+                          struct tf_drop drop);
+    static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
+                           const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
                            struct tf_drop drop);
-    static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
-                             const struct tf_rows *r, int D, float eps, struct tf_drop drop);
-    static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
-                             const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D, struct tf_drop drop);
+    static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
+                           const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
+                           unsigned flags, struct tf_drop drop);
+    static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
+                             const tf_mem *x, const tf_mem *res, const tf_mem *gain,
+                             const tf_mem *bias, const struct tf_rows *r, int D, float eps,
+                             struct tf_drop drop);
+    static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
+                             const tf_mem *dy, const tf_mem *dsum, const tf_mem *s,
+                             const tf_mem *mean, const tf_mem *rstd, const tf_mem *gain,
+                             const struct tf_rows *r, int D, struct tf_drop drop);
     static void attention_fwd(struct tf_ctx *c, const struct tf_attention *a);
     static void attention_bwd(struct tf_ctx *c, const struct tf_attention *a);
     static void xent(struct tf_ctx *c, const struct tf_xent *x);
-    static struct tf_packed *pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed, struct tf_err *err);
+    static struct tf_packed *pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed,
+                                  struct tf_err *err);
     static void pack_free(struct tf_ctx *c, struct tf_packed *p);
-    static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w, const tf_mem *b, size_t rows, unsigned flags);
-    static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at, const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale);
-    static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias, size_t rows, int D, float eps);
+    static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
+                              const struct tf_packed *w, const tf_mem *b, size_t rows,
+                              unsigned flags);
+    static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
+                           const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale);
+    static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x,
+                              const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
+                              size_t rows, int D, float eps);
     static void attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows);
-    static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src, size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
+    static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
+                             size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
 };
 
 /* plugin.cu, memory.cu, rows.cu, update.cu, softmax.cu, search.cu: the same for every A */
@@ -354,14 +414,16 @@ void tf_cuda_close(struct tf_ctx *c);
 tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err);
 void tf_cuda_free(struct tf_ctx *c, tf_mem *p);
 void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
-int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err);
+int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
+                     struct tf_err *err);
 void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
 int tf_cuda_fetched(struct tf_ctx *c, struct tf_err *err);
 size_t tf_cuda_spare(struct tf_ctx *c);
 void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
 void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);
 int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err);
-struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences, struct tf_err *err);
+struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences,
+                                 struct tf_err *err);
 void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r);
 void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
 bool tf_cuda_rows_shape(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
@@ -374,14 +436,18 @@ void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
 void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n);
 void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n);
 void tf_cuda_sum(struct tf_ctx *c, tf_mem *dst, const tf_mem *src, size_t n);
-void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n, const tf_mem *norm2, const struct tf_adam *h);
+void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n,
+                  const tf_mem *norm2, const struct tf_adam *h);
 void tf_cuda_ema(struct tf_ctx *c, tf_mem *e, const tf_mem *p, size_t n, double decay);
-void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V, float weight);
+void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V,
+                         float weight);
 void tf_cuda_log_of(struct tf_ctx *c, tf_mem *x, size_t n);
 void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 
-/* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for float, else that of a shadow of the allocation that holds p, made at its first use and kept
- * up by whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients. tf_cuda_wrote tells of a write to p[0 .. n). */
+/* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for
+ * float, else that of a shadow of the allocation that holds p, made at its first use and kept up by
+ * whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients.
+ * tf_cuda_wrote tells of a write to p[0 .. n). */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
 /* Which epilogues a lane takes on a device of this compute capability. linear.cu */

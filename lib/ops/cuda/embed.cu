@@ -1,25 +1,33 @@
 /* embed.cu - embedding and position, x = dropout(table[id] * scale + pos[place]), and its gradient.
  *
- * The gradient adds up the rows of each id in row order. A hash table chains the rows of an id together, in an order left to chance; a warp sorts a chain that is short enough for its lanes, and
- * for the few ids with more rows than that a block goes over all ids again and picks its own in order. So nothing of the chance is left in the sums. */
+ * The gradient adds up the rows of each id in row order. A hash table chains the rows of an id
+ * together, in an order left to chance; a warp sorts a chain that is short enough for its lanes,
+ * and for the few ids with more rows than that a block goes over all ids again and picks its own in
+ * order. So nothing of the chance is left in the sums. */
 #include "quad.h"
 
 enum {
     WARPS = 8, /* of a block, but of a crew: */
-    CREW = 16, /* warps that add up the rows of one id, or of one place: warp w takes every 16th, then their sums are added in order */
+    /* warps that add up the rows of one id, or of one place: warp w takes every 16th, then their
+     * sums are added in order */
+    CREW = 16,
     SPAN = 8,  /* rows of a lane in one go over the ids */
 };
 
 /* A warp a row. */
 template <typename A>
-static __global__ void __launch_bounds__(WARPS * 32) forward(A *x, const uint32_t *ids, const float *table, const float *pos, const struct tf_rows_head *head, const uint32_t *off,
-                                                             const uint32_t *sentence, size_t cap, int D, float scale, struct dropper drop, bool whole)
+static __global__ void __launch_bounds__(WARPS * 32)
+    forward(A *x, const uint32_t *ids, const float *table, const float *pos,
+            const struct tf_rows_head *head, const uint32_t *off, const uint32_t *sentence,
+            size_t cap, int D, float scale, struct dropper drop, bool whole)
 {
     size_t row = (size_t)blockIdx.x * WARPS + threadIdx.x / 32;
     if (row >= cap)
         return;
     bool live = row < head->rows;
-    uint32_t id = live ? ids[row] : TF_NO_ID, place = live && pos != nullptr ? (uint32_t)row - off[sentence[row]] : 0, packed = head->first + (uint32_t)row;
+    uint32_t id = live ? ids[row] : TF_NO_ID,
+             place = live && pos != nullptr ? (uint32_t)row - off[sentence[row]] : 0,
+             packed = head->first + (uint32_t)row;
     for (int d = 4 * (threadIdx.x % 32); d < D; d += 128) {
         float v[4] = {}, p[4], f[4];
         if (id != TF_NO_ID)
@@ -39,26 +47,32 @@ static __global__ void __launch_bounds__(WARPS * 32) forward(A *x, const uint32_
 }
 
 template <typename A>
-void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table, const tf_mem *pos, const struct tf_rows *r, int D, float scale, struct tf_drop drop)
+void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
+                               const tf_mem *pos, const struct tf_rows *r, int D, float scale,
+                               struct tf_drop drop)
 {
     bool whole = quads_whole(D, (A *)x, (const float *)table, (const float *)pos);
-    launch(c, "embed_fwd", forward<A>, dim3(div_up(r->cap_rows, WARPS)), dim3(WARPS * 32), 0, (A *)x, (const uint32_t *)ids, (const float *)table, (const float *)pos, r->head, r->off,
+    launch(c, "embed_fwd", forward<A>, dim3(div_up(r->cap_rows, WARPS)), dim3(WARPS * 32), 0,
+           (A *)x, (const uint32_t *)ids, (const float *)table, (const float *)pos, r->head, r->off,
            r->sentence, r->cap_rows, D, scale, tf_cuda_dropper(c, drop), whole);
 }
 
 
 /* ---- gradient ---- */
 
-/* Of `size` entries, a power of two and at least twice the rows. Cleared to 0xff: no key, no row. */
+/* Of `size` entries, a power of two and at least twice the rows. Cleared to 0xff: no key, no
+ * row. */
 struct chains {
     uint32_t *key;  /* the id of this entry */
     uint32_t *row;  /* its first row */
-    uint32_t *many; /* ids of more rows than a warp has lanes: many[0] + 1 of them from many[1] on */
+    /* ids of more rows than a warp has lanes: many[0] + 1 of them from many[1] on */
+    uint32_t *many;
     uint32_t *next; /* by row: the next of its id */
     uint32_t size;
 };
 
-static __global__ void chain_rows(struct chains h, const uint32_t *ids, const struct tf_rows_head *head)
+static __global__ void chain_rows(struct chains h, const uint32_t *ids,
+                                  const struct tf_rows_head *head)
 {
     uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= head->rows || ids[row] == TF_NO_ID)
@@ -71,7 +85,9 @@ static __global__ void chain_rows(struct chains h, const uint32_t *ids, const st
 
 /* sum += dropout'(dx[row][d .. d + 4)) */
 template <typename A>
-__device__ static inline void add_row(float sum[4], const A *dx, uint32_t row, int d, int D, const struct tf_rows_head *head, const struct dropper &drop, bool whole)
+__device__ static inline void add_row(float sum[4], const A *dx, uint32_t row, int d, int D,
+                                      const struct tf_rows_head *head, const struct dropper &drop,
+                                      bool whole)
 {
     float v[4], f[4];
     load4(v, dx + (size_t)row * D, d, D, whole);
@@ -80,7 +96,8 @@ __device__ static inline void add_row(float sum[4], const A *dx, uint32_t row, i
         sum[k] += v[k] * f[k];
 }
 
-__device__ static inline void add_to(float *out, int d, int D, bool whole, const float sum[4], float scale)
+__device__ static inline void add_to(float *out, int d, int D, bool whole, const float sum[4],
+                                     float scale)
 {
     float v[4];
     load4(v, out, d, D, whole);
@@ -91,13 +108,17 @@ __device__ static inline void add_to(float *out, int d, int D, bool whole, const
 
 /* A warp looks at 32 entries and takes one chain after the other. */
 template <typename A>
-static __global__ void __launch_bounds__(WARPS * 32) add_few(float *dtable, const A *dx, struct chains h, const struct tf_rows_head *head, int D, float scale, struct dropper drop, bool whole)
+static __global__ void __launch_bounds__(WARPS * 32)
+    add_few(float *dtable, const A *dx, struct chains h, const struct tf_rows_head *head, int D,
+            float scale, struct dropper drop, bool whole)
 {
     uint32_t lane = threadIdx.x % 32, at = blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t my_key = at < h.size ? h.key[at] : TF_NO_ID, my_row = at < h.size ? h.row[at] : 0;
-    for (unsigned left = __ballot_sync(0xffffffffu, my_key != TF_NO_ID); left != 0; left &= left - 1) {
+    for (unsigned left = __ballot_sync(0xffffffffu, my_key != TF_NO_ID); left != 0;
+         left &= left - 1) {
         int source = __ffs((int)left) - 1, n = 0;
-        uint32_t id = __shfl_sync(0xffffffffu, my_key, source), row = TF_NO_ID, r = __shfl_sync(0xffffffffu, my_row, source);
+        uint32_t id = __shfl_sync(0xffffffffu, my_key, source), row = TF_NO_ID,
+                 r = __shfl_sync(0xffffffffu, my_row, source);
         for (; r != UINT32_MAX && n <= 32; r = h.next[r], n++)
             if (lane == (uint32_t)n)
                 row = r;
@@ -131,7 +152,8 @@ static __global__ void __launch_bounds__(WARPS * 32) add_few(float *dtable, cons
 }
 
 /* out[d .. d + 4) += scale * the sum of the crew's sums, in the order of its warps. */
-__device__ static inline void add_crew(float *out, int d, int D, bool whole, const float sum[4], float scale)
+__device__ static inline void add_crew(float *out, int d, int D, bool whole, const float sum[4],
+                                       float scale)
 {
     __shared__ float room[CREW][32][4];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -151,7 +173,8 @@ __device__ static inline void add_crew(float *out, int d, int D, bool whole, con
 /* Block (i, j): the columns 128 j .. of the i-th id of many rows. */
 template <typename A>
 static __global__ void __launch_bounds__(CREW * 32)
-    add_many(float *dtable, const A *dx, const uint32_t *ids, struct chains h, const struct tf_rows_head *head, int D, float scale, struct dropper drop, bool whole)
+    add_many(float *dtable, const A *dx, const uint32_t *ids, struct chains h,
+             const struct tf_rows_head *head, int D, float scale, struct dropper drop, bool whole)
 {
     __shared__ uint32_t list[CREW * 32 * SPAN], counts[CREW];
     if (blockIdx.x >= h.many[0] + 1)
@@ -189,10 +212,12 @@ static __global__ void __launch_bounds__(CREW * 32)
     add_crew(dtable + (size_t)id * D, d, D, whole, sum, scale);
 }
 
-/* Block (i, j): the columns 128 j .. of the places i, i + gridDim.x, ...; over sentences in order. */
+/* Block (i, j): the columns 128 j .. of the places i, i + gridDim.x, ...; over sentences in
+ * order. */
 template <typename A>
 static __global__ void __launch_bounds__(CREW * 32)
-    add_places(float *dpos, const A *dx, const struct tf_rows_head *head, const uint32_t *off, int D, struct dropper drop, bool whole)
+    add_places(float *dpos, const A *dx, const struct tf_rows_head *head, const uint32_t *off,
+               int D, struct dropper drop, bool whole)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, d = 128 * blockIdx.y + 4 * lane;
     for (uint32_t place = blockIdx.x; place < head->longest; place += gridDim.x) {
@@ -205,7 +230,9 @@ static __global__ void __launch_bounds__(CREW * 32)
 }
 
 template <typename A>
-void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx, const tf_mem *ids, const struct tf_rows *r, int D, float scale, struct tf_drop drop)
+void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
+                               const tf_mem *ids, const struct tf_rows *r, int D, float scale,
+                               struct tf_drop drop)
 {
     bool whole = quads_whole(D, (float *)dtable, (float *)dpos, (const A *)dx);
     struct dropper dropper = tf_cuda_dropper(c, drop);
@@ -217,21 +244,29 @@ void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, c
     uint32_t *room = (uint32_t *)tf_cuda_scratch(c, (2 * size + 1 + most + cap) * sizeof *room);
     if (room == nullptr)
         return;
-    struct chains h = {room, room + size, room + 2 * size, room + 2 * size + 1 + most, (uint32_t)size};
+    struct chains h = {room, room + size, room + 2 * size, room + 2 * size + 1 + most,
+                       (uint32_t)size};
     cudaError_t e = cudaMemsetAsync(room, 0xff, (2 * size + 1) * sizeof *room, tf_cuda_stream(c));
     if (e != cudaSuccess)
         tf_cuda_failed(c, e, "embed_bwd");
     unsigned columns = div_up((size_t)D, 128);
-    launch(c, "embed_bwd", chain_rows, dim3(div_up(cap, 256)), dim3(256), 0, h, (const uint32_t *)ids, r->head);
-    launch(c, "embed_bwd few", add_few<A>, dim3(div_up(size, WARPS * 32)), dim3(WARPS * 32), 0, (float *)dtable, (const A *)dx, h, r->head, D, scale, dropper, whole);
-    launch(c, "embed_bwd many", add_many<A>, dim3(most, columns), dim3(CREW * 32), 0, (float *)dtable, (const A *)dx, (const uint32_t *)ids, h, r->head, D, scale, dropper, whole);
+    launch(c, "embed_bwd", chain_rows, dim3(div_up(cap, 256)), dim3(256), 0, h,
+           (const uint32_t *)ids, r->head);
+    launch(c, "embed_bwd few", add_few<A>, dim3(div_up(size, WARPS * 32)), dim3(WARPS * 32), 0,
+           (float *)dtable, (const A *)dx, h, r->head, D, scale, dropper, whole);
+    launch(c, "embed_bwd many", add_many<A>, dim3(most, columns), dim3(CREW * 32), 0,
+           (float *)dtable, (const A *)dx, (const uint32_t *)ids, h, r->head, D, scale, dropper,
+           whole);
     if (dpos != nullptr)
-        launch(c, "embed_bwd places", add_places<A>, dim3(r->cap_longest, columns), dim3(CREW * 32), 0, (float *)dpos, (const A *)dx, r->head, r->off, D, dropper, whole);
+        launch(c, "embed_bwd places", add_places<A>, dim3(r->cap_longest, columns), dim3(CREW * 32),
+               0, (float *)dpos, (const A *)dx, r->head, r->off, D, dropper, whole);
 }
 
-#define INSTANCE(A)                                                                                                                                                                     \
-    template void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, float, struct tf_drop);            \
-    template void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, float, struct tf_drop);
+#define INSTANCE(A)                                                                              \
+    template void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *, tf_mem *, const tf_mem *,           \
+        const tf_mem *, const tf_mem *, const struct tf_rows *, int, float, struct tf_drop);     \
+    template void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *, tf_mem *, tf_mem *, const tf_mem *, \
+        const tf_mem *, const struct tf_rows *, int, float, struct tf_drop);
 INSTANCE(float)
 INSTANCE(bf16)
 INSTANCE(half)

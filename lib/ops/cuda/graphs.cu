@@ -1,7 +1,9 @@
-/* graphs.cu - sequences of launches that come again with the same arguments, queued as one CUDA graph: for decoding a few sentences and for training on small batches, where launching
- * should take longer than the work (about 80 launches a step of decoding; not measured yet).
+/* graphs.cu - sequences of launches that come again with the same arguments, queued as one CUDA
+ * graph: for decoding a few sentences and for training on small batches, where launching should
+ * take longer than the work (about 80 launches a step of decoding; not measured yet).
  *
- * A sequence is made plainly when its key is seen for the first time, which reserves memory, loads kernels and chooses algorithms; recorded at the second time; and from then on replayed. Graphs
+ * A sequence is made plainly when its key is seen for the first time, which reserves memory, loads
+ * kernels and chooses algorithms; recorded at the second time; and from then on replayed. Graphs
  * hold addresses, so whoever frees device memory drops them all. */
 #include "device.h"
 

@@ -1,5 +1,7 @@
-/* linear.cu - linear layers: products by blas.h, with bias, ReLU and its mask, and the sums of columns for the bias as their epilogues; around them what is none: dropout, the clearing of rows
- * past the count, which a product over the whole capacity must not see, and each epilogue as a kernel of its own, for where the library has none, or a slow one. */
+/* linear.cu - linear layers: products by blas.h, with bias, ReLU and its mask, and the sums of
+ * columns for the bias as their epilogues; around them what is none: dropout, the clearing of rows
+ * past the count, which a product over the whole capacity must not see, and each epilogue as a
+ * kernel of its own, for where the library has none, or a slow one. */
 #include "blas.h"
 
 #include <stdlib.h>
@@ -7,8 +9,10 @@
 
 #include <map>
 
-enum { MASK = 1, SUMS = 2 }; /* epilogues that a lane may take: ReLU's mask on the way there and back, and sums of columns */
-enum { ROWS = 64, LANES = 32, GROUPS = 8 }; /* rows, threads across columns and threads across rows of a block of sum_columns() */
+/* epilogues that a lane may take: ReLU's mask on the way there and back, and sums of columns */
+enum { MASK = 1, SUMS = 2 };
+/* rows, threads across columns and threads across rows of a block of sum_columns() */
+enum { ROWS = 64, LANES = 32, GROUPS = 8 };
 
 namespace {
 
@@ -23,9 +27,13 @@ std::map<const tf_mem *, struct mask> masks; /* by y */
 
 } // namespace
 
-/* TF_CUDA_EPILOGUES chooses, for comparing. Without it all are taken, but in bf16 from compute capability 9.0 on none: there the library multiplies by wgmma, and it has no such kernel that ends in
- * either. In libcublasLt 13.1 the names with drelu and bgrada are sm90_xmma_gemm_f16f16_f16f32_*, for half alone, and cutlass_80_*_bf16_*, an Ampere's; nvjet_* has neither. A product without
- * the newer instructions should cost more than one more pass over its operand or result; by count, not measured. RELU_AUX_BIAS has its wgmma kernels, but without DRELU nothing reads the mask. */
+/* TF_CUDA_EPILOGUES chooses, for comparing. Without it all are taken, but in bf16 from compute
+ * capability 9.0 on none: there the library multiplies by wgmma, and it has no such kernel that
+ * ends in either. In libcublasLt 13.1 the names with drelu and bgrada are
+ * sm90_xmma_gemm_f16f16_f16f32_*, for half alone, and cutlass_80_*_bf16_*, an Ampere's; nvjet_* has
+ * neither. A product without the newer instructions should cost more than one more pass over its
+ * operand or result; by count, not measured. RELU_AUX_BIAS has its wgmma kernels, but without DRELU
+ * nothing reads the mask. */
 int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err)
 {
     static const char *const names[] = {"none", "mask", "sums", "all"}; /* by the bits */
@@ -71,7 +79,8 @@ static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, 
 }
 
 /* y[r] *= dropout factors, for rows in use. A thread four columns of a row. */
-template <typename A> static __global__ void drop_rows(A *y, const struct tf_rows_head *head, int N, struct dropper drop)
+template <typename A>
+static __global__ void drop_rows(A *y, const struct tf_rows_head *head, int N, struct dropper drop)
 {
     uint32_t quads = ((uint32_t)N + 3) / 4;
     uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -85,8 +94,10 @@ template <typename A> static __global__ void drop_rows(A *y, const struct tf_row
         at[k] = from_float<A>(to_float(at[k]) * f[k]);
 }
 
-template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w, const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
-                                                      struct tf_drop drop)
+template <typename A>
+void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
+                                const tf_mem *b, const struct tf_rows *r, int N, int K,
+                                unsigned flags, struct tf_drop drop)
 {
     struct tf_gemm g = {.M = (int)r->cap_rows, .N = N, .K = K};
     g.a = x;
@@ -100,7 +111,8 @@ template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *
     bool dropped = g.relu && drop.p > 0, done = false;
     if (auto old = g.relu ? masks.find(y) : masks.end(); old != masks.end())
         old->second.written = false;
-    if (g.relu && flags & TF_LIN_KEEP && !dropped && (c->epilogues & MASK) != 0) { /* what dropout cut, y > 0 tells and a mask does not */
+    /* what dropout cut, y > 0 tells and a mask does not */
+    if (g.relu && flags & TF_LIN_KEEP && !dropped && (c->epilogues & MASK) != 0) {
         struct mask *m = mask_beside(c, y, tf_rows_whole(r->max_rows), (size_t)N);
         if (m == nullptr)
             return;
@@ -111,19 +123,24 @@ template <typename A> void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *
     if (!done)
         tf_blas_gemm(c, &g);
     if (dropped)
-        launch(c, "dropout", drop_rows<A>, dim3(div_up(r->cap_rows * (size_t)((N + 3) / 4), 256)), dim3(256), 0, (A *)y, r->head, N, tf_cuda_dropper(c, drop));
+        launch(c, "dropout", drop_rows<A>, dim3(div_up(r->cap_rows * (size_t)((N + 3) / 4), 256)),
+               dim3(256), 0, (A *)y, r->head, N, tf_cuda_dropper(c, drop));
 }
 
 /* Rows of dy [cap, N] past the count to 0, before products take them all. */
-template <typename A> static __global__ void clear(A *dy, const struct tf_rows_head *head, uint32_t cap, int N)
+template <typename A>
+static __global__ void clear(A *dy, const struct tf_rows_head *head, uint32_t cap, int N)
 {
     size_t end = (size_t)cap * N, step = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)head->rows * N + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step)
+    for (size_t i = (size_t)head->rows * N + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end;
+         i += step)
         dy[i] = from_float<A>(0);
 }
 
 /* dx [rows, K] = x > 0 ? dx * scale : 0. A thread W neighbouring columns: one load. */
-template <typename A, int W> static __global__ void through_relu(A *dx, const A *x, const struct tf_rows_head *head, int K, float scale)
+template <typename A, int W>
+static __global__ void through_relu(A *dx, const A *x, const struct tf_rows_head *head, int K,
+                                    float scale)
 {
     struct alignas(W * sizeof(A)) cells {
         A v[W];
@@ -138,15 +155,19 @@ template <typename A, int W> static __global__ void through_relu(A *dx, const A 
 }
 
 /* sums [blocks of ROWS rows, N] of the columns of dy [cap, N] over each block of rows.
- * A block works on ROWS rows and LANES * W columns; a thread on W neighbouring columns of every GROUPS-th row, and its sums meet those of the others in shared memory, in order.
- * W elements are one load: N must be a multiple of it. */
-template <typename A, int W> static __global__ void __launch_bounds__(LANES *GROUPS) sum_columns(float *sums, const A *dy, const struct tf_rows_head *head, int N)
+ * A block works on ROWS rows and LANES * W columns; a thread on W neighbouring columns of every
+ * GROUPS-th row, and its sums meet those of the others in shared memory, in order. W elements are
+ * one load: N must be a multiple of it. */
+template <typename A, int W>
+static __global__ void __launch_bounds__(LANES *GROUPS)
+    sum_columns(float *sums, const A *dy, const struct tf_rows_head *head, int N)
 {
     __shared__ float room[GROUPS][LANES * W];
     struct alignas(W * sizeof(A)) cells {
         A v[W];
     };
-    uint32_t lane = threadIdx.x, group = threadIdx.y, first = blockIdx.y * ROWS, used = head->rows, end = first + ROWS < used ? first + ROWS : used;
+    uint32_t lane = threadIdx.x, group = threadIdx.y, first = blockIdx.y * ROWS, used = head->rows,
+             end = first + ROWS < used ? first + ROWS : used;
     int j = (int)((blockIdx.x * LANES + lane) * W);
     float total[W];
     for (int k = 0; k < W; k++)
@@ -171,8 +192,10 @@ template <typename A, int W> static __global__ void __launch_bounds__(LANES *GRO
     }
 }
 
-/* db[j] = sum over b of sums[b][j], b < blocks. A block has LANES columns; thread (lane, group) takes every GROUPS-th b. */
-static __global__ void __launch_bounds__(LANES *GROUPS) finish(float *db, const float *sums, int blocks, int N)
+/* db[j] = sum over b of sums[b][j], b < blocks. A block has LANES columns; thread (lane, group)
+ * takes every GROUPS-th b. */
+static __global__ void __launch_bounds__(LANES *GROUPS)
+    finish(float *db, const float *sums, int blocks, int N)
 {
     __shared__ float room[GROUPS][LANES];
     int j = (int)(blockIdx.x * LANES + threadIdx.x);
@@ -191,7 +214,9 @@ static __global__ void __launch_bounds__(LANES *GROUPS) finish(float *db, const 
 }
 
 /* db = column sums of dy, by themselves. */
-template <typename A> static void bias_gradient(struct tf_ctx *c, float *db, const A *dy, uint32_t cap, const struct tf_rows_head *head, int N)
+template <typename A>
+static void bias_gradient(struct tf_ctx *c, float *db, const A *dy, uint32_t cap,
+                          const struct tf_rows_head *head, int N)
 {
     enum { W = vec<A>::N };
     uint32_t blocks = div_up(cap, ROWS);
@@ -199,12 +224,17 @@ template <typename A> static void bias_gradient(struct tf_ctx *c, float *db, con
     if (sums == nullptr)
         return;
     bool wide = N % W == 0 && (uintptr_t)dy % 16 == 0;
-    launch(c, "linear", wide ? sum_columns<A, W> : sum_columns<A, 1>, dim3(div_up((size_t)N, (size_t)LANES * (wide ? W : 1)), blocks), dim3(LANES, GROUPS), 0, sums, dy, head, N);
-    launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, GROUPS), 0, db, sums, (int)blocks, N);
+    launch(c, "linear", wide ? sum_columns<A, W> : sum_columns<A, 1>,
+           dim3(div_up((size_t)N, (size_t)LANES * (wide ? W : 1)), blocks), dim3(LANES, GROUPS), 0,
+           sums, dy, head, N);
+    launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, GROUPS), 0, db, sums,
+           (int)blocks, N);
 }
 
-template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy, const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
-                                                      unsigned flags, struct tf_drop drop)
+template <typename A>
+void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
+                                const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N,
+                                int K, unsigned flags, struct tf_drop drop)
 {
     enum { W = vec<A>::N };
     uint32_t cap = (uint32_t)r->cap_rows;
@@ -230,8 +260,9 @@ template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *
             tf_blas_gemm(c, &g);
             if (flags & TF_LIN_FROM_RELU) {
                 bool wide = K % W == 0 && (uintptr_t)dx % 16 == 0 && (uintptr_t)x % 16 == 0;
-                launch(c, "linear", wide ? through_relu<A, W> : through_relu<A, 1>, dim3(div_up((size_t)cap * K, (size_t)256 * (wide ? W : 1))), dim3(256), 0, (A *)dx, (const A *)x, r->head, K,
-                       (float)(1 / (1 - (double)drop.p)));
+                launch(c, "linear", wide ? through_relu<A, W> : through_relu<A, 1>,
+                       dim3(div_up((size_t)cap * K, (size_t)256 * (wide ? W : 1))), dim3(256), 0,
+                       (A *)dx, (const A *)x, r->head, K, (float)(1 / (1 - (double)drop.p)));
             }
         }
     }
@@ -259,9 +290,12 @@ template <typename A> void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *
         bias_gradient(c, (float *)db, (const A *)dy, cap, r->head, N);
 }
 
-#define INSTANCE(A)                                                                                                                                                                   \
-    template void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned, struct tf_drop);    \
-    template void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned,          \
+#define INSTANCE(A)                                                                           \
+    template void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *, tf_mem *, const tf_mem *,       \
+        const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned,           \
+        struct tf_drop);                                                                      \
+    template void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *,   \
+        tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned, \
                                              struct tf_drop);
 INSTANCE(float)
 INSTANCE(bf16)

@@ -1,6 +1,7 @@
 /* memory.cu - backend memory, and the way of bytes between host and device.
  *
- * Uploads go through pinned memory, in blocks that are used in turn: a block is written again only after the event that was recorded behind its last copy. */
+ * Uploads go through pinned memory, in blocks that are used in turn: a block is written again only
+ * after the event that was recorded behind its last copy. */
 #include "device.h"
 
 #include <stdio.h>
@@ -47,7 +48,8 @@ void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
     size_t &had = allowed[kernel];
     if (n <= had)
         return;
-    cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)n);
+    cudaError_t e =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)n);
     if (e == cudaSuccess) {
         had = n;
         return;
@@ -83,7 +85,9 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
 {
     size_t size;
     void *p = nullptr;
-    cudaError_t failed = __builtin_mul_overflow(n, size_of(c, e), &size) ? cudaErrorMemoryAllocation : cudaMalloc(&p, size > 0 ? size : 1);
+    cudaError_t failed = __builtin_mul_overflow(n, size_of(c, e), &size)
+                             ? cudaErrorMemoryAllocation
+                             : cudaMalloc(&p, size > 0 ? size : 1);
     if (failed == cudaSuccess)
         failed = cudaMemsetAsync(p, 0, size, tf_cuda_stream(c));
     if (failed != cudaSuccess) {
@@ -122,7 +126,8 @@ static unsigned char *stage(struct tf_ctx *c, size_t n)
     int at = staging.at;
     if (staging.block[at] == nullptr) {
         void *p;
-        if (cudaMallocHost(&p, BLOCK) != cudaSuccess || cudaEventCreateWithFlags(&staging.done[at], cudaEventDisableTiming) != cudaSuccess) {
+        if (cudaMallocHost(&p, BLOCK) != cudaSuccess ||
+            cudaEventCreateWithFlags(&staging.done[at], cudaEventDisableTiming) != cudaSuccess) {
             cudaGetLastError();
             return nullptr;
         }
@@ -141,7 +146,10 @@ void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n)
         unsigned char *room = stage(c, part);
         if (room != nullptr)
             from = memcpy(room, from, part);
-        tf_cuda_failed(c, cudaMemcpyAsync((char *)dst + at, from, part, cudaMemcpyHostToDevice, tf_cuda_stream(c)), "upload");
+        tf_cuda_failed(c,
+                       cudaMemcpyAsync((char *)dst + at, from, part, cudaMemcpyHostToDevice,
+                                       tf_cuda_stream(c)),
+                       "upload");
         if (room == nullptr) /* where pageable memory is not staged, it may be read later */
             tf_cuda_failed(c, cudaStreamSynchronize(tf_cuda_stream(c)), "upload");
     }
@@ -154,14 +162,19 @@ void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *s
         tf_cuda_wrote(c, dst, n);
 }
 
-int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n, struct tf_err *err)
+int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
+                     struct tf_err *err)
 {
     if (n > 0)
-        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToHost, tf_cuda_stream(c)), "download");
+        tf_cuda_failed(c,
+                       cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToHost,
+                                       tf_cuda_stream(c)),
+                       "download");
     return tf_cuda_sync(c, err);
 }
 
-/* What is on its way to the host, in a ring: into pinned memory, from which the answer copies it, or without that straight to where it goes. */
+/* What is on its way to the host, in a ring: into pinned memory, from which the answer copies it,
+ * or without that straight to where it goes. */
 static struct fetch {
     double *room; /* pinned [TF_FETCH] */
     double *dst;
@@ -185,7 +198,10 @@ void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
     }
     f->dst = dst;
     f->n = n;
-    tf_cuda_failed(c, cudaMemcpyAsync(f->room != nullptr ? f->room : dst, src, n * sizeof *dst, cudaMemcpyDeviceToHost, tf_cuda_stream(c)), "fetch");
+    tf_cuda_failed(c,
+                   cudaMemcpyAsync(f->room != nullptr ? f->room : dst, src, n * sizeof *dst,
+                                   cudaMemcpyDeviceToHost, tf_cuda_stream(c)),
+                   "fetch");
     tf_cuda_failed(c, cudaEventRecord(f->done, tf_cuda_stream(c)), "fetch");
 }
 
@@ -219,7 +235,10 @@ void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n)
 void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n)
 {
     if (n > 0)
-        tf_cuda_failed(c, cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToDevice, tf_cuda_stream(c)), "copy");
+        tf_cuda_failed(c,
+                       cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToDevice,
+                                       tf_cuda_stream(c)),
+                       "copy");
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, dst, n);
 }

@@ -1,15 +1,21 @@
 /* norm.cu - residual sum with dropout and layer normalisation, forward and backward:
- * s = res + dropout(x), n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g n)) + dsum, dx = dropout'(ds).
+ * s = res + dropout(x), n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g -
+ * mean(g) - n mean(g n)) + dsum, dx = dropout'(ds).
  *
- * A row belongs to a team of T threads: a warp up to 512 elements, more warps or a whole block for longer ones. A thread holds the quads me, me + T, ... of the row in registers, so a row is read
- * once and written once. All loads of a row are made before the first is used, with a barrier between, without which the compiler would not. The statistics are of s as it is stored, in two passes over the registers. */
+ * A row belongs to a team of T threads: a warp up to 512 elements, more warps or a whole block for
+ * longer ones. A thread holds the quads me, me + T, ... of the row in registers, so a row is read
+ * once and written once. All loads of a row are made before the first is used, with a barrier
+ * between, without which the compiler would not. The statistics are of s as it is stored, in two
+ * passes over the registers. */
 #include "quad.h"
 
 #include <type_traits>
 
 enum {
     Q = 4,        /* quads of a thread: D <= 4 * Q * T */
-    GROUPS = 512, /* partial sums of dgain and dbias: the blocks of the way back, of which those without rows are left out */
+    /* partial sums of dgain and dbias: the blocks of the way back, of which those without rows are
+     * left out */
+    GROUPS = 512,
 };
 
 template <int T> struct team {
@@ -35,8 +41,9 @@ template <int T> struct team {
 
 template <typename A, int T>
 static __global__ void __launch_bounds__(team<T>::block)
-    forward(A *s, A *y, float *mean_out, float *rstd_out, const A *x, const A *res, const float *gain, const float *bias, const struct tf_rows_head *head, size_t cap, int D, float eps,
-            struct dropper drop, bool whole)
+    forward(A *s, A *y, float *mean_out, float *rstd_out, const A *x, const A *res,
+            const float *gain, const float *bias, const struct tf_rows_head *head, size_t cap,
+            int D, float eps, struct dropper drop, bool whole)
 {
     __shared__ float room[32];
     const team<T> t;
@@ -102,17 +109,20 @@ static __global__ void __launch_bounds__(team<T>::block)
         rstd_out[row] = rstd;
 }
 
-/* partial: [GROUPS][2][D], sums over the rows of a block of dy n and of dy; unused when dy is NULL. Shared: D floats for each of the block's teams. */
+/* partial: [GROUPS][2][D], sums over the rows of a block of dy n and of dy; unused when dy is NULL.
+ * Shared: D floats for each of the block's teams. */
 template <typename A, int T>
 static __global__ void __launch_bounds__(team<T>::block, 1)
-    backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s, const float *mean, const float *rstd, const float *gain, const struct tf_rows_head *head, size_t cap,
-             int D, struct dropper drop, bool whole)
+    backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s,
+             const float *mean, const float *rstd, const float *gain,
+             const struct tf_rows_head *head, size_t cap, int D, struct dropper drop, bool whole)
 {
     __shared__ float room[32];
     TF_SHARED(float, sums);
     const team<T> t;
     float gn[Q][4] = {}, gb[Q][4] = {};
-    for (size_t begin = (size_t)blockIdx.x * t.rows; begin < cap; begin += (size_t)GROUPS * t.rows) {
+    for (size_t begin = (size_t)blockIdx.x * t.rows; begin < cap;
+         begin += (size_t)GROUPS * t.rows) {
         size_t row = begin + t.row, at = row * D;
         bool live = row < head->rows;
         uint32_t packed = head->first + (uint32_t)row;
@@ -193,7 +203,8 @@ static __global__ void __launch_bounds__(team<T>::block, 1)
     }
 }
 
-/* dgain and dbias from the blocks' sums: 32 columns a block; thread row y adds up 1/32 of them, the first row what the others have. */
+/* dgain and dbias from the blocks' sums: 32 columns a block; thread row y adds up 1/32 of them, the
+ * first row what the others have. */
 static __global__ void gather(float *dgain, float *dbias, const float *partial, int blocks, int D)
 {
     __shared__ float sums[32][33];
@@ -227,23 +238,33 @@ template <typename F> static void with_team(int D, F run)
 }
 
 template <typename A>
-void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd, const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
-                                  const struct tf_rows *r, int D, float eps, struct tf_drop drop)
+void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean,
+                                  tf_mem *rstd, const tf_mem *x, const tf_mem *res,
+                                  const tf_mem *gain, const tf_mem *bias, const struct tf_rows *r,
+                                  int D, float eps, struct tf_drop drop)
 {
-    bool whole = quads_whole(D, (A *)s, (A *)y, (const A *)x, (const A *)res, (const float *)gain, (const float *)bias);
+    bool whole = quads_whole(D, (A *)s, (A *)y, (const A *)x, (const A *)res, (const float *)gain,
+                             (const float *)bias);
     with_team(D, [&](auto T) {
-        launch(c, "add_norm_fwd", forward<A, T>, dim3(div_up(r->cap_rows, team<T>::rows)), dim3(team<T>::block), 0, (A *)s, (A *)y, (float *)mean, (float *)rstd, (const A *)x,
-               (const A *)res, (const float *)gain, (const float *)bias, r->head, r->cap_rows, D, eps, tf_cuda_dropper(c, drop), whole);
+        launch(c, "add_norm_fwd", forward<A, T>, dim3(div_up(r->cap_rows, team<T>::rows)),
+               dim3(team<T>::block), 0, (A *)s, (A *)y, (float *)mean, (float *)rstd, (const A *)x,
+               (const A *)res, (const float *)gain, (const float *)bias, r->head, r->cap_rows, D,
+               eps, tf_cuda_dropper(c, drop), whole);
     });
 }
 
 template <typename A>
-void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
-                                  const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D, struct tf_drop drop)
+void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain,
+                                  tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum,
+                                  const tf_mem *s, const tf_mem *mean, const tf_mem *rstd,
+                                  const tf_mem *gain, const struct tf_rows *r, int D,
+                                  struct tf_drop drop)
 {
-    bool whole = quads_whole(D, (A *)ds, (A *)dx, (const A *)dy, (const A *)dsum, (const A *)s, (const float *)gain);
+    bool whole = quads_whole(D, (A *)ds, (A *)dx, (const A *)dy, (const A *)dsum, (const A *)s,
+                             (const float *)gain);
     float *partial = nullptr;
-    if (dy != nullptr && (partial = (float *)tf_cuda_scratch(c, (size_t)GROUPS * 2 * D * sizeof(float))) == nullptr)
+    if (dy != nullptr &&
+        (partial = (float *)tf_cuda_scratch(c, (size_t)GROUPS * 2 * D * sizeof(float))) == nullptr)
         return;
     int blocks = 0; /* with rows */
     with_team(D, [&](auto T) {
@@ -251,18 +272,25 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
         blocks = blocks < GROUPS ? blocks : (int)GROUPS;
         size_t shared = (size_t)team<T>::rows * D * sizeof(float);
         tf_cuda_allow_shared(c, (const void *)backward<A, T>, shared);
-        launch(c, "add_norm_bwd", backward<A, T>, dim3((unsigned)blocks), dim3(team<T>::block), shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
-               (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows, D, tf_cuda_dropper(c, drop), whole);
+        launch(c, "add_norm_bwd", backward<A, T>, dim3((unsigned)blocks), dim3(team<T>::block),
+               shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
+               (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows,
+               D, tf_cuda_dropper(c, drop), whole);
     });
     if (dy != nullptr)
-        launch(c, "add_norm_bwd", gather, dim3(div_up(2 * (size_t)D, 32)), dim3(32, 32), 0, (float *)dgain, (float *)dbias, (const float *)partial, blocks, D);
+        launch(c, "add_norm_bwd", gather, dim3(div_up(2 * (size_t)D, 32)), dim3(32, 32), 0,
+               (float *)dgain, (float *)dbias, (const float *)partial, blocks, D);
 }
 
-#define INSTANCE(A)                                                                                                                                                               \
-    template void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,            \
-                                               const struct tf_rows *, int, float, struct tf_drop);                                                                               \
-    template void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,            \
-                                               const tf_mem *, const tf_mem *, const struct tf_rows *, int, struct tf_drop);
+#define INSTANCE(A)                                                                           \
+    template void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, \
+        tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,             \
+                                               const struct tf_rows *, int, float,            \
+                                                   struct tf_drop);                           \
+    template void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, \
+        tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,             \
+                                               const tf_mem *, const tf_mem *,                \
+                                                   const struct tf_rows *, int, struct tf_drop);
 INSTANCE(float)
 INSTANCE(bf16)
 INSTANCE(half)

@@ -43,7 +43,9 @@ static struct {
     char name[96];
     cudaStream_t stream;
     struct tf_blas *blas;
-    int lanes; /* that are open: the stream and the library's handle are made for the first and go with the last */
+    /* that are open: the stream and the library's handle are made for the first and go with the
+     * last */
+    int lanes;
 } device;
 
 static __global__ void nothing()
@@ -66,10 +68,12 @@ static int find_device(struct tf_err *err)
         return tf_fail(err, "%s", cudaGetErrorString(e));
     }
     cudaFuncAttributes a;
-    e = cudaFuncGetAttributes(&a, (const void *)nothing); /* loads the code that was compiled for this device */
+    /* loads the code that was compiled for this device */
+    e = cudaFuncGetAttributes(&a, (const void *)nothing);
     if (e != cudaSuccess) {
         cudaGetLastError();
-        return tf_fail(err, "%.95s, compute capability %d.%d: %s; build with CUDA_ARCH=%d%d", p.name, p.major, p.minor, cudaGetErrorString(e), p.major, p.minor);
+        return tf_fail(err, "%.95s, compute capability %d.%d: %s; build with CUDA_ARCH=%d%d",
+                       p.name, p.major, p.minor, cudaGetErrorString(e), p.major, p.minor);
     }
     device.arch = 10 * p.major + p.minor;
     device.sms = p.multiProcessorCount;
@@ -83,7 +87,8 @@ static int probe_from(int arch, const char *precision, struct tf_err *err)
     if (find_device(err) != 0)
         return -1;
     if (device.arch < arch)
-        return tf_fail(err, "%s has compute capability %d.%d; %s needs %d.%d", device.name, device.arch / 10, device.arch % 10, precision, arch / 10, arch % 10);
+        return tf_fail(err, "%s has compute capability %d.%d; %s needs %d.%d", device.name,
+                       device.arch / 10, device.arch % 10, precision, arch / 10, arch % 10);
     return 0;
 }
 
@@ -137,7 +142,8 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     int version = 0;
     cudaRuntimeGetVersion(&version);
     tf_blas_describe(c->blas, library, sizeof library);
-    snprintf(c->text, sizeof c->text, "%s, CUDA %d.%d, %s, %s", device.name, version / 1000, version % 1000 / 10, library, precision);
+    snprintf(c->text, sizeof c->text, "%s, CUDA %d.%d, %s, %s", device.name, version / 1000,
+             version % 1000 / 10, library, precision);
     device.lanes++;
     return c;
 }
@@ -184,7 +190,10 @@ static void step_set(struct tf_ctx *c, const struct tf_step *s)
 
 struct dropper tf_cuda_dropper(const struct tf_ctx *c, struct tf_drop d)
 {
-    return {.threshold = (uint64_t)ceil((double)d.p * 0x1p32), .scale = (float)(1 / (1 - (double)d.p)), .site = d.site, .step = c->step};
+    return {.threshold = (uint64_t)ceil((double)d.p * 0x1p32),
+            .scale = (float)(1 / (1 - (double)d.p)),
+            .site = d.site,
+            .step = c->step};
 }
 
 /* ---- the tables ---- */
@@ -268,9 +277,11 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
     };
 }
 
-static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(TF_USE_TRAINING), with_half = table<half>(TF_USE_SCORING | TF_USE_DECODING);
+static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(TF_USE_TRAINING),
+                               with_half = table<half>(TF_USE_SCORING | TF_USE_DECODING);
 
-extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *tf_backend_entry(void)
+extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *
+tf_backend_entry(void)
 {
     static const struct tf_backend *const tables[] = {&fp32, &with_bf16, &with_half, nullptr};
     return tables;

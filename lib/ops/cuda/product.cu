@@ -1,18 +1,26 @@
-/* product.cu - y = x w' + b for decoding, on the tensor cores. A row's result is a function of that row, of w and of K alone, down to its bytes: how many rows there are decides which of two
- * kernels does the work, but not the order of any sum.
+/* product.cu - y = x w' + b for decoding, on the tensor cores. A row's result is a function of that
+ * row, of w and of K alone, down to its bytes: how many rows there are decides which of two kernels
+ * does the work, but not the order of any sum.
  *
- * The order: K is cut into chunks of 32, and these, one after the other, into four parts of about equal length. A part is summed by mma() chunk by chunk, beginning with 0; the four sums are
- * added up from first to last; then comes the bias. For few rows, where the way from the memory decides, each part is a warp's and the four work side by side (few_kernel). For many
- * rows, where the tensor cores should, a warp walks through all parts for a larger tile, out of shared memory (many_kernel).
+ * The order: K is cut into chunks of 32, and these, one after the other, into four parts of about
+ * equal length. A part is summed by mma() chunk by chunk, beginning with 0; the four sums are added
+ * up from first to last; then comes the bias. For few rows, where the way from the memory decides,
+ * each part is a warp's and the four work side by side (few_kernel). For many rows, where the
+ * tensor cores should, a warp walks through all parts for a larger tile, out of shared memory
+ * (many_kernel).
  *
- * In mma() w is the 16 x 16 matrix and rows of x are the columns of the other, so that 8 rows are enough to fill it. Which column of a chunk stands where is the same on both sides, and
- * so is free to choose: thread t of the four that share a row takes columns 8t to 8t + 7, 16 bytes, of which the first half serves the one mma() of a chunk and the second half the other. */
+ * In mma() w is the 16 x 16 matrix and rows of x are the columns of the other, so that 8 rows are
+ * enough to fill it. Which column of a chunk stands where is the same on both sides, and so is free
+ * to choose: thread t of the four that share a row takes columns 8t to 8t + 7, 16 bytes, of which
+ * the first half serves the one mma() of a chunk and the second half the other. */
 #include "product.h"
 
 constexpr int WARP = 32, PARTS = 4, CHUNK = 32;
-constexpr int TILE_N = 16;                                        /* columns of y of a block of few_kernel */
-/* many_kernel: WIDE columns and TALL rows a block, chunks of STAGES on their way or at work; a warp 2 x 4 products of 16 columns and 8 rows. So two blocks have room on a multiprocessor, the one
- * at work while the other waits. */
+/* columns of y of a block of few_kernel */
+constexpr int TILE_N = 16;
+/* many_kernel: WIDE columns and TALL rows a block, chunks of STAGES on their way or at work; a warp
+ * 2 x 4 products of 16 columns and 8 rows. So two blocks have room on a multiprocessor, the one at
+ * work while the other waits. */
 constexpr int WIDE = 128, TALL = 64, WIDE_WARPS = 8, STAGES = 3, N_TILES = 2, M_TILES = 4;
 
 /* What both kernels work on. w [N, K], x [M, K], y [M, N]. */
@@ -42,7 +50,8 @@ template <typename A> __device__ static inline uint4 columns(const A *row, int k
 }
 
 /* The same, or zeros; without a branch. */
-template <typename A> __device__ static inline uint4 columns_if(bool there, const A *row, int k, int K)
+template <typename A>
+__device__ static inline uint4 columns_if(bool there, const A *row, int k, int K)
 {
     uint4 v = columns(row, k, K);
     uint32_t mask = there ? 0xffffffffu : 0;
@@ -50,20 +59,24 @@ template <typename A> __device__ static inline uint4 columns_if(bool there, cons
 }
 
 /* Both products of a chunk: w0 and w1 are of columns g and g + 8 of y. */
-template <typename A> __device__ static inline void multiply(float d[4], const uint4 &w0, const uint4 &w1, const uint4 &x)
+template <typename A>
+__device__ static inline void multiply(float d[4], const uint4 &w0, const uint4 &w1, const uint4 &x)
 {
-    const uint32_t a[2][4] = {{w0.x, w1.x, w0.y, w1.y}, {w0.z, w1.z, w0.w, w1.w}}, b[2][2] = {{x.x, x.y}, {x.z, x.w}};
+    const uint32_t a[2][4] = {{w0.x, w1.x, w0.y, w1.y}, {w0.z, w1.z, w0.w, w1.w}},
+                   b[2][2] = {{x.x, x.y}, {x.z, x.w}};
     mma<A>(d, a[0], b[0]);
     mma<A>(d, a[1], b[1]);
 }
 
-template <typename A> __device__ static inline float ended(const struct product<A> &p, int n, float sum)
+template <typename A>
+__device__ static inline float ended(const struct product<A> &p, int n, float sum)
 {
     sum = p.bias != nullptr ? sum + p.bias[n] : sum;
     return p.relu && !(sum > 0) ? 0 : sum;
 }
 
-template <typename A> __device__ static inline void put(const struct product<A> &p, int m, int n, float sum)
+template <typename A>
+__device__ static inline void put(const struct product<A> &p, int m, int n, float sum)
 {
     if (m >= p.M || n >= p.N)
         return;
@@ -74,17 +87,22 @@ template <typename A> __device__ static inline void put(const struct product<A> 
         ((A *)p.y)[(size_t)m * p.N + n] = from_float<A>(sum);
 }
 
-/* TILE_N columns and 8 * TILES rows a block; DEPTH chunks are read at once. Rows and columns past the end are read as the last one, and not written. */
-template <typename A, int TILES, int DEPTH> static __global__ void __launch_bounds__(WARP *PARTS) few_kernel(struct product<A> p)
+/* TILE_N columns and 8 * TILES rows a block; DEPTH chunks are read at once. Rows and columns past
+ * the end are read as the last one, and not written. */
+template <typename A, int TILES, int DEPTH>
+static __global__ void __launch_bounds__(WARP *PARTS) few_kernel(struct product<A> p)
 {
     __shared__ float sums[PARTS][TILES * 4][WARP];
-    int lane = threadIdx.x % WARP, part = threadIdx.x / WARP, g = lane / 4, t = lane % 4, chunks = chunks_of(p.K);
+    int lane = threadIdx.x % WARP, part = threadIdx.x / WARP, g = lane / 4, t = lane % 4,
+        chunks = chunks_of(p.K);
     int n0 = blockIdx.x * TILE_N, m0 = blockIdx.y * 8 * TILES;
-    const A *w0 = p.w + (size_t)min(n0 + g, p.N - 1) * p.K, *w1 = p.w + (size_t)min(n0 + g + 8, p.N - 1) * p.K, *x[TILES];
+    const A *w0 = p.w + (size_t)min(n0 + g, p.N - 1) * p.K,
+            *w1 = p.w + (size_t)min(n0 + g + 8, p.N - 1) * p.K, *x[TILES];
     float d[TILES][4] = {};
     for (int j = 0; j < TILES; j++)
         x[j] = p.x + (size_t)min(m0 + 8 * j + g, p.M - 1) * p.K;
-    for (int from = part_at(part, chunks), end = part_at(part + 1, chunks); from < end; from += DEPTH) {
+    for (int from = part_at(part, chunks), end = part_at(part + 1, chunks); from < end;
+         from += DEPTH) {
         uint4 a0[DEPTH], a1[DEPTH], b[DEPTH][TILES];
 #pragma unroll
         for (int i = 0; i < DEPTH; i++) {
@@ -93,7 +111,8 @@ template <typename A, int TILES, int DEPTH> static __global__ void __launch_boun
             a1[i] = columns(w1, k, p.K);
 #pragma unroll
             for (int j = 0; j < TILES; j++)
-                b[i][j] = columns_if(k < p.K, x[j], k, p.K); /* weights past the end count nothing */
+                /* weights past the end count nothing */
+                b[i][j] = columns_if(k < p.K, x[j], k, p.K);
         }
         __syncwarp(); /* or the compiler would put off each load until its mma() */
 #pragma unroll
@@ -119,7 +138,8 @@ template <typename A, int TILES, int DEPTH> static __global__ void __launch_boun
 }
 
 /* Eight neighbours of a row, which is a multiple of 16 bytes. */
-template <typename A> __device__ static inline void put8(const struct product<A> &p, int m, int n, const float sums[8])
+template <typename A>
+__device__ static inline void put8(const struct product<A> &p, int m, int n, const float sums[8])
 {
     if (p.stat) {
         vec<float> v[2];
@@ -135,15 +155,22 @@ template <typename A> __device__ static inline void put8(const struct product<A>
     }
 }
 
-/* WIDE columns and TALL rows a block. While a chunk is multiplied, the next ones are on their way. */
-template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2) many_kernel(struct product<A> p)
+/* WIDE columns and TALL rows a block. While a chunk is multiplied, the next ones are on their
+ * way. */
+template <typename A>
+static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2) many_kernel(struct product<A> p)
 {
-    constexpr int THREADS = WARP * WIDE_WARPS, PIECES = CHUNK / 8, ROWS = THREADS / PIECES; /* pieces of 16 bytes in a row's chunk; rows that the block copies at once */
-    constexpr int LD = WIDE + 4; /* of the results in shared memory: the threads of a warp write to 32 banks */
+    /* pieces of 16 bytes in a row's chunk; rows that the block copies at once */
+    constexpr int THREADS = WARP * WIDE_WARPS, PIECES = CHUNK / 8, ROWS = THREADS / PIECES;
+    /* of the results in shared memory: the threads of a warp write to 32 banks */
+    constexpr int LD = WIDE + 4;
     __shared__ uint4 room[STAGES][(WIDE + TALL) * PIECES];
-    static_assert(TALL == ROWS && WIDE % ROWS == 0 && sizeof room >= TALL * LD * sizeof(float), "see below");
-    int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4, chunks = chunks_of(p.K);
-    int n0 = blockIdx.x * WIDE, m0 = blockIdx.y * TALL, wn = warp % 4 * (16 * N_TILES), wm = warp / 4 * (8 * M_TILES), row = threadIdx.x / PIECES;
+    static_assert(TALL == ROWS && WIDE % ROWS == 0 && sizeof room >= TALL * LD * sizeof(float),
+                  "see below");
+    int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4,
+        chunks = chunks_of(p.K);
+    int n0 = blockIdx.x * WIDE, m0 = blockIdx.y * TALL, wn = warp % 4 * (16 * N_TILES),
+        wm = warp / 4 * (8 * M_TILES), row = threadIdx.x / PIECES;
     float d[N_TILES][M_TILES][4] = {}, total[N_TILES][M_TILES][4] = {};
     struct async_copies copies;
     auto load = [&](int c) {
@@ -151,8 +178,12 @@ template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS,
         int k = c * CHUNK + threadIdx.x % PIECES * 8, at = min(k, p.K - 8);
 #pragma unroll
         for (int i = 0; i < WIDE / ROWS; i++)
-            copies.copy(to + i * THREADS, (const uint4 *)(p.w + (size_t)min(n0 + row + i * ROWS, p.N - 1) * p.K + at), true);
-        copies.copy(to + WIDE * PIECES, (const uint4 *)(p.x + (size_t)min(m0 + row, p.M - 1) * p.K + at), k < p.K); /* weights past the end count nothing */
+            copies.copy(to + i * THREADS,
+                        (const uint4 *)(p.w + (size_t)min(n0 + row + i * ROWS, p.N - 1) * p.K + at),
+                        true);
+        /* weights past the end count nothing */
+        copies.copy(to + WIDE * PIECES,
+                    (const uint4 *)(p.x + (size_t)min(m0 + row, p.M - 1) * p.K + at), k < p.K);
     };
     int part = 0;
     auto end_parts = [&](int c) { /* those that are over before chunk c */
@@ -175,7 +206,9 @@ template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS,
     for (int c = 0; c < chunks; c++) {
         end_parts(c);
         copies.wait<STAGES - 2>();
-        __syncthreads(); /* chunk c is there, and everybody is done with the one before, whose place is the next one's */
+        /* chunk c is there, and everybody is done with the one before, whose place is the next
+         * one's */
+        __syncthreads();
         if (c + STAGES - 1 < chunks)
             load(c + STAGES - 1);
         copies.commit();
@@ -186,7 +219,8 @@ template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS,
             b[j] = x[(wm + 8 * j + g) * PIECES + t];
 #pragma unroll
         for (int i = 0; i < N_TILES; i++) {
-            uint4 a0 = w[(wn + 16 * i + g) * PIECES + t], a1 = w[(wn + 16 * i + g + 8) * PIECES + t];
+            uint4 a0 = w[(wn + 16 * i + g) * PIECES + t],
+                  a1 = w[(wn + 16 * i + g + 8) * PIECES + t];
 #pragma unroll
             for (int j = 0; j < M_TILES; j++)
                 multiply<A>(d[i][j], a0, a1, b[j]);
@@ -202,7 +236,8 @@ template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS,
         for (int j = 0; j < M_TILES; j++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                sums[(wm + 8 * j + 2 * t + e % 2) * LD + wn + 16 * i + g + e / 2 * 8] = total[i][j][e];
+                sums[(wm + 8 * j + 2 * t + e % 2) * LD + wn + 16 * i + g + e / 2 * 8] =
+                    total[i][j][e];
     __syncthreads();
     bool whole = p.N % 8 == 0 && (uintptr_t)p.y % 16 == 0;
     for (int at = threadIdx.x; at < TALL * WIDE / 8; at += THREADS) {
@@ -218,18 +253,23 @@ template <typename A> static __global__ void __launch_bounds__(WARP *WIDE_WARPS,
     }
 }
 
-template <typename A> bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, const tf_mem *bias, size_t rows, int N, int K, bool relu, bool stat)
+template <typename A>
+bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, const tf_mem *bias,
+                     size_t rows, int N, int K, bool relu, bool stat)
 {
-    if (!has_mma<A>(c) || K % 8 != 0 || (uintptr_t)x % 16 != 0 || (uintptr_t)w % 16 != 0 || rows > INT32_MAX)
+    if (!has_mma<A>(c) || K % 8 != 0 || (uintptr_t)x % 16 != 0 || (uintptr_t)w % 16 != 0 ||
+        rows > INT32_MAX)
         return false;
     struct product<A> p = {w, (const A *)x, (const float *)bias, y, (int)rows, N, K, relu, stat};
     size_t blocks = (size_t)div_up(N, WIDE) * div_up(rows, TALL);
     if (rows > 32 && blocks >= (size_t)c->sms / 2) {
-        launch(c, "product: many rows", many_kernel<A>, dim3(div_up(N, WIDE), div_up(rows, TALL)), dim3(WARP * WIDE_WARPS), 0, p);
+        launch(c, "product: many rows", many_kernel<A>, dim3(div_up(N, WIDE), div_up(rows, TALL)),
+               dim3(WARP * WIDE_WARPS), 0, p);
         return true;
     }
     auto few = [&](auto *kernel, int tiles) {
-        launch(c, "product: few rows", kernel, dim3(div_up(N, TILE_N), div_up(rows, 8 * tiles)), dim3(WARP * PARTS), 0, p);
+        launch(c, "product: few rows", kernel, dim3(div_up(N, TILE_N), div_up(rows, 8 * tiles)),
+               dim3(WARP * PARTS), 0, p);
     };
     bool deep = K > 4 * CHUNK * PARTS;
     if (rows <= 8)
@@ -241,9 +281,13 @@ template <typename A> bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf
     return true;
 }
 
-template <> bool tf_cuda_product<float>(struct tf_ctx *, tf_mem *, const tf_mem *, const float *, const tf_mem *, size_t, int, int, bool, bool)
+template <>
+bool tf_cuda_product<float>(struct tf_ctx *, tf_mem *, const tf_mem *, const float *,
+                            const tf_mem *, size_t, int, int, bool, bool)
 {
     return false;
 }
-template bool tf_cuda_product<bf16>(struct tf_ctx *, tf_mem *, const tf_mem *, const bf16 *, const tf_mem *, size_t, int, int, bool, bool);
-template bool tf_cuda_product<half>(struct tf_ctx *, tf_mem *, const tf_mem *, const half *, const tf_mem *, size_t, int, int, bool, bool);
+template bool tf_cuda_product<bf16>(struct tf_ctx *, tf_mem *, const tf_mem *, const bf16 *,
+                                    const tf_mem *, size_t, int, int, bool, bool);
+template bool tf_cuda_product<half>(struct tf_ctx *, tf_mem *, const tf_mem *, const half *,
+                                    const tf_mem *, size_t, int, int, bool, bool);

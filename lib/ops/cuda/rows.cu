@@ -1,10 +1,13 @@
-/* rows.cu - row spaces: counts and offsets in device memory, read by every kernel that works by rows. */
+/* rows.cu - row spaces: counts and offsets in device memory, read by every kernel that works by
+ * rows. */
 #include "device.h"
 
 #include <stdlib.h>
 
-/* sentence[r] = the last s with off[s] <= r < off[s + 1]; UINT32_MAX past the last row. A thread a row. */
-static __global__ void name_rows(uint32_t *sentence, const struct tf_rows_head *head, const uint32_t *off, uint32_t cap)
+/* sentence[r] = the last s with off[s] <= r < off[s + 1]; UINT32_MAX past the last row. A thread a
+ * row. */
+static __global__ void name_rows(uint32_t *sentence, const struct tf_rows_head *head,
+                                 const uint32_t *off, uint32_t cap)
 {
     uint32_t r = blockIdx.x * blockDim.x + threadIdx.x;
     if (r >= cap)
@@ -21,7 +24,8 @@ static __global__ void name_rows(uint32_t *sentence, const struct tf_rows_head *
     sentence[r] = s;
 }
 
-struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences, struct tf_err *err)
+struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences,
+                                 struct tf_err *err)
 {
     if (max_rows > INT32_MAX || max_sentences > INT32_MAX) {
         tf_fail(err, "%zu rows in %zu sentences are too many", max_rows, max_sentences);
@@ -58,7 +62,8 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
     TF_ASSERT(n <= r->cap_sentences && off[n] - off[0] <= r->max_rows);
     uint32_t longest = 0;
     struct tf_rows_head head;
-    uint32_t *p = (uint32_t *)malloc(sizeof head + (n + 1) * sizeof *p), *own = p + sizeof head / sizeof *p;
+    uint32_t *p = (uint32_t *)malloc(sizeof head + (n + 1) * sizeof *p),
+             *own = p + sizeof head / sizeof *p;
     own[0] = 0;
     for (size_t s = 0; s < n; s++) {
         TF_ASSERT(off[s] <= off[s + 1]);
@@ -74,7 +79,8 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
     memcpy(p, &head, sizeof head);
     tf_cuda_send(c, r->head, p, sizeof head + (n + 1) * sizeof *p);
     free(p);
-    launch(c, "rows", name_rows, dim3(div_up(r->cap_rows, 256)), dim3(256), 0, r->sentence, r->head, r->off, (uint32_t)r->cap_rows);
+    launch(c, "rows", name_rows, dim3(div_up(r->cap_rows, 256)), dim3(256), 0, r->sentence, r->head,
+           r->off, (uint32_t)r->cap_rows);
 }
 
 bool tf_cuda_rows_shape(struct tf_ctx *, const struct tf_rows *r, uint32_t shape[2])

@@ -1,16 +1,22 @@
-/* search.cu - one step of beam search or sampling, wholly on the device. Rule: ops/search.h; the same on host memory: ops/search_host.h and ops/ref/search.c, whose results these equal bit for
+/* search.cu - one step of beam search or sampling, wholly on the device. Rule: ops/search.h; the
+ * same on host memory: ops/search_host.h and ops/ref/search.c, whose results these equal bit for
  * bit (sampling: but for the rounding of sums of exp).
  *
  * Four launches, none of which depends on how many rows are alive:
- *   grow   a block for each row: its best candidates in order         or draw   a block for each draw
- *          and its softmax, where lp are logits still (tf_ctx.logits): these are written once and read twice, and log-probabilities are made of the candidates' alone
- *   take   a warp for each sentence: these lists merged, ends to the finished set, the first K others live on
+ *   grow   a block for each row: its best candidates in order         or draw   a block for each
+ *   draw
+ *          and its softmax, where lp are logits still (tf_ctx.logits): these are written once and
+ *          read twice, and log-probabilities are made of the candidates' alone
+ *   take   a warp for each sentence: these lists merged, ends to the finished set, the first K
+ *   others live on
  *   number one block: where each sentence's rows begin in the next step
- *   place  a warp for each row: its history, its table, what the next step of the model reads; dead rows behind */
+ *   place  a warp for each row: its history, its table, what the next step of the model reads; dead
+ *   rows behind */
 #include "softmax.h"
 
 enum {
-    LIST = 4096,   /* candidates that grow sorts: 2 TF_SEARCH_MAX_BEAM, and as many again to spare */
+    /* candidates that grow sorts: 2 TF_SEARCH_MAX_BEAM, and as many again to spare */
+    LIST = 4096,
     THREADS = 1024, /* of a block that walks a row, at most */
     WARP = 32,
     PLACE_WARPS = 4,
@@ -24,7 +30,9 @@ struct grown {
 
 /* Scratch of a step. Lists are by (sentence, live row or draw or next row): S * K of them. */
 struct lists {
-    float2 *norm;    /* [max_rows] or NULL: what to take off a row's logits, one after the other, for its log-probabilities: their largest, and the log of the sum of exp behind that */
+    /* [max_rows] or NULL: what to take off a row's logits, one after the other, for its
+     * log-probabilities: their largest, and the log of the sum of exp behind that */
+    float2 *norm;
     uint32_t want;   /* candidates to grow, for a sentence and so at most for a row */
     uint64_t *top;   /* [S * K, want] keys, best first */
     uint32_t *n_top; /* [S * K] */
@@ -35,7 +43,8 @@ struct lists {
 
 /* ---- candidates as numbers ---- */
 
-/* A log-probability and an id as a key that is larger for the candidate that stands earlier; 0 for none. */
+/* A log-probability and an id as a key that is larger for the candidate that stands earlier; 0 for
+ * none. */
 __device__ static inline uint64_t key_of(float x, uint32_t id)
 {
     uint32_t bits;
@@ -79,7 +88,8 @@ __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
 }
 
 /* A row's log-probability of id. */
-__device__ static inline float lp_of(const struct tf_search &s, const float *lp, const struct lists &l, size_t row, uint32_t id)
+__device__ static inline float lp_of(const struct tf_search &s, const float *lp,
+                                     const struct lists &l, size_t row, uint32_t id)
 {
     float x = lp[row * s.rule.V + id];
     return l.norm == nullptr ? x : x - l.norm[row].x - l.norm[row].y;
@@ -99,12 +109,15 @@ __device__ static inline uint64_t candidate(const struct tf_search_rule &r, floa
     return banned(r, id) ? 0 : key_of(x, id);
 }
 
-/* f(numbers, how many, the first one's id) for this thread's part of a row of the block: four at once where V allows, as in softmax.cu. */
-template <typename F> __device__ static inline void each(const struct tf_search_rule &r, const float *lp, F f)
+/* f(numbers, how many, the first one's id) for this thread's part of a row of the block: four at
+ * once where V allows, as in softmax.cu. */
+template <typename F>
+__device__ static inline void each(const struct tf_search_rule &r, const float *lp, F f)
 {
     uint32_t V = (uint32_t)r.V;
     if (V % 4 == 0)
-        each_of_block((const vec<float> *)lp, V / 4, [&](uint32_t i, const vec<float> &x) { f(x.v, 4, 4 * i); });
+        each_of_block((const vec<float> *)lp, V / 4,
+                      [&](uint32_t i, const vec<float> &x) { f(x.v, 4, 4 * i); });
     else
         each_of_block(lp, V, [&](uint32_t id, float x) { f(&x, 1, id); });
 }
@@ -122,15 +135,20 @@ __device__ static inline uint64_t warp_best(uint64_t key)
 
 /* The best `want` candidates of a row, in order; block i * K + k is row k of sentence i.
  *
- * One pass finds the best key of each warp's ids. The want-th of these is a bar that at least `want` candidates reach; a second pass gathers all that do, few more as a rule. Where there
- * are more than LIST (a beam wider than there are warps, or the best ids of a row all in one warp's share), the bar is raised by bisection, a pass a step, until they are not: keys are
- * distinct, so that at some bar there are just `want`. The gathered find their places by counting who stands before them. */
-static __global__ void __launch_bounds__(THREADS) grow_kernel(struct tf_search s, const float *lp, struct lists l)
+ * One pass finds the best key of each warp's ids. The want-th of these is a bar that at least
+ * `want` candidates reach; a second pass gathers all that do, few more as a rule. Where there are
+ * more than LIST (a beam wider than there are warps, or the best ids of a row all in one warp's
+ * share), the bar is raised by bisection, a pass a step, until they are not: keys are distinct, so
+ * that at some bar there are just `want`. The gathered find their places by counting who stands
+ * before them. */
+static __global__ void __launch_bounds__(THREADS)
+    grow_kernel(struct tf_search s, const float *lp, struct lists l)
 {
     __shared__ uint64_t list[LIST], best[WARP];
     __shared__ uint32_t room[WARP], used;
     __shared__ float sums[WARP];
-    uint32_t k = blockIdx.x % s.rule.K, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP, want = l.want;
+    uint32_t k = blockIdx.x % s.rule.K, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP,
+             warps = blockDim.x / WARP, want = l.want;
     struct view v = look(s, blockIdx.x / s.rule.K);
     if (k >= v.live)
         return;
@@ -174,7 +192,8 @@ static __global__ void __launch_bounds__(THREADS) grow_kernel(struct tf_search s
         best[warp] = mine;
     __syncthreads();
     mine = lane < warps ? best[lane] : 0;
-    high = ((warp_best(mine) >> 32) + 1) << 32; /* above the same probability of any other id, too */
+    /* above the same probability of any other id, too */
+    high = ((warp_best(mine) >> 32) + 1) << 32;
     uint32_t before = 0;
     for (uint32_t w = 0; w < warps; w++)
         before += best[w] > mine;
@@ -220,19 +239,28 @@ static __global__ void __launch_bounds__(THREADS) grow_kernel(struct tf_search s
 
 /* ---- draw ---- */
 
-/* Draw d of sentence i is block i * K + d. Threads own runs of ids, one after the other, so that the sums of the runs, added up in order, say in whose run the draw falls. */
-static __global__ void __launch_bounds__(THREADS) draw_kernel(struct tf_search s, const float *lp, struct lists l)
+/* Draw d of sentence i is block i * K + d. Threads own runs of ids, one after the other, so that
+ * the sums of the runs, added up in order, say in whose run the draw falls. */
+static __global__ void __launch_bounds__(THREADS)
+    draw_kernel(struct tf_search s, const float *lp, struct lists l)
 {
     __shared__ double run[THREADS + 1];
     __shared__ float room[WARP];
     uint32_t i = blockIdx.x / s.rule.K, d = blockIdx.x % s.rule.K, V = (uint32_t)s.rule.V;
     struct view v = look(s, i);
-    uint32_t draws = v.live == 0 ? 0 : v.t == v.prefix ? (uint32_t)s.rule.K : v.live, row = draws == v.live ? d : 0;
+    uint32_t draws = v.live == 0       ? 0
+                     : v.t == v.prefix ? (uint32_t)s.rule.K
+                                       : v.live,
+             row = draws == v.live ? d : 0;
     if (d >= draws)
         return;
     lp += (size_t)(v.row0 + row) * V;
-    uint32_t share = (V + blockDim.x - 1) / blockDim.x, from = threadIdx.x * share < V ? threadIdx.x * share : V, to = V - from < share ? V : from + share;
-    auto key = [&](uint32_t id) { return v.forced ? (id == v.id ? key_of(lp[id], id) : 0) : candidate(s.rule, lp[id], id); };
+    uint32_t share = (V + blockDim.x - 1) / blockDim.x,
+             from = threadIdx.x * share < V ? threadIdx.x * share : V,
+             to = V - from < share ? V : from + share;
+    auto key = [&](uint32_t id) {
+        return v.forced ? (id == v.id ? key_of(lp[id], id) : 0) : candidate(s.rule, lp[id], id);
+    };
 
     float most = -INFINITY;
     for (uint32_t id = from; id < to; id++)
@@ -244,12 +272,15 @@ static __global__ void __launch_bounds__(THREADS) draw_kernel(struct tf_search s
         double mine = 0; /* expf: the bar alone depends on it */
         for (uint32_t id = from; id < to; id++) {
             uint64_t e = key(id);
-            mine += e < from_key ? 0 : weigh ? (double)expf((float)((x_of(e) - max) / s.rule.temperature)) : 1;
+            mine += e < from_key ? 0
+                    : weigh      ? (double)expf((float)((x_of(e) - max) / s.rule.temperature))
+                                 : 1;
         }
         return block_sum(mine, run);
     };
     auto raise = [&](double need, bool weigh) {
-        uint64_t low = bar, high = ~0ull; /* from low on there is enough, from high on there is not */
+        /* from low on there is enough, from high on there is not */
+        uint64_t low = bar, high = ~0ull;
         while (high - low > 1) {
             uint64_t middle = low + (high - low) / 2;
             if (reach(middle, weigh) >= need)
@@ -259,7 +290,8 @@ static __global__ void __launch_bounds__(THREADS) draw_kernel(struct tf_search s
         }
         bar = low;
     };
-    if (s.rule.top_k > 0 && s.rule.top_k < V && !v.forced && reach(bar, false) > (double)s.rule.top_k)
+    if (s.rule.top_k > 0 && s.rule.top_k < V && !v.forced &&
+        reach(bar, false) > (double)s.rule.top_k)
         raise((double)s.rule.top_k, false);
     if (s.rule.top_p > 0 && s.rule.top_p < 1)
         raise(s.rule.top_p * reach(bar, true), true);
@@ -299,8 +331,10 @@ static __global__ void __launch_bounds__(THREADS) draw_kernel(struct tf_search s
 
 /* ---- take ---- */
 
-/* How many of a sorted list stand before a candidate of that logp from a row further up (strict: further down). */
-__device__ static inline uint32_t ahead(const uint64_t *list, uint32_t n, double row_logp, double logp, bool strict)
+/* How many of a sorted list stand before a candidate of that logp from a row further up (strict:
+ * further down). */
+__device__ static inline uint32_t ahead(const uint64_t *list, uint32_t n, double row_logp,
+                                        double logp, bool strict)
 {
     uint32_t from = 0;
     while (from < n) {
@@ -315,11 +349,13 @@ __device__ static inline uint32_t ahead(const uint64_t *list, uint32_t n, double
 }
 
 /* An end joins the finished set, in the order of scores, behind its equals. */
-__device__ static void finish(const struct tf_search &s, uint32_t i, const struct view &v, const struct grown &g, double x)
+__device__ static void finish(const struct tf_search &s, uint32_t i, const struct view &v,
+                              const struct grown &g, double x)
 {
     size_t N = s.rule.N, base = i * N, at = ((uint32_t *)s.n_fin)[i], n = at;
     uint32_t *row = (uint32_t *)s.fin_row + base, *len = (uint32_t *)s.fin_len + base;
-    double *logp = (double *)s.fin_logp + base, *score = (double *)s.fin_score + base, *eos = (double *)s.fin_eos + base;
+    double *logp = (double *)s.fin_logp + base, *score = (double *)s.fin_score + base,
+           *eos = (double *)s.fin_eos + base;
     double mine = g.logp / ((const double *)s.penalty)[v.t + 1];
     while (at > 0 && score[at - 1] < mine)
         at--;
@@ -335,8 +371,10 @@ __device__ static void finish(const struct tf_search &s, uint32_t i, const struc
     ((uint32_t *)s.n_fin)[i] = (uint32_t)n;
 }
 
-/* The sorted lists of the sentence's rows into one of `want`: a candidate's place is the number of those before it, by a search in each other list. */
-__device__ static uint32_t merge(struct grown *g, const struct tf_search &s, const struct view &v, const struct lists &l, size_t base)
+/* The sorted lists of the sentence's rows into one of `want`: a candidate's place is the number of
+ * those before it, by a search in each other list. */
+__device__ static uint32_t merge(struct grown *g, const struct tf_search &s, const struct view &v,
+                                 const struct lists &l, size_t base)
 {
     const double *logp = (const double *)s.logp + v.row0;
     const uint64_t *top = l.top + base * l.want;
@@ -382,7 +420,8 @@ static __global__ void take_kernel(struct tf_search s, const float *lp, struct l
             finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
         }
     bool full = ((const uint32_t *)s.n_fin)[i] == s.rule.N;
-    double most = ((const double *)s.penalty)[((const uint32_t *)s.limit)[i] + 1], least = full ? ((const double *)s.fin_score)[(i + 1) * s.rule.N - 1] : 0;
+    double most = ((const double *)s.penalty)[((const uint32_t *)s.limit)[i] + 1],
+           least = full ? ((const double *)s.fin_score)[(i + 1) * s.rule.N - 1] : 0;
     for (uint32_t c = 0; c < n && out < K; c++)
         if (!(v.may_end && g[c].id == s.rule.eos) && (!full || g[c].logp / most > least))
             next[out++] = g[c];
@@ -417,7 +456,8 @@ static __global__ void number_kernel(struct tf_search s, struct lists l)
     uint32_t *row0 = (uint32_t *)s.row0, *live = (uint32_t *)s.live, *counts = (uint32_t *)s.counts;
     uint32_t S = (uint32_t)s.S, out = 0, alive = 0, total;
     for (uint32_t from = 0; from < S; from += blockDim.x) {
-        uint32_t i = from + threadIdx.x, n = i < S ? l.n_next[i] : 0, before = block_before(n, room, &total);
+        uint32_t i = from + threadIdx.x, n = i < S ? l.n_next[i] : 0,
+                 before = block_before(n, room, &total);
         if (i < S)
             row0[i] = out + before, live[i] = n;
         out += total;
@@ -440,8 +480,11 @@ static __global__ void number_kernel(struct tf_search s, struct lists l)
 /* Warp i * K + k writes row k of sentence i, and row i * K + k where that is dead. */
 static __global__ void place_kernel(struct tf_search s, const float *lp, struct lists l)
 {
-    uint32_t w = blockIdx.x * PLACE_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP, K = (uint32_t)s.rule.K, i = w / K, k = w % K;
-    uint32_t *ids = (uint32_t *)s.ids, *at = (uint32_t *)s.at, *slot = (uint32_t *)s.slot, *n_past = (uint32_t *)s.n_past, *first = (uint32_t *)s.first, *n_src = (uint32_t *)s.n_src;
+    uint32_t w = blockIdx.x * PLACE_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP,
+             K = (uint32_t)s.rule.K, i = w / K, k = w % K;
+    uint32_t *ids = (uint32_t *)s.ids, *at = (uint32_t *)s.at, *slot = (uint32_t *)s.slot,
+             *n_past = (uint32_t *)s.n_past, *first = (uint32_t *)s.first,
+             *n_src = (uint32_t *)s.n_src;
     if (i < s.S && k < ((const uint32_t *)s.live)[i]) {
         struct grown g = l.next[w];
         uint32_t t = *l.t, r = ((const uint32_t *)s.row0)[i] + k;
@@ -481,13 +524,19 @@ static unsigned up_to(unsigned threads, unsigned most)
 void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
 {
     const float *p = (const float *)lp;
-    size_t S = s->S, K = s->rule.K, V = s->rule.V, lists = S * K, want = K == 1 ? 1 : 2 * K, keys = s->rule.sample ? 0 : lists * want;
-    unsigned threads = row_threads((int)V), merging = up_to(div_up(K, 4) * WARP, THREADS), numbers = up_to(div_up(S, WARP) * WARP, 1024);
-    char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) + lists * (sizeof(struct grown) + sizeof(float2) + sizeof(uint32_t)) + (S + 3) * sizeof(uint32_t));
+    size_t S = s->S, K = s->rule.K, V = s->rule.V, lists = S * K, want = K == 1 ? 1 : 2 * K,
+           keys = s->rule.sample ? 0 : lists * want;
+    unsigned threads = row_threads((int)V), merging = up_to(div_up(K, 4) * WARP, THREADS),
+             numbers = up_to(div_up(S, WARP) * WARP, 1024);
+    char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) +
+                                                lists * (sizeof(struct grown) + sizeof(float2) +
+                                                         sizeof(uint32_t)) +
+                                                (S + 3) * sizeof(uint32_t));
     if (room == nullptr || S == 0)
         return;
     struct lists l;
-    bool logits = !s->rule.sample && c->logits.z == p && p != nullptr && (size_t)c->logits.V == V && (V % 4 != 0 || (uintptr_t)p % 16 == 0);
+    bool logits = !s->rule.sample && c->logits.z == p && p != nullptr && (size_t)c->logits.V == V &&
+                  (V % 4 != 0 || (uintptr_t)p % 16 == 0);
     if (logits)
         c->logits = {};
     l.want = (uint32_t)want;
@@ -498,10 +547,14 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
     l.norm = logits ? l.norm : nullptr;
     l.n_next = l.n_top + lists;
     l.t = l.n_next + S, l.slot = l.t + 1, l.out = l.t + 2;
-    launch(c, "search_step: rows", s->rule.sample ? draw_kernel : grow_kernel, dim3((unsigned)lists), dim3(threads), 0, *s, p, l);
-    launch(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging), want * sizeof(struct grown), *s, p, l);
+    launch(c, "search_step: rows", s->rule.sample ? draw_kernel : grow_kernel,
+           dim3((unsigned)lists), dim3(threads), 0, *s, p, l);
+    launch(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging),
+           want * sizeof(struct grown), *s, p, l);
     launch(c, "search_step: numbers", number_kernel, dim3(1), dim3(numbers), 0, *s, l);
-    launch(c, "search_step: places", place_kernel, dim3(div_up(lists > s->rows ? lists : s->rows, PLACE_WARPS)), dim3(PLACE_WARPS * WARP), 0, *s, p, l);
+    launch(c, "search_step: places", place_kernel,
+           dim3(div_up(lists > s->rows ? lists : s->rows, PLACE_WARPS)), dim3(PLACE_WARPS * WARP),
+           0, *s, p, l);
     tf_mem *table = s->table, *logp = s->logp;
     s->table = s->table_next, s->table_next = table;
     s->logp = s->logp_next, s->logp_next = logp;

@@ -1,9 +1,12 @@
-/* softmax.cu - logits to log-probabilities, and mixtures of models. STAT in, STAT out: the same for every precision. */
+/* softmax.cu - logits to log-probabilities, and mixtures of models. STAT in, STAT out: the same for
+ * every precision. */
 #include "softmax.h"
 
-/* A block a row: one pass for max and sum, one that writes z - max - log sum, or acc + weight exp(z - max) / sum. N numbers a load: 4, or 1 where rows are not aligned. */
+/* A block a row: one pass for max and sum, one that writes z - max - log sum, or acc + weight exp(z
+ * - max) / sum. N numbers a load: 4, or 1 where rows are not aligned. */
 template <int N>
-static __global__ void __launch_bounds__(1024) softmax_kernel(float *z, float *acc, int V, float weight)
+static __global__ void __launch_bounds__(1024)
+    softmax_kernel(float *z, float *acc, int V, float weight)
 {
     struct alignas(N * sizeof(float)) load {
         float v[N];
@@ -32,7 +35,8 @@ static __global__ void __launch_bounds__(1024) softmax_kernel(float *z, float *a
 static void softmax(struct tf_ctx *c, float *z, float *acc, size_t rows, int V, float weight)
 {
     bool aligned = V % 4 == 0 && ((uintptr_t)z | (uintptr_t)acc) % 16 == 0;
-    launch(c, "log_softmax", aligned ? softmax_kernel<4> : softmax_kernel<1>, dim3((unsigned)rows), dim3(row_threads(V)), 0, z, acc, V, weight);
+    launch(c, "log_softmax", aligned ? softmax_kernel<4> : softmax_kernel<1>, dim3((unsigned)rows),
+           dim3(row_threads(V)), 0, z, acc, V, weight);
 }
 
 void tf_cuda_softmax(struct tf_ctx *c)

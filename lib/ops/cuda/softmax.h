@@ -1,4 +1,5 @@
-/* softmax.h - a row's softmax by a block, as softmax.cu and search.cu go about it: the same sums in the same order. */
+/* softmax.h - a row's softmax by a block, as softmax.cu and search.cu go about it: the same sums in
+ * the same order. */
 #ifndef TF_OPS_CUDA_SOFTMAX_H
 #define TF_OPS_CUDA_SOFTMAX_H
 

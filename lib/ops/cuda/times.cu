@@ -1,4 +1,5 @@
-/* times.cu - how long the operations take on the device: with TF_CUDA_TIMES in the environment, told on stderr when the last lane closes. */
+/* times.cu - how long the operations take on the device: with TF_CUDA_TIMES in the environment,
+ * told on stderr when the last lane closes. */
 #include "device.h"
 
 #include <stdio.h>
@@ -98,7 +99,8 @@ static void fold(cudaStream_t s)
     pending.clear();
 }
 
-tf_cuda_timed::tf_cuda_timed(struct tf_ctx *c, const char *what) : stream(tf_cuda_stream(c)), open(on)
+tf_cuda_timed::tf_cuda_timed(struct tf_ctx *c, const char *what)
+    : stream(tf_cuda_stream(c)), open(on)
 {
     if (open)
         pending.push_back({what, mark_new(stream), mark()});
@@ -119,7 +121,8 @@ void tf_cuda_times_show(cudaStream_t s)
         return;
     fold(s);
     std::vector<std::pair<std::string, sum>> all(sums.begin(), sums.end());
-    std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.second.ms > b.second.ms; });
+    std::sort(all.begin(), all.end(),
+              [](const auto &a, const auto &b) { return a.second.ms > b.second.ms; });
     for (const auto &a : all)
         fprintf(stderr, "cuda: %10.3f ms %8zu  %s\n", a.second.ms, a.second.n, a.first.c_str());
     sums.clear();

@@ -77,15 +77,18 @@ int tf_tuning_parse(struct tf_tuning *t, const char *text, size_t n, struct tf_e
         return tf_fail(err, "not a tuning file");
     std::string ours = std::to_string(t->library);
     if (device != t->device)
-        return tf_fail(err, "made for %.80s, this is %.80s: tune again", device.c_str(), t->device.c_str());
+        return tf_fail(err, "made for %.80s, this is %.80s: tune again", device.c_str(),
+                       t->device.c_str());
     if (library != ours)
-        return tf_fail(err, "made with cuBLASLt %.20s, this is %.20s: tune again", library.c_str(), ours.c_str());
+        return tf_fail(err, "made with cuBLASLt %.20s, this is %.20s: tune again", library.c_str(),
+                       ours.c_str());
     return 0;
 }
 
 char *tf_tuning_text(const struct tf_tuning *t)
 {
-    std::string text = std::string(magic) + "\ndevice " + t->device + "\nlibrary " + std::to_string(t->library) + "\n";
+    std::string text = std::string(magic) + "\ndevice " + t->device + "\nlibrary " +
+                       std::to_string(t->library) + "\n";
     for (const std::string &shape : t->order) {
         const struct tf_tuned &e = t->entries.at(shape);
         char hex[2 * sizeof e.algo + 1], times[64];

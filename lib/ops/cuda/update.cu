@@ -1,5 +1,7 @@
-/* update.cu - sums over flat blocks, Adam (Kingma & Ba 2015) and the moving average of weights. All is bound by memory: a thread takes four neighbours at a time where the addresses allow it.
- * What happens to an element is one chain of roundings wherever it stands, so any split of a range gives the same bytes. */
+/* update.cu - sums over flat blocks, Adam (Kingma & Ba 2015) and the moving average of weights. All
+ * is bound by memory: a thread takes four neighbours at a time where the addresses allow it. What
+ * happens to an element is one chain of roundings wherever it stands, so any split of a range gives
+ * the same bytes. */
 #include "quad.h"
 
 enum {
@@ -7,10 +9,13 @@ enum {
     PARTS = 1024, /* partial sums of sumsq, at most: element i is in part (i / THREADS) % parts */
 };
 
-/* f(i) for every i < n, f4(i) for four from i on where `whole`. Blocks take turns, so a grid of any size will do. */
-template <typename F, typename F4> __device__ static inline void for_each(size_t n, bool whole, F f, F4 f4)
+/* f(i) for every i < n, f4(i) for four from i on where `whole`. Blocks take turns, so a grid of any
+ * size will do. */
+template <typename F, typename F4>
+__device__ static inline void for_each(size_t n, bool whole, F f, F4 f4)
 {
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, step = (size_t)gridDim.x * blockDim.x, quads = whole ? n / 4 : 0;
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, step = (size_t)gridDim.x * blockDim.x,
+           quads = whole ? n / 4 : 0;
     for (size_t q = i; q < quads; q += step)
         f4(4 * q);
     for (size_t k = 4 * quads + i; k < n; k += step)
@@ -40,25 +45,29 @@ static __global__ void add_kernel(float *a, const float *b, size_t n, bool whole
 
 void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n)
 {
-    launch(c, "add", add_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)a, (const float *)b, n, quads((float *)a, (const float *)b));
+    launch(c, "add", add_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)a, (const float *)b, n,
+           quads((float *)a, (const float *)b));
     tf_cuda_wrote(c, a, n);
 }
 
 /* ---- sums ---- */
 
-static __global__ void __launch_bounds__(THREADS) square_parts(double *part, const float *x, size_t n)
+static __global__ void __launch_bounds__(THREADS)
+    square_parts(double *part, const float *x, size_t n)
 {
     __shared__ double room[32];
     double sum = 0;
 #pragma unroll 8
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS)
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * THREADS)
         sum += (double)x[i] * x[i];
     sum = block_sum(sum, room);
     if (threadIdx.x == 0)
         part[blockIdx.x] = sum;
 }
 
-static __global__ void __launch_bounds__(PARTS) sum_parts(double *dst, const double *part, unsigned parts)
+static __global__ void __launch_bounds__(PARTS)
+    sum_parts(double *dst, const double *part, unsigned parts)
 {
     __shared__ double room[32];
     double sum = block_sum(threadIdx.x < parts ? part[threadIdx.x] : 0, room);
@@ -75,7 +84,8 @@ void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n)
     if (parts > PARTS)
         parts = PARTS;
     launch(c, "sumsq", square_parts, dim3(parts), dim3(THREADS), 0, part, (const float *)x, n);
-    launch(c, "sumsq", sum_parts, dim3(1), dim3(PARTS), 0, (double *)dst, (const double *)part, parts);
+    launch(c, "sumsq", sum_parts, dim3(1), dim3(PARTS), 0, (double *)dst, (const double *)part,
+           parts);
 }
 
 /* In order: a warp fetches, every thread of it adds. */
@@ -98,13 +108,15 @@ void tf_cuda_sum(struct tf_ctx *c, tf_mem *dst, const tf_mem *src, size_t n)
 
 /* ---- Adam ---- */
 
-/* p -= step * m / (sqrt(v * second) + eps): both rules of struct tf_adam, with what depends on t put together on the host. */
+/* p -= step * m / (sqrt(v * second) + eps): both rules of struct tf_adam, with what depends on t
+ * put together on the host. */
 struct adam {
     float beta1, rest1, beta2, rest2, step, second, eps;
     double gscale, clip;
 };
 
-__device__ static inline void adam_one(float &p, float &m, float &v, float g, const struct adam &h, float scale)
+__device__ static inline void adam_one(float &p, float &m, float &v, float g, const struct adam &h,
+                                       float scale)
 {
     g *= scale;
     m = fmaf(h.beta1, m, h.rest1 * g);
@@ -112,7 +124,9 @@ __device__ static inline void adam_one(float &p, float &m, float &v, float g, co
     p = fmaf(-h.step, m / (sqrtf(v * h.second) + h.eps), p);
 }
 
-static __global__ void __launch_bounds__(THREADS) adam_kernel(float *p, float *m, float *v, const float *g, size_t n, const double *norm2, struct adam h, bool whole)
+static __global__ void __launch_bounds__(THREADS)
+    adam_kernel(float *p, float *m, float *v, const float *g, size_t n, const double *norm2,
+                struct adam h, bool whole)
 {
     double norm = sqrt(*norm2), factor = h.gscale;
     if (!(norm < INFINITY)) /* nor is it nan */
@@ -123,7 +137,8 @@ static __global__ void __launch_bounds__(THREADS) adam_kernel(float *p, float *m
     for_each(
         n, whole, [=](size_t i) { adam_one(p[i], m[i], v[i], g[i], h, scale); },
         [=](size_t i) {
-            quad<float> x = *(const quad<float> *)(p + i), y = *(const quad<float> *)(m + i), z = *(const quad<float> *)(v + i), d = *(const quad<float> *)(g + i);
+            quad<float> x = *(const quad<float> *)(p + i), y = *(const quad<float> *)(m + i),
+                        z = *(const quad<float> *)(v + i), d = *(const quad<float> *)(g + i);
             for (int k = 0; k < 4; k++)
                 adam_one(x.v[k], y.v[k], z.v[k], d.v[k], h, scale);
             *(quad<float> *)(p + i) = x;
@@ -132,7 +147,8 @@ static __global__ void __launch_bounds__(THREADS) adam_kernel(float *p, float *m
         });
 }
 
-void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n, const tf_mem *norm2, const struct tf_adam *h)
+void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n,
+                  const tf_mem *norm2, const struct tf_adam *h)
 {
     double c1 = 1 - pow(h->beta1, (double)h->t), c2 = 1 - pow(h->beta2, (double)h->t);
     const struct adam k = {
@@ -146,12 +162,14 @@ void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_me
         .gscale = h->gscale,
         .clip = h->clip,
     };
-    launch(c, "adam", adam_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)p, (float *)m, (float *)v, (const float *)g, n, (const double *)norm2, k,
+    launch(c, "adam", adam_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)p, (float *)m,
+           (float *)v, (const float *)g, n, (const double *)norm2, k,
            quads((float *)p, (float *)m, (float *)v, (const float *)g));
     tf_cuda_wrote(c, p, n);
 }
 
-static __global__ void __launch_bounds__(THREADS) ema_kernel(float *e, const float *p, size_t n, float decay, float rest, bool whole)
+static __global__ void __launch_bounds__(THREADS)
+    ema_kernel(float *e, const float *p, size_t n, float decay, float rest, bool whole)
 {
     for_each(
         n, whole, [=](size_t i) { e[i] = fmaf(decay, e[i], rest * p[i]); },
@@ -165,6 +183,7 @@ static __global__ void __launch_bounds__(THREADS) ema_kernel(float *e, const flo
 
 void tf_cuda_ema(struct tf_ctx *c, tf_mem *e, const tf_mem *p, size_t n, double decay)
 {
-    launch(c, "ema", ema_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)e, (const float *)p, n, (float)decay, (float)(1 - decay), quads((float *)e, (const float *)p));
+    launch(c, "ema", ema_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)e, (const float *)p, n,
+           (float)decay, (float)(1 - decay), quads((float *)e, (const float *)p));
     tf_cuda_wrote(c, e, n);
 }

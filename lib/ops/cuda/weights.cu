@@ -1,4 +1,5 @@
-/* weights.cu - copies of weights in the precision of activations, for matrix products. A shadow belongs to a whole allocation; every write to PARAMs passes here and, where there is a shadow,
+/* weights.cu - copies of weights in the precision of activations, for matrix products. A shadow
+ * belongs to a whole allocation; every write to PARAMs passes here and, where there is a shadow,
  * queues the conversion of what was written. */
 #include "device.h"
 
@@ -29,7 +30,8 @@ template <> void *&shadow_of<half>(struct weights &w) { return w.as_half; }
 
 } // namespace
 
-/* y = x, n elements, four a thread: x and y are aligned to four elements, or n is the rest of a range. */
+/* y = x, n elements, four a thread: x and y are aligned to four elements, or n is the rest of a
+ * range. */
 template <typename A> static __global__ void convert(A *y, const float *x, size_t n)
 {
     size_t i = 4 * ((size_t)blockIdx.x * blockDim.x + threadIdx.x);
@@ -49,11 +51,13 @@ template <typename A> static __global__ void convert(A *y, const float *x, size_
         y[k] = from_float<A>(x[k]);
 }
 
-template <typename A> static void refresh(struct tf_ctx *c, struct weights &w, const float *base, size_t at, size_t n)
+template <typename A>
+static void refresh(struct tf_ctx *c, struct weights &w, const float *base, size_t at, size_t n)
 {
     A *shadow = (A *)shadow_of<A>(w);
     if (shadow != nullptr && n > 0)
-        launch(c, "weights", convert<A>, dim3(div_up(n, 1024)), dim3(256), 0, shadow + at, base + at, n);
+        launch(c, "weights", convert<A>, dim3(div_up(n, 1024)), dim3(256), 0, shadow + at,
+               base + at, n);
 }
 
 void tf_cuda_weights_new(tf_mem *p, size_t n)

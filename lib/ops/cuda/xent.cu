@@ -1,7 +1,9 @@
-/* xent.cu - projection to the vocabulary, softmax and cross-entropy with label smoothing, and their gradients, in chunks of rows: z = x E'; then a block a row turns its logits into the terms of
- * the loss and, in place, into dz = softmax(z) - q; then dx = dz E and dE += dz' x.
+/* xent.cu - projection to the vocabulary, softmax and cross-entropy with label smoothing, and their
+ * gradients, in chunks of rows: z = x E'; then a block a row turns its logits into the terms of the
+ * loss and, in place, into dz = softmax(z) - q; then dx = dz E and dE += dz' x.
  *
- * Logits are of kind A where there are gradients, since the tensor cores want dz so, and float where only the loss is asked for. */
+ * Logits are of kind A where there are gradients, since the tensor cores want dz so, and float
+ * where only the loss is asked for. */
 #include "blas.h"
 
 #include <stdlib.h>
@@ -12,9 +14,12 @@ enum {
     TERMS = 3,  /* of a row: loss, -log p(target), whether the most probable id is the target */
 };
 
-/* Bytes for a chunk's logits. Each chunk reads and writes dE once more and costs four launches, and dx of a few thousand rows and a width of 512 is fewer tiles than a large device has
- * multiprocessors, so there should be few chunks: 25,088 rows of 37,000 logits are one. What is bound by memory is the one kernel here, and it goes over its row twice in a row, the second time out
- * of the cache, whatever the size of the chunk. TF_CUDA_XENT_ROOM: for devices with less memory, and for tests, which have no batches as large as that. */
+/* Bytes for a chunk's logits. Each chunk reads and writes dE once more and costs four launches, and
+ * dx of a few thousand rows and a width of 512 is fewer tiles than a large device has
+ * multiprocessors, so there should be few chunks: 25,088 rows of 37,000 logits are one. What is
+ * bound by memory is the one kernel here, and it goes over its row twice in a row, the second time
+ * out of the cache, whatever the size of the chunk. TF_CUDA_XENT_ROOM: for devices with less
+ * memory, and for tests, which have no batches as large as that. */
 static size_t room_for_logits()
 {
     static const char *const wanted = getenv("TF_CUDA_XENT_ROOM");
@@ -28,14 +33,16 @@ struct seen {
     uint32_t best;        /* lowest column of the largest */
 };
 
-/* exp(z - max), and 0 for z = -inf whatever max. One multiplication with addition and one exponential: 10^9 of them in a batch of 25,000 tokens. */
+/* exp(z - max), and 0 for z = -inf whatever max. One multiplication with addition and one
+ * exponential: 10^9 of them in a batch of 25,000 tokens. */
 __device__ static inline float exp_of(float z, float max)
 {
     return exp2f(fmaf(z, LOG2E, max == -INFINITY ? 0 : -max * LOG2E));
 }
 
 /* N neighbours from column j on, of which those before V count. */
-template <int N> __device__ static inline void see(struct seen &s, float z[N], uint32_t j, uint32_t V, float target)
+template <int N>
+__device__ static inline void see(struct seen &s, float z[N], uint32_t j, uint32_t V, float target)
 {
     if (j + N <= V)
         for (int i = 0; i < N; i++)
@@ -59,10 +66,12 @@ template <int N> __device__ static inline void see(struct seen &s, float z[N], u
         s.exps += exp_of(z[i], s.max);
 }
 
-/* Logits z [rows of the chunk, ld], ld a multiple of the elements of a vec. terms: TERMS arrays of a row each; logp NULL or by row. GRADIENT: z becomes dz, 0 in rows past the count. */
+/* Logits z [rows of the chunk, ld], ld a multiple of the elements of a vec. terms: TERMS arrays of
+ * a row each; logp NULL or by row. GRADIENT: z becomes dz, 0 in rows past the count. */
 template <typename Z, bool GRADIENT>
-static __global__ void __launch_bounds__(THREADS) softmax(Z *z, size_t ld, size_t begin, const uint32_t *targets, const struct tf_rows_head *head, size_t cap, uint32_t V, float on, float off,
-                                                          double *terms, float *logp)
+static __global__ void __launch_bounds__(THREADS)
+    softmax(Z *z, size_t ld, size_t begin, const uint32_t *targets, const struct tf_rows_head *head,
+            size_t cap, uint32_t V, float on, float off, double *terms, float *logp)
 {
     constexpr int N = vec<Z>::N;
     __shared__ float room[32];
@@ -86,7 +95,8 @@ static __global__ void __launch_bounds__(THREADS) softmax(Z *z, size_t ld, size_
             v[i] = to_float(x.v[i]);
         see<N>(s, v, j * N, V, zt);
     });
-    float max = block_max(s.max, room), total = block_sum(s.exps == 0 ? 0 : s.exps * exp_of(s.max, max), room);
+    float max = block_max(s.max, room),
+          total = block_sum(s.exps == 0 ? 0 : s.exps * exp_of(s.max, max), room);
     double sum = block_sum((double)s.sum, wide);
     if (s.max == max)
         atomicMin(&best, s.best);
@@ -104,13 +114,16 @@ static __global__ void __launch_bounds__(THREADS) softmax(Z *z, size_t ld, size_
     float scale = 1 / total;
     each_of_block<4>((const vec<Z> *)z, vecs, [&](uint32_t j, vec<Z> x) {
         for (uint32_t i = 0; i < N; i++)
-            x.v[i] = from_float<Z>(exp_of(to_float(x.v[i]), max) * scale - (j * N + i == target ? on : off));
+            x.v[i] = from_float<Z>(exp_of(to_float(x.v[i]), max) * scale -
+                                   (j * N + i == target ? on : off));
         *(vec<Z> *)(z + j * N) = x;
     });
 }
 
-/* acc[block] += sum over the rows of its term, in an order that is theirs alone; the first block counts rows as well. */
-static __global__ void __launch_bounds__(1024) add_terms(double *acc, const double *terms, const struct tf_rows_head *head, size_t cap)
+/* acc[block] += sum over the rows of its term, in an order that is theirs alone; the first block
+ * counts rows as well. */
+static __global__ void __launch_bounds__(1024)
+    add_terms(double *acc, const double *terms, const struct tf_rows_head *head, size_t cap)
 {
     __shared__ double room[32];
     double sum = 0;
@@ -126,8 +139,11 @@ static __global__ void __launch_bounds__(1024) add_terms(double *acc, const doub
 
 template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct tf_xent *x)
 {
-    size_t cap = x->rows->cap_rows, V = (size_t)x->V, D = (size_t)x->D, ld = (V + 7) / 8 * 8, size = x->dx != nullptr ? sizeof(A) : sizeof(float);
-    size_t chunk = room_for_logits() / (ld * size) / STEP * STEP; /* a function of V alone and not of the memory that is there, so that the order of sums over rows is too */
+    size_t cap = x->rows->cap_rows, V = (size_t)x->V, D = (size_t)x->D, ld = (V + 7) / 8 * 8,
+           size = x->dx != nullptr ? sizeof(A) : sizeof(float);
+    /* a function of V alone and not of the memory that is there, so that the order of sums over
+     * rows is too */
+    size_t chunk = room_for_logits() / (ld * size) / STEP * STEP;
     if (chunk < STEP)
         chunk = STEP;
     size_t most = (chunk < cap ? chunk : cap) * ld * size, terms_at = (most + 255) / 256 * 256;
@@ -136,18 +152,22 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
         return;
     double *terms = (double *)(room + terms_at);
     const A *e = tf_cuda_shadow<A>(c, x->e);
-    const enum tf_blas_elem kind = tf_blas_elem_of<A>(), logit = x->dx != nullptr ? kind : TF_BLAS_F32;
+    const enum tf_blas_elem kind = tf_blas_elem_of<A>(),
+                            logit = x->dx != nullptr ? kind : TF_BLAS_F32;
     unsigned threads = div_up(ld, 1024) * 32; /* for about four loads each; a function of V alone */
     threads = threads < (unsigned)THREADS ? threads : (unsigned)THREADS;
     auto run = [&](auto kernel, auto *z, size_t begin, size_t n) {
-        launch(c, "xent", kernel, dim3((unsigned)n), dim3(threads), 0, z, ld, begin, (const uint32_t *)x->targets, x->rows->head, cap, (uint32_t)V, x->on, x->off, terms, (float *)x->logp);
+        launch(c, "xent", kernel, dim3((unsigned)n), dim3(threads), 0, z, ld, begin,
+               (const uint32_t *)x->targets, x->rows->head, cap, (uint32_t)V, x->on, x->off, terms,
+               (float *)x->logp);
     };
     for (size_t begin = 0; begin < cap; begin += chunk) {
         size_t n = cap - begin < chunk ? cap - begin : chunk;
         const A *in = (const A *)x->x + begin * D;
         struct tf_gemm logits = {};
         logits.M = (int)n, logits.N = x->V, logits.K = x->D;
-        logits.a = in, logits.lda = D, logits.b = e, logits.ldb = D, logits.tb = true, logits.ab = kind;
+        logits.a = in, logits.lda = D, logits.b = e, logits.ldb = D, logits.tb = true,
+        logits.ab = kind;
         logits.d = room, logits.ldd = ld, logits.out = logit;
         tf_blas_gemm(c, &logits);
         if (x->dx == nullptr) {
@@ -166,7 +186,8 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
         tf_blas_gemm(c, &de);
     }
     if (cap > 0)
-        launch(c, "xent", add_terms, dim3(TERMS), dim3(1024), 0, (double *)x->acc, (const double *)terms, x->rows->head, cap);
+        launch(c, "xent", add_terms, dim3(TERMS), dim3(1024), 0, (double *)x->acc,
+               (const double *)terms, x->rows->head, cap);
     else if (x->de != nullptr) {
         cudaError_t failed = cudaMemsetAsync(x->de, 0, V * D * sizeof(float), tf_cuda_stream(c));
         if (failed != cudaSuccess)

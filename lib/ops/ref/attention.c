@@ -1,5 +1,6 @@
-/* attention.c - scaled dot-product attention of many heads (paper, section 3.2), its gradients, and single queries over cached keys.
- * A query that sees no key at all puts out 0; its log-sum-exp is -inf. */
+/* attention.c - scaled dot-product attention of many heads (paper, section 3.2), its gradients, and
+ * single queries over cached keys. A query that sees no key at all puts out 0; its log-sum-exp is
+ * -inf. */
 #include "ops/ref/ref.h"
 
 #include <math.h>
@@ -121,7 +122,8 @@ void TF_REF(attention_fwd)(struct tf_ctx *c, const struct tf_attention *a)
         }
 }
 
-/* With P the weights, M dropout's factors, o = (P M) v: dv = (P M)' do, dP = M (do v'), dz = P (dP - sum_j P dP), dq = scale dz k, dk = scale dz' q. */
+/* With P the weights, M dropout's factors, o = (P M) v: dv = (P M)' do, dP = M (do v'), dz = P (dP
+ * - sum_j P dP), dq = scale dz k, dk = scale dz' q. */
 static void backward(struct tf_ctx *c, const struct view *w, size_t key)
 {
     const struct tf_attention *a = w->a;

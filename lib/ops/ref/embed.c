@@ -1,11 +1,13 @@
-/* embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper sections 3.4 and 3.5. */
+/* embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper sections 3.4
+ * and 3.5. */
 #include "ops/ref/ref.h"
 
 /* One element before dropout. */
 static double embedded(const tf_real *table, const tf_real *pos, uint32_t id, size_t place, int D,
                        int d, float scale)
 {
-    double x = id == TF_NO_ID ? 0 : (double)table[(size_t)id * (size_t)D + (size_t)d] * (double)scale;
+    double x =
+        id == TF_NO_ID ? 0 : (double)table[(size_t)id * (size_t)D + (size_t)d] * (double)scale;
     if (pos != NULL)
         x += (double)pos[place * (size_t)D + (size_t)d];
     return x;

@@ -1,4 +1,5 @@
-/* linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over packed weights. */
+/* linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over packed
+ * weights. */
 #include "ops/ref/ref.h"
 
 #include <stdlib.h>

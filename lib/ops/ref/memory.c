@@ -1,4 +1,5 @@
-/* memory.c - lanes, buffers, row spaces and steps of the reference backend: host memory, nothing queued. */
+/* memory.c - lanes, buffers, row spaces and steps of the reference backend: host memory, nothing
+ * queued. */
 #include "ops/ref/ref.h"
 
 #include "base/rng.h"

@@ -1,5 +1,7 @@
-/* norm.c - residual sum with dropout and layer normalisation (Ba, Kiros & Hinton 2016), forward and backward:
- * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g n)). */
+/* norm.c - residual sum with dropout and layer normalisation (Ba, Kiros & Hinton 2016), forward and
+ * backward:
+ * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g
+ * n)). */
 #include "ops/ref/ref.h"
 
 #include <math.h>

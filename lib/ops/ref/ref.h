@@ -1,5 +1,6 @@
-/* ref.h - the reference backend: plain loops over tf_real, sums in double. Compiled twice, with -DTF_REAL=float -DTF_REF_NAME=f32 and with
- * -DTF_REAL=double -DTF_REF_NAME=f64; TF_REF(name) keeps the symbols of the two apart. Contracts: ops/backend.h, at each entry of the table. */
+/* ref.h - the reference backend: plain loops over tf_real, sums in double. Compiled twice, with
+ * -DTF_REAL=float -DTF_REF_NAME=f32 and with -DTF_REAL=double -DTF_REF_NAME=f64; TF_REF(name) keeps
+ * the symbols of the two apart. Contracts: ops/backend.h, at each entry of the table. */
 #ifndef TF_OPS_REF_REF_H
 #define TF_OPS_REF_REF_H
 
