@@ -131,16 +131,8 @@ static const struct tf_tool tool = {
 };
 
 /* How text is scored, and what is done. */
-enum {
-    SACREBLEU = 1,
-    PAPER = 2,
-    TOKENIZED = 4,
-    ANY_WAY = 7,
-    SCORES = 8,
-    STATS = 16,
-    FROM_STATS = 32,
-    PRINT = 64
-};
+enum { SACREBLEU = 1, PAPER = 2, TOKENIZED = 4, ANY_WAY = 7 };
+enum { SCORES = 8, STATS = 16, FROM_STATS = 32, PRINT = 64 };
 
 static const struct mode_row modes[] = {
     {PAPER | SCORES | PRINT, "--as paper", {"lang", "raw-ref", "no-punct-step"}},

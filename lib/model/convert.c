@@ -340,7 +340,7 @@ static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum t
 
 /* ---- writing ---- */
 
-static int write_own(struct model *m, const char *output, const char *prog,
+static int write_own(struct model *m, struct tf_out *out, const char *prog,
                      const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_header *h = &m->header;
@@ -367,12 +367,11 @@ static int write_own(struct model *m, const char *output, const char *prog,
         int n = snprintf(name, sizeof name, "p/%s", m->out[i].name);
         m->out[i].name = tf_arena_strndup(&m->arena, name, (size_t)n);
     }
-    return tf_model_write(output, h, m->vocab, m->vocab_n, NULL, 0, m->out, m->params.n, err);
+    return tf_model_put(out, h, m->vocab, m->vocab_n, NULL, 0, m->out, m->params.n, err);
 }
 
-static int write_other(struct model *m, const char *output, enum tf_format to, struct tf_err *err)
+static int write_other(struct model *m, struct tf_out *out, enum tf_format to, struct tf_err *err)
 {
-    struct tf_out out = {0};
     struct tf_buf config = {0};
     config_json(&config, m);
     const struct tf_bundle b = {.tensors = m->out,
@@ -381,13 +380,7 @@ static int write_other(struct model *m, const char *output, enum tf_format to, s
                                 .config_n = config.len,
                                 .vocab = m->vocab,
                                 .vocab_n = m->vocab_n};
-    int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
-    if (rc == 0)
-        rc =
-            to == TF_FORMAT_NPZ ? tf_npz_write(&out, &b, err) : tf_safetensors_write(&out, &b, err);
-    if (rc == 0)
-        rc = tf_out_commit(&out, err);
-    tf_out_abort(&out);
+    int rc = to == TF_FORMAT_NPZ ? tf_npz_write(out, &b, err) : tf_safetensors_write(out, &b, err);
     tf_buf_release(&config);
     return rc;
 }
@@ -397,6 +390,7 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
 {
     struct model m = {0};
     struct tf_in in;
+    struct tf_out out = {0};
     if (tf_in_open(&in, input, err) < 0)
         return -1;
     int rc = read_input(&m, &in, o, err);
@@ -410,8 +404,13 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     if (rc == 0)
         rc = make_tensors(&m, o, to, err);
     if (rc == 0)
-        rc = to == TF_FORMAT_TFM ? write_own(&m, output, prog, opts, err)
-                                 : write_other(&m, output, to, err);
+        rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
+    if (rc == 0)
+        rc = to == TF_FORMAT_TFM ? write_own(&m, &out, prog, opts, err)
+                                 : write_other(&m, &out, to, err);
+    if (rc == 0)
+        rc = tf_out_commit(&out, err);
+    tf_out_abort(&out);
     for (size_t i = 0; m.out != NULL && i < m.params.n; i++)
         if (m.v[i] != NULL && m.out[i].data != m.v[i]->data)
             free((void *)m.out[i].data);

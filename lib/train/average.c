@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 enum { SPARE_FILES = 32 }; /* descriptors for all but the inputs */
 
@@ -119,7 +118,7 @@ static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bo
     return rc;
 }
 
-static int put(struct mean *s, const char *output, size_t n, const char *prog,
+static int put(struct mean *s, struct tf_out *out, size_t n, const char *prog,
                const struct tf_opt *opts, struct tf_err *err)
 {
     float *flat = tf_try_alloc(s->params.size * sizeof *flat, err);
@@ -130,7 +129,7 @@ static int put(struct mean *s, const char *output, size_t n, const char *prog,
     s->header.kind = "model";
     tf_header_made(&s->header, &s->arena, prog, opts, &s->inputs);
     struct tf_tensor *t = tf_model_tensors(&s->arena, &s->params, flat, "p/");
-    int rc = tf_model_write(output, &s->header, s->vocab, s->vocab_n, NULL, 0, t, s->params.n, err);
+    int rc = tf_model_put(out, &s->header, s->vocab, s->vocab_n, NULL, 0, t, s->params.n, err);
     free(flat);
     return rc;
 }
@@ -165,31 +164,20 @@ static int open_inputs(struct tf_in **in, const char *const *paths, size_t n, st
     return 0;
 }
 
-/* Will the output open? To try it leaves no trace where it goes to stdout or a file; opening a FIFO
- * would already tell its reader something. */
-static int try_output(const char *output, struct tf_err *err)
-{
-    struct tf_out out;
-    struct stat st;
-    if (output != NULL && strcmp(output, "-") != 0 && stat(output, &st) == 0 &&
-        !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return 0;
-    if (tf_out_open(&out, output, TF_OUT_BINARY, err) != 0)
-        return -1;
-    tf_out_abort(&out);
-    return 0;
-}
-
 /* Ends the inputs. */
 static int average(const char *output, struct tf_in *in, size_t n, bool ema, const char *prog,
                    const struct tf_opt *opts, struct tf_err *err)
 {
     struct mean s = {.inputs = tf_value_map()};
-    int rc = try_output(output, err);
+    struct tf_out out = {0};
+    int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = add(&s, i, &in[i], in[0].name, ema, err);
     if (rc == 0)
-        rc = put(&s, output, n, prog, opts, err);
+        rc = put(&s, &out, n, prog, opts, err);
+    if (rc == 0)
+        rc = tf_out_commit(&out, err);
+    tf_out_abort(&out);
     close_inputs(in, n);
     free(s.vocab);
     free(s.sum);

@@ -6,8 +6,8 @@
 #include "train/rundir.h"
 
 /* Write to `output` ("-": stdout) a model whose weights are the means of those of n files, summed
- * in float64 in the given order and rounded once. ema: of their moving averages. All inputs are
- * opened before the first is read. Inputs that differ in configuration, vocabulary or shapes are
+ * in float64 in the given order and rounded once. ema: of their moving averages. All inputs and the
+ * output are opened before the first is read. Inputs that differ in configuration, vocabulary or shapes are
  * refused. The provenance is the first one's and a stage of `prog` with its options and the
  * fingerprints of all inputs. */
 int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,

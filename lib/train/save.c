@@ -8,28 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tf_checkpoint_write(const char *path, const struct tf_save_common *c,
-                        const struct tf_params *params, const struct tf_run_state *state,
-                        const float *p, const float *m, const float *v, const float *e,
-                        struct tf_err *err)
-{
-    static const char *const prefix[] = {"p/", "m/", "v/", "e/"};
-    const float *block[] = {p, m, v, e};
-    struct tf_arena a = {0};
-    struct tf_state records[TF_STATE_RECORDS];
-    size_t n_records = tf_state_records(records, &a, state, &c->settings, &c->batches), n = 0;
-    struct tf_tensor *t = tf_arena_zalloc(&a, 4 * params->n * sizeof *t);
-    for (int i = 0; i < 4; i++)
-        if (block[i] != NULL) {
-            memcpy(t + n, tf_model_tensors(&a, params, block[i], prefix[i]), params->n * sizeof *t);
-            n += params->n;
-        }
-    struct tf_header h = c->header;
-    int rc = tf_model_write(path, &h, c->vocab, c->vocab_n, records, n_records, t, n, err);
-    tf_arena_release(&a);
-    return rc;
-}
-
 struct tf_saver {
     const char *dir;
     const struct tf_save_common *common;
@@ -73,16 +51,6 @@ void tf_saver_free(struct tf_saver *s)
     free(s);
 }
 
-/* What was written is read back and checked before anything older goes. */
-static int verify(const char *path, struct tf_err *err)
-{
-    struct tf_model_file m;
-    if (tf_model_read(&m, path, 0, 0, err) != 0)
-        return tf_context(err, "reading back what was written");
-    tf_model_release(&m);
-    return 0;
-}
-
 /* A finite gradient can leave weights or moments that are not: a square that overflows. No file is
  * made of them. */
 static int check_finite(const struct tf_saver *s, struct tf_err *err)
@@ -97,14 +65,55 @@ static int check_finite(const struct tf_saver *s, struct tf_err *err)
     return 0;
 }
 
+static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
+{
+    static const char *const prefix[] = {"p/", "m/", "v/", "e/"};
+    const struct tf_save_common *c = s->common;
+    struct tf_header h = c->header;
+    struct tf_arena a = {0};
+    struct tf_state records[TF_STATE_RECORDS];
+    size_t n_records = tf_state_records(records, &a, &s->state, &c->settings, &c->batches), n = 0;
+    struct tf_tensor *t = tf_arena_zalloc(&a, 4 * s->params->n * sizeof *t);
+    for (int i = 0; i < 4; i++)
+        if (s->block[i] != NULL) {
+            memcpy(t + n, tf_model_tensors(&a, s->params, s->block[i], prefix[i]),
+                   s->params->n * sizeof *t);
+            n += s->params->n;
+        }
+    int rc = tf_model_put(out, &h, c->vocab, c->vocab_n, records, n_records, t, n, err);
+    tf_arena_release(&a);
+    return rc;
+}
+
+/* What was written is read back and checked before it gets its name. */
+static int verify(struct tf_out *out, struct tf_err *err)
+{
+    struct tf_model_file m;
+    if (tf_out_flush(out, err) != 0)
+        return -1;
+    if (tf_model_read(&m, out->temp, 0, 0, err) != 0)
+        return tf_context(err, "reading back what was written");
+    tf_model_release(&m);
+    return 0;
+}
+
+static int write_file(const struct tf_saver *s, struct tf_err *err)
+{
+    struct tf_out out;
+    if (tf_out_open(&out, s->writing, 0, err) != 0)
+        return -1;
+    int rc = put(s, &out, err);
+    if (rc == 0 && out.temp != NULL)
+        rc = verify(&out, err);
+    if (rc == 0)
+        return tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    return rc;
+}
+
 static int save(struct tf_saver *s, struct tf_err *err)
 {
-    float *const *b = s->block;
-    if (check_finite(s, err) != 0)
-        return -1;
-    if (tf_checkpoint_write(s->writing, s->common, s->params, &s->state, b[0], b[1], b[2], b[3],
-                            err) != 0 ||
-        verify(s->writing, err) != 0)
+    if (check_finite(s, err) != 0 || write_file(s, err) != 0)
         return -1;
     if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
         return -1;

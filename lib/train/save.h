@@ -40,10 +40,4 @@ int tf_saver_poll(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
 const char *tf_saver_last(struct tf_saver *s, uint64_t *step);
 void tf_saver_had(struct tf_saver *s, const char *path, uint64_t step);
 
-/* Write one checkpoint file: p, m, v and e (or NULL) are flat host blocks. */
-int tf_checkpoint_write(const char *path, const struct tf_save_common *c,
-                        const struct tf_params *params, const struct tf_run_state *state,
-                        const float *p, const float *m, const float *v, const float *e,
-                        struct tf_err *err) TF_MUST_CHECK;
-
 #endif

@@ -87,12 +87,15 @@ void tf_model_fingerprint(uint8_t out[32], const struct tf_value *config,
 /* Writing: the caller lists all tensors (data in host memory, crc filled in here) and states;
  * header.model is set to the fingerprint. Order in the file: header, check, vocab, states,
  * check, tensors, end. h->has_vocab and h->vocab are set from the vocabulary when there is one.
- * Names must be unique and within limits, data finite or not is the caller's affair. Goes
- * through tf_out (temporary, fsync, rename: see file.h); path "-" writes to stdout. */
+ * Names must be unique and within limits, data finite or not is the caller's affair. */
 struct tf_state {
     const char *name;
     struct tf_value value;
 };
+int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, size_t vocab_n,
+                 const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
+                 size_t n_tensors, struct tf_err *err) TF_MUST_CHECK;
+/* The same as a whole file: temporary, fsync, rename (file.h); path "-" writes to stdout. */
 int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
                    const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
                    size_t n_tensors, struct tf_err *err) TF_MUST_CHECK;

@@ -65,14 +65,13 @@ static void check_tensor(const struct tf_tensor *t)
     TF_ASSERT(bytes == t->bytes && bytes > 0);
 }
 
-int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
-                   const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
-                   size_t n_tensors, struct tf_err *err)
+int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, size_t vocab_n,
+                 const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
+                 size_t n_tensors, struct tf_err *err)
 {
-    struct tf_out out;
     struct tf_writer w = {.count = 0};
     if (n_tensors > TF_MAX_TENSORS || n_states > TF_MAX_STATES || vocab_n > TF_MAX_VOCAB)
-        return tf_fail(err, "%s: too many tensors or states, or too large a vocabulary", path);
+        return tf_fail(err, "%s: too many tensors or states, or too large a vocabulary", out->name);
     for (size_t i = 0; i < n_states; i++)
         TF_ASSERT(states[i].name && states[i].name[0] && strlen(states[i].name) <= TF_MAX_NAME &&
                   strcmp(states[i].name, "vocab") != 0);
@@ -86,13 +85,20 @@ int tf_model_write(const char *path, struct tf_header *h, const void *vocab, siz
     }
     h->has_model = true;
     tf_model_fingerprint(h->model, &h->config, h->has_vocab ? h->vocab : NULL, tensors, n_tensors);
+    int rc = put_all(&w, out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err);
+    tf_writer_release(&w);
+    return rc;
+}
+
+int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
+                   const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
+                   size_t n_tensors, struct tf_err *err)
+{
+    struct tf_out out;
     if (tf_out_open(&out, path, TF_OUT_BINARY, err))
         return -1;
-    int rc = put_all(&w, &out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err);
-    tf_writer_release(&w);
-    if (rc) {
-        tf_out_abort(&out);
-        return -1;
-    }
-    return tf_out_commit(&out, err);
+    if (!tf_model_put(&out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err))
+        return tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    return -1;
 }

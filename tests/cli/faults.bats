@@ -39,6 +39,29 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
     expect_contains "$stderr" "nothing left to do"
 }
 
+@test "a checkpoint that the disk spoils never gets its name; the one before it stays" {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    args=("${small[@]}" --steps 10 --save-every 5 -o run b.tfs)
+    spoil=(env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=write TF_FAULT_DO=spoil)
+    "${spoil[@]}" TF_FAULT_REPORT=writes tf-train "${args[@]}"
+    read -r writes _ <writes
+    told=0
+    for at in $(seq "$writes"); do
+        rm -rf run
+        run --separate-stderr "${spoil[@]}" "TF_FAULT_AT=$at" tf-train "${args[@]}" </dev/null
+        for f in run/*.tfm; do
+            [ ! -e "$f" ] || tf-cbor check "$f"
+        done
+        case $stderr in
+            *"reading back what was written"*)
+                expect_status 1
+                [ -z "$(find run -name '.tf-*')" ]
+                told=$((told + 1)) ;;
+        esac
+    done
+    [ "$told" -ge 4 ]
+}
+
 @test "an average of what is not there" {
     t 1 tf-avgckpt -n 5 nowhere
     expect_error "tf-avgckpt: nowhere: No such file or directory"

@@ -7,7 +7,8 @@
  *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation and mmap; "all": all
  *     but allocation; "malloc": all allocation
  *     TF_FAULT_AT=5                the fifth of them; "5+" the fifth and all that follow
- *     TF_FAULT_DO=ENOSPC           an error by name, or "kill"
+ *     TF_FAULT_DO=ENOSPC           an error by name, "kill", or "spoil": a write of which one bit
+ *     comes out wrong
  *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then
  *     say EINTR first (poll too)
  *     TF_FAULT_REPORT=FILE         at the end: how many calls counted, how many were struck
@@ -77,7 +78,7 @@ static const struct {
 static uintptr_t text_begin, text_end;
 static unsigned mask;
 static long at;
-static int onward, give, shortly, killing;
+static int onward, give, shortly, killing, spoiling;
 static atomic_long count, struck;
 static atomic_uint_least64_t state;
 static const char *report;
@@ -122,6 +123,7 @@ __attribute__((constructor)) static void begin(void)
     }
     if (what != NULL) {
         killing = strcmp(what, "kill") == 0;
+        spoiling = strcmp(what, "spoil") == 0;
         for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
             if (strcmp(what, errors[i].name) == 0)
                 give = errors[i].value;
@@ -238,10 +240,24 @@ EXPORT ssize_t read(int fd, void *p, size_t n)
     return m == 0 && n > 0 ? -1 : REAL(read)(fd, p, m);
 }
 
+/* The disk says that all is well, and a bit is another. */
+static ssize_t write_spoiled(int fd, const uint8_t *p, size_t n)
+{
+    uint8_t wrong = n > 0 ? p[n / 2] ^ 1 : 0;
+    ssize_t head = n > 0 ? REAL(write)(fd, p, n / 2) : 0;
+    if (head < 0 || (size_t)head < n / 2)
+        return head;
+    ssize_t mid = REAL(write)(fd, &wrong, n > 0);
+    if (mid <= 0)
+        return mid < 0 ? mid : head;
+    ssize_t tail = REAL(write)(fd, p + n / 2 + 1, n - n / 2 - 1);
+    return tail < 0 ? tail : head + mid + tail;
+}
+
 EXPORT ssize_t write(int fd, const void *p, size_t n)
 {
     if (fd != 2 && strike(C_WRITE, CALLER))
-        return -1;
+        return spoiling ? write_spoiled(fd, p, n) : -1;
     size_t m = ours(CALLER) ? fewer(n, fd) : n;
     return m == 0 && n > 0 ? -1 : REAL(write)(fd, p, m);
 }
