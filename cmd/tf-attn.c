@@ -1,21 +1,21 @@
 /* tf-attn - where a model looks: options, one run. */
 #include "base/file.h"
-#include "base/thread.h"
 #include "decode/attend.h"
 #include "rows.h"
 
 static struct tf_attend_opts o;
+static const char *model;
 static const char *output;
 static int device, precision;
 
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Models and streams"},
-    {TF_OPT_STR, 'm', "model", .target = &o.model, .arg = "FILE", .flags = TF_OPT_FILE,
+    {TF_OPT_STR, 'm', "model", .target = &model, .arg = "FILE", .flags = TF_OPT_FILE,
      .help = "model or checkpoint"},
     ROW_OUTPUT(output),
-    ROW_FORCE_VOCAB(o.force_vocab),
-    ROW_BAD(o.bad, "bad records"),
-    ROW_MAX_LENGTH(o.max_length, "a pair with a longer side"),
+    ROW_FORCE_VOCAB(o.run.force_vocab),
+    ROW_BAD(o.run.bad, "bad records"),
+    ROW_MAX_LENGTH(o.run.max_length, "a pair with a longer side"),
     {TF_OPT_GROUP, .help = "Which weights"},
     {TF_OPT_CHOICE, 'k', "kind", .target = &o.kind, .arg = "KIND", .def = "all",
      .choices = tf_attend_kinds, .flags = TF_OPT_SEMANTIC,
@@ -27,7 +27,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Device"},
     ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
-    ROWS_RUNNING(o, "pairs"),
+    ROWS_RUNNING(o.run, "pairs"),
     {TF_OPT_END},
 };
 
@@ -43,9 +43,9 @@ static const struct tf_tool tool = {
 
 static int check(const char *const *inputs, size_t n, struct tf_err *err)
 {
-    if (o.model == NULL)
+    if (model == NULL)
         return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
-    if (tf_count_stdin(&o.model, 1) + tf_count_stdin(inputs, n) > 1)
+    if (tf_count_stdin(&model, 1) + tf_count_stdin(inputs, n) > 1)
         return tf_fail_status(err, TF_USAGE, "only one of model and inputs can be stdin");
     return 0;
 }
@@ -61,9 +61,9 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = check(inputs, n, &err);
     if (rc == 0) {
-        o.threads = o.threads > 0 ? o.threads : tf_threads_default();
-        o.device = devices[device];
-        o.precision = precision > 0 ? precisions[precision] : NULL;
+        o.run.models = (struct tf_strs){&model, 1};
+        o.run.device = devices[device];
+        o.run.precision = precision > 0 ? precisions[precision] : NULL;
         rc = tf_attend_run(&o, inputs, n, output, opts, &err);
     }
     return tf_finish(rc, &err);

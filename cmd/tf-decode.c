@@ -1,7 +1,6 @@
 /* tf-decode - token streams through a model: options, one run. */
 #include "base/file.h"
-#include "base/thread.h"
-#include "decode/filter.h"
+#include "decode/decode.h"
 #include "modes.h"
 #include "rows.h"
 
@@ -12,12 +11,12 @@ static int device, precision;
 
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Models and streams"},
-    ROW_MODELS(o.models),
+    ROW_MODELS(o.run.models),
     ROW_OUTPUT(output),
     {TF_OPT_STR, .name = "prefix", .target = &o.prefix, .arg = "FILE", .flags = TF_OPT_FILE,
      .help = "token stream of the same lines: every output begins with its prefix"},
-    ROW_FORCE_VOCAB(o.force_vocab),
-    ROW_BAD(o.bad, "bad records"),
+    ROW_FORCE_VOCAB(o.run.force_vocab),
+    ROW_BAD(o.run.bad, "bad records"),
     {TF_OPT_GROUP, .help = "Search"},
     {TF_OPT_INT, 'k', "beam", .target = &o.beam, .arg = "K", .def = "4", .lo = 1,
      .hi = TF_SEARCH_MAX_BEAM, .flags = TF_OPT_SEMANTIC,
@@ -27,7 +26,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, .name = "max-extra", .target = &o.max_extra, .arg = "N", .def = "50", .lo = 0,
      .hi = 1 << 20, .flags = TF_OPT_SEMANTIC,
      .help = "an output has at most so many tokens more than its input"},
-    ROW_MAX_LENGTH(o.max_length, "a longer input"),
+    ROW_MAX_LENGTH(o.run.max_length, "a longer input"),
     {TF_OPT_FLAG, .name = "allow-unk", .target = &o.allow_unk, .flags = TF_OPT_SEMANTIC,
      .help = "the unknown token may be put out"},
     {TF_OPT_GROUP, .help = "Sampling"},
@@ -55,7 +54,7 @@ static struct tf_opt opts[] = {
     ROW_DEVICE(device),
     ROW_PRECISION(precision, decoding, "of activations; int8: products in 8 bits, on the CPU",
                   "fp16"),
-    ROWS_RUNNING(o, "sentences"),
+    ROWS_RUNNING(o.run, "sentences"),
     {TF_OPT_END},
 };
 
@@ -76,9 +75,9 @@ static const struct mode_row modes[] = {
 
 static int check(const char *input, struct tf_err *err)
 {
-    if (o.models.n == 0)
+    if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
-    if (tf_count_stdin(o.models.v, o.models.n) +
+    if (tf_count_stdin(o.run.models.v, o.run.models.n) +
             tf_count_stdin((const char *const[]){input, o.prefix}, 2) >
         1)
         return tf_fail_status(err, TF_USAGE, "only one of model, prefix and input can be stdin");
@@ -101,9 +100,8 @@ int main(int argc, char **argv)
     if (rc == 0) {
         o.nbest_out = o.nbest > 0 || o.token_scores;
         o.nbest = o.nbest > 0 ? o.nbest : 1;
-        o.threads = o.threads > 0 ? o.threads : tf_threads_default();
-        o.device = devices[device];
-        o.precision = precision > 0 ? decoding[precision] : NULL;
+        o.run.device = devices[device];
+        o.run.precision = precision > 0 ? decoding[precision] : NULL;
         rc = tf_decode_run(&o, input, output, opts, &err);
     }
     return tf_finish(rc, &err);

@@ -1,6 +1,5 @@
 /* tf-score - what a model thinks of given translations: options, one run. */
 #include "base/file.h"
-#include "base/thread.h"
 #include "decode/score.h"
 #include "rows.h"
 
@@ -11,11 +10,11 @@ static int device, precision;
 
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Models and streams"},
-    ROW_MODELS(o.models),
+    ROW_MODELS(o.run.models),
     ROW_OUTPUT(output),
-    ROW_FORCE_VOCAB(o.force_vocab),
-    ROW_BAD(o.bad, "bad records"),
-    ROW_MAX_LENGTH(o.max_length, "a pair with a longer side"),
+    ROW_FORCE_VOCAB(o.run.force_vocab),
+    ROW_BAD(o.run.bad, "bad records"),
+    ROW_MAX_LENGTH(o.run.max_length, "a pair with a longer side"),
     {TF_OPT_GROUP, .help = "Output"},
     {TF_OPT_REAL, 'a', "alpha", .target = &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100,
      .help = "of n-best lists: score = logp / ((5 + length) / 6)^X"},
@@ -28,7 +27,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Device"},
     ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
-    ROWS_RUNNING(o, "pairs"),
+    ROWS_RUNNING(o.run, "pairs"),
     {TF_OPT_END},
 };
 
@@ -44,9 +43,9 @@ static const struct tf_tool tool = {
 
 static int check(const char *const *inputs, size_t n, struct tf_err *err)
 {
-    if (o.models.n == 0)
+    if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
-    if (tf_count_stdin(o.models.v, o.models.n) + tf_count_stdin(inputs, n) > 1)
+    if (tf_count_stdin(o.run.models.v, o.run.models.n) + tf_count_stdin(inputs, n) > 1)
         return tf_fail_status(err, TF_USAGE, "only one of model and inputs can be stdin");
     if (text && summary)
         return tf_fail_status(err, TF_USAGE, "--text and --summary do not go together");
@@ -71,9 +70,8 @@ int main(int argc, char **argv)
         rc = check(inputs, n, &err);
     if (rc == 0) {
         o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
-        o.threads = o.threads > 0 ? o.threads : tf_threads_default();
-        o.device = devices[device];
-        o.precision = precision > 0 ? precisions[precision] : NULL;
+        o.run.device = devices[device];
+        o.run.precision = precision > 0 ? precisions[precision] : NULL;
         rc = tf_score_run(&o, inputs, n, output, opts, &err);
     }
     return tf_finish(rc, &err);

@@ -1,9 +1,7 @@
 /* attend.c - the stream around a pass whose attention is looked at: pairs in, a record for each
  * pair, kind and layer out, in the order of the input. */
 #include "decode/attend.h"
-#include "base/log.h"
 #include "base/parse.h"
-#include "decode/paired.h"
 #include "text/sp_check.h"
 
 #include <stdio.h>
@@ -15,25 +13,18 @@ enum { WINDOW_WEIGHTS = 1 << 24 }; /* a window ends with the pair that brings it
 const char *const tf_attend_kinds[] = {"all", "encoder", "decoder", "cross", NULL};
 
 struct run {
+    struct tf_stage s;
     const struct tf_attend_opts *o;
-    const struct tf_opt *table;
-    struct tf_model_set models;
     const char *const *pieces; /* texts by id; NULL where the model carries no vocabulary */
     size_t n_pieces;
     bool *layers[TF_ATTENTION_KINDS]; /* NULL: not asked for */
     struct tf_watch watch;
     uint32_t *heads; /* asked for, from 1 on */
     size_t n_heads;
-    struct tf_paired *in;
     struct tf_scorer *scorer;
-    struct tf_out *out_file;
-    struct tf_writer out;
-    bool begun;
-    struct tf_arena header_mem, mem;
+    struct tf_arena mem;
     struct tf_scored **todo;
     float *some; /* weights of the heads asked for */
-    struct tf_bads bads;
-    struct tf_progress progress;
 };
 
 /* ---- what is asked for ---- */
@@ -50,12 +41,12 @@ static int parse_list(bool *on, int64_t most, const char *list, const char *opti
 
 static int choose(struct run *f, struct tf_err *err)
 {
-    const struct tf_config *c = &f->models.v[0].config;
-    bool alone = tf_paired_alone(f->in);
+    const struct tf_config *c = &f->s.models.v[0].config;
+    bool alone = tf_paired_alone(f->s.in);
     if (alone && f->o->kind > 1 + TF_ATTENTION_ENCODER)
         return tf_fail_status(err, TF_USAGE,
                               "%s: sources without targets have encoder attention only",
-                              tf_paired_name(f->in));
+                              tf_paired_name(f->s.in));
     int64_t most =
         c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
@@ -82,7 +73,7 @@ static int choose(struct run *f, struct tf_err *err)
 static size_t weights_of(const void *arg, uint32_t n_src, uint32_t n_tgt)
 {
     const struct run *f = arg;
-    const struct tf_config *c = &f->models.v[0].config;
+    const struct tf_config *c = &f->s.models.v[0].config;
     size_t S = n_src + (size_t)1, T = n_tgt + (size_t)1, layers = 0;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         layers += tf_watched_layers(&f->watch, c, kind);
@@ -106,7 +97,7 @@ static const char *const *with_end(struct run *f, const uint32_t *ids, size_t n)
     const char **v = tf_arena_alloc(&f->mem, (n + 1) * sizeof *v);
     for (size_t i = 0; i < n; i++)
         v[i] = piece(f, ids[i]);
-    v[n] = piece(f, (uint32_t)f->models.v[0].config.eos);
+    v[n] = piece(f, (uint32_t)f->s.models.v[0].config.eos);
     return v;
 }
 
@@ -114,7 +105,7 @@ static const char *const *with_end(struct run *f, const uint32_t *ids, size_t n)
 static const char *const *with_start(struct run *f, const uint32_t *ids, size_t n)
 {
     const char **v = tf_arena_alloc(&f->mem, (n + 1) * sizeof *v);
-    uint32_t start = tf_start_id(&f->models.v[0].config);
+    uint32_t start = tf_start_id(&f->s.models.v[0].config);
     v[0] = start == TF_NO_ID ? "" : piece(f, start);
     for (size_t i = 0; i < n; i++)
         v[i + 1] = piece(f, ids[i]);
@@ -122,19 +113,6 @@ static const char *const *with_start(struct run *f, const uint32_t *ids, size_t 
 }
 
 /* ---- the stream ---- */
-
-static int begin_part(void *arg, const struct tf_header *const from[2], struct tf_err *err)
-{
-    struct run *f = arg;
-    tf_writer_release(&f->out);
-    tf_arena_clear(&f->header_mem);
-    struct tf_header h =
-        tf_models_header(&f->models, &f->header_mem, from, "attention", f->table);
-    if (tf_writer_begin(&f->out, f->out_file, &h, err) < 0)
-        return -1;
-    f->begun = true;
-    return 0;
-}
 
 static int put_layer(struct run *f, uint64_t idx, struct tf_attn *t, const float *all,
                      struct tf_err *err)
@@ -146,18 +124,17 @@ static int put_layer(struct run *f, uint64_t idx, struct tf_attn *t, const float
     t->heads = f->heads;
     t->n_heads = f->n_heads;
     t->weights = f->some;
-    return tf_writer_attention(&f->out, idx, t, err);
+    return tf_writer_attention(&f->s.out, idx, t, err);
 }
 
 static int put(struct run *f, struct tf_pair_entry *e, struct tf_err *err)
 {
-    const struct tf_config *c = &f->models.v[0].config;
+    const struct tf_config *c = &f->s.models.v[0].config;
     const struct tf_scored *s = &e->s;
     size_t S = s->n_src + (size_t)1, T = s->n_tgt + (size_t)1;
-    if (tf_bads_count(&f->bads, e->idx, e->code, e->text, tf_paired_name(f->in), err) < 0)
-        return -1;
-    if (e->code != 0)
-        return tf_writer_bad(&f->out, e->idx, e->code, e->text, err);
+    int good = tf_stage_take(&f->s, e, err);
+    if (good <= 0)
+        return good;
     const char *const *src = with_end(f, s->src, s->n_src),
                       *const *tgt = with_end(f, s->tgt, s->n_tgt),
                       *const *read = with_start(f, s->tgt, s->n_tgt);
@@ -230,84 +207,46 @@ static int run_window(void *arg, struct tf_pair_entry *v, size_t n, struct tf_er
             free(v[i].s.weights[kind]);
         tf_arena_clear(&f->mem);
     }
-    if (tf_progress_due(&f->progress))
-        tf_progress_show(&f->progress, "%llu pairs", (unsigned long long)f->bads.lines);
+    if (tf_progress_due(&f->s.progress))
+        tf_progress_show(&f->s.progress, "%llu pairs", (unsigned long long)f->s.bads.lines);
     return rc;
-}
-
-static int flush(void *arg, struct tf_err *err)
-{
-    struct run *f = arg;
-    return tf_writer_flush(&f->out, err);
-}
-
-static int end_part(void *arg, struct tf_err *err)
-{
-    struct run *f = arg;
-    f->begun = false;
-    return tf_writer_end(&f->out, err);
 }
 
 static int attend(struct run *f, struct tf_err *err)
 {
-    const struct tf_paired_job job = {f, begin_part, run_window, flush, end_part};
-    const struct tf_paired_limits limits = {
-        .side = {{"source", f->o->max_length, "--max-length allows"},
-                 {"target", f->o->max_length, "--max-length allows"}},
-        .window = tf_models_window(&f->models, f->o->window),
-        .cost = weights_of,
-        .most = WINDOW_WEIGHTS,
-        .force_vocab = f->o->force_vocab};
-    size_t batch = tf_models_batch(&f->models, f->o->batch);
-    f->scorer = tf_scorer_new(&f->models, (int)f->o->threads, batch, &f->watch, err);
-    if (f->scorer == NULL)
+    const struct tf_stage_job job = {f, "attention", NULL, run_window};
+    const int64_t longest = f->o->run.max_length;
+    const struct tf_paired_limits limits = {.side = {{"source", longest, "--max-length allows"},
+                                                     {"target", longest, "--max-length allows"}},
+                                            .cost = weights_of,
+                                            .most = WINDOW_WEIGHTS};
+    struct tf_err none = {0}; /* another kind of vocabulary has no texts for us */
+    if (f->s.models.vocab != NULL &&
+        tf_sp_texts(&f->s.models.arena, f->s.models.vocab, f->s.models.vocab_n, &f->pieces,
+                    &f->n_pieces, &none) < 0)
+        f->n_pieces = 0;
+    if (choose(f, err) < 0)
         return -1;
-    tf_progress_begin(&f->progress, f->o->progress, f->o->quiet);
-    tf_models_told(&f->models, &f->progress);
-    int rc = tf_paired_run(f->in, &job, &limits, err);
-    tf_progress_end(&f->progress);
-    if (rc < 0 && f->begun)
-        tf_writer_fail(&f->out, err);
-    return rc;
+    f->scorer = tf_scorer_new(&f->s.models, f->s.threads, f->s.batch, &f->watch, err);
+    return f->scorer != NULL ? tf_stage_run(&f->s, &job, limits, err) : -1;
 }
 
 int tf_attend_run(const struct tf_attend_opts *o, const char *const *inputs, size_t n,
                   const char *output, const struct tf_opt *table, struct tf_err *err)
 {
-    static const char *const alone[] = {"pairs", "batch", "tokens", NULL}, *const second[] = {
-                                                                               "tokens", NULL};
-    const struct tf_strs models = {.v = (const char **)&o->model, .n = 1};
-    struct tf_out out = {0};
-    struct run f = {.o = o, .table = table, .out_file = &out, .bads.policy = o->bad};
-    if (tf_out_open(&out, output, TF_OUT_BINARY, err) < 0)
-        return -1;
-    int rc = tf_models_open(&f.models, &models, o->device, o->precision, (int)o->threads,
-                            TF_USE_SCORING, o->force_vocab, err);
-    if (rc == 0 && f.models.vocab != NULL) {
-        struct tf_err none = {0}; /* another kind of vocabulary has no texts for us */
-        if (tf_sp_texts(&f.models.arena, f.models.vocab, f.models.vocab_n, &f.pieces, &f.n_pieces,
-                        &none) < 0)
-            f.n_pieces = 0;
-    }
-    if (rc == 0 && (f.in = tf_paired_new(&f.models, inputs, n, alone, second, err)) == NULL)
-        rc = -1;
-    if (rc == 0)
-        rc = choose(&f, err);
+    static const char *const alone[] = {"pairs", "batch", "tokens", NULL},
+                             *const second[] = {"tokens", NULL};
+    const struct tf_stage_inputs in = {inputs, n, alone, second};
+    struct run f = {.o = o};
+    int rc = tf_stage_open(&f.s, &o->run, TF_USE_SCORING, &in, output, TF_OUT_BINARY, table, err);
     if (rc == 0)
         rc = attend(&f, err);
     tf_scorer_free(f.scorer);
-    tf_paired_free(f.in);
-    tf_models_close(&f.models);
-    tf_writer_release(&f.out);
-    tf_arena_release(&f.header_mem);
     tf_arena_release(&f.mem);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         free(f.layers[kind]);
     free(f.heads);
     free(f.todo);
     free(f.some);
-    rc = tf_out_finish(&out, rc, err);
-    return rc < 0
-               ? rc
-               : tf_bads_verdict(&f.bads, strcmp(inputs[0], "-") == 0 ? "stdin" : inputs[0], err);
+    return tf_stage_close(&f.s, rc, err);
 }

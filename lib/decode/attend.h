@@ -2,19 +2,15 @@
 #ifndef TF_DECODE_ATTEND_H
 #define TF_DECODE_ATTEND_H
 
-#include "decode/bad.h"
-#include "decode/models.h"
+#include "decode/stage.h"
 
 /* "all", then the names by enum tf_attention_kind; NULL at the end */
 extern const char *const tf_attend_kinds[];
 
 struct tf_attend_opts {
-    const char *model, *device, *precision; /* precision: NULL for the device's own */
-    int kind;                               /* index into tf_attend_kinds */
-    const char *layers, *heads;             /* "all", or numbers from 1 on: "1,3-5" */
-    int64_t max_length, batch, window, threads; /* batch, window: 0 leaves them to the device */
-    int bad;                                /* enum tf_on_bad */
-    bool force_vocab, quiet, progress;
+    struct tf_stage_opts run;   /* of one model */
+    int kind;                   /* index into tf_attend_kinds */
+    const char *layers, *heads; /* "all", or numbers from 1 on: "1,3-5" */
 };
 
 /* The whole job of tf-attn: one input (pairs, batches, or the tokens of sources alone) or two

@@ -3,19 +3,16 @@
 #ifndef TF_DECODE_SCORE_H
 #define TF_DECODE_SCORE_H
 
-#include "decode/bad.h"
-#include "decode/models.h"
+#include "decode/stage.h"
 
 enum tf_score_form { TF_SCORE_STREAM, TF_SCORE_TEXT, TF_SCORE_SUMMARY };
 
 struct tf_score_opts {
-    struct tf_strs models;
-    const char *device, *precision; /* precision: NULL for the device's own */
-    int64_t max_length, batch, window, threads; /* batch, window: 0 leaves them to the device */
-    double alpha;  /* of the length penalty in the scores of lists */
+    struct tf_stage_opts run;
+    double alpha; /* of the length penalty in the scores of lists */
     bool alpha_given;
-    int form, bad; /* enum tf_score_form, enum tf_on_bad */
-    bool token, force_vocab, quiet, progress;
+    bool token; /* log-probabilities of every token, too */
+    int form;   /* enum tf_score_form */
 };
 
 /* Over all good pairs. Tokens count EOS. */

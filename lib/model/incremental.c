@@ -170,6 +170,7 @@ static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf
     a.table = s->table;
     a.table_ld = s->table_ld;
     a.n_keys = s->n_past;
+    a.window = (int)c->attention_window;
     k->be->attend_rows(k->ctx, &a, s->rows);
     linear(k, u, k->step.o, p->out_w, p->out_b, s->rows, 0);
 }

@@ -35,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 8
+#define TF_BACKEND_ABI 9
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -135,9 +135,15 @@ struct tf_attend {
     size_t table_ld;
     const tf_mem *first;     /* U32 [R], used when table is NULL */
     const tf_mem *n_keys;    /* U32 [R] */
-    tf_mem *probs;           /* STAT [R, H, probs_ld] or NULL */
-    size_t probs_ld;
+    int window;              /* 0: no limit; r: of the keys only the last r + 1 */
 };
+
+/* The first of n keys that a query sees. */
+static inline size_t tf_attend_from(const struct tf_attend *a, size_t n)
+{
+    size_t most = (size_t)a->window + 1;
+    return a->window > 0 && n > most ? n - most : 0;
+}
 
 enum {
     TF_LIN_RELU = 1,      /* y = max(0, x w + b), then dropout */

@@ -321,6 +321,16 @@ static void test_decoding(void)
     v = get(o, TF_ELEM_ACT, 3);
     ok(fabs(v[0] - 14) < 10 * off_by && fabs(v[1] - 16) < 10 * off_by && v[2] == 0,
        "%s: and by first row", l.name);
+    a.first = PUT(TF_ELEM_U32, 0, 0, 0);
+    a.n_keys = PUT(TF_ELEM_U32, 3, 4, 1);
+    a.window = 1;
+    l.be->attend_rows(l.c, &a, 3);
+    v = get(o, TF_ELEM_ACT, 3);
+    double last = exp((float)log(3)), more = exp(5); /* keys 1 and 2; 2 and 3; 0 */
+    ok(fabs(v[0] - (8 + 16 * last) / (1 + last)) < 10 * off_by &&
+           fabs(v[1] - (16 * last + 100 * more) / (last + more)) < 60 * off_by &&
+           fabs(v[2] - 100) < 60 * off_by,
+       "%s: of which a window leaves the last", l.name);
     let_go(NULL, NULL);
 }
 

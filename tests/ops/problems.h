@@ -391,7 +391,6 @@ static inline void make_attend(struct problem *p, struct tf_rng *g, bool small)
     p->dk = PICK(g, 1, 3, 8, 16, 17, 64);
     p->dv = chance(g, 0.5) ? p->dk : PICK(g, 1, 5, 16, 33, 64);
     p->layout = (int)tf_rng_below(g, 2);
-    p->alias = !chance(g, 0.5);
     size_t H = (size_t)p->H, longest = (size_t)PICK(g, 1, 2, 7, 16, 17, 60), cache = longest + 40;
     p->ld = longest + 2;
     bool table = chance(g, 0.5);
@@ -407,8 +406,9 @@ static inline void make_attend(struct problem *p, struct tf_rng *g, bool small)
         if (!table)
             first[r] = (double)tf_rng_below(g, 40);
     }
-    label(p, "H %d dk %d dv %d table %d up to %zu keys, probs %d", p->H, p->dk, p->dv, table,
-          longest, !p->alias);
+    p->window = chance(g, 0.3) ? PICK(g, 1, 2, 5, 40) : 0;
+    label(p, "H %d dk %d dv %d table %d up to %zu keys, window %d", p->H, p->dk, p->dv, table,
+          longest, p->window);
 }
 
 static inline void run_attend(struct run *r, const struct problem *p)
@@ -423,7 +423,7 @@ static inline void run_attend(struct run *r, const struct problem *p)
                           .ldv = hv + 5,
                           .ldo = hv + pad,
                           .table_ld = p->ld,
-                          .probs_ld = p->ld};
+                          .window = p->window};
     a.q = give_strided(r, find_input(p, "q"), a.ldq, 0, NULL, 0, NULL, 0);
     a.k = give(r, "k");
     a.v = give(r, "v");
@@ -431,19 +431,9 @@ static inline void run_attend(struct run *r, const struct problem *p)
     a.first = give(r, "first");
     a.n_keys = give(r, "n_keys");
     a.o = want(r, A_, PER_Q, a.ldo);
-    a.probs = p->alias ? NULL : new_buf(r, S_, r->cap_q * H * p->ld, NULL, 0, 0.5, false);
     r->l->be->attend_rows(r->l->c, &a, r->rows);
     take_strided(r, "o", a.o, A_, PER_Q, a.ldo, 0, hv, 1);
     check_gap(r, a.o, PER_Q, a.ldo, hv);
-    if (a.probs == NULL)
-        return;
-    take(r, "probs", a.probs, S_, PER_Q, H * p->ld, 0);
-    /* What lies past n_keys is nobody's. */
-    struct output *probs = &r->out[r->n_out - 1];
-    const double *n = find_input(p, "n_keys")->v + start_of(p, PER_Q, 1, r->from);
-    for (size_t i = 0; i < probs->n; i++)
-        if ((double)(i % p->ld) >= n[i / (H * p->ld)])
-            probs->v[i] = 0;
 }
 
 /* ---- cross-entropy ---- */

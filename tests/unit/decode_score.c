@@ -2,7 +2,7 @@
  * tf-decode's, and the same bytes come out whatever the batch, window and threads. */
 #include "decode_rig.h"
 #include "base/json.h"
-#include "decode/filter.h"
+#include "decode/decode.h"
 #include "decode/score.h"
 
 enum { LINES = 80 };
@@ -13,13 +13,13 @@ static struct tf_opt no_opts[] = {{.kind = TF_OPT_END}};
 
 static struct tf_score_opts defaults(void)
 {
-    return (struct tf_score_opts){.models = {models, 1},
-                                  .device = "cpu",
-                                  .max_length = 40,
-                                  .batch = 64,
-                                  .window = 2048,
-                                  .threads = 1,
-                                  .quiet = true};
+    return (struct tf_score_opts){.run.models = {models, 1},
+                                  .run.device = "cpu",
+                                  .run.max_length = 40,
+                                  .run.batch = 64,
+                                  .run.window = 2048,
+                                  .run.threads = 1,
+                                  .run.quiet = true};
 }
 
 static int score(struct tf_score_opts o, const char *a, const char *b, const char *out,
@@ -112,13 +112,13 @@ static void layouts(const char *what, struct tf_score_opts o)
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int64_t threads = 1; threads <= 2; threads++) {
-                o.batch = batches[i], o.window = windows[j], o.threads = threads;
+                o.run.batch = batches[i], o.run.window = windows[j], o.run.threads = threads;
                 if (score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("again"), &err) !=
                         TF_PARTIAL ||
                     !rig_same_files(rig_path("first"), rig_path("again"))) {
                     same = false;
-                    printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.batch,
-                           (long long)o.window, (long long)threads, err.msg);
+                    printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.run.batch,
+                           (long long)o.run.window, (long long)threads, err.msg);
                 }
             }
     ok(same, "%s: the same bytes for every batch, window and number of threads", what);
@@ -130,6 +130,85 @@ static double number(const char *json, const char *key)
     snprintf(want, sizeof want, "\"%s\":", key);
     const char *at = strstr(json, want);
     return at ? strtod(at + strlen(want), NULL) : NAN;
+}
+
+/* What tf-decode says of its outputs is what tf-score says of them. */
+static void agrees(const char *what, const char **paths, size_t n_models)
+{
+    struct tf_err err = {0};
+    struct tf_score_opts o = defaults();
+    struct tf_decode_opts d = {.run = o.run,
+                               .beam = 4,
+                               .nbest = 1,
+                               .nbest_out = true,
+                               .max_extra = 10,
+                               .alpha = 0.6,
+                               .temperature = 1};
+    struct tf_in in;
+    struct tf_reader *rd;
+    struct tf_record rec;
+    float logp[LINES] = {0};
+    double worst = 0;
+    static struct rig_line hyp[LINES];
+    static struct scores b;
+    o.run.models = d.run.models = (struct tf_strs){paths, n_models};
+    is_int(tf_decode_run(&d, rig_path("src.tfs"), rig_path("nbest"), no_opts, &err), TF_PARTIAL,
+           "%s: decoded", what);
+    must(tf_in_open(&in, rig_path("nbest"), &err), &err);
+    must(tf_reader_new(&rd, &in, NULL, 0, &err), &err);
+    for (size_t i = 0; i < LINES && tf_reader_next(rd, &rec, &err) > 0; i++) {
+        hyp[i].idx = i;
+        hyp[i].code = rec.type == TF_REC_BAD ? rec.code : 0;
+        if (hyp[i].code)
+            continue;
+        hyp[i].n = rec.hyps[0].n;
+        memcpy(hyp[i].ids, rec.hyps[0].ids, hyp[i].n * sizeof(uint32_t));
+        logp[i] = rec.hyps[0].logp;
+    }
+    tf_reader_free(rd);
+    tf_in_close(&in);
+    rig_stream(rig_path("hyp.tfs"), hyp, LINES, 7, "w");
+    is_int(score(o, rig_path("src.tfs"), rig_path("hyp.tfs"), rig_path("one"), &err), TF_PARTIAL,
+           "%s: scored", what);
+    read_back(&b, rig_path("one"));
+    for (size_t i = 0; i < LINES; i++)
+        if (b.type[i] == TF_REC_SCORE && src[i].n > 0)
+            worst = fmax(worst, fabs((double)b.logp[i] - (double)logp[i]));
+    ok(worst < 1e-4, "%s: tf-decode and tf-score agree (off by %g)", what, worst);
+}
+
+/* Each way in which a model's decoder can differ. */
+static void axes(void)
+{
+    static const struct {
+        const char *what;
+        struct tf_config c;
+    } v[] = {{"attention window of 2", {.attention_window = 2}},
+             {"attention window of 1, learned positions",
+              {.attention_window = 1, .positions = TF_POS_LEARNED, .max_positions = 128}},
+             {"norm before", {.pre_norm = true}},
+             {"keys wider than values", {.d_k = 12, .d_v = 5}},
+             {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
+             {"t2t", {.dialect = TF_AS_T2T, .start = TF_START_ZERO, .bos = -1}}};
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        struct tf_config c = rig_small();
+        char path[320];
+        const char *paths[] = {path};
+        snprintf(path, sizeof path, "%s", rig_path("axis.tfm"));
+        c.attention_window = v[i].c.attention_window;
+        c.positions = v[i].c.positions;
+        c.max_positions = v[i].c.max_positions;
+        c.pre_norm = v[i].c.pre_norm;
+        c.d_k = v[i].c.d_k ? v[i].c.d_k : c.d_k;
+        c.d_v = v[i].c.d_v ? v[i].c.d_v : c.d_v;
+        c.tie = v[i].c.tie;
+        c.attention_bias = v[i].c.attention_bias;
+        c.dialect = v[i].c.dialect;
+        c.start = v[i].c.start;
+        c.bos = v[i].c.bos ? v[i].c.bos : c.bos;
+        rig_model(path, &c, 31 + i, 3);
+        agrees(v[i].what, paths, 1);
+    }
 }
 
 int main(void)
@@ -170,7 +249,7 @@ int main(void)
     o.form = TF_SCORE_SUMMARY;
     layouts("summary", o);
     o = defaults();
-    o.models = (struct tf_strs){models, 2};
+    o.run.models = (struct tf_strs){models, 2};
     layouts("two models", o);
 
     o = defaults();
@@ -204,7 +283,7 @@ int main(void)
     ok(good, "gives the same in its own order");
 
     o = defaults();
-    o.device = "ref64";
+    o.run.device = "ref64";
     o.token = true;
     is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("one"), &err), TF_PARTIAL,
            "in double precision");
@@ -247,50 +326,8 @@ int main(void)
     ok(line == LINES && worst < 1e-4, "a line for each, an empty one where the pair is bad");
     free(text);
 
-    /* What tf-decode says of its outputs is what tf-score says of them. */
-    struct tf_decode_opts d = {.models = {models, 2},
-                               .device = "cpu",
-                               .beam = 4,
-                               .nbest = 1,
-                               .nbest_out = true,
-                               .max_extra = 10,
-                               .max_length = 40,
-                               .batch = 64,
-                               .window = 99,
-                               .threads = 1,
-                               .alpha = 0.6,
-                               .temperature = 1};
-    is_int(tf_decode_run(&d, rig_path("src.tfs"), rig_path("nbest"), no_opts, &err), TF_PARTIAL,
-           "decoded by two models");
-    struct tf_in in;
-    struct tf_reader *rd;
-    struct tf_record rec;
-    float logp[LINES] = {0};
-    static struct rig_line hyp[LINES];
-    must(tf_in_open(&in, rig_path("nbest"), &err), &err);
-    must(tf_reader_new(&rd, &in, NULL, 0, &err), &err);
-    for (size_t i = 0; i < LINES && tf_reader_next(rd, &rec, &err) > 0; i++) {
-        hyp[i].idx = i;
-        hyp[i].code = rec.type == TF_REC_BAD ? rec.code : 0;
-        if (hyp[i].code)
-            continue;
-        hyp[i].n = rec.hyps[0].n;
-        memcpy(hyp[i].ids, rec.hyps[0].ids, hyp[i].n * sizeof(uint32_t));
-        logp[i] = rec.hyps[0].logp;
-    }
-    tf_reader_free(rd);
-    tf_in_close(&in);
-    rig_stream(rig_path("hyp.tfs"), hyp, LINES, 7, "w");
-    o = defaults();
-    o.models.n = 2;
-    is_int(score(o, rig_path("src.tfs"), rig_path("hyp.tfs"), rig_path("one"), &err), TF_PARTIAL,
-           "scored by both");
-    read_back(&b, rig_path("one"));
-    worst = 0;
-    for (size_t i = 0; i < LINES; i++)
-        if (b.type[i] == TF_REC_SCORE && src[i].n > 0)
-            worst = fmax(worst, fabs((double)b.logp[i] - (double)logp[i]));
-    ok(worst < 1e-4, "tf-decode and tf-score agree (off by %g)", worst);
+    agrees("two models", models, 2);
+    axes();
 
     o = defaults();
     rig_stream(rig_path("short.tfs"), tgt, LINES - 1, 7, "w");
@@ -307,7 +344,7 @@ int main(void)
        "unequal numbers: %s", err.msg);
     ok(score(o, rig_path("src.tfs"), NULL, rig_path("one"), &err) < 0 && strstr(err.msg, "tokens"),
        "one token stream alone: %s", err.msg);
-    o.bad = TF_ON_BAD_FAIL;
+    o.run.bad = TF_ON_BAD_FAIL;
     ok(score(o, rig_path("pairs.tfs"), NULL, rig_path("one"), &err) < 0 &&
            strstr(err.msg, "record 4 is bad"),
        "--bad=fail: %s", err.msg);

@@ -34,23 +34,23 @@ void TF_CPU(attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t row
     const uint32_t *table = a->table, *first = a->first, *n_keys = a->n_keys;
     const float scale = 1 / __builtin_sqrtf((float)dk);
     for (size_t r = 0; r < rows; r++) {
-        const size_t S = n_keys[r];
+        const size_t from = tf_attend_from(a, n_keys[r]), S = n_keys[r] - from;
+        const uint32_t *keys = table != NULL ? table + r * a->table_ld + from : NULL;
+        const size_t key0 = table != NULL ? 0 : first[r] + from;
         float *p = tf_cpu_scratch(c, TF_CPU_ROW, S);
         for (size_t h = 0; h < H; h++) {
             const float *q = (const float *)a->q + r * a->ldq + h * dk;
             for (size_t j = 0; j < S; j++) {
-                size_t key = table != NULL ? table[r * a->table_ld + j] : first[r] + j;
+                size_t key = keys != NULL ? keys[j] : key0 + j;
                 p[j] = scale * dot(q, (const float *)a->k + key * a->ldk + h * dk, dk);
             }
             softmax(p, S);
-            if (a->probs != NULL)
-                memcpy((float *)a->probs + (r * H + h) * a->probs_ld, p, S * sizeof *p);
             float *o = (float *)a->o + r * a->ldo + h * dv;
             const float *v = (const float *)a->v + h * dv;
             for (size_t d = 0; d < dv; d += 16) {
                 v16f sum = v_set(0);
                 for (size_t j = 0; j < S; j++) {
-                    size_t key = table != NULL ? table[r * a->table_ld + j] : first[r] + j;
+                    size_t key = keys != NULL ? keys[j] : key0 + j;
                     sum = v_fma(v_set(p[j]), v_load_n(v + key * a->ldv + d, dv - d), sum);
                 }
                 v_store_n(o + d, sum, dv - d);

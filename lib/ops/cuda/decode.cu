@@ -261,16 +261,14 @@ static __global__ void attend_kernel(struct tf_attend a, size_t rows, float scal
     const A *q = (const A *)a.q + r * a.ldq + h * a.dk,
             *k = (const A *)a.k + h * a.dk + (sub * N < a.dk ? sub * N : 0),
             *v = (const A *)a.v + h * a.dv + (col < a.dv ? col : 0);
-    float *probs = a.probs == nullptr || blockIdx.y > 0
-                       ? nullptr
-                       : (float *)a.probs + (r * a.heads + h) * a.probs_ld;
-    uint32_t keys = ((const uint32_t *)a.n_keys)[r],
+    uint32_t keys = ((const uint32_t *)a.n_keys)[r], seen = a.window > 0 ? a.window + 1 : keys,
+             start = keys > seen ? keys - seen : 0,
              first = table == nullptr ? ((const uint32_t *)a.first)[r] : 0;
 
     float q0[N] = {}, acc[N] = {}, top = -INFINITY, total = 0;
     if (sub * N < a.dk)
         load<N>(q0, q + sub * N);
-    for (uint32_t from = 0; from < keys; from += WARP) {
+    for (uint32_t from = start; from < keys; from += WARP) {
         int n = keys - from < WARP ? (int)(keys - from) : WARP;
         uint32_t at = from + (lane < n ? lane : n - 1),
                  key = table == nullptr ? first + at : table[r * a.table_ld + at];
@@ -298,8 +296,6 @@ static __global__ void attend_kernel(struct tf_attend a, size_t rows, float scal
             }
         if (lane >= n)
             score = -INFINITY;
-        else if (probs != nullptr)
-            probs[at] = score;
         float next = fmaxf(top, warp_max(score)), shrink = top == next ? 1 : expf(top - next),
               p = lane < n ? expf(score - next) : 0;
         total = total * shrink + warp_sum(p);
@@ -324,9 +320,6 @@ static __global__ void attend_kernel(struct tf_attend a, size_t rows, float scal
     }
     if (group == 0 && col < a.dv)
         store<N>((A *)a.o + r * a.ldo + h * a.dv + col, acc);
-    if (probs != nullptr)
-        for (uint32_t j = lane; j < keys; j += WARP)
-            probs[j] = expf(probs[j] - top) * share;
 }
 
 template <typename A>

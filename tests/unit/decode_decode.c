@@ -1,7 +1,7 @@
-/* decode_filter.c - tf-decode's whole stream on small random models: the same bytes whatever the
+/* decode_decode.c - tf-decode's whole stream on small random models: the same bytes whatever the
  * batch, window and threads; one record out for each record in; scores that are the model's. */
 #include "decode_rig.h"
-#include "decode/filter.h"
+#include "decode/decode.h"
 
 enum { LINES = 90, MAX_HYPS = 8 };
 
@@ -26,15 +26,15 @@ static struct got a, b;
 
 static struct tf_decode_opts defaults(void)
 {
-    return (struct tf_decode_opts){.models = {models, 1},
-                                   .device = "cpu",
+    return (struct tf_decode_opts){.run.models = {models, 1},
+                                   .run.device = "cpu",
                                    .beam = 4,
                                    .nbest = 1,
                                    .max_extra = 12,
-                                   .max_length = 40,
-                                   .batch = 64,
-                                   .window = 2048,
-                                   .threads = 1,
+                                   .run.max_length = 40,
+                                   .run.batch = 64,
+                                   .run.window = 2048,
+                                   .run.threads = 1,
                                    .alpha = 0.6,
                                    .temperature = 1,
                                    .seed = 1};
@@ -112,12 +112,12 @@ static void layouts(const char *what, struct tf_decode_opts o)
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int64_t threads = 1; threads <= 2; threads++) {
-                o.batch = batches[i], o.window = windows[j], o.threads = threads;
+                o.run.batch = batches[i], o.run.window = windows[j], o.run.threads = threads;
                 if (decode(o, rig_path("in.tfs"), rig_path("again.tfs"), &err) != TF_PARTIAL ||
                     !rig_same_files(first, rig_path("again.tfs"))) {
                     same = false;
-                    printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.batch,
-                           (long long)o.window, (long long)threads, err.msg);
+                    printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.run.batch,
+                           (long long)o.run.window, (long long)threads, err.msg);
                 }
             }
     ok(same, "%s: the same bytes for batch 1, 7, 64, window 1, 5, 2048, 1 and 2 threads", what);
@@ -160,9 +160,9 @@ static void one_for_one(void)
     ok(unk && special, "it is put out, and still none of the other special ids");
 
     o = defaults();
-    o.bad = TF_ON_BAD_OK;
+    o.run.bad = TF_ON_BAD_OK;
     is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), 0, "--bad=ok");
-    o.bad = TF_ON_BAD_FAIL;
+    o.run.bad = TF_ON_BAD_FAIL;
     ok(decode(o, rig_path("in.tfs"), rig_path("none.tfs"), &err) < 0 &&
            strstr(err.msg, "record 5 is bad: "),
        "--bad=fail: %s", err.msg);
@@ -208,13 +208,13 @@ static void scores(const char *model, const char *device, double tolerance)
     struct tf_err err = {0};
     struct tf_decode_opts o = defaults();
     struct tf_model_set m;
-    o.models.v = &model;
-    o.device = device;
+    o.run.models.v = &model;
+    o.run.device = device;
     o.nbest = 3, o.nbest_out = o.token_scores = true;
     is_int(decode(o, rig_path("in.tfs"), rig_path("nbest.tfs"), &err), TF_PARTIAL,
            "%s: 3 best with token scores", device);
     read_back(&a, rig_path("nbest.tfs"));
-    must(tf_models_open(&m, &o.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
+    must(tf_models_open(&m, &o.run.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
     struct tf_work *k = tf_work_new(&m.v[0], m.ctx);
     double worst = 0, worst_term = 0, worst_score = 0;
     bool sorted = true, full = true;
@@ -247,7 +247,7 @@ static void devices_agree(void)
     struct tf_err err;
     struct tf_decode_opts o = defaults();
     is_int(decode(o, rig_path("in.tfs"), rig_path("cpu.tfs"), &err), TF_PARTIAL, "cpu");
-    o.device = "ref";
+    o.run.device = "ref";
     is_int(decode(o, rig_path("in.tfs"), rig_path("ref.tfs"), &err), TF_PARTIAL, "ref");
     read_back(&a, rig_path("cpu.tfs"));
     read_back(&b, rig_path("ref.tfs"));
@@ -314,7 +314,7 @@ static void ensembles(void)
                *other[] = {models[0], models[3]};
     o.nbest = 2, o.nbest_out = true;
     is_int(decode(o, rig_path("in.tfs"), rig_path("one.tfs"), &err), TF_PARTIAL, "one model");
-    o.models = (struct tf_strs){twice, 2};
+    o.run.models = (struct tf_strs){twice, 2};
     is_int(decode(o, rig_path("in.tfs"), rig_path("two.tfs"), &err), TF_PARTIAL, "the same twice");
     read_back(&a, rig_path("one.tfs"));
     read_back(&b, rig_path("two.tfs"));
@@ -327,11 +327,11 @@ static void ensembles(void)
     }
     ok(differ <= 1 && worst < 1e-3,
        "a model averaged with itself is itself (%d differ, logp off by %g)", differ, worst);
-    o.models = (struct tf_strs){mixed, 2};
+    o.run.models = (struct tf_strs){mixed, 2};
     is_int(decode(o, rig_path("in.tfs"), rig_path("mix.tfs"), &err), TF_PARTIAL, "two models");
     ok(!rig_same_files(rig_path("mix.tfs"), rig_path("one.tfs")), "give something of their own");
     layouts("ensemble", o);
-    o.models = (struct tf_strs){other, 2};
+    o.run.models = (struct tf_strs){other, 2};
     ok(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err) < 0 && strstr(err.msg, "60 ids"),
        "models of different sizes: %s", err.msg);
 }
@@ -340,7 +340,7 @@ static void limits(void)
 {
     struct tf_err err;
     struct tf_decode_opts o = defaults();
-    o.models.v = &models[2]; /* 16 learned positions */
+    o.run.models.v = &models[2]; /* 16 learned positions */
     is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
            "a model with learned positions");
     read_back(&a, rig_path("out.tfs"));
@@ -360,7 +360,7 @@ static void limits(void)
     rig_model(small, &c, 1, 1);
     o = defaults();
     rig_stream(rig_path("odd.tfs"), odd, 1, 7, "w");
-    o.models.v = &small;
+    o.run.models.v = &small;
     ok(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err) < 0 &&
            strstr(err.msg, "a vocabulary of 50"),
        "a stream of a larger vocabulary: %s", err.msg);
@@ -369,7 +369,7 @@ static void limits(void)
     ok(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err) < 0 && strstr(err.msg, "0707") &&
            strstr(err.msg, "0909"),
        "another vocabulary: %s", err.msg);
-    o.force_vocab = true;
+    o.run.force_vocab = true;
     is_int(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err), 0, "unless forced");
 
     o = defaults();
@@ -421,9 +421,9 @@ static void too_many_ids(void)
     must(tf_writer_end(&w, &err), &err);
     tf_writer_release(&w);
     must(tf_out_commit(&out, &err), &err);
-    o.models.v = &tiny;
+    o.run.models.v = &tiny;
     o.prefix = path;
-    o.max_length = LONG;
+    o.run.max_length = LONG;
     o.max_extra = 2;
     o.beam = o.nbest = TF_SEARCH_MAX_BEAM, o.nbest_out = true;
     is_int(decode(o, path, rig_path("out.tfs"), &err), TF_PARTIAL,
@@ -495,7 +495,7 @@ int main(void)
     o.sample = o.nbest_out = true, o.nbest = 3;
     layouts("sampling", o);
     o = defaults();
-    o.models.v = &models[1];
+    o.run.models.v = &models[1];
     layouts("pre-norm, separate embeddings, biases", o);
     scores(models[0], "cpu", 2e-4);
     scores(models[0], "ref64", 2e-5);
