@@ -67,14 +67,20 @@ bool tf_paired_lists(const struct tf_paired *p)
     return p->n_in == 2 && strcmp(tf_reader_header(p->in[1])->kind, "nbest") == 0;
 }
 
+/* Do the headers that came last go with the models? */
+static int fit(const struct tf_paired *p, struct tf_err *err)
+{
+    for (size_t i = 0; i < p->n_in; i++)
+        if (tf_models_fit(p->models, tf_reader_header(p->in[i]), p->files[i].name,
+                          p->limits->force_vocab, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int begin_part(struct tf_paired *p, struct tf_err *err)
 {
-    const struct tf_header *from[2] = {NULL, NULL};
-    for (size_t i = 0; i < p->n_in; i++) {
-        from[i] = tf_reader_header(p->in[i]);
-        if (tf_models_fit(p->models, from[i], p->files[i].name, p->limits->force_vocab, err) < 0)
-            return -1;
-    }
+    const struct tf_header *const from[2] = {
+        tf_reader_header(p->in[0]), p->n_in == 2 ? tf_reader_header(p->in[1]) : NULL};
     return p->job->begin(p->job->arg, from, err);
 }
 
@@ -248,7 +254,8 @@ static int add_record(struct tf_paired *p, const struct tf_record *r, struct tf_
     }
 }
 
-/* A part ended (got 1) or the stream (0): the second stream must be there too. */
+/* A part ended (got 1) or the stream (0): the second stream must be there too. What is wrong with
+ * the next part is told before this one has its end: no reader takes it for all there is. */
 static int end_part(struct tf_paired *p, int got, struct tf_err *err)
 {
     struct tf_record r;
@@ -259,6 +266,8 @@ static int end_part(struct tf_paired *p, int got, struct tf_err *err)
         if (t != got || (t > 0 && r.type != TF_REC_HEADER))
             return tf_fail(err, "%s: goes on where %s ends", p->files[1].name, p->files[0].name);
     }
+    if (got > 0 && fit(p, err) < 0)
+        return -1;
     return p->job->end(p->job->arg, err);
 }
 
@@ -268,7 +277,9 @@ int tf_paired_run(struct tf_paired *p, const struct tf_paired_job *job,
     struct tf_record r = {0};
     p->job = job;
     p->limits = limits;
-    int rc = begin_part(p, err);
+    int rc = fit(p, err);
+    if (rc == 0)
+        rc = begin_part(p, err);
     while (rc == 0) {
         bool ready = tf_reader_ready(p->in[0]) && (p->n_in == 1 || tf_reader_ready(p->in[1]));
         if (full(p) || (p->n > 0 && !ready))

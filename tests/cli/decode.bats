@@ -324,3 +324,16 @@ made() {
     TF_BACKEND_DIR=broken t 0 tf-score --progress -m "$MODEL" -o out.tfs "$LINES_TFS" "$LINES_TFS"
     expect_contains "$stderr" "tf-score: on the CPU: broken/tf-backend-cuda.so: "
 }
+
+@test "a later part of another vocabulary: what came before it is out, and nobody takes it for all" {
+    printf 'a b\n' >in
+    printf 'one two three\nfour five six\n' >other
+    tf-tokenize --train --vocab-size 20 --type bpe -o other.model other 2>/dev/null
+    { tf-tokenize -m "$MODEL" in; tf-tokenize -m other.model in; } >both.tfs
+    for tool in "tf-decode -m $MODEL" "tf-attn -m $MODEL"; do
+        sh_t 1 "$tool both.tfs >out.tfs"
+        expect_contains "$stderr" "vocabulary"
+        t 1 tf-cbor check out.tfs
+        expect_contains "$stderr" "upstream failed"
+    done
+}
