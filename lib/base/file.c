@@ -181,6 +181,18 @@ static int long_line(struct tf_in *in, const char **line, size_t *n, struct tf_e
     }
 }
 
+/* One byte more of a line whose start fills the buffer, or what one read gives. The buffer doubles,
+ * so that a long line is not copied once per read. */
+static int more_of_line(struct tf_in *in, size_t max, struct tf_err *err)
+{
+    size_t have = in->len - in->pos;
+    if (have == in->cap) {
+        in->cap = have < max / 2 ? have * 2 : max + 1;
+        in->buf = tf_xarray(in->buf, in->cap, 1);
+    }
+    return tf_in_fill(in, have + 1, err) < 0 ? -1 : 0;
+}
+
 int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max, struct tf_err *err)
 {
     size_t seen = 0;
@@ -206,13 +218,26 @@ int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max, struc
         if (in->eof)
             return 0;
         seen = have;
-        if (have == in->cap) { /* double, so that a long line is not copied once per read; but wait
-                                  for one byte only */
-            in->cap = have < max / 2 ? have * 2 : max + 1;
-            in->buf = tf_xarray(in->buf, in->cap, 1);
-        }
-        if (tf_in_fill(in, have + 1, err) < 0)
+        if (more_of_line(in, max, err) < 0)
             return -1;
+    }
+}
+
+bool tf_in_line_ready(struct tf_in *in, size_t max)
+{
+    size_t seen = 0;
+    for (;;) {
+        size_t have = in->len - in->pos;
+        if (have > seen && memchr(in->buf + in->pos + seen, '\n', have - seen) != NULL)
+            return true;
+        seen = have;
+        if (in->eof || have > max)
+            return true;
+        if (poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 0) <= 0)
+            return false;
+        struct tf_err ignored = {0}; /* the read that follows meets the failure again */
+        if (more_of_line(in, max, &ignored) < 0)
+            return true;
     }
 }
 
@@ -385,23 +410,29 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_
     return 0;
 }
 
-static int write_all(struct tf_out *out, const uint8_t *p, size_t n, struct tf_err *err)
+int tf_write_fd(int fd, const char *name, const void *data, size_t n, struct tf_err *err)
 {
-    if (out->failed)
-        return tf_fail(err, "%s: an earlier write failed", out->name);
+    const uint8_t *p = data;
     while (n > 0) {
-        ssize_t put = write(out->fd, p, n < SSIZE_MAX ? n : SSIZE_MAX);
+        ssize_t put = write(fd, p, n < SSIZE_MAX ? n : SSIZE_MAX);
         if (put >= 0) {
             p += put;
             n -= (size_t)put;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            poll(&(struct pollfd){.fd = out->fd, .events = POLLOUT}, 1, -1);
+            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
         } else if (errno != EINTR) {
-            out->failed = true;
-            return tf_fail_errno(err, "%s: write", out->name);
+            return tf_fail_errno(err, "%s: write", name);
         }
     }
     return 0;
+}
+
+static int write_all(struct tf_out *out, const uint8_t *p, size_t n, struct tf_err *err)
+{
+    if (out->failed)
+        return tf_fail(err, "%s: an earlier write failed", out->name);
+    out->failed = tf_write_fd(out->fd, out->name, p, n, err) < 0;
+    return out->failed ? -1 : 0;
 }
 
 int tf_out_flush(struct tf_out *out, struct tf_err *err)
@@ -500,7 +531,8 @@ void tf_out_abort(struct tf_out *out)
 
 int tf_in_all(struct tf_in *in, char **data, size_t *n, size_t max, struct tf_err *err)
 {
-    size_t cap = in->size >= 0 && (uint64_t)in->size < max ? (size_t)in->size : 0, len = 0;
+    /* one more than a file has: a read that comes back short is the end */
+    size_t cap = in->size >= 0 && (uint64_t)in->size < max ? (size_t)in->size + 1 : 0, len = 0;
     if (cap < BUFFER)
         cap = BUFFER;
     char *p = tf_xmalloc(cap + 1);

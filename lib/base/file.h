@@ -40,6 +40,9 @@ bool tf_in_ready(struct tf_in *in);
  * was read past, *line holds its first bytes (at most 64), *n its full length. */
 int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max,
                struct tf_err *err) TF_MUST_CHECK;
+/* True when tf_in_line will answer without waiting: a whole line, the end, or more than max bytes
+ * are there. Filters of lines flush their output where it is false. */
+bool tf_in_line_ready(struct tf_in *in, size_t max);
 
 /* What is left of the input (at most max bytes) into memory owned by the caller, with a NUL behind
  * it that does not count. */
@@ -83,6 +86,9 @@ void tf_out_abort(struct tf_out *out);
 
 /* ---- small ones ---- */
 
+/* All of n bytes to a descriptor: what is interrupted or short goes on, what would block waits. */
+int tf_write_fd(int fd, const char *name, const void *data, size_t n,
+                struct tf_err *err) TF_MUST_CHECK;
 /* tf_in_all of a file; "-" allowed. */
 int tf_read_file(char **data, size_t *n, const char *path, size_t max,
                  struct tf_err *err) TF_MUST_CHECK;

@@ -50,19 +50,15 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
     if (tf_read_file(&bytes, &n, path, MODEL_MAX, err) < 0)
         return -1;
     tf_sha256_of(hash, bytes, n);
-    size_t at = 0;
-    ssize_t put = 1;
-    int fd = memfd_create("tf-spm-model", MFD_CLOEXEC);
-    while (fd >= 0 && put > 0 && at < n) {
-        put = pwrite(fd, bytes + at, n - at, (off_t)at);
-        at += put > 0 ? (size_t)put : 0;
-    }
+    int fd = memfd_create("tf-spm-model", MFD_CLOEXEC), rc = 0;
+    if (fd < 0)
+        tf_fail_errno(err, "%s: memory for the model", path);
+    else if ((rc = tf_write_fd(fd, "memory for the model", bytes, n, err)) < 0)
+        tf_context(err, "%s", path);
     free(bytes);
-    if (fd >= 0 && at == n)
+    if (rc == 0)
         return fd;
-    tf_fail_errno(err, "%s: memory for the model", path);
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return -1;
 }
 

@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "text/sample.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,29 +163,6 @@ static int verdict(const struct run *r, const char *what, struct tf_err *err)
 
 /* ---- text to ids ---- */
 
-/* True when tf_in_line will answer without waiting: a whole line, the end, or more than max bytes
- * are in the buffer. *seen: bytes known to hold no LF. */
-static bool line_ready(struct tf_in *in, size_t max, size_t *seen)
-{
-    for (;;) {
-        size_t have = in->len - in->pos;
-        if (have > *seen && memchr(in->buf + in->pos + *seen, '\n', have - *seen) != NULL)
-            return true;
-        *seen = have;
-        if (in->eof || have > max)
-            return true;
-        if (poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 0) <= 0)
-            return false;
-        if (have == in->cap) { /* double, so that a long line is not copied once per read */
-            in->cap = have < max / 2 ? have * 2 : max + 1;
-            in->buf = tf_xarray(in->buf, in->cap, 1);
-        }
-        struct tf_err ignored = {0}; /* the read that follows meets the failure again */
-        if (tf_in_fill(in, have + 1, &ignored) < 0)
-            return true;
-    }
-}
-
 static void take_line(struct run *r, struct block *b, const char *line, size_t n, bool too_long)
 {
     struct item *it = &b->items[b->n++];
@@ -206,10 +182,9 @@ static int read_lines(struct run *r, struct tf_in *in, struct tf_err *err)
     struct block *b;
     while ((b = room(r)) != NULL) {
         const char *line;
-        size_t n, seen = 0;
-        if (r->used > 1 || b->n > 0)
-            if (!line_ready(in, r->t->max_line, &seen))
-                break;
+        size_t n;
+        if ((r->used > 1 || b->n > 0) && !tf_in_line_ready(in, r->t->max_line))
+            break;
         int rc = tf_in_line(in, &line, &n, r->t->max_line, err);
         if (rc <= 0) {
             if (b->n == 0)
@@ -345,8 +320,7 @@ static int encode_all(struct run *r, struct tf_in *in, struct tf_writer *w, stru
             *err = input;
             return -1;
         }
-        size_t seen = 0;
-        if (more > 0 && !line_ready(in, r->t->max_line, &seen) &&
+        if (more > 0 && !tf_in_line_ready(in, r->t->max_line) &&
             (w != NULL ? tf_writer_flush(w, err) : tf_out_flush(out, err)) < 0)
             return -1;
     }
@@ -382,8 +356,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
     }
     int rc = begin_stream(&w, t->vocab, table, out, err);
     /* A header at once lets the next stage refuse a wrong vocabulary before the first line. */
-    size_t seen = 0;
-    if (rc == 0 && !line_ready(in, t->max_line, &seen))
+    if (rc == 0 && !tf_in_line_ready(in, t->max_line))
         rc = tf_writer_flush(&w, err);
     if (rc == 0)
         rc = encode_all(&r, in, &w, out, err);

@@ -70,6 +70,7 @@ struct tf_tree_reader {
     struct tf_in *in;
     enum tf_tree_layout layout;
     size_t max;         /* bytes of a tree */
+    struct tf_out *out[2]; /* flushed before a read that would wait; or NULL */
     uint64_t line;      /* last line read */
     uint64_t first;     /* line on which the last tree began */
     struct tf_buf text; /* of a tree of several lines */

@@ -10,9 +10,12 @@ struct run {
     struct tf_err first; /* of the first bad one */
 };
 
-static void begin(struct run *r, struct tf_tree_filter *f, struct tf_in *in)
+static void begin(struct run *r, struct tf_tree_filter *f, struct tf_in *in, struct tf_out *words,
+                  struct tf_out *out)
 {
-    *r = (struct run){.f = f, .reader = {.in = in, .layout = f->layout, .max = f->max}};
+    *r = (struct run){
+        .f = f,
+        .reader = {.in = in, .layout = f->layout, .max = f->max, .out = {words, out}}};
     f->trees = f->bad_trees = f->unbalanced = f->mis_sized = 0;
 }
 
@@ -41,13 +44,10 @@ static int count_bad(struct run *r, const char *name, uint64_t line, const char 
                : 0;
 }
 
-/* Write out a line, and everything before it once nothing more is waiting. */
-static int put(struct tf_buf *line, struct tf_in *in, struct tf_out *out, struct tf_err *err)
+static int put(struct tf_buf *line, struct tf_out *out, struct tf_err *err)
 {
     tf_buf_byte(line, '\n');
-    if (tf_out_write(out, line->p, line->len, err) < 0)
-        return -1;
-    return tf_in_ready(in) ? 0 : tf_out_flush(out, err);
+    return tf_out_write(out, line->p, line->len, err);
 }
 
 static int next_tree(struct run *r, struct tf_err *err)
@@ -72,11 +72,11 @@ int tf_tree_lines(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *out
 {
     struct run r;
     int rc;
-    begin(&r, f, in);
+    begin(&r, f, in, NULL, out);
     while ((rc = next_tree(&r, err)) > 0) {
         if (rc == 1)
             tf_tree_write(&r.line, &r.tree);
-        if ((rc = put(&r.line, in, out, err)) < 0)
+        if ((rc = put(&r.line, out, err)) < 0)
             break;
     }
     return end(&r, rc, in->name, "tree", err);
@@ -87,7 +87,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
 {
     struct run r;
     int rc;
-    begin(&r, f, in);
+    begin(&r, f, in, words, out);
     while ((rc = next_tree(&r, err)) > 0) {
         struct tf_err why = {0};
         bool good = rc == 1;
@@ -102,8 +102,8 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
             tf_buf_byte(&r.words, '\t');
             tf_buf_add(&r.words, r.line.p, r.line.len);
         }
-        if ((rc = put(&r.words, in, words ? words : out, err)) < 0 ||
-            (words != NULL && (rc = put(&r.line, in, out, err)) < 0))
+        if ((rc = put(&r.words, words ? words : out, err)) < 0 ||
+            (words != NULL && (rc = put(&r.line, out, err)) < 0))
             break;
     }
     return end(&r, rc, in->name, "tree", err);
@@ -120,11 +120,15 @@ static void restore(struct run *r, struct tf_text sequence, struct tf_text words
     tf_tree_write(&r->line, &r->tree);
 }
 
-/* The next line of both inputs, or both columns of one. 1, 0 at the end, -1; 2 for a bad one, with
- * the reason. */
-static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_text *s,
-                     struct tf_text *w, struct tf_err *why, struct tf_err *err)
+/* The next line of both inputs, or both columns of one; `out` is flushed before a read that would
+ * wait. 1, 0 at the end, -1; 2 for a bad one, with the reason. */
+static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_out *out,
+                     struct tf_text *s, struct tf_text *w, struct tf_err *why, struct tf_err *err)
 {
+    bool ready =
+        tf_in_line_ready(in, r->f->max) && (!words || tf_in_line_ready(words, r->f->max));
+    if (!ready && tf_out_flush(out, err) < 0)
+        return -1;
     int got = tf_in_line(in, &s->p, &s->n, r->f->max, err), also = 1;
     if (got < 0 || (words && (also = tf_in_line(words, &w->p, &w->n, r->f->max, err)) < 0))
         return -1;
@@ -157,15 +161,15 @@ int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf
     struct tf_text s, w;
     struct tf_err why = {0};
     int rc;
-    begin(&r, f, in);
-    while ((rc = next_pair(&r, in, words, &s, &w, &why, err)) > 0) {
+    begin(&r, f, in, NULL, out);
+    while ((rc = next_pair(&r, in, words, out, &s, &w, &why, err)) > 0) {
         f->trees++;
         tf_buf_clear(&r.line);
         if (rc == 1)
             restore(&r, s, w);
         else if ((rc = count_bad(&r, in->name, f->trees, why.msg, err)) < 0)
             break;
-        if ((rc = put(&r.line, in, out, err)) < 0)
+        if ((rc = put(&r.line, out, err)) < 0)
             break;
     }
     return end(&r, rc, in->name, "line", err);

@@ -20,10 +20,20 @@ static int64_t depth_after(int64_t depth, const char *s, size_t n)
     return depth < 0 ? INT64_MIN : depth;
 }
 
+static int flush_if_idle(struct tf_tree_reader *r, struct tf_err *err)
+{
+    if (tf_in_line_ready(r->in, r->max))
+        return 0;
+    for (int i = 0; i < 2; i++)
+        if (r->out[i] && tf_out_flush(r->out[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 /* Does the next line belong to a tree that is still open? */
 static int goes_on(struct tf_tree_reader *r, struct tf_err *err)
 {
-    ssize_t have = tf_in_fill(r->in, 1, err);
+    ssize_t have = flush_if_idle(r, err) < 0 ? -1 : tf_in_fill(r->in, 1, err);
     if (have <= 0)
         return (int)have;
     char c = (char)r->in->buf[r->in->pos];
@@ -68,6 +78,8 @@ int tf_tree_read(struct tf_tree_reader *r, struct tf_tree *t, struct tf_err *err
     int rc;
     r->why = (struct tf_err){0};
     do {
+        if (flush_if_idle(r, err) < 0)
+            return -1;
         if ((rc = tf_in_line(r->in, &s, &n, r->max, err)) <= 0)
             return rc;
         r->first = ++r->line;

@@ -1,5 +1,4 @@
-/* vocab.c - see vocab.h. A pipe can't be looked at and read again, so its bytes go to a file in
- * memory first when they turn out to be a model of ours. */
+/* vocab.c - see vocab.h. */
 #include "text/vocab.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -8,64 +7,32 @@
 #include "text/sp_check.h"
 #include "wire/model.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const unsigned char label[] = {0xd9, 0xd9, 0xf8, 0xda,
                                       0x54, 0x46, 0x53, 0x54}; /* tag 55800, tag 'TFST' */
 
-/* Copy the vocabulary out of the model at path; name is what messages call it. */
-static int from_model(struct tf_vocab *v, const char *path, const char *name, struct tf_err *err)
+/* Copy the vocabulary out of a model of ours. */
+static int from_model(struct tf_vocab *v, struct tf_in *in, struct tf_err *err)
 {
     struct tf_model_file m;
-    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) < 0)
+    if (tf_model_read_in(&m, in, TF_MODEL_HEAD, 0, err) < 0)
         return -1;
     int rc = 0;
     if (m.vocab == NULL) {
-        rc = tf_fail(err, "%s: carries no vocabulary", name);
+        rc = tf_fail(err, "%s: carries no vocabulary", in->name);
     } else {
         v->n = m.vocab_n;
         v->bytes = tf_xmalloc(v->n + 1);
         memcpy(v->bytes, m.vocab, v->n);
     }
     tf_model_release(&m);
-    return rc;
-}
-
-/* Put the rest of a pipe into a file in memory and read the model there. */
-static int from_piped_model(struct tf_vocab *v, struct tf_in *in, struct tf_err *err)
-{
-    int fd = memfd_create("tf-vocab", MFD_CLOEXEC);
-    if (fd < 0)
-        return tf_fail_errno(err, "%s: memory for a piped model", in->name);
-    int rc = 0;
-    for (;;) {
-        ssize_t n = tf_in_fill(in, 1, err);
-        if (n <= 0) {
-            rc = (int)n;
-            break;
-        }
-        ssize_t put = write(fd, in->buf + in->pos, (size_t)n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0) {
-            rc = tf_fail_errno(err, "%s: memory for a piped model", in->name);
-            break;
-        }
-        in->pos += (size_t)put;
-    }
-    if (rc == 0) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        rc = from_model(v, path, in->name, err);
-    }
-    close(fd);
-    return rc;
+    /* A pipe is read to its end, so that its writer gets no SIGPIPE. */
+    ssize_t n = 0;
+    while (rc == 0 && in->size < 0 && (n = tf_in_fill(in, 1, err)) > 0)
+        in->pos += (size_t)n;
+    return n < 0 ? -1 : rc;
 }
 
 static int read_bytes(struct tf_vocab *v, const char *path, struct tf_err *err)
@@ -78,8 +45,7 @@ static int read_bytes(struct tf_vocab *v, const char *path, struct tf_err *err)
     if (n < 0)
         rc = -1;
     else if ((size_t)n >= sizeof label && memcmp(in.buf + in.pos, label, sizeof label) == 0)
-        rc = in.size >= 0 && strcmp(path, "-") != 0 ? from_model(v, path, in.name, err)
-                                                    : from_piped_model(v, &in, err);
+        rc = from_model(v, &in, err);
     else if ((rc = tf_in_all(&in, &v->bytes, &v->n, TF_MAX_VOCAB, err)) == 0 && v->n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
     tf_in_close(&in);

@@ -117,20 +117,10 @@ int tf_journal_put(struct tf_journal *j, struct tf_err *err)
     tf_json_close(&j->json, '}');
     tf_buf_byte(&j->buf, '\n');
     for (int i = 0; i < 2; i++) {
-        const char *p = j->buf.p;
-        size_t n = j->fd[i] < 0 ? 0 : j->buf.len;
-        while (n > 0) {
-            ssize_t put = write(j->fd[i], p, n);
-            if (put < 0 && errno == EINTR)
-                continue;
-            if (put < 0) {
-                tf_fail_errno(err, "%s: write", j->name[i]);
-                /* once is enough */
-                j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
-                return -1;
-            }
-            p += put;
-            n -= (size_t)put;
+        if (j->fd[i] >= 0 && tf_write_fd(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) < 0) {
+            /* once is enough */
+            j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
+            return -1;
         }
     }
     return 0;

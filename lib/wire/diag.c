@@ -146,7 +146,9 @@ int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how
         size_t need = 1, have = 0;
         int found = 0;
         while (!rc && found == 0) {
-            ssize_t got = tf_in_have(in, need, err);
+            /* what is written goes out first: the read may wait */
+            rc = in->len - in->pos < need ? tf_out_flush(out, err) : 0;
+            ssize_t got = rc ? -1 : tf_in_have(in, need, err);
             if (got < 0) {
                 rc = -1;
                 break;
@@ -175,8 +177,6 @@ int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how
         tf_buf_byte(&b, '\n');
         in->pos += s.pos;
         rc = tf_out_write(out, b.p, b.len, err);
-        if (!rc && !tf_in_ready(in))
-            rc = tf_out_flush(out, err);
     }
     tf_buf_release(&b);
     return rc < 0 ? -1 : 0;

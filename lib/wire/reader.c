@@ -290,6 +290,8 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         return 1;
     }
     if (type == TF_REC_ERROR) {
+        if (!fill) /* what was handed out stays: tf_reader_next will decode it */
+            return -1;
         tf_arena_clear(&r->mem);
         if (tf_record_decode(rec, &r->mem, &r->header, p, n, err)) {
             rec->type = -1;
@@ -379,7 +381,6 @@ fail:
 bool tf_reader_ready(struct tf_reader *r)
 {
     struct tf_err quiet = {0};
-    struct tf_record rec;
     if (r->dead)
         return true;
     /* The record handed out stays where it is: only look. */
@@ -392,7 +393,7 @@ bool tf_reader_ready(struct tf_reader *r)
                 return true;
             break;
         }
-        int rc = pull(r, false, &rec, &quiet);
+        int rc = pull(r, false, NULL, &quiet);
         if (rc < 0)
             return true; /* tf_reader_next will say why */
         if (rc == 0)

@@ -720,13 +720,13 @@ int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err)
     size_t n;
     uint64_t number = 1;
     int rc;
-    for (; (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) == 1; number++) {
+    for (;; number++) {
+        rc = tf_in_line_ready(in, MAX_LINE) ? 0 : tf_out_flush(out, err);
+        if (rc || (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) != 1)
+            break;
         if (n == 0)
             continue;
-        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ||
-                     (!tf_in_ready(in) && tf_out_flush(out, err))
-                 ? -1
-                 : 0;
+        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ? -1 : 0;
         tf_json_read_release(&l.r);
         memset(&l.r, 0, sizeof l.r);
         if (rc)

@@ -102,6 +102,26 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     t 0 tf-cbor check hand.tfs
 }
 
+@test "diag and unjson: an item or line is answered while half of the next is under way" {
+    cat >talk.py <<'END'
+import subprocess
+def talk(argv, say):
+    p = subprocess.Popen(["tf-cbor"] + argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    for put, want in say:
+        p.stdin.write(put); p.stdin.flush()
+        assert p.stdout.read(len(want)) == want, (argv, put)
+    p.stdin.close()
+    assert p.wait() == 0
+talk(["diag"], [(b"\x01\x82\x02", b"1\n"), (b"\x03\x62a", b"[2, 3]\n"), (b"b", b'"ab"\n')])
+label = b"\xd9\xd9\xf8\xda\x54\x46\x53\x54"
+talk(["unjson"], [(b'{"type":"header","header":{"v":1,"kind":"tokens","size":9}}\n\n{"type":"to', label),
+                  (b'kens","idx":0,"ids":[8]}\n{"type":"end"}\n', b"")])
+print("ok")
+END
+    t 0 "$TF_PYTHON" talk.py
+    expect_output ok
+}
+
 @test "unjson: what is wrong is named with its line" {
     h='{"type":"header","header":{"v":1,"kind":"tokens","size":9}}'
     try() { sh_t 1 "printf '%s\\n' '$h' '$1' | tf-cbor unjson >out"; expect_error "stdin: line 2: $2"; }

@@ -170,6 +170,8 @@ PY
     cmp want got
     tf-decode -m /dev/fd/3 --max-extra 5 "$LINES_TFS" 3< <(cat "$MODEL") >got
     cmp want got
+    # Of which tf-tokenize takes the vocabulary only, without killing who writes.
+    cat "$MODEL" | tf-tokenize -m - "$LINES_TXT" | cmp - "$LINES_TFS"
 }
 
 @test "what can't go together is a usage error" {

@@ -131,6 +131,21 @@ END
     expect_error "1 of 1 records bad; the first is record 1: id 150: the vocabulary has 150"
 }
 
+@test "a long list of hypotheses before an upstream failure comes out whole" {
+    "$TF_PYTHON" - <<'END' >n.jsonl
+import json
+print(json.dumps({"type": "header", "header": {"v": 1, "kind": "nbest"}}))
+print(json.dumps({"type": "nbest", "idx": 0, "hyps": [{"ids": [5 + i % 9], "score": -1, "logp": -1} for i in range(20000)]}))
+print('{"type": "check"}')
+END
+    { cat n.jsonl; printf '{"type": "end"}\n'; } | tf-cbor unjson >whole.tfs
+    { cat n.jsonl; printf '{"type": "error", "code": 1, "text": "%0100d"}\n' 7; } | tf-cbor unjson >n.tfs
+    tf-tokenize -d --nbest -m "$V" whole.tfs >want
+    sh_t 1 "tf-tokenize -d --nbest -m '$V' n.tfs >got"
+    expect_error "n.tfs: upstream failed: 0000"
+    cmp want got
+}
+
 @test "--bad=fail: everything before the first bad one is written" {
     head -n 150 "$X" >good
     { cat good; printf 'bad \xff\n'; cat good; } >mixed

@@ -570,6 +570,31 @@ PY
     same whole/ckpt-00000040.tfm run/ckpt-00000040.tfm
 }
 
+@test "a log into a pipe that is full and does not block waits for its reader" {
+    cat >slow.py <<'END'
+import fcntl, os, subprocess, sys, time
+r, w = os.pipe()
+fcntl.fcntl(w, fcntl.F_SETFL, fcntl.fcntl(w, fcntl.F_GETFL) | os.O_NONBLOCK)
+fill = 0
+try:
+    while True:
+        fill += os.write(w, b"x" * 4096)
+except BlockingIOError:
+    pass
+p = subprocess.Popen(sys.argv[1:], stdout=w)
+os.close(w)
+# The run's own log is written first: a moment later the pipe has been met full.
+while p.poll() is None and not (os.path.exists("run/log.jsonl") and os.path.getsize("run/log.jsonl")):
+    time.sleep(0.01)
+time.sleep(0.1)
+text = b""
+while block := os.read(r, 65536):
+    text += block
+assert p.wait() == 0 and text[fill:] == open("run/log.jsonl", "rb").read()
+END
+    t 0 "$TF_PYTHON" slow.py tf-train "${small[@]}" --log - --log-every 1 --steps 5 -o run b.tfs
+}
+
 @test "saves by the clock are resume.tfm, and change nothing" {
     train --steps 40 --save-every 20 -o whole b.tfs
     train --steps 40 --save-every 20 --save-minutes 0.00001 --log log -o run b.tfs

@@ -143,6 +143,33 @@ END
     expect_output ok
 }
 
+@test "a tree is answered while half of the next is under way, on its line or over several" {
+    cat >talk.py <<'END'
+import os, subprocess
+def talk(argv, say, **how):
+    p = subprocess.Popen(["tf-tree"] + argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **how)
+    for put, want in say:
+        p.stdin.write(put); p.stdin.flush()
+        assert p.stdout.readline() == want, (argv, put)
+    p.stdin.close()
+    assert p.stdout.read() == b"" and p.wait() == 0
+halves = [(b"(S (NN a))\n(S (N", b"(S (NN a))\n"), (b"N b))\n(S\n", b"(S (NN b))\n"), (b" (NN c))\n\n", b"(S (NN c))\n")]
+talk([], halves)
+talk(["-l"], [(b"(S (NN a))\n(S (N", b"a\tS NN /S\n"), (b"N b))\n", b"b\tS NN /S\n")])
+talk(["-r"], [(b"a\tS NN /S\nb", b"(TOP (S (NN a)))\n"), (b"\tS NN /S\n", b"(TOP (S (NN b)))\n")])
+# The words lie there; their sequences come one by one, and the other way round.
+r, w = os.pipe()
+os.write(w, b"a\nb\n"); os.close(w)
+talk(["-r", "-w", "/dev/fd/%d" % r], [(b"S NN /S\nS N", b"(TOP (S (NN a)))\n"), (b"N /S\n", b"(TOP (S (NN b)))\n")], pass_fds=[r])
+os.close(r)
+open("tags", "w").write("S NN /S\n" * 2)
+talk(["-r", "-w", "/dev/stdin", "tags"], [(b"a\nb", b"(TOP (S (NN a)))\n"), (b"\n", b"(TOP (S (NN b)))\n")])
+print("ok")
+END
+    t 0 "$TF_PYTHON" talk.py
+    expect_output ok
+}
+
 @test "deep trees and long lines" {
     "$TF_PYTHON" -c '
 n = 200000

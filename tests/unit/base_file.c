@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -222,10 +223,12 @@ static void test_read(void)
     ok(tf_in_open(&in, path, &err) == 0 && !tf_in_ready(&in), "an idle pipe is not ready");
     ok(write(fd[1], "ab", 2) == 2 && tf_in_ready(&in), "a pipe with data is");
     char c;
+    ok(!tf_in_line_ready(&in, 9), "a line only with its end");
+    ok(tf_in_line_ready(&in, 1), "or with more than its limit");
     ok(tf_in_read(&in, &c, 1, &err) == 1 && tf_in_ready(&in), "so is a buffer with data");
     ok(tf_in_read(&in, &c, 1, &err) == 1 && !tf_in_ready(&in), "an empty one is not");
     close(fd[1]);
-    ok(tf_in_ready(&in), "a closed pipe is");
+    ok(tf_in_ready(&in) && tf_in_line_ready(&in, 9), "a closed pipe is");
     tf_in_close(&in);
     close(fd[0]);
 
@@ -245,6 +248,13 @@ static void test_read(void)
            memcmp(data, "0123456789", 11) == 0,
        "read_file at its limit");
     free(data);
+    char *big = calloc(1 << 20, 1);
+    spill("big", big, 1 << 20);
+    ok(tf_read_file(&data, &len, "big", 1 << 30, &err) == 0 && len == 1 << 20 &&
+           malloc_usable_size(data) < 3 << 19,
+       "a file takes memory of its size");
+    free(data);
+    free(big);
     ok(tf_read_file(&data, &len, "f", 9, &err) == -1, "read_file above it");
     is_str(err.msg, "f: larger than 9 bytes", "says so");
     ok(tf_read_file(&data, &len, piped("0123456789", 10, 3), 9, &err) == -1, "and from a pipe");
