@@ -509,7 +509,7 @@ static int decode_all(struct run *r, struct tf_reader *reader, struct tf_out *ou
             *err = input;
             return -1;
         }
-        if (more > 0 && !tf_reader_ready(reader) && tf_out_flush(out, err) < 0)
+        if (more > 0 && !r->pending && !tf_reader_ready(reader) && tf_out_flush(out, err) < 0)
             return -1;
     }
     return 0;

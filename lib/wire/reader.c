@@ -336,14 +336,20 @@ static bool settle(struct tf_reader *r)
     return r->head < r->ready;
 }
 
+/* The record handed out last ends. */
+static void let_go(struct tf_reader *r)
+{
+    r->in->pos += r->last;
+    r->scanned -= r->last;
+    r->last = 0;
+}
+
 int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *err)
 {
     rec->type = -1;
     if (r->dead)
         return tf_fail(err, "%s: failed before", r->in->name);
-    r->in->pos += r->last;
-    r->scanned -= r->last;
-    r->last = 0;
+    let_go(r);
     while (!settle(r)) {
         if (r->ended) {
             if (want(r, 1, err))
@@ -378,31 +384,30 @@ fail:
     return -1;
 }
 
+/* What lies in the buffer is not enough: would a read of more have to wait? */
+static bool would_wait(struct tf_in *in)
+{
+    size_t pos = in->pos;
+    in->pos = in->len;
+    bool ready = tf_in_ready(in);
+    in->pos = pos;
+    return !ready;
+}
+
 bool tf_reader_ready(struct tf_reader *r)
 {
     struct tf_err quiet = {0};
-    if (r->dead)
-        return true;
-    /* The record handed out stays where it is: only look. */
-    for (;;) {
-        for (size_t i = r->head; i < r->ready; i++)
-            if (!(r->queue[i] >> SKIP_BIT))
-                return true;
-        if (r->ended) {
-            if (available(r) > 0)
-                return true;
-            break;
-        }
-        int rc = pull(r, false, NULL, &quiet);
+    let_go(r);
+    while (!r->dead && !r->in->eof) {
+        if (settle(r))
+            return true;
+        int rc = r->ended ? available(r) > 0 ? -1 : 0 : pull(r, false, NULL, &quiet);
         if (rc < 0)
-            return true; /* tf_reader_next will say why */
-        if (rc == 0)
-            break;
+            return true; /* tf_reader_next will say what there is */
+        if (rc == 0 && would_wait(r->in))
+            return false;
+        if (rc == 0 && tf_in_fill(r->in, r->in->len - r->in->pos + 1, &quiet) < 0)
+            return true;
     }
-    struct tf_in *in = r->in;
-    size_t pos = in->pos;
-    in->pos = in->len; /* what lies in the buffer is not enough: ask about the descriptor */
-    bool ready = tf_in_ready(in);
-    in->pos = pos;
-    return ready;
+    return true;
 }

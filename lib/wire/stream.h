@@ -124,7 +124,7 @@ struct tf_attn {
 /* Are the counts and the weights within what a record may have? */
 bool tf_attn_fits(const struct tf_attn *t);
 
-/* A record as read; pointers are valid until the next tf_reader_next. */
+/* A record as read; pointers are valid until the next tf_reader_next or tf_reader_ready. */
 struct tf_record {
     int type;
     uint64_t idx;              /* TOKENS PAIR NBEST ATTN SCORE STATS BAD */
@@ -171,8 +171,9 @@ const struct tf_header *tf_reader_header(const struct tf_reader *r); /* of the p
  * been verified (at most TF_MAX_CHECK bytes are held back); on a terminal or pipe whose writer
  * flushes, that is at once. */
 int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *err) TF_MUST_CHECK;
-/* True when the next record can be had without blocking (verified records waiting, or input ready):
- * filters flush their output when this is false. */
+/* True when the next record, the end or an error can be had without waiting for whoever writes,
+ * which takes its check as well: filters flush their output when this is false. Ends the record
+ * handed out last, as tf_reader_next does. */
 bool tf_reader_ready(struct tf_reader *r);
 uint64_t tf_reader_count(const struct tf_reader *r); /* records handed out of this part */
 /* What the latest check or end record said of the part (both verified): the count of records and
