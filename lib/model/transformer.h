@@ -143,9 +143,9 @@ void tf_cache_release(struct tf_cache *c, const struct tf_weights *w, struct tf_
  * backend memory:
  * ids: last token of each (TF_NO_ID or bos first, see tf_start_id); at: its position; slot: where
  * its key and value go;
- * table [rows, table_ld]: slots of the positions before it and its own, n_past = at + 1 of them (with
- * an attention window it looks at the last window + 1); first, n_src: first source row and number of
- * rows of its sentence in m. */
+ * table [rows, table_ld]: slots of the positions before it and its own, n_past = at + 1 of them
+ * (with an attention window it looks at the last window + 1); first, n_src: first source row and
+ * number of rows of its sentence in m. */
 struct tf_decode_step {
     size_t rows;
     const tf_mem *ids, *at, *slot, *table, *n_past, *first, *n_src;

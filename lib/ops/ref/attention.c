@@ -186,17 +186,18 @@ void TF_REF(attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t row
     for (size_t r = 0; r < rows; r++)
         for (size_t h = 0; h < heads; h++) {
             size_t from = tf_attend_from(a, n_keys[r]), S = n_keys[r] - from;
+            const uint32_t *slots = table != NULL ? table + r * a->table_ld + from : NULL;
             double *p = TF_REF(scratch)(c, S + dv), *sum = p + S;
             const tf_real *q = (const tf_real *)a->q + r * a->ldq + h * dk;
             for (size_t j = 0; j < S; j++) {
-                size_t i = from + j, key = table != NULL ? table[r * a->table_ld + i] : first[r] + i;
+                size_t key = slots != NULL ? slots[j] : first[r] + from + j;
                 p[j] = scale * dot(q, (const tf_real *)a->k + key * a->ldk + h * dk, dk);
             }
             double lse = log_sum_exp(p, S);
             for (size_t d = 0; d < dv; d++)
                 sum[d] = 0;
             for (size_t j = 0; j < S; j++) {
-                size_t i = from + j, key = table != NULL ? table[r * a->table_ld + i] : first[r] + i;
+                size_t key = slots != NULL ? slots[j] : first[r] + from + j;
                 const tf_real *v = (const tf_real *)a->v + key * a->ldv + h * dv;
                 p[j] = weight(p[j], lse);
                 for (size_t d = 0; d < dv; d++)
