@@ -332,32 +332,12 @@ static int read_mark(struct load *l, const uint8_t *p, size_t n, const char *wha
     return 0;
 }
 
-static int name_order(const void *a, const void *b)
-{
-    return strcmp((*(const struct tf_tensor *const *)a)->name,
-                  (*(const struct tf_tensor *const *)b)->name);
-}
-
-static int unique_names(const struct tf_model_file *m, const char *file, struct tf_err *err)
-{
-    const struct tf_tensor **t = tf_xarray(NULL, m->n_tensors + 1, sizeof *t);
-    int rc = 0;
-    for (size_t i = 0; i < m->n_tensors; i++)
-        t[i] = &m->tensors[i];
-    qsort(t, m->n_tensors, sizeof *t, name_order);
-    for (size_t i = 1; i < m->n_tensors && !rc; i++)
-        if (!strcmp(t[i]->name, t[i - 1]->name))
-            rc = tf_fail(err, "%s: tensor %s: twice", file, t[i]->name);
-    free(t);
-    return rc;
-}
-
 static int finish(struct load *l, struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
     const char *name = l->s.name;
-    if (unique_names(m, name, err))
-        return -1;
+    if (tf_tensors_unique(m->tensors, m->n_tensors, err))
+        return tf_context(err, "%s", name);
     size_t kept = 0;
     for (size_t i = 0; i < m->n_tensors; i++)
         if (m->tensors[i].data)
