@@ -102,6 +102,11 @@ static int item(struct source *s, size_t limit, const uint8_t **p, size_t *n, st
 
 /* ---- records ---- */
 
+bool tf_kind_is_model(const char *kind)
+{
+    return !strcmp(kind, "model") || !strcmp(kind, "checkpoint");
+}
+
 static int read_head(struct load *l, struct tf_err *err)
 {
     struct source *s = &l->s;
@@ -122,7 +127,7 @@ static int read_head(struct load *l, struct tf_err *err)
     if (tf_header_decode(h, &l->m->arena, p, n, err))
         return tf_context(err, "%s", s->name);
     take(s, p, n);
-    if (strcmp(h->kind, "model") != 0 && strcmp(h->kind, "checkpoint") != 0)
+    if (!tf_kind_is_model(h->kind))
         return tf_fail(err, "%s: a %s stream where a model or checkpoint is wanted", s->name,
                        h->kind);
     return 0;

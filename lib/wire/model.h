@@ -18,6 +18,8 @@ bool tf_dtype_of(enum tf_dtype *t, const char *name); /* false when there is non
 #define TF_MAX_PAD 255                  /* bytes of a pad; ours are 24 to 87 */
 #define TF_MAX_DIMS ((uint64_t)1 << 62) /* product of dims and element size */
 
+bool tf_kind_is_model(const char *kind); /* "model" or "checkpoint" */
+
 /* A tensor of a file: a view of the file's memory. */
 struct tf_tensor {
     const char *name;
