@@ -68,7 +68,7 @@ int main(void)
         skip("no terminal to be had");
     } else {
         is_str(text, want,
-               "a terminal: one line of 80 columns, rewritten, cleared for a warning and at the end");
+               "a terminal: one line, 80 columns, rewritten, cleared for a warning and at the end");
         is_str(shown(true, 10, false, false),
                "\r\033[Ktf-x: 1%\\\r\033[Ktf-x: warning: odd\r\n\r\033[Ktf-x: 2%0\r\033[K",
                "cut to its width");
