@@ -58,9 +58,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "no file given; - for stdin, or --devices");
     if (devices) {
         struct tf_buf text = {0};
-        int rc = tf_info_devices(&text, json, err);
-        if (rc == 0)
-            rc = show(&text, err);
+        tf_info_devices(&text, json);
+        int rc = show(&text, err);
         tf_buf_release(&text);
         return rc;
     }

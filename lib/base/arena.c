@@ -20,7 +20,7 @@ static struct tf_arena_block *new_block(size_t cap, struct tf_arena_block *next)
     if (cap <= PTRDIFF_MAX - sizeof *b)
         b = tf_try_alloc(sizeof *b + cap, &err);
     if (b == NULL)
-        tf_xarray(NULL, SIZE_MAX, 2); /* ends the process in the usual words */
+        tf_out_of_memory();
     b->next = next;
     b->cap = cap;
     b->pos = 0;

@@ -113,16 +113,20 @@ void tf_bug(const char *file, int line, const char *fmt, ...)
     abort();
 }
 
-static void *must(void *p)
+void tf_out_of_memory(void)
 {
     static atomic_flag ending = ATOMIC_FLAG_INIT;
-    if (p == NULL) {
-        /* another thread is at it, and exit() is for one */
-        while (atomic_flag_test_and_set(&ending))
-            pause();
-        fprintf(stderr, "%s: out of memory\n", tf_progname);
-        exit(TF_FAILED);
-    }
+    /* another thread is at it, and exit() is for one */
+    while (atomic_flag_test_and_set(&ending))
+        pause();
+    fprintf(stderr, "%s: out of memory\n", tf_progname);
+    exit(TF_FAILED);
+}
+
+static void *must(void *p)
+{
+    if (p == NULL)
+        tf_out_of_memory();
     return p;
 }
 
@@ -140,7 +144,7 @@ void *tf_xarray(void *old, size_t n, size_t size)
 {
     size_t total;
     if (__builtin_mul_overflow(n, size, &total))
-        must(NULL);
+        tf_out_of_memory();
     return must(realloc(old, total != 0 ? total : 1));
 }
 

@@ -60,6 +60,7 @@ _Noreturn void tf_bug(const char *file, int line, const char *fmt, ...) TF_PRINT
 void *tf_xmalloc(size_t size);
 void *tf_xcalloc(size_t n, size_t size);
 void *tf_xarray(void *old, size_t n, size_t size); /* realloc to n elements */
+_Noreturn void tf_out_of_memory(void);             /* says so, and ends the process */
 char *tf_xstrdup(const char *s);
 char *tf_xstrndup(const char *s, size_t n);
 /* The same for sizes that come from input: NULL and an error when there is no memory. 64-byte

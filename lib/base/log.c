@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -103,13 +104,20 @@ void tf_progress_begin(struct tf_progress *p, bool force, bool quiet)
     bool terminal = isatty(2);
     *p = (struct tf_progress){.on = !quiet && (terminal || force),
                               .start = tf_now(),
-                              .width = terminal};
+                              .terminal = terminal};
 }
 
 bool tf_progress_due(struct tf_progress *p)
 {
     /* Where it can't be rewritten, a line every few seconds will do. */
-    return p->on && (p->last == 0 || tf_now() - p->last >= (p->width ? 0.2 : 5));
+    return p->on && (p->last == 0 || tf_now() - p->last >= (p->terminal ? 0.2 : 5));
+}
+
+/* A line that fills the last column may already wrap. */
+static int columns(void)
+{
+    struct winsize w;
+    return ioctl(2, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }
 
 void tf_progress_show(struct tf_progress *p, const char *fmt, ...)
@@ -120,8 +128,10 @@ void tf_progress_show(struct tf_progress *p, const char *fmt, ...)
     char text[1024];
     FORMAT(text, fmt);
     pthread_mutex_lock(&lock);
-    if (p->width) {
-        fprintf(stderr, "\r\033[K%s: %s", tf_progname, text);
+    if (p->terminal) {
+        char line[1200];
+        snprintf(line, sizeof line, "%s: %s", tf_progname, text);
+        fprintf(stderr, "\r\033[K%.*s", columns() - 1, line);
         line_shown = true;
         fflush(stderr);
     } else {

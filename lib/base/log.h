@@ -14,12 +14,12 @@ void tf_note(const char *fmt, ...) TF_PRINTF(1, 2); /* "tf-x: ..." */
 /* seconds on the monotonic clock; for rates, never in output */
 double tf_now(void);
 
-/* One line on stderr that is rewritten at most 5 times a second; silent unless stderr is a terminal
- * or `force`d. */
+/* One line on stderr that is rewritten at most 5 times a second and cut to the terminal's width (of
+ * ASCII: a byte is a column); silent unless stderr is a terminal or `force`d. */
 struct tf_progress {
     bool on;
     double start, last;
-    int width; /* 0 where stderr is no terminal: then a line of its own every 5 seconds */
+    bool terminal; /* where stderr is none: a line of its own every 5 seconds */
 };
 void tf_progress_begin(struct tf_progress *p, bool force, bool quiet);
 bool tf_progress_due(struct tf_progress *p); /* true when a new line would be shown now */

@@ -55,7 +55,7 @@ static int shade_of(const struct tf_heat_scale *s, double x)
     return (int)lround(t * (SHADES - 1));
 }
 
-struct tf_heat_scale tf_heat_scale_of(const struct tf_matrix *m, const struct tf_heat *h)
+static struct tf_heat_scale scale_of(const struct tf_matrix *m, const struct tf_heat *h)
 {
     double lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < m->rows * m->cols; i++)
@@ -201,7 +201,7 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
     if (m->rows * m->cols > TF_MATRIX_CELLS)
         return tf_fail(err, "%zu by %zu values are too many to draw, maximum %d", m->rows, m->cols,
                        TF_MATRIX_CELLS);
-    struct tf_heat_scale s = tf_heat_scale_of(m, h);
+    struct tf_heat_scale s = scale_of(m, h);
     if (!tf_axis_shows(s.min, false) || !tf_axis_shows(s.max, false))
         return tf_fail(err, "values beyond 1e300");
     if (h->min >= h->max)

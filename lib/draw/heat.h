@@ -28,7 +28,6 @@ struct tf_heat_scale {
     double min, max;
     enum tf_colors colors; /* never AUTO */
 };
-struct tf_heat_scale tf_heat_scale_of(const struct tf_matrix *m, const struct tf_heat *h);
 void tf_heat_cells(struct tf_buf *out, const struct tf_matrix *m, const struct tf_heat_scale *s,
                    double x, double y, double w, double h);
 void tf_heat_bar(struct tf_buf *out, const struct tf_heat_scale *s, double x, double y, double w,

@@ -112,7 +112,7 @@ static int json_labels(struct tf_json_reader *r, struct words *w, struct tf_err 
             return 0;
         if ((kind != TF_JSON_STRING && kind != TF_JSON_NUMBER) || w->n == TF_MATRIX_CELLS)
             return tf_fail(err, "labels that are neither text nor numbers, or too many");
-        add_word(w, r->text.p ? r->text.p : "", r->text.len);
+        add_word(w, r->text.p, r->text.len);
     }
 }
 
@@ -126,7 +126,7 @@ static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct val
             return -1;
         if (kind == TF_JSON_OBJECT_END)
             return 0;
-        const char *key = r->text.p ? r->text.p : "";
+        const char *key = r->text.p;
         if (!strcmp(key, "data") && !m->rows) {
             if (tf_json_next(r, &kind, err) < 0)
                 return -1;

@@ -57,7 +57,7 @@ static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err
     v->text = v->kind == TF_JSON_BOOL   ? (r->boolean ? "true" : "false")
               : v->kind == TF_JSON_NULL ? "null"
                                         : "";
-    if ((v->kind == TF_JSON_STRING || v->kind == TF_JSON_NUMBER) && r->text.p)
+    if (v->kind == TF_JSON_STRING || v->kind == TF_JSON_NUMBER)
         v->text = r->text.p;
     while (r->depth > depth)
         if (tf_json_next(r, &kind, err) < 0)
@@ -103,7 +103,7 @@ static void use(struct found *f, const struct tf_series_keys *k, const char *key
 static int member(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f,
                   struct tf_err *err)
 {
-    const char *name = r->text.p ? r->text.p : "";
+    const char *name = r->text.p;
     if (!wanted(k, name))
         return tf_json_skip(r, err);
     char *key = tf_xstrdup(name);

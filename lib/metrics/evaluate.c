@@ -101,8 +101,8 @@ static void report(struct tf_buf *text, const struct tf_eval_opts *o, const stru
     free(names);
 }
 
-int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_tally *t,
-                       struct tf_err *err)
+static int put_report(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_tally *t,
+                      struct tf_err *err)
 {
     size_t cells = t->nsystems * t->nmetrics;
     struct tf_resample *tests = tf_xcalloc(cells, sizeof *tests);
@@ -288,7 +288,7 @@ static int finish(struct evaluation *e, struct tf_out *out, int rc, struct tf_er
         return tf_writer_end(&e->writer, err);
     if (e->o->sentence)
         return tf_out_write(out, e->text.p, e->text.len, err);
-    return tf_evaluate_report(out, e->o, &e->tally, err);
+    return put_report(out, e->o, &e->tally, err);
 }
 
 static void release(struct evaluation *e)

@@ -40,8 +40,5 @@ int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct t
  * settings are theirs. */
 int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const char *const *names,
                       size_t n, struct tf_err *err) TF_MUST_CHECK;
-/* The report of a tally that is full: what tf_evaluate does in the end. */
-int tf_evaluate_report(struct tf_out *out, const struct tf_eval_opts *o, const struct tf_tally *t,
-                       struct tf_err *err) TF_MUST_CHECK;
 
 #endif

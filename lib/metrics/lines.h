@@ -20,7 +20,7 @@ struct tf_lines {
 
 /* Open a file; "-" is stdin. A name that ends in ".gz" is read through `gzip -dc`. encoding: NULL
  * or a name of UTF-8, else any that iconv(3) knows; such a file is converted whole. universal: CR
- * and CR LF end a line as LF does (sacreBLEU's way with stdin). */
+ * and CR LF end a line as LF does (sacreBLEU's way with stdin). Close it after a failure too. */
 int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,
                   struct tf_err *err) TF_MUST_CHECK;
 /* The next line, without LF and without the white space at its end: 1; 0 at the end of the file; -1

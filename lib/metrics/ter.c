@@ -304,8 +304,10 @@ static int edits(struct tf_ter_work *w)
     }
 }
 
-uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref,
-                      size_t nr)
+/* Edits between sequences of numbered words: shifts, found greedily, and the edit distance of what
+ * they leave. */
+static uint32_t word_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref,
+                           size_t nr)
 {
     if (!t->work)
         t->work = tf_xcalloc(1, sizeof *t->work);
@@ -354,7 +356,7 @@ int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
         length += t->ref.n;
         tf_intern_start(&t->intern, t->hyp.n + t->ref.n);
         uint32_t *h = number(t, &t->hyp), *v = number(t, &t->ref);
-        uint32_t e = tf_ter_edits(t, h, t->hyp.n, v, t->ref.n);
+        uint32_t e = word_edits(t, h, t->hyp.n, v, t->ref.n);
         free(h);
         free(v);
         if (e == UINT32_MAX)

@@ -28,9 +28,4 @@ int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
 void tf_tokenize_ter(struct tf_tokens *t, struct tf_buf *scratch, struct tf_text line,
                      const struct tf_ter_opts *o);
 
-/* Edits between sequences of numbered words: shifts, found greedily, and the edit distance of what
- * they leave. For tests; tf_ter_segment otherwise. */
-uint32_t tf_ter_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref,
-                      size_t nr);
-
 #endif

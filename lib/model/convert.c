@@ -118,7 +118,7 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
         rc = tf_fail(err, "config: not a JSON object");
     while (rc == 0 && (rc = tf_json_next(&r, &k, err)) == 0 && k != TF_JSON_OBJECT_END) {
         struct tf_value v = tf_value_null();
-        const char *key = tf_arena_strndup(&m->arena, r.text.p != NULL ? r.text.p : "", r.text.len);
+        const char *key = tf_arena_strndup(&m->arena, r.text.p, r.text.len);
         if ((rc = tf_json_next(&r, &k, err)) == 0 &&
             (rc = config_value(&r, k, &v, &m->arena, key, err)) == 0) {
             rc = beside_config(m, key, &v, err);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make *p hold n elements; contents are lost when it grows. */
+/* New memory of n elements in place of *p. */
 static int ensure(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem **p, enum tf_elem e,
                   size_t n, struct tf_err *err)
 {

@@ -146,9 +146,12 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
     sinusoids(pe, rows, (int)D, w->config.dialect);
     int rc = upload(w, mem, pe, rows * D, err);
     free(pe);
-    if (w->sinusoids)
-        w->be->free(w->ctx, w->sinusoids);
-    w->sinusoids = mem;
-    w->pos_rows = rows;
+    tf_mem *gone = rc == 0 ? w->sinusoids : mem;
+    if (rc == 0) {
+        w->sinusoids = mem;
+        w->pos_rows = rows;
+    }
+    if (gone)
+        w->be->free(w->ctx, gone);
     return rc;
 }

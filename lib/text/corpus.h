@@ -25,7 +25,6 @@ struct tf_pair {
     uint64_t at[2];
     uint32_t len[2]; /* ids, without EOS */
     uint32_t idx;    /* number of the record in the corpus, from 0 */
-    uint32_t spare;
 };
 
 struct tf_side {
@@ -59,7 +58,7 @@ struct tf_corpus {
 };
 
 /* Open one pair stream or two token streams ("-" is stdin), read their headers, refuse sides of
- * different vocabularies. */
+ * different vocabularies. Release it after a failure too. */
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
                    const struct tf_filter *filter, struct tf_err *err) TF_MUST_CHECK;
 void tf_corpus_release(struct tf_corpus *c);

@@ -18,8 +18,7 @@ struct span {
     size_t n;
 };
 
-/* The next field of a message off the front of *m; `body` is its bytes when it has a length. False
- * when the message is malformed. */
+/* Numbers in groups of 7 bits, the low ones first. False when the message is malformed. */
 static bool varint(struct span *m, uint64_t *x)
 {
     *x = 0;
@@ -33,6 +32,8 @@ static bool varint(struct span *m, uint64_t *x)
     return false;
 }
 
+/* The next field of a message off the front of *m; `body` is its bytes when it has a length. False
+ * when the message is malformed. */
 static bool field(struct span *m, uint64_t *number, struct span *body)
 {
     uint64_t key, n;

@@ -77,7 +77,7 @@ struct tf_tree_reader {
     struct tf_err why;  /* of a bad tree */
 };
 /* The next tree, valid until the next call. 1; 0 at the end; 2 for a bad one (r->why), which was
- * read past; -1 when reading fails. */
+ * read past; -1 when reading or flushing fails. */
 int tf_tree_read(struct tf_tree_reader *r, struct tf_tree *t, struct tf_err *err) TF_MUST_CHECK;
 void tf_tree_reader_release(struct tf_tree_reader *r);
 

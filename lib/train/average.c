@@ -81,16 +81,13 @@ static int begin(struct mean *s, const struct tf_model_file *m, struct tf_err *e
 static int same_model(const struct mean *s, const struct tf_model_file *m, const char *path,
                       const char *first, struct tf_err *err)
 {
-    char text[400], x[65], y[65];
+    char text[400];
     if (tf_differs(text, sizeof text, &m->header.config, path, &s->header.config, first))
         return tf_fail(err, "not the same model: %s", text);
     if (m->header.has_vocab != s->header.has_vocab)
         return tf_fail(err, "%s: %s a vocabulary, unlike %s", path,
                        m->header.has_vocab ? "names" : "does not name", first);
-    if (m->header.has_vocab && memcmp(m->header.vocab, s->header.vocab, 32) != 0)
-        return tf_fail(err, "%s: vocabulary %s differs from %s: %s", path,
-                       tf_hex(x, m->header.vocab, 32), first, tf_hex(y, s->header.vocab, 32));
-    return 0;
+    return tf_same_vocab(&m->header, path, &s->header, first, err);
 }
 
 static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bool ema,

@@ -358,8 +358,8 @@ int tf_info(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
         int rc = tf_reader_new(&r, &copy, NULL, TF_READ_TENSORS, &e);
         if (rc == 0) {
             const struct tf_header *h = tf_reader_header(r);
-            bool model = strcmp(h->kind, "model") == 0 || strcmp(h->kind, "checkpoint") == 0;
-            rc = model ? model_info(out, in, json, err) : stream_info(out, in, h, json);
+            rc = tf_kind_is_model(h->kind) ? model_info(out, in, json, err)
+                                           : stream_info(out, in, h, json);
             tf_reader_free(r);
             free(copy.buf);
             return rc;
@@ -392,12 +392,11 @@ static struct tf_value backend_info(struct tf_arena *a, const char *name)
     return v;
 }
 
-int tf_info_devices(struct tf_buf *out, bool json, struct tf_err *err)
+void tf_info_devices(struct tf_buf *out, bool json)
 {
     static const char *const names[] = {"cpu", "cuda", "ref", "ref64"};
     struct tf_arena a = {0};
     struct tf_value info = tf_value_map(), backends = tf_value_map();
-    (void)err;
     tf_value_put(&a, &info, "version", tf_value_str(&a, tf_version));
     tf_value_put(&a, &info, "threads", tf_value_int(tf_threads_default()));
     tf_value_put(&a, &info, "libcbor", tf_value_str(&a, tf_cbor_library()));
@@ -406,5 +405,4 @@ int tf_info_devices(struct tf_buf *out, bool json, struct tf_err *err)
     tf_value_put(&a, &info, "backends", backends);
     put(out, &info, json);
     tf_arena_release(&a);
-    return 0;
 }

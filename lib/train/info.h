@@ -10,6 +10,6 @@
 int tf_info(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err) TF_MUST_CHECK;
 /* This program and this machine: version, threads, backends with kernels and devices or the reason
  * why not, libraries. */
-int tf_info_devices(struct tf_buf *out, bool json, struct tf_err *err) TF_MUST_CHECK;
+void tf_info_devices(struct tf_buf *out, bool json);
 
 #endif

@@ -2,7 +2,6 @@
  * only who computes it. */
 #include "train/step.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

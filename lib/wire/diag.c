@@ -147,7 +147,7 @@ int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how
         int found = 0;
         while (!rc && found == 0) {
             /* what is written goes out first: the read may wait */
-            rc = in->len - in->pos < need ? tf_out_flush(out, err) : 0;
+            rc = in->len - in->pos < need && !in->eof ? tf_out_flush(out, err) : 0;
             ssize_t got = rc ? -1 : tf_in_have(in, need, err);
             if (got < 0) {
                 rc = -1;

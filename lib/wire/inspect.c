@@ -41,7 +41,7 @@ static int is_model(struct tf_in *in, bool *yes, struct tf_err *err)
     struct tf_header h;
     struct tf_err quiet = {0};
     if (!tf_header_decode(&h, &a, in->buf + in->pos + TF_LABEL_N, s.pos, &quiet))
-        *yes = !strcmp(h.kind, "model") || !strcmp(h.kind, "checkpoint");
+        *yes = tf_kind_is_model(h.kind);
     tf_arena_release(&a);
     return 0;
 }
@@ -108,7 +108,7 @@ int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how
     if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err))
         return -1;
     const struct tf_header *h = tf_reader_header(r);
-    if (!strcmp(h->kind, "model") || !strcmp(h->kind, "checkpoint")) {
+    if (tf_kind_is_model(h->kind)) {
         tf_fail(err, "%s: a %s is whole or nothing: it has no head", in->name, h->kind);
         tf_reader_free(r);
         return -1;

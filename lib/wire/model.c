@@ -102,6 +102,11 @@ static int item(struct source *s, size_t limit, const uint8_t **p, size_t *n, st
 
 /* ---- records ---- */
 
+bool tf_kind_is_model(const char *kind)
+{
+    return !strcmp(kind, "model") || !strcmp(kind, "checkpoint");
+}
+
 static int read_head(struct load *l, struct tf_err *err)
 {
     struct source *s = &l->s;
@@ -122,7 +127,7 @@ static int read_head(struct load *l, struct tf_err *err)
     if (tf_header_decode(h, &l->m->arena, p, n, err))
         return tf_context(err, "%s", s->name);
     take(s, p, n);
-    if (strcmp(h->kind, "model") != 0 && strcmp(h->kind, "checkpoint") != 0)
+    if (!tf_kind_is_model(h->kind))
         return tf_fail(err, "%s: a %s stream where a model or checkpoint is wanted", s->name,
                        h->kind);
     return 0;
@@ -332,32 +337,12 @@ static int read_mark(struct load *l, const uint8_t *p, size_t n, const char *wha
     return 0;
 }
 
-static int name_order(const void *a, const void *b)
-{
-    return strcmp((*(const struct tf_tensor *const *)a)->name,
-                  (*(const struct tf_tensor *const *)b)->name);
-}
-
-static int unique_names(const struct tf_model_file *m, const char *file, struct tf_err *err)
-{
-    const struct tf_tensor **t = tf_xarray(NULL, m->n_tensors + 1, sizeof *t);
-    int rc = 0;
-    for (size_t i = 0; i < m->n_tensors; i++)
-        t[i] = &m->tensors[i];
-    qsort(t, m->n_tensors, sizeof *t, name_order);
-    for (size_t i = 1; i < m->n_tensors && !rc; i++)
-        if (!strcmp(t[i]->name, t[i - 1]->name))
-            rc = tf_fail(err, "%s: tensor %s: twice", file, t[i]->name);
-    free(t);
-    return rc;
-}
-
 static int finish(struct load *l, struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
     const char *name = l->s.name;
-    if (unique_names(m, name, err))
-        return -1;
+    if (tf_tensors_unique(m->tensors, m->n_tensors, err))
+        return tf_context(err, "%s", name);
     size_t kept = 0;
     for (size_t i = 0; i < m->n_tensors; i++)
         if (m->tensors[i].data)

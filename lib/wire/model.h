@@ -18,6 +18,8 @@ bool tf_dtype_of(enum tf_dtype *t, const char *name); /* false when there is non
 #define TF_MAX_PAD 255                  /* bytes of a pad; ours are 24 to 87 */
 #define TF_MAX_DIMS ((uint64_t)1 << 62) /* product of dims and element size */
 
+bool tf_kind_is_model(const char *kind); /* "model" or "checkpoint" */
+
 /* A tensor of a file: a view of the file's memory. */
 struct tf_tensor {
     const char *name;
@@ -29,6 +31,10 @@ struct tf_tensor {
     uint32_t crc; /* CRC-32C of data */
 };
 
+/* Bytes of a tensor; false where a dim is 0 or the product goes beyond TF_MAX_DIMS. */
+bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank);
+/* An error names one whose name another has too. */
+int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* no NaN, no infinity */
 bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
 /* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no

@@ -57,12 +57,10 @@ static int put_all(struct tf_writer *w, struct tf_out *out, const struct tf_head
 
 static void check_tensor(const struct tf_tensor *t)
 {
-    uint64_t bytes = tf_dtype_size(t->dtype);
+    uint64_t bytes;
     TF_ASSERT(t->name && t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 &&
               t->rank <= TF_MAX_RANK);
-    for (int i = 0; i < t->rank; i++)
-        bytes *= t->dims[i];
-    TF_ASSERT(bytes == t->bytes && bytes > 0);
+    TF_ASSERT(tf_tensor_size(&bytes, t->dtype, t->dims, t->rank) && bytes == t->bytes);
 }
 
 int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, size_t vocab_n,

@@ -5,7 +5,6 @@
 #include "wire/zip.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BLOBS = 2 /* arrays that are no tensors */ };
@@ -135,37 +134,15 @@ static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_e
                            ? "big-endian: numpy.ndarray.astype"
                            : "none of <f2 <f4 <f8 |i1 |u1 <i4 <u4 <i8 <u8");
     t->dtype = (enum tf_dtype)dtype;
-    uint64_t bytes = tf_dtype_size(t->dtype);
-    for (int i = 0; i < t->rank; i++) {
-        if (t->dims[i] > TF_MAX_DIMS / bytes)
-            return tf_fail(err, "%s: dims whose product is too large", t->name);
-        bytes *= t->dims[i];
-    }
+    uint64_t bytes;
+    if (!tf_tensor_size(&bytes, t->dtype, t->dims, t->rank))
+        return tf_fail(err, "%s: dims whose product is too large", t->name);
     if (bytes != n - at - head)
         return tf_fail(err, "%s: %zu bytes of data, but its dims ask for %llu", t->name,
                        n - at - head, (unsigned long long)bytes);
     t->data = p + at + head;
     t->bytes = (size_t)bytes;
     return 0;
-}
-
-static int name_order(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int unique_names(const struct tf_tensor *t, size_t n, struct tf_err *err)
-{
-    const char **names = tf_xarray(NULL, n + 1, sizeof *names);
-    int rc = 0;
-    for (size_t i = 0; i < n; i++)
-        names[i] = t[i].name;
-    qsort(names, n, sizeof *names, name_order);
-    for (size_t i = 1; i < n && !rc; i++)
-        if (!strcmp(names[i], names[i - 1]))
-            rc = tf_fail(err, "%s: twice", names[i]);
-    free(names);
-    return rc;
 }
 
 static bool is_blob(const char *name)
@@ -188,7 +165,7 @@ static int read_members(struct tf_bundle *b, struct tf_zip *z, struct tf_err *er
         if (read_npy(&t[n], m.data, (size_t)m.size, err))
             return -1;
     }
-    if (rc < 0 || unique_names(t, n, err))
+    if (rc < 0 || tf_tensors_unique(t, n, err))
         return -1;
     b->tensors = t;
     for (size_t i = 0; i < n; i++) {
@@ -238,12 +215,10 @@ static int put_array(struct tf_zip_writer *w, struct tf_buf *head, const struct 
                      struct tf_err *err)
 {
     char name[TF_MAX_NAME + SUFFIX_N + 1];
-    uint64_t bytes = tf_dtype_size(t->dtype);
+    uint64_t bytes;
     TF_ASSERT(t->name && t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 &&
               t->rank <= TF_MAX_RANK);
-    for (int i = 0; i < t->rank; i++)
-        bytes *= t->dims[i];
-    TF_ASSERT(bytes == t->bytes && bytes > 0);
+    TF_ASSERT(tf_tensor_size(&bytes, t->dtype, t->dims, t->rank) && bytes == t->bytes);
     snprintf(name, sizeof name, "%s%s", t->name, suffix);
     tf_buf_clear(head);
     put_npy_head(head, t);

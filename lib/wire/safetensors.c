@@ -43,12 +43,9 @@ static int expect(struct reading *d, enum tf_json_kind want, const char *what, s
 /* A copy of the text of the last token; no NUL in it. */
 static int text(struct reading *d, const char **s, size_t *n, const char *what, struct tf_err *err)
 {
-    const char *p = d->r.text.p != NULL ? d->r.text.p : "";
     *n = d->r.text.len;
-    if (memchr(p, 0, *n) != NULL)
-        return tf_fail(err, "%s: text with NUL", what);
-    *s = tf_arena_strndup(&d->b->arena, p, *n);
-    return 0;
+    *s = tf_arena_strndup(&d->b->arena, d->r.text.p, *n);
+    return memchr(*s, 0, *n) != NULL ? tf_fail(err, "%s: text with NUL", what) : 0;
 }
 
 /* An array of whole numbers, at most `most` of them. */
@@ -140,12 +137,8 @@ static int description(struct reading *d, struct entry *e, struct tf_err *err)
     }
     if (seen != (DTYPE | SHAPE | OFFSETS))
         return tf_fail(err, "without dtype, shape or data_offsets");
-    bytes = tf_dtype_size(e->t.dtype);
-    for (int i = 0; i < e->t.rank; i++) {
-        if (e->t.dims[i] == 0 || e->t.dims[i] > TF_MAX_DIMS / bytes)
-            return tf_fail(err, "shape: a dim that is 0, or too many elements");
-        bytes *= e->t.dims[i];
-    }
+    if (!tf_tensor_size(&bytes, e->t.dtype, e->t.dims, e->t.rank))
+        return tf_fail(err, "shape: a dim that is 0, or too many elements");
     e->from = at[0];
     e->to = at[1];
     if (e->to < e->from || e->to - e->from != bytes)

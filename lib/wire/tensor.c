@@ -4,6 +4,7 @@
 #include "wire/record.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -36,6 +37,36 @@ bool tf_dtype_of(enum tf_dtype *t, const char *name)
             return true;
         }
     return false;
+}
+
+bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank)
+{
+    *bytes = tf_dtype_size(dtype);
+    for (int i = 0; i < rank; i++) {
+        if (dims[i] == 0 || dims[i] > TF_MAX_DIMS / *bytes)
+            return false;
+        *bytes *= dims[i];
+    }
+    return true;
+}
+
+static int name_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
+{
+    const char **names = tf_xarray(NULL, n + 1, sizeof *names);
+    int rc = 0;
+    for (size_t i = 0; i < n; i++)
+        names[i] = t[i].name;
+    qsort(names, n, sizeof *names, name_order);
+    for (size_t i = 1; i < n && !rc; i++)
+        if (!strcmp(names[i], names[i - 1]))
+            rc = tf_fail(err, "tensor %s: twice", names[i]);
+    free(names);
+    return rc;
 }
 
 static float from_bf16(uint16_t h)
@@ -145,7 +176,7 @@ void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_te
 const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n)
 {
     struct tf_cur c = {.p = p, .end = p + n};
-    uint64_t items, x, rank;
+    uint64_t items, x, rank, bytes;
     const char *s;
     const uint8_t *pad;
     size_t len;
@@ -175,15 +206,11 @@ const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size
     if (rank > TF_MAX_RANK)
         return "too many dims";
     h->t.rank = (int)rank;
-    uint64_t bytes = dtypes[h->t.dtype].size;
-    for (int i = 0; i < h->t.rank; i++) {
-        if (tf_cur_uint(&c, &x) || x == 0)
+    for (int i = 0; i < h->t.rank; i++)
+        if (tf_cur_uint(&c, &h->t.dims[i]) || h->t.dims[i] == 0)
             return "a dim that is not positive";
-        if (x > TF_MAX_DIMS / bytes)
-            return "dims whose product is too large";
-        bytes *= x;
-        h->t.dims[i] = x;
-    }
+    if (!tf_tensor_size(&bytes, h->t.dtype, h->t.dims, h->t.rank))
+        return "dims whose product is too large";
     if (tf_cur_tag(&c, &x) || x != dtypes[h->t.dtype].tag)
         return "a tag that is not the dtype's";
     int k = tf_head_read(c.p, (size_t)(c.end - c.p), &head);

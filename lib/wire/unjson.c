@@ -64,11 +64,8 @@ static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, c
 /* The text of a key or string as a C string. */
 static int token_text(struct line *l, char **s, struct tf_err *err)
 {
-    const char *p = l->r.text.p ? l->r.text.p : "";
-    if (memchr(p, 0, l->r.text.len))
-        return tf_fail(err, "text with NUL");
-    *s = tf_arena_strndup(&l->a, p, l->r.text.len);
-    return 0;
+    *s = tf_arena_strndup(&l->a, l->r.text.p, l->r.text.len);
+    return memchr(*s, 0, l->r.text.len) ? tf_fail(err, "text with NUL") : 0;
 }
 
 static int next(struct line *l, enum tf_json_kind *k, struct tf_err *err)
@@ -128,14 +125,18 @@ static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, c
             *v = tf_value_real(l->r.real);
         }
         return 0;
-    case TF_JSON_STRING:
+    case TF_JSON_STRING: {
+        char *text;
         if (l->r.text.len == 64 && tf_value_is_hash_key(parent, key)) {
             struct tf_err quiet = {0};
             if (!from_hex(v, &l->a, l->r.text.p, &quiet))
                 return 0;
         }
-        *v = (struct tf_value){.kind = TF_TEXT, .n = l->r.text.len};
-        return token_text(l, (char **)(void *)&v->text, err);
+        if (token_text(l, &text, err))
+            return -1;
+        *v = (struct tf_value){.kind = TF_TEXT, .n = l->r.text.len, .text = text};
+        return 0;
+    }
     case TF_JSON_ARRAY:
         *v = tf_value_array();
         for (;;) {
@@ -231,8 +232,7 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
         } else if (k == TF_JSON_NUMBER) {
             if (put_number(l, l->r.real, err))
                 return -1;
-        } else if (k == TF_JSON_STRING && floats &&
-                   special_real(l->r.text.p ? l->r.text.p : "", &x)) {
+        } else if (k == TF_JSON_STRING && floats && special_real(l->r.text.p, &x)) {
             if (put_number(l, x, err))
                 return -1;
         } else {
@@ -502,18 +502,17 @@ static int put_tensor(struct unjson *u, struct line *l, struct tf_err *err)
         return tf_fail(err, "name: 1 to %d bytes", TF_MAX_NAME);
     if (dims->n > TF_MAX_RANK)
         return tf_fail(err, "dims: more than %d", TF_MAX_RANK);
-    uint64_t bytes = tf_dtype_size(l->dtype);
+    uint64_t bytes;
+    t.rank = (int)dims->n;
     for (size_t i = 0; i < dims->n; i++) {
         const struct tf_value *d = &dims->items[i];
-        if (d->kind != TF_INT || d->integer < 1 || (uint64_t)d->integer > TF_MAX_DIMS / bytes)
-            return tf_fail(err, "dims: not positive, or too large");
-        t.dims[i] = (uint64_t)d->integer;
-        bytes *= t.dims[i];
+        t.dims[i] = d->kind == TF_INT && d->integer > 0 ? (uint64_t)d->integer : 0;
     }
+    if (!tf_tensor_size(&bytes, l->dtype, t.dims, t.rank))
+        return tf_fail(err, "dims: not positive, or too large");
     if (bytes != l->data.len)
         return tf_fail(err, "data: %zu bytes where dims ask for %llu", l->data.len,
                        (unsigned long long)bytes);
-    t.rank = (int)dims->n;
     t.dtype = l->dtype;
     t.data = l->data.p;
     t.bytes = l->data.len;

@@ -489,15 +489,16 @@ static const char *parse_value(struct parse *p, struct tf_value *v, int depth)
     if (++p->nodes > TF_MAX_VALUES)
         return "too many values";
     if (h.major == TF_MAJOR_TEXT || h.major == TF_MAJOR_BYTES) {
-        const uint8_t *s;
+        bool is_text = h.major == TF_MAJOR_TEXT;
+        const char *text = NULL;
+        const uint8_t *bytes = NULL;
         size_t n;
-        const char *why = h.major == TF_MAJOR_TEXT
-                              ? tf_cur_text(&p->c, (const char **)(void *)&s, &n)
-                              : tf_cur_bytes(&p->c, &s, &n);
+        const char *why =
+            is_text ? tf_cur_text(&p->c, &text, &n) : tf_cur_bytes(&p->c, &bytes, &n);
         if (why)
             return why;
-        *v = tf_value_bytes(p->a, s, n);
-        v->kind = h.major == TF_MAJOR_TEXT ? TF_TEXT : TF_BYTES;
+        *v = tf_value_bytes(p->a, is_text ? (const void *)text : bytes, n);
+        v->kind = is_text ? TF_TEXT : TF_BYTES;
         return NULL;
     }
     if (h.major >= TF_MAJOR_ARRAY && h.major <= TF_MAJOR_TAG && depth == TF_CBOR_DEPTH)

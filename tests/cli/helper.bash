@@ -78,11 +78,6 @@ expect_golden() {
     return 1
 }
 
-# A stream as text: tfs FILE...
-tfs() {
-    tf-cbor "$@"
-}
-
 # Skip unless every one of these commands is there.
 need() {
     local c

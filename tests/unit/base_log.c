@@ -4,6 +4,7 @@
 #include "base/opt.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,12 +18,12 @@ static void show(bool force, bool quiet)
         tf_progress_show(&p, "again"); /* too soon */
     tf_warn("odd");
     usleep(250000);
-    tf_progress_show(&p, "2%%");
+    tf_progress_show(&p, "2%%%0100d", 0);
     tf_progress_end(&p);
 }
 
-/* What show() writes to stderr, which is a terminal or a pipe. */
-static const char *shown(bool terminal, bool force, bool quiet)
+/* What show() writes to stderr, which is a terminal (columns 0: of no known width) or a pipe. */
+static const char *shown(bool terminal, unsigned short columns, bool force, bool quiet)
 {
     static char text[4096];
     int fd[2];
@@ -31,6 +32,7 @@ static const char *shown(bool terminal, bool force, bool quiet)
         if (fd[0] < 0 || grantpt(fd[0]) != 0 || unlockpt(fd[0]) != 0)
             return NULL;
         fd[1] = open(ptsname(fd[0]), O_RDWR | O_NOCTTY);
+        ioctl(fd[1], TIOCSWINSZ, &(struct winsize){.ws_row = 24, .ws_col = columns});
     } else if (pipe(fd) != 0) {
         return NULL;
     }
@@ -56,18 +58,26 @@ static const char *shown(bool terminal, bool force, bool quiet)
 
 int main(void)
 {
-    const char *text = shown(true, false, false);
-    if (text == NULL)
+    char want[256];
+    const char *text = shown(true, 0, false, false);
+    snprintf(want, sizeof want,
+             "\r\033[Ktf-x: 1%%\\x0a\r\033[Ktf-x: warning: odd\r\n"
+             "\r\033[Ktf-x: 2%%%071d\r\033[K",
+             0);
+    if (text == NULL) {
         skip("no terminal to be had");
-    else
-        is_str(text,
-               "\r\033[Ktf-x: 1%\\x0a\r\033[Ktf-x: warning: odd\r\n\r\033[Ktf-x: 2%\r\033[K",
-               "a terminal: one line, rewritten, cleared for a warning and at the end");
-    text = shown(true, true, true);
+    } else {
+        is_str(text, want,
+               "a terminal: one line, 80 columns, rewritten, cleared for a warning and at the end");
+        is_str(shown(true, 10, false, false),
+               "\r\033[Ktf-x: 1%\\\r\033[Ktf-x: warning: odd\r\n\r\033[Ktf-x: 2%0\r\033[K",
+               "cut to its width");
+    }
+    text = shown(true, 0, true, true);
     if (text != NULL)
         is_str(text, "tf-x: warning: odd\r\n", "quiet");
-    is_str(shown(false, false, false), "tf-x: warning: odd\n", "a pipe: no progress");
-    is_str(shown(false, true, false), "tf-x: 1%\\x0a\ntf-x: warning: odd\n",
+    is_str(shown(false, 0, false, false), "tf-x: warning: odd\n", "a pipe: no progress");
+    is_str(shown(false, 0, true, false), "tf-x: 1%\\x0a\ntf-x: warning: odd\n",
            "a pipe, asked for: lines, seldom");
     return done();
 }

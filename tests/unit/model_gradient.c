@@ -1,5 +1,5 @@
 /* Gradients of a whole small model against central differences on the double build of the
- * reference, for each option. */
+ * reference, for each option; and weights that do not reach a backend. */
 #include "model_rig.h"
 
 #include <math.h>
@@ -54,8 +54,36 @@ static void check(const char *what, const struct tf_config *c)
     tf_pairs_release(&p);
 }
 
+static int no_sync(struct tf_ctx *c, struct tf_err *err)
+{
+    (void)c;
+    return tf_fail(err, "lost");
+}
+
+/* A table of positions that does not get there leaves the one before. */
+static void check_lost_positions(void)
+{
+    struct rig r;
+    struct tf_err err = {0};
+    struct tf_config c = rig_config();
+    float *flat = rig_weights(&c, 3);
+    rig_open(&r, &tf_backend_cpu, &c, flat);
+    struct tf_backend losing = *r.be;
+    losing.sync = no_sync;
+    r.w.be = &losing;
+    size_t rows = r.w.pos_rows;
+    const tf_mem *table = r.w.sinusoids;
+    is_int(tf_weights_positions(&r.w, rows + 1, &err), -1, "positions that are lost");
+    ok(r.w.pos_rows == rows && r.w.sinusoids == table, "the table before them stays");
+    r.w.be = r.be;
+    is_int(tf_weights_positions(&r.w, rows + 1, &err), 0, "and can still grow");
+    rig_close(&r);
+    free(flat);
+}
+
 int main(void)
 {
+    check_lost_positions();
     const struct tf_config plain = rig_config();
     struct tf_config c = plain;
     check("post-norm, d_k != d_v, tied three ways", &c);

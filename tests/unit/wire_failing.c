@@ -220,7 +220,8 @@ static void model_file(void)
     MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 2, &err));
     ok(unlink(path) == 0 && rmdir(dir) == 0, "without a limit it is there");
     h.has_vocab = false;
-    is_int(tf_model_write(path, &h, NULL, 0, NULL, 0, t, (size_t)TF_MAX_TENSORS + 1, &err), -1,
+    size_t many = (size_t)TF_MAX_TENSORS + 1;
+    is_int(tf_model_write("/dev/null", &h, NULL, 0, NULL, 0, t, many, &err), -1,
            "too many tensors");
     ok(strstr(err.msg, "too many tensors") != NULL, "are refused before they are looked at: %s",
        err.msg);

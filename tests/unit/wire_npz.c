@@ -698,7 +698,7 @@ static void test_members(void)
     add_npy(&m, "w.npy", F32_3, 12);
     add_npy(&m, "v.npy", F32_3, 12);
     add_npy(&m, "w.npy", F32_3, 12);
-    judge_done(&m, "w: twice", "a name twice");
+    judge_done(&m, "tensor w: twice", "a name twice");
     char name[TF_MAX_NAME + 6];
     memset(name, 'n', sizeof name);
     memcpy(name + TF_MAX_NAME + 1, ".npy", 5);
@@ -723,7 +723,7 @@ static void test_members(void)
     judge_done(&m, "vocab: not bytes", "a vocabulary in two dimensions");
     add_npy(&m, "vocab.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}", 4);
     add_npy(&m, "vocab.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}", 4);
-    judge_done(&m, "vocab: twice", "two vocabularies");
+    judge_done(&m, "tensor vocab: twice", "two vocabularies");
     /* A member within the data of another, both with CRCs that are right. */
     struct made in = {0};
     char head[80];
@@ -776,7 +776,7 @@ static void test_many(void)
     memcpy(names[n - 1], "p/77", 5);
     MUST(tf_npz_write(&out, &b, &err));
     is_int(tf_npz_read(&r, out.buf, out.len, &err), -1, "one of them twice");
-    is_str(err.msg, "p/77: twice", "is named");
+    is_str(err.msg, "tensor p/77: twice", "is named");
     b.n = n + 1;
     is_int(tf_npz_write(&out, &b, &err), -1, "one too many is not written");
     /* and not read: what would have been the configuration is a tensor then */

@@ -77,7 +77,7 @@ INLINE void philox_words(const struct drop *d, uint32_t row, uint32_t counter, v
 }
 #endif
 
-/* Which of 16 columns are kept. */
+/* Which of 32 columns are kept. */
 typedef struct { m16 lo, hi; } m32;
 
 /* Columns col .. col+31 of a packed row; col a multiple of 4. */

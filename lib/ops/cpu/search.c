@@ -2,11 +2,10 @@
  * best candidates, and a bar that keeps nearly all ids from being looked at twice. Rule:
  * ops/search.h. */
 #include "base/err.h"
+#include "ops/cpu/kern.h"
 #include "ops/search_host.h"
 
 #include <stdlib.h>
-
-void tf_cpu_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 
 enum { BLOCK = 64 };
 

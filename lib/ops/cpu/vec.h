@@ -261,11 +261,6 @@ INLINE v16u u_sub(v16u a, v16u b)
 {
     return (v16u){PARTS(SUB_PART)};
 }
-#define XOR_PART(i) a.p##i ^ b.p##i
-INLINE v16u u_xor(v16u a, v16u b)
-{
-    return (v16u){PARTS(XOR_PART)};
-}
 #define AND_PART(i) a.p##i & b.p##i
 INLINE v16u u_and(v16u a, v16u b)
 {
@@ -322,10 +317,6 @@ INLINE v16f v_pick(m16 m, v16f a, v16f b) /* a where m, else b */
 {
     return (v16f){(vf)_mm512_mask_blend_ps(m, (__m512)b.p0, (__m512)a.p0)};
 }
-INLINE unsigned m_bits(m16 m)
-{
-    return m;
-}
 INLINE m16 m_of_bits(unsigned bits)
 {
     return (m16)bits;
@@ -352,20 +343,6 @@ INLINE v16f v_keep(m16 m, v16f a)
 INLINE v16f v_pick(m16 m, v16f a, v16f b)
 {
     return (v16f){PARTS(PICK_PART)};
-}
-INLINE unsigned m_bits(m16 m)
-{
-#if VL == 8
-    return (unsigned)_mm256_movemask_ps((__m256)m.p0) | (unsigned)_mm256_movemask_ps((__m256)m.p1)
-                                                            << 8;
-#else
-    uint32_t t[16];
-    unsigned bits = 0;
-    u_store(t, m);
-    for (int i = 0; i < 16; i++)
-        bits |= (t[i] & 1) << i;
-    return bits;
-#endif
 }
 INLINE m16 m_of_bits(unsigned bits)
 {
