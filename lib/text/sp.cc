@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 extern "C" {
 #include "base/parse.h"
 #include "text/sp.h"
+#include "text/sp_check.h"
 }
 
 namespace sp = sentencepiece;
@@ -29,6 +31,7 @@ struct tf_sp {
     sp::SentencePieceProcessor p;
     int64_t size, pad, unk, bos, eos;
     enum tf_sp_sampling sampling;
+    std::unique_ptr<bool[]> user; /* per id: a user-defined symbol */
 };
 
 /* The library writes "Internal: path/file.cc(123) [condition] text": keep the text, or the
@@ -98,6 +101,8 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
         s.v->unk = s.v->p.unk_id();
         s.v->bos = s.v->p.bos_id();
         s.v->eos = s.v->p.eos_id();
+        s.v->user.reset(new bool[(size_t)s.v->size]());
+        tf_sp_user_defined(bytes, n, s.v->user.get(), (size_t)s.v->size);
         std::vector<std::vector<int>> nbest;
         std::vector<int> ids;
         s.v->sampling = TF_SP_NO_SAMPLING;
@@ -168,6 +173,7 @@ enum tf_sp_kind tf_sp_kind(const struct tf_sp *s, uint32_t id)
            : s->p.IsControl(i) ? TF_SP_CONTROL
            : s->p.IsUnused(i)  ? TF_SP_UNUSED
            : s->p.IsByte(i)    ? TF_SP_BYTE
+           : s->user[id]       ? TF_SP_USER
                                : TF_SP_NORMAL;
 }
 

@@ -173,6 +173,30 @@ END
     done
 }
 
+# Append user-defined symbols to the vocabulary $1: messages of {piece, score 0, type 4}.
+add_user_defined() {
+    local to=$1 s
+    for s in "${@:2}"; do
+        # shellcheck disable=SC2059
+        printf "\\x0a\\x$(printf %02x $((${#s} + 9)))\\x0a\\x$(printf %02x ${#s})%s\\x15\\0\\0\\0\\0\\x18\\x04" "$s" >>"$to"
+    done
+}
+
+@test "samples: user-defined symbols" {
+    tf-tokenize --train --type bpe --vocab-size 150 -o b.model "$X"
+    add_user_defined b.model '<sep>' '#A#' '#A#B'
+    printf 'kato <sep> to #A#B mi\nka<sep>#A##A#Bto\n<sep>\n' >in
+    sh_t 0 'tf-tokenize --pieces --sample --alpha 0 -m b.model in | diff <(tf-tokenize --pieces -m b.model in) -'
+    sh_t 0 'tf-tokenize --pieces --sample --alpha 1 -m b.model in | head -1'
+    expect_output '▁ k a t o ▁ <sep> ▁ t o ▁ #A#B ▁ m i'
+    # Unigram: one is taken with the same score whatever its length, so one is likelier than two.
+    cp "$V" u.model
+    add_user_defined u.model '<a><b>' '<a>' '<b>'
+    for ((n = 0; n < 30; n++)); do printf 'ka <a><b>\n'; done >in
+    sh_t 0 'tf-tokenize --pieces --sample --alpha 100 -m u.model in | uniq'
+    expect_output '▁ka ▁ <a><b>'
+}
+
 @test "streams of another vocabulary, truncated and damaged ones" {
     tf-tokenize --train --type bpe --vocab-size 150 -o b.model "$X"
     tf-tokenize -m "$V" -o s.tfs "$X"
