@@ -63,6 +63,26 @@ setup_file() {
     expect_contains "$stderr" "1 over 4192 bytes"
 }
 
+@test "training: a text of which nothing is left has no sentence to train on" {
+    for text in '   \n\t' '\u200b\n\u2028' '\ufffd' '\u2581 \u2581' '\u3000\n\u00a0' '<s> <unk>' 'a\u2585'; do
+        printf '%b\n' "$text" >in
+        for more in '--type unigram' '--type bpe' '--keep-spaces' '--byte-fallback'; do
+            # shellcheck disable=SC2086
+            t 1 tf-tokenize --train --vocab-size 300 $more -o m in
+            expect_error "no sentence to train on"
+        done
+    done
+    printf ' \na\n' >in
+    t 0 tf-tokenize --train -o m in
+    for ((seed = 1; seed < 9; seed++)); do
+        run --separate-stderr tf-tokenize --train --max-sentences 1 --seed $seed -o m in
+        [ "$status" -eq 0 ] || [ "$status" -eq 1 ]
+    done
+    t 1 tf-tokenize --train --max-sentence-length 10 -o m <(printf ' \nlong enough\n')
+    [ "${stderr_lines[0]}" = 'tf-tokenize: lines left out: 0 with invalid UTF-8, 0 with NUL, 1 over 10 bytes' ]
+    [ "${stderr_lines[1]}" = 'tf-tokenize: no sentence to train on' ]
+}
+
 @test "training: digits apart, bytes for the unknown, spaces kept" {
     t 0 tf-tokenize --train --split-digits --vocab-size 150 -o m "$X"
     t 0 tf-tokenize --export-vocab -m m
