@@ -173,6 +173,15 @@ prepare() {
     expect_error "no reference file"
     t 2 tf-bleu -i hyp ref
     expect_error "give references before -i"
+    for o in "-m bleu" --metrics=chrf --met -b -- --; do
+        # shellcheck disable=SC2086
+        t 2 tf-bleu ref -i $o
+        expect_error "-i needs an argument (FILE)"
+    done
+    t 2 tf-bleu ref -i hyp -m -b
+    expect_error "-m needs an argument (NAME)"
+    cp hyp ./-x
+    t 0 tf-bleu ref -i -x
     t 2 tf-bleu ref -i hyp hyp
     expect_error "given twice"
     t 2 tf-bleu - -i -
