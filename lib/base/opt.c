@@ -96,6 +96,17 @@ static bool find_letter(const struct tf_tool *tool, char c, struct match *m)
     return c == 'h';
 }
 
+/* Would the word be read as an option? */
+static bool is_option(const struct tf_tool *tool, const char *word)
+{
+    struct match m;
+    bool two = word[0] == '-' && word[1] == '-';
+    const char *s = word + 1 + two;
+    if (word[0] != '-' || word[1] == 0)
+        return false;
+    return find_long(tool, s, strcspn(s, "="), two, &m) != 0 || (!two && find_letter(tool, *s, &m));
+}
+
 static int bad_value(struct tf_err *err, const char *shown, const struct tf_err *why)
 {
     return tf_fail_status(err, TF_USAGE, "%s %s", shown, why->msg);
@@ -227,8 +238,8 @@ static int take(struct line *l, const struct match *m, const char *shown, const 
     }
     if (m->negated)
         return tf_fail_status(err, TF_USAGE, "unknown option %s (try --help)", shown);
-    bool attached = value != NULL;
-    if (!attached && (value = next_word(l)) == NULL)
+    bool attached = value != NULL, greedy = o->kind == TF_OPT_LIST && (o->flags & TF_OPT_GREEDY);
+    if (!attached && ((value = next_word(l)) == NULL || (greedy && is_option(l->tool, value))))
         return tf_fail_status(err, TF_USAGE, "%s needs an argument (%s)", shown,
                               o->arg != NULL ? o->arg : "see --help");
     if (o->kind == TF_OPT_LIST && !o->set)
@@ -236,7 +247,7 @@ static int take(struct line *l, const struct match *m, const char *shown, const 
     o->set = true;
     if (set(o, shown, value, err) != 0)
         return -1;
-    if (o->kind == TF_OPT_LIST && (o->flags & TF_OPT_GREEDY) && !attached)
+    if (greedy && !attached)
         while (l->at < l->n && (l->v[l->at][0] != '-' || l->v[l->at][1] == 0))
             append(o->target, l->v[l->at++]);
     return 0;

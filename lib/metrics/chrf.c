@@ -1,8 +1,91 @@
 /* chrf.c - characters and words of a segment as numbers, their n-grams matched, and F of the
  * counts. */
 #include "metrics/chrf.h"
+#include "metrics/hash_text.h"
 #include <stdlib.h>
 #include <string.h>
+
+struct tf_chrf_slot {
+    uint64_t key;  /* number of the (n-1)-gram << 32 | symbol */
+    uint32_t gram; /* number + 1; 0: free */
+};
+
+static void grams_start(struct tf_chrf_grams *g, size_t nr, size_t nh)
+{
+    size_t slots = tf_hash_slots(nr), most = nr > nh ? nr : nh;
+    if (slots > g->cap) {
+        g->slot = tf_xarray(g->slot, slots, sizeof *g->slot);
+        g->cap = slots;
+    }
+    if (most > g->room) {
+        g->room = most < 256 ? 256 : most;
+        g->left = tf_xarray(g->left, g->room, sizeof *g->left);
+        g->hyp = tf_xarray(g->hyp, g->room, sizeof *g->hyp);
+        g->ref = tf_xarray(g->ref, g->room, sizeof *g->ref);
+    }
+    g->mask = slots - 1;
+}
+
+static struct tf_chrf_slot *find_gram(struct tf_chrf_grams *g, uint64_t key)
+{
+    size_t i = (size_t)(tf_hash_mix(key) >> 7) & g->mask;
+    while (g->slot[i].gram && g->slot[i].key != key)
+        i = (i + 1) & g->mask;
+    return &g->slot[i];
+}
+
+/* an n-gram of the hypothesis that the reference lacks; so it lacks all that begin with it */
+enum { NONE = UINT32_MAX };
+
+/* matches[k - 1] += sum over k-grams of min(count in hyp, count in ref), k = 1 .. orders. */
+static void grams_match(struct tf_chrf_grams *g, const uint32_t *hyp, size_t nh,
+                        const uint32_t *ref, size_t nr, int orders, uint32_t *matches)
+{
+    grams_start(g, nr, nh);
+    if (nh)
+        memset(g->hyp, 0, nh * sizeof *g->hyp);
+    if (nr)
+        memset(g->ref, 0, nr * sizeof *g->ref);
+    bool any = true;
+    for (size_t k = 1; k <= (size_t)orders && k <= nr && k <= nh && any; k++) {
+        uint32_t grams = 0, found = 0;
+        memset(g->slot, 0, (g->mask + 1) * sizeof *g->slot);
+        for (size_t i = 0; i + k <= nr; i++) {
+            uint64_t key = (uint64_t)g->ref[i] << 32 | ref[i + k - 1];
+            struct tf_chrf_slot *s = find_gram(g, key);
+            if (!s->gram) {
+                *s = (struct tf_chrf_slot){key, ++grams};
+                g->left[grams - 1] = 0;
+            }
+            g->left[s->gram - 1]++;
+            g->ref[i] = s->gram - 1;
+        }
+        any = false;
+        for (size_t i = 0; i + k <= nh; i++) {
+            if (g->hyp[i] == NONE)
+                continue;
+            struct tf_chrf_slot *s = find_gram(g, (uint64_t)g->hyp[i] << 32 | hyp[i + k - 1]);
+            g->hyp[i] = s->gram ? s->gram - 1 : NONE;
+            if (s->gram) {
+                any = true;
+                if (g->left[s->gram - 1]) {
+                    g->left[s->gram - 1]--;
+                    found++;
+                }
+            }
+        }
+        matches[k - 1] += found;
+    }
+}
+
+static void grams_release(struct tf_chrf_grams *g)
+{
+    free(g->slot);
+    free(g->left);
+    free(g->hyp);
+    free(g->ref);
+    *g = (struct tf_chrf_grams){0};
+}
 
 void tf_chrf_release(struct tf_chrf *c)
 {
@@ -14,7 +97,7 @@ void tf_chrf_release(struct tf_chrf *c)
         free(s->text);
     }
     tf_intern_release(&c->intern);
-    tf_grams_release(&c->grams);
+    grams_release(&c->grams);
     free(c->stats);
     free(c->matches);
     *c = (struct tf_chrf){0};
@@ -108,16 +191,16 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
     for (size_t r = 0; r < nrefs; r++) {
         cut(&c->ref, refs[r], o);
         memset(c->matches, 0, (chars + words) * sizeof *c->matches);
-        tf_grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars,
-                       o->chars, c->matches);
+        grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars, o->chars,
+                    c->matches);
         if (words) {
             tf_intern_start(&c->intern, c->hyp.nwords + c->ref.nwords);
             for (size_t i = 0; i < c->ref.nwords; i++)
                 c->ref.words[i] = tf_intern(&c->intern, c->ref.text[i]);
             for (size_t i = 0; i < c->hyp.nwords; i++)
                 c->hyp.words[i] = tf_intern(&c->intern, c->hyp.text[i]);
-            tf_grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords,
-                           o->words, c->matches + chars);
+            grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords,
+                        o->words, c->matches + chars);
         }
         put_counts(c->stats, c->matches, c->hyp.nchars, c->ref.nchars, chars);
         put_counts(c->stats + 3 * chars, c->matches + chars, c->hyp.nwords, c->ref.nwords, words);

@@ -16,6 +16,17 @@ struct tf_chrf_opts {
     bool eps;                   /* mean of the orders' own F, empty ones included */
 };
 
+/* Matches of n-grams of two sequences of symbols, order by order: an n-gram is the pair of the
+ * (n-1)-gram it begins with and its last symbol, and each order gives its n-grams numbers of their
+ * own. */
+struct tf_chrf_grams {
+    struct tf_chrf_slot *slot;
+    size_t mask, cap;
+    uint32_t *left; /* of each n-gram: what the hypothesis may still match */
+    uint32_t *hyp, *ref; /* number of the n-gram that begins at each place */
+    size_t room;
+};
+
 /* Statistics of one segment after another. Zero-initialise and set opts. A segment has 3 counts an
  * order, characters first: n-grams of the hypothesis (0 where the reference has none of the order),
  * of the reference, matches. */
@@ -28,7 +39,7 @@ struct tf_chrf {
         size_t nchars, nwords, char_cap, word_cap;
     } hyp, ref;
     struct tf_intern intern;
-    struct tf_grams grams;
+    struct tf_chrf_grams grams;
     uint32_t *stats, *matches; /* of one reference */
 };
 void tf_chrf_release(struct tf_chrf *c);

@@ -99,10 +99,11 @@ static int convert(struct tf_lines *l, const char *encoding, struct tf_err *err)
         p += 3;
         n -= 3;
     }
-    while (n) {
+    for (bool last = false; !last;) { /* the last call gives what the encoding has held back */
+        last = n == 0;
         size_t room = n + n / 2 + 64, left = room;
         char *to = tf_buf_grow(&text, room);
-        size_t rc = iconv(cd, &p, &n, &to, &left);
+        size_t rc = iconv(cd, last ? NULL : &p, last ? NULL : &n, &to, &left);
         text.len += room - left;
         if (rc == (size_t)-1 && errno != E2BIG) {
             tf_fail(err, "%s: not %s", l->name, encoding);

@@ -255,8 +255,21 @@ static void put(struct tf_buf *out, uint32_t c)
     tf_utf8_put(out, c);
 }
 
+static bool blank(struct tf_text line)
+{
+    int len;
+    for (size_t i = 0; i < line.n; i += (size_t)len)
+        if (!perl_space(tf_utf8_get(line.p + i, &len)))
+            return false;
+    return true;
+}
+
 void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text line)
 {
+    if (blank(line)) { /* as it is */
+        tf_buf_add(out, line.p, line.n);
+        return;
+    }
     decode(m, line);
     special(m);
     dots(m);

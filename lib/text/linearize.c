@@ -76,6 +76,8 @@ static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_
         return tf_fail(err, "the tag %s stands for a further word under the same tag", more);
     if (v->kind == TF_TREE_OPEN && v->mate == i + 1)
         return tf_fail(err, "a constituent without words: %s", name);
+    if (style == TF_BRACKETS_SLASH && v->kind == TF_TREE_OPEN && tf_text_is(v->label, more))
+        return tf_fail(err, "a constituent %s, which reads as a tag; use paren brackets", more);
     if (style == TF_BRACKETS_SLASH && v->label.p[0] == '/')
         return tf_fail(err, "the label %s begins with /; use paren brackets", name);
     if (style == TF_BRACKETS_SLASH && v->kind == TF_TREE_LEAF && looks_open(t, i, parent))

@@ -15,8 +15,8 @@ extern const char *const tf_brackets_names[]; /* NULL-terminated */
 
 /* Append the words and the sequence, with spaces between; the root goes if tf_tree_is_root. -1 for
  * a tree that would not come back: a constituent without words (the root may be), without label, a
- * tag "+", or, with SLASH, with a label or tag that begins with "/" or a tag that reads as its own
- * constituent's opening. */
+ * tag "+", or, with SLASH, a constituent "+", a label or tag that begins with "/", or a tag that
+ * reads as its own constituent's opening. */
 int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *root,
                  struct tf_buf *words, struct tf_buf *sequence, struct tf_err *err) TF_MUST_CHECK;
 

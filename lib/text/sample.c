@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKNOWN_PENALTY 10.0 /* below the lowest score, as SentencePiece has it */
+/* As SentencePiece has them: below the lowest score; the score of any user-defined symbol. */
+#define UNKNOWN_PENALTY 10.0
+#define USER_SCORE -0.1f
 
 /* A piece or the beginning of one. */
 struct slot {
@@ -25,7 +27,7 @@ struct tf_sampler {
     float *score; /* per id */
     double unknown_score;
     uint32_t unk;
-    bool has_bytes;
+    bool has_bytes, has_user;
     uint32_t byte_id[256];
 };
 
@@ -108,6 +110,10 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
         } else if (kind == TF_SP_NORMAL) {
             enter(s, id, piece, n);
             lowest = fmin(lowest, (double)s->score[id]);
+        } else if (kind == TF_SP_USER) {
+            enter(s, id, piece, n);
+            s->score[id] = USER_SCORE;
+            s->has_user = true;
         }
     }
     s->has_bytes = bytes == 256;
@@ -295,6 +301,7 @@ struct symbol {
     uint32_t at, n;      /* bytes; n = 0: merged into the one before */
     uint32_t prev, next; /* + 1 */
     int64_t id;
+    bool user; /* a user-defined symbol: merges with nothing */
 };
 
 struct merge {
@@ -347,6 +354,8 @@ static struct merge heap_pop(struct heap *h)
 static void offer(const struct tf_sampler *s, struct heap *h, const char *text,
                   const struct symbol *sym, uint32_t left, uint32_t right)
 {
+    if (sym[left].user || sym[right].user)
+        return;
     uint32_t n = sym[left].n + sym[right].n;
     int64_t id = find_id(s, text + sym[left].at, n);
     if (id >= 0)
@@ -357,17 +366,37 @@ static void offer(const struct tf_sampler *s, struct heap *h, const char *text,
                                     .id = (uint32_t)id});
 }
 
+/* The length of the longest user-defined symbol that the text begins with, or 0. */
+static size_t user_at(const struct tf_sampler *s, const char *text, size_t n)
+{
+    size_t longest = 0;
+    uint64_t h = hash_start;
+    for (size_t end = 0; s->has_user && end < n;) {
+        size_t len = char_at(text + end, n - end);
+        h = hash_add(h, text + end, len);
+        end += len;
+        const struct slot *t = find(s, h, text, end);
+        if (t->n == 0)
+            break;
+        if (t->id >= 0 && tf_sp_kind(s->sp, (uint32_t)t->id) == TF_SP_USER)
+            longest = end;
+    }
+    return longest;
+}
+
 static void sample_bpe(const struct tf_sampler *s, const char *text, size_t n, double alpha,
                        struct tf_rng *rng, struct tf_ids *ids)
 {
     struct symbol *sym = tf_xarray(NULL, n + 1, sizeof *sym);
     uint32_t count = 0;
     for (size_t at = 0; at < n; count++) {
-        size_t len = char_at(text + at, n - at);
+        size_t user = user_at(s, text + at, n - at);
+        size_t len = user > 0 ? user : char_at(text + at, n - at);
         sym[count] = (struct symbol){.at = (uint32_t)at,
                                      .n = (uint32_t)len,
                                      .prev = count,
-                                     .next = count + 2};
+                                     .next = count + 2,
+                                     .user = user > 0};
         sym[count].id = find_id(s, text + at, len);
         at += len;
     }

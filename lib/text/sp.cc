@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 extern "C" {
 #include "base/parse.h"
 #include "text/sp.h"
+#include "text/sp_check.h"
 }
 
 namespace sp = sentencepiece;
@@ -29,6 +31,7 @@ struct tf_sp {
     sp::SentencePieceProcessor p;
     int64_t size, pad, unk, bos, eos;
     enum tf_sp_sampling sampling;
+    std::unique_ptr<bool[]> user; /* per id: a user-defined symbol */
 };
 
 /* The library writes "Internal: path/file.cc(123) [condition] text": keep the text, or the
@@ -98,6 +101,8 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
         s.v->unk = s.v->p.unk_id();
         s.v->bos = s.v->p.bos_id();
         s.v->eos = s.v->p.eos_id();
+        s.v->user.reset(new bool[(size_t)s.v->size]());
+        tf_sp_user_defined(bytes, n, s.v->user.get(), (size_t)s.v->size);
         std::vector<std::vector<int>> nbest;
         std::vector<int> ids;
         s.v->sampling = TF_SP_NO_SAMPLING;
@@ -168,6 +173,7 @@ enum tf_sp_kind tf_sp_kind(const struct tf_sp *s, uint32_t id)
            : s->p.IsControl(i) ? TF_SP_CONTROL
            : s->p.IsUnused(i)  ? TF_SP_UNUSED
            : s->p.IsByte(i)    ? TF_SP_BYTE
+           : s->user[id]       ? TF_SP_USER
                                : TF_SP_NORMAL;
 }
 
@@ -279,12 +285,85 @@ int tf_sp_decode(const struct tf_sp *s, const uint32_t *ids, size_t n, struct tf
 
 } /* extern "C" */
 
+/* One sentence: the letter a. */
+class letter : public sp::SentenceIterator
+{
+  public:
+    bool done() const override
+    {
+        return done_;
+    }
+    void Next() override
+    {
+        done_ = true;
+    }
+    const std::string &value() const override
+    {
+        return value_;
+    }
+    sp::util::Status status() const override
+    {
+        return sp::util::Status();
+    }
+
+  private:
+    std::string value_ = "a";
+    bool done_ = false;
+};
+
+/* The library dies of a text of which normalisation and its own pieces leave nothing to cut, so the
+ * same is done here before. Normalisation is asked of a vocabulary for the letter a with the rules
+ * of the one to be trained; its other pieces are those that the trainer takes out of the text. */
+class sieve
+{
+  public:
+    ~sieve()
+    {
+        tf_sp_free(vocab_);
+    }
+    int init(std::unordered_map<std::string, std::string> args, struct tf_err *err)
+    {
+        letter a;
+        std::string model;
+        args["model_type"] = "char";
+        args["vocab_size"] = "1000";
+        args["minloglevel"] = "4";
+        sp::util::Status status = sp::SentencePieceTrainer::Train(args, &a, &model);
+        return status.ok() ? tf_sp_load(&vocab_, model.data(), model.size(), err)
+                           : fail(err, "training", status);
+    }
+    /* 1 when something is left of the sentence, 0 when not, -1 on error. */
+    int keeps(const std::string &sentence, struct tf_err *err) const
+    {
+        if (sentence.find("\u2585") != std::string::npos) /* its mark for the unknown: left out */
+            return 0;
+        struct tf_buf buf = {};
+        int rc = tf_sp_normalize(vocab_, sentence.data(), sentence.size(), &buf, err);
+        std::string text(buf.p != nullptr ? buf.p : "", buf.len);
+        tf_buf_release(&buf);
+        for (uint32_t id = 0; rc == 0 && id < vocab_->size; id++)
+            if (tf_sp_kind(vocab_, id) != TF_SP_NORMAL)
+                replace(text, vocab_->p.IdToPiece((int)id), "\t");
+        replace(text, "\u2581", "\t");
+        return rc < 0 ? -1 : text.find_first_not_of('\t') != std::string::npos;
+    }
+
+  private:
+    static void replace(std::string &text, const std::string &from, const char *to)
+    {
+        for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at++)
+            text.replace(at, from.size(), to);
+    }
+    struct tf_sp *vocab_ = nullptr;
+};
+
 /* Sentences for the trainer, pulled from the caller one by one. Fed this way, no path enters the
- * model. */
+ * model. It is an error when nothing is left of any. */
 class feed : public sp::SentenceIterator
 {
   public:
-    feed(const struct tf_sp_train *t, struct tf_err *err) : t_(t), err_(err)
+    feed(const struct tf_sp_train *t, const sieve &s, struct tf_err *err)
+        : t_(t), sieve_(s), err_(err)
     {
         Next();
     }
@@ -299,6 +378,12 @@ class feed : public sp::SentenceIterator
         rc_ = t_->next(t_->arg, &p, &n, err_);
         if (rc_ > 0)
             value_.assign(p, n);
+        if (rc_ > 0 && kept_ == 0)
+            kept_ = sieve_.keeps(value_, err_);
+        if (kept_ < 0)
+            rc_ = -1;
+        else if (rc_ == 0 && kept_ == 0)
+            rc_ = tf_fail(err_, "no sentence to train on");
     }
     const std::string &value() const override
     {
@@ -316,9 +401,10 @@ class feed : public sp::SentenceIterator
 
   private:
     const struct tf_sp_train *t_;
+    const sieve &sieve_;
     struct tf_err *err_;
     std::string value_;
-    int rc_ = 0;
+    int rc_ = 0, kept_ = 0;
 };
 
 /* What most often goes wrong, in the words of our options. */
@@ -356,14 +442,15 @@ extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, stru
             {"eos_id", "3"},
             {"minloglevel", t->verbose ? "0" : "4"},
         };
+        sieve s;
+        if (s.init(args, err) != 0)
+            return -1;
         sp::SetRandomGeneratorSeed(1); /* nothing of what is asked for here draws from it; were that
                                           to change, not from the system */
         std::string model;
-        feed sentences(t, err);
+        feed sentences(t, s, err);
         if (sentences.failed())
             return -1;
-        if (sentences.done())
-            return tf_fail(err, "no sentence to train on");
         sp::util::Status status = sp::SentencePieceTrainer::Train(args, &sentences, &model);
         if (sentences.failed())
             return -1;

@@ -11,7 +11,14 @@
 
 struct tf_sp;
 
-enum tf_sp_kind { TF_SP_NORMAL, TF_SP_UNKNOWN, TF_SP_CONTROL, TF_SP_UNUSED, TF_SP_BYTE };
+enum tf_sp_kind {
+    TF_SP_NORMAL,
+    TF_SP_UNKNOWN,
+    TF_SP_CONTROL,
+    TF_SP_UNUSED,
+    TF_SP_BYTE,
+    TF_SP_USER /* found in the text before it is cut: a user-defined symbol */
+};
 /* what the vocabulary's model can be sampled as */
 enum tf_sp_sampling { TF_SP_NO_SAMPLING, TF_SP_UNIGRAM, TF_SP_BPE };
 

@@ -2,9 +2,9 @@
  * trie is built by recursion) and reads outside of a normalisation table that was made to lead
  * there, so both are looked at first.
  *
- * Field numbers are those of sentencepiece_model.proto: ModelProto {repeated pieces = 1 {piece =
- * 1}; normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2}}. The table is 4 bytes
- * of size, that many bytes of a darts-clone trie, and the replacements, each ended by NUL. */
+ * Field numbers are those of sentencepiece_model.proto: ModelProto {repeated pieces = 1 {piece = 1,
+ * type = 3}; normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2}}. The table is 4
+ * bytes of size, that many bytes of a darts-clone trie, and the replacements, each ended by NUL. */
 #include "text/sp_check.h"
 #include "base/utf8.h"
 
@@ -17,6 +17,8 @@ struct span {
     const uint8_t *p;
     size_t n;
 };
+
+enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 }; /* types of pieces */
 
 /* Numbers in groups of 7 bits, the low ones first. False when the message is malformed. */
 static bool varint(struct span *m, uint64_t *x)
@@ -32,18 +34,19 @@ static bool varint(struct span *m, uint64_t *x)
     return false;
 }
 
-/* The next field of a message off the front of *m; `body` is its bytes when it has a length. False
- * when the message is malformed. */
-static bool field(struct span *m, uint64_t *number, struct span *body)
+/* The next field of a message off the front of *m: its bytes when it has a length, its value when
+ * it is a varint. False when the message is malformed. */
+static bool field(struct span *m, uint64_t *number, struct span *body, uint64_t *value)
 {
     uint64_t key, n;
     *body = (struct span){0};
+    *value = 0;
     if (!varint(m, &key))
         return false;
     *number = key >> 3;
     switch (key & 7) {
     case 0:
-        return varint(m, &n);
+        return varint(m, value);
     case 1:
         n = 8;
         break;
@@ -130,10 +133,10 @@ static int check_table(struct span t, struct tf_err *err)
 int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
 {
     struct span m = {bytes, n}, body, inner;
-    uint64_t number;
+    uint64_t number, value;
     size_t pieces = 0;
     while (m.n > 0) {
-        if (!field(&m, &number, &body))
+        if (!field(&m, &number, &body, &value))
             return tf_fail(err, "not a SentencePiece model, or a damaged one");
         if (number != 1 && number != 3 && number != 5)
             continue;
@@ -141,7 +144,7 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
             return tf_fail(err, "SentencePiece model with more than %zu pieces", TF_MAX_PIECES);
         uint64_t want = number == 1 ? 1 : 2;
         while (body.n > 0) {
-            if (!field(&body, &number, &inner))
+            if (!field(&body, &number, &inner, &value))
                 return tf_fail(err, "not a SentencePiece model, or a damaged one");
             if (number != want)
                 continue;
@@ -165,17 +168,17 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
                 size_t *n_texts, struct tf_err *err)
 {
     struct span m = {bytes, n}, body, inner;
-    uint64_t number;
+    uint64_t number, value;
     size_t pieces = 0;
     if (tf_sp_check(bytes, n, err) < 0)
         return -1;
-    for (struct span left = m; left.n > 0 && field(&left, &number, &body);)
+    for (struct span left = m; left.n > 0 && field(&left, &number, &body, &value);)
         pieces += number == 1;
     const char **v = tf_arena_zalloc(a, pieces * sizeof *v + 1);
-    for (size_t i = 0; m.n > 0 && field(&m, &number, &body);) {
+    for (size_t i = 0; m.n > 0 && field(&m, &number, &body, &value);) {
         if (number != 1)
             continue;
-        while (body.n > 0 && field(&body, &number, &inner))
+        while (body.n > 0 && field(&body, &number, &inner, &value))
             if (number == 1) /* of a field that comes again the last counts */
                 v[i] = is_text(inner) ? tf_arena_strndup(a, (const char *)inner.p, inner.n) : NULL;
         i++;
@@ -183,4 +186,19 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
     *texts = v;
     *n_texts = pieces;
     return 0;
+}
+
+void tf_sp_user_defined(const void *bytes, size_t n, bool *user, size_t size)
+{
+    struct span m = {bytes, n}, body, inner;
+    uint64_t number, value;
+    for (size_t i = 0; i < size && m.n > 0 && field(&m, &number, &body, &value);) {
+        if (number != 1)
+            continue;
+        user[i] = false;
+        while (body.n > 0 && field(&body, &number, &inner, &value))
+            if (number == 3 && value >= NORMAL && value <= BYTE) /* others are as if not there */
+                user[i] = value == USER_DEFINED;
+        i++;
+    }
 }

@@ -95,6 +95,9 @@ prepare() {
     done
     t 0 tf-bleu -e utf-16 wide -i wide -f text -tok char
     expect_output "$want"
+    printf 'x mua' >held # the encoding waits for a mark that may follow
+    t 0 tf-bleu --print-tokens -tok none -e cp1258 -i held
+    expect_output 'x mua'
     t 1 tf-bleu -e ascii latin -i latin
     expect_error "latin: not ascii"
 }
@@ -170,6 +173,15 @@ prepare() {
     expect_error "no reference file"
     t 2 tf-bleu -i hyp ref
     expect_error "give references before -i"
+    for o in "-m bleu" --metrics=chrf --met -b -- --; do
+        # shellcheck disable=SC2086
+        t 2 tf-bleu ref -i $o
+        expect_error "-i needs an argument (FILE)"
+    done
+    t 2 tf-bleu ref -i hyp -m -b
+    expect_error "-m needs an argument (NAME)"
+    cp hyp ./-x
+    t 0 tf-bleu ref -i -x
     t 2 tf-bleu ref -i hyp hyp
     expect_error "given twice"
     t 2 tf-bleu - -i -
@@ -374,6 +386,10 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     printf "%s\n" "L'homme n'est pas à l'école, M. Dupont." >fr
     t 0 tf-bleu --print-tokens --as paper --lang fr -i fr
     expect_output 'L&apos; homme n&apos; est pas à l&apos; école , M. Dupont .'
+    # A line of white space is none to tokenize: what ASCII does not count as such is a word.
+    printf '\u00a0\n\u3000 \u2003\n \t\n\001\u00a0a\n' >blank
+    t 0 tf-bleu --print-tokens --as paper --lang en -i blank
+    expect_output $'\u00a0\n\u3000 \u2003\n\na'
     t 0 tf-bleu --as paper --raw-ref --no-punct-step out -i out
     expect_output "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=49, ref_len=49)"
     tf-bleu --print-tokens --as paper -i out >tok0

@@ -63,6 +63,26 @@ setup_file() {
     expect_contains "$stderr" "1 over 4192 bytes"
 }
 
+@test "training: a text of which nothing is left has no sentence to train on" {
+    for text in '   \n\t' '\u200b\n\u2028' '\ufffd' '\u2581 \u2581' '\u3000\n\u00a0' '<s> <unk>' 'a\u2585'; do
+        printf '%b\n' "$text" >in
+        for more in '--type unigram' '--type bpe' '--keep-spaces' '--byte-fallback'; do
+            # shellcheck disable=SC2086
+            t 1 tf-tokenize --train --vocab-size 300 $more -o m in
+            expect_error "no sentence to train on"
+        done
+    done
+    printf ' \na\n' >in
+    t 0 tf-tokenize --train -o m in
+    for ((seed = 1; seed < 9; seed++)); do
+        run --separate-stderr tf-tokenize --train --max-sentences 1 --seed $seed -o m in
+        [ "$status" -eq 0 ] || [ "$status" -eq 1 ]
+    done
+    t 1 tf-tokenize --train --max-sentence-length 10 -o m <(printf ' \nlong enough\n')
+    [ "${stderr_lines[0]}" = 'tf-tokenize: lines left out: 0 with invalid UTF-8, 0 with NUL, 1 over 10 bytes' ]
+    [ "${stderr_lines[1]}" = 'tf-tokenize: no sentence to train on' ]
+}
+
 @test "training: digits apart, bytes for the unknown, spaces kept" {
     t 0 tf-tokenize --train --split-digits --vocab-size 150 -o m "$X"
     t 0 tf-tokenize --export-vocab -m m
@@ -186,6 +206,30 @@ END
             sh_t 0 "tf-tokenize -d -m '$m' <b | cmp - '$X'"
         done
     done
+}
+
+# Append user-defined symbols to the vocabulary $1: messages of {piece, score 0, type 4}.
+add_user_defined() {
+    local to=$1 s
+    for s in "${@:2}"; do
+        # shellcheck disable=SC2059
+        printf "\\x0a\\x$(printf %02x $((${#s} + 9)))\\x0a\\x$(printf %02x ${#s})%s\\x15\\0\\0\\0\\0\\x18\\x04" "$s" >>"$to"
+    done
+}
+
+@test "samples: user-defined symbols" {
+    tf-tokenize --train --type bpe --vocab-size 150 -o b.model "$X"
+    add_user_defined b.model '<sep>' '#A#' '#A#B'
+    printf 'kato <sep> to #A#B mi\nka<sep>#A##A#Bto\n<sep>\n' >in
+    sh_t 0 'tf-tokenize --pieces --sample --alpha 0 -m b.model in | diff <(tf-tokenize --pieces -m b.model in) -'
+    sh_t 0 'tf-tokenize --pieces --sample --alpha 1 -m b.model in | head -1'
+    expect_output '▁ k a t o ▁ <sep> ▁ t o ▁ #A#B ▁ m i'
+    # Unigram: one is taken with the same score whatever its length, so one is likelier than two.
+    cp "$V" u.model
+    add_user_defined u.model '<a><b>' '<a>' '<b>'
+    for ((n = 0; n < 30; n++)); do printf 'ka <a><b>\n'; done >in
+    sh_t 0 'tf-tokenize --pieces --sample --alpha 100 -m u.model in | uniq'
+    expect_output '▁ka ▁ <a><b>'
 }
 
 @test "streams of another vocabulary, truncated and damaged ones" {

@@ -60,7 +60,7 @@ static const char *pick(const char *const *list, size_t n)
 /* Labels among tags on purpose: such trees are refused or come back. */
 static void random_tree(struct tf_buf *out)
 {
-    static const char *const labels[] = {"S", "NP", "VP", "X", "ODD", "NP|X"};
+    static const char *const labels[] = {"S", "NP", "VP", "X", "ODD", "NP|X", "+"};
     static const char *const tags[] = {"NN", "DT", ",", "-LRB-", "X", "NP"};
     static const char *const leaves[] = {"a", "b c", "-LRB-", "/", "\303\244"};
     size_t depth = 0;
@@ -175,6 +175,8 @@ int main(void)
     refused(slash, "(NP (NP x) (NN y))", "both tag and constituent");
     refused(slash, "(NP (NP x y))", "both tag and constituent");
     refused(paren, "(NP (+ x))", "further word");
+    refused(slash, "(TOP (+ (B b c) (A a)))", "a constituent +");
+    forth(paren, "(TOP (+ (B b c) (A a)))", "b c a", "(+ B + A )+");
     forth(paren, "(NP (/NP x))", "x", "(NP /NP )NP");
 
     back(slash, "a b", "S NP NN /NP VP VB /VP /S", "(TOP (S (NP (NN a)) (VP (VB b))))", 0);
