@@ -22,9 +22,9 @@ static const struct {
     {"checkpoint", true, 1u << TF_REC_TENSOR | 1u << TF_REC_STATE},
 };
 
-static const char *const names[] = {"header", "tokens", "pair",   "batch", "nbest", "attention",
-                                    "tensor", "state",  "metric", "bad",   "score", "stats",
-                                    NULL,     "check",  "error",  "end"};
+static const char *const names[] = {"header", "tokens", "pair", "batch", "nbest", "attention",
+                                    "tensor", "state",  NULL,   "bad",   "score", "stats",
+                                    NULL,     "check",  "error", "end"};
 
 const char *tf_record_name(int type)
 {
@@ -36,7 +36,7 @@ const char *tf_record_name(int type)
 bool tf_record_fits(const char *kind, int type)
 {
     if (type >= TF_REC_ANCILLARY || type == TF_REC_CHECK || type == TF_REC_ERROR ||
-        type == TF_REC_END || type == TF_REC_METRIC)
+        type == TF_REC_END)
         return true;
     if (type <= 0 || type > TF_REC_END || !names[type])
         return false;
@@ -477,7 +477,7 @@ static int check_own_crc(const uint8_t *p, size_t n, struct tf_err *err)
 int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_header *h,
                      const uint8_t *p, size_t n, struct tf_err *err)
 {
-    static const uint8_t at_least[] = {2, 3, 4, 4, 3, 8, 6, 4, 2, 4, 3, 3, 1, 3, 3, 3};
+    static const uint8_t at_least[] = {2, 3, 4, 4, 3, 8, 6, 4, 1, 4, 3, 3, 1, 3, 3, 3};
     struct decode d = {.c = {.p = p, .end = p + n}, .a = a, .h = h};
     double x;
     uint64_t type;

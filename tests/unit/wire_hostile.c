@@ -80,6 +80,7 @@ static const struct hostile streams[] = {
     {TOKENS "83 f93c00 00 80 " END1, "not an array that begins with a type"},
     {TOKENS "83 1b00000001 00000001 00 80 " END1, "not an array that begins with a type"},
     {TOKENS "83 0b 00 80 " END1, "stats in a tokens stream"},
+    {TOKENS "82 08 a0 " END1, "unknown type 8"},
     {TOKENS "83 0c 00 80 " END1, "unknown type 12"},
     {TOKENS "83 10 00 80 " END1, "unknown type 16"},
     {TOKENS "83 183f 00 80 " END1, "unknown type 63"},
