@@ -54,6 +54,11 @@ bool tf_kind_own_crc(const char *kind)
     return false;
 }
 
+const char *tf_article(const char *kind)
+{
+    return (*kind && strchr("aeiou", *kind)) || !strcmp(kind, "nbest") ? "an" : "a";
+}
+
 const char *tf_bad_name(int code)
 {
     switch (code) {

@@ -273,6 +273,10 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     t 2 tf-cbor
     t 2 tf-cbor look x
     expect_error "'look': one of check, diag, json, unjson, head, count, seal"
+    t 1 tf-avgckpt "$V/attention.cbor"
+    expect_contains "$stderr" ": an attention stream where a model or checkpoint is wanted"
+    t 1 tf-batch "$V/nbest.cbor"
+    expect_error ": an nbest stream where pairs is wanted"
     t 2 tf-cbor head -n -1 x
     t 2 tf-cbor check a b c
     sh_t 1 "tf-cbor json '$V/tokens.cbor' >/dev/full"
@@ -290,5 +294,44 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     t 1 tf-cbor check .
     expect_error "is a directory"
     t 1 tf-cbor check --max-tensor 20 /dev/fd/9 9< <(cat "$V/model.cbor")
-    expect_error "tensor p/enc.0.w: 24 bytes: more than the 20 that a pipe may bring: give it as a file"
+    expect_error "tensor p/enc.0.w: 24 bytes: more than the 20 of --max-tensor"
+    t 1 tf-cbor check --max-tensor 20 "$V/model.cbor"
+    expect_error "tensor p/enc.0.w: 24 bytes: more than the 20 of --max-tensor"
+    {
+        echo '{"type":"header","header":{"v":1,"kind":"model"}}'
+        echo '{"type":"tensor","name":"p/w","dtype":"u8","dims":[9000],"data":['"$(yes 1 | head -9000 | paste -sd,)"']}'
+        echo '{"type":"end"}'
+    } | tf-cbor unjson >wide.tfm
+    for verb in count seal json diag; do
+        t 1 tf-cbor $verb --max-tensor 1000 wide.tfm
+        expect_error "a string longer than the limit (--max-tensor)"
+    done
+}
+
+@test "options that a command does not look at are refused" {
+    while read -r verb options; do
+        # shellcheck disable=SC2086
+        t 2 tf-cbor "$verb" $options "$V/tokens.cbor"
+        expect_error "goes with"
+    done <<'X'
+check -n 3
+check -o x
+check --max-bytes 5
+head --full
+head --max-tensor 5
+json -n 2
+json --allow-nan
+unjson --max-tensor 5
+X
+    [ ! -e x ]
+}
+
+@test "seal: what fails between two parts is said in the stream" {
+    sh_t 1 'cat "$1/tokens.cbor" "$1/attention.cbor" | tf-cbor seal >sealed' "$V"
+    expect_error "stdin: a part of kind attention follows one of kind tokens"
+    t 1 tf-cbor check sealed
+    expect_error "sealed: upstream failed: stdin: a part of kind attention follows one of kind tokens"
+    sh_t 1 '{ cat "$1/tokens.cbor"; echo; } | tf-cbor seal >sealed' "$V"
+    t 1 tf-cbor count sealed
+    expect_error "sealed: upstream failed: stdin: bytes after the end record"
 }
