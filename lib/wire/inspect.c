@@ -63,8 +63,22 @@ int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *er
     if (open_reader(&r, in, 0, how, err))
         return -1;
     int rc;
-    while ((rc = tf_reader_next(r, &rec, err)) > 0)
-        continue;
+    uint64_t ordinal = 0; /* of the next batch */
+    bool begun = false;
+    while ((rc = tf_reader_next(r, &rec, err)) > 0) {
+        begun = begun && rec.type != TF_REC_HEADER;
+        if (rec.type != TF_REC_BATCH)
+            continue;
+        if (rec.batch.n == 0 || (begun && rec.batch.ordinal != ordinal)) {
+            unsigned long long is = rec.batch.ordinal;
+            rc = rec.batch.n == 0 ? tf_fail(err, "%s: batch %llu is empty", in->name, is)
+                                  : tf_fail(err, "%s: batch %llu where batch %llu must be",
+                                            in->name, is, (unsigned long long)ordinal);
+            break;
+        }
+        ordinal = rec.batch.ordinal + 1;
+        begun = true;
+    }
     tf_reader_free(r);
     return rc;
 }

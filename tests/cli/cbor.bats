@@ -46,6 +46,18 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     expect_error "not a stream of tf-tools"
 }
 
+@test "check: batches without sentences, and out of turn" {
+    tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then ., (.ordinal += 2) else . end' | tf-cbor unjson >turn.tfs
+    t 1 tf-cbor check turn.tfs
+    expect_error "turn.tfs: batch 9 where batch 8 must be"
+    # Another part begins where it likes.
+    cat "$V/batch.cbor" "$V/batch.cbor" >parts.tfs
+    t 0 tf-cbor check parts.tfs
+    tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then .src = [] | .tgt = [] | .idx = [] else . end' | tf-cbor unjson >none.tfs
+    t 1 tf-cbor check none.tfs
+    expect_error "none.tfs: batch 7 is empty"
+}
+
 @test "check: what is not finite" {
     tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' | tf-cbor unjson >nan.tfm
     t 1 tf-cbor check nan.tfm
