@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "wire/record.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Which records a kind may hold, besides check, error, end and ancillary ones. */
@@ -73,6 +74,14 @@ const char *tf_bad_name(int code)
     default:
         return "other";
     }
+}
+
+const char *tf_bad_say(char *buf, size_t size, int code, const char *text)
+{
+    const char *name = tf_bad_name(code);
+    bool told = !strncmp(text, name, strlen(name));
+    snprintf(buf, size, "%s%s%s", told ? "" : name, told || !*text ? "" : ": ", text);
+    return buf;
 }
 
 int tf_record_type(const uint8_t *p, size_t n)

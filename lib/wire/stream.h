@@ -48,6 +48,9 @@ enum tf_bad_code {
     TF_BAD_OTHER = 15
 };
 const char *tf_bad_name(int code);
+/* What to say of a bad record, into buf: "name: text", or the text alone where it begins with the
+ * name, or the name alone where there is no text. */
+const char *tf_bad_say(char *buf, size_t size, int code, const char *text);
 
 struct tf_special {
     int64_t pad, unk, bos, eos; /* -1: none */
