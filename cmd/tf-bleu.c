@@ -38,7 +38,7 @@ static struct tf_opt opts[] = {
      .help = "a score for each line, over the orders it has"},
     {.kind = TF_OPT_GROUP, .help = "BLEU"},
     {.kind = TF_OPT_STR, .name = "tokenize", .alias = "tok", .target = &tok, .arg = "NAME",
-     .flags = TF_OPT_SEMANTIC, .help = "tokenizer: 13a (default), intl, zh, char, none, spm"},
+     .choices = tf_tokenizer_names, .flags = TF_OPT_SEMANTIC, .help = "tokenizer: 13a (default), intl, zh, char, none, spm"},
     {.kind = TF_OPT_STR, .name = "spm-model", .target = &spm_model, .arg = "FILE",
      .flags = TF_OPT_FILE, .help = "SentencePiece model of -tok spm"},
     {.kind = TF_OPT_FLAG, .name = "lowercase", .alias = "lc", .target = &eval.metric.bleu.lowercase,
