@@ -42,7 +42,7 @@ static struct tf_opt opts[] = {
      .help = "with a side longer than this; 0: any length (--as t2t: 255)"},
     {TF_OPT_REAL, .name = "max-ratio", .target = &o.max_ratio, .arg = "X", .def = "0", .lo = 0,
      .hi = 1e6, .flags = TF_OPT_SEMANTIC,
-     .help = "with one side more than X times as long as the other; 0: any"},
+     .help = "with one side more than X (1 or more) times as long as the other; 0: any"},
     {TF_OPT_GROUP, .help = "How much"},
     {TF_OPT_INT, 'e', "epochs", .target = &o.epochs, .arg = "N", .lo = 0, .hi = 1 << 30,
      .help = "so many times through the input; 0: without end; default 1, or 0 with --batches"},
@@ -73,6 +73,9 @@ static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_ar
     if (o.as == 1 && o.no_shuffle)
         return tf_fail_status(err, TF_USAGE,
                               "--as t2t sorts by length and does not go with --no-shuffle");
+    if (o.max_ratio > 0 && o.max_ratio < 1)
+        return tf_fail_status(err, TF_USAGE, "--max-ratio %g: no pair has less than 1",
+                              o.max_ratio);
     if (!tf_opt_find(opts, "epochs")->set)
         o.epochs = o.batches > 0 ? 0 : 1;
     if (o.as == 1 && !tf_opt_find(opts, "max-length")->set)

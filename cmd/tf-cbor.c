@@ -1,5 +1,6 @@
 /* tf-cbor - looks at streams and models, and mends them. */
 #include "wire/show.h"
+#include "modes.h"
 #include "rows.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ static struct {
 
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "What to do"},
-    {TF_OPT_WORD, .arg = "check", .help = "verify all of it: form, counts, CRCs, order"},
+    {TF_OPT_WORD, .arg = "check", .help = "verify all of it: form, counts, CRCs, values"},
     {TF_OPT_WORD, .arg = "diag", .help = "to diagnostic notation"},
     {TF_OPT_WORD, .arg = "json", .help = "to JSON Lines"},
     {TF_OPT_WORD, .arg = "unjson", .help = "back from JSON Lines"},
@@ -28,8 +29,8 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "full", .target = &o.full, .help = "diag: show all of them"},
     {TF_OPT_FLAG, .name = "allow-nan", .target = &o.allow_nan,
      .help = "check: tensors may hold NaN and infinities"},
-    {TF_OPT_INT, .name = "max-tensor", .target = &o.max_tensor, .arg = "BYTES", .def = "4294967296",
-     .lo = 1, .hi = 1e12, .help = "refuse larger tensors"},
+    {TF_OPT_INT, .name = "max-tensor", .target = &o.max_tensor, .arg = "BYTES",
+     .lo = 1, .hi = 1e12, .help = "refuse larger tensors; default: 4 GiB, none to check a file"},
     {TF_OPT_END},
 };
 
@@ -46,6 +47,16 @@ static const struct tf_tool tool = {
 enum verb { CHECK, DIAG, JSON, UNJSON, HEAD, COUNT, SEAL, N_VERBS };
 static const char *const verbs[N_VERBS] = {"check", "diag",  "json", "unjson",
                                            "head",  "count", "seal"};
+
+#define V(verb) (1u << verb)
+static const struct mode_row modes[] = {
+    {V(HEAD), "head", {"records"}},
+    {V(DIAG), "diag", {"max-bytes", "full"}},
+    {V(CHECK), "check", {"allow-nan"}},
+    {~(V(UNJSON) | V(HEAD)), "check, diag, json, count and seal", {"max-tensor"}},
+    {~V(CHECK), "what prints something, which check does not", {"output"}},
+    {0},
+};
 
 static int run(enum verb verb, struct tf_in *in, struct tf_out *out, struct tf_err *err)
 {
@@ -90,6 +101,8 @@ int main(int argc, char **argv)
                            "'%s': one of check, diag, json, unjson, head, count, seal",
                            args.v[0]),
             &err);
+    if (check_modes(opts, modes, 1u << verb, &err))
+        return tf_finish(-1, &err);
     if (tf_in_open(&in, args.n > 1 ? args.v[1] : "-", &err))
         return tf_finish(-1, &err);
     bool binary = verb == UNJSON || verb == HEAD || verb == SEAL;

@@ -3,9 +3,13 @@
 
     batch_in_order.py TOKENS EPOCHS source.tfs target.tfs | tf-train ...
 """
+import os
+import signal
 import sys
 
 import tfs
+
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # see the end
 
 
 def pairs(a, b):
@@ -31,7 +35,10 @@ def offsets(lists):
 
 
 budget, epochs, files = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:5]
-header = next(pairs(*files))[0]
+header = next(pairs(*files), [None])[0]
+if header is None:
+    tfs.fail(f"{files[0]}: no pair to make batches of")
+size = header.get("size", 0)
 out = tfs.Writer(tfs.stage(header, "batch_in_order.py", kind="batch", config={"tokens": budget}))
 
 
@@ -39,22 +46,29 @@ def put(group, epoch, record):
     if group:
         source, target = [g[1] for g in group], [g[2] for g in group]
         out.put(tfs.BATCH, out.count, {
-            "src": tfs.typed(flat(source), header["size"]), "src_off": offsets(source),
-            "tgt": tfs.typed(flat(target), header["size"]), "tgt_off": offsets(target),
+            "src": tfs.typed(flat(source), size), "src_off": offsets(source),
+            "tgt": tfs.typed(flat(target), size), "tgt_off": offsets(target),
             "idx": [g[0] for g in group], "epoch": epoch, "record": record,
         }, None)
 
 
-for epoch in range(epochs):
-    group, widest = [], [0, 0]
-    for _, record, x, y in pairs(*files):
-        n = [len(x) + 1, len(y) + 1]  # the model adds eos
-        if max(n) > budget:
-            continue
-        if max(w + k for w, k in zip(widest, n)) > budget:
-            put(group, epoch, record)
-            group, widest = [], [0, 0]
-        group.append((record, x, y))
-        widest = [w + k for w, k in zip(widest, n)]
-    put(group, epoch + 1, 0)
-out.end()
+def batches():
+    for epoch in range(epochs):
+        group, widest = [], [0, 0]
+        for _, record, x, y in pairs(*files):
+            n = [len(x) + 1, len(y) + 1]  # the model adds eos
+            if max(n) > budget:
+                continue
+            if max(w + k for w, k in zip(widest, n)) > budget:
+                put(group, epoch, record)
+                group, widest = [], [0, 0]
+            group.append((record, x, y))
+            widest = [w + k for w, k in zip(widest, n)]
+        put(group, epoch + 1, 0)
+    out.end()
+
+
+try:
+    batches()
+except BrokenPipeError:  # as with `tf-batch --epochs 0`, the reader says how much is enough
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -29,7 +29,7 @@ def decode():
     for header, r in tfs.read(sys.stdin.buffer, "tokens", "nbest"):
         if header.get("vocab") != HEADER["vocab"]:
             tfs.fail("stdin: another vocabulary")
-        best = [] if r[0] == tfs.BAD else tfs.ids(r[2] if r[0] == tfs.TOKENS else r[2][0][0])
+        best = [] if r[0] == tfs.BAD or not r[2] else tfs.ids(r[2] if r[0] == tfs.TOKENS else r[2][0][0])
         sys.stdout.buffer.write(bytes(i - FIRST for i in best if i >= FIRST).replace(b"\n", b" ") + b"\n")
 
 

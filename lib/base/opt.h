@@ -51,7 +51,7 @@ struct tf_opt {
     const char *def;
     /* range of numbers, both inclusive; exact up to 2^53; both 0: no limit but the type's */
     double lo, hi;
-    const char *const *choices; /* NULL-terminated */
+    const char *const *choices; /* NULL-terminated; with STR only for completion */
     unsigned flags;
     const char *help;        /* one line, lower case, no full stop */
     bool set;                /* out: given by the user (not by default) */

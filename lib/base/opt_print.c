@@ -171,13 +171,20 @@ void tf_opt_print_list(const struct tf_tool *tool)
     tf_buf_release(&b);
 }
 
-/* text for a single-quoted word of a shell: quotes are left out, since no help line needs them.
- * Colons and brackets too, for zsh. */
-static void print_plain(const char *text)
+/* text within a single-quoted word of zsh, for _arguments: a backslash before each of the marks. */
+static void print_zsh(const char *text, const char *marks)
 {
     for (; *text != 0; text++)
-        if (strchr("'[]:\\", *text) == NULL)
-            putchar(*text);
+        if (*text == '\'')
+            printf("'\\''");
+        else
+            printf(strchr(marks, *text) != NULL ? "\\%c" : "%c", *text);
+}
+
+static void print_fish(const char *text)
+{
+    for (; *text != 0; text++)
+        printf(strchr("'\\", *text) != NULL ? "\\%c" : "%c", *text);
 }
 
 /* The words among the operands, a blank before each. */
@@ -199,36 +206,50 @@ static void bash(const struct tf_tool *tool)
     for (char *p = function; *p != 0; p++)
         if (*p == '-')
             *p = '_';
-    printf("_%s()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n   "
-           " COMPREPLY=()\n    case $prev in\n",
-           function);
+    tf_buf_clear(&b);
+    add_words(&b, tool);
+    /* Bash breaks --name=value into three words. One such as "curve" comes first, files later. */
+    printf("_%s()\n{\n"
+           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}%s%s%s\n"
+           "    [[ $prev != = ]] || prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+           "    [[ $cur != = ]] || cur=\n"
+           "    COMPREPLY=()\n    case $prev in\n",
+           function, b.len > 0 ? " word words='" : "", b.p, b.len > 0 ? " '" : "");
     for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;) {
         if (o->kind == TF_OPT_FLAG)
             continue;
         tf_buf_clear(&b);
         add_spellings(&b, tool, o);
+        if (o->alias != NULL)
+            tf_buf_printf(&b, " -%s", o->alias);
         for (char *p = b.p + 1; *p != 0; p++)
             if (*p == ' ')
                 *p = '|';
         printf("    %s)\n", b.p + 1);
         tf_buf_clear(&b);
-        if (o->kind == TF_OPT_CHOICE)
+        if (o->choices != NULL) {
             add_choices(&b, o, " ");
-        if (o->kind == TF_OPT_CHOICE)
             printf("        mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\")\n", b.p);
-        else if (o->flags & TF_OPT_FILE)
+        } else if (o->flags & TF_OPT_FILE) {
             printf("        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n");
+        }
         printf("        return ;;\n");
     }
-    printf("    esac\n    if [[ $cur == -* ]]; then\n        mapfile -t COMPREPLY < <(compgen -W "
-           "'%s' -- \"$cur\")\n"
-           "    else\n        mapfile -t COMPREPLY < <(compgen -f",
+    printf("    esac\n    if [[ $cur == -* ]]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\")\n"
+           "        return\n    fi\n",
            all.p + 1);
     tf_buf_clear(&b);
     add_words(&b, tool);
     if (b.len > 0)
-        printf(" -W '%s'", b.p + 1);
-    printf(" -- \"$cur\")\n    fi\n}\ncomplete -o filenames -F _%s %s\n", function, tool->name);
+        printf("    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+               "        [[ $words != *\" $word \"* ]] || words=\n    done\n"
+               "    if [[ $words ]]; then\n"
+               "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+               "        return\n    fi\n");
+    printf("    mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n}\n"
+           "complete -o filenames -F _%s %s\n",
+           function, tool->name);
     free(function);
     tf_buf_release(&all);
     tf_buf_release(&b);
@@ -242,17 +263,19 @@ static void zsh(const struct tf_tool *tool)
         tf_buf_clear(&b);
         add_spellings(&b, tool, o);
         for (char *p = strtok(b.p, " "); p != NULL; p = strtok(NULL, " ")) {
-            printf(" \\\n    '%s%s[", o->kind == TF_OPT_LIST ? "*" : "", p);
-            print_plain(o->help != NULL ? o->help : "");
+            printf(" \\\n    '%s%s%s[", o->kind == TF_OPT_LIST ? "*" : "", p,
+                   o->kind == TF_OPT_FLAG ? "" : p[1] == '-' ? "=" : "+");
+            print_zsh(o->help != NULL ? o->help : "", "[]:\\");
             putchar(']');
-            if (o->kind == TF_OPT_CHOICE) {
+            if (o->choices != NULL) {
                 struct tf_buf c = {0};
                 add_choices(&c, o, " ");
                 printf(":%s:(%s)", o->name != NULL ? o->name : "word", c.p);
                 tf_buf_release(&c);
             } else if (o->kind != TF_OPT_FLAG) {
-                printf(":%s:%s", o->arg != NULL ? o->arg : "ARG",
-                       o->flags & TF_OPT_FILE ? "_files" : "");
+                putchar(':');
+                print_zsh(o->arg != NULL ? o->arg : "ARG", ":");
+                printf(":%s", o->flags & TF_OPT_FILE ? "_files" : "");
             }
             putchar('\'');
         }
@@ -270,7 +293,7 @@ static void fish(const struct tf_tool *tool)
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
         if (o->kind == TF_OPT_WORD) {
             printf("complete -c %s -n __fish_use_subcommand -a %s -d '", tool->name, o->arg);
-            print_plain(o->help);
+            print_fish(o->help);
             printf("'\n");
         }
     for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;) {
@@ -281,7 +304,7 @@ static void fish(const struct tf_tool *tool)
             printf(" -l %s", o->name);
         if (o->alias != NULL)
             printf(" -o %s", o->alias);
-        if (o->kind == TF_OPT_CHOICE) {
+        if (o->choices != NULL) {
             struct tf_buf c = {0};
             add_choices(&c, o, " ");
             printf(" -x -a '%s'", c.p);
@@ -290,7 +313,7 @@ static void fish(const struct tf_tool *tool)
             printf(" %s", o->flags & TF_OPT_FILE ? "-r" : "-x");
         }
         printf(" -d '");
-        print_plain(o->help != NULL ? o->help : "");
+        print_fish(o->help != NULL ? o->help : "");
         printf("'\n");
         if (o->name != NULL && (o->flags & TF_OPT_NEGATABLE))
             printf("complete -c %s -l no-%s\n", tool->name, o->name);

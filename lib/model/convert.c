@@ -202,6 +202,35 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 
+/* Another's vocabulary, or one from the command line: one that tf-tokenize loads, of ids that the
+ * model has, and its special pieces where they are named. */
+static int check_vocab(struct model *m, const char *name, struct tf_err *err)
+{
+    const struct {
+        const char *piece;
+        int64_t id;
+    } special[] = {{"<unk>", m->header.special.unk},
+                   {"<pad>", m->config.pad},
+                   {"<s>", m->config.bos},
+                   {"</s>", m->config.eos}};
+    const char *const *pieces;
+    size_t n;
+    if (m->vocab_n == 0)
+        return tf_fail(err, "%s: vocabulary: empty", name);
+    if (tf_sp_texts(&m->arena, m->vocab, m->vocab_n, &pieces, &n, err) < 0)
+        return tf_context(err, "%s: vocabulary", name);
+    if (n > (uint64_t)m->config.vocab_size)
+        return tf_fail(err, "%s: a vocabulary of %zu pieces for a model of %lld", name, n,
+                       (long long)m->config.vocab_size);
+    for (size_t id = 0; id < n; id++)
+        for (size_t i = 0; pieces[id] != NULL && i < sizeof special / sizeof *special; i++)
+            if (special[i].id >= 0 && (uint64_t)special[i].id != id &&
+                strcmp(pieces[id], special[i].piece) == 0)
+                return tf_fail(err, "%s: vocabulary: %s is %zu, and %lld in the configuration",
+                               name, pieces[id], id, (long long)special[i].id);
+    return 0;
+}
+
 static int read_input(struct model *m, struct tf_in *in, const struct tf_convert_opts *o,
                       struct tf_err *err)
 {
@@ -220,9 +249,6 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
         if (tf_read_file(&m->vocab_bytes, &m->vocab_n, o->vocab, TF_MAX_VOCAB, err) < 0)
             return -1;
         m->vocab = (const uint8_t *)m->vocab_bytes;
-        if (m->vocab_n == 0 || tf_sp_check(m->vocab, m->vocab_n, err) < 0)
-            return m->vocab_n == 0 ? tf_fail(err, "%s: empty", o->vocab)
-                                   : tf_context(err, "%s", o->vocab);
         if (m->from == TF_FORMAT_TFM && m->header.has_vocab) {
             uint8_t hash[32];
             char x[65], y[65];
@@ -232,7 +258,9 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
                                tf_hex(x, hash, 32), name, tf_hex(y, m->header.vocab, 32));
         }
     }
-    return 0;
+    if (m->vocab == NULL || (m->from == TF_FORMAT_TFM && o->vocab == NULL))
+        return 0;
+    return check_vocab(m, o->vocab != NULL ? o->vocab : name, err);
 }
 
 /* ---- the parameters ---- */
@@ -247,6 +275,16 @@ static bool same_shape(const struct tf_tensor *t, const struct tf_param *p)
 {
     return t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] &&
            (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
+}
+
+/* The text of a shape in s, such as "48 x 64". */
+static const char *shape_text(struct tf_buf *s, const uint64_t *dims, int rank)
+{
+    tf_buf_clear(s);
+    tf_buf_str(s, rank == 0 ? "a scalar" : "");
+    for (int i = 0; i < rank; i++)
+        tf_buf_printf(s, "%s%llu", i > 0 ? " x " : "", (unsigned long long)dims[i]);
+    return s->p;
 }
 
 /* A tensor for each parameter of the table, and none left. */
@@ -275,12 +313,15 @@ static int match(struct model *m, const char *name, struct tf_err *err)
                  (*found)->dtype != TF_BF16 && (*found)->dtype != TF_F64)
             tf_fail(err, "%s: tensor '%s': dtype %s, want f32, f16, bf16 or f64", name, full,
                     tf_dtype_name((*found)->dtype));
-        else if (!same_shape(*found, p))
-            tf_fail(err, "%s: tensor '%s': %d dims from %llu on, want %d from %lld on", name, full,
-                    (*found)->rank,
-                    (unsigned long long)((*found)->rank > 0 ? (*found)->dims[0] : 1), p->rank,
-                    (long long)p->dims[0]);
-        else
+        else if (!same_shape(*found, p)) {
+            const uint64_t dims[] = {(uint64_t)p->dims[0], (uint64_t)p->dims[1]};
+            struct tf_buf is = {0}, wanted = {0};
+            tf_fail(err, "%s: tensor '%s': %s, want %s", name, full,
+                    shape_text(&is, (*found)->dims, (*found)->rank),
+                    shape_text(&wanted, dims, p->rank));
+            tf_buf_release(&is);
+            tf_buf_release(&wanted);
+        } else
             m->v[i] = *found, used++;
     }
     for (size_t i = 0; i < n && err->status == 0 && used < n; i++) {
@@ -402,7 +443,7 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     if (rc == 0)
         rc = match(&m, in.name, err);
     if (rc == 0)
-        rc = make_tensors(&m, o, to, err);
+        rc = make_tensors(&m, o, to, err) < 0 ? tf_context(err, "%s", in.name) : 0;
     if (rc == 0)
         rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
     if (rc == 0)

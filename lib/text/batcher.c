@@ -256,7 +256,9 @@ static int put_plan(struct run *r, size_t count, bool ends, struct tf_err *err)
     if (ends && !r->reached && r->epoch == b->from_epoch) {
         r->reached = r->record == b->from_record;
         if (!r->reached)
-            return lost(r, r->record, r->record, err);
+            return tf_fail(err, "--from %llu:%llu: no batch begins there; the epoch ends at %llu",
+                           (unsigned long long)b->from_epoch, (unsigned long long)b->from_record,
+                           (unsigned long long)r->record);
     }
     r->done = b->batches > 0 && r->ordinal >= b->batches;
     return 0;
@@ -407,6 +409,9 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_
         rc = tf_writer_end(&r.w, err);
     else
         tf_writer_fail(&r.w, err);
+    if (rc == 0 && !c->files && b->batches > 0 && !r.done)
+        tf_note("the pipe, which is read once, ended after %llu of %llu batches",
+                (unsigned long long)r.ordinal, (unsigned long long)b->batches);
     tf_writer_release(&r.w);
     tf_plan_release(&r.plan);
     for (int s = 0; s < 2; s++) {
@@ -424,11 +429,13 @@ void tf_batching_summary(const struct tf_batching *b, const struct tf_corpus *c)
     for (int i = 0; i < TF_DROPS; i++)
         dropped += c->dropped[i];
     tf_buf_printf(
-        &s, "%llu pairs in %llu batches, %llu epoch%s, %.1f %% full; of %llu records %llu dropped",
-        (unsigned long long)b->n_pairs, (unsigned long long)b->n_batches,
+        &s,
+        "%llu pair%s in %llu batch%s, %llu epoch%s, %.1f %% full; of %llu record%s %llu dropped",
+        (unsigned long long)b->n_pairs, b->n_pairs == 1 ? "" : "s",
+        (unsigned long long)b->n_batches, b->n_batches == 1 ? "" : "es",
         (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
         all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
-        (unsigned long long)dropped);
+        c->records == 1 ? "" : "s", (unsigned long long)dropped);
     for (int i = 0, n = 0; i < TF_DROPS; i++)
         if (c->dropped[i] > 0)
             tf_buf_printf(&s, "%s%llu %s", n++ > 0 ? ", " : ": ", (unsigned long long)c->dropped[i],

@@ -43,12 +43,14 @@ struct run {
     struct tf_tokenize *t;
     const char *name; /* of the input */
     struct tf_sampler *sampler;
-    bool pieces; /* what lines turn into: text, not ids */
+    bool pieces;  /* what lines turn into: text, not ids */
+    bool records; /* come in, and are called by their idx; lines are counted from 1 */
     struct tf_pool *pool;
     struct block *blocks; /* ROUND_BLOCKS */
     size_t used;          /* blocks of this round */
-    char *first_bad;      /* what to say of it at the end */
-    uint64_t first_bad_number, last_bad_number;
+    char *first_why;      /* what to say of the first bad one at the end */
+    uint64_t first_bad; /* what it is called */
+    uint64_t last_bad;  /* number of the last one */
     struct tf_record rec; /* being taken apart */
     bool pending;         /* the round was full before all of rec was taken */
     size_t hyp;           /* next hypothesis of rec */
@@ -92,7 +94,7 @@ static void run_end(struct run *r)
         tf_ids_release(&r->blocks[i].ids);
     }
     free(r->blocks);
-    free(r->first_bad);
+    free(r->first_why);
     if (r->pool != NULL)
         tf_pool_free(r->pool);
     tf_sampler_free(r->sampler);
@@ -133,31 +135,41 @@ static struct block *room(struct run *r)
     return &r->blocks[r->used++];
 }
 
+/* What messages call an item: "line", or "record", and a number. */
+static const char *kind_of(const struct run *r)
+{
+    return r->records ? "record" : "line";
+}
+
+static unsigned long long number_of(const struct run *r, const struct item *it)
+{
+    return r->records ? it->idx : it->number + 1;
+}
+
 /* Count a bad item that is about to be put out: a record once, however many of its hypotheses
  * are. */
-static int count_bad(struct run *r, const struct item *it, const char *what, struct tf_err *err)
+static int count_bad(struct run *r, const struct item *it, struct tf_err *err)
 {
     if (r->t->bad == TF_ON_BAD_FAIL)
-        return tf_fail(err, "%s: %s %llu: %s", r->name, what, (unsigned long long)(it->number + 1),
-                       it->why);
-    if (r->first_bad == NULL) {
-        r->first_bad = tf_xstrdup(it->why);
-        r->first_bad_number = it->number;
-    } else if (r->last_bad_number == it->number) {
+        return tf_fail(err, "%s: %s %llu: %s", r->name, kind_of(r), number_of(r, it), it->why);
+    if (r->first_why == NULL) {
+        r->first_why = tf_xstrdup(it->why);
+        r->first_bad = number_of(r, it);
+    } else if (r->last_bad == it->number) {
         return 0;
     }
-    r->last_bad_number = it->number;
+    r->last_bad = it->number;
     r->t->bad_lines++;
     return 0;
 }
 
-static int verdict(const struct run *r, const char *what, struct tf_err *err)
+static int verdict(const struct run *r, struct tf_err *err)
 {
     const struct tf_tokenize *t = r->t;
     if (t->bad_lines > 0 && t->bad == TF_ON_BAD_MARK)
         tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s %llu: %s",
                        r->name, (unsigned long long)t->bad_lines, (unsigned long long)t->lines,
-                       what, what, (unsigned long long)(r->first_bad_number + 1), r->first_bad);
+                       kind_of(r), kind_of(r), (unsigned long long)r->first_bad, r->first_why);
     return 0;
 }
 
@@ -277,7 +289,7 @@ static int put_records(struct run *r, struct tf_writer *w, struct tf_err *err)
         size_t at = 0;
         for (size_t k = 0; k < b->n; k++) {
             const struct item *it = &b->items[k];
-            if (it->code != 0 && count_bad(r, it, "line", err) < 0)
+            if (it->code != 0 && count_bad(r, it, err) < 0)
                 return -1;
             int rc = it->code != 0
                          ? tf_writer_bad(w, it->number, it->code, it->why, err)
@@ -291,14 +303,14 @@ static int put_records(struct run *r, struct tf_writer *w, struct tf_err *err)
 }
 
 /* The round's output as text, up to the first bad item where that ends the run. */
-static int put_text(struct run *r, const char *what, struct tf_out *out, struct tf_err *err)
+static int put_text(struct run *r, struct tf_out *out, struct tf_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < r->used && rc == 0; i++) {
         const struct block *b = &r->blocks[i];
         size_t end = 0;
         for (size_t k = 0; k < b->n; end = b->items[k++].out_end)
-            if (b->items[k].code != 0 && (rc = count_bad(r, &b->items[k], what, err)) < 0)
+            if (b->items[k].code != 0 && (rc = count_bad(r, &b->items[k], err)) < 0)
                 break;
         if (end > 0 && tf_out_write(out, b->out.p, end, err) < 0)
             return -1;
@@ -314,7 +326,7 @@ static int encode_all(struct run *r, struct tf_in *in, struct tf_writer *w, stru
         struct tf_err input = {0};
         more = read_lines(r, in, &input);
         tf_pool_run(r->pool, encode_block, r, r->used);
-        if ((w != NULL ? put_records(r, w, err) : put_text(r, "line", out, err)) < 0)
+        if ((w != NULL ? put_records(r, w, err) : put_text(r, out, err)) < 0)
             return -1;
         if (more < 0) {
             *err = input;
@@ -365,7 +377,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
     else
         tf_writer_fail(&w, err);
     if (rc == 0)
-        rc = verdict(&r, "line", err);
+        rc = verdict(&r, err);
     tf_writer_release(&w);
     run_end(&r);
     return rc;
@@ -380,7 +392,7 @@ int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
     if (rc == 0)
         rc = encode_all(&r, in, NULL, out, err);
     if (rc == 0)
-        rc = verdict(&r, "line", err);
+        rc = verdict(&r, err);
     run_end(&r);
     return rc;
 }
@@ -401,8 +413,8 @@ static bool take_record(struct run *r)
         struct item *it = &b->items[b->n++];
         *it = (struct item){.number = r->t->lines - 1, .idx = rec->idx};
         if (rec->type == TF_REC_BAD) {
-            mark_bad(it, rec->code, "%.200s",
-                     rec->text != NULL && rec->text[0] != 0 ? rec->text : tf_bad_name(rec->code));
+            char why[256];
+            mark_bad(it, rec->code, "%s", tf_bad_say(why, sizeof why, rec->code, rec->text));
         } else if (rec->type == TF_REC_NBEST && rec->n_hyps == 0) {
             mark_bad(it, TF_BAD_OTHER, "no hypothesis");
         } else if (rec->type == TF_REC_NBEST) {
@@ -503,7 +515,7 @@ static int decode_all(struct run *r, struct tf_reader *reader, struct tf_out *ou
         struct tf_err input = {0};
         more = read_records(r, reader, &input);
         tf_pool_run(r->pool, decode_block, r, r->used);
-        if (put_text(r, "record", out, err) < 0)
+        if (put_text(r, out, err) < 0)
             return -1;
         if (more < 0) {
             *err = input;
@@ -522,12 +534,13 @@ int tf_tokenize_decode(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
     struct run r;
     struct tf_reader *reader = NULL;
     int rc = run_begin(&r, t, in->name, err);
+    r.records = true;
     if (rc == 0)
         rc = tf_reader_new(&reader, in, kinds, 0, err);
     if (rc == 0)
         rc = decode_all(&r, reader, out, err);
     if (rc == 0)
-        rc = verdict(&r, "record", err);
+        rc = verdict(&r, err);
     if (reader != NULL)
         tf_reader_free(reader);
     run_end(&r);

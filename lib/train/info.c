@@ -95,7 +95,8 @@ static void put_word(struct tf_buf *b, const char *before, const struct tf_value
 static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first, bool last)
 {
     static const struct tf_value nameless = {.kind = TF_TEXT, .text = "?", .n = 1};
-    const struct tf_value *prog = tf_value_get(stage, "prog"), *opts = tf_value_get(stage, "opts");
+    const struct tf_value *prog = tf_value_get(stage, "prog"), *opts = tf_value_get(stage, "opts"),
+                          *precision = tf_value_get(stage, "precision");
     tf_buf_str(b, first ? "  " : "  | ");
     put_word(b, "", prog != NULL ? prog : &nameless);
     for (size_t i = 0; opts != NULL && opts->kind == TF_MAP && i < opts->n; i++) {
@@ -111,7 +112,21 @@ static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first
             put_word(b, "", list ? &v->items[k] : v);
         }
     }
+    if (precision != NULL) {
+        tf_buf_str(b, " --precision ");
+        put_word(b, "", precision);
+    }
     tf_buf_str(b, last ? "\n" : " \\\n");
+}
+
+/* Is this member of a stage shown in its command or in its own way below? */
+static bool shown(const char *key)
+{
+    static const char *const keys[] = {"prog", "version", "opts", "precision", "in"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
 }
 
 /* The pipeline, and behind it as comments what went into its stages. */
@@ -136,6 +151,12 @@ static void put_made(struct tf_buf *b, const struct tf_value *made)
         for (size_t k = 0; in != NULL && in->kind == TF_MAP && k < in->n; k++) {
             tf_buf_str(b, "  # ");
             put_row(b, 2, in->keys[k], &in->items[k]);
+        }
+        for (size_t k = 0; stage->kind == TF_MAP && k < stage->n; k++) {
+            if (shown(stage->keys[k]))
+                continue;
+            tf_buf_str(b, "  # ");
+            put_row(b, 2, stage->keys[k], &stage->items[k]);
         }
     }
 }

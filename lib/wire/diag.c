@@ -163,8 +163,9 @@ int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how
             }
             found = tf_scan_item(&s, in->buf + in->pos, have, limit, &why);
             if (found < 0)
-                rc = tf_fail(err, "%s: malformed item at byte %llu: %s", in->name,
-                             (unsigned long long)(in->offset + in->pos + s.pos), why);
+                rc = tf_fail(err, "%s: malformed item at byte %llu: %s%s", in->name,
+                             (unsigned long long)(in->offset + in->pos + s.pos), why,
+                             strstr(why, "limit") ? " (--max-tensor)" : "");
             need = s.need;
         }
         if (rc)

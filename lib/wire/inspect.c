@@ -63,8 +63,22 @@ int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *er
     if (open_reader(&r, in, 0, how, err))
         return -1;
     int rc;
-    while ((rc = tf_reader_next(r, &rec, err)) > 0)
-        continue;
+    uint64_t ordinal = 0; /* of the next batch */
+    bool begun = false;
+    while ((rc = tf_reader_next(r, &rec, err)) > 0) {
+        begun = begun && rec.type != TF_REC_HEADER;
+        if (rec.type != TF_REC_BATCH)
+            continue;
+        if (rec.batch.n == 0 || (begun && rec.batch.ordinal != ordinal)) {
+            unsigned long long is = rec.batch.ordinal;
+            rc = rec.batch.n == 0 ? tf_fail(err, "%s: batch %llu is empty", in->name, is)
+                                  : tf_fail(err, "%s: batch %llu where batch %llu must be",
+                                            in->name, is, (unsigned long long)ordinal);
+            break;
+        }
+        ordinal = rec.batch.ordinal + 1;
+        begun = true;
+    }
     tf_reader_free(r);
     return rc;
 }
@@ -142,12 +156,30 @@ int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how
 
 /* ---- seal ---- */
 
+/* header: a copy of the part's, for begin_again. */
 static int begin_sealed(struct tf_writer *w, struct tf_out *out, const struct tf_reader *r,
-                        struct tf_err *err)
+                        struct tf_buf *header, struct tf_err *err)
 {
     size_t n;
     const uint8_t *p = tf_reader_header_raw(r, &n);
+    tf_buf_clear(header);
+    tf_buf_add(header, p, n);
     return tf_writer_begin_raw(w, out, tf_reader_header(r), p, n, err);
+}
+
+/* What fails between two parts needs a part to say so in: one with the header of that before. */
+static int begin_again(struct tf_writer *w, struct tf_out *out, const struct tf_buf *header)
+{
+    struct tf_arena a = {0};
+    struct tf_header h;
+    struct tf_err quiet = {0};
+    tf_writer_release(w);
+    int rc = tf_header_decode(&h, &a, header->p, header->len, &quiet) ||
+                     tf_writer_begin_raw(w, out, &h, header->p, header->len, &quiet)
+                 ? -1
+                 : 0;
+    tf_arena_release(&a);
+    return rc;
 }
 
 /* A record with its own CRC: as it is when that is there, else filled in. Tensors are laid out
@@ -184,14 +216,17 @@ int tf_show_seal(struct tf_in *in, struct tf_out *out, const struct tf_show *how
     struct tf_reader *r;
     struct tf_record rec = {.type = -1};
     struct tf_writer w;
+    struct tf_buf header = {0};
+    bool ended = false;
     if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS | TF_READ_UNHELD, how, err))
         return -1;
-    int rc = begin_sealed(&w, out, r, err), more = 1;
+    int rc = begin_sealed(&w, out, r, &header, err), more = 1;
     while (!rc && (more = tf_reader_next(r, &rec, err)) > 0) {
+        ended = rec.type == TF_REC_END;
         switch (rec.type) {
         case TF_REC_HEADER:
             tf_writer_release(&w);
-            rc = begin_sealed(&w, out, r, err);
+            rc = begin_sealed(&w, out, r, &header, err);
             break;
         case TF_REC_CHECK:
             rc = w.dirty ? tf_writer_check(&w, err) : 0;
@@ -207,9 +242,10 @@ int tf_show_seal(struct tf_in *in, struct tf_out *out, const struct tf_show *how
             rc = tf_out_flush(out, err);
     }
     rc = rc || more < 0 ? -1 : 0;
-    if (rc)
+    if (rc && (!ended || !begin_again(&w, out, &header)))
         pass_on(&w, &rec, err);
     tf_writer_release(&w);
+    tf_buf_release(&header);
     tf_reader_free(r);
     return rc;
 }

@@ -17,7 +17,6 @@ struct source {
     const char *name;
     const uint8_t *base, *at, *end; /* memory; NULL for an input */
     struct tf_in *in;
-    uint64_t max_tensor;
     uint32_t crc; /* running, over all that was taken but checks */
     uint64_t count;
 };
@@ -26,6 +25,7 @@ struct load {
     struct source s;
     struct tf_model_file *m;
     unsigned flags;
+    uint64_t max_tensor; /* 0: TF_MAX_TENSOR from a pipe */
     size_t cap_tensors;
     bool has_vocab;
 };
@@ -128,8 +128,8 @@ static int read_head(struct load *l, struct tf_err *err)
         return tf_context(err, "%s", s->name);
     take(s, p, n);
     if (!tf_kind_is_model(h->kind))
-        return tf_fail(err, "%s: a %s stream where a model or checkpoint is wanted", s->name,
-                       h->kind);
+        return tf_fail(err, "%s: %s %s stream where a model or checkpoint is wanted", s->name,
+                       tf_article(h->kind), h->kind);
     return 0;
 }
 
@@ -205,11 +205,14 @@ static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finit
     bool in_place = !s->in && (uintptr_t)s->at % 64 == 0;
     if (!s->in && t->bytes > (size_t)(s->end - s->at))
         return truncated(s, err);
-    if (s->in && t->bytes > s->max_tensor)
+    if (l->max_tensor > 0 && t->bytes > l->max_tensor)
+        return tf_fail(err, "%s: tensor %s: %zu bytes: more than the %llu of --max-tensor", s->name,
+                       t->name, t->bytes, (unsigned long long)l->max_tensor);
+    if (s->in && l->max_tensor == 0 && t->bytes > TF_MAX_TENSOR)
         return tf_fail(
             err,
             "%s: tensor %s: %zu bytes: more than the %llu that a pipe may bring: give it as a file",
-            s->name, t->name, t->bytes, (unsigned long long)s->max_tensor);
+            s->name, t->name, t->bytes, (unsigned long long)TF_MAX_TENSOR);
     if (keep && !in_place) {
         to = tf_try_alloc(t->bytes ? t->bytes : 1, err);
         if (!to)
@@ -436,9 +439,8 @@ int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, 
 {
     struct load l = {.m = m,
                      .flags = flags,
-                     .s = {.name = in->name,
-                           .in = in,
-                           .max_tensor = max_tensor ? max_tensor : TF_MAX_TENSOR}};
+                     .max_tensor = max_tensor,
+                     .s = {.name = in->name, .in = in}};
     memset(m, 0, sizeof *m);
     /* Mapped, when the descriptor stands where the buffer says and the model begins with the file.
      */

@@ -72,8 +72,8 @@ enum {
  * aligned; pipes are read straight into place. Checks label, limits, dims products, CRCs, finite
  * values, unique names, the vocabulary's hash and the fingerprint against the header, the end
  * record and that nothing follows it. A vocabulary that the header does not name gets its hash
- * there. max_tensor bounds one tensor's bytes on a pipe (0: TF_MAX_TENSOR). Messages start with the
- * file's name. After an error *m is released. */
+ * there. max_tensor bounds one tensor's bytes (0: TF_MAX_TENSOR on a pipe, and what a file holds).
+ * Messages start with the file's name. After an error *m is released. */
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
                   struct tf_err *err) TF_MUST_CHECK;
 /* The same from an open input (borrowed), of which nothing has been taken. */

@@ -136,9 +136,10 @@ static int measure(struct tf_reader *r, bool fill, size_t *n, struct tf_err *err
             return 1;
         }
         if (rc < 0)
-            return tf_fail(err, "%s: malformed record %llu at byte %llu: %s", r->in->name,
+            return tf_fail(err, "%s: malformed record %llu at byte %llu: %s%s", r->in->name,
                            (unsigned long long)r->count,
-                           (unsigned long long)(scan_offset(r) + s.pos), why);
+                           (unsigned long long)(scan_offset(r) + s.pos), why,
+                           limit != TF_MAX_RECORD && strstr(why, "limit") ? " (--max-tensor)" : "");
         if (!fill)
             return 0;
         if (want(r, s.need, err))
@@ -186,7 +187,8 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
         struct tf_buf list = {0};
         for (size_t i = 0; r->kinds[i]; i++)
             tf_buf_printf(&list, "%s%s", i ? " or " : "", r->kinds[i]);
-        tf_fail(err, "%s: a %s stream where %s is wanted", in->name, r->header.kind, list.p);
+        tf_fail(err, "%s: %s %s stream where %s is wanted", in->name, tf_article(r->header.kind),
+                r->header.kind, list.p);
         tf_buf_release(&list);
         return -1;
     }
@@ -304,8 +306,9 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         if (strcmp(tf_record_name(type), "unknown") == 0)
             return tf_fail(err, "%s: record %llu at byte %llu: unknown type %d", name,
                            (unsigned long long)r->count, at, type);
-        return tf_fail(err, "%s: record %llu at byte %llu: %s in a %s stream", name,
-                       (unsigned long long)r->count, at, tf_record_name(type), r->header.kind);
+        return tf_fail(err, "%s: record %llu at byte %llu: %s in %s %s stream", name,
+                       (unsigned long long)r->count, at, tf_record_name(type),
+                       tf_article(r->header.kind), r->header.kind);
     }
     if ((type == TF_REC_TENSOR || type == TF_REC_STATE) && !(r->flags & TF_READ_TENSORS))
         return tf_fail(err, "%s: record %llu at byte %llu: %s where none is wanted", name,

@@ -63,6 +63,8 @@ struct tf_tensor_head {
     /* items of the record behind the data: crc and what newer versions append */
     uint64_t items_after;
 };
+/* "a" or "an", which goes before a stream of that kind. */
+const char *tf_article(const char *kind);
 /* NULL, or a reason. Dims, dtype, tag and length agree, rank and name are within limits; t.bytes is
  * the claimed length. */
 const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n);

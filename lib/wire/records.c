@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "wire/record.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Which records a kind may hold, besides check, error, end and ancillary ones. */
@@ -22,9 +23,9 @@ static const struct {
     {"checkpoint", true, 1u << TF_REC_TENSOR | 1u << TF_REC_STATE},
 };
 
-static const char *const names[] = {"header", "tokens", "pair",   "batch", "nbest", "attention",
-                                    "tensor", "state",  "metric", "bad",   "score", "stats",
-                                    NULL,     "check",  "error",  "end"};
+static const char *const names[] = {"header", "tokens", "pair", "batch", "nbest", "attention",
+                                    "tensor", "state",  NULL,   "bad",   "score", "stats",
+                                    NULL,     "check",  "error", "end"};
 
 const char *tf_record_name(int type)
 {
@@ -36,7 +37,7 @@ const char *tf_record_name(int type)
 bool tf_record_fits(const char *kind, int type)
 {
     if (type >= TF_REC_ANCILLARY || type == TF_REC_CHECK || type == TF_REC_ERROR ||
-        type == TF_REC_END || type == TF_REC_METRIC)
+        type == TF_REC_END)
         return true;
     if (type <= 0 || type > TF_REC_END || !names[type])
         return false;
@@ -54,6 +55,11 @@ bool tf_kind_own_crc(const char *kind)
     return false;
 }
 
+const char *tf_article(const char *kind)
+{
+    return (*kind && strchr("aeiou", *kind)) || !strcmp(kind, "nbest") ? "an" : "a";
+}
+
 const char *tf_bad_name(int code)
 {
     switch (code) {
@@ -68,6 +74,14 @@ const char *tf_bad_name(int code)
     default:
         return "other";
     }
+}
+
+const char *tf_bad_say(char *buf, size_t size, int code, const char *text)
+{
+    const char *name = tf_bad_name(code);
+    bool told = !strncmp(text, name, strlen(name));
+    snprintf(buf, size, "%s%s%s", told ? "" : name, told || !*text ? "" : ": ", text);
+    return buf;
 }
 
 int tf_record_type(const uint8_t *p, size_t n)
@@ -477,7 +491,7 @@ static int check_own_crc(const uint8_t *p, size_t n, struct tf_err *err)
 int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_header *h,
                      const uint8_t *p, size_t n, struct tf_err *err)
 {
-    static const uint8_t at_least[] = {2, 3, 4, 4, 3, 8, 6, 4, 2, 4, 3, 3, 1, 3, 3, 3};
+    static const uint8_t at_least[] = {2, 3, 4, 4, 3, 8, 6, 4, 1, 4, 3, 3, 1, 3, 3, 3};
     struct decode d = {.c = {.p = p, .end = p + n}, .a = a, .h = h};
     double x;
     uint64_t type;

@@ -207,10 +207,13 @@ static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err
     b->tensors = tf_arena_alloc(&b->arena, (d->n + 1) * sizeof *b->tensors);
     for (size_t i = 0; i < d->n; i++) {
         struct entry *e = &d->v[i];
-        if (e->from != at || e->to > n)
+        if (e->from != at)
             return tf_fail(err, "%s: its data do not lie behind those of the tensor before it",
                            e->t.name);
         at = e->to;
+        if (at > n)
+            return tf_fail(err, "truncated: %zu bytes of data, and %s ends at byte %llu", n,
+                           e->t.name, (unsigned long long)at);
         e->t.data = data + e->from;
         if (strcmp(e->t.name, "vocab") == 0 && e->t.dtype == TF_U8 && e->t.rank == 1) {
             b->vocab = e->t.data;

@@ -7,7 +7,7 @@
 #include "wire/model.h"
 
 struct tf_show {
-    uint64_t max_tensor; /* bytes of one tensor; 0: TF_MAX_TENSOR */
+    uint64_t max_tensor; /* bytes of one tensor; 0: TF_MAX_TENSOR, and to check a file any */
     /* diag: byte strings longer than this are cut short, with a comment; SIZE_MAX: never */
     size_t max_bytes;
     uint64_t records;    /* head: how many */

@@ -24,7 +24,6 @@ enum tf_record_type {
     TF_REC_ATTN = 5,
     TF_REC_TENSOR = 6, /* [6, name, dtype, pad, tensor, crc] */
     TF_REC_STATE = 7,  /* [7, name, value, crc] */
-    TF_REC_METRIC = 8,
     TF_REC_BAD = 9,    /* [9, idx, code, text] a line that could not be processed */
     TF_REC_SCORE = 10, /* [10, idx, logp, [token logp...]] */
     TF_REC_STATS = 11, /* [11, idx, counts] of one segment, for scores of a text */
@@ -49,6 +48,9 @@ enum tf_bad_code {
     TF_BAD_OTHER = 15
 };
 const char *tf_bad_name(int code);
+/* What to say of a bad record, into buf: "name: text", or the text alone where it begins with the
+ * name, or the name alone where there is no text. */
+const char *tf_bad_say(char *buf, size_t size, int code, const char *text);
 
 struct tf_special {
     int64_t pad, unk, bos, eos; /* -1: none */

@@ -175,7 +175,8 @@ assert idx == sorted(idx) and len(idx) > 500'
     expect_error "--from 0:1: no batch begins there; the nearest begin at record 0 and "
     [ ! -e none ]
     t 1 tf-batch --tokens 400 --from 0:100000 -o none "$D/s.tfs" "$D/t.tfs"
-    expect_error "no batch begins there"
+    n=$(tf-batch --tokens 400 -o all "$D/s.tfs" "$D/t.tfs" 2>&1 | sed 's/.*: \([0-9]*\) pairs in .*/\1/')
+    expect_error "--from 0:100000: no batch begins there; the epoch ends at $n"
     t 2 tf-batch --from 7 "$D/s.tfs" "$D/t.tfs"
     expect_error "--from 7: not of the form EPOCH:RECORD"
     t 2 tf-batch --from 1:x "$D/s.tfs" "$D/t.tfs"
@@ -202,6 +203,20 @@ assert idx == sorted(idx) and len(idx) > 500'
     body want | tail -n 5 | cmp - <(body b)
     t 0 tf-batch -q --tokens 400 --batches 3 --epochs 1 -o b "$D/s.tfs" "$D/t.tfs"
     body want | sed -n 1,3p | cmp - <(body b)
+    # A pipe can't be read again.
+    sh_t 0 'cat "$1/s.tfs" | tf-batch -q --tokens 400 --batches 5000 - "$1/t.tfs" >b' "$D"
+    n=$(body b | wc -l)
+    expect_error "tf-batch: the pipe, which is read once, ended after $n of 5000 batches"
+    sh_t 0 'cat "$1/s.tfs" | tf-batch -q --tokens 400 --batches "$2" - "$1/t.tfs" >b' "$D" "$n"
+    [ -z "$stderr" ]
+}
+
+@test "the summary counts one as one" {
+    tf-cbor head -n 1 "$D/s.tfs" >s
+    tf-cbor head -n 1 "$D/t.tfs" >t
+    t 0 tf-batch --min-length 0 -o b s t
+    expect_contains "$stderr" "1 pair in 1 batch, 1 epoch, "
+    expect_contains "$stderr" "; of 1 record 0 dropped"
 }
 
 @test "an endless stream ends when its reader leaves, and that is success" {
@@ -358,6 +373,9 @@ END
     expect_error "both sides can't be stdin"
     t 2 tf-batch --as t2t --no-shuffle "$D/s.tfs" "$D/t.tfs"
     expect_error "does not go with --no-shuffle"
+    t 2 tf-batch --max-ratio 0.5 "$D/s.tfs" "$D/t.tfs"
+    expect_error "--max-ratio 0.5: no pair has less than 1"
+    t 0 tf-batch -q --max-ratio 1 -o b "$D/s.tfs" "$D/t.tfs"
     t 2 tf-batch --tokens 1 "$D/s.tfs" "$D/t.tfs"
     expect_error "too small, minimum 2"
     cp "$D/s.tfs" same

@@ -46,6 +46,18 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     expect_error "not a stream of tf-tools"
 }
 
+@test "check: batches without sentences, and out of turn" {
+    tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then ., (.ordinal += 2) else . end' | tf-cbor unjson >turn.tfs
+    t 1 tf-cbor check turn.tfs
+    expect_error "turn.tfs: batch 9 where batch 8 must be"
+    # Another part begins where it likes.
+    cat "$V/batch.cbor" "$V/batch.cbor" >parts.tfs
+    t 0 tf-cbor check parts.tfs
+    tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then .src = [] | .tgt = [] | .idx = [] else . end' | tf-cbor unjson >none.tfs
+    t 1 tf-cbor check none.tfs
+    expect_error "none.tfs: batch 7 is empty"
+}
+
 @test "check: what is not finite" {
     tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' | tf-cbor unjson >nan.tfm
     t 1 tf-cbor check nan.tfm
@@ -261,12 +273,12 @@ import cbor2, sys
 out = sys.stdout.buffer
 out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
 cbor2.dump([0, {"v": 1, "kind": "mine", "note": {"x": [1, 2.5, None, True, b"\1"]}}], out, canonical=True)
-cbor2.dump([8, {"loss": 1.5}], out, canonical=True)
+cbor2.dump([65, {"loss": 1.5}], out, canonical=True)
 cbor2.dump([99, "what", b"\0"], out, canonical=True)
 cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
     t 0 tf-cbor check mine.tfs
     t 0 tf-cbor count mine.tfs
-    expect_output $'header\t1\nmetric\t1\nend\t1\nancillary\t1'
+    expect_output $'header\t1\nend\t1\nancillary\t2'
     tf-cbor json mine.tfs | tf-cbor unjson | cmp - mine.tfs
     # What JSON has no words for is no edit.
     "$TF_PYTHON" -c '
@@ -274,7 +286,7 @@ import cbor2, sys
 out = sys.stdout.buffer
 out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
 cbor2.dump([0, {"v": 1, "kind": "mine"}], out, canonical=True)
-cbor2.dump([8, {"model": "0" * 64, "least": -2**63}], out, canonical=True)
+cbor2.dump([65, {"model": "0" * 64, "least": -2**63}], out, canonical=True)
 cbor2.dump([99, {"$hex": "ab"}, {"$real": "nan"}], out, canonical=True)
 cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     tf-cbor json odd.tfs | tf-cbor unjson | cmp - odd.tfs
@@ -282,7 +294,7 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     tf-cbor json mine.tfs | sed '2s/"loss":1.5/"loss":99/' | tf-cbor unjson >edited.tfs
     t 0 tf-cbor check edited.tfs
     t 0 tf-cbor json edited.tfs
-    expect_contains "$output" '"record":[8,{"loss":99}]'
+    expect_contains "$output" '"record":[65,{"loss":99}]'
     sh_t 1 "tf-cbor json mine.tfs | sed '2s/\"record\":.*/\"record\":7}/' | tf-cbor unjson"
     expect_contains "$stderr" "line 2: record: not a record"
     sh_t 0 'tf-cbor json mine.tfs | sed -n 3p'
@@ -293,6 +305,10 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     t 2 tf-cbor
     t 2 tf-cbor look x
     expect_error "'look': one of check, diag, json, unjson, head, count, seal"
+    t 1 tf-avgckpt "$V/attention.cbor"
+    expect_contains "$stderr" ": an attention stream where a model or checkpoint is wanted"
+    t 1 tf-batch "$V/nbest.cbor"
+    expect_error ": an nbest stream where pairs is wanted"
     t 2 tf-cbor head -n -1 x
     t 2 tf-cbor check a b c
     sh_t 1 "tf-cbor json '$V/tokens.cbor' >/dev/full"
@@ -310,5 +326,44 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     t 1 tf-cbor check .
     expect_error "is a directory"
     t 1 tf-cbor check --max-tensor 20 /dev/fd/9 9< <(cat "$V/model.cbor")
-    expect_error "tensor p/enc.0.w: 24 bytes: more than the 20 that a pipe may bring: give it as a file"
+    expect_error "tensor p/enc.0.w: 24 bytes: more than the 20 of --max-tensor"
+    t 1 tf-cbor check --max-tensor 20 "$V/model.cbor"
+    expect_error "tensor p/enc.0.w: 24 bytes: more than the 20 of --max-tensor"
+    {
+        echo '{"type":"header","header":{"v":1,"kind":"model"}}'
+        echo '{"type":"tensor","name":"p/w","dtype":"u8","dims":[9000],"data":['"$(yes 1 | head -9000 | paste -sd,)"']}'
+        echo '{"type":"end"}'
+    } | tf-cbor unjson >wide.tfm
+    for verb in count seal json diag; do
+        t 1 tf-cbor $verb --max-tensor 1000 wide.tfm
+        expect_error "a string longer than the limit (--max-tensor)"
+    done
+}
+
+@test "options that a command does not look at are refused" {
+    while read -r verb options; do
+        # shellcheck disable=SC2086
+        t 2 tf-cbor "$verb" $options "$V/tokens.cbor"
+        expect_error "goes with"
+    done <<'X'
+check -n 3
+check -o x
+check --max-bytes 5
+head --full
+head --max-tensor 5
+json -n 2
+json --allow-nan
+unjson --max-tensor 5
+X
+    [ ! -e x ]
+}
+
+@test "seal: what fails between two parts is said in the stream" {
+    sh_t 1 'cat "$1/tokens.cbor" "$1/attention.cbor" | tf-cbor seal >sealed' "$V"
+    expect_error "stdin: a part of kind attention follows one of kind tokens"
+    t 1 tf-cbor check sealed
+    expect_error "sealed: upstream failed: stdin: a part of kind attention follows one of kind tokens"
+    sh_t 1 '{ cat "$1/tokens.cbor"; echo; } | tf-cbor seal >sealed' "$V"
+    t 1 tf-cbor count sealed
+    expect_error "sealed: upstream failed: stdin: bytes after the end record"
 }

@@ -141,7 +141,7 @@ PY
     expect_error "enc.0.ff.1.w: 65520 is beyond the range of f16"
     for to in tfm npz safetensors; do
         t 1 tf-convert --to $to nan.npz
-        expect_error "enc.0.ff.1.w: holds values that are not finite"
+        expect_error "nan.npz: enc.0.ff.1.w: holds values that are not finite"
     done
 }
 
@@ -166,7 +166,7 @@ PY
     tf-convert --config heads.json bare.npz -o heads.tfm # the same shapes
     sed 's/"d_ff":64/"d_ff":65/' config.json >wide.json
     t 1 tf-convert --config wide.json bare.npz
-    expect_error "tensor 'enc.0.ff.1.w'"
+    expect_error "tensor 'enc.0.ff.1.w': 32 x 64, want 32 x 65"
     sed 's/"encoder_layers":1/"encoder_layers":2/' config.json >deep.json
     t 1 tf-convert --config deep.json bare.npz
     expect_error "tensor 'enc.1.self.qkv.w' is missing"
@@ -225,6 +225,9 @@ save("int.npz", embed=m["embed"].astype(np.int32))
 save("unk.npz", config=text({**c, "unk": 11}))
 save("twice.npz", config=text(json.dumps(c)[:-1] + ', "unk": 1}'))
 save("hash.npz", config=text({**c, "vocab": "00"}))
+save("cut.npz", vocab=m["vocab"][:-3])
+save("few.npz", config=text({**c, "vocab_size": 10}), embed=m["embed"][:10])
+save("eos.npz", config=text({**c, "eos": 4}))
 save("large.npz", embed=m["embed"].astype(np.float64) * 1e300)
 PY
     t 1 tf-convert int.npz
@@ -238,7 +241,13 @@ PY
     t 1 tf-convert large.npz
     expect_error "is beyond the range of f32"
     t 1 tf-convert --vocab /dev/null m.npz
-    expect_error "/dev/null: empty"
+    expect_error "/dev/null: vocabulary: empty"
+    t 1 tf-convert cut.npz
+    expect_error "cut.npz: vocabulary: not a SentencePiece model, or a damaged one"
+    t 1 tf-convert few.npz
+    expect_error "few.npz: a vocabulary of 11 pieces for a model of 10"
+    t 1 tf-convert eos.npz
+    expect_error "eos.npz: vocabulary: </s> is 3, and 4 in the configuration"
     t 1 tf-convert --vocab "$LINES_TXT" m.npz
     expect_error "not a SentencePiece model"
     t 2 tf-convert --to npz --dtype bf16 "$MODEL"
@@ -266,6 +275,7 @@ PY
         t 1 tf-convert part
         expect_error "part: "
     done
+    expect_contains "$stderr" "truncated: "
     { cat m.safetensors; echo; } >long
     t 1 tf-convert long
     expect_error "1 bytes behind the last tensor"

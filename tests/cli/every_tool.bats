@@ -59,12 +59,36 @@ tools() {
     done
 }
 
+# What bash offers for the words of a line, split where readline splits them.
+offers() {
+    local words=() word
+    for word in "$@"; do words+=("'$word'"); done
+    "$1" --complete=bash >c.bash
+    bash -c "source ./c.bash; COMP_WORDS=(${words[*]}); COMP_CWORD=$(($# - 1)); _${1//-/_}; echo \"\${COMPREPLY[*]}\""
+}
+
 @test "bash completes options and choices" {
     p=$(tools)
     p=${p%%$'\n'*}
-    "$p" --complete=bash >c.bash
-    output=$(bash -c 'source ./c.bash; COMP_WORDS=('"$p"' --vers); COMP_CWORD=1; _'"${p//-/_}"'; echo "${COMPREPLY[@]}"')
-    expect_output --version
+    [ "$(offers "$p" --vers)" = --version ]
+    [ "$(offers tf-train --device c)" = "cpu cuda" ]
+    [ "$(offers tf-train --device = c)" = "cpu cuda" ]
+    [ "$(offers tf-train --device =)" = "auto cpu cuda ref" ]
+    [ "$(offers tf-train --preset ti)" = tiny ]
+    [ "$(offers tf-bleu -tok i)" = intl ]
+    # What to do comes first, and once.
+    touch check.tfs
+    [ "$(offers tf-cbor c)" = "check count" ]
+    [ "$(offers tf-cbor --full c)" = "check count" ]
+    [ "$(offers tf-cbor check ch)" = check.tfs ]
+}
+
+@test "help keeps its marks in zsh and fish" {
+    expect_contains "$(tf-plot --complete=zsh)" "[the paper'\''s formula or a relative of it]:variant:("
+    expect_contains "$(tf-plot --complete=zsh)" ":KEY[,KEY]...:'"
+    expect_contains "$(tf-plot --complete=fish)" "where a model looks, from tf-attn\'s stream"
+    expect_contains "$(tf-batch --complete=zsh)" "'--from=[begin at this cursor of an earlier run]:EPOCH\:RECORD:'"
+    expect_contains "$(tf-batch --complete=zsh)" "most pairs of a batch; 0\: any number"
 }
 
 @test "a signal that ends a tool takes its unfinished file along, and stays a signal" {

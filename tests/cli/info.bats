@@ -51,15 +51,16 @@ import sys, cbor2
 put = lambda x: sys.stdout.buffer.write(cbor2.dumps(x))
 put(cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR")))
 put([0, {"v": 1, "kind": "tokens", "made": [{"prog": "my tool", "version": "1", "opts": {"x": "a'b $c", "flag": True, "off": False, "n": 3, "list": ["p", "q r"]}},
-                                            {"prog": "tf-next", "in": {"source": b"\x01" * 32}}]}])
+                                            {"prog": "tf-next", "in": {"source": b"\x01" * 32}, "precision": "int8", "prefix": True}]}])
 put([15, 0, None])
 PY
     t 0 tf-info odd.tfs
     sed -n '/^made by$/,$p' <<<"$output" | tail -n +2 >made.sh
     bash -n made.sh
-    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --flag --list p 'q r' \\" "  | tf-next" >want
+    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --flag --list p 'q r' \\" "  | tf-next --precision int8" >want
     diff <(sed -n 1,2p made.sh | sed 's/^  //;2s/^/  /') want
     expect_contains "$output" "0101010101010101010101010101010101010101010101010101010101010101"
+    [[ $output =~ "  #   prefix "\ +true ]]
 }
 
 @test "keys of strangers: printed safely, apart from our own, and no way to crash" {

@@ -173,8 +173,8 @@ END
     expect_contains "$stderr" "upstream failed: stdin: line 2"
     sh_t 4 "tf-tokenize -d -m '$V' <out.tfs"
     expect_output $'ka\n\nto'
-    expect_error "1 of 3 records bad; the first is record 2: invalid UTF-8 at byte 2"
+    expect_error "1 of 3 records bad; the first is record 1: invalid UTF-8 at byte 2"
     sh_t 0 "tf-tokenize -d --bad=ok -m '$V' <out.tfs"
     sh_t 1 "tf-tokenize -d --bad=fail -m '$V' <out.tfs"
-    expect_error "stdin: record 2"
+    expect_error "stdin: record 1: invalid UTF-8 at byte 2"
 }

@@ -56,6 +56,23 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
     tf-train "${small[@]}" --steps 4 --save-every 2 -q -o halves b.tfs
     batch_in_order.py 400 4 train.src.tfs train.tgt.tfs | tf-train "${small[@]}" --steps 10 --save-every 2 -q -o halves
     cmp whole/ckpt-00000010.tfm halves/ckpt-00000010.tfm
+    # A trainer that has had enough is no failure.
+    sh_t 0 'batch_in_order.py 400 1000000 train.src.tfs train.tgt.tfs | tf-train "$@" --steps 2 -q -o few' "${small[@]}"
+    [ -z "$stderr" ]
+}
+
+@test "no batch, no size, no hypothesis: told, or done without" {
+    tokenize_bytes.py </dev/null >none.tfs
+    t 1 batch_in_order.py 400 1 none.tfs none.tfs
+    expect_error "batch_in_order.py: none.tfs: no pair to make batches of"
+    tokenize_bytes.py <train.src | tf-cbor json | sed '1s/"size":260,//' | tf-cbor unjson >bare.tfs
+    [[ $(tf-cbor json bare.tfs | sed 1q) != *size* ]]
+    sh_t 0 'batch_in_order.py 400 1 bare.tfs bare.tfs | tf-cbor check'
+    hash=$(tf-cbor json bare.tfs | jq -r 'select(.header) | .header.vocab')
+    printf '%s\n' '{"type":"header","header":{"v":1,"kind":"nbest","vocab":"'"$hash"'"}}' '{"type":"nbest","idx":0,"hyps":[]}' \
+        '{"type":"nbest","idx":1,"hyps":[{"ids":[101],"score":-1,"logp":-1}]}' '{"type":"end"}' | tf-cbor unjson >n.tfs
+    sh_t 0 'tokenize_bytes.py -d <n.tfs'
+    expect_output $'\na'
 }
 
 @test "a batcher that dies leaves a truncated stream, which is no end of data" {

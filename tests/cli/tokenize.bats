@@ -148,7 +148,7 @@ END
     sed -i '1a {"type": "nbest", "idx": 0, "hyps": [{"ids": [150], "score": -1, "logp": -1}, {"ids": [4, 999], "score": -2, "logp": -2}]}' far.jsonl
     sh_t 4 "tf-cbor unjson far.jsonl | tf-tokenize -d --nbest -m '$V'"
     expect_output $'0\t0\t\t\n0\t0\t\t'
-    expect_error "1 of 1 records bad; the first is record 1: id 150: the vocabulary has 150"
+    expect_error "1 of 1 records bad; the first is record 0: id 150: the vocabulary has 150"
 }
 
 @test "a long list of hypotheses before an upstream failure comes out whole" {
@@ -174,7 +174,7 @@ END
     tf-tokenize --bad ok -m "$V" -o mixed.tfs mixed
     t 1 tf-tokenize -d --bad fail -m "$V" mixed.tfs
     expect_output "$(cat good)"
-    expect_error "mixed.tfs: record 151: invalid UTF-8 at byte 5"
+    expect_error "mixed.tfs: record 150: invalid UTF-8 at byte 5"
 }
 
 @test "an id outside the vocabulary is a bad record" {

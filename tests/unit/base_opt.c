@@ -410,10 +410,10 @@ static void printing(void)
     ok(strstr(out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
            strstr(out, "-F _tf_x tf-x\n") != NULL,
        "completes choices");
-    ok(strstr(out, "(compgen -f -W 'first a-word-without-room-beside-it' -- \"$cur\")") != NULL,
-       "and words beside files");
+    ok(strstr(out, "words=' first a-word-without-room-beside-it '") != NULL, "and words");
     is_int(child(ask_zsh, NULL, &out, &errs), 0, "zsh");
-    ok(strstr(out, "'--as[dialect]:as:(paper t2t)'") != NULL &&
+    ok(strstr(out, "'--as=[dialect]:as:(paper t2t)'") != NULL &&
+           strstr(out, "'-b+[width of the beam]:N:'") != NULL &&
            strncmp(out, "#compdef tf-x\n", 14) == 0,
        "completes choices");
     ok(strstr(out, "'1:word:(first a-word-without-room-beside-it)'") != NULL, "and words");

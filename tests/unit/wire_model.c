@@ -152,8 +152,7 @@ static void test_ways(void)
     snprintf(name, sizeof name, "/dev/fd/%d", fd);
     err = (struct tf_err){0};
     ok(tf_model_read(&m, name, 0, 1 << 20, &err) == -1 &&
-           strstr(err.msg,
-                  "tensor p/big: 12582912 bytes: more than the 1048576 that a pipe may bring"),
+           strstr(err.msg, "tensor p/big: 12582912 bytes: more than the 1048576 of --max-tensor"),
        "a bound on tensors: %s", err.msg);
     close(fd);
     waitpid(pid, NULL, 0);

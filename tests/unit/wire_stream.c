@@ -657,6 +657,11 @@ static void test_bad_names(void)
                                         "unknown id",    "other",         "other"};
     for (int i = 0; i < 6; i++)
         is_str(tf_bad_name(codes[i]), names[i], "code %d", codes[i]);
+    char buf[64];
+    is_str(tf_bad_say(buf, sizeof buf, TF_BAD_UTF8, "invalid UTF-8 at byte 2"),
+           "invalid UTF-8 at byte 2", "a name is said once");
+    is_str(tf_bad_say(buf, sizeof buf, TF_BAD_OTHER, "no"), "other: no", "a name and a text");
+    is_str(tf_bad_say(buf, sizeof buf, TF_BAD_TOO_LONG, ""), "line too long", "no text");
 }
 
 static void test_writer_limits(void)
