@@ -47,7 +47,7 @@ fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 # The kernels that gain from wide registers are compiled once per instruction set and chosen at run time.
 x86 := $(filter x86_64 amd64,$(shell uname -m))
 isas := generic $(if $(x86),avx2 avx512)
-isa_avx2 := -mavx2 -mfma -mf16c
+isa_avx2 := -mavx2 -mfma
 isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
 # With sums of products of bytes: for kern_int8.c alone.
 int8_isas := $(isas) $(if $(x86),avxvnni avx512vnni)

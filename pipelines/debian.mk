@@ -5,6 +5,7 @@
 #     make -f pipelines/debian.mk DATA=DIR           a corpus made before: {train,dev,test}.en-XX.{en,XX}.gz
 
 NAME       := debian
+DATA       ?=
 VOCAB_SIZE ?= 8000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
@@ -20,14 +21,22 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 HERE := $(dir $(firstword $(MAKEFILE_LIST)))
 
 ifdef DATA
-$(WORK)/train.% $(WORK)/dev.% $(WORK)/test.%: $(DATA)/train.$(PAIR).%.gz | $(WORK)
-	for d in train dev test; do gzip -dc $(DATA)/$$d.$(PAIR).$*.gz >$(WORK)/$$d.$*; done
+$(TEXTS): $(WORK)/DATA.settings
+$(WORK)/train.%: $(DATA)/train.$(PAIR).%.gz
+	gzip -dc $< >$@.part
+	$(whole)
+$(WORK)/dev.%: $(DATA)/dev.$(PAIR).%.gz
+	gzip -dc $< >$@.part
+	$(whole)
+$(WORK)/test.%: $(DATA)/test.$(PAIR).%.gz
+	gzip -dc $< >$@.part
+	$(whole)
 else
-TEXTS := $(foreach d,train dev test,$(foreach l,$S $T,$(WORK)/$d.$l))
-$(firstword $(TEXTS)): $(WORK)/indices
-	$(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T $(WORK)
-$(wordlist 2,9,$(TEXTS)): $(firstword $(TEXTS))
-	@test -e $@
+$(TEXTS) &: $(WORK)/indices
+	mkdir -p $(WORK)/pairs
+	$(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T $(WORK)/pairs
+	sync $(WORK)/pairs/*
+	mv $(WORK)/pairs/* $(WORK)
 endif
 
 # apt with its own state: the system's lists stay as they are.
@@ -40,7 +49,3 @@ $(WORK)/indices: | $(WORK)
 	$(call index,Packages,'Component: main') >$(WORK)/Packages
 	for l in $S $T; do $(call index,Translations,'Component: main' "Language: $$l") >$(WORK)/Translation-$$l; test -s $(WORK)/Translation-$$l; done
 	touch $@
-
-small: ## the same in about a minute: 20 steps; the score means nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) PAIR=$(PAIR) WORK=$(WORK)-small VOCAB_SIZE=2000 STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
-	    TRAIN_FLAGS='--warmup 30'

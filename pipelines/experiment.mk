@@ -6,6 +6,7 @@
 #     make -f pipelines/multi30k.mk DATA=DIR PAIR=en-fr TOKENS=2000
 #
 # Run the same command again after an interruption: make redoes nothing that is done, and tf-train goes on where it stopped.
+# With other settings, what was made with the old ones is made again; but of a training that is done only STEPS and AVERAGE can change.
 
 # ---- settings, with the paper's values where it has one ----
 PAIR       ?= en-de
@@ -30,9 +31,12 @@ DECODE_FLAGS ?=
 THREADS    ?= $(shell nproc)
 # Of the pictures of attention.
 SENTENCE   ?= 1
-LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter tiny C-n4,$(PRESET)),3),5)
+of_four     = tiny C-n4 $(if $(filter paper,$(DIALECT)),parse-wsj parse-semi)
+LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter $(of_four),$(PRESET)),3),5)
 
-here := $(dir $(lastword $(MAKEFILE_LIST)))
+TEXTS := $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
+
+include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
 
 all: $(WORK)/score.json $(WORK)/curve.svg $(WORK)/perplexity.json ## train, translate, score
 	@echo
@@ -44,50 +48,71 @@ all: $(WORK)/score.json $(WORK)/curve.svg $(WORK)/perplexity.json ## train, tran
 $(WORK):
 	mkdir -p $@
 
+# ---- settings: NAME.settings holds those in $(NAME), and is rewritten only when they differ ----
+vocabulary = --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE)
+validation = --no-shuffle --tokens $(TOKENS)
+batches    = --epochs 0 --tokens $(TOKENS) --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS)
+model      = --preset $(PRESET) --as $(DIALECT) --save-every $(SAVE_EVERY) --seed $(SEED) $(TRAIN_FLAGS)
+training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) | $(model))
+length     = --steps $(STEPS) --keep $(AVERAGE)
+decoding   = --beam $(BEAM) --alpha $(ALPHA) $(DECODE_FLAGS)
+current    = printf '%s\n' $(call quote,$($1)) | cmp -s - $(WORK)/$1.settings
+$(WORK)/%.settings: FORCE | $(WORK)
+	@$(call current,$*) || { printf '%s\n' $(call quote,$($*)) >$@.part; $(whole); }
+
 # ---- vocabulary: one for both languages (paper, section 5.1) ----
-$(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T
-	tf-tokenize --train --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE) -o $@ $^
+$(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T $(WORK)/vocabulary.settings
+	tf-tokenize --train $(vocabulary) -o $@ $(WORK)/train.$S $(WORK)/train.$T
 
 # ---- text to token streams ----
-$(WORK)/%.$S.tfs: $(WORK)/%.$S $(WORK)/vocab.model
-	tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) <$< >$@
-$(WORK)/%.$T.tfs: $(WORK)/%.$T $(WORK)/vocab.model
-	tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) <$< >$@
+$(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
+	tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) -o $@ $<
 
 # ---- validation batches: a finite stream in a file ----
-$(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
-	tf-batch --no-shuffle --tokens $(TOKENS) $^ >$@
+$(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settings
+	tf-batch $(validation) -o $@ $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
 
 # ---- training: endless batches into tf-train, which ends at --steps. Status 75 (stopped on request) stops make; run it again. ----
-$(WORK)/trained: $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
-	tf-batch --epochs 0 --tokens $(TOKENS) --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs \
-	| tf-train --preset $(PRESET) --as $(DIALECT) --vocab $(WORK)/vocab.model --steps $(STEPS) --save-every $(SAVE_EVERY) --keep $(AVERAGE) \
-	    --valid $(WORK)/dev.tfs --valid-every $(SAVE_EVERY) --seed $(SEED) --threads $(THREADS) $(TRAIN_FLAGS) -o $(WORK)/run
+$(WORK)/trained: $(WORK)/training.settings $(WORK)/length.settings $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
+	tf-batch $(batches) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs \
+	| tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs --valid-every $(SAVE_EVERY) --threads $(THREADS) \
+	    $(length) $(model) -o $(WORK)/run
 	touch $@
 
+# Said before a day of training. tf-train has nothing left to do in a run that is done, whatever its settings were.
+$(WORK)/training.settings: | trainable
+trainable:
+	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || \
+	    { echo "AVERAGE=$(AVERAGE): STEPS=$(STEPS) with SAVE_EVERY=$(SAVE_EVERY) make $$n checkpoints" >&2; exit 2; }
+	@n=$$((10#$(lastword 0 $(sort $(patsubst $(WORK)/run/ckpt-%.tfm,%,$(wildcard $(WORK)/run/ckpt-*.tfm)))))); [ $$n -le $(STEPS) ] || \
+	    { echo "STEPS=$(STEPS): $(WORK)/run has done $$n; take another WORK" >&2; exit 2; }
+	@[ ! -e $(WORK)/trained ] || [ ! -e $(WORK)/training.settings ] || $(call current,training) || \
+	    { echo "$(WORK): trained with other settings, those in $(WORK)/training.settings; take another WORK" >&2; exit 2; }
+
 $(WORK)/model.tfm: $(WORK)/trained
-	tf-avgckpt -n $(AVERAGE) $(WORK)/run >$@
+	tf-avgckpt -n $(AVERAGE) -o $@ $(WORK)/run
 
 # ---- translation and score ----
-$(WORK)/test.out: $(WORK)/test.$S $(WORK)/model.tfm
+$(WORK)/test.out: $(WORK)/test.$S $(WORK)/model.tfm $(WORK)/decoding.settings
 	tf-tokenize -m $(WORK)/model.tfm <$< \
-	| tf-decode -m $(WORK)/model.tfm --beam $(BEAM) --alpha $(ALPHA) --threads $(THREADS) $(DECODE_FLAGS) \
-	| tf-tokenize -d -m $(WORK)/model.tfm >$@
+	| tf-decode -m $(WORK)/model.tfm --threads $(THREADS) $(decoding) \
+	| tf-tokenize -d -m $(WORK)/model.tfm -o $@
 
 $(WORK)/score.json: $(WORK)/test.$T $(WORK)/test.out
-	tf-bleu $< -i $(WORK)/test.out >$@
+	tf-bleu $< -i $(WORK)/test.out >$@.part
+	$(whole)
 
 $(WORK)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(WORK)/model.tfm
-	tf-score -m $(WORK)/model.tfm --summary $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs >$@
+	tf-score -m $(WORK)/model.tfm --summary -o $@ $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs
 
 # ---- the same translation on the CPU and on a GPU in each precision ----
 on_cpu  := --device cpu
 on_fp32 := --device cuda --precision fp32
 on_fp16 := --device cuda --precision fp16
 on_bf16 := --device cuda --precision bf16
-$(WORK)/device.%.out: $(WORK)/test.$S.tfs $(WORK)/model.tfm
-	tf-decode -m $(WORK)/model.tfm --beam $(BEAM) --alpha $(ALPHA) --threads $(THREADS) $(on_$*) $< \
-	| tf-tokenize -d -m $(WORK)/model.tfm >$@
+$(WORK)/device.%.out: $(WORK)/test.$S.tfs $(WORK)/model.tfm $(WORK)/decoding.settings
+	tf-decode -m $(WORK)/model.tfm --threads $(THREADS) --beam $(BEAM) --alpha $(ALPHA) $(on_$*) $< \
+	| tf-tokenize -d -m $(WORK)/model.tfm -o $@
 
 devices: $(patsubst %,$(WORK)/device.%.out,cpu fp32 fp16 bf16) ## translate on the CPU and on a GPU in fp32, fp16 and bf16: lines as on the CPU, and BLEU
 	@for d in cpu fp32 fp16 bf16; do \
@@ -96,20 +121,25 @@ devices: $(patsubst %,$(WORK)/device.%.out,cpu fp32 fp16 bf16) ## translate on t
 	done
 
 $(WORK)/curve.svg: $(WORK)/trained
-	tf-plot curve $(WORK)/run/log.jsonl >$@
+	tf-plot curve -o $@ $(WORK)/run/log.jsonl
 
 # ---- where the model looks, as in the paper's Figures 3 to 5: self-attention of a test sentence, and the attention of its translation ----
 one := $(WORK)/sentence-$(SENTENCE)
 $(one).%.tfs: $(WORK)/test.$S $(WORK)/test.out $(WORK)/model.tfm
-	sed -n $(SENTENCE)p $(WORK)/test.$* | tf-tokenize -m $(WORK)/model.tfm >$@
+	@n=$$(wc -l <$(WORK)/test.$S); [ $(SENTENCE) -ge 1 ] && [ $(SENTENCE) -le $$n ] || \
+	    { echo "SENTENCE=$(SENTENCE): the test set has sentences 1 to $$n" >&2; exit 2; }
+	sed -n $(SENTENCE)p $(WORK)/test.$* | tf-tokenize -m $(WORK)/model.tfm -o $@
 
 $(one).encoder-$(LAYER).svg: $(one).$S.tfs
-	tf-attn -m $(WORK)/model.tfm -k encoder -l $(LAYER) $< | tf-plot attention - >$@
+	tf-attn -m $(WORK)/model.tfm -k encoder -l $(LAYER) $< | tf-plot attention -o $@ -
 
 $(one).cross-$(LAYER).svg: $(one).$S.tfs $(one).out.tfs
-	tf-attn -m $(WORK)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention - >$@
+	tf-attn -m $(WORK)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention -o $@ -
 
 attention: $(one).encoder-$(LAYER).svg $(one).cross-$(LAYER).svg ## draw where layer LAYER looks in test sentence SENTENCE
 
-.PHONY: all small devices attention
-include $(here)common.mk
+small: ## the same in about a minute: a tiny model, 20 steps; the scores mean nothing
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
+	    TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
+
+.PHONY: all trainable devices attention small

@@ -19,13 +19,13 @@ TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
-$(WORK)/train.%: $(DATA)/train.%.gz | $(WORK)
-	gzip -dc $< >$@
-$(WORK)/dev.%: $(DATA)/val.%.gz | $(WORK)
-	gzip -dc $< >$@
-$(WORK)/test.%: $(DATA)/test_2016_flickr.%.gz | $(WORK)
-	gzip -dc $< >$@
-
-small: ## the same in about a minute: 20 steps; the score means nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) DATA=$(DATA) PAIR=$(PAIR) WORK=$(WORK)-small VOCAB_SIZE=2000 STEPS=20 SAVE_EVERY=10 AVERAGE=2 \
-	    TOKENS=2000 TRAIN_FLAGS='--warmup 30'
+$(TEXTS): $(WORK)/DATA.settings
+$(WORK)/train.%: $(DATA)/train.%.gz
+	gzip -dc $< >$@.part
+	$(whole)
+$(WORK)/dev.%: $(DATA)/val.%.gz
+	gzip -dc $< >$@.part
+	$(whole)
+$(WORK)/test.%: $(DATA)/test_2016_flickr.%.gz
+	gzip -dc $< >$@.part
+	$(whole)

@@ -15,6 +15,10 @@
 NAME       := parsing
 PAIR       := words-tags
 WORK       ?= run/parsing
+NEEDED     := TRAIN DEV TEST
+TRAIN      ?=
+DEV        ?=
+TEST       ?=
 PRESET     ?= tiny
 DIALECT    ?= t2t
 VOCAB_SIZE ?= 6000
@@ -28,13 +32,13 @@ BEAM       ?= 21
 ALPHA      ?= 0.3
 DECODE_FLAGS ?= --max-extra 300
 TRAIN_FLAGS  ?= --warmup 1000 --lr-scale 0.4 --dropout 0.1
-
-.DEFAULT_GOAL := parse
+SMALL_SETTINGS := VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+.DEFAULT_GOAL := parse
 
 ifneq ($(filter-out help,$(or $(MAKECMDGOALS),parse)),)
-$(foreach v,TRAIN DEV TEST,$(if $($v),,$(error $v= is needed: a treebank, plain or .gz)))
+$(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: a treebank, plain or .gz)))
 endif
 
 # All lengths, COLLINS.prm. It leaves punctuation out by its tags, so a tree with such a tag in the wrong place has another number of words: EVALB calls that an error
@@ -48,23 +52,19 @@ parse: $(WORK)/f1.json $(WORK)/curve.svg ## train, parse, score
 	@echo "trees: $(WORK)/test.parsed"
 	@echo "learning curve: $(WORK)/curve.svg"
 
-# $(call treebank,PART,FILES): its trees, one a line, and of these the words and the sequences.
+# $(call treebank,PART,SETTING): its trees, one a line, of the files in that setting, and of these the words and the sequences.
 define treebank
-$(WORK)/$1.trees: $2 | $(WORK)
-	for f in $$^; do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac | tf-tree -c; done >$$@
-$(WORK)/$1.words: $(WORK)/$1.trees
-	tf-tree -l -w $$@.new -o $(WORK)/$1.tags $$<
-	mv $$@.new $$@
-$(WORK)/$1.tags: $(WORK)/$1.words ;
+$(WORK)/$1.trees: $($2) $(WORK)/$2.settings
+	for f in $($2); do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac | tf-tree -c; done >$$@.part
+	$$(whole)
+$(WORK)/$1.words $(WORK)/$1.tags &: $(WORK)/$1.trees
+	tf-tree -l -w $(WORK)/$1.words -o $(WORK)/$1.tags $$<
 endef
-$(eval $(call treebank,train,$(TRAIN)))$(eval $(call treebank,dev,$(DEV)))$(eval $(call treebank,test,$(TEST)))
+$(eval $(call treebank,train,TRAIN))$(eval $(call treebank,dev,DEV))$(eval $(call treebank,test,TEST))
 
 $(WORK)/test.parsed: $(WORK)/test.out $(WORK)/test.words
-	tf-tree -r -p -w $(WORK)/test.words $(WORK)/test.out >$@
+	tf-tree -r -p -w $(WORK)/test.words -o $@ $(WORK)/test.out
 
 $(WORK)/f1.json: $(WORK)/test.trees $(WORK)/test.parsed
-	$(EVALB) --json $^ >$@
-
-small: ## the same in about a minute: 20 steps; the score means nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(TEST)' WORK=$(WORK)-small VOCAB_SIZE=1000 STEPS=20 SAVE_EVERY=10 AVERAGE=2 \
-	    TOKENS=2000 BEAM=2 DECODE_FLAGS='--max-extra 20' TRAIN_FLAGS='--warmup 30'
+	$(EVALB) --json $^ >$@.part
+	$(whole)

@@ -5,6 +5,9 @@
 # The settings are the paper's: 37,000 pieces, batches of 25,000 tokens, 100,000 steps and for big three times as many. Rows share vocabulary and token streams.
 # Perplexities compare where vocabularies are the same, which the paper's and yours are not.
 
+NEEDED     := TRAIN DEV
+TRAIN      ?=
+DEV        ?=
 PAIR       ?= en-de
 WORK       ?= run/table3
 ROWS       ?= base A-h1 A-h4 A-h16 A-h32 B-dk16 B-dk32 C-n2 C-n4 C-n8 C-d256 C-d1024 C-ff1024 C-ff4096 D-p0.0 D-p0.2 D-ls0.0 D-ls0.2 E big
@@ -18,6 +21,8 @@ TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
 
 here := $(dir $(lastword $(MAKEFILE_LIST)))
+include $(here)common.mk
+
 S := $(firstword $(subst -, ,$(PAIR)))
 T := $(lastword $(subst -, ,$(PAIR)))
 
@@ -53,28 +58,28 @@ export PAPER
 text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' WORK='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' \
     TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE=1 TRAIN_FLAGS='$(TRAIN_FLAGS)' DECODE_FLAGS='$(DECODE_FLAGS)' $2
 
-# What all rows share.
-$(WORK)/data/ready:
+# What all rows share. The Makefile of the text knows what is to be done, here and in every row.
+data:
 	$(call text,$(WORK)/data,$(addprefix $(WORK)/data/,train.$S.tfs train.$T.tfs dev.tfs test.$S.tfs test.$T.tfs))
-	touch $@
 
-$(WORK)/%/row.txt: $(WORK)/data/ready
+$(WORK)/%/row.txt: data
 	mkdir -p $(@D)
 	ln -sf $(abspath $(WORK)/data)/* $(@D)
 	$(call text,$(@D),PRESET=$* STEPS=$(if $(filter big,$*),$$((3 * $(STEPS))),$(STEPS)) $(@D)/score.json $(@D)/perplexity.json)
 	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); bleu=$$(tf-bleu $(@D)/test.$T -i $(@D)/test.out -b -w 1); \
-	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@
+	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part
+	$(whole)
 
 $(WORK)/table.txt: $(ROWS:%=$(WORK)/%/row.txt)
 	{ printf '%-10s %8s %6s %9s   %s\n' row PPL BLEU '10^6' "the paper's"; \
 	  cat $^ | while read -r row ppl bleu n; do \
 	      n=$$(awk -v n="$$n" 'BEGIN { if (n <= 0) exit 1; printf "%.2f", n / 1e6 }'); paper=$$(sed -n "s/^$$row //p" <<<"$$PAPER"); \
 	      LC_ALL=C printf '%-10s %8.2f %6s %9s   %s\n' "$$row" "$$ppl" "$$bleu" "$$n" "$$paper"; \
-	  done; } >$@
+	  done; } >$@.part
+	$(whole)
 
 small: ## every row as a tiny model, 10 steps; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' WORK=$(WORK)-small VOCAB_SIZE=200 VOCAB_TYPE=unigram STEPS=10 SAVE_EVERY=10 TOKENS=1000 \
 	    TRAIN_FLAGS='--layers 1 --d-model 32 --d-ff 16 --warmup 30' DECODE_FLAGS='--max-extra 5'
 
-.PHONY: table small
-include $(here)common.mk
+.PHONY: table data small

@@ -5,6 +5,10 @@
 # The settings suit some hundred thousand pairs; the paper's for millions are in wmt14.mk.
 
 NAME       := text
+NEEDED     := TRAIN DEV TEST
+TRAIN      ?=
+DEV        ?=
+TEST       ?=
 VOCAB_SIZE ?= 16000
 VOCAB_TYPE ?= unigram
 PRESET     ?= C-d256
@@ -17,24 +21,22 @@ TRAIN_FLAGS ?= --warmup 4000 --lr-scale 2 --dropout 0.2
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
 ifneq ($(filter-out help,$(or $(MAKECMDGOALS),all)),)
-$(foreach v,TRAIN DEV TEST,$(if $($v),,$(error $v= is needed: the stem of a pair of files, STEM.$S and STEM.$T, plain or .gz)))
+$(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: the stem of a pair of files, STEM.$S and STEM.$T, plain or .gz)))
 endif
 
 # $(call side,STEMS,LANGUAGE): the files, whichever of the two forms is there; the plain name when neither is, so that make names it.
 side = $(foreach s,$1,$(or $(firstword $(wildcard $s.$2 $s.$2.gz)),$s.$2))
+# $(call text,PART,SETTING,LANGUAGE): the part of the corpus whose stems are in that setting.
 define text
-$(WORK)/$1.$3: $(call side,$2,$3) | $(WORK)
-	for f in $$^; do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac; done >$$@
+$(WORK)/$1.$3: $(call side,$($2),$3) $(WORK)/$2.settings
+	for f in $(call side,$($2),$3); do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac; done >$$@.part
+	$$(whole)
 endef
-$(foreach l,$S $T,$(eval $(call text,train,$(TRAIN),$l))$(eval $(call text,dev,$(DEV),$l))$(eval $(call text,test,$(TEST),$l)))
+$(foreach l,$S $T,$(eval $(call text,train,TRAIN,$l))$(eval $(call text,dev,DEV,$l))$(eval $(call text,test,TEST,$l)))
 
 # Files of different length do not belong together; named before a day of training.
 $(WORK)/vocab.model: | $(WORK)/paired
-$(WORK)/paired: $(foreach d,train dev test,$(foreach l,$S $T,$(WORK)/$d.$l))
+$(WORK)/paired: $(TEXTS)
 	for d in train dev test; do s=$$(wc -l <$(WORK)/$$d.$S) t=$$(wc -l <$(WORK)/$$d.$T); \
 	    [ $$s = $$t ] || { echo "$$d: $$s lines of $S, $$t of $T" >&2; exit 1; }; echo "$$d: $$s pairs"; done
 	touch $@
-
-small: ## the same in about a minute: 20 steps; the score means nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) PAIR=$(PAIR) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(TEST)' WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny \
-	    STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 TRAIN_FLAGS='--warmup 30'

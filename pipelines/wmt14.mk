@@ -1,10 +1,12 @@
 # wmt14.mk - what the paper's En-De and En-Fr experiments share: download, unpack, join. Included by wmt14-ende.mk and wmt14-enfr.mk.
 #
 # DATA collects the archives of the WMT 2014 translation task (statmt.org/wmt14); `make download` fetches them with curl.
+# `make small SMALL=PREFIX` tries the steps on a text of one's own, PREFIX.S and PREFIX.T, without them.
 
 DATA    ?= data/wmt14
 BASE    ?= https://www.statmt.org
 CURL    ?= curl -fL --retry 5 -C - -o
+SMALL   ?=
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
@@ -13,42 +15,59 @@ download: $(addprefix $(DATA)/,$(ARCHIVES)) ## fetch the archives (several GB)
 
 $(DATA):
 	mkdir -p $@
+# Of a .part that is whole there is nothing more to fetch, which some servers answer with an error.
 define fetch
 $(DATA)/$(notdir $(1)): | $(DATA)
-	$(CURL) $$@.part $(1) && mv $$@.part $$@
+	tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(1)
+	$$(whole)
 endef
 $(foreach u,$(URLS),$(eval $(call fetch,$(u))))
 
 $(DATA)/unpacked: $(addprefix $(DATA)/,$(ARCHIVES))
-	for a in $^; do tar -C $(DATA) -xf $$a; done
+	for a in $(filter %.tgz,$^); do tar -C $(DATA) -xf $$a; done
 	touch $@
 
-# Both sides at once, so that lines stay together: pairs with an empty side, and carriage returns, go.
-$(WORK)/train.$S: $(DATA)/unpacked | $(WORK)
-	for f in $(TRAIN); do paste <(tr -d '\r\t' <$(DATA)/$$f.$S) <(tr -d '\r\t' <$(DATA)/$$f.$T); done \
-	| awk -F '\t' -v s=$@ -v t=$(WORK)/train.$T 'NF == 2 && $$1 != "" && $$2 != "" { print $$1 >s; print $$2 >t }'
-$(WORK)/train.$T: $(WORK)/train.$S
-	@test -s $@
+ifdef SMALL
+$(TEXTS): $(WORK)/SMALL.settings
+$(WORK)/train.%: $(SMALL).%
+	tail -n +201 $< >$@.part
+	$(whole)
+$(WORK)/dev.%: $(SMALL).%
+	head -n 100 $< >$@.part
+	$(whole)
+$(WORK)/test.%: $(SMALL).%
+	sed -n 101,200p $< >$@.part
+	$(whole)
+else
+small: wanted
+wanted:
+	@echo 'make small SMALL=PREFIX: PREFIX.$S and PREFIX.$T are wanted' >&2; exit 2
+
+# Both sides at once, so that lines stay together: pairs with an empty side, tabs and carriage returns go.
+$(WORK)/train.$S $(WORK)/train.$T &: $(DATA)/unpacked | $(WORK)
+	rm -f $(WORK)/train.$T.part
+	for f in $(TRAIN); do \
+	    LC_ALL=C awk -v f=$$f -v out=$(WORK)/train.$T.part ' \
+	        (got = (getline t <"/dev/fd/3")) != 1 { exit } \
+	        { gsub(/[\t\r]/, ""); gsub(/[\t\r]/, "", t) } \
+	        $$0 != "" && t != "" { print; print t >>out } \
+	        END { if ((NR && got != 1) || (getline t <"/dev/fd/3") != 0) { \
+	            print f ": $S and $T have different numbers of lines" >"/dev/stderr"; exit 1 } }' \
+	        $(DATA)/$$f.$S 3<$(DATA)/$$f.$T; \
+	done >$(WORK)/train.$S.part
+	$(call whole,$(WORK)/train.$S $(WORK)/train.$T)
 
 # The tests are SGML: one <seg> a line.
 seg = sed -n 's/.*<seg id="[0-9]*">\(.*\)<\/seg>.*/\1/p'
-$(WORK)/dev.$S: $(DATA)/unpacked | $(WORK)
-	cp $(DATA)/$(DEV).$S $@
-$(WORK)/dev.$T: $(DATA)/unpacked | $(WORK)
-	cp $(DATA)/$(DEV).$T $@
+$(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/unpacked | $(WORK)
+	cp $(DATA)/$(DEV).$* $@.part
+	$(whole)
 $(WORK)/test.$S: $(DATA)/unpacked | $(WORK)
-	$(seg) $(DATA)/$(TEST)-src.$S.sgm >$@
+	$(seg) $(DATA)/$(TEST)-src.$S.sgm >$@.part
+	$(whole)
 $(WORK)/test.$T: $(DATA)/unpacked | $(WORK)
-	$(seg) $(DATA)/$(TEST)-ref.$T.sgm >$@
+	$(seg) $(DATA)/$(TEST)-ref.$T.sgm >$@.part
+	$(whole)
+endif
 
-# A trial of every step on a text of one's own, in the shape of the real one.
-small: ## the same steps on SMALL.S and SMALL.T (plain text), tiny model, 20 steps
-	test -n '$(SMALL)' || { echo 'make small SMALL=PREFIX: PREFIX.$S and PREFIX.$T are wanted' >&2; exit 2; }
-	mkdir -p $(WORK)-small
-	for l in $S $T; do tail -n +201 $(SMALL).$$l >$(WORK)-small/train.$$l; head -n 100 $(SMALL).$$l >$(WORK)-small/dev.$$l; \
-	    sed -n 101,200p $(SMALL).$$l >$(WORK)-small/test.$$l; done
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
-	    TRAIN_FLAGS='--warmup 30' -o $(DATA)/unpacked -o $(WORK)-small/train.$S -o $(WORK)-small/train.$T -o $(WORK)-small/dev.$S -o $(WORK)-small/dev.$T \
-	    -o $(WORK)-small/test.$S -o $(WORK)-small/test.$T
-
-.PHONY: download
+.PHONY: download wanted

@@ -96,6 +96,9 @@ check_results() {
     [ "$(wc -l <w-small/table.txt)" -eq 6 ]
     [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 1 ]
     [ "$(tf-info w-small/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
+    # Another development set is not taken for that one.
+    t 0 make -s "${args[@]}" ROWS=E DEV=data/test
+    cmp w-small/E/test.de <(gzip -dc data/test.de.gz)
 }
 
 # treebank TREES SEED: sentences of a small grammar, with a trace, a function tag and no root label, as treebanks are distributed.
@@ -145,6 +148,180 @@ PY
     t 0 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=mine WORK=w
     check_results w-small
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small WORK=w
+    expect_contains "$stderr" "small SMALL=PREFIX: PREFIX.en and PREFIX.de are wanted"
+    # Other text is not taken for this.
+    for l in en de; do tail -n +101 mine.$l >other.$l; done
+    t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=other WORK=w
+    expect_contains "$stderr" "w-small: trained with other settings"
+}
+
+# archives DIR: what wmt14-enfr.mk downloads, a pair or two in each.
+archives() {
+    local f
+    mkdir -p "$1" x/training x/un x/dev x/test-full
+    for f in training/europarl-v7 commoncrawl un/undoc.2000 training/news-commentary-v9; do
+        printf '%s\n' "of $f" '' >"x/$f.fr-en.en"
+        printf '%s\r\n' "de	$f" 'alone' >"x/$f.fr-en.fr"
+    done
+    for f in en fr; do
+        echo "giga $f" | gzip >"x/giga-fren.release2.fixed.$f.gz"
+        echo "dev $f" >"x/dev/newstest2013.$f"
+    done
+    echo '<seg id="1">test en</seg>' >x/test-full/newstest2014-fren-src.en.sgm
+    echo '<seg id="1">test fr</seg>' >x/test-full/newstest2014-fren-ref.fr.sgm
+    tar -C x -czf "$1/training-parallel-europarl-v7.tgz" training/europarl-v7.fr-en.{en,fr}
+    tar -C x -czf "$1/training-parallel-commoncrawl.tgz" commoncrawl.fr-en.{en,fr}
+    tar -C x -czf "$1/training-parallel-un.tgz" un
+    tar -C x -czf "$1/training-parallel-nc-v9.tgz" training/news-commentary-v9.fr-en.{en,fr}
+    tar -C x -cf "$1/training-giga-fren.tar" giga-fren.release2.fixed.{en,fr}.gz
+    tar -C x -czf "$1/dev.tgz" dev
+    tar -C x -czf "$1/test-full.tgz" test-full
+}
+
+@test "wmt14-enfr.mk: archives to text; a side that is missing or short is named" {
+    archives data
+    args=(-f "$TOP/pipelines/wmt14-enfr.mk" DATA=data WORK=w CURL=false w/train.fr w/dev.en w/dev.fr w/test.en w/test.fr)
+    t 0 make -j2 "${args[@]}"
+    is() { diff <(printf '%s\n' "${@:2}") "$1"; }
+    is w/train.en 'of training/europarl-v7' 'of commoncrawl' 'of un/undoc.2000' 'of training/news-commentary-v9' 'giga en'
+    is w/train.fr 'detraining/europarl-v7' 'decommoncrawl' 'deun/undoc.2000' 'detraining/news-commentary-v9' 'giga fr'
+    is w/dev.fr 'dev fr'
+    is w/test.en 'test en'
+    t 0 make "${args[@]}"
+    [[ $output != *tar* ]]
+    # Killed before the stamp was there: once more.
+    rm data/unpacked data/giga
+    t 0 make "${args[@]}"
+    for side in en fr; do
+        rm w/train.*
+        cp data/commoncrawl.fr-en.$side saved
+        sed -i 1d data/commoncrawl.fr-en.$side
+        t 2 make "${args[@]}"
+        expect_contains "$stderr" "commoncrawl.fr-en: en and fr have different numbers of lines"
+        rm data/commoncrawl.fr-en.$side
+        t 2 make "${args[@]}"
+        expect_contains "$stderr" "data/commoncrawl.fr-en.$side"
+        [ ! -e w/train.en ]
+        mv saved data/commoncrawl.fr-en.$side
+    done
+    t 0 make "${args[@]}"
+}
+
+@test "wmt14: a whole .part is an archive, another one is fetched on" {
+    archives data
+    mv data/dev.tgz data/dev.tgz.part
+    t 0 make -f "$TOP/pipelines/wmt14-enfr.mk" download DATA=data CURL=false
+    tar -tf data/dev.tgz >/dev/null
+    head -c 100 data/dev.tgz >data/dev.tgz.part
+    rm data/dev.tgz
+    t 2 make -f "$TOP/pipelines/wmt14-enfr.mk" download DATA=data CURL=false
+    [ ! -e data/dev.tgz ]
+}
+
+@test "what a killed recipe leaves never looks finished" {
+    corpus data train val test_2016_flickr
+    corpus data train.en-de dev.en-de test.en-de
+    treebank 300 1 | gzip >trees.gz
+    mkdir fake
+    # As in a power failure: make and all that it started are gone at once.
+    printf '#!/bin/sh\n%s "$@" | head -c 500\nkill -9 0\n' "$(command -v gzip)" >fake/gzip
+    chmod +x fake/gzip
+    stems='TRAIN=data/train DEV=data/val TEST=data/val'
+    for p in "multi30k train.en" "multi30k dev.de" "debian train.en" "text train.en $stems" "parsing train.trees TRAIN=trees.gz DEV=trees.gz TEST=trees.gz"; do
+        read -r name file more <<<"$p"
+        # shellcheck disable=SC2086
+        PATH=$PWD/fake:$PATH run -137 timeout "$TF_TIMEOUT" make -f "$TOP/pipelines/$name.mk" "w/$file" DATA=data WORK=w $more
+        [ ! -e "w/$file" ]
+        # shellcheck disable=SC2086
+        t 0 make -f "$TOP/pipelines/$name.mk" "w/$file" DATA=data WORK=w $more
+        [ "$(wc -l <"w/$file")" -ge 100 ]
+        rm -r w
+    done
+    # Nor does any recipe write under the final name.
+    run ! grep -nE '>>? *\$+(@|\(@\))( |;|$)' "$TOP"/pipelines/*.mk
+}
+
+@test "settings: what they change is made again, nothing else is" {
+    corpus data train val test_2016_flickr
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 BEAM=1)
+    # As many checkpoints as are averaged, said before anything is trained.
+    t 2 make "${args[@]}" STEPS=2
+    expect_contains "$stderr" "AVERAGE=2: STEPS=2 with SAVE_EVERY=2 make 1 checkpoints"
+    [ ! -e w/run ]
+    t 0 make "${args[@]}" STEPS=3
+    [ -e w/dev.en ]
+    [ -e w/dev.de ]
+    made=$(stat -c '%n %y' w/*)
+    t 0 make "${args[@]}" STEPS=3 THREADS=1
+    [ "$(stat -c '%n %y' w/*)" = "$made" ]
+    # More steps, then another search.
+    t 0 make "${args[@]}" STEPS=5
+    [[ $output = *tf-train* && $output != *--vocab-size* ]]
+    [ -e w/run/ckpt-00000005.tfm ]
+    t 0 make "${args[@]}" STEPS=5 BEAM=2
+    [[ $output = *tf-decode* && $output != *tf-train* ]]
+    # A training that is done is not another one.
+    for change in SEED=2 VOCAB_SIZE=190 TRAIN_FLAGS=; do
+        t 2 make "${args[@]}" STEPS=5 BEAM=2 "$change"
+        expect_contains "$stderr" "w: trained with other settings, those in w/training.settings"
+    done
+    t 2 make "${args[@]}" STEPS=4 BEAM=2
+    expect_contains "$stderr" "STEPS=4: w/run has done 5"
+    t 0 make "${args[@]}" STEPS=5 BEAM=2
+    [[ $output != *tf-[td]* ]]
+    # Interrupted, it goes on where it was.
+    rm w/trained w/run/ckpt-00000005.tfm
+    t 0 make "${args[@]}" STEPS=5 BEAM=2
+    [ -e w/run/ckpt-00000005.tfm ]
+    [ "$(jq 'select(.event == "start").step' w/run/log.jsonl | tail -n 1)" -eq 4 ]
+    t 2 make "${args[@]}" attention SENTENCE=999 STEPS=5 BEAM=2
+    expect_contains "$stderr" "SENTENCE=999: the test set has sentences 1 to 100"
+    run ! compgen -G 'w/sentence-*'
+}
+
+@test "other files in a setting make that part again" {
+    corpus data a dev test
+    args=(-f "$TOP/pipelines/text.mk" DEV=data/dev TEST=data/test WORK=w w/paired)
+    t 0 make "${args[@]}" TRAIN='data/a data/dev'
+    t 0 make "${args[@]}" TRAIN=data/a
+    expect_contains "$output" "train: 600 pairs"
+    [[ $output != *data/dev* ]]
+    corpus more train val test_2016_flickr
+    corpus data train val test_2016_flickr
+    printf x | gzip >>more/val.en.gz
+    touch -d '-1 minute' data/* more/*
+    t 0 make -f "$TOP/pipelines/multi30k.mk" WORK=v v/dev.en DATA=data
+    t 0 make -f "$TOP/pipelines/multi30k.mk" WORK=v v/dev.en DATA=more
+    cmp v/dev.en <(gzip -dc more/val.en.gz)
+}
+
+@test "debian.mk: a part of the corpus that changes is unpacked again, and no other" {
+    corpus data train.en-de dev.en-de test.en-de
+    args=(-f "$TOP/pipelines/debian.mk" DATA=data WORK=w w/train.en w/dev.en w/test.en)
+    t 0 make "${args[@]}"
+    touch -d '+1 minute' data/dev.en-de.en.gz
+    t 0 make "${args[@]}"
+    expect_contains "$output" data/dev.en-de.en.gz
+    [[ $output != *data/train* ]]
+}
+
+@test "help of every pipeline: each setting once, with its value; a folder with a space is refused" {
+    for p in "$TOP"/pipelines/*.mk; do
+        name=$(basename "$p" .mk)
+        case $name in common | experiment | wmt14) continue ;; esac
+        t 0 make -s -f "$p" help TOKENS=1234 TRAIN_FLAGS="--it's 1"
+        [ -z "$(sed -n 's/^  \([A-Z_]*\) .*/\1/p' <<<"$output" | sort | uniq -d)" ]
+        grep -qx '  TOKENS        1234' <<<"$output"
+        grep -qx "  TRAIN_FLAGS   --it's 1" <<<"$output"
+        [[ $output != *'$('* ]]
+        t 2 make -s -f "$p" WORK='my dir'
+        expect_error 'WORK=my dir: a name without spaces is wanted'
+    done
+    t 0 make -s -f "$TOP/pipelines/text.mk" help
+    expect_contains "$output" '  TRAIN         (needed)'
+    t 0 make -s -f "$TOP/pipelines/parsing.mk" help PRESET=parse-wsj DIALECT=paper
+    grep -qx '  LAYER         3' <<<"$output"
+    [[ $output != *PAIR* ]]
 }
 
 @test "debian-pairs joins, aligns and cleans descriptions" {
