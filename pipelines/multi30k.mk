@@ -19,6 +19,8 @@ TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
+$(DATA)/%.gz:
+	@echo '$@ is not there: DATA=DIR names the folder of Multi30k' >&2; exit 1
 $(TEXTS): $(WORK)/DATA.settings
 $(WORK)/train.%: $(DATA)/train.%.gz
 	gzip -dc $< >$@.part

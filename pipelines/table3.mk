@@ -64,7 +64,7 @@ data:
 
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
-	ln -sf $(abspath $(WORK)/data)/* $(@D)
+	cd $(@D) && ln -sf ../data/* .
 	$(call text,$(@D),PRESET=$* STEPS=$(if $(filter big,$*),$$((3 * $(STEPS))),$(STEPS)) $(@D)/score.json $(@D)/perplexity.json)
 	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); bleu=$$(tf-bleu $(@D)/test.$T -i $(@D)/test.out -b -w 1); \
 	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part

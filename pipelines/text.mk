@@ -26,10 +26,10 @@ endif
 
 # $(call side,STEMS,LANGUAGE): the files, whichever of the two forms is there; the plain name when neither is, so that make names it.
 side = $(foreach s,$1,$(or $(firstword $(wildcard $s.$2 $s.$2.gz)),$s.$2))
-# $(call text,PART,SETTING,LANGUAGE): the part of the corpus whose stems are in that setting.
+# $(call text,PART,SETTING,LANGUAGE): the part of the corpus whose stems are in that setting. A last line without its end gets one (sed).
 define text
 $(WORK)/$1.$3: $(call side,$($2),$3) $(WORK)/$2.settings
-	for f in $(call side,$($2),$3); do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac; done >$$@.part
+	for f in $(call side,$($2),$3); do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac | sed '$$$$a\'; done >$$@.part
 	$$(whole)
 endef
 $(foreach l,$S $T,$(eval $(call text,train,TRAIN,$l))$(eval $(call text,dev,DEV,$l))$(eval $(call text,test,TEST,$l)))

@@ -71,6 +71,17 @@ check_results() {
     expect_contains "$stderr" "train: 599 lines of en, 600 of de"
 }
 
+@test "text.mk: a file without the end of its last line keeps its pairs apart" {
+    mkdir data
+    printf 'one\ntwo' >data/a.en
+    printf 'eins\nzwei\n' >data/a.de
+    printf 'three\nfour\n' >data/b.en
+    printf 'drei\nvier' >data/b.de
+    t 0 make -f "$TOP/pipelines/text.mk" TRAIN='data/a data/b' DEV=data/a TEST=data/b WORK=w w/paired
+    expect_contains "$output" "train: 4 pairs"
+    [ "$(paste w/train.en w/train.de)" = $'one\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier' ]
+}
+
 @test "debian.mk small, from a corpus made before" {
     data=$SHARED/ddtp
     if [ ! -d "$data" ]; then
