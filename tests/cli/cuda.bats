@@ -80,11 +80,11 @@ program() {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=3 pairs=90 v=200 >wide.tfs
     B=wide.tfs
-    train --steps 2 --save-every 2 -o roomy # which takes a quarter more than 162,816 bytes
-    TF_EMULATE_MOST=170000 train --steps 2 --save-every 2 -o narrow
+    train --steps 2 --save-every 2 -o roomy # which takes a quarter more than 205,824 bytes
+    TF_EMULATE_MOST=210000 train --steps 2 --save-every 2 -o narrow
     same roomy/ckpt-00000002.tfm narrow/ckpt-00000002.tfm
-    TF_EMULATE_MOST=160000 t 1 tf-train -q --device cuda "${small[@]}" --steps 2 -o none "$B"
-    expect_error "162816 bytes of scratch memory on the device: out of memory"
+    TF_EMULATE_MOST=200000 t 1 tf-train -q --device cuda "${small[@]}" --steps 2 -o none "$B"
+    expect_error "205824 bytes of scratch memory on the device: out of memory"
 }
 
 @test "operations mean what the contract says" {
