@@ -54,10 +54,11 @@ program() {
 }
 
 @test "operations agree with the reference in fp32, bf16 and fp16" {
-    TF_EMULATE_SMS=132 program ops/agreement 16 # an H200's: how work is cut depends on it
+    TF_CUDA_SMS=132 program ops/agreement 16 # an H200's: how work is cut depends on it
     for op in linear feed_forward; do
         TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement 40
     done
+    TF_TEST_OPS=attention program ops/agreement 40 # among them heads of 128
 }
 
 @test "a device that nothing was compiled for is refused, and auto takes the CPU" {
@@ -79,11 +80,11 @@ program() {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=3 pairs=90 v=200 >wide.tfs
     B=wide.tfs
-    train --steps 2 --save-every 2 -o roomy # which takes a quarter more than 162,816 bytes
-    TF_EMULATE_MOST=170000 train --steps 2 --save-every 2 -o narrow
+    train --steps 2 --save-every 2 -o roomy # which takes a quarter more than 205,824 bytes
+    TF_EMULATE_MOST=210000 train --steps 2 --save-every 2 -o narrow
     same roomy/ckpt-00000002.tfm narrow/ckpt-00000002.tfm
-    TF_EMULATE_MOST=160000 t 1 tf-train -q --device cuda "${small[@]}" --steps 2 -o none "$B"
-    expect_error "162816 bytes of scratch memory on the device: out of memory"
+    TF_EMULATE_MOST=200000 t 1 tf-train -q --device cuda "${small[@]}" --steps 2 -o none "$B"
+    expect_error "205824 bytes of scratch memory on the device: out of memory"
 }
 
 @test "operations mean what the contract says" {
@@ -95,7 +96,17 @@ program() {
 
 @test "the same bytes twice, on another lane, and alone or among others" {
     program ops/same_bytes 6
-    TF_EMULATE_SMS=1 TF_TEST_OPS=linear_packed program ops/same_bytes # 33 rows are many then
+    # 33 rows are many then: each alone is few.
+    TF_CUDA_SMS=1 TF_CUDA_TIMES=1 TF_TEST_OPS=linear_packed program ops/same_bytes
+    expect_contains "$stderr" "product: many rows"
+    expect_contains "$stderr" "product: few rows"
+}
+
+@test "a count of multiprocessors that is none" {
+    for n in 0 -1 x 2x '' 1025; do
+        TF_CUDA_SMS=$n t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+        expect_error "TF_CUDA_SMS: '$n': a number from 1 to 1024"
+    done
 }
 
 @test "training in fp32 gives the CPU's losses, in bf16 and fp16 nearly" {

@@ -200,9 +200,10 @@ static inline void make_batch(struct problem *p, struct tf_rng *g, bool small)
                : small      ? 1 + tf_rng_below(g, 3)
                             : 1 + tf_rng_below(g, 12);
     if (p->op->plain)
-        n = shape == 0 ? 0
-            : small    ? 1 + tf_rng_below(g, 4)
-                       : (size_t)PICK(g, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 33, 70);
+        n = shape == 0   ? 0
+            : small      ? 1 + tf_rng_below(g, 4)
+            : shape == 8 ? 150
+                         : (size_t)PICK(g, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 33, 70);
     p->n = n;
     p->q_off = tf_arena_zalloc(&p->mem, (n + 1) * sizeof *p->q_off);
     p->k_off = tf_arena_zalloc(&p->mem, (n + 1) * sizeof *p->k_off);

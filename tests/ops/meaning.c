@@ -126,6 +126,38 @@ static void test_dropout(void)
     let_go(r, NULL);
 }
 
+/* A bias and its gradient anywhere in memory: `by` elements past a round address. */
+static void test_bias_at(size_t by)
+{
+    enum { R = 2, K = 8, N = 16, W = K * N };
+    double v[W + 8 + N] = {0};
+    for (size_t i = 0; i < W; i++)
+        v[i] = (double)(i % 7);
+    for (size_t j = 0; j < N; j++)
+        v[W + by + j] = (double)j - 5;
+    double unit[R * K] = {[1] = 1, [K + 3] = 1}; /* rows 1 and 3 of w */
+    struct tf_rows *r = rows(1, (const uint32_t[]){0, R});
+    tf_mem *w = put(TF_ELEM_PARAM, v, W + by + N), *dw = fill(TF_ELEM_PARAM, 9, W + by + N),
+           *x = put(TF_ELEM_ACT, unit, R * K), *y = fill(TF_ELEM_ACT, 9, R * N),
+           *dy = fill(TF_ELEM_ACT, 1, R * N);
+    l.be->linear_fwd(l.c, y, x, w, tf_at(l.be, TF_ELEM_PARAM, w, W + by), r, N, K, 0, off);
+    l.be->linear_bwd(l.c, NULL, dw, tf_at(l.be, TF_ELEM_PARAM, dw, W + by), dy, x, w, r, N, K, 0,
+                     off);
+    const double *got = get(y, TF_ELEM_ACT, R * N);
+    int wrong = 0;
+    for (size_t j = 0; j < N; j++)
+        wrong += got[j] != v[N + j] + v[W + by + j] || got[N + j] != v[3 * N + j] + v[W + by + j];
+    is_int(wrong, 0, "%s: a bias %zu elements on", l.name, by);
+    got = get(dw, TF_ELEM_PARAM, W + by + N);
+    wrong = 0;
+    for (size_t i = 0; i < W; i++)
+        wrong += got[i] != (i / N == 1 || i / N == 3);
+    for (size_t j = 0; j < N; j++)
+        wrong += got[W + by + j] != R;
+    is_int(wrong, 0, "%s: and its gradient", l.name);
+    let_go(r, NULL);
+}
+
 /* Queries of 0 give equal weights, values are unit vectors: o[i][j] is the weight of key j. */
 static void test_masks(bool causal, int window, bool dropout, bool self)
 {
@@ -342,6 +374,8 @@ int main(void)
         l = open_lane_as(&v[b]);
         off_by = !is_16_bit(l.be) ? 1e-6 : strcmp(l.be->precision, "bf16") == 0 ? 0x1p-8 : 0x1p-11;
         test_dropout();
+        for (size_t by = 0; by < 6; by++)
+            test_bias_at(by);
         for (int i = 0; i < 8; i++)
             test_masks(i & 1, i & 2 ? 1 : 0, i & 4, true);
         test_masks(false, 0, true, false);

@@ -294,7 +294,9 @@ static inline void make_attention(struct problem *p, struct tf_rng *g, bool smal
     p->self = chance(g, 0.6);
     make_batch(p, g, small);
     p->H = small ? PICK(g, 1, 2, 3) : PICK(g, 1, 2, 3, 8, 16, 32);
-    p->dk = small ? PICK(g, 1, 2, 3) : p->H > 8 ? PICK(g, 1, 3, 16) : PICK(g, 1, 3, 8, 16, 17, 64);
+    p->dk = small      ? PICK(g, 1, 2, 3)
+            : p->H > 8 ? PICK(g, 1, 3, 16)
+                       : PICK(g, 1, 3, 8, 16, 17, 64, 128);
     p->dv = chance(g, 0.5) ? p->dk : small ? PICK(g, 1, 2, 4) : PICK(g, 1, 5, 16, 33);
     p->causal = p->self && chance(g, 0.5);
     p->window = chance(g, 0.3) ? PICK(g, 1, 2, 5, 40) : 0;
@@ -578,8 +580,10 @@ static inline void make_packed(struct problem *p, struct tf_rng *g, bool small)
     p->K = draw_width(g, small);
     if (chance(g, 0.1))
         *(chance(g, 0.5) ? &p->N : &p->K) = PICK(g, 300, 513, 700);
-    if (!small && chance(g, 0.5)) /* what a device may have fast kernels for */
+    if (!small && chance(g, 0.6)) { /* what a device may have fast kernels for */
         p->K = PICK(g, 8, 40, 64, 128, 264, 512, 600);
+        p->N = PICK(g, 8, 100, 130, 136, 264, 300);
+    }
     p->transposed = chance(g, 0.4);
     p->flags = (chance(g, 0.4) ? TF_LIN_RELU : 0) | (chance(g, 0.4) ? TF_LIN_STAT : 0);
     size_t N = (size_t)p->N, K = (size_t)p->K;

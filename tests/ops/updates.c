@@ -32,6 +32,31 @@ static void fetch(struct lane *l, double *v, const tf_mem *p, size_t n)
     from_elements(l, TF_ELEM_PARAM, v, raw, n);
 }
 
+/* A product with 1 gives the weights as products see them. */
+static bool products_see(struct lane *l, const tf_mem *w)
+{
+    const struct tf_backend *be = l->be;
+    struct tf_err err = {0};
+    const double one = 1;
+    double p[N], seen[N], raw[N];
+    struct tf_rows *r = be->rows_new(l->c, 1, 1, &err);
+    tf_mem *x = mem_of(l, TF_ELEM_ACT, &one, 1), *y = be->alloc(l->c, TF_ELEM_ACT, N, &err);
+    if (r == NULL || y == NULL)
+        TF_BUG("%s", err.msg);
+    be->rows_set(l->c, r, 1, (const uint32_t[]){0, 1});
+    be->linear_fwd(l->c, y, x, w, NULL, r, N, 1, 0, (struct tf_drop){0});
+    if (be->download(l->c, raw, TF_ELEM_ACT, y, N, &err) != 0)
+        TF_BUG("%s", err.msg);
+    from_elements(l, TF_ELEM_ACT, seen, raw, N);
+    fetch(l, p, w, N);
+    for (int i = 0; i < N && is_16_bit(be); i++)
+        p[i] = from_16_bit(be, to_16_bit(be, p[i]));
+    be->free(l->c, x);
+    be->free(l->c, y);
+    be->rows_free(l->c, r);
+    return memcmp(p, seen, sizeof p) == 0;
+}
+
 /* 30 updates, as the papers write them. */
 static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
 {
@@ -140,10 +165,12 @@ static void test_split(struct lane *l, size_t cut)
     for (int i = 0; i < N; i++)
         v[2][i] = (float)(v[2][i] * v[2][i]);
     struct tf_adam h = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .gscale = 1, .t = 3};
+    bool seen = true;
     for (int split = 0; split < 2; split++) {
         tf_mem *m[4], *nm = mem_of(l, TF_ELEM_F64, &norm2, 1);
         for (int i = 0; i < 4; i++)
             m[i] = mem_of(l, TF_ELEM_PARAM, v[i], N);
+        seen = seen && products_see(l, m[0]);
         for (int part = 0; part <= split; part++) {
             size_t from = part == 0 ? 0 : cut, n = split == 0 ? N : part == 0 ? cut : N - cut;
             tf_mem *at[4];
@@ -153,6 +180,7 @@ static void test_split(struct lane *l, size_t cut)
             be->ema(l->c, at[1], at[0], n, 0.9);
             be->add(l->c, at[3], at[1], n);
         }
+        seen = seen && products_see(l, m[0]);
         for (int i = 0; i < 4; i++) {
             fetch(l, split ? parts[i] : whole[i], m[i], N);
             be->free(l->c, m[i]);
@@ -161,6 +189,7 @@ static void test_split(struct lane *l, size_t cut)
     }
     ok(memcmp(whole, parts, sizeof whole) == 0,
        "%s: adam, ema and add over a range cut at %zu give the same bytes", l->name, cut);
+    ok(seen, "%s: products see what adam wrote, cut at %zu", l->name, cut);
 }
 
 int main(void)

@@ -20,6 +20,13 @@ static const void *vector_of(const struct tf_gemm *g)
     return g->column_sums != nullptr ? g->column_sums : g->bias;
 }
 
+/* The library has no word for how a vector is aligned, and may have a kernel that reads it by 16
+ * bytes. */
+static bool vector_fits(const struct tf_gemm *g)
+{
+    return alignment(vector_of(g)) >= 16;
+}
+
 /* As a tuning file names it: rows by about how many there are, and all else that an algorithm may
  * depend on. */
 static std::string name_of(const struct tf_gemm *g)
@@ -150,7 +157,7 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
 /* Widths that are no multiple of 8 stand in for what the library has no algorithm for. */
 bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
 {
-    if (g->M == 0 || g->N == 0 || g->K == 0 || g->N % 8 != 0)
+    if (g->M == 0 || g->N == 0 || g->K == 0 || g->N % 8 != 0 || !vector_fits(g))
         return false;
     tf_blas_gemm(c, g);
     return true;
@@ -170,6 +177,8 @@ enum {
     TYPICAL_ROWS = 512, /* the M by which the algorithm is chosen that serves any number of rows */
     TRIED = 16,         /* algorithms that are measured */
     TIMES = 9,          /* and how often each; the median counts */
+    SPLIT_K = 128,      /* a split sum's length must be a multiple: some versions drop the rest */
+    TELL = 1 << 24,     /* multiplications from which on it is told that there is no algorithm */
 };
 
 /* What an algorithm may depend on; compared as bytes, so no member may leave a gap. */
@@ -184,6 +193,7 @@ struct plan {
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulAlgo_t algo;
     size_t workspace;
+    cublasStatus_t status; /* what the library last said of an algorithm */
     bool found; /* else the library has none that works, and multiply() does it */
 };
 
@@ -310,8 +320,8 @@ static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const s
     size_t workspace = WORKSPACE;
     /* Parts of a split sum are added in a fixed order, from the workspace; for any_rows there are
      * none. */
-    uint32_t reduction =
-        s.any_rows ? CUBLASLT_REDUCTION_SCHEME_NONE : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    uint32_t reduction = s.any_rows || s.K % SPLIT_K != 0 ? CUBLASLT_REDUCTION_SCHEME_NONE
+                                                          : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     uint32_t align_a = (uint32_t)s.align_b, align_b = (uint32_t)s.align_a,
              align_d = (uint32_t)s.align_d;
     cublasLtMatmulPreferenceCreate(&want);
@@ -329,17 +339,18 @@ static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const s
                                          sizeof align_d);
     point(p, g);
     int n = 0;
-    cublasStatus_t status =
+    p.status =
         cublasLtMatmulAlgoGetHeuristic(b->lt, p.op, p.a, p.b, p.d, p.d, want, most, found, &n);
     cublasLtMatmulPreferenceDestroy(want);
-    return status == CUBLAS_STATUS_SUCCESS ? n : 0;
+    return p.status == CUBLAS_STATUS_SUCCESS ? n : 0;
 }
 
 static void choose(struct tf_blas *b, const struct shape &s, struct plan &p,
                    const struct tf_gemm *g)
 {
     cublasLtMatmulHeuristicResult_t r = {};
-    p.found = ask(b, s, p, g, &r, 1) > 0 && r.state == CUBLAS_STATUS_SUCCESS;
+    if (ask(b, s, p, g, &r, 1) > 0)
+        p.found = (p.status = r.state) == CUBLAS_STATUS_SUCCESS;
     p.algo = r.algo;
     p.workspace = r.workspaceSize;
 }
@@ -349,9 +360,8 @@ static void take(struct tf_blas *b, struct plan &p, const cublasLtMatmulAlgo_t *
 {
     cublasLtMatmulHeuristicResult_t r = {};
     p.algo = *algo;
-    p.found = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &p.algo, &r) ==
-                  CUBLAS_STATUS_SUCCESS &&
-              r.workspaceSize <= WORKSPACE;
+    p.status = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &p.algo, &r);
+    p.found = p.status == CUBLAS_STATUS_SUCCESS && r.workspaceSize <= WORKSPACE;
     p.workspace = r.workspaceSize;
 }
 
@@ -472,7 +482,9 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
         return known->second;
     struct plan p = describe(s);
     point(p, g);
-    if (s.any_rows) {
+    if (!vector_fits(g)) {
+        p.found = false;
+    } else if (s.any_rows) {
         struct shape typical = s;
         typical.M = TYPICAL_ROWS;
         std::string any = bytes(typical);
@@ -481,6 +493,7 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
             struct plan q = describe(typical);
             choose(b, typical, q, g);
             drop(q);
+            p.status = q.status;
             if (q.found)
                 algo = b->algos.emplace(any, q.algo).first;
         }
@@ -499,6 +512,13 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
         if (!p.found)
             choose(b, s, p, g);
     }
+    /* What multiply() will do; a mask or column_sums have kernels of their own around a plain
+     * product. */
+    if (!p.found && s.mask == 0 && s.column_sums == 0 && s.M * s.N > TELL / s.K)
+        tf_cuda_without(name_of(g).c_str(),
+                        !vector_fits(g)                     ? "a bias not aligned to 16 bytes"
+                        : p.status == CUBLAS_STATUS_SUCCESS ? "no algorithm"
+                                                            : cublasLtGetStatusString(p.status));
     return b->plans.emplace(key, p).first->second;
 }
 

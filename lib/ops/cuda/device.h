@@ -447,9 +447,15 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
 /* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for
  * float, else that of a shadow of the allocation that holds p, made at its first use and kept up by
  * whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients.
- * tf_cuda_wrote tells of a write to p[0 .. n). */
+ * tf_cuda_wrote tells of a write to p[0 .. n); adam writes to the shadows itself. */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
+struct tf_shadows {
+    bf16 *as_bf16;
+    half *as_half;
+};
+/* Where p is in the shadows that there are; NULL for the others. */
+struct tf_shadows tf_cuda_shadows(const tf_mem *p);
 /* Which epilogues a lane takes on a device of this compute capability. linear.cu */
 int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err);
 /* linear.cu learns that memory is freed: what it keeps beside it goes along. */

@@ -13,6 +13,8 @@
 enum { MASK = 1, SUMS = 2 };
 /* rows, threads across columns and threads across rows of a block of sum_columns() */
 enum { ROWS = 64, LANES = 32, GROUPS = 8 };
+/* threads across blocks of rows of a block of finish(): few loads one after the other */
+enum { FINISHERS = 32 };
 
 namespace {
 
@@ -193,22 +195,22 @@ static __global__ void __launch_bounds__(LANES *GROUPS)
 }
 
 /* db[j] = sum over b of sums[b][j], b < blocks. A block has LANES columns; thread (lane, group)
- * takes every GROUPS-th b. */
-static __global__ void __launch_bounds__(LANES *GROUPS)
+ * takes every FINISHERS-th b. */
+static __global__ void __launch_bounds__(LANES *FINISHERS)
     finish(float *db, const float *sums, int blocks, int N)
 {
-    __shared__ float room[GROUPS][LANES];
+    __shared__ float room[FINISHERS][LANES];
     int j = (int)(blockIdx.x * LANES + threadIdx.x);
     float sum = 0;
     if (j < N)
-        for (int b = (int)threadIdx.y; b < blocks; b += GROUPS)
+        for (int b = (int)threadIdx.y; b < blocks; b += FINISHERS)
             sum += sums[(size_t)b * N + j];
     room[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y > 0 || j >= N)
         return;
     sum = 0;
-    for (int g = 0; g < GROUPS; g++)
+    for (int g = 0; g < FINISHERS; g++)
         sum += room[g][threadIdx.x];
     db[j] = sum;
 }
@@ -227,8 +229,8 @@ static void bias_gradient(struct tf_ctx *c, float *db, const A *dy, uint32_t cap
     launch(c, "linear", wide ? sum_columns<A, W> : sum_columns<A, 1>,
            dim3(div_up((size_t)N, (size_t)LANES * (wide ? W : 1)), blocks), dim3(LANES, GROUPS), 0,
            sums, dy, head, N);
-    launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, GROUPS), 0, db, sums,
-           (int)blocks, N);
+    launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, FINISHERS), 0, db,
+           sums, (int)blocks, N);
 }
 
 template <typename A>

@@ -112,7 +112,7 @@ static __global__ void __launch_bounds__(team<T>::block)
 /* partial: [GROUPS][2][D], sums over the rows of a block of dy n and of dy; unused when dy is NULL.
  * Shared: D floats for each of the block's teams. */
 template <typename A, int T>
-static __global__ void __launch_bounds__(team<T>::block, 1)
+static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
     backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s,
              const float *mean, const float *rstd, const float *gain,
              const struct tf_rows_head *head, size_t cap, int D, struct dropper drop, bool whole)

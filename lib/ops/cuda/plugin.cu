@@ -52,6 +52,20 @@ static __global__ void nothing()
 {
 }
 
+/* How many multiprocessors choices of kernels go by: TF_CUDA_SMS, so that small tests have the
+ * kernels of large problems, or as many as there are. */
+static int sms_of(const cudaDeviceProp *p, struct tf_err *err)
+{
+    const char *wanted = getenv("TF_CUDA_SMS");
+    char *end;
+    if (wanted == nullptr)
+        return p->multiProcessorCount;
+    long n = strtol(wanted, &end, 10);
+    if (*end != 0 || n < 1 || n > 1024)
+        return tf_fail(err, "TF_CUDA_SMS: '%.40s': a number from 1 to 1024", wanted);
+    return (int)n;
+}
+
 static int find_device(struct tf_err *err)
 {
     if (device.known)
@@ -76,7 +90,8 @@ static int find_device(struct tf_err *err)
                        p.name, p.major, p.minor, cudaGetErrorString(e), p.major, p.minor);
     }
     device.arch = 10 * p.major + p.minor;
-    device.sms = p.multiProcessorCount;
+    if ((device.sms = sms_of(&p, err)) < 0)
+        return -1;
     snprintf(device.name, sizeof device.name, "%.95s", p.name);
     device.known = true;
     return 0;

@@ -155,10 +155,11 @@ __device__ static inline void put8(const struct product<A> &p, int m, int n, con
     }
 }
 
-/* WIDE columns and TALL rows a block. While a chunk is multiplied, the next ones are on their
- * way. */
+/* WIDE columns and TALL rows a block; rows_first: blocks that follow each other have the same
+ * columns, else the same rows. While a chunk is multiplied, the next ones are on their way. */
 template <typename A>
-static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2) many_kernel(struct product<A> p)
+static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
+    many_kernel(struct product<A> p, bool rows_first)
 {
     /* pieces of 16 bytes in a row's chunk; rows that the block copies at once */
     constexpr int THREADS = WARP * WIDE_WARPS, PIECES = CHUNK / 8, ROWS = THREADS / PIECES;
@@ -169,7 +170,8 @@ static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2) many_kernel(struct
                   "see below");
     int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4,
         chunks = chunks_of(p.K);
-    int n0 = blockIdx.x * WIDE, m0 = blockIdx.y * TALL, wn = warp % 4 * (16 * N_TILES),
+    int n0 = (rows_first ? blockIdx.y : blockIdx.x) * WIDE,
+        m0 = (rows_first ? blockIdx.x : blockIdx.y) * TALL, wn = warp % 4 * (16 * N_TILES),
         wm = warp / 4 * (8 * M_TILES), row = threadIdx.x / PIECES;
     float d[N_TILES][M_TILES][4] = {}, total[N_TILES][M_TILES][4] = {};
     struct async_copies copies;
@@ -261,10 +263,14 @@ bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, c
         rows > INT32_MAX)
         return false;
     struct product<A> p = {w, (const A *)x, (const float *)bias, y, (int)rows, N, K, relu, stat};
-    size_t blocks = (size_t)div_up(N, WIDE) * div_up(rows, TALL);
-    if (rows > 32 && blocks >= (size_t)c->sms / 2) {
-        launch(c, "product: many rows", many_kernel<A>, dim3(div_up(N, WIDE), div_up(rows, TALL)),
-               dim3(WARP * WIDE_WARPS), 0, p);
+    unsigned wide = div_up(N, WIDE), tall = div_up(rows, TALL);
+    if (rows > 32 && (size_t)wide * tall >= (size_t)c->sms / 2) {
+        /* So the smaller matrix stays in the cache, and the larger one comes from memory once. No
+         * more than 65535 blocks may lie above each other. */
+        bool rows_first = (size_t)N > rows && wide <= 65535;
+        launch(c, "product: many rows", many_kernel<A>,
+               rows_first ? dim3(tall, wide) : dim3(wide, tall), dim3(WARP * WIDE_WARPS), 0, p,
+               rows_first);
         return true;
     }
     auto few = [&](auto *kernel, int tiles) {

@@ -126,7 +126,7 @@ __device__ static inline void adam_one(float &p, float &m, float &v, float g, co
 
 static __global__ void __launch_bounds__(THREADS)
     adam_kernel(float *p, float *m, float *v, const float *g, size_t n, const double *norm2,
-                struct adam h, bool whole)
+                struct adam h, struct tf_shadows shadows, bool whole)
 {
     double norm = sqrt(*norm2), factor = h.gscale;
     if (!(norm < INFINITY)) /* nor is it nan */
@@ -135,7 +135,14 @@ static __global__ void __launch_bounds__(THREADS)
         factor *= h.clip / (norm * h.gscale);
     float scale = (float)factor;
     for_each(
-        n, whole, [=](size_t i) { adam_one(p[i], m[i], v[i], g[i], h, scale); },
+        n, whole,
+        [=](size_t i) {
+            adam_one(p[i], m[i], v[i], g[i], h, scale);
+            if (shadows.as_bf16 != nullptr)
+                shadows.as_bf16[i] = from_float<bf16>(p[i]);
+            if (shadows.as_half != nullptr)
+                shadows.as_half[i] = from_float<half>(p[i]);
+        },
         [=](size_t i) {
             quad<float> x = *(const quad<float> *)(p + i), y = *(const quad<float> *)(m + i),
                         z = *(const quad<float> *)(v + i), d = *(const quad<float> *)(g + i);
@@ -144,6 +151,10 @@ static __global__ void __launch_bounds__(THREADS)
             *(quad<float> *)(p + i) = x;
             *(quad<float> *)(m + i) = y;
             *(quad<float> *)(v + i) = z;
+            if (shadows.as_bf16 != nullptr)
+                store4(shadows.as_bf16 + i, 0, 4, true, x.v);
+            if (shadows.as_half != nullptr)
+                store4(shadows.as_half + i, 0, 4, true, x.v);
         });
 }
 
@@ -162,10 +173,11 @@ void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_me
         .gscale = h->gscale,
         .clip = h->clip,
     };
+    struct tf_shadows shadows = tf_cuda_shadows(p);
     launch(c, "adam", adam_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)p, (float *)m,
-           (float *)v, (const float *)g, n, (const double *)norm2, k,
-           quads((float *)p, (float *)m, (float *)v, (const float *)g));
-    tf_cuda_wrote(c, p, n);
+           (float *)v, (const float *)g, n, (const double *)norm2, k, shadows,
+           quads((float *)p, (float *)m, (float *)v, (const float *)g, shadows.as_bf16,
+                 shadows.as_half));
 }
 
 static __global__ void __launch_bounds__(THREADS)

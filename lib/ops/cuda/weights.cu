@@ -1,6 +1,6 @@
 /* weights.cu - copies of weights in the precision of activations, for matrix products. A shadow
- * belongs to a whole allocation; every write to PARAMs passes here and, where there is a shadow,
- * queues the conversion of what was written. */
+ * belongs to a whole allocation; every write to PARAMs but Adam's, which makes its own, passes here
+ * and, where there is a shadow, queues the conversion of what was written. */
 #include "device.h"
 
 #include <map>
@@ -83,6 +83,17 @@ void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n)
     size_t at = (size_t)((const float *)p - i->first);
     refresh<bf16>(c, i->second, i->first, at, n);
     refresh<half>(c, i->second, i->first, at, n);
+}
+
+struct tf_shadows tf_cuda_shadows(const tf_mem *p)
+{
+    auto i = find((const float *)p);
+    if (i == table.end())
+        return {};
+    size_t at = (size_t)((const float *)p - i->first);
+    bf16 *b = (bf16 *)i->second.as_bf16;
+    half *h = (half *)i->second.as_half;
+    return {b != nullptr ? b + at : nullptr, h != nullptr ? h + at : nullptr};
 }
 
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p)

@@ -11,6 +11,7 @@
 enum {
     THREADS = 512, /* for a row, at most */
     STEP = 128, /* a chunk's rows are a multiple of this */
+    ALIGN = 64, /* elements between rows of logits, too: 128 bytes or more, a line of the cache */
     TERMS = 3,  /* of a row: loss, -log p(target), whether the most probable id is the target */
 };
 
@@ -139,7 +140,8 @@ static __global__ void __launch_bounds__(1024)
 
 template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct tf_xent *x)
 {
-    size_t cap = x->rows->cap_rows, V = (size_t)x->V, D = (size_t)x->D, ld = (V + 7) / 8 * 8,
+    size_t cap = x->rows->cap_rows, V = (size_t)x->V, D = (size_t)x->D,
+           ld = (V + ALIGN - 1) / ALIGN * ALIGN,
            size = x->dx != nullptr ? sizeof(A) : sizeof(float);
     /* a function of V alone and not of the memory that is there, so that the order of sums over
      * rows is too */
