@@ -428,7 +428,8 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
         if (adopt(r, path, err) != 0)
             return -1;
         /* What a killed run had no time to delete, or runs killed again and again would fill the
-         * disk. One that is over deletes nothing. */
+         * disk. One that is over deletes nothing. Whether the one before was on the grid of
+         * that time is not known: it stays. */
         if (is_grid_file(r, path) &&
             tf_rundir_retain(o->dir, (uint64_t)o->keep, 1, r->state.step, err) != 0)
             return -1;
