@@ -6,8 +6,8 @@
 #include "base/opt.h"
 
 #define ROW_OUTPUT(t) \
-    {TF_OPT_STR, 'o', "output", .target = &(t), .arg = "FILE", .def = "-", .flags = TF_OPT_FILE, \
-     .help = "write here instead of to stdout"}
+    {TF_OPT_STR, 'o', "output", .target = &(t), .arg = "FILE", .def = "-", \
+     .flags = TF_OPT_FILE | TF_OPT_OUT, .help = "write here instead of to stdout"}
 
 /* What happens to the records, lines or trees that could not be processed. */
 #define ROW_BAD(t, what) \

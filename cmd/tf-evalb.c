@@ -45,8 +45,8 @@ static const struct tf_tool tool = {
 
 static int settle(const struct tf_args *args, struct tf_err *err)
 {
-    if (tf_count_stdin(args->v, 2) > 1)
-        return tf_fail_status(err, TF_USAGE, "only one of the two files can be stdin");
+    if (tf_count_stdin(args->v, 2) + tf_count_stdin(&params, 1) > 1)
+        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     if (tf_evalb_params_load(&eval.params, params, err) < 0)
         return -1;
     if (tf_opt_find(opts, "cutoff")->set)

@@ -1,13 +1,16 @@
 /* tf-train - batches in, checkpoints out: the options of a training run. */
+#include "base/file.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/thread.h"
+#include "modes.h"
 #include "rows.h"
 #include "train/plan.h"
 #include "train/run.h"
 #include "train/signals.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct tf_run_opts o;
@@ -22,7 +25,7 @@ static const char *const best_by[] = {"ppl", "acc", NULL};
 #define S TF_OPT_SEMANTIC
 static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Input and output"},
-    {TF_OPT_STR, 'o', "output", .target = &o.dir, .arg = "DIR", .flags = TF_OPT_FILE,
+    {TF_OPT_STR, 'o', "output", .target = &o.dir, .arg = "DIR", .flags = TF_OPT_FILE | TF_OPT_OUT,
      .help = "directory of the run: checkpoints, log, lock; made when missing"},
     {TF_OPT_STR, .name = "vocab", .target = &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
      .help = "SentencePiece model, to be kept in the checkpoints; must be that of the stream"},
@@ -30,7 +33,7 @@ static struct tf_opt opts[] = {
      .help = "begin with the weights of this model"},
     {TF_OPT_STR, .name = "valid", .target = &o.valid, .arg = "FILE", .flags = TF_OPT_FILE,
      .help = "validate on this finite batch stream"},
-    {TF_OPT_STR, .name = "log", .target = &o.log, .arg = "FILE", .flags = TF_OPT_FILE,
+    {TF_OPT_STR, .name = "log", .target = &o.log, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT,
      .help = "append metrics as JSON Lines here as well; - for stdout"},
     {TF_OPT_INT, .name = "log-every", .target = &o.log_every, .arg = "N", .def = "10", .lo = 1,
      .hi = 1e9, .help = "a line of metrics every N updates"},
@@ -142,7 +145,7 @@ static struct tf_opt opts[] = {
     ROW_PRECISION(precision, precisions, "of activations", "bf16"),
     {TF_OPT_STR, .name = "tuning", .target = &o.tuning, .arg = "FILE", .flags = TF_OPT_FILE,
      .help = "take the algorithms of matrix products on a GPU from this file of --tune"},
-    {TF_OPT_STR, .name = "tune", .target = &tune, .arg = "FILE", .flags = TF_OPT_FILE,
+    {TF_OPT_STR, .name = "tune", .target = &tune, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT,
      .help = "measure them on the first batches, write the fastest to this file, and end"},
     {TF_OPT_INT, .name = "threads", .target = &o.threads, .arg = "N", .lo = 1, .hi = 64,
      .help = "threads; default: the CPUs at hand; the bytes are the same for any number"},
@@ -153,6 +156,13 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, .name = "plan-length", .target = &plan_length, .arg = "N", .def = "30", .lo = 1,
      .hi = 1e6, .help = "--plan: tokens of a sentence"},
     {TF_OPT_END},
+};
+
+enum { VALIDATED = 1, NOT_VALIDATED = 2, TRAINED = 4, PLANNED = 8 };
+static const struct mode_row modes[] = {
+    {VALIDATED | TRAINED | PLANNED, "--valid", {"valid-every", "best-by", "patience"}},
+    {VALIDATED | NOT_VALIDATED | PLANNED, "--plan", {"plan-tokens", "plan-length"}},
+    {0},
 };
 
 static const struct tf_tool tool = {
@@ -179,11 +189,15 @@ static int parse(int argc, char **argv, struct tf_args *args, struct tf_err *err
         tf_run_preset(&o, preset, dialect, err) != 0)
         return -1;
     o.threads = tf_threads_default();
-    if (tf_opt_parse(&tool, argc, argv, args, err) != 0)
+    if (tf_opt_parse(&tool, argc, argv, args, err) != 0 ||
+        check_modes(opts, modes,
+                    (o.valid != NULL ? VALIDATED : NOT_VALIDATED) | (plan ? PLANNED : TRAINED),
+                    err) != 0)
         return -1;
     o.device = training_devices[device];
     o.precision = precision > 0 ? precisions[precision] : NULL;
     o.opts = opts;
+    o.need_bos = given("start") && o.config.start == TF_START_BOS;
     o.input = args->n > 0 ? args->v[0] : "-";
     const struct tf_run_given g = {.d_model = given("d-model"),
                                    .heads = given("heads"),
@@ -192,6 +206,8 @@ static int parse(int argc, char **argv, struct tf_args *args, struct tf_err *err
                                    .max_positions = given("max-positions"),
                                    .lr = given("lr"),
                                    .lr_scale = given("lr-scale"),
+                                   .encoder_layers = given("encoder-layers"),
+                                   .decoder_layers = given("decoder-layers"),
                                    .layers = layers};
     return tf_run_settle(&o, &g, err);
 }
@@ -206,6 +222,29 @@ static int print_plan(struct tf_err *err)
     return rc;
 }
 
+/* The stream may be stdin, which no option names. */
+static int check_stream(struct tf_err *err)
+{
+    const char *const inputs[] = {o.input, o.vocab, o.init, o.valid, o.tuning},
+                      *const outputs[] = {o.log, tune};
+    if (tf_count_stdin(inputs, 5) > 1)
+        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
+    for (int i = 0; i < 2; i++)
+        if (outputs[i] != NULL && strcmp(outputs[i], "-") != 0 &&
+            tf_same_file(o.input, outputs[i]))
+            return tf_fail_status(err, TF_USAGE, "%s: is both input and output", outputs[i]);
+    return 0;
+}
+
+/* USR2 while the stream is waited for, which nothing else could cut short. */
+static void stop_early(int sig)
+{
+    static const char text[] = "tf-train: stopped before the first update\n";
+    (void)sig;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(TF_AGAIN);
+}
+
 int main(int argc, char **argv)
 {
     struct tf_err err = {0};
@@ -215,9 +254,15 @@ int main(int argc, char **argv)
         return tf_finish(print_plan(&err), &err);
     if (rc == 0 && tune == NULL && o.dir == NULL)
         rc = tf_fail_status(&err, TF_USAGE, "-o DIR is needed");
+    if (rc == 0 && o.dir != NULL && *o.dir == 0)
+        rc = tf_fail_status(&err, TF_USAGE, "--output '': empty");
     if (rc == 0 && args.n == 0 && isatty(0))
         rc = tf_fail_status(&err, TF_USAGE,
                             "stdin is a terminal: a batch stream is needed (see tf-batch)");
+    if (rc == 0)
+        rc = check_stream(&err);
+    if (rc == 0)
+        tf_signals_catch_early(stop_early);
     if (rc == 0)
         rc = tune != NULL ? tf_run_tune(&o, tune, &err) : tf_run(&o, &err);
     rc = tf_finish(rc, &err);

@@ -335,12 +335,11 @@ static int parse(struct line *l, struct tf_strs *operands, struct tf_err *err)
     return 0;
 }
 
-/* The output must not replace what it is made of. */
-static int keep_apart(const struct tf_tool *tool, const struct tf_strs *operands,
-                      struct tf_err *err)
+/* One output must not replace what it is made of, nor another output. */
+static int keep_one_apart(const struct tf_tool *tool, const struct tf_strs *operands,
+                          const struct tf_opt *out, struct tf_err *err)
 {
-    const struct tf_opt *out = tf_opt_find(tool->opts, "output");
-    const char *path = out != NULL ? *(const char *const *)out->target : NULL;
+    const char *path = *(const char *const *)out->target;
     bool same = false;
     if (path == NULL || strcmp(path, "-") == 0)
         return 0;
@@ -353,10 +352,24 @@ static int keep_apart(const struct tf_tool *tool, const struct tf_strs *operands
             continue;
         if (o->kind == TF_OPT_LIST)
             list = *(const struct tf_strs *)o->target;
-        for (size_t i = 0; i < list.n; i++)
-            same = same || tf_same_file(list.v[i], path);
+        for (size_t i = 0; i < list.n; i++) {
+            bool here = tf_same_file(list.v[i], path);
+            if (here && (o->flags & TF_OPT_OUT))
+                return tf_fail_status(err, TF_USAGE, "%s: is the output of both --%s and --%s",
+                                      path, out->name, o->name);
+            same = same || here;
+        }
     }
     return same ? tf_fail_status(err, TF_USAGE, "%s: is both input and output", path) : 0;
+}
+
+static int keep_apart(const struct tf_tool *tool, const struct tf_strs *operands,
+                      struct tf_err *err)
+{
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
+        if ((o->flags & TF_OPT_OUT) && keep_one_apart(tool, operands, o, err) != 0)
+            return -1;
+    return 0;
 }
 
 int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
@@ -379,44 +392,6 @@ struct tf_opt *tf_opt_find(const struct tf_opt *opts, const char *name)
     for (const struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)
         if (o->name != NULL && strcmp(o->name, name) == 0)
             return (struct tf_opt *)o;
-    return NULL;
-}
-
-const char *tf_opt_value(const struct tf_opt *opt, char *buf, size_t size)
-{
-    if (!opt->set && opt->def == NULL)
-        return NULL;
-    switch (opt->kind) {
-    case TF_OPT_FLAG:
-        return *(const bool *)opt->target ? "true" : "false";
-    case TF_OPT_INT:
-        snprintf(buf, size, "%lld", (long long)*(const int64_t *)opt->target);
-        return buf;
-    case TF_OPT_REAL: {
-        char text[32];
-        snprintf(buf, size, "%s", tf_format_real(text, *(const double *)opt->target));
-        return buf;
-    }
-    case TF_OPT_STR:
-        return *(const char *const *)opt->target;
-    case TF_OPT_CHOICE:
-        return opt->choices[*(const int *)opt->target];
-    case TF_OPT_LIST: {
-        /* May be longer than any buffer, and is part of provenance: never cut. */
-        const struct tf_strs *list = opt->target;
-        struct tf_buf b = {0};
-        tf_buf_str(&b, "");
-        for (size_t i = 0; i < list->n; i++)
-            tf_buf_printf(&b, "%s%s", i > 0 ? "," : "", list->v[i]);
-        char *text = tf_arena_strndup(&words, b.p, b.len);
-        tf_buf_release(&b);
-        return text;
-    }
-    case TF_OPT_GROUP:
-    case TF_OPT_WORD:
-    case TF_OPT_END:
-        break;
-    }
     return NULL;
 }
 

@@ -23,13 +23,12 @@ enum tf_opt_kind {
 };
 
 enum {
-    /* shapes the output bytes: goes into provenance when it differs from nothing (always, in fact:
-     * value in force) */
-    TF_OPT_SEMANTIC = 1,
+    TF_OPT_SEMANTIC = 1,  /* shapes the output bytes: its value in force goes into provenance */
     TF_OPT_NEGATABLE = 2, /* a flag that also has a --no- form */
     TF_OPT_HIDDEN = 4,    /* parsed, not listed */
     TF_OPT_GREEDY = 8,    /* a list that takes several words at a time (sacreBLEU's -i) */
-    TF_OPT_FILE = 16,     /* the argument is a path: for completion */
+    TF_OPT_FILE = 16,     /* the argument is a path: for completion, and to be kept apart */
+    TF_OPT_OUT = 32,      /* with FILE: a path to write to */
 };
 
 struct tf_strs {
@@ -80,17 +79,13 @@ struct tf_args {
  * stdout and end the process (0, or 1 when stdout fails). Also sets SIGXFSZ to ignored and the name
  * for messages.
  * On a mistake: -1 with status TF_USAGE and a message such as "--beam 0: too small, minimum 1". One
- * is that the file of the row "output" is also an operand or the argument of another row with
+ * is that the file of a row with TF_OPT_OUT is also an operand or the argument of another row with
  * TF_OPT_FILE. */
 int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
                  struct tf_err *err) TF_MUST_CHECK;
 
 /* The row of that long name, or NULL. */
 struct tf_opt *tf_opt_find(const struct tf_opt *opts, const char *name);
-
-/* The value in force of a row as text (numbers by tf_format_real, flags "true"/"false"); NULL when
- * unset without default. In buf when it must be made. */
-const char *tf_opt_value(const struct tf_opt *opt, char *buf, size_t size);
 
 /* End of every tool: when rc < 0 or err->status, prints "tf-x: msg" to stderr once (rc > 0 is an
  * exit status of its own, such as TF_PARTIAL); flushes, checks and closes stdout ("write error: No

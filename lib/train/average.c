@@ -1,6 +1,7 @@
 /* average.c - means of weights. */
 #include "train/average.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "model/load.h"
 
 #include <errno.h>
@@ -11,27 +12,42 @@
 
 enum { SPARE_FILES = 32 }; /* descriptors for all but the inputs */
 
+/* The step in the header: 0; 1 for a model that is no checkpoint. */
+static int read_step(struct tf_grid_file *f, struct tf_err *err)
+{
+    struct tf_model_file m;
+    if (tf_model_read(&m, f->path, TF_MODEL_HEAD, 0, err) != 0)
+        return -1;
+    int rc = strcmp(m.header.kind, "checkpoint") != 0;
+    if (rc == 0 && (rc = tf_state_step(&f->step, &m, err)) != 0)
+        tf_context(err, "%s", f->path);
+    tf_model_release(&m);
+    return rc;
+}
+
 /* The last ones of a directory, by the steps in their headers, oldest first. */
 static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct tf_err *err)
 {
     if (tf_rundir_grid(l, dir, err) != 0)
         return -1;
+    size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
-        struct tf_model_file m;
-        if (tf_model_read(&m, l->v[i].path, TF_MODEL_HEAD, 0, err) != 0) {
+        int rc = read_step(&l->v[i], err);
+        if (rc < 0) {
             tf_grid_list_release(l);
             return -1;
         }
-        int rc = tf_state_step(&l->v[i].step, &m, err);
-        tf_model_release(&m);
-        if (rc != 0) {
-            tf_context(err, "%s", l->v[i].path);
-            tf_grid_list_release(l);
-            return -1;
+        if (rc == 0) {
+            struct tf_grid_file f = l->v[i];
+            l->v[i] = l->v[n];
+            l->v[n++] = f;
+        } else {
+            tf_warn("%s: not a checkpoint; passed over", l->v[i].path);
         }
     }
+    while (l->n > n)
+        free(l->v[--l->n].path);
     if (l->n < last) {
-        size_t n = l->n;
         tf_grid_list_release(l);
         return tf_fail(err, "%s: holds %zu checkpoints on the grid of steps, %llu are asked for",
                        dir, n, (unsigned long long)last);
@@ -82,7 +98,8 @@ static int same_model(const struct mean *s, const struct tf_model_file *m, const
                       const char *first, struct tf_err *err)
 {
     char text[400];
-    if (tf_differs(text, sizeof text, &m->header.config, path, &s->header.config, first))
+    size_t at = 0;
+    if (tf_differs(text, sizeof text, &at, &m->header.config, path, &s->header.config, first))
         return tf_fail(err, "not the same model: %s", text);
     if (m->header.has_vocab != s->header.has_vocab)
         return tf_fail(err, "%s: %s a vocabulary, unlike %s", path,
@@ -209,6 +226,8 @@ int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema,
                    const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_in *in;
+    if (output != NULL && strcmp(output, "-") != 0 && tf_rundir_owns(dir, output))
+        return tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
     /* A run that goes on meanwhile may delete its oldest between our look and our open: look again.
      * What is open stays. */
     for (int turn = 1; open_run(&in, dir, last, err) != 0; turn++) {

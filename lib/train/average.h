@@ -5,15 +5,15 @@
 #include "base/opt.h"
 #include "train/rundir.h"
 
-/* Write to `output` ("-": stdout) a model whose weights are the means of those of n files,
- * summed in float64 in the given order and rounded once. ema: of their moving averages. All
- * inputs and the output are opened before the first is read. Inputs that differ in
- * configuration, vocabulary or shapes are refused. The provenance is the first one's and a stage
- * of `prog` with its options and the fingerprints of all inputs. */
+/* Write to `output` ("-": stdout) a model whose weights are the means of those of n files, summed
+ * in float64 in the given order and rounded once. ema: of their moving averages. All inputs and the
+ * output are opened before the first is read. Inputs that differ in configuration, vocabulary or
+ * shapes are refused. The provenance is the first one's and a stage of `prog` with its options and
+ * the fingerprints of all inputs. */
 int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
                const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 /* The same with the last `last` checkpoints on the grid of a run's directory, by the steps in their
- * headers, oldest first; fewer are an error. */
+ * headers, oldest first; fewer are an error. The output can't be a file of the run's own. */
 int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog,
                    const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 

@@ -122,9 +122,11 @@ static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err
     if (f->part < f->from.part || (f->part == f->from.part && b->ordinal < f->from.ordinal))
         return 0;
     if (f->part > f->from.part ? b->ordinal != 0 : b->ordinal > f->from.ordinal)
-        return tf_fail(err, "%s: the stream goes on at batch %llu, the checkpoint at batch %llu",
-                       f->in.name, (unsigned long long)b->ordinal,
-                       (unsigned long long)f->from.ordinal);
+        return tf_fail(err,
+                       "%s: the stream goes on at part %llu, batch %llu, the checkpoint at "
+                       "part %llu, batch %llu",
+                       f->in.name, (unsigned long long)f->part, (unsigned long long)b->ordinal,
+                       (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal);
     f->reached = true;
     return 1;
 }
@@ -153,9 +155,12 @@ static int check_end(struct tf_feed *f, struct tf_err *err)
     bool there =
         f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
     if (f->resume && !f->reached && !there)
-        return tf_fail(err, "%s: ends at batch %llu, before batch %llu where the checkpoint stands",
-                       f->in.name, (unsigned long long)f->ordinal,
-                       (unsigned long long)f->from.ordinal);
+        return tf_fail(err,
+                       "%s: ends at part %llu, batch %llu, before part %llu, batch %llu, where the "
+                       "checkpoint stands%s",
+                       f->in.name, (unsigned long long)f->part, (unsigned long long)f->ordinal,
+                       (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal,
+                       f->other_corpus ? " (--init in a new directory starts over)" : "");
     return 0;
 }
 

@@ -41,9 +41,7 @@ static int save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_e
         r->saved_step = r->state.step;
     if (kind == TF_SAVE_GRID)
         r->grid_step = r->state.step;
-    char *name = kind == TF_SAVE_GRID
-                     ? tf_rundir_grid_name(r->state.step)
-                     : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+    char *name = tf_save_name(kind, r->state.step);
     int rc = tf_report_save(r, name, err);
     free(name);
     return rc;
@@ -78,8 +76,9 @@ static int look(struct tf_run *r, struct tf_update *u, struct tf_err *err)
     u->norm = sqrt(norm2) / u->sums.tokens;
     if (isfinite(u->norm) && isfinite(u->sums.loss))
         return 0;
+    double loss = u->sums.loss / u->sums.tokens;
     tf_fail_status(err, TF_DIVERGED, "diverged at step %llu (loss %g, gradient norm %g)",
-                   (unsigned long long)u->at.step, u->sums.loss / u->sums.tokens, u->norm);
+                   (unsigned long long)u->at.step, isnan(loss) ? NAN : loss, fabs(u->norm));
     return no_more_saves(r);
 }
 

@@ -26,6 +26,12 @@ static double round6(double x)
     return isfinite(unit) ? round(x * unit) / unit : x;
 }
 
+/* That of the last batch used: the cursor stands behind it. */
+static uint64_t epoch(const struct tf_cursor *c)
+{
+    return c->record == 0 && c->epoch > 0 ? c->epoch - 1 : c->epoch;
+}
+
 static void sums(struct tf_json *j, const struct tf_sums *s, bool loss)
 {
     if (loss)
@@ -75,8 +81,8 @@ static void show(struct tf_run *r, const struct tf_update *u)
         &r->progress,
         "step %llu/%llu  epoch %llu  loss %.3f  ppl %.2f  lr %.3g  norm %.3g  %.0f tok/s%s",
         (unsigned long long)u->at.step, (unsigned long long)r->o->steps,
-        (unsigned long long)u->at.cursor.epoch, s->loss / s->tokens, tf_sums_ppl(s), u->lr, u->norm,
-        rate(&r->shown, now), eta);
+        (unsigned long long)epoch(&u->at.cursor), s->loss / s->tokens, tf_sums_ppl(s), u->lr,
+        u->norm, rate(&r->shown, now), eta);
     r->shown = (struct tf_interval){.since = now};
 }
 
@@ -90,7 +96,7 @@ int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *e
         return 0;
     double now = tf_now();
     struct tf_json *j = tf_journal_line(&r->journal, "step", u->at.step);
-    count(j, "epoch", u->at.cursor.epoch);
+    count(j, "epoch", epoch(&u->at.cursor));
     sums(j, &r->logged.sums, true);
     real(j, "lr", round6(u->lr));
     real(j, "grad_norm", round6(u->norm));
@@ -106,7 +112,7 @@ int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double
                     struct tf_err *err)
 {
     struct tf_json *j = tf_journal_line(&r->journal, "valid", r->state.step);
-    count(j, "epoch", r->state.cursor.epoch);
+    count(j, "epoch", epoch(&r->state.cursor));
     sums(j, s, true);
     count(j, "tgt_tokens", (uint64_t)s->tokens);
     tf_json_key(j, "best");

@@ -24,6 +24,7 @@ struct tf_run_opts {
     int64_t save_every, keep, valid_every, patience, log_every, threads;
     double save_minutes;          /* 0: not by the clock */
     int best_by;                  /* enum tf_best_by */
+    bool need_bos;                /* a vocabulary without bos is refused */
     bool force, progress, quiet;
     const struct tf_opt *opts;    /* for the provenance; NULL in tests */
 };
@@ -33,8 +34,8 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect,
                   struct tf_err *err) TF_MUST_CHECK;
 /* Which options the user gave, where that matters beyond their values. */
 struct tf_run_given {
-    bool d_model, heads, d_k, d_v, max_positions, lr, lr_scale;
-    int64_t layers; /* of both stacks; 0: not given */
+    bool d_model, heads, d_k, d_v, max_positions, lr, lr_scale, encoder_layers, decoder_layers;
+    int64_t layers; /* of the stacks that are not given by themselves; 0: not given */
 };
 /* After all options are in: what follows from them (d_k and d_v from d_model and heads, ...), and
  * what they may not be together. */

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ void tf_grid_list_release(struct tf_grid_list *l)
 
 static int take_lock(struct tf_rundir *d, struct tf_err *err)
 {
-    char *path = tf_rundir_file(d->path, "lock"), pid[32] = "";
+    char *path = tf_rundir_file(d->path, TF_RUN_LOCK), pid[32] = "";
     int rc = 0;
     d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (d->lock < 0) {
@@ -113,18 +114,44 @@ static int take_lock(struct tf_rundir *d, struct tf_err *err)
     return rc;
 }
 
-/* Is it a temporary of a file that only the holder of the lock writes? Others (an average of the
- * run's, say) may be under way. */
+/* Names that only the holder of the lock writes to. */
+static bool own_name(const char *name)
+{
+    uint64_t step;
+    return grid_step(name, &step) || strcmp(name, TF_RUN_RESUME) == 0 ||
+           strcmp(name, TF_RUN_BEST) == 0 || strcmp(name, TF_RUN_LOG) == 0 ||
+           strcmp(name, TF_RUN_LOCK) == 0;
+}
+
+bool tf_rundir_owns(const char *dir, const char *path)
+{
+    char *base = tf_xstrdup(path), *parent = tf_xstrdup(path);
+    struct stat x, y;
+    bool own = own_name(basename(base)) && stat(dir, &x) == 0 && stat(dirname(parent), &y) == 0 &&
+               x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    free(base);
+    free(parent);
+    DIR *d = own ? NULL : opendir(dir);
+    for (struct dirent *e; d != NULL && !own && (e = readdir(d)) != NULL;)
+        if (own_name(e->d_name)) {
+            char *file = tf_rundir_file(dir, e->d_name);
+            own = tf_same_file(file, path);
+            free(file);
+        }
+    if (d != NULL)
+        closedir(d);
+    return own;
+}
+
+/* Is it a temporary of such a file? Others (an average of the run's, say) may be under way. */
 static bool own_temporary(const char *name)
 {
     const char *end = strstr(name, ".tmp.");
     char of[40];
-    uint64_t step;
     if (strncmp(name, ".tf-", 4) != 0 || end == NULL || end - name >= (ptrdiff_t)sizeof of)
         return false;
     snprintf(of, sizeof of, "%.*s", (int)(end - name - 4), name + 4);
-    return grid_step(of, &step) || strcmp(of, TF_RUN_RESUME) == 0 || strcmp(of, TF_RUN_BEST) == 0 ||
-           strcmp(of, TF_RUN_LOG) == 0;
+    return own_name(of);
 }
 
 /* What killed runs left. */
@@ -199,7 +226,20 @@ static bool peek(struct candidate *c, const char *dir, const char *name, int ran
     return true;
 }
 
-int tf_rundir_newest(const char *dir, struct tf_model_file *m, char **path, struct tf_err *err)
+/* Read one whole. */
+static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s, const char *path,
+                           struct tf_err *err)
+{
+    if (tf_model_read(m, path, 0, 0, err) != 0)
+        return -1;
+    if (tf_state_read(s, m, err) == 0)
+        return 0;
+    tf_model_release(m);
+    return tf_context(err, "%s", path);
+}
+
+int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_state *s, char **path,
+                     struct tf_err *err)
 {
     struct tf_grid_list grid;
     if (tf_rundir_grid(&grid, dir, err) != 0)
@@ -227,7 +267,7 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, char **path, stru
     *path = NULL;
     for (size_t i = 0; i < n && rc < 0; i++) {
         struct tf_err e = {0};
-        if (tf_model_read(m, c[i].path, 0, 0, &e) == 0) {
+        if (read_checkpoint(m, s, c[i].path, &e) == 0) {
             rc = 1;
             *path = tf_xstrdup(c[i].path);
         } else {
@@ -298,7 +338,8 @@ bool tf_rundir_best_is(const char *dir, uint64_t step)
     return why.status == 0 && best.step == step;
 }
 
-int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t step, struct tf_err *err)
+int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t every, uint64_t step,
+                     struct tf_err *err)
 {
     struct tf_grid_list grid;
     struct candidate resume;
@@ -311,6 +352,15 @@ int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t step, struct tf_er
     size_t n = 0;
     while (n < grid.n && grid.v[n].step <= step)
         n++;
+    /* The last of a run that went on later: one that was never stopped would not have it. */
+    if (n > 1 && grid.v[n - 2].step % every != 0) {
+        if (unlink(grid.v[n - 2].path) != 0 && errno != ENOENT)
+            rc = tf_fail_errno(err, "%s: unlink", grid.v[n - 2].path);
+        struct tf_grid_file gone = grid.v[n - 2];
+        grid.v[n - 2] = grid.v[n - 1];
+        grid.v[n - 1] = gone;
+        n--;
+    }
     for (size_t i = 0; keep > 0 && rc == 0 && i + keep < n; i++)
         if (unlink(grid.v[i].path) != 0 && errno != ENOENT)
             rc = tf_fail_errno(err, "%s: unlink", grid.v[i].path);

@@ -12,7 +12,7 @@ struct tf_saver {
     const char *dir;
     const struct tf_save_common *common;
     const struct tf_params *params;
-    uint64_t keep;
+    uint64_t keep, every;
     float *block[4];          /* host copies of p, m, v, e */
     struct tf_run_state state;
     enum tf_save_kind kind;
@@ -25,14 +25,22 @@ struct tf_saver {
     uint64_t last_step;
 };
 
+char *tf_save_name(enum tf_save_kind kind, uint64_t step)
+{
+    return kind == TF_SAVE_GRID ? tf_rundir_grid_name(step)
+                                : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+}
+
 struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common,
-                              const struct tf_params *params, bool ema, uint64_t keep)
+                              const struct tf_params *params, bool ema, uint64_t keep,
+                              uint64_t every)
 {
     struct tf_saver *s = tf_xcalloc(1, sizeof *s);
     s->dir = dir;
     s->common = common;
     s->params = params;
     s->keep = keep;
+    s->every = every;
     for (int i = 0; i < (ema ? 4 : 3); i++)
         s->block[i] = tf_xcalloc(params->size, sizeof(float));
     return s;
@@ -117,7 +125,9 @@ static int save(struct tf_saver *s, struct tf_err *err)
         return -1;
     if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
         return -1;
-    return s->kind == TF_SAVE_GRID ? tf_rundir_retain(s->dir, s->keep, s->state.step, err) : 0;
+    if (s->kind != TF_SAVE_GRID)
+        return 0;
+    return tf_rundir_retain(s->dir, s->keep, s->every, s->state.step, err);
 }
 
 static void *save_main(void *arg)
@@ -157,9 +167,7 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     for (int i = 0; i < 4; i++)
         if (s->block[i] != NULL && tf_step_download(from, s->block[i], block[i], err) != 0)
             return -1;
-    char *name = kind == TF_SAVE_GRID
-                     ? tf_rundir_grid_name(state->step)
-                     : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+    char *name = tf_save_name(kind, state->step);
     free(s->writing);
     s->writing = tf_rundir_file(s->dir, name);
     free(name);

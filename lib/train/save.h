@@ -21,11 +21,15 @@ enum tf_save_kind {
     TF_SAVE_BEST,   /* best.tfm as a file of its own: a best validation off the grid */
 };
 
+/* The name of such a file, on the heap. */
+char *tf_save_name(enum tf_save_kind kind, uint64_t step);
+
 struct tf_saver; /* opaque */
 
-/* params, common and dir are borrowed. */
+/* params, common and dir are borrowed; keep, every: of tf_rundir_retain. */
 struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common,
-                              const struct tf_params *params, bool ema, uint64_t keep);
+                              const struct tf_params *params, bool ema, uint64_t keep,
+                              uint64_t every);
 void tf_saver_free(struct tf_saver *s); /* waits */
 /* Wait for an earlier save, copy weights and moments, begin to write. best (with GRID): also make
  * it best.tfm. */

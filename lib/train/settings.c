@@ -47,8 +47,10 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
 int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf_err *err)
 {
     struct tf_config *c = &o->config;
-    if (g->layers > 0)
-        c->encoder_layers = c->decoder_layers = g->layers;
+    if (g->layers > 0 && !g->encoder_layers)
+        c->encoder_layers = g->layers;
+    if (g->layers > 0 && !g->decoder_layers)
+        c->decoder_layers = g->layers;
     bool split = (g->d_model || g->heads) && !(g->d_k && g->d_v);
     if (split && c->d_model % c->heads != 0)
         return tf_fail_status(err, TF_USAGE,
@@ -74,8 +76,6 @@ int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
                               tf_schedule_names[o->schedule.kind]);
     if (o->schedule.kind != TF_SCHEDULE_PAPER && g->lr_scale)
         return tf_fail_status(err, TF_USAGE, "--lr-scale: only with --schedule paper");
-    if (o->patience > 0 && o->valid == NULL)
-        return tf_fail_status(err, TF_USAGE, "--patience: needs --valid");
     if (o->valid_every == 0)
         o->valid_every = o->save_every;
     struct tf_err e = {0};

@@ -39,15 +39,19 @@ static void catch(int sig, void (*handler)(int))
     sigaction(sig, &sa, NULL);
 }
 
+void tf_signals_catch_early(void (*stop)(int))
+{
+    catch(SIGUSR2, stop);
+    catch(SIGUSR1, on_save);
+}
+
 void tf_signals_catch(void)
 {
-    tf_stop = tf_stop_signal = tf_save_asked = 0;
     signal(SIGPIPE, SIG_IGN);
     catch(SIGTERM, on_stop);
     catch(SIGINT, on_stop);
     catch(SIGHUP, on_stop);
     catch(SIGUSR2, on_stop);
-    catch(SIGUSR1, on_save);
 }
 
 void tf_signals_reraise(void)

@@ -11,6 +11,9 @@ extern volatile sig_atomic_t tf_stop;        /* stop at the next border of an up
 extern volatile sig_atomic_t tf_stop_signal; /* TERM, INT, HUP or USR2 */
 extern volatile sig_atomic_t tf_save_asked;  /* USR1 came; the loop clears it */
 
+/* While there is nothing to save yet: USR1 sets its flag, USR2 calls `stop`, the others end the
+ * process as they always do. */
+void tf_signals_catch_early(void (*stop)(int));
 /* Install the handlers; a signal that was ignored at start (nohup) stays ignored. */
 void tf_signals_catch(void);
 /* End as the stopping signal wants it: by that signal. Does not return when there was one; returns

@@ -29,6 +29,8 @@ static int complete_config(struct tf_run *r, const struct tf_header *h, struct t
     c->bos = h->special.bos;
     c->eos = h->special.eos;
     c->pad = h->special.pad;
+    if (c->bos < 0 && r->o->need_bos)
+        return tf_fail_status(err, TF_USAGE, "--start bos: the stream's vocabulary has no bos");
     if (c->bos < 0)
         c->start = TF_START_ZERO;
     r->schedule = r->o->schedule;
@@ -38,18 +40,16 @@ static int complete_config(struct tf_run *r, const struct tf_header *h, struct t
 
 static int read_vocab(struct tf_run *r, struct tf_header *h, struct tf_err *err)
 {
-    uint8_t sha[32];
-    char x[65], y[65];
+    struct tf_header own = {.has_vocab = true};
     if (r->o->vocab == NULL)
         return 0;
     if (tf_read_file(&r->vocab, &r->common.vocab_n, r->o->vocab, TF_MAX_VOCAB, err) != 0)
         return -1;
     r->common.vocab = (const uint8_t *)r->vocab;
-    tf_sha256_of(sha, r->vocab, r->common.vocab_n);
-    if (h->has_vocab && memcmp(sha, h->vocab, sizeof sha) != 0)
-        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", r->o->vocab,
-                       tf_hex(x, sha, 32), tf_hex(y, h->vocab, 32));
-    memcpy(h->vocab, sha, sizeof sha);
+    tf_sha256_of(own.vocab, r->vocab, r->common.vocab_n);
+    if (tf_same_vocab(&own, r->o->vocab, h, "that of the stream", err) != 0)
+        return -1;
+    memcpy(h->vocab, own.vocab, sizeof h->vocab);
     h->has_vocab = true;
     return 0;
 }
@@ -152,8 +152,12 @@ static int fresh_weights(struct tf_run *r, struct weights *w, struct tf_err *err
         rc = same_shapes(&r->config, &theirs, o->init, err);
     if (rc == 0 && (rc = tf_model_load(&m, &theirs, &w->p, "p/", err)) != 0)
         tf_context(err, "%s", o->init);
-    if (rc == 0 && m.header.has_model)
+    if (rc == 0 && m.header.has_model) {
+        char hash[65];
         tf_value_put(&r->arena, &inputs, "init", tf_value_bytes(&r->arena, m.header.model, 32));
+        tf_value_put(&r->arena, &r->common.settings, "init",
+                     tf_value_str(&r->arena, tf_hex(hash, m.header.model, 32)));
+    }
     add_stage(r, &inputs);
     tf_model_release(&m);
     return rc;
@@ -166,6 +170,35 @@ static void forget_best(struct tf_run_state *s)
 {
     s->has_best = false;
     s->best_step = s->stale = 0;
+}
+
+/* A run that is under way has weights: another model to begin with is refused, also with --force.
+ * The model may be left out, and what the checkpoint says of it stays. */
+static int compare_init(struct tf_run *r, const struct tf_model_file *m, const char *path,
+                        struct tf_err *err)
+{
+    const char *init = r->o->init;
+    const struct tf_value *theirs = tf_value_get(&m->state, "settings"),
+                          *was = theirs != NULL && theirs->kind == TF_MAP
+                                     ? tf_value_get(theirs, "init")
+                                     : NULL;
+    struct tf_model_file given;
+    char is[65] = "";
+    if (was != NULL)
+        tf_value_put(&r->arena, &r->common.settings, "init", tf_value_clone(&r->arena, was));
+    if (init == NULL)
+        return 0;
+    if (tf_model_read(&given, init, TF_MODEL_HEAD, 0, err) != 0)
+        return -1;
+    if (given.header.has_model)
+        tf_hex(is, given.header.model, 32);
+    tf_model_release(&given);
+    if (was == NULL)
+        tf_note("%s: not used: the run goes on with its own weights", init);
+    else if (was->kind != TF_TEXT || strcmp(was->text, is) != 0)
+        return tf_fail(err, "%s: began with another model than %s (without --init it goes on)",
+                       path, init);
+    return 0;
 }
 
 /* The settings of a checkpoint, with what it does not tell. */
@@ -196,12 +229,12 @@ static struct tf_value known_settings(struct tf_run *r, const struct tf_model_fi
 static int compare(struct tf_run *r, const struct tf_model_file *m, const char *path,
                    struct tf_err *err)
 {
-    char text[400], x[65], y[65];
+    char text[400];
     struct tf_save_common *c = &r->common;
-    if (c->header.has_vocab && m->header.has_vocab &&
-        memcmp(c->header.vocab, m->header.vocab, 32) != 0)
-        return tf_fail(err, "%s: vocabulary %s differs from that of the stream: %s", path,
-                       tf_hex(x, m->header.vocab, 32), tf_hex(y, c->header.vocab, 32));
+    if (tf_same_vocab(&m->header, path, &c->header, "that of the stream", err) != 0)
+        return -1;
+    if (compare_init(r, m, path, err) != 0)
+        return -1;
     const struct tf_value theirs = known_settings(r, m);
     const struct tf_value *pairs[][2] = {
         {&m->header.config, &c->header.config},
@@ -209,8 +242,8 @@ static int compare(struct tf_run *r, const struct tf_model_file *m, const char *
         {tf_value_get(&m->state, "batches"), &c->batches},
     };
     for (int i = 0; i < 3; i++)
-        if (tf_differs(text, sizeof text, pairs[i][0], "the checkpoint", pairs[i][1],
-                       i == 2 ? "the stream" : "this run")) {
+        for (size_t at = 0; tf_differs(text, sizeof text, &at, pairs[i][0], "the checkpoint",
+                                       pairs[i][1], i == 2 ? "the stream" : "this run");) {
             if (!r->o->force)
                 return tf_fail(err, "%s: %s (--force goes on with the new)", path, text);
             tf_warn("%s: %s; going on with the new", path, text);
@@ -388,16 +421,17 @@ static int start_with(struct tf_run *r, struct tf_model_file *m, const char *pat
     free_weights(&w);
     if (rc != 0)
         return -1;
-    r->saver =
-        tf_saver_new(o->dir, &r->common, &r->stepper.w.params, o->ema > 0, (uint64_t)o->keep);
+    r->saver = tf_saver_new(o->dir, &r->common, &r->stepper.w.params, o->ema > 0,
+                            (uint64_t)o->keep, (uint64_t)o->save_every);
     if (r->resumed) {
         tf_saver_had(r->saver, path, r->state.step);
         if (adopt(r, path, err) != 0)
             return -1;
         /* What a killed run had no time to delete, or runs killed again and again would fill the
-         * disk. One that is over deletes nothing. */
+         * disk. One that is over deletes nothing. Whether the one before was on the grid of
+         * that time is not known: it stays. */
         if (is_grid_file(r, path) &&
-            tf_rundir_retain(o->dir, (uint64_t)o->keep, r->state.step, err) != 0)
+            tf_rundir_retain(o->dir, (uint64_t)o->keep, 1, r->state.step, err) != 0)
             return -1;
     }
     char *log = tf_rundir_file(o->dir, TF_RUN_LOG);
@@ -420,14 +454,14 @@ int tf_run_start(struct tf_run *r, struct tf_err *err)
     r->journal = (struct tf_journal){.fd = {-1, -1}};
     if (tf_rundir_open(&r->dir, r->o->dir, err) != 0)
         return -1;
-    int rc = tf_rundir_newest(r->o->dir, &m, &path, err);
+    if (r->o->log != NULL && strcmp(r->o->log, "-") != 0 && tf_rundir_owns(r->o->dir, r->o->log))
+        return tf_fail_status(err, TF_USAGE, "--log %s: a file of the run itself", r->o->log);
+    int rc = tf_rundir_newest(r->o->dir, &m, &r->state, &path, err);
     if (rc < 0)
         return -1;
     r->resumed = rc > 0;
     rc = 0;
-    if (r->resumed && tf_state_read(&r->state, &m, err) != 0)
-        rc = tf_context(err, "%s", path);
-    else if (r->resumed && finished(r, path))
+    if (r->resumed && finished(r, path))
         rc = adopt(r, path, err) != 0 ? -1 : 1;
     if (rc == 0 && (rc = start_with(r, &m, path, err)) == 0 && r->resumed)
         tf_note("going on from %s", path);

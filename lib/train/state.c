@@ -134,7 +134,8 @@ static void show(char *dst, size_t size, const struct tf_value *v)
         snprintf(dst, size, "another value");
 }
 
-/* Numbers are equal when their values are: a real that is whole may come back as an integer. */
+/* Numbers are equal when their values are: a real that is whole may come back as an integer, and -0
+ * is 0. */
 static bool equal(const struct tf_value *a, const struct tf_value *b)
 {
     if (a == NULL || b == NULL)
@@ -144,26 +145,27 @@ static bool equal(const struct tf_value *a, const struct tf_value *b)
     if (mixed)
         return (a->kind == TF_INT ? (double)a->integer : a->real) ==
                (b->kind == TF_INT ? (double)b->integer : b->real);
-    return tf_value_equal(a, b);
+    return (a->kind == TF_REAL && b->kind == TF_REAL && a->real == b->real) || tf_value_equal(a, b);
 }
 
-bool tf_differs(char *text, size_t size, const struct tf_value *a, const char *what_a,
+bool tf_differs(char *text, size_t size, size_t *at, const struct tf_value *a, const char *what_a,
                 const struct tf_value *b, const char *what_b)
 {
     const struct tf_value none = {.kind = TF_MAP};
     const struct tf_value *maps[] = {a != NULL && a->kind == TF_MAP ? a : &none,
                                      b != NULL && b->kind == TF_MAP ? b : &none};
-    for (int side = 0; side < 2; side++)
-        for (size_t i = 0; i < maps[side]->n; i++) {
-            const char *key = maps[side]->keys[i];
-            const struct tf_value *x = tf_value_get(maps[0], key), *y = tf_value_get(maps[1], key);
-            if (equal(x, y))
-                continue;
-            char left[80], right[80];
-            show(left, sizeof left, x);
-            show(right, sizeof right, y);
-            snprintf(text, size, "%s: %s in %s, %s in %s", key, left, what_a, right, what_b);
-            return true;
-        }
+    while (*at < maps[0]->n + maps[1]->n) {
+        size_t i = (*at)++;
+        bool second = i >= maps[0]->n;
+        const char *key = second ? maps[1]->keys[i - maps[0]->n] : maps[0]->keys[i];
+        const struct tf_value *x = tf_value_get(maps[0], key), *y = tf_value_get(maps[1], key);
+        if (equal(x, y) || (second && x != NULL)) /* a key of both is looked at once */
+            continue;
+        char left[80], right[80];
+        show(left, sizeof left, x);
+        show(right, sizeof right, y);
+        snprintf(text, size, "%s: %s in %s, %s in %s", key, left, what_a, right, what_b);
+        return true;
+    }
     return false;
 }

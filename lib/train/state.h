@@ -38,9 +38,9 @@ int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m,
 /* The step of a checkpoint (0 for a plain model). */
 int tf_state_step(uint64_t *step, const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 
-/* The first key on which two maps differ: true, with "key: A in WHAT_A, B in WHAT_B" in text (size
- * bytes). Missing keys count; NULL is an empty map. */
-bool tf_differs(char *text, size_t size, const struct tf_value *a, const char *what_a,
+/* The next key on which two maps differ: true, with "key: A in WHAT_A, B in WHAT_B" in text (size
+ * bytes). *at is 0 at first. Missing keys count; NULL is an empty map. */
+bool tf_differs(char *text, size_t size, size_t *at, const struct tf_value *a, const char *what_a,
                 const struct tf_value *b, const char *what_b);
 
 #endif

@@ -4,6 +4,8 @@
 #include "base/hash.h"
 
 #include <math.h>
+#include <string.h>
+#include <sys/stat.h>
 
 double tf_sums_ppl(const struct tf_sums *s)
 {
@@ -42,13 +44,16 @@ static int open_valid(struct valid *v, const char *path, const struct tf_header 
                       const struct tf_config *c, struct tf_err *err)
 {
     static const char *const kinds[] = {"batch", NULL};
+    struct stat st;
     *v = (struct valid){.config = c, .train = train};
+    /* Before it is opened: that would wait for whoever writes to a FIFO. */
+    if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+        return tf_fail(err,
+                       "%s: validation data must be a regular file, it is read again and again",
+                       path);
     if (tf_in_open(&v->in, path, err) != 0)
         return -1;
-    if (v->in.size < 0)
-        tf_fail(err, "%s: validation data must be a regular file, it is read again and again",
-                v->in.name);
-    else if (tf_reader_new(&v->reader, &v->in, kinds, 0, err) == 0 && same_vocab(v, err) == 0)
+    if (tf_reader_new(&v->reader, &v->in, kinds, 0, err) == 0 && same_vocab(v, err) == 0)
         return 0;
     close_valid(v);
     return -1;

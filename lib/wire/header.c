@@ -20,8 +20,6 @@ static int64_t *special_field(struct tf_special *s, int i)
 /* The value in force of a semantic option, typed by its row; false when it has none. */
 static bool option_value(struct tf_value *v, struct tf_arena *a, const struct tf_opt *o)
 {
-    char buf[64];
-    const char *text = tf_opt_value(o, buf, sizeof buf);
     if (o->kind == TF_OPT_LIST) {
         const struct tf_strs *list = o->target;
         *v = tf_value_array();
@@ -29,7 +27,7 @@ static bool option_value(struct tf_value *v, struct tf_arena *a, const struct tf
             tf_value_push(a, v, tf_value_str(a, list->v[i]));
         return list->n > 0;
     }
-    if (!text)
+    if (!o->set && !o->def)
         return false;
     switch (o->kind) {
     case TF_OPT_FLAG:
@@ -41,9 +39,14 @@ static bool option_value(struct tf_value *v, struct tf_arena *a, const struct tf
     case TF_OPT_REAL:
         *v = tf_value_real(*(const double *)o->target);
         return true;
-    default:
-        *v = tf_value_str(a, text);
+    case TF_OPT_STR:
+        *v = tf_value_str(a, *(const char *const *)o->target);
         return true;
+    case TF_OPT_CHOICE:
+        *v = tf_value_str(a, o->choices[*(const int *)o->target]);
+        return true;
+    default:
+        return false;
     }
 }
 

@@ -76,6 +76,22 @@ PY
     t 1 tf-avgckpt -n 8 run
 }
 
+@test "no output under a name of the run; a model under one is passed over" {
+    before=$(sha256sum run/*)
+    for f in run/ckpt-00000030.tfm run/ckpt-00000031.tfm run/best.tfm run/../run/resume.tfm run/lock; do
+        t 2 tf-avgckpt -n 2 run -o "$f"
+        expect_error "tf-avgckpt: $f: a file of the run itself"
+    done
+    [ "$before" = "$(sha256sum run/*)" ]
+    tf-avgckpt -n 2 run -o run/mean.tfm
+    cp run/mean.tfm run/ckpt-00000035.tfm
+    t 0 tf-avgckpt -n 2 run -o again.tfm
+    expect_error "tf-avgckpt: warning: run/ckpt-00000035.tfm: not a checkpoint; passed over"
+    cmp run/mean.tfm again.tfm
+    t 1 tf-avgckpt -n 7 run
+    expect_contains "$stderr" "holds 6 checkpoints on the grid of steps, 7 are asked for"
+}
+
 @test "what does not belong together is refused by name" {
     train --steps 5 --d-ff 64 -o other b.tfs
     t 1 tf-avgckpt run/ckpt-00000005.tfm other/ckpt-00000005.tfm -o x

@@ -3,7 +3,8 @@
 
 n: batches; v: size of the vocabulary; pairs: a batch; longest: tokens of a sentence; seed; first: ordinal of the first batch; epoch: batches an epoch;
 corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is the vocabulary's; setting: of the batching; end: 0 leaves the end record out;
-poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1 puts a bad record behind the first batch; size: what the header says, when not v.
+poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1 puts a bad record behind the first batch; size: what the header says, when not v; bos: its id,
+-1 for none.
 Uses no code of the tools; checksums are left null, as a custom producer may."""
 import hashlib
 import random
@@ -11,7 +12,7 @@ import sys
 
 import cbor2
 
-opt = dict(n=20, v=64, pairs=6, longest=7, seed=1, first=0, epoch=8, corpus=7, vocab="", setting=25, end=1, poison=-1, gap=-1, bad=0, size=-1)
+opt = dict(n=20, v=64, pairs=6, longest=7, seed=1, first=0, epoch=8, corpus=7, vocab="", setting=25, end=1, poison=-1, gap=-1, bad=0, size=-1, bos=2)
 for word in sys.argv[1:]:
     name, value = word.split("=", 1)
     opt[name] = value if name == "vocab" else int(value)
@@ -29,6 +30,9 @@ def sha(data):
 
 header = {"v": 1, "kind": "batch", "size": opt["v"] if opt["size"] < 0 else opt["size"], "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3},
           "config": {"tokens": opt["setting"]}}
+header["special"]["bos"] = opt["bos"]
+if opt["bos"] < 0:
+    del header["special"]["bos"]
 if header["size"] == 0:
     del header["size"]
 if opt["vocab"]:

@@ -11,8 +11,11 @@ setup_file() {
     cd "$WORLD" || return 1
     cat >bin/tf-train <<X
 #!/bin/bash
-case " \$* " in *" --plan "*) exec $(command -v tf-train) "\$@" ;; esac
-exec $(command -v tf-train) "\$@" --layers 1 --d-model 16 --d-ff 32 --heads 2 --steps 10 --save-every 2 --valid-every 2 --device cpu
+case " \$* " in
+*" --plan "*) exec $(command -v tf-train) "\$@" ;;
+*" --valid "*) set -- "\$@" --valid-every 2 ;;
+esac
+exec $(command -v tf-train) "\$@" --layers 1 --d-model 16 --d-ff 32 --heads 2 --steps 10 --save-every 2 --device cpu
 X
     # The examples ask for a vocabulary of 37,000, which 300 lines do not have.
     cat >bin/tf-tokenize <<X

@@ -188,6 +188,8 @@ print("(S (" + "L" * n + " (NN " + "w" * n + ")))")' >big
 @test "usage" {
     t 2 tf-evalb gold
     t 2 tf-evalb - -
+    t 2 tf-evalb -p - - gold
+    expect_error "tf-evalb: only one file can be stdin"
     t 2 tf-evalb --json -d gold test
     t 2 tf-evalb -c -1 gold test
     t 1 tf-evalb gold no-such-file

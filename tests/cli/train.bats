@@ -202,6 +202,23 @@ ends() {
     at_step run/resume.tfm 9
 }
 
+@test "signals before the stream has begun: USR1 changes nothing, USR2 ends with 75, TERM as ever" {
+    batches n=10 >ten.tfs
+    for s in USR1:0 USR2:75 TERM:143; do
+        rm -rf run
+        mkfifo pipe
+        env --default-signal=TERM,USR1,USR2 tf-train "${small[@]}" --steps 10 -o run pipe 2>err &
+        pid=$!
+        wait_file run/lock
+        sleep 0.1
+        kill -"${s%:*}" "$pid"
+        [ "$s" != USR1:0 ] || timeout 20 cp ten.tfs pipe
+        ends "${s#*:}"
+        if [ "$s" = USR1:0 ]; then [ -e run/ckpt-00000010.tfm ]; else [ "$(ls run)" = lock ]; fi
+        rm pipe
+    done
+}
+
 @test "a signal wins over the end of the pipe that comes with it" {
     begin
     kill -STOP "$pid"
@@ -265,10 +282,10 @@ ends() {
     expect_error "va: vocabulary $(sum va) differs from that of the stream: $(sum vb)"
     batches vocab=va n=3 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "w.tfs: ends at batch 3, before batch 5 where the checkpoint stands"
+    expect_contains "$stderr" "w.tfs: ends at part 0, batch 3, before part 0, batch 5, where the checkpoint stands"
     batches vocab=va first=7 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "the stream goes on at batch 7, the checkpoint at batch 5"
+    expect_contains "$stderr" "the stream goes on at part 0, batch 7, the checkpoint at part 0, batch 5"
     [ "$(ls run)" = $'ckpt-00000005.tfm\nlock\nlog.jsonl' ]
     # From where the checkpoint stands, or from before, is the same.
     batches vocab=va first=4 >w.tfs
@@ -277,15 +294,26 @@ ends() {
     train --steps 8 --vocab va -o run2 v.tfs
     same run/ckpt-00000008.tfm run2/ckpt-00000008.tfm
     tr_t 0 --steps 10 --vocab va -o run --force --seed 2 --dropout 0.3 v.tfs
+    # Each difference is told.
+    expect_contains "$stderr" "dropout: 0.1 in the checkpoint, 0.3 in this run; going on with the new"
     expect_contains "$stderr" "seed: 1 in the checkpoint, 2 in this run; going on with the new"
-    tr_t 1 --steps 12 --vocab va -o run --force --seed 2 --dropout 0.3 --d-ff 64 v.tfs
+    tr_t 0 --steps 11 --vocab va -o run --force --seed 3 --dropout 0.2 --clip 1 --relu-dropout 0.1 v.tfs
+    for key in seed dropout clip relu_dropout; do expect_contains "$stderr" ": $key: "; done
+    tr_t 1 --steps 12 --vocab va -o run --force --seed 3 --dropout 0.3 --d-ff 64 v.tfs
     expect_contains "$stderr" "parameter enc.0.ff.1.w is 16 x 32, must be 16 x 64"
+}
+
+@test "-0 is 0" {
+    train --steps 2 --relu-dropout -0 -o run b.tfs
+    train --steps 4 --relu-dropout 0 -o run b.tfs
+    train --steps 6 --relu-dropout -0 -o run b.tfs
 }
 
 @test "divergence: 3, nothing saved, the last good checkpoint named" {
     tr_t 3 --schedule constant --lr 1e13 --warmup 0 --steps 40 --save-every 1 -o run b.tfs
     expect_error "tf-train: diverged at step"
     expect_contains "$stderr" "last good checkpoint is run/ckpt-0000000"
+    [[ $stderr != *-nan* ]]
     tf-cbor check "$(sed 's/.*checkpoint is //' <<<"$stderr")"
     tr_t 3 --schedule constant --lr 1e30 --warmup 0 --steps 40 -o none b.tfs
     expect_contains "$stderr" "no checkpoint was saved before"
@@ -327,14 +355,21 @@ ends() {
     cat p1 p2 >x.tfs
     train --steps 12 --save-every 100 -o whole x.tfs
     train --steps 8 --save-every 100 -o run x.tfs
-    train --steps 12 --save-every 100 -o run x.tfs
-    same whole/ckpt-00000012.tfm run/ckpt-00000012.tfm
+    cp -r run run2
+    train --steps 12 --save-every 100 -o run2 x.tfs
+    same whole/ckpt-00000012.tfm run2/ckpt-00000012.tfm
     # The batches of one part are not taken for those of the next.
-    rm run/ckpt-00000012.tfm
     batches n=0 >p0
     cat p1 p0 >x.tfs
     tr_t 1 --steps 12 -o run x.tfs
-    expect_contains "$stderr" "x.tfs: ends at batch 0, before batch 2 where the checkpoint stands"
+    expect_contains "$stderr" "x.tfs: ends at part 1, batch 0, before part 1, batch 2, where the checkpoint stands"
+}
+
+@test "another corpus that is too short: part, batch, and how to start over" {
+    train --steps 5 -o run b.tfs
+    batches n=3 corpus=8 >c.tfs
+    tr_t 1 --force --steps 8 -o run c.tfs
+    expect_contains "$stderr" "c.tfs: ends at part 0, batch 3, before part 0, batch 5, where the checkpoint stands (--init in a new directory starts over)"
 }
 
 @test "--force leaves a trace of what it overrode, once" {
@@ -412,8 +447,10 @@ PY
     [ -e acc/best.tfm ]
     tr_t 1 --valid nowhere.tfs -o x b.tfs
     expect_error "nowhere.tfs: No such file"
-    tr_t 2 --patience 3 -o x b.tfs
-    expect_error "--patience: needs --valid"
+    for o in --patience=3 --valid-every=3 --best-by=acc; do
+        tr_t 2 $o -o x b.tfs
+        expect_error "tf-train: ${o%=*} goes with --valid"
+    done
 }
 
 @test "validation data that can't be used are refused before the first update" {
@@ -438,6 +475,11 @@ PY
     tr_t 1 "${args[@]}" c.tfs
     expect_error "v.tfs: vocabulary $(sum vb) differs from the training stream: $(sum va)"
     [ "$(ls run)" = lock ]
+    mkfifo pipe
+    tr_t 1 "${args[@]/v.tfs/pipe}" b.tfs
+    expect_error "tf-train: pipe: validation data must be a regular file, it is read again and again"
+    sh_t 1 'tf-train "$@" <b.tfs' "${small[@]}" "${args[@]/v.tfs/-}" b.tfs
+    expect_error "tf-train: -: validation data must be a regular file, it is read again and again"
 }
 
 @test "validation that fails: the work is saved, and the same command goes on to the same bytes" {
@@ -618,6 +660,84 @@ assert b["made"][-1]["in"]["init"] == a["model"]
 PY
     tr_t 1 --init one/ckpt-00000010.tfm --d-ff 64 -o three b.tfs
     expect_error "one/ckpt-00000010.tfm: parameter enc.0.ff.1.w is 16 x 32, must be 16 x 64"
+    # A run that is under way has weights of its own.
+    train --steps 2 --init one/ckpt-00000010.tfm -o whole b.tfs
+    train --steps 1 --init one/ckpt-00000010.tfm -o run b.tfs
+    train --steps 3 -o other b.tfs
+    for more in "" --force; do
+        # shellcheck disable=SC2086
+        tr_t 1 --steps 2 $more --init other/ckpt-00000003.tfm -o run b.tfs
+        expect_error "run/ckpt-00000001.tfm: began with another model than other/ckpt-00000003.tfm (without --init it goes on)"
+    done
+    cp -r run run2
+    train --steps 2 -o run b.tfs
+    train --steps 2 --init one/ckpt-00000010.tfm -o run2 b.tfs
+    same whole/ckpt-00000002.tfm run/ckpt-00000002.tfm
+    same whole/ckpt-00000002.tfm run2/ckpt-00000002.tfm
+    tr_t 0 --steps 11 --init two/ckpt-00000001.tfm -o one b.tfs
+    expect_contains "$stderr" "tf-train: two/ckpt-00000001.tfm: not used: the run goes on with its own weights"
+}
+
+@test "the log goes to no file that is read, and to none of the run's own" {
+    batches n=5 seed=9 >v.tfs
+    cp b.tfs before
+    tr_t 2 --steps 6 --log b.tfs -o run b.tfs
+    expect_error "tf-train: b.tfs: is both input and output"
+    tr_t 2 --steps 6 --log b.tfs -o run ./b.tfs
+    sh_t 2 'tf-train "$@" <b.tfs' "${small[@]}" --steps 6 --log b.tfs -o run
+    expect_error "tf-train: b.tfs: is both input and output"
+    tr_t 2 --steps 6 --valid v.tfs --log ./v.tfs -o run b.tfs
+    tr_t 2 --tune b.tfs b.tfs
+    expect_error "tf-train: b.tfs: is both input and output"
+    train --steps 6 --save-every 3 -o run b.tfs
+    tr_t 2 --steps 7 --init run/ckpt-00000006.tfm --log run/ckpt-00000006.tfm -o two b.tfs
+    ln -s run/ckpt-00000006.tfm link
+    for f in run/lock run/log.jsonl run/../run/best.tfm link run/ckpt-00000003.tfm; do
+        tr_t 2 --steps 7 --log $f -o run b.tfs
+        expect_error "tf-train: --log $f: a file of the run itself"
+    done
+    tf-cbor check run/ckpt-00000006.tfm
+    same before b.tfs
+    [ "$(grep -c '"event":"start"' run/log.jsonl)" -eq 1 ]
+    train --steps 7 --log run/more.jsonl -o run b.tfs
+}
+
+@test "a model under a checkpoint's name is passed over" {
+    train --steps 4 --save-every 2 -o run b.tfs
+    tf-avgckpt -n 2 run >mean.tfm
+    mv mean.tfm run/ckpt-00000006.tfm
+    tr_t 0 --steps 8 --save-every 2 -o run b.tfs
+    expect_contains "$stderr" "warning: run/ckpt-00000006.tfm: a model, not a checkpoint; going back to the checkpoint before it"
+    expect_contains "$stderr" "going on from run/ckpt-00000004.tfm"
+    at_step run/ckpt-00000006.tfm 6
+}
+
+@test "a last checkpoint off the grid goes when the run goes on" {
+    train --steps 5 --save-every 2 --keep 0 -o run b.tfs
+    [ "$(cd run && echo ckpt*)" = "ckpt-00000002.tfm ckpt-00000004.tfm ckpt-00000005.tfm" ]
+    train --steps 6 --save-every 2 --keep 0 -o run b.tfs
+    [ "$(cd run && echo ckpt*)" = "ckpt-00000002.tfm ckpt-00000004.tfm ckpt-00000006.tfm" ]
+    # It is not one of those that are kept.
+    train --steps 5 --save-every 2 --keep 2 -o two b.tfs
+    train --steps 6 --save-every 2 --keep 2 -o two b.tfs
+    [ "$(cd two && echo ckpt*)" = "ckpt-00000004.tfm ckpt-00000006.tfm" ]
+}
+
+@test "the epoch of the log is that of the last batch used" {
+    train --steps 10 --log-every 1 --valid b.tfs --valid-every 8 -o run b.tfs
+    grep '"event":"step"' run/log.jsonl | grep -o '"epoch":[0-9]*' | cut -d: -f2 | tr '\n' ' ' >got
+    [ "$(cat got)" = "0 0 0 0 0 0 0 0 1 1 " ]
+    grep -q '"event":"valid","step":8,"epoch":0,' run/log.jsonl
+}
+
+@test "--layers is for the side that is not given by itself" {
+    layers() {
+        rm -rf run
+        train --steps 1 "$@" -o run b.tfs
+        tf-info run/ckpt-00000001.tfm | awk '/coder_layers/ { printf "%s %s ", $1, $2 }'
+    }
+    [ "$(layers --layers 2 --encoder-layers 3)" = "decoder_layers 2 encoder_layers 3 " ]
+    [ "$(layers --decoder-layers 3 --layers 2)" = "decoder_layers 3 encoder_layers 2 " ]
 }
 
 @test "temporaries that a killed run left are swept, other files are not" {
@@ -646,6 +766,21 @@ PY
     expect_error "-o DIR is needed"
     t 2 tf-train --preset huge -o x b.tfs
     expect_error "preset 'huge': unknown; one of base big"
+    tr_t 2 -o '' b.tfs
+    expect_error "tf-train: --output '': empty"
+    for o in --plan-tokens --plan-length; do
+        tr_t 2 $o 10 -o x b.tfs
+        expect_error "tf-train: $o goes with --plan"
+    done
+    for o in vocab init tuning valid; do
+        sh_t 2 'tf-train "$@" <b.tfs' "${small[@]}" --$o - -o x
+        expect_error "tf-train: only one file can be stdin"
+    done
+    batches bos=-1 >nobos.tfs
+    tr_t 2 --start bos -o x nobos.tfs
+    expect_error "tf-train: --start bos: the stream's vocabulary has no bos"
+    rm -r x
+    train --steps 1 -o nobos nobos.tfs
     tr_t 2 --lr 1 -o x b.tfs
     expect_error "--lr: the paper's schedule has no peak"
     tr_t 2 --schedule constant -o x b.tfs

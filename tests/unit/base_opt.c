@@ -122,17 +122,35 @@ static int parse(const char *line)
     return tf_opt_parse(&tool, argc, argv, &args, &err);
 }
 
-/* All values in force and the operands as one text. */
+static void put_value(struct tf_buf *b, const struct tf_opt *o)
+{
+    const struct tf_strs *list = o->target;
+    if (o->kind == TF_OPT_FLAG)
+        tf_buf_str(b, *(const bool *)o->target ? "true" : "false");
+    else if (o->kind == TF_OPT_INT)
+        tf_buf_printf(b, "%lld", (long long)*(const int64_t *)o->target);
+    else if (o->kind == TF_OPT_REAL)
+        tf_buf_printf(b, "%g", *(const double *)o->target);
+    else if (o->kind == TF_OPT_STR)
+        tf_buf_str(b, *(const char *const *)o->target);
+    else if (o->kind == TF_OPT_CHOICE)
+        tf_buf_str(b, o->choices[*(const int *)o->target]);
+    else
+        for (size_t i = 0; i < list->n; i++)
+            tf_buf_printf(b, "%s%s", i > 0 ? "," : "", list->v[i]);
+}
+
+/* All values given and the operands as one text. */
 static const char *values(void)
 {
     static struct tf_buf b;
-    char buf[64];
     tf_buf_clear(&b);
-    for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++) {
-        const char *v = o->kind != TF_OPT_GROUP ? tf_opt_value(o, buf, sizeof buf) : NULL;
-        if (v != NULL && o->set)
-            tf_buf_printf(&b, "%s=%s ", o->name, v);
-    }
+    for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)
+        if (o->set) {
+            tf_buf_printf(&b, "%s=", o->name);
+            put_value(&b, o);
+            tf_buf_byte(&b, ' ');
+        }
     for (int i = 0; i < args.n; i++)
         tf_buf_printf(&b, "[%s]", args.v[i]);
     tf_buf_str(&b, "");
@@ -158,13 +176,6 @@ static void parsing(void)
     ok(beam == 4 && rate == 0.1 && !force && shuffle && dialect == 0 && strcmp(tok, "13a") == 0 &&
            langs.n == 1 && files.n == 0,
        "defaults from the table");
-    char buf[64];
-    is_str(tf_opt_value(tf_opt_find(opts, "beam"), buf, sizeof buf), "4", "the value of a default");
-    is_str(tf_opt_value(tf_opt_find(opts, "rate"), buf, sizeof buf), "0.1", "of a real");
-    is_str(tf_opt_value(tf_opt_find(opts, "shuffle"), buf, sizeof buf), "true", "of a flag");
-    is_str(tf_opt_value(tf_opt_find(opts, "as"), buf, sizeof buf), "paper", "of a choice");
-    is_str(tf_opt_value(tf_opt_find(opts, "lang"), buf, sizeof buf), "en", "of a list");
-    is_str(tf_opt_value(tf_opt_find(opts, "beans"), buf, sizeof buf), NULL, "of none");
     ok(tf_opt_find(opts, "bea") == NULL, "find takes full names");
 
     good("-b 7 a", "beam=7 [a]");
@@ -230,6 +241,45 @@ static void parsing(void)
     is_int(parse(""), 0, "parsed again");
     ok(langs.n == 1 && strcmp(langs.v[0], "en") == 0 && !tf_opt_find(opts, "lang")->set,
        "a second parse starts over");
+}
+
+/* An output is neither an input nor another output, whatever the names. */
+static void apart(void)
+{
+    static const char *in, *log, *out;
+    static struct tf_opt rows[] = {
+        {.kind = TF_OPT_STR, .name = "in", .target = &in, .arg = "FILE", .flags = TF_OPT_FILE},
+        {.kind = TF_OPT_STR, .name = "log", .target = &log, .arg = "FILE",
+         .flags = TF_OPT_FILE | TF_OPT_OUT},
+        {.kind = TF_OPT_STR, .name = "output", .target = &out, .arg = "FILE",
+         .flags = TF_OPT_FILE | TF_OPT_OUT},
+        {.kind = TF_OPT_END},
+    };
+    static const struct tf_tool t = {.name = "tf-x", .opts = rows, .max_args = 1};
+    static char name[] = "tf-x", path[] = "/tmp/tf-opt-XXXXXX", same[64], o_in[] = "--in",
+                o_log[] = "--log", o_out[] = "--output", none[] = "/nowhere/x";
+    char *cases[][6] = {{name, path, o_log, same},
+                        {name, o_in, path, o_log, same},
+                        {name, same, o_out, path},
+                        {name, o_out, same, o_log, path},
+                        {name, path, o_out, none, o_log, none}};
+    const int argc[] = {4, 5, 4, 5, 6};
+    const char *const want[] = {"is both input and output", "is both input and output",
+                                "is both input and output",
+                                "is the output of both --log and --output", NULL};
+    close(mkstemp(path));
+    snprintf(same, sizeof same, "/tmp/../tmp/%s", path + 5);
+    for (int i = 0; i < 5; i++) {
+        in = log = out = NULL;
+        err = (struct tf_err){0};
+        int rc = tf_opt_parse(&t, argc[i], cases[i], &args, &err);
+        if (want[i] == NULL)
+            is_int(rc, 0, "files that are not there are kept apart: %s", err.msg);
+        else
+            ok(rc == -1 && err.status == TF_USAGE && strstr(err.msg, want[i]) != NULL, "%s",
+               err.msg);
+    }
+    unlink(path);
 }
 
 /* Run fn in a child with stdout and stderr in pipes or files; returns the exit status, the texts in
@@ -461,6 +511,7 @@ static void ending(void)
 int main(void)
 {
     parsing();
+    apart();
     printing();
     ending();
     return done();

@@ -145,16 +145,30 @@ static void test_state(void)
     struct tf_value x = tf_value_map(), y = tf_value_map();
     tf_value_put(&a, &x, "lr", tf_value_real(2));
     tf_value_put(&a, &y, "lr", tf_value_int(2));
-    ok(!tf_differs(text, sizeof text, &x, "a", &y, "b") &&
-           !tf_differs(text, sizeof text, NULL, "a", NULL, "b"),
+    size_t at = 0, at_none = 0;
+    ok(!tf_differs(text, sizeof text, &at, &x, "a", &y, "b") &&
+           !tf_differs(text, sizeof text, &at_none, NULL, "a", NULL, "b"),
        "2 and 2.0 are equal");
+    tf_value_put(&a, &x, "lr", tf_value_real(-0.0));
+    tf_value_put(&a, &y, "lr", tf_value_real(0));
+    at = 0;
+    ok(!tf_differs(text, sizeof text, &at, &x, "a", &y, "b"), "-0 and 0 are equal");
+    tf_value_put(&a, &x, "lr", tf_value_real(2));
+    tf_value_put(&a, &y, "lr", tf_value_int(2));
     tf_value_put(&a, &y, "new", tf_value_bool(true));
-    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") &&
+    at = 0;
+    ok(tf_differs(text, sizeof text, &at, &x, "a", &y, "b") &&
            strcmp(text, "new: nothing in a, true in b") == 0,
        "a key that is only in one: %s", text);
     tf_value_put(&a, &x, "lr", tf_value_real(0.5));
-    ok(tf_differs(text, sizeof text, &x, "a", &y, "b") && strcmp(text, "lr: 0.5 in a, 2 in b") == 0,
+    at = 0;
+    ok(tf_differs(text, sizeof text, &at, &x, "a", &y, "b") &&
+           strcmp(text, "lr: 0.5 in a, 2 in b") == 0,
        "another value: %s", text);
+    ok(tf_differs(text, sizeof text, &at, &x, "a", &y, "b") &&
+           strcmp(text, "new: nothing in a, true in b") == 0 &&
+           !tf_differs(text, sizeof text, &at, &x, "a", &y, "b"),
+       "then the next, each once");
     tf_arena_release(&a);
     tf_model_release(&m);
     unlink(path);
@@ -165,8 +179,9 @@ static void test_grid(void)
 {
     struct tf_grid_list l;
     struct tf_model_file m;
+    struct tf_run_state s;
     char *path, *full;
-    is_int(tf_rundir_newest(dir, &m, &path, &err), 0, "no checkpoint yet");
+    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 0, "no checkpoint yet");
     char *name = tf_rundir_grid_name(123456789);
     is_str(name, "ckpt-123456789.tfm", "nine digits");
     free(name);
@@ -176,6 +191,24 @@ static void test_grid(void)
         checkpoint(name, steps[i]);
         free(name);
     }
+    static const char *const own[] = {"lock", "log.jsonl", "best.tfm", "resume.tfm",
+                                      "ckpt-00000099.tfm"};
+    for (size_t i = 0; i < 5; i++) {
+        full = file(own[i]);
+        ok(tf_rundir_owns(dir, full), "%s is the run's own name", own[i]);
+        free(full);
+    }
+    put("mine", "");
+    full = file("mine");
+    path = file("ckpt-00000005.tfm");
+    ok(!tf_rundir_owns(dir, full) && !tf_rundir_owns(dir, "/tmp/best.tfm") &&
+           !tf_rundir_owns(dir, "best.tfm"),
+       "others are not");
+    ok(unlink(full) == 0 && link(path, full) == 0 && tf_rundir_owns(dir, full),
+       "another name of a checkpoint is");
+    unlink(full);
+    free(full);
+    free(path);
     put("ckpt-1.tfm", "");
     put("ckpt-0000001x.tfm", "");
     put("ckpt-00000007.tfm.bak", "");
@@ -188,34 +221,42 @@ static void test_grid(void)
     ok(tf_rundir_make_best(dir, full, &err) == 0 && tf_rundir_make_best(dir, full, &err) == 0,
        "links the best, twice");
     free(full);
-    is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "finds the newest");
+    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 1, "finds the newest");
     ok(strstr(path, "ckpt-123456789.tfm") != NULL, "%s", path);
     tf_model_release(&m);
     free(path);
     put("ckpt-123456789.tfm", "torn");
-    ok(tf_rundir_retain(dir, 2, 20, &err) == 0, "retains 2 up to step 20");
+    ok(tf_rundir_retain(dir, 2, 5, 20, &err) == 0, "retains 2 up to step 20");
     ok(!there("ckpt-00000005.tfm") && !there("ckpt-00000010.tfm") && there("ckpt-00000015.tfm") &&
            there("ckpt-00000020.tfm") && there("ckpt-123456789.tfm"),
        "the oldest went; one beyond the step neither counts nor goes");
     ok(!there("resume.tfm"), "an older resume.tfm went");
-    is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "passes over a torn one");
+    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 1, "passes over a torn one");
     ok(strstr(path, "ckpt-00000020.tfm") != NULL, "%s", path);
     tf_model_release(&m);
     free(path);
+    checkpoint("ckpt-00000017.tfm", 17);
+    ok(tf_rundir_retain(dir, 0, 5, 17, &err) == 0 && there("ckpt-00000015.tfm") &&
+           there("ckpt-00000017.tfm"),
+       "one off the grid stays while it is the last");
+    ok(tf_rundir_retain(dir, 2, 5, 20, &err) == 0 && there("ckpt-00000015.tfm") &&
+           !there("ckpt-00000017.tfm") && there("ckpt-00000020.tfm"),
+       "and goes with the next, not counted");
     checkpoint("resume.tfm", 17);
-    ok(tf_rundir_retain(dir, 1, 16, &err) == 0 && there("resume.tfm") && there("ckpt-00000015.tfm"),
+    ok(tf_rundir_retain(dir, 1, 5, 16, &err) == 0 && there("resume.tfm") &&
+           there("ckpt-00000015.tfm"),
        "a newer resume.tfm and the only one stay");
     put("ckpt-00000020.tfm", "torn");
-    is_int(tf_rundir_newest(dir, &m, &path, &err), 1, "passes over two");
+    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 1, "passes over two");
     ok(strstr(path, "resume.tfm") != NULL, "%s", path);
     tf_model_release(&m);
     free(path);
     put("resume.tfm", "torn");
-    ok(tf_rundir_retain(dir, 0, 30, &err) == 0 && there("resume.tfm"),
+    ok(tf_rundir_retain(dir, 0, 5, 30, &err) == 0 && there("resume.tfm"),
        "a resume.tfm that does not tell its step stays");
     put("ckpt-00000015.tfm", "torn"); /* the data of best.tfm as well: truncated in place */
     err = (struct tf_err){0};
-    ok(tf_rundir_newest(dir, &m, &path, &err) == -1 &&
+    ok(tf_rundir_newest(dir, &m, &s, &path, &err) == -1 &&
            strstr(err.msg, "none of its 5 checkpoints can be read") != NULL,
        "%s", err.msg);
 }

@@ -300,7 +300,7 @@ static void test_not_finite(const struct tf_config *c)
         const struct tf_step_start start = {
             .p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
         rig_must(tf_stepper_init(&s, &tf_backend_cpu, c, &start, &err), &err);
-        struct tf_saver *saver = tf_saver_new(dir, &common, &params, true, 0);
+        struct tf_saver *saver = tf_saver_new(dir, &common, &params, true, 0, 1);
         rig_must(tf_saver_start(saver, &s, &state, TF_SAVE_GRID, false, &err), &err);
         int rc = tf_saver_wait(saver, &err);
         tf_saver_free(saver);
