@@ -340,9 +340,10 @@ static int keep_one_apart(const struct tf_tool *tool, const struct tf_strs *oper
                           const struct tf_opt *out, struct tf_err *err)
 {
     const char *path = *(const char *const *)out->target;
-    bool same = false;
     if (path == NULL || strcmp(path, "-") == 0)
         return 0;
+    /* stdin is read where no file is named */
+    bool same = operands->n <= (size_t)tool->n_words && tf_same_file("-", path);
     for (size_t i = (size_t)tool->n_words; i < operands->n; i++)
         same = same || tf_same_file(operands->v[i], path);
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {

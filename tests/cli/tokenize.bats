@@ -304,6 +304,9 @@ add_user_defined() {
     t 2 tf-tokenize -m "$V" -o same same
     expect_error "same: is both input and output"
     cmp same "$X"
+    sh_t 2 "tf-tokenize -m '$V' -o same <same" # stdin, where no file is named
+    expect_error "same: is both input and output"
+    cmp same "$X"
     cp "$V" m
     t 2 tf-tokenize -m m -o m "$X"
     expect_error "m: is both input and output"
