@@ -89,8 +89,10 @@ warn := -Wall -Wextra -Wshadow -Wstrict-prototypes
 # The sanitizers make gcc see null format strings and short buffers that are not there.
 san_warn = -Wno-format-truncation
 san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer $(san_warn))
+# $(call quoted,TEXT): for the shell, between single quotes.
+quoted = '$(subst ','\'',$1)'
 # The same bytes from any directory.
-anywhere = -fdebug-prefix-map='$(CURDIR)'=.
+anywhere = -fdebug-prefix-map=$(call quoted,$(CURDIR))=.
 all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
 all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CFLAGS)
 all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CXXFLAGS)
@@ -110,7 +112,7 @@ extra_libs =
 flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) $(nv_flags) $(emu_flags)
 $B/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(flags))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(flags))' >$@
+	@printf '%s\n' $(call quoted,$(flags)) | cmp -s - $@ || printf '%s\n' $(call quoted,$(flags)) >$@
 
 # ---- rules ---------------------------------------------------------------------------------------------------------
 
@@ -172,10 +174,10 @@ $B/members: FORCE
 	@mkdir -p $(@D)
 	@echo $(lib_obj) $(sp_obj) | cmp -s - $@ || echo $(lib_obj) $(sp_obj) >$@
 $B/libtf.a: $(lib_obj) $B/members
-	$(if $(V),,@echo '  AR   $@')
+	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
 	$Qrm -f $@ && $(AR) rcs $@ $(lib_obj)
 $B/libtf-sp.a: $(sp_obj) $B/members
-	$(if $(V),,@echo '  AR   $@')
+	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
 	$Qrm -f $@ && $(AR) rcs $@ $(sp_obj)
 
 # $(call link,MORE FLAGS): the objects and archives among the prerequisites, in their order.
@@ -200,11 +202,11 @@ $(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtf.a
 
 $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
 	@mkdir -p $(@D)
-	$(if $(V),,@echo '  LD   $@')
+	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt $(addprefix -Xlinker -rpath$(comma),$(realpath $(dir $(NVCC))../lib64))
 $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
-	$(if $(V),,@echo '  LD   $@')
+	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -shared -o $@ $(emu_obj)
 $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
@@ -240,7 +242,7 @@ check: maybe-deps ## run every test that needs neither GPU nor network
 check-asan: ## the same under AddressSanitizer and UBSan, in a build of its own
 	@$(MAKE) --no-print-directory check SAN=address,undefined
 
-test_env = PATH='$(abspath $B)/bin:'"$$PATH" TF_BIN='$(abspath $B)/bin' TF_BUILD='$(abspath $B)' TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' \
+test_env = PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" TF_BIN=$(call quoted,$(abspath $B)/bin) TF_BUILD=$(call quoted,$(abspath $B)) TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' \
 	TF_MAKE='$(MAKE)' ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 LC_ALL=C.UTF-8
 
 # TESTS='...' runs only those.
@@ -266,7 +268,7 @@ $B/tests/bench/ops: $B/tests/bench/ops.o $B/libtf.a
 
 demo: maybe-deps ## train and run a small model on the default task
 	@$(MAKE) --no-print-directory all
-	@PATH='$(abspath $B)/bin:'"$$PATH" examples/demo/run
+	@PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" examples/demo/run
 
 lint: ## the checks of tests/lint alone
 	@$(MAKE) --no-print-directory run-tests TESTS='$(sort $(wildcard tests/lint/*.bats))'
@@ -308,7 +310,7 @@ uninstall: ## remove what install put there
 	    '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish') \
 	    $(foreach n,1 5 7,$(foreach p,$(notdir $(man$n)),'$(DESTDIR)$(MANDIR)/man$n/$p')) \
 	    '$(DESTDIR)$(LIBDIR)/tf/tf-backend-cuda.so'
-	-rmdir '$(DESTDIR)$(LIBDIR)/tf' 2>/dev/null
+	@rmdir '$(DESTDIR)$(LIBDIR)/tf' 2>/dev/null || :
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t14

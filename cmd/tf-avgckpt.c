@@ -16,7 +16,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_FLAG, .name = "ema", .target = &ema, .flags = TF_OPT_SEMANTIC,
      .help = "average the moving averages (tf-train --ema) instead of the weights"},
     ROW_OUTPUT(output),
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

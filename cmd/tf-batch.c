@@ -53,7 +53,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_GROUP, .help = "Output"},
     ROW_OUTPUT(o.output),
     {TF_OPT_FLAG, 'q', "quiet", .target = &o.quiet, .help = "no progress and no summary"},
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

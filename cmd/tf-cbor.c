@@ -31,7 +31,7 @@ static struct tf_opt opts[] = {
      .help = "check: tensors may hold NaN and infinities"},
     {TF_OPT_INT, .name = "max-tensor", .target = &o.max_tensor, .arg = "BYTES",
      .lo = 1, .hi = 1e12, .help = "refuse larger tensors; default: 4 GiB, none to check a file"},
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

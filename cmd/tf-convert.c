@@ -18,7 +18,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_STR, .name = "vocab", .target = &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
      .help = "SentencePiece model, in place of what the input carries"},
     ROW_OUTPUT(output),
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

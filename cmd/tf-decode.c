@@ -55,7 +55,7 @@ static struct tf_opt opts[] = {
     ROW_PRECISION(precision, decoding, "of activations; int8: products in 8 bits, on the CPU",
                   "fp16"),
     ROWS_RUNNING(o.run, "sentences"),
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

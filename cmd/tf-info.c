@@ -13,7 +13,7 @@ static struct tf_opt opts[] = {
      .help = "instead of files: version, kernels and devices of this machine"},
     {TF_OPT_FLAG, .name = "json", .target = &json,
      .help = "one JSON object a file, or for --devices"},
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

@@ -28,7 +28,7 @@ static struct tf_opt opts[] = {
     ROW_DEVICE(device),
     ROW_PRECISION(precision, precisions, "of activations", "fp16"),
     ROWS_RUNNING(o.run, "pairs"),
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

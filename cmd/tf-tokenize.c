@@ -81,7 +81,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, .name = "max-sentence-length", .target = &o.max_sentence_length, .arg = "BYTES",
      .def = "4192", .lo = 10, .hi = 1 << 20, .help = "longer lines are left out"},
     {TF_OPT_FLAG, .name = "verbose", .target = &o.verbose, .help = "show the trainer's own log"},
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

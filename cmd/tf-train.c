@@ -155,7 +155,7 @@ static struct tf_opt opts[] = {
      .hi = 1e9, .help = "--plan: tokens of a batch on each side"},
     {TF_OPT_INT, .name = "plan-length", .target = &plan_length, .arg = "N", .def = "30", .lo = 1,
      .hi = 1e6, .help = "--plan: tokens of a sentence"},
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 enum { VALIDATED = 1, NOT_VALIDATED = 2, TRAINED = 4, PLANNED = 8 };

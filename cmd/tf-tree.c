@@ -39,7 +39,7 @@ static struct tf_opt opts[] = {
      .help = "-r: words decide what is tagged as punctuation"},
     {TF_OPT_STR, .name = "tag", .target = &f.tag, .arg = "TAG", .def = "XX",
      .help = "-r: tag of words that the sequence has none for"},
-    {TF_OPT_END},
+    {.kind = TF_OPT_END},
 };
 
 static const struct tf_tool tool = {

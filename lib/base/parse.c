@@ -86,9 +86,8 @@ char *tf_format_real(char buf[32], double x)
      * zeros are the shortest when they read back; numbers below DBL_MIN have fewer digits of their
      * own. */
     int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG;
-    do
-        snprintf(buf, 32, "%.*g", digits, x);
-    while (strtod(buf, NULL) != x && digits++ < 17);
+    while (snprintf(buf, 32, "%.*g", digits, x) < 32 && strtod(buf, NULL) != x && digits < 17)
+        digits++;
     return buf;
 }
 
