@@ -55,7 +55,8 @@ static int read_vocab(struct tf_run *r, struct tf_header *h, struct tf_err *err)
 }
 
 /* The header of all checkpoints of this run. `stream` is the batches' header. */
-static int make_header(struct tf_run *r, const struct tf_header *stream, struct tf_err *err)
+static int make_header(struct tf_run *r, const struct tf_header *stream, const char *precision,
+                       struct tf_err *err)
 {
     struct tf_header *h = &r->common.header;
     struct tf_value none = tf_value_map();
@@ -71,7 +72,7 @@ static int make_header(struct tf_run *r, const struct tf_header *stream, struct 
         stream->made.kind == TF_ARRAY ? tf_value_clone(&r->arena, &stream->made) : tf_value_array();
     char hash[65];
     r->common.settings =
-        tf_run_settings(&r->arena, r->o, r->be->precision,
+        tf_run_settings(&r->arena, r->o, precision,
                         r->tuning != NULL ? tf_hex(hash, r->tuning_sha, 32) : NULL);
     r->common.batches =
         stream->config.kind == TF_MAP ? tf_value_clone(&r->arena, &stream->config) : none;
@@ -295,23 +296,26 @@ static bool is_grid_file(const struct tf_run *r, const char *path)
     return same;
 }
 
-/* Was this run over already? Says why. One that was stopped at its last border has all of its
- * updates, but not its last checkpoint: it goes on. */
+/* Was this run over already? One that was stopped at its last border has all of its updates, but not
+ * its last checkpoint: it goes on. */
 static bool finished(const struct tf_run *r, const char *path)
 {
     const struct tf_run_opts *o = r->o;
-    bool whole = is_grid_file(r, path);
-    if (r->state.step > (uint64_t)o->steps || (r->state.step == (uint64_t)o->steps && whole)) {
-        tf_note("%s: step %llu of %lld is done: nothing left to do", o->dir,
-                (unsigned long long)r->state.step, (long long)o->steps);
-        return true;
-    }
-    if (o->patience > 0 && r->state.stale >= (uint64_t)o->patience && whole) {
-        tf_note("%s: stopped at step %llu, no better since step %llu: nothing left to do", o->dir,
-                (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
-        return true;
-    }
-    return false;
+    const struct tf_run_state *s = &r->state;
+    bool all = s->step >= (uint64_t)o->steps,
+         stale = o->patience > 0 && s->stale >= (uint64_t)o->patience;
+    return s->step > (uint64_t)o->steps || ((all || stale) && is_grid_file(r, path));
+}
+
+static void say_finished(const struct tf_run *r)
+{
+    const struct tf_run_state *s = &r->state;
+    if (s->step >= (uint64_t)r->o->steps)
+        tf_note("%s: step %llu of %lld is done: nothing left to do", r->o->dir,
+                (unsigned long long)s->step, (long long)r->o->steps);
+    else
+        tf_note("%s: stopped at step %llu, no better since step %llu: nothing left to do",
+                r->o->dir, (unsigned long long)s->step, (unsigned long long)s->best_step);
 }
 
 static int open_stepper(struct tf_run *r, const struct weights *w, bool tune, struct tf_err *err)
@@ -368,7 +372,30 @@ static int open_input(struct tf_run *r, struct tf_err *err)
     if (read_tuning(r, err) != 0 || tf_feed_open(&r->feed, o->input, err) != 0)
         return -1;
     const struct tf_header *h = tf_feed_header(r->feed);
-    return complete_config(r, h, err) != 0 || make_header(r, h, err) != 0 ? -1 : 0;
+    if (complete_config(r, h, err) != 0)
+        return -1;
+    return make_header(r, h, r->be->precision, err);
+}
+
+/* A run that is over needs no stream, and no device; that it is the one that is asked for is looked
+ * at all the same, by what its checkpoint says of its stream. */
+static int compare_finished(struct tf_run *r, const struct tf_model_file *m, const char *path,
+                            struct tf_err *err)
+{
+    const struct tf_value *batches = tf_value_get(&m->state, "batches"),
+                          *settings = tf_value_get(&m->state, "settings"),
+                          *was = settings != NULL && settings->kind == TF_MAP
+                                     ? tf_value_get(settings, "precision")
+                                     : NULL;
+    const char *precision = r->o->precision != NULL             ? r->o->precision
+                            : was != NULL && was->kind == TF_TEXT ? was->text
+                                                                  : "fp32";
+    struct tf_header stream = m->header;
+    stream.config = batches != NULL ? *batches : tf_value_map();
+    if (read_tuning(r, err) != 0 || complete_config(r, &stream, err) != 0 ||
+        make_header(r, &stream, precision, err) != 0)
+        return -1;
+    return compare(r, m, path, err);
 }
 
 /* The data that this run validates on. */
@@ -461,8 +488,13 @@ int tf_run_start(struct tf_run *r, struct tf_err *err)
         return -1;
     r->resumed = rc > 0;
     rc = 0;
-    if (r->resumed && finished(r, path))
-        rc = adopt(r, path, err) != 0 ? -1 : 1;
+    if (r->resumed && finished(r, path)) {
+        rc = r->o->force ? 0 : compare_finished(r, &m, path, err);
+        if (rc == 0)
+            rc = adopt(r, path, err) != 0 ? -1 : 1;
+        if (rc == 1)
+            say_finished(r);
+    }
     if (rc == 0 && (rc = start_with(r, &m, path, err)) == 0 && r->resumed)
         tf_note("going on from %s", path);
     if (r->resumed)

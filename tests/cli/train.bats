@@ -233,6 +233,13 @@ ends() {
     before=$(sum run/ckpt-00000010.tfm)
     tr_t 0 --steps 10 -o run b.tfs
     expect_contains "$stderr" "step 10 of 10 is done: nothing left to do"
+    # Another run than the one that is over is told so, though it has nothing to do; no stream is needed for that.
+    tr_t 1 --steps 10 --seed 9 -o run nowhere.tfs
+    expect_error "run/ckpt-00000010.tfm: seed: 1 in the checkpoint, 9 in this run"
+    tr_t 1 --steps 10 --d-ff 64 -o run nowhere.tfs
+    expect_error "d_ff: "
+    tr_t 0 --steps 10 --seed 9 --force -o run nowhere.tfs
+    expect_contains "$stderr" "nothing left to do"
     [ "$before" = "$(sum run/ckpt-00000010.tfm)" ]
     tr_t 0 --steps 12 -o run b.tfs
     [ -e run/ckpt-00000012.tfm ]

@@ -22,7 +22,7 @@ static void moses(struct tf_text line)
         TF_ASSERT(words.len == 0 || tf_utf8_span(words.p, words.len) == words.len);
         bool blank = true; /* a line of white space only stays as it is */
         for (size_t i = 0; i < words.len; i++)
-            blank = blank && (words.p[i] <= ' ' || (unsigned char)words.p[i] == 0x7f);
+            blank = blank && ((unsigned char)words.p[i] <= ' ' || (unsigned char)words.p[i] >= 0x7f);
         for (size_t i = 0; i < words.len; i++)
             TF_ASSERT((blank || (unsigned char)words.p[i] >= ' ') && words.p[i] != '\'' &&
                       words.p[i] != '<');
