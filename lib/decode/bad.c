@@ -2,10 +2,6 @@
 #include "decode/bad.h"
 #include "wire/stream.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 int tf_bads_count(struct tf_bads *b, uint64_t idx, int code, const char *text, const char *input,
                   struct tf_err *err)
 {
@@ -13,10 +9,8 @@ int tf_bads_count(struct tf_bads *b, uint64_t idx, int code, const char *text, c
     if (code == 0)
         return 0;
     if (b->bad++ == 0) {
-        const char *name = tf_bad_name(code);
-        bool named = strncmp(text, name, strlen(name)) == 0; /* the text says so itself */
         b->first = idx;
-        snprintf(b->why, sizeof b->why, "%s%s%s", named ? "" : name, named ? "" : ": ", text);
+        tf_bad_say(b->why, sizeof b->why, code, text);
     }
     return b->policy == TF_ON_BAD_FAIL
                ? tf_fail(err, "%s: record %llu is bad: %s", input, (unsigned long long)idx, b->why)
