@@ -208,8 +208,10 @@ static const char *next_word(struct line *l)
 
 _Noreturn static void answer(const struct tf_tool *tool, enum builtin what, const char *shell)
 {
+    static char room[32 << 10]; /* for all of it: stdio forgets why an earlier write failed */
     struct tf_err err = {0};
     int rc = 0;
+    setvbuf(stdout, room, _IOFBF, sizeof room);
     if (what == HELP)
         tf_opt_print_help(tool);
     else if (what == VERSION)

@@ -18,8 +18,10 @@ tools() {
         t 0 "$p" --help
         [ -z "$stderr" ]
         expect_contains "$output" "usage: $p"
-        sh_t 1 "$p --help >/dev/full"
-        expect_error "$p: write error: No space left on device"
+        for question in --help --list-options --complete={bash,zsh,fish}; do
+            sh_t 1 "$p $question >/dev/full"
+            expect_error "$p: write error: No space left on device"
+        done
     done
 }
 
