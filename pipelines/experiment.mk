@@ -79,7 +79,7 @@ $(WORK)/trained: $(WORK)/training.settings $(WORK)/length.settings $(WORK)/train
 	    $(length) $(model) -o $(WORK)/run
 	touch $@
 
-# Said before a day of training. tf-train has nothing left to do in a run that is done, whatever its settings were.
+# Said before a day of training. In a run that is done tf-train compares its own settings, not those of its batches.
 $(WORK)/training.settings: | trainable
 trainable:
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || \
