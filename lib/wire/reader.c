@@ -387,14 +387,18 @@ fail:
     return -1;
 }
 
-/* What lies in the buffer is not enough: would a read of more have to wait? */
-static bool would_wait(struct tf_in *in)
+/* One read of what waits behind the buffer. 1; 0 when it would have to wait; -1. */
+static int read_ahead(struct tf_in *in, struct tf_err *err)
 {
-    size_t pos = in->pos;
-    in->pos = in->len;
+    enum { CHUNK = 64 << 10 };
+    size_t pos = in->pos, have = in->len - pos;
+    in->pos = in->len; /* what lies in the buffer is not asked about */
     bool ready = tf_in_ready(in);
     in->pos = pos;
-    return !ready;
+    if (!ready)
+        return 0;
+    reserve(in, have + CHUNK);
+    return tf_in_fill(in, have + 1, err) < 0 ? -1 : 1;
 }
 
 bool tf_reader_ready(struct tf_reader *r)
@@ -405,12 +409,10 @@ bool tf_reader_ready(struct tf_reader *r)
         if (settle(r))
             return true;
         int rc = r->ended ? available(r) > 0 ? -1 : 0 : pull(r, false, NULL, &quiet);
-        if (rc < 0)
-            return true; /* tf_reader_next will say what there is */
-        if (rc == 0 && would_wait(r->in))
+        if (rc == 0 && (rc = read_ahead(r->in, &quiet)) == 0)
             return false;
-        if (rc == 0 && tf_in_fill(r->in, r->in->len - r->in->pos + 1, &quiet) < 0)
-            return true;
+        if (rc < 0)
+            break; /* tf_reader_next will say what there is */
     }
     return true;
 }
