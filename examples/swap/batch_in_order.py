@@ -3,6 +3,7 @@
 
     batch_in_order.py TOKENS EPOCHS source.tfs target.tfs | tf-train ...
 """
+import itertools
 import os
 import signal
 import sys
@@ -14,7 +15,10 @@ signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # see the end
 
 def pairs(a, b):
     source, target = (tfs.read(open(p, "rb"), "tokens") for p in (a, b))
-    for record, ((h, x), (k, y)) in enumerate(zip(source, target, strict=True)):
+    for record, both in enumerate(itertools.zip_longest(source, target)):
+        if None in both:
+            tfs.fail(f"{(a, b)[both.index(None)]}: has fewer lines than the other side")
+        (h, x), (k, y) = both
         if h.get("vocab") != k.get("vocab"):
             tfs.fail(f"{b}: another vocabulary than {a}")
         if x[1] != y[1]:

@@ -65,6 +65,10 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
     tokenize_bytes.py </dev/null >none.tfs
     t 1 batch_in_order.py 400 1 none.tfs none.tfs
     expect_error "batch_in_order.py: none.tfs: no pair to make batches of"
+    tokenize_bytes.py <train.src >all.tfs
+    head -n 3 train.src | tokenize_bytes.py >three.tfs
+    t 1 batch_in_order.py 400 1 all.tfs three.tfs
+    expect_error "batch_in_order.py: three.tfs: has fewer lines than the other side"
     tokenize_bytes.py <train.src | tf-cbor json | sed '1s/"size":260,//' | tf-cbor unjson >bare.tfs
     [[ $(tf-cbor json bare.tfs | sed 1q) != *size* ]]
     sh_t 0 'batch_in_order.py 400 1 bare.tfs bare.tfs | tf-cbor check'
