@@ -97,6 +97,36 @@ void tf_json_raw(struct tf_json *j, const char *text)
     tf_buf_str(item(j, true), text);
 }
 
+void tf_json_put_str(struct tf_json *j, const char *key, const char *s)
+{
+    tf_json_key(j, key);
+    tf_json_str(j, s);
+}
+
+void tf_json_put_int(struct tf_json *j, const char *key, int64_t x)
+{
+    tf_json_key(j, key);
+    tf_json_int(j, x);
+}
+
+void tf_json_put_uint(struct tf_json *j, const char *key, uint64_t x)
+{
+    tf_json_key(j, key);
+    tf_json_uint(j, x);
+}
+
+void tf_json_put_real(struct tf_json *j, const char *key, double x)
+{
+    tf_json_key(j, key);
+    tf_json_real(j, x);
+}
+
+void tf_json_put_bool(struct tf_json *j, const char *key, bool x)
+{
+    tf_json_key(j, key);
+    tf_json_bool(j, x);
+}
+
 /* ---- reader ---- */
 
 enum state {

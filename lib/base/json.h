@@ -25,6 +25,12 @@ void tf_json_real(struct tf_json *j, double x);
 void tf_json_bool(struct tf_json *j, bool x);
 void tf_json_null(struct tf_json *j);
 void tf_json_raw(struct tf_json *j, const char *text); /* text that already is JSON */
+/* A member of an object: a key and its value. */
+void tf_json_put_str(struct tf_json *j, const char *key, const char *s);
+void tf_json_put_int(struct tf_json *j, const char *key, int64_t x);
+void tf_json_put_uint(struct tf_json *j, const char *key, uint64_t x);
+void tf_json_put_real(struct tf_json *j, const char *key, double x);
+void tf_json_put_bool(struct tf_json *j, const char *key, bool x);
 
 /* Reader: a pull parser over one complete text. tf_json_next gives the next token; strings are
  * decoded into `text` (owned by the reader, valid until the next call). Depth at most 64. Anything

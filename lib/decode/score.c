@@ -138,13 +138,13 @@ static int report(struct run *f, struct tf_err *err)
         struct tf_buf b = {0};
         struct tf_json j = {.out = &b};
         tf_json_open(&j, '{');
-        tf_json_key(&j, "pairs"), tf_json_uint(&j, s->pairs);
-        tf_json_key(&j, "bad"), tf_json_uint(&j, f->s.bads.bad);
-        tf_json_key(&j, "tokens"), tf_json_uint(&j, s->tokens);
-        tf_json_key(&j, "logp"), tf_json_real(&j, s->logp);
-        tf_json_key(&j, "perplexity"), tf_json_real(&j, ppl);
+        tf_json_put_uint(&j, "pairs", s->pairs);
+        tf_json_put_uint(&j, "bad", f->s.bads.bad);
+        tf_json_put_uint(&j, "tokens", s->tokens);
+        tf_json_put_real(&j, "logp", s->logp);
+        tf_json_put_real(&j, "perplexity", ppl);
         if (f->s.models.n == 1)
-            tf_json_key(&j, "accuracy"), tf_json_real(&j, (double)s->correct / tokens);
+            tf_json_put_real(&j, "accuracy", (double)s->correct / tokens);
         tf_json_close(&j, '}');
         tf_buf_byte(&b, '\n');
         int rc = tf_out_write(&f->s.file, b.p, b.len, err);

@@ -167,10 +167,8 @@ static void json_row(struct tf_json *j, const struct tf_evalb_row *x)
 {
     static const char *const words[] = {"ok", "error", "skipped"};
     tf_json_open(j, '{');
-    tf_json_key(j, "line");
-    tf_json_uint(j, x->line);
-    tf_json_key(j, "status");
-    tf_json_str(j, words[x->status]);
+    tf_json_put_uint(j, "line", x->line);
+    tf_json_put_str(j, "status", words[x->status]);
     const struct {
         const char *key;
         int64_t value;
@@ -178,8 +176,7 @@ static void json_row(struct tf_json *j, const struct tf_evalb_row *x)
                   {"test", x->test},        {"crossing", x->crossing}, {"words", x->words},
                   {"correct_tags", x->tags}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        tf_json_key(j, fields[i].key);
-        tf_json_int(j, fields[i].value);
+        tf_json_put_int(j, fields[i].key, fields[i].value);
     }
     tf_json_close(j, '}');
 }
@@ -191,15 +188,11 @@ static void json_prf(struct tf_json *j, const struct tf_evalb_totals *t, const s
         int64_t value;
     } counts[] = {{"matched", t->matched}, {"gold", t->gold}, {"test", t->test}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        tf_json_key(j, counts[i].key);
-        tf_json_int(j, counts[i].value);
+        tf_json_put_int(j, counts[i].key, counts[i].value);
     }
-    tf_json_key(j, "recall");
-    tf_json_real(j, f->recall);
-    tf_json_key(j, "precision");
-    tf_json_real(j, f->precision);
-    tf_json_key(j, "f1");
-    tf_json_real(j, f->f);
+    tf_json_put_real(j, "recall", f->recall);
+    tf_json_put_real(j, "precision", f->precision);
+    tf_json_put_real(j, "f1", f->f);
 }
 
 static void json_block(struct tf_json *j, const char *name, const struct tf_evalb_totals *t,
@@ -209,8 +202,7 @@ static void json_block(struct tf_json *j, const char *name, const struct tf_eval
     tf_json_key(j, name);
     tf_json_open(j, '{');
     if (cutoff >= 0) {
-        tf_json_key(j, "length");
-        tf_json_int(j, cutoff);
+        tf_json_put_int(j, "length", cutoff);
     }
     const struct {
         const char *key;
@@ -219,8 +211,7 @@ static void json_block(struct tf_json *j, const char *name, const struct tf_eval
                   {"valid", f.valid},          {"words", t->words},   {"correct_tags", t->tags},
                   {"crossing", t->crossing}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        tf_json_key(j, counts[i].key);
-        tf_json_int(j, counts[i].value);
+        tf_json_put_int(j, counts[i].key, counts[i].value);
     }
     json_prf(j, t, &f);
     const struct {
@@ -232,8 +223,7 @@ static void json_block(struct tf_json *j, const char *name, const struct tf_eval
                   {"two_or_less_crossing", f.two_crossing},
                   {"tagging_accuracy", f.tags}};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        tf_json_key(j, shares[i].key);
-        tf_json_real(j, shares[i].value);
+        tf_json_put_real(j, shares[i].key, shares[i].value);
     }
     tf_json_close(j, '}');
 }
@@ -247,10 +237,8 @@ static void json_end(struct tf_json *j, const struct tf_evalb_run *r)
     struct figures f = figures(&all);
     tf_json_key(j, "failures_as_misses");
     tf_json_open(j, '{');
-    tf_json_key(j, "sentences");
-    tf_json_int(j, all.sentences);
-    tf_json_key(j, "not_scored");
-    tf_json_int(j, r->all.errors + r->all.skipped + (int64_t)r->no_partner);
+    tf_json_put_int(j, "sentences", all.sentences);
+    tf_json_put_int(j, "not_scored", r->all.errors + r->all.skipped + (int64_t)r->no_partner);
     json_prf(j, &all, &f);
     tf_json_close(j, '}');
     tf_json_close(j, '}');

@@ -52,11 +52,9 @@ static void config_json(struct tf_buf *b, struct model *m)
         default: tf_json_str(&j, v->text); break;
         }
     }
-    tf_json_key(&j, "unk");
-    tf_json_int(&j, m->header.special.unk);
+    tf_json_put_int(&j, "unk", m->header.special.unk);
     if (m->vocab == NULL && m->header.has_vocab) {
-        tf_json_key(&j, "vocab");
-        tf_json_str(&j, tf_hex(hex, m->header.vocab, 32));
+        tf_json_put_str(&j, "vocab", tf_hex(hex, m->header.vocab, 32));
     }
     tf_json_close(&j, '}');
 }

@@ -105,10 +105,8 @@ struct tf_json *tf_journal_line(struct tf_journal *j, const char *event, uint64_
     tf_buf_clear(&j->buf);
     j->json = (struct tf_json){.out = &j->buf};
     tf_json_open(&j->json, '{');
-    tf_json_key(&j->json, "event");
-    tf_json_str(&j->json, event);
-    tf_json_key(&j->json, "step");
-    tf_json_uint(&j->json, step);
+    tf_json_put_str(&j->json, "event", event);
+    tf_json_put_uint(&j->json, "step", step);
     return &j->json;
 }
 

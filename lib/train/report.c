@@ -5,18 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static void real(struct tf_json *j, const char *key, double x)
-{
-    tf_json_key(j, key);
-    tf_json_real(j, x);
-}
-
-static void count(struct tf_json *j, const char *key, uint64_t x)
-{
-    tf_json_key(j, key);
-    tf_json_uint(j, x);
-}
-
 /* Six digits are more than the noise of a batch. */
 static double round6(double x)
 {
@@ -35,10 +23,10 @@ static uint64_t epoch(const struct tf_cursor *c)
 static void sums(struct tf_json *j, const struct tf_sums *s, bool loss)
 {
     if (loss)
-        real(j, "loss", round6(s->loss / s->tokens));
-    real(j, "nll", round6(s->nll / s->tokens));
-    real(j, "ppl", round6(tf_sums_ppl(s)));
-    real(j, "acc", round6(tf_sums_acc(s)));
+        tf_json_put_real(j, "loss", round6(s->loss / s->tokens));
+    tf_json_put_real(j, "nll", round6(s->nll / s->tokens));
+    tf_json_put_real(j, "ppl", round6(tf_sums_ppl(s)));
+    tf_json_put_real(j, "acc", round6(tf_sums_acc(s)));
 }
 
 static double milli(double seconds)
@@ -50,13 +38,11 @@ int tf_report_start(struct tf_run *r, struct tf_err *err)
 {
     r->started = r->logged.since = r->shown.since = tf_now();
     struct tf_json *j = tf_journal_line(&r->journal, "start", r->state.step);
-    tf_json_key(j, "version");
-    tf_json_str(j, tf_version);
-    tf_json_key(j, "device");
-    tf_json_str(j, r->stepper.be->describe(r->stepper.ctx[0]));
-    count(j, "threads", (uint64_t)r->stepper.lanes);
-    count(j, "parameters", r->stepper.w.params.count);
-    count(j, "steps", (uint64_t)r->o->steps);
+    tf_json_put_str(j, "version", tf_version);
+    tf_json_put_str(j, "device", r->stepper.be->describe(r->stepper.ctx[0]));
+    tf_json_put_uint(j, "threads", (uint64_t)r->stepper.lanes);
+    tf_json_put_uint(j, "parameters", r->stepper.w.params.count);
+    tf_json_put_uint(j, "steps", (uint64_t)r->o->steps);
     tf_progress_begin(&r->progress, r->o->progress, r->o->quiet);
     return tf_journal_put(&r->journal, err);
 }
@@ -96,14 +82,14 @@ int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *e
         return 0;
     double now = tf_now();
     struct tf_json *j = tf_journal_line(&r->journal, "step", u->at.step);
-    count(j, "epoch", epoch(&u->at.cursor));
+    tf_json_put_uint(j, "epoch", epoch(&u->at.cursor));
     sums(j, &r->logged.sums, true);
-    real(j, "lr", round6(u->lr));
-    real(j, "grad_norm", round6(u->norm));
-    count(j, "src_tokens", u->at.src_tokens);
-    count(j, "tgt_tokens", u->at.tgt_tokens);
-    real(j, "tok_s", round(rate(&r->logged, now)));
-    real(j, "seconds", milli(now - r->started));
+    tf_json_put_real(j, "lr", round6(u->lr));
+    tf_json_put_real(j, "grad_norm", round6(u->norm));
+    tf_json_put_uint(j, "src_tokens", u->at.src_tokens);
+    tf_json_put_uint(j, "tgt_tokens", u->at.tgt_tokens);
+    tf_json_put_real(j, "tok_s", round(rate(&r->logged, now)));
+    tf_json_put_real(j, "seconds", milli(now - r->started));
     r->logged = (struct tf_interval){.since = now};
     return tf_journal_put(&r->journal, err);
 }
@@ -112,13 +98,12 @@ int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double
                     struct tf_err *err)
 {
     struct tf_json *j = tf_journal_line(&r->journal, "valid", r->state.step);
-    count(j, "epoch", epoch(&r->state.cursor));
+    tf_json_put_uint(j, "epoch", epoch(&r->state.cursor));
     sums(j, s, true);
-    count(j, "tgt_tokens", (uint64_t)s->tokens);
-    tf_json_key(j, "best");
-    tf_json_bool(j, best);
-    real(j, "took", milli(seconds));
-    real(j, "seconds", milli(tf_now() - r->started));
+    tf_json_put_uint(j, "tgt_tokens", (uint64_t)s->tokens);
+    tf_json_put_bool(j, "best", best);
+    tf_json_put_real(j, "took", milli(seconds));
+    tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
     /* Time spent here is no time of training. */
     r->logged.since += seconds;
     r->shown.since += seconds;
@@ -128,9 +113,8 @@ int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double
 int tf_report_save(struct tf_run *r, const char *name, struct tf_err *err)
 {
     struct tf_json *j = tf_journal_line(&r->journal, "save", r->state.step);
-    tf_json_key(j, "file");
-    tf_json_str(j, name);
-    real(j, "seconds", milli(tf_now() - r->started));
+    tf_json_put_str(j, "file", name);
+    tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
     return tf_journal_put(&r->journal, err);
 }
 
@@ -138,9 +122,8 @@ int tf_report_end(struct tf_run *r, const char *reason, struct tf_err *err)
 {
     tf_progress_end(&r->progress);
     struct tf_json *j = tf_journal_line(&r->journal, "end", r->state.step);
-    tf_json_key(j, "reason");
-    tf_json_str(j, reason);
-    count(j, "memory", tf_step_bytes(&r->stepper));
-    real(j, "seconds", milli(tf_now() - r->started));
+    tf_json_put_str(j, "reason", reason);
+    tf_json_put_uint(j, "memory", tf_step_bytes(&r->stepper));
+    tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
     return tf_journal_put(&r->journal, err);
 }

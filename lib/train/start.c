@@ -296,8 +296,8 @@ static bool is_grid_file(const struct tf_run *r, const char *path)
     return same;
 }
 
-/* Was this run over already? One that was stopped at its last border has all of its updates, but not
- * its last checkpoint: it goes on. */
+/* Was this run over already? One that was stopped at its last border has all of its updates, but
+ * not its last checkpoint: it goes on. */
 static bool finished(const struct tf_run *r, const char *path)
 {
     const struct tf_run_opts *o = r->o;

@@ -58,8 +58,7 @@ static void put_double(struct tf_json *j, double x)
     char s[40];
     if (!isfinite(x)) {
         tf_json_open(j, '{');
-        tf_json_key(j, "$real");
-        tf_json_str(j, isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
+        tf_json_put_str(j, "$real", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
         tf_json_close(j, '}');
         return;
     }
@@ -146,15 +145,12 @@ static void put_sides(struct tf_json *j, const char *key, const uint32_t *ids, c
 
 static void put_batch(struct tf_json *j, const struct tf_batch *t)
 {
-    tf_json_key(j, "ordinal");
-    tf_json_uint(j, t->ordinal);
+    tf_json_put_uint(j, "ordinal", t->ordinal);
     put_ids(j, "idx", t->idx, t->n);
     put_sides(j, "src", t->src, t->src_off, t->n);
     put_sides(j, "tgt", t->tgt, t->tgt_off, t->n);
-    tf_json_key(j, "epoch");
-    tf_json_uint(j, t->epoch);
-    tf_json_key(j, "record");
-    tf_json_uint(j, t->record);
+    tf_json_put_uint(j, "epoch", t->epoch);
+    tf_json_put_uint(j, "record", t->record);
     if (t->has_corpus) {
         tf_json_key(j, "corpus");
         put_hex(j, t->corpus, 32);
@@ -260,10 +256,8 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
     struct tf_json *j = &l->j;
     if (tf_tensor_of_record(&h, rec, err))
         return -1;
-    tf_json_key(j, "name");
-    tf_json_str(j, h.name);
-    tf_json_key(j, "dtype");
-    tf_json_str(j, tf_dtype_name(h.t.dtype));
+    tf_json_put_str(j, "name", h.name);
+    tf_json_put_str(j, "dtype", tf_dtype_name(h.t.dtype));
     tf_json_key(j, "dims");
     tf_json_open(j, '[');
     for (int i = 0; i < h.t.rank; i++)
@@ -293,10 +287,8 @@ static void put_texts(struct tf_json *j, const char *key, const char *const *tex
 
 static void put_attention(struct tf_json *j, const struct tf_attn *t)
 {
-    tf_json_key(j, "kind");
-    tf_json_str(j, t->kind);
-    tf_json_key(j, "layer");
-    tf_json_uint(j, t->layer);
+    tf_json_put_str(j, "kind", t->kind);
+    tf_json_put_uint(j, "layer", t->layer);
     put_ids(j, "heads", t->heads, t->n_heads);
     put_texts(j, "rows", t->rows, t->n_rows);
     put_texts(j, "columns", t->cols, t->n_cols);
@@ -312,8 +304,7 @@ static void put_mark(struct tf_json *j, const struct tf_record *rec)
     if (!tf_cur_array(&c, &x) && !tf_cur_uint(&c, &x) && !tf_cur_uint(&c, &count) &&
         tf_cur_crc(&c, &has, &crc))
         has = false;
-    tf_json_key(j, "count");
-    tf_json_uint(j, count);
+    tf_json_put_uint(j, "count", count);
     tf_json_key(j, "crc");
     if (has)
         tf_json_uint(j, crc);
@@ -347,8 +338,7 @@ static int put_record(struct lines *l, const struct tf_record *rec, struct tf_er
     struct tf_json *j = &l->j;
     int rc = 0;
     tf_json_open(j, '{');
-    tf_json_key(j, "type");
-    tf_json_str(j, tf_record_name(rec->type));
+    tf_json_put_str(j, "type", tf_record_name(rec->type));
     switch (rec->type) {
     case TF_REC_TOKENS:
     case TF_REC_PAIR:
@@ -357,8 +347,7 @@ static int put_record(struct lines *l, const struct tf_record *rec, struct tf_er
     case TF_REC_SCORE:
     case TF_REC_STATS:
     case TF_REC_BAD:
-        tf_json_key(j, "idx");
-        tf_json_uint(j, rec->idx);
+        tf_json_put_uint(j, "idx", rec->idx);
         break;
     default:
         break;
@@ -391,10 +380,8 @@ static int put_record(struct lines *l, const struct tf_record *rec, struct tf_er
         break;
     case TF_REC_BAD:
     case TF_REC_ERROR:
-        tf_json_key(j, "code");
-        tf_json_int(j, rec->code);
-        tf_json_key(j, "text");
-        tf_json_str(j, rec->text);
+        tf_json_put_int(j, "code", rec->code);
+        tf_json_put_str(j, "text", rec->text);
         break;
     case TF_REC_STATE:
         rc = put_state(j, rec, err);
@@ -432,8 +419,7 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
     int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
     if (!rc) {
         tf_json_open(&l->j, '{');
-        tf_json_key(&l->j, "type");
-        tf_json_str(&l->j, "header");
+        tf_json_put_str(&l->j, "type", "header");
         tf_json_key(&l->j, "header");
         put_value(&l->j, &v, "", "");
         tf_json_close(&l->j, '}');

@@ -282,14 +282,12 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
         tf_json_key(&j, "config");
         tf_json_strn(&j, b->config, b->config_n);
     }
-    tf_json_key(&j, "format");
-    tf_json_str(&j, "tf-tools");
+    tf_json_put_str(&j, "format", "tf-tools");
     tf_json_close(&j, '}');
     for (size_t i = 0; i < n; i++) {
         tf_json_key(&j, t[i].name);
         tf_json_open(&j, '{');
-        tf_json_key(&j, "dtype");
-        tf_json_str(&j, names[t[i].dtype]);
+        tf_json_put_str(&j, "dtype", names[t[i].dtype]);
         tf_json_key(&j, "shape");
         tf_json_open(&j, '[');
         for (int k = 0; k < t[i].rank; k++)

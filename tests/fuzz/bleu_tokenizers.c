@@ -21,8 +21,10 @@ static void moses(struct tf_text line)
         tf_moses_tokenize(&m, &words, (struct tf_text){plain.p ? plain.p : "", plain.len});
         TF_ASSERT(words.len == 0 || tf_utf8_span(words.p, words.len) == words.len);
         bool blank = true; /* a line of white space only stays as it is */
-        for (size_t i = 0; i < words.len; i++)
-            blank = blank && ((unsigned char)words.p[i] <= ' ' || (unsigned char)words.p[i] >= 0x7f);
+        for (size_t i = 0; i < words.len; i++) {
+            unsigned char c = (unsigned char)words.p[i];
+            blank = blank && (c <= ' ' || c >= 0x7f);
+        }
         for (size_t i = 0; i < words.len; i++)
             TF_ASSERT((blank || (unsigned char)words.p[i] >= ' ') && words.p[i] != '\'' &&
                       words.p[i] != '<');
