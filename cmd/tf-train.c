@@ -10,7 +10,6 @@
 #include "train/signals.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct tf_run_opts o;
@@ -222,18 +221,12 @@ static int print_plan(struct tf_err *err)
     return rc;
 }
 
-/* The stream may be stdin, which no option names. */
-static int check_stream(struct tf_err *err)
+static int check_stdin(struct tf_err *err)
 {
-    const char *const inputs[] = {o.input, o.vocab, o.init, o.valid, o.tuning},
-                      *const outputs[] = {o.log, tune};
-    if (tf_count_stdin(inputs, 5) > 1)
-        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
-    for (int i = 0; i < 2; i++)
-        if (outputs[i] != NULL && strcmp(outputs[i], "-") != 0 &&
-            tf_same_file(o.input, outputs[i]))
-            return tf_fail_status(err, TF_USAGE, "%s: is both input and output", outputs[i]);
-    return 0;
+    const char *const inputs[] = {o.input, o.vocab, o.init, o.valid, o.tuning};
+    return tf_count_stdin(inputs, 5) > 1
+               ? tf_fail_status(err, TF_USAGE, "only one file can be stdin")
+               : 0;
 }
 
 /* USR2 while the stream is waited for, which nothing else could cut short. */
@@ -260,7 +253,7 @@ int main(int argc, char **argv)
         rc = tf_fail_status(&err, TF_USAGE,
                             "stdin is a terminal: a batch stream is needed (see tf-batch)");
     if (rc == 0)
-        rc = check_stream(&err);
+        rc = check_stdin(&err);
     if (rc == 0)
         tf_signals_catch_early(stop_early);
     if (rc == 0)
