@@ -253,7 +253,7 @@ run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/fau
 
 # SCALE=10 multiplies the numbers, ROWS='A1 K' chooses, MINUTES=5 bounds each row.
 SCALE ?= 1
-faults: all $B/tests/faults/shim.so $B/tests/unit/wire_damage.t $B/tests/unit/wire_hostile.t ## put faults into the tools and write tests/faults/SCOREBOARD.md; SCALE=n, ROWS='A1 B1', MINUTES=n
+faults: all $B/tests/faults/shim.so $B/tests/unit/stream_damage.t $B/tests/unit/stream_hostile.t ## put faults into the tools and write tests/faults/SCOREBOARD.md; SCALE=n, ROWS='A1 B1', MINUTES=n
 	@! command -v clang >/dev/null || $(MAKE) --no-print-directory fuzz
 	@$(test_env) tests/faults/run --jobs $(JOBS) --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES)) --scoreboard tests/faults/SCOREBOARD.md $(ROWS)
 $B/tests/faults/shim.so: tests/faults/shim.c $B/flags

@@ -1,6 +1,6 @@
 /* tf-attn - where a model looks: options, one run. */
 #include "base/file.h"
-#include "decode/attend.h"
+#include "infer/attend.h"
 #include "rows.h"
 
 static struct tf_attend_opts o;

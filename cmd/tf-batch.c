@@ -1,6 +1,6 @@
 /* tf-batch - token streams to batches. */
 #include "base/file.h"
-#include "text/batcher.h"
+#include "data/batcher.h"
 #include "rows.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* tf-cbor - looks at streams and models, and mends them. */
-#include "wire/show.h"
+#include "stream/inspect.h"
 #include "modes.h"
 #include "rows.h"
 

@@ -1,6 +1,6 @@
 /* tf-decode - token streams through a model: options, one run. */
 #include "base/file.h"
-#include "decode/decode.h"
+#include "infer/decode.h"
 #include "modes.h"
 #include "rows.h"
 

@@ -1,6 +1,6 @@
 /* tf-evalb - bracketing scores of constituency trees as EVALB computes them: options, one
  * comparison, one report. */
-#include "metrics/evalb.h"
+#include "tree/evalb.h"
 #include "rows.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* tf-plot - learning curves, heat maps, attention and position tables as SVG: options, one drawing,
  * one file. */
 #include "base/file.h"
-#include "draw/attention_file.h"
-#include "draw/curves.h"
-#include "draw/heat.h"
-#include "draw/positions.h"
+#include "plot/attention_file.h"
+#include "plot/curves.h"
+#include "plot/heat.h"
+#include "plot/positions.h"
 #include "modes.h"
 #include "rows.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* tf-score - what a model thinks of given translations: options, one run. */
 #include "base/file.h"
-#include "decode/score.h"
+#include "infer/score.h"
 #include "rows.h"
 
 static struct tf_score_opts o;

@@ -1,6 +1,6 @@
 /* tf-tree - constituency trees, one a line: cleaned, as sequences for a model, and back. */
 #include "base/log.h"
-#include "text/tree_filter.h"
+#include "tree/tree_filter.h"
 #include "rows.h"
 
 #include <string.h>

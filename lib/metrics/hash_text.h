@@ -3,7 +3,7 @@
 #ifndef TF_METRICS_HASH_TEXT_H
 #define TF_METRICS_HASH_TEXT_H
 
-#include "metrics/lines.h"
+#include "text/lines.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

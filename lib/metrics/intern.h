@@ -2,7 +2,7 @@
 #ifndef TF_METRICS_INTERN_H
 #define TF_METRICS_INTERN_H
 
-#include "metrics/lines.h"
+#include "text/lines.h"
 
 /* Text to numbers from 0. Zero-initialise; start anew for each segment. Text must outlive its
  * use. */

@@ -3,7 +3,7 @@
 #ifndef TF_METRICS_NGRAM_H
 #define TF_METRICS_NGRAM_H
 
-#include "metrics/lines.h"
+#include "text/lines.h"
 #include <stdint.h>
 
 enum {

@@ -1,6 +1,6 @@
 /* rows.c - one line of every file makes a row. */
 #include "metrics/rows.h"
-#include "metrics/unicode.h"
+#include "text/unicode.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define TF_METRICS_ROWS_H
 
 #include "base/opt.h"
-#include "metrics/lines.h"
+#include "text/lines.h"
 
 enum { TF_ROWS_COLUMNS = 1000 }; /* between tabs */
 

@@ -4,7 +4,7 @@
 #define TF_METRICS_STATS_H
 
 #include "metrics/tally.h"
-#include "wire/stream.h"
+#include "stream/stream.h"
 
 struct tf_opt;
 

@@ -3,7 +3,7 @@
 #include "metrics/report.h"
 #include "metrics/resample.h"
 #include "metrics/table.h"
-#include "metrics/unicode.h"
+#include "text/unicode.h"
 #include <stdlib.h>
 #include <string.h>
 

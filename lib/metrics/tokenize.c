@@ -1,7 +1,7 @@
 /* tokenize.c - the list of tokenizers, their token lists, and the two that only look at white
  * space. */
 #include "metrics/tokenize.h"
-#include "metrics/unicode.h"
+#include "text/unicode.h"
 #include <stdlib.h>
 
 const char *const tf_tokenizer_names[] = {"none", "char",      "13a",       "intl",      "zh",

@@ -12,8 +12,8 @@
 #define TF_METRICS_TOKENIZE_H
 
 #include "base/buf.h"
-#include "metrics/lines.h"
-#include "metrics/unicode.h"
+#include "text/lines.h"
+#include "text/unicode.h"
 #include <stdbool.h>
 
 /* The tokens of one line, and room for a rewritten line. Zero-initialise; reuse from line to

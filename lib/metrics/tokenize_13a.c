@@ -1,7 +1,7 @@
 /* tokenize_13a.c - mteval-v13a: bytes are enough, since its rules ask only for ASCII and for white
  * space. */
 #include "metrics/tokenize.h"
-#include "metrics/unicode.h"
+#include "text/unicode.h"
 #include <string.h>
 
 /* Replace every `from` in b by one byte, or by nothing (0); a pass from left to right, as

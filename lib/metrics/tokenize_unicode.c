@@ -1,7 +1,7 @@
 /* tokenize_unicode.c - intl and zh: the rules of 13a over code points. Neither pads the line, so at
  * its two edges they don't hold. */
 #include "metrics/tokenize.h"
-#include "metrics/unicode.h"
+#include "text/unicode.h"
 
 typedef enum tf_tok_class classify_fn(uint32_t c);
 

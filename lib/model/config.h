@@ -4,7 +4,7 @@
 #define TF_MODEL_CONFIG_H
 
 #include "base/err.h"
-#include "wire/cbor.h"
+#include "cbor/cbor.h"
 #include <stdbool.h>
 #include <stdint.h>
 

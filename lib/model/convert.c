@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "model/load.h"
 #include "text/sp_check.h"
-#include "wire/foreign.h"
+#include "exchange/bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

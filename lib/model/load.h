@@ -3,7 +3,7 @@
 #define TF_MODEL_LOAD_H
 
 #include "model/params.h"
-#include "wire/model.h"
+#include "stream/model.h"
 
 /* From a file read by tf_model_read: its configuration, and its "p/" tensors (or those under
  * another prefix, "e/") as one flat block by the table of parameters. Every parameter must be there

@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 #include "text/sp_check.h"
-#include "wire/model.h"
+#include "stream/model.h"
 
 #include <stdlib.h>
 #include <string.h>

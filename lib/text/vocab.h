@@ -4,7 +4,7 @@
 #define TF_TEXT_VOCAB_H
 
 #include "text/sp.h"
-#include "wire/stream.h"
+#include "stream/stream.h"
 
 struct tf_vocab {
     struct tf_sp *sp;

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "base/thread.h"
 #include "ops/backend.h"
-#include "wire/model.h"
+#include "stream/model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

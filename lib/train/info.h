@@ -3,7 +3,7 @@
 #define TF_TRAIN_INFO_H
 
 #include "base/buf.h"
-#include "wire/stream.h"
+#include "stream/stream.h"
 
 /* Describe one open input (borrowed). Models and checkpoints are read whole and checked; of streams
  * the header is read. Text, or with json one object and a line feed. */

@@ -3,7 +3,7 @@
 #ifndef TF_TRAIN_STATE_H
 #define TF_TRAIN_STATE_H
 
-#include "wire/model.h"
+#include "stream/model.h"
 
 /* The next batch: the ordinal in its part of the stream, and the position in the corpus for
  * `tf-batch --from`. */

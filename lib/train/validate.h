@@ -3,7 +3,7 @@
 #define TF_TRAIN_VALIDATE_H
 
 #include "train/step.h"
-#include "wire/stream.h"
+#include "stream/stream.h"
 #include <signal.h>
 
 /* Perplexity exp(nll / tokens) and accuracy correct / tokens, over target tokens with EOS, without

@@ -60,27 +60,33 @@ def names(tree, *globs):
     return ["%s/%s.t" % (tree, f[:-2]) for g in globs for f in sorted(glob.glob(g, root_dir=TOP)) if not f.endswith("/replay.c")]
 
 
+FORMATS = ("lib/cbor", "lib/stream", "lib/exchange")
+
+
 def coverage(rig, row):
-    """Lines of lib/wire that are run by its unit tests, the replays of the fuzzers and the tests of tf-cbor, tf-info, tf-batch and the formats: at least 95 in 100"""
+    """Lines of lib/cbor, lib/stream and lib/exchange that are run by its unit tests, the replays of the fuzzers and the tests of tf-cbor, tf-info, tf-batch and the formats: at least 95 in 100"""
     if rig.short or row.lacks("gcov"):
         return
     tree = "build-cov"
-    for f in glob.glob(os.path.join(TOP, tree, "lib/wire/*.gcda")):
-        os.unlink(f)
-    tests = names(tree, "tests/unit/wire_*.c", "tests/fuzz/*.c") + ["tests/cli/%s.bats" % x for x in ("cbor", "formats", "info", "batch")]
+    for d in FORMATS:
+        for f in glob.glob(os.path.join(TOP, tree, d, "*.gcda")):
+            os.unlink(f)
+    tests = names(tree, "tests/unit/cbor_*.c", "tests/unit/stream_*.c", "tests/unit/exchange_*.c", "tests/fuzz/*.c") + ["tests/cli/%s.bats" % x for x in ("cbor", "formats", "info", "batch")]
     flags = ["%s=-O0 -g --coverage" % x for x in ("CFLAGS", "CXXFLAGS")] + ["LDFLAGS=--coverage"]
     if not make(row, "B=" + tree, *flags, "run-tests", "TESTS=" + " ".join(tests)):
         return
-    p = subprocess.run(["gcov", "-n", "-o", tree + "/lib/wire"] + sorted(glob.glob(tree + "/lib/wire/*.gcda", root_dir=TOP)), cwd=TOP, capture_output=True, text=True)
+    said = ""
+    for d in FORMATS:
+        said += subprocess.run(["gcov", "-n", "-o", tree + "/" + d] + sorted(glob.glob(tree + "/" + d + "/*.gcda", root_dir=TOP)), cwd=TOP, capture_output=True, text=True).stdout
     lines = run_ = 0
-    for name, part, n in re.findall(r"File 'lib/wire/(\S+)'\nLines executed:([\d.]+)% of (\d+)", p.stdout):
+    for name, part, n in re.findall(r"File '((?:%s)/\S+\.c)'\nLines executed:([\d.]+)%% of (\d+)" % "|".join(FORMATS), said):
         lines += int(n)
         run_ += round(float(part) * int(n) / 100)
         if float(part) < 95:
             row.note("%s: %s of %s lines" % (name, part + " %", n))
-    row.figures["lines of lib/wire"] = "%.1f %% of %s" % (100 * run_ / max(lines, 1), "{:,}".format(lines))
+    row.figures["lines of the formats"] = "%.1f %% of %s" % (100 * run_ / max(lines, 1), "{:,}".format(lines))
     if lines == 0 or run_ < 0.95 * lines:
-        row.fail("%d of %d lines of lib/wire are run", run_, lines)
+        row.fail("%d of %d lines of the formats are run", run_, lines)
 
 
 def trained(rig, where, threads):
@@ -166,8 +172,8 @@ def memory(rig, row):
     os.makedirs(os.path.join(TOP, tree), exist_ok=True)
     subprocess.run(["clang", "-O1", "-g", "-fsanitize=memory", "-c", "-o", tree + "/msan_cbor.o", source], cwd=TOP, check=True)
     wrapped = re.findall(r"__wrap_(cbor_stream_\w+)\(cbor_data p", slurp(source).decode()) + re.findall(r"^WRAPPED\((\w+),", slurp(source).decode(), re.M)
-    tests = [t for t in names(tree, "tests/unit/wire_*.c", "tests/fuzz/stream.c", "tests/fuzz/checkpoint.c", "tests/fuzz/jsonl.c")
-             if not t.endswith(("/wire_hostile.t", "/wire_damage.t"))]
+    tests = [t for t in names(tree, "tests/unit/cbor_*.c", "tests/unit/stream_*.c", "tests/unit/exchange_*.c", "tests/fuzz/stream.c", "tests/fuzz/checkpoint.c", "tests/fuzz/jsonl.c")
+             if not t.endswith(("/stream_hostile.t", "/stream_damage.t"))]
     if not make(row, "B=" + tree, "CC=clang", "CXX=clang++", "SAN=memory", "san_warn=",
                  "LDFLAGS=%s %s/msan_cbor.o" % (" ".join("-Wl,--wrap=" + x for x in wrapped), tree), *tests):
         return

@@ -1,7 +1,7 @@
 /* foreign.c - any bytes as a safetensors file and as an npz: a verdict, and nothing read
  * outside. */
 #include "memory.h"
-#include "wire/foreign.h"
+#include "exchange/bundle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,7 +1,7 @@
 /* jsonl.c - any text as the JSON Lines of a stream: what becomes of it, when anything, is a stream
  * that reads back. */
 #include "memory.h"
-#include "wire/show.h"
+#include "stream/inspect.h"
 
 #include <fcntl.h>
 

@@ -3,8 +3,8 @@
  * whatever is restored is a tree over its words; and the scorer takes it all. */
 #include "base/buf.h"
 #include "memory.h"
-#include "metrics/evalb.h"
-#include "text/tree_filter.h"
+#include "tree/evalb.h"
+#include "tree/tree_filter.h"
 
 enum { MAX_INPUT = 1 << 12, ROOM = 1 << 19 };
 

@@ -8,7 +8,7 @@ prepare() { cd "$TOP" || return 1; }
 
 # Includes that point to a later layer, in the files named on stdin.
 wrong_includes() {
-    xargs -r awk -v layers='base wire text metrics draw ops model train decode' '
+    xargs -r awk -v layers='base cbor ops stream exchange text data tree metrics plot model train infer' '
         BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
         FNR == 1 { split(FILENAME, part, "/"); own = part[1] == "cmd" ? n : rank[part[2]]
                    if (!own) print FILENAME ": not in a layer" }
@@ -24,17 +24,17 @@ wrong_includes() {
 
 @test "the check of layers sees a wrong include" {
     mkdir -p "$T/lib/base" "$T/lib/ops/cpu" && cd "$T"
-    printf '#include "base/err.h"\n#include "wire/cbor.h"\n' >lib/base/a.c
+    printf '#include "base/err.h"\n#include "cbor/cbor.h"\n' >lib/base/a.c
     printf '#include "base/err.h"\n#include "ops/ref/x.h"\n#include "model/config.h"\n#include "ops/cpu/y.h"\n' >lib/ops/cpu/b.c
     expect_output "" # nothing has run yet
     output=$(printf 'lib/base/a.c\nlib/ops/cpu/b.c\n' | wrong_includes)
-    expect_output 'lib/base/a.c:2: #include "wire/cbor.h"
+    expect_output 'lib/base/a.c:2: #include "cbor/cbor.h"
 lib/ops/cpu/b.c:2: #include "ops/ref/x.h"
 lib/ops/cpu/b.c:3: #include "model/config.h"'
 }
 
-@test "only lib/wire includes cbor.h, only lib/ops/cuda includes CUDA, only sp.cc SentencePiece" {
-    project_sources | grep -v '^lib/wire/' | xargs grep -nE '#include *[<"]cbor\.h' | expect_none "cbor.h"
+@test "only lib/cbor includes cbor.h, only lib/ops/cuda includes CUDA, only sp.cc SentencePiece" {
+    project_sources | grep -v '^lib/cbor/' | xargs grep -nE '#include *[<"]cbor\.h' | expect_none "cbor.h"
     project_sources | grep -v '^lib/ops/cuda/' | xargs grep -nE '#include *[<"](cuda|cublas|curand)' | expect_none "CUDA"
     project_sources | grep -v '^lib/text/sp\.cc$' | xargs grep -nE '#include *[<"]sentencepiece' | expect_none "SentencePiece"
 }

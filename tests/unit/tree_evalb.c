@@ -4,7 +4,7 @@
 #include "../tap.h"
 #include "base/buf.h"
 #include "base/rng.h"
-#include "metrics/evalb.h"
+#include "tree/evalb.h"
 
 static struct tf_rng rng;
 

@@ -2,7 +2,7 @@
  * leave a valid tree over the words. */
 #include "../tap.h"
 #include "base/rng.h"
-#include "text/linearize.h"
+#include "tree/linearize.h"
 
 static struct tf_tree tree;
 static struct tf_rng rng;

@@ -1,7 +1,7 @@
 /* Bracketed trees: what is read, what is refused and why, how trees lie in files, cleaning. */
 #include "../fuzz/memory.h"
 #include "../tap.h"
-#include "text/tree.h"
+#include "tree/tree.h"
 
 static struct tf_tree tree;
 

@@ -1,0 +1,557 @@
+/* value.c - CBOR values as trees: what headers and states hold. Decoding walks the events of
+ * libcbor's streaming decoder; lengths are checked before it sees them. */
+#include "cbor/item.h"
+
+#include <cbor.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tf_value tf_value_null(void)
+{
+    return (struct tf_value){.kind = TF_NULL};
+}
+
+struct tf_value tf_value_bool(bool x)
+{
+    return (struct tf_value){.kind = TF_BOOL, .boolean = x};
+}
+
+struct tf_value tf_value_int(int64_t x)
+{
+    return (struct tf_value){.kind = TF_INT, .integer = x};
+}
+
+struct tf_value tf_value_real(double x)
+{
+    return (struct tf_value){.kind = TF_REAL, .real = x};
+}
+
+struct tf_value tf_value_str(struct tf_arena *a, const char *s)
+{
+    size_t n = strlen(s);
+    return (struct tf_value){.kind = TF_TEXT, .text = tf_arena_strndup(a, s, n), .n = n};
+}
+
+struct tf_value tf_value_bytes(struct tf_arena *a, const void *p, size_t n)
+{
+    char *to = tf_arena_alloc(a, n + 1);
+    if (n)
+        memcpy(to, p, n);
+    to[n] = 0;
+    return (struct tf_value){.kind = TF_BYTES, .text = to, .n = n};
+}
+
+struct tf_value tf_value_array(void)
+{
+    return (struct tf_value){.kind = TF_ARRAY};
+}
+
+struct tf_value tf_value_map(void)
+{
+    return (struct tf_value){.kind = TF_MAP};
+}
+
+/* Arrays and maps have room for the next power of two, so that growth needs no capacity field. */
+static size_t room_for(size_t n)
+{
+    size_t room = 1;
+    while (room < n)
+        room *= 2;
+    return room;
+}
+
+static void make_room(struct tf_arena *a, struct tf_value *v)
+{
+    if (v->n & (v->n - 1)) /* not a power of two: there is room */
+        return;
+    size_t room = room_for(v->n + 1);
+    struct tf_value *items = tf_arena_alloc(a, room * sizeof *items);
+    if (v->n)
+        memcpy(items, v->items, v->n * sizeof *items);
+    v->items = items;
+    if (v->kind == TF_MAP) {
+        const char **keys = tf_arena_alloc(a, room * sizeof *keys);
+        if (v->n)
+            memcpy(keys, v->keys, v->n * sizeof *keys);
+        v->keys = keys;
+    }
+}
+
+/* The order of RFC 8949, 4.2.1 for text keys: length, then bytes. */
+static int key_order(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    return n != m ? (n < m ? -1 : 1) : memcmp(a, b, n);
+}
+
+/* The place of a key: *found tells whether it is there. */
+static size_t key_place(const struct tf_value *map, const char *key, bool *found)
+{
+    size_t lo = 0, hi = map->n;
+    *found = false;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = key_order(map->keys[mid], key);
+        if (c == 0) {
+            *found = true;
+            return mid;
+        }
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+void tf_value_put(struct tf_arena *a, struct tf_value *map, const char *key, struct tf_value v)
+{
+    bool found;
+    TF_ASSERT(map->kind == TF_MAP);
+    size_t at = key_place(map, key, &found);
+    if (found) {
+        map->items[at] = v;
+        return;
+    }
+    make_room(a, map);
+    memmove(map->items + at + 1, map->items + at, (map->n - at) * sizeof *map->items);
+    memmove(map->keys + at + 1, map->keys + at, (map->n - at) * sizeof *map->keys);
+    map->items[at] = v;
+    map->keys[at] = tf_arena_strndup(a, key, strlen(key));
+    map->n++;
+}
+
+void tf_value_push(struct tf_arena *a, struct tf_value *array, struct tf_value v)
+{
+    TF_ASSERT(array->kind == TF_ARRAY);
+    make_room(a, array);
+    array->items[array->n++] = v;
+}
+
+const struct tf_value *tf_value_get(const struct tf_value *map, const char *key)
+{
+    bool found;
+    if (map->kind != TF_MAP)
+        return NULL;
+    size_t at = key_place(map, key, &found);
+    return found ? &map->items[at] : NULL;
+}
+
+struct tf_value tf_value_clone(struct tf_arena *a, const struct tf_value *v)
+{
+    struct tf_value c = *v;
+    switch (v->kind) {
+    case TF_TEXT:
+    case TF_BYTES:
+        c.text = tf_value_bytes(a, v->text, v->n).text;
+        break;
+    case TF_ARRAY:
+    case TF_MAP:
+        c.items = NULL;
+        c.keys = NULL;
+        if (v->n == 0)
+            break;
+        c.items = tf_arena_alloc(a, room_for(v->n) * sizeof *c.items);
+        for (size_t i = 0; i < v->n; i++)
+            c.items[i] = tf_value_clone(a, &v->items[i]);
+        if (v->kind == TF_MAP) {
+            c.keys = tf_arena_alloc(a, room_for(v->n) * sizeof *c.keys);
+            for (size_t i = 0; i < v->n; i++)
+                c.keys[i] = tf_arena_strndup(a, v->keys[i], strlen(v->keys[i]));
+        }
+        break;
+    default:
+        break;
+    }
+    return c;
+}
+
+bool tf_value_equal(const struct tf_value *a, const struct tf_value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case TF_NULL:
+        return true;
+    case TF_BOOL:
+        return a->boolean == b->boolean;
+    case TF_INT:
+        return a->integer == b->integer;
+    case TF_REAL:
+        return (isnan(a->real) && isnan(b->real)) || tf_load64(&a->real) == tf_load64(&b->real);
+    case TF_TEXT:
+    case TF_BYTES:
+        return a->n == b->n && (a->n == 0 || !memcmp(a->text, b->text, a->n));
+    case TF_ARRAY:
+    case TF_MAP:
+        if (a->n != b->n)
+            return false;
+        for (size_t i = 0; i < a->n; i++)
+            if ((a->kind == TF_MAP && strcmp(a->keys[i], b->keys[i]) != 0) ||
+                !tf_value_equal(&a->items[i], &b->items[i]))
+                return false;
+        return true;
+    }
+    TF_BUG("kind %d", (int)a->kind);
+}
+
+/* ---- typed look-up ---- */
+
+int tf_value_int_of(const struct tf_value *map, const char *key, int64_t lo, int64_t hi,
+                    int64_t *out, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    if (!v)
+        return 1;
+    if (v->kind != TF_INT)
+        return tf_fail(err, "%s: not an integer", key);
+    if (v->integer < lo)
+        return tf_fail(err, "%s: %lld: too small, minimum %lld", key, (long long)v->integer,
+                       (long long)lo);
+    if (v->integer > hi)
+        return tf_fail(err, "%s: %lld: too large, maximum %lld", key, (long long)v->integer,
+                       (long long)hi);
+    *out = v->integer;
+    return 0;
+}
+
+int tf_value_real_of(const struct tf_value *map, const char *key, double lo, double hi, double *out,
+                     struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    if (!v)
+        return 1;
+    if (v->kind != TF_REAL && v->kind != TF_INT)
+        return tf_fail(err, "%s: not a number", key);
+    double x = v->kind == TF_INT ? (double)v->integer : v->real;
+    if (isnan(x))
+        return tf_fail(err, "%s: not a number", key);
+    if (x < lo)
+        return tf_fail(err, "%s: %g: too small, minimum %g", key, x, lo);
+    if (x > hi)
+        return tf_fail(err, "%s: %g: too large, maximum %g", key, x, hi);
+    *out = x;
+    return 0;
+}
+
+int tf_value_bool_of(const struct tf_value *map, const char *key, bool *out, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    if (!v)
+        return 1;
+    if (v->kind != TF_BOOL)
+        return tf_fail(err, "%s: not true or false", key);
+    *out = v->boolean;
+    return 0;
+}
+
+int tf_value_text_of(const struct tf_value *map, const char *key, const char **out,
+                     struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    if (!v)
+        return 1;
+    if (v->kind != TF_TEXT)
+        return tf_fail(err, "%s: not text", key);
+    *out = v->text;
+    return 0;
+}
+
+int tf_value_sha_of(const struct tf_value *map, const char *key, uint8_t out[32],
+                    struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    if (!v)
+        return 1;
+    if (v->kind != TF_BYTES || v->n != 32)
+        return tf_fail(err, "%s: not a SHA-256", key);
+    memcpy(out, v->text, 32);
+    return 0;
+}
+
+/* ---- encoding ---- */
+
+bool tf_value_is_hash_key(const char *parent, const char *key)
+{
+    size_t n = strlen(key);
+    return (n >= 6 && !strcmp(key + n - 6, "sha256")) || !strcmp(key, "vocab") ||
+           !strcmp(key, "model") || !strcmp(key, "corpus") || !strcmp(parent, "in");
+}
+
+static void encode(struct tf_buf *b, const struct tf_value *v, const char *parent, const char *key)
+{
+    switch (v->kind) {
+    case TF_NULL:
+        tf_cbor_null(b);
+        break;
+    case TF_BOOL:
+        tf_cbor_bool(b, v->boolean);
+        break;
+    case TF_INT:
+        tf_cbor_int(b, v->integer);
+        break;
+    case TF_REAL:
+        tf_cbor_real(b, v->real);
+        break;
+    case TF_TEXT:
+        tf_cbor_text(b, v->text, v->n);
+        break;
+    case TF_BYTES:
+        if (v->n == 32 && tf_value_is_hash_key(parent, key))
+            tf_cbor_tag(b, TF_TAG_SHA256);
+        tf_cbor_bytes(b, v->text, v->n);
+        break;
+    case TF_ARRAY:
+        tf_cbor_array(b, v->n);
+        for (size_t i = 0; i < v->n; i++)
+            encode(b, &v->items[i], key, "");
+        break;
+    case TF_MAP:
+        tf_cbor_map(b, v->n);
+        for (size_t i = 0; i < v->n; i++) {
+            tf_cbor_str(b, v->keys[i]);
+            encode(b, &v->items[i], key, v->keys[i]);
+        }
+        break;
+    }
+}
+
+void tf_cbor_value(struct tf_buf *b, const struct tf_value *v)
+{
+    encode(b, v, "", "");
+}
+
+/* ---- decoding ---- */
+
+enum event_kind { EV_NONE, EV_UINT, EV_NEGINT, EV_REAL, EV_BOOL, EV_NULL, EV_ARRAY, EV_MAP };
+
+struct event {
+    enum event_kind kind;
+    uint64_t u;
+    double real;
+};
+
+static void on_uint8(void *to, uint8_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
+}
+static void on_uint16(void *to, uint16_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
+}
+static void on_uint32(void *to, uint32_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
+}
+static void on_uint64(void *to, uint64_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
+}
+static void on_negint8(void *to, uint8_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
+}
+static void on_negint16(void *to, uint16_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
+}
+static void on_negint32(void *to, uint32_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
+}
+static void on_negint64(void *to, uint64_t x)
+{
+    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
+}
+static void on_single(void *to, float x)
+{
+    *(struct event *)to = (struct event){.kind = EV_REAL, .real = (double)x};
+}
+static void on_double(void *to, double x)
+{
+    *(struct event *)to = (struct event){.kind = EV_REAL, .real = x};
+}
+static void on_bool(void *to, bool x)
+{
+    *(struct event *)to = (struct event){.kind = EV_BOOL, .u = x};
+}
+static void on_null(void *to)
+{
+    *(struct event *)to = (struct event){.kind = EV_NULL};
+}
+static void on_array(void *to, size_t n)
+{
+    *(struct event *)to = (struct event){.kind = EV_ARRAY, .u = n};
+}
+static void on_map(void *to, size_t n)
+{
+    *(struct event *)to = (struct event){.kind = EV_MAP, .u = n};
+}
+
+static const struct cbor_callbacks callbacks = {
+    .uint8 = on_uint8,
+    .uint16 = on_uint16,
+    .uint32 = on_uint32,
+    .uint64 = on_uint64,
+    .negint8 = on_negint8,
+    .negint16 = on_negint16,
+    .negint32 = on_negint32,
+    .negint64 = on_negint64,
+    .byte_string_start = cbor_null_byte_string_start_callback,
+    .byte_string = cbor_null_byte_string_callback,
+    .string = cbor_null_string_callback,
+    .string_start = cbor_null_string_start_callback,
+    .indef_array_start = cbor_null_indef_array_start_callback,
+    .array_start = on_array,
+    .indef_map_start = cbor_null_indef_map_start_callback,
+    .map_start = on_map,
+    .tag = cbor_null_tag_callback,
+    .float2 = on_single,
+    .float4 = on_single,
+    .float8 = on_double,
+    .undefined = cbor_null_undefined_callback,
+    .null = on_null,
+    .boolean = on_bool,
+    .indef_break = cbor_null_indef_break_callback,
+};
+
+struct parse {
+    struct tf_cur c;
+    struct tf_arena *a;
+    size_t nodes;
+};
+
+struct pair {
+    const char *key;
+    struct tf_value v;
+};
+
+static int pair_order(const void *x, const void *y)
+{
+    return key_order(((const struct pair *)x)->key, ((const struct pair *)y)->key);
+}
+
+static const char *parse_value(struct parse *p, struct tf_value *v, int depth);
+
+static const char *parse_array(struct parse *p, struct tf_value *v, uint64_t n, int depth)
+{
+    *v = tf_value_array();
+    if (n == 0)
+        return NULL;
+    v->items = tf_arena_alloc(p->a, room_for((size_t)n) * sizeof *v->items);
+    for (; v->n < n; v->n++) {
+        const char *why = parse_value(p, &v->items[v->n], depth);
+        if (why)
+            return why;
+    }
+    return NULL;
+}
+
+static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, int depth)
+{
+    *v = tf_value_map();
+    if (n == 0)
+        return NULL;
+    struct pair *pairs = tf_arena_alloc(p->a, (size_t)n * sizeof *pairs);
+    for (uint64_t i = 0; i < n; i++) {
+        const char *s;
+        size_t len;
+        const char *why = tf_cur_text(&p->c, &s, &len);
+        if (why)
+            return "a map key that is not text";
+        pairs[i].key = tf_arena_strndup(p->a, s, len);
+        why = parse_value(p, &pairs[i].v, depth);
+        if (why)
+            return why;
+    }
+    qsort(pairs, (size_t)n, sizeof *pairs, pair_order);
+    v->items = tf_arena_alloc(p->a, room_for((size_t)n) * sizeof *v->items);
+    v->keys = tf_arena_alloc(p->a, room_for((size_t)n) * sizeof *v->keys);
+    for (; v->n < n; v->n++) {
+        if (v->n && !strcmp(pairs[v->n].key, pairs[v->n - 1].key))
+            return "a map key twice";
+        v->keys[v->n] = pairs[v->n].key;
+        v->items[v->n] = pairs[v->n].v;
+    }
+    return NULL;
+}
+
+static const char *parse_value(struct parse *p, struct tf_value *v, int depth)
+{
+    struct tf_head h;
+    size_t left = (size_t)(p->c.end - p->c.p);
+    int k = tf_head_read(p->c.p, left, &h);
+    if (k == 0)
+        return "cut short";
+    if (k < 0)
+        return (*p->c.p & 31) == 31 ? "indefinite length" : "reserved head";
+    if (++p->nodes > TF_MAX_VALUES)
+        return "too many values";
+    if (h.major == TF_MAJOR_TEXT || h.major == TF_MAJOR_BYTES) {
+        bool is_text = h.major == TF_MAJOR_TEXT;
+        const char *text = NULL;
+        const uint8_t *bytes = NULL;
+        size_t n;
+        const char *why =
+            is_text ? tf_cur_text(&p->c, &text, &n) : tf_cur_bytes(&p->c, &bytes, &n);
+        if (why)
+            return why;
+        *v = tf_value_bytes(p->a, is_text ? (const void *)text : bytes, n);
+        v->kind = is_text ? TF_TEXT : TF_BYTES;
+        return NULL;
+    }
+    if (h.major >= TF_MAJOR_ARRAY && h.major <= TF_MAJOR_TAG && depth == TF_CBOR_DEPTH)
+        return "nested too deeply";
+    if (h.major == TF_MAJOR_TAG) { /* here and not by libcbor, which knows only some tags */
+        p->c.p += k;
+        return parse_value(p, v, depth + 1);
+    }
+    struct event e = {.kind = EV_NONE};
+    struct cbor_decoder_result r = cbor_stream_decode(p->c.p, left, &callbacks, &e);
+    if (r.status != CBOR_DECODER_FINISHED)
+        return "malformed";
+    p->c.p += r.read;
+    left -= r.read;
+    switch (e.kind) {
+    case EV_UINT:
+    case EV_NEGINT:
+        if (e.u > (uint64_t)INT64_MAX)
+            return "an integer beyond 64 bits with sign";
+        *v = tf_value_int(e.kind == EV_UINT ? (int64_t)e.u : -1 - (int64_t)e.u);
+        return NULL;
+    case EV_REAL:
+        *v = tf_value_real(e.real);
+        return NULL;
+    case EV_BOOL:
+        *v = tf_value_bool(e.u != 0);
+        return NULL;
+    case EV_NULL:
+        *v = tf_value_null();
+        return NULL;
+    case EV_ARRAY:
+        if (e.u > left || e.u > TF_MAX_VALUES)
+            return "more items than bytes or than the limit";
+        return parse_array(p, v, e.u, depth + 1);
+    case EV_MAP:
+        if (e.u > left / 2 || e.u > TF_MAX_VALUES)
+            return "more items than bytes or than the limit";
+        return parse_map(p, v, e.u, depth + 1);
+    case EV_NONE:
+        break;
+    }
+    return "a value of an unknown kind";
+}
+
+int tf_cbor_parse(struct tf_value *v, struct tf_arena *a, const void *p, size_t n,
+                  struct tf_err *err)
+{
+    struct parse s = {.c = {.p = p, .end = (const uint8_t *)p + n}, .a = a};
+    const char *why = parse_value(&s, v, 0);
+    if (!why && s.c.p != s.c.end)
+        why = "bytes after the value";
+    if (why)
+        return tf_fail(err, "malformed value at byte %zu: %s", (size_t)(s.c.p - (const uint8_t *)p),
+                       why);
+    return 0;
+}

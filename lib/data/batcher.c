@@ -1,0 +1,445 @@
+/* batcher.c - see batcher.h. Two uses of chance, each a stream of its own (seed; epoch, window,
+ * use): the order of pairs, which decides who shares a batch, and the order of batches. */
+#include "data/batcher.h"
+#include "base/opt.h"
+#include "base/parse.h"
+#include "base/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 64, AHEAD = 12 };
+
+static unsigned bucket_of(uint64_t length)
+{
+    unsigned k = 0;
+    for (uint64_t even = 8; k < BUCKETS - 2; even *= 2, k += 2) {
+        if (length <= even)
+            return k;
+        if (length <= even / 2 * 3)
+            return k + 1;
+    }
+    return k;
+}
+
+static uint64_t bucket_end(unsigned k)
+{
+    return (k % 2 == 0 ? (uint64_t)8 : (uint64_t)12) << k / 2;
+}
+
+uint64_t tf_bucket_end(uint64_t length)
+{
+    return bucket_end(bucket_of(length));
+}
+
+/* ---- plan ---- */
+
+static void shuffle(uint32_t *v, size_t n, struct tf_rng *r)
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t k = (size_t)tf_rng_below(r, i);
+        uint32_t x = v[i - 1];
+        v[i - 1] = v[k];
+        v[k] = x;
+    }
+}
+
+static unsigned pair_bucket(const struct tf_pair *p)
+{
+    return bucket_of((uint64_t)(p->len[0] > p->len[1] ? p->len[0] : p->len[1]) + 1);
+}
+
+/* Positions by bucket, in random order within each. */
+static void group(uint32_t *order, const struct tf_pair *pairs, size_t n, struct tf_rng *r)
+{
+    size_t end[BUCKETS] = {0};
+    for (size_t i = 0; i < n; i++)
+        end[pair_bucket(&pairs[i])]++;
+    for (unsigned k = 1; k < BUCKETS; k++)
+        end[k] += end[k - 1];
+    for (size_t i = n; i-- > 0;)
+        order[--end[pair_bucket(&pairs[i])]] = (uint32_t)i;
+    for (unsigned k = 0; k < BUCKETS; k++) { /* end[k] is the start of bucket k by now */
+        size_t next = k + 1 < BUCKETS ? end[k + 1] : n;
+        shuffle(order + end[k], next - end[k], r);
+    }
+}
+
+static void add_cut(struct tf_plan *p, size_t at)
+{
+    if (p->n_batches + 2 > p->cut_cap) {
+        p->cut_cap = p->cut_cap ? 2 * p->cut_cap : 1024;
+        p->cut = tf_xarray(p->cut, p->cut_cap, sizeof *p->cut);
+        p->turn = tf_xarray(p->turn, p->cut_cap, sizeof *p->turn);
+    }
+    p->turn[p->n_batches] = (uint32_t)p->n_batches;
+    p->cut[++p->n_batches] = (uint32_t)at;
+}
+
+static void cut(struct tf_plan *p, const struct tf_batching *b, const struct tf_pair *pairs,
+                size_t n)
+{
+    uint64_t sum[2] = {0, 0}, count = 0, most = b->max_sentences ? b->max_sentences : UINT64_MAX;
+    unsigned bucket = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct tf_pair *pair = &pairs[p->order[i]];
+        if (i + AHEAD < n)
+            __builtin_prefetch(&pairs[p->order[i + AHEAD]]);
+        uint64_t x = (uint64_t)pair->len[0] + 1, y = (uint64_t)pair->len[1] + 1;
+        bool full = sum[0] + x > b->tokens || sum[1] + y > b->tokens || count >= most;
+        if (b->padded) {
+            unsigned own = pair_bucket(pair);
+            full = full || own != bucket || (count + 1) * bucket_end(own) > b->tokens;
+            bucket = own;
+        }
+        if (full && count > 0) {
+            add_cut(p, i);
+            sum[0] = sum[1] = count = 0;
+        }
+        sum[0] += x;
+        sum[1] += y;
+        count++;
+    }
+    if (count > 0)
+        add_cut(p, n);
+}
+
+void tf_plan_make(struct tf_plan *p, const struct tf_batching *b, const struct tf_pair *pairs,
+                  size_t n, uint64_t epoch, uint64_t window)
+{
+    TF_ASSERT(n <= UINT32_MAX);
+    if (n > p->cap || p->order == NULL) {
+        p->cap = n > 0 ? n : 1;
+        p->order = tf_xarray(p->order, p->cap, sizeof *p->order);
+    }
+    p->n_batches = 0;
+    uint64_t stream = epoch << 32 | (window & 0x7fffffff) << 1;
+    if (b->shuffle) {
+        struct tf_rng r = tf_rng_new(b->seed, stream);
+        group(p->order, pairs, n, &r);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            p->order[i] = (uint32_t)i;
+    }
+    cut(p, b, pairs, n);
+    if (p->cut != NULL)
+        p->cut[0] = 0;
+    if (b->shuffle) {
+        struct tf_rng r = tf_rng_new(b->seed, stream | 1);
+        shuffle(p->turn, p->n_batches, &r);
+    }
+}
+
+void tf_plan_release(struct tf_plan *p)
+{
+    free(p->order);
+    free(p->cut);
+    free(p->turn);
+    *p = (struct tf_plan){0};
+}
+
+/* ---- run ---- */
+
+struct run {
+    struct tf_batching *b;
+    struct tf_corpus *c;
+    struct tf_writer w;
+    struct tf_plan plan;
+    uint32_t *ids[2], *off[2], *idx;
+    size_t cap;                      /* pairs that off and idx hold */
+    uint64_t ordinal, epoch, record; /* of the next batch */
+    bool named;                      /* the corpus' id was known before the first batch */
+    bool reached;                    /* the cursor to start from */
+    bool done;                       /* --batches */
+};
+
+/* Batch k of the plan; last: of its epoch. */
+static int put_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
+{
+    const struct tf_plan *p = &r->plan;
+    size_t n = p->cut[k + 1] - p->cut[k];
+    const uint32_t *who = p->order + p->cut[k];
+    if (n > r->cap) {
+        r->cap = n;
+        for (int s = 0; s < 2; s++)
+            r->off[s] = tf_xarray(r->off[s], n + 1, sizeof *r->off[s]);
+        r->idx = tf_xarray(r->idx, n, sizeof *r->idx);
+    }
+    const struct tf_pair *pairs = r->c->pairs;
+    uint32_t at[2] = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        const struct tf_pair *pair = &pairs[who[i]];
+        if (i + 2 * AHEAD < n)
+            __builtin_prefetch(&pairs[who[i + 2 * AHEAD]]);
+        if (i + AHEAD < n)
+            tf_corpus_prefetch(r->c, &pairs[who[i + AHEAD]]);
+        for (int s = 0; s < 2; s++) {
+            r->off[s][i] = at[s];
+            if (tf_corpus_take(r->c, s, pair, r->ids[s] + at[s], err) < 0)
+                return -1;
+            at[s] += pair->len[s];
+        }
+        r->idx[i] = pair->idx;
+    }
+    r->off[0][n] = at[0];
+    r->off[1][n] = at[1];
+    struct tf_batch batch = {
+        .ordinal = r->ordinal,
+        .n = n,
+        .src = r->ids[0],
+        .tgt = r->ids[1],
+        .src_off = r->off[0],
+        .tgt_off = r->off[1],
+        .idx = r->idx,
+        .epoch = last ? r->epoch + 1 : r->epoch,
+        .record = last ? 0 : r->record + n,
+        .has_corpus = r->named,
+    };
+    memcpy(batch.corpus, r->c->id, sizeof batch.corpus);
+    if (tf_writer_batch(&r->w, &batch, err) < 0)
+        return -1;
+    uint32_t fuller = r->off[0][n] > r->off[1][n] ? r->off[0][n] : r->off[1][n];
+    r->b->n_batches++;
+    r->b->n_pairs += n;
+    r->b->n_tokens += fuller + n;
+    if (r->b->progress != NULL && tf_progress_due(r->b->progress)) {
+        double t = tf_now() - r->b->progress->start;
+        tf_progress_show(r->b->progress, "epoch %llu, batch %llu, %.0f pairs/s",
+                         (unsigned long long)r->epoch, (unsigned long long)r->ordinal,
+                         t > 0 ? (double)r->b->n_pairs / t : 0.0);
+    }
+    return 0;
+}
+
+/* After the last batch: a cursor that no batch had lies behind them, at the end or beyond it. */
+static int check_reached(const struct run *r, struct tf_err *err)
+{
+    const struct tf_batching *b = r->b;
+    if (r->reached || r->done || (b->from_epoch == b->epochs && b->from_record == 0))
+        return 0;
+    return tf_fail(err, "--from %llu:%llu: no batch begins there; the stream ends at %llu:0",
+                   (unsigned long long)b->from_epoch, (unsigned long long)b->from_record,
+                   (unsigned long long)b->epochs);
+}
+
+static int lost(const struct run *r, uint64_t before, uint64_t after, struct tf_err *err)
+{
+    return tf_fail(
+        err, "--from %llu:%llu: no batch begins there; the nearest begin at record %llu and %llu",
+        (unsigned long long)r->b->from_epoch, (unsigned long long)r->b->from_record,
+        (unsigned long long)before, (unsigned long long)after);
+}
+
+/* Put out the first `count` batches (in turn) of the plan, from the cursor on. ends: the epoch ends
+ * with the last of them. */
+static int put_plan(struct run *r, size_t count, bool ends, struct tf_err *err)
+{
+    const struct tf_batching *b = r->b;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t k = r->plan.turn[i];
+        size_t n = r->plan.cut[k + 1] - r->plan.cut[k];
+        bool last = ends && i + 1 == count;
+        if (b->batches > 0 && r->ordinal >= b->batches) {
+            r->done = true;
+            return 0;
+        }
+        if (!r->reached && r->epoch == b->from_epoch) {
+            r->reached = r->record == b->from_record;
+            if (!r->reached && r->record + n > b->from_record)
+                return lost(r, r->record, r->record + n, err);
+        }
+        if (r->reached && put_batch(r, k, last, err) < 0)
+            return -1;
+        r->ordinal++;
+        r->record += n;
+    }
+    if (ends && !r->reached && r->epoch == b->from_epoch) {
+        r->reached = r->record == b->from_record;
+        if (!r->reached)
+            return tf_fail(err, "--from %llu:%llu: no batch begins there; the epoch ends at %llu",
+                           (unsigned long long)b->from_epoch, (unsigned long long)b->from_record,
+                           (unsigned long long)r->record);
+    }
+    r->done = b->batches > 0 && r->ordinal >= b->batches;
+    return 0;
+}
+
+static int run_files(struct run *r, struct tf_err *err)
+{
+    struct tf_batching *b = r->b;
+    for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
+        if (tf_corpus_same(r->c, err) < 0)
+            return -1;
+        tf_plan_make(&r->plan, b, r->c->pairs, r->c->n, r->epoch, 0);
+        r->record = 0;
+        if (r->epoch < b->from_epoch) { /* only the count of its batches matters */
+            r->ordinal += r->plan.n_batches;
+            r->done = b->batches > 0 && r->ordinal >= b->batches;
+            continue;
+        }
+        b->n_epochs++;
+        if (put_plan(r, r->plan.n_batches, true, err) < 0)
+            return -1;
+    }
+    return tf_corpus_same(r->c, err);
+}
+
+static int run_pipe(struct run *r, struct tf_err *err)
+{
+    struct tf_batching *b = r->b;
+    struct tf_corpus *c = r->c;
+    b->n_epochs = 1;
+    for (uint64_t window = 0;; window++) {
+        tf_plan_make(&r->plan, b, c->pairs, c->n, 0, window);
+        /* In input order a window's last batch may have room: its pairs wait for what follows. */
+        size_t count = r->plan.n_batches, used = c->n;
+        if (!b->shuffle && !c->ended && count > 0)
+            used = r->plan.cut[--count];
+        if (put_plan(r, count, c->ended, err) < 0)
+            return -1;
+        if (c->ended || r->done)
+            return 0;
+        if (tf_writer_flush(&r->w, err) < 0)
+            return -1;
+        size_t left = c->n - used;
+        tf_corpus_drop(c, used);
+        if (tf_corpus_read(c, left + b->window, err) < 0)
+            return -1;
+    }
+}
+
+static void put_uint(struct tf_arena *a, struct tf_value *map, const char *key, uint64_t x)
+{
+    tf_value_put(a, map, key, tf_value_int((int64_t)x));
+}
+
+/* What shaped the batches, and how much there is of everything where that is known. */
+static void config(struct tf_value *v, struct tf_arena *a, const struct tf_batching *b,
+                   const struct tf_corpus *c)
+{
+    *v = tf_value_map();
+    put_uint(a, v, "tokens", b->tokens);
+    put_uint(a, v, "max_sentences", b->max_sentences);
+    put_uint(a, v, "min_length", c->filter.min);
+    put_uint(a, v, "max_length", c->filter.max);
+    tf_value_put(a, v, "max_ratio", tf_value_real(c->filter.ratio));
+    tf_value_put(a, v, "as", tf_value_str(a, b->padded ? "t2t" : "paper"));
+    tf_value_put(a, v, "shuffle", tf_value_bool(b->shuffle));
+    if (b->shuffle)
+        put_uint(a, v, "seed", b->seed);
+    if (!c->ended) {
+        if (b->shuffle)
+            put_uint(a, v, "window", b->window);
+        return;
+    }
+    put_uint(a, v, "records", c->records);
+    put_uint(a, v, "pairs", c->kept);
+    put_uint(a, v, "src_tokens", c->tokens[0]);
+    put_uint(a, v, "tgt_tokens", c->tokens[1]);
+    if (c->has_id)
+        tf_value_put(a, v, "corpus", tf_value_bytes(a, c->id, sizeof c->id));
+}
+
+/* The header: vocabulary and stages of both sides, then this stage, and what shapes the batches. */
+static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batching *b,
+                        const struct tf_corpus *c, const struct tf_opt *table)
+{
+    const struct tf_header *src = &c->side[0].first, *tgt = &c->side[c->streams - 1].first,
+                           *v = src->has_vocab || !tgt->has_vocab ? src : tgt;
+    *h = (struct tf_header){.kind = "batch",
+                            .version = 1,
+                            .has_vocab = v->has_vocab,
+                            .size = c->size,
+                            .special = v->special,
+                            .made = tf_value_clone(a, &src->made),
+                            .extra = tf_value_map()};
+    memcpy(h->vocab, v->vocab, sizeof h->vocab);
+    if (!tf_value_equal(&src->made, &tgt->made))
+        for (size_t i = 0; i < tgt->made.n; i++)
+            tf_value_push(a, &h->made, tf_value_clone(a, &tgt->made.items[i]));
+    tf_header_made(h, a, tf_progname, table, NULL);
+    config(&h->config, a, b, c);
+}
+
+int tf_batching_from(struct tf_batching *b, const char *text, struct tf_err *err)
+{
+    char epoch[32];
+    int64_t e, r;
+    size_t n = strcspn(text, ":");
+    if (text[n] == 0 || n >= sizeof epoch)
+        return tf_fail_status(err, TF_USAGE, "not of the form EPOCH:RECORD");
+    memcpy(epoch, text, n);
+    epoch[n] = 0;
+    if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 ||
+        tf_parse_int(&r, text + n + 1, 0, UINT32_MAX, err) < 0) {
+        err->status = TF_USAGE;
+        return -1;
+    }
+    b->from_epoch = (uint64_t)e;
+    b->from_record = (uint64_t)r;
+    return 0;
+}
+
+int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_opt *table,
+                    struct tf_out *out, struct tf_err *err)
+{
+    if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
+        return -1;
+    if (b->epochs == 0 && c->ended && c->kept == 0)
+        return tf_fail(err, "%s: no pair is left to make batches of, out of %llu",
+                       c->side[0].in.name, (unsigned long long)c->records);
+    struct run r = {.b = b,
+                    .c = c,
+                    .named = c->has_id,
+                    .reached = b->from_epoch == 0 && b->from_record == 0};
+    for (int s = 0; s < 2; s++) {
+        r.ids[s] = tf_xarray(NULL, b->tokens, sizeof *r.ids[s]);
+        r.off[s] = tf_xarray(NULL, 1, sizeof *r.off[s]);
+    }
+    struct tf_arena a = {0};
+    struct tf_header h;
+    make_header(&h, &a, b, c, table);
+    int rc = tf_writer_begin(&r.w, out, &h, err);
+    tf_arena_release(&a);
+    if (rc == 0)
+        rc = c->files ? run_files(&r, err) : run_pipe(&r, err);
+    if (rc == 0)
+        rc = check_reached(&r, err);
+    if (rc == 0)
+        rc = tf_writer_end(&r.w, err);
+    else
+        tf_writer_fail(&r.w, err);
+    if (rc == 0 && !c->files && b->batches > 0 && !r.done)
+        tf_note("the pipe, which is read once, ended after %llu of %llu batches",
+                (unsigned long long)r.ordinal, (unsigned long long)b->batches);
+    tf_writer_release(&r.w);
+    tf_plan_release(&r.plan);
+    for (int s = 0; s < 2; s++) {
+        free(r.ids[s]);
+        free(r.off[s]);
+    }
+    free(r.idx);
+    return rc;
+}
+
+void tf_batching_summary(const struct tf_batching *b, const struct tf_corpus *c)
+{
+    struct tf_buf s = {0};
+    uint64_t dropped = 0, all = b->n_batches * b->tokens;
+    for (int i = 0; i < TF_DROPS; i++)
+        dropped += c->dropped[i];
+    tf_buf_printf(
+        &s,
+        "%llu pair%s in %llu batch%s, %llu epoch%s, %.1f %% full; of %llu record%s %llu dropped",
+        (unsigned long long)b->n_pairs, b->n_pairs == 1 ? "" : "s",
+        (unsigned long long)b->n_batches, b->n_batches == 1 ? "" : "es",
+        (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
+        all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
+        c->records == 1 ? "" : "s", (unsigned long long)dropped);
+    for (int i = 0, n = 0; i < TF_DROPS; i++)
+        if (c->dropped[i] > 0)
+            tf_buf_printf(&s, "%s%llu %s", n++ > 0 ? ", " : ": ", (unsigned long long)c->dropped[i],
+                          tf_drop_names[i]);
+    tf_note("%s", s.p);
+    tf_buf_release(&s);
+}

@@ -1,0 +1,329 @@
+/* corpus.c - see corpus.h. */
+#include "data/corpus.h"
+#include "stream/view.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const tf_drop_names[TF_DROPS] = {"bad", "too short", "too long", "over the ratio",
+                                             "over the budget"};
+
+/* ---- mapped files ---- */
+
+/* A file that is cut short under its mapping makes the read of a page that is gone a SIGBUS: back
+ * to where the read began, and it is an error like any other. */
+static _Thread_local sigjmp_buf gone;
+static _Thread_local const struct tf_side *volatile reading;
+
+static void on_bus_error(int sig, siginfo_t *info, void *context)
+{
+    const uint8_t *at = info->si_addr;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)context;
+    if (info->si_code > 0 && reading && at >= (const uint8_t *)reading->map &&
+        at < (const uint8_t *)reading->map + (reading->map_n + page - 1) / page * page)
+        siglongjmp(gone, 1);
+    signal(sig, SIG_DFL); /* not ours: a fault comes again, and what was sent is sent again */
+    if (info->si_code <= 0)
+        raise(sig);
+}
+
+static int take_mapped(uint32_t *dst, size_t n, const struct tf_side *s, uint64_t place)
+{
+    if (sigsetjmp(gone, 0) != 0) {
+        reading = NULL;
+        return -1;
+    }
+    reading = s;
+    int rc = tf_view_take(dst, n, s->map, s->map_n, place);
+    reading = NULL;
+    return rc;
+}
+
+/* ---- the streams ---- */
+
+/* A part begins: its header belongs to the corpus' identity and must agree with the first one's. */
+static int part_begin(struct tf_corpus *c, struct tf_side *s, struct tf_err *err)
+{
+    size_t n;
+    const struct tf_side *first = &c->side[0];
+    const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
+    const struct tf_header *h = tf_reader_header(s->reader);
+    tf_sha256_add(&s->sha, raw, n);
+    if (tf_same_vocab(h, s->in.name, &first->first, first->in.name, err) < 0)
+        return -1;
+    if (h->size > 0 && c->size > 0 && h->size != c->size)
+        return tf_fail(err, "%s: vocabulary of %lld, of %lld before it", s->in.name,
+                       (long long)h->size, (long long)c->size);
+    if (h->size > 0)
+        c->size = h->size;
+    return 0;
+}
+
+static void part_end(struct tf_corpus *c, struct tf_side *s)
+{
+    uint64_t count;
+    uint32_t crc;
+    uint8_t b[12];
+    if (!tf_reader_sum(s->reader, &count, &crc)) {
+        c->summed = false;
+        return;
+    }
+    for (int i = 0; i < 8; i++)
+        b[i] = (uint8_t)(count >> (8 * i));
+    for (int i = 0; i < 4; i++)
+        b[8 + i] = (uint8_t)(crc >> (8 * i));
+    tf_sha256_add(&s->sha, b, sizeof b);
+}
+
+static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err *err)
+{
+    static const char *const tokens[] = {"tokens", NULL}, *const pairs[] = {"pairs", NULL};
+    struct tf_side *s = &c->side[i];
+    if (tf_in_open(&s->in, path, err) < 0)
+        return -1;
+    if (tf_reader_new(&s->reader, &s->in, c->streams == 2 ? tokens : pairs, 0, err) < 0)
+        return -1;
+    size_t n;
+    const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
+    if (tf_header_decode(&s->first, &s->mem, raw, n, err) < 0)
+        return -1;
+    tf_sha256_init(&s->sha);
+    /* Stdin may be a file that was opened at some place: only paths are mapped. */
+    if (s->in.size < 0 || strcmp(path, "-") == 0) {
+        c->files = false;
+    } else {
+        struct stat st;
+        if (fstat(s->in.fd, &st) < 0)
+            return tf_fail_errno(err, "%s", s->in.name);
+        s->changed = st.st_mtim;
+        s->map_n = (size_t)st.st_size;
+        s->map = mmap(NULL, s->map_n, PROT_READ, MAP_SHARED, s->in.fd, 0);
+        if (s->map == MAP_FAILED) {
+            s->map = NULL;
+            return tf_fail_errno(err, "%s: map", s->in.name);
+        }
+        const struct sigaction bus = {.sa_sigaction = on_bus_error,
+                                      .sa_flags = SA_NODEFER | SA_SIGINFO};
+        sigaction(SIGBUS, &bus, NULL);
+    }
+    return part_begin(c, s, err);
+}
+
+int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
+                   const struct tf_filter *filter, struct tf_err *err)
+{
+    TF_ASSERT(n == 1 || n == 2);
+    *c = (struct tf_corpus){.filter = *filter, .streams = n, .files = true, .summed = true};
+    for (int i = 0; i < n; i++)
+        c->side[i].in.fd = -1;
+    for (int i = 0; i < n; i++)
+        if (side_open(c, i, paths[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+void tf_corpus_release(struct tf_corpus *c)
+{
+    for (int i = 0; i < c->streams; i++) {
+        struct tf_side *s = &c->side[i];
+        if (s->map != NULL)
+            munmap(s->map, s->map_n);
+        tf_reader_free(s->reader);
+        tf_arena_release(&s->mem);
+        if (s->in.fd >= 0)
+            tf_in_close(&s->in);
+    }
+    free(c->pairs);
+    tf_ids_release(&c->ids);
+    *c = (struct tf_corpus){0};
+}
+
+/* The next record of a side that is not a header: 1, 0 at the end, -1. */
+static int side_next(struct tf_corpus *c, struct tf_side *s, struct tf_record *rec,
+                     struct tf_err *err)
+{
+    for (;;) {
+        int rc = tf_reader_next(s->reader, rec, err);
+        if (rc < 0)
+            return -1;
+        if (rc > 0 && rec->type != TF_REC_HEADER)
+            return 1;
+        part_end(c, s);
+        if (rc == 0)
+            return 0;
+        if (part_begin(c, s, err) < 0)
+            return -1;
+    }
+}
+
+/* ---- pairs ---- */
+
+static bool in_vocabulary(const struct tf_corpus *c, const uint32_t *ids, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = ids[i] > most ? ids[i] : most;
+    return n == 0 || c->size == 0 || most < c->size;
+}
+
+/* Why the pair is left out, or TF_DROPS. */
+static enum tf_drop judge(const struct tf_filter *f, size_t a, size_t b)
+{
+    size_t lo = a < b ? a : b, hi = a < b ? b : a;
+    if (lo < f->min)
+        return TF_DROP_SHORT;
+    if (f->max > 0 && hi > f->max)
+        return TF_DROP_LONG;
+    if (f->ratio > 0 && (double)hi > f->ratio * (double)lo)
+        return TF_DROP_RATIO;
+    return hi + 1 > f->budget ? TF_DROP_BUDGET : TF_DROPS;
+}
+
+/* Judge the pair at hand and keep it. For a pair stream both records are the same one. */
+static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
+{
+    const uint32_t *ids[2] = {rec[0]->ids, c->streams == 1 ? rec[0]->tgt : rec[1]->ids};
+    size_t n[2] = {rec[0]->n, c->streams == 1 ? rec[0]->n_tgt : rec[1]->n};
+    enum tf_drop why = TF_DROP_BAD;
+    if (rec[0]->type != TF_REC_BAD && rec[1]->type != TF_REC_BAD &&
+        in_vocabulary(c, ids[0], n[0]) && in_vocabulary(c, ids[1], n[1]))
+        why = judge(&c->filter, n[0], n[1]);
+    if (why < TF_DROPS) {
+        c->dropped[why]++;
+        return;
+    }
+    if (c->n == c->cap) {
+        c->cap = c->cap ? c->cap + c->cap / 2 : 1024;
+        c->pairs = tf_xarray(c->pairs, c->cap, sizeof *c->pairs);
+    }
+    struct tf_pair *pair = &c->pairs[c->n];
+    pair->idx = (uint32_t)(c->records - 1);
+    for (int i = 0; i < 2; i++) {
+        pair->len[i] = (uint32_t)n[i];
+        if (c->files) {
+            pair->at[i] =
+                tf_view_ids(rec[i]->raw, rec[i]->raw_n, rec[i]->offset, c->streams == 1 ? i : 0);
+        } else {
+            pair->at[i] = c->ids.n;
+            tf_ids_add(&c->ids, ids[i], n[i]);
+        }
+        c->tokens[i] += n[i];
+    }
+    c->n++;
+    c->kept++;
+}
+
+static void end(struct tf_corpus *c)
+{
+    struct tf_sha256 all;
+    tf_sha256_init(&all);
+    for (int i = 0; i < c->streams; i++) {
+        uint8_t digest[32];
+        tf_sha256_end(&c->side[i].sha, digest);
+        tf_sha256_add(&all, digest, sizeof digest);
+    }
+    tf_sha256_end(&all, c->id);
+    c->has_id = c->summed;
+    c->ended = true;
+}
+
+int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
+{
+    struct tf_record rec[2];
+    const struct tf_record *const pair[2] = {&rec[0], c->streams == 2 ? &rec[1] : &rec[0]};
+    struct tf_side *a = &c->side[0], *b = &c->side[1];
+    while (!c->ended && c->n < most) {
+        int rc = side_next(c, a, &rec[0], err);
+        if (rc < 0)
+            return -1;
+        if (c->streams == 2) {
+            int other = side_next(c, b, &rec[1], err);
+            if (other < 0)
+                return -1;
+            if (rc != other)
+                return tf_fail(err, "%s ends after %llu records, %s goes on", (rc ? b : a)->in.name,
+                               (unsigned long long)c->records, (rc ? a : b)->in.name);
+            if (rc > 0 && rec[0].idx != rec[1].idx)
+                return tf_fail(err, "record %llu: idx %llu in %s, %llu in %s",
+                               (unsigned long long)c->records, (unsigned long long)rec[0].idx,
+                               a->in.name, (unsigned long long)rec[1].idx, b->in.name);
+        }
+        if (rc == 0) {
+            end(c);
+            return 0;
+        }
+        if (c->records++ == UINT32_MAX)
+            return tf_fail(err, "%s: too many records, at most %lu", a->in.name,
+                           (unsigned long)UINT32_MAX);
+        add_pair(c, pair);
+    }
+    return 0;
+}
+
+void tf_corpus_drop(struct tf_corpus *c, size_t k)
+{
+    TF_ASSERT(k <= c->n);
+    if (k == 0)
+        return;
+    size_t left = c->n - k, from = !c->files && left > 0 ? c->pairs[k].at[0] : c->ids.n;
+    if (left > 0)
+        memmove(c->pairs, c->pairs + k, left * sizeof *c->pairs);
+    for (size_t i = 0; !c->files && i < left; i++)
+        for (int s = 0; s < 2; s++)
+            c->pairs[i].at[s] -= from;
+    if (!c->files) {
+        c->ids.n -= from;
+        if (c->ids.n > 0)
+            memmove(c->ids.v, c->ids.v + from, c->ids.n * sizeof *c->ids.v);
+    }
+    c->n = left;
+}
+
+static const struct tf_side *side_of(const struct tf_corpus *c, int side)
+{
+    return &c->side[c->streams == 2 ? side : 0];
+}
+
+void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair)
+{
+    for (int s = 0; s < 2; s++) {
+        const void *p = c->files ? (const void *)(side_of(c, s)->map + (pair->at[s] >> 2))
+                                 : c->ids.v + pair->at[s];
+        __builtin_prefetch(p);
+        __builtin_prefetch((const char *)p + 64);
+    }
+}
+
+int tf_corpus_take(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
+                   struct tf_err *err)
+{
+    size_t n = pair->len[side];
+    const struct tf_side *s = side_of(c, side);
+    if (n == 0)
+        return 0;
+    if (!c->files)
+        memcpy(dst, c->ids.v + pair->at[side], n * sizeof *dst);
+    else if (take_mapped(dst, n, s, pair->at[side]) < 0)
+        return tf_fail(err, "%s: was changed while it was being read", s->in.name);
+    return 0;
+}
+
+int tf_corpus_same(const struct tf_corpus *c, struct tf_err *err)
+{
+    for (int i = 0; i < c->streams && c->files; i++) {
+        const struct tf_side *s = &c->side[i];
+        struct stat st;
+        if (fstat(s->in.fd, &st) < 0)
+            return tf_fail_errno(err, "%s", s->in.name);
+        if ((uint64_t)st.st_size != s->map_n || st.st_mtim.tv_sec != s->changed.tv_sec ||
+            st.st_mtim.tv_nsec != s->changed.tv_nsec)
+            return tf_fail(err, "%s: was changed while it was being read", s->in.name);
+    }
+    return 0;
+}

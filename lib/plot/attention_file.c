@@ -1,0 +1,171 @@
+/* attention_file.c - see attention_file.h. */
+#include "plot/attention_file.h"
+#include "base/arena.h"
+#include "base/parse.h"
+#include "plot/attention.h"
+#include "stream/stream.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_HEADS = 65536 };
+
+/* What is kept of the record that is drawn. */
+struct found {
+    bool is;
+    struct tf_arena mem;
+    struct tf_attn t;
+};
+
+static bool fits(const struct tf_attention_file *a, const struct tf_record *r)
+{
+    return r->type == TF_REC_ATTN && (a->idx < 0 || r->idx == (uint64_t)a->idx) &&
+           (!a->kind || !strcmp(a->kind, r->attn.kind)) &&
+           (!a->layer || r->attn.layer == (uint64_t)a->layer);
+}
+
+static const char *const *copy_texts(struct tf_arena *mem, const char *const *texts, size_t n)
+{
+    const char **v = tf_arena_alloc(mem, n * sizeof *v + 1);
+    for (size_t i = 0; i < n; i++)
+        v[i] = tf_arena_strndup(mem, texts[i], strlen(texts[i]));
+    return v;
+}
+
+static void keep(struct found *f, const struct tf_record *r)
+{
+    const struct tf_attn *t = &r->attn;
+    size_t n = t->n_heads * t->n_rows * t->n_cols;
+    float *weights = tf_arena_alloc(&f->mem, n * sizeof *weights + 1);
+    uint32_t *heads = tf_arena_alloc(&f->mem, t->n_heads * sizeof *heads + 1);
+    f->is = true;
+    f->t = *t;
+    f->t.kind = tf_arena_strndup(&f->mem, t->kind, strlen(t->kind));
+    f->t.rows = copy_texts(&f->mem, t->rows, t->n_rows);
+    f->t.cols = copy_texts(&f->mem, t->cols, t->n_cols);
+    f->t.weights = memcpy(weights, t->weights, n * sizeof *weights);
+    f->t.heads = memcpy(heads, t->heads, t->n_heads * sizeof *heads);
+}
+
+static int search(struct found *f, const struct tf_attention_file *a, struct tf_in *in,
+                  struct tf_err *err)
+{
+    static const char *const kinds[] = {"attention", NULL};
+    struct tf_reader *r;
+    struct tf_record rec;
+    if (tf_reader_new(&r, in, kinds, 0, err))
+        return -1;
+    int rc;
+    while ((rc = tf_reader_next(r, &rec, err)) > 0)
+        if (!f->is && fits(a, &rec))
+            keep(f, &rec);
+    tf_reader_free(r);
+    if (rc || f->is)
+        return rc;
+    struct tf_buf what = {0};
+    if (a->kind)
+        tf_buf_printf(&what, " of kind %s", a->kind);
+    if (a->layer)
+        tf_buf_printf(&what, " of layer %lld", (long long)a->layer);
+    if (a->idx >= 0)
+        tf_buf_printf(&what, " of sentence %lld", (long long)a->idx);
+    rc = tf_fail(err, "%s: no attention%s", in->name, what.p ? what.p : "");
+    tf_buf_release(&what);
+    return rc;
+}
+
+/* Is this the text of the piece, with or without the mark of a space (U+2581) at its start? */
+static bool is_piece(const char *text, const char *piece)
+{
+    return !strcmp(text, piece) || (!strncmp(piece, "\xe2\x96\x81", 3) && !strcmp(text, piece + 3));
+}
+
+/* Rows asked for by their text; NULL in *only where none is. */
+static int choose_rows(bool **only, struct found *f, const struct tf_attention_file *a,
+                       struct tf_err *err)
+{
+    *only = NULL;
+    if (!a->tokens.n)
+        return 0;
+    *only = tf_arena_zalloc(&f->mem, f->t.n_rows * sizeof **only + 1);
+    for (size_t k = 0; k < a->tokens.n; k++) {
+        bool any = false;
+        for (size_t i = 0; i < f->t.n_rows; i++)
+            if (is_piece(a->tokens.v[k], f->t.rows[i]))
+                (*only)[i] = any = true;
+        if (!any)
+            return tf_fail(err, "no row is '%s'", a->tokens.v[k]);
+    }
+    return 0;
+}
+
+/* Leave the heads asked for, in place; their numbers to `numbers`. */
+static int choose_heads(int64_t *numbers, struct found *f, const struct tf_attention_file *a,
+                        struct tf_err *err)
+{
+    struct tf_attn *t = &f->t;
+    size_t cells = t->n_rows * t->n_cols, n = 0;
+    bool *on = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *on),
+         *there = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *there);
+    if (tf_parse_list(on, MOST_HEADS, a->heads, err)) {
+        err->status = TF_USAGE;
+        return tf_context(err, "--head");
+    }
+    for (size_t h = 0; h < t->n_heads; h++) {
+        if (!t->heads[h] || t->heads[h] > MOST_HEADS)
+            return tf_fail(err, "head %u: 1 to %d can be drawn", t->heads[h], MOST_HEADS);
+        there[t->heads[h] - 1] = true;
+    }
+    for (size_t i = 0; strcmp(a->heads, "all") && i < MOST_HEADS; i++)
+        if (on[i] && !there[i])
+            return tf_fail(err, "no head %zu", i + 1);
+    float *weights = tf_arena_alloc(&f->mem, t->n_heads * cells * sizeof *weights + 1);
+    for (size_t h = 0; h < t->n_heads; h++)
+        if (on[t->heads[h] - 1]) {
+            memcpy(weights + n * cells, t->weights + h * cells, cells * sizeof *weights);
+            numbers[n++] = t->heads[h];
+        }
+    t->n_heads = n;
+    t->weights = weights;
+    return 0;
+}
+
+static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_file *a,
+                struct tf_err *err)
+{
+    bool *only;
+    char title[96];
+    int64_t *numbers = tf_arena_alloc(&f->mem, f->t.n_heads * sizeof *numbers + 1);
+    if (choose_rows(&only, f, a, err) || choose_heads(numbers, f, a, err))
+        return -1;
+    const struct tf_attn *t = &f->t;
+    snprintf(title, sizeof title, "%.32s attention, layer %llu", t->kind,
+             (unsigned long long)t->layer);
+    struct tf_attention_picture p = {.title = a->title ? a->title : title,
+                                     .width = a->width,
+                                     .rows = t->rows,
+                                     .cols = t->cols,
+                                     .n_rows = t->n_rows,
+                                     .n_cols = t->n_cols,
+                                     .weights = t->weights,
+                                     .heads = numbers,
+                                     .n_heads = t->n_heads,
+                                     .only = only,
+                                     .least = a->least};
+    return a->heat ? tf_attention_heat(out, &p, err) : tf_attention_lines(out, &p, err);
+}
+
+int tf_attention_file_draw(struct tf_buf *out, const struct tf_attention_file *a, const char *path,
+                           struct tf_err *err)
+{
+    struct tf_in in;
+    struct found f = {0};
+    if (tf_in_open(&in, path, err))
+        return -1;
+    int rc = search(&f, a, &in, err);
+    if (!rc && draw(out, &f, a, err))
+        rc = tf_context(err, "%s", in.name);
+    tf_in_close(&in);
+    tf_arena_release(&f.mem);
+    return rc;
+}

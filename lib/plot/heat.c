@@ -1,0 +1,256 @@
+/* heat.c - colours of values, cells, and the picture around them. */
+#include "plot/heat.h"
+#include "base/parse.h"
+#include "plot/axis.h"
+#include "plot/svg.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const tf_colors_names[] = {"auto", "amount", "signed", NULL};
+
+/* Values are drawn in so many shades; an odd number has a middle for 0. One more index is for cells
+ * without a value. */
+enum { SHADES = 101, NO_VALUE = SHADES };
+
+struct rgb {
+    int r, g, b;
+};
+
+/* Between the two nearest of n stops at equal distances. */
+static struct rgb blend(const struct rgb *stops, int n, double t)
+{
+    double at = t * (n - 1);
+    int i = (int)fmin(n - 2, floor(at));
+    double f = at - i;
+    const struct rgb a = stops[i], b = stops[i + 1];
+    return (struct rgb){(int)lround(a.r + f * (b.r - a.r)), (int)lround(a.g + f * (b.g - a.g)),
+                        (int)lround(a.b + f * (b.b - a.b))};
+}
+
+/* Lightness falls evenly from stop to stop, so the picture reads in grey, too. */
+static struct rgb shade_color(enum tf_colors colors, int shade)
+{
+    static const struct rgb amount[] = {{247, 250, 252}, {210, 228, 240}, {157, 199, 224},
+                                        {92, 158, 203},  {38, 112, 168},  {11, 67, 120},
+                                        {6, 32, 66}};
+    static const struct rgb both[] = {{122, 47, 4},    {190, 92, 24},   {228, 156, 92},
+                                      {246, 213, 180}, {247, 247, 247}, {188, 216, 235},
+                                      {116, 174, 215}, {44, 121, 178},  {8, 66, 117}};
+    if (shade == NO_VALUE)
+        return (struct rgb){222, 222, 222};
+    double t = (double)shade / (SHADES - 1);
+    return colors == TF_COLORS_SIGNED ? blend(both, 9, t) : blend(amount, 7, t);
+}
+
+static int shade_of(const struct tf_heat_scale *s, double x)
+{
+    if (isnan(x))
+        return NO_VALUE;
+    x = fmin(s->max, fmax(s->min, x));
+    double t = s->colors != TF_COLORS_SIGNED ? (x - s->min) / (s->max - s->min)
+               /* in the middle, however far the ends are from it */
+               : x == 0                      ? 0.5
+                                             : 0.5 + 0.5 * (x > 0 ? x / s->max : -x / s->min);
+    return (int)lround(t * (SHADES - 1));
+}
+
+static struct tf_heat_scale scale_of(const struct tf_matrix *m, const struct tf_heat *h)
+{
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < m->rows * m->cols; i++)
+        if (!isnan(m->v[i])) {
+            lo = fmin(lo, m->v[i]);
+            hi = fmax(hi, m->v[i]);
+        }
+    if (lo > hi)
+        lo = hi = 0;
+    struct tf_heat_scale s = {lo, hi, h->colors};
+    if (s.colors == TF_COLORS_AUTO)
+        s.colors = lo < 0 && hi > 0 ? TF_COLORS_SIGNED : TF_COLORS_AMOUNT;
+    if (s.colors == TF_COLORS_SIGNED) { /* 0 in the middle */
+        s.max = fmax(fabs(lo), fabs(hi));
+        s.min = -s.max;
+    } else if (lo > 0 && (lo < 0.3 * hi || lo == hi)) { /* amounts begin at 0 when that is near */
+        s.min = 0;
+    }
+    s.min = isnan(h->min) ? s.min : h->min;
+    s.max = isnan(h->max) ? s.max : h->max;
+    double most = fmax(fabs(s.min), fabs(s.max));
+    if (!(s.max - s.min > fmax(1e-290, 1e-9 * most)))
+        s.max = s.min + fmax(1, most);
+    return s;
+}
+
+void tf_heat_cells(struct tf_buf *out, const struct tf_matrix *m, const struct tf_heat_scale *s,
+                   double x, double y, double w, double h)
+{
+    struct tf_buf paths[SHADES + 1] = {{0}};
+    for (size_t r = 0; r < m->rows; r++)
+        for (size_t c = 0, run; c < m->cols; c += run) {
+            int shade = shade_of(s, m->v[r * m->cols + c]);
+            for (run = 1; c + run < m->cols && shade_of(s, m->v[r * m->cols + c + run]) == shade;
+                 run++)
+                ;
+            tf_buf_printf(&paths[shade], "M%zu %zuh%zuv1h-%zuz", c, r, run, run);
+        }
+    tf_buf_str(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(");
+    tf_svg_num(out, x);
+    tf_buf_byte(out, ' ');
+    tf_svg_num(out, y);
+    tf_buf_printf(out, ") scale(%.6f %.6f)\">\n", w, h);
+    for (int i = 0; i <= SHADES; i++) {
+        struct rgb c = shade_color(s->colors, i);
+        if (paths[i].len)
+            tf_buf_printf(out, "<path fill=\"#%02x%02x%02x\" d=\"%s\"/>\n", c.r, c.g, c.b,
+                          paths[i].p);
+        tf_buf_release(&paths[i]);
+    }
+    tf_buf_str(out, "</g>\n");
+}
+
+void tf_heat_bar(struct tf_buf *out, const struct tf_heat_scale *s, double x, double y, double w,
+                 double h)
+{
+    double v[SHADES];
+    for (int i = 0; i < SHADES; i++)
+        v[i] = s->max - (s->max - s->min) * i / (SHADES - 1);
+    const struct tf_matrix bar = {.v = v, .rows = SHADES, .cols = 1};
+    tf_heat_cells(out, &bar, s, x, y, w, h / SHADES);
+    struct tf_axis a = {s->min, s->max, y + h, y, false};
+    struct tf_ticks t;
+    tf_axis_ticks(&t, &a, (int)fmax(2, fmin(6, h / 40)));
+    for (size_t i = 0; i < t.n; i++) {
+        double at = tf_axis_at(&a, t.v[i].at);
+        tf_svg_line(out, x + w, at, x + w + 4, at, TF_SVG_AXIS, 1);
+        tf_svg_text(out, x + w + 8, at + 4, t.v[i].label, 11, TF_SVG_SOFT, TF_SVG_START, 0);
+    }
+}
+
+/* ---- the picture ---- */
+
+static const double label_size = 11.5, label_room = 220, bar_room = 78, max_cell = 44;
+
+/* The label of a row or column: its name, as far as there is room, or its number. */
+static void draw_label(struct tf_buf *out, char *const *labels, size_t i, double x, double y,
+                       enum tf_svg_anchor anchor, double turn)
+{
+    struct tf_buf text = {0};
+    if (labels)
+        tf_svg_fit(&text, labels[i], label_size, label_room);
+    else
+        tf_buf_printf(&text, "%zu", i);
+    tf_svg_text(out, x, y, text.p ? text.p : "", label_size, TF_SVG_SOFT, anchor, turn);
+    tf_buf_release(&text);
+}
+
+/* Every how manyth label is drawn, so that they don't touch. Named rows and columns are thinned
+ * only where there is no room at all. */
+static size_t label_step(size_t n, double cell, double need)
+{
+    static const size_t steps[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        if ((double)steps[i] * cell >= need)
+            return steps[i];
+    return n;
+}
+
+/* The widest label, as far as it is drawn. */
+static double widest(char *const *labels, size_t n)
+{
+    double w = 0;
+    char buf[32];
+    if (!labels) {
+        snprintf(buf, sizeof buf, "%zu", n - 1);
+        return tf_svg_text_width(buf, label_size);
+    }
+    for (size_t i = 0; i < n; i++)
+        w = fmax(w, tf_svg_text_width(labels[i], label_size));
+    return fmin(w, label_room);
+}
+
+static void write_values(struct tf_buf *out, const struct tf_matrix *m,
+                         const struct tf_heat_scale *s, double x, double y, double cw, double ch)
+{
+    double size = fmin(12, fmin(ch * 0.5, cw / 3)),
+           per_unit = pow(10, 2 - floor(log10(s->max - s->min)));
+    for (size_t i = 0; i < m->rows * m->cols; i++) {
+        char label[32];
+        if (isnan(m->v[i]))
+            continue;
+        struct rgb c = shade_color(s->colors, shade_of(s, m->v[i]));
+        bool dark = 0.299 * c.r + 0.587 * c.g + 0.114 * c.b < 140;
+        double rounded = round(m->v[i] * per_unit) / per_unit + 0.0;
+        tf_format_real(label, isfinite(rounded) ? rounded : m->v[i]);
+        tf_svg_text(out, x + (double)(i % m->cols) * cw + cw / 2,
+                    y + (double)(i / m->cols) * ch + ch / 2 + size * 0.35, label, size,
+                    dark ? "#ffffff" : TF_SVG_INK, TF_SVG_MIDDLE, 0);
+    }
+}
+
+static void describe(struct tf_buf *desc, const struct tf_matrix *m, const struct tf_heat_scale *s)
+{
+    char a[32], b[32];
+    tf_buf_printf(desc, "Heat map of %zu rows and %zu columns, colours from %s to %s.", m->rows,
+                  m->cols, tf_format_real(a, s->min), tf_format_real(b, s->max));
+}
+
+int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_matrix *m,
+                 struct tf_err *err)
+{
+    if (m->rows * m->cols > TF_MATRIX_CELLS)
+        return tf_fail(err, "%zu by %zu values are too many to draw, maximum %d", m->rows, m->cols,
+                       TF_MATRIX_CELLS);
+    struct tf_heat_scale s = scale_of(m, h);
+    if (!tf_axis_shows(s.min, false) || !tf_axis_shows(s.max, false))
+        return tf_fail(err, "values beyond 1e300");
+    if (h->min >= h->max)
+        return tf_fail(err, "the value of the first colour, %g, is not below that of the last, %g",
+                       h->min, h->max);
+    bool turned = m->col_labels != NULL;
+    double left = 24 + widest(m->row_labels, m->rows) + (h->y_label ? 20 : 0);
+    double top = (h->title ? 52 : 20) + (turned ? widest(m->col_labels, m->cols) + 6 : 0);
+    double cw = fmin(max_cell, (h->width - left - bar_room) / (double)m->cols);
+    if (cw * (double)m->cols < 40)
+        return tf_fail(err, "%g pixels are too few for this heat map", h->width);
+    /* Square cells, but no picture more than one and a half times as tall as it is wide; never
+     * lower than a line of text where rows have names. */
+    double ch = fmin(cw, 1.5 * h->width / (double)m->rows);
+    if (m->row_labels && ch < 14)
+        ch = fmin(14, fmax(ch, 3 * h->width / (double)m->rows));
+    double plot_w = cw * (double)m->cols, plot_h = fmax(ch * (double)m->rows, 1);
+    double bottom = top + plot_h + (turned ? 0 : 22) + (h->x_label ? 26 : 10),
+           width = left + plot_w + bar_room;
+    if (h->title) /* room for the title beside a small matrix */
+        width = fmax(width, fmin(h->width, left + tf_svg_text_width(h->title, 16) + 16));
+
+    struct tf_buf desc = {0};
+    describe(&desc, m, &s);
+    tf_svg_begin(out, width, bottom + 8, h->title ? h->title : "Heat map", desc.p);
+    tf_buf_release(&desc);
+    if (h->title)
+        tf_svg_title(out, left, width, h->title);
+    tf_heat_cells(out, m, &s, left, top, cw, ch);
+    if (h->values)
+        write_values(out, m, &s, left, top, cw, ch);
+    size_t step = label_step(m->rows, ch, 12);
+    for (size_t r = 0; r < m->rows; r += step)
+        draw_label(out, m->row_labels, r, left - 7, top + ((double)r + 0.5) * ch + 4, TF_SVG_END,
+                   0);
+    step = label_step(m->cols, cw, turned ? 12 : widest(NULL, m->cols) + 8);
+    for (size_t c = 0; c < m->cols; c += step) {
+        double x = left + ((double)c + 0.5) * cw;
+        if (turned)
+            draw_label(out, m->col_labels, c, x + 4, top - 7, TF_SVG_START, -90);
+        else
+            draw_label(out, NULL, c, x, top + plot_h + 17, TF_SVG_MIDDLE, 0);
+    }
+    if (h->x_label)
+        tf_svg_text(out, left + plot_w / 2, bottom - 4, h->x_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE,
+                    0);
+    if (h->y_label)
+        tf_svg_text(out, 20, top + plot_h / 2, h->y_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE, -90);
+    tf_heat_bar(out, &s, left + plot_w + 18, top, 14, fmin(plot_h, 260));
+    tf_svg_end(out);
+    return 0;
+}

@@ -1,0 +1,310 @@
+/* matrix.c - JSON and separated values into a matrix. */
+#include "plot/matrix.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/parse.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t max_file = (size_t)256 << 20;
+
+static void free_labels(char **v, size_t n)
+{
+    for (size_t i = 0; v && i < n; i++)
+        free(v[i]);
+    free(v);
+}
+
+void tf_matrix_release(struct tf_matrix *m)
+{
+    free(m->v);
+    free_labels(m->row_labels, m->rows);
+    free_labels(m->col_labels, m->cols);
+    *m = (struct tf_matrix){0};
+}
+
+/* A list of strings that grows; becomes the labels. */
+struct words {
+    char **v;
+    size_t n, cap;
+};
+
+static void add_word(struct words *w, const char *s, size_t n)
+{
+    if (w->n == w->cap) {
+        w->cap = w->cap ? 2 * w->cap : 64;
+        w->v = tf_xarray(w->v, w->cap, sizeof *w->v);
+    }
+    w->v[w->n++] = tf_xstrndup(s, n);
+}
+
+struct values {
+    double *v;
+    size_t n, cap;
+};
+
+static int add_value(struct values *a, double x, struct tf_err *err)
+{
+    if (a->n == TF_MATRIX_CELLS)
+        return tf_fail(err, "more than %d values", TF_MATRIX_CELLS);
+    if (a->n == a->cap) {
+        a->cap = a->cap ? 2 * a->cap : 1024;
+        a->v = tf_xarray(a->v, a->cap, sizeof *a->v);
+    }
+    a->v[a->n++] = x;
+    return 0;
+}
+
+/* ---- JSON ---- */
+
+static int json_row(struct tf_json_reader *r, struct values *a, struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    for (;;) {
+        if (tf_json_next(r, &kind, err) < 0)
+            return -1;
+        if (kind == TF_JSON_ARRAY_END)
+            return 0;
+        if (kind != TF_JSON_NULL && !(kind == TF_JSON_NUMBER && isfinite(r->real)))
+            return tf_fail(err, "a row holds something other than numbers and null");
+        if (add_value(a, kind == TF_JSON_NULL ? NAN : r->real, err) < 0)
+            return -1;
+    }
+}
+
+/* The rows, after the opening bracket of the array that holds them. */
+static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct values *a,
+                     struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    for (;;) {
+        size_t before = a->n;
+        if (tf_json_next(r, &kind, err) < 0)
+            return -1;
+        if (kind == TF_JSON_ARRAY_END)
+            return 0;
+        if (kind != TF_JSON_ARRAY)
+            return tf_fail(err, "row %zu is not an array", m->rows);
+        if (json_row(r, a, err) < 0)
+            return -1;
+        if (m->rows && a->n - before != m->cols)
+            return tf_fail(err, "row %zu has %zu values, the first has %zu", m->rows, a->n - before,
+                           m->cols);
+        m->cols = a->n - before;
+        m->rows++;
+    }
+}
+
+static int json_labels(struct tf_json_reader *r, struct words *w, struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    if (tf_json_next(r, &kind, err) < 0)
+        return -1;
+    if (kind != TF_JSON_ARRAY)
+        return tf_fail(err, "labels are not an array");
+    for (;;) {
+        if (tf_json_next(r, &kind, err) < 0)
+            return -1;
+        if (kind == TF_JSON_ARRAY_END)
+            return 0;
+        if ((kind != TF_JSON_STRING && kind != TF_JSON_NUMBER) || w->n == TF_MATRIX_CELLS)
+            return tf_fail(err, "labels that are neither text nor numbers, or too many");
+        add_word(w, r->text.p, r->text.len);
+    }
+}
+
+static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct values *a,
+                       struct words *rows, struct words *cols, struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    for (;;) {
+        int rc = 0;
+        if (tf_json_next(r, &kind, err) < 0)
+            return -1;
+        if (kind == TF_JSON_OBJECT_END)
+            return 0;
+        const char *key = r->text.p;
+        if (!strcmp(key, "data") && !m->rows) {
+            if (tf_json_next(r, &kind, err) < 0)
+                return -1;
+            rc = kind == TF_JSON_ARRAY ? json_rows(r, m, a, err)
+                                       : tf_fail(err, "\"data\" is not an array");
+        } else if (!strcmp(key, "rows") && !rows->n) {
+            rc = json_labels(r, rows, err);
+        } else if (!strcmp(key, "cols") && !cols->n) {
+            rc = json_labels(r, cols, err);
+        } else {
+            rc = tf_json_skip(r, err);
+        }
+        if (rc < 0)
+            return -1;
+    }
+}
+
+static int read_json(struct tf_matrix *m, struct values *a, struct words *rows, struct words *cols,
+                     const char *text, size_t n, struct tf_err *err)
+{
+    struct tf_json_reader r;
+    enum tf_json_kind kind;
+    tf_json_read(&r, text, n);
+    int rc = tf_json_next(&r, &kind, err);
+    if (!rc)
+        rc = kind == TF_JSON_OBJECT ? json_object(&r, m, a, rows, cols, err)
+                                    : json_rows(&r, m, a, err);
+    if (!rc)
+        rc = tf_json_next(&r, &kind, err); /* nothing may follow */
+    tf_json_read_release(&r);
+    return rc;
+}
+
+/* ---- separated values ---- */
+
+/* One cell from p on, unquoted, into cell. Returns where it ends: at a separator, LF or end. */
+static const char *read_cell(struct tf_buf *cell, const char *p, const char *end, char sep)
+{
+    tf_buf_clear(cell);
+    bool quoted = p < end && *p == '"';
+    if (quoted)
+        p++;
+    for (; p < end; p++) {
+        if (quoted && *p == '"') {
+            if (p + 1 < end && p[1] == '"')
+                p++;
+            else {
+                quoted = false;
+                continue;
+            }
+        } else if (!quoted && (*p == sep || *p == '\n')) {
+            break;
+        }
+        tf_buf_byte(cell, (unsigned char)*p);
+    }
+    while (cell->len && (cell->p[cell->len - 1] == '\r' || cell->p[cell->len - 1] == ' '))
+        cell->p[--cell->len] = 0;
+    return p;
+}
+
+/* Into *x: the number, NaN for an empty cell. False when it is neither. */
+static bool cell_number(const struct tf_buf *cell, double *x)
+{
+    struct tf_err ignored = {0};
+    const char *s = cell->p ? cell->p : "";
+    while (*s == ' ')
+        s++;
+    *x = NAN;
+    return !*s || !strcmp(s, "nan") || !strcmp(s, "NaN") ||
+           tf_parse_real(x, s, -DBL_MAX, DBL_MAX, &ignored) == 0;
+}
+
+/* Does a line, or the first column, hold labels? */
+static bool is_header(const char *text, size_t n, char sep, bool column)
+{
+    struct tf_buf cell = {0};
+    const char *p = text, *end = text + n;
+    bool labels = false;
+    double x;
+    /* The corner says nothing: a header of the other kind may begin there. */
+    for (bool corner = true; p < end && !labels; corner = false) {
+        p = read_cell(&cell, p, end, sep);
+        labels = !corner && !cell_number(&cell, &x);
+        while (column && p < end && *p != '\n')
+            p = read_cell(&cell, p + 1, end, sep);
+        if (!column && p < end && *p == '\n')
+            break;
+        p++;
+    }
+    tf_buf_release(&cell);
+    return labels;
+}
+
+static int read_separated(struct tf_matrix *m, struct values *a, struct words *rows,
+                          struct words *cols, const char *text, size_t n, struct tf_err *err)
+{
+    const char *lf = memchr(text, '\n', n), *end = text + n, *p = text;
+    char sep = memchr(text, '\t', lf ? (size_t)(lf - text) : n) ? '\t' : ',';
+    bool header = is_header(text, n, sep, false), side = is_header(text, n, sep, true);
+    struct tf_buf cell = {0};
+    int rc = 0;
+    for (size_t line = 1; p < end && !rc; line++) {
+        if (*p == '\n' || (*p == '\r' && p + 1 < end && p[1] == '\n')) {
+            p += *p == '\n' ? 1 : 2;
+            continue;
+        }
+        size_t before = a->n;
+        bool head = header && line == 1;
+        for (size_t column = 0; !rc; column++) {
+            double x;
+            p = read_cell(&cell, p, end, sep);
+            const char *s = cell.p ? cell.p : "";
+            if (side && column == 0) {
+                if (!head)
+                    add_word(rows, s, cell.len);
+            } else if (head) {
+                add_word(cols, s, cell.len);
+            } else if (!cell_number(&cell, &x)) {
+                rc = tf_fail(err, "line %zu: '%.40s' is not a number", line, s);
+            } else {
+                rc = add_value(a, x, err);
+            }
+            if (p >= end || *p == '\n')
+                break;
+            p++;
+        }
+        p++;
+        if (rc || head)
+            continue;
+        if (m->rows && a->n - before != m->cols)
+            rc = tf_fail(err, "line %zu: %zu values, the first row has %zu", line, a->n - before,
+                         m->cols);
+        m->cols = a->n - before;
+        m->rows++;
+    }
+    tf_buf_release(&cell);
+    return rc;
+}
+
+/* ---- both ---- */
+
+static int labels(char ***out, struct words *w, size_t n, const char *what, struct tf_err *err)
+{
+    if (!w->n)
+        return 0;
+    if (w->n != n)
+        return tf_fail(err, "%zu labels for %zu %s", w->n, n, what);
+    *out = w->v;
+    *w = (struct words){0};
+    return 0;
+}
+
+int tf_matrix_read(struct tf_matrix *m, const char *path, struct tf_err *err)
+{
+    struct values a = {0};
+    struct words rows = {0}, cols = {0};
+    char *text = NULL;
+    size_t n = 0, start = 0;
+    if (tf_read_file(&text, &n, path, max_file, err) < 0)
+        return -1;
+    while (start < n && strchr(" \t\r\n", text[start]))
+        start++;
+    int rc = start < n && (text[start] == '[' || text[start] == '{')
+                 ? read_json(m, &a, &rows, &cols, text, n, err)
+                 : read_separated(m, &a, &rows, &cols, text, n, err);
+    if (!rc && (!m->rows || !m->cols))
+        rc = tf_fail(err, "no values");
+    if (!rc)
+        rc = labels(&m->row_labels, &rows, m->rows, "rows", err);
+    if (!rc)
+        rc = labels(&m->col_labels, &cols, m->cols, "columns", err);
+    m->v = a.v;
+    if (rc)
+        tf_context(err, "%s", strcmp(path, "-") ? path : "stdin");
+    free_labels(rows.v, rows.n);
+    free_labels(cols.v, cols.n);
+    free(text);
+    if (rc)
+        tf_matrix_release(m);
+    return rc;
+}

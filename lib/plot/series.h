@@ -1,0 +1,43 @@
+/* series.h - lines of a chart out of logs: JSON Lines, one object a line, as tf-train --log writes
+ * them. */
+#ifndef TF_PLOT_SERIES_H
+#define TF_PLOT_SERIES_H
+
+#include "base/err.h"
+#include <stddef.h>
+
+/* One line of a chart. y NaN: a gap. */
+struct tf_series {
+    char *name;  /* for the legend; NULL until someone makes one */
+    char *group; /* the value of the key `by` in its objects, or NULL */
+    size_t key;  /* index of its y key */
+    double *x, *y;
+    size_t n, cap;
+};
+struct tf_series_list {
+    struct tf_series *v;
+    size_t n;
+};
+enum { TF_SERIES_MAX = 64 };
+void tf_series_release(struct tf_series_list *l);
+
+/* What to take from the objects of a log. */
+struct tf_series_keys {
+    const char *x;             /* the key of the x values */
+    const char *const *y;      /* the keys of the lines, at most TF_SERIES_MAX */
+    size_t ny;
+    const char *where, *value; /* only objects in which this key has this value; NULL: all */
+    /* a line of its own for every value of this key; NULL: no such division */
+    const char *by;
+};
+
+/* Read a log ("-" is stdin) and append its lines to out, those of one key together, then by first
+ * appearance; the caller releases them even after an error. Objects without the x key or the y key
+ * give no point, a null y a gap. A last line without LF that is no JSON, as a killed writer leaves
+ * it, is dropped with a warning. Errors: a line that is no JSON object, a value that is no number
+ * in an object that is
+ * asked for, more than TF_SERIES_MAX lines. */
+int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path,
+                   struct tf_err *err) TF_MUST_CHECK;
+
+#endif

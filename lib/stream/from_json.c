@@ -1,0 +1,747 @@
+/* from_json.c - records from JSON Lines, as json.c writes them: the way back. Lines may have been
+ * edited, dropped or added; counts, checks and CRCs are made anew. */
+#include "base/json.h"
+#include "base/hash.h"
+#include "stream/record.h"
+#include "stream/inspect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LINE = 1 << 30 };
+
+/* Values in a line besides data and weights: what the largest batch has, an index, two sentences
+ * and the ids of both. */
+static const size_t max_values = 5 * TF_MAX_IDS + TF_MAX_VALUES;
+
+/* One line being read: its top-level keys; the data of a tensor and the weights of attention apart,
+ * because they may be many. */
+struct line {
+    struct tf_json_reader r;
+    struct tf_arena a;
+    struct tf_value v;
+    size_t n_values;
+    struct tf_buf data;
+    enum tf_dtype dtype;
+    bool has_data, has_weights;
+};
+
+struct unjson {
+    struct tf_writer w;
+    struct tf_out *out;
+    struct tf_header h;
+    struct tf_arena header_mem;
+    bool open; /* between header and end */
+    bool any;  /* there was a header */
+};
+
+/* ---- values ---- */
+
+static bool special_real(const char *s, double *x)
+{
+    *x = !strcmp(s, "nan") ? NAN : !strcmp(s, "inf") ? INFINITY : -INFINITY;
+    return isnan(*x) || *x > 0 || !strcmp(s, "-inf");
+}
+
+static int from_hex(struct tf_value *v, struct tf_arena *a, const char *s, struct tf_err *err)
+{
+    size_t n = strlen(s);
+    char *p = tf_arena_alloc(a, n / 2 + 1);
+    for (size_t i = 0; i < n; i++) {
+        const char *digits = "0123456789abcdef", *d = strchr(digits, s[i]);
+        if (!d || n % 2)
+            return tf_fail(err, "not lower-case hex digits in pairs");
+        p[i / 2] = (char)(i % 2 ? (p[i / 2] | (d - digits)) : (d - digits) << 4);
+    }
+    *v = tf_value_bytes(a, p, n / 2);
+    return 0;
+}
+
+static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, const char *parent,
+                      const char *key, struct tf_err *err);
+
+/* The text of a key or string as a C string. */
+static int token_text(struct line *l, char **s, struct tf_err *err)
+{
+    *s = tf_arena_strndup(&l->a, l->r.text.p, l->r.text.len);
+    return memchr(*s, 0, l->r.text.len) ? tf_fail(err, "text with NUL") : 0;
+}
+
+static int next(struct line *l, enum tf_json_kind *k, struct tf_err *err)
+{
+    return tf_json_next(&l->r, k, err);
+}
+
+/* An object: a map, or one of the wrappers {"$hex": ...} and {"$real": ...}. */
+static int read_object(struct line *l, struct tf_value *v, const char *key, struct tf_err *err)
+{
+    enum tf_json_kind k;
+    *v = tf_value_map();
+    for (;;) {
+        if (next(l, &k, err))
+            return -1;
+        if (k == TF_JSON_OBJECT_END)
+            break;
+        char *name;
+        struct tf_value x;
+        if (token_text(l, &name, err) || next(l, &k, err) || read_value(l, k, &x, key, name, err))
+            return -1;
+        if (tf_value_get(v, name))
+            return tf_fail(err, "%s: twice", name);
+        if (v->n == TF_MAX_VALUES)
+            return tf_fail(err, "%s: more than %d keys", key, TF_MAX_VALUES);
+        tf_value_put(&l->a, v, name, x);
+    }
+    if (v->n != 1 || v->items[0].kind != TF_TEXT)
+        return 0;
+    const char *text = v->items[0].text;
+    if (!strcmp(v->keys[0], "$hex"))
+        return from_hex(v, &l->a, text, err);
+    double d;
+    if (!strcmp(v->keys[0], "$real") && special_real(text, &d))
+        *v = tf_value_real(d);
+    return 0;
+}
+
+static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, const char *parent,
+                      const char *key, struct tf_err *err)
+{
+    if (++l->n_values > max_values)
+        return tf_fail(err, "%s: more than %zu values in a line", key, max_values);
+    switch (k) {
+    case TF_JSON_NULL:
+        *v = tf_value_null();
+        return 0;
+    case TF_JSON_BOOL:
+        *v = tf_value_bool(l->r.boolean);
+        return 0;
+    case TF_JSON_NUMBER:
+        if (l->r.is_int && !(l->r.negative && l->r.uint == 0)) {
+            if (l->r.uint > (uint64_t)INT64_MAX + l->r.negative)
+                return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
+            *v = tf_value_int((int64_t)(l->r.negative ? 0 - l->r.uint : l->r.uint));
+        } else {
+            *v = tf_value_real(l->r.real);
+        }
+        return 0;
+    case TF_JSON_STRING: {
+        char *text;
+        if (l->r.text.len == 64 && tf_value_is_hash_key(parent, key)) {
+            struct tf_err quiet = {0};
+            if (!from_hex(v, &l->a, l->r.text.p, &quiet))
+                return 0;
+        }
+        if (token_text(l, &text, err))
+            return -1;
+        *v = (struct tf_value){.kind = TF_TEXT, .n = l->r.text.len, .text = text};
+        return 0;
+    }
+    case TF_JSON_ARRAY:
+        *v = tf_value_array();
+        for (;;) {
+            struct tf_value x;
+            if (next(l, &k, err))
+                return -1;
+            if (k == TF_JSON_ARRAY_END)
+                return 0;
+            if (read_value(l, k, &x, key, "", err))
+                return -1;
+            tf_value_push(&l->a, v, x);
+        }
+    case TF_JSON_OBJECT:
+        return read_object(l, v, key, err);
+    default:
+        return tf_fail(err, "%s: not a value", key);
+    }
+}
+
+/* ---- tensors ---- */
+
+static int put_int(struct line *l, bool negative, uint64_t mag, struct tf_err *err)
+{
+    static const struct {
+        uint64_t below, above; /* largest magnitudes */
+    } range[] = {
+        [TF_I8] = {128, 127},
+        [TF_U8] = {0, 255},
+        [TF_I32] = {(uint64_t)1 << 31, INT32_MAX},
+        [TF_U32] = {0, UINT32_MAX},
+        [TF_I64] = {(uint64_t)1 << 63, INT64_MAX},
+        [TF_U64] = {0, UINT64_MAX},
+    };
+    if (mag > (negative ? range[l->dtype].below : range[l->dtype].above))
+        return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
+    uint64_t x = negative ? 0 - mag : mag;
+    tf_buf_add(&l->data, &x, tf_dtype_size(l->dtype)); /* little-endian: the low bytes come first */
+    return 0;
+}
+
+static int put_number(struct line *l, double x, struct tf_err *err)
+{
+    float f = (float)x;
+    uint16_t h;
+    if (l->dtype != TF_F64 && isfinite(x) && !isfinite(f))
+        return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
+    switch (l->dtype) {
+    case TF_F64:
+        tf_buf_add(&l->data, &x, 8);
+        return 0;
+    case TF_F32:
+        tf_buf_add(&l->data, &f, 4);
+        return 0;
+    case TF_BF16:
+        h = isnan(f) ? 0x7fc0 : (uint16_t)(tf_load32(&f) >> 16);
+        if (!isnan(f) && (tf_load32(&f) & 0xffff))
+            return tf_fail(err, "a number that bf16 can't hold");
+        tf_buf_add(&l->data, &h, 2);
+        return 0;
+    case TF_F16:
+        h = 0x7e00;
+        if (!isnan(f) && !tf_half_exact(f, &h))
+            return tf_fail(err, "a number that f16 can't hold");
+        tf_buf_add(&l->data, &h, 2);
+        return 0;
+    default:
+        return tf_fail(err, "a fraction in a tensor of integers");
+    }
+}
+
+/* An array of at most `most` bytes of numbers into l->data, as l->dtype. */
+static int read_numbers(struct line *l, size_t most, struct tf_err *err)
+{
+    enum tf_json_kind k;
+    double x;
+    bool floats =
+        l->dtype == TF_F32 || l->dtype == TF_F16 || l->dtype == TF_BF16 || l->dtype == TF_F64;
+    if (next(l, &k, err))
+        return -1;
+    if (k != TF_JSON_ARRAY)
+        return tf_fail(err, "not an array");
+    tf_buf_clear(&l->data);
+    for (;;) {
+        if (next(l, &k, err))
+            return -1;
+        if (k == TF_JSON_ARRAY_END)
+            return 0;
+        if (l->data.len >= most)
+            return tf_fail(err, "more than %zu bytes", most);
+        if (k == TF_JSON_NUMBER && !floats && l->r.is_int) {
+            if (put_int(l, l->r.negative, l->r.uint, err))
+                return -1;
+        } else if (k == TF_JSON_NUMBER) {
+            if (put_number(l, l->r.real, err))
+                return -1;
+        } else if (k == TF_JSON_STRING && floats && special_real(l->r.text.p, &x)) {
+            if (put_number(l, x, err))
+                return -1;
+        } else {
+            return tf_fail(err, "not a number");
+        }
+    }
+}
+
+static int read_data(struct line *l, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(&l->v, "dtype");
+    if (!v || v->kind != TF_TEXT || !tf_dtype_of(&l->dtype, v->text))
+        return tf_fail(err, "data: dtype must stand before it, and be one of ours");
+    l->has_data = true;
+    return read_numbers(l, SIZE_MAX, err) ? tf_context(err, "data") : 0;
+}
+
+static int read_weights(struct line *l, struct tf_err *err)
+{
+    l->dtype = TF_F32;
+    l->has_weights = true;
+    return read_numbers(l, TF_MAX_RECORD, err) ? tf_context(err, "weights") : 0;
+}
+
+/* ---- fields ---- */
+
+static int field_int(struct line *l, const char *key, int64_t hi, int64_t *x, struct tf_err *err)
+{
+    int rc = tf_value_int_of(&l->v, key, 0, hi, x, err);
+    return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
+}
+
+static int field_text(struct line *l, const char *key, const char **x, struct tf_err *err)
+{
+    int rc = tf_value_text_of(&l->v, key, x, err);
+    return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
+}
+
+static int field_array(const struct tf_value *map, const char *key, const struct tf_value **x,
+                       struct tf_err *err)
+{
+    *x = tf_value_get(map, key);
+    return *x && (*x)->kind == TF_ARRAY ? 0 : tf_fail(err, "%s: not an array", key);
+}
+
+static int to_id(const struct tf_value *v, uint32_t *id, struct tf_err *err)
+{
+    if (v->kind != TF_INT || v->integer < 0 || v->integer > UINT32_MAX)
+        return tf_fail(err, "an id that is not a 32-bit number");
+    *id = (uint32_t)v->integer;
+    return 0;
+}
+
+static int field_ids(struct tf_arena *a, const struct tf_value *map, const char *key,
+                     uint32_t **ids, size_t *n, struct tf_err *err)
+{
+    const struct tf_value *v;
+    if (field_array(map, key, &v, err))
+        return -1;
+    *n = v->n;
+    *ids = tf_arena_alloc(a, 4 * v->n + 4);
+    for (size_t i = 0; i < v->n; i++)
+        if (to_id(&v->items[i], *ids + i, err))
+            return tf_context(err, "%s", key);
+    return 0;
+}
+
+static int to_float(const struct tf_value *v, float *x, struct tf_err *err)
+{
+    double d = 0;
+    if (v->kind == TF_INT)
+        d = (double)v->integer;
+    else if (v->kind == TF_REAL)
+        d = v->real;
+    else if (v->kind != TF_TEXT || !special_real(v->text, &d))
+        return tf_fail(err, "not a number");
+    *x = (float)d;
+    if (isfinite(d) && !isfinite(*x))
+        return tf_fail(err, "a number that f32 can't hold");
+    return 0;
+}
+
+static int field_float(const struct tf_value *map, const char *key, float *x, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    if (!v)
+        return tf_fail(err, "%s: missing", key);
+    return to_float(v, x, err) ? tf_context(err, "%s", key) : 0;
+}
+
+/* NULL when the key is absent. */
+static int field_floats(struct tf_arena *a, const struct tf_value *map, const char *key, float **x,
+                        size_t *n, struct tf_err *err)
+{
+    const struct tf_value *v;
+    *x = NULL;
+    *n = 0;
+    if (!tf_value_get(map, key))
+        return 0;
+    if (field_array(map, key, &v, err))
+        return -1;
+    *n = v->n;
+    *x = tf_arena_alloc(a, 4 * v->n + 4);
+    for (size_t i = 0; i < v->n; i++)
+        if (to_float(&v->items[i], *x + i, err))
+            return tf_context(err, "%s", key);
+    return 0;
+}
+
+/* Lists of ids into one, with offsets. */
+static int field_sides(struct line *l, const char *key, size_t n, const uint32_t **ids,
+                       const uint32_t **offsets, struct tf_err *err)
+{
+    const struct tf_value *v;
+    size_t total = 0;
+    if (field_array(&l->v, key, &v, err))
+        return -1;
+    if (v->n != n)
+        return tf_fail(err, "%s: %zu sentences for %zu idx", key, v->n, n);
+    for (size_t i = 0; i < n; i++) {
+        if (v->items[i].kind != TF_ARRAY)
+            return tf_fail(err, "%s: not arrays of ids", key);
+        total += v->items[i].n;
+    }
+    if (total > TF_MAX_IDS)
+        return tf_fail(err, "%s: more than %zu ids", key, TF_MAX_IDS);
+    uint32_t *to = tf_arena_alloc(&l->a, 4 * total + 4), *off = tf_arena_alloc(&l->a, 4 * n + 4);
+    *ids = to;
+    *offsets = off;
+    off[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < v->items[i].n; k++)
+            if (to_id(&v->items[i].items[k], to++, err))
+                return tf_context(err, "%s", key);
+        off[i + 1] = off[i] + (uint32_t)v->items[i].n;
+    }
+    return 0;
+}
+
+/* ---- records ---- */
+
+static int put_batch(struct unjson *u, struct line *l, struct tf_err *err)
+{
+    struct tf_batch b = {0};
+    uint32_t *idx;
+    int64_t ordinal, epoch, record;
+    if (field_int(l, "ordinal", INT64_MAX, &ordinal, err) ||
+        field_int(l, "epoch", INT64_MAX, &epoch, err) ||
+        field_int(l, "record", INT64_MAX, &record, err) ||
+        field_ids(&l->a, &l->v, "idx", &idx, &b.n, err) ||
+        field_sides(l, "src", b.n, &b.src, &b.src_off, err) ||
+        field_sides(l, "tgt", b.n, &b.tgt, &b.tgt_off, err))
+        return -1;
+    int rc = tf_value_sha_of(&l->v, "corpus", b.corpus, err);
+    if (rc < 0)
+        return -1;
+    b.has_corpus = rc == 0;
+    b.ordinal = (uint64_t)ordinal;
+    b.epoch = (uint64_t)epoch;
+    b.record = (uint64_t)record;
+    b.idx = idx;
+    return tf_writer_batch(&u->w, &b, err);
+}
+
+static int put_nbest(struct unjson *u, struct line *l, uint64_t idx, struct tf_err *err)
+{
+    const struct tf_value *v;
+    if (field_array(&l->v, "hyps", &v, err))
+        return -1;
+    struct tf_hyp *hyps = tf_arena_zalloc(&l->a, v->n * sizeof *hyps + 1);
+    for (size_t i = 0; i < v->n; i++) {
+        uint32_t *ids;
+        float *logp;
+        size_t n;
+        if (field_ids(&l->a, &v->items[i], "ids", &ids, &hyps[i].n, err) ||
+            field_float(&v->items[i], "score", &hyps[i].score, err) ||
+            field_float(&v->items[i], "logp", &hyps[i].logp, err) ||
+            field_floats(&l->a, &v->items[i], "token_logp", &logp, &n, err))
+            return tf_context(err, "hypothesis %zu", i);
+        if (logp && n != hyps[i].n + 1)
+            return tf_fail(err, "hypothesis %zu: token_logp: %zu of them for %zu ids and an end", i,
+                           n, hyps[i].n);
+        hyps[i].ids = ids;
+        hyps[i].token_logp = logp;
+    }
+    return tf_writer_nbest(&u->w, idx, hyps, v->n, err);
+}
+
+static int field_texts(struct line *l, const char *key, const char *const **texts, size_t *n,
+                       struct tf_err *err)
+{
+    const struct tf_value *v;
+    if (field_array(&l->v, key, &v, err))
+        return -1;
+    const char **to = tf_arena_alloc(&l->a, v->n * sizeof *to + 1);
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->items[i].kind != TF_TEXT)
+            return tf_fail(err, "%s: not an array of text", key);
+        to[i] = v->items[i].text;
+    }
+    *texts = to;
+    *n = v->n;
+    return 0;
+}
+
+static int put_attention(struct unjson *u, struct line *l, uint64_t idx, struct tf_err *err)
+{
+    struct tf_attn t = {0};
+    uint32_t *heads;
+    int64_t layer;
+    size_t n = l->has_weights ? l->data.len / sizeof(float) : 0;
+    if (field_text(l, "kind", &t.kind, err) || field_int(l, "layer", INT64_MAX, &layer, err) ||
+        field_ids(&l->a, &l->v, "heads", &heads, &t.n_heads, err) ||
+        field_texts(l, "rows", &t.rows, &t.n_rows, err) ||
+        field_texts(l, "columns", &t.cols, &t.n_cols, err))
+        return -1;
+    t.layer = (uint64_t)layer;
+    t.heads = heads;
+    t.weights = (const float *)(const void *)l->data.p;
+    /* What is too much is for the writer to refuse. */
+    if (tf_attn_fits(&t) && n != t.n_heads * t.n_rows * t.n_cols)
+        return tf_fail(err, "weights: %zu of them for %zu heads of %zu rows and %zu columns", n,
+                       t.n_heads, t.n_rows, t.n_cols);
+    return tf_writer_attention(&u->w, idx, &t, err);
+}
+
+/* A record made of free values: one that no reader would take, as it is nested too deeply, is
+ * refused here. */
+static int check_record(const struct tf_buf *b, struct tf_err *err)
+{
+    const char *why = "";
+    struct tf_scan s = {0};
+    if (tf_scan_item(&s, (const uint8_t *)b->p, b->len, b->len, &why) != 1)
+        return tf_fail(err, "%s", why);
+    return 0;
+}
+
+static int put_state(struct unjson *u, struct line *l, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(&l->v, "value");
+    const char *name;
+    struct tf_buf b = {0};
+    struct tf_value parsed;
+    if (!v)
+        return tf_fail(err, "value: missing");
+    if (field_text(l, "name", &name, err))
+        return -1;
+    tf_cbor_value(&b, v);
+    int rc = tf_cbor_parse(&parsed, &l->a, b.p, b.len, err);
+    tf_buf_clear(&b);
+    tf_record_state(&b, name, v);
+    if (!rc && check_record(&b, err))
+        rc = tf_context(err, "value");
+    tf_buf_release(&b);
+    return rc ? rc : tf_writer_state(&u->w, name, v, err);
+}
+
+static int put_tensor(struct unjson *u, struct line *l, struct tf_err *err)
+{
+    struct tf_tensor t = {0};
+    const struct tf_value *dims;
+    if (field_text(l, "name", &t.name, err) || field_array(&l->v, "dims", &dims, err))
+        return -1;
+    if (!l->has_data)
+        return tf_fail(err, "data: missing");
+    if (!t.name[0] || strlen(t.name) > TF_MAX_NAME)
+        return tf_fail(err, "name: 1 to %d bytes", TF_MAX_NAME);
+    if (dims->n > TF_MAX_RANK)
+        return tf_fail(err, "dims: more than %d", TF_MAX_RANK);
+    uint64_t bytes;
+    t.rank = (int)dims->n;
+    for (size_t i = 0; i < dims->n; i++) {
+        const struct tf_value *d = &dims->items[i];
+        t.dims[i] = d->kind == TF_INT && d->integer > 0 ? (uint64_t)d->integer : 0;
+    }
+    if (!tf_tensor_size(&bytes, l->dtype, t.dims, t.rank))
+        return tf_fail(err, "dims: not positive, or too large");
+    if (bytes != l->data.len)
+        return tf_fail(err, "data: %zu bytes where dims ask for %llu", l->data.len,
+                       (unsigned long long)bytes);
+    t.dtype = l->dtype;
+    t.data = l->data.p;
+    t.bytes = l->data.len;
+    t.crc = tf_crc32c(0, t.data, t.bytes);
+    return tf_writer_tensor(&u->w, &t, err);
+}
+
+/* Bytes that are one record, and none that begins or ends a part or a block. */
+static bool is_other(const uint8_t *p, size_t n)
+{
+    const char *why;
+    struct tf_scan s = {0};
+    int type = tf_record_type(p, n);
+    return n > 0 && tf_scan_item(&s, p, n, n, &why) == 1 && s.pos == n && type >= 0 &&
+           type != TF_REC_HEADER && type != TF_REC_CHECK && type != TF_REC_END &&
+           type != TF_REC_ERROR;
+}
+
+/* What `record` was for a record of these bytes, encoded: the way there and back loses what JSON
+ * has no words for. */
+static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
+{
+    struct line l = {.n_values = 0};
+    struct tf_value v;
+    struct tf_buf text = {0};
+    struct tf_err quiet = {0};
+    enum tf_json_kind k;
+    if (!tf_cbor_parse(&v, &l.a, bytes, n, &quiet)) {
+        tf_show_value(&text, &v);
+        tf_json_read(&l.r, text.p, text.len);
+        if (!next(&l, &k, &quiet) && !read_value(&l, k, &v, "", "record", &quiet))
+            tf_cbor_value(b, &v);
+        tf_json_read_release(&l.r);
+    }
+    tf_buf_release(&text);
+    tf_arena_release(&l.a);
+}
+
+/* As `hex` has it, to the byte, unless `record` beside it says something else by now. */
+static int put_other(struct unjson *u, struct line *l, struct tf_err *err)
+{
+    const char *hex;
+    const struct tf_value *record = tf_value_get(&l->v, "record");
+    struct tf_value v;
+    struct tf_buf now = {0}, then = {0};
+    if (field_text(l, "hex", &hex, err))
+        return -1;
+    if (from_hex(&v, &l->a, hex, err))
+        return tf_context(err, "hex");
+    if (!is_other((const uint8_t *)v.text, v.n))
+        return tf_fail(err, "hex: not one record");
+    if (record)
+        tf_cbor_value(&now, record);
+    if (record)
+        encode_shown(&then, v.text, v.n);
+    bool edited = now.len != then.len || (now.len && memcmp(now.p, then.p, now.len) != 0);
+    int rc;
+    if (edited && !is_other((const uint8_t *)now.p, now.len))
+        rc = tf_fail(err, "record: not a record");
+    else
+        rc = edited ? tf_writer_raw(&u->w, now.p, now.len, err)
+                    : tf_writer_raw(&u->w, v.text, v.n, err);
+    tf_buf_release(&now);
+    tf_buf_release(&then);
+    return rc;
+}
+
+static int begin(struct unjson *u, struct line *l, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(&l->v, "header");
+    struct tf_buf b = {0};
+    if (u->open)
+        return tf_fail(err, "a header before the end of the part");
+    if (!v)
+        return tf_fail(err, "header: missing");
+    tf_cbor_array(&b, 2);
+    tf_cbor_uint(&b, TF_REC_HEADER);
+    tf_cbor_value(&b, v);
+    tf_arena_clear(&u->header_mem);
+    int rc = tf_header_decode(&u->h, &u->header_mem, b.p, b.len, err);
+    if (!rc && check_record(&b, err))
+        rc = tf_context(err, "header");
+    if (!rc) {
+        tf_writer_release(&u->w);
+        rc = tf_writer_begin_raw(&u->w, u->out, &u->h, b.p, b.len, err);
+        u->open = !rc;
+        u->any = true;
+    }
+    tf_buf_release(&b);
+    return rc;
+}
+
+static int put_line(struct unjson *u, struct line *l, struct tf_err *err)
+{
+    const char *type, *text;
+    int64_t idx = 0, code;
+    uint32_t *ids, *tgt;
+    size_t n, n_tgt;
+    float logp, *token_logp;
+    if (field_text(l, "type", &type, err))
+        return -1;
+    if (!strcmp(type, "header"))
+        return begin(u, l, err);
+    if (!u->open)
+        return tf_fail(err, "%s outside of a part: a header comes first", type);
+    if (!strcmp(type, "check"))
+        return u->w.dirty ? tf_writer_check(&u->w, err) : 0;
+    if (!strcmp(type, "end")) {
+        u->open = false;
+        return tf_writer_end(&u->w, err);
+    }
+    if (!strcmp(type, "error")) {
+        if (field_int(l, "code", INT32_MAX, &code, err) || field_text(l, "text", &text, err))
+            return -1;
+        u->open = false;
+        return tf_writer_error(&u->w, (int)code, text, err);
+    }
+    bool numbered = !strcmp(type, "tokens") || !strcmp(type, "pair") || !strcmp(type, "nbest") ||
+                    !strcmp(type, "score") || !strcmp(type, "stats") || !strcmp(type, "bad") ||
+                    !strcmp(type, "attention");
+    if (numbered && field_int(l, "idx", INT64_MAX, &idx, err))
+        return -1;
+    if (!strcmp(type, "tokens"))
+        return field_ids(&l->a, &l->v, "ids", &ids, &n, err)
+                   ? -1
+                   : tf_writer_tokens(&u->w, (uint64_t)idx, ids, n, err);
+    if (!strcmp(type, "stats"))
+        return field_ids(&l->a, &l->v, "counts", &ids, &n, err)
+                   ? -1
+                   : tf_writer_stats(&u->w, (uint64_t)idx, ids, n, err);
+    if (!strcmp(type, "pair")) {
+        if (field_ids(&l->a, &l->v, "src", &ids, &n, err) ||
+            field_ids(&l->a, &l->v, "tgt", &tgt, &n_tgt, err))
+            return -1;
+        return tf_writer_pair(&u->w, (uint64_t)idx, ids, n, tgt, n_tgt, err);
+    }
+    if (!strcmp(type, "batch"))
+        return put_batch(u, l, err);
+    if (!strcmp(type, "nbest"))
+        return put_nbest(u, l, (uint64_t)idx, err);
+    if (!strcmp(type, "attention"))
+        return put_attention(u, l, (uint64_t)idx, err);
+    if (!strcmp(type, "score")) {
+        if (field_float(&l->v, "logp", &logp, err) ||
+            field_floats(&l->a, &l->v, "token_logp", &token_logp, &n, err))
+            return -1;
+        return tf_writer_score(&u->w, (uint64_t)idx, logp, token_logp, n, err);
+    }
+    if (!strcmp(type, "bad")) {
+        if (field_int(l, "code", INT32_MAX, &code, err) || field_text(l, "text", &text, err))
+            return -1;
+        return tf_writer_bad(&u->w, (uint64_t)idx, (int)code, text, err);
+    }
+    if (!strcmp(type, "state"))
+        return put_state(u, l, err);
+    if (!strcmp(type, "tensor"))
+        return put_tensor(u, l, err);
+    return put_other(u, l, err);
+}
+
+static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err)
+{
+    enum tf_json_kind k;
+    tf_json_read(&l->r, s, n);
+    tf_arena_clear(&l->a);
+    l->v = tf_value_map();
+    l->n_values = 0;
+    l->has_data = l->has_weights = false;
+    if (next(l, &k, err))
+        return -1;
+    if (k != TF_JSON_OBJECT)
+        return tf_fail(err, "not a JSON object");
+    for (;;) {
+        struct tf_value x = tf_value_null();
+        if (next(l, &k, err))
+            return -1;
+        if (k == TF_JSON_OBJECT_END)
+            return next(l, &k, err); /* the end, or an error */
+        char *key;
+        if (token_text(l, &key, err))
+            return -1;
+        bool data = !strcmp(key, "data"), weights = !strcmp(key, "weights");
+        if ((data && l->has_weights) || (weights && l->has_data))
+            return tf_fail(err, "data and weights in one line");
+        if (data || weights) {
+            if (data ? read_data(l, err) : read_weights(l, err))
+                return -1;
+        } else if (next(l, &k, err) || read_value(l, k, &x, "", key, err)) {
+            return -1;
+        }
+        if (tf_value_get(&l->v, key))
+            return tf_fail(err, "%s: twice", key);
+        if (l->v.n == TF_MAX_VALUES)
+            return tf_fail(err, "more than %d keys", TF_MAX_VALUES);
+        tf_value_put(&l->a, &l->v, key, x);
+    }
+}
+
+int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err)
+{
+    struct unjson u = {.out = out};
+    struct line l = {.has_data = false};
+    const char *s;
+    size_t n;
+    uint64_t number = 1;
+    int rc;
+    for (;; number++) {
+        rc = tf_in_line_ready(in, MAX_LINE) ? 0 : tf_out_flush(out, err);
+        if (rc || (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) != 1)
+            break;
+        if (n == 0)
+            continue;
+        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ? -1 : 0;
+        tf_json_read_release(&l.r);
+        memset(&l.r, 0, sizeof l.r);
+        if (rc)
+            break;
+    }
+    if (rc == 2)
+        rc = tf_fail(err, "longer than %d bytes", MAX_LINE);
+    if (rc < 0)
+        tf_context(err, "%s: line %llu", in->name, (unsigned long long)number);
+    else if (!u.any)
+        rc = tf_fail(err, "%s: truncated: no stream", in->name);
+    else if (u.open)
+        rc = tf_fail(err, "%s: no end line", in->name);
+    tf_writer_release(&u.w);
+    tf_arena_release(&u.header_mem);
+    tf_arena_release(&l.a);
+    tf_buf_release(&l.data);
+    return rc;
+}

@@ -1,0 +1,187 @@
+/* header.c - the label and the header record: what a stream says of itself, and the pipeline that
+ * made it. */
+#include "base/hash.h"
+#include "base/opt.h"
+#include "cbor/item.h"
+#include "stream/record.h"
+
+#include <string.h>
+
+const uint8_t tf_label[TF_LABEL_N] = {0xd9, 0xd9, 0xf8, 0xda, 'T', 'F',
+                                      'S',  'T',  0x43, 'B',  'O', 'R'};
+
+static const char *const special_names[4] = {"pad", "unk", "bos", "eos"};
+
+static int64_t *special_field(struct tf_special *s, int i)
+{
+    return i == 0 ? &s->pad : i == 1 ? &s->unk : i == 2 ? &s->bos : &s->eos;
+}
+
+/* The value in force of a semantic option, typed by its row; false when it has none. */
+static bool option_value(struct tf_value *v, struct tf_arena *a, const struct tf_opt *o)
+{
+    if (o->kind == TF_OPT_LIST) {
+        const struct tf_strs *list = o->target;
+        *v = tf_value_array();
+        for (size_t i = 0; i < list->n; i++)
+            tf_value_push(a, v, tf_value_str(a, list->v[i]));
+        return list->n > 0;
+    }
+    if (!o->set && !o->def)
+        return false;
+    switch (o->kind) {
+    case TF_OPT_FLAG:
+        *v = tf_value_bool(*(const bool *)o->target);
+        return true;
+    case TF_OPT_INT:
+        *v = tf_value_int(*(const int64_t *)o->target);
+        return true;
+    case TF_OPT_REAL:
+        *v = tf_value_real(*(const double *)o->target);
+        return true;
+    case TF_OPT_STR:
+        *v = tf_value_str(a, *(const char *const *)o->target);
+        return true;
+    case TF_OPT_CHOICE:
+        *v = tf_value_str(a, o->choices[*(const int *)o->target]);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
+                    const struct tf_opt *opts, const struct tf_value *inputs)
+{
+    struct tf_value stage = tf_value_map(), set = tf_value_map(), v;
+    tf_value_put(a, &stage, "prog", tf_value_str(a, prog));
+    tf_value_put(a, &stage, "version", tf_value_str(a, tf_version));
+    for (const struct tf_opt *o = opts; o && o->kind != TF_OPT_END; o++)
+        if ((o->flags & TF_OPT_SEMANTIC) && o->name && option_value(&v, a, o))
+            tf_value_put(a, &set, o->name, v);
+    if (set.n)
+        tf_value_put(a, &stage, "opts", set);
+    if (inputs && inputs->n)
+        tf_value_put(a, &stage, "in", tf_value_clone(a, inputs));
+    /* Onto a copy: the caller may have taken the header over from its input. */
+    struct tf_value made =
+        h->made.kind == TF_ARRAY ? tf_value_clone(a, &h->made) : tf_value_array();
+    tf_value_push(a, &made, stage);
+    h->made = made;
+}
+
+void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
+{
+    struct tf_arena a = {0};
+    struct tf_value map = tf_value_map(), special = tf_value_map();
+    struct tf_special s = h->special;
+    for (size_t i = 0; h->extra.kind == TF_MAP && i < h->extra.n; i++)
+        tf_value_put(&a, &map, h->extra.keys[i], h->extra.items[i]);
+    tf_value_put(&a, &map, "v", tf_value_int(h->version ? h->version : 1));
+    tf_value_put(&a, &map, "kind", tf_value_str(&a, h->kind));
+    if (h->has_vocab)
+        tf_value_put(&a, &map, "vocab", tf_value_bytes(&a, h->vocab, 32));
+    if (h->has_model)
+        tf_value_put(&a, &map, "model", tf_value_bytes(&a, h->model, 32));
+    if (h->size > 0)
+        tf_value_put(&a, &map, "size", tf_value_int(h->size));
+    for (int i = 0; i < 4; i++)
+        if (*special_field(&s, i) >= 0)
+            tf_value_put(&a, &special, special_names[i], tf_value_int(*special_field(&s, i)));
+    if (special.n)
+        tf_value_put(&a, &map, "special", special);
+    if (h->config.kind == TF_MAP && h->config.n)
+        tf_value_put(&a, &map, "config", h->config);
+    if (h->made.kind == TF_ARRAY && h->made.n)
+        tf_value_put(&a, &map, "made", h->made);
+    tf_cbor_array(b, 2);
+    tf_cbor_uint(b, TF_REC_HEADER);
+    tf_cbor_value(b, &map);
+    tf_arena_release(&a);
+}
+
+static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_value *map,
+                      struct tf_err *err)
+{
+    static const char *const known[] = {"v",       "kind",   "vocab", "model", "size",
+                                        "special", "config", "made",  NULL};
+    const struct tf_value *v;
+    int rc;
+    *h = (struct tf_header){.special = {-1, -1, -1, -1},
+                            .config = tf_value_map(),
+                            .made = tf_value_array(),
+                            .extra = tf_value_map()};
+    if (map->kind != TF_MAP)
+        return tf_fail(err, "not a map");
+    if ((rc = tf_value_int_of(map, "v", 1, INT64_MAX, &h->version, err)) < 0)
+        return -1;
+    if (rc > 0)
+        return tf_fail(err, "v: missing");
+    if (h->version != 1)
+        return tf_fail(err, "version %lld of the format is newer than this program",
+                       (long long)h->version);
+    if ((rc = tf_value_text_of(map, "kind", &h->kind, err)) < 0)
+        return -1;
+    if (rc > 0 || !h->kind[0])
+        return tf_fail(err, "kind: missing");
+    if ((rc = tf_value_sha_of(map, "vocab", h->vocab, err)) < 0)
+        return -1;
+    h->has_vocab = rc == 0;
+    if ((rc = tf_value_sha_of(map, "model", h->model, err)) < 0)
+        return -1;
+    h->has_model = rc == 0;
+    if (tf_value_int_of(map, "size", 0, UINT32_MAX, &h->size, err) < 0)
+        return -1;
+    v = tf_value_get(map, "special");
+    if (v && v->kind != TF_MAP)
+        return tf_fail(err, "special: not a map");
+    for (int i = 0; v && i < 4; i++)
+        if (tf_value_int_of(v, special_names[i], 0, h->size > 0 ? h->size - 1 : UINT32_MAX,
+                            special_field(&h->special, i), err) < 0)
+            return tf_context(err, "special");
+    v = tf_value_get(map, "config");
+    if (v && v->kind != TF_MAP)
+        return tf_fail(err, "config: not a map");
+    if (v)
+        h->config = *v;
+    v = tf_value_get(map, "made");
+    if (v && v->kind != TF_ARRAY)
+        return tf_fail(err, "made: not an array");
+    if (v)
+        h->made = *v;
+    for (size_t i = 0; i < map->n; i++) {
+        bool is_known = false;
+        for (int k = 0; known[k]; k++)
+            is_known = is_known || !strcmp(map->keys[i], known[k]);
+        if (!is_known)
+            tf_value_put(a, &h->extra, map->keys[i], map->items[i]);
+    }
+    return 0;
+}
+
+int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
+                     struct tf_err *err)
+{
+    struct tf_cur c = {.p = p, .end = (const uint8_t *)p + n};
+    uint64_t items, type;
+    if (tf_cur_array(&c, &items) || items != 2 || tf_cur_uint(&c, &type) || type != TF_REC_HEADER)
+        return tf_fail(err, "no header where one must be");
+    const uint8_t *start = c.p;
+    const char *why = tf_cur_skip(&c);
+    if (why)
+        return tf_fail(err, "header: %s", why);
+    struct tf_value map;
+    if (tf_cbor_parse(&map, a, start, (size_t)(c.p - start), err) || decode_map(h, a, &map, err))
+        return tf_context(err, "header");
+    return 0;
+}
+
+int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf_header *b,
+                  const char *b_name, struct tf_err *err)
+{
+    char x[65], y[65];
+    if (!a->has_vocab || !b->has_vocab || !memcmp(a->vocab, b->vocab, 32))
+        return 0;
+    return tf_fail(err, "%s: vocabulary %s differs from %s: %s", a_name, tf_hex(x, a->vocab, 32),
+                   b_name, tf_hex(y, b->vocab, 32));
+}

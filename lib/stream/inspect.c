@@ -1,0 +1,251 @@
+/* inspect.c - streams and models as a whole: check, count, head, seal. */
+#include "base/hash.h"
+#include "stream/record.h"
+#include "stream/inspect.h"
+
+#include <string.h>
+
+static int open_reader(struct tf_reader **r, struct tf_in *in, unsigned flags,
+                       const struct tf_show *how, struct tf_err *err)
+{
+    if (tf_reader_new(r, in, NULL, flags, err))
+        return -1;
+    if (how->max_tensor)
+        tf_reader_max_tensor(*r, how->max_tensor);
+    return 0;
+}
+
+/* Is this a model? Looks at the header without taking it; what is wrong with it is left to whoever
+ * reads on. */
+static int is_model(struct tf_in *in, bool *yes, struct tf_err *err)
+{
+    struct tf_scan s = {0};
+    const char *why;
+    size_t need = TF_LABEL_N + 1;
+    *yes = false;
+    for (;;) {
+        ssize_t got = tf_in_have(in, need, err);
+        if (got < 0)
+            return -1;
+        if ((size_t)got < need || memcmp(in->buf + in->pos, tf_label, TF_LABEL_N) != 0)
+            return 0;
+        int rc = tf_scan_item(&s, in->buf + in->pos + TF_LABEL_N, (size_t)got - TF_LABEL_N,
+                              TF_MAX_RECORD, &why);
+        if (rc < 0)
+            return 0;
+        if (rc > 0)
+            break;
+        need = TF_LABEL_N + s.need;
+    }
+    struct tf_arena a = {0};
+    struct tf_header h;
+    struct tf_err quiet = {0};
+    if (!tf_header_decode(&h, &a, in->buf + in->pos + TF_LABEL_N, s.pos, &quiet))
+        *yes = tf_kind_is_model(h.kind);
+    tf_arena_release(&a);
+    return 0;
+}
+
+int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *err)
+{
+    bool model;
+    if (is_model(in, &model, err))
+        return -1;
+    if (model) {
+        struct tf_model_file m;
+        if (tf_model_read_in(&m, in, how->allow_nan ? TF_MODEL_ALLOW_NAN : 0, how->max_tensor, err))
+            return -1;
+        tf_model_release(&m);
+        return 0;
+    }
+    struct tf_reader *r;
+    struct tf_record rec;
+    if (open_reader(&r, in, 0, how, err))
+        return -1;
+    int rc;
+    uint64_t ordinal = 0; /* of the next batch */
+    bool begun = false;
+    while ((rc = tf_reader_next(r, &rec, err)) > 0) {
+        begun = begun && rec.type != TF_REC_HEADER;
+        if (rec.type != TF_REC_BATCH)
+            continue;
+        if (rec.batch.n == 0 || (begun && rec.batch.ordinal != ordinal)) {
+            unsigned long long is = rec.batch.ordinal;
+            rc = rec.batch.n == 0 ? tf_fail(err, "%s: batch %llu is empty", in->name, is)
+                                  : tf_fail(err, "%s: batch %llu where batch %llu must be",
+                                            in->name, is, (unsigned long long)ordinal);
+            break;
+        }
+        ordinal = rec.batch.ordinal + 1;
+        begun = true;
+    }
+    tf_reader_free(r);
+    return rc;
+}
+
+int tf_show_count(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+                  struct tf_err *err)
+{
+    struct tf_reader *r;
+    struct tf_record rec;
+    uint64_t counts[TF_REC_END + 2] = {[TF_REC_HEADER] = 1}; /* the last: ancillary records */
+    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err))
+        return -1;
+    int rc;
+    while ((rc = tf_reader_next(r, &rec, err)) > 0)
+        counts[rec.type <= TF_REC_END ? rec.type : TF_REC_END + 1]++;
+    tf_reader_free(r);
+    for (int i = 0; i <= TF_REC_END + 1 && rc == 0; i++)
+        if (counts[i])
+            rc = tf_out_printf(out, err, "%s\t%llu\n",
+                               tf_record_name(i <= TF_REC_END ? i : TF_REC_ANCILLARY),
+                               (unsigned long long)counts[i]);
+    return rc;
+}
+
+/* Whoever reads what we wrote hears of the failure. */
+static void pass_on(struct tf_writer *w, const struct tf_record *rec, const struct tf_err *err)
+{
+    struct tf_err quiet = {0};
+    bool upstream = rec->type == TF_REC_ERROR;
+    if (tf_writer_error(w, upstream ? rec->code : 1, upstream ? rec->text : err->msg, &quiet))
+        return; /* the output is what failed, and *err says so already */
+}
+
+int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+                 struct tf_err *err)
+{
+    struct tf_reader *r;
+    struct tf_record rec;
+    struct tf_writer w;
+    size_t n;
+    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err))
+        return -1;
+    const struct tf_header *h = tf_reader_header(r);
+    if (tf_kind_is_model(h->kind)) {
+        tf_fail(err, "%s: a %s is whole or nothing: it has no head", in->name, h->kind);
+        tf_reader_free(r);
+        return -1;
+    }
+    rec.type = -1;
+    const uint8_t *header = tf_reader_header_raw(r, &n);
+    int rc = tf_writer_begin_raw(&w, out, h, header, n, err);
+    for (uint64_t left = how->records; left > 0 && !rc;) {
+        int more = tf_reader_next(r, &rec, err);
+        if (more <= 0 || rec.type == TF_REC_END) {
+            rc = more < 0 ? -1 : 0;
+            break;
+        }
+        if (rec.type == TF_REC_CHECK) {
+            rc = w.dirty ? tf_writer_check(&w, err) : 0;
+        } else {
+            left--;
+            rc = tf_writer_raw(&w, rec.raw, rec.raw_n, err);
+        }
+        if (!rc && !tf_reader_ready(r))
+            rc = tf_out_flush(out, err);
+    }
+    if (!rc)
+        rc = tf_writer_end(&w, err);
+    else
+        pass_on(&w, &rec, err);
+    tf_writer_release(&w);
+    tf_reader_free(r);
+    return rc;
+}
+
+/* ---- seal ---- */
+
+/* header: a copy of the part's, for begin_again. */
+static int begin_sealed(struct tf_writer *w, struct tf_out *out, const struct tf_reader *r,
+                        struct tf_buf *header, struct tf_err *err)
+{
+    size_t n;
+    const uint8_t *p = tf_reader_header_raw(r, &n);
+    tf_buf_clear(header);
+    tf_buf_add(header, p, n);
+    return tf_writer_begin_raw(w, out, tf_reader_header(r), p, n, err);
+}
+
+/* What fails between two parts needs a part to say so in: one with the header of that before. */
+static int begin_again(struct tf_writer *w, struct tf_out *out, const struct tf_buf *header)
+{
+    struct tf_arena a = {0};
+    struct tf_header h;
+    struct tf_err quiet = {0};
+    tf_writer_release(w);
+    int rc = tf_header_decode(&h, &a, header->p, header->len, &quiet) ||
+                     tf_writer_begin_raw(w, out, &h, header->p, header->len, &quiet)
+                 ? -1
+                 : 0;
+    tf_arena_release(&a);
+    return rc;
+}
+
+/* A record with its own CRC: as it is when that is there, else filled in. Tensors are laid out
+ * anew, since what stands before them may have grown; those to which a newer version has appended
+ * something are not. */
+static int seal_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err)
+{
+    size_t at = tf_record_crc_at(rec->type, rec->raw, rec->raw_n);
+    uint32_t crc;
+    if (rec->type == TF_REC_TENSOR) {
+        struct tf_tensor_head h;
+        if (tf_tensor_of_record(&h, rec, err))
+            return -1;
+        if (h.items_after == 1)
+            return tf_writer_tensor(w, &h.t, err);
+        crc = h.t.crc;
+    } else {
+        crc = tf_crc32c(0, rec->raw, at);
+    }
+    if (at == 0 || rec->raw[at] != 0xf6)
+        return tf_writer_raw(w, rec->raw, rec->raw_n, err);
+    struct tf_buf b = {0};
+    tf_buf_add(&b, rec->raw, at);
+    tf_cbor_uint(&b, crc);
+    tf_buf_add(&b, rec->raw + at + 1, rec->raw_n - at - 1);
+    int rc = tf_writer_raw(w, b.p, b.len, err);
+    tf_buf_release(&b);
+    return rc;
+}
+
+int tf_show_seal(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+                 struct tf_err *err)
+{
+    struct tf_reader *r;
+    struct tf_record rec = {.type = -1};
+    struct tf_writer w;
+    struct tf_buf header = {0};
+    bool ended = false;
+    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS | TF_READ_UNHELD, how, err))
+        return -1;
+    int rc = begin_sealed(&w, out, r, &header, err), more = 1;
+    while (!rc && (more = tf_reader_next(r, &rec, err)) > 0) {
+        ended = rec.type == TF_REC_END;
+        switch (rec.type) {
+        case TF_REC_HEADER:
+            tf_writer_release(&w);
+            rc = begin_sealed(&w, out, r, &header, err);
+            break;
+        case TF_REC_CHECK:
+            rc = w.dirty ? tf_writer_check(&w, err) : 0;
+            break;
+        case TF_REC_END:
+            rc = tf_writer_end(&w, err);
+            break;
+        default:
+            rc = seal_record(&w, &rec, err);
+            break;
+        }
+        if (!rc && !tf_reader_ready(r))
+            rc = tf_out_flush(out, err);
+    }
+    rc = rc || more < 0 ? -1 : 0;
+    if (rc && (!ended || !begin_again(&w, out, &header)))
+        pass_on(&w, &rec, err);
+    tf_writer_release(&w);
+    tf_buf_release(&header);
+    tf_reader_free(r);
+    return rc;
+}

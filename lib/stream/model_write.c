@@ -1,0 +1,102 @@
+/* model_write.c - models and checkpoints out: records into the output one by one, data of tensors
+ * straight from where they are. */
+#include "base/hash.h"
+#include "stream/record.h"
+
+#include <string.h>
+
+void tf_model_fingerprint(uint8_t out[32], const struct tf_value *config, const uint8_t *vocab,
+                          const struct tf_tensor *t, size_t n)
+{
+    struct tf_buf b = {0};
+    struct tf_value none = tf_value_map();
+    size_t params = 0;
+    for (size_t i = 0; i < n; i++)
+        params += !strncmp(t[i].name, "p/", 2);
+    tf_cbor_array(&b, 3);
+    tf_cbor_value(&b, config->kind == TF_MAP ? config : &none);
+    if (vocab)
+        tf_cbor_sha256(&b, vocab);
+    else
+        tf_cbor_null(&b);
+    tf_cbor_array(&b, params);
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(t[i].name, "p/", 2) != 0)
+            continue;
+        tf_cbor_array(&b, 4);
+        tf_cbor_str(&b, t[i].name);
+        tf_cbor_str(&b, tf_dtype_name(t[i].dtype));
+        tf_cbor_array(&b, (uint64_t)t[i].rank);
+        for (int d = 0; d < t[i].rank; d++)
+            tf_cbor_uint(&b, t[i].dims[d]);
+        tf_cbor_uint(&b, t[i].crc);
+    }
+    tf_sha256_of(out, b.p, b.len);
+    tf_buf_release(&b);
+}
+
+static int put_all(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
+                   const void *vocab, size_t vocab_n, const struct tf_state *states,
+                   size_t n_states, const struct tf_tensor *tensors, size_t n_tensors,
+                   struct tf_err *err)
+{
+    struct tf_value blob = {.kind = TF_BYTES, .text = vocab, .n = vocab_n};
+    if (tf_writer_begin(w, out, h, err) || (vocab && tf_writer_state(w, "vocab", &blob, err)))
+        return -1;
+    for (size_t i = 0; i < n_states; i++)
+        if (tf_writer_state(w, states[i].name, &states[i].value, err))
+            return -1;
+    /* Who reads no further than here gets all of it proved. */
+    if (w->dirty && tf_writer_check(w, err))
+        return -1;
+    for (size_t i = 0; i < n_tensors; i++)
+        if (tf_writer_tensor(w, &tensors[i], err))
+            return -1;
+    return tf_writer_end(w, err);
+}
+
+static void check_tensor(const struct tf_tensor *t)
+{
+    uint64_t bytes;
+    TF_ASSERT(t->name && t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 &&
+              t->rank <= TF_MAX_RANK);
+    TF_ASSERT(tf_tensor_size(&bytes, t->dtype, t->dims, t->rank) && bytes == t->bytes);
+}
+
+int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, size_t vocab_n,
+                 const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
+                 size_t n_tensors, struct tf_err *err)
+{
+    struct tf_writer w = {.count = 0};
+    if (n_tensors > TF_MAX_TENSORS || n_states > TF_MAX_STATES || vocab_n > TF_MAX_VOCAB)
+        return tf_fail(err, "%s: too many tensors or states, or too large a vocabulary", out->name);
+    for (size_t i = 0; i < n_states; i++)
+        TF_ASSERT(states[i].name && states[i].name[0] && strlen(states[i].name) <= TF_MAX_NAME &&
+                  strcmp(states[i].name, "vocab") != 0);
+    for (size_t i = 0; i < n_tensors; i++) {
+        check_tensor(&tensors[i]);
+        tensors[i].crc = tf_crc32c(0, tensors[i].data, tensors[i].bytes);
+    }
+    if (vocab) {
+        tf_sha256_of(h->vocab, vocab, vocab_n);
+        h->has_vocab = true;
+    }
+    h->has_model = true;
+    tf_model_fingerprint(h->model, &h->config, h->has_vocab ? h->vocab : NULL, tensors, n_tensors);
+    int rc = put_all(&w, out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err);
+    tf_writer_release(&w);
+    return rc;
+}
+
+int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
+                   const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
+                   size_t n_tensors, struct tf_err *err)
+{
+    struct tf_out out;
+    if (tf_out_open(&out, path, TF_OUT_BINARY, err))
+        return -1;
+    if (!tf_model_put(&out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err))
+        return tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    return -1;
+}

@@ -1,0 +1,79 @@
+/* record.h - encoded records, one at a time, for the files of this folder only. */
+#ifndef TF_STREAM_RECORD_H
+#define TF_STREAM_RECORD_H
+
+#include "cbor/item.h"
+#include "stream/model.h"
+#include "stream/stream.h"
+
+enum { TF_LABEL_N = 12 };
+extern const uint8_t tf_label[TF_LABEL_N]; /* 55800(1413894996('BOR')) */
+
+/* The type of an encoded record, from its first bytes (n of them): -1 when it is not an array that
+ * begins with an unsigned integer, -2 when n is too small to tell. */
+int tf_record_type(const uint8_t *p, size_t n);
+const char *tf_record_name(int type); /* "tokens", ..., "ancillary", "unknown" */
+/* May a stream of that kind hold such a record? Kinds we do not know may hold any. */
+bool tf_record_fits(const char *kind, int type);
+/* Do the records of that kind carry their own CRC, so that none is held back until a check? */
+bool tf_kind_own_crc(const char *kind);
+
+/* Decode a scanned record: type, idx and what belongs to its type. Memory from the arena. raw and
+ * raw_n are set, offset is not. */
+int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_header *h,
+                     const uint8_t *p, size_t n, struct tf_err *err);
+
+void tf_record_tokens(struct tf_buf *b, int64_t size, uint64_t idx, const uint32_t *ids, size_t n);
+void tf_record_pair(struct tf_buf *b, int64_t size, uint64_t idx, const uint32_t *src, size_t n_src,
+                    const uint32_t *tgt, size_t n_tgt);
+void tf_record_batch(struct tf_buf *b, int64_t size, const struct tf_batch *t);
+void tf_record_nbest(struct tf_buf *b, int64_t size, uint64_t idx, const struct tf_hyp *hyps,
+                     size_t n);
+void tf_record_attention(struct tf_buf *b, uint64_t idx, const struct tf_attn *t);
+void tf_record_score(struct tf_buf *b, uint64_t idx, float logp, const float *token_logp, size_t n);
+void tf_record_stats(struct tf_buf *b, uint64_t idx, const uint32_t *counts, size_t n);
+void tf_record_bad(struct tf_buf *b, uint64_t idx, int code, const char *text);
+void tf_record_error(struct tf_buf *b, int code, const char *text);
+void tf_record_state(struct tf_buf *b, const char *name, const struct tf_value *v);
+/* All of a tensor record but its data and what follows: b->len + offset is where the data begin, a
+ * multiple of 64. */
+void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_tensor *t);
+void tf_record_mark(struct tf_buf *b, int type, uint64_t count, uint32_t crc); /* check or end */
+
+/* Writers of what is not part of a stream's common face. begin_raw: with a header record that is
+ * encoded already (h says the same). state: any value, byte strings included. tensor: t->crc is
+ * that of the data, which go out from where they are. */
+int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
+                        const void *record, size_t n, struct tf_err *err);
+int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v,
+                    struct tf_err *err);
+int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err);
+
+/* tf_in_fill for a length that the input itself tells, and may be lying: unless a file of that size
+ * holds it, the buffer grows to no more than twice of what has come, or TF_MAX_CHECK. It at least
+ * doubles, so that waiting for a long record never goes byte by byte. */
+ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err) TF_MUST_CHECK;
+
+/* The head of a tensor record, up to its data. */
+enum { TF_TENSOR_HEAD_MAX = 1024 };
+struct tf_tensor_head {
+    struct tf_tensor t; /* name, crc and data are not set */
+    char name[TF_MAX_NAME + 1];
+    size_t n;             /* bytes of the head: the data begin there */
+    /* items of the record behind the data: crc and what newer versions append */
+    uint64_t items_after;
+};
+/* "a" or "an", which goes before a stream of that kind. */
+const char *tf_article(const char *kind);
+/* NULL, or a reason. Dims, dtype, tag and length agree, rank and name are within limits; t.bytes is
+ * the claimed length. */
+const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n);
+/* Head and data of a whole tensor record in memory; data must agree with their crc. t.name points
+ * into *h. */
+int tf_tensor_of_record(struct tf_tensor_head *h, const struct tf_record *rec, struct tf_err *err);
+
+/* The offset of the crc item in a batch, state or tensor record (which was scanned), for those who
+ * check or fill it; 0 when the record has none. */
+size_t tf_record_crc_at(int type, const uint8_t *p, size_t n);
+
+#endif

@@ -1,0 +1,243 @@
+/* stream.h - labelled CBOR sequences (RFC 9277, RFC 8742): label, header, records, end; several
+ * parts may follow each other. formats/stream.md is the norm. */
+#ifndef TF_STREAM_STREAM_H
+#define TF_STREAM_STREAM_H
+
+#include "base/file.h"
+#include "cbor/cbor.h"
+
+/* Limits, checked before any allocation (formats/limits.md). */
+#define TF_MAX_RECORD ((size_t)64 << 20)  /* bytes of a record other than a tensor */
+#define TF_MAX_IDS ((size_t)1 << 20)      /* token ids in one record (one side) */
+#define TF_MAX_CHECK ((size_t)1 << 20)    /* bytes between two checks, at most, plus one record */
+#define TF_MAX_HYPS 65536                 /* hypotheses in one n-best record */
+#define TF_MAX_TEXTS 65536                /* rows, and columns, of an attention record */
+#define TF_MAX_TENSOR ((uint64_t)4 << 30) /* bytes of one tensor on a pipe, unless told otherwise */
+
+enum tf_record_type {
+    TF_REC_HEADER = 0,
+    TF_REC_TOKENS = 1, /* [1, idx, ids] one sentence, without EOS */
+    TF_REC_PAIR = 2,   /* [2, idx, src, tgt] */
+    TF_REC_BATCH = 3,  /* [3, ordinal, {...}, crc] packed batch */
+    TF_REC_NBEST = 4,  /* [4, idx, [[ids, score, logp, token_logp?], ...]] hypotheses, best first */
+    /* [5, idx, kind, layer, heads, rows, columns, weights] of one sentence and layer */
+    TF_REC_ATTN = 5,
+    TF_REC_TENSOR = 6, /* [6, name, dtype, pad, tensor, crc] */
+    TF_REC_STATE = 7,  /* [7, name, value, crc] */
+    TF_REC_BAD = 9,    /* [9, idx, code, text] a line that could not be processed */
+    TF_REC_SCORE = 10, /* [10, idx, logp, [token logp...]] */
+    TF_REC_STATS = 11, /* [11, idx, counts] of one segment, for scores of a text */
+    /* [13, count, crc] of what came before: count = records since the label without header and
+     * checks, crc = CRC-32C of all bytes from the label on, without checks. Where checks stand thus
+     * never changes what a later one or the end says. */
+    TF_REC_CHECK = 13,
+    TF_REC_ERROR = 14, /* [14, code, text] the producer failed */
+    /* [15, count, crc] as check. Header, check and end never get more items: what would swallow the
+     * next record is damage */
+    TF_REC_END = 15,
+    /* types from here on may be skipped or passed through by those who do not know them */
+    TF_REC_ANCILLARY = 64,
+};
+
+/* Codes of bad records. */
+enum tf_bad_code {
+    TF_BAD_UTF8 = 1,
+    TF_BAD_TOO_LONG = 2,
+    TF_BAD_TOO_MANY_TOKENS = 3,
+    TF_BAD_UNKNOWN_ID = 4,
+    TF_BAD_OTHER = 15
+};
+const char *tf_bad_name(int code);
+/* What to say of a bad record, into buf: "name: text", or the text alone where it begins with the
+ * name, or the name alone where there is no text. */
+const char *tf_bad_say(char *buf, size_t size, int code, const char *text);
+
+struct tf_special {
+    int64_t pad, unk, bos, eos; /* -1: none */
+};
+
+/* What a stream says of itself. Lives in an arena that the reader or the caller owns. */
+struct tf_header {
+    /* "tokens", "pairs", "batch", "nbest", "scores", "stats", "model", "checkpoint", ... */
+    const char *kind;
+    int64_t version;  /* 1 */
+    bool has_vocab, has_model;
+    uint8_t vocab[32]; /* SHA-256 of the SentencePiece model bytes */
+    uint8_t model[32]; /* fingerprint of the model */
+    int64_t size;      /* vocabulary size, 0 unknown */
+    struct tf_special special;
+    struct tf_value config; /* MAP: kind-specific (model configuration; batch settings) */
+    /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}}, and more that
+     * stages add: the pipeline so far, first stage first */
+    struct tf_value made;
+    struct tf_value extra; /* MAP: keys we do not know, passed on */
+};
+
+/* Append a stage to header->made: program, the table's semantic options with values in force, and
+ * (role, hash) of inputs. */
+struct tf_opt;
+void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
+                    const struct tf_opt *opts, const struct tf_value *inputs);
+void tf_header_encode(struct tf_buf *b, const struct tf_header *h); /* the header record */
+int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* 0 when both name the same vocabulary or one names none; else -1: "A: vocabulary <hash> differs
+ * from B: <hash>". */
+int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf_header *b,
+                  const char *b_name, struct tf_err *err) TF_MUST_CHECK;
+
+/* ---- records ---- */
+
+/* One hypothesis of an n-best record. */
+struct tf_hyp {
+    const uint32_t *ids; /* n, without EOS */
+    size_t n;
+    float score, logp;       /* score = logp / length penalty */
+    const float *token_logp; /* n + 1 (EOS last), or NULL */
+};
+
+/* A packed batch: sentences one after the other, no padding, no EOS. */
+struct tf_batch {
+    /* 0-based in the stream since epoch 0, record 0, whatever --from was */
+    uint64_t ordinal;
+    size_t n;                          /* pairs */
+    const uint32_t *src, *tgt;         /* ids */
+    const uint32_t *src_off, *tgt_off; /* n + 1 offsets each */
+    const uint32_t *idx;               /* n record numbers in the corpus */
+    uint64_t epoch, record;            /* cursor AFTER this batch: where the next one starts */
+    /* SHA-256 of header, count and CRC of both sides; zeros when unknown */
+    uint8_t corpus[32];
+    bool has_corpus;
+};
+
+/* Attention weights of one sentence in one layer. */
+struct tf_attn {
+    /* "encoder", "decoder" (their self-attention) or "cross" (from the decoder to the encoder's
+     * output) */
+    const char *kind;
+    uint64_t layer;            /* from 1 on */
+    const uint32_t *heads;     /* their numbers, from 1 on */
+    const char *const *rows;   /* the pieces that ask */
+    const char *const *cols;   /* the pieces that are looked at */
+    /* [n_heads, n_rows, n_cols]; the sum over a row is 1, or 0 where it sees nothing */
+    const float *weights;
+    size_t n_heads, n_rows, n_cols;
+};
+/* Are the counts and the weights within what a record may have? */
+bool tf_attn_fits(const struct tf_attn *t);
+
+/* A record as read; pointers are valid until the next tf_reader_next or tf_reader_ready. */
+struct tf_record {
+    int type;
+    uint64_t idx;              /* TOKENS PAIR NBEST ATTN SCORE STATS BAD */
+    const uint32_t *ids, *tgt; /* TOKENS: ids; PAIR: ids = source, tgt; STATS: counts */
+    size_t n, n_tgt;
+    const struct tf_hyp *hyps; /* NBEST */
+    size_t n_hyps;
+    struct tf_attn attn;     /* ATTN */
+    struct tf_batch batch;   /* BATCH */
+    int code;                /* BAD, ERROR */
+    const char *text;        /* BAD, ERROR: terminated UTF-8 */
+    float logp;              /* SCORE */
+    const float *token_logp; /* SCORE: n, or NULL */
+    const uint8_t *raw;      /* the encoded record, for passing on */
+    size_t raw_n;
+    uint64_t offset; /* byte offset in the input, for messages */
+};
+
+/* ---- reader ---- */
+
+struct tf_reader; /* opaque */
+
+enum {
+    /* deliver every record type (CHECK, END and ancillary ones too): for tf-cbor */
+    TF_READ_RAW = 1,
+    TF_READ_TENSORS = 2, /* allow tensor and state records: models */
+    TF_READ_UNHELD = 4,  /* hand records out before the check that covers them: for tf-cbor */
+};
+
+/* Read from an open input (borrowed). kinds: NULL-terminated list (borrowed) of accepted kinds, or
+ * NULL for any; another kind is an error that names both. All parts must be of the first one's
+ * kind. Reads and checks the first label and header. Zero bytes is an error: "truncated: no
+ * stream". */
+int tf_reader_new(struct tf_reader **r, struct tf_in *in, const char *const *kinds, unsigned flags,
+                  struct tf_err *err) TF_MUST_CHECK;
+void tf_reader_free(struct tf_reader *r);
+const struct tf_header *tf_reader_header(const struct tf_reader *r); /* of the part being read */
+/* Next record: 1; 0 after the end record of the last part; -1 on error ("name: truncated after
+ * record N", CRC mismatch, malformed with byte offset, an ERROR record: "upstream failed: text",
+ * in which case rec holds it, so that a filter can pass it on with tf_writer_error). After an
+ * error the reader is dead. A further part begins with rec->type == TF_REC_HEADER (header
+ * replaced; idx restart). CHECK, END and ancillary records are consumed unless RAW. Records of
+ * streams other than models and batches are handed out only once the check that covers them has
+ * been verified (at most TF_MAX_CHECK bytes are held back); on a terminal or pipe whose writer
+ * flushes, that is at once. */
+int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *err) TF_MUST_CHECK;
+/* True when the next record, the end or an error can be had without waiting for whoever writes,
+ * which takes its check as well: filters flush their output when this is false. Ends the record
+ * handed out last, as tf_reader_next does. */
+bool tf_reader_ready(struct tf_reader *r);
+uint64_t tf_reader_count(const struct tf_reader *r); /* records handed out of this part */
+/* What the latest check or end record said of the part (both verified): the count of records and
+ * the CRC-32C behind it. After tf_reader_next has returned 0 or begun a further part they identify
+ * the part that ended, wherever its checks stood. False when the CRC was null. */
+bool tf_reader_sum(const struct tf_reader *r, uint64_t *count, uint32_t *crc);
+/* the encoded header record */
+const uint8_t *tf_reader_header_raw(const struct tf_reader *r, size_t *n);
+/* with TF_READ_TENSORS: bytes of one tensor, TF_MAX_TENSOR at first */
+void tf_reader_max_tensor(struct tf_reader *r, uint64_t bytes);
+
+/* ---- writer ---- */
+
+struct tf_writer {
+    struct tf_out *out; /* borrowed */
+    struct tf_buf buf;  /* the record being made */
+    uint64_t count;     /* records since the label, without header and checks */
+    uint32_t crc;       /* of all bytes since the label, without checks */
+    uint64_t checked;   /* out->offset at the last check */
+    bool dirty;         /* records since the last check */
+    /* of the vocabulary: ids go under tag 69 when 0 < size <= 65536, else 70; an id beyond it is an
+     * error */
+    int64_t size;
+    bool own_crc;       /* records carry their own CRC: no checks but one behind the header */
+    bool file;          /* the output is a regular file */
+};
+
+/* Write label and header. Records go to a buffered output; a check is put in before TF_MAX_CHECK
+ * bytes pass and at every flush. */
+int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
+                    struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_tokens(struct tf_writer *w, uint64_t idx, const uint32_t *ids, size_t n,
+                     struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_t n_src,
+                   const uint32_t *tgt, size_t n_tgt, struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_batch(struct tf_writer *w, const struct tf_batch *b,
+                    struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_nbest(struct tf_writer *w, uint64_t idx, const struct tf_hyp *hyps, size_t n,
+                    struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_attention(struct tf_writer *w, uint64_t idx, const struct tf_attn *t,
+                        struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_score(struct tf_writer *w, uint64_t idx, float logp, const float *token_logp,
+                    size_t n, struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_stats(struct tf_writer *w, uint64_t idx, const uint32_t *counts, size_t n,
+                    struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text,
+                  struct tf_err *err) TF_MUST_CHECK;
+/* then flushes; no end follows */
+int tf_writer_error(struct tf_writer *w, int code, const char *text,
+                    struct tf_err *err) TF_MUST_CHECK;
+/* Within a part something failed: say so in the stream, unless that is what failed. A failure of
+ * the saying takes the place of an *err that is not the system's own. */
+void tf_writer_fail(struct tf_writer *w, struct tf_err *err);
+int tf_writer_raw(struct tf_writer *w, const void *record, size_t n,
+                  /* one encoded record other than header, check, error and end, passed on */
+                  struct tf_err *err) TF_MUST_CHECK;
+int tf_writer_check(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK; /* a check record now */
+/* Check when dirty, then flush the output. Does nothing when the output is a regular file: nobody
+ * waits there, and its bytes must not tell when the input paused. */
+int tf_writer_flush(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK;
+/* the end record; the output is not committed */
+int tf_writer_end(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK;
+void tf_writer_release(struct tf_writer *w);
+
+#endif

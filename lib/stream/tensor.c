@@ -1,0 +1,274 @@
+/* tensor.c - dtypes, and the head of a tensor record: everything before the data, which may be
+ * larger than memory. */
+#include "base/hash.h"
+#include "stream/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    unsigned size, tag;
+} dtypes[] = {
+    [TF_F32] = {"f32", 4, TF_TAG_F32},   [TF_F16] = {"f16", 2, TF_TAG_F16},
+    [TF_BF16] = {"bf16", 2, TF_TAG_U16}, [TF_F64] = {"f64", 8, TF_TAG_F64},
+    [TF_I8] = {"i8", 1, TF_TAG_S8},      [TF_U8] = {"u8", 1, TF_TAG_U8},
+    [TF_I32] = {"i32", 4, TF_TAG_S32},   [TF_U32] = {"u32", 4, TF_TAG_U32},
+    [TF_I64] = {"i64", 8, TF_TAG_S64},   [TF_U64] = {"u64", 8, TF_TAG_U64},
+};
+enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
+
+size_t tf_dtype_size(enum tf_dtype t)
+{
+    return dtypes[t].size;
+}
+
+const char *tf_dtype_name(enum tf_dtype t)
+{
+    return dtypes[t].name;
+}
+
+bool tf_dtype_of(enum tf_dtype *t, const char *name)
+{
+    for (int i = 0; i < N_DTYPES; i++)
+        if (!strcmp(dtypes[i].name, name)) {
+            *t = (enum tf_dtype)i;
+            return true;
+        }
+    return false;
+}
+
+bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank)
+{
+    *bytes = tf_dtype_size(dtype);
+    for (int i = 0; i < rank; i++) {
+        if (dims[i] == 0 || dims[i] > TF_MAX_DIMS / *bytes)
+            return false;
+        *bytes *= dims[i];
+    }
+    return true;
+}
+
+static int name_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
+{
+    const char **names = tf_xarray(NULL, n + 1, sizeof *names);
+    int rc = 0;
+    for (size_t i = 0; i < n; i++)
+        names[i] = t[i].name;
+    qsort(names, n, sizeof *names, name_order);
+    for (size_t i = 1; i < n && !rc; i++)
+        if (!strcmp(names[i], names[i - 1]))
+            rc = tf_fail(err, "tensor %s: twice", names[i]);
+    free(names);
+    return rc;
+}
+
+static float from_bf16(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err)
+{
+    const uint8_t *p = t->data;
+    size_t n = t->bytes / tf_dtype_size(t->dtype);
+    uint16_t h;
+    double d;
+    switch (t->dtype) {
+    case TF_F32:
+        memcpy(dst, p, n * sizeof *dst);
+        return 0;
+    case TF_F16:
+    case TF_BF16:
+        for (size_t i = 0; i < n; i++) {
+            memcpy(&h, p + 2 * i, 2);
+            dst[i] = t->dtype == TF_F16 ? tf_half_to_float(h) : from_bf16(h);
+        }
+        return 0;
+    case TF_F64:
+        for (size_t i = 0; i < n; i++) {
+            memcpy(&d, p + 8 * i, 8);
+            dst[i] = (float)d;
+            if (isfinite(d) && !isfinite(dst[i]))
+                return tf_fail(err, "%g is beyond the range of f32", d);
+        }
+        return 0;
+    default:
+        return tf_fail(err, "%s: dtype %s, want f32, f16, bf16 or f64", t->name,
+                       tf_dtype_name(t->dtype));
+    }
+}
+
+static uint16_t to_bf16(float x)
+{
+    uint32_t u = tf_load32(&x);
+    return (uint16_t)(isnan(x) ? 0x7fc0 : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static uint16_t to_f16(float x)
+{
+    uint32_t u = tf_load32(&x), sign = u >> 16 & 0x8000;
+    u &= 0x7fffffff;
+    if (isnan(x))
+        return 0x7e00;
+    if (u >= 0x47800000) /* 65536 */
+        return (uint16_t)(sign | 0x7c00);
+    if (u < 0x38800000) /* 2^-14: in steps of 2^-24 from here on */
+        return (uint16_t)(sign | (uint32_t)nearbyintf(fabsf(x) * 0x1p24f));
+    return (uint16_t)(sign | (u + 0xfff + (u >> 13 & 1) - 0x38000000) >> 13);
+}
+
+int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n, struct tf_err *err)
+{
+    TF_ASSERT(dtype == TF_F32 || dtype == TF_F16 || dtype == TF_BF16);
+    uint16_t *to = dst, infinite = dtype == TF_F16 ? 0x7c00 : 0x7f80;
+    if (dtype == TF_F32) {
+        memcpy(dst, src, n * sizeof *src);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        to[i] = dtype == TF_F16 ? to_f16(src[i]) : to_bf16(src[i]);
+        if ((to[i] & 0x7fff) == infinite && isfinite(src[i]))
+            return tf_fail(err, "%g is beyond the range of %s", (double)src[i],
+                           tf_dtype_name(dtype));
+    }
+    return 0;
+}
+
+void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_tensor *t)
+{
+    static const char zeros[24 + 64];
+    struct tf_buf tail = {0};
+    tf_cbor_array(b, 6);
+    tf_cbor_uint(b, TF_REC_TENSOR);
+    tf_cbor_str(b, t->name);
+    tf_cbor_str(b, dtypes[t->dtype].name);
+    tf_cbor_tag(&tail, TF_TAG_MULTI_DIM);
+    tf_cbor_array(&tail, 2);
+    tf_cbor_array(&tail, (uint64_t)t->rank);
+    for (int i = 0; i < t->rank; i++)
+        tf_cbor_uint(&tail, t->dims[i]);
+    tf_cbor_tag(&tail, dtypes[t->dtype].tag);
+    tf_cbor_bytes_head(&tail, t->bytes);
+    /* 24 to 87 zeros: the head of the pad is 2 bytes whatever its length */
+    uint64_t at = offset + b->len + 2 + tail.len;
+    tf_cbor_bytes(b, zeros, 24 + (64 - (at + 24) % 64) % 64);
+    tf_buf_add(b, tail.p, tail.len);
+    tf_buf_release(&tail);
+}
+
+#define TRY(call)                  \
+    do {                           \
+        const char *why_ = (call); \
+        if (why_)                  \
+            return why_;           \
+    } while (0)
+
+const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n)
+{
+    struct tf_cur c = {.p = p, .end = p + n};
+    uint64_t items, x, rank, bytes;
+    const char *s;
+    const uint8_t *pad;
+    size_t len;
+    char dtype[8];
+    struct tf_head head;
+    memset(h, 0, sizeof *h);
+    /* Arrays are checked against the bytes left: those of a tensor always outnumber its items. */
+    if (tf_cur_array(&c, &items) || items < 6 || tf_cur_uint(&c, &x) || x != TF_REC_TENSOR)
+        return "not a tensor of 6 items";
+    TRY(tf_cur_text(&c, &s, &len));
+    if (len == 0 || len > TF_MAX_NAME)
+        return "a name of no or too many bytes";
+    memcpy(h->name, s, len);
+    TRY(tf_cur_text(&c, &s, &len));
+    if (len >= sizeof dtype)
+        return "unknown dtype";
+    memcpy(dtype, s, len);
+    dtype[len] = 0;
+    if (!tf_dtype_of(&h->t.dtype, dtype))
+        return "unknown dtype";
+    TRY(tf_cur_bytes(&c, &pad, &len));
+    if (len > TF_MAX_PAD)
+        return "a pad that is too long";
+    if (tf_cur_tag(&c, &x) || x != TF_TAG_MULTI_DIM || tf_cur_array(&c, &x) || x != 2)
+        return "not a multi-dimensional array (tag 40)";
+    TRY(tf_cur_array(&c, &rank));
+    if (rank > TF_MAX_RANK)
+        return "too many dims";
+    h->t.rank = (int)rank;
+    for (int i = 0; i < h->t.rank; i++)
+        if (tf_cur_uint(&c, &h->t.dims[i]) || h->t.dims[i] == 0)
+            return "a dim that is not positive";
+    if (!tf_tensor_size(&bytes, h->t.dtype, h->t.dims, h->t.rank))
+        return "dims whose product is too large";
+    if (tf_cur_tag(&c, &x) || x != dtypes[h->t.dtype].tag)
+        return "a tag that is not the dtype's";
+    int k = tf_head_read(c.p, (size_t)(c.end - c.p), &head);
+    if (k <= 0 || head.major != TF_MAJOR_BYTES)
+        return "data that are not a byte string";
+    if (head.val != bytes)
+        return "dims that do not fit the length of the data";
+    h->t.bytes = (size_t)bytes;
+    h->n = (size_t)(c.p - p) + (size_t)k;
+    h->items_after = items - 5;
+    return NULL;
+}
+
+int tf_tensor_of_record(struct tf_tensor_head *h, const struct tf_record *rec, struct tf_err *err)
+{
+    bool has = false;
+    uint32_t crc = 0;
+    const char *why = tf_tensor_head_read(h, rec->raw, rec->raw_n);
+    if (!why && h->t.bytes > rec->raw_n - h->n)
+        why = "data longer than their record";
+    if (!why) {
+        h->t.name = h->name;
+        h->t.data = rec->raw + h->n;
+        h->t.crc = tf_crc32c(0, h->t.data, h->t.bytes);
+        struct tf_cur c = {rec->raw + h->n + h->t.bytes, rec->raw + rec->raw_n};
+        why = tf_cur_crc(&c, &has, &crc);
+    }
+    if (why)
+        return tf_fail(err, "tensor: %s", why);
+    if (has && crc != h->t.crc)
+        return tf_fail(err, "tensor %s is damaged: crc32c is %08x, the record says %08x", h->name,
+                       h->t.crc, crc);
+    return 0;
+}
+
+bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes)
+{
+    const uint8_t *p = data;
+    unsigned bad = 0;
+    switch (dtype) {
+    case TF_F32:
+        for (size_t i = 0; i < bytes; i += 4)
+            bad |= (tf_load32(p + i) & 0x7f800000) == 0x7f800000;
+        break;
+    case TF_F64:
+        for (size_t i = 0; i < bytes; i += 8)
+            bad |= (tf_load64(p + i) & 0x7ff0000000000000) == 0x7ff0000000000000;
+        break;
+    case TF_F16:
+    case TF_BF16:
+        for (size_t i = 0; i < bytes; i += 2) {
+            uint16_t x, e = dtype == TF_F16 ? 0x7c00 : 0x7f80;
+            memcpy(&x, p + i, 2);
+            bad |= (x & e) == e;
+        }
+        break;
+    default:
+        break;
+    }
+    return !bad;
+}

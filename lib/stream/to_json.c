@@ -1,0 +1,461 @@
+/* to_json.c - records as JSON Lines. Numbers print with as few digits as read back to the same value;
+ * hashes as hex; other byte strings as {"$hex": ...}; what JSON has no number for as the texts nan,
+ * inf and -inf. */
+#include "base/json.h"
+#include "base/hash.h"
+#include "base/parse.h"
+#include "stream/record.h"
+#include "stream/inspect.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FULL = 64 << 10 }; /* text beyond this goes out */
+
+struct lines {
+    struct tf_buf b;
+    struct tf_json j;
+    struct tf_out *out;
+};
+
+/* Room in long arrays: let go of the text so far. */
+static int spill(struct lines *l, size_t least, struct tf_err *err)
+{
+    if (l->b.len < least)
+        return 0;
+    int rc = tf_out_write(l->out, l->b.p, l->b.len, err);
+    tf_buf_clear(&l->b);
+    return rc;
+}
+
+static void put_hex(struct tf_json *j, const void *p, size_t n)
+{
+    char *s = tf_xmalloc(2 * n + 1);
+    tf_json_str(j, tf_hex(s, p, n));
+    free(s);
+}
+
+static void put_float(struct tf_json *j, float x)
+{
+    char s[32];
+    if (!isfinite(x)) {
+        tf_json_str(j, isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
+        return;
+    }
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, (double)x);
+        if (strtof(s, NULL) == x)
+            break;
+    }
+    tf_json_raw(j, s);
+}
+
+/* A real that stays one: 1.0, not 1. */
+static void put_double(struct tf_json *j, double x)
+{
+    char s[40];
+    if (!isfinite(x)) {
+        tf_json_open(j, '{');
+        tf_json_put_str(j, "$real", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
+        tf_json_close(j, '}');
+        return;
+    }
+    char digits[32];
+    tf_format_real(digits, x);
+    snprintf(s, sizeof s, "%s%s", digits, strpbrk(digits, ".e") ? "" : ".0");
+    tf_json_raw(j, s);
+}
+
+static void put_value(struct tf_json *j, const struct tf_value *v, const char *parent,
+                      const char *key)
+{
+    switch (v->kind) {
+    case TF_NULL:
+        tf_json_null(j);
+        break;
+    case TF_BOOL:
+        tf_json_bool(j, v->boolean);
+        break;
+    case TF_INT:
+        tf_json_int(j, v->integer);
+        break;
+    case TF_REAL:
+        put_double(j, v->real);
+        break;
+    case TF_TEXT:
+        tf_json_strn(j, v->text, v->n);
+        break;
+    case TF_BYTES:
+        if (v->n == 32 && tf_value_is_hash_key(parent, key)) {
+            put_hex(j, v->text, v->n);
+            break;
+        }
+        tf_json_open(j, '{');
+        tf_json_key(j, "$hex");
+        put_hex(j, v->text, v->n);
+        tf_json_close(j, '}');
+        break;
+    case TF_ARRAY:
+        tf_json_open(j, '[');
+        for (size_t i = 0; i < v->n; i++)
+            put_value(j, &v->items[i], key, "");
+        tf_json_close(j, ']');
+        break;
+    case TF_MAP:
+        tf_json_open(j, '{');
+        for (size_t i = 0; i < v->n; i++) {
+            tf_json_key(j, v->keys[i]);
+            put_value(j, &v->items[i], key, v->keys[i]);
+        }
+        tf_json_close(j, '}');
+        break;
+    }
+}
+
+static void put_ids(struct tf_json *j, const char *key, const uint32_t *ids, size_t n)
+{
+    if (key)
+        tf_json_key(j, key);
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        tf_json_uint(j, ids[i]);
+    tf_json_close(j, ']');
+}
+
+static void put_floats(struct tf_json *j, const char *key, const float *x, size_t n)
+{
+    tf_json_key(j, key);
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        put_float(j, x[i]);
+    tf_json_close(j, ']');
+}
+
+static void put_sides(struct tf_json *j, const char *key, const uint32_t *ids, const uint32_t *off,
+                      size_t n)
+{
+    tf_json_key(j, key);
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        put_ids(j, NULL, ids + off[i], off[i + 1] - off[i]);
+    tf_json_close(j, ']');
+}
+
+static void put_batch(struct tf_json *j, const struct tf_batch *t)
+{
+    tf_json_put_uint(j, "ordinal", t->ordinal);
+    put_ids(j, "idx", t->idx, t->n);
+    put_sides(j, "src", t->src, t->src_off, t->n);
+    put_sides(j, "tgt", t->tgt, t->tgt_off, t->n);
+    tf_json_put_uint(j, "epoch", t->epoch);
+    tf_json_put_uint(j, "record", t->record);
+    if (t->has_corpus) {
+        tf_json_key(j, "corpus");
+        put_hex(j, t->corpus, 32);
+    }
+}
+
+static void put_nbest(struct tf_json *j, const struct tf_record *rec)
+{
+    tf_json_key(j, "hyps");
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < rec->n_hyps; i++) {
+        const struct tf_hyp *h = &rec->hyps[i];
+        tf_json_open(j, '{');
+        put_ids(j, "ids", h->ids, h->n);
+        tf_json_key(j, "score");
+        put_float(j, h->score);
+        tf_json_key(j, "logp");
+        put_float(j, h->logp);
+        if (h->token_logp)
+            put_floats(j, "token_logp", h->token_logp, h->n + 1);
+        tf_json_close(j, '}');
+    }
+    tf_json_close(j, ']');
+}
+
+static int put_state(struct tf_json *j, const struct tf_record *rec, struct tf_err *err)
+{
+    struct tf_cur c = {rec->raw, rec->raw + rec->raw_n};
+    struct tf_arena a = {0};
+    struct tf_value v;
+    uint64_t x;
+    const char *name;
+    size_t n;
+    if (tf_cur_array(&c, &x) || tf_cur_uint(&c, &x) || tf_cur_text(&c, &name, &n))
+        return tf_fail(err, "state without a name");
+    const uint8_t *start = c.p;
+    const char *why = tf_cur_skip(&c);
+    if (why)
+        return tf_fail(err, "state: %s", why);
+    int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
+    if (!rc) {
+        tf_json_key(j, "name");
+        tf_json_strn(j, name, n);
+        tf_json_key(j, "value");
+        put_value(j, &v, "", "");
+    }
+    tf_arena_release(&a);
+    return rc;
+}
+
+static void put_element(struct tf_json *j, enum tf_dtype t, const uint8_t *p)
+{
+    uint16_t h;
+    double d;
+    float f;
+    uint32_t u;
+    switch (t) {
+    case TF_F32:
+        memcpy(&f, p, 4);
+        put_float(j, f);
+        break;
+    case TF_F16:
+        memcpy(&h, p, 2);
+        put_float(j, tf_half_to_float(h));
+        break;
+    case TF_BF16:
+        memcpy(&h, p, 2);
+        u = (uint32_t)h << 16;
+        memcpy(&f, &u, 4);
+        put_float(j, f);
+        break;
+    case TF_F64:
+        memcpy(&d, p, 8);
+        if (isfinite(d))
+            tf_json_real(j, d);
+        else
+            put_float(j, (float)d);
+        break;
+    case TF_I8:
+        tf_json_int(j, (int8_t)*p);
+        break;
+    case TF_U8:
+        tf_json_uint(j, *p);
+        break;
+    case TF_I32:
+        tf_json_int(j, (int32_t)tf_load32(p));
+        break;
+    case TF_U32:
+        tf_json_uint(j, tf_load32(p));
+        break;
+    case TF_I64:
+        tf_json_int(j, (int64_t)tf_load64(p));
+        break;
+    case TF_U64:
+        tf_json_uint(j, tf_load64(p));
+        break;
+    }
+}
+
+static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_err *err)
+{
+    struct tf_tensor_head h;
+    struct tf_json *j = &l->j;
+    if (tf_tensor_of_record(&h, rec, err))
+        return -1;
+    tf_json_put_str(j, "name", h.name);
+    tf_json_put_str(j, "dtype", tf_dtype_name(h.t.dtype));
+    tf_json_key(j, "dims");
+    tf_json_open(j, '[');
+    for (int i = 0; i < h.t.rank; i++)
+        tf_json_uint(j, h.t.dims[i]);
+    tf_json_close(j, ']');
+    tf_json_key(j, "data");
+    tf_json_open(j, '[');
+    const uint8_t *p = h.t.data;
+    size_t size = tf_dtype_size(h.t.dtype);
+    for (size_t i = 0; i < h.t.bytes; i += size) {
+        put_element(j, h.t.dtype, p + i);
+        if (spill(l, FULL, err))
+            return -1;
+    }
+    tf_json_close(j, ']');
+    return 0;
+}
+
+static void put_texts(struct tf_json *j, const char *key, const char *const *texts, size_t n)
+{
+    tf_json_key(j, key);
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        tf_json_str(j, texts[i]);
+    tf_json_close(j, ']');
+}
+
+static void put_attention(struct tf_json *j, const struct tf_attn *t)
+{
+    tf_json_put_str(j, "kind", t->kind);
+    tf_json_put_uint(j, "layer", t->layer);
+    put_ids(j, "heads", t->heads, t->n_heads);
+    put_texts(j, "rows", t->rows, t->n_rows);
+    put_texts(j, "columns", t->cols, t->n_cols);
+    put_floats(j, "weights", t->weights, t->n_heads * t->n_rows * t->n_cols);
+}
+
+static void put_mark(struct tf_json *j, const struct tf_record *rec)
+{
+    struct tf_cur c = {rec->raw, rec->raw + rec->raw_n};
+    uint64_t x, count = 0;
+    bool has = false;
+    uint32_t crc = 0;
+    if (!tf_cur_array(&c, &x) && !tf_cur_uint(&c, &x) && !tf_cur_uint(&c, &count) &&
+        tf_cur_crc(&c, &has, &crc))
+        has = false;
+    tf_json_put_uint(j, "count", count);
+    tf_json_key(j, "crc");
+    if (has)
+        tf_json_uint(j, crc);
+    else
+        tf_json_null(j);
+}
+
+void tf_show_value(struct tf_buf *b, const struct tf_value *v)
+{
+    struct tf_json j = {.out = b};
+    put_value(&j, v, "", "");
+}
+
+/* Records that the library does not look into: as bytes, and as values where they can be had. */
+static void put_other(struct tf_json *j, const struct tf_record *rec)
+{
+    struct tf_arena a = {0};
+    struct tf_value v;
+    struct tf_err quiet = {0};
+    tf_json_key(j, "hex");
+    put_hex(j, rec->raw, rec->raw_n);
+    if (!tf_cbor_parse(&v, &a, rec->raw, rec->raw_n, &quiet)) {
+        tf_json_key(j, "record");
+        put_value(j, &v, "", "");
+    }
+    tf_arena_release(&a);
+}
+
+static int put_record(struct lines *l, const struct tf_record *rec, struct tf_err *err)
+{
+    struct tf_json *j = &l->j;
+    int rc = 0;
+    tf_json_open(j, '{');
+    tf_json_put_str(j, "type", tf_record_name(rec->type));
+    switch (rec->type) {
+    case TF_REC_TOKENS:
+    case TF_REC_PAIR:
+    case TF_REC_NBEST:
+    case TF_REC_ATTN:
+    case TF_REC_SCORE:
+    case TF_REC_STATS:
+    case TF_REC_BAD:
+        tf_json_put_uint(j, "idx", rec->idx);
+        break;
+    default:
+        break;
+    }
+    switch (rec->type) {
+    case TF_REC_TOKENS:
+        put_ids(j, "ids", rec->ids, rec->n);
+        break;
+    case TF_REC_STATS:
+        put_ids(j, "counts", rec->ids, rec->n);
+        break;
+    case TF_REC_PAIR:
+        put_ids(j, "src", rec->ids, rec->n);
+        put_ids(j, "tgt", rec->tgt, rec->n_tgt);
+        break;
+    case TF_REC_BATCH:
+        put_batch(j, &rec->batch);
+        break;
+    case TF_REC_NBEST:
+        put_nbest(j, rec);
+        break;
+    case TF_REC_ATTN:
+        put_attention(j, &rec->attn);
+        break;
+    case TF_REC_SCORE:
+        tf_json_key(j, "logp");
+        put_float(j, rec->logp);
+        if (rec->token_logp)
+            put_floats(j, "token_logp", rec->token_logp, rec->n);
+        break;
+    case TF_REC_BAD:
+    case TF_REC_ERROR:
+        tf_json_put_int(j, "code", rec->code);
+        tf_json_put_str(j, "text", rec->text);
+        break;
+    case TF_REC_STATE:
+        rc = put_state(j, rec, err);
+        break;
+    case TF_REC_TENSOR:
+        rc = put_tensor(l, rec, err);
+        break;
+    case TF_REC_CHECK:
+    case TF_REC_END:
+        put_mark(j, rec);
+        break;
+    default:
+        put_other(j, rec);
+        break;
+    }
+    if (rc)
+        return -1;
+    tf_json_close(j, '}');
+    tf_buf_byte(&l->b, '\n');
+    l->j.comma = false;
+    return spill(l, 1, err);
+}
+
+static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err *err)
+{
+    size_t n;
+    const uint8_t *p = tf_reader_header_raw(r, &n);
+    struct tf_cur c = {p, p + n};
+    struct tf_arena a = {0};
+    struct tf_value v;
+    uint64_t x;
+    const uint8_t *start = NULL;
+    bool good = !tf_cur_array(&c, &x) && !tf_cur_uint(&c, &x) && (start = c.p) && !tf_cur_skip(&c);
+    TF_ASSERT(good); /* the reader has decoded it */
+    int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
+    if (!rc) {
+        tf_json_open(&l->j, '{');
+        tf_json_put_str(&l->j, "type", "header");
+        tf_json_key(&l->j, "header");
+        put_value(&l->j, &v, "", "");
+        tf_json_close(&l->j, '}');
+        tf_buf_byte(&l->b, '\n');
+        l->j.comma = false;
+        rc = spill(l, 1, err);
+    }
+    tf_arena_release(&a);
+    return rc;
+}
+
+int tf_show_json(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+                 struct tf_err *err)
+{
+    struct tf_reader *r;
+    struct tf_record rec = {.type = -1};
+    struct lines l = {.out = out};
+    if (tf_reader_new(&r, in, NULL, TF_READ_RAW | TF_READ_TENSORS, err))
+        return -1;
+    if (how->max_tensor)
+        tf_reader_max_tensor(r, how->max_tensor);
+    l.j.out = &l.b;
+    int rc = put_header(&l, r, err) ? -1 : 1;
+    while (rc > 0) {
+        if (!tf_reader_ready(r) && tf_out_flush(out, err))
+            rc = -1;
+        else if ((rc = tf_reader_next(r, &rec, err)) > 0 &&
+                 (rec.type == TF_REC_HEADER ? put_header(&l, r, err) : put_record(&l, &rec, err)))
+            rc = -1;
+    }
+    if (rc < 0 && rec.type == TF_REC_ERROR) {
+        struct tf_err more = {0};
+        if (put_record(&l, &rec, &more))
+            *err = more;
+    }
+    tf_reader_free(r);
+    tf_buf_release(&l.b);
+    return rc;
+}

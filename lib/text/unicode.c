@@ -1,0 +1,129 @@
+/* unicode.c - lookups in the tables of unicode_data.h. ASCII is answered without them. */
+#include "text/unicode.h"
+#include <string.h>
+
+struct range {
+    uint32_t first, last;
+    uint8_t flags;
+};
+struct lower_run {
+    uint32_t first, last;
+    int stride, delta;
+};
+#include "text/unicode_data.h"
+
+enum { CASED = 1, IGNORABLE = 2 };
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+static bool is_tail(unsigned char c)
+{
+    return (c & 0xC0) == 0x80;
+}
+
+size_t tf_uc_rstrip(const char *s, size_t n)
+{
+    while (n > 0) {
+        size_t at = n - 1;
+        while (at > 0 && is_tail((unsigned char)s[at]))
+            at--;
+        if (!tf_uc_space_at(s + at))
+            break;
+        n = at;
+    }
+    return n;
+}
+
+static int flags_of(const struct range *t, size_t n, uint32_t c)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c < t[mid].first)
+            hi = mid;
+        else if (c > t[mid].last)
+            lo = mid + 1;
+        else
+            return t[mid].flags;
+    }
+    return 0;
+}
+
+enum tf_uc_class tf_uc_general(uint32_t c)
+{
+    if (c < 0x80) {
+        if ((c | 0x20) - 'a' < 26 || c <= ' ' || c == 0x7F)
+            return TF_UC_OTHER;
+        if (c - '0' < 10)
+            return TF_UC_NUMBER;
+        return strchr("$+<=>^`|~", (int)c) ? TF_UC_SYMBOL : TF_UC_PUNCT;
+    }
+    return (enum tf_uc_class)flags_of(uc_general, COUNT(uc_general), c);
+}
+
+int tf_uc_letter(uint32_t c)
+{
+    return flags_of(uc_letter, COUNT(uc_letter), c);
+}
+
+static uint32_t simple_lower(uint32_t c)
+{
+    size_t lo = 0, hi = COUNT(uc_lower);
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct lower_run *r = &uc_lower[mid];
+        if (c < r->first)
+            hi = mid;
+        else if (c > r->last)
+            lo = mid + 1;
+        else
+            return (c - r->first) % (uint32_t)r->stride ? c : (uint32_t)((int32_t)c + r->delta);
+    }
+    return c;
+}
+
+/* Final_Sigma: the nearest code point before that is not Case_Ignorable is Cased, and the nearest
+ * after is not. */
+static bool ends_word(const char *s, size_t at, size_t n)
+{
+    int len, f = 0;
+    size_t i = at;
+    do {
+        if (i == 0)
+            return false;
+        do
+            i--;
+        while (is_tail((unsigned char)s[i]));
+        f = flags_of(uc_case, COUNT(uc_case), tf_utf8_get(s + i, &len));
+    } while (f & IGNORABLE);
+    if (!(f & CASED))
+        return false;
+    for (i = at + 2; i < n; i += (size_t)len) {
+        f = flags_of(uc_case, COUNT(uc_case), tf_utf8_get(s + i, &len));
+        if (!(f & IGNORABLE))
+            return !(f & CASED);
+    }
+    return true;
+}
+
+void tf_uc_lower(struct tf_buf *out, const char *s, size_t n)
+{
+    tf_buf_grow(out, n);
+    for (size_t i = 0; i < n;) {
+        unsigned char b = (unsigned char)s[i];
+        if (b < 0x80) {
+            tf_buf_byte(out, b >= 'A' && b <= 'Z' ? b | 0x20 : b);
+            i++;
+            continue;
+        }
+        int len;
+        uint32_t c = tf_utf8_get(s + i, &len);
+        if (c == 0x130)
+            tf_buf_str(out, "i\xCC\x87");
+        else if (c == 0x3A3 && ends_word(s, i, n))
+            tf_utf8_put(out, 0x3C2);
+        else
+            tf_utf8_put(out, simple_lower(c));
+        i += (size_t)len;
+    }
+}

@@ -1,0 +1,49 @@
+/* unicode.h - what scoring needs of Unicode 15.0: white space, general categories, letters, lower
+ * case. */
+#ifndef TF_TEXT_UNICODE_H
+#define TF_TEXT_UNICODE_H
+
+#include "base/utf8.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* White space as Python's str.split() knows it: bidirectional type WS, B or S, or category Zs. */
+static inline bool tf_uc_space(uint32_t c)
+{
+    if (c < 0x80)
+        return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F);
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+/* The length of the white space character at p, 0 when there is another. At least one byte must be
+ * readable. */
+static inline int tf_uc_space_at(const char *p)
+{
+    unsigned char c = (unsigned char)*p;
+    if (c < 0x80)
+        return tf_uc_space(c);
+    if (c != 0xC2 && (c < 0xE1 || c > 0xE3))
+        return 0;
+    int len;
+    return tf_uc_space(tf_utf8_get(p, &len)) ? len : 0;
+}
+
+/* n without the white space at the end of the text (checked UTF-8). */
+size_t tf_uc_rstrip(const char *s, size_t n);
+
+/* General category: the first letter of it, as far as tokenizers ask. */
+enum tf_uc_class { TF_UC_OTHER = 0, TF_UC_PUNCT = 1, TF_UC_SYMBOL = 2, TF_UC_NUMBER = 4 };
+enum tf_uc_class tf_uc_general(uint32_t c);
+
+/* Properties that the Moses tokenizer asks for: the sum of those that hold. */
+enum { TF_UC_ALPHABETIC = 1, TF_UC_DECIMAL = 2, TF_UC_LOWERCASE = 4 };
+int tf_uc_letter(uint32_t c);
+
+/* Append the lower case of the text (checked UTF-8) to out: full mappings without language, as
+ * Python's str.lower(): the simple mapping of each code point, U+0130 to "i" U+0307, and U+03A3 to
+ * U+03C2 at the end of a word (Final_Sigma, The Unicode Standard, section 3.13). */
+void tf_uc_lower(struct tf_buf *out, const char *s, size_t n);
+
+#endif

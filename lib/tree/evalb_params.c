@@ -1,0 +1,194 @@
+/* evalb_params.c - EVALB's parameter files, and the two that everybody uses. */
+#include "base/log.h"
+#include "base/parse.h"
+#include "tree/evalb_parts.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_PARAM_FILE = 1 << 20 };
+
+static const char collins[] = "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\n"
+                              "DELETE_LABEL TOP\n"
+                              "DELETE_LABEL -NONE-\n"
+                              "DELETE_LABEL ,\n"
+                              "DELETE_LABEL :\n"
+                              "DELETE_LABEL ``\nDELETE_LABEL ''\nDELETE_LABEL .\n"
+                              "DELETE_LABEL_FOR_LENGTH -NONE-\nEQ_LABEL ADVP PRT\n";
+static const char newer[] = "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\n"
+                            "DELETE_LABEL TOP\n"
+                            "DELETE_LABEL S1\n"
+                            "DELETE_LABEL -NONE-\n"
+                            "DELETE_LABEL ,\n"
+                            "DELETE_LABEL :\n"
+                            "DELETE_LABEL ``\n"
+                            "DELETE_LABEL ''\n"
+                            "DELETE_LABEL .\n"
+                            "DELETE_LABEL ?\n"
+                            "DELETE_LABEL !\n"
+                            "DELETE_LABEL_FOR_LENGTH -NONE-\n"
+                            "QUOTE_LABEL ``\n"
+                            "QUOTE_LABEL ''\n"
+                            "QUOTE_LABEL POS\n"
+                            "QUOTE_LABEL NN\n"
+                            "QUOTE_LABEL CD\n"
+                            "QUOTE_LABEL VBZ\nQUOTE_LABEL :\nEQ_LABEL ADVP PRT\n";
+
+static const struct {
+    const char *name, *text;
+    bool file_first;
+} built_in[] = {
+    {"COLLINS", collins, false}, {"COLLINS.prm", collins, true},
+    {"new", newer, false},       {"new.prm", newer, true},
+    {"none", "", false},
+};
+
+static void list_add(struct tf_evalb_params *p, struct tf_evalb_list *l, const char *s, size_t n)
+{
+    if (l->n == l->cap) {
+        l->cap = l->cap ? l->cap * 2 : 16;
+        l->v = tf_xarray(l->v, l->cap, sizeof *l->v);
+    }
+    l->v[l->n++] = (struct tf_text){tf_arena_strndup(&p->mem, s, n), n};
+}
+
+static size_t word_length(const char *s)
+{
+    size_t n = 0;
+    while (s[n] && !tf_ascii_space(s[n]))
+        n++;
+    return n;
+}
+
+static size_t blank_length(const char *s)
+{
+    size_t n = 0;
+    while (tf_ascii_space(s[n]))
+        n++;
+    return n;
+}
+
+static int number(int64_t *out, const char *value, struct tf_err *err)
+{
+    char *word = tf_xstrndup(value, word_length(value));
+    int rc = tf_parse_int(out, word, INT32_MIN, INT32_MAX, err);
+    free(word);
+    return rc;
+}
+
+static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char *where, size_t line,
+                 const char *key, const char *value)
+{
+    size_t a = word_length(value), gap = blank_length(value + a), b = word_length(value + a + gap);
+    if (!b || value[a + gap + b]) {
+        tf_warn("%s: line %zu: %s takes two values", where, line, key);
+        return;
+    }
+    list_add(p, l, value, a);
+    list_add(p, l, value + a + gap, b);
+}
+
+/* One line, terminated and without blanks at its end. */
+static int set(struct tf_evalb_params *p, const char *where, size_t line, char *text,
+               struct tf_err *err)
+{
+    const struct {
+        const char *key;
+        int64_t *number;
+        struct tf_evalb_list *list, *pairs;
+    } keys[] = {
+        {"DEBUG", &p->debug, NULL, NULL},
+        {"MAX_ERROR", &p->max_error, NULL, NULL},
+        {"CUTOFF_LEN", &p->cutoff, NULL, NULL},
+        {"LABELED", &p->labeled, NULL, NULL},
+        {"DELETE_LABEL", NULL, &p->deleted, NULL},
+        {"DELETE_LABEL_FOR_LENGTH", NULL, &p->deleted_length, NULL},
+        {"QUOTE_LABEL", NULL, &p->quotes, NULL},
+        {"EQ_LABEL", NULL, NULL, &p->eq_labels},
+        {"EQ_WORD", NULL, NULL, &p->eq_words},
+    };
+    size_t n = word_length(text), gap = blank_length(text + n);
+    const char *value = text + n + gap;
+    text[n] = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(text, keys[i].key) != 0)
+            continue;
+        if (!gap)
+            return tf_fail(err, "%s: line %zu: %s has no value", where, line, text);
+        if (keys[i].number && number(keys[i].number, value, err) < 0)
+            return tf_context(err, "%s: line %zu: %s", where, line, text);
+        if (keys[i].list)
+            list_add(p, keys[i].list, value, strlen(value));
+        if (keys[i].pairs)
+            pair(p, keys[i].pairs, where, line, text, value);
+        return 0;
+    }
+    tf_warn("%s: line %zu: unknown keyword %s", where, line, text);
+    return 0;
+}
+
+static int load_text(struct tf_evalb_params *p, const char *where, const char *text, size_t n,
+                     struct tf_err *err)
+{
+    size_t line = 0;
+    for (const char *s = text, *end = text + n; s < end; line++) {
+        const char *lf = memchr(s, '\n', (size_t)(end - s));
+        size_t len = (size_t)((lf ? lf : end) - s), full = len;
+        while (len > 1 && tf_ascii_space(s[len - 1]))
+            len--;
+        /* Comments and what is too short to say anything, as EVALB passes over them. */
+        if (len >= 3 && *s != '#') {
+            char *copy = tf_xstrndup(s, len);
+            int rc = set(p, where, line + 1, copy, err);
+            free(copy);
+            if (rc < 0)
+                return -1;
+        }
+        s += full + 1;
+    }
+    return 0;
+}
+
+int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
+{
+    *p = (struct tf_evalb_params){.max_error = 10, .cutoff = 40, .labeled = 1};
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+        if (!strcmp(name, built_in[i].name) && !(built_in[i].file_first && access(name, F_OK) == 0))
+            return load_text(p, name, built_in[i].text, strlen(built_in[i].text), err);
+    char *data;
+    size_t n;
+    if (tf_read_file(&data, &n, name, MAX_PARAM_FILE, err) < 0)
+        return -1;
+    int rc = load_text(p, name, data, n, err);
+    free(data);
+    return rc;
+}
+
+void tf_evalb_params_release(struct tf_evalb_params *p)
+{
+    struct tf_evalb_list *lists[] = {&p->deleted, &p->deleted_length, &p->quotes, &p->eq_labels,
+                                     &p->eq_words};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        free(lists[i]->v);
+    tf_arena_release(&p->mem);
+    *p = (struct tf_evalb_params){0};
+}
+
+bool tf_evalb_equal(const struct tf_evalb_list *pairs, struct tf_text a, struct tf_text b)
+{
+    if (tf_text_same(a, b))
+        return true;
+    for (size_t i = 0; i < pairs->n; i += 2)
+        if ((tf_text_same(a, pairs->v[i]) && tf_text_same(b, pairs->v[i + 1])) ||
+            (tf_text_same(a, pairs->v[i + 1]) && tf_text_same(b, pairs->v[i])))
+            return true;
+    return false;
+}
+
+bool tf_evalb_listed(const struct tf_evalb_list *list, struct tf_text s)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (tf_text_same(list->v[i], s))
+            return true;
+    return false;
+}

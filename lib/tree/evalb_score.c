@@ -1,0 +1,242 @@
+/* evalb_score.c - one sentence scored: which brackets count, which of them match, which cross. What
+ * EVALB finds by comparing every pair is found here by order, so that trees of a hundred thousand
+ * brackets are no worse than others. */
+#include "tree/evalb_parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The label without function tags: up to the first - or =, which may leave nothing. */
+static struct tf_text base_label(struct tf_text l)
+{
+    size_t n = 0;
+    while (n < l.n && l.p[n] != '-' && l.p[n] != '=')
+        n++;
+    return (struct tf_text){l.p, n};
+}
+
+static bool deleted(const struct tf_evalb_params *p, struct tf_text label)
+{
+    for (size_t i = 0; i < p->deleted.n; i++)
+        if (tf_evalb_equal(&p->eq_labels, label, p->deleted.v[i]))
+            return true;
+    return false;
+}
+
+int64_t tf_evalb_kept(const struct tf_evalb_params *p, const struct tf_evalb_sentence *s)
+{
+    int64_t kept = 0;
+    for (size_t i = 0; i < s->nbrackets; i++)
+        kept += s->brackets[i].start != s->brackets[i].end &&
+                !deleted(p, base_label(s->brackets[i].label));
+    return kept;
+}
+
+static int64_t massage(const struct tf_evalb_params *p, struct tf_evalb_sentence *s)
+{
+    int64_t kept = 0;
+    for (size_t i = 0; i < s->nbrackets; i++) {
+        struct tf_evalb_bracket *b = &s->brackets[i];
+        b->result = TF_EVALB_DELETED;
+        if (b->start == b->end)
+            continue;
+        b->label = base_label(b->label);
+        if (!deleted(p, b->label)) {
+            b->result = TF_EVALB_MISSED;
+            kept++;
+        }
+    }
+    return kept;
+}
+
+/* Order by span, label (where it counts), place. */
+struct key {
+    int64_t start, end;
+    struct tf_text label;
+    size_t index; /* of the bracket */
+    size_t head;  /* in the first key of a run of equal ones: the next that is free */
+};
+
+static int compare_spans(const struct key *a, const struct key *b)
+{
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    size_t n = a->label.n < b->label.n ? a->label.n : b->label.n;
+    int c = n ? memcmp(a->label.p, b->label.p, n) : 0;
+    return c ? c : a->label.n < b->label.n ? -1 : a->label.n > b->label.n;
+}
+
+static int compare_keys(const void *x, const void *y)
+{
+    const struct key *a = x, *b = y;
+    int c = compare_spans(a, b);
+    return c ? c : a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* The first key equal to `want` in span and label, or n. */
+static size_t find(const struct key *keys, size_t n, const struct key *want)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (compare_spans(&keys[mid], want) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && compare_spans(&keys[lo], want) == 0 ? lo : n;
+}
+
+/* The first free test bracket that fits: of those with the label itself and those with a label that
+ * EQ_LABEL calls equal, the one that stands first. Returns the run it heads, or n. */
+static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys, size_t n,
+                        struct key want)
+{
+    size_t best = n;
+    const struct tf_text own = want.label;
+    const struct tf_evalb_list *eq = &p->eq_labels;
+    for (size_t i = 0; i <= (p->labeled ? eq->n : 0); i++) {
+        if (i > 0) { /* the partner of entry i - 1, when that is this label */
+            if (!tf_text_same(eq->v[i - 1], own))
+                continue;
+            want.label = eq->v[(i - 1) ^ 1];
+        }
+        size_t run = find(keys, n, &want);
+        if (run == n || keys[run].head == n || compare_spans(&keys[keys[run].head], &want) != 0)
+            continue;
+        if (best == n || keys[keys[run].head].index < keys[keys[best].head].index)
+            best = run;
+    }
+    return best;
+}
+
+static int64_t match(struct tf_evalb_run *r)
+{
+    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
+    struct key *keys = tf_xarray(NULL, t->nbrackets + 1, sizeof *keys);
+    size_t n = 0;
+    int64_t matched = 0;
+    const struct tf_text any = {"", 0};
+    for (size_t j = 0; j < t->nbrackets; j++)
+        if (t->brackets[j].result == TF_EVALB_MISSED)
+            keys[n++] = (struct key){t->brackets[j].start, t->brackets[j].end,
+                                     r->p->labeled ? t->brackets[j].label : any, j, 0};
+    qsort(keys, n, sizeof *keys, compare_keys);
+    for (size_t k = 0; k < n; k++)
+        keys[k].head = k;
+    for (size_t i = 0; i < g->nbrackets; i++) {
+        struct tf_evalb_bracket *b = &g->brackets[i];
+        if (b->result == TF_EVALB_DELETED)
+            continue;
+        size_t run =
+            first_fit(r->p, keys, n,
+                      (struct key){b->start, b->end, r->p->labeled ? b->label : any, 0, 0});
+        if (run == n)
+            continue;
+        b->result = t->brackets[keys[keys[run].head++].index].result = TF_EVALB_MATCHED;
+        matched++;
+    }
+    free(keys);
+    return matched;
+}
+
+/* Over positions: the smallest start of a gold bracket that ends there, the largest end of one that
+ * begins there. A tree of minima and of maxima, leaves at [size, 2 size). */
+struct extent {
+    int64_t start, end;
+};
+
+static struct extent wider(struct extent a, struct extent b)
+{
+    return (struct extent){a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end};
+}
+
+static struct extent over(const struct extent *tree, size_t size, size_t from, size_t to)
+{
+    struct extent e = {INT64_MAX, -1};
+    for (from += size, to += size; from < to; from /= 2, to /= 2) {
+        if (from & 1)
+            e = wider(e, tree[from++]);
+        if (to & 1)
+            e = wider(e, tree[--to]);
+    }
+    return e;
+}
+
+/* Test brackets that some gold bracket begins or ends strictly within, and leaves on that side. */
+static int64_t crossing(struct tf_evalb_run *r)
+{
+    /* ends of damaged lines stay below too: a bracket that never closed ends at -1 or 0 */
+    size_t size = r->gold.nwords + 2;
+    struct extent *tree = tf_xarray(NULL, 2 * size, sizeof *tree);
+    for (size_t i = 0; i < 2 * size; i++)
+        tree[i] = (struct extent){INT64_MAX, -1};
+    for (size_t i = 0; i < r->gold.nbrackets; i++) {
+        const struct tf_evalb_bracket *b = &r->gold.brackets[i];
+        if (b->result == TF_EVALB_DELETED || b->start >= b->end)
+            continue;
+        struct extent *at_end = &tree[size + (size_t)b->end],
+                      *at_start = &tree[size + (size_t)b->start];
+        at_end->start = b->start < at_end->start ? b->start : at_end->start;
+        at_start->end = b->end > at_start->end ? b->end : at_start->end;
+    }
+    for (size_t i = size - 1; i > 0; i--)
+        tree[i] = wider(tree[2 * i], tree[2 * i + 1]);
+    int64_t count = 0;
+    for (size_t j = 0; j < r->test.nbrackets; j++) {
+        const struct tf_evalb_bracket *b = &r->test.brackets[j];
+        if (b->result == TF_EVALB_DELETED || b->start + 1 >= b->end)
+            continue;
+        struct extent e = over(tree, size, (size_t)b->start + 1, (size_t)b->end);
+        count += e.start < b->start || e.end > b->end;
+    }
+    free(tree);
+    return count;
+}
+
+static bool comparable(struct tf_evalb_run *r)
+{
+    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
+    if (t->nwords == 0) {
+        r->status = TF_EVALB_SKIP;
+        return false;
+    }
+    if (g->nwords != t->nwords)
+        tf_evalb_fix_quotes(r);
+    if (g->nwords != t->nwords) {
+        tf_evalb_error(r, "%zu words in gold, %zu in test", g->nwords, t->nwords);
+        return false;
+    }
+    for (size_t i = 0; i < g->nwords; i++) {
+        struct tf_text a = g->words[i].word, b = t->words[i].word;
+        if (!tf_evalb_equal(&r->p->eq_words, a, b)) {
+            char x[128], y[128];
+            tf_evalb_error(r, "word %zu is %s in gold, %s in test", i + 1,
+                           tf_escape(x, sizeof x, a.p, a.n), tf_escape(y, sizeof y, b.p, b.n));
+            return false;
+        }
+    }
+    return true;
+}
+
+void tf_evalb_compare(struct tf_evalb_run *r, struct tf_evalb_row *row)
+{
+    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
+    *row = (struct tf_evalb_row){.length = g->length};
+    if (r->aloud)
+        tf_buf_byte(&r->out, '\n');
+    if (comparable(r)) {
+        row->gold = massage(r->p, g);
+        row->test = massage(r->p, t);
+        row->matched = r->aloud ? tf_evalb_match_aloud(r) : match(r);
+        row->crossing = r->aloud ? tf_evalb_cross_aloud(r) : crossing(r);
+        row->words = (int64_t)g->nwords;
+        for (size_t i = 0; i < g->nwords; i++) {
+            bool same = tf_evalb_equal(&r->p->eq_labels, g->words[i].tag, t->words[i].tag);
+            g->words[i].result = t->words[i].result = same ? TF_EVALB_MATCHED : TF_EVALB_MISSED;
+            row->tags += same;
+        }
+    }
+    row->status = r->status;
+}

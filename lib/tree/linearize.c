@@ -1,0 +1,349 @@
+/* linearize.c - see linearize.h. */
+#include "tree/linearize.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *const tf_brackets_names[] = {"slash", "paren", NULL};
+
+static const char *const known_labels[] = {
+    "ADJP", "ADVP", "CAPTION", "CIT",    "CONJP", "FRAG", "HEADING", "INTJ",
+    "LST",  "NAC",  "NML",     "NP",     "NX",    "PP",   "PRN",     "PRT",
+    "QP",   "RRC",  "S",       "SBAR",   "SBARQ", "SINV", "SQ",      "TITLE",
+    "UCP",  "VP",   "WHADJP",  "WHADVP", "WHNP",  "WHPP", "X",
+};
+
+static const char more[] = "+"; /* the tag of a further word under the same tag */
+
+static bool next_token(struct tf_text *rest, struct tf_text *token)
+{
+    while (rest->n > 0 && tf_ascii_space(*rest->p)) {
+        rest->p++;
+        rest->n--;
+    }
+    *token = (struct tf_text){rest->p, 0};
+    while (token->n < rest->n && !tf_ascii_space(rest->p[token->n]))
+        token->n++;
+    rest->p += token->n;
+    rest->n -= token->n;
+    return token->n > 0;
+}
+
+static size_t count_tokens(struct tf_text s)
+{
+    struct tf_text t;
+    size_t n = 0;
+    while (next_token(&s, &t))
+        n++;
+    return n;
+}
+
+/* ---- tree to sequence ---- */
+
+static void put(struct tf_buf *b, const char *mark, struct tf_text s)
+{
+    if (b->len > 0)
+        tf_buf_byte(b, ' ');
+    tf_buf_str(b, mark);
+    tf_buf_add(b, s.p, s.n);
+}
+
+static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct tf_tree_node *leaf)
+{
+    struct tf_text rest = leaf->word, word;
+    for (bool first = true; next_token(&rest, &word); first = false) {
+        put(words, "", word);
+        put(sequence, "", first ? leaf->label : (struct tf_text){more, strlen(more)});
+    }
+}
+
+/* From right to left a tag looks like the opening of its constituent when it has the label and
+ * something follows it there. */
+static bool looks_open(const struct tf_tree *t, size_t leaf, size_t parent)
+{
+    return parent != SIZE_MAX && tf_text_same(t->v[leaf].label, t->v[parent].label) &&
+           (t->v[leaf + 1].kind != TF_TREE_CLOSE || count_tokens(t->v[leaf].word) > 1);
+}
+
+static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_brackets style,
+                      struct tf_err *err)
+{
+    const struct tf_tree_node *v = &t->v[i];
+    char name[64];
+    tf_escape(name, sizeof name, v->label.p, v->label.n);
+    if (v->label.n == 0)
+        return tf_fail(err, "a constituent without a label");
+    if (v->kind == TF_TREE_LEAF && tf_text_is(v->label, more))
+        return tf_fail(err, "the tag %s stands for a further word under the same tag", more);
+    if (v->kind == TF_TREE_OPEN && v->mate == i + 1)
+        return tf_fail(err, "a constituent without words: %s", name);
+    if (style == TF_BRACKETS_SLASH && v->kind == TF_TREE_OPEN && tf_text_is(v->label, more))
+        return tf_fail(err, "a constituent %s, which reads as a tag; use paren brackets", more);
+    if (style == TF_BRACKETS_SLASH && v->label.p[0] == '/')
+        return tf_fail(err, "the label %s begins with /; use paren brackets", name);
+    if (style == TF_BRACKETS_SLASH && v->kind == TF_TREE_LEAF && looks_open(t, i, parent))
+        return tf_fail(err, "%s is both tag and constituent; use paren brackets", name);
+    return 0;
+}
+
+int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *root,
+                 struct tf_buf *words, struct tf_buf *sequence, struct tf_err *err)
+{
+    bool slash = style == TF_BRACKETS_SLASH;
+    size_t strip = tf_tree_is_root(t, root), parent = SIZE_MAX;
+    /* The constituent around v[i], by way of mates: outward at a closing from the opening
+     * before. */
+    size_t *outer = tf_xarray(NULL, t->n + 1, sizeof *outer);
+    int rc = 0;
+    for (size_t i = strip; i + strip < t->n && rc == 0; i++) {
+        const struct tf_tree_node *v = &t->v[i];
+        if (v->kind != TF_TREE_CLOSE)
+            rc = reversible(t, i, parent, style, err);
+        if (v->kind == TF_TREE_OPEN) {
+            outer[i] = parent;
+            parent = i;
+            put(sequence, slash ? "" : "(", v->label);
+        } else if (v->kind == TF_TREE_LEAF) {
+            put_leaf(words, sequence, v);
+        } else {
+            parent = outer[v->mate];
+            put(sequence, slash ? "/" : ")", v->label);
+        }
+    }
+    free(outer);
+    return rc;
+}
+
+/* ---- sequence to tree ---- */
+
+enum { NO_LABEL = -1 };
+
+struct token {
+    enum tf_tree_kind kind;
+    struct tf_text label; /* of a closing, empty: whatever is innermost */
+    long id;              /* of the label among those of the line */
+    bool broken;          /* holds a bracket that no label has */
+    bool nothing;         /* damage that says nothing */
+};
+
+struct tokens {
+    struct token *v;
+    size_t n, tags;
+    struct tf_text *labels; /* sorted, each once: ids are places here */
+    size_t nlabels;
+    size_t *count; /* by id */
+};
+
+static int compare_labels(const void *x, const void *y)
+{
+    const struct tf_text *a = x, *b = y;
+    size_t n = a->n < b->n ? a->n : b->n;
+    int c = n ? memcmp(a->p, b->p, n) : 0;
+    return c ? c : (a->n > b->n) - (a->n < b->n);
+}
+
+static bool has_bracket(struct tf_text s)
+{
+    return s.n && (memchr(s.p, '(', s.n) || memchr(s.p, ')', s.n));
+}
+
+/* What can be told from a token alone. With SLASH openings pass for tags at first. */
+static struct token read_token(struct tf_text s, enum tf_brackets style, const char *tag)
+{
+    char open = style == TF_BRACKETS_PAREN ? '(' : 0,
+         close = style == TF_BRACKETS_PAREN ? ')' : '/';
+    struct token t = {TF_TREE_LEAF, s, NO_LABEL, false, false};
+    if (open && s.p[0] == open)
+        t.kind = TF_TREE_OPEN;
+    else if (s.p[0] == close)
+        t.kind = TF_TREE_CLOSE;
+    if (t.kind != TF_TREE_LEAF)
+        t.label = (struct tf_text){s.p + 1, s.n - 1};
+    t.broken = has_bracket(t.label);
+    if (t.broken && t.kind == TF_TREE_LEAF)
+        t.label = (struct tf_text){tag, strlen(tag)};
+    t.nothing =
+        t.kind == TF_TREE_OPEN ? t.broken || t.label.n == 0 : t.kind == TF_TREE_CLOSE && t.broken;
+    return t;
+}
+
+static void read_tokens(struct tokens *k, struct tf_text s, enum tf_brackets style, const char *tag)
+{
+    struct tf_text text;
+    size_t room = count_tokens(s);
+    *k = (struct tokens){.v = tf_xarray(NULL, room + 1, sizeof *k->v),
+                         .labels = tf_xarray(NULL, room + 1, sizeof *k->labels)};
+    for (; next_token(&s, &text); k->n++) {
+        k->v[k->n] = read_token(text, style, tag);
+        k->labels[k->n] = k->v[k->n].label;
+    }
+    qsort(k->labels, k->n, sizeof *k->labels, compare_labels);
+    for (size_t i = 0; i < k->n; i++)
+        if (i == 0 || compare_labels(&k->labels[i], &k->labels[k->nlabels - 1]) != 0)
+            k->labels[k->nlabels++] = k->labels[i];
+    for (size_t i = 0; i < k->n; i++)
+        k->v[i].id = (long)((struct tf_text *)bsearch(&k->v[i].label, k->labels, k->nlabels,
+                                                      sizeof *k->labels, compare_labels) -
+                            k->labels);
+    k->count = tf_xcalloc(k->nlabels + 1, sizeof *k->count);
+}
+
+static void release_tokens(struct tokens *k)
+{
+    free(k->v);
+    free(k->labels);
+    free(k->count);
+}
+
+/* SLASH: name the openings of a sequence that is right as it stands, from right to left, where each
+ * closing waits for its label. False, and all as before, if it is not right. */
+static bool openings_exact(struct tokens *k, size_t words)
+{
+    struct {
+        long id;
+        bool filled;
+    } *stack = tf_xarray(NULL, k->n + 1, sizeof *stack);
+    size_t depth = 0, tags = 0;
+    for (size_t i = k->n; i-- > 0;) {
+        struct token *t = &k->v[i];
+        if (t->kind == TF_TREE_CLOSE) {
+            stack[depth].id = t->id;
+            stack[depth++].filled = false;
+            continue;
+        }
+        if (depth > 0 && stack[depth - 1].id == t->id && stack[depth - 1].filled) {
+            t->kind = TF_TREE_OPEN;
+            depth--;
+        } else {
+            tags++;
+        }
+        if (depth > 0)
+            stack[depth - 1].filled = true;
+    }
+    free(stack);
+    if (depth == 0 && tags == words)
+        return true;
+    for (size_t i = 0; i < k->n; i++)
+        if (k->v[i].kind == TF_TREE_OPEN)
+            k->v[i].kind = TF_TREE_LEAF;
+    return false;
+}
+
+static bool is_known(struct tf_text s)
+{
+    for (size_t i = 0; i < sizeof known_labels / sizeof *known_labels; i++)
+        if (tf_text_is(s, known_labels[i]))
+            return true;
+    return false;
+}
+
+static void openings_likely(struct tokens *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        k->count[k->v[i].id] += k->v[i].kind == TF_TREE_CLOSE;
+    for (size_t i = 0; i < k->n; i++) {
+        struct token *t = &k->v[i];
+        if (t->kind == TF_TREE_CLOSE)
+            k->count[t->id]--;
+        else if (k->count[t->id] > 0 || is_known(t->label))
+            t->kind = TF_TREE_OPEN;
+    }
+}
+
+/* Openings, tags and closings to nodes; k->count holds how many of each label are open. */
+struct builder {
+    struct tf_tree *t;
+    struct tokens *k;
+    size_t *stack; /* tokens that opened what is open */
+    size_t depth;
+    unsigned repairs;
+};
+
+static void close_innermost(struct builder *b)
+{
+    b->k->count[b->k->v[b->stack[--b->depth]].id]--;
+    tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});
+}
+
+static void build_close(struct builder *b, const struct token *t)
+{
+    bool any = t->label.n == 0;
+    if (any || b->depth == 0 || b->k->v[b->stack[b->depth - 1]].id != t->id)
+        b->repairs |= TF_REPAIR_BRACKETS;
+    if (b->depth == 0 || (!any && b->k->count[t->id] == 0))
+        return;
+    while (!any && b->k->v[b->stack[b->depth - 1]].id != t->id)
+        close_innermost(b);
+    close_innermost(b);
+}
+
+static void build_leaf(struct builder *b, const struct token *t, struct tf_text word,
+                       struct tf_text tag)
+{
+    struct tf_tree_node *last = b->t->n > 0 ? &b->t->v[b->t->n - 1] : NULL;
+    bool further = tf_text_is(t->label, more);
+    if (further && last && last->kind == TF_TREE_LEAF) {
+        last->word.n = (size_t)(word.p + word.n - last->word.p);
+        return;
+    }
+    b->repairs |= further ? TF_REPAIR_TAGS : 0;
+    tf_tree_add(b->t, TF_TREE_LEAF, further ? tag : t->label, word);
+}
+
+static void build(struct builder *b, struct tf_text words, struct tf_text tag)
+{
+    struct tf_text word = {NULL, 0};
+    bool have = next_token(&words, &word);
+    memset(b->k->count, 0, b->k->nlabels * sizeof *b->k->count);
+    for (size_t i = 0; i < b->k->n; i++) {
+        const struct token *t = &b->k->v[i];
+        if (t->broken || t->nothing)
+            b->repairs |= TF_REPAIR_BRACKETS;
+        if (t->nothing) {
+            continue;
+        } else if (t->kind == TF_TREE_OPEN) {
+            b->stack[b->depth++] = i;
+            b->k->count[t->id]++;
+            tf_tree_add(b->t, TF_TREE_OPEN, t->label, (struct tf_text){0});
+        } else if (t->kind == TF_TREE_CLOSE) {
+            build_close(b, t);
+        } else if (have) {
+            build_leaf(b, t, word, tag);
+            have = next_token(&words, &word);
+        } else {
+            b->repairs |= TF_REPAIR_TAGS;
+        }
+    }
+    if (b->depth > 0)
+        b->repairs |= TF_REPAIR_BRACKETS;
+    while (b->depth > 0)
+        close_innermost(b);
+    if (!have)
+        return;
+    b->repairs |= TF_REPAIR_TAGS;
+    bool inside = b->t->n > 0 && b->t->v[b->t->n - 1].kind == TF_TREE_CLOSE;
+    b->t->n -= inside;
+    for (; have; have = next_token(&words, &word))
+        tf_tree_add(b->t, TF_TREE_LEAF, tag, word);
+    if (inside)
+        tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});
+}
+
+unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_text sequence,
+                        struct tf_text words, const char *root, const char *tag)
+{
+    struct tokens k;
+    t->n = 0;
+    read_tokens(&k, sequence, style, tag);
+    if (style == TF_BRACKETS_SLASH && !openings_exact(&k, count_tokens(words)))
+        openings_likely(&k);
+    struct builder b = {.t = t, .k = &k, .stack = tf_xarray(NULL, k.n + 1, sizeof *b.stack)};
+    build(&b, words, (struct tf_text){tag, strlen(tag)});
+    tf_tree_wrap(t, root);
+    size_t before = t->n;
+    tf_tree_drop_empty(t);
+    if (t->n != before)
+        b.repairs |= TF_REPAIR_BRACKETS;
+    free(b.stack);
+    release_tokens(&k);
+    return b.repairs;
+}

@@ -1,0 +1,50 @@
+/* tree_punctuation.c - tags of punctuation, told by the words. */
+#include "tree/tree.h"
+
+#include <string.h>
+
+static const char *const tags[] = {",", ".", ":", "``", "''"};
+enum { COMMA, STOP, COLON, OPENING, CLOSING, ANY };
+
+/* ANY: words that have one of these tags in treebanks or another, such as HYPH, SYM and POS: what
+ * they have stays. */
+static const struct {
+    const char *word;
+    int tag;
+} known[] = {
+    {",", COMMA},        {".", STOP},     {"?", STOP},         {"!", STOP},       {";", COLON},
+    {"--", COLON},       {"...", COLON},  {"\u2014", COLON},   {"\u2026", COLON}, {"``", OPENING},
+    {"\u201c", OPENING}, {"''", CLOSING}, {"\u201d", CLOSING}, {":", ANY},        {"-", ANY},
+    {"..", ANY},         {"\u2013", ANY}, {"'", ANY},          {"`", ANY},        {"\u2018", ANY},
+    {"\u2019", ANY},
+};
+
+static int tag_of_word(struct tf_text word, bool *is)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if ((*is = tf_text_is(word, known[i].word)))
+            return known[i].tag;
+    return ANY;
+}
+
+void tf_tree_punctuate(struct tf_tree *t, const char *other)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct tf_tree_node *v = &t->v[i];
+        if (v->kind != TF_TREE_LEAF)
+            continue;
+        int has = 0;
+        while (has < ANY && !tf_text_is(v->label, tags[has]))
+            has++;
+        bool is;
+        int tag = tag_of_word(v->word, &is);
+        if (tf_text_is(v->word, "\"")) /* opens and closes: the sequence may know */
+            tag = has == OPENING ? OPENING : CLOSING;
+        else if (is && tag == ANY)
+            continue;
+        if (tag != ANY)
+            v->label = (struct tf_text){tags[tag], strlen(tags[tag])};
+        else if (has != ANY)
+            v->label = (struct tf_text){other, strlen(other)};
+    }
+}

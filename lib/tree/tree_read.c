@@ -1,0 +1,103 @@
+/* tree_read.c - trees from files, one a line or pretty-printed. Where a tree ends is told by its
+ * brackets; where a damaged one ends, by the next line that begins in the first column. */
+#include "tree/tree.h"
+#include <string.h>
+
+static bool is_blank(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!tf_ascii_space(s[i]))
+            return false;
+    return true;
+}
+
+/* Brackets that are open behind this text; INT64_MIN once one was closed too many, after which no
+ * more text can mend it. */
+static int64_t depth_after(int64_t depth, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n && depth >= 0; i++)
+        depth += (s[i] == '(') - (s[i] == ')');
+    return depth < 0 ? INT64_MIN : depth;
+}
+
+static int flush_if_idle(struct tf_tree_reader *r, struct tf_err *err)
+{
+    if (tf_in_line_ready(r->in, r->max))
+        return 0;
+    for (int i = 0; i < 2; i++)
+        if (r->out[i] && tf_out_flush(r->out[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Does the next line belong to a tree that is still open? */
+static int goes_on(struct tf_tree_reader *r, struct tf_err *err)
+{
+    ssize_t have = flush_if_idle(r, err) < 0 ? -1 : tf_in_fill(r->in, 1, err);
+    if (have <= 0)
+        return (int)have;
+    char c = (char)r->in->buf[r->in->pos];
+    return c == ')' || (c != '\n' && tf_ascii_space(c));
+}
+
+/* The other lines of a tree whose first is s. Returns 1, -1, or 2 when they are too long
+ * together. */
+static int gather(struct tf_tree_reader *r, const char **s, size_t *n, struct tf_err *err)
+{
+    int64_t depth = depth_after(0, *s, *n);
+    int rc = 1, more;
+    if (r->layout == TF_TREE_LINES || depth <= 0)
+        return 1;
+    tf_buf_clear(&r->text);
+    tf_buf_add(&r->text, *s, *n);
+    while (depth > 0 && (more = goes_on(r, err)) != 0) {
+        if (more < 0)
+            return -1;
+        int got = tf_in_line(r->in, s, n, r->max, err);
+        if (got < 0)
+            return -1;
+        r->line++;
+        r->layout = TF_TREE_PRETTY;
+        if (got == 2 || r->text.len + 1 + *n > r->max)
+            rc = 2;
+        depth = depth_after(depth, *s, *n);
+        if (rc == 1) {
+            tf_buf_byte(&r->text, '\n');
+            tf_buf_add(&r->text, *s, *n);
+        }
+    }
+    *s = r->text.p;
+    *n = r->text.len;
+    return rc;
+}
+
+int tf_tree_read(struct tf_tree_reader *r, struct tf_tree *t, struct tf_err *err)
+{
+    const char *s;
+    size_t n;
+    int rc;
+    r->why = (struct tf_err){0};
+    do {
+        if (flush_if_idle(r, err) < 0)
+            return -1;
+        if ((rc = tf_in_line(r->in, &s, &n, r->max, err)) <= 0)
+            return rc;
+        r->first = ++r->line;
+        if (rc == 2) {
+            tf_fail(&r->why, "line of %zu bytes, maximum %zu", n, r->max);
+            return 2;
+        }
+    } while (r->layout == TF_TREE_PRETTY && is_blank(s, n));
+    if ((rc = gather(r, &s, &n, err)) < 0)
+        return -1;
+    if (rc == 2) {
+        tf_fail(&r->why, "tree over %zu bytes", r->max);
+        return 2;
+    }
+    return tf_tree_parse(t, s, n, &r->why) < 0 ? 2 : 1;
+}
+
+void tf_tree_reader_release(struct tf_tree_reader *r)
+{
+    tf_buf_release(&r->text);
+}

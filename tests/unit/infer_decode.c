@@ -1,0 +1,512 @@
+/* infer_decode.c - tf-decode's whole stream on small random models: the same bytes whatever the
+ * batch, window and threads; one record out for each record in; scores that are the model's. */
+#include "infer_rig.h"
+#include "infer/decode.h"
+
+enum { LINES = 90, MAX_HYPS = 8 };
+
+static struct rig_line lines[LINES];
+static const char *models[4];
+static struct tf_opt no_opts[] = {{.kind = TF_OPT_END}};
+
+/* A decoded stream in memory. */
+struct got {
+    int type[2 * LINES];
+    uint64_t idx[2 * LINES];
+    struct tf_hyp hyps[2 * LINES][MAX_HYPS];
+    uint32_t ids[2 * LINES][MAX_HYPS][160];
+    float terms[2 * LINES][MAX_HYPS][160];
+    size_t n_hyps[2 * LINES], n;
+    int code[2 * LINES];
+    struct tf_special special;
+    char kind[16];
+};
+
+static struct got a, b;
+
+static struct tf_decode_opts defaults(void)
+{
+    return (struct tf_decode_opts){.run.models = {models, 1},
+                                   .run.device = "cpu",
+                                   .beam = 4,
+                                   .nbest = 1,
+                                   .max_extra = 12,
+                                   .run.max_length = 40,
+                                   .run.batch = 64,
+                                   .run.window = 2048,
+                                   .run.threads = 1,
+                                   .alpha = 0.6,
+                                   .temperature = 1,
+                                   .seed = 1};
+}
+
+static void keep_hyp(struct got *g, size_t k, const struct tf_hyp *h)
+{
+    size_t i = g->n;
+    if (h->n >= 160 || k >= MAX_HYPS)
+        TF_BUG("too long");
+    g->hyps[i][k] = *h;
+    memcpy(g->ids[i][k], h->ids, h->n * sizeof *h->ids);
+    if (h->token_logp)
+        memcpy(g->terms[i][k], h->token_logp, (h->n + 1) * sizeof *h->token_logp);
+}
+
+static void read_back(struct got *g, const char *path)
+{
+    struct tf_err err = {0};
+    struct tf_in in;
+    struct tf_reader *r;
+    struct tf_record rec;
+    memset(g, 0, sizeof *g);
+    must(tf_in_open(&in, path, &err), &err);
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
+    g->special = tf_reader_header(r)->special;
+    snprintf(g->kind, sizeof g->kind, "%s", tf_reader_header(r)->kind);
+    int rc;
+    while ((rc = tf_reader_next(r, &rec, &err)) > 0) {
+        g->type[g->n] = rec.type;
+        g->idx[g->n] = rec.idx;
+        g->code[g->n] = rec.type == TF_REC_BAD ? rec.code : 0;
+        if (rec.type == TF_REC_TOKENS)
+            keep_hyp(g, 0, &(struct tf_hyp){.ids = rec.ids, .n = rec.n});
+        for (size_t k = 0; rec.type == TF_REC_NBEST && k < rec.n_hyps; k++)
+            keep_hyp(g, k, &rec.hyps[k]);
+        g->n_hyps[g->n++] = rec.type == TF_REC_NBEST ? rec.n_hyps : 1;
+    }
+    must(rc, &err);
+    tf_reader_free(r);
+    tf_in_close(&in);
+}
+
+static int decode(struct tf_decode_opts o, const char *in, const char *out, struct tf_err *err)
+{
+    *err = (struct tf_err){0};
+    return tf_decode_run(&o, in, out, no_opts, err);
+}
+
+static void make_lines(void)
+{
+    struct tf_rng r = tf_rng_new(2, 0);
+    for (size_t i = 0; i < LINES; i++) {
+        lines[i].idx = i;
+        lines[i].n = tf_rng_below(&r, 20);
+        lines[i].code = i % 17 == 5 ? TF_BAD_UTF8 : 0;
+        for (size_t j = 0; j < lines[i].n; j++)
+            lines[i].ids[j] = 4 + (uint32_t)tf_rng_below(&r, RIG_V - 4);
+    }
+    lines[3].n = 0;
+    lines[8].n = 45; /* over max_length */
+    for (size_t j = 0; j < lines[8].n; j++)
+        lines[8].ids[j] = 9;
+}
+
+static void layouts(const char *what, struct tf_decode_opts o)
+{
+    struct tf_err err;
+    static const int64_t batches[] = {1, 7, 64}, windows[] = {1, 5, 2048};
+    char first[128];
+    snprintf(first, sizeof first, "%s", rig_path("first.tfs"));
+    is_int(decode(o, rig_path("in.tfs"), first, &err), TF_PARTIAL, "%s: done, with bad records",
+           what);
+    bool same = true;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int64_t threads = 1; threads <= 2; threads++) {
+                o.run.batch = batches[i], o.run.window = windows[j], o.run.threads = threads;
+                if (decode(o, rig_path("in.tfs"), rig_path("again.tfs"), &err) != TF_PARTIAL ||
+                    !rig_same_files(first, rig_path("again.tfs"))) {
+                    same = false;
+                    printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.run.batch,
+                           (long long)o.run.window, (long long)threads, err.msg);
+                }
+            }
+    ok(same, "%s: the same bytes for batch 1, 7, 64, window 1, 5, 2048, 1 and 2 threads", what);
+}
+
+static void one_for_one(void)
+{
+    struct tf_err err;
+    struct tf_decode_opts o = defaults();
+    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL, "decodes");
+    read_back(&a, rig_path("out.tfs"));
+    is_str(a.kind, "tokens", "token stream to token stream");
+    bool order = a.n == LINES, bad = true, special = true, some = false;
+    for (size_t i = 0; order && i < LINES; i++) {
+        order = a.idx[i] == i;
+        bad &= (a.type[i] == TF_REC_BAD) == (lines[i].code != 0 || i == 8);
+        for (size_t j = 0; j < a.hyps[i][0].n; j++)
+            special &= a.ids[i][0][j] > 3;
+        special &= a.hyps[i][0].n <= lines[i].n + 12;
+        some |= a.hyps[i][0].n > 3;
+    }
+    ok(order, "one record for each, in order");
+    ok(bad, "bad records are passed on, and what is too long becomes one");
+    is_int(a.code[8], TF_BAD_TOO_MANY_TOKENS, "too many tokens");
+    ok(a.type[3] == TF_REC_TOKENS && a.hyps[3][0].n == 0, "nothing in, nothing out");
+    ok(special && some, "no special ids, nothing longer than its limit");
+
+    o.allow_unk = o.sample = o.nbest_out = true;
+    o.nbest = MAX_HYPS;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("unk.tfs"), &err), TF_PARTIAL, "unk allowed");
+    read_back(&b, rig_path("unk.tfs"));
+    bool unk = false;
+    special = true;
+    for (size_t i = 0; i < b.n; i++)
+        for (size_t k = 0; b.type[i] == TF_REC_NBEST && k < b.n_hyps[i]; k++)
+            for (size_t j = 0; j < b.hyps[i][k].n; j++) {
+                unk |= b.ids[i][k][j] == 1;
+                special &= b.ids[i][k][j] == 1 || b.ids[i][k][j] > 3;
+            }
+    ok(unk && special, "it is put out, and still none of the other special ids");
+
+    o = defaults();
+    o.run.bad = TF_ON_BAD_OK;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), 0, "--bad=ok");
+    o.run.bad = TF_ON_BAD_FAIL;
+    ok(decode(o, rig_path("in.tfs"), rig_path("none.tfs"), &err) < 0 &&
+           strstr(err.msg, "record 5 is bad: "),
+       "--bad=fail: %s", err.msg);
+    ok(access(rig_path("none.tfs"), F_OK) != 0, "and no file appears");
+
+    /* The same lines in another order get the same answers. */
+    static struct rig_line back[LINES];
+    for (size_t i = 0; i < LINES; i++) {
+        back[i] = lines[LINES - 1 - i];
+        back[i].idx = i;
+    }
+    rig_stream(rig_path("back.tfs"), back, LINES, 7, "w");
+    o = defaults();
+    is_int(decode(o, rig_path("back.tfs"), rig_path("back.out"), &err), TF_PARTIAL,
+           "decodes the lines in reverse");
+    read_back(&b, rig_path("back.out"));
+    bool same = b.n == a.n;
+    for (size_t i = 0; same && i < LINES; i++) {
+        size_t j = LINES - 1 - i;
+        same = a.type[i] == b.type[j] && a.hyps[i][0].n == b.hyps[j][0].n &&
+               !memcmp(a.ids[i][0], b.ids[j][0], a.hyps[i][0].n * sizeof(uint32_t));
+    }
+    ok(same, "and finds the same");
+}
+
+/* What tf_forward says of a pair. */
+static double forward(struct tf_model_set *m, struct tf_work *k, const struct rig_line *src,
+                      const struct tf_hyp *h, const uint32_t *ids, float *terms)
+{
+    struct tf_err err = {0};
+    struct tf_pairs p = {0};
+    struct tf_sums sums = {0};
+    uint32_t src_off[] = {0, (uint32_t)src->n}, tgt_off[] = {0, (uint32_t)h->n};
+    must(tf_pairs_set(&p, &m->v[0].config, 1, src->ids, src_off, ids, tgt_off, &err), &err);
+    must(tf_models_positions(m, p.longest, &err), &err);
+    must(tf_forward(k, &sums, terms, &p, 0, 1, &err), &err);
+    tf_pairs_release(&p);
+    return -sums.nll;
+}
+
+static void scores(const char *model, const char *device, double tolerance)
+{
+    struct tf_err err = {0};
+    struct tf_decode_opts o = defaults();
+    struct tf_model_set m;
+    o.run.models.v = &model;
+    o.run.device = device;
+    o.nbest = 3, o.nbest_out = o.token_scores = true;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("nbest.tfs"), &err), TF_PARTIAL,
+           "%s: 3 best with token scores", device);
+    read_back(&a, rig_path("nbest.tfs"));
+    must(tf_models_open(&m, &o.run.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
+    struct tf_work *k = tf_work_new(&m.v[0], m.ctx);
+    double worst = 0, worst_term = 0, worst_score = 0;
+    bool sorted = true, full = true;
+    for (size_t i = 0; i < a.n; i++) {
+        full &= a.type[i] != TF_REC_NBEST || lines[i].n == 0 || a.n_hyps[i] == 3;
+        for (size_t j = 0; a.type[i] == TF_REC_NBEST && lines[i].n > 0 && j < a.n_hyps[i]; j++) {
+            float terms[160];
+            const struct tf_hyp *h = &a.hyps[i][j];
+            double logp = forward(&m, k, &lines[i], h, a.ids[i][j], terms);
+            worst = fmax(worst, fabs(logp - (double)h->logp));
+            worst_score =
+                fmax(worst_score, fabs((double)h->score -
+                                       (double)h->logp / pow((5 + (double)h->n + 1) / 6, 0.6)));
+            for (size_t t = 0; t <= h->n; t++)
+                worst_term = fmax(worst_term, fabs((double)terms[t] - (double)a.terms[i][j][t]));
+            sorted &= j == 0 || h->score <= a.hyps[i][j - 1].score;
+        }
+    }
+    ok(worst < tolerance && worst_term < tolerance,
+       "%s: log-probabilities are those of a forward pass (off by %g in all, %g a token)", device,
+       worst, worst_term);
+    ok(worst_score < 1e-5, "%s: score = logp / ((5 + len) / 6)^0.6, len with EOS", device);
+    ok(sorted && full, "%s: three each, best first", device);
+    tf_work_free(k);
+    tf_models_close(&m);
+}
+
+static void devices_agree(void)
+{
+    struct tf_err err;
+    struct tf_decode_opts o = defaults();
+    is_int(decode(o, rig_path("in.tfs"), rig_path("cpu.tfs"), &err), TF_PARTIAL, "cpu");
+    o.run.device = "ref";
+    is_int(decode(o, rig_path("in.tfs"), rig_path("ref.tfs"), &err), TF_PARTIAL, "ref");
+    read_back(&a, rig_path("cpu.tfs"));
+    read_back(&b, rig_path("ref.tfs"));
+    int differ = 0;
+    for (size_t i = 0; i < a.n; i++)
+        differ += a.hyps[i][0].n != b.hyps[i][0].n ||
+                  memcmp(a.ids[i][0], b.ids[i][0], a.hyps[i][0].n * sizeof(uint32_t));
+    ok(a.n == b.n && differ <= 1, "cpu and ref find the same (%d of %zu differ)", differ, a.n);
+}
+
+static void prefixes(void)
+{
+    struct tf_err err;
+    static struct rig_line prefix[LINES];
+    struct tf_rng r = tf_rng_new(9, 0);
+    memcpy(prefix, lines, sizeof prefix);
+    for (size_t i = 0; i < LINES; i++) {
+        prefix[i].code = i == 20 ? TF_BAD_UTF8 : 0;
+        prefix[i].n = tf_rng_below(&r, 6);
+        for (size_t j = 0; j < prefix[i].n; j++)
+            prefix[i].ids[j] = 4 + (uint32_t)tf_rng_below(&r, RIG_V - 4);
+    }
+    prefix[30].n = 35; /* longer than the limit */
+    for (size_t j = 0; j < 35; j++)
+        prefix[30].ids[j] = 11;
+    prefix[31].n = 1;
+    prefix[31].ids[0] = 3; /* EOS */
+    prefix[32].n = 1;
+    prefix[32].ids[0] = 1; /* unk may be forced */
+    rig_stream(rig_path("prefix.tfs"), prefix, LINES, 7, "w");
+    struct tf_decode_opts o = defaults();
+    char path[128];
+    snprintf(path, sizeof path, "%s", rig_path("prefix.tfs"));
+    o.prefix = path;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+           "decodes with prefixes");
+    read_back(&a, rig_path("out.tfs"));
+    bool good = a.n == LINES;
+    for (size_t i = 0; good && i < LINES; i++)
+        if (a.type[i] == TF_REC_TOKENS && lines[i].n > 0)
+            good = a.hyps[i][0].n >= prefix[i].n &&
+                   !memcmp(a.ids[i][0], prefix[i].ids, prefix[i].n * sizeof(uint32_t));
+    ok(good, "every output begins with its prefix");
+    is_int(a.type[20], TF_REC_BAD, "a bad prefix spoils its line");
+    is_int(a.hyps[30][0].n, 35, "a prefix longer than the limit ends at once");
+    ok(a.type[31] == TF_REC_BAD && a.type[32] == TF_REC_TOKENS,
+       "EOS in a prefix is refused, unk is not");
+    layouts("prefixes", o);
+    rig_stream(rig_path("prefix.tfs"), prefix, LINES - 1, 7, "w");
+    ok(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err) < 0 &&
+           strstr(err.msg, "ends before"),
+       "too few prefixes: %s", err.msg);
+    rig_stream(rig_path("prefix.tfs"), prefix, LINES, 8, "w");
+    ok(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err) < 0 &&
+           strstr(err.msg, "vocabulary"),
+       "prefixes of another vocabulary: %s", err.msg);
+}
+
+static void ensembles(void)
+{
+    struct tf_err err;
+    struct tf_decode_opts o = defaults();
+    const char *twice[] = {models[0], models[0]}, *mixed[] = {models[0], models[1]},
+               *other[] = {models[0], models[3]};
+    o.nbest = 2, o.nbest_out = true;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("one.tfs"), &err), TF_PARTIAL, "one model");
+    o.run.models = (struct tf_strs){twice, 2};
+    is_int(decode(o, rig_path("in.tfs"), rig_path("two.tfs"), &err), TF_PARTIAL, "the same twice");
+    read_back(&a, rig_path("one.tfs"));
+    read_back(&b, rig_path("two.tfs"));
+    int differ = 0;
+    double worst = 0;
+    for (size_t i = 0; i < a.n; i++) {
+        differ += a.hyps[i][0].n != b.hyps[i][0].n ||
+                  memcmp(a.ids[i][0], b.ids[i][0], a.hyps[i][0].n * sizeof(uint32_t));
+        worst = fmax(worst, fabs((double)a.hyps[i][0].logp - (double)b.hyps[i][0].logp));
+    }
+    ok(differ <= 1 && worst < 1e-3,
+       "a model averaged with itself is itself (%d differ, logp off by %g)", differ, worst);
+    o.run.models = (struct tf_strs){mixed, 2};
+    is_int(decode(o, rig_path("in.tfs"), rig_path("mix.tfs"), &err), TF_PARTIAL, "two models");
+    ok(!rig_same_files(rig_path("mix.tfs"), rig_path("one.tfs")), "give something of their own");
+    layouts("ensemble", o);
+    o.run.models = (struct tf_strs){other, 2};
+    ok(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err) < 0 && strstr(err.msg, "60 ids"),
+       "models of different sizes: %s", err.msg);
+}
+
+static void limits(void)
+{
+    struct tf_err err;
+    struct tf_decode_opts o = defaults();
+    o.run.models.v = &models[2]; /* 16 learned positions */
+    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+           "a model with learned positions");
+    read_back(&a, rig_path("out.tfs"));
+    bool good = a.n == LINES;
+    for (size_t i = 0; good && i < LINES; i++)
+        good = (a.type[i] == TF_REC_BAD) == (lines[i].code != 0 || lines[i].n > 15) &&
+               a.hyps[i][0].n <= 15;
+    ok(good, "what is longer than its table becomes a bad record, and no output is longer");
+
+    static struct rig_line odd[3];
+    odd[0].ids[0] = 49, odd[0].n = 1;
+    odd[1].ids[0] = RIG_V, odd[1].n = 1, odd[1].idx = 1;
+    odd[2].ids[0] = 3, odd[2].n = 1, odd[2].idx = 2;
+    const char *small = rig_path("small.tfm");
+    struct tf_config c = rig_small();
+    c.vocab_size = 40;
+    rig_model(small, &c, 1, 1);
+    o = defaults();
+    rig_stream(rig_path("odd.tfs"), odd, 1, 7, "w");
+    o.run.models.v = &small;
+    ok(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err) < 0 &&
+           strstr(err.msg, "a vocabulary of 50"),
+       "a stream of a larger vocabulary: %s", err.msg);
+    rig_stream(rig_path("odd.tfs"), lines, 2, 9, "w");
+    o = defaults();
+    ok(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err) < 0 && strstr(err.msg, "0707") &&
+           strstr(err.msg, "0909"),
+       "another vocabulary: %s", err.msg);
+    o.run.force_vocab = true;
+    is_int(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err), 0, "unless forced");
+
+    o = defaults();
+    o.max_extra = 0, o.beam = 1;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+           "no extra length, greedy");
+    o.beam = 60;
+    o.max_extra = 3;
+    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+           "a beam larger than the vocabulary");
+
+    rig_stream(rig_path("parts.tfs"), lines, 10, 7, "w");
+    rig_stream(rig_path("parts.tfs"), lines, 4, 7, "a");
+    rig_stream(rig_path("parts.tfs"), lines, 0, 7, "a");
+    o = defaults();
+    is_int(decode(o, rig_path("parts.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL, "three parts");
+    read_back(&a, rig_path("out.tfs"));
+    is_int(a.n, 10 + 1 + 4 + 1, "give three parts");
+    ok(a.idx[9] == 9 && a.type[10] == TF_REC_HEADER && a.idx[11] == 0 &&
+           a.type[15] == TF_REC_HEADER,
+       "each with its numbers");
+}
+
+/* 1024 hypotheses that have a prefix of 1030 tokens in common, and beside them a short sentence. */
+static void too_many_ids(void)
+{
+    enum { LONG = 1030 };
+    struct tf_err err = {0};
+    struct tf_config c = rig_small();
+    struct tf_decode_opts o = defaults();
+    char tiny_path[128], path[128];
+    const char *tiny = tiny_path;
+    uint32_t ids[LONG];
+    snprintf(tiny_path, sizeof tiny_path, "%s", rig_path("tiny.tfm"));
+    snprintf(path, sizeof path, "%s", rig_path("long.tfs"));
+    c.encoder_layers = c.decoder_layers = c.heads = 1;
+    c.d_model = c.d_ff = 8, c.d_k = c.d_v = 4;
+    rig_model(tiny, &c, 1, 1);
+    for (size_t i = 0; i < LONG; i++)
+        ids[i] = 9;
+    struct tf_out out;
+    struct tf_writer w;
+    struct tf_header h;
+    rig_header(&h, "tokens", 7, RIG_V);
+    must(tf_out_open(&out, path, 0, &err), &err);
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
+    must(tf_writer_tokens(&w, 0, ids, LONG, &err), &err);
+    must(tf_writer_tokens(&w, 1, ids, 1, &err), &err);
+    must(tf_writer_end(&w, &err), &err);
+    tf_writer_release(&w);
+    must(tf_out_commit(&out, &err), &err);
+    o.run.models.v = &tiny;
+    o.prefix = path;
+    o.run.max_length = LONG;
+    o.max_extra = 2;
+    o.beam = o.nbest = TF_SEARCH_MAX_BEAM, o.nbest_out = true;
+    is_int(decode(o, path, rig_path("out.tfs"), &err), TF_PARTIAL,
+           "more ids than a record holds: %s", err.msg);
+    o.nbest = MAX_HYPS;
+    is_int(decode(o, path, rig_path("few.tfs"), &err), 0, "but some of them fit");
+    struct tf_in in;
+    struct tf_reader *r;
+    struct tf_record rec;
+    must(tf_in_open(&in, rig_path("out.tfs"), &err), &err);
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD &&
+           rec.code == TF_BAD_TOO_MANY_TOKENS,
+       "make a bad record");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_NBEST && rec.n_hyps > 100,
+       "and the next sentence has its hypotheses");
+    is_int(tf_reader_next(r, &rec, &err), 0, "and that is all");
+    tf_reader_free(r);
+    tf_in_close(&in);
+}
+
+static void damage(void)
+{
+    struct tf_err err;
+    struct tf_decode_opts o = defaults();
+    char *p;
+    size_t n = rig_read(rig_path("in.tfs"), &p);
+    int refused = 0, tried = 0;
+    for (size_t cut = 0; cut < n; cut += cut < 200 ? 7 : 331, tried++) {
+        FILE *f = fopen(rig_path("cut.tfs"), "wb");
+        if (!f || fwrite(p, 1, cut, f) != cut || fclose(f) != 0)
+            TF_BUG("write");
+        refused += decode(o, rig_path("cut.tfs"), rig_path("out.tfs"), &err) < 0 &&
+                   strstr(err.msg, "truncated");
+    }
+    is_int(refused, tried, "a stream that was cut off is never taken for a whole one");
+    free(p);
+}
+
+int main(void)
+{
+    tf_progname = "tf-decode";
+    rig_begin();
+    make_lines();
+    rig_stream(rig_path("in.tfs"), lines, LINES, 7, "w");
+    char path[4][128];
+    for (int i = 0; i < 4; i++) {
+        struct tf_config c = rig_small();
+        snprintf(path[i], sizeof path[i], "%s/model%d.tfm", rig_dir, i);
+        models[i] = path[i];
+        if (i == 1)
+            c.pre_norm = true, c.tie = TF_TIE_NONE, c.d_model = 24, c.attention_bias = true;
+        if (i == 2)
+            c.positions = TF_POS_LEARNED, c.max_positions = 16, c.start = TF_START_ZERO,
+            c.tie = TF_TIE_DECODER;
+        if (i == 3)
+            c.vocab_size = 60;
+        rig_model(path[i], &c, (uint64_t)i + 1, 2);
+    }
+    struct tf_decode_opts o = defaults();
+    one_for_one();
+    layouts("beam 4", o);
+    o.beam = 1;
+    layouts("greedy", o);
+    o = defaults();
+    o.nbest = 3, o.nbest_out = o.token_scores = true;
+    layouts("n-best with token scores", o);
+    o = defaults();
+    o.sample = o.nbest_out = true, o.nbest = 3;
+    layouts("sampling", o);
+    o = defaults();
+    o.run.models.v = &models[1];
+    layouts("pre-norm, separate embeddings, biases", o);
+    scores(models[0], "cpu", 2e-4);
+    scores(models[0], "ref64", 2e-5);
+    scores(models[1], "cpu", 2e-4);
+    scores(models[1], "ref64", 2e-5);
+    devices_agree();
+    prefixes();
+    ensembles();
+    limits();
+    too_many_ids();
+    damage();
+    rig_clean();
+    return done();
+}

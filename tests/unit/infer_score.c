@@ -1,0 +1,353 @@
+/* infer_score.c - tf-score's stream on small random models: the scores are a forward pass's and
+ * tf-decode's, and the same bytes come out whatever the batch, window and threads. */
+#include "infer_rig.h"
+#include "base/json.h"
+#include "infer/decode.h"
+#include "infer/score.h"
+
+enum { LINES = 80 };
+
+static struct rig_line src[LINES], tgt[LINES];
+static const char *models[2];
+static struct tf_opt no_opts[] = {{.kind = TF_OPT_END}};
+
+static struct tf_score_opts defaults(void)
+{
+    return (struct tf_score_opts){.run.models = {models, 1},
+                                  .run.device = "cpu",
+                                  .run.max_length = 40,
+                                  .run.batch = 64,
+                                  .run.window = 2048,
+                                  .run.threads = 1,
+                                  .run.quiet = true};
+}
+
+static int score(struct tf_score_opts o, const char *a, const char *b, const char *out,
+                 struct tf_err *err)
+{
+    const char *in[] = {a, b};
+    *err = (struct tf_err){0};
+    return tf_score_run(&o, in, b ? 2 : 1, out, no_opts, err);
+}
+
+struct scores {
+    float logp[LINES], terms[LINES][64];
+    size_t n_terms[LINES], n;
+    int type[LINES];
+    uint64_t idx[LINES];
+};
+
+static void read_back(struct scores *s, const char *path)
+{
+    struct tf_err err = {0};
+    struct tf_in in;
+    struct tf_reader *r;
+    struct tf_record rec;
+    int rc;
+    memset(s, 0, sizeof *s);
+    must(tf_in_open(&in, path, &err), &err);
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
+    is_str(tf_reader_header(r)->kind, "scores", "a score stream");
+    while ((rc = tf_reader_next(r, &rec, &err)) > 0 && s->n < LINES) {
+        s->type[s->n] = rec.type;
+        s->idx[s->n] = rec.idx;
+        s->logp[s->n] = rec.logp;
+        s->n_terms[s->n] = rec.token_logp ? rec.n : 0;
+        if (rec.type == TF_REC_SCORE && rec.token_logp)
+            memcpy(s->terms[s->n], rec.token_logp, rec.n * sizeof(float));
+        s->n++;
+    }
+    must(rc, &err);
+    tf_reader_free(r);
+    tf_in_close(&in);
+}
+
+/* As a pair stream, and as a batch stream of the good ones. */
+static void write_pairs(const char *pairs, const char *batches)
+{
+    struct tf_err err = {0};
+    struct tf_out out;
+    struct tf_writer w = {0};
+    struct tf_header h;
+    rig_header(&h, "pairs", 7, RIG_V);
+    must(tf_out_open(&out, pairs, 0, &err), &err);
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
+    for (size_t i = 0; i < LINES; i++)
+        must(src[i].code || tgt[i].code
+                 ? tf_writer_bad(&w, i, TF_BAD_UTF8, "spoilt", &err)
+                 : tf_writer_pair(&w, i, src[i].ids, src[i].n, tgt[i].ids, tgt[i].n, &err),
+             &err);
+    must(tf_writer_end(&w, &err), &err);
+    tf_writer_release(&w);
+    must(tf_out_commit(&out, &err), &err);
+
+    static uint32_t s[LINES * 64], t[LINES * 64], s_off[LINES + 1], t_off[LINES + 1], idx[LINES];
+    struct tf_batch b = {.src = s, .tgt = t, .src_off = s_off, .tgt_off = t_off, .idx = idx};
+    for (size_t i = LINES; i-- > 0;) { /* in another order */
+        if (src[i].code || tgt[i].code || src[i].n > 40)
+            continue;
+        memcpy(s + s_off[b.n], src[i].ids, src[i].n * sizeof *s);
+        memcpy(t + t_off[b.n], tgt[i].ids, tgt[i].n * sizeof *t);
+        idx[b.n] = (uint32_t)i;
+        s_off[b.n + 1] = s_off[b.n] + (uint32_t)src[i].n;
+        t_off[b.n + 1] = t_off[b.n] + (uint32_t)tgt[i].n;
+        b.n++;
+    }
+    rig_header(&h, "batch", 7, RIG_V);
+    must(tf_out_open(&out, batches, 0, &err), &err);
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
+    must(tf_writer_batch(&w, &b, &err), &err);
+    must(tf_writer_end(&w, &err), &err);
+    tf_writer_release(&w);
+    must(tf_out_commit(&out, &err), &err);
+}
+
+static void layouts(const char *what, struct tf_score_opts o)
+{
+    struct tf_err err;
+    static const int64_t batches[] = {1, 7, 64}, windows[] = {1, 9, 2048};
+    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("first"), &err), TF_PARTIAL,
+           "%s: done", what);
+    bool same = true;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int64_t threads = 1; threads <= 2; threads++) {
+                o.run.batch = batches[i], o.run.window = windows[j], o.run.threads = threads;
+                if (score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("again"), &err) !=
+                        TF_PARTIAL ||
+                    !rig_same_files(rig_path("first"), rig_path("again"))) {
+                    same = false;
+                    printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.run.batch,
+                           (long long)o.run.window, (long long)threads, err.msg);
+                }
+            }
+    ok(same, "%s: the same bytes for every batch, window and number of threads", what);
+}
+
+static double number(const char *json, const char *key)
+{
+    char want[40];
+    snprintf(want, sizeof want, "\"%s\":", key);
+    const char *at = strstr(json, want);
+    return at ? strtod(at + strlen(want), NULL) : NAN;
+}
+
+/* What tf-decode says of its outputs is what tf-score says of them. */
+static void agrees(const char *what, const char **paths, size_t n_models)
+{
+    struct tf_err err = {0};
+    struct tf_score_opts o = defaults();
+    struct tf_decode_opts d = {.run = o.run,
+                               .beam = 4,
+                               .nbest = 1,
+                               .nbest_out = true,
+                               .max_extra = 10,
+                               .alpha = 0.6,
+                               .temperature = 1};
+    struct tf_in in;
+    struct tf_reader *rd;
+    struct tf_record rec;
+    float logp[LINES] = {0};
+    double worst = 0;
+    static struct rig_line hyp[LINES];
+    static struct scores b;
+    o.run.models = d.run.models = (struct tf_strs){paths, n_models};
+    is_int(tf_decode_run(&d, rig_path("src.tfs"), rig_path("nbest"), no_opts, &err), TF_PARTIAL,
+           "%s: decoded", what);
+    must(tf_in_open(&in, rig_path("nbest"), &err), &err);
+    must(tf_reader_new(&rd, &in, NULL, 0, &err), &err);
+    for (size_t i = 0; i < LINES && tf_reader_next(rd, &rec, &err) > 0; i++) {
+        hyp[i].idx = i;
+        hyp[i].code = rec.type == TF_REC_BAD ? rec.code : 0;
+        if (hyp[i].code)
+            continue;
+        hyp[i].n = rec.hyps[0].n;
+        memcpy(hyp[i].ids, rec.hyps[0].ids, hyp[i].n * sizeof(uint32_t));
+        logp[i] = rec.hyps[0].logp;
+    }
+    tf_reader_free(rd);
+    tf_in_close(&in);
+    rig_stream(rig_path("hyp.tfs"), hyp, LINES, 7, "w");
+    is_int(score(o, rig_path("src.tfs"), rig_path("hyp.tfs"), rig_path("one"), &err), TF_PARTIAL,
+           "%s: scored", what);
+    read_back(&b, rig_path("one"));
+    for (size_t i = 0; i < LINES; i++)
+        if (b.type[i] == TF_REC_SCORE && src[i].n > 0)
+            worst = fmax(worst, fabs((double)b.logp[i] - (double)logp[i]));
+    ok(worst < 1e-4, "%s: tf-decode and tf-score agree (off by %g)", what, worst);
+}
+
+/* Each way in which a model's decoder can differ. */
+static void axes(void)
+{
+    static const struct {
+        const char *what;
+        struct tf_config c;
+    } v[] = {{"attention window of 2", {.attention_window = 2}},
+             {"attention window of 1, learned positions",
+              {.attention_window = 1, .positions = TF_POS_LEARNED, .max_positions = 128}},
+             {"norm before", {.pre_norm = true}},
+             {"keys wider than values", {.d_k = 12, .d_v = 5}},
+             {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
+             {"t2t", {.dialect = TF_AS_T2T, .start = TF_START_ZERO, .bos = -1}}};
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        struct tf_config c = rig_small();
+        char path[320];
+        const char *paths[] = {path};
+        snprintf(path, sizeof path, "%s", rig_path("axis.tfm"));
+        c.attention_window = v[i].c.attention_window;
+        c.positions = v[i].c.positions;
+        c.max_positions = v[i].c.max_positions;
+        c.pre_norm = v[i].c.pre_norm;
+        c.d_k = v[i].c.d_k ? v[i].c.d_k : c.d_k;
+        c.d_v = v[i].c.d_v ? v[i].c.d_v : c.d_v;
+        c.tie = v[i].c.tie;
+        c.attention_bias = v[i].c.attention_bias;
+        c.dialect = v[i].c.dialect;
+        c.start = v[i].c.start;
+        c.bos = v[i].c.bos ? v[i].c.bos : c.bos;
+        rig_model(path, &c, 31 + i, 3);
+        agrees(v[i].what, paths, 1);
+    }
+}
+
+int main(void)
+{
+    static struct scores a, b;
+    struct tf_err err;
+    char path[2][320], *text;
+    tf_progname = "tf-score";
+    rig_begin();
+    struct tf_rng r = tf_rng_new(4, 0);
+    for (size_t i = 0; i < LINES; i++)
+        for (int side = 0; side < 2; side++) {
+            struct rig_line *l = side ? &tgt[i] : &src[i];
+            l->idx = i;
+            l->n = tf_rng_below(&r, 15);
+            for (size_t j = 0; j < l->n; j++)
+                l->ids[j] = 4 + (uint32_t)tf_rng_below(&r, RIG_V - 4);
+        }
+    src[4].code = tgt[9].code = TF_BAD_UTF8;
+    src[11].n = 41;
+    rig_stream(rig_path("src.tfs"), src, LINES, 7, "w");
+    rig_stream(rig_path("tgt.tfs"), tgt, LINES, 7, "w");
+    write_pairs(rig_path("pairs.tfs"), rig_path("batch.tfs"));
+    for (int i = 0; i < 2; i++) {
+        struct tf_config c = rig_small();
+        snprintf(path[i], sizeof path[i], "%s/model%d.tfm", rig_dir, i);
+        models[i] = path[i];
+        c.start = i ? TF_START_ZERO : TF_START_BOS;
+        rig_model(path[i], &c, (uint64_t)i + 1, 2);
+    }
+
+    struct tf_score_opts o = defaults();
+    layouts("log-probabilities", o);
+    o.token = true;
+    layouts("of tokens", o);
+    o.form = TF_SCORE_TEXT;
+    layouts("text", o);
+    o.form = TF_SCORE_SUMMARY;
+    layouts("summary", o);
+    o = defaults();
+    o.run.models = (struct tf_strs){models, 2};
+    layouts("two models", o);
+
+    o = defaults();
+    o.token = true;
+    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("two"), &err), TF_PARTIAL,
+           "two streams: %s", err.msg);
+    is_int(score(o, rig_path("pairs.tfs"), NULL, rig_path("one"), &err), TF_PARTIAL,
+           "a pair stream");
+    read_back(&a, rig_path("two"));
+    read_back(&b, rig_path("one"));
+    is_mem(&a, &b, sizeof a, "give the same");
+    bool good = a.n == LINES;
+    double worst = 0, total = 0;
+    for (size_t i = 0; i < a.n; i++) {
+        double sum = 0;
+        good &= a.idx[i] == i && (a.type[i] == TF_REC_BAD) == (i == 4 || i == 9 || i == 11) &&
+                (a.type[i] == TF_REC_BAD || a.n_terms[i] == tgt[i].n + 1);
+        for (size_t j = 0; j < a.n_terms[i]; j++)
+            sum += (double)a.terms[i][j];
+        worst = fmax(worst, fabs(sum - (double)a.logp[i]));
+        total += sum;
+    }
+    ok(good, "one record a pair, one term a token and one for the end");
+    ok(worst < 1e-5, "the terms sum to the log-probability (off by %g)", worst);
+    is_int(score(o, rig_path("batch.tfs"), NULL, rig_path("one"), &err), 0, "a batch stream");
+    read_back(&b, rig_path("one"));
+    good = b.n == LINES - 3;
+    for (size_t i = 0; i < b.n; i++)
+        good &= b.logp[i] == a.logp[b.idx[i]] &&
+                !memcmp(b.terms[i], a.terms[b.idx[i]], sizeof b.terms[i]);
+    ok(good, "gives the same in its own order");
+
+    o = defaults();
+    o.run.device = "ref64";
+    o.token = true;
+    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("one"), &err), TF_PARTIAL,
+           "in double precision");
+    read_back(&b, rig_path("one"));
+    for (size_t i = 0; i < a.n; i++)
+        worst = fmax(worst, fabs((double)a.logp[i] - (double)b.logp[i]));
+    ok(worst < 1e-4, "the CPU is right (off by %g)", worst);
+
+    o = defaults();
+    o.form = TF_SCORE_SUMMARY;
+    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("sum"), &err), TF_PARTIAL,
+           "the summary");
+    rig_read(rig_path("sum"), &text);
+    double tokens = 0;
+    for (size_t i = 0; i < LINES; i++)
+        tokens += a.type[i] == TF_REC_BAD ? 0 : (double)tgt[i].n + 1;
+    is_near(number(text, "tokens"), tokens, 0, "tokens, with their ends");
+    is_near(number(text, "logp"), total, 1e-6, "log-probability");
+    is_near(number(text, "perplexity"), exp(-total / tokens), 1e-6, "perplexity");
+    ok(number(text, "pairs") == LINES - 3 && number(text, "bad") == 3 &&
+           number(text, "accuracy") >= 0 && number(text, "accuracy") < 0.5,
+       "the rest: %s", text);
+    free(text);
+
+    o = defaults();
+    o.form = TF_SCORE_TEXT;
+    o.token = true;
+    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("text"), &err), TF_PARTIAL,
+           "text");
+    rig_read(rig_path("text"), &text);
+    size_t line = 0;
+    worst = 0;
+    for (char *p = text, *end; *p; p = end + 1, line++) {
+        end = strchr(p, '\n');
+        if (a.type[line] == TF_REC_BAD)
+            worst += p != end;
+        else
+            worst = fmax(worst, fabs(strtod(p, NULL) - (double)a.logp[line]));
+    }
+    ok(line == LINES && worst < 1e-4, "a line for each, an empty one where the pair is bad");
+    free(text);
+
+    agrees("two models", models, 2);
+    axes();
+
+    o = defaults();
+    rig_stream(rig_path("short.tfs"), tgt, LINES - 1, 7, "w");
+    ok(score(o, rig_path("src.tfs"), rig_path("short.tfs"), rig_path("one"), &err) < 0 &&
+           strstr(err.msg, "ends before"),
+       "a short target: %s", err.msg);
+    ok(score(o, rig_path("short.tfs"), rig_path("tgt.tfs"), rig_path("one"), &err) < 0 &&
+           strstr(err.msg, "goes on where"),
+       "a short source: %s", err.msg);
+    tgt[50].idx = 51;
+    rig_stream(rig_path("short.tfs"), tgt, LINES, 7, "w");
+    ok(score(o, rig_path("src.tfs"), rig_path("short.tfs"), rig_path("one"), &err) < 0 &&
+           strstr(err.msg, "record 51"),
+       "unequal numbers: %s", err.msg);
+    ok(score(o, rig_path("src.tfs"), NULL, rig_path("one"), &err) < 0 && strstr(err.msg, "tokens"),
+       "one token stream alone: %s", err.msg);
+    o.run.bad = TF_ON_BAD_FAIL;
+    ok(score(o, rig_path("pairs.tfs"), NULL, rig_path("one"), &err) < 0 &&
+           strstr(err.msg, "record 4 is bad"),
+       "--bad=fail: %s", err.msg);
+    rig_clean();
+    return done();
+}

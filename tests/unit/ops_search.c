@@ -1,0 +1,708 @@
+/* ops_search.c - search_step against the rule in ops/search.h, written out over whole hypotheses
+ * and without any early stop; against exhaustive enumeration; and the bodies against each other.
+ * The "model" is a hash of sentence and history, so that every hypothesis has its own distribution
+ * and no tensor is needed. */
+#include "../tap.h"
+#include "base/rng.h"
+#include "ops/search.h"
+
+enum { MAX_LEN = 12, MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
+
+#define LP TF_ELEM_STAT /* what log-probabilities are */
+
+struct fake {
+    size_t V;
+    uint64_t seed;
+    int levels;   /* > 0: unnormalised multiples of -1/2, full of ties */
+    double holes; /* share of ids at -inf */
+    double rare;  /* with levels: share of ids that stand out, all else being equal */
+};
+
+struct hyp {
+    uint32_t ids[MAX_LEN + 1];
+    double lp[MAX_LEN + 2];
+    size_t n;
+    double logp, score;
+};
+
+struct results {
+    struct hyp v[MAX_S][MAX_K];
+    size_t n[MAX_S];
+};
+
+struct group {
+    size_t n;
+    uint32_t limit[MAX_S], src_off[MAX_S + 1], prefix[MAX_S * MAX_LEN], prefix_off[MAX_S + 1];
+    uint64_t key[MAX_S];
+};
+
+static void distribution(float *lp, const struct fake *f, uint64_t key, const uint32_t *ids,
+                         size_t n)
+{
+    uint64_t h = tf_mix64(f->seed ^ key * 0x9e3779b97f4a7c15u);
+    for (size_t i = 0; i < n; i++)
+        h = tf_mix64(h ^ (ids[i] + 1));
+    struct tf_rng r = tf_rng_new(h, 0);
+    double sum = 0;
+    for (size_t v = 0; v < f->V; v++) {
+        double u = tf_rng_real(&r);
+        if (f->rare > 0)
+            u = u < f->rare ? 0 : 0.999;
+        lp[v] = f->levels ? -0.5F * (float)(1 + (int)(u * f->levels)) : (float)(4 * u);
+        sum += exp((double)lp[v]);
+        if (tf_rng_real(&r) < f->holes)
+            lp[v] = v % 2 ? -INFINITY : NAN;
+    }
+    for (size_t v = 0; v < f->V && !f->levels; v++)
+        lp[v] = (float)((double)lp[v] - log(sum));
+}
+
+/* A body of search_step: a backend, and a lane of it. */
+struct body {
+    const struct tf_backend *be;
+    struct tf_ctx *ctx;
+};
+
+/* n ids from the backend; the caller frees. */
+static uint32_t *get(const struct tf_search *s, const tf_mem *p, size_t n)
+{
+    struct tf_err err = {0};
+    uint32_t *v = calloc(n + 1, sizeof *v);
+    if (s->be->download(s->ctx, v, TF_ELEM_U32, p, n, &err) < 0)
+        TF_BUG("%s", err.msg);
+    return v;
+}
+
+/* The rows of the next step as the model would read them. */
+struct reads {
+    uint32_t *ids, *slot, *at, *n_past, *first, *n_src, *table, *counts;
+    size_t live, ld;
+};
+
+static struct reads look(const struct tf_search *s)
+{
+    struct reads r = {.ids = get(s, s->ids, s->rows),
+                      .slot = get(s, s->slot, s->rows),
+                      .at = get(s, s->at, s->rows),
+                      .n_past = get(s, s->n_past, s->rows),
+                      .first = get(s, s->first, s->rows),
+                      .n_src = get(s, s->n_src, s->rows),
+                      .table = get(s, s->table, s->rows * s->ld),
+                      .counts = get(s, s->counts, TF_SEARCH_COUNTS),
+                      .ld = s->ld};
+    r.live = r.counts[TF_SEARCH_LIVE];
+    return r;
+}
+
+static void forget(struct reads *r)
+{
+    uint32_t *all[] = {r->ids,   r->slot,  r->at,    r->n_past,
+                       r->first, r->n_src, r->table, r->counts};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+/* One call of search_step with these floats. */
+static void step(struct tf_search *s, const float *lp, size_t n)
+{
+    struct tf_err err = {0};
+    bool wide = s->be->elem_size[LP] == sizeof(double);
+    double *v = calloc(n + 1, sizeof *v);
+    for (size_t i = 0; i < n && wide; i++)
+        v[i] = (double)lp[i];
+    tf_mem *p = s->be->alloc(s->ctx, LP, n + 1, &err);
+    if (p == NULL)
+        TF_BUG("%s", err.msg);
+    s->be->upload(s->ctx, p, LP, wide ? (const void *)v : lp, n);
+    s->be->search_step(s->ctx, s, p);
+    if (s->be->sync(s->ctx, &err) < 0)
+        TF_BUG("%s", err.msg);
+    s->be->free(s->ctx, p);
+    free(v);
+}
+
+/* A search to its end. The history of a live row comes from the tables of the search: what the
+ * cache would hold. lag: the host looks at every third step only. */
+static void run(struct results *out, struct tf_search *s, const struct fake *f,
+                const struct group *g, bool lag, bool *tables_ok)
+{
+    struct tf_err err = {0};
+    struct tf_search_group sg = {g->n, g->src_off, g->limit, g->prefix, g->prefix_off, g->key};
+    if (tf_search_start(s, &sg, &err) < 0)
+        TF_BUG("%s", err.msg);
+    uint32_t *cache = calloc(s->slots, sizeof *cache);
+    float *lp = malloc(s->max_rows * f->V * sizeof *lp + 1);
+    for (size_t calls = 0; s->rows > 0 && calls < s->max_steps; calls++) {
+        struct reads d = look(s);
+        for (size_t i = 0; i < s->max_rows * f->V; i++)
+            lp[i] = 1e38F;
+        if (d.live > s->rows)
+            *tables_ok = false;
+        for (size_t r = 0; r < s->rows; r++)
+            cache[d.slot[r]] = d.ids[r];
+        for (size_t r = 0; r < d.live; r++) {
+            uint32_t hist[MAX_LEN + 1], *table = d.table + r * d.ld;
+            size_t i = 0;
+            while (g->src_off[i] != d.first[r])
+                i++;
+            if (d.n_past[r] != d.at[r] + 1 || d.at[r] != calls || table[d.at[r]] != d.slot[r] ||
+                d.slot[r] >= s->slots || d.n_src[r] != g->src_off[i + 1] - g->src_off[i])
+                *tables_ok = false;
+            for (size_t j = 1; j < d.n_past[r]; j++)
+                hist[j - 1] = cache[table[j]];
+            if (cache[table[0]] != s->rule.start)
+                *tables_ok = false;
+            distribution(lp + r * f->V, f, g->key[i], hist, d.at[r]);
+        }
+        for (size_t r = d.live; r < s->rows; r++) /* dead rows touch nothing that is alive */
+            if (d.slot[r] != s->slots - 1 || d.n_past[r] != 1 || d.at[r] != 0 ||
+                d.table[r * d.ld] != s->slots - 1)
+                *tables_ok = false;
+        if (lag && calls == 0)
+            s->rows = s->max_rows; /* all that a group may grow to */
+        step(s, lp, s->rows * f->V);
+        if ((!lag || calls % 3 == 2) && tf_search_poll(s, lag, &err) < 0)
+            TF_BUG("%s", err.msg);
+        forget(&d);
+    }
+    if (tf_search_fetch(s, &err) < 0)
+        TF_BUG("%s", err.msg);
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < g->n; i++) {
+        out->n[i] = tf_search_count(s, i);
+        for (size_t k = 0; k < out->n[i]; k++) {
+            struct tf_search_hyp h = tf_search_result(s, i, k);
+            struct hyp *o = &out->v[i][k];
+            float terms[MAX_LEN + 2];
+            o->n = h.n, o->logp = h.logp, o->score = h.score;
+            tf_search_trace(s, i, k, o->ids, terms);
+            for (size_t j = 0; j <= h.n; j++)
+                o->lp[j] = (double)terms[j];
+        }
+    }
+    free(cache);
+    free(lp);
+}
+
+/* ---- the rule over whole hypotheses ---- */
+
+struct cand {
+    double logp, x;
+    size_t row;
+    uint32_t id;
+};
+
+static int by_rule(const void *pa, const void *pb)
+{
+    const struct cand *a = pa, *b = pb;
+    if (a->logp != b->logp)
+        return a->logp > b->logp ? -1 : 1;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    if (a->x != b->x)
+        return a->x > b->x ? -1 : 1;
+    return a->id < b->id ? -1 : 1;
+}
+
+static size_t candidates(struct cand *c, const struct tf_search_rule *rule, const struct fake *f,
+                         const struct group *g, size_t i, const struct hyp *live, size_t n,
+                         size_t t)
+{
+    size_t P = g->prefix_off[i + 1] - g->prefix_off[i], m = 0;
+    float lp[MAX_V];
+    for (size_t row = 0; row < n; row++) {
+        distribution(lp, f, g->key[i], live[row].ids, t);
+        for (uint32_t v = 0; v < rule->V; v++) {
+            bool banned = false;
+            for (size_t k = 0; k < rule->n_ban; k++)
+                banned |= rule->ban[k] == v;
+            if (t < P              ? v != g->prefix[g->prefix_off[i] + t]
+                : t >= g->limit[i] ? v != rule->eos
+                                   : banned)
+                continue;
+            double x = lp[v] > 0 ? 0 : (double)lp[v];
+            if (isfinite(lp[v]))
+                c[m++] = (struct cand){live[row].logp + x, x, row, v};
+        }
+    }
+    qsort(c, m, sizeof *c, by_rule);
+    return m;
+}
+
+static double penalty(double alpha, size_t n)
+{
+    return pow((5 + (double)(n + 1)) / 6, alpha);
+}
+
+static void finish(struct hyp *fin, size_t *n, size_t most, struct hyp h)
+{
+    size_t at = *n;
+    while (at > 0 && fin[at - 1].score < h.score)
+        at--;
+    if (at == most)
+        return;
+    if (*n < most)
+        ++*n;
+    for (size_t j = *n - 1; j > at; j--)
+        fin[j] = fin[j - 1];
+    fin[at] = h;
+}
+
+static void by_hand(struct results *out, const struct tf_search_rule *rule, const struct fake *f,
+                    const struct group *g)
+{
+    static struct hyp live[MAX_K], next[MAX_K];
+    static struct cand c[MAX_K * MAX_V];
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < g->n; i++) {
+        size_t n = 1, P = g->prefix_off[i + 1] - g->prefix_off[i];
+        memset(&live[0], 0, sizeof live[0]);
+        for (size_t t = 0; t <= g->limit[i] && n > 0; t++) {
+            size_t m = candidates(c, rule, f, g, i, live, n, t),
+                   grow = rule->K == 1 ? 1 : 2 * rule->K, k = 0;
+            for (size_t j = 0; j < m && j < grow; j++) {
+                struct hyp h = live[c[j].row];
+                h.logp = c[j].logp;
+                h.lp[t] = (double)(float)c[j].x;
+                if (t >= P && c[j].id == rule->eos) {
+                    h.score = h.logp / penalty(rule->alpha, h.n);
+                    finish(out->v[i], &out->n[i], rule->N, h);
+                } else if (k < rule->K) {
+                    h.ids[h.n++] = c[j].id;
+                    next[k++] = h;
+                }
+            }
+            memcpy(live, next, k * sizeof *live);
+            n = k;
+        }
+    }
+}
+
+/* All sequences of ids up to the limit, ended. */
+static void exhaust(struct hyp *fin, size_t *n, const struct tf_search_rule *rule,
+                    const struct fake *f, uint64_t key, size_t limit, struct hyp *h)
+{
+    float lp[MAX_V];
+    distribution(lp, f, key, h->ids, h->n);
+    struct hyp end = *h;
+    end.logp += (double)lp[rule->eos];
+    end.score = end.logp / penalty(rule->alpha, h->n);
+    finish(fin, n, rule->N, end);
+    for (uint32_t v = 0; h->n < limit && v < rule->V; v++) {
+        if (v == rule->eos)
+            continue;
+        double logp = h->logp;
+        h->ids[h->n++] = v;
+        h->logp += (double)lp[v];
+        exhaust(fin, n, rule, f, key, limit, h);
+        h->n--;
+        h->logp = logp;
+    }
+}
+
+static bool same(const struct results *a, const struct results *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (a->n[i] != b->n[i])
+            return false;
+        for (size_t k = 0; k < a->n[i]; k++) {
+            const struct hyp *x = &a->v[i][k], *y = &b->v[i][k];
+            if (x->n != y->n || memcmp(x->ids, y->ids, x->n * sizeof *x->ids) ||
+                x->logp != y->logp || x->score != y->score)
+                return false;
+            if (memcmp(x->lp, y->lp, (x->n + 1) * sizeof *x->lp))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- tests ---- */
+
+static struct body bodies[4]; /* ref, ref64, cpu, and cuda where it can be used */
+static int n_bodies = 3;
+
+static void search_init(struct tf_search *s, const struct tf_search_rule *rule,
+                        const struct body *b)
+{
+    tf_search_init(s, rule, b->be, b->ctx);
+}
+
+static void open_bodies(void)
+{
+    static const char *const names[] = {"ref", "ref64", "cpu", "cuda"};
+    for (int b = 0; b < 4; b++) {
+        struct tf_err err = {0};
+        struct tf_open open = {.threads = 1};
+        bodies[b].be = tf_backend_find(names[b], NULL, TF_USE_DECODING, NULL, &err);
+        if (bodies[b].be != NULL)
+            bodies[b].ctx = bodies[b].be->open(&open, &err);
+        if (bodies[b].ctx == NULL && b < 3)
+            TF_BUG("%s", err.msg);
+        else if (bodies[b].ctx == NULL)
+            skip(err.msg);
+        else
+            n_bodies = b + 1;
+    }
+}
+
+static void close_bodies(void)
+{
+    for (int b = 0; b < n_bodies; b++)
+        bodies[b].be->close(bodies[b].ctx);
+}
+
+static void group_random(struct group *g, struct tf_rng *r, const struct tf_search_rule *rule,
+                         size_t n, size_t longest, bool prefixes)
+{
+    memset(g, 0, sizeof *g);
+    g->n = n;
+    for (size_t i = 0; i < n; i++) {
+        g->limit[i] = (uint32_t)tf_rng_below(r, longest + 1);
+        g->src_off[i + 1] = g->src_off[i] + 1 + (uint32_t)tf_rng_below(r, 5);
+        g->key[i] = tf_rng_u64(r);
+        size_t P = prefixes && tf_rng_below(r, 2) ? tf_rng_below(r, g->limit[i] + 1) : 0;
+        g->prefix_off[i + 1] = g->prefix_off[i];
+        while (P-- > 0 && rule->V > 1) {
+            uint32_t id = (uint32_t)tf_rng_below(r, rule->V);
+            g->prefix[g->prefix_off[i + 1]++] = id == rule->eos ? (id + 1) % (uint32_t)rule->V : id;
+        }
+    }
+}
+
+static void random_searches(const char *what, int count, size_t max_v, int levels, double holes,
+                            bool prefixes, bool sample)
+{
+    static struct results want, got[4], lagging;
+    bool rule_ok = true, agree = true, tables = true, lag_ok = true;
+    int full = 0;
+    struct tf_rng r = tf_rng_new(41, (uint64_t)max_v * 100 + (uint64_t)levels);
+    for (int n = 0; n < count && rule_ok && agree && tables && lag_ok; n++) {
+        struct fake f = {.V = 1 + tf_rng_below(&r, max_v),
+                         .seed = tf_rng_u64(&r),
+                         .levels = levels,
+                         .holes = holes};
+        struct tf_search_rule rule = {.V = f.V,
+                                      .K = 1 + tf_rng_below(&r, tf_rng_below(&r, 4) ? 6 : MAX_K),
+                                      .start = 77,
+                                      .sample = sample,
+                                      .temperature = 1,
+                                      .seed = tf_rng_u64(&r)};
+        if (sample && n % 2 > 0) {
+            rule.top_k = tf_rng_below(&r, f.V + 2);
+            rule.top_p =
+                tf_rng_below(&r, 3) ? 0.01 + 0.98 * (double)tf_rng_below(&r, 1000) / 1000 : 0;
+            rule.temperature = 0.3 + (double)tf_rng_below(&r, 20) / 10;
+        }
+        static const double alphas[] = {0, 0.6, 1, 3};
+        rule.alpha = alphas[tf_rng_below(&r, 4)];
+        rule.N = sample ? rule.K : 1 + tf_rng_below(&r, rule.K);
+        rule.eos = (uint32_t)tf_rng_below(&r, f.V);
+        rule.n_ban = tf_rng_below(&r, 4);
+        for (size_t i = 0; i < rule.n_ban; i++) {
+            rule.ban[i] = (uint32_t)tf_rng_below(&r, f.V + 2);
+            rule.ban[i] += rule.ban[i] == rule.eos ? (uint32_t)f.V : 0;
+        }
+        struct group g;
+        group_random(&g, &r, &rule, tf_rng_below(&r, MAX_S + 1), 8, prefixes);
+        if (!sample)
+            by_hand(&want, &rule, &f, &g);
+        for (int b = 0; b < n_bodies; b++) {
+            struct tf_search s;
+            search_init(&s, &rule, &bodies[b]);
+            run(&got[b], &s, &f, &g, false, &tables);
+            run(&lagging, &s, &f, &g, true, &tables); /* the same state, used again */
+            lag_ok &= same(&got[b], &lagging, g.n);
+            tf_search_release(&s);
+        }
+        for (int b = 1; b < n_bodies; b++)
+            agree = agree && same(&got[0], &got[b], g.n);
+        rule_ok = sample || same(&want, &got[0], g.n);
+        for (size_t i = 0; i < g.n; i++)
+            full += got[0].n[i] == rule.N;
+        if (!rule_ok || !agree)
+            printf("# search %d: V %zu K %zu N %zu alpha %g eos %u bans %zu sentences %zu\n", n,
+                   rule.V, rule.K, rule.N, rule.alpha, rule.eos, rule.n_ban, g.n);
+    }
+    if (!sample)
+        ok(rule_ok, "%s: the results are those of the rule without early stop", what);
+    ok(agree, "%s: all backends choose alike", what);
+    ok(tables, "%s: tables, slots and positions tell the history of every row", what);
+    ok(lag_ok, "%s: a host that lags behind gets the same", what);
+    ok(full > count, "%s: most sentences have all their hypotheses (%d)", what, full);
+}
+
+static void exhaustive(const struct body *b)
+{
+    static struct results got;
+    static const double alphas[] = {0, 0.6, 1};
+    bool good = true, tables = true;
+    for (int a = 0; a < 3; a++)
+        for (size_t limit = 0; limit <= 3; limit++)
+            for (uint64_t seed = 0; seed < 20; seed++) {
+                struct fake f = {.V = 4, .seed = seed};
+                struct tf_search_rule rule = {.V = 4,
+                                              .K = 27,
+                                              .N = 1 + seed % 5,
+                                              .alpha = alphas[a],
+                                              .eos = 2}; /* 3^3 live at most: nothing is ever cut */
+                struct group g = {.n = 1,
+                                  .limit = {(uint32_t)limit},
+                                  .src_off = {0, 1},
+                                  .key = {seed}};
+                struct hyp h = {0}, fin[5];
+                size_t n = 0;
+                exhaust(fin, &n, &rule, &f, seed, limit, &h);
+                struct tf_search s;
+                search_init(&s, &rule, b);
+                run(&got, &s, &f, &g, false, &tables);
+                tf_search_release(&s);
+                good &= got.n[0] == n;
+                for (size_t k = 0; good && k < n; k++)
+                    good = got.v[0][k].n == fin[k].n &&
+                           !memcmp(got.v[0][k].ids, fin[k].ids, fin[k].n * sizeof *fin[k].ids) &&
+                           fabs(got.v[0][k].score - fin[k].score) < 1e-12;
+            }
+    ok(good, "a beam that cuts nothing finds the best of all sequences, alpha 0, 0.6 and 1, limit "
+             "0 to 3, 1 to 5 results");
+    ok(tables, "and its tables are right");
+}
+
+static void by_example(const struct body *b)
+{
+    static struct results got;
+    bool tables = true;
+    struct fake f = {.V = 3, .levels = 1}; /* every id at -1/2: nothing but ties */
+    struct tf_search_rule rule = {.V = 3, .K = 2, .N = 2, .eos = 2};
+    struct group g = {.n = 1, .limit = {2}, .src_off = {0, 1}};
+    struct tf_search s;
+    search_init(&s, &rule, b);
+    run(&got, &s, &f, &g, false, &tables);
+    is_int(got.n[0], 2, "two results");
+    is_int(got.v[0][0].n, 0, "ties: the empty one is first, being the most probable");
+    is_int(got.v[0][1].n, 1, "then one of one token");
+    is_int(got.v[0][1].ids[0], 0, "the one of the lowest row");
+    is_near(got.v[0][1].logp, -1, 0, "at -1/2 for the token and -1/2 for the end");
+    tf_search_release(&s);
+
+    rule = (struct tf_search_rule){.V = 1, .K = 4, .N = 4, .eos = 0};
+    f.V = 1;
+    search_init(&s, &rule, b);
+    run(&got, &s, &f, &g, false, &tables);
+    ok(got.n[0] == 1 && got.v[0][0].n == 0,
+       "a vocabulary of EOS alone: one empty result, of four asked for");
+    tf_search_release(&s);
+
+    /* Positive log-probabilities, as rounding may give, count as 0. */
+    rule = (struct tf_search_rule){.V = 2, .K = 1, .N = 1, .eos = 1};
+    search_init(&s, &rule, b);
+    struct tf_search_group sg = {1, g.src_off, g.limit, NULL, NULL, NULL};
+    struct tf_err err = {0};
+    float lp[2] = {-20, 1e-7F};
+    is_int(tf_search_start(&s, &sg, &err), 0, "starts without prefixes");
+    step(&s, lp, 2);
+    is_int(tf_search_fetch(&s, &err), 0, "fetches");
+    is_near(tf_search_result(&s, 0, 0).logp, 0, 0, "above 0 is 0");
+    tf_search_release(&s);
+
+    float none[2] = {NAN, -INFINITY};
+    search_init(&s, &rule, b);
+    is_int(tf_search_start(&s, &sg, &err), 0, "starts");
+    step(&s, none, 2);
+    ok(tf_search_fetch(&s, &err) == 0 && tf_search_poll(&s, false, &err) == 0 && s.rows == 0 &&
+           tf_search_count(&s, 0) == 0,
+       "no finite probability: the sentence ends without a result");
+    tf_search_release(&s);
+}
+
+/* How far counts of draws at one place are from the distribution behind a history: chi squared. */
+static double off(const int *count, int total, const struct fake *f,
+                  const struct tf_search_rule *rule, const uint32_t *history, size_t n)
+{
+    float lp[6];
+    double p[6], sum = 0, chi = 0;
+    distribution(lp, f, 0, history, n);
+    for (uint32_t v = 0; v < 6; v++) {
+        p[v] = rule->n_ban > 0 && v == rule->ban[0] ? 0 : exp((double)lp[v] / rule->temperature);
+        sum += p[v];
+    }
+    for (int v = 0; v < 6; v++) {
+        double want = p[v] / sum * total;
+        chi += want > 0       ? (count[v] - want) * (count[v] - want) / want
+               : count[v] > 0 ? INFINITY
+                              : 0;
+    }
+    return chi;
+}
+
+/* 3000 draws of the first token, or of the first one behind a prefix, against their distributions;
+ * each sentence alone and among others. */
+static void draws(const struct body *b, double temperature, size_t n_ban)
+{
+    static struct results a, c;
+    bool tables = true, alone = true, forced = true;
+    struct fake f = {.V = 6, .seed = 5};
+    struct tf_search_rule rule = {.V = 6,
+                                  .K = 4,
+                                  .N = 4,
+                                  .eos = 1,
+                                  .n_ban = n_ban,
+                                  .ban = {4},
+                                  .sample = true,
+                                  .temperature = temperature,
+                                  .seed = 3};
+    struct group g = {.n = 3,
+                      .limit = {1, 2, 1},
+                      .src_off = {0, 1, 2, 3},
+                      .prefix = {4}, /* what is banned can be forced */
+                      .prefix_off = {0, 0, 1, 1}};
+    int count[2][6] = {0}, total[2] = {0};
+    for (uint64_t n = 0; n < 375; n++) {
+        rule.seed = n;
+        struct tf_search s;
+        search_init(&s, &rule, b);
+        run(&a, &s, &f, &g, false, &tables);
+        for (size_t i = 0; i < 3; i++)
+            for (size_t k = 0; k < 4; k++) {
+                const struct hyp *h = &a.v[i][k];
+                size_t P = i == 1;
+                forced &= P == 0 || (h->n >= 1 && h->ids[0] == g.prefix[0]);
+                count[P][h->n > P ? h->ids[P] : rule.eos]++;
+                total[P]++;
+            }
+        tf_search_release(&s);
+    }
+    double first = off(count[0], total[0], &f, &rule, NULL, 0),
+           second = off(count[1], total[1], &f, &rule, g.prefix, 1);
+    ok(forced && first < 25 && second < 25,
+       "temperature %g, %zu bans: %d draws follow the distribution, and %d behind a prefix (chi "
+       "squared %.1f and %.1f on 5)",
+       temperature, n_ban, total[0], total[1], first, second);
+    g.key[0] = 11, g.key[1] = 12, g.key[2] = 13;
+    struct tf_search s;
+    search_init(&s, &rule, b);
+    run(&a, &s, &f, &g, false, &tables);
+    for (size_t i = 0; i < 3; i++) {
+        struct group single = {.n = 1, .limit = {g.limit[i]}, .src_off = {0, 1}, .key = {g.key[i]}};
+        single.prefix_off[1] = i == 1;
+        single.prefix[0] = g.prefix[0];
+        run(&c, &s, &f, &single, false, &tables);
+        memmove(&c.v[i], &c.v[0], sizeof c.v[0]);
+        size_t n = c.n[0];
+        alone &= n == a.n[i];
+        for (size_t k = 0; alone && k < n; k++)
+            alone = a.v[i][k].n == c.v[i][k].n && a.v[i][k].logp == c.v[i][k].logp;
+    }
+    ok(alone, "a sentence's draws do not depend on the others");
+    tf_search_release(&s);
+}
+
+/* Which of six ids 1000 draws of the first token give. */
+static unsigned drawn(const struct body *b, size_t top_k, double top_p, double temperature)
+{
+    static struct results a;
+    bool tables = true;
+    unsigned seen = 0;
+    struct fake f = {.V = 6, .seed = 5};
+    struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
+    struct tf_search_rule rule = {.V = 6,
+                                  .K = 4,
+                                  .N = 4,
+                                  .eos = 1,
+                                  .sample = true,
+                                  .temperature = temperature,
+                                  .top_k = top_k,
+                                  .top_p = top_p};
+    for (rule.seed = 0; rule.seed < 250; rule.seed++) {
+        struct tf_search s;
+        search_init(&s, &rule, b);
+        run(&a, &s, &f, &g, false, &tables);
+        for (size_t k = 0; k < 4; k++)
+            seen |= 1u << (a.v[0][k].n ? a.v[0][k].ids[0] : rule.eos);
+        tf_search_release(&s);
+    }
+    return seen;
+}
+
+/* The ids that a pool holds, from the distribution by hand: the n likeliest. */
+static void pools(const struct body *b)
+{
+    struct fake f = {.V = 6, .seed = 5};
+    float lp[6];
+    unsigned best[7] = {0};
+    double held[7] = {0}, warm[7] = {0}, total = 0;
+    distribution(lp, &f, 0, NULL, 0);
+    for (int n = 0; n < 6; n++) {
+        int top = -1;
+        for (int v = 0; v < 6; v++)
+            if (!(best[n] >> v & 1) && (top < 0 || lp[v] > lp[top]))
+                top = v;
+        best[n + 1] = best[n] | 1u << top;
+        held[n + 1] = held[n] + exp((double)lp[top]);
+        warm[n + 1] = warm[n] + exp((double)lp[top] / 2);
+        total += exp((double)lp[top] / 2);
+    }
+    for (size_t n = 1; n <= 6; n++) {
+        is_int(drawn(b, n, 0, 1), best[n], "top_k %zu: the likeliest", n);
+        is_int(drawn(b, 0, held[n] - 1e-4, 1), best[n], "top_p %.4f: the fewest that hold it",
+               held[n] - 1e-4);
+        is_int(drawn(b, 0, (warm[n] - 1e-4) / total, 2), best[n],
+               "of what the temperature makes of them");
+    }
+    is_int(drawn(b, 7, 1, 1), best[6], "more than there are");
+    is_int(drawn(b, 3, 1 - 1e-9, 1), best[3], "top_p of what top_k leaves");
+    is_int(drawn(b, 3, held[2] / held[3] - 1e-4, 1), best[2], "which is a share of that");
+}
+
+/* More candidates wanted than a block has warps, more ids than it sorts at once, and most of them
+ * alike. */
+static void wide_beam(void)
+{
+    static struct results want, got;
+    static const struct fake fakes[] = {
+        {.V = MAX_V, .seed = 8, .levels = 2, .holes = 0.5},
+        {.V = MAX_V, .seed = 9, .levels = 40},
+        {.V = MAX_V, .seed = 10, .levels = 3, .rare = 0.002},
+    };
+    struct tf_search_rule rule = {
+        .V = MAX_V, .K = MAX_K, .N = 3, .alpha = 0.6, .start = 1, .eos = 2};
+    struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
+    for (size_t i = 0; i < sizeof fakes / sizeof *fakes; i++) {
+        by_hand(&want, &rule, &fakes[i], &g);
+        for (int b = 0; b < n_bodies; b++) {
+            bool tables = true;
+            struct tf_search s;
+            search_init(&s, &rule, &bodies[b]);
+            run(&got, &s, &fakes[i], &g, false, &tables);
+            ok(tables && same(&want, &got, 1), "%s: a beam of %d over %d ids, the %zu. way",
+               bodies[b].be->name, MAX_K, MAX_V, i + 1);
+            tf_search_release(&s);
+        }
+    }
+}
+
+int main(void)
+{
+    open_bodies();
+    for (int b = 2; b < n_bodies; b++) {
+        printf("# %s\n", bodies[b].be->name);
+        by_example(&bodies[b]);
+        exhaustive(&bodies[b]);
+        draws(&bodies[b], 1, 0);
+        draws(&bodies[b], 0.5, 1);
+        draws(&bodies[b], 2, 1);
+        pools(&bodies[b]);
+    }
+    random_searches("small vocabularies", 400, 12, 0, 0, false, false);
+    random_searches("blocks of ids", 60, 300, 0, 0, true, false);
+    random_searches("ties", 300, 100, 3, 0, false, false);
+    random_searches("ties and prefixes", 300, 20, 2, 0, true, false);
+    random_searches("infinities and NaN", 300, 30, 0, 0.3, true, false);
+    random_searches("sampling", 200, 30, 0, 0.1, true, true);
+    random_searches("wide vocabularies", 8, MAX_V, 0, 0.1, true, false);
+    random_searches("wide and tied", 4, MAX_V, 3, 0.1, false, false);
+    random_searches("sampling from wide ones", 4, MAX_V, 0, 0, true, true);
+    wide_beam();
+    close_bodies();
+    return done();
+}

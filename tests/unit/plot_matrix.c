@@ -1,0 +1,66 @@
+/* Matrices out of JSON and separated values. */
+#include "../tap.h"
+#include "plot/matrix.h"
+#include <unistd.h>
+
+static char path[64];
+
+/* The matrix that text holds, as "labels: row; row", or the error. */
+static void reads(const char *text, const char *want)
+{
+    struct tf_matrix m = {0};
+    struct tf_err err = {0};
+    char got[1024] = "";
+    size_t n = 0;
+    FILE *f = fopen(path, "w");
+    if (!f || fwrite(text, 1, strlen(text), f) != strlen(text) || fclose(f)) {
+        ok(false, "cannot write %s", path);
+        return;
+    }
+    if (tf_matrix_read(&m, path, &err) < 0) {
+        const char *colon = strstr(err.msg, ": ");
+        is_str(colon ? colon + 2 : err.msg, want, "refused");
+        return;
+    }
+    for (size_t c = 0; m.col_labels && c < m.cols; c++)
+        n += (size_t)snprintf(got + n, sizeof got - n, "%s ", m.col_labels[c]);
+    for (size_t r = 0; r < m.rows; r++) {
+        n += (size_t)snprintf(got + n, sizeof got - n, "%s%s", r || n ? "; " : "",
+                              m.row_labels ? m.row_labels[r] : "");
+        for (size_t c = 0; c < m.cols; c++)
+            n += (size_t)snprintf(got + n, sizeof got - n, " %g", m.v[r * m.cols + c]);
+    }
+    is_str(got, want, "%zu by %zu", m.rows, m.cols);
+    tf_matrix_release(&m);
+}
+
+int main(void)
+{
+    snprintf(path, sizeof path, "/tmp/tf-draw-matrix.%ld", (long)getpid());
+    reads("1,2\n3,4\n", " 1 2;  3 4");
+    reads("1,2\r\n3,4", " 1 2;  3 4");
+    reads("1\t2\n\n3\t4\n", " 1 2;  3 4");
+    reads("7\n", " 7");
+    reads("a,b\n1,2\n", "a b ;  1 2");
+    reads(",a,b\nx,1,2\ny,3,4\n", "a b ; x 1 2; y 3 4");
+    reads("x,1,2\ny,3,4\n", "x 1 2; y 3 4");
+    reads("x,\"a, \"\"b\"\"\",c\ny,1,\nz,,4\n", "a, \"b\" c ; y 1 nan; z nan 4");
+    reads("1e3,-2.5\n", " 1000 -2.5");
+    reads("[[1,2],[3,null]]", " 1 2;  3 nan");
+    reads(" {\"data\":[[1],[2]],\"rows\":[\"a\",\"b\"],\"more\":{\"x\":[1]}}", "a 1; b 2");
+    reads("{\"cols\":[\"c\",2],\"data\":[[1,2]]}", "c 2 ;  1 2");
+
+    reads("", "no values");
+    reads("[]", "no values");
+    reads("[[],[]]", "no values");
+    reads("a,b\n", "no values");
+    reads("1,2\n3\n", "line 2: 1 values, the first row has 2");
+    reads("1,2\n3,x4\n5,6\n", "line 2: 'x4' is not a number");
+    reads("[[1,2],[3]]", "row 1 has 1 values, the first has 2");
+    reads("[[1],2]", "row 1 is not an array");
+    reads("[[\"a\"]]", "a row holds something other than numbers and null");
+    reads("{\"data\":[[1,2]],\"rows\":[\"a\",\"b\"]}", "2 labels for 1 rows");
+    reads("[[1]] x", "json: byte 6: text after the value");
+    unlink(path);
+    return done();
+}

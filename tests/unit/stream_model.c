@@ -1,0 +1,273 @@
+/* stream_model.c - models and checkpoints: written, mapped, read from a pipe and from memory at any
+ * alignment; flags; what a file says of itself. */
+#include "stream_rig.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+enum { BIG = 3 << 20 }; /* floats: more than any buffer */
+
+static float *big;
+static char dir[] = "/tmp/tf-wire-model-XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+    static char path[4][256];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", dir, name);
+    return path[turn];
+}
+
+static void write_big(const char *path, float poison)
+{
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_header h = sample_header(&a, "checkpoint", 4096);
+    static float small[5] = {1, 2, 3, 4, 5};
+    struct tf_tensor t[] = {
+        {.name = "p/small",
+         .dtype = TF_F32,
+         .rank = 1,
+         .dims = {5},
+         .data = small,
+         .bytes = sizeof small},
+        {.name = "p/big",
+         .dtype = TF_F32,
+         .rank = 3,
+         .dims = {3, 1024, 1024},
+         .data = big,
+         .bytes = 4 * (size_t)BIG},
+        {.name = "m/big",
+         .dtype = TF_F32,
+         .rank = 1,
+         .dims = {BIG},
+         .data = big,
+         .bytes = 4 * (size_t)BIG},
+        {.name = "m/small",
+         .dtype = TF_F32,
+         .rank = 1,
+         .dims = {5},
+         .data = small,
+         .bytes = sizeof small},
+    };
+    struct tf_state s[] = {{"step", tf_value_int(77)}, {"rng", tf_value_map()}};
+    tf_value_put(&a, &s[1].value, "seed", tf_value_int(5));
+    small[3] = poison;
+    tf_value_put(&a, &h.config, "d", tf_value_int(512));
+    MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, s, 2, t, 4, &err));
+    small[3] = 4;
+    tf_arena_release(&a);
+}
+
+static void judge(const struct tf_model_file *m, const char *how, bool weights)
+{
+    is_str(m->header.kind, "checkpoint", "%s: kind", how);
+    is_int(m->n_tensors, weights ? 2 : 4, "%s: tensors", how);
+    ok(m->vocab_n == SAMPLE_VOCAB_N && !memcmp(m->vocab, sample_vocab, SAMPLE_VOCAB_N),
+       "%s: vocabulary", how);
+    int64_t x = 0;
+    struct tf_err err = {0};
+    ok(tf_value_int_of(&m->state, "step", 0, 100, &x, &err) == 0 && x == 77, "%s: step", how);
+    is_int(tf_value_get(&m->state, "rng")
+               ? tf_value_get(tf_value_get(&m->state, "rng"), "seed")->integer
+               : 0,
+           5, "%s: seed", how);
+    is_int(m->state.n, 2, "%s: the vocabulary is no state", how);
+    ok(tf_value_int_of(&m->header.config, "d", 0, 1000, &x, &err) == 0 && x == 512,
+       "%s: configuration", how);
+    const struct tf_tensor *t = tf_model_tensor(m, "p/big");
+    if (ok(t && t->rank == 3 && t->dims[0] == 3 && t->dims[2] == 1024 && t->dtype == TF_F32 &&
+               t->bytes == 4 * (size_t)BIG,
+           "%s: tensor", how)) {
+        ok((uintptr_t)t->data % 64 == 0, "%s: aligned", how);
+        is_mem(t->data, big, t->bytes, "%s: its data", how);
+        is_int(t->crc, tf_crc32c(0, big, t->bytes), "%s: its crc", how);
+    }
+    ok((tf_model_tensor(m, "m/small") != NULL) == !weights && !tf_model_tensor(m, "none"),
+       "%s: moments", how);
+    ok(m->header.has_model && m->header.has_vocab, "%s: hashes", how);
+}
+
+/* The file through a pipe, as `cat FILE |` would. */
+static pid_t feed(const char *path, int *fd)
+{
+    int p[2];
+    if (pipe(p))
+        return -1;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char buf[10007];
+        int in = open(path, O_RDONLY);
+        ssize_t n;
+        close(p[0]);
+        while ((n = read(in, buf, sizeof buf)) > 0)
+            if (write(p[1], buf, (size_t)n) != n)
+                break;
+        _exit(0);
+    }
+    close(p[1]);
+    *fd = p[0];
+    return pid;
+}
+
+static void test_ways(void)
+{
+    struct tf_model_file m;
+    struct tf_err err = {0};
+    const char *path = in_dir("ckpt.tfm");
+    write_big(path, 4);
+    if (ok(tf_model_read(&m, path, 0, 0, &err) == 0, "mapped %s", err.msg)) {
+        judge(&m, "mapped", false);
+        ok(m.map && m.n_blocks == 0, "mapped: every tensor in place");
+        tf_model_release(&m);
+    }
+    if (ok(tf_model_read(&m, path, TF_MODEL_WEIGHTS, 0, &err) == 0, "weights %s", err.msg)) {
+        judge(&m, "weights", true);
+        tf_model_release(&m);
+    }
+    if (ok(tf_model_read(&m, path, TF_MODEL_HEAD, 0, &err) == 0, "head %s", err.msg)) {
+        ok(m.n_tensors == 0 && m.vocab_n == SAMPLE_VOCAB_N && m.state.n == 2,
+           "head: vocabulary and states, no tensors");
+        tf_model_release(&m);
+    }
+    for (int weights = 0; weights < 2; weights++) {
+        int fd = -1;
+        pid_t pid = feed(path, &fd);
+        char name[32];
+        snprintf(name, sizeof name, "/dev/fd/%d", fd);
+        if (ok(tf_model_read(&m, name, weights ? TF_MODEL_WEIGHTS : 0, 0, &err) == 0, "pipe %s",
+               err.msg)) {
+            judge(&m, "pipe", weights);
+            ok(!m.map, "pipe: not mapped");
+            tf_model_release(&m);
+        }
+        close(fd);
+        waitpid(pid, NULL, 0);
+    }
+    int fd = -1;
+    pid_t pid = feed(path, &fd);
+    char name[32];
+    snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    err = (struct tf_err){0};
+    ok(tf_model_read(&m, name, 0, 1 << 20, &err) == -1 &&
+           strstr(err.msg, "tensor p/big: 12582912 bytes: more than the 1048576 of --max-tensor"),
+       "a bound on tensors: %s", err.msg);
+    close(fd);
+    waitpid(pid, NULL, 0);
+
+    /* Memory that is aligned like nothing in particular: tensors are copied. */
+    char *data;
+    size_t n;
+    MUST(tf_read_file(&data, &n, path, 100 << 20, &err));
+    uint8_t *odd = tf_xmalloc(n + 128);
+    uint8_t *at = odd + 64 - (uintptr_t)odd % 64 + 3;
+    memcpy(at, data, n);
+    if (ok(tf_model_read_memory(&m, at, n, "mem", 0, &err) == 0, "unaligned %s", err.msg)) {
+        judge(&m, "unaligned", false);
+        is_int(m.n_blocks, 4, "unaligned: every tensor copied");
+        tf_model_release(&m);
+    }
+    free(odd);
+    free(data);
+    write_big(in_dir("again.tfm"), 4);
+    MUST(tf_read_file(&data, &n, path, 100 << 20, &err));
+    char *again;
+    size_t again_n;
+    MUST(tf_read_file(&again, &again_n, in_dir("again.tfm"), 100 << 20, &err));
+    ok(n == again_n && !memcmp(data, again, n), "written twice: the same bytes");
+    free(again);
+    free(data);
+}
+
+static void test_finite(void)
+{
+    struct tf_model_file m;
+    struct tf_err err = {0};
+    const char *path = in_dir("nan.tfm");
+    write_big(path, NAN);
+    is_int(tf_model_read(&m, path, 0, 0, &err), -1, "NaN");
+    ok(strstr(err.msg, "nan.tfm: tensor p/small holds values that are not finite") != NULL,
+       "is named: %s", err.msg);
+    ok(tf_model_read(&m, path, TF_MODEL_ALLOW_NAN, 0, &err) == 0, "or allowed");
+    tf_model_release(&m);
+}
+
+static void test_fingerprint(void)
+{
+    struct tf_arena a = {0};
+    struct tf_value config = tf_value_map();
+    tf_value_put(&a, &config, "d", tf_value_int(1));
+    struct tf_tensor t[] = {
+        {.name = "p/a", .dtype = TF_F32, .rank = 1, .dims = {1}, .crc = 1},
+        {.name = "m/a", .dtype = TF_F32, .rank = 1, .dims = {1}, .crc = 2},
+        {.name = "p/b", .dtype = TF_F32, .rank = 2, .dims = {1, 1}, .crc = 3},
+    };
+    uint8_t x[32], y[32], vocab[32] = {9};
+    char hex[65];
+    tf_model_fingerprint(x, &config, vocab, t, 3);
+    is_str(tf_hex(hex, x, 32), "7688474ee1dbc5cd1eeb11f0c7804f2c8e7649ea87ad98824371747de4b8236a",
+           "the fingerprint of formats/model.md");
+    t[1].crc = 7;
+    tf_model_fingerprint(y, &config, vocab, t, 3);
+    ok(!memcmp(x, y, 32), "moments are not in it");
+    t[2].crc = 7;
+    tf_model_fingerprint(y, &config, vocab, t, 3);
+    ok(memcmp(x, y, 32) != 0, "weights are");
+    t[2].crc = 3;
+    tf_model_fingerprint(y, &config, NULL, t, 3);
+    ok(memcmp(x, y, 32) != 0, "the vocabulary is");
+    tf_value_put(&a, &config, "d", tf_value_int(2));
+    tf_model_fingerprint(y, &config, vocab, t, 3);
+    ok(memcmp(x, y, 32) != 0, "the configuration is");
+    tf_arena_release(&a);
+}
+
+static void test_failures(void)
+{
+    struct tf_model_file m;
+    struct tf_err err = {0};
+    is_int(tf_model_read(&m, in_dir("none.tfm"), 0, 0, &err), -1, "no such file");
+    ok(strstr(err.msg, "none.tfm: No such file") != NULL, "says so: %s", err.msg);
+    is_int(tf_model_read(&m, dir, 0, 0, &err), -1, "a directory");
+    struct tf_arena a = {0};
+    struct tf_header h = sample_header(&a, "model", 4096);
+    static float w[1] = {1};
+    struct tf_tensor t = {
+        .name = "p/w", .dtype = TF_F32, .rank = 1, .dims = {1}, .data = w, .bytes = 4};
+    err = (struct tf_err){0};
+    is_int(tf_model_write("/dev/full", &h, NULL, 0, NULL, 0, &t, 1, &err), -1, "no space");
+    ok(strstr(err.msg, "/dev/full: write: No space left on device") != NULL, "says so: %s",
+       err.msg);
+    is_int(tf_model_write("/no/such/dir/x.tfm", &h, NULL, 0, NULL, 0, &t, 1, &err), -1,
+           "no such directory");
+    ok(access("/no/such/dir/x.tfm", F_OK) != 0, "nothing there");
+    h.has_vocab = false;
+    ok(tf_model_write(in_dir("bare.tfm"), &h, NULL, 0, NULL, 0, &t, 1, &err) == 0,
+       "a model without a vocabulary %s", err.msg);
+    ok(tf_model_read(&m, in_dir("bare.tfm"), 0, 0, &err) == 0 && !m.vocab && m.n_tensors == 1,
+       "is read back %s", err.msg);
+    tf_model_release(&m);
+    tf_arena_release(&a);
+}
+
+int main(void)
+{
+    struct tf_err err = {0};
+    if (!mkdtemp(dir))
+        MUST(tf_fail_errno(&err, "%s", dir));
+    big = tf_xarray(NULL, BIG, sizeof *big);
+    for (size_t i = 0; i < BIG; i++)
+        big[i] = (float)(i % 8191) * 0.25f - 1000.0f;
+    test_ways();
+    test_finite();
+    test_fingerprint();
+    test_failures();
+    static const char *const files[] = {"ckpt.tfm", "again.tfm", "nan.tfm", "bare.tfm"};
+    for (int i = 0; i < 4; i++)
+        unlink(in_dir(files[i]));
+    ok(rmdir(dir) == 0, "nothing left behind");
+    free(big);
+    return done();
+}
