@@ -395,11 +395,14 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_
         } else {
             struct stat link;
             bool linked = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
+            /* The new file is ours: another owner's mode would grant rights that we never gave, and
+             * set-id bits would apply to us. */
+            bool keep = exists && st.st_uid == geteuid();
             out->path = linked ? realpath(path, NULL) : tf_xstrdup(path);
             if (out->path == NULL)
                 tf_fail_errno(&e, "%s: symbolic link", path);
             else
-                open_temp(out, exists ? st.st_mode & 07777 : 0666, exists, &e);
+                open_temp(out, keep ? st.st_mode & 0777 : 0666, keep, &e);
         }
     }
     if (e.msg[0] != 0) {

@@ -66,7 +66,8 @@ enum { TF_OUT_BINARY = 1 /* refuse a terminal as stdout */ };
 
 /* Open for writing: "-" (or NULL) is stdout; a regular file is written to a temporary beside it and
  * appears at commit; FIFOs, devices and names under /dev and /proc are written directly; a symbolic
- * link is followed, and its target replaced. A directory is refused. */
+ * link is followed, and its target replaced. A directory is refused. A replaced file keeps its
+ * permissions (0777, never set-id bits) if it is ours; otherwise they are the umask's default. */
 int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
                 struct tf_err *err) TF_MUST_CHECK;
 int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;

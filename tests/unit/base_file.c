@@ -291,6 +291,14 @@ static void test_out(void)
     chmod("mode", 0600);
     ok(put("mode", "b") == 0 && stat("mode", &st) == 0 && (st.st_mode & 0777) == 0600,
        "a replaced file keeps its mode");
+    chmod("mode", 06755);
+    ok(put("mode", "c") == 0 && stat("mode", &st) == 0 && (st.st_mode & 07777) == 0755,
+       "but not its set-id bits");
+    if (geteuid() == 0) { /* only root can give a file away */
+        ok(chown("mode", 65534, 65534) == 0 && chmod("mode", 06777) == 0 && put("mode", "d") == 0 &&
+               stat("mode", &st) == 0 && st.st_uid == 0 && (st.st_mode & 07777) == 0644,
+           "another owner's file is replaced by one with the default mode");
+    }
     unlink("mode");
 
     is_int(tf_out_open(&out, "new", 0, &err), 0, "open again");
