@@ -6,6 +6,7 @@
 #include "modes.h"
 #include "rows.h"
 #include "train/plan.h"
+#include "train/recipe.h"
 #include "train/run.h"
 #include "train/signals.h"
 

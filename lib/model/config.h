@@ -1,5 +1,5 @@
-/* config.h - what a Transformer is: sizes, variants, presets by name, and its map in the header of
- * a model. */
+/* config.h - the configuration of a Transformer: sizes and variants, and its map in the header of a
+ * model file. */
 #ifndef TF_MODEL_CONFIG_H
 #define TF_MODEL_CONFIG_H
 
@@ -48,20 +48,6 @@ struct tf_config {
     int64_t bos, eos, pad;
 };
 
-/* How a preset is trained (defaults of tf-train's options). */
-struct tf_recipe {
-    int64_t steps, warmup, average;  /* average: how many checkpoints its table averages */
-    double lr_scale;                 /* factor on d_model^-0.5 min(s^-0.5, s warmup^-1.5) */
-    double beta1, beta2, adam_eps;
-    bool eps_hat;
-};
-
-/* Names of presets, NULL-terminated: base big big-enfr A-h1 ... E parse-wsj parse-semi tiny. */
-extern const char *const tf_presets[];
-/* Fill config and recipe for a preset in a dialect; vocab_size stays 0. Unknown names: -1 with the
- * list. */
-int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum tf_dialect as,
-              struct tf_err *err) TF_MUST_CHECK;
 /* Refuse what can't be: zero sizes, dropout outside [0, 1), products that do not fit, ... */
 int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 /* To and from the map of a model's header. Reading refuses unknown keys that would change the

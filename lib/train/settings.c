@@ -1,4 +1,5 @@
 /* settings.c - options of a run: from a preset, and into its checkpoints. */
+#include "train/recipe.h"
 #include "train/run.h"
 
 struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o,

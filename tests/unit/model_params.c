@@ -1,6 +1,7 @@
 /* Parameter counts of every row of Table 3 and of big, with the two vocabularies that the printed
  * table mixes. */
 #include "model/params.h"
+#include "train/recipe.h"
 #include "../tap.h"
 
 #include <math.h>

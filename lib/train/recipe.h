@@ -1,0 +1,25 @@
+/* recipe.h - presets: the rows of the paper's tables by name, as a model and the recipe that trains
+ * it. tf-train takes the defaults of its options from here. */
+#ifndef TF_TRAIN_RECIPE_H
+#define TF_TRAIN_RECIPE_H
+
+#include "model/config.h"
+
+/* How a preset is trained. */
+struct tf_recipe {
+    int64_t steps, warmup;    /* updates */
+    int64_t average;          /* checkpoints that the paper averages for this row */
+    double lr_scale;          /* factor on the paper's schedule (schedule.h) */
+    double beta1, beta2, adam_eps;
+    bool eps_hat;             /* Adam's epsilon before the bias correction */
+};
+
+/* Names of all presets, NULL-terminated: base big ... E parse-wsj parse-semi tiny. */
+extern const char *const tf_presets[];
+
+/* Fill *c and *r for a preset in a dialect; vocab_size stays 0, special ids get the defaults of
+ * tf-tokenize. An unknown name is TF_USAGE, with the list of names in the message. */
+int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum tf_dialect as,
+              struct tf_err *err) TF_MUST_CHECK;
+
+#endif
