@@ -42,6 +42,7 @@ sp_src := $(sort $(wildcard lib/text/*.cc))
 # All or none: a plugin lacks no operation.
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
 test_src := $(sort $(wildcard tests/unit/*.c tests/ops/*.c))
+harness_src := $(sort $(wildcard tests/harness/*.c))
 fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 
 # The kernels that gain from wide registers are compiled once per instruction set and chosen at run time.
@@ -75,6 +76,7 @@ cu_obj := $(cu_src:%.cu=$B/%.o)
 cmd_obj := $(cmd_src:%.c=$B/%.o)
 test_obj := $(test_src:%.c=$B/%.o)
 fuzz_obj := $(fuzz_src:%.c=$B/%.o)
+harness_obj := $(harness_src:%.c=$B/%.o)
 bins := $(cmd_src:cmd/%.c=$B/bin/%)
 tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $B/tests/emulate/check.t
 bats := $(sort $(wildcard tests/cli/*.bats tests/lint/*.bats))
@@ -180,6 +182,11 @@ $B/libtf-sp.a: $(sp_obj) $B/members
 	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
 	$Qrm -f $@ && $(AR) rcs $@ $(sp_obj)
 
+# What all tests share. Rebuilt whole, so that a source that went away leaves it.
+$B/libtest.a: $(harness_obj)
+	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
+	$Qrm -f $@ && $(AR) rcs $@ $(harness_obj)
+
 # $(call link,MORE FLAGS): the objects and archives among the prerequisites, in their order.
 define link
 @mkdir -p $(@D)
@@ -195,9 +202,9 @@ $(uses_sp): $(if $(sp_src),$B/libtf-sp.a)
 
 $(bins): $B/bin/%: $B/cmd/%.o $B/libtf.a
 	$(call link)
-$(test_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/libtf.a
+$(test_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/libtest.a $B/libtf.a
 	$(call link)
-$(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtf.a
+$(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtest.a $B/libtf.a
 	$(call link)
 
 $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
@@ -208,11 +215,11 @@ $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -shared -o $@ $(emu_obj)
-$B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o
+$B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B/tests/harness/tap.o
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 
--include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $B/tests/emulate/check.o $(cmd_obj) $(test_obj) $(fuzz_obj) $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
+-include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $B/tests/emulate/check.o $(cmd_obj) $(test_obj) $(fuzz_obj) $(harness_obj) $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
 
 # ---- tests ---------------------------------------------------------------------------------------------------------
 
@@ -263,7 +270,7 @@ $B/tests/faults/shim.so: tests/faults/shim.c $B/flags
 
 bench: all $B/tests/bench/ops ## measure; prints ratios and throughput
 	@$(test_env) tests/bench/run
-$B/tests/bench/ops: $B/tests/bench/ops.o $B/libtf.a
+$B/tests/bench/ops: $B/tests/bench/ops.o $B/libtest.a $B/libtf.a
 	$(call link)
 
 demo: maybe-deps ## train and run a small model on the default task
@@ -279,7 +286,7 @@ fuzz: ## build the fuzzers with clang; then build-fuzz/fuzz/NAME NEWDIR tests/fu
 
 fuzz_bin := $(fuzz_src:tests/fuzz/%.c=$B/fuzz/%)
 fuzz-programs: $(fuzz_bin)
-$(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/libtf.a
+$(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/libtest.a $B/libtf.a
 	$(call link,-fsanitize=fuzzer)
 
 # ---- install -------------------------------------------------------------------------------------------------------

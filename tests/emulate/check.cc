@@ -3,7 +3,7 @@
 #include "emulate.h"
 
 extern "C" {
-#include "../tap.h"
+#include "../harness/tap.h"
 }
 
 static void run(cudaStream_t s, dim3 grid, dim3 block, size_t shared, std::function<void()> thread)

@@ -1,6 +1,6 @@
 /* checkpoint.c - any bytes as a model, mapped and from a pipe: a verdict, the same one both ways,
  * and nothing read outside the tensors. */
-#include "memory.h"
+#include "../harness/memory.h"
 #include "stream/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

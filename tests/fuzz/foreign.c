@@ -1,6 +1,6 @@
 /* foreign.c - any bytes as a safetensors file and as an npz: a verdict, and nothing read
  * outside. */
-#include "memory.h"
+#include "../harness/memory.h"
 #include "exchange/bundle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -1,7 +1,7 @@
 /* info.c - any bytes as a file that tf-info is asked about: text in which nothing moves a terminal,
  * and JSON that is some. */
 #include "base/json.h"
-#include "memory.h"
+#include "../harness/memory.h"
 #include "train/info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -1,6 +1,6 @@
 /* jsonl.c - any text as the JSON Lines of a stream: what becomes of it, when anything, is a stream
  * that reads back. */
-#include "memory.h"
+#include "../harness/memory.h"
 #include "stream/inspect.h"
 
 #include <fcntl.h>

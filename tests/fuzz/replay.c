@@ -1,7 +1,7 @@
 /* replay.c - a fuzz target as an ordinary test: every file of tests/fuzz/corpus/NAME as it is, cut
  * short, and with single bytes changed. The changes come from a counter, so that a failure comes
  * back; the sanitizers say what went wrong. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/rng.h"
@@ -61,6 +61,6 @@ int main(int argc, char **argv)
     }
     if (n >= 0)
         free(entries);
-    ok(tap_count > 0, "%s holds something", dir);
+    ok(results() > 0, "%s holds something", dir);
     return done();
 }

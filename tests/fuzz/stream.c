@@ -1,6 +1,6 @@
 /* stream.c - any bytes as a stream: every reader ends with a verdict, and a stream that passes the
  * check passes it again when sealed. */
-#include "memory.h"
+#include "../harness/memory.h"
 #include "stream/inspect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -2,7 +2,7 @@
  * What comes out is one line for each tree; a tree that was linearized comes back as it was;
  * whatever is restored is a tree over its words; and the scorer takes it all. */
 #include "base/buf.h"
-#include "memory.h"
+#include "../harness/memory.h"
 #include "tree/evalb.h"
 #include "tree/tree_filter.h"
 

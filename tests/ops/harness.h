@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "ops/backend.h"
-#include "../tap.h"
+#include "../harness/tap.h"
 
 #include <math.h>
 #include <stdio.h>

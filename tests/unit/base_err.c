@@ -1,5 +1,5 @@
 /* Error values: text, status, context, escaping, and the cut of what is too long. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/err.h"
 #include "base/utf8.h"
 

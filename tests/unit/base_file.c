@@ -1,6 +1,6 @@
 /* Input by pieces and by lines, output that is whole or not there. Runs in an empty directory of
  * its own. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/buf.h"
 #include "base/file.h"
 

@@ -2,7 +2,7 @@
  * this CPU can run. The source is included, so that the portable ones can be called where the fast
  * ones would be chosen. */
 #include "../../lib/base/hash.c"
-#include "../tap.h"
+#include "../harness/tap.h"
 
 static void sha(const char *want, const char *text, size_t n, const char *name)
 {

@@ -1,5 +1,5 @@
 /* JSON both ways: what the writer writes, what RFC 8259 allows, and what it does not. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/json.h"
 
 /* Read text and write its tokens back as compact JSON; NULL when refused. */

@@ -1,5 +1,5 @@
 /* The progress line: on a terminal, away from one, and with a warning in between. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/log.h"
 #include "base/opt.h"
 

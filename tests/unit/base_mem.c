@@ -1,5 +1,5 @@
 /* Arena and buffer. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/arena.h"
 #include "base/buf.h"
 

@@ -1,6 +1,6 @@
 /* Option tables: what a command line sets, what it is told when wrong, what the table prints, and
  * how a tool ends. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/opt.h"

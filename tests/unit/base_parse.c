@@ -1,5 +1,5 @@
 /* Numbers from text and back. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/parse.h"
 #include "base/rng.h"
 

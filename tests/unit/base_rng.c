@@ -1,6 +1,6 @@
 /* Philox against the vectors of its authors (Random123 1.09, kat_vectors), and the stream over it
  * against frozen values. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/rng.h"
 
 static void kat(const uint32_t counter[4], uint32_t k0, uint32_t k1, const uint32_t want[4],

@@ -1,6 +1,6 @@
 /* The pool: every job once, the same result on any number of lanes, many short runs, signals left
  * to the main thread. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/thread.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* UTF-8 against a second implementation written from the bit patterns: all pairs of bytes, borders
  * of every range, and what is replaced by what; every character out and in again. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/utf8.h"
 
 /* From the definition: decode by bit patterns, then refuse overlong forms, surrogates and what lies

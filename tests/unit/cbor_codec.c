@@ -1,7 +1,8 @@
 /* cbor_codec.c - items and values: RFC 8949's examples, every half, deterministic maps, what the
  * decoder refuses, what readers accept. */
-#include "stream_rig.h"
+#include "../harness/stream.h"
 #include "cbor/item.h"
+#include "base/hash.h"
 
 #include <math.h>
 

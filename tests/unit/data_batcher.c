@@ -1,6 +1,6 @@
 /* Plans of batches: every pair once, no budget exceeded, the same from the same seed and others
  * from others, and no more slack than the rule allows. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/rng.h"
 #include "data/batcher.h"
 

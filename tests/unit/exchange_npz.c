@@ -1,7 +1,7 @@
 /* exchange_npz.c - npz: what is written is read back, whatever the types and names; archives made by
  * hand with what other writers make of ZIP and .npy; damage, lies and limits. */
 #include "exchange/bundle.h"
-#include "stream_rig.h"
+#include "../harness/stream.h"
 
 #include <time.h>
 
@@ -99,7 +99,7 @@ static void test_round_trip(void)
     struct tf_err err = {0};
     struct tf_bundle b = sample_bundle(), r = {0}, none = {0};
     struct tf_out out = memory_out(CAP), again = memory_out(CAP);
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_npz_write(&out, &b, &err), &err);
     if (ok(tf_npz_read(&r, out.buf, out.len, &err) == 0, "read back %s", err.msg)) {
         is_int(r.n, b.n, "as many tensors");
         for (size_t i = 0; i < b.n && i < r.n; i++)
@@ -107,19 +107,19 @@ static void test_round_trip(void)
                    ((const uint8_t *)r.tensors[i].data - out.buf) % 64 == 0,
                "%s is the same, and its data begin at a multiple of 64", b.tensors[i].name);
         ok(same_bundle(&b, &r), "configuration and vocabulary are the same");
-        MUST(tf_npz_write(&again, &r, &err));
+        must(tf_npz_write(&again, &r, &err), &err);
         ok(again.len == out.len && !memcmp(again.buf, out.buf, out.len), "the same bytes again");
     }
     tf_bundle_release(&r);
     tf_bundle_release(&r);
     out.len = 0;
     out.offset = 0;
-    MUST(tf_out_write(&out, "before", 6, &err));
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_out_write(&out, "before", 6, &err), &err);
+    must(tf_npz_write(&out, &b, &err), &err);
     ok(out.len == again.len + 6 && !memcmp(out.buf + 6, again.buf, again.len),
        "offsets count from where the archive begins");
     out.len = 0;
-    MUST(tf_npz_write(&out, &none, &err));
+    must(tf_npz_write(&out, &none, &err), &err);
     is_int(out.len, 22, "an empty archive is an end record");
     ok(tf_npz_read(&r, out.buf, out.len, &err) == 0 && r.n == 0 && !r.config && !r.vocab,
        "and is read");
@@ -153,7 +153,7 @@ static void test_prefixes(void)
     struct tf_err err = {0};
     struct tf_bundle b = small_bundle(), r;
     struct tf_out out = memory_out(CAP);
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_npz_write(&out, &b, &err), &err);
     size_t refused = 0;
     void *copy;
     for (size_t n = 0; n < out.len; n++) {
@@ -171,7 +171,7 @@ static void test_flips(void)
     struct tf_err err = {0};
     struct tf_bundle b = small_bundle(), r;
     struct tf_out out = memory_out(CAP);
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_npz_write(&out, &b, &err), &err);
     size_t refused = 0, same = 0, other = 0;
     void *copy;
     for (size_t i = 0; i < 8 * out.len; i++) {
@@ -764,7 +764,7 @@ static void test_many(void)
     struct tf_bundle b = {.tensors = t, .n = n, .config = "{}", .config_n = 2}, r = {0};
     struct tf_out out = memory_out((size_t)64 << 20);
     clock_t begin = clock();
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_npz_write(&out, &b, &err), &err);
     const char *end64 = (const char *)out.buf + out.len - 22 - 20 - 56;
     ok(!memcmp(end64, "PK\6\6", 4) && !memcmp(end64 + 56, "PK\6\7", 4),
        "more members than 16 bits count: ZIP64's end");
@@ -774,7 +774,7 @@ static void test_many(void)
     tf_bundle_release(&r);
     out.len = out.offset = 0;
     memcpy(names[n - 1], "p/77", 5);
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_npz_write(&out, &b, &err), &err);
     is_int(tf_npz_read(&r, out.buf, out.len, &err), -1, "one of them twice");
     is_str(err.msg, "tensor p/77: twice", "is named");
     b.n = n + 1;
@@ -783,7 +783,7 @@ static void test_many(void)
     out.len = out.offset = 0;
     b.n = n;
     snprintf(names[n - 1], sizeof names[n - 1], "p/%zu", n - 1);
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_npz_write(&out, &b, &err), &err);
     uint64_t dir;
     memcpy(&dir, out.buf + out.len - 22 - 20 - 8, 8);
     ok(!memcmp(out.buf + 30, "config", 6) && !memcmp(out.buf + dir + 46, "config", 6),
@@ -795,7 +795,7 @@ static void test_many(void)
     b.n = 65534;
     b.config_n = 0;
     out.len = out.offset = 0;
-    MUST(tf_npz_write(&out, &b, &err));
+    must(tf_npz_write(&out, &b, &err), &err);
     ok(memcmp(out.buf + out.len - 22 - 20, "PK\6\7", 4) != 0 &&
            tf_npz_read(&r, out.buf, out.len, &err) == 0 && same_bundle(&b, &r),
        "65534 members do without ZIP64 %s", err.msg);

@@ -1,6 +1,7 @@
 /* exchange_safetensors.c - safetensors: written and read back, every prefix and every bit flipped, and
  * headers that lie. */
-#include "stream_rig.h"
+#include "../harness/stream.h"
+#include "../harness/temp.h"
 #include "exchange/bundle.h"
 
 static const float six[6] = {1, -2, 3.5f, 0, 5, 6};
@@ -13,14 +14,11 @@ static char *file_of(const struct tf_bundle *b, size_t *n)
 {
     struct tf_err err = {0};
     struct tf_out out;
-    char path[] = "/tmp/tf-safetensors-XXXXXX", *data = NULL;
-    close(mkstemp(path));
-    MUST(tf_out_open(&out, path, 0, &err));
-    MUST(tf_safetensors_write(&out, b, &err));
-    MUST(tf_out_commit(&out, &err));
-    MUST(tf_read_file(&data, n, path, 1 << 20, &err));
-    unlink(path);
-    return data;
+    const char *path = temp_path("x.safetensors");
+    must(tf_out_open(&out, path, 0, &err), &err);
+    must(tf_safetensors_write(&out, b, &err), &err);
+    must(tf_out_commit(&out, &err), &err);
+    return read_file(path, n);
 }
 
 static const struct tf_tensor sample[] = {

@@ -1,11 +1,14 @@
 /* infer_decode.c - tf-decode's whole stream on small random models: the same bytes whatever the
  * batch, window and threads; one record out for each record in; scores that are the model's. */
-#include "infer_rig.h"
+#include "../harness/model.h"
+#include "../harness/stream.h"
+#include "../harness/temp.h"
 #include "infer/decode.h"
+#include "base/rng.h"
 
 enum { LINES = 90, MAX_HYPS = 8 };
 
-static struct rig_line lines[LINES];
+static struct token_line lines[LINES];
 static const char *models[4];
 static struct tf_opt no_opts[] = {{.kind = TF_OPT_END}};
 
@@ -92,7 +95,7 @@ static void make_lines(void)
         lines[i].n = tf_rng_below(&r, 20);
         lines[i].code = i % 17 == 5 ? TF_BAD_UTF8 : 0;
         for (size_t j = 0; j < lines[i].n; j++)
-            lines[i].ids[j] = 4 + (uint32_t)tf_rng_below(&r, RIG_V - 4);
+            lines[i].ids[j] = 4 + (uint32_t)tf_rng_below(&r, TOKEN_LINE_V - 4);
     }
     lines[3].n = 0;
     lines[8].n = 45; /* over max_length */
@@ -105,16 +108,16 @@ static void layouts(const char *what, struct tf_decode_opts o)
     struct tf_err err;
     static const int64_t batches[] = {1, 7, 64}, windows[] = {1, 5, 2048};
     char first[128];
-    snprintf(first, sizeof first, "%s", rig_path("first.tfs"));
-    is_int(decode(o, rig_path("in.tfs"), first, &err), TF_PARTIAL, "%s: done, with bad records",
+    snprintf(first, sizeof first, "%s", temp_path("first.tfs"));
+    is_int(decode(o, temp_path("in.tfs"), first, &err), TF_PARTIAL, "%s: done, with bad records",
            what);
     bool same = true;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int64_t threads = 1; threads <= 2; threads++) {
                 o.run.batch = batches[i], o.run.window = windows[j], o.run.threads = threads;
-                if (decode(o, rig_path("in.tfs"), rig_path("again.tfs"), &err) != TF_PARTIAL ||
-                    !rig_same_files(first, rig_path("again.tfs"))) {
+                if (decode(o, temp_path("in.tfs"), temp_path("again.tfs"), &err) != TF_PARTIAL ||
+                    !same_files(first, temp_path("again.tfs"))) {
                     same = false;
                     printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.run.batch,
                            (long long)o.run.window, (long long)threads, err.msg);
@@ -127,8 +130,8 @@ static void one_for_one(void)
 {
     struct tf_err err;
     struct tf_decode_opts o = defaults();
-    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL, "decodes");
-    read_back(&a, rig_path("out.tfs"));
+    is_int(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL, "decodes");
+    read_back(&a, temp_path("out.tfs"));
     is_str(a.kind, "tokens", "token stream to token stream");
     bool order = a.n == LINES, bad = true, special = true, some = false;
     for (size_t i = 0; order && i < LINES; i++) {
@@ -147,8 +150,8 @@ static void one_for_one(void)
 
     o.allow_unk = o.sample = o.nbest_out = true;
     o.nbest = MAX_HYPS;
-    is_int(decode(o, rig_path("in.tfs"), rig_path("unk.tfs"), &err), TF_PARTIAL, "unk allowed");
-    read_back(&b, rig_path("unk.tfs"));
+    is_int(decode(o, temp_path("in.tfs"), temp_path("unk.tfs"), &err), TF_PARTIAL, "unk allowed");
+    read_back(&b, temp_path("unk.tfs"));
     bool unk = false;
     special = true;
     for (size_t i = 0; i < b.n; i++)
@@ -161,24 +164,24 @@ static void one_for_one(void)
 
     o = defaults();
     o.run.bad = TF_ON_BAD_OK;
-    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), 0, "--bad=ok");
+    is_int(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err), 0, "--bad=ok");
     o.run.bad = TF_ON_BAD_FAIL;
-    ok(decode(o, rig_path("in.tfs"), rig_path("none.tfs"), &err) < 0 &&
+    ok(decode(o, temp_path("in.tfs"), temp_path("none.tfs"), &err) < 0 &&
            strstr(err.msg, "record 5 is bad: "),
        "--bad=fail: %s", err.msg);
-    ok(access(rig_path("none.tfs"), F_OK) != 0, "and no file appears");
+    ok(!file_exists(temp_path("none.tfs")), "and no file appears");
 
     /* The same lines in another order get the same answers. */
-    static struct rig_line back[LINES];
+    static struct token_line back[LINES];
     for (size_t i = 0; i < LINES; i++) {
         back[i] = lines[LINES - 1 - i];
         back[i].idx = i;
     }
-    rig_stream(rig_path("back.tfs"), back, LINES, 7, "w");
+    write_tokens(temp_path("back.tfs"), back, LINES, 7);
     o = defaults();
-    is_int(decode(o, rig_path("back.tfs"), rig_path("back.out"), &err), TF_PARTIAL,
+    is_int(decode(o, temp_path("back.tfs"), temp_path("back.out"), &err), TF_PARTIAL,
            "decodes the lines in reverse");
-    read_back(&b, rig_path("back.out"));
+    read_back(&b, temp_path("back.out"));
     bool same = b.n == a.n;
     for (size_t i = 0; same && i < LINES; i++) {
         size_t j = LINES - 1 - i;
@@ -189,7 +192,7 @@ static void one_for_one(void)
 }
 
 /* What tf_forward says of a pair. */
-static double forward(struct tf_model_set *m, struct tf_work *k, const struct rig_line *src,
+static double forward(struct tf_model_set *m, struct tf_work *k, const struct token_line *src,
                       const struct tf_hyp *h, const uint32_t *ids, float *terms)
 {
     struct tf_err err = {0};
@@ -211,9 +214,9 @@ static void scores(const char *model, const char *device, double tolerance)
     o.run.models.v = &model;
     o.run.device = device;
     o.nbest = 3, o.nbest_out = o.token_scores = true;
-    is_int(decode(o, rig_path("in.tfs"), rig_path("nbest.tfs"), &err), TF_PARTIAL,
+    is_int(decode(o, temp_path("in.tfs"), temp_path("nbest.tfs"), &err), TF_PARTIAL,
            "%s: 3 best with token scores", device);
-    read_back(&a, rig_path("nbest.tfs"));
+    read_back(&a, temp_path("nbest.tfs"));
     must(tf_models_open(&m, &o.run.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
     struct tf_work *k = tf_work_new(&m.v[0], m.ctx);
     double worst = 0, worst_term = 0, worst_score = 0;
@@ -246,11 +249,11 @@ static void devices_agree(void)
 {
     struct tf_err err;
     struct tf_decode_opts o = defaults();
-    is_int(decode(o, rig_path("in.tfs"), rig_path("cpu.tfs"), &err), TF_PARTIAL, "cpu");
+    is_int(decode(o, temp_path("in.tfs"), temp_path("cpu.tfs"), &err), TF_PARTIAL, "cpu");
     o.run.device = "ref";
-    is_int(decode(o, rig_path("in.tfs"), rig_path("ref.tfs"), &err), TF_PARTIAL, "ref");
-    read_back(&a, rig_path("cpu.tfs"));
-    read_back(&b, rig_path("ref.tfs"));
+    is_int(decode(o, temp_path("in.tfs"), temp_path("ref.tfs"), &err), TF_PARTIAL, "ref");
+    read_back(&a, temp_path("cpu.tfs"));
+    read_back(&b, temp_path("ref.tfs"));
     int differ = 0;
     for (size_t i = 0; i < a.n; i++)
         differ += a.hyps[i][0].n != b.hyps[i][0].n ||
@@ -261,14 +264,14 @@ static void devices_agree(void)
 static void prefixes(void)
 {
     struct tf_err err;
-    static struct rig_line prefix[LINES];
+    static struct token_line prefix[LINES];
     struct tf_rng r = tf_rng_new(9, 0);
     memcpy(prefix, lines, sizeof prefix);
     for (size_t i = 0; i < LINES; i++) {
         prefix[i].code = i == 20 ? TF_BAD_UTF8 : 0;
         prefix[i].n = tf_rng_below(&r, 6);
         for (size_t j = 0; j < prefix[i].n; j++)
-            prefix[i].ids[j] = 4 + (uint32_t)tf_rng_below(&r, RIG_V - 4);
+            prefix[i].ids[j] = 4 + (uint32_t)tf_rng_below(&r, TOKEN_LINE_V - 4);
     }
     prefix[30].n = 35; /* longer than the limit */
     for (size_t j = 0; j < 35; j++)
@@ -277,14 +280,14 @@ static void prefixes(void)
     prefix[31].ids[0] = 3; /* EOS */
     prefix[32].n = 1;
     prefix[32].ids[0] = 1; /* unk may be forced */
-    rig_stream(rig_path("prefix.tfs"), prefix, LINES, 7, "w");
+    write_tokens(temp_path("prefix.tfs"), prefix, LINES, 7);
     struct tf_decode_opts o = defaults();
     char path[128];
-    snprintf(path, sizeof path, "%s", rig_path("prefix.tfs"));
+    snprintf(path, sizeof path, "%s", temp_path("prefix.tfs"));
     o.prefix = path;
-    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+    is_int(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL,
            "decodes with prefixes");
-    read_back(&a, rig_path("out.tfs"));
+    read_back(&a, temp_path("out.tfs"));
     bool good = a.n == LINES;
     for (size_t i = 0; good && i < LINES; i++)
         if (a.type[i] == TF_REC_TOKENS && lines[i].n > 0)
@@ -296,12 +299,12 @@ static void prefixes(void)
     ok(a.type[31] == TF_REC_BAD && a.type[32] == TF_REC_TOKENS,
        "EOS in a prefix is refused, unk is not");
     layouts("prefixes", o);
-    rig_stream(rig_path("prefix.tfs"), prefix, LINES - 1, 7, "w");
-    ok(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err) < 0 &&
+    write_tokens(temp_path("prefix.tfs"), prefix, LINES - 1, 7);
+    ok(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err) < 0 &&
            strstr(err.msg, "ends before"),
        "too few prefixes: %s", err.msg);
-    rig_stream(rig_path("prefix.tfs"), prefix, LINES, 8, "w");
-    ok(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err) < 0 &&
+    write_tokens(temp_path("prefix.tfs"), prefix, LINES, 8);
+    ok(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err) < 0 &&
            strstr(err.msg, "vocabulary"),
        "prefixes of another vocabulary: %s", err.msg);
 }
@@ -313,11 +316,11 @@ static void ensembles(void)
     const char *twice[] = {models[0], models[0]}, *mixed[] = {models[0], models[1]},
                *other[] = {models[0], models[3]};
     o.nbest = 2, o.nbest_out = true;
-    is_int(decode(o, rig_path("in.tfs"), rig_path("one.tfs"), &err), TF_PARTIAL, "one model");
+    is_int(decode(o, temp_path("in.tfs"), temp_path("one.tfs"), &err), TF_PARTIAL, "one model");
     o.run.models = (struct tf_strs){twice, 2};
-    is_int(decode(o, rig_path("in.tfs"), rig_path("two.tfs"), &err), TF_PARTIAL, "the same twice");
-    read_back(&a, rig_path("one.tfs"));
-    read_back(&b, rig_path("two.tfs"));
+    is_int(decode(o, temp_path("in.tfs"), temp_path("two.tfs"), &err), TF_PARTIAL, "the same twice");
+    read_back(&a, temp_path("one.tfs"));
+    read_back(&b, temp_path("two.tfs"));
     int differ = 0;
     double worst = 0;
     for (size_t i = 0; i < a.n; i++) {
@@ -328,11 +331,11 @@ static void ensembles(void)
     ok(differ <= 1 && worst < 1e-3,
        "a model averaged with itself is itself (%d differ, logp off by %g)", differ, worst);
     o.run.models = (struct tf_strs){mixed, 2};
-    is_int(decode(o, rig_path("in.tfs"), rig_path("mix.tfs"), &err), TF_PARTIAL, "two models");
-    ok(!rig_same_files(rig_path("mix.tfs"), rig_path("one.tfs")), "give something of their own");
+    is_int(decode(o, temp_path("in.tfs"), temp_path("mix.tfs"), &err), TF_PARTIAL, "two models");
+    ok(!same_files(temp_path("mix.tfs"), temp_path("one.tfs")), "give something of their own");
     layouts("ensemble", o);
     o.run.models = (struct tf_strs){other, 2};
-    ok(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err) < 0 && strstr(err.msg, "60 ids"),
+    ok(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err) < 0 && strstr(err.msg, "60 ids"),
        "models of different sizes: %s", err.msg);
 }
 
@@ -341,52 +344,52 @@ static void limits(void)
     struct tf_err err;
     struct tf_decode_opts o = defaults();
     o.run.models.v = &models[2]; /* 16 learned positions */
-    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+    is_int(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL,
            "a model with learned positions");
-    read_back(&a, rig_path("out.tfs"));
+    read_back(&a, temp_path("out.tfs"));
     bool good = a.n == LINES;
     for (size_t i = 0; good && i < LINES; i++)
         good = (a.type[i] == TF_REC_BAD) == (lines[i].code != 0 || lines[i].n > 15) &&
                a.hyps[i][0].n <= 15;
     ok(good, "what is longer than its table becomes a bad record, and no output is longer");
 
-    static struct rig_line odd[3];
+    static struct token_line odd[3];
     odd[0].ids[0] = 49, odd[0].n = 1;
-    odd[1].ids[0] = RIG_V, odd[1].n = 1, odd[1].idx = 1;
+    odd[1].ids[0] = TOKEN_LINE_V, odd[1].n = 1, odd[1].idx = 1;
     odd[2].ids[0] = 3, odd[2].n = 1, odd[2].idx = 2;
-    const char *small = rig_path("small.tfm");
-    struct tf_config c = rig_small();
+    const char *small = temp_path("small.tfm");
+    struct tf_config c = decode_config();
     c.vocab_size = 40;
-    rig_model(small, &c, 1, 1);
+    write_random_model(small, &c, 1, 1);
     o = defaults();
-    rig_stream(rig_path("odd.tfs"), odd, 1, 7, "w");
+    write_tokens(temp_path("odd.tfs"), odd, 1, 7);
     o.run.models.v = &small;
-    ok(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err) < 0 &&
+    ok(decode(o, temp_path("odd.tfs"), temp_path("out.tfs"), &err) < 0 &&
            strstr(err.msg, "a vocabulary of 50"),
        "a stream of a larger vocabulary: %s", err.msg);
-    rig_stream(rig_path("odd.tfs"), lines, 2, 9, "w");
+    write_tokens(temp_path("odd.tfs"), lines, 2, 9);
     o = defaults();
-    ok(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err) < 0 && strstr(err.msg, "0707") &&
+    ok(decode(o, temp_path("odd.tfs"), temp_path("out.tfs"), &err) < 0 && strstr(err.msg, "0707") &&
            strstr(err.msg, "0909"),
        "another vocabulary: %s", err.msg);
     o.run.force_vocab = true;
-    is_int(decode(o, rig_path("odd.tfs"), rig_path("out.tfs"), &err), 0, "unless forced");
+    is_int(decode(o, temp_path("odd.tfs"), temp_path("out.tfs"), &err), 0, "unless forced");
 
     o = defaults();
     o.max_extra = 0, o.beam = 1;
-    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+    is_int(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL,
            "no extra length, greedy");
     o.beam = 60;
     o.max_extra = 3;
-    is_int(decode(o, rig_path("in.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL,
+    is_int(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL,
            "a beam larger than the vocabulary");
 
-    rig_stream(rig_path("parts.tfs"), lines, 10, 7, "w");
-    rig_stream(rig_path("parts.tfs"), lines, 4, 7, "a");
-    rig_stream(rig_path("parts.tfs"), lines, 0, 7, "a");
+    write_tokens(temp_path("parts.tfs"), lines, 10, 7);
+    append_tokens(temp_path("parts.tfs"), lines, 4, 7);
+    append_tokens(temp_path("parts.tfs"), lines, 0, 7);
     o = defaults();
-    is_int(decode(o, rig_path("parts.tfs"), rig_path("out.tfs"), &err), TF_PARTIAL, "three parts");
-    read_back(&a, rig_path("out.tfs"));
+    is_int(decode(o, temp_path("parts.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL, "three parts");
+    read_back(&a, temp_path("out.tfs"));
     is_int(a.n, 10 + 1 + 4 + 1, "give three parts");
     ok(a.idx[9] == 9 && a.type[10] == TF_REC_HEADER && a.idx[11] == 0 &&
            a.type[15] == TF_REC_HEADER,
@@ -398,22 +401,22 @@ static void too_many_ids(void)
 {
     enum { LONG = 1030 };
     struct tf_err err = {0};
-    struct tf_config c = rig_small();
+    struct tf_config c = decode_config();
     struct tf_decode_opts o = defaults();
     char tiny_path[128], path[128];
     const char *tiny = tiny_path;
     uint32_t ids[LONG];
-    snprintf(tiny_path, sizeof tiny_path, "%s", rig_path("tiny.tfm"));
-    snprintf(path, sizeof path, "%s", rig_path("long.tfs"));
+    snprintf(tiny_path, sizeof tiny_path, "%s", temp_path("tiny.tfm"));
+    snprintf(path, sizeof path, "%s", temp_path("long.tfs"));
     c.encoder_layers = c.decoder_layers = c.heads = 1;
     c.d_model = c.d_ff = 8, c.d_k = c.d_v = 4;
-    rig_model(tiny, &c, 1, 1);
+    write_random_model(tiny, &c, 1, 1);
     for (size_t i = 0; i < LONG; i++)
         ids[i] = 9;
     struct tf_out out;
     struct tf_writer w;
     struct tf_header h;
-    rig_header(&h, "tokens", 7, RIG_V);
+    plain_header(&h, "tokens", 7, TOKEN_LINE_V);
     must(tf_out_open(&out, path, 0, &err), &err);
     must(tf_writer_begin(&w, &out, &h, &err), &err);
     must(tf_writer_tokens(&w, 0, ids, LONG, &err), &err);
@@ -426,14 +429,14 @@ static void too_many_ids(void)
     o.run.max_length = LONG;
     o.max_extra = 2;
     o.beam = o.nbest = TF_SEARCH_MAX_BEAM, o.nbest_out = true;
-    is_int(decode(o, path, rig_path("out.tfs"), &err), TF_PARTIAL,
+    is_int(decode(o, path, temp_path("out.tfs"), &err), TF_PARTIAL,
            "more ids than a record holds: %s", err.msg);
     o.nbest = MAX_HYPS;
-    is_int(decode(o, path, rig_path("few.tfs"), &err), 0, "but some of them fit");
+    is_int(decode(o, path, temp_path("few.tfs"), &err), 0, "but some of them fit");
     struct tf_in in;
     struct tf_reader *r;
     struct tf_record rec;
-    must(tf_in_open(&in, rig_path("out.tfs"), &err), &err);
+    must(tf_in_open(&in, temp_path("out.tfs"), &err), &err);
     must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD &&
            rec.code == TF_BAD_TOO_MANY_TOKENS,
@@ -450,13 +453,12 @@ static void damage(void)
     struct tf_err err;
     struct tf_decode_opts o = defaults();
     char *p;
-    size_t n = rig_read(rig_path("in.tfs"), &p);
+    size_t n;
+    p = read_file(temp_path("in.tfs"), &n);
     int refused = 0, tried = 0;
     for (size_t cut = 0; cut < n; cut += cut < 200 ? 7 : 331, tried++) {
-        FILE *f = fopen(rig_path("cut.tfs"), "wb");
-        if (!f || fwrite(p, 1, cut, f) != cut || fclose(f) != 0)
-            TF_BUG("write");
-        refused += decode(o, rig_path("cut.tfs"), rig_path("out.tfs"), &err) < 0 &&
+        write_file(temp_path("cut.tfs"), p, cut);
+        refused += decode(o, temp_path("cut.tfs"), temp_path("out.tfs"), &err) < 0 &&
                    strstr(err.msg, "truncated");
     }
     is_int(refused, tried, "a stream that was cut off is never taken for a whole one");
@@ -466,14 +468,13 @@ static void damage(void)
 int main(void)
 {
     tf_progname = "tf-decode";
-    rig_begin();
     make_lines();
-    rig_stream(rig_path("in.tfs"), lines, LINES, 7, "w");
-    char path[4][128];
+    write_tokens(temp_path("in.tfs"), lines, LINES, 7);
     for (int i = 0; i < 4; i++) {
-        struct tf_config c = rig_small();
-        snprintf(path[i], sizeof path[i], "%s/model%d.tfm", rig_dir, i);
-        models[i] = path[i];
+        struct tf_config c = decode_config();
+        char name[16];
+        snprintf(name, sizeof name, "model%d.tfm", i);
+        models[i] = temp_path(name);
         if (i == 1)
             c.pre_norm = true, c.tie = TF_TIE_NONE, c.d_model = 24, c.attention_bias = true;
         if (i == 2)
@@ -481,7 +482,7 @@ int main(void)
             c.tie = TF_TIE_DECODER;
         if (i == 3)
             c.vocab_size = 60;
-        rig_model(path[i], &c, (uint64_t)i + 1, 2);
+        write_random_model(models[i], &c, (uint64_t)i + 1, 2);
     }
     struct tf_decode_opts o = defaults();
     one_for_one();
@@ -507,6 +508,5 @@ int main(void)
     limits();
     too_many_ids();
     damage();
-    rig_clean();
     return done();
 }

@@ -1,13 +1,16 @@
 /* infer_score.c - tf-score's stream on small random models: the scores are a forward pass's and
  * tf-decode's, and the same bytes come out whatever the batch, window and threads. */
-#include "infer_rig.h"
+#include "../harness/model.h"
+#include "../harness/stream.h"
+#include "../harness/temp.h"
 #include "base/json.h"
 #include "infer/decode.h"
 #include "infer/score.h"
+#include "base/rng.h"
 
 enum { LINES = 80 };
 
-static struct rig_line src[LINES], tgt[LINES];
+static struct token_line src[LINES], tgt[LINES];
 static const char *models[2];
 static struct tf_opt no_opts[] = {{.kind = TF_OPT_END}};
 
@@ -69,7 +72,7 @@ static void write_pairs(const char *pairs, const char *batches)
     struct tf_out out;
     struct tf_writer w = {0};
     struct tf_header h;
-    rig_header(&h, "pairs", 7, RIG_V);
+    plain_header(&h, "pairs", 7, TOKEN_LINE_V);
     must(tf_out_open(&out, pairs, 0, &err), &err);
     must(tf_writer_begin(&w, &out, &h, &err), &err);
     for (size_t i = 0; i < LINES; i++)
@@ -93,7 +96,7 @@ static void write_pairs(const char *pairs, const char *batches)
         t_off[b.n + 1] = t_off[b.n] + (uint32_t)tgt[i].n;
         b.n++;
     }
-    rig_header(&h, "batch", 7, RIG_V);
+    plain_header(&h, "batch", 7, TOKEN_LINE_V);
     must(tf_out_open(&out, batches, 0, &err), &err);
     must(tf_writer_begin(&w, &out, &h, &err), &err);
     must(tf_writer_batch(&w, &b, &err), &err);
@@ -106,16 +109,16 @@ static void layouts(const char *what, struct tf_score_opts o)
 {
     struct tf_err err;
     static const int64_t batches[] = {1, 7, 64}, windows[] = {1, 9, 2048};
-    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("first"), &err), TF_PARTIAL,
+    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("first"), &err), TF_PARTIAL,
            "%s: done", what);
     bool same = true;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int64_t threads = 1; threads <= 2; threads++) {
                 o.run.batch = batches[i], o.run.window = windows[j], o.run.threads = threads;
-                if (score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("again"), &err) !=
+                if (score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("again"), &err) !=
                         TF_PARTIAL ||
-                    !rig_same_files(rig_path("first"), rig_path("again"))) {
+                    !same_files(temp_path("first"), temp_path("again"))) {
                     same = false;
                     printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.run.batch,
                            (long long)o.run.window, (long long)threads, err.msg);
@@ -149,12 +152,12 @@ static void agrees(const char *what, const char **paths, size_t n_models)
     struct tf_record rec;
     float logp[LINES] = {0};
     double worst = 0;
-    static struct rig_line hyp[LINES];
+    static struct token_line hyp[LINES];
     static struct scores b;
     o.run.models = d.run.models = (struct tf_strs){paths, n_models};
-    is_int(tf_decode_run(&d, rig_path("src.tfs"), rig_path("nbest"), no_opts, &err), TF_PARTIAL,
+    is_int(tf_decode_run(&d, temp_path("src.tfs"), temp_path("nbest"), no_opts, &err), TF_PARTIAL,
            "%s: decoded", what);
-    must(tf_in_open(&in, rig_path("nbest"), &err), &err);
+    must(tf_in_open(&in, temp_path("nbest"), &err), &err);
     must(tf_reader_new(&rd, &in, NULL, 0, &err), &err);
     for (size_t i = 0; i < LINES && tf_reader_next(rd, &rec, &err) > 0; i++) {
         hyp[i].idx = i;
@@ -167,10 +170,10 @@ static void agrees(const char *what, const char **paths, size_t n_models)
     }
     tf_reader_free(rd);
     tf_in_close(&in);
-    rig_stream(rig_path("hyp.tfs"), hyp, LINES, 7, "w");
-    is_int(score(o, rig_path("src.tfs"), rig_path("hyp.tfs"), rig_path("one"), &err), TF_PARTIAL,
+    write_tokens(temp_path("hyp.tfs"), hyp, LINES, 7);
+    is_int(score(o, temp_path("src.tfs"), temp_path("hyp.tfs"), temp_path("one"), &err), TF_PARTIAL,
            "%s: scored", what);
-    read_back(&b, rig_path("one"));
+    read_back(&b, temp_path("one"));
     for (size_t i = 0; i < LINES; i++)
         if (b.type[i] == TF_REC_SCORE && src[i].n > 0)
             worst = fmax(worst, fabs((double)b.logp[i] - (double)logp[i]));
@@ -191,10 +194,10 @@ static void axes(void)
              {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
              {"t2t", {.dialect = TF_AS_T2T, .start = TF_START_ZERO, .bos = -1}}};
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
-        struct tf_config c = rig_small();
+        struct tf_config c = decode_config();
         char path[320];
         const char *paths[] = {path};
-        snprintf(path, sizeof path, "%s", rig_path("axis.tfm"));
+        snprintf(path, sizeof path, "%s", temp_path("axis.tfm"));
         c.attention_window = v[i].c.attention_window;
         c.positions = v[i].c.positions;
         c.max_positions = v[i].c.max_positions;
@@ -206,7 +209,7 @@ static void axes(void)
         c.dialect = v[i].c.dialect;
         c.start = v[i].c.start;
         c.bos = v[i].c.bos ? v[i].c.bos : c.bos;
-        rig_model(path, &c, 31 + i, 3);
+        write_random_model(path, &c, 31 + i, 3);
         agrees(v[i].what, paths, 1);
     }
 }
@@ -217,27 +220,26 @@ int main(void)
     struct tf_err err;
     char path[2][320], *text;
     tf_progname = "tf-score";
-    rig_begin();
     struct tf_rng r = tf_rng_new(4, 0);
     for (size_t i = 0; i < LINES; i++)
         for (int side = 0; side < 2; side++) {
-            struct rig_line *l = side ? &tgt[i] : &src[i];
+            struct token_line *l = side ? &tgt[i] : &src[i];
             l->idx = i;
             l->n = tf_rng_below(&r, 15);
             for (size_t j = 0; j < l->n; j++)
-                l->ids[j] = 4 + (uint32_t)tf_rng_below(&r, RIG_V - 4);
+                l->ids[j] = 4 + (uint32_t)tf_rng_below(&r, TOKEN_LINE_V - 4);
         }
     src[4].code = tgt[9].code = TF_BAD_UTF8;
     src[11].n = 41;
-    rig_stream(rig_path("src.tfs"), src, LINES, 7, "w");
-    rig_stream(rig_path("tgt.tfs"), tgt, LINES, 7, "w");
-    write_pairs(rig_path("pairs.tfs"), rig_path("batch.tfs"));
+    write_tokens(temp_path("src.tfs"), src, LINES, 7);
+    write_tokens(temp_path("tgt.tfs"), tgt, LINES, 7);
+    write_pairs(temp_path("pairs.tfs"), temp_path("batch.tfs"));
     for (int i = 0; i < 2; i++) {
-        struct tf_config c = rig_small();
-        snprintf(path[i], sizeof path[i], "%s/model%d.tfm", rig_dir, i);
+        struct tf_config c = decode_config();
+        snprintf(path[i], sizeof path[i], "%s/model%d.tfm", temp_path(""), i);
         models[i] = path[i];
         c.start = i ? TF_START_ZERO : TF_START_BOS;
-        rig_model(path[i], &c, (uint64_t)i + 1, 2);
+        write_random_model(path[i], &c, (uint64_t)i + 1, 2);
     }
 
     struct tf_score_opts o = defaults();
@@ -254,12 +256,12 @@ int main(void)
 
     o = defaults();
     o.token = true;
-    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("two"), &err), TF_PARTIAL,
+    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("two"), &err), TF_PARTIAL,
            "two streams: %s", err.msg);
-    is_int(score(o, rig_path("pairs.tfs"), NULL, rig_path("one"), &err), TF_PARTIAL,
+    is_int(score(o, temp_path("pairs.tfs"), NULL, temp_path("one"), &err), TF_PARTIAL,
            "a pair stream");
-    read_back(&a, rig_path("two"));
-    read_back(&b, rig_path("one"));
+    read_back(&a, temp_path("two"));
+    read_back(&b, temp_path("one"));
     is_mem(&a, &b, sizeof a, "give the same");
     bool good = a.n == LINES;
     double worst = 0, total = 0;
@@ -274,8 +276,8 @@ int main(void)
     }
     ok(good, "one record a pair, one term a token and one for the end");
     ok(worst < 1e-5, "the terms sum to the log-probability (off by %g)", worst);
-    is_int(score(o, rig_path("batch.tfs"), NULL, rig_path("one"), &err), 0, "a batch stream");
-    read_back(&b, rig_path("one"));
+    is_int(score(o, temp_path("batch.tfs"), NULL, temp_path("one"), &err), 0, "a batch stream");
+    read_back(&b, temp_path("one"));
     good = b.n == LINES - 3;
     for (size_t i = 0; i < b.n; i++)
         good &= b.logp[i] == a.logp[b.idx[i]] &&
@@ -285,18 +287,18 @@ int main(void)
     o = defaults();
     o.run.device = "ref64";
     o.token = true;
-    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("one"), &err), TF_PARTIAL,
+    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("one"), &err), TF_PARTIAL,
            "in double precision");
-    read_back(&b, rig_path("one"));
+    read_back(&b, temp_path("one"));
     for (size_t i = 0; i < a.n; i++)
         worst = fmax(worst, fabs((double)a.logp[i] - (double)b.logp[i]));
     ok(worst < 1e-4, "the CPU is right (off by %g)", worst);
 
     o = defaults();
     o.form = TF_SCORE_SUMMARY;
-    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("sum"), &err), TF_PARTIAL,
+    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("sum"), &err), TF_PARTIAL,
            "the summary");
-    rig_read(rig_path("sum"), &text);
+    text = read_file(temp_path("sum"), NULL);
     double tokens = 0;
     for (size_t i = 0; i < LINES; i++)
         tokens += a.type[i] == TF_REC_BAD ? 0 : (double)tgt[i].n + 1;
@@ -311,9 +313,9 @@ int main(void)
     o = defaults();
     o.form = TF_SCORE_TEXT;
     o.token = true;
-    is_int(score(o, rig_path("src.tfs"), rig_path("tgt.tfs"), rig_path("text"), &err), TF_PARTIAL,
+    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("text"), &err), TF_PARTIAL,
            "text");
-    rig_read(rig_path("text"), &text);
+    text = read_file(temp_path("text"), NULL);
     size_t line = 0;
     worst = 0;
     for (char *p = text, *end; *p; p = end + 1, line++) {
@@ -330,24 +332,23 @@ int main(void)
     axes();
 
     o = defaults();
-    rig_stream(rig_path("short.tfs"), tgt, LINES - 1, 7, "w");
-    ok(score(o, rig_path("src.tfs"), rig_path("short.tfs"), rig_path("one"), &err) < 0 &&
+    write_tokens(temp_path("short.tfs"), tgt, LINES - 1, 7);
+    ok(score(o, temp_path("src.tfs"), temp_path("short.tfs"), temp_path("one"), &err) < 0 &&
            strstr(err.msg, "ends before"),
        "a short target: %s", err.msg);
-    ok(score(o, rig_path("short.tfs"), rig_path("tgt.tfs"), rig_path("one"), &err) < 0 &&
+    ok(score(o, temp_path("short.tfs"), temp_path("tgt.tfs"), temp_path("one"), &err) < 0 &&
            strstr(err.msg, "goes on where"),
        "a short source: %s", err.msg);
     tgt[50].idx = 51;
-    rig_stream(rig_path("short.tfs"), tgt, LINES, 7, "w");
-    ok(score(o, rig_path("src.tfs"), rig_path("short.tfs"), rig_path("one"), &err) < 0 &&
+    write_tokens(temp_path("short.tfs"), tgt, LINES, 7);
+    ok(score(o, temp_path("src.tfs"), temp_path("short.tfs"), temp_path("one"), &err) < 0 &&
            strstr(err.msg, "record 51"),
        "unequal numbers: %s", err.msg);
-    ok(score(o, rig_path("src.tfs"), NULL, rig_path("one"), &err) < 0 && strstr(err.msg, "tokens"),
+    ok(score(o, temp_path("src.tfs"), NULL, temp_path("one"), &err) < 0 && strstr(err.msg, "tokens"),
        "one token stream alone: %s", err.msg);
     o.run.bad = TF_ON_BAD_FAIL;
-    ok(score(o, rig_path("pairs.tfs"), NULL, rig_path("one"), &err) < 0 &&
+    ok(score(o, temp_path("pairs.tfs"), NULL, temp_path("one"), &err) < 0 &&
            strstr(err.msg, "record 4 is bad"),
        "--bad=fail: %s", err.msg);
-    rig_clean();
     return done();
 }

@@ -1,5 +1,5 @@
 /* Counts of n-grams against counting by comparison, and the score of given statistics. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/rng.h"
 #include "metrics/bleu.h"
 

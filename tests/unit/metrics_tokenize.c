@@ -1,6 +1,6 @@
 /* Each tokenizer against tokens that sacreBLEU 2.6 made of the same line; between tokens stands a
  * bar. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "metrics/tokenize.h"
 
 static struct tf_tokens tokens;

@@ -1,6 +1,6 @@
 /* A small model in two dialects against PyTorch in float64 (golden/model/make.py): logits, loss,
  * gradients, three updates of Adam. */
-#include "model_rig.h"
+#include "../harness/model.h"
 
 #include <math.h>
 
@@ -70,11 +70,11 @@ static double distance(const double *a, const double *b, size_t n)
 /* The worst distance over all parameters of block (backend memory) to the golden rows with that
  * prefix. skip_keys leaves out biases with a key part: softmax does not see a key's bias, its
  * gradient is rounding noise about zero, and Adam scales noise up to full steps. */
-static double block_distance(const struct rig *r, const tf_mem *block, const char *prefix,
+static double block_distance(const struct small_model *r, const tf_mem *block, const char *prefix,
                              bool skip_keys)
 {
     double worst = 0, *x = malloc(r->w.params.size * sizeof *x);
-    rig_get(r, x, TF_ELEM_PARAM, block, r->w.params.size);
+    small_model_get(r, x, TF_ELEM_PARAM, block, r->w.params.size);
     for (size_t i = 0; i < r->w.params.n; i++) {
         const struct tf_param *p = &r->w.params.v[i];
         const struct row *g = golden(prefix, p->name);
@@ -92,7 +92,7 @@ static double block_distance(const struct rig *r, const tf_mem *block, const cha
 }
 
 /* Logits by incremental decoding with the golden targets forced, all sentences at once as rows. */
-static double logits_distance(struct rig *r, const struct tf_pairs *p)
+static double logits_distance(struct small_model *r, const struct tf_pairs *p)
 {
     const struct tf_backend *be = r->be;
     struct tf_err err = {0};
@@ -107,9 +107,9 @@ static double logits_distance(struct rig *r, const struct tf_pairs *p)
             src[n_ids++] = p->src[i];
     }
     off[N] = n_ids;
-    rig_must(tf_weights_pack(&r->w, &err), &err);
-    rig_must(tf_encode(r->k, &m, N, src, off, &err), &err);
-    rig_must(tf_cache_init(&cache, &r->w, r->ctx, N * MAX, &err), &err);
+    must(tf_weights_pack(&r->w, &err), &err);
+    must(tf_encode(r->k, &m, N, src, off, &err), &err);
+    must(tf_cache_init(&cache, &r->w, r->ctx, N * MAX, &err), &err);
     tf_mem *u[7], *z = be->alloc(r->ctx, TF_ELEM_STAT, N * V, &err);
     for (int i = 0; i < 7; i++)
         u[i] = be->alloc(r->ctx, TF_ELEM_U32, N * MAX, &err);
@@ -145,8 +145,8 @@ static double logits_distance(struct rig *r, const struct tf_pairs *p)
                                    .n_src = u[6],
                                    .table_ld = MAX,
                                    .z = z};
-        rig_must(tf_decode_step(r->k, &m, &cache, &d, &err), &err);
-        rig_get(r, step, TF_ELEM_STAT, z, live * V);
+        must(tf_decode_step(r->k, &m, &cache, &d, &err), &err);
+        small_model_get(r, step, TF_ELEM_STAT, z, live * V);
         for (size_t i = 0; i < live; i++)
             memcpy(all + (p->tgt_off[who[i]] + t) * V, step + i * V, V * sizeof *all);
     }
@@ -161,7 +161,7 @@ static double logits_distance(struct rig *r, const struct tf_pairs *p)
     return d;
 }
 
-static void update(struct rig *r, struct tf_pairs *p, bool eps_hat)
+static void update(struct small_model *r, struct tf_pairs *p, bool eps_hat)
 {
     struct tf_err err = {0};
     size_t n = r->w.params.size;
@@ -170,7 +170,7 @@ static void update(struct rig *r, struct tf_pairs *p, bool eps_hat)
     tf_mem *norm2 = r->be->alloc(r->ctx, TF_ELEM_F64, 1, &err);
     for (uint64_t t = 1; t <= 3; t++) {
         struct tf_sums sums = {0};
-        rig_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.update = (uint32_t)t});
+        run_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.update = (uint32_t)t});
         r->be->sumsq(r->ctx, norm2, r->grads, n);
         double s = (double)t, lr = 2 * pow(6, -0.5) * fmin(pow(s, -0.5), s * pow(4, -1.5));
         r->be->adam(r->ctx, r->w.flat, m, v, r->grads, n, norm2,
@@ -189,7 +189,7 @@ static void update(struct rig *r, struct tf_pairs *p, bool eps_hat)
 
 static void run(const char *dialect, const struct tf_backend *be, double tolerance)
 {
-    struct tf_config c = rig_config();
+    struct tf_config c = small_config();
     bool t2t = strcmp(dialect, "t2t") == 0;
     if (t2t) {
         c.dialect = TF_AS_T2T;
@@ -208,14 +208,14 @@ static void run(const char *dialect, const struct tf_backend *be, double toleran
         for (size_t j = 0; j < t.v[i].n && j < g->n; j++)
             flat[t.v[i].offset + j] = (float)g->v[j];
     }
-    struct rig r;
+    struct small_model r;
     struct tf_pairs p = {0};
     struct tf_err err = {0};
-    rig_open(&r, be, &c, flat);
-    rig_pairs(&p, &c);
+    small_model_open(&r, be, &c, flat);
+    small_pairs(&p, &c);
 
     struct tf_sums sums = {0};
-    rig_backward(r.k, r.grads, &sums, &p, 0, p.n, &(struct tf_step){0});
+    run_backward(r.k, r.grads, &sums, &p, 0, p.n, &(struct tf_step){0});
     is_near(sums.loss, golden("", "loss")->v[0], tolerance * sums.loss, "%s on %s: loss", dialect,
             be->name);
     is_near(sums.nll, golden("", "nll")->v[0], tolerance * sums.nll,
@@ -223,7 +223,7 @@ static void run(const char *dialect, const struct tf_backend *be, double toleran
     double d = block_distance(&r, r.grads, "g/", false);
     ok(d < tolerance, "%s on %s: gradients, worst %.2g", dialect, be->name, d);
     struct tf_sums again = {0};
-    rig_must(tf_forward(r.k, &again, NULL, &p, 0, p.n, &err), &err);
+    must(tf_forward(r.k, &again, NULL, &p, 0, p.n, &err), &err);
     is_near(again.loss, sums.loss, 1e-6 * sums.loss, "%s on %s: forward alone gives the same loss",
             dialect, be->name);
     ok(again.correct == sums.correct && again.tokens == 12, "%s on %s: hits and tokens", dialect,
@@ -235,7 +235,7 @@ static void run(const char *dialect, const struct tf_backend *be, double toleran
     ok(d < (be == &tf_backend_ref_f64 ? 1e-4 : 1e-3),
        "%s on %s: weights after three updates, worst %.2g", dialect, be->name, d);
 
-    rig_close(&r);
+    small_model_close(&r);
     tf_pairs_release(&p);
     tf_params_release(&t);
     free(flat);

@@ -1,28 +1,28 @@
 /* Gradients of a whole small model against central differences on the double build of the
  * reference, for each option; and weights that do not reach a backend. */
-#include "model_rig.h"
+#include "../harness/model.h"
 
 #include <math.h>
 
-static double loss_of(struct rig *r, const struct tf_pairs *p)
+static double loss_of(struct small_model *r, const struct tf_pairs *p)
 {
     struct tf_sums sums = {0};
-    rig_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.seed = 5, .update = 9});
+    run_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.seed = 5, .update = 9});
     return sums.loss;
 }
 
 static void check(const char *what, const struct tf_config *c)
 {
-    float *flat = rig_weights(c, 3);
-    struct rig r;
+    float *flat = small_weights(c, 3);
+    struct small_model r;
     struct tf_pairs p = {0};
-    rig_open(&r, &tf_backend_ref_f64, c, flat);
-    rig_pairs(&p, c);
+    small_model_open(&r, &tf_backend_ref_f64, c, flat);
+    small_pairs(&p, c);
     size_t n = r.w.params.size;
     double *w = malloc(n * sizeof *w), *g = malloc(n * sizeof *g), worst = 0;
-    rig_get(&r, w, TF_ELEM_PARAM, r.w.flat, n);
+    small_model_get(&r, w, TF_ELEM_PARAM, r.w.flat, n);
     loss_of(&r, &p);
-    rig_get(&r, g, TF_ELEM_PARAM, r.grads, n);
+    small_model_get(&r, g, TF_ELEM_PARAM, r.grads, n);
     const char *where = "";
     for (size_t i = 0; i < r.w.params.n; i++) {
         const struct tf_param *q = &r.w.params.v[i];
@@ -34,11 +34,11 @@ static void check(const char *what, const struct tf_config *c)
             size_t at = q->offset + j;
             const double h = 1e-5;
             double up, down;
-            rig_put(&r, at, w[at] + h);
+            small_model_put(&r, at, w[at] + h);
             up = loss_of(&r, &p);
-            rig_put(&r, at, w[at] - h);
+            small_model_put(&r, at, w[at] - h);
             down = loss_of(&r, &p);
-            rig_put(&r, at, w[at]);
+            small_model_put(&r, at, w[at]);
             double e = fabs((up - down) / (2 * h) - g[at]) / size;
             if (!(e <= worst)) {
                 worst = e;
@@ -50,7 +50,7 @@ static void check(const char *what, const struct tf_config *c)
     free(w);
     free(g);
     free(flat);
-    rig_close(&r);
+    small_model_close(&r);
     tf_pairs_release(&p);
 }
 
@@ -63,11 +63,11 @@ static int no_sync(struct tf_ctx *c, struct tf_err *err)
 /* A table of positions that does not get there leaves the one before. */
 static void check_lost_positions(void)
 {
-    struct rig r;
+    struct small_model r;
     struct tf_err err = {0};
-    struct tf_config c = rig_config();
-    float *flat = rig_weights(&c, 3);
-    rig_open(&r, &tf_backend_cpu, &c, flat);
+    struct tf_config c = small_config();
+    float *flat = small_weights(&c, 3);
+    small_model_open(&r, &tf_backend_cpu, &c, flat);
     struct tf_backend losing = *r.be;
     losing.sync = no_sync;
     r.w.be = &losing;
@@ -77,14 +77,14 @@ static void check_lost_positions(void)
     ok(r.w.pos_rows == rows && r.w.sinusoids == table, "the table before them stays");
     r.w.be = r.be;
     is_int(tf_weights_positions(&r.w, rows + 1, &err), 0, "and can still grow");
-    rig_close(&r);
+    small_model_close(&r);
     free(flat);
 }
 
 int main(void)
 {
     check_lost_positions();
-    const struct tf_config plain = rig_config();
+    const struct tf_config plain = small_config();
     struct tf_config c = plain;
     check("post-norm, d_k != d_v, tied three ways", &c);
     c.pre_norm = true;

@@ -2,7 +2,7 @@
  * table mixes. */
 #include "model/params.h"
 #include "train/recipe.h"
-#include "../tap.h"
+#include "../harness/tap.h"
 
 #include <math.h>
 #include <string.h>

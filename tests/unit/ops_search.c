@@ -2,7 +2,7 @@
  * and without any early stop; against exhaustive enumeration; and the bodies against each other.
  * The "model" is a hash of sentence and history, so that every hypothesis has its own distribution
  * and no tensor is needed. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/rng.h"
 #include "ops/search.h"
 

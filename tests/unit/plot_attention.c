@@ -1,5 +1,5 @@
 /* Attention as lines and as heat maps: what is drawn where, how strong, and what is refused. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "plot/attention.h"
 
 typedef int draw_fn(struct tf_buf *out, const struct tf_attention_picture *p, struct tf_err *err);

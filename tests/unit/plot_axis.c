@@ -1,5 +1,5 @@
 /* Round ticks and their labels. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "plot/axis.h"
 
 static void ticks(double lo, double hi, bool log, int want, const char *expected)

@@ -1,9 +1,7 @@
 /* Matrices out of JSON and separated values. */
-#include "../tap.h"
+#include "../harness/tap.h"
+#include "../harness/temp.h"
 #include "plot/matrix.h"
-#include <unistd.h>
-
-static char path[64];
 
 /* The matrix that text holds, as "labels: row; row", or the error. */
 static void reads(const char *text, const char *want)
@@ -12,11 +10,8 @@ static void reads(const char *text, const char *want)
     struct tf_err err = {0};
     char got[1024] = "";
     size_t n = 0;
-    FILE *f = fopen(path, "w");
-    if (!f || fwrite(text, 1, strlen(text), f) != strlen(text) || fclose(f)) {
-        ok(false, "cannot write %s", path);
-        return;
-    }
+    const char *path = temp_path("matrix");
+    write_file(path, text, strlen(text));
     if (tf_matrix_read(&m, path, &err) < 0) {
         const char *colon = strstr(err.msg, ": ");
         is_str(colon ? colon + 2 : err.msg, want, "refused");
@@ -36,7 +31,6 @@ static void reads(const char *text, const char *want)
 
 int main(void)
 {
-    snprintf(path, sizeof path, "/tmp/tf-draw-matrix.%ld", (long)getpid());
     reads("1,2\n3,4\n", " 1 2;  3 4");
     reads("1,2\r\n3,4", " 1 2;  3 4");
     reads("1\t2\n\n3\t4\n", " 1 2;  3 4");
@@ -61,6 +55,5 @@ int main(void)
     reads("[[\"a\"]]", "a row holds something other than numbers and null");
     reads("{\"data\":[[1,2]],\"rows\":[\"a\",\"b\"]}", "2 labels for 1 rows");
     reads("[[1]] x", "json: byte 6: text after the value");
-    unlink(path);
     return done();
 }

@@ -1,5 +1,5 @@
 /* Numbers and text in SVG, and the sinusoids of the position table. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "plot/positions.h"
 #include "plot/svg.h"
 

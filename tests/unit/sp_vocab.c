@@ -1,6 +1,6 @@
 /* The SentencePiece shim: training is repeatable, ids are what SentencePiece gives, wrong bytes and
  * wrong ids are errors, and samples are what they should be. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "text/sample.h"
 #include "text/sp.h"
 #include <math.h>

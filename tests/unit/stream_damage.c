@@ -1,6 +1,7 @@
 /* stream_damage.c - cut and flipped streams and models: nothing short or changed is ever accepted, by
  * any reader. Of those of 20 kB one cut and one bit in 61; all of them with TF_DAMAGE=all. */
-#include "stream_rig.h"
+#include "../harness/stream.h"
+#include "../harness/temp.h"
 #include "stream/inspect.h"
 
 /* Prime to 8: every bit of a byte takes part. */
@@ -163,7 +164,7 @@ static void cut_json(const struct sample *s)
     struct tf_in in = memory_in(s->p, s->n);
     struct tf_out text = memory_out(1 << 20);
     const struct tf_show how = {.max_bytes = 0};
-    MUST(tf_show_json(&in, &text, &how, &err));
+    must(tf_show_json(&in, &text, &how, &err), &err);
     memory_in_done(&in);
     long bad = 0;
     for (size_t n = 0; n + 2 < text.len; n += 3) {
@@ -187,16 +188,16 @@ static struct sample long_sample(void)
     struct tf_out out = memory_out(1 << 20);
     struct tf_writer w;
     struct tf_header h = sample_header(&a, "pairs", 4096);
-    MUST(tf_writer_begin(&w, &out, &h, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
     uint32_t ids[80], x = 1;
     for (uint64_t i = 0; i < 160; i++) {
         for (int k = 0; k < 80; k++)
             ids[k] = (x = x * 1664525 + 1013904223) >> 20;
-        MUST(tf_writer_pair(&w, i, ids, x >> 28, ids + 16, 32 + (x >> 27), &err));
+        must(tf_writer_pair(&w, i, ids, x >> 28, ids + 16, 32 + (x >> 27), &err), &err);
         if (i % 50 == 49)
-            MUST(tf_writer_check(&w, &err));
+            must(tf_writer_check(&w, &err), &err);
     }
-    MUST(tf_writer_end(&w, &err));
+    must(tf_writer_end(&w, &err), &err);
     tf_writer_release(&w);
     tf_arena_release(&a);
     return end_sample("long", &out);
@@ -207,8 +208,7 @@ static struct sample long_checkpoint(void)
 {
     struct tf_err err = {0};
     struct tf_arena a = {0};
-    char path[] = "/tmp/tf-wire-XXXXXX", *p;
-    int fd = mkstemp(path);
+    const char *path = temp_path("long.tfm");
     static float w[1500];
     for (int i = 0; i < 1500; i++)
         w[i] = (float)i * 0.125f;
@@ -220,11 +220,8 @@ static struct sample long_checkpoint(void)
         {.name = "v/w", .dtype = TF_F32, .rank = 2, .dims = {30, 50}, .data = w, .bytes = sizeof w},
     };
     struct sample s = {.name = "long checkpoint"};
-    MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 3, &err));
-    MUST(tf_read_file(&p, &s.n, path, 1 << 20, &err));
-    s.p = (uint8_t *)p;
-    close(fd);
-    unlink(path);
+    must(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 3, &err), &err);
+    s.p = (uint8_t *)read_file(path, &s.n);
     tf_arena_release(&a);
     return s;
 }

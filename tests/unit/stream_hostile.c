@@ -1,7 +1,8 @@
 /* stream_hostile.c - hand-made heads that lie, and encodings that are unusual but right. Each is
  * refused with its reason, at once and with little memory, or accepted. Bytes are given as hex
  * digits, 'text' as a text string, and (name) for the pieces below. */
-#include "stream_rig.h"
+#include "../harness/stream.h"
+#include "stream/model.h"
 
 #include <sys/resource.h>
 #include <time.h>

@@ -1,23 +1,16 @@
 /* stream_model.c - models and checkpoints: written, mapped, read from a pipe and from memory at any
  * alignment; flags; what a file says of itself. */
-#include "stream_rig.h"
+#include "../harness/child.h"
+#include "../harness/stream.h"
+#include "../harness/temp.h"
+#include "base/hash.h"
+#include "stream/model.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
-enum { BIG = 3 << 20 }; /* floats: more than any buffer */
+enum { BIG = 3 << 20 /* floats: more than any buffer */, STEP = 10007 /* bytes a write */ };
 
 static float *big;
-static char dir[] = "/tmp/tf-wire-model-XXXXXX";
-
-static const char *in_dir(const char *name)
-{
-    static char path[4][256];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", dir, name);
-    return path[turn];
-}
 
 static void write_big(const char *path, float poison)
 {
@@ -55,7 +48,7 @@ static void write_big(const char *path, float poison)
     tf_value_put(&a, &s[1].value, "seed", tf_value_int(5));
     small[3] = poison;
     tf_value_put(&a, &h.config, "d", tf_value_int(512));
-    MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, s, 2, t, 4, &err));
+    must(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, s, 2, t, 4, &err), &err);
     small[3] = 4;
     tf_arena_release(&a);
 }
@@ -89,35 +82,14 @@ static void judge(const struct tf_model_file *m, const char *how, bool weights)
     ok(m->header.has_model && m->header.has_vocab, "%s: hashes", how);
 }
 
-/* The file through a pipe, as `cat FILE |` would. */
-static pid_t feed(const char *path, int *fd)
-{
-    int p[2];
-    if (pipe(p))
-        return -1;
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        char buf[10007];
-        int in = open(path, O_RDONLY);
-        ssize_t n;
-        close(p[0]);
-        while ((n = read(in, buf, sizeof buf)) > 0)
-            if (write(p[1], buf, (size_t)n) != n)
-                break;
-        _exit(0);
-    }
-    close(p[1]);
-    *fd = p[0];
-    return pid;
-}
-
 static void test_ways(void)
 {
     struct tf_model_file m;
     struct tf_err err = {0};
-    const char *path = in_dir("ckpt.tfm");
+    const char *path = temp_path("ckpt.tfm");
     write_big(path, 4);
+    size_t n;
+    char *data = read_file(path, &n);
     if (ok(tf_model_read(&m, path, 0, 0, &err) == 0, "mapped %s", err.msg)) {
         judge(&m, "mapped", false);
         ok(m.map && m.n_blocks == 0, "mapped: every tensor in place");
@@ -133,34 +105,19 @@ static void test_ways(void)
         tf_model_release(&m);
     }
     for (int weights = 0; weights < 2; weights++) {
-        int fd = -1;
-        pid_t pid = feed(path, &fd);
-        char name[32];
-        snprintf(name, sizeof name, "/dev/fd/%d", fd);
-        if (ok(tf_model_read(&m, name, weights ? TF_MODEL_WEIGHTS : 0, 0, &err) == 0, "pipe %s",
+        if (ok(tf_model_read(&m, piped(data, n, STEP), weights ? TF_MODEL_WEIGHTS : 0, 0, &err) == 0, "pipe %s",
                err.msg)) {
             judge(&m, "pipe", weights);
             ok(!m.map, "pipe: not mapped");
             tf_model_release(&m);
         }
-        close(fd);
-        waitpid(pid, NULL, 0);
     }
-    int fd = -1;
-    pid_t pid = feed(path, &fd);
-    char name[32];
-    snprintf(name, sizeof name, "/dev/fd/%d", fd);
     err = (struct tf_err){0};
-    ok(tf_model_read(&m, name, 0, 1 << 20, &err) == -1 &&
+    ok(tf_model_read(&m, piped(data, n, STEP), 0, 1 << 20, &err) == -1 &&
            strstr(err.msg, "tensor p/big: 12582912 bytes: more than the 1048576 of --max-tensor"),
        "a bound on tensors: %s", err.msg);
-    close(fd);
-    waitpid(pid, NULL, 0);
 
     /* Memory that is aligned like nothing in particular: tensors are copied. */
-    char *data;
-    size_t n;
-    MUST(tf_read_file(&data, &n, path, 100 << 20, &err));
     uint8_t *odd = tf_xmalloc(n + 128);
     uint8_t *at = odd + 64 - (uintptr_t)odd % 64 + 3;
     memcpy(at, data, n);
@@ -171,21 +128,15 @@ static void test_ways(void)
     }
     free(odd);
     free(data);
-    write_big(in_dir("again.tfm"), 4);
-    MUST(tf_read_file(&data, &n, path, 100 << 20, &err));
-    char *again;
-    size_t again_n;
-    MUST(tf_read_file(&again, &again_n, in_dir("again.tfm"), 100 << 20, &err));
-    ok(n == again_n && !memcmp(data, again, n), "written twice: the same bytes");
-    free(again);
-    free(data);
+    write_big(temp_path("again.tfm"), 4);
+    ok(same_files(path, temp_path("again.tfm")), "written twice: the same bytes");
 }
 
 static void test_finite(void)
 {
     struct tf_model_file m;
     struct tf_err err = {0};
-    const char *path = in_dir("nan.tfm");
+    const char *path = temp_path("nan.tfm");
     write_big(path, NAN);
     is_int(tf_model_read(&m, path, 0, 0, &err), -1, "NaN");
     ok(strstr(err.msg, "nan.tfm: tensor p/small holds values that are not finite") != NULL,
@@ -228,9 +179,9 @@ static void test_failures(void)
 {
     struct tf_model_file m;
     struct tf_err err = {0};
-    is_int(tf_model_read(&m, in_dir("none.tfm"), 0, 0, &err), -1, "no such file");
+    is_int(tf_model_read(&m, temp_path("none.tfm"), 0, 0, &err), -1, "no such file");
     ok(strstr(err.msg, "none.tfm: No such file") != NULL, "says so: %s", err.msg);
-    is_int(tf_model_read(&m, dir, 0, 0, &err), -1, "a directory");
+    is_int(tf_model_read(&m, temp_path(""), 0, 0, &err), -1, "a directory");
     struct tf_arena a = {0};
     struct tf_header h = sample_header(&a, "model", 4096);
     static float w[1] = {1};
@@ -244,9 +195,9 @@ static void test_failures(void)
            "no such directory");
     ok(access("/no/such/dir/x.tfm", F_OK) != 0, "nothing there");
     h.has_vocab = false;
-    ok(tf_model_write(in_dir("bare.tfm"), &h, NULL, 0, NULL, 0, &t, 1, &err) == 0,
+    ok(tf_model_write(temp_path("bare.tfm"), &h, NULL, 0, NULL, 0, &t, 1, &err) == 0,
        "a model without a vocabulary %s", err.msg);
-    ok(tf_model_read(&m, in_dir("bare.tfm"), 0, 0, &err) == 0 && !m.vocab && m.n_tensors == 1,
+    ok(tf_model_read(&m, temp_path("bare.tfm"), 0, 0, &err) == 0 && !m.vocab && m.n_tensors == 1,
        "is read back %s", err.msg);
     tf_model_release(&m);
     tf_arena_release(&a);
@@ -254,9 +205,6 @@ static void test_failures(void)
 
 int main(void)
 {
-    struct tf_err err = {0};
-    if (!mkdtemp(dir))
-        MUST(tf_fail_errno(&err, "%s", dir));
     big = tf_xarray(NULL, BIG, sizeof *big);
     for (size_t i = 0; i < BIG; i++)
         big[i] = (float)(i % 8191) * 0.25f - 1000.0f;
@@ -264,10 +212,7 @@ int main(void)
     test_finite();
     test_fingerprint();
     test_failures();
-    static const char *const files[] = {"ckpt.tfm", "again.tfm", "nan.tfm", "bare.tfm"};
-    for (int i = 0; i < 4; i++)
-        unlink(in_dir(files[i]));
-    ok(rmdir(dir) == 0, "nothing left behind");
+    is_int(count_entries(temp_path("")), 4, "no temporary file is left");
     free(big);
     return done();
 }

@@ -2,10 +2,12 @@
  * pass-through, and reading at any pace. */
 #include "base/opt.h"
 #include "cbor/item.h"
-#include "stream_rig.h"
+#include "../harness/stream.h"
+#include "base/hash.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 static struct sample samples[N_SAMPLES];
 
@@ -226,11 +228,11 @@ static void test_checks(void)
     struct tf_out out = memory_out(16 << 20);
     struct tf_writer w;
     struct tf_header h = sample_header(&a, "tokens", 4096);
-    MUST(tf_writer_begin(&w, &out, &h, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
     static uint32_t ids[1000];
     for (int i = 0; i < 3000; i++)
-        MUST(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err));
-    MUST(tf_writer_end(&w, &err));
+        must(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err), &err);
+    must(tf_writer_end(&w, &err), &err);
     is_int(read_all(out.buf, out.len, 0, NULL, &err), 3000, "6 MB read back %s", err.msg);
     long raw = read_all(out.buf, out.len, TF_READ_RAW, NULL, &err);
     is_int(raw, 3000 + 5 + 1, "with 5 checks and an end");
@@ -240,7 +242,7 @@ static void test_checks(void)
     struct tf_in in = memory_in(out.buf, out.len);
     struct tf_reader *r;
     struct tf_record rec;
-    MUST(tf_reader_new(&r, &in, NULL, 0, &err));
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
     while (tf_reader_next(r, &rec, &err) > 0)
         continue;
     ok(tf_reader_sum(r, &count, &crc_with), "sum");
@@ -249,21 +251,21 @@ static void test_checks(void)
     out.len = 0;
     out.offset = 0;
     tf_writer_release(&w);
-    MUST(tf_writer_begin(&w, &out, &h, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
     for (int i = 0; i < 3000; i++) {
-        MUST(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err));
+        must(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err), &err);
         if (i % 7 == 0)
-            MUST(tf_writer_check(&w, &err));
+            must(tf_writer_check(&w, &err), &err);
     }
     crc_without = w.crc;
     is_int(crc_with, crc_without, "checks elsewhere leave the sum alone");
     out.len = 0;
     tf_writer_release(&w);
-    MUST(tf_writer_begin(&w, &out, &h, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
     w.own_crc = true; /* no checks of its own */
     for (int i = 0; i < 3000; i++)
-        MUST(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err));
-    MUST(tf_writer_end(&w, &err));
+        must(tf_writer_tokens(&w, (uint64_t)i, ids, 1000, &err), &err);
+    must(tf_writer_end(&w, &err), &err);
     is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "no checks in 6 MB");
     ok(strstr(err.msg, "no check record within 1048576 bytes") != NULL, "is refused: %s", err.msg);
     tf_writer_release(&w);
@@ -285,7 +287,7 @@ static void test_pace(void)
     size_t at = 0, ready_at = 0, header_end = 0;
     struct tf_in probe = memory_in(s->p, s->n);
     struct tf_reader *pr;
-    MUST(tf_reader_new(&pr, &probe, NULL, TF_READ_RAW, &err));
+    must(tf_reader_new(&pr, &probe, NULL, TF_READ_RAW, &err), &err);
     while (tf_reader_next(pr, &rec, &err) > 0) {
         if (!header_end)
             header_end = (size_t)rec.offset;
@@ -295,7 +297,7 @@ static void test_pace(void)
     tf_reader_free(pr);
     memory_in_done(&probe);
     ok(write(fd[1], s->p, header_end) == (ssize_t)header_end, "header");
-    MUST(tf_reader_new(&r, &in, NULL, 0, &err));
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
     bool early = false;
     for (at = header_end; at < ready_at; at++) {
         early = early || tf_reader_ready(r);
@@ -327,11 +329,11 @@ static void test_raw(void)
     struct tf_out out = memory_out(1 << 20);
     struct tf_writer w;
     struct tf_record rec;
-    MUST(tf_writer_begin(&w, &out, tf_reader_header(r), &err));
+    must(tf_writer_begin(&w, &out, tf_reader_header(r), &err), &err);
     while (tf_reader_next(r, &rec, &err) > 0)
         if (rec.type != TF_REC_CHECK && rec.type != TF_REC_END)
-            MUST(tf_writer_raw(&w, rec.raw, rec.raw_n, &err));
-    MUST(tf_writer_end(&w, &err));
+            must(tf_writer_raw(&w, rec.raw, rec.raw_n, &err), &err);
+    must(tf_writer_end(&w, &err), &err);
     const struct sample *s = sample("nbest");
     is_int(out.len, s->n, "length");
     is_mem(out.buf, s->p, s->n < out.len ? s->n : out.len, "bytes");
@@ -376,7 +378,7 @@ static void test_header(void)
     tf_value_put(&a, &h.extra, "newer", tf_value_int(5));
     tf_header_made(&h, &a, "tf-next", opts, NULL);
     tf_header_encode(&b, &h);
-    MUST(tf_header_decode(&got, &a, b.p, b.len, &err));
+    must(tf_header_decode(&got, &a, b.p, b.len, &err), &err);
     is_int(got.made.n, 2, "a stage behind the one that was there");
     const struct tf_value *stage = &got.made.items[1], *set = tf_value_get(stage, "opts");
     is_str(tf_value_get(stage, "prog")->text, "tf-next", "its program");
@@ -413,7 +415,7 @@ static void test_too_much(void)
     struct tf_header h = sample_header(&a, "other", 0);
     uint32_t *zeros = tf_xarray(NULL, TF_MAX_IDS + 3, sizeof *zeros);
     memset(zeros, 0, (TF_MAX_IDS + 3) * sizeof *zeros);
-    MUST(tf_writer_begin(&w, &out, &h, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
     size_t begun = out.len;
     is_int(tf_writer_tokens(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "ids of a sentence");
     is_str(err.msg, "mem: 1048577 ids in one record: at most 1048576", "are counted");
@@ -482,7 +484,7 @@ static void test_too_much(void)
     free(huge);
     free(texts);
     is_int(out.len, begun, "nothing of it was written");
-    MUST(tf_writer_end(&w, &err));
+    must(tf_writer_end(&w, &err), &err);
     is_int(read_all(out.buf, out.len, 0, NULL, &err), 0, "and the stream goes on to its end %s",
            err.msg);
     tf_writer_release(&w);
@@ -516,9 +518,9 @@ static void test_too_much(void)
             tf_cbor_uint(&b, (uint64_t)INT32_MAX + 1);
             tf_cbor_uint(&b, 0);
         }
-        MUST(tf_writer_begin(&w, &out, &h, &err));
-        MUST(tf_writer_raw(&w, b.p, b.len, &err));
-        MUST(tf_writer_end(&w, &err));
+        must(tf_writer_begin(&w, &out, &h, &err), &err);
+        must(tf_writer_raw(&w, b.p, b.len, &err), &err);
+        must(tf_writer_end(&w, &err), &err);
         is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "%s beyond the limit",
                foreign[i].what);
         ok(strstr(err.msg, foreign[i].why) != NULL, "are refused: %s", err.msg);
@@ -528,13 +530,13 @@ static void test_too_much(void)
     h = sample_header(&a, "nbest", 0);
     out.len = 0;
     out.offset = 0;
-    MUST(tf_writer_begin(&w, &out, &h, &err));
-    MUST(tf_writer_raw(&w, "\x84\x04\x00\x81\x85\x81\x07\x20\x21\xf6\x61x\xf5", 13, &err));
-    MUST(tf_writer_end(&w, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
+    must(tf_writer_raw(&w, "\x84\x04\x00\x81\x85\x81\x07\x20\x21\xf6\x61x\xf5", 13, &err), &err);
+    must(tf_writer_end(&w, &err), &err);
     struct tf_in in = memory_in(out.buf, out.len);
     struct tf_reader *r;
     struct tf_record rec;
-    MUST(tf_reader_new(&r, &in, NULL, 0, &err));
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.n_hyps == 1 && rec.hyps[0].n == 1 &&
            rec.hyps[0].ids[0] == 7 && rec.hyps[0].score == -1.0f && rec.hyps[0].logp == -2.0f &&
            !rec.hyps[0].token_logp,
@@ -602,16 +604,16 @@ static void test_attention(void)
     struct tf_reader *r;
     struct tf_record rec;
     const struct tf_attn *t = &rec.attn;
-    MUST(tf_writer_begin(&w, &out, &h, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++)
-        MUST(tf_writer_raw(&w, encodings[i].bytes, encodings[i].n, &err));
+        must(tf_writer_raw(&w, encodings[i].bytes, encodings[i].n, &err), &err);
     const struct tf_attn none = {.kind = "cross",
                                  .layer = UINT64_MAX,
                                  .heads = (const uint32_t[]){5},
                                  .cols = (const char *const[]){"x"},
                                  .n_heads = 1,
                                  .n_cols = 1};
-    MUST(tf_writer_attention(&w, UINT64_MAX, &none, &err));
+    must(tf_writer_attention(&w, UINT64_MAX, &none, &err), &err);
     size_t before = out.len;
     const char *const torn[] = {"a", "\xe2\x96"};
     struct tf_attn foul = {.kind = "cross", .cols = torn, .n_cols = 2};
@@ -622,9 +624,9 @@ static void test_attention(void)
     foul = (struct tf_attn){.kind = torn[1]};
     is_int(tf_writer_attention(&w, 0, &foul, &err), -1, "a kind that is not");
     is_int(out.len, before, "nothing of them is written");
-    MUST(tf_writer_end(&w, &err));
+    must(tf_writer_end(&w, &err), &err);
     in = memory_in(out.buf, out.len);
-    MUST(tf_reader_new(&r, &in, (const char *const[]){"attention", NULL}, 0, &err));
+    must(tf_reader_new(&r, &in, (const char *const[]){"attention", NULL}, 0, &err), &err);
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
         ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_ATTN && rec.idx == 7 &&
                !strcmp(t->kind, "encoder") && t->layer == 2,
@@ -671,12 +673,12 @@ static void test_writer_limits(void)
     struct tf_out out = memory_out(1 << 20);
     struct tf_writer w;
     struct tf_header h = sample_header(&a, "tokens", 4096);
-    MUST(tf_writer_begin(&w, &out, &h, &err));
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
     is_int(tf_writer_tokens(&w, 0, (const uint32_t[]){4096}, 1, &err), -1,
            "an id beyond the vocabulary");
     is_str(err.msg, "mem: id 4096 in a vocabulary of 4096", "is named");
     ok(tf_writer_bad(&w, 0, TF_BAD_OTHER, "\xff", &err) == 0, "text that is not UTF-8 is escaped");
-    MUST(tf_writer_end(&w, &err));
+    must(tf_writer_end(&w, &err), &err);
     is_int(read_all(out.buf, out.len, 0, NULL, &err), 1, "and read back %s", err.msg);
     tf_writer_release(&w);
     memory_out_done(&out);

@@ -1,6 +1,6 @@
 /* stream_text.c - JSON Lines and diagnostic notation: values that JSON has no number for, tensors of
  * every dtype, and what is refused of edited lines, by name. */
-#include "stream_rig.h"
+#include "../harness/stream.h"
 #include "stream/inspect.h"
 
 static const struct tf_show how = {.max_bytes = SIZE_MAX};

@@ -1,8 +1,10 @@
 /* stream_vectors.c - the golden bytes of formats/vectors: our writers make exactly them, and their
  * diagnostic notation is as it stands beside them. TF_GOLDEN_WRITE=1 writes them anew. Runs in the
  * root of the source tree. */
-#include "stream_rig.h"
+#include "../harness/stream.h"
 #include "stream/inspect.h"
+
+#include <unistd.h>
 
 static void vector_path(char *path, size_t size, const struct sample *s, const char *suffix)
 {
@@ -26,9 +28,9 @@ static void write_vector(const struct sample *s, const char *suffix, const void 
     struct tf_out out;
     char path[256];
     vector_path(path, sizeof path, s, suffix);
-    MUST(tf_out_open(&out, path, 0, &err));
-    MUST(tf_out_write(&out, p, n, &err));
-    MUST(tf_out_commit(&out, &err));
+    must(tf_out_open(&out, path, 0, &err), &err);
+    must(tf_out_write(&out, p, n, &err), &err);
+    must(tf_out_commit(&out, &err), &err);
 }
 
 static void compare(const struct sample *s, const char *suffix, const void *p, size_t n)
@@ -59,7 +61,7 @@ static void round_trip(const struct sample *s)
     err = (struct tf_err){0};
     if (error) { /* its writer flushes: give that a place */
         int fd[2];
-        MUST(pipe(fd));
+        must(pipe(fd), &err);
         back.fd = fd[1];
         is_int(tf_show_unjson(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
         back.len = (size_t)read(fd[0], back.buf, back.cap);

@@ -1,6 +1,6 @@
 /* stream_view.c - the ids of a record taken out of a mapped file again, in every encoding that a
  * writer may have chosen. */
-#include "stream_rig.h"
+#include "../harness/stream.h"
 #include "cbor/item.h"
 #include "stream/view.h"
 

@@ -1,5 +1,5 @@
 /* White space, categories and lower case of lib/metrics. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "text/unicode.h"
 
 static void lower(const char *s, const char *want)

@@ -1,6 +1,6 @@
 /* The directory of a run: lock, names, retention, the newest; the state's records; the log cut
  * back. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "train/journal.h"
 #include "train/rundir.h"
 

@@ -1,5 +1,5 @@
 /* Learning rates against the formulas of schedule.h, and the peak of the paper's. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "train/schedule.h"
 
 int main(void)

@@ -1,7 +1,9 @@
 /* One update: the gradient is the fixed tree's for any number of lanes, also with fewer sentences
  * than shards; micro-batches add; Adam and the moving average see the whole block. */
-#include "model_rig.h"
+#include "../harness/model.h"
+#include "../harness/temp.h"
 #include "train/save.h"
+#include "base/rng.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +12,7 @@ enum { V = 31, MOST = 40 };
 
 static struct tf_config config(void)
 {
-    struct tf_config c = rig_config();
+    struct tf_config c = small_config();
     c.vocab_size = V;
     c.dropout = 0.2;
     c.attention_dropout = c.relu_dropout = 0.1;
@@ -30,7 +32,7 @@ static void make_pairs(struct tf_pairs *p, const struct tf_config *c, size_t n, 
         src[i] = (uint32_t)(4 + tf_rng_below(&rng, V - 4));
     for (uint32_t i = 0; i < tgt_off[n]; i++)
         tgt[i] = (uint32_t)(4 + tf_rng_below(&rng, V - 4));
-    rig_must(tf_pairs_set(p, c, n, src, src_off, tgt, tgt_off, &err), &err);
+    must(tf_pairs_set(p, c, n, src, src_off, tgt, tgt_off, &err), &err);
 }
 
 static void open_stepper(struct tf_stepper *s, const struct tf_backend *be,
@@ -42,7 +44,7 @@ static void open_stepper(struct tf_stepper *s, const struct tf_backend *be,
     float *flat = tf_xcalloc(params.size, sizeof *flat);
     tf_params_fill(flat, &params, 7);
     tf_params_release(&params);
-    rig_must(tf_stepper_init(s, be, c,
+    must(tf_stepper_init(s, be, c,
                              &(struct tf_step_start){.p = flat,
                                                      .ema = true,
                                                      .accumulate = accumulate,
@@ -61,17 +63,17 @@ static float *tree(const struct tf_backend *be, const struct tf_config *c, const
     open_stepper(&s, be, c, 1, false);
     size_t cut[9], n = s.w.params.size;
     tf_mem *g[8];
-    rig_must(tf_weights_positions(&s.w, p->longest, &err), &err);
+    must(tf_weights_positions(&s.w, p->longest, &err), &err);
     tf_pairs_cut(cut, 8, p);
     for (size_t i = 0; i < 8; i++) {
         g[i] = be->alloc(s.ctx[0], TF_ELEM_PARAM, n, &err);
-        rig_backward(s.work[0], g[i], sums, p, cut[i], cut[i + 1], step);
+        run_backward(s.work[0], g[i], sums, p, cut[i], cut[i + 1], step);
     }
     for (size_t width = 1; width < 8; width *= 2)
         for (size_t i = 0; i < 8; i += 2 * width)
             be->add(s.ctx[0], g[i], g[i + width], n);
     float *out = tf_xcalloc(n, sizeof *out);
-    rig_must(be->download(s.ctx[0], out, TF_ELEM_PARAM, g[0], n, &err), &err);
+    must(be->download(s.ctx[0], out, TF_ELEM_PARAM, g[0], n, &err), &err);
     for (size_t i = 0; i < 8; i++)
         be->free(s.ctx[0], g[i]);
     tf_stepper_release(&s);
@@ -85,7 +87,7 @@ static double measure(struct tf_stepper *s, struct tf_sums *sums)
     struct tf_err err = {0};
     double norm2;
     tf_step_look(s, &f);
-    rig_must(tf_step_found(s, &f, sums, &norm2, &err), &err);
+    must(tf_step_found(s, &f, sums, &norm2, &err), &err);
     return norm2;
 }
 
@@ -117,9 +119,9 @@ static void test_tree(const struct tf_config *c)
             for (int turn = 0; turn < 20; turn++) {
                 struct tf_sums sums = {0};
                 tf_step_begin(&s);
-                rig_must(tf_step_add(&s, &p, &step, &err), &err);
+                must(tf_step_add(&s, &p, &step, &err), &err);
                 measure(&s, &sums);
-                rig_must(tf_step_download(&s, got, s.total, &err), &err);
+                must(tf_step_download(&s, got, s.total, &err), &err);
                 good &= same(got, want, n);
                 sums_good &= sums.tokens == want_sums.tokens && sums.correct == want_sums.correct &&
                              fabs(sums.loss - want_sums.loss) < 1e-9 * sums.loss;
@@ -155,7 +157,7 @@ static void test_update(const struct tf_config *c)
             const struct tf_step step = {.seed = 3, .update = i};
             struct tf_sums ignored = {0};
             make_pairs(&p, c, 12, 50 + i);
-            rig_must(tf_step_add(&s, &p, &step, &err), &err);
+            must(tf_step_add(&s, &p, &step, &err), &err);
             float *g = tree(be, c, &p, &step, &ignored);
             for (size_t k = 0; sum != NULL && k < n; k++)
                 sum[k] += g[k];
@@ -166,7 +168,7 @@ static void test_update(const struct tf_config *c)
             tf_pairs_release(&p);
         }
         float *total = tf_xcalloc(n, sizeof *total);
-        rig_must(tf_step_download(&s, total, s.total, &err), &err);
+        must(tf_step_download(&s, total, s.total, &err), &err);
         ok(same(total, sum, n), "micro-batches add in order");
         double want = 0;
         for (size_t k = 0; k < n; k++)
@@ -174,7 +176,7 @@ static void test_update(const struct tf_config *c)
         norm[turn] = sqrt(measure(&s, &sums));
         is_near(norm[turn], sqrt(want), 1e-9 * norm[turn], "norm");
         float *before = tf_xcalloc(n, sizeof *before);
-        rig_must(tf_step_download(&s, before, s.w.flat, &err), &err);
+        must(tf_step_download(&s, before, s.w.flat, &err), &err);
         const struct tf_adam h = {.lr = 0.01,
                                   .beta1 = 0.9,
                                   .beta2 = 0.98,
@@ -185,7 +187,7 @@ static void test_update(const struct tf_config *c)
         const tf_mem *block[] = {s.w.flat, s.m, s.v, s.e};
         for (int k = 0; k < 4; k++) {
             after[turn][k] = tf_xcalloc(n, sizeof(float));
-            rig_must(tf_step_download(&s, after[turn][k], block[k], &err), &err);
+            must(tf_step_download(&s, after[turn][k], block[k], &err), &err);
         }
         double worst = 0, average = 0;
         for (size_t k = 0; k < n; k++) {
@@ -227,10 +229,10 @@ static void test_large(void)
         open_stepper(&s, &tf_backend_cpu, &c, turn + 1, false);
         make_pairs(&p, &c, 10, 1);
         tf_step_begin(&s);
-        rig_must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
+        must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
         norm[turn] = sqrt(measure(&s, &sums));
         size_t most = tf_step_bytes(&s);
-        rig_must(tf_step_evaluate(&s, &eval, &p, &err), &err);
+        must(tf_step_evaluate(&s, &eval, &p, &err), &err);
         ok(tf_step_bytes(&s) == most,
            "validation, which needs less, does not hide what training took");
         ok(s.w.params.size > TF_STEP_CHUNK && eval.tokens == sums.tokens, "several chunks");
@@ -253,9 +255,9 @@ static void test_one_shard(const struct tf_config *c)
         open_stepper(&s, turn == 0 ? &tf_backend_cpu : &tf_backend_ref_f64, c, 2, false);
         n = s.w.params.size;
         tf_step_begin(&s);
-        rig_must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
+        must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
         g[turn] = tf_xcalloc(n, sizeof(float));
-        rig_must(tf_step_download(&s, g[turn], s.total, &err), &err);
+        must(tf_step_download(&s, g[turn], s.total, &err), &err);
         tf_stepper_release(&s);
     }
     double worst = 0, most = 0;
@@ -274,7 +276,6 @@ static void test_not_finite(const struct tf_config *c)
 {
     static const char *const what[] = {"a weight", "a first moment", "a second moment",
                                        "a moving average"};
-    char dir[] = "/tmp/tf-step-XXXXXX";
     struct tf_value map = tf_value_map();
     const struct tf_save_common common = {.settings = map,
                                           .batches = map,
@@ -285,8 +286,6 @@ static void test_not_finite(const struct tf_config *c)
                                                      .made = tf_value_array(),
                                                      .extra = map}};
     struct tf_run_state state = {.step = 7};
-    if (mkdtemp(dir) == NULL)
-        return;
     for (int bad = 0; bad <= 4; bad++) {
         struct tf_stepper s;
         struct tf_err err = {0};
@@ -299,12 +298,12 @@ static void test_not_finite(const struct tf_config *c)
             block[bad][3] = bad == 1 ? NAN : INFINITY;
         const struct tf_step_start start = {
             .p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
-        rig_must(tf_stepper_init(&s, &tf_backend_cpu, c, &start, &err), &err);
-        struct tf_saver *saver = tf_saver_new(dir, &common, &params, true, 0, 1);
-        rig_must(tf_saver_start(saver, &s, &state, TF_SAVE_GRID, false, &err), &err);
+        must(tf_stepper_init(&s, &tf_backend_cpu, c, &start, &err), &err);
+        struct tf_saver *saver = tf_saver_new(temp_path(""), &common, &params, true, 0, 1);
+        must(tf_saver_start(saver, &s, &state, TF_SAVE_GRID, false, &err), &err);
         int rc = tf_saver_wait(saver, &err);
         tf_saver_free(saver);
-        char *path = tf_rundir_file(dir, "ckpt-00000007.tfm");
+        char *path = tf_rundir_file(temp_path(""), "ckpt-00000007.tfm");
         if (bad < 4)
             ok(rc == -1 && err.status == TF_DIVERGED && strstr(err.msg, what[bad]) != NULL &&
                    access(path, F_OK) != 0,
@@ -317,7 +316,6 @@ static void test_not_finite(const struct tf_config *c)
         for (int i = 0; i < 4; i++)
             free(block[i]);
     }
-    rmdir(dir);
 }
 
 int main(void)

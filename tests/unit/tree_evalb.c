@@ -1,7 +1,7 @@
 /* Bracketing scores: the fast comparison against EVALB's own loops over all pairs (those of -D), on
  * random trees; hundreds of thousands of brackets; parameter files. */
-#include "../fuzz/memory.h"
-#include "../tap.h"
+#include "../harness/memory.h"
+#include "../harness/tap.h"
 #include "base/buf.h"
 #include "base/rng.h"
 #include "tree/evalb.h"

@@ -1,6 +1,6 @@
 /* Trees as sequences: examples, random trees there and back, and random damage, which must always
  * leave a valid tree over the words. */
-#include "../tap.h"
+#include "../harness/tap.h"
 #include "base/rng.h"
 #include "tree/linearize.h"
 

@@ -1,6 +1,6 @@
 /* Bracketed trees: what is read, what is refused and why, how trees lie in files, cleaning. */
-#include "../fuzz/memory.h"
-#include "../tap.h"
+#include "../harness/memory.h"
+#include "../harness/tap.h"
 #include "tree/tree.h"
 
 static struct tf_tree tree;

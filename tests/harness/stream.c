@@ -1,50 +1,13 @@
-/* stream_rig.h - streams and models in memory for the tests of lib/cbor and lib/stream: inputs without a descriptor,
- * outputs that are never flushed, and the samples behind formats/vectors. */
-#ifndef TF_TESTS_WIRE_RIG_H
-#define TF_TESTS_WIRE_RIG_H
-
-#include "../tap.h"
+/* stream.c - streams and models for tests: see stream.h. */
+#include "stream.h"
 #include "base/hash.h"
 #include "stream/model.h"
-#include "stream/stream.h"
+#include "tap.h"
+#include "temp.h"
+
 #include <unistd.h>
 
-__attribute__((unused)) static struct tf_in memory_in(const void *p, size_t n)
-{
-    struct tf_in in = {.fd = -1,
-                       .name = tf_xstrdup("mem"),
-                       .buf = tf_xmalloc(n + 1),
-                       .len = n,
-                       .cap = n + 1,
-                       .size = -1,
-                       .eof = true};
-    if (n)
-        memcpy(in.buf, p, n);
-    return in;
-}
-
-__attribute__((unused)) static void memory_in_done(struct tf_in *in)
-{
-    free(in->name);
-    free(in->buf);
-}
-
-__attribute__((unused)) static struct tf_out memory_out(size_t cap)
-{
-    return (struct tf_out){.fd = -1, .name = tf_xstrdup("mem"), .buf = tf_xmalloc(cap), .cap = cap};
-}
-
-__attribute__((unused)) static void memory_out_done(struct tf_out *out)
-{
-    free(out->name);
-    free(out->buf);
-}
-
-/* Read all of a stream; the number of records handed out before the end, or -1 and the message.
- * With a digest of what was handed out when asked for.
- */
-__attribute__((unused)) static long read_all(const void *p, size_t n, unsigned flags,
-                                             uint32_t *digest, struct tf_err *err)
+long read_all(const void *p, size_t n, unsigned flags, uint32_t *digest, struct tf_err *err)
 {
     struct tf_in in = memory_in(p, n);
     struct tf_reader *r;
@@ -71,24 +34,9 @@ __attribute__((unused)) static long read_all(const void *p, size_t n, unsigned f
 
 /* ---- samples ---- */
 
-#define MUST(call)                                                        \
-    do {                                                                  \
-        if (call) {                                                       \
-            printf("Bail out! %s:%d: %s\n", __FILE__, __LINE__, err.msg); \
-            exit(1);                                                      \
-        }                                                                 \
-    } while (0)
+const uint8_t sample_vocab[SAMPLE_VOCAB_N] = "no real vocabulary, but forty bytes long";
 
-struct sample {
-    const char *name;
-    uint8_t *p;
-    size_t n;
-};
-
-enum { SAMPLE_VOCAB_N = 40 };
-static const uint8_t sample_vocab[SAMPLE_VOCAB_N] = "no real vocabulary, but forty bytes long";
-
-static struct tf_header sample_header(struct tf_arena *a, const char *kind, int64_t size)
+struct tf_header sample_header(struct tf_arena *a, const char *kind, int64_t size)
 {
     struct tf_header h = {
         .kind = kind, .version = 1, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
@@ -111,10 +59,10 @@ static struct tf_header sample_header(struct tf_arena *a, const char *kind, int6
     return h;
 }
 
-static const uint32_t ids_a[] = {5, 6, 7, 4095, 1}, ids_b[] = {9, 8},
-                      ids_wide[] = {70000, 3, 99999};
+const uint32_t ids_a[5] = {5, 6, 7, 4095, 1}, ids_b[2] = {9, 8};
+const uint32_t ids_wide[3] = {70000, 3, 99999};
 
-static struct sample end_sample(const char *name, struct tf_out *out)
+struct sample end_sample(const char *name, struct tf_out *out)
 {
     struct sample s = {.name = name, .p = tf_xmalloc(out->len), .n = out->len};
     memcpy(s.p, out->buf, out->len);
@@ -122,13 +70,13 @@ static struct sample end_sample(const char *name, struct tf_out *out)
     return s;
 }
 
-static void put_sample(struct tf_out *out, const char *kind, int what)
+void put_sample(struct tf_out *out, const char *kind, int letter)
 {
     struct tf_err err = {0};
     struct tf_arena a = {0};
     struct tf_writer w;
-    struct tf_header h = sample_header(&a, kind, what == 't' ? 100000 : 4096);
-    MUST(tf_writer_begin(&w, out, &h, &err));
+    struct tf_header h = sample_header(&a, kind, letter == 't' ? 100000 : 4096);
+    must(tf_writer_begin(&w, out, &h, &err), &err);
     static const float token_logp[] = {-0.5f, -0.25f, -1.0f};
     const struct tf_hyp hyps[] = {{ids_b, 2, -0.75f, -1.75f, token_logp},
                                   {ids_a, 5, -1.5f, -3.1f, NULL},
@@ -154,72 +102,70 @@ static void put_sample(struct tf_out *out, const char *kind, int what)
                                   1.0f, 0.0f,  0.0f,  0.125f, 0.75f, 0.125f};
     const struct tf_attn decoder = {"decoder", 1, heads, asks, seen, causal, 1, 2, 2},
                          between = {"cross", 6, heads, asks, source, cross, 2, 2, 3};
-    switch (what) {
+    switch (letter) {
     case 'k':
-        MUST(tf_writer_tokens(&w, 0, ids_a, 5, &err));
-        MUST(tf_writer_tokens(&w, 1, NULL, 0, &err));
-        MUST(tf_writer_check(&w, &err));
-        MUST(tf_writer_tokens(&w, 2, ids_b, 2, &err));
+        must(tf_writer_tokens(&w, 0, ids_a, 5, &err), &err);
+        must(tf_writer_tokens(&w, 1, NULL, 0, &err), &err);
+        must(tf_writer_check(&w, &err), &err);
+        must(tf_writer_tokens(&w, 2, ids_b, 2, &err), &err);
         break;
     case 't':
-        MUST(tf_writer_tokens(&w, 0, ids_wide, 3, &err));
+        must(tf_writer_tokens(&w, 0, ids_wide, 3, &err), &err);
         break;
     case 'p':
-        MUST(tf_writer_pair(&w, 0, ids_a, 5, ids_b, 2, &err));
-        MUST(tf_writer_pair(&w, 1, ids_b, 2, NULL, 0, &err));
+        must(tf_writer_pair(&w, 0, ids_a, 5, ids_b, 2, &err), &err);
+        must(tf_writer_pair(&w, 1, ids_b, 2, NULL, 0, &err), &err);
         break;
     case 'b':
-        MUST(tf_writer_batch(&w, &b, &err));
+        must(tf_writer_batch(&w, &b, &err), &err);
         b.ordinal++;
         b.record = 302;
         b.has_corpus = false;
-        MUST(tf_writer_batch(&w, &b, &err));
+        must(tf_writer_batch(&w, &b, &err), &err);
         break;
     case 'n':
-        MUST(tf_writer_nbest(&w, 0, hyps, 3, &err));
-        MUST(tf_writer_nbest(&w, 1, hyps + 1, 1, &err));
+        must(tf_writer_nbest(&w, 0, hyps, 3, &err), &err);
+        must(tf_writer_nbest(&w, 1, hyps + 1, 1, &err), &err);
         break;
     case 's':
-        MUST(tf_writer_score(&w, 0, -1.75f, token_logp, 3, &err));
-        MUST(tf_writer_score(&w, 1, -2.5f, NULL, 0, &err));
+        must(tf_writer_score(&w, 0, -1.75f, token_logp, 3, &err), &err);
+        must(tf_writer_score(&w, 1, -2.5f, NULL, 0, &err), &err);
         break;
     case 'x':
-        MUST(tf_writer_bad(&w, 0, TF_BAD_UTF8, "byte 3: not UTF-8", &err));
-        MUST(tf_writer_tokens(&w, 1, ids_b, 2, &err));
-        MUST(tf_writer_bad(&w, 2, TF_BAD_TOO_LONG, "17000000 bytes", &err));
+        must(tf_writer_bad(&w, 0, TF_BAD_UTF8, "byte 3: not UTF-8", &err), &err);
+        must(tf_writer_tokens(&w, 1, ids_b, 2, &err), &err);
+        must(tf_writer_bad(&w, 2, TF_BAD_TOO_LONG, "17000000 bytes", &err), &err);
         break;
     case 'c':
-        MUST(tf_writer_stats(&w, 0, ids_a, 5, &err));
-        MUST(tf_writer_stats(&w, 1, NULL, 0, &err));
-        MUST(tf_writer_bad(&w, 2, TF_BAD_UTF8, "byte 1: not UTF-8", &err));
+        must(tf_writer_stats(&w, 0, ids_a, 5, &err), &err);
+        must(tf_writer_stats(&w, 1, NULL, 0, &err), &err);
+        must(tf_writer_bad(&w, 2, TF_BAD_UTF8, "byte 1: not UTF-8", &err), &err);
         break;
     case 'a':
-        MUST(tf_writer_attention(&w, 0, &decoder, &err));
-        MUST(tf_writer_attention(&w, 0, &between, &err));
-        MUST(tf_writer_bad(&w, 1, TF_BAD_OTHER, "too long", &err));
+        must(tf_writer_attention(&w, 0, &decoder, &err), &err);
+        must(tf_writer_attention(&w, 0, &between, &err), &err);
+        must(tf_writer_bad(&w, 1, TF_BAD_OTHER, "too long", &err), &err);
         break;
     case 'e':
-        MUST(tf_writer_tokens(&w, 0, ids_b, 2, &err));
+        must(tf_writer_tokens(&w, 0, ids_b, 2, &err), &err);
         break;
     default:
         break;
     }
-    if (what == 'e') {
+    if (letter == 'e') {
         w.out->fd = dup(2); /* never written to: the buffer is emptied behind its back */
-        size_t len = out->len;
-        MUST(tf_writer_check(&w, &err));
+        must(tf_writer_check(&w, &err), &err);
         struct tf_buf rec = {0};
         tf_cbor_array(&rec, 3);
         tf_cbor_uint(&rec, TF_REC_ERROR);
         tf_cbor_uint(&rec, 1);
         tf_cbor_str(&rec, "tf-example: no space left");
-        MUST(tf_out_write(out, rec.p, rec.len, &err));
+        must(tf_out_write(out, rec.p, rec.len, &err), &err);
         tf_buf_release(&rec);
         close(out->fd);
         out->fd = -1;
-        (void)len;
     } else {
-        MUST(tf_writer_end(&w, &err));
+        must(tf_writer_end(&w, &err), &err);
     }
     tf_writer_release(&w);
     tf_arena_release(&a);
@@ -237,8 +183,7 @@ static struct sample model_sample(const char *name, const char *kind)
 {
     struct tf_err err = {0};
     struct tf_arena a = {0};
-    char path[] = "/tmp/tf-wire-XXXXXX";
-    int fd = mkstemp(path);
+    const char *path = temp_path("sample.tfm");
     static float w[6] = {0.5f, -1.0f, 2.25f, 0.0f, 1e-3f, 3.0f}, bias[3] = {1.0f, 2.0f, 3.0f},
                  scalar[1] = {0.125f};
     static uint16_t half[4] = {0x3c00, 0x3f80, 0x0000, 0xbf80};
@@ -292,20 +237,17 @@ static struct sample model_sample(const char *name, const char *kind)
     tf_value_put(&a, &st[1].value, "corpus", tf_value_bytes(&a, sha, 32));
     tf_value_put(&a, &st[1].value, "epoch", tf_value_int(1));
     tf_value_put(&a, &st[1].value, "record", tf_value_int(300));
-    MUST(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, checkpoint ? 2 : 0, t,
-                        checkpoint ? 7 : 5, &err));
+    must(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, checkpoint ? 2 : 0, t,
+                        checkpoint ? 7 : 5, &err),
+         &err);
     struct sample s = {.name = name};
-    char *p;
-    MUST(tf_read_file(&p, &s.n, path, 1 << 20, &err));
-    s.p = (uint8_t *)p;
-    close(fd);
+    s.p = (uint8_t *)read_file(path, &s.n);
     unlink(path);
     tf_arena_release(&a);
     return s;
 }
 
-enum { N_SAMPLES = 13 };
-__attribute__((unused)) static void make_samples(struct sample s[N_SAMPLES])
+void make_samples(struct sample s[N_SAMPLES])
 {
     s[0] = stream_sample("tokens", "tokens", "k");
     s[1] = stream_sample("tokens-wide", "tokens", "t");
@@ -322,10 +264,48 @@ __attribute__((unused)) static void make_samples(struct sample s[N_SAMPLES])
     s[12] = stream_sample("attention", "attention", "a");
 }
 
-__attribute__((unused)) static void free_samples(struct sample s[N_SAMPLES])
+void free_samples(struct sample s[N_SAMPLES])
 {
     for (int i = 0; i < N_SAMPLES; i++)
         free(s[i].p);
 }
 
-#endif
+/* ---- streams in files ---- */
+
+void plain_header(struct tf_header *h, const char *kind, uint8_t vocab, int64_t size)
+{
+    *h = (struct tf_header){
+        .kind = kind, .version = 1, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
+    memset(h->vocab, vocab, sizeof h->vocab);
+    h->made = tf_value_array();
+    h->config = h->extra = tf_value_map();
+}
+
+void write_tokens(const char *path, const struct token_line *v, size_t n, uint8_t vocab)
+{
+    struct tf_err err = {0};
+    struct tf_out out;
+    struct tf_writer w;
+    struct tf_header h;
+    plain_header(&h, "tokens", vocab, TOKEN_LINE_V);
+    must(tf_out_open(&out, path, 0, &err), &err);
+    must(tf_writer_begin(&w, &out, &h, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        must(v[i].code ? tf_writer_bad(&w, v[i].idx, v[i].code, "spoilt", &err)
+                       : tf_writer_tokens(&w, v[i].idx, v[i].ids, v[i].n, &err),
+             &err);
+    must(tf_writer_end(&w, &err), &err);
+    tf_writer_release(&w);
+    must(tf_out_commit(&out, &err), &err);
+}
+
+void append_tokens(const char *path, const struct token_line *v, size_t n, uint8_t vocab)
+{
+    const char *part = temp_path("appended.part");
+    write_tokens(part, v, n, vocab);
+    size_t size;
+    char *bytes = read_file(part, &size);
+    append_file(path, bytes, size);
+    unlink(part);
+    free(bytes);
+}

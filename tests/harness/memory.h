@@ -1,0 +1,20 @@
+/* memory.h - inputs and outputs in memory, for readers and writers that take a struct tf_in or
+ * tf_out. */
+#ifndef TF_TESTS_MEMORY_H
+#define TF_TESTS_MEMORY_H
+
+#include "base/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An input of a copy of these n bytes, without a descriptor. It ends after them. */
+struct tf_in memory_in(const void *p, size_t n);
+void memory_in_done(struct tf_in *in);
+
+/* An output that keeps its bytes in out.buf[0, out.len). Writing more than cap of them fails, as on
+ * a full disk. */
+struct tf_out memory_out(size_t cap);
+void memory_out_done(struct tf_out *out);
+
+#endif

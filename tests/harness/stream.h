@@ -1,0 +1,59 @@
+/* stream.h - streams and models for tests: one sample of every kind, and streams of tokens. */
+#ifndef TF_TESTS_STREAM_H
+#define TF_TESTS_STREAM_H
+
+#include "memory.h"
+#include "stream/stream.h"
+#include "tap.h"
+
+/* ---- reading ---- */
+
+/* Read a whole stream with these flags of the reader. Returns the number of records before the end,
+ * or -1 and the message. *digest (may be NULL) becomes a CRC of the header and the records. */
+long read_all(const void *p, size_t n, unsigned flags, uint32_t *digest, struct tf_err *err);
+
+/* ---- samples: the streams and models in formats/vectors ---- */
+
+struct sample {
+    const char *name; /* of the file in formats/vectors, without its suffix */
+    uint8_t *p;
+    size_t n;
+};
+
+enum { N_SAMPLES = 13 };
+void make_samples(struct sample s[N_SAMPLES]);
+void free_samples(struct sample s[N_SAMPLES]);
+
+/* What the samples are made of: a header with one stage of provenance (values live in *a), the
+ * vocabulary whose hash it carries, and two sentences. */
+struct tf_header sample_header(struct tf_arena *a, const char *kind, int64_t size);
+enum { SAMPLE_VOCAB_N = 40 };
+extern const uint8_t sample_vocab[SAMPLE_VOCAB_N];
+extern const uint32_t ids_a[5], ids_b[2], ids_wide[3];
+
+/* Write a stream with the records of one letter: k tokens, t tokens with wide ids, p pairs,
+ * b batches, n n-best lists, s scores, c stats, a attention, x bad records, e an error at the end.
+ */
+void put_sample(struct tf_out *out, const char *kind, int letter);
+/* The bytes of a memory_out as a sample; ends the output. */
+struct sample end_sample(const char *name, struct tf_out *out);
+
+/* ---- streams in files ---- */
+
+/* A header without provenance and with empty maps; every byte of the vocabulary's hash is `vocab`.
+ */
+void plain_header(struct tf_header *h, const char *kind, uint8_t vocab, int64_t size);
+
+enum { TOKEN_LINE_V = 50 /* size of the vocabulary */ };
+struct token_line {
+    uint32_t ids[64];
+    size_t n;
+    int code; /* not 0: a bad record with this code */
+    uint64_t idx;
+};
+
+/* A tokens stream of these lines: as a new file, or as one more part after those in the file. */
+void write_tokens(const char *path, const struct token_line *v, size_t n, uint8_t vocab);
+void append_tokens(const char *path, const struct token_line *v, size_t n, uint8_t vocab);
+
+#endif
