@@ -1,8 +1,7 @@
-/* tf-info - what models, checkpoints and streams say of themselves; and what this machine
- * offers. */
+/* tf-info - describe models, checkpoints, streams and this machine. */
 #include "base/file.h"
 #include "base/opt.h"
-#include "train/info.h"
+#include "stream/describe.h"
 
 #include <stdio.h>
 
@@ -40,7 +39,7 @@ static int show_file(const char *path, bool gap, struct tf_err *err)
         return -1;
     if (gap)
         tf_buf_byte(&text, '\n');
-    int rc = tf_info(&text, &in, json, err);
+    int rc = tf_describe_file(&text, &in, json, err);
     tf_in_close(&in);
     if (rc == 0)
         rc = show(&text, err);
@@ -58,7 +57,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "no file given; - for stdin, or --devices");
     if (devices) {
         struct tf_buf text = {0};
-        tf_info_devices(&text, json);
+        tf_describe_machine(&text, json);
         int rc = show(&text, err);
         tf_buf_release(&text);
         return rc;

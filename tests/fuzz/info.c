@@ -2,7 +2,7 @@
  * and JSON that is some. */
 #include "base/json.h"
 #include "../harness/memory.h"
-#include "train/info.h"
+#include "stream/describe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         struct tf_in in = memory_in(data, n);
         struct tf_buf out = {0};
         struct tf_err err = {0};
-        int rc = tf_info(&out, &in, json, &err);
+        int rc = tf_describe_file(&out, &in, json, &err);
         TF_ASSERT(rc == 0 || err.msg[0]);
         if (rc == 0)
             (json ? check_json : check_text)(&out);

@@ -1,0 +1,235 @@
+/* describe.c - a file or this machine as a tree of values, written as text or as JSON. */
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/opt.h"
+#include "base/thread.h"
+#include "ops/backend.h"
+#include "stream/describe.h"
+#include "stream/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- output ---- */
+
+static void put_json(struct tf_json *j, const struct tf_value *v)
+{
+    char *hex;
+    switch (v->kind) {
+    case TF_NULL:
+        tf_json_null(j);
+        break;
+    case TF_BOOL:
+        tf_json_bool(j, v->boolean);
+        break;
+    case TF_INT:
+        tf_json_int(j, v->integer);
+        break;
+    case TF_REAL:
+        tf_json_real(j, v->real);
+        break;
+    case TF_TEXT:
+        tf_json_strn(j, v->text, v->n);
+        break;
+    case TF_BYTES:
+        hex = tf_xmalloc(2 * v->n + 1);
+        tf_json_str(j, tf_hex(hex, (const uint8_t *)v->text, v->n));
+        free(hex);
+        break;
+    case TF_ARRAY:
+        tf_json_open(j, '[');
+        for (size_t i = 0; i < v->n; i++)
+            put_json(j, &v->items[i]);
+        tf_json_close(j, ']');
+        break;
+    case TF_MAP:
+        tf_json_open(j, '{');
+        for (size_t i = 0; i < v->n; i++) {
+            tf_json_key(j, v->keys[i]);
+            put_json(j, &v->items[i]);
+        }
+        tf_json_close(j, '}');
+        break;
+    }
+}
+
+static void put(struct tf_buf *out, const struct tf_value *info, bool json)
+{
+    if (!json) {
+        tf_describe_text(out, info);
+        return;
+    }
+    struct tf_json j = {.out = out};
+    put_json(&j, info);
+    tf_buf_byte(out, '\n');
+}
+
+/* ---- a file ---- */
+
+/* Keys that a file is free to choose, next to ours. Those with a meaning here go into a map named
+ * `title`, so that no file can pass for something that it is not. */
+static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title,
+                        const struct tf_value *map)
+{
+    static const char *const ours[] = {"file",        "kind",       "vocab_size",   "vocab",
+                                       "model",       "special",    "config",       "made",
+                                       "vocab_bytes", "parameters", "tensor_bytes", "tensors",
+                                       "header",      "state"};
+    struct tf_value apart = tf_value_map();
+    for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
+        bool taken = false;
+        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
+            taken = taken || strcmp(map->keys[i], ours[k]) == 0;
+        tf_value_put(a, taken ? &apart : info, map->keys[i], map->items[i]);
+    }
+    if (apart.n > 0)
+        tf_value_put(a, info, title, apart);
+}
+
+static void add_header(struct tf_arena *a, struct tf_value *info, const struct tf_header *h)
+{
+    static const char *const names[] = {"pad", "unk", "bos", "eos"};
+    const int64_t ids[] = {h->special.pad, h->special.unk, h->special.bos, h->special.eos};
+    struct tf_value special = tf_value_map();
+    tf_value_put(a, info, "kind", tf_value_str(a, h->kind));
+    if (h->size > 0)
+        tf_value_put(a, info, "vocab_size", tf_value_int(h->size));
+    if (h->has_vocab)
+        tf_value_put(a, info, "vocab", tf_value_bytes(a, h->vocab, 32));
+    if (h->has_model)
+        tf_value_put(a, info, "model", tf_value_bytes(a, h->model, 32));
+    for (int i = 0; i < 4; i++)
+        if (ids[i] >= 0)
+            tf_value_put(a, &special, names[i], tf_value_int(ids[i]));
+    if (special.n > 0)
+        tf_value_put(a, info, "special", special);
+    if (h->config.kind == TF_MAP && h->config.n > 0)
+        tf_value_put(a, info, "config", h->config);
+    if (h->made.kind == TF_ARRAY && h->made.n > 0)
+        tf_value_put(a, info, "made", h->made);
+    add_foreign(a, info, "header", &h->extra);
+}
+
+static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct tf_model_file *m)
+{
+    struct tf_value list = tf_value_array();
+    uint64_t parameters = 0, bytes = 0;
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const struct tf_tensor *t = &m->tensors[i];
+        uint64_t elements = t->bytes / tf_dtype_size(t->dtype);
+        struct tf_value v = tf_value_map(), dims = tf_value_array();
+        for (int k = 0; k < t->rank; k++)
+            tf_value_push(a, &dims, tf_value_int((int64_t)t->dims[k]));
+        tf_value_put(a, &v, "name", tf_value_str(a, t->name));
+        tf_value_put(a, &v, "dtype", tf_value_str(a, tf_dtype_name(t->dtype)));
+        tf_value_put(a, &v, "dims", dims);
+        tf_value_put(a, &v, "elements", tf_value_int((int64_t)elements));
+        tf_value_put(a, &v, "crc32c", tf_value_int(t->crc));
+        tf_value_push(a, &list, v);
+        parameters += strncmp(t->name, "p/", 2) == 0 ? elements : 0;
+        bytes += t->bytes;
+    }
+    tf_value_put(a, info, "parameters", tf_value_int((int64_t)parameters));
+    tf_value_put(a, info, "tensor_bytes", tf_value_int((int64_t)bytes));
+    tf_value_put(a, info, "tensors", list);
+}
+
+static int describe_model(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
+{
+    struct tf_model_file m;
+    struct tf_arena a = {0};
+    struct tf_value info = tf_value_map();
+    if (tf_model_read_in(&m, in, TF_MODEL_ALLOW_NAN, 0, err) != 0)
+        return -1;
+    tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
+    add_header(&a, &info, &m.header);
+    tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)m.vocab_n));
+    add_foreign(&a, &info, "state", &m.state);
+    add_tensors(&a, &info, &m);
+    put(out, &info, json);
+    tf_arena_release(&a);
+    tf_model_release(&m);
+    return 0;
+}
+
+static int describe_stream(struct tf_buf *out, struct tf_in *in, const struct tf_header *h,
+                           bool json)
+{
+    struct tf_arena a = {0};
+    struct tf_value info = tf_value_map();
+    tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
+    add_header(&a, &info, h);
+    put(out, &info, json);
+    tf_arena_release(&a);
+    return 0;
+}
+
+/* The header is read from a copy of the first bytes, so that a model can then be read from its
+ * beginning. */
+int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
+{
+    for (size_t need = 64 << 10;; need *= 8) {
+        ssize_t got = tf_in_fill(in, need, err);
+        if (got < 0)
+            return -1;
+        struct tf_in copy = {.fd = -1,
+                             .name = in->name,
+                             .buf = tf_xmalloc((size_t)got + 1),
+                             .len = (size_t)got,
+                             .cap = (size_t)got + 1,
+                             .size = -1,
+                             .eof = true};
+        memcpy(copy.buf, in->buf + in->pos, (size_t)got);
+        struct tf_reader *r = NULL;
+        struct tf_err e = {0};
+        int rc = tf_reader_new(&r, &copy, NULL, TF_READ_TENSORS, &e);
+        if (rc == 0) {
+            const struct tf_header *h = tf_reader_header(r);
+            rc = tf_kind_is_model(h->kind) ? describe_model(out, in, json, err)
+                                           : describe_stream(out, in, h, json);
+            tf_reader_free(r);
+            free(copy.buf);
+            return rc;
+        }
+        free(copy.buf);
+        if ((size_t)got < need || need >= TF_MAX_RECORD * 2) {
+            *err = e;
+            return -1;
+        }
+    }
+}
+
+/* ---- this machine ---- */
+
+static struct tf_value describe_backend(struct tf_arena *a, const char *name)
+{
+    struct tf_err why = {0}, err = {0};
+    const struct tf_backend *be = tf_backend_find(name, NULL, TF_USE_TRAINING, &why, &err);
+    const struct tf_open o = {.threads = tf_threads_default()};
+    struct tf_ctx *c = be != NULL ? be->open(&o, &err) : NULL;
+    if (c == NULL) {
+        struct tf_buf text = {0};
+        tf_buf_printf(&text, "not usable: %s", err.msg);
+        struct tf_value v = tf_value_str(a, text.p);
+        tf_buf_release(&text);
+        return v;
+    }
+    struct tf_value v = tf_value_str(a, be->describe(c));
+    be->close(c);
+    return v;
+}
+
+void tf_describe_machine(struct tf_buf *out, bool json)
+{
+    static const char *const names[] = {"cpu", "cuda", "ref", "ref64"};
+    struct tf_arena a = {0};
+    struct tf_value info = tf_value_map(), backends = tf_value_map();
+    tf_value_put(&a, &info, "version", tf_value_str(&a, tf_version));
+    tf_value_put(&a, &info, "threads", tf_value_int(tf_threads_default()));
+    tf_value_put(&a, &info, "libcbor", tf_value_str(&a, tf_cbor_library()));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        tf_value_put(&a, &backends, names[i], describe_backend(&a, names[i]));
+    tf_value_put(&a, &info, "backends", backends);
+    put(out, &info, json);
+    tf_arena_release(&a);
+}

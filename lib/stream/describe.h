@@ -1,0 +1,21 @@
+/* describe.h - what tf-info prints: a model, checkpoint or stream, or this machine. */
+#ifndef TF_STREAM_DESCRIBE_H
+#define TF_STREAM_DESCRIBE_H
+
+#include "base/buf.h"
+#include "stream/stream.h"
+
+/* Append to *out a description of one open input (borrowed): text, or with json one object and a
+ * line feed. Models and checkpoints are read whole and checked; of a stream only the first header
+ * is read. Whatever the file contains, the text moves no terminal and the provenance is safe shell.
+ */
+int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* The same for this program and machine: version, threads, libraries, and for each backend its
+ * kernels and device, or the reason why it can't be used. */
+void tf_describe_machine(struct tf_buf *out, bool json);
+
+/* For describe.c: the tree `info` (a map) as text. describe_text.c */
+void tf_describe_text(struct tf_buf *out, const struct tf_value *info);
+
+#endif

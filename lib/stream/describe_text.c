@@ -1,0 +1,224 @@
+/* describe_text.c - a description as text: rows of key and value, tensors as a table, provenance as
+ * a shell pipeline. */
+#include "base/hash.h"
+#include "base/parse.h"
+#include "stream/describe.h"
+#include "stream/model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Text from a file: terminal control characters as \xNN. */
+static void put_escaped(struct tf_buf *b, const char *s, size_t n)
+{
+    char *text = tf_xmalloc(4 * n + 1);
+    tf_buf_str(b, tf_escape(text, 4 * n + 1, s, n));
+    free(text);
+}
+
+static void put_scalar(struct tf_buf *b, const struct tf_value *v)
+{
+    char number[32], hex[65];
+    switch (v->kind) {
+    case TF_NULL:
+        tf_buf_str(b, "none");
+        break;
+    case TF_BOOL:
+        tf_buf_str(b, v->boolean ? "true" : "false");
+        break;
+    case TF_INT:
+        tf_buf_printf(b, "%" PRId64, v->integer);
+        break;
+    case TF_REAL:
+        tf_buf_str(b, tf_format_real(number, v->real));
+        break;
+    case TF_TEXT:
+        put_escaped(b, v->text, v->n);
+        break;
+    case TF_BYTES:
+        if (v->n == 32)
+            tf_buf_str(b, tf_hex(hex, (const uint8_t *)v->text, 32));
+        else
+            tf_buf_printf(b, "%zu bytes", v->n);
+        break;
+    case TF_ARRAY:
+        tf_buf_printf(b, "%zu items", v->n);
+        break;
+    case TF_MAP:
+        tf_buf_printf(b, "%zu fields", v->n);
+        break;
+    }
+}
+
+static void put_row(struct tf_buf *b, int indent, const char *key, const struct tf_value *v)
+{
+    size_t from = b->len;
+    tf_buf_printf(b, "%*s", indent, "");
+    put_escaped(b, key, strlen(key));
+    do
+        tf_buf_byte(b, ' ');
+    while (b->len - from < 21);
+    put_scalar(b, v);
+    tf_buf_byte(b, '\n');
+}
+
+static void put_map(struct tf_buf *b, int indent, const char *title, const struct tf_value *map)
+{
+    if (map == NULL || map->kind != TF_MAP || map->n == 0)
+        return;
+    tf_buf_printf(b, "%*s", indent, "");
+    put_escaped(b, title, strlen(title));
+    tf_buf_byte(b, '\n');
+    for (size_t i = 0; i < map->n; i++) {
+        if (map->items[i].kind == TF_MAP)
+            put_map(b, indent + 2, map->keys[i], &map->items[i]);
+        else
+            put_row(b, indent + 2, map->keys[i], &map->items[i]);
+    }
+}
+
+/* A shell word: single-quoted unless that is not needed. */
+static void put_word(struct tf_buf *b, const char *before, const struct tf_value *v)
+{
+    struct tf_buf word = {0};
+    tf_buf_str(&word, before);
+    put_scalar(&word, v);
+    bool plain =
+        word.len > 0 &&
+        strspn(word.p,
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%") ==
+            word.len;
+    if (plain) {
+        tf_buf_add(b, word.p, word.len);
+    } else {
+        tf_buf_byte(b, '\'');
+        for (size_t i = 0; i < word.len; i++)
+            tf_buf_str(b, word.p[i] == '\'' ? "'\\''" : (char[]){word.p[i], 0});
+        tf_buf_byte(b, '\'');
+    }
+    tf_buf_release(&word);
+}
+
+static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first, bool last)
+{
+    static const struct tf_value nameless = {.kind = TF_TEXT, .text = "?", .n = 1};
+    const struct tf_value *prog = tf_value_get(stage, "prog"), *opts = tf_value_get(stage, "opts"),
+                          *precision = tf_value_get(stage, "precision");
+    tf_buf_str(b, first ? "  " : "  | ");
+    put_word(b, "", prog != NULL ? prog : &nameless);
+    for (size_t i = 0; opts != NULL && opts->kind == TF_MAP && i < opts->n; i++) {
+        const struct tf_value *v = &opts->items[i];
+        if (v->kind == TF_BOOL && !v->boolean)
+            continue;
+        struct tf_value key = {.kind = TF_TEXT, .text = opts->keys[i], .n = strlen(opts->keys[i])};
+        tf_buf_byte(b, ' ');
+        put_word(b, "--", &key);
+        bool list = v->kind == TF_ARRAY;
+        for (size_t k = 0; k < (list ? v->n : v->kind != TF_BOOL); k++) {
+            tf_buf_byte(b, ' ');
+            put_word(b, "", list ? &v->items[k] : v);
+        }
+    }
+    if (precision != NULL) {
+        tf_buf_str(b, " --precision ");
+        put_word(b, "", precision);
+    }
+    tf_buf_str(b, last ? "\n" : " \\\n");
+}
+
+/* Is this member of a stage part of its command line, or printed in a row of its own? */
+static bool shown(const char *key)
+{
+    static const char *const keys[] = {"prog", "version", "opts", "precision", "in"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The pipeline as shell, then as comments the versions and inputs of its stages. */
+static void put_made(struct tf_buf *b, const struct tf_value *made)
+{
+    if (made == NULL || made->kind != TF_ARRAY || made->n == 0)
+        return;
+    tf_buf_str(b, "made by\n");
+    for (size_t i = 0; i < made->n; i++)
+        put_stage(b, &made->items[i], i == 0, i + 1 == made->n);
+    for (size_t i = 0; i < made->n; i++) {
+        const struct tf_value *stage = &made->items[i], *prog = tf_value_get(stage, "prog"),
+                              *in = tf_value_get(stage, "in"),
+                              *version = tf_value_get(stage, "version");
+        tf_buf_str(b, "  # ");
+        if (prog != NULL)
+            put_scalar(b, prog);
+        tf_buf_byte(b, ' ');
+        if (version != NULL)
+            put_scalar(b, version);
+        tf_buf_byte(b, '\n');
+        for (size_t k = 0; in != NULL && in->kind == TF_MAP && k < in->n; k++) {
+            tf_buf_str(b, "  # ");
+            put_row(b, 2, in->keys[k], &in->items[k]);
+        }
+        for (size_t k = 0; stage->kind == TF_MAP && k < stage->n; k++) {
+            if (shown(stage->keys[k]))
+                continue;
+            tf_buf_str(b, "  # ");
+            put_row(b, 2, stage->keys[k], &stage->items[k]);
+        }
+    }
+}
+
+static void put_tensor(struct tf_buf *b, const struct tf_value *t)
+{
+    const struct tf_value *dims = tf_value_get(t, "dims");
+    struct tf_buf shape = {0};
+    tf_buf_str(&shape, "");
+    for (size_t k = 0; k < dims->n; k++)
+        tf_buf_printf(&shape, "%s%" PRId64, k > 0 ? " x " : "", dims->items[k].integer);
+    char name[4 * TF_MAX_NAME + 1];
+    const struct tf_value *raw = tf_value_get(t, "name");
+    tf_buf_printf(b, "  %-28s %-5s %15s %11" PRId64 "  %08" PRIx64 "\n",
+                  tf_escape(name, sizeof name, raw->text, raw->n), tf_value_get(t, "dtype")->text,
+                  shape.p != NULL ? shape.p : "", tf_value_get(t, "elements")->integer,
+                  (uint64_t)tf_value_get(t, "crc32c")->integer);
+    tf_buf_release(&shape);
+}
+
+/* Moments and moving averages have the shapes of the parameters, so they are only counted. */
+static void put_tensors(struct tf_buf *b, const struct tf_value *tensors)
+{
+    static const struct {
+        const char *prefix, *label;
+    } like[] = {{"m/", "first moments"}, {"v/", "second moments"}, {"e/", "moving averages"}};
+    enum { LIKE = sizeof like / sizeof *like };
+    size_t n[LIKE] = {0};
+    tf_buf_str(b, "tensors\n");
+    for (size_t i = 0; i < tensors->n; i++) {
+        const char *name = tf_value_get(&tensors->items[i], "name")->text;
+        int k = 0;
+        while (k < LIKE && strncmp(name, like[k].prefix, 2) != 0)
+            k++;
+        if (k < LIKE)
+            n[k]++;
+        else
+            put_tensor(b, &tensors->items[i]);
+    }
+    for (int k = 0; k < LIKE; k++)
+        if (n[k] > 0)
+            tf_buf_printf(b, "  %s* %zu %s\n", like[k].prefix, n[k], like[k].label);
+}
+
+void tf_describe_text(struct tf_buf *b, const struct tf_value *info)
+{
+    for (size_t i = 0; i < info->n; i++)
+        if (info->items[i].kind != TF_MAP && info->items[i].kind != TF_ARRAY)
+            put_row(b, 0, info->keys[i], &info->items[i]);
+    for (size_t i = 0; i < info->n; i++)
+        if (info->items[i].kind == TF_MAP)
+            put_map(b, 0, info->keys[i], &info->items[i]);
+    const struct tf_value *tensors = tf_value_get(info, "tensors");
+    if (tensors != NULL)
+        put_tensors(b, tensors);
+    put_made(b, tf_value_get(info, "made"));
+}
