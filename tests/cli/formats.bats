@@ -209,7 +209,7 @@ PY
     while IFS='|' read -r what most; do
         [ "$(grep -c "^| $what.* | $most |$" "$TOP/formats/limits.md")" -eq 1 ] || { echo "limits.md does not say: $what, $most" >&2; return 1; }
     done <<'X'
-arrays, maps and tags inside each other|8
+nesting of arrays, maps and tags|8
 bytes of a record other than a tensor|64 MiB
 bytes between two checks|1 MiB, plus one record
 ids in one record, per side|2^20
@@ -219,9 +219,9 @@ values in a header or a state|65536
 bytes of a vocabulary|48 MiB
 tensors in a file|65536
 states in a file|256
-bytes of a name of a tensor or state|128
-dims of a tensor|8; their product times the size of an element 2^62
-bytes of a tensor|what the file holds; from a pipe 4 GiB, or `--max-tensor`
+bytes of the name of a tensor or state|128
+dims of a tensor|8; their product times the element size 2^62
+bytes of a tensor|the rest of the file; from a pipe 4 GiB, or `--max-tensor`
 bytes of a pad|255
 X
     cat >limits.c <<'C'
