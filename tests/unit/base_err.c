@@ -1,4 +1,5 @@
 /* Error values: text, status, context, escaping, and the cut of what is too long. */
+#include "../harness/child.h"
 #include "../harness/tap.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -7,8 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void test_utf8(void)
 {
@@ -70,36 +69,26 @@ static void *starve(void *barrier)
     return tf_xarray(NULL, SIZE_MAX, 2);
 }
 
+static void starve_four(void *unused)
+{
+    pthread_t t[4];
+    pthread_barrier_t barrier;
+    (void)unused;
+    pthread_barrier_init(&barrier, NULL, 4);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, starve, &barrier);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+}
+
 static void test_starving_threads(void)
 {
     int bad = 0;
     for (int round = 0; round < 50; round++) {
-        int fd[2], status;
-        char said[256];
-        TF_ASSERT(pipe(fd) == 0);
-        pid_t pid = fork();
-        if (pid == 0) {
-            pthread_t t[4];
-            pthread_barrier_t barrier;
-            dup2(fd[1], 2);
-            pthread_barrier_init(&barrier, NULL, 4);
-            for (int i = 0; i < 4; i++)
-                pthread_create(&t[i], NULL, starve, &barrier);
-            for (int i = 0; i < 4; i++)
-                pthread_join(t[i], NULL);
-            _exit(99);
-        }
-        close(fd[1]);
-        size_t n = 0;
-        for (ssize_t got;
-             n < sizeof said - 1 && (got = read(fd[0], said + n, sizeof said - 1 - n)) > 0;)
-            n += (size_t)got;
-        said[n] = 0;
-        close(fd[0]);
-        waitpid(pid, &status, 0);
-        const char *line = strstr(said, ": out of memory\n");
-        bad += !WIFEXITED(status) || WEXITSTATUS(status) != TF_FAILED || line == NULL ||
-               strcmp(line, ": out of memory\n") != 0;
+        static struct child c;
+        run_child(&c, starve_four, NULL, NULL);
+        const char *line = strstr(c.err, ": out of memory\n");
+        bad += c.status != TF_FAILED || line == NULL || strcmp(line, ": out of memory\n") != 0;
     }
     is_int(bad, 0, "threads that run out of memory together end with one line");
 }
@@ -118,7 +107,7 @@ int main(void)
     is_int(err.status, TF_DIVERGED, "context keeps the status");
     errno = ENOSPC;
     tf_fail_errno(&err, "%s: write", "out");
-    is_str(err.msg, "out: write: No space left on device", "errno's text behind");
+    is_str(err.msg, "out: write: No space left on device", "errno's text comes last");
     is_int(err.sys, ENOSPC, "errno kept");
     tf_context(&err, "c");
     is_int(err.sys, ENOSPC, "context keeps errno");

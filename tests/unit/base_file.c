@@ -1,6 +1,8 @@
 /* Input by pieces and by lines, output that is whole or not there. Runs in an empty directory of
  * its own. */
+#include "../harness/child.h"
 #include "../harness/tap.h"
+#include "../harness/temp.h"
 #include "base/buf.h"
 #include "base/file.h"
 
@@ -16,13 +18,6 @@
 
 static struct tf_err err;
 
-static void spill(const char *path, const char *text, size_t n)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    if (fd < 0 || write(fd, text, n) != (ssize_t)n || close(fd) != 0)
-        abort();
-}
-
 static char *slurp(const char *path)
 {
     static char *last;
@@ -30,41 +25,6 @@ static char *slurp(const char *path)
     free(last);
     last = NULL;
     return tf_read_file(&last, &n, path, 1 << 20, &err) == 0 ? last : NULL;
-}
-
-/* Entries of the directory, dots aside: temporaries that were left would show. */
-static int entries(const char *path)
-{
-    DIR *d = opendir(path);
-    int n = 0;
-    for (struct dirent *e; (e = readdir(d)) != NULL;)
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    closedir(d);
-    return n;
-}
-
-/* A child that writes text into a pipe in pieces of `step` bytes; returns the reading end as a
- * path. */
-static const char *piped(const char *text, size_t n, size_t step)
-{
-    static char path[32];
-    int fd[2];
-    if (pipe(fd) != 0)
-        abort();
-    fflush(stdout);
-    if (fork() == 0) {
-        for (size_t at = 0; at < n; at += step)
-            if (write(fd[1], text + at, step < n - at ? step : n - at) < 0)
-                _exit(1);
-        _exit(0);
-    }
-    close(fd[1]);
-    static int old = -1;
-    if (old >= 0)
-        close(old);
-    old = fd[0];
-    snprintf(path, sizeof path, "/dev/fd/%d", fd[0]);
-    return path;
 }
 
 /* The lines of an input, one per row: "2:" for those too long with their length, then the text with
@@ -113,7 +73,7 @@ static void test_lines(void)
         {"1234567890", 10, "1234567890|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spill("f", cases[i].text, cases[i].n);
+        write_file("f", cases[i].text, cases[i].n);
         is_str(lines_of("f", 10), cases[i].want, "lines, case %zu", i);
         is_str(lines_of(piped(cases[i].text, cases[i].n, 1), 10), cases[i].want,
                "lines, case %zu, byte by byte", i);
@@ -186,7 +146,7 @@ static void test_read(void)
     char *text = malloc(n), *got = malloc(n);
     for (size_t i = 0; i < n; i++)
         text[i] = (char)(i * 7919 >> 3);
-    spill("f", text, n);
+    write_file("f", text, n);
     for (int pipe = 0; pipe < 2; pipe++) {
         struct tf_in in;
         bool good = tf_in_open(&in, pipe ? piped(text, n, 5000) : "f", &err) == 0;
@@ -243,13 +203,13 @@ static void test_read(void)
     tf_in_close(&in);
     char *data;
     size_t len;
-    spill("f", "0123456789", 10);
+    write_file("f", "0123456789", 10);
     ok(tf_read_file(&data, &len, "f", 10, &err) == 0 && len == 10 &&
            memcmp(data, "0123456789", 11) == 0,
        "read_file at its limit");
     free(data);
     char *big = calloc(1 << 20, 1);
-    spill("big", big, 1 << 20);
+    write_file("big", big, 1 << 20);
     ok(tf_read_file(&data, &len, "big", 1 << 30, &err) == 0 && len == 1 << 20 &&
            malloc_usable_size(data) < 3 << 19,
        "a file takes memory of its size");
@@ -275,7 +235,7 @@ static int put(const char *path, const char *text)
 
 static void test_out(void)
 {
-    int before = entries(".");
+    int before = count_entries(".");
     struct tf_out out;
     is_int(tf_out_open(&out, "new", 0, &err), 0, "open for writing");
     is_int(tf_out_printf(&out, &err, "%d %s\n", 1, "x"), 0, "printf");
@@ -305,7 +265,7 @@ static void test_out(void)
     is_int(tf_out_write(&out, "zzz", 3, &err), 0, "write");
     tf_out_abort(&out);
     is_str(slurp("new"), "1 x\n", "abort leaves the old file");
-    is_int(entries("."), before + 1, "no temporary is left");
+    is_int(count_entries("."), before + 1, "no temporary is left");
     tf_out_abort(&(struct tf_out){0});
 
     struct tf_out two;
@@ -322,7 +282,7 @@ static void test_out(void)
        "write through a symbolic link");
     is_str(slurp("dir/real"), "through", "its target is replaced");
     ok(lstat("link", &st) == 0 && S_ISLNK(st.st_mode), "and it stays a link");
-    is_int(entries("dir"), 1, "no temporary there");
+    is_int(count_entries("dir"), 1, "no temporary there");
     ok(put("dir", "x") == -1, "a directory is refused");
     is_str(err.msg, "dir: is a directory", "by name");
     ok(put("no/such/file", "x") == -1 && err.sys == ENOENT, "no directory");
@@ -408,19 +368,10 @@ static void test_out(void)
 
 int main(void)
 {
-    char dir[] = "/tmp/tf-test-XXXXXX";
-    if (mkdtemp(dir) == NULL || chdir(dir) != 0)
-        return 1;
+    if (chdir(temp_path("")) != 0)
+        bail_out("chdir");
     test_lines();
     test_read();
     test_out();
-    int rc = done();
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/bin/rm", "rm", "-rf", dir, (char *)NULL);
-        _exit(1);
-    }
-    waitpid(pid, NULL, 0);
-    return rc;
+    return done();
 }

@@ -1,6 +1,8 @@
 /* Option tables: what a command line sets, what it is told when wrong, what the table prints, and
  * how a tool ends. */
+#include "../harness/child.h"
 #include "../harness/tap.h"
+#include "../harness/temp.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/opt.h"
@@ -8,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static int64_t beam, free_int;
@@ -256,7 +257,7 @@ static void apart(void)
         {.kind = TF_OPT_END},
     };
     static const struct tf_tool t = {.name = "tf-x", .opts = rows, .max_args = 1};
-    static char name[] = "tf-x", path[] = "/tmp/tf-opt-XXXXXX", same[64], o_in[] = "--in",
+    static char name[] = "tf-x", path[64], same[80], o_in[] = "--in",
                 o_log[] = "--log", o_out[] = "--output", none[] = "/nowhere/x";
     char *cases[][6] = {{name, path, o_log, same},
                         {name, o_in, path, o_log, same},
@@ -267,8 +268,9 @@ static void apart(void)
     const char *const want[] = {"is both input and output", "is both input and output",
                                 "is both input and output",
                                 "is the output of both --log and --output", NULL};
-    close(mkstemp(path));
-    snprintf(same, sizeof same, "/tmp/../tmp/%s", path + 5);
+    snprintf(path, sizeof path, "%s", temp_path("in-and-out"));
+    snprintf(same, sizeof same, "%s/../tmp/%s", "/tmp", path + strlen("/tmp/"));
+    write_file(path, "", 0);
     for (int i = 0; i < 5; i++) {
         in = log = out = NULL;
         err = (struct tf_err){0};
@@ -279,107 +281,85 @@ static void apart(void)
             ok(rc == -1 && err.status == TF_USAGE && strstr(err.msg, want[i]) != NULL, "%s",
                err.msg);
     }
-    unlink(path);
 }
 
-/* Run fn in a child with stdout and stderr in pipes or files; returns the exit status, the texts in
- * *out and *errs. */
-static int child(void (*fn)(void), const char *stdout_path, char **out, char **errs)
+static int in_child(struct child *c, void (*fn)(void *), const char *stdout_path)
 {
-    static char texts[2][65536];
-    int o[2], e[2];
-    if (pipe(o) != 0 || pipe(e) != 0)
-        abort();
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (stdout_path != NULL && *stdout_path != 0)
-            o[1] = open(stdout_path, O_WRONLY);
-        dup2(o[1], 1);
-        dup2(e[1], 2);
-        if (stdout_path != NULL && *stdout_path == 0)
-            close(1);
-        for (int fd = 3; fd < 32; fd++)
-            close(fd);
-        fn();
-        _exit(99);
-    }
-    close(o[1]);
-    close(e[1]);
-    for (int i = 0; i < 2; i++) {
-        size_t n = 0;
-        ssize_t got;
-        while ((got = read(i == 0 ? o[0] : e[0], texts[i] + n, sizeof texts[i] - 1 - n)) > 0)
-            n += (size_t)got;
-        texts[i][n] = 0;
-        close(i == 0 ? o[0] : e[0]);
-    }
-    int status;
-    waitpid(pid, &status, 0);
-    *out = texts[0];
-    *errs = texts[1];
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    run_child(c, fn, NULL, stdout_path);
+    return c->status;
 }
 
-static void ask_help(void)
+static void ask_help(void *unused)
 {
+    (void)unused;
     exit(parse("-b 2 --help --nonsense"));
 }
-static void ask_version(void)
+static void ask_version(void *unused)
 {
+    (void)unused;
     exit(parse("--vers"));
 }
-static void ask_list(void)
+static void ask_list(void *unused)
 {
+    (void)unused;
     exit(parse("--list-options"));
 }
-static void ask_bash(void)
+static void ask_bash(void *unused)
 {
+    (void)unused;
     exit(parse("--complete=bash"));
 }
-static void ask_zsh(void)
+static void ask_zsh(void *unused)
 {
+    (void)unused;
     exit(parse("--complete zsh"));
 }
-static void ask_fish(void)
+static void ask_fish(void *unused)
 {
+    (void)unused;
     exit(parse("--complete fish"));
 }
-static void ask_other(void)
+static void ask_other(void *unused)
 {
+    (void)unused;
     exit(parse("--complete=tcsh"));
 }
 
-static void end_good(void)
+static void end_good(void *unused)
 {
+    (void)unused;
     parse("");
     puts("data");
     exit(tf_finish(0, &err));
 }
 
-static void end_failed(void)
+static void end_failed(void *unused)
 {
+    (void)unused;
     parse("");
     puts("data");
     exit(tf_finish(tf_fail_status(&err, TF_DIVERGED, "it\ndiverged"), &err));
 }
 
-static void end_partial(void)
+static void end_partial(void *unused)
 {
+    (void)unused;
     parse("");
     puts("data");
     exit(tf_finish(TF_PARTIAL, &err));
 }
 
-static void end_pipe(void)
+static void end_pipe(void *unused)
 {
+    (void)unused;
     parse("");
     errno = EPIPE;
     exit(tf_finish(tf_fail_errno(&err, "stdout: write"), &err));
 }
 
-static void end_much(void)
+static void end_much(void *unused)
 {
+    (void)unused;
     parse("");
     for (int i = 0; i < 10000; i++)
         puts("0123456789");
@@ -387,15 +367,17 @@ static void end_much(void)
 }
 
 /* With stdout closed, the first file opened must not get its number. */
-static void end_closed(void)
+static void end_closed(void *unused)
 {
+    (void)unused;
     parse("");
     int fd = open("/dev/null", O_RDONLY);
     exit(fd > 2 ? tf_finish(0, &err) : 98);
 }
 
-static void warnings(void)
+static void warnings(void *unused)
 {
+    (void)unused;
     parse("");
     for (int i = 0; i < 25; i++)
         tf_warn("line %d: odd\n", i);
@@ -404,8 +386,9 @@ static void warnings(void)
     exit(tf_finish(0, &err));
 }
 
-static void bug(void)
+static void bug(void *unused)
 {
+    (void)unused;
     parse("");
     TF_ASSERT(beam == 5);
 }
@@ -420,10 +403,10 @@ static int count(const char *text, const char *what)
 
 static void printing(void)
 {
-    char *out, *errs;
-    is_int(child(ask_help, NULL, &out, &errs), 0, "--help ends with 0");
-    is_str(errs, "", "and says nothing on stderr");
-    is_str(out,
+    static struct child c;
+    is_int(in_child(&c, ask_help, NULL), 0, "--help ends with 0");
+    is_str(c.err, "", "and says nothing on stderr");
+    is_str(c.out,
            "usage: tf-x [options] [FILE ...]\n"
            "       tf-x -d X\n\nan example\n\n"
            "What to do:\n"
@@ -447,64 +430,63 @@ static void printing(void)
            "  -h, --help                print this text\n"
            "      --version             print the version\n",
            "the text");
-    is_int(child(ask_help, "/dev/full", &out, &errs), 1, "--help to a full device");
-    is_str(errs, "tf-x: write error: No space left on device\n", "says so");
-    is_int(child(ask_version, NULL, &out, &errs), 0, "--version by a prefix");
-    is_str(out, "tf-x (tf-tools) 0.1.0\n", "version");
-    is_int(child(ask_list, NULL, &out, &errs), 0, "--list-options");
-    is_str(out,
+    is_int(in_child(&c, ask_help, "/dev/full"), 1, "--help to a full device");
+    is_str(c.err, "tf-x: write error: No space left on device\n", "says so");
+    is_int(in_child(&c, ask_version, NULL), 0, "--version by a prefix");
+    is_str(c.out, "tf-x (tf-tools) 0.1.0\n", "version");
+    is_int(in_child(&c, ask_list, NULL), 0, "--list-options");
+    is_str(c.out,
            "-b --beam\n-r --rate\n--beans\n-f --force\n-s --shuffle --no-shuffle\n--as\n-i "
            "--input\n--lang\n--tokenize --tok\n-h --help\n--version\n",
            "the list");
-    is_int(child(ask_bash, NULL, &out, &errs), 0, "bash");
-    ok(strstr(out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
-           strstr(out, "-F _tf_x tf-x\n") != NULL,
+    is_int(in_child(&c, ask_bash, NULL), 0, "bash");
+    ok(strstr(c.out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
+           strstr(c.out, "-F _tf_x tf-x\n") != NULL,
        "completes choices");
-    ok(strstr(out, "words=' first a-word-without-room-beside-it '") != NULL, "and words");
-    is_int(child(ask_zsh, NULL, &out, &errs), 0, "zsh");
-    ok(strstr(out, "'--as=[dialect]:as:(paper t2t)'") != NULL &&
-           strstr(out, "'-b+[width of the beam]:N:'") != NULL &&
-           strncmp(out, "#compdef tf-x\n", 14) == 0,
+    ok(strstr(c.out, "words=' first a-word-without-room-beside-it '") != NULL, "and words");
+    is_int(in_child(&c, ask_zsh, NULL), 0, "zsh");
+    ok(strstr(c.out, "'--as=[dialect]:as:(paper t2t)'") != NULL &&
+           strstr(c.out, "'-b+[width of the beam]:N:'") != NULL &&
+           strncmp(c.out, "#compdef tf-x\n", 14) == 0,
        "completes choices");
-    ok(strstr(out, "'1:word:(first a-word-without-room-beside-it)'") != NULL, "and words");
-    is_int(child(ask_fish, NULL, &out, &errs), 0, "fish");
-    ok(strstr(out, "complete -c tf-x -l as -x -a 'paper t2t' -d 'dialect'\n") != NULL &&
-           strstr(out, "secret") == NULL,
+    ok(strstr(c.out, "'1:word:(first a-word-without-room-beside-it)'") != NULL, "and words");
+    is_int(in_child(&c, ask_fish, NULL), 0, "fish");
+    ok(strstr(c.out, "complete -c tf-x -l as -x -a 'paper t2t' -d 'dialect'\n") != NULL &&
+           strstr(c.out, "secret") == NULL,
        "completes choices, hides the hidden");
-    ok(strstr(
-           out,
+    ok(strstr(c.out,
            "complete -c tf-x -n __fish_use_subcommand -a first -d 'a word among the operands'\n") !=
            NULL,
        "and words");
-    is_int(child(ask_other, NULL, &out, &errs), 2, "another shell");
+    is_int(in_child(&c, ask_other, NULL), 2, "another shell");
 }
 
 static void ending(void)
 {
-    char *out, *errs;
-    is_int(child(end_good, NULL, &out, &errs), 0, "a good end");
-    is_str(out, "data\n", "its output");
-    is_int(child(end_good, "/dev/full", &out, &errs), 1, "a full device");
-    is_str(errs, "tf-x: write error: No space left on device\n", "is an error");
-    is_int(child(end_much, "/dev/full", &out, &errs), 1, "also when stdio wrote earlier");
-    is_int(count(errs, "tf-x: write error"), 1, "said once");
-    is_int(child(end_failed, NULL, &out, &errs), 3, "status of the error");
-    is_str(errs, "tf-x: it\\x0adiverged\n", "one line");
-    is_str(out, "data\n", "output before it is kept");
-    is_int(child(end_partial, NULL, &out, &errs), 4, "a status of its own");
-    is_str(errs, "", "without a message");
-    is_int(child(end_partial, "/dev/full", &out, &errs), 1, "which a full device overrides");
-    is_int(child(end_pipe, NULL, &out, &errs), 1, "a reader that left");
-    is_str(errs, "", "is no news");
-    is_int(child(end_closed, "", &out, &errs), 0, "a closed stdout, nothing written");
-    is_int(child(end_good, "", &out, &errs), 1, "a closed stdout, data written");
-    is_int(child(warnings, NULL, &out, &errs), 0, "warnings");
-    is_int(count(errs, ": odd"), 11, "ten are shown, one in the sum");
-    ok(strstr(errs, "tf-x: warning: 15 more like 'line 0: odd\\x0a'\n") != NULL, "the sum");
-    ok(strstr(errs, "tf-x: warning: another\n") != NULL && strstr(errs, "tf-x: note 1\n") != NULL,
+    static struct child c;
+    is_int(in_child(&c, end_good, NULL), 0, "a good end");
+    is_str(c.out, "data\n", "its output");
+    is_int(in_child(&c, end_good, "/dev/full"), 1, "a full device");
+    is_str(c.err, "tf-x: write error: No space left on device\n", "is an error");
+    is_int(in_child(&c, end_much, "/dev/full"), 1, "also when stdio wrote earlier");
+    is_int(count(c.err, "tf-x: write error"), 1, "said once");
+    is_int(in_child(&c, end_failed, NULL), 3, "status of the error");
+    is_str(c.err, "tf-x: it\\x0adiverged\n", "one line");
+    is_str(c.out, "data\n", "output before it is kept");
+    is_int(in_child(&c, end_partial, NULL), 4, "a status of its own");
+    is_str(c.err, "", "without a message");
+    is_int(in_child(&c, end_partial, "/dev/full"), 1, "which a full device overrides");
+    is_int(in_child(&c, end_pipe, NULL), 1, "a reader that left");
+    is_str(c.err, "", "is no news");
+    is_int(in_child(&c, end_closed, ""), 0, "a closed stdout, nothing written");
+    is_int(in_child(&c, end_good, ""), 1, "a closed stdout, data written");
+    is_int(in_child(&c, warnings, NULL), 0, "warnings");
+    is_int(count(c.err, ": odd"), 11, "ten are shown, one in the sum");
+    ok(strstr(c.err, "tf-x: warning: 15 more like 'line 0: odd\\x0a'\n") != NULL, "the sum");
+    ok(strstr(c.err, "tf-x: warning: another\n") != NULL && strstr(c.err, "tf-x: note 1\n") != NULL,
        "others are not counted with them");
-    is_int(child(bug, NULL, &out, &errs), 128 + SIGABRT, "a bug aborts");
-    ok(strstr(errs, "tf-x: bug at ") != NULL && strstr(errs, "beam == 5") != NULL,
+    is_int(in_child(&c, bug, NULL), 128 + SIGABRT, "a bug aborts");
+    ok(strstr(c.err, "tf-x: bug at ") != NULL && strstr(c.err, "beam == 5") != NULL,
        "with its place");
 }
 

@@ -19,10 +19,8 @@ static void read_golden(const char *path)
     char name[64];
     size_t n;
     n_rows = 0;
-    if (!f) {
-        printf("Bail out! %s is missing\n", path);
-        exit(1);
-    }
+    if (f == NULL)
+        bail_out("%s is missing", path);
     while (n_rows < 400 && fscanf(f, "%63s %zu", name, &n) == 2 && n < 100000) {
         struct row *r = &rows[n_rows++];
         r->name = strdup(name);
@@ -50,8 +48,7 @@ static const struct row *golden(const char *prefix, const char *name)
     for (size_t i = 0; i < n_rows; i++)
         if (strcmp(rows[i].name, full) == 0)
             return &rows[i];
-    printf("Bail out! golden row %s is missing\n", full);
-    exit(1);
+    bail_out("golden row %s is missing", full);
 }
 
 /* Largest difference over the largest magnitude. */

@@ -1,6 +1,7 @@
 /* The directory of a run: lock, names, retention, the newest; the state's records; the log cut
  * back. */
 #include "../harness/tap.h"
+#include "../harness/temp.h"
 #include "train/journal.h"
 #include "train/rundir.h"
 
@@ -8,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/tf-rundir-XXXXXX";
+static const char *dir;
 static struct tf_err err;
 
 static char *file(const char *name)
@@ -18,19 +19,12 @@ static char *file(const char *name)
 
 static void put(const char *name, const char *text)
 {
-    char *path = file(name);
-    FILE *f = fopen(path, "w");
-    if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0)
-        printf("Bail out! %s\n", path);
-    free(path);
+    write_file(temp_path(name), text, strlen(text));
 }
 
 static bool there(const char *name)
 {
-    char *path = file(name);
-    bool yes = access(path, F_OK) == 0;
-    free(path);
-    return yes;
+    return file_exists(temp_path(name));
 }
 
 /* A whole checkpoint file of that step with one small tensor. */
@@ -61,10 +55,7 @@ static void checkpoint(const char *name, uint64_t step)
                           .extra = map};
     struct tf_tensor t = {
         .name = "p/x", .dtype = TF_F32, .rank = 1, .dims = {4}, .data = x, .bytes = sizeof x};
-    char *path = file(name);
-    if (tf_model_write(path, &h, NULL, 0, records, n, &t, 1, &err) != 0)
-        printf("Bail out! %s\n", err.msg);
-    free(path);
+    must(tf_model_write(temp_path(name), &h, NULL, 0, records, n, &t, 1, &err), &err);
     tf_arena_release(&a);
 }
 
@@ -288,14 +279,10 @@ static void test_journal(void)
 
 int main(void)
 {
-    if (mkdtemp(dir) == NULL)
-        return 1;
+    dir = temp_path("");
     test_lock();
     test_state();
     test_grid();
     test_journal();
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    ok(system(command) == 0, "cleans up");
     return done();
 }
