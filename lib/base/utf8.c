@@ -63,3 +63,8 @@ void tf_utf8_replace(struct tf_buf *out, const char *s, size_t n)
         n -= bad;
     }
 }
+
+bool tf_utf8_valid(const uint8_t *p, size_t n)
+{
+    return tf_utf8_span((const char *)p, n) == n && (n == 0 || memchr(p, 0, n) == NULL);
+}

@@ -61,6 +61,8 @@ static inline uint32_t tf_utf8_get(const char *s, int *len)
 void tf_utf8_put(struct tf_buf *out, uint32_t c);
 /* Length of the well-formed beginning of s: n when all of it is. */
 size_t tf_utf8_span(const char *s, size_t n);
+/* Are all n bytes well-formed, and none of them NUL? */
+bool tf_utf8_valid(const uint8_t *p, size_t n);
 /* Append s to out with U+FFFD for each maximal ill-formed part (Unicode 15, section 3.9,
  * "substitution of maximal subparts"; as Python's and the browsers' decoders do). */
 void tf_utf8_replace(struct tf_buf *out, const char *s, size_t n);

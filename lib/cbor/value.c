@@ -1,8 +1,12 @@
-/* value.c - CBOR values as trees: what headers and states hold. Decoding walks the events of
- * libcbor's streaming decoder; lengths are checked before it sees them. */
-#include "cbor/item.h"
+/* value.c - CBOR values as trees in an arena: construction, look-up, encoding, decoding. */
+#include "cbor/value.h"
 
-#include <cbor.h>
+#include "base/bits.h"
+#include "cbor/cursor.h"
+#include "cbor/encode.h"
+#include "cbor/head.h"
+#include "cbor/scan.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +56,7 @@ struct tf_value tf_value_map(void)
     return (struct tf_value){.kind = TF_MAP};
 }
 
-/* Arrays and maps have room for the next power of two, so that growth needs no capacity field. */
+/* Arrays and maps have room for the next power of two: no capacity field is needed. */
 static size_t room_for(size_t n)
 {
     size_t room = 1;
@@ -85,7 +89,7 @@ static int key_order(const char *a, const char *b)
     return n != m ? (n < m ? -1 : 1) : memcmp(a, b, n);
 }
 
-/* The place of a key: *found tells whether it is there. */
+/* The index of a key, or where it would be inserted. */
 static size_t key_place(const struct tf_value *map, const char *key, bool *found)
 {
     size_t lo = 0, hi = map->n;
@@ -324,100 +328,8 @@ void tf_cbor_value(struct tf_buf *b, const struct tf_value *v)
 
 /* ---- decoding ---- */
 
-enum event_kind { EV_NONE, EV_UINT, EV_NEGINT, EV_REAL, EV_BOOL, EV_NULL, EV_ARRAY, EV_MAP };
-
-struct event {
-    enum event_kind kind;
-    uint64_t u;
-    double real;
-};
-
-static void on_uint8(void *to, uint8_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
-}
-static void on_uint16(void *to, uint16_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
-}
-static void on_uint32(void *to, uint32_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
-}
-static void on_uint64(void *to, uint64_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_UINT, .u = x};
-}
-static void on_negint8(void *to, uint8_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
-}
-static void on_negint16(void *to, uint16_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
-}
-static void on_negint32(void *to, uint32_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
-}
-static void on_negint64(void *to, uint64_t x)
-{
-    *(struct event *)to = (struct event){.kind = EV_NEGINT, .u = x};
-}
-static void on_single(void *to, float x)
-{
-    *(struct event *)to = (struct event){.kind = EV_REAL, .real = (double)x};
-}
-static void on_double(void *to, double x)
-{
-    *(struct event *)to = (struct event){.kind = EV_REAL, .real = x};
-}
-static void on_bool(void *to, bool x)
-{
-    *(struct event *)to = (struct event){.kind = EV_BOOL, .u = x};
-}
-static void on_null(void *to)
-{
-    *(struct event *)to = (struct event){.kind = EV_NULL};
-}
-static void on_array(void *to, size_t n)
-{
-    *(struct event *)to = (struct event){.kind = EV_ARRAY, .u = n};
-}
-static void on_map(void *to, size_t n)
-{
-    *(struct event *)to = (struct event){.kind = EV_MAP, .u = n};
-}
-
-static const struct cbor_callbacks callbacks = {
-    .uint8 = on_uint8,
-    .uint16 = on_uint16,
-    .uint32 = on_uint32,
-    .uint64 = on_uint64,
-    .negint8 = on_negint8,
-    .negint16 = on_negint16,
-    .negint32 = on_negint32,
-    .negint64 = on_negint64,
-    .byte_string_start = cbor_null_byte_string_start_callback,
-    .byte_string = cbor_null_byte_string_callback,
-    .string = cbor_null_string_callback,
-    .string_start = cbor_null_string_start_callback,
-    .indef_array_start = cbor_null_indef_array_start_callback,
-    .array_start = on_array,
-    .indef_map_start = cbor_null_indef_map_start_callback,
-    .map_start = on_map,
-    .tag = cbor_null_tag_callback,
-    .float2 = on_single,
-    .float4 = on_single,
-    .float8 = on_double,
-    .undefined = cbor_null_undefined_callback,
-    .null = on_null,
-    .boolean = on_bool,
-    .indef_break = cbor_null_indef_break_callback,
-};
-
 struct parse {
-    struct tf_cur c;
+    struct tf_cursor c;
     struct tf_arena *a;
     size_t nodes;
 };
@@ -457,7 +369,7 @@ static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, in
     for (uint64_t i = 0; i < n; i++) {
         const char *s;
         size_t len;
-        const char *why = tf_cur_text(&p->c, &s, &len);
+        const char *why = tf_cursor_text(&p->c, &s, &len);
         if (why)
             return "a map key that is not text";
         pairs[i].key = tf_arena_strndup(p->a, s, len);
@@ -477,70 +389,72 @@ static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, in
     return NULL;
 }
 
+static const char *parse_string(struct parse *p, struct tf_value *v, bool is_text)
+{
+    const char *text = NULL, *why;
+    const uint8_t *bytes = NULL;
+    size_t n;
+    why = is_text ? tf_cursor_text(&p->c, &text, &n) : tf_cursor_bytes(&p->c, &bytes, &n);
+    if (why)
+        return why;
+    *v = tf_value_bytes(p->a, is_text ? (const void *)text : bytes, n);
+    v->kind = is_text ? TF_TEXT : TF_BYTES;
+    return NULL;
+}
+
+/* Major type 7: a float, true, false or null. */
+static const char *parse_simple(struct parse *p, struct tf_value *v, const struct tf_head *h)
+{
+    if (h->info >= 25) {
+        double x = 0;
+        const char *why = tf_cursor_real(&p->c, &x);
+        *v = tf_value_real(x);
+        return why;
+    }
+    if (h->info < 20 || h->info == 24)
+        return "malformed";
+    if (h->info == 23)
+        return "a value of an unknown kind"; /* undefined */
+    *v = h->info == 22 ? tf_value_null() : tf_value_bool(h->info == 21);
+    p->c.p++;
+    return NULL;
+}
+
 static const char *parse_value(struct parse *p, struct tf_value *v, int depth)
 {
     struct tf_head h;
-    size_t left = (size_t)(p->c.end - p->c.p);
-    int k = tf_head_read(p->c.p, left, &h);
+    int k = tf_head_read(p->c.p, (size_t)(p->c.end - p->c.p), &h);
     if (k == 0)
         return "cut short";
     if (k < 0)
-        return (*p->c.p & 31) == 31 ? "indefinite length" : "reserved head";
+        return tf_head_fault(*p->c.p);
     if (++p->nodes > TF_MAX_VALUES)
         return "too many values";
-    if (h.major == TF_MAJOR_TEXT || h.major == TF_MAJOR_BYTES) {
-        bool is_text = h.major == TF_MAJOR_TEXT;
-        const char *text = NULL;
-        const uint8_t *bytes = NULL;
-        size_t n;
-        const char *why =
-            is_text ? tf_cur_text(&p->c, &text, &n) : tf_cur_bytes(&p->c, &bytes, &n);
-        if (why)
-            return why;
-        *v = tf_value_bytes(p->a, is_text ? (const void *)text : bytes, n);
-        v->kind = is_text ? TF_TEXT : TF_BYTES;
-        return NULL;
-    }
     if (h.major >= TF_MAJOR_ARRAY && h.major <= TF_MAJOR_TAG && depth == TF_CBOR_DEPTH)
         return "nested too deeply";
-    if (h.major == TF_MAJOR_TAG) { /* here and not by libcbor, which knows only some tags */
-        p->c.p += k;
-        return parse_value(p, v, depth + 1);
-    }
-    struct event e = {.kind = EV_NONE};
-    struct cbor_decoder_result r = cbor_stream_decode(p->c.p, left, &callbacks, &e);
-    if (r.status != CBOR_DECODER_FINISHED)
-        return "malformed";
-    p->c.p += r.read;
-    left -= r.read;
-    switch (e.kind) {
-    case EV_UINT:
-    case EV_NEGINT:
-        if (e.u > (uint64_t)INT64_MAX)
+    switch (h.major) {
+    case TF_MAJOR_UINT:
+    case TF_MAJOR_NEGINT:
+        if (h.val > (uint64_t)INT64_MAX)
             return "an integer beyond 64 bits with sign";
-        *v = tf_value_int(e.kind == EV_UINT ? (int64_t)e.u : -1 - (int64_t)e.u);
+        *v = tf_value_int(h.major == TF_MAJOR_UINT ? (int64_t)h.val : -1 - (int64_t)h.val);
+        p->c.p += k;
         return NULL;
-    case EV_REAL:
-        *v = tf_value_real(e.real);
-        return NULL;
-    case EV_BOOL:
-        *v = tf_value_bool(e.u != 0);
-        return NULL;
-    case EV_NULL:
-        *v = tf_value_null();
-        return NULL;
-    case EV_ARRAY:
-        if (e.u > left || e.u > TF_MAX_VALUES)
-            return "more items than bytes or than the limit";
-        return parse_array(p, v, e.u, depth + 1);
-    case EV_MAP:
-        if (e.u > left / 2 || e.u > TF_MAX_VALUES)
-            return "more items than bytes or than the limit";
-        return parse_map(p, v, e.u, depth + 1);
-    case EV_NONE:
+    case TF_MAJOR_BYTES:
+    case TF_MAJOR_TEXT:
+        return parse_string(p, v, h.major == TF_MAJOR_TEXT);
+    case TF_MAJOR_SIMPLE:
+        return parse_simple(p, v, &h);
+    default:
         break;
     }
-    return "a value of an unknown kind";
+    p->c.p += k;
+    if (h.major == TF_MAJOR_TAG)
+        return parse_value(p, v, depth + 1);
+    uint64_t items = (uint64_t)(p->c.end - p->c.p) / (h.major == TF_MAJOR_MAP ? 2 : 1);
+    if (h.val > items || h.val > TF_MAX_VALUES)
+        return "more items than bytes or than the limit";
+    return (h.major == TF_MAJOR_MAP ? parse_map : parse_array)(p, v, h.val, depth + 1);
 }
 
 int tf_cbor_parse(struct tf_value *v, struct tf_arena *a, const void *p, size_t n,

@@ -1,7 +1,7 @@
 /* npz.c - numpy's .npz: a ZIP archive of .npy files (numpy/lib/format.py), none of them
  * compressed. */
 #include "exchange/bundle.h"
-#include "cbor/item.h"
+#include "base/bits.h"
 #include "exchange/zip.h"
 
 #include <stdio.h>

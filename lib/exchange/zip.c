@@ -2,7 +2,8 @@
  * the directory; the local headers must agree with it. */
 #include "exchange/zip.h"
 #include "base/hash.h"
-#include "cbor/item.h"
+#include "base/bits.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define TF_MODEL_CONFIG_H
 
 #include "base/err.h"
-#include "cbor/cbor.h"
+#include "cbor/value.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/opt.h"
 #include "base/thread.h"
+#include "cbor/encode.h"
 #include "ops/backend.h"
 #include "stream/describe.h"
 #include "stream/model.h"

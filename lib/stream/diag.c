@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct diag {
-    struct tf_cur c;
+    struct tf_cursor c;
     struct tf_buf *b;
     size_t max_bytes;
 };
@@ -74,7 +74,7 @@ static void put_real(struct diag *d, const struct tf_head *h, double x)
 static void put_item(struct diag *d)
 {
     struct tf_head h = {0};
-    struct tf_cur start = d->c;
+    struct tf_cursor start = d->c;
     double x;
     d->c.p += tf_head_read(d->c.p, (size_t)(d->c.end - d->c.p), &h);
     switch (h.major) {
@@ -121,7 +121,7 @@ static void put_item(struct diag *d)
         break;
     default:
         if (h.info >= 25) {
-            const char *why = tf_cur_real(&start, &x);
+            const char *why = tf_cursor_real(&start, &x);
             TF_ASSERT(!why);
             put_real(d, &h, x);
         } else if (h.val >= 20 && h.val <= 23) {

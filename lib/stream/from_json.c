@@ -1,5 +1,6 @@
 /* from_json.c - records from JSON Lines, as json.c writes them: the way back. Lines may have been
  * edited, dropped or added; counts, checks and CRCs are made anew. */
+#include "base/bits.h"
 #include "base/json.h"
 #include "base/hash.h"
 #include "stream/record.h"

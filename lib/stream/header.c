@@ -2,7 +2,6 @@
  * made it. */
 #include "base/hash.h"
 #include "base/opt.h"
-#include "cbor/item.h"
 #include "stream/record.h"
 
 #include <string.h>
@@ -162,12 +161,12 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
 int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
                      struct tf_err *err)
 {
-    struct tf_cur c = {.p = p, .end = (const uint8_t *)p + n};
+    struct tf_cursor c = {.p = p, .end = (const uint8_t *)p + n};
     uint64_t items, type;
-    if (tf_cur_array(&c, &items) || items != 2 || tf_cur_uint(&c, &type) || type != TF_REC_HEADER)
+    if (tf_cursor_array(&c, &items) || items != 2 || tf_cursor_uint(&c, &type) || type != TF_REC_HEADER)
         return tf_fail(err, "no header where one must be");
     const uint8_t *start = c.p;
-    const char *why = tf_cur_skip(&c);
+    const char *why = tf_cursor_skip(&c);
     if (why)
         return tf_fail(err, "header: %s", why);
     struct tf_value map;

@@ -160,7 +160,7 @@ static int read_state(struct load *l, const uint8_t *p, size_t n, struct tf_err 
 {
     struct tf_record rec;
     struct tf_arena scratch = {0};
-    struct tf_cur c = {.p = p, .end = p + n};
+    struct tf_cursor c = {.p = p, .end = p + n};
     uint64_t items, type;
     const char *name;
     const uint8_t *bytes;
@@ -169,19 +169,19 @@ static int read_state(struct load *l, const uint8_t *p, size_t n, struct tf_err 
     tf_arena_release(&scratch);
     if (rc)
         return tf_context(err, "%s: state record at byte %llu", l->s.name, offset(&l->s));
-    if (tf_cur_array(&c, &items) || tf_cur_uint(&c, &type) || tf_cur_text(&c, &name, &len))
+    if (tf_cursor_array(&c, &items) || tf_cursor_uint(&c, &type) || tf_cursor_text(&c, &name, &len))
         return malformed(&l->s, "a state without a name", err);
     if (len == 0 || len > TF_MAX_NAME)
         return malformed(&l->s, "a name of no or too many bytes", err);
     if (l->m->n_tensors > 0) /* or who reads no further than the tensors would miss it */
         return tf_fail(err, "%s: state %.*s stands behind a tensor", l->s.name, (int)len, name);
     if (len == 5 && !memcmp(name, "vocab", 5)) {
-        const char *why = tf_cur_bytes(&c, &bytes, &len);
+        const char *why = tf_cursor_bytes(&c, &bytes, &len);
         return why ? malformed(&l->s, why, err) : add_vocab(l, bytes, len, err);
     }
     char *key = tf_arena_strndup(&l->m->arena, name, len);
     const uint8_t *start = c.p;
-    const char *why = tf_cur_skip(&c);
+    const char *why = tf_cursor_skip(&c);
     struct tf_value v;
     if (why)
         return malformed(&l->s, why, err);
@@ -294,9 +294,9 @@ static int read_tensor(struct load *l, struct tf_err *err)
     for (uint64_t i = 0; i < h.items_after; i++) {
         if (item(s, TF_MAX_RECORD, &p, &n, err))
             return -1;
-        struct tf_cur c = {.p = p, .end = p + n};
+        struct tf_cursor c = {.p = p, .end = p + n};
         if (i == 0) {
-            const char *why = tf_cur_crc(&c, &has, &crc);
+            const char *why = tf_cursor_crc(&c, &has, &crc);
             if (why)
                 return malformed(s, why, err);
             if (has && crc != h.t.crc)
@@ -323,12 +323,12 @@ static int read_mark(struct load *l, const uint8_t *p, size_t n, const char *wha
                      struct tf_err *err)
 {
     struct source *s = &l->s;
-    struct tf_cur c = {.p = p, .end = p + n};
+    struct tf_cursor c = {.p = p, .end = p + n};
     uint64_t items, type, count;
     bool has;
     uint32_t crc;
-    if (tf_cur_array(&c, &items) || items != 3 || tf_cur_uint(&c, &type) ||
-        tf_cur_uint(&c, &count) || tf_cur_crc(&c, &has, &crc))
+    if (tf_cursor_array(&c, &items) || items != 3 || tf_cursor_uint(&c, &type) ||
+        tf_cursor_uint(&c, &count) || tf_cursor_crc(&c, &has, &crc))
         return malformed(s, "not [type, count, crc]", err);
     if (count != s->count)
         return tf_fail(err, "%s: %llu records before the %s, which says %llu", s->name,

@@ -2,7 +2,10 @@
 #ifndef TF_STREAM_RECORD_H
 #define TF_STREAM_RECORD_H
 
-#include "cbor/item.h"
+#include "cbor/cursor.h"
+#include "cbor/encode.h"
+#include "cbor/head.h"
+#include "cbor/scan.h"
 #include "stream/model.h"
 #include "stream/stream.h"
 

@@ -107,9 +107,9 @@ int tf_record_type(const uint8_t *p, size_t n)
 static void put_ids(struct tf_buf *b, int64_t size, const uint32_t *ids, size_t n)
 {
     if (size > 0 && size <= 65536)
-        tf_put_u16s(b, ids, n);
+        tf_cbor_u16s(b, ids, n);
     else
-        tf_put_u32s(b, ids, n);
+        tf_cbor_u32s(b, ids, n);
 }
 
 void tf_record_tokens(struct tf_buf *b, int64_t size, uint64_t idx, const uint32_t *ids, size_t n)
@@ -143,7 +143,7 @@ void tf_record_batch(struct tf_buf *b, int64_t size, const struct tf_batch *t)
     tf_cbor_uint(b, t->ordinal);
     tf_cbor_map(b, t->has_corpus ? 8 : 7); /* keys by length, then bytes */
     tf_cbor_str(b, "idx");
-    tf_put_u32s(b, t->idx, t->n);
+    tf_cbor_u32s(b, t->idx, t->n);
     tf_cbor_str(b, "src");
     put_ids(b, size, t->src, t->src_off[t->n]);
     tf_cbor_str(b, "tgt");
@@ -157,9 +157,9 @@ void tf_record_batch(struct tf_buf *b, int64_t size, const struct tf_batch *t)
     tf_cbor_str(b, "record");
     tf_cbor_uint(b, t->record);
     tf_cbor_str(b, "src_off");
-    tf_put_u32s(b, t->src_off, t->n + 1);
+    tf_cbor_u32s(b, t->src_off, t->n + 1);
     tf_cbor_str(b, "tgt_off");
-    tf_put_u32s(b, t->tgt_off, t->n + 1);
+    tf_cbor_u32s(b, t->tgt_off, t->n + 1);
     put_crc(b, start);
 }
 
@@ -176,7 +176,7 @@ void tf_record_nbest(struct tf_buf *b, int64_t size, uint64_t idx, const struct 
         tf_cbor_f32(b, hyps[i].score);
         tf_cbor_f32(b, hyps[i].logp);
         if (hyps[i].token_logp)
-            tf_put_f32s(b, hyps[i].token_logp, hyps[i].n + 1);
+            tf_cbor_f32s(b, hyps[i].token_logp, hyps[i].n + 1);
     }
 }
 
@@ -200,10 +200,10 @@ void tf_record_attention(struct tf_buf *b, uint64_t idx, const struct tf_attn *t
     tf_cbor_uint(b, idx);
     tf_cbor_str(b, t->kind);
     tf_cbor_uint(b, t->layer);
-    tf_put_u32s(b, t->heads, t->n_heads);
+    tf_cbor_u32s(b, t->heads, t->n_heads);
     put_texts(b, t->rows, t->n_rows);
     put_texts(b, t->cols, t->n_cols);
-    tf_put_f32s(b, t->weights, t->n_heads * t->n_rows * t->n_cols);
+    tf_cbor_f32s(b, t->weights, t->n_heads * t->n_rows * t->n_cols);
 }
 
 void tf_record_score(struct tf_buf *b, uint64_t idx, float logp, const float *token_logp, size_t n)
@@ -213,7 +213,7 @@ void tf_record_score(struct tf_buf *b, uint64_t idx, float logp, const float *to
     tf_cbor_uint(b, idx);
     tf_cbor_f32(b, logp);
     if (token_logp)
-        tf_put_f32s(b, token_logp, n);
+        tf_cbor_f32s(b, token_logp, n);
 }
 
 void tf_record_stats(struct tf_buf *b, uint64_t idx, const uint32_t *counts, size_t n)
@@ -221,7 +221,7 @@ void tf_record_stats(struct tf_buf *b, uint64_t idx, const uint32_t *counts, siz
     tf_cbor_array(b, 3);
     tf_cbor_uint(b, TF_REC_STATS);
     tf_cbor_uint(b, idx);
-    tf_put_u32s(b, counts, n);
+    tf_cbor_u32s(b, counts, n);
 }
 
 void tf_record_bad(struct tf_buf *b, uint64_t idx, int code, const char *text)
@@ -262,7 +262,7 @@ void tf_record_mark(struct tf_buf *b, int type, uint64_t count, uint32_t crc)
 /* ---- decoding ---- */
 
 struct decode {
-    struct tf_cur c;
+    struct tf_cursor c;
     uint64_t items; /* of the record, the type included */
     struct tf_arena *a;
     const struct tf_header *h;
@@ -294,10 +294,10 @@ static int decode_text(struct decode *d, struct tf_record *rec, struct tf_err *e
     uint64_t code;
     const char *s;
     size_t n;
-    TRY("code", tf_cur_uint(&d->c, &code));
+    TRY("code", tf_cursor_uint(&d->c, &code));
     if (code > INT32_MAX)
         return tf_fail(err, "code: too large");
-    TRY("text", tf_cur_text(&d->c, &s, &n));
+    TRY("text", tf_cursor_text(&d->c, &s, &n));
     rec->code = (int)code;
     rec->text = tf_arena_strndup(d->a, s, n);
     return 0;
@@ -308,26 +308,26 @@ static int decode_hyp(struct decode *d, struct tf_hyp *hyp, struct tf_err *err)
     uint64_t items;
     double score, logp;
     size_t n;
-    TRY("hypothesis", tf_cur_array(&d->c, &items));
+    TRY("hypothesis", tf_cursor_array(&d->c, &items));
     if (items < 3)
         return tf_fail(err, "hypothesis: fewer than 3 items");
     *hyp = (struct tf_hyp){0};
-    TRY("ids", tf_cur_ids(&d->c, d->a, TF_MAX_IDS, &hyp->ids, &hyp->n));
-    TRY("score", tf_cur_real(&d->c, &score));
-    TRY("logp", tf_cur_real(&d->c, &logp));
+    TRY("ids", tf_cursor_ids(&d->c, d->a, TF_MAX_IDS, &hyp->ids, &hyp->n));
+    TRY("score", tf_cursor_real(&d->c, &score));
+    TRY("logp", tf_cursor_real(&d->c, &logp));
     hyp->score = (float)score;
     hyp->logp = (float)logp;
     if (items > 3) {
-        if (tf_cur_is_null(&d->c)) {
+        if (tf_cursor_is_null(&d->c)) {
             d->c.p++;
         } else {
-            TRY("token logp", tf_cur_reals(&d->c, d->a, TF_MAX_IDS + 1, &hyp->token_logp, &n));
+            TRY("token logp", tf_cursor_reals(&d->c, d->a, TF_MAX_IDS + 1, &hyp->token_logp, &n));
             if (n != hyp->n + 1)
                 return tf_fail(err, "token logp: %zu of them for %zu ids and an end", n, hyp->n);
         }
     }
     for (uint64_t i = 4; i < items; i++)
-        TRY("hypothesis", tf_cur_skip(&d->c));
+        TRY("hypothesis", tf_cursor_skip(&d->c));
     return 0;
 }
 
@@ -335,7 +335,7 @@ static int decode_nbest(struct decode *d, struct tf_record *rec, struct tf_err *
 {
     uint64_t n;
     size_t total = 0;
-    TRY("hypotheses", tf_cur_array(&d->c, &n));
+    TRY("hypotheses", tf_cursor_array(&d->c, &n));
     if (n > TF_MAX_HYPS)
         return tf_fail(err, "more than %d hypotheses", TF_MAX_HYPS);
     struct tf_hyp *hyps = tf_arena_alloc(d->a, (size_t)n * sizeof *hyps + 1);
@@ -355,14 +355,14 @@ static int decode_texts(struct decode *d, const char *what, const char *const **
                         struct tf_err *err)
 {
     uint64_t items;
-    TRY(what, tf_cur_array(&d->c, &items));
+    TRY(what, tf_cursor_array(&d->c, &items));
     if (items > TF_MAX_TEXTS)
         return tf_fail(err, "%s: more than %d", what, TF_MAX_TEXTS);
     const char **v = tf_arena_alloc(d->a, (size_t)items * sizeof *v + 1);
     for (uint64_t i = 0; i < items; i++) {
         const char *s;
         size_t len;
-        TRY(what, tf_cur_text(&d->c, &s, &len));
+        TRY(what, tf_cursor_text(&d->c, &s, &len));
         v[i] = tf_arena_strndup(d->a, s, len);
     }
     *texts = v;
@@ -374,14 +374,14 @@ static int decode_attention(struct decode *d, struct tf_attn *t, struct tf_err *
 {
     const char *kind;
     size_t n;
-    TRY("kind", tf_cur_text(&d->c, &kind, &n));
+    TRY("kind", tf_cursor_text(&d->c, &kind, &n));
     t->kind = tf_arena_strndup(d->a, kind, n);
-    TRY("layer", tf_cur_uint(&d->c, &t->layer));
-    TRY("heads", tf_cur_ids(&d->c, d->a, TF_MAX_IDS, &t->heads, &t->n_heads));
+    TRY("layer", tf_cursor_uint(&d->c, &t->layer));
+    TRY("heads", tf_cursor_ids(&d->c, d->a, TF_MAX_IDS, &t->heads, &t->n_heads));
     if (decode_texts(d, "rows", &t->rows, &t->n_rows, err) ||
         decode_texts(d, "columns", &t->cols, &t->n_cols, err))
         return -1;
-    TRY("weights", tf_cur_reals(&d->c, d->a, TF_MAX_RECORD / sizeof(float), &t->weights, &n));
+    TRY("weights", tf_cursor_reals(&d->c, d->a, TF_MAX_RECORD / sizeof(float), &t->weights, &n));
     /* The factors are at most 2^20, 2^16 and 2^16. */
     if (n != (uint64_t)t->n_heads * t->n_rows * t->n_cols)
         return tf_fail(err, "weights: %zu of them for %zu heads of %zu rows and %zu columns", n,
@@ -418,13 +418,13 @@ static int decode_batch(struct decode *d, struct tf_record *rec, struct tf_err *
     unsigned seen = 0;
     uint64_t pairs;
     size_t n_src = 0, n_tgt = 0, n_src_off = 0, n_tgt_off = 0;
-    TRY("ordinal", tf_cur_uint(&d->c, &t->ordinal));
-    TRY("fields", tf_cur_map(&d->c, &pairs));
+    TRY("ordinal", tf_cursor_uint(&d->c, &t->ordinal));
+    TRY("fields", tf_cursor_map(&d->c, &pairs));
     for (uint64_t i = 0; i < pairs; i++) {
         const char *key;
         size_t n;
         unsigned bit = 0;
-        TRY("key", tf_cur_text(&d->c, &key, &n));
+        TRY("key", tf_cursor_text(&d->c, &key, &n));
         for (unsigned k = 0; k < sizeof fields / sizeof *fields; k++)
             if (strlen(fields[k]) == n && !memcmp(fields[k], key, n))
                 bit = 1u << k;
@@ -433,32 +433,32 @@ static int decode_batch(struct decode *d, struct tf_record *rec, struct tf_err *
         seen |= bit;
         switch (bit) {
         case IDX:
-            TRY("idx", tf_cur_ids(&d->c, d->a, TF_MAX_IDS, &t->idx, &t->n));
+            TRY("idx", tf_cursor_ids(&d->c, d->a, TF_MAX_IDS, &t->idx, &t->n));
             break;
         case SRC:
-            TRY("src", tf_cur_ids(&d->c, d->a, TF_MAX_IDS, &t->src, &n_src));
+            TRY("src", tf_cursor_ids(&d->c, d->a, TF_MAX_IDS, &t->src, &n_src));
             break;
         case TGT:
-            TRY("tgt", tf_cur_ids(&d->c, d->a, TF_MAX_IDS, &t->tgt, &n_tgt));
+            TRY("tgt", tf_cursor_ids(&d->c, d->a, TF_MAX_IDS, &t->tgt, &n_tgt));
             break;
         case EPOCH:
-            TRY("epoch", tf_cur_uint(&d->c, &t->epoch));
+            TRY("epoch", tf_cursor_uint(&d->c, &t->epoch));
             break;
         case RECORD:
-            TRY("record", tf_cur_uint(&d->c, &t->record));
+            TRY("record", tf_cursor_uint(&d->c, &t->record));
             break;
         case SRC_OFF:
-            TRY("src_off", tf_cur_ids(&d->c, d->a, TF_MAX_IDS + 1, &t->src_off, &n_src_off));
+            TRY("src_off", tf_cursor_ids(&d->c, d->a, TF_MAX_IDS + 1, &t->src_off, &n_src_off));
             break;
         case TGT_OFF:
-            TRY("tgt_off", tf_cur_ids(&d->c, d->a, TF_MAX_IDS + 1, &t->tgt_off, &n_tgt_off));
+            TRY("tgt_off", tf_cursor_ids(&d->c, d->a, TF_MAX_IDS + 1, &t->tgt_off, &n_tgt_off));
             break;
         case CORPUS:
-            TRY("corpus", tf_cur_sha256(&d->c, t->corpus));
+            TRY("corpus", tf_cursor_sha256(&d->c, t->corpus));
             t->has_corpus = true;
             break;
         default:
-            TRY("field", tf_cur_skip(&d->c));
+            TRY("field", tf_cursor_skip(&d->c));
             break;
         }
     }
@@ -478,10 +478,10 @@ static int check_own_crc(const uint8_t *p, size_t n, struct tf_err *err)
     bool has;
     uint32_t crc;
     size_t at = tf_record_crc_at(tf_record_type(p, n), p, n);
-    struct tf_cur c = {.p = p + at, .end = p + n};
+    struct tf_cursor c = {.p = p + at, .end = p + n};
     if (at == 0)
         return tf_fail(err, "crc: missing");
-    TRY("record", tf_cur_crc(&c, &has, &crc));
+    TRY("record", tf_cursor_crc(&c, &has, &crc));
     uint32_t want = tf_crc32c(0, p, at);
     if (has && crc != want)
         return tf_fail(err, "damaged: crc32c is %08x, the record says %08x", want, crc);
@@ -498,8 +498,8 @@ int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_
     memset(rec, 0, sizeof *rec);
     rec->raw = p;
     rec->raw_n = n;
-    TRY("record", tf_cur_array(&d.c, &d.items));
-    TRY("type", tf_cur_uint(&d.c, &type));
+    TRY("record", tf_cursor_array(&d.c, &d.items));
+    TRY("type", tf_cursor_uint(&d.c, &type));
     if (type > INT32_MAX)
         return tf_fail(err, "type: too large");
     rec->type = (int)type;
@@ -513,21 +513,21 @@ int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_
     case TF_REC_SCORE:
     case TF_REC_STATS:
     case TF_REC_ATTN:
-        TRY("idx", tf_cur_uint(&d.c, &rec->idx));
+        TRY("idx", tf_cursor_uint(&d.c, &rec->idx));
         break;
     default:
         break;
     }
     switch (type) {
     case TF_REC_TOKENS:
-        TRY("ids", tf_cur_ids(&d.c, a, TF_MAX_IDS, &rec->ids, &rec->n));
+        TRY("ids", tf_cursor_ids(&d.c, a, TF_MAX_IDS, &rec->ids, &rec->n));
         return 0;
     case TF_REC_STATS:
-        TRY("counts", tf_cur_ids(&d.c, a, TF_MAX_IDS, &rec->ids, &rec->n));
+        TRY("counts", tf_cursor_ids(&d.c, a, TF_MAX_IDS, &rec->ids, &rec->n));
         return 0;
     case TF_REC_PAIR:
-        TRY("source", tf_cur_ids(&d.c, a, TF_MAX_IDS, &rec->ids, &rec->n));
-        TRY("target", tf_cur_ids(&d.c, a, TF_MAX_IDS, &rec->tgt, &rec->n_tgt));
+        TRY("source", tf_cursor_ids(&d.c, a, TF_MAX_IDS, &rec->ids, &rec->n));
+        TRY("target", tf_cursor_ids(&d.c, a, TF_MAX_IDS, &rec->tgt, &rec->n_tgt));
         return known_ids(h, "source", rec->ids, rec->n, err) ||
                        known_ids(h, "target", rec->tgt, rec->n_tgt, err)
                    ? -1
@@ -544,10 +544,10 @@ int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_
     case TF_REC_ERROR:
         return decode_text(&d, rec, err);
     case TF_REC_SCORE:
-        TRY("logp", tf_cur_real(&d.c, &x));
+        TRY("logp", tf_cursor_real(&d.c, &x));
         rec->logp = (float)x;
-        if (d.items > 3 && !tf_cur_is_null(&d.c))
-            TRY("token logp", tf_cur_reals(&d.c, a, TF_MAX_IDS + 1, &rec->token_logp, &rec->n));
+        if (d.items > 3 && !tf_cursor_is_null(&d.c))
+            TRY("token logp", tf_cursor_reals(&d.c, a, TF_MAX_IDS + 1, &rec->token_logp, &rec->n));
         return 0;
     default:
         return 0;
@@ -556,14 +556,14 @@ int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_
 
 size_t tf_record_crc_at(int type, const uint8_t *p, size_t n)
 {
-    struct tf_cur c = {.p = p, .end = p + n};
+    struct tf_cursor c = {.p = p, .end = p + n};
     uint64_t items, field = type == TF_REC_TENSOR                          ? 5
                             : type == TF_REC_BATCH || type == TF_REC_STATE ? 3
                                                                            : 0;
-    if (!field || tf_cur_array(&c, &items) || items <= field)
+    if (!field || tf_cursor_array(&c, &items) || items <= field)
         return 0;
     for (uint64_t i = 0; i < field; i++)
-        if (tf_cur_skip(&c))
+        if (tf_cursor_skip(&c))
             return 0;
     return (size_t)(c.p - p);
 }

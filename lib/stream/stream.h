@@ -4,7 +4,7 @@
 #define TF_STREAM_STREAM_H
 
 #include "base/file.h"
-#include "cbor/cbor.h"
+#include "cbor/value.h"
 
 /* Limits, checked before any allocation (formats/limits.md). */
 #define TF_MAX_RECORD ((size_t)64 << 20)  /* bytes of a record other than a tensor */

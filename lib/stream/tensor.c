@@ -1,5 +1,6 @@
 /* tensor.c - dtypes, and the head of a tensor record: everything before the data, which may be
  * larger than memory. */
+#include "base/bits.h"
 #include "base/hash.h"
 #include "stream/record.h"
 
@@ -175,7 +176,7 @@ void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_te
 
 const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n)
 {
-    struct tf_cur c = {.p = p, .end = p + n};
+    struct tf_cursor c = {.p = p, .end = p + n};
     uint64_t items, x, rank, bytes;
     const char *s;
     const uint8_t *pad;
@@ -184,34 +185,34 @@ const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size
     struct tf_head head;
     memset(h, 0, sizeof *h);
     /* Arrays are checked against the bytes left: those of a tensor always outnumber its items. */
-    if (tf_cur_array(&c, &items) || items < 6 || tf_cur_uint(&c, &x) || x != TF_REC_TENSOR)
+    if (tf_cursor_array(&c, &items) || items < 6 || tf_cursor_uint(&c, &x) || x != TF_REC_TENSOR)
         return "not a tensor of 6 items";
-    TRY(tf_cur_text(&c, &s, &len));
+    TRY(tf_cursor_text(&c, &s, &len));
     if (len == 0 || len > TF_MAX_NAME)
         return "a name of no or too many bytes";
     memcpy(h->name, s, len);
-    TRY(tf_cur_text(&c, &s, &len));
+    TRY(tf_cursor_text(&c, &s, &len));
     if (len >= sizeof dtype)
         return "unknown dtype";
     memcpy(dtype, s, len);
     dtype[len] = 0;
     if (!tf_dtype_of(&h->t.dtype, dtype))
         return "unknown dtype";
-    TRY(tf_cur_bytes(&c, &pad, &len));
+    TRY(tf_cursor_bytes(&c, &pad, &len));
     if (len > TF_MAX_PAD)
         return "a pad that is too long";
-    if (tf_cur_tag(&c, &x) || x != TF_TAG_MULTI_DIM || tf_cur_array(&c, &x) || x != 2)
+    if (tf_cursor_tag(&c, &x) || x != TF_TAG_MULTI_DIM || tf_cursor_array(&c, &x) || x != 2)
         return "not a multi-dimensional array (tag 40)";
-    TRY(tf_cur_array(&c, &rank));
+    TRY(tf_cursor_array(&c, &rank));
     if (rank > TF_MAX_RANK)
         return "too many dims";
     h->t.rank = (int)rank;
     for (int i = 0; i < h->t.rank; i++)
-        if (tf_cur_uint(&c, &h->t.dims[i]) || h->t.dims[i] == 0)
+        if (tf_cursor_uint(&c, &h->t.dims[i]) || h->t.dims[i] == 0)
             return "a dim that is not positive";
     if (!tf_tensor_size(&bytes, h->t.dtype, h->t.dims, h->t.rank))
         return "dims whose product is too large";
-    if (tf_cur_tag(&c, &x) || x != dtypes[h->t.dtype].tag)
+    if (tf_cursor_tag(&c, &x) || x != dtypes[h->t.dtype].tag)
         return "a tag that is not the dtype's";
     int k = tf_head_read(c.p, (size_t)(c.end - c.p), &head);
     if (k <= 0 || head.major != TF_MAJOR_BYTES)
@@ -235,8 +236,8 @@ int tf_tensor_of_record(struct tf_tensor_head *h, const struct tf_record *rec, s
         h->t.name = h->name;
         h->t.data = rec->raw + h->n;
         h->t.crc = tf_crc32c(0, h->t.data, h->t.bytes);
-        struct tf_cur c = {rec->raw + h->n + h->t.bytes, rec->raw + rec->raw_n};
-        why = tf_cur_crc(&c, &has, &crc);
+        struct tf_cursor c = {rec->raw + h->n + h->t.bytes, rec->raw + rec->raw_n};
+        why = tf_cursor_crc(&c, &has, &crc);
     }
     if (why)
         return tf_fail(err, "tensor: %s", why);

@@ -1,6 +1,7 @@
 /* to_json.c - records as JSON Lines. Numbers print with as few digits as read back to the same value;
  * hashes as hex; other byte strings as {"$hex": ...}; what JSON has no number for as the texts nan,
  * inf and -inf. */
+#include "base/bits.h"
 #include "base/json.h"
 #include "base/hash.h"
 #include "base/parse.h"
@@ -178,16 +179,16 @@ static void put_nbest(struct tf_json *j, const struct tf_record *rec)
 
 static int put_state(struct tf_json *j, const struct tf_record *rec, struct tf_err *err)
 {
-    struct tf_cur c = {rec->raw, rec->raw + rec->raw_n};
+    struct tf_cursor c = {rec->raw, rec->raw + rec->raw_n};
     struct tf_arena a = {0};
     struct tf_value v;
     uint64_t x;
     const char *name;
     size_t n;
-    if (tf_cur_array(&c, &x) || tf_cur_uint(&c, &x) || tf_cur_text(&c, &name, &n))
+    if (tf_cursor_array(&c, &x) || tf_cursor_uint(&c, &x) || tf_cursor_text(&c, &name, &n))
         return tf_fail(err, "state without a name");
     const uint8_t *start = c.p;
-    const char *why = tf_cur_skip(&c);
+    const char *why = tf_cursor_skip(&c);
     if (why)
         return tf_fail(err, "state: %s", why);
     int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
@@ -297,12 +298,12 @@ static void put_attention(struct tf_json *j, const struct tf_attn *t)
 
 static void put_mark(struct tf_json *j, const struct tf_record *rec)
 {
-    struct tf_cur c = {rec->raw, rec->raw + rec->raw_n};
+    struct tf_cursor c = {rec->raw, rec->raw + rec->raw_n};
     uint64_t x, count = 0;
     bool has = false;
     uint32_t crc = 0;
-    if (!tf_cur_array(&c, &x) && !tf_cur_uint(&c, &x) && !tf_cur_uint(&c, &count) &&
-        tf_cur_crc(&c, &has, &crc))
+    if (!tf_cursor_array(&c, &x) && !tf_cursor_uint(&c, &x) && !tf_cursor_uint(&c, &count) &&
+        tf_cursor_crc(&c, &has, &crc))
         has = false;
     tf_json_put_uint(j, "count", count);
     tf_json_key(j, "crc");
@@ -409,12 +410,12 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
 {
     size_t n;
     const uint8_t *p = tf_reader_header_raw(r, &n);
-    struct tf_cur c = {p, p + n};
+    struct tf_cursor c = {p, p + n};
     struct tf_arena a = {0};
     struct tf_value v;
     uint64_t x;
     const uint8_t *start = NULL;
-    bool good = !tf_cur_array(&c, &x) && !tf_cur_uint(&c, &x) && (start = c.p) && !tf_cur_skip(&c);
+    bool good = !tf_cursor_array(&c, &x) && !tf_cursor_uint(&c, &x) && (start = c.p) && !tf_cursor_skip(&c);
     TF_ASSERT(good); /* the reader has decoded it */
     int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
     if (!rc) {

@@ -2,7 +2,8 @@
  * bits, which our writers use, are copied from their payload; any other encoding is walked again.
  */
 #include "stream/view.h"
-#include "cbor/item.h"
+#include "cbor/cursor.h"
+#include "cbor/head.h"
 
 #include <string.h>
 
@@ -10,30 +11,30 @@ enum form { OTHER, U16, U32 };
 
 uint64_t tf_view_ids(const uint8_t *raw, size_t raw_n, uint64_t offset, int side)
 {
-    struct tf_cur c = {.p = raw, .end = raw + raw_n}, ids;
+    struct tf_cursor c = {.p = raw, .end = raw + raw_n}, ids;
     uint64_t items, x;
-    TF_ASSERT(!tf_cur_array(&c, &items) && !tf_cur_uint(&c, &x) && !tf_cur_uint(&c, &x));
+    TF_ASSERT(!tf_cursor_array(&c, &items) && !tf_cursor_uint(&c, &x) && !tf_cursor_uint(&c, &x));
     if (side == 1)
-        TF_ASSERT(!tf_cur_skip(&c));
+        TF_ASSERT(!tf_cursor_skip(&c));
     const uint8_t *p;
     size_t n;
     ids = c;
     enum form form = OTHER;
-    if (!tf_cur_tag(&c, &x) && (x == TF_TAG_U16 || x == TF_TAG_U32) && !tf_cur_bytes(&c, &p, &n)) {
+    if (!tf_cursor_tag(&c, &x) && (x == TF_TAG_U16 || x == TF_TAG_U32) && !tf_cursor_bytes(&c, &p, &n)) {
         form = x == TF_TAG_U16 ? U16 : U32;
         ids.p = p;
     }
     return (offset + (uint64_t)(ids.p - raw)) << 2 | form;
 }
 
-static int walk(uint32_t *dst, size_t n, struct tf_cur c)
+static int walk(uint32_t *dst, size_t n, struct tf_cursor c)
 {
     uint64_t x;
     const uint8_t *p;
     size_t bytes;
-    if (!tf_cur_tag(&c, &x)) {
+    if (!tf_cursor_tag(&c, &x)) {
         size_t w = x == TF_TAG_U8 ? 1 : x == TF_TAG_U64 ? 8 : 0;
-        if (w == 0 || tf_cur_bytes(&c, &p, &bytes) || bytes != n * w)
+        if (w == 0 || tf_cursor_bytes(&c, &p, &bytes) || bytes != n * w)
             return -1;
         for (size_t i = 0; i < n; i++) {
             x = p[i * w]; /* an id has 32 bits: the upper half of a wide one was found to be zero */
@@ -43,10 +44,10 @@ static int walk(uint32_t *dst, size_t n, struct tf_cur c)
         }
         return 0;
     }
-    if (tf_cur_array(&c, &x) || x != n)
+    if (tf_cursor_array(&c, &x) || x != n)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        if (tf_cur_uint(&c, &x) || x > UINT32_MAX)
+        if (tf_cursor_uint(&c, &x) || x > UINT32_MAX)
             return -1;
         dst[i] = (uint32_t)x;
     }
@@ -61,7 +62,7 @@ int tf_view_take(uint32_t *dst, size_t n, const uint8_t *map, size_t map_n, uint
         return -1;
     const uint8_t *p = map + at;
     if (w == 0)
-        return walk(dst, n, (struct tf_cur){.p = p, .end = map + map_n});
+        return walk(dst, n, (struct tf_cursor){.p = p, .end = map + map_n});
     if (w == 4) {
         memcpy(dst, p, n * 4); /* both ends are little-endian */
     } else {

@@ -1,4 +1,5 @@
 /* writer.c - streams out: records one by one through a buffer, with running count and CRC. */
+#include "base/utf8.h"
 #include "base/hash.h"
 #include "stream/record.h"
 

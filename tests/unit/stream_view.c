@@ -1,7 +1,8 @@
 /* stream_view.c - the ids of a record taken out of a mapped file again, in every encoding that a
  * writer may have chosen. */
 #include "../harness/stream.h"
-#include "cbor/item.h"
+#include "cbor/encode.h"
+#include "cbor/head.h"
 #include "stream/view.h"
 
 enum { PLAIN = 0, N_IDS = 5, BEFORE = 7 };

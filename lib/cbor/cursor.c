@@ -1,0 +1,294 @@
+/* cursor.c - take typed fields out of a scanned record. */
+#include "cbor/cursor.h"
+
+#include "base/bits.h"
+#include "base/utf8.h"
+#include "cbor/head.h"
+#include "cbor/scan.h"
+
+#include <string.h>
+
+static const char *take(struct tf_cursor *c, unsigned major, struct tf_head *h, const char *why)
+{
+    int k = tf_head_read(c->p, (size_t)(c->end - c->p), h);
+    if (k <= 0 || h->major != major)
+        return why;
+    c->p += k;
+    return NULL;
+}
+
+const char *tf_cursor_uint(struct tf_cursor *c, uint64_t *x)
+{
+    struct tf_head h;
+    const char *why = take(c, TF_MAJOR_UINT, &h, "not an unsigned integer");
+    if (!why)
+        *x = h.val;
+    return why;
+}
+
+static const char *collection(struct tf_cursor *c, unsigned major, uint64_t each, uint64_t *n,
+                              const char *what)
+{
+    struct tf_head h;
+    const uint8_t *start = c->p;
+    const char *why = take(c, major, &h, what);
+    if (why)
+        return why;
+    if (h.val > (uint64_t)(c->end - c->p) / each) {
+        c->p = start;
+        return "more items than bytes";
+    }
+    *n = h.val;
+    return NULL;
+}
+
+const char *tf_cursor_array(struct tf_cursor *c, uint64_t *n)
+{
+    return collection(c, TF_MAJOR_ARRAY, 1, n, "not an array");
+}
+
+const char *tf_cursor_map(struct tf_cursor *c, uint64_t *n)
+{
+    return collection(c, TF_MAJOR_MAP, 2, n, "not a map");
+}
+
+const char *tf_cursor_tag(struct tf_cursor *c, uint64_t *tag)
+{
+    struct tf_head h;
+    const char *why = take(c, TF_MAJOR_TAG, &h, "not a tag");
+    if (!why)
+        *tag = h.val;
+    return why;
+}
+
+static const char *string(struct tf_cursor *c, unsigned major, const uint8_t **p, size_t *n,
+                          const char *what)
+{
+    struct tf_head h;
+    const uint8_t *start = c->p;
+    const char *why = take(c, major, &h, what);
+    if (why)
+        return why;
+    if (h.val > (uint64_t)(c->end - c->p)) {
+        c->p = start;
+        return "a string longer than its record";
+    }
+    *p = c->p;
+    *n = (size_t)h.val;
+    c->p += h.val;
+    return NULL;
+}
+
+const char *tf_cursor_bytes(struct tf_cursor *c, const uint8_t **p, size_t *n)
+{
+    return string(c, TF_MAJOR_BYTES, p, n, "not a byte string");
+}
+
+const char *tf_cursor_text(struct tf_cursor *c, const char **s, size_t *n)
+{
+    const uint8_t *p, *start = c->p;
+    const char *why = string(c, TF_MAJOR_TEXT, &p, n, "not text");
+    if (why)
+        return why;
+    if (!tf_utf8_valid(p, *n)) {
+        c->p = start;
+        return "text that is not UTF-8 without NUL";
+    }
+    *s = (const char *)p;
+    return NULL;
+}
+
+const char *tf_cursor_real(struct tf_cursor *c, double *x)
+{
+    struct tf_head h;
+    int k = tf_head_read(c->p, (size_t)(c->end - c->p), &h);
+    if (k <= 0)
+        return "not a number";
+    if (h.major == TF_MAJOR_UINT) {
+        *x = (double)h.val;
+    } else if (h.major == TF_MAJOR_NEGINT) {
+        *x = -1.0 - (double)h.val;
+    } else if (h.major == TF_MAJOR_SIMPLE && h.info == 25) {
+        *x = (double)tf_half_to_float((uint16_t)h.val);
+    } else if (h.major == TF_MAJOR_SIMPLE && h.info == 26) {
+        uint32_t u = (uint32_t)h.val;
+        float f;
+        memcpy(&f, &u, 4);
+        *x = (double)f;
+    } else if (h.major == TF_MAJOR_SIMPLE && h.info == 27) {
+        memcpy(x, &h.val, 8);
+    } else {
+        return "not a number";
+    }
+    c->p += k;
+    return NULL;
+}
+
+const char *tf_cursor_sha256(struct tf_cursor *c, uint8_t out[32])
+{
+    struct tf_cursor at = *c;
+    uint64_t tag;
+    const uint8_t *p;
+    size_t n;
+    if (!tf_cursor_tag(&at, &tag) && tag != TF_TAG_SHA256)
+        return "not a SHA-256";
+    if (tf_cursor_bytes(&at, &p, &n) || n != 32)
+        return "not a SHA-256";
+    memcpy(out, p, 32);
+    *c = at;
+    return NULL;
+}
+
+bool tf_cursor_is_null(const struct tf_cursor *c)
+{
+    return c->p < c->end && *c->p == 0xf6;
+}
+
+const char *tf_cursor_crc(struct tf_cursor *c, bool *has, uint32_t *crc)
+{
+    struct tf_cursor at = *c;
+    uint64_t x = 0;
+    *has = !tf_cursor_is_null(&at);
+    if (!*has)
+        at.p++;
+    else if (tf_cursor_uint(&at, &x) || x > UINT32_MAX)
+        return "crc: not a 32-bit number or null";
+    *crc = (uint32_t)x;
+    *c = at;
+    return NULL;
+}
+
+const char *tf_cursor_skip(struct tf_cursor *c)
+{
+    struct tf_scan s = {0};
+    const char *why = NULL;
+    size_t n = (size_t)(c->end - c->p);
+    int rc = tf_scan_item(&s, c->p, n, n ? n : 1, &why);
+    if (rc <= 0)
+        return why ? why : "cut short";
+    c->p += s.pos;
+    return NULL;
+}
+
+/* What can be wrong with a list, said of its kind of elements. */
+struct list_faults {
+    const char *kind, *tag, *rest, *count;
+};
+
+/* Into a list: at its first element of a plain array (*width 0), or past a typed one whose n
+ * elements of `width` bytes lie at *p. */
+static const char *list_enter(struct tf_cursor *c, size_t (*width_of)(uint64_t tag), size_t max,
+                              const struct list_faults *f, const uint8_t **p, size_t *width,
+                              size_t *n)
+{
+    uint64_t tag, count;
+    size_t bytes;
+    *width = 0;
+    if (tf_cursor_tag(c, &tag)) {
+        if (tf_cursor_array(c, &count))
+            return f->kind;
+    } else {
+        *width = width_of(tag);
+        if (!*width)
+            return f->tag;
+        if (tf_cursor_bytes(c, p, &bytes))
+            return f->kind;
+        if (bytes % *width)
+            return f->rest;
+        count = bytes / *width;
+    }
+    if (count > max)
+        return f->count;
+    *n = (size_t)count;
+    return NULL;
+}
+
+static size_t id_width(uint64_t tag)
+{
+    return tag == TF_TAG_U8    ? 1
+           : tag == TF_TAG_U16 ? 2
+           : tag == TF_TAG_U32 ? 4
+           : tag == TF_TAG_U64 ? 8
+                               : 0;
+}
+
+const char *tf_cursor_ids(struct tf_cursor *c, struct tf_arena *a, size_t max, const uint32_t **ids,
+                          size_t *n)
+{
+    static const struct list_faults faults = {"not a list of ids", "ids under an unknown tag",
+                                              "ids: bytes left over", "too many ids"};
+    struct tf_cursor at = *c;
+    const uint8_t *p = NULL;
+    size_t width, count;
+    const char *why = list_enter(&at, id_width, max, &faults, &p, &width, &count);
+    if (why)
+        return why;
+    uint32_t *to = tf_arena_alloc(a, 4 * count + 4);
+    if (width == 4) {
+        memcpy(to, p, 4 * count);
+    } else if (width == 2) {
+        for (size_t i = 0; i < count; i++) {
+            uint16_t v;
+            memcpy(&v, p + 2 * i, 2);
+            to[i] = v;
+        }
+    } else if (width == 1) {
+        for (size_t i = 0; i < count; i++)
+            to[i] = p[i];
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            uint64_t x;
+            if (width == 8)
+                x = tf_load64(p + 8 * i);
+            else if (tf_cursor_uint(&at, &x))
+                x = UINT64_MAX;
+            if (x > UINT32_MAX)
+                return "an id that is not a 32-bit number";
+            to[i] = (uint32_t)x;
+        }
+    }
+    *ids = to;
+    *n = count;
+    *c = at;
+    return NULL;
+}
+
+static size_t real_width(uint64_t tag)
+{
+    return tag == TF_TAG_F16 ? 2 : tag == TF_TAG_F32 ? 4 : tag == TF_TAG_F64 ? 8 : 0;
+}
+
+const char *tf_cursor_reals(struct tf_cursor *c, struct tf_arena *a, size_t max, const float **x,
+                            size_t *n)
+{
+    static const struct list_faults faults = {"not a list of numbers",
+                                              "numbers under an unknown tag",
+                                              "numbers: bytes left over", "too many numbers"};
+    struct tf_cursor at = *c;
+    const uint8_t *p = NULL;
+    size_t width, count;
+    const char *why = list_enter(&at, real_width, max, &faults, &p, &width, &count);
+    if (why)
+        return why;
+    float *to = tf_arena_alloc(a, 4 * count + 4);
+    for (size_t i = 0; i < count; i++) {
+        double d;
+        if (width == 2) {
+            uint16_t h;
+            memcpy(&h, p + 2 * i, 2);
+            to[i] = tf_half_to_float(h);
+        } else if (width == 4) {
+            memcpy(&to[i], p + 4 * i, 4);
+        } else {
+            if (width == 8)
+                memcpy(&d, p + 8 * i, 8);
+            else if (tf_cursor_real(&at, &d))
+                return "not a number";
+            to[i] = (float)d;
+        }
+    }
+    *x = to;
+    *n = count;
+    *c = at;
+    return NULL;
+}

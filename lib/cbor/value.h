@@ -1,0 +1,71 @@
+/* value.h - a CBOR value as a small tree in an arena: what headers and states contain. */
+#ifndef TF_CBOR_VALUE_H
+#define TF_CBOR_VALUE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TF_MAX_VALUES = 65536 /* values in one tree */ };
+
+enum tf_value_kind { TF_NULL, TF_BOOL, TF_INT, TF_REAL, TF_TEXT, TF_BYTES, TF_ARRAY, TF_MAP };
+
+/* Integers are those of int64; map keys are text and unique; tags are not kept. */
+struct tf_value {
+    enum tf_value_kind kind;
+    bool boolean;
+    int64_t integer;
+    double real;
+    const char *text;       /* TEXT (UTF-8) and BYTES: n bytes and a NUL */
+    size_t n;               /* bytes of text; items of an array; pairs of a map */
+    struct tf_value *items; /* ARRAY and MAP: n values */
+    const char **keys;      /* MAP: n keys, sorted by length, then bytes */
+};
+
+struct tf_value tf_value_null(void);
+struct tf_value tf_value_bool(bool x);
+struct tf_value tf_value_int(int64_t x);
+struct tf_value tf_value_real(double x);
+struct tf_value tf_value_str(struct tf_arena *a, const char *s);
+struct tf_value tf_value_bytes(struct tf_arena *a, const void *p, size_t n);
+struct tf_value tf_value_array(void);
+struct tf_value tf_value_map(void);
+
+/* Set a key of a map, replacing its value; append to an array. The key is copied into the arena, v
+ * shallowly. */
+void tf_value_put(struct tf_arena *a, struct tf_value *map, const char *key, struct tf_value v);
+void tf_value_push(struct tf_arena *a, struct tf_value *array, struct tf_value v);
+/* The value of a key, or NULL. */
+const struct tf_value *tf_value_get(const struct tf_value *map, const char *key);
+struct tf_value tf_value_clone(struct tf_arena *a, const struct tf_value *v); /* deep copy */
+bool tf_value_equal(const struct tf_value *a, const struct tf_value *b);
+
+/* Typed look-up in a map: 0 and *out set; 1 if the key is absent (*out unchanged); -1 with a
+ * message that begins with the key. Ranges are inclusive. */
+int tf_value_int_of(const struct tf_value *map, const char *key, int64_t lo, int64_t hi,
+                    int64_t *out, struct tf_err *err) TF_MUST_CHECK;
+int tf_value_real_of(const struct tf_value *map, const char *key, double lo, double hi, double *out,
+                     struct tf_err *err) TF_MUST_CHECK;
+int tf_value_bool_of(const struct tf_value *map, const char *key, bool *out,
+                     struct tf_err *err) TF_MUST_CHECK;
+int tf_value_text_of(const struct tf_value *map, const char *key, const char **out,
+                     struct tf_err *err) TF_MUST_CHECK;
+int tf_value_sha_of(const struct tf_value *map, const char *key, uint8_t out[32],
+                    struct tf_err *err) TF_MUST_CHECK; /* BYTES of 32 */
+
+/* Is a byte string of 32 at this key a SHA-256? True for keys that end in "sha256", for "vocab",
+ * "model" and "corpus", and for all keys of a map that is itself at the key "in" (parent). */
+bool tf_value_is_hash_key(const char *parent, const char *key);
+/* Append the deterministic encoding; hashes get tag 18540. */
+void tf_cbor_value(struct tf_buf *b, const struct tf_value *v);
+/* Decode n bytes, exactly one item, into the arena. Refuses depth > TF_CBOR_DEPTH, more than
+ * TF_MAX_VALUES values, indefinite lengths, text that is not UTF-8 or contains NUL, map keys that
+ * are not text or not unique, integers outside int64, undefined and other simple values, and
+ * trailing bytes. Tags are dropped. */
+int tf_cbor_parse(struct tf_value *v, struct tf_arena *a, const void *p, size_t n,
+                  struct tf_err *err) TF_MUST_CHECK;
+
+#endif
