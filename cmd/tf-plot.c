@@ -210,15 +210,15 @@ static int draw_positions(struct tf_buf *out, const char *const *files, size_t n
                               files[0]);
     if (show == SHOW_LINES)
         return tf_fail_status(err, TF_USAGE, "positions: --show heat, curves or both, not lines");
-    const struct tf_positions p = {.length = (size_t)length,
-                                   .dims = (size_t)dims,
-                                   .base = base,
-                                   .form = (enum tf_position_form)form,
-                                   .title = title,
-                                   .width = (double)width,
-                                   .heat = show != SHOW_CURVES,
-                                   .curves = show != SHOW_HEAT};
-    return tf_positions_draw(out, &p, err);
+    const struct tf_position_plot p = {.length = (size_t)length,
+                                       .dims = (size_t)dims,
+                                       .base = base,
+                                       .form = (enum tf_position_form)form,
+                                       .title = title,
+                                       .width = (double)width,
+                                       .heat = show != SHOW_CURVES,
+                                       .curves = show != SHOW_HEAT};
+    return tf_position_plot_draw(out, &p, err);
 }
 
 static int draw(struct tf_buf *out, const struct tf_args *args, struct tf_err *err)

@@ -65,7 +65,7 @@ static void group(uint32_t *order, const struct tf_pair *pairs, size_t n, struct
     }
 }
 
-static void add_cut(struct tf_plan *p, size_t at)
+static void add_cut(struct tf_batch_plan *p, size_t at)
 {
     if (p->n_batches + 2 > p->cut_cap) {
         p->cut_cap = p->cut_cap ? 2 * p->cut_cap : 1024;
@@ -76,7 +76,7 @@ static void add_cut(struct tf_plan *p, size_t at)
     p->cut[++p->n_batches] = (uint32_t)at;
 }
 
-static void cut(struct tf_plan *p, const struct tf_batching *b, const struct tf_pair *pairs,
+static void cut(struct tf_batch_plan *p, const struct tf_batching *b, const struct tf_pair *pairs,
                 size_t n)
 {
     uint64_t sum[2] = {0, 0}, count = 0, most = b->max_sentences ? b->max_sentences : UINT64_MAX;
@@ -104,8 +104,8 @@ static void cut(struct tf_plan *p, const struct tf_batching *b, const struct tf_
         add_cut(p, n);
 }
 
-void tf_plan_make(struct tf_plan *p, const struct tf_batching *b, const struct tf_pair *pairs,
-                  size_t n, uint64_t epoch, uint64_t window)
+void tf_batch_plan_make(struct tf_batch_plan *p, const struct tf_batching *b,
+                        const struct tf_pair *pairs, size_t n, uint64_t epoch, uint64_t window)
 {
     TF_ASSERT(n <= UINT32_MAX);
     if (n > p->cap || p->order == NULL) {
@@ -130,12 +130,12 @@ void tf_plan_make(struct tf_plan *p, const struct tf_batching *b, const struct t
     }
 }
 
-void tf_plan_release(struct tf_plan *p)
+void tf_batch_plan_release(struct tf_batch_plan *p)
 {
     free(p->order);
     free(p->cut);
     free(p->turn);
-    *p = (struct tf_plan){0};
+    *p = (struct tf_batch_plan){0};
 }
 
 /* ---- run ---- */
@@ -144,7 +144,7 @@ struct run {
     struct tf_batching *b;
     struct tf_corpus *c;
     struct tf_writer w;
-    struct tf_plan plan;
+    struct tf_batch_plan plan;
     uint32_t *ids[2], *off[2], *idx;
     size_t cap;                      /* pairs that off and idx hold */
     uint64_t ordinal, epoch, record; /* of the next batch */
@@ -156,7 +156,7 @@ struct run {
 /* Batch k of the plan; last: of its epoch. */
 static int put_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
 {
-    const struct tf_plan *p = &r->plan;
+    const struct tf_batch_plan *p = &r->plan;
     size_t n = p->cut[k + 1] - p->cut[k];
     const uint32_t *who = p->order + p->cut[k];
     if (n > r->cap) {
@@ -270,7 +270,7 @@ static int run_files(struct run *r, struct tf_err *err)
     for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
         if (tf_corpus_same(r->c, err) < 0)
             return -1;
-        tf_plan_make(&r->plan, b, r->c->pairs, r->c->n, r->epoch, 0);
+        tf_batch_plan_make(&r->plan, b, r->c->pairs, r->c->n, r->epoch, 0);
         r->record = 0;
         if (r->epoch < b->from_epoch) { /* only the count of its batches matters */
             r->ordinal += r->plan.n_batches;
@@ -290,7 +290,7 @@ static int run_pipe(struct run *r, struct tf_err *err)
     struct tf_corpus *c = r->c;
     b->n_epochs = 1;
     for (uint64_t window = 0;; window++) {
-        tf_plan_make(&r->plan, b, c->pairs, c->n, 0, window);
+        tf_batch_plan_make(&r->plan, b, c->pairs, c->n, 0, window);
         /* In input order a window's last batch may have room: its pairs wait for what follows. */
         size_t count = r->plan.n_batches, used = c->n;
         if (!b->shuffle && !c->ended && count > 0)
@@ -413,7 +413,7 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_
         tf_note("the pipe, which is read once, ended after %llu of %llu batches",
                 (unsigned long long)r.ordinal, (unsigned long long)b->batches);
     tf_writer_release(&r.w);
-    tf_plan_release(&r.plan);
+    tf_batch_plan_release(&r.plan);
     for (int s = 0; s < 2; s++) {
         free(r.ids[s]);
         free(r.off[s]);
@@ -426,7 +426,7 @@ void tf_batching_summary(const struct tf_batching *b, const struct tf_corpus *c)
 {
     struct tf_buf s = {0};
     uint64_t dropped = 0, all = b->n_batches * b->tokens;
-    for (int i = 0; i < TF_DROPS; i++)
+    for (int i = 0; i < TF_DROP_REASONS; i++)
         dropped += c->dropped[i];
     tf_buf_printf(
         &s,
@@ -436,10 +436,10 @@ void tf_batching_summary(const struct tf_batching *b, const struct tf_corpus *c)
         (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
         all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
         c->records == 1 ? "" : "s", (unsigned long long)dropped);
-    for (int i = 0, n = 0; i < TF_DROPS; i++)
+    for (int i = 0, n = 0; i < TF_DROP_REASONS; i++)
         if (c->dropped[i] > 0)
             tf_buf_printf(&s, "%s%llu %s", n++ > 0 ? ", " : ": ", (unsigned long long)c->dropped[i],
-                          tf_drop_names[i]);
+                          tf_drop_reason_names[i]);
     tf_note("%s", s.p);
     tf_buf_release(&s);
 }

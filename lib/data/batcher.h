@@ -28,16 +28,16 @@ struct tf_batching {
 };
 
 /* Cuts of one window. Zero-initialised is empty. */
-struct tf_plan {
+struct tf_batch_plan {
     uint32_t *order; /* n pairs: positions in the window */
     uint32_t *cut;   /* n_batches + 1: batch k holds order[cut[k] .. cut[k + 1]) */
     uint32_t *turn;  /* n_batches: the k-th batch to be put out is turn[k] */
     size_t n_batches, cap, cut_cap;
 };
 /* Plan n pairs as window `window` of `epoch`. */
-void tf_plan_make(struct tf_plan *p, const struct tf_batching *b, const struct tf_pair *pairs,
-                  size_t n, uint64_t epoch, uint64_t window);
-void tf_plan_release(struct tf_plan *p);
+void tf_batch_plan_make(struct tf_batch_plan *p, const struct tf_batching *b,
+                        const struct tf_pair *pairs, size_t n, uint64_t epoch, uint64_t window);
+void tf_batch_plan_release(struct tf_batch_plan *p);
 
 /* Upper end of the length bucket that holds `length`: 8, 12, 16, 24, 32, 48, ... */
 uint64_t tf_bucket_end(uint64_t length);

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const tf_drop_names[TF_DROPS] = {"bad", "too short", "too long", "over the ratio",
-                                             "over the budget"};
+const char *const tf_drop_reason_names[TF_DROP_REASONS] = {"bad", "too short", "too long",
+                                                           "over the ratio", "over the budget"};
 
 /* ---- mapped files ---- */
 
@@ -172,8 +172,8 @@ static bool in_vocabulary(const struct tf_corpus *c, const uint32_t *ids, size_t
     return n == 0 || c->size == 0 || most < c->size;
 }
 
-/* Why the pair is left out, or TF_DROPS. */
-static enum tf_drop judge(const struct tf_filter *f, size_t a, size_t b)
+/* Why the pair is left out, or TF_DROP_REASONS. */
+static enum tf_drop_reason judge(const struct tf_filter *f, size_t a, size_t b)
 {
     size_t lo = a < b ? a : b, hi = a < b ? b : a;
     if (lo < f->min)
@@ -182,7 +182,7 @@ static enum tf_drop judge(const struct tf_filter *f, size_t a, size_t b)
         return TF_DROP_LONG;
     if (f->ratio > 0 && (double)hi > f->ratio * (double)lo)
         return TF_DROP_RATIO;
-    return hi + 1 > f->budget ? TF_DROP_BUDGET : TF_DROPS;
+    return hi + 1 > f->budget ? TF_DROP_BUDGET : TF_DROP_REASONS;
 }
 
 /* Judge the pair at hand and keep it. For a pair stream both records are the same one. */
@@ -190,11 +190,11 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
 {
     const uint32_t *ids[2] = {rec[0]->ids, c->streams == 1 ? rec[0]->tgt : rec[1]->ids};
     size_t n[2] = {rec[0]->n, c->streams == 1 ? rec[0]->n_tgt : rec[1]->n};
-    enum tf_drop why = TF_DROP_BAD;
+    enum tf_drop_reason why = TF_DROP_BAD;
     if (rec[0]->type != TF_REC_BAD && rec[1]->type != TF_REC_BAD &&
         in_vocabulary(c, ids[0], n[0]) && in_vocabulary(c, ids[1], n[1]))
         why = judge(&c->filter, n[0], n[1]);
-    if (why < TF_DROPS) {
+    if (why < TF_DROP_REASONS) {
         c->dropped[why]++;
         return;
     }

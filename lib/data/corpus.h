@@ -9,8 +9,15 @@
 #include "stream/stream.h"
 #include <time.h>
 
-enum tf_drop { TF_DROP_BAD, TF_DROP_SHORT, TF_DROP_LONG, TF_DROP_RATIO, TF_DROP_BUDGET, TF_DROPS };
-extern const char *const tf_drop_names[TF_DROPS];
+enum tf_drop_reason {
+    TF_DROP_BAD,
+    TF_DROP_SHORT,
+    TF_DROP_LONG,
+    TF_DROP_RATIO,
+    TF_DROP_BUDGET,
+    TF_DROP_REASONS
+};
+extern const char *const tf_drop_reason_names[TF_DROP_REASONS];
 
 /* Which pairs to leave out; lengths are ids without EOS. The first reason that holds counts. */
 struct tf_filter {
@@ -53,7 +60,8 @@ struct tf_corpus {
     size_t n, cap;
     struct tf_ids ids;    /* where the input is no file */
     /* Counts since the beginning. */
-    uint64_t records, kept, dropped[TF_DROPS], tokens[2]; /* tokens: of kept pairs, without EOS */
+    uint64_t records, kept, dropped[TF_DROP_REASONS];
+    uint64_t tokens[2];   /* tokens: of kept pairs, without EOS */
     bool summed;          /* every part so far had a CRC */
 };
 

@@ -90,10 +90,10 @@ static int run_window(void *arg, struct tf_pair_entry *e, size_t n, struct tf_er
     return rc;
 }
 
-static struct tf_search_rule rule_of(const struct tf_decode_opts *o, const struct tf_model_set *m)
+static struct tf_search_opts rule_of(const struct tf_decode_opts *o, const struct tf_model_set *m)
 {
     const struct tf_config *c = &m->v[0].config;
-    struct tf_search_rule r = {.V = (size_t)c->vocab_size,
+    struct tf_search_opts r = {.V = (size_t)c->vocab_size,
                                .K = (size_t)(o->sample ? o->nbest : o->beam),
                                .N = (size_t)o->nbest,
                                .alpha = o->alpha,
@@ -120,7 +120,7 @@ static int decode(struct run *f, struct tf_err *err)
     const struct tf_paired_limits limits = {
         .side = {{"source", most, "--max-length allows"},
                  {"prefix", most + o->max_extra, "--max-length and --max-extra allow"}}};
-    struct tf_search_rule rule = rule_of(o, &f->s.models);
+    struct tf_search_opts rule = rule_of(o, &f->s.models);
     f->decoder = tf_decoder_new(&f->s.models, &rule, f->s.threads, f->s.batch, err);
     return f->decoder != NULL ? tf_stage_run(&f->s, &job, limits, err) : -1;
 }

@@ -11,7 +11,7 @@ enum { GROUP_SLOTS = 32768, SLOTS_A_TOKEN = 4 };
 
 struct tf_decoder {
     struct tf_model_set *models;
-    struct tf_search_rule rule;
+    struct tf_search_opts rule;
     struct tf_groups *groups;
     int lanes;
     size_t slot, row; /* what a slot, and a hypothesis, take of a group's budget */
@@ -23,7 +23,7 @@ struct tf_decoder {
 static size_t budget(struct tf_decoder *d)
 {
     const struct tf_backend *be = d->models->be;
-    size_t spare = be->spare(d->models->ctx);
+    size_t spare = be->free_memory(d->models->ctx);
     d->slot = 1;
     if (spare == 0)
         return GROUP_SLOTS;
@@ -36,7 +36,7 @@ static size_t budget(struct tf_decoder *d)
     return spare / 2;
 }
 
-struct tf_decoder *tf_decoder_new(struct tf_model_set *m, const struct tf_search_rule *rule,
+struct tf_decoder *tf_decoder_new(struct tf_model_set *m, const struct tf_search_opts *rule,
                                   int threads, size_t batch, struct tf_err *err)
 {
     struct tf_decoder *d = tf_xcalloc(1, sizeof *d);

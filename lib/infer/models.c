@@ -66,7 +66,7 @@ int tf_models_open(struct tf_model_set *s, const struct tf_strs *paths, const ch
 {
     *s = (struct tf_model_set){.inputs = tf_value_map()};
     s->be = tf_backend_find(device, precision, use, &s->no_gpu, err);
-    struct tf_open open = {.threads = threads};
+    struct tf_ctx_opts open = {.threads = threads};
     if (s->be == NULL || (s->ctx = s->be->open(&open, err)) == NULL)
         return -1;
     s->v = tf_xcalloc(paths->n, sizeof *s->v);
@@ -103,7 +103,7 @@ int tf_models_lanes(const struct tf_model_set *s, int threads)
 
 static size_t sentences(const struct tf_model_set *s, int64_t asked, size_t host, size_t device)
 {
-    return asked > 0 ? (size_t)asked : s->be->spare(s->ctx) > 0 ? device : host;
+    return asked > 0 ? (size_t)asked : s->be->free_memory(s->ctx) > 0 ? device : host;
 }
 
 size_t tf_models_batch(const struct tf_model_set *s, int64_t asked)

@@ -40,11 +40,11 @@ struct tf_scorer *tf_scorer_new(struct tf_model_set *m, int threads, size_t batc
     *s = (struct tf_scorer){.models = m, .lanes = tf_models_lanes(m, threads), .watch = watch};
     for (int kind = 0; watch != NULL && kind < TF_ATTENTION_KINDS; kind++)
         s->layers[kind] = tf_watched_layers(watch, &m->v[0].config, kind);
-    s->groups =
-        tf_groups_new(s->lanes, batch, m->be->spare(m->ctx) > 0 ? DEVICE_TOKENS : GROUP_TOKENS);
+    s->groups = tf_groups_new(s->lanes, batch,
+                              m->be->free_memory(m->ctx) > 0 ? DEVICE_TOKENS : GROUP_TOKENS);
     s->lane = tf_xcalloc((size_t)s->lanes, sizeof *s->lane);
     for (int i = 0; i < s->lanes; i++) {
-        struct tf_open open = {.threads = threads};
+        struct tf_ctx_opts open = {.threads = threads};
         struct lane *l = &s->lane[i];
         l->work = tf_xcalloc(m->n, sizeof *l->work);
         l->ctx = m->be->open(&open, err);

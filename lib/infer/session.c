@@ -26,10 +26,10 @@ struct tf_session {
     uint64_t *key;
 };
 
-struct tf_session *tf_session_new(const struct tf_model_set *m, const struct tf_search_rule *rule,
+struct tf_session *tf_session_new(const struct tf_model_set *m, const struct tf_search_opts *rule,
                                   int threads, struct tf_err *err)
 {
-    struct tf_open open = {.threads = threads};
+    struct tf_ctx_opts open = {.threads = threads};
     struct tf_ctx *ctx = m->be->open(&open, err);
     if (ctx == NULL)
         return NULL;
@@ -169,7 +169,7 @@ static int step(struct tf_session *s, struct tf_err *err)
         s->be->log_softmax(s->ctx, s->z, n > 1 ? s->mix : NULL, q->rows, (int)V, 1.0F / (float)n);
     }
     if (n > 1)
-        s->be->log_of(s->ctx, s->mix, q->rows * V);
+        s->be->log_inplace(s->ctx, s->mix, q->rows * V);
     if (s->first && s->be->poll > 1)
         q->rows = q->max_rows;
     s->be->search_step(s->ctx, q, n > 1 ? s->mix : s->z);
@@ -200,10 +200,10 @@ static int run(struct tf_session *s, struct tf_err *err)
     for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
         int rc = 0;
         do {
-            if (s->be->replay(s->ctx, q, sizeof *q))
+            if (s->be->graph_begin(s->ctx, q, sizeof *q))
                 break;
             rc = steps(s, poll, err);
-        } while (!s->be->recorded(s->ctx));
+        } while (!s->be->graph_end(s->ctx));
         if (rc < 0 || tf_search_poll(q, poll > 1, err) < 0)
             return -1;
     }

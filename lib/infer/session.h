@@ -18,7 +18,7 @@ struct tf_sentence {
 
 struct tf_session;
 /* A lane over the models, or NULL. The rule's V, start and eos are those of the models. */
-struct tf_session *tf_session_new(const struct tf_model_set *m, const struct tf_search_rule *rule,
+struct tf_session *tf_session_new(const struct tf_model_set *m, const struct tf_search_opts *rule,
                                   int threads, struct tf_err *err);
 void tf_session_free(struct tf_session *s);
 /* Decode n >= 1 sentences together. Positions must exist (tf_models_positions). token_logp of the

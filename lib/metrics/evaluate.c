@@ -149,7 +149,7 @@ void tf_eval_environment(struct tf_eval_opts *o)
 
 struct evaluation {
     const struct tf_eval_opts *o;
-    struct tf_rows rows;
+    struct tf_segment_rows rows;
     struct tf_tally tally;
     struct tf_signature signature; /* of each sentence */
     struct tf_buf text;
@@ -267,7 +267,7 @@ static void warn_tokenized(const struct evaluation *e)
 static int read_rows(struct evaluation *e, struct tf_out *out, struct tf_err *err)
 {
     int rc;
-    while ((rc = tf_rows_next(&e->rows, err)) > 0) {
+    while ((rc = tf_segment_rows_next(&e->rows, err)) > 0) {
         if (!e->tally.nsystems &&
             begin(e, e->rows.nsys, e->rows.in->nsystems ? e->rows.in->systems : NULL, out, err) < 0)
             return -1;
@@ -307,7 +307,7 @@ int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct t
     struct evaluation e = {.o = o};
     struct tf_metric_opts metric = o->metric;
     metric.bleu.effective_order |= o->sentence;
-    int rc = tf_rows_open(&e.rows, in, err);
+    int rc = tf_segment_rows_open(&e.rows, in, err);
     e.tally.nmetrics = o->nkinds;
     e.tally.keep = o->test != TF_TEST_NONE;
     for (size_t m = 0; m < o->nkinds; m++)
@@ -319,7 +319,7 @@ int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct t
         warn_tokenized(&e);
     rc = finish(&e, out, rc, err);
     release(&e);
-    tf_rows_close(&e.rows);
+    tf_segment_rows_close(&e.rows);
     return rc;
 }
 

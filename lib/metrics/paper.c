@@ -94,15 +94,15 @@ static int print_line(struct tf_out *out, const struct tf_bleu_stats *s, struct 
 static int score(struct tf_out *out, const struct tf_paper_opts *o, const struct tf_inputs *in,
                  struct tf_err *err)
 {
-    struct tf_rows rows;
+    struct tf_segment_rows rows;
     struct tf_bleu b = {0};
     struct tf_bleu_stats sum = {0}, s;
-    int rc = tf_rows_open(&rows, in, err);
+    int rc = tf_segment_rows_open(&rows, in, err);
     struct cut hyp = {0}, *refs = tf_xcalloc(rows.nrefs, sizeof *refs);
     tf_bleu_room(&b, rows.nrefs);
     for (size_t i = 0; i < rows.nfiles; i++)
         rows.file[i].keep = true; /* a no-break space at the end is a word here */
-    while (!rc && (rc = tf_rows_next(&rows, err)) > 0) {
+    while (!rc && (rc = tf_segment_rows_next(&rows, err)) > 0) {
         if (rows.nsys != 1) {
             rc = tf_fail(err, "stdin: line %ju: tabs between systems, only one can be scored so",
                          (uintmax_t)rows.n);
@@ -122,7 +122,7 @@ static int score(struct tf_out *out, const struct tf_paper_opts *o, const struct
         cut_release(&refs[r]);
     free(refs);
     tf_bleu_release(&b);
-    tf_rows_close(&rows);
+    tf_segment_rows_close(&rows);
     return rc;
 }
 

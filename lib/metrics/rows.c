@@ -21,12 +21,12 @@ int tf_inputs_once(struct tf_strs *systems, bool paired, struct tf_err *err)
     return 0;
 }
 
-int tf_rows_open(struct tf_rows *r, const struct tf_inputs *in, struct tf_err *err)
+int tf_segment_rows_open(struct tf_segment_rows *r, const struct tf_inputs *in, struct tf_err *err)
 {
     static const char *const standard[] = {"-"};
     size_t ns = in->nsystems ? in->nsystems : 1;
     const char *const *systems = in->nsystems ? in->systems : standard;
-    *r = (struct tf_rows){.in = in, .nfiles = in->nrefs + ns, .nref_files = in->nrefs};
+    *r = (struct tf_segment_rows){.in = in, .nfiles = in->nrefs + ns, .nref_files = in->nrefs};
     r->file = tf_xcalloc(r->nfiles, sizeof *r->file);
     r->nrefs = in->num_refs > 1 ? in->num_refs : in->nrefs;
     r->nsys = in->nsystems;
@@ -42,19 +42,19 @@ int tf_rows_open(struct tf_rows *r, const struct tf_inputs *in, struct tf_err *e
     return 0;
 }
 
-void tf_rows_close(struct tf_rows *r)
+void tf_segment_rows_close(struct tf_segment_rows *r)
 {
     for (size_t i = 0; i < r->nfiles; i++)
         tf_lines_close(&r->file[i]);
     free(r->file);
     free(r->ref);
     free(r->sys);
-    *r = (struct tf_rows){0};
+    *r = (struct tf_segment_rows){0};
 }
 
 /* Some files have ended and others have not: read those to their ends, so that the message has
  * numbers. */
-static int uneven(struct tf_rows *r, struct tf_err *err)
+static int uneven(struct tf_segment_rows *r, struct tf_err *err)
 {
     const struct tf_lines *f = r->file;
     for (size_t i = 0; i < r->nfiles; i++) {
@@ -102,7 +102,7 @@ static int cut(struct tf_text *out, size_t fields, struct tf_text line, bool res
     return 0;
 }
 
-static int count_columns(struct tf_rows *r, struct tf_text line, struct tf_err *err)
+static int count_columns(struct tf_segment_rows *r, struct tf_text line, struct tf_err *err)
 {
     r->nsys = 1;
     for (size_t i = 0; i < line.n; i++)
@@ -113,7 +113,7 @@ static int count_columns(struct tf_rows *r, struct tf_text line, struct tf_err *
     return 0;
 }
 
-static int place(struct tf_rows *r, size_t i, struct tf_text line, struct tf_err *err)
+static int place(struct tf_segment_rows *r, size_t i, struct tf_text line, struct tf_err *err)
 {
     if (i < r->nref_files) {
         if (r->in->num_refs > 1)
@@ -129,7 +129,7 @@ static int place(struct tf_rows *r, size_t i, struct tf_text line, struct tf_err
     return 0;
 }
 
-int tf_rows_next(struct tf_rows *r, struct tf_err *err)
+int tf_segment_rows_next(struct tf_segment_rows *r, struct tf_err *err)
 {
     size_t ended = 0;
     for (size_t i = 0; i < r->nfiles; i++) {

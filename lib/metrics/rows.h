@@ -22,7 +22,7 @@ struct tf_inputs {
 int tf_inputs_once(struct tf_strs *systems, bool paired, struct tf_err *err) TF_MUST_CHECK;
 
 /* Zero-initialise. */
-struct tf_rows {
+struct tf_segment_rows {
     const struct tf_inputs *in;
     struct tf_lines *file; /* references, then systems */
     size_t nfiles, nref_files;
@@ -30,10 +30,11 @@ struct tf_rows {
     size_t nrefs, nsys;        /* columns; nsys is known from the first row on */
     uint64_t n;                /* rows so far */
 };
-int tf_rows_open(struct tf_rows *r, const struct tf_inputs *in, struct tf_err *err) TF_MUST_CHECK;
+int tf_segment_rows_open(struct tf_segment_rows *r, const struct tf_inputs *in,
+                         struct tf_err *err) TF_MUST_CHECK;
 /* The next row: 1; 0 when all files have ended together; -1 on error, such as files of different
  * length, no lines, columns that are missing. */
-int tf_rows_next(struct tf_rows *r, struct tf_err *err) TF_MUST_CHECK;
-void tf_rows_close(struct tf_rows *r);
+int tf_segment_rows_next(struct tf_segment_rows *r, struct tf_err *err) TF_MUST_CHECK;
+void tf_segment_rows_close(struct tf_segment_rows *r);
 
 #endif

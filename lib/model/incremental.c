@@ -55,7 +55,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         rc = k->be->sync(k->ctx, err); /* ids is ours again */
         const tf_mem *y = tf_encoder_fwd(k);
         tf_linear(k, m->kv, y, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0,
-                  (struct tf_drop){0});
+                  (struct tf_dropout){0});
     }
     free(ids);
     return rc;
@@ -139,10 +139,10 @@ static void add_norm(struct tf_work *k, struct flow *f, tf_mem *u, int gain, int
     f->in = f->res = out;
 }
 
-static struct tf_attend attend_args(struct tf_work *k)
+static struct tf_cached_attention cached_attention_args(struct tf_work *k)
 {
     const struct tf_config *c = &k->w->config;
-    return (struct tf_attend){
+    return (struct tf_cached_attention){
         .o = k->step.o,
         .ldo = (size_t)(c->heads * c->d_v),
         .heads = (int)c->heads,
@@ -161,7 +161,7 @@ static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf
     linear(k, k->step.in, in, p->in_w, p->in_b, s->rows, 0);
     k->be->scatter_rows(k->ctx, kv, width, tf_at(k->be, TF_ELEM_ACT, k->step.in, hk), ld, s->slot,
                         s->rows, width);
-    struct tf_attend a = attend_args(k);
+    struct tf_cached_attention a = cached_attention_args(k);
     a.q = k->step.in;
     a.ldq = ld;
     a.k = kv;
@@ -171,7 +171,7 @@ static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf
     a.table_ld = s->table_ld;
     a.n_keys = s->n_past;
     a.window = (int)c->attention_window;
-    k->be->attend_rows(k->ctx, &a, s->rows);
+    k->be->cached_attention(k->ctx, &a, s->rows);
     linear(k, u, k->step.o, p->out_w, p->out_b, s->rows, 0);
 }
 
@@ -182,7 +182,7 @@ static void cross_step(struct tf_work *k, const struct tf_memory *m, const struc
     const struct tf_attention_params *p = &k->w->params.dec[layer].cross;
     size_t hk = (size_t)(c->heads * c->d_k), at = (size_t)layer * kv_width(c);
     linear(k, k->step.q, in, p->in_w, p->in_b, s->rows, 0);
-    struct tf_attend a = attend_args(k);
+    struct tf_cached_attention a = cached_attention_args(k);
     a.q = k->step.q;
     a.ldq = hk;
     a.k = tf_at(k->be, TF_ELEM_ACT, m->kv, at);
@@ -190,7 +190,7 @@ static void cross_step(struct tf_work *k, const struct tf_memory *m, const struc
     a.ldk = a.ldv = m->ld;
     a.first = s->first;
     a.n_keys = s->n_src;
-    k->be->attend_rows(k->ctx, &a, s->rows);
+    k->be->cached_attention(k->ctx, &a, s->rows);
     linear(k, u, k->step.o, p->out_w, p->out_b, s->rows, 0);
 }
 

@@ -58,10 +58,22 @@ const struct tf_param *tf_params_find(const struct tf_params *p, const char *nam
  * parameter depends on another. */
 void tf_params_fill(float *flat, const struct tf_params *p, uint64_t seed);
 
-/* Dropout sites, frozen: 0 source embedding, 1 target embedding; layer l (0-based) of the encoder
- * 64*l + 16 + {0 self-attention weights, 1 its output, 2 relu, 3 feed-forward output}; of the
- * decoder 64*l + 48 + {0 self weights, 1 self output, 2 cross weights, 3 cross output, 4 relu, 5
- * feed-forward output}. */
-enum { TF_SITE_SRC = 0, TF_SITE_TGT = 1, TF_SITE_ENC = 16, TF_SITE_DEC = 48, TF_SITE_LAYER = 64 };
+/* Where the model applies dropout. The values are part of the random stream (struct tf_dropout) and
+ * never change: a site of layer l (from 0) is TF_DROPOUT_PER_LAYER * l + the value here. */
+enum tf_dropout_site {
+    TF_DROPOUT_SRC_EMBED = 0,
+    TF_DROPOUT_TGT_EMBED = 1,
+    TF_DROPOUT_ENC_SELF_WEIGHTS = 16,
+    TF_DROPOUT_ENC_SELF = 17,
+    TF_DROPOUT_ENC_RELU = 18,
+    TF_DROPOUT_ENC_FF = 19,
+    TF_DROPOUT_DEC_SELF_WEIGHTS = 48,
+    TF_DROPOUT_DEC_SELF = 49,
+    TF_DROPOUT_DEC_CROSS_WEIGHTS = 50,
+    TF_DROPOUT_DEC_CROSS = 51,
+    TF_DROPOUT_DEC_RELU = 52,
+    TF_DROPOUT_DEC_FF = 53,
+    TF_DROPOUT_PER_LAYER = 64,
+};
 
 #endif

@@ -10,7 +10,7 @@ struct place {
     enum { SELF, CROSS, FF } kind;
     int layer;
     int gain, bias;       /* of the norm of that number */
-    int drop_site;        /* dropout on the sublayer's output */
+    enum tf_dropout_site dropout_site; /* dropout on the sublayer's output */
 };
 
 static bool is_decoder(const struct tf_work *k, const struct tf_stack_acts *side)
@@ -33,30 +33,29 @@ static struct place place(const struct tf_work *k, const struct tf_stack_acts *s
                               .bias = dec ? p->dec_norm_b : p->enc_norm_b};
     int per = dec ? 3 : 2, layer = i / per, which = i % per;
     const struct tf_layer_params *l = dec ? &p->dec[layer] : &p->enc[layer];
-    struct place at = {.layer = layer,
-                       .drop_site = TF_SITE_LAYER * layer + (dec ? TF_SITE_DEC : TF_SITE_ENC)};
+    struct place at = {.layer = layer};
     if (which == 0) {
         at.kind = SELF;
         at.gain = l->self.norm_g;
         at.bias = l->self.norm_b;
-        at.drop_site += 1;
+        at.dropout_site = dec ? TF_DROPOUT_DEC_SELF : TF_DROPOUT_ENC_SELF;
     } else if (which == per - 1) {
         at.kind = FF;
         at.gain = l->ff.norm_g;
         at.bias = l->ff.norm_b;
-        at.drop_site += dec ? 5 : 3;
+        at.dropout_site = dec ? TF_DROPOUT_DEC_FF : TF_DROPOUT_ENC_FF;
     } else {
         at.kind = CROSS;
         at.gain = l->cross.norm_g;
         at.bias = l->cross.norm_b;
-        at.drop_site += 3;
+        at.dropout_site = TF_DROPOUT_DEC_CROSS;
     }
     return at;
 }
 
-static struct tf_drop out_drop(const struct tf_work *k, const struct place *at)
+static struct tf_dropout out_dropout(const struct tf_work *k, const struct place *at)
 {
-    return tf_dropout(k, k->w->config.dropout, at->drop_site);
+    return tf_dropout_at(k, k->w->config.dropout, at->layer, at->dropout_site);
 }
 
 static void sublayer_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct place *at,
@@ -81,7 +80,7 @@ static void sublayer_bwd(struct tf_work *k, struct tf_stack_acts *side, const st
 
 /* Norm number i: s = res + dropout(x), y = norm(s). */
 static void norm_fwd(struct tf_work *k, struct tf_stack_acts *side, int i, const tf_mem *x,
-                     const tf_mem *res, struct tf_drop drop)
+                     const tf_mem *res, struct tf_dropout dropout)
 {
     const struct tf_config *c = &k->w->config;
     struct place at = place(k, side, i);
@@ -89,17 +88,17 @@ static void norm_fwd(struct tf_work *k, struct tf_stack_acts *side, int i, const
     k->be->add_norm_fwd(k->ctx, n->s, n->y, k->training ? n->mean : NULL,
                         k->training ? n->rstd : NULL, x, res, tf_weight(k, at.gain),
                         tf_weight(k, at.bias), side->rows, (int)c->d_model, (float)c->norm_eps,
-                        drop);
+                        dropout);
 }
 
 static void norm_bwd(struct tf_work *k, struct tf_stack_acts *side, int i, tf_mem *ds, tf_mem *dx,
-                     const tf_mem *dy, const tf_mem *dsum, struct tf_drop drop)
+                     const tf_mem *dy, const tf_mem *dsum, struct tf_dropout dropout)
 {
     struct place at = place(k, side, i);
     struct tf_norm_acts *n = &side->norms[i];
     k->be->add_norm_bwd(k->ctx, ds, dx, tf_grad(k, at.gain), tf_grad(k, at.bias), dy, dsum, n->s,
                         n->mean, n->rstd, tf_weight(k, at.gain), side->rows,
-                        (int)k->w->config.d_model, drop);
+                        (int)k->w->config.d_model, dropout);
 }
 
 static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
@@ -108,14 +107,14 @@ static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
     bool pre = k->w->config.pre_norm;
     const tf_mem *in = side->embed, *res = side->embed;
     if (pre) {
-        norm_fwd(k, side, 0, NULL, side->embed, (struct tf_drop){0});
+        norm_fwd(k, side, 0, NULL, side->embed, (struct tf_dropout){0});
         in = side->norms[0].y;
     }
     for (int i = 0; i < n; i++) {
         struct place at = place(k, side, i);
         sublayer_fwd(k, side, &at, in);
         int norm = pre ? i + 1 : i;
-        norm_fwd(k, side, norm, side->u, res, out_drop(k, &at));
+        norm_fwd(k, side, norm, side->u, res, out_dropout(k, &at));
         in = side->norms[norm].y;
         res = pre ? side->norms[norm].s : in;
     }
@@ -129,15 +128,15 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
     int n = sublayers(k, side);
     struct place at = place(k, side, n - 1);
     if (k->w->config.pre_norm) {
-        norm_bwd(k, side, n, side->ds, side->du, dout, NULL, out_drop(k, &at));
+        norm_bwd(k, side, n, side->ds, side->du, dout, NULL, out_dropout(k, &at));
         for (int i = n - 1; i >= 0; i--) {
             at = place(k, side, i);
             sublayer_bwd(k, side, &at, side->norms[i].y, side->dy, false);
             if (i > 0) {
                 at = place(k, side, i - 1);
-                norm_bwd(k, side, i, side->ds, side->du, side->dy, side->ds, out_drop(k, &at));
+                norm_bwd(k, side, i, side->ds, side->du, side->dy, side->ds, out_dropout(k, &at));
             } else {
-                norm_bwd(k, side, 0, side->ds, NULL, side->dy, side->ds, (struct tf_drop){0});
+                norm_bwd(k, side, 0, side->ds, NULL, side->dy, side->ds, (struct tf_dropout){0});
             }
         }
         return;
@@ -147,7 +146,7 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
         at = place(k, side, i);
         /* dy of this norm and ds are not the same buffer */
         tf_mem *ds = dy == side->ds ? side->dy : side->ds;
-        norm_bwd(k, side, i, ds, side->du, dy, NULL, out_drop(k, &at));
+        norm_bwd(k, side, i, ds, side->du, dy, NULL, out_dropout(k, &at));
         sublayer_bwd(k, side, &at, i > 0 ? side->norms[i - 1].y : side->embed, ds, true);
         dy = ds;
     }
@@ -159,43 +158,48 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
 }
 
 static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table,
-                      int pos, int drop_site)
+                      int pos, enum tf_dropout_site dropout_site)
 {
     const struct tf_config *c = &k->w->config;
     const tf_mem *p = pos >= 0 ? tf_weight(k, pos) : k->w->sinusoids;
     k->be->embed_fwd(k->ctx, side->embed, ids, tf_weight(k, table), p, side->rows, (int)c->d_model,
-                     (float)sqrt((double)c->d_model), tf_dropout(k, c->dropout, drop_site));
+                     (float)sqrt((double)c->d_model),
+                     tf_dropout_at(k, c->dropout, 0, dropout_site));
 }
 
 static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table,
-                      int pos, int drop_site)
+                      int pos, enum tf_dropout_site dropout_site)
 {
     const struct tf_config *c = &k->w->config;
     k->be->embed_bwd(k->ctx, tf_grad(k, table), tf_grad(k, pos), side->ds, ids, side->rows,
                      (int)c->d_model, (float)sqrt((double)c->d_model),
-                     tf_dropout(k, c->dropout, drop_site));
+                     tf_dropout_at(k, c->dropout, 0, dropout_site));
 }
 
 const tf_mem *tf_encoder_fwd(struct tf_work *k)
 {
-    embed_fwd(k, &k->enc, k->src, k->w->params.src_embed, k->w->params.src_pos, TF_SITE_SRC);
+    embed_fwd(k, &k->enc, k->src, k->w->params.src_embed, k->w->params.src_pos,
+              TF_DROPOUT_SRC_EMBED);
     return stack_fwd(k, &k->enc);
 }
 
 void tf_encoder_bwd(struct tf_work *k, tf_mem *dout)
 {
     stack_bwd(k, &k->enc, dout);
-    embed_bwd(k, &k->enc, k->src, k->w->params.src_embed, k->w->params.src_pos, TF_SITE_SRC);
+    embed_bwd(k, &k->enc, k->src, k->w->params.src_embed, k->w->params.src_pos,
+              TF_DROPOUT_SRC_EMBED);
 }
 
 const tf_mem *tf_decoder_fwd(struct tf_work *k)
 {
-    embed_fwd(k, &k->dec, k->tgt_in, k->w->params.tgt_embed, k->w->params.tgt_pos, TF_SITE_TGT);
+    embed_fwd(k, &k->dec, k->tgt_in, k->w->params.tgt_embed, k->w->params.tgt_pos,
+              TF_DROPOUT_TGT_EMBED);
     return stack_fwd(k, &k->dec);
 }
 
 void tf_decoder_bwd(struct tf_work *k, tf_mem *dout)
 {
     stack_bwd(k, &k->dec, dout);
-    embed_bwd(k, &k->dec, k->tgt_in, k->w->params.tgt_embed, k->w->params.tgt_pos, TF_SITE_TGT);
+    embed_bwd(k, &k->dec, k->tgt_in, k->w->params.tgt_embed, k->w->params.tgt_pos,
+              TF_DROPOUT_TGT_EMBED);
 }

@@ -58,7 +58,7 @@ static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
 void tf_cross_kv(struct tf_work *k, const tf_mem *memory)
 {
     tf_linear(k, k->kv, memory, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0,
-              (struct tf_drop){0});
+              (struct tf_dropout){0});
 }
 
 static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x, tf_mem *acc)
@@ -99,7 +99,7 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     tf_decoder_bwd(k, k->dec.dy);
     k->be->linear_bwd(k->ctx, k->enc.dy, tf_grad(k, t->cross_w), tf_grad(k, t->cross_b), k->dkv,
                       memory, tf_weight(k, t->cross_w), k->enc.rows, (int)cross->dims[1],
-                      (int)cross->dims[0], 0, (struct tf_drop){0});
+                      (int)cross->dims[0], 0, (struct tf_dropout){0});
     tf_encoder_bwd(k, k->enc.dy);
 }
 
@@ -110,7 +110,7 @@ struct pass {
 };
 
 int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p,
-                      size_t from, size_t to, const struct tf_step *step, struct tf_err *err)
+                      size_t from, size_t to, const struct tf_rng_state *rng, struct tf_err *err)
 {
     if (from == to) {
         k->be->zero(k->ctx, grads, TF_ELEM_PARAM, k->w->params.size);
@@ -120,17 +120,17 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
         return -1;
     k->grads = grads;
     k->dropout = true;
-    k->be->step_set(k->ctx, step);
+    k->be->set_rng_state(k->ctx, rng);
     struct pass pass = {.work = k, .grads = grads, .acc = acc};
     if (!k->be->rows_shape(k->ctx, k->enc.rows, pass.enc) ||
         !k->be->rows_shape(k->ctx, k->dec.rows, pass.dec)) {
         forward_and_backward(k, acc);
     } else {
         do {
-            if (k->be->replay(k->ctx, &pass, sizeof pass))
+            if (k->be->graph_begin(k->ctx, &pass, sizeof pass))
                 break;
             forward_and_backward(k, acc);
-        } while (!k->be->recorded(k->ctx));
+        } while (!k->be->graph_end(k->ctx));
     }
     k->grads = NULL;
     return 0;

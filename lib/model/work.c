@@ -141,7 +141,7 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
 /* Room to grow. */
 static size_t rows_for(size_t n)
 {
-    return tf_rows_whole(n + n / 8);
+    return tf_rows_round_up(n + n / 8);
 }
 
 int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,

@@ -1,8 +1,8 @@
 /* work.h - the activations of one lane, shared by the files of the model; not for others.
  *
  * Both norm placements are one scheme. A stack of n sublayers f_i has n norms, behind additions:
- *   post-norm: x_0 = embedding; s_i = x_i + drop(f_i(x_i)); x_{i+1} = norm_i(s_i); output x_n
- *   pre-norm:  s_0 = embedding; y_0 = norm_0(s_0); s_{i+1} = s_i + drop(f_i(y_i));
+ *   post-norm: x_0 = embedding; s_i = x_i + dropout(f_i(x_i)); x_{i+1} = norm_i(s_i); output x_n
+ *   pre-norm:  s_0 = embedding; y_0 = norm_0(s_0); s_{i+1} = s_i + dropout(f_i(y_i));
  *              y_{i+1} = norm_{i+1}(s_{i+1}); output y_n
  * Each norm keeps its sum s, its output y, and the row's mean and 1/sd for the way back. */
 #ifndef TF_MODEL_WORK_H
@@ -77,9 +77,12 @@ static inline tf_mem *tf_grad(const struct tf_work *k, int i)
 {
     return i < 0 ? NULL : tf_at(k->be, TF_ELEM_PARAM, k->grads, k->w->params.v[i].offset);
 }
-static inline struct tf_drop tf_dropout(const struct tf_work *k, double p, int site)
+/* Dropout with probability p at a site of that layer (0 for embeddings); off outside training. */
+static inline struct tf_dropout tf_dropout_at(const struct tf_work *k, double p, int layer,
+                                              enum tf_dropout_site site)
 {
-    return (struct tf_drop){.p = k->dropout ? (float)p : 0, .site = (uint32_t)site};
+    return (struct tf_dropout){.p = k->dropout ? (float)p : 0,
+                               .site = (uint32_t)(TF_DROPOUT_PER_LAYER * layer + (int)site)};
 }
 
 /* Where the weights of this layer go; NULL when nobody watches it. attention.c */
@@ -96,7 +99,7 @@ void tf_cross_kv(struct tf_work *k, const tf_mem *memory);
 
 /* y [R, N] = x w + b by the packed weights when they are there and no gradient is wanted. */
 void tf_linear(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b,
-               const struct tf_stack_acts *side, unsigned flags, struct tf_drop drop);
+               const struct tf_stack_acts *side, unsigned flags, struct tf_dropout dropout);
 
 void tf_self_fwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in);
 void tf_self_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in,

@@ -45,7 +45,7 @@ typedef void tf_mem; /* backend memory */
 
 enum tf_elem { TF_ELEM_PARAM, TF_ELEM_ACT, TF_ELEM_STAT, TF_ELEM_U32, TF_ELEM_F64, TF_ELEM_KINDS };
 
-enum { TF_FETCHES = 4, TF_FETCH = 512 };
+enum { TF_ASYNC_DOWNLOADS = 4, TF_ASYNC_DOWNLOAD_MAX = 512 };
 
 #define TF_NO_ID UINT32_MAX /* an id that embeds as the zero vector */
 
@@ -54,13 +54,13 @@ enum { TF_FETCHES = 4, TF_FETCH = 512 };
  * update), row = row in the packed batch (not in the shard). For attention: row = packed row of
  * the query, column = key within its sentence, site | head << 16. p = 0 is off. site < 65536
  * names the place in the model for good (model/params.h). */
-struct tf_drop {
+struct tf_dropout {
     float p;
     uint32_t site;
 };
 
 /* What changes from update to update. */
-struct tf_step {
+struct tf_rng_state {
     uint64_t seed;   /* dropout key */
     uint32_t update; /* counts micro-steps since the start of the run */
 };
@@ -79,7 +79,7 @@ struct tf_attention {
     bool causal;                           /* query i sees keys 0..i */
     /* 0: no limit; r: |i - j| <= r only (restricted attention, paper section 4) */
     int window;
-    struct tf_drop drop;
+    struct tf_dropout dropout;
     /* STAT [Rq, H]: log of the softmax denominators, out in forward, in in backward; NULL when
      * there will be no backward */
     tf_mem *lse;
@@ -126,7 +126,7 @@ struct tf_adam {
 /* Attention of single query rows over cached keys and values, for decoding. Query row r attends to
  * n_keys[r] keys; key j is row table[r*table_ld + j] of k and v, or row first[r] + j when table is
  * NULL. */
-struct tf_attend {
+struct tf_cached_attention {
     const tf_mem *q, *k, *v; /* [R, H*dk], strides ldq ldk ldv */
     tf_mem *o;               /* [R, H*dv] */
     size_t ldq, ldk, ldv, ldo;
@@ -139,29 +139,29 @@ struct tf_attend {
 };
 
 /* The first of n keys that a query sees. */
-static inline size_t tf_attend_from(const struct tf_attend *a, size_t n)
+static inline size_t tf_cached_attention_from(const struct tf_cached_attention *a, size_t n)
 {
     size_t most = (size_t)a->window + 1;
     return a->window > 0 && n > most ? n - most : 0;
 }
 
 enum {
-    TF_LIN_RELU = 1,      /* y = max(0, x w + b), then dropout */
-    TF_LIN_KEEP = 2,      /* forward, with RELU: a linear_bwd will go back through it */
+    TF_LIN_RELU = 1, /* y = max(0, x w + b), then dropout */
+    TF_LIN_SAVE = 2, /* forward, with RELU: a linear_bwd will go back through it */
     /* backward: x is the y of a forward with RELU and KEEP, and dx goes back through it */
     TF_LIN_FROM_RELU = 4,
-    TF_LIN_ADD_DX = 8,    /* backward: dx is added to, not overwritten; not with FROM_RELU */
-    TF_LIN_STAT = 16,     /* linear_packed: y is STAT (logits) */
+    TF_LIN_ADD_DX = 8, /* backward: dx is added to, not overwritten; not with FROM_RELU */
+    TF_LIN_STAT = 16,  /* linear_packed: y is STAT (logits) */
 };
 
-struct tf_open {
+struct tf_ctx_opts {
     int threads; /* of the process: a hint for scratch sizes */
 };
 
 /* A number of rows for row spaces and the buffers on them: n, rounded up. A device works on so many
  * rows as this makes of those in use, so that its work comes in few shapes: below 8192 in steps of
  * a sixteenth or less, but no finer than 128; above that in steps of 128. */
-static inline size_t tf_rows_whole(size_t n)
+static inline size_t tf_rows_round_up(size_t n)
 {
     size_t step = 128;
     while (step * 16 <= n && n < 8192)
@@ -179,8 +179,8 @@ struct tf_backend {
     /* of ACT: "fp32", "fp64" (ref64), "bf16", "fp16"; or "int8": the products of linear_packed in 8
      * bits, ACT fp32. A backend has one table for each */
     const char *precision;
-    unsigned serves;         /* TF_USE_...: for which this table can be taken */
-    unsigned uses;           /* and for which it is the backend's default */
+    unsigned supports;    /* TF_USE_...: for which this table can be taken */
+    unsigned default_for; /* and for which it is the backend's default */
     /* into how many fixed parts by sentence a training batch is cut; 1: not at all */
     int shards;
     bool threads;            /* lanes may run on different host threads at the same time */
@@ -193,19 +193,19 @@ struct tf_backend {
     /* 0 when usable here; else -1 and one line of reason in err. */
     int (*probe)(struct tf_err *err);
     /* A new lane. NULL and err on failure. */
-    struct tf_ctx *(*open)(const struct tf_open *o, struct tf_err *err);
+    struct tf_ctx *(*open)(const struct tf_ctx_opts *o, struct tf_err *err);
     void (*close)(struct tf_ctx *c);
     /* One line for tf-info and logs: library, kernels, device ("own kernels, avx512, int8 by
      * avx512vnni"). */
     const char *(*describe)(struct tf_ctx *c);
-    /* Choices among algorithms that were measured once: a text that `tuned` gave, to hold for what
-     * is computed from here on. -1 where there is nothing to choose, or the text is of another
+    /* Choices among algorithms that were measured once: a text that `get_tuning` gave, to hold for
+     * what is computed from here on. -1 where there is nothing to choose, or the text is of another
      * device. */
-    int (*tuning)(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err);
+    int (*set_tuning)(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err);
     /* From here on measure what comes for the first time, which takes long and leaves its results
-     * as they are; `tuned` gives all choices as a text, from malloc. */
-    int (*tune)(struct tf_ctx *c, struct tf_err *err);
-    char *(*tuned)(struct tf_ctx *c, struct tf_err *err);
+     * as they are; `get_tuning` gives all choices as a text, from malloc. */
+    int (*start_tuning)(struct tf_ctx *c, struct tf_err *err);
+    char *(*get_tuning)(struct tf_ctx *c, struct tf_err *err);
 
     /* ---- memory ---- */
     /* n elements, cleared, 64-byte aligned; NULL and err when there is none. */
@@ -216,13 +216,13 @@ struct tf_backend {
     void (*upload)(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
     int (*download)(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
                     struct tf_err *err);
-    /* A download of n F64 (at most TF_FETCH) that does not wait: dst belongs to the lane until
-     * the `fetched` that answers it has returned. Answers come in order; at most TF_FETCHES are
-     * open. */
-    void (*fetch)(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
-    int (*fetched)(struct tf_ctx *c, struct tf_err *err);
+    /* A download of n F64 (at most TF_ASYNC_DOWNLOAD_MAX) that does not wait: dst belongs to the
+     * lane until the `download_wait` that answers it has returned. Answers come in order; at most
+     * TF_ASYNC_DOWNLOADS are open. */
+    void (*download_async)(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
+    int (*download_wait)(struct tf_ctx *c, struct tf_err *err);
     /* Bytes that a device has free; 0 where backend memory is the host's. */
-    size_t (*spare)(struct tf_ctx *c);
+    size_t (*free_memory)(struct tf_ctx *c);
     void (*zero)(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
     void (*copy)(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);
     int (*sync)(struct tf_ctx *c, struct tf_err *err);
@@ -235,43 +235,43 @@ struct tf_backend {
      * the packed row (for dropout) of its first row. */
     void (*rows_set)(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
     /* All that the launches of queued work on this row space depend on, beside its memory: for the
-     * key of `replay`. False where it hardly ever comes again. */
+     * key of `graph_begin`. False where it hardly ever comes again. */
     bool (*rows_shape)(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
     /* for the dropout of what is queued from here on */
-    void (*step_set)(struct tf_ctx *c, const struct tf_step *s);
+    void (*set_rng_state)(struct tf_ctx *c, const struct tf_rng_state *s);
     /* Queued work that comes again with the same arguments:
-     *     do { if (be->replay(c, key, n)) break; the calls } while (!be->recorded(c));
+     *     do { if (be->graph_begin(c, key, n)) break; the calls } while (!be->graph_end(c));
      * queues it, once, however often it takes to make the calls. The key must tell one sequence
      * from another by all that differs in them; freeing any backend memory takes everything
      * recorded along. The calls may queue only: no alloc, upload, download or sync. A host's
      * backend just makes the calls. */
-    bool (*replay)(struct tf_ctx *c, const void *key, size_t n);
-    bool (*recorded)(struct tf_ctx *c);
+    bool (*graph_begin)(struct tf_ctx *c, const void *key, size_t n);
+    bool (*graph_end)(struct tf_ctx *c);
 
     /* ---- layers ---- */
     /* x[r] = dropout(table[ids[r]] * scale + pos[row within its sentence]); pos may be NULL. table
      * PARAM [V, D], pos PARAM [>= longest, D], ids U32 [R]. ROW-WISE. */
     void (*embed_fwd)(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
                       const tf_mem *pos, const struct tf_rows *r, int D, float scale,
-                      struct tf_drop drop);
+                      struct tf_dropout dropout);
     /* dtable[ids[r]] += scale * dropout'(dx[r]) in row order; dpos (or NULL) likewise. Both are
      * added to. */
     void (*embed_bwd)(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
                       const tf_mem *ids, const struct tf_rows *r, int D, float scale,
-                      struct tf_drop drop);
+                      struct tf_dropout dropout);
 
     /* y = x w + b, with TF_LIN_RELU y = dropout(max(0, x w + b)). x ACT [R, K], w PARAM [K, N], b
      * PARAM [N] or NULL. */
     void (*linear_fwd)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
                        const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
-                       struct tf_drop drop);
+                       struct tf_dropout dropout);
     /* Gradients: dx = dy w', dw = x' dy, db = column sums of dy, overwritten; each may be NULL.
-     * With TF_LIN_FROM_RELU dx = dy w' / (1-p) where x > 0, else 0, with p of the drop that x was
-     * made with (else not used): what ReLU or dropout cut is 0 in x. dy past the rows in use may be
-     * cleared. */
+     * With TF_LIN_FROM_RELU dx = dy w' / (1-p) where x > 0, else 0, with p of the dropout that x
+     * was made with (else not used): what ReLU or dropout cut is 0 in x. dy past the rows in use
+     * may be cleared. */
     void (*linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
                        const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
-                       unsigned flags, struct tf_drop drop);
+                       unsigned flags, struct tf_dropout dropout);
 
     /* s = res + dropout(x); y = (s - mean) * rstd * gain + bias, mean and rstd = 1/sqrt(var + eps)
      * of the row, biased variance. x may be NULL (s = res); s may be NULL when it is not needed
@@ -279,14 +279,14 @@ struct tf_backend {
      * no backward. ROW-WISE. */
     void (*add_norm_fwd)(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
                          const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
-                         const struct tf_rows *r, int D, float eps, struct tf_drop drop);
+                         const struct tf_rows *r, int D, float eps, struct tf_dropout dropout);
     /* ds = LayerNorm'(dy) + dsum (dsum NULL: 0; may be the same buffer as ds); dx = dropout'(ds),
      * NULL when x was. dgain, dbias PARAM [D] overwritten. dy NULL: ds = dsum only, dgain and dbias
      * untouched. */
     void (*add_norm_bwd)(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
                          const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
                          const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D,
-                         struct tf_drop drop);
+                         struct tf_dropout dropout);
 
     void (*attention_fwd)(struct tf_ctx *c, const struct tf_attention *a); /* ROW-WISE */
     void (*attention_bwd)(struct tf_ctx *c, const struct tf_attention *a);
@@ -319,14 +319,14 @@ struct tf_backend {
     void (*add_norm_rows)(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x,
                           const tf_mem *res, const tf_mem *gain, const tf_mem *bias, size_t rows,
                           int D, float eps);
-    void (*attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t rows);
+    void (*cached_attention)(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows);
     /* dst[slot[r]] = src[r], n elements a row: new keys and values into the cache. */
     void (*scatter_rows)(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
                          size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
     /* z STAT [rows, V]. acc NULL: z[r] = log softmax(z[r]) in place, weight unused. Else, for
-     * ensembles, acc[r] += weight * softmax(z[r]); log_of turns the finished mix into logs. */
+     * ensembles, acc[r] += weight * softmax(z[r]); log_inplace turns the finished mix into logs. */
     void (*log_softmax)(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V, float weight);
-    void (*log_of)(struct tf_ctx *c, tf_mem *x, size_t n); /* x = log x, log 0 = -inf; STAT */
+    void (*log_inplace)(struct tf_ctx *c, tf_mem *x, size_t n); /* x = log x, log 0 = -inf; STAT */
     /* One step of beam search over log-probabilities lp STAT [rows, V]: select, finish, reorder;
      * contract in ops/search.h. What lp holds afterwards is up to the backend. */
     void (*search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
@@ -349,7 +349,7 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
 
 /* `rows_shape` of a backend that replays nothing: false. */
 bool tf_rows_no_shape(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
-/* `tuning`, `tune` and `tuned` of a backend that chooses nothing. */
+/* `set_tuning`, `start_tuning` and `get_tuning` of a backend that chooses nothing. */
 int tf_nothing_to_choose(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err);
 int tf_nothing_to_tune(struct tf_ctx *c, struct tf_err *err);
 char *tf_nothing_tuned(struct tf_ctx *c, struct tf_err *err);

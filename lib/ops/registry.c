@@ -97,9 +97,10 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables,
     char has[64] = "";
     for (; *tables != NULL; tables++) {
         const struct tf_backend *be = *tables;
-        if ((be->serves & use) == 0)
+        if ((be->supports & use) == 0)
             continue;
-        if (precision != NULL ? strcmp(precision, be->precision) == 0 : (be->uses & use) != 0) {
+        if (precision != NULL ? strcmp(precision, be->precision) == 0
+                              : (be->default_for & use) != 0) {
             if (be->probe(err) == 0)
                 return be;
             tf_context(err, "%s", be->name);

@@ -70,7 +70,7 @@ double tf_search_penalty(size_t len, double alpha)
     return pow((5 + (double)len) / 6, alpha);
 }
 
-void tf_search_init(struct tf_search *s, const struct tf_search_rule *rule,
+void tf_search_init(struct tf_search *s, const struct tf_search_opts *rule,
                     const struct tf_backend *be, struct tf_ctx *ctx)
 {
     TF_ASSERT(rule->K >= 1 && rule->K <= TF_SEARCH_MAX_BEAM && rule->N >= 1 && rule->N <= rule->K &&
@@ -97,7 +97,7 @@ void tf_search_release(struct tf_search *s)
     *s = (struct tf_search){0};
 }
 
-size_t tf_search_slots(const struct tf_search_rule *rule, uint32_t limit)
+size_t tf_search_slots(const struct tf_search_opts *rule, uint32_t limit)
 {
     return 1 + rule->K * (size_t)limit;
 }

@@ -57,7 +57,7 @@
 #define TF_SEARCH_BANS 4
 
 /* What a search is; fixed for its life. */
-struct tf_search_rule {
+struct tf_search_opts {
     size_t V, K, N;               /* vocabulary; beam, 1 .. TF_SEARCH_MAX_BEAM; results, 1 .. K */
     double alpha;                 /* >= 0 */
     uint32_t start, eos;          /* first id (TF_NO_ID: zero vector); the end */
@@ -75,7 +75,7 @@ struct tf_search_rule {
 enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARCH_COUNTS };
 
 struct tf_search {
-    struct tf_search_rule rule;
+    struct tf_search_opts rule;
     const struct tf_backend *be;
     struct tf_ctx *ctx; /* the lane that owns the memory; borrowed */
 
@@ -130,11 +130,11 @@ struct tf_search_group {
 
 /* lp(len) of the rule. */
 double tf_search_penalty(size_t len, double alpha);
-void tf_search_init(struct tf_search *s, const struct tf_search_rule *rule,
+void tf_search_init(struct tf_search *s, const struct tf_search_opts *rule,
                     const struct tf_backend *be, struct tf_ctx *ctx);
 void tf_search_release(struct tf_search *s);
 /* Slots that a sentence of that limit may take; a group takes their sum and one more. */
-size_t tf_search_slots(const struct tf_search_rule *rule, uint32_t limit);
+size_t tf_search_slots(const struct tf_search_opts *rule, uint32_t limit);
 /* Begin a group: one live row a sentence, at position 0. Memory is kept from group to group and
  * grows. */
 int tf_search_start(struct tf_search *s, const struct tf_search_group *g,

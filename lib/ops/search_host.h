@@ -51,7 +51,7 @@ static inline struct tf_search_view tf_search_look(const struct tf_search *s,
     return v;
 }
 
-static inline bool tf_search_banned(const struct tf_search_rule *r, uint32_t id)
+static inline bool tf_search_banned(const struct tf_search_opts *r, uint32_t id)
 {
     for (size_t i = 0; i < r->n_ban; i++)
         if (r->ban[i] == id)
@@ -116,7 +116,7 @@ static inline void tf_search_take(struct tf_search *s, struct tf_search_walk *w,
                                   const struct tf_search_view *v, const struct tf_grown *g,
                                   size_t n)
 {
-    const struct tf_search_rule *rule = &s->rule;
+    const struct tf_search_opts *rule = &s->rule;
     const uint32_t *n_fin = s->n_fin, *limit = s->limit;
     double most = ((const double *)s->penalty)[limit[i] + 1];
     size_t from = w->out;

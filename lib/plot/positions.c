@@ -14,7 +14,7 @@ const char *const tf_position_forms[] = {"paper", "t2t", "shifted", NULL};
 /* The most curves that make a picture. */
 enum { MAX_CURVES = 128 };
 
-static double exponent(const struct tf_positions *p, size_t k)
+static double exponent(const struct tf_position_plot *p, size_t k)
 {
     double d = (double)p->dims;
     if (p->form == TF_POSITIONS_SHIFTED)
@@ -24,24 +24,24 @@ static double exponent(const struct tf_positions *p, size_t k)
     return (double)(k - k % 2) / d;
 }
 
-static bool is_sine(const struct tf_positions *p, size_t k)
+static bool is_sine(const struct tf_position_plot *p, size_t k)
 {
     return p->form == TF_POSITIONS_T2T ? k < p->dims / 2 : k % 2 == 0;
 }
 
-static size_t first(const struct tf_positions *p)
+static size_t first(const struct tf_position_plot *p)
 {
     return p->form == TF_POSITIONS_SHIFTED;
 }
 
-double tf_position_value(const struct tf_positions *p, size_t t, size_t k)
+double tf_position_value(const struct tf_position_plot *p, size_t t, size_t k)
 {
     double angle = (double)(t + first(p)) / pow(p->base, exponent(p, k));
     return is_sine(p, k) ? sin(angle) : cos(angle);
 }
 
 /* The table the way it is drawn: a row per dimension. */
-static struct tf_matrix table(const struct tf_positions *p)
+static struct tf_matrix table(const struct tf_position_plot *p)
 {
     struct tf_matrix m = {.rows = p->dims, .cols = p->length};
     m.v = tf_xarray(NULL, m.rows * m.cols, sizeof *m.v);
@@ -68,7 +68,7 @@ static void heat(struct tf_buf *out, const struct tf_matrix *m, double left, dou
 }
 
 /* To three digits, for the end of a row. */
-static void wavelength(char label[64], const struct tf_positions *p, size_t k)
+static void wavelength(char label[64], const struct tf_position_plot *p, size_t k)
 {
     double w = 2 * 3.14159265358979323846 * pow(p->base, exponent(p, k)),
            digit = pow(10, floor(log10(w)) - 2);
@@ -77,7 +77,7 @@ static void wavelength(char label[64], const struct tf_positions *p, size_t k)
     snprintf(label, 64, "\xCE\xBB = %s", number);
 }
 
-static void curves(struct tf_buf *out, const struct tf_positions *p, const struct tf_matrix *m,
+static void curves(struct tf_buf *out, const struct tf_position_plot *p, const struct tf_matrix *m,
                    const struct tf_axis *ax, double top, double row)
 {
     double *x = tf_xarray(NULL, m->cols, sizeof *x);
@@ -98,7 +98,7 @@ static void curves(struct tf_buf *out, const struct tf_positions *p, const struc
     free(x);
 }
 
-int tf_positions_draw(struct tf_buf *out, const struct tf_positions *p, struct tf_err *err)
+int tf_position_plot_draw(struct tf_buf *out, const struct tf_position_plot *p, struct tf_err *err)
 {
     char title[160], number[32];
     const double left = 64, right = p->width - 88;

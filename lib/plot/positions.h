@@ -14,7 +14,7 @@
 enum tf_position_form { TF_POSITIONS_PAPER, TF_POSITIONS_T2T, TF_POSITIONS_SHIFTED };
 extern const char *const tf_position_forms[]; /* NULL at the end */
 
-struct tf_positions {
+struct tf_position_plot {
     size_t length, dims; /* L, d: even for T2T; L * d at most TF_MATRIX_CELLS */
     double base;         /* N, above 1 */
     enum tf_position_form form;
@@ -26,8 +26,8 @@ struct tf_positions {
 };
 
 /* The value for position t (counted from 0) and dimension k. */
-double tf_position_value(const struct tf_positions *p, size_t t, size_t k);
-int tf_positions_draw(struct tf_buf *out, const struct tf_positions *p,
-                      struct tf_err *err) TF_MUST_CHECK;
+double tf_position_value(const struct tf_position_plot *p, size_t t, size_t k);
+int tf_position_plot_draw(struct tf_buf *out, const struct tf_position_plot *p,
+                          struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -206,7 +206,7 @@ static struct tf_value describe_backend(struct tf_arena *a, const char *name)
 {
     struct tf_err why = {0}, err = {0};
     const struct tf_backend *be = tf_backend_find(name, NULL, TF_USE_TRAINING, &why, &err);
-    const struct tf_open o = {.threads = tf_threads_default()};
+    const struct tf_ctx_opts o = {.threads = tf_threads_default()};
     struct tf_ctx *c = be != NULL ? be->open(&o, &err) : NULL;
     if (c == NULL) {
         struct tf_buf text = {0};

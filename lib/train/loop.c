@@ -261,7 +261,8 @@ static int gather(struct tf_run *r, struct tf_run_state *next, struct tf_err *er
             *err = item->err;
             return BAD_INPUT;
         }
-        const struct tf_step step = {.seed = (uint64_t)r->o->seed, .update = (uint32_t)next->micro};
+        const struct tf_rng_state step = {.seed = (uint64_t)r->o->seed,
+                                          .update = (uint32_t)next->micro};
         if (tf_step_add(&r->stepper, &item->pairs, &step, err) != 0)
             return tf_context(err, "step %llu", (unsigned long long)next->step + 1);
         next->micro++;

@@ -28,13 +28,14 @@ static int open_lanes(struct tf_stepper *s, const struct tf_step_start *start, s
     int want = tf_pool_lanes(s->pool);
     s->ctx = tf_xcalloc((size_t)want, sizeof *s->ctx);
     s->work = tf_xcalloc((size_t)want, sizeof *s->work);
-    const struct tf_open o = {.threads = want};
+    const struct tf_ctx_opts o = {.threads = want};
     for (; s->lanes < want; s->lanes++)
         if ((s->ctx[s->lanes] = s->be->open(&o, err)) == NULL)
             return tf_context(err, "%s", s->be->name);
-    if (start->tuning != NULL && s->be->tuning(s->ctx[0], start->tuning, start->tuning_n, err) != 0)
+    if (start->tuning != NULL &&
+        s->be->set_tuning(s->ctx[0], start->tuning, start->tuning_n, err) != 0)
         return tf_context(err, "%s", start->tuning_name);
-    return start->tune ? s->be->tune(s->ctx[0], err) : 0;
+    return start->tune ? s->be->start_tuning(s->ctx[0], err) : 0;
 }
 
 /* With so many for the tree, whenever every lane waits for one, one is free: what is done holds at
@@ -118,7 +119,7 @@ void tf_stepper_release(struct tf_stepper *s)
 struct shards {
     struct tf_stepper *s;
     const struct tf_pairs *pairs;
-    const struct tf_step *step; /* NULL: forward only */
+    const struct tf_rng_state *step; /* NULL: forward only */
     size_t cut[TF_STEP_SHARDS + 1];
     struct tf_sums sums[TF_STEP_SHARDS]; /* forward only */
     pthread_mutex_t lock;       /* guards all below, and the stepper's spare buffers */
@@ -285,7 +286,7 @@ static void adam_job(void *arg, size_t job, int lane)
         s->be->ema(s->ctx[lane], at(s, s->e, i), at(s, s->w.flat, i), span(s, job), c->decay);
 }
 
-int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_step *step,
+int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *step,
                 struct tf_err *err)
 {
     struct shards r = {.s = s, .pairs = p, .step = step};
@@ -306,14 +307,14 @@ void tf_step_look(struct tf_stepper *s, struct tf_step_figures *f)
     size_t n = (s->w.params.size + s->chunk - 1) / s->chunk;
     run_chunks(s, norm_job, (struct chunks){.a = s->total});
     s->be->sum(s->ctx[0], s->norm2, s->norms, n);
-    s->be->fetch(s->ctx[0], f->v, s->figures, 4 * (size_t)s->be->shards + 1);
+    s->be->download_async(s->ctx[0], f->v, s->figures, 4 * (size_t)s->be->shards + 1);
 }
 
 int tf_step_found(struct tf_stepper *s, const struct tf_step_figures *f, struct tf_sums *sums,
                   double *norm2, struct tf_err *err)
 {
     size_t shards = (size_t)s->be->shards;
-    if (s->be->fetched(s->ctx[0], err) != 0)
+    if (s->be->download_wait(s->ctx[0], err) != 0)
         return -1;
     for (size_t i = 0; i < shards; i++) {
         const struct tf_sums more = tf_sums_of(f->v + 4 * i);

@@ -60,7 +60,7 @@ size_t tf_step_buffers(int lanes, int shards, bool accumulate);
 void tf_step_begin(struct tf_stepper *s);
 /* Add the gradient of one micro-batch. step->update must differ from micro-batch to micro-batch. p
  * may change as soon as this returns. */
-int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_step *step,
+int tf_step_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *step,
                 struct tf_err *err) TF_MUST_CHECK;
 
 /* What an update found, on its way from the backend to the host: it stays where it is between

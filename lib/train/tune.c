@@ -21,8 +21,8 @@ static int pass(struct tf_run *r, struct tf_err *err)
         *err = item->err;
         return -1;
     }
-    const struct tf_step step = {.seed = (uint64_t)r->o->seed,
-                                 .update = (uint32_t)r->state.micro++};
+    const struct tf_rng_state step = {.seed = (uint64_t)r->o->seed,
+                                      .update = (uint32_t)r->state.micro++};
     tf_step_begin(&r->stepper);
     if (tf_step_add(&r->stepper, &item->pairs, &step, err) != 0)
         return -1;
@@ -39,7 +39,7 @@ static int measure(struct tf_run *r, struct tf_out *out, struct tf_err *err)
         return -1;
     if (r->state.micro == 0)
         return tf_fail(err, "%s: no batch to measure with", r->o->input);
-    char *text = r->be->tuned(r->stepper.ctx[0], err);
+    char *text = r->be->get_tuning(r->stepper.ctx[0], err);
     if (text == NULL)
         return -1;
     rc = tf_out_write(out, text, strlen(text), err);

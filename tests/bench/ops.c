@@ -129,7 +129,7 @@ struct linear {
     struct tf_rows *r;
     int R, N, K;
     unsigned flags;
-    struct tf_drop drop;
+    struct tf_dropout dropout;
     struct tf_packed *packed;
     float *x, *w, *b, *y, *dx, *dw, *db;
 };
@@ -137,17 +137,17 @@ struct linear {
 static void linear_fwd(void *p)
 {
     struct linear *l = p;
-    be->linear_fwd(ctx, l->y, l->x, l->w, l->b, l->r, l->N, l->K, l->flags, l->drop);
+    be->linear_fwd(ctx, l->y, l->x, l->w, l->b, l->r, l->N, l->K, l->flags, l->dropout);
 }
 static void linear_dx(void *p)
 {
     struct linear *l = p;
-    be->linear_bwd(ctx, l->dx, NULL, NULL, l->y, l->x, l->w, l->r, l->N, l->K, 0, l->drop);
+    be->linear_bwd(ctx, l->dx, NULL, NULL, l->y, l->x, l->w, l->r, l->N, l->K, 0, l->dropout);
 }
 static void linear_dw(void *p)
 {
     struct linear *l = p;
-    be->linear_bwd(ctx, NULL, l->dw, NULL, l->y, l->x, l->w, l->r, l->N, l->K, 0, l->drop);
+    be->linear_bwd(ctx, NULL, l->dw, NULL, l->y, l->x, l->w, l->r, l->N, l->K, 0, l->dropout);
 }
 static void blas_fwd(void *p)
 {
@@ -267,7 +267,7 @@ static void bench_attention(size_t rows, size_t length, int heads, int dk, float
                              .heads = heads,
                              .dk = dk,
                              .dv = dk,
-                             .drop = {.p = p, .site = 16},
+                             .dropout = {.p = p, .site = 16},
                              .lse = fresh(rows * (size_t)heads),
                              .d_o = fresh(rows * D),
                              .dq = fresh(rows * D),
@@ -328,7 +328,7 @@ struct rowwise {
     struct tf_rows *r;
     size_t rows;
     int D;
-    struct tf_drop drop;
+    struct tf_dropout dropout;
     float *a, *b, *c, *d, *gain, *bias, *mean, *rstd, *dgain, *dbias, *table;
     uint32_t *ids;
     double *norm;
@@ -338,23 +338,23 @@ static void norm_fwd(void *p)
 {
     struct rowwise *w = p;
     be->add_norm_fwd(ctx, w->c, w->d, w->mean, w->rstd, w->a, w->b, w->gain, w->bias, w->r, w->D,
-                     1e-6f, w->drop);
+                     1e-6f, w->dropout);
 }
 static void norm_bwd(void *p)
 {
     struct rowwise *w = p;
     be->add_norm_bwd(ctx, w->a, w->b, w->dgain, w->dbias, w->d, NULL, w->c, w->mean, w->rstd,
-                     w->gain, w->r, w->D, w->drop);
+                     w->gain, w->r, w->D, w->dropout);
 }
 static void embed_fwd(void *p)
 {
     struct rowwise *w = p;
-    be->embed_fwd(ctx, w->a, w->ids, w->table, w->b, w->r, w->D, 22, w->drop);
+    be->embed_fwd(ctx, w->a, w->ids, w->table, w->b, w->r, w->D, 22, w->dropout);
 }
 static void embed_bwd(void *p)
 {
     struct rowwise *w = p;
-    be->embed_bwd(ctx, w->table, NULL, w->a, w->ids, w->r, w->D, 22, w->drop);
+    be->embed_bwd(ctx, w->table, NULL, w->a, w->ids, w->r, w->D, 22, w->dropout);
 }
 static void adam(void *p)
 {
@@ -384,7 +384,7 @@ static void bench_rows(size_t rows, int D, float p)
     struct rowwise w = {.r = rows_of(rows, 1),
                         .rows = rows,
                         .D = D,
-                        .drop = {.p = p, .site = 3},
+                        .dropout = {.p = p, .site = 3},
                         .a = fresh(n),
                         .b = fresh(n),
                         .c = fresh(n),
@@ -436,7 +436,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "ops: %s\n", err.msg);
         return 1;
     }
-    be->step_set(ctx, &(struct tf_step){.seed = 1, .update = 1});
+    be->set_rng_state(ctx, &(struct tf_rng_state){.seed = 1, .update = 1});
     char about[128];
     blas = load_blas(about, sizeof about);
     printf("%s: %s; OpenBLAS %s\n", be->name, be->describe(ctx), about);

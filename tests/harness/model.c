@@ -32,7 +32,7 @@ void small_model_open(struct small_model *m, const struct tf_backend *be, const 
     struct tf_err err = {0};
     *m = (struct small_model){.be = be};
     must(tf_config_check(c, &err), &err);
-    m->ctx = be->open(&(struct tf_open){.threads = 1}, &err);
+    m->ctx = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
     must(m->ctx ? 0 : -1, &err);
     must(tf_weights_init(&m->w, be, m->ctx, c, flat, &err), &err);
     must(tf_weights_positions(&m->w, 8, &err), &err);
@@ -95,7 +95,7 @@ float *small_weights(const struct tf_config *c, uint64_t seed)
 }
 
 void run_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p,
-                  size_t from, size_t to, const struct tf_step *step)
+                  size_t from, size_t to, const struct tf_rng_state *step)
 {
     struct tf_err err = {0};
     double sum[4];

@@ -34,7 +34,7 @@ void small_model_put(const struct small_model *m, size_t i, double x);
 
 /* The backward pass of pairs [from, to), finished: adds to the gradients and to *sums. */
 void run_backward(struct tf_work *k, tf_mem *grads, struct tf_sums *sums, const struct tf_pairs *p,
-                  size_t from, size_t to, const struct tf_step *step);
+                  size_t from, size_t to, const struct tf_rng_state *step);
 
 /* ---- models in files ---- */
 

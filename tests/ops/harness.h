@@ -58,8 +58,8 @@ struct problem {
     uint32_t *q_off, *k_off; /* n + 1 */
     struct input in[MAX_IO];
     size_t n_in;
-    struct tf_step step;
-    struct tf_drop drop;
+    struct tf_rng_state step;
+    struct tf_dropout dropout;
     int D, N, K, H, dk, dv, V, window, alias, layout;
     unsigned flags;
     bool causal, self, transposed, eps_hat, want_dw, want_db;
@@ -273,7 +273,7 @@ static inline struct lane open_lane_as(const struct candidate *v)
 {
     struct tf_err err = {0};
     const struct tf_backend *be = v->be;
-    const struct tf_open o = {.threads = 1};
+    const struct tf_ctx_opts o = {.threads = 1};
     if (v->isa != NULL)
         setenv("TF_CPU_ISA", v->isa, 1);
     struct lane l = {.be = be,

@@ -62,7 +62,7 @@ static float *computed(const char *isa, const struct product *p, size_t from, si
     struct tf_err err = {0};
     setenv("TF_CPU_ISA", isa, 1);
     const struct tf_backend *be = tf_backend_find("cpu", "int8", TF_USE_DECODING, NULL, &err);
-    struct tf_ctx *c = be != NULL ? be->open(&(struct tf_open){.threads = 1}, &err) : NULL;
+    struct tf_ctx *c = be != NULL ? be->open(&(struct tf_ctx_opts){.threads = 1}, &err) : NULL;
     unsetenv("TF_CPU_ISA");
     if (c == NULL)
         return NULL;

@@ -32,7 +32,7 @@ static void draw_logits(float *z, size_t n, size_t V, uint64_t seed)
 }
 
 /* A search to its end; `apart`: somebody waits between the two calls. */
-static void run_search(struct searched *out, struct lane *l, const struct tf_search_rule *rule,
+static void run_search(struct searched *out, struct lane *l, const struct tf_search_opts *rule,
                        uint64_t seed, bool apart)
 {
     struct tf_err err = {0};
@@ -96,7 +96,7 @@ int main(void)
         size_t results = 0;
         for (uint64_t seed = 0; seed < cases(CASES) && same; seed++) {
             struct tf_rng g = tf_rng_new(seed, 8);
-            struct tf_search_rule rule = {.V = (size_t)PICK(&g, 2, 5, 64, 97, 1000, 1001, 5000),
+            struct tf_search_opts rule = {.V = (size_t)PICK(&g, 2, 5, 64, 97, 1000, 1001, 5000),
                                           .alpha = 0.6,
                                           .ban = {0, 2},
                                           .n_ban = (size_t)PICK(&g, 0, 1, 2),

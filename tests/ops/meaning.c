@@ -67,8 +67,8 @@ static void let_go(struct tf_rows *a, struct tf_rows *b)
         l.be->free(l.c, held[--n_held]);
 }
 
-static const struct tf_step step = {.seed = 0x123456789abcdef0, .update = 42};
-static const struct tf_drop off = {0};
+static const struct tf_rng_state step = {.seed = 0x123456789abcdef0, .update = 42};
+static const struct tf_dropout off = {0};
 
 /* From the words of the contract. */
 static bool kept(uint32_t row, uint32_t column, uint32_t site, double p)
@@ -84,9 +84,9 @@ static void test_dropout(void)
     struct tf_rows *r = rows(2, (const uint32_t[]){5, 8, 12});
     tf_mem *x = fill(TF_ELEM_ACT, 0, R * D), *table = fill(TF_ELEM_PARAM, 1, D),
            *ids = fill(TF_ELEM_U32, 0, R);
-    const struct tf_drop drop = {0.25f, 77};
-    l.be->step_set(l.c, &step);
-    l.be->embed_fwd(l.c, x, ids, table, NULL, r, D, 3, drop);
+    const struct tf_dropout dropout = {0.25f, 77};
+    l.be->set_rng_state(l.c, &step);
+    l.be->embed_fwd(l.c, x, ids, table, NULL, r, D, 3, dropout);
     const double *v = get(x, TF_ELEM_ACT, R * D);
     int wrong = 0, cut = 0;
     for (uint32_t i = 0; i < R * D; i++) {
@@ -100,9 +100,9 @@ static void test_dropout(void)
     tf_mem *y = fill(TF_ELEM_ACT, 0, R * D), *w = fill(TF_ELEM_PARAM, 1, D),
            *in = fill(TF_ELEM_ACT, 1, R), *dout = fill(TF_ELEM_ACT, 1, R),
            *dy = fill(TF_ELEM_ACT, 0, R * D);
-    l.be->step_set(l.c, &step);
-    l.be->linear_fwd(l.c, y, in, w, NULL, r, D, 1, TF_LIN_RELU | TF_LIN_KEEP, drop);
-    l.be->linear_bwd(l.c, dy, NULL, NULL, dout, y, w, r, 1, D, TF_LIN_FROM_RELU, drop);
+    l.be->set_rng_state(l.c, &step);
+    l.be->linear_fwd(l.c, y, in, w, NULL, r, D, 1, TF_LIN_RELU | TF_LIN_SAVE, dropout);
+    l.be->linear_bwd(l.c, dy, NULL, NULL, dout, y, w, r, 1, D, TF_LIN_FROM_RELU, dropout);
     v = get(y, TF_ELEM_ACT, R * D);
     wrong = 0;
     for (uint32_t i = 0; i < R * D; i++)
@@ -116,8 +116,8 @@ static void test_dropout(void)
 
     tf_mem *s = fill(TF_ELEM_ACT, 0, R * D), *res = fill(TF_ELEM_ACT, 1, R * D),
            *one = fill(TF_ELEM_ACT, 3, R * D);
-    l.be->step_set(l.c, &step);
-    l.be->add_norm_fwd(l.c, s, y, NULL, NULL, one, res, table, table, r, D, 1e-6f, drop);
+    l.be->set_rng_state(l.c, &step);
+    l.be->add_norm_fwd(l.c, s, y, NULL, NULL, one, res, table, table, r, D, 1e-6f, dropout);
     v = get(s, TF_ELEM_ACT, R * D);
     wrong = 0;
     for (uint32_t i = 0; i < R * D; i++)
@@ -187,8 +187,8 @@ static void test_masks(bool causal, int window, bool dropout, bool self)
                              .dv = S,
                              .causal = causal,
                              .window = window,
-                             .drop = {dropout ? 0.5f : 0, 19}};
-    l.be->step_set(l.c, &step);
+                             .dropout = {dropout ? 0.5f : 0, 19}};
+    l.be->set_rng_state(l.c, &step);
     l.be->attention_fwd(l.c, &a);
     const double *out = get(o, TF_ELEM_ACT, T * H * S);
     int wrong = 0, first_sees = 0;
@@ -226,7 +226,7 @@ static void test_embed(void)
            *table = PUT(TF_ELEM_PARAM, 10, 20), *pos = PUT(TF_ELEM_PARAM, 0.5, 0.25);
     tf_mem *dtable = PUT(TF_ELEM_PARAM, 1, 2), *dpos = PUT(TF_ELEM_PARAM, 3, 4),
            *dx = PUT(TF_ELEM_ACT, 1, 2, 4);
-    l.be->step_set(l.c, &step);
+    l.be->set_rng_state(l.c, &step);
     l.be->embed_fwd(l.c, x, ids, table, pos, r, 1, 2, off);
     l.be->embed_bwd(l.c, dtable, dpos, dx, ids, r, 1, 2, off);
     const double *v = get(x, TF_ELEM_ACT, 3);
@@ -246,7 +246,7 @@ static void test_norm(void)
            *rstd = fill(TF_ELEM_STAT, 0, 2);
     tf_mem *res = PUT(TF_ELEM_ACT, 1, 3, 5, 5), *gain = PUT(TF_ELEM_PARAM, 2, 3),
            *bias = PUT(TF_ELEM_PARAM, 0.5, -1);
-    l.be->step_set(l.c, &step);
+    l.be->set_rng_state(l.c, &step);
     l.be->add_norm_fwd(l.c, NULL, y, mean, rstd, NULL, res, gain, bias, r, 2, 0.25f, off);
     double a = 1 / sqrt(1.25); /* biased variance of 1 and 3 is 1 */
     const double *v = get(y, TF_ELEM_ACT, 4);
@@ -274,7 +274,7 @@ static void test_xent(void)
                         .logp = fill(TF_ELEM_STAT, 0, 3),
                         .dx = fill(TF_ELEM_ACT, 0, 3),
                         .de = fill(TF_ELEM_PARAM, 9, 4)};
-    l.be->step_set(l.c, &step);
+    l.be->set_rng_state(l.c, &step);
     l.be->xent(l.c, &x);
     double hi = log(8 / 3.0), lo = log(8);
     const double *v = get(x.acc, TF_ELEM_F64, 4);
@@ -300,7 +300,7 @@ static void test_decoding(void)
     const double *v = get(acc, TF_ELEM_STAT, 3);
     ok(fabs(v[0] - 1.125) < off_by && fabs(v[1] - 2.375) < off_by && v[2] == 0,
        "%s: a model's share of a mixture", l.name);
-    l.be->log_of(l.c, acc, 3);
+    l.be->log_inplace(l.c, acc, 3);
     v = get(acc, TF_ELEM_STAT, 3);
     ok(fabs(v[0] - log(1.125)) < off_by && v[2] == -INFINITY, "%s: log of the mixture, of 0 too",
        l.name);
@@ -329,34 +329,34 @@ static void test_decoding(void)
     /* Keys by table and by first; scores 0 and ln 3 / sqrt(1). */
     tf_mem *q = PUT(TF_ELEM_ACT, 1, 1, 1), *k = PUT(TF_ELEM_ACT, 5, 0, (float)log(3), 5),
            *vals = PUT(TF_ELEM_ACT, 100, 8, 16, 100), *o = fill(TF_ELEM_ACT, 7, 3);
-    struct tf_attend a = {.q = q,
-                          .k = k,
-                          .v = vals,
-                          .o = o,
-                          .ldq = 1,
-                          .ldk = 1,
-                          .ldv = 1,
-                          .ldo = 1,
-                          .heads = 1,
-                          .dk = 1,
-                          .dv = 1,
-                          .table = PUT(TF_ELEM_U32, 2, 1, 1, 0, 0, 0),
-                          .table_ld = 2,
-                          .n_keys = PUT(TF_ELEM_U32, 2, 1, 0)};
-    l.be->attend_rows(l.c, &a, 3);
+    struct tf_cached_attention a = {.q = q,
+                                    .k = k,
+                                    .v = vals,
+                                    .o = o,
+                                    .ldq = 1,
+                                    .ldk = 1,
+                                    .ldv = 1,
+                                    .ldo = 1,
+                                    .heads = 1,
+                                    .dk = 1,
+                                    .dv = 1,
+                                    .table = PUT(TF_ELEM_U32, 2, 1, 1, 0, 0, 0),
+                                    .table_ld = 2,
+                                    .n_keys = PUT(TF_ELEM_U32, 2, 1, 0)};
+    l.be->cached_attention(l.c, &a, 3);
     v = get(o, TF_ELEM_ACT, 3);
     ok(fabs(v[0] - 14) < 10 * off_by && fabs(v[1] - 8) < 10 * off_by && v[2] == 0,
        "%s: attention over cached keys by table; none gives 0", l.name);
     a.table = NULL;
     a.first = PUT(TF_ELEM_U32, 1, 2, 0);
-    l.be->attend_rows(l.c, &a, 3);
+    l.be->cached_attention(l.c, &a, 3);
     v = get(o, TF_ELEM_ACT, 3);
     ok(fabs(v[0] - 14) < 10 * off_by && fabs(v[1] - 16) < 10 * off_by && v[2] == 0,
        "%s: and by first row", l.name);
     a.first = PUT(TF_ELEM_U32, 0, 0, 0);
     a.n_keys = PUT(TF_ELEM_U32, 3, 4, 1);
     a.window = 1;
-    l.be->attend_rows(l.c, &a, 3);
+    l.be->cached_attention(l.c, &a, 3);
     v = get(o, TF_ELEM_ACT, 3);
     double last = exp((float)log(3)), more = exp(5); /* keys 1 and 2; 2 and 3; 0 */
     ok(fabs(v[0] - (8 + 16 * last) / (1 + last)) < 10 * off_by &&

@@ -12,10 +12,10 @@
 #define U_ TF_ELEM_U32
 #define F_ TF_ELEM_F64
 
-static inline struct tf_drop draw_drop(struct tf_rng *g)
+static inline struct tf_dropout draw_dropout(struct tf_rng *g)
 {
-    return (struct tf_drop){(float)PICK(g, 0, 1, 3, 5) / 10,
-                            (uint32_t)PICK(g, 0, 1, 19, 115, 65535)};
+    return (struct tf_dropout){(float)PICK(g, 0, 1, 3, 5) / 10,
+                               (uint32_t)PICK(g, 0, 1, 19, 115, 65535)};
 }
 
 static inline int draw_width(struct tf_rng *g, bool small)
@@ -26,9 +26,9 @@ static inline int draw_width(struct tf_rng *g, bool small)
 static inline void label(struct problem *p, const char *fmt, ...)
 {
     size_t n = (size_t)snprintf(p->label, sizeof p->label,
-                                "%s sentences %zu rows %u+%u keys %u+%u drop %g ", p->op->name,
+                                "%s sentences %zu rows %u+%u keys %u+%u dropout %g ", p->op->name,
                                 p->n, p->q_off[0], p->q_off[p->n] - p->q_off[0], p->k_off[0],
-                                p->k_off[p->n] - p->k_off[0], (double)p->drop.p);
+                                p->k_off[p->n] - p->k_off[0], (double)p->dropout.p);
     va_list ap;
     va_start(ap, fmt);
     if (n < sizeof p->label)
@@ -44,7 +44,7 @@ static inline void make_embed(struct problem *p, struct tf_rng *g, bool small)
     p->D = draw_width(g, small);
     p->V = PICK(g, 1, 4, 50);
     p->scale = (float)sqrt(p->D);
-    p->drop = draw_drop(g);
+    p->dropout = draw_dropout(g);
     size_t rows = p->q_off[p->n] - p->q_off[0], longest = 1, D = (size_t)p->D;
     for (size_t s = 0; s < p->n; s++)
         longest = p->q_off[s + 1] - p->q_off[s] > longest ? p->q_off[s + 1] - p->q_off[s] : longest;
@@ -70,9 +70,9 @@ static inline void run_embed(struct run *r, const struct problem *p)
            *dx = give(r, "dx");
     tf_mem *x = want(r, A_, PER_Q, D), *dtable = give_inout(r, "dtable0"),
            *dpos = give_inout(r, "dpos0");
-    be->step_set(r->l->c, &p->step);
-    be->embed_fwd(r->l->c, x, ids, table, pos, r->q, p->D, p->scale, p->drop);
-    be->embed_bwd(r->l->c, dtable, dpos, dx, ids, r->q, p->D, p->scale, p->drop);
+    be->set_rng_state(r->l->c, &p->step);
+    be->embed_fwd(r->l->c, x, ids, table, pos, r->q, p->D, p->scale, p->dropout);
+    be->embed_bwd(r->l->c, dtable, dpos, dx, ids, r->q, p->D, p->scale, p->dropout);
     take(r, "x", x, A_, PER_Q, D, 0);
     take(r, "dtable", dtable, P_, WHOLE, (size_t)p->V * D, 0);
     const struct input *dpos0 = find_input(p, "dpos0");
@@ -115,8 +115,8 @@ static inline void run_linear(struct run *r, const struct problem *p)
         dx = p->flags & TF_LIN_ADD_DX ? give_inout(r, "dx0") : want(r, A_, PER_Q, K);
     tf_mem *dw = p->want_dw ? want(r, P_, WHOLE, K * N) : NULL,
            *db = p->want_db ? want(r, P_, WHOLE, N) : NULL;
-    be->linear_fwd(r->l->c, y, x, w, b, r->q, p->N, p->K, 0, p->drop);
-    be->linear_bwd(r->l->c, dx, dw, db, dy, x, w, r->q, p->N, p->K, p->flags, p->drop);
+    be->linear_fwd(r->l->c, y, x, w, b, r->q, p->N, p->K, 0, p->dropout);
+    be->linear_bwd(r->l->c, dx, dw, db, dy, x, w, r->q, p->N, p->K, p->flags, p->dropout);
     take(r, "y", y, A_, PER_Q, N, 0);
     take(r, "dx", dx, A_, PER_Q, K, 0);
     take(r, "dw", dw, P_, WHOLE, K * N, 0);
@@ -132,7 +132,7 @@ static inline void make_feed_forward(struct problem *p, struct tf_rng *g, bool s
     p->D = draw_width(g, small);
     if (!small && chance(g, 0.2))
         p->N = PICK(g, 128, 256, 264, 300, 513);
-    p->drop = draw_drop(g);
+    p->dropout = draw_dropout(g);
     size_t K = (size_t)p->K, N = (size_t)p->N, D = (size_t)p->D;
     /* Sums before ReLU are odd multiples of 1/64 and exact: the same sign everywhere, never near
      * 0. */
@@ -152,7 +152,7 @@ static inline void run_feed_forward(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t K = (size_t)p->K, N = (size_t)p->N, D = (size_t)p->D;
-    const struct tf_drop none = {0};
+    const struct tf_dropout none = {0};
     tf_mem *x = give(r, "x"), *w = give(r, "w"), *b = give(r, "b"), *w2 = give(r, "w2"),
            *dy = give_inout(r, "dy");
     tf_mem *hidden = want(r, A_, PER_Q, N), *y = want(r, A_, PER_Q, D),
@@ -160,11 +160,12 @@ static inline void run_feed_forward(struct run *r, const struct problem *p)
     tf_mem *dw = want(r, P_, WHOLE, K * N), *db = want(r, P_, WHOLE, N);
     tf_mem *dw2 = p->want_dw ? want(r, P_, WHOLE, N * D) : NULL,
            *db2 = p->want_db ? want(r, P_, WHOLE, D) : NULL;
-    be->step_set(r->l->c, &p->step);
-    be->linear_fwd(r->l->c, hidden, x, w, b, r->q, p->N, p->K, TF_LIN_RELU | TF_LIN_KEEP, p->drop);
+    be->set_rng_state(r->l->c, &p->step);
+    be->linear_fwd(r->l->c, hidden, x, w, b, r->q, p->N, p->K, TF_LIN_RELU | TF_LIN_SAVE,
+                   p->dropout);
     be->linear_fwd(r->l->c, y, hidden, w2, NULL, r->q, p->D, p->N, 0, none);
     be->linear_bwd(r->l->c, dhidden, dw2, db2, dy, hidden, w2, r->q, p->D, p->N, TF_LIN_FROM_RELU,
-                   p->drop);
+                   p->dropout);
     take(r, "dhidden", dhidden, A_, PER_Q, N, 0);
     be->linear_bwd(r->l->c, dx, dw, db, dhidden, x, w, r->q, p->N, p->K, 0, none);
     take(r, "hidden", hidden, A_, PER_Q, N, 0);
@@ -198,7 +199,7 @@ static inline void make_add_norm(struct problem *p, struct tf_rng *g, bool small
     p->alias = small ? S_OWN : (int)tf_rng_below(g, 4);
     size_t D = (size_t)p->D;
     if (chance(g, 0.7)) {
-        p->drop = draw_drop(g);
+        p->dropout = draw_dropout(g);
         add_normal(p, g, "x", A_, PER_Q, D, 1);
     } else if (p->alias == S_IS_X) {
         p->alias = S_OWN;
@@ -234,11 +235,11 @@ static inline void run_add_norm(struct run *r, const struct problem *p)
     tf_mem *ds = p->layout && dsum != NULL ? dsum : want(r, A_, PER_Q, D),
            *dx = x != NULL ? want(r, A_, PER_Q, D) : NULL;
     tf_mem *dgain = want(r, P_, WHOLE, D), *dbias = want(r, P_, WHOLE, D);
-    be->step_set(r->l->c, &p->step);
-    be->add_norm_fwd(r->l->c, s, y, mean, rstd, x, res, gain, bias, r->q, p->D, p->eps, p->drop);
+    be->set_rng_state(r->l->c, &p->step);
+    be->add_norm_fwd(r->l->c, s, y, mean, rstd, x, res, gain, bias, r->q, p->D, p->eps, p->dropout);
     if (back)
         be->add_norm_bwd(r->l->c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r->q, p->D,
-                         p->drop);
+                         p->dropout);
     take(r, "y", y, A_, PER_Q, D, 1);
     if (!back)
         return;
@@ -300,7 +301,7 @@ static inline void make_attention(struct problem *p, struct tf_rng *g, bool smal
     p->dv = chance(g, 0.5) ? p->dk : small ? PICK(g, 1, 2, 4) : PICK(g, 1, 5, 16, 33);
     p->causal = p->self && chance(g, 0.5);
     p->window = chance(g, 0.3) ? PICK(g, 1, 2, 5, 40) : 0;
-    p->drop = draw_drop(g);
+    p->dropout = draw_dropout(g);
     p->layout = (int)tf_rng_below(g, 3);
     p->alias = !chance(g, 0.5); /* without probs */
     size_t H = (size_t)p->H, dk = (size_t)p->dk, dv = (size_t)p->dv;
@@ -327,7 +328,7 @@ static inline void run_attention(struct run *r, const struct problem *p)
                              .dv = p->dv,
                              .causal = p->causal,
                              .window = p->window,
-                             .drop = p->drop};
+                             .dropout = p->dropout};
     /* rows at multiples of 16 bytes, too */
     size_t pad = p->layout == LAY_APART ? 0 : p->dk % 16 == 0 ? 8 : 3;
     a.ldo = hv + pad;
@@ -366,7 +367,7 @@ static inline void run_attention(struct run *r, const struct problem *p)
     a.lse = want(r, S_, PER_Q, H);
     a.probs = p->alias ? NULL : want(r, S_, PER_QK, H);
 
-    be->step_set(r->l->c, &p->step);
+    be->set_rng_state(r->l->c, &p->step);
     be->attention_fwd(r->l->c, &a);
     be->attention_bwd(r->l->c, &a);
 
@@ -386,7 +387,7 @@ static inline void run_attention(struct run *r, const struct problem *p)
         check_gap(r, a.dv_, k_per, a.ldv, hv);
 }
 
-static inline void make_attend(struct problem *p, struct tf_rng *g, bool small)
+static inline void make_cached_attention(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->H = PICK(g, 1, 2, 3, 8, 16, 32);
@@ -413,19 +414,19 @@ static inline void make_attend(struct problem *p, struct tf_rng *g, bool small)
           longest, p->window);
 }
 
-static inline void run_attend(struct run *r, const struct problem *p)
+static inline void run_cached_attention(struct run *r, const struct problem *p)
 {
     size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv,
            pad = p->layout ? 3 : 0;
-    struct tf_attend a = {.heads = p->H,
-                          .dk = p->dk,
-                          .dv = p->dv,
-                          .ldq = hk + pad,
-                          .ldk = hk + 5,
-                          .ldv = hv + 5,
-                          .ldo = hv + pad,
-                          .table_ld = p->ld,
-                          .window = p->window};
+    struct tf_cached_attention a = {.heads = p->H,
+                                    .dk = p->dk,
+                                    .dv = p->dv,
+                                    .ldq = hk + pad,
+                                    .ldk = hk + 5,
+                                    .ldv = hv + 5,
+                                    .ldo = hv + pad,
+                                    .table_ld = p->ld,
+                                    .window = p->window};
     a.q = give_strided(r, find_input(p, "q"), a.ldq, 0, NULL, 0, NULL, 0);
     a.k = give(r, "k");
     a.v = give(r, "v");
@@ -433,7 +434,7 @@ static inline void run_attend(struct run *r, const struct problem *p)
     a.first = give(r, "first");
     a.n_keys = give(r, "n_keys");
     a.o = want(r, A_, PER_Q, a.ldo);
-    r->l->be->attend_rows(r->l->c, &a, r->rows);
+    r->l->be->cached_attention(r->l->c, &a, r->rows);
     take_strided(r, "o", a.o, A_, PER_Q, a.ldo, 0, hv, 1);
     check_gap(r, a.o, PER_Q, a.ldo, hv);
 }
@@ -487,7 +488,7 @@ static inline void run_xent(struct run *r, const struct problem *p)
     x.logp = p->layout ? want(r, S_, PER_Q, 1) : NULL;
     x.dx = p->alias ? NULL : want(r, A_, PER_Q, D);
     x.de = p->alias ? NULL : want(r, P_, WHOLE, V * D);
-    r->l->be->step_set(r->l->c, &p->step);
+    r->l->be->set_rng_state(r->l->c, &p->step);
     r->l->be->xent(r->l->c, &x);
     take_strided(r, "loss", x.acc, F_, WHOLE, 4, 0, 1, 0);
     take_strided(r, "nll", x.acc, F_, WHOLE, 4, 1, 1, 0);
@@ -700,7 +701,7 @@ static inline void make_log(struct problem *p, struct tf_rng *g, bool small)
 static inline void run_log(struct run *r, const struct problem *p)
 {
     tf_mem *x = give_inout(r, "x");
-    r->l->be->log_of(r->l->c, x, r->rows * (size_t)p->N);
+    r->l->be->log_inplace(r->l->c, x, r->rows * (size_t)p->N);
     take(r, "log", x, S_, PER_Q, (size_t)p->N, 1);
 }
 
@@ -741,10 +742,10 @@ static const struct op all_ops[] = {
     {OP("linear_packed", packed, 1e-5), .bf16 = 2.5e-2, .fp16 = 2e-3, PLAIN},
     {OP("embed_rows", embed_rows, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("add_norm_rows", norm_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
-    {OP("attend_rows", attend, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
+    {OP("cached_attention", cached_attention, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("scatter_rows", scatter, 0), PLAIN},
     {OP("log_softmax", softmax, 1e-5), PLAIN},
-    {OP("log_of", log, 1e-6), PLAIN},
+    {OP("log_inplace", log, 1e-6), PLAIN},
 };
 enum { N_OPS = sizeof all_ops / sizeof all_ops[0] };
 

@@ -69,7 +69,7 @@ static void test_open(const struct tf_backend *be)
        "%s: an unknown precision is refused: %s", be->name, err.msg);
     ok(tf_backend_find(be->name, be->precision, TF_USE_DECODING, NULL, &err) == be,
        "%s: %s by name", be->name, be->precision);
-    struct tf_ctx *c = be->open(&(struct tf_open){.threads = 1}, &err);
+    struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
     if (ok(c != NULL, "%s %s opens", be->name, be->precision)) {
         ok(be->describe(c) != NULL && be->describe(c)[0] != 0, "%s: %s", be->name, be->describe(c));
         be->close(c);

@@ -44,7 +44,7 @@ static bool products_see(struct lane *l, const tf_mem *w)
     if (r == NULL || y == NULL)
         TF_BUG("%s", err.msg);
     be->rows_set(l->c, r, 1, (const uint32_t[]){0, 1});
-    be->linear_fwd(l->c, y, x, w, NULL, r, N, 1, 0, (struct tf_drop){0});
+    be->linear_fwd(l->c, y, x, w, NULL, r, N, 1, 0, (struct tf_dropout){0});
     if (be->download(l->c, raw, TF_ELEM_ACT, y, N, &err) != 0)
         TF_BUG("%s", err.msg);
     from_elements(l, TF_ELEM_ACT, seen, raw, N);

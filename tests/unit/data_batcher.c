@@ -17,7 +17,7 @@ static struct tf_pair *make_pairs(size_t n, unsigned longest, uint64_t seed)
 }
 
 /* What is wrong with a plan, or "". */
-static const char *fault(const struct tf_plan *p, const struct tf_batching *b,
+static const char *fault(const struct tf_batch_plan *p, const struct tf_batching *b,
                          const struct tf_pair *pairs, size_t n)
 {
     static char seen[100000], turn[100000];
@@ -60,7 +60,7 @@ static const char *fault(const struct tf_plan *p, const struct tf_batching *b,
     return "";
 }
 
-static bool same(const struct tf_plan *a, const struct tf_plan *b, size_t n)
+static bool same(const struct tf_batch_plan *a, const struct tf_batch_plan *b, size_t n)
 {
     return a->n_batches == b->n_batches && memcmp(a->order, b->order, n * 4) == 0 &&
            memcmp(a->cut, b->cut, (a->n_batches + 1) * 4) == 0 &&
@@ -76,7 +76,7 @@ int main(void)
         is_int((long long)tf_bucket_end(ends[i][0]), (long long)ends[i][1], "bucket of %llu",
                (unsigned long long)ends[i][0]);
 
-    struct tf_plan p = {0}, q = {0};
+    struct tf_batch_plan p = {0}, q = {0};
     static const size_t sizes[] = {0, 1, 2, 100, 5000};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int way = 0; way < 6; way++) {
@@ -87,7 +87,7 @@ int main(void)
                                     .padded = way >= 4,
                                     .shuffle = way != 3,
                                     .seed = 5};
-            tf_plan_make(&p, &b, pairs, n, 0, 0);
+            tf_batch_plan_make(&p, &b, pairs, n, 0, 0);
             is_str(fault(&p, &b, pairs, n), "", "%zu pairs, way %d", n, way);
             free(pairs);
         }
@@ -95,15 +95,15 @@ int main(void)
     size_t n = 5000;
     struct tf_pair *pairs = make_pairs(n, 60, 3);
     struct tf_batching b = {.tokens = 500, .shuffle = true, .seed = 5};
-    tf_plan_make(&p, &b, pairs, n, 2, 0);
-    tf_plan_make(&q, &b, pairs, n, 2, 0);
+    tf_batch_plan_make(&p, &b, pairs, n, 2, 0);
+    tf_batch_plan_make(&q, &b, pairs, n, 2, 0);
     ok(same(&p, &q, n), "the same seed and epoch: the same plan");
-    tf_plan_make(&q, &b, pairs, n, 3, 0);
+    tf_batch_plan_make(&q, &b, pairs, n, 3, 0);
     ok(!same(&p, &q, n), "another epoch: another plan");
-    tf_plan_make(&q, &b, pairs, n, 2, 1);
+    tf_batch_plan_make(&q, &b, pairs, n, 2, 1);
     ok(!same(&p, &q, n), "another window: another plan");
     b.seed = 6;
-    tf_plan_make(&q, &b, pairs, n, 2, 0);
+    tf_batch_plan_make(&q, &b, pairs, n, 2, 0);
     ok(!same(&p, &q, n), "another seed: another plan");
 
     /* Lengths are grouped: within a batch the longest is rarely more than one bucket above the
@@ -126,7 +126,7 @@ int main(void)
     ok(mixed <= 6, "batches of mixed lengths only at the borders of buckets: %zu", mixed);
     ok(rising > p.n_batches / 4 && rising < p.n_batches - 5, "batches come in no order of length");
     free(pairs);
-    tf_plan_release(&p);
-    tf_plan_release(&q);
+    tf_batch_plan_release(&p);
+    tf_batch_plan_release(&q);
     return done();
 }

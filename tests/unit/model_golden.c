@@ -167,7 +167,8 @@ static void update(struct small_model *r, struct tf_pairs *p, bool eps_hat)
     tf_mem *norm2 = r->be->alloc(r->ctx, TF_ELEM_F64, 1, &err);
     for (uint64_t t = 1; t <= 3; t++) {
         struct tf_sums sums = {0};
-        run_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.update = (uint32_t)t});
+        run_backward(r->k, r->grads, &sums, p, 0, p->n,
+                     &(struct tf_rng_state){.update = (uint32_t)t});
         r->be->sumsq(r->ctx, norm2, r->grads, n);
         double s = (double)t, lr = 2 * pow(6, -0.5) * fmin(pow(s, -0.5), s * pow(4, -1.5));
         r->be->adam(r->ctx, r->w.flat, m, v, r->grads, n, norm2,
@@ -212,7 +213,7 @@ static void run(const char *dialect, const struct tf_backend *be, double toleran
     small_pairs(&p, &c);
 
     struct tf_sums sums = {0};
-    run_backward(r.k, r.grads, &sums, &p, 0, p.n, &(struct tf_step){0});
+    run_backward(r.k, r.grads, &sums, &p, 0, p.n, &(struct tf_rng_state){0});
     is_near(sums.loss, golden("", "loss")->v[0], tolerance * sums.loss, "%s on %s: loss", dialect,
             be->name);
     is_near(sums.nll, golden("", "nll")->v[0], tolerance * sums.nll,

@@ -7,7 +7,7 @@
 static double loss_of(struct small_model *r, const struct tf_pairs *p)
 {
     struct tf_sums sums = {0};
-    run_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_step){.seed = 5, .update = 9});
+    run_backward(r->k, r->grads, &sums, p, 0, p->n, &(struct tf_rng_state){.seed = 5, .update = 9});
     return sums.loss;
 }
 

@@ -204,7 +204,7 @@ static int by_rule(const void *pa, const void *pb)
     return a->id < b->id ? -1 : 1;
 }
 
-static size_t candidates(struct cand *c, const struct tf_search_rule *rule, const struct fake *f,
+static size_t candidates(struct cand *c, const struct tf_search_opts *rule, const struct fake *f,
                          const struct group *g, size_t i, const struct hyp *live, size_t n,
                          size_t t)
 {
@@ -248,7 +248,7 @@ static void finish(struct hyp *fin, size_t *n, size_t most, struct hyp h)
     fin[at] = h;
 }
 
-static void by_hand(struct results *out, const struct tf_search_rule *rule, const struct fake *f,
+static void by_hand(struct results *out, const struct tf_search_opts *rule, const struct fake *f,
                     const struct group *g)
 {
     static struct hyp live[MAX_K], next[MAX_K];
@@ -279,7 +279,7 @@ static void by_hand(struct results *out, const struct tf_search_rule *rule, cons
 }
 
 /* All sequences of ids up to the limit, ended. */
-static void exhaust(struct hyp *fin, size_t *n, const struct tf_search_rule *rule,
+static void exhaust(struct hyp *fin, size_t *n, const struct tf_search_opts *rule,
                     const struct fake *f, uint64_t key, size_t limit, struct hyp *h)
 {
     float lp[MAX_V];
@@ -322,7 +322,7 @@ static bool same(const struct results *a, const struct results *b, size_t n)
 static struct body bodies[4]; /* ref, ref64, cpu, and cuda where it can be used */
 static int n_bodies = 3;
 
-static void search_init(struct tf_search *s, const struct tf_search_rule *rule,
+static void search_init(struct tf_search *s, const struct tf_search_opts *rule,
                         const struct body *b)
 {
     tf_search_init(s, rule, b->be, b->ctx);
@@ -333,7 +333,7 @@ static void open_bodies(void)
     static const char *const names[] = {"ref", "ref64", "cpu", "cuda"};
     for (int b = 0; b < 4; b++) {
         struct tf_err err = {0};
-        struct tf_open open = {.threads = 1};
+        struct tf_ctx_opts open = {.threads = 1};
         bodies[b].be = tf_backend_find(names[b], NULL, TF_USE_DECODING, NULL, &err);
         if (bodies[b].be != NULL)
             bodies[b].ctx = bodies[b].be->open(&open, &err);
@@ -352,7 +352,7 @@ static void close_bodies(void)
         bodies[b].be->close(bodies[b].ctx);
 }
 
-static void group_random(struct group *g, struct tf_rng *r, const struct tf_search_rule *rule,
+static void group_random(struct group *g, struct tf_rng *r, const struct tf_search_opts *rule,
                          size_t n, size_t longest, bool prefixes)
 {
     memset(g, 0, sizeof *g);
@@ -382,7 +382,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
                          .seed = tf_rng_u64(&r),
                          .levels = levels,
                          .holes = holes};
-        struct tf_search_rule rule = {.V = f.V,
+        struct tf_search_opts rule = {.V = f.V,
                                       .K = 1 + tf_rng_below(&r, tf_rng_below(&r, 4) ? 6 : MAX_K),
                                       .start = 77,
                                       .sample = sample,
@@ -441,7 +441,7 @@ static void exhaustive(const struct body *b)
         for (size_t limit = 0; limit <= 3; limit++)
             for (uint64_t seed = 0; seed < 20; seed++) {
                 struct fake f = {.V = 4, .seed = seed};
-                struct tf_search_rule rule = {.V = 4,
+                struct tf_search_opts rule = {.V = 4,
                                               .K = 27,
                                               .N = 1 + seed % 5,
                                               .alpha = alphas[a],
@@ -473,7 +473,7 @@ static void by_example(const struct body *b)
     static struct results got;
     bool tables = true;
     struct fake f = {.V = 3, .levels = 1}; /* every id at -1/2: nothing but ties */
-    struct tf_search_rule rule = {.V = 3, .K = 2, .N = 2, .eos = 2};
+    struct tf_search_opts rule = {.V = 3, .K = 2, .N = 2, .eos = 2};
     struct group g = {.n = 1, .limit = {2}, .src_off = {0, 1}};
     struct tf_search s;
     search_init(&s, &rule, b);
@@ -485,7 +485,7 @@ static void by_example(const struct body *b)
     is_near(got.v[0][1].logp, -1, 0, "at -1/2 for the token and -1/2 for the end");
     tf_search_release(&s);
 
-    rule = (struct tf_search_rule){.V = 1, .K = 4, .N = 4, .eos = 0};
+    rule = (struct tf_search_opts){.V = 1, .K = 4, .N = 4, .eos = 0};
     f.V = 1;
     search_init(&s, &rule, b);
     run(&got, &s, &f, &g, false, &tables);
@@ -494,7 +494,7 @@ static void by_example(const struct body *b)
     tf_search_release(&s);
 
     /* Positive log-probabilities, as rounding may give, count as 0. */
-    rule = (struct tf_search_rule){.V = 2, .K = 1, .N = 1, .eos = 1};
+    rule = (struct tf_search_opts){.V = 2, .K = 1, .N = 1, .eos = 1};
     search_init(&s, &rule, b);
     struct tf_search_group sg = {1, g.src_off, g.limit, NULL, NULL, NULL};
     struct tf_err err = {0};
@@ -517,7 +517,7 @@ static void by_example(const struct body *b)
 
 /* How far counts of draws at one place are from the distribution behind a history: chi squared. */
 static double off(const int *count, int total, const struct fake *f,
-                  const struct tf_search_rule *rule, const uint32_t *history, size_t n)
+                  const struct tf_search_opts *rule, const uint32_t *history, size_t n)
 {
     float lp[6];
     double p[6], sum = 0, chi = 0;
@@ -542,7 +542,7 @@ static void draws(const struct body *b, double temperature, size_t n_ban)
     static struct results a, c;
     bool tables = true, alone = true, forced = true;
     struct fake f = {.V = 6, .seed = 5};
-    struct tf_search_rule rule = {.V = 6,
+    struct tf_search_opts rule = {.V = 6,
                                   .K = 4,
                                   .N = 4,
                                   .eos = 1,
@@ -605,7 +605,7 @@ static unsigned drawn(const struct body *b, size_t top_k, double top_p, double t
     unsigned seen = 0;
     struct fake f = {.V = 6, .seed = 5};
     struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
-    struct tf_search_rule rule = {.V = 6,
+    struct tf_search_opts rule = {.V = 6,
                                   .K = 4,
                                   .N = 4,
                                   .eos = 1,
@@ -664,7 +664,7 @@ static void wide_beam(void)
         {.V = MAX_V, .seed = 9, .levels = 40},
         {.V = MAX_V, .seed = 10, .levels = 3, .rare = 0.002},
     };
-    struct tf_search_rule rule = {
+    struct tf_search_opts rule = {
         .V = MAX_V, .K = MAX_K, .N = 3, .alpha = 0.6, .start = 1, .eos = 2};
     struct group g = {.n = 1, .limit = {1}, .src_off = {0, 1}};
     for (size_t i = 0; i < sizeof fakes / sizeof *fakes; i++) {

@@ -56,7 +56,7 @@ static void open_stepper(struct tf_stepper *s, const struct tf_backend *be,
 
 /* ((0+1)+(2+3))+((4+5)+(6+7)) by plain calls on one lane. */
 static float *tree(const struct tf_backend *be, const struct tf_config *c, const struct tf_pairs *p,
-                   const struct tf_step *step, struct tf_sums *sums)
+                   const struct tf_rng_state *step, struct tf_sums *sums)
 {
     struct tf_stepper s;
     struct tf_err err = {0};
@@ -105,7 +105,7 @@ static void test_tree(const struct tf_config *c)
     const size_t sizes[] = {1, 2, 5, 8, 11, MOST};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         struct tf_pairs p = {0};
-        struct tf_step step = {.seed = 3, .update = 5};
+        struct tf_rng_state step = {.seed = 3, .update = 5};
         struct tf_sums want_sums = {0};
         make_pairs(&p, c, sizes[k], k + 1);
         float *want = tree(be, c, &p, &step, &want_sums);
@@ -154,7 +154,7 @@ static void test_update(const struct tf_config *c)
         tf_step_begin(&s);
         for (uint32_t i = 0; i < 3; i++) {
             struct tf_pairs p = {0};
-            const struct tf_step step = {.seed = 3, .update = i};
+            const struct tf_rng_state step = {.seed = 3, .update = i};
             struct tf_sums ignored = {0};
             make_pairs(&p, c, 12, 50 + i);
             must(tf_step_add(&s, &p, &step, &err), &err);
@@ -229,7 +229,7 @@ static void test_large(void)
         open_stepper(&s, &tf_backend_cpu, &c, turn + 1, false);
         make_pairs(&p, &c, 10, 1);
         tf_step_begin(&s);
-        must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
+        must(tf_step_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
         norm[turn] = sqrt(measure(&s, &sums));
         size_t most = tf_step_bytes(&s);
         must(tf_step_evaluate(&s, &eval, &p, &err), &err);
@@ -255,7 +255,7 @@ static void test_one_shard(const struct tf_config *c)
         open_stepper(&s, turn == 0 ? &tf_backend_cpu : &tf_backend_ref_f64, c, 2, false);
         n = s.w.params.size;
         tf_step_begin(&s);
-        must(tf_step_add(&s, &p, &(struct tf_step){.seed = 1}, &err), &err);
+        must(tf_step_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
         g[turn] = tf_xcalloc(n, sizeof(float));
         must(tf_step_download(&s, g[turn], s.total, &err), &err);
         tf_stepper_release(&s);

@@ -85,13 +85,13 @@ static struct tf_ctx *open_with(bool int8, struct tf_err *err)
     return c;
 }
 
-static struct tf_ctx *lane_open(const struct tf_open *o, struct tf_err *err)
+static struct tf_ctx *lane_open(const struct tf_ctx_opts *o, struct tf_err *err)
 {
     (void)o;
     return open_with(false, err);
 }
 
-static struct tf_ctx *lane_open_int8(const struct tf_open *o, struct tf_err *err)
+static struct tf_ctx *lane_open_int8(const struct tf_ctx_opts *o, struct tf_err *err)
 {
     (void)o;
     return open_with(true, err);
@@ -182,20 +182,20 @@ static int mem_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_me
     return 0;
 }
 
-static void mem_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
+static void mem_download_async(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
 {
     (void)c;
     move(dst, src, n * sizeof *dst);
 }
 
-static int mem_fetched(struct tf_ctx *c, struct tf_err *err)
+static int mem_download_wait(struct tf_ctx *c, struct tf_err *err)
 {
     (void)c;
     (void)err;
     return 0;
 }
 
-static size_t mem_spare(struct tf_ctx *c)
+static size_t mem_free_memory(struct tf_ctx *c)
 {
     (void)c;
     return 0;
@@ -259,18 +259,18 @@ static void rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32
     memcpy(r->off, off, (n + 1) * sizeof *off);
 }
 
-static void step_set(struct tf_ctx *c, const struct tf_step *s)
+static void set_rng_state(struct tf_ctx *c, const struct tf_rng_state *s)
 {
     c->step = *s;
 }
 
-static bool replay(struct tf_ctx *c, const void *key, size_t n)
+static bool graph_begin(struct tf_ctx *c, const void *key, size_t n)
 {
     (void)c, (void)key, (void)n;
     return false;
 }
 
-static bool recorded(struct tf_ctx *c)
+static bool graph_end(struct tf_ctx *c)
 {
     (void)c;
     return true;
@@ -280,45 +280,45 @@ static bool recorded(struct tf_ctx *c)
 
 static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
                       const tf_mem *pos, const struct tf_rows *r, int D, float scale,
-                      struct tf_drop drop)
+                      struct tf_dropout dropout)
 {
-    c->k->embed_fwd(c, x, ids, table, pos, r, D, scale, drop);
+    c->k->embed_fwd(c, x, ids, table, pos, r, D, scale, dropout);
 }
 
 static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
                       const tf_mem *ids, const struct tf_rows *r, int D, float scale,
-                      struct tf_drop drop)
+                      struct tf_dropout dropout)
 {
-    c->k->embed_bwd(c, dtable, dpos, dx, ids, r, D, scale, drop);
+    c->k->embed_bwd(c, dtable, dpos, dx, ids, r, D, scale, dropout);
 }
 
 static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
                        const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
-                       struct tf_drop drop)
+                       struct tf_dropout dropout)
 {
-    c->k->linear_fwd(c, y, x, w, b, r, N, K, flags, drop);
+    c->k->linear_fwd(c, y, x, w, b, r, N, K, flags, dropout);
 }
 
 static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
                        const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
-                       unsigned flags, struct tf_drop drop)
+                       unsigned flags, struct tf_dropout dropout)
 {
-    c->k->linear_bwd(c, dx, dw, db, dy, x, w, r, N, K, flags, drop);
+    c->k->linear_bwd(c, dx, dw, db, dy, x, w, r, N, K, flags, dropout);
 }
 
 static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
                          const tf_mem *x, const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
-                         const struct tf_rows *r, int D, float eps, struct tf_drop drop)
+                         const struct tf_rows *r, int D, float eps, struct tf_dropout dropout)
 {
-    c->k->add_norm_fwd(c, s, y, mean, rstd, x, res, gain, bias, r, D, eps, drop);
+    c->k->add_norm_fwd(c, s, y, mean, rstd, x, res, gain, bias, r, D, eps, dropout);
 }
 
 static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
                          const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
                          const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D,
-                         struct tf_drop drop)
+                         struct tf_dropout dropout)
 {
-    c->k->add_norm_bwd(c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r, D, drop);
+    c->k->add_norm_bwd(c, ds, dx, dgain, dbias, dy, dsum, s, mean, rstd, gain, r, D, dropout);
 }
 
 static void attention_fwd(struct tf_ctx *c, const struct tf_attention *a)
@@ -397,9 +397,9 @@ static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *
     c->k->add_norm_rows(c, s, y, x, res, gain, bias, rows, D, eps);
 }
 
-static void attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows)
+static void cached_attention(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows)
 {
-    c->k->attend_rows(c, a, rows);
+    c->k->cached_attention(c, a, rows);
 }
 
 static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
@@ -416,9 +416,9 @@ static void log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, i
     c->k->log_softmax(z, acc, rows, V, weight);
 }
 
-static void log_of(struct tf_ctx *c, tf_mem *x, size_t n)
+static void log_inplace(struct tf_ctx *c, tf_mem *x, size_t n)
 {
-    c->k->log_of(x, n);
+    c->k->log_inplace(x, n);
 }
 
 static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n)
@@ -427,34 +427,35 @@ static void mem_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem
 }
 
 /* What both tables have. */
-#define COMMON                                                                                \
-    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1,            \
-    .elem_size = ELEM_SIZES, .probe = probe, .close = lane_close, .describe = describe,       \
-    .tuning = tf_nothing_to_choose, .tune = tf_nothing_to_tune, .tuned = tf_nothing_tuned,    \
-    .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, .download = mem_download,     \
-    .fetch = mem_fetch, .fetched = mem_fetched, .spare = mem_spare, .zero = mem_zero,         \
-    .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free,        \
-    .rows_set = rows_set, .rows_shape = tf_rows_no_shape, .step_set = step_set,               \
-    .replay = replay, .recorded = recorded, .embed_fwd = embed_fwd, .embed_bwd = embed_bwd,   \
-    .linear_fwd = linear_fwd, .linear_bwd = linear_bwd, .add_norm_fwd = add_norm_fwd,         \
-    .add_norm_bwd = add_norm_bwd, .attention_fwd = attention_fwd,                             \
-    .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum,     \
-    .adam = adam, .ema = ema, .pack = pack, .pack_free = pack_free,                           \
-    .linear_packed = linear_packed, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows, \
-    .attend_rows = attend_rows, .scatter_rows = scatter_rows, .log_softmax = log_softmax,     \
-    .log_of = log_of, .search_step = tf_cpu_search_step
+#define COMMON                                                                                  \
+    .abi = TF_BACKEND_ABI, .name = "cpu", .shards = 8, .threads = true, .poll = 1,              \
+    .elem_size = ELEM_SIZES, .probe = probe, .close = lane_close, .describe = describe,         \
+    .set_tuning = tf_nothing_to_choose, .start_tuning = tf_nothing_to_tune,                     \
+    .get_tuning = tf_nothing_tuned, .alloc = mem_alloc, .free = mem_free, .upload = mem_upload, \
+    .download = mem_download, .download_async = mem_download_async,                             \
+    .download_wait = mem_download_wait, .free_memory = mem_free_memory, .zero = mem_zero,       \
+    .copy = mem_copy, .sync = lane_sync, .rows_new = rows_new, .rows_free = rows_free,          \
+    .rows_set = rows_set, .rows_shape = tf_rows_no_shape, .set_rng_state = set_rng_state,       \
+    .graph_begin = graph_begin, .graph_end = graph_end, .embed_fwd = embed_fwd,                 \
+    .embed_bwd = embed_bwd, .linear_fwd = linear_fwd, .linear_bwd = linear_bwd,                 \
+    .add_norm_fwd = add_norm_fwd, .add_norm_bwd = add_norm_bwd, .attention_fwd = attention_fwd, \
+    .attention_bwd = attention_bwd, .xent = xent, .add = add, .sumsq = sumsq, .sum = sum,       \
+    .adam = adam, .ema = ema, .pack = pack, .pack_free = pack_free,                             \
+    .linear_packed = linear_packed, .embed_rows = embed_rows, .add_norm_rows = add_norm_rows,   \
+    .cached_attention = cached_attention, .scatter_rows = scatter_rows,                         \
+    .log_softmax = log_softmax, .log_inplace = log_inplace, .search_step = tf_cpu_search_step
 
 const struct tf_backend tf_backend_cpu = {
     COMMON,
     .precision = "fp32",
-    .serves = TF_USE_ANY,
-    .uses = TF_USE_ANY,
+    .supports = TF_USE_ANY,
+    .default_for = TF_USE_ANY,
     .open = lane_open,
 };
 
 const struct tf_backend tf_backend_cpu_int8 = {
     COMMON,
     .precision = "int8",
-    .serves = TF_USE_DECODING,
+    .supports = TF_USE_DECODING,
     .open = lane_open_int8,
 };

@@ -24,7 +24,7 @@ const struct tf_cpu_kernels TABLE(TF_ISA) = {
     .packing = {.pack = TF_CPU(pack), .free = TF_CPU(pack_free), .linear = TF_CPU(linear_packed)},
     .embed_rows = TF_CPU(embed_rows),
     .add_norm_rows = TF_CPU(add_norm_rows),
-    .attend_rows = TF_CPU(attend_rows),
+    .cached_attention = TF_CPU(cached_attention),
     .log_softmax = TF_CPU(log_softmax),
-    .log_of = TF_CPU(log_of),
+    .log_inplace = TF_CPU(log_inplace),
 };

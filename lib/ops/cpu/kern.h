@@ -14,7 +14,7 @@ enum { TF_CPU_PANELS, TF_CPU_BLOCK, TF_CPU_TILE, TF_CPU_ROW, TF_CPU_SCRATCHES };
 struct tf_ctx {
     const struct tf_cpu_kernels *k;
     const struct tf_cpu_packing *packing; /* of the table's precision */
-    struct tf_step step;
+    struct tf_rng_state step;
     struct {
         void *base;
         float *p; /* 64-byte aligned */
@@ -37,19 +37,20 @@ struct tf_cpu_packing {
 struct tf_cpu_kernels {
     const char *isa;
     void (*embed_fwd)(struct tf_ctx *, float *, const uint32_t *, const float *, const float *,
-                      const struct tf_rows *, int, float, struct tf_drop);
+                      const struct tf_rows *, int, float, struct tf_dropout);
     void (*embed_bwd)(struct tf_ctx *, float *, float *, const float *, const uint32_t *,
-                      const struct tf_rows *, int, float, struct tf_drop);
+                      const struct tf_rows *, int, float, struct tf_dropout);
     void (*linear_fwd)(struct tf_ctx *, float *, const float *, const float *, const float *,
-                       const struct tf_rows *, int, int, unsigned, struct tf_drop);
+                       const struct tf_rows *, int, int, unsigned, struct tf_dropout);
     void (*linear_bwd)(struct tf_ctx *, float *, float *, float *, const float *, const float *,
-                       const float *, const struct tf_rows *, int, int, unsigned, struct tf_drop);
+                       const float *, const struct tf_rows *, int, int, unsigned,
+                       struct tf_dropout);
     void (*add_norm_fwd)(struct tf_ctx *, float *, float *, float *, float *, const float *,
                          const float *, const float *, const float *, const struct tf_rows *, int,
-                         float, struct tf_drop);
+                         float, struct tf_dropout);
     void (*add_norm_bwd)(struct tf_ctx *, float *, float *, float *, float *, const float *,
                          const float *, const float *, const float *, const float *, const float *,
-                         const struct tf_rows *, int, struct tf_drop);
+                         const struct tf_rows *, int, struct tf_dropout);
     void (*attention_fwd)(struct tf_ctx *, const struct tf_attention *);
     void (*attention_bwd)(struct tf_ctx *, const struct tf_attention *);
     void (*xent)(struct tf_ctx *, const struct tf_xent *);
@@ -63,9 +64,9 @@ struct tf_cpu_kernels {
                        size_t, int, float);
     void (*add_norm_rows)(struct tf_ctx *, float *, float *, const float *, const float *,
                           const float *, const float *, size_t, int, float);
-    void (*attend_rows)(struct tf_ctx *, const struct tf_attend *, size_t);
+    void (*cached_attention)(struct tf_ctx *, const struct tf_cached_attention *, size_t);
     void (*log_softmax)(float *, float *, size_t, int, float);
-    void (*log_of)(float *, size_t);
+    void (*log_inplace)(float *, size_t);
 };
 
 extern const struct tf_cpu_kernels tf_cpu_kernels_generic;
@@ -88,18 +89,19 @@ void tf_cpu_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
 /* kern_embed.c */
 void TF_CPU(embed_fwd)(struct tf_ctx *c, float *x, const uint32_t *ids, const float *table,
                        const float *pos, const struct tf_rows *r, int D, float scale,
-                       struct tf_drop drop);
+                       struct tf_dropout dropout);
 void TF_CPU(embed_bwd)(struct tf_ctx *c, float *dtable, float *dpos, const float *dx,
                        const uint32_t *ids, const struct tf_rows *r, int D, float scale,
-                       struct tf_drop drop);
+                       struct tf_dropout dropout);
 void TF_CPU(embed_rows)(float *x, const uint32_t *ids, const uint32_t *at, const float *table,
                         const float *pos, size_t rows, int D, float scale);
 /* kern_linear.c */
 void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b,
-                        const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop);
+                        const struct tf_rows *r, int N, int K, unsigned flags,
+                        struct tf_dropout dropout);
 void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const float *dy,
                         const float *x, const float *w, const struct tf_rows *r, int N, int K,
-                        unsigned flags, struct tf_drop drop);
+                        unsigned flags, struct tf_dropout dropout);
 struct tf_packed *TF_CPU(pack)(const float *w, int K, int N, bool transposed, struct tf_err *err);
 void TF_CPU(pack_free)(struct tf_packed *p);
 void TF_CPU(linear_packed)(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w,
@@ -107,11 +109,11 @@ void TF_CPU(linear_packed)(struct tf_ctx *c, float *y, const float *x, const str
 /* kern_norm.c */
 void TF_CPU(add_norm_fwd)(struct tf_ctx *c, float *s, float *y, float *mean, float *rstd,
                           const float *x, const float *res, const float *gain, const float *bias,
-                          const struct tf_rows *r, int D, float eps, struct tf_drop drop);
+                          const struct tf_rows *r, int D, float eps, struct tf_dropout dropout);
 void TF_CPU(add_norm_bwd)(struct tf_ctx *c, float *ds, float *dx, float *dgain, float *dbias,
                           const float *dy, const float *dsum, const float *s, const float *mean,
                           const float *rstd, const float *gain, const struct tf_rows *r, int D,
-                          struct tf_drop drop);
+                          struct tf_dropout dropout);
 void TF_CPU(add_norm_rows)(struct tf_ctx *c, float *s, float *y, const float *x, const float *res,
                            const float *gain, const float *bias, size_t rows, int D, float eps);
 /* kern_attention.c */
@@ -126,9 +128,9 @@ void TF_CPU(adam)(float *p, float *m, float *v, const float *g, size_t n, const 
                   const struct tf_adam *h);
 void TF_CPU(ema)(float *e, const float *p, size_t n, double decay);
 /* kern_decode.c */
-void TF_CPU(attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t rows);
+void TF_CPU(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows);
 void TF_CPU(log_softmax)(float *z, float *acc, size_t rows, int V, float weight);
-void TF_CPU(log_of)(float *x, size_t n);
+void TF_CPU(log_inplace)(float *x, size_t n);
 #endif
 
 #endif

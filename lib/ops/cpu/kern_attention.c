@@ -1,7 +1,7 @@
 /* kern_attention.c - scaled dot-product attention of many heads (paper, section 3.2) and its
  * gradients, one sentence and head at a time in blocks of queries. A query that sees no key puts
  * out 0; its log-sum-exp is -inf. */
-#include "ops/cpu/drop.h"
+#include "ops/cpu/dropout.h"
 #include "ops/cpu/gemm.h"
 
 #define QB 60 /* queries of a block */
@@ -13,7 +13,7 @@ struct head {
     size_t row, key;  /* first rows of both in the buffers */
     uint32_t packed;  /* packed row of the first query */
     size_t h;
-    struct drop drop;
+    struct dropout dropout;
     float scale;
 };
 
@@ -157,11 +157,12 @@ static void forward(struct tf_ctx *c, const struct head *w, float *probs)
                 memcpy(probs + i * w->S + b.lo, row + (b.lo - b.base),
                        (b.hi - b.lo) * sizeof *probs);
             }
-            if (w->drop.scale > 0) {
+            if (w->dropout.scale > 0) {
                 /* The base is a multiple of 16, as dropout's columns want. */
-                v16f scale = v_set(w->drop.scale);
+                v16f scale = v_set(w->dropout.scale);
                 for (size_t j = 0; j < b.ld; j += 32) {
-                    m32 m = drop_mask(&w->drop, w->packed + (uint32_t)i, (uint32_t)(b.base + j));
+                    m32 m =
+                        dropout_mask(&w->dropout, w->packed + (uint32_t)i, (uint32_t)(b.base + j));
                     v_store(row + j, v_keep(m.lo, v_mul(v_load(row + j), scale)));
                     if (j + 16 < b.ld)
                         v_store(row + j + 16, v_keep(m.hi, v_mul(v_load(row + j + 16), scale)));
@@ -176,8 +177,8 @@ static void forward(struct tf_ctx *c, const struct head *w, float *probs)
 static struct head head_of(const struct tf_ctx *c, const struct tf_attention *a, size_t s, size_t h)
 {
     const struct tf_rows *qr = a->q_rows, *kr = a->k_rows;
-    struct tf_drop drop = a->drop;
-    drop.site |= (uint32_t)h << 16;
+    struct tf_dropout dropout = a->dropout;
+    dropout.site |= (uint32_t)h << 16;
     return (struct head){.a = a,
                          .T = qr->off[s + 1] - qr->off[s],
                          .S = kr->off[s + 1] - kr->off[s],
@@ -185,7 +186,7 @@ static struct head head_of(const struct tf_ctx *c, const struct tf_attention *a,
                          .key = kr->off[s] - kr->off[0],
                          .packed = qr->off[s],
                          .h = h,
-                         .drop = drop_of(c, drop),
+                         .dropout = dropout_of(c, dropout),
                          .scale = 1 / __builtin_sqrtf((float)a->dk)};
 }
 
@@ -213,12 +214,12 @@ static void backward_row(float *p, float *dp, const struct head *w, const struct
     }
     const v16f none = v_set(-__builtin_inff()), zero = v_set(0), scale = v_set(w->scale),
                l = v_set(lse);
-    const v16f up = v_set(w->drop.scale > 0 ? w->drop.scale : 1);
+    const v16f up = v_set(w->dropout.scale > 0 ? w->dropout.scale : 1);
     v16f sum = zero;
     for (size_t j = 0; j < b->ld; j += 32) {
         m32 keep = {m_first(16), m_first(16)};
-        if (w->drop.scale > 0)
-            keep = drop_mask(&w->drop, w->packed + (uint32_t)i, (uint32_t)(b->base + j));
+        if (w->dropout.scale > 0)
+            keep = dropout_mask(&w->dropout, w->packed + (uint32_t)i, (uint32_t)(b->base + j));
         for (size_t n = j; n < j + 32 && n < b->ld; n += 16) {
             m16 sees = m_range(n, from, to), m = n == j ? keep.lo : keep.hi;
             v16f e = v_exp(v_pick(sees, v_sub(v_mul(v_load(p + n), scale), l), none));

@@ -28,13 +28,13 @@ static void softmax(float *x, size_t n)
         v_store_n(x + i, v_mul(v_load_n(x + i, n - i), inv), n - i);
 }
 
-void TF_CPU(attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t rows)
+void TF_CPU(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows)
 {
     const size_t dk = (size_t)a->dk, dv = (size_t)a->dv, H = (size_t)a->heads;
     const uint32_t *table = a->table, *first = a->first, *n_keys = a->n_keys;
     const float scale = 1 / __builtin_sqrtf((float)dk);
     for (size_t r = 0; r < rows; r++) {
-        const size_t from = tf_attend_from(a, n_keys[r]), S = n_keys[r] - from;
+        const size_t from = tf_cached_attention_from(a, n_keys[r]), S = n_keys[r] - from;
         const uint32_t *keys = table != NULL ? table + r * a->table_ld + from : NULL;
         const size_t key0 = table != NULL ? 0 : first[r] + from;
         float *p = tf_cpu_scratch(c, TF_CPU_ROW, S);
@@ -92,7 +92,7 @@ void TF_CPU(log_softmax)(float *z, float *acc, size_t rows, int V, float weight)
     }
 }
 
-void TF_CPU(log_of)(float *x, size_t n)
+void TF_CPU(log_inplace)(float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += 16)
         v_store_n(x + i, v_log(v_load_n(x + i, n - i)), n - i);

@@ -1,6 +1,6 @@
 /* kern_embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper
  * sections 3.4 and 3.5. */
-#include "ops/cpu/drop.h"
+#include "ops/cpu/dropout.h"
 
 /* One row before dropout. pos: the position's row or NULL. */
 static void embed_row(float *x, uint32_t id, const float *table, const float *pos, size_t D,
@@ -19,16 +19,16 @@ static void embed_row(float *x, uint32_t id, const float *table, const float *po
 
 void TF_CPU(embed_fwd)(struct tf_ctx *c, float *x, const uint32_t *ids, const float *table,
                        const float *pos, const struct tf_rows *r, int D, float scale,
-                       struct tf_drop drop)
+                       struct tf_dropout dropout)
 {
     size_t width = (size_t)D;
-    struct drop dr = drop_of(c, drop);
+    struct dropout dr = dropout_of(c, dropout);
     for (size_t s = 0; s < r->n; s++)
         for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++, x += width) {
             embed_row(x, *ids++, table, pos != NULL ? pos + (row - r->off[s]) * width : NULL, width,
                       scale);
             if (dr.scale > 0)
-                drop_row(&dr, row, x, x, width);
+                dropout_row(&dr, row, x, x, width);
         }
 }
 
@@ -43,17 +43,17 @@ static void add_row(float *to, const float *x, size_t D, float scale)
 
 void TF_CPU(embed_bwd)(struct tf_ctx *c, float *dtable, float *dpos, const float *dx,
                        const uint32_t *ids, const struct tf_rows *r, int D, float scale,
-                       struct tf_drop drop)
+                       struct tf_dropout dropout)
 {
     size_t width = (size_t)D;
-    struct drop dr = drop_of(c, drop);
+    struct dropout dr = dropout_of(c, dropout);
     float *kept = tf_cpu_scratch(c, TF_CPU_ROW, width);
     for (size_t s = 0; s < r->n; s++)
         for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++, dx += width) {
             const float *g = dx;
             uint32_t id = *ids++;
             if (dr.scale > 0) {
-                drop_row(&dr, row, kept, dx, width);
+                dropout_row(&dr, row, kept, dx, width);
                 g = kept;
             }
             if (id != TF_NO_ID)

@@ -1,6 +1,6 @@
 /* kern_linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over
  * weights packed once for decoding. */
-#include "ops/cpu/drop.h"
+#include "ops/cpu/dropout.h"
 #include "ops/cpu/gemm.h"
 
 #include <stdlib.h>
@@ -14,11 +14,12 @@ struct tf_packed {
 };
 
 void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b,
-                        const struct tf_rows *r, int N, int K, unsigned flags, struct tf_drop drop)
+                        const struct tf_rows *r, int N, int K, unsigned flags,
+                        struct tf_dropout dropout)
 {
     size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
     float *panels = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(k, n));
-    struct drop dr = drop_of(c, flags & TF_LIN_RELU ? drop : (struct tf_drop){0});
+    struct dropout dr = dropout_of(c, flags & TF_LIN_RELU ? dropout : (struct tf_dropout){0});
     TF_CPU(panels)(panels, w, n, k, n);
     for (size_t i = 0; i < rows; i += ROWS) {
         struct tf_cpu_gemm g = {.c = y + i * n,
@@ -37,7 +38,7 @@ void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float 
         TF_CPU(gemm)(&g);
         if (dr.scale > 0)
             for (size_t j = i; j < i + g.M; j++)
-                drop_row(&dr, r->off[0] + (uint32_t)j, y + j * n, y + j * n, n);
+                dropout_row(&dr, r->off[0] + (uint32_t)j, y + j * n, y + j * n, n);
     }
 }
 
@@ -67,10 +68,10 @@ static void add_columns(float *sum, const float *x, size_t rows, size_t N)
 
 void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const float *dy,
                         const float *x, const float *w, const struct tf_rows *r, int N, int K,
-                        unsigned flags, struct tf_drop drop)
+                        unsigned flags, struct tf_dropout dropout)
 {
     size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
-    float scale = drop.p > 0 ? (float)(1 / (1 - (double)drop.p)) : 1;
+    float scale = dropout.p > 0 ? (float)(1 / (1 - (double)dropout.p)) : 1;
     float *panels = NULL, *block = NULL, *slices = NULL;
     if (dx != NULL) {
         panels = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(n, k));

@@ -2,7 +2,7 @@
  * forward and backward:
  * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g
  * n)). */
-#include "ops/cpu/drop.h"
+#include "ops/cpu/dropout.h"
 
 /* s = res + x of one row; x NULL: res. */
 static void sum_row(float *s, const float *x, const float *res, size_t D)
@@ -16,13 +16,13 @@ static void sum_row(float *s, const float *x, const float *res, size_t D)
     }
 }
 
-static void drop_sum_row(const struct drop *dr, uint32_t row, float *s, const float *x,
-                         const float *res, size_t D)
+static void dropout_sum_row(const struct dropout *dr, uint32_t row, float *s, const float *x,
+                            const float *res, size_t D)
 {
     v16f scale = v_set(dr->scale);
     for (size_t d = 0; d < D; d += 32) {
         size_t n = D - d;
-        m32 m = drop_mask(dr, row, (uint32_t)d);
+        m32 m = dropout_mask(dr, row, (uint32_t)d);
         v_store_n(s + d,
                   v_add(v_load_n(res + d, n), v_keep(m.lo, v_mul(v_load_n(x + d, n), scale))), n);
         if (n > 16)
@@ -77,15 +77,16 @@ static void norm_row(float *y, float *mean_out, float *rstd_out, const float *s,
 
 void TF_CPU(add_norm_fwd)(struct tf_ctx *c, float *s, float *y, float *mean, float *rstd,
                           const float *x, const float *res, const float *gain, const float *bias,
-                          const struct tf_rows *r, int D, float eps, struct tf_drop drop)
+                          const struct tf_rows *r, int D, float eps, struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
-    struct drop dr = drop_of(c, drop);
+    struct dropout dr = dropout_of(c, dropout);
     float *row = tf_cpu_scratch(c, TF_CPU_ROW, width);
     for (size_t i = 0; i < rows; i++) {
         float *sum = s != NULL ? s + i * width : row;
         if (x != NULL && dr.scale > 0)
-            drop_sum_row(&dr, r->off[0] + (uint32_t)i, sum, x + i * width, res + i * width, width);
+            dropout_sum_row(&dr, r->off[0] + (uint32_t)i, sum, x + i * width, res + i * width,
+                            width);
         else
             sum_row(sum, x != NULL ? x + i * width : NULL, res + i * width, width);
         norm_row(y + i * width, mean != NULL ? mean + i : NULL, rstd != NULL ? rstd + i : NULL, sum,
@@ -134,10 +135,10 @@ static void norm_row_bwd(float *ds, float *dgain, float *dbias, const float *dy,
 void TF_CPU(add_norm_bwd)(struct tf_ctx *c, float *ds, float *dx, float *dgain, float *dbias,
                           const float *dy, const float *dsum, const float *s, const float *mean,
                           const float *rstd, const float *gain, const struct tf_rows *r, int D,
-                          struct tf_drop drop)
+                          struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
-    struct drop dr = drop_of(c, drop);
+    struct dropout dr = dropout_of(c, dropout);
     if (dy != NULL) {
         memset(dgain, 0, width * sizeof *dgain);
         memset(dbias, 0, width * sizeof *dbias);
@@ -154,7 +155,7 @@ void TF_CPU(add_norm_bwd)(struct tf_ctx *c, float *ds, float *dx, float *dgain, 
         if (dx == NULL)
             continue;
         if (dr.scale > 0)
-            drop_row(&dr, r->off[0] + (uint32_t)i, dx + at, ds + at, width);
+            dropout_row(&dr, r->off[0] + (uint32_t)i, dx + at, ds + at, width);
         else
             memcpy(dx + at, ds + at, width * sizeof *dx);
     }

@@ -137,7 +137,7 @@ static void raise_bar(struct urn *u, bool weights, double need)
 static void fill(struct urn *u, const struct tf_search *s, const struct tf_search_view *v,
                  const float *lp, double logp)
 {
-    const struct tf_search_rule *rule = &s->rule;
+    const struct tf_search_opts *rule = &s->rule;
     float top = -INFINITY;
     u->n = 0;
     u->bar = 0;

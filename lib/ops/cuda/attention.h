@@ -22,7 +22,7 @@ template <typename A> struct heads {
     int n_heads, dk, dv, window;
     bool causal;
     float scale; /* 1 / sqrt(dk) */
-    struct dropper drop;
+    struct dropout_args dropout;
 };
 
 template <typename A>
@@ -37,7 +37,7 @@ static struct heads<A> heads_of(const struct tf_ctx *c, const struct tf_attentio
     h.n_heads = a->heads, h.dk = a->dk, h.dv = a->dv, h.causal = a->causal;
     h.window = a->window < 1 << 30 ? a->window : 0; /* sentences are shorter than that */
     h.scale = 1 / sqrtf((float)a->dk);
-    h.drop = tf_cuda_dropper(c, a->drop);
+    h.dropout = tf_cuda_dropout(c, a->dropout);
     return h;
 }
 
@@ -105,8 +105,8 @@ template <typename A>
 __device__ static inline void drop_keys(float f[4], const struct heads<A> &h, const struct place &p,
                                         int i, int quad)
 {
-    drop4(f, h.drop, (uint32_t)quad, h.head->first + p.row + (uint32_t)i,
-          h.drop.site | (uint32_t)p.head << 16);
+    dropout4(f, h.dropout, (uint32_t)quad, h.head->first + p.row + (uint32_t)i,
+             h.dropout.site | (uint32_t)p.head << 16);
 }
 
 /* x[k] of four threads, those whose numbers differ in the bits `step` and 2 * `step` alone, becomes
@@ -349,7 +349,7 @@ __device__ static inline void drop_queries(float f[4], const struct heads<A> &h,
                                            const struct place &p, int i, int j)
 {
     drop_keys(f, h, p, i + threadIdx.x % 4, (j + (int)(threadIdx.x % 32)) / 4);
-    if (h.drop.threshold != 0)
+    if (h.dropout.threshold != 0)
         transpose4(f, 1);
 }
 

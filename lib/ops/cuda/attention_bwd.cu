@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, fl
                 for (int half_tile = 0; half_tile < 2; half_tile++) {
                     int column = 16 * n + 8 * half_tile + 2 * t;
                     float f[4] = {1, 1, 1, 1};
-                    if (h.drop.threshold != 0)
+                    if (h.dropout.threshold != 0)
                         drop_tile(f, h, p, i0 + column, j + g);
 #pragma unroll
                     for (int e = 0; e < 4; e++) {

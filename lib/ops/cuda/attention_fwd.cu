@@ -108,7 +108,7 @@ static __global__ void __launch_bounds__(128) forward_mma(struct heads<A> h)
 #pragma unroll
                 for (int e = 0; e < 4; e++)
                     l[e / 2] += s[n][e] = exp2f(s[n][e] - base[e / 2]);
-                if (h.drop.threshold != 0) {
+                if (h.dropout.threshold != 0) {
                     float f[4];
                     drop_tile(f, h, p, i + g, j0 + 8 * n + 2 * t);
                     for (int e = 0; e < 4; e++)

@@ -96,7 +96,7 @@ template <typename A> void tf_cuda_ops<A>::pack_free(struct tf_ctx *c, struct tf
 {
     if (p == nullptr)
         return;
-    tf_cuda_graphs_drop(c);
+    tf_cuda_graphs_forget(c);
     cudaFree(p->w);
     delete p;
 }
@@ -249,7 +249,8 @@ void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const
  * business of further blocks (grid.y), which find the weights anew; dk past G N, where G is 32, is
  * walked. */
 template <typename A, int N, int G>
-static __global__ void attend_kernel(struct tf_attend a, size_t rows, float scale)
+static __global__ void cached_attention_kernel(struct tf_cached_attention a, size_t rows,
+                                               float scale)
 {
     constexpr int GROUPS = WARP / G, AT_ONCE = 4;
     const uint32_t *table = (const uint32_t *)a.table;
@@ -323,7 +324,8 @@ static __global__ void attend_kernel(struct tf_attend a, size_t rows, float scal
 }
 
 template <typename A>
-void tf_cuda_ops<A>::attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows)
+void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_attention *a,
+                                      size_t rows)
 {
     constexpr int N = vec<A>::N;
     size_t size = sizeof(A);
@@ -331,37 +333,41 @@ void tf_cuda_ops<A>::attend_rows(struct tf_ctx *c, const struct tf_attend *a, si
                         a->ldo * size, a->dk * size, a->dv * size);
     int width = a->dk > a->dv ? a->dk : a->dv, threads = wide ? (width + N - 1) / N : WARP;
     auto run = [&](auto *kernel, int columns) {
-        launch(c, "attend_rows", kernel,
+        launch(c, "cached_attention", kernel,
                dim3(div_up(rows, WARPS) * (unsigned)a->heads, div_up(a->dv, columns)),
                dim3(WARPS * WARP), 0, *a, rows, 1 / sqrtf((float)a->dk));
     };
     if (!wide)
-        run(attend_kernel<A, 1, WARP>, WARP);
+        run(cached_attention_kernel<A, 1, WARP>, WARP);
     else if (threads <= 4)
-        run(attend_kernel<A, N, 4>, 4 * N);
+        run(cached_attention_kernel<A, N, 4>, 4 * N);
     else if (threads <= 8)
-        run(attend_kernel<A, N, 8>, 8 * N);
+        run(cached_attention_kernel<A, N, 8>, 8 * N);
     else if (threads <= 16)
-        run(attend_kernel<A, N, 16>, 16 * N);
+        run(cached_attention_kernel<A, N, 16>, 16 * N);
     else
-        run(attend_kernel<A, N, WARP>, WARP * N);
+        run(cached_attention_kernel<A, N, WARP>, WARP * N);
 }
 
 /* ---- for every precision ---- */
 
 #define TF_DECODE_OPS(A)                                                                          \
     template struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *, const tf_mem *, int, int,    \
-        bool, struct tf_err *);                                                                   \
+                                                    bool, struct tf_err *);                       \
     template void tf_cuda_ops<A>::pack_free(struct tf_ctx *, struct tf_packed *);                 \
     template void tf_cuda_ops<A>::linear_packed(struct tf_ctx *, tf_mem *, const tf_mem *,        \
-        const struct tf_packed *, const tf_mem *, size_t, unsigned);                              \
+                                                const struct tf_packed *, const tf_mem *, size_t, \
+                                                unsigned);                                        \
     template void tf_cuda_ops<A>::embed_rows(struct tf_ctx *, tf_mem *, const tf_mem *,           \
-        const tf_mem *, const tf_mem *, const tf_mem *, size_t, int, float);                      \
+                                             const tf_mem *, const tf_mem *, const tf_mem *,      \
+                                             size_t, int, float);                                 \
     template void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *, tf_mem *, tf_mem *,              \
-        const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, size_t, int, float);      \
-    template void tf_cuda_ops<A>::attend_rows(struct tf_ctx *, const struct tf_attend *, size_t); \
-    template void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *, tf_mem *, size_t,                 \
-        const tf_mem *, size_t, const tf_mem *, size_t, size_t);
+                                                const tf_mem *, const tf_mem *, const tf_mem *,   \
+                                                const tf_mem *, size_t, int, float);              \
+    template void tf_cuda_ops<A>::cached_attention(struct tf_ctx *,                               \
+                                                   const struct tf_cached_attention *, size_t);   \
+    template void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *, tf_mem *, size_t, const tf_mem *, \
+                                               size_t, const tf_mem *, size_t, size_t);
 TF_DECODE_OPS(float)
 TF_DECODE_OPS(bf16)
 TF_DECODE_OPS(half)

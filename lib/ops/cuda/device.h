@@ -40,7 +40,7 @@ typedef __nv_bfloat16 bf16;
 /* ---- the lane ---- */
 
 /* In device memory: what changes from step to step. */
-struct tf_step_state {
+struct tf_device_rng_state {
     uint64_t seed;
     uint32_t update;
 };
@@ -51,7 +51,7 @@ struct tf_blas;  /* blas.h */
  * order of the calls, whichever lane it came from. */
 struct tf_ctx {
     cudaStream_t queue;         /* tf_cuda_stream() */
-    struct tf_step_state *step; /* device */
+    struct tf_device_rng_state *step; /* device */
     struct tf_blas *blas;       /* shared likewise */
     void *scratch;              /* device; valid until the next operation of the lane asks for it */
     size_t scratch_size;
@@ -96,11 +96,11 @@ struct tf_rows_head {
 };
 struct tf_rows {
     size_t max_rows, cap_sentences; /* what rows_new was given */
-    /* what kernels and products work on: tf_rows_whole() of the rows in use, where the buffers have
-     * so many. A function of the batch alone, as its bytes must be */
+    /* what kernels and products work on: tf_rows_round_up() of the rows in use, where the buffers
+     * have so many. A function of the batch alone, as its bytes must be */
     size_t cap_rows;
-    /* tf_rows_whole() of the sentences in use, at most cap_sentences: attention has blocks for so
-     * many */
+    /* tf_rows_round_up() of the sentences in use, at most cap_sentences: attention has blocks for
+     * so many */
     size_t cap_used;
     /* the longest sentence, rounded up in steps of 16 to 64, then of 64 */
     uint32_t cap_longest;
@@ -245,7 +245,7 @@ __device__ static inline void each_of_block(const U *x, uint32_t n, F f)
     }
 }
 
-/* ---- dropout: the rule of backend.h, struct tf_drop ---- */
+/* ---- dropout: the rule of backend.h, struct tf_dropout ---- */
 
 /* Philox4x32-10 (Salmon et al. 2011). */
 __device__ static inline void philox(uint32_t w[4], uint32_t c0, uint32_t c1, uint32_t c2,
@@ -264,19 +264,19 @@ __device__ static inline void philox(uint32_t w[4], uint32_t c0, uint32_t c1, ui
     w[0] = c0, w[1] = c1, w[2] = c2, w[3] = c3;
 }
 
-/* What a kernel gets of a struct tf_drop: made on the host. threshold = ceil(p * 2^32); scale = 1 /
- * (1 - p). */
-struct dropper {
+/* What a kernel gets of a struct tf_dropout: made on the host. threshold = ceil(p * 2^32); scale =
+ * 1 / (1 - p). */
+struct dropout_args {
     uint64_t threshold; /* kept iff u >= threshold; 0: all are kept */
     float scale;
     uint32_t site;
-    const struct tf_step_state *step;
+    const struct tf_device_rng_state *step;
 };
-struct dropper tf_cuda_dropper(const struct tf_ctx *c, struct tf_drop d);
+struct dropout_args tf_cuda_dropout(const struct tf_ctx *c, struct tf_dropout d);
 
 /* Factors (0 or scale) of columns 4*quad .. 4*quad + 3 of a packed row. */
-__device__ static inline void drop4(float f[4], const struct dropper &d, uint32_t quad,
-                                    uint32_t row, uint32_t site)
+__device__ static inline void dropout4(float f[4], const struct dropout_args &d, uint32_t quad,
+                                       uint32_t row, uint32_t site)
 {
     if (d.threshold == 0) {
         f[0] = f[1] = f[2] = f[3] = 1;
@@ -371,24 +371,24 @@ struct async_copies {
 template <typename A> struct tf_cuda_ops {
     static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
                           const tf_mem *pos, const struct tf_rows *r, int D, float scale,
-                          struct tf_drop drop);
+                          struct tf_dropout dropout);
     static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
                           const tf_mem *ids, const struct tf_rows *r, int D, float scale,
-                          struct tf_drop drop);
+                          struct tf_dropout dropout);
     static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
                            const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
-                           struct tf_drop drop);
+                           struct tf_dropout dropout);
     static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
                            const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
-                           unsigned flags, struct tf_drop drop);
+                           unsigned flags, struct tf_dropout dropout);
     static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
                              const tf_mem *x, const tf_mem *res, const tf_mem *gain,
                              const tf_mem *bias, const struct tf_rows *r, int D, float eps,
-                             struct tf_drop drop);
+                             struct tf_dropout dropout);
     static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
                              const tf_mem *dy, const tf_mem *dsum, const tf_mem *s,
                              const tf_mem *mean, const tf_mem *rstd, const tf_mem *gain,
-                             const struct tf_rows *r, int D, struct tf_drop drop);
+                             const struct tf_rows *r, int D, struct tf_dropout dropout);
     static void attention_fwd(struct tf_ctx *c, const struct tf_attention *a);
     static void attention_bwd(struct tf_ctx *c, const struct tf_attention *a);
     static void xent(struct tf_ctx *c, const struct tf_xent *x);
@@ -403,7 +403,8 @@ template <typename A> struct tf_cuda_ops {
     static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x,
                               const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
                               size_t rows, int D, float eps);
-    static void attend_rows(struct tf_ctx *c, const struct tf_attend *a, size_t rows);
+    static void cached_attention(struct tf_ctx *c, const struct tf_cached_attention *a,
+                                 size_t rows);
     static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
                              size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
 };
@@ -416,9 +417,9 @@ void tf_cuda_free(struct tf_ctx *c, tf_mem *p);
 void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
 int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
                      struct tf_err *err);
-void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
-int tf_cuda_fetched(struct tf_ctx *c, struct tf_err *err);
-size_t tf_cuda_spare(struct tf_ctx *c);
+void tf_cuda_download_async(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
+int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err);
+size_t tf_cuda_free_memory(struct tf_ctx *c);
 void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
 void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);
 int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err);
@@ -427,10 +428,10 @@ struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_s
 void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r);
 void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
 bool tf_cuda_rows_shape(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
-bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n);
-bool tf_cuda_recorded(struct tf_ctx *c);
+bool tf_cuda_graph_begin(struct tf_ctx *c, const void *key, size_t n);
+bool tf_cuda_graph_end(struct tf_ctx *c);
 /* graphs.cu: forget what was recorded; before device memory is freed. */
-void tf_cuda_graphs_drop(struct tf_ctx *c);
+void tf_cuda_graphs_forget(struct tf_ctx *c);
 /* Host bytes to the device: src may change as soon as this returns. */
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
 void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n);
@@ -441,7 +442,7 @@ void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_me
 void tf_cuda_ema(struct tf_ctx *c, tf_mem *e, const tf_mem *p, size_t n, double decay);
 void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V,
                          float weight);
-void tf_cuda_log_of(struct tf_ctx *c, tf_mem *x, size_t n);
+void tf_cuda_log_inplace(struct tf_ctx *c, tf_mem *x, size_t n);
 void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 
 /* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for

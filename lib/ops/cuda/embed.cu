@@ -19,7 +19,7 @@ template <typename A>
 static __global__ void __launch_bounds__(WARPS * 32)
     forward(A *x, const uint32_t *ids, const float *table, const float *pos,
             const struct tf_rows_head *head, const uint32_t *off, const uint32_t *sentence,
-            size_t cap, int D, float scale, struct dropper drop, bool whole)
+            size_t cap, int D, float scale, struct dropout_args dropout, bool whole)
 {
     size_t row = (size_t)blockIdx.x * WARPS + threadIdx.x / 32;
     if (row >= cap)
@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(WARPS * 32)
             for (int k = 0; k < 4; k++)
                 v[k] += p[k];
         }
-        drop4(f, drop, d / 4, packed, drop.site);
+        dropout4(f, dropout, d / 4, packed, dropout.site);
         for (int k = 0; k < 4; k++)
             v[k] *= f[k];
         store4(x + row * D, d, D, whole, v);
@@ -49,12 +49,12 @@ static __global__ void __launch_bounds__(WARPS * 32)
 template <typename A>
 void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
                                const tf_mem *pos, const struct tf_rows *r, int D, float scale,
-                               struct tf_drop drop)
+                               struct tf_dropout dropout)
 {
     bool whole = quads_whole(D, (A *)x, (const float *)table, (const float *)pos);
     launch(c, "embed_fwd", forward<A>, dim3(div_up(r->cap_rows, WARPS)), dim3(WARPS * 32), 0,
            (A *)x, (const uint32_t *)ids, (const float *)table, (const float *)pos, r->head, r->off,
-           r->sentence, r->cap_rows, D, scale, tf_cuda_dropper(c, drop), whole);
+           r->sentence, r->cap_rows, D, scale, tf_cuda_dropout(c, dropout), whole);
 }
 
 
@@ -86,12 +86,12 @@ static __global__ void chain_rows(struct chains h, const uint32_t *ids,
 /* sum += dropout'(dx[row][d .. d + 4)) */
 template <typename A>
 __device__ static inline void add_row(float sum[4], const A *dx, uint32_t row, int d, int D,
-                                      const struct tf_rows_head *head, const struct dropper &drop,
-                                      bool whole)
+                                      const struct tf_rows_head *head,
+                                      const struct dropout_args &dropout, bool whole)
 {
     float v[4], f[4];
     load4(v, dx + (size_t)row * D, d, D, whole);
-    drop4(f, drop, d / 4, head->first + row, drop.site);
+    dropout4(f, dropout, d / 4, head->first + row, dropout.site);
     for (int k = 0; k < 4; k++)
         sum[k] += v[k] * f[k];
 }
@@ -110,7 +110,7 @@ __device__ static inline void add_to(float *out, int d, int D, bool whole, const
 template <typename A>
 static __global__ void __launch_bounds__(WARPS * 32)
     add_few(float *dtable, const A *dx, struct chains h, const struct tf_rows_head *head, int D,
-            float scale, struct dropper drop, bool whole)
+            float scale, struct dropout_args dropout, bool whole)
 {
     uint32_t lane = threadIdx.x % 32, at = blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t my_key = at < h.size ? h.key[at] : TF_NO_ID, my_row = at < h.size ? h.row[at] : 0;
@@ -143,7 +143,7 @@ static __global__ void __launch_bounds__(WARPS * 32)
             for (int i = 0; i < n; i++) {
                 uint32_t x = __shfl_sync(0xffffffffu, ordered, i);
                 if (d < D)
-                    add_row(sum, dx, x, d, D, head, drop, whole);
+                    add_row(sum, dx, x, d, D, head, dropout, whole);
             }
             if (d < D)
                 add_to(dtable + (size_t)id * D, d, D, whole, sum, scale);
@@ -174,7 +174,8 @@ __device__ static inline void add_crew(float *out, int d, int D, bool whole, con
 template <typename A>
 static __global__ void __launch_bounds__(CREW * 32)
     add_many(float *dtable, const A *dx, const uint32_t *ids, struct chains h,
-             const struct tf_rows_head *head, int D, float scale, struct dropper drop, bool whole)
+             const struct tf_rows_head *head, int D, float scale, struct dropout_args dropout,
+             bool whole)
 {
     __shared__ uint32_t list[CREW * 32 * SPAN], counts[CREW];
     if (blockIdx.x >= h.many[0] + 1)
@@ -206,7 +207,7 @@ static __global__ void __launch_bounds__(CREW * 32)
         __syncthreads();
         if (d < D)
             for (uint32_t i = (warp + CREW - seen % CREW) % CREW; i < total; i += CREW)
-                add_row(sum, dx, list[i], d, D, head, drop, whole);
+                add_row(sum, dx, list[i], d, D, head, dropout, whole);
         seen += total;
     }
     add_crew(dtable + (size_t)id * D, d, D, whole, sum, scale);
@@ -217,14 +218,14 @@ static __global__ void __launch_bounds__(CREW * 32)
 template <typename A>
 static __global__ void __launch_bounds__(CREW * 32)
     add_places(float *dpos, const A *dx, const struct tf_rows_head *head, const uint32_t *off,
-               int D, struct dropper drop, bool whole)
+               int D, struct dropout_args dropout, bool whole)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, d = 128 * blockIdx.y + 4 * lane;
     for (uint32_t place = blockIdx.x; place < head->longest; place += gridDim.x) {
         float sum[4] = {};
         for (uint32_t s = warp; s < head->n; s += CREW)
             if (place < off[s + 1] - off[s] && d < D)
-                add_row(sum, dx, off[s] + place, d, D, head, drop, whole);
+                add_row(sum, dx, off[s] + place, d, D, head, dropout, whole);
         add_crew(dpos + (size_t)place * D, d, D, whole, sum, 1);
     }
 }
@@ -232,10 +233,10 @@ static __global__ void __launch_bounds__(CREW * 32)
 template <typename A>
 void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
                                const tf_mem *ids, const struct tf_rows *r, int D, float scale,
-                               struct tf_drop drop)
+                               struct tf_dropout dropout)
 {
     bool whole = quads_whole(D, (float *)dtable, (float *)dpos, (const A *)dx);
-    struct dropper dropper = tf_cuda_dropper(c, drop);
+    struct dropout_args args = tf_cuda_dropout(c, dropout);
     size_t cap = r->cap_rows, size = 64, most = cap / 33 + 1; /* ids of more than 32 rows */
     if (cap == 0)
         return;
@@ -253,20 +254,23 @@ void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, c
     launch(c, "embed_bwd", chain_rows, dim3(div_up(cap, 256)), dim3(256), 0, h,
            (const uint32_t *)ids, r->head);
     launch(c, "embed_bwd few", add_few<A>, dim3(div_up(size, WARPS * 32)), dim3(WARPS * 32), 0,
-           (float *)dtable, (const A *)dx, h, r->head, D, scale, dropper, whole);
+           (float *)dtable, (const A *)dx, h, r->head, D, scale, args, whole);
     launch(c, "embed_bwd many", add_many<A>, dim3(most, columns), dim3(CREW * 32), 0,
-           (float *)dtable, (const A *)dx, (const uint32_t *)ids, h, r->head, D, scale, dropper,
+           (float *)dtable, (const A *)dx, (const uint32_t *)ids, h, r->head, D, scale, args,
            whole);
     if (dpos != nullptr)
         launch(c, "embed_bwd places", add_places<A>, dim3(r->cap_longest, columns), dim3(CREW * 32),
-               0, (float *)dpos, (const A *)dx, r->head, r->off, D, dropper, whole);
+               0, (float *)dpos, (const A *)dx, r->head, r->off, D, args, whole);
 }
 
 #define INSTANCE(A)                                                                              \
     template void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *, tf_mem *, const tf_mem *,           \
-        const tf_mem *, const tf_mem *, const struct tf_rows *, int, float, struct tf_drop);     \
+                                            const tf_mem *, const tf_mem *,                      \
+                                            const struct tf_rows *, int, float,                  \
+                                            struct tf_dropout);                                  \
     template void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *, tf_mem *, tf_mem *, const tf_mem *, \
-        const tf_mem *, const struct tf_rows *, int, float, struct tf_drop);
+                                            const tf_mem *, const struct tf_rows *, int, float,  \
+                                            struct tf_dropout);
 INSTANCE(float)
 INSTANCE(bf16)
 INSTANCE(half)

@@ -26,7 +26,7 @@ bool clean;   /* no failure was noted before the recording */
 
 } // namespace
 
-void tf_cuda_graphs_drop(struct tf_ctx *c)
+void tf_cuda_graphs_forget(struct tf_ctx *c)
 {
     TF_ASSERT(recording == nullptr);
     for (auto &s : sequences)
@@ -37,13 +37,13 @@ void tf_cuda_graphs_drop(struct tf_ctx *c)
     sequences.clear();
 }
 
-bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n)
+bool tf_cuda_graph_begin(struct tf_ctx *c, const void *key, size_t n)
 {
     if (refused || tf_cuda_timing())
         return false;
     std::string name((const char *)key, n);
     if (sequences.size() >= MOST && sequences.find(name) == sequences.end())
-        tf_cuda_graphs_drop(c);
+        tf_cuda_graphs_forget(c);
     struct sequence &s = sequences[name];
     if (s.exec != nullptr) {
         tf_cuda_failed(c, cudaGraphLaunch(s.exec, tf_cuda_stream(c)), "graph");
@@ -59,7 +59,7 @@ bool tf_cuda_replay(struct tf_ctx *c, const void *key, size_t n)
     return false;
 }
 
-bool tf_cuda_recorded(struct tf_ctx *c)
+bool tf_cuda_graph_end(struct tf_ctx *c)
 {
     if (recording == nullptr)
         return true;

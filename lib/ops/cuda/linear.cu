@@ -66,7 +66,7 @@ static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, 
     struct mask &m = masks[y];
     size_t size = tf_blas_mask_size(rows, N);
     if (m.size < size) {
-        tf_cuda_graphs_drop(c);
+        tf_cuda_graphs_forget(c);
         cudaFree(m.bits);
         cudaError_t e = cudaMalloc(&m.bits, size);
         m.size = e == cudaSuccess ? size : 0;
@@ -82,7 +82,8 @@ static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, 
 
 /* y[r] *= dropout factors, for rows in use. A thread four columns of a row. */
 template <typename A>
-static __global__ void drop_rows(A *y, const struct tf_rows_head *head, int N, struct dropper drop)
+static __global__ void dropout_rows(A *y, const struct tf_rows_head *head, int N,
+                                    struct dropout_args dropout)
 {
     uint32_t quads = ((uint32_t)N + 3) / 4;
     uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -90,7 +91,7 @@ static __global__ void drop_rows(A *y, const struct tf_rows_head *head, int N, s
     if (r >= head->rows)
         return;
     float f[4];
-    drop4(f, drop, quad, head->first + r, drop.site);
+    dropout4(f, dropout, quad, head->first + r, dropout.site);
     A *at = y + (size_t)r * N + 4 * quad;
     for (uint32_t k = 0; k < 4 && 4 * quad + k < (uint32_t)N; k++)
         at[k] = from_float<A>(to_float(at[k]) * f[k]);
@@ -99,7 +100,7 @@ static __global__ void drop_rows(A *y, const struct tf_rows_head *head, int N, s
 template <typename A>
 void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
                                 const tf_mem *b, const struct tf_rows *r, int N, int K,
-                                unsigned flags, struct tf_drop drop)
+                                unsigned flags, struct tf_dropout dropout)
 {
     struct tf_gemm g = {.M = (int)r->cap_rows, .N = N, .K = K};
     g.a = x;
@@ -110,12 +111,12 @@ void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, co
     g.relu = (flags & TF_LIN_RELU) != 0;
     g.ab = g.out = tf_blas_elem_of<A>();
     g.bias = b != nullptr ? tf_cuda_shadow<A>(c, b) : nullptr;
-    bool dropped = g.relu && drop.p > 0, done = false;
+    bool dropped = g.relu && dropout.p > 0, done = false;
     if (auto old = g.relu ? masks.find(y) : masks.end(); old != masks.end())
         old->second.written = false;
     /* what dropout cut, y > 0 tells and a mask does not */
-    if (g.relu && flags & TF_LIN_KEEP && !dropped && (c->epilogues & MASK) != 0) {
-        struct mask *m = mask_beside(c, y, tf_rows_whole(r->max_rows), (size_t)N);
+    if (g.relu && flags & TF_LIN_SAVE && !dropped && (c->epilogues & MASK) != 0) {
+        struct mask *m = mask_beside(c, y, tf_rows_round_up(r->max_rows), (size_t)N);
         if (m == nullptr)
             return;
         g.mask = m->bits;
@@ -125,8 +126,9 @@ void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, co
     if (!done)
         tf_blas_gemm(c, &g);
     if (dropped)
-        launch(c, "dropout", drop_rows<A>, dim3(div_up(r->cap_rows * (size_t)((N + 3) / 4), 256)),
-               dim3(256), 0, (A *)y, r->head, N, tf_cuda_dropper(c, drop));
+        launch(c, "dropout", dropout_rows<A>,
+               dim3(div_up(r->cap_rows * (size_t)((N + 3) / 4), 256)), dim3(256), 0, (A *)y,
+               r->head, N, tf_cuda_dropout(c, dropout));
 }
 
 /* Rows of dy [cap, N] past the count to 0, before products take them all. */
@@ -236,7 +238,7 @@ static void bias_gradient(struct tf_ctx *c, float *db, const A *dy, uint32_t cap
 template <typename A>
 void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
                                 const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N,
-                                int K, unsigned flags, struct tf_drop drop)
+                                int K, unsigned flags, struct tf_dropout dropout)
 {
     enum { W = vec<A>::N };
     uint32_t cap = (uint32_t)r->cap_rows;
@@ -264,7 +266,7 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
                 bool wide = K % W == 0 && (uintptr_t)dx % 16 == 0 && (uintptr_t)x % 16 == 0;
                 launch(c, "linear", wide ? through_relu<A, W> : through_relu<A, 1>,
                        dim3(div_up((size_t)cap * K, (size_t)256 * (wide ? W : 1))), dim3(256), 0,
-                       (A *)dx, (const A *)x, r->head, K, (float)(1 / (1 - (double)drop.p)));
+                       (A *)dx, (const A *)x, r->head, K, (float)(1 / (1 - (double)dropout.p)));
             }
         }
     }
@@ -292,13 +294,15 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
         bias_gradient(c, (float *)db, (const A *)dy, cap, r->head, N);
 }
 
-#define INSTANCE(A)                                                                           \
-    template void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *, tf_mem *, const tf_mem *,       \
-        const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned,           \
-        struct tf_drop);                                                                      \
-    template void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *,   \
-        tf_mem *, const tf_mem *, const tf_mem *, const struct tf_rows *, int, int, unsigned, \
-                                             struct tf_drop);
+#define INSTANCE(A)                                                                         \
+    template void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *, tf_mem *, const tf_mem *,     \
+                                             const tf_mem *, const tf_mem *,                \
+                                             const struct tf_rows *, int, int, unsigned,    \
+                                             struct tf_dropout);                            \
+    template void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, \
+                                             tf_mem *, const tf_mem *, const tf_mem *,      \
+                                             const struct tf_rows *, int, int, unsigned,    \
+                                             struct tf_dropout);
 INSTANCE(float)
 INSTANCE(bf16)
 INSTANCE(half)

@@ -62,7 +62,7 @@ void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
 {
     if (n > c->scratch_size || c->scratch == nullptr) {
         size_t size = n + n / 4 + 256; /* so that it does not grow with every batch */
-        tf_cuda_graphs_drop(c);
+        tf_cuda_graphs_forget(c);
         cudaFree(c->scratch); /* waits for who uses it */
         cudaError_t e = cudaMalloc(&c->scratch, size);
         if (e != cudaSuccess) {
@@ -106,7 +106,7 @@ void tf_cuda_free(struct tf_ctx *c, tf_mem *p)
     if (p == nullptr)
         return;
     tf_cuda_stream(c); /* while what was put off has its memory */
-    tf_cuda_graphs_drop(c);
+    tf_cuda_graphs_forget(c);
     tf_cuda_weights_gone(p);
     tf_cuda_mask_gone(p);
     tf_cuda_failed(c, cudaFree(p), "free");
@@ -176,22 +176,22 @@ int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *
 /* What is on its way to the host, in a ring: into pinned memory, from which the answer copies it,
  * or without that straight to where it goes. */
 static struct fetch {
-    double *room; /* pinned [TF_FETCH] */
+    double *room; /* pinned [TF_ASYNC_DOWNLOAD_MAX] */
     double *dst;
     size_t n;
     cudaEvent_t done;
     bool made;
-} fetches[TF_FETCHES];
+} fetches[TF_ASYNC_DOWNLOADS];
 static unsigned first_fetch, open_fetches;
 
-void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
+void tf_cuda_download_async(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
 {
-    TF_ASSERT(open_fetches < TF_FETCHES && n <= TF_FETCH);
-    struct fetch *f = &fetches[(first_fetch + open_fetches++) % TF_FETCHES];
+    TF_ASSERT(open_fetches < TF_ASYNC_DOWNLOADS && n <= TF_ASYNC_DOWNLOAD_MAX);
+    struct fetch *f = &fetches[(first_fetch + open_fetches++) % TF_ASYNC_DOWNLOADS];
     if (!f->made) {
         void *room = nullptr;
         tf_cuda_failed(c, cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), "fetch");
-        if (cudaMallocHost(&room, TF_FETCH * sizeof *dst) != cudaSuccess)
+        if (cudaMallocHost(&room, TF_ASYNC_DOWNLOAD_MAX * sizeof *dst) != cudaSuccess)
             cudaGetLastError();
         f->room = (double *)room;
         f->made = true;
@@ -205,11 +205,11 @@ void tf_cuda_fetch(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
     tf_cuda_failed(c, cudaEventRecord(f->done, tf_cuda_stream(c)), "fetch");
 }
 
-int tf_cuda_fetched(struct tf_ctx *c, struct tf_err *err)
+int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err)
 {
     TF_ASSERT(open_fetches > 0);
     struct fetch *f = &fetches[first_fetch];
-    first_fetch = (first_fetch + 1) % TF_FETCHES;
+    first_fetch = (first_fetch + 1) % TF_ASYNC_DOWNLOADS;
     open_fetches--;
     tf_cuda_failed(c, cudaEventSynchronize(f->done), "the device");
     if (f->room != nullptr)
@@ -217,7 +217,7 @@ int tf_cuda_fetched(struct tf_ctx *c, struct tf_err *err)
     return settle(c, err);
 }
 
-size_t tf_cuda_spare(struct tf_ctx *c)
+size_t tf_cuda_free_memory(struct tf_ctx *c)
 {
     size_t spare = 0, total;
     tf_cuda_failed(c, cudaMemGetInfo(&spare, &total), "memory");

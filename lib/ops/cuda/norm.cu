@@ -43,7 +43,7 @@ template <typename A, int T>
 static __global__ void __launch_bounds__(team<T>::block)
     forward(A *s, A *y, float *mean_out, float *rstd_out, const A *x, const A *res,
             const float *gain, const float *bias, const struct tf_rows_head *head, size_t cap,
-            int D, float eps, struct dropper drop, bool whole)
+            int D, float eps, struct dropout_args dropout, bool whole)
 {
     __shared__ float room[32];
     const team<T> t;
@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(team<T>::block)
         if (x != nullptr) {
             float in[4], f[4];
             floats_of(in, added[i]);
-            drop4(f, drop, d / 4, packed, drop.site);
+            dropout4(f, dropout, d / 4, packed, dropout.site);
             for (int k = 0; k < 4; k++)
                 v[i][k] += in[k] * f[k];
         }
@@ -115,7 +115,8 @@ template <typename A, int T>
 static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
     backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s,
              const float *mean, const float *rstd, const float *gain,
-             const struct tf_rows_head *head, size_t cap, int D, struct dropper drop, bool whole)
+             const struct tf_rows_head *head, size_t cap, int D, struct dropout_args dropout,
+             bool whole)
 {
     __shared__ float room[32];
     TF_SHARED(float, sums);
@@ -177,7 +178,7 @@ static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
             store4(ds + at, d, D, whole, v);
             if (dx != nullptr) {
                 float f[4];
-                drop4(f, drop, d / 4, packed, drop.site);
+                dropout4(f, dropout, d / 4, packed, dropout.site);
                 for (int k = 0; k < 4; k++)
                     v[k] *= f[k];
                 store4(dx + at, d, D, whole, v);
@@ -241,7 +242,7 @@ template <typename A>
 void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean,
                                   tf_mem *rstd, const tf_mem *x, const tf_mem *res,
                                   const tf_mem *gain, const tf_mem *bias, const struct tf_rows *r,
-                                  int D, float eps, struct tf_drop drop)
+                                  int D, float eps, struct tf_dropout dropout)
 {
     bool whole = quads_whole(D, (A *)s, (A *)y, (const A *)x, (const A *)res, (const float *)gain,
                              (const float *)bias);
@@ -249,7 +250,7 @@ void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem
         launch(c, "add_norm_fwd", forward<A, T>, dim3(div_up(r->cap_rows, team<T>::rows)),
                dim3(team<T>::block), 0, (A *)s, (A *)y, (float *)mean, (float *)rstd, (const A *)x,
                (const A *)res, (const float *)gain, (const float *)bias, r->head, r->cap_rows, D,
-               eps, tf_cuda_dropper(c, drop), whole);
+               eps, tf_cuda_dropout(c, dropout), whole);
     });
 }
 
@@ -258,7 +259,7 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
                                   tf_mem *dbias, const tf_mem *dy, const tf_mem *dsum,
                                   const tf_mem *s, const tf_mem *mean, const tf_mem *rstd,
                                   const tf_mem *gain, const struct tf_rows *r, int D,
-                                  struct tf_drop drop)
+                                  struct tf_dropout dropout)
 {
     bool whole = quads_whole(D, (A *)ds, (A *)dx, (const A *)dy, (const A *)dsum, (const A *)s,
                              (const float *)gain);
@@ -275,22 +276,24 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
         launch(c, "add_norm_bwd", backward<A, T>, dim3((unsigned)blocks), dim3(team<T>::block),
                shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
                (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows,
-               D, tf_cuda_dropper(c, drop), whole);
+               D, tf_cuda_dropout(c, dropout), whole);
     });
     if (dy != nullptr)
         launch(c, "add_norm_bwd", gather, dim3(div_up(2 * (size_t)D, 32)), dim3(32, 32), 0,
                (float *)dgain, (float *)dbias, (const float *)partial, blocks, D);
 }
 
-#define INSTANCE(A)                                                                           \
-    template void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, \
-        tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,             \
-                                               const struct tf_rows *, int, float,            \
-                                                   struct tf_drop);                           \
-    template void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, \
-        tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *, const tf_mem *,             \
-                                               const tf_mem *, const tf_mem *,                \
-                                                   const struct tf_rows *, int, struct tf_drop);
+#define INSTANCE(A)                                                                            \
+    template void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *,  \
+                                               tf_mem *, const tf_mem *, const tf_mem *,       \
+                                               const tf_mem *, const tf_mem *,                 \
+                                               const struct tf_rows *, int, float,             \
+                                               struct tf_dropout);                             \
+    template void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *,  \
+                                               tf_mem *, const tf_mem *, const tf_mem *,       \
+                                               const tf_mem *, const tf_mem *, const tf_mem *, \
+                                               const tf_mem *, const struct tf_rows *, int,    \
+                                               struct tf_dropout);
 INSTANCE(float)
 INSTANCE(bf16)
 INSTANCE(half)

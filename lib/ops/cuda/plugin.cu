@@ -167,7 +167,7 @@ void tf_cuda_close(struct tf_ctx *c)
 {
     if (c == nullptr)
         return;
-    tf_cuda_graphs_drop(c);
+    tf_cuda_graphs_forget(c);
     cudaStreamSynchronize(tf_cuda_stream(c));
     cudaFree(c->scratch);
     cudaFree(c->step);
@@ -179,31 +179,31 @@ void tf_cuda_close(struct tf_ctx *c)
     }
 }
 
-static int tuning(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
+static int set_tuning(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
 {
     return tf_tuning_parse(tf_blas_tuning(c->blas), text, n, err);
 }
 
-static int tune(struct tf_ctx *c, struct tf_err *)
+static int start_tuning(struct tf_ctx *c, struct tf_err *)
 {
     tf_blas_tuning(c->blas)->measuring = true;
     return 0;
 }
 
-static char *tuned(struct tf_ctx *c, struct tf_err *err)
+static char *get_tuning(struct tf_ctx *c, struct tf_err *err)
 {
     if (tf_cuda_sync(c, err) != 0)
         return nullptr;
     return tf_tuning_text(tf_blas_tuning(c->blas));
 }
 
-static void step_set(struct tf_ctx *c, const struct tf_step *s)
+static void set_rng_state(struct tf_ctx *c, const struct tf_rng_state *s)
 {
-    const struct tf_step_state state = {.seed = s->seed, .update = s->update};
+    const struct tf_device_rng_state state = {.seed = s->seed, .update = s->update};
     tf_cuda_send(c, c->step, &state, sizeof state);
 }
 
-struct dropper tf_cuda_dropper(const struct tf_ctx *c, struct tf_drop d)
+struct dropout_args tf_cuda_dropout(const struct tf_ctx *c, struct tf_dropout d)
 {
     return {.threshold = (uint64_t)ceil((double)d.p * 0x1p32),
             .scale = (float)(1 / (1 - (double)d.p)),
@@ -218,7 +218,8 @@ template <typename A> static int probe(struct tf_err *err)
     return probe_from(kind<A>::arch, kind<A>::name, err);
 }
 
-template <typename A> static struct tf_ctx *lane_open(const struct tf_open *, struct tf_err *err)
+template <typename A>
+static struct tf_ctx *lane_open(const struct tf_ctx_opts *, struct tf_err *err)
 {
     return tf_cuda_open(sizeof(A), kind<A>::name, err);
 }
@@ -228,15 +229,15 @@ static const char *describe(struct tf_ctx *c)
     return c->text;
 }
 
-template <typename A> static constexpr struct tf_backend table(unsigned uses)
+template <typename A> static constexpr struct tf_backend table(unsigned default_for)
 {
     typedef tf_cuda_ops<A> ops;
     return {
         .abi = TF_BACKEND_ABI,
         .name = "cuda",
         .precision = kind<A>::name,
-        .serves = TF_USE_ANY,
-        .uses = uses,
+        .supports = TF_USE_ANY,
+        .default_for = default_for,
         .shards = 1,
         .threads = false,
         .poll = 4,
@@ -245,16 +246,16 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .open = lane_open<A>,
         .close = tf_cuda_close,
         .describe = describe,
-        .tuning = tuning,
-        .tune = tune,
-        .tuned = tuned,
+        .set_tuning = set_tuning,
+        .start_tuning = start_tuning,
+        .get_tuning = get_tuning,
         .alloc = tf_cuda_alloc,
         .free = tf_cuda_free,
         .upload = tf_cuda_upload,
         .download = tf_cuda_download,
-        .fetch = tf_cuda_fetch,
-        .fetched = tf_cuda_fetched,
-        .spare = tf_cuda_spare,
+        .download_async = tf_cuda_download_async,
+        .download_wait = tf_cuda_download_wait,
+        .free_memory = tf_cuda_free_memory,
         .zero = tf_cuda_zero,
         .copy = tf_cuda_copy,
         .sync = tf_cuda_sync,
@@ -262,9 +263,9 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .rows_free = tf_cuda_rows_free,
         .rows_set = tf_cuda_rows_set,
         .rows_shape = tf_cuda_rows_shape,
-        .step_set = step_set,
-        .replay = tf_cuda_replay,
-        .recorded = tf_cuda_recorded,
+        .set_rng_state = set_rng_state,
+        .graph_begin = tf_cuda_graph_begin,
+        .graph_end = tf_cuda_graph_end,
         .embed_fwd = ops::embed_fwd,
         .embed_bwd = ops::embed_bwd,
         .linear_fwd = ops::linear_fwd,
@@ -284,10 +285,10 @@ template <typename A> static constexpr struct tf_backend table(unsigned uses)
         .linear_packed = ops::linear_packed,
         .embed_rows = ops::embed_rows,
         .add_norm_rows = ops::add_norm_rows,
-        .attend_rows = ops::attend_rows,
+        .cached_attention = ops::cached_attention,
         .scatter_rows = ops::scatter_rows,
         .log_softmax = tf_cuda_log_softmax,
-        .log_of = tf_cuda_log_of,
+        .log_inplace = tf_cuda_log_inplace,
         .search_step = tf_cuda_search_step,
     };
 }

@@ -71,9 +71,9 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
         longest = off[s + 1] - off[s] > longest ? off[s + 1] - off[s] : longest;
     }
     head = {(uint32_t)n, off[n] - off[0], off[0], longest};
-    r->cap_rows = tf_rows_whole(head.rows);
+    r->cap_rows = tf_rows_round_up(head.rows);
     r->cap_rows = r->cap_rows < r->max_rows ? r->cap_rows : r->max_rows;
-    r->cap_used = tf_rows_whole(n) < r->cap_sentences ? tf_rows_whole(n) : r->cap_sentences;
+    r->cap_used = tf_rows_round_up(n) < r->cap_sentences ? tf_rows_round_up(n) : r->cap_sentences;
     uint32_t step = longest <= 64 ? 16 : 64;
     r->cap_longest = (longest + step - 1) / step * step;
     memcpy(p, &head, sizeof head);

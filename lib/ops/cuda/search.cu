@@ -95,7 +95,7 @@ __device__ static inline float lp_of(const struct tf_search &s, const float *lp,
     return l.norm == nullptr ? x : x - l.norm[row].x - l.norm[row].y;
 }
 
-__device__ static inline bool banned(const struct tf_search_rule &r, uint32_t id)
+__device__ static inline bool banned(const struct tf_search_opts &r, uint32_t id)
 {
     for (size_t b = 0; b < r.n_ban; b++)
         if (r.ban[b] == id)
@@ -104,7 +104,7 @@ __device__ static inline bool banned(const struct tf_search_rule &r, uint32_t id
 }
 
 /* The key of id in a row, 0 where it is none of the candidates. */
-__device__ static inline uint64_t candidate(const struct tf_search_rule &r, float x, uint32_t id)
+__device__ static inline uint64_t candidate(const struct tf_search_opts &r, float x, uint32_t id)
 {
     return banned(r, id) ? 0 : key_of(x, id);
 }
@@ -112,7 +112,7 @@ __device__ static inline uint64_t candidate(const struct tf_search_rule &r, floa
 /* f(numbers, how many, the first one's id) for this thread's part of a row of the block: four at
  * once where V allows, as in softmax.cu. */
 template <typename F>
-__device__ static inline void each(const struct tf_search_rule &r, const float *lp, F f)
+__device__ static inline void each(const struct tf_search_opts &r, const float *lp, F f)
 {
     uint32_t V = (uint32_t)r.V;
     if (V % 4 == 0)

@@ -63,7 +63,7 @@ static __global__ void log_kernel(float *x, size_t n)
         x[i] = logf(x[i]);
 }
 
-void tf_cuda_log_of(struct tf_ctx *c, tf_mem *x, size_t n)
+void tf_cuda_log_inplace(struct tf_ctx *c, tf_mem *x, size_t n)
 {
-    launch(c, "log_of", log_kernel, dim3(div_up(n, 256)), dim3(256), 0, (float *)x, n);
+    launch(c, "log_inplace", log_kernel, dim3(div_up(n, 256)), dim3(256), 0, (float *)x, n);
 }

@@ -58,9 +58,9 @@ static double score(const struct view *w, size_t i, size_t j)
 
 static double keep(const struct tf_ctx *c, const struct view *w, size_t i, size_t j)
 {
-    struct tf_drop drop = w->a->drop;
-    drop.site |= (uint32_t)w->head << 16;
-    return TF_REF(keep)(c, drop, w->packed + i, j);
+    struct tf_dropout dropout = w->a->dropout;
+    dropout.site |= (uint32_t)w->head << 16;
+    return TF_REF(keep)(c, dropout, w->packed + i, j);
 }
 
 /* log sum exp x[0..n); -inf for none. */
@@ -178,14 +178,14 @@ void TF_REF(attention_bwd)(struct tf_ctx *c, const struct tf_attention *a)
         }
 }
 
-void TF_REF(attend_rows)(struct tf_ctx *c, const struct tf_attend *a, size_t rows)
+void TF_REF(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows)
 {
     size_t dk = (size_t)a->dk, dv = (size_t)a->dv, heads = (size_t)a->heads;
     const uint32_t *table = a->table, *first = a->first, *n_keys = a->n_keys;
     double scale = 1 / sqrt((double)dk);
     for (size_t r = 0; r < rows; r++)
         for (size_t h = 0; h < heads; h++) {
-            size_t from = tf_attend_from(a, n_keys[r]), S = n_keys[r] - from;
+            size_t from = tf_cached_attention_from(a, n_keys[r]), S = n_keys[r] - from;
             const uint32_t *slots = table != NULL ? table + r * a->table_ld + from : NULL;
             double *p = TF_REF(scratch)(c, S + dv), *sum = p + S;
             const tf_real *q = (const tf_real *)a->q + r * a->ldq + h * dk;

@@ -38,7 +38,7 @@ void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, 
     }
 }
 
-void TF_REF(log_of)(struct tf_ctx *c, tf_mem *x, size_t n)
+void TF_REF(log_inplace)(struct tf_ctx *c, tf_mem *x, size_t n)
 {
     (void)c;
     tf_real *v = x;

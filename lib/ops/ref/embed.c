@@ -15,7 +15,7 @@ static double embedded(const tf_real *table, const tf_real *pos, uint32_t id, si
 
 void TF_REF(embed_fwd)(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
                        const tf_mem *pos, const struct tf_rows *r, int D, float scale,
-                       struct tf_drop drop)
+                       struct tf_dropout dropout)
 {
     tf_real *out = x;
     const uint32_t *id = ids;
@@ -25,13 +25,13 @@ void TF_REF(embed_fwd)(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_
                 size_t i = row - r->off[0];
                 double e = embedded(table, pos, id[i], row - r->off[s], D, d, scale);
                 out[i * (size_t)D + (size_t)d] =
-                    (tf_real)(e * TF_REF(keep)(c, drop, row, (size_t)d));
+                    (tf_real)(e * TF_REF(keep)(c, dropout, row, (size_t)d));
             }
 }
 
 void TF_REF(embed_bwd)(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
                        const tf_mem *ids, const struct tf_rows *r, int D, float scale,
-                       struct tf_drop drop)
+                       struct tf_dropout dropout)
 {
     tf_real *dt = dtable, *dp = dpos;
     const tf_real *dout = dx;
@@ -41,7 +41,7 @@ void TF_REF(embed_bwd)(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_
             for (int d = 0; d < D; d++) {
                 size_t i = row - r->off[0], place = row - r->off[s];
                 double g = (double)dout[i * (size_t)D + (size_t)d] *
-                           TF_REF(keep)(c, drop, row, (size_t)d);
+                           TF_REF(keep)(c, dropout, row, (size_t)d);
                 if (id[i] != TF_NO_ID)
                     dt[(size_t)id[i] * (size_t)D + (size_t)d] += (tf_real)(g * (double)scale);
                 if (dp != NULL)

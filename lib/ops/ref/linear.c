@@ -18,7 +18,7 @@ static double affine(const tf_real *x, const tf_real *w, const tf_real *b, size_
 
 void TF_REF(linear_fwd)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
                         const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
-                        struct tf_drop drop)
+                        struct tf_dropout dropout)
 {
     bool relu = (flags & TF_LIN_RELU) != 0;
     size_t n_out = (size_t)N, n_in = (size_t)K, rows = tf_rows_count(r);
@@ -28,14 +28,14 @@ void TF_REF(linear_fwd)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_m
         for (size_t n = 0; n < n_out; n++) {
             double v = affine(in + i * n_in, w, b, n_in, n_out, n, relu);
             if (relu)
-                v *= TF_REF(keep)(c, drop, r->off[0] + i, n);
+                v *= TF_REF(keep)(c, dropout, r->off[0] + i, n);
             out[i * n_out + n] = (tf_real)v;
         }
 }
 
 void TF_REF(linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
                         const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
-                        unsigned flags, struct tf_drop drop)
+                        unsigned flags, struct tf_dropout dropout)
 {
     (void)c;
     size_t n_out = (size_t)N, n_in = (size_t)K, rows = tf_rows_count(r);
@@ -49,7 +49,7 @@ void TF_REF(linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf
                 for (size_t n = 0; n < n_out; n++)
                     g += (double)dout[i * n_out + n] * (double)weight[k * n_out + n];
                 if (flags & TF_LIN_FROM_RELU)
-                    g = in[i * n_in + k] > 0 ? g / (1 - (double)drop.p) : 0;
+                    g = in[i * n_in + k] > 0 ? g / (1 - (double)dropout.p) : 0;
                 din[i * n_in + k] = (tf_real)g;
             }
     if (dweight != NULL)

@@ -23,7 +23,7 @@ static size_t size_of(enum tf_elem e)
     TF_BUG("no element kind %d", (int)e);
 }
 
-struct tf_ctx *TF_REF(open)(const struct tf_open *o, struct tf_err *err)
+struct tf_ctx *TF_REF(open)(const struct tf_ctx_opts *o, struct tf_err *err)
 {
     (void)o;
     (void)err;
@@ -47,14 +47,15 @@ double *TF_REF(scratch)(struct tf_ctx *c, size_t n)
     return c->scratch;
 }
 
-double TF_REF(keep)(const struct tf_ctx *c, struct tf_drop drop, size_t row, size_t column)
+double TF_REF(keep)(const struct tf_ctx *c, struct tf_dropout dropout, size_t row, size_t column)
 {
-    if (drop.p == 0)
+    if (dropout.p == 0)
         return 1;
-    const uint32_t counter[4] = {(uint32_t)(column / 4), (uint32_t)row, drop.site, c->step.update};
+    const uint32_t counter[4] = {(uint32_t)(column / 4), (uint32_t)row, dropout.site,
+                                 c->step.update};
     uint32_t u[4];
     tf_philox(u, counter, c->step.seed);
-    return u[column % 4] >= drop.p * 0x1p32 ? 1 / (1 - (double)drop.p) : 0;
+    return u[column % 4] >= dropout.p * 0x1p32 ? 1 / (1 - (double)dropout.p) : 0;
 }
 
 tf_mem *TF_REF(alloc)(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err)
@@ -99,13 +100,13 @@ int TF_REF(download)(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *
     return 0;
 }
 
-void TF_REF(fetch)(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
+void TF_REF(download_async)(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
 {
     (void)c;
     move(dst, src, n * sizeof *dst);
 }
 
-int TF_REF(fetched)(struct tf_ctx *c, struct tf_err *err)
+int TF_REF(download_wait)(struct tf_ctx *c, struct tf_err *err)
 {
     (void)c;
     (void)err;
@@ -169,18 +170,18 @@ void TF_REF(rows_set)(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
     memcpy(r->off, off, (n + 1) * sizeof *off);
 }
 
-void TF_REF(step_set)(struct tf_ctx *c, const struct tf_step *s)
+void TF_REF(set_rng_state)(struct tf_ctx *c, const struct tf_rng_state *s)
 {
     c->step = *s;
 }
 
-bool TF_REF(replay)(struct tf_ctx *c, const void *key, size_t n)
+bool TF_REF(graph_begin)(struct tf_ctx *c, const void *key, size_t n)
 {
     (void)c, (void)key, (void)n;
     return false;
 }
 
-bool TF_REF(recorded)(struct tf_ctx *c)
+bool TF_REF(graph_end)(struct tf_ctx *c)
 {
     (void)c;
     return true;

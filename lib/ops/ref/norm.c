@@ -32,7 +32,7 @@ static void normalise(tf_real *s, tf_real *y, tf_real *mean_out, tf_real *rstd_o
 void TF_REF(add_norm_fwd)(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
                           const tf_mem *x, const tf_mem *res, const tf_mem *gain,
                           const tf_mem *bias, const struct tf_rows *r, int D, float eps,
-                          struct tf_drop drop)
+                          struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
     double *sum = TF_REF(scratch)(c, width);
@@ -42,7 +42,7 @@ void TF_REF(add_norm_fwd)(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, 
         for (size_t d = 0; d < width; d++) {
             sum[d] = (double)skip[i * width + d];
             if (in != NULL)
-                sum[d] += (double)in[i * width + d] * TF_REF(keep)(c, drop, r->off[0] + i, d);
+                sum[d] += (double)in[i * width + d] * TF_REF(keep)(c, dropout, r->off[0] + i, d);
         }
         normalise(s_out != NULL ? s_out + i * width : NULL, out + i * width,
                   mean_out != NULL ? mean_out + i : NULL, rstd_out != NULL ? rstd_out + i : NULL,
@@ -67,9 +67,9 @@ void TF_REF(add_norm_rows)(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem 
 }
 
 void TF_REF(add_norm_bwd)(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
-                          const tf_mem *dy, const tf_mem *dsum, const tf_mem *s,
-                          const tf_mem *mean, const tf_mem *rstd, const tf_mem *gain,
-                          const struct tf_rows *r, int D, struct tf_drop drop)
+                          const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
+                          const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D,
+                          struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
     tf_real *dres = ds, *din = dx, *dg = dgain, *db = dbias;
@@ -98,7 +98,7 @@ void TF_REF(add_norm_bwd)(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgai
             }
             dres[at + d] = (tf_real)v;
             if (din != NULL)
-                din[at + d] = (tf_real)(v * TF_REF(keep)(c, drop, r->off[0] + i, d));
+                din[at + d] = (tf_real)(v * TF_REF(keep)(c, dropout, r->off[0] + i, d));
         }
     }
     if (dout == NULL)

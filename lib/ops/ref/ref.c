@@ -15,7 +15,7 @@ static const char *describe(struct tf_ctx *c)
     return DOUBLE ? "plain loops, double" : "plain loops, float";
 }
 
-static size_t spare(struct tf_ctx *c)
+static size_t free_memory(struct tf_ctx *c)
 {
     (void)c;
     return 0;
@@ -28,32 +28,33 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .abi = TF_BACKEND_ABI,
     .name = DOUBLE ? "ref64" : "ref",
     .precision = DOUBLE ? "fp64" : "fp32",
-    .serves = TF_USE_ANY,
-    .uses = TF_USE_ANY,
+    .supports = TF_USE_ANY,
+    .default_for = TF_USE_ANY,
     .shards = 1,
     .threads = true,
     .poll = 1,
-    .elem_size = {
-        [TF_ELEM_PARAM] = sizeof(tf_real),
-        [TF_ELEM_ACT] = sizeof(tf_real),
-        [TF_ELEM_STAT] = sizeof(tf_real),
-        [TF_ELEM_U32] = sizeof(uint32_t),
-        [TF_ELEM_F64] = sizeof(double),
-    },
+    .elem_size =
+        {
+            [TF_ELEM_PARAM] = sizeof(tf_real),
+            [TF_ELEM_ACT] = sizeof(tf_real),
+            [TF_ELEM_STAT] = sizeof(tf_real),
+            [TF_ELEM_U32] = sizeof(uint32_t),
+            [TF_ELEM_F64] = sizeof(double),
+        },
     .probe = probe,
     .open = TF_REF(open),
     .close = TF_REF(close),
     .describe = describe,
-    .tuning = tf_nothing_to_choose,
-    .tune = tf_nothing_to_tune,
-    .tuned = tf_nothing_tuned,
+    .set_tuning = tf_nothing_to_choose,
+    .start_tuning = tf_nothing_to_tune,
+    .get_tuning = tf_nothing_tuned,
     .alloc = TF_REF(alloc),
     .free = TF_REF(free),
     .upload = TF_REF(upload),
     .download = TF_REF(download),
-    .fetch = TF_REF(fetch),
-    .fetched = TF_REF(fetched),
-    .spare = spare,
+    .download_async = TF_REF(download_async),
+    .download_wait = TF_REF(download_wait),
+    .free_memory = free_memory,
     .zero = TF_REF(zero),
     .copy = TF_REF(copy),
     .sync = TF_REF(sync),
@@ -61,9 +62,9 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .rows_free = TF_REF(rows_free),
     .rows_set = TF_REF(rows_set),
     .rows_shape = tf_rows_no_shape,
-    .step_set = TF_REF(step_set),
-    .replay = TF_REF(replay),
-    .recorded = TF_REF(recorded),
+    .set_rng_state = TF_REF(set_rng_state),
+    .graph_begin = TF_REF(graph_begin),
+    .graph_end = TF_REF(graph_end),
     .embed_fwd = TF_REF(embed_fwd),
     .embed_bwd = TF_REF(embed_bwd),
     .linear_fwd = TF_REF(linear_fwd),
@@ -83,9 +84,9 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .linear_packed = TF_REF(linear_packed),
     .embed_rows = TF_REF(embed_rows),
     .add_norm_rows = TF_REF(add_norm_rows),
-    .attend_rows = TF_REF(attend_rows),
+    .cached_attention = TF_REF(cached_attention),
     .scatter_rows = TF_REF(scatter_rows),
     .log_softmax = TF_REF(log_softmax),
-    .log_of = TF_REF(log_of),
+    .log_inplace = TF_REF(log_inplace),
     .search_step = TF_REF(search_step),
 };

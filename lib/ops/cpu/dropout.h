@@ -1,13 +1,13 @@
-/* drop.h - dropout as bits: 32 columns of a row at a time, from Philox4x32-10 (base/rng.h has the
- * scalar form and the truth). */
-#ifndef TF_OPS_CPU_DROP_H
-#define TF_OPS_CPU_DROP_H
+/* dropout.h - dropout as bits: 32 columns of a row at a time, from Philox4x32-10 (base/rng.h has
+ * the scalar form and the truth). */
+#ifndef TF_OPS_CPU_DROPOUT_H
+#define TF_OPS_CPU_DROPOUT_H
 
 #include "base/rng.h"
 #include "ops/cpu/kern.h"
 #include "ops/cpu/vec.h"
 
-struct drop {
+struct dropout {
     float scale;        /* 1 / (1 - p); 0 when dropout is off */
     uint32_t threshold; /* kept iff u >= threshold */
     uint32_t site, update;
@@ -15,15 +15,15 @@ struct drop {
     uint32_t k0[10], k1[10]; /* keys of the rounds */
 };
 
-static inline struct drop drop_of(const struct tf_ctx *c, struct tf_drop drop)
+static inline struct dropout dropout_of(const struct tf_ctx *c, struct tf_dropout dropout)
 {
-    struct drop d = {.site = drop.site, .update = c->step.update, .seed = c->step.seed};
-    if (drop.p <= 0)
+    struct dropout d = {.site = dropout.site, .update = c->step.update, .seed = c->step.seed};
+    if (dropout.p <= 0)
         return d;
-    double limit = (double)drop.p * 0x1p32;
+    double limit = (double)dropout.p * 0x1p32;
     d.threshold = (uint32_t)limit;
     d.threshold += (double)d.threshold < limit;
-    d.scale = (float)(1 / (1 - (double)drop.p));
+    d.scale = (float)(1 / (1 - (double)dropout.p));
     for (uint32_t i = 0; i < 10; i++) {
         d.k0[i] = (uint32_t)c->step.seed + i * 0x9e3779b9u;
         d.k1[i] = (uint32_t)(c->step.seed >> 32) + i * 0xbb67ae85u;
@@ -45,7 +45,7 @@ typedef __m256i v64;
 /* VL / 2 counters at once, one in the low half of each 64-bit lane; the high halves carry rubbish
  * that the multiplication ignores. The order of the counters (LANES) makes the last unpacking put
  * all words in the order of their columns: lo has columns 0 .. VL-1, hi the next VL. */
-INLINE void philox_words(const struct drop *d, uint32_t row, uint32_t counter, v64 *lo, v64 *hi)
+INLINE void philox_words(const struct dropout *d, uint32_t row, uint32_t counter, v64 *lo, v64 *hi)
 {
 #if VL == 16
     v64 c0 = V64(add_epi64, V64(set1_epi64, counter), LANES), c1 = V64(set1_epi64, row);
@@ -78,10 +78,12 @@ INLINE void philox_words(const struct drop *d, uint32_t row, uint32_t counter, v
 #endif
 
 /* Which of 32 columns are kept. */
-typedef struct { m16 lo, hi; } m32;
+typedef struct {
+    m16 lo, hi;
+} m32;
 
 /* Columns col .. col+31 of a packed row; col a multiple of 4. */
-INLINE m32 drop_mask(const struct drop *d, uint32_t row, uint32_t col)
+INLINE m32 dropout_mask(const struct dropout *d, uint32_t row, uint32_t col)
 {
     v16u limit = u_set(d->threshold);
 #if VL == 16
@@ -104,18 +106,18 @@ INLINE m32 drop_mask(const struct drop *d, uint32_t row, uint32_t col)
 }
 
 /* One row of n columns: y = dropout(x), d on. y may be x. */
-INLINE void drop_row(const struct drop *d, uint32_t row, float *y, const float *x, size_t n)
+INLINE void dropout_row(const struct dropout *d, uint32_t row, float *y, const float *x, size_t n)
 {
     v16f scale = v_set(d->scale);
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
-        m32 m = drop_mask(d, row, (uint32_t)i);
+        m32 m = dropout_mask(d, row, (uint32_t)i);
         v_store(y + i, v_keep(m.lo, v_mul(v_load(x + i), scale)));
         v_store(y + i + 16, v_keep(m.hi, v_mul(v_load(x + i + 16), scale)));
     }
     if (i < n) {
         size_t left = n - i;
-        m32 m = drop_mask(d, row, (uint32_t)i);
+        m32 m = dropout_mask(d, row, (uint32_t)i);
         v_store_n(y + i, v_keep(m.lo, v_mul(v_load_n(x + i, left), scale)), left);
         if (left > 16)
             v_store_n(y + i + 16, v_keep(m.hi, v_mul(v_load_n(x + i + 16, left - 16), scale)),
