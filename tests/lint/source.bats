@@ -6,33 +6,6 @@ load files
 
 prepare() { cd "$TOP" || return 1; }
 
-# Includes that point to a later layer, in the files named on stdin.
-wrong_includes() {
-    xargs -r awk -v layers='base cbor ops stream exchange text data tree metrics plot model train infer' '
-        BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
-        FNR == 1 { split(FILENAME, part, "/"); own = part[1] == "cmd" ? n : rank[part[2]]
-                   if (!own) print FILENAME ": not in a layer" }
-        /^[ \t]*#[ \t]*include[ \t]*"[a-z]+\// {
-            split($0, quoted, "\""); split(quoted[2], to, "/")
-            if (to[1] in rank && rank[to[1]] > own) print FILENAME ":" FNR ": " $0
-            if (part[2] == "ops" && to[1] == "ops" && to[3] != "" && part[4] != "" && to[2] != part[3]) print FILENAME ":" FNR ": " $0 }'
-}
-
-@test "a layer includes itself and those below it" {
-    project_sources | wrong_includes | expect_none "includes against the order of layers"
-}
-
-@test "the check of layers sees a wrong include" {
-    mkdir -p "$T/lib/base" "$T/lib/ops/cpu" && cd "$T"
-    printf '#include "base/err.h"\n#include "cbor/cbor.h"\n' >lib/base/a.c
-    printf '#include "base/err.h"\n#include "ops/ref/x.h"\n#include "model/config.h"\n#include "ops/cpu/y.h"\n' >lib/ops/cpu/b.c
-    expect_output "" # nothing has run yet
-    output=$(printf 'lib/base/a.c\nlib/ops/cpu/b.c\n' | wrong_includes)
-    expect_output 'lib/base/a.c:2: #include "cbor/cbor.h"
-lib/ops/cpu/b.c:2: #include "ops/ref/x.h"
-lib/ops/cpu/b.c:3: #include "model/config.h"'
-}
-
 @test "only lib/cbor includes cbor.h, only lib/ops/cuda includes CUDA, only sp.cc SentencePiece" {
     project_sources | grep -v '^lib/cbor/' | xargs grep -nE '#include *[<"]cbor\.h' | expect_none "cbor.h"
     project_sources | grep -v '^lib/ops/cuda/' | xargs grep -nE '#include *[<"](cuda|cublas|curand)' | expect_none "CUDA"

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# The architecture of lib/: layers, no cycles, every name once. See tests/lint/architecture.
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+load files
+
+prepare() { cd "$TOP" || return 1; }
+
+architecture() {
+    "$TF_PYTHON" "$TOP/tests/lint/architecture" "$@"
+}
+
+# Files of the test's own directory: plant PATH TEXT
+plant() {
+    mkdir -p "$(dirname "$T/$1")"
+    printf '%b' "$2" >"$T/$1"
+}
+
+# Cycles within one layer that are still there.
+known='^cycle: lib/(base/arena|cbor/cbor|model/transformer|stream/model|tree/evalb) '
+
+@test "a layer includes itself and those before it, and no files include each other" {
+    architecture includes | { grep -vE "$known" || :; } | expect_none "includes"
+}
+
+@test "the check of includes sees a later layer, another backend and cycles" {
+    plant lib/base/err.h ''
+    plant lib/base/a.c '#include "base/err.h"\n#include "cbor/cbor.h"\n'
+    plant lib/cbor/cbor.h ''
+    plant lib/ops/ref/x.h ''
+    plant lib/ops/cpu/y.h ''
+    plant lib/ops/cpu/b.c '#include "ops/cpu/y.h"\n#include "ops/ref/x.h"\n#include "y.h"\n'
+    plant lib/text/c.h '#include "text/d.h"\n'
+    plant lib/text/d.h ''
+    plant lib/text/d.c '#include "c.h"\n#include "d.h"\n'
+    plant lib/odd.h ''
+    plant cmd/tf-x.c '#include "text/c.h"\n'
+    cd "$T"
+    output=$(architecture includes)
+    expect_output 'lib/base/a.c:2: #include "cbor/cbor.h"
+lib/odd.h: not in a layer
+lib/ops/cpu/b.c:2: #include "ops/ref/x.h"
+cycle: lib/text/c lib/text/d'
+}
+
+# The same tag may have one definition in each backend, and one in each branch of an #if.
+@test "no struct, union or enum tag is defined twice" {
+    architecture names | { grep -vE '^tf_(cursor|drop|positions):' || :; } | expect_none "tags"
+}
+
+@test "the check of tags sees a second definition" {
+    plant lib/data/a.h '/* struct tf_x { */\nenum tf_drop {\n    TF_A\n};\nstruct tf_once { int a; };\n'
+    plant lib/data/b.h 'struct tf_drop { int x; };\nstruct tf_once *f(void);\nstruct tf_ctx { int x; };\n'
+    plant lib/ops/c.c 'struct tf_ctx { int y; };\nstruct tf_y {\n};\nstruct tf_y {\n};\n'
+    cd "$T"
+    output=$(architecture names)
+    expect_output 'tf_drop: enum in lib/data/a.h, struct in lib/data/b.h'
+}
+
+# Names that more than one object file of the archives FILE... defines.
+symbols_twice() {
+    nm -g --defined-only "$@" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBRC]/ { print $3 }' | sort | uniq -d
+}
+
+@test "no exported symbol is defined twice" {
+    need nm
+    symbols_twice "${TF_BUILD:-build}"/libtf*.a | { grep -v '^__odr_asan' || :; } |
+        expect_none "symbols"
+}
+
+@test "the check of symbols sees a second definition" {
+    need nm gcc ar
+    cd "$T"
+    echo 'int tf_x, tf_y;' | gcc -x c -c -o a.o -
+    echo 'int tf_x(void) { return 0; }' | gcc -x c -c -o b.o -
+    ar rcs a.a a.o b.o
+    output=$(symbols_twice a.a)
+    expect_output tf_x
+}
+
+@test "the table of modules adds up" {
+    plant lib/base/a.c 'int f(int a)\n{\n    return a;\n}\n'
+    plant lib/base/b.c '\n'
+    cd "$T"
+    output=$(architecture table)
+    expect_contains "$output" 'lib/base                      2       5             4'
+    expect_contains "$output" 'lib in all                    2       5             4'
+    expect_contains "$output" '     4  f                               lib/base/a.c'
+}
