@@ -163,7 +163,8 @@ int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, siz
 {
     struct tf_cursor c = {.p = p, .end = (const uint8_t *)p + n};
     uint64_t items, type;
-    if (tf_cursor_array(&c, &items) || items != 2 || tf_cursor_uint(&c, &type) || type != TF_REC_HEADER)
+    if (tf_cursor_array(&c, &items) || items != 2 || tf_cursor_uint(&c, &type) ||
+        type != TF_REC_HEADER)
         return tf_fail(err, "no header where one must be");
     const uint8_t *start = c.p;
     const char *why = tf_cursor_skip(&c);

@@ -1,6 +1,6 @@
-/* inspect.h - what tf-cbor does with a stream or model: each function reads an open input to its end
- * (borrowed, like the output), works from a pipe, and flushes what it has written when the pipe is
- * idle; the bytes do not depend on when that is. */
+/* inspect.h - what tf-cbor does with a stream or model: each function reads an open input to its
+ * end (borrowed, like the output), works from a pipe, and flushes what it has written when the pipe
+ * is idle; the bytes do not depend on when that is. */
 #ifndef TF_STREAM_INSPECT_H
 #define TF_STREAM_INSPECT_H
 

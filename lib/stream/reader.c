@@ -250,8 +250,8 @@ static int verify(struct tf_reader *r, int type, const uint8_t *p, size_t n, str
     uint32_t crc;
     const char *name = r->in->name;
     unsigned long long at = (unsigned long long)scan_offset(r);
-    if (tf_cursor_array(&c, &items) || items != 3 || tf_cursor_uint(&c, &t) || tf_cursor_uint(&c, &count) ||
-        tf_cursor_crc(&c, &has, &crc))
+    if (tf_cursor_array(&c, &items) || items != 3 || tf_cursor_uint(&c, &t) ||
+        tf_cursor_uint(&c, &count) || tf_cursor_crc(&c, &has, &crc))
         return tf_fail(err, "%s: malformed %s record at byte %llu", name, tf_record_name(type), at);
     if (count != r->count)
         return tf_fail(err, "%s: %llu records before the %s at byte %llu, which says %llu", name,

@@ -1,6 +1,6 @@
-/* to_json.c - records as JSON Lines. Numbers print with as few digits as read back to the same value;
- * hashes as hex; other byte strings as {"$hex": ...}; what JSON has no number for as the texts nan,
- * inf and -inf. */
+/* to_json.c - records as JSON Lines. Numbers print with as few digits as read back to the same
+ * value; hashes as hex; other byte strings as {"$hex": ...}; what JSON has no number for as the
+ * texts nan, inf and -inf. */
 #include "base/bits.h"
 #include "base/json.h"
 #include "base/hash.h"
@@ -415,7 +415,8 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
     struct tf_value v;
     uint64_t x;
     const uint8_t *start = NULL;
-    bool good = !tf_cursor_array(&c, &x) && !tf_cursor_uint(&c, &x) && (start = c.p) && !tf_cursor_skip(&c);
+    bool good =
+        !tf_cursor_array(&c, &x) && !tf_cursor_uint(&c, &x) && (start = c.p) && !tf_cursor_skip(&c);
     TF_ASSERT(good); /* the reader has decoded it */
     int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
     if (!rc) {

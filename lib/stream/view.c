@@ -20,7 +20,8 @@ uint64_t tf_view_ids(const uint8_t *raw, size_t raw_n, uint64_t offset, int side
     size_t n;
     ids = c;
     enum form form = OTHER;
-    if (!tf_cursor_tag(&c, &x) && (x == TF_TAG_U16 || x == TF_TAG_U32) && !tf_cursor_bytes(&c, &p, &n)) {
+    if (!tf_cursor_tag(&c, &x) && (x == TF_TAG_U16 || x == TF_TAG_U32) &&
+        !tf_cursor_bytes(&c, &p, &n)) {
         form = x == TF_TAG_U16 ? U16 : U32;
         ids.p = p;
     }

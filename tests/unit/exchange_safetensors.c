@@ -1,5 +1,5 @@
-/* exchange_safetensors.c - safetensors: written and read back, every prefix and every bit flipped, and
- * headers that lie. */
+/* exchange_safetensors.c - safetensors: written and read back, every prefix and every bit flipped,
+ * and headers that lie. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "exchange/bundle.h"

@@ -318,7 +318,8 @@ static void ensembles(void)
     o.nbest = 2, o.nbest_out = true;
     is_int(decode(o, temp_path("in.tfs"), temp_path("one.tfs"), &err), TF_PARTIAL, "one model");
     o.run.models = (struct tf_strs){twice, 2};
-    is_int(decode(o, temp_path("in.tfs"), temp_path("two.tfs"), &err), TF_PARTIAL, "the same twice");
+    is_int(decode(o, temp_path("in.tfs"), temp_path("two.tfs"), &err), TF_PARTIAL,
+           "the same twice");
     read_back(&a, temp_path("one.tfs"));
     read_back(&b, temp_path("two.tfs"));
     int differ = 0;
@@ -388,7 +389,8 @@ static void limits(void)
     append_tokens(temp_path("parts.tfs"), lines, 4, 7);
     append_tokens(temp_path("parts.tfs"), lines, 0, 7);
     o = defaults();
-    is_int(decode(o, temp_path("parts.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL, "three parts");
+    is_int(decode(o, temp_path("parts.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL,
+           "three parts");
     read_back(&a, temp_path("out.tfs"));
     is_int(a.n, 10 + 1 + 4 + 1, "give three parts");
     ok(a.idx[9] == 9 && a.type[10] == TF_REC_HEADER && a.idx[11] == 0 &&

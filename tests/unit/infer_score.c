@@ -109,15 +109,15 @@ static void layouts(const char *what, struct tf_score_opts o)
 {
     struct tf_err err;
     static const int64_t batches[] = {1, 7, 64}, windows[] = {1, 9, 2048};
-    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("first"), &err), TF_PARTIAL,
-           "%s: done", what);
+    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("first"), &err),
+           TF_PARTIAL, "%s: done", what);
     bool same = true;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int64_t threads = 1; threads <= 2; threads++) {
                 o.run.batch = batches[i], o.run.window = windows[j], o.run.threads = threads;
-                if (score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("again"), &err) !=
-                        TF_PARTIAL ||
+                if (score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("again"),
+                          &err) != TF_PARTIAL ||
                     !same_files(temp_path("first"), temp_path("again"))) {
                     same = false;
                     printf("# batch %lld window %lld threads %lld: %s\n", (long long)o.run.batch,
@@ -313,8 +313,8 @@ int main(void)
     o = defaults();
     o.form = TF_SCORE_TEXT;
     o.token = true;
-    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("text"), &err), TF_PARTIAL,
-           "text");
+    is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("text"), &err),
+           TF_PARTIAL, "text");
     text = read_file(temp_path("text"), NULL);
     size_t line = 0;
     worst = 0;
@@ -344,7 +344,8 @@ int main(void)
     ok(score(o, temp_path("src.tfs"), temp_path("short.tfs"), temp_path("one"), &err) < 0 &&
            strstr(err.msg, "record 51"),
        "unequal numbers: %s", err.msg);
-    ok(score(o, temp_path("src.tfs"), NULL, temp_path("one"), &err) < 0 && strstr(err.msg, "tokens"),
+    ok(score(o, temp_path("src.tfs"), NULL, temp_path("one"), &err) < 0 &&
+           strstr(err.msg, "tokens"),
        "one token stream alone: %s", err.msg);
     o.run.bad = TF_ON_BAD_FAIL;
     ok(score(o, temp_path("pairs.tfs"), NULL, temp_path("one"), &err) < 0 &&

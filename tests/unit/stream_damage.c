@@ -1,5 +1,5 @@
-/* stream_damage.c - cut and flipped streams and models: nothing short or changed is ever accepted, by
- * any reader. Of those of 20 kB one cut and one bit in 61; all of them with TF_DAMAGE=all. */
+/* stream_damage.c - cut and flipped streams and models: nothing short or changed is ever accepted,
+ * by any reader. Of those of 20 kB one cut and one bit in 61; all of them with TF_DAMAGE=all. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "stream/inspect.h"

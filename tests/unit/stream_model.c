@@ -105,8 +105,9 @@ static void test_ways(void)
         tf_model_release(&m);
     }
     for (int weights = 0; weights < 2; weights++) {
-        if (ok(tf_model_read(&m, piped(data, n, STEP), weights ? TF_MODEL_WEIGHTS : 0, 0, &err) == 0, "pipe %s",
-               err.msg)) {
+        if (ok(tf_model_read(&m, piped(data, n, STEP), weights ? TF_MODEL_WEIGHTS : 0, 0, &err) ==
+                   0,
+               "pipe %s", err.msg)) {
             judge(&m, "pipe", weights);
             ok(!m.map, "pipe: not mapped");
             tf_model_release(&m);

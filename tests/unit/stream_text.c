@@ -1,5 +1,5 @@
-/* stream_text.c - JSON Lines and diagnostic notation: values that JSON has no number for, tensors of
- * every dtype, and what is refused of edited lines, by name. */
+/* stream_text.c - JSON Lines and diagnostic notation: values that JSON has no number for, tensors
+ * of every dtype, and what is refused of edited lines, by name. */
 #include "../harness/stream.h"
 #include "stream/inspect.h"
 
