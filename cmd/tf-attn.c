@@ -1,9 +1,9 @@
 /* tf-attn - where a model looks: options, one run. */
 #include "base/file.h"
-#include "infer/attend.h"
+#include "infer/attention_stream.h"
 #include "rows.h"
 
-static struct tf_attend_opts o;
+static struct tf_attention_opts o;
 static const char *model;
 static const char *output;
 static int device, precision;
@@ -18,7 +18,7 @@ static struct tf_opt opts[] = {
     ROW_MAX_LENGTH(o.run.max_length, "a pair with a longer side"),
     {TF_OPT_GROUP, .help = "Which weights"},
     {TF_OPT_CHOICE, 'k', "kind", .target = &o.kind, .arg = "KIND", .def = "all",
-     .choices = tf_attend_kinds, .flags = TF_OPT_SEMANTIC,
+     .choices = tf_attention_choices, .flags = TF_OPT_SEMANTIC,
      .help = "self-attention of the encoder or the decoder, or the decoder's of the source"},
     {TF_OPT_STR, 'l', "layer", .target = &o.layers, .arg = "LIST", .def = "all",
      .flags = TF_OPT_SEMANTIC, .help = "layers, from 1 on: 5 or 1,3-5"},
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         o.run.models = (struct tf_strs){&model, 1};
         o.run.device = devices[device];
         o.run.precision = precision > 0 ? precisions[precision] : NULL;
-        rc = tf_attend_run(&o, inputs, n, output, opts, &err);
+        rc = tf_attention_stream(&o, inputs, n, output, opts, &err);
     }
     return tf_finish(rc, &err);
 }

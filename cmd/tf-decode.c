@@ -1,6 +1,6 @@
 /* tf-decode - token streams through a model: options, one run. */
 #include "base/file.h"
-#include "infer/decode.h"
+#include "infer/decode_stream.h"
 #include "modes.h"
 #include "rows.h"
 
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         o.nbest = o.nbest > 0 ? o.nbest : 1;
         o.run.device = devices[device];
         o.run.precision = precision > 0 ? decoding[precision] : NULL;
-        rc = tf_decode_run(&o, input, output, opts, &err);
+        rc = tf_decode_stream(&o, input, output, opts, &err);
     }
     return tf_finish(rc, &err);
 }

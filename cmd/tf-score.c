@@ -1,6 +1,6 @@
 /* tf-score - what a model thinks of given translations: options, one run. */
 #include "base/file.h"
-#include "infer/score.h"
+#include "infer/score_stream.h"
 #include "rows.h"
 
 static struct tf_score_opts o;
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
         o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
         o.run.device = devices[device];
         o.run.precision = precision > 0 ? precisions[precision] : NULL;
-        rc = tf_score_run(&o, inputs, n, output, opts, &err);
+        rc = tf_score_stream(&o, inputs, n, output, opts, &err);
     }
     return tf_finish(rc, &err);
 }

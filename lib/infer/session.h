@@ -1,29 +1,44 @@
-/* session.h - one lane of decoding: a group of sentences is encoded, searched step by step until
- * all are done, and read back. */
+/* session.h - what a run of tf-decode, tf-score or tf-attn holds: models, input, lanes and output.
+ *
+ * The path of a sentence: tf_input_next reads it into a window, the tool hands the window to
+ * tf_lanes_run, lanes compute it (lane_search.h, lane_forward.h), and the tool writes a record to
+ * the output. */
 #ifndef TF_INFER_SESSION_H
 #define TF_INFER_SESSION_H
 
-#include "infer/models.h"
-#include "ops/search.h"
+#include "infer/lanes.h"
+#include "infer/output.h"
 
-/* A sentence to decode, and what came of it. */
-struct tf_sentence {
-    const uint32_t *src, *prefix; /* borrowed; without EOS */
-    uint32_t n_src, n_prefix;
-    uint32_t limit;      /* most tokens, EOS not counted; >= n_prefix */
-    uint64_t key;        /* of its draws, when sampling */
-    struct tf_hyp *hyps; /* out: best first; one block, the caller's to free() */
-    size_t n_hyps;
+struct tf_session_opts {
+    struct tf_strs models;
+    const char *device, *precision; /* precision NULL: the device's default */
+    int64_t max_length;             /* ids of a side; an item with a longer one becomes bad */
+    int64_t batch, window;          /* 0: the device's default */
+    int64_t threads;                /* 0: all CPUs of this process */
+    int bad;                        /* enum tf_on_bad */
+    bool force_vocab, quiet, progress;
 };
 
-struct tf_session;
-/* A lane over the models, or NULL. The rule's V, start and eos are those of the models. */
-struct tf_session *tf_session_new(const struct tf_model_set *m, const struct tf_search_opts *rule,
-                                  int threads, struct tf_err *err);
-void tf_session_free(struct tf_session *s);
-/* Decode n >= 1 sentences together. Positions must exist (tf_models_positions). token_logp of the
- * hypotheses is filled in too. What a sentence gets does not depend on the others. */
-int tf_session_decode(struct tf_session *s, struct tf_sentence *const *v, size_t n,
-                      struct tf_err *err) TF_MUST_CHECK;
+struct tf_session {
+    const struct tf_session_opts *o;
+    struct tf_ensemble models;
+    struct tf_input in;
+    struct tf_output out;
+    struct tf_lanes *lanes;
+    struct tf_progress progress;
+};
+
+/* Open output (text: it is no stream), models and input, in this order. The tool then completes
+ * in.side. Call tf_session_close after a failure too. */
+int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum tf_use use,
+                    const struct tf_input_spec *in, const char *output, bool text,
+                    struct tf_err *err) TF_MUST_CHECK;
+/* Start the lanes and the progress line. budget: of a group, see lanes.h. */
+int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err) TF_MUST_CHECK;
+/* The next TF_INPUT_PART or TF_INPUT_WINDOW, or TF_INPUT_END or TF_INPUT_FAILED. Flushes the output
+ * while the input is idle, and ends its last part. */
+enum tf_input_event tf_session_next(struct tf_session *s, struct tf_err *err) TF_MUST_CHECK;
+/* Finish the output as rc says and release everything. Returns 0, TF_PARTIAL or -1. */
+int tf_session_close(struct tf_session *s, int rc, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

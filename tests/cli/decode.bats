@@ -136,7 +136,7 @@ PY
     expect_contains "$stderr" "torn: truncated after record"
     [ "$(wc -l <<<"$output")" -eq 8 ]
     sh_t 1 'tf-decode -m "$MODEL" --prefix "$LINES_TFS" twenty | tf-tokenize -d -m "$MODEL"'
-    expect_contains "$stderr" "$LINES_TFS: goes on where twenty ends"
+    expect_contains "$stderr" "$LINES_TFS: continues after the end of twenty"
     [ "$(wc -l <<<"$output")" -eq 20 ]
 }
 

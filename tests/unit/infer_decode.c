@@ -3,7 +3,7 @@
 #include "../harness/model.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"
-#include "infer/decode.h"
+#include "infer/decode_stream.h"
 #include "base/rng.h"
 
 enum { LINES = 90, MAX_HYPS = 8 };
@@ -84,7 +84,7 @@ static void read_back(struct got *g, const char *path)
 static int decode(struct tf_decode_opts o, const char *in, const char *out, struct tf_err *err)
 {
     *err = (struct tf_err){0};
-    return tf_decode_run(&o, in, out, no_opts, err);
+    return tf_decode_stream(&o, in, out, no_opts, err);
 }
 
 static void make_lines(void)
@@ -192,15 +192,15 @@ static void one_for_one(void)
 }
 
 /* What tf_forward says of a pair. */
-static double forward(struct tf_model_set *m, struct tf_work *k, const struct token_line *src,
+static double forward(struct tf_ensemble *m, struct tf_work *k, const struct token_line *src,
                       const struct tf_hyp *h, const uint32_t *ids, float *terms)
 {
     struct tf_err err = {0};
     struct tf_pairs p = {0};
     struct tf_sums sums = {0};
     uint32_t src_off[] = {0, (uint32_t)src->n}, tgt_off[] = {0, (uint32_t)h->n};
-    must(tf_pairs_set(&p, &m->v[0].config, 1, src->ids, src_off, ids, tgt_off, &err), &err);
-    must(tf_models_positions(m, p.longest, &err), &err);
+    must(tf_pairs_set(&p, &m->model[0].config, 1, src->ids, src_off, ids, tgt_off, &err), &err);
+    must(tf_ensemble_positions(m, p.longest, &err), &err);
     must(tf_forward(k, &sums, terms, &p, 0, 1, &err), &err);
     tf_pairs_release(&p);
     return -sums.nll;
@@ -210,15 +210,15 @@ static void scores(const char *model, const char *device, double tolerance)
 {
     struct tf_err err = {0};
     struct tf_decode_opts o = defaults();
-    struct tf_model_set m;
+    struct tf_ensemble m;
     o.run.models.v = &model;
     o.run.device = device;
     o.nbest = 3, o.nbest_out = o.token_scores = true;
     is_int(decode(o, temp_path("in.tfs"), temp_path("nbest.tfs"), &err), TF_PARTIAL,
            "%s: 3 best with token scores", device);
     read_back(&a, temp_path("nbest.tfs"));
-    must(tf_models_open(&m, &o.run.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
-    struct tf_work *k = tf_work_new(&m.v[0], m.ctx);
+    must(tf_ensemble_open(&m, &o.run.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
+    struct tf_work *k = tf_work_new(&m.model[0], m.ctx);
     double worst = 0, worst_term = 0, worst_score = 0;
     bool sorted = true, full = true;
     for (size_t i = 0; i < a.n; i++) {
@@ -242,7 +242,7 @@ static void scores(const char *model, const char *device, double tolerance)
     ok(worst_score < 1e-5, "%s: score = logp / ((5 + len) / 6)^0.6, len with EOS", device);
     ok(sorted && full, "%s: three each, best first", device);
     tf_work_free(k);
-    tf_models_close(&m);
+    tf_ensemble_close(&m);
 }
 
 static void devices_agree(void)
@@ -366,7 +366,7 @@ static void limits(void)
     write_tokens(temp_path("odd.tfs"), odd, 1, 7);
     o.run.models.v = &small;
     ok(decode(o, temp_path("odd.tfs"), temp_path("out.tfs"), &err) < 0 &&
-           strstr(err.msg, "a vocabulary of 50"),
+           strstr(err.msg, "vocabulary of 50 ids"),
        "a stream of a larger vocabulary: %s", err.msg);
     write_tokens(temp_path("odd.tfs"), lines, 2, 9);
     o = defaults();

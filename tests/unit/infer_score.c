@@ -4,8 +4,8 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/json.h"
-#include "infer/decode.h"
-#include "infer/score.h"
+#include "infer/decode_stream.h"
+#include "infer/score_stream.h"
 #include "base/rng.h"
 
 enum { LINES = 80 };
@@ -30,7 +30,7 @@ static int score(struct tf_score_opts o, const char *a, const char *b, const cha
 {
     const char *in[] = {a, b};
     *err = (struct tf_err){0};
-    return tf_score_run(&o, in, b ? 2 : 1, out, no_opts, err);
+    return tf_score_stream(&o, in, b ? 2 : 1, out, no_opts, err);
 }
 
 struct scores {
@@ -155,7 +155,7 @@ static void agrees(const char *what, const char **paths, size_t n_models)
     static struct token_line hyp[LINES];
     static struct scores b;
     o.run.models = d.run.models = (struct tf_strs){paths, n_models};
-    is_int(tf_decode_run(&d, temp_path("src.tfs"), temp_path("nbest"), no_opts, &err), TF_PARTIAL,
+    is_int(tf_decode_stream(&d, temp_path("src.tfs"), temp_path("nbest"), no_opts, &err), TF_PARTIAL,
            "%s: decoded", what);
     must(tf_in_open(&in, temp_path("nbest"), &err), &err);
     must(tf_reader_new(&rd, &in, NULL, 0, &err), &err);
@@ -337,7 +337,7 @@ int main(void)
            strstr(err.msg, "ends before"),
        "a short target: %s", err.msg);
     ok(score(o, temp_path("short.tfs"), temp_path("tgt.tfs"), temp_path("one"), &err) < 0 &&
-           strstr(err.msg, "goes on where"),
+           strstr(err.msg, "continues after the end of"),
        "a short source: %s", err.msg);
     tgt[50].idx = 51;
     write_tokens(temp_path("short.tfs"), tgt, LINES, 7);

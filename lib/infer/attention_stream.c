@@ -1,0 +1,288 @@
+/* attention_stream.c - see attention_stream.h. */
+#include "infer/attention_stream.h"
+#include "base/parse.h"
+#include "infer/lane_forward.h"
+#include "text/sp_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const tf_attention_choices[] = {"all", "encoder", "decoder", "cross", NULL};
+
+struct attention {
+    struct tf_session s;
+    const struct tf_attention_opts *o;
+    const struct tf_opt *table;
+    const char *const *pieces; /* text by id; NULL when the model has no vocabulary */
+    size_t n_pieces;
+    bool *layers[TF_ATTENTION_KINDS]; /* NULL: no layer of this kind */
+    struct tf_watch watch;            /* the same layers */
+    uint32_t *heads;                  /* the chosen ones, from 1 */
+    size_t n_heads;
+    struct tf_lane_forward **forward; /* one per lane */
+    struct tf_forward_pair *pairs;    /* of the window */
+    struct tf_lane_item *items;       /* the good ones among them */
+    struct tf_arena labels;           /* of the pair being checked or written */
+    float *chosen;                    /* weights of the chosen heads in one layer */
+};
+
+/* ---- choice of layers and heads ---- */
+
+static int parse_list(bool *on, int64_t most, const char *list, const char *option,
+                      struct tf_err *err)
+{
+    if (tf_parse_list(on, most, list, err) == 0)
+        return 0;
+    err->status = TF_USAGE;
+    return tf_context(err, "--%s", option);
+}
+
+static int choose_layers(struct attention *a, struct tf_err *err)
+{
+    const struct tf_config *c = &a->s.models.model[0].config;
+    bool encoder_only = a->s.in.sources_only;
+    int only = a->o->kind - 1; /* -1: all kinds */
+    if (encoder_only && only > TF_ATTENTION_ENCODER)
+        return tf_fail_status(err, TF_USAGE,
+                              "%s: sources without targets have encoder attention only",
+                              a->s.in.name);
+    int64_t most = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
+        if ((only >= 0 && only != kind) || (encoder_only && kind != TF_ATTENTION_ENCODER))
+            continue;
+        a->layers[kind] = tf_xcalloc((size_t)most, sizeof(bool));
+        /* With several kinds, a number that only one stack has is no mistake. */
+        int64_t layers = only >= 0 || encoder_only ? tf_attention_layers(c, kind) : most;
+        if (parse_list(a->layers[kind], layers, a->o->layers, "layer", err) < 0)
+            return -1;
+        a->watch.layers[kind] = a->layers[kind];
+    }
+    return 0;
+}
+
+static int choose_heads(struct attention *a, struct tf_err *err)
+{
+    const struct tf_config *c = &a->s.models.model[0].config;
+    bool *on = tf_xcalloc((size_t)c->heads, sizeof *on);
+    int rc = parse_list(on, c->heads, a->o->heads, "head", err);
+    a->heads = tf_xcalloc((size_t)c->heads, sizeof *a->heads);
+    for (int64_t h = 0; rc == 0 && h < c->heads; h++)
+        if (on[h])
+            a->heads[a->n_heads++] = (uint32_t)(h + 1);
+    free(on);
+    return rc;
+}
+
+static int start(struct attention *a, struct tf_err *err)
+{
+    const int64_t longest = a->o->run.max_length;
+    const struct tf_config *c = &a->s.models.model[0].config;
+    struct tf_err ignored = {0}; /* a vocabulary of another kind: pieces are written as numbers */
+    if (a->s.models.vocab != NULL &&
+        tf_sp_texts(&a->s.models.arena, a->s.models.vocab, a->s.models.vocab_n, &a->pieces,
+                    &a->n_pieces, &ignored) < 0)
+        a->n_pieces = 0;
+    if (choose_layers(a, err) < 0 || choose_heads(a, err) < 0)
+        return -1;
+    a->s.in.side[0] = (struct tf_input_side){"source", longest, "--max-length allows"};
+    a->s.in.side[1] = (struct tf_input_side){"target", longest, "--max-length allows"};
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+        a->s.in.weights_per_cell += tf_watched_layers(&a->watch, c, kind) * (size_t)c->heads;
+    if (tf_session_start(&a->s, tf_forward_budget(&a->s.models), err) < 0)
+        return -1;
+    a->forward = tf_xcalloc(a->s.lanes->n, sizeof *a->forward);
+    for (size_t i = 0; i < a->s.lanes->n; i++)
+        a->forward[i] = tf_lane_forward_new(&a->s.models, &a->s.lanes->lane[i]);
+    return 0;
+}
+
+static int begin_part(struct attention *a, struct tf_err *err)
+{
+    struct tf_arena mem = {0};
+    struct tf_header h =
+        tf_ensemble_header(&a->s.models, &mem, a->s.in.header, "attention", a->table);
+    int rc = tf_output_begin(&a->s.out, &h, err);
+    tf_arena_release(&mem);
+    return rc;
+}
+
+/* ---- labels ---- */
+
+static const char *piece(struct attention *a, uint32_t id)
+{
+    char number[16];
+    if (id < a->n_pieces && a->pieces[id] != NULL)
+        return a->pieces[id];
+    snprintf(number, sizeof number, "%u", id);
+    return tf_arena_strndup(&a->labels, number, strlen(number));
+}
+
+/* The pieces of ids, and before or after them that of one more id. */
+static const char *const *pieces(struct attention *a, const char *before, const uint32_t *ids,
+                                 size_t n, const char *after)
+{
+    const char **v = tf_arena_alloc(&a->labels, (n + 1) * sizeof *v);
+    size_t k = 0;
+    if (before != NULL)
+        v[k++] = before;
+    for (size_t i = 0; i < n; i++)
+        v[k++] = piece(a, ids[i]);
+    if (after != NULL)
+        v[k++] = after;
+    return v;
+}
+
+/* Upper bound of the bytes of these labels in a record, the start or end included. */
+static size_t label_bytes(struct attention *a, const uint32_t *ids, size_t n)
+{
+    size_t bytes = 2 * 32;
+    for (size_t i = 0; i < n; i++) {
+        bytes += 5 + strlen(piece(a, ids[i]));
+        tf_arena_clear(&a->labels);
+    }
+    return bytes;
+}
+
+/* ---- a window ---- */
+
+/* A pair with a record that would be too large becomes bad before anything is computed. */
+static void check_size(struct attention *a, struct tf_item *it)
+{
+    size_t S = it->n_source + (size_t)1, T = it->n_given + (size_t)1;
+    size_t cells[TF_ATTENTION_KINDS] = {S * S, T * T, T * S}, most = 0;
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+        if (a->layers[kind] != NULL && cells[kind] > most)
+            most = cells[kind];
+    size_t room = TF_MAX_RECORD - 1024 - 5 * a->n_heads;
+    if (most <= room / sizeof(float) / a->n_heads) {
+        room -= most * sizeof(float) * a->n_heads;
+        if (2 * (label_bytes(a, it->source, it->n_source) +
+                 label_bytes(a, it->given, it->n_given)) <=
+            room)
+            return;
+    }
+    it->code = TF_BAD_TOO_MANY_TOKENS;
+    it->text = "weights and texts are more than a record holds";
+}
+
+static int attention_group(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
+                           struct tf_err *err)
+{
+    struct attention *a = arg;
+    return tf_lane_forward_attention(a->forward[lane], &a->watch, group, n, err);
+}
+
+/* weights: [heads, rows, columns] of all heads. */
+static int write_layer(struct attention *a, uint64_t idx, struct tf_attn *t, const float *weights,
+                       struct tf_err *err)
+{
+    size_t cells = t->n_rows * t->n_cols;
+    a->chosen = tf_xarray(a->chosen, a->n_heads * cells, sizeof *a->chosen);
+    for (size_t h = 0; h < a->n_heads; h++)
+        memcpy(a->chosen + h * cells, weights + (a->heads[h] - 1) * cells,
+               cells * sizeof *a->chosen);
+    t->heads = a->heads;
+    t->n_heads = a->n_heads;
+    t->weights = a->chosen;
+    return tf_writer_attention(&a->s.out.writer, idx, t, err);
+}
+
+static int write_result(struct attention *a, const struct tf_item *it,
+                        const struct tf_forward_pair *p, struct tf_err *err)
+{
+    const struct tf_config *c = &a->s.models.model[0].config;
+    size_t S = p->n_src + (size_t)1, T = p->n_tgt + (size_t)1;
+    uint32_t start = tf_start_id(c);
+    int good = tf_output_count(&a->s.out, it, a->s.in.name, err);
+    if (good <= 0)
+        return good;
+    const char *eos = piece(a, (uint32_t)c->eos), *bos = start == TF_NO_ID ? "" : piece(a, start);
+    const char *const *src = pieces(a, NULL, p->src, p->n_src, eos),
+                      *const *tgt_out = pieces(a, NULL, p->tgt, p->n_tgt, eos),
+                      *const *tgt_in = pieces(a, bos, p->tgt, p->n_tgt, NULL);
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
+        bool encoder = kind == TF_ATTENTION_ENCODER, decoder = kind == TF_ATTENTION_DECODER;
+        struct tf_attn t = {.kind = tf_attention_choices[1 + kind],
+                            .rows = encoder ? src : tgt_out,
+                            .cols = decoder ? tgt_in : src,
+                            .n_rows = encoder ? S : T,
+                            .n_cols = decoder ? T : S};
+        const float *w = p->weights[kind];
+        for (int64_t l = 0; w != NULL && l < tf_attention_layers(c, kind); l++)
+            if (a->layers[kind][l]) {
+                t.layer = (uint64_t)l + 1;
+                if (write_layer(a, it->idx, &t, w, err) < 0)
+                    return -1;
+                w += (size_t)c->heads * t.n_rows * t.n_cols;
+            }
+    }
+    return 0;
+}
+
+static int attention_window(struct attention *a, struct tf_err *err)
+{
+    struct tf_item *in = a->s.in.items;
+    size_t n = a->s.in.n, good = 0;
+    a->pairs = tf_xarray(a->pairs, n, sizeof *a->pairs);
+    a->items = tf_xarray(a->items, n, sizeof *a->items);
+    for (size_t i = 0; i < n; i++) {
+        a->pairs[i] = (struct tf_forward_pair){.src = in[i].source,
+                                               .n_src = in[i].n_source,
+                                               .tgt = in[i].given,
+                                               .n_tgt = in[i].n_given};
+        if (in[i].code == 0)
+            check_size(a, &in[i]);
+        if (in[i].code == 0)
+            a->items[good++] = tf_forward_item(&a->pairs[i], &a->s.models, &a->watch);
+    }
+    int rc = tf_lanes_run(a->s.lanes, a->items, good, attention_group, a, err);
+    for (size_t i = 0; i < n; i++) {
+        if (rc == 0)
+            rc = write_result(a, &in[i], &a->pairs[i], err);
+        for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+            free(a->pairs[i].weights[kind]);
+        tf_arena_clear(&a->labels);
+    }
+    if (tf_progress_due(&a->s.progress))
+        tf_progress_show(&a->s.progress, "%llu pairs", (unsigned long long)a->s.out.records);
+    return rc;
+}
+
+static void release(struct attention *a)
+{
+    for (size_t i = 0; a->forward != NULL && i < a->s.lanes->n; i++)
+        tf_lane_forward_free(a->forward[i]);
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+        free(a->layers[kind]);
+    free(a->forward);
+    free(a->heads);
+    free(a->pairs);
+    free(a->items);
+    free(a->chosen);
+    tf_arena_release(&a->labels);
+}
+
+int tf_attention_stream(const struct tf_attention_opts *o, const char *const *inputs, size_t n,
+                        const char *output, const struct tf_opt *table, struct tf_err *err)
+{
+    static const char *const single[] = {"pairs", "batch", "tokens", NULL}, *const second[] = {
+                                                                                "tokens", NULL};
+    const struct tf_input_spec in = {inputs, n, single, second};
+    struct attention a = {.o = o, .table = table};
+    enum tf_input_event event = TF_INPUT_IDLE;
+    int rc = tf_session_open(&a.s, &o->run, TF_USE_SCORING, &in, output, false, err);
+    if (rc == 0)
+        rc = start(&a, err);
+    while (rc == 0 && event != TF_INPUT_END) {
+        event = tf_session_next(&a.s, err);
+        if (event == TF_INPUT_PART)
+            rc = begin_part(&a, err);
+        else if (event == TF_INPUT_WINDOW)
+            rc = attention_window(&a, err);
+        else if (event == TF_INPUT_FAILED)
+            rc = -1;
+    }
+    release(&a);
+    return tf_session_close(&a.s, rc, err);
+}

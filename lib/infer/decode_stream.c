@@ -1,0 +1,180 @@
+/* decode_stream.c - see decode_stream.h. */
+#include "infer/decode_stream.h"
+#include "infer/lane_search.h"
+
+#include <stdlib.h>
+
+struct decode {
+    struct tf_session s;
+    const struct tf_decode_opts *o;
+    const struct tf_opt *table;
+    struct tf_search_opts search_opts;
+    struct tf_search_memory memory;
+    struct tf_lane_search **search; /* one per lane */
+    struct tf_sentence *sentences;  /* of the window */
+    struct tf_lane_item *items;     /* the good ones among them */
+    uint64_t tokens;
+};
+
+static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
+                                         const struct tf_ensemble *m)
+{
+    const struct tf_config *c = &m->model[0].config;
+    struct tf_search_opts r = {.V = (size_t)c->vocab_size,
+                               .K = (size_t)(o->sample ? o->nbest : o->beam),
+                               .N = (size_t)o->nbest,
+                               .alpha = o->alpha,
+                               .start = tf_start_id(c),
+                               .eos = (uint32_t)c->eos,
+                               .sample = o->sample,
+                               .temperature = o->temperature,
+                               .top_k = (size_t)o->top_k,
+                               .top_p = o->top_p,
+                               .seed = (uint64_t)o->seed};
+    int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
+                     o->allow_unk ? -1 : m->header.special.unk};
+    for (size_t i = 0; i < sizeof ban / sizeof *ban; i++)
+        if (ban[i] >= 0 && ban[i] != c->eos)
+            r.ban[r.n_ban++] = (uint32_t)ban[i];
+    return r;
+}
+
+static int start(struct decode *d, struct tf_err *err)
+{
+    const int64_t longest = d->o->run.max_length;
+    d->s.in.side[0] = (struct tf_input_side){"source", longest, "--max-length allows"};
+    d->s.in.side[1] = (struct tf_input_side){"prefix", longest + d->o->max_extra,
+                                             "--max-length and --max-extra allow"};
+    d->search_opts = search_opts(d->o, &d->s.models);
+    d->memory = tf_search_memory(&d->s.models, &d->search_opts);
+    if (tf_session_start(&d->s, d->memory.budget, err) < 0)
+        return -1;
+    d->search = tf_xcalloc(d->s.lanes->n, sizeof *d->search);
+    for (size_t i = 0; i < d->s.lanes->n; i++)
+        d->search[i] = tf_lane_search_new(&d->s.models, &d->s.lanes->lane[i], &d->search_opts);
+    return 0;
+}
+
+/* The provenance of the prefixes does not tell what they were used for, and may equal that of the
+ * sources: the stage gets a member "prefix". */
+static int begin_part(struct decode *d, struct tf_err *err)
+{
+    struct tf_arena mem = {0};
+    struct tf_header h = tf_ensemble_header(&d->s.models, &mem, d->s.in.header,
+                                            d->o->nbest_out ? "nbest" : "tokens", d->table);
+    if (d->o->prefix != NULL)
+        tf_value_put(&mem, &h.made.items[h.made.n - 1], "prefix", tf_value_bool(true));
+    int rc = tf_output_begin(&d->s.out, &h, err);
+    tf_arena_release(&mem);
+    return rc;
+}
+
+/* Most tokens of the output for this item. */
+static uint32_t output_limit(const struct decode *d, const struct tf_item *it)
+{
+    size_t limit = (size_t)it->n_source + (size_t)d->o->max_extra,
+           positions = tf_ensemble_max_positions(&d->s.models);
+    limit = limit > it->n_given ? limit : it->n_given;
+    return (uint32_t)(limit < positions ? limit : positions - 1);
+}
+
+static int search_group(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
+                        struct tf_err *err)
+{
+    struct decode *d = arg;
+    return tf_lane_search_run(d->search[lane], group, n, err);
+}
+
+/* An empty source has one hypothesis, which is empty. */
+static int write_result(struct decode *d, struct tf_item *it, const struct tf_sentence *s,
+                        struct tf_err *err)
+{
+    static const float nothing[1] = {0};
+    struct tf_hyp empty = {.token_logp = nothing};
+    struct tf_hyp *h = s->n_src > 0 ? s->hyps : &empty;
+    size_t n = s->n_src > 0 ? s->n_hyps : 1, ids = 0;
+    for (size_t i = 0; it->code == 0 && i < n; i++)
+        ids += h[i].n;
+    if (it->code == 0 && n == 0) {
+        it->code = TF_BAD_OTHER;
+        it->text = "no hypothesis of finite probability";
+    } else if (ids > TF_MAX_IDS) {
+        it->code = TF_BAD_TOO_MANY_TOKENS;
+        it->text = "hypotheses of more ids than a record holds";
+    }
+    int good = tf_output_count(&d->s.out, it, d->s.in.name, err);
+    if (good <= 0)
+        return good;
+    d->tokens += h[0].n;
+    if (!d->o->nbest_out)
+        return tf_writer_tokens(&d->s.out.writer, it->idx, h[0].ids, h[0].n, err);
+    for (size_t i = 0; i < n && !d->o->token_scores; i++)
+        h[i].token_logp = NULL;
+    return tf_writer_nbest(&d->s.out.writer, it->idx, h, n, err);
+}
+
+static int decode_window(struct decode *d, struct tf_err *err)
+{
+    struct tf_item *in = d->s.in.items;
+    size_t n = d->s.in.n, good = 0;
+    d->sentences = tf_xarray(d->sentences, n, sizeof *d->sentences);
+    d->items = tf_xarray(d->items, n, sizeof *d->items);
+    for (size_t i = 0; i < n; i++) {
+        d->sentences[i] = (struct tf_sentence){.src = in[i].source,
+                                               .n_src = in[i].n_source,
+                                               .prefix = in[i].given,
+                                               .n_prefix = in[i].n_given,
+                                               .limit = output_limit(d, &in[i]),
+                                               .key = in[i].idx};
+        if (in[i].code == 0 && in[i].n_source > 0)
+            d->items[good++] = tf_search_item(&d->sentences[i], &d->search_opts, &d->memory);
+    }
+    int rc = tf_lanes_run(d->s.lanes, d->items, good, search_group, d, err);
+    for (size_t i = 0; i < n; i++) {
+        if (rc == 0)
+            rc = write_result(d, &in[i], &d->sentences[i], err);
+        free(d->sentences[i].hyps);
+    }
+    if (tf_progress_due(&d->s.progress)) {
+        double t = tf_now() - d->s.progress.start;
+        tf_progress_show(&d->s.progress, "%llu lines, %.1f lines/s, %.0f tokens/s",
+                         (unsigned long long)d->s.out.records, (double)d->s.out.records / t,
+                         (double)d->tokens / t);
+    }
+    return rc;
+}
+
+static void release(struct decode *d)
+{
+    for (size_t i = 0; d->search != NULL && i < d->s.lanes->n; i++)
+        tf_lane_search_free(d->search[i]);
+    free(d->search);
+    free(d->sentences);
+    free(d->items);
+}
+
+int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,
+                     const struct tf_opt *table, struct tf_err *err)
+{
+    static const char *const tokens[] = {"tokens", NULL};
+    const struct tf_input_spec in = {.paths = (const char *const[]){input, o->prefix},
+                                     .n = o->prefix != NULL ? 2 : 1,
+                                     .single = tokens,
+                                     .second = tokens};
+    struct decode d = {.o = o, .table = table};
+    enum tf_input_event event = TF_INPUT_IDLE;
+    int rc = tf_session_open(&d.s, &o->run, TF_USE_DECODING, &in, output, false, err);
+    if (rc == 0)
+        rc = start(&d, err);
+    while (rc == 0 && event != TF_INPUT_END) {
+        event = tf_session_next(&d.s, err);
+        if (event == TF_INPUT_PART)
+            rc = begin_part(&d, err);
+        else if (event == TF_INPUT_WINDOW)
+            rc = decode_window(&d, err);
+        else if (event == TF_INPUT_FAILED)
+            rc = -1;
+    }
+    release(&d);
+    return tf_session_close(&d.s, rc, err);
+}

@@ -1,0 +1,25 @@
+/* decode_stream.h - the job of tf-decode: a stream of sources, with a second stream of forced
+ * prefixes if given, to a stream of translations in the order of the input. */
+#ifndef TF_INFER_DECODE_STREAM_H
+#define TF_INFER_DECODE_STREAM_H
+
+#include "base/opt.h"
+#include "infer/session.h"
+#include "ops/search.h"
+
+struct tf_decode_opts {
+    struct tf_session_opts run;
+    const char *prefix;  /* a token stream of forced prefixes, or NULL */
+    int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
+    int64_t max_extra, seed, top_k;
+    double alpha, temperature, top_p;
+    bool nbest_out; /* n-best records instead of token records */
+    bool token_scores, sample, allow_unk;
+};
+
+/* Run the whole job. input, output: paths or "-". table: the tool's options, for provenance.
+ * Returns 0, TF_PARTIAL when records were bad (see --bad), or -1. */
+int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,
+                     const struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
+
+#endif

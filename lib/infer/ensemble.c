@@ -1,0 +1,190 @@
+/* ensemble.c - see ensemble.h. */
+#include "infer/ensemble.h"
+#include "base/hash.h"
+#include "model/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Does a further model fit the first one? */
+static int check_same_ids(const struct tf_ensemble *m, const struct tf_config *c,
+                          const struct tf_header *h, const char *path, bool force_vocab,
+                          struct tf_err *err)
+{
+    const struct tf_config *first = &m->model[0].config;
+    if (!force_vocab && tf_same_vocab(&m->header, m->name, h, path, err) < 0)
+        return -1;
+    if (c->vocab_size != first->vocab_size || c->eos != first->eos)
+        return tf_fail(err,
+                       "%s: %lld ids, with end of sentence %lld, but %s has %lld ids, with %lld",
+                       path, (long long)c->vocab_size, (long long)c->eos, m->name,
+                       (long long)first->vocab_size, (long long)first->eos);
+    return 0;
+}
+
+/* Keep what output headers need of the first file. */
+static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file, const char *path)
+{
+    m->header = file->header;
+    m->header.kind = "model";
+    m->header.made = tf_value_clone(&m->arena, &file->header.made);
+    m->header.config = tf_value_null();
+    m->header.extra = tf_value_null();
+    m->name = tf_xstrdup(strcmp(path, "-") == 0 ? "stdin" : path);
+    if (file->vocab != NULL) {
+        m->vocab_n = file->vocab_n;
+        m->vocab = tf_arena_alloc(&m->arena, file->vocab_n);
+        memcpy(m->vocab, file->vocab, file->vocab_n);
+    }
+}
+
+static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_model_file *file)
+{
+    char role[32] = "model";
+    if (i > 0)
+        snprintf(role, sizeof role, "model%zu", i + 1);
+    tf_value_put(&m->arena, &m->inputs, tf_arena_strndup(&m->arena, role, strlen(role)),
+                 tf_value_bytes(&m->arena, file->header.model, 32));
+    memcpy(m->fingerprint, file->header.model, 32);
+}
+
+/* Read file i and upload its weights. */
+static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, bool force_vocab,
+                struct tf_err *err)
+{
+    struct tf_model_file file = {0};
+    struct tf_config c;
+    float *weights = NULL;
+    if (tf_model_read(&file, path, TF_MODEL_WEIGHTS, 0, err) < 0)
+        return -1;
+    int rc = tf_model_load(&file, &c, &weights, "p/", err);
+    if (rc < 0)
+        tf_context(err, "%s", path);
+    else if (i == 0)
+        keep_first(m, &file, path);
+    else
+        rc = check_same_ids(m, &c, &file.header, path, force_vocab, err);
+    if (rc == 0)
+        keep_fingerprint(m, i, &file);
+    tf_model_release(&file); /* before memory for the second copy of the weights is needed */
+    if (rc == 0)
+        rc = tf_weights_init(&m->model[i], m->be, m->ctx, &c, weights, err);
+    if (rc == 0)
+        m->n++;
+    free(weights);
+    return rc == 0 && pack ? tf_weights_pack(&m->model[i], err) : rc;
+}
+
+int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
+                     const char *precision, int threads, enum tf_use use, bool force_vocab,
+                     struct tf_err *err)
+{
+    *m = (struct tf_ensemble){.inputs = tf_value_map()};
+    m->be = tf_backend_find(device, precision, use, &m->no_gpu, err);
+    struct tf_ctx_opts open = {.threads = threads};
+    if (m->be == NULL || (m->ctx = m->be->open(&open, err)) == NULL)
+        return -1;
+    m->model = tf_xcalloc(paths->n, sizeof *m->model);
+    struct tf_sha256 sha;
+    tf_sha256_init(&sha);
+    for (size_t i = 0; i < paths->n; i++) {
+        if (load(m, i, paths->v[i], use == TF_USE_DECODING, force_vocab, err) < 0) {
+            tf_ensemble_close(m);
+            return -1;
+        }
+        tf_sha256_add(&sha, m->fingerprint, sizeof m->fingerprint);
+    }
+    if (paths->n > 1)
+        tf_sha256_end(&sha, m->fingerprint);
+    return 0;
+}
+
+void tf_ensemble_close(struct tf_ensemble *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        tf_weights_release(&m->model[i]);
+    free(m->model);
+    free(m->name);
+    if (m->ctx != NULL)
+        m->be->close(m->ctx);
+    tf_arena_release(&m->arena);
+    *m = (struct tf_ensemble){0};
+}
+
+/* A GPU computes thousands of sentences at once. */
+static size_t sentences(const struct tf_ensemble *m, int64_t requested, size_t on_cpu,
+                        size_t on_gpu)
+{
+    if (requested > 0)
+        return (size_t)requested;
+    return m->be->free_memory(m->ctx) > 0 ? on_gpu : on_cpu;
+}
+
+size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested)
+{
+    return sentences(m, requested, 64, 4096);
+}
+
+size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested)
+{
+    return sentences(m, requested, 2048, 16384);
+}
+
+int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
+                        bool force_vocab, struct tf_err *err)
+{
+    long long size = (long long)m->model[0].config.vocab_size;
+    if (!force_vocab && tf_same_vocab(&m->header, m->name, h, name, err) < 0)
+        return -1;
+    if (h->size > size)
+        return tf_fail(err, "%s: vocabulary of %lld ids, but %s has %lld", name, (long long)h->size,
+                       m->name, size);
+    return 0;
+}
+
+struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena *a,
+                                    const struct tf_header *const from[2], const char *kind,
+                                    const struct tf_opt *opts)
+{
+    struct tf_header h = {.kind = kind,
+                          .version = 1,
+                          .has_vocab = m->header.has_vocab,
+                          .has_model = true,
+                          .size = m->header.size,
+                          .special = m->header.special};
+    memcpy(h.vocab, m->header.vocab, sizeof h.vocab);
+    memcpy(h.model, m->fingerprint, sizeof h.model);
+    if (h.size == 0)
+        h.size = m->model[0].config.vocab_size;
+    h.made = tf_value_clone(a, &from[0]->made);
+    if (from[1] != NULL && !tf_value_equal(&from[0]->made, &from[1]->made))
+        for (size_t i = 0; i < from[1]->made.n; i++)
+            tf_value_push(a, &h.made, tf_value_clone(a, &from[1]->made.items[i]));
+    h.config = tf_value_map();
+    h.extra = tf_value_map();
+    tf_header_made(&h, a, tf_progname, opts, &m->inputs);
+    if (strcmp(m->be->precision, "fp32") != 0) /* the numbers, and so the bytes, differ */
+        tf_value_put(a, &h.made.items[h.made.n - 1], "precision",
+                     tf_value_str(a, m->be->precision));
+    return h;
+}
+
+int tf_ensemble_positions(struct tf_ensemble *m, size_t n, struct tf_err *err)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (tf_weights_positions(&m->model[i], n, err) < 0)
+            return -1;
+    return 0;
+}
+
+size_t tf_ensemble_max_positions(const struct tf_ensemble *m)
+{
+    size_t most = SIZE_MAX;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct tf_config *c = &m->model[i].config;
+        if (c->positions == TF_POS_LEARNED && (size_t)c->max_positions < most)
+            most = (size_t)c->max_positions;
+    }
+    return most;
+}

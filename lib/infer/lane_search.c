@@ -1,0 +1,283 @@
+/* lane_search.c - see lane_search.h. */
+#include "infer/lane_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* On the CPU a group takes at most GROUP_SLOTS cache slots (0.8 GB in the paper's base model). A
+ * source token counts as SLOTS_PER_TOKEN. */
+enum { GROUP_SLOTS = 32768, SLOTS_PER_TOKEN = 4 };
+
+/* One model's part in the search. */
+struct member {
+    struct tf_memory memory; /* the encoder's output */
+    struct tf_cache cache;
+    tf_mem *start; /* U32 [start_cap]: first ids, where they differ from the first model's */
+};
+
+struct tf_lane_search {
+    const struct tf_ensemble *models;
+    const struct tf_lane *lane;
+    const struct tf_backend *be;
+    struct tf_ctx *ctx;
+    struct member *member; /* one per model */
+    struct tf_search search;
+    /* STAT [logits_cap]: of one model; of an ensemble the sum of the models' probabilities */
+    tf_mem *logits, *mixture;
+    size_t logits_cap, start_cap;
+    bool first_step;
+    /* The group. */
+    struct tf_packed_ids src, prefix;
+    uint32_t *limit;
+    uint64_t *key;
+};
+
+struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
+                                         const struct tf_search_opts *opts)
+{
+    size_t free_bytes = m->be->free_memory(m->ctx);
+    struct tf_search_memory memory = {.slot = 1, .budget = GROUP_SLOTS};
+    if (free_bytes == 0)
+        return memory;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct tf_config *c = &m->model[i].config;
+        size_t width = (size_t)(c->heads * (c->d_k + c->d_v));
+        memory.slot += (size_t)c->decoder_layers * width * m->be->elem_size[TF_ELEM_ACT];
+    }
+    memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);
+    memory.budget = free_bytes / 2;
+    return memory;
+}
+
+struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search_opts *opts,
+                                   const struct tf_search_memory *memory)
+{
+    size_t src = s->n_src + (size_t)1, tgt = s->limit + (size_t)1,
+           slots = tf_search_slots(opts, s->limit);
+    if (slots < src * SLOTS_PER_TOKEN)
+        slots = src * SLOTS_PER_TOKEN;
+    return (struct tf_lane_item){.item = s,
+                                 .length = src,
+                                 .positions = src > tgt ? src : tgt,
+                                 .cost = slots * memory->slot + opts->K * memory->hypothesis};
+}
+
+struct tf_lane_search *tf_lane_search_new(const struct tf_ensemble *m, const struct tf_lane *lane,
+                                          const struct tf_search_opts *opts)
+{
+    struct tf_lane_search *s = tf_xcalloc(1, sizeof *s);
+    *s = (struct tf_lane_search){.models = m,
+                                 .lane = lane,
+                                 .be = m->be,
+                                 .ctx = lane->ctx,
+                                 .member = tf_xcalloc(m->n, sizeof *s->member)};
+    tf_search_init(&s->search, opts, m->be, lane->ctx);
+    return s;
+}
+
+void tf_lane_search_free(struct tf_lane_search *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->models->n; i++) {
+        tf_memory_release(&s->models->model[i], s->ctx, &s->member[i].memory);
+        tf_cache_release(&s->member[i].cache, &s->models->model[i], s->ctx);
+        if (s->member[i].start != NULL)
+            s->be->free(s->ctx, s->member[i].start);
+    }
+    tf_search_release(&s->search);
+    if (s->logits != NULL)
+        s->be->free(s->ctx, s->logits);
+    if (s->mixture != NULL)
+        s->be->free(s->ctx, s->mixture);
+    tf_packed_ids_release(&s->src);
+    tf_packed_ids_release(&s->prefix);
+    free(s->member);
+    free(s->limit);
+    free(s->key);
+    free(s);
+}
+
+static void pack(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n)
+{
+    tf_packed_ids_clear(&s->src);
+    tf_packed_ids_clear(&s->prefix);
+    s->limit = tf_xarray(s->limit, n, sizeof *s->limit);
+    s->key = tf_xarray(s->key, n, sizeof *s->key);
+    for (size_t i = 0; i < n; i++) {
+        const struct tf_sentence *v = group[i].item;
+        tf_packed_ids_add(&s->src, v->src, v->n_src);
+        tf_packed_ids_add(&s->prefix, v->prefix, v->n_prefix);
+        s->limit[i] = v->limit;
+        s->key[i] = v->key;
+    }
+}
+
+static int reserve_memory(struct tf_lane_search *s, struct tf_err *err)
+{
+    size_t need = s->search.max_rows * s->search.rule.V;
+    for (size_t i = 0; i < s->models->n; i++)
+        if (tf_cache_init(&s->member[i].cache, &s->models->model[i], s->ctx, s->search.slots, err) <
+            0)
+            return -1;
+    if (need <= s->logits_cap)
+        return 0;
+    tf_mem **mem[] = {&s->logits, &s->mixture};
+    s->logits_cap = 0;
+    for (size_t i = 0; i < (s->models->n > 1 ? 2 : 1); i++) {
+        if (*mem[i] != NULL)
+            s->be->free(s->ctx, *mem[i]);
+        *mem[i] = s->be->alloc(s->ctx, TF_ELEM_STAT, need, err);
+        if (*mem[i] == NULL)
+            return tf_context(err, "logits of %zu hypotheses", s->search.max_rows);
+    }
+    s->logits_cap = need;
+    return 0;
+}
+
+/* The models of an ensemble may start with different ids (bos, or a zero vector). The search holds
+ * those of the first model; here are the others. */
+static int upload_start_ids(struct tf_lane_search *s, size_t n, struct tf_err *err)
+{
+    if (n <= s->start_cap)
+        return 0;
+    s->start_cap = 0;
+    uint32_t *ids = tf_xarray(NULL, n, sizeof *ids);
+    int rc = 0;
+    for (size_t i = 1; i < s->models->n && rc == 0; i++) {
+        uint32_t id = tf_start_id(&s->models->model[i].config);
+        if (s->member[i].start != NULL)
+            s->be->free(s->ctx, s->member[i].start);
+        s->member[i].start = NULL;
+        if (id == s->search.rule.start)
+            continue;
+        for (size_t k = 0; k < n; k++)
+            ids[k] = id;
+        s->member[i].start = s->be->alloc(s->ctx, TF_ELEM_U32, n, err);
+        if (s->member[i].start == NULL) {
+            rc = -1;
+        } else {
+            s->be->upload(s->ctx, s->member[i].start, TF_ELEM_U32, ids, n);
+            rc = s->be->sync(s->ctx, err);
+        }
+    }
+    free(ids);
+    if (rc == 0)
+        s->start_cap = n;
+    return rc;
+}
+
+/* One step of the models, whose probabilities are averaged, and of the search. */
+static int step(struct tf_lane_search *s, struct tf_err *err)
+{
+    struct tf_search *q = &s->search;
+    struct tf_decode_step d = {.rows = q->rows,
+                               .ids = q->ids,
+                               .at = q->at,
+                               .slot = q->slot,
+                               .table = q->table,
+                               .n_past = q->n_past,
+                               .first = q->first,
+                               .n_src = q->n_src,
+                               .table_ld = q->ld,
+                               .z = s->logits};
+    size_t n = s->models->n, V = q->rule.V;
+    if (n > 1)
+        s->be->zero(s->ctx, s->mixture, TF_ELEM_STAT, q->rows * V);
+    for (size_t i = 0; i < n; i++) {
+        d.ids = s->first_step && s->member[i].start != NULL ? s->member[i].start : q->ids;
+        if (tf_decode_step(s->lane->work[i], &s->member[i].memory, &s->member[i].cache, &d, err) <
+            0)
+            return -1;
+        s->be->log_softmax(s->ctx, s->logits, n > 1 ? s->mixture : NULL, q->rows, (int)V,
+                           1.0F / (float)n);
+    }
+    if (n > 1)
+        s->be->log_inplace(s->ctx, s->mixture, q->rows * V);
+    if (s->first_step && s->be->poll > 1)
+        q->rows = q->max_rows;
+    s->be->search_step(s->ctx, q, n > 1 ? s->mixture : s->logits);
+    s->first_step = false;
+    return 0;
+}
+
+static int steps(struct tf_lane_search *s, size_t n, struct tf_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (step(s, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* All steps of a group. On a GPU, asking for the number of live rows means waiting, so we ask only
+ * every `poll` steps and use an upper bound in between. The steps between two polls are one graph
+ * that the GPU can replay. A graph depends on the fields of the search alone, and these repeat:
+ * each step swaps two pairs of buffers, and poll is even. */
+static int search(struct tf_lane_search *s, struct tf_err *err)
+{
+    struct tf_search *q = &s->search;
+    size_t poll = (size_t)s->be->poll;
+    TF_ASSERT((poll == 1 || poll % 2 == 0) && q->max_steps % poll == 1 % poll);
+    s->first_step = true;
+    if (step(s, err) < 0 || (poll == 1 && tf_search_poll(q, false, err) < 0))
+        return -1;
+    for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
+        int rc = 0;
+        do {
+            if (s->be->graph_begin(s->ctx, q, sizeof *q))
+                break;
+            rc = steps(s, poll, err);
+        } while (!s->be->graph_end(s->ctx));
+        if (rc < 0 || tf_search_poll(q, poll > 1, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The hypotheses of sentence i, their ids and log-probabilities in one block. */
+static void copy_hypotheses(struct tf_lane_search *s, struct tf_sentence *v, size_t i)
+{
+    size_t n = tf_search_count(&s->search, i), tokens = 0;
+    for (size_t k = 0; k < n; k++)
+        tokens += tf_search_result(&s->search, i, k).n;
+    v->n_hyps = n;
+    v->hyps = tf_xmalloc(n * sizeof *v->hyps + tokens * sizeof(uint32_t) +
+                         (tokens + n) * sizeof(float) + 1);
+    float *token_logp = (float *)(void *)(v->hyps + n);
+    uint32_t *ids = (uint32_t *)(void *)(token_logp + tokens + n);
+    for (size_t k = 0; k < n; k++) {
+        struct tf_search_hyp h = tf_search_result(&s->search, i, k);
+        tf_search_trace(&s->search, i, k, ids, token_logp);
+        v->hyps[k] = (struct tf_hyp){.ids = ids,
+                                     .n = h.n,
+                                     .score = (float)h.score,
+                                     .logp = (float)h.logp,
+                                     .token_logp = token_logp};
+        ids += h.n;
+        token_logp += h.n + 1;
+    }
+}
+
+int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
+                       struct tf_err *err)
+{
+    pack(s, group, n);
+    for (size_t i = 0; i < s->models->n; i++)
+        if (tf_encode(s->lane->work[i], &s->member[i].memory, n, s->src.ids.v, s->src.offsets.v,
+                      err) < 0)
+            return -1;
+    struct tf_search_group g = {.n = n,
+                                .src_off = s->member[0].memory.off,
+                                .limit = s->limit,
+                                .prefix = s->prefix.ids.v,
+                                .prefix_off = s->prefix.offsets.v,
+                                .key = s->key};
+    if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) < 0 ||
+        upload_start_ids(s, n, err) < 0)
+        return -1;
+    if (search(s, err) < 0 || tf_search_fetch(&s->search, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        copy_hypotheses(s, group[i].item, i);
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* lane_search.h - what one lane does in decoding: encode a group of sentences, then search (beam
+ * search, greedy search or sampling, see ops/search.h) step by step until all are finished. */
+#ifndef TF_INFER_LANE_SEARCH_H
+#define TF_INFER_LANE_SEARCH_H
+
+#include "infer/lanes.h"
+#include "ops/search.h"
+
+/* A sentence to decode, and the result. */
+struct tf_sentence {
+    const uint32_t *src, *prefix; /* borrowed; without EOS */
+    uint32_t n_src, n_prefix;     /* n_src >= 1 */
+    uint32_t limit;               /* most tokens of the output, EOS not counted; >= n_prefix */
+    uint64_t key;                 /* of its random draws, when sampling */
+    struct tf_hyp *hyps; /* out: best first, with token_logp; one block for the caller to free() */
+    size_t n_hyps;
+};
+
+/* Memory that groups take, as cost and budget of tf_lanes: cache slots on the CPU, bytes on a
+ * GPU. */
+struct tf_search_memory {
+    size_t slot, hypothesis; /* cost of a cache slot; of a row of logits */
+    size_t budget;           /* of a group; of a GPU half of the memory that is free now */
+};
+struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
+                                         const struct tf_search_opts *opts);
+struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search_opts *opts,
+                                   const struct tf_search_memory *memory);
+
+struct tf_lane_search;
+/* V, start and eos in opts are those of the first model. All is borrowed. */
+struct tf_lane_search *tf_lane_search_new(const struct tf_ensemble *m, const struct tf_lane *lane,
+                                          const struct tf_search_opts *opts);
+void tf_lane_search_free(struct tf_lane_search *s);
+/* Decode a group whose items are struct tf_sentence. What a sentence gets does not depend on the
+ * others. */
+int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
+                       struct tf_err *err) TF_MUST_CHECK;
+
+#endif

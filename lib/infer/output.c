@@ -1,0 +1,63 @@
+/* output.c - see output.h. */
+#include "infer/output.h"
+
+int tf_output_open(struct tf_output *o, const char *path, bool text, int on_bad, struct tf_err *err)
+{
+    *o = (struct tf_output){.text = text, .on_bad = on_bad};
+    return tf_out_open(&o->file, path, text ? 0 : TF_OUT_BINARY, err);
+}
+
+int tf_output_begin(struct tf_output *o, const struct tf_header *h, struct tf_err *err)
+{
+    if (o->text)
+        return 0;
+    if (tf_output_end(o, err) < 0)
+        return -1;
+    tf_writer_release(&o->writer);
+    if (tf_writer_begin(&o->writer, &o->file, h, err) < 0)
+        return -1;
+    o->in_part = true;
+    return 0;
+}
+
+int tf_output_count(struct tf_output *o, const struct tf_item *it, const char *input,
+                    struct tf_err *err)
+{
+    o->records++;
+    if (it->code == 0)
+        return 1;
+    if (o->bad++ == 0) {
+        o->first_bad = it->idx;
+        tf_bad_say(o->first_reason, sizeof o->first_reason, it->code, it->text);
+    }
+    if (o->on_bad == TF_ON_BAD_FAIL)
+        return tf_fail(err, "%s: record %llu is bad: %s", input, (unsigned long long)it->idx,
+                       o->first_reason);
+    return o->text ? 0 : tf_writer_bad(&o->writer, it->idx, it->code, it->text, err);
+}
+
+int tf_output_flush(struct tf_output *o, struct tf_err *err)
+{
+    return o->text ? tf_out_flush(&o->file, err) : tf_writer_flush(&o->writer, err);
+}
+
+int tf_output_end(struct tf_output *o, struct tf_err *err)
+{
+    bool in_part = o->in_part;
+    o->in_part = false;
+    return in_part ? tf_writer_end(&o->writer, err) : 0;
+}
+
+int tf_output_close(struct tf_output *o, int rc, const char *input, struct tf_err *err)
+{
+    if (rc < 0 && o->in_part)
+        tf_writer_fail(&o->writer, err);
+    rc = tf_out_finish(&o->file, rc, err);
+    tf_writer_release(&o->writer);
+    if (rc < 0 || o->bad == 0 || o->on_bad != TF_ON_BAD_MARK)
+        return rc;
+    tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu records bad; the first is record %llu: %s",
+                   input, (unsigned long long)o->bad, (unsigned long long)o->records,
+                   (unsigned long long)o->first_bad, o->first_reason);
+    return TF_PARTIAL;
+}
