@@ -155,8 +155,8 @@ static void agrees(const char *what, const char **paths, size_t n_models)
     static struct token_line hyp[LINES];
     static struct scores b;
     o.run.models = d.run.models = (struct tf_strs){paths, n_models};
-    is_int(tf_decode_stream(&d, temp_path("src.tfs"), temp_path("nbest"), no_opts, &err), TF_PARTIAL,
-           "%s: decoded", what);
+    is_int(tf_decode_stream(&d, temp_path("src.tfs"), temp_path("nbest"), no_opts, &err),
+           TF_PARTIAL, "%s: decoded", what);
     must(tf_in_open(&in, temp_path("nbest"), &err), &err);
     must(tf_reader_new(&rd, &in, NULL, 0, &err), &err);
     for (size_t i = 0; i < LINES && tf_reader_next(rd, &rec, &err) > 0; i++) {
