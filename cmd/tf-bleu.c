@@ -2,17 +2,17 @@
 #include "base/file.h"
 #include "base/opt.h"
 #include "metrics/evaluate.h"
-#include "metrics/paper.h"
+#include "metrics/multi_bleu.h"
 #include "metrics/spm.h"
 #include "modes.h"
 #include <string.h>
 
 static struct tf_eval_opts eval;
-static struct tf_inputs in;
-static struct tf_paper_opts paper;
+static struct tf_segment_files in;
+static struct tf_multi_bleu_opts paper;
 static struct tf_strs inputs, metrics;
-static int smooth, format, as, lang;
-static int64_t width, num_refs, chars, words, beta, confidence_n, bootstrap_n, randomize_n, jobs;
+static int as;
+static int64_t confidence_n, bootstrap_n, randomize_n, jobs;
 static double value;
 static bool quiet, confidence, bootstrap, randomize, no_color, from_stats, print_tokens;
 static const char *tok, *spm_model;
@@ -24,7 +24,7 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_LIST, .letter = 'i', .name = "input", .target = &inputs, .arg = "FILE",
      .flags = TF_OPT_GREEDY | TF_OPT_FILE,
      .help = "hypotheses, one file per system (default: stdin)"},
-    {.kind = TF_OPT_INT, .name = "num-refs", .alias = "nr", .target = &num_refs, .arg = "N",
+    {.kind = TF_OPT_INT, .name = "num-refs", .alias = "nr", .target = &in.num_refs, .arg = "N",
      .def = "1", .lo = 1, .hi = 1000,
      .help = "the one REF holds N references a line, between tabs"},
     {.kind = TF_OPT_STR, .letter = 'e', .name = "encoding", .target = &in.encoding, .arg = "NAME",
@@ -44,7 +44,8 @@ static struct tf_opt opts[] = {
      .flags = TF_OPT_FILE, .help = "SentencePiece model of -tok spm"},
     {.kind = TF_OPT_FLAG, .name = "lowercase", .alias = "lc", .target = &eval.metric.bleu.lowercase,
      .help = "compare in lower case"},
-    {.kind = TF_OPT_CHOICE, .letter = 's', .name = "smooth-method", .target = &smooth,
+    {.kind = TF_OPT_CHOICE, .letter = 's', .name = "smooth-method",
+     .target = &eval.metric.bleu.smooth,
      .arg = "NAME", .def = "exp", .choices = tf_bleu_smooth_names,
      .help = "what an order without a match counts"},
     {.kind = TF_OPT_REAL, .name = "smooth-value", .alias = "sv", .target = &value, .arg = "X",
@@ -54,7 +55,7 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_GROUP, .help = "BLEU as the Transformer's paper has it"},
     {.kind = TF_OPT_CHOICE, .name = "as", .target = &as, .arg = "NAME", .def = "sacrebleu",
      .choices = kinds, .help = "paper: Moses' tokens, compounds split, multi-bleu's counts"},
-    {.kind = TF_OPT_CHOICE, .name = "lang", .target = &lang, .arg = "NAME", .def = "de",
+    {.kind = TF_OPT_CHOICE, .name = "lang", .target = &paper.lang, .arg = "NAME", .def = "de",
      .choices = tf_moses_langs, .help = "--as paper: language of the text"},
     {.kind = TF_OPT_FLAG, .name = "raw-ref", .target = &paper.raw_ref,
      .help = "--as paper: tokenize the references, too"},
@@ -63,12 +64,14 @@ static struct tf_opt opts[] = {
     {.kind = TF_OPT_FLAG, .name = "tok-input", .target = &paper.tokenized,
      .help = "multi-bleu's score of tokenized text"},
     {.kind = TF_OPT_GROUP, .help = "chrF"},
-    {.kind = TF_OPT_INT, .name = "chrf-char-order", .alias = "cc", .target = &chars, .arg = "N",
+    {.kind = TF_OPT_INT, .name = "chrf-char-order", .alias = "cc",
+     .target = &eval.metric.chrf.chars, .arg = "N",
      .def = "6", .lo = 0, .hi = TF_CHRF_MAX, .help = "greatest order of characters"},
-    {.kind = TF_OPT_INT, .name = "chrf-word-order", .alias = "cw", .target = &words, .arg = "N",
+    {.kind = TF_OPT_INT, .name = "chrf-word-order", .alias = "cw",
+     .target = &eval.metric.chrf.words, .arg = "N",
      .def = "0", .lo = 0, .hi = TF_CHRF_MAX, .help = "greatest order of words; 2 is chrF++"},
-    {.kind = TF_OPT_INT, .name = "chrf-beta", .target = &beta, .arg = "N", .def = "2", .lo = 0,
-     .hi = 1000, .help = "weight of recall"},
+    {.kind = TF_OPT_INT, .name = "chrf-beta", .target = &eval.metric.chrf.beta, .arg = "N",
+     .def = "2", .lo = 0, .hi = 1000, .help = "weight of recall"},
     {.kind = TF_OPT_FLAG, .name = "chrf-whitespace", .target = &eval.metric.chrf.whitespace,
      .help = "count white space, too"},
     {.kind = TF_OPT_FLAG, .name = "chrf-lowercase", .target = &eval.metric.chrf.lowercase,
@@ -104,11 +107,11 @@ static struct tf_opt opts[] = {
      .help = "statistics of each segment as a stream, for --from-stats"},
     {.kind = TF_OPT_FLAG, .name = "print-tokens", .target = &print_tokens,
      .help = "each line of the hypotheses as the tokenizer cuts it"},
-    {.kind = TF_OPT_CHOICE, .letter = 'f', .name = "format", .target = &format, .arg = "NAME",
-     .def = "json", .choices = tf_report_formats,
+    {.kind = TF_OPT_CHOICE, .letter = 'f', .name = "format", .target = &eval.report.format,
+     .arg = "NAME", .def = "json", .choices = tf_report_formats,
      .help = "of the report (SACREBLEU_FORMAT prevails)"},
-    {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &width, .arg = "N", .def = "1",
-     .lo = 0, .hi = 100, .help = "decimal places of scores"},
+    {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &eval.report.width,
+     .arg = "N", .def = "1", .lo = 0, .hi = 100, .help = "decimal places of scores"},
     {.kind = TF_OPT_FLAG, .letter = 'b', .name = "score-only", .target = &eval.report.score_only,
      .help = "print just the score"},
     {.kind = TF_OPT_FLAG, .name = "short", .alias = "sh", .target = &eval.report.brief,
@@ -157,11 +160,11 @@ static int choose_test(struct tf_err *err)
 {
     if (bootstrap && randomize)
         return tf_fail_status(err, TF_USAGE, "--paired-bs and --paired-ar exclude each other");
-    eval.test = bootstrap    ? TF_TEST_BOOTSTRAP
-                : randomize  ? TF_TEST_RANDOMIZE
-                : confidence ? TF_TEST_CONFIDENCE
-                             : TF_TEST_NONE;
-    eval.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
+    eval.resampling.test = bootstrap    ? TF_TEST_BOOTSTRAP
+                           : randomize  ? TF_TEST_RANDOMIZE
+                           : confidence ? TF_TEST_CONFIDENCE
+                                        : TF_TEST_NONE;
+    eval.resampling.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
     return 0;
 }
 
@@ -188,7 +191,7 @@ static int check(const struct tf_args *args, struct tf_err *err)
                               "--stats, --from-stats and --print-tokens exclude each other");
     if (check_modes(opts, modes, way | what, err) ||
         tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) || choose_test(err) ||
-        tf_inputs_once(&inputs, bootstrap || randomize, err) ||
+        tf_segment_files_unique(&inputs, bootstrap || randomize, err) ||
         tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err))
         return -1;
     if (args->n == 0 && !from_stats && !print_tokens)
@@ -202,9 +205,9 @@ static int check(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE,
                               "%s: --from-stats takes its streams as operands or with -i, not both",
                               args->v[0]);
-    if (num_refs > 1 && args->n > 1)
+    if (in.num_refs > 1 && args->n > 1)
         return tf_fail_status(err, TF_USAGE, "--num-refs %d takes one reference file, not %d",
-                              (int)num_refs, args->n);
+                              (int)in.num_refs, args->n);
     if ((eval.sentence || eval.stats || way != SACREBLEU) && inputs.n > 1 && !print_tokens)
         return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu",
                               eval.sentence ? "sentence-level"
@@ -217,13 +220,13 @@ static int check(const struct tf_args *args, struct tf_err *err)
 
 static int evaluate(struct tf_out *out, struct tf_err *err)
 {
-    const struct tf_paper_opts *by = as || paper.tokenized ? &paper : NULL;
+    const struct tf_multi_bleu_opts *by = as || paper.tokenized ? &paper : NULL;
     in.systems = inputs.v; /* each once, since the check */
     in.nsystems = inputs.n;
     if (print_tokens)
         return tf_print_tokens(out, by, &eval.metric.bleu, &in, err);
     if (by)
-        return tf_paper_evaluate(out, by, &in, err);
+        return tf_multi_bleu(out, by, &in, err);
     if (from_stats)
         return tf_evaluate_stats(out, &eval, in.nrefs ? in.refs : in.systems,
                                  in.nrefs ? in.nrefs : in.nsystems, err);
@@ -246,21 +249,13 @@ static int run(struct tf_out *out, struct tf_err *err)
 static void set_up(const struct tf_args *args)
 {
     struct tf_bleu_opts *b = &eval.metric.bleu;
-    b->smooth = (enum tf_bleu_smooth)smooth;
     b->value = tf_opt_find(opts, "smooth-value")->set ? value : tf_bleu_default_value(b->smooth);
-    eval.metric.chrf.chars = (int)chars;
-    eval.metric.chrf.words = (int)words;
-    eval.metric.chrf.beta = (int)beta;
-    eval.report.width = (int)width;
-    eval.report.format = (enum tf_report_format)format;
     tf_eval_environment(&eval);
     eval.force |= quiet;
     eval.table = opts;
-    paper.lang = (enum tf_moses_lang)lang;
     paper.lowercase = b->lowercase;
     in.refs = args->v;
     in.nrefs = (size_t)args->n;
-    in.num_refs = (size_t)num_refs;
 }
 
 int main(int argc, char **argv)

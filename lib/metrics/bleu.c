@@ -1,11 +1,11 @@
-/* bleu.c - statistics of a segment, and the score of their sums. */
+/* bleu.c - see bleu.h. */
 #include "metrics/bleu.h"
 #include <math.h>
 #include <stdlib.h>
 
 const char *const tf_bleu_smooth_names[] = {"exp", "floor", "add-k", "none", NULL};
 
-double tf_bleu_default_value(enum tf_bleu_smooth smooth)
+double tf_bleu_default_value(int smooth)
 {
     return smooth == TF_SMOOTH_FLOOR ? 0.1 : smooth == TF_SMOOTH_ADD_K ? 1 : 0;
 }
@@ -20,60 +20,68 @@ void tf_bleu_add(struct tf_bleu_stats *sum, const struct tf_bleu_stats *s)
     }
 }
 
-double tf_bleu_log(double x)
+double tf_bleu_brevity_penalty(double hyp, double ref)
 {
-    return x == 0 ? -9999999999.0 : log(x);
+    if (hyp >= ref)
+        return 1;
+    return hyp > 0 ? exp(1 - ref / hyp) : 0;
 }
 
-struct tf_bleu_score tf_bleu_score_of(const double sums[2 + 2 * TF_NGRAM_MAX],
-                                      const struct tf_bleu_opts *o, enum tf_arith a)
+double tf_bleu_mean(const double *p, int orders)
 {
-    const double hyp = sums[0], ref = sums[1], *m = sums + 2, *t = m + TF_NGRAM_MAX;
-    struct tf_bleu_score r = {.bp = 1, .hyp = (uint64_t)hyp, .ref = (uint64_t)ref};
-    if (hyp < ref)
-        r.bp = hyp > 0 ? exp(1 - ref / hyp) : 0;
-    r.ratio = ref > 0 ? hyp / ref : 0;
-    if (m[0] == 0 && m[1] == 0 && m[2] == 0 && m[3] == 0)
-        return r;
-    double halves = 1, sum = 0, value = tf_arith_round(o->value, a);
-    int order = TF_NGRAM_MAX;
+    double sum = 0;
+    for (int n = 0; n < orders; n++)
+        sum += p[n] == 0 ? -9999999999.0 : log(p[n]);
+    return exp(sum / orders);
+}
+
+/* Returns how many orders to average. */
+static int precisions(double p[TF_NGRAM_MAX], const double *matches, const double *totals,
+                      const struct tf_bleu_opts *o)
+{
+    double halves = 1;
+    int orders = TF_NGRAM_MAX;
     for (int n = 0; n < TF_NGRAM_MAX; n++) {
-        double match = m[n], total = t[n];
-        if (o->smooth == TF_SMOOTH_ADD_K && n > 0) {
-            match = tf_arith_round(match + value, a);
-            total = tf_arith_round(total + value, a);
-            if (a == TF_INTEGER) {
-                match = trunc(match);
-                total = trunc(total);
-            }
-        }
+        double k = o->smooth == TF_SMOOTH_ADD_K && n > 0 ? o->value : 0;
+        double match = matches[n] + k, total = totals[n] + k;
         if (total == 0)
             break;
         if (o->effective_order)
-            order = n + 1;
+            orders = n + 1;
         if (match != 0) {
-            r.precision[n] = tf_arith_round(tf_arith_round(100 * match, a) / total, a);
+            p[n] = 100 * match / total;
         } else if (o->smooth == TF_SMOOTH_EXP) {
             halves *= 2;
-            r.precision[n] = tf_arith_round(100 / tf_arith_round(halves * total, a), a);
+            p[n] = 100 / (halves * total);
         } else if (o->smooth == TF_SMOOTH_FLOOR) {
-            r.precision[n] = tf_arith_round(tf_arith_round(100 * o->value, a) / total, a);
+            p[n] = 100 * o->value / total;
         }
     }
-    for (int n = 0; n < order; n++)
-        sum += tf_bleu_log(r.precision[n]);
-    r.score = r.bp * exp(sum / order);
+    return orders;
+}
+
+struct tf_bleu_score tf_bleu_score(const double sums[TF_BLEU_WIDTH], const struct tf_bleu_opts *o)
+{
+    const double hyp = sums[0], ref = sums[1], *matches = sums + 2;
+    struct tf_bleu_score r = {.bp = tf_bleu_brevity_penalty(hyp, ref),
+                              .ratio = ref > 0 ? hyp / ref : 0,
+                              .hyp = (uint64_t)hyp,
+                              .ref = (uint64_t)ref};
+    if (matches[0] == 0 && matches[1] == 0 && matches[2] == 0 && matches[3] == 0)
+        return r;
+    int orders = precisions(r.precision, matches, matches + TF_NGRAM_MAX, o);
+    r.score = r.bp * tf_bleu_mean(r.precision, orders);
     return r;
 }
 
-struct tf_bleu_score tf_bleu_score(const struct tf_bleu_stats *s, const struct tf_bleu_opts *o)
+struct tf_bleu_score tf_bleu_score_of(const struct tf_bleu_stats *s, const struct tf_bleu_opts *o)
 {
-    double sums[2 + 2 * TF_NGRAM_MAX] = {(double)s->hyp, (double)s->ref};
+    double sums[TF_BLEU_WIDTH] = {(double)s->hyp, (double)s->ref};
     for (int n = 0; n < TF_NGRAM_MAX; n++) {
         sums[2 + n] = (double)s->match[n];
         sums[2 + TF_NGRAM_MAX + n] = (double)s->total[n];
     }
-    return tf_bleu_score_of(sums, o, TF_DOUBLE);
+    return tf_bleu_score(sums, o);
 }
 
 void tf_bleu_tokens(struct tf_tokens *t, struct tf_text line, const struct tf_bleu_opts *o)
@@ -83,7 +91,7 @@ void tf_bleu_tokens(struct tf_tokens *t, struct tf_text line, const struct tf_bl
         tf_uc_lower(&t->lower, line.p, line.n);
         line = (struct tf_text){t->lower.p, t->lower.len};
     }
-    line.n = tf_uc_rstrip(line.p, line.n); /* a column between tabs may still end in white space */
+    line.n = tf_uc_rstrip(line.p, line.n); /* a column may end in white space */
     tf_tokenizers[o->tokenizer](t, line);
 }
 

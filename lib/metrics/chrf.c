@@ -1,5 +1,4 @@
-/* chrf.c - characters and words of a segment as numbers, their n-grams matched, and F of the
- * counts. */
+/* chrf.c - see chrf.h. Characters and words become numbers, then their n-grams are matched. */
 #include "metrics/chrf.h"
 #include "metrics/hash_text.h"
 #include <stdlib.h>
@@ -34,12 +33,12 @@ static struct tf_chrf_slot *find_gram(struct tf_chrf_grams *g, uint64_t key)
     return &g->slot[i];
 }
 
-/* an n-gram of the hypothesis that the reference lacks; so it lacks all that begin with it */
+/* An n-gram that the reference lacks, which therefore lacks all longer ones that begin with it. */
 enum { NONE = UINT32_MAX };
 
 /* matches[k - 1] += sum over k-grams of min(count in hyp, count in ref), k = 1 .. orders. */
 static void grams_match(struct tf_chrf_grams *g, const uint32_t *hyp, size_t nh,
-                        const uint32_t *ref, size_t nr, int orders, uint32_t *matches)
+                        const uint32_t *ref, size_t nr, size_t orders, uint32_t *matches)
 {
     grams_start(g, nr, nh);
     if (nh)
@@ -47,7 +46,7 @@ static void grams_match(struct tf_chrf_grams *g, const uint32_t *hyp, size_t nh,
     if (nr)
         memset(g->ref, 0, nr * sizeof *g->ref);
     bool any = true;
-    for (size_t k = 1; k <= (size_t)orders && k <= nr && k <= nh && any; k++) {
+    for (size_t k = 1; k <= orders && k <= nr && k <= nh && any; k++) {
         uint32_t grams = 0, found = 0;
         memset(g->slot, 0, (g->mask + 1) * sizeof *g->slot);
         for (size_t i = 0; i + k <= nr; i++) {
@@ -115,8 +114,7 @@ static bool ascii_punct(char c)
            (b > 'z' && b < 0x7F);
 }
 
-/* A mark at the end of a word of several characters is a word of its own; else one at its beginning
- * is. */
+/* A punctuation mark at the end of a word, or else at its start, becomes a word of its own. */
 static void cut_word(struct tf_chrf_side *s, const char *p, size_t n)
 {
     int first;
@@ -166,10 +164,10 @@ static void cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chr
         cut_word(s, word, (size_t)(end - word));
 }
 
-static void put_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr,
+static void set_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr,
                        size_t orders)
 {
-    for (size_t k = 1; k <= orders; k++, counts += 3) {
+    for (size_t k = 1; k <= orders; k++, counts += TF_CHRF_COUNTS) {
         counts[0] = nr >= k && nh >= k ? (uint32_t)(nh - k + 1) : 0;
         counts[1] = nr >= k ? (uint32_t)(nr - k + 1) : 0;
         counts[2] = matches[k - 1];
@@ -180,9 +178,9 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
                      const struct tf_text *refs, size_t nrefs)
 {
     const struct tf_chrf_opts *o = &c->opts;
-    size_t chars = (size_t)o->chars, words = (size_t)o->words, width = 3 * (chars + words);
-    double best = -1, f, sums[6 * TF_CHRF_MAX];
-    bool single;
+    size_t chars = (size_t)o->chars, words = (size_t)o->words,
+           width = TF_CHRF_COUNTS * (chars + words);
+    double best = -1, f, sums[TF_CHRF_WIDTH];
     if (!c->stats) {
         c->stats = tf_xcalloc(width + 1, sizeof *c->stats);
         c->matches = tf_xcalloc(chars + words + 1, sizeof *c->matches);
@@ -191,7 +189,7 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
     for (size_t r = 0; r < nrefs; r++) {
         cut(&c->ref, refs[r], o);
         memset(c->matches, 0, (chars + words) * sizeof *c->matches);
-        grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars, o->chars,
+        grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars, chars,
                     c->matches);
         if (words) {
             tf_intern_start(&c->intern, c->hyp.nwords + c->ref.nwords);
@@ -199,14 +197,15 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
                 c->ref.words[i] = tf_intern(&c->intern, c->ref.text[i]);
             for (size_t i = 0; i < c->hyp.nwords; i++)
                 c->hyp.words[i] = tf_intern(&c->intern, c->hyp.text[i]);
-            grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords,
-                        o->words, c->matches + chars);
+            grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords, words,
+                        c->matches + chars);
         }
-        put_counts(c->stats, c->matches, c->hyp.nchars, c->ref.nchars, chars);
-        put_counts(c->stats + 3 * chars, c->matches + chars, c->hyp.nwords, c->ref.nwords, words);
+        set_counts(c->stats, c->matches, c->hyp.nchars, c->ref.nchars, chars);
+        set_counts(c->stats + TF_CHRF_COUNTS * chars, c->matches + chars, c->hyp.nwords,
+                   c->ref.nwords, words);
         for (size_t i = 0; i < width; i++)
             sums[i] = c->stats[i];
-        f = nrefs > 1 ? tf_chrf_score(sums, o, TF_DOUBLE, &single) : 0;
+        f = nrefs > 1 ? tf_chrf_score(sums, o) : 0;
         if (f > best) {
             best = f;
             memcpy(counts, c->stats, width * sizeof *counts);
@@ -214,50 +213,25 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
     }
 }
 
-double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf_arith a,
-                     bool *single)
+double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o)
 {
     const double eps = 1e-16, factor = (double)o->beta * o->beta;
-    double score = 0, p_sum = 0, r_sum = 0;
-    int orders = o->chars + o->words, used = 0;
-    *single = false;
-    for (int i = 0; i < orders; i++, counts += 3) {
-        double h = counts[0], r = counts[1], m = counts[2];
-        /* A constant that stands in for a ratio is one of Python's, so what is made of two of them
-         * is not rounded. */
-        enum tf_arith b = h > 0 || r > 0 ? a : TF_DOUBLE;
-        double prec = h > 0 ? tf_arith_round(m / h, a) : tf_arith_round(eps, b);
-        double rec = r > 0 ? tf_arith_round(m / r, a) : tf_arith_round(eps, b);
-        double denom =
-            tf_arith_round(tf_arith_round(factor * prec, h > 0 ? a : TF_DOUBLE) + rec, b);
-        double f = eps;
-        if (denom > 0)
-            f = tf_arith_round(
-                tf_arith_round(tf_arith_round((1 + factor) * prec, h > 0 ? a : TF_DOUBLE) * rec,
-                               b) /
-                    denom,
-                b);
-        *single |= a == TF_SINGLE && denom > 0 && (h > 0 || r > 0);
-        score = tf_arith_round(score + f, *single ? a : TF_DOUBLE);
-        if (h > 0 && r > 0) {
-            p_sum = tf_arith_round(p_sum + prec, a);
-            r_sum = tf_arith_round(r_sum + rec, a);
+    double f_sum = 0, p_sum = 0, r_sum = 0;
+    int64_t orders = o->chars + o->words;
+    int used = 0;
+    for (int64_t i = 0; i < orders; i++, counts += TF_CHRF_COUNTS) {
+        double hyp = counts[0], ref = counts[1], match = counts[2];
+        double precision = hyp > 0 ? match / hyp : eps, recall = ref > 0 ? match / ref : eps;
+        double denominator = factor * precision + recall;
+        f_sum += denominator > 0 ? (1 + factor) * precision * recall / denominator : eps;
+        if (hyp > 0 && ref > 0) {
+            p_sum += precision;
+            r_sum += recall;
             used++;
         }
     }
     if (o->eps)
-        return orders
-                   ? tf_arith_round(tf_arith_round(100 * score, *single ? a : TF_DOUBLE) / orders,
-                                    *single ? a : TF_DOUBLE)
-                   : 0;
-    *single = false;
-    if (!used)
-        return 0;
-    double p = tf_arith_round(p_sum / used, a), r = tf_arith_round(r_sum / used, a);
-    if (tf_arith_round(p + r, a) == 0)
-        return 0;
-    *single = a == TF_SINGLE;
-    score = tf_arith_round(tf_arith_round((1 + factor) * p, a) * r, a);
-    score = tf_arith_round(score / tf_arith_round(tf_arith_round(factor * p, a) + r, a), a);
-    return tf_arith_round(100 * score, a);
+        return orders ? 100 * f_sum / (double)orders : 0;
+    double p = used ? p_sum / used : 0, r = used ? r_sum / used : 0;
+    return p + r > 0 ? 100 * ((1 + factor) * p * r / (factor * p + r)) : 0;
 }

@@ -1,35 +1,45 @@
 /* chrf.h - chrF (Popovic, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015)
- * and chrF++ (Popovic, WMT 2017) as sacreBLEU 2.6 computes them. */
+ * and chrF++, which adds word n-grams (Popovic, "chrF++: words helping character n-grams", WMT
+ * 2017), as sacreBLEU 2.6 computes them.
+ *
+ * With P and R the means over all orders of the n-gram precisions and recalls (orders that the
+ * hypotheses or the references do not have are left out of both means), from 0 to 100:
+ *
+ *     chrF = 100 (1 + beta^2) P R / (beta^2 P + R)
+ */
 #ifndef TF_METRICS_CHRF_H
 #define TF_METRICS_CHRF_H
 
-#include "metrics/arith.h"
 #include "metrics/intern.h"
-#include "metrics/tokenize.h"
+#include "metrics/tokenizers.h"
 
-enum { TF_CHRF_MAX = 64 }; /* the highest order of either kind */
-
-struct tf_chrf_opts {
-    int chars, words; /* greatest orders; 6 and 0, or 2 for chrF++ */
-    int beta;         /* weight of recall */
-    bool lowercase, whitespace; /* whitespace: white space counts as characters */
-    bool eps;                   /* mean of the orders' own F, empty ones included */
+enum {
+    TF_CHRF_MAX = 64,   /* the highest order of either kind */
+    TF_CHRF_COUNTS = 3, /* per order: n-grams of the hypothesis, of the reference, matches */
+    TF_CHRF_WIDTH = TF_CHRF_COUNTS * 2 * TF_CHRF_MAX, /* the most counts of a segment */
 };
 
-/* Matches of n-grams of two sequences of symbols, order by order: an n-gram is the pair of the
- * (n-1)-gram it begins with and its last symbol, and each order gives its n-grams numbers of their
- * own. */
+struct tf_chrf_opts {
+    int64_t chars, words; /* highest orders of characters (6) and words (0; 2 for chrF++) */
+    int64_t beta;         /* weight of recall */
+    bool lowercase;
+    bool whitespace; /* white space counts as characters */
+    bool eps;        /* mean of the F-scores of the orders, including orders without n-grams */
+};
+
+/* Matches the n-grams of two sequences of symbols, order by order. An n-gram is identified by the
+ * (n-1)-gram that it begins with and its last symbol; each order numbers its n-grams from 0. */
 struct tf_chrf_grams {
     struct tf_chrf_slot *slot;
     size_t mask, cap;
-    uint32_t *left; /* of each n-gram: what the hypothesis may still match */
-    uint32_t *hyp, *ref; /* number of the n-gram that begins at each place */
+    uint32_t *left;      /* per n-gram: occurrences in the reference not matched yet */
+    uint32_t *hyp, *ref; /* the n-gram that begins at each position */
     size_t room;
 };
 
-/* Statistics of one segment after another. Zero-initialise and set opts. A segment has 3 counts an
- * order, characters first: n-grams of the hypothesis (0 where the reference has none of the order),
- * of the reference, matches. */
+/* Counts segments one after the other. Zero-initialise and set opts. A segment has TF_CHRF_COUNTS
+ * counts for each order, characters first. Where the reference has no n-gram of an order, the
+ * hypothesis counts 0, too. */
 struct tf_chrf {
     struct tf_chrf_opts opts;
     struct tf_chrf_side {
@@ -40,17 +50,15 @@ struct tf_chrf {
     } hyp, ref;
     struct tf_intern intern;
     struct tf_chrf_grams grams;
-    uint32_t *stats, *matches; /* of one reference */
+    uint32_t *stats, *matches; /* for one reference */
 };
 void tf_chrf_release(struct tf_chrf *c);
-/* counts (3 * (chars + words)) of the hypothesis against that of its references with the greatest
- * F, the first of several. */
+/* Set counts to those of the hypothesis against the reference with the highest F-score, the first
+ * of equal ones. */
 void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
                      const struct tf_text *refs, size_t nrefs);
 
-/* F of sums of counts, 0..100: with P and R the means of the orders' precisions and recalls, (1 +
- * beta^2) P R / (beta^2 P + R). `single` is set when numpy would give a float32. */
-double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o, enum tf_arith a,
-                     bool *single);
+/* The score of sums of counts, 0 to 100. */
+double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o);
 
 #endif

@@ -1,5 +1,5 @@
-/* hash_text.h - what the hash tables of a segment share: open addressing, a power of two of slots,
- * at most half of them taken. */
+/* hash_text.h - hashing for tables of one segment: open addressing, a power of two of slots, at
+ * most half of them used. Not for hostile keys beyond a segment, whose size is limited. */
 #ifndef TF_METRICS_HASH_TEXT_H
 #define TF_METRICS_HASH_TEXT_H
 
@@ -14,7 +14,7 @@ static inline uint64_t tf_hash_mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-/* Loads overlap at the end of the text, so that there is no loop over bytes; most tokens take one
+/* Hash of a text. Reads 8 bytes at a time, the last ones overlapping; most tokens take one
  * multiplication. */
 static inline uint64_t tf_hash_text(struct tf_text s)
 {
@@ -37,7 +37,7 @@ static inline uint64_t tf_hash_text(struct tf_text s)
     return tf_hash_mix(h ^ h << 56 ^ w);
 }
 
-/* Slots for n entries. */
+/* The number of slots for n entries. */
 static inline size_t tf_hash_slots(size_t n)
 {
     size_t s = 64;

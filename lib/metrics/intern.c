@@ -1,4 +1,5 @@
-/* intern.c - open addressing, sized for the segment beforehand, load at most one half. */
+/* intern.c - see intern.h. Open addressing; the table is sized for the segment, at most half full.
+ */
 #include "metrics/intern.h"
 #include "metrics/hash_text.h"
 #include <stdlib.h>

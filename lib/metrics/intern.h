@@ -1,19 +1,19 @@
-/* intern.h - numbers for pieces of text, so that equal text is an equal number. */
+/* intern.h - numbers pieces of text, so that equal texts have equal numbers. */
 #ifndef TF_METRICS_INTERN_H
 #define TF_METRICS_INTERN_H
 
 #include "text/lines.h"
 
-/* Text to numbers from 0. Zero-initialise; start anew for each segment. Text must outlive its
- * use. */
+/* Zero-initialise, and call tf_intern_start for each segment. */
 struct tf_intern {
-    struct tf_text *text; /* of each number */
+    struct tf_text *text; /* by number */
     uint64_t *hash;
     uint32_t *slot; /* number + 1; 0: free */
     size_t n, cap, mask;
 };
-/* Forget everything and make room for n pieces. */
+/* Remove everything and make room for n pieces. */
 void tf_intern_start(struct tf_intern *t, size_t n);
+/* The number of s, from 0 in order of first use. s.p must stay valid until the next start. */
 uint32_t tf_intern(struct tf_intern *t, struct tf_text s);
 void tf_intern_release(struct tf_intern *t);
 

@@ -3,7 +3,7 @@
 #ifndef TF_METRICS_SPM_H
 #define TF_METRICS_SPM_H
 
-#include "metrics/tokenize.h"
+#include "metrics/tokenizers.h"
 
 /* The tokenizer of a name (NULL: 13a, or spm with a model). Mistakes of usage: an unknown name, one
  * that needs MeCab, a model too many or too few. */

@@ -1,4 +1,4 @@
-/* stats.c - the settings of metrics in a header, and counts in records. */
+/* stats.c - see stats.h. The settings of the metrics are in the header, the counts in records. */
 #include "metrics/stats.h"
 #include "base/opt.h"
 #include <stdlib.h>
@@ -9,33 +9,49 @@ static void put_flag(struct tf_arena *a, struct tf_value *m, const char *key, bo
     tf_value_put(a, m, key, tf_value_bool(x));
 }
 
+static void put_bleu(struct tf_arena *a, struct tf_value *m, const struct tf_bleu_opts *o)
+{
+    tf_value_put(a, m, "tok", tf_value_str(a, tf_tokenizer_names[o->tokenizer]));
+    if (o->tokenizer >= TF_TOK_SPM)
+        tf_value_put(a, m, "vocab", tf_value_bytes(a, o->model, sizeof o->model));
+    put_flag(a, m, "lowercase", o->lowercase);
+    put_flag(a, m, "effective", o->effective_order);
+    tf_value_put(a, m, "smooth", tf_value_str(a, tf_bleu_smooth_names[o->smooth]));
+    tf_value_put(a, m, "value", tf_value_real(o->value));
+}
+
+static void put_chrf(struct tf_arena *a, struct tf_value *m, const struct tf_chrf_opts *o)
+{
+    tf_value_put(a, m, "chars", tf_value_int(o->chars));
+    tf_value_put(a, m, "words", tf_value_int(o->words));
+    tf_value_put(a, m, "beta", tf_value_int(o->beta));
+    put_flag(a, m, "lowercase", o->lowercase);
+    put_flag(a, m, "whitespace", o->whitespace);
+    put_flag(a, m, "eps", o->eps);
+}
+
+static void put_ter(struct tf_arena *a, struct tf_value *m, const struct tf_ter_opts *o)
+{
+    put_flag(a, m, "case", o->case_sensitive);
+    put_flag(a, m, "normalized", o->normalized);
+    put_flag(a, m, "punct", !o->no_punct);
+    put_flag(a, m, "asian", o->asian);
+}
+
 static struct tf_value settings(struct tf_arena *a, const struct tf_metric *metric)
 {
     struct tf_value m = tf_value_map();
     tf_value_put(a, &m, "name", tf_value_str(a, tf_metric_names[metric->kind]));
-    if (metric->kind == TF_BLEU) {
-        const struct tf_bleu_opts *o = &metric->u.bleu.opts;
-        tf_value_put(a, &m, "tok", tf_value_str(a, tf_tokenizer_names[o->tokenizer]));
-        if (o->tokenizer >= TF_TOK_SPM)
-            tf_value_put(a, &m, "vocab", tf_value_bytes(a, o->model, sizeof o->model));
-        put_flag(a, &m, "lowercase", o->lowercase);
-        put_flag(a, &m, "effective", o->effective_order);
-        tf_value_put(a, &m, "smooth", tf_value_str(a, tf_bleu_smooth_names[o->smooth]));
-        tf_value_put(a, &m, "value", tf_value_real(o->value));
-    } else if (metric->kind == TF_CHRF) {
-        const struct tf_chrf_opts *o = &metric->u.chrf.opts;
-        tf_value_put(a, &m, "chars", tf_value_int(o->chars));
-        tf_value_put(a, &m, "words", tf_value_int(o->words));
-        tf_value_put(a, &m, "beta", tf_value_int(o->beta));
-        put_flag(a, &m, "lowercase", o->lowercase);
-        put_flag(a, &m, "whitespace", o->whitespace);
-        put_flag(a, &m, "eps", o->eps);
-    } else {
-        const struct tf_ter_opts *o = &metric->u.ter.opts;
-        put_flag(a, &m, "case", o->case_sensitive);
-        put_flag(a, &m, "normalized", o->normalized);
-        put_flag(a, &m, "punct", !o->no_punct);
-        put_flag(a, &m, "asian", o->asian);
+    switch (metric->kind) {
+    case TF_BLEU:
+        put_bleu(a, &m, &metric->u.bleu.opts);
+        break;
+    case TF_CHRF:
+        put_chrf(a, &m, &metric->u.chrf.opts);
+        break;
+    case TF_TER:
+        put_ter(a, &m, &metric->u.ter.opts);
+        break;
     }
     return m;
 }
@@ -63,8 +79,8 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
     return rc;
 }
 
-static int word_of(const struct tf_value *m, const char *key, const char *const *choices, int *out,
-                   struct tf_err *err)
+static int get_word(const struct tf_value *m, const char *key, const char *const *choices, int *out,
+                    struct tf_err *err)
 {
     const char *s = NULL;
     int rc = tf_value_text_of(m, key, &s, err);
@@ -76,74 +92,100 @@ static int word_of(const struct tf_value *m, const char *key, const char *const 
     return tf_fail(err, "%s: %s is unknown", key, s);
 }
 
-static int number_of(const struct tf_value *m, const char *key, int64_t hi, int *out,
-                     struct tf_err *err)
+static int get_int(const struct tf_value *m, const char *key, int64_t hi, int64_t *out,
+                   struct tf_err *err)
 {
-    int64_t x = 0;
-    int rc = tf_value_int_of(m, key, 0, hi, &x, err);
-    *out = (int)x;
+    int rc = tf_value_int_of(m, key, 0, hi, out, err);
     return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
 }
 
-static int flag_of(const struct tf_value *m, const char *key, bool *out, struct tf_err *err)
+static int get_flag(const struct tf_value *m, const char *key, bool *out, struct tf_err *err)
 {
     int rc = tf_value_bool_of(m, key, out, err);
     return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
+}
+
+static int get_bleu(struct tf_bleu_opts *o, const struct tf_value *m, struct tf_err *err)
+{
+    int tok, rc;
+    if (get_word(m, "tok", tf_tokenizer_names, &tok, err) ||
+        get_word(m, "smooth", tf_bleu_smooth_names, &o->smooth, err) ||
+        get_flag(m, "lowercase", &o->lowercase, err) ||
+        get_flag(m, "effective", &o->effective_order, err))
+        return -1;
+    if ((rc = tf_value_real_of(m, "value", 0, 1e9, &o->value, err)) != 0)
+        return rc < 0 ? -1 : tf_fail(err, "value: missing");
+    o->tokenizer = (enum tf_tokenizer)tok;
+    if (tok >= TF_TOK_SPM && (rc = tf_value_sha_of(m, "vocab", o->model, err)) != 0)
+        return rc < 0 ? -1 : tf_fail(err, "vocab: missing");
+    return 0;
+}
+
+static int get_chrf(struct tf_chrf_opts *o, const struct tf_value *m, struct tf_err *err)
+{
+    return get_int(m, "chars", TF_CHRF_MAX, &o->chars, err) ||
+                   get_int(m, "words", TF_CHRF_MAX, &o->words, err) ||
+                   get_int(m, "beta", 1000, &o->beta, err) ||
+                   get_flag(m, "lowercase", &o->lowercase, err) ||
+                   get_flag(m, "whitespace", &o->whitespace, err) ||
+                   get_flag(m, "eps", &o->eps, err)
+               ? -1
+               : 0;
+}
+
+static int get_ter(struct tf_ter_opts *o, const struct tf_value *m, struct tf_err *err)
+{
+    bool punct = true;
+    if (get_flag(m, "case", &o->case_sensitive, err) ||
+        get_flag(m, "normalized", &o->normalized, err) || get_flag(m, "punct", &punct, err) ||
+        get_flag(m, "asian", &o->asian, err))
+        return -1;
+    o->no_punct = !punct;
+    return 0;
 }
 
 static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t nrefs,
                      struct tf_err *err)
 {
     struct tf_metric_opts o = {0};
-    int kind, tok, smooth;
+    int kind, rc = -1;
     if (m->kind != TF_MAP)
         return tf_fail(err, "not a map");
-    if (word_of(m, "name", tf_metric_names, &kind, err))
+    if (get_word(m, "name", tf_metric_names, &kind, err))
         return -1;
-    if (kind == TF_BLEU) {
-        if (word_of(m, "tok", tf_tokenizer_names, &tok, err) ||
-            word_of(m, "smooth", tf_bleu_smooth_names, &smooth, err) ||
-            flag_of(m, "lowercase", &o.bleu.lowercase, err) ||
-            flag_of(m, "effective", &o.bleu.effective_order, err) ||
-            tf_value_real_of(m, "value", 0, 1e9, &o.bleu.value, err))
-            return err->msg[0] ? -1 : tf_fail(err, "value: missing");
-        if (tok >= TF_TOK_SPM && tf_value_sha_of(m, "vocab", o.bleu.model, err))
-            return err->msg[0] ? -1 : tf_fail(err, "vocab: missing");
-        o.bleu.tokenizer = (enum tf_tokenizer)tok;
-        o.bleu.smooth = (enum tf_bleu_smooth)smooth;
-    } else if (kind == TF_CHRF) {
-        if (number_of(m, "chars", TF_CHRF_MAX, &o.chrf.chars, err) ||
-            number_of(m, "words", TF_CHRF_MAX, &o.chrf.words, err) ||
-            number_of(m, "beta", 1000, &o.chrf.beta, err) ||
-            flag_of(m, "lowercase", &o.chrf.lowercase, err) ||
-            flag_of(m, "whitespace", &o.chrf.whitespace, err) ||
-            flag_of(m, "eps", &o.chrf.eps, err))
-            return -1;
-    } else {
-        bool punct = true;
-        if (flag_of(m, "case", &o.ter.case_sensitive, err) ||
-            flag_of(m, "normalized", &o.ter.normalized, err) || flag_of(m, "punct", &punct, err) ||
-            flag_of(m, "asian", &o.ter.asian, err))
-            return -1;
-        o.ter.no_punct = !punct;
+    switch ((enum tf_metric_kind)kind) {
+    case TF_BLEU:
+        rc = get_bleu(&o.bleu, m, err);
+        break;
+    case TF_CHRF:
+        rc = get_chrf(&o.chrf, m, err);
+        break;
+    case TF_TER:
+        rc = get_ter(&o.ter, m, err);
+        break;
     }
-    tf_metric_init(metric, (enum tf_metric_kind)kind, &o, nrefs);
-    return 0;
+    if (rc == 0)
+        tf_metric_init(metric, (enum tf_metric_kind)kind, &o, nrefs);
+    return rc;
 }
 
 static int metrics_of(struct tf_metric *metrics, const struct tf_value *config, struct tf_err *err)
 {
     const struct tf_value *list = config->kind == TF_MAP ? tf_value_get(config, "metrics") : NULL;
-    int nrefs = 0, has[TF_METRICS] = {0};
+    int64_t nrefs = 0;
+    bool has[TF_METRICS] = {false};
     if (!list || list->kind != TF_ARRAY || !list->n || list->n > TF_METRICS)
         return tf_fail(err, "config: no metrics");
-    if (number_of(config, "nrefs", 1 << 20, &nrefs, err) || !nrefs)
-        return err->msg[0] ? -1 : tf_fail(err, "nrefs: 0");
+    if (get_int(config, "nrefs", 1 << 20, &nrefs, err))
+        return -1;
+    if (!nrefs)
+        return tf_fail(err, "nrefs: 0");
     for (size_t i = 0; i < list->n; i++) {
         if (metric_of(&metrics[i], &list->items[i], (size_t)nrefs, err))
             return tf_context(err, "metrics");
-        if (has[metrics[i].kind]++)
+        if (has[metrics[i].kind])
             return tf_fail(err, "metrics: %s twice", tf_metric_names[metrics[i].kind]);
+        has[metrics[i].kind] = true;
     }
     return (int)list->n;
 }
@@ -152,7 +194,7 @@ static int same_config(const struct tf_stats *s, size_t i, struct tf_err *err)
 {
     if (tf_value_equal(&s->config, &tf_reader_header(s->reader[i])->config))
         return 0;
-    return tf_fail(err, "%s: its metrics or their settings differ from the first part's",
+    return tf_fail(err, "%s: its metrics or their settings differ from those of the first part",
                    s->in[i].name);
 }
 
@@ -181,7 +223,7 @@ int tf_stats_open(struct tf_stats *s, const char *const *names, size_t n, struct
     return rc < 0 ? tf_context(err, "%s", s->in[0].name) : rc;
 }
 
-/* The next segment of one system. */
+/* Read the next segment of system i. */
 static int next(struct tf_stats *s, size_t i, size_t width, struct tf_err *err)
 {
     struct tf_record *rec = &s->rec[i];

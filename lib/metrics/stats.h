@@ -1,5 +1,5 @@
-/* stats.h - counts of segments as a stream of the kind "stats" (formats/tokens.md): made where the
- * text is, added up where the score is wanted. */
+/* stats.h - counts of segments as a stream of the kind "stats" (formats/tokens.md): written where
+ * the text is, and scored elsewhere. */
 #ifndef TF_METRICS_STATS_H
 #define TF_METRICS_STATS_H
 
@@ -8,28 +8,27 @@
 
 struct tf_opt;
 
-/* Begin a stream for the metrics of a tally. table: the tool's options, for the stream's
- * provenance. */
+/* Begin a stream for n metrics. table: the tool's options, for the provenance. */
 int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metric *metrics,
                    size_t n, const struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
 
-/* Streams of several systems read side by side. Zero-initialise. */
+/* Reads the streams of several systems side by side. Zero-initialise. */
 struct tf_stats {
     struct tf_in *in;
     struct tf_reader **reader;
     const char *const *names;
-    struct tf_record *rec; /* the latest of each system: rec->ids */
+    struct tf_record *rec; /* the current one of each system; ids are the counts */
     size_t n;
     uint64_t lines;
     struct tf_arena arena;
-    struct tf_value config; /* the first header's: all others must say the same */
+    struct tf_value config; /* of the first header; all others must be equal */
 };
-/* Open files ("-" is stdin) and take metrics (room for TF_METRICS) from their headers. Returns how
- * many, -1 on error. */
+/* Open n files ("-" is stdin) and set up the metrics of their headers (room for TF_METRICS).
+ * Returns their number, -1 on error. Close after a failure, too. */
 int tf_stats_open(struct tf_stats *s, const char *const *names, size_t n, struct tf_metric *metrics,
                   struct tf_err *err) TF_MUST_CHECK;
-/* The next segment of every system: 1; 0 when all have ended together; -1 on error. `width`: of all
- * metrics together. */
+/* Read the next segment of every system: 1; 0 when all have ended together; -1 on error. width: the
+ * counts of all metrics together. */
 int tf_stats_next(struct tf_stats *s, size_t width, struct tf_err *err) TF_MUST_CHECK;
 void tf_stats_close(struct tf_stats *s);
 

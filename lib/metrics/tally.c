@@ -1,4 +1,4 @@
-/* tally.c - sums in the order of the lines, in doubles, as sacreBLEU adds them. */
+/* tally.c - see tally.h. Sums are doubles, added in the order of the lines as in sacreBLEU. */
 #include "metrics/tally.h"
 #include <stdlib.h>
 #include <string.h>

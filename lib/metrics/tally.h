@@ -1,5 +1,5 @@
-/* tally.h - counts of several systems under several metrics: what a text is worth once it has been
- * compared with its references. */
+/* tally.h - the counts of several systems under several metrics: their sums, and for resampling
+ * also those of every segment. */
 #ifndef TF_METRICS_TALLY_H
 #define TF_METRICS_TALLY_H
 
@@ -9,17 +9,17 @@
 struct tf_tally {
     struct tf_metric metrics[TF_METRICS]; /* in the user's order */
     size_t nmetrics, nsystems, nlines;
-    char **names;     /* of the systems; owned */
-    double **sums;    /* of values, metric.width each */
-    uint32_t **counts; /* nlines * width each, when they are kept */
-    size_t room;      /* lines that counts have room for */
-    bool keep;        /* every segment's counts: for resampling */
+    char **names;      /* of the systems; owned */
+    double **sums;     /* of tf_metric_value, metric.width each */
+    uint32_t **counts; /* with keep: nlines * metric.width each */
+    size_t room;       /* lines that counts have room for */
+    bool keep;         /* keep the counts of every segment */
 };
-/* With metrics, nmetrics and keep set. */
+/* Make room for n systems; metrics, nmetrics and keep are set, names are for the caller to fill. */
 void tf_tally_systems(struct tf_tally *t, size_t n);
-/* Room for one more line of counts, where they are kept; then nlines may grow. */
+/* Make room for the counts of one more line. After adding to all cells, increment nlines. */
 void tf_tally_grow(struct tf_tally *t);
-/* Add a segment's counts, which go to line nlines of the system where they are kept. */
+/* Add the counts of segment nlines of a system under a metric. */
 void tf_tally_add(struct tf_tally *t, size_t system, size_t metric, const uint32_t *counts);
 void tf_tally_release(struct tf_tally *t);
 

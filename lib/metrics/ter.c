@@ -1,33 +1,34 @@
-/* ter.c - shifts and the edit distance around the diagonal. The order of every search and of every
- * comparison is sacreBLEU's (lib_ter.py), since the greedy search hangs on them. */
+/* ter.c - greedy search for shifts, and the edit distance in a band around the diagonal. The result
+ * of the search depends on the order in which shifts are tried and on how ties are broken; both
+ * follow sacreBLEU's lib_ter.py. */
 #include "metrics/ter.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAX_SHIFT = 10,         /* words that move together */
-    MAX_DISTANCE = 50,      /* between the places of a block in hypothesis and reference */
-    MAX_CANDIDATES = 1000,  /* shifts tried in one segment */
+    MAX_SHIFT = 10,         /* words of a shifted block */
+    MAX_DISTANCE = 50,      /* between the block in the hypothesis and in the reference */
+    MAX_CANDIDATES = 1000,  /* shifts tried per segment */
     BEAM = 25,              /* cells on either side of the diagonal */
     MAX_CELLS = 1 << 28,
     INFINITE = 1 << 29,
 };
-/* DEL takes a word of the hypothesis away, INS puts one of the reference in */
+/* DEL removes a word of the hypothesis, INS inserts one of the reference. */
 enum op { OP_SUB, OP_NOP, OP_DEL, OP_INS };
 
 struct row {
     int lo, hi;   /* cells lo <= j < hi */
-    size_t first; /* where they are kept */
+    size_t first; /* index of cell lo in cost and op */
 };
 
 struct tf_ter_work {
-    uint32_t *hyp, *next, *best, *ref; /* words; next and best are tried orders of hyp */
+    uint32_t *hyp, *next, *best, *ref; /* words; next, best: reorderings of hyp */
     struct row *row;                   /* nh + 1 */
     int32_t *cost, *line[2];           /* cells of hyp; two rows of a candidate */
     uint8_t *op;
-    int32_t *align;            /* place in hyp of each word of ref */
-    uint32_t *hyp_err, *ref_err; /* errors before each place */
+    int32_t *align;              /* position in hyp of each word of ref */
+    uint32_t *hyp_err, *ref_err; /* errors before each position */
     size_t cap_h, cap_r, cap_cells;
     int nh, nr, candidates;
 };
@@ -49,7 +50,7 @@ void tf_ter_release(struct tf_ter *t)
     *t = (struct tf_ter){0};
 }
 
-/* The rows' cells: they depend on the lengths alone, so shifts leave them. Returns how many. */
+/* The cells of the rows, which depend on the lengths alone. Returns their number. */
 static size_t lay_out(struct tf_ter_work *w)
 {
     double ratio = w->nh ? (double)w->nr / w->nh : 1;
@@ -102,8 +103,8 @@ static int make_room(struct tf_ter_work *w, size_t nh, size_t nr)
     return 0;
 }
 
-/* One row from the one above. `up` and `out` begin at their rows' lo. At equal cost the diagonal
- * comes first, then from above, then from the left. */
+/* Compute one row from the one above. `up` and `out` begin at lo of their rows. Of equal costs the
+ * diagonal wins, then the cell above, then the one to the left. */
 static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int32_t *up,
                     int32_t *out, uint8_t *op)
 {
@@ -137,7 +138,7 @@ static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int
     }
 }
 
-/* All rows of hyp with their operations; the distance. */
+/* Compute all rows of hyp with their operations. Returns the distance. */
 static int32_t distance(struct tf_ter_work *w)
 {
     for (int i = 1; i <= w->nh; i++)
@@ -146,8 +147,8 @@ static int32_t distance(struct tf_ter_work *w)
     return w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
 }
 
-/* The distance of `next`, which has the words of hyp but for [from, to). Behind these, a row that
- * is hyp's own and a constant makes every later one so. */
+/* The distance of `next`, which differs from hyp in words [from, to) only. After these, once a row
+ * equals that of hyp plus a constant, so do all later ones. */
 static int32_t distance_within(struct tf_ter_work *w, int from, int to)
 {
     const int32_t *up = w->cost + w->row[from].first,
@@ -167,7 +168,7 @@ static int32_t distance_within(struct tf_ter_work *w, int from, int to)
     return up[w->nr - w->row[w->nh].lo];
 }
 
-/* Where each word of ref stands in hyp, and which words of either are wrong. */
+/* Align each word of ref with a position in hyp, and mark the words of both that are errors. */
 static void align(struct tf_ter_work *w)
 {
     int i = w->nh, j = w->nr;
@@ -203,11 +204,11 @@ static void align(struct tf_ter_work *w)
     }
 }
 
-/* next = hyp with the block [s, s + n) moved before place t of the original, or, for a t within the
- * block, t - s places on. */
+/* next = hyp with the block [s, s + n) moved before position t of hyp or, for t within the block,
+ * t - s positions to the right. */
 static void move(struct tf_ter_work *w, int s, int n, int t)
 {
-    int to = t < s ? t : t > s + n ? t - n : t; /* the block's place among the other words */
+    int to = t < s ? t : t > s + n ? t - n : t; /* its position among the other words */
     int rest = w->nh - n;
     if (to > rest)
         to = rest;
@@ -239,7 +240,7 @@ static bool better(const struct shift *a, const struct shift *b)
     return a->target < b->target;
 }
 
-/* All places for one block that stands at h in hyp and matches ref at r. */
+/* Try all targets for the block at h in hyp that matches ref at r. */
 static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before, int h, int r,
                       int n)
 {
@@ -304,8 +305,8 @@ static int edits(struct tf_ter_work *w)
     }
 }
 
-/* Edits between sequences of numbered words: shifts, found greedily, and the edit distance of what
- * they leave. */
+/* Edits between two sequences of numbered words: shifts, and the edit distance after them.
+ * UINT32_MAX when there are too many words. */
 static uint32_t word_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref,
                            size_t nr)
 {
@@ -321,9 +322,8 @@ static uint32_t word_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, con
     return (uint32_t)edits(t->work);
 }
 
-/* sacreBLEU puts references through the normalisation twice, which splits "Martin's," only
- * there. */
-static void again(struct tf_ter *t)
+/* sacreBLEU normalises references twice, and "Martin's," is split only the second time. */
+static void normalize_again(struct tf_ter *t)
 {
     struct tf_buf line = {0};
     for (size_t i = 0; i < t->ref.n; i++) {
@@ -352,7 +352,7 @@ int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
     for (size_t r = 0; r < nrefs; r++) {
         tf_tokenize_ter(&t->ref, &t->scratch, refs[r], &t->opts);
         if (t->opts.normalized)
-            again(t);
+            normalize_again(t);
         length += t->ref.n;
         tf_intern_start(&t->intern, t->hyp.n + t->ref.n);
         uint32_t *h = number(t, &t->hyp), *v = number(t, &t->ref);
@@ -368,4 +368,11 @@ int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
     counts[0] = least;
     counts[1] = (uint32_t)length;
     return 0;
+}
+
+double tf_ter_score(const double sums[2])
+{
+    if (sums[1] > 0)
+        return 100 * (sums[0] / sums[1]);
+    return sums[0] > 0 ? 100 : 0;
 }

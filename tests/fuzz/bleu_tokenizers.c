@@ -1,7 +1,7 @@
 /* bleu_tokenizers.c - Moses' and Tercom's tokenization and the metrics on top: output is
  * well-formed, words keep their letters, and a line against itself has no edits and full chrF. */
 #include "metrics/metric.h"
-#include "metrics/moses.h"
+#include "metrics/tokenizer_moses.h"
 #include "base/utf8.h"
 
 #include <string.h>

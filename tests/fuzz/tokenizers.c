@@ -1,6 +1,6 @@
 /* tokenizers.c - BLEU's tokenizers: of any well-formed line each gives tokens that are not empty
  * and well-formed, and no more than it has characters, up to what 13a puts in for entities. */
-#include "metrics/tokenize.h"
+#include "metrics/tokenizers.h"
 #include "base/utf8.h"
 
 #include <string.h>

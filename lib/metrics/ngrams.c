@@ -1,6 +1,6 @@
-/* ngram.c - the trie of a segment's n-grams. Open addressing, load at most one half, sized for the
- * segment beforehand. */
-#include "metrics/ngram.h"
+/* ngrams.c - see ngrams.h. Open addressing; the tables are sized for the segment, at most half
+ * full. */
+#include "metrics/ngrams.h"
 #include "metrics/hash_text.h"
 #include <stdbool.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static uint32_t first(struct tf_ngrams *g, struct tf_text s, bool add)
     return g->word_slots[i] = new_node(g, (uint32_t)g->nwords++);
 }
 
-/* The node that a token leads to from another, or 0 when it isn't there and add is false. */
+/* The child of a node for a token, or 0 when there is none and add is false. */
 static uint32_t child(struct tf_ngrams *g, uint32_t parent, uint32_t token, bool add)
 {
     uint64_t key = (uint64_t)parent << 32 | token;
@@ -85,8 +85,8 @@ static void count(struct tf_ngrams *g, uint32_t at, uint32_t ref)
         x->max = x->count;
 }
 
-/* Each token ends one n-gram of each order, whose prefixes are the nodes that ended at the token
- * before. */
+/* Each token ends one n-gram of each order, whose prefix is a node that ended at the previous
+ * token. */
 void tf_ngrams_add(struct tf_ngrams *g, const struct tf_text *v, size_t n)
 {
     uint32_t ends[TF_NGRAM_MAX] = {0}; /* ends[k]: the node of the k tokens up to here, k >= 1 */
@@ -114,8 +114,8 @@ void tf_ngrams_match(struct tf_ngrams *g, const struct tf_text *v, size_t n,
                      uint64_t matches[TF_NGRAM_MAX])
 {
     uint32_t ends[TF_NGRAM_MAX] = {0};
-    /* the longest n-gram of a reference that ends at the token before: then its ends are there,
-     * too */
+    /* the longest n-gram of a reference that ends at the previous token; ends[1 .. known] are set
+     */
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t one = first(g, v[i], false);

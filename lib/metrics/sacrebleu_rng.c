@@ -1,6 +1,6 @@
-/* numpy_rng.c - after numpy/random/bit_generator.pyx (SeedSequence), src/pcg64 and
- * src/distributions/distributions.c. */
-#include "metrics/numpy_rng.h"
+/* sacrebleu_rng.c - follows numpy/random/bit_generator.pyx (SeedSequence),
+ * src/pcg64 and src/distributions/distributions.c. */
+#include "metrics/sacrebleu_rng.h"
 #include <string.h>
 #include <sys/random.h>
 

@@ -1,39 +1,17 @@
-/* systems.c - several systems side by side, with the words of sacreBLEU's paired tests. */
-#include "base/json.h"
-#include "metrics/report.h"
-#include "metrics/resample.h"
-#include "metrics/table.h"
-#include "text/unicode.h"
+/* sacrebleu_report_many.c - the report on several systems, with the explanations of sacreBLEU's
+ * paired tests. */
+#include "metrics/sacrebleu_json.h"
+#include "metrics/sacrebleu_report.h"
+#include "metrics/sacrebleu_table.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* A JSON string in ASCII: json.dumps escapes the rest there. */
-static void ascii_string(struct tf_buf *out, const char *s)
-{
-    struct tf_buf text = {0};
-    struct tf_json j = {.out = &text};
-    tf_json_str(&j, s);
-    for (size_t i = 0; i < text.len;) {
-        int len;
-        uint32_t c = tf_utf8_get(text.p + i, &len);
-        if (c < 0x80)
-            tf_buf_byte(out, (unsigned char)c);
-        else if (c < 0x10000)
-            tf_buf_printf(out, "\\u%04x", c);
-        else
-            tf_buf_printf(out, "\\u%04x\\u%04x", 0xD800 + ((c - 0x10000) >> 10),
-                          0xDC00 + (c & 0x3FF));
-        i += (size_t)len;
-    }
-    tf_buf_release(&text);
-}
 
 static void number_or_null(struct tf_buf *out, const char *key, bool there, double x,
                            const char *comma)
 {
     tf_buf_printf(out, "            \"%s\": ", key);
     if (there)
-        tf_report_real(out, x);
+        tf_sacrebleu_json_real(out, x);
     else
         tf_buf_str(out, "null");
     tf_buf_printf(out, "%s\n", comma);
@@ -42,17 +20,17 @@ static void number_or_null(struct tf_buf *out, const char *key, bool there, doub
 static void json(struct tf_buf *out, const struct tf_systems *s, int width)
 {
     tf_buf_byte(out, '[');
-    for (size_t i = 0; i < s->ns; i++) {
+    for (size_t i = 0; i < s->n; i++) {
         tf_buf_str(out, i ? ",\n    {\n        \"system\": " : "\n    {\n        \"system\": ");
-        ascii_string(out, s->names[i]);
-        for (size_t m = 0; m < s->nm; m++) {
-            const struct tf_result *r = &s->results[i * s->nm + m];
+        tf_sacrebleu_json_str(out, s->names[i]);
+        for (size_t m = 0; m < s->nmetrics; m++) {
+            const struct tf_result *r = &s->results[i * s->nmetrics + m];
             tf_buf_printf(out, ",\n        \"%s\": ", r->name);
             if (!s->tests) {
                 tf_buf_printf(out, "\"%.*f\"", width, r->score);
                 continue;
             }
-            const struct tf_resample *t = &s->tests[i * s->nm + m];
+            const struct tf_resample *t = &s->tests[i * s->nmetrics + m];
             tf_buf_str(out, "{\n");
             number_or_null(out, "score", true, r->score, ",");
             number_or_null(out, "p_value", t->has_p, t->p, ",");
@@ -80,7 +58,7 @@ static void score_cell(struct tf_buf *b, const struct tf_systems *s, size_t i, i
 
 static void table(struct tf_buf *out, const struct tf_systems *s, int width, bool latex)
 {
-    size_t columns = s->nm + 1, rows = s->ns + 1;
+    size_t columns = s->nmetrics + 1, rows = s->n + 1;
     char **cells = tf_xcalloc(rows * columns, sizeof *cells);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < columns; c++) {
@@ -91,10 +69,10 @@ static void table(struct tf_buf *out, const struct tf_systems *s, int width, boo
                 tf_buf_printf(&b, "%s%s", s->results[c - 1].name,
                               s->tests && s->tests[c - 1].has_mean ? " (μ ± 95% CI)" : "");
             else
-                score_cell(&b, s, (r - 1) * s->nm + c - 1, width, latex);
+                score_cell(&b, s, (r - 1) * s->nmetrics + c - 1, width, latex);
             cells[r * columns + c] = b.p ? b.p : tf_xstrdup("");
         }
-    tf_table(out, cells, rows, columns, latex);
+    tf_sacrebleu_table(out, cells, rows, columns, latex);
     for (size_t i = 0; i < rows * columns; i++)
         free(cells[i]);
     free(cells);
@@ -134,19 +112,19 @@ static void explain(struct tf_buf *out, const struct tf_systems *s)
     tf_buf_release(&bar);
 }
 
-void tf_report_systems(struct tf_buf *out, const struct tf_systems *s,
-                       const struct tf_report_opts *o)
+void tf_report_many(struct tf_buf *out, const struct tf_systems *s, const struct tf_report_opts *o)
 {
+    const int width = (int)o->width;
     if (o->format == TF_REPORT_JSON) {
-        json(out, s, o->width);
+        json(out, s, width);
         return;
     }
-    table(out, s, o->width, o->format == TF_REPORT_LATEX);
+    table(out, s, width, o->format == TF_REPORT_LATEX);
     tf_buf_byte(out, '\n');
     if (s->tests)
         explain(out, s);
     tf_buf_str(out, "-----------------\nMetric signatures\n-----------------\n");
-    for (size_t m = 0; m < s->nm; m++) {
+    for (size_t m = 0; m < s->nmetrics; m++) {
         tf_buf_printf(out, " - %-10s ", s->results[m].name);
         tf_signature_text(out, s->results[m].signature, o->brief);
         tf_buf_byte(out, '\n');

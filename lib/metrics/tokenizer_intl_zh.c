@@ -1,6 +1,6 @@
-/* tokenize_unicode.c - intl and zh: the rules of 13a over code points. Neither pads the line, so at
- * its two edges they don't hold. */
-#include "metrics/tokenize.h"
+/* tokenizer_intl_zh.c - intl and zh: the rules of 13a for code points. Unlike 13a, they do not pad
+ * the line, so no rule applies at its two ends. */
+#include "metrics/tokenizers.h"
 #include "text/unicode.h"
 
 typedef enum tf_tok_class classify_fn(uint32_t c);
@@ -42,9 +42,9 @@ void tf_tokenize_intl(struct tf_tokens *t, struct tf_text line)
     scan(t, line, intl_class);
 }
 
-/* The ranges of tokenizer_zh.py. Those written there with five digits, meant for the ideographs
- * beyond U+FFFF, are read by Python as four digits and one letter; U+2001-2A6D is what comes of it,
- * and is kept so that scores agree. */
+/* The ranges of tokenizer_zh.py, with its mistake, so that scores agree: Python reads "\u20001" and
+ * "\u2a6d6", meant for ideographs beyond U+FFFF, as four digits and a letter, which makes the range
+ * U+2001-2A6D. */
 static bool is_chinese(uint32_t c)
 {
     static const struct {

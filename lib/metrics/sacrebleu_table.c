@@ -1,9 +1,9 @@
-/* table.c - after tabulate's formats fancy_grid and latex_booktabs. */
-#include "metrics/table.h"
+/* sacrebleu_table.c - see sacrebleu_table.h. */
+#include "metrics/sacrebleu_table.h"
 #include <stdlib.h>
 #include <string.h>
 
-size_t tf_table_width(const char *s, size_t n)
+size_t tf_sacrebleu_width(const char *s, size_t n)
 {
     size_t w = 0;
     for (size_t i = 0; i < n; i++)
@@ -27,7 +27,7 @@ static void rule(struct tf_buf *out, const size_t *w, size_t n, const char *left
     tf_buf_printf(out, "%s\n", right);
 }
 
-/* Line k of a cell; an empty one where it has fewer. */
+/* Line k of a cell, empty after the last. */
 static const char *line_of(const char *cell, size_t k, size_t *n)
 {
     for (; k; k--) {
@@ -67,7 +67,7 @@ static void latex_text(struct tf_buf *out, const char *s, size_t n)
 
 static void cell(struct tf_buf *out, const char *s, size_t n, size_t w, bool right, bool latex)
 {
-    size_t room = w - tf_table_width(s, n), left = right ? room : room / 2;
+    size_t room = w - tf_sacrebleu_width(s, n), left = right ? room : room / 2;
     repeat(out, " ", left);
     if (latex)
         latex_text(out, s, n);
@@ -96,14 +96,15 @@ static void row(struct tf_buf *out, char *const *cells, const size_t *w, size_t 
     }
 }
 
-void tf_table(struct tf_buf *out, char *const *cells, size_t rows, size_t columns, bool latex)
+void tf_sacrebleu_table(struct tf_buf *out, char *const *cells, size_t rows, size_t columns,
+                        bool latex)
 {
     size_t *w = tf_xcalloc(columns, sizeof *w), n;
     for (size_t i = 0; i < rows * columns; i++)
         for (size_t k = 0; k == 0 || n; k++) {
             const char *s = line_of(cells[i], k, &n);
-            /* a header keeps its distance */
-            size_t width = tf_table_width(s, n) + (i < columns ? 2 : 0);
+            /* tabulate pads headers by two columns */
+            size_t width = tf_sacrebleu_width(s, n) + (i < columns ? 2 : 0);
             if (width > w[i % columns])
                 w[i % columns] = width;
         }

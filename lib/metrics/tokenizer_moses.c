@@ -1,13 +1,13 @@
-/* moses.c - the passes over a line of code points, each as one substitution of the original makes
- * it. The number of blanks between words is kept until the words are looked at, since the rule for
- * full stops asks for the next word and an empty one counts. */
-#include "metrics/moses.h"
+/* tokenizer_moses.c - one pass over a line of code points for each substitution of tokenizer.perl.
+ * Repeated spaces between words stay until the last pass: its rule for full stops looks at the next
+ * word, which may be an empty one. */
+#include "metrics/tokenizer_moses.h"
 #include <stdlib.h>
 #include <string.h>
 
 const char *const tf_moses_langs[] = {"en", "de", "fr", NULL};
 
-enum { DOTS = 0x200000 }; /* plus k: a run of k full stops, a word of its own */
+enum { DOTS = 0x200000 }; /* DOTS + k: a run of k full stops, which is one word */
 
 void tf_moses_release(struct tf_moses *m)
 {
@@ -26,7 +26,7 @@ static void push(struct tf_codes *c, uint32_t x)
     c->v[c->n++] = x;
 }
 
-/* The result of a pass becomes the text of the next one. */
+/* Make the result of a pass the input of the next one. */
 static void swap(struct tf_moses *m)
 {
     struct tf_codes old = m->a;
@@ -65,8 +65,8 @@ static bool perl_space(uint32_t c)
     return tf_uc_space(c) && !(c >= 0x1C && c <= 0x1F);
 }
 
-/* Code points of the line, white space as single blanks, control characters gone, no blanks at the
- * ends. */
+/* The code points of the line: white space as single spaces, none at the ends, no control
+ * characters. */
 static void decode(struct tf_moses *m, struct tf_text line)
 {
     int len;
@@ -148,7 +148,7 @@ static void commas(struct tf_moses *m)
     }
 }
 
-/* An apostrophe between two characters of given kinds gets a blank on its sides. */
+/* Put a space before or after each apostrophe between two characters of the given kinds. */
 static void apostrophe(struct tf_moses *m, bool (*left)(uint32_t), bool (*right)(uint32_t),
                        bool before, bool after)
 {
@@ -189,8 +189,8 @@ static void apostrophes(struct tf_moses *m)
         apostrophe(m, is_number, is_s, true, false);
 }
 
-/* Does the full stop at the end of the word v[0 .. n) stay with it? next: the character behind the
- * blank that follows. */
+/* Whether the full stop at the end of the word v[0 .. n) stays part of it. next: the character
+ * after the space that follows the word. */
 static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t next)
 {
     bool dot = false, letter = false;
@@ -203,7 +203,7 @@ static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t
     }
     if ((dot && letter) || (next < 0x110000 && (tf_uc_letter(next) & TF_UC_LOWERCASE)))
         return true;
-    int kind = tf_moses_prefix(m->lang, m->text.p ? m->text.p : "", m->text.len);
+    int kind = tf_moses_abbreviation(m->lang, m->text.p ? m->text.p : "", m->text.len);
     return kind == 1 || (kind == 2 && next >= '0' && next <= '9');
 }
 
@@ -266,7 +266,7 @@ static bool blank(struct tf_text line)
 
 void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text line)
 {
-    if (blank(line)) { /* as it is */
+    if (blank(line)) { /* stays as it is */
         tf_buf_add(out, line.p, line.n);
         return;
     }

@@ -1,6 +1,6 @@
-/* moses_prefix.c - abbreviations behind which a full stop belongs to the word. Lists of our own,
- * from general knowledge of the languages. */
-#include "metrics/moses.h"
+/* tokenizer_moses_abbreviations.c - abbreviations whose full stop belongs to the word. Our own
+ * lists, from general knowledge of the languages. */
+#include "metrics/tokenizer_moses.h"
 #include <string.h>
 
 static const char *const en[] = {
@@ -70,7 +70,7 @@ static bool ordinal(const char *s, size_t n)
     return i == n;
 }
 
-int tf_moses_prefix(enum tf_moses_lang lang, const char *s, size_t n)
+int tf_moses_abbreviation(enum tf_moses_lang lang, const char *s, size_t n)
 {
     if (!n)
         return 0;

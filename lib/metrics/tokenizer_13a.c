@@ -1,11 +1,10 @@
-/* tokenize_13a.c - mteval-v13a: bytes are enough, since its rules ask only for ASCII and for white
+/* tokenizer_13a.c - mteval-v13a. Works on bytes, since its rules concern only ASCII and white
  * space. */
-#include "metrics/tokenize.h"
+#include "metrics/tokenizers.h"
 #include "text/unicode.h"
 #include <string.h>
 
-/* Replace every `from` in b by one byte, or by nothing (0); a pass from left to right, as
- * str.replace does it. */
+/* Replace every `from` in b by one byte, or by nothing (0), from left to right like str.replace. */
 static void replace(struct tf_buf *b, const char *from, char to)
 {
     size_t n = strlen(from), out = 0;
@@ -21,7 +20,7 @@ static void replace(struct tf_buf *b, const char *from, char to)
     b->len = out;
 }
 
-/* The line after mteval's clean-up, in t->line when it changes. */
+/* Clean up the line as mteval does; the result is in t->line if anything changes. */
 static struct tf_text clean(struct tf_tokens *t, struct tf_text line)
 {
     bool amp = memchr(line.p, '&', line.n), skip = memmem(line.p, line.n, "<skipped>", 9);
@@ -40,8 +39,8 @@ static struct tf_text clean(struct tf_tokens *t, struct tf_text line)
     return (struct tf_text){t->line.p, t->line.len};
 }
 
-/* Bytes by class. Those that may begin white space of several bytes are listed as such, though most
- * often they are words. */
+/* Classes of bytes. Those that may begin a white space character of several bytes have its class,
+ * though most often they belong to words. */
 static enum tf_tok_class table[256];
 
 static void make_table(void)
@@ -61,7 +60,7 @@ void tf_tokenize_13a(struct tf_tokens *t, struct tf_text line)
         return;
     line = clean(t, line);
     const char *end = line.p + line.n;
-    /* The line is padded with blanks, so a blank stands on either side of it. */
+    /* mteval pads the line with a space at both ends. */
     struct tf_tok_scan s = {.t = t, .last = TF_TC_SPACE};
     for (const char *p = line.p; p < end;) {
         enum tf_tok_class c = table[(unsigned char)*p];
@@ -74,7 +73,8 @@ void tf_tokenize_13a(struct tf_tokens *t, struct tf_text line)
             n = space ? (size_t)space : 1;
             c = space ? TF_TC_SPACE : TF_TC_WORD;
         }
-        /* After P only N is told from the rest, so a lead byte need not be looked into. */
+        /* The class of the next character matters only as N or not N, so its first byte suffices.
+         */
         tf_tok_step(&s, p, n, c, p + n < end ? table[(unsigned char)p[n]] : TF_TC_SPACE);
         p += n;
     }

@@ -1,6 +1,5 @@
-/* tokenize.c - the list of tokenizers, their token lists, and the two that only look at white
- * space. */
-#include "metrics/tokenize.h"
+/* tokenizers.c - the list of tokenizers, and those that only split at white space. */
+#include "metrics/tokenizers.h"
 #include "text/unicode.h"
 #include <stdlib.h>
 
@@ -31,7 +30,7 @@ void tf_tokenize_none(struct tf_tokens *t, struct tf_text line)
 {
     t->n = 0;
     if (line.n == 0)
-        return; /* its p may be NULL */
+        return; /* line.p may be NULL */
     const char *start = NULL, *end = line.p + line.n;
     for (const char *p = line.p; p < end;) {
         int space = tf_uc_space_at(p);

@@ -1,8 +1,8 @@
-/* numpy_rng.h - the random numbers of numpy's default_rng(seed), bit for bit: SeedSequence and
- * PCG64 (XSL RR 128/64; O'Neill, "PCG: a family of simple fast space-efficient statistically good
- * algorithms for random number generation", 2014). sacreBLEU's p-values are made of them. */
-#ifndef TF_METRICS_NUMPY_RNG_H
-#define TF_METRICS_NUMPY_RNG_H
+/* sacrebleu_rng.h - the random numbers of numpy's default_rng(seed), bit for bit, with which
+ * sacreBLEU resamples: SeedSequence and PCG64 (XSL RR 128/64; O'Neill, "PCG: a family of simple
+ * fast space-efficient statistically good algorithms for random number generation", 2014). */
+#ifndef TF_METRICS_SACREBLEU_RNG_H
+#define TF_METRICS_SACREBLEU_RNG_H
 
 #include "base/err.h"
 #include <stdbool.h>
@@ -11,13 +11,13 @@
 
 struct tf_numpy_rng {
     unsigned __int128 state, inc;
-    uint32_t high; /* the second half of the last 64 bits */
+    uint32_t high; /* the unused half of the last 64 bits */
     bool has_high;
-    uint32_t bits; /* of the last draw for single bits */
+    uint32_t bits; /* the unused ones of tf_numpy_rng_bit */
     int nbits;
 };
 
-/* Decimal seed of any size up to 1024 bits; NULL takes one from the system. */
+/* seed: decimal, up to 1024 bits; NULL: from the system. Errors name SACREBLEU_SEED. */
 int tf_numpy_rng_seed(struct tf_numpy_rng *r, const char *seed, struct tf_err *err) TF_MUST_CHECK;
 uint32_t tf_numpy_rng_u32(struct tf_numpy_rng *r);
 /* out[i] in [0, below), as Generator.choice draws them (Lemire's method); below >= 1. */

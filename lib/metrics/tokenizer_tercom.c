@@ -1,5 +1,5 @@
-/* tokenize_ter.c - Tercom's normalisation, as sacreBLEU's tokenizer_ter.py has it: one pass over
- * the line for each substitution there. */
+/* tokenizer_tercom.c - Tercom's normalisation after sacreBLEU's tokenizer_ter.py: one pass over the
+ * line for each of its substitutions. */
 #include "metrics/ter.h"
 #include <string.h>
 
@@ -34,9 +34,16 @@ static bool digit_dash(unsigned char a, unsigned char b)
     return is_digit(a) && b == '-';
 }
 
-/* Replace pairs of bytes from left to right; each % of the form stands for the next byte of the
- * pair. A character of several bytes takes part by its last byte on the left side and by its first
- * on the right, which comes to the same. */
+static void swap(struct tf_buf *a, struct tf_buf *b)
+{
+    struct tf_buf old = *a;
+    *a = *b;
+    *b = old;
+}
+
+/* Replace pairs of bytes that satisfy `is`, from left to right, by `form`, in which each % stands
+ * for the next byte of the pair. Bytes give the same result as characters, since only ASCII
+ * characters are classified. */
 static void pairs(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(unsigned char, unsigned char),
                   const char *form)
 {
@@ -49,9 +56,7 @@ static void pairs(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(unsigned char
             tf_buf_byte(tmp, (unsigned char)b->p[i++]);
         }
     }
-    struct tf_buf old = *b;
-    *b = *tmp;
-    *tmp = old;
+    swap(b, tmp);
 }
 
 static void replace(struct tf_buf *b, struct tf_buf *tmp, const char *from, const char *to)
@@ -68,19 +73,17 @@ static void replace(struct tf_buf *b, struct tf_buf *tmp, const char *from, cons
             tf_buf_byte(tmp, (unsigned char)b->p[i++]);
         }
     }
-    struct tf_buf old = *b;
-    *b = *tmp;
-    *tmp = old;
+    swap(b, tmp);
 }
 
-/* Put blanks around the characters of a kind, or take them out. */
-static void each(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(uint32_t), bool drop)
+/* Put spaces around the characters that satisfy `is`, or remove them. */
+static void each(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(uint32_t), bool remove)
 {
     tf_buf_clear(tmp);
     int len;
     for (size_t i = 0; i < b->len; i += (size_t)len) {
         bool found = is(tf_utf8_get(b->p + i, &len));
-        if (found && drop)
+        if (found && remove)
             continue;
         if (found)
             tf_buf_byte(tmp, ' ');
@@ -88,9 +91,7 @@ static void each(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(uint32_t), boo
         if (found)
             tf_buf_byte(tmp, ' ');
     }
-    struct tf_buf old = *b;
-    *b = *tmp;
-    *tmp = old;
+    swap(b, tmp);
 }
 
 static bool asian_punct(uint32_t c)
@@ -104,8 +105,8 @@ static bool asian_punct(uint32_t c)
            (c >= 0x3014 && c <= 0x301F) || (c >= 0xFF61 && c <= 0xFF65);
 }
 
-/* The source's rules for kana ask for the beginning of the line, where a blank stands by then; so
- * they are not here. */
+/* tokenizer_ter.py's rules for kana match only at the start of the line, where a space has been
+ * inserted before; they never apply and are left out. */
 static bool asian(uint32_t c)
 {
     return (c >= 0x2E80 && c <= 0x2EFF) || (c >= 0x31C0 && c <= 0x31EF) ||

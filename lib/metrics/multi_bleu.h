@@ -1,0 +1,33 @@
+/* multi_bleu.h - BLEU as Moses' multi-bleu.perl computes it, which is how "Attention Is All You
+ * Need" reports it: on tokenized text, or on plain text after the steps of tensor2tensor's
+ * get_ende_bleu.sh (typographic marks to ASCII, Moses' tokenizer, compounds split at hyphens).
+ * Differs from bleu.h in the steps before counting, in the reference length (see closest() in the
+ * source), and in that there is no smoothing. */
+#ifndef TF_METRICS_MULTI_BLEU_H
+#define TF_METRICS_MULTI_BLEU_H
+
+#include "metrics/bleu.h"
+#include "metrics/segments.h"
+#include "metrics/tokenizer_moses.h"
+
+struct tf_multi_bleu_opts {
+    bool tokenized;      /* the input is tokenized: split it at white space only */
+    int lang;            /* enum tf_moses_lang */
+    bool raw_ref;        /* tokenize the references, too */
+    bool no_punctuation; /* leave typographic marks as they are */
+    bool lowercase;      /* A to Z */
+};
+
+/* Score one system (stdin if there is none) and write multi-bleu's line. With o->tokenized, a
+ * reference NAME stands for those of the files NAME0, NAME1, ... and NAME that exist, as in
+ * multi-bleu. Returns 1 when the references are empty, after writing the line. */
+int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
+                  const struct tf_segment_files *in, struct tf_err *err) TF_MUST_CHECK;
+
+/* Write the tokens of each line of the systems (stdin if there is none), a space between: those of
+ * multi-bleu if multi is not NULL, else those of bleu->tokenizer. */
+int tf_print_tokens(struct tf_out *out, const struct tf_multi_bleu_opts *multi,
+                    const struct tf_bleu_opts *bleu, const struct tf_segment_files *in,
+                    struct tf_err *err) TF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,155 @@
+/* sacrebleu_bootstrap.c - bootstrap resampling. Sums are float32, added one segment after the other
+ * as numpy does. */
+#include "metrics/sacrebleu_float32.h"
+#include "metrics/sacrebleu_resample.h"
+#include "metrics/sacrebleu_rng.h"
+#include "metrics/sacrebleu_score.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANES = 4 };
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+
+/* The counts as float32, in rows padded to whole vectors. NULL when out of memory. */
+static lanes *rows_of(const struct tf_tally *t, size_t cell, size_t *vectors)
+{
+    const struct tf_metric *m = &t->metrics[cell % t->nmetrics];
+    *vectors = (m->width + LANES - 1) / LANES;
+    lanes *rows = aligned_alloc(64, (t->nlines * *vectors * sizeof *rows + 63) & ~(size_t)63);
+    if (!rows)
+        return NULL;
+    for (size_t i = 0; i < t->nlines; i++)
+        for (size_t j = 0; j < *vectors * LANES; j++)
+            rows[i * *vectors + j / LANES][j % LANES] =
+                j < m->width ? (float)tf_metric_value(m, j, t->counts[cell][i * m->width + j]) : 0;
+    return rows;
+}
+
+static inline __attribute__((always_inline)) void
+add_rows(lanes *sum, const lanes *rows, size_t vectors, const uint32_t *index, size_t n)
+{
+    lanes acc[8] = {0};
+    for (size_t i = 0; i < n; i++) {
+        const lanes *row = rows + index[i] * vectors;
+        for (size_t v = 0; v < vectors; v++)
+            acc[v] += row[v];
+    }
+    for (size_t v = 0; v < vectors; v++)
+        sum[v] = acc[v];
+}
+
+/* The sum of the drawn rows. The common widths are compiled with a constant number of vectors, so
+ * that the sums stay in registers. */
+static void sum_rows(lanes *sum, const lanes *rows, size_t vectors, const uint32_t *index, size_t n)
+{
+    switch (vectors) {
+    case 1:
+        add_rows(sum, rows, 1, index, n);
+        return;
+    case 3:
+        add_rows(sum, rows, 3, index, n);
+        return;
+    case 5:
+        add_rows(sum, rows, 5, index, n);
+        return;
+    case 6:
+        add_rows(sum, rows, 6, index, n);
+        return;
+    default:
+        memset(sum, 0, vectors * sizeof *sum);
+        for (size_t i = 0; i < n; i++)
+            for (size_t v = 0; v < vectors; v++)
+                sum[v] += rows[index[i] * vectors + v];
+    }
+}
+
+/* The scores of all samples of one system under one metric. float32: all of them are float32, and
+ * so is numpy's array of them. */
+struct samples {
+    lanes *rows;
+    size_t vectors;
+    double *score;
+    bool float32;
+};
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void interval(struct tf_resample *out, const struct samples *s, size_t n, bool exact)
+{
+    double *sorted = tf_xarray(NULL, n, sizeof *sorted);
+    size_t cut = n / 40;
+    memcpy(sorted, s->score, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare);
+    out->mean = exact ? tf_float32_exact_mean(sorted, n, s->float32)
+                      : tf_float32_mean(sorted, n, s->float32);
+    double width = tf_float32_round(sorted[n - cut - 1] - sorted[cut], s->float32);
+    out->ci = tf_float32_round(0.5 * width, s->float32);
+    out->has_mean = true;
+    free(sorted);
+}
+
+static void p_value(struct tf_resample *out, const struct samples *sys, const struct samples *base,
+                    size_t n, double difference)
+{
+    bool f32 = sys->float32 && base->float32;
+    double *d = tf_xarray(NULL, n, sizeof *d);
+    for (size_t i = 0; i < n; i++)
+        d[i] = fabs(tf_float32_round(sys->score[i] - base->score[i], f32));
+    out->p =
+        tf_resample_p(d, n, tf_float32_mean(d, n, f32), tf_float32_round(difference, f32), f32);
+    out->has_p = true;
+    free(d);
+}
+
+int tf_sacrebleu_bootstrap(struct tf_resample *out, const struct tf_tally *t, size_t samples,
+                           const char *seed, bool exact, struct tf_err *err)
+{
+    size_t cells = t->nsystems * t->nmetrics;
+    struct tf_numpy_rng rng;
+    if (tf_numpy_rng_seed(&rng, seed, err) < 0)
+        return -1;
+    struct samples *s = tf_xcalloc(cells, sizeof *s);
+    uint32_t *index = tf_xarray(NULL, t->nlines, sizeof *index);
+    int rc = 0;
+    for (size_t c = 0; c < cells && !rc; c++) {
+        s[c].rows = rows_of(t, c, &s[c].vectors);
+        s[c].score = tf_xarray(NULL, samples, sizeof *s[c].score);
+        s[c].float32 = true;
+        if (!s[c].rows)
+            rc = tf_fail(err, "out of memory for %zu segments", t->nlines);
+    }
+    for (size_t k = 0; k < samples && !rc; k++) {
+        tf_numpy_rng_below(&rng, index, t->nlines, (uint32_t)t->nlines);
+        for (size_t c = 0; c < cells; c++) {
+            const struct tf_metric *m = &t->metrics[c % t->nmetrics];
+            lanes sum[TF_METRIC_WIDTH / LANES];
+            double sums[TF_METRIC_WIDTH];
+            bool float32;
+            sum_rows(sum, s[c].rows, s[c].vectors, index, t->nlines);
+            for (size_t j = 0; j < m->width; j++)
+                sums[j] = (double)sum[j / LANES][j % LANES];
+            s[c].score[k] = tf_sacrebleu_score_float32(m, sums, &float32);
+            s[c].float32 &= float32;
+        }
+    }
+    for (size_t c = 0; c < cells; c++) {
+        if (!rc) {
+            out[c] = (struct tf_resample){0};
+            interval(&out[c], &s[c], samples, exact);
+            if (c >= t->nmetrics)
+                p_value(&out[c], &s[c], &s[c % t->nmetrics], samples, tf_resample_difference(t, c));
+        }
+    }
+    for (size_t c = 0; c < cells; c++) {
+        free(s[c].rows);
+        free(s[c].score);
+    }
+    free(s);
+    free(index);
+    return rc;
+}
