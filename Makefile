@@ -41,8 +41,8 @@ lib_src := $(filter-out $(ref_src) $(isa_src) $(int8_src),$(sort $(wildcard lib/
 sp_src := $(sort $(wildcard lib/text/*.cc))
 # All or none: a plugin lacks no operation.
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
-test_src := $(sort $(wildcard tests/unit/*.c tests/ops/*.c))
-harness_src := $(sort $(wildcard tests/harness/*.c))
+test_src := $(filter-out tests/ops/problems.c,$(sort $(wildcard tests/unit/*.c tests/ops/*.c)))
+harness_src := $(sort $(wildcard tests/harness/*.c)) tests/ops/problems.c
 fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 
 # The kernels that gain from wide registers are compiled once per instruction set and chosen at run time.

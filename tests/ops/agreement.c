@@ -1,5 +1,5 @@
 /* agreement.c - every operation of every backend against ref64, over random shapes and options. */
-#include "problems.h"
+#include "../harness/problem.h"
 
 enum { CASES = 80 };
 
@@ -38,7 +38,7 @@ int main(void)
         l[b] = open_lane_as(&v[b]);
         printf("# %s: %s\n", l[b].name, l[b].be->describe(l[b].c));
     }
-    for (size_t i = 0; i < N_OPS; i++) {
+    for (size_t i = 0; i < n_ops; i++) {
         struct score s[MAX_CANDIDATES] = {0};
         if (!wanted(all_ops[i].name))
             continue;

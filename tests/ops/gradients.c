@@ -1,5 +1,5 @@
 /* gradients.c - every backward pass against central differences of its forward pass, in double. */
-#include "problems.h"
+#include "../harness/problem.h"
 
 enum { CASES = 60 };
 
@@ -67,7 +67,7 @@ static double check(struct lane *l, struct problem *p, size_t *checked, const ch
 int main(void)
 {
     struct lane l = open_ref64();
-    for (size_t i = 0; i < N_OPS; i++) {
+    for (size_t i = 0; i < n_ops; i++) {
         if (all_ops[i].wrt[0].in == NULL)
             continue;
         double worst = 0;

@@ -1,6 +1,6 @@
 /* logits.c - log_softmax and the search_step behind it: what a backend makes of the two together is
  * what it makes of one after the other. */
-#include "problems.h"
+#include "../harness/problem.h"
 
 #include "ops/search.h"
 

@@ -1,7 +1,7 @@
 /* meaning.c - what the entries mean, in numbers worked out by hand: which elements dropout cuts,
  * what a mask hides, where positions start, how smoothing and ties count. The other tests only
  * compare backends and derivatives with each other. */
-#include "harness.h"
+#include "../harness/problem.h"
 
 #define MAX 512
 

@@ -1,6 +1,6 @@
 /* same_bytes.c - what must not matter does not: earlier calls, lanes, threads, and, where an entry
  * is ROW-WISE, a sentence's neighbours and their number. */
-#include "problems.h"
+#include "../harness/problem.h"
 
 #include "base/thread.h"
 
@@ -100,7 +100,7 @@ int main(void)
     size_t n = candidates(v, false);
     struct tf_pool *pool = tf_pool_new(THREADS);
     for (size_t b = 0; b < n; b++)
-        for (size_t i = 0; i < N_OPS; i++)
+        for (size_t i = 0; i < n_ops; i++)
             if (wanted(all_ops[i].name))
                 test(&v[b], &all_ops[i], pool);
     tf_pool_free(pool);

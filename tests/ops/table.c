@@ -1,6 +1,7 @@
 /* table.c - the tables themselves: nothing missing, memory as promised, and backends found by name
  * with a reason when they are not. */
-#include "harness.h"
+#include "../harness/problem.h"
+#include "../harness/temp.h"
 
 #include <stddef.h>
 
@@ -96,15 +97,8 @@ static void test_find(void)
     ok(tf_backend_find("auto", NULL, TF_USE_TRAINING, NULL, &err) == be, "auto without asking why");
 
     /* A plugin that is none: the reason names the file, and auto goes on. */
-    char dir[] = "/tmp/tf-table-XXXXXX", path[64];
-    if (!ok(mkdtemp(dir) != NULL, "a directory"))
-        return;
-    snprintf(path, sizeof path, "%s/tf-backend-cuda.so", dir);
-    FILE *f = fopen(path, "w");
-    if (ok(f != NULL, "a file in it")) {
-        fputs("not a library\n", f);
-        fclose(f);
-    }
+    const char *dir = temp_path(""), *path = temp_path("tf-backend-cuda.so");
+    write_file(path, "not a library\n", 14);
     const char *before = getenv("TF_BACKEND_DIR");
     char *old = before != NULL ? strdup(before) : NULL;
     setenv("TF_BACKEND_DIR", dir, 1);
@@ -120,8 +114,6 @@ static void test_find(void)
     else
         unsetenv("TF_BACKEND_DIR");
     free(old);
-    remove(path);
-    remove(dir);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* updates.c - Adam against a version written out by hand, its rule for norms that are not finite,
  * and ranges split in two. */
-#include "problems.h"
+#include "../harness/problem.h"
 
 enum { N = 101, STEPS = 30 };
 

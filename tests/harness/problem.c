@@ -1,134 +1,30 @@
-/* harness.h - runs one operation on one backend from host arrays of doubles, and compares what two
- * runs gave.
- *
- * A problem is an operation with its options and inputs; a run takes the sentences [from, to) of it
- * through a backend. Every value of an input fits a float, so that all backends start from the same
- * numbers. Every buffer has guards behind its capacity; rows between the actual count and the
- * capacity hold rubbish, as do outputs before the call; inputs must be the same bytes afterwards.
- * Header only: each test includes it once. */
-#ifndef TF_TESTS_OPS_HARNESS_H
-#define TF_TESTS_OPS_HARNESS_H
-
-#include "base/arena.h"
+/* problem.c - operations run on backends from host arrays: see problem.h. */
+#include "problem.h"
 #include "base/err.h"
-#include "base/rng.h"
-#include "ops/backend.h"
-#include "../harness/tap.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_IO = 20, MAX_BUFS = 32, GUARD = 48 };
-
-/* What a dimension of rows follows: WHOLE arrays are the same for any range of sentences. */
-enum per { WHOLE, PER_Q, PER_K, PER_QK /* a [T, S] block a sentence */ };
-
-struct input {
-    const char *name;
-    enum tf_elem elem;
-    enum per per;
-    size_t width; /* elements a row, or a cell of PER_QK */
-    size_t n;
-    double *v;
-};
-
-struct problem;
-struct run;
-
-struct op {
-    const char *name;
-    bool row_wise;
-    bool plain; /* takes plain rows: each is a sentence of length 1 */
-    void (*make)(struct problem *p, struct tf_rng *g, bool small);
-    void (*run)(struct run *r, const struct problem *p);
-    double tolerance;           /* of agreement with ref64, by precision */
-    double bf16, fp16;          /* 0: as in fp32 */
-    struct { const char *out, *by; } loss[3]; /* loss = sum of out * by */
-    /* grad (less base) is its gradient with respect to in */
-    struct { const char *in, *grad, *base; } wrt[6];
-};
-
-struct problem {
-    const struct op *op;
-    char label[240];
-    struct tf_arena mem;
-    size_t n;                /* sentences */
-    uint32_t *q_off, *k_off; /* n + 1 */
-    struct input in[MAX_IO];
-    size_t n_in;
-    struct tf_rng_state step;
-    struct tf_dropout dropout;
-    int D, N, K, H, dk, dv, V, window, alias, layout;
-    unsigned flags;
-    bool causal, self, transposed, eps_hat, want_dw, want_db;
-    float scale, eps, on, off;
-    size_t ld;
-    double clip, gscale, lr;
-    uint64_t t;
-};
-
-struct lane {
-    const struct tf_backend *be;
-    struct tf_ctx *c;
-    const char *name;
-    /* what stands in rows past the count: nan where the backend lives in host memory */
-    double junk;
-};
-
-struct buf {
-    tf_mem *p;
-    enum tf_elem elem;
-    size_t n;     /* capacity in elements, before the guard */
-    void *before; /* an input's bytes, guard included; an output's guard only */
-    bool input;
-};
-
-struct output {
-    const char *name;
-    enum per per;
-    size_t width, n;
-    double *v;
-    double floor; /* magnitude below which differences are measured against it */
-};
-
-struct run {
-    struct lane *l;
-    const struct problem *p;
-    struct tf_arena mem;
-    size_t from, to, rows, keys; /* actual rows of the range */
-    size_t cap_q, cap_k;
-    struct tf_rows *q, *k;
-    struct buf buf[MAX_BUFS];
-    size_t n_buf;
-    struct output out[MAX_IO];
-    size_t n_out;
-    bool spoiled; /* a guard or an input was written to */
-    char why[160];
-};
-
 /* ---- numbers ---- */
 
-static inline float normal(struct tf_rng *g)
+float normal(struct tf_rng *g)
 {
     return (float)tf_rng_normal(g);
 }
 
-static inline int pick(struct tf_rng *g, const int *v, size_t n)
+int pick(struct tf_rng *g, const int *v, size_t n)
 {
     return v[tf_rng_below(g, n)];
 }
-#define PICK(g, ...) pick(g, (const int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
-static inline bool chance(struct tf_rng *g, double p)
+bool chance(struct tf_rng *g, double p)
 {
     return tf_rng_real(g) < p;
 }
 
 /* ---- problems ---- */
 
-static inline const struct input *find_input(const struct problem *p, const char *name)
+const struct input *find_input(const struct problem *p, const char *name)
 {
     for (size_t i = 0; name != NULL && i < p->n_in; i++)
         if (strcmp(p->in[i].name, name) == 0)
@@ -136,7 +32,7 @@ static inline const struct input *find_input(const struct problem *p, const char
     return NULL;
 }
 
-static inline size_t cells_before(const struct problem *p, size_t s)
+static size_t cells_before(const struct problem *p, size_t s)
 {
     size_t sum = 0;
     for (size_t i = 0; i < s; i++)
@@ -145,7 +41,7 @@ static inline size_t cells_before(const struct problem *p, size_t s)
 }
 
 /* First element of sentence s in an array. */
-static inline size_t start_of(const struct problem *p, enum per per, size_t width, size_t s)
+static size_t start_of(const struct problem *p, enum per per, size_t width, size_t s)
 {
     switch (per) {
     case PER_Q:
@@ -160,9 +56,7 @@ static inline size_t start_of(const struct problem *p, enum per per, size_t widt
     return 0;
 }
 
-/* A new input; filled by the caller. `width` is the whole count for WHOLE. */
-static inline double *add_input(struct problem *p, const char *name, enum tf_elem e, enum per per,
-                                size_t width)
+double *add_input(struct problem *p, const char *name, enum tf_elem e, enum per per, size_t width)
 {
     TF_ASSERT(p->n_in < MAX_IO);
     size_t n = per == WHOLE ? width : start_of(p, per, width, p->n);
@@ -171,8 +65,8 @@ static inline double *add_input(struct problem *p, const char *name, enum tf_ele
     return v;
 }
 
-static inline double *add_normal(struct problem *p, struct tf_rng *g, const char *name,
-                                 enum tf_elem e, enum per per, size_t width, double scale)
+double *add_normal(struct problem *p, struct tf_rng *g, const char *name, enum tf_elem e,
+                   enum per per, size_t width, double scale)
 {
     double *v = add_input(p, name, e, per, width);
     for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
@@ -180,9 +74,8 @@ static inline double *add_normal(struct problem *p, struct tf_rng *g, const char
     return v;
 }
 
-/* Multiples of `unit`, up to 4 of them: sums of products are exact in float. */
-static inline double *add_grid(struct problem *p, struct tf_rng *g, const char *name,
-                               enum tf_elem e, enum per per, size_t width, double unit)
+double *add_grid(struct problem *p, struct tf_rng *g, const char *name, enum tf_elem e,
+                 enum per per, size_t width, double unit)
 {
     double *v = add_input(p, name, e, per, width);
     for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
@@ -190,8 +83,7 @@ static inline double *add_grid(struct problem *p, struct tf_rng *g, const char *
     return v;
 }
 
-/* Offsets of n sentences; lengths of keys differ from those of queries unless self. */
-static inline void make_batch(struct problem *p, struct tf_rng *g, bool small)
+void make_batch(struct problem *p, struct tf_rng *g, bool small)
 {
     static const int lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
     int shape = (int)tf_rng_below(g, small ? 5 : 9);
@@ -233,7 +125,7 @@ static inline void make_batch(struct problem *p, struct tf_rng *g, bool small)
         memcpy(p->k_off, p->q_off, (n + 1) * sizeof *p->q_off);
 }
 
-static inline void make_problem(struct problem *p, const struct op *op, uint64_t seed, bool small)
+void make_problem(struct problem *p, const struct op *op, uint64_t seed, bool small)
 {
     struct tf_rng g = tf_rng_new(seed, 77);
     *p =
@@ -242,26 +134,19 @@ static inline void make_problem(struct problem *p, const struct op *op, uint64_t
     op->make(p, &g, small);
 }
 
-static inline void free_problem(struct problem *p)
+void free_problem(struct problem *p)
 {
     tf_arena_release(&p->mem);
 }
 
 /* ---- lanes ---- */
 
-/* What is tested: a backend, cpu once for each of its instruction sets. */
-struct candidate {
-    const struct tf_backend *be;
-    const char *isa;
-    char name[24];
-};
-
-static inline bool is_16_bit(const struct tf_backend *be)
+bool is_16_bit(const struct tf_backend *be)
 {
     return be->elem_size[TF_ELEM_ACT] == sizeof(uint16_t);
 }
 
-static inline double tolerance_of(const struct op *op, const struct tf_backend *be)
+double tolerance_of(const struct op *op, const struct tf_backend *be)
 {
     double t = strcmp(be->precision, "bf16") == 0   ? op->bf16
                : strcmp(be->precision, "fp16") == 0 ? op->fp16
@@ -269,7 +154,7 @@ static inline double tolerance_of(const struct op *op, const struct tf_backend *
     return t > 0 ? t : op->tolerance;
 }
 
-static inline struct lane open_lane_as(const struct candidate *v)
+struct lane open_lane_as(const struct candidate *v)
 {
     struct tf_err err = {0};
     const struct tf_backend *be = v->be;
@@ -286,13 +171,13 @@ static inline struct lane open_lane_as(const struct candidate *v)
     return l;
 }
 
-static inline struct lane open_ref64(void)
+struct lane open_ref64(void)
 {
     static const struct candidate c = {&tf_backend_ref_f64, NULL, "ref64"};
     return open_lane_as(&c);
 }
 
-static inline void close_lane(struct lane *l)
+void close_lane(struct lane *l)
 {
     l->be->close(l->c);
 }
@@ -300,7 +185,7 @@ static inline void close_lane(struct lane *l)
 /* ---- buffers of a run ---- */
 
 /* bf16 or fp16 as its bits, to the nearest, ties to even. */
-static inline uint16_t to_16_bit(const struct tf_backend *be, double x)
+uint16_t to_16_bit(const struct tf_backend *be, double x)
 {
     uint16_t bits;
     if (strcmp(be->precision, "bf16") == 0) {
@@ -314,7 +199,7 @@ static inline uint16_t to_16_bit(const struct tf_backend *be, double x)
     return bits;
 }
 
-static inline double from_16_bit(const struct tf_backend *be, uint16_t bits)
+double from_16_bit(const struct tf_backend *be, uint16_t bits)
 {
     if (strcmp(be->precision, "bf16") == 0) {
         uint32_t u = (uint32_t)bits << 16;
@@ -327,16 +212,14 @@ static inline double from_16_bit(const struct tf_backend *be, uint16_t bits)
     return (double)h;
 }
 
-/* Inputs of ACT to values that the backend has, so that all start from the same numbers again. */
-static inline void round_problem(struct problem *p, const struct tf_backend *be)
+void round_problem(struct problem *p, const struct tf_backend *be)
 {
     for (size_t i = 0; is_16_bit(be) && i < p->n_in; i++)
         for (size_t k = 0; p->in[i].elem == TF_ELEM_ACT && k < p->in[i].n; k++)
             p->in[i].v[k] = from_16_bit(be, to_16_bit(be, p->in[i].v[k]));
 }
 
-static inline void to_elements(const struct lane *l, enum tf_elem e, void *dst, const double *src,
-                               size_t n)
+void to_elements(const struct lane *l, enum tf_elem e, void *dst, const double *src, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (e == TF_ELEM_U32)
@@ -349,8 +232,7 @@ static inline void to_elements(const struct lane *l, enum tf_elem e, void *dst, 
             ((float *)dst)[i] = (float)src[i];
 }
 
-static inline void from_elements(const struct lane *l, enum tf_elem e, double *dst, const void *src,
-                                 size_t n)
+void from_elements(const struct lane *l, enum tf_elem e, double *dst, const void *src, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (e == TF_ELEM_U32)
@@ -364,8 +246,8 @@ static inline void from_elements(const struct lane *l, enum tf_elem e, double *d
 }
 
 /* A buffer of `cap` elements and a guard; the first n from v, those up to cap `junk`. */
-static inline tf_mem *new_buf(struct run *r, enum tf_elem e, size_t cap, const double *v, size_t n,
-                              double junk, bool input)
+static tf_mem *new_buf(struct run *r, enum tf_elem e, size_t cap, const double *v, size_t n,
+                       double junk, bool input)
 {
     TF_ASSERT(r->n_buf < MAX_BUFS && n <= cap);
     struct tf_err err = {0};
@@ -384,7 +266,7 @@ static inline tf_mem *new_buf(struct run *r, enum tf_elem e, size_t cap, const d
     return b->p;
 }
 
-static inline size_t capacity(const struct run *r, enum per per, size_t width)
+static size_t capacity(const struct run *r, enum per per, size_t width)
 {
     switch (per) {
     case PER_Q:
@@ -399,14 +281,14 @@ static inline size_t capacity(const struct run *r, enum per per, size_t width)
     return width;
 }
 
-static inline size_t count(const struct run *r, enum per per, size_t width)
+static size_t count(const struct run *r, enum per per, size_t width)
 {
     return per == PER_Q   ? r->rows * width
            : per == PER_K ? r->keys * width
                           : capacity(r, per, width);
 }
 
-static inline tf_mem *give_as(struct run *r, const char *name, bool input)
+static tf_mem *give_as(struct run *r, const char *name, bool input)
 {
     const struct input *in = find_input(r->p, name);
     if (in == NULL)
@@ -416,23 +298,18 @@ static inline tf_mem *give_as(struct run *r, const char *name, bool input)
                    count(r, in->per, in->width), r->l->junk, input);
 }
 
-/* An input (NULL when the problem has none of that name), and one that the operation changes in
- * place. */
-static inline tf_mem *give(struct run *r, const char *name)
+tf_mem *give(struct run *r, const char *name)
 {
     return give_as(r, name, true);
 }
 
-static inline tf_mem *give_inout(struct run *r, const char *name)
+tf_mem *give_inout(struct run *r, const char *name)
 {
     return give_as(r, name, false);
 }
 
-/* An input of `width` columns as columns [col, col + width) of a buffer with stride ld; buf NULL: a
- * new one. The other columns are junk. */
-static inline tf_mem *give_strided(struct run *r, const struct input *in, size_t ld, size_t col,
-                                   const struct input *in2, size_t col2, const struct input *in3,
-                                   size_t col3)
+tf_mem *give_strided(struct run *r, const struct input *in, size_t ld, size_t col,
+                     const struct input *in2, size_t col2, const struct input *in3, size_t col3)
 {
     const struct input *ins[3] = {in, in2, in3};
     const size_t cols[3] = {col, col2, col3};
@@ -450,20 +327,19 @@ static inline tf_mem *give_strided(struct run *r, const struct input *in, size_t
     return new_buf(r, in->elem, cap, v, cap, 0, true);
 }
 
-static inline tf_mem *want(struct run *r, enum tf_elem e, enum per per, size_t width)
+tf_mem *want(struct run *r, enum tf_elem e, enum per per, size_t width)
 {
     return new_buf(r, e, capacity(r, per, width), NULL, 0, NAN, false);
 }
 
-static inline void spoil(struct run *r, const char *what, size_t i)
+static void spoil(struct run *r, const char *what, size_t i)
 {
     r->spoiled = true;
     snprintf(r->why, sizeof r->why, "%s (buffer %zu)", what, i);
 }
 
-/* Record columns [col, col + width) of a buffer with stride ld as a result. */
-static inline void take_strided(struct run *r, const char *name, const tf_mem *p, enum tf_elem e,
-                                enum per per, size_t ld, size_t col, size_t width, double floor)
+void take_strided(struct run *r, const char *name, const tf_mem *p, enum tf_elem e, enum per per,
+                  size_t ld, size_t col, size_t width, double floor)
 {
     TF_ASSERT(r->n_out < MAX_IO);
     struct tf_err err = {0};
@@ -479,15 +355,14 @@ static inline void take_strided(struct run *r, const char *name, const tf_mem *p
     r->out[r->n_out++] = (struct output){name, per, width, rows * width, v, floor};
 }
 
-static inline void take(struct run *r, const char *name, const tf_mem *p, enum tf_elem e,
-                        enum per per, size_t width, double floor)
+void take(struct run *r, const char *name, const tf_mem *p, enum tf_elem e, enum per per,
+          size_t width, double floor)
 {
     if (p != NULL)
         take_strided(r, name, p, e, per, width, 0, width, floor);
 }
 
-/* Columns [from, ld) of an output must still be the nan they were. */
-static inline void check_gap(struct run *r, const tf_mem *p, enum per per, size_t ld, size_t from)
+void check_gap(struct run *r, const tf_mem *p, enum per per, size_t ld, size_t from)
 {
     struct tf_err err = {0};
     size_t n = count(r, per, ld);
@@ -503,8 +378,7 @@ static inline void check_gap(struct run *r, const tf_mem *p, enum per per, size_
 
 /* ---- a run ---- */
 
-static inline void run_problem(struct run *r, struct lane *l, const struct problem *p, size_t from,
-                               size_t to)
+void run_problem(struct run *r, struct lane *l, const struct problem *p, size_t from, size_t to)
 {
     struct tf_err err = {0};
     *r = (struct run){.l = l, .p = p, .from = from, .to = to};
@@ -540,12 +414,12 @@ static inline void run_problem(struct run *r, struct lane *l, const struct probl
         l->be->rows_free(l->c, r->k);
 }
 
-static inline void free_run(struct run *r)
+void free_run(struct run *r)
 {
     tf_arena_release(&r->mem);
 }
 
-static inline const struct output *find_output(const struct run *r, const char *name)
+const struct output *find_output(const struct run *r, const char *name)
 {
     for (size_t i = 0; i < r->n_out; i++)
         if (strcmp(r->out[i].name, name) == 0)
@@ -555,9 +429,7 @@ static inline const struct output *find_output(const struct run *r, const char *
 
 /* ---- comparison ---- */
 
-/* Worst |x - y| / (|y| + rms of y, at least floor); 0 where both are the same value, nan and
- * infinities included. */
-static inline double worst_error(const double *x, const double *y, size_t n, double floor)
+double worst_error(const double *x, const double *y, size_t n, double floor)
 {
     double sum = 0, worst = 0;
     size_t finite = 0;
@@ -577,9 +449,7 @@ static inline double worst_error(const double *x, const double *y, size_t n, dou
     return worst;
 }
 
-/* Worst over all outputs of two runs of one problem; *name becomes that of the worst. Inf when the
- * lists differ. */
-static inline double compare_runs(const struct run *x, const struct run *y, const char **name)
+double compare_runs(const struct run *x, const struct run *y, const char **name)
 {
     double worst = 0;
     *name = "nothing";
@@ -598,9 +468,7 @@ static inline double compare_runs(const struct run *x, const struct run *y, cons
     return worst;
 }
 
-/* Bytes of outputs that follow sentences, run `part` against its place in `whole`; NULL, or the
- * name of the first that differs. */
-static inline const char *compare_rows(const struct run *whole, const struct run *part)
+const char *compare_rows(const struct run *whole, const struct run *part)
 {
     for (size_t i = 0; i < whole->n_out; i++) {
         const struct output *a = &whole->out[i], *b = &part->out[i];
@@ -614,8 +482,7 @@ static inline const char *compare_rows(const struct run *whole, const struct run
     return NULL;
 }
 
-/* Bytes of all outputs; NULL, or the name of the first that differs. */
-static inline const char *compare_bytes(const struct run *x, const struct run *y)
+const char *compare_bytes(const struct run *x, const struct run *y)
 {
     for (size_t i = 0; i < x->n_out; i++)
         if (x->out[i].n != y->out[i].n ||
@@ -624,17 +491,14 @@ static inline const char *compare_bytes(const struct run *x, const struct run *y
     return NULL;
 }
 
-/* How many problems a test takes of each operation: as it is used to, or TF_TEST_CASES where that
- * is fewer. */
-static inline uint64_t cases(uint64_t usual)
+uint64_t cases(uint64_t usual)
 {
     const char *wanted = getenv("TF_TEST_CASES");
     uint64_t n = wanted != NULL ? strtoull(wanted, NULL, 10) : 0;
     return n > 0 && n < usual ? n : usual;
 }
 
-/* TF_TEST_OPS=attention takes only the operation of that name. */
-static inline bool wanted(const char *op)
+bool wanted(const char *op)
 {
     const char *only = getenv("TF_TEST_OPS");
     return only == NULL || strcmp(only, op) == 0;
@@ -642,11 +506,7 @@ static inline bool wanted(const char *op)
 
 /* ---- which backends ---- */
 
-enum { MAX_CANDIDATES = 8 };
-
-/* Those that can be used here, in v; what else there is, is skipped with the reason, but ref and
- * cpu must be there. TF_TEST_BACKENDS=cuda takes only those of that name. */
-static inline size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
+size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
 {
     static const char *const names[MAX_CANDIDATES][3] = {{"ref"},
                                                          {"ref64"},
@@ -685,5 +545,3 @@ static inline size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_re
     }
     return n;
 }
-
-#endif

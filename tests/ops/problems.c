@@ -1,10 +1,9 @@
-/* problems.h - every operation of the table as something that harness.h can run: random options and
- * inputs from a seed, one call, named results. `small` keeps sizes low enough for differences over
- * each input; labels name all that was drawn. The table `all_ops` is at the end. */
-#ifndef TF_TESTS_OPS_PROBLEMS_H
-#define TF_TESTS_OPS_PROBLEMS_H
+/* problems.c - every operation of struct tf_backend as a problem (harness/problem.h): random options
+ * and inputs from a seed, one call, named results. A label names all that was drawn. The table
+ * all_ops is at the end. */
+#include "../harness/problem.h"
 
-#include "harness.h"
+#include <stdarg.h>
 
 #define P_ TF_ELEM_PARAM
 #define A_ TF_ELEM_ACT
@@ -12,18 +11,18 @@
 #define U_ TF_ELEM_U32
 #define F_ TF_ELEM_F64
 
-static inline struct tf_dropout draw_dropout(struct tf_rng *g)
+static struct tf_dropout draw_dropout(struct tf_rng *g)
 {
     return (struct tf_dropout){(float)PICK(g, 0, 1, 3, 5) / 10,
                                (uint32_t)PICK(g, 0, 1, 19, 115, 65535)};
 }
 
-static inline int draw_width(struct tf_rng *g, bool small)
+static int draw_width(struct tf_rng *g, bool small)
 {
     return small ? PICK(g, 1, 2, 3, 5, 8) : PICK(g, 1, 2, 3, 7, 16, 17, 33, 64, 100, 130);
 }
 
-static inline void label(struct problem *p, const char *fmt, ...)
+static void label(struct problem *p, const char *fmt, ...)
 {
     size_t n = (size_t)snprintf(p->label, sizeof p->label,
                                 "%s sentences %zu rows %u+%u keys %u+%u dropout %g ", p->op->name,
@@ -38,7 +37,7 @@ static inline void label(struct problem *p, const char *fmt, ...)
 
 /* ---- embedding ---- */
 
-static inline void make_embed(struct problem *p, struct tf_rng *g, bool small)
+static void make_embed(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->D = draw_width(g, small);
@@ -62,7 +61,7 @@ static inline void make_embed(struct problem *p, struct tf_rng *g, bool small)
     label(p, "D %d V %d pos %d", p->D, p->V, find_input(p, "pos") != NULL);
 }
 
-static inline void run_embed(struct run *r, const struct problem *p)
+static void run_embed(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t D = (size_t)p->D;
@@ -81,7 +80,7 @@ static inline void run_embed(struct run *r, const struct problem *p)
 
 /* ---- linear ---- */
 
-static inline void make_linear(struct problem *p, struct tf_rng *g, bool small)
+static void make_linear(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->N = draw_width(g, small);
@@ -105,7 +104,7 @@ static inline void make_linear(struct problem *p, struct tf_rng *g, bool small)
           find_input(p, "b") != NULL, find_input(p, "dx0") != NULL, p->want_dw, p->want_db);
 }
 
-static inline void run_linear(struct run *r, const struct problem *p)
+static void run_linear(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t N = (size_t)p->N, K = (size_t)p->K;
@@ -124,7 +123,7 @@ static inline void run_linear(struct run *r, const struct problem *p)
 }
 
 /* y = dropout(max(0, x w + b)) w2: two layers, as the way back through ReLU is the second one's. */
-static inline void make_feed_forward(struct problem *p, struct tf_rng *g, bool small)
+static void make_feed_forward(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->K = draw_width(g, small);
@@ -148,7 +147,7 @@ static inline void make_feed_forward(struct problem *p, struct tf_rng *g, bool s
     label(p, "K %d N %d D %d dw %d db %d", p->K, p->N, p->D, p->want_dw, p->want_db);
 }
 
-static inline void run_feed_forward(struct run *r, const struct problem *p)
+static void run_feed_forward(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t K = (size_t)p->K, N = (size_t)p->N, D = (size_t)p->D;
@@ -183,14 +182,14 @@ enum { S_OWN, S_IS_RES, S_IS_X, S_NONE };
 
 /* Rows with a mean of 3, which a one-pass variance would trip over; a row of two or three elements
  * is spread, since 1/sqrt(var) of close ones magnifies any rounding. */
-static inline void add_residual(struct problem *p, struct tf_rng *g, size_t D)
+static void add_residual(struct problem *p, struct tf_rng *g, size_t D)
 {
     double *res = add_normal(p, g, "res", A_, PER_Q, D, 1);
     for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
         res[i] = (float)(res[i] + 3 + (D <= 3 ? 16 * (double)(i % D) : 0));
 }
 
-static inline void make_add_norm(struct problem *p, struct tf_rng *g, bool small)
+static void make_add_norm(struct problem *p, struct tf_rng *g, bool small)
 {
     static const char *const where[] = {"own", "res", "x", "none"};
     make_batch(p, g, small);
@@ -217,7 +216,7 @@ static inline void make_add_norm(struct problem *p, struct tf_rng *g, bool small
           p->layout);
 }
 
-static inline void run_add_norm(struct run *r, const struct problem *p)
+static void run_add_norm(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t D = (size_t)p->D;
@@ -254,7 +253,7 @@ static inline void run_add_norm(struct run *r, const struct problem *p)
     }
 }
 
-static inline void make_norm_rows(struct problem *p, struct tf_rng *g, bool small)
+static void make_norm_rows(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->D = draw_width(g, small);
@@ -271,7 +270,7 @@ static inline void make_norm_rows(struct problem *p, struct tf_rng *g, bool smal
     label(p, "D %d s %d x %d", p->D, p->alias, find_input(p, "x") != NULL);
 }
 
-static inline void run_norm_rows(struct run *r, const struct problem *p)
+static void run_norm_rows(struct run *r, const struct problem *p)
 {
     size_t D = (size_t)p->D;
     tf_mem *x = p->alias == S_IS_X ? give_inout(r, "x") : give(r, "x");
@@ -290,7 +289,7 @@ static inline void run_norm_rows(struct run *r, const struct problem *p)
 
 enum { LAY_APART, LAY_PADDED, LAY_FUSED };
 
-static inline void make_attention(struct problem *p, struct tf_rng *g, bool small)
+static void make_attention(struct problem *p, struct tf_rng *g, bool small)
 {
     p->self = chance(g, 0.6);
     make_batch(p, g, small);
@@ -314,7 +313,7 @@ static inline void make_attention(struct problem *p, struct tf_rng *g, bool smal
           p->self ? "self" : "cross", p->causal ? " causal" : "", p->window, p->layout, !p->alias);
 }
 
-static inline void run_attention(struct run *r, const struct problem *p)
+static void run_attention(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv;
@@ -387,7 +386,7 @@ static inline void run_attention(struct run *r, const struct problem *p)
         check_gap(r, a.dv_, k_per, a.ldv, hv);
 }
 
-static inline void make_cached_attention(struct problem *p, struct tf_rng *g, bool small)
+static void make_cached_attention(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->H = PICK(g, 1, 2, 3, 8, 16, 32);
@@ -414,7 +413,7 @@ static inline void make_cached_attention(struct problem *p, struct tf_rng *g, bo
           longest, p->window);
 }
 
-static inline void run_cached_attention(struct run *r, const struct problem *p)
+static void run_cached_attention(struct run *r, const struct problem *p)
 {
     size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv,
            pad = p->layout ? 3 : 0;
@@ -441,7 +440,7 @@ static inline void run_cached_attention(struct run *r, const struct problem *p)
 
 /* ---- cross-entropy ---- */
 
-static inline void make_xent(struct problem *p, struct tf_rng *g, bool small)
+static void make_xent(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->D = draw_width(g, small);
@@ -477,7 +476,7 @@ static inline void make_xent(struct problem *p, struct tf_rng *g, bool small)
           ties ? " ties" : "", forward ? " forward" : "", p->layout);
 }
 
-static inline void run_xent(struct run *r, const struct problem *p)
+static void run_xent(struct run *r, const struct problem *p)
 {
     size_t V = (size_t)p->V, D = (size_t)p->D;
     struct tf_xent x = {.rows = r->q, .V = p->V, .D = p->D, .on = p->on, .off = p->off};
@@ -501,7 +500,7 @@ static inline void run_xent(struct run *r, const struct problem *p)
 
 /* ---- updates ---- */
 
-static inline void make_flat(struct problem *p, struct tf_rng *g, bool small)
+static void make_flat(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, true);
     size_t n = small ? 5 : (size_t)PICK(g, 0, 1, 2, 15, 16, 17, 31, 100, 257, 5000);
@@ -524,7 +523,7 @@ static inline void make_flat(struct problem *p, struct tf_rng *g, bool small)
           p->gscale, (unsigned long long)p->t, norm2[0]);
 }
 
-static inline struct tf_adam adam_of(const struct problem *p)
+static struct tf_adam adam_of(const struct problem *p)
 {
     return (struct tf_adam){.lr = p->lr,
                             .beta1 = 0.9,
@@ -536,7 +535,7 @@ static inline struct tf_adam adam_of(const struct problem *p)
                             .eps_hat = p->eps_hat};
 }
 
-static inline void run_adam(struct run *r, const struct problem *p)
+static void run_adam(struct run *r, const struct problem *p)
 {
     struct tf_adam h = adam_of(p);
     size_t n = (size_t)p->N;
@@ -548,21 +547,21 @@ static inline void run_adam(struct run *r, const struct problem *p)
     take(r, "v", v, P_, WHOLE, n, 0);
 }
 
-static inline void run_add(struct run *r, const struct problem *p)
+static void run_add(struct run *r, const struct problem *p)
 {
     tf_mem *a = give_inout(r, "p"), *b = give(r, "g");
     r->l->be->add(r->l->c, a, b, (size_t)p->N);
     take(r, "a", a, P_, WHOLE, (size_t)p->N, 0);
 }
 
-static inline void run_ema(struct run *r, const struct problem *p)
+static void run_ema(struct run *r, const struct problem *p)
 {
     tf_mem *e = give_inout(r, "m"), *param = give(r, "p");
     r->l->be->ema(r->l->c, e, param, (size_t)p->N, 0.999);
     take(r, "e", e, P_, WHOLE, (size_t)p->N, 0);
 }
 
-static inline void run_sums(struct run *r, const struct problem *p)
+static void run_sums(struct run *r, const struct problem *p)
 {
     tf_mem *sumsq = want(r, F_, WHOLE, 1), *sum = want(r, F_, WHOLE, 1), *x = give(r, "g"),
            *f = give(r, "f");
@@ -574,7 +573,7 @@ static inline void run_sums(struct run *r, const struct problem *p)
 
 /* ---- decoding ---- */
 
-static inline void make_packed(struct problem *p, struct tf_rng *g, bool small)
+static void make_packed(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->N = draw_width(g, small);
@@ -596,7 +595,7 @@ static inline void make_packed(struct problem *p, struct tf_rng *g, bool small)
           find_input(p, "b") != NULL);
 }
 
-static inline void run_packed(struct run *r, const struct problem *p)
+static void run_packed(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
     struct tf_err err = {0};
@@ -612,7 +611,7 @@ static inline void run_packed(struct run *r, const struct problem *p)
     be->pack_free(r->l->c, packed);
 }
 
-static inline void make_embed_rows(struct problem *p, struct tf_rng *g, bool small)
+static void make_embed_rows(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->D = draw_width(g, small);
@@ -630,7 +629,7 @@ static inline void make_embed_rows(struct problem *p, struct tf_rng *g, bool sma
     label(p, "D %d V %d pos %d", p->D, p->V, find_input(p, "pos") != NULL);
 }
 
-static inline void run_embed_rows(struct run *r, const struct problem *p)
+static void run_embed_rows(struct run *r, const struct problem *p)
 {
     tf_mem *ids = give(r, "ids"), *at = give(r, "at"), *table = give(r, "table"),
            *pos = give(r, "pos"), *x = want(r, A_, PER_Q, (size_t)p->D);
@@ -638,7 +637,7 @@ static inline void run_embed_rows(struct run *r, const struct problem *p)
     take(r, "x", x, A_, PER_Q, (size_t)p->D, 0);
 }
 
-static inline void make_scatter(struct problem *p, struct tf_rng *g, bool small)
+static void make_scatter(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->N = draw_width(g, small);
@@ -654,7 +653,7 @@ static inline void make_scatter(struct problem *p, struct tf_rng *g, bool small)
     label(p, "n %d ld %d %d", p->N, p->K, p->D);
 }
 
-static inline void run_scatter(struct run *r, const struct problem *p)
+static void run_scatter(struct run *r, const struct problem *p)
 {
     tf_mem *src = give(r, "src"), *slot = give(r, "slot"), *dst = give_inout(r, "dst");
     r->l->be->scatter_rows(r->l->c, dst, (size_t)p->D, src, (size_t)p->K, slot, r->rows,
@@ -662,7 +661,7 @@ static inline void run_scatter(struct run *r, const struct problem *p)
     take(r, "dst", dst, A_, WHOLE, find_input(p, "dst")->n, 0);
 }
 
-static inline void make_softmax(struct problem *p, struct tf_rng *g, bool small)
+static void make_softmax(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->V = small ? PICK(g, 1, 2, 7) : PICK(g, 1, 2, 5, 16, 97, 128, 1000);
@@ -678,7 +677,7 @@ static inline void make_softmax(struct problem *p, struct tf_rng *g, bool small)
     label(p, "V %d acc %d", p->V, find_input(p, "acc0") != NULL);
 }
 
-static inline void run_softmax(struct run *r, const struct problem *p)
+static void run_softmax(struct run *r, const struct problem *p)
 {
     tf_mem *z = give_inout(r, "z"), *acc = give_inout(r, "acc0");
     r->l->be->log_softmax(r->l->c, z, acc, r->rows, p->V, 0.25f);
@@ -688,7 +687,7 @@ static inline void run_softmax(struct run *r, const struct problem *p)
         take(r, "logp", z, S_, PER_Q, (size_t)p->V, 1);
 }
 
-static inline void make_log(struct problem *p, struct tf_rng *g, bool small)
+static void make_log(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->N = draw_width(g, small);
@@ -698,7 +697,7 @@ static inline void make_log(struct problem *p, struct tf_rng *g, bool small)
     label(p, "n %d a row", p->N);
 }
 
-static inline void run_log(struct run *r, const struct problem *p)
+static void run_log(struct run *r, const struct problem *p)
 {
     tf_mem *x = give_inout(r, "x");
     r->l->be->log_inplace(r->l->c, x, r->rows * (size_t)p->N);
@@ -714,11 +713,11 @@ static inline void run_log(struct run *r, const struct problem *p)
 #define ROW_WISE .row_wise = true
 #define PLAIN .row_wise = true, .plain = true
 
-/* Tolerances: |x - y| / (|y| + rms y) against ref64, for backends in float; behind .bf16 and
- * .fp16, where results are rounded to 8 or 11 bits, those of the worst seen with room for
- * another order of sums: an output that is one product or sum off by half an ulp, gradients
+/* Tolerances: |x - y| / (|y| + rms y) against ref64. The number in OP is for backends in float.
+ * .bf16 and .fp16, where results are rounded to 8 or 11 bits, are the worst error seen, with room
+ * for another order of sums: half an ulp for an output of one product or sum, more for gradients
  * through several. */
-static const struct op all_ops[] = {
+const struct op all_ops[] = {
     {OP("embed", embed, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"x", "dx"}},
      .wrt = {{"table", "dtable", "dtable0"}, {"pos", "dpos", "dpos0"}}},
     {OP("linear", linear, 1e-5), .bf16 = 1.5e-2, .fp16 = 2e-3, .loss = {{"y", "dy"}},
@@ -747,6 +746,4 @@ static const struct op all_ops[] = {
     {OP("log_softmax", softmax, 1e-5), PLAIN},
     {OP("log_inplace", log, 1e-6), PLAIN},
 };
-enum { N_OPS = sizeof all_ops / sizeof all_ops[0] };
-
-#endif
+const size_t n_ops = sizeof all_ops / sizeof *all_ops;
