@@ -1,6 +1,6 @@
-/* problems.c - every operation of struct tf_backend as a problem (harness/problem.h): random options
- * and inputs from a seed, one call, named results. A label names all that was drawn. The table
- * all_ops is at the end. */
+/* problems.c - every operation of struct tf_backend as a problem (harness/problem.h): random
+ * options and inputs from a seed, one call, named results. A label names all that was drawn. The
+ * table all_ops is at the end. */
 #include "../harness/problem.h"
 
 #include <stdarg.h>
