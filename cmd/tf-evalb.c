@@ -43,7 +43,7 @@ static const struct tf_tool tool = {
     .max_args = 2,
 };
 
-static int settle(const struct tf_args *args, struct tf_err *err)
+static int check(const struct tf_args *args, struct tf_err *err)
 {
     if (tf_count_stdin(args->v, 2) + tf_count_stdin(&params, 1) > 1)
         return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     struct tf_args args;
     int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
     if (rc == 0)
-        rc = settle(&args, &err);
+        rc = check(&args, &err);
     if (rc == 0)
         rc = compare(&args, &err);
     tf_evalb_params_release(&eval.params);

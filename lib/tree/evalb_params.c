@@ -1,7 +1,8 @@
-/* evalb_params.c - EVALB's parameter files, and the two that everybody uses. */
+/* evalb_params.c - see evalb_params.h. */
+#include "tree/evalb_params.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "tree/evalb_parts.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,7 +89,7 @@ static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char 
     list_add(p, l, value + a + gap, b);
 }
 
-/* One line, terminated and without blanks at its end. */
+/* Apply one line, terminated and without trailing white space. */
 static int set(struct tf_evalb_params *p, const char *where, size_t line, char *text,
                struct tf_err *err)
 {
@@ -136,7 +137,7 @@ static int load_text(struct tf_evalb_params *p, const char *where, const char *t
         size_t len = (size_t)((lf ? lf : end) - s), full = len;
         while (len > 1 && tf_ascii_space(s[len - 1]))
             len--;
-        /* Comments and what is too short to say anything, as EVALB passes over them. */
+        /* As EVALB, skip comments and lines too short for a keyword. */
         if (len >= 3 && *s != '#') {
             char *copy = tf_xstrndup(s, len);
             int rc = set(p, where, line + 1, copy, err);

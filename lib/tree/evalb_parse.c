@@ -1,16 +1,16 @@
-/* evalb_parse.c - a line to words and brackets by EVALB's rules, which know no grammar of trees:
- * "(LABEL word)" with the ")" right behind the word is a word, any other "(" opens a bracket where
- * the next word would stand. Its quirks are kept, its loop over a word that stands alone is not. */
-#include "tree/evalb_parts.h"
+/* evalb_parse.c - EVALB's rules, which do not require a well-formed tree: "(LABEL word)" with the
+ * ")" right after the word is a word, and any other "(" opens a bracket before the next word. All
+ * quirks are kept except the endless loop at a word without brackets. */
+#include "tree/evalb_parse.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM(array, n, cap)                                          \
-    do {                                                             \
-        if ((n) == (cap)) {                                          \
-            (cap) = (cap) ? (cap) * 2 : 64;                          \
-            (array) = tf_xarray((array), (cap), sizeof *(array));    \
-        }                                                            \
+#define ROOM(array, n, cap)                                       \
+    do {                                                          \
+        if ((n) == (cap)) {                                       \
+            (cap) = (cap) ? (cap)*2 : 64;                         \
+            (array) = tf_xarray((array), (cap), sizeof *(array)); \
+        }                                                         \
     } while (0)
 
 static size_t token(const struct tf_text *l, size_t i)
@@ -32,8 +32,8 @@ static bool is_quote(const struct tf_evalb_params *p, struct tf_text tag, struct
     return word.n == 1 && memchr("'\"/", word.p[0], 3) && tf_evalb_listed(&p->quotes, tag);
 }
 
-static void add_word(struct tf_evalb_sentence *s, size_t at, struct tf_text tag,
-                     struct tf_text word)
+void tf_evalb_insert_word(struct tf_evalb_sentence *s, size_t at, struct tf_text tag,
+                          struct tf_text word)
 {
     ROOM(s->words, s->nwords, s->words_cap);
     memmove(s->words + at + 1, s->words + at, (s->nwords - at) * sizeof *s->words);
@@ -50,8 +50,9 @@ static void open_bracket(struct tf_evalb_sentence *s, size_t from, struct tf_tex
     s->stack[s->depth++] = s->nbrackets++;
 }
 
-/* A "(" at i: a word, or the beginning of a bracket. Returns where to go on. */
-static size_t opened(struct tf_evalb_run *r, struct tf_evalb_sentence *s, size_t i)
+/* Parse the "(" at i, which begins a word or a bracket. Returns the position after what was
+ * parsed. */
+static size_t parse_open(struct tf_evalb_context *c, struct tf_evalb_sentence *s, size_t i)
 {
     const struct tf_text *l = &s->line;
     size_t p = token(l, i + 1), q = blanks(l, p);
@@ -60,49 +61,49 @@ static size_t opened(struct tf_evalb_run *r, struct tf_evalb_sentence *s, size_t
         size_t e = token(l, q);
         struct tf_text word = {l->p + q, e - q};
         bool closed = e < l->n && l->p[e] == ')';
-        if (closed && !tf_evalb_listed(&r->p->deleted_length, label))
+        if (closed && !tf_evalb_listed(&c->p->deleted_length, label))
             s->length++;
-        if (r->aloud) {
-            tf_buf_str(&r->out, "label=");
-            tf_buf_add(&r->out, label.p, label.n);
-            tf_buf_str(&r->out, ", word=");
-            tf_buf_add(&r->out, word.p, word.n);
-            tf_buf_printf(&r->out, ", wid=%zu\n", s->nwords);
+        if (c->trace) {
+            tf_buf_str(&c->out, "label=");
+            tf_buf_add(&c->out, label.p, label.n);
+            tf_buf_str(&c->out, ", word=");
+            tf_buf_add(&c->out, word.p, word.n);
+            tf_buf_printf(&c->out, ", wid=%zu\n", s->nwords);
         }
-        if (closed && is_quote(r->p, label, word)) {
+        if (closed && is_quote(c->p, label, word)) {
             ROOM(s->quotes, s->nquotes, s->quotes_cap);
             s->quotes[s->nquotes++] =
                 (struct tf_evalb_quote){word, label, (int64_t)s->nwords, s->nbrackets, i};
         }
         if (closed) {
-            if (!tf_evalb_listed(&r->p->deleted, label))
-                add_word(s, s->nwords, label, word);
+            if (!tf_evalb_listed(&c->p->deleted, label))
+                tf_evalb_insert_word(s, s->nwords, label, word);
             return e + 1;
         }
         if (e < l->n && l->p[e] != '(')
-            tf_evalb_error(r, "more than two elements in a bracket");
+            tf_evalb_error(c, "more than two elements in a bracket");
     }
     open_bracket(s, p, label);
     return p;
 }
 
-void tf_evalb_parse(struct tf_evalb_run *r, struct tf_evalb_sentence *s, struct tf_text line)
+void tf_evalb_parse(struct tf_evalb_context *c, struct tf_evalb_sentence *s, struct tf_text line)
 {
-    int64_t level = 0; /* below 0 behind a ")" too many, where EVALB's stack would be */
+    int64_t level = 0; /* nesting depth; negative after a ")" too many, as EVALB's stack index */
     bool stray = false;
     s->line = line;
     s->nwords = s->nbrackets = s->nquotes = s->depth = 0;
     s->length = 0;
-    for (size_t i = 0; i < line.n && !r->stop;) {
+    for (size_t i = 0; i < line.n && !c->stop;) {
         if (tf_ascii_space(line.p[i])) {
             i++;
         } else if (line.p[i] == '(') {
             size_t before = s->nbrackets;
-            i = opened(r, s, i);
+            i = parse_open(c, s, i);
             level += s->nbrackets > before;
         } else if (line.p[i] == ')') {
             if (level-- < 0)
-                tf_evalb_error(r, "a closing bracket too many");
+                tf_evalb_error(c, "a closing bracket too many");
             if (s->depth > 0) {
                 struct tf_evalb_bracket *b = &s->brackets[s->stack[--s->depth]];
                 b->end = (int64_t)s->nwords;
@@ -111,13 +112,13 @@ void tf_evalb_parse(struct tf_evalb_run *r, struct tf_evalb_sentence *s, struct 
             i++;
         } else {
             if (!stray)
-                tf_evalb_error(r, "a word stands alone at byte %zu", i + 1);
+                tf_evalb_error(c, "a word stands alone at byte %zu", i + 1);
             stray = true;
             i = token(&line, i);
         }
     }
     if (level != 0)
-        tf_evalb_error(r, "brackets are not balanced");
+        tf_evalb_error(c, "brackets are not balanced");
 }
 
 void tf_evalb_sentence_release(struct tf_evalb_sentence *s)
@@ -127,75 +128,4 @@ void tf_evalb_sentence_release(struct tf_evalb_sentence *s)
     free(s->quotes);
     free(s->stack);
     *s = (struct tf_evalb_sentence){0};
-}
-
-/* The quote's word comes back: brackets behind it move, brackets around it grow. */
-static void reinsert(struct tf_evalb_run *r, struct tf_evalb_sentence *s,
-                     const struct tf_evalb_quote *q)
-{
-    size_t around = 0;
-    add_word(s, (size_t)q->index, q->tag, q->word);
-    if (r->aloud)
-        tf_buf_printf(&r->out, "bra=%zu, ind=%lld\n", q->bracket, (long long)q->index);
-    for (size_t k = 0; k < s->nbrackets; k++) {
-        struct tf_evalb_bracket *b = &s->brackets[k];
-        if (r->aloud)
-            tf_buf_printf(&r->out, "bracket[%zu]={%lld,%lld}\n", k, (long long)b->start,
-                          (long long)b->end);
-        if (k >= q->bracket) {
-            b->start++;
-            b->end++;
-        } else if (b->to > q->at) {
-            b->end++;
-            around++;
-        }
-    }
-    if (r->aloud)
-        tf_buf_printf(&r->out, "endslen=%zu\n", around);
-}
-
-static void moved(struct tf_evalb_sentence *s, size_t from)
-{
-    for (size_t k = from; k < s->nquotes; k++)
-        s->quotes[k].index++;
-}
-
-static void list_quotes(struct tf_evalb_run *r)
-{
-    for (size_t i = 0; i < r->gold.nquotes || i < r->test.nquotes; i++)
-        for (int side = 0; side < 2; side++) {
-            const struct tf_evalb_sentence *s = side ? &r->test : &r->gold;
-            if (i >= s->nquotes)
-                continue;
-            const struct tf_evalb_quote *q = &s->quotes[i];
-            tf_buf_printf(&r->out, "%lld: %.*s - %.*s\n", (long long)q->index, (int)q->tag.n,
-                          q->tag.p, (int)q->word.n, q->word.p);
-        }
-}
-
-/* As EVALB does it, down to the index of a quote that was put back, which moves on with those
- * behind it. Indices rise on both sides, so one pass over gold will do. */
-void tf_evalb_fix_quotes(struct tf_evalb_run *r)
-{
-    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
-    if (r->aloud)
-        list_quotes(r);
-    for (size_t i = 0, from = 0; i < t->nquotes; i++) {
-        int64_t at = t->quotes[i].index;
-        bool deleted = tf_evalb_listed(&r->p->deleted, t->quotes[i].tag);
-        while (from < g->nquotes && g->quotes[from].index < at)
-            from++;
-        for (size_t k = from; k < g->nquotes && g->quotes[k].index == at; k++) {
-            bool gold_deleted = tf_evalb_listed(&r->p->deleted, g->quotes[k].tag);
-            if (gold_deleted == deleted || tf_text_same(g->quotes[k].tag, t->quotes[i].tag))
-                continue;
-            if (gold_deleted) {
-                reinsert(r, g, &g->quotes[k]);
-                moved(g, k);
-            } else {
-                reinsert(r, t, &t->quotes[i]);
-                moved(t, i);
-            }
-        }
-    }
 }

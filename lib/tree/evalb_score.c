@@ -1,11 +1,12 @@
-/* evalb_score.c - one sentence scored: which brackets count, which of them match, which cross. What
- * EVALB finds by comparing every pair is found here by order, so that trees of a hundred thousand
- * brackets are no worse than others. */
-#include "tree/evalb_parts.h"
+/* evalb_score.c - see evalb_score.h. EVALB compares every pair of brackets; here matches are found
+ * by sorting and crossing brackets by range queries, so that the time is O(n log n). */
+#include "tree/evalb_score.h"
+#include "tree/evalb_quotes.h"
+#include "tree/evalb_trace.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The label without function tags: up to the first - or =, which may leave nothing. */
+/* The label without function tags: its part before the first - or =, which may be empty. */
 static struct tf_text base_label(struct tf_text l)
 {
     size_t n = 0;
@@ -31,7 +32,9 @@ int64_t tf_evalb_kept(const struct tf_evalb_params *p, const struct tf_evalb_sen
     return kept;
 }
 
-static int64_t massage(const struct tf_evalb_params *p, struct tf_evalb_sentence *s)
+/* Mark the brackets that do not count and cut the labels of the others. Returns the number that
+ * count. */
+static int64_t mark_deleted(const struct tf_evalb_params *p, struct tf_evalb_sentence *s)
 {
     int64_t kept = 0;
     for (size_t i = 0; i < s->nbrackets; i++) {
@@ -48,12 +51,12 @@ static int64_t massage(const struct tf_evalb_params *p, struct tf_evalb_sentence
     return kept;
 }
 
-/* Order by span, label (where it counts), place. */
+/* Brackets in the order of span, label (if labels count), position. */
 struct key {
     int64_t start, end;
     struct tf_text label;
     size_t index; /* of the bracket */
-    size_t head;  /* in the first key of a run of equal ones: the next that is free */
+    size_t head;  /* in the first of a run of equal keys: the next one that is free */
 };
 
 static int compare_spans(const struct key *a, const struct key *b)
@@ -74,7 +77,7 @@ static int compare_keys(const void *x, const void *y)
     return c ? c : a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The first key equal to `want` in span and label, or n. */
+/* The first key with the span and label of `want`, or n. */
 static size_t find(const struct key *keys, size_t n, const struct key *want)
 {
     size_t lo = 0, hi = n;
@@ -88,8 +91,8 @@ static size_t find(const struct key *keys, size_t n, const struct key *want)
     return lo < n && compare_spans(&keys[lo], want) == 0 ? lo : n;
 }
 
-/* The first free test bracket that fits: of those with the label itself and those with a label that
- * EQ_LABEL calls equal, the one that stands first. Returns the run it heads, or n. */
+/* Find the first free test bracket with the span of `want` and with its label or one that EQ_LABEL
+ * makes equal to it. Returns the start of its run of keys, or n. */
 static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys, size_t n,
                         struct key want)
 {
@@ -97,7 +100,7 @@ static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys,
     const struct tf_text own = want.label;
     const struct tf_evalb_list *eq = &p->eq_labels;
     for (size_t i = 0; i <= (p->labeled ? eq->n : 0); i++) {
-        if (i > 0) { /* the partner of entry i - 1, when that is this label */
+        if (i > 0) { /* if entry i - 1 is this label, try its partner */
             if (!tf_text_same(eq->v[i - 1], own))
                 continue;
             want.label = eq->v[(i - 1) ^ 1];
@@ -111,9 +114,10 @@ static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys,
     return best;
 }
 
-static int64_t match(struct tf_evalb_run *r)
+/* Match gold brackets with test brackets, one to one. Returns the number of pairs. */
+static int64_t match(const struct tf_evalb_params *p, struct tf_evalb_sentence *g,
+                     struct tf_evalb_sentence *t)
 {
-    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
     struct key *keys = tf_xarray(NULL, t->nbrackets + 1, sizeof *keys);
     size_t n = 0;
     int64_t matched = 0;
@@ -121,7 +125,7 @@ static int64_t match(struct tf_evalb_run *r)
     for (size_t j = 0; j < t->nbrackets; j++)
         if (t->brackets[j].result == TF_EVALB_MISSED)
             keys[n++] = (struct key){t->brackets[j].start, t->brackets[j].end,
-                                     r->p->labeled ? t->brackets[j].label : any, j, 0};
+                                     p->labeled ? t->brackets[j].label : any, j, 0};
     qsort(keys, n, sizeof *keys, compare_keys);
     for (size_t k = 0; k < n; k++)
         keys[k].head = k;
@@ -129,9 +133,8 @@ static int64_t match(struct tf_evalb_run *r)
         struct tf_evalb_bracket *b = &g->brackets[i];
         if (b->result == TF_EVALB_DELETED)
             continue;
-        size_t run =
-            first_fit(r->p, keys, n,
-                      (struct key){b->start, b->end, r->p->labeled ? b->label : any, 0, 0});
+        size_t run = first_fit(p, keys, n,
+                               (struct key){b->start, b->end, p->labeled ? b->label : any, 0, 0});
         if (run == n)
             continue;
         b->result = t->brackets[keys[keys[run].head++].index].result = TF_EVALB_MATCHED;
@@ -141,39 +144,39 @@ static int64_t match(struct tf_evalb_run *r)
     return matched;
 }
 
-/* Over positions: the smallest start of a gold bracket that ends there, the largest end of one that
- * begins there. A tree of minima and of maxima, leaves at [size, 2 size). */
+/* For a position: the smallest start of the gold brackets that end there, and the largest end of
+ * those that start there. Kept in a segment tree with its leaves at [size, 2 size). */
 struct extent {
     int64_t start, end;
 };
 
-static struct extent wider(struct extent a, struct extent b)
+static struct extent unite(struct extent a, struct extent b)
 {
     return (struct extent){a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end};
 }
 
-static struct extent over(const struct extent *tree, size_t size, size_t from, size_t to)
+static struct extent query(const struct extent *tree, size_t size, size_t from, size_t to)
 {
     struct extent e = {INT64_MAX, -1};
     for (from += size, to += size; from < to; from /= 2, to /= 2) {
         if (from & 1)
-            e = wider(e, tree[from++]);
+            e = unite(e, tree[from++]);
         if (to & 1)
-            e = wider(e, tree[--to]);
+            e = unite(e, tree[--to]);
     }
     return e;
 }
 
-/* Test brackets that some gold bracket begins or ends strictly within, and leaves on that side. */
-static int64_t crossing(struct tf_evalb_run *r)
+/* The number of test brackets that contain exactly one end of some gold bracket. */
+static int64_t crossing(const struct tf_evalb_sentence *g, const struct tf_evalb_sentence *t)
 {
-    /* ends of damaged lines stay below too: a bracket that never closed ends at -1 or 0 */
-    size_t size = r->gold.nwords + 2;
+    /* enough for damaged lines, too: a bracket that was never closed ends at -1 or 0 */
+    size_t size = g->nwords + 2;
     struct extent *tree = tf_xarray(NULL, 2 * size, sizeof *tree);
     for (size_t i = 0; i < 2 * size; i++)
         tree[i] = (struct extent){INT64_MAX, -1};
-    for (size_t i = 0; i < r->gold.nbrackets; i++) {
-        const struct tf_evalb_bracket *b = &r->gold.brackets[i];
+    for (size_t i = 0; i < g->nbrackets; i++) {
+        const struct tf_evalb_bracket *b = &g->brackets[i];
         if (b->result == TF_EVALB_DELETED || b->start >= b->end)
             continue;
         struct extent *at_end = &tree[size + (size_t)b->end],
@@ -182,37 +185,37 @@ static int64_t crossing(struct tf_evalb_run *r)
         at_start->end = b->end > at_start->end ? b->end : at_start->end;
     }
     for (size_t i = size - 1; i > 0; i--)
-        tree[i] = wider(tree[2 * i], tree[2 * i + 1]);
+        tree[i] = unite(tree[2 * i], tree[2 * i + 1]);
     int64_t count = 0;
-    for (size_t j = 0; j < r->test.nbrackets; j++) {
-        const struct tf_evalb_bracket *b = &r->test.brackets[j];
+    for (size_t j = 0; j < t->nbrackets; j++) {
+        const struct tf_evalb_bracket *b = &t->brackets[j];
         if (b->result == TF_EVALB_DELETED || b->start + 1 >= b->end)
             continue;
-        struct extent e = over(tree, size, (size_t)b->start + 1, (size_t)b->end);
+        struct extent e = query(tree, size, (size_t)b->start + 1, (size_t)b->end);
         count += e.start < b->start || e.end > b->end;
     }
     free(tree);
     return count;
 }
 
-static bool comparable(struct tf_evalb_run *r)
+static bool comparable(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
+                       struct tf_evalb_sentence *t)
 {
-    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
     if (t->nwords == 0) {
-        r->status = TF_EVALB_SKIP;
+        c->status = TF_EVALB_SKIP;
         return false;
     }
     if (g->nwords != t->nwords)
-        tf_evalb_fix_quotes(r);
+        tf_evalb_fix_quotes(c, g, t);
     if (g->nwords != t->nwords) {
-        tf_evalb_error(r, "%zu words in gold, %zu in test", g->nwords, t->nwords);
+        tf_evalb_error(c, "%zu words in gold, %zu in test", g->nwords, t->nwords);
         return false;
     }
     for (size_t i = 0; i < g->nwords; i++) {
         struct tf_text a = g->words[i].word, b = t->words[i].word;
-        if (!tf_evalb_equal(&r->p->eq_words, a, b)) {
+        if (!tf_evalb_equal(&c->p->eq_words, a, b)) {
             char x[128], y[128];
-            tf_evalb_error(r, "word %zu is %s in gold, %s in test", i + 1,
+            tf_evalb_error(c, "word %zu is %s in gold, %s in test", i + 1,
                            tf_escape(x, sizeof x, a.p, a.n), tf_escape(y, sizeof y, b.p, b.n));
             return false;
         }
@@ -220,23 +223,23 @@ static bool comparable(struct tf_evalb_run *r)
     return true;
 }
 
-void tf_evalb_compare(struct tf_evalb_run *r, struct tf_evalb_row *row)
+void tf_evalb_compare(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
+                      struct tf_evalb_sentence *t, struct tf_evalb_row *row)
 {
-    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
     *row = (struct tf_evalb_row){.length = g->length};
-    if (r->aloud)
-        tf_buf_byte(&r->out, '\n');
-    if (comparable(r)) {
-        row->gold = massage(r->p, g);
-        row->test = massage(r->p, t);
-        row->matched = r->aloud ? tf_evalb_match_aloud(r) : match(r);
-        row->crossing = r->aloud ? tf_evalb_cross_aloud(r) : crossing(r);
+    if (c->trace)
+        tf_buf_byte(&c->out, '\n');
+    if (comparable(c, g, t)) {
+        row->gold = mark_deleted(c->p, g);
+        row->test = mark_deleted(c->p, t);
+        row->matched = c->trace ? tf_evalb_trace_matches(c, g, t) : match(c->p, g, t);
+        row->crossing = c->trace ? tf_evalb_trace_crossing(c, g, t) : crossing(g, t);
         row->words = (int64_t)g->nwords;
         for (size_t i = 0; i < g->nwords; i++) {
-            bool same = tf_evalb_equal(&r->p->eq_labels, g->words[i].tag, t->words[i].tag);
+            bool same = tf_evalb_equal(&c->p->eq_labels, g->words[i].tag, t->words[i].tag);
             g->words[i].result = t->words[i].result = same ? TF_EVALB_MATCHED : TF_EVALB_MISSED;
             row->tags += same;
         }
     }
-    row->status = r->status;
+    row->status = c->status;
 }

@@ -12,7 +12,7 @@ static const char *const known_labels[] = {
     "UCP",  "VP",   "WHADJP",  "WHADVP", "WHNP",  "WHPP", "X",
 };
 
-static const char more[] = "+"; /* the tag of a further word under the same tag */
+static const char more[] = "+"; /* the tag of another word under the same tag */
 
 static bool next_token(struct tf_text *rest, struct tf_text *token)
 {
@@ -56,8 +56,8 @@ static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct
     }
 }
 
-/* From right to left a tag looks like the opening of its constituent when it has the label and
- * something follows it there. */
+/* Read from right to left, a tag looks like the opening of its constituent when it has the same
+ * label and something follows it inside. */
 static bool looks_open(const struct tf_tree *t, size_t leaf, size_t parent)
 {
     return parent != SIZE_MAX && tf_text_same(t->v[leaf].label, t->v[parent].label) &&
@@ -73,7 +73,7 @@ static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_
     if (v->label.n == 0)
         return tf_fail(err, "a constituent without a label");
     if (v->kind == TF_TREE_LEAF && tf_text_is(v->label, more))
-        return tf_fail(err, "the tag %s stands for a further word under the same tag", more);
+        return tf_fail(err, "the tag %s means another word under the same tag", more);
     if (v->kind == TF_TREE_OPEN && v->mate == i + 1)
         return tf_fail(err, "a constituent without words: %s", name);
     if (style == TF_BRACKETS_SLASH && v->kind == TF_TREE_OPEN && tf_text_is(v->label, more))
@@ -90,8 +90,7 @@ int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *ro
 {
     bool slash = style == TF_BRACKETS_SLASH;
     size_t strip = tf_tree_is_root(t, root), parent = SIZE_MAX;
-    /* The constituent around v[i], by way of mates: outward at a closing from the opening
-     * before. */
+    /* by opening: the constituent around it */
     size_t *outer = tf_xarray(NULL, t->n + 1, sizeof *outer);
     int rc = 0;
     for (size_t i = strip; i + strip < t->n && rc == 0; i++) {
@@ -119,18 +118,18 @@ enum { NO_LABEL = -1 };
 
 struct token {
     enum tf_tree_kind kind;
-    struct tf_text label; /* of a closing, empty: whatever is innermost */
-    long id;              /* of the label among those of the line */
-    bool broken;          /* holds a bracket that no label has */
-    bool nothing;         /* damage that says nothing */
+    struct tf_text label; /* of a closing, empty: the innermost constituent */
+    long id;              /* number of the label among those of the sequence */
+    bool broken;          /* contains a bracket, which no label does */
+    bool ignored;         /* too broken to use */
 };
 
 struct tokens {
     struct token *v;
     size_t n, tags;
-    struct tf_text *labels; /* sorted, each once: ids are places here */
+    struct tf_text *labels; /* sorted, unique; indexed by id */
     size_t nlabels;
-    size_t *count; /* by id */
+    size_t *count; /* by id; its use depends on the step */
 };
 
 static int compare_labels(const void *x, const void *y)
@@ -146,7 +145,7 @@ static bool has_bracket(struct tf_text s)
     return s.n && (memchr(s.p, '(', s.n) || memchr(s.p, ')', s.n));
 }
 
-/* What can be told from a token alone. With SLASH openings pass for tags at first. */
+/* Classify a token on its own. With SLASH, openings are classified as tags at first. */
 static struct token read_token(struct tf_text s, enum tf_brackets style, const char *tag)
 {
     char open = style == TF_BRACKETS_PAREN ? '(' : 0,
@@ -161,7 +160,7 @@ static struct token read_token(struct tf_text s, enum tf_brackets style, const c
     t.broken = has_bracket(t.label);
     if (t.broken && t.kind == TF_TREE_LEAF)
         t.label = (struct tf_text){tag, strlen(tag)};
-    t.nothing =
+    t.ignored =
         t.kind == TF_TREE_OPEN ? t.broken || t.label.n == 0 : t.kind == TF_TREE_CLOSE && t.broken;
     return t;
 }
@@ -194,8 +193,8 @@ static void release_tokens(struct tokens *k)
     free(k->count);
 }
 
-/* SLASH: name the openings of a sequence that is right as it stands, from right to left, where each
- * closing waits for its label. False, and all as before, if it is not right. */
+/* SLASH: find the openings of a well-formed sequence, from right to left, where each closing waits
+ * for its label. False, with nothing changed, if the sequence is not well-formed. */
 static bool openings_exact(struct tokens *k, size_t words)
 {
     struct {
@@ -236,6 +235,7 @@ static bool is_known(struct tf_text s)
     return false;
 }
 
+/* SLASH: guess the openings of a damaged sequence. */
 static void openings_likely(struct tokens *k)
 {
     for (size_t i = 0; i < k->n; i++)
@@ -249,11 +249,12 @@ static void openings_likely(struct tokens *k)
     }
 }
 
-/* Openings, tags and closings to nodes; k->count holds how many of each label are open. */
+/* Turns openings, tags and closings into nodes; k->count is the number of open constituents by
+ * label. */
 struct builder {
     struct tf_tree *t;
     struct tokens *k;
-    size_t *stack; /* tokens that opened what is open */
+    size_t *stack; /* opening tokens of the open constituents */
     size_t depth;
     unsigned repairs;
 };
@@ -280,13 +281,13 @@ static void build_leaf(struct builder *b, const struct token *t, struct tf_text 
                        struct tf_text tag)
 {
     struct tf_tree_node *last = b->t->n > 0 ? &b->t->v[b->t->n - 1] : NULL;
-    bool further = tf_text_is(t->label, more);
-    if (further && last && last->kind == TF_TREE_LEAF) {
+    bool again = tf_text_is(t->label, more);
+    if (again && last && last->kind == TF_TREE_LEAF) {
         last->word.n = (size_t)(word.p + word.n - last->word.p);
         return;
     }
-    b->repairs |= further ? TF_REPAIR_TAGS : 0;
-    tf_tree_add(b->t, TF_TREE_LEAF, further ? tag : t->label, word);
+    b->repairs |= again ? TF_REPAIR_TAGS : 0;
+    tf_tree_add(b->t, TF_TREE_LEAF, again ? tag : t->label, word);
 }
 
 static void build(struct builder *b, struct tf_text words, struct tf_text tag)
@@ -296,9 +297,9 @@ static void build(struct builder *b, struct tf_text words, struct tf_text tag)
     memset(b->k->count, 0, b->k->nlabels * sizeof *b->k->count);
     for (size_t i = 0; i < b->k->n; i++) {
         const struct token *t = &b->k->v[i];
-        if (t->broken || t->nothing)
+        if (t->broken || t->ignored)
             b->repairs |= TF_REPAIR_BRACKETS;
-        if (t->nothing) {
+        if (t->ignored) {
             continue;
         } else if (t->kind == TF_TREE_OPEN) {
             b->stack[b->depth++] = i;

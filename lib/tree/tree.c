@@ -1,5 +1,5 @@
-/* tree.c - bracketed trees: parser, writer, cleaning. While a tree is parsed, `mate` of an open
- * constituent links to the one around it: the stack lives in the nodes. */
+/* tree.c - parser, writer, cleaning. While a tree is parsed, `mate` of an open constituent is the
+ * index of the one around it, which makes the nodes their own stack. */
 #include "tree/tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label
     t->v[t->n++] = (struct tf_tree_node){kind, label, word, none};
 }
 
-/* Close v[open], whose mate links to the constituent around it; returns that. */
+/* Close v[open]. Returns the index of the constituent around it. */
 static size_t close_node(struct tf_tree *t, size_t open, size_t close)
 {
     size_t outer = t->v[open].mate;
@@ -71,7 +71,7 @@ static size_t skip_token(const char *s, size_t n, size_t i)
     return i;
 }
 
-/* A "(" at *i: a tag with its word, or an opening. */
+/* Parse the "(" at *i: a tag with its word, or an opening. */
 static int parse_open(struct tf_tree *t, const char *s, size_t n, size_t *i, size_t *open,
                       struct tf_err *err)
 {
@@ -119,7 +119,7 @@ int tf_tree_parse(struct tf_tree *t, const char *s, size_t n, struct tf_err *err
         } else if (s[i] == ')') {
             return tf_fail(err, "byte %zu: a closing bracket too many", i + 1);
         } else if (!inside) {
-            return tf_fail(err, "byte %zu: more text behind the tree", i + 1);
+            return tf_fail(err, "byte %zu: text after the tree", i + 1);
         } else {
             return tf_fail(err, "byte %zu: a word without brackets around it and its tag", i + 1);
         }
@@ -191,7 +191,7 @@ void tf_tree_drop_empty(struct tf_tree *t)
         tf_tree_mate(t);
         return;
     }
-    /* How many words stand before each opening: kept in its unused word's length. */
+    /* Keep the number of words before each opening in its word.n, which is unused. */
     words = 0;
     for (size_t i = 0; i < t->n; i++) {
         if (t->v[i].kind == TF_TREE_LEAF)
@@ -245,7 +245,7 @@ void tf_tree_wrap(struct tf_tree *t, const char *root)
 
 void tf_tree_reroot(struct tf_tree *t, const char *root)
 {
-    /* What is left of a tree without words is a root already. */
+    /* A tree without words is only a root. */
     if (!tf_tree_is_root(t, root) && (t->n == 0 || tf_tree_words(t) > 0)) {
         tf_tree_wrap(t, root);
         return;

@@ -1,6 +1,6 @@
 /* tree.h - constituency trees in brackets: "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))". A tree
- * is a flat list of openings, words and closings in the order of the text, so that nothing here
- * recurses, however deep a tree is. */
+ * is a flat list of openings, words and closings in the order of the text, so that no function here
+ * recurses, however deep the tree. */
 #ifndef TF_TREE_TREE_H
 #define TF_TREE_TREE_H
 
@@ -13,14 +13,13 @@ enum tf_tree_kind { TF_TREE_OPEN, TF_TREE_LEAF, TF_TREE_CLOSE };
 
 struct tf_tree_node {
     enum tf_tree_kind kind;
-    /* of a constituent (may be empty), or the tag of a word; of a closing: its constituent's */
-    struct tf_text label;
+    struct tf_text label; /* of a constituent (may be empty), or the tag of a leaf */
     struct tf_text word;  /* of a leaf; may be several words with white space between */
-    size_t mate;          /* opening and closing: the other's place */
+    size_t mate;          /* of an opening the index of its closing, and vice versa */
 };
 
-/* Balanced; the first node opens what the last one closes. Zero-initialise. Texts are views of what
- * was parsed. */
+/* Balanced: the last node closes what the first one opens. Zero-initialise. Texts are views of the
+ * parsed text. */
 struct tf_tree {
     struct tf_tree_node *v;
     size_t n, cap;
@@ -29,55 +28,53 @@ void tf_tree_release(struct tf_tree *t);
 /* Append a node; mate is set by tf_tree_mate. */
 void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label,
                  struct tf_text word);
-void tf_tree_mate(struct tf_tree *t); /* after changes: find the mates again */
+void tf_tree_mate(struct tf_tree *t); /* set all mates, after nodes were added or removed */
 size_t tf_tree_words(const struct tf_tree *t);
 
-/* One tree, all of s. Errors say what is wrong and at which byte: brackets that don't match, a word
- * without tag, a word and a bracket side by side, text beside the tree. */
+/* Parse s, which must be exactly one tree. Errors give the reason and the byte: brackets that don't
+ * match, a word without a tag, a word next to a bracket, text outside of the tree. */
 int tf_tree_parse(struct tf_tree *t, const char *s, size_t n, struct tf_err *err) TF_MUST_CHECK;
-/* On one line, without LF, with single spaces. Brackets within words (none come from tf_tree_parse)
- * become -LRB- and -RRB-. */
+/* Append the tree on one line, without LF, with single spaces. Brackets within words (which
+ * tf_tree_parse never produces) become -LRB- and -RRB-. */
 void tf_tree_write(struct tf_buf *out, const struct tf_tree *t);
 
-/* Drop constituents that hold no word. A tree without words keeps its outermost one alone. */
+/* Remove constituents without words. A tree without words keeps only its outermost one. */
 void tf_tree_drop_empty(struct tf_tree *t);
-/* Traces (-NONE-) and what they leave empty go; labels are cut at the first - or = after their
- * first character, except those that begin with -. */
+/* Remove traces (-NONE-) and then empty constituents, and cut labels at the first - or = after
+ * their first character, except those that begin with -. */
 void tf_tree_clean(struct tf_tree *t);
-/* Is the outermost constituent only a root: one without label, or TOP, ROOT, S1 or `root`? */
+/* Whether the outermost constituent is only a root: without label, or TOP, ROOT, S1 or `root`. */
 bool tf_tree_is_root(const struct tf_tree *t, const char *root);
-/* A constituent `root` around all of it, whatever that is. The text of `root` must outlive the
- * tree. */
+/* Put a constituent `root` around the whole tree. The text of `root` must outlive the tree. */
 void tf_tree_wrap(struct tf_tree *t, const char *root);
-/* Rename the root to `root`; a tree without one is wrapped. */
+/* Rename the root to `root`, or wrap a tree that has no root. */
 void tf_tree_reroot(struct tf_tree *t, const char *root);
 
-/* Tags of the Penn Treebank for punctuation (, . : `` '') go by the words: those that are always
- * punctuation get theirs, those that may be keep what they have, and all others that have such a
- * tag get `other`, whose text must outlive the tree. A double quote is '' unless it has ``. */
+/* Correct the Penn Treebank's punctuation tags (, . : `` '') by the words: words that are always
+ * punctuation get their tag, words that may be keep what they have, and all others that have such a
+ * tag get `other`, whose text must outlive the tree. A double quote gets '' unless it has ``. */
 void tf_tree_punctuate(struct tf_tree *t, const char *other);
 
-/* How trees lie in a file. */
+/* The layout of trees in a file. */
 enum tf_tree_layout {
-    /* a tree that is open at the end of its line goes on in following lines that begin with white
-     * space or ")"; from the first such tree on as PRETTY, before as LINES */
-    TF_TREE_AUTO,
-    TF_TREE_LINES,  /* one a line; an empty line is a bad tree */
-    TF_TREE_PRETTY, /* as AUTO; empty lines between trees are passed over */
+    TF_TREE_AUTO,   /* as LINES until the first tree of several lines, then as PRETTY */
+    TF_TREE_LINES,  /* one tree per line; an empty line is a bad tree */
+    TF_TREE_PRETTY, /* a tree not closed on its line continues on following lines that begin with
+                       white space or ")"; empty lines between trees are skipped */
 };
 
 struct tf_tree_reader {
     struct tf_in *in;
     enum tf_tree_layout layout;
-    size_t max;         /* bytes of a tree */
-    struct tf_out *out[2]; /* flushed before a read that would wait; or NULL */
+    size_t max;         /* the most bytes of a tree */
+    struct tf_out *out[2]; /* flushed before a read that would block; or NULL */
     uint64_t line;      /* last line read */
     uint64_t first;     /* line on which the last tree began */
     struct tf_buf text; /* of a tree of several lines */
-    struct tf_err why;  /* of a bad tree */
+    struct tf_err why;  /* what is wrong with a bad tree */
 };
-/* The next tree, valid until the next call. 1; 0 at the end; 2 for a bad one (r->why), which was
- * read past; -1 when reading or flushing fails. */
+/* Read the next tree, valid until the next call. Returns 1; 0 at the end; 2 for a bad tree
+ * (r->why), after which reading continues; -1 when reading or flushing fails. */
 int tf_tree_read(struct tf_tree_reader *r, struct tf_tree *t, struct tf_err *err) TF_MUST_CHECK;
 void tf_tree_reader_release(struct tf_tree_reader *r);
 

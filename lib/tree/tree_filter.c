@@ -33,7 +33,7 @@ static int end(struct run *r, int rc, const char *name, const char *what, struct
     return rc;
 }
 
-/* Count a bad tree; -1 where it ends the run. */
+/* Count a bad tree. -1 when it ends the run. */
 static int count_bad(struct run *r, const char *name, uint64_t line, const char *why,
                      struct tf_err *err)
 {
@@ -120,8 +120,8 @@ static void restore(struct run *r, struct tf_text sequence, struct tf_text words
     tf_tree_write(&r->line, &r->tree);
 }
 
-/* The next line of both inputs, or both columns of one; `out` is flushed before a read that would
- * wait. 1, 0 at the end, -1; 2 for a bad one, with the reason. */
+/* Read the next line of both inputs, or both columns of one; `out` is flushed before a read that
+ * would block. Returns 1, 0 at the end, -1 on error, 2 for a bad line with its reason in why. */
 static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_out *out,
                      struct tf_text *s, struct tf_text *w, struct tf_err *why, struct tf_err *err)
 {

@@ -1,4 +1,4 @@
-/* tree_punctuation.c - tags of punctuation, told by the words. */
+/* tree_punctuation.c - corrects punctuation tags by the words. */
 #include "tree/tree.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 static const char *const tags[] = {",", ".", ":", "``", "''"};
 enum { COMMA, STOP, COLON, OPENING, CLOSING, ANY };
 
-/* ANY: words that have one of these tags in treebanks or another, such as HYPH, SYM and POS: what
- * they have stays. */
+/* ANY: words that have one of these tags in treebanks, but also others such as HYPH, SYM and POS;
+ * their tags are kept. */
 static const struct {
     const char *word;
     int tag;
@@ -38,7 +38,7 @@ void tf_tree_punctuate(struct tf_tree *t, const char *other)
             has++;
         bool is;
         int tag = tag_of_word(v->word, &is);
-        if (tf_text_is(v->word, "\"")) /* opens and closes: the sequence may know */
+        if (tf_text_is(v->word, "\"")) /* ambiguous: trust an opening tag */
             tag = has == OPENING ? OPENING : CLOSING;
         else if (is && tag == ANY)
             continue;

@@ -1,5 +1,5 @@
-/* tree_read.c - trees from files, one a line or pretty-printed. Where a tree ends is told by its
- * brackets; where a damaged one ends, by the next line that begins in the first column. */
+/* tree_read.c - reads trees from files, one per line or pretty-printed. A tree ends with its last
+ * bracket; a damaged one ends before the next line that begins in the first column. */
 #include "tree/tree.h"
 #include <string.h>
 
@@ -11,8 +11,8 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
-/* Brackets that are open behind this text; INT64_MIN once one was closed too many, after which no
- * more text can mend it. */
+/* The number of brackets open after this text; INT64_MIN once there was a closing bracket too many,
+ * which no further text can repair. */
 static int64_t depth_after(int64_t depth, const char *s, size_t n)
 {
     for (size_t i = 0; i < n && depth >= 0; i++)
@@ -30,8 +30,8 @@ static int flush_if_idle(struct tf_tree_reader *r, struct tf_err *err)
     return 0;
 }
 
-/* Does the next line belong to a tree that is still open? */
-static int goes_on(struct tf_tree_reader *r, struct tf_err *err)
+/* Whether the next line belongs to a tree that is still open: 1, 0, or -1 on error. */
+static int continues(struct tf_tree_reader *r, struct tf_err *err)
 {
     ssize_t have = flush_if_idle(r, err) < 0 ? -1 : tf_in_fill(r->in, 1, err);
     if (have <= 0)
@@ -40,8 +40,8 @@ static int goes_on(struct tf_tree_reader *r, struct tf_err *err)
     return c == ')' || (c != '\n' && tf_ascii_space(c));
 }
 
-/* The other lines of a tree whose first is s. Returns 1, -1, or 2 when they are too long
- * together. */
+/* Append the other lines of a tree whose first one is s. Returns 1, -1 on error, or 2 when the tree
+ * is too long. */
 static int gather(struct tf_tree_reader *r, const char **s, size_t *n, struct tf_err *err)
 {
     int64_t depth = depth_after(0, *s, *n);
@@ -50,7 +50,7 @@ static int gather(struct tf_tree_reader *r, const char **s, size_t *n, struct tf
         return 1;
     tf_buf_clear(&r->text);
     tf_buf_add(&r->text, *s, *n);
-    while (depth > 0 && (more = goes_on(r, err)) != 0) {
+    while (depth > 0 && (more = continues(r, err)) != 0) {
         if (more < 0)
             return -1;
         int got = tf_in_line(r->in, s, n, r->max, err);

@@ -142,7 +142,7 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
 @test "different line counts" {
     head -2 test >short
     t 1 tf-evalb gold short
-    expect_error "gold has 2 lines more than short"
+    expect_error "gold has 2 more lines than short"
     expect_contains "$output" 'Number of sentence        =      2'
     expect_contains "$output" $'Sentences                 =      4\nNot scored                =      2\nRecall with failures      =  53.85'
     head -2 gold >g2

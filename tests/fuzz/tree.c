@@ -1,6 +1,6 @@
-/* Trees and sequences of any bytes. The first byte chooses: form, layout, cleaning, a small limit.
- * What comes out is one line for each tree; a tree that was linearized comes back as it was;
- * whatever is restored is a tree over its words; and the scorer takes it all. */
+/* Trees and sequences of arbitrary bytes. The first byte chooses style, layout, cleaning and a small
+ * limit. The output has one line per tree, a linearized tree is restored unchanged, every restored
+ * line is a tree over its words, and the scorer accepts all of it. */
 #include "base/buf.h"
 #include "../harness/memory.h"
 #include "tree/evalb.h"

@@ -1,5 +1,5 @@
-/* Bracketing scores: the fast comparison against EVALB's own loops over all pairs (those of -D), on
- * random trees; hundreds of thousands of brackets; parameter files. */
+/* Bracketing scores: the fast comparison against EVALB's loops over all pairs (those of -D) on
+ * random trees, hundreds of thousands of brackets, parameter files. */
 #include "../harness/memory.h"
 #include "../harness/tap.h"
 #include "base/buf.h"
@@ -13,7 +13,7 @@ static const char *pick(const char *const *list, size_t n)
     return list[tf_rng_below(&rng, n)];
 }
 
-/* Brackets over the words 0 .. n-1, some of them on the same span; `seed` of the brackets alone. */
+/* Brackets over the words 0 .. n-1, some of them on the same span. */
 static void tree(struct tf_buf *out, int n)
 {
     static const char *const labels[] = {"NP", "VP", "ADVP", "PRT", "NP-SBJ", "TOP", "X"};

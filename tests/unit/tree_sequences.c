@@ -1,5 +1,5 @@
-/* Trees as sequences: examples, random trees there and back, and random damage, which must always
- * leave a valid tree over the words. */
+/* Trees as sequences: examples, round trips of random trees, and random damage, after which the
+ * result must still be a valid tree over the words. */
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "tree/linearize.h"

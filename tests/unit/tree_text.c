@@ -1,4 +1,4 @@
-/* Bracketed trees: what is read, what is refused and why, how trees lie in files, cleaning. */
+/* Bracketed trees: parsing, errors and their messages, layouts of files, cleaning. */
 #include "../harness/memory.h"
 #include "../harness/tap.h"
 #include "tree/tree.h"
@@ -97,7 +97,7 @@ int main(void)
     bad("(S (NP", "2 brackets are not closed");
     bad("(S (NN x)))", "byte 11: a closing bracket too many");
     bad(")", "byte 1: a closing bracket too many");
-    bad("(S (NN x)) (S (NN y))", "byte 12: more text behind the tree");
+    bad("(S (NN x)) (S (NN y))", "byte 12: text after the tree");
     bad("(S (NN x) word)", "byte 11: a word without brackets around it and its tag");
     bad("(S word (NN x))", "byte 9: a bracket among words");
     bad("(S ( x))", "byte 6: a word without a tag");

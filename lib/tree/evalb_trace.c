@@ -1,20 +1,19 @@
-/* evalb_aloud.c - what EVALB's -d and -D print of a sentence. The loops over all pairs are EVALB's
- * own, since each step is a line. */
-#include "tree/evalb_parts.h"
+/* evalb_trace.c - see evalb_trace.h. The loops over all pairs are those of EVALB, since it prints a
+ * line for each step. */
+#include "tree/evalb_trace.h"
 #include <stdlib.h>
-#include <string.h>
 
-static void show(struct tf_evalb_run *r, const char *what, const struct tf_evalb_sentence *s,
+static void show(struct tf_evalb_context *c, const char *what, const struct tf_evalb_sentence *s,
                  const struct tf_evalb_bracket *b)
 {
-    tf_buf_printf(&r->out, "  %s[%lld-%lld]: ", what, (long long)b->start, (long long)b->end - 1);
-    tf_buf_add(&r->out, s->line.p + b->from, b->to - b->from);
-    tf_buf_byte(&r->out, '\n');
+    tf_buf_printf(&c->out, "  %s[%lld-%lld]: ", what, (long long)b->start, (long long)b->end - 1);
+    tf_buf_add(&c->out, s->line.p + b->from, b->to - b->from);
+    tf_buf_byte(&c->out, '\n');
 }
 
-int64_t tf_evalb_match_aloud(struct tf_evalb_run *r)
+int64_t tf_evalb_trace_matches(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
+                               struct tf_evalb_sentence *t)
 {
-    struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
     bool *span_seen = tf_xcalloc(t->nbrackets + 1, sizeof *span_seen);
     int64_t matched = 0;
     for (size_t i = 0; i < g->nbrackets; i++) {
@@ -23,34 +22,34 @@ int64_t tf_evalb_match_aloud(struct tf_evalb_run *r)
         for (size_t j = 0; j < t->nbrackets; j++) {
             struct tf_evalb_bracket *b = &t->brackets[j];
             tf_buf_printf(
-                &r->out, "1.res=%d, 2.res=%d, 1.start=%lld, 2.start=%lld, 1.end=%lld, 2.end=%lld\n",
+                &c->out, "1.res=%d, 2.res=%d, 1.start=%lld, 2.start=%lld, 1.end=%lld, 2.end=%lld\n",
                 a->result, b->result, (long long)a->start, (long long)b->start, (long long)a->end,
                 (long long)b->end);
             if (a->result == TF_EVALB_DELETED || b->result != TF_EVALB_MISSED ||
                 a->start != b->start || a->end != b->end)
                 continue;
             found = true;
-            if (!r->p->labeled || tf_evalb_equal(&r->p->eq_labels, a->label, b->label)) {
+            if (!c->p->labeled || tf_evalb_equal(&c->p->eq_labels, a->label, b->label)) {
                 a->result = b->result = TF_EVALB_MATCHED;
                 matched++;
                 break;
             }
-            show(r, "LABEL", g, a);
+            show(c, "LABEL", g, a);
             span_seen[j] = true;
         }
         if (!found && a->result != TF_EVALB_DELETED)
-            show(r, "BRACKET", g, a);
+            show(c, "BRACKET", g, a);
     }
     for (size_t j = 0; j < t->nbrackets; j++)
         if (t->brackets[j].result == TF_EVALB_MISSED && !span_seen[j])
-            show(r, "EXTRA", t, &t->brackets[j]);
+            show(c, "EXTRA", t, &t->brackets[j]);
     free(span_seen);
     return matched;
 }
 
-int64_t tf_evalb_cross_aloud(struct tf_evalb_run *r)
+int64_t tf_evalb_trace_crossing(struct tf_evalb_context *c, const struct tf_evalb_sentence *g,
+                                const struct tf_evalb_sentence *t)
 {
-    const struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
     size_t last = SIZE_MAX;
     int64_t crossing = 0;
     for (size_t j = 0; j < t->nbrackets; j++)
@@ -62,7 +61,7 @@ int64_t tf_evalb_cross_aloud(struct tf_evalb_run *r)
                 !(a->start > b->start && a->start < b->end && a->end > b->end))
                 continue;
             if (i != last)
-                show(r, "CROSSING", g, a);
+                show(c, "CROSSING", g, a);
             last = i;
             crossing++;
             break;
@@ -103,21 +102,21 @@ static void bracket_cell(struct tf_buf *out, const struct tf_evalb_sentence *s, 
     }
 }
 
-void tf_evalb_tables(struct tf_evalb_run *r)
+void tf_evalb_trace_tables(struct tf_evalb_context *c, const struct tf_evalb_sentence *g,
+                           const struct tf_evalb_sentence *t)
 {
-    const struct tf_evalb_sentence *g = &r->gold, *t = &r->test;
-    tf_buf_printf(&r->out, "-<1>---(wn1=%3zu, bn1=%3zu)-           ", g->nwords, g->nbrackets);
-    tf_buf_printf(&r->out, "-<2>---(wn2=%3zu, bn2=%3zu)-\n", t->nwords, t->nbrackets);
+    tf_buf_printf(&c->out, "-<1>---(wn1=%3zu, bn1=%3zu)-           ", g->nwords, g->nbrackets);
+    tf_buf_printf(&c->out, "-<2>---(wn2=%3zu, bn2=%3zu)-\n", t->nwords, t->nbrackets);
     for (size_t i = 0; i < g->nwords || i < t->nwords; i++) {
-        word_cell(&r->out, g, i, false);
-        word_cell(&r->out, t, i, true);
-        tf_buf_byte(&r->out, '\n');
+        word_cell(&c->out, g, i, false);
+        word_cell(&c->out, t, i, true);
+        tf_buf_byte(&c->out, '\n');
     }
-    tf_buf_byte(&r->out, '\n');
+    tf_buf_byte(&c->out, '\n');
     for (size_t i = 0; i < g->nbrackets || i < t->nbrackets; i++) {
-        bracket_cell(&r->out, g, i, false);
-        bracket_cell(&r->out, t, i, true);
-        tf_buf_byte(&r->out, '\n');
+        bracket_cell(&c->out, g, i, false);
+        bracket_cell(&c->out, t, i, true);
+        tf_buf_byte(&c->out, '\n');
     }
-    tf_buf_str(&r->out, "\n========\n");
+    tf_buf_str(&c->out, "\n========\n");
 }
