@@ -174,7 +174,7 @@ int main(void)
     refused(slash, "(NP (/NP x))", "begins with /");
     refused(slash, "(NP (NP x) (NN y))", "both tag and constituent");
     refused(slash, "(NP (NP x y))", "both tag and constituent");
-    refused(paren, "(NP (+ x))", "further word");
+    refused(paren, "(NP (+ x))", "another word");
     refused(slash, "(TOP (+ (B b c) (A a)))", "a constituent +");
     forth(paren, "(TOP (+ (B b c) (A a)))", "b c a", "(+ B + A )+");
     forth(paren, "(NP (/NP x))", "x", "(NP /NP )NP");
