@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""batch_in_order.py - stands in for tf-batch: pairs in the order of the corpus, packed up to a budget of tokens, epoch after epoch.
+"""batch_in_order.py - stands in for tf-batch: pairs in the order of the corpus, packed up to a
+budget of tokens, epoch after epoch.
 
     batch_in_order.py TOKENS EPOCHS source.tfs target.tfs | tf-train ...
 """

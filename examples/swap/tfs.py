@@ -1,7 +1,9 @@
-"""tfs.py - streams of tf-tools for scripts: what formats/stream.md asks of a reader and a writer, less the CRCs.
+"""tfs.py - streams of tf-tools for scripts: what formats/stream.md asks of a reader and a writer,
+less the CRCs.
 
-A writer puts null where a CRC would stand; a reader compares counts only. Where bytes may get damaged on the way, put
-`tf-cbor seal` behind a writer (it fills the CRCs in) and `tf-cbor check` before a reader. Needs cbor2.
+A writer puts null where a CRC would stand; a reader compares counts only. Where bytes may get
+damaged on the way, put `tf-cbor seal` behind a writer (it fills the CRCs in) and `tf-cbor check`
+before a reader. Needs cbor2.
 """
 import array
 import signal
@@ -31,7 +33,8 @@ def typed(x, size):
 
 
 def read(f, *kinds):
-    """Yield (header, record), records only once the check behind them agrees. Exit with 1 on anything else."""
+    """Yield (header, record), records only once the check behind them agrees. Exit with 1 on
+    anything else."""
     name = getattr(f, "name", "input")
     decoder, count, seen, held = cbor2.CBORDecoder(f), 0, 0, []
     header = None
@@ -88,7 +91,8 @@ class Writer:
 
 
 def stage(header, prog, **more):
-    """The header of a stream that prog makes of another: the same vocabulary, one stage more behind it."""
+    """The header of a stream that prog makes of another: the same vocabulary, one stage more behind
+    it."""
     made = list(header.get("made", [])) + [{"prog": prog, "version": "1"}]
     return {**header, **more, "made": made}
 

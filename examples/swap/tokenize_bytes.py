@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""tokenize_bytes.py - stands in for tf-tokenize: the bytes of a line are its tokens. No vocabulary to train, none to lose.
+"""tokenize_bytes.py - stands in for tf-tokenize: the bytes of a line are its tokens. No vocabulary
+to train, none to lose.
 
     tokenize_bytes.py <text >tokens.tfs        tokenize_bytes.py -d <tokens.tfs >text
 """
@@ -10,9 +11,13 @@ import tfs
 
 FIRST = 4  # id of byte 0; before it pad, unk, bos, eos
 HEADER = {
-    "v": 1, "kind": "tokens", "size": FIRST + 256, "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3},
+    "v": 1,
+    "kind": "tokens",
+    "size": FIRST + 256,
+    "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3},
     # What another stage compares: any 32 bytes that change when the meaning of an id does.
-    "vocab": tfs.cbor2.CBORTag(18540, hashlib.sha256(b"bytes, ids 4 to 259").digest()),
+    "vocab": tfs.cbor2.CBORTag(18540,
+                               hashlib.sha256(b"bytes, ids 4 to 259").digest()),
 }
 
 
@@ -29,8 +34,10 @@ def decode():
     for header, r in tfs.read(sys.stdin.buffer, "tokens", "nbest"):
         if header.get("vocab") != HEADER["vocab"]:
             tfs.fail("stdin: another vocabulary")
-        best = [] if r[0] == tfs.BAD or not r[2] else tfs.ids(r[2] if r[0] == tfs.TOKENS else r[2][0][0])
-        sys.stdout.buffer.write(bytes(i - FIRST for i in best if i >= FIRST).replace(b"\n", b" ") + b"\n")
+        best = [] if r[0] == tfs.BAD or not r[2] else tfs.ids(r[2] if r[0] ==
+                                                              tfs.TOKENS else r[2][0][0])
+        sys.stdout.buffer.write(
+            bytes(i - FIRST for i in best if i >= FIRST).replace(b"\n", b" ") + b"\n")
 
 
 decode() if sys.argv[1:] == ["-d"] else encode()

@@ -88,7 +88,8 @@ for cp in derived("Lowercase"):
     letter[cp] |= LOWERCASE
 version = open(f"{DIR}/DerivedCoreProperties.txt").readline().split("-")[1].split(".txt")[0]
 
-print(f"""/* unicode_data.h - written by unicode_data.py from the Unicode Character Database {version}; do not edit.
+source = f"from the Unicode Character Database {version}"
+print(f"""/* unicode_data.h - written by unicode_data.py {source}; do not edit.
  * Copyright (C) 1991-2022 Unicode, Inc. All rights reserved. Used under the Unicode licence,
  * https://www.unicode.org/license.txt. Included by unicode.c alone. */
 /* First and last code point, and the general category: 1 punctuation, 2 symbol, 4 number. */""")
@@ -96,7 +97,9 @@ rng = lambda r: "{0x%04X, 0x%04X, %d}" % r
 table("struct range", "uc_general", ranges(general), rng)
 print("/* First and last code point, and the sum of: 1 Cased, 2 Case_Ignorable. */")
 table("struct range", "uc_case", ranges(case), rng)
-print("/* First and last code point, and the sum of: 1 Alphabetic, 2 decimal digit (category Nd), 4 Lowercase. */")
+print("/* First and last code point, and the sum of: 1 Alphabetic, 2 decimal digit (category Nd), "
+      "4 Lowercase. */")
 table("struct range", "uc_letter", ranges(letter), rng)
 print("/* First and last code point, stride and distance of the simple lower-case mapping. */")
-table("struct lower_run", "uc_lower", lower_runs(lower), lambda r: "{0x%04X, 0x%04X, %d, %d}" % tuple(r))
+table("struct lower_run", "uc_lower", lower_runs(lower),
+      lambda r: "{0x%04X, 0x%04X, %d, %d}" % tuple(r))

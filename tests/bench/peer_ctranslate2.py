@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""peer_ctranslate2.py MODEL.tfm IDS.tfs [options] - the same model and the same ids decoded by CTranslate2 on one thread of the CPU.
+"""peer_ctranslate2.py MODEL.tfm IDS.tfs [options] - the same model and the same ids decoded by
+CTranslate2 on one thread of the CPU.
 
-Reads both with no code of the tools: a post-norm model without biases in attention, with sinusoids and one matrix for all embeddings, as --preset base makes it. Prints JSON: CPU seconds of
-the decoding alone, output tokens without their ends, and what it was. Needs ctranslate2, numpy and cbor2 (from PyPI)."""
+Reads both with no code of the tools: a post-norm model without biases in attention, with sinusoids
+and one matrix for all embeddings, as --preset base makes it. Prints JSON: CPU seconds of the
+decoding alone, output tokens without their ends, and what it was. Needs ctranslate2, numpy and
+cbor2 (from PyPI)."""
 import argparse
 import json
 import os
@@ -19,7 +22,8 @@ from peer_model import read_ids, read_model, words
 def convert(header, t, names, directory):
     c = header["config"]
     enc, dec, d = c["encoder_layers"], c["decoder_layers"], c["d_model"]
-    if c["pre_norm"] or c["attention_bias"] or c["tie"] != "all" or c["positions"] != "sin" or c["dialect"] != "paper" or c["heads"] * c["d_k"] != d or c["d_k"] != c["d_v"]:
+    if c["pre_norm"] or c["attention_bias"] or c["tie"] != "all" or c["positions"] != "sin" or c[
+            "dialect"] != "paper" or c["heads"] * c["d_k"] != d or c["d_k"] != c["d_v"]:
         raise SystemExit("not a model of this kind")
     spec = transformer_spec.TransformerSpec.from_config((enc, dec), c["heads"], pre_norm=False)
     get = t.__getitem__
@@ -87,8 +91,15 @@ def main():
         names = words(header, len(tensors["embed"]))
         convert(header, tensors, names, d + "/m")
         source = [[names[i] for i in x] + ["</s>"] for x in read_ids(o.ids)]
-        translator = ctranslate2.Translator(d + "/m", device="cpu", compute_type=o.type, inter_threads=1, intra_threads=1)
-        options = {"beam_size": o.beam, "max_batch_size": o.batch, "length_penalty": 0.6, "max_decoding_length": o.length or 256}
+        translator = ctranslate2.Translator(d + "/m",
+                                            device="cpu",
+                                            compute_type=o.type,
+                                            inter_threads=1,
+                                            intra_threads=1)
+        options = {
+            "beam_size": o.beam, "max_batch_size": o.batch, "length_penalty": 0.6,
+            "max_decoding_length": o.length or 256
+        }
         if o.length:
             options["min_decoding_length"] = o.length
         translator.translate_batch(source[:o.batch], **options)
@@ -99,7 +110,11 @@ def main():
     if o.o:
         with open(o.o, "w") as f:
             f.writelines(" ".join(x) + "\n" for x in lines)
-    print(json.dumps({"seconds": seconds, "tokens": sum(map(len, lines)), "about": f"CTranslate2 {ctranslate2.__version__}, {o.type}"}))
+    print(
+        json.dumps({
+            "seconds": seconds, "tokens": sum(map(len, lines)), "about":
+            f"CTranslate2 {ctranslate2.__version__}, {o.type}"
+        }))
 
 
 main()

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""peer_marian.py decode MODEL.tfm IDS.tfs [options] | train [options] - Marian on the CPU, from its wheel (pymarian).
+"""peer_marian.py decode MODEL.tfm IDS.tfs [options] | train [options] - Marian on the CPU, from its
+wheel (pymarian).
 
-decode: the same model and the same ids, one thread. Reads both with no code of the tools: a model of --as t2t, whose positions, start of a target and biases are Marian's. train: updates of a model of its
-transformer-base task, changed by the options, on random sentences of one length, nothing to pad. Both print JSON: seconds of CPU of the decoding and output tokens without their ends, or target tokens a
-second by Marian's own log, the median after the first update; and what it was. Needs pymarian, numpy and cbor2 (from PyPI)."""
+decode: the same model and the same ids, one thread. Reads both with no code of the tools: a model
+of --as t2t, whose positions, start of a target and biases are Marian's. train: updates of a model
+of its transformer-base task, changed by the options, on random sentences of one length, nothing to
+pad. Both print JSON: seconds of CPU of the decoding and output tokens without their ends, or target
+tokens a second by Marian's own log, the median after the first update; and what it was. Needs
+pymarian, numpy and cbor2 (from PyPI)."""
 import argparse
 import json
 import random
@@ -63,15 +67,19 @@ def convert(header, t, path):
     """The model under Marian's names. Vectors are rows there."""
     c = header["config"]
     d = c["d_model"]
-    if c["pre_norm"] or not c["attention_bias"] or c["tie"] != "all" or c["positions"] != "sin" or c["dialect"] != "t2t" or c["heads"] * c["d_k"] != d or c["d_k"] != c["d_v"]:
+    if (c["pre_norm"] or not c["attention_bias"] or c["tie"] != "all" or c["positions"] != "sin"
+            or c["dialect"] != "t2t" or c["heads"] * c["d_k"] != d or c["d_k"] != c["d_v"]):
         raise SystemExit("not a model of this kind")
     out = {"Wemb": t["embed"]}
 
     def linear(w, b, theirs, w_name, b_name):
-        out[theirs + w_name], out[theirs + b_name] = np.ascontiguousarray(w), np.ascontiguousarray(b)[None]
+        out[theirs + w_name], out[theirs +
+                                  b_name] = np.ascontiguousarray(w), np.ascontiguousarray(b)[None]
 
     def norm(ours, theirs):
-        out[theirs + "_ln_scale"], out[theirs + "_ln_bias"] = t[ours + ".norm.g"][None], t[ours + ".norm.b"][None]
+        out[theirs + "_ln_scale"], out[theirs + "_ln_bias"] = t[ours +
+                                                                ".norm.g"][None], t[ours +
+                                                                                    ".norm.b"][None]
 
     def attention(ours, theirs, w, b):
         """w, b: query, key and value side by side."""
@@ -85,15 +93,24 @@ def convert(header, t, path):
             linear(t[f"{ours}.{i}.w"], t[f"{ours}.{i}.b"], theirs, "_W" + i, "_b" + i)
         norm(ours, theirs + "_ffn")
 
-    for side, there, layers in (("enc", "encoder", c["encoder_layers"]), ("dec", "decoder", c["decoder_layers"])):
+    for side, there, layers in (("enc", "encoder", c["encoder_layers"]), ("dec", "decoder",
+                                                                          c["decoder_layers"])):
         for i in range(layers):
             ours, theirs = f"{side}.{i}.", f"{there}_l{i + 1}_"
-            attention(ours + "self", theirs + "self", t[ours + "self.qkv.w"], t[ours + "self.qkv.b"])
+            attention(ours + "self", theirs + "self", t[ours + "self.qkv.w"],
+                      t[ours + "self.qkv.b"])
             ff(ours + "ff", theirs + "ffn")
             if side == "dec":
                 at = slice(i * 2 * d, (i + 1) * 2 * d)
-                attention(ours + "cross", theirs + "context", np.hstack([t[ours + "cross.q.w"], t["dec.cross.kv.w"][:, at]]), np.hstack([t[ours + "cross.q.b"], t["dec.cross.kv.b"][at]]))
-    text = YAML.format(d=d, f=c["d_ff"], heads=c["heads"], enc=c["encoder_layers"], dec=c["decoder_layers"], vocab=len(t["embed"]))
+                attention(ours + "cross", theirs + "context",
+                          np.hstack([t[ours + "cross.q.w"], t["dec.cross.kv.w"][:, at]]),
+                          np.hstack([t[ours + "cross.q.b"], t["dec.cross.kv.b"][at]]))
+    text = YAML.format(d=d,
+                       f=c["d_ff"],
+                       heads=c["heads"],
+                       enc=c["encoder_layers"],
+                       dec=c["decoder_layers"],
+                       vocab=len(t["embed"]))
     out["special:model.yml"] = np.frombuffer(text.encode() + b"\0", "i1")
     np.savez(path, **out)
 
@@ -107,10 +124,15 @@ def decode(o, d):
     model = "model.npz"
     if o.type != "float32":
         model = "model.bin"
-        subprocess.run(MARIAN + ["convert", "-f", d + "/model.npz", "-t", d + "/model.bin", "-g", o.type], check=True, capture_output=True)
+        subprocess.run(MARIAN +
+                       ["convert", "-f", d + "/model.npz", "-t", d + "/model.bin", "-g", o.type],
+                       check=True,
+                       capture_output=True)
     source = [" ".join(names[i] for i in x) for x in read_ids(o.ids)]
-    translator = _pymarian.Translator(f"--models {d}/{model} --vocabs {d}/vocab {d}/vocab --cpu-threads 1 --workspace 512 --beam-size {o.beam} --mini-batch {o.batch} --maxi-batch 1000 --maxi-batch-sort src "
-                                      f"--normalize 0.6 --max-length-factor {o.factor} --quiet --quiet-translation")
+    translator = _pymarian.Translator(
+        f"--models {d}/{model} --vocabs {d}/vocab {d}/vocab --cpu-threads 1 --workspace 512 "
+        f"--beam-size {o.beam} --mini-batch {o.batch} --maxi-batch 1000 --maxi-batch-sort src "
+        f"--normalize 0.6 --max-length-factor {o.factor} --quiet --quiet-translation")
     translator.translate(source[:o.batch])
     start = time.process_time()
     out = translator.translate(source)
@@ -128,11 +150,21 @@ def train(o, d):
             f.write(" ".join(f"w{r.randrange(4, o.vocab)}" for _ in range(o.length - 1)) + "\n")
     with open(d + "/vocab", "w") as f:
         f.writelines(x + "\n" for x in words({"special": {"unk": 1, "bos": 2, "eos": 3}}, o.vocab))
-    log = subprocess.run(MARIAN + ["train", "--task", "transformer-base", "--type", "transformer", "--dim-emb", str(o.d), "--transformer-dim-ffn", str(o.f), "--transformer-heads", str(o.heads),
-                                   "--enc-depth", str(o.layers), "--dec-depth", str(o.layers), "--train-sets", d + "/text", d + "/text", "--vocabs", d + "/vocab", d + "/vocab",
-                                   "--cpu-threads", str(o.threads), "--sync-sgd", "--optimizer-delay", "1", "--workspace", str(o.workspace), "--mini-batch", str(o.tokens // o.length), "--mini-batch-fit=false",
-                                   "--disp-freq", "1u", "--after", f"{o.updates}u", "--no-shuffle", "--model", d + "/model.npz", "--tempdir", d],
-                         capture_output=True, text=True)
+    log = subprocess.run(MARIAN + [
+        "train", "--task", "transformer-base", "--type", "transformer", "--dim-emb",
+        str(o.d), "--transformer-dim-ffn",
+        str(o.f), "--transformer-heads",
+        str(o.heads), "--enc-depth",
+        str(o.layers), "--dec-depth",
+        str(o.layers), "--train-sets", d + "/text", d + "/text", "--vocabs", d + "/vocab",
+        d + "/vocab", "--cpu-threads",
+        str(o.threads), "--sync-sgd", "--optimizer-delay", "1", "--workspace",
+        str(o.workspace), "--mini-batch",
+        str(o.tokens // o.length), "--mini-batch-fit=false", "--disp-freq", "1u", "--after",
+        f"{o.updates}u", "--no-shuffle", "--model", d + "/model.npz", "--tempdir", d
+    ],
+                         capture_output=True,
+                         text=True)
     rates = [float(x) for x in re.findall(r": ([0-9.]+) words/s", log.stderr + log.stdout)]
     if log.returncode or len(rates) < 2:
         sys.exit("peer_marian.py: " + (log.stderr or log.stdout)[-2000:])
@@ -145,10 +177,15 @@ def main():
     q = sub.add_parser("decode")
     q.add_argument("model")
     q.add_argument("ids")
-    q.add_argument("--type", default="float32", help="float32, or of Marian's 8-bit kinds: intgemm8")
+    q.add_argument("--type",
+                   default="float32",
+                   help="float32, or of Marian's 8-bit kinds: intgemm8")
     q.add_argument("--beam", type=int, default=4)
     q.add_argument("--batch", type=int, default=64, help="sentences together")
-    q.add_argument("--factor", type=float, default=3, help="outputs are at most so many times as long as the source with its end")
+    q.add_argument("--factor",
+                   type=float,
+                   default=3,
+                   help="outputs are at most so many times as long as the source with its end")
     q.add_argument("-o", metavar="FILE", help="the words put out, a line a sentence")
     q = sub.add_parser("train")
     q.add_argument("--threads", type=int, default=1)
@@ -159,7 +196,10 @@ def main():
         q.add_argument("--" + name, type=int, required=True)
     o = p.parse_args()
     with tempfile.TemporaryDirectory() as d:
-        print(json.dumps((decode if o.mode == "decode" else train)(o, d) | {"about": f"Marian {__version__}" + (f", {o.type}" if o.mode == "decode" else "")}))
+        print(
+            json.dumps(
+                (decode if o.mode == "decode" else train)(o, d) |
+                {"about": f"Marian {__version__}" + (f", {o.type}" if o.mode == "decode" else "")}))
 
 
 main()

@@ -1,4 +1,5 @@
-"""peer_model.py - a model and a token stream read with no code of the tools, for peers that are to do the same work. Needs cbor2 and numpy."""
+"""peer_model.py - a model and a token stream read with no code of the tools, for peers that are to
+do the same work. Needs cbor2 and numpy."""
 import cbor2
 import numpy as np
 
@@ -41,7 +42,9 @@ def read_ids(path):
     for x in items(path):
         if isinstance(x, list) and x[0] == 1:
             a = x[2]
-            out.append(np.frombuffer(a.value, {69: "<u2", 70: "<u4"}[a.tag]).tolist() if isinstance(a, cbor2.CBORTag) else a)
+            out.append(
+                np.frombuffer(a.value, {69: "<u2", 70: "<u4"}[a.tag]).tolist(
+                ) if isinstance(a, cbor2.CBORTag) else a)
     return out
 
 

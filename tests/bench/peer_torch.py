@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""peer_torch.py ceiling|eager|compile [options] - the same training step in PyTorch, as its users would write it: nn.Transformer with scaled_dot_product_attention, label smoothing, fused
-Adam; on a GPU bf16 by autocast, on the CPU fp32. The last line of the output is JSON.
+"""peer_torch.py ceiling|eager|compile [options] - the same training step in PyTorch, as its users
+would write it: nn.Transformer with scaled_dot_product_attention, label smoothing, fused Adam; on a
+GPU bf16 by autocast, on the CPU fp32. The last line of the output is JSON.
 
-ceiling: a large product and a large copy. eager, compile: as it comes, and with torch.compile. --lengths: sentences of these, sorted into batches of at most --tokens on each side and padded within each. --length: all of this one,
-so that there is nothing to pad and one shape to compile: its best case."""
+ceiling: a large product and a large copy. eager, compile: as it comes, and with torch.compile.
+--lengths: sentences of these, sorted into batches of at most --tokens on each side and padded
+within each. --length: all of this one, so that there is nothing to pad and one shape to compile:
+its best case."""
 import argparse
 import json
 import math
@@ -30,8 +33,11 @@ def ceiling(o):
     a, b = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     x = torch.randn(n * n * 4, device="cuda")
     y = torch.empty_like(x)
-    return {"gemm": 2 * n**3 / seconds(lambda: a @ b, 30), "copy": 2 * 4 * x.numel() / seconds(lambda: y.copy_(x), 30),
-            "about": f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}"}
+    return {
+        "gemm": 2 * n**3 / seconds(lambda: a @ b, 30), "copy":
+        2 * 4 * x.numel() / seconds(lambda: y.copy_(x), 30), "about":
+        f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}"
+    }
 
 
 class Model(nn.Module):
@@ -41,7 +47,13 @@ class Model(nn.Module):
         self.embed = nn.Embedding(o.vocab, o.d)
         nn.init.normal_(self.embed.weight, std=o.d**-0.5)
         self.drop = nn.Dropout(0.1)
-        self.body = nn.Transformer(o.d, o.heads, o.layers, o.layers, o.f, dropout=0.1, batch_first=True)
+        self.body = nn.Transformer(o.d,
+                                   o.heads,
+                                   o.layers,
+                                   o.layers,
+                                   o.f,
+                                   dropout=0.1,
+                                   batch_first=True)
         at, k = torch.arange(512)[:, None], torch.arange(0, o.d, 2)[None] / o.d
         wave = at / 10000**k
         self.register_buffer("pos", torch.stack([wave.sin(), wave.cos()], 2).flatten(1))
@@ -52,13 +64,20 @@ class Model(nn.Module):
 
     def forward(self, src, tgt, gold, src_pad=None, tgt_pad=None):
         n = tgt.shape[1]
-        y = self.body(self.feed(src), self.feed(tgt), tgt_mask=self.mask[:n, :n], tgt_is_causal=True, src_key_padding_mask=src_pad, tgt_key_padding_mask=tgt_pad, memory_key_padding_mask=src_pad)
+        y = self.body(self.feed(src),
+                      self.feed(tgt),
+                      tgt_mask=self.mask[:n, :n],
+                      tgt_is_causal=True,
+                      src_key_padding_mask=src_pad,
+                      tgt_key_padding_mask=tgt_pad,
+                      memory_key_padding_mask=src_pad)
         z = F.linear(y, self.embed.weight)
         return F.cross_entropy(z.flatten(0, 1), gold.flatten(), ignore_index=0, label_smoothing=0.1)
 
 
 def batches(o):
-    """Lists of pairs of lengths, ends counted; at most o.tokens on each side, real ones, of about equal lengths."""
+    """Lists of pairs of lengths, ends counted; at most o.tokens on each side, real ones, of about
+    equal lengths."""
     if o.length:
         return [[(o.length, o.length)] * (o.tokens // o.length)] * o.batches
     pairs = sorted((s + 1, t + 1) for s, t in json.load(open(o.lengths)))
@@ -75,9 +94,13 @@ def batches(o):
 
 def tensors(batch, o):
     """Padded ids on the device, masks where there is padding, and the number of target tokens."""
-    pad = lambda sizes: torch.arange(max(sizes), device=o.device)[None] >= torch.tensor(sizes, device=o.device)[:, None]
+    pad = lambda sizes: torch.arange(max(sizes), device=o.device)[None] >= torch.tensor(
+        sizes, device=o.device)[:, None]
     src_pad, tgt_pad = pad([s for s, _ in batch]), pad([t for _, t in batch])
-    ids = [torch.randint(4, o.vocab, p.shape, device=o.device).masked_fill(p, 0) for p in (src_pad, tgt_pad, tgt_pad)]
+    ids = [
+        torch.randint(4, o.vocab, p.shape, device=o.device).masked_fill(p, 0)
+        for p in (src_pad, tgt_pad, tgt_pad)
+    ]
     masks = [] if o.length else [src_pad, tgt_pad]
     return (*ids, *masks), sum(t for _, t in batch)
 

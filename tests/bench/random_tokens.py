@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""random_tokens.py VOCABULARY SENTENCES LENGTH >FILE - a token stream of random ids, all sentences of one length. Uses no code of the tools."""
+"""random_tokens.py VOCABULARY SENTENCES LENGTH >FILE - a token stream of random ids, all sentences
+of one length. Uses no code of the tools."""
 import random
 import struct
 import sys
@@ -15,7 +16,10 @@ def put(x):
 
 
 put(cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR")))
-put([0, {"v": 1, "kind": "tokens", "size": size, "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3}}])
+put([
+    0,
+    {"v": 1, "kind": "tokens", "size": size, "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3}}
+])
 for i in range(n):
     ids = [r.randrange(4, size) for _ in range(length)]
     put([1, i, cbor2.CBORTag(69, struct.pack(f"<{length}H", *ids))])

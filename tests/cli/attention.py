@@ -1,5 +1,6 @@
-"""attention.py MODEL SRC TGT STREAM - compare an attention stream over all kinds, layers and heads with a forward pass in numpy (float64): a post-norm model of the paper's dialect with
-sinusoids and one tied embedding. The paper, sections 3.1 to 3.5."""
+"""attention.py MODEL SRC TGT STREAM - compare an attention stream over all kinds, layers and heads
+with a forward pass in numpy (float64): a post-norm model of the paper's dialect with sinusoids and
+one tied embedding. The paper, sections 3.1 to 3.5."""
 import sys
 
 import cbor2
@@ -39,7 +40,8 @@ def embed(ids):
 
 
 def norm(x, name):
-    return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + c["norm_eps"]) * p[name + ".norm.g"] + p[name + ".norm.b"]
+    return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + c["norm_eps"]) * p[
+        name + ".norm.g"] + p[name + ".norm.b"]
 
 
 def attend(q, k, v, name, causal=False):
@@ -49,7 +51,8 @@ def attend(q, k, v, name, causal=False):
         z += np.triu(np.full(z.shape[1:], -np.inf), 1)
     w = np.exp(z - z.max(2, keepdims=True))
     w /= w.sum(2, keepdims=True)
-    return w, np.einsum("hts,shd->thd", w, v.reshape(-1, H, V)).reshape(len(q), H * V) @ p[name + ".o.w"]
+    return w, np.einsum("hts,shd->thd", w, v.reshape(-1, H, V)).reshape(len(q),
+                                                                        H * V) @ p[name + ".o.w"]
 
 
 def self_attention(x, name, causal=False):
@@ -58,7 +61,8 @@ def self_attention(x, name, causal=False):
 
 
 def feed_forward(x, name):
-    return np.maximum(0, x @ p[name + ".1.w"] + p[name + ".1.b"]) @ p[name + ".2.w"] + p[name + ".2.b"]
+    return np.maximum(0, x @ p[name + ".1.w"] + p[name + ".1.b"]) @ p[name + ".2.w"] + p[name +
+                                                                                         ".2.b"]
 
 
 def weights(src, tgt):
@@ -74,7 +78,8 @@ def weights(src, tgt):
         yield "decoder", l + 1, w
         y = norm(y + u, f"dec.{l}.self")
         mine = kv[:, l * H * (K + V):(l + 1) * H * (K + V)]
-        w, u = attend(y @ p[f"dec.{l}.cross.q.w"], mine[:, :H * K], mine[:, H * K:], f"dec.{l}.cross")
+        w, u = attend(y @ p[f"dec.{l}.cross.q.w"], mine[:, :H * K], mine[:, H * K:],
+                      f"dec.{l}.cross")
         yield "cross", l + 1, w
         y = norm(y + u, f"dec.{l}.cross")
         y = norm(y + feed_forward(y, f"dec.{l}.ff"), f"dec.{l}.ff")
@@ -91,7 +96,8 @@ for r in records(stream_path):
         _, idx, kind, layer, heads, rows, columns, w = r
         assert typed(heads).tolist() == list(range(1, H + 1)), heads
         got[idx, kind, layer] = typed(w).reshape(H, len(rows), len(columns))
-assert list(got) == [(i, kind, l + 1) for i in src for kind in ("encoder", "decoder", "cross") for l in range(c["decoder_layers"])], list(got)[:9]
+assert list(got) == [(i, kind, l + 1) for i in src for kind in ("encoder", "decoder", "cross")
+                     for l in range(c["decoder_layers"])], list(got)[:9]
 worst = 0
 for i in src:
     for kind, layer, want in weights(src[i], tgt[i]):

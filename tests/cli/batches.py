@@ -1,18 +1,35 @@
 #!/usr/bin/python3
 """Make a small batch stream of a copying task: batches.py [name=value ...] >FILE
 
-n: batches; v: size of the vocabulary; pairs: a batch; longest: tokens of a sentence; seed; first: ordinal of the first batch; epoch: batches an epoch;
-corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is the vocabulary's; setting: of the batching; end: 0 leaves the end record out;
-poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1 puts a bad record behind the first batch; size: what the header says, when not v; bos: its id,
--1 for none.
-Uses no code of the tools; checksums are left null, as a custom producer may."""
+n: batches; v: size of the vocabulary; pairs: a batch; longest: tokens of a sentence; seed; first:
+ordinal of the first batch; epoch: batches an epoch;
+corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is the vocabulary's;
+setting: of the batching; end: 0 leaves the end record out;
+poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1
+puts a bad record behind the first batch; size: what the header says, when not v; bos: its id, -1
+for none. Uses no code of the tools; checksums are left null, as a custom producer may."""
 import hashlib
 import random
 import sys
 
 import cbor2
 
-opt = dict(n=20, v=64, pairs=6, longest=7, seed=1, first=0, epoch=8, corpus=7, vocab="", setting=25, end=1, poison=-1, gap=-1, bad=0, size=-1, bos=2)
+opt = dict(n=20,
+           v=64,
+           pairs=6,
+           longest=7,
+           seed=1,
+           first=0,
+           epoch=8,
+           corpus=7,
+           vocab="",
+           setting=25,
+           end=1,
+           poison=-1,
+           gap=-1,
+           bad=0,
+           size=-1,
+           bos=2)
 for word in sys.argv[1:]:
     name, value = word.split("=", 1)
     opt[name] = value if name == "vocab" else int(value)
@@ -28,8 +45,10 @@ def sha(data):
     return cbor2.CBORTag(18540, hashlib.sha256(data).digest())
 
 
-header = {"v": 1, "kind": "batch", "size": opt["v"] if opt["size"] < 0 else opt["size"], "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3},
-          "config": {"tokens": opt["setting"]}}
+header = {
+    "v": 1, "kind": "batch", "size": opt["v"] if opt["size"] < 0 else opt["size"], "special":
+    {"pad": 0, "unk": 1, "bos": 2, "eos": 3}, "config": {"tokens": opt["setting"]}
+}
 header["special"]["bos"] = opt["bos"]
 if opt["bos"] < 0:
     del header["special"]["bos"]
@@ -42,7 +61,8 @@ put([0, header])
 
 count = 0
 for ordinal in range(opt["n"]):
-    # Each batch from its own generator: what comes later does not depend on where the stream begins.
+    # Each batch from its own generator: what comes later does not depend on where the stream
+    # begins.
     r = random.Random(opt["seed"] * 1000003 + ordinal)
     src, tgt, src_off, tgt_off = [], [], [0], [0]
     for _ in range(r.randint(1, opt["pairs"])):

@@ -1,7 +1,9 @@
-"""EVALB's rules once more, slowly and by loops over all pairs, for comparison with tf-evalb; and trees to compare.
+"""EVALB's rules once more, slowly and by loops over all pairs, for comparison with tf-evalb; and
+trees to compare.
 
-    evalb.py score [-p COLLINS|new|none] [-c N] [-d | -D] GOLD TEST      the report, without any limit on errors
-    evalb.py make SEED N GOLD TEST                                      N random trees, the second file's damaged
+    evalb.py score [-p COLLINS|new|none] [-c N] [-d | -D] GOLD TEST      the report, without any
+    limit on errors evalb.py make SEED N GOLD TEST                                      N random
+    trees, the second file's damaged
 """
 import random
 import re
@@ -53,14 +55,20 @@ def read(line):
                 length += closed and label not in Rules.deleted_length
                 aloud("label=%s, word=%s, wid=%d\n", label, word, len(words))
                 if closed and label in Rules.quotes and word in ("'", '"', "/"):
-                    quotes.append({"word": word, "tag": label, "index": len(words), "bracket": len(brackets), "open": list(stack)})
+                    quotes.append({
+                        "word": word, "tag": label, "index": len(words), "bracket": len(brackets),
+                        "open": list(stack)
+                    })
                 if closed and label not in Rules.deleted:
                     words.append([word, label, 9])
                 if closed:
                     i = e + 1
                     continue
                 damaged |= line[e:e + 1] not in ("(", "")
-            brackets.append({"start": len(words), "end": -1, "from": p, "to": len(line), "label": label, "result": 9})
+            brackets.append({
+                "start": len(words), "end": -1, "from": p, "to": len(line), "label": label,
+                "result": 9
+            })
             stack.append(len(brackets) - 1)
             level += 1
             i = p
@@ -117,7 +125,8 @@ def massage(brackets):
 
 
 def cross(a, b):
-    return a["start"] < b["start"] < a["end"] < b["end"] or b["start"] < a["start"] < b["end"] < a["end"]
+    return a["start"] < b["start"] < a["end"] < b["end"] or b["start"] < a["start"] < b["end"] < a[
+        "end"]
 
 
 def compare(g, t, gold_line, test_line):
@@ -138,8 +147,10 @@ def compare(g, t, gold_line, test_line):
     for a in g[3]:
         found = False
         for j, b in enumerate(t[3]):
-            aloud("1.res=%d, 2.res=%d, 1.start=%d, 2.start=%d, 1.end=%d, 2.end=%d\n", a["result"], b["result"], a["start"], b["start"], a["end"], b["end"])
-            if a["result"] != 5 and b["result"] == 0 and (a["start"], a["end"]) == (b["start"], b["end"]):
+            aloud("1.res=%d, 2.res=%d, 1.start=%d, 2.start=%d, 1.end=%d, 2.end=%d\n", a["result"],
+                  b["result"], a["start"], b["start"], a["end"], b["end"])
+            if a["result"] != 5 and b["result"] == 0 and (a["start"], a["end"]) == (b["start"],
+                                                                                    b["end"]):
                 found = True
                 if same(a["label"], b["label"]):
                     a["result"] = b["result"] = 1
@@ -161,11 +172,13 @@ def compare(g, t, gold_line, test_line):
                 break
     for a, b in zip(g[1], t[1]):
         a[2] = b[2] = int(same(a[1], b[1]))
-    return g[0], len(g[1]), gold, test, matched, crossing, sum(w[2] for w in g[1]), int(g[4] or t[4])
+    return g[0], len(g[1]), gold, test, matched, crossing, sum(w[2] for w in g[1]), int(g[4]
+                                                                                        or t[4])
 
 
 def tables(g, t):
-    print("-<1>---(wn1=%3d, bn1=%3d)-           -<2>---(wn2=%3d, bn2=%3d)-" % (len(g[1]), len(g[3]), len(t[1]), len(t[3])))
+    print("-<1>---(wn1=%3d, bn1=%3d)-           -<2>---(wn2=%3d, bn2=%3d)-" %
+          (len(g[1]), len(g[3]), len(t[1]), len(t[3])))
     for what, width in ((1, 40), (3, 32)):
         for i in range(max(len(g[what]), len(t[what]))):
             cells = []
@@ -174,7 +187,8 @@ def tables(g, t):
                 if what == 1 and x and x[0]:
                     cells.append("%3d : %d : %-6s  %-16s" % (i, x[2], x[1], x[0]))
                 elif what == 3 and x:
-                    cells.append("%3d : %d : %3d  %3d  %-6s" % (i, x["result"], x["start"], x["end"], x["label"]))
+                    cells.append("%3d : %d : %3d  %3d  %-6s" %
+                                 (i, x["result"], x["start"], x["end"], x["label"]))
                 else:
                     cells.append(None)
             print((cells[0] + "      " if cells[0] is not None else " " * width) + (cells[1] or ""))
@@ -223,14 +237,18 @@ def score(args):
         t = read(b)
         row = length, words, kept, mine, matched, crossing, tags, status = compare(g, t, a, b)
         rows.append(row)
-        print("%4d  %3d    %d  %6.2f %6.2f   %3d    %3d  %3d    %3d   %4d  %4d   %6.2f" % (
-            len(rows), length, status, share(matched, kept), share(matched, mine), matched, kept, mine, crossing, words, tags, share(tags, words)))
+        print("%4d  %3d    %d  %6.2f %6.2f   %3d    %3d  %3d    %3d   %4d  %4d   %6.2f" %
+              (len(rows), length, status, share(matched, kept), share(
+                  matched, mine), matched, kept, mine, crossing, words, tags, share(tags, words)))
         if Rules.debug:
             tables(g, t)
-    words, kept, mine, matched, crossing, tags = (sum(r[k] for r in rows if r[7] == 0) for k in range(1, 7))
+    words, kept, mine, matched, crossing, tags = (sum(r[k] for r in rows if r[7] == 0)
+                                                  for k in range(1, 7))
     print("=" * 76)
     if kept and mine:
-        print("                %6.2f %6.2f %6d %5d %5d  %5d" % (share(matched, kept), share(matched, mine), matched, kept, mine, crossing), end="")
+        print("                %6.2f %6.2f %6d %5d %5d  %5d" %
+              (share(matched, kept), share(matched, mine), matched, kept, mine, crossing),
+              end="")
     print("  %5d %5d   %6.2f\n=== Summary ===\n\n-- All --" % (words, tags, share(tags, words)))
     block(rows)
     print("\n-- len<=%d --" % Rules.cutoff)
@@ -246,7 +264,8 @@ def make(seed, n, gold, test):
     def tree(depth=0):
         if depth > 5 or r.random() < 0.3:
             return "(%s %s)" % (r.choice(tags), r.choice(words))
-        return "(%s %s)" % (r.choice(labels), " ".join(tree(depth + 1) for _ in range(r.randint(1, 4))))
+        return "(%s %s)" % (r.choice(labels), " ".join(
+            tree(depth + 1) for _ in range(r.randint(1, 4))))
 
     def change(s):
         parts = re.findall(r"\([^\s()]*|\)|[^\s()]+", s)
@@ -256,9 +275,11 @@ def make(seed, n, gold, test):
             if parts[k][0] == "(" and r.random() < 0.9:
                 parts[k] = "(" + r.choice(tags if leaf else labels)
             elif parts[k] == ")" and r.random() < 0.9:
-                parts[k:k + 1] = [")", "(" + r.choice(tags), r.choice(words), ")"][: r.choice((1, 1, 4))]
+                parts[k:k + 1] = [")", "(" + r.choice(tags),
+                                  r.choice(words), ")"][:r.choice((1, 1, 4))]
             elif r.random() < 0.2:
-                parts[k:k + 1] = r.choice(([], [parts[k], "word"], [parts[k], ")"], ["(NP", parts[k]]))
+                parts[k:k + 1] = r.choice(([], [parts[k], "word"], [parts[k],
+                                                                    ")"], ["(NP", parts[k]]))
             if not parts:
                 return ""
         # Quotes under other tags.

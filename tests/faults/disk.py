@@ -1,16 +1,20 @@
-"""A disk that loses its power, in words: what a tool asked of the file system, read from strace, and the states that a cut at any point may leave.
+"""A disk that loses its power, in words: what a tool asked of the file system, read from strace,
+and the states that a cut at any point may leave.
 
-The model is the weak one of POSIX. Data is on the disk after an fsync of the file; before that any part of what was written may be there, in any
-order, and the rest reads as zeros or is missing. Names (creation, rename, link, unlink) are on the disk after an fsync of their directory; before that
-each single one may have happened or not, in their order or not, with one exception that every journalling file system keeps: a rename is all or nothing.
-An fsync of a file keeps the name under which it was made."""
+The model is the weak one of POSIX. Data is on the disk after an fsync of the file; before that any
+part of what was written may be there, in any order, and the rest reads as zeros or is missing.
+Names (creation, rename, link, unlink) are on the disk after an fsync of their directory; before
+that each single one may have happened or not, in their order or not, with one exception that every
+journalling file system keeps: a rename is all or nothing. An fsync of a file keeps the name under
+which it was made."""
 import hashlib
 import os
 import re
 
 from rig import run
 
-CALLS = "openat,open,write,pwrite64,fsync,fdatasync,close,rename,renameat,renameat2,link,linkat,mkdir,unlink,unlinkat,ftruncate"
+CALLS = ("openat,open,write,pwrite64,fsync,fdatasync,close,rename,renameat,renameat2,"
+         "link,linkat,mkdir,unlink,unlinkat,ftruncate")
 
 
 def digest(data):
@@ -22,7 +26,8 @@ def unescape(text):
 
 
 def trace(argv, path, below):
-    """What argv does to files below a directory: a list of (operation, ...) with paths relative to it."""
+    """What argv does to files below a directory: a list of (operation, ...) with paths relative to
+    it."""
     run(["strace", "-f", "-y", "-xx", "-s", "16777216", "-e", "trace=" + CALLS, "-o", path] + argv)
     below = os.path.realpath(below)
     pending, log = {}, []
@@ -54,7 +59,10 @@ def name_in(below, raw):
 
 
 def strings(args):
-    return [unescape(s).decode(errors="surrogateescape") for s in re.findall(r'"((?:\\x[0-9a-f]{2})*)"', args)]
+    return [
+        unescape(s).decode(errors="surrogateescape")
+        for s in re.findall(r'"((?:\\x[0-9a-f]{2})*)"', args)
+    ]
 
 
 def descriptor(args):
@@ -81,14 +89,16 @@ def add(log, below, call, args, value, text):
     if call in ("fsync", "fdatasync", "close", "ftruncate"):
         p = name_in(below, descriptor(args))
         if p is not None:
-            log.append(("sync" if "sync" in call else call, p) + ((int(args.rsplit(",", 1)[1]),) if call == "ftruncate" else ()))
+            log.append(("sync" if "sync" in call else call, p) +
+                       ((int(args.rsplit(",", 1)[1]), ) if call == "ftruncate" else ()))
         return
     names = [name_in(below, s) for s in strings(args)]
     if call in ("unlinkat",):
         m = re.match(r"\d+<", args)
         if m:
             d = name_in(below, descriptor(args))
-            names = [os.path.normpath(os.path.join(d, strings(args)[0]))] if d is not None else [None]
+            names = [os.path.normpath(os.path.join(d,
+                                                   strings(args)[0]))] if d is not None else [None]
     if None in names or not names:
         return
     log.append((re.sub("at2?$", "", call),) + tuple(names))
@@ -132,7 +142,8 @@ def lint(log):
             dirty[b] = dirty.get(src, True)
             unclosed[b] = False
             waiting.setdefault(parent(b), []).append("rename to " + b)
-        elif kind == "unlink" and p.endswith(".tfm") and not os.path.basename(p).startswith(".tf-") and waiting.get(parent(p)):
+        elif kind == "unlink" and p.endswith(
+                ".tfm") and not os.path.basename(p).startswith(".tf-") and waiting.get(parent(p)):
             wrong.append("%s is removed while %s is not on the disk" % (p, waiting[parent(p)]))
     for d, what in waiting.items():
         wrong.append("%s: no fsync of the directory follows %s" % (d, ", ".join(what)))
@@ -198,17 +209,22 @@ def torn(f, r):
 
 
 def cut(log, r):
-    """One state after a cut at a random point: ({path: contents}, was a checkpoint surely on the disk?)."""
+    """One state after a cut at a random point: ({path: contents}, was a checkpoint surely on the
+    disk?)."""
     at = r.randint(0, len(log))
     files, names, durable, loose = {}, {}, {}, []
     ever = False
     for op in log[:at]:
         kind = op[0]
         step(files, op)
-        if kind in ("create", "rename", "link", "unlink") and not (kind == "create" and op[1] in names):
+        if kind in ("create", "rename", "link",
+                    "unlink") and not (kind == "create" and op[1] in names):
             before = dict(names)
             names = dict(files)
-            change = {p: names.get(p) for p in set(before) | set(names) if before.get(p) is not names.get(p)}
+            change = {
+                p: names.get(p)
+                for p in set(before) | set(names) if before.get(p) is not names.get(p)
+            }
             loose.append((parent(op[-1] if kind in ("rename", "link") else op[1]), change))
         elif kind == "sync":
             p = op[1]
@@ -221,7 +237,9 @@ def cut(log, r):
                     for q, f in change.items():
                         durable.pop(q, None) if f is None else durable.__setitem__(q, f)
                 loose = [x for x in loose if x[0] != p]
-                ever = ever or any(q.endswith(".tfm") and not os.path.basename(q).startswith(".tf-") for q in durable)
+                ever = ever or any(
+                    q.endswith(".tfm") and not os.path.basename(q).startswith(".tf-")
+                    for q in durable)
     # Of what is not on the disk: the first few in order, or any.
     if loose:
         if r.random() < 0.5:

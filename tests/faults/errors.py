@@ -1,4 +1,5 @@
-"""B: calls that fail, disks that are full, memory that is not there, reads and writes that come back short."""
+"""B: calls that fail, disks that are full, memory that is not there, reads and writes that come
+back short."""
 import os
 import resource
 import shutil
@@ -45,7 +46,13 @@ def on_tool(rig, row, tool, argv, calls, points, do):
             os.unlink(os.path.join(where, f))
         with open(target, "wb") as f:
             f.write(old)
-        d = rig.with_output(argv, target, clear=False, env=dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS=calls, TF_FAULT_AT=at, TF_FAULT_DO=do(at)))
+        d = rig.with_output(argv,
+                            target,
+                            clear=False,
+                            env=dict(LD_PRELOAD=SHIM,
+                                     TF_FAULT_CALLS=calls,
+                                     TF_FAULT_AT=at,
+                                     TF_FAULT_DO=do(at)))
         failed = judge(row, what, d, argv)
         if not failed and d.data != new:
             row.fail("%s: status 0, and the output is not what it must be", what)
@@ -64,7 +71,8 @@ def on_training(rig, row, base, stream, more, calls, points, do, whole):
         if base:
             shutil.copytree(base, out)
         argv = rig.train_argv(out, stream, *more)
-        d = run(argv, env=dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS=calls, TF_FAULT_AT=at, TF_FAULT_DO=do(at)))
+        d = run(argv,
+                env=dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS=calls, TF_FAULT_AT=at, TF_FAULT_DO=do(at)))
         failed = judge(row, what, d, argv)
         if not failed:
             # A clean-up that could not be done is no failure of the run.
@@ -99,7 +107,10 @@ def b1(rig, row):
         n = counted(rig, rig.train_argv(out, stream, *more), "files")
         on_training(rig, row, b, stream, more, "files", both(row, n), do, whole)
     for tool, argv in rig.tools():
-        n = counted(rig, argv, "files", how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
+        n = counted(rig,
+                    argv,
+                    "files",
+                    how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
         on_tool(rig, row, tool, argv, "files", both(row, n), do)
         through_strace(rig, row, tool, argv)
 
@@ -119,18 +130,24 @@ def through_strace(rig, row, tool, argv):
         for plus in ("", "+"):
             error = ERRORS[i % len(ERRORS)]
             with open(out, "wb") as f:
-                d = run(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "-e", "inject=write:error=%s:when=%d%s" % (error, i, plus)] + argv,
+                d = run([
+                    "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "-e",
+                    "inject=write:error=%s:when=%d%s" % (error, i, plus)
+                ] + argv,
                         stdout=f)
             row.add("faults")
             row.add("ended with 1" if d.rc == 1 else "not to be seen")
             if d.rc == 0 and slurp(out) != new:
-                row.fail("%s, write %d%s %s: status 0, and the output is not whole", tool, i, plus, error)
+                row.fail("%s, write %d%s %s: status 0, and the output is not whole", tool, i, plus,
+                         error)
             if d.rc not in (0, 1):
-                row.fail("%s, write %d%s %s: status %s: %s", tool, i, plus, error, d.rc, d.err.strip())
+                row.fail("%s, write %d%s %s: status %s: %s", tool, i, plus, error, d.rc,
+                         d.err.strip())
 
 
 def b2(rig, row):
-    """A full disk as stdout, and as a limit on the size of files: every tool, --help and --version too"""
+    """A full disk as stdout, and as a limit on the size of files: every tool, --help and --version
+    too"""
     full = open("/dev/full", "wb")
     for tool in sorted(f for f in os.listdir(BIN) if f.startswith("tf-") and not f.endswith(".so")):
         for mode in (["--help"], ["--version"], ["--complete=bash"], ["--list-options"]):
@@ -139,8 +156,10 @@ def b2(rig, row):
             if d.rc != 1 or d.err != "%s: write error: No space left on device\n" % tool:
                 row.fail("%s %s >/dev/full: status %s: %s", tool, mode[0], d.rc, d.err.strip())
     m = rig.material()
-    more = [("devices", ["tf-info", "--devices"]), ("plan", ["tf-train", "--plan", "--vocab-size", "64"]),
-            ("export", ["tf-tokenize", "-m", m["vocab"], "--export-vocab"]), ("pieces", ["tf-tokenize", "-m", m["vocab"], "--pieces", m["src"]])]
+    more = [("devices", ["tf-info", "--devices"]),
+            ("plan", ["tf-train", "--plan", "--vocab-size", "64"]),
+            ("export", ["tf-tokenize", "-m", m["vocab"], "--export-vocab"]),
+            ("pieces", ["tf-tokenize", "-m", m["vocab"], "--pieces", m["src"]])]
     for tool, argv in rig.tools() + more:
         if tool == "tokenize --train":
             continue
@@ -155,14 +174,18 @@ def b2(rig, row):
             continue
         out, new = rig.path("b2-out"), rig.reference(argv)
         for size in sorted({0, 1, len(new) // 2, len(new) - 1} if new else ()):
-            d = rig.with_output(argv, out, prepare=lambda n=size: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)))
+            d = rig.with_output(
+                argv, out, prepare=lambda n=size: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)))
             row.add("faults")
-            if (d.rc != 1 or "File too large" not in d.err or len(d.errors()) != 1 or d.data is not None):
-                row.fail("%s under a limit of %d bytes: status %s: %s", tool, size, d.rc, d.err.strip())
+            if (d.rc != 1 or "File too large" not in d.err or len(d.errors()) != 1
+                    or d.data is not None):
+                row.fail("%s under a limit of %d bytes: status %s: %s", tool, size, d.rc,
+                         d.err.strip())
 
 
 def b3(rig, row):
-    """Allocations of ours fail, once and from then on: all of a tool, or 300 points drawn where there are more"""
+    """Allocations of ours fail, once and from then on: all of a tool, or 300 points drawn where
+    there are more"""
     base, stream, more = half_way(rig)
     whole = rig.whole("12", stream, *more)
 
@@ -180,10 +203,16 @@ def b3(rig, row):
     row.add("allocations", n)
     on_training(rig, row, base, stream, more, "malloc", points(n), do, whole)
     for tool, argv in rig.tools():
-        n = counted(rig, argv, "malloc", how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
+        n = counted(rig,
+                    argv,
+                    "malloc",
+                    how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
         row.add("allocations", n)
         on_tool(rig, row, tool, argv, "malloc", points(n), do)
-        n = counted(rig, argv, "mmap", how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
+        n = counted(rig,
+                    argv,
+                    "mmap",
+                    how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
         on_tool(rig, row, tool, argv, "mmap", both(row, n), do)
 
 
@@ -203,7 +232,8 @@ def b4(rig, row):
             shutil.rmtree(out, ignore_errors=True)
             d = rig.train(out, stream, *more, env=env)
             if d.rc != 0:
-                row.fail("train, seed %s: status %s: %s", env["TF_FAULT_SHORT"], d.rc, d.err.strip())
+                row.fail("train, seed %s: status %s: %s", env["TF_FAULT_SHORT"], d.rc,
+                         d.err.strip())
             else:
                 rig.compare(row, "train, seed " + env["TF_FAULT_SHORT"], out, whole)
             continue
@@ -211,12 +241,15 @@ def b4(rig, row):
         d = rig.with_output(argv, rig.path("b4-out"), env=env)
         row.add("compared")
         if d.rc != 0 or d.data != rig.reference(argv):
-            row.fail("%s, seed %s: status %s, %s: %s", tool, env["TF_FAULT_SHORT"], d.rc, "other bytes" if d.rc == 0 else "no bytes", d.err.strip())
+            row.fail("%s, seed %s: status %s, %s: %s", tool, env["TF_FAULT_SHORT"], d.rc,
+                     "other bytes" if d.rc == 0 else "no bytes", d.err.strip())
     # Through a pipe that gives a byte now and then, without the shim.
     for tool, argv in tools:
-        if argv[-1].endswith((".tfs", ".txt")) and tool in ("tokenize", "decode", "cbor json", "cbor seal", "tokenize -d"):
+        if argv[-1].endswith((".tfs", ".txt")) and tool in ("tokenize", "decode", "cbor json",
+                                                            "cbor seal", "tokenize -d"):
             want = run(argv).out
-            feeder = subprocess.Popen(["dd", "if=" + argv[-1], "bs=3", "status=none"], stdout=subprocess.PIPE)
+            feeder = subprocess.Popen(["dd", "if=" + argv[-1], "bs=3", "status=none"],
+                                      stdout=subprocess.PIPE)
             d = run(argv[:-1] + ["-"], stdin=feeder.stdout)
             feeder.stdout.close()
             feeder.wait()

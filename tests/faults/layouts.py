@@ -1,4 +1,5 @@
-"""E: what a sentence is decoded to does not depend on its neighbours, on the order, on threads or on how fast the lines come."""
+"""E: what a sentence is decoded to does not depend on its neighbours, on the order, on threads or
+on how fast the lines come."""
 import os
 import random
 import subprocess
@@ -14,7 +15,13 @@ from rig import ENV, run, slurp
 def stream(path, lines):
     with open(path, "wb") as f:
         f.write(cbor2.dumps(cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR"))))
-        f.write(cbor2.dumps([0, {"v": 1, "kind": "tokens", "size": 64, "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3}}]))
+        f.write(
+            cbor2.dumps([
+                0, {
+                    "v": 1, "kind": "tokens", "size": 64, "special":
+                    {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
+                }
+            ]))
         for i, ids in enumerate(lines):
             f.write(cbor2.dumps([1, i, ids]))
         f.write(cbor2.dumps([15, len(lines), None]))
@@ -31,7 +38,11 @@ def answers(data):
 
 
 def drip(argv, data, r):
-    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV)
+    p = subprocess.Popen(argv,
+                         stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE,
+                         env=ENV)
 
     def feed():
         at = 0
@@ -52,10 +63,12 @@ def drip(argv, data, r):
 
 
 def e(rig, row):
-    """3,000 lines decoded in batches of 1, 7 and 64, shuffled, by drips, with 1, 2 and 5 threads, in fp32 and int8: no line differs"""
+    """3,000 lines decoded in batches of 1, 7 and 64, shuffled, by drips, with 1, 2 and 5 threads,
+    in fp32 and int8: no line differs"""
     n = rig.count(3000, short=150, scaled=False)
     r = random.Random(rig.seed)
-    lines = [[r.randint(4, 63) for _ in range(r.choice([0, 1, 2, 5, 9, r.randint(10, 40)]))] for _ in range(n)]
+    lines = [[r.randint(4, 63)
+              for _ in range(r.choice([0, 1, 2, 5, 9, r.randint(10, 40)]))] for _ in range(n)]
     s = rig.path("e.tfs")
     stream(s, lines)
     out = rig.path("e-run")
@@ -65,12 +78,16 @@ def e(rig, row):
             row.fail("no model: %s", d.err)
             return
     model = os.path.join(out, "ckpt-00000200.tfm")
-    for name, more in (("beam", ["-k", "4", "-n", "2"]), ("greedy", ["-k", "1"]), ("int8", ["-d", "cpu", "--precision", "int8"]), ("sampled", ["--sample", "--seed", "3", "--top-k", "9", "--top-p", "0.8"])):
+    for name, more in (("beam", ["-k", "4", "-n", "2"]), ("greedy", ["-k", "1"]),
+                       ("int8", ["-d", "cpu", "--precision", "int8"]),
+                       ("sampled", ["--sample", "--seed", "3", "--top-k", "9", "--top-p", "0.8"])):
         base = ["tf-decode", "-m", model, "--max-extra", "8"] + more
         want = answers(run(base + ["-t", "1", s], timeout=600).out)
         if len(want) != n:
             row.fail("%s: %d answers for %d lines", name, len(want), n)
-        ways = [(["-b", "1", "-t", "1"], s), (["-b", "7", "-t", "2"], s), (["-b", "64", "-w", "64", "-t", "5"], s), (["-b", "33", "-w", "1000", "-t", "2"], s)]
+        ways = [(["-b", "1", "-t", "1"], s), (["-b", "7", "-t", "2"], s),
+                (["-b", "64", "-w", "64", "-t", "5"], s), (["-b", "33", "-w", "1000", "-t",
+                                                            "2"], s)]
         for opts, path in ways:
             got = answers(run(base + opts + [path], timeout=600).out)
             tell(row, "%s %s" % (name, " ".join(opts)), want, got)
@@ -89,7 +106,8 @@ def tell(row, what, want, got):
     row.add("lines", len(want))
     row.add("layouts")
     if bad or len(got) != len(want):
-        row.fail("%s: %d of %d lines differ, the first is line %s", what, len(bad), len(want), bad[:1])
+        row.fail("%s: %d of %d lines differ, the first is line %s", what, len(bad), len(want),
+                 bad[:1])
 
 
 ROWS = [("E", e)]

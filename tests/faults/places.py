@@ -9,14 +9,17 @@ from rig import ENV, run, slurp
 
 
 def l1(rig, row):
-    """Links, directories, FIFOs, devices, places that cannot be written, output that is the input: kept, followed or refused as said"""
+    """Links, directories, FIFOs, devices, places that cannot be written, output that is the input:
+    kept, followed or refused as said"""
     m = rig.material()
     new = rig.reference(["tf-tokenize", "--threads", "1", "-m", m["vocab"], m["src"]])
     where = rig.fresh("l1")
 
     def tok(out, **kw):
         row.add("places")
-        return run(["tf-tokenize", "--threads", "1", "-m", m["vocab"], "-o", out, m["src"]], cwd=where, **kw)
+        return run(["tf-tokenize", "--threads", "1", "-m", m["vocab"], "-o", out, m["src"]],
+                   cwd=where,
+                   **kw)
 
     def at(name):
         return os.path.join(where, name)
@@ -75,7 +78,9 @@ def l1(rig, row):
         row.fail("/dev/stdout: status %s: %s", d.rc, d.err)
     shutil.copy(m["s"], at("s.tfs"))
     before = slurp(at("s.tfs"))
-    for argv in (["tf-cbor", "seal", "-o", "s.tfs", "s.tfs"], ["tf-batch", "-q", "-o", "s.tfs", "s.tfs", "s.tfs"], ["tf-decode", "-m", m["model"], "-o", "s.tfs", "s.tfs"]):
+    for argv in (["tf-cbor", "seal", "-o", "s.tfs",
+                  "s.tfs"], ["tf-batch", "-q", "-o", "s.tfs", "s.tfs",
+                             "s.tfs"], ["tf-decode", "-m", m["model"], "-o", "s.tfs", "s.tfs"]):
         d = run(argv, cwd=where)
         row.add("places")
         # Refused, or read whole before the rename: in no case is the input gone and nothing there.
@@ -102,9 +107,13 @@ def l1(rig, row):
             os.chmod(p, 0o755)
         who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         for name in ("old", "new"):
-            d = run(who + ["tf-tokenize", "--threads", "1", "-m", m["vocab"], "-o", os.path.join(ro, name), m["src"]])
+            d = run(who + [
+                "tf-tokenize", "--threads", "1", "-m", m["vocab"], "-o",
+                os.path.join(ro, name), m["src"]
+            ])
             row.add("places")
-            if d.rc != 1 or "Permission denied" not in d.err or os.listdir(ro) != ["old"] or slurp(os.path.join(ro, "old")) != b"old":
+            if d.rc != 1 or "Permission denied" not in d.err or os.listdir(ro) != ["old"] or slurp(
+                    os.path.join(ro, "old")) != b"old":
                 row.fail("read-only directory, %s: status %s: %s", name, d.rc, d.err.strip())
         d = run(who + rig.train_argv(os.path.join(ro, "run"), rig.batches("b20.tfs", n=20)))
         row.add("places")
@@ -125,8 +134,11 @@ def l1(rig, row):
         os.chmod(ro, 0o755)
     # Run directories.
     stream = rig.batches("b20.tfs", n=20)
-    for what, out, rc, text in (("a file", at("a"), 1, "a"), ("below a file", at("a/run"), 1, "Not a directory"), ("no parent", at("no/run"), 1, "No such file"),
-                                ("trailing slashes", at("run1") + "//", 0, ""), ("dots", at("d/../run2/."), 1, ""), ("LF", at("r\nn"), 0, "")):
+    for what, out, rc, text in (("a file", at("a"), 1, "a"), ("below a file", at("a/run"), 1,
+                                                              "Not a directory"),
+                                ("no parent", at("no/run"), 1,
+                                 "No such file"), ("trailing slashes", at("run1") + "//", 0, ""),
+                                ("dots", at("d/../run2/."), 1, ""), ("LF", at("r\nn"), 0, "")):
         d = rig.train(out, stream, "--steps", "3")
         row.add("places")
         if d.rc != rc or text not in d.err:
@@ -147,7 +159,8 @@ def l1(rig, row):
 
 
 def l2(rig, row):
-    """Two trainers race for one directory: one trains, the other says who holds it, with 75; killed ones leave no lock"""
+    """Two trainers race for one directory: one trains, the other says who holds it, with 75; killed
+    ones leave no lock"""
     stream = rig.batches("b20.tfs", n=20)
     more = ["--steps", "20", "--save-every", "10"]
     whole = rig.whole("20", stream, *more)
@@ -157,7 +170,10 @@ def l2(rig, row):
         out = rig.path("l2")
         shutil.rmtree(out, ignore_errors=True)
         argv = rig.train_argv(out, stream, *more)
-        two = [subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENV) for _ in range(2)]
+        two = [
+            subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENV)
+            for _ in range(2)
+        ]
         if i % 5 == 4:
             two[row.r.randrange(2)].kill()
             row.add("one of them killed")

@@ -1,4 +1,5 @@
-"""J, K: lines answered while the sender waits, readers and writers that leave, files that are cut, changed or hostile."""
+"""J, K: lines answered while the sender waits, readers and writers that leave, files that are cut,
+changed or hostile."""
 import os
 import pty
 import re
@@ -19,16 +20,24 @@ def j1(rig, row):
     m = rig.material()
     lines = [x for x in slurp(m["src"]).splitlines(True)]
     n = rig.count(1000, short=12, scaled=False)
-    chains = [("tokenize | -d", "tf-tokenize -m %(vocab)s | tf-tokenize -d -m %(vocab)s"), ("pieces", "tf-tokenize -m %(vocab)s --pieces"),
-              ("tokenize | decode | -d", "tf-tokenize -m %(model)s | tf-decode -m %(model)s -t 1 --max-extra 3 | tf-tokenize -d -m %(model)s"),
-              ("bad lines", "tf-tokenize -m %(vocab)s --bad ok | tf-tokenize -d -m %(vocab)s --bad ok")]
+    chains = [
+        ("tokenize | -d", "tf-tokenize -m %(vocab)s | tf-tokenize -d -m %(vocab)s"),
+        ("pieces", "tf-tokenize -m %(vocab)s --pieces"),
+        ("tokenize | decode | -d",
+         "tf-tokenize -m %(model)s | tf-decode -m %(model)s -t 1 --max-extra 3 | "
+         "tf-tokenize -d -m %(model)s"),
+        ("bad lines", "tf-tokenize -m %(vocab)s --bad ok | tf-tokenize -d -m %(vocab)s --bad ok")
+    ]
     for name, chain in chains:
         for kind in ("pipe", "terminal"):
             if kind == "terminal":
                 mine, theirs = pty.openpty()
                 tty.setraw(theirs)
-            p = subprocess.Popen(["bash", "-o", "pipefail", "-c", chain % m], env=ENV, stderr=subprocess.PIPE,
-                                 stdin=subprocess.PIPE if kind == "pipe" else theirs, stdout=subprocess.PIPE if kind == "pipe" else theirs)
+            p = subprocess.Popen(["bash", "-o", "pipefail", "-c", chain % m],
+                                 env=ENV,
+                                 stderr=subprocess.PIPE,
+                                 stdin=subprocess.PIPE if kind == "pipe" else theirs,
+                                 stdout=subprocess.PIPE if kind == "pipe" else theirs)
             if kind == "terminal":
                 os.close(theirs)
             put = p.stdin.fileno() if kind == "pipe" else mine
@@ -57,27 +66,38 @@ def j1(rig, row):
                 p.stdin.close()
                 rest = p.stdout.read()
                 if p.wait() != 0 or rest:
-                    row.fail("%s, %s: status %s, rest %r: %s", name, kind, p.returncode, rest[:80], p.stderr.read().decode())
+                    row.fail("%s, %s: status %s, rest %r: %s", name, kind, p.returncode, rest[:80],
+                             p.stderr.read().decode())
             else:
                 p.kill()
                 p.wait()
                 os.close(mine)
             row.add("late", late)
-            row.figures["slowest answer, ms"] = max(row.figures.get("slowest answer, ms", 0), int(slowest * 1000))
+            row.figures["slowest answer, ms"] = max(row.figures.get("slowest answer, ms", 0),
+                                                    int(slowest * 1000))
             if late:
                 row.fail("%s, %s: %d late", name, kind, late)
 
 
 def j2(rig, row):
-    """The reader leaves: killed by SIGPIPE and silent; with SIGPIPE ignored status 1 and silent; training saves first"""
-    for tool, argv in rig.tools() + [("info --devices", ["tf-info", "--devices"]), ("help", ["tf-train", "--help"])]:
+    """The reader leaves: killed by SIGPIPE and silent; with SIGPIPE ignored status 1 and silent;
+    training saves first"""
+    for tool, argv in rig.tools() + [("info --devices", ["tf-info", "--devices"]),
+                                     ("help", ["tf-train", "--help"])]:
         for ignored in (False, True):
             r, w = os.pipe()
             os.close(r)
 
             def prepare(i=ignored):
                 signal.signal(signal.SIGPIPE, signal.SIG_IGN if i else signal.SIG_DFL)
-            p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=w, stderr=subprocess.PIPE, env=ENV, preexec_fn=prepare, restore_signals=False)
+
+            p = subprocess.Popen(argv,
+                                 stdin=subprocess.DEVNULL,
+                                 stdout=w,
+                                 stderr=subprocess.PIPE,
+                                 env=ENV,
+                                 preexec_fn=prepare,
+                                 restore_signals=False)
             os.close(w)
             err = p.communicate(timeout=60)[1].decode()
             row.add("readers gone")
@@ -86,29 +106,42 @@ def j2(rig, row):
                 continue  # writes nothing to stdout
             bad = [x for x in err.splitlines() if "write" in x.lower() or "pipe" in x.lower()]
             if p.returncode != want or bad:
-                row.fail("%s, SIGPIPE %s: status %s: %s", tool, "ignored" if ignored else "default", p.returncode, err.strip())
+                row.fail("%s, SIGPIPE %s: status %s: %s", tool, "ignored" if ignored else "default",
+                         p.returncode, err.strip())
     stream = rig.batches("b20.tfs", n=20)
     for ignored in (False, True):
         out = rig.fresh("j2")
         r, w = os.pipe()
         os.close(r)
-        p = subprocess.Popen(["tf-train"] + SMALL + ["--steps", "20", "--log", "-", "--log-every", "1", "-o", out, stream], stdout=w, stderr=subprocess.PIPE,
-                             env=ENV, preexec_fn=lambda i=ignored: signal.signal(signal.SIGPIPE, signal.SIG_IGN if i else signal.SIG_DFL) and None, restore_signals=False)
+        p = subprocess.Popen(
+            ["tf-train"] + SMALL +
+            ["--steps", "20", "--log", "-", "--log-every", "1", "-o", out, stream],
+            stdout=w,
+            stderr=subprocess.PIPE,
+            env=ENV,
+            preexec_fn=lambda i=ignored: signal.signal(signal.SIGPIPE, signal.SIG_IGN
+                                                       if i else signal.SIG_DFL) and None,
+            restore_signals=False)
         os.close(w)
         err = p.communicate(timeout=60)[1].decode()
         row.add("readers gone")
         if p.returncode != 1 or err:
-            row.fail("train, SIGPIPE %s: status %s: %s", "ignored" if ignored else "default", p.returncode, err.strip())
+            row.fail("train, SIGPIPE %s: status %s: %s", "ignored" if ignored else "default",
+                     p.returncode, err.strip())
 
 
 def consumers(rig):
     m = rig.material()
-    return [("cbor check", ["tf-cbor", "check"], "s"), ("cbor json", ["tf-cbor", "json"], "s"), ("decode", ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "2"], "s"),
-            ("tokenize -d", ["tf-tokenize", "-d", "-m", m["vocab"]], "out"), ("batch", ["tf-batch", "-q", m["t"]], "s"),
-            ("score", ["tf-score", "-m", m["model"], "-t", "1", m["t"]], "s"), ("attn", ["tf-attn", "-m", m["model"], "-t", "1", m["t"]], "s"),
+    return [("cbor check", ["tf-cbor", "check"], "s"), ("cbor json", ["tf-cbor", "json"], "s"),
+            ("decode", ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "2"], "s"),
+            ("tokenize -d", ["tf-tokenize", "-d", "-m", m["vocab"]], "out"),
+            ("batch", ["tf-batch", "-q", m["t"]], "s"),
+            ("score", ["tf-score", "-m", m["model"], "-t", "1", m["t"]], "s"),
+            ("attn", ["tf-attn", "-m", m["model"], "-t", "1", m["t"]], "s"),
             ("info", ["tf-info"], "s"),
             ("train", ["tf-train"] + SMALL + ["--steps", "40", "-q", "-o", None], "b"),
-            ("cbor check", ["tf-cbor", "check"], "model"), ("convert", ["tf-convert"], "model"), ("info", ["tf-info"], "model"), ("avgckpt", ["tf-avgckpt"], "model"),
+            ("cbor check", ["tf-cbor", "check"], "model"), ("convert", ["tf-convert"], "model"),
+            ("info", ["tf-info"], "model"), ("avgckpt", ["tf-avgckpt"], "model"),
             ("decode", ["tf-decode", "-t", "1", "--max-extra", "2", m["s"], "-m"], "model")]
 
 
@@ -124,7 +157,9 @@ def start(rig, argv, path, stdin):
 
 
 def j3(rig, row):
-    """Streams and a model that break off, at each of the first and last 40 bytes and at 100 drawn ones, in a file and on a pipe, and producers killed at random: truncated, status 1, through every tool that reads them whole"""
+    """Streams and a model that break off, at each of the first and last 40 bytes and at 100 drawn
+    ones, in a file and on a pipe, and producers killed at random: truncated, status 1, through
+    every tool that reads them whole"""
     m = rig.material()
     cut = rig.path("cut.tfs")
     for tool, argv, what in consumers(rig):
@@ -132,7 +167,10 @@ def j3(rig, row):
         # tf-info reads no more than it tells.
         if tool in ("info",):
             continue
-        points = sorted(set(list(range(0, 40)) + list(range(len(data) - 40, len(data))) + [row.r.randrange(len(data)) for _ in range(rig.count(100, short=0))]))
+        points = sorted(
+            set(
+                list(range(0, 40)) + list(range(len(data) - 40, len(data))) +
+                [row.r.randrange(len(data)) for _ in range(rig.count(100, short=0))]))
         for n in points if not rig.short else row.r.sample(points, 4):
             with open(cut, "wb") as f:
                 f.write(data[:n])
@@ -142,14 +180,23 @@ def j3(rig, row):
                 d = start(rig, argv, "-" if stdin else cut, data[:n] if stdin else None)
                 row.add("cut or changed files")
                 if d.rc != 1 or "truncated" not in d.err or len(d.errors()) != 1:
-                    row.fail("%s, %s cut at byte %d%s: status %s: %s", tool, what, n, ", on a pipe" if stdin else "", d.rc, d.err.strip())
+                    row.fail("%s, %s cut at byte %d%s: status %s: %s", tool, what, n,
+                             ", on a pipe" if stdin else "", d.rc, d.err.strip())
     text = slurp(m["src"]) * 2000
     for i in range(rig.count(100, short=2)):
         r, w = os.pipe()
-        a = subprocess.Popen(["tf-tokenize", "--threads", "1", "-m", m["vocab"]], stdin=subprocess.PIPE, stdout=w, stderr=subprocess.DEVNULL, env=ENV)
+        a = subprocess.Popen(["tf-tokenize", "--threads", "1", "-m", m["vocab"]],
+                             stdin=subprocess.PIPE,
+                             stdout=w,
+                             stderr=subprocess.DEVNULL,
+                             env=ENV)
         os.close(w)
-        b = subprocess.Popen(["tf-cbor", "count"] if i % 2 else ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "1"], stdin=r, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, env=ENV)
+        b = subprocess.Popen(["tf-cbor", "count"] if i %
+                             2 else ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "1"],
+                             stdin=r,
+                             stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE,
+                             env=ENV)
         os.close(r)
         os.set_blocking(a.stdin.fileno(), False)
         end, at = time.time() + row.r.uniform(0.02, 0.2), 0
@@ -168,8 +215,12 @@ def j3(rig, row):
 
 
 def k(rig, row):
-    """In process, through every reader: all prefixes and bit flips of streams and checkpoints of up to 20 kB, hostile heads within 50 ms and 16 MB; through the tools: flips drawn at random, changed vocabularies; accepted and different: counted as failures"""
-    for name, patterns in (("wire_damage", {"prefixes": r"# (\d+) prefixes", "bit flips": r", (\d+) flips"}), ("wire_hostile", {"hostile heads": r"# (\d+) cases"})):
+    """In process, through every reader: all prefixes and bit flips of streams and checkpoints of up
+    to 20 kB, hostile heads within 50 ms and 16 MB; through the tools: flips drawn at random,
+    changed vocabularies; accepted and different: counted as failures"""
+    for name, patterns in (("wire_damage",
+                            {"prefixes": r"# (\d+) prefixes", "bit flips": r", (\d+) flips"}),
+                           ("wire_hostile", {"hostile heads": r"# (\d+) cases"})):
         if rig.short:
             continue  # `make check` runs these programs themselves
         t = os.path.join(TESTS, "unit", name + ".t")
@@ -195,14 +246,17 @@ def k(rig, row):
             d = start(rig, argv, bad, None)
             row.add("cut or changed files")
             if d.rc not in (0, 1, 2):
-                row.fail("%s, %s with bit %d changed: status %s: %s", tool, what, bit, d.rc, d.err.strip())
+                row.fail("%s, %s with bit %d changed: status %s: %s", tool, what, bit, d.rc,
+                         d.err.strip())
             elif d.rc == 0 and tool != "info":
                 row.fail("%s, %s with bit %d changed: accepted", tool, what, bit)
             elif d.rc and len(d.errors()) != 1:
-                row.fail("%s, %s with bit %d changed: status %s without its one line: %s", tool, what, bit, d.rc, d.err.strip())
+                row.fail("%s, %s with bit %d changed: status %s without its one line: %s", tool,
+                         what, bit, d.rc, d.err.strip())
         if good.rc != 0:
             row.fail("%s, %s as it is: status %s: %s", tool, what, good.rc, good.err.strip())
-    # A vocabulary has no checksum: what is changed may still be one; it must not end the process in another way.
+    # A vocabulary has no checksum: what is changed may still be one; it must not end the process in
+    # another way.
     data = slurp(m["vocab"])
     for _ in range(rig.count(400, short=6)):
         spoiled = bytearray(data)
@@ -216,14 +270,20 @@ def k(rig, row):
         d = run(["tf-tokenize", "-m", bad, m["src"]], timeout=20)
         row.add("cut or changed files")
         if d.rc not in (0, 1, 4) or d.rc == 1 and len(d.errors()) != 1:
-            row.fail("a changed vocabulary: status %s: %s; kept as %s", d.rc, d.err.strip(), keep(rig, spoiled))
+            row.fail("a changed vocabulary: status %s: %s; kept as %s", d.rc, d.err.strip(),
+                     keep(rig, spoiled))
     # A model of one vocabulary, tokens of another.
     other = rig.path("other.model")
     run(["tf-tokenize", "--train", "--vocab-size", "35", "-o", other, m["tgt"]])
     alien = rig.path("alien.tfs")
     run(["tf-tokenize", "-m", other, "-o", alien, m["src"]])
-    for argv in (["tf-decode", "-m", m["model"], alien], ["tf-tokenize", "-d", "-m", m["vocab"], alien], ["tf-batch", m["s"], alien], ["tf-score", "-m", m["model"], m["s"], alien], ["tf-attn", "-m", m["model"], m["s"], alien],
-                 ["tf-train"] + SMALL + ["--vocab", other, "-o", rig.fresh("k-run"), m["b"]]):
+    for argv in (["tf-decode", "-m", m["model"],
+                  alien], ["tf-tokenize", "-d", "-m", m["vocab"],
+                           alien], ["tf-batch", m["s"],
+                                    alien], ["tf-score", "-m", m["model"], m["s"],
+                                             alien], ["tf-attn", "-m", m["model"], m["s"],
+                                                      alien], ["tf-train"] + SMALL +
+                 ["--vocab", other, "-o", rig.fresh("k-run"), m["b"]]):
         d = run(argv)
         row.add("vocabularies mixed")
         if d.rc != 1 or len(set(re.findall(r"\b[0-9a-f]{64}\b", d.err))) != 2:
@@ -236,10 +296,16 @@ def k5(rig, row):
     m = rig.material()
     makers = []
     for size in (34, 36, 38, 40):
-        v, s, b, out = [rig.path("k5-%d%s" % (size, x)) for x in (".model", ".tfs", ".b.tfs", "-run")]
+        v, s, b, out = [
+            rig.path("k5-%d%s" % (size, x)) for x in (".model", ".tfs", ".b.tfs", "-run")
+        ]
         shutil.rmtree(out, ignore_errors=True)
-        for argv in (["tf-tokenize", "--train", "--vocab-size", str(size), "-o", v, m["src"], m["tgt"]], ["tf-tokenize", "-m", v, "-o", s, m["src"]],
-                     ["tf-batch", "-q", "--tokens", "60", "--batches", "2", "-o", b, s, s], ["tf-train"] + SMALL + ["--vocab", v, "--steps", "2", "-o", out, b]):
+        for argv in ([
+                "tf-tokenize", "--train", "--vocab-size",
+                str(size), "-o", v, m["src"], m["tgt"]
+        ], ["tf-tokenize", "-m", v, "-o", s,
+                m["src"]], ["tf-batch", "-q", "--tokens", "60", "--batches", "2", "-o", b, s, s],
+                     ["tf-train"] + SMALL + ["--vocab", v, "--steps", "2", "-o", out, b]):
             d = run(argv)
             if d.rc != 0:
                 row.fail("%s: status %s: %s", argv[0], d.rc, d.err.strip())

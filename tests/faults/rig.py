@@ -1,4 +1,5 @@
-"""What all rows share: a model that trains in a fraction of a second, the tools with small work for each, and the record of what was run."""
+"""What all rows share: a model that trains in a fraction of a second, the tools with small work for
+each, and the record of what was run."""
 import hashlib
 import os
 import random
@@ -15,8 +16,11 @@ SHIM = os.environ.get("TF_SHIM") or os.path.join(os.path.dirname(BIN), "tests", 
 TIMEOUT = 60
 
 # A model of 1+1 layers and width 16 over 64 pieces.
-SMALL = ["--preset", "tiny", "--layers", "1", "--d-model", "16", "--d-ff", "32", "--heads", "2", "--dropout", "0.1", "--attention-dropout", "0.1",
-         "--warmup", "20", "--device", "cpu", "--threads", "1"]
+SMALL = [
+    "--preset", "tiny", "--layers", "1", "--d-model", "16", "--d-ff", "32", "--heads", "2",
+    "--dropout", "0.1", "--attention-dropout", "0.1", "--warmup", "20", "--device", "cpu",
+    "--threads", "1"
+]
 
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("TF_FAULT")}
 ENV["PATH"] = BIN + ":" + ENV.get("PATH", "/usr/bin:/bin")
@@ -33,17 +37,32 @@ class Done:
 
     def errors(self):
         """The lines that are neither warnings nor notes of a run that goes well."""
-        notes = ("going on from", "the stream ended at", "the stream ended within", "stopped at step", "stopping at step", "pairs in", "1 pair in 1 batch", " pairs, ", "gave",
-                 "nothing left to do")
-        return [x for x in self.err.splitlines() if ": warning: " not in x and not any(n in x for n in notes)]
+        notes = ("going on from", "the stream ended at", "the stream ended within",
+                 "stopped at step", "stopping at step", "pairs in", "1 pair in 1 batch", " pairs, ",
+                 "gave", "nothing left to do")
+        return [
+            x for x in self.err.splitlines()
+            if ": warning: " not in x and not any(n in x for n in notes)
+        ]
 
 
-def run(argv, stdin=None, env=None, cwd=None, timeout=TIMEOUT, stdout=subprocess.PIPE, prepare=None):
+def run(argv,
+        stdin=None,
+        env=None,
+        cwd=None,
+        timeout=TIMEOUT,
+        stdout=subprocess.PIPE,
+        prepare=None):
     start = time.time()
     e = dict(ENV, **env) if env else ENV
     data = stdin if isinstance(stdin, bytes) else None
-    p = subprocess.Popen(argv, stdin=subprocess.PIPE if data is not None else stdin or subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
-                         env=e, cwd=cwd, preexec_fn=prepare)
+    p = subprocess.Popen(argv,
+                         stdin=subprocess.PIPE if data is not None else stdin or subprocess.DEVNULL,
+                         stdout=stdout,
+                         stderr=subprocess.PIPE,
+                         env=e,
+                         cwd=cwd,
+                         preexec_fn=prepare)
     try:
         out, err = p.communicate(data, timeout)
     except subprocess.TimeoutExpired:
@@ -126,17 +145,21 @@ class Rig:
         return self.made[name]
 
     def locales(self):
-        """(environment, names) of the locales of row I2: those that the machine lacks are made in a directory of ours, where their sources are here."""
+        """(environment, names) of the locales of row I2: those that the machine lacks are made in a
+        directory of ours, where their sources are here."""
         def make():
             where = self.fresh("locales")
             for name in ("tr_TR", "de_DE"):
                 made = os.path.join(where, name + ".UTF-8")
                 if shutil.which("localedef"):
-                    subprocess.run(["localedef", "-i", name, "-f", "UTF-8", made], capture_output=True)
-                if not os.path.exists(os.path.join(made, "LC_CTYPE")):  # without sources it leaves an empty directory
+                    subprocess.run(["localedef", "-i", name, "-f", "UTF-8", made],
+                                   capture_output=True)
+                if not os.path.exists(os.path.join(
+                        made, "LC_CTYPE")):  # without sources it leaves an empty directory
                     shutil.rmtree(made, ignore_errors=True)
             env = dict(LOCPATH=where) if os.listdir(where) else {}
-            have = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split() + os.listdir(where)
+            have = subprocess.run(["locale", "-a"], capture_output=True,
+                                  text=True).stdout.split() + os.listdir(where)
             have = {x.replace("utf8", "UTF-8") for x in have}
             return env, [x for x in ("C", "POSIX", "tr_TR.UTF-8", "de_DE.UTF-8") if x in have]
         return self.once("locales", make)
@@ -149,12 +172,17 @@ class Rig:
 
         def make():
             with open(p, "wb") as f:
-                subprocess.run(["/usr/bin/python3", os.path.join(TOP, "tests/cli/batches.py")] + ["%s=%s" % x for x in opts.items()], stdout=f, check=True)
+                subprocess.run(["/usr/bin/python3",
+                                os.path.join(TOP, "tests/cli/batches.py")] +
+                               ["%s=%s" % x for x in opts.items()],
+                               stdout=f,
+                               check=True)
             return p
         return self.once("batches " + name + repr(sorted(opts.items())), make)
 
     def material(self):
-        """Text, vocabulary, token streams, batches, a run and its mean, made by the tools: a dict of paths."""
+        """Text, vocabulary, token streams, batches, a run and its mean, made by the tools: a dict
+        of paths."""
         def must(argv, **kw):
             d = run(argv, **kw)
             if d.rc != 0:
@@ -163,34 +191,63 @@ class Rig:
         def make():
             d = self.fresh("material")
             r = random.Random(7)
-            words = ["".join(r.choice("abcdefghij") for _ in range(r.randint(1, 5))) for _ in range(30)]
-            m = {n: os.path.join(d, f) for n, f in dict(src="s.txt", tgt="t.txt", vocab="v.model", s="s.tfs", t="t.tfs", b="b.tfs", valid="valid.tfs",
-                                                         run="run", model="m.tfm", out="o.tfs", text="o.txt", trees="trees").items()}
+            words = [
+                "".join(r.choice("abcdefghij") for _ in range(r.randint(1, 5))) for _ in range(30)
+            ]
+            m = {
+                n: os.path.join(d, f)
+                for n, f in dict(src="s.txt",
+                                 tgt="t.txt",
+                                 vocab="v.model",
+                                 s="s.tfs",
+                                 t="t.tfs",
+                                 b="b.tfs",
+                                 valid="valid.tfs",
+                                 run="run",
+                                 model="m.tfm",
+                                 out="o.tfs",
+                                 text="o.txt",
+                                 trees="trees").items()
+            }
             for n in ("src", "tgt"):
                 with open(m[n], "w") as f:
                     for _ in range(60):
                         f.write(" ".join(r.choice(words) for _ in range(r.randint(1, 6))) + "\n")
             with open(m["trees"], "w") as f:
-                f.write("(S (NP (DT the) (NN dog)) (VP (VB barks)))\n(S (NP (NN cat)) (VP (VB sleeps) (ADVP (RB well))))\n" * 20)
-            must(["tf-tokenize", "--train", "--vocab-size", "40", "-o", m["vocab"], m["src"], m["tgt"]])
+                f.write(
+                    ("(S (NP (DT the) (NN dog)) (VP (VB barks)))\n"
+                     "(S (NP (NN cat)) (VP (VB sleeps) (ADVP (RB well))))\n") * 20)
+            must([
+                "tf-tokenize", "--train", "--vocab-size", "40", "-o", m["vocab"], m["src"], m["tgt"]
+            ])
             for x, y in (("src", "s"), ("tgt", "t")):
                 must(["tf-tokenize", "-m", m["vocab"], "-o", m[y], m[x]])
-            must(["tf-batch", "-q", "--tokens", "60", "--batches", "20", "-o", m["b"], m["s"], m["t"]])
-            must(["tf-batch", "-q", "--tokens", "60", "--no-shuffle", "-o", m["valid"], m["s"], m["t"]])
-            must(["tf-train"] + SMALL + ["--vocab", m["vocab"], "--steps", "20", "--save-every", "10", "-o", m["run"], m["b"]])
+            must([
+                "tf-batch", "-q", "--tokens", "60", "--batches", "20", "-o", m["b"], m["s"], m["t"]
+            ])
+            must([
+                "tf-batch", "-q", "--tokens", "60", "--no-shuffle", "-o", m["valid"], m["s"], m["t"]
+            ])
+            must(["tf-train"] + SMALL + [
+                "--vocab", m["vocab"], "--steps", "20", "--save-every", "10", "-o", m["run"], m["b"]
+            ])
             must(["tf-avgckpt", "-n", "2", "-o", m["model"], m["run"]])
-            must(["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "5", "-o", m["out"], m["s"]])
+            must([
+                "tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "5", "-o", m["out"], m["s"]
+            ])
             must(["tf-tokenize", "-d", "-m", m["vocab"], "-o", m["text"], m["out"]])
             return m
         return self.once("material", make)
 
     def tools(self):
-        """(name, command without its output, how the output is named, stdout is binary): every tool at small work."""
+        """(name, command without its output, how the output is named, stdout is binary): every tool
+        at small work."""
         m = self.material()
         have = [
             ("tokenize", ["tf-tokenize", "--threads", "1", "-m", m["vocab"], m["src"]]),
             ("tokenize -d", ["tf-tokenize", "-d", "--threads", "1", "-m", m["model"], m["out"]]),
-            ("tokenize --train", ["tf-tokenize", "--train", "--vocab-size", "40", m["src"], m["tgt"]]),
+            ("tokenize --train",
+             ["tf-tokenize", "--train", "--vocab-size", "40", m["src"], m["tgt"]]),
             ("batch", ["tf-batch", "-q", "--tokens", "60", m["s"], m["t"]]),
             ("avgckpt", ["tf-avgckpt", "-n", "2", m["run"]]),
             ("decode", ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "3", m["s"]]),
@@ -206,7 +263,8 @@ class Rig:
             ("tree -l", ["tf-tree", "-l", m["trees"]]),
             ("evalb", ["tf-evalb", m["trees"], m["trees"]]),
         ]
-        return [(n, c) for n, c in have if os.path.exists(os.path.join(BIN, c[0])) and self.works(c)]
+        return [(n, c) for n, c in have
+                if os.path.exists(os.path.join(BIN, c[0])) and self.works(c)]
 
     def works(self, argv):
         return self.once("works " + " ".join(argv), lambda: self.reference(argv) is not None)
@@ -228,7 +286,9 @@ class Rig:
             os.unlink(out)
         kw.pop("clear", None)
         if self.takes_output(argv):
-            d = run(argv[:1] + argv[1:2] * (argv[0] in ("tf-cbor", "tf-plot")) + ["-o", out] + argv[1 + (argv[0] in ("tf-cbor", "tf-plot")):], **kw)
+            d = run(
+                argv[:1] + argv[1:2] * (argv[0] in ("tf-cbor", "tf-plot")) + ["-o", out] +
+                argv[1 + (argv[0] in ("tf-cbor", "tf-plot")):], **kw)
         else:
             with open(out, "wb") as f:
                 d = run(argv, stdout=f, **kw)
@@ -255,12 +315,17 @@ class Rig:
         return self.once("whole " + name + repr(more), make)
 
     def compare(self, row, what, out, whole, over=False):
-        """Are the checkpoints in the directory those of the undisturbed run, and nothing else there? A run killed behind its last rename is over, and the
-        next start deletes nothing: then an older checkpoint or resume.tfm may be left."""
+        """Are the checkpoints in the directory those of the undisturbed run, and nothing else
+        there? A run killed behind its last rename is over, and the next start deletes nothing: then
+        an older checkpoint or resume.tfm may be left."""
         names = {f for f in os.listdir(out) if f.endswith(".tfm") or f.startswith(".tf-")}
         good = True
         if over:
-            names = {f for f in names if f in whole or f != "resume.tfm" and not "ckpt-" <= f < max(x for x in whole if x < "d")}
+            names = {
+                f
+                for f in names if f in whole
+                or f != "resume.tfm" and not "ckpt-" <= f < max(x for x in whole if x < "d")
+            }
         if names != set(whole):
             row.fail("%s: files %s, expected %s", what, sorted(names), sorted(whole))
             good = False
@@ -272,8 +337,12 @@ class Rig:
         return good
 
     def check_whole(self, row, what, out):
-        """Every checkpoint in place, whatever else happened, reads as a whole one. Returns how many."""
-        files = [os.path.join(out, f) for f in sorted(os.listdir(out)) if f.endswith(".tfm") and not f.startswith(".")] if os.path.isdir(out) else []
+        """Every checkpoint in place, whatever else happened, reads as a whole one. Returns how
+        many."""
+        files = [
+            os.path.join(out, f) for f in sorted(os.listdir(out))
+            if f.endswith(".tfm") and not f.startswith(".")
+        ] if os.path.isdir(out) else []
         for f in files:
             d = run(["tf-cbor", "check", f])
             row.add("checkpoints checked")

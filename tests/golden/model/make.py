@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Golden numbers of two small models from an independent implementation (PyTorch, float64).
 
-Needs Debian's python3-torch. Writes paper.txt and t2t.txt beside itself: lines `name count values...`: weights (exact in float32), pairs, logits,
-sums, gradients of the summed smoothed loss, and weights after three Adam updates on the mean. The attention is written sentence by
-sentence and head by head, without any of the library's tricks."""
+Needs Debian's python3-torch. Writes paper.txt and t2t.txt beside itself: lines `name count
+values...`: weights (exact in float32), pairs, logits, sums, gradients of the summed smoothed loss,
+and weights after three Adam updates on the mean. The attention is written sentence by sentence and
+head by head, without any of the library's tricks."""
 import math
 import os
 import torch
@@ -61,7 +62,8 @@ class Model:
 
     def embed(self, side, ids, rows):
         e = self.p[f"{side}.embed" if self.t2t else "embed"]
-        x = torch.stack([torch.zeros(self.D) if i is None else e[i] for i in ids]) * math.sqrt(self.D)
+        x = torch.stack([torch.zeros(self.D) if i is None else e[i]
+                         for i in ids]) * math.sqrt(self.D)
         if self.learned:
             return x + self.p[side + ".pos"][:rows]
         pe = torch.zeros(rows, self.D)
@@ -84,7 +86,8 @@ class Model:
     def attend(self, q, k, v, causal):
         out = []
         for h in range(self.H):
-            a = q[:, h * self.dk:(h + 1) * self.dk] @ k[:, h * self.dk:(h + 1) * self.dk].T / math.sqrt(self.dk)
+            a = q[:, h * self.dk:(h + 1) * self.dk] @ k[:, h * self.dk:(h + 1) *
+                                                        self.dk].T / math.sqrt(self.dk)
             if causal:
                 a = a.masked_fill(torch.ones_like(a).triu(1).bool(), -math.inf)
             out.append(torch.softmax(a, -1) @ v[:, h * self.dv:(h + 1) * self.dv])
@@ -96,7 +99,8 @@ class Model:
     def self_attention(self, x, name, causal):
         hk = self.H * self.dk
         qkv = self.linear(x, name + ".qkv")
-        return self.linear(self.attend(qkv[:, :hk], qkv[:, hk:2 * hk], qkv[:, 2 * hk:], causal), name + ".o")
+        return self.linear(self.attend(qkv[:, :hk], qkv[:, hk:2 * hk], qkv[:, 2 * hk:], causal),
+                           name + ".o")
 
     def feed_forward(self, x, name):
         return self.linear(torch.relu(self.linear(x, name + ".1")), name + ".2")
@@ -104,7 +108,8 @@ class Model:
     def logits(self, src, tgt):
         x = self.embed("enc", src + [3], len(src) + 1)
         for n in range(self.N):
-            x = self.around(x, f"enc.{n}.self", lambda y: self.self_attention(y, f"enc.{n}.self", False))
+            x = self.around(x, f"enc.{n}.self",
+                            lambda y: self.self_attention(y, f"enc.{n}.self", False))
             x = self.around(x, f"enc.{n}.ff", lambda y: self.feed_forward(y, f"enc.{n}.ff"))
         if self.pre:
             x = self.norm(x, "enc")
@@ -117,7 +122,8 @@ class Model:
                 q, own = self.linear(z, name + ".q"), kv[:, n * w:(n + 1) * w]
                 return self.linear(self.attend(q, own[:, :hk], own[:, hk:], False), name + ".o")
 
-            y = self.around(y, f"dec.{n}.self", lambda z: self.self_attention(z, f"dec.{n}.self", True))
+            y = self.around(y, f"dec.{n}.self",
+                            lambda z: self.self_attention(z, f"dec.{n}.self", True))
             y = self.around(y, name, cross)
             y = self.around(y, f"dec.{n}.ff", lambda z: self.feed_forward(z, f"dec.{n}.ff"))
         if self.pre:
@@ -147,7 +153,8 @@ def main():
 
         def put(name, x, exact=False):
             x = x.detach().reshape(-1).tolist()
-            lines.append(" ".join([name, str(len(x))] + [("%.9g" if exact else "%.10g") % v for v in x]))
+            lines.append(" ".join([name, str(len(x))] + [("%.9g" if exact else "%.10g") % v
+                                                         for v in x]))
 
         for name, p in m.p.items():
             put("w/" + name, p, True)
@@ -173,12 +180,13 @@ def main():
                     a.mul_(b1).add_((1 - b1) * g)
                     v.mul_(b2).add_((1 - b2) * g * g)
                     if m.t2t:
-                        p -= lr * math.sqrt(1 - b2 ** step) / (1 - b1 ** step) * a / (v.sqrt() + eps)
+                        p -= lr * math.sqrt(1 - b2**step) / (1 - b1**step) * a / (v.sqrt() + eps)
                     else:
                         p -= lr * (a / (1 - b1 ** step)) / ((v / (1 - b2 ** step)).sqrt() + eps)
         for name, p in m.p.items():
             put("u/" + name, p)
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), dialect + ".txt"), "w") as f:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), dialect + ".txt"),
+                  "w") as f:
             f.write("\n".join(lines) + "\n")
 
 
