@@ -64,9 +64,9 @@ static const struct tf_tool tool = {
     .max_args = 2,
 };
 
-/* Options that depend on each other, into b and f. */
-static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_args *args,
-                  struct tf_err *err)
+/* Check options that depend on each other, and fill b and f. */
+static int resolve_options(struct tf_batcher *b, struct tf_pair_filter *f,
+                           const struct tf_args *args, struct tf_err *err)
 {
     if (tf_count_stdin(args->v, (size_t)args->n) > 1)
         return tf_fail_status(err, TF_USAGE, "both sides can't be stdin");
@@ -80,19 +80,19 @@ static int settle(struct tf_batching *b, struct tf_filter *f, const struct tf_ar
         o.epochs = o.batches > 0 ? 0 : 1;
     if (o.as == 1 && !tf_opt_find(opts, "max-length")->set)
         o.max_length = 255;
-    *b = (struct tf_batching){.tokens = (uint64_t)o.tokens,
-                              .max_sentences = (uint64_t)o.max_sentences,
-                              .padded = o.as == 1,
-                              .shuffle = !o.no_shuffle,
-                              .seed = (uint64_t)o.seed,
-                              .window = (size_t)o.window,
+    *b = (struct tf_batcher){.opts = {.tokens = (uint64_t)o.tokens,
+                                      .max_sentences = (uint64_t)o.max_sentences,
+                                      .padded = o.as == 1,
+                                      .shuffle = !o.no_shuffle,
+                                      .seed = (uint64_t)o.seed},
+                             .window = (size_t)o.window,
                               .epochs = (uint64_t)o.epochs,
                               .batches = (uint64_t)o.batches};
-    *f = (struct tf_filter){.min = (size_t)o.min_length,
+    *f = (struct tf_pair_filter){.min = (size_t)o.min_length,
                             .max = (size_t)o.max_length,
                             .ratio = o.max_ratio,
                             .budget = (size_t)o.tokens};
-    return o.from == NULL || tf_batching_from(b, o.from, err) == 0
+    return o.from == NULL || tf_batcher_from(b, o.from, err) == 0
                ? 0
                : tf_context(err, "--from %s", o.from);
 }
@@ -102,15 +102,16 @@ int main(int argc, char **argv)
     static const char *const std_in[] = {"-"};
     struct tf_err err = {0};
     struct tf_args args;
-    struct tf_batching b;
-    struct tf_filter filter;
+    struct tf_batcher b;
+    struct tf_pair_filter filter;
     struct tf_corpus c = {0};
     struct tf_out out = {0};
     struct tf_progress progress;
-    if (tf_opt_parse(&tool, argc, argv, &args, &err) < 0 || settle(&b, &filter, &args, &err) < 0)
+    if (tf_opt_parse(&tool, argc, argv, &args, &err) < 0 ||
+        resolve_options(&b, &filter, &args, &err) < 0)
         return tf_finish(-1, &err);
     if (o.epochs == 0)
-        /* whoever reads a stream without end decides how much of it is enough */
+        /* The reader of an endless stream decides when it ends: EPIPE below is success. */
         signal(SIGPIPE, SIG_IGN);
     tf_progress_begin(&progress, false, o.quiet);
     b.progress = &progress;
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = tf_out_open(&out, o.output, TF_OUT_BINARY, &err);
     if (rc == 0)
-        rc = tf_batching_run(&b, &c, opts, &out, &err);
+        rc = tf_batcher_run(&b, &c, opts, &out, &err);
     if (rc == 0)
         rc = tf_out_commit(&out, &err);
     tf_progress_end(&progress);
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
         rc = 0;
     }
     if (rc == 0 && !o.quiet)
-        tf_batching_summary(&b, &c);
+        tf_batcher_summary(&b, &c);
     tf_out_abort(&out);
     tf_corpus_release(&c);
     return tf_finish(rc, &err);

@@ -1,164 +1,32 @@
-/* batcher.c - see batcher.h. Two uses of chance, each a stream of its own (seed; epoch, window,
- * use): the order of pairs, which decides who shares a batch, and the order of batches. */
+/* batcher.c - see batcher.h. */
 #include "data/batcher.h"
 #include "base/opt.h"
 #include "base/parse.h"
-#include "base/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 64, AHEAD = 12 };
-
-static unsigned bucket_of(uint64_t length)
-{
-    unsigned k = 0;
-    for (uint64_t even = 8; k < BUCKETS - 2; even *= 2, k += 2) {
-        if (length <= even)
-            return k;
-        if (length <= even / 2 * 3)
-            return k + 1;
-    }
-    return k;
-}
-
-static uint64_t bucket_end(unsigned k)
-{
-    return (k % 2 == 0 ? (uint64_t)8 : (uint64_t)12) << k / 2;
-}
-
-uint64_t tf_bucket_end(uint64_t length)
-{
-    return bucket_end(bucket_of(length));
-}
-
-/* ---- plan ---- */
-
-static void shuffle(uint32_t *v, size_t n, struct tf_rng *r)
-{
-    for (size_t i = n; i > 1; i--) {
-        size_t k = (size_t)tf_rng_below(r, i);
-        uint32_t x = v[i - 1];
-        v[i - 1] = v[k];
-        v[k] = x;
-    }
-}
-
-static unsigned pair_bucket(const struct tf_pair *p)
-{
-    return bucket_of((uint64_t)(p->len[0] > p->len[1] ? p->len[0] : p->len[1]) + 1);
-}
-
-/* Positions by bucket, in random order within each. */
-static void group(uint32_t *order, const struct tf_pair *pairs, size_t n, struct tf_rng *r)
-{
-    size_t end[BUCKETS] = {0};
-    for (size_t i = 0; i < n; i++)
-        end[pair_bucket(&pairs[i])]++;
-    for (unsigned k = 1; k < BUCKETS; k++)
-        end[k] += end[k - 1];
-    for (size_t i = n; i-- > 0;)
-        order[--end[pair_bucket(&pairs[i])]] = (uint32_t)i;
-    for (unsigned k = 0; k < BUCKETS; k++) { /* end[k] is the start of bucket k by now */
-        size_t next = k + 1 < BUCKETS ? end[k + 1] : n;
-        shuffle(order + end[k], next - end[k], r);
-    }
-}
-
-static void add_cut(struct tf_batch_plan *p, size_t at)
-{
-    if (p->n_batches + 2 > p->cut_cap) {
-        p->cut_cap = p->cut_cap ? 2 * p->cut_cap : 1024;
-        p->cut = tf_xarray(p->cut, p->cut_cap, sizeof *p->cut);
-        p->turn = tf_xarray(p->turn, p->cut_cap, sizeof *p->turn);
-    }
-    p->turn[p->n_batches] = (uint32_t)p->n_batches;
-    p->cut[++p->n_batches] = (uint32_t)at;
-}
-
-static void cut(struct tf_batch_plan *p, const struct tf_batching *b, const struct tf_pair *pairs,
-                size_t n)
-{
-    uint64_t sum[2] = {0, 0}, count = 0, most = b->max_sentences ? b->max_sentences : UINT64_MAX;
-    unsigned bucket = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct tf_pair *pair = &pairs[p->order[i]];
-        if (i + AHEAD < n)
-            __builtin_prefetch(&pairs[p->order[i + AHEAD]]);
-        uint64_t x = (uint64_t)pair->len[0] + 1, y = (uint64_t)pair->len[1] + 1;
-        bool full = sum[0] + x > b->tokens || sum[1] + y > b->tokens || count >= most;
-        if (b->padded) {
-            unsigned own = pair_bucket(pair);
-            full = full || own != bucket || (count + 1) * bucket_end(own) > b->tokens;
-            bucket = own;
-        }
-        if (full && count > 0) {
-            add_cut(p, i);
-            sum[0] = sum[1] = count = 0;
-        }
-        sum[0] += x;
-        sum[1] += y;
-        count++;
-    }
-    if (count > 0)
-        add_cut(p, n);
-}
-
-void tf_batch_plan_make(struct tf_batch_plan *p, const struct tf_batching *b,
-                        const struct tf_pair *pairs, size_t n, uint64_t epoch, uint64_t window)
-{
-    TF_ASSERT(n <= UINT32_MAX);
-    if (n > p->cap || p->order == NULL) {
-        p->cap = n > 0 ? n : 1;
-        p->order = tf_xarray(p->order, p->cap, sizeof *p->order);
-    }
-    p->n_batches = 0;
-    uint64_t stream = epoch << 32 | (window & 0x7fffffff) << 1;
-    if (b->shuffle) {
-        struct tf_rng r = tf_rng_new(b->seed, stream);
-        group(p->order, pairs, n, &r);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            p->order[i] = (uint32_t)i;
-    }
-    cut(p, b, pairs, n);
-    if (p->cut != NULL)
-        p->cut[0] = 0;
-    if (b->shuffle) {
-        struct tf_rng r = tf_rng_new(b->seed, stream | 1);
-        shuffle(p->turn, p->n_batches, &r);
-    }
-}
-
-void tf_batch_plan_release(struct tf_batch_plan *p)
-{
-    free(p->order);
-    free(p->cut);
-    free(p->turn);
-    *p = (struct tf_batch_plan){0};
-}
-
-/* ---- run ---- */
+enum { PREFETCH = 12 }; /* pairs */
 
 struct run {
-    struct tf_batching *b;
+    struct tf_batcher *b;
     struct tf_corpus *c;
     struct tf_writer w;
     struct tf_batch_plan plan;
-    uint32_t *ids[2], *off[2], *idx;
-    size_t cap;                      /* pairs that off and idx hold */
+    uint32_t *ids[2], *off[2], *idx; /* of the batch being written */
+    size_t cap;                      /* pairs that off and idx can hold */
     uint64_t ordinal, epoch, record; /* of the next batch */
-    bool named;                      /* the corpus' id was known before the first batch */
-    bool reached;                    /* the cursor to start from */
-    bool done;                       /* --batches */
+    bool has_id;                     /* the corpus id was known before the first batch */
+    bool reached;                    /* the start cursor has been reached */
+    bool done;                       /* --batches has been reached */
 };
 
-/* Batch k of the plan; last: of its epoch. */
-static int put_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
+/* Write batch k of the plan. last: it is the last of its epoch. */
+static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
 {
     const struct tf_batch_plan *p = &r->plan;
     size_t n = p->cut[k + 1] - p->cut[k];
-    const uint32_t *who = p->order + p->cut[k];
+    const uint32_t *members = p->order + p->cut[k];
     if (n > r->cap) {
         r->cap = n;
         for (int s = 0; s < 2; s++)
@@ -168,14 +36,14 @@ static int put_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
     const struct tf_pair *pairs = r->c->pairs;
     uint32_t at[2] = {0, 0};
     for (size_t i = 0; i < n; i++) {
-        const struct tf_pair *pair = &pairs[who[i]];
-        if (i + 2 * AHEAD < n)
-            __builtin_prefetch(&pairs[who[i + 2 * AHEAD]]);
-        if (i + AHEAD < n)
-            tf_corpus_prefetch(r->c, &pairs[who[i + AHEAD]]);
+        const struct tf_pair *pair = &pairs[members[i]];
+        if (i + 2 * PREFETCH < n)
+            __builtin_prefetch(&pairs[members[i + 2 * PREFETCH]]);
+        if (i + PREFETCH < n)
+            tf_corpus_prefetch(r->c, &pairs[members[i + PREFETCH]]);
         for (int s = 0; s < 2; s++) {
             r->off[s][i] = at[s];
-            if (tf_corpus_take(r->c, s, pair, r->ids[s] + at[s], err) < 0)
+            if (tf_corpus_copy(r->c, s, pair, r->ids[s] + at[s], err) < 0)
                 return -1;
             at[s] += pair->len[s];
         }
@@ -193,7 +61,7 @@ static int put_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
         .idx = r->idx,
         .epoch = last ? r->epoch + 1 : r->epoch,
         .record = last ? 0 : r->record + n,
-        .has_corpus = r->named,
+        .has_corpus = r->has_id,
     };
     memcpy(batch.corpus, r->c->id, sizeof batch.corpus);
     if (tf_writer_batch(&r->w, &batch, err) < 0)
@@ -211,10 +79,10 @@ static int put_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
     return 0;
 }
 
-/* After the last batch: a cursor that no batch had lies behind them, at the end or beyond it. */
-static int check_reached(const struct run *r, struct tf_err *err)
+/* After the last batch: the start cursor must be that of a batch, or the end. */
+static int check_cursor(const struct run *r, struct tf_err *err)
 {
-    const struct tf_batching *b = r->b;
+    const struct tf_batcher *b = r->b;
     if (r->reached || r->done || (b->from_epoch == b->epochs && b->from_record == 0))
         return 0;
     return tf_fail(err, "--from %llu:%llu: no batch begins there; the stream ends at %llu:0",
@@ -222,7 +90,7 @@ static int check_reached(const struct run *r, struct tf_err *err)
                    (unsigned long long)b->epochs);
 }
 
-static int lost(const struct run *r, uint64_t before, uint64_t after, struct tf_err *err)
+static int between_batches(const struct run *r, uint64_t before, uint64_t after, struct tf_err *err)
 {
     return tf_fail(
         err, "--from %llu:%llu: no batch begins there; the nearest begin at record %llu and %llu",
@@ -230,11 +98,11 @@ static int lost(const struct run *r, uint64_t before, uint64_t after, struct tf_
         (unsigned long long)before, (unsigned long long)after);
 }
 
-/* Put out the first `count` batches (in turn) of the plan, from the cursor on. ends: the epoch ends
- * with the last of them. */
-static int put_plan(struct run *r, size_t count, bool ends, struct tf_err *err)
+/* Write the first `count` batches of the plan, in their shuffled order, skipping those before the
+ * start cursor. ends: the epoch ends with the last of them. */
+static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err)
 {
-    const struct tf_batching *b = r->b;
+    const struct tf_batcher *b = r->b;
     for (size_t i = 0; i < count; i++) {
         uint32_t k = r->plan.turn[i];
         size_t n = r->plan.cut[k + 1] - r->plan.cut[k];
@@ -246,9 +114,9 @@ static int put_plan(struct run *r, size_t count, bool ends, struct tf_err *err)
         if (!r->reached && r->epoch == b->from_epoch) {
             r->reached = r->record == b->from_record;
             if (!r->reached && r->record + n > b->from_record)
-                return lost(r, r->record, r->record + n, err);
+                return between_batches(r, r->record, r->record + n, err);
         }
-        if (r->reached && put_batch(r, k, last, err) < 0)
+        if (r->reached && write_batch(r, k, last, err) < 0)
             return -1;
         r->ordinal++;
         r->record += n;
@@ -266,43 +134,44 @@ static int put_plan(struct run *r, size_t count, bool ends, struct tf_err *err)
 
 static int run_files(struct run *r, struct tf_err *err)
 {
-    struct tf_batching *b = r->b;
+    struct tf_batcher *b = r->b;
     for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
-        if (tf_corpus_same(r->c, err) < 0)
+        if (tf_corpus_check_unchanged(r->c, err) < 0)
             return -1;
-        tf_batch_plan_make(&r->plan, b, r->c->pairs, r->c->n, r->epoch, 0);
+        tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, r->c->n, r->epoch, 0);
         r->record = 0;
-        if (r->epoch < b->from_epoch) { /* only the count of its batches matters */
+        if (r->epoch < b->from_epoch) { /* we only count its batches */
             r->ordinal += r->plan.n_batches;
             r->done = b->batches > 0 && r->ordinal >= b->batches;
             continue;
         }
         b->n_epochs++;
-        if (put_plan(r, r->plan.n_batches, true, err) < 0)
+        if (write_plan(r, r->plan.n_batches, true, err) < 0)
             return -1;
     }
-    return tf_corpus_same(r->c, err);
+    return tf_corpus_check_unchanged(r->c, err);
 }
 
 static int run_pipe(struct run *r, struct tf_err *err)
 {
-    struct tf_batching *b = r->b;
+    struct tf_batcher *b = r->b;
     struct tf_corpus *c = r->c;
     b->n_epochs = 1;
     for (uint64_t window = 0;; window++) {
-        tf_batch_plan_make(&r->plan, b, c->pairs, c->n, 0, window);
-        /* In input order a window's last batch may have room: its pairs wait for what follows. */
+        tf_batch_plan_make(&r->plan, &b->opts, c->pairs, c->n, 0, window);
+        /* In input order the last batch of a window may not be full: keep its pairs for the next.
+         */
         size_t count = r->plan.n_batches, used = c->n;
-        if (!b->shuffle && !c->ended && count > 0)
+        if (!b->opts.shuffle && !c->ended && count > 0)
             used = r->plan.cut[--count];
-        if (put_plan(r, count, c->ended, err) < 0)
+        if (write_plan(r, count, c->ended, err) < 0)
             return -1;
         if (c->ended || r->done)
             return 0;
         if (tf_writer_flush(&r->w, err) < 0)
             return -1;
         size_t left = c->n - used;
-        tf_corpus_drop(c, used);
+        tf_corpus_forget(c, used);
         if (tf_corpus_read(c, left + b->window, err) < 0)
             return -1;
     }
@@ -313,22 +182,22 @@ static void put_uint(struct tf_arena *a, struct tf_value *map, const char *key, 
     tf_value_put(a, map, key, tf_value_int((int64_t)x));
 }
 
-/* What shaped the batches, and how much there is of everything where that is known. */
-static void config(struct tf_value *v, struct tf_arena *a, const struct tf_batching *b,
-                   const struct tf_corpus *c)
+/* The options that shaped the batches, and the size of the corpus when it is known. */
+static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_batcher *b,
+                        const struct tf_corpus *c)
 {
     *v = tf_value_map();
-    put_uint(a, v, "tokens", b->tokens);
-    put_uint(a, v, "max_sentences", b->max_sentences);
+    put_uint(a, v, "tokens", b->opts.tokens);
+    put_uint(a, v, "max_sentences", b->opts.max_sentences);
     put_uint(a, v, "min_length", c->filter.min);
     put_uint(a, v, "max_length", c->filter.max);
     tf_value_put(a, v, "max_ratio", tf_value_real(c->filter.ratio));
-    tf_value_put(a, v, "as", tf_value_str(a, b->padded ? "t2t" : "paper"));
-    tf_value_put(a, v, "shuffle", tf_value_bool(b->shuffle));
-    if (b->shuffle)
-        put_uint(a, v, "seed", b->seed);
+    tf_value_put(a, v, "as", tf_value_str(a, b->opts.padded ? "t2t" : "paper"));
+    tf_value_put(a, v, "shuffle", tf_value_bool(b->opts.shuffle));
+    if (b->opts.shuffle)
+        put_uint(a, v, "seed", b->opts.seed);
     if (!c->ended) {
-        if (b->shuffle)
+        if (b->opts.shuffle)
             put_uint(a, v, "window", b->window);
         return;
     }
@@ -340,8 +209,8 @@ static void config(struct tf_value *v, struct tf_arena *a, const struct tf_batch
         tf_value_put(a, v, "corpus", tf_value_bytes(a, c->id, sizeof c->id));
 }
 
-/* The header: vocabulary and stages of both sides, then this stage, and what shapes the batches. */
-static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batching *b,
+/* Vocabulary and provenance of both sides, then this stage. */
+static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batcher *b,
                         const struct tf_corpus *c, const struct tf_opt *table)
 {
     const struct tf_header *src = &c->side[0].first, *tgt = &c->side[c->streams - 1].first,
@@ -358,20 +227,20 @@ static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf
         for (size_t i = 0; i < tgt->made.n; i++)
             tf_value_push(a, &h->made, tf_value_clone(a, &tgt->made.items[i]));
     tf_header_made(h, a, tf_progname, table, NULL);
-    config(&h->config, a, b, c);
+    make_config(&h->config, a, b, c);
 }
 
-int tf_batching_from(struct tf_batching *b, const char *text, struct tf_err *err)
+int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err)
 {
     char epoch[32];
     int64_t e, r;
-    size_t n = strcspn(text, ":");
-    if (text[n] == 0 || n >= sizeof epoch)
+    size_t n = strcspn(cursor, ":");
+    if (cursor[n] == 0 || n >= sizeof epoch)
         return tf_fail_status(err, TF_USAGE, "not of the form EPOCH:RECORD");
-    memcpy(epoch, text, n);
+    memcpy(epoch, cursor, n);
     epoch[n] = 0;
     if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 ||
-        tf_parse_int(&r, text + n + 1, 0, UINT32_MAX, err) < 0) {
+        tf_parse_int(&r, cursor + n + 1, 0, UINT32_MAX, err) < 0) {
         err->status = TF_USAGE;
         return -1;
     }
@@ -380,20 +249,20 @@ int tf_batching_from(struct tf_batching *b, const char *text, struct tf_err *err
     return 0;
 }
 
-int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_opt *table,
-                    struct tf_out *out, struct tf_err *err)
+int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
+                   struct tf_out *out, struct tf_err *err)
 {
     if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
         return -1;
     if (b->epochs == 0 && c->ended && c->kept == 0)
-        return tf_fail(err, "%s: no pair is left to make batches of, out of %llu",
-                       c->side[0].in.name, (unsigned long long)c->records);
+        return tf_fail(err, "%s: no pair is left of %llu records", c->side[0].in.name,
+                       (unsigned long long)c->records);
     struct run r = {.b = b,
                     .c = c,
-                    .named = c->has_id,
+                    .has_id = c->has_id,
                     .reached = b->from_epoch == 0 && b->from_record == 0};
     for (int s = 0; s < 2; s++) {
-        r.ids[s] = tf_xarray(NULL, b->tokens, sizeof *r.ids[s]);
+        r.ids[s] = tf_xarray(NULL, b->opts.tokens, sizeof *r.ids[s]);
         r.off[s] = tf_xarray(NULL, 1, sizeof *r.off[s]);
     }
     struct tf_arena a = {0};
@@ -404,14 +273,14 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_
     if (rc == 0)
         rc = c->files ? run_files(&r, err) : run_pipe(&r, err);
     if (rc == 0)
-        rc = check_reached(&r, err);
+        rc = check_cursor(&r, err);
     if (rc == 0)
         rc = tf_writer_end(&r.w, err);
     else
         tf_writer_fail(&r.w, err);
     if (rc == 0 && !c->files && b->batches > 0 && !r.done)
-        tf_note("the pipe, which is read once, ended after %llu of %llu batches",
-                (unsigned long long)r.ordinal, (unsigned long long)b->batches);
+        tf_note("the input pipe ended after %llu of %llu batches", (unsigned long long)r.ordinal,
+                (unsigned long long)b->batches);
     tf_writer_release(&r.w);
     tf_batch_plan_release(&r.plan);
     for (int s = 0; s < 2; s++) {
@@ -422,10 +291,10 @@ int tf_batching_run(struct tf_batching *b, struct tf_corpus *c, const struct tf_
     return rc;
 }
 
-void tf_batching_summary(const struct tf_batching *b, const struct tf_corpus *c)
+void tf_batcher_summary(const struct tf_batcher *b, const struct tf_corpus *c)
 {
     struct tf_buf s = {0};
-    uint64_t dropped = 0, all = b->n_batches * b->tokens;
+    uint64_t dropped = 0, all = b->n_batches * b->opts.tokens;
     for (int i = 0; i < TF_DROP_REASONS; i++)
         dropped += c->dropped[i];
     tf_buf_printf(

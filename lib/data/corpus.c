@@ -15,10 +15,10 @@ const char *const tf_drop_reason_names[TF_DROP_REASONS] = {"bad", "too short", "
 
 /* ---- mapped files ---- */
 
-/* A file that is cut short under its mapping makes the read of a page that is gone a SIGBUS: back
- * to where the read began, and it is an error like any other. */
-static _Thread_local sigjmp_buf gone;
-static _Thread_local const struct tf_side *volatile reading;
+/* If a mapped file is truncated, reading a page that no longer exists raises SIGBUS. The handler
+ * jumps back to the start of the read, which then fails as any other read does. */
+static _Thread_local sigjmp_buf truncated;
+static _Thread_local const struct tf_corpus_side *volatile reading;
 
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
@@ -27,15 +27,16 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
     (void)context;
     if (info->si_code > 0 && reading && at >= (const uint8_t *)reading->map &&
         at < (const uint8_t *)reading->map + (reading->map_n + page - 1) / page * page)
-        siglongjmp(gone, 1);
-    signal(sig, SIG_DFL); /* not ours: a fault comes again, and what was sent is sent again */
+        siglongjmp(truncated, 1);
+    /* Not ours: die of it. A fault recurs on return; a signal that was sent has to be repeated. */
+    signal(sig, SIG_DFL);
     if (info->si_code <= 0)
         raise(sig);
 }
 
-static int take_mapped(uint32_t *dst, size_t n, const struct tf_side *s, uint64_t place)
+static int copy_mapped(uint32_t *dst, size_t n, const struct tf_corpus_side *s, uint64_t place)
 {
-    if (sigsetjmp(gone, 0) != 0) {
+    if (sigsetjmp(truncated, 0) != 0) {
         reading = NULL;
         return -1;
     }
@@ -47,31 +48,31 @@ static int take_mapped(uint32_t *dst, size_t n, const struct tf_side *s, uint64_
 
 /* ---- the streams ---- */
 
-/* A part begins: its header belongs to the corpus' identity and must agree with the first one's. */
-static int part_begin(struct tf_corpus *c, struct tf_side *s, struct tf_err *err)
+/* A part begins: its header is part of the corpus id and must agree with the first one. */
+static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_err *err)
 {
     size_t n;
-    const struct tf_side *first = &c->side[0];
+    const struct tf_corpus_side *first = &c->side[0];
     const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
     const struct tf_header *h = tf_reader_header(s->reader);
     tf_sha256_add(&s->sha, raw, n);
     if (tf_same_vocab(h, s->in.name, &first->first, first->in.name, err) < 0)
         return -1;
     if (h->size > 0 && c->size > 0 && h->size != c->size)
-        return tf_fail(err, "%s: vocabulary of %lld, of %lld before it", s->in.name,
+        return tf_fail(err, "%s: vocabulary of %lld ids, but %lld in an earlier header", s->in.name,
                        (long long)h->size, (long long)c->size);
     if (h->size > 0)
         c->size = h->size;
     return 0;
 }
 
-static void part_end(struct tf_corpus *c, struct tf_side *s)
+static void part_end(struct tf_corpus *c, struct tf_corpus_side *s)
 {
     uint64_t count;
     uint32_t crc;
     uint8_t b[12];
     if (!tf_reader_sum(s->reader, &count, &crc)) {
-        c->summed = false;
+        c->all_crcs = false;
         return;
     }
     for (int i = 0; i < 8; i++)
@@ -84,7 +85,7 @@ static void part_end(struct tf_corpus *c, struct tf_side *s)
 static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err *err)
 {
     static const char *const tokens[] = {"tokens", NULL}, *const pairs[] = {"pairs", NULL};
-    struct tf_side *s = &c->side[i];
+    struct tf_corpus_side *s = &c->side[i];
     if (tf_in_open(&s->in, path, err) < 0)
         return -1;
     if (tf_reader_new(&s->reader, &s->in, c->streams == 2 ? tokens : pairs, 0, err) < 0)
@@ -94,14 +95,14 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
     if (tf_header_decode(&s->first, &s->mem, raw, n, err) < 0)
         return -1;
     tf_sha256_init(&s->sha);
-    /* Stdin may be a file that was opened at some place: only paths are mapped. */
+    /* Only paths are mapped: stdin may be a file that is open at some offset. */
     if (s->in.size < 0 || strcmp(path, "-") == 0) {
         c->files = false;
     } else {
         struct stat st;
         if (fstat(s->in.fd, &st) < 0)
             return tf_fail_errno(err, "%s", s->in.name);
-        s->changed = st.st_mtim;
+        s->modified = st.st_mtim;
         s->map_n = (size_t)st.st_size;
         s->map = mmap(NULL, s->map_n, PROT_READ, MAP_SHARED, s->in.fd, 0);
         if (s->map == MAP_FAILED) {
@@ -116,10 +117,10 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
 }
 
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
-                   const struct tf_filter *filter, struct tf_err *err)
+                   const struct tf_pair_filter *filter, struct tf_err *err)
 {
     TF_ASSERT(n == 1 || n == 2);
-    *c = (struct tf_corpus){.filter = *filter, .streams = n, .files = true, .summed = true};
+    *c = (struct tf_corpus){.filter = *filter, .streams = n, .files = true, .all_crcs = true};
     for (int i = 0; i < n; i++)
         c->side[i].in.fd = -1;
     for (int i = 0; i < n; i++)
@@ -131,7 +132,7 @@ int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
 void tf_corpus_release(struct tf_corpus *c)
 {
     for (int i = 0; i < c->streams; i++) {
-        struct tf_side *s = &c->side[i];
+        struct tf_corpus_side *s = &c->side[i];
         if (s->map != NULL)
             munmap(s->map, s->map_n);
         tf_reader_free(s->reader);
@@ -145,7 +146,7 @@ void tf_corpus_release(struct tf_corpus *c)
 }
 
 /* The next record of a side that is not a header: 1, 0 at the end, -1. */
-static int side_next(struct tf_corpus *c, struct tf_side *s, struct tf_record *rec,
+static int side_next(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_record *rec,
                      struct tf_err *err)
 {
     for (;;) {
@@ -172,8 +173,8 @@ static bool in_vocabulary(const struct tf_corpus *c, const uint32_t *ids, size_t
     return n == 0 || c->size == 0 || most < c->size;
 }
 
-/* Why the pair is left out, or TF_DROP_REASONS. */
-static enum tf_drop_reason judge(const struct tf_filter *f, size_t a, size_t b)
+/* Why to drop a pair of these lengths; TF_DROP_REASONS: keep it. */
+static enum tf_drop_reason drop_reason(const struct tf_pair_filter *f, size_t a, size_t b)
 {
     size_t lo = a < b ? a : b, hi = a < b ? b : a;
     if (lo < f->min)
@@ -185,7 +186,7 @@ static enum tf_drop_reason judge(const struct tf_filter *f, size_t a, size_t b)
     return hi + 1 > f->budget ? TF_DROP_BUDGET : TF_DROP_REASONS;
 }
 
-/* Judge the pair at hand and keep it. For a pair stream both records are the same one. */
+/* Keep or drop a pair. In a pair stream both records are the same one. */
 static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
 {
     const uint32_t *ids[2] = {rec[0]->ids, c->streams == 1 ? rec[0]->tgt : rec[1]->ids};
@@ -193,7 +194,7 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
     enum tf_drop_reason why = TF_DROP_BAD;
     if (rec[0]->type != TF_REC_BAD && rec[1]->type != TF_REC_BAD &&
         in_vocabulary(c, ids[0], n[0]) && in_vocabulary(c, ids[1], n[1]))
-        why = judge(&c->filter, n[0], n[1]);
+        why = drop_reason(&c->filter, n[0], n[1]);
     if (why < TF_DROP_REASONS) {
         c->dropped[why]++;
         return;
@@ -219,7 +220,7 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
     c->kept++;
 }
 
-static void end(struct tf_corpus *c)
+static void compute_id(struct tf_corpus *c)
 {
     struct tf_sha256 all;
     tf_sha256_init(&all);
@@ -229,15 +230,14 @@ static void end(struct tf_corpus *c)
         tf_sha256_add(&all, digest, sizeof digest);
     }
     tf_sha256_end(&all, c->id);
-    c->has_id = c->summed;
-    c->ended = true;
+    c->has_id = c->all_crcs;
 }
 
 int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
 {
     struct tf_record rec[2];
     const struct tf_record *const pair[2] = {&rec[0], c->streams == 2 ? &rec[1] : &rec[0]};
-    struct tf_side *a = &c->side[0], *b = &c->side[1];
+    struct tf_corpus_side *a = &c->side[0], *b = &c->side[1];
     while (!c->ended && c->n < most) {
         int rc = side_next(c, a, &rec[0], err);
         if (rc < 0)
@@ -247,15 +247,17 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
             if (other < 0)
                 return -1;
             if (rc != other)
-                return tf_fail(err, "%s ends after %llu records, %s goes on", (rc ? b : a)->in.name,
-                               (unsigned long long)c->records, (rc ? a : b)->in.name);
+                return tf_fail(err, "%s ends after %llu records, %s continues",
+                               (rc ? b : a)->in.name, (unsigned long long)c->records,
+                               (rc ? a : b)->in.name);
             if (rc > 0 && rec[0].idx != rec[1].idx)
                 return tf_fail(err, "record %llu: idx %llu in %s, %llu in %s",
                                (unsigned long long)c->records, (unsigned long long)rec[0].idx,
                                a->in.name, (unsigned long long)rec[1].idx, b->in.name);
         }
         if (rc == 0) {
-            end(c);
+            compute_id(c);
+            c->ended = true;
             return 0;
         }
         if (c->records++ == UINT32_MAX)
@@ -266,7 +268,7 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
     return 0;
 }
 
-void tf_corpus_drop(struct tf_corpus *c, size_t k)
+void tf_corpus_forget(struct tf_corpus *c, size_t k)
 {
     TF_ASSERT(k <= c->n);
     if (k == 0)
@@ -285,7 +287,7 @@ void tf_corpus_drop(struct tf_corpus *c, size_t k)
     c->n = left;
 }
 
-static const struct tf_side *side_of(const struct tf_corpus *c, int side)
+static const struct tf_corpus_side *side_of(const struct tf_corpus *c, int side)
 {
     return &c->side[c->streams == 2 ? side : 0];
 }
@@ -300,30 +302,30 @@ void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair)
     }
 }
 
-int tf_corpus_take(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
+int tf_corpus_copy(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
                    struct tf_err *err)
 {
     size_t n = pair->len[side];
-    const struct tf_side *s = side_of(c, side);
+    const struct tf_corpus_side *s = side_of(c, side);
     if (n == 0)
         return 0;
     if (!c->files)
         memcpy(dst, c->ids.v + pair->at[side], n * sizeof *dst);
-    else if (take_mapped(dst, n, s, pair->at[side]) < 0)
-        return tf_fail(err, "%s: was changed while it was being read", s->in.name);
+    else if (copy_mapped(dst, n, s, pair->at[side]) < 0)
+        return tf_fail(err, "%s: changed while it was being read", s->in.name);
     return 0;
 }
 
-int tf_corpus_same(const struct tf_corpus *c, struct tf_err *err)
+int tf_corpus_check_unchanged(const struct tf_corpus *c, struct tf_err *err)
 {
     for (int i = 0; i < c->streams && c->files; i++) {
-        const struct tf_side *s = &c->side[i];
+        const struct tf_corpus_side *s = &c->side[i];
         struct stat st;
         if (fstat(s->in.fd, &st) < 0)
             return tf_fail_errno(err, "%s", s->in.name);
-        if ((uint64_t)st.st_size != s->map_n || st.st_mtim.tv_sec != s->changed.tv_sec ||
-            st.st_mtim.tv_nsec != s->changed.tv_nsec)
-            return tf_fail(err, "%s: was changed while it was being read", s->in.name);
+        if ((uint64_t)st.st_size != s->map_n || st.st_mtim.tv_sec != s->modified.tv_sec ||
+            st.st_mtim.tv_nsec != s->modified.tv_nsec)
+            return tf_fail(err, "%s: changed while it was being read", s->in.name);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
-/* corpus.h - pairs of sentences out of two token streams (paired by position) or one pair stream,
- * filtered. Regular files are indexed: 32 bytes a pair in memory, the ids stay in the mapped file.
- * Anything else is read a window of pairs at a time. */
+/* corpus.h - filtered pairs of sentences from two token streams (paired by position) or one pair
+ * stream. Regular files are indexed: 32 bytes per pair in memory, and the ids stay in the mapped
+ * file. Anything else is read one window of pairs at a time. */
 #ifndef TF_DATA_CORPUS_H
 #define TF_DATA_CORPUS_H
 
@@ -10,7 +10,7 @@
 #include <time.h>
 
 enum tf_drop_reason {
-    TF_DROP_BAD,
+    TF_DROP_BAD, /* a bad record, or an id outside the vocabulary */
     TF_DROP_SHORT,
     TF_DROP_LONG,
     TF_DROP_RATIO,
@@ -19,69 +19,67 @@ enum tf_drop_reason {
 };
 extern const char *const tf_drop_reason_names[TF_DROP_REASONS];
 
-/* Which pairs to leave out; lengths are ids without EOS. The first reason that holds counts. */
-struct tf_filter {
-    size_t min, max; /* of either side; max 0: any */
-    double ratio;    /* longer side over shorter; 0: any */
-    size_t budget;   /* a pair with length + 1 over this on either side can't be in any batch */
+/* Which pairs to keep; lengths are in ids, without EOS. The first reason that applies counts. */
+struct tf_pair_filter {
+    size_t min, max; /* length of either side; max 0: any */
+    double ratio;    /* most length of the longer side over the shorter; 0: any */
+    size_t budget;   /* most length + 1 of either side: a longer pair fits no batch */
 };
 
 /* One pair, in half a cache line: an epoch visits them in random order. */
 struct tf_pair {
-    /* of source and target: place in the mapped file (stream/view.h), or start in ids */
-    uint64_t at[2];
-    uint32_t len[2]; /* ids, without EOS */
+    uint64_t at[2];  /* source and target: place in the mapped file (stream/view.h) or in ids */
+    uint32_t len[2]; /* in ids, without EOS */
     uint32_t idx;    /* number of the record in the corpus, from 0 */
 };
 
-struct tf_side {
+struct tf_corpus_side {
     struct tf_in in;
     struct tf_reader *reader;
-    /* of the first part: what later parts must agree with. Strings and values live in mem */
-    struct tf_header first;
+    struct tf_header first; /* of the first part, which later parts must agree with; lives in mem */
     struct tf_arena mem;
-    struct tf_sha256 sha;    /* over header, count and CRC of each part */
-    uint8_t *map;            /* regular files */
+    struct tf_sha256 sha; /* over header, count and CRC of each part */
+    uint8_t *map;         /* a mapped file, or NULL; map_n bytes */
     size_t map_n;
-    struct timespec changed; /* when the file was last written to */
+    struct timespec modified; /* of the mapped file, when it was opened */
 };
 
 struct tf_corpus {
-    struct tf_filter filter;
-    struct tf_side side[2];
-    int streams;          /* 2: token streams; 1: pairs */
-    int64_t size;         /* of the vocabulary, as the first header with one has it; 0: unknown */
-    bool files;           /* all of them are regular */
-    bool ended;           /* all was read: the counts are final */
+    struct tf_pair_filter filter;
+    struct tf_corpus_side side[2];
+    int streams;  /* 2: token streams; 1: a pair stream */
+    int64_t size; /* of the vocabulary, by the first header that states it; 0: unknown */
+    bool files;   /* every input is a mapped file */
+    bool ended;   /* everything is read: the counts are final */
     bool has_id;
-    uint8_t id[32];       /* once ended: SHA-256 over header, count and CRC of both sides */
-    /* The pairs at hand, in order. */
+    uint8_t id[32]; /* when ended: SHA-256 over header, count and CRC of both sides */
+    /* The pairs in memory, in input order. */
     struct tf_pair *pairs;
     size_t n, cap;
-    struct tf_ids ids;    /* where the input is no file */
-    /* Counts since the beginning. */
+    struct tf_ids ids; /* of these pairs; empty for mapped files */
+    /* Since the beginning. */
     uint64_t records, kept, dropped[TF_DROP_REASONS];
-    uint64_t tokens[2];   /* tokens: of kept pairs, without EOS */
-    bool summed;          /* every part so far had a CRC */
+    uint64_t tokens[2]; /* of kept pairs, without EOS */
+    bool all_crcs;      /* every part so far had a CRC */
 };
 
-/* Open one pair stream or two token streams ("-" is stdin), read their headers, refuse sides of
- * different vocabularies. Release it after a failure too. */
+/* Open one pair stream or two token streams ("-" is stdin) and read their headers. Fails when the
+ * sides have different vocabularies. Release it after a failure too. */
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
-                   const struct tf_filter *filter, struct tf_err *err) TF_MUST_CHECK;
+                   const struct tf_pair_filter *filter, struct tf_err *err) TF_MUST_CHECK;
 void tf_corpus_release(struct tf_corpus *c);
-/* Forget the first k pairs at hand. */
-void tf_corpus_drop(struct tf_corpus *c, size_t k);
-/* Read on until `most` pairs are at hand or the streams end (c->ended). Unequal idx, a side that
- * ends before the other, and truncated or damaged input are errors. */
+/* Read until `most` pairs are in memory or the streams end (c->ended). Fails on different idx, on
+ * sides of different length and on truncated or damaged input. */
 int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err) TF_MUST_CHECK;
-/* Copy the ids of one side (0 source, 1 target) of a pair at hand to dst. Fails when the file has
- * changed under us. */
-int tf_corpus_take(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
+/* Remove the first k pairs from memory. */
+void tf_corpus_forget(struct tf_corpus *c, size_t k);
+/* Copy the ids of one side (0 source, 1 target) of a pair to dst. Fails when its file was truncated
+ * or overwritten since it was read. */
+int tf_corpus_copy(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
                    struct tf_err *err) TF_MUST_CHECK;
-/* it will be taken soon */
+/* Prefetch the ids of a pair that will be copied soon. */
 void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair);
-/* For files: -1 when one was written to since it was opened. */
-int tf_corpus_same(const struct tf_corpus *c, struct tf_err *err) TF_MUST_CHECK;
+/* Fail when a mapped file was modified since it was opened. */
+int tf_corpus_check_unchanged(const struct tf_corpus *c, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -181,7 +181,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     expect_error "--from 7: not of the form EPOCH:RECORD"
     t 2 tf-batch --from 1:x "$D/s.tfs" "$D/t.tfs"
     expect_error "--from 1:x: 'x'"
-    # Beyond the last batch; the end itself is a place to go on from.
+    # Beyond the last batch; the end itself is a valid cursor.
     for at in "2 7:3" "2 2:1" "2 3:0" "1 1:5"; do
         t 1 tf-batch --epochs "${at% *}" --from "${at#* }" -o none "$D/s.tfs" "$D/t.tfs"
         expect_error "--from ${at#* }: no batch begins there; the stream ends at ${at% *}:0"
@@ -206,7 +206,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     # A pipe can't be read again.
     sh_t 0 'cat "$1/s.tfs" | tf-batch -q --tokens 400 --batches 5000 - "$1/t.tfs" >b' "$D"
     n=$(body b | wc -l)
-    expect_error "tf-batch: the pipe, which is read once, ended after $n of 5000 batches"
+    expect_error "tf-batch: the input pipe ended after $n of 5000 batches"
     sh_t 0 'cat "$1/s.tfs" | tf-batch -q --tokens 400 --batches "$2" - "$1/t.tfs" >b' "$D" "$n"
     [ -z "$stderr" ]
 }
@@ -290,7 +290,7 @@ END
     expect_contains "$stderr" "vocabulary bbbbbbbb"
     expect_contains "$stderr" "aaaaaaaa"
     t 1 tf-batch "$D/s.tfs" short.tfs
-    expect_error "short.tfs ends after 599 records, $D/s.tfs goes on"
+    expect_error "short.tfs ends after 599 records, $D/s.tfs continues"
     t 1 tf-batch short.tfs "$D/s.tfs"
     expect_error "short.tfs ends after 599 records"
     tf-cbor json "$D/t.tfs" | sed 's/"idx":300,/"idx":301,/' | tf-cbor unjson -o idx.tfs
@@ -324,7 +324,7 @@ END
     cat p >/dev/null 3>&- &
     (sleep 1; touch -d '2001-01-01' moving.tfs) 3>&- &
     sh_t 1 "tf-batch -q --tokens 200 --epochs 0 moving.tfs '$D/t.tfs' >p"
-    expect_error "moving.tfs: was changed while it was being read"
+    expect_error "moving.tfs: changed while it was being read"
 }
 
 @test "a file that is cut short while it is mapped is an error like any other" {
@@ -332,9 +332,9 @@ END
     for _ in {1..50}; do cat "$D/t.tfs"; done >other.tfs
     run --separate-stderr bash -c "tf-batch -q --tokens 200 moving.tfs other.tfs | { head -c 1000000; : >moving.tfs; cat; } >b; echo \${PIPESTATUS[0]}"
     expect_output 1
-    expect_error "tf-batch: moving.tfs: was changed while it was being read"
+    expect_error "tf-batch: moving.tfs: changed while it was being read"
     t 1 tf-cbor check b
-    expect_error "b: upstream failed: moving.tfs: was changed"
+    expect_error "b: upstream failed: moving.tfs: changed"
     # A signal that was sent is not that.
     mkfifo slow
     tf-batch -q --epochs 0 --tokens 200 "$D/s.tfs" "$D/t.tfs" >slow 2>err &

@@ -1,8 +1,8 @@
-/* Plans of batches: every pair once, no budget exceeded, the same from the same seed and others
- * from others, and no more slack than the rule allows. */
+/* Batch plans: every pair is in one batch, no batch exceeds the budget or ends early, and the seed,
+ * epoch and window determine the plan. */
 #include "../harness/tap.h"
 #include "base/rng.h"
-#include "data/batcher.h"
+#include "data/batch_plan.h"
 
 static struct tf_pair *make_pairs(size_t n, unsigned longest, uint64_t seed)
 {
@@ -16,13 +16,13 @@ static struct tf_pair *make_pairs(size_t n, unsigned longest, uint64_t seed)
     return p;
 }
 
-/* What is wrong with a plan, or "". */
-static const char *fault(const struct tf_batch_plan *p, const struct tf_batching *b,
+/* Returns what is wrong with a plan, or "". */
+static const char *fault(const struct tf_batch_plan *p, const struct tf_batch_opts *b,
                          const struct tf_pair *pairs, size_t n)
 {
     static char seen[100000], turn[100000];
     if (n == 0)
-        return p->n_batches == 0 ? "" : "batches out of nothing";
+        return p->n_batches == 0 ? "" : "batches without pairs";
     memset(seen, 0, n);
     memset(turn, 0, p->n_batches);
     if (p->cut[0] != 0 || p->cut[p->n_batches] != n)
@@ -32,12 +32,12 @@ static const char *fault(const struct tf_batch_plan *p, const struct tf_batching
         if (p->cut[k] >= p->cut[k + 1])
             return "an empty batch";
         if (turn[p->turn[k]]++)
-            return "a batch has two turns";
+            return "a batch is written twice";
         for (size_t i = p->cut[k]; i < p->cut[k + 1]; i++) {
             const struct tf_pair *q = &pairs[p->order[i]];
             uint64_t longer = (q->len[0] > q->len[1] ? q->len[0] : q->len[1]) + 1;
             if (seen[p->order[i]]++)
-                return "a pair comes twice";
+                return "a pair is in two batches";
             sum[0] += q->len[0] + 1;
             sum[1] += q->len[1] + 1;
             if (b->padded && i > p->cut[k] && tf_bucket_end(longer) != end)
@@ -54,7 +54,7 @@ static const char *fault(const struct tf_batch_plan *p, const struct tf_batching
         if (!b->padded && k + 1 < p->n_batches && (!b->max_sentences || count < b->max_sentences)) {
             const struct tf_pair *q = &pairs[p->order[p->cut[k + 1]]];
             if (sum[0] + q->len[0] + 1 <= b->tokens && sum[1] + q->len[1] + 1 <= b->tokens)
-                return "closed while the next pair would fit";
+                return "ended although the next pair fits";
         }
     }
     return "";
@@ -82,19 +82,19 @@ int main(void)
         for (int way = 0; way < 6; way++) {
             size_t n = sizes[s];
             struct tf_pair *pairs = make_pairs(n, 60, way + 1);
-            struct tf_batching b = {.tokens = way % 2 ? 61 : 1000,
+            struct tf_batch_opts b = {.tokens = way % 2 ? 61 : 1000,
                                     .max_sentences = way == 2 ? 7 : 0,
                                     .padded = way >= 4,
                                     .shuffle = way != 3,
                                     .seed = 5};
             tf_batch_plan_make(&p, &b, pairs, n, 0, 0);
-            is_str(fault(&p, &b, pairs, n), "", "%zu pairs, way %d", n, way);
+            is_str(fault(&p, &b, pairs, n), "", "%zu pairs, options %d", n, way);
             free(pairs);
         }
 
     size_t n = 5000;
     struct tf_pair *pairs = make_pairs(n, 60, 3);
-    struct tf_batching b = {.tokens = 500, .shuffle = true, .seed = 5};
+    struct tf_batch_opts b = {.tokens = 500, .shuffle = true, .seed = 5};
     tf_batch_plan_make(&p, &b, pairs, n, 2, 0);
     tf_batch_plan_make(&q, &b, pairs, n, 2, 0);
     ok(same(&p, &q, n), "the same seed and epoch: the same plan");
@@ -106,8 +106,7 @@ int main(void)
     tf_batch_plan_make(&q, &b, pairs, n, 2, 0);
     ok(!same(&p, &q, n), "another seed: another plan");
 
-    /* Lengths are grouped: within a batch the longest is rarely more than one bucket above the
-     * shortest, and batches come in no order of length. */
+    /* Few batches mix length buckets, and the order of batches does not depend on their length. */
     size_t mixed = 0, rising = 0;
     uint64_t before = 0;
     for (size_t k = 0; k < p.n_batches; k++) {
@@ -123,8 +122,8 @@ int main(void)
         rising += hi >= before;
         before = hi;
     }
-    ok(mixed <= 6, "batches of mixed lengths only at the borders of buckets: %zu", mixed);
-    ok(rising > p.n_batches / 4 && rising < p.n_batches - 5, "batches come in no order of length");
+    ok(mixed <= 6, "only batches at a bucket's end mix buckets: %zu", mixed);
+    ok(rising > p.n_batches / 4 && rising < p.n_batches - 5, "batches are not sorted by length");
     free(pairs);
     tf_batch_plan_release(&p);
     tf_batch_plan_release(&q);
