@@ -1,22 +1,22 @@
-# common.mk - what every pipeline has: how its commands run, where the tools are, and help.
+# common.mk - shared by all pipelines: the shell, the tools' location, and help.
 # Included after the settings and before the rules.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 
-$(foreach v,WORK DATA,$(if $(word 2,$($v)),$(error $v=$($v): a name without spaces is wanted)))
+$(foreach v,WORK DATA,$(if $(word 2,$($v)),$(error $v=$($v): a name without spaces is required)))
 
-# The tools of this tree when it is built, else those in PATH.
+# The tools of this tree if it is built, otherwise those in PATH.
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
 export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)
 
-# Where a tool has no --output, a recipe writes to $@.part and ends with $(whole), which gives the file its name:
-# what a killed recipe leaves behind never looks finished. $(call whole,FILES) for several.
+# If a tool has no --output, the recipe writes to $@.part and ends with $(whole), which renames it,
+# so that a killed recipe never leaves a file that looks finished. $(call whole,FILES) for several.
 whole = for f in $(or $1,$@); do sync $$f.part; mv $$f.part $$f; done
 quote = '$(subst ','\'',$1)'
 
-# A setting has `?=`, in this Makefile or in one that it includes, and no other value that is fixed.
+# A setting is a variable that is assigned with `?=` and never with `=`.
 help: ## list the targets, and the settings with their values
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
 	@$(foreach v,$(filter-out $(fixed),$(settings)), \
@@ -26,5 +26,5 @@ fixed = $(shell sed -n 's/^\([A-Z_]*\) *:*=.*/\1/p' $(MAKEFILE_LIST))
 
 FORCE:
 .PHONY: FORCE help
-# Not the goal of a make without one.
+# None of these is the default goal.
 .DEFAULT_GOAL :=

@@ -1,15 +1,17 @@
-# debian.mk - package descriptions, English to any language that Debian's translators cover: the machine's own apt fetches the indices into a private
-# directory (nothing of the system's apt state changes), and they become a parallel corpus.
+# debian.mk - package descriptions, English to any language of Debian's translators. apt fetches the
+# indices into a private directory (the system's apt state does not change), and debian-pairs
+# extracts a parallel corpus: about 40,000 (de) to 60,000 (fr) pairs.
 #
-#     make -f pipelines/debian.mk [PAIR=en-fr]       needs apt and its sources; some 40,000 (de) to 60,000 (fr) pairs
-#     make -f pipelines/debian.mk DATA=DIR           a corpus made before: {train,dev,test}.en-XX.{en,XX}.gz
+#     make -f pipelines/debian.mk [PAIR=en-fr]   needs apt and its package sources
+#     make -f pipelines/debian.mk DATA=DIR       existing {train,dev,test}.en-XX.{en,XX}.gz
 
 NAME       := debian
 DATA       ?=
 VOCAB_SIZE ?= 8000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
-# Tensor2Tensor draws the weights of an attention's fused projections smaller: at this learning rate the text's own draw stays behind.
+# tensor2tensor initialises the fused projections of attention with smaller values, which trains
+# faster at this learning rate.
 DIALECT    ?= t2t
 TOKENS     ?= 4000
 STEPS      ?= 8000
@@ -39,13 +41,18 @@ $(TEXTS) &: $(WORK)/indices
 	mv $(WORK)/pairs/* $(WORK)
 endif
 
-# apt with its own state: the system's lists stay as they are.
-APT = -o Dir::State=$(abspath $(WORK))/apt -o Dir::State::status=/dev/null -o Dir::Cache=$(abspath $(WORK))/apt -o Acquire::Languages=$S,$T \
+# apt with a state of its own; the system's lists do not change.
+APT = -o Dir::State=$(abspath $(WORK))/apt -o Dir::State::status=/dev/null \
+      -o Dir::Cache=$(abspath $(WORK))/apt -o Acquire::Languages=$S,$T \
       -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false -o APT::Sandbox::User=root
-index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | head -n 1 | xargs /usr/lib/apt/apt-helper $(APT) cat-file
+index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | head -n 1 | \
+        xargs /usr/lib/apt/apt-helper $(APT) cat-file
 $(WORK)/indices: | $(WORK)
 	mkdir -p $(WORK)/apt/lists/partial $(WORK)/apt/archives/partial
 	apt-get $(APT) -q update
 	$(call index,Packages,'Component: main') >$(WORK)/Packages
-	for l in $S $T; do $(call index,Translations,'Component: main' "Language: $$l") >$(WORK)/Translation-$$l; test -s $(WORK)/Translation-$$l; done
+	for l in $S $T; do \
+	    $(call index,Translations,'Component: main' "Language: $$l") >$(WORK)/Translation-$$l; \
+	    test -s $(WORK)/Translation-$$l; \
+	done
 	touch $@

@@ -1,14 +1,16 @@
-# experiment.mk - a whole translation experiment by tf-* tools: vocabulary, token streams, training, averaging, translation, score, picture.
+# experiment.mk - a complete translation experiment with tf-* tools: vocabulary, token streams,
+# training, averaging, translation, score, figures.
 #
-# An including Makefile says how WORK/train.S, train.T, dev.S, dev.T, test.S, test.T (plain text, one sentence a line) come about,
-# and sets what is below. Every variable can be set on the command line:
+# The including Makefile has rules for WORK/train.S, train.T, dev.S, dev.T, test.S and test.T (plain
+# text, one sentence per line) and sets the variables below. All can be set on the command line:
 #
 #     make -f pipelines/multi30k.mk DATA=DIR PAIR=en-fr TOKENS=2000
 #
-# Run the same command again after an interruption: make redoes nothing that is done, and tf-train goes on where it stopped.
-# With other settings, what was made with the old ones is made again; but of a training that is done only STEPS and AVERAGE can change.
+# Repeat the same command after an interruption: make skips what is done, and tf-train resumes.
+# Changed settings rebuild what depends on them; a finished training run accepts only a larger
+# STEPS and another AVERAGE.
 
-# ---- settings, with the paper's values where it has one ----
+# ---- settings, with the paper's values where it gives one ----
 PAIR       ?= en-de
 S          := $(firstword $(subst -, ,$(PAIR)))
 T          := $(lastword $(subst -, ,$(PAIR)))
@@ -29,7 +31,7 @@ BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
 THREADS    ?= $(shell nproc)
-# Of the pictures of attention.
+# The attention figures: number of the test sentence, and layer.
 SENTENCE   ?= 1
 of_four     = tiny C-n4 $(if $(filter paper,$(DIALECT)),parse-wsj parse-semi)
 LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter $(of_four),$(PRESET)),3),5)
@@ -48,11 +50,12 @@ all: $(WORK)/score.json $(WORK)/curve.svg $(WORK)/perplexity.json ## train, tran
 $(WORK):
 	mkdir -p $@
 
-# ---- settings: NAME.settings holds those in $(NAME), and is rewritten only when they differ ----
+# ---- settings: NAME.settings contains the variable NAME and is rewritten only if that changes ----
 vocabulary = --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE)
 validation = --no-shuffle --tokens $(TOKENS)
 batches    = --epochs 0 --tokens $(TOKENS) --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS)
-model      = --preset $(PRESET) --as $(DIALECT) --save-every $(SAVE_EVERY) --seed $(SEED) $(TRAIN_FLAGS)
+model      = --preset $(PRESET) --as $(DIALECT) --save-every $(SAVE_EVERY) --seed $(SEED) \
+             $(TRAIN_FLAGS)
 training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) | $(model))
 length     = --steps $(STEPS) --keep $(AVERAGE)
 decoding   = --beam $(BEAM) --alpha $(ALPHA) $(DECODE_FLAGS)
@@ -72,22 +75,29 @@ $(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
 $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settings
 	tf-batch $(validation) -o $@ $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
 
-# ---- training: endless batches into tf-train, which ends at --steps. Status 75 (stopped on request) stops make; run it again. ----
-$(WORK)/trained: $(WORK)/training.settings $(WORK)/length.settings $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
+# ---- training: endless batches into tf-train, which stops at --steps ----
+# Status 75 (stopped on request) stops make; repeat the command to resume.
+$(WORK)/trained: $(WORK)/training.settings $(WORK)/length.settings \
+    $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
 	tf-batch $(batches) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs \
-	| tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs --valid-every $(SAVE_EVERY) --threads $(THREADS) \
-	    $(length) $(model) -o $(WORK)/run
+	| tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs --valid-every $(SAVE_EVERY) \
+	    --threads $(THREADS) $(length) $(model) -o $(WORK)/run
 	touch $@
 
-# Said before a day of training. In a run that is done tf-train compares its own settings, not those of its batches.
+# Check the settings before a day of training. For a finished run, tf-train compares its own
+# settings but not those of the batches, so they are compared here.
 $(WORK)/training.settings: | trainable
 trainable:
-	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || \
-	    { echo "AVERAGE=$(AVERAGE): STEPS=$(STEPS) with SAVE_EVERY=$(SAVE_EVERY) make $$n checkpoints" >&2; exit 2; }
-	@n=$$((10#$(lastword 0 $(sort $(patsubst $(WORK)/run/ckpt-%.tfm,%,$(wildcard $(WORK)/run/ckpt-*.tfm)))))); [ $$n -le $(STEPS) ] || \
-	    { echo "STEPS=$(STEPS): $(WORK)/run has done $$n; take another WORK" >&2; exit 2; }
-	@[ ! -e $(WORK)/trained ] || [ ! -e $(WORK)/training.settings ] || $(call current,training) || \
-	    { echo "$(WORK): trained with other settings, those in $(WORK)/training.settings; take another WORK" >&2; exit 2; }
+	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
+	    echo "AVERAGE=$(AVERAGE): STEPS=$(STEPS) and SAVE_EVERY=$(SAVE_EVERY) give only $$n" \
+	        "checkpoints" >&2; exit 2; }
+	@n=$$((10#$(last_step))); [ $$n -le $(STEPS) ] || { \
+	    echo "STEPS=$(STEPS): $(WORK)/run has already done $$n; use another WORK" >&2; exit 2; }
+	@[ ! -e $(WORK)/trained ] || [ ! -e $(WORK)/training.settings ] || $(call current,training) || { \
+	    echo "$(WORK): trained with different settings (see $(WORK)/training.settings);" \
+	        "use another WORK" >&2; exit 2; }
+last_step = $(lastword 0 $(sort $(patsubst $(WORK)/run/ckpt-%.tfm,%, \
+    $(wildcard $(WORK)/run/ckpt-*.tfm))))
 
 $(WORK)/model.tfm: $(WORK)/trained
 	tf-avgckpt -n $(AVERAGE) -o $@ $(WORK)/run
@@ -114,16 +124,21 @@ $(WORK)/device.%.out: $(WORK)/test.$S.tfs $(WORK)/model.tfm $(WORK)/decoding.set
 	tf-decode -m $(WORK)/model.tfm --threads $(THREADS) --beam $(BEAM) --alpha $(ALPHA) $(on_$*) $< \
 	| tf-tokenize -d -m $(WORK)/model.tfm -o $@
 
-devices: $(patsubst %,$(WORK)/device.%.out,cpu fp32 fp16 bf16) ## translate on the CPU and on a GPU in fp32, fp16 and bf16: lines as on the CPU, and BLEU
-	@for d in cpu fp32 fp16 bf16; do \
-	    same=$$(paste -d '\n' $(WORK)/device.cpu.out $(WORK)/device.$$d.out | awk 'NR % 2 { line = $$0; next } $$0 == line { n++ } END { printf "%.2f", NR ? 200 * n / NR : 100 }'); \
-	    printf '%-4s  %6s %% of the lines are the CPU'"'"'s  BLEU %s\n' $$d $$same "$$(tf-bleu $(WORK)/test.$T -i $(WORK)/device.$$d.out -b -w 2)"; \
+kinds = cpu fp32 fp16 bf16
+equal = awk 'NR % 2 { line = $$0; next } $$0 == line { n++ } \
+    END { printf "%.2f", NR ? 200 * n / NR : 100 }'
+devices: $(kinds:%=$(WORK)/device.%.out) ## compare CPU and GPU precisions: lines equal, and BLEU
+	@for d in $(kinds); do \
+	    same=$$(paste -d '\n' $(WORK)/device.cpu.out $(WORK)/device.$$d.out | $(equal)); \
+	    bleu=$$(tf-bleu $(WORK)/test.$T -i $(WORK)/device.$$d.out -b -w 2); \
+	    printf '%-4s  %6s %% of the lines equal those of the CPU  BLEU %s\n' $$d $$same $$bleu; \
 	done
 
 $(WORK)/curve.svg: $(WORK)/trained
 	tf-plot curve -o $@ $(WORK)/run/log.jsonl
 
-# ---- where the model looks, as in the paper's Figures 3 to 5: self-attention of a test sentence, and the attention of its translation ----
+# ---- attention as in the paper's Figures 3 to 5: self-attention of a test sentence, and the
+# cross-attention of its translation ----
 one := $(WORK)/sentence-$(SENTENCE)
 $(one).%.tfs: $(WORK)/test.$S $(WORK)/test.out $(WORK)/model.tfm
 	@n=$$(wc -l <$(WORK)/test.$S); [ $(SENTENCE) -ge 1 ] && [ $(SENTENCE) -le $$n ] || \
@@ -136,10 +151,10 @@ $(one).encoder-$(LAYER).svg: $(one).$S.tfs
 $(one).cross-$(LAYER).svg: $(one).$S.tfs $(one).out.tfs
 	tf-attn -m $(WORK)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention -o $@ -
 
-attention: $(one).encoder-$(LAYER).svg $(one).cross-$(LAYER).svg ## draw where layer LAYER looks in test sentence SENTENCE
+attention: $(one).encoder-$(LAYER).svg $(one).cross-$(LAYER).svg ## draw SENTENCE in LAYER
 
-small: ## the same in about a minute: a tiny model, 20 steps; the scores mean nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
-	    TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
+small: ## try all steps in about a minute: a tiny model, 20 updates; the scores mean nothing
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny \
+	    STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
 
 .PHONY: all trainable devices attention small

@@ -1,15 +1,18 @@
-# multi30k.mk - image captions, English to German or French: 29,000 pairs, the `tiny` preset, an hour or two on two cores.
+# multi30k.mk - image captions, English to German or French: 29,000 pairs, preset `tiny`, less than
+# two hours on two cores.
 #
 #     make -f pipelines/multi30k.mk DATA=DIR [PAIR=en-fr]
 #
-# DATA holds train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al. 2016, licence: research).
+# DATA contains train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al.
+# 2016, licence: research).
 
 NAME       := multi30k
 DATA       ?= data/multi30k
 VOCAB_SIZE ?= 6000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
-# Tensor2Tensor draws the weights of an attention's fused projections smaller: at this learning rate the text's own draw stays behind.
+# tensor2tensor initialises the fused projections of attention with smaller values, which trains
+# faster at this learning rate.
 DIALECT    ?= t2t
 TOKENS     ?= 4000
 STEPS      ?= 5800
@@ -20,7 +23,7 @@ TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
 $(DATA)/%.gz:
-	@echo '$@ is not there: DATA=DIR names the folder of Multi30k' >&2; exit 1
+	@echo '$@ not found: set DATA=DIR to the folder of Multi30k' >&2; exit 1
 $(TEXTS): $(WORK)/DATA.settings
 $(WORK)/train.%: $(DATA)/train.%.gz
 	gzip -dc $< >$@.part

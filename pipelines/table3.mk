@@ -1,16 +1,20 @@
-# table3.mk - the paper's Table 3: every row by its name, trained alike, without averaging, scored on the development set. The text as for text.mk:
+# table3.mk - the paper's Table 3: every row by name, trained in the same way, without averaging,
+# scored on the development set. TRAIN and DEV as in text.mk:
 #
-#     make -f pipelines/table3.mk TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev [ROWS='base C-n2'] [PAIR=en-de]
+#     make -f pipelines/table3.mk TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev \
+#         [ROWS='base C-n2'] [PAIR=en-de]
 #
-# The settings are the paper's: 37,000 pieces, batches of 25,000 tokens, 100,000 steps and for big three times as many. Rows share vocabulary and token streams.
-# Perplexities compare where vocabularies are the same, which the paper's and yours are not.
+# The settings are the paper's: 37,000 pieces, batches of 25,000 tokens, 100,000 steps (300,000 for
+# big). The rows share vocabulary and token streams. Perplexities are comparable only with the same
+# vocabulary, so yours are not comparable with the paper's.
 
 NEEDED     := TRAIN DEV
 TRAIN      ?=
 DEV        ?=
 PAIR       ?= en-de
 WORK       ?= run/table3
-ROWS       ?= base A-h1 A-h4 A-h16 A-h32 B-dk16 B-dk32 C-n2 C-n4 C-n8 C-d256 C-d1024 C-ff1024 C-ff4096 D-p0.0 D-p0.2 D-ls0.0 D-ls0.2 E big
+ROWS       ?= base A-h1 A-h4 A-h16 A-h32 B-dk16 B-dk32 C-n2 C-n4 C-n8 C-d256 C-d1024 C-ff1024 \
+              C-ff4096 D-p0.0 D-p0.2 D-ls0.0 D-ls0.2 E big
 DIALECT    ?= paper
 VOCAB_SIZE ?= 37000
 VOCAB_TYPE ?= bpe
@@ -29,7 +33,8 @@ T := $(lastword $(subst -, ,$(PAIR)))
 table: $(WORK)/table.txt ## train and score all ROWS, then print the table
 	@cat $<
 
-# Name, then perplexity, BLEU (tokenised, on newstest2013) and millions of parameters as the paper has them; a dash where it has none.
+# Name, then perplexity, BLEU (tokenised, newstest2013) and millions of parameters from the paper; a
+# dash if it gives none.
 define PAPER
 base 4.92 25.8 65
 A-h1 5.29 24.9 -
@@ -54,32 +59,40 @@ big 4.33 26.4 213
 endef
 export PAPER
 
-# $(call text,DIR,MORE): the experiment on a text of one's own, in that folder.
-text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' WORK='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' \
-    TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE=1 TRAIN_FLAGS='$(TRAIN_FLAGS)' DECODE_FLAGS='$(DECODE_FLAGS)' $2
+# $(call text,DIR,MORE): run text.mk in that folder.
+text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
+    WORK='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' \
+    TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE=1 TRAIN_FLAGS='$(TRAIN_FLAGS)' \
+    DECODE_FLAGS='$(DECODE_FLAGS)' $2
 
-# What all rows share. The Makefile of the text knows what is to be done, here and in every row.
+# Vocabulary and streams, shared by all rows.
+streams := train.$S.tfs train.$T.tfs dev.tfs test.$S.tfs test.$T.tfs
 data:
-	$(call text,$(WORK)/data,$(addprefix $(WORK)/data/,train.$S.tfs train.$T.tfs dev.tfs test.$S.tfs test.$T.tfs))
+	$(call text,$(WORK)/data,$(streams:%=$(WORK)/data/%))
 
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
 	cd $(@D) && ln -sf ../data/* .
-	$(call text,$(@D),PRESET=$* STEPS=$(if $(filter big,$*),$$((3 * $(STEPS))),$(STEPS)) $(@D)/score.json $(@D)/perplexity.json)
-	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); bleu=$$(tf-bleu $(@D)/test.$T -i $(@D)/test.out -b -w 1); \
-	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part
+	$(call text,$(@D),PRESET=$* STEPS=$(if $(filter big,$*),$$((3 * $(STEPS))),$(STEPS)) \
+	    $(@D)/score.json $(@D)/perplexity.json)
+	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); \
+	    bleu=$$(tf-bleu $(@D)/test.$T -i $(@D)/test.out -b -w 1); \
+	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); \
+	    printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part
 	$(whole)
 
 $(WORK)/table.txt: $(ROWS:%=$(WORK)/%/row.txt)
 	{ printf '%-10s %8s %6s %9s   %s\n' row PPL BLEU '10^6' "the paper's"; \
 	  cat $^ | while read -r row ppl bleu n; do \
-	      n=$$(awk -v n="$$n" 'BEGIN { if (n <= 0) exit 1; printf "%.2f", n / 1e6 }'); paper=$$(sed -n "s/^$$row //p" <<<"$$PAPER"); \
+	      n=$$(awk -v n="$$n" 'BEGIN { if (n <= 0) exit 1; printf "%.2f", n / 1e6 }'); \
+	      paper=$$(sed -n "s/^$$row //p" <<<"$$PAPER"); \
 	      LC_ALL=C printf '%-10s %8.2f %6s %9s   %s\n' "$$row" "$$ppl" "$$bleu" "$$n" "$$paper"; \
 	  done; } >$@.part
 	$(whole)
 
-small: ## every row as a tiny model, 10 steps; the scores mean nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' WORK=$(WORK)-small VOCAB_SIZE=200 VOCAB_TYPE=unigram STEPS=10 SAVE_EVERY=10 TOKENS=1000 \
+small: ## try every row as a tiny model, 10 updates; the scores mean nothing
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' WORK=$(WORK)-small \
+	    VOCAB_SIZE=200 VOCAB_TYPE=unigram STEPS=10 SAVE_EVERY=10 TOKENS=1000 \
 	    TRAIN_FLAGS='--layers 1 --d-model 32 --d-ff 16 --warmup 30' DECODE_FLAGS='--max-extra 5'
 
 .PHONY: table data small

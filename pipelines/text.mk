@@ -1,8 +1,10 @@
-# text.mk - parallel text of your own. TRAIN, DEV and TEST are stems: STEM.en and STEM.de, or STEM.en.gz and STEM.de.gz. TRAIN takes any number of them.
+# text.mk - your own parallel text. TRAIN, DEV and TEST are file stems: STEM.en and STEM.de, or
+# STEM.en.gz and STEM.de.gz. TRAIN may list several.
 #
-#     make -f pipelines/text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV=news/2012 TEST=news/2013
+#     make -f pipelines/text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' \
+#         DEV=news/2012 TEST=news/2013
 #
-# The settings suit some hundred thousand pairs; the paper's for millions are in wmt14.mk.
+# The settings suit a few hundred thousand pairs; for millions see wmt14.mk.
 
 NAME       := text
 NEEDED     := TRAIN DEV TEST
@@ -21,22 +23,32 @@ TRAIN_FLAGS ?= --warmup 4000 --lr-scale 2 --dropout 0.2
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
 ifneq ($(filter-out help,$(or $(MAKECMDGOALS),all)),)
-$(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: the stem of a pair of files, STEM.$S and STEM.$T, plain or .gz)))
+$(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: the stem of a pair of files, \
+    STEM.$S and STEM.$T, plain or .gz)))
 endif
 
-# $(call side,STEMS,LANGUAGE): the files, whichever of the two forms is there; the plain name when neither is, so that make names it.
+# $(call side,STEMS,LANGUAGE): the existing files, plain or .gz; the plain name if there is neither,
+# so that make reports it.
 side = $(foreach s,$1,$(or $(firstword $(wildcard $s.$2 $s.$2.gz)),$s.$2))
-# $(call text,PART,SETTING,LANGUAGE): the part of the corpus whose stems are in that setting. A last line without its end gets one (sed).
+# $(call text,PART,SETTING,LANGUAGE): concatenate the files of a setting. sed adds a missing LF to
+# the last line.
 define text
 $(WORK)/$1.$3: $(call side,$($2),$3) $(WORK)/$2.settings
-	for f in $(call side,$($2),$3); do case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac | sed '$$$$a\'; done >$$@.part
+	for f in $(call side,$($2),$3); do \
+	    case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac | sed '$$$$a\'; \
+	done >$$@.part
 	$$(whole)
 endef
-$(foreach l,$S $T,$(eval $(call text,train,TRAIN,$l))$(eval $(call text,dev,DEV,$l))$(eval $(call text,test,TEST,$l)))
+$(foreach l,$S $T,$(eval $(call text,train,TRAIN,$l)))
+$(foreach l,$S $T,$(eval $(call text,dev,DEV,$l)))
+$(foreach l,$S $T,$(eval $(call text,test,TEST,$l)))
 
-# Files of different length do not belong together; named before a day of training.
+# Both sides must have the same number of lines; report that before a day of training.
 $(WORK)/vocab.model: | $(WORK)/paired
 $(WORK)/paired: $(TEXTS)
-	for d in train dev test; do s=$$(wc -l <$(WORK)/$$d.$S) t=$$(wc -l <$(WORK)/$$d.$T); \
-	    [ $$s = $$t ] || { echo "$$d: $$s lines of $S, $$t of $T" >&2; exit 1; }; echo "$$d: $$s pairs"; done
+	for d in train dev test; do \
+	    s=$$(wc -l <$(WORK)/$$d.$S) t=$$(wc -l <$(WORK)/$$d.$T); \
+	    [ $$s = $$t ] || { echo "$$d: $$s lines of $S, $$t of $T" >&2; exit 1; }; \
+	    echo "$$d: $$s pairs"; \
+	done
 	touch $@

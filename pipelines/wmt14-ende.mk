@@ -1,17 +1,20 @@
-# wmt14-ende.mk - the paper's English-German experiment: 4.5 million pairs, a joint vocabulary of 37,000, batches of 25,000 tokens a side.
+# wmt14-ende.mk - the paper's English-German experiment: 4.5 million pairs, a joint vocabulary of
+# 37,000 pieces, batches of 25,000 tokens per side.
 #
-#     make -f pipelines/wmt14-ende.mk                 base: 100,000 steps, the last 5 checkpoints averaged
-#     make -f pipelines/wmt14-ende.mk PRESET=big      big: 300,000 steps, the last 20
+#     make -f pipelines/wmt14-ende.mk              base: 100,000 steps, average of the last 5
+#     make -f pipelines/wmt14-ende.mk PRESET=big   big: 300,000 steps, average of the last 20
 #
-# The paper's BLEU is computed on tokenised text with compounds split; score.json holds BLEU as sacreBLEU computes it.
+# The paper's BLEU is computed on tokenised text with split compounds; score.json has sacreBLEU's.
 
 NAME    := wmt14
 PAIR    := en-de
 VOCAB_SIZE ?= 37000
 STEPS   ?= $(if $(filter big,$(PRESET)),300000,100000)
 AVERAGE ?= $(if $(filter big,$(PRESET)),20,5)
-URLS     = $(BASE)/wmt13/training-parallel-europarl-v7.tgz $(BASE)/wmt13/training-parallel-commoncrawl.tgz \
-           $(BASE)/wmt14/training-parallel-nc-v9.tgz $(BASE)/wmt14/dev.tgz $(BASE)/wmt14/test-full.tgz
+URLS     = $(BASE)/wmt13/training-parallel-europarl-v7.tgz \
+           $(BASE)/wmt13/training-parallel-commoncrawl.tgz \
+           $(BASE)/wmt14/training-parallel-nc-v9.tgz $(BASE)/wmt14/dev.tgz \
+           $(BASE)/wmt14/test-full.tgz
 TRAIN    = training/europarl-v7.de-en commoncrawl.de-en training/news-commentary-v9.de-en
 DEV      = dev/newstest2013
 TEST     = test-full/newstest2014-deen

@@ -1,7 +1,9 @@
-# wmt14.mk - what the paper's En-De and En-Fr experiments share: download, unpack, join. Included by wmt14-ende.mk and wmt14-enfr.mk.
+# wmt14.mk - shared by the paper's En-De and En-Fr experiments: download, unpack, join. Included by
+# wmt14-ende.mk and wmt14-enfr.mk.
 #
-# DATA collects the archives of the WMT 2014 translation task (statmt.org/wmt14); `make download` fetches them with curl.
-# `make small SMALL=PREFIX` tries the steps on a text of one's own, PREFIX.S and PREFIX.T, without them.
+# DATA is the folder for the archives of the WMT 2014 translation task (statmt.org/wmt14);
+# `make download` fetches them with curl. `make small SMALL=PREFIX` tries all steps on your own
+# text, PREFIX.S and PREFIX.T, without the archives.
 
 DATA    ?= data/wmt14
 BASE    ?= https://www.statmt.org
@@ -15,7 +17,7 @@ download: $(addprefix $(DATA)/,$(ARCHIVES)) ## fetch the archives (several GB)
 
 $(DATA):
 	mkdir -p $@
-# Of a .part that is whole there is nothing more to fetch, which some servers answer with an error.
+# Some servers report an error when a complete .part is resumed, so test the archive first.
 define fetch
 $(DATA)/$(notdir $(1)): | $(DATA)
 	tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(1)
@@ -39,11 +41,11 @@ $(WORK)/test.%: $(SMALL).%
 	sed -n 101,200p $< >$@.part
 	$(whole)
 else
-small: wanted
-wanted:
-	@echo 'make small SMALL=PREFIX: PREFIX.$S and PREFIX.$T are wanted' >&2; exit 2
+small: need_prefix
+need_prefix:
+	@echo 'make small SMALL=PREFIX: PREFIX.$S and PREFIX.$T are required' >&2; exit 2
 
-# Both sides at once, so that lines stay together: pairs with an empty side, tabs and carriage returns go.
+# Both sides together, so that lines stay parallel. Drops pairs with an empty side, tabs and CRs.
 $(WORK)/train.$S $(WORK)/train.$T &: $(DATA)/unpacked | $(WORK)
 	rm -f $(WORK)/train.$T.part
 	for f in $(TRAIN); do \
@@ -57,7 +59,7 @@ $(WORK)/train.$S $(WORK)/train.$T &: $(DATA)/unpacked | $(WORK)
 	done >$(WORK)/train.$S.part
 	$(call whole,$(WORK)/train.$S $(WORK)/train.$T)
 
-# The tests are SGML: one <seg> a line.
+# The test sets are SGML with one <seg> per line.
 seg = sed -n 's/.*<seg id="[0-9]*">\(.*\)<\/seg>.*/\1/p'
 $(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/unpacked | $(WORK)
 	cp $(DATA)/$(DEV).$* $@.part
@@ -70,4 +72,4 @@ $(WORK)/test.$T: $(DATA)/unpacked | $(WORK)
 	$(whole)
 endif
 
-.PHONY: download wanted
+.PHONY: download need_prefix

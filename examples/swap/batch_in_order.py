@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""batch_in_order.py - stands in for tf-batch: pairs in the order of the corpus, packed up to a
-budget of tokens, epoch after epoch.
+"""batch_in_order.py - replaces tf-batch: packs pairs in corpus order up to a number of tokens.
 
     batch_in_order.py TOKENS EPOCHS source.tfs target.tfs | tf-train ...
 """
@@ -11,7 +10,7 @@ import sys
 
 import tfs
 
-signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # see the end
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # handled as BrokenPipeError below
 
 
 def pairs(a, b):
@@ -21,9 +20,9 @@ def pairs(a, b):
             tfs.fail(f"{(a, b)[both.index(None)]}: has fewer lines than the other side")
         (h, x), (k, y) = both
         if h.get("vocab") != k.get("vocab"):
-            tfs.fail(f"{b}: another vocabulary than {a}")
+            tfs.fail(f"{b}: vocabulary differs from {a}")
         if x[1] != y[1]:
-            tfs.fail(f"line {x[1]} of {a} meets line {y[1]} of {b}")
+            tfs.fail(f"line {x[1]} of {a} is paired with line {y[1]} of {b}")
         if tfs.BAD not in (x[0], y[0]):
             yield h, record, tfs.ids(x[2]), tfs.ids(y[2])
 
@@ -42,7 +41,7 @@ def offsets(lists):
 budget, epochs, files = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:5]
 header = next(pairs(*files), [None])[0]
 if header is None:
-    tfs.fail(f"{files[0]}: no pair to make batches of")
+    tfs.fail(f"{files[0]}: no pairs")
 size = header.get("size", 0)
 out = tfs.Writer(tfs.stage(header, "batch_in_order.py", kind="batch", config={"tokens": budget}))
 
@@ -75,5 +74,5 @@ def batches():
 
 try:
     batches()
-except BrokenPipeError:  # as with `tf-batch --epochs 0`, the reader says how much is enough
+except BrokenPipeError:  # as with `tf-batch --epochs 0`, the reader decides when to stop
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

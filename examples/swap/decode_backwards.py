@@ -1,7 +1,6 @@
 #!/usr/bin/python3
-"""decode_backwards.py - stands in for tf-decode: puts every sentence out from its end to its
-beginning. A model of your own goes where `translate` is; bad records pass through, so that line
-numbers stay.
+"""decode_backwards.py - replaces tf-decode: writes every sentence in reverse. Put your own
+model into `translate`; bad records are passed on, so line numbers do not shift.
 
     tf-tokenize -m model.tfm <text | decode_backwards.py | tf-tokenize -d -m model.tfm
 """

@@ -1,9 +1,8 @@
-"""tfs.py - streams of tf-tools for scripts: what formats/stream.md asks of a reader and a writer,
-less the CRCs.
+"""tfs.py - read and write streams of tf-tools as formats/stream.md describes, without CRCs.
 
-A writer puts null where a CRC would stand; a reader compares counts only. Where bytes may get
-damaged on the way, put `tf-cbor seal` behind a writer (it fills the CRCs in) and `tf-cbor check`
-before a reader. Needs cbor2.
+The writer writes null CRCs, and the reader verifies counts only. If bytes may get damaged, pipe the
+output through `tf-cbor seal` (which fills in the CRCs) and the input through `tf-cbor check`. Needs
+cbor2.
 """
 import array
 import signal
@@ -12,13 +11,13 @@ import sys
 import cbor2
 
 LABEL = bytes.fromhex("d9d9f8da5446535443424f52")
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that leaves ends the writer quietly
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # if the reader exits, end quietly
 
 TOKENS, PAIR, BATCH, NBEST, BAD, CHECK, ERROR, END = 1, 2, 3, 4, 9, 13, 14, 15
 
 
 def ids(x):
-    """Ids of a record, typed array or plain."""
+    """Ids of a record as a list; the encoding is a typed array or a plain array."""
     if isinstance(x, cbor2.CBORTag):
         a = array.array({64: "B", 69: "H", 70: "I", 71: "Q"}[x.tag])
         a.frombytes(x.value)
@@ -27,14 +26,13 @@ def ids(x):
 
 
 def typed(x, size):
-    """Ids as our tools write them; a plain list would do as well."""
+    """Ids as a typed array, like our tools; a plain list is valid too."""
     tag, code = (69, "H") if 0 < size <= 65536 else (70, "I")
     return cbor2.CBORTag(tag, array.array(code, x).tobytes())
 
 
 def read(f, *kinds):
-    """Yield (header, record), records only once the check behind them agrees. Exit with 1 on
-    anything else."""
+    """Yield (header, record) once the check that covers it is read. Exit with 1 on any error."""
     name = getattr(f, "name", "input")
     decoder, count, seen, held = cbor2.CBORDecoder(f), 0, 0, []
     header = None
@@ -49,7 +47,7 @@ def read(f, *kinds):
                     fail(f"{name}: a {header['kind']} stream")
             elif item[0] in (CHECK, END):
                 if item[1] != count:
-                    fail(f"{name}: {count} records where {item[1]} are counted")
+                    fail(f"{name}: {count} records, but the count is {item[1]}")
                 yield from ((header, r) for r in held)
                 held, seen = [], seen + 1
                 if item[0] == END:
@@ -80,7 +78,7 @@ class Writer:
         self.count, self.bytes = self.count + 1, self.bytes + len(data)
 
     def check(self):
-        """So far it is good: readers may use it. Flushes."""
+        """Write a check, so that readers may use everything before it, and flush."""
         cbor2.dump([CHECK, self.count, None], self.out)
         self.out.flush()
         self.bytes = 0
@@ -91,8 +89,7 @@ class Writer:
 
 
 def stage(header, prog, **more):
-    """The header of a stream that prog makes of another: the same vocabulary, one stage more behind
-    it."""
+    """Header of a stream that prog derives from another: same vocabulary, one more stage."""
     made = list(header.get("made", [])) + [{"prog": prog, "version": "1"}]
     return {**header, **more, "made": made}
 

@@ -159,11 +159,11 @@ PY
     t 0 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=mine WORK=w
     check_results w-small
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small WORK=w
-    expect_contains "$stderr" "small SMALL=PREFIX: PREFIX.en and PREFIX.de are wanted"
+    expect_contains "$stderr" "small SMALL=PREFIX: PREFIX.en and PREFIX.de are required"
     # Other text is not taken for this.
     for l in en de; do tail -n +101 mine.$l >other.$l; done
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=other WORK=w
-    expect_contains "$stderr" "w-small: trained with other settings"
+    expect_contains "$stderr" "w-small: trained with different settings"
 }
 
 # archives DIR: what wmt14-enfr.mk downloads, a pair or two in each.
@@ -257,7 +257,7 @@ archives() {
     args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 BEAM=1)
     # As many checkpoints as are averaged, said before anything is trained.
     t 2 make "${args[@]}" STEPS=2
-    expect_contains "$stderr" "AVERAGE=2: STEPS=2 with SAVE_EVERY=2 make 1 checkpoints"
+    expect_contains "$stderr" "AVERAGE=2: STEPS=2 and SAVE_EVERY=2 give only 1 checkpoints"
     [ ! -e w/run ]
     t 0 make "${args[@]}" STEPS=3
     [ -e w/dev.en ]
@@ -274,10 +274,10 @@ archives() {
     # A training that is done is not another one.
     for change in SEED=2 VOCAB_SIZE=190 TRAIN_FLAGS=; do
         t 2 make "${args[@]}" STEPS=5 BEAM=2 "$change"
-        expect_contains "$stderr" "w: trained with other settings, those in w/training.settings"
+        expect_contains "$stderr" "w: trained with different settings (see w/training.settings)"
     done
     t 2 make "${args[@]}" STEPS=4 BEAM=2
-    expect_contains "$stderr" "STEPS=4: w/run has done 5"
+    expect_contains "$stderr" "STEPS=4: w/run has already done 5"
     t 0 make "${args[@]}" STEPS=5 BEAM=2
     [[ $output != *tf-[td]* ]]
     # Interrupted, it goes on where it was.

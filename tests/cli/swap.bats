@@ -64,7 +64,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
 @test "no batch, no size, no hypothesis: told, or done without" {
     tokenize_bytes.py </dev/null >none.tfs
     t 1 batch_in_order.py 400 1 none.tfs none.tfs
-    expect_error "batch_in_order.py: none.tfs: no pair to make batches of"
+    expect_error "batch_in_order.py: none.tfs: no pairs"
     tokenize_bytes.py <train.src >all.tfs
     head -n 3 train.src | tokenize_bytes.py >three.tfs
     t 1 batch_in_order.py 400 1 all.tfs three.tfs
@@ -135,7 +135,7 @@ exit 75
 SH
     chmod +x bin/tf-train
     run_make 2 train
-    expect_contains "$stderr" "stopped; make the same again to go on"
+    expect_contains "$stderr" "stopped; repeat the same command to resume"
     run_make 0 train
     [ -e run/ckpt-00000010.tfm ]
     rm -r run stopped
