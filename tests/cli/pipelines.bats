@@ -326,7 +326,7 @@ archives() {
         grep -qx "  TRAIN_FLAGS   --it's 1" <<<"$output"
         [[ $output != *'$('* ]]
         t 2 make -s -f "$p" WORK='my dir'
-        expect_error 'WORK=my dir: a name without spaces is wanted'
+        expect_error 'WORK=my dir: a name without spaces is required'
     done
     t 0 make -s -f "$TOP/pipelines/text.mk" help
     expect_contains "$output" '  TRAIN         (needed)'
