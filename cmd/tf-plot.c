@@ -1,10 +1,10 @@
 /* tf-plot - learning curves, heat maps, attention and position tables as SVG: options, one drawing,
  * one file. */
 #include "base/file.h"
-#include "plot/attention_file.h"
+#include "plot/attention_record.h"
 #include "plot/curves.h"
 #include "plot/heat.h"
-#include "plot/positions.h"
+#include "plot/position_figure.h"
 #include "modes.h"
 #include "rows.h"
 #include <math.h>
@@ -17,7 +17,8 @@ static struct tf_strs labels;
 static double x_min, x_max, y_min, y_max, v_min, v_max, base;
 static int colors, form, show;
 static struct tf_heat heat;
-static struct tf_attention_file attention;
+static struct tf_attention_record attention;
+static struct tf_figure figure; /* title, labels and size of any of them */
 static int kind;
 
 enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES, SHOW_LINES };
@@ -151,11 +152,7 @@ static int draw_curves(struct tf_buf *out, const char *const *files, size_t n, s
     curves.labels = labels.v;
     curves.nlabels = labels.n;
     struct tf_chart *c = &curves.chart;
-    c->title = title;
-    c->x_label = x_label;
-    c->y_label = y_label;
-    c->width = (double)width;
-    c->height = (double)height;
+    c->figure = figure;
     c->x_min = given("x-min", x_min);
     c->x_max = given("x-max", x_max);
     c->y_min = given("y-min", y_min);
@@ -168,13 +165,10 @@ static int draw_heat(struct tf_buf *out, const char *const *files, size_t n, str
     struct tf_matrix m = {0};
     if (n != 1)
         return tf_fail_status(err, TF_USAGE, "heat: one matrix, not %zu", n);
-    heat.title = title;
-    heat.x_label = x_label;
-    heat.y_label = y_label;
-    heat.width = (double)width;
+    heat.figure = figure;
     heat.min = given("min", v_min);
     heat.max = given("max", v_max);
-    heat.colors = (enum tf_colors)colors;
+    heat.colors = colors;
     int rc = tf_matrix_read(&m, files[0], err);
     if (!rc)
         rc = tf_heat_draw(out, &heat, &m, err);
@@ -196,10 +190,9 @@ static int draw_attention(struct tf_buf *out, const char *const *files, size_t n
         return tf_fail_status(err, TF_USAGE,
                               "attention: --token and --least are for lines, not for --show heat");
     attention.kind = kind ? kinds[kind] : NULL;
-    attention.title = title;
-    attention.width = (double)width;
+    attention.figure = figure;
     attention.heat = given_show && show == SHOW_HEAT;
-    return tf_attention_file_draw(out, &attention, files[0], err);
+    return tf_attention_record_draw(out, &attention, files[0], err);
 }
 
 static int draw_positions(struct tf_buf *out, const char *const *files, size_t n,
@@ -210,15 +203,14 @@ static int draw_positions(struct tf_buf *out, const char *const *files, size_t n
                               files[0]);
     if (show == SHOW_LINES)
         return tf_fail_status(err, TF_USAGE, "positions: --show heat, curves or both, not lines");
-    const struct tf_position_plot p = {.length = (size_t)length,
-                                       .dims = (size_t)dims,
-                                       .base = base,
-                                       .form = (enum tf_position_form)form,
-                                       .title = title,
-                                       .width = (double)width,
-                                       .heat = show != SHOW_CURVES,
-                                       .curves = show != SHOW_HEAT};
-    return tf_position_plot_draw(out, &p, err);
+    const struct tf_position_figure p = {.figure = figure,
+                                         .length = (size_t)length,
+                                         .dims = (size_t)dims,
+                                         .base = base,
+                                         .form = (enum tf_position_form)form,
+                                         .heat = show != SHOW_CURVES,
+                                         .curves = show != SHOW_HEAT};
+    return tf_position_figure_draw(out, &p, err);
 }
 
 static int draw(struct tf_buf *out, const struct tf_args *args, struct tf_err *err)
@@ -231,6 +223,11 @@ static int draw(struct tf_buf *out, const struct tf_args *args, struct tf_err *e
                     {"heat", HEAT, draw_heat},
                     {"attention", ATTENTION, draw_attention},
                     {"positions", POSITIONS, draw_positions}};
+    figure = (struct tf_figure){.title = title,
+                                .x_label = x_label,
+                                .y_label = y_label,
+                                .width = (double)width,
+                                .height = (double)height};
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
         if (strcmp(args->v[0], pictures[i].name) == 0)
             return check_modes(opts, modes, pictures[i].mode, err) < 0

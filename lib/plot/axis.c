@@ -1,11 +1,11 @@
-/* axis.c - round numbers. */
+/* axis.c - see axis.h. */
 #include "plot/axis.h"
 #include "base/err.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The least of 1, 2, 5, 10 times a power of ten that is at least x, up to rounding. */
+/* The smallest of 1, 2, 5 times a power of ten that is at least x, up to rounding. */
 static double round_up(double x)
 {
     double ten = pow(10, floor(log10(x))), f = x / ten;
@@ -73,7 +73,7 @@ static void make_label(char label[32], double x, double step, double from)
         return;
     }
     int digits = step >= 0.9999999 ? 0 : (int)fmin(12, ceil(-log10(step) - 1e-6));
-    /* 2.5 and 5 between ticks of 2.5k need a digit that 1 and 2 don't. */
+    /* More digits for values that are not multiples of the step's last digit, such as 2.5k. */
     while (digits < 12 && fabs(x * pow(10, digits) - round(x * pow(10, digits))) >
                               1e-6 * fabs(x * pow(10, digits)) + 1e-9)
         digits++;
@@ -135,8 +135,8 @@ void tf_axis_ticks(struct tf_ticks *t, const struct tf_axis *a, int want)
     t->n = 0;
     if (a->log)
         log_ticks(t, a, want);
-    /* A short logarithmic axis has few powers of ten; a linear one may miss round numbers by
-     * little. */
+    /* Too few labels: a short logarithmic axis has few powers of ten, and a linear one may just
+     * miss round numbers. */
     for (int more = want; labelled(t) < (a->log ? 3 : 2) && more <= 4 * want; more *= 2) {
         t->n = 0;
         linear_ticks(t, a, more);

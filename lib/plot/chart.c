@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A path under construction. Points that share a pixel column with many others wait in lo and
- * hi. */
+/* A path under construction. Of the points in one pixel column, only the first, lowest, highest and
+ * last are drawn. */
 struct path {
     struct tf_buf *out;
     bool open; /* the next point continues the line */
@@ -24,7 +24,7 @@ static void point(struct path *p, double x, double y)
     p->open = true;
 }
 
-/* First, lowest, highest and last point of a column, in the order of the data. */
+/* Draw the points of the column, in the order of the data. */
 static void flush(struct path *p)
 {
     if (p->waiting) {
@@ -68,7 +68,7 @@ static bool drawable(const struct tf_axis *a, double v)
     return tf_axis_shows(v, a->log);
 }
 
-/* Far outside of the picture is as good as just outside, and keeps numbers short. */
+/* Keeps coordinates far outside of the chart short. */
 static double clamp(double x)
 {
     return fmax(-1e5, fmin(1e5, x));
@@ -146,7 +146,7 @@ static void widen(struct range *r, double v)
     r->hi = fmax(r->hi, v);
 }
 
-/* The range of the points that can be drawn, with the ends that were asked for. */
+/* The range of the points that can be drawn, with the given ends. */
 static int ranges(struct range *rx, struct range *ry, const struct tf_chart *c, struct tf_err *err)
 {
     const struct tf_axis x = {.log = c->log_x}, y = {.log = c->log_y};
@@ -177,7 +177,7 @@ struct box {
     double left, top, right, bottom;
 };
 
-/* The legend, from left to right, in as many rows as it takes. Returns the y below it. */
+/* Draw the legend in as many rows as it takes. Returns the y of its last row. */
 static double legend(struct tf_buf *out, const struct tf_chart *c, double left, double y)
 {
     const double size = 12, row = 20, swatch = 22;
@@ -185,7 +185,7 @@ static double legend(struct tf_buf *out, const struct tf_chart *c, double left, 
     for (size_t i = 0; i < c->n; i++) {
         const char *name = c->series[i].name ? c->series[i].name : "";
         double w = swatch + 7 + tf_svg_text_width(name, size) + 18;
-        if (x > left && x + w > c->width - 10) {
+        if (x > left && x + w > c->figure.width - 10) {
             x = left;
             y += row;
         }
@@ -221,7 +221,7 @@ static void axes(struct tf_buf *out, const struct box *b, const struct tf_axis *
     tf_svg_line(out, b->left, b->bottom, b->right, b->bottom, TF_SVG_AXIS, 1);
 }
 
-/* How wide the labels of the y axis are. */
+/* The width of the widest label. */
 static double label_width(const struct tf_ticks *t)
 {
     double w = 0;
@@ -230,7 +230,7 @@ static double label_width(const struct tf_ticks *t)
     return w;
 }
 
-enum { FEW = 40 }; /* so many points get markers, and need no smoothing */
+enum { FEW = 40 }; /* lines with at most so many points get markers and are not smoothed */
 
 static void line(struct tf_buf *out, const struct tf_chart *c, size_t i, const struct tf_axis *ax,
                  const struct tf_axis *ay)
@@ -251,7 +251,7 @@ static void line(struct tf_buf *out, const struct tf_chart *c, size_t i, const s
     free(soft);
 }
 
-/* Lines of few points, such as validation, come on top. */
+/* Lines with few points, such as validation, are drawn on top. */
 static void lines(struct tf_buf *out, const struct tf_chart *c, const struct tf_axis *ax,
                   const struct tf_axis *ay)
 {
@@ -270,10 +270,10 @@ static void describe(struct tf_buf *desc, const struct tf_chart *c, const struct
         tf_buf_printf(desc, "%s %s", i ? "," : "", c->series[i].name ? c->series[i].name : "");
     tf_axis_label(a, rx->lo, fabs(rx->lo) / 100);
     tf_axis_label(b, rx->hi, fabs(rx->hi) / 100);
-    tf_buf_printf(desc, ". %s from %s to %s", c->x_label ? c->x_label : "x", a, b);
+    tf_buf_printf(desc, ". %s from %s to %s", c->figure.x_label ? c->figure.x_label : "x", a, b);
     tf_axis_label(a, ry->lo, fabs(ry->lo) / 100);
     tf_axis_label(b, ry->hi, fabs(ry->hi) / 100);
-    tf_buf_printf(desc, ", %s from %s to %s.", c->y_label ? c->y_label : "y", a, b);
+    tf_buf_printf(desc, ", %s from %s to %s.", c->figure.y_label ? c->figure.y_label : "y", a, b);
 }
 
 int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *err)
@@ -284,37 +284,39 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
         return -1;
     struct tf_axis ay =
         tf_axis_make(ry.lo, ry.hi, c->log_y, isnan(c->y_min) && isnan(c->y_max), 0, 1);
-    tf_axis_ticks(&ty, &ay, (int)fmax(3, fmin(8, c->height / 70)));
+    tf_axis_ticks(&ty, &ay, (int)fmax(3, fmin(8, c->figure.height / 70)));
 
     struct tf_buf desc = {0};
     describe(&desc, c, &rx, &ry);
-    tf_svg_begin(out, c->width, c->height, c->title ? c->title : "Line chart", desc.p);
+    tf_svg_begin(out, c->figure.width, c->figure.height,
+                 c->figure.title ? c->figure.title : "Line chart", desc.p);
     tf_buf_release(&desc);
 
-    struct box b = {.left = 22 + label_width(&ty) + (c->y_label ? 20 : 0),
-                    .right = c->width - 24,
+    struct box b = {.left = 22 + label_width(&ty) + (c->figure.y_label ? 20 : 0),
+                    .right = c->figure.width - 24,
                     .top = 20,
-                    .bottom = c->height - 34 - (c->x_label ? 20 : 0)};
-    if (c->title) {
-        tf_svg_title(out, b.left, c->width, c->title);
+                    .bottom = c->figure.height - 34 - (c->figure.x_label ? 20 : 0)};
+    if (c->figure.title) {
+        tf_svg_title(out, b.left, c->figure.width, c->figure.title);
         b.top = 46;
     }
-    if (c->n > 1 || !c->y_label)
+    if (c->n > 1 || !c->figure.y_label)
         b.top = legend(out, c, b.left, b.top + 10) + 16;
     if (b.bottom - b.top < 40 || b.right - b.left < 60)
-        return tf_fail(err, "%g by %g pixels is too small for this chart", c->width, c->height);
+        return tf_fail(err, "%g by %g pixels is too small for this chart", c->figure.width,
+                       c->figure.height);
 
     struct tf_axis ax = tf_axis_make(rx.lo, rx.hi, c->log_x, false, b.left, b.right);
     ay.from = b.bottom;
     ay.to = b.top;
-    tf_axis_ticks(&tx, &ax, (int)fmax(2, fmin(10, c->width / 90)));
+    tf_axis_ticks(&tx, &ax, (int)fmax(2, fmin(10, c->figure.width / 90)));
     axes(out, &b, &ax, &ay, &tx, &ty);
-    if (c->x_label)
-        tf_svg_text(out, (b.left + b.right) / 2, c->height - 14, c->x_label, 12.5, TF_SVG_INK,
-                    TF_SVG_MIDDLE, 0);
-    if (c->y_label)
-        tf_svg_text(out, 20, (b.top + b.bottom) / 2, c->y_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE,
-                    -90);
+    if (c->figure.x_label)
+        tf_svg_text(out, (b.left + b.right) / 2, c->figure.height - 14, c->figure.x_label, 12.5,
+                    TF_SVG_INK, TF_SVG_MIDDLE, 0);
+    if (c->figure.y_label)
+        tf_svg_text(out, 20, (b.top + b.bottom) / 2, c->figure.y_label, 12.5, TF_SVG_INK,
+                    TF_SVG_MIDDLE, -90);
     tf_buf_str(out, "<clipPath id=\"plot\">");
     tf_svg_rect(out, b.left - 4, b.top - 4, b.right - b.left + 8, b.bottom - b.top + 8, "none");
     tf_buf_str(out, "</clipPath>\n<g clip-path=\"url(#plot)\">\n");

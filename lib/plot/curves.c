@@ -1,10 +1,11 @@
-/* curves.c - keys and names around tf_series_read and tf_chart_draw. */
+/* curves.c - see curves.h. */
 #include "plot/curves.h"
 #include "base/log.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Cut at the commas, in place. Returns the count; 0 when there is an empty key or too many. */
+/* Split at the commas, in place. Returns the number of keys; 0 if one is empty or there are too
+ * many. */
 static size_t split(char *list, const char **keys)
 {
     size_t n = 0;
@@ -39,7 +40,7 @@ static char *log_name(const char *path)
     return tf_xstrndup(base, (size_t)(end - base));
 }
 
-/* Is there another line of that key in this log? Lines of a log are list[from ..]. */
+/* Whether a log, whose lines are list[from ..], has several lines for a key. */
 static bool divided(const struct tf_series_list *l, size_t from, size_t key)
 {
     size_t n = 0;
@@ -99,8 +100,8 @@ static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_s
         struct tf_chart chart = c->chart;
         chart.series = lines.v;
         chart.n = lines.n;
-        chart.x_label = chart.x_label ? chart.x_label : k->x;
-        chart.y_label = chart.y_label || k->ny > 1 ? chart.y_label : k->y[0];
+        chart.figure.x_label = chart.figure.x_label ? chart.figure.x_label : k->x;
+        chart.figure.y_label = chart.figure.y_label || k->ny > 1 ? chart.figure.y_label : k->y[0];
         rc = tf_chart_draw(out, &chart, err);
     }
     tf_series_release(&lines);
@@ -119,7 +120,7 @@ int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err 
     int rc = 0;
     if (!k.ny)
         rc = tf_fail_status(err, TF_USAGE,
-                            "--y %s: not a list of keys with commas between, at most %d", c->y,
+                            "--y %s: not a list of at most %d keys with commas between", c->y,
                             TF_SERIES_MAX);
     else if (where && !equals)
         rc = tf_fail_status(err, TF_USAGE, "--where %s: not of the form KEY=VALUE", c->where);

@@ -1,4 +1,4 @@
-/* heat.c - colours of values, cells, and the picture around them. */
+/* heat.c - colours of values, cells, and the figure around them. */
 #include "plot/heat.h"
 #include "base/parse.h"
 #include "plot/axis.h"
@@ -9,15 +9,15 @@
 
 const char *const tf_colors_names[] = {"auto", "amount", "signed", NULL};
 
-/* Values are drawn in so many shades; an odd number has a middle for 0. One more index is for cells
- * without a value. */
+/* The number of colours, odd so that 0 has the middle one, and the index for cells without a
+ * value. */
 enum { SHADES = 101, NO_VALUE = SHADES };
 
 struct rgb {
     int r, g, b;
 };
 
-/* Between the two nearest of n stops at equal distances. */
+/* Interpolate between n equidistant colours. t: 0 to 1 */
 static struct rgb blend(const struct rgb *stops, int n, double t)
 {
     double at = t * (n - 1);
@@ -28,7 +28,7 @@ static struct rgb blend(const struct rgb *stops, int n, double t)
                         (int)lround(a.b + f * (b.b - a.b))};
 }
 
-/* Lightness falls evenly from stop to stop, so the picture reads in grey, too. */
+/* Lightness falls evenly, so that the figure can be read in grey, too. */
 static struct rgb shade_color(enum tf_colors colors, int shade)
 {
     static const struct rgb amount[] = {{247, 250, 252}, {210, 228, 240}, {157, 199, 224},
@@ -49,9 +49,9 @@ static int shade_of(const struct tf_heat_scale *s, double x)
         return NO_VALUE;
     x = fmin(s->max, fmax(s->min, x));
     double t = s->colors != TF_COLORS_SIGNED ? (x - s->min) / (s->max - s->min)
-               /* in the middle, however far the ends are from it */
-               : x == 0                      ? 0.5
-                                             : 0.5 + 0.5 * (x > 0 ? x / s->max : -x / s->min);
+               /* in the middle, wherever the ends are */
+               : x == 0 ? 0.5
+                        : 0.5 + 0.5 * (x > 0 ? x / s->max : -x / s->min);
     return (int)lround(t * (SHADES - 1));
 }
 
@@ -65,13 +65,13 @@ static struct tf_heat_scale scale_of(const struct tf_matrix *m, const struct tf_
         }
     if (lo > hi)
         lo = hi = 0;
-    struct tf_heat_scale s = {lo, hi, h->colors};
+    struct tf_heat_scale s = {lo, hi, (enum tf_colors)h->colors};
     if (s.colors == TF_COLORS_AUTO)
         s.colors = lo < 0 && hi > 0 ? TF_COLORS_SIGNED : TF_COLORS_AMOUNT;
     if (s.colors == TF_COLORS_SIGNED) { /* 0 in the middle */
         s.max = fmax(fabs(lo), fabs(hi));
         s.min = -s.max;
-    } else if (lo > 0 && (lo < 0.3 * hi || lo == hi)) { /* amounts begin at 0 when that is near */
+    } else if (lo > 0 && (lo < 0.3 * hi || lo == hi)) { /* begin at 0 if that is near */
         s.min = 0;
     }
     s.min = isnan(h->min) ? s.min : h->min;
@@ -127,11 +127,11 @@ void tf_heat_bar(struct tf_buf *out, const struct tf_heat_scale *s, double x, do
     }
 }
 
-/* ---- the picture ---- */
+/* ---- the figure ---- */
 
 static const double label_size = 11.5, label_room = 220, bar_room = 78, max_cell = 44;
 
-/* The label of a row or column: its name, as far as there is room, or its number. */
+/* Draw the label of a row or column: its name, cut to the room, or its number. */
 static void draw_label(struct tf_buf *out, char *const *labels, size_t i, double x, double y,
                        enum tf_svg_anchor anchor, double turn)
 {
@@ -144,8 +144,7 @@ static void draw_label(struct tf_buf *out, char *const *labels, size_t i, double
     tf_buf_release(&text);
 }
 
-/* Every how manyth label is drawn, so that they don't touch. Named rows and columns are thinned
- * only where there is no room at all. */
+/* Every n-th label is drawn, so that they do not touch. */
 static size_t label_step(size_t n, double cell, double need)
 {
     static const size_t steps[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
@@ -155,7 +154,7 @@ static size_t label_step(size_t n, double cell, double need)
     return n;
 }
 
-/* The widest label, as far as it is drawn. */
+/* The width of the widest label. */
 static double widest(char *const *labels, size_t n)
 {
     double w = 0;
@@ -208,28 +207,29 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
         return tf_fail(err, "the value of the first colour, %g, is not below that of the last, %g",
                        h->min, h->max);
     bool turned = m->col_labels != NULL;
-    double left = 24 + widest(m->row_labels, m->rows) + (h->y_label ? 20 : 0);
-    double top = (h->title ? 52 : 20) + (turned ? widest(m->col_labels, m->cols) + 6 : 0);
-    double cw = fmin(max_cell, (h->width - left - bar_room) / (double)m->cols);
+    double left = 24 + widest(m->row_labels, m->rows) + (h->figure.y_label ? 20 : 0);
+    double top = (h->figure.title ? 52 : 20) + (turned ? widest(m->col_labels, m->cols) + 6 : 0);
+    double cw = fmin(max_cell, (h->figure.width - left - bar_room) / (double)m->cols);
     if (cw * (double)m->cols < 40)
-        return tf_fail(err, "%g pixels are too few for this heat map", h->width);
-    /* Square cells, but no picture more than one and a half times as tall as it is wide; never
-     * lower than a line of text where rows have names. */
-    double ch = fmin(cw, 1.5 * h->width / (double)m->rows);
+        return tf_fail(err, "%g pixels are too few for this heat map", h->figure.width);
+    /* Square cells, unless the figure would be more than 1.5 times as high as wide; at least as
+     * high as a line of text if rows have names. */
+    double ch = fmin(cw, 1.5 * h->figure.width / (double)m->rows);
     if (m->row_labels && ch < 14)
-        ch = fmin(14, fmax(ch, 3 * h->width / (double)m->rows));
+        ch = fmin(14, fmax(ch, 3 * h->figure.width / (double)m->rows));
     double plot_w = cw * (double)m->cols, plot_h = fmax(ch * (double)m->rows, 1);
-    double bottom = top + plot_h + (turned ? 0 : 22) + (h->x_label ? 26 : 10),
+    double bottom = top + plot_h + (turned ? 0 : 22) + (h->figure.x_label ? 26 : 10),
            width = left + plot_w + bar_room;
-    if (h->title) /* room for the title beside a small matrix */
-        width = fmax(width, fmin(h->width, left + tf_svg_text_width(h->title, 16) + 16));
+    if (h->figure.title) /* room for the title beside a small matrix */
+        width =
+            fmax(width, fmin(h->figure.width, left + tf_svg_text_width(h->figure.title, 16) + 16));
 
     struct tf_buf desc = {0};
     describe(&desc, m, &s);
-    tf_svg_begin(out, width, bottom + 8, h->title ? h->title : "Heat map", desc.p);
+    tf_svg_begin(out, width, bottom + 8, h->figure.title ? h->figure.title : "Heat map", desc.p);
     tf_buf_release(&desc);
-    if (h->title)
-        tf_svg_title(out, left, width, h->title);
+    if (h->figure.title)
+        tf_svg_title(out, left, width, h->figure.title);
     tf_heat_cells(out, m, &s, left, top, cw, ch);
     if (h->values)
         write_values(out, m, &s, left, top, cw, ch);
@@ -245,11 +245,12 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
         else
             draw_label(out, NULL, c, x, top + plot_h + 17, TF_SVG_MIDDLE, 0);
     }
-    if (h->x_label)
-        tf_svg_text(out, left + plot_w / 2, bottom - 4, h->x_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE,
-                    0);
-    if (h->y_label)
-        tf_svg_text(out, 20, top + plot_h / 2, h->y_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE, -90);
+    if (h->figure.x_label)
+        tf_svg_text(out, left + plot_w / 2, bottom - 4, h->figure.x_label, 12.5, TF_SVG_INK,
+                    TF_SVG_MIDDLE, 0);
+    if (h->figure.y_label)
+        tf_svg_text(out, 20, top + plot_h / 2, h->figure.y_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE,
+                    -90);
     tf_heat_bar(out, &s, left + plot_w + 18, top, 14, fmin(plot_h, 260));
     tf_svg_end(out);
     return 0;

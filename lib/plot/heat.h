@@ -1,29 +1,30 @@
-/* heat.h - heat maps. */
+/* heat.h - heat maps of matrices. */
 #ifndef TF_PLOT_HEAT_H
 #define TF_PLOT_HEAT_H
 
 #include "base/buf.h"
+#include "plot/figure.h"
 #include "plot/matrix.h"
 #include <stdbool.h>
 
-/* Colours: from pale to dark for amounts; two hues around a pale zero for signed values; AUTO is
- * the second when there are values on both sides of 0. */
+/* AMOUNT: from pale to dark. SIGNED: two hues on both sides of a pale zero. AUTO: SIGNED if there
+ * are values of both signs, else AMOUNT. */
 enum tf_colors { TF_COLORS_AUTO, TF_COLORS_AMOUNT, TF_COLORS_SIGNED };
-extern const char *const tf_colors_names[]; /* NULL at the end */
+extern const char *const tf_colors_names[]; /* NULL-terminated */
 
 struct tf_heat {
-    const char *title, *x_label, *y_label; /* NULL: none */
-    double width;                          /* of the picture; its height follows */
-    /* values at the ends of the colours; NaN: from the data */
-    double min, max;
-    enum tf_colors colors;
-    bool values;                           /* write each value into its cell */
+    struct tf_figure figure; /* width is the most */
+    double min, max;         /* values of the first and last colour; NaN: from the data */
+    int colors;              /* enum tf_colors */
+    bool values;             /* write each value into its cell */
 };
+/* Append the figure. Errors: too many values, values beyond 1e300, min not below max, a width too
+ * small. */
 int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_matrix *m,
                  struct tf_err *err) TF_MUST_CHECK;
 
-/* For other pictures: the cells alone, each w by h pixels from (x, y) on, as one path per colour;
- * and the bar that explains the colours. */
+/* For other figures: append the cells alone, each w by h pixels from (x, y) on, or the bar that
+ * explains the colours. */
 struct tf_heat_scale {
     double min, max;
     enum tf_colors colors; /* never AUTO */

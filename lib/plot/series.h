@@ -1,5 +1,4 @@
-/* series.h - lines of a chart out of logs: JSON Lines, one object a line, as tf-train --log writes
- * them. */
+/* series.h - lines of a chart from logs in JSON Lines, such as those of tf-train. */
 #ifndef TF_PLOT_SERIES_H
 #define TF_PLOT_SERIES_H
 
@@ -8,8 +7,8 @@
 
 /* One line of a chart. y NaN: a gap. */
 struct tf_series {
-    char *name;  /* for the legend; NULL until someone makes one */
-    char *group; /* the value of the key `by` in its objects, or NULL */
+    char *name;  /* for the legend; NULL until the caller sets it */
+    char *group; /* value of the key `by`, or NULL */
     size_t key;  /* index of its y key */
     double *x, *y;
     size_t n, cap;
@@ -21,22 +20,20 @@ struct tf_series_list {
 enum { TF_SERIES_MAX = 64 };
 void tf_series_release(struct tf_series_list *l);
 
-/* What to take from the objects of a log. */
+/* What to read from the objects of a log. */
 struct tf_series_keys {
     const char *x;             /* the key of the x values */
     const char *const *y;      /* the keys of the lines, at most TF_SERIES_MAX */
     size_t ny;
     const char *where, *value; /* only objects in which this key has this value; NULL: all */
-    /* a line of its own for every value of this key; NULL: no such division */
-    const char *by;
+    const char *by; /* a separate line for every value of this key; NULL: one line */
 };
 
-/* Read a log ("-" is stdin) and append its lines to out, those of one key together, then by first
- * appearance; the caller releases them even after an error. Objects without the x key or the y key
- * give no point, a null y a gap. A last line without LF that is no JSON, as a killed writer leaves
- * it, is dropped with a warning. Errors: a line that is no JSON object, a value that is no number
- * in an object that is
- * asked for, more than TF_SERIES_MAX lines. */
+/* Read a log ("-" is stdin) and append its lines to out, by key and then by first appearance. The
+ * caller releases them, even after an error. Objects without the x key or the y key give no point;
+ * a null y is a gap. A last line without LF that is not JSON, as a killed writer leaves it, is
+ * dropped with a warning. Errors: a line that is not a JSON object, a value that is not a number in
+ * an object that matches, more than TF_SERIES_MAX lines. */
 int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path,
                    struct tf_err *err) TF_MUST_CHECK;
 

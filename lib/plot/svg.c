@@ -1,4 +1,4 @@
-/* svg.c - elements and attributes as text. */
+/* svg.c - see svg.h. */
 #include "plot/svg.h"
 #include "base/utf8.h"
 #include <math.h>
@@ -128,7 +128,7 @@ void tf_svg_text(struct tf_buf *out, double x, double y, const char *s, double s
     tf_buf_str(out, "</text>\n");
 }
 
-/* The width of one character in ems: by classes of a common sans serif. */
+/* The width of one character in ems, by classes, for a common sans serif font. */
 static double em_width(const char *s, size_t len)
 {
     if (len >= 3 && (unsigned char)*s >= 0xE3)

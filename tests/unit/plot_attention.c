@@ -1,17 +1,17 @@
-/* Attention as lines and as heat maps: what is drawn where, how strong, and what is refused. */
+/* Attention as lines and as heat maps: positions, opacities, and errors. */
 #include "../harness/tap.h"
-#include "plot/attention.h"
+#include "plot/attention_figure.h"
 
-typedef int draw_fn(struct tf_buf *out, const struct tf_attention_picture *p, struct tf_err *err);
+typedef int draw_fn(struct tf_buf *out, const struct tf_attention_figure *p, struct tf_err *err);
 
 static const char *const abc[] = {"\xE2\x96\x81one", "two", "\xE2\x96\x81", "four"};
 static const char *const xyz[] = {"▁a<b>&\"c\"", "y", "z"};
 static int64_t numbers[32];
 
-static struct tf_attention_picture picture(size_t n_rows, size_t n_cols, size_t n_heads,
+static struct tf_attention_figure picture(size_t n_rows, size_t n_cols, size_t n_heads,
                                            const float *weights)
 {
-    return (struct tf_attention_picture){.width = 800,
+    return (struct tf_attention_figure){.figure = {.width = 800},
                                          .rows = abc,
                                          .cols = xyz,
                                          .n_rows = n_rows,
@@ -22,7 +22,7 @@ static struct tf_attention_picture picture(size_t n_rows, size_t n_cols, size_t 
 }
 
 /* The picture, or "" and a result that failed. Free it. */
-static char *draws(draw_fn *draw, const struct tf_attention_picture *p)
+static char *draws(draw_fn *draw, const struct tf_attention_figure *p)
 {
     struct tf_buf out = {0};
     struct tf_err err = {0};
@@ -34,7 +34,7 @@ static char *draws(draw_fn *draw, const struct tf_attention_picture *p)
     return out.p;
 }
 
-static void refuses(draw_fn *draw, const struct tf_attention_picture *p, const char *want)
+static void refuses(draw_fn *draw, const struct tf_attention_figure *p, const char *want)
 {
     struct tf_buf out = {0};
     struct tf_err err = {0};
@@ -134,7 +134,7 @@ static void line_between(size_t row, size_t col, const char *row_label, const ch
     float w[12] = {0};
     double x, y, size, x1 = 0, y1 = 0, x2 = 0, y2 = 0;
     w[row * 3 + col] = 1;
-    struct tf_attention_picture p = picture(4, 3, 1, w);
+    struct tf_attention_figure p = picture(4, 3, 1, w);
     char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines");
     const char *d = opaque(lines, "stroke", "1");
     is_int(count(lines, "<path"), 1, "one path");
@@ -154,7 +154,7 @@ static void opacity(float weight, double least, const char *want)
 {
     float w[12] = {0};
     w[5] = weight;
-    struct tf_attention_picture p = picture(4, 3, 1, w);
+    struct tf_attention_figure p = picture(4, 3, 1, w);
     p.least = least;
     char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines"), found[32] = "none";
     const char *attr = strstr(lines, "stroke-opacity=");
@@ -170,7 +170,7 @@ static void paths(void)
 {
     const float w[2 * 4 * 3] = {0.5f, 0.5f, 0, 0.25f, 0.25f, 0.5f, 1, 0, 0, 0, 0, 0, /* head 1 */
                                 0.5f, 0, 0.5f, 0, 0, 0, 0, 0, 0, 0, 0.01f, 0.99f};
-    struct tf_attention_picture p = picture(4, 3, 2, w);
+    struct tf_attention_figure p = picture(4, 3, 2, w);
     p.least = 0.02;
     char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines"),
          *cols = group(svg, "columns"), *rows = group(svg, "rows");
@@ -210,7 +210,7 @@ static void chosen(void)
 {
     const float w[4 * 3] = {1, 0, 0, 0.25f, 0.7f, 0.05f, 0.5f, 0.5f, 0, 0, 0, 1};
     const bool second[4] = {false, true, false, false}, none[4] = {false};
-    struct tf_attention_picture p = picture(4, 3, 1, w);
+    struct tf_attention_figure p = picture(4, 3, 1, w);
     p.only = second;
     p.least = 0.1;
     char *svg = draws(tf_attention_lines, &p), *lines = group(svg, "lines"),
@@ -242,9 +242,9 @@ static void labels(draw_fn *draw, const char *what)
         "donaudampfschifffahrtsgesellschaftskapitaensmuetzenabzeichenverordnung"};
     float w[4 * 3] = {0};
     w[0] = 1;
-    struct tf_attention_picture p = picture(4, 3, 1, w);
+    struct tf_attention_figure p = picture(4, 3, 1, w);
     p.rows = pieces;
-    p.title = "a & b";
+    p.figure.title = "a & b";
     char *svg = draws(draw, &p);
     is_int(count(svg, ">\xE2\x90\xA3</text>"), 1, "%s: a space alone is an open box", what);
     is_int(count(svg, ">x\xE2\x96\x81</text>"), 1, "%s: only the first mark goes", what);
@@ -267,8 +267,7 @@ static void large(draw_fn *draw, size_t n, size_t heads, double width, const cha
         tokens[i] = abc[i % 4];
     for (size_t i = 0; i < heads * n * n; i++)
         w[i] = (float)(i * 2654435761u % 1000) / 1000;
-    struct tf_attention_picture p = {.title = what,
-                                     .width = width,
+    struct tf_attention_figure p = {.figure = {.title = what, .width = width},
                                      .rows = tokens,
                                      .cols = tokens,
                                      .n_rows = n,
@@ -298,7 +297,7 @@ static void colors(void)
     char seen[17][8] = {""};
     const char *p;
     int n = 0, same = 0;
-    struct tf_attention_picture one = picture(1, 1, 17, w);
+    struct tf_attention_figure one = picture(1, 1, 17, w);
     char *svg = draws(tf_attention_lines, &one), *rows = group(svg, "rows");
     for (p = rows; n < 17 && (p = strstr(p, "fill=\"#")) != NULL; p++)
         snprintf(seen[n++], 8, "%.7s", p + 6);
@@ -330,8 +329,8 @@ static void heat(void)
     float w[5 * 4 * 3] = {0};
     w[1 * 3 + 2] = 1.0005f;   /* head 0: row 1, column 2 */
     w[12 + 3 * 3 + 0] = 0.5f; /* head 1: row 3, column 0 */
-    struct tf_attention_picture p = picture(4, 3, 5, w);
-    p.width = 400;
+    struct tf_attention_figure p = picture(4, 3, 5, w);
+    p.figure.width = 400;
     char *svg = draws(tf_attention_heat, &p);
     double x, y, size, x2, y2;
     is_int(count(svg, "<path fill=\"#062042\" d=\"M2 1h1v1h-1z\"/>"), 1,
@@ -362,7 +361,7 @@ static void heat(void)
 static void errors(draw_fn *draw)
 {
     float w[24] = {0};
-    struct tf_attention_picture good = picture(4, 3, 2, w), p = good;
+    struct tf_attention_figure good = picture(4, 3, 2, w), p = good;
     p.n_rows = 0;
     refuses(draw, &p, "nothing to draw: 0 rows, 3 columns, 2 heads");
     p = good;
@@ -402,11 +401,11 @@ static void errors(draw_fn *draw)
     tf_buf_release(&out);
 
     p = good;
-    p.width = 90;
+    p.figure.width = 90;
     refuses(draw, &p, "90 pixels are too few for this picture");
-    p.width = -1e300;
+    p.figure.width = -1e300;
     refuses(draw, &p, "-1e+300 pixels are too few for this picture");
-    p.width = 1e300; /* as much as it needs */
+    p.figure.width = 1e300; /* as much as it needs */
     char *svg = draws(draw, &p);
     sound(svg, "a sheet without end");
     free(svg);

@@ -1,5 +1,5 @@
-/* positions.c - a heat map and, below it on the same axis, one curve per dimension. */
-#include "plot/positions.h"
+/* position_figure.c - a heat map and, below it on the same axis, one curve per dimension. */
+#include "plot/position_figure.h"
 #include "base/parse.h"
 #include "plot/axis.h"
 #include "plot/chart.h"
@@ -11,10 +11,9 @@
 
 const char *const tf_position_forms[] = {"paper", "t2t", "shifted", NULL};
 
-/* The most curves that make a picture. */
 enum { MAX_CURVES = 128 };
 
-static double exponent(const struct tf_position_plot *p, size_t k)
+static double exponent(const struct tf_position_figure *p, size_t k)
 {
     double d = (double)p->dims;
     if (p->form == TF_POSITIONS_SHIFTED)
@@ -24,24 +23,24 @@ static double exponent(const struct tf_position_plot *p, size_t k)
     return (double)(k - k % 2) / d;
 }
 
-static bool is_sine(const struct tf_position_plot *p, size_t k)
+static bool is_sine(const struct tf_position_figure *p, size_t k)
 {
     return p->form == TF_POSITIONS_T2T ? k < p->dims / 2 : k % 2 == 0;
 }
 
-static size_t first(const struct tf_position_plot *p)
+static size_t first(const struct tf_position_figure *p)
 {
     return p->form == TF_POSITIONS_SHIFTED;
 }
 
-double tf_position_value(const struct tf_position_plot *p, size_t t, size_t k)
+double tf_position_value(const struct tf_position_figure *p, size_t t, size_t k)
 {
     double angle = (double)(t + first(p)) / pow(p->base, exponent(p, k));
     return is_sine(p, k) ? sin(angle) : cos(angle);
 }
 
-/* The table the way it is drawn: a row per dimension. */
-static struct tf_matrix table(const struct tf_position_plot *p)
+/* The table with one row per dimension. */
+static struct tf_matrix table(const struct tf_position_figure *p)
 {
     struct tf_matrix m = {.rows = p->dims, .cols = p->length};
     m.v = tf_xarray(NULL, m.rows * m.cols, sizeof *m.v);
@@ -67,8 +66,8 @@ static void heat(struct tf_buf *out, const struct tf_matrix *m, double left, dou
                 fmin(cell_h * (double)m->rows, 220));
 }
 
-/* To three digits, for the end of a row. */
-static void wavelength(char label[64], const struct tf_position_plot *p, size_t k)
+/* The label of a curve: its wavelength to three digits. */
+static void wavelength(char label[64], const struct tf_position_figure *p, size_t k)
 {
     double w = 2 * 3.14159265358979323846 * pow(p->base, exponent(p, k)),
            digit = pow(10, floor(log10(w)) - 2);
@@ -77,8 +76,8 @@ static void wavelength(char label[64], const struct tf_position_plot *p, size_t 
     snprintf(label, 64, "\xCE\xBB = %s", number);
 }
 
-static void curves(struct tf_buf *out, const struct tf_position_plot *p, const struct tf_matrix *m,
-                   const struct tf_axis *ax, double top, double row)
+static void curves(struct tf_buf *out, const struct tf_position_figure *p,
+                   const struct tf_matrix *m, const struct tf_axis *ax, double top, double row)
 {
     double *x = tf_xarray(NULL, m->cols, sizeof *x);
     char label[64];
@@ -98,10 +97,11 @@ static void curves(struct tf_buf *out, const struct tf_position_plot *p, const s
     free(x);
 }
 
-int tf_position_plot_draw(struct tf_buf *out, const struct tf_position_plot *p, struct tf_err *err)
+int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure *p,
+                            struct tf_err *err)
 {
     char title[160], number[32];
-    const double left = 64, right = p->width - 88;
+    const double left = 64, right = p->figure.width - 88;
     if (p->form == TF_POSITIONS_T2T && p->dims % 2)
         return tf_fail(err, "%zu dimensions: tensor2tensor's form needs an even number", p->dims);
     if (p->dims > TF_MATRIX_CELLS / p->length)
@@ -112,13 +112,13 @@ int tf_position_plot_draw(struct tf_buf *out, const struct tf_position_plot *p, 
         return tf_fail(err, "%zu dimensions are too many for one curve each, maximum %d", p->dims,
                        MAX_CURVES);
     if (right - left < 100)
-        return tf_fail(err, "%g pixels are too few for this picture", p->width);
+        return tf_fail(err, "%g pixels are too few for this picture", p->figure.width);
     snprintf(title, sizeof title, "Positions: L = %zu, d = %zu, N = %s%s", p->length, p->dims,
              tf_format_real(number, p->base),
              p->form == TF_POSITIONS_T2T       ? ", sines before cosines"
              : p->form == TF_POSITIONS_SHIFTED ? ", t = 1..L, exponent k/d"
                                                : "");
-    const char *name = p->title ? p->title : title;
+    const char *name = p->figure.title ? p->figure.title : title;
     double cell_h = p->heat ? fmin(18, fmax(1, floor(360 / (double)p->dims))) : 0,
            row = p->curves ? fmin(44, fmax(22, 420 / (double)p->dims)) : 0;
     double heat_top = 58, heat_end = heat_top + cell_h * (double)p->dims;
@@ -126,10 +126,10 @@ int tf_position_plot_draw(struct tf_buf *out, const struct tf_position_plot *p, 
            end = p->curves ? curve_top + row * (double)p->dims : heat_end;
 
     struct tf_matrix m = table(p);
-    tf_svg_begin(out, p->width, end + 56, name,
+    tf_svg_begin(out, p->figure.width, end + 56, name,
                  "Sinusoidal position table: dimensions from top to bottom, positions from left to "
                  "right, values from -1 to 1.");
-    tf_svg_title(out, left, p->width, name);
+    tf_svg_title(out, left, p->figure.width, name);
     if (p->heat)
         heat(out, &m, left, heat_top, (right - left) / (double)p->length, cell_h);
     /* curves go through the middle of the cells */
@@ -144,11 +144,11 @@ int tf_position_plot_draw(struct tf_buf *out, const struct tf_position_plot *p, 
     struct tf_ticks ticks;
     labels.lo += (double)first(p);
     labels.hi += (double)first(p);
-    tf_axis_ticks(&ticks, &labels, (int)fmax(2, p->width / 90));
+    tf_axis_ticks(&ticks, &labels, (int)fmax(2, p->figure.width / 90));
     for (size_t i = 0; i < ticks.n; i++) {
         double x = tf_axis_at(&labels, ticks.v[i].at);
         if (fabs(ticks.v[i].at - round(ticks.v[i].at)) > 1e-6)
-            continue; /* a handful of positions leaves room for fractions */
+            continue; /* ticks at fractions, when there are few positions */
         tf_svg_line(out, x, end + 4, x, end + 9, TF_SVG_AXIS, 1);
         tf_svg_text(out, x, end + 23, ticks.v[i].label, 11.5, TF_SVG_SOFT, TF_SVG_MIDDLE, 0);
     }

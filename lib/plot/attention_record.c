@@ -1,8 +1,8 @@
-/* attention_file.c - see attention_file.h. */
-#include "plot/attention_file.h"
+/* attention_record.c - see attention_record.h. */
+#include "plot/attention_record.h"
 #include "base/arena.h"
 #include "base/parse.h"
-#include "plot/attention.h"
+#include "plot/attention_figure.h"
 #include "stream/stream.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 
 enum { MOST_HEADS = 65536 };
 
-/* What is kept of the record that is drawn. */
+/* A copy of the record to draw. */
 struct found {
     bool is;
     struct tf_arena mem;
     struct tf_attn t;
 };
 
-static bool fits(const struct tf_attention_file *a, const struct tf_record *r)
+static bool fits(const struct tf_attention_record *a, const struct tf_record *r)
 {
     return r->type == TF_REC_ATTN && (a->idx < 0 || r->idx == (uint64_t)a->idx) &&
            (!a->kind || !strcmp(a->kind, r->attn.kind)) &&
@@ -47,7 +47,7 @@ static void keep(struct found *f, const struct tf_record *r)
     f->t.heads = memcpy(heads, t->heads, t->n_heads * sizeof *heads);
 }
 
-static int search(struct found *f, const struct tf_attention_file *a, struct tf_in *in,
+static int search(struct found *f, const struct tf_attention_record *a, struct tf_in *in,
                   struct tf_err *err)
 {
     static const char *const kinds[] = {"attention", NULL};
@@ -74,14 +74,14 @@ static int search(struct found *f, const struct tf_attention_file *a, struct tf_
     return rc;
 }
 
-/* Is this the text of the piece, with or without the mark of a space (U+2581) at its start? */
+/* Whether text is the piece, with or without the U+2581 at its start. */
 static bool is_piece(const char *text, const char *piece)
 {
     return !strcmp(text, piece) || (!strncmp(piece, "\xe2\x96\x81", 3) && !strcmp(text, piece + 3));
 }
 
-/* Rows asked for by their text; NULL in *only where none is. */
-static int choose_rows(bool **only, struct found *f, const struct tf_attention_file *a,
+/* Set *only to mark the rows of a->tokens; NULL if there are none. */
+static int choose_rows(bool **only, struct found *f, const struct tf_attention_record *a,
                        struct tf_err *err)
 {
     *only = NULL;
@@ -99,8 +99,8 @@ static int choose_rows(bool **only, struct found *f, const struct tf_attention_f
     return 0;
 }
 
-/* Leave the heads asked for, in place; their numbers to `numbers`. */
-static int choose_heads(int64_t *numbers, struct found *f, const struct tf_attention_file *a,
+/* Keep only the heads of a->heads; their numbers go to `numbers`. */
+static int choose_heads(int64_t *numbers, struct found *f, const struct tf_attention_record *a,
                         struct tf_err *err)
 {
     struct tf_attn *t = &f->t;
@@ -130,7 +130,7 @@ static int choose_heads(int64_t *numbers, struct found *f, const struct tf_atten
     return 0;
 }
 
-static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_file *a,
+static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_record *a,
                 struct tf_err *err)
 {
     bool *only;
@@ -141,22 +141,23 @@ static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_f
     const struct tf_attn *t = &f->t;
     snprintf(title, sizeof title, "%.32s attention, layer %llu", t->kind,
              (unsigned long long)t->layer);
-    struct tf_attention_picture p = {.title = a->title ? a->title : title,
-                                     .width = a->width,
-                                     .rows = t->rows,
-                                     .cols = t->cols,
-                                     .n_rows = t->n_rows,
-                                     .n_cols = t->n_cols,
-                                     .weights = t->weights,
-                                     .heads = numbers,
-                                     .n_heads = t->n_heads,
-                                     .only = only,
-                                     .least = a->least};
+    struct tf_attention_figure p = {.figure = a->figure,
+                                    .rows = t->rows,
+                                    .cols = t->cols,
+                                    .n_rows = t->n_rows,
+                                    .n_cols = t->n_cols,
+                                    .weights = t->weights,
+                                    .heads = numbers,
+                                    .n_heads = t->n_heads,
+                                    .only = only,
+                                    .least = a->least};
+    if (!p.figure.title)
+        p.figure.title = title;
     return a->heat ? tf_attention_heat(out, &p, err) : tf_attention_lines(out, &p, err);
 }
 
-int tf_attention_file_draw(struct tf_buf *out, const struct tf_attention_file *a, const char *path,
-                           struct tf_err *err)
+int tf_attention_record_draw(struct tf_buf *out, const struct tf_attention_record *a,
+                             const char *path, struct tf_err *err)
 {
     struct tf_in in;
     struct found f = {0};

@@ -1,0 +1,33 @@
+/* position_figure.h - a figure of the sinusoids that encode positions in a Transformer. */
+#ifndef TF_PLOT_POSITION_FIGURE_H
+#define TF_PLOT_POSITION_FIGURE_H
+
+#include "base/buf.h"
+#include "plot/figure.h"
+#include "plot/matrix.h"
+#include <stdbool.h>
+
+/* PAPER: PE(t, 2i) = sin(t / base^(2i/d)), PE(t, 2i+1) = cos(t / base^(2i/d)), t = 0..L-1
+ * ("Attention Is All You Need", section 3.5). T2T: all sines, then all cosines, of t / base^(i/(d/2
+ * - 1)) (tensor2tensor). SHIFTED: t = 1..L, and exponent k/d for each dimension k, as in a figure
+ * often seen elsewhere. */
+enum tf_position_form { TF_POSITIONS_PAPER, TF_POSITIONS_T2T, TF_POSITIONS_SHIFTED };
+extern const char *const tf_position_forms[]; /* NULL-terminated */
+
+struct tf_position_figure {
+    struct tf_figure figure; /* title NULL: made from the numbers; the labels are not used */
+    size_t length, dims;     /* L, d: even for T2T; L * d at most TF_MATRIX_CELLS */
+    double base;             /* N, above 1 */
+    enum tf_position_form form;
+    bool heat;   /* draw the table as a heat map, dimensions down and positions across */
+    bool curves; /* draw one curve per dimension */
+};
+
+/* The value for position t (counted from 0) and dimension k. */
+double tf_position_value(const struct tf_position_figure *p, size_t t, size_t k);
+/* Append the figure. Errors: T2T with an odd number of dimensions, too many values or curves, a
+ * width too small. */
+int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure *p,
+                            struct tf_err *err) TF_MUST_CHECK;
+
+#endif
