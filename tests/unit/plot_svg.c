@@ -29,7 +29,10 @@ static void fit(const char *s, double width, const char *want)
 
 static void positions(void)
 {
-    struct tf_position_figure p = {.length = 8, .dims = 4, .base = 10000, .form = TF_POSITIONS_PAPER};
+    struct tf_position_figure p = {.length = 8,
+                                   .dims = 4,
+                                   .base = 10000,
+                                   .form = TF_POSITIONS_PAPER};
     is_near(tf_position_value(&p, 0, 0), 0, 0, "paper: sin 0");
     is_near(tf_position_value(&p, 0, 1), 1, 0, "cos 0");
     is_near(tf_position_value(&p, 3, 0), sin(3), 1e-15, "first pair: wavelength 2 pi");
