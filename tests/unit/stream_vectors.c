@@ -1,5 +1,5 @@
 /* stream_vectors.c - the golden bytes of formats/vectors: our writers make exactly them, and their
- * diagnostic notation is as it stands beside them. TF_GOLDEN_WRITE=1 writes them anew. Runs in the
+ * diagnostic notation is as it stands beside them. TF_UPDATE=1 writes them again. Runs in the
  * root of the source tree. */
 #include "../harness/stream.h"
 #include "stream/inspect.h"
@@ -80,7 +80,7 @@ static void round_trip(const struct sample *s)
 int main(void)
 {
     struct sample samples[N_SAMPLES];
-    const char *renew = getenv("TF_GOLDEN_WRITE");
+    const char *renew = getenv("TF_UPDATE");
     make_samples(samples);
     for (int i = 0; i < N_SAMPLES; i++) {
         const struct sample *s = &samples[i];

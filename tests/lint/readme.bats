@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# The examples of tests/README.md compile and pass.
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+
+# The code block of tests/README.md in a language.
+block() {
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$TOP/tests/README.md" | sed '1d; $d'
+}
+
+@test "the unit test" {
+    need gcc
+    block c >"$T/base_example.c"
+    sed -i "s|\"\.\./harness/|\"$TOP/tests/harness/|" base_example.c
+    build=${TF_BUILD:-$TOP/build}
+    san=${TF_SAN:+-fsanitize=$TF_SAN}
+    # The archive is there when a test in C was built.
+    [ -e "$build/libtest.a" ] || skip "no libtest.a"
+    # shellcheck disable=SC2086
+    t 0 gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $san -I"$TOP/lib" -o example base_example.c \
+        "$build/libtest.a" "$build/libtf.a" -lpthread -ldl -lm
+    t 0 ./example
+    expect_contains "$output" "1..8"
+    [[ $output != *"not ok"* ]]
+}
+
+@test "the test of a tool" {
+    mkdir -p tests/cli
+    block bash >tests/cli/example.bats
+    cp "$TOP/tests/cli/helper.bash" tests/cli/
+    t 0 env TF_BIN="${TF_BIN:-$TOP/build/bin}" bats tests/cli/example.bats
+    expect_contains "$output" "ok 2"
+}
