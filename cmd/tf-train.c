@@ -5,7 +5,7 @@
 #include "base/thread.h"
 #include "modes.h"
 #include "rows.h"
-#include "train/plan.h"
+#include "train/cost.h"
 #include "train/recipe.h"
 #include "train/run.h"
 #include "train/signals.h"
@@ -20,7 +20,6 @@ static int64_t layers, plan_tokens, plan_length;
 static bool plan;
 
 static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NULL};
-static const char *const best_by[] = {"ppl", "acc", NULL};
 
 #define S TF_OPT_SEMANTIC
 static struct tf_opt opts[] = {
@@ -133,7 +132,7 @@ static struct tf_opt opts[] = {
     {TF_OPT_INT, .name = "valid-every", .target = &o.valid_every, .arg = "N", .def = "0", .lo = 0,
      .hi = 1e12, .help = "validate every N updates; 0: as --save-every"},
     {TF_OPT_CHOICE, .name = "best-by", .target = &o.best_by, .arg = "WORD", .def = "ppl",
-     .choices = best_by, .help = "best.tfm has the lowest perplexity or the highest accuracy"},
+     .choices = tf_best_names, .help = "best.tfm has the lowest perplexity or the highest accuracy"},
     {TF_OPT_INT, .name = "patience", .target = &o.patience, .arg = "N", .def = "0", .lo = 0,
      .hi = 1e9, .help = "stop after N validations without a new best; 0: never"},
     {TF_OPT_FLAG, .name = "force", .target = &o.force,
@@ -209,13 +208,13 @@ static int parse(int argc, char **argv, struct tf_args *args, struct tf_err *err
                                    .encoder_layers = given("encoder-layers"),
                                    .decoder_layers = given("decoder-layers"),
                                    .layers = layers};
-    return tf_run_settle(&o, &g, err);
+    return tf_run_derive(&o, &g, err);
 }
 
 static int print_plan(struct tf_err *err)
 {
     struct tf_buf text = {0};
-    int rc = tf_plan(&text, &o, (double)plan_tokens, (double)plan_length, err);
+    int rc = tf_run_cost(&text, &o, (double)plan_tokens, (double)plan_length, err);
     if (rc == 0)
         fwrite(text.p, 1, text.len, stdout);
     tf_buf_release(&text);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { SPARE_FILES = 32 }; /* descriptors for all but the inputs */
+enum { OTHER_FILES = 32 }; /* descriptors besides the inputs */
 
-/* The step in the header: 0; 1 for a model that is no checkpoint. */
-static int read_step(struct tf_grid_file *f, struct tf_err *err)
+/* Read the step in the header: 0; 1 for a model that is not a checkpoint. */
+static int read_step(struct tf_checkpoint_file *f, struct tf_err *err)
 {
     struct tf_model_file m;
     if (tf_model_read(&m, f->path, TF_MODEL_HEAD, 0, err) != 0)
@@ -26,33 +26,33 @@ static int read_step(struct tf_grid_file *f, struct tf_err *err)
 }
 
 /* The last ones of a directory, by the steps in their headers, oldest first. */
-static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct tf_err *err)
+static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t last, struct tf_err *err)
 {
-    if (tf_rundir_grid(l, dir, err) != 0)
+    if (tf_rundir_list(l, dir, err) != 0)
         return -1;
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
         int rc = read_step(&l->v[i], err);
         if (rc < 0) {
-            tf_grid_list_release(l);
+            tf_checkpoint_list_release(l);
             return -1;
         }
         if (rc == 0) {
-            struct tf_grid_file f = l->v[i];
+            struct tf_checkpoint_file f = l->v[i];
             l->v[i] = l->v[n];
             l->v[n++] = f;
         } else {
-            tf_warn("%s: not a checkpoint; passed over", l->v[i].path);
+            tf_warn("%s: not a checkpoint; skipped", l->v[i].path);
         }
     }
     while (l->n > n)
         free(l->v[--l->n].path);
     if (l->n < last) {
-        tf_grid_list_release(l);
-        return tf_fail(err, "%s: holds %zu checkpoints on the grid of steps, %llu are asked for",
-                       dir, n, (unsigned long long)last);
+        tf_checkpoint_list_release(l);
+        return tf_fail(err, "%s: %zu regular checkpoints, %llu requested", dir, n,
+                       (unsigned long long)last);
     }
-    tf_grid_list_sort(l);
+    tf_checkpoint_list_sort(l);
     size_t drop = l->n - (size_t)last;
     for (size_t i = 0; i < drop; i++)
         free(l->v[i].path);
@@ -61,16 +61,16 @@ static int pick(struct tf_grid_list *l, const char *dir, uint64_t last, struct t
     return 0;
 }
 
-/* What is known after the first input, and the sums. */
+/* The first input's header and shapes, and the sums. */
 struct mean {
     struct tf_arena arena;
-    struct tf_header header;  /* of the first */
+    struct tf_header header; /* of the first */
     struct tf_config config;
     struct tf_params params;
     uint8_t *vocab;
     size_t vocab_n;
-    double *sum;              /* params.size */
-    struct tf_value inputs;   /* MAP: number -> fingerprint */
+    double *sum;            /* params.size */
+    struct tf_value inputs; /* MAP: number -> fingerprint */
 };
 
 static int begin(struct mean *s, const struct tf_model_file *m, struct tf_err *err)
@@ -148,15 +148,15 @@ static int put(struct mean *s, struct tf_out *out, size_t n, const char *prog,
     return rc;
 }
 
-/* All are held open at once, and a shell gives 1024 descriptors to begin with. */
+/* All inputs are open at once, and the usual soft limit is 1024 descriptors. */
 static void raise_limit(size_t n)
 {
     struct rlimit l;
-    rlim_t want = (rlim_t)n + SPARE_FILES;
+    rlim_t want = (rlim_t)n + OTHER_FILES;
     if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur == RLIM_INFINITY || l.rlim_cur >= want)
         return;
     l.rlim_cur = l.rlim_max == RLIM_INFINITY || l.rlim_max > want ? want : l.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &l); /* or opening will say why not */
+    (void)setrlimit(RLIMIT_NOFILE, &l); /* if it fails, opening reports it */
 }
 
 static void close_inputs(struct tf_in *in, size_t n)
@@ -178,7 +178,7 @@ static int open_inputs(struct tf_in **in, const char *const *paths, size_t n, st
     return 0;
 }
 
-/* Ends the inputs. */
+/* Closes the inputs. */
 static int average(const char *output, struct tf_in *in, size_t n, bool ema, const char *prog,
                    const struct tf_opt *opts, struct tf_err *err)
 {
@@ -207,18 +207,18 @@ int tf_average(const char *output, const char *const *paths, size_t n, bool ema,
     return open_inputs(&in, paths, n, err) == 0 ? average(output, in, n, ema, prog, opts, err) : -1;
 }
 
-/* Pick and open. */
+/* Pick the checkpoints and open them. */
 static int open_run(struct tf_in **in, const char *dir, uint64_t last, struct tf_err *err)
 {
-    struct tf_grid_list grid;
-    if (pick(&grid, dir, last, err) != 0)
+    struct tf_checkpoint_list l;
+    if (pick(&l, dir, last, err) != 0)
         return -1;
-    const char **paths = tf_xcalloc(grid.n, sizeof *paths);
-    for (size_t i = 0; i < grid.n; i++)
-        paths[i] = grid.v[i].path;
-    int rc = open_inputs(in, paths, grid.n, err);
+    const char **paths = tf_xcalloc(l.n, sizeof *paths);
+    for (size_t i = 0; i < l.n; i++)
+        paths[i] = l.v[i].path;
+    int rc = open_inputs(in, paths, l.n, err);
     free(paths);
-    tf_grid_list_release(&grid);
+    tf_checkpoint_list_release(&l);
     return rc;
 }
 
@@ -228,8 +228,8 @@ int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema,
     struct tf_in *in;
     if (output != NULL && strcmp(output, "-") != 0 && tf_rundir_owns(dir, output))
         return tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
-    /* A run that goes on meanwhile may delete its oldest between our look and our open: look again.
-     * What is open stays. */
+    /* A run in progress may delete its oldest checkpoint between our listing and our open: list
+     * again. Open files stay readable. */
     for (int turn = 1; open_run(&in, dir, last, err) != 0; turn++) {
         if (turn == 3 || err->sys != ENOENT)
             return -1;

@@ -6,14 +6,15 @@
 #include "train/rundir.h"
 
 /* Write to `output` ("-": stdout) a model whose weights are the means of those of n files, summed
- * in float64 in the given order and rounded once. ema: of their moving averages. All inputs and the
- * output are opened before the first is read. Inputs that differ in configuration, vocabulary or
- * shapes are refused. The provenance is the first one's and a stage of `prog` with its options and
- * the fingerprints of all inputs. */
+ * in float64 in the given order and rounded once; ema: the means of their moving averages. All
+ * inputs and the output are opened before the first is read. Inputs must agree in configuration,
+ * vocabulary and shapes. The provenance is that of the first input and a stage of `prog` with its
+ * options and the fingerprints of all inputs. */
 int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
                const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
-/* The same with the last `last` checkpoints on the grid of a run's directory, by the steps in their
- * headers, oldest first; fewer are an error. The output can't be a file of the run's own. */
+/* The same with the last `last` regular checkpoints of a run's directory, by the steps in their
+ * headers, oldest first. Fewer are an error, and so is an output with the name of one of the run's
+ * own files. */
 int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog,
                    const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 

@@ -13,21 +13,21 @@ enum { SLOTS = 4 };
 struct tf_feed {
     struct tf_in in;
     struct tf_reader *reader;
-    struct tf_header first;       /* of part 0: what later parts are compared with */
+    struct tf_header first; /* of part 0: what later parts are compared with */
     const struct tf_config *config;
     struct tf_cursor from;
     bool resume, any_corpus;
-    bool begun;                   /* a batch of the part under way was seen */
-    bool reached;                 /* the batch at `from` was seen */
-    uint64_t part, ordinal;       /* of the next batch */
+    bool begun;             /* a batch of the current part was seen */
+    bool reached;           /* the batch at `from` was seen */
+    uint64_t part, ordinal; /* of the next batch */
 
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
     pthread_cond_t filled, emptied;
     struct tf_feed_item slot[SLOTS];
-    size_t head, n;               /* under lock: the oldest item, the number of items */
-    bool quit, other_corpus;      /* under lock */
+    size_t head, n;          /* under lock: the oldest item, the number of items */
+    bool quit, other_corpus; /* under lock */
 };
 
 int tf_feed_open(struct tf_feed **feed, const char *path, struct tf_err *err)
@@ -91,19 +91,19 @@ static int new_part(struct tf_feed *f, struct tf_err *err)
     return 0;
 }
 
-static void let_in(struct tf_feed *f)
+static void accept_corpus(struct tf_feed *f)
 {
     pthread_mutex_lock(&f->lock);
     f->other_corpus = true;
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Is this batch the one that comes next, and behind the point of resumption? 1: take it, 0: drop
- * it. */
+/* Is this the batch that must come next, and is it after the point of resumption? 1: use it, 0:
+ * skip it. */
 static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err)
 {
     if (f->begun && b->ordinal != f->ordinal)
-        return tf_fail(err, "%s: batch %llu where batch %llu must be", f->in.name,
+        return tf_fail(err, "%s: batch %llu, expected batch %llu", f->in.name,
                        (unsigned long long)b->ordinal, (unsigned long long)f->ordinal);
     f->begun = true;
     f->ordinal = b->ordinal + 1;
@@ -113,17 +113,17 @@ static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err
         memcmp(f->from.corpus, b->corpus, sizeof b->corpus) != 0) {
         char x[65], y[65];
         if (f->any_corpus)
-            let_in(f);
+            accept_corpus(f);
         else
-            return tf_fail(
-                err, "%s: corpus %s differs from that of the checkpoint, %s (--force trains on)",
-                f->in.name, tf_hex(x, b->corpus, 32), tf_hex(y, f->from.corpus, 32));
+            return tf_fail(err,
+                           "%s: corpus %s differs from the checkpoint's, %s (--force accepts it)",
+                           f->in.name, tf_hex(x, b->corpus, 32), tf_hex(y, f->from.corpus, 32));
     }
     if (f->part < f->from.part || (f->part == f->from.part && b->ordinal < f->from.ordinal))
         return 0;
     if (f->part > f->from.part ? b->ordinal != 0 : b->ordinal > f->from.ordinal)
         return tf_fail(err,
-                       "%s: the stream goes on at part %llu, batch %llu, the checkpoint at "
+                       "%s: the stream continues at part %llu, batch %llu, the checkpoint at "
                        "part %llu, batch %llu",
                        f->in.name, (unsigned long long)f->part, (unsigned long long)b->ordinal,
                        (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal);
@@ -149,18 +149,18 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
     return 0;
 }
 
-/* At the end of the stream: it must at least have reached the point of resumption. */
+/* A stream must not end before the point of resumption. */
 static int check_end(struct tf_feed *f, struct tf_err *err)
 {
     bool there =
         f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
     if (f->resume && !f->reached && !there)
         return tf_fail(err,
-                       "%s: ends at part %llu, batch %llu, before part %llu, batch %llu, where the "
-                       "checkpoint stands%s",
+                       "%s: ends at part %llu, batch %llu, before the checkpoint's position, part "
+                       "%llu, batch %llu%s",
                        f->in.name, (unsigned long long)f->part, (unsigned long long)f->ordinal,
                        (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal,
-                       f->other_corpus ? " (--init in a new directory starts over)" : "");
+                       f->other_corpus ? " (to start over, use --init in a new directory)" : "");
     return 0;
 }
 
@@ -199,7 +199,7 @@ static void *read_main(void *arg)
         if (item == NULL)
             return NULL;
         memset(&item->err, 0, sizeof item->err);
-        /* Only the wait for input may be cut short by tf_feed_close. */
+        /* tf_feed_close may cancel only the wait for input. */
         pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
         int rc = fill(f, item, &item->err);
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
@@ -212,7 +212,7 @@ static void *read_main(void *arg)
 void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from,
                    bool any_corpus)
 {
-    f->first = *tf_reader_header(f->reader); /* only its plain fields are used later on */
+    f->first = *tf_reader_header(f->reader); /* only fields that own nothing are used later */
     f->config = c;
     f->resume = from != NULL;
     f->any_corpus = any_corpus;
@@ -222,7 +222,7 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     if (pthread_create(&f->thread, NULL, read_main, f) != 0) {
-        tf_fail(&f->slot[0].err, "no thread to read the stream with");
+        tf_fail(&f->slot[0].err, "can't start a thread to read the stream");
         push(f, &f->slot[0], TF_FEED_ERROR);
     } else {
         f->started = true;

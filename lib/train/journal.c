@@ -10,8 +10,7 @@
 
 enum { LONGEST = 1 << 20 };
 
-/* Does a line belong to the part of the run that is kept? Lines that are no JSON (the last one of a
- * killed run) do not. */
+/* Is the line to be kept? Lines that are not JSON, as the last one of a killed run, are not. */
 static bool kept(const char *line, size_t n, uint64_t step, uint64_t valid_step)
 {
     struct tf_json_reader r;
@@ -116,7 +115,7 @@ int tf_journal_put(struct tf_journal *j, struct tf_err *err)
     tf_buf_byte(&j->buf, '\n');
     for (int i = 0; i < 2; i++) {
         if (j->fd[i] >= 0 && tf_write_fd(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) < 0) {
-            /* once is enough */
+            /* report it once */
             j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
             return -1;
         }

@@ -1,21 +1,20 @@
-/* journal.h - what a run tells machines: JSON Lines in RUN/log.jsonl and, when asked for, in a
- * second place. */
+/* journal.h - the log of a run: JSON Lines in RUN/log.jsonl and optionally in a second file. */
 #ifndef TF_TRAIN_JOURNAL_H
 #define TF_TRAIN_JOURNAL_H
 
 #include "base/json.h"
 
-/* Lines are objects {"event": "start" | "step" | "valid" | "save" | "end", "step": N, ...}. A line
- * is written by one call as soon as it is complete. */
+/* Lines are objects {"event": "start" | "step" | "valid" | "save" | "end", "step": N, ...}. Each is
+ * written by one write(2) as soon as it is complete. A zero struct may be closed. */
 struct tf_journal {
-    int fd[2];          /* -1: not open */
+    int fd[2]; /* -1: not open */
     char *name[2];
     struct tf_buf buf;
     struct tf_json json;
 };
 
-/* path is cut back first: lines of later steps than `step` go, and those of validations later than
- * `valid_step`. extra: a file to append to, "-" for stdout, or NULL. */
+/* Open path for appending, after removing lines of steps after `step` and validations after
+ * `valid_step`. extra: a second file to append to, "-" for stdout, or NULL. */
 int tf_journal_open(struct tf_journal *j, const char *path, uint64_t step, uint64_t valid_step,
                     const char *extra, struct tf_err *err) TF_MUST_CHECK;
 void tf_journal_close(struct tf_journal *j);

@@ -66,7 +66,7 @@ const char *const tf_presets[] = {
 #define PRESET(name, ...) name,
     PRESETS
 #undef PRESET
-    NULL,
+        NULL,
 };
 
 /* In the order of tf_presets; the rest of each row is END. */

@@ -7,11 +7,11 @@
 
 /* How a preset is trained. */
 struct tf_recipe {
-    int64_t steps, warmup;    /* updates */
-    int64_t average;          /* checkpoints that the paper averages for this row */
-    double lr_scale;          /* factor on the paper's schedule (schedule.h) */
+    int64_t steps, warmup; /* updates */
+    int64_t average;       /* checkpoints that the paper averages for this row */
+    double lr_scale;       /* factor on the paper's schedule (schedule.h) */
     double beta1, beta2, adam_eps;
-    bool eps_hat;             /* Adam's epsilon before the bias correction */
+    bool eps_hat; /* Adam's epsilon before the bias correction */
 };
 
 /* Names of all presets, NULL-terminated: base big ... E parse-wsj parse-semi tiny. */

@@ -1,5 +1,5 @@
-/* run.h - a training run: from options to the end of the stream, with checkpoints, validation and
- * resumption. */
+/* run.h - a training run: what is requested of it, and running it to the end of the stream with
+ * checkpoints, validation and resumption. */
 #ifndef TF_TRAIN_RUN_H
 #define TF_TRAIN_RUN_H
 
@@ -8,38 +8,40 @@
 #include "train/schedule.h"
 
 enum tf_best_by { TF_BEST_PPL, TF_BEST_ACC };
+extern const char *const tf_best_names[]; /* their words, NULL-terminated */
 
-/* Everything that a run is asked to do. */
+/* What is requested of a run: the options of tf-train. */
 struct tf_run_opts {
-    const char *input;            /* batch stream, "-" for stdin */
-    /* NULL where not asked for */
+    const char *input; /* batch stream, "-" for stdin */
+    /* paths and names; NULL where the option is not given */
     const char *dir, *vocab, *valid, *init, *log, *device, *precision, *tuning;
-    /* vocab_size 0: that of the stream; special ids are the stream's */
+    /* vocab_size 0: that of the stream. Special ids are always the stream's. */
     struct tf_config config;
-    struct tf_schedule schedule;  /* d_model is the configuration's */
+    struct tf_schedule schedule;              /* d_model is the configuration's */
     double beta1, beta2, adam_eps, clip, ema; /* clip, ema: 0 for none */
     bool eps_hat;
-    int64_t accumulate, seed;
-    int64_t steps;                /* in all, whatever was done before */
+    int64_t accumulate; /* batches per update */
+    int64_t seed;
+    int64_t steps; /* in total, earlier starts of the run included */
     int64_t save_every, keep, valid_every, patience, log_every, threads;
-    double save_minutes;          /* 0: not by the clock */
-    int best_by;                  /* enum tf_best_by */
-    bool need_bos;                /* a vocabulary without bos is refused */
+    double save_minutes; /* 0: no saves by the clock */
+    int best_by;         /* enum tf_best_by */
+    bool need_bos;       /* refuse a vocabulary without bos */
     bool force, progress, quiet;
-    const struct tf_opt *opts;    /* for the provenance; NULL in tests */
+    const struct tf_opt *opts; /* for the provenance; NULL in tests */
 };
 
-/* What a preset says of model and training; the rest is left alone. */
+/* Set what a preset defines of model and training (recipe.h); the rest stays. */
 int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect,
                   struct tf_err *err) TF_MUST_CHECK;
 /* Which options the user gave, where that matters beyond their values. */
 struct tf_run_given {
     bool d_model, heads, d_k, d_v, max_positions, lr, lr_scale, encoder_layers, decoder_layers;
-    int64_t layers; /* of the stacks that are not given by themselves; 0: not given */
+    int64_t layers; /* --layers, for the stacks without an option of their own; 0: not given */
 };
-/* After all options are in: what follows from them (d_k and d_v from d_model and heads, ...), and
- * what they may not be together. */
-int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g,
+/* After all options are parsed: derive those that follow from others (d_k and d_v from d_model and
+ * heads, ...) and refuse combinations that make no sense (TF_USAGE). */
+int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g,
                   struct tf_err *err) TF_MUST_CHECK;
 
 /* Run to the end. 0; TF_AGAIN after USR2; -1 with err->status TF_FAILED, TF_DIVERGED, TF_AGAIN
@@ -47,15 +49,8 @@ int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g,
  * returned; the caller then calls tf_signals_reraise. */
 int tf_run(const struct tf_run_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
-/* Measure the products of this configuration on the first batches of the input, and write the
- * choices to `path` as a file for o->tuning. Trains nothing and needs no directory. */
+/* Measure the matrix products of this configuration on the first batches of the input, and write
+ * the choices to `path` as a file for o->tuning. Trains nothing and needs no directory. */
 int tf_run_tune(const struct tf_run_opts *o, const char *path, struct tf_err *err) TF_MUST_CHECK;
-
-/* ---- for the parts of a run ---- */
-
-/* The settings of training as a map, for the checkpoint and to be compared at resume; precision:
- * that in force; tuning: the hash of the tuning file in hexadecimal, or NULL. */
-struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o,
-                                const char *precision, const char *tuning);
 
 #endif

@@ -26,7 +26,7 @@ char *tf_rundir_file(const char *dir, const char *name)
     return p;
 }
 
-char *tf_rundir_grid_name(uint64_t step)
+char *tf_rundir_regular_name(uint64_t step)
 {
     char name[40];
     snprintf(name, sizeof name, "ckpt-%08llu.tfm", (unsigned long long)step);
@@ -34,7 +34,7 @@ char *tf_rundir_grid_name(uint64_t step)
 }
 
 /* ckpt-00000123.tfm: eight digits or more. */
-static bool grid_step(const char *name, uint64_t *step)
+static bool regular_step(const char *name, uint64_t *step)
 {
     size_t n = strlen(name);
     if (n < 17 || n > 30 || strncmp(name, "ckpt-", 5) != 0 || strcmp(name + n - 4, ".tfm") != 0)
@@ -51,40 +51,40 @@ static bool grid_step(const char *name, uint64_t *step)
 
 static int by_step(const void *a, const void *b)
 {
-    const struct tf_grid_file *x = a, *y = b;
+    const struct tf_checkpoint_file *x = a, *y = b;
     return x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->path, y->path);
 }
 
-int tf_rundir_grid(struct tf_grid_list *l, const char *dir, struct tf_err *err)
+int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err *err)
 {
-    *l = (struct tf_grid_list){0};
+    *l = (struct tf_checkpoint_list){0};
     DIR *d = opendir(dir);
     if (d == NULL)
         return tf_fail_errno(err, "%s", dir);
     uint64_t step;
     for (struct dirent *e; (e = readdir(d)) != NULL;)
-        if (grid_step(e->d_name, &step)) {
+        if (regular_step(e->d_name, &step)) {
             l->v = tf_xarray(l->v, l->n + 1, sizeof *l->v);
             l->v[l->n++] =
-                (struct tf_grid_file){.path = tf_rundir_file(dir, e->d_name), .step = step};
+                (struct tf_checkpoint_file){.path = tf_rundir_file(dir, e->d_name), .step = step};
         }
     closedir(d);
-    tf_grid_list_sort(l);
+    tf_checkpoint_list_sort(l);
     return 0;
 }
 
-void tf_grid_list_sort(struct tf_grid_list *l)
+void tf_checkpoint_list_sort(struct tf_checkpoint_list *l)
 {
     if (l->n > 1)
         qsort(l->v, l->n, sizeof *l->v, by_step);
 }
 
-void tf_grid_list_release(struct tf_grid_list *l)
+void tf_checkpoint_list_release(struct tf_checkpoint_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         free(l->v[i].path);
     free(l->v);
-    *l = (struct tf_grid_list){0};
+    *l = (struct tf_checkpoint_list){0};
 }
 
 /* ---- opening ---- */
@@ -118,7 +118,7 @@ static int take_lock(struct tf_rundir *d, struct tf_err *err)
 static bool own_name(const char *name)
 {
     uint64_t step;
-    return grid_step(name, &step) || strcmp(name, TF_RUN_RESUME) == 0 ||
+    return regular_step(name, &step) || strcmp(name, TF_RUN_RESUME) == 0 ||
            strcmp(name, TF_RUN_BEST) == 0 || strcmp(name, TF_RUN_LOG) == 0 ||
            strcmp(name, TF_RUN_LOCK) == 0;
 }
@@ -143,7 +143,7 @@ bool tf_rundir_owns(const char *dir, const char *path)
     return own;
 }
 
-/* Is it a temporary of such a file? Others (an average of the run's, say) may be under way. */
+/* Is it a temporary of such a file? Another program may be writing others, an average say. */
 static bool own_temporary(const char *name)
 {
     const char *end = strstr(name, ".tmp.");
@@ -154,7 +154,7 @@ static bool own_temporary(const char *name)
     return own_name(of);
 }
 
-/* What killed runs left. */
+/* Remove the temporary files of killed runs. */
 static void sweep(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -175,7 +175,7 @@ int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
         tf_rundir_close(d);
         return -1;
     }
-    /* No checkpoint survives a power cut in a directory whose own name does not. */
+    /* A checkpoint survives a power cut only if its directory does. */
     if ((made && tf_sync_dir(path, err) != 0) || take_lock(d, err) != 0) {
         tf_rundir_close(d);
         return -1;
@@ -197,7 +197,7 @@ void tf_rundir_close(struct tf_rundir *d)
 struct candidate {
     char *path;
     uint64_t step;
-    int rank; /* of equal steps the lowest first */
+    int rank; /* for equal steps, the lowest first */
 };
 
 static int newest_first(const void *a, const void *b)
@@ -206,8 +206,8 @@ static int newest_first(const void *a, const void *b)
     return x->step != y->step ? (x->step > y->step ? -1 : 1) : x->rank - y->rank;
 }
 
-/* resume.tfm and best.tfm do not carry their step in the name. False when there is no such file;
- * *why says what is wrong with one that does not tell its step. */
+/* Read the step of a file that has none in its name: resume.tfm, best.tfm. False when there is no
+ * such file; *why is set when the step can't be read. */
 static bool peek(struct candidate *c, const char *dir, const char *name, int rank,
                  struct tf_err *why)
 {
@@ -226,7 +226,7 @@ static bool peek(struct candidate *c, const char *dir, const char *name, int ran
     return true;
 }
 
-/* Read one whole. */
+/* Read all of it. */
 static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s, const char *path,
                            struct tf_err *err)
 {
@@ -241,14 +241,14 @@ static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s, cons
 int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_state *s, char **path,
                      struct tf_err *err)
 {
-    struct tf_grid_list grid;
-    if (tf_rundir_grid(&grid, dir, err) != 0)
+    struct tf_checkpoint_list l;
+    if (tf_rundir_list(&l, dir, err) != 0)
         return -1;
-    struct candidate *c = tf_xcalloc(grid.n + 2, sizeof *c);
+    struct candidate *c = tf_xcalloc(l.n + 2, sizeof *c);
     size_t n = 0, torn = 0;
-    for (size_t i = 0; i < grid.n; i++)
-        c[n++] = (struct candidate){.path = tf_xstrdup(grid.v[i].path), .step = grid.v[i].step};
-    tf_grid_list_release(&grid);
+    for (size_t i = 0; i < l.n; i++)
+        c[n++] = (struct candidate){.path = tf_xstrdup(l.v[i].path), .step = l.v[i].step};
+    tf_checkpoint_list_release(&l);
     static const char *const others[] = {TF_RUN_RESUME, TF_RUN_BEST};
     for (int i = 0; i < 2; i++) {
         struct tf_err why;
@@ -258,7 +258,7 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_sta
             n++;
             continue;
         }
-        tf_warn("%s; passed over", why.msg);
+        tf_warn("%s; skipped", why.msg);
         free(c[n].path);
         torn++;
     }
@@ -271,7 +271,7 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_sta
             rc = 1;
             *path = tf_xstrdup(c[i].path);
         } else {
-            tf_warn("%s%s", e.msg, i + 1 < n ? "; going back to the checkpoint before it" : "");
+            tf_warn("%s%s", e.msg, i + 1 < n ? "; trying the checkpoint before it" : "");
         }
     }
     if (rc < 0)
@@ -322,7 +322,7 @@ int tf_rundir_make_best(const char *dir, const char *path, struct tf_err *err)
         rc = tf_fail_errno(err, "%s: rename", best);
     else
         rc = tf_sync_dir(best, err);
-    unlink(temp); /* rename leaves it when both names already were one file */
+    unlink(temp); /* rename does nothing when both names are one file */
     free(temp);
     free(best);
     return rc;
@@ -341,34 +341,34 @@ bool tf_rundir_best_is(const char *dir, uint64_t step)
 int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t every, uint64_t step,
                      struct tf_err *err)
 {
-    struct tf_grid_list grid;
+    struct tf_checkpoint_list l;
     struct candidate resume;
     struct tf_err why;
     int rc = 0;
-    if (tf_rundir_grid(&grid, dir, err) != 0)
+    if (tf_rundir_list(&l, dir, err) != 0)
         return -1;
-    /* Files of later steps are damaged ones that a resumed run went back behind: they do not
-     * count. */
+    /* Files of later steps are damaged ones that a resumed run skipped: they do not count. */
     size_t n = 0;
-    while (n < grid.n && grid.v[n].step <= step)
+    while (n < l.n && l.v[n].step <= step)
         n++;
-    /* The last of a run that went on later: one that was never stopped would not have it. */
-    if (n > 1 && grid.v[n - 2].step % every != 0) {
-        if (unlink(grid.v[n - 2].path) != 0 && errno != ENOENT)
-            rc = tf_fail_errno(err, "%s: unlink", grid.v[n - 2].path);
-        struct tf_grid_file gone = grid.v[n - 2];
-        grid.v[n - 2] = grid.v[n - 1];
-        grid.v[n - 1] = gone;
+    /* The last checkpoint of an earlier end of the run: one that never stopped would not have it.
+     */
+    if (n > 1 && l.v[n - 2].step % every != 0) {
+        if (unlink(l.v[n - 2].path) != 0 && errno != ENOENT)
+            rc = tf_fail_errno(err, "%s: unlink", l.v[n - 2].path);
+        struct tf_checkpoint_file gone = l.v[n - 2];
+        l.v[n - 2] = l.v[n - 1];
+        l.v[n - 1] = gone;
         n--;
     }
     for (size_t i = 0; keep > 0 && rc == 0 && i + keep < n; i++)
-        if (unlink(grid.v[i].path) != 0 && errno != ENOENT)
-            rc = tf_fail_errno(err, "%s: unlink", grid.v[i].path);
+        if (unlink(l.v[i].path) != 0 && errno != ENOENT)
+            rc = tf_fail_errno(err, "%s: unlink", l.v[i].path);
     if (rc == 0 && peek(&resume, dir, TF_RUN_RESUME, 0, &why)) {
         if (why.status == 0 && resume.step <= step && unlink(resume.path) != 0)
             rc = tf_fail_errno(err, "%s: unlink", resume.path);
         free(resume.path);
     }
-    tf_grid_list_release(&grid);
+    tf_checkpoint_list_release(&l);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* save.c - checkpoints, written behind the back of training. */
+/* save.c - checkpoints, written while training continues. */
 #include "train/save.h"
 #include "model/load.h"
 
@@ -13,22 +13,21 @@ struct tf_saver {
     const struct tf_save_common *common;
     const struct tf_params *params;
     uint64_t keep, every;
-    float *block[4];          /* host copies of p, m, v, e */
+    float *block[4]; /* host copies of p, m, v, e */
     struct tf_run_state state;
     enum tf_save_kind kind;
     bool best;
     pthread_t thread;
-    bool running;             /* there is a thread to join */
+    bool running; /* there is a thread to join */
     atomic_bool done;
-    struct tf_err err;        /* of the thread, read after the join */
-    char *writing, *last;     /* path under way; newest whole one */
-    uint64_t last_step;
+    struct tf_err err;    /* of the thread, read after the join */
+    char *writing, *last; /* path being written; newest complete one */
 };
 
 char *tf_save_name(enum tf_save_kind kind, uint64_t step)
 {
-    return kind == TF_SAVE_GRID ? tf_rundir_grid_name(step)
-                                : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+    return kind == TF_SAVE_REGULAR ? tf_rundir_regular_name(step)
+                                   : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
 }
 
 struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common,
@@ -59,8 +58,8 @@ void tf_saver_free(struct tf_saver *s)
     free(s);
 }
 
-/* A finite gradient can leave weights or moments that are not: a square that overflows. No file is
- * made of them. */
+/* A finite gradient can produce weights or moments that are not (its square overflows). They are
+ * never written. */
 static int check_finite(const struct tf_saver *s, struct tf_err *err)
 {
     static const char *const what[] = {"a weight", "a first moment", "a second moment",
@@ -93,14 +92,14 @@ static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
     return rc;
 }
 
-/* What was written is read back and checked before it gets its name. */
+/* Read back and check what was written before it gets its name. */
 static int verify(struct tf_out *out, struct tf_err *err)
 {
     struct tf_model_file m;
     if (tf_out_flush(out, err) != 0)
         return -1;
     if (tf_model_read(&m, out->temp, 0, 0, err) != 0)
-        return tf_context(err, "reading back what was written");
+        return tf_context(err, "reading back the new file");
     tf_model_release(&m);
     return 0;
 }
@@ -125,7 +124,7 @@ static int save(struct tf_saver *s, struct tf_err *err)
         return -1;
     if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
         return -1;
-    if (s->kind != TF_SAVE_GRID)
+    if (s->kind != TF_SAVE_REGULAR)
         return 0;
     return tf_rundir_retain(s->dir, s->keep, s->every, s->state.step, err);
 }
@@ -149,7 +148,7 @@ int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
         return -1;
     }
     if (s->kind != TF_SAVE_BEST)
-        tf_saver_had(s, s->writing, s->state.step);
+        tf_saver_set_last(s, s->writing);
     return 0;
 }
 
@@ -165,7 +164,7 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
         return -1;
     const tf_mem *block[] = {from->w.flat, from->m, from->v, from->e};
     for (int i = 0; i < 4; i++)
-        if (s->block[i] != NULL && tf_step_download(from, s->block[i], block[i], err) != 0)
+        if (s->block[i] != NULL && tf_stepper_download(from, s->block[i], block[i], err) != 0)
             return -1;
     char *name = tf_save_name(kind, state->step);
     free(s->writing);
@@ -184,23 +183,21 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     if (!threaded) {
         if (save(s, err) != 0)
             return -1;
-        tf_saver_had(s, s->writing, s->state.step);
+        tf_saver_set_last(s, s->writing);
         return 0;
     }
     s->running = true;
     return 0;
 }
 
-const char *tf_saver_last(struct tf_saver *s, uint64_t *step)
+const char *tf_saver_last(const struct tf_saver *s)
 {
-    *step = s->last_step;
     return s->last;
 }
 
-void tf_saver_had(struct tf_saver *s, const char *path, uint64_t step)
+void tf_saver_set_last(struct tf_saver *s, const char *path)
 {
     char *copy = tf_xstrdup(path);
     free(s->last);
     s->last = copy;
-    s->last_step = step;
 }

@@ -1,4 +1,4 @@
-/* schedule.h - the learning rate of an update, s = 1 for the first. */
+/* schedule.h - the learning rate of update s = 1, 2, ... */
 #ifndef TF_TRAIN_SCHEDULE_H
 #define TF_TRAIN_SCHEDULE_H
 
@@ -7,15 +7,15 @@
 /* paper (section 5.3, formula 3): scale * d^-0.5 * min(s^-0.5, s * warmup^-1.5), d the model's
  * width.
  * constant: lr * min(1, s / warmup).
- * inverse-sqrt: lr * min(s / warmup, (warmup / s)^0.5): the paper's curve named by its peak. warmup
- * 0 leaves the rising part out (paper and inverse-sqrt then use warmup 1 in the falling part). */
+ * inverse-sqrt: lr * min(s / warmup, (warmup / s)^0.5): the paper's curve, given by its peak. With
+ * warmup 0 nothing rises (paper and inverse-sqrt then use warmup 1 in the falling part). */
 enum tf_schedule_kind { TF_SCHEDULE_PAPER, TF_SCHEDULE_CONSTANT, TF_SCHEDULE_INVERSE_SQRT };
 extern const char *const tf_schedule_names[]; /* NULL-terminated */
 
 struct tf_schedule {
     enum tf_schedule_kind kind;
-    double scale;      /* paper */
-    double lr;         /* constant and inverse-sqrt: the peak */
+    double scale; /* paper */
+    double lr;    /* constant and inverse-sqrt: the peak */
     int64_t warmup;
     int64_t d_model;
 };

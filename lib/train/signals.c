@@ -1,14 +1,14 @@
-/* signals.c - handlers do nothing but set flags. */
+/* signals.c - handlers that set flags. */
 #include "train/signals.h"
 
 #include <string.h>
 
-volatile sig_atomic_t tf_stop, tf_stop_signal, tf_save_asked;
+volatile sig_atomic_t tf_stop, tf_stop_signal, tf_save_requested;
 
 static void on_stop(int sig)
 {
     if (sig == SIGINT && tf_stop_signal == SIGINT) {
-        /* Impatience: the last checkpoint is whole, a temporary is swept by the next run. */
+        /* The last checkpoint is complete, and the next start removes temporary files. */
         signal(sig, SIG_DFL);
         raise(sig);
         sigset_t one;
@@ -24,10 +24,10 @@ static void on_stop(int sig)
 static void on_save(int sig)
 {
     (void)sig;
-    tf_save_asked = 1;
+    tf_save_requested = 1;
 }
 
-static void catch(int sig, void (*handler)(int))
+static void catch (int sig, void (*handler)(int))
 {
     struct sigaction old, sa;
     if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
@@ -41,17 +41,17 @@ static void catch(int sig, void (*handler)(int))
 
 void tf_signals_catch_early(void (*stop)(int))
 {
-    catch(SIGUSR2, stop);
-    catch(SIGUSR1, on_save);
+    catch (SIGUSR2, stop);
+    catch (SIGUSR1, on_save);
 }
 
 void tf_signals_catch(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    catch(SIGTERM, on_stop);
-    catch(SIGINT, on_stop);
-    catch(SIGHUP, on_stop);
-    catch(SIGUSR2, on_stop);
+    catch (SIGTERM, on_stop);
+    catch (SIGINT, on_stop);
+    catch (SIGHUP, on_stop);
+    catch (SIGUSR2, on_stop);
 }
 
 void tf_signals_reraise(void)

@@ -39,6 +39,26 @@ static struct tf_value best_map(struct tf_arena *a, const struct tf_run_state *s
     return v;
 }
 
+bool tf_state_add_validation(struct tf_run_state *s, double value, bool larger_is_better)
+{
+    bool best = !s->has_best ? !isnan(value) : larger_is_better ? value > s->best : value < s->best;
+    s->valid_step = s->step;
+    s->stale++;
+    if (best) {
+        s->has_best = true;
+        s->best = value;
+        s->best_step = s->step;
+        s->stale = 0;
+    }
+    return best;
+}
+
+void tf_state_forget_best(struct tf_run_state *s)
+{
+    s->has_best = false;
+    s->best_step = s->stale = 0;
+}
+
 size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct tf_run_state *s,
                         const struct tf_value *settings, const struct tf_value *batches)
 {
@@ -134,8 +154,7 @@ static void show(char *dst, size_t size, const struct tf_value *v)
         snprintf(dst, size, "another value");
 }
 
-/* Numbers are equal when their values are: a real that is whole may come back as an integer, and -0
- * is 0. */
+/* Numbers compare by value: a whole real may have been read back as an integer, and -0 equals 0. */
 static bool equal(const struct tf_value *a, const struct tf_value *b)
 {
     if (a == NULL || b == NULL)
@@ -159,7 +178,7 @@ bool tf_differs(char *text, size_t size, size_t *at, const struct tf_value *a, c
         bool second = i >= maps[0]->n;
         const char *key = second ? maps[1]->keys[i - maps[0]->n] : maps[0]->keys[i];
         const struct tf_value *x = tf_value_get(maps[0], key), *y = tf_value_get(maps[1], key);
-        if (equal(x, y) || (second && x != NULL)) /* a key of both is looked at once */
+        if (equal(x, y) || (second && x != NULL)) /* a key of both maps was compared before */
             continue;
         char left[80], right[80];
         show(left, sizeof left, x);

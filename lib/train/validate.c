@@ -1,5 +1,4 @@
-/* validate.c - validation. The file is read anew each time: it is small, and may be larger than we
- * want to hold. */
+/* validate.c - validation. The file is read again each time rather than kept in memory. */
 #include "train/validate.h"
 #include "base/hash.h"
 
@@ -17,7 +16,7 @@ double tf_sums_acc(const struct tf_sums *s)
     return s->correct / s->tokens;
 }
 
-/* The file under way, batch by batch. */
+/* The open file, batch by batch. */
 struct valid {
     const struct tf_config *config;
     const struct tf_header *train;
@@ -46,10 +45,9 @@ static int open_valid(struct valid *v, const char *path, const struct tf_header 
     static const char *const kinds[] = {"batch", NULL};
     struct stat st;
     *v = (struct valid){.config = c, .train = train};
-    /* Before it is opened: that would wait for whoever writes to a FIFO. */
+    /* Checked before opening, which would wait for the writer of a FIFO. */
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
-        return tf_fail(err,
-                       "%s: validation data must be a regular file, it is read again and again",
+        return tf_fail(err, "%s: validation data must be a regular file: it is read several times",
                        path);
     if (tf_in_open(&v->in, path, err) != 0)
         return -1;
@@ -59,7 +57,7 @@ static int open_valid(struct valid *v, const char *path, const struct tf_header 
     return -1;
 }
 
-/* The next batch that holds a sentence, in v->pairs: 1; 0 at the end. */
+/* The next batch that is not empty, in v->pairs: 1; 0 at the end. */
 static int next_batch(struct valid *v, struct tf_err *err)
 {
     struct tf_record rec;
@@ -81,7 +79,7 @@ static int next_batch(struct valid *v, struct tf_err *err)
             return 1;
         }
     }
-    return rc == 0 && v->sentences == 0 ? tf_fail(err, "%s: holds no sentence", v->in.name) : rc;
+    return rc == 0 && v->sentences == 0 ? tf_fail(err, "%s: contains no sentence", v->in.name) : rc;
 }
 
 static void add_ids(struct tf_sha256 *sha, const uint32_t *ids, const uint32_t *off, size_t n)
@@ -120,7 +118,7 @@ int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path,
     if (open_valid(&v, path, train, &s->w.config, err) != 0)
         return -1;
     while (!*stop && (rc = next_batch(&v, err)) > 0)
-        if (tf_step_evaluate(s, sums, &v.pairs, err) != 0) {
+        if (tf_stepper_evaluate(s, sums, &v.pairs, err) != 0) {
             rc = tf_context(err, "%s", v.in.name);
             break;
         }

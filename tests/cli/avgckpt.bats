@@ -69,14 +69,14 @@ PY
 @test "resume.tfm and best.tfm do not count" {
     train --steps 1000 --save-every 5 --keep 0 --ema 0.9 -o run b.tfs
     t 1 tf-avgckpt -n 9 run
-    expect_error "tf-avgckpt: run: holds 8 checkpoints on the grid of steps, 9 are asked for"
+    expect_error "tf-avgckpt: run: 8 regular checkpoints, 9 requested"
     [ -z "$output" ]
     rm run/ckpt-00000040.tfm
     cp run/ckpt-00000030.tfm run/best.tfm
     t 1 tf-avgckpt -n 8 run
 }
 
-@test "no output under a name of the run; a model under one is passed over" {
+@test "no output under a name of the run; a model under one is skipped" {
     before=$(sha256sum run/*)
     for f in run/ckpt-00000030.tfm run/ckpt-00000031.tfm run/best.tfm run/../run/resume.tfm run/lock; do
         t 2 tf-avgckpt -n 2 run -o "$f"
@@ -86,10 +86,10 @@ PY
     tf-avgckpt -n 2 run -o run/mean.tfm
     cp run/mean.tfm run/ckpt-00000035.tfm
     t 0 tf-avgckpt -n 2 run -o again.tfm
-    expect_error "tf-avgckpt: warning: run/ckpt-00000035.tfm: not a checkpoint; passed over"
+    expect_error "tf-avgckpt: warning: run/ckpt-00000035.tfm: not a checkpoint; skipped"
     cmp run/mean.tfm again.tfm
     t 1 tf-avgckpt -n 7 run
-    expect_contains "$stderr" "holds 6 checkpoints on the grid of steps, 7 are asked for"
+    expect_contains "$stderr" "6 regular checkpoints, 7 requested"
 }
 
 @test "what does not belong together is refused by name" {
@@ -128,7 +128,7 @@ PY
     expect_error "Too many open files"
 }
 
-@test "an output that can't be is told of before the inputs are read" {
+@test "an impossible output is reported before the inputs are read" {
     t 1 tf-avgckpt -n 3 -o nowhere/x run
     expect_error "tf-avgckpt: nowhere/x: "
     # Also of inputs that can't be averaged.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# tf-train: the same bytes whatever happens on the way, and a clear end whatever goes wrong.
+# tf-train: the same bytes whatever happens in between, and a clear end whatever goes wrong.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -67,10 +67,10 @@ wait_step() {
     run ! cmp -s a/ckpt-00000010.tfm d/ckpt-00000010.tfm
 }
 
-@test "a stream that breaks off: saved, status 1; the same command with the whole stream goes on to the same bytes" {
+@test "a stream that breaks off: saved, status 1; the same command with the whole stream resumes to the same bytes" {
     args=(--steps 13 --save-every 5 --accumulate 3 --ema 0.9)
     train "${args[@]}" -o whole b.tfs
-    # After so many batches: within an update, at its end, on the grid, in the first and in a later epoch.
+    # After so many batches: within an update, at its end, at a regular checkpoint, in the first and in a later epoch.
     for k in 1 2 3 4 8 9 15 16 29 37 38; do
         batches n=$k end=0 >part.tfs
         tr_t 1 "${args[@]}" -o run part.tfs
@@ -148,7 +148,7 @@ wait_file() {
     return 1
 }
 
-# A run with these options on a pipe that stays open behind the first 9 batches, in the background: $pid.
+# A run with these options on a pipe that stays open after the first 9 batches, in the background: $pid.
 begin() {
     mkfifo pipe
     batches n=9 end=0 >nine.tfs
@@ -180,7 +180,7 @@ ends() {
     done
 }
 
-@test "USR2: save and stop with 75; USR1: save and go on" {
+@test "USR2: save and stop with 75; USR1: save and continue" {
     begin
     kill -USR1 "$pid"
     # While the stream gives nothing.
@@ -194,7 +194,7 @@ ends() {
     at_step run/resume.tfm 10
 }
 
-@test "the clock goes on while the stream gives nothing" {
+@test "--save-minutes works while the stream is silent" {
     begin --save-minutes 0.01
     wait_file run/resume.tfm
     kill -USR2 "$pid"
@@ -233,7 +233,7 @@ ends() {
     before=$(sum run/ckpt-00000010.tfm)
     tr_t 0 --steps 10 -o run b.tfs
     expect_contains "$stderr" "step 10 of 10 is done: nothing left to do"
-    # Another run than the one that is over is told so, though it has nothing to do; no stream is needed for that.
+    # Options of a different run are refused even though there is nothing to do, and without reading a stream.
     tr_t 1 --steps 10 --seed 9 -o run nowhere.tfs
     expect_error "run/ckpt-00000010.tfm: seed: 1 in the checkpoint, 9 in this run"
     tr_t 1 --steps 10 --d-ff 64 -o run nowhere.tfs
@@ -267,7 +267,7 @@ ends() {
     train --steps 5 --vocab va -o run v.tfs
     args=(--steps 8 --vocab va -o run)
     tr_t 1 "${args[@]}" --seed 2 v.tfs
-    expect_error "run/ckpt-00000005.tfm: seed: 1 in the checkpoint, 2 in this run (--force goes on with the new)"
+    expect_error "run/ckpt-00000005.tfm: seed: 1 in the checkpoint, 2 in this run (--force continues with the new value)"
     tr_t 1 "${args[@]}" --dropout 0.3 v.tfs
     expect_error "dropout: 0.1 in the checkpoint, 0.3 in this run"
     tr_t 1 "${args[@]}" --warmup 7 v.tfs
@@ -281,7 +281,7 @@ ends() {
     expect_error "tokens: 25 in the checkpoint, 26 in the stream"
     batches vocab=va corpus=8 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "w.tfs: corpus $(printf 'corpus 8' | sha256sum | cut -c1-64) differs from that of the checkpoint, $(printf 'corpus 7' | sha256sum | cut -c1-64)"
+    expect_contains "$stderr" "w.tfs: corpus $(printf 'corpus 8' | sha256sum | cut -c1-64) differs from the checkpoint's, $(printf 'corpus 7' | sha256sum | cut -c1-64)"
     batches vocab=vb >w.tfs
     tr_t 1 --steps 8 -o run w.tfs
     expect_error "vocabulary $(sum va) differs from that of the stream: $(sum vb)"
@@ -289,21 +289,21 @@ ends() {
     expect_error "va: vocabulary $(sum va) differs from that of the stream: $(sum vb)"
     batches vocab=va n=3 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "w.tfs: ends at part 0, batch 3, before part 0, batch 5, where the checkpoint stands"
+    expect_contains "$stderr" "w.tfs: ends at part 0, batch 3, before the checkpoint's position, part 0, batch 5"
     batches vocab=va first=7 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "the stream goes on at part 0, batch 7, the checkpoint at part 0, batch 5"
+    expect_contains "$stderr" "the stream continues at part 0, batch 7, the checkpoint at part 0, batch 5"
     [ "$(ls run)" = $'ckpt-00000005.tfm\nlock\nlog.jsonl' ]
-    # From where the checkpoint stands, or from before, is the same.
+    # A stream from the position of the checkpoint, or from before it, gives the same bytes.
     batches vocab=va first=4 >w.tfs
     cp -r run run2
     train "${args[@]}" w.tfs
     train --steps 8 --vocab va -o run2 v.tfs
     same run/ckpt-00000008.tfm run2/ckpt-00000008.tfm
     tr_t 0 --steps 10 --vocab va -o run --force --seed 2 --dropout 0.3 v.tfs
-    # Each difference is told.
-    expect_contains "$stderr" "dropout: 0.1 in the checkpoint, 0.3 in this run; going on with the new"
-    expect_contains "$stderr" "seed: 1 in the checkpoint, 2 in this run; going on with the new"
+    # Each difference is reported.
+    expect_contains "$stderr" "dropout: 0.1 in the checkpoint, 0.3 in this run; continuing with the new value"
+    expect_contains "$stderr" "seed: 1 in the checkpoint, 2 in this run; continuing with the new value"
     tr_t 0 --steps 11 --vocab va -o run --force --seed 3 --dropout 0.2 --clip 1 --relu-dropout 0.1 v.tfs
     for key in seed dropout clip relu_dropout; do expect_contains "$stderr" ": $key: "; done
     tr_t 1 --steps 12 --vocab va -o run --force --seed 3 --dropout 0.3 --d-ff 64 v.tfs
@@ -333,7 +333,7 @@ ends() {
     expect_error "x.tfs"
     batches gap=3 >x.tfs
     tr_t 1 -o run2 x.tfs
-    expect_error "x.tfs: batch 4 where batch 3 must be; last good checkpoint is run2/resume.tfm"
+    expect_error "x.tfs: batch 4, expected batch 3; last good checkpoint is run2/resume.tfm"
     batches bad=1 >x.tfs
     tr_t 1 -o run3 x.tfs
     expect_error "a bad record (line 5: not UTF-8) in a batch stream"
@@ -344,7 +344,7 @@ ends() {
     expect_error "x.tfs: truncated: no stream"
     batches size=0 >x.tfs
     tr_t 2 -o run6 x.tfs
-    expect_error "--vocab-size is needed"
+    expect_error "--vocab-size is required"
     tr_t 0 --vocab-size 64 --steps 3 -o run6 x.tfs
     tr_t 2 --vocab-size 63 -o run7 b.tfs
     expect_error "--vocab-size 63: the stream's vocabulary has 64"
@@ -369,14 +369,14 @@ ends() {
     batches n=0 >p0
     cat p1 p0 >x.tfs
     tr_t 1 --steps 12 -o run x.tfs
-    expect_contains "$stderr" "x.tfs: ends at part 1, batch 0, before part 1, batch 2, where the checkpoint stands"
+    expect_contains "$stderr" "x.tfs: ends at part 1, batch 0, before the checkpoint's position, part 1, batch 2"
 }
 
 @test "another corpus that is too short: part, batch, and how to start over" {
     train --steps 5 -o run b.tfs
     batches n=3 corpus=8 >c.tfs
     tr_t 1 --force --steps 8 -o run c.tfs
-    expect_contains "$stderr" "c.tfs: ends at part 0, batch 3, before part 0, batch 5, where the checkpoint stands (--init in a new directory starts over)"
+    expect_contains "$stderr" "c.tfs: ends at part 0, batch 3, before the checkpoint's position, part 0, batch 5 (to start over, use --init in a new directory)"
 }
 
 @test "--force leaves a trace of what it overrode, once" {
@@ -397,7 +397,7 @@ ends() {
         same 10.tfm 7-8-10.tfm
     done
     tr_t 0 --force --steps 6 -o as_it_was c.tfs
-    expect_contains "$stderr" "warning: c.tfs: another corpus than that of the checkpoint; going on with the new"
+    expect_contains "$stderr" "warning: c.tfs: the corpus differs from the checkpoint's; continuing with the new one"
 }
 
 @test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
@@ -406,15 +406,15 @@ ends() {
     truncate -s -1 run/ckpt-00000010.tfm
     tr_t 0 --steps 15 --save-every 5 --keep 2 -o run b.tfs
     expect_contains "$stderr" "warning: run/ckpt-00000010.tfm: "
-    expect_contains "$stderr" "going on from run/ckpt-00000005.tfm"
+    expect_contains "$stderr" "resuming from run/ckpt-00000005.tfm"
     same whole/ckpt-00000015.tfm run/ckpt-00000015.tfm
-    # One that does not tell its step may be the newest of all: it is told of, and stays.
+    # One whose step cannot be read may be the newest of all: it is reported, and stays.
     batches n=18 end=0 >part.tfs
     tr_t 1 --steps 20 --save-every 5 --keep 2 -o run part.tfs
     truncate -s 100 run/resume.tfm
     tr_t 0 --steps 20 --save-every 5 --keep 2 -o run b.tfs
     expect_contains "$stderr" "warning: run/resume.tfm: truncated"
-    expect_contains "$stderr" "going on from run/ckpt-00000015.tfm"
+    expect_contains "$stderr" "resuming from run/ckpt-00000015.tfm"
     [ -e run/resume.tfm ]
     for f in run/*.tfm; do echo >"$f"; done
     tr_t 1 --steps 15 -o run b.tfs
@@ -430,7 +430,7 @@ ends() {
     grep -q "^step  *$best$" info
     last=$(grep '"event":"valid"' run/log.jsonl | tail -1 | grep -o '"step":[0-9]*' | cut -d: -f2)
     [ $((last - best)) -eq 9 ]
-    grep -q "stopping at step $last: no better since step $best" err
+    grep -q "stopping at step $last: no improvement since step $best" err
     [ -e "run/ckpt-$(printf %08d "$last").tfm" ]
     cmp run/log.jsonl extra.jsonl
     "$TF_PYTHON" - <<'PY'
@@ -449,7 +449,7 @@ for x in valid:
     best = min(best, x["ppl"])
 PY
     tr_t 0 "${args[@]}" -o run b.tfs
-    expect_contains "$stderr" "no better since step $best: nothing left to do"
+    expect_contains "$stderr" "no improvement since step $best: nothing left to do"
     train --steps 12 --valid v.tfs --valid-every 3 --best-by acc -o acc b.tfs
     [ -e acc/best.tfm ]
     tr_t 1 --valid nowhere.tfs -o x b.tfs
@@ -474,7 +474,7 @@ PY
     expect_error "tokens with its end, the model has 20 learned positions"
     batches n=0 >v.tfs
     tr_t 1 "${args[@]}" b.tfs
-    expect_error "tf-train: v.tfs: holds no sentence"
+    expect_error "tf-train: v.tfs: contains no sentence"
     printf a >va; printf b >vb
     batches n=40 vocab=va >c.tfs
     batches n=2 vocab=va >v.tfs
@@ -484,12 +484,12 @@ PY
     [ "$(ls run)" = lock ]
     mkfifo pipe
     tr_t 1 "${args[@]/v.tfs/pipe}" b.tfs
-    expect_error "tf-train: pipe: validation data must be a regular file, it is read again and again"
+    expect_error "tf-train: pipe: validation data must be a regular file: it is read several times"
     sh_t 1 'tf-train "$@" <b.tfs' "${small[@]}" "${args[@]/v.tfs/-}" b.tfs
-    expect_error "tf-train: -: validation data must be a regular file, it is read again and again"
+    expect_error "tf-train: -: validation data must be a regular file: it is read several times"
 }
 
-@test "validation that fails: the work is saved, and the same command goes on to the same bytes" {
+@test "validation that fails: the work is saved, and the same command resumes to the same bytes" {
     batches n=5 seed=9 >v.tfs
     args=(--steps 20 --save-every 10 --valid v.tfs --valid-every 5)
     train "${args[@]}" -o whole b.tfs
@@ -548,7 +548,7 @@ PY
     ends 75
 }
 
-@test "a file system without hard links: best.tfm is a copy, and the run goes on and ends as elsewhere" {
+@test "a file system without hard links: best.tfm is a copy, and the run ends as elsewhere" {
     [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
     need strace
     batches n=5 seed=9 >v.tfs
@@ -581,7 +581,7 @@ PY
     for stream in easy hard; do
         steps=$((${steps:-20} + 5))
         tr_t 0 "${args[@]}" --steps $steps --valid $stream.tfs b.tfs
-        expect_contains "$stderr" "tf-train: $stream.tfs: not the data that the checkpoint was validated on: the choice of the best begins anew"
+        expect_contains "$stderr" "tf-train: $stream.tfs: not the validation data of the checkpoint: earlier results do not count for best.tfm"
         at_step run/best.tfm $steps
     done
     tr_t 1 "${args[@]}" --steps 35 --valid hard.tfs --best-by acc b.tfs
@@ -674,7 +674,7 @@ PY
     for more in "" --force; do
         # shellcheck disable=SC2086
         tr_t 1 --steps 2 $more --init other/ckpt-00000003.tfm -o run b.tfs
-        expect_error "run/ckpt-00000001.tfm: began with another model than other/ckpt-00000003.tfm (without --init it goes on)"
+        expect_error "run/ckpt-00000001.tfm: started from another model than other/ckpt-00000003.tfm (omit --init to resume)"
     done
     cp -r run run2
     train --steps 2 -o run b.tfs
@@ -682,7 +682,7 @@ PY
     same whole/ckpt-00000002.tfm run/ckpt-00000002.tfm
     same whole/ckpt-00000002.tfm run2/ckpt-00000002.tfm
     tr_t 0 --steps 11 --init two/ckpt-00000001.tfm -o one b.tfs
-    expect_contains "$stderr" "tf-train: two/ckpt-00000001.tfm: not used: the run goes on with its own weights"
+    expect_contains "$stderr" "tf-train: two/ckpt-00000001.tfm: ignored: the run resumes with its own weights"
 }
 
 @test "the log goes to no file that is read, and to none of the run's own" {
@@ -709,17 +709,17 @@ PY
     train --steps 7 --log run/more.jsonl -o run b.tfs
 }
 
-@test "a model under a checkpoint's name is passed over" {
+@test "a model under a checkpoint's name is skipped" {
     train --steps 4 --save-every 2 -o run b.tfs
     tf-avgckpt -n 2 run >mean.tfm
     mv mean.tfm run/ckpt-00000006.tfm
     tr_t 0 --steps 8 --save-every 2 -o run b.tfs
-    expect_contains "$stderr" "warning: run/ckpt-00000006.tfm: a model, not a checkpoint; going back to the checkpoint before it"
-    expect_contains "$stderr" "going on from run/ckpt-00000004.tfm"
+    expect_contains "$stderr" "warning: run/ckpt-00000006.tfm: a model, not a checkpoint; trying the checkpoint before it"
+    expect_contains "$stderr" "resuming from run/ckpt-00000004.tfm"
     at_step run/ckpt-00000006.tfm 6
 }
 
-@test "a last checkpoint off the grid goes when the run goes on" {
+@test "a last checkpoint at no regular step is deleted when the run continues" {
     train --steps 5 --save-every 2 --keep 0 -o run b.tfs
     [ "$(cd run && echo ckpt*)" = "ckpt-00000002.tfm ckpt-00000004.tfm ckpt-00000005.tfm" ]
     train --steps 6 --save-every 2 --keep 0 -o run b.tfs
@@ -737,7 +737,7 @@ PY
     grep -q '"event":"valid","step":8,"epoch":0,' run/log.jsonl
 }
 
-@test "--layers is for the side that is not given by itself" {
+@test "--layers is for the side without an option of its own" {
     layers() {
         rm -rf run
         train --steps 1 "$@" -o run b.tfs
@@ -795,7 +795,7 @@ PY
     tr_t 2 --adam-eps 0 -o x b.tfs
     expect_error "--adam-eps 0: too small, minimum 1e-30"
     tr_t 2 --heads 3 -o x b.tfs
-    expect_error "3 heads do not divide d_model 16: --d-k and --d-v are needed"
+    expect_error "3 heads do not divide d_model 16: --d-k and --d-v are required"
     tr_t 0 --heads 3 --d-k 5 --d-v 7 --steps 2 -o odd b.tfs
     cp b.tfs file
     tr_t 1 -o file b.tfs

@@ -344,7 +344,7 @@ def f1(rig, row):
         shutil.rmtree(out, ignore_errors=True)
         argv = rig.train_argv(out, stream, "--steps", "40", "--save-every", "4")
         value, word = [("0x7fc00000", 17), ("0x7f800000", 171), ("0xff800000", 1171)][n % 3]
-        d = run(["gdb", "-q", "-batch", "-ex", "break tf_step_look", "-ex", "ignore 1 %d" % (n - 1), "-ex", "run",
+        d = run(["gdb", "-q", "-batch", "-ex", "break tf_stepper_measure", "-ex", "ignore 1 %d" % (n - 1), "-ex", "run",
                  "-ex", "set {unsigned}((char *)s->total + %d) = %s" % (4 * word, value), "-ex", "delete", "-ex", "continue", "--args"] + argv)
         text = d.out.decode(errors="replace") + d.err
         if "Breakpoint 1 at" not in text:

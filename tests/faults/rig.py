@@ -37,7 +37,7 @@ class Done:
 
     def errors(self):
         """The lines that are neither warnings nor notes of a run that goes well."""
-        notes = ("going on from", "the stream ended at", "the stream ended within",
+        notes = ("resuming from", "the stream ended at", "the stream ended within",
                  "stopped at step", "stopping at step", "pairs in", "1 pair in 1 batch", " pairs, ",
                  "gave", "nothing left to do")
         return [

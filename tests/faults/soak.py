@@ -119,7 +119,7 @@ def m(rig, row):
 
 
 def threads(rig, row):
-    units = ["build-thread/tests/unit/%s.t" % x for x in ("base_thread", "decode_search", "train_step")]
+    units = ["build-thread/tests/unit/%s.t" % x for x in ("base_thread", "decode_search", "train_stepper")]
     if not make(row, "B=build-thread", "SAN=thread", "all", *units):
         return
     ma, bin_ = rig.material(), os.path.join(TOP, "build-thread/bin")

@@ -168,17 +168,17 @@ static void test_state(void)
 
 static void test_grid(void)
 {
-    struct tf_grid_list l;
+    struct tf_checkpoint_list l;
     struct tf_model_file m;
     struct tf_run_state s;
     char *path, *full;
     is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 0, "no checkpoint yet");
-    char *name = tf_rundir_grid_name(123456789);
+    char *name = tf_rundir_regular_name(123456789);
     is_str(name, "ckpt-123456789.tfm", "nine digits");
     free(name);
     const uint64_t steps[] = {5, 10, 15, 20, 123456789};
     for (size_t i = 0; i < 5; i++) {
-        name = tf_rundir_grid_name(steps[i]);
+        name = tf_rundir_regular_name(steps[i]);
         checkpoint(name, steps[i]);
         free(name);
     }
@@ -203,10 +203,10 @@ static void test_grid(void)
     put("ckpt-1.tfm", "");
     put("ckpt-0000001x.tfm", "");
     put("ckpt-00000007.tfm.bak", "");
-    ok(tf_rundir_grid(&l, dir, &err) == 0 && l.n == 5 && l.v[0].step == 5 &&
+    ok(tf_rundir_list(&l, dir, &err) == 0 && l.n == 5 && l.v[0].step == 5 &&
            l.v[4].step == 123456789,
        "lists the grid, in order of steps");
-    tf_grid_list_release(&l);
+    tf_checkpoint_list_release(&l);
     checkpoint("resume.tfm", 17);
     full = file("ckpt-00000015.tfm");
     ok(tf_rundir_make_best(dir, full, &err) == 0 && tf_rundir_make_best(dir, full, &err) == 0,
@@ -265,7 +265,7 @@ static void test_journal(void)
     err = (struct tf_err){0};
     ok(tf_journal_open(&j, path, 10, 5, NULL, &err) == 0, "opens a log");
     tf_journal_line(&j, "step", 11);
-    ok(tf_journal_put(&j, &err) == 0, "and goes on");
+    ok(tf_journal_put(&j, &err) == 0, "and continues");
     tf_journal_close(&j);
     ok(tf_read_file(&text, &n, path, 10000, &err) == 0, "reads");
     is_str(text,

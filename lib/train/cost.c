@@ -1,12 +1,12 @@
-/* plan.c - parameters, memory and work of a run on paper. */
-#include "train/plan.h"
+/* cost.c - parameters, memory and work of a run on paper. */
+#include "train/cost.h"
 #include "model/params.h"
-#include "train/step.h"
+#include "train/stepper.h"
 
 #include <string.h>
 
 static const struct kind {
-    const char *label, *prefix, *part; /* names that begin with prefix and contain part */
+    const char *label, *prefix, *part; /* names with this prefix that contain part */
 } kinds[] = {
     {"embeddings", "embed", ""},
     {"source embedding", "enc.embed", ""},
@@ -29,7 +29,7 @@ static void row(struct tf_buf *out, const char *label, uint64_t n, double all)
                   100 * (double)n / all);
 }
 
-/* Activations of one lane's share: the buffers that the model keeps for the way back. */
+/* Bytes of one lane's activations: the buffers that the model keeps for the backward pass. */
 static double activations(const struct tf_config *c, double src, double tgt)
 {
     double D = (double)c->d_model, F = (double)c->d_ff, H = (double)c->heads,
@@ -41,8 +41,8 @@ static double activations(const struct tf_config *c, double src, double tgt)
     return 4 * (src * enc + tgt * dec);
 }
 
-int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, double length,
-            struct tf_err *err)
+int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, double tokens, double length,
+                struct tf_err *err)
 {
     const struct tf_config *c = &o->config;
     struct tf_params p;
@@ -64,7 +64,7 @@ int tf_plan(struct tf_buf *out, const struct tf_run_opts *o, double tokens, doub
             row(out, kinds[k].label, count[k], all);
     row(out, "total", p.count, all);
     int ema = o->ema > 0, lanes = (int)o->threads, shards = tf_backend_cpu.shards;
-    double grads = (double)tf_step_buffers(lanes, shards, o->accumulate > 1);
+    double grads = (double)tf_stepper_gradients(lanes, shards, o->accumulate > 1);
     double share = lanes < shards ? (double)lanes / shards : 1,
            act = activations(c, tokens * share, tokens * share) * mb;
     tf_buf_printf(out, "memory on the CPU with %d thread%s, MB\n", lanes, lanes == 1 ? "" : "s");

@@ -1,33 +1,8 @@
-/* settings.c - options of a run: from a preset, and into its checkpoints. */
+/* options.c - the options of a run: from a preset, and derived from each other. */
 #include "train/recipe.h"
 #include "train/run.h"
 
-struct tf_value tf_run_settings(struct tf_arena *a, const struct tf_run_opts *o,
-                                const char *precision, const char *tuning)
-{
-    struct tf_value v = tf_value_map();
-    const struct tf_schedule *s = &o->schedule;
-    tf_value_put(a, &v, "schedule", tf_value_str(a, tf_schedule_names[s->kind]));
-    if (s->kind == TF_SCHEDULE_PAPER)
-        tf_value_put(a, &v, "lr_scale", tf_value_real(s->scale));
-    else
-        tf_value_put(a, &v, "lr", tf_value_real(s->lr));
-    tf_value_put(a, &v, "warmup", tf_value_int(s->warmup));
-    tf_value_put(a, &v, "beta1", tf_value_real(o->beta1));
-    tf_value_put(a, &v, "beta2", tf_value_real(o->beta2));
-    tf_value_put(a, &v, "adam_eps", tf_value_real(o->adam_eps));
-    tf_value_put(a, &v, "eps_hat", tf_value_bool(o->eps_hat));
-    tf_value_put(a, &v, "clip", tf_value_real(o->clip));
-    tf_value_put(a, &v, "ema", tf_value_real(o->ema));
-    tf_value_put(a, &v, "accumulate", tf_value_int(o->accumulate));
-    tf_value_put(a, &v, "seed", tf_value_int(o->seed));
-    tf_value_put(a, &v, "precision", tf_value_str(a, precision));
-    if (tuning != NULL)
-        tf_value_put(a, &v, "tuning", tf_value_str(a, tuning));
-    if (o->valid != NULL)
-        tf_value_put(a, &v, "best_by", tf_value_str(a, o->best_by == TF_BEST_ACC ? "acc" : "ppl"));
-    return v;
-}
+const char *const tf_best_names[] = {"ppl", "acc", NULL};
 
 int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct tf_err *err)
 {
@@ -45,7 +20,7 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
     return 0;
 }
 
-int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf_err *err)
+int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf_err *err)
 {
     struct tf_config *c = &o->config;
     if (g->layers > 0 && !g->encoder_layers)
@@ -55,7 +30,7 @@ int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
     bool split = (g->d_model || g->heads) && !(g->d_k && g->d_v);
     if (split && c->d_model % c->heads != 0)
         return tf_fail_status(err, TF_USAGE,
-                              "%lld heads do not divide d_model %lld: --d-k and --d-v are needed",
+                              "%lld heads do not divide d_model %lld: --d-k and --d-v are required",
                               (long long)c->heads, (long long)c->d_model);
     if (split && !g->d_k)
         c->d_k = c->d_model / c->heads;
@@ -81,7 +56,7 @@ int tf_run_settle(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
         o->valid_every = o->save_every;
     struct tf_err e = {0};
     struct tf_config known = *c;
-    known.bos = known.eos = known.pad = 0; /* the stream will tell */
+    known.bos = known.eos = known.pad = 0; /* the stream defines them */
     if (tf_config_check(&known, &e) != 0)
         return tf_fail_status(err, TF_USAGE, "%s", e.msg);
     return 0;

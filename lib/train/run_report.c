@@ -1,11 +1,14 @@
-/* report.c - what a run says while it runs: lines of the log, and progress. */
-#include "train/run_parts.h"
+/* run_report.c - lines of the log, and progress. */
+#include "train/run_report.h"
 #include "base/opt.h"
+#include "train/rundir.h"
+#include "train/validate.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-/* Six digits are more than the noise of a batch. */
+/* Six digits: more would be noise. */
 static double round6(double x)
 {
     if (x == 0 || !isfinite(x))
@@ -14,16 +17,15 @@ static double round6(double x)
     return isfinite(unit) ? round(x * unit) / unit : x;
 }
 
-/* That of the last batch used: the cursor stands behind it. */
+/* Of the last batch used; the cursor is after it. */
 static uint64_t epoch(const struct tf_cursor *c)
 {
     return c->record == 0 && c->epoch > 0 ? c->epoch - 1 : c->epoch;
 }
 
-static void sums(struct tf_json *j, const struct tf_sums *s, bool loss)
+static void put_sums(struct tf_json *j, const struct tf_sums *s)
 {
-    if (loss)
-        tf_json_put_real(j, "loss", round6(s->loss / s->tokens));
+    tf_json_put_real(j, "loss", round6(s->loss / s->tokens));
     tf_json_put_real(j, "nll", round6(s->nll / s->tokens));
     tf_json_put_real(j, "ppl", round6(tf_sums_ppl(s)));
     tf_json_put_real(j, "acc", round6(tf_sums_acc(s)));
@@ -34,32 +36,49 @@ static double milli(double seconds)
     return round(seconds * 1000) / 1000;
 }
 
-int tf_report_start(struct tf_run *r, struct tf_err *err)
+int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
+                       const struct tf_run_state *s, struct tf_err *err)
+{
+    char *path = tf_rundir_file(o->dir, TF_RUN_LOG);
+    *r = (struct tf_run_report){.o = o};
+    int rc = tf_journal_open(&r->journal, path, s->step, s->valid_step, o->log, err);
+    free(path);
+    return rc;
+}
+
+void tf_run_report_close(struct tf_run_report *r)
+{
+    tf_progress_end(&r->progress);
+    tf_journal_close(&r->journal);
+}
+
+int tf_run_report_start(struct tf_run_report *r, uint64_t step, const struct tf_stepper *stepper,
+                        struct tf_err *err)
 {
     r->started = r->logged.since = r->shown.since = tf_now();
-    struct tf_json *j = tf_journal_line(&r->journal, "start", r->state.step);
+    struct tf_json *j = tf_journal_line(&r->journal, "start", step);
     tf_json_put_str(j, "version", tf_version);
-    tf_json_put_str(j, "device", r->stepper.be->describe(r->stepper.ctx[0]));
-    tf_json_put_uint(j, "threads", (uint64_t)r->stepper.lanes);
-    tf_json_put_uint(j, "parameters", r->stepper.w.params.count);
+    tf_json_put_str(j, "device", stepper->be->describe(stepper->ctx[0]));
+    tf_json_put_uint(j, "threads", (uint64_t)stepper->lanes);
+    tf_json_put_uint(j, "parameters", stepper->w.params.count);
     tf_json_put_uint(j, "steps", (uint64_t)r->o->steps);
     tf_progress_begin(&r->progress, r->o->progress, r->o->quiet);
     return tf_journal_put(&r->journal, err);
 }
 
-/* Target tokens a second, as the field counts. */
+/* Target tokens per second. */
 static double rate(const struct tf_interval *i, double now)
 {
     double seconds = now - i->since;
     return seconds > 0 ? i->sums.tokens / seconds : 0;
 }
 
-static void show(struct tf_run *r, const struct tf_update *u)
+static void show(struct tf_run_report *r, const struct tf_update_metrics *u)
 {
     double now = tf_now(), done = (double)u->at.step, all = (double)r->o->steps;
     const struct tf_sums *s = &r->shown.sums;
     char eta[32] = "";
-    double left = r->steps_here > 0 ? (all - done) * (now - r->started) / (double)r->steps_here : 0;
+    double left = r->updates > 0 ? (all - done) * (now - r->started) / (double)r->updates : 0;
     if (left > 0)
         snprintf(eta, sizeof eta, "  ETA %.0f:%02.0f:%02.0f", floor(left / 3600),
                  floor(fmod(left, 3600) / 60), floor(fmod(left, 60)));
@@ -72,8 +91,10 @@ static void show(struct tf_run *r, const struct tf_update *u)
     r->shown = (struct tf_interval){.since = now};
 }
 
-int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *err)
+int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics *u,
+                         struct tf_err *err)
 {
+    r->updates++;
     tf_sums_add(&r->logged.sums, &u->sums);
     tf_sums_add(&r->shown.sums, &u->sums);
     if (tf_progress_due(&r->progress))
@@ -83,7 +104,7 @@ int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *e
     double now = tf_now();
     struct tf_json *j = tf_journal_line(&r->journal, "step", u->at.step);
     tf_json_put_uint(j, "epoch", epoch(&u->at.cursor));
-    sums(j, &r->logged.sums, true);
+    put_sums(j, &r->logged.sums);
     tf_json_put_real(j, "lr", round6(u->lr));
     tf_json_put_real(j, "grad_norm", round6(u->norm));
     tf_json_put_uint(j, "src_tokens", u->at.src_tokens);
@@ -94,36 +115,36 @@ int tf_report_step(struct tf_run *r, const struct tf_update *u, struct tf_err *e
     return tf_journal_put(&r->journal, err);
 }
 
-int tf_report_valid(struct tf_run *r, const struct tf_sums *s, bool best, double seconds,
-                    struct tf_err *err)
+int tf_run_report_valid(struct tf_run_report *r, const struct tf_run_state *s,
+                        const struct tf_sums *sums, bool best, double seconds, struct tf_err *err)
 {
-    struct tf_json *j = tf_journal_line(&r->journal, "valid", r->state.step);
-    tf_json_put_uint(j, "epoch", epoch(&r->state.cursor));
-    sums(j, s, true);
-    tf_json_put_uint(j, "tgt_tokens", (uint64_t)s->tokens);
+    struct tf_json *j = tf_journal_line(&r->journal, "valid", s->step);
+    tf_json_put_uint(j, "epoch", epoch(&s->cursor));
+    put_sums(j, sums);
+    tf_json_put_uint(j, "tgt_tokens", (uint64_t)sums->tokens);
     tf_json_put_bool(j, "best", best);
     tf_json_put_real(j, "took", milli(seconds));
     tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
-    /* Time spent here is no time of training. */
     r->logged.since += seconds;
     r->shown.since += seconds;
     return tf_journal_put(&r->journal, err);
 }
 
-int tf_report_save(struct tf_run *r, const char *name, struct tf_err *err)
+int tf_run_report_save(struct tf_run_report *r, uint64_t step, const char *name, struct tf_err *err)
 {
-    struct tf_json *j = tf_journal_line(&r->journal, "save", r->state.step);
+    struct tf_json *j = tf_journal_line(&r->journal, "save", step);
     tf_json_put_str(j, "file", name);
     tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
     return tf_journal_put(&r->journal, err);
 }
 
-int tf_report_end(struct tf_run *r, const char *reason, struct tf_err *err)
+int tf_run_report_end(struct tf_run_report *r, uint64_t step, const char *reason, size_t memory,
+                      struct tf_err *err)
 {
     tf_progress_end(&r->progress);
-    struct tf_json *j = tf_journal_line(&r->journal, "end", r->state.step);
+    struct tf_json *j = tf_journal_line(&r->journal, "end", step);
     tf_json_put_str(j, "reason", reason);
-    tf_json_put_uint(j, "memory", tf_step_bytes(&r->stepper));
+    tf_json_put_uint(j, "memory", memory);
     tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
     return tf_journal_put(&r->journal, err);
 }

@@ -45,7 +45,7 @@ static void open_stepper(struct tf_stepper *s, const struct tf_backend *be,
     tf_params_fill(flat, &params, 7);
     tf_params_release(&params);
     must(tf_stepper_init(s, be, c,
-                             &(struct tf_step_start){.p = flat,
+                             &(struct tf_stepper_start){.p = flat,
                                                      .ema = true,
                                                      .accumulate = accumulate,
                                                      .threads = threads},
@@ -83,11 +83,11 @@ static float *tree(const struct tf_backend *be, const struct tf_config *c, const
 /* The sum of the gradient's squares. */
 static double measure(struct tf_stepper *s, struct tf_sums *sums)
 {
-    struct tf_step_figures f;
+    struct tf_stepper_metrics m;
     struct tf_err err = {0};
     double norm2;
-    tf_step_look(s, &f);
-    must(tf_step_found(s, &f, sums, &norm2, &err), &err);
+    tf_stepper_measure(s, &m);
+    must(tf_stepper_wait_metrics(s, &m, sums, &norm2, &err), &err);
     return norm2;
 }
 
@@ -118,10 +118,10 @@ static void test_tree(const struct tf_config *c)
             bool good = true, sums_good = true;
             for (int turn = 0; turn < 20; turn++) {
                 struct tf_sums sums = {0};
-                tf_step_begin(&s);
-                must(tf_step_add(&s, &p, &step, &err), &err);
+                tf_stepper_begin(&s);
+                must(tf_stepper_add(&s, &p, &step, &err), &err);
                 measure(&s, &sums);
-                must(tf_step_download(&s, got, s.total, &err), &err);
+                must(tf_stepper_download(&s, got, s.total, &err), &err);
                 good &= same(got, want, n);
                 sums_good &= sums.tokens == want_sums.tokens && sums.correct == want_sums.correct &&
                              fabs(sums.loss - want_sums.loss) < 1e-9 * sums.loss;
@@ -151,13 +151,13 @@ static void test_update(const struct tf_config *c)
         float *sum = NULL;
         open_stepper(&s, be, c, turn == 0 ? 1 : 3, true);
         n = s.w.params.size;
-        tf_step_begin(&s);
+        tf_stepper_begin(&s);
         for (uint32_t i = 0; i < 3; i++) {
             struct tf_pairs p = {0};
             const struct tf_rng_state step = {.seed = 3, .update = i};
             struct tf_sums ignored = {0};
             make_pairs(&p, c, 12, 50 + i);
-            must(tf_step_add(&s, &p, &step, &err), &err);
+            must(tf_stepper_add(&s, &p, &step, &err), &err);
             float *g = tree(be, c, &p, &step, &ignored);
             for (size_t k = 0; sum != NULL && k < n; k++)
                 sum[k] += g[k];
@@ -168,7 +168,7 @@ static void test_update(const struct tf_config *c)
             tf_pairs_release(&p);
         }
         float *total = tf_xcalloc(n, sizeof *total);
-        must(tf_step_download(&s, total, s.total, &err), &err);
+        must(tf_stepper_download(&s, total, s.total, &err), &err);
         ok(same(total, sum, n), "micro-batches add in order");
         double want = 0;
         for (size_t k = 0; k < n; k++)
@@ -176,18 +176,18 @@ static void test_update(const struct tf_config *c)
         norm[turn] = sqrt(measure(&s, &sums));
         is_near(norm[turn], sqrt(want), 1e-9 * norm[turn], "norm");
         float *before = tf_xcalloc(n, sizeof *before);
-        must(tf_step_download(&s, before, s.w.flat, &err), &err);
+        must(tf_stepper_download(&s, before, s.w.flat, &err), &err);
         const struct tf_adam h = {.lr = 0.01,
                                   .beta1 = 0.9,
                                   .beta2 = 0.98,
                                   .eps = 1e-9,
                                   .gscale = 1 / sums.tokens,
                                   .t = 1};
-        tf_step_apply(&s, &h, 0.75);
+        tf_stepper_apply(&s, &h, 0.75);
         const tf_mem *block[] = {s.w.flat, s.m, s.v, s.e};
         for (int k = 0; k < 4; k++) {
             after[turn][k] = tf_xcalloc(n, sizeof(float));
-            must(tf_step_download(&s, after[turn][k], block[k], &err), &err);
+            must(tf_stepper_download(&s, after[turn][k], block[k], &err), &err);
         }
         double worst = 0, average = 0;
         for (size_t k = 0; k < n; k++) {
@@ -228,14 +228,14 @@ static void test_large(void)
         struct tf_sums sums = {0}, eval = {0};
         open_stepper(&s, &tf_backend_cpu, &c, turn + 1, false);
         make_pairs(&p, &c, 10, 1);
-        tf_step_begin(&s);
-        must(tf_step_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
+        tf_stepper_begin(&s);
+        must(tf_stepper_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
         norm[turn] = sqrt(measure(&s, &sums));
-        size_t most = tf_step_bytes(&s);
-        must(tf_step_evaluate(&s, &eval, &p, &err), &err);
-        ok(tf_step_bytes(&s) == most,
+        size_t most = tf_stepper_bytes(&s);
+        must(tf_stepper_evaluate(&s, &eval, &p, &err), &err);
+        ok(tf_stepper_bytes(&s) == most,
            "validation, which needs less, does not hide what training took");
-        ok(s.w.params.size > TF_STEP_CHUNK && eval.tokens == sums.tokens, "several chunks");
+        ok(s.w.params.size > TF_NORM_CHUNK && eval.tokens == sums.tokens, "several chunks");
         tf_stepper_release(&s);
     }
     ok(norm[0] == norm[1] && norm[0] > 0, "one norm");
@@ -254,10 +254,10 @@ static void test_one_shard(const struct tf_config *c)
         struct tf_err err = {0};
         open_stepper(&s, turn == 0 ? &tf_backend_cpu : &tf_backend_ref_f64, c, 2, false);
         n = s.w.params.size;
-        tf_step_begin(&s);
-        must(tf_step_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
+        tf_stepper_begin(&s);
+        must(tf_stepper_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
         g[turn] = tf_xcalloc(n, sizeof(float));
-        must(tf_step_download(&s, g[turn], s.total, &err), &err);
+        must(tf_stepper_download(&s, g[turn], s.total, &err), &err);
         tf_stepper_release(&s);
     }
     double worst = 0, most = 0;
@@ -296,11 +296,11 @@ static void test_not_finite(const struct tf_config *c)
             block[i] = tf_xcalloc(params.size, sizeof(float));
         if (bad < 4)
             block[bad][3] = bad == 1 ? NAN : INFINITY;
-        const struct tf_step_start start = {
+        const struct tf_stepper_start start = {
             .p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
         must(tf_stepper_init(&s, &tf_backend_cpu, c, &start, &err), &err);
         struct tf_saver *saver = tf_saver_new(temp_path(""), &common, &params, true, 0, 1);
-        must(tf_saver_start(saver, &s, &state, TF_SAVE_GRID, false, &err), &err);
+        must(tf_saver_start(saver, &s, &state, TF_SAVE_REGULAR, false, &err), &err);
         int rc = tf_saver_wait(saver, &err);
         tf_saver_free(saver);
         char *path = tf_rundir_file(temp_path(""), "ckpt-00000007.tfm");

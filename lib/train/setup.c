@@ -1,0 +1,202 @@
+/* setup.c - from options and the header of the stream to what a run works on. */
+#include "train/setup.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TUNING = 16 << 20 };
+
+/* ---- the configuration: options and the stream's vocabulary ---- */
+
+static int complete_config(struct tf_setup *s, const struct tf_header *h, struct tf_err *err)
+{
+    struct tf_config *c = &s->config;
+    *c = s->o->config;
+    if (c->vocab_size == 0)
+        c->vocab_size = h->size;
+    if (c->vocab_size == 0)
+        return tf_fail_status(err, TF_USAGE,
+                              "the stream does not contain its vocabulary's size: --vocab-size is "
+                              "required");
+    if (c->vocab_size < h->size)
+        return tf_fail_status(err, TF_USAGE, "--vocab-size %lld: the stream's vocabulary has %lld",
+                              (long long)c->vocab_size, (long long)h->size);
+    if (h->special.eos < 0)
+        return tf_fail(err, "the stream's vocabulary has no eos");
+    c->bos = h->special.bos;
+    c->eos = h->special.eos;
+    c->pad = h->special.pad;
+    if (c->bos < 0 && s->o->need_bos)
+        return tf_fail_status(err, TF_USAGE, "--start bos: the stream's vocabulary has no bos");
+    if (c->bos < 0)
+        c->start = TF_START_ZERO;
+    s->schedule = s->o->schedule;
+    s->schedule.d_model = c->d_model;
+    return tf_config_check(c, err);
+}
+
+/* ---- what all checkpoints share ---- */
+
+/* The settings of training as a map: kept in checkpoints, compared at resume. */
+static struct tf_value settings_map(struct tf_setup *s, const char *precision)
+{
+    struct tf_arena *a = &s->arena;
+    const struct tf_run_opts *o = s->o;
+    const struct tf_schedule *schedule = &o->schedule;
+    struct tf_value v = tf_value_map();
+    tf_value_put(a, &v, "schedule", tf_value_str(a, tf_schedule_names[schedule->kind]));
+    if (schedule->kind == TF_SCHEDULE_PAPER)
+        tf_value_put(a, &v, "lr_scale", tf_value_real(schedule->scale));
+    else
+        tf_value_put(a, &v, "lr", tf_value_real(schedule->lr));
+    tf_value_put(a, &v, "warmup", tf_value_int(schedule->warmup));
+    tf_value_put(a, &v, "beta1", tf_value_real(o->beta1));
+    tf_value_put(a, &v, "beta2", tf_value_real(o->beta2));
+    tf_value_put(a, &v, "adam_eps", tf_value_real(o->adam_eps));
+    tf_value_put(a, &v, "eps_hat", tf_value_bool(o->eps_hat));
+    tf_value_put(a, &v, "clip", tf_value_real(o->clip));
+    tf_value_put(a, &v, "ema", tf_value_real(o->ema));
+    tf_value_put(a, &v, "accumulate", tf_value_int(o->accumulate));
+    tf_value_put(a, &v, "seed", tf_value_int(o->seed));
+    tf_value_put(a, &v, "precision", tf_value_str(a, precision));
+    if (s->tuning.text != NULL) {
+        char hash[65];
+        tf_value_put(a, &v, "tuning", tf_value_str(a, tf_hex(hash, s->tuning.sha, 32)));
+    }
+    if (o->valid != NULL)
+        tf_value_put(a, &v, "best_by", tf_value_str(a, tf_best_names[o->best_by]));
+    return v;
+}
+
+void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n)
+{
+    s->vocab = vocab;
+    s->common.vocab = (const uint8_t *)vocab;
+    s->common.vocab_n = n;
+}
+
+/* --vocab, which must be the vocabulary of the stream; its hash becomes *h's. */
+static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *err)
+{
+    struct tf_header own = {.has_vocab = true};
+    char *text;
+    size_t n;
+    if (s->o->vocab == NULL)
+        return 0;
+    if (tf_read_file(&text, &n, s->o->vocab, TF_MAX_VOCAB, err) != 0)
+        return -1;
+    tf_setup_take_vocab(s, text, n);
+    tf_sha256_of(own.vocab, text, n);
+    if (tf_same_vocab(&own, s->o->vocab, h, "that of the stream", err) != 0)
+        return -1;
+    memcpy(h->vocab, own.vocab, sizeof h->vocab);
+    h->has_vocab = true;
+    return 0;
+}
+
+/* The provenance so far is the stream's. */
+static int make_common(struct tf_setup *s, const struct tf_header *stream, const char *precision,
+                       struct tf_err *err)
+{
+    struct tf_save_common *c = &s->common;
+    struct tf_arena *a = &s->arena;
+    bool has_made = stream->made.kind == TF_ARRAY, has_config = stream->config.kind == TF_MAP;
+    c->header = (struct tf_header){
+        .kind = "checkpoint",
+        .version = 1,
+        .has_vocab = stream->has_vocab,
+        .size = stream->size > 0 ? stream->size : s->config.vocab_size,
+        .special = stream->special,
+        .config = tf_config_map(&s->config, a),
+        .made = has_made ? tf_value_clone(a, &stream->made) : tf_value_array(),
+        .extra = tf_value_map(),
+    };
+    memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);
+    c->settings = settings_map(s, precision);
+    c->batches = has_config ? tf_value_clone(a, &stream->config) : tf_value_map();
+    return read_vocab(s, &c->header, err);
+}
+
+void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs)
+{
+    tf_header_made(&s->common.header, &s->arena, "tf-train", s->o->opts, inputs);
+}
+
+/* ---- opening ---- */
+
+static int read_tuning(struct tf_setup *s, struct tf_err *err)
+{
+    struct tf_tuning *t = &s->tuning;
+    if (s->o->tuning == NULL)
+        return 0;
+    if (tf_read_file(&t->text, &t->n, s->o->tuning, MAX_TUNING, err) != 0)
+        return -1;
+    tf_sha256_of(t->sha, t->text, t->n);
+    return 0;
+}
+
+int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o, struct tf_err *err)
+{
+    struct tf_err why = {0};
+    *s = (struct tf_setup){.o = o};
+    if ((s->be = tf_backend_find(o->device, o->precision, TF_USE_TRAINING, &why, err)) == NULL)
+        return -1;
+    tf_backend_note(&why);
+    if (read_tuning(s, err) != 0 || tf_feed_open(&s->feed, o->input, err) != 0)
+        return -1;
+    const struct tf_header *stream = tf_feed_header(s->feed);
+    if (complete_config(s, stream, err) != 0)
+        return -1;
+    return make_common(s, stream, s->be->precision, err);
+}
+
+int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
+                             const struct tf_model_file *m, struct tf_err *err)
+{
+    const struct tf_value *batches = tf_value_get(&m->state, "batches"),
+                          *settings = tf_value_get(&m->state, "settings"),
+                          *precision = settings != NULL && settings->kind == TF_MAP
+                                           ? tf_value_get(settings, "precision")
+                                           : NULL;
+    struct tf_header stream = m->header;
+    const char *word = "fp32";
+    if (o->precision != NULL)
+        word = o->precision;
+    else if (precision != NULL && precision->kind == TF_TEXT)
+        word = precision->text;
+    *s = (struct tf_setup){.o = o};
+    stream.config = batches != NULL ? *batches : tf_value_map();
+    if (read_tuning(s, err) != 0 || complete_config(s, &stream, err) != 0)
+        return -1;
+    return make_common(s, &stream, word, err);
+}
+
+void tf_setup_release(struct tf_setup *s)
+{
+    tf_feed_close(s->feed);
+    free(s->vocab);
+    free(s->tuning.text);
+    tf_arena_release(&s->arena);
+    *s = (struct tf_setup){0};
+}
+
+int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
+                     const struct tf_start_weights *w, bool tune, struct tf_err *err)
+{
+    const struct tf_run_opts *o = s->o;
+    const struct tf_stepper_start start = {
+        .p = w->p,
+        .m = w->m,
+        .v = w->v,
+        .e = w->e,
+        .ema = o->ema > 0,
+        .accumulate = o->accumulate > 1,
+        .threads = (int)o->threads,
+        .tuning = s->tuning.text,
+        .tuning_name = o->tuning,
+        .tuning_n = s->tuning.n,
+        .tune = tune,
+    };
+    return tf_stepper_init(stepper, s->be, &s->config, &start, err);
+}

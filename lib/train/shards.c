@@ -1,0 +1,136 @@
+/* shards.c - shards of a micro-batch over lanes, their gradients summed over a tree. */
+#include "train/shards.h"
+
+#include <pthread.h>
+
+struct shards {
+    struct tf_stepper *s;
+    const struct tf_pairs *pairs;
+    const struct tf_rng_state *rng; /* NULL: forward only */
+    size_t cut[TF_MAX_SHARDS + 1];
+    struct tf_sums sums[TF_MAX_SHARDS]; /* forward only */
+    pthread_mutex_t lock;               /* guards all below, and the stepper's free buffers */
+    pthread_cond_t freed;
+    /* nodes as in a heap: 1 is the root, shards + i leaf i; NULL: no sentence in it */
+    tf_mem *node[2 * TF_MAX_SHARDS];
+    bool done[2 * TF_MAX_SHARDS];
+    struct tf_err err;
+};
+
+static tf_mem *take_buffer(struct shards *r)
+{
+    pthread_mutex_lock(&r->lock);
+    while (r->s->n_free == 0 && r->err.status == 0)
+        pthread_cond_wait(&r->freed, &r->lock);
+    tf_mem *g = r->err.status == 0 ? r->s->free_grads[--r->s->n_free] : NULL;
+    pthread_mutex_unlock(&r->lock);
+    return g;
+}
+
+static void free_buffer(struct shards *r, tf_mem *g)
+{
+    r->s->free_grads[r->s->n_free++] = g;
+    pthread_cond_signal(&r->freed);
+}
+
+/* A node is done. While its sibling is done too, add the right one to the left one, and their
+ * parent is done. */
+static void climb(struct shards *r, size_t i, tf_mem *g, int lane)
+{
+    struct tf_stepper *s = r->s;
+    pthread_mutex_lock(&r->lock);
+    for (;;) {
+        r->node[i] = g;
+        r->done[i] = true;
+        if (i == 1 || !r->done[i ^ 1])
+            break;
+        tf_mem *left = r->node[i & ~(size_t)1], *right = r->node[i | 1];
+        g = left != NULL ? left : right;
+        if (left != NULL && right != NULL) {
+            pthread_mutex_unlock(&r->lock);
+            s->be->add(s->ctx[lane], left, right, s->w.params.size);
+            struct tf_err e = {0};
+            int rc = s->be->sync(s->ctx[lane], &e);
+            pthread_mutex_lock(&r->lock);
+            free_buffer(r, right);
+            if (rc != 0 && r->err.status == 0)
+                r->err = e;
+        }
+        i /= 2;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void fail(struct shards *r, const struct tf_err *e)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->err.status == 0)
+        r->err = *e;
+    pthread_cond_broadcast(&r->freed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void backward_job(void *arg, size_t job, int lane)
+{
+    struct shards *r = arg;
+    struct tf_stepper *s = r->s;
+    struct tf_err e = {0};
+    tf_mem *g = NULL;
+    if (r->cut[job] < r->cut[job + 1]) {
+        if ((g = take_buffer(r)) == NULL)
+            return;
+        tf_mem *acc = tf_at(s->be, TF_ELEM_F64, s->metrics, 4 * job);
+        if (tf_queue_backward(s->work[lane], g, acc, r->pairs, r->cut[job], r->cut[job + 1], r->rng,
+                              &e) != 0) {
+            fail(r, &e);
+            return;
+        }
+    }
+    climb(r, (size_t)s->be->shards + job, g, lane);
+}
+
+static void forward_job(void *arg, size_t job, int lane)
+{
+    struct shards *r = arg;
+    struct tf_err e = {0};
+    if (r->cut[job] < r->cut[job + 1] && tf_forward(r->s->work[lane], &r->sums[job], NULL, r->pairs,
+                                                    r->cut[job], r->cut[job + 1], &e) != 0)
+        fail(r, &e);
+}
+
+static int run_shards(struct shards *r, void (*job)(void *, size_t, int), struct tf_err *err)
+{
+    struct tf_stepper *s = r->s;
+    size_t n = (size_t)s->be->shards;
+    if (tf_weights_positions(&s->w, r->pairs->longest, err) != 0)
+        return -1;
+    tf_pairs_cut(r->cut, n, r->pairs);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->freed, NULL);
+    tf_pool_run(s->pool, job, r, n);
+    pthread_cond_destroy(&r->freed);
+    pthread_mutex_destroy(&r->lock);
+    if (r->err.status != 0) {
+        *err = r->err;
+        return -1;
+    }
+    return 0;
+}
+
+tf_mem *tf_shards_backward(struct tf_stepper *s, const struct tf_pairs *p,
+                           const struct tf_rng_state *rng, struct tf_err *err)
+{
+    struct shards r = {.s = s, .pairs = p, .rng = rng};
+    return run_shards(&r, backward_job, err) == 0 ? r.node[1] : NULL;
+}
+
+int tf_shards_forward(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p,
+                      struct tf_err *err)
+{
+    struct shards r = {.s = s, .pairs = p};
+    if (run_shards(&r, forward_job, err) != 0)
+        return -1;
+    for (int i = 0; i < s->be->shards; i++)
+        tf_sums_add(sums, &r.sums[i]);
+    return 0;
+}
