@@ -28,7 +28,7 @@ static struct tf_opt opts[] = {
      .help = "an output has at most so many tokens more than its input"},
     ROW_MAX_LENGTH(o.run.max_length, "a longer input"),
     {TF_OPT_FLAG, .name = "allow-unk", .target = &o.allow_unk, .flags = TF_OPT_SEMANTIC,
-     .help = "the unknown token may be put out"},
+     .help = "allow the unknown token in outputs"},
     {TF_OPT_GROUP, .help = "Sampling"},
     {TF_OPT_FLAG, .name = "sample", .target = &o.sample, .flags = TF_OPT_SEMANTIC,
      .help = "draw each token from the model's distribution; with --nbest so many draws"},

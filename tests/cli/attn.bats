@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# tf-attn: the weights against a forward pass in numpy, what can be asked for, and its manners as a stage.
+# tf-attn: weights equal to a forward pass in numpy, choice of kinds, layers and heads, and behaviour in a pipeline.
 bats_require_minimum_version 1.5.0
 load helper
 load translate
 
 setup_file() {
     make_model
-    # Two layers, random: every sublayer in front of what is looked at counts.
+    # Two random layers, so that attention depends on the sublayers before it.
     tf-batch -q --tokens 400 --batches 1 text.tfs text.tfs |
         tf-train -q --preset tiny --layers 2 --d-model 24 --d-k 5 --d-v 7 --d-ff 40 --heads 3 --vocab vocab --steps 1 --seed 9 -o two
     tac lines.txt | tf-tokenize -m vocab >back.tfs
@@ -16,12 +16,12 @@ attn() {
     tf-attn -m "$MODEL" "$@"
 }
 
-# Lines "idx kind layer heads rows columns" of the records of the stream on stdin.
+# Print "idx kind layer heads rows columns" for each record of the stream on stdin.
 shape() {
     tf-cbor json | jq -r 'select(.type == "attention") | "\(.idx) \(.kind) \(.layer) \(.heads | join(",")) \(.rows | length) \(.columns | length)"'
 }
 
-@test "all weights are those of a forward pass in numpy" {
+@test "all weights equal those of a forward pass in numpy" {
     for m in "$BATS_FILE_TMPDIR/two/ckpt-00000001.tfm" "$MODEL"; do
         tf-attn -m "$m" "$LINES_TFS" "$BATS_FILE_TMPDIR/back.tfs" -o all.tfs
         t 0 "$TF_PYTHON" "$TOP/tests/cli/attention.py" "$m" "$LINES_TFS" "$BATS_FILE_TMPDIR/back.tfs" all.tfs
@@ -35,24 +35,24 @@ shape() {
         attn --threads 2 --batch $b --window $((b * 3)) "$LINES_TFS" "$LINES_TFS" >got
         cmp want got
     done
-    # Another set of kernels has other last bits, and the same weights.
+    # Another kernel set may round differently, but the weights agree.
     TF_CPU_ISA=generic attn --device cpu "$LINES_TFS" "$LINES_TFS" >generic
     t 0 "$TF_PYTHON" "$TOP/tests/cli/attention.py" "$MODEL" "$LINES_TFS" "$LINES_TFS" generic
 }
 
-@test "kinds, layers and heads are chosen by their numbers from 1 on" {
+@test "kinds by name, layers and heads by number from 1" {
     two=$BATS_FILE_TMPDIR/two/ckpt-00000001.tfm
     head -2 "$LINES_TXT" | tf-tokenize -m "$MODEL" >in.tfs
     tf-attn -m "$two" in.tfs in.tfs | shape | cut -d ' ' -f 1-4 >all
     printf '%s\n' {0,1}\ {encoder,decoder,cross}\ {1,2}\ 1,2,3 | cmp all -
     tf-attn -m "$two" -k cross -l 2 -H 1,3 in.tfs in.tfs | shape | cut -d ' ' -f 1-4 >some
     printf '%s\n' {0,1}\ cross\ 2\ 1,3 | cmp some -
-    # One head's weights are its part of all.
+    # The weights of one head are a slice of those of all heads.
     tf-attn -m "$two" -k cross -l 2 in.tfs in.tfs | tf-cbor json | jq -c 'select(.type == "attention") | ((.rows | length) * (.columns | length)) as $n | .weights[2 * $n:]' >third
     tf-attn -m "$two" -k cross -l 1-2 -H 3 in.tfs in.tfs | tf-cbor json | jq -c 'select(.layer == 2) | .weights' | cmp third -
 }
 
-@test "rows and columns name the pieces" {
+@test "rows and columns are labelled with pieces" {
     echo 'a b' | tf-tokenize -m "$MODEL" >src.tfs
     echo c | tf-tokenize -m "$MODEL" >tgt.tfs
     attn src.tfs tgt.tfs | tf-cbor json | jq -c 'select(.type == "attention") | [.kind, .rows, .columns]' >got
@@ -64,7 +64,7 @@ TXT
     diff want got
 }
 
-@test "sources alone have encoder attention; pairs and batches do as well as two streams" {
+@test "sources alone have encoder attention; pairs and batches give the same as two streams" {
     attn "$LINES_TFS" | shape >alone
     attn -k encoder "$LINES_TFS" "$LINES_TFS" | shape | cmp alone -
     [ "$(wc -l <alone)" -eq "$LINES" ]
@@ -90,13 +90,13 @@ TXT
     printf '%s\n' '{"type":"header","header":{"v":1,"kind":"tokens"}}' "{\"type\":\"tokens\",\"idx\":0,\"ids\":[$ids]}" '{"type":"end"}' | tf-cbor unjson >all.tfs
     attn all.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' >got
     { sed 1,4d names; echo '</s>'; } | diff - got
-    # A vocabulary of another kind has no texts for us.
+    # Pieces of another kind of vocabulary are written as numbers.
     tf-cbor json "$MODEL" | sed 's/\("name":"vocab","value":{"$hex":"\)..../\1ffff/' | jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' | tf-cbor unjson >odd.tfm
     tf-cbor json all.tfs | tf-cbor unjson >in.tfs
     tf-attn -m odd.tfm in.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' | diff <(seq 4 $(($(wc -l <names) - 1)); echo 3) -
 }
 
-@test "a pair that is too large for a record is bad, and the others are there" {
+@test "a pair too large for a record is bad, and the others are written" {
     many=$(seq -s , 4100 | sed 's/[0-9]*/5/g')
     {
         echo '{"type":"header","header":{"v":1,"kind":"tokens"}}'
@@ -107,7 +107,7 @@ TXT
     [ "$(tf-cbor json out.tfs | jq -r 'select(.type != "header") | "\(.type) \(.code)"' | xargs)" = "attention null bad 3 attention null end null" ]
 }
 
-@test "batches of any size are taken apart by window; what came whole before a failure is answered" {
+@test "large batches are split into windows; complete pairs before a failure are written" {
     tf-batch -q --no-shuffle --min-length 0 --tokens 4000 "$LINES_TFS" "$LINES_TFS" >batches
     attn batches >want
     attn -w 1 batches | cmp want -
@@ -120,7 +120,7 @@ TXT
     done
 }
 
-@test "mistakes" {
+@test "usage errors and inputs that do not match" {
     t 2 tf-attn "$LINES_TFS"
     expect_error "no model"
     t 2 tf-attn -m - -
@@ -146,7 +146,7 @@ TXT
     [ "$(tf-cbor json bad.tfs | grep -c '"type":"\(bad\|attention\)"')" -eq "$LINES" ]
 }
 
-@test "a reader that leaves, and an upstream that fails" {
+@test "a reader that exits, and an upstream failure" {
     (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") | bash -c 'tf-attn -m "$MODEL"; echo $? >status' | head -c 1 >/dev/null || true
     [ "$(cat status)" -eq 141 ]
     head -c 300 "$LINES_TFS" >cut.tfs

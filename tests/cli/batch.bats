@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# tf-batch: pairs, filters, budgets, seeds, cursors; the same batches from files and pipes; what it refuses.
+# tf-batch: pairs, filters, budgets, seeds, cursors; the same batches from files and pipes; and errors.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -20,7 +20,7 @@ out.append({"type": "end", "count": count})
 subprocess.run(["tf-cbor", "unjson", "-o", name], input="".join(json.dumps(x) + "\n" for x in out), text=True, check=True)
 END
     cat >"$D/look.py" <<'END'
-# look.py BATCHES [SRC TGT]: check the shape of a batch stream against its sources; print what its checks found out.
+# look.py BATCHES [SRC TGT]: check the shape of a batch stream against its sources; print the number of batches and pairs.
 import json, subprocess, sys
 def read(path):
     return [json.loads(l) for l in subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True, check=True).stdout.splitlines()]
@@ -54,10 +54,10 @@ import json, sys
 for l in sys.stdin:
     r = json.loads(l)
     if r["type"] == "batch": print(r["epoch"], r["record"])'; }
-# The batches of a stream without header and end: what must be equal when the place of entry differs.
+# Print the batches of a stream without header and end, which are equal whatever the start cursor.
 body() { tf-cbor json "$1" | grep type...batch; }
 
-@test "every pair once an epoch, within the budget, as it was in the sources" {
+@test "every pair once per epoch, within the budget, equal to the sources" {
     for more in '' '--as t2t' '--no-shuffle' '--max-sentences 5' '--epochs 3 --seed 9'; do
         # shellcheck disable=SC2086
         t 0 tf-batch --tokens 200 --min-length 0 $more -o b "$D/s.tfs" "$D/t.tfs"
@@ -92,7 +92,7 @@ END
     look b
 }
 
-@test "the same seed the same bytes, from files, pipes and a pair of both; another seed other batches" {
+@test "the same seed gives the same bytes from files, pipes or one of each; another seed gives other batches" {
     t 0 tf-batch --tokens 200 -o want "$D/s.tfs" "$D/t.tfs"
     sh_t 0 "tf-batch --tokens 200 '$D/s.tfs' '$D/t.tfs' | cmp - want"
     sh_t 0 "cat '$D/s.tfs' | tf-batch --tokens 200 - '$D/t.tfs' | cmp - want"
@@ -107,7 +107,7 @@ END
     look other "$D/s.tfs" "$D/t.tfs"
 }
 
-@test "epochs differ in order and in company" {
+@test "epochs differ in the order and in the members of batches" {
     t 0 tf-batch --tokens 200 --epochs 2 -o b "$D/s.tfs" "$D/t.tfs"
     tf-cbor json b | "$TF_PYTHON" -c '
 import json, sys
@@ -141,7 +141,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     done
 }
 
-@test "--from: at every batch, exactly what follows" {
+@test "--from any batch gives exactly the rest of the stream" {
     for more in '' '--as t2t' '--no-shuffle'; do
         # shellcheck disable=SC2086
         tf-batch -q --tokens 400 --epochs 3 $more -o want "$D/s.tfs" "$D/t.tfs"
@@ -157,7 +157,7 @@ assert idx == sorted(idx) and len(idx) > 500'
         done < <(cursors want)
         [ "$n" -gt 60 ]
     done
-    # In a pipe too, within one epoch.
+    # The same from a pipe, within one epoch.
     sh_t 0 "cat '$D/s.tfs' | tf-batch -q --window 150 --tokens 400 - '$D/t.tfs' >want"
     body want >all
     n=0
@@ -170,7 +170,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     [ "$n" -gt 20 ]
 }
 
-@test "--from where no batch begins" {
+@test "--from a cursor where no batch begins" {
     t 1 tf-batch --tokens 400 --from 0:1 -o none "$D/s.tfs" "$D/t.tfs"
     expect_error "--from 0:1: no batch begins there; the nearest begin at record 0 and "
     [ ! -e none ]
@@ -211,7 +211,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     [ -z "$stderr" ]
 }
 
-@test "the summary counts one as one" {
+@test "the summary uses the singular" {
     tf-cbor head -n 1 "$D/s.tfs" >s
     tf-cbor head -n 1 "$D/t.tfs" >t
     t 0 tf-batch --min-length 0 -o b s t
@@ -219,7 +219,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     expect_contains "$stderr" "; of 1 record 0 dropped"
 }
 
-@test "an endless stream ends when its reader leaves, and that is success" {
+@test "an endless stream succeeds when its reader closes the pipe" {
     run --separate-stderr bash -c "tf-batch --epochs 0 --tokens 200 '$D/s.tfs' '$D/t.tfs' | head -c 3000000 | wc -c; echo \${PIPESTATUS[0]}"
     expect_output $'3000000\n0'
     run --separate-stderr bash -c "tf-batch --epochs 100 --tokens 200 '$D/s.tfs' '$D/t.tfs' | head -c1 >/dev/null; echo \${PIPESTATUS[0]}"
@@ -250,7 +250,7 @@ END
     sh_t 0 "cat p.tfs | tf-batch --tokens 200 | cmp - got"
 }
 
-@test "parts, and streams written by other hands" {
+@test "several parts, and streams written by other programs" {
     cat "$D/s.tfs" "$D/b.tfs" >s2
     cat "$D/t.tfs" "$D/s.tfs" >t2
     t 0 tf-batch --tokens 200 --min-length 0 -o b s2 t2
@@ -275,7 +275,7 @@ END
     body want | sed 's/,"corpus":"[0-9a-f]*"//' | cmp - <(body got)
 }
 
-@test "the corpus id follows from what the sides hold" {
+@test "the corpus id depends on the contents of both sides" {
     id() { tf-cbor json "$1" | head -1 | grep -o '"corpus":"[0-9a-f]*"'; }
     tf-batch -q -o a "$D/s.tfs" "$D/t.tfs"
     tf-batch -q --seed 3 --tokens 300 -o b "$D/s.tfs" "$D/t.tfs"
@@ -284,7 +284,7 @@ END
     [ "$(id a)" != "$(id c)" ]
 }
 
-@test "sides that do not belong together" {
+@test "sides that do not match" {
     (cd "$D" && "$TF_PYTHON" make.py "$T/v.tfs" 2 600 b && "$TF_PYTHON" make.py "$T/short.tfs" 2 599)
     t 1 tf-batch "$D/s.tfs" v.tfs
     expect_contains "$stderr" "vocabulary bbbbbbbb"
@@ -300,7 +300,7 @@ END
     expect_error "a tokens stream where pairs is wanted"
 }
 
-@test "truncated and damaged input is never taken for the end" {
+@test "truncated and damaged input is an error" {
     size=$(stat -c %s "$D/t.tfs")
     for n in 0 11 100 $((size / 2)) $((size - 1)); do
         head -c "$n" "$D/t.tfs" >cut.tfs
@@ -327,7 +327,7 @@ END
     expect_error "moving.tfs: changed while it was being read"
 }
 
-@test "a file that is cut short while it is mapped is an error like any other" {
+@test "a file truncated while it is mapped is an error" {
     for _ in {1..50}; do cat "$D/s.tfs"; done >moving.tfs
     for _ in {1..50}; do cat "$D/t.tfs"; done >other.tfs
     run --separate-stderr bash -c "tf-batch -q --tokens 200 moving.tfs other.tfs | { head -c 1000000; : >moving.tfs; cat; } >b; echo \${PIPESTATUS[0]}"
@@ -335,7 +335,7 @@ END
     expect_error "tf-batch: moving.tfs: changed while it was being read"
     t 1 tf-cbor check b
     expect_error "b: upstream failed: moving.tfs: changed"
-    # A signal that was sent is not that.
+    # A SIGBUS sent by kill ends the process.
     mkfifo slow
     tf-batch -q --epochs 0 --tokens 200 "$D/s.tfs" "$D/t.tfs" >slow 2>err &
     exec 7<slow
@@ -361,7 +361,7 @@ END
     expect_contains "$stderr" "of 600 records 0 dropped"
 }
 
-@test "nothing to batch; what does not go together" {
+@test "no pairs, and conflicting options" {
     (cd "$D" && "$TF_PYTHON" make.py "$T/empty.tfs" 2 0)
     t 0 tf-batch -o b empty.tfs empty.tfs
     t 0 tf-cbor check b

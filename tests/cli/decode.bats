@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# tf-decode as a stage of a pipeline: one line for each line, at once when someone waits, and a clear end whatever happens up or down the pipe.
+# tf-decode as a stage of a pipeline: one output line per input line, written at once when the input pauses, and a clear status whatever fails upstream or downstream.
 bats_require_minimum_version 1.5.0
 load helper
 load translate
@@ -12,14 +12,14 @@ decode() {
     tf-decode -m "$MODEL" --max-extra 5 "$@"
 }
 
-# For `t` and `sh_t`, which start commands of their own.
+# The same for an expected status: d_t STATUS ARGUMENTS.
 d_t() {
     local want=$1
     shift
     t "$want" tf-decode -m "$MODEL" --max-extra 5 "$@"
 }
 
-@test "text to text: a line for each line" {
+@test "text to text: one output line per input line" {
     printf 'a b\n\nb b a c\n\xff\nc\n' >in
     sh_t 4 'tf-tokenize -m "$MODEL" in | tf-decode -m "$MODEL" --max-extra 5 | tf-tokenize -d -m "$MODEL" >out'
     [ "$(wc -l <out)" -eq 5 ]
@@ -28,7 +28,7 @@ d_t() {
     [ "$(sed -n 1p out)" = 'a b' ]
 }
 
-@test "a model that has learned to copy copies" {
+@test "a model trained to copy copies" {
     decode "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >out
     [ "$(paste -d = out "$LINES_TXT" | awk -F = '$1 == $2' | wc -l)" -gt 40 ]
 }
@@ -57,7 +57,7 @@ PY
     cmp want.txt pipe.txt
 }
 
-@test "int8: nearly the same text, the same bytes for every layout and kernel set of a kind, and the stream says so" {
+@test "int8: nearly the same text, the same bytes for every layout and similar kernel set, and provenance records it" {
     decode --device cpu "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >fp32.txt
     decode --precision int8 --threads 1 "$LINES_TFS" >want
     tf-tokenize -d -m "$MODEL" want >int8.txt
@@ -85,7 +85,7 @@ PY
     expect_error "the ref backend has no precision 'int8' for decoding, only fp32"
 }
 
-@test "a line is answered before the next one is sent" {
+@test "a line is translated before the next one is sent" {
     cat >talk.py <<'PY'
 import subprocess, sys
 model, n = sys.argv[1], 12
@@ -100,12 +100,12 @@ for i in range(n):
     if not pipe.readline().endswith(b"\n"):
         sys.exit("no answer to line %d" % i)
 first.stdin.close()
-sys.exit("more than was asked" if pipe.read() else 0)
+sys.exit("unexpected output" if pipe.read() else 0)
 PY
     t 0 "$TF_PYTHON" talk.py "$MODEL"
 }
 
-@test "prefixes from a pipe: a line is answered when its prefix is there, before the next one is sent" {
+@test "prefixes from a pipe: a line is translated when its prefix arrives, before the next one is sent" {
     cat >talk.py <<'PY'
 import subprocess, sys
 model, lines, n = sys.argv[1], sys.argv[2], 6
@@ -120,13 +120,13 @@ for i in range(n):
     if not text.stdout.readline().startswith(b"c c"):
         sys.exit("no answer to line %d" % i)
 prefix.stdin.close()
-sys.exit("more than was asked" if text.stdout.read() else decode.wait())
+sys.exit("unexpected output" if text.stdout.read() else decode.wait())
 PY
     head -n 6 "$LINES_TXT" | tf-tokenize -m "$MODEL" >six
     t 0 "$TF_PYTHON" talk.py "$MODEL" six
 }
 
-@test "prefixes that end early or are cut off: what came whole is answered" {
+@test "prefixes that end early or are truncated: complete lines are translated" {
     head -n 20 "$LINES_TXT" | tf-tokenize -m "$MODEL" >twenty
     sh_t 1 'tf-decode -m "$MODEL" --prefix twenty "$LINES_TFS" | tf-tokenize -d -m "$MODEL"'
     expect_contains "$stderr" "twenty: ends before $LINES_TFS does, at record 20"
@@ -151,7 +151,7 @@ PY
     decode --sample --seed 5 "$LINES_TFS" >one
     decode --sample --seed 5 --batch 3 "$LINES_TFS" >two
     decode --sample --seed 6 "$LINES_TFS" >three
-    # One token to draw from is greedy search, whichever way that comes about.
+    # Sampling from a pool of one token is greedy search, whichever option limits the pool.
     decode --beam 1 "$LINES_TFS" | tf-cbor json - | grep '"ids"' >greedy
     for pool in '--top-k 1' '--top-p 1e-9' '--top-k 7 --top-p 1e-9 --temperature 5'; do
         # shellcheck disable=SC2086
@@ -164,17 +164,17 @@ PY
     run ! cmp -s one three
 }
 
-@test "the model comes from a pipe too" {
+@test "the model can be a pipe" {
     decode "$LINES_TFS" >want
     cat "$MODEL" | tf-decode -m - --max-extra 5 "$LINES_TFS" >got
     cmp want got
     tf-decode -m /dev/fd/3 --max-extra 5 "$LINES_TFS" 3< <(cat "$MODEL") >got
     cmp want got
-    # Of which tf-tokenize takes the vocabulary only, without killing who writes.
+    # tf-tokenize needs only the vocabulary, and reads on so that the writer is not killed.
     cat "$MODEL" | tf-tokenize -m - "$LINES_TXT" | cmp - "$LINES_TFS"
 }
 
-@test "what can't go together is a usage error" {
+@test "conflicting options are a usage error" {
     d_t 2 -m - -
     expect_error "only one of model, prefix and input can be stdin"
     d_t 2 --nbest 5
@@ -190,7 +190,7 @@ PY
     d_t 2 a b
 }
 
-@test "odd inputs" {
+@test "inputs that are missing, empty or of another kind" {
     t 1 tf-decode -m nothing.tfm "$LINES_TFS"
     expect_error "nothing.tfm: "
     t 1 tf-decode -m "$LINES_TFS" "$LINES_TFS"
@@ -206,7 +206,7 @@ PY
     [ -z "$(tf-tokenize -d -m "$MODEL" empty)" ]
 }
 
-@test "a stream that is cut off fails here and further down" {
+@test "a truncated stream fails here and downstream" {
     head -c 1000 "$LINES_TFS" >torn
     sh_t 1 'tf-decode -m "$MODEL" torn | tf-tokenize -d -m "$MODEL"'
     expect_contains "$stderr" "tf-decode: torn: truncated after record"
@@ -215,14 +215,14 @@ PY
     [ ! -e out ]
 }
 
-@test "a full disk and a reader that leaves" {
+@test "a full disk, and a reader that exits" {
     sh_t 1 'tf-decode -m "$MODEL" --max-extra 5 "$LINES_TFS" >/dev/full'
     expect_error "No space left on device"
     (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") | bash -c 'tf-decode -m "$MODEL" --max-extra 5; echo $? >status' | head -c 1 >/dev/null || true
     [ "$(cat status)" -eq 141 ]
 }
 
-@test "too long is bad, and --bad says what that means" {
+@test "a sentence that is too long is a bad record, and --bad decides the exit status" {
     d_t 4 --max-length 3 -o out "$LINES_TFS"
     expect_contains "$stderr" "records bad; the first is record"
     d_t 0 --max-length 3 --bad ok -o out "$LINES_TFS"
@@ -231,13 +231,13 @@ PY
     [ "$(tf-tokenize -d --bad ok -m "$MODEL" out | wc -l)" -eq "$LINES" ]
 }
 
-@test "forced beginnings" {
+@test "forced prefixes" {
     sed 's/.*/c c/' "$LINES_TXT" | tf-tokenize -m "$MODEL" >prefix.tfs
     decode --prefix prefix.tfs "$LINES_TFS" >out
     [ "$(tf-tokenize -d -m "$MODEL" out | grep -vc '^c c')" -eq "$(grep -c '^$' "$LINES_TXT")" ]
 }
 
-# A token stream with these ids in its lines: ids 5,6 7
+# Write a token stream as JSON Lines with these ids, one argument per line: ids 5,6 7
 ids() {
     local idx=0 line
     echo '{"type":"header","header":{"v":1,"kind":"tokens"}}'
@@ -247,7 +247,7 @@ ids() {
     echo '{"type":"end"}'
 }
 
-# "type code" of the records of a stream.
+# Print "type code" of each record of a stream.
 types() {
     tf-cbor json "$1" | jq -r 'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' | xargs
 }
@@ -284,7 +284,7 @@ types() {
     cmp lines "$LINES_TFS"
 }
 
-@test "the output names its pipeline, without threads, batches and paths" {
+@test "provenance names the pipeline, without threads, batches and paths" {
     decode --beam 3 --threads 2 --batch 5 "$LINES_TFS" >out
     tf-info --json out >info
     expect_contains "$(cat info)" tf-decode
@@ -293,12 +293,12 @@ types() {
     [[ $(cat info) != *window* ]]
 }
 
-# The stages in the header of a stream.
+# Print the stages in the header of a stream.
 made() {
     tf-cbor json "$@" | jq -c 'select(.type == "header") | [.header.made[] | .prog + " " + (.prefix // "-" | tostring)]'
 }
 
-@test "the output names the pipelines of both inputs, and that one is of prefixes" {
+@test "provenance names the pipelines of both inputs, and marks prefixes" {
     decode "$LINES_TFS" >plain
     [ "$(made plain)" = '["tf-tokenize -","tf-decode -"]' ]
     decode --prefix "$LINES_TFS" "$LINES_TFS" >out
@@ -313,7 +313,7 @@ made() {
     [ "$(made out)" = '["tf-tokenize -","tf-score -"]' ]
 }
 
-@test "where progress is shown, it is said why the GPU was not taken" {
+@test "with a progress line, a note says why the GPU is not used" {
     mkdir broken
     : >broken/tf-backend-cuda.so
     TF_BACKEND_DIR=broken t 0 tf-decode --progress -m "$MODEL" -o out.tfs "$LINES_TFS"
@@ -327,7 +327,7 @@ made() {
     expect_contains "$stderr" "tf-score: on the CPU: broken/tf-backend-cuda.so: "
 }
 
-@test "a later part of another vocabulary: what came before it is out, and nobody takes it for all" {
+@test "a later part with another vocabulary: earlier parts are written, and the output is marked as failed" {
     printf 'a b\n' >in
     printf 'one two three\nfour five six\n' >other
     tf-tokenize --train --vocab-size 20 --type bpe -o other.model other 2>/dev/null

@@ -12,7 +12,7 @@ score() {
     tf-score -m "$MODEL" "$@"
 }
 
-@test "text: a number a line, the same for every layout" {
+@test "text: one number per line, the same for every layout" {
     score -q --text "$LINES_TFS" "$LINES_TFS" >want
     [ "$(grep -cE '^-[0-9]+\.[0-9]{4}$' want)" -eq "$LINES" ]
     for b in 1 7 64; do
@@ -38,7 +38,7 @@ assert 0.9 < s["accuracy"] <= 1, s
 PY
 }
 
-@test "outputs of tf-decode have the score that it gave them" {
+@test "tf-score gives outputs of tf-decode the score that tf-decode gave them" {
     tf-decode -m "$MODEL" --nbest 1 "$LINES_TFS" >nbest
     tf-decode -m "$MODEL" "$LINES_TFS" >out
     score -q --text "$LINES_TFS" out >logp
@@ -68,7 +68,7 @@ PY
     [ "$(tf-cbor json scores | grep -c '"type":"score"')" -eq "$LINES" ]
 }
 
-@test "over nothing there is no perplexity" {
+@test "the perplexity of nothing is null" {
     tf-tokenize -m "$MODEL" /dev/null >none
     t 0 tf-score -m "$MODEL" --summary none none
     expect_output '{"pairs":0,"bad":0,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
@@ -78,12 +78,12 @@ PY
     expect_output '{"pairs":0,"bad":1,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
 }
 
-# The n-best records of a stream: a line of JSON each.
+# Print the n-best records of a stream, one line of JSON each.
 lists() {
     tf-cbor json "$@" | jq -c 'select(.type == "nbest")'
 }
 
-@test "n-best lists: tf-decode's have the scores that it gave them, in whatever order they come" {
+@test "n-best lists: tf-score gives those of tf-decode the same scores, in any order" {
     tf-decode -m "$MODEL" --nbest 4 --token-scores "$LINES_TFS" >nbest
     score -q --token "$LINES_TFS" nbest >again
     "$TF_PYTHON" - <(lists nbest) <(lists again) <<'PY'
@@ -107,14 +107,14 @@ PY
     for b in 1 7 64; do
         score -q --threads 2 --batch $b --window $((b * 3)) "$LINES_TFS" nbest | lists | cmp want -
     done
-    # The best of a list is what tf-tokenize -d takes.
+    # tf-tokenize -d detokenizes the best hypothesis of each list.
     [ "$(score -q "$LINES_TFS" back | tf-tokenize -d -m "$MODEL" | wc -l)" -eq "$LINES" ]
     [ "$(score -q -a 0 "$LINES_TFS" back | lists | jq -c '.hyps[] | select(.score != .logp)' | wc -l)" -eq 0 ]
     score -q "$LINES_TFS" nbest | tf-cbor json | jq -r 'select(.type == "header") | .header | .kind, .made[].prog' | xargs >kind
     [ "$(cat kind)" = 'nbest tf-tokenize tf-tokenize tf-decode tf-score' ]
 }
 
-@test "n-best lists as text: a line for each hypothesis, where it was" {
+@test "n-best lists as text: one line per hypothesis, in input order" {
     tf-decode -m "$MODEL" --nbest 3 "$LINES_TFS" | tf-cbor json | jq -c 'if .type == "nbest" then .hyps |= reverse else . end' | tf-cbor unjson >back
     score -q --text "$LINES_TFS" back >got
     [ "$(wc -l <got)" -eq "$(tf-tokenize -d --nbest -m "$MODEL" back | wc -l)" ]
@@ -126,7 +126,7 @@ PY
     score --summary "$LINES_TFS" back | cmp want -
 }
 
-@test "a list is bad with its source, with one of its hypotheses, and when it is empty" {
+@test "a list is bad if its source or one hypothesis is bad, or if it is empty" {
     {
         echo '{"type":"header","header":{"v":1,"kind":"nbest"}}'
         for ids in '[5,6],[6]' '[5],[6,7,5,6],[6]' '' '[5],[6]'; do
@@ -151,7 +151,7 @@ PY
     expect_error "--alpha and --text do not go together"
 }
 
-@test "the options in a stream's provenance are those that shaped it, and can be given again" {
+@test "provenance has the options that affect the stream, and they reproduce it" {
     options() { tf-info "$1" | sed -n 's/^  [| ]*tf-'"$2"'\>//p' | tail -1; }
     score -q "$LINES_TFS" "$LINES_TFS" >scores
     [[ $(options scores score) != *--alpha* ]]
@@ -179,7 +179,7 @@ PY
     cmp a b
 }
 
-@test "mistakes" {
+@test "usage errors and inputs that do not match" {
     t 2 tf-score -m "$MODEL" --text --summary a b
     expect_error "do not go together"
     t 2 tf-score -m "$MODEL" --token --summary a b

@@ -1,4 +1,4 @@
-# A model that has learned to copy lines of three words (half a second of CPU), and lines to put through it. Loaded by the tests of tf-decode and tf-score; call make_model from setup_file.
+# make_model, for setup_file: train a model to copy lines of three words (half a second of CPU) and write lines to translate.
 # shellcheck shell=bash
 
 make_model() {

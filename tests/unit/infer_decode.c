@@ -1,5 +1,5 @@
-/* infer_decode.c - tf-decode's whole stream on small random models: the same bytes whatever the
- * batch, window and threads; one record out for each record in; scores that are the model's. */
+/* tf_decode_stream on small random models: the same bytes for any batch, window and number of
+ * threads; one output record per input record; scores equal to those of a forward pass. */
 #include "../harness/model.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"
@@ -109,8 +109,8 @@ static void layouts(const char *what, struct tf_decode_opts o)
     static const int64_t batches[] = {1, 7, 64}, windows[] = {1, 5, 2048};
     char first[128];
     snprintf(first, sizeof first, "%s", temp_path("first.tfs"));
-    is_int(decode(o, temp_path("in.tfs"), first, &err), TF_PARTIAL, "%s: done, with bad records",
-           what);
+    is_int(decode(o, temp_path("in.tfs"), first, &err), TF_PARTIAL,
+           "%s: finishes, with bad records", what);
     bool same = true;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
@@ -142,11 +142,11 @@ static void one_for_one(void)
         special &= a.hyps[i][0].n <= lines[i].n + 12;
         some |= a.hyps[i][0].n > 3;
     }
-    ok(order, "one record for each, in order");
-    ok(bad, "bad records are passed on, and what is too long becomes one");
+    ok(order, "one record per input record, in order");
+    ok(bad, "bad records are passed on, and a sentence that is too long becomes one");
     is_int(a.code[8], TF_BAD_TOO_MANY_TOKENS, "too many tokens");
-    ok(a.type[3] == TF_REC_TOKENS && a.hyps[3][0].n == 0, "nothing in, nothing out");
-    ok(special && some, "no special ids, nothing longer than its limit");
+    ok(a.type[3] == TF_REC_TOKENS && a.hyps[3][0].n == 0, "an empty source has an empty output");
+    ok(special && some, "no special ids, and no output exceeds its limit");
 
     o.allow_unk = o.sample = o.nbest_out = true;
     o.nbest = MAX_HYPS;
@@ -160,7 +160,7 @@ static void one_for_one(void)
                 unk |= b.ids[i][k][j] == 1;
                 special &= b.ids[i][k][j] == 1 || b.ids[i][k][j] > 3;
             }
-    ok(unk && special, "it is put out, and still none of the other special ids");
+    ok(unk && special, "the output has unk, and no other special id");
 
     o = defaults();
     o.run.bad = TF_ON_BAD_OK;
@@ -169,9 +169,9 @@ static void one_for_one(void)
     ok(decode(o, temp_path("in.tfs"), temp_path("none.tfs"), &err) < 0 &&
            strstr(err.msg, "record 5 is bad: "),
        "--bad=fail: %s", err.msg);
-    ok(!file_exists(temp_path("none.tfs")), "and no file appears");
+    ok(!file_exists(temp_path("none.tfs")), "and the output file does not appear");
 
-    /* The same lines in another order get the same answers. */
+    /* The result of a line does not depend on its place. */
     static struct token_line back[LINES];
     for (size_t i = 0; i < LINES; i++) {
         back[i] = lines[LINES - 1 - i];
@@ -188,10 +188,10 @@ static void one_for_one(void)
         same = a.type[i] == b.type[j] && a.hyps[i][0].n == b.hyps[j][0].n &&
                !memcmp(a.ids[i][0], b.ids[j][0], a.hyps[i][0].n * sizeof(uint32_t));
     }
-    ok(same, "and finds the same");
+    ok(same, "and finds the same outputs");
 }
 
-/* What tf_forward says of a pair. */
+/* The log-probability of a pair by tf_forward. */
 static double forward(struct tf_ensemble *m, struct tf_work *k, const struct token_line *src,
                       const struct tf_hyp *h, const uint32_t *ids, float *terms)
 {
@@ -237,10 +237,10 @@ static void scores(const char *model, const char *device, double tolerance)
         }
     }
     ok(worst < tolerance && worst_term < tolerance,
-       "%s: log-probabilities are those of a forward pass (off by %g in all, %g a token)", device,
-       worst, worst_term);
+       "%s: log-probabilities equal a forward pass's (off by %g per sentence, %g per token)",
+       device, worst, worst_term);
     ok(worst_score < 1e-5, "%s: score = logp / ((5 + len) / 6)^0.6, len with EOS", device);
-    ok(sorted && full, "%s: three each, best first", device);
+    ok(sorted && full, "%s: three hypotheses each, best first", device);
     tf_work_free(k);
     tf_ensemble_close(&m);
 }
@@ -258,7 +258,8 @@ static void devices_agree(void)
     for (size_t i = 0; i < a.n; i++)
         differ += a.hyps[i][0].n != b.hyps[i][0].n ||
                   memcmp(a.ids[i][0], b.ids[i][0], a.hyps[i][0].n * sizeof(uint32_t));
-    ok(a.n == b.n && differ <= 1, "cpu and ref find the same (%d of %zu differ)", differ, a.n);
+    ok(a.n == b.n && differ <= 1, "cpu and ref find the same outputs (%d of %zu differ)", differ,
+       a.n);
 }
 
 static void prefixes(void)
@@ -294,8 +295,8 @@ static void prefixes(void)
             good = a.hyps[i][0].n >= prefix[i].n &&
                    !memcmp(a.ids[i][0], prefix[i].ids, prefix[i].n * sizeof(uint32_t));
     ok(good, "every output begins with its prefix");
-    is_int(a.type[20], TF_REC_BAD, "a bad prefix spoils its line");
-    is_int(a.hyps[30][0].n, 35, "a prefix longer than the limit ends at once");
+    is_int(a.type[20], TF_REC_BAD, "a bad prefix makes its line bad");
+    is_int(a.hyps[30][0].n, 35, "a prefix longer than the limit gets no more tokens");
     ok(a.type[31] == TF_REC_BAD && a.type[32] == TF_REC_TOKENS,
        "EOS in a prefix is refused, unk is not");
     layouts("prefixes", o);
@@ -333,7 +334,7 @@ static void ensembles(void)
        "a model averaged with itself is itself (%d differ, logp off by %g)", differ, worst);
     o.run.models = (struct tf_strs){mixed, 2};
     is_int(decode(o, temp_path("in.tfs"), temp_path("mix.tfs"), &err), TF_PARTIAL, "two models");
-    ok(!same_files(temp_path("mix.tfs"), temp_path("one.tfs")), "give something of their own");
+    ok(!same_files(temp_path("mix.tfs"), temp_path("one.tfs")), "have an output of their own");
     layouts("ensemble", o);
     o.run.models = (struct tf_strs){other, 2};
     ok(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err) < 0 && strstr(err.msg, "60 ids"),
@@ -352,7 +353,7 @@ static void limits(void)
     for (size_t i = 0; good && i < LINES; i++)
         good = (a.type[i] == TF_REC_BAD) == (lines[i].code != 0 || lines[i].n > 15) &&
                a.hyps[i][0].n <= 15;
-    ok(good, "what is longer than its table becomes a bad record, and no output is longer");
+    ok(good, "sources and outputs do not exceed the learned positions");
 
     static struct token_line odd[3];
     odd[0].ids[0] = 49, odd[0].n = 1;
@@ -392,13 +393,13 @@ static void limits(void)
     is_int(decode(o, temp_path("parts.tfs"), temp_path("out.tfs"), &err), TF_PARTIAL,
            "three parts");
     read_back(&a, temp_path("out.tfs"));
-    is_int(a.n, 10 + 1 + 4 + 1, "give three parts");
+    is_int(a.n, 10 + 1 + 4 + 1, "give three parts with all records");
     ok(a.idx[9] == 9 && a.type[10] == TF_REC_HEADER && a.idx[11] == 0 &&
            a.type[15] == TF_REC_HEADER,
-       "each with its numbers");
+       "each with its own record numbers");
 }
 
-/* 1024 hypotheses that have a prefix of 1030 tokens in common, and beside them a short sentence. */
+/* 1024 hypotheses that share a prefix of 1030 tokens, then a short sentence. */
 static void too_many_ids(void)
 {
     enum { LONG = 1030 };
@@ -434,7 +435,7 @@ static void too_many_ids(void)
     is_int(decode(o, path, temp_path("out.tfs"), &err), TF_PARTIAL,
            "more ids than a record holds: %s", err.msg);
     o.nbest = MAX_HYPS;
-    is_int(decode(o, path, temp_path("few.tfs"), &err), 0, "but some of them fit");
+    is_int(decode(o, path, temp_path("few.tfs"), &err), 0, "fewer hypotheses fit");
     struct tf_in in;
     struct tf_reader *r;
     struct tf_record rec;
@@ -442,10 +443,10 @@ static void too_many_ids(void)
     must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD &&
            rec.code == TF_BAD_TOO_MANY_TOKENS,
-       "make a bad record");
+       "too many ids: a bad record");
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_NBEST && rec.n_hyps > 100,
        "and the next sentence has its hypotheses");
-    is_int(tf_reader_next(r, &rec, &err), 0, "and that is all");
+    is_int(tf_reader_next(r, &rec, &err), 0, "and the stream ends");
     tf_reader_free(r);
     tf_in_close(&in);
 }
@@ -463,7 +464,7 @@ static void damage(void)
         refused += decode(o, temp_path("cut.tfs"), temp_path("out.tfs"), &err) < 0 &&
                    strstr(err.msg, "truncated");
     }
-    is_int(refused, tried, "a stream that was cut off is never taken for a whole one");
+    is_int(refused, tried, "a truncated stream is never taken for a complete one");
     free(p);
 }
 

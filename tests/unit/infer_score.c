@@ -1,5 +1,5 @@
-/* infer_score.c - tf-score's stream on small random models: the scores are a forward pass's and
- * tf-decode's, and the same bytes come out whatever the batch, window and threads. */
+/* tf_score_stream on small random models: scores equal to those of a forward pass and of tf-decode,
+ * and the same bytes for any batch, window and number of threads. */
 #include "../harness/model.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"
@@ -65,7 +65,7 @@ static void read_back(struct scores *s, const char *path)
     tf_in_close(&in);
 }
 
-/* As a pair stream, and as a batch stream of the good ones. */
+/* Write src and tgt as a pair stream, and the good ones as a batch stream. */
 static void write_pairs(const char *pairs, const char *batches)
 {
     struct tf_err err = {0};
@@ -110,7 +110,7 @@ static void layouts(const char *what, struct tf_score_opts o)
     struct tf_err err;
     static const int64_t batches[] = {1, 7, 64}, windows[] = {1, 9, 2048};
     is_int(score(o, temp_path("src.tfs"), temp_path("tgt.tfs"), temp_path("first"), &err),
-           TF_PARTIAL, "%s: done", what);
+           TF_PARTIAL, "%s: finishes", what);
     bool same = true;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
@@ -135,7 +135,7 @@ static double number(const char *json, const char *key)
     return at ? strtod(at + strlen(want), NULL) : NAN;
 }
 
-/* What tf-decode says of its outputs is what tf-score says of them. */
+/* tf-score gives tf-decode's outputs the scores that tf-decode gave them. */
 static void agrees(const char *what, const char **paths, size_t n_models)
 {
     struct tf_err err = {0};
@@ -180,8 +180,8 @@ static void agrees(const char *what, const char **paths, size_t n_models)
     ok(worst < 1e-4, "%s: tf-decode and tf-score agree (off by %g)", what, worst);
 }
 
-/* Each way in which a model's decoder can differ. */
-static void axes(void)
+/* Every option of the configuration that changes the decoder. */
+static void configurations(void)
 {
     static const struct {
         const char *what;
@@ -189,7 +189,7 @@ static void axes(void)
     } v[] = {{"attention window of 2", {.attention_window = 2}},
              {"attention window of 1, learned positions",
               {.attention_window = 1, .positions = TF_POS_LEARNED, .max_positions = 128}},
-             {"norm before", {.pre_norm = true}},
+             {"pre-norm", {.pre_norm = true}},
              {"keys wider than values", {.d_k = 12, .d_v = 5}},
              {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
              {"t2t", {.dialect = TF_AS_T2T, .start = TF_START_ZERO, .bos = -1}}};
@@ -262,7 +262,7 @@ int main(void)
            "a pair stream");
     read_back(&a, temp_path("two"));
     read_back(&b, temp_path("one"));
-    is_mem(&a, &b, sizeof a, "give the same");
+    is_mem(&a, &b, sizeof a, "give the same scores");
     bool good = a.n == LINES;
     double worst = 0, total = 0;
     for (size_t i = 0; i < a.n; i++) {
@@ -274,15 +274,15 @@ int main(void)
         worst = fmax(worst, fabs(sum - (double)a.logp[i]));
         total += sum;
     }
-    ok(good, "one record a pair, one term a token and one for the end");
-    ok(worst < 1e-5, "the terms sum to the log-probability (off by %g)", worst);
+    ok(good, "one record per pair, one log-probability per token, EOS included");
+    ok(worst < 1e-5, "token log-probabilities sum to the log-probability (off by %g)", worst);
     is_int(score(o, temp_path("batch.tfs"), NULL, temp_path("one"), &err), 0, "a batch stream");
     read_back(&b, temp_path("one"));
     good = b.n == LINES - 3;
     for (size_t i = 0; i < b.n; i++)
         good &= b.logp[i] == a.logp[b.idx[i]] &&
                 !memcmp(b.terms[i], a.terms[b.idx[i]], sizeof b.terms[i]);
-    ok(good, "gives the same in its own order");
+    ok(good, "gives the same scores in its own order");
 
     o = defaults();
     o.run.device = "ref64";
@@ -292,7 +292,7 @@ int main(void)
     read_back(&b, temp_path("one"));
     for (size_t i = 0; i < a.n; i++)
         worst = fmax(worst, fabs((double)a.logp[i] - (double)b.logp[i]));
-    ok(worst < 1e-4, "the CPU is right (off by %g)", worst);
+    ok(worst < 1e-4, "the CPU agrees with double precision (off by %g)", worst);
 
     o = defaults();
     o.form = TF_SCORE_SUMMARY;
@@ -302,12 +302,12 @@ int main(void)
     double tokens = 0;
     for (size_t i = 0; i < LINES; i++)
         tokens += a.type[i] == TF_REC_BAD ? 0 : (double)tgt[i].n + 1;
-    is_near(number(text, "tokens"), tokens, 0, "tokens, with their ends");
+    is_near(number(text, "tokens"), tokens, 0, "tokens, EOS included");
     is_near(number(text, "logp"), total, 1e-6, "log-probability");
     is_near(number(text, "perplexity"), exp(-total / tokens), 1e-6, "perplexity");
     ok(number(text, "pairs") == LINES - 3 && number(text, "bad") == 3 &&
            number(text, "accuracy") >= 0 && number(text, "accuracy") < 0.5,
-       "the rest: %s", text);
+       "pairs, bad and accuracy: %s", text);
     free(text);
 
     o = defaults();
@@ -325,11 +325,11 @@ int main(void)
         else
             worst = fmax(worst, fabs(strtod(p, NULL) - (double)a.logp[line]));
     }
-    ok(line == LINES && worst < 1e-4, "a line for each, an empty one where the pair is bad");
+    ok(line == LINES && worst < 1e-4, "one line per pair, empty for a bad pair");
     free(text);
 
     agrees("two models", models, 2);
-    axes();
+    configurations();
 
     o = defaults();
     write_tokens(temp_path("short.tfs"), tgt, LINES - 1, 7);
@@ -343,7 +343,7 @@ int main(void)
     write_tokens(temp_path("short.tfs"), tgt, LINES, 7);
     ok(score(o, temp_path("src.tfs"), temp_path("short.tfs"), temp_path("one"), &err) < 0 &&
            strstr(err.msg, "record 51"),
-       "unequal numbers: %s", err.msg);
+       "different record numbers: %s", err.msg);
     ok(score(o, temp_path("src.tfs"), NULL, temp_path("one"), &err) < 0 &&
            strstr(err.msg, "tokens"),
        "one token stream alone: %s", err.msg);
