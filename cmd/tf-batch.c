@@ -86,12 +86,12 @@ static int resolve_options(struct tf_batcher *b, struct tf_pair_filter *f,
                                       .shuffle = !o.no_shuffle,
                                       .seed = (uint64_t)o.seed},
                              .window = (size_t)o.window,
-                              .epochs = (uint64_t)o.epochs,
-                              .batches = (uint64_t)o.batches};
+                             .epochs = (uint64_t)o.epochs,
+                             .batches = (uint64_t)o.batches};
     *f = (struct tf_pair_filter){.min = (size_t)o.min_length,
-                            .max = (size_t)o.max_length,
-                            .ratio = o.max_ratio,
-                            .budget = (size_t)o.tokens};
+                                 .max = (size_t)o.max_length,
+                                 .ratio = o.max_ratio,
+                                 .budget = (size_t)o.tokens};
     return o.from == NULL || tf_batcher_from(b, o.from, err) == 0
                ? 0
                : tf_context(err, "--from %s", o.from);
