@@ -1,6 +1,7 @@
 /* tf-tokenize - text to token streams and back, and the training of vocabularies. */
 #include "base/thread.h"
 #include "text/tokenize.h"
+#include "text/vocab_train.h"
 #include "modes.h"
 #include "rows.h"
 

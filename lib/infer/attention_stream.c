@@ -245,7 +245,7 @@ static int attention_window(struct attention *a, struct tf_err *err)
         tf_arena_clear(&a->labels);
     }
     if (tf_progress_due(&a->s.progress))
-        tf_progress_show(&a->s.progress, "%llu pairs", (unsigned long long)a->s.out.records);
+        tf_progress_show(&a->s.progress, "%llu pairs", (unsigned long long)a->s.out.count.total);
     return rc;
 }
 

@@ -138,7 +138,7 @@ static int decode_window(struct decode *d, struct tf_err *err)
     if (tf_progress_due(&d->s.progress)) {
         double t = tf_now() - d->s.progress.start;
         tf_progress_show(&d->s.progress, "%llu lines, %.1f lines/s, %.0f tokens/s",
-                         (unsigned long long)d->s.out.records, (double)d->s.out.records / t,
+                         (unsigned long long)d->s.out.count.total, (double)d->s.out.count.total / t,
                          (double)d->tokens / t);
     }
     return rc;

@@ -3,7 +3,8 @@
 
 int tf_output_open(struct tf_output *o, const char *path, bool text, int on_bad, struct tf_err *err)
 {
-    *o = (struct tf_output){.text = text, .on_bad = on_bad};
+    *o = (struct tf_output){.text = text,
+                            .count = {.on_bad = on_bad, .items = "records", .place = "record"}};
     return tf_out_open(&o->file, path, text ? 0 : TF_OUT_BINARY, err);
 }
 
@@ -23,16 +24,13 @@ int tf_output_begin(struct tf_output *o, const struct tf_header *h, struct tf_er
 int tf_output_count(struct tf_output *o, const struct tf_item *it, const char *input,
                     struct tf_err *err)
 {
-    o->records++;
+    char reason[192];
+    o->count.total++;
     if (it->code == 0)
         return 1;
-    if (o->bad++ == 0) {
-        o->first_bad = it->idx;
-        tf_bad_say(o->first_reason, sizeof o->first_reason, it->code, it->text);
-    }
-    if (o->on_bad == TF_ON_BAD_FAIL)
-        return tf_fail(err, "%s: record %llu is bad: %s", input, (unsigned long long)it->idx,
-                       o->first_reason);
+    tf_bad_say(reason, sizeof reason, it->code, it->text);
+    if (tf_bad_add(&o->count, input, it->idx, reason, err) < 0)
+        return -1;
     return o->text ? 0 : tf_writer_bad(&o->writer, it->idx, it->code, it->text, err);
 }
 
@@ -54,10 +52,5 @@ int tf_output_close(struct tf_output *o, int rc, const char *input, struct tf_er
         tf_writer_fail(&o->writer, err);
     rc = tf_out_finish(&o->file, rc, err);
     tf_writer_release(&o->writer);
-    if (rc < 0 || o->bad == 0 || o->on_bad != TF_ON_BAD_MARK)
-        return rc;
-    tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu records bad; the first is record %llu: %s",
-                   input, (unsigned long long)o->bad, (unsigned long long)o->records,
-                   (unsigned long long)o->first_bad, o->first_reason);
-    return TF_PARTIAL;
+    return rc ? rc : tf_bad_status(&o->count, input, err);
 }

@@ -3,6 +3,7 @@
 #ifndef TF_INFER_OUTPUT_H
 #define TF_INFER_OUTPUT_H
 
+#include "base/bad.h"
 #include "infer/input.h"
 
 /* Zero-initialised is closed. */
@@ -11,10 +12,7 @@ struct tf_output {
     struct tf_writer writer; /* into file: the part being written, where the output is a stream */
     bool text;               /* no stream: the tool writes to file */
     bool in_part;            /* the part has a header and no end yet */
-    int on_bad;              /* enum tf_on_bad */
-    uint64_t records, bad;   /* records so far; bad ones among them */
-    uint64_t first_bad;      /* idx of the first bad record */
-    char first_reason[192];
+    struct tf_bad_count count;
 };
 
 /* Open the output file. A stream refuses a terminal. */

@@ -176,7 +176,7 @@ static int score_window(struct score *c, struct tf_err *err)
     if (tf_progress_due(&c->s.progress)) {
         double t = tf_now() - c->s.progress.start;
         tf_progress_show(&c->s.progress, "%llu pairs, %.0f tokens/s",
-                         (unsigned long long)c->s.out.records, (double)c->tokens / t);
+                         (unsigned long long)c->s.out.count.total, (double)c->tokens / t);
     }
     return rc;
 }
@@ -189,7 +189,7 @@ static int write_summary(struct score *c, double perplexity, double accuracy, st
     struct tf_json j = {.out = &b};
     tf_json_open(&j, '{');
     tf_json_put_uint(&j, "pairs", c->n_pairs);
-    tf_json_put_uint(&j, "bad", c->s.out.bad);
+    tf_json_put_uint(&j, "bad", c->s.out.count.bad);
     tf_json_put_uint(&j, "tokens", c->tokens);
     tf_json_put_real(&j, "logp", c->total_logp);
     tf_json_put_real(&j, "perplexity", perplexity);

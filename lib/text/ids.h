@@ -10,7 +10,7 @@ struct tf_ids {
     uint32_t *v;
     size_t n, cap;
 };
-/* out of memory ends the process */
+/* Append n ids. */
 void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n);
 void tf_ids_release(struct tf_ids *ids);
 

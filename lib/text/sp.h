@@ -1,6 +1,6 @@
-/* sp.h - SentencePiece behind a C interface: load a vocabulary, text to ids and back, train. The
- * body (sp.cc) is the only C++ of the host side; no exception and no message of the library's own
- * leaves it. A loaded vocabulary is read-only and may be shared between threads. */
+/* sp.h - a C interface to SentencePiece: load a vocabulary, convert text to ids and back, train.
+ * sp.cc and sp_train.cc are the only C++ code for the CPU. A loaded vocabulary is read-only and may
+ * be shared between threads. */
 #ifndef TF_TEXT_SP_H
 #define TF_TEXT_SP_H
 
@@ -17,9 +17,9 @@ enum tf_sp_kind {
     TF_SP_CONTROL,
     TF_SP_UNUSED,
     TF_SP_BYTE,
-    TF_SP_USER /* found in the text before it is cut: a user-defined symbol */
+    TF_SP_USER /* user-defined symbol: matched before segmentation */
 };
-/* what the vocabulary's model can be sampled as */
+/* how the vocabulary can be sampled */
 enum tf_sp_sampling { TF_SP_NO_SAMPLING, TF_SP_UNIGRAM, TF_SP_BPE };
 
 /* From the bytes of a SentencePiece .model file. */
@@ -33,47 +33,47 @@ int64_t tf_sp_bos(const struct tf_sp *sp);
 int64_t tf_sp_eos(const struct tf_sp *sp);
 enum tf_sp_sampling tf_sp_sampling(const struct tf_sp *sp);
 
-/* Of an id below the size: its piece (UTF-8, not terminated by contract, valid as long as sp),
- * score and kind. Other ids are a bug of the caller. */
+/* The piece of an id (UTF-8, not terminated, valid as long as sp), its score and its kind. The id
+ * must be below the size. */
 const char *tf_sp_piece(const struct tf_sp *sp, uint32_t id, size_t *n);
 float tf_sp_score(const struct tf_sp *sp, uint32_t id);
 enum tf_sp_kind tf_sp_kind(const struct tf_sp *sp, uint32_t id);
 
-/* Best segmentation of text (valid UTF-8; NUL allowed): ids are appended. */
+/* Append the ids of the best segmentation of text (valid UTF-8, may contain NUL). */
 int tf_sp_encode(const struct tf_sp *sp, const char *text, size_t n, struct tf_ids *ids,
                  struct tf_err *err) TF_MUST_CHECK;
-/* The same segmentation as text, a space between the pieces, appended to out. What is unknown is a
- * piece that reads as the text does. */
+/* Append the pieces of the same segmentation, separated by spaces. Unknown text is a piece that
+ * reads like the text. */
 int tf_sp_pieces(const struct tf_sp *sp, const char *text, size_t n, struct tf_buf *out,
                  struct tf_err *err) TF_MUST_CHECK;
-/* The text as the vocabulary's normaliser leaves it, spaces as U+2581, appended to out: what the
- * pieces are cut from. */
+/* Append the text as normalised by the vocabulary, with spaces as U+2581: the text that is
+ * segmented. */
 int tf_sp_normalize(const struct tf_sp *sp, const char *text, size_t n, struct tf_buf *out,
                     struct tf_err *err) TF_MUST_CHECK;
-/* The best `size` (1 to 512) segmentations, best first; TF_SP_UNIGRAM only. ids holds them one
- * after the other, of end[i] ids each counted from the start; score is the log-probability. Returns
- * how many there are, -1 on error. end and score have room for `size`. Appends to ids. */
+/* Append the ids of the `size` (1 to 512) best segmentations, best first; TF_SP_UNIGRAM only.
+ * Segmentation i ends at ids[end[i]], counted from the first id appended; score[i] is its
+ * log-probability. end and score have room for `size`. Returns their number, -1 on error. */
 int tf_sp_nbest(const struct tf_sp *sp, const char *text, size_t n, int size, struct tf_ids *ids,
                 size_t *end, float *score, struct tf_err *err) TF_MUST_CHECK;
-/* Ids back to text, appended to out. Ids from the size on are an error. Control pieces leave
- * nothing; an unknown piece leaves the vocabulary's mark for it. */
+/* Append the text of ids. Control pieces have no text; the unknown piece becomes the vocabulary's
+ * mark for it. An id that is not below the size is an error. */
 int tf_sp_decode(const struct tf_sp *sp, const uint32_t *ids, size_t n, struct tf_buf *out,
                  struct tf_err *err) TF_MUST_CHECK;
 
 struct tf_sp_train {
-    int64_t size;             /* pieces wanted, special ones included */
+    int64_t size;             /* requested number of pieces, including special ones */
     bool bpe;                 /* else unigram */
-    double coverage;          /* share of the characters that get a piece of their own */
+    double coverage;          /* share of characters in the text that get a piece */
     bool split_digits, byte_fallback, keep_spaces;
     const char *normalization; /* "nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity" */
     int64_t max_bytes;        /* of a sentence */
-    bool verbose;             /* the trainer's own log on stderr */
+    bool verbose;             /* show the trainer's log on stderr */
     /* The next sentence (valid until the next call): 1; 0 at the end; -1 on error. */
     int (*next)(void *arg, const char **text, size_t *n, struct tf_err *err);
     void *arg;
 };
-/* Train; the .model bytes are appended to out. They depend on the sentences and the options alone.
- * The vocabulary may come out smaller than asked when the text has no more to give. */
+/* Train and append the bytes of the .model file to out. They depend only on the sentences and the
+ * options. The vocabulary may be smaller than requested if the text has too few pieces. */
 int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

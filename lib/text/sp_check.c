@@ -1,6 +1,6 @@
-/* sp_check.c - vocabularies from strangers. SentencePiece 0.1 dies of a piece of a megabyte (its
- * trie is built by recursion) and reads outside of a normalisation table that was made to lead
- * there, so both are looked at first.
+/* sp_check.c - checks of untrusted vocabularies. SentencePiece 0.1 crashes on a piece of a
+ * megabyte, since it builds its trie recursively, and reads outside of a malicious normalisation
+ * table.
  *
  * Field numbers are those of sentencepiece_model.proto: ModelProto {repeated pieces = 1 {piece = 1,
  * type = 3}; normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2}}. The table is 4
@@ -20,7 +20,7 @@ struct span {
 
 enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 }; /* types of pieces */
 
-/* Numbers in groups of 7 bits, the low ones first. False when the message is malformed. */
+/* Read a number in groups of 7 bits, the low ones first. False if the message is malformed. */
 static bool varint(struct span *m, uint64_t *x)
 {
     *x = 0;
@@ -34,8 +34,8 @@ static bool varint(struct span *m, uint64_t *x)
     return false;
 }
 
-/* The next field of a message off the front of *m: its bytes when it has a length, its value when
- * it is a varint. False when the message is malformed. */
+/* Read the next field from the front of *m: its bytes if it has a length, its value if it is a
+ * varint. False if the message is malformed. */
 static bool field(struct span *m, uint64_t *number, struct span *body, uint64_t *value)
 {
     uint64_t key, n;
@@ -75,14 +75,14 @@ static uint32_t unit(struct span trie, size_t i)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* darts-clone: how far the children of a node are. */
+/* darts-clone: the offset of the children of a node. */
 static size_t offset(uint32_t u)
 {
     return (size_t)(u >> 10) << ((u & 1u << 9) >> 6);
 }
 
-/* Every place that any key can lead to, from the root on. A node is known by its base: its child by
- * byte c stands at base ^ c. */
+/* Whether no key leads out of the trie or of the text: visits every node that can be reached from
+ * the root. A node is represented by its base: its child for byte c is at base ^ c. */
 static bool closed(struct span trie, size_t text)
 {
     size_t n = trie.n / 4, top = 0;
@@ -93,7 +93,7 @@ static bool closed(struct span trie, size_t text)
     bool good = seen != NULL && stack != NULL;
     size_t base = offset(unit(trie, 0));
     for (bool more = good; more;) {
-        /* A lookup reads before it compares: all 256 children must be there. */
+        /* A lookup reads a child before it checks it, so all 256 must be inside. */
         if (base >= n || (base | 0xff) >= n) {
             good = false;
             break;
@@ -127,7 +127,7 @@ static int check_table(struct span t, struct tf_err *err)
     size_t trie = t.n >= 4 ? unit(t, 0) : 0;
     bool good = t.n > 4 && trie % 4 == 0 && trie < t.n - 4 && t.p[t.n - 1] == 0 &&
                 closed((struct span){t.p + 4, trie}, t.n - 4 - trie);
-    return good ? 0 : tf_fail(err, "SentencePiece model with a damaged table of normalisation");
+    return good ? 0 : tf_fail(err, "SentencePiece model with a damaged normalisation table");
 }
 
 int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
@@ -179,7 +179,7 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
         if (number != 1)
             continue;
         while (body.n > 0 && field(&body, &number, &inner, &value))
-            if (number == 1) /* of a field that comes again the last counts */
+            if (number == 1) /* the last of repeated fields counts */
                 v[i] = is_text(inner) ? tf_arena_strndup(a, (const char *)inner.p, inner.n) : NULL;
         i++;
     }
@@ -197,7 +197,7 @@ void tf_sp_user_defined(const void *bytes, size_t n, bool *user, size_t size)
             continue;
         user[i] = false;
         while (body.n > 0 && field(&body, &number, &inner, &value))
-            if (number == 3 && value >= NORMAL && value <= BYTE) /* others are as if not there */
+            if (number == 3 && value >= NORMAL && value <= BYTE) /* other types are ignored */
                 user[i] = value == USER_DEFINED;
         i++;
     }

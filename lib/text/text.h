@@ -1,4 +1,4 @@
-/* text.h - a piece of text, and what tells words apart in the formats that know ASCII only. */
+/* text.h - views of text, and ASCII white space. */
 #ifndef TF_TEXT_TEXT_H
 #define TF_TEXT_TEXT_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Not terminated; somebody else's memory. */
+/* A view of text: not terminated, not owned. */
 struct tf_text {
     const char *p;
     size_t n;
@@ -22,8 +22,7 @@ static inline bool tf_text_is(struct tf_text s, const char *text)
     return tf_text_same(s, (struct tf_text){text, strlen(text)});
 }
 
-/* White space in the C locale, whatever the locale: blank, tab, line feed, vertical tab, form feed,
- * carriage return. */
+/* White space of the C locale: space, tab, line feed, vertical tab, form feed, carriage return. */
 static inline bool tf_ascii_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

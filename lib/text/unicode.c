@@ -1,4 +1,4 @@
-/* unicode.c - lookups in the tables of unicode_data.h. ASCII is answered without them. */
+/* unicode.c - lookups in the tables of unicode_data.h, except for ASCII. */
 #include "text/unicode.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* unicode.h - what scoring needs of Unicode 15.0: white space, general categories, letters, lower
+/* unicode.h - Unicode 15.0 properties for scoring: white space, general categories, letters, lower
  * case. */
 #ifndef TF_TEXT_UNICODE_H
 #define TF_TEXT_UNICODE_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* White space as Python's str.split() knows it: bidirectional type WS, B or S, or category Zs. */
+/* White space as in Python's str.split(): bidirectional type WS, B or S, or category Zs. */
 static inline bool tf_uc_space(uint32_t c)
 {
     if (c < 0x80)
@@ -17,8 +17,7 @@ static inline bool tf_uc_space(uint32_t c)
            c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The length of the white space character at p, 0 when there is another. At least one byte must be
- * readable. */
+/* The length of the character at p if it is white space, else 0. p: UTF-8, not empty. */
 static inline int tf_uc_space_at(const char *p)
 {
     unsigned char c = (unsigned char)*p;
@@ -30,20 +29,21 @@ static inline int tf_uc_space_at(const char *p)
     return tf_uc_space(tf_utf8_get(p, &len)) ? len : 0;
 }
 
-/* n without the white space at the end of the text (checked UTF-8). */
+/* The length of the text without trailing white space. s: checked UTF-8. */
 size_t tf_uc_rstrip(const char *s, size_t n);
 
-/* General category: the first letter of it, as far as tokenizers ask. */
+/* The first letter of the general category, as far as the tokenizers need it. */
 enum tf_uc_class { TF_UC_OTHER = 0, TF_UC_PUNCT = 1, TF_UC_SYMBOL = 2, TF_UC_NUMBER = 4 };
 enum tf_uc_class tf_uc_general(uint32_t c);
 
-/* Properties that the Moses tokenizer asks for: the sum of those that hold. */
+/* Properties for the Moses tokenizer: the sum of those that c has. */
 enum { TF_UC_ALPHABETIC = 1, TF_UC_DECIMAL = 2, TF_UC_LOWERCASE = 4 };
 int tf_uc_letter(uint32_t c);
 
-/* Append the lower case of the text (checked UTF-8) to out: full mappings without language, as
- * Python's str.lower(): the simple mapping of each code point, U+0130 to "i" U+0307, and U+03A3 to
- * U+03C2 at the end of a word (Final_Sigma, The Unicode Standard, section 3.13). */
+/* Append the lower case of the text (checked UTF-8) to out, like Python's str.lower(): full
+ * mappings that do not depend on the language, that is the simple mapping of each code point,
+ * U+0130 to "i" U+0307, and U+03A3 to U+03C2 at the end of a word (Final_Sigma, The Unicode
+ * Standard, section 3.13). */
 void tf_uc_lower(struct tf_buf *out, const char *s, size_t n);
 
 #endif

@@ -1,9 +1,6 @@
 /* vocab.c - see vocab.h. */
 #include "text/vocab.h"
 #include "base/hash.h"
-#include "base/log.h"
-#include "base/rng.h"
-#include "base/utf8.h"
 #include "text/sp_check.h"
 #include "stream/model.h"
 
@@ -13,7 +10,7 @@
 static const unsigned char label[] = {0xd9, 0xd9, 0xf8, 0xda,
                                       0x54, 0x46, 0x53, 0x54}; /* tag 55800, tag 'TFST' */
 
-/* Copy the vocabulary out of a model of ours. */
+/* Copy the vocabulary of a model of tf-train. */
 static int from_model(struct tf_vocab *v, struct tf_in *in, struct tf_err *err)
 {
     struct tf_model_file m;
@@ -28,7 +25,7 @@ static int from_model(struct tf_vocab *v, struct tf_in *in, struct tf_err *err)
         memcpy(v->bytes, m.vocab, v->n);
     }
     tf_model_release(&m);
-    /* A pipe is read to its end, so that its writer gets no SIGPIPE. */
+    /* Read a pipe to its end, so that its writer gets no SIGPIPE. */
     ssize_t n = 0;
     while (rc == 0 && in->size < 0 && (n = tf_in_fill(in, 1, err)) > 0)
         in->pos += (size_t)n;
@@ -93,121 +90,4 @@ int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err 
             return -1;
     }
     return 0;
-}
-
-/* The next line that can be used. */
-static int next_line(struct tf_training_text *l, const char **text, size_t *n, struct tf_err *err)
-{
-    for (;;) {
-        if (!l->open) {
-            if (l->at == l->n)
-                return 0;
-            if (tf_in_open(&l->in, l->paths[l->at++], err) < 0)
-                return -1;
-            l->open = true;
-        }
-        int rc = tf_in_line(&l->in, text, n, l->max, err);
-        if (rc == 1 && l->crlf && *n > 0 && (*text)[*n - 1] == '\r')
-            --*n;
-        if (rc <= 0) {
-            tf_in_close(&l->in);
-            l->open = false;
-            if (rc < 0)
-                return -1;
-        } else if (rc == 2) {
-            l->too_long++;
-        } else if (memchr(*text, 0, *n) != NULL) {
-            l->with_nul++;
-        } else if (tf_utf8_span(*text, *n) < *n) {
-            l->bad_utf8++;
-        } else if (*n > 0 && !(*n == 1 && **text == '\r')) {
-            return 1;
-        }
-    }
-}
-
-/* A uniform sample of the lines (Vitter, "Random sampling with a reservoir", algorithm R). */
-static int draw_sample(struct tf_training_text *l, struct tf_err *err)
-{
-    const char *text;
-    size_t n, cap = 0;
-    int rc;
-    struct tf_rng rng = tf_rng_new(l->seed, 0);
-    for (uint64_t i = 0; (rc = next_line(l, &text, &n, err)) > 0; i++) {
-        size_t k = l->n_kept;
-        if (k == l->sample) {
-            uint64_t slot = tf_rng_below(&rng, i + 1);
-            if (slot >= l->sample)
-                continue;
-            k = (size_t)slot;
-            free(l->kept[k]);
-        } else {
-            if (k == cap) {
-                cap = cap ? 2 * cap : 1024;
-                l->kept = tf_xarray(l->kept, cap, sizeof *l->kept);
-                l->kept_n = tf_xarray(l->kept_n, cap, sizeof *l->kept_n);
-            }
-            l->n_kept++;
-        }
-        l->kept[k] = tf_xstrndup(text, n);
-        l->kept_n[k] = n;
-    }
-    l->sampled = true;
-    return rc;
-}
-
-/* As tf_sp_train's next. */
-static int next_sentence(void *lines, const char **text, size_t *n, struct tf_err *err)
-{
-    struct tf_training_text *l = lines;
-    if (l->sample > 0 && !l->sampled && draw_sample(l, err) < 0)
-        return -1;
-    if (l->sample == 0)
-        return next_line(l, text, n, err);
-    if (l->next == l->n_kept)
-        return 0;
-    *text = l->kept[l->next];
-    *n = l->kept_n[l->next++];
-    return 1;
-}
-
-static void training_text_release(struct tf_training_text *l)
-{
-    if (l->open)
-        tf_in_close(&l->in);
-    for (size_t i = 0; i < l->n_kept; i++)
-        free(l->kept[i]);
-    free(l->kept);
-    free(l->kept_n);
-    *l = (struct tf_training_text){0};
-}
-
-static void say_left_out(const struct tf_training_text *l)
-{
-    if (l->bad_utf8 + l->with_nul + l->too_long > 0)
-        tf_note("lines left out: %llu with invalid UTF-8, %llu with NUL, %llu over %zu bytes",
-                (unsigned long long)l->bad_utf8, (unsigned long long)l->with_nul,
-                (unsigned long long)l->too_long, l->max);
-}
-
-int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out,
-                   struct tf_err *err)
-{
-    struct tf_sp *sp = NULL;
-    struct tf_buf model = {0};
-    t->next = next_sentence;
-    t->arg = text;
-    int rc = tf_sp_train(t, &model, err);
-    if (rc == 0)
-        rc = tf_sp_load(&sp, model.p, model.len, err);
-    if (rc == 0)
-        rc = tf_out_write(out, model.p, model.len, err);
-    if (rc == 0 && tf_sp_size(sp) < t->size)
-        tf_note("the text gave %lld pieces, fewer than the %lld asked for",
-                (long long)tf_sp_size(sp), (long long)t->size);
-    say_left_out(text);
-    tf_sp_free(sp);
-    tf_buf_release(&model);
-    training_text_release(text);
-    return rc;
 }

@@ -1,5 +1,6 @@
 /* tree_filter.c - see tree_filter.h. */
 #include "tree/tree_filter.h"
+#include "base/bad.h"
 #include <string.h>
 
 struct run {
@@ -7,41 +8,30 @@ struct run {
     struct tf_tree tree;
     struct tf_tree_reader reader;
     struct tf_buf words, line;
-    struct tf_err first; /* of the first bad one */
+    struct tf_bad_count count;
 };
 
-static void begin(struct run *r, struct tf_tree_filter *f, struct tf_in *in, struct tf_out *words,
-                  struct tf_out *out)
+static void begin(struct run *r, struct tf_tree_filter *f, const char *items, struct tf_in *in,
+                  struct tf_out *words, struct tf_out *out)
 {
-    *r = (struct run){
-        .f = f,
-        .reader = {.in = in, .layout = f->layout, .max = f->max, .out = {words, out}}};
-    f->trees = f->bad_trees = f->unbalanced = f->mis_sized = 0;
+    *r =
+        (struct run){.f = f,
+                     .count = {.on_bad = f->bad, .items = items, .place = "line"},
+                     .reader = {.in = in, .layout = f->layout, .max = f->max, .out = {words, out}}};
+    f->unbalanced = f->mis_sized = 0;
 }
 
-static int end(struct run *r, int rc, const char *name, const char *what, struct tf_err *err)
+static int end(struct run *r, int rc, const char *name, struct tf_err *err)
 {
-    struct tf_tree_filter *f = r->f;
-    if (rc == 0 && f->bad_trees > 0 && f->bad == TF_ON_BAD_MARK)
-        tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %ss bad; the first is %s", name,
-                       (unsigned long long)f->bad_trees, (unsigned long long)f->trees, what,
-                       r->first.msg);
+    if (rc == 0)
+        tf_bad_status(&r->count, name, err);
+    r->f->trees = r->count.total;
+    r->f->bad_trees = r->count.bad;
     tf_tree_release(&r->tree);
     tf_tree_reader_release(&r->reader);
     tf_buf_release(&r->words);
     tf_buf_release(&r->line);
     return rc;
-}
-
-/* Count a bad tree. -1 when it ends the run. */
-static int count_bad(struct run *r, const char *name, uint64_t line, const char *why,
-                     struct tf_err *err)
-{
-    if (r->f->bad_trees++ == 0)
-        tf_fail(&r->first, "line %llu: %s", (unsigned long long)line, why);
-    return r->f->bad == TF_ON_BAD_FAIL
-               ? tf_fail(err, "%s: line %llu: %s", name, (unsigned long long)line, why)
-               : 0;
 }
 
 static int put(struct tf_buf *line, struct tf_out *out, struct tf_err *err)
@@ -57,12 +47,13 @@ static int next_tree(struct run *r, struct tf_err *err)
     tf_buf_clear(&r->line);
     if (rc <= 0)
         return rc;
-    r->f->trees++;
+    r->count.total++;
     if (rc == 1 && r->f->clean) {
         tf_tree_clean(&r->tree);
         tf_tree_reroot(&r->tree, r->f->root);
     }
-    if (rc == 2 && count_bad(r, r->reader.in->name, r->reader.first, r->reader.why.msg, err) < 0)
+    if (rc == 2 &&
+        tf_bad_add(&r->count, r->reader.in->name, r->reader.first, r->reader.why.msg, err) < 0)
         return -1;
     return rc;
 }
@@ -72,14 +63,14 @@ int tf_tree_lines(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *out
 {
     struct run r;
     int rc;
-    begin(&r, f, in, NULL, out);
+    begin(&r, f, "trees", in, NULL, out);
     while ((rc = next_tree(&r, err)) > 0) {
         if (rc == 1)
             tf_tree_write(&r.line, &r.tree);
         if ((rc = put(&r.line, out, err)) < 0)
             break;
     }
-    return end(&r, rc, in->name, "tree", err);
+    return end(&r, rc, in->name, err);
 }
 
 int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *words,
@@ -87,7 +78,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
 {
     struct run r;
     int rc;
-    begin(&r, f, in, words, out);
+    begin(&r, f, "trees", in, words, out);
     while ((rc = next_tree(&r, err)) > 0) {
         struct tf_err why = {0};
         bool good = rc == 1;
@@ -95,7 +86,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
             tf_buf_clear(&r.words);
             tf_buf_clear(&r.line);
             good = false;
-            if ((rc = count_bad(&r, in->name, r.reader.first, why.msg, err)) < 0)
+            if ((rc = tf_bad_add(&r.count, in->name, r.reader.first, why.msg, err)) < 0)
                 break;
         }
         if (words == NULL && good) {
@@ -106,7 +97,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
             (words != NULL && (rc = put(&r.line, out, err)) < 0))
             break;
     }
-    return end(&r, rc, in->name, "tree", err);
+    return end(&r, rc, in->name, err);
 }
 
 static void restore(struct run *r, struct tf_text sequence, struct tf_text words)
@@ -125,8 +116,7 @@ static void restore(struct run *r, struct tf_text sequence, struct tf_text words
 static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_out *out,
                      struct tf_text *s, struct tf_text *w, struct tf_err *why, struct tf_err *err)
 {
-    bool ready =
-        tf_in_line_ready(in, r->f->max) && (!words || tf_in_line_ready(words, r->f->max));
+    bool ready = tf_in_line_ready(in, r->f->max) && (!words || tf_in_line_ready(words, r->f->max));
     if (!ready && tf_out_flush(out, err) < 0)
         return -1;
     int got = tf_in_line(in, &s->p, &s->n, r->f->max, err), also = 1;
@@ -135,7 +125,7 @@ static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struc
     if (words && (got == 0) != (also == 0))
         return tf_fail(err, "%s has more lines than %s, which has %llu",
                        got ? in->name : words->name, got ? words->name : in->name,
-                       (unsigned long long)r->f->trees);
+                       (unsigned long long)r->count.total);
     if (got == 0)
         return 0;
     if (got == 2 || also == 2) {
@@ -161,16 +151,16 @@ int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf
     struct tf_text s, w;
     struct tf_err why = {0};
     int rc;
-    begin(&r, f, in, NULL, out);
+    begin(&r, f, "lines", in, NULL, out);
     while ((rc = next_pair(&r, in, words, out, &s, &w, &why, err)) > 0) {
-        f->trees++;
+        r.count.total++;
         tf_buf_clear(&r.line);
         if (rc == 1)
             restore(&r, s, w);
-        else if ((rc = count_bad(&r, in->name, f->trees, why.msg, err)) < 0)
+        else if ((rc = tf_bad_add(&r.count, in->name, r.count.total, why.msg, err)) < 0)
             break;
         if ((rc = put(&r.line, out, err)) < 0)
             break;
     }
-    return end(&r, rc, in->name, "line", err);
+    return end(&r, rc, in->name, err);
 }

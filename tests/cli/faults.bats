@@ -157,6 +157,6 @@ PY
     expect_error "long.model: SentencePiece model with a piece of 4000000 bytes, at most 4096"
     for m in noise size open; do
         t 1 tf-tokenize -m $m.model text
-        expect_error "$m.model: SentencePiece model with a damaged table of normalisation"
+        expect_error "$m.model: SentencePiece model with a damaged normalisation table"
     done
 }

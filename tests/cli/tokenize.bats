@@ -37,9 +37,9 @@ setup_file() {
 
 @test "training: what the text can't give is said, and what it can is given" {
     t 0 tf-tokenize --train --vocab-size 100k -o m "$X"
-    expect_contains "$stderr" "pieces, fewer than the 100000 asked for"
+    expect_contains "$stderr" "pieces, fewer than the requested 100000"
     t 0 tf-tokenize --train --type bpe --vocab-size 100k -o m "$X"
-    expect_contains "$stderr" "pieces, fewer than the 100000 asked for"
+    expect_contains "$stderr" "pieces, fewer than the requested 100000"
     t 1 tf-tokenize --train --vocab-size 5 -o none "$X"
     expect_error "training: --vocab-size 5: the characters and special pieces alone are "
     expect_contains "$stderr" "--character-coverage"

@@ -6,10 +6,10 @@ load files
 
 prepare() { cd "$TOP" || return 1; }
 
-@test "only lib/cbor includes cbor.h, only lib/ops/cuda includes CUDA, only sp.cc SentencePiece" {
+@test "only lib/cbor includes cbor.h, only lib/ops/cuda includes CUDA, only lib/text/sp*.cc SentencePiece" {
     project_sources | grep -v '^lib/cbor/' | xargs grep -nE '#include *[<"]cbor\.h' | expect_none "cbor.h"
     project_sources | grep -v '^lib/ops/cuda/' | xargs grep -nE '#include *[<"](cuda|cublas|curand)' | expect_none "CUDA"
-    project_sources | grep -v '^lib/text/sp\.cc$' | xargs grep -nE '#include *[<"]sentencepiece' | expect_none "SentencePiece"
+    project_sources | grep -v -E '^lib/text/sp(_train\.cc|_internal\.hh|\.cc)$' | xargs grep -nE '#include *[<"]sentencepiece' | expect_none "SentencePiece"
 }
 
 @test "no call without a bound, no locale" {

@@ -1,0 +1,25 @@
+/* bad.c - see bad.h. */
+#include "base/bad.h"
+#include <stdio.h>
+
+int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
+               struct tf_err *err)
+{
+    if (c->bad++ == 0) {
+        c->first = number;
+        snprintf(c->reason, sizeof c->reason, "%s", reason);
+    }
+    return c->on_bad == TF_ON_BAD_FAIL ? tf_fail(err, "%s: %s %llu: %s", input, c->place,
+                                                 (unsigned long long)number, reason)
+                                       : 0;
+}
+
+int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err *err)
+{
+    if (c->bad == 0 || c->on_bad != TF_ON_BAD_MARK)
+        return 0;
+    tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %s bad; the first is %s %llu: %s", input,
+                   (unsigned long long)c->bad, (unsigned long long)c->total, c->items, c->place,
+                   (unsigned long long)c->first, c->reason);
+    return TF_PARTIAL;
+}

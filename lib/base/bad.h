@@ -1,0 +1,26 @@
+/* bad.h - the option --bad: counts the bad records, lines or trees of a filter, and reports them.
+ */
+#ifndef TF_BASE_BAD_H
+#define TF_BASE_BAD_H
+
+#include "base/err.h"
+#include <stdint.h>
+
+/* Zero-initialise and set the first three. */
+struct tf_bad_count {
+    int on_bad;        /* enum tf_on_bad */
+    const char *items; /* what is counted: "records" */
+    const char *place; /* what a number refers to: "record" */
+    uint64_t total;    /* items so far; the caller increments it */
+    uint64_t bad;      /* bad ones among them */
+    uint64_t first;    /* number of the first bad one */
+    char reason[256];  /* why that one is bad */
+};
+/* Count a bad item. -1 for TF_ON_BAD_FAIL, with a message. input: the name of the input. */
+int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
+               struct tf_err *err) TF_MUST_CHECK;
+/* At the end: if there were bad items and on_bad is TF_ON_BAD_MARK, set err to TF_PARTIAL with a
+ * message and return that status; else return 0. */
+int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err *err);
+
+#endif

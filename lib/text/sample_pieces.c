@@ -1,0 +1,46 @@
+/* sample_pieces.c - see sample_pieces.h. */
+#include "text/sample_pieces.h"
+#include <string.h>
+
+struct tf_sample_slot *tf_sample_find(const struct tf_sampler *s, uint64_t h, const char *p,
+                                      size_t n)
+{
+    h = tf_mix64(h);
+    for (size_t i = h & s->mask;; i = (i + 1) & s->mask) {
+        struct tf_sample_slot *t = &s->slots[i];
+        if (t->n == 0 || (t->n == n && t->tag == h >> 32 && memcmp(t->p, p, n) == 0))
+            return t;
+    }
+}
+
+void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n)
+{
+    uint64_t h = TF_SAMPLE_HASH_START;
+    for (size_t end = 0; end < n;) {
+        size_t len = tf_sample_char(p + end, n - end);
+        h = tf_sample_hash(h, p + end, len);
+        end += len;
+        struct tf_sample_slot *t = tf_sample_find(s, h, p, end);
+        if (t->n == 0)
+            *t = (struct tf_sample_slot){.p = p,
+                                         .n = (uint32_t)end,
+                                         .tag = (uint32_t)(tf_mix64(h) >> 32),
+                                         .id = -1};
+        if (end == n && t->id < 0)
+            t->id = id;
+    }
+}
+
+void tf_sample_put(const struct tf_sampler *s, struct tf_ids *ids, int64_t id, const char *p,
+                   size_t n, bool *after_unknown)
+{
+    if (id >= 0) {
+        tf_ids_add(ids, &(uint32_t){(uint32_t)id}, 1);
+    } else if (s->has_bytes) {
+        for (size_t i = 0; i < n; i++)
+            tf_ids_add(ids, &s->byte_id[(unsigned char)p[i]], 1);
+    } else if (!*after_unknown) {
+        tf_ids_add(ids, &s->unk, 1);
+    }
+    *after_unknown = id < 0;
+}

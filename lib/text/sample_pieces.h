@@ -1,0 +1,69 @@
+/* sample_pieces.h - a vocabulary prepared for sampling: pieces by text. Shared by the files of
+ * sample.h. */
+#ifndef TF_TEXT_SAMPLE_PIECES_H
+#define TF_TEXT_SAMPLE_PIECES_H
+
+#include "base/utf8.h"
+#include "text/sample.h"
+
+/* A piece or a prefix of one, in a hash table. */
+struct tf_sample_slot {
+    const char *p; /* in the vocabulary */
+    uint32_t n;    /* 0: free */
+    uint32_t tag;  /* of the hash */
+    int64_t id;    /* -1: only a prefix */
+};
+
+struct tf_sampler {
+    const struct tf_sp *sp;
+    struct tf_sample_slot *slots;
+    size_t mask;
+    float *score; /* by id */
+    double unknown_score;
+    uint32_t unk;
+    bool has_bytes, has_user; /* has byte pieces for all bytes; has user-defined symbols */
+    uint32_t byte_id[256];
+};
+
+/* A hash that can be continued: of "ab" from that of "a". */
+#define TF_SAMPLE_HASH_START 0xcbf29ce484222325u
+static inline uint64_t tf_sample_hash(uint64_t h, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)p[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* The slot of p, whose hash is h, or the free slot where it belongs. */
+struct tf_sample_slot *tf_sample_find(const struct tf_sampler *s, uint64_t h, const char *p,
+                                      size_t n);
+/* Add a piece and its prefixes to the table, which has room for them. */
+void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n);
+
+/* The length of the character at p. A byte that begins none, which can only follow byte pieces,
+ * counts as one. */
+static inline size_t tf_sample_char(const char *p, size_t n)
+{
+    size_t len = tf_utf8_at(p, n);
+    return len > 0 ? len : 1;
+}
+
+/* Append a piece to ids. id -1: unknown text p, which becomes its bytes if the vocabulary has byte
+ * pieces, else joins the unknown piece before it. *after_unknown: whether the last piece was
+ * unknown. */
+void tf_sample_put(const struct tf_sampler *s, struct tf_ids *ids, int64_t id, const char *p,
+                   size_t n, bool *after_unknown);
+
+/* ---- the ways to sample ---- */
+
+/* Unigram, from all segmentations. text is normalised, at most 64 MB. */
+void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, double alpha,
+                       struct tf_rng *rng, struct tf_ids *ids);
+/* Unigram, from the nbest most probable ones. text is not normalised. */
+int tf_sample_nbest(const struct tf_sampler *s, const char *text, size_t n, double alpha, int nbest,
+                    struct tf_rng *rng, struct tf_ids *ids, struct tf_err *err) TF_MUST_CHECK;
+/* BPE with dropout. text is normalised, at most 64 MB. */
+void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, double alpha,
+                   struct tf_rng *rng, struct tf_ids *ids);
+
+#endif

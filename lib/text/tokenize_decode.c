@@ -1,0 +1,160 @@
+/* tokenize_decode.c - token records and n-best lists to lines of text. */
+#include "text/tokenize_work.h"
+#include <string.h>
+
+struct decoder {
+    struct tf_work work;
+    struct tf_record rec; /* current record */
+    bool pending;         /* the round was full before all of rec was taken */
+    size_t hyp;           /* next hypothesis of rec */
+};
+
+/* Add the hypotheses of the current record to blocks, from d->hyp on. False when the round is full
+ * before the last one. */
+static bool take_record(struct decoder *d)
+{
+    struct tf_work *r = &d->work;
+    const struct tf_record *rec = &d->rec;
+    size_t count = rec->type == TF_REC_NBEST && r->t->all && rec->n_hyps > 0 ? rec->n_hyps : 1;
+    for (; d->hyp < count; d->hyp++) {
+        struct tf_work_block *b = tf_work_room(r);
+        d->pending = b == NULL;
+        if (b == NULL)
+            return false;
+        struct tf_work_item *it = &b->items[b->n++];
+        *it = (struct tf_work_item){.number = r->count.total - 1, .idx = rec->idx};
+        if (rec->type == TF_REC_BAD) {
+            char why[256];
+            tf_work_bad(it, rec->code, "%s", tf_bad_say(why, sizeof why, rec->code, rec->text));
+        } else if (rec->type == TF_REC_NBEST && rec->n_hyps == 0) {
+            tf_work_bad(it, TF_BAD_OTHER, "no hypothesis");
+        } else if (rec->type == TF_REC_NBEST) {
+            tf_ids_add(&b->ids, rec->hyps[d->hyp].ids, rec->hyps[d->hyp].n);
+            it->rank = (uint32_t)d->hyp + 1;
+            it->score = rec->hyps[d->hyp].score;
+        } else {
+            tf_ids_add(&b->ids, rec->ids, rec->n);
+        }
+        it->end = b->ids.n;
+    }
+    d->hyp = 0;
+    return true;
+}
+
+static int check_part(const struct tf_work *r, struct tf_reader *reader, struct tf_err *err)
+{
+    const struct tf_header *h = tf_reader_header(reader);
+    struct tf_header own = {0};
+    tf_vocab_header(r->t->vocab, &own);
+    if (r->t->all && strcmp(h->kind, "nbest") != 0)
+        return tf_fail(err, "%s: holds no n-best lists, but %s", r->name, h->kind);
+    return tf_same_vocab(h, r->name, &own, "the model", err);
+}
+
+/* Read records into blocks until the round is full or reading would block. Returns 0 at the end of
+ * the stream, 1 before it, -1 on error. */
+static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_err *err)
+{
+    struct tf_work *r = &d->work;
+    tf_work_round(r);
+    for (;;) {
+        if (!d->pending) {
+            if (r->used > 0 && !tf_reader_ready(reader))
+                return 1;
+            int rc = tf_reader_next(reader, &d->rec, err);
+            if (rc <= 0)
+                return rc;
+            if (d->rec.type == TF_REC_HEADER) {
+                if (check_part(r, reader, err) < 0)
+                    return -1;
+                continue;
+            }
+            r->count.total++;
+        }
+        if (!take_record(d))
+            return 1;
+    }
+}
+
+static void decode_item(const struct tf_work *r, struct tf_work_block *b, struct tf_work_item *it,
+                        const uint32_t *ids, size_t n)
+{
+    struct tf_err err = {0};
+    const struct tf_tokenize *t = r->t;
+    for (size_t i = 0; i < n && it->code == 0; i++)
+        if (ids[i] >= (uint64_t)tf_sp_size(t->vocab->sp))
+            tf_work_bad(it, TF_BAD_UNKNOWN_ID, "id %lu: the vocabulary has %lld",
+                        (unsigned long)ids[i], (long long)tf_sp_size(t->vocab->sp));
+    size_t start = b->out.len;
+    if (it->code == 0) {
+        if (t->all)
+            tf_buf_printf(&b->out, "%llu\t%lu\t%.6f\t", (unsigned long long)it->idx,
+                          (unsigned long)it->rank, (double)it->score);
+        size_t text = b->out.len;
+        if (n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->out, &err) < 0)
+            tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
+        for (char *p = b->out.p + text, *end = b->out.p + b->out.len;
+             p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;)
+            *p = ' ';
+    }
+    if (it->code != 0) {
+        b->out.len = start;
+        if (t->all)
+            tf_buf_printf(&b->out, "%llu\t0\t\t", (unsigned long long)it->idx);
+    }
+    tf_buf_byte(&b->out, '\n');
+    it->out_end = b->out.len;
+}
+
+static void decode_block(void *arg, size_t job, int lane)
+{
+    (void)lane;
+    const struct tf_work *r = arg;
+    struct tf_work_block *b = &r->blocks[job];
+    size_t at = 0;
+    for (size_t k = 0; k < b->n; k++) {
+        decode_item(r, b, &b->items[k], b->ids.v + at, b->items[k].end - at);
+        at = b->items[k].end;
+    }
+}
+
+static int decode_all(struct decoder *d, struct tf_reader *reader, struct tf_out *out,
+                      struct tf_err *err)
+{
+    struct tf_work *r = &d->work;
+    if (check_part(r, reader, err) < 0)
+        return -1;
+    for (int more = 1; more;) {
+        struct tf_err input = {0};
+        more = read_records(d, reader, &input);
+        tf_pool_run(r->pool, decode_block, r, r->used);
+        if (tf_work_put_text(r, out, err) < 0)
+            return -1;
+        if (more < 0) {
+            *err = input;
+            return -1;
+        }
+        if (more > 0 && !d->pending && !tf_reader_ready(reader) && tf_out_flush(out, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int tf_tokenize_decode(struct tf_tokenize *t, struct tf_in *in, struct tf_out *out,
+                       struct tf_err *err)
+{
+    static const char *const kinds[] = {"tokens", "nbest", NULL};
+    struct decoder d = {0};
+    struct tf_reader *reader = NULL;
+    int rc = tf_work_begin(&d.work, t, in->name, true, err);
+    if (rc == 0)
+        rc = tf_reader_new(&reader, in, kinds, 0, err);
+    if (rc == 0)
+        rc = decode_all(&d, reader, out, err);
+    if (rc == 0)
+        tf_bad_status(&d.work.count, in->name, err);
+    if (reader != NULL)
+        tf_reader_free(reader);
+    tf_work_end(&d.work);
+    return rc;
+}

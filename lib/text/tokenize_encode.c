@@ -1,0 +1,215 @@
+/* tokenize_encode.c - lines of text to token records, or to lines of pieces. */
+#include "base/opt.h"
+#include "base/utf8.h"
+#include "text/tokenize_work.h"
+#include <pthread.h>
+#include <string.h>
+
+enum { HUGE_LINE = 1 << 20 };
+
+static void take_line(struct tf_work *r, struct tf_work_block *b, const char *line, size_t n,
+                      bool too_long)
+{
+    struct tf_work_item *it = &b->items[b->n++];
+    *it = (struct tf_work_item){.number = r->count.total++};
+    if (too_long)
+        tf_work_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, r->t->max_line);
+    else
+        tf_buf_add(&b->text, line, n - (r->t->crlf && n > 0 && line[n - 1] == '\r'));
+    it->end = b->text.len;
+}
+
+/* Read lines into blocks until the round is full or reading would block. Returns 0 at the end of
+ * the input, 1 before it, -1 on error. */
+static int read_lines(struct tf_work *r, struct tf_in *in, struct tf_err *err)
+{
+    tf_work_round(r);
+    struct tf_work_block *b;
+    while ((b = tf_work_room(r)) != NULL) {
+        const char *line;
+        size_t n;
+        if ((r->used > 1 || b->n > 0) && !tf_in_line_ready(in, r->t->max_line))
+            break;
+        int rc = tf_in_line(in, &line, &n, r->t->max_line, err);
+        if (rc <= 0) {
+            if (b->n == 0)
+                r->used--;
+            return rc;
+        }
+        take_line(r, b, line, n, rc == 2);
+    }
+    return 1;
+}
+
+/* Append the pieces of ids, separated by spaces. */
+static void spell(struct tf_buf *out, const struct tf_sp *sp, const uint32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t len;
+        const char *piece = tf_sp_piece(sp, ids[i], &len);
+        if (i > 0)
+            tf_buf_byte(out, ' ');
+        tf_buf_add(out, piece, len);
+    }
+}
+
+static void encode_item(const struct tf_work *r, struct tf_work_block *b, struct tf_work_item *it,
+                        const char *s, size_t n)
+{
+    struct tf_err err = {0};
+    const struct tf_tokenize *t = r->t;
+    size_t start = b->ids.n, good = tf_utf8_span(s, n), out_start = b->out.len;
+    if (good < n && !t->replace_invalid) {
+        tf_work_bad(it, TF_BAD_UTF8, "invalid UTF-8 at byte %zu", good + 1);
+        return;
+    }
+    if (good < n) {
+        tf_buf_clear(&b->scratch);
+        tf_utf8_replace(&b->scratch, s, n);
+        s = b->scratch.p;
+        n = b->scratch.len;
+    }
+    int rc = 0;
+    /* Segmenting takes about 200 times the size of a line: convert only one huge line at a time. */
+    static pthread_mutex_t huge = PTHREAD_MUTEX_INITIALIZER;
+    bool alone = n > HUGE_LINE;
+    if (alone)
+        pthread_mutex_lock(&huge);
+    if (t->sample) {
+        struct tf_rng rng = tf_rng_new(t->seed, it->number);
+        rc = tf_sample(r->sampler, s, n, t->alpha, t->nbest, &rng, &b->ids, &err);
+        if (r->pieces)
+            spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
+    } else if (n > 0 && r->pieces) {
+        rc = tf_sp_pieces(t->vocab->sp, s, n, &b->out, &err);
+    } else if (n > 0) {
+        rc = tf_sp_encode(t->vocab->sp, s, n, &b->ids, &err);
+    }
+    if (alone)
+        pthread_mutex_unlock(&huge);
+    if (rc < 0)
+        tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
+    else if (b->ids.n - start > TF_MAX_IDS)
+        tf_work_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", b->ids.n - start,
+                    TF_MAX_IDS);
+    if (it->code != 0) {
+        b->ids.n = start;
+        b->out.len = out_start;
+    }
+}
+
+static void encode_block(void *arg, size_t job, int lane)
+{
+    (void)lane;
+    const struct tf_work *r = arg;
+    struct tf_work_block *b = &r->blocks[job];
+    size_t at = 0;
+    for (size_t k = 0; k < b->n; k++) {
+        struct tf_work_item *it = &b->items[k];
+        if (it->code == 0)
+            encode_item(r, b, it, b->text.p + at, it->end - at);
+        if (r->pieces)
+            tf_buf_byte(&b->out, '\n');
+        it->out_end = r->pieces ? b->out.len : b->ids.n;
+        at = it->end;
+    }
+}
+
+static int put_records(struct tf_work *r, struct tf_writer *w, struct tf_err *err)
+{
+    for (size_t i = 0; i < r->used; i++) {
+        const struct tf_work_block *b = &r->blocks[i];
+        size_t at = 0;
+        for (size_t k = 0; k < b->n; k++) {
+            const struct tf_work_item *it = &b->items[k];
+            if (it->code != 0 && tf_work_count_bad(r, it, err) < 0)
+                return -1;
+            int rc = it->code != 0
+                         ? tf_writer_bad(w, it->number, it->code, it->why, err)
+                         : tf_writer_tokens(w, it->number, b->ids.v + at, it->out_end - at, err);
+            if (rc < 0)
+                return -1;
+            at = it->out_end;
+        }
+    }
+    return 0;
+}
+
+/* Convert all lines, to records with a writer, else to text. */
+static int encode_all(struct tf_work *r, struct tf_in *in, struct tf_writer *w, struct tf_out *out,
+                      struct tf_err *err)
+{
+    for (int more = 1; more;) {
+        struct tf_err input = {0};
+        more = read_lines(r, in, &input);
+        tf_pool_run(r->pool, encode_block, r, r->used);
+        if ((w != NULL ? put_records(r, w, err) : tf_work_put_text(r, out, err)) < 0)
+            return -1;
+        if (more < 0) {
+            *err = input;
+            return -1;
+        }
+        if (more > 0 && !tf_in_line_ready(in, r->t->max_line) &&
+            (w != NULL ? tf_writer_flush(w, err) : tf_out_flush(out, err)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int begin_stream(struct tf_writer *w, const struct tf_vocab *v, const struct tf_opt *table,
+                        struct tf_out *out, struct tf_err *err)
+{
+    struct tf_arena a = {0};
+    struct tf_header h = {.kind = "tokens",
+                          .version = 1,
+                          .config = tf_value_map(),
+                          .made = tf_value_array(),
+                          .extra = tf_value_map()};
+    struct tf_value inputs = tf_value_map();
+    tf_vocab_header(v, &h);
+    tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, v->hash, sizeof v->hash));
+    tf_header_made(&h, &a, tf_progname, table, &inputs);
+    int rc = tf_writer_begin(w, out, &h, err);
+    tf_arena_release(&a);
+    return rc;
+}
+
+int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_opt *table,
+                       struct tf_out *out, struct tf_err *err)
+{
+    struct tf_work r;
+    struct tf_writer w = {0};
+    if (tf_work_begin(&r, t, in->name, false, err) < 0) {
+        tf_work_end(&r);
+        return -1;
+    }
+    int rc = begin_stream(&w, t->vocab, table, out, err);
+    /* Write the header at once, so that the next stage can refuse a wrong vocabulary early. */
+    if (rc == 0 && !tf_in_line_ready(in, t->max_line))
+        rc = tf_writer_flush(&w, err);
+    if (rc == 0)
+        rc = encode_all(&r, in, &w, out, err);
+    if (rc == 0)
+        rc = tf_writer_end(&w, err);
+    else
+        tf_writer_fail(&w, err);
+    if (rc == 0)
+        tf_bad_status(&r.count, in->name, err);
+    tf_writer_release(&w);
+    tf_work_end(&r);
+    return rc;
+}
+
+int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *out,
+                       struct tf_err *err)
+{
+    struct tf_work r;
+    int rc = tf_work_begin(&r, t, in->name, false, err);
+    r.pieces = true;
+    if (rc == 0)
+        rc = encode_all(&r, in, NULL, out, err);
+    if (rc == 0)
+        tf_bad_status(&r.count, in->name, err);
+    tf_work_end(&r);
+    return rc;
+}

@@ -1,0 +1,114 @@
+/* tokenize_work.c - see tokenize_work.h. */
+#include "text/tokenize_work.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK_BYTES = 128 << 10,
+    ROUND_BLOCKS = 32,
+    KEEP_BYTES = 1 << 20 /* larger buffers are freed after a round */
+};
+
+void tf_work_bad(struct tf_work_item *it, int code, const char *fmt, ...)
+{
+    struct tf_buf b = {0};
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    tf_buf_str(&b, text);
+    it->code = code;
+    free(it->why);
+    it->why = b.p;
+}
+
+int tf_work_begin(struct tf_work *r, struct tf_tokenize *t, const char *name, bool records,
+                  struct tf_err *err)
+{
+    *r = (struct tf_work){.t = t,
+                          .name = name,
+                          .count = {.on_bad = t->bad,
+                                    .items = records ? "records" : "lines",
+                                    .place = records ? "record" : "line"}};
+    if (t->sample && tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0)
+        return -1;
+    r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
+    r->pool = tf_pool_new(t->threads);
+    return 0;
+}
+
+void tf_work_end(struct tf_work *r)
+{
+    for (size_t i = 0; r->blocks != NULL && i < ROUND_BLOCKS; i++) {
+        for (size_t k = 0; k < r->blocks[i].n; k++)
+            free(r->blocks[i].items[k].why);
+        tf_buf_release(&r->blocks[i].text);
+        tf_buf_release(&r->blocks[i].out);
+        tf_buf_release(&r->blocks[i].scratch);
+        tf_ids_release(&r->blocks[i].ids);
+    }
+    free(r->blocks);
+    if (r->pool != NULL)
+        tf_pool_free(r->pool);
+    tf_sampler_free(r->sampler);
+}
+
+void tf_work_round(struct tf_work *r)
+{
+    for (size_t i = 0; i < r->used; i++) {
+        struct tf_work_block *b = &r->blocks[i];
+        for (size_t k = 0; k < b->n; k++)
+            free(b->items[k].why);
+        b->n = b->ids.n = 0;
+        struct tf_buf *texts[] = {&b->text, &b->out, &b->scratch};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+            tf_buf_clear(texts[k]);
+            if (texts[k]->cap > KEEP_BYTES)
+                tf_buf_release(texts[k]);
+        }
+        if (b->ids.cap > KEEP_BYTES / sizeof *b->ids.v)
+            tf_ids_release(&b->ids);
+    }
+    r->used = 0;
+}
+
+struct tf_work_block *tf_work_room(struct tf_work *r)
+{
+    struct tf_work_block *b = r->used > 0 ? &r->blocks[r->used - 1] : NULL;
+    if (b != NULL && b->n < TF_WORK_ITEMS && b->text.len < BLOCK_BYTES &&
+        b->ids.n < BLOCK_BYTES / 4)
+        return b;
+    /* Long lines fill blocks on their own: bound the round by bytes as well. */
+    size_t bytes = 0;
+    for (size_t i = 0; i < r->used; i++)
+        bytes += r->blocks[i].text.len + 4 * r->blocks[i].ids.n;
+    if (r->used == ROUND_BLOCKS || bytes >= (size_t)ROUND_BLOCKS * BLOCK_BYTES)
+        return NULL;
+    return &r->blocks[r->used++];
+}
+
+int tf_work_count_bad(struct tf_work *r, const struct tf_work_item *it, struct tf_err *err)
+{
+    bool records = r->count.place[0] == 'r';
+    if (r->last_bad == it->number + 1)
+        return 0;
+    r->last_bad = it->number + 1;
+    return tf_bad_add(&r->count, r->name, records ? it->idx : it->number + 1, it->why, err);
+}
+
+int tf_work_put_text(struct tf_work *r, struct tf_out *out, struct tf_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->used && rc == 0; i++) {
+        const struct tf_work_block *b = &r->blocks[i];
+        size_t end = 0;
+        for (size_t k = 0; k < b->n; end = b->items[k++].out_end)
+            if (b->items[k].code != 0 && (rc = tf_work_count_bad(r, &b->items[k], err)) < 0)
+                break;
+        if (end > 0 && tf_out_write(out, b->out.p, end, err) < 0)
+            return -1;
+    }
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* vocab_train.h - training a vocabulary on text files. */
+#ifndef TF_TEXT_VOCAB_TRAIN_H
+#define TF_TEXT_VOCAB_TRAIN_H
+
+#include "base/file.h"
+#include "text/sp.h"
+
+/* Sentences for training from text files, one after the other. Lines that are not valid UTF-8,
+ * contain NUL or are over max bytes are skipped and counted; empty lines are skipped.
+ * Zero-initialise, then set the first six. */
+struct tf_training_text {
+    const char *const *paths; /* n; "-" is stdin */
+    int n;
+    size_t max;    /* bytes of a line */
+    bool crlf;     /* drop a CR before the LF */
+    size_t sample; /* train on a random sample of so many lines; 0: on all, in order */
+    uint64_t seed; /* of the sample */
+    uint64_t bad_utf8, with_nul, too_long;
+    /* private */
+    bool open, sampled;
+    int at;
+    struct tf_in in;
+    char **kept;
+    size_t *kept_n, n_kept, next;
+};
+/* Train on `text` with the settings of t (whose source is set here) and write the model. Reports on
+ * stderr which lines were skipped, and if there are fewer pieces than requested. It is an error if
+ * the model can't be loaded again. Releases the text. */
+int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out,
+                   struct tf_err *err) TF_MUST_CHECK;
+
+#endif
