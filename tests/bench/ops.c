@@ -18,7 +18,7 @@ static const struct tf_backend *be;
 static struct tf_ctx *ctx;
 static sgemm *blas;
 
-/* ---- OpenBLAS: 0.3.21 takes newer processors for one of 2004 ("Prescott") and has to be told
+/* ---- OpenBLAS: 0.3.21 takes newer processors for one of 2004 ("Prescott") and needs its name
  * ---- */
 
 static sgemm *load_blas(char *about, size_t size)
@@ -42,9 +42,9 @@ static sgemm *load_blas(char *about, size_t size)
             return NULL;
         }
         if (round == 0)
-            snprintf(about, size, "by itself %s", corename());
+            snprintf(about, size, "automatic %s", corename());
         else
-            snprintf(about + strlen(about), size - strlen(about), ", told to be %s", corename());
+            snprintf(about + strlen(about), size - strlen(about), ", set to %s", corename());
         core = corename();
         threads(1);
         if (strcmp(core, "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL ||

@@ -84,7 +84,7 @@ def main():
     p.add_argument("--beam", type=int, default=4)
     p.add_argument("--batch", type=int, default=64, help="sentences together")
     p.add_argument("--length", type=int, help="make all outputs of so many pieces")
-    p.add_argument("-o", metavar="FILE", help="the ids put out, a line a sentence")
+    p.add_argument("-o", metavar="FILE", help="write the ids to FILE, one line per sentence")
     o = p.parse_args()
     header, tensors = read_model(o.model)
     with tempfile.TemporaryDirectory() as d:

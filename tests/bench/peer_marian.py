@@ -186,7 +186,7 @@ def main():
                    type=float,
                    default=3,
                    help="outputs are at most so many times as long as the source with its end")
-    q.add_argument("-o", metavar="FILE", help="the words put out, a line a sentence")
+    q.add_argument("-o", metavar="FILE", help="write the words to FILE, one line per sentence")
     q = sub.add_parser("train")
     q.add_argument("--threads", type=int, default=1)
     q.add_argument("--length", type=int, default=28, help="of a sentence, with its end")

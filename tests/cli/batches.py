@@ -6,7 +6,7 @@ ordinal of the first batch; epoch: batches an epoch;
 corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is the vocabulary's;
 setting: of the batching; end: 0 leaves the end record out;
 poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1
-puts a bad record behind the first batch; size: what the header says, when not v; bos: its id, -1
+puts a bad record after the first batch; size: what the header says, when not v; bos: its id, -1
 for none. Uses no code of the tools; checksums are left null, as a custom producer may."""
 import hashlib
 import random

@@ -324,7 +324,7 @@ prepare() {
     expect_output 34.8333
 }
 
-@test "statistics: shards behind each other, intervals and tests score as the text does" {
+@test "statistics: concatenated shards, intervals and tests score as the text does" {
     M=(-m ter chrf bleu -cw 2 -s floor -sv 0.3)
     cp "$G"/*.txt .
     tf-bleu "${M[@]}" --stats ref.txt ref2.txt -i hyp.txt >hyp

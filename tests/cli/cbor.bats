@@ -164,7 +164,7 @@ END
     expect_error "line 1: end outside of a part"
 }
 
-@test "head: a stream that ends, and the reader upstream may go on" {
+@test "head: the output is a complete stream, and the writer upstream may continue" {
     tf-cbor head -n 2 "$V/tokens.cbor" >head.tfs
     t 0 tf-cbor check head.tfs
     sh_t 0 'tf-cbor count head.tfs'
@@ -243,7 +243,7 @@ PY
     [ ! -e sealed ]
 }
 
-@test "what has come goes on while the pipe is idle" {
+@test "records are passed on while the pipe is idle" {
     tf-cbor json "$V/tokens.cbor" >lines
     for verb in json diag seal unjson 'head -n 99'; do
         in=$V/tokens.cbor
@@ -358,7 +358,7 @@ X
     [ ! -e x ]
 }
 
-@test "seal: what fails between two parts is said in the stream" {
+@test "seal: a failure between two parts is recorded in the stream" {
     sh_t 1 'cat "$1/tokens.cbor" "$1/attention.cbor" | tf-cbor seal >sealed' "$V"
     expect_error "stdin: a part of kind attention follows one of kind tokens"
     t 1 tf-cbor check sealed

@@ -76,7 +76,7 @@ program() {
     TF_CUDA_XENT_ROOM=1 TF_TEST_OPS=xent program ops/agreement 80 # chunks of 128 rows
 }
 
-@test "scratch memory that is not there: the room to spare is done without, and else an error" {
+@test "without scratch memory: slower paths where there are some, else an error" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=3 pairs=90 v=200 >wide.tfs
     B=wide.tfs
@@ -132,7 +132,7 @@ program() {
     done
 }
 
-@test "which epilogues products end in: in bf16 on Hopper none, unless told" {
+@test "which epilogues products end in: in bf16 on Hopper none, unless set" {
     for p in bf16: bf16:none bf16:mask bf16:sums bf16:all fp32: fp32:none; do
         want=${p#*:}
         # shellcheck disable=SC2086
@@ -172,7 +172,7 @@ program() {
     [ -z "${EMULATED:-}" ] || same whole/ckpt-00000006.tfm reverse/ckpt-00000006.tfm
 }
 
-@test "measured choices: a file that a run takes, names, and goes on with" {
+@test "measured choices: a file that a run reads, names and keeps using" {
     t 0 tf-train -q --device cuda "${small[@]}" --tune choices "$B"
     [ "$(head -n 1 choices)" = 'tf-tuning 1' ]
     [ "$(wc -l <choices)" -gt 20 ]
@@ -201,7 +201,7 @@ program() {
     expect_error "bad: not a tuning file"
 }
 
-@test "a run goes on with its own precision only" {
+@test "a run resumes with its own precision only" {
     train --steps 1 -o run
     t 1 tf-train -q --device cuda --precision fp16 "${small[@]}" --steps 2 -o run "$B"
     expect_error "precision: 'bf16' in the checkpoint, 'fp16' in this run (--force continues with the new value)"
@@ -232,10 +232,10 @@ program() {
     few >few.tfs
     tf-decode --device cuda -m "$MODEL" few.tfs >whole.tfs
     TF_EMULATE_TELL=1 t 0 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs
-    printf '%s\n' "$stderr" >told
+    printf '%s\n' "$stderr" >notes
     tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >ones.tfs
     TF_CUDA_TIMES=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >plain.tfs 2>account # which replays nothing
-    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' told
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' notes
     [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs | cmp - ones.tfs >&2
     same ones.tfs plain.tfs
     same ones.tfs whole.tfs
@@ -249,10 +249,10 @@ program() {
         echo "$line"
     done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >all.tfs
     tf-decode --device cuda -m "$MODEL" --max-extra 0 all.tfs >whole.tfs
-    TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 all.tfs >ones.tfs 2>told
+    TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 all.tfs >ones.tfs 2>notes
     same whole.tfs ones.tfs
     # Two: a search begins with its buffers this way round or that.
-    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched of 2$' told
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched of 2$' notes
 }
 
 @test "updates of a shape that was seen before are replayed, with the same result" {

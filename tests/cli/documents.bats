@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The examples of README.md and of the man pages, run as they stand in a small world that has the files they name. Only tf-train is made
-# small behind their back: a wrapper in front of it adds options for a tiny model and a few updates.
+# The examples of README.md and of the man pages, run as they stand in a small world that has the files they name. Only tf-train is changed:
+# a wrapper in front of it adds options for a tiny model and a few updates.
 bats_require_minimum_version 1.5.0
 load helper
 

@@ -11,7 +11,7 @@ prepare() {
 
 small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --schedule constant --lr 0.01 --device cpu)
 
-@test "killed behind the last rename: the next start still links best.tfm, and deletes nothing" {
+@test "killed after the last rename: the next start still links best.tfm, and deletes nothing" {
     args=("${small[@]}" --steps 20 --save-every 5 --keep 1 --valid v.tfs --valid-every 5 -o run b.tfs)
     tf-train "${args[@]}"
     [ run/best.tfm -ef run/ckpt-00000020.tfm ]
@@ -24,7 +24,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
     [ -e run/ckpt-00000015.tfm ]
 }
 
-@test "stopped behind the last update: the next start writes the last checkpoint, and best.tfm" {
+@test "stopped after the last update: the next start writes the last checkpoint, and best.tfm" {
     args=("${small[@]}" --steps 20 --save-every 6 --valid v.tfs --valid-every 5 -o run b.tfs)
     tf-train "${args[@]}"
     cp -r run whole
@@ -45,7 +45,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
     spoil=(env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=write TF_FAULT_DO=spoil)
     "${spoil[@]}" TF_FAULT_REPORT=writes tf-train "${args[@]}"
     read -r writes _ <writes
-    told=0
+    reported=0
     for at in $(seq "$writes"); do
         rm -rf run
         run --separate-stderr "${spoil[@]}" "TF_FAULT_AT=$at" tf-train "${args[@]}" </dev/null
@@ -56,10 +56,10 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
             *"reading back what was written"*)
                 expect_status 1
                 [ -z "$(find run -name '.tf-*')" ]
-                told=$((told + 1)) ;;
+                reported=$((reported + 1)) ;;
         esac
     done
-    [ "$told" -ge 1 ] # the log's writes come in between wherever they will
+    [ "$reported" -ge 1 ] # writes to the log come at any time between
 }
 
 @test "an average of what is not there" {

@@ -225,6 +225,7 @@ bytes of a tensor|the rest of the file; from a pipe 4 GiB, or `--max-tensor`
 bytes of a pad|255
 X
     cat >limits.c <<'C'
+#include "cbor/scan.h"
 #include "stream/model.h"
 _Static_assert(TF_MAX_RECORD == 64 << 20 && TF_MAX_IDS == 1 << 20 && TF_MAX_HYPS == 65536 && TF_MAX_TEXTS == 65536 && TF_MAX_VALUES == 65536 &&
     TF_MAX_VOCAB == 48 << 20 && TF_MAX_TENSORS == 65536 && TF_MAX_STATES == 256 && TF_MAX_NAME == 128 && TF_MAX_PAD == 255 && TF_CBOR_DEPTH == 8 && TF_MAX_RANK == 8 &&

@@ -92,7 +92,7 @@ check_results() {
     check_results w-small
 }
 
-@test "table3.mk small: a line for every row that is asked for" {
+@test "table3.mk small: a line for every requested row" {
     corpus data train dev test
     args=(-f "$TOP/pipelines/table3.mk" small TRAIN=data/train DEV=data/dev WORK=w)
     t 0 make -s "${args[@]}" ROWS='base A-h1 E big'
@@ -280,7 +280,7 @@ archives() {
     expect_contains "$stderr" "STEPS=4: w/run has already done 5"
     t 0 make "${args[@]}" STEPS=5 BEAM=2
     [[ $output != *tf-[td]* ]]
-    # Interrupted, it goes on where it was.
+    # Interrupted, it continues where it was.
     rm w/trained w/run/ckpt-00000005.tfm
     t 0 make "${args[@]}" STEPS=5 BEAM=2
     [ -e w/run/ckpt-00000005.tfm ]

@@ -88,7 +88,7 @@ PY
     expect_contains "$stderr" "nothing to draw"
 }
 
-@test "what is wrong in objects that nobody asked for does not matter" {
+@test "errors in objects that are not plotted do not matter" {
     printf '%s\n' '{"event":"a","step":1,"loss":"hi"}' '{"step":2,"loss":[1],"event":"v"}' >log
     t 1 tf-plot curve --where event=v log
     expect_error 'log: line 2: "loss" is not a number'

@@ -21,7 +21,7 @@ prepare() {
 
 small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
 
-@test "bytes as tokens: there and back, and a stream by our measure" {
+@test "bytes as tokens: a round trip, and a valid stream" {
     printf 'one\n\n\xff\xfe not UTF-8\n\ttabs  and spaces \nlast without LF' >text
     tokenize_bytes.py <text >text.tfs
     tf-cbor check text.tfs
@@ -46,7 +46,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
     expect_contains "$stderr" " 9834b9"
 }
 
-@test "a batcher of one's own in front of tf-train: stopped, it goes on where it was" {
+@test "a custom batcher in front of tf-train: stopped, training resumes" {
     tokenize_bytes.py <train.src >train.src.tfs
     tokenize_bytes.py <train.tgt >train.tgt.tfs
     batch_in_order.py 400 4 train.src.tfs train.tgt.tfs >b.tfs
@@ -61,7 +61,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
     [ -z "$stderr" ]
 }
 
-@test "no batch, no size, no hypothesis: told, or done without" {
+@test "no batch, no size, no hypothesis: an error, or not needed" {
     tokenize_bytes.py </dev/null >none.tfs
     t 1 batch_in_order.py 400 1 none.tfs none.tfs
     expect_error "batch_in_order.py: none.tfs: no pairs"
@@ -107,7 +107,7 @@ run_make() {
         MODEL="${small[*]} -q" "$@"
 }
 
-@test "the user's Makefile: from text to a score, and status 4 is told" {
+@test "the user's Makefile: from text to a score; status 4 is passed on" {
     for f in dev test; do head -20 train.src >$f.src; head -20 train.tgt >$f.tgt; done
     printf 'bad \xff line\n' >>test.src
     echo reference >>test.tgt

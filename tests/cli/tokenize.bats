@@ -35,7 +35,7 @@ setup_file() {
     run ! cmp -s a b
 }
 
-@test "training: what the text can't give is said, and what it can is given" {
+@test "training: fewer pieces than requested are a note, not an error" {
     t 0 tf-tokenize --train --vocab-size 100k -o m "$X"
     expect_contains "$stderr" "pieces, fewer than the requested 100000"
     t 0 tf-tokenize --train --type bpe --vocab-size 100k -o m "$X"

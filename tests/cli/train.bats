@@ -110,7 +110,7 @@ wait_step() {
         # Each update is in the log once.
         grep '"event":"step"' run/log.jsonl | grep -o '"step":[0-9]*,' | sort | uniq -d | wc -l | grep -qx 0
     }
-    # 0 to 49 ms, in an order that does not depend on the clock. A run that comes to its end is looked at and begun anew: however
+    # 0 to 49 ms, in an order that does not depend on the clock. A run that finishes is checked and started again: however
     # fast the machine, there are as many kills.
     kills=0
     for i in $(seq 400); do
@@ -152,7 +152,7 @@ wait_file() {
 begin() {
     mkfifo pipe
     batches n=9 end=0 >nine.tfs
-    # Whoever started the tests may have turned a signal off (nohup does), as a shell does with INT for what it sends to the background.
+    # The process that started the tests may ignore a signal (nohup does), as a shell does with INT for what it sends to the background.
     env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run "$@" - <pipe 2>err &
     pid=$!
     exec 7>pipe
@@ -565,7 +565,7 @@ PY
     same whole/best.tfm run/best.tfm
 }
 
-@test "other validation data: the best is chosen anew" {
+@test "other validation data: the best is chosen again" {
     # Random targets are harder than those of the task.
     batches n=5 seed=9 >easy.tfs
     batches n=5 seed=9 v=20 >hard.tfs

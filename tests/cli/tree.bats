@@ -27,14 +27,14 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     sh_t 0 'tf-tree -r -b paren -w - s <w | cmp - trees'
 }
 
-@test "there and back through a pipe, in both forms" {
+@test "round trip through a pipe, in both forms" {
     for b in slash paren; do
         sh_t 0 "tf-tree -l -b $b trees | tf-tree -r -b $b | cmp - trees"
         [ -z "$output$stderr" ]
     done
 }
 
-@test "there and back on real treebanks" {
+@test "round trip on real treebanks" {
     [ -n "${DATA:-}" ] || skip "DATA is not set"
     for f in "$DATA"/craft-treebank/*.trees.gz "$DATA"/gum-silver/*.trees.gz; do
         for b in slash paren; do

@@ -245,7 +245,7 @@ def a3(rig, row):
             row.fail("%s: %s", tool, w)
         if renames == 0 and tool not in ("bleu", "info", "cbor check"):
             row.fail("%s: no rename seen", tool)
-    # Power cuts of a run: the first start and one that goes on.
+    # Power cuts of a run: the first start and one that resumes.
     want = rig.count(10000, short=150)
     shutil.rmtree(where)
     os.makedirs(where)

@@ -164,7 +164,7 @@ def j3(rig, row):
     cut = rig.path("cut.tfs")
     for tool, argv, what in consumers(rig):
         data = slurp(m[what])
-        # tf-info reads no more than it tells.
+        # tf-info reads no more than it prints.
         if tool in ("info",):
             continue
         points = sorted(

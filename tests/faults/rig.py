@@ -316,7 +316,7 @@ class Rig:
 
     def compare(self, row, what, out, whole, over=False):
         """Are the checkpoints in the directory those of the undisturbed run, and nothing else
-        there? A run killed behind its last rename is over, and the next start deletes nothing: then
+        there? A run killed after its last rename is over, and the next start deletes nothing: then
         an older checkpoint or resume.tfm may be left."""
         names = {f for f in os.listdir(out) if f.endswith(".tfm") or f.startswith(".tf-")}
         good = True

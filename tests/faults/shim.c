@@ -176,7 +176,7 @@ static unsigned draw(unsigned below)
     return (unsigned)((x ^ x >> 31) % below);
 }
 
-/* Fewer bytes than asked for, or 0 for an interruption. */
+/* Fewer bytes than requested, or 0 for an interruption. */
 static size_t fewer(size_t n, int fd)
 {
     if (!shortly || fd == 2 || n == 0)

@@ -154,7 +154,7 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
         break;
     }
     if (letter == 'e') {
-        w.out->fd = dup(2); /* never written to: the buffer is emptied behind its back */
+        w.out->fd = dup(2); /* never written to: the buffer is emptied below */
         must(tf_writer_check(&w, &err), &err);
         struct tf_buf rec = {0};
         tf_cbor_array(&rec, 3);
@@ -292,7 +292,7 @@ void write_tokens(const char *path, const struct token_line *v, size_t n, uint8_
     must(tf_out_open(&out, path, 0, &err), &err);
     must(tf_writer_begin(&w, &out, &h, &err), &err);
     for (size_t i = 0; i < n; i++)
-        must(v[i].code ? tf_writer_bad(&w, v[i].idx, v[i].code, "spoilt", &err)
+        must(v[i].code ? tf_writer_bad(&w, v[i].idx, v[i].code, "damaged", &err)
                        : tf_writer_tokens(&w, v[i].idx, v[i].ids, v[i].n, &err),
              &err);
     must(tf_writer_end(&w, &err), &err);

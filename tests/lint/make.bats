@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# The Makefile's own promises: install and uninstall, what `deps` asks for, silence on a bare machine, failing when it must.
+# The Makefile's own promises: install and uninstall, what `deps` installs, silence on a bare machine, failing when it must.
 bats_require_minimum_version 1.5.0
 load ../cli/helper
 
 prepare() {
-    # What make was told passes to what it runs.
+    # Variables of this make would pass to the makes that it runs.
     unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES DEPS DESTDIR PREFIX BINDIR LIBDIR MANDIR DATADIR
     mkdir "$T/bin"
 }
@@ -58,7 +58,7 @@ fake() {
     sh_t 0 'make -C "$1" --no-print-directory CUDA=no B=b DEPS=no -n demo | bash -n' "it's"
 }
 
-@test "what is installed looks for the plugin where install puts it, whatever the build was told before" {
+@test "what is installed looks for the plugin where install puts it, whatever LIBDIR the build had" {
     own_build
     top_make 0 install B="$T/build" PREFIX="$T/opt" LIBDIR="$T/elsewhere/lib64" CUDA=no
     mkdir -p "$T/elsewhere/lib64/tf" "$T/opt/lib/tf"

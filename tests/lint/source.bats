@@ -16,7 +16,7 @@ prepare() { cd "$TOP" || return 1; }
     project_sources | xargs grep -nE '\b(atoi|atol|atoll|atof|sprintf|vsprintf|strcpy|strcat|gets|tmpnam|mktemp|alloca|setlocale)\(' | expect_none "forbidden calls"
 }
 
-# A plugin stands alone: what it says of bugs, and of time when asked to, it says itself.
+# A plugin has no access to lib/base: it prints bugs and times itself.
 @test "only lib/base prints, exits or aborts" {
     project_sources | grep '^lib/' | grep -v -e '^lib/base/' -e '^lib/ops/cuda/\(plugin\|times\).cu$' | xargs grep -nE '\b(printf|puts|putchar|fprintf|perror|exit|_exit|abort)\(' | expect_none "talk in the library"
 }

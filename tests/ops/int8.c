@@ -85,7 +85,7 @@ static float w_at(const struct product *p, size_t k, size_t j)
     return p->transposed ? p->w[j * p->K + k] : p->w[k * p->N + j];
 }
 
-/* The rule, with the sums in 64 bits and what is behind them in double. */
+/* The rule, with the sums in 64 bits and what follows in double. */
 static double by_rule(const struct product *p, size_t i, size_t j)
 {
     float mx = 0, mw = 0;
@@ -213,7 +213,7 @@ static void test_uses(void)
 {
     struct tf_err err = {0};
     const struct tf_backend *be = tf_backend_find("cpu", NULL, TF_USE_DECODING, NULL, &err);
-    is_str(be != NULL ? be->precision : err.msg, "fp32", "not taken unless it is asked for");
+    is_str(be != NULL ? be->precision : err.msg, "fp32", "only used when requested");
     ok(tf_backend_find("cpu", "int8", TF_USE_TRAINING, NULL, &err) == NULL &&
            err.status == TF_USAGE,
        "not for training: %s", err.msg);

@@ -1,5 +1,5 @@
-/* logits.c - log_softmax and the search_step behind it: what a backend makes of the two together is
- * what it makes of one after the other. */
+/* logits.c - log_softmax followed by search_step: a backend that runs the two together gives what
+ * it gives for one after the other. */
 #include "../harness/problem.h"
 
 #include "ops/search.h"

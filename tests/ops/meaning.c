@@ -107,7 +107,7 @@ static void test_dropout(void)
     wrong = 0;
     for (uint32_t i = 0; i < R * D; i++)
         wrong += !(fabs(v[i] - (kept(5 + i / D, i % D, 77, 0.25) ? 4 / 3.0 : 0)) <= off_by);
-    is_int(wrong, 0, "%s: dropout behind relu", l.name);
+    is_int(wrong, 0, "%s: dropout after relu", l.name);
     v = get(dy, TF_ELEM_ACT, R * D);
     wrong = 0;
     for (uint32_t i = 0; i < R * D; i++)
@@ -231,7 +231,7 @@ static void test_embed(void)
     l.be->embed_bwd(l.c, dtable, dpos, dx, ids, r, 1, 2, off);
     const double *v = get(x, TF_ELEM_ACT, 3);
     ok(v[0] == 40.5 && v[1] == 0.25 && v[2] == 20.5,
-       "%s: positions start anew in each sentence; no id is a zero vector", l.name);
+       "%s: positions start again in each sentence; no id is a zero vector", l.name);
     v = get(dtable, TF_ELEM_PARAM, 2);
     ok(v[0] == 1 + 8 && v[1] == 2 + 2, "%s: gradient of the table", l.name);
     v = get(dpos, TF_ELEM_PARAM, 2);

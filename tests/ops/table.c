@@ -96,7 +96,7 @@ static void test_find(void)
            "auto: %s %s", be->name, why.msg);
     ok(tf_backend_find("auto", NULL, TF_USE_TRAINING, NULL, &err) == be, "auto without asking why");
 
-    /* A plugin that is none: the reason names the file, and auto goes on. */
+    /* A file that is no plugin: the reason names it, and auto takes another backend. */
     const char *dir = temp_path(""), *path = temp_path("tf-backend-cuda.so");
     write_file(path, "not a library\n", 14);
     const char *before = getenv("TF_BACKEND_DIR");

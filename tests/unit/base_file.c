@@ -313,7 +313,7 @@ static void test_out(void)
     is_str(slurp(shm), "short", "is replaced, not written over");
     unlink(shm);
 
-    /* A descriptor goes on where it stands, and is left open. */
+    /* Writing starts at the descriptor's offset, and leaves it open. */
     int log = open("log", O_WRONLY | O_CREAT | O_APPEND, 0666);
     char name[32], other[48];
     snprintf(name, sizeof name, "/dev/fd/%d", log);

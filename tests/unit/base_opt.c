@@ -1,4 +1,4 @@
-/* Option tables: what a command line sets, what it is told when wrong, what the table prints, and
+/* Option tables: what a command line sets, the message when it is wrong, what the table prints, and
  * how a tool ends. */
 #include "../harness/child.h"
 #include "../harness/tap.h"

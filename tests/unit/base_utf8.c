@@ -1,4 +1,4 @@
-/* UTF-8 against a second implementation written from the bit patterns: all pairs of bytes, borders
+/* UTF-8 against a second implementation written from the bit patterns: all pairs of bytes, limits
  * of every range, and what is replaced by what; every character out and in again. */
 #include "../harness/tap.h"
 #include "base/utf8.h"
@@ -71,7 +71,7 @@ int main(void)
                 for (size_t n = 1; n <= 4; n++)
                     wrong += tf_utf8_span((char *)p, n) != plain_span(p, n);
             }
-    is_int(wrong, 0, "three and four bytes at every border, cut short too");
+    is_int(wrong, 0, "three and four bytes at every limit, cut short too");
     is_int((long long)tf_utf8_span("a\0b", 3), 3, "NUL is a character");
     is_int((long long)tf_utf8_span("", 0), 0, "empty");
 

@@ -111,7 +111,7 @@ static void test_halves(void)
             tf_buf_clear(&b);
         }
     }
-    is_int(wrong, 0, "65536 halves there and back");
+    is_int(wrong, 0, "round trip of 65536 halves");
     uint16_t h;
     ok(!tf_half_exact(65520.0f, &h) && !tf_half_exact(2.98e-8f, &h) &&
            !tf_half_exact(1.0f + 0x1p-11f, &h),

@@ -196,7 +196,7 @@ enum {
     LOCAL64 = 1,    /* sizes in an extra field, as numpy has it always */
     CENTRAL64 = 2,  /* sizes and offset in an extra field */
     END64 = 4,      /* ZIP64's end records, nothing but signs in the old one */
-    DESCRIBED = 8,  /* CRC and sizes behind the data */
+    DESCRIBED = 8,  /* CRC and sizes after the data */
     PADDED = 16,    /* other extra fields, and bytes that are none */
     COMMENTED = 32, /* on members */
 };
@@ -247,7 +247,7 @@ static void add(struct made *m, unsigned how, const char *name, const void *data
     struct tf_buf extra = {0};
     uint64_t at = m->zip.len;
     uint32_t crc = crc32(data, n);
-    bool behind = how & DESCRIBED;
+    bool after = how & DESCRIBED;
     if (how & PADDED) {
         le(&extra, 0x5455, 2);
         le(&extra, 5, 2);
@@ -256,17 +256,17 @@ static void add(struct made *m, unsigned how, const char *name, const void *data
     if (how & LOCAL64) {
         le(&extra, 1, 2);
         le(&extra, 16, 2);
-        le(&extra, behind ? 0 : n, 8);
-        le(&extra, behind ? 0 : n, 8);
+        le(&extra, after ? 0 : n, 8);
+        le(&extra, after ? 0 : n, 8);
     }
     if (how & PADDED)
         tf_buf_add(&extra, "\0\0\0", 3);
     le(&m->zip, 0x04034b50, 4);
-    add_fields(&m->zip, name, how, behind ? 0 : crc, behind ? 0 : n, &extra, how & LOCAL64);
+    add_fields(&m->zip, name, how, after ? 0 : crc, after ? 0 : n, &extra, how & LOCAL64);
     tf_buf_str(&m->zip, name);
     tf_buf_add(&m->zip, extra.p, extra.len);
     tf_buf_add(&m->zip, data, n);
-    if (behind) {
+    if (after) {
         le(&m->zip, 0x08074b50, 4);
         le(&m->zip, crc, 4);
         le(&m->zip, n, how & LOCAL64 ? 8 : 4);
@@ -301,7 +301,7 @@ static void add(struct made *m, unsigned how, const char *name, const void *data
 
 static void end(struct made *m, unsigned how, size_t comment)
 {
-    uint64_t at = m->zip.len, n = m->dir.len, behind = at + n;
+    uint64_t at = m->zip.len, n = m->dir.len, after = at + n;
     bool wide = how & END64;
     tf_buf_add(&m->zip, m->dir.p, n);
     if (wide) {
@@ -316,7 +316,7 @@ static void end(struct made *m, unsigned how, size_t comment)
         tf_buf_str(&m->zip, "sector7");
         le(&m->zip, 0x07064b50, 4);
         le(&m->zip, 0, 4);
-        le(&m->zip, behind, 8);
+        le(&m->zip, after, 8);
         le(&m->zip, 1, 4);
     }
     le(&m->zip, 0x06054b50, 4);
@@ -791,7 +791,7 @@ static void test_many(void)
     memcpy(out.buf + 30, "konfig", 6);
     memcpy(out.buf + dir + 46, "konfig", 6);
     is_int(tf_npz_read(&r, out.buf, out.len, &err), -1, "one too many is not read");
-    is_str(err.msg, "65537 tensors: too many", "is said");
+    is_str(err.msg, "65537 tensors: too many", "with the number");
     b.n = 65534;
     b.config_n = 0;
     out.len = out.offset = 0;

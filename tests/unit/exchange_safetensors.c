@@ -55,7 +55,7 @@ static bool is_sample(const struct tf_bundle *b)
     return same;
 }
 
-static void there_and_back(void)
+static void round_trip(void)
 {
     struct tf_bundle b = {.tensors = (struct tf_tensor *)(void *)sample,
                           .n = SAMPLES,
@@ -88,7 +88,7 @@ static void there_and_back(void)
         free(cut);
     }
     is_int(taken, 0, "no prefix of %zu bytes is taken", n);
-    for (size_t k = 0; k < 8 * (size_t)(8 + head); k++) { /* nothing tells of a flip in the data */
+    for (size_t k = 0; k < 8 * (size_t)(8 + head); k++) { /* no checksum detects a flip in the data */
         data[k / 8] ^= (char)(1 << k % 8);
         err = (struct tf_err){0};
         if (tf_safetensors_read(&got, data, n, &err) == 0 && !is_sample(&got))
@@ -103,7 +103,7 @@ static void there_and_back(void)
 
     b = (struct tf_bundle){0};
     data = file_of(&b, &n);
-    is_int(tf_safetensors_read(&got, data, n, &err), 0, "nothing at all, there and back");
+    is_int(tf_safetensors_read(&got, data, n, &err), 0, "round trip of an empty bundle");
     ok(got.n == 0 && !got.config && !got.vocab, "is nothing");
     tf_bundle_release(&got);
     free(data);
@@ -207,7 +207,7 @@ static void lies(void)
 
 int main(void)
 {
-    there_and_back();
+    round_trip();
     lies();
     return done();
 }

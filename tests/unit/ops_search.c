@@ -428,7 +428,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
         ok(rule_ok, "%s: the results are those of the rule without early stop", what);
     ok(agree, "%s: all backends choose alike", what);
     ok(tables, "%s: tables, slots and positions tell the history of every row", what);
-    ok(lag_ok, "%s: a host that lags behind gets the same", what);
+    ok(lag_ok, "%s: a host that lags gets the same", what);
     ok(full > count, "%s: most sentences have all their hypotheses (%d)", what, full);
 }
 
@@ -490,7 +490,7 @@ static void by_example(const struct body *b)
     search_init(&s, &rule, b);
     run(&got, &s, &f, &g, false, &tables);
     ok(got.n[0] == 1 && got.v[0][0].n == 0,
-       "a vocabulary of EOS alone: one empty result, of four asked for");
+       "a vocabulary of EOS alone: one empty result, of four requested");
     tf_search_release(&s);
 
     /* Positive log-probabilities, as rounding may give, count as 0. */
@@ -515,7 +515,7 @@ static void by_example(const struct body *b)
     tf_search_release(&s);
 }
 
-/* How far counts of draws at one place are from the distribution behind a history: chi squared. */
+/* How far counts of draws at one place are from the distribution after a history: chi squared. */
 static double off(const int *count, int total, const struct fake *f,
                   const struct tf_search_opts *rule, const uint32_t *history, size_t n)
 {
@@ -535,7 +535,7 @@ static double off(const int *count, int total, const struct fake *f,
     return chi;
 }
 
-/* 3000 draws of the first token, or of the first one behind a prefix, against their distributions;
+/* 3000 draws of the first token, or of the first one after a prefix, against their distributions;
  * each sentence alone and among others. */
 static void draws(const struct body *b, double temperature, size_t n_ban)
 {
@@ -575,7 +575,7 @@ static void draws(const struct body *b, double temperature, size_t n_ban)
     double first = off(count[0], total[0], &f, &rule, NULL, 0),
            second = off(count[1], total[1], &f, &rule, g.prefix, 1);
     ok(forced && first < 25 && second < 25,
-       "temperature %g, %zu bans: %d draws follow the distribution, and %d behind a prefix (chi "
+       "temperature %g, %zu bans: %d draws follow the distribution, and %d after a prefix (chi "
        "squared %.1f and %.1f on 5)",
        temperature, n_ban, total[0], total[1], first, second);
     g.key[0] = 11, g.key[1] = 12, g.key[2] = 13;

@@ -14,7 +14,7 @@ enum { STRIDE = 1, LONG_STRIDE = 61 };
 static long prefixes, flips;
 static struct tf_out shown; /* what the tools would print */
 
-/* Where a stream may end: behind each of its end records. */
+/* Where a stream may end: after each of its end records. */
 static bool part_end(const struct sample *s, size_t n)
 {
     struct tf_err err;
@@ -120,7 +120,7 @@ static void flip(const struct sample *s, size_t stride)
     free(p);
 }
 
-/* The head of a model is proved without its tensors: damage there is found, damage behind is not
+/* The head of a model is proved without its tensors: damage there is found, damage after it is not
  * looked for. */
 static void model_head(const struct sample *s)
 {

@@ -1,5 +1,5 @@
 /* stream_failing.c - inputs whose read fails and outputs whose write fails, at every byte: an error
- * that says why, never an end of the data, and no function that goes on as if all were well. */
+ * that says why, never an end of the data, and no function continues as if all were well. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "stream/inspect.h"
@@ -28,7 +28,7 @@ static struct tf_in failing_in(const struct sample *s, size_t n)
     return in;
 }
 
-static bool told(int rc, const struct tf_err *err)
+static bool reported(int rc, const struct tf_err *err)
 {
     return rc == -1 && strstr(err->msg, strerror(EBADF)) && !strstr(err->msg, "truncated");
 }
@@ -44,11 +44,11 @@ static bool read_stream(const struct sample *s, size_t n, unsigned flags)
     if (rc == 0) {
         while ((rc = tf_reader_next(r, &rec, &err)) > 0)
             continue;
-        ready = tf_reader_ready(r); /* who waits for a dead reader must come back and be told */
+        ready = tf_reader_ready(r); /* a caller that waits for a dead reader must return with its error */
         tf_reader_free(r);
     }
     memory_in_done(&in);
-    return told(rc, &err) && ready;
+    return reported(rc, &err) && ready;
 }
 
 static bool read_model(const struct sample *s, size_t n, unsigned flags)
@@ -60,7 +60,7 @@ static bool read_model(const struct sample *s, size_t n, unsigned flags)
     if (rc == 0)
         tf_model_release(&m);
     memory_in_done(&in);
-    return told(rc, &err);
+    return reported(rc, &err);
 }
 
 typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_show *, struct tf_err *);
@@ -97,14 +97,14 @@ static bool read_show(show_fn *fn, const struct sample *s, size_t n)
     int rc = fn(&in, &out, &how, &err);
     memory_in_done(&in);
     memory_out_done(&out);
-    return told(rc, &err);
+    return reported(rc, &err);
 }
 
 static void reads(const struct sample *s)
 {
     long silent = 0, silent_show[N_SHOWS] = {0};
     bool model = !strcmp(s->name, "model") || !strcmp(s->name, "checkpoint");
-    /* A stream that says of itself that it failed is read no further. */
+    /* A stream with an error record is not read beyond it. */
     size_t end = !strcmp(s->name, "error") ? s->n - 1 : s->n;
     for (size_t n = 0; n <= end; n += STRIDE) {
         silent += !read_stream(s, n, TF_READ_RAW | TF_READ_TENSORS);
@@ -113,7 +113,7 @@ static void reads(const struct sample *s)
         for (int i = 0; i < N_SHOWS; i++)
             silent_show[i] += !read_show(shows[i].fn, s, n);
     }
-    is_int(silent, 0, "%s: readers tell of a read that fails at any byte", s->name);
+    is_int(silent, 0, "%s: readers report a read that fails at any byte", s->name);
     for (int i = 0; i < N_SHOWS; i++)
         is_int(silent_show[i], 0, "%s: so does %s", s->name, shows[i].name);
 }
@@ -146,7 +146,7 @@ static void writes_of(const char *what, const char *name, show_fn *fn, const voi
     long silent = 0;
     for (size_t cap = 1; cap < all; cap += STRIDE)
         silent += with_room(fn, p, n, cap, full, &err) != -1 || !strstr(err.msg, strerror(ENOSPC));
-    is_int(silent, 0, "%s: %s tells of a full disk after any byte", name, what);
+    is_int(silent, 0, "%s: %s reports a full disk after any byte", name, what);
     is_int(with_room(fn, p, n, all + 1, full, &err), 0, "%s: %s with room enough", name, what);
 }
 
@@ -164,7 +164,7 @@ static void writes(const struct sample *s, int full)
     memory_out_done(&text);
 }
 
-/* The record that tells of a failure has to arrive itself. */
+/* A failure to write the error record is reported, too. */
 static void error_record(int full)
 {
     struct tf_err err = {0};
@@ -179,7 +179,7 @@ static void error_record(int full)
             must(tf_writer_tokens(&w, 0, ids_b, 2, &err), &err);
         is_int(tf_writer_error(&w, 1, "tf-example: why", &err), -1,
                "an error record on a full disk");
-        ok(strstr(err.msg, strerror(ENOSPC)) != NULL, "is told: %s", err.msg);
+        ok(strstr(err.msg, strerror(ENOSPC)) != NULL, "is reported: %s", err.msg);
         is_int(tf_writer_flush(&w, &err), -1, "and so is the next flush");
         tf_writer_release(&w);
         memory_out_done(&out);
@@ -213,7 +213,7 @@ static void model_file(void)
         left += count_entries(dir);
         tries++;
     }
-    is_int(silent, 0, "a checkpoint tells of each of %ld limits on its file", tries);
+    is_int(silent, 0, "a checkpoint reports each of %ld limits on its file", tries);
     is_int(left, 0, "and leaves nothing in the directory");
     must(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 2, &err), &err);
     ok(unlink(path) == 0 && count_entries(dir) == 0, "without a limit it is there");

@@ -1,5 +1,5 @@
 /* stream_model.c - models and checkpoints: written, mapped, read from a pipe and from memory at any
- * alignment; flags; what a file says of itself. */
+ * alignment; flags; the fingerprint. */
 #include "../harness/child.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"

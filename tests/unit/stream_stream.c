@@ -345,7 +345,7 @@ static void test_raw(void)
     memory_out_done(&out);
 }
 
-/* What a header says of the tool that made it, and what it carries for others. */
+/* Provenance in a header, and what it carries for others. */
 static void test_header(void)
 {
     static const char *const words[] = {"a", "b", NULL}, *names[] = {"x", "y"};
@@ -381,7 +381,7 @@ static void test_header(void)
     tf_header_made(&h, &a, "tf-next", opts, NULL);
     tf_header_encode(&b, &h);
     must(tf_header_decode(&got, &a, b.p, b.len, &err), &err);
-    is_int(got.made.n, 2, "a stage behind the one that was there");
+    is_int(got.made.n, 2, "a stage after the one that was there");
     const struct tf_value *stage = &got.made.items[1], *set = tf_value_get(stage, "opts");
     is_str(tf_value_get(stage, "prog")->text, "tf-next", "its program");
     ok(tf_value_get(stage, "in") == NULL, "no inputs");
@@ -487,7 +487,7 @@ static void test_too_much(void)
     free(texts);
     is_int(out.len, begun, "nothing of it was written");
     must(tf_writer_end(&w, &err), &err);
-    is_int(read_all(out.buf, out.len, 0, NULL, &err), 0, "and the stream goes on to its end %s",
+    is_int(read_all(out.buf, out.len, 0, NULL, &err), 0, "and the stream is read to its end %s",
            err.msg);
     tf_writer_release(&w);
 
@@ -542,7 +542,7 @@ static void test_too_much(void)
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.n_hyps == 1 && rec.hyps[0].n == 1 &&
            rec.hyps[0].ids[0] == 7 && rec.hyps[0].score == -1.0f && rec.hyps[0].logp == -2.0f &&
            !rec.hyps[0].token_logp,
-       "integers for scores, null for those of tokens, and a newer item behind %s", err.msg);
+       "integers for scores, null for those of tokens, and a newer item after them %s", err.msg);
     tf_reader_free(r);
     memory_in_done(&in);
     tf_writer_release(&w);
@@ -594,7 +594,7 @@ static void test_attention(void)
                                                        "\x78\0"
                                                        "\x98\1\x78\2"
                                                        "\xc3\xa9" WEIGHTS)},
-        {"fields of a newer version behind",
+        {"fields of a newer version at the end",
          BYTES("\x8a" BEGIN HEADS TEXTS WEIGHTS "\xa1\x61x\x80\xf6")},
     };
     struct tf_err err = {0};
@@ -663,7 +663,7 @@ static void test_bad_names(void)
         is_str(tf_bad_name(codes[i]), names[i], "code %d", codes[i]);
     char buf[64];
     is_str(tf_bad_say(buf, sizeof buf, TF_BAD_UTF8, "invalid UTF-8 at byte 2"),
-           "invalid UTF-8 at byte 2", "a name is said once");
+           "invalid UTF-8 at byte 2", "with the name once");
     is_str(tf_bad_say(buf, sizeof buf, TF_BAD_OTHER, "no"), "other: no", "a name and a text");
     is_str(tf_bad_say(buf, sizeof buf, TF_BAD_TOO_LONG, ""), "line too long", "no text");
 }

@@ -33,7 +33,7 @@ static void header(struct tf_buf *b, const char *kind)
     tf_buf_printf(b, "{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"%s\"}}\n", kind);
 }
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 static const struct {
     const char *kind, *line;
@@ -75,7 +75,7 @@ static const struct {
      "9223372036854775807,\"heads\":[1],\"rows\":[],\"columns\":[\"a\",\"b\"],\"weights\":[]}"},
 };
 
-static void there_and_back(void)
+static void round_trips(void)
 {
     struct tf_buf b = {0};
     struct tf_err err;
@@ -312,10 +312,10 @@ static void refuse(void)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         header(&b, refused[i].kind);
         tf_buf_printf(&b, "%s\n", refused[i].line);
-        bool told = unjson(b.p, b.len, &err) == -1 && !strncmp(err.msg, "mem: line 2: ", 13) &&
+        bool good = unjson(b.p, b.len, &err) == -1 && !strncmp(err.msg, "mem: line 2: ", 13) &&
                     strstr(err.msg, refused[i].why);
-        ok(told, "%s: %s", refused[i].line, refused[i].why);
-        if (!told)
+        ok(good, "%s: %s", refused[i].line, refused[i].why);
+        if (!good)
             printf("# %s\n", err.msg);
     }
     static const struct {
@@ -336,7 +336,7 @@ static void refuse(void)
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         is_int(unjson(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines %zu are no stream",
                i);
-        is_str(err.msg, whole[i].why, "are told apart");
+        is_str(err.msg, whole[i].why, "are distinguished");
     }
     /* A list beyond the limit of one record. */
     header(&b, "batch");
@@ -403,7 +403,7 @@ int main(void)
 {
     cbor = memory_out(8 << 20);
     text = memory_out(8 << 20);
-    there_and_back();
+    round_trips();
     long_tensor();
     long_attention();
     refuse();

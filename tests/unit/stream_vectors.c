@@ -70,8 +70,8 @@ static void round_trip(const struct sample *s)
     } else {
         is_int(tf_show_unjson(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
     }
-    if (is_int(back.len, s->n, "%s: length there and back", s->name))
-        is_mem(back.buf, s->p, s->n, "%s: bytes there and back", s->name);
+    if (is_int(back.len, s->n, "%s: length after a round trip", s->name))
+        is_mem(back.buf, s->p, s->n, "%s: bytes after a round trip", s->name);
     memory_in_done(&in);
     memory_out_done(&text);
     memory_out_done(&back);

@@ -56,7 +56,7 @@ static void take(unsigned tag, const char *name, const uint32_t *ids, int sides,
        "%s, side %d of %d", name, side, sides);
     ok(tf_view_take(got, 0, map, b.len, place) ==
            (tag == PLAIN || tag == TF_TAG_U8 || tag == TF_TAG_U64 ? -1 : 0),
-       "%s: no more is asked for than is there", name);
+       "%s: reads no more than there is", name);
     if (side + 1 == sides) {
         long taken = 0;
         for (size_t n = 0; n < b.len; n++) {
@@ -76,7 +76,7 @@ static void take(unsigned tag, const char *name, const uint32_t *ids, int sides,
     tf_buf_release(&b);
 }
 
-/* The file changed behind the index: other bytes stand where the list did. */
+/* The file changed after it was indexed: other bytes stand where the list did. */
 static void changed(void)
 {
     struct tf_buf b = {0};

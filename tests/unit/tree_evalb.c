@@ -71,20 +71,20 @@ static void pairs(const char *params, int64_t labeled)
 {
     struct tf_buf gold = {0}, test = {0};
     struct tf_err err = {0};
-    int rc, aloud_rc;
+    int rc, verbose_rc;
     for (int i = 0; i < 300; i++) {
         int n = 1 + (int)tf_rng_below(&rng, 12);
         tree(&gold, n);
         tree(&test, n);
     }
     char *fast = report(&gold, &test, params, labeled, 0, &rc, &err),
-         *aloud = report(&gold, &test, params, labeled, 2, &aloud_rc, &err);
+         *verbose = report(&gold, &test, params, labeled, 2, &verbose_rc, &err);
     is_int(rc, 0, "300 pairs, %s, labeled %d: %s", params, (int)labeled, err.msg);
-    is_int(aloud_rc, 0, "the same by all pairs");
+    is_int(verbose_rc, 0, "the same by all pairs");
     ok(strlen(fast) > 15000, "rows: %zu bytes", strlen(fast));
-    is_str(fast, aloud, "the same report");
+    is_str(fast, verbose, "the same report");
     free(fast);
-    free(aloud);
+    free(verbose);
     tf_buf_release(&gold);
     tf_buf_release(&test);
 }
