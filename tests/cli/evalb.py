@@ -30,7 +30,7 @@ def same(a, b):
     return a == b or (a, b) in Rules.equal or (b, a) in Rules.equal
 
 
-def show(text, *args):
+def detail(text, *args):
     if Rules.debug > 1:
         sys.stdout.write(text % args)
 
@@ -53,7 +53,7 @@ def read(line):
                 e = end(q)
                 word, closed = line[q:e], line[e:e + 1] == ")"
                 length += closed and label not in Rules.deleted_length
-                show("label=%s, word=%s, wid=%d\n", label, word, len(words))
+                detail("label=%s, word=%s, wid=%d\n", label, word, len(words))
                 if closed and label in Rules.quotes and word in ("'", '"', "/"):
                     quotes.append({
                         "word": word, "tag": label, "index": len(words), "bracket": len(brackets),
@@ -87,13 +87,13 @@ def read(line):
 
 def reinsert(quote, words, brackets):
     words.insert(quote["index"], [quote["word"], quote["tag"], 9])
-    show("bra=%d, ind=%d\n", quote["bracket"], quote["index"])
+    detail("bra=%d, ind=%d\n", quote["bracket"], quote["index"])
     for k, b in enumerate(brackets):
-        show("bracket[%d]={%d,%d}\n", k, b["start"], b["end"])
+        detail("bracket[%d]={%d,%d}\n", k, b["start"], b["end"])
         if k >= quote["bracket"]:
             b["start"] += 1
             b["end"] += 1
-    show("endslen=%d\n", len(quote["open"]))
+    detail("endslen=%d\n", len(quote["open"]))
     for k in quote["open"]:
         brackets[k]["end"] += 1
 
@@ -102,7 +102,7 @@ def fix_quotes(g, t):
     for i in range(max(len(g[2]), len(t[2]))):
         for side in (g, t):
             if i < len(side[2]):
-                show("%d: %s - %s\n", side[2][i]["index"], side[2][i]["tag"], side[2][i]["word"])
+                detail("%d: %s - %s\n", side[2][i]["index"], side[2][i]["tag"], side[2][i]["word"])
     for i, b in enumerate(t[2]):
         index = b["index"]
         for j, a in enumerate(g[2]):
@@ -132,7 +132,7 @@ def cross(a, b):
 def compare(g, t, gold_line, test_line):
     """length, words, gold, test, matched, crossing, tags, status"""
     nothing = (g[0], 0, 0, 0, 0, 0, 0)
-    show("\n")
+    detail("\n")
     if not t[1]:
         return nothing + (2,)
     if len(g[1]) != len(t[1]):
@@ -142,12 +142,12 @@ def compare(g, t, gold_line, test_line):
     gold, test, matched, crossing, near, last = massage(g[3]), massage(t[3]), 0, 0, set(), -1
 
     def show(what, line, b):
-        show("  %s[%d-%d]: %s\n", what, b["start"], b["end"] - 1, line[b["from"]:b["to"]])
+        detail("  %s[%d-%d]: %s\n", what, b["start"], b["end"] - 1, line[b["from"]:b["to"]])
 
     for a in g[3]:
         found = False
         for j, b in enumerate(t[3]):
-            show("1.res=%d, 2.res=%d, 1.start=%d, 2.start=%d, 1.end=%d, 2.end=%d\n", a["result"],
+            detail("1.res=%d, 2.res=%d, 1.start=%d, 2.start=%d, 1.end=%d, 2.end=%d\n", a["result"],
                   b["result"], a["start"], b["start"], a["end"], b["end"])
             if a["result"] != 5 and b["result"] == 0 and (a["start"], a["end"]) == (b["start"],
                                                                                     b["end"]):
@@ -156,18 +156,18 @@ def compare(g, t, gold_line, test_line):
                     a["result"] = b["result"] = 1
                     matched += 1
                     break
-                show("LABEL", gold_line, a)
+                detail("LABEL", gold_line, a)
                 near.add(j)
         if not found and a["result"] != 5:
-            show("BRACKET", gold_line, a)
+            detail("BRACKET", gold_line, a)
     for j, b in enumerate(t[3]):
         if b["result"] == 0 and j not in near:
-            show("EXTRA", test_line, b)
+            detail("EXTRA", test_line, b)
     for b in t[3]:
         for i, a in enumerate(g[3]):
             if 5 not in (a["result"], b["result"]) and cross(a, b):
                 if i != last:
-                    show("CROSSING", gold_line, a)
+                    detail("CROSSING", gold_line, a)
                 crossing, last = crossing + 1, i
                 break
     for a, b in zip(g[1], t[1]):

@@ -122,7 +122,8 @@ static void run_linear(struct run *r, const struct problem *p)
     take(r, "db", db, P_, WHOLE, N, 0);
 }
 
-/* y = dropout(max(0, x w + b)) w2: two layers, since the second one does the backward pass through ReLU. */
+/* y = dropout(max(0, x w + b)) w2: two layers, since the second one does the backward pass through
+ * ReLU. */
 static void make_feed_forward(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);

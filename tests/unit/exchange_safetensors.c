@@ -88,7 +88,8 @@ static void round_trip(void)
         free(cut);
     }
     is_int(taken, 0, "no prefix of %zu bytes is taken", n);
-    for (size_t k = 0; k < 8 * (size_t)(8 + head); k++) { /* no checksum detects a flip in the data */
+    for (size_t k = 0; k < 8 * (size_t)(8 + head);
+         k++) { /* no checksum detects a flip in the data */
         data[k / 8] ^= (char)(1 << k % 8);
         err = (struct tf_err){0};
         if (tf_safetensors_read(&got, data, n, &err) == 0 && !is_sample(&got))

@@ -44,7 +44,8 @@ static bool read_stream(const struct sample *s, size_t n, unsigned flags)
     if (rc == 0) {
         while ((rc = tf_reader_next(r, &rec, &err)) > 0)
             continue;
-        ready = tf_reader_ready(r); /* a caller that waits for a dead reader must return with its error */
+        ready = tf_reader_ready(
+            r); /* a caller that waits for a dead reader must return with its error */
         tf_reader_free(r);
     }
     memory_in_done(&in);
