@@ -1,11 +1,11 @@
-/* tf-bleu - BLEU, chrF and TER as sacreBLEU computes them: options, one evaluation, one report. */
+/* tf-bleu - BLEU, chrF and TER as sacreBLEU computes them, and the Transformer paper's BLEU. */
 #include "base/file.h"
-#include "base/opt.h"
+#include "base/tool.h"
 #include "metrics/evaluate.h"
 #include "metrics/multi_bleu.h"
 #include "metrics/spm.h"
-#include "modes.h"
-#include <string.h>
+
+enum { SCORE = 1, STATS = 2, FROM_STATS = 4, PRINT = 8 };
 
 static struct tf_eval_opts eval;
 static struct tf_segment_files in;
@@ -13,113 +13,122 @@ static struct tf_multi_bleu_opts paper;
 static struct tf_strs inputs, metrics;
 static int as;
 static int64_t confidence_n, bootstrap_n, randomize_n, jobs;
-static double value;
-static bool quiet, confidence, bootstrap, randomize, no_color, from_stats, print_tokens;
+static double smooth_value;
+static bool quiet, confidence, bootstrap, randomize, no_color;
 static const char *tok, *spm_model;
 
 static const char *const kinds[] = {"sacrebleu", "paper", NULL};
 
+/* Options of sacreBLEU's metrics, which do not apply to multi-bleu's score. */
+#define NOT_MULTI_BLEU "as=paper tok-input"
+
 static struct tf_opt opts[] = {
-    {.kind = TF_OPT_GROUP, .help = "Input"},
-    {.kind = TF_OPT_LIST, .letter = 'i', .name = "input", .target = &inputs, .arg = "FILE",
-     .flags = TF_OPT_GREEDY | TF_OPT_FILE,
-     .help = "hypotheses, one file per system (default: stdin)"},
-    {.kind = TF_OPT_INT, .name = "num-refs", .alias = "nr", .target = &in.num_refs, .arg = "N",
-     .def = "1", .lo = 1, .hi = 1000,
-     .help = "the one REF holds N references a line, between tabs"},
-    {.kind = TF_OPT_STR, .letter = 'e', .name = "encoding", .target = &in.encoding, .arg = "NAME",
-     .def = "utf-8", .help = "of all files"},
-    {.kind = TF_OPT_FLAG, .name = "from-stats", .target = &from_stats,
-     .help = "the files hold statistics, one stream per system, in place of text"},
-    {.kind = TF_OPT_GROUP, .help = "Metrics"},
-    {.kind = TF_OPT_LIST, .letter = 'm', .name = "metrics", .target = &metrics, .arg = "NAME",
-     .flags = TF_OPT_GREEDY, .help = "what to compute: bleu (default), chrf, ter, or several"},
-    {.kind = TF_OPT_FLAG, .name = "sentence-level", .alias = "sl", .target = &eval.sentence,
-     .help = "a score for each line, over the orders it has"},
-    {.kind = TF_OPT_GROUP, .help = "BLEU"},
-    {.kind = TF_OPT_STR, .name = "tokenize", .alias = "tok", .target = &tok, .arg = "NAME",
-     .choices = tf_tokenizer_names, .flags = TF_OPT_SEMANTIC,
-     .help = "tokenizer: 13a (default), intl, zh, char, none, spm"},
-    {.kind = TF_OPT_STR, .name = "spm-model", .target = &spm_model, .arg = "FILE",
-     .flags = TF_OPT_FILE, .help = "SentencePiece model of -tok spm"},
-    {.kind = TF_OPT_FLAG, .name = "lowercase", .alias = "lc", .target = &eval.metric.bleu.lowercase,
-     .help = "compare in lower case"},
-    {.kind = TF_OPT_CHOICE, .letter = 's', .name = "smooth-method",
-     .target = &eval.metric.bleu.smooth,
-     .arg = "NAME", .def = "exp", .choices = tf_bleu_smooth_names,
-     .help = "what an order without a match counts"},
-    {.kind = TF_OPT_REAL, .name = "smooth-value", .alias = "sv", .target = &value, .arg = "X",
-     .lo = 0, .hi = 1e9, .help = "of floor (default 0.1) and add-k (default 1)"},
-    {.kind = TF_OPT_FLAG, .name = "force", .target = &eval.force,
-     .help = "don't warn when hypotheses look tokenized"},
-    {.kind = TF_OPT_GROUP, .help = "BLEU as the Transformer's paper has it"},
-    {.kind = TF_OPT_CHOICE, .name = "as", .target = &as, .arg = "NAME", .def = "sacrebleu",
-     .choices = kinds, .help = "paper: Moses' tokens, compounds split, multi-bleu's counts"},
-    {.kind = TF_OPT_CHOICE, .name = "lang", .target = &paper.lang, .arg = "NAME", .def = "de",
-     .choices = tf_moses_langs, .help = "--as paper: language of the text"},
-    {.kind = TF_OPT_FLAG, .name = "raw-ref", .target = &paper.raw_ref,
-     .help = "--as paper: tokenize the references, too"},
-    {.kind = TF_OPT_FLAG, .name = "no-punct-step", .target = &paper.no_punctuation,
-     .help = "--as paper: leave typographic marks as they are"},
-    {.kind = TF_OPT_FLAG, .name = "tok-input", .target = &paper.tokenized,
-     .help = "multi-bleu's score of tokenized text"},
-    {.kind = TF_OPT_GROUP, .help = "chrF"},
-    {.kind = TF_OPT_INT, .name = "chrf-char-order", .alias = "cc",
-     .target = &eval.metric.chrf.chars, .arg = "N",
-     .def = "6", .lo = 0, .hi = TF_CHRF_MAX, .help = "greatest order of characters"},
-    {.kind = TF_OPT_INT, .name = "chrf-word-order", .alias = "cw",
-     .target = &eval.metric.chrf.words, .arg = "N",
-     .def = "0", .lo = 0, .hi = TF_CHRF_MAX, .help = "greatest order of words; 2 is chrF++"},
-    {.kind = TF_OPT_INT, .name = "chrf-beta", .target = &eval.metric.chrf.beta, .arg = "N",
-     .def = "2", .lo = 0, .hi = 1000, .help = "weight of recall"},
-    {.kind = TF_OPT_FLAG, .name = "chrf-whitespace", .target = &eval.metric.chrf.whitespace,
-     .help = "count white space, too"},
-    {.kind = TF_OPT_FLAG, .name = "chrf-lowercase", .target = &eval.metric.chrf.lowercase,
-     .help = "compare in lower case"},
-    {.kind = TF_OPT_FLAG, .name = "chrf-eps-smoothing", .target = &eval.metric.chrf.eps,
-     .help = "mean of the orders' own F"},
-    {.kind = TF_OPT_GROUP, .help = "TER"},
-    {.kind = TF_OPT_FLAG, .name = "ter-case-sensitive", .target = &eval.metric.ter.case_sensitive,
-     .help = "case counts"},
-    {.kind = TF_OPT_FLAG, .name = "ter-asian-support", .target = &eval.metric.ter.asian,
-     .help = "Asian characters and marks apart"},
-    {.kind = TF_OPT_FLAG, .name = "ter-no-punct", .target = &eval.metric.ter.no_punct,
-     .help = "without punctuation"},
-    {.kind = TF_OPT_FLAG, .name = "ter-normalized", .target = &eval.metric.ter.normalized,
-     .help = "normalise and tokenize"},
-    {.kind = TF_OPT_GROUP, .help = "Significance (SACREBLEU_SEED is the seed, 12345 by default)"},
-    {.kind = TF_OPT_FLAG, .name = "confidence", .alias = "ci", .target = &confidence,
-     .help = "95% interval of one system, by bootstrap"},
-    {.kind = TF_OPT_INT, .name = "confidence-n", .alias = "cin", .target = &confidence_n,
-     .arg = "N", .def = "1000", .lo = 0, .hi = 1e8, .help = "samples"},
-    {.kind = TF_OPT_FLAG, .name = "paired-bs", .alias = "pbs", .target = &bootstrap,
-     .help = "paired bootstrap against the first system"},
-    {.kind = TF_OPT_INT, .name = "paired-bs-n", .alias = "pbsn", .target = &bootstrap_n, .arg = "N",
-     .def = "1000", .lo = 0, .hi = 1e8, .help = "samples"},
-    {.kind = TF_OPT_FLAG, .name = "paired-ar", .alias = "par", .target = &randomize,
-     .help = "approximate randomization"},
-    {.kind = TF_OPT_INT, .name = "paired-ar-n", .alias = "parn", .target = &randomize_n, .arg = "N",
-     .def = "10000", .lo = 0, .hi = 1e8, .help = "trials"},
-    {.kind = TF_OPT_INT, .letter = 'j', .name = "paired-jobs", .target = &jobs, .arg = "N",
-     .def = "1", .lo = 0, .hi = 1000, .help = "accepted, changes nothing"},
-    {.kind = TF_OPT_GROUP, .help = "Report"},
-    {.kind = TF_OPT_FLAG, .name = "stats", .target = &eval.stats,
-     .help = "statistics of each segment as a stream, for --from-stats"},
-    {.kind = TF_OPT_FLAG, .name = "print-tokens", .target = &print_tokens,
-     .help = "each line of the hypotheses as the tokenizer cuts it"},
-    {.kind = TF_OPT_CHOICE, .letter = 'f', .name = "format", .target = &eval.report.format,
-     .arg = "NAME", .def = "json", .choices = tf_report_formats,
-     .help = "of the report (SACREBLEU_FORMAT prevails)"},
-    {.kind = TF_OPT_INT, .letter = 'w', .name = "width", .target = &eval.report.width,
-     .arg = "N", .def = "1", .lo = 0, .hi = 100, .help = "decimal places of scores"},
-    {.kind = TF_OPT_FLAG, .letter = 'b', .name = "score-only", .target = &eval.report.score_only,
-     .help = "print just the score"},
-    {.kind = TF_OPT_FLAG, .name = "short", .alias = "sh", .target = &eval.report.brief,
-     .help = "short signature, in text"},
-    {.kind = TF_OPT_FLAG, .name = "no-color", .alias = "nc", .target = &no_color,
-     .help = "accepted; there are no colours"},
-    {.kind = TF_OPT_FLAG, .letter = 'q', .name = "quiet", .target = &quiet, .help = "no warnings"},
-    {.kind = TF_OPT_END},
+    OPT_GROUP("Input"),
+    OPT_LIST('i', "input", &inputs, .arg = "FILE", .flags = TF_OPT_GREEDY | TF_OPT_FILE,
+             .help = "hypotheses, one file per system (default: stdin)"),
+    OPT_INT(0, "num-refs", &in.num_refs, .alias = "nr", .arg = "N", .def = "1", .lo = 1, .hi = 1000,
+            .modes = SCORE | STATS,
+            .help = "references per line of a single REF, separated by tabs"),
+    OPT_STR('e', "encoding", &in.encoding, .arg = "NAME", .def = "utf-8",
+            .modes = SCORE | STATS | PRINT, .help = "encoding of all files"),
+    OPT_MODE(0, "from-stats", FROM_STATS, .excludes = NOT_MULTI_BLEU,
+             .help = "read streams of statistics, one per system, instead of text"),
+    OPT_GROUP("Metrics"),
+    OPT_LIST('m', "metrics", &metrics, .arg = "NAME", .flags = TF_OPT_GREEDY,
+             .modes = SCORE | STATS, .excludes = NOT_MULTI_BLEU,
+             .help = "metrics to compute: bleu (default), chrf, ter"),
+    OPT_FLAG(0, "sentence-level", &eval.sentence, .alias = "sl", .modes = SCORE | FROM_STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "score each line, with effective order"),
+    OPT_GROUP("BLEU"),
+    OPT_STR(0, "tokenize", &tok, .alias = "tok", .arg = "NAME", .choices = tf_tokenizer_names,
+            .flags = TF_OPT_SEMANTIC, .modes = SCORE | STATS | PRINT, .excludes = NOT_MULTI_BLEU,
+            .help = "tokenizer: 13a (default), intl, zh, char, none, spm"),
+    OPT_STR(0, "spm-model", &spm_model, .arg = "FILE", .flags = TF_OPT_FILE,
+            .modes = SCORE | STATS | PRINT, .excludes = NOT_MULTI_BLEU,
+            .help = "SentencePiece model for -tok spm"),
+    OPT_FLAG(0, "lowercase", &eval.metric.bleu.lowercase, .alias = "lc",
+             .modes = SCORE | STATS | PRINT, .help = "ignore case"),
+    OPT_CHOICE('s', "smooth-method", &eval.metric.bleu.smooth, tf_bleu_smooth_names,
+               .arg = "NAME", .def = "exp", .modes = SCORE | STATS, .excludes = NOT_MULTI_BLEU,
+               .help = "smoothing of orders without a match"),
+    OPT_REAL(0, "smooth-value", &smooth_value, .alias = "sv", .arg = "X", .lo = 0, .hi = 1e9,
+             .modes = SCORE | STATS, .excludes = NOT_MULTI_BLEU,
+             .help = "value for floor (default 0.1) and add-k (default 1)"),
+    OPT_FLAG(0, "force", &eval.force, .help = "do not warn if hypotheses look tokenized"),
+    OPT_GROUP("BLEU of the Transformer paper"),
+    OPT_CHOICE(0, "as", &as, kinds, .arg = "NAME", .def = "sacrebleu",
+               .help = "paper: Moses tokenizer, split compounds, multi-bleu's counts"),
+    OPT_CHOICE(0, "lang", &paper.lang, tf_moses_langs, .arg = "NAME", .def = "de",
+               .needs = "as=paper", .help = "--as paper: language of the text"),
+    OPT_FLAG(0, "raw-ref", &paper.raw_ref, .needs = "as=paper",
+             .help = "--as paper: also tokenize the references"),
+    OPT_FLAG(0, "no-punct-step", &paper.no_punctuation, .needs = "as=paper",
+             .help = "--as paper: do not convert typographic marks to ASCII"),
+    OPT_FLAG(0, "tok-input", &paper.tokenized, .excludes = "as=paper",
+             .help = "multi-bleu's score of tokenized text"),
+    OPT_GROUP("chrF"),
+    OPT_INT(0, "chrf-char-order", &eval.metric.chrf.chars, .alias = "cc", .arg = "N", .def = "6", .lo = 0,
+            .hi = TF_CHRF_MAX, .modes = SCORE | STATS, .excludes = NOT_MULTI_BLEU,
+            .help = "maximum character n-gram order"),
+    OPT_INT(0, "chrf-word-order", &eval.metric.chrf.words, .alias = "cw", .arg = "N", .def = "0", .lo = 0,
+            .hi = TF_CHRF_MAX, .modes = SCORE | STATS, .excludes = NOT_MULTI_BLEU,
+            .help = "maximum word n-gram order; 2 is chrF++"),
+    OPT_INT(0, "chrf-beta", &eval.metric.chrf.beta, .arg = "N", .def = "2", .lo = 0, .hi = 1000,
+            .modes = SCORE | STATS, .excludes = NOT_MULTI_BLEU, .help = "weight of recall"),
+    OPT_FLAG(0, "chrf-whitespace", &eval.metric.chrf.whitespace, .modes = SCORE | STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "count white space, too"),
+    OPT_FLAG(0, "chrf-lowercase", &eval.metric.chrf.lowercase, .modes = SCORE | STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "ignore case"),
+    OPT_FLAG(0, "chrf-eps-smoothing", &eval.metric.chrf.eps, .modes = SCORE | STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "average the F scores of the orders"),
+    OPT_GROUP("TER"),
+    OPT_FLAG(0, "ter-case-sensitive", &eval.metric.ter.case_sensitive, .modes = SCORE | STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "respect case"),
+    OPT_FLAG(0, "ter-asian-support", &eval.metric.ter.asian, .modes = SCORE | STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "split Asian characters and punctuation"),
+    OPT_FLAG(0, "ter-no-punct", &eval.metric.ter.no_punct, .modes = SCORE | STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "remove punctuation"),
+    OPT_FLAG(0, "ter-normalized", &eval.metric.ter.normalized, .modes = SCORE | STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "normalize and tokenize"),
+    OPT_GROUP("Significance (seed: SACREBLEU_SEED, 12345 by default)"),
+    OPT_FLAG(0, "confidence", &confidence, .alias = "ci", .modes = SCORE | FROM_STATS,
+             .excludes = NOT_MULTI_BLEU,
+             .help = "bootstrap a 95% confidence interval of one system"),
+    OPT_INT(0, "confidence-n", &confidence_n, .alias = "cin", .arg = "N", .def = "1000", .lo = 0,
+            .hi = 1e8, .modes = SCORE | FROM_STATS, .excludes = NOT_MULTI_BLEU,
+            .help = "number of samples"),
+    OPT_FLAG(0, "paired-bs", &bootstrap, .alias = "pbs", .modes = SCORE | FROM_STATS,
+             .excludes = "paired-ar " NOT_MULTI_BLEU,
+             .help = "paired bootstrap against the first system"),
+    OPT_INT(0, "paired-bs-n", &bootstrap_n, .alias = "pbsn", .arg = "N", .def = "1000", .lo = 0,
+            .hi = 1e8, .modes = SCORE | FROM_STATS, .excludes = NOT_MULTI_BLEU,
+            .help = "number of samples"),
+    OPT_FLAG(0, "paired-ar", &randomize, .alias = "par", .modes = SCORE | FROM_STATS,
+             .excludes = NOT_MULTI_BLEU,
+             .help = "approximate randomization against the first system"),
+    OPT_INT(0, "paired-ar-n", &randomize_n, .alias = "parn", .arg = "N", .def = "10000", .lo = 0,
+            .hi = 1e8, .modes = SCORE | FROM_STATS, .excludes = NOT_MULTI_BLEU,
+            .help = "number of trials"),
+    OPT_INT('j', "paired-jobs", &jobs, .arg = "N", .def = "1", .lo = 0, .hi = 1000,
+            .help = "ignored, accepted for compatibility"),
+    OPT_GROUP("Report"),
+    OPT_MODE(0, "stats", STATS, .excludes = NOT_MULTI_BLEU,
+             .help = "write the statistics of each segment as a stream for --from-stats"),
+    OPT_MODE(0, "print-tokens", PRINT, .help = "print each hypothesis line as tokenized"),
+    OPT_CHOICE('f', "format", &eval.report.format, tf_report_formats, .arg = "NAME",
+               .def = "json", .modes = SCORE | FROM_STATS, .excludes = NOT_MULTI_BLEU,
+               .help = "format of the report (SACREBLEU_FORMAT takes precedence)"),
+    OPT_INT('w', "width", &eval.report.width, .arg = "N", .def = "1", .lo = 0, .hi = 100,
+            .modes = SCORE | FROM_STATS, .excludes = NOT_MULTI_BLEU,
+            .help = "decimal places of scores"),
+    OPT_FLAG('b', "score-only", &eval.report.score_only, .modes = SCORE | FROM_STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "print only the score"),
+    OPT_FLAG(0, "short", &eval.report.brief, .alias = "sh", .modes = SCORE | FROM_STATS,
+             .excludes = NOT_MULTI_BLEU, .help = "print short signatures in text"),
+    OPT_FLAG(0, "no-color", &no_color, .alias = "nc",
+             .help = "ignored, accepted for compatibility; there are no colours"),
+    OPT_FLAG('q', "quiet", &quiet, .help = "print no warnings"),
+    OPT_END,
 };
 
 static const struct tf_tool tool = {
@@ -128,128 +137,54 @@ static const struct tf_tool tool = {
                 "[options] REF... <HYP\n"
                 "--as paper|--tok-input [options] REF... [-i HYP]\n"
                 "--from-stats [options] STATS.tfs...\n--print-tokens [options] [-i HYP...]",
-    .summary = "scores of translations against references, as sacreBLEU computes them",
+    .summary = "score translations against references, as sacreBLEU does",
     .opts = opts,
     .min_args = 0,
     .max_args = -1,
+    .default_mode = "scoring text",
 };
 
-/* How text is scored, and what is done. */
-enum { SACREBLEU = 1, PAPER = 2, TOKENIZED = 4, ANY_WAY = 7 };
-enum { SCORES = 8, STATS = 16, FROM_STATS = 32, PRINT = 64 };
-
-static const struct mode_row modes[] = {
-    {PAPER | SCORES | PRINT, "--as paper", {"lang", "raw-ref", "no-punct-step"}},
-    {ANY_WAY | SCORES | STATS, "references", {"num-refs"}},
-    {ANY_WAY | SCORES | STATS | PRINT, "text", {"encoding", "lowercase"}},
-    {SACREBLEU | SCORES | STATS | PRINT, "text and sacreBLEU's metrics", {"tokenize", "spm-model"}},
-    {SACREBLEU | SCORES | STATS,
-     "text and sacreBLEU's metrics",
-     {"metrics", "smooth-method", "smooth-value", "chrf-char-order", "chrf-word-order", "chrf-beta",
-      "chrf-whitespace", "chrf-lowercase", "chrf-eps-smoothing", "ter-case-sensitive",
-      "ter-asian-support", "ter-no-punct", "ter-normalized"}},
-    {SACREBLEU | SCORES | FROM_STATS,
-     "scores of sacreBLEU's metrics",
-     {"sentence-level", "confidence", "confidence-n", "paired-bs", "paired-bs-n", "paired-ar",
-      "paired-ar-n", "format", "width", "score-only", "short"}},
-    {SACREBLEU | STATS | FROM_STATS, "sacreBLEU's metrics", {"stats", "from-stats"}},
-    {0},
-};
-
-static int choose_test(struct tf_err *err)
+/* Operands and -i: what each mode needs, and how many. */
+static int check_files(const struct tf_args *args, struct tf_err *err)
 {
-    if (bootstrap && randomize)
-        return tf_fail_status(err, TF_USAGE, "--paired-bs and --paired-ar exclude each other");
-    eval.resampling.test = bootstrap    ? TF_TEST_BOOTSTRAP
-                           : randomize  ? TF_TEST_RANDOMIZE
-                           : confidence ? TF_TEST_CONFIDENCE
-                                        : TF_TEST_NONE;
-    eval.resampling.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
-    return 0;
-}
-
-static int check_stdin(const struct tf_args *args, struct tf_err *err)
-{
-    size_t count = (inputs.n == 0 && !from_stats) + tf_count_stdin(args->v, (size_t)args->n) +
-                   tf_count_stdin(inputs.v, inputs.n) + tf_count_stdin(&spm_model, 1);
-    return count > 1 ? tf_fail_status(err, TF_USAGE, "only one file can be stdin") : 0;
-}
-
-static int check(const struct tf_args *args, struct tf_err *err)
-{
-    const unsigned way = as                ? PAPER
-                         : paper.tokenized ? TOKENIZED
-                                           : SACREBLEU,
-                   what = print_tokens ? PRINT
-                          : from_stats ? FROM_STATS
-                          : eval.stats ? STATS
-                                       : SCORES;
-    if (paper.tokenized && as)
-        return tf_fail_status(err, TF_USAGE, "--as paper and --tok-input exclude each other");
-    if (print_tokens + from_stats + eval.stats > 1)
-        return tf_fail_status(err, TF_USAGE,
-                              "--stats, --from-stats and --print-tokens exclude each other");
-    if (check_modes(opts, modes, way | what, err) ||
-        tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) || choose_test(err) ||
-        tf_segment_files_unique(&inputs, bootstrap || randomize, err) ||
-        tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err))
-        return -1;
-    if (args->n == 0 && !from_stats && !print_tokens)
+    if (args->n == 0 && (args->mode & (SCORE | STATS)))
         return tf_fail_status(err, TF_USAGE, "no reference file%s",
-                              inputs.n ? "; give references before -i" : "");
-    if (args->n && print_tokens)
+                              inputs.n > 0 ? "; give references before -i" : "");
+    if (args->n > 0 && args->mode == PRINT)
         return tf_fail_status(err, TF_USAGE,
                               "%s: --print-tokens takes no references; give hypotheses with -i",
                               args->v[0]);
-    if (args->n && inputs.n && from_stats)
+    if (args->n > 0 && inputs.n > 0 && args->mode == FROM_STATS)
         return tf_fail_status(err, TF_USAGE,
                               "%s: --from-stats takes its streams as operands or with -i, not both",
                               args->v[0]);
     if (in.num_refs > 1 && args->n > 1)
         return tf_fail_status(err, TF_USAGE, "--num-refs %d takes one reference file, not %d",
                               (int)in.num_refs, args->n);
-    if ((eval.sentence || eval.stats || way != SACREBLEU) && inputs.n > 1 && !print_tokens)
-        return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu",
-                              eval.sentence ? "sentence-level"
-                              : eval.stats  ? "stats"
-                              : as          ? "as paper"
-                                            : "tok-input",
-                              inputs.n);
-    return tf_eval_check(&eval, err) ? -1 : check_stdin(args, err);
+    const char *single = eval.sentence           ? "sentence-level"
+                         : args->mode == STATS   ? "stats"
+                         : as                    ? "as paper"
+                         : paper.tokenized       ? "tok-input"
+                                                 : NULL;
+    if (single != NULL && inputs.n > 1 && args->mode != PRINT)
+        return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", single, inputs.n);
+    /* The hypotheses come from stdin if no file is given. */
+    if (inputs.n == 0 && args->mode != FROM_STATS &&
+        tf_count_stdin(args->v, (size_t)args->n) + tf_count_stdin(&spm_model, 1) > 0)
+        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
+    return 0;
 }
 
-static int evaluate(struct tf_out *out, struct tf_err *err)
-{
-    const struct tf_multi_bleu_opts *by = as || paper.tokenized ? &paper : NULL;
-    in.systems = inputs.v; /* each once, since the check */
-    in.nsystems = inputs.n;
-    if (print_tokens)
-        return tf_print_tokens(out, by, &eval.metric.bleu, &in, err);
-    if (by)
-        return tf_multi_bleu(out, by, &in, err);
-    if (from_stats)
-        return tf_evaluate_stats(out, &eval, in.nrefs ? in.refs : in.systems,
-                                 in.nrefs ? in.nrefs : in.nsystems, err);
-    return tf_evaluate(out, &eval, &in, err);
-}
-
-static int run(struct tf_out *out, struct tf_err *err)
-{
-    struct tf_err end = {0};
-    int rc = spm_model ? tf_spm_open(spm_model, eval.metric.bleu.model, err) : 0;
-    if (!rc)
-        rc = evaluate(out, err);
-    if (tf_spm_close(&end) < 0 && rc >= 0) {
-        *err = end;
-        rc = -1;
-    }
-    return rc;
-}
-
-static void set_up(const struct tf_args *args)
+static void configure(const struct tf_args *args)
 {
     struct tf_bleu_opts *b = &eval.metric.bleu;
-    b->value = tf_opt_find(opts, "smooth-value")->set ? value : tf_bleu_default_value(b->smooth);
+    b->value = tf_opt_given(opts, "smooth-value") ? smooth_value : tf_bleu_default_value(b->smooth);
+    eval.resampling.test = bootstrap    ? TF_TEST_BOOTSTRAP
+                           : randomize  ? TF_TEST_RANDOMIZE
+                           : confidence ? TF_TEST_CONFIDENCE
+                                        : TF_TEST_NONE;
+    eval.resampling.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
+    eval.stats = args->mode == STATS;
     tf_eval_environment(&eval);
     eval.force |= quiet;
     eval.table = opts;
@@ -258,24 +193,54 @@ static void set_up(const struct tf_args *args)
     in.nrefs = (size_t)args->n;
 }
 
+static int evaluate(struct tf_out *out, unsigned mode, struct tf_err *err)
+{
+    const struct tf_multi_bleu_opts *by = as || paper.tokenized ? &paper : NULL;
+    in.systems = inputs.v;
+    in.nsystems = inputs.n;
+    if (mode == PRINT)
+        return tf_print_tokens(out, by, &eval.metric.bleu, &in, err);
+    if (by != NULL)
+        return tf_multi_bleu(out, by, &in, err);
+    if (mode == FROM_STATS)
+        return tf_evaluate_stats(out, &eval, in.nrefs > 0 ? in.refs : in.systems,
+                                 in.nrefs > 0 ? in.nrefs : in.nsystems, err);
+    return tf_evaluate(out, &eval, &in, err);
+}
+
+/* evaluate, with a running tokenizer if a SentencePiece model was given. */
+static int evaluate_spm(struct tf_out *out, unsigned mode, struct tf_err *err)
+{
+    struct tf_err end = {0};
+    int rc = spm_model != NULL ? tf_spm_open(spm_model, eval.metric.bleu.model, err) : 0;
+    if (rc == 0)
+        rc = evaluate(out, mode, err);
+    if (tf_spm_close(&end) < 0 && rc >= 0) {
+        *err = end;
+        rc = -1;
+    }
+    return rc;
+}
+
+static int run(const struct tf_args *args, struct tf_err *err)
+{
+    struct tf_out out;
+    configure(args);
+    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
+        tf_segment_files_unique(&inputs, bootstrap || randomize, err) < 0 ||
+        tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err) < 0 ||
+        check_files(args, err) < 0 || tf_eval_check(&eval, err) < 0 ||
+        tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, err) < 0)
+        return -1;
+    int rc = evaluate_spm(&out, args->mode, err);
+    if (rc < 0)
+        tf_out_abort(&out);
+    else if (tf_out_commit(&out, err) < 0)
+        rc = -1;
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
-    struct tf_err err = {0};
-    struct tf_args args;
-    struct tf_out out;
-    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
-    if (!rc) {
-        set_up(&args);
-        rc = check(&args, &err);
-    }
-    if (!rc)
-        rc = tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, &err);
-    if (!rc) {
-        rc = run(&out, &err);
-        if (rc < 0)
-            tf_out_abort(&out);
-        else if (tf_out_commit(&out, &err) < 0)
-            rc = -1;
-    }
-    return tf_finish(rc, &err);
+    return tf_tool_main(&tool, argc, argv, run);
 }

@@ -1,9 +1,6 @@
-/* tf-cbor - looks at streams and models, and mends them. */
+/* tf-cbor - inspect, convert and repair streams and models. */
+#include "common_options.h"
 #include "stream/inspect.h"
-#include "modes.h"
-#include "rows.h"
-
-#include <string.h>
 
 static struct {
     int64_t records, max_bytes, max_tensor;
@@ -11,54 +8,42 @@ static struct {
     const char *output;
 } o;
 
+enum { CHECK = 1, DIAG = 2, JSON = 4, UNJSON = 8, HEAD = 16, COUNT = 32, SEAL = 64 };
+
 static struct tf_opt opts[] = {
-    {TF_OPT_GROUP, .help = "What to do"},
-    {TF_OPT_WORD, .arg = "check", .help = "verify all of it: form, counts, CRCs, values"},
-    {TF_OPT_WORD, .arg = "diag", .help = "to diagnostic notation"},
-    {TF_OPT_WORD, .arg = "json", .help = "to JSON Lines"},
-    {TF_OPT_WORD, .arg = "unjson", .help = "back from JSON Lines"},
-    {TF_OPT_WORD, .arg = "head", .help = "the first records, as a stream"},
-    {TF_OPT_WORD, .arg = "count", .help = "records by type"},
-    {TF_OPT_WORD, .arg = "seal", .help = "fill in CRCs and checks"},
-    {TF_OPT_GROUP, .help = "Options"},
-    ROW_OUTPUT(o.output),
-    {TF_OPT_INT, 'n', "records", .target = &o.records, .arg = "N", .def = "10", .lo = 0, .hi = 9e15,
-     .help = "head: so many records"},
-    {TF_OPT_INT, .name = "max-bytes", .target = &o.max_bytes, .arg = "N", .def = "256", .lo = 0,
-     .hi = 9e15, .help = "diag: show so many bytes of a byte string"},
-    {TF_OPT_FLAG, .name = "full", .target = &o.full, .help = "diag: show all of them"},
-    {TF_OPT_FLAG, .name = "allow-nan", .target = &o.allow_nan,
-     .help = "check: tensors may hold NaN and infinities"},
-    {TF_OPT_INT, .name = "max-tensor", .target = &o.max_tensor, .arg = "BYTES",
-     .lo = 1, .hi = 1e12, .help = "refuse larger tensors; default: 4 GiB, none to check a file"},
-    {.kind = TF_OPT_END},
+    OPT_GROUP("Commands"),
+    OPT_WORD("check", CHECK, "verify structure, counts, CRCs and values"),
+    OPT_WORD("diag", DIAG, "convert to diagnostic notation"),
+    OPT_WORD("json", JSON, "convert to JSON Lines"),
+    OPT_WORD("unjson", UNJSON, "convert from JSON Lines"),
+    OPT_WORD("head", HEAD, "write the first records as a stream"),
+    OPT_WORD("count", COUNT, "count records by type"),
+    OPT_WORD("seal", SEAL, "fill in CRCs and check records"),
+    OPT_GROUP("Options"),
+    COMMON_OUTPUT(&o.output, .modes = ~CHECK),
+    OPT_INT('n', "records", &o.records, .arg = "N", .def = "10", .lo = 0, .hi = 9e15,
+            .modes = HEAD, .help = "head: number of records"),
+    OPT_INT(0, "max-bytes", &o.max_bytes, .arg = "N", .def = "256", .lo = 0, .hi = 9e15,
+            .modes = DIAG, .help = "diag: show at most N bytes of a byte string"),
+    OPT_FLAG(0, "full", &o.full, .modes = DIAG, .help = "diag: show byte strings in full"),
+    OPT_FLAG(0, "allow-nan", &o.allow_nan, .modes = CHECK,
+             .help = "check: accept NaN and infinity in tensors"),
+    OPT_INT(0, "max-tensor", &o.max_tensor, .arg = "BYTES", .lo = 1, .hi = 1e12,
+            .modes = CHECK | DIAG | JSON | COUNT | SEAL,
+            .help = "reject larger tensors (default 4 GiB; no limit for check of a file)"),
+    OPT_END,
 };
 
 static const struct tf_tool tool = {
     .name = "tf-cbor",
     .synopsis = "check|diag|json|unjson|head|count|seal [options] [FILE]",
-    .summary = "look at streams and models, and mend them",
+    .summary = "inspect, convert and repair streams and models",
     .opts = opts,
-    .min_args = 1,
-    .max_args = 2,
-    .n_words = 1,
+    .max_args = 1,
+    .stdin_modes = ~0u,
 };
 
-enum verb { CHECK, DIAG, JSON, UNJSON, HEAD, COUNT, SEAL, N_VERBS };
-static const char *const verbs[N_VERBS] = {"check", "diag",  "json", "unjson",
-                                           "head",  "count", "seal"};
-
-#define V(verb) (1u << verb)
-static const struct mode_row modes[] = {
-    {V(HEAD), "head", {"records"}},
-    {V(DIAG), "diag", {"max-bytes", "full"}},
-    {V(CHECK), "check", {"allow-nan"}},
-    {~(V(UNJSON) | V(HEAD)), "check, diag, json, count and seal", {"max-tensor"}},
-    {~V(CHECK), "what prints something, which check does not", {"output"}},
-    {0},
-};
-
-static int run(enum verb verb, struct tf_in *in, struct tf_out *out, struct tf_err *err)
+static int show(unsigned command, struct tf_in *in, struct tf_out *out, struct tf_err *err)
 {
     const struct tf_show how = {
         .max_tensor = (uint64_t)o.max_tensor,
@@ -66,7 +51,7 @@ static int run(enum verb verb, struct tf_in *in, struct tf_out *out, struct tf_e
         .records = (uint64_t)o.records,
         .allow_nan = o.allow_nan,
     };
-    switch (verb) {
+    switch (command) {
     case CHECK:
         return tf_show_check(in, &how, err);
     case DIAG:
@@ -84,33 +69,23 @@ static int run(enum verb verb, struct tf_in *in, struct tf_out *out, struct tf_e
     }
 }
 
-int main(int argc, char **argv)
+static int run(const struct tf_args *args, struct tf_err *err)
 {
-    struct tf_err err = {0};
-    struct tf_args args;
     struct tf_in in;
     struct tf_out out;
-    if (tf_opt_parse(&tool, argc, argv, &args, &err))
-        return tf_finish(-1, &err);
-    int verb = 0;
-    while (verb < N_VERBS && strcmp(args.v[0], verbs[verb]) != 0)
-        verb++;
-    if (verb == N_VERBS)
-        return tf_finish(
-            tf_fail_status(&err, TF_USAGE,
-                           "'%s': one of check, diag, json, unjson, head, count, seal",
-                           args.v[0]),
-            &err);
-    if (check_modes(opts, modes, 1u << verb, &err))
-        return tf_finish(-1, &err);
-    if (tf_in_open(&in, args.n > 1 ? args.v[1] : "-", &err))
-        return tf_finish(-1, &err);
-    bool binary = verb == UNJSON || verb == HEAD || verb == SEAL;
-    int rc = tf_out_open(&out, o.output, binary ? TF_OUT_BINARY : 0, &err);
+    if (tf_in_open(&in, args->v[0], err) < 0)
+        return -1;
+    bool binary = args->mode & (UNJSON | HEAD | SEAL);
+    int rc = tf_out_open(&out, o.output, binary ? TF_OUT_BINARY : 0, err);
     if (rc == 0) {
-        rc = run((enum verb)verb, &in, &out, &err);
-        rc = tf_out_finish(&out, rc, &err);
+        rc = show(args->mode, &in, &out, err);
+        rc = tf_out_finish(&out, rc, err);
     }
     tf_in_close(&in);
-    return tf_finish(rc, &err);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    return tf_tool_main(&tool, argc, argv, run);
 }

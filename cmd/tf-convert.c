@@ -1,44 +1,39 @@
-/* tf-convert - models to and from safetensors and npz: options, one conversion. */
-#include "base/file.h"
+/* tf-convert - models to and from safetensors and npz. */
+#include "common_options.h"
 #include "model/convert.h"
-#include "rows.h"
 
 static struct tf_convert_opts o;
 static const char *output;
 
 static struct tf_opt opts[] = {
-    {TF_OPT_CHOICE, .name = "to", .target = &o.to, .arg = "FORMAT", .def = "auto",
-     .choices = tf_format_names,
-     .help = "auto: safetensors from a model of ours, else a model of ours"},
-    {TF_OPT_CHOICE, .name = "dtype", .target = &o.dtype, .arg = "WORD", .def = "same",
-     .choices = tf_convert_dtypes, .flags = TF_OPT_SEMANTIC,
-     .help = "of the parameters that are written"},
-    {TF_OPT_STR, .name = "config", .target = &o.config, .arg = "FILE", .flags = TF_OPT_FILE,
-     .help = "configuration as JSON, in place of what the input carries"},
-    {TF_OPT_STR, .name = "vocab", .target = &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
-     .help = "SentencePiece model, in place of what the input carries"},
-    ROW_OUTPUT(output),
-    {.kind = TF_OPT_END},
+    OPT_CHOICE(0, "to", &o.to, tf_format_names, .arg = "FORMAT", .def = "auto",
+               .help = "output format; auto: safetensors if the input is a tf-tools model, else a "
+                       "tf-tools model"),
+    OPT_CHOICE(0, "dtype", &o.dtype, tf_convert_dtypes, .arg = "WORD", .def = "same",
+               .flags = TF_OPT_SEMANTIC, .help = "data type of the parameters to write"),
+    OPT_STR(0, "config", &o.config, .arg = "FILE", .flags = TF_OPT_FILE,
+            .help = "read the configuration as JSON from FILE instead of the input"),
+    OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
+            .help = "read the SentencePiece model from FILE instead of the input"),
+    COMMON_OUTPUT(&output),
+    OPT_END,
 };
 
 static const struct tf_tool tool = {
     .name = "tf-convert",
     .synopsis = "[options] [MODEL] >FILE",
-    .summary = "models to and from safetensors and npz",
+    .summary = "convert models to and from safetensors and npz",
     .opts = opts,
     .max_args = 1,
+    .stdin_modes = 1,
 };
+
+static int run(const struct tf_args *args, struct tf_err *err)
+{
+    return tf_convert(args->v[0], output, &o, tool.name, opts, err);
+}
 
 int main(int argc, char **argv)
 {
-    struct tf_err err = {0};
-    struct tf_args args;
-    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
-    const char *input = rc == 0 && args.n > 0 ? args.v[0] : "-";
-    const char *const inputs[] = {input, o.config, o.vocab};
-    if (rc == 0 && tf_count_stdin(inputs, 3) > 1)
-        rc = tf_fail_status(&err, TF_USAGE, "only one file can be stdin");
-    if (rc == 0)
-        rc = tf_convert(input, output, &o, tool.name, opts, &err);
-    return tf_finish(rc, &err);
+    return tf_tool_main(&tool, argc, argv, run);
 }

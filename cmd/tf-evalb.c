@@ -1,9 +1,6 @@
-/* tf-evalb - bracketing scores of constituency trees as EVALB computes them: options, one
- * comparison, one report. */
+/* tf-evalb - bracketing scores of constituency trees. */
+#include "common_options.h"
 #include "tree/evalb.h"
-#include "rows.h"
-
-#include <string.h>
 
 static struct tf_evalb_opts eval;
 static const char *params;
@@ -11,27 +8,22 @@ static int64_t cutoff, max_error, max_line;
 static bool debug, debug_all;
 
 static struct tf_opt opts[] = {
-    {.kind = TF_OPT_GROUP, .help = "What counts"},
-    {.kind = TF_OPT_STR, .letter = 'p', .name = "params", .target = &params, .arg = "FILE",
-     .def = "COLLINS", .flags = TF_OPT_FILE,
-     .help = "EVALB's parameter file; or built in: COLLINS, new, none"},
-    {.kind = TF_OPT_INT, .letter = 'c', .name = "cutoff", .target = &cutoff, .arg = "N", .lo = 0,
-     .hi = INT32_MAX, .help = "longest sentence of the second block (CUTOFF_LEN)"},
-    {.kind = TF_OPT_INT, .letter = 'e', .name = "max-error", .target = &max_error, .arg = "N",
-     .lo = -1, .hi = INT32_MAX, .help = "go on after N + 1 errors, stop at the next (MAX_ERROR)"},
-    ROW_BAD(eval.bad, "sentences in error"),
-    {.kind = TF_OPT_INT, .name = "max-line", .target = &max_line, .arg = "BYTES", .def = "1G",
-     .lo = 1, .hi = 1LL << 36, .help = "longest line"},
-    {.kind = TF_OPT_GROUP, .help = "Report"},
-    {.kind = TF_OPT_FLAG, .name = "exact", .target = &eval.exact,
-     .help = "end the report where EVALB's ends"},
-    {.kind = TF_OPT_FLAG, .name = "json", .target = &eval.json,
-     .help = "all figures and a row per sentence as JSON"},
-    {.kind = TF_OPT_FLAG, .letter = 'd', .name = "debug", .target = &debug,
-     .help = "words and brackets of each sentence"},
-    {.kind = TF_OPT_FLAG, .letter = 'D', .name = "debug-all", .target = &debug_all,
-     .help = "every step of the comparison too"},
-    {.kind = TF_OPT_END},
+    OPT_GROUP("Scoring"),
+    OPT_STR('p', "params", &params, .arg = "FILE", .def = "COLLINS", .flags = TF_OPT_FILE,
+            .help = "parameter file of EVALB, or one of the built-in COLLINS, new, none"),
+    OPT_INT('c', "cutoff", &cutoff, .arg = "N", .lo = 0, .hi = INT32_MAX,
+            .help = "longest sentence of the second block (CUTOFF_LEN)"),
+    OPT_INT('e', "max-error", &max_error, .arg = "N", .lo = -1, .hi = INT32_MAX,
+            .help = "stop at the error after N + 1 errors (MAX_ERROR)"),
+    COMMON_BAD(&eval.bad, "sentences with errors"),
+    OPT_INT(0, "max-line", &max_line, .arg = "BYTES", .def = "1G", .lo = 1, .hi = 1LL << 36,
+            .help = "longest line in bytes"),
+    OPT_GROUP("Report"),
+    OPT_FLAG(0, "exact", &eval.exact, .help = "print what EVALB prints and no more"),
+    OPT_FLAG(0, "json", &eval.json, .help = "print all numbers and a row per sentence as JSON"),
+    OPT_FLAG('d', "debug", &debug, .help = "print the words and brackets of each sentence"),
+    OPT_FLAG('D', "debug-all", &debug_all, .help = "also print every step of the comparison"),
+    OPT_END,
 };
 
 static const struct tf_tool tool = {
@@ -43,54 +35,53 @@ static const struct tf_tool tool = {
     .max_args = 2,
 };
 
-static int check(const struct tf_args *args, struct tf_err *err)
+static int set_params(struct tf_err *err)
 {
-    if (tf_count_stdin(args->v, 2) + tf_count_stdin(&params, 1) > 1)
-        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     if (tf_evalb_params_load(&eval.params, params, err) < 0)
         return -1;
-    if (tf_opt_find(opts, "cutoff")->set)
+    if (tf_opt_given(opts, "cutoff"))
         eval.params.cutoff = cutoff;
-    if (tf_opt_find(opts, "max-error")->set)
+    if (tf_opt_given(opts, "max-error"))
         eval.params.max_error = max_error;
     if (debug || debug_all)
         eval.params.debug = debug_all ? 2 : 1;
     eval.max_line = (size_t)max_line;
-    if (eval.json && eval.params.debug > 0)
-        return tf_fail_status(err, TF_USAGE, "--json and --debug don't go together");
-    return 0;
+    /* The parameter file can ask for debug output, too. */
+    return eval.json && eval.params.debug > 0
+               ? tf_fail_status(err, TF_USAGE, "--json and --debug cannot be used together")
+               : 0;
 }
 
 static int compare(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_in gold = {.fd = -1}, test = {.fd = -1};
-    struct tf_out out;
-    if (tf_in_open(&gold, args->v[0], err) < 0)
-        return -1;
-    int rc = tf_in_open(&test, args->v[1], err);
-    if (rc == 0) {
+    struct tf_out out = {0};
+    int rc = tf_in_open(&gold, args->v[0], err);
+    if (rc == 0)
+        rc = tf_in_open(&test, args->v[1], err);
+    if (rc == 0)
         rc = tf_out_open(&out, "-", 0, err);
-        if (rc == 0) {
-            struct tf_err late = {0};
-            rc = tf_evalb(&eval, &gold, &test, &out, err);
-            if (tf_out_commit(&out, rc < 0 ? &late : err) < 0)
-                rc = -1;
-        }
-        tf_in_close(&test);
+    if (rc == 0) {
+        struct tf_err late = {0};
+        rc = tf_evalb(&eval, &gold, &test, &out, err);
+        if (tf_out_commit(&out, rc < 0 ? &late : err) < 0)
+            rc = -1;
     }
+    tf_in_close(&test);
     tf_in_close(&gold);
+    return rc;
+}
+
+static int run(const struct tf_args *args, struct tf_err *err)
+{
+    int rc = set_params(err);
+    if (rc == 0)
+        rc = compare(args, err);
+    tf_evalb_params_release(&eval.params);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
-    struct tf_err err = {0};
-    struct tf_args args;
-    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
-    if (rc == 0)
-        rc = check(&args, &err);
-    if (rc == 0)
-        rc = compare(&args, &err);
-    tf_evalb_params_release(&eval.params);
-    return tf_finish(rc, &err);
+    return tf_tool_main(&tool, argc, argv, run);
 }

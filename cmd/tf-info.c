@@ -1,18 +1,19 @@
 /* tf-info - describe models, checkpoints, streams and this machine. */
 #include "base/file.h"
-#include "base/opt.h"
+#include "base/tool.h"
 #include "stream/describe.h"
 
 #include <stdio.h>
 
-static bool devices, json;
+static bool json;
+
+enum { FILES = 1, DEVICES = 2 };
 
 static struct tf_opt opts[] = {
-    {TF_OPT_FLAG, .name = "devices", .target = &devices,
-     .help = "instead of files: version, kernels and devices of this machine"},
-    {TF_OPT_FLAG, .name = "json", .target = &json,
-     .help = "one JSON object a file, or for --devices"},
-    {.kind = TF_OPT_END},
+    OPT_MODE(0, "devices", DEVICES,
+             .help = "describe this machine instead of files: version, kernels, devices"),
+    OPT_FLAG(0, "json", &json, .help = "print one JSON object per file, or for --devices"),
+    OPT_END,
 };
 
 static const struct tf_tool tool = {
@@ -24,11 +25,13 @@ static const struct tf_tool tool = {
     .max_args = -1,
 };
 
-static int show(const struct tf_buf *text, struct tf_err *err)
+/* Print the text and release it; rc is the result of the function that made it. */
+static int print(struct tf_buf *text, int rc, struct tf_err *err)
 {
-    return text->len > 0 && fwrite(text->p, 1, text->len, stdout) != text->len
-               ? tf_fail_errno(err, "stdout: write")
-               : 0;
+    if (rc == 0 && text->len > 0 && fwrite(text->p, 1, text->len, stdout) != text->len)
+        rc = tf_fail_errno(err, "stdout: write");
+    tf_buf_release(text);
+    return rc;
 }
 
 static int show_file(const char *path, bool gap, struct tf_err *err)
@@ -41,27 +44,20 @@ static int show_file(const char *path, bool gap, struct tf_err *err)
         tf_buf_byte(&text, '\n');
     int rc = tf_describe_file(&text, &in, json, err);
     tf_in_close(&in);
-    if (rc == 0)
-        rc = show(&text, err);
-    tf_buf_release(&text);
-    return rc;
+    return print(&text, rc, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    if (tf_count_stdin(args->v, (size_t)args->n) > 1)
-        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
-    if (devices && args->n > 0)
+    if (args->mode == DEVICES && args->n > 0)
         return tf_fail_status(err, TF_USAGE, "--devices takes no file");
-    if (!devices && args->n == 0)
-        return tf_fail_status(err, TF_USAGE, "no file given; - for stdin, or --devices");
-    if (devices) {
+    if (args->mode == DEVICES) {
         struct tf_buf text = {0};
         tf_describe_machine(&text, json);
-        int rc = show(&text, err);
-        tf_buf_release(&text);
-        return rc;
+        return print(&text, 0, err);
     }
+    if (args->n == 0)
+        return tf_fail_status(err, TF_USAGE, "no file given; use - for stdin, or --devices");
     for (int i = 0; i < args->n; i++)
         if (show_file(args->v[i], !json && i > 0, err) != 0)
             return -1;
@@ -70,10 +66,5 @@ static int run(const struct tf_args *args, struct tf_err *err)
 
 int main(int argc, char **argv)
 {
-    struct tf_err err = {0};
-    struct tf_args args;
-    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
-    if (rc == 0)
-        rc = run(&args, &err);
-    return tf_finish(rc, &err);
+    return tf_tool_main(&tool, argc, argv, run);
 }

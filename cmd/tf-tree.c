@@ -1,45 +1,45 @@
-/* tf-tree - constituency trees, one a line: cleaned, as sequences for a model, and back. */
+/* tf-tree - constituency trees, one per line: cleaned, linearized for a model, or restored. */
 #include "base/log.h"
+#include "common_options.h"
 #include "tree/tree_filter.h"
-#include "rows.h"
 
 #include <string.h>
 
+enum { LINES = 1, LINEARIZE = 2, RESTORE = 4 };
+
 static struct tf_tree_filter f;
-static bool linearize, restore;
 static const char *words, *output;
-static int style, layout;
 static int64_t max_line;
 
 static const char *const layouts[] = {"auto", "lines", "pretty", NULL};
 
 static struct tf_opt opts[] = {
-    {TF_OPT_GROUP, .help = "What to do (without one of these: each tree on one line)"},
-    {TF_OPT_FLAG, 'l', "linearize", .target = &linearize,
-     .help = "trees to words and bracket sequences"},
-    {TF_OPT_FLAG, 'r', "restore", .target = &restore,
-     .help = "words and bracket sequences to trees, repaired where they don't fit"},
-    {TF_OPT_FLAG, 'c', "clean", .target = &f.clean,
-     .help = "drop traces, empty constituents, function labels (also before -l)"},
-    {TF_OPT_GROUP, .help = "Files"},
-    {TF_OPT_STR, 'w', "words", .target = &words, .arg = "FILE", .flags = TF_OPT_FILE,
-     .help = "-l writes the words here, -r reads them here; default: first column"},
-    ROW_OUTPUT(output),
-    {TF_OPT_CHOICE, .name = "layout", .target = &layout, .arg = "WORD", .def = "auto",
-     .choices = layouts, .help = "of trees: one a line, pretty-printed, or as the file shows"},
-    {TF_OPT_INT, .name = "max-line", .target = &max_line, .arg = "BYTES", .def = "16777216",
-     .lo = 1, .hi = 1LL << 36, .help = "a longer tree or line is bad"},
-    ROW_BAD(f.bad, "bad trees"),
-    {TF_OPT_GROUP, .help = "Form"},
-    {TF_OPT_CHOICE, 'b', "brackets", .target = &style, .arg = "WORD", .def = "slash",
-     .choices = tf_brackets_names, .help = "of sequences: \"NP ... /NP\" or \"(NP ... )NP\""},
-    {TF_OPT_STR, .name = "root", .target = &f.root, .arg = "LABEL", .def = "TOP",
-     .help = "label of the root that -l takes away, -r and -c put there"},
-    {TF_OPT_FLAG, 'p', "punctuation", .target = &f.punctuate,
-     .help = "-r: words decide what is tagged as punctuation"},
-    {TF_OPT_STR, .name = "tag", .target = &f.tag, .arg = "TAG", .def = "XX",
-     .help = "-r: tag of words that the sequence has none for"},
-    {.kind = TF_OPT_END},
+    OPT_GROUP("Mode (default: write each tree on one line)"),
+    OPT_MODE('l', "linearize", LINEARIZE, .help = "convert trees to words and bracket sequences"),
+    OPT_MODE('r', "restore", RESTORE,
+             .help = "convert words and bracket sequences to trees, repairing mismatches"),
+    OPT_FLAG('c', "clean", &f.clean, .modes = LINES | LINEARIZE,
+             .help = "remove traces, empty constituents and function labels (also before -l)"),
+    OPT_GROUP("Files"),
+    OPT_STR('w', "words", &words, .arg = "FILE", .flags = TF_OPT_FILE,
+            .modes = LINEARIZE | RESTORE, .out_modes = LINEARIZE,
+            .help = "file for the words: written by -l, read by -r (default: first column)"),
+    COMMON_OUTPUT(&output),
+    OPT_CHOICE(0, "layout", &f.layout, layouts, .arg = "WORD", .def = "auto",
+               .help = "layout of input trees: one per line, pretty-printed, or detect it"),
+    OPT_INT(0, "max-line", &max_line, .arg = "BYTES", .def = "16777216", .lo = 1, .hi = 1LL << 36,
+            .help = "treat a longer tree or line as bad"),
+    COMMON_BAD(&f.bad, "bad trees"),
+    OPT_GROUP("Format"),
+    OPT_CHOICE('b', "brackets", &f.style, tf_brackets_names, .arg = "WORD", .def = "slash",
+               .help = "brackets of sequences: \"NP ... /NP\" or \"(NP ... )NP\""),
+    OPT_STR(0, "root", &f.root, .arg = "LABEL", .def = "TOP",
+            .help = "label of the root, removed by -l and added by -r and -c"),
+    OPT_FLAG('p', "punctuation", &f.punctuate, .modes = RESTORE,
+             .help = "-r: choose the tags of punctuation by the words"),
+    OPT_STR(0, "tag", &f.tag, .arg = "TAG", .def = "XX",
+            .help = "-r: tag of words for which the sequence has none"),
+    OPT_END,
 };
 
 static const struct tf_tool tool = {
@@ -47,9 +47,11 @@ static const struct tf_tool tool = {
     .synopsis = "[-c] [options] [TREES]\n"
                 "-l [-c] [-w WORDS] [options] [TREES] >SEQUENCES\n"
                 "-r [-w WORDS] [options] [SEQUENCES] >TREES",
-    .summary = "constituency trees as sequences for a model, and back",
+    .summary = "convert constituency trees to sequences for a model, and back",
     .opts = opts,
     .max_args = 1,
+    .default_mode = "one tree per line",
+    .stdin_modes = LINES | LINEARIZE | RESTORE,
 };
 
 static bool is_label(const char *s)
@@ -57,73 +59,49 @@ static bool is_label(const char *s)
     return strpbrk(s, "() \t\n\v\f\r") == NULL;
 }
 
-static int check(const char *path, struct tf_err *err)
+/* Write trees or sequences; `words_in` and `words_out` are NULL if there is no such file. */
+static int filter(unsigned mode, struct tf_in *in, struct tf_in *words_in, struct tf_out *out,
+                  struct tf_out *words_out, struct tf_err *err)
 {
-    if (linearize && restore)
-        return tf_fail_status(err, TF_USAGE, "one of --linearize and --restore at a time");
-    if (restore && f.clean)
-        return tf_fail_status(err, TF_USAGE, "--clean is for trees, not for --restore");
-    if (f.punctuate && !restore)
-        return tf_fail_status(err, TF_USAGE, "--punctuation goes with --restore");
-    if (words != NULL && !linearize && !restore)
-        return tf_fail_status(err, TF_USAGE, "--words goes with --linearize and --restore");
-    if (words != NULL && !strcmp(words, "-") &&
-        (linearize ? !strcmp(output, "-") : !strcmp(path, "-")))
-        return tf_fail_status(err, TF_USAGE, "words and sequences can't both be std%s",
-                              linearize ? "out" : "in");
-    if (!is_label(f.root) || !is_label(f.tag) || !*f.tag)
-        return tf_fail_status(err, TF_USAGE, "--%s: labels hold no brackets and no white space",
-                              is_label(f.root) ? "tag" : "root");
-    if (linearize && words && strcmp(words, "-") != 0 && tf_same_file(path, words))
-        return tf_fail_status(err, TF_USAGE, "%s: is both input and output", words);
-    if (linearize && words && !strcmp(words, output))
-        return tf_fail_status(err, TF_USAGE, "%s: words and sequences need a file each", output);
-    f.style = (enum tf_brackets)style;
-    f.layout = (enum tf_tree_layout)layout;
-    f.max = (size_t)max_line;
-    return 0;
+    return mode == LINEARIZE ? tf_tree_to_sequences(&f, in, words_out, out, err)
+           : mode == RESTORE ? tf_tree_from_sequences(&f, in, words_in, out, err)
+                             : tf_tree_lines(&f, in, out, err);
 }
 
-static int convert(const char *path, struct tf_err *err)
+static int run(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_in in = {.fd = -1}, words_in = {.fd = -1};
     struct tf_out out = {0}, words_out = {0};
-    int rc = tf_in_open(&in, path, err);
-    if (rc < 0)
-        return -1;
-    if (words && restore)
+    bool read_words = words != NULL && args->mode == RESTORE;
+    bool write_words = words != NULL && args->mode == LINEARIZE;
+    if (!is_label(f.root) || !is_label(f.tag) || f.tag[0] == 0)
+        return tf_fail_status(err, TF_USAGE,
+                              "--%s: a label cannot contain brackets or white space",
+                              is_label(f.root) ? "tag" : "root");
+    f.max = (size_t)max_line;
+    int rc = tf_in_open(&in, args->v[0], err);
+    if (rc == 0 && read_words)
         rc = tf_in_open(&words_in, words, err);
-    bool with_words_in = words && restore && rc == 0;
-    if (rc == 0 && words && linearize)
+    if (rc == 0 && write_words)
         rc = tf_out_open(&words_out, words, 0, err);
     if (rc == 0)
         rc = tf_out_open(&out, output, 0, err);
     if (rc == 0)
-        rc = linearize ? tf_tree_to_sequences(&f, &in, words ? &words_out : NULL, &out, err)
-             : restore ? tf_tree_from_sequences(&f, &in, words ? &words_in : NULL, &out, err)
-                       : tf_tree_lines(&f, &in, &out, err);
-    if (words && linearize)
+        rc = filter(args->mode, &in, read_words ? &words_in : NULL, &out,
+                    write_words ? &words_out : NULL, err);
+    if (write_words)
         rc = tf_out_finish(&words_out, rc, err);
     rc = tf_out_finish(&out, rc, err);
     if (f.unbalanced + f.mis_sized > 0)
         tf_note("%llu sequences restored; repaired: brackets of %llu, number of tags of %llu",
                 (unsigned long long)f.trees, (unsigned long long)f.unbalanced,
                 (unsigned long long)f.mis_sized);
-    if (with_words_in)
-        tf_in_close(&words_in);
+    tf_in_close(&words_in);
     tf_in_close(&in);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
-    struct tf_err err = {0};
-    struct tf_args args;
-    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
-    const char *path = rc == 0 && args.n > 0 ? args.v[0] : "-";
-    if (rc == 0)
-        rc = check(path, &err);
-    if (rc == 0)
-        rc = convert(path, &err);
-    return tf_finish(rc, &err);
+    return tf_tool_main(&tool, argc, argv, run);
 }

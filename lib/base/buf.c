@@ -1,5 +1,6 @@
-/* buf.c - the growing byte buffer. */
+/* buf.c - growing byte buffers. */
 #include "base/buf.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -52,6 +53,28 @@ void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
     }
     va_end(again);
     va_end(ap);
+}
+
+void tf_buf_char(struct tf_buf *b, uint32_t c)
+{
+    char s[4];
+    tf_buf_add(b, s, tf_utf8_encode(s, c));
+}
+
+void tf_buf_valid_utf8(struct tf_buf *b, const char *s, size_t n)
+{
+    while (n > 0) {
+        size_t good = tf_utf8_span(s, n);
+        tf_buf_add(b, s, good);
+        s += good;
+        n -= good;
+        if (n == 0)
+            break;
+        size_t bad = tf_utf8_ill_formed(s, n);
+        tf_buf_str(b, "\xef\xbf\xbd");
+        s += bad;
+        n -= bad;
+    }
 }
 
 void tf_buf_clear(struct tf_buf *b)

@@ -1,23 +1,29 @@
-/* buf.h - a byte buffer that grows. Always followed by a NUL that does not count. */
+/* buf.h - a growing byte buffer, always followed by a NUL that does not count. */
 #ifndef TF_BASE_BUF_H
 #define TF_BASE_BUF_H
 
 #include "base/err.h"
 #include <stddef.h>
+#include <stdint.h>
 
 struct tf_buf {
     char *p;
     size_t len, cap;
 };
 
-/* Zero-initialised is an empty buffer (p NULL). Out of memory ends the process. */
+/* Zero-initialise for an empty buffer (p is NULL). Out of memory ends the process. */
 void tf_buf_add(struct tf_buf *b, const void *p, size_t n);
 void tf_buf_byte(struct tf_buf *b, unsigned char c);
 void tf_buf_str(struct tf_buf *b, const char *s);
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...) TF_PRINTF(2, 3);
-/* room for n more bytes; returns where they go; caller adds to len */
+/* Append the character c (at most U+10FFFF, no surrogate) as UTF-8. */
+void tf_buf_char(struct tf_buf *b, uint32_t c);
+/* Append s with U+FFFD for each maximal ill-formed part (Unicode 15, section 3.9), as Python and
+ * browsers do. */
+void tf_buf_valid_utf8(struct tf_buf *b, const char *s, size_t n);
+/* Make room for n more bytes; returns where they go. The caller adds to len. */
 char *tf_buf_grow(struct tf_buf *b, size_t n);
-void tf_buf_clear(struct tf_buf *b);           /* len = 0, memory kept */
-void tf_buf_release(struct tf_buf *b);         /* free */
+void tf_buf_clear(struct tf_buf *b);   /* len = 0, keeps the memory */
+void tf_buf_release(struct tf_buf *b); /* free */
 
 #endif

@@ -1,6 +1,5 @@
 /* err.c - error values, bugs, and allocation that cannot fail. */
 #include "base/err.h"
-#include "base/opt.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *tf_progname = "tf";
 const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 
 char *tf_escape(char *dst, size_t size, const char *s, size_t n)

@@ -13,6 +13,9 @@
 #define TF_MUST_CHECK __attribute__((warn_unused_result))
 #define TF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
+/* Name of the tool in messages, "tf-x"; set at its start. */
+extern const char *tf_progname;
+
 /* Exit statuses, the same in every tool (see tf(7)). */
 enum tf_status {
     TF_OK = 0,       /* done */

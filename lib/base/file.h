@@ -75,7 +75,7 @@ int tf_out_printf(struct tf_out *out, struct tf_err *err, const char *fmt, ...) 
     TF_PRINTF(3, 4);
 int tf_out_flush(struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 /* Flush; for a file: fsync, close (checked), rename, fsync of the directory; for stdout: flush only
- * (tf_finish closes it). Ends the struct either way. */
+ * (tf_tool_finish closes it). Ends the struct either way. */
 int tf_out_commit(struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 /* The end of a filter's output. rc 0: commit. Else drop it, but what went to stdout or into a file
  * in place still goes there; a failure of that is told where *err is not the system's own. Returns

@@ -195,7 +195,7 @@ static int read_escape(struct tf_json_reader *r, struct tf_err *err)
         r->p += 6;
     }
     r->p += 5;
-    tf_utf8_put(&r->text, (uint32_t)u);
+    tf_buf_char(&r->text, (uint32_t)u);
     return 0;
 }
 

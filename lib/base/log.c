@@ -1,8 +1,6 @@
-/* log.c - lines on stderr, each written by one call so that those of a pipeline's tools do not
- * mix. */
+/* log.c - lines on stderr, each written by one call, so that lines of several tools do not mix. */
 #include "base/log.h"
 #include "base/buf.h"
-#include "base/opt.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +17,7 @@ static struct {
     uint64_t count;
     char first[200];
 } kinds[KINDS];
-static bool line_shown; /* a progress line stands on the terminal */
+static bool line_shown; /* the terminal shows a progress line */
 
 static void put_line(const char *tag, const char *text)
 {
@@ -38,7 +36,7 @@ static void format(char *dst, size_t size, const char *fmt, va_list ap)
     tf_escape(dst, size, text, n < 0 ? 0 : strnlen(text, sizeof text));
 }
 
-/* The message of a function that ends in `fmt, ...`, into its array `text`. */
+/* Format the arguments of a function that ends in `fmt, ...` into its array `text`. */
 #define FORMAT(text, fmt)                      \
     do {                                       \
         va_list ap;                            \
@@ -109,11 +107,10 @@ void tf_progress_begin(struct tf_progress *p, bool force, bool quiet)
 
 bool tf_progress_due(struct tf_progress *p)
 {
-    /* Where it can't be rewritten, a line every few seconds will do. */
+    /* Lines that cannot be rewritten come every few seconds only. */
     return p->on && (p->last == 0 || tf_now() - p->last >= (p->terminal ? 0.2 : 5));
 }
 
-/* A line that fills the last column may already wrap. */
 static int columns(void)
 {
     struct winsize w;
@@ -131,6 +128,7 @@ void tf_progress_show(struct tf_progress *p, const char *fmt, ...)
     if (p->terminal) {
         char line[1200];
         snprintf(line, sizeof line, "%s: %s", tf_progname, text);
+        /* A line that fills the last column may wrap. */
         fprintf(stderr, "\r\033[K%.*s", columns() - 1, line);
         line_shown = true;
         fflush(stderr);

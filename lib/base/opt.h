@@ -1,5 +1,19 @@
-/* opt.h - one table of options per tool: it parses, prints --help, feeds completion and the checks
- * of the man pages, and says which options shape the output and so belong into its provenance. */
+/* opt.h - the option table of a tool. One table drives the parser, --help, shell completion, the
+ * check of the man pages and the provenance in output streams.
+ *
+ * Write a table with the OPT_* macros below. They check the type of the variable: a row whose
+ * variable does not fit does not compile. The other fields are designated initialisers:
+ *
+ *     static struct tf_opt opts[] = {
+ *         OPT_GROUP("Search"),
+ *         OPT_INT('k', "beam", &o.beam, .arg = "K", .def = "4", .lo = 1, .hi = 64,
+ *                 .flags = TF_OPT_SEMANTIC, .help = "beam size; 1 is greedy search"),
+ *         OPT_FLAG('q', "quiet", &o.quiet, .help = "do not show progress"),
+ *         OPT_END,
+ *     };
+ *
+ * A tool that does one of several things has modes, one bit each. A flag (OPT_MODE) or a word that
+ * is the first operand (OPT_WORD) selects a mode, and `modes` in a row lists those that use it. */
 #ifndef TF_BASE_OPT_H
 #define TF_BASE_OPT_H
 
@@ -9,91 +23,128 @@
 
 enum tf_opt_kind {
     TF_OPT_END,    /* last row */
-    TF_OPT_GROUP,  /* a heading in --help; only `help` is used */
-    /* a row in --help about an operand: `arg` is the word, `help` says what it means */
-    TF_OPT_WORD,
-    TF_OPT_FLAG,   /* bool target; also --no-NAME when TF_OPT_NEGATABLE */
-    TF_OPT_INT,    /* int64_t target, range [lo, hi]; accepts suffixes k M G (10^3, 10^6, 10^9) */
-    TF_OPT_REAL,   /* double target, range [lo, hi], finite */
-    TF_OPT_STR,    /* const char * target (points into argv) */
-    TF_OPT_CHOICE, /* int target: index into choices; unknown words list the choices */
-    /* struct tf_strs target: each use appends; with TF_OPT_GREEDY one use takes all words up to the
-     * next option */
-    TF_OPT_LIST,
+    TF_OPT_GROUP,  /* a heading in --help */
+    TF_OPT_WORD,   /* a word that can be the first operand; selects a mode */
+    TF_OPT_FLAG,   /* bool; TF_OPT_NEGATABLE adds --no-NAME */
+    TF_OPT_INT,    /* int64_t in [lo, hi]; accepts suffixes k M G (10^3, 10^6, 10^9) */
+    TF_OPT_REAL,   /* finite double in [lo, hi] */
+    TF_OPT_STR,    /* const char *, points into argv */
+    TF_OPT_CHOICE, /* int or enum: index into choices */
+    TF_OPT_LIST,   /* struct tf_strs: each use appends a word */
 };
 
 enum {
-    TF_OPT_SEMANTIC = 1,  /* shapes the output bytes: its value in force goes into provenance */
+    TF_OPT_SEMANTIC = 1,  /* changes the output bytes: recorded in provenance */
     TF_OPT_NEGATABLE = 2, /* a flag that also has a --no- form */
     TF_OPT_HIDDEN = 4,    /* parsed, not listed */
-    TF_OPT_GREEDY = 8,    /* a list that takes several words at a time (sacreBLEU's -i) */
-    TF_OPT_FILE = 16,     /* the argument is a path: for completion, and to be kept apart */
-    TF_OPT_OUT = 32,      /* with FILE: a path to write to */
+    TF_OPT_GREEDY = 8,    /* a list: one use takes all words up to the next option */
+    TF_OPT_FILE = 16,     /* the argument is a path */
+    TF_OPT_OUT = 32,      /* with FILE: a path to write to; it must differ from all others */
 };
 
+/* A list of words. They live as long as argv; the array is never freed. */
 struct tf_strs {
     const char **v;
     size_t n;
 };
 
-/* One row. Defaults are text and are parsed like arguments, so that the table is their only home;
- * NULL leaves the target alone. A row may have a short letter, a long name, and an alias (a second
- * long name, or a single-dash long name such as sacreBLEU's -tok). */
+/* One row. */
 struct tf_opt {
     enum tf_opt_kind kind;
-    char letter;             /* 0: none */
-    const char *name;        /* long name without dashes, or NULL */
-    /* second long name, or NULL; both are accepted with one dash as well as with two */
-    const char *alias;
-    void *target;
-    const char *arg;         /* name of the argument in --help */
+    char letter;          /* short option; 0: none */
+    const char *name;     /* long name without dashes; required */
+    const char *alias;    /* second long name, or NULL; may be given with one dash (-tok) */
+    void *target;         /* the variable; NULL for a flag that only selects a mode */
+    const char *arg;      /* name of the argument in --help */
+    /* Default, parsed like an argument; NULL leaves the variable as it is (a list: empty). */
     const char *def;
-    /* range of numbers, both inclusive; exact up to 2^53; both 0: no limit but the type's */
+    /* Range of numbers, both ends included, exact up to 2^53; both 0: no limit but the type's. */
     double lo, hi;
-    const char *const *choices; /* NULL-terminated; with STR only for completion */
+    const char *const *choices; /* ends with NULL; for STR only used by completion */
     unsigned flags;
-    const char *help;        /* one line, lower case, no full stop */
-    bool set;                /* out: given by the user (not by default) */
+    unsigned selects;     /* the mode that this flag or word selects; 0: none */
+    unsigned modes;       /* bits of the modes that use this option; 0: all */
+    unsigned out_modes;   /* with FILE: modes in which the path is written to; OUT is all modes */
+    /* An option that must be in force for this one to be used: "sample", or "as=paper" for a value.
+     * An option that this run does not use (because of `modes` or `needs`) is refused if given,
+     * and not recorded in provenance. */
+    const char *needs;
+    /* Options that this one cannot be combined with, separated by spaces: "text as=paper". */
+    const char *excludes;
+    const char *help;     /* one line, lower case, no full stop; the default is appended */
+    /* Results. */
+    const char *given;    /* the last argument on the command line ("true" or "false" for flags);
+                             NULL if the user did not give the option */
+    bool unused;          /* this run does not use it */
 };
 
-/* What a tool is, for --help and --version. */
+/* p, if it points to a variable of the type. */
+#define TF_OPT_POINTER(type, p) _Generic((p), type *: (p))
+
+#define OPT_GROUP(text) {.kind = TF_OPT_GROUP, .help = (text)}
+#define OPT_WORD(word, mode, text) \
+    {.kind = TF_OPT_WORD, .arg = (word), .selects = (mode), .help = (text)}
+#define OPT_MODE(short_, long_, mode, ...) \
+    {.kind = TF_OPT_FLAG, .letter = (short_), .name = (long_), .selects = (mode), __VA_ARGS__}
+#define OPT_FLAG(short_, long_, p, ...) \
+    {.kind = TF_OPT_FLAG, .letter = (short_), .name = (long_), \
+     .target = TF_OPT_POINTER(bool, p), __VA_ARGS__}
+#define OPT_INT(short_, long_, p, ...) \
+    {.kind = TF_OPT_INT, .letter = (short_), .name = (long_), \
+     .target = TF_OPT_POINTER(int64_t, p), __VA_ARGS__}
+#define OPT_REAL(short_, long_, p, ...) \
+    {.kind = TF_OPT_REAL, .letter = (short_), .name = (long_), \
+     .target = TF_OPT_POINTER(double, p), __VA_ARGS__}
+#define OPT_STR(short_, long_, p, ...) \
+    {.kind = TF_OPT_STR, .letter = (short_), .name = (long_), \
+     .target = TF_OPT_POINTER(const char *, p), __VA_ARGS__}
+/* An enum counts as unsigned. */
+#define OPT_CHOICE(short_, long_, p, words, ...) \
+    {.kind = TF_OPT_CHOICE, .letter = (short_), .name = (long_), \
+     .target = _Generic((p), int *: (p), unsigned *: (p)), .choices = (words), __VA_ARGS__}
+#define OPT_LIST(short_, long_, p, ...) \
+    {.kind = TF_OPT_LIST, .letter = (short_), .name = (long_), \
+     .target = TF_OPT_POINTER(struct tf_strs, p), __VA_ARGS__}
+#define OPT_END {.kind = TF_OPT_END}
+
+/* A tool, for its parser, --help and --version. */
 struct tf_tool {
-    const char *name;      /* "tf-batch" */
-    const char *synopsis;  /* "[options] SRC.tfs TGT.tfs" (several lines allowed) */
-    const char *summary;   /* one line */
-    /* ends with TF_OPT_END; -h/--help and --version are added by the parser */
-    struct tf_opt *opts;
-    int min_args, max_args; /* operands; max -1: any number */
-    int n_words;           /* the first operands are words such as "curve"; the others are files */
+    const char *name;         /* "tf-batch" */
+    const char *synopsis;     /* "[options] SRC.tfs TGT.tfs", one line per form */
+    const char *summary;      /* one line */
+    struct tf_opt *opts;      /* ends with OPT_END; -h, --help and --version are built in */
+    int min_args, max_args;   /* operands, without a word that selects a mode; max -1: any number */
+    const char *default_mode; /* what mode 1 is called in messages, if no option selects it */
+    unsigned stdin_modes;     /* modes that read stdin if no operand is given; 1 without modes */
 };
 
-/* Operands left after the options; pointers into argv. */
+/* A built-in option that prints something and ends the tool. */
+enum tf_ask { TF_ASK_NOTHING, TF_ASK_HELP, TF_ASK_VERSION, TF_ASK_COMPLETION, TF_ASK_OPTIONS };
+
+/* The command line besides its options. */
 struct tf_args {
-    const char **v;
+    const char **v;  /* operands; { "-" } if stdin takes their place */
     int n;
+    unsigned mode;   /* the selected mode; 1 if none was selected */
+    enum tf_ask ask;
+    const char *shell; /* of TF_ASK_COMPLETION; may be NULL */
 };
 
-/* Parse argv by the table. Also: `--name=value`, `--name value`, `-xvalue`, clusters of flags,
- * unambiguous prefixes of long names, `--` ends options, `-` is an operand, options and operands
- * may mix. --help, --version and the hidden --complete=bash|zsh|fish and --list-options print to
- * stdout and end the process (0, or 1 when stdout fails). Also sets SIGXFSZ to ignored and the name
- * for messages.
- * On a mistake: -1 with status TF_USAGE and a message such as "--beam 0: too small, minimum 1". One
- * is that the file of a row with TF_OPT_OUT is also an operand or the argument of another row with
- * TF_OPT_FILE. */
-int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
-                 struct tf_err *err) TF_MUST_CHECK;
+/* Set the row's variable from text; a list gains a word. `shown` is the option's name in messages
+ * such as "--beam 0: too small, minimum 1" (status TF_USAGE). */
+int tf_opt_set(struct tf_opt *o, const char *shown, const char *text,
+               struct tf_err *err) TF_MUST_CHECK;
+/* Set all variables to the defaults of the table, empty the lists, and forget what was given. */
+void tf_opt_set_defaults(struct tf_opt *opts);
+/* Set the variables again, first to the defaults of the table and then to what the user gave. For a
+ * tool that overwrites them with a preset which an option has named. Lists stay as they are. */
+void tf_opt_reassign(struct tf_opt *opts);
 
-/* The row of that long name, or NULL. */
-struct tf_opt *tf_opt_find(const struct tf_opt *opts, const char *name);
-
-/* End of every tool: when rc < 0 or err->status, prints "tf-x: msg" to stderr once (rc > 0 is an
- * exit status of its own, such as TF_PARTIAL); flushes, checks and closes stdout ("write error: No
- * space left on device", status 1). EPIPE on stdout ends quietly with 1. Returns the exit status:
- * `return tf_finish(rc, &err);`. */
-int tf_finish(int rc, struct tf_err *err);
-
-extern const char tf_version[]; /* "0.1.0" */
-extern const char *tf_progname; /* "tf-x", set by tf_opt_parse */
+/* The row of that long name, which must be in the table. */
+struct tf_opt *tf_opt_find(struct tf_opt *opts, const char *name);
+/* Did the user give the option of that long name? */
+bool tf_opt_given(struct tf_opt *opts, const char *name);
+/* Append a word to a list. */
+void tf_strs_add(struct tf_strs *list, const char *word);
 
 #endif

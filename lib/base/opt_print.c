@@ -1,5 +1,4 @@
-/* opt_print.c - the option table as help text, as a list for the manual's check, and as completion
- * scripts. */
+/* opt_print.c - an option table as --help, as a list of options and as completion scripts. */
 #include "base/opt_print.h"
 #include "base/buf.h"
 
@@ -34,9 +33,9 @@ static void add_choices(struct tf_buf *b, const struct tf_opt *o, const char *be
         tf_buf_printf(b, "%s%s", i > 0 ? between : "", o->choices[i]);
 }
 
-/* text, broken at spaces, from column `indent` on; `at` is the column where the line stands.
- * A BOND is a space where the line does not break. */
-#define BOND "\1"
+/* Print text from column `indent`, wrapped at spaces; the cursor is at column `at`. NO_BREAK prints
+ * as a space at which the line does not wrap. */
+#define NO_BREAK "\1"
 static void print_wrapped(const char *text, int indent, int at)
 {
     printf("%*s", indent - at, "");
@@ -50,7 +49,7 @@ static void print_wrapped(const char *text, int indent, int at)
         if (column > indent + n)
             putchar(' ');
         for (; n > 0; n--, text++)
-            putchar(*text != *BOND ? *text : ' ');
+            putchar(*text != *NO_BREAK ? *text : ' ');
         text += strspn(text, " ");
     }
     putchar('\n');
@@ -88,13 +87,13 @@ static void print_row(const struct tf_opt *o, bool with_letter)
         add_choices(&right, o, ", ");
     }
     if (o->alias != NULL)
-        tf_buf_printf(&right, " (also" BOND "-%s)", o->alias);
-    /* That "-" is a standard stream is what `help` says. */
+        tf_buf_printf(&right, " (also" NO_BREAK "-%s)", o->alias);
+    /* A default of "-" is not shown: `help` names the standard stream. */
     const char *def = o->kind == TF_OPT_FLAG
                           ? (o->def != NULL && strcmp(o->def, "true") == 0 ? "on" : NULL)
                           : o->def;
     if (def != NULL && *def != 0 && strcmp(def, "-") != 0)
-        tf_buf_printf(&right, " (default" BOND "%s)", def);
+        tf_buf_printf(&right, " (default" NO_BREAK "%s)", def);
     print_columns(left.p, right.p);
     tf_buf_release(&left);
     tf_buf_release(&right);
@@ -133,7 +132,7 @@ void tf_opt_print_help(const struct tf_tool *tool)
         print_row(o, !letter_taken(tool, o->letter));
 }
 
-/* Every spelling that the manual must have; `between` stands before each but the first. */
+/* Every spelling that the manual must have, each after a space. */
 static void add_spellings(struct tf_buf *b, const struct tf_tool *tool, const struct tf_opt *o)
 {
     bool builtin =
@@ -171,14 +170,14 @@ void tf_opt_print_list(const struct tf_tool *tool)
     tf_buf_release(&b);
 }
 
-/* text within a single-quoted word of zsh, for _arguments: a backslash before each of the marks. */
-static void print_zsh(const char *text, const char *marks)
+/* Print text in a single-quoted word of zsh's _arguments; escape the characters of `special`. */
+static void print_zsh(const char *text, const char *special)
 {
     for (; *text != 0; text++)
         if (*text == '\'')
             printf("'\\''");
         else
-            printf(strchr(marks, *text) != NULL ? "\\%c" : "%c", *text);
+            printf(strchr(special, *text) != NULL ? "\\%c" : "%c", *text);
 }
 
 static void print_fish(const char *text)
@@ -187,7 +186,7 @@ static void print_fish(const char *text)
         printf(strchr("'\\", *text) != NULL ? "\\%c" : "%c", *text);
 }
 
-/* The words among the operands, a blank before each. */
+/* The words that can be the first operand, each after a space. */
 static void add_words(struct tf_buf *b, const struct tf_tool *tool)
 {
     tf_buf_str(b, "");
@@ -201,14 +200,13 @@ static void bash(const struct tf_tool *tool)
     struct tf_buf all = {0}, b = {0};
     for (const struct tf_opt *o = NULL; (o = next_listed(tool, o)) != NULL;)
         add_spellings(&all, tool, o);
-    char *function =
-        tf_xstrdup(tool->name); /* "tf_x": a dash in a function's name is not for every bash */
+    char *function = tf_xstrdup(tool->name); /* "tf_x": some versions of bash allow no dash */
     for (char *p = function; *p != 0; p++)
         if (*p == '-')
             *p = '_';
     tf_buf_clear(&b);
     add_words(&b, tool);
-    /* Bash breaks --name=value into three words. One such as "curve" comes first, files later. */
+    /* Bash splits --name=value into three words. A word such as "curve" precedes the files. */
     printf("_%s()\n{\n"
            "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}%s%s%s\n"
            "    [[ $prev != = ]] || prev=${COMP_WORDS[COMP_CWORD-2]}\n"

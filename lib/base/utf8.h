@@ -1,16 +1,14 @@
-/* utf8.h - UTF-8 as Unicode 15, table 3-7 has it: no overlong forms, no surrogates, at most
- * U+10FFFF. NUL is a character like any other. */
+/* utf8.h - UTF-8 by Unicode 15, table 3-7: no overlong forms, no surrogates, at most U+10FFFF. NUL
+ * is a character like any other. */
 #ifndef TF_BASE_UTF8_H
 #define TF_BASE_UTF8_H
-
-#include "base/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes (1 to 4) of a character that begins with c, and the range of its second byte; 0 when none
- * does. */
+/* Length (1 to 4) of a character whose first byte is c, and the range of its second byte; 0 if no
+ * character starts with c. */
 static inline size_t tf_utf8_lead(unsigned char c, unsigned *lo, unsigned *hi)
 {
     *lo = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
@@ -19,7 +17,7 @@ static inline size_t tf_utf8_lead(unsigned char c, unsigned *lo, unsigned *hi)
 }
 
 /* Length in bytes (1 to 4) of the well-formed character at s, of which n >= 1 bytes may be read; 0
- * when there is none. */
+ * if it is ill-formed. */
 static inline size_t tf_utf8_at(const char *s, size_t n)
 {
     const unsigned char *p = (const unsigned char *)s;
@@ -35,8 +33,7 @@ static inline size_t tf_utf8_at(const char *s, size_t n)
     return len;
 }
 
-/* Does the well-formed character at s move a terminal? U+0000 to U+001F, U+007F, and the C1
- * controls, U+0080 to U+009F. */
+/* Is the well-formed character at s a control character (U+0000 to U+001F, U+007F to U+009F)? */
 static inline bool tf_utf8_control(const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
@@ -57,14 +54,13 @@ static inline uint32_t tf_utf8_get(const char *s, int *len)
            (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 | (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
 }
 
-/* Append the character c (at most U+10FFFF, no surrogate). */
-void tf_utf8_put(struct tf_buf *out, uint32_t c);
-/* Length of the well-formed beginning of s: n when all of it is. */
+/* Write the character c (at most U+10FFFF, no surrogate); returns its length. */
+size_t tf_utf8_encode(char s[4], uint32_t c);
+/* Length of the well-formed prefix of s: n if all of it is. */
 size_t tf_utf8_span(const char *s, size_t n);
 /* Are all n bytes well-formed, and none of them NUL? */
 bool tf_utf8_valid(const uint8_t *p, size_t n);
-/* Append s to out with U+FFFD for each maximal ill-formed part (Unicode 15, section 3.9,
- * "substitution of maximal subparts"; as Python's and the browsers' decoders do). */
-void tf_utf8_replace(struct tf_buf *out, const char *s, size_t n);
+/* Length of the maximal ill-formed part at s (Unicode 15, section 3.9), of n >= 1 bytes. */
+size_t tf_utf8_ill_formed(const char *s, size_t n);
 
 #endif

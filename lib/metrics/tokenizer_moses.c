@@ -199,7 +199,7 @@ static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t
         dot |= v[i] == '.';
         letter |= is_alpha(v[i]);
         if (v[i] < 0x110000)
-            tf_utf8_put(&m->text, v[i]);
+            tf_buf_char(&m->text, v[i]);
     }
     if ((dot && letter) || (next < 0x110000 && (tf_uc_letter(next) & TF_UC_LOWERCASE)))
         return true;
@@ -252,7 +252,7 @@ static void put(struct tf_buf *out, uint32_t c)
             tf_buf_str(out, entities[i][1]);
             return;
         }
-    tf_utf8_put(out, c);
+    tf_buf_char(out, c);
 }
 
 static bool blank(struct tf_text line)

@@ -1,7 +1,7 @@
 /* describe.c - a file or this machine as a tree of values, written as text or as JSON. */
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/opt.h"
+#include "base/tool.h"
 #include "base/thread.h"
 #include "cbor/encode.h"
 #include "ops/backend.h"

@@ -1,7 +1,7 @@
 /* header.c - the label and the header record: what a stream says of itself, and the pipeline that
  * made it. */
 #include "base/hash.h"
-#include "base/opt.h"
+#include "base/tool.h"
 #include "stream/record.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static bool option_value(struct tf_value *v, struct tf_arena *a, const struct tf
             tf_value_push(a, v, tf_value_str(a, list->v[i]));
         return list->n > 0;
     }
-    if (!o->set && !o->def)
+    if (o->given == NULL && o->def == NULL)
         return false;
     switch (o->kind) {
     case TF_OPT_FLAG:
@@ -56,7 +56,7 @@ void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
     tf_value_put(a, &stage, "prog", tf_value_str(a, prog));
     tf_value_put(a, &stage, "version", tf_value_str(a, tf_version));
     for (const struct tf_opt *o = opts; o && o->kind != TF_OPT_END; o++)
-        if ((o->flags & TF_OPT_SEMANTIC) && o->name && option_value(&v, a, o))
+        if ((o->flags & TF_OPT_SEMANTIC) && !o->unused && option_value(&v, a, o))
             tf_value_put(a, &set, o->name, v);
     if (set.n)
         tf_value_put(a, &stage, "opts", set);

@@ -65,7 +65,7 @@ static void encode_item(const struct tf_work *r, struct tf_work_block *b, struct
     }
     if (good < n) {
         tf_buf_clear(&b->scratch);
-        tf_utf8_replace(&b->scratch, s, n);
+        tf_buf_valid_utf8(&b->scratch, s, n);
         s = b->scratch.p;
         n = b->scratch.len;
     }

@@ -121,9 +121,9 @@ void tf_uc_lower(struct tf_buf *out, const char *s, size_t n)
         if (c == 0x130)
             tf_buf_str(out, "i\xCC\x87");
         else if (c == 0x3A3 && ends_word(s, i, n))
-            tf_utf8_put(out, 0x3C2);
+            tf_buf_char(out, 0x3C2);
         else
-            tf_utf8_put(out, simple_lower(c));
+            tf_buf_char(out, simple_lower(c));
         i += (size_t)len;
     }
 }

@@ -3,6 +3,7 @@
 #ifndef TF_TEXT_UNICODE_H
 #define TF_TEXT_UNICODE_H
 
+#include "base/buf.h"
 #include "base/utf8.h"
 #include <stdbool.h>
 #include <stddef.h>

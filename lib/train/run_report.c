@@ -1,6 +1,6 @@
 /* run_report.c - lines of the log, and progress. */
 #include "train/run_report.h"
-#include "base/opt.h"
+#include "base/tool.h"
 #include "train/rundir.h"
 #include "train/validate.h"
 

@@ -124,7 +124,7 @@ TXT
     t 2 tf-attn "$LINES_TFS"
     expect_error "no model"
     t 2 tf-attn -m - -
-    expect_error "only one of model and inputs can be stdin"
+    expect_error "only one file can be stdin"
     t 2 tf-attn -m "$MODEL" -l 2 "$LINES_TFS"
     expect_error "--layer: 2: too large, maximum 1"
     t 2 tf-attn -m "$MODEL" -H 2-1 "$LINES_TFS"

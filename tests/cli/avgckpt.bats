@@ -149,7 +149,7 @@ PY
     t 2 tf-avgckpt - -
     t 2 tf-avgckpt run run
     t 2 tf-avgckpt -n 2 run/ckpt-00000005.tfm
-    expect_error "--last: only with a directory"
+    expect_error "--last is only for a directory"
     sh_t 1 'tf-avgckpt -n 2 run >/dev/full'
     expect_error "No space left on device"
 }

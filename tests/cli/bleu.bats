@@ -202,14 +202,14 @@ prepare() {
         for way in "--as paper" --tok-input; do
             # shellcheck disable=SC2086
             t 2 tf-bleu $way ref ${o/=/ } -i hyp
-            expect_error " goes with "
+            expect_error "$way cannot be used together"
         done
     done
     for o in "--lang en" --raw-ref --no-punct-step; do
         for way in "" --tok-input --stats; do
             # shellcheck disable=SC2086
             t 2 tf-bleu $way ref $o -i hyp
-            expect_error "${o% *} goes with --as paper"
+            expect_error "${o% *} requires --as paper"
         done
     done
     t 0 tf-bleu --as paper --lang en -lc -q -e utf-8 -nr 1 ref -i hyp
@@ -218,12 +218,12 @@ prepare() {
     for o in "-m chrf" "-tok none" -lc "-s floor" "-nr 2" "-e latin1"; do
         # shellcheck disable=SC2086
         t 2 tf-bleu --from-stats $o a
-        expect_error " goes with "
+        expect_error " is only for scoring text"
     done
     t 2 tf-bleu --stats ref -b -i hyp
-    expect_error "--score-only goes with scores of sacreBLEU's metrics"
+    expect_error "--score-only is only for scoring text or --from-stats"
     t 2 tf-bleu --stats --from-stats a
-    expect_error "exclude each other"
+    expect_error "cannot be used together"
     t 2 tf-bleu --print-tokens ref
     t 2 tf-bleu --stats ref -i hyp ref
     t 2 tf-bleu --stats ref -i hyp -ci
@@ -234,7 +234,7 @@ prepare() {
     t 2 tf-bleu -sl ref -i hyp -m bleu chrf
     expect_error "takes one metric"
     t 2 tf-bleu ref -i hyp ref -pbs -par
-    expect_error "exclude each other"
+    expect_error "cannot be used together"
     t 2 tf-bleu -sl ref -i hyp -ci
     t 1 tf-bleu ref -i hyp -pbs
     expect_error "two systems or more"

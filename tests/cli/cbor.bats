@@ -344,7 +344,7 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     while read -r verb options; do
         # shellcheck disable=SC2086
         t 2 tf-cbor "$verb" $options "$V/tokens.cbor"
-        expect_error "goes with"
+        expect_error "is only for"
     done <<'X'
 check -n 3
 check -o x

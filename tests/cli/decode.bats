@@ -176,15 +176,15 @@ PY
 
 @test "conflicting options are a usage error" {
     d_t 2 -m - -
-    expect_error "only one of model, prefix and input can be stdin"
+    expect_error "only one file can be stdin"
     d_t 2 --nbest 5
     expect_error "--nbest 5: larger than --beam 4"
     d_t 2 --beam 0
     expect_error "too small"
     d_t 2 --sample --beam 3
-    expect_error "--beam goes with search; with --sample, --nbest says how many draws"
+    expect_error "--beam is only for search"
     d_t 2 --seed 3
-    expect_error "goes with --sample"
+    expect_error "is only for --sample"
     t 2 tf-decode
     expect_error "no model"
     d_t 2 a b

@@ -332,7 +332,7 @@ PY
     t 2 tf-plot -H foo attention a.tfs
     expect_error "--head: 'foo': not a number"
     t 2 tf-plot --show heat --token a attention a.tfs
-    expect_error "for lines"
+    expect_error "cannot be used together"
     head -c 500 a.tfs >cut.tfs
     t 1 tf-plot attention cut.tfs
     expect_error "truncated"
@@ -385,7 +385,7 @@ PY
     while read -r line; do
         # shellcheck disable=SC2086
         t 2 tf-plot $line
-        expect_error "--$(sed 's/.* --\([a-z-]*\).*/\1/' <<<"$line") goes with "
+        expect_error "--$(sed 's/.* --\([a-z-]*\).*/\1/' <<<"$line") is only for "
     done <<'TXT'
 heat m.csv --smooth 0.9
 heat m.csv --where a=b

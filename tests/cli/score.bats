@@ -148,7 +148,7 @@ PY
     t 2 tf-score -m "$MODEL" --alpha 1 "$LINES_TFS" "$LINES_TFS"
     expect_error "--alpha is for n-best lists"
     t 2 tf-score -m "$MODEL" --alpha 1 --text five odd
-    expect_error "--alpha and --text do not go together"
+    expect_error "--alpha and --text cannot be used together"
 }
 
 @test "provenance has the options that affect the stream, and they reproduce it" {
@@ -181,11 +181,11 @@ PY
 
 @test "usage errors and inputs that do not match" {
     t 2 tf-score -m "$MODEL" --text --summary a b
-    expect_error "do not go together"
+    expect_error "cannot be used together"
     t 2 tf-score -m "$MODEL" --token --summary a b
-    expect_error "--token and --summary do not go together"
+    expect_error "--token and --summary cannot be used together"
     t 2 tf-score -m - a -
-    expect_error "only one of model and inputs can be stdin"
+    expect_error "only one file can be stdin"
     t 2 tf-score a b
     expect_error "no model"
     t 1 tf-score -m "$MODEL" "$LINES_TFS"

@@ -270,34 +270,34 @@ add_user_defined() {
 
 @test "what does not go together" {
     t 2 tf-tokenize <"$X"
-    expect_error "--model is missing"
+    expect_error "no vocabulary: give --model FILE"
     t 2 tf-tokenize --train -d "$X"
-    expect_error "at a time"
+    expect_error "--decode and --train cannot be used together"
     t 2 tf-tokenize --train -m "$V" "$X"
-    expect_error "takes no --model"
+    expect_error "--train and --model cannot be used together"
     t 2 tf-tokenize -m "$V" a b
-    expect_error "b: one operand too many"
+    expect_error "unexpected operand 'b'"
     t 2 tf-tokenize -m - -
-    expect_error "can't both be stdin"
+    expect_error "only one file can be stdin"
     t 2 tf-tokenize -d --sample -m "$V"
     expect_error "--sample"
     t 2 tf-tokenize --nbest -m "$V"
-    expect_error "--nbest goes with --decode"
+    expect_error "--nbest is only for --decode"
     for more in --vocab-size=77 --type=bpe --split-digits --max-sentences=5; do
         for do in "" -d --pieces --export-vocab; do
             # shellcheck disable=SC2086
             t 2 tf-tokenize -m "$V" $do "$more"
-            expect_error "${more%=*} goes with --train"
+            expect_error "${more%=*} is only for --train"
         done
     done
     t 2 tf-tokenize -m "$V" --nbest-size 8 "$X"
-    expect_error "--nbest-size goes with --sample"
+    expect_error "--nbest-size requires --sample"
     t 2 tf-tokenize --train --alpha 0.2 -o m "$X"
-    expect_error "--alpha goes with --sample"
+    expect_error "--alpha requires --sample"
     t 2 tf-tokenize -d --crlf -m "$V"
-    expect_error "--crlf goes with text to ids and --train"
+    expect_error "--crlf is only for encoding, --train or --pieces"
     t 2 tf-tokenize --train --max-line 100 -o m "$X"
-    expect_error "--max-line goes with text to ids"
+    expect_error "--max-line is only for encoding or --pieces"
     t 2 tf-tokenize -m "$V" --threads 0
     expect_error "too small, minimum 1"
     cp "$X" same

@@ -456,7 +456,7 @@ PY
     expect_error "nowhere.tfs: No such file"
     for o in --patience=3 --valid-every=3 --best-by=acc; do
         tr_t 2 $o -o x b.tfs
-        expect_error "tf-train: ${o%=*} goes with --valid"
+        expect_error "tf-train: ${o%=*} requires --valid"
     done
 }
 
@@ -770,14 +770,14 @@ PY
 
 @test "options that can't be" {
     tr_t 2 b.tfs
-    expect_error "-o DIR is needed"
+    expect_error "-o DIR is required"
     t 2 tf-train --preset huge -o x b.tfs
     expect_error "preset 'huge': unknown; one of base big"
     tr_t 2 -o '' b.tfs
     expect_error "tf-train: --output '': empty"
     for o in --plan-tokens --plan-length; do
         tr_t 2 $o 10 -o x b.tfs
-        expect_error "tf-train: $o goes with --plan"
+        expect_error "tf-train: $o is only for --plan"
     done
     for o in vocab init tuning valid; do
         sh_t 2 'tf-train "$@" <b.tfs' "${small[@]}" --$o - -o x

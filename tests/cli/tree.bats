@@ -115,7 +115,7 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     sh_t 0 'printf "%s\t%s\n" ". word ;" "S : . NNS /S" | tf-tree -r --punctuation --tag NN'
     expect_output "(TOP (S (. .) (NN word) (: ;)))"
     t 2 tf-tree -p /dev/null
-    expect_error "--punctuation goes with --restore"
+    expect_error "--punctuation is only for --restore"
 }
 
 @test "different line counts" {

@@ -1,7 +1,7 @@
 /* opt.c - the option parser: any words, cut at NUL, against a table with a row of every kind. What
  * it accepts is in range, what it refuses has a message. Words that could print and end the process
  * (--help and its prefixes) are left out. */
-#include "base/opt.h"
+#include "base/opt_parse.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,26 +18,23 @@ static struct tf_strs files, greedy;
 static const char *const dialects[] = {"paper", "t2t", "both", NULL};
 
 static struct tf_opt opts[] = {
-    {.kind = TF_OPT_GROUP, .help = "all kinds"},
-    {.kind = TF_OPT_INT, .letter = 'b', .name = "beam", .target = &beam, .arg = "N", .def = "4",
-     .lo = 1, .hi = 100, .help = "a number in a range"},
-    {.kind = TF_OPT_INT, .name = "beans", .alias = "bn", .target = &free_int, .arg = "N",
-     .help = "a number without a range"},
-    {.kind = TF_OPT_REAL, .letter = 'r', .name = "rate", .alias = "rt", .target = &rate, .arg = "X",
-     .def = "0.1", .lo = 0, .hi = 1, .help = "a share"},
-    {.kind = TF_OPT_FLAG, .letter = 'f', .name = "force", .target = &force, .def = "false",
-     .help = "a flag"},
-    {.kind = TF_OPT_FLAG, .letter = 's', .name = "shuffle", .target = &shuffle, .def = "true",
-     .flags = TF_OPT_NEGATABLE, .help = "one that can be taken back"},
-    {.kind = TF_OPT_CHOICE, .letter = 'd', .name = "dialect", .target = &dialect, .arg = "WORD",
-     .def = "paper", .choices = dialects, .help = "a word"},
-    {.kind = TF_OPT_STR, .letter = 'o', .name = "output", .target = &text, .arg = "FILE",
-     .def = "-", .flags = TF_OPT_FILE | TF_OPT_OUT, .help = "a text"},
-    {.kind = TF_OPT_LIST, .letter = 'm', .name = "model", .target = &files, .arg = "FILE",
-     .help = "a list"},
-    {.kind = TF_OPT_LIST, .letter = 'i', .name = "input", .target = &greedy, .arg = "FILE...",
-     .flags = TF_OPT_GREEDY, .help = "a list that takes all"},
-    {.kind = TF_OPT_END},
+    OPT_GROUP("all kinds"),
+    OPT_INT('b', "beam", &beam, .arg = "N", .def = "4", .lo = 1, .hi = 100,
+            .help = "a number in a range"),
+    OPT_INT(0, "beans", &free_int, .alias = "bn", .arg = "N", .help = "a number without a range"),
+    OPT_REAL('r', "rate", &rate, .alias = "rt", .arg = "X", .def = "0.1", .lo = 0, .hi = 1,
+             .excludes = "dialect=t2t", .help = "a share"),
+    OPT_FLAG('f', "force", &force, .def = "false", .needs = "shuffle", .help = "a flag"),
+    OPT_FLAG('s', "shuffle", &shuffle, .def = "true", .flags = TF_OPT_NEGATABLE, .selects = 2,
+             .help = "one that can be taken back"),
+    OPT_CHOICE('d', "dialect", &dialect, dialects, .arg = "WORD", .def = "paper",
+               .help = "a word"),
+    OPT_STR('o', "output", &text, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE | TF_OPT_OUT,
+            .help = "a text"),
+    OPT_LIST('m', "model", &files, .arg = "FILE", .modes = 1, .help = "a list"),
+    OPT_LIST('i', "input", &greedy, .arg = "FILE...", .flags = TF_OPT_GREEDY,
+             .help = "a list that takes all"),
+    OPT_END,
 };
 
 static const struct tf_tool tool = {.name = "tf-fuzz",
@@ -67,9 +64,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if (!prints(copy + at) || strcmp(copy + at, "--") == 0 || strcmp(copy + at, "-") == 0)
             argv[argc++] = copy + at;
     struct tf_args args = {0};
-    files = greedy = (struct tf_strs){0}; /* without a default the parser leaves them as they are */
     struct tf_err err = {0};
-    if (tf_opt_parse(&tool, argc, argv, &args, &err) == 0) {
+    int rc = tf_opt_parse(&tool, argc, argv, &args, &err);
+    if (rc == 0) {
         TF_ASSERT(beam >= 1 && beam <= 100 && rate >= 0 && rate <= 1 && dialect >= 0 &&
                   dialect <= 2);
         TF_ASSERT(args.n >= 0 && args.n <= 5 && text != NULL);

@@ -5,7 +5,7 @@
 #include "../harness/temp.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "base/opt.h"
+#include "base/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,89 +20,43 @@ static struct tf_strs files, langs;
 static const char *tok;
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
-static struct tf_opt opts[] = {
-    {.kind = TF_OPT_GROUP, .help = "What to do"},
-    {.kind = TF_OPT_WORD, .arg = "first", .help = "a word among the operands"},
-    {.kind = TF_OPT_WORD, .arg = "a-word-without-room-beside-it", .help = "has its text below"},
-    {.kind = TF_OPT_GROUP, .help = "Search"},
-    {.kind = TF_OPT_INT,
-     .letter = 'b',
-     .name = "beam",
-     .target = &beam,
-     .arg = "N",
-     .def = "4",
-     .lo = 1,
-     .hi = 100,
-     .flags = TF_OPT_SEMANTIC,
-     .help = "width of the beam"},
-    {.kind = TF_OPT_REAL,
-     .letter = 'r',
-     .name = "rate",
-     .target = &rate,
-     .arg = "X",
-     .def = "0.1",
-     .lo = 0,
-     .hi = 1,
-     .help = "a rate whose help is so long that the line must be broken at a space somewhere, not "
-             "before 0.1"},
-    {.kind = TF_OPT_INT,
-     .name = "beans",
-     .target = &free_int,
-     .arg = "N",
-     .help = "no range, no default"},
-    {.kind = TF_OPT_GROUP, .help = "Other"},
-    {.kind = TF_OPT_FLAG,
-     .letter = 'f',
-     .name = "force",
-     .target = &force,
-     .def = "false",
-     .help = "force it"},
-    {.kind = TF_OPT_FLAG,
-     .letter = 's',
-     .name = "shuffle",
-     .target = &shuffle,
-     .def = "true",
-     .flags = TF_OPT_NEGATABLE,
-     .help = "shuffle"},
-    {.kind = TF_OPT_CHOICE,
-     .name = "as",
-     .target = &dialect,
-     .def = "paper",
-     .choices = dialects,
-     .help = "dialect"},
-    {.kind = TF_OPT_LIST,
-     .letter = 'i',
-     .name = "input",
-     .target = &files,
-     .arg = "FILE",
-     .flags = TF_OPT_GREEDY | TF_OPT_FILE,
-     .help = "inputs"},
-    {.kind = TF_OPT_LIST,
-     .name = "lang",
-     .target = &langs,
-     .arg = "L",
-     .def = "en",
-     .help = "languages"},
-    {.kind = TF_OPT_STR,
-     .name = "tokenize",
-     .alias = "tok",
-     .target = &tok,
-     .arg = "NAME",
-     .def = "13a",
-     .help = "tokenizer"},
-    {.kind = TF_OPT_STR,
-     .name = "secret",
-     .target = &tok,
-     .arg = "S",
-     .flags = TF_OPT_HIDDEN,
-     .help = "hidden"},
-    {.kind = TF_OPT_END},
+/* The words come first, so that the tests of parsing can leave them out. */
+static struct tf_opt with_words[] = {
+    OPT_GROUP("What to do"),
+    OPT_WORD("first", 1, "a word among the operands"),
+    OPT_WORD("a-word-without-room-beside-it", 2, "has its text below"),
+    OPT_GROUP("Search"),
+    OPT_INT('b', "beam", &beam, .arg = "N", .def = "4", .lo = 1, .hi = 100,
+            .flags = TF_OPT_SEMANTIC, .help = "width of the beam"),
+    OPT_REAL('r', "rate", &rate, .arg = "X", .def = "0.1", .lo = 0, .hi = 1,
+             .help = "a rate whose help is so long that the line must be broken at a space "
+                     "somewhere, not before 0.1"),
+    OPT_INT(0, "beans", &free_int, .arg = "N", .help = "no range, no default"),
+    OPT_GROUP("Other"),
+    OPT_FLAG('f', "force", &force, .def = "false", .help = "force it"),
+    OPT_FLAG('s', "shuffle", &shuffle, .def = "true", .flags = TF_OPT_NEGATABLE,
+             .help = "shuffle"),
+    OPT_CHOICE(0, "as", &dialect, dialects, .def = "paper", .help = "dialect"),
+    OPT_LIST('i', "input", &files, .arg = "FILE", .flags = TF_OPT_GREEDY | TF_OPT_FILE,
+             .help = "inputs"),
+    OPT_LIST(0, "lang", &langs, .arg = "L", .def = "en", .help = "languages"),
+    OPT_STR(0, "tokenize", &tok, .alias = "tok", .arg = "NAME", .def = "13a",
+            .help = "tokenizer"),
+    OPT_STR(0, "secret", &tok, .arg = "S", .flags = TF_OPT_HIDDEN, .help = "hidden"),
+    OPT_END,
 };
+static struct tf_opt *const opts = with_words + 3;
 static const struct tf_tool tool = {.name = "tf-x",
                                     .synopsis = "[options] [FILE ...]\n-d X",
                                     .summary = "an example",
-                                    .opts = opts,
+                                    .opts = with_words + 3,
                                     .max_args = 3};
+static const struct tf_tool tool_with_words = {.name = "tf-x",
+                                               .synopsis = "[options] [FILE ...]\n-d X",
+                                               .summary = "an example",
+                                               .opts = with_words,
+                                               .max_args = 3};
+static const struct tf_tool *tool_in_use = &tool;
 
 static struct tf_err err;
 static struct tf_args args;
@@ -120,7 +74,7 @@ static int parse(const char *line)
         argv[argc++] = strcmp(p, "_") == 0 ? empty : p;
     argv[argc] = NULL;
     err = (struct tf_err){0};
-    return tf_opt_parse(&tool, argc, argv, &args, &err);
+    return tf_tool_start(tool_in_use, argc, argv, &args, &err);
 }
 
 static void put_value(struct tf_buf *b, const struct tf_opt *o)
@@ -147,7 +101,7 @@ static const char *values(void)
     static struct tf_buf b;
     tf_buf_clear(&b);
     for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)
-        if (o->set) {
+        if (o->given != NULL) {
             tf_buf_printf(&b, "%s=", o->name);
             put_value(&b, o);
             tf_buf_byte(&b, ' ');
@@ -177,7 +131,7 @@ static void parsing(void)
     ok(beam == 4 && rate == 0.1 && !force && shuffle && dialect == 0 && strcmp(tok, "13a") == 0 &&
            langs.n == 1 && files.n == 0,
        "defaults from the table");
-    ok(tf_opt_find(opts, "bea") == NULL, "find takes full names");
+    ok(tf_opt_find(opts, "beam")->target == &beam, "find takes full names");
 
     good("-b 7 a", "beam=7 [a]");
     good("-b7", "beam=7 ");
@@ -206,7 +160,8 @@ static void parsing(void)
     good("--input=a b", "input=a [b]");
     good("--lang de --lang fr --lang cs", "lang=de,fr,cs ");
     good("a -f - -- -b", "force=true [a][-][-b]");
-    good("- -", "[-][-]");
+    good("-", "[-]");
+    bad("- -", "only one file can be stdin");
     good("-- --help", "[--help]");
 
     bad("--beam 0", "--beam 0: too small, minimum 1");
@@ -236,11 +191,11 @@ static void parsing(void)
     needs.min_args = 2;
     static char name[] = "tf-x", a[] = "a";
     char *argv[] = {name, a, NULL};
-    is_int(tf_opt_parse(&needs, 2, argv, &args, &err), -1, "too few operands");
+    is_int(tf_tool_start(&needs, 2, argv, &args, &err), -1, "too few operands");
     is_str(err.msg, "too few operands: 1 given, at least 2 needed (try --help)", "message");
     parse("--lang de");
     is_int(parse(""), 0, "parsed again");
-    ok(langs.n == 1 && strcmp(langs.v[0], "en") == 0 && !tf_opt_find(opts, "lang")->set,
+    ok(langs.n == 1 && strcmp(langs.v[0], "en") == 0 && !tf_opt_given(opts, "lang"),
        "a second parse starts over");
 }
 
@@ -249,38 +204,114 @@ static void apart(void)
 {
     static const char *in, *log, *out;
     static struct tf_opt rows[] = {
-        {.kind = TF_OPT_STR, .name = "in", .target = &in, .arg = "FILE", .flags = TF_OPT_FILE},
-        {.kind = TF_OPT_STR, .name = "log", .target = &log, .arg = "FILE",
-         .flags = TF_OPT_FILE | TF_OPT_OUT},
-        {.kind = TF_OPT_STR, .name = "output", .target = &out, .arg = "FILE",
-         .flags = TF_OPT_FILE | TF_OPT_OUT},
-        {.kind = TF_OPT_END},
+        OPT_STR(0, "in", &in, .arg = "FILE", .flags = TF_OPT_FILE),
+        OPT_STR(0, "log", &log, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT),
+        OPT_STR(0, "output", &out, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT),
+        OPT_END,
     };
     static const struct tf_tool t = {.name = "tf-x", .opts = rows, .max_args = 1};
     static char name[] = "tf-x", path[64], same[80], o_in[] = "--in",
-                o_log[] = "--log", o_out[] = "--output", none[] = "/nowhere/x";
+                o_log[] = "--log", o_out[] = "--output", none[] = "/nowhere/x",
+                other[] = "/nowhere/y";
     char *cases[][6] = {{name, path, o_log, same},
                         {name, o_in, path, o_log, same},
                         {name, same, o_out, path},
                         {name, o_out, same, o_log, path},
-                        {name, path, o_out, none, o_log, none}};
-    const int argc[] = {4, 5, 4, 5, 6};
+                        {name, path, o_out, none, o_log, none},
+                        {name, path, o_out, none, o_log, other}};
+    const int argc[] = {4, 5, 4, 5, 6, 6};
     const char *const want[] = {"is both input and output", "is both input and output",
                                 "is both input and output",
+                                "is the output of both --log and --output",
                                 "is the output of both --log and --output", NULL};
     snprintf(path, sizeof path, "%s", temp_path("in-and-out"));
     snprintf(same, sizeof same, "%s/../tmp/%s", "/tmp", path + strlen("/tmp/"));
     write_file(path, "", 0);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         in = log = out = NULL;
         err = (struct tf_err){0};
-        int rc = tf_opt_parse(&t, argc[i], cases[i], &args, &err);
+        int rc = tf_tool_start(&t, argc[i], cases[i], &args, &err);
         if (want[i] == NULL)
             is_int(rc, 0, "files that are not there are kept apart: %s", err.msg);
         else
             ok(rc == -1 && err.status == TF_USAGE && strstr(err.msg, want[i]) != NULL, "%s",
                err.msg);
     }
+}
+
+/* ---- rules between options ---- */
+
+enum { ENCODE = 1, DECODE = 2, TRAIN = 4 };
+static bool sample, as_text, json;
+static int64_t size, seed;
+static const char *model, *words_file, *output;
+static int format;
+static const char *const formats[] = {"plain", "table", NULL};
+
+static struct tf_opt ruled[] = {
+    OPT_MODE('d', "decode", DECODE),
+    OPT_STR(0, "train", &words_file, .arg = "FILE", .selects = TRAIN),
+    OPT_STR('m', "model", &model, .arg = "FILE", .flags = TF_OPT_FILE),
+    OPT_STR('o', "output", &output, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT),
+    OPT_STR('w', "words", &words_file, .arg = "FILE", .flags = TF_OPT_FILE, .out_modes = DECODE),
+    OPT_FLAG(0, "sample", &sample, .flags = TF_OPT_NEGATABLE, .modes = ENCODE),
+    OPT_INT(0, "size", &size, .def = "7", .needs = "sample"),
+    OPT_INT(0, "seed", &seed, .def = "1", .modes = ENCODE | TRAIN),
+    OPT_CHOICE(0, "format", &format, formats, .def = "plain"),
+    OPT_FLAG(0, "text", &as_text, .excludes = "json format=table"),
+    OPT_FLAG(0, "json", &json, .needs = "format=plain"),
+    OPT_END,
+};
+static const struct tf_tool ruled_tool = {.name = "tf-x",
+                                          .opts = ruled,
+                                          .max_args = 2,
+                                          .default_mode = "encoding",
+                                          .stdin_modes = ENCODE | DECODE};
+
+static void rules(void)
+{
+    tool_in_use = &ruled_tool;
+    model = words_file = output = NULL;
+    ok(parse("") == 0 && args.mode == ENCODE && args.n == 1 && strcmp(args.v[0], "-") == 0,
+       "no mode is the first; without operands stdin is the input");
+    ok(tf_opt_find(ruled, "size")->unused && !tf_opt_find(ruled, "seed")->unused,
+       "an option whose need is not met is unused");
+    ok(parse("-d") == 0 && args.mode == DECODE && tf_opt_find(ruled, "seed")->unused,
+       "a flag selects a mode; options of other modes are unused");
+    ok(parse("--train x") == 0 && args.mode == TRAIN && args.n == 0,
+       "so does an option with an argument; this one does not read stdin");
+    words_file = NULL;
+    bad("-d --train x", "--decode and --train cannot be used together");
+    bad("-d --seed 3", "--seed is only for encoding or --train");
+    bad("-d --sample", "--sample is only for encoding");
+    bad("--size 3", "--size requires --sample");
+    bad("--no-sample --size 3", "--size requires --sample");
+    ok(parse("--sample --size 3") == 0 && !tf_opt_find(ruled, "size")->unused, "with its need");
+    bad("--text --json", "--text and --json cannot be used together");
+    bad("--text --format table", "--text and --format table cannot be used together");
+    bad("--json --format table", "--json requires --format plain");
+    ok(parse("--json --format plain") == 0 && parse("--text") == 0, "what is compatible");
+    words_file = NULL;
+    bad("-m - -", "only one file can be stdin");
+    bad("-m -", "only one file can be stdin");
+    ok(parse("-m - a") == 0, "one is");
+    model = NULL;
+    bad("-w - -", "only one file can be stdin");
+    ok(parse("-d -w - -") == 0, "a path that one mode reads and another writes");
+    bad("-d -w - -o - a", "only one output can be stdout");
+    bad("-d -w none -o none", "none: is the output of both --output and --words");
+    words_file = output = NULL;
+    ok(parse("--sample --size 3") == 0, "before the preset");
+    size = seed = 99;
+    tf_opt_reassign(ruled);
+    ok(size == 3 && seed == 1 && sample, "reassigned: what was given, else the default");
+
+    tool_in_use = &tool_with_words;
+    ok(parse("-f first a") == 0 && args.mode == 1 && args.n == 1 && strcmp(args.v[0], "a") == 0,
+       "a word selects a mode and is no operand");
+    bad("", "missing operand: one of first, a-word-without-room-beside-it");
+    bad("a", "'a': one of first, a-word-without-room-beside-it");
+    tool_in_use = &tool;
 }
 
 static int in_child(struct child *c, void (*fn)(void *), const char *stdout_path)
@@ -292,6 +323,7 @@ static int in_child(struct child *c, void (*fn)(void *), const char *stdout_path
 static void ask_help(void *unused)
 {
     (void)unused;
+    tool_in_use = &tool_with_words;
     exit(parse("-b 2 --help --nonsense"));
 }
 static void ask_version(void *unused)
@@ -307,16 +339,19 @@ static void ask_list(void *unused)
 static void ask_bash(void *unused)
 {
     (void)unused;
+    tool_in_use = &tool_with_words;
     exit(parse("--complete=bash"));
 }
 static void ask_zsh(void *unused)
 {
     (void)unused;
+    tool_in_use = &tool_with_words;
     exit(parse("--complete zsh"));
 }
 static void ask_fish(void *unused)
 {
     (void)unused;
+    tool_in_use = &tool_with_words;
     exit(parse("--complete fish"));
 }
 static void ask_other(void *unused)
@@ -330,7 +365,7 @@ static void end_good(void *unused)
     (void)unused;
     parse("");
     puts("data");
-    exit(tf_finish(0, &err));
+    exit(tf_tool_finish(0, &err));
 }
 
 static void end_failed(void *unused)
@@ -338,7 +373,7 @@ static void end_failed(void *unused)
     (void)unused;
     parse("");
     puts("data");
-    exit(tf_finish(tf_fail_status(&err, TF_DIVERGED, "it\ndiverged"), &err));
+    exit(tf_tool_finish(tf_fail_status(&err, TF_DIVERGED, "it\ndiverged"), &err));
 }
 
 static void end_partial(void *unused)
@@ -346,7 +381,7 @@ static void end_partial(void *unused)
     (void)unused;
     parse("");
     puts("data");
-    exit(tf_finish(TF_PARTIAL, &err));
+    exit(tf_tool_finish(TF_PARTIAL, &err));
 }
 
 static void end_pipe(void *unused)
@@ -354,7 +389,7 @@ static void end_pipe(void *unused)
     (void)unused;
     parse("");
     errno = EPIPE;
-    exit(tf_finish(tf_fail_errno(&err, "stdout: write"), &err));
+    exit(tf_tool_finish(tf_fail_errno(&err, "stdout: write"), &err));
 }
 
 static void end_much(void *unused)
@@ -363,7 +398,7 @@ static void end_much(void *unused)
     parse("");
     for (int i = 0; i < 10000; i++)
         puts("0123456789");
-    exit(tf_finish(0, &err));
+    exit(tf_tool_finish(0, &err));
 }
 
 /* With stdout closed, the first file opened must not get its number. */
@@ -372,7 +407,7 @@ static void end_closed(void *unused)
     (void)unused;
     parse("");
     int fd = open("/dev/null", O_RDONLY);
-    exit(fd > 2 ? tf_finish(0, &err) : 98);
+    exit(fd > 2 ? tf_tool_finish(0, &err) : 98);
 }
 
 static void warnings(void *unused)
@@ -383,7 +418,13 @@ static void warnings(void *unused)
         tf_warn("line %d: odd\n", i);
     tf_warn("another");
     tf_note("note %d", 1);
-    exit(tf_finish(0, &err));
+    exit(tf_tool_finish(0, &err));
+}
+
+static void unknown_name(void *unused)
+{
+    (void)unused;
+    tf_opt_find(opts, "bea");
 }
 
 static void bug(void *unused)
@@ -485,6 +526,7 @@ static void ending(void)
     ok(strstr(c.err, "tf-x: warning: 15 more like 'line 0: odd\\x0a'\n") != NULL, "the sum");
     ok(strstr(c.err, "tf-x: warning: another\n") != NULL && strstr(c.err, "tf-x: note 1\n") != NULL,
        "others are not counted with them");
+    is_int(in_child(&c, unknown_name, NULL), 128 + SIGABRT, "a name not in the table");
     is_int(in_child(&c, bug, NULL), 128 + SIGABRT, "a bug aborts");
     ok(strstr(c.err, "tf-x: bug at ") != NULL && strstr(c.err, "beam == 5") != NULL,
        "with its place");
@@ -494,6 +536,7 @@ int main(void)
 {
     parsing();
     apart();
+    rules();
     printing();
     ending();
     return done();

@@ -1,6 +1,7 @@
 /* UTF-8 against a second implementation written from the bit patterns: all pairs of bytes, limits
  * of every range, and what is replaced by what; every character out and in again. */
 #include "../harness/tap.h"
+#include "base/buf.h"
 #include "base/utf8.h"
 
 /* From the definition: decode by bit patterns, then refuse overlong forms, surrogates and what lies
@@ -35,7 +36,7 @@ static size_t plain_span(const unsigned char *p, size_t n)
 static void replaced(const char *in, size_t n, const char *want, const char *name)
 {
     struct tf_buf b = {0};
-    tf_utf8_replace(&b, in, n);
+    tf_buf_valid_utf8(&b, in, n);
     is_str(b.p ? b.p : "", want, "%s", name);
     tf_buf_release(&b);
 }
@@ -100,7 +101,7 @@ int main(void)
             c = 0xe000;
         int len;
         tf_buf_clear(&b);
-        tf_utf8_put(&b, c);
+        tf_buf_char(&b, c);
         wrong += plain((unsigned char *)b.p, b.len) != b.len || tf_utf8_get(b.p, &len) != c ||
                  (size_t)len != b.len;
     }

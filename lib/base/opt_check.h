@@ -1,0 +1,14 @@
+/* opt_check.h - the rules between options: modes, what excludes or needs what, files that must
+ * differ. For opt_parse.c. */
+#ifndef TF_BASE_OPT_CHECK_H
+#define TF_BASE_OPT_CHECK_H
+
+#include "base/opt.h"
+
+/* Find the selected mode, mark the rows that this run does not use, and check the options that were
+ * given against each other and against the operands. A word that selects a mode is taken off args.
+ * 0, or -1 with status TF_USAGE. */
+int tf_opt_check(const struct tf_tool *tool, struct tf_args *args,
+                 struct tf_err *err) TF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,221 @@
+/* opt_parse.c - from argv to the rows of a table. --help and the other built-in options are known
+ * here, so that every tool has them. */
+#include "base/opt_parse.h"
+#include "base/opt_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An option of the command line: a row of the table or a built-in one. */
+struct match {
+    struct tf_opt *row;
+    enum tf_ask ask; /* TF_ASK_NOTHING for a row */
+    bool negated;
+};
+
+static bool same(const char *a, size_t n, const char *b)
+{
+    return b != NULL && strlen(b) == n && memcmp(a, b, n) == 0;
+}
+
+static bool starts(const char *prefix, size_t n, const char *s)
+{
+    return s != NULL && strncmp(prefix, s, n) == 0;
+}
+
+static const struct {
+    const char *name;
+    enum tf_ask ask;
+    bool hidden;
+} builtins[] = {{"help", TF_ASK_HELP, false},
+                {"version", TF_ASK_VERSION, false},
+                {"complete", TF_ASK_COMPLETION, true},
+                {"list-options", TF_ASK_OPTIONS, true}};
+
+/* Find an option by its long name, or by a prefix of it if `prefix` is set. Returns 1 if found, 0
+ * if not, -1 if the prefix is ambiguous. */
+static int find_long(const struct tf_tool *tool, const char *s, size_t n, bool prefix,
+                     struct match *m)
+{
+    int found = 0;
+    for (struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
+        bool no = (o->flags & TF_OPT_NEGATABLE) && n > 3 && memcmp(s, "no-", 3) == 0;
+        if (same(s, n, o->name) || same(s, n, o->alias) ||
+            (no && (same(s + 3, n - 3, o->name) || same(s + 3, n - 3, o->alias)))) {
+            *m = (struct match){.row = o, .negated = !same(s, n, o->name) && !same(s, n, o->alias)};
+            return 1;
+        }
+        if (!prefix || (o->flags & TF_OPT_HIDDEN))
+            continue;
+        bool yes = starts(s, n, o->name) || starts(s, n, o->alias);
+        no = no && (starts(s + 3, n - 3, o->name) || starts(s + 3, n - 3, o->alias));
+        if (yes || no) {
+            *m = (struct match){.row = o, .negated = no};
+            found++;
+        }
+    }
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) {
+        bool exact = same(s, n, builtins[i].name);
+        if (exact || (prefix && !builtins[i].hidden && starts(s, n, builtins[i].name))) {
+            *m = (struct match){.ask = builtins[i].ask};
+            if (exact)
+                return 1;
+            found++;
+        }
+    }
+    return found > 1 ? -1 : found;
+}
+
+static bool find_letter(const struct tf_tool *tool, char c, struct match *m)
+{
+    for (struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
+        if (o->letter != 0 && o->letter == c) {
+            *m = (struct match){.row = o};
+            return true;
+        }
+    *m = (struct match){.ask = TF_ASK_HELP};
+    return c == 'h';
+}
+
+/* Is the word an option of the tool? */
+static bool is_option(const struct tf_tool *tool, const char *word)
+{
+    struct match m;
+    bool two = word[0] == '-' && word[1] == '-';
+    const char *s = word + 1 + two;
+    if (word[0] != '-' || word[1] == 0)
+        return false;
+    return find_long(tool, s, strcspn(s, "="), two, &m) != 0 || (!two && find_letter(tool, *s, &m));
+}
+
+/* The command line, read up to `at`. */
+struct line {
+    const struct tf_tool *tool;
+    char **v;
+    int n, at;
+    struct tf_args *args;
+};
+
+static const char *next_word(struct line *l)
+{
+    return l->at < l->n ? l->v[l->at++] : NULL;
+}
+
+/* --help and its like: returns 1. */
+static int take_builtin(struct line *l, const struct match *m, const char *shown,
+                        const char *value, struct tf_err *err)
+{
+    if (m->ask == TF_ASK_COMPLETION)
+        l->args->shell = value != NULL ? value : next_word(l);
+    else if (value != NULL)
+        return tf_fail_status(err, TF_USAGE, "%s takes no argument", shown);
+    l->args->ask = m->ask;
+    return 1;
+}
+
+/* Use an option; `value` is the argument attached to it, or NULL. Returns 0, 1 (built-in) or -1. */
+static int take(struct line *l, const struct match *m, const char *shown, const char *value,
+                struct tf_err *err)
+{
+    struct tf_opt *o = m->row;
+    if (m->ask != TF_ASK_NOTHING)
+        return take_builtin(l, m, shown, value, err);
+    if (o->kind == TF_OPT_FLAG) {
+        if (value != NULL)
+            return tf_fail_status(err, TF_USAGE, "%s takes no argument", shown);
+        o->given = m->negated ? "false" : "true";
+        return tf_opt_set(o, shown, o->given, err);
+    }
+    if (m->negated)
+        return tf_fail_status(err, TF_USAGE, "unknown option %s (try --help)", shown);
+    bool attached = value != NULL, greedy = o->kind == TF_OPT_LIST && (o->flags & TF_OPT_GREEDY);
+    if (!attached && ((value = next_word(l)) == NULL || (greedy && is_option(l->tool, value))))
+        return tf_fail_status(err, TF_USAGE, "%s needs an argument (%s)", shown,
+                              o->arg != NULL ? o->arg : "see --help");
+    if (o->kind == TF_OPT_LIST && o->given == NULL)
+        ((struct tf_strs *)o->target)->n = 0; /* the user's words replace the default */
+    o->given = value;
+    if (tf_opt_set(o, shown, value, err) != 0)
+        return -1;
+    if (greedy && !attached)
+        while (l->at < l->n && (l->v[l->at][0] != '-' || l->v[l->at][1] == 0))
+            tf_strs_add(o->target, l->v[l->at++]);
+    return 0;
+}
+
+static int take_long(struct line *l, const char *word, struct tf_err *err)
+{
+    const char *s = word + 1 + (word[1] == '-'), *eq = strchr(s, '=');
+    size_t n = eq != NULL ? (size_t)(eq - s) : strlen(s);
+    struct match m = {0};
+    int found = n > 0 ? find_long(l->tool, s, n, word[1] == '-', &m) : 0;
+    if (found < 0)
+        return tf_fail_status(err, TF_USAGE, "option --%.*s is ambiguous (try --help)", (int)n, s);
+    if (found == 0)
+        return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (try --help)", (int)n, s);
+    /* Messages show the full name of a row, not the prefix that was typed. */
+    char shown[80];
+    if (m.row == NULL)
+        snprintf(shown, sizeof shown, "--%.*s", (int)n, s);
+    else
+        snprintf(shown, sizeof shown, "--%s%s", m.negated ? "no-" : "", m.row->name);
+    return take(l, &m, shown, eq != NULL ? eq + 1 : NULL, err);
+}
+
+/* "-x", "-xVALUE", and clusters of flags that may end in one with a value. */
+static int take_letters(struct line *l, const char *word, struct tf_err *err)
+{
+    for (const char *p = word + 1; *p != 0; p++) {
+        struct match m = {0};
+        char shown[] = {'-', *p, 0};
+        if (!find_letter(l->tool, *p, &m)) {
+            size_t len = 1;
+            while ((p[len] & 0xc0) == 0x80) /* the rest of a character beyond ASCII */
+                len++;
+            return tf_fail_status(err, TF_USAGE, "unknown option -%.*s (try --help)", (int)len, p);
+        }
+        bool valued = m.row != NULL && m.row->kind != TF_OPT_FLAG;
+        int rc = take(l, &m, shown, valued && p[1] != 0 ? p + 1 : NULL, err);
+        if (rc != 0 || valued)
+            return rc;
+    }
+    return 0;
+}
+
+/* Read all words; operands go to *operands. Returns 0, 1 (built-in) or -1. */
+static int read_line(struct line *l, struct tf_strs *operands, struct tf_err *err)
+{
+    int rc = 0;
+    while (rc == 0 && l->at < l->n) {
+        const char *word = l->v[l->at++];
+        struct match m;
+        if (word[0] != '-' || word[1] == 0) {
+            tf_strs_add(operands, word);
+        } else if (strcmp(word, "--") == 0) {
+            while (l->at < l->n)
+                tf_strs_add(operands, l->v[l->at++]);
+        } else if (word[1] == '-' ||
+                   (word[2] != 0 &&
+                    find_long(l->tool, word + 1, strcspn(word + 1, "="), false, &m) == 1)) {
+            rc = take_long(l, word, err);
+        } else {
+            rc = take_letters(l, word, err);
+        }
+    }
+    return rc;
+}
+
+int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
+                 struct tf_err *err)
+{
+    *args = (struct tf_args){0};
+    tf_opt_set_defaults(tool->opts);
+    struct line l = {.tool = tool, .v = argv, .n = argc, .at = 1, .args = args};
+    struct tf_strs operands = {0};
+    int rc = read_line(&l, &operands, err);
+    if (rc != 0)
+        return rc;
+    args->v = operands.v;
+    args->n = (int)operands.n;
+    return tf_opt_check(tool, args, err);
+}

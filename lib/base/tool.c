@@ -1,0 +1,86 @@
+/* tool.c - start and end of a tool. */
+#include "base/tool.h"
+#include "base/log.h"
+#include "base/opt_parse.h"
+#include "base/opt_print.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char tf_version[] = "0.1.0";
+
+/* If a standard stream is closed, the first file opened would get its number and receive its data.
+ * Open /dev/null in the wrong direction instead, so that using the stream still fails. */
+static void reserve_standard_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
+            _exit(TF_FAILED);
+}
+
+_Noreturn static void answer(const struct tf_tool *tool, const struct tf_args *args)
+{
+    static char buffer[32 << 10]; /* for all of it: stdio forgets why an earlier write failed */
+    struct tf_err err = {0};
+    int rc = 0;
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    if (args->ask == TF_ASK_HELP)
+        tf_opt_print_help(tool);
+    else if (args->ask == TF_ASK_VERSION)
+        printf("%s (tf-tools) %s\n", tool->name, tf_version);
+    else if (args->ask == TF_ASK_OPTIONS)
+        tf_opt_print_list(tool);
+    else if (args->shell == NULL || tf_opt_print_completion(tool, args->shell) != 0)
+        rc = tf_fail_status(&err, TF_USAGE, "--complete: one of bash, zsh, fish");
+    exit(tf_tool_finish(rc, &err));
+}
+
+int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
+                  struct tf_err *err)
+{
+    tf_progname = tool->name;
+    reserve_standard_streams();
+    signal(SIGXFSZ, SIG_IGN);
+    int rc = tf_opt_parse(tool, argc, argv, args, err);
+    if (rc > 0)
+        answer(tool, args);
+    return rc;
+}
+
+int tf_tool_finish(int rc, struct tf_err *err)
+{
+    int status = err->status != 0 ? err->status : rc < 0 ? TF_FAILED : rc;
+    bool quiet = err->sys == EPIPE;
+    tf_warn_summary();
+    if ((rc < 0 || err->status != 0) && !quiet)
+        tf_note("%s", err->msg[0] != 0 ? err->msg : "failed");
+    /* stdio has lost the reason of an earlier failure; a full disk fails again at the flush. */
+    bool earlier = ferror(stdout);
+    errno = 0;
+    if (fflush(stdout) != 0 || earlier || fclose(stdout) != 0) {
+        int sys = errno;
+        if (status == TF_OK || status == TF_PARTIAL) { /* both promise a complete output */
+            status = TF_FAILED;
+            if (sys != EPIPE && !quiet)
+                tf_note("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");
+        }
+    }
+    return status;
+}
+
+int tf_tool_main(const struct tf_tool *tool, int argc, char **argv,
+                 int (*run)(const struct tf_args *args, struct tf_err *err))
+{
+    struct tf_err err = {0};
+    struct tf_args args;
+    int rc = tf_tool_start(tool, argc, argv, &args, &err);
+    if (rc == 0)
+        rc = run(&args, &err);
+    return tf_tool_finish(rc, &err);
+}

@@ -1,0 +1,29 @@
+/* tool.h - the start and the end that all tools share. A tool's main function is
+ *
+ *     return tf_tool_main(&tool, argc, argv, run);
+ */
+#ifndef TF_BASE_TOOL_H
+#define TF_BASE_TOOL_H
+
+#include "base/opt.h"
+
+extern const char tf_version[]; /* "0.1.0" */
+
+/* Start a tool: set tf_progname, reserve descriptors 0 to 2 if they are closed, ignore SIGXFSZ (a
+ * full disk is an error of write(2)), parse argv. Answers --help and its like on stdout and exits
+ * with 0, or 1 if stdout fails. Returns 0, or -1 with the message of tf_opt_parse. */
+int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
+                  struct tf_err *err) TF_MUST_CHECK;
+
+/* End a tool: print the summary of warnings, and "tf-x: MESSAGE" if rc < 0 or *err is set; flush
+ * and close stdout ("write error: No space left on device"). Returns the exit status: err->status,
+ * or a positive rc such as TF_PARTIAL; TF_FAILED if stdout failed. A closed pipe (EPIPE) is silent.
+ */
+int tf_tool_finish(int rc, struct tf_err *err);
+
+/* Start, run (returns 0, a status of enum tf_status, or -1 with *err), finish. Returns the exit
+ * status. */
+int tf_tool_main(const struct tf_tool *tool, int argc, char **argv,
+                 int (*run)(const struct tf_args *args, struct tf_err *err));
+
+#endif
