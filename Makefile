@@ -35,9 +35,10 @@ B ?= build$(if $(SAN),-$(SAN))
 
 cmd_src := $(sort $(wildcard cmd/tf-*.c))
 ref_src := $(sort $(wildcard lib/ops/ref/*.c))
-int8_src := lib/ops/cpu/kern_int8.c
-isa_src := $(filter-out $(int8_src),$(sort $(wildcard lib/ops/cpu/kern*.c)))
-lib_src := $(filter-out $(ref_src) $(isa_src) $(int8_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
+# The CPU backend: cpu.c chooses among instruction sets, and the rest is compiled once for each of them.
+set_src := lib/ops/cpu/int8.c lib/ops/cpu/table.c
+isa_src := $(filter-out lib/ops/cpu/cpu.c $(set_src),$(sort $(wildcard lib/ops/cpu/*.c)))
+lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
 # All or none: a plugin lacks no operation.
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
@@ -50,8 +51,10 @@ x86 := $(filter x86_64 amd64,$(shell uname -m))
 isas := generic $(if $(x86),avx2 avx512)
 isa_avx2 := -mavx2 -mfma
 isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
-# With sums of products of bytes: for kern_int8.c alone.
-int8_isas := $(isas) $(if $(x86),avxvnni avx512vnni)
+# With sums of products of bytes, which only int8.c uses: the other kernels are those of the base.
+sets := $(isas) $(if $(x86),avxvnni avx512vnni)
+base_avxvnni := avx2
+base_avx512vnni := avx512
 isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512vnni := $(isa_avx512) -mavx512vnni
 
@@ -70,7 +73,7 @@ with_cuda := $(if $(and $(cu_src),$(have_nvcc),$(if $(SAN),$(filter yes,$(CUDA))
 lib_obj := $(lib_src:%.c=$B/%.o) \
 	$(foreach t,f32 f64,$(ref_src:%.c=$B/%.$t.o)) \
 	$(foreach i,$(isas),$(isa_src:%.c=$B/%.$i.o)) \
-	$(foreach i,$(int8_isas),$(int8_src:%.c=$B/%.$i.o))
+	$(foreach i,$(sets),$(set_src:%.c=$B/%.$i.o))
 sp_obj := $(sp_src:%.cc=$B/%.o)
 cu_obj := $(cu_src:%.cu=$B/%.o)
 cmd_obj := $(cmd_src:%.c=$B/%.o)
@@ -87,7 +90,7 @@ emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* ---------------------------------------------------
 
-warn := -Wall -Wextra -Wshadow -Wstrict-prototypes
+warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wpointer-arith
 # The sanitizers make gcc see null format strings and short buffers that are not there.
 san_warn = -Wno-format-truncation
 san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer $(san_warn))
@@ -145,9 +148,9 @@ $B/lib/ops/registry.o: lib/ops/registry.c $B/flags $B/libdir
 	$(call cc,$<,-DTF_LIBDIR='"$(LIBDIR)"')
 define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
-	$$(call cc,$$<,-O3 $$(isa_$1) -DTF_ISA=$1)
+	$$(call cc,$$<,-O3 $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1))
 endef
-$(foreach i,$(int8_isas),$(eval $(call isa_rule,$i)))
+$(foreach i,$(sets),$(eval $(call isa_rule,$i)))
 
 $B/%.o: %.cc $B/flags
 	@mkdir -p $(@D)

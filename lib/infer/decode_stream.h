@@ -5,7 +5,7 @@
 
 #include "base/opt.h"
 #include "infer/session.h"
-#include "ops/search.h"
+#include "ops/search_state.h"
 
 struct tf_decode_opts {
     struct tf_session_opts run;

@@ -1,10 +1,10 @@
 /* lane_search.h - what one lane does in decoding: encode a group of sentences, then search (beam
- * search, greedy search or sampling, see ops/search.h) step by step until all are finished. */
+ * search, greedy search or sampling, see ops/search_state.h) step by step until all are finished. */
 #ifndef TF_INFER_LANE_SEARCH_H
 #define TF_INFER_LANE_SEARCH_H
 
 #include "infer/lanes.h"
-#include "ops/search.h"
+#include "ops/search_state.h"
 
 /* A sentence to decode, and the result. */
 struct tf_sentence {

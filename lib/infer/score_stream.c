@@ -2,7 +2,7 @@
 #include "infer/score_stream.h"
 #include "base/json.h"
 #include "infer/lane_forward.h"
-#include "ops/search.h"
+#include "ops/search_state.h"
 
 #include <math.h>
 #include <stdlib.h>

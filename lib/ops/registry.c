@@ -117,12 +117,14 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables,
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
                                          struct tf_err *why, struct tf_err *err)
 {
-    static const struct tf_backend *const built_in[][3] = {{&tf_backend_cpu, &tf_backend_cpu_int8},
-                                                           {&tf_backend_ref_f32},
-                                                           {&tf_backend_ref_f64}};
-    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
-        if (strcmp(name, built_in[i][0]->name) == 0)
-            return usable(built_in[i], precision, use, err);
+    static const struct tf_backend *const ref[] = {&tf_backend_ref_f32, NULL},
+                                          *const ref64[] = {&tf_backend_ref_f64, NULL};
+    if (strcmp(name, "cpu") == 0)
+        return usable(tf_cpu_backends(err), precision, use, err);
+    if (strcmp(name, "ref") == 0)
+        return usable(ref, precision, use, err);
+    if (strcmp(name, "ref64") == 0)
+        return usable(ref64, precision, use, err);
     if (strcmp(name, "cuda") == 0)
         return usable(load_plugin(false, err), precision, use, err);
     if (strcmp(name, "auto") == 0) {
@@ -132,33 +134,9 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
             return be;
         if (why != NULL)
             *why = reason;
-        return usable(built_in[0], precision, use, err);
+        return usable(tf_cpu_backends(err), precision, use, err);
     }
     tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda or auto", name);
-    return NULL;
-}
-
-bool tf_rows_no_shape(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2])
-{
-    (void)c, (void)r, (void)shape;
-    return false;
-}
-
-int tf_nothing_to_tune(struct tf_ctx *c, struct tf_err *err)
-{
-    (void)c;
-    return tf_fail_status(err, TF_USAGE, "there is nothing to tune on this device");
-}
-
-int tf_nothing_to_choose(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
-{
-    (void)text, (void)n;
-    return tf_nothing_to_tune(c, err);
-}
-
-char *tf_nothing_tuned(struct tf_ctx *c, struct tf_err *err)
-{
-    (void)!tf_nothing_to_tune(c, err);
     return NULL;
 }
 

@@ -63,7 +63,7 @@ int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, double tokens, 
         if (count[k] > 0)
             row(out, kinds[k].label, count[k], all);
     row(out, "total", p.count, all);
-    int ema = o->ema > 0, lanes = (int)o->threads, shards = tf_backend_cpu.shards;
+    int ema = o->ema > 0, lanes = (int)o->threads, shards = TF_CPU_SHARDS;
     double grads = (double)tf_stepper_gradients(lanes, shards, o->accumulate > 1);
     double share = lanes < shards ? (double)lanes / shards : 1,
            act = activations(c, tokens * share, tokens * share) * mb;

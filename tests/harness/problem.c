@@ -159,13 +159,10 @@ struct lane open_lane_as(const struct candidate *v)
     struct tf_err err = {0};
     const struct tf_backend *be = v->be;
     const struct tf_ctx_opts o = {.threads = 1};
-    if (v->isa != NULL)
-        setenv("TF_CPU_ISA", v->isa, 1);
     struct lane l = {.be = be,
                      .c = be->open(&o, &err),
                      .name = v->name,
                      .junk = strcmp(be->name, "cuda") == 0 ? 777 : NAN};
-    unsetenv("TF_CPU_ISA");
     if (l.c == NULL)
         TF_BUG("%s: %s", v->name, err.msg);
     return l;

@@ -248,7 +248,7 @@ int main(void)
         read_golden(path);
         run(dialects[i], &tf_backend_ref_f64, 1e-6);
         run(dialects[i], &tf_backend_ref_f32, 1e-4);
-        run(dialects[i], &tf_backend_cpu, 1e-4);
+        run(dialects[i], tf_cpu_backends(NULL)[0], 1e-4);
         drop_golden();
     }
     return done();

@@ -67,7 +67,7 @@ static void check_lost_positions(void)
     struct tf_err err = {0};
     struct tf_config c = small_config();
     float *flat = small_weights(&c, 3);
-    small_model_open(&r, &tf_backend_cpu, &c, flat);
+    small_model_open(&r, tf_cpu_backends(NULL)[0], &c, flat);
     struct tf_backend losing = *r.be;
     losing.sync = no_sync;
     r.w.be = &losing;

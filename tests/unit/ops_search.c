@@ -1,10 +1,10 @@
-/* ops_search.c - search_step against the rule in ops/search.h, written out over whole hypotheses
+/* ops_search.c - search_step against the rule in ops/search_state.h, written out over whole hypotheses
  * and without any early stop; against exhaustive enumeration; and the bodies against each other.
  * The "model" is a hash of sentence and history, so that every hypothesis has its own distribution
  * and no tensor is needed. */
 #include "../harness/tap.h"
 #include "base/rng.h"
-#include "ops/search.h"
+#include "ops/search_state.h"
 
 enum { MAX_LEN = 12, MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
 

@@ -101,7 +101,7 @@ static bool same(const float *a, const float *b, size_t n)
 
 static void test_tree(const struct tf_config *c)
 {
-    const struct tf_backend *be = &tf_backend_cpu;
+    const struct tf_backend *be = tf_cpu_backends(NULL)[0];
     const size_t sizes[] = {1, 2, 5, 8, 11, MOST};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         struct tf_pairs p = {0};
@@ -140,7 +140,7 @@ static void test_tree(const struct tf_config *c)
  * lanes. */
 static void test_update(const struct tf_config *c)
 {
-    const struct tf_backend *be = &tf_backend_cpu;
+    const struct tf_backend *be = tf_cpu_backends(NULL)[0];
     float *after[2][4] = {{NULL}};
     double norm[2];
     size_t n = 0;
@@ -226,7 +226,7 @@ static void test_large(void)
         struct tf_stepper s;
         struct tf_err err = {0};
         struct tf_sums sums = {0}, eval = {0};
-        open_stepper(&s, &tf_backend_cpu, &c, turn + 1, false);
+        open_stepper(&s, tf_cpu_backends(NULL)[0], &c, turn + 1, false);
         make_pairs(&p, &c, 10, 1);
         tf_stepper_begin(&s);
         must(tf_stepper_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
@@ -252,7 +252,7 @@ static void test_one_shard(const struct tf_config *c)
     for (int turn = 0; turn < 2; turn++) {
         struct tf_stepper s;
         struct tf_err err = {0};
-        open_stepper(&s, turn == 0 ? &tf_backend_cpu : &tf_backend_ref_f64, c, 2, false);
+        open_stepper(&s, turn == 0 ? tf_cpu_backends(NULL)[0] : &tf_backend_ref_f64, c, 2, false);
         n = s.w.params.size;
         tf_stepper_begin(&s);
         must(tf_stepper_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
@@ -298,7 +298,7 @@ static void test_not_finite(const struct tf_config *c)
             block[bad][3] = bad == 1 ? NAN : INFINITY;
         const struct tf_stepper_start start = {
             .p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
-        must(tf_stepper_init(&s, &tf_backend_cpu, c, &start, &err), &err);
+        must(tf_stepper_init(&s, tf_cpu_backends(NULL)[0], c, &start, &err), &err);
         struct tf_saver *saver = tf_saver_new(temp_path(""), &common, &params, true, 0, 1);
         must(tf_saver_start(saver, &s, &state, TF_SAVE_REGULAR, false, &err), &err);
         int rc = tf_saver_wait(saver, &err);

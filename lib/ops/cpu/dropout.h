@@ -4,7 +4,7 @@
 #define TF_OPS_CPU_DROPOUT_H
 
 #include "base/rng.h"
-#include "ops/cpu/kern.h"
+#include "ops/cpu/cpu.h"
 #include "ops/cpu/vec.h"
 
 struct dropout {
@@ -17,7 +17,7 @@ struct dropout {
 
 static inline struct dropout dropout_of(const struct tf_ctx *c, struct tf_dropout dropout)
 {
-    struct dropout d = {.site = dropout.site, .update = c->step.update, .seed = c->step.seed};
+    struct dropout d = {.site = dropout.site, .update = c->rng.update, .seed = c->rng.seed};
     if (dropout.p <= 0)
         return d;
     double limit = (double)dropout.p * 0x1p32;
@@ -25,8 +25,8 @@ static inline struct dropout dropout_of(const struct tf_ctx *c, struct tf_dropou
     d.threshold += (double)d.threshold < limit;
     d.scale = (float)(1 / (1 - (double)dropout.p));
     for (uint32_t i = 0; i < 10; i++) {
-        d.k0[i] = (uint32_t)c->step.seed + i * 0x9e3779b9u;
-        d.k1[i] = (uint32_t)(c->step.seed >> 32) + i * 0xbb67ae85u;
+        d.k0[i] = (uint32_t)c->rng.seed + i * 0x9e3779b9u;
+        d.k1[i] = (uint32_t)(c->rng.seed >> 32) + i * 0xbb67ae85u;
     }
     return d;
 }

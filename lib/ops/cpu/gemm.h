@@ -4,7 +4,7 @@
 #ifndef TF_OPS_CPU_GEMM_H
 #define TF_OPS_CPU_GEMM_H
 
-#include "ops/cpu/kern.h"
+#include "ops/cpu/cpu.h"
 #include "ops/cpu/vec.h"
 
 #if VL == 16

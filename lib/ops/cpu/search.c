@@ -1,9 +1,9 @@
 /* search.c - one step of beam search in one pass over the log-probabilities: a sorted list of the
  * best candidates, and a bar that keeps nearly all ids from being looked at twice. Rule:
- * ops/search.h. */
+ * ops/search_state.h. */
 #include "base/err.h"
-#include "ops/cpu/kern.h"
-#include "ops/search_host.h"
+#include "ops/cpu/cpu.h"
+#include "ops/host_search.h"
 
 #include <stdlib.h>
 
@@ -187,7 +187,7 @@ static size_t draw(const struct tf_search *s, const struct tf_search_view *v, co
     return n;
 }
 
-void tf_cpu_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
+void TF_CPU(search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem_stat *lp)
 {
     (void)c;
     struct tf_grown g[2 * TF_SEARCH_MAX_BEAM];
@@ -199,7 +199,7 @@ void tf_cpu_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
     }
     for (size_t i = 0; i < s->S; i++) {
         struct tf_search_view v = tf_search_look(s, &w, i);
-        const float *mine = (const float *)lp + v.row0 * s->rule.V;
+        const float *mine = in(lp, v.row0 * s->rule.V);
         size_t n = s->rule.sample ? draw(s, &v, mine, i, &u, g)
                    : v.forced     ? forced(s, &v, mine, g)
                                   : best(s, &v, mine, g);

@@ -323,6 +323,4 @@ void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const struct tf_attention *
            (const float *)dot);
 }
 
-template void tf_cuda_ops<float>::attention_bwd(struct tf_ctx *, const struct tf_attention *);
-template void tf_cuda_ops<bf16>::attention_bwd(struct tf_ctx *, const struct tf_attention *);
-template void tf_cuda_ops<half>::attention_bwd(struct tf_ctx *, const struct tf_attention *);
+TF_CUDA_EVERY(attention_bwd)

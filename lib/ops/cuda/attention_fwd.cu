@@ -258,6 +258,4 @@ void tf_cuda_ops<A>::attention_fwd(struct tf_ctx *c, const struct tf_attention *
            dim3(32 * warps), shared, heads_of<A>(c, a));
 }
 
-template void tf_cuda_ops<float>::attention_fwd(struct tf_ctx *, const struct tf_attention *);
-template void tf_cuda_ops<bf16>::attention_fwd(struct tf_ctx *, const struct tf_attention *);
-template void tf_cuda_ops<half>::attention_fwd(struct tf_ctx *, const struct tf_attention *);
+TF_CUDA_EVERY(attention_fwd)

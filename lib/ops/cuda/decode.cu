@@ -349,25 +349,10 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
         run(cached_attention_kernel<A, N, WARP>, WARP * N);
 }
 
-/* ---- for every precision ---- */
-
-#define TF_DECODE_OPS(A)                                                                          \
-    template struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *, const tf_mem *, int, int,    \
-                                                    bool, struct tf_err *);                       \
-    template void tf_cuda_ops<A>::pack_free(struct tf_ctx *, struct tf_packed *);                 \
-    template void tf_cuda_ops<A>::linear_packed(struct tf_ctx *, tf_mem *, const tf_mem *,        \
-                                                const struct tf_packed *, const tf_mem *, size_t, \
-                                                unsigned);                                        \
-    template void tf_cuda_ops<A>::embed_rows(struct tf_ctx *, tf_mem *, const tf_mem *,           \
-                                             const tf_mem *, const tf_mem *, const tf_mem *,      \
-                                             size_t, int, float);                                 \
-    template void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *, tf_mem *, tf_mem *,              \
-                                                const tf_mem *, const tf_mem *, const tf_mem *,   \
-                                                const tf_mem *, size_t, int, float);              \
-    template void tf_cuda_ops<A>::cached_attention(struct tf_ctx *,                               \
-                                                   const struct tf_cached_attention *, size_t);   \
-    template void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *, tf_mem *, size_t, const tf_mem *, \
-                                               size_t, const tf_mem *, size_t, size_t);
-TF_DECODE_OPS(float)
-TF_DECODE_OPS(bf16)
-TF_DECODE_OPS(half)
+TF_CUDA_EVERY(pack)
+TF_CUDA_EVERY(pack_free)
+TF_CUDA_EVERY(linear_packed)
+TF_CUDA_EVERY(embed_rows)
+TF_CUDA_EVERY(add_norm_rows)
+TF_CUDA_EVERY(cached_attention)
+TF_CUDA_EVERY(scatter_rows)

@@ -29,7 +29,7 @@
 #define _Noreturn [[noreturn]]
 extern "C" {
 #include "ops/backend.h"
-#include "ops/search.h"
+#include "ops/search_state.h"
 }
 
 #ifndef TF_EMULATE
@@ -39,19 +39,13 @@ typedef __nv_bfloat16 bf16;
 
 /* ---- the lane ---- */
 
-/* In device memory: what changes from step to step. */
-struct tf_device_rng_state {
-    uint64_t seed;
-    uint32_t update;
-};
-
 struct tf_blas;  /* blas.h */
 
 /* All lanes of the process share the stream and so need no events between them: work runs in the
  * order of the calls, whichever lane it came from. */
 struct tf_ctx {
     cudaStream_t queue;         /* tf_cuda_stream() */
-    struct tf_device_rng_state *step; /* device */
+    struct tf_rng_state *rng;   /* device */
     struct tf_blas *blas;       /* shared likewise */
     void *scratch;              /* device; valid until the next operation of the lane asks for it */
     size_t scratch_size;
@@ -270,7 +264,7 @@ struct dropout_args {
     uint64_t threshold; /* kept iff u >= threshold; 0: all are kept */
     float scale;
     uint32_t site;
-    const struct tf_device_rng_state *step;
+    const struct tf_rng_state *rng; /* device */
 };
 struct dropout_args tf_cuda_dropout(const struct tf_ctx *c, struct tf_dropout d);
 
@@ -283,7 +277,7 @@ __device__ static inline void dropout4(float f[4], const struct dropout_args &d,
         return;
     }
     uint32_t w[4];
-    philox(w, quad, row, site, d.step->update, d.step->seed);
+    philox(w, quad, row, site, d.rng->update, d.rng->seed);
     for (int i = 0; i < 4; i++)
         f[i] = w[i] >= d.threshold ? d.scale : 0;
 }
@@ -369,81 +363,27 @@ struct async_copies {
 
 /* embed.cu, norm.cu, attention_fwd.cu, attention_bwd.cu, xent.cu, linear.cu, decode.cu */
 template <typename A> struct tf_cuda_ops {
-    static void embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
-                          const tf_mem *pos, const struct tf_rows *r, int D, float scale,
-                          struct tf_dropout dropout);
-    static void embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
-                          const tf_mem *ids, const struct tf_rows *r, int D, float scale,
-                          struct tf_dropout dropout);
-    static void linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
-                           const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
-                           struct tf_dropout dropout);
-    static void linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
-                           const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
-                           unsigned flags, struct tf_dropout dropout);
-    static void add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
-                             const tf_mem *x, const tf_mem *res, const tf_mem *gain,
-                             const tf_mem *bias, const struct tf_rows *r, int D, float eps,
-                             struct tf_dropout dropout);
-    static void add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
-                             const tf_mem *dy, const tf_mem *dsum, const tf_mem *s,
-                             const tf_mem *mean, const tf_mem *rstd, const tf_mem *gain,
-                             const struct tf_rows *r, int D, struct tf_dropout dropout);
-    static void attention_fwd(struct tf_ctx *c, const struct tf_attention *a);
-    static void attention_bwd(struct tf_ctx *c, const struct tf_attention *a);
-    static void xent(struct tf_ctx *c, const struct tf_xent *x);
-    static struct tf_packed *pack(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed,
-                                  struct tf_err *err);
-    static void pack_free(struct tf_ctx *c, struct tf_packed *p);
-    static void linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
-                              const struct tf_packed *w, const tf_mem *b, size_t rows,
-                              unsigned flags);
-    static void embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
-                           const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale);
-    static void add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x,
-                              const tf_mem *res, const tf_mem *gain, const tf_mem *bias,
-                              size_t rows, int D, float eps);
-    static void cached_attention(struct tf_ctx *c, const struct tf_cached_attention *a,
-                                 size_t rows);
-    static void scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
-                             size_t ld_src, const tf_mem *slot, size_t rows, size_t n);
+#define TF_CUDA_MEMBER(op) static tf_##op##_fn op;
+    TF_ACT_OPS(TF_CUDA_MEMBER)
+    TF_PACKED_OPS(TF_CUDA_MEMBER)
+#undef TF_CUDA_MEMBER
 };
+/* At the end of the file that defines them: the operation for every precision. */
+#define TF_CUDA_EVERY(op)                         \
+    template tf_##op##_fn tf_cuda_ops<float>::op; \
+    template tf_##op##_fn tf_cuda_ops<bf16>::op;  \
+    template tf_##op##_fn tf_cuda_ops<half>::op;
 
 /* plugin.cu, memory.cu, rows.cu, update.cu, softmax.cu, search.cu: the same for every A */
+#define TF_CUDA_OP(op) tf_##op##_fn tf_cuda_##op;
+TF_LANE_OPS(TF_CUDA_OP)
+TF_VALUE_OPS(TF_CUDA_OP)
+#undef TF_CUDA_OP
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err);
-void tf_cuda_close(struct tf_ctx *c);
-tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err);
-void tf_cuda_free(struct tf_ctx *c, tf_mem *p);
-void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
-int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
-                     struct tf_err *err);
-void tf_cuda_download_async(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n);
-int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err);
-size_t tf_cuda_free_memory(struct tf_ctx *c);
-void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n);
-void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n);
-int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err);
-struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_sentences,
-                                 struct tf_err *err);
-void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r);
-void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
-bool tf_cuda_rows_shape(struct tf_ctx *c, const struct tf_rows *r, uint32_t shape[2]);
-bool tf_cuda_graph_begin(struct tf_ctx *c, const void *key, size_t n);
-bool tf_cuda_graph_end(struct tf_ctx *c);
 /* graphs.cu: forget what was recorded; before device memory is freed. */
 void tf_cuda_graphs_forget(struct tf_ctx *c);
 /* Host bytes to the device: src may change as soon as this returns. */
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
-void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n);
-void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n);
-void tf_cuda_sum(struct tf_ctx *c, tf_mem *dst, const tf_mem *src, size_t n);
-void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_mem *g, size_t n,
-                  const tf_mem *norm2, const struct tf_adam *h);
-void tf_cuda_ema(struct tf_ctx *c, tf_mem *e, const tf_mem *p, size_t n, double decay);
-void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V,
-                         float weight);
-void tf_cuda_log_inplace(struct tf_ctx *c, tf_mem *x, size_t n);
-void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp);
 
 /* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for
  * float, else that of a shadow of the allocation that holds p, made at its first use and kept up by

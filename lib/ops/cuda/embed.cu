@@ -263,14 +263,5 @@ void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, c
                0, (float *)dpos, (const A *)dx, r->head, r->off, D, args, whole);
 }
 
-#define INSTANCE(A)                                                                              \
-    template void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *, tf_mem *, const tf_mem *,           \
-                                            const tf_mem *, const tf_mem *,                      \
-                                            const struct tf_rows *, int, float,                  \
-                                            struct tf_dropout);                                  \
-    template void tf_cuda_ops<A>::embed_bwd(struct tf_ctx *, tf_mem *, tf_mem *, const tf_mem *, \
-                                            const tf_mem *, const struct tf_rows *, int, float,  \
-                                            struct tf_dropout);
-INSTANCE(float)
-INSTANCE(bf16)
-INSTANCE(half)
+TF_CUDA_EVERY(embed_fwd)
+TF_CUDA_EVERY(embed_bwd)

@@ -294,15 +294,5 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
         bias_gradient(c, (float *)db, (const A *)dy, cap, r->head, N);
 }
 
-#define INSTANCE(A)                                                                         \
-    template void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *, tf_mem *, const tf_mem *,     \
-                                             const tf_mem *, const tf_mem *,                \
-                                             const struct tf_rows *, int, int, unsigned,    \
-                                             struct tf_dropout);                            \
-    template void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *, \
-                                             tf_mem *, const tf_mem *, const tf_mem *,      \
-                                             const struct tf_rows *, int, int, unsigned,    \
-                                             struct tf_dropout);
-INSTANCE(float)
-INSTANCE(bf16)
-INSTANCE(half)
+TF_CUDA_EVERY(linear_fwd)
+TF_CUDA_EVERY(linear_bwd)

@@ -283,17 +283,5 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
                (float *)dgain, (float *)dbias, (const float *)partial, blocks, D);
 }
 
-#define INSTANCE(A)                                                                            \
-    template void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *,  \
-                                               tf_mem *, const tf_mem *, const tf_mem *,       \
-                                               const tf_mem *, const tf_mem *,                 \
-                                               const struct tf_rows *, int, float,             \
-                                               struct tf_dropout);                             \
-    template void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *, tf_mem *, tf_mem *, tf_mem *,  \
-                                               tf_mem *, const tf_mem *, const tf_mem *,       \
-                                               const tf_mem *, const tf_mem *, const tf_mem *, \
-                                               const tf_mem *, const struct tf_rows *, int,    \
-                                               struct tf_dropout);
-INSTANCE(float)
-INSTANCE(bf16)
-INSTANCE(half)
+TF_CUDA_EVERY(add_norm_fwd)
+TF_CUDA_EVERY(add_norm_bwd)

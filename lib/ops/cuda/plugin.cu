@@ -140,7 +140,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     }
     struct tf_ctx *c = (struct tf_ctx *)calloc(1, sizeof *c);
     if (e == cudaSuccess)
-        e = cudaMalloc((void **)&c->step, sizeof *c->step);
+        e = cudaMalloc((void **)&c->rng, sizeof *c->rng);
     if (e != cudaSuccess) {
         cudaGetLastError();
         free(c);
@@ -170,7 +170,7 @@ void tf_cuda_close(struct tf_ctx *c)
     tf_cuda_graphs_forget(c);
     cudaStreamSynchronize(tf_cuda_stream(c));
     cudaFree(c->scratch);
-    cudaFree(c->step);
+    cudaFree(c->rng);
     free(c);
     if (--device.lanes == 0) {
         tf_cuda_times_show(device.stream);
@@ -179,28 +179,27 @@ void tf_cuda_close(struct tf_ctx *c)
     }
 }
 
-static int set_tuning(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
+int tf_cuda_set_tuning(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
 {
     return tf_tuning_parse(tf_blas_tuning(c->blas), text, n, err);
 }
 
-static int start_tuning(struct tf_ctx *c, struct tf_err *)
+int tf_cuda_start_tuning(struct tf_ctx *c, struct tf_err *)
 {
     tf_blas_tuning(c->blas)->measuring = true;
     return 0;
 }
 
-static char *get_tuning(struct tf_ctx *c, struct tf_err *err)
+char *tf_cuda_get_tuning(struct tf_ctx *c, struct tf_err *err)
 {
     if (tf_cuda_sync(c, err) != 0)
         return nullptr;
     return tf_tuning_text(tf_blas_tuning(c->blas));
 }
 
-static void set_rng_state(struct tf_ctx *c, const struct tf_rng_state *s)
+void tf_cuda_set_rng_state(struct tf_ctx *c, const struct tf_rng_state *s)
 {
-    const struct tf_device_rng_state state = {.seed = s->seed, .update = s->update};
-    tf_cuda_send(c, c->step, &state, sizeof state);
+    tf_cuda_send(c, c->rng, s, sizeof *s);
 }
 
 struct dropout_args tf_cuda_dropout(const struct tf_ctx *c, struct tf_dropout d)
@@ -208,7 +207,7 @@ struct dropout_args tf_cuda_dropout(const struct tf_ctx *c, struct tf_dropout d)
     return {.threshold = (uint64_t)ceil((double)d.p * 0x1p32),
             .scale = (float)(1 / (1 - (double)d.p)),
             .site = d.site,
-            .step = c->step};
+            .rng = c->rng};
 }
 
 /* ---- the tables ---- */
@@ -244,52 +243,15 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
         .elem_size = {sizeof(float), sizeof(A), sizeof(float), sizeof(uint32_t), sizeof(double)},
         .probe = probe<A>,
         .open = lane_open<A>,
-        .close = tf_cuda_close,
         .describe = describe,
-        .set_tuning = set_tuning,
-        .start_tuning = start_tuning,
-        .get_tuning = get_tuning,
-        .alloc = tf_cuda_alloc,
-        .free = tf_cuda_free,
-        .upload = tf_cuda_upload,
-        .download = tf_cuda_download,
-        .download_async = tf_cuda_download_async,
-        .download_wait = tf_cuda_download_wait,
-        .free_memory = tf_cuda_free_memory,
-        .zero = tf_cuda_zero,
-        .copy = tf_cuda_copy,
-        .sync = tf_cuda_sync,
-        .rows_new = tf_cuda_rows_new,
-        .rows_free = tf_cuda_rows_free,
-        .rows_set = tf_cuda_rows_set,
-        .rows_shape = tf_cuda_rows_shape,
-        .set_rng_state = set_rng_state,
-        .graph_begin = tf_cuda_graph_begin,
-        .graph_end = tf_cuda_graph_end,
-        .embed_fwd = ops::embed_fwd,
-        .embed_bwd = ops::embed_bwd,
-        .linear_fwd = ops::linear_fwd,
-        .linear_bwd = ops::linear_bwd,
-        .add_norm_fwd = ops::add_norm_fwd,
-        .add_norm_bwd = ops::add_norm_bwd,
-        .attention_fwd = ops::attention_fwd,
-        .attention_bwd = ops::attention_bwd,
-        .xent = ops::xent,
-        .add = tf_cuda_add,
-        .sumsq = tf_cuda_sumsq,
-        .sum = tf_cuda_sum,
-        .adam = tf_cuda_adam,
-        .ema = tf_cuda_ema,
-        .pack = ops::pack,
-        .pack_free = ops::pack_free,
-        .linear_packed = ops::linear_packed,
-        .embed_rows = ops::embed_rows,
-        .add_norm_rows = ops::add_norm_rows,
-        .cached_attention = ops::cached_attention,
-        .scatter_rows = ops::scatter_rows,
-        .log_softmax = tf_cuda_log_softmax,
-        .log_inplace = tf_cuda_log_inplace,
-        .search_step = tf_cuda_search_step,
+#define COMMON(op) .op = tf_cuda_##op,
+#define OF_A(op) .op = ops::op,
+        TF_LANE_OPS(COMMON)
+        TF_ACT_OPS(OF_A)
+        TF_PACKED_OPS(OF_A)
+        TF_VALUE_OPS(COMMON)
+#undef OF_A
+#undef COMMON
     };
 }
 

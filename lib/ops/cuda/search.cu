@@ -1,5 +1,5 @@
-/* search.cu - one step of beam search or sampling, wholly on the device. Rule: ops/search.h; the
- * same on host memory: ops/search_host.h and ops/ref/search.c, whose results these equal bit for
+/* search.cu - one step of beam search or sampling, wholly on the device. Rule: ops/search_state.h; the
+ * same on host memory: ops/host_search.h and ops/ref/search.c, whose results these equal bit for
  * bit (sampling: but for the rounding of sums of exp).
  *
  * Four launches, none of which depends on how many rows are alive:

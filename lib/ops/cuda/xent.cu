@@ -197,6 +197,4 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
     }
 }
 
-template void tf_cuda_ops<float>::xent(struct tf_ctx *, const struct tf_xent *);
-template void tf_cuda_ops<bf16>::xent(struct tf_ctx *, const struct tf_xent *);
-template void tf_cuda_ops<half>::xent(struct tf_ctx *, const struct tf_xent *);
+TF_CUDA_EVERY(xent)

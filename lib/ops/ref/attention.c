@@ -60,7 +60,7 @@ static double keep(const struct tf_ctx *c, const struct view *w, size_t i, size_
 {
     struct tf_dropout dropout = w->a->dropout;
     dropout.site |= (uint32_t)w->head << 16;
-    return TF_REF(keep)(c, dropout, w->packed + i, j);
+    return TF_REF(dropout_factor)(c, dropout, w->packed + i, j);
 }
 
 /* log sum exp x[0..n); -inf for none. */
@@ -86,7 +86,7 @@ static void forward(struct tf_ctx *c, const struct view *w, tf_real *probs)
 {
     const struct tf_attention *a = w->a;
     size_t dv = (size_t)a->dv, heads = (size_t)a->heads;
-    double *p = TF_REF(scratch)(c, w->S);
+    double *p = tf_ref_scratch(c, w->S);
     for (size_t i = 0; i < w->T; i++) {
         for (size_t j = 0; j < w->S; j++)
             p[j] = score(w, i, j);
@@ -128,7 +128,7 @@ static void backward(struct tf_ctx *c, const struct view *w, size_t key)
 {
     const struct tf_attention *a = w->a;
     size_t dk = (size_t)a->dk, dv = (size_t)a->dv, heads = (size_t)a->heads;
-    double *p = TF_REF(scratch)(c, w->S * (3 + dk + dv));
+    double *p = tf_ref_scratch(c, w->S * (3 + dk + dv));
     double *m = p + w->S, *dp = m + w->S, *gk = dp + w->S, *gv = gk + w->S * dk;
     for (size_t i = 0; i < w->S * (dk + dv); i++)
         gk[i] = 0;
@@ -187,7 +187,7 @@ void TF_REF(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention
         for (size_t h = 0; h < heads; h++) {
             size_t from = tf_cached_attention_from(a, n_keys[r]), S = n_keys[r] - from;
             const uint32_t *slots = table != NULL ? table + r * a->table_ld + from : NULL;
-            double *p = TF_REF(scratch)(c, S + dv), *sum = p + S;
+            double *p = tf_ref_scratch(c, S + dv), *sum = p + S;
             const tf_real *q = (const tf_real *)a->q + r * a->ldq + h * dk;
             for (size_t j = 0; j < S; j++) {
                 size_t key = slots != NULL ? slots[j] : first[r] + from + j;

@@ -4,32 +4,30 @@
 
 #include <math.h>
 
-void TF_REF(scatter_rows)(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
-                          size_t ld_src, const tf_mem *slot, size_t rows, size_t n)
+void TF_REF(scatter_rows)(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst, const tf_mem_act *src,
+                          size_t ld_src, const tf_mem_u32 *slot, size_t rows, size_t n)
 {
     (void)c;
-    tf_real *to = dst;
-    const tf_real *from = src;
-    const uint32_t *at = slot;
+    const uint32_t *to = slot;
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < n; i++)
-            to[at[r] * ld_dst + i] = from[r * ld_src + i];
+            *out(dst, to[r] * ld_dst + i) = *in(src, r * ld_src + i);
 }
 
-void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, int V,
+void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc, size_t rows, int V,
                          float weight)
 {
     (void)c;
     size_t width = (size_t)V;
     for (size_t r = 0; r < rows; r++) {
-        tf_real *x = (tf_real *)z + r * width;
+        tf_real *x = out(z, r * width);
         double max = -INFINITY, sum = 0;
         for (size_t j = 0; j < width; j++)
             max = (double)x[j] > max ? (double)x[j] : max;
         for (size_t j = 0; j < width; j++)
             sum += exp((double)x[j] - max);
         double lse = max + log(sum);
-        tf_real *mix = acc != NULL ? (tf_real *)acc + r * width : NULL;
+        tf_real *mix = acc != NULL ? out(acc, r * width) : NULL;
         for (size_t j = 0; j < width; j++)
             if (mix != NULL)
                 mix[j] = (tf_real)((double)mix[j] + (double)weight * exp((double)x[j] - lse));
@@ -38,10 +36,9 @@ void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, 
     }
 }
 
-void TF_REF(log_inplace)(struct tf_ctx *c, tf_mem *x, size_t n)
+void TF_REF(log_inplace)(struct tf_ctx *c, tf_mem_stat *x, size_t n)
 {
     (void)c;
-    tf_real *v = x;
     for (size_t i = 0; i < n; i++)
-        v[i] = (tf_real)log((double)v[i]);
+        *out(x, i) = (tf_real)log((double)*in(x, i));
 }

@@ -13,50 +13,48 @@ static double embedded(const tf_real *table, const tf_real *pos, uint32_t id, si
     return x;
 }
 
-void TF_REF(embed_fwd)(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *table,
-                       const tf_mem *pos, const struct tf_rows *r, int D, float scale,
-                       struct tf_dropout dropout)
+void TF_REF(embed_fwd)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                       const tf_mem_param *table, const tf_mem_param *pos, const struct tf_rows *r,
+                       int D, float scale, struct tf_dropout dropout)
 {
-    tf_real *out = x;
     const uint32_t *id = ids;
     for (size_t s = 0; s < r->n; s++)
         for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++)
             for (int d = 0; d < D; d++) {
                 size_t i = row - r->off[0];
                 double e = embedded(table, pos, id[i], row - r->off[s], D, d, scale);
-                out[i * (size_t)D + (size_t)d] =
-                    (tf_real)(e * TF_REF(keep)(c, dropout, row, (size_t)d));
+                *out(x, i * (size_t)D + (size_t)d) =
+                    (tf_real)(e * TF_REF(dropout_factor)(c, dropout, row, (size_t)d));
             }
 }
 
-void TF_REF(embed_bwd)(struct tf_ctx *c, tf_mem *dtable, tf_mem *dpos, const tf_mem *dx,
-                       const tf_mem *ids, const struct tf_rows *r, int D, float scale,
-                       struct tf_dropout dropout)
+void TF_REF(embed_bwd)(struct tf_ctx *c, tf_mem_param *dtable, tf_mem_param *dpos,
+                       const tf_mem_act *dx, const tf_mem_u32 *ids, const struct tf_rows *r, int D,
+                       float scale, struct tf_dropout dropout)
 {
-    tf_real *dt = dtable, *dp = dpos;
-    const tf_real *dout = dx;
     const uint32_t *id = ids;
     for (size_t s = 0; s < r->n; s++)
         for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++)
             for (int d = 0; d < D; d++) {
                 size_t i = row - r->off[0], place = row - r->off[s];
-                double g = (double)dout[i * (size_t)D + (size_t)d] *
-                           TF_REF(keep)(c, dropout, row, (size_t)d);
+                double g = (double)*in(dx, i * (size_t)D + (size_t)d) *
+                           TF_REF(dropout_factor)(c, dropout, row, (size_t)d);
                 if (id[i] != TF_NO_ID)
-                    dt[(size_t)id[i] * (size_t)D + (size_t)d] += (tf_real)(g * (double)scale);
-                if (dp != NULL)
-                    dp[place * (size_t)D + (size_t)d] += (tf_real)g;
+                    *out(dtable, (size_t)id[i] * (size_t)D + (size_t)d) +=
+                        (tf_real)(g * (double)scale);
+                if (dpos != NULL)
+                    *out(dpos, place * (size_t)D + (size_t)d) += (tf_real)g;
             }
 }
 
-void TF_REF(embed_rows)(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
-                        const tf_mem *table, const tf_mem *pos, size_t rows, int D, float scale)
+void TF_REF(embed_rows)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                        const tf_mem_u32 *at, const tf_mem_param *table, const tf_mem_param *pos,
+                        size_t rows, int D, float scale)
 {
     (void)c;
-    tf_real *out = x;
     const uint32_t *id = ids, *place = at;
     for (size_t i = 0; i < rows; i++)
         for (int d = 0; d < D; d++)
-            out[i * (size_t)D + (size_t)d] =
+            *out(x, i * (size_t)D + (size_t)d) =
                 (tf_real)embedded(table, pos, id[i], pos != NULL ? place[i] : 0, D, d, scale);
 }

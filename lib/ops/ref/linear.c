@@ -16,61 +16,63 @@ static double affine(const tf_real *x, const tf_real *w, const tf_real *b, size_
     return relu && y < 0 ? 0 : y;
 }
 
-void TF_REF(linear_fwd)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const tf_mem *w,
-                        const tf_mem *b, const struct tf_rows *r, int N, int K, unsigned flags,
-                        struct tf_dropout dropout)
+void TF_REF(linear_fwd)(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x, const tf_mem_param *w,
+                        const tf_mem_param *b, const struct tf_rows *r, int N, int K,
+                        unsigned flags, struct tf_dropout dropout)
 {
     bool relu = (flags & TF_LIN_RELU) != 0;
     size_t n_out = (size_t)N, n_in = (size_t)K, rows = tf_rows_count(r);
-    tf_real *out = y;
-    const tf_real *in = x;
     for (size_t i = 0; i < rows; i++)
         for (size_t n = 0; n < n_out; n++) {
-            double v = affine(in + i * n_in, w, b, n_in, n_out, n, relu);
+            double v = affine(in(x, i * n_in), w, b, n_in, n_out, n, relu);
             if (relu)
-                v *= TF_REF(keep)(c, dropout, r->off[0] + i, n);
-            out[i * n_out + n] = (tf_real)v;
+                v *= TF_REF(dropout_factor)(c, dropout, r->off[0] + i, n);
+            *out(y, i * n_out + n) = (tf_real)v;
         }
 }
 
-void TF_REF(linear_bwd)(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem *db, tf_mem *dy,
-                        const tf_mem *x, const tf_mem *w, const struct tf_rows *r, int N, int K,
-                        unsigned flags, struct tf_dropout dropout)
+void TF_REF(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_mem_param *db,
+                        tf_mem_act *dy, const tf_mem_act *x, const tf_mem_param *w,
+                        const struct tf_rows *r, int N, int K, unsigned flags,
+                        struct tf_dropout dropout)
 {
     (void)c;
     size_t n_out = (size_t)N, n_in = (size_t)K, rows = tf_rows_count(r);
-    tf_real *din = dx, *dweight = dw, *dbias = db;
-    const tf_real *in = x, *weight = w, *dout = dy;
 
-    if (din != NULL)
+    if (dx != NULL)
         for (size_t i = 0; i < rows; i++)
             for (size_t k = 0; k < n_in; k++) {
-                double g = flags & TF_LIN_ADD_DX ? (double)din[i * n_in + k] : 0;
+                double g = flags & TF_LIN_ADD_DX ? (double)*in(dx, i * n_in + k) : 0;
                 for (size_t n = 0; n < n_out; n++)
-                    g += (double)dout[i * n_out + n] * (double)weight[k * n_out + n];
+                    g += (double)*in(dy, i * n_out + n) * (double)*in(w, k * n_out + n);
                 if (flags & TF_LIN_FROM_RELU)
-                    g = in[i * n_in + k] > 0 ? g / (1 - (double)dropout.p) : 0;
-                din[i * n_in + k] = (tf_real)g;
+                    g = *in(x, i * n_in + k) > 0 ? g / (1 - (double)dropout.p) : 0;
+                *out(dx, i * n_in + k) = (tf_real)g;
             }
-    if (dweight != NULL)
+    if (dw != NULL)
         for (size_t k = 0; k < n_in; k++)
             for (size_t n = 0; n < n_out; n++) {
                 double g = 0;
                 for (size_t i = 0; i < rows; i++)
-                    g += (double)in[i * n_in + k] * (double)dout[i * n_out + n];
-                dweight[k * n_out + n] = (tf_real)g;
+                    g += (double)*in(x, i * n_in + k) * (double)*in(dy, i * n_out + n);
+                *out(dw, k * n_out + n) = (tf_real)g;
             }
-    if (dbias != NULL)
+    if (db != NULL)
         for (size_t n = 0; n < n_out; n++) {
             double g = 0;
             for (size_t i = 0; i < rows; i++)
-                g += (double)dout[i * n_out + n];
-            dbias[n] = (tf_real)g;
+                g += (double)*in(dy, i * n_out + n);
+            *out(db, n) = (tf_real)g;
         }
 }
 
-struct tf_packed *TF_REF(pack)(struct tf_ctx *c, const tf_mem *w, int K, int N, bool transposed,
-                               struct tf_err *err)
+struct tf_packed {
+    int K, N;
+    tf_real w[]; /* [K, N] */
+};
+
+struct tf_packed *TF_REF(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
+                               bool transposed, struct tf_err *err)
 {
     (void)c;
     size_t n_out = (size_t)N, n_in = (size_t)K;
@@ -79,10 +81,9 @@ struct tf_packed *TF_REF(pack)(struct tf_ctx *c, const tf_mem *w, int K, int N, 
         return NULL;
     p->K = K;
     p->N = N;
-    const tf_real *from = w;
     for (size_t k = 0; k < n_in; k++)
         for (size_t n = 0; n < n_out; n++)
-            p->w[k * n_out + n] = transposed ? from[n * n_in + k] : from[k * n_out + n];
+            p->w[k * n_out + n] = *in(w, transposed ? n * n_in + k : k * n_out + n);
     return p;
 }
 
@@ -92,15 +93,14 @@ void TF_REF(pack_free)(struct tf_ctx *c, struct tf_packed *p)
     free(p);
 }
 
-void TF_REF(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const struct tf_packed *w,
-                           const tf_mem *b, size_t rows, unsigned flags)
+void TF_REF(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
+                           const struct tf_packed *w, const tf_mem_param *b, size_t rows,
+                           unsigned flags)
 {
     (void)c;
     size_t n_out = (size_t)w->N, n_in = (size_t)w->K;
-    tf_real *out = y;
-    const tf_real *in = x;
     for (size_t i = 0; i < rows; i++)
         for (size_t n = 0; n < n_out; n++)
-            out[i * n_out + n] = (tf_real)affine(in + i * n_in, w->w, b, n_in, n_out, n,
-                                                 (flags & TF_LIN_RELU) != 0);
+            *out(y, i * n_out + n) = (tf_real)affine(in(x, i * n_in), w->w, b, n_in, n_out, n,
+                                                     (flags & TF_LIN_RELU) != 0);
 }

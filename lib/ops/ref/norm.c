@@ -12,7 +12,7 @@ static void normalise(tf_real *s, tf_real *y, tf_real *mean_out, tf_real *rstd_o
 {
     double mean = 0, var = 0;
     for (size_t d = 0; d < D; d++) {
-        sum[d] = (tf_real)sum[d]; /* the value that s holds for the way back */
+        sum[d] = (tf_real)sum[d]; /* the value that s has in the backward pass */
         if (s != NULL)
             s[d] = (tf_real)sum[d];
         mean += sum[d];
@@ -29,82 +29,83 @@ static void normalise(tf_real *s, tf_real *y, tf_real *mean_out, tf_real *rstd_o
         *rstd_out = (tf_real)rstd;
 }
 
-void TF_REF(add_norm_fwd)(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem *mean, tf_mem *rstd,
-                          const tf_mem *x, const tf_mem *res, const tf_mem *gain,
-                          const tf_mem *bias, const struct tf_rows *r, int D, float eps,
-                          struct tf_dropout dropout)
+void TF_REF(add_norm_fwd)(struct tf_ctx *c, tf_mem_act *s, tf_mem_act *y, tf_mem_stat *mean,
+                          tf_mem_stat *rstd, const tf_mem_act *x, const tf_mem_act *res,
+                          const tf_mem_param *gain, const tf_mem_param *bias,
+                          const struct tf_rows *r, int D, float eps, struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
-    double *sum = TF_REF(scratch)(c, width);
-    tf_real *out = y, *s_out = s, *mean_out = mean, *rstd_out = rstd;
-    const tf_real *in = x, *skip = res;
+    double *sum = tf_ref_scratch(c, width);
     for (size_t i = 0; i < rows; i++) {
         for (size_t d = 0; d < width; d++) {
-            sum[d] = (double)skip[i * width + d];
-            if (in != NULL)
-                sum[d] += (double)in[i * width + d] * TF_REF(keep)(c, dropout, r->off[0] + i, d);
+            sum[d] = (double)*in(res, i * width + d);
+            if (x != NULL)
+                sum[d] += (double)*in(x, i * width + d) *
+                          TF_REF(dropout_factor)(c, dropout, r->off[0] + i, d);
         }
-        normalise(s_out != NULL ? s_out + i * width : NULL, out + i * width,
-                  mean_out != NULL ? mean_out + i : NULL, rstd_out != NULL ? rstd_out + i : NULL,
-                  sum, gain, bias, width, eps);
-    }
-}
-
-void TF_REF(add_norm_rows)(struct tf_ctx *c, tf_mem *s, tf_mem *y, const tf_mem *x,
-                           const tf_mem *res, const tf_mem *gain, const tf_mem *bias, size_t rows,
-                           int D, float eps)
-{
-    size_t width = (size_t)D;
-    double *sum = TF_REF(scratch)(c, width);
-    tf_real *out = y, *s_out = s;
-    const tf_real *in = x, *skip = res;
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t d = 0; d < width; d++)
-            sum[d] = (double)skip[i * width + d] + (in != NULL ? (double)in[i * width + d] : 0);
-        normalise(s_out != NULL ? s_out + i * width : NULL, out + i * width, NULL, NULL, sum, gain,
+        normalise(s != NULL ? out(s, i * width) : NULL, out(y, i * width),
+                  mean != NULL ? out(mean, i) : NULL, rstd != NULL ? out(rstd, i) : NULL, sum, gain,
                   bias, width, eps);
     }
 }
 
-void TF_REF(add_norm_bwd)(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_mem *dgain, tf_mem *dbias,
-                          const tf_mem *dy, const tf_mem *dsum, const tf_mem *s, const tf_mem *mean,
-                          const tf_mem *rstd, const tf_mem *gain, const struct tf_rows *r, int D,
+void TF_REF(add_norm_rows)(struct tf_ctx *c, tf_mem_act *s, tf_mem_act *y, const tf_mem_act *x,
+                           const tf_mem_act *res, const tf_mem_param *gain,
+                           const tf_mem_param *bias, size_t rows, int D, float eps)
+{
+    size_t width = (size_t)D;
+    double *sum = tf_ref_scratch(c, width);
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t d = 0; d < width; d++)
+            sum[d] =
+                (double)*in(res, i * width + d) + (x != NULL ? (double)*in(x, i * width + d) : 0);
+        normalise(s != NULL ? out(s, i * width) : NULL, out(y, i * width), NULL, NULL, sum, gain,
+                  bias, width, eps);
+    }
+}
+
+void TF_REF(add_norm_bwd)(struct tf_ctx *c, tf_mem_act *ds, tf_mem_act *dx, tf_mem_param *dgain,
+                          tf_mem_param *dbias, const tf_mem_act *dy, const tf_mem_act *dsum,
+                          const tf_mem_act *s, const tf_mem_stat *mean, const tf_mem_stat *rstd,
+                          const tf_mem_param *gain, const struct tf_rows *r, int D,
                           struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
-    tf_real *dres = ds, *din = dx, *dg = dgain, *db = dbias;
-    const tf_real *dout = dy, *more = dsum, *sum = s, *mu = mean, *rs = rstd, *g = gain;
-    double *gsum = TF_REF(scratch)(c, 2 * width), *bsum = gsum + width;
+    double *gsum = tf_ref_scratch(c, 2 * width), *bsum = gsum + width;
     for (size_t d = 0; d < width; d++)
         gsum[d] = bsum[d] = 0;
 
     for (size_t i = 0; i < rows; i++) {
         size_t at = i * width;
-        double mean_g = 0, mean_gn = 0;
-        if (dout != NULL)
+        double mean_g = 0, mean_gn = 0, mu = 0, rs = 0;
+        if (dy != NULL) {
+            mu = (double)*in(mean, i);
+            rs = (double)*in(rstd, i);
             for (size_t d = 0; d < width; d++) {
-                double n = ((double)sum[at + d] - (double)mu[i]) * (double)rs[i];
-                double gy = (double)dout[at + d] * (double)g[d];
+                double n = ((double)*in(s, at + d) - mu) * rs;
+                double gy = (double)*in(dy, at + d) * (double)*in(gain, d);
                 mean_g += gy / (double)width;
                 mean_gn += gy * n / (double)width;
-                gsum[d] += (double)dout[at + d] * n;
-                bsum[d] += (double)dout[at + d];
+                gsum[d] += (double)*in(dy, at + d) * n;
+                bsum[d] += (double)*in(dy, at + d);
             }
+        }
         for (size_t d = 0; d < width; d++) {
-            double v = more != NULL ? (double)more[at + d] : 0;
-            if (dout != NULL) {
-                double n = ((double)sum[at + d] - (double)mu[i]) * (double)rs[i];
-                v += (double)rs[i] * ((double)dout[at + d] * (double)g[d] - mean_g - n * mean_gn);
+            double v = dsum != NULL ? (double)*in(dsum, at + d) : 0;
+            if (dy != NULL) {
+                double n = ((double)*in(s, at + d) - mu) * rs;
+                v += rs * ((double)*in(dy, at + d) * (double)*in(gain, d) - mean_g - n * mean_gn);
             }
-            dres[at + d] = (tf_real)v;
-            if (din != NULL)
-                din[at + d] = (tf_real)(v * TF_REF(keep)(c, dropout, r->off[0] + i, d));
+            *out(ds, at + d) = (tf_real)v;
+            if (dx != NULL)
+                *out(dx, at + d) =
+                    (tf_real)(v * TF_REF(dropout_factor)(c, dropout, r->off[0] + i, d));
         }
     }
-    if (dout == NULL)
+    if (dy == NULL)
         return;
     for (size_t d = 0; d < width; d++) {
-        dg[d] = (tf_real)gsum[d];
-        db[d] = (tf_real)bsum[d];
+        *out(dgain, d) = (tf_real)gsum[d];
+        *out(dbias, d) = (tf_real)bsum[d];
     }
 }

@@ -1,12 +1,21 @@
-/* ref.c - the tables of the reference backends: "ref" in float and "ref64" in double. */
+/* ref.c - the tables of the reference backend, "ref" in float and "ref64" in double, and its
+ * dropout. */
 #include "ops/ref/ref.h"
+
+#include "base/rng.h"
 
 #define DOUBLE (sizeof(tf_real) == sizeof(double))
 
-static int probe(struct tf_err *err)
+double TF_REF(dropout_factor)(const struct tf_ctx *c, struct tf_dropout dropout, size_t row,
+                              size_t column)
 {
-    (void)err;
-    return 0;
+    if (dropout.p == 0)
+        return 1;
+    const uint32_t counter[4] = {(uint32_t)(column / 4), (uint32_t)row, dropout.site,
+                                 c->rng.update};
+    uint32_t u[4];
+    tf_philox(u, counter, c->rng.seed);
+    return u[column % 4] >= dropout.p * 0x1p32 ? 1 / (1 - (double)dropout.p) : 0;
 }
 
 static const char *describe(struct tf_ctx *c)
@@ -15,15 +24,18 @@ static const char *describe(struct tf_ctx *c)
     return DOUBLE ? "plain loops, double" : "plain loops, float";
 }
 
-static size_t free_memory(struct tf_ctx *c)
-{
-    (void)c;
-    return 0;
-}
-
 #define TABLE_(name) tf_backend_ref_##name
 #define TABLE(name) TABLE_(name)
 
+static struct tf_ctx *open_lane(const struct tf_ctx_opts *o, struct tf_err *err)
+{
+    (void)o, (void)err;
+    return tf_host_open(&TABLE(TF_REF_NAME));
+}
+
+#define ENTRY(op) .op = TF_REF(op),
+
+/* clang-format off */
 const struct tf_backend TABLE(TF_REF_NAME) = {
     .abi = TF_BACKEND_ABI,
     .name = DOUBLE ? "ref64" : "ref",
@@ -33,60 +45,11 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .shards = 1,
     .threads = true,
     .poll = 1,
-    .elem_size =
-        {
-            [TF_ELEM_PARAM] = sizeof(tf_real),
-            [TF_ELEM_ACT] = sizeof(tf_real),
-            [TF_ELEM_STAT] = sizeof(tf_real),
-            [TF_ELEM_U32] = sizeof(uint32_t),
-            [TF_ELEM_F64] = sizeof(double),
-        },
-    .probe = probe,
-    .open = TF_REF(open),
-    .close = TF_REF(close),
+    .elem_size = TF_HOST_ELEM_SIZES(tf_real),
+    .open = open_lane,
     .describe = describe,
-    .set_tuning = tf_nothing_to_choose,
-    .start_tuning = tf_nothing_to_tune,
-    .get_tuning = tf_nothing_tuned,
-    .alloc = TF_REF(alloc),
-    .free = TF_REF(free),
-    .upload = TF_REF(upload),
-    .download = TF_REF(download),
-    .download_async = TF_REF(download_async),
-    .download_wait = TF_REF(download_wait),
-    .free_memory = free_memory,
-    .zero = TF_REF(zero),
-    .copy = TF_REF(copy),
-    .sync = TF_REF(sync),
-    .rows_new = TF_REF(rows_new),
-    .rows_free = TF_REF(rows_free),
-    .rows_set = TF_REF(rows_set),
-    .rows_shape = tf_rows_no_shape,
-    .set_rng_state = TF_REF(set_rng_state),
-    .graph_begin = TF_REF(graph_begin),
-    .graph_end = TF_REF(graph_end),
-    .embed_fwd = TF_REF(embed_fwd),
-    .embed_bwd = TF_REF(embed_bwd),
-    .linear_fwd = TF_REF(linear_fwd),
-    .linear_bwd = TF_REF(linear_bwd),
-    .add_norm_fwd = TF_REF(add_norm_fwd),
-    .add_norm_bwd = TF_REF(add_norm_bwd),
-    .attention_fwd = TF_REF(attention_fwd),
-    .attention_bwd = TF_REF(attention_bwd),
-    .xent = TF_REF(xent),
-    .add = TF_REF(add),
-    .sumsq = TF_REF(sumsq),
-    .sum = TF_REF(sum),
-    .adam = TF_REF(adam),
-    .ema = TF_REF(ema),
-    .pack = TF_REF(pack),
-    .pack_free = TF_REF(pack_free),
-    .linear_packed = TF_REF(linear_packed),
-    .embed_rows = TF_REF(embed_rows),
-    .add_norm_rows = TF_REF(add_norm_rows),
-    .cached_attention = TF_REF(cached_attention),
-    .scatter_rows = TF_REF(scatter_rows),
-    .log_softmax = TF_REF(log_softmax),
-    .log_inplace = TF_REF(log_inplace),
-    .search_step = TF_REF(search_step),
+    TF_HOST_ENTRIES
+    TF_ACT_OPS(ENTRY)
+    TF_PACKED_OPS(ENTRY)
+    TF_VALUE_OPS(ENTRY)
 };

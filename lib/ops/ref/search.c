@@ -1,7 +1,7 @@
-/* search.c - one step of beam search as the rule reads (ops/search.h): the next candidate in order
- * is looked for among all of them, again and again. */
+/* search.c - one step of beam search as the rule reads (ops/search_state.h): the next candidate in
+ * order is looked for among all of them, again and again. */
 #include "ops/ref/ref.h"
-#include "ops/search_host.h"
+#include "ops/host_search.h"
 
 /* Candidate (row, id), or false when there is none. row counts within the sentence. */
 static bool candidate(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
@@ -115,14 +115,14 @@ static size_t draw(const struct tf_search *s, const struct tf_search_view *v, co
     return n;
 }
 
-void TF_REF(search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
+void TF_REF(search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem_stat *lp)
 {
     (void)c;
     struct tf_grown g[2 * TF_SEARCH_MAX_BEAM];
     struct tf_search_walk w = tf_search_walk_begin(s);
     for (size_t i = 0; i < s->S; i++) {
         struct tf_search_view v = tf_search_look(s, &w, i);
-        const tf_real *mine = (const tf_real *)lp + v.row0 * s->rule.V;
+        const tf_real *mine = in(lp, v.row0 * s->rule.V);
         size_t n = s->rule.sample ? draw(s, &v, mine, i, g) : best(s, &v, mine, g);
         for (size_t k = 0; k < n; k++)
             g[k].row += (uint32_t)v.row0;

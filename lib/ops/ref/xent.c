@@ -18,11 +18,11 @@ static double logit(const struct tf_xent *x, size_t row, size_t j)
 void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
 {
     size_t V = (size_t)x->V, D = (size_t)x->D, rows = tf_rows_count(x->rows);
-    const tf_real *in = x->x, *e = x->e;
+    const tf_real *e = x->e;
     const uint32_t *targets = x->targets;
     double *acc = x->acc;
     tf_real *logp = x->logp, *dx = x->dx, *de = x->de;
-    double *z = TF_REF(scratch)(c, V + D + rows), *sum = z + V, *lse = sum + D;
+    double *z = tf_ref_scratch(c, V + D + rows), *sum = z + V, *lse = sum + D;
 
     for (size_t i = 0; i < rows; i++) {
         size_t target = targets[i], best = 0;
@@ -65,7 +65,7 @@ void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
             double dz = exp(logit(x, i, j) - lse[i]) -
                         (double)(j == targets[i] ? x->on : x->off);
             for (size_t d = 0; d < D; d++)
-                sum[d] += dz * (double)in[i * D + d];
+                sum[d] += dz * (double)*in(x->x, i * D + d);
         }
         for (size_t d = 0; d < D; d++)
             de[j * D + d] = (tf_real)sum[d];

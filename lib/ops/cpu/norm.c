@@ -1,4 +1,4 @@
-/* kern_norm.c - residual sum with dropout and layer normalisation (Ba, Kiros & Hinton 2016),
+/* norm.c - residual sum with dropout and layer normalisation (Ba, Kiros & Hinton 2016),
  * forward and backward:
  * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g
  * n)). */
@@ -75,34 +75,36 @@ static void norm_row(float *y, float *mean_out, float *rstd_out, const float *s,
         *rstd_out = rstd;
 }
 
-void TF_CPU(add_norm_fwd)(struct tf_ctx *c, float *s, float *y, float *mean, float *rstd,
-                          const float *x, const float *res, const float *gain, const float *bias,
+void TF_CPU(add_norm_fwd)(struct tf_ctx *c, tf_mem_act *s, tf_mem_act *y, tf_mem_stat *mean,
+                          tf_mem_stat *rstd, const tf_mem_act *x, const tf_mem_act *res,
+                          const tf_mem_param *gain, const tf_mem_param *bias,
                           const struct tf_rows *r, int D, float eps, struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
     struct dropout dr = dropout_of(c, dropout);
     float *row = tf_cpu_scratch(c, TF_CPU_ROW, width);
     for (size_t i = 0; i < rows; i++) {
-        float *sum = s != NULL ? s + i * width : row;
+        float *sum = s != NULL ? out(s, i * width) : row;
         if (x != NULL && dr.scale > 0)
-            dropout_sum_row(&dr, r->off[0] + (uint32_t)i, sum, x + i * width, res + i * width,
+            dropout_sum_row(&dr, r->off[0] + (uint32_t)i, sum, in(x, i * width), in(res, i * width),
                             width);
         else
-            sum_row(sum, x != NULL ? x + i * width : NULL, res + i * width, width);
-        norm_row(y + i * width, mean != NULL ? mean + i : NULL, rstd != NULL ? rstd + i : NULL, sum,
-                 gain, bias, width, eps);
+            sum_row(sum, x != NULL ? in(x, i * width) : NULL, in(res, i * width), width);
+        norm_row(out(y, i * width), mean != NULL ? out(mean, i) : NULL,
+                 rstd != NULL ? out(rstd, i) : NULL, sum, gain, bias, width, eps);
     }
 }
 
-void TF_CPU(add_norm_rows)(struct tf_ctx *c, float *s, float *y, const float *x, const float *res,
-                           const float *gain, const float *bias, size_t rows, int D, float eps)
+void TF_CPU(add_norm_rows)(struct tf_ctx *c, tf_mem_act *s, tf_mem_act *y, const tf_mem_act *x,
+                           const tf_mem_act *res, const tf_mem_param *gain,
+                           const tf_mem_param *bias, size_t rows, int D, float eps)
 {
     size_t width = (size_t)D;
     float *row = tf_cpu_scratch(c, TF_CPU_ROW, width);
     for (size_t i = 0; i < rows; i++) {
-        float *sum = s != NULL ? s + i * width : row;
-        sum_row(sum, x != NULL ? x + i * width : NULL, res + i * width, width);
-        norm_row(y + i * width, NULL, NULL, sum, gain, bias, width, eps);
+        float *sum = s != NULL ? out(s, i * width) : row;
+        sum_row(sum, x != NULL ? in(x, i * width) : NULL, in(res, i * width), width);
+        norm_row(out(y, i * width), NULL, NULL, sum, gain, bias, width, eps);
     }
 }
 
@@ -132,31 +134,32 @@ static void norm_row_bwd(float *ds, float *dgain, float *dbias, const float *dy,
     }
 }
 
-void TF_CPU(add_norm_bwd)(struct tf_ctx *c, float *ds, float *dx, float *dgain, float *dbias,
-                          const float *dy, const float *dsum, const float *s, const float *mean,
-                          const float *rstd, const float *gain, const struct tf_rows *r, int D,
+void TF_CPU(add_norm_bwd)(struct tf_ctx *c, tf_mem_act *ds, tf_mem_act *dx, tf_mem_param *dgain,
+                          tf_mem_param *dbias, const tf_mem_act *dy, const tf_mem_act *dsum,
+                          const tf_mem_act *s, const tf_mem_stat *mean, const tf_mem_stat *rstd,
+                          const tf_mem_param *gain, const struct tf_rows *r, int D,
                           struct tf_dropout dropout)
 {
     size_t width = (size_t)D, rows = tf_rows_count(r);
     struct dropout dr = dropout_of(c, dropout);
     if (dy != NULL) {
-        memset(dgain, 0, width * sizeof *dgain);
-        memset(dbias, 0, width * sizeof *dbias);
+        memset(dgain, 0, width * sizeof(float));
+        memset(dbias, 0, width * sizeof(float));
     }
     for (size_t i = 0; i < rows; i++) {
         size_t at = i * width;
         if (dy != NULL)
-            norm_row_bwd(ds + at, dgain, dbias, dy + at, dsum != NULL ? dsum + at : NULL, s + at,
-                         mean[i], rstd[i], gain, width);
+            norm_row_bwd(out(ds, at), dgain, dbias, in(dy, at), dsum != NULL ? in(dsum, at) : NULL,
+                         in(s, at), *in(mean, i), *in(rstd, i), gain, width);
         else if (dsum == NULL)
-            memset(ds + at, 0, width * sizeof *ds);
+            memset(out(ds, at), 0, width * sizeof(float));
         else if (dsum != ds)
-            memcpy(ds + at, dsum + at, width * sizeof *ds);
+            memcpy(out(ds, at), in(dsum, at), width * sizeof(float));
         if (dx == NULL)
             continue;
         if (dr.scale > 0)
-            dropout_row(&dr, r->off[0] + (uint32_t)i, dx + at, ds + at, width);
+            dropout_row(&dr, r->off[0] + (uint32_t)i, out(dx, at), in(ds, at), width);
         else
-            memcpy(dx + at, ds + at, width * sizeof *dx);
+            memcpy(out(dx, at), in(ds, at), width * sizeof(float));
     }
 }

@@ -1,4 +1,4 @@
-/* kern_attention.c - scaled dot-product attention of many heads (paper, section 3.2) and its
+/* attention.c - scaled dot-product attention of many heads (paper, section 3.2) and its
  * gradients, one sentence and head at a time in blocks of queries. A query that sees no key puts
  * out 0; its log-sum-exp is -inf. */
 #include "ops/cpu/dropout.h"
@@ -9,9 +9,9 @@
 /* One sentence and head. */
 struct head {
     const struct tf_attention *a;
-    size_t T, S;      /* queries and keys */
-    size_t row, key;  /* first rows of both in the buffers */
-    uint32_t packed;  /* packed row of the first query */
+    size_t T, S;     /* queries and keys */
+    size_t row, key; /* first rows of both in the buffers */
+    uint32_t packed; /* packed row of the first query */
     size_t h;
     struct dropout dropout;
     float scale;

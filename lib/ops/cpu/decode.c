@@ -1,6 +1,6 @@
-/* kern_decode.c - what decoding needs beside the layers: single queries over cached keys,
+/* decode.c - what decoding needs beside the layers: single queries over cached keys,
  * log-probabilities, mixtures of models. */
-#include "ops/cpu/kern.h"
+#include "ops/cpu/cpu.h"
 #include "ops/cpu/vec.h"
 
 static float dot(const float *x, const float *y, size_t n)
@@ -59,41 +59,57 @@ void TF_CPU(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention
     }
 }
 
-void TF_CPU(log_softmax)(float *z, float *acc, size_t rows, int V, float weight)
+void TF_CPU(scatter_rows)(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst, const tf_mem_act *src,
+                          size_t ld_src, const tf_mem_u32 *slot, size_t rows, size_t n)
 {
-    const size_t n = (size_t)V, whole = n / 64 * 64;
+    (void)c;
+    const uint32_t *to = slot;
+    for (size_t r = 0; r < rows && n > 0; r++)
+        memcpy(out(dst, to[r] * ld_dst), in(src, r * ld_src), n * sizeof(float));
+}
+
+/* One row [n] of log_softmax; acc NULL: in place. */
+static void log_softmax_row(float *z, float *acc, size_t n, float weight)
+{
+    const size_t whole = n / 64 * 64;
     const v16f none = v_set(-__builtin_inff());
-    for (size_t r = 0; r < rows; r++, z += n) {
-        v16f m[4] = {none, none, none, none}, s[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
-        for (size_t i = 0; i < whole; i += 64)
-            for (size_t j = 0; j < 4; j++)
-                m[j] = v_max(m[j], v_load(z + i + j * 16));
-        for (size_t i = whole; i < n; i += 16)
-            m[0] = v_max(m[0], v_pick(m_first(n - i), v_load_n(z + i, n - i), none));
-        v16f max = v_set(v_hmax(v_max(v_max(m[0], m[1]), v_max(m[2], m[3]))));
-        for (size_t i = 0; i < whole; i += 64)
-            for (size_t j = 0; j < 4; j++)
-                s[j] = v_add(s[j], v_exp(v_sub(v_load(z + i + j * 16), max)));
-        for (size_t i = whole; i < n; i += 16)
-            s[0] = v_add(s[0], v_keep(m_first(n - i), v_exp(v_sub(v_load_n(z + i, n - i), max))));
-        v16f lse = v_add(max, v_log(v_set(v_sum(v_add(v_add(s[0], s[1]), v_add(s[2], s[3]))))));
-        if (acc == NULL) {
-            for (size_t i = 0; i < n; i += 16)
-                v_store_n(z + i, v_sub(v_load_n(z + i, n - i), lse), n - i);
-        } else {
-            float *mix = acc + r * n;
-            v16f w = v_set(weight);
-            for (size_t i = 0; i < n; i += 16)
-                v_store_n(mix + i,
-                          v_fma(w, v_exp(v_sub(v_load_n(z + i, n - i), lse)),
-                                v_load_n(mix + i, n - i)),
-                          n - i);
-        }
+    v16f m[4] = {none, none, none, none}, s[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
+    for (size_t i = 0; i < whole; i += 64)
+        for (size_t j = 0; j < 4; j++)
+            m[j] = v_max(m[j], v_load(z + i + j * 16));
+    for (size_t i = whole; i < n; i += 16)
+        m[0] = v_max(m[0], v_pick(m_first(n - i), v_load_n(z + i, n - i), none));
+    v16f max = v_set(v_hmax(v_max(v_max(m[0], m[1]), v_max(m[2], m[3]))));
+    for (size_t i = 0; i < whole; i += 64)
+        for (size_t j = 0; j < 4; j++)
+            s[j] = v_add(s[j], v_exp(v_sub(v_load(z + i + j * 16), max)));
+    for (size_t i = whole; i < n; i += 16)
+        s[0] = v_add(s[0], v_keep(m_first(n - i), v_exp(v_sub(v_load_n(z + i, n - i), max))));
+    v16f lse = v_add(max, v_log(v_set(v_sum(v_add(v_add(s[0], s[1]), v_add(s[2], s[3]))))));
+    if (acc == NULL) {
+        for (size_t i = 0; i < n; i += 16)
+            v_store_n(z + i, v_sub(v_load_n(z + i, n - i), lse), n - i);
+    } else {
+        v16f w = v_set(weight);
+        for (size_t i = 0; i < n; i += 16)
+            v_store_n(acc + i,
+                      v_fma(w, v_exp(v_sub(v_load_n(z + i, n - i), lse)), v_load_n(acc + i, n - i)),
+                      n - i);
     }
 }
 
-void TF_CPU(log_inplace)(float *x, size_t n)
+void TF_CPU(log_softmax)(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc, size_t rows, int V,
+                         float weight)
 {
+    (void)c;
+    size_t n = (size_t)V;
+    for (size_t r = 0; r < rows; r++)
+        log_softmax_row(out(z, r * n), acc != NULL ? out(acc, r * n) : NULL, n, weight);
+}
+
+void TF_CPU(log_inplace)(struct tf_ctx *c, tf_mem_stat *x, size_t n)
+{
+    (void)c;
     for (size_t i = 0; i < n; i += 16)
-        v_store_n(x + i, v_log(v_load_n(x + i, n - i)), n - i);
+        v_store_n(out(x, i), v_log(v_load_n(in(x, i), n - i)), n - i);
 }

@@ -1,11 +1,11 @@
-/* search_host.h - the half of search_step that is the same on every backend whose memory is host
+/* host_search.h - the half of search_step that is the same on every backend whose memory is host
  * memory: from the grown candidates of a sentence to finished hypotheses, histories and the rows of
- * the next step. Which candidates grow is the backend's own business. Rule: ops/search.h. */
-#ifndef TF_OPS_SEARCH_HOST_H
-#define TF_OPS_SEARCH_HOST_H
+ * the next step. Which candidates grow is the backend's own business. Rule: ops/search_state.h. */
+#ifndef TF_OPS_HOST_SEARCH_H
+#define TF_OPS_HOST_SEARCH_H
 
 #include "base/rng.h"
-#include "ops/search.h"
+#include "ops/search_state.h"
 #include <math.h>
 #include <string.h>
 

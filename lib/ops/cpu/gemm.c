@@ -1,4 +1,4 @@
-/* kern_gemm.c - matrix product in register tiles of TF_MR rows by TF_NV registers, and the packing
+/* gemm.c - matrix product in register tiles of TF_MR rows by TF_NV registers, and the packing
  * of panels.
  * Goto & van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), without the
  * packing of A: its rows are read as broadcasts. */

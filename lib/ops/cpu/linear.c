@@ -1,4 +1,4 @@
-/* kern_linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over
+/* linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over
  * weights packed once for decoding. */
 #include "ops/cpu/dropout.h"
 #include "ops/cpu/gemm.h"
@@ -13,18 +13,18 @@ struct tf_packed {
     float *panels;
 };
 
-void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float *w, const float *b,
-                        const struct tf_rows *r, int N, int K, unsigned flags,
-                        struct tf_dropout dropout)
+void TF_CPU(linear_fwd)(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x, const tf_mem_param *w,
+                        const tf_mem_param *b, const struct tf_rows *r, int N, int K,
+                        unsigned flags, struct tf_dropout dropout)
 {
     size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
     float *panels = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(k, n));
     struct dropout dr = dropout_of(c, flags & TF_LIN_RELU ? dropout : (struct tf_dropout){0});
     TF_CPU(panels)(panels, w, n, k, n);
     for (size_t i = 0; i < rows; i += ROWS) {
-        struct tf_cpu_gemm g = {.c = y + i * n,
+        struct tf_cpu_gemm g = {.c = out(y, i * n),
                                 .ldc = n,
-                                .a = x + i * k,
+                                .a = in(x, i * k),
                                 .ras = k,
                                 .kas = 1,
                                 .b = panels,
@@ -38,7 +38,7 @@ void TF_CPU(linear_fwd)(struct tf_ctx *c, float *y, const float *x, const float 
         TF_CPU(gemm)(&g);
         if (dr.scale > 0)
             for (size_t j = i; j < i + g.M; j++)
-                dropout_row(&dr, r->off[0] + (uint32_t)j, y + j * n, y + j * n, n);
+                dropout_row(&dr, r->off[0] + (uint32_t)j, out(y, j * n), in(y, j * n), n);
     }
 }
 
@@ -66,9 +66,10 @@ static void add_columns(float *sum, const float *x, size_t rows, size_t N)
     }
 }
 
-void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const float *dy,
-                        const float *x, const float *w, const struct tf_rows *r, int N, int K,
-                        unsigned flags, struct tf_dropout dropout)
+void TF_CPU(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_mem_param *db,
+                        tf_mem_act *dy, const tf_mem_act *x, const tf_mem_param *w,
+                        const struct tf_rows *r, int N, int K, unsigned flags,
+                        struct tf_dropout dropout)
 {
     size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
     float scale = dropout.p > 0 ? (float)(1 / (1 - (double)dropout.p)) : 1;
@@ -82,36 +83,36 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const
         slices = tf_cpu_scratch(c, TF_CPU_TILE, tf_cpu_slices_size(ROWS, k));
     }
     if (db != NULL)
-        memset(db, 0, n * sizeof *db);
+        memset(db, 0, n * sizeof(float));
     if (dw != NULL && rows == 0)
-        memset(dw, 0, k * n * sizeof *dw);
+        memset(dw, 0, k * n * sizeof(float));
 
     for (size_t i = 0; i < rows; i += ROWS) {
         size_t m = least(ROWS, rows - i);
-        const float *dyi = dy + i * n;
+        const float *dyi = in(dy, i * n);
         if (db != NULL)
             add_columns(db, dyi, m, n);
         if (dx != NULL)
             TF_CPU(gemm)
-            (&(struct tf_cpu_gemm){.c = dx + i * k,
-                                   .ldc = k,
-                                   .a = dyi,
-                                   .ras = n,
-                                   .kas = 1,
-                                   .b = panels,
-                                   .ldb = TF_NR,
-                                   .panel = n * TF_NR,
-                                   .M = m,
-                                   .N = k,
-                                   .K = n,
-                                   .add = (flags & TF_LIN_ADD_DX) != 0});
+        (&(struct tf_cpu_gemm){.c = out(dx, i * k),
+                               .ldc = k,
+                               .a = dyi,
+                               .ras = n,
+                               .kas = 1,
+                               .b = panels,
+                               .ldb = TF_NR,
+                               .panel = n * TF_NR,
+                               .M = m,
+                               .N = k,
+                               .K = n,
+                               .add = (flags & TF_LIN_ADD_DX) != 0});
         if (dx != NULL && flags & TF_LIN_FROM_RELU)
-            mask_rows(dx + i * k, x + i * k, m * k, scale);
+            mask_rows(out(dx, i * k), in(x, i * k), m * k, scale);
         if (dw != NULL) {
             TF_CPU(panels)(block, dyi, n, m, n);
             struct tf_cpu_gemm g = {.c = dw,
                                     .ldc = n,
-                                    .a = x + i * k,
+                                    .a = in(x, i * k),
                                     .ras = 1,
                                     .kas = k,
                                     .b = block,
@@ -131,8 +132,10 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, float *dx, float *dw, float *db, const
     }
 }
 
-struct tf_packed *TF_CPU(pack)(const float *w, int K, int N, bool transposed, struct tf_err *err)
+struct tf_packed *TF_CPU(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
+                               bool transposed, struct tf_err *err)
 {
+    (void)c;
     size_t k = (size_t)K, n = (size_t)N;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
@@ -151,16 +154,18 @@ struct tf_packed *TF_CPU(pack)(const float *w, int K, int N, bool transposed, st
     return p;
 }
 
-void TF_CPU(pack_free)(struct tf_packed *p)
+void TF_CPU(pack_free)(struct tf_ctx *c, struct tf_packed *p)
 {
+    (void)c;
     if (p == NULL)
         return;
     free(p->panels);
     free(p);
 }
 
-void TF_CPU(linear_packed)(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w,
-                           const float *b, size_t rows, unsigned flags)
+void TF_CPU(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
+                           const struct tf_packed *w, const tf_mem_param *b, size_t rows,
+                           unsigned flags)
 {
     (void)c;
     TF_CPU(gemm)

@@ -1,4 +1,4 @@
-/* kern_int8.c - y = x w + b for decoding in 8 bits: weights and the rows of x as small integers
+/* int8.c - y = x w + b for decoding in 8 bits: weights and the rows of x as small integers
  * with one scale each, their products summed exactly.
  *
  * A column of w: scale = max |w| / 127, q = round(w * (127 / max |w|)), ties to even; a row of x
@@ -128,7 +128,7 @@ struct tile {
     bool relu;
 };
 
-/* mr and nv are constants at every call, as in kern_gemm.c. */
+/* mr and nv are constants at every call, as in gemm.c. */
 INLINE void tile(const struct tile *t, const int mr, const int nv)
 {
     vi acc[TF_MR][TF_NV];
@@ -144,7 +144,7 @@ INLINE void tile(const struct tile *t, const int mr, const int nv)
         vi column[TF_NV];
 #pragma GCC unroll 8
         for (int j = 0; j < nv; j++)
-            column[j] = (vi)*(const vu_at *)(w + j * VL * 4);
+            column[j] = (vi) * (const vu_at *)(w + j * VL * 4);
 #pragma GCC unroll 8
         for (int i = 0; i < mr; i++) {
             int32_t four;
@@ -178,8 +178,9 @@ static size_t whole(size_t n, size_t of)
     return (n + of - 1) / of * of;
 }
 
-static void linear(struct tf_ctx *c, float *y, const float *x, const struct tf_packed *w,
-                   const float *b, size_t rows, unsigned flags)
+void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
+                                const struct tf_packed *w, const tf_mem_param *b, size_t rows,
+                                unsigned flags)
 {
     const size_t ldx = whole(w->K, 16);
     int8_t *q = (int8_t *)tf_cpu_scratch(c, TF_CPU_TILE, ROWS * ldx / sizeof(float) + 1);
@@ -191,18 +192,18 @@ static void linear(struct tf_ctx *c, float *y, const float *x, const struct tf_p
     for (size_t m0 = 0; m0 < rows; m0 += ROWS) {
         const size_t m = least(rows - m0, ROWS);
         for (size_t i = 0; i < m; i++)
-            row[i] = quantise(q + i * ldx, x + (m0 + i) * w->K, w->K);
+            row[i] = quantise(q + i * ldx, in(x, (m0 + i) * w->K), w->K);
         for (size_t n0 = 0; n0 < w->N; n0 += TF_NR) {
             const size_t n = least(w->N - n0, TF_NR);
             const int nv = (int)((n + VL - 1) / VL);
             t.last = (int)n - (nv - 1) * VL;
             t.w = w->bytes + n0 * w->quads * 4;
             t.scale = w->scale + n0;
-            t.bias = b != NULL ? b + n0 : NULL;
+            t.bias = b != NULL ? in(b, n0) : NULL;
             for (size_t i = 0; i < m; i += TF_MR) {
                 t.x = q + i * ldx;
                 t.row = row + i;
-                t.y = y + (m0 + i) * w->N + n0;
+                t.y = out(y, (m0 + i) * w->N + n0);
                 tiles[least(m - i, TF_MR) - 1][nv - 1](&t);
             }
         }
@@ -211,11 +212,10 @@ static void linear(struct tf_ctx *c, float *y, const float *x, const struct tf_p
 
 /* ---- the weights ---- */
 
-static struct tf_packed *pack(const float *w, int rows, int columns, bool transposed,
+static struct tf_packed *pack(const float *w, size_t K, size_t N, bool transposed,
                               struct tf_err *err)
 {
-    const size_t K = (size_t)rows, N = (size_t)columns, padded = whole(N, TF_NR),
-                 quads = (K + 3) / 4;
+    const size_t padded = whole(N, TF_NR), quads = (K + 3) / 4;
     const size_t sk = transposed ? 1 : N, sj = transposed ? K : 1;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
@@ -251,15 +251,19 @@ static struct tf_packed *pack(const float *w, int rows, int columns, bool transp
     return p;
 }
 
-static void pack_free(struct tf_packed *p)
+struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
+                                    bool transposed, struct tf_err *err)
 {
+    (void)c;
+    return pack(w, (size_t)K, (size_t)N, transposed, err);
+}
+
+void TF_CPU_INT8(pack_free)(struct tf_ctx *c, struct tf_packed *p)
+{
+    (void)c;
     if (p == NULL)
         return;
     free(p->scale);
     free(p->bytes);
     free(p);
 }
-
-#define TABLE_(isa) tf_cpu_int8_##isa
-#define TABLE(isa) TABLE_(isa)
-const struct tf_cpu_packing TABLE(TF_ISA) = {.pack = pack, .free = pack_free, .linear = linear};

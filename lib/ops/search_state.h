@@ -1,5 +1,5 @@
-/* search.h - beam search and sampling over a group of sentences: the state in backend memory, and
- * the rule that every backend's search_step follows.
+/* search_state.h - beam search and sampling over a group of sentences: the state in backend memory,
+ * and the rule that every backend's search_step follows.
  *
  * The rule, for one sentence with beam K, limit L (most tokens of an output, EOS not counted), N
  * wanted hypotheses and a forced prefix of P tokens:
@@ -48,8 +48,8 @@
  *
  * Slots of the self-attention cache are handed out one after the other and never used twice in a
  * group. */
-#ifndef TF_OPS_SEARCH_H
-#define TF_OPS_SEARCH_H
+#ifndef TF_OPS_SEARCH_STATE_H
+#define TF_OPS_SEARCH_STATE_H
 
 #include "ops/backend.h"
 
@@ -80,14 +80,14 @@ struct tf_search {
     struct tf_ctx *ctx; /* the lane that owns the memory; borrowed */
 
     /* The group at hand: host values, constant while it runs but for rows. */
-    size_t S;         /* sentences */
+    size_t S; /* sentences */
     /* longest limit + 1 or more, up to what an earlier group took: no more calls of search_step
      * than that */
     size_t max_steps;
-    size_t max_rows;  /* S * K: stride of a step in the histories */
-    size_t ld;        /* stride of table, >= max_steps */
-    size_t slots;     /* of the cache, the dead rows' one (slots - 1) included, and maybe more */
-    size_t rows;      /* rows of lp in the next call */
+    size_t max_rows; /* S * K: stride of a step in the histories */
+    size_t ld;       /* stride of table, >= max_steps */
+    size_t slots;    /* of the cache, the dead rows' one (slots - 1) included, and maybe more */
+    size_t rows;     /* rows of lp in the next call */
 
     /* The next decoding step: U32 [max_rows], table U32 [max_rows, ld] with n_past entries of a row
      * in use. table_next is search_step's scratch; it may swap the two pointers. */
@@ -99,8 +99,8 @@ struct tf_search {
     tf_mem *prefix, *prefix_off; /* U32: prefixes packed, offsets [S + 1] */
     /* U32 [S, 2]: low and high word of the sentence's key, for sampling */
     tf_mem *key;
-    tf_mem *counts;              /* U32 [TF_SEARCH_COUNTS] */
-    tf_mem *penalty;             /* F64 [max_steps + 1]: lp(len) */
+    tf_mem *counts;  /* U32 [TF_SEARCH_COUNTS] */
+    tf_mem *penalty; /* F64 [max_steps + 1]: lp(len) */
 
     /* Histories: row r after step t took token hist_id[t][r] at hist_lp[t][r], and came from row
      * hist_parent[t][r] of before. [max_steps, max_rows]
@@ -122,10 +122,10 @@ struct tf_search_group {
     size_t n;
     /* n + 1: rows of the encoder's output, EOS included (tf_memory.off) */
     const uint32_t *src_off;
-    const uint32_t *limit;               /* n */
+    const uint32_t *limit; /* n */
     /* packed, n + 1 offsets; NULL: none. A prefix is no longer than its limit and holds no EOS */
     const uint32_t *prefix, *prefix_off;
-    const uint64_t *key;                 /* n, for sampling; else NULL */
+    const uint64_t *key; /* n, for sampling; else NULL */
 };
 
 /* lp(len) of the rule. */

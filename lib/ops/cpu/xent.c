@@ -1,4 +1,4 @@
-/* kern_xent.c - projection to the vocabulary, softmax and cross-entropy with label smoothing
+/* xent.c - projection to the vocabulary, softmax and cross-entropy with label smoothing
  * (paper, section 5.4), for RC rows at a time. Logits are kept transposed, z' = E x': E is read as
  * it lies, 16 rows share each register, and softmax needs no sums across lanes. The first walk over
  * the vocabulary gives the log-sum-exps, the second turns logits into gradients block by block,
