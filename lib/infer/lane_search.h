@@ -1,5 +1,6 @@
 /* lane_search.h - what one lane does in decoding: encode a group of sentences, then search (beam
- * search, greedy search or sampling, see ops/search_state.h) step by step until all are finished. */
+ * search, greedy search or sampling, see ops/search_state.h) step by step until all are finished.
+ */
 #ifndef TF_INFER_LANE_SEARCH_H
 #define TF_INFER_LANE_SEARCH_H
 

@@ -1,7 +1,7 @@
-/* ops_search.c - search_step against the rule in ops/search_state.h, written out over whole hypotheses
- * and without any early stop; against exhaustive enumeration; and the bodies against each other.
- * The "model" is a hash of sentence and history, so that every hypothesis has its own distribution
- * and no tensor is needed. */
+/* ops_search.c - search_step against the rule in ops/search_state.h, written out over whole
+ * hypotheses and without any early stop; against exhaustive enumeration; and the bodies against
+ * each other. The "model" is a hash of sentence and history, so that every hypothesis has its own
+ * distribution and no tensor is needed. */
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "ops/search_state.h"

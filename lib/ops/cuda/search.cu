@@ -1,6 +1,6 @@
-/* search.cu - one step of beam search or sampling, wholly on the device. Rule: ops/search_state.h; the
- * same on host memory: ops/host_search.h and ops/ref/search.c, whose results these equal bit for
- * bit (sampling: but for the rounding of sums of exp).
+/* search.cu - one step of beam search or sampling, wholly on the device. Rule: ops/search_state.h;
+ * the same on host memory: ops/host_search.h and ops/ref/search.c, whose results these equal bit
+ * for bit (sampling: but for the rounding of sums of exp).
  *
  * Four launches, none of which depends on how many rows are alive:
  *   grow   a block for each row: its best candidates in order         or draw   a block for each
