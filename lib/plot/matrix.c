@@ -1,4 +1,4 @@
-/* matrix.c - JSON and separated values into a matrix. */
+/* matrix.c - see matrix.h. */
 #include "plot/matrix.h"
 #include "base/buf.h"
 #include "base/file.h"
@@ -26,7 +26,7 @@ void tf_matrix_release(struct tf_matrix *m)
     *m = (struct tf_matrix){0};
 }
 
-/* A list of strings that grows; becomes the labels. */
+/* A growing list of strings: labels. */
 struct words {
     char **v;
     size_t n, cap;
@@ -162,7 +162,7 @@ static int read_json(struct tf_matrix *m, struct values *a, struct words *rows, 
 
 /* ---- separated values ---- */
 
-/* One cell from p on, unquoted, into cell. Returns where it ends: at a separator, LF or end. */
+/* Read the cell at p, without quotes. Returns its end: a separator, LF or `end`. */
 static const char *read_cell(struct tf_buf *cell, const char *p, const char *end, char sep)
 {
     tf_buf_clear(cell);
@@ -187,7 +187,7 @@ static const char *read_cell(struct tf_buf *cell, const char *p, const char *end
     return p;
 }
 
-/* Into *x: the number, NaN for an empty cell. False when it is neither. */
+/* Set *x to the number, NaN for an empty cell. False if it is neither. */
 static bool cell_number(const struct tf_buf *cell, double *x)
 {
     struct tf_err ignored = {0};
@@ -199,14 +199,14 @@ static bool cell_number(const struct tf_buf *cell, double *x)
            tf_parse_real(x, s, -DBL_MAX, DBL_MAX, &ignored) == 0;
 }
 
-/* Does a line, or the first column, hold labels? */
+/* Whether the first line, or column, contains labels. */
 static bool is_header(const char *text, size_t n, char sep, bool column)
 {
     struct tf_buf cell = {0};
     const char *p = text, *end = text + n;
     bool labels = false;
     double x;
-    /* The corner says nothing: a header of the other kind may begin there. */
+    /* Skip the corner, which may belong to the other labels. */
     for (bool corner = true; p < end && !labels; corner = false) {
         p = read_cell(&cell, p, end, sep);
         labels = !corner && !cell_number(&cell, &x);

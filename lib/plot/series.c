@@ -1,4 +1,4 @@
-/* series.c - points out of JSON Lines. Members that nobody asked for are skipped unread. */
+/* series.c - see series.h. */
 #include "plot/series.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -32,18 +32,18 @@ void tf_series_release(struct tf_series_list *l)
     *l = (struct tf_series_list){0};
 }
 
-/* What one object had. */
+/* The values of one object. */
 struct found {
     bool has_x, matches, has[TF_SERIES_MAX];
     double x, y[TF_SERIES_MAX];
     char *group;
-    struct tf_err wrong; /* why it can't be used, if it is asked for at all */
+    struct tf_err wrong; /* why the object can't be used, if it matches */
 };
 
-/* The value of a wanted key, whole when it is text, a number or a truth value. */
+/* The value of a key. */
 struct scalar {
     enum tf_json_kind kind;
-    const char *text; /* as a filter compares it; "" for arrays and objects */
+    const char *text; /* for comparison with --where; "" for arrays and objects */
     double real;
 };
 
@@ -115,7 +115,7 @@ static int member(struct tf_json_reader *r, const struct tf_series_keys *k, stru
     return rc;
 }
 
-/* Fails only where there is no JSON. */
+/* Read an object. -1 if it is not JSON; other problems go to f->wrong. */
 static int object(struct tf_json_reader *r, const struct tf_series_keys *k, struct found *f,
                   struct tf_err *err)
 {
@@ -142,7 +142,7 @@ static int object(struct tf_json_reader *r, const struct tf_series_keys *k, stru
     return tf_json_next(r, &kind, err); /* nothing may follow */
 }
 
-/* The line of a key and group, made where it is new. */
+/* The line of a key and group, which is created if new. NULL if there are too many. */
 static struct tf_series *series(struct tf_series_list *l, size_t key, const char *group)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -192,7 +192,7 @@ static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, c
     return rc;
 }
 
-/* Append the lines of one log, those of one key together, and leave it empty. */
+/* Move the lines of one log to out, sorted by key. */
 static int append(struct tf_series_list *out, struct tf_series_list *log, size_t ny,
                   struct tf_err *err)
 {
@@ -229,7 +229,7 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
             bool cut = rc == NO_JSON && in.eof && in.pos == in.len && in.buf[in.pos - 1] != '\n';
             rc = tf_context(err, "%s: line %ju", in.name, (uintmax_t)number);
             if (cut) {
-                tf_warn("%s; dropped, since it has no end", err->msg);
+                tf_warn("%s; dropped, since it is incomplete", err->msg);
                 *err = (struct tf_err){0};
                 rc = 0;
             }

@@ -1,4 +1,5 @@
 /* sample.c - see sample.h. */
+#include "text/sample.h"
 #include "text/sample_pieces.h"
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,8 @@
 #define TF_TEXT_SAMPLE_PIECES_H
 
 #include "base/utf8.h"
-#include "text/sample.h"
+#include "base/rng.h"
+#include "text/sp.h"
 
 /* A piece or a prefix of one, in a hash table. */
 struct tf_sample_slot {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 struct decoder {
-    struct tf_work work;
+    struct tf_tokenize_work work;
     struct tf_record rec; /* current record */
     bool pending;         /* the round was full before all of rec was taken */
     size_t hyp;           /* next hypothesis of rec */
@@ -13,7 +13,7 @@ struct decoder {
  * before the last one. */
 static bool take_record(struct decoder *d)
 {
-    struct tf_work *r = &d->work;
+    struct tf_tokenize_work *r = &d->work;
     const struct tf_record *rec = &d->rec;
     size_t count = rec->type == TF_REC_NBEST && r->t->all && rec->n_hyps > 0 ? rec->n_hyps : 1;
     for (; d->hyp < count; d->hyp++) {
@@ -41,7 +41,8 @@ static bool take_record(struct decoder *d)
     return true;
 }
 
-static int check_part(const struct tf_work *r, struct tf_reader *reader, struct tf_err *err)
+static int check_part(const struct tf_tokenize_work *r, struct tf_reader *reader,
+                      struct tf_err *err)
 {
     const struct tf_header *h = tf_reader_header(reader);
     struct tf_header own = {0};
@@ -55,7 +56,7 @@ static int check_part(const struct tf_work *r, struct tf_reader *reader, struct 
  * the stream, 1 before it, -1 on error. */
 static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_err *err)
 {
-    struct tf_work *r = &d->work;
+    struct tf_tokenize_work *r = &d->work;
     tf_work_round(r);
     for (;;) {
         if (!d->pending) {
@@ -76,8 +77,8 @@ static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_e
     }
 }
 
-static void decode_item(const struct tf_work *r, struct tf_work_block *b, struct tf_work_item *it,
-                        const uint32_t *ids, size_t n)
+static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
+                        struct tf_work_item *it, const uint32_t *ids, size_t n)
 {
     struct tf_err err = {0};
     const struct tf_tokenize *t = r->t;
@@ -109,7 +110,7 @@ static void decode_item(const struct tf_work *r, struct tf_work_block *b, struct
 static void decode_block(void *arg, size_t job, int lane)
 {
     (void)lane;
-    const struct tf_work *r = arg;
+    const struct tf_tokenize_work *r = arg;
     struct tf_work_block *b = &r->blocks[job];
     size_t at = 0;
     for (size_t k = 0; k < b->n; k++) {
@@ -121,7 +122,7 @@ static void decode_block(void *arg, size_t job, int lane)
 static int decode_all(struct decoder *d, struct tf_reader *reader, struct tf_out *out,
                       struct tf_err *err)
 {
-    struct tf_work *r = &d->work;
+    struct tf_tokenize_work *r = &d->work;
     if (check_part(r, reader, err) < 0)
         return -1;
     for (int more = 1; more;) {

@@ -7,8 +7,8 @@
 
 enum { HUGE_LINE = 1 << 20 };
 
-static void take_line(struct tf_work *r, struct tf_work_block *b, const char *line, size_t n,
-                      bool too_long)
+static void take_line(struct tf_tokenize_work *r, struct tf_work_block *b, const char *line,
+                      size_t n, bool too_long)
 {
     struct tf_work_item *it = &b->items[b->n++];
     *it = (struct tf_work_item){.number = r->count.total++};
@@ -21,7 +21,7 @@ static void take_line(struct tf_work *r, struct tf_work_block *b, const char *li
 
 /* Read lines into blocks until the round is full or reading would block. Returns 0 at the end of
  * the input, 1 before it, -1 on error. */
-static int read_lines(struct tf_work *r, struct tf_in *in, struct tf_err *err)
+static int read_lines(struct tf_tokenize_work *r, struct tf_in *in, struct tf_err *err)
 {
     tf_work_round(r);
     struct tf_work_block *b;
@@ -53,8 +53,8 @@ static void spell(struct tf_buf *out, const struct tf_sp *sp, const uint32_t *id
     }
 }
 
-static void encode_item(const struct tf_work *r, struct tf_work_block *b, struct tf_work_item *it,
-                        const char *s, size_t n)
+static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
+                        struct tf_work_item *it, const char *s, size_t n)
 {
     struct tf_err err = {0};
     const struct tf_tokenize *t = r->t;
@@ -101,7 +101,7 @@ static void encode_item(const struct tf_work *r, struct tf_work_block *b, struct
 static void encode_block(void *arg, size_t job, int lane)
 {
     (void)lane;
-    const struct tf_work *r = arg;
+    const struct tf_tokenize_work *r = arg;
     struct tf_work_block *b = &r->blocks[job];
     size_t at = 0;
     for (size_t k = 0; k < b->n; k++) {
@@ -115,7 +115,7 @@ static void encode_block(void *arg, size_t job, int lane)
     }
 }
 
-static int put_records(struct tf_work *r, struct tf_writer *w, struct tf_err *err)
+static int put_records(struct tf_tokenize_work *r, struct tf_writer *w, struct tf_err *err)
 {
     for (size_t i = 0; i < r->used; i++) {
         const struct tf_work_block *b = &r->blocks[i];
@@ -136,8 +136,8 @@ static int put_records(struct tf_work *r, struct tf_writer *w, struct tf_err *er
 }
 
 /* Convert all lines, to records with a writer, else to text. */
-static int encode_all(struct tf_work *r, struct tf_in *in, struct tf_writer *w, struct tf_out *out,
-                      struct tf_err *err)
+static int encode_all(struct tf_tokenize_work *r, struct tf_in *in, struct tf_writer *w,
+                      struct tf_out *out, struct tf_err *err)
 {
     for (int more = 1; more;) {
         struct tf_err input = {0};
@@ -177,7 +177,7 @@ static int begin_stream(struct tf_writer *w, const struct tf_vocab *v, const str
 int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_opt *table,
                        struct tf_out *out, struct tf_err *err)
 {
-    struct tf_work r;
+    struct tf_tokenize_work r;
     struct tf_writer w = {0};
     if (tf_work_begin(&r, t, in->name, false, err) < 0) {
         tf_work_end(&r);
@@ -203,7 +203,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
 int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *out,
                        struct tf_err *err)
 {
-    struct tf_work r;
+    struct tf_tokenize_work r;
     int rc = tf_work_begin(&r, t, in->name, false, err);
     r.pieces = true;
     if (rc == 0)

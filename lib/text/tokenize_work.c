@@ -24,14 +24,14 @@ void tf_work_bad(struct tf_work_item *it, int code, const char *fmt, ...)
     it->why = b.p;
 }
 
-int tf_work_begin(struct tf_work *r, struct tf_tokenize *t, const char *name, bool records,
+int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char *name, bool records,
                   struct tf_err *err)
 {
-    *r = (struct tf_work){.t = t,
-                          .name = name,
-                          .count = {.on_bad = t->bad,
-                                    .items = records ? "records" : "lines",
-                                    .place = records ? "record" : "line"}};
+    *r = (struct tf_tokenize_work){.t = t,
+                                   .name = name,
+                                   .count = {.on_bad = t->bad,
+                                             .items = records ? "records" : "lines",
+                                             .place = records ? "record" : "line"}};
     if (t->sample && tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0)
         return -1;
     r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
@@ -39,7 +39,7 @@ int tf_work_begin(struct tf_work *r, struct tf_tokenize *t, const char *name, bo
     return 0;
 }
 
-void tf_work_end(struct tf_work *r)
+void tf_work_end(struct tf_tokenize_work *r)
 {
     for (size_t i = 0; r->blocks != NULL && i < ROUND_BLOCKS; i++) {
         for (size_t k = 0; k < r->blocks[i].n; k++)
@@ -55,7 +55,7 @@ void tf_work_end(struct tf_work *r)
     tf_sampler_free(r->sampler);
 }
 
-void tf_work_round(struct tf_work *r)
+void tf_work_round(struct tf_tokenize_work *r)
 {
     for (size_t i = 0; i < r->used; i++) {
         struct tf_work_block *b = &r->blocks[i];
@@ -74,7 +74,7 @@ void tf_work_round(struct tf_work *r)
     r->used = 0;
 }
 
-struct tf_work_block *tf_work_room(struct tf_work *r)
+struct tf_work_block *tf_work_room(struct tf_tokenize_work *r)
 {
     struct tf_work_block *b = r->used > 0 ? &r->blocks[r->used - 1] : NULL;
     if (b != NULL && b->n < TF_WORK_ITEMS && b->text.len < BLOCK_BYTES &&
@@ -89,7 +89,7 @@ struct tf_work_block *tf_work_room(struct tf_work *r)
     return &r->blocks[r->used++];
 }
 
-int tf_work_count_bad(struct tf_work *r, const struct tf_work_item *it, struct tf_err *err)
+int tf_work_count_bad(struct tf_tokenize_work *r, const struct tf_work_item *it, struct tf_err *err)
 {
     bool records = r->count.place[0] == 'r';
     if (r->last_bad == it->number + 1)
@@ -98,7 +98,7 @@ int tf_work_count_bad(struct tf_work *r, const struct tf_work_item *it, struct t
     return tf_bad_add(&r->count, r->name, records ? it->idx : it->number + 1, it->why, err);
 }
 
-int tf_work_put_text(struct tf_work *r, struct tf_out *out, struct tf_err *err)
+int tf_work_put_text(struct tf_tokenize_work *r, struct tf_out *out, struct tf_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < r->used && rc == 0; i++) {

@@ -31,7 +31,7 @@ struct tf_work_block {
     struct tf_buf out, scratch;
 };
 
-struct tf_work {
+struct tf_tokenize_work {
     struct tf_tokenize *t;
     const char *name; /* of the input */
     struct tf_sampler *sampler;
@@ -44,20 +44,21 @@ struct tf_work {
 };
 
 /* Begin and end. records: the items are records, and not lines. End after a failure, too. */
-int tf_work_begin(struct tf_work *r, struct tf_tokenize *t, const char *name, bool records,
+int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char *name, bool records,
                   struct tf_err *err) TF_MUST_CHECK;
-void tf_work_end(struct tf_work *r);
+void tf_work_end(struct tf_tokenize_work *r);
 /* Begin a round: empty the blocks, and free the memory of unusually large ones. */
-void tf_work_round(struct tf_work *r);
+void tf_work_round(struct tf_tokenize_work *r);
 /* The block for the next item, or NULL when the round is full. */
-struct tf_work_block *tf_work_room(struct tf_work *r);
+struct tf_work_block *tf_work_room(struct tf_tokenize_work *r);
 /* Mark an item as bad. code: enum tf_bad_code. */
 void tf_work_bad(struct tf_work_item *it, int code, const char *fmt, ...) TF_PRINTF(3, 4);
 /* Count a bad item before its output is written. A record counts once, however many of its
  * hypotheses are bad. */
-int tf_work_count_bad(struct tf_work *r, const struct tf_work_item *it,
+int tf_work_count_bad(struct tf_tokenize_work *r, const struct tf_work_item *it,
                       struct tf_err *err) TF_MUST_CHECK;
 /* Write the round's output as text, up to the first bad item if that ends the run (-1). */
-int tf_work_put_text(struct tf_work *r, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+int tf_work_put_text(struct tf_tokenize_work *r, struct tf_out *out,
+                     struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -18,7 +18,7 @@ END
 END
 }
 
-@test "the report, to the letter" {
+@test "the report is that of EVALB" {
     t 4 tf-evalb --exact gold test
     expect_output '  Sent.                        Matched  Bracket   Cross        Correct Tag
  ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy
@@ -76,7 +76,7 @@ F1 with failures          =  60.87'
     [ "$(wc -l <full)" -eq "$(($(wc -l <exact) + 7))" ]
 }
 
-@test "JSON has the same figures" {
+@test "JSON has the same numbers" {
     sh_t 0 'tf-evalb --bad=ok --json gold test >out.json'
     t 0 "$TF_PYTHON" -c '
 import json
@@ -151,7 +151,7 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
     expect_contains "$output" 'Tagging accuracy          =  88.89'
 }
 
-@test "damaged lines are errors, not loops" {
+@test "damaged lines are errors, not endless loops" {
     printf '%s\n' '(S (NN x) word)' '(S (NN x' '(S (NN x))))' '(S (NN x ))' 'word' '' >b
     for i in {1..6}; do echo '(S (NN x))'; done >a
     t 4 tf-evalb -e 100 a b
@@ -159,7 +159,7 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
     expect_contains "$output" 'Number of Skip  sentence  =      4'
 }
 
-@test "against a slow rewrite, on damaged trees" {
+@test "the same as a simple implementation on damaged trees" {
     "$TF_PYTHON" "$TOP/tests/cli/evalb.py" make 1 200 gold test
     for args in '-p COLLINS' '-p new' '-p new -d' '-p none -c 10'; do
         echo "== $args"
@@ -200,7 +200,7 @@ print("(S (" + "L" * n + " (NN " + "w" * n + ")))")' >big
     sh_t 0 'tf-evalb /dev/null /dev/null'
 }
 
-@test "the examples of the page" {
+@test "the examples of the man page" {
     cp gold test.trees
     cp test test.out
     sh_t 0 'for f in *.out; do tf-evalb --bad=ok -e 1000000 test.trees "$f" | grep -e FMeasure -e F1; done'

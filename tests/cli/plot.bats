@@ -148,7 +148,7 @@ PY
     svg out.svg >/dev/null
     printf '{"step":1,"loss":2}\n{"step":2,"loss":"x","lo' >cut.jsonl
     t 0 tf-plot curve cut.jsonl -o out.svg
-    expect_error "dropped, since it has no end"
+    expect_error "dropped, since it is incomplete"
     # A line that is whole but for its LF is used, or refused, as every other.
     printf '{"step":1,"loss":2}\n{"step":2,"loss":1}' >whole.jsonl
     t 0 tf-plot curve whole.jsonl -o out.svg

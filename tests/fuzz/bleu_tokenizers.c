@@ -1,5 +1,5 @@
-/* bleu_tokenizers.c - Moses' and Tercom's tokenization and the metrics on top: output is
- * well-formed, words keep their letters, and a line against itself has no edits and full chrF. */
+/* Moses' and Tercom's tokenizers and the metrics: the output is valid UTF-8 without control
+ * characters, and a line against itself has no edits and full chrF. */
 #include "metrics/metric.h"
 #include "metrics/tokenizer_moses.h"
 #include "base/utf8.h"
@@ -20,7 +20,7 @@ static void moses(struct tf_text line)
         tf_buf_clear(&cut);
         tf_moses_tokenize(&m, &words, (struct tf_text){plain.p ? plain.p : "", plain.len});
         TF_ASSERT(words.len == 0 || tf_utf8_span(words.p, words.len) == words.len);
-        bool blank = true; /* a line of white space only stays as it is */
+        bool blank = true; /* a line of white space stays as it is */
         for (size_t i = 0; i < words.len; i++) {
             unsigned char c = (unsigned char)words.p[i];
             blank = blank && (c <= ' ' || c >= 0x7f);

@@ -1,5 +1,5 @@
-/* The line reader: the lines of any bytes, put together again, are those bytes. The first byte
- * gives the limit. */
+/* The line reader: the lines of any bytes, joined again, are those bytes. The first byte gives the
+ * limit. */
 #include "base/buf.h"
 #include "base/file.h"
 

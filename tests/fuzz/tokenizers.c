@@ -1,5 +1,5 @@
-/* tokenizers.c - BLEU's tokenizers: of any well-formed line each gives tokens that are not empty
- * and well-formed, and no more than it has characters, up to what 13a puts in for entities. */
+/* BLEU's tokenizers: for any line of valid UTF-8, tokens are valid UTF-8, not empty, and together
+ * no longer than the line. */
 #include "metrics/tokenizers.h"
 #include "base/utf8.h"
 
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const char *lf = end > 0 ? memchr(s, '\n', end) : NULL;
     if (lf != NULL)
         end = (size_t)(lf - s);
-    /* What the reader of lines strips. */
+    /* As the line reader does. */
     while (end > 0 && strchr(" \t\r\v\f", s[end - 1]) != NULL && s[end - 1] != 0)
         end--;
     for (size_t k = TF_TOK_NONE; k <= TF_TOK_ZH; k++) {

@@ -1,4 +1,4 @@
-/* Counts of n-grams against counting by comparison, and the score of given statistics. */
+/* N-gram matches against their definition, and scores of given statistics. */
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "metrics/bleu.h"

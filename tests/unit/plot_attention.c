@@ -39,7 +39,7 @@ static void refuses(draw_fn *draw, const struct tf_attention_figure *p, const ch
     struct tf_buf out = {0};
     struct tf_err err = {0};
     is_int(draw(&out, p, &err), -1, "refused");
-    is_str(err.msg, want, "says why");
+    is_str(err.msg, want, "with a message");
     is_int(out.len, 0, "and draws nothing");
     tf_buf_release(&out);
 }
@@ -70,7 +70,7 @@ static const char *opaque(const char *in, const char *paint, const char *opacity
     return p ? strstr(p, "d=\"") : "";
 }
 
-/* Where a text stands: the last one of several with these words. */
+/* The position of a text, the last one of several equal ones. */
 static void text_at(const char *svg, const char *words, double *x, double *y, double *size)
 {
     char end[96];
@@ -344,7 +344,7 @@ static void heat(void)
     is_int(count(svg, ">0.5</text>"), 1, "one bar explains the colours");
     text_at(svg, "head 5", &x, &y, &size);
     text_at(svg, "head 6", &x2, &y2, &size);
-    ok(x2 > x && y2 == y, "the second map stands beside the first");
+    ok(x2 > x && y2 == y, "the second map is next to the first");
     text_at(svg, "head 9", &x, &y, &size);
     ok(y > y2, "the last below");
     sound(svg, "heat");

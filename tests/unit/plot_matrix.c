@@ -1,4 +1,4 @@
-/* Matrices out of JSON and separated values. */
+/* Matrices from JSON and separated values. */
 #include "../harness/tap.h"
 #include "../harness/temp.h"
 #include "plot/matrix.h"

@@ -1,5 +1,5 @@
-/* The SentencePiece shim: training is repeatable, ids are what SentencePiece gives, wrong bytes and
- * wrong ids are errors, and samples are what they should be. */
+/* The interface to SentencePiece: training is repeatable, ids are those of SentencePiece, invalid
+ * models and ids are errors, and samples have the right distribution. */
 #include "../harness/tap.h"
 #include "text/sample.h"
 #include "text/sp.h"

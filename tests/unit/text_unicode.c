@@ -1,4 +1,4 @@
-/* White space, categories and lower case of lib/metrics. */
+/* White space, categories and lower case. */
 #include "../harness/tap.h"
 #include "text/unicode.h"
 
