@@ -1,23 +1,15 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
-#include "base/thread.h"
 #include "common_options.h"
 #include "text/tokenize.h"
 #include "text/vocab_train.h"
 
 enum { ENCODE = 1, DECODE = 2, TRAIN = 4, PIECES = 8, EXPORT = 16 };
 
-static struct {
-    const char *model, *output;
-    bool nbest_out;
-    int64_t threads, max_line, seed, nbest_size;
-    int bad;
-    bool crlf, replace_invalid, sample;
-    double alpha;
-    int64_t vocab_size, max_sentences, max_sentence_length;
-    int type, normalization;
-    bool split_digits, byte_fallback, keep_spaces, verbose;
-    double coverage;
-} o;
+static const char *model, *output;
+static struct tf_tokenize job;
+static struct tf_sp_train trainer;
+static int64_t max_sentences;
+static int type, normalization;
 
 enum { UNIGRAM, BPE };
 static const char *const types[] = {"unigram", "bpe", NULL};
@@ -31,56 +23,55 @@ static struct tf_opt opts[] = {
     OPT_MODE(0, "pieces", PIECES, .help = "convert text to lines of pieces"),
     OPT_MODE(0, "export-vocab", EXPORT, .help = "print the vocabulary: piece, tab, score"),
     OPT_GROUP("General"),
-    OPT_STR('m', "model", &o.model, .arg = "FILE", .flags = TF_OPT_FILE,
+    OPT_STR('m', "model", &model, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "vocabulary: a SentencePiece model, or a model or checkpoint of tf-train"),
-    COMMON_OUTPUT(&o.output),
-    OPT_INT(0, "threads", &o.threads, .arg = "N", .lo = 1, .hi = 64,
+    COMMON_OUTPUT(&output),
+    OPT_INT(0, "threads", &job.threads, .arg = "N", .lo = 1, .hi = 64,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
-    COMMON_BAD(&o.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
+    COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
     OPT_GROUP("Encoding"),
-    OPT_INT(0, "max-line", &o.max_line, .arg = "BYTES", .def = "16777216", .lo = 1, .hi = 1 << 28,
+    OPT_INT(0, "max-line", &job.max_line, .arg = "BYTES", .def = "16777216", .lo = 1, .hi = 1 << 28,
             .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
             .help = "replace a longer line by a bad record"),
-    OPT_FLAG(0, "crlf", &o.crlf, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES | TRAIN,
+    OPT_FLAG(0, "crlf", &job.crlf, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES | TRAIN,
              .help = "strip a carriage return at the end of a line"),
-    OPT_FLAG(0, "replace-invalid", &o.replace_invalid, .flags = TF_OPT_SEMANTIC,
+    OPT_FLAG(0, "replace-invalid", &job.replace_invalid, .flags = TF_OPT_SEMANTIC,
              .modes = ENCODE | PIECES,
              .help = "replace invalid UTF-8 by U+FFFD instead of writing a bad record"),
-    OPT_FLAG(0, "sample", &o.sample, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
+    OPT_FLAG(0, "sample", &job.sample, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
              .help = "sample segmentations (subword regularisation, BPE dropout)"),
-    OPT_REAL(0, "alpha", &o.alpha, .arg = "X", .def = "0.1", .lo = 0, .hi = 100,
+    OPT_REAL(0, "alpha", &job.alpha, .arg = "X", .def = "0.1", .lo = 0, .hi = 100,
              .flags = TF_OPT_SEMANTIC, .needs = "sample",
              .help = "--sample: smoothing (unigram), or share of skipped merges, at most 1 (bpe)"),
-    OPT_INT(0, "nbest-size", &o.nbest_size, .arg = "N", .def = "0", .lo = 0, .hi = 512,
+    OPT_INT(0, "nbest-size", &job.nbest, .arg = "N", .def = "0", .lo = 0, .hi = 512,
             .flags = TF_OPT_SEMANTIC, .needs = "sample",
             .help = "--sample, unigram: choose from the N best segmentations; 0: from all"),
-    OPT_INT(0, "seed", &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = 2147483647,
+    OPT_INT(0, "seed", &job.seed, .arg = "N", .def = "1", .lo = 0, .hi = 2147483647,
             .flags = TF_OPT_SEMANTIC, .help = "random seed of --sample and --max-sentences"),
     OPT_GROUP("Decoding"),
-    OPT_FLAG(0, "nbest", &o.nbest_out, .modes = DECODE,
+    OPT_FLAG(0, "nbest", &job.all, .modes = DECODE,
              .help = "print every hypothesis: idx, rank, score and text, separated by tabs"),
     OPT_GROUP("Training"),
-    OPT_INT(0, "vocab-size", &o.vocab_size, .arg = "N", .def = "8000", .lo = 5, .hi = 1 << 24,
+    OPT_INT(0, "vocab-size", &trainer.size, .arg = "N", .def = "8000", .lo = 5, .hi = 1 << 24,
             .modes = TRAIN, .help = "number of pieces, including special ones"),
-    OPT_CHOICE(0, "type", &o.type, types, .arg = "WORD", .def = "unigram", .modes = TRAIN,
+    OPT_CHOICE(0, "type", &type, types, .arg = "WORD", .def = "unigram", .modes = TRAIN,
                .help = "kind of vocabulary"),
-    OPT_FLAG(0, "split-digits", &o.split_digits, .modes = TRAIN,
+    OPT_FLAG(0, "split-digits", &trainer.split_digits, .modes = TRAIN,
              .help = "make every digit a piece of its own"),
-    OPT_FLAG(0, "byte-fallback", &o.byte_fallback, .modes = TRAIN,
+    OPT_FLAG(0, "byte-fallback", &trainer.byte_fallback, .modes = TRAIN,
              .help = "split unknown characters into byte pieces"),
-    OPT_FLAG(0, "keep-spaces", &o.keep_spaces, .modes = TRAIN,
+    OPT_FLAG(0, "keep-spaces", &trainer.keep_spaces, .modes = TRAIN,
              .help = "keep leading, trailing and repeated spaces"),
-    OPT_CHOICE(0, "normalization", &o.normalization, normalizations, .arg = "WORD",
-               .def = "nmt_nfkc", .modes = TRAIN,
-               .help = "normalization of the text; _cf also folds case"),
-    OPT_REAL(0, "character-coverage", &o.coverage, .arg = "X", .def = "0.9995", .lo = 0.98,
+    OPT_CHOICE(0, "normalization", &normalization, normalizations, .arg = "WORD", .def = "nmt_nfkc",
+               .modes = TRAIN, .help = "normalization of the text; _cf also folds case"),
+    OPT_REAL(0, "character-coverage", &trainer.coverage, .arg = "X", .def = "0.9995", .lo = 0.98,
              .hi = 1, .modes = TRAIN, .help = "share of all characters that get a piece"),
-    OPT_INT(0, "max-sentences", &o.max_sentences, .alias = "input-sentence-size", .arg = "N",
+    OPT_INT(0, "max-sentences", &max_sentences, .alias = "input-sentence-size", .arg = "N",
             .def = "0", .lo = 0, .hi = 1e12, .modes = TRAIN,
             .help = "train on a random sample of N lines; 0: on all"),
-    OPT_INT(0, "max-sentence-length", &o.max_sentence_length, .arg = "BYTES", .def = "4192",
-            .lo = 10, .hi = 1 << 20, .modes = TRAIN, .help = "skip longer lines"),
-    OPT_FLAG(0, "verbose", &o.verbose, .modes = TRAIN, .help = "show the log of the trainer"),
+    OPT_INT(0, "max-sentence-length", &trainer.max_bytes, .arg = "BYTES", .def = "4192", .lo = 10,
+            .hi = 1 << 20, .modes = TRAIN, .help = "skip longer lines"),
+    OPT_FLAG(0, "verbose", &trainer.verbose, .modes = TRAIN, .help = "show the log of the trainer"),
     OPT_END,
 };
 
@@ -99,46 +90,25 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
 {
     struct tf_training_text text = {.paths = args->v,
                                     .n = args->n,
-                                    .max = (size_t)o.max_sentence_length,
-                                    .crlf = o.crlf,
-                                    .sample = (size_t)o.max_sentences,
-                                    .seed = (uint64_t)o.seed};
-    struct tf_sp_train t = {
-        .size = o.vocab_size,
-        .bpe = o.type == BPE,
-        .coverage = o.coverage,
-        .split_digits = o.split_digits,
-        .byte_fallback = o.byte_fallback,
-        .keep_spaces = o.keep_spaces,
-        .normalization = normalizations[o.normalization],
-        .max_bytes = o.max_sentence_length,
-        .verbose = o.verbose,
-    };
-    return tf_vocab_train(&t, &text, out, err);
+                                    .max = (size_t)trainer.max_bytes,
+                                    .crlf = job.crlf,
+                                    .sample = (size_t)max_sentences,
+                                    .seed = (uint64_t)job.seed};
+    trainer.bpe = type == BPE;
+    trainer.normalization = normalizations[normalization];
+    return tf_vocab_train(&trainer, &text, out, err);
 }
 
 static int convert(const struct tf_vocab *v, const struct tf_args *args, struct tf_out *out,
                    struct tf_err *err)
 {
-    struct tf_tokenize t = {
-        .vocab = v,
-        .threads = o.threads > 0 ? (int)o.threads : tf_threads_default(),
-        .bad = o.bad,
-        .max_line = (size_t)o.max_line,
-        .crlf = o.crlf,
-        .replace_invalid = o.replace_invalid,
-        .sample = o.sample,
-        .alpha = o.alpha,
-        .nbest = (int)o.nbest_size,
-        .seed = (uint64_t)o.seed,
-        .all = o.nbest_out,
-    };
+    job.vocab = v;
     struct tf_in in;
     if (tf_in_open(&in, args->v[0], err) < 0)
         return -1;
-    int rc = args->mode == DECODE   ? tf_tokenize_decode(&t, &in, out, err)
-             : args->mode == PIECES ? tf_tokenize_pieces(&t, &in, out, err)
-                                    : tf_tokenize_encode(&t, &in, opts, out, err);
+    int rc = args->mode == DECODE   ? tf_tokenize_decode(&job, &in, out, err)
+             : args->mode == PIECES ? tf_tokenize_pieces(&job, &in, out, err)
+                                    : tf_tokenize_encode(&job, &in, opts, out, err);
     tf_in_close(&in);
     return rc;
 }
@@ -147,10 +117,10 @@ static int check(const struct tf_args *args, struct tf_err *err)
 {
     int most = args->mode == EXPORT ? 0 : 1;
     if (args->mode == TRAIN)
-        return o.model == NULL ? 0
-                               : tf_fail_status(err, TF_USAGE,
-                                                "--train and --model cannot be used together");
-    if (o.model == NULL)
+        return model == NULL
+                   ? 0
+                   : tf_fail_status(err, TF_USAGE, "--train and --model cannot be used together");
+    if (model == NULL)
         return tf_fail_status(err, TF_USAGE, "no vocabulary: give --model FILE");
     return args->n <= most ? 0
                            : tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)",
@@ -164,9 +134,9 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (check(args, err) < 0)
         return -1;
     bool binary = args->mode == TRAIN || args->mode == ENCODE;
-    int rc = args->mode == TRAIN ? 0 : tf_vocab_load(&vocab, o.model, err);
+    int rc = args->mode == TRAIN ? 0 : tf_vocab_load(&vocab, model, err);
     if (rc == 0)
-        rc = tf_out_open(&out, o.output, binary ? TF_OUT_BINARY : 0, err);
+        rc = tf_out_open(&out, output, binary ? TF_OUT_BINARY : 0, err);
     if (rc == 0)
         rc = args->mode == TRAIN    ? train(args, &out, err)
              : args->mode == EXPORT ? tf_vocab_export(&vocab, &out, err)

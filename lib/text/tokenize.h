@@ -8,16 +8,16 @@
 
 struct tf_tokenize {
     const struct tf_vocab *vocab;
-    int threads;             /* at least 1; does not change the result */
+    int64_t threads;         /* 0: as many as CPUs; does not change the result */
     int bad;                 /* enum tf_on_bad: what to do about bad lines and records */
     /* text to ids */
-    size_t max_line;         /* bytes; a longer line becomes a bad record */
+    int64_t max_line;        /* bytes; a longer line becomes a bad record */
     bool crlf;               /* drop a CR before the LF */
     bool replace_invalid;    /* invalid UTF-8 becomes U+FFFD instead of a bad record */
     bool sample;             /* random segmentations (sample.h) */
     double alpha;
-    int nbest;
-    uint64_t seed;           /* a sample depends only on this and the number of the line */
+    int64_t nbest;
+    int64_t seed;            /* a sample depends only on this and the number of the line */
     /* ids to text */
     bool all;                /* write every hypothesis: idx TAB rank TAB score TAB text */
 };

@@ -7,13 +7,18 @@
 
 enum { HUGE_LINE = 1 << 20 };
 
+static size_t max_line(const struct tf_tokenize_work *r)
+{
+    return (size_t)r->t->max_line;
+}
+
 static void take_line(struct tf_tokenize_work *r, struct tf_work_block *b, const char *line,
                       size_t n, bool too_long)
 {
     struct tf_work_item *it = &b->items[b->n++];
     *it = (struct tf_work_item){.number = r->count.total++};
     if (too_long)
-        tf_work_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, r->t->max_line);
+        tf_work_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, max_line(r));
     else
         tf_buf_add(&b->text, line, n - (r->t->crlf && n > 0 && line[n - 1] == '\r'));
     it->end = b->text.len;
@@ -28,9 +33,9 @@ static int read_lines(struct tf_tokenize_work *r, struct tf_in *in, struct tf_er
     while ((b = tf_work_room(r)) != NULL) {
         const char *line;
         size_t n;
-        if ((r->used > 1 || b->n > 0) && !tf_in_line_ready(in, r->t->max_line))
+        if ((r->used > 1 || b->n > 0) && !tf_in_line_ready(in, max_line(r)))
             break;
-        int rc = tf_in_line(in, &line, &n, r->t->max_line, err);
+        int rc = tf_in_line(in, &line, &n, max_line(r), err);
         if (rc <= 0) {
             if (b->n == 0)
                 r->used--;
@@ -76,8 +81,8 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
     if (alone)
         pthread_mutex_lock(&huge);
     if (t->sample) {
-        struct tf_rng rng = tf_rng_new(t->seed, it->number);
-        rc = tf_sample(r->sampler, s, n, t->alpha, t->nbest, &rng, &b->ids, &err);
+        struct tf_rng rng = tf_rng_new((uint64_t)t->seed, it->number);
+        rc = tf_sample(r->sampler, s, n, t->alpha, (int)t->nbest, &rng, &b->ids, &err);
         if (r->pieces)
             spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
     } else if (n > 0 && r->pieces) {
@@ -149,7 +154,7 @@ static int encode_all(struct tf_tokenize_work *r, struct tf_in *in, struct tf_wr
             *err = input;
             return -1;
         }
-        if (more > 0 && !tf_in_line_ready(in, r->t->max_line) &&
+        if (more > 0 && !tf_in_line_ready(in, max_line(r)) &&
             (w != NULL ? tf_writer_flush(w, err) : tf_out_flush(out, err)) < 0)
             return -1;
     }
@@ -185,7 +190,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
     }
     int rc = begin_stream(&w, t->vocab, table, out, err);
     /* Write the header at once, so that the next stage can refuse a wrong vocabulary early. */
-    if (rc == 0 && !tf_in_line_ready(in, t->max_line))
+    if (rc == 0 && !tf_in_line_ready(in, max_line(&r)))
         rc = tf_writer_flush(&w, err);
     if (rc == 0)
         rc = encode_all(&r, in, &w, out, err);

@@ -35,7 +35,7 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
     if (t->sample && tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0)
         return -1;
     r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
-    r->pool = tf_pool_new(t->threads);
+    r->pool = tf_pool_new(t->threads > 0 ? (int)t->threads : tf_threads_default());
     return 0;
 }
 
