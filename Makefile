@@ -109,7 +109,7 @@ nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contra
 	-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) $(NVCCFLAGS)
 
 # What every program may use, linked only into those that do; and per program `$B/bin/tf-x: extra_libs = ...`.
-libs = -lcbor -lpthread -ldl -lm
+libs = -lcbor -lz -lpthread -ldl -lm
 sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || echo -lsentencepiece -lsentencepiece_train) -lstdc++
 extra_libs =
 
@@ -228,7 +228,7 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 
 # The one list of Debian packages that the build and its tests need.
 packages := bats g++ gcc libcbor-dev libsentencepiece-dev make mandoc perl pkg-config \
-	python3 python3-cbor2 python3-numpy jq shellcheck strace
+	python3 python3-cbor2 python3-numpy jq shellcheck strace zlib1g-dev
 
 deps: ## install the Debian packages that are missing
 	@missing=; \

@@ -74,9 +74,26 @@ void tf_in_close(struct tf_in *in)
     *in = (struct tf_in){.fd = -1, .size = -1};
 }
 
-/* One read(2) that returned something: the count, 0 at the end (which stays), -1 on error. */
+void tf_in_interpose(struct tf_in *in, struct tf_in *raw, tf_in_source *source, void *arg)
+{
+    *raw = *in;
+    *in = (struct tf_in){.fd = -1,
+                         .size = -1,
+                         .name = tf_xstrdup(raw->name),
+                         .cap = BUFFER,
+                         .buf = tf_xmalloc(BUFFER),
+                         .source = source,
+                         .source_arg = arg};
+}
+
+/* One read that returned something: the count, 0 at the end (which stays), -1 on error. */
 static ssize_t read_some(struct tf_in *in, void *dst, size_t n, struct tf_err *err)
 {
+    if (in->source != NULL && !in->eof) {
+        ssize_t got = in->source(in->source_arg, dst, n, err);
+        in->eof = got == 0;
+        return got;
+    }
     while (!in->eof) {
         ssize_t got = read(in->fd, dst, n < SSIZE_MAX ? n : SSIZE_MAX);
         if (got > 0)
@@ -147,7 +164,7 @@ ssize_t tf_in_read(struct tf_in *in, void *dst, size_t n, struct tf_err *err)
 
 bool tf_in_ready(struct tf_in *in)
 {
-    if (in->pos < in->len || in->eof)
+    if (in->pos < in->len || in->eof || in->source != NULL)
         return true;
     return poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 0) > 0;
 }
@@ -233,7 +250,8 @@ bool tf_in_line_ready(struct tf_in *in, size_t max)
         seen = have;
         if (in->eof || have > max)
             return true;
-        if (poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 0) <= 0)
+        if (in->source == NULL &&
+            poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 0) <= 0)
             return false;
         struct tf_err ignored = {0}; /* the read that follows meets the failure again */
         if (more_of_line(in, max, &ignored) < 0)

@@ -10,6 +10,9 @@
 
 /* ---- input ---- */
 
+/* Reads at most n bytes, n > 0: their number, 0 at the end, -1 on error. */
+typedef ssize_t tf_in_source(void *arg, void *dst, size_t n, struct tf_err *err);
+
 struct tf_in {
     int fd;
     char *name;       /* for messages: the path, or "stdin" */
@@ -17,13 +20,18 @@ struct tf_in {
     size_t pos, len, cap;
     uint64_t offset;  /* of buf[0] in the input */
     int64_t size;     /* of a regular file; -1 for pipes and terminals */
-    bool eof;         /* read(2) has returned 0 */
+    bool eof;         /* a read has returned 0 */
+    tf_in_source *source; /* NULL: read(2) of fd */
+    void *source_arg;
 };
 
 /* Open a path for reading; "-" is stdin; refuses directories ("is a directory"). Retries EINTR,
  * takes short reads. The struct owns fd and memory. */
 int tf_in_open(struct tf_in *in, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_in_close(struct tf_in *in);
+/* Put a source between `in`, which has not been read, and its file: the open file moves to *raw,
+ * and `in` reads from the source. Close both. */
+void tf_in_interpose(struct tf_in *in, struct tf_in *raw, tf_in_source *source, void *arg);
 /* Make at least `need` unread bytes available, unless the input ends first. Returns the count
  * available (may be less than need only at the end), -1 on error. Grows the buffer to hold `need`;
  * callers bound it. */

@@ -1,65 +1,20 @@
-/* lines.c - one line at a time out of the buffer of a file, a child that unpacks, or a converted
+/* lines.c - one line at a time from the buffer of a file, of uncompressed data, or of a converted
  * text. */
 #include "text/lines.h"
+#include "text/gunzip.h"
 #include "text/unicode.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <iconv.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 static bool is_utf8_name(const char *e)
 {
     return !e || !strcasecmp(e, "utf-8") || !strcasecmp(e, "utf8") || !strcasecmp(e, "utf_8");
 }
 
-/* gzip's own words would be a second message, so they go; its status tells. */
-static int unpack(struct tf_lines *l, struct tf_err *err)
-{
-    int fd[2];
-    char *argv[] = {"gzip", "-dc", NULL};
-    posix_spawn_file_actions_t a;
-    if (pipe2(fd, O_CLOEXEC) < 0)
-        return tf_fail_errno(err, "%s: pipe", l->name);
-    posix_spawn_file_actions_init(&a);
-    posix_spawn_file_actions_adddup2(&a, l->in.fd, 0);
-    posix_spawn_file_actions_adddup2(&a, fd[1], 1);
-    posix_spawn_file_actions_addopen(&a, 2, "/dev/null", O_WRONLY, 0);
-    int rc = posix_spawnp(&l->child, "gzip", &a, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&a);
-    close(fd[1]);
-    if (rc) {
-        close(fd[0]);
-        l->child = 0;
-        errno = rc;
-        return tf_fail_errno(err, "%s: gzip", l->name);
-    }
-    close(l->in.fd);
-    l->in.fd = fd[0];
-    l->in.size = -1;
-    return 0;
-}
-
-static int reap(struct tf_lines *l, struct tf_err *err)
-{
-    int status = 0;
-    pid_t child = l->child;
-    l->child = 0;
-    if (!child)
-        return 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return 0;
-    return status ? tf_fail(err, "%s: gzip cannot unpack it", l->name) : 0;
-}
-
-/* iconv_open, which has to be told latin1 where Python's users say latin-1 or latin_1. */
+/* iconv_open with Python's names: it knows latin1, but not latin-1 or latin_1. */
 static iconv_t open_encoding(const char *name)
 {
     char plain[64];
@@ -74,7 +29,7 @@ static iconv_t open_encoding(const char *name)
     return *name || !n ? cd : iconv_open("UTF-8", plain);
 }
 
-/* All that is in the buffer, and all that follows, from another encoding into UTF-8. */
+/* Convert the whole input from another encoding to UTF-8. */
 static int convert(struct tf_lines *l, const char *encoding, struct tf_err *err)
 {
     static const size_t max_file = (size_t)1 << 32;
@@ -99,7 +54,7 @@ static int convert(struct tf_lines *l, const char *encoding, struct tf_err *err)
         p += 3;
         n -= 3;
     }
-    for (bool last = false; !last;) { /* the last call gives what the encoding has held back */
+    for (bool last = false; !last;) { /* the last call flushes what iconv has kept */
         last = n == 0;
         size_t room = n + n / 2 + 64, left = room;
         char *to = tf_buf_grow(&text, room);
@@ -131,20 +86,20 @@ int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bo
     if (tf_in_open(&l->in, path, err) < 0)
         return -1;
     l->open = true;
-    if (n >= 3 && !strcmp(path + n - 3, ".gz") && unpack(l, err) < 0)
-        return -1;
+    if (n >= 3 && strcmp(path + n - 3, ".gz") == 0) {
+        l->gunzip = tf_gunzip_begin(&l->in, err);
+        if (l->gunzip == NULL)
+            return -1;
+    }
     return is_utf8_name(encoding) ? 0 : convert(l, encoding, err);
 }
 
 void tf_lines_close(struct tf_lines *l)
 {
-    struct tf_err ignored = {0};
     if (!l->open)
         return;
-    tf_in_close(&l->in); /* a gzip that still writes ends by SIGPIPE */
-    if (reap(l, &ignored) < 0) {
-        /* Whoever stops early has an error of his own. */
-    }
+    tf_in_close(&l->in);
+    tf_gunzip_release(l->gunzip);
     *l = (struct tf_lines){0};
 }
 
@@ -172,7 +127,7 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
         if (end || (in->eof && have))
             break;
         if (in->eof)
-            return reap(l, err);
+            return 0;
         if (have > TF_LINES_MAX)
             return tf_fail(err, "%s: line %ju: longer than %d bytes", l->name, (uintmax_t)l->n + 1,
                            TF_LINES_MAX);

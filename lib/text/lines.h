@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "text/text.h"
-#include <sys/types.h>
 
 enum { TF_LINES_MAX = 64 << 20 }; /* bytes of a line */
 
@@ -13,19 +12,20 @@ struct tf_lines {
     struct tf_in in;
     const char *name; /* for messages: the path, or "stdin" */
     uint64_t n;       /* lines so far */
-    pid_t child;      /* gzip, or 0 */
+    struct tf_gunzip *gunzip; /* of a .gz file, or NULL */
     bool open, universal, skip_lf;
-    bool keep; /* white space at the ends of lines stays; set after opening */
+    bool keep; /* keep white space at the ends of lines; set after opening */
 };
 
-/* Open a file; "-" is stdin. A name that ends in ".gz" is read through `gzip -dc`. encoding: NULL
- * or a name of UTF-8, else any that iconv(3) knows; such a file is converted whole. universal: CR
- * and CR LF end a line as LF does (sacreBLEU's way with stdin). Close it after a failure too. */
+/* Open a file; "-" is stdin. A file whose name ends in ".gz" is uncompressed.
+ * encoding: NULL or a name of UTF-8, or another that iconv(3) knows; such a file is converted as a
+ * whole. universal: CR and CR LF also end a line, as sacreBLEU reads stdin. Close it even after
+ * a failure. */
 int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,
                   struct tf_err *err) TF_MUST_CHECK;
 /* The next line, without LF and without the white space at its end: 1; 0 at the end of the file; -1
- * on error ("NAME: line 7: invalid UTF-8 at byte 12", "NAME: gzip failed"). Valid until the next
- * call. A last line without LF counts. */
+ * on error ("NAME: line 7: invalid UTF-8 at byte 12", "NAME: gzip: the file is truncated"). Valid
+ * until the next call. A last line without LF counts. */
 int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err) TF_MUST_CHECK;
 void tf_lines_close(struct tf_lines *l);
 

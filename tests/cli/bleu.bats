@@ -153,10 +153,28 @@ prepare() {
     expect_error "packed: compressed by gzip, but not named .gz"
     cp hyp plain.gz
     t 1 tf-bleu ref -i plain.gz
-    expect_error "plain.gz: gzip cannot unpack it"
+    expect_error "plain.gz: gzip: not a gzip file"
     gzip <hyp | head -c 30 >cut.gz
     t 1 tf-bleu ref -i cut.gz
-    expect_error "cut.gz: gzip cannot unpack it"
+    expect_error "cut.gz: gzip: the file is truncated"
+    # Members follow each other, and zeros may pad the file; nothing else may.
+    half=$(($(wc -l <hyp) / 2))
+    { head -n "$half" hyp | gzip; : | gzip; tail -n +$((half + 1)) hyp | gzip; } >members.gz
+    head -c 700 /dev/zero | cat members.gz - >padded.gz
+    { cat members.gz; echo x; } >garbage.gz
+    want=$(tf-bleu ref -i hyp -b)
+    for f in members.gz padded.gz; do
+        t 0 tf-bleu ref -i "$f" -b
+        expect_output "$want"
+    done
+    t 1 tf-bleu ref -i garbage.gz
+    expect_error "garbage.gz: gzip: garbage after the compressed data"
+    : >empty.gz
+    t 1 tf-bleu ref -i empty.gz
+    expect_error "empty.gz: gzip: not a gzip file"
+    head -c -4 members.gz >short.gz
+    t 1 tf-bleu ref -i short.gz
+    expect_error "short.gz: gzip: the file is truncated"
     : >empty
     t 1 tf-bleu ref -i empty
     expect_error "empty: no lines"

@@ -127,13 +127,14 @@ fake() {
     expect_contains "$output" "Result: FAIL"
 }
 
-@test "SentencePiece and the C++ library are linked into tf-tokenize only" {
+@test "SentencePiece and the C++ library are linked into tf-tokenize only, zlib into tf-bleu only" {
     need readelf
     for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
         [[ $p == *.so ]] && continue
         libs=$(readelf -d "$p" | grep NEEDED)
         [[ $libs != *blas* ]]
         [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
+        [ "$(basename "$p")" = tf-bleu ] || [[ $libs != *libz.* ]]
     done
 }
 
