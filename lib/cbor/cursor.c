@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-static const char *take(struct tf_cursor *c, unsigned major, struct tf_head *h, const char *why)
+static const char *take(struct tf_cbor_cursor *c, unsigned major, struct tf_head *h,
+                        const char *why)
 {
     int k = tf_head_read(c->p, (size_t)(c->end - c->p), h);
     if (k <= 0 || h->major != major)
@@ -17,7 +18,7 @@ static const char *take(struct tf_cursor *c, unsigned major, struct tf_head *h, 
     return NULL;
 }
 
-const char *tf_cursor_uint(struct tf_cursor *c, uint64_t *x)
+const char *tf_cursor_uint(struct tf_cbor_cursor *c, uint64_t *x)
 {
     struct tf_head h;
     const char *why = take(c, TF_MAJOR_UINT, &h, "not an unsigned integer");
@@ -26,7 +27,7 @@ const char *tf_cursor_uint(struct tf_cursor *c, uint64_t *x)
     return why;
 }
 
-static const char *collection(struct tf_cursor *c, unsigned major, uint64_t each, uint64_t *n,
+static const char *collection(struct tf_cbor_cursor *c, unsigned major, uint64_t each, uint64_t *n,
                               const char *what)
 {
     struct tf_head h;
@@ -42,17 +43,17 @@ static const char *collection(struct tf_cursor *c, unsigned major, uint64_t each
     return NULL;
 }
 
-const char *tf_cursor_array(struct tf_cursor *c, uint64_t *n)
+const char *tf_cursor_array(struct tf_cbor_cursor *c, uint64_t *n)
 {
     return collection(c, TF_MAJOR_ARRAY, 1, n, "not an array");
 }
 
-const char *tf_cursor_map(struct tf_cursor *c, uint64_t *n)
+const char *tf_cursor_map(struct tf_cbor_cursor *c, uint64_t *n)
 {
     return collection(c, TF_MAJOR_MAP, 2, n, "not a map");
 }
 
-const char *tf_cursor_tag(struct tf_cursor *c, uint64_t *tag)
+const char *tf_cursor_tag(struct tf_cbor_cursor *c, uint64_t *tag)
 {
     struct tf_head h;
     const char *why = take(c, TF_MAJOR_TAG, &h, "not a tag");
@@ -61,7 +62,7 @@ const char *tf_cursor_tag(struct tf_cursor *c, uint64_t *tag)
     return why;
 }
 
-static const char *string(struct tf_cursor *c, unsigned major, const uint8_t **p, size_t *n,
+static const char *string(struct tf_cbor_cursor *c, unsigned major, const uint8_t **p, size_t *n,
                           const char *what)
 {
     struct tf_head h;
@@ -79,12 +80,12 @@ static const char *string(struct tf_cursor *c, unsigned major, const uint8_t **p
     return NULL;
 }
 
-const char *tf_cursor_bytes(struct tf_cursor *c, const uint8_t **p, size_t *n)
+const char *tf_cursor_bytes(struct tf_cbor_cursor *c, const uint8_t **p, size_t *n)
 {
     return string(c, TF_MAJOR_BYTES, p, n, "not a byte string");
 }
 
-const char *tf_cursor_text(struct tf_cursor *c, const char **s, size_t *n)
+const char *tf_cursor_text(struct tf_cbor_cursor *c, const char **s, size_t *n)
 {
     const uint8_t *p, *start = c->p;
     const char *why = string(c, TF_MAJOR_TEXT, &p, n, "not text");
@@ -98,7 +99,7 @@ const char *tf_cursor_text(struct tf_cursor *c, const char **s, size_t *n)
     return NULL;
 }
 
-const char *tf_cursor_real(struct tf_cursor *c, double *x)
+const char *tf_cursor_real(struct tf_cbor_cursor *c, double *x)
 {
     struct tf_head h;
     int k = tf_head_read(c->p, (size_t)(c->end - c->p), &h);
@@ -124,9 +125,9 @@ const char *tf_cursor_real(struct tf_cursor *c, double *x)
     return NULL;
 }
 
-const char *tf_cursor_sha256(struct tf_cursor *c, uint8_t out[32])
+const char *tf_cursor_sha256(struct tf_cbor_cursor *c, uint8_t out[32])
 {
-    struct tf_cursor at = *c;
+    struct tf_cbor_cursor at = *c;
     uint64_t tag;
     const uint8_t *p;
     size_t n;
@@ -139,14 +140,14 @@ const char *tf_cursor_sha256(struct tf_cursor *c, uint8_t out[32])
     return NULL;
 }
 
-bool tf_cursor_is_null(const struct tf_cursor *c)
+bool tf_cursor_is_null(const struct tf_cbor_cursor *c)
 {
     return c->p < c->end && *c->p == 0xf6;
 }
 
-const char *tf_cursor_crc(struct tf_cursor *c, bool *has, uint32_t *crc)
+const char *tf_cursor_crc(struct tf_cbor_cursor *c, bool *has, uint32_t *crc)
 {
-    struct tf_cursor at = *c;
+    struct tf_cbor_cursor at = *c;
     uint64_t x = 0;
     *has = !tf_cursor_is_null(&at);
     if (!*has)
@@ -158,7 +159,7 @@ const char *tf_cursor_crc(struct tf_cursor *c, bool *has, uint32_t *crc)
     return NULL;
 }
 
-const char *tf_cursor_skip(struct tf_cursor *c)
+const char *tf_cursor_skip(struct tf_cbor_cursor *c)
 {
     struct tf_scan s = {0};
     const char *why = NULL;
@@ -177,9 +178,9 @@ struct list_faults {
 
 /* Into a list: at its first element of a plain array (*width 0), or past a typed one whose n
  * elements of `width` bytes lie at *p. */
-static const char *list_enter(struct tf_cursor *c, size_t (*width_of)(uint64_t tag), size_t max,
-                              const struct list_faults *f, const uint8_t **p, size_t *width,
-                              size_t *n)
+static const char *list_enter(struct tf_cbor_cursor *c, size_t (*width_of)(uint64_t tag),
+                              size_t max, const struct list_faults *f, const uint8_t **p,
+                              size_t *width, size_t *n)
 {
     uint64_t tag, count;
     size_t bytes;
@@ -212,12 +213,12 @@ static size_t id_width(uint64_t tag)
                                : 0;
 }
 
-const char *tf_cursor_ids(struct tf_cursor *c, struct tf_arena *a, size_t max, const uint32_t **ids,
-                          size_t *n)
+const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
+                          const uint32_t **ids, size_t *n)
 {
     static const struct list_faults faults = {"not a list of ids", "ids under an unknown tag",
                                               "ids: bytes left over", "too many ids"};
-    struct tf_cursor at = *c;
+    struct tf_cbor_cursor at = *c;
     const uint8_t *p = NULL;
     size_t width, count;
     const char *why = list_enter(&at, id_width, max, &faults, &p, &width, &count);
@@ -258,13 +259,13 @@ static size_t real_width(uint64_t tag)
     return tag == TF_TAG_F16 ? 2 : tag == TF_TAG_F32 ? 4 : tag == TF_TAG_F64 ? 8 : 0;
 }
 
-const char *tf_cursor_reals(struct tf_cursor *c, struct tf_arena *a, size_t max, const float **x,
-                            size_t *n)
+const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
+                            const float **x, size_t *n)
 {
     static const struct list_faults faults = {"not a list of numbers",
                                               "numbers under an unknown tag",
                                               "numbers: bytes left over", "too many numbers"};
-    struct tf_cursor at = *c;
+    struct tf_cbor_cursor at = *c;
     const uint8_t *p = NULL;
     size_t width, count;
     const char *why = list_enter(&at, real_width, max, &faults, &p, &width, &count);

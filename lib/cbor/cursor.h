@@ -10,29 +10,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tf_cursor {
+struct tf_cbor_cursor {
     const uint8_t *p, *end;
 };
 
-const char *tf_cursor_uint(struct tf_cursor *c, uint64_t *x);
+const char *tf_cursor_uint(struct tf_cbor_cursor *c, uint64_t *x);
 /* n items or n pairs follow; they are known to be no more than the bytes left. */
-const char *tf_cursor_array(struct tf_cursor *c, uint64_t *n);
-const char *tf_cursor_map(struct tf_cursor *c, uint64_t *n);
-const char *tf_cursor_tag(struct tf_cursor *c, uint64_t *tag);
+const char *tf_cursor_array(struct tf_cbor_cursor *c, uint64_t *n);
+const char *tf_cursor_map(struct tf_cbor_cursor *c, uint64_t *n);
+const char *tf_cursor_tag(struct tf_cbor_cursor *c, uint64_t *tag);
 /* The bytes where they are. Text is UTF-8 without NUL, but has no terminator. */
-const char *tf_cursor_bytes(struct tf_cursor *c, const uint8_t **p, size_t *n);
-const char *tf_cursor_text(struct tf_cursor *c, const char **s, size_t *n);
-const char *tf_cursor_real(struct tf_cursor *c, double *x); /* a float of any width, or integer */
-const char *tf_cursor_sha256(struct tf_cursor *c, uint8_t out[32]); /* tag 18540 is optional */
+const char *tf_cursor_bytes(struct tf_cbor_cursor *c, const uint8_t **p, size_t *n);
+const char *tf_cursor_text(struct tf_cbor_cursor *c, const char **s, size_t *n);
+const char *tf_cursor_real(struct tf_cbor_cursor *c,
+                           double *x); /* a float of any width, or integer */
+const char *tf_cursor_sha256(struct tf_cbor_cursor *c, uint8_t out[32]); /* tag 18540 is optional */
 /* A 32-bit number, or null: then *has is false and *crc 0. */
-const char *tf_cursor_crc(struct tf_cursor *c, bool *has, uint32_t *crc);
-const char *tf_cursor_skip(struct tf_cursor *c); /* one item of any kind */
-bool tf_cursor_is_null(const struct tf_cursor *c);
+const char *tf_cursor_crc(struct tf_cbor_cursor *c, bool *has, uint32_t *crc);
+const char *tf_cursor_skip(struct tf_cbor_cursor *c); /* one item of any kind */
+bool tf_cursor_is_null(const struct tf_cbor_cursor *c);
 /* At most max ids below 2^32: tag 64, 69, 70 or 71, or a plain array of integers. */
-const char *tf_cursor_ids(struct tf_cursor *c, struct tf_arena *a, size_t max, const uint32_t **ids,
-                          size_t *n);
+const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
+                          const uint32_t **ids, size_t *n);
 /* At most max numbers: tag 84, 85 or 86, or a plain array of numbers. */
-const char *tf_cursor_reals(struct tf_cursor *c, struct tf_arena *a, size_t max, const float **x,
-                            size_t *n);
+const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
+                            const float **x, size_t *n);
 
 #endif

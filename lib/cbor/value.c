@@ -329,7 +329,7 @@ void tf_cbor_value(struct tf_buf *b, const struct tf_value *v)
 /* ---- decoding ---- */
 
 struct parse {
-    struct tf_cursor c;
+    struct tf_cbor_cursor c;
     struct tf_arena *a;
     size_t nodes;
 };

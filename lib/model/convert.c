@@ -145,9 +145,7 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
 
 static enum tf_format format_of(const char *p, size_t n)
 {
-    static const char label[] = "\xd9\xd9\xf8\xda";
-    /* a few bytes of it are one cut short, as is nothing */
-    if (memcmp(p, label, n < 4 ? n : 4) == 0)
+    if (tf_label_begins(p, n)) /* or is cut short, even to nothing */
         return TF_FORMAT_TFM;
     if (n >= 4 && memcmp(p, "PK", 2) == 0)
         return TF_FORMAT_NPZ;
@@ -371,7 +369,7 @@ static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum t
         if (tf_tensor_floats(wide, t, err) < 0 || tf_floats_as(data, dtype, wide, p->n, err) < 0)
             rc = tf_context(err, "%s", p->name);
         else if (!tf_tensor_finite(dtype, data, w->bytes))
-            rc = tf_fail(err, "%s: holds values that are not finite", p->name);
+            rc = tf_fail(err, "%s: contains values that are not finite", p->name);
     }
     free(wide);
     return rc;

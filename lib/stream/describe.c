@@ -135,14 +135,15 @@ static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct 
     tf_value_put(a, info, "tensors", list);
 }
 
-static int describe_model(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
+static int describe_model(struct tf_buf *out, const char *name, struct tf_reader *r, bool json,
+                          struct tf_err *err)
 {
     struct tf_model_file m;
     struct tf_arena a = {0};
     struct tf_value info = tf_value_map();
-    if (tf_model_read_in(&m, in, TF_MODEL_ALLOW_NAN, 0, err) != 0)
+    if (tf_model_read_part(&m, r, name, TF_MODEL_ALLOW_NAN, 0, err) != 0)
         return -1;
-    tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
+    tf_value_put(&a, &info, "file", tf_value_str(&a, name));
     add_header(&a, &info, &m.header);
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)m.vocab_n));
     add_foreign(&a, &info, "state", &m.state);
@@ -153,51 +154,30 @@ static int describe_model(struct tf_buf *out, struct tf_in *in, bool json, struc
     return 0;
 }
 
-static int describe_stream(struct tf_buf *out, struct tf_in *in, const struct tf_header *h,
-                           bool json)
+static void describe_stream(struct tf_buf *out, const char *name, const struct tf_header *h,
+                            bool json)
 {
     struct tf_arena a = {0};
     struct tf_value info = tf_value_map();
-    tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
+    tf_value_put(&a, &info, "file", tf_value_str(&a, name));
     add_header(&a, &info, h);
     put(out, &info, json);
     tf_arena_release(&a);
-    return 0;
 }
 
-/* The header is read from a copy of the first bytes, so that a model can then be read from its
- * beginning. */
 int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
 {
-    for (size_t need = 64 << 10;; need *= 8) {
-        ssize_t got = tf_in_fill(in, need, err);
-        if (got < 0)
-            return -1;
-        struct tf_in copy = {.fd = -1,
-                             .name = in->name,
-                             .buf = tf_xmalloc((size_t)got + 1),
-                             .len = (size_t)got,
-                             .cap = (size_t)got + 1,
-                             .size = -1,
-                             .eof = true};
-        memcpy(copy.buf, in->buf + in->pos, (size_t)got);
-        struct tf_reader *r = NULL;
-        struct tf_err e = {0};
-        int rc = tf_reader_new(&r, &copy, NULL, TF_READ_TENSORS, &e);
-        if (rc == 0) {
-            const struct tf_header *h = tf_reader_header(r);
-            rc = tf_kind_is_model(h->kind) ? describe_model(out, in, json, err)
-                                           : describe_stream(out, in, h, json);
-            tf_reader_free(r);
-            free(copy.buf);
-            return rc;
-        }
-        free(copy.buf);
-        if ((size_t)got < need || need >= TF_MAX_RECORD * 2) {
-            *err = e;
-            return -1;
-        }
-    }
+    struct tf_reader *r;
+    int rc = 0;
+    if (tf_reader_new(&r, in, NULL, TF_READ_MODEL, err))
+        return -1;
+    const struct tf_header *h = tf_reader_header(r);
+    if (tf_kind_is_model(h->kind))
+        rc = describe_model(out, in->name, r, json, err);
+    else
+        describe_stream(out, in->name, h, json);
+    tf_reader_free(r);
+    return rc;
 }
 
 /* ---- this machine ---- */

@@ -3,14 +3,14 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/utf8.h"
-#include "stream/record.h"
+#include "stream/reader.h"
 #include "stream/inspect.h"
 
 #include <math.h>
 #include <string.h>
 
 struct diag {
-    struct tf_cursor c;
+    struct tf_cbor_cursor c;
     struct tf_buf *b;
     size_t max_bytes;
 };
@@ -74,7 +74,7 @@ static void put_real(struct diag *d, const struct tf_head *h, double x)
 static void put_item(struct diag *d)
 {
     struct tf_head h = {0};
-    struct tf_cursor start = d->c;
+    struct tf_cbor_cursor start = d->c;
     double x;
     d->c.p += tf_head_read(d->c.p, (size_t)(d->c.end - d->c.p), &h);
     switch (h.major) {

@@ -9,6 +9,11 @@
 const uint8_t tf_label[TF_LABEL_N] = {0xd9, 0xd9, 0xf8, 0xda, 'T', 'F',
                                       'S',  'T',  0x43, 'B',  'O', 'R'};
 
+bool tf_label_begins(const void *p, size_t n)
+{
+    return memcmp(p, tf_label, n < TF_LABEL_N ? n : TF_LABEL_N) == 0;
+}
+
 static const char *const special_names[4] = {"pad", "unk", "bos", "eos"};
 
 static int64_t *special_field(struct tf_special *s, int i)
@@ -161,7 +166,7 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
 int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
                      struct tf_err *err)
 {
-    struct tf_cursor c = {.p = p, .end = (const uint8_t *)p + n};
+    struct tf_cbor_cursor c = {.p = p, .end = (const uint8_t *)p + n};
     uint64_t items, type;
     if (tf_cursor_array(&c, &items) || items != 2 || tf_cursor_uint(&c, &type) ||
         type != TF_REC_HEADER)

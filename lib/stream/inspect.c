@@ -1,6 +1,6 @@
 /* inspect.c - streams and models as a whole: check, count, head, seal. */
 #include "base/hash.h"
-#include "stream/record.h"
+#include "stream/reader.h"
 #include "stream/inspect.h"
 
 #include <string.h>
@@ -15,53 +15,10 @@ static int open_reader(struct tf_reader **r, struct tf_in *in, unsigned flags,
     return 0;
 }
 
-/* Is this a model? Looks at the header without taking it; what is wrong with it is left to whoever
- * reads on. */
-static int is_model(struct tf_in *in, bool *yes, struct tf_err *err)
+/* The batches of all parts: none empty, numbered without gaps within a part. */
+static int check_batches(struct tf_reader *r, const char *name, struct tf_err *err)
 {
-    struct tf_scan s = {0};
-    const char *why;
-    size_t need = TF_LABEL_N + 1;
-    *yes = false;
-    for (;;) {
-        ssize_t got = tf_in_have(in, need, err);
-        if (got < 0)
-            return -1;
-        if ((size_t)got < need || memcmp(in->buf + in->pos, tf_label, TF_LABEL_N) != 0)
-            return 0;
-        int rc = tf_scan_item(&s, in->buf + in->pos + TF_LABEL_N, (size_t)got - TF_LABEL_N,
-                              TF_MAX_RECORD, &why);
-        if (rc < 0)
-            return 0;
-        if (rc > 0)
-            break;
-        need = TF_LABEL_N + s.need;
-    }
-    struct tf_arena a = {0};
-    struct tf_header h;
-    struct tf_err quiet = {0};
-    if (!tf_header_decode(&h, &a, in->buf + in->pos + TF_LABEL_N, s.pos, &quiet))
-        *yes = tf_kind_is_model(h.kind);
-    tf_arena_release(&a);
-    return 0;
-}
-
-int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *err)
-{
-    bool model;
-    if (is_model(in, &model, err))
-        return -1;
-    if (model) {
-        struct tf_model_file m;
-        if (tf_model_read_in(&m, in, how->allow_nan ? TF_MODEL_ALLOW_NAN : 0, how->max_tensor, err))
-            return -1;
-        tf_model_release(&m);
-        return 0;
-    }
-    struct tf_reader *r;
     struct tf_record rec;
-    if (open_reader(&r, in, 0, how, err))
-        return -1;
     int rc;
     uint64_t ordinal = 0; /* of the next batch */
     bool begun = false;
@@ -71,13 +28,31 @@ int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *er
             continue;
         if (rec.batch.n == 0 || (begun && rec.batch.ordinal != ordinal)) {
             unsigned long long is = rec.batch.ordinal;
-            rc = rec.batch.n == 0 ? tf_fail(err, "%s: batch %llu is empty", in->name, is)
-                                  : tf_fail(err, "%s: batch %llu where batch %llu must be",
-                                            in->name, is, (unsigned long long)ordinal);
+            rc = rec.batch.n == 0 ? tf_fail(err, "%s: batch %llu is empty", name, is)
+                                  : tf_fail(err, "%s: batch %llu where batch %llu must be", name,
+                                            is, (unsigned long long)ordinal);
             break;
         }
         ordinal = rec.batch.ordinal + 1;
         begun = true;
+    }
+    return rc;
+}
+
+int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *err)
+{
+    struct tf_reader *r;
+    if (open_reader(&r, in, TF_READ_MODEL, how, err))
+        return -1;
+    int rc;
+    if (tf_kind_is_model(tf_reader_header(r)->kind)) {
+        struct tf_model_file m;
+        rc = tf_model_read_part(&m, r, in->name, how->allow_nan ? TF_MODEL_ALLOW_NAN : 0,
+                                how->max_tensor, err);
+        if (!rc)
+            tf_model_release(&m);
+    } else {
+        rc = check_batches(r, in->name, err);
     }
     tf_reader_free(r);
     return rc;
@@ -123,7 +98,7 @@ int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how
         return -1;
     const struct tf_header *h = tf_reader_header(r);
     if (tf_kind_is_model(h->kind)) {
-        tf_fail(err, "%s: a %s is whole or nothing: it has no head", in->name, h->kind);
+        tf_fail(err, "%s: the first records of a %s are no %s", in->name, h->kind, h->kind);
         tf_reader_free(r);
         return -1;
     }

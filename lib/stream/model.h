@@ -4,46 +4,14 @@
 #define TF_STREAM_MODEL_H
 
 #include "stream/stream.h"
+#include "stream/tensor.h"
 
-enum tf_dtype { TF_F32, TF_F16, TF_BF16, TF_F64, TF_I8, TF_U8, TF_I32, TF_U32, TF_I64, TF_U64 };
-size_t tf_dtype_size(enum tf_dtype t);
-const char *tf_dtype_name(enum tf_dtype t);           /* "f32", ... */
-bool tf_dtype_of(enum tf_dtype *t, const char *name); /* false when there is none of that name */
-
-#define TF_MAX_RANK 8
-#define TF_MAX_NAME 128                 /* bytes of a tensor's or state's name */
 #define TF_MAX_TENSORS 65536            /* in one file */
 #define TF_MAX_STATES 256               /* in one file */
 #define TF_MAX_VOCAB ((size_t)48 << 20) /* bytes of a vocabulary */
 #define TF_MAX_PAD 255                  /* bytes of a pad; ours are 24 to 87 */
-#define TF_MAX_DIMS ((uint64_t)1 << 62) /* product of dims and element size */
 
 bool tf_kind_is_model(const char *kind); /* "model" or "checkpoint" */
-
-/* A tensor of a file: a view of the file's memory. */
-struct tf_tensor {
-    const char *name;
-    enum tf_dtype dtype;
-    int rank;
-    uint64_t dims[TF_MAX_RANK];
-    const void *data; /* little-endian, row-major, 64-byte aligned */
-    size_t bytes;
-    uint32_t crc; /* CRC-32C of data */
-};
-
-/* Bytes of a tensor; false where a dim is 0 or the product goes beyond TF_MAX_DIMS. */
-bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank);
-/* An error names one whose name another has too. */
-int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
-/* no NaN, no infinity */
-bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
-/* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no
- * alignment. Other dtypes are an error. */
-int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err) TF_MUST_CHECK;
-/* n floats as f32, f16 or bf16, to the nearest, ties to even. A finite value that only infinity is
- * near is an error. */
-int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n,
-                 struct tf_err *err) TF_MUST_CHECK;
 
 /* A model or checkpoint in memory. Owns everything; tensors and values point into it. */
 struct tf_model_file {
@@ -79,6 +47,10 @@ int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uin
 /* The same from an open input (borrowed), of which nothing has been taken. */
 int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
                      struct tf_err *err) TF_MUST_CHECK;
+/* The same from a reader, opened with TF_READ_MODEL, that has just read the header of a model; name
+ * is that of its input. The reader is good for nothing after it but tf_reader_free. */
+int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const char *name,
+                       unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
 /* The same from n bytes of memory that outlive *m; tensors are used in place when aligned. */
 int tf_model_read_memory(struct tf_model_file *m, const void *p, size_t n, const char *name,
                          unsigned flags, struct tf_err *err) TF_MUST_CHECK;

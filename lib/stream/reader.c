@@ -1,16 +1,21 @@
-/* reader.c - streams in. A record is first measured where it lies in the input's buffer, then
- * counted and summed; it is handed out when the check behind it agrees (or at once, when its kind
- * carries a CRC per record). So the buffer holds at most what lies between two checks. */
+/* reader.c - streams and models in. A record is measured where it lies in the input's buffer, then
+ * counted and added to the CRC; it is handed out once the check after it agrees, or at once if
+ * records of its kind have a CRC of their own. So the buffer holds at most what lies between two
+ * checks. The data of a model's tensors are not buffered: the caller takes them from the input. */
+#include "stream/reader.h"
+
 #include "base/hash.h"
-#include "stream/record.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { SKIP_BIT = 63 }; /* of a queue entry: consumed without being handed out */
+enum { SKIP_BIT = 63 }; /* of a queue entry: consumed, but not handed out */
 
 struct tf_reader {
     struct tf_in *in;
+    struct tf_in memory; /* what in points to when all bytes are in memory or mapped */
     const char *const *kinds;
     unsigned flags;
     uint64_t max_tensor;
@@ -20,7 +25,8 @@ struct tf_reader {
     struct tf_arena header_mem;
     struct tf_buf header_raw;
     char *kind;   /* of the first part */
-    bool own_crc; /* records are ready as soon as they are there */
+    bool own_crc; /* records are ready as soon as they are complete */
+    bool apart;   /* tensors are handed out before their data */
     bool ended;   /* the end record was seen */
     uint64_t count, given;
     uint32_t crc;
@@ -32,7 +38,8 @@ struct tf_reader {
     size_t held;     /* bytes queued since the last check */
     uint64_t *queue; /* lengths */
     size_t head, ready, tail, cap;
-    struct tf_arena mem; /* of the record handed out */
+    struct tf_arena mem;          /* of the record handed out */
+    struct tf_tensor_head tensor; /* apart: of the last tensor */
 };
 
 const struct tf_header *tf_reader_header(const struct tf_reader *r)
@@ -79,36 +86,7 @@ static size_t available(const struct tf_reader *r)
     return r->in->len - r->in->pos - r->scanned;
 }
 
-static void reserve(struct tf_in *in, size_t need)
-{
-    enum { LEAST = 64 << 10 };
-    if (need <= in->cap)
-        return;
-    size_t cap = need > 2 * in->cap ? need : 2 * in->cap;
-    cap = cap > LEAST ? cap : LEAST;
-    if (in->len > in->pos)
-        memmove(in->buf, in->buf + in->pos, in->len - in->pos);
-    in->offset += in->pos;
-    in->len -= in->pos;
-    in->pos = 0;
-    in->buf = tf_xarray(in->buf, cap, 1);
-    in->cap = cap;
-}
-
-ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err)
-{
-    bool held = in->size >= 0 && need <= (uint64_t)in->size - (in->offset + in->pos);
-    for (;;) {
-        size_t have = in->len - in->pos, most = have < TF_MAX_CHECK ? TF_MAX_CHECK : 2 * have,
-               step = held || need < most ? need : most;
-        reserve(in, step);
-        ssize_t got = tf_in_fill(in, step, err);
-        if (got < (ssize_t)step || step == need)
-            return got;
-    }
-}
-
-/* Have n bytes behind the queue, unless the input ends; 0 or -1. */
+/* Make n bytes after the queue available, unless the input ends first; 0 or -1. */
 static int want(struct tf_reader *r, size_t n, struct tf_err *err)
 {
     struct tf_in *in = r->in;
@@ -116,12 +94,25 @@ static int want(struct tf_reader *r, size_t n, struct tf_err *err)
     if (available(r) >= n)
         return 0;
     if (in->size >= 0 && need > TF_MAX_CHECK && need > (uint64_t)in->size - (in->offset + in->pos))
-        return 0; /* the file can't hold it */
+        return 0; /* more than the file has */
     return tf_in_have(in, need, err) < 0 ? -1 : 0;
 }
 
-/* Measure the record behind the queue. 1: *n bytes of it are there; 0: not all of it, and fill is
- * false; -1: error. */
+static int truncated(const struct tf_reader *r, struct tf_err *err)
+{
+    return tf_fail(err, "%s: truncated after record %llu", r->in->name,
+                   (unsigned long long)r->count);
+}
+
+static int malformed(const struct tf_reader *r, uint64_t at, const char *why, const char *hint,
+                     struct tf_err *err)
+{
+    return tf_fail(err, "%s: malformed record %llu at byte %llu: %s%s", r->in->name,
+                   (unsigned long long)r->count, (unsigned long long)at, why, hint);
+}
+
+/* Measure the item after the queue: a record, or a field after a tensor's data. 1: *n bytes of it
+ * are there; 0: not all of it, and fill is false; -1: error. */
 static int measure(struct tf_reader *r, bool fill, size_t *n, struct tf_err *err)
 {
     struct tf_scan s = {0};
@@ -135,18 +126,16 @@ static int measure(struct tf_reader *r, bool fill, size_t *n, struct tf_err *err
             *n = s.pos;
             return 1;
         }
-        if (rc < 0)
-            return tf_fail(err, "%s: malformed record %llu at byte %llu: %s%s", r->in->name,
-                           (unsigned long long)r->count,
-                           (unsigned long long)(scan_offset(r) + s.pos), why,
-                           limit != TF_MAX_RECORD && strstr(why, "limit") ? " (--max-tensor)" : "");
+        if (rc < 0) {
+            bool raise = limit != TF_MAX_RECORD && strstr(why, "limit");
+            return malformed(r, scan_offset(r) + s.pos, why, raise ? " (--max-tensor)" : "", err);
+        }
         if (!fill)
             return 0;
         if (want(r, s.need, err))
             return -1;
         if (available(r) < s.need)
-            return tf_fail(err, "%s: truncated after record %llu", r->in->name,
-                           (unsigned long long)r->count);
+            return truncated(r, err);
     }
 }
 
@@ -159,12 +148,11 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
         return -1;
     if (first && available(r) == 0)
         return tf_fail(err, "%s: truncated: no stream", in->name);
-    size_t have = available(r) < TF_LABEL_N ? available(r) : TF_LABEL_N;
-    if (memcmp(scan_at(r), tf_label, have) != 0)
+    if (!tf_label_begins(scan_at(r), available(r)))
         return first ? tf_fail(err, "%s: not a stream of tf-tools (no label)", in->name)
                      : tf_fail(err, "%s: bytes after the end record at byte %llu", in->name,
                                (unsigned long long)scan_offset(r));
-    if (have < TF_LABEL_N)
+    if (available(r) < TF_LABEL_N)
         return tf_fail(err, "%s: truncated in the label", in->name);
     r->crc = tf_crc32c(0, tf_label, TF_LABEL_N);
     r->count = r->given = 0;
@@ -187,8 +175,7 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
         struct tf_buf list = {0};
         for (size_t i = 0; r->kinds[i]; i++)
             tf_buf_printf(&list, "%s%s", i ? " or " : "", r->kinds[i]);
-        tf_fail(err, "%s: %s %s stream where %s is wanted", in->name, tf_article(r->header.kind),
-                r->header.kind, list.p);
+        tf_fail(err, "%s: kind is %s, expected %s", in->name, r->header.kind, list.p);
         tf_buf_release(&list);
         return -1;
     }
@@ -198,17 +185,17 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     if (!r->kind)
         r->kind = tf_xstrdup(r->header.kind);
     r->own_crc = tf_kind_own_crc(r->header.kind) || (r->flags & TF_READ_UNHELD);
+    r->apart = (r->flags & TF_READ_MODEL) && tf_kind_is_model(r->header.kind);
     return 0;
 }
 
-int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *kinds,
-                  unsigned flags, struct tf_err *err)
+static int open_reader(struct tf_reader **out, struct tf_reader from, struct tf_err *err)
 {
-    struct tf_reader *r = tf_xcalloc(1, sizeof *r);
-    r->in = in;
-    r->kinds = kinds;
-    r->flags = flags;
+    struct tf_reader *r = tf_xmalloc(sizeof *r);
+    *r = from;
     r->max_tensor = TF_MAX_TENSOR;
+    if (!r->in)
+        r->in = &r->memory;
     if (begin_part(r, true, err)) {
         tf_reader_free(r);
         *out = NULL;
@@ -216,6 +203,47 @@ int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *k
     }
     *out = r;
     return 0;
+}
+
+int tf_reader_new(struct tf_reader **r, struct tf_in *in, const char *const *kinds, unsigned flags,
+                  struct tf_err *err)
+{
+    return open_reader(r, (struct tf_reader){.in = in, .kinds = kinds, .flags = flags}, err);
+}
+
+/* An input whose buffer is all of it: nothing is read, moved or freed. */
+static struct tf_in memory_in(const void *p, size_t n, const char *name)
+{
+    return (struct tf_in){.fd = -1,
+                          .name = (char *)name,
+                          .buf = (uint8_t *)p,
+                          .len = n,
+                          .cap = n,
+                          .size = (int64_t)n,
+                          .eof = true};
+}
+
+int tf_reader_new_memory(struct tf_reader **r, const void *p, size_t n, const char *name,
+                         const char *const *kinds, unsigned flags, struct tf_err *err)
+{
+    struct tf_in in = memory_in(p, n, name);
+    return open_reader(r, (struct tf_reader){.memory = in, .kinds = kinds, .flags = flags}, err);
+}
+
+void *tf_reader_map(struct tf_reader *r, size_t *n)
+{
+    struct tf_in *in = r->in;
+    if (in->size <= 0 || in->offset != 0 || lseek(in->fd, 0, SEEK_CUR) != (off_t)in->len ||
+        in->pos != TF_LABEL_N + r->header_raw.len)
+        return NULL;
+    void *map = mmap(NULL, (size_t)in->size, PROT_READ, MAP_PRIVATE, in->fd, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    *n = (size_t)in->size;
+    r->memory = memory_in(map, *n, in->name);
+    r->memory.pos = in->pos;
+    r->in = &r->memory;
+    return map;
 }
 
 void tf_reader_free(struct tf_reader *r)
@@ -244,7 +272,7 @@ static void enqueue(struct tf_reader *r, size_t n, bool skip)
 /* Compare a check or end record with what was counted. */
 static int verify(struct tf_reader *r, int type, const uint8_t *p, size_t n, struct tf_err *err)
 {
-    struct tf_cursor c = {.p = p, .end = p + n};
+    struct tf_cbor_cursor c = {.p = p, .end = p + n};
     uint64_t items, t, count;
     bool has;
     uint32_t crc;
@@ -266,12 +294,41 @@ static int verify(struct tf_reader *r, int type, const uint8_t *p, size_t n, str
     return 0;
 }
 
-/* Put the next record into the queue; what a check covers becomes ready. 1; 0 when fill is false
- * and it is not all there; -1. Nothing changes but on 1. */
+/* Read the head of a tensor after the queue into r->tensor. */
+static int pull_tensor(struct tf_reader *r, struct tf_err *err)
+{
+    struct tf_tensor_head *h = &r->tensor;
+    if (want(r, TF_TENSOR_HEAD_MAX, err))
+        return -1;
+    size_t have = available(r);
+    const char *why = tf_tensor_head_read(h, scan_at(r), have), *other;
+    struct tf_scan s = {0};
+    if (why && have < TF_TENSOR_HEAD_MAX &&
+        tf_scan_item(&s, scan_at(r), have, TF_TENSOR_HEAD_MAX, &other) == 0)
+        return truncated(r, err);
+    if (why)
+        return malformed(r, scan_offset(r), why, "", err);
+    if (r->in == &r->memory && h->t.bytes > have - h->n)
+        return truncated(r, err);
+    h->t.name = h->name;
+    r->crc = tf_crc32c(r->crc, scan_at(r), h->n);
+    enqueue(r, h->n, false);
+    r->ready = r->tail;
+    return 1;
+}
+
+/* Put the next record into the queue; what a check covers becomes ready. 1; 0 if fill is false and
+ * the record is not complete; -1. Nothing changes unless it returns 1. */
 static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf_err *err)
 {
     size_t n;
     const char *name = r->in->name;
+    if (r->apart) {
+        if (want(r, 10, err))
+            return -1;
+        if (tf_record_type(scan_at(r), available(r)) == TF_REC_TENSOR)
+            return pull_tensor(r, err);
+    }
     int rc = measure(r, fill, &n, err);
     if (rc <= 0)
         return rc;
@@ -279,9 +336,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
     int type = tf_record_type(p, n);
     unsigned long long at = (unsigned long long)scan_offset(r);
     if (type < 0)
-        return tf_fail(
-            err, "%s: malformed record %llu at byte %llu: not an array that begins with a type",
-            name, (unsigned long long)r->count, at);
+        return malformed(r, at, "not an array that begins with a type", "", err);
     if (type == TF_REC_CHECK || type == TF_REC_END) {
         if (verify(r, type, p, n, err))
             return -1;
@@ -303,20 +358,20 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         return tf_fail(err, "%s: upstream failed: %s", name, rec->text);
     }
     if (!tf_record_fits(r->header.kind, type)) {
+        unsigned long long count = r->count;
         if (strcmp(tf_record_name(type), "unknown") == 0)
-            return tf_fail(err, "%s: record %llu at byte %llu: unknown type %d", name,
-                           (unsigned long long)r->count, at, type);
-        return tf_fail(err, "%s: record %llu at byte %llu: %s in %s %s stream", name,
-                       (unsigned long long)r->count, at, tf_record_name(type),
-                       tf_article(r->header.kind), r->header.kind);
+            return tf_fail(err, "%s: record %llu at byte %llu: unknown type %d", name, count, at,
+                           type);
+        return tf_fail(err, "%s: record %llu at byte %llu: %s in a stream of kind %s", name, count,
+                       at, tf_record_name(type), r->header.kind);
     }
-    if ((type == TF_REC_TENSOR || type == TF_REC_STATE) && !(r->flags & TF_READ_TENSORS))
-        return tf_fail(err, "%s: record %llu at byte %llu: %s where none is wanted", name,
-                       (unsigned long long)r->count, at, tf_record_name(type));
+    if ((type == TF_REC_TENSOR || type == TF_REC_STATE) && !(r->flags & TF_READ_TENSORS) &&
+        !r->apart)
+        return tf_fail(err, "%s: record %llu at byte %llu: %s in a stream that is not a model",
+                       name, (unsigned long long)r->count, at, tf_record_name(type));
     if (!r->own_crc && r->held >= TF_MAX_CHECK)
         return tf_fail(
-            err,
-            "%s: no check record within %zu bytes before byte %llu (tf-cbor seal puts them in)",
+            err, "%s: no check record within %zu bytes before byte %llu (tf-cbor seal adds them)",
             name, TF_MAX_CHECK, at);
     r->crc = tf_crc32c(r->crc, p, n);
     r->count++;
@@ -326,8 +381,8 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
     return 1;
 }
 
-/* Drop queue entries that nobody sees; true when one to hand out is left. */
-static bool settle(struct tf_reader *r)
+/* Drop queue entries that are not handed out; true if one that is remains. */
+static bool skip_hidden(struct tf_reader *r)
 {
     while (r->head < r->ready && r->queue[r->head] >> SKIP_BIT) {
         size_t n = (size_t)(r->queue[r->head++] & ~((uint64_t)1 << SKIP_BIT));
@@ -339,8 +394,8 @@ static bool settle(struct tf_reader *r)
     return r->head < r->ready;
 }
 
-/* The record handed out last ends. */
-static void let_go(struct tf_reader *r)
+/* Consume the record handed out last. */
+static void consume_last(struct tf_reader *r)
 {
     r->in->pos += r->last;
     r->scanned -= r->last;
@@ -352,8 +407,8 @@ int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *er
     rec->type = -1;
     if (r->dead)
         return tf_fail(err, "%s: failed before", r->in->name);
-    let_go(r);
-    while (!settle(r)) {
+    consume_last(r);
+    while (!skip_hidden(r)) {
         if (r->ended) {
             if (want(r, 1, err))
                 goto fail;
@@ -387,32 +442,88 @@ fail:
     return -1;
 }
 
-/* One read of what waits behind the buffer. 1; 0 when it would have to wait; -1. */
+/* One read(2) of what the input has ready. 1; 0 if it would have to wait; -1. */
 static int read_ahead(struct tf_in *in, struct tf_err *err)
 {
     enum { CHUNK = 64 << 10 };
     size_t pos = in->pos, have = in->len - pos;
-    in->pos = in->len; /* what lies in the buffer is not asked about */
+    in->pos = in->len; /* ask about the descriptor, not the buffer */
     bool ready = tf_in_ready(in);
     in->pos = pos;
     if (!ready)
         return 0;
-    reserve(in, have + CHUNK);
+    tf_in_reserve(in, have + CHUNK);
     return tf_in_fill(in, have + 1, err) < 0 ? -1 : 1;
 }
 
 bool tf_reader_ready(struct tf_reader *r)
 {
     struct tf_err quiet = {0};
-    let_go(r);
+    consume_last(r);
     while (!r->dead && !r->in->eof) {
-        if (settle(r))
+        if (skip_hidden(r))
             return true;
         int rc = r->ended ? available(r) > 0 ? -1 : 0 : pull(r, false, NULL, &quiet);
         if (rc == 0 && (rc = read_ahead(r->in, &quiet)) == 0)
             return false;
         if (rc < 0)
-            break; /* tf_reader_next will say what there is */
+            break; /* tf_reader_next will report it */
     }
     return true;
+}
+
+/* ---- tensors handed out before their data ---- */
+
+const struct tf_tensor_head *tf_reader_tensor(const struct tf_reader *r)
+{
+    return &r->tensor;
+}
+
+const uint8_t *tf_reader_at(const struct tf_reader *r)
+{
+    return r->in == &r->memory ? r->in->buf + r->in->pos + r->last : NULL;
+}
+
+const uint8_t *tf_reader_data(struct tf_reader *r, void *dst, size_t n, struct tf_err *err)
+{
+    struct tf_in *in = r->in;
+    consume_last(r);
+    const uint8_t *p = in->buf + in->pos;
+    if (in == &r->memory) {
+        if (dst)
+            memcpy(dst, p, n);
+        in->pos += n;
+    } else {
+        ssize_t got = tf_in_read(in, dst, n, err);
+        if (got >= 0 && (size_t)got < n)
+            truncated(r, err);
+        if (got < 0 || (size_t)got < n)
+            return NULL;
+        p = dst;
+    }
+    r->crc = tf_crc32c(r->crc, p, n);
+    return p;
+}
+
+int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)
+{
+    consume_last(r);
+    for (uint64_t i = 0; i < r->tensor.items_after; i++) {
+        size_t n;
+        if (measure(r, true, &n, err) < 0)
+            return -1;
+        struct tf_cbor_cursor c = {.p = scan_at(r), .end = scan_at(r) + n};
+        bool has = false;
+        uint32_t want_crc = 0;
+        const char *why = i == 0 ? tf_cursor_crc(&c, &has, &want_crc) : NULL;
+        if (why)
+            return malformed(r, scan_offset(r), why, "", err);
+        if (has && crc != want_crc)
+            return tf_fail(err, "%s: tensor %s is damaged: crc32c is %08x, the record says %08x",
+                           r->in->name, r->tensor.name, crc, want_crc);
+        r->crc = tf_crc32c(r->crc, scan_at(r), n);
+        r->in->pos += n;
+    }
+    r->count++;
+    return 0;
 }

@@ -9,9 +9,6 @@
 #include "stream/model.h"
 #include "stream/stream.h"
 
-enum { TF_LABEL_N = 12 };
-extern const uint8_t tf_label[TF_LABEL_N]; /* 55800(1413894996('BOR')) */
-
 /* The type of an encoded record, from its first bytes (n of them): -1 when it is not an array that
  * begins with an unsigned integer, -2 when n is too small to tell. */
 int tf_record_type(const uint8_t *p, size_t n);
@@ -52,22 +49,15 @@ int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value
                     struct tf_err *err);
 int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err);
 
-/* tf_in_fill for a length that the input itself tells, and may be lying: unless a file of that size
- * holds it, the buffer grows to no more than twice of what has come, or TF_MAX_CHECK. It at least
- * doubles, so that waiting for a long record never goes byte by byte. */
-ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err) TF_MUST_CHECK;
-
 /* The head of a tensor record, up to its data. */
 enum { TF_TENSOR_HEAD_MAX = 1024 };
 struct tf_tensor_head {
     struct tf_tensor t; /* name, crc and data are not set */
     char name[TF_MAX_NAME + 1];
-    size_t n;             /* bytes of the head: the data begin there */
+    size_t n; /* bytes of the head: the data begin there */
     /* items of the record behind the data: crc and what newer versions append */
     uint64_t items_after;
 };
-/* "a" or "an", which goes before a stream of that kind. */
-const char *tf_article(const char *kind);
 /* NULL, or a reason. Dims, dtype, tag and length agree, rank and name are within limits; t.bytes is
  * the claimed length. */
 const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n);

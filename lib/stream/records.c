@@ -23,8 +23,8 @@ static const struct {
     {"checkpoint", true, 1u << TF_REC_TENSOR | 1u << TF_REC_STATE},
 };
 
-static const char *const names[] = {"header", "tokens", "pair", "batch", "nbest", "attention",
-                                    "tensor", "state",  NULL,   "bad",   "score", "stats",
+static const char *const names[] = {"header", "tokens", "pair",  "batch", "nbest", "attention",
+                                    "tensor", "state",  NULL,    "bad",   "score", "stats",
                                     NULL,     "check",  "error", "end"};
 
 const char *tf_record_name(int type)
@@ -53,11 +53,6 @@ bool tf_kind_own_crc(const char *kind)
         if (!strcmp(kind, kinds[i].kind))
             return kinds[i].own_crc;
     return false;
-}
-
-const char *tf_article(const char *kind)
-{
-    return (*kind && strchr("aeiou", *kind)) || !strcmp(kind, "nbest") ? "an" : "a";
 }
 
 const char *tf_bad_name(int code)
@@ -262,7 +257,7 @@ void tf_record_mark(struct tf_buf *b, int type, uint64_t count, uint32_t crc)
 /* ---- decoding ---- */
 
 struct decode {
-    struct tf_cursor c;
+    struct tf_cbor_cursor c;
     uint64_t items; /* of the record, the type included */
     struct tf_arena *a;
     const struct tf_header *h;
@@ -478,7 +473,7 @@ static int check_own_crc(const uint8_t *p, size_t n, struct tf_err *err)
     bool has;
     uint32_t crc;
     size_t at = tf_record_crc_at(tf_record_type(p, n), p, n);
-    struct tf_cursor c = {.p = p + at, .end = p + n};
+    struct tf_cbor_cursor c = {.p = p + at, .end = p + n};
     if (at == 0)
         return tf_fail(err, "crc: missing");
     TRY("record", tf_cursor_crc(&c, &has, &crc));
@@ -556,7 +551,7 @@ int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_
 
 size_t tf_record_crc_at(int type, const uint8_t *p, size_t n)
 {
-    struct tf_cursor c = {.p = p, .end = p + n};
+    struct tf_cbor_cursor c = {.p = p, .end = p + n};
     uint64_t items, field = type == TF_REC_TENSOR                          ? 5
                             : type == TF_REC_BATCH || type == TF_REC_STATE ? 3
                                                                            : 0;

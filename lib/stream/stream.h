@@ -56,6 +56,12 @@ struct tf_special {
     int64_t pad, unk, bos, eos; /* -1: none */
 };
 
+/* The label before each part: 55800(1413894996('BOR')) (RFC 9277). */
+enum { TF_LABEL_N = 12 };
+extern const uint8_t tf_label[TF_LABEL_N];
+/* Do n bytes begin with the label, or with as much of it as n bytes can have? */
+bool tf_label_begins(const void *p, size_t n);
+
 /* What a stream says of itself. Lives in an arena that the reader or the caller owns. */
 struct tf_header {
     /* "tokens", "pairs", "batch", "nbest", "scores", "stats", "model", "checkpoint", ... */
@@ -154,6 +160,7 @@ enum {
     TF_READ_RAW = 1,
     TF_READ_TENSORS = 2, /* allow tensor and state records: models */
     TF_READ_UNHELD = 4,  /* hand records out before the check that covers them: for tf-cbor */
+    TF_READ_MODEL = 8, /* allow models, to be read with tf_model_read_part */
 };
 
 /* Read from an open input (borrowed). kinds: NULL-terminated list (borrowed) of accepted kinds, or

@@ -176,7 +176,7 @@ void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_te
 
 const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n)
 {
-    struct tf_cursor c = {.p = p, .end = p + n};
+    struct tf_cbor_cursor c = {.p = p, .end = p + n};
     uint64_t items, x, rank, bytes;
     const char *s;
     const uint8_t *pad;
@@ -236,7 +236,7 @@ int tf_tensor_of_record(struct tf_tensor_head *h, const struct tf_record *rec, s
         h->t.name = h->name;
         h->t.data = rec->raw + h->n;
         h->t.crc = tf_crc32c(0, h->t.data, h->t.bytes);
-        struct tf_cursor c = {rec->raw + h->n + h->t.bytes, rec->raw + rec->raw_n};
+        struct tf_cbor_cursor c = {rec->raw + h->n + h->t.bytes, rec->raw + rec->raw_n};
         why = tf_cursor_crc(&c, &has, &crc);
     }
     if (why)

@@ -179,7 +179,7 @@ static void put_nbest(struct tf_json *j, const struct tf_record *rec)
 
 static int put_state(struct tf_json *j, const struct tf_record *rec, struct tf_err *err)
 {
-    struct tf_cursor c = {rec->raw, rec->raw + rec->raw_n};
+    struct tf_cbor_cursor c = {rec->raw, rec->raw + rec->raw_n};
     struct tf_arena a = {0};
     struct tf_value v;
     uint64_t x;
@@ -298,7 +298,7 @@ static void put_attention(struct tf_json *j, const struct tf_attn *t)
 
 static void put_mark(struct tf_json *j, const struct tf_record *rec)
 {
-    struct tf_cursor c = {rec->raw, rec->raw + rec->raw_n};
+    struct tf_cbor_cursor c = {rec->raw, rec->raw + rec->raw_n};
     uint64_t x, count = 0;
     bool has = false;
     uint32_t crc = 0;
@@ -410,7 +410,7 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
 {
     size_t n;
     const uint8_t *p = tf_reader_header_raw(r, &n);
-    struct tf_cursor c = {p, p + n};
+    struct tf_cbor_cursor c = {p, p + n};
     struct tf_arena a = {0};
     struct tf_value v;
     uint64_t x;

@@ -11,7 +11,7 @@ enum form { OTHER, U16, U32 };
 
 uint64_t tf_view_ids(const uint8_t *raw, size_t raw_n, uint64_t offset, int side)
 {
-    struct tf_cursor c = {.p = raw, .end = raw + raw_n}, ids;
+    struct tf_cbor_cursor c = {.p = raw, .end = raw + raw_n}, ids;
     uint64_t items, x;
     TF_ASSERT(!tf_cursor_array(&c, &items) && !tf_cursor_uint(&c, &x) && !tf_cursor_uint(&c, &x));
     if (side == 1)
@@ -28,7 +28,7 @@ uint64_t tf_view_ids(const uint8_t *raw, size_t raw_n, uint64_t offset, int side
     return (offset + (uint64_t)(ids.p - raw)) << 2 | form;
 }
 
-static int walk(uint32_t *dst, size_t n, struct tf_cursor c)
+static int walk(uint32_t *dst, size_t n, struct tf_cbor_cursor c)
 {
     uint64_t x;
     const uint8_t *p;
@@ -63,7 +63,7 @@ int tf_view_take(uint32_t *dst, size_t n, const uint8_t *map, size_t map_n, uint
         return -1;
     const uint8_t *p = map + at;
     if (w == 0)
-        return walk(dst, n, (struct tf_cursor){.p = p, .end = map + map_n});
+        return walk(dst, n, (struct tf_cbor_cursor){.p = p, .end = map + map_n});
     if (w == 4) {
         memcpy(dst, p, n * 4); /* both ends are little-endian */
     } else {

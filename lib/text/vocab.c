@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const unsigned char label[] = {0xd9, 0xd9, 0xf8, 0xda,
-                                      0x54, 0x46, 0x53, 0x54}; /* tag 55800, tag 'TFST' */
-
 /* Copy the vocabulary of a model of tf-train. */
 static int from_model(struct tf_vocab *v, struct tf_in *in, struct tf_err *err)
 {
@@ -38,10 +35,10 @@ static int read_bytes(struct tf_vocab *v, const char *path, struct tf_err *err)
     if (tf_in_open(&in, path, err) < 0)
         return -1;
     int rc;
-    ssize_t n = tf_in_fill(&in, sizeof label, err);
+    ssize_t n = tf_in_fill(&in, TF_LABEL_N, err);
     if (n < 0)
         rc = -1;
-    else if ((size_t)n >= sizeof label && memcmp(in.buf + in.pos, label, sizeof label) == 0)
+    else if (n >= TF_LABEL_N && tf_label_begins(in.buf + in.pos, (size_t)n))
         rc = from_model(v, &in, err);
     else if ((rc = tf_in_all(&in, &v->bytes, &v->n, TF_MAX_VOCAB, err)) == 0 && v->n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);

@@ -297,7 +297,7 @@ END
     t 1 tf-batch "$D/s.tfs" idx.tfs
     expect_error "record 300: idx 300 in $D/s.tfs, 301 in idx.tfs"
     t 1 tf-batch "$D/s.tfs"
-    expect_error "a tokens stream where pairs is wanted"
+    expect_error "kind is tokens, expected pairs"
 }
 
 @test "truncated and damaged input is an error" {

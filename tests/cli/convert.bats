@@ -141,7 +141,7 @@ PY
     expect_error "enc.0.ff.1.w: 65520 is beyond the range of f16"
     for to in tfm npz safetensors; do
         t 1 tf-convert --to $to nan.npz
-        expect_error "nan.npz: enc.0.ff.1.w: holds values that are not finite"
+        expect_error "nan.npz: enc.0.ff.1.w: contains values that are not finite"
     done
 }
 

@@ -140,7 +140,7 @@ static void test_finite(void)
     const char *path = temp_path("nan.tfm");
     write_big(path, NAN);
     is_int(tf_model_read(&m, path, 0, 0, &err), -1, "NaN");
-    ok(strstr(err.msg, "nan.tfm: tensor p/small holds values that are not finite") != NULL,
+    ok(strstr(err.msg, "nan.tfm: tensor p/small: contains values that are not finite") != NULL,
        "is named: %s", err.msg);
     ok(tf_model_read(&m, path, TF_MODEL_ALLOW_NAN, 0, &err) == 0, "or allowed");
     tf_model_release(&m);

@@ -185,7 +185,7 @@ static void test_kinds(void)
     struct tf_in in = memory_in(s->p, s->n);
     is_int(tf_reader_new(&r, &in, (const char *const[]){"tokens", "nbest", NULL}, 0, &err), -1,
            "a kind that is not wanted");
-    is_str(err.msg, "mem: a pairs stream where tokens or nbest is wanted", "both are named");
+    is_str(err.msg, "mem: kind is pairs, expected tokens or nbest", "both are named");
     memory_in_done(&in);
     struct tf_out out = memory_out(1 << 20);
     put_sample(&out, "tokens", 'k');
@@ -195,7 +195,7 @@ static void test_kinds(void)
     out.len = 0;
     put_sample(&out, "scores", 'k');
     is_int(read_all(out.buf, out.len, 0, NULL, &err), -1, "tokens in a scores stream");
-    ok(strstr(err.msg, "tokens in a scores stream") != NULL, "are named: %s", err.msg);
+    ok(strstr(err.msg, "tokens in a stream of kind scores") != NULL, "are named: %s", err.msg);
     memory_out_done(&out);
     is_int(read_all("", 0, 0, NULL, &err), -1, "nothing");
     is_str(err.msg, "mem: truncated: no stream", "is a truncated stream");

@@ -1,0 +1,35 @@
+/* input.c - fill an input's buffer for a length that the input itself claims. */
+#include "stream/reader.h"
+
+#include <string.h>
+
+void tf_in_reserve(struct tf_in *in, size_t need)
+{
+    enum { LEAST = 64 << 10 };
+    if (need <= in->cap)
+        return;
+    size_t cap = need > 2 * in->cap ? need : 2 * in->cap;
+    cap = cap > LEAST ? cap : LEAST;
+    if (in->len > in->pos)
+        memmove(in->buf, in->buf + in->pos, in->len - in->pos);
+    in->offset += in->pos;
+    in->len -= in->pos;
+    in->pos = 0;
+    in->buf = tf_xarray(in->buf, cap, 1);
+    in->cap = cap;
+}
+
+ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err)
+{
+    if (in->eof)
+        return (ssize_t)(in->len - in->pos);
+    bool held = in->size >= 0 && need <= (uint64_t)in->size - (in->offset + in->pos);
+    for (;;) {
+        size_t have = in->len - in->pos, most = have < TF_MAX_CHECK ? TF_MAX_CHECK : 2 * have,
+               step = held || need < most ? need : most;
+        tf_in_reserve(in, step);
+        ssize_t got = tf_in_fill(in, step, err);
+        if (got < (ssize_t)step || step == need)
+            return got;
+    }
+}

@@ -1,0 +1,45 @@
+/* tensor.h - tensors as files have them: element types, shapes, conversion to and from float. */
+#ifndef TF_STREAM_TENSOR_H
+#define TF_STREAM_TENSOR_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tf_dtype { TF_F32, TF_F16, TF_BF16, TF_F64, TF_I8, TF_U8, TF_I32, TF_U32, TF_I64, TF_U64 };
+size_t tf_dtype_size(enum tf_dtype t);
+const char *tf_dtype_name(enum tf_dtype t);           /* "f32", ... */
+bool tf_dtype_of(enum tf_dtype *t, const char *name); /* false when there is none of that name */
+
+#define TF_MAX_RANK 8
+#define TF_MAX_NAME 128                 /* bytes of a tensor's or state's name */
+#define TF_MAX_DIMS ((uint64_t)1 << 62) /* product of dims and element size */
+
+/* A tensor of a file: a view of the file's memory. */
+struct tf_tensor {
+    const char *name;
+    enum tf_dtype dtype;
+    int rank;
+    uint64_t dims[TF_MAX_RANK];
+    const void *data; /* little-endian, row-major, 64-byte aligned */
+    size_t bytes;
+    uint32_t crc; /* CRC-32C of data */
+};
+
+/* Bytes of a tensor; false where a dim is 0 or the product goes beyond TF_MAX_DIMS. */
+bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank);
+/* An error names one whose name another has too. */
+int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* no NaN, no infinity */
+bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
+/* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no
+ * alignment. Other dtypes are an error. */
+int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err) TF_MUST_CHECK;
+/* n floats as f32, f16 or bf16, to the nearest, ties to even. A finite value that only infinity is
+ * near is an error. */
+int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n,
+                 struct tf_err *err) TF_MUST_CHECK;
+
+#endif
