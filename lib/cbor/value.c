@@ -82,8 +82,7 @@ static void make_room(struct tf_arena *a, struct tf_value *v)
     }
 }
 
-/* The order of RFC 8949, 4.2.1 for text keys: length, then bytes. */
-static int key_order(const char *a, const char *b)
+int tf_key_order(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
     return n != m ? (n < m ? -1 : 1) : memcmp(a, b, n);
@@ -96,7 +95,7 @@ static size_t key_place(const struct tf_value *map, const char *key, bool *found
     *found = false;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        int c = key_order(map->keys[mid], key);
+        int c = tf_key_order(map->keys[mid], key);
         if (c == 0) {
             *found = true;
             return mid;
@@ -341,7 +340,7 @@ struct pair {
 
 static int pair_order(const void *x, const void *y)
 {
-    return key_order(((const struct pair *)x)->key, ((const struct pair *)y)->key);
+    return tf_key_order(((const struct pair *)x)->key, ((const struct pair *)y)->key);
 }
 
 static const char *parse_value(struct parse *p, struct tf_value *v, int depth);

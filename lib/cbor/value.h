@@ -56,6 +56,9 @@ int tf_value_text_of(const struct tf_value *map, const char *key, const char **o
 int tf_value_sha_of(const struct tf_value *map, const char *key, uint8_t out[32],
                     struct tf_err *err) TF_MUST_CHECK; /* BYTES of 32 */
 
+/* The order of text keys in deterministic CBOR (RFC 8949, 4.2.1): by length, then bytes. Negative,
+ * 0 or positive as strcmp. */
+int tf_key_order(const char *a, const char *b);
 /* Is a byte string of 32 at this key a SHA-256? True for keys that end in "sha256", for "vocab",
  * "model" and "corpus", and for all keys of a map that is itself at the key "in" (parent). */
 bool tf_value_is_hash_key(const char *parent, const char *key);

@@ -28,7 +28,7 @@ struct line {
     bool has_data, has_weights;
 };
 
-struct unjson {
+struct from_json {
     struct tf_writer w;
     struct tf_out *out;
     struct tf_header h;
@@ -260,16 +260,15 @@ static int read_weights(struct line *l, struct tf_err *err)
 
 /* ---- fields ---- */
 
-static int field_int(struct line *l, const char *key, int64_t hi, int64_t *x, struct tf_err *err)
+static int missing(const char *key, struct tf_err *err)
 {
-    int rc = tf_value_int_of(&l->v, key, 0, hi, x, err);
-    return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
+    return tf_fail(err, "%s: missing", key);
 }
 
 static int field_text(struct line *l, const char *key, const char **x, struct tf_err *err)
 {
     int rc = tf_value_text_of(&l->v, key, x, err);
-    return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
+    return rc > 0 ? missing(key, err) : rc;
 }
 
 static int field_array(const struct tf_value *map, const char *key, const struct tf_value **x,
@@ -284,20 +283,6 @@ static int to_id(const struct tf_value *v, uint32_t *id, struct tf_err *err)
     if (v->kind != TF_INT || v->integer < 0 || v->integer > UINT32_MAX)
         return tf_fail(err, "an id that is not a 32-bit number");
     *id = (uint32_t)v->integer;
-    return 0;
-}
-
-static int field_ids(struct tf_arena *a, const struct tf_value *map, const char *key,
-                     uint32_t **ids, size_t *n, struct tf_err *err)
-{
-    const struct tf_value *v;
-    if (field_array(map, key, &v, err))
-        return -1;
-    *n = v->n;
-    *ids = tf_arena_alloc(a, 4 * v->n + 4);
-    for (size_t i = 0; i < v->n; i++)
-        if (to_id(&v->items[i], *ids + i, err))
-            return tf_context(err, "%s", key);
     return 0;
 }
 
@@ -316,149 +301,178 @@ static int to_float(const struct tf_value *v, float *x, struct tf_err *err)
     return 0;
 }
 
-static int field_float(const struct tf_value *map, const char *key, float *x, struct tf_err *err)
-{
-    const struct tf_value *v = tf_value_get(map, key);
-    if (!v)
-        return tf_fail(err, "%s: missing", key);
-    return to_float(v, x, err) ? tf_context(err, "%s", key) : 0;
-}
+/* A field of the record, by its schema: from the map `from` into the struct at base. */
+struct field {
+    struct line *l;
+    const struct tf_field *f;
+    const struct tf_value *from;
+    void *base;
+};
 
-/* NULL when the key is absent. */
-static int field_floats(struct tf_arena *a, const struct tf_value *map, const char *key, float **x,
-                        size_t *n, struct tf_err *err)
+static int get_fields(struct line *l, const struct tf_field *f, const struct tf_value *from,
+                      void *base, struct tf_err *err);
+
+static int get_ids(const struct field *x, struct tf_err *err)
 {
     const struct tf_value *v;
-    *x = NULL;
-    *n = 0;
-    if (!tf_value_get(map, key))
-        return 0;
-    if (field_array(map, key, &v, err))
+    if (field_array(x->from, x->f->name, &v, err))
         return -1;
-    *n = v->n;
-    *x = tf_arena_alloc(a, 4 * v->n + 4);
+    uint32_t *ids = tf_arena_alloc(&x->l->a, 4 * v->n + 4);
     for (size_t i = 0; i < v->n; i++)
-        if (to_float(&v->items[i], *x + i, err))
-            return tf_context(err, "%s", key);
+        if (to_id(&v->items[i], ids + i, err))
+            return tf_context(err, "%s", x->f->name);
+    *TF_MEMBER(const uint32_t *, x->base, x->f->at) = ids;
+    *TF_MEMBER(size_t, x->base, x->f->n_at) = v->n;
     return 0;
 }
 
-/* Lists of ids into one, with offsets. */
-static int field_sides(struct line *l, const char *key, size_t n, const uint32_t **ids,
-                       const uint32_t **offsets, struct tf_err *err)
+/* Lists of ids into one, with offsets; the number of sentences is known from a field before. */
+static int get_packed(const struct field *x, struct tf_err *err)
 {
     const struct tf_value *v;
-    size_t total = 0;
-    if (field_array(&l->v, key, &v, err))
+    const char *name = x->f->name;
+    size_t n = tf_field_count(x->f, x->base), total = 0;
+    if (field_array(x->from, name, &v, err))
         return -1;
     if (v->n != n)
-        return tf_fail(err, "%s: %zu sentences for %zu idx", key, v->n, n);
+        return tf_fail(err, "%s: %zu sentences for %zu idx", name, v->n, n);
     for (size_t i = 0; i < n; i++) {
         if (v->items[i].kind != TF_ARRAY)
-            return tf_fail(err, "%s: not arrays of ids", key);
+            return tf_fail(err, "%s: not arrays of ids", name);
         total += v->items[i].n;
     }
-    if (total > TF_MAX_IDS)
-        return tf_fail(err, "%s: more than %zu ids", key, TF_MAX_IDS);
-    uint32_t *to = tf_arena_alloc(&l->a, 4 * total + 4), *off = tf_arena_alloc(&l->a, 4 * n + 4);
-    *ids = to;
-    *offsets = off;
+    if (total > x->f->max)
+        return tf_fail(err, "%s: more than %zu ids", name, x->f->max);
+    uint32_t *to = tf_arena_alloc(&x->l->a, 4 * total + 4);
+    uint32_t *off = tf_arena_alloc(&x->l->a, 4 * n + 4);
+    *TF_MEMBER(const uint32_t *, x->base, x->f->at) = to;
+    *TF_MEMBER(const uint32_t *, x->base, x->f->flag_at) = off;
     off[0] = 0;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < v->items[i].n; k++)
             if (to_id(&v->items[i].items[k], to++, err))
-                return tf_context(err, "%s", key);
+                return tf_context(err, "%s", name);
         off[i + 1] = off[i] + (uint32_t)v->items[i].n;
     }
     return 0;
 }
 
-/* ---- records ---- */
-
-static int put_batch(struct unjson *u, struct line *l, struct tf_err *err)
+static int get_floats(const struct field *x, struct tf_err *err)
 {
-    struct tf_batch b = {0};
-    uint32_t *idx;
-    int64_t ordinal, epoch, record;
-    if (field_int(l, "ordinal", INT64_MAX, &ordinal, err) ||
-        field_int(l, "epoch", INT64_MAX, &epoch, err) ||
-        field_int(l, "record", INT64_MAX, &record, err) ||
-        field_ids(&l->a, &l->v, "idx", &idx, &b.n, err) ||
-        field_sides(l, "src", b.n, &b.src, &b.src_off, err) ||
-        field_sides(l, "tgt", b.n, &b.tgt, &b.tgt_off, err))
-        return -1;
-    int rc = tf_value_sha_of(&l->v, "corpus", b.corpus, err);
-    if (rc < 0)
-        return -1;
-    b.has_corpus = rc == 0;
-    b.ordinal = (uint64_t)ordinal;
-    b.epoch = (uint64_t)epoch;
-    b.record = (uint64_t)record;
-    b.idx = idx;
-    return tf_writer_batch(&u->w, &b, err);
-}
-
-static int put_nbest(struct unjson *u, struct line *l, uint64_t idx, struct tf_err *err)
-{
+    const struct tf_field *f = x->f;
     const struct tf_value *v;
-    if (field_array(&l->v, "hyps", &v, err))
-        return -1;
-    struct tf_hyp *hyps = tf_arena_zalloc(&l->a, v->n * sizeof *hyps + 1);
-    for (size_t i = 0; i < v->n; i++) {
-        uint32_t *ids;
-        float *logp;
-        size_t n;
-        if (field_ids(&l->a, &v->items[i], "ids", &ids, &hyps[i].n, err) ||
-            field_float(&v->items[i], "score", &hyps[i].score, err) ||
-            field_float(&v->items[i], "logp", &hyps[i].logp, err) ||
-            field_floats(&l->a, &v->items[i], "token_logp", &logp, &n, err))
-            return tf_context(err, "hypothesis %zu", i);
-        if (logp && n != hyps[i].n + 1)
-            return tf_fail(err, "hypothesis %zu: token_logp: %zu of them for %zu ids and an end", i,
-                           n, hyps[i].n);
-        hyps[i].ids = ids;
-        hyps[i].token_logp = logp;
+    float *to;
+    size_t n;
+    if (f->flags & TF_BULK) {
+        to = (float *)(void *)x->l->data.p;
+        n = x->l->has_weights ? x->l->data.len / sizeof *to : 0;
+    } else {
+        if (field_array(x->from, f->name, &v, err))
+            return -1;
+        n = v->n;
+        to = tf_arena_alloc(&x->l->a, 4 * n + 4);
+        for (size_t i = 0; i < n; i++)
+            if (to_float(&v->items[i], to + i, err))
+                return tf_context(err, "%s", f->name);
     }
-    return tf_writer_nbest(&u->w, idx, hyps, v->n, err);
+    *TF_MEMBER(const float *, x->base, f->at) = to;
+    if (!f->count)
+        *TF_MEMBER(size_t, x->base, f->n_at) = n;
+    return tf_field_check_count(f, n, x->base, err);
 }
 
-static int field_texts(struct line *l, const char *key, const char *const **texts, size_t *n,
-                       struct tf_err *err)
+static int get_texts(const struct field *x, struct tf_err *err)
 {
     const struct tf_value *v;
-    if (field_array(&l->v, key, &v, err))
+    if (field_array(x->from, x->f->name, &v, err))
         return -1;
-    const char **to = tf_arena_alloc(&l->a, v->n * sizeof *to + 1);
+    const char **to = tf_arena_alloc(&x->l->a, v->n * sizeof *to + 1);
     for (size_t i = 0; i < v->n; i++) {
         if (v->items[i].kind != TF_TEXT)
-            return tf_fail(err, "%s: not an array of text", key);
+            return tf_fail(err, "%s: not an array of text", x->f->name);
         to[i] = v->items[i].text;
     }
-    *texts = to;
-    *n = v->n;
+    *TF_MEMBER(const char *const *, x->base, x->f->at) = to;
+    *TF_MEMBER(size_t, x->base, x->f->n_at) = v->n;
+    return v->n > x->f->max
+               ? tf_fail(err, "%s: %zu in one record, at most %zu", x->f->name, v->n, x->f->max)
+               : 0;
+}
+
+static int get_structs(const struct field *x, struct tf_err *err)
+{
+    const struct tf_value *v;
+    if (field_array(x->from, x->f->name, &v, err))
+        return -1;
+    char *to = tf_arena_zalloc(&x->l->a, v->n * x->f->size + 1);
+    for (size_t i = 0; i < v->n; i++)
+        if (get_fields(x->l, x->f->fields, &v->items[i], to + i * x->f->size, err))
+            return tf_context(err, "%s %zu", x->f->name, i);
+    *TF_MEMBER(const void *, x->base, x->f->at) = to;
+    *TF_MEMBER(size_t, x->base, x->f->n_at) = v->n;
     return 0;
 }
 
-static int put_attention(struct unjson *u, struct line *l, uint64_t idx, struct tf_err *err)
+static int get_field(const struct field *x, struct tf_err *err)
 {
-    struct tf_attn t = {0};
-    uint32_t *heads;
-    int64_t layer;
-    size_t n = l->has_weights ? l->data.len / sizeof(float) : 0;
-    if (field_text(l, "kind", &t.kind, err) || field_int(l, "layer", INT64_MAX, &layer, err) ||
-        field_ids(&l->a, &l->v, "heads", &heads, &t.n_heads, err) ||
-        field_texts(l, "rows", &t.rows, &t.n_rows, err) ||
-        field_texts(l, "columns", &t.cols, &t.n_cols, err))
-        return -1;
-    t.layer = (uint64_t)layer;
-    t.heads = heads;
-    t.weights = (const float *)(const void *)l->data.p;
-    /* What is too much is for the writer to refuse. */
-    if (tf_attn_fits(&t) && n != t.n_heads * t.n_rows * t.n_cols)
-        return tf_fail(err, "weights: %zu of them for %zu heads of %zu rows and %zu columns", n,
-                       t.n_heads, t.n_rows, t.n_cols);
-    return tf_writer_attention(&u->w, idx, &t, err);
+    const struct tf_field *f = x->f;
+    const struct tf_value *v = tf_value_get(x->from, f->name);
+    int64_t n = 0;
+    int rc;
+    switch (f->type) {
+    case TF_FIELD_UINT:
+    case TF_FIELD_CODE:
+        rc = tf_value_int_of(x->from, f->name, 0, f->type == TF_FIELD_CODE ? INT32_MAX : INT64_MAX,
+                             &n, err);
+        if (f->type == TF_FIELD_CODE)
+            *TF_MEMBER(int, x->base, f->at) = (int)n;
+        else
+            *TF_MEMBER(uint64_t, x->base, f->at) = (uint64_t)n;
+        return rc > 0 ? missing(f->name, err) : rc;
+    case TF_FIELD_TEXT:
+        rc = tf_value_text_of(x->from, f->name, TF_MEMBER(const char *, x->base, f->at), err);
+        return rc > 0 ? missing(f->name, err) : rc;
+    case TF_FIELD_FLOAT:
+        if (!v)
+            return missing(f->name, err);
+        return to_float(v, TF_MEMBER(float, x->base, f->at), err) ? tf_context(err, "%s", f->name)
+                                                                  : 0;
+    case TF_FIELD_SHA256:
+        *TF_MEMBER(bool, x->base, f->flag_at) = true;
+        return tf_value_sha_of(x->from, f->name, TF_MEMBER(uint8_t, x->base, f->at), err);
+    case TF_FIELD_IDS:
+        return get_ids(x, err);
+    case TF_FIELD_PACKED:
+        return get_packed(x, err);
+    case TF_FIELD_FLOATS:
+        return get_floats(x, err);
+    case TF_FIELD_TEXTS:
+        return get_texts(x, err);
+    case TF_FIELD_STRUCTS:
+        return get_structs(x, err);
+    case TF_FIELD_MAP:
+        return get_fields(x->l, f->fields, x->from, x->base, err);
+    case TF_FIELD_VALUE:
+        *TF_MEMBER(const struct tf_value *, x->base, f->at) = v;
+        return v ? 0 : missing(f->name, err);
+    default: /* offsets come with what they divide; CRCs are computed */
+        return 0;
+    }
 }
+
+static int get_fields(struct line *l, const struct tf_field *f, const struct tf_value *from,
+                      void *base, struct tf_err *err)
+{
+    for (; f->name; f++) {
+        if ((f->flags & TF_OPTIONAL) && !tf_value_get(from, f->name))
+            continue;
+        if (get_field(&(struct field){l, f, from, base}, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- records ---- */
 
 /* A record made of free values: one that no reader would take, as it is nested too deeply, is
  * refused here. */
@@ -471,27 +485,22 @@ static int check_record(const struct tf_buf *b, struct tf_err *err)
     return 0;
 }
 
-static int put_state(struct unjson *u, struct line *l, struct tf_err *err)
+/* The value of a state must be one that a reader accepts. */
+static int check_state(struct line *l, const struct tf_record *rec, struct tf_err *err)
 {
-    const struct tf_value *v = tf_value_get(&l->v, "value");
-    const char *name;
     struct tf_buf b = {0};
     struct tf_value parsed;
-    if (!v)
-        return tf_fail(err, "value: missing");
-    if (field_text(l, "name", &name, err))
-        return -1;
-    tf_cbor_value(&b, v);
+    tf_cbor_value(&b, rec->value);
     int rc = tf_cbor_parse(&parsed, &l->a, b.p, b.len, err);
     tf_buf_clear(&b);
-    tf_record_state(&b, name, v);
+    tf_record_encode(&b, 0, rec);
     if (!rc && check_record(&b, err))
         rc = tf_context(err, "value");
     tf_buf_release(&b);
-    return rc ? rc : tf_writer_state(&u->w, name, v, err);
+    return rc;
 }
 
-static int put_tensor(struct unjson *u, struct line *l, struct tf_err *err)
+static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
 {
     struct tf_tensor t = {0};
     const struct tf_value *dims;
@@ -553,7 +562,7 @@ static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
 }
 
 /* As `hex` has it, to the byte, unless `record` beside it says something else by now. */
-static int put_other(struct unjson *u, struct line *l, struct tf_err *err)
+static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
 {
     const char *hex;
     const struct tf_value *record = tf_value_get(&l->v, "record");
@@ -581,7 +590,7 @@ static int put_other(struct unjson *u, struct line *l, struct tf_err *err)
     return rc;
 }
 
-static int begin(struct unjson *u, struct line *l, struct tf_err *err)
+static int begin(struct from_json *u, struct line *l, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(&l->v, "header");
     struct tf_buf b = {0};
@@ -606,72 +615,35 @@ static int begin(struct unjson *u, struct line *l, struct tf_err *err)
     return rc;
 }
 
-static int put_line(struct unjson *u, struct line *l, struct tf_err *err)
+static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
 {
-    const char *type, *text;
-    int64_t idx = 0, code;
-    uint32_t *ids, *tgt;
-    size_t n, n_tgt;
-    float logp, *token_logp;
-    if (field_text(l, "type", &type, err))
+    const char *name;
+    if (field_text(l, "type", &name, err))
         return -1;
-    if (!strcmp(type, "header"))
+    struct tf_record rec = {.type = tf_schema_type(name)};
+    if (rec.type == TF_REC_HEADER)
         return begin(u, l, err);
     if (!u->open)
-        return tf_fail(err, "%s outside of a part: a header comes first", type);
-    if (!strcmp(type, "check"))
+        return tf_fail(err, "%s outside of a part: a header comes first", name);
+    if (rec.type < 0)
+        return put_other(u, l, err);
+    if (rec.type == TF_REC_CHECK)
         return u->w.dirty ? tf_writer_check(&u->w, err) : 0;
-    if (!strcmp(type, "end")) {
+    if (rec.type == TF_REC_END) {
         u->open = false;
         return tf_writer_end(&u->w, err);
     }
-    if (!strcmp(type, "error")) {
-        if (field_int(l, "code", INT32_MAX, &code, err) || field_text(l, "text", &text, err))
-            return -1;
-        u->open = false;
-        return tf_writer_error(&u->w, (int)code, text, err);
-    }
-    bool numbered = !strcmp(type, "tokens") || !strcmp(type, "pair") || !strcmp(type, "nbest") ||
-                    !strcmp(type, "score") || !strcmp(type, "stats") || !strcmp(type, "bad") ||
-                    !strcmp(type, "attention");
-    if (numbered && field_int(l, "idx", INT64_MAX, &idx, err))
-        return -1;
-    if (!strcmp(type, "tokens"))
-        return field_ids(&l->a, &l->v, "ids", &ids, &n, err)
-                   ? -1
-                   : tf_writer_tokens(&u->w, (uint64_t)idx, ids, n, err);
-    if (!strcmp(type, "stats"))
-        return field_ids(&l->a, &l->v, "counts", &ids, &n, err)
-                   ? -1
-                   : tf_writer_stats(&u->w, (uint64_t)idx, ids, n, err);
-    if (!strcmp(type, "pair")) {
-        if (field_ids(&l->a, &l->v, "src", &ids, &n, err) ||
-            field_ids(&l->a, &l->v, "tgt", &tgt, &n_tgt, err))
-            return -1;
-        return tf_writer_pair(&u->w, (uint64_t)idx, ids, n, tgt, n_tgt, err);
-    }
-    if (!strcmp(type, "batch"))
-        return put_batch(u, l, err);
-    if (!strcmp(type, "nbest"))
-        return put_nbest(u, l, (uint64_t)idx, err);
-    if (!strcmp(type, "attention"))
-        return put_attention(u, l, (uint64_t)idx, err);
-    if (!strcmp(type, "score")) {
-        if (field_float(&l->v, "logp", &logp, err) ||
-            field_floats(&l->a, &l->v, "token_logp", &token_logp, &n, err))
-            return -1;
-        return tf_writer_score(&u->w, (uint64_t)idx, logp, token_logp, n, err);
-    }
-    if (!strcmp(type, "bad")) {
-        if (field_int(l, "code", INT32_MAX, &code, err) || field_text(l, "text", &text, err))
-            return -1;
-        return tf_writer_bad(&u->w, (uint64_t)idx, (int)code, text, err);
-    }
-    if (!strcmp(type, "state"))
-        return put_state(u, l, err);
-    if (!strcmp(type, "tensor"))
+    if (rec.type == TF_REC_TENSOR)
         return put_tensor(u, l, err);
-    return put_other(u, l, err);
+    if (get_fields(l, tf_schema_of(rec.type)->fields, &l->v, &rec, err))
+        return -1;
+    if (rec.type == TF_REC_ERROR) {
+        u->open = false;
+        return tf_writer_error(&u->w, rec.code, rec.text, err);
+    }
+    if (rec.type == TF_REC_STATE && check_state(l, &rec, err))
+        return -1;
+    return tf_writer_record(&u->w, &rec, err);
 }
 
 static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err)
@@ -714,7 +686,7 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
 
 int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err)
 {
-    struct unjson u = {.out = out};
+    struct from_json u = {.out = out};
     struct line l = {.has_data = false};
     const char *s;
     size_t n;

@@ -110,11 +110,11 @@ static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finit
                      struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
+    uint8_t *to = NULL;
+    if (tf_reader_tensor_begin(l->r, err) || check_size(l, t, err))
+        return -1;
     const uint8_t *at = tf_reader_at(l->r);
     bool in_place = keep && at && (uintptr_t)at % 64 == 0;
-    uint8_t *to = NULL;
-    if (check_size(l, t, err))
-        return -1;
     if (keep && !in_place) {
         to = tf_try_alloc(t->bytes ? t->bytes : 1, err);
         if (!to)

@@ -24,7 +24,8 @@ struct tf_reader {
     struct tf_header header;
     struct tf_arena header_mem;
     struct tf_buf header_raw;
-    char *kind;   /* of the first part */
+    char *kind; /* of the first part */
+    unsigned kind_bit;
     bool own_crc; /* records are ready as soon as they are complete */
     bool apart;   /* tensors are handed out before their data */
     bool ended;   /* the end record was seen */
@@ -184,8 +185,9 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
                        r->header.kind, r->kind);
     if (!r->kind)
         r->kind = tf_xstrdup(r->header.kind);
-    r->own_crc = tf_kind_own_crc(r->header.kind) || (r->flags & TF_READ_UNHELD);
-    r->apart = (r->flags & TF_READ_MODEL) && tf_kind_is_model(r->header.kind);
+    r->kind_bit = tf_kind_of(r->header.kind);
+    r->own_crc = (r->kind_bit & TF_KIND_OWN_CRC) || (r->flags & TF_READ_UNHELD);
+    r->apart = (r->flags & TF_READ_MODEL) && (r->kind_bit & TF_KIND_MODELS);
     return 0;
 }
 
@@ -272,25 +274,20 @@ static void enqueue(struct tf_reader *r, size_t n, bool skip)
 /* Compare a check or end record with what was counted. */
 static int verify(struct tf_reader *r, int type, const uint8_t *p, size_t n, struct tf_err *err)
 {
-    struct tf_cbor_cursor c = {.p = p, .end = p + n};
-    uint64_t items, t, count;
-    bool has;
-    uint32_t crc;
-    const char *name = r->in->name;
+    struct tf_record rec;
+    const char *name = r->in->name, *what = tf_record_name(type);
     unsigned long long at = (unsigned long long)scan_offset(r);
-    if (tf_cursor_array(&c, &items) || items != 3 || tf_cursor_uint(&c, &t) ||
-        tf_cursor_uint(&c, &count) || tf_cursor_crc(&c, &has, &crc))
-        return tf_fail(err, "%s: malformed %s record at byte %llu", name, tf_record_name(type), at);
-    if (count != r->count)
+    if (tf_record_decode(&rec, &r->mem, &r->header, p, n, err))
+        return tf_context(err, "%s: malformed %s record at byte %llu", name, what, at);
+    if (rec.count != r->count)
         return tf_fail(err, "%s: %llu records before the %s at byte %llu, which says %llu", name,
-                       (unsigned long long)r->count, tf_record_name(type), at,
-                       (unsigned long long)count);
-    if (has && crc != r->crc)
+                       (unsigned long long)r->count, what, at, (unsigned long long)rec.count);
+    if (rec.has_crc && rec.crc != r->crc)
         return tf_fail(err, "%s: damaged before byte %llu: crc32c is %08x, the %s says %08x", name,
-                       at, r->crc, tf_record_name(type), crc);
-    r->summed = has;
-    r->sum_count = count;
-    r->sum_crc = crc;
+                       at, r->crc, what, rec.crc);
+    r->summed = rec.has_crc;
+    r->sum_count = rec.count;
+    r->sum_crc = rec.crc;
     return 0;
 }
 
@@ -308,8 +305,6 @@ static int pull_tensor(struct tf_reader *r, struct tf_err *err)
         return truncated(r, err);
     if (why)
         return malformed(r, scan_offset(r), why, "", err);
-    if (r->in == &r->memory && h->t.bytes > have - h->n)
-        return truncated(r, err);
     h->t.name = h->name;
     r->crc = tf_crc32c(r->crc, scan_at(r), h->n);
     enqueue(r, h->n, false);
@@ -357,9 +352,9 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         rec->offset = at;
         return tf_fail(err, "%s: upstream failed: %s", name, rec->text);
     }
-    if (!tf_record_fits(r->header.kind, type)) {
+    if (!tf_kind_has(r->kind_bit, type)) {
         unsigned long long count = r->count;
-        if (strcmp(tf_record_name(type), "unknown") == 0)
+        if (!tf_schema_of(type))
             return tf_fail(err, "%s: record %llu at byte %llu: unknown type %d", name, count, at,
                            type);
         return tf_fail(err, "%s: record %llu at byte %llu: %s in a stream of kind %s", name, count,
@@ -479,15 +474,20 @@ const struct tf_tensor_head *tf_reader_tensor(const struct tf_reader *r)
     return &r->tensor;
 }
 
+int tf_reader_tensor_begin(struct tf_reader *r, struct tf_err *err)
+{
+    consume_last(r);
+    return r->in == &r->memory && r->tensor.t.bytes > available(r) ? truncated(r, err) : 0;
+}
+
 const uint8_t *tf_reader_at(const struct tf_reader *r)
 {
-    return r->in == &r->memory ? r->in->buf + r->in->pos + r->last : NULL;
+    return r->in == &r->memory ? r->in->buf + r->in->pos : NULL;
 }
 
 const uint8_t *tf_reader_data(struct tf_reader *r, void *dst, size_t n, struct tf_err *err)
 {
     struct tf_in *in = r->in;
-    consume_last(r);
     const uint8_t *p = in->buf + in->pos;
     if (in == &r->memory) {
         if (dst)
@@ -507,7 +507,6 @@ const uint8_t *tf_reader_data(struct tf_reader *r, void *dst, size_t n, struct t
 
 int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)
 {
-    consume_last(r);
     for (uint64_t i = 0; i < r->tensor.items_after; i++) {
         size_t n;
         if (measure(r, true, &n, err) < 0)

@@ -15,9 +15,11 @@ int tf_reader_new_memory(struct tf_reader **r, const void *p, size_t n, const ch
 void *tf_reader_map(struct tf_reader *r, size_t *n);
 
 /* With TF_READ_MODEL, tf_reader_next returns a model's tensor as soon as its head is there:
- * rec->raw is the head. The caller takes all of the data and ends the tensor, or reads no further.
- * This is the head of the tensor returned last. */
+ * rec->raw is the head. The caller begins the tensor, takes all of the data and ends the tensor, or
+ * reads no further. This is the head of the tensor returned last. */
 const struct tf_tensor_head *tf_reader_tensor(const struct tf_reader *r);
+/* Fails if the input is in memory and ends before the data do. */
+int tf_reader_tensor_begin(struct tf_reader *r, struct tf_err *err) TF_MUST_CHECK;
 /* Where the tensor's next bytes are, if the input is in memory or mapped; else NULL. */
 const uint8_t *tf_reader_at(const struct tf_reader *r);
 /* Take the next n bytes of its data, into dst if not NULL. Returns where they are, valid until the

@@ -7,41 +7,36 @@
 #include "cbor/head.h"
 #include "cbor/scan.h"
 #include "stream/model.h"
-#include "stream/stream.h"
+#include "stream/schema.h"
 
 /* The type of an encoded record, from its first bytes (n of them): -1 when it is not an array that
  * begins with an unsigned integer, -2 when n is too small to tell. */
 int tf_record_type(const uint8_t *p, size_t n);
-const char *tf_record_name(int type); /* "tokens", ..., "ancillary", "unknown" */
-/* May a stream of that kind hold such a record? Kinds we do not know may hold any. */
-bool tf_record_fits(const char *kind, int type);
-/* Do the records of that kind carry their own CRC, so that none is held back until a check? */
-bool tf_kind_own_crc(const char *kind);
+/* Ids below the size of the vocabulary, if it is known (> 0)? The message begins with `what`. */
+int tf_ids_known(int64_t size, const char *what, const uint32_t *ids, size_t n, struct tf_err *err);
+/* Have n numbers been given where the schema requires a certain count? */
+int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, struct tf_err *err);
+/* Ids in one struct of a list. */
+size_t tf_structs_ids(const struct tf_field *f, const void *item);
 
 /* Decode a scanned record: type, idx and what belongs to its type. Memory from the arena. raw and
  * raw_n are set, offset is not. */
 int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_header *h,
                      const uint8_t *p, size_t n, struct tf_err *err);
 
-void tf_record_tokens(struct tf_buf *b, int64_t size, uint64_t idx, const uint32_t *ids, size_t n);
-void tf_record_pair(struct tf_buf *b, int64_t size, uint64_t idx, const uint32_t *src, size_t n_src,
-                    const uint32_t *tgt, size_t n_tgt);
-void tf_record_batch(struct tf_buf *b, int64_t size, const struct tf_batch *t);
-void tf_record_nbest(struct tf_buf *b, int64_t size, uint64_t idx, const struct tf_hyp *hyps,
-                     size_t n);
-void tf_record_attention(struct tf_buf *b, uint64_t idx, const struct tf_attn *t);
-void tf_record_score(struct tf_buf *b, uint64_t idx, float logp, const float *token_logp, size_t n);
-void tf_record_stats(struct tf_buf *b, uint64_t idx, const uint32_t *counts, size_t n);
-void tf_record_bad(struct tf_buf *b, uint64_t idx, int code, const char *text);
-void tf_record_error(struct tf_buf *b, int code, const char *text);
-void tf_record_state(struct tf_buf *b, const char *name, const struct tf_value *v);
+/* Append a record: any but header and tensor. size is that of the vocabulary. */
+void tf_record_encode(struct tf_buf *b, int64_t size, const struct tf_record *rec);
+/* Refuse what the schema does not allow and a reader would refuse: lists that are too long, ids
+ * beyond the vocabulary, text that is not UTF-8. */
+int tf_record_check(const struct tf_record *rec, int64_t size, struct tf_err *err);
 /* All of a tensor record but its data and what follows: b->len + offset is where the data begin, a
  * multiple of 64. */
 void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_tensor *t);
-void tf_record_mark(struct tf_buf *b, int type, uint64_t count, uint32_t crc); /* check or end */
 
-/* Writers of what is not part of a stream's common face. begin_raw: with a header record that is
- * encoded already (h says the same). state: any value, byte strings included. tensor: t->crc is
+/* Write any record but header, tensor, check and end. */
+int tf_writer_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err);
+/* Writers of what is not part of a stream's public interface. begin_raw: with a header record that
+ * is encoded already (h says the same). state: any value, byte strings included. tensor: t->crc is
  * that of the data, which go out from where they are. */
 int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
                         const void *record, size_t n, struct tf_err *err);

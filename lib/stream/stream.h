@@ -129,8 +129,6 @@ struct tf_attn {
     const float *weights;
     size_t n_heads, n_rows, n_cols;
 };
-/* Are the counts and the weights within what a record may have? */
-bool tf_attn_fits(const struct tf_attn *t);
 
 /* A record as read; pointers are valid until the next tf_reader_next or tf_reader_ready. */
 struct tf_record {
@@ -143,7 +141,13 @@ struct tf_record {
     struct tf_attn attn;     /* ATTN */
     struct tf_batch batch;   /* BATCH */
     int code;                /* BAD, ERROR */
-    const char *text;        /* BAD, ERROR: terminated UTF-8 */
+    const char *text;        /* BAD, ERROR; STATE: its name. Terminated UTF-8 */
+    const uint8_t *value_at; /* STATE: value_n bytes, the encoded value */
+    size_t value_n;
+    const struct tf_value *value; /* STATE, to be written */
+    uint64_t count;               /* CHECK, END */
+    uint32_t crc;
+    bool has_crc; /* CHECK, END: crc is not null */
     float logp;              /* SCORE */
     const float *token_logp; /* SCORE: n, or NULL */
     const uint8_t *raw;      /* the encoded record, for passing on */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL = 64 << 10 }; /* text beyond this goes out */
+enum { FULL = 64 << 10 }; /* bytes of text to write at a time */
 
 struct lines {
     struct tf_buf b;
@@ -21,7 +21,7 @@ struct lines {
     struct tf_out *out;
 };
 
-/* Room in long arrays: let go of the text so far. */
+/* Write the text so far, if it has at least that many bytes: arrays may be long. */
 static int spill(struct lines *l, size_t least, struct tf_err *err)
 {
     if (l->b.len < least)
@@ -115,92 +115,132 @@ static void put_value(struct tf_json *j, const struct tf_value *v, const char *p
     }
 }
 
-static void put_ids(struct tf_json *j, const char *key, const uint32_t *ids, size_t n)
+/* ---- fields, by their schema ---- */
+
+static void put_ids(struct tf_json *j, const uint32_t *ids, size_t n)
 {
-    if (key)
-        tf_json_key(j, key);
     tf_json_open(j, '[');
     for (size_t i = 0; i < n; i++)
         tf_json_uint(j, ids[i]);
     tf_json_close(j, ']');
 }
 
-static void put_floats(struct tf_json *j, const char *key, const float *x, size_t n)
+static void put_floats(struct tf_json *j, const float *x, size_t n)
 {
-    tf_json_key(j, key);
     tf_json_open(j, '[');
     for (size_t i = 0; i < n; i++)
         put_float(j, x[i]);
     tf_json_close(j, ']');
 }
 
-static void put_sides(struct tf_json *j, const char *key, const uint32_t *ids, const uint32_t *off,
-                      size_t n)
+/* One array a sentence. */
+static void put_packed(struct tf_json *j, const uint32_t *ids, const uint32_t *off, size_t n)
 {
-    tf_json_key(j, key);
     tf_json_open(j, '[');
     for (size_t i = 0; i < n; i++)
-        put_ids(j, NULL, ids + off[i], off[i + 1] - off[i]);
+        put_ids(j, ids + off[i], off[i + 1] - off[i]);
     tf_json_close(j, ']');
 }
 
-static void put_batch(struct tf_json *j, const struct tf_batch *t)
+static int put_encoded(struct tf_json *j, const uint8_t *p, size_t n, struct tf_err *err)
 {
-    tf_json_put_uint(j, "ordinal", t->ordinal);
-    put_ids(j, "idx", t->idx, t->n);
-    put_sides(j, "src", t->src, t->src_off, t->n);
-    put_sides(j, "tgt", t->tgt, t->tgt_off, t->n);
-    tf_json_put_uint(j, "epoch", t->epoch);
-    tf_json_put_uint(j, "record", t->record);
-    if (t->has_corpus) {
-        tf_json_key(j, "corpus");
-        put_hex(j, t->corpus, 32);
-    }
-}
-
-static void put_nbest(struct tf_json *j, const struct tf_record *rec)
-{
-    tf_json_key(j, "hyps");
-    tf_json_open(j, '[');
-    for (size_t i = 0; i < rec->n_hyps; i++) {
-        const struct tf_hyp *h = &rec->hyps[i];
-        tf_json_open(j, '{');
-        put_ids(j, "ids", h->ids, h->n);
-        tf_json_key(j, "score");
-        put_float(j, h->score);
-        tf_json_key(j, "logp");
-        put_float(j, h->logp);
-        if (h->token_logp)
-            put_floats(j, "token_logp", h->token_logp, h->n + 1);
-        tf_json_close(j, '}');
-    }
-    tf_json_close(j, ']');
-}
-
-static int put_state(struct tf_json *j, const struct tf_record *rec, struct tf_err *err)
-{
-    struct tf_cbor_cursor c = {rec->raw, rec->raw + rec->raw_n};
     struct tf_arena a = {0};
     struct tf_value v;
-    uint64_t x;
-    const char *name;
-    size_t n;
-    if (tf_cursor_array(&c, &x) || tf_cursor_uint(&c, &x) || tf_cursor_text(&c, &name, &n))
-        return tf_fail(err, "state without a name");
-    const uint8_t *start = c.p;
-    const char *why = tf_cursor_skip(&c);
-    if (why)
-        return tf_fail(err, "state: %s", why);
-    int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
-    if (!rc) {
-        tf_json_key(j, "name");
-        tf_json_strn(j, name, n);
-        tf_json_key(j, "value");
+    int rc = tf_cbor_parse(&v, &a, p, n, err);
+    if (!rc)
         put_value(j, &v, "", "");
-    }
     tf_arena_release(&a);
     return rc;
 }
+
+static int put_fields(struct tf_json *j, const struct tf_field *f, const void *base,
+                      struct tf_err *err);
+
+static int put_structs(struct tf_json *j, const struct tf_field *f, const void *base,
+                       struct tf_err *err)
+{
+    const char *item = *TF_MEMBER(const char *const, base, f->at);
+    size_t n = tf_field_count(f, base);
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < n; i++, item += f->size) {
+        tf_json_open(j, '{');
+        if (put_fields(j, f->fields, item, err))
+            return -1;
+        tf_json_close(j, '}');
+    }
+    tf_json_close(j, ']');
+    return 0;
+}
+
+static int put_field(struct tf_json *j, const struct tf_field *f, const void *base,
+                     struct tf_err *err)
+{
+    switch (f->type) {
+    case TF_FIELD_UINT:
+        tf_json_uint(j, *TF_MEMBER(const uint64_t, base, f->at));
+        break;
+    case TF_FIELD_CODE:
+        tf_json_int(j, *TF_MEMBER(const int, base, f->at));
+        break;
+    case TF_FIELD_TEXT:
+        tf_json_str(j, *TF_MEMBER(const char *const, base, f->at));
+        break;
+    case TF_FIELD_FLOAT:
+        put_float(j, *TF_MEMBER(const float, base, f->at));
+        break;
+    case TF_FIELD_SHA256:
+        put_hex(j, TF_MEMBER(const uint8_t, base, f->at), 32);
+        break;
+    case TF_FIELD_IDS:
+        put_ids(j, *TF_MEMBER(const uint32_t *const, base, f->at), tf_field_count(f, base));
+        break;
+    case TF_FIELD_PACKED:
+        put_packed(j, *TF_MEMBER(const uint32_t *const, base, f->at),
+                   *TF_MEMBER(const uint32_t *const, base, f->flag_at), tf_field_count(f, base));
+        break;
+    case TF_FIELD_FLOATS:
+        put_floats(j, *TF_MEMBER(const float *const, base, f->at), tf_field_count(f, base));
+        break;
+    case TF_FIELD_TEXTS:
+        tf_json_open(j, '[');
+        for (size_t i = 0; i < tf_field_count(f, base); i++)
+            tf_json_str(j, (*TF_MEMBER(const char *const *const, base, f->at))[i]);
+        tf_json_close(j, ']');
+        break;
+    case TF_FIELD_STRUCTS:
+        return put_structs(j, f, base, err);
+    case TF_FIELD_VALUE:
+        return put_encoded(j, *TF_MEMBER(const uint8_t *const, base, f->flag_at),
+                           *TF_MEMBER(const size_t, base, f->n_at), err);
+    case TF_FIELD_PART_CRC:
+        if (*TF_MEMBER(const bool, base, f->flag_at))
+            tf_json_uint(j, *TF_MEMBER(const uint32_t, base, f->at));
+        else
+            tf_json_null(j);
+        break;
+    default:
+        TF_BUG("field %s", f->name);
+    }
+    return 0;
+}
+
+static int put_fields(struct tf_json *j, const struct tf_field *f, const void *base,
+                      struct tf_err *err)
+{
+    for (; f->name; f++) {
+        if (f->type == TF_FIELD_MAP && put_fields(j, f->fields, base, err))
+            return -1;
+        if (f->type == TF_FIELD_MAP || f->type == TF_FIELD_OFFSETS || f->type == TF_FIELD_OWN_CRC ||
+            !tf_field_present(f, base))
+            continue;
+        tf_json_key(j, f->name);
+        if (put_field(j, f, base, err))
+            return tf_context(err, "%s", f->name);
+    }
+    return 0;
+}
+
+/* ---- tensors ---- */
 
 static void put_element(struct tf_json *j, enum tf_dtype t, const uint8_t *p)
 {
@@ -277,42 +317,6 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
     return 0;
 }
 
-static void put_texts(struct tf_json *j, const char *key, const char *const *texts, size_t n)
-{
-    tf_json_key(j, key);
-    tf_json_open(j, '[');
-    for (size_t i = 0; i < n; i++)
-        tf_json_str(j, texts[i]);
-    tf_json_close(j, ']');
-}
-
-static void put_attention(struct tf_json *j, const struct tf_attn *t)
-{
-    tf_json_put_str(j, "kind", t->kind);
-    tf_json_put_uint(j, "layer", t->layer);
-    put_ids(j, "heads", t->heads, t->n_heads);
-    put_texts(j, "rows", t->rows, t->n_rows);
-    put_texts(j, "columns", t->cols, t->n_cols);
-    put_floats(j, "weights", t->weights, t->n_heads * t->n_rows * t->n_cols);
-}
-
-static void put_mark(struct tf_json *j, const struct tf_record *rec)
-{
-    struct tf_cbor_cursor c = {rec->raw, rec->raw + rec->raw_n};
-    uint64_t x, count = 0;
-    bool has = false;
-    uint32_t crc = 0;
-    if (!tf_cursor_array(&c, &x) && !tf_cursor_uint(&c, &x) && !tf_cursor_uint(&c, &count) &&
-        tf_cursor_crc(&c, &has, &crc))
-        has = false;
-    tf_json_put_uint(j, "count", count);
-    tf_json_key(j, "crc");
-    if (has)
-        tf_json_uint(j, crc);
-    else
-        tf_json_null(j);
-}
-
 void tf_show_value(struct tf_buf *b, const struct tf_value *v)
 {
     struct tf_json j = {.out = b};
@@ -334,70 +338,21 @@ static void put_other(struct tf_json *j, const struct tf_record *rec)
     tf_arena_release(&a);
 }
 
+/* ---- records ---- */
+
 static int put_record(struct lines *l, const struct tf_record *rec, struct tf_err *err)
 {
     struct tf_json *j = &l->j;
+    const struct tf_schema *s = tf_schema_of(rec->type);
     int rc = 0;
     tf_json_open(j, '{');
     tf_json_put_str(j, "type", tf_record_name(rec->type));
-    switch (rec->type) {
-    case TF_REC_TOKENS:
-    case TF_REC_PAIR:
-    case TF_REC_NBEST:
-    case TF_REC_ATTN:
-    case TF_REC_SCORE:
-    case TF_REC_STATS:
-    case TF_REC_BAD:
-        tf_json_put_uint(j, "idx", rec->idx);
-        break;
-    default:
-        break;
-    }
-    switch (rec->type) {
-    case TF_REC_TOKENS:
-        put_ids(j, "ids", rec->ids, rec->n);
-        break;
-    case TF_REC_STATS:
-        put_ids(j, "counts", rec->ids, rec->n);
-        break;
-    case TF_REC_PAIR:
-        put_ids(j, "src", rec->ids, rec->n);
-        put_ids(j, "tgt", rec->tgt, rec->n_tgt);
-        break;
-    case TF_REC_BATCH:
-        put_batch(j, &rec->batch);
-        break;
-    case TF_REC_NBEST:
-        put_nbest(j, rec);
-        break;
-    case TF_REC_ATTN:
-        put_attention(j, &rec->attn);
-        break;
-    case TF_REC_SCORE:
-        tf_json_key(j, "logp");
-        put_float(j, rec->logp);
-        if (rec->token_logp)
-            put_floats(j, "token_logp", rec->token_logp, rec->n);
-        break;
-    case TF_REC_BAD:
-    case TF_REC_ERROR:
-        tf_json_put_int(j, "code", rec->code);
-        tf_json_put_str(j, "text", rec->text);
-        break;
-    case TF_REC_STATE:
-        rc = put_state(j, rec, err);
-        break;
-    case TF_REC_TENSOR:
+    if (rec->type == TF_REC_TENSOR)
         rc = put_tensor(l, rec, err);
-        break;
-    case TF_REC_CHECK:
-    case TF_REC_END:
-        put_mark(j, rec);
-        break;
-    default:
+    else if (s)
+        rc = put_fields(j, s->fields, rec, err);
+    else
         put_other(j, rec);
-        break;
-    }
     if (rc)
         return -1;
     tf_json_close(j, '}');

@@ -15,11 +15,12 @@ static int put(struct tf_writer *w, struct tf_err *err)
     return rc;
 }
 
-/* Check or end: beside the running CRC, and beside w->buf, where a record may be waiting. */
+/* Write a check or end: it is not part of the running CRC. w->buf may have a record that waits. */
 static int mark(struct tf_writer *w, int type, struct tf_err *err)
 {
+    const struct tf_record rec = {.type = type, .count = w->count, .crc = w->crc};
     struct tf_buf b = {0};
-    tf_record_mark(&b, type, w->count, w->crc);
+    tf_record_encode(&b, w->size, &rec);
     int rc = tf_out_write(w->out, b.p, b.len, err);
     tf_buf_release(&b);
     w->dirty = false;
@@ -63,7 +64,7 @@ int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf
     *w = (struct tf_writer){.out = out,
                             .checked = out->offset,
                             .size = h->size,
-                            .own_crc = tf_kind_own_crc(h->kind)};
+                            .own_crc = tf_kind_of(h->kind) & TF_KIND_OWN_CRC};
     w->file = fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode);
     tf_buf_add(&w->buf, tf_label, TF_LABEL_N);
     tf_buf_add(&w->buf, record, n);
@@ -83,130 +84,86 @@ int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_hea
     return rc;
 }
 
-static int check_ids(struct tf_writer *w, const uint32_t *ids, size_t n, struct tf_err *err)
+/* ---- records ---- */
+
+int tf_writer_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err)
 {
-    if (n > TF_MAX_IDS)
-        return tf_fail(err, "%s: %zu ids in one record: at most %zu", w->out->name, n, TF_MAX_IDS);
-    if (w->size <= 0)
-        return 0;
-    uint32_t most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = ids[i] > most ? ids[i] : most;
-    if (n && most >= w->size)
-        return tf_fail(err, "%s: id %u in a vocabulary of %lld", w->out->name, most,
-                       (long long)w->size);
-    return 0;
+    if (tf_record_check(rec, w->size, err))
+        return tf_context(err, "%s", w->out->name);
+    tf_record_encode(&w->buf, w->size, rec);
+    return put_record(w, err);
 }
 
 int tf_writer_tokens(struct tf_writer *w, uint64_t idx, const uint32_t *ids, size_t n,
                      struct tf_err *err)
 {
-    if (check_ids(w, ids, n, err))
-        return -1;
-    tf_record_tokens(&w->buf, w->size, idx, ids, n);
-    return put_record(w, err);
+    return tf_writer_record(
+        w, &(struct tf_record){.type = TF_REC_TOKENS, .idx = idx, .ids = ids, .n = n}, err);
 }
 
 int tf_writer_stats(struct tf_writer *w, uint64_t idx, const uint32_t *counts, size_t n,
                     struct tf_err *err)
 {
-    if (n > TF_MAX_IDS)
-        return tf_fail(err, "%zu counts in one record, maximum %zu", n, TF_MAX_IDS);
-    tf_record_stats(&w->buf, idx, counts, n);
-    return put_record(w, err);
-}
-
-static bool are_texts(const char *const *texts, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!tf_utf8_valid((const uint8_t *)texts[i], strlen(texts[i])))
-            return false;
-    return true;
-}
-
-int tf_writer_attention(struct tf_writer *w, uint64_t idx, const struct tf_attn *t,
-                        struct tf_err *err)
-{
-    if (!tf_attn_fits(t))
-        return tf_fail(err, "%s: %zu heads of %zu rows and %zu columns: more than a record holds",
-                       w->out->name, t->n_heads, t->n_rows, t->n_cols);
-    if (!are_texts(&t->kind, 1) || !are_texts(t->rows, t->n_rows) || !are_texts(t->cols, t->n_cols))
-        return tf_fail(err, "%s: attention with text that is not UTF-8", w->out->name);
-    tf_record_attention(&w->buf, idx, t);
-    return put_record(w, err);
+    return tf_writer_record(
+        w, &(struct tf_record){.type = TF_REC_STATS, .idx = idx, .ids = counts, .n = n}, err);
 }
 
 int tf_writer_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_t n_src,
                    const uint32_t *tgt, size_t n_tgt, struct tf_err *err)
 {
-    if (check_ids(w, src, n_src, err) || check_ids(w, tgt, n_tgt, err))
-        return -1;
-    tf_record_pair(&w->buf, w->size, idx, src, n_src, tgt, n_tgt);
-    return put_record(w, err);
+    const struct tf_record rec = {
+        .type = TF_REC_PAIR, .idx = idx, .ids = src, .n = n_src, .tgt = tgt, .n_tgt = n_tgt};
+    return tf_writer_record(w, &rec, err);
 }
 
 int tf_writer_batch(struct tf_writer *w, const struct tf_batch *b, struct tf_err *err)
 {
-    if (check_ids(w, b->src, b->src_off[b->n], err) || check_ids(w, b->tgt, b->tgt_off[b->n], err))
-        return -1;
-    if (b->n > TF_MAX_IDS)
-        return tf_fail(err, "%s: %zu pairs in one batch: at most %zu", w->out->name, b->n,
-                       TF_MAX_IDS);
-    tf_record_batch(&w->buf, w->size, b);
-    return put_record(w, err);
+    return tf_writer_record(w, &(struct tf_record){.type = TF_REC_BATCH, .batch = *b}, err);
 }
 
 int tf_writer_nbest(struct tf_writer *w, uint64_t idx, const struct tf_hyp *hyps, size_t n,
                     struct tf_err *err)
 {
-    if (n > TF_MAX_HYPS)
-        return tf_fail(err, "%s: %zu hypotheses in one record: at most %d", w->out->name, n,
-                       TF_MAX_HYPS);
-    size_t total = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (check_ids(w, hyps[i].ids, hyps[i].n, err))
-            return -1;
-        total += hyps[i].n;
-    }
-    if (total > TF_MAX_IDS)
-        return tf_fail(err, "%s: %zu ids in the hypotheses of one record: at most %zu",
-                       w->out->name, total, TF_MAX_IDS);
-    tf_record_nbest(&w->buf, w->size, idx, hyps, n);
-    return put_record(w, err);
+    return tf_writer_record(
+        w, &(struct tf_record){.type = TF_REC_NBEST, .idx = idx, .hyps = hyps, .n_hyps = n}, err);
+}
+
+int tf_writer_attention(struct tf_writer *w, uint64_t idx, const struct tf_attn *t,
+                        struct tf_err *err)
+{
+    return tf_writer_record(w, &(struct tf_record){.type = TF_REC_ATTN, .idx = idx, .attn = *t},
+                            err);
 }
 
 int tf_writer_score(struct tf_writer *w, uint64_t idx, float logp, const float *token_logp,
                     size_t n, struct tf_err *err)
 {
-    tf_record_score(&w->buf, idx, logp, token_logp, n);
-    return put_record(w, err);
+    const struct tf_record rec = {
+        .type = TF_REC_SCORE, .idx = idx, .logp = logp, .token_logp = token_logp, .n = n};
+    return tf_writer_record(w, &rec, err);
 }
 
 int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text, struct tf_err *err)
 {
     char buf[1024];
-    tf_record_bad(&w->buf, idx, code, clean(text, buf, sizeof buf));
-    return put_record(w, err);
+    const struct tf_record rec = {.type = TF_REC_BAD,
+                                  .idx = idx,
+                                  .code = code,
+                                  .text = clean(text, buf, sizeof buf)};
+    return tf_writer_record(w, &rec, err);
 }
 
-void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
+int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v,
+                    struct tf_err *err)
 {
-    struct tf_err later = {0};
-    if (!w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0 && err->sys == 0)
-        *err = later;
+    const struct tf_record rec = {.type = TF_REC_STATE, .text = name, .value = v};
+    return tf_writer_record(w, &rec, err) ? tf_context(err, "state %s", name) : 0;
 }
 
 int tf_writer_raw(struct tf_writer *w, const void *record, size_t n, struct tf_err *err)
 {
     tf_buf_add(&w->buf, record, n);
     return put_record(w, err);
-}
-
-int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v,
-                    struct tf_err *err)
-{
-    tf_record_state(&w->buf, name, v);
-    return put_record(w, err) ? tf_context(err, "state %s", name) : 0;
 }
 
 int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err)
@@ -225,11 +182,21 @@ int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_e
 
 int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_err *err)
 {
+    char buf[1024];
+    const struct tf_record rec = {.type = TF_REC_ERROR,
+                                  .code = code,
+                                  .text = clean(text, buf, sizeof buf)};
     if (w->dirty && tf_writer_check(w, err))
         return -1;
-    char buf[1024];
-    tf_record_error(&w->buf, code, clean(text, buf, sizeof buf));
+    tf_record_encode(&w->buf, w->size, &rec);
     return put(w, err) || tf_out_flush(w->out, err) ? -1 : 0;
+}
+
+void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
+{
+    struct tf_err later = {0};
+    if (!w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0 && err->sys == 0)
+        *err = later;
 }
 
 int tf_writer_flush(struct tf_writer *w, struct tf_err *err)

@@ -137,7 +137,7 @@ END
 @test "unjson: what is wrong is named with its line" {
     h='{"type":"header","header":{"v":1,"kind":"tokens","size":9}}'
     try() { sh_t 1 "printf '%s\\n' '$h' '$1' | tf-cbor unjson >out"; expect_error "stdin: line 2: $2"; }
-    try '{"type":"tokens","idx":0,"ids":[9]}' 'stdout: id 9 in a vocabulary of 9'
+    try '{"type":"tokens","idx":0,"ids":[9]}' 'stdout: ids: id 9 in a vocabulary of 9'
     try '{"type":"tokens","idx":0}' 'ids: not an array'
     try '{"type":"tokens","ids":[]}' 'idx: missing'
     try '{"type":"tokens","idx":0,"ids":[-1]}' 'ids: an id that is not a 32-bit number'
@@ -152,7 +152,7 @@ END
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' 'data: 4 bytes where dims ask for 8'
     try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' 'data: a number that u8 can'
     try '{"type":"tensor","name":"p/x","dtype":"f16","dims":[1],"data":[0.1]}' 'data: a number that f16 can'
-    try '{"type":"attention","idx":0,"kind":"cross","layer":1,"heads":[1],"rows":["a"],"columns":["b"]}' 'weights: 0 of them for 1 heads of 1 rows and 1 columns'
+    try '{"type":"attention","idx":0,"kind":"cross","layer":1,"heads":[1],"rows":["a"],"columns":["b"]}' 'weights: 0 numbers, expected 1'
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[1],"data":[1e300]}' 'data: a number that f32 can'
     try '{"type":"score","idx":0,"logp":-1e39}' 'logp: a number that f32 can'
     try '{"type":"state","name":"x","value":[[[[[[[[1]]]]]]]]}' 'value: nested too deeply'

@@ -420,10 +420,10 @@ static void test_too_much(void)
     must(tf_writer_begin(&w, &out, &h, &err), &err);
     size_t begun = out.len;
     is_int(tf_writer_tokens(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "ids of a sentence");
-    is_str(err.msg, "mem: 1048577 ids in one record: at most 1048576", "are counted");
+    is_str(err.msg, "mem: ids: 1048577 in one record, at most 1048576", "are counted");
     is_int(tf_writer_pair(&w, 0, zeros, 1, zeros, TF_MAX_IDS + 1, &err), -1, "ids of one side");
     is_int(tf_writer_stats(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "counts");
-    is_str(err.msg, "1048577 counts in one record, maximum 1048576", "are counted");
+    is_str(err.msg, "mem: counts: 1048577 in one record, at most 1048576", "are counted");
     struct tf_batch batch = {.n = TF_MAX_IDS + 1,
                              .src = zeros,
                              .tgt = zeros,
@@ -431,7 +431,7 @@ static void test_too_much(void)
                              .tgt_off = zeros,
                              .idx = zeros};
     is_int(tf_writer_batch(&w, &batch, &err), -1, "pairs of a batch");
-    is_str(err.msg, "mem: 1048577 pairs in one batch: at most 1048576", "are counted");
+    is_str(err.msg, "mem: idx: 1048577 in one record, at most 1048576", "are counted");
     const uint32_t offsets[] = {0, TF_MAX_IDS + 1};
     batch = (struct tf_batch){
         .n = 1, .src = zeros, .tgt = zeros, .src_off = zeros, .tgt_off = offsets, .idx = zeros};
@@ -439,12 +439,12 @@ static void test_too_much(void)
     struct tf_hyp *hyps = tf_xarray(NULL, TF_MAX_HYPS + 1, sizeof *hyps);
     memset(hyps, 0, (TF_MAX_HYPS + 1) * sizeof *hyps);
     is_int(tf_writer_nbest(&w, 0, hyps, TF_MAX_HYPS + 1, &err), -1, "hypotheses");
-    is_str(err.msg, "mem: 65537 hypotheses in one record: at most 65536", "are counted");
+    is_str(err.msg, "mem: hyps: 65537 in one record, at most 65536", "are counted");
     hyps[1] = (struct tf_hyp){.ids = zeros, .n = TF_MAX_IDS + 1};
     is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of a hypothesis");
     hyps[0] = hyps[1] = (struct tf_hyp){.ids = zeros, .n = TF_MAX_IDS / 2 + 1};
     is_int(tf_writer_nbest(&w, 0, hyps, 2, &err), -1, "ids of two hypotheses");
-    is_str(err.msg, "mem: 1048578 ids in the hypotheses of one record: at most 1048576",
+    is_str(err.msg, "mem: hyps: 1048578 ids in one record, at most 1048576",
            "are added up");
     memset(hyps, 0, 2 * sizeof *hyps);
     const char **texts = tf_xarray(NULL, TF_MAX_TEXTS, sizeof *texts);
@@ -460,19 +460,19 @@ static void test_too_much(void)
     } many[] = {
         {"heads",
          {.n_heads = TF_MAX_IDS + 1},
-         "mem: 1048577 heads of 0 rows and 0 columns: more than a record holds"},
+         "mem: heads: 1048577 in one record, at most 1048576"},
         {"rows",
          {.n_rows = TF_MAX_TEXTS + 1},
-         "mem: 0 heads of 65537 rows and 0 columns: more than a record holds"},
+         "mem: rows: 65537 in one record, at most 65536"},
         {"columns",
          {.n_cols = TF_MAX_TEXTS + 1},
-         "mem: 0 heads of 0 rows and 65537 columns: more than a record holds"},
+         "mem: columns: 65537 in one record, at most 65536"},
         {"weights",
          {.n_heads = 1, .n_rows = 4097, .n_cols = 4096},
-         "mem: 1 heads of 4097 rows and 4096 columns: more than a record holds"},
+         "mem: weights: 16781312 in one record, at most 16777216"},
         {"most of all",
          {.n_heads = TF_MAX_IDS, .n_rows = TF_MAX_TEXTS, .n_cols = TF_MAX_TEXTS},
-         "mem: 1048576 heads of 65536 rows and 65536 columns: more than a record holds"},
+         "mem: weights: 4503599627370496 in one record, at most 16777216"},
         {"weights and their texts",
          {"", 1, zeros, texts, texts, (const float *)(void *)huge, 1, 4096, 4096},
          "mem: a record of 67117081 bytes: at most 67108864"},
@@ -494,7 +494,7 @@ static void test_too_much(void)
     /* What another's writer may have let through. */
     static const struct {
         const char *what, *why;
-    } foreign[] = {{"hypotheses", "more than 65536 hypotheses"},
+    } foreign[] = {{"hypotheses", "hyps: more than 65536"},
                    {"ids of all hypotheses", "too many ids"},
                    {"a type", "not an array that begins with a type"}};
     struct tf_buf b = {0};
@@ -620,7 +620,7 @@ static void test_attention(void)
     const char *const torn[] = {"a", "\xe2\x96"};
     struct tf_attn foul = {.kind = "cross", .cols = torn, .n_cols = 2};
     is_int(tf_writer_attention(&w, 0, &foul, &err), -1, "a column that is not UTF-8");
-    is_str(err.msg, "mem: attention with text that is not UTF-8", "is named");
+    is_str(err.msg, "mem: columns: text that is not UTF-8", "is named");
     foul = (struct tf_attn){.kind = "cross", .rows = torn, .n_rows = 2};
     is_int(tf_writer_attention(&w, 0, &foul, &err), -1, "a row that is not");
     foul = (struct tf_attn){.kind = torn[1]};
@@ -678,7 +678,7 @@ static void test_writer_limits(void)
     must(tf_writer_begin(&w, &out, &h, &err), &err);
     is_int(tf_writer_tokens(&w, 0, (const uint32_t[]){4096}, 1, &err), -1,
            "an id beyond the vocabulary");
-    is_str(err.msg, "mem: id 4096 in a vocabulary of 4096", "is named");
+    is_str(err.msg, "mem: ids: id 4096 in a vocabulary of 4096", "is named");
     ok(tf_writer_bad(&w, 0, TF_BAD_OTHER, "\xff", &err) == 0, "text that is not UTF-8 is escaped");
     must(tf_writer_end(&w, &err), &err);
     is_int(read_all(out.buf, out.len, 0, NULL, &err), 1, "and read back %s", err.msg);

@@ -190,11 +190,11 @@ static const struct {
      "token_logp: not a number"},
     {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":1}", "hyps: not an array"},
     {"nbest", "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0}]}",
-     "hypothesis 0: logp: missing"},
+     "hyps 0: logp: missing"},
     {"nbest",
      "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":[1],\"score\":0,\"logp\":0,\"token_logp\":["
      "0]}]}",
-     "hypothesis 0: token_logp: 1 of them for 1 ids and an end"},
+     "hyps 0: token_logp: 1 numbers, expected 2"},
     {"attention",
      "{\"type\":\"attention\",\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[],\"columns\":["
      "],\"weights\":[]}",
@@ -244,15 +244,15 @@ static const struct {
      "columns: not an array of text"},
     {"attention",
      ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"]}",
-     "weights: 0 of them for 1 heads of 1 rows and 1 columns"},
+     "weights: 0 numbers, expected 1"},
     {"attention",
      ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1,2],\"rows\":[\"a\"],\"columns\":[\"b\","
           "\"c\"],\"weights\":[1,2,3]}",
-     "weights: 3 of them for 2 heads of 1 rows and 2 columns"},
+     "weights: 3 numbers, expected 4"},
     {"attention",
      ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[],\"rows\":[\"a\"],\"columns\":[\"b\"],"
           "\"weights\":[1]}",
-     "weights: 1 of them for 0 heads of 1 rows and 1 columns"},
+     "weights: 1 numbers, expected 0"},
     {"attention",
      ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],"
           "\"weights\":1}",
@@ -266,7 +266,9 @@ static const struct {
     {"batch", BATCH "\"idx\":[0],\"src\":[[0.5]],\"tgt\":[[]]}",
      "src: an id that is not a 32-bit number"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[]],\"tgt\":[[]],\"corpus\":\"00\"}", "corpus: "},
-    {"batch", "{\"type\":\"batch\",\"ordinal\":0,\"record\":0}", "epoch: missing"},
+    {"batch",
+     "{\"type\":\"batch\",\"ordinal\":0,\"record\":0,\"idx\":[],\"src\":[],\"tgt\":[]}",
+     "epoch: missing"},
     {"model", "{\"type\":\"state\",\"name\":\"x\"}", "value: missing"},
     {"model", "{\"type\":\"state\",\"value\":1}", "name: missing"},
     {"model", "{\"type\":\"state\",\"name\":\"x\",\"value\":[[[[[[[[[1]]]]]]]]]}",
@@ -362,8 +364,8 @@ static void refuse(void)
                i ? "columns" : "rows");
         is_str(
             err.msg,
-            i ? "mem: line 2: mem: 0 heads of 0 rows and 65537 columns: more than a record holds"
-              : "mem: line 2: mem: 0 heads of 65537 rows and 0 columns: more than a record holds",
+            i ? "mem: line 2: columns: 65537 in one record, at most 65536"
+              : "mem: line 2: rows: 65537 in one record, at most 65536",
             "are too many");
     }
     tf_buf_release(&b);

@@ -1,0 +1,29 @@
+/* bad.c - bad records: what their codes mean. */
+#include "stream/stream.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *tf_bad_name(int code)
+{
+    switch (code) {
+    case TF_BAD_UTF8:
+        return "invalid UTF-8";
+    case TF_BAD_TOO_LONG:
+        return "line too long";
+    case TF_BAD_TOO_MANY_TOKENS:
+        return "too many tokens";
+    case TF_BAD_UNKNOWN_ID:
+        return "unknown id";
+    default:
+        return "other";
+    }
+}
+
+const char *tf_bad_say(char *buf, size_t size, int code, const char *text)
+{
+    const char *name = tf_bad_name(code);
+    bool told = !strncmp(text, name, strlen(name));
+    snprintf(buf, size, "%s%s%s", told ? "" : name, told || !*text ? "" : ": ", text);
+    return buf;
+}

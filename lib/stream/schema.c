@@ -1,0 +1,171 @@
+/* schema.c - the table of records and kinds. formats/ is the norm. */
+#include "stream/schema.h"
+
+#include <string.h>
+
+#define AT(member) .at = offsetof(struct tf_record, member)
+#define N_AT(member) .n_at = offsetof(struct tf_record, member)
+#define FLAG_AT(member) .flag_at = offsetof(struct tf_record, member)
+#define HYP_AT(member) .at = offsetof(struct tf_hyp, member)
+#define HYP_N_AT(member) .n_at = offsetof(struct tf_hyp, member)
+
+#define F(name_, type_, ...)                                 \
+    {                                                        \
+        .name = name_, .type = TF_FIELD_##type_, __VA_ARGS__ \
+    }
+#define F_IDX F("idx", UINT, AT(idx))
+#define F_LAST       \
+    {                \
+        .name = NULL \
+    }
+
+static size_t hyp_tokens(const void *hyp)
+{
+    return ((const struct tf_hyp *)hyp)->n + 1; /* and the end of the sentence */
+}
+
+/* The factors are at most 2^20, 2^16 and 2^16. */
+static size_t attn_weights(const void *rec)
+{
+    const struct tf_attn *t = &((const struct tf_record *)rec)->attn;
+    return t->n_heads * t->n_rows * t->n_cols;
+}
+
+static const struct tf_field hyp_fields[] = {
+    F("ids", IDS, .flags = TF_VOCAB, HYP_AT(ids), HYP_N_AT(n), .max = TF_MAX_IDS),
+    F("score", FLOAT, HYP_AT(score)),
+    F("logp", FLOAT, HYP_AT(logp)),
+    F("token_logp", FLOATS, .flags = TF_OPTIONAL, HYP_AT(token_logp), .count = hyp_tokens,
+      .max = TF_MAX_IDS + 1),
+    F_LAST,
+};
+
+static const struct tf_field batch_fields[] = {
+    F("idx", IDS, AT(batch.idx), N_AT(batch.n), .max = TF_MAX_IDS),
+    F("src", PACKED, .flags = TF_VOCAB | TF_KNOWN, AT(batch.src), N_AT(batch.n),
+      FLAG_AT(batch.src_off), .max = TF_MAX_IDS),
+    F("tgt", PACKED, .flags = TF_VOCAB | TF_KNOWN, AT(batch.tgt), N_AT(batch.n),
+      FLAG_AT(batch.tgt_off), .max = TF_MAX_IDS),
+    F("epoch", UINT, AT(batch.epoch)),
+    F("record", UINT, AT(batch.record)),
+    F("corpus", SHA256, .flags = TF_OPTIONAL, AT(batch.corpus), FLAG_AT(batch.has_corpus)),
+    F("src_off", OFFSETS, AT(batch.src_off), N_AT(batch.n), .max = TF_MAX_IDS + 1),
+    F("tgt_off", OFFSETS, AT(batch.tgt_off), N_AT(batch.n), .max = TF_MAX_IDS + 1),
+    F_LAST,
+};
+
+#define FIELDS(...) ((const struct tf_field[]){__VA_ARGS__, F_LAST})
+
+#define OTHER TF_KIND_OTHER
+
+const struct tf_schema tf_schemas[TF_REC_END + 1] = {
+    [TF_REC_HEADER] = {"header", .apart = true, .fields = FIELDS(F("header", VALUE, .at = 0))},
+    [TF_REC_TOKENS] = {"tokens", TF_KIND_TOKENS | OTHER,
+                       .fields = FIELDS(F_IDX, F("ids", IDS, .flags = TF_VOCAB, AT(ids), N_AT(n),
+                                                 .max = TF_MAX_IDS))},
+    [TF_REC_PAIR] = {"pair", TF_KIND_PAIRS | OTHER,
+                     .fields = FIELDS(F_IDX,
+                                      F("src", IDS, .flags = TF_VOCAB | TF_KNOWN, AT(ids), N_AT(n),
+                                        .max = TF_MAX_IDS),
+                                      F("tgt", IDS, .flags = TF_VOCAB | TF_KNOWN, AT(tgt),
+                                        N_AT(n_tgt), .max = TF_MAX_IDS))},
+    [TF_REC_BATCH] = {"batch", TF_KIND_BATCH | OTHER, .own_crc = true,
+                      .fields = FIELDS(F("ordinal", UINT, AT(batch.ordinal)),
+                                       F("fields", MAP, .fields = batch_fields),
+                                       F("crc", OWN_CRC, .at = 0))},
+    [TF_REC_NBEST] = {"nbest", TF_KIND_NBEST | OTHER,
+                      .fields = FIELDS(F_IDX, F("hyps", STRUCTS, AT(hyps), N_AT(n_hyps),
+                                                .max = TF_MAX_HYPS, .fields = hyp_fields,
+                                                .size = sizeof(struct tf_hyp)))},
+    [TF_REC_ATTN] =
+        {"attention", TF_KIND_ATTENTION | OTHER,
+         .fields =
+             FIELDS(F_IDX, F("kind", TEXT, AT(attn.kind)), F("layer", UINT, AT(attn.layer)),
+                    F("heads", IDS, AT(attn.heads), N_AT(attn.n_heads), .max = TF_MAX_IDS),
+                    F("rows", TEXTS, AT(attn.rows), N_AT(attn.n_rows), .max = TF_MAX_TEXTS),
+                    F("columns", TEXTS, AT(attn.cols), N_AT(attn.n_cols), .max = TF_MAX_TEXTS),
+                    F("weights", FLOATS, .flags = TF_BULK, AT(attn.weights), .count = attn_weights,
+                      .max = TF_MAX_RECORD / sizeof(float)))},
+    [TF_REC_TENSOR] = {"tensor", TF_KIND_MODELS | OTHER, .own_crc = true, .apart = true,
+                       .fields = FIELDS(F("name", TEXT, .at = 0), F("dtype", DTYPE, .at = 0),
+                                        F("pad", PAD, .at = 0), F("data", MATRIX, .at = 0),
+                                        F("crc", DATA_CRC, .at = 0))},
+    [TF_REC_STATE] = {"state", TF_KIND_MODELS | OTHER, .own_crc = true,
+                      .fields =
+                          FIELDS(F("name", TEXT, AT(text)),
+                                 F("value", VALUE, AT(value), N_AT(value_n), FLAG_AT(value_at)),
+                                 F("crc", OWN_CRC, .at = 0))},
+    [TF_REC_BAD] = {"bad", TF_KIND_STREAMS,
+                    .fields = FIELDS(F_IDX, F("code", CODE, AT(code)), F("text", TEXT, AT(text)))},
+    [TF_REC_SCORE] = {"score", TF_KIND_SCORES | OTHER,
+                      .fields = FIELDS(F_IDX, F("logp", FLOAT, AT(logp)),
+                                       F("token_logp", FLOATS, .flags = TF_OPTIONAL, AT(token_logp),
+                                         N_AT(n), .max = TF_MAX_IDS + 1))},
+    [TF_REC_STATS] = {"stats", TF_KIND_STATS | OTHER,
+                      .fields =
+                          FIELDS(F_IDX, F("counts", IDS, AT(ids), N_AT(n), .max = TF_MAX_IDS))},
+    [TF_REC_CHECK] = {"check", TF_KIND_ALL, .closed = true,
+                      .fields = FIELDS(F("count", UINT, AT(count)),
+                                       F("crc", PART_CRC, AT(crc), FLAG_AT(has_crc)))},
+    [TF_REC_ERROR] = {"error", TF_KIND_ALL,
+                      .fields = FIELDS(F("code", CODE, AT(code)), F("text", TEXT, AT(text)))},
+    [TF_REC_END] = {"end", TF_KIND_ALL, .closed = true,
+                    .fields = FIELDS(F("count", UINT, AT(count)),
+                                     F("crc", PART_CRC, AT(crc), FLAG_AT(has_crc)))},
+};
+
+/* In the order of the bits. */
+static const char *const kinds[] = {"tokens", "pairs",     "batch", "nbest",     "scores",
+                                    "stats",  "attention", "model", "checkpoint"};
+
+size_t tf_schema_fields(const struct tf_schema *s)
+{
+    size_t n = 0;
+    while (s->fields[n].name)
+        n++;
+    return n;
+}
+
+int tf_schema_type(const char *name)
+{
+    for (int i = 0; i <= TF_REC_END; i++)
+        if (tf_schemas[i].name && !strcmp(tf_schemas[i].name, name))
+            return i;
+    return -1;
+}
+
+const char *tf_record_name(int type)
+{
+    const struct tf_schema *s = tf_schema_of(type);
+    return type >= TF_REC_ANCILLARY ? "ancillary" : s ? s->name : "unknown";
+}
+
+unsigned tf_kind_of(const char *kind)
+{
+    unsigned bit = 1;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++, bit <<= 1)
+        if (!strcmp(kind, kinds[i]))
+            return bit;
+    return TF_KIND_OTHER;
+}
+
+bool tf_field_present(const struct tf_field *f, const void *base)
+{
+    if (!(f->flags & TF_OPTIONAL))
+        return true;
+    return f->type == TF_FIELD_SHA256 ? *TF_MEMBER(const bool, base, f->flag_at)
+                                      : *TF_MEMBER(const void *const, base, f->at) != NULL;
+}
+
+size_t tf_field_count(const struct tf_field *f, const void *base)
+{
+    return f->count ? f->count(base) : *TF_MEMBER(const size_t, base, f->n_at);
+}
+
+size_t tf_field_ids(const struct tf_field *f, const void *base)
+{
+    size_t n = tf_field_count(f, base);
+    if (f->type == TF_FIELD_PACKED)
+        return (*TF_MEMBER(const uint32_t *const, base, f->flag_at))[n];
+    return f->type == TF_FIELD_OFFSETS ? n + 1 : n;
+}

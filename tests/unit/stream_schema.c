@@ -1,0 +1,170 @@
+/* stream_schema.c - the table of records agrees with formats/tf.cddl, rule by rule, and with itself.
+ */
+#include "../harness/tap.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "stream/schema.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+static const char *cddl_type(const struct tf_field *f)
+{
+    switch (f->type) {
+    case TF_FIELD_UINT:
+        return strcmp(f->name, "idx") != 0 ? "uint" : "idx";
+    case TF_FIELD_CODE:
+        return "uint";
+    case TF_FIELD_TEXT:
+        return "tstr";
+    case TF_FIELD_FLOAT:
+        return "real";
+    case TF_FIELD_SHA256:
+        return "sha256";
+    case TF_FIELD_IDS:
+    case TF_FIELD_PACKED:
+    case TF_FIELD_OFFSETS:
+        return "ids";
+    case TF_FIELD_FLOATS:
+        return f->flags & TF_OPTIONAL ? "reals / nil" : "reals";
+    case TF_FIELD_TEXTS:
+        return "[* tstr]";
+    case TF_FIELD_STRUCTS:
+        return "[* hypothesis]";
+    case TF_FIELD_VALUE:
+        return "value";
+    case TF_FIELD_PART_CRC:
+    case TF_FIELD_OWN_CRC:
+    case TF_FIELD_DATA_CRC:
+        return "crc";
+    case TF_FIELD_DTYPE:
+        return "dtype";
+    case TF_FIELD_PAD:
+        return "bstr";
+    case TF_FIELD_MATRIX:
+        return "matrix";
+    default:
+        return "?";
+    }
+}
+
+static void put_map(struct tf_buf *b, const struct tf_field *f)
+{
+    tf_buf_str(b, "{");
+    for (; f->name; f++)
+        tf_buf_printf(b, "%s\"%s\": %s, ", f->flags & TF_OPTIONAL ? "? " : "", f->name,
+                      cddl_type(f));
+    tf_buf_str(b, "* tstr => any, }");
+}
+
+/* Fields of an array, up to the optional one. A type that has the field's name needs no label. */
+static const struct tf_field *put_fields(struct tf_buf *b, const struct tf_field *f, bool optional)
+{
+    for (const char *comma = ""; f->name && (optional || !(f->flags & TF_OPTIONAL)); f++) {
+        const char *type = cddl_type(f);
+        tf_buf_str(b, comma);
+        comma = ", ";
+        if (f->type == TF_FIELD_MAP)
+            put_map(b, f->fields);
+        else if (strcmp(type, f->name) == 0)
+            tf_buf_str(b, type);
+        else
+            tf_buf_printf(b, "%s: %s", f->name, type);
+    }
+    return f;
+}
+
+/* begin: what comes before the fields. An optional field makes two forms. */
+static void put_rule(struct tf_buf *b, const char *begin, const struct tf_field *f, bool closed)
+{
+    tf_buf_printf(b, "[%s", begin);
+    if (put_fields(b, f, false)->name) {
+        tf_buf_printf(b, "] / [%s", begin);
+        put_fields(b, f, true);
+    }
+    tf_buf_str(b, closed ? "]" : ", * any]");
+}
+
+/* The right side of a rule, without comments and with single spaces; empty if there is none. */
+static void find_rule(struct tf_buf *b, const char *cddl, const char *name)
+{
+    size_t n = strlen(name);
+    const char *p = cddl;
+    while (p && (strncmp(p, name, n) != 0 || strncmp(p + n, " = ", 3) != 0))
+        p = (p = strchr(p, '\n')) != NULL ? p + 1 : NULL;
+    for (p = p ? p + n + 3 : ""; *p && !(p[0] == '\n' && isalpha((unsigned char)p[1])); p++) {
+        if (*p == ';')
+            p += strcspn(p, "\n") - 1;
+        else if (!isspace((unsigned char)*p))
+            tf_buf_byte(b, (unsigned char)*p);
+        else if (b->len && b->p[b->len - 1] != ' ' && b->p[b->len - 1] != '{')
+            tf_buf_byte(b, ' ');
+    }
+    while (b->len && b->p[b->len - 1] == ' ')
+        b->len--;
+    tf_buf_byte(b, 0);
+}
+
+static void compare(const char *cddl, const char *name, const char *begin, const struct tf_field *f,
+                    bool closed)
+{
+    struct tf_buf want = {0}, is = {0};
+    put_rule(&want, begin, f, closed);
+    find_rule(&is, cddl, name);
+    is_str(is.p, want.p, "tf.cddl: %s", name);
+    tf_buf_release(&want);
+    tf_buf_release(&is);
+}
+
+/* Every row is complete: what is used from it is there. */
+static bool sound(const struct tf_field *f)
+{
+    for (; f->name; f++) {
+        bool list = f->type == TF_FIELD_IDS || f->type == TF_FIELD_FLOATS ||
+                    f->type == TF_FIELD_TEXTS || f->type == TF_FIELD_PACKED ||
+                    f->type == TF_FIELD_OFFSETS || f->type == TF_FIELD_STRUCTS;
+        bool nested = f->type == TF_FIELD_STRUCTS || f->type == TF_FIELD_MAP;
+        if (list != (f->max > 0) || nested != (f->fields != NULL) ||
+            (f->type == TF_FIELD_STRUCTS) != (f->size > 0) || (f->fields && !sound(f->fields)))
+            return false;
+    }
+    return true;
+}
+
+int main(void)
+{
+    char *cddl;
+    size_t n;
+    struct tf_err err = {0};
+    if (!ok(tf_read_file(&cddl, &n, "formats/tf.cddl", 1 << 20, &err) == 0, "formats/tf.cddl %s",
+            err.msg))
+        return done();
+    struct tf_buf record = {0};
+    for (int type = 0; type <= TF_REC_END; type++) {
+        const struct tf_schema *s = tf_schema_of(type);
+        char begin[16];
+        if (!s)
+            continue;
+        is_int(tf_schema_type(s->name), type, "%s: by its name", s->name);
+        const struct tf_field *last = s->fields + tf_schema_fields(s) - 1;
+        ok(sound(s->fields) && s->own_crc == (last->type == TF_FIELD_OWN_CRC ||
+                                              last->type == TF_FIELD_DATA_CRC),
+           "%s: its row", s->name);
+        if (type == TF_REC_HEADER)
+            continue; /* the norm of its map is the CDDL */
+        snprintf(begin, sizeof begin, "%d, ", type);
+        compare(cddl, s->name, begin, s->fields, s->closed);
+        if (type == TF_REC_NBEST)
+            compare(cddl, "hypothesis", "", s->fields[1].fields, false);
+        if (type != TF_REC_ERROR && type != TF_REC_END)
+            tf_buf_printf(&record, "%s / ", s->name);
+    }
+    tf_buf_str(&record, "ancillary");
+    struct tf_buf is = {0};
+    find_rule(&is, cddl, "record");
+    is_str(is.p, record.p, "tf.cddl: record");
+    tf_buf_release(&is);
+    tf_buf_release(&record);
+    free(cddl);
+    return done();
+}
