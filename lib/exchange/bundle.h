@@ -8,10 +8,11 @@
 /* What a file holds. Zero-initialise; release frees what the reader took. */
 struct tf_bundle {
     struct tf_arena arena;
-    /* a reader's are in the arena; names as in the file, unique; data not necessarily aligned; crc
-     * is not set */
+    /* A reader's are in the arena; names as in the file, unique; data not necessarily aligned; crc
+     * is not set. */
     struct tf_tensor *tensors;
     size_t n;
+    bool has_crc; /* to be written: each tensor's crc is set, and compared with what is written */
     const char *config;        /* JSON text of config_n bytes, or NULL */
     size_t config_n;
     const uint8_t *vocab;      /* SentencePiece model bytes, or NULL */

@@ -47,9 +47,10 @@ struct tf_zip_writer {
     uint64_t count;
     struct tf_buf dir, head; /* the directory so far; the header of the member at hand */
 };
-/* A member of head_n and n bytes. */
-int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n,
-               const void *data, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* Begin a member of head_n and n bytes. The head is written; the caller writes the data, of which
+ * the archive has the CRC, to the output. */
+int tf_zip_begin(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n,
+                 const void *data, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* the directory; the output is not committed */
 int tf_zip_end(struct tf_zip_writer *w, struct tf_err *err) TF_MUST_CHECK;
 void tf_zip_writer_release(struct tf_zip_writer *w);

@@ -273,3 +273,42 @@ bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes)
     }
     return !bad;
 }
+
+static int changed(const struct tf_tensor *t, struct tf_err *err)
+{
+    return tf_fail(err, "tensor %s changed while it was read", t->name);
+}
+
+int tf_tensor_write(struct tf_out *out, const struct tf_tensor *t, uint32_t *crc,
+                    struct tf_err *err)
+{
+    enum { CHUNK = 64 << 10 };
+    const uint8_t *p = t->data;
+    uint8_t *copy = tf_xmalloc(CHUNK);
+    uint32_t sum = 0;
+    int rc = 0;
+    for (size_t done = 0, n; done < t->bytes && rc == 0; done += n) {
+        n = t->bytes - done < CHUNK ? t->bytes - done : CHUNK;
+        memcpy(copy, p + done, n);
+        sum = tf_crc32c(sum, copy, n);
+        if (crc)
+            *crc = tf_crc32c(*crc, copy, n);
+        rc = tf_out_write(out, copy, n, err);
+    }
+    free(copy);
+    return rc == 0 && sum != t->crc ? changed(t, err) : rc;
+}
+
+void *tf_tensor_copy(const struct tf_tensor *t, struct tf_err *err)
+{
+    void *copy = tf_try_alloc(t->bytes + 1, err);
+    if (!copy)
+        return NULL;
+    memcpy(copy, t->data, t->bytes);
+    if (tf_crc32c(0, copy, t->bytes) != t->crc) {
+        free(copy);
+        changed(t, err);
+        return NULL;
+    }
+    return copy;
+}

@@ -17,6 +17,8 @@ bool tf_dtype_of(enum tf_dtype *t, const char *name); /* false when there is non
 #define TF_MAX_NAME 128                 /* bytes of a tensor's or state's name */
 #define TF_MAX_DIMS ((uint64_t)1 << 62) /* product of dims and element size */
 
+struct tf_out;
+
 /* A tensor of a file: a view of the file's memory. */
 struct tf_tensor {
     const char *name;
@@ -32,6 +34,14 @@ struct tf_tensor {
 bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank);
 /* An error names one whose name another has too. */
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* Write t->data, whose CRC-32C is t->crc. The data may be a mapped file that another process
+ * changes: what is written is copied and summed first, and an error names the tensor if it is not
+ * what t->crc was computed of. *crc, a running CRC-32C, is continued with the bytes; it may be NULL.
+ */
+int tf_tensor_write(struct tf_out *out, const struct tf_tensor *t, uint32_t *crc,
+                    struct tf_err *err) TF_MUST_CHECK;
+/* A private copy of the data, checked in the same way; the caller frees it. NULL on error. */
+void *tf_tensor_copy(const struct tf_tensor *t, struct tf_err *err);
 /* no NaN, no infinity */
 bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
 /* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no

@@ -171,8 +171,7 @@ int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_e
     tf_record_tensor_head(&w->buf, w->out->offset, t);
     if (put(w, err))
         return -1;
-    w->crc = tf_crc32c(w->crc, t->data, t->bytes);
-    if (tf_out_write(w->out, t->data, t->bytes, err))
+    if (tf_tensor_write(w->out, t, &w->crc, err))
         return -1;
     tf_cbor_uint(&w->buf, t->crc);
     w->count++;
