@@ -372,7 +372,8 @@ static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum t
         w->data = data;
         w->bytes = p->n * tf_dtype_size(dtype);
         wide = tf_xarray(wide, p->n + 1, sizeof *wide);
-        if (tf_tensor_floats(wide, &from, err) < 0 || tf_floats_as(data, dtype, wide, p->n, err) < 0)
+        if (tf_tensor_floats(wide, &from, err) < 0 ||
+            tf_floats_as(data, dtype, wide, p->n, err) < 0)
             rc = tf_context(err, "%s", p->name);
         else if (!tf_tensor_finite(dtype, data, w->bytes))
             rc = tf_fail(err, "%s: contains values that are not finite", p->name);

@@ -36,7 +36,8 @@ bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, 
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* Write t->data, whose CRC-32C is t->crc. The data may be a mapped file that another process
  * changes: what is written is copied and summed first, and an error names the tensor if it is not
- * what t->crc was computed of. *crc, a running CRC-32C, is continued with the bytes; it may be NULL.
+ * what t->crc was computed of. *crc, a running CRC-32C, is continued with the bytes; it may be
+ * NULL.
  */
 int tf_tensor_write(struct tf_out *out, const struct tf_tensor *t, uint32_t *crc,
                     struct tf_err *err) TF_MUST_CHECK;
