@@ -156,18 +156,18 @@ def compare(g, t, gold_line, test_line):
                     a["result"] = b["result"] = 1
                     matched += 1
                     break
-                detail("LABEL", gold_line, a)
+                show("LABEL", gold_line, a)
                 near.add(j)
         if not found and a["result"] != 5:
-            detail("BRACKET", gold_line, a)
+            show("BRACKET", gold_line, a)
     for j, b in enumerate(t[3]):
         if b["result"] == 0 and j not in near:
-            detail("EXTRA", test_line, b)
+            show("EXTRA", test_line, b)
     for b in t[3]:
         for i, a in enumerate(g[3]):
             if 5 not in (a["result"], b["result"]) and cross(a, b):
                 if i != last:
-                    detail("CROSSING", gold_line, a)
+                    show("CROSSING", gold_line, a)
                 crossing, last = crossing + 1, i
                 break
     for a, b in zip(g[1], t[1]):
