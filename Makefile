@@ -1,11 +1,11 @@
 # tf-tools. `make` builds, `make check` tests, `make help` lists the rest.
-# Nothing here runs a compiler or pkg-config while the file is read: a bare machine can run `make deps` first.
+# Reading this file runs no compiler and no pkg-config: a bare machine can run `make deps` first.
 
 all: ## build every tool
 
 -include config.mk
 
-# ---- what a user may set -------------------------------------------------------------------------------------------
+# ---- what a user may set -------------------------------------------------------------------------
 
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
@@ -16,8 +16,8 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share
-# SAN=address,undefined: a build of its own with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH: compute capabilities, the newest last (later devices
-# compile its code anew).
+# SAN=address,undefined: a separate build with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH:
+# compute capabilities, the newest last (later devices compile its code at run time).
 SAN ?=
 CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
@@ -31,14 +31,15 @@ Q := $(if $(V),,@)
 # One build tree per set of sanitizers.
 B ?= build$(if $(SAN),-$(SAN))
 
-# ---- sources -------------------------------------------------------------------------------------------------------
+# ---- sources -------------------------------------------------------------------------------------
 
 cmd_src := $(sort $(wildcard cmd/tf-*.c))
 ref_src := $(sort $(wildcard lib/ops/ref/*.c))
-# The CPU backend: cpu.c chooses among instruction sets, and the rest is compiled once for each of them.
+# The CPU backend: cpu.c chooses among instruction sets; the rest is compiled once for each of them.
 set_src := lib/ops/cpu/int8.c lib/ops/cpu/table.c
 isa_src := $(filter-out lib/ops/cpu/cpu.c $(set_src),$(sort $(wildcard lib/ops/cpu/*.c)))
-lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src),$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
+lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src), \
+	$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
 # All or none: a plugin lacks no operation.
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
@@ -46,7 +47,7 @@ test_src := $(filter-out tests/ops/problems.c,$(sort $(wildcard tests/unit/*.c t
 harness_src := $(sort $(wildcard tests/harness/*.c)) tests/ops/problems.c
 fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 
-# The kernels that gain from wide registers are compiled once per instruction set and chosen at run time.
+# Kernels that gain from wide registers are compiled for each instruction set, chosen at run time.
 x86 := $(filter x86_64 amd64,$(shell uname -m))
 isas := generic $(if $(x86),avx2 avx512)
 isa_avx2 := -mavx2 -mfma
@@ -84,11 +85,11 @@ bins := $(cmd_src:cmd/%.c=$B/bin/%)
 tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $B/tests/emulate/check.t
 bats := $(sort $(wildcard tests/cli/*.bats tests/lint/*.bats))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
-# The same sources compiled for the host, so that a machine without a GPU can test them: see tests/emulate/emulate.h.
+# The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(cu_src),$B/emulate/tf-backend-cuda.so)
 emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o
 
-# ---- flags: the user's in CFLAGS and so on, the project's in all_* ---------------------------------------------------
+# ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
 
 warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wpointer-arith
 # The sanitizers make gcc see null format strings and short buffers that are not there.
@@ -100,30 +101,36 @@ quoted = '$(subst ','\'',$1)'
 anywhere = -fdebug-prefix-map=$(call quoted,$(CURDIR))=.
 all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
 all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CFLAGS)
-all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CXXFLAGS)
-emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC -fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
+all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(anywhere) \
+	$(san) $(CXXFLAGS)
+emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC \
+	-fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
 all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
 comma := ,
 nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
 	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a)\
 	-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) $(NVCCFLAGS)
 
-# What every program may use, linked only into those that do; and per program `$B/bin/tf-x: extra_libs = ...`.
+# What every program may use, linked only into those that do. More for one program:
+# `$B/bin/tf-x: extra_libs = ...`.
 libs = -lcbor -lz -lpthread -ldl -lm
-sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || echo -lsentencepiece -lsentencepiece_train) -lstdc++
+sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || \
+	echo -lsentencepiece -lsentencepiece_train) -lstdc++
 extra_libs =
 
 # Rewritten only when the flags change, so that every object follows them.
-flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) $(nv_flags) $(emu_flags)
+flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) \
+	$(nv_flags) $(emu_flags)
 $B/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quoted,$(flags)) | cmp -s - $@ || printf '%s\n' $(call quoted,$(flags)) >$@
 
-# ---- rules ---------------------------------------------------------------------------------------------------------
+# ---- rules ---------------------------------------------------------------------------------------
 
 all: $(bins) $(plugin)
 	$(if $(plugin),,@rm -f $B/bin/tf-backend-cuda.so)
-	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(isas); CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no)'
+	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(isas);' \
+	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no)'
 
 # $(call cc,SOURCE,MORE FLAGS)
 define cc
@@ -140,7 +147,8 @@ $B/lib/ops/ref/%.f32.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=float -DTF_REF_NAME=f32)
 $B/lib/ops/ref/%.f64.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=double -DTF_REF_NAME=f64)
-# Where the plugin is looked for, besides ../lib/tf next to the program. In a file, since `make install` may be the first to hear of a PREFIX.
+# Where the plugin is searched, besides ../lib/tf next to the program. It is in a file because
+# PREFIX may be set for `make install` only.
 $B/libdir: FORCE
 	@mkdir -p $(@D)
 	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
@@ -171,8 +179,10 @@ $B/tests/emulate/%.o: tests/emulate/%.cc $B/flags
 	$(if $(V),,@echo '  CXX  $<')
 	$Q$(CXX) $(all_cppflags) $(emu_flags) -MMD -MP -c -o $@ $<
 
-# Under ThreadSanitizer the threads of a block are its fibers: the file that switches between them stays without.
-$B/tests/emulate/emulate.o: emu_flags += $(if $(filter thread,$(SAN)),-fno-sanitize=thread -DEMULATE_RACES)
+# Under ThreadSanitizer the threads of a block are its fibers: the file that switches between them
+# is compiled without it.
+$B/tests/emulate/emulate.o: emu_flags += \
+	$(if $(filter thread,$(SAN)),-fno-sanitize=thread -DEMULATE_RACES)
 
 # The members are a prerequisite in a file, so that a source that went away leaves the archive too.
 $B/members: FORCE
@@ -198,7 +208,8 @@ $Q$(CC) $(all_cflags) $(all_ldflags) $1 -o $@ $(filter %.o %.a,$^) $(extra_libs)
 endef
 
 # SentencePiece and the C++ library stay out of every program that does not say so here.
-uses_sp := $B/bin/tf-tokenize $(patsubst %.c,$B/%.t,$(wildcard tests/unit/sp_*.c tests/fuzz/sp_*.c)) \
+uses_sp := $B/bin/tf-tokenize \
+	$(patsubst %.c,$B/%.t,$(wildcard tests/unit/sp_*.c tests/fuzz/sp_*.c)) \
 	$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/sp_*.c))
 $(uses_sp): extra_libs = $B/libtf.a $(sp_libs) # again, for what sp.o alone asks for
 $(uses_sp): $(if $(sp_src),$B/libtf-sp.a)
@@ -213,7 +224,8 @@ $(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtest.a $B/li
 $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
-	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt $(addprefix -Xlinker -rpath$(comma),$(realpath $(dir $(NVCC))../lib64))
+	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt \
+	    $(addprefix -Xlinker -rpath$(comma),$(realpath $(dir $(NVCC))../lib64))
 $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
@@ -222,9 +234,10 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 
--include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $B/tests/emulate/check.o $(cmd_obj) $(test_obj) $(fuzz_obj) $(harness_obj) $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
+-include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $(cmd_obj) $(test_obj) \
+	$(fuzz_obj) $(harness_obj) $B/tests/emulate/check.o $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
 
-# ---- tests ---------------------------------------------------------------------------------------------------------
+# ---- tests ---------------------------------------------------------------------------------------
 
 # The one list of Debian packages that the build and its tests need.
 packages := bats g++ gcc libcbor-dev libsentencepiece-dev make mandoc perl pkg-config \
@@ -233,7 +246,8 @@ packages := bats g++ gcc libcbor-dev libsentencepiece-dev make mandoc perl pkg-c
 deps: ## install the Debian packages that are missing
 	@missing=; \
 	for p in $(packages); do \
-	    dpkg-query -W -f '$${Status}\n' $$p 2>/dev/null | grep -q '^install ok installed' || missing="$$missing $$p"; \
+	    dpkg-query -W -f '$${Status}\n' $$p 2>/dev/null | grep -q '^install ok installed' || \
+	        missing="$$missing $$p"; \
 	done; \
 	[ -n "$$missing" ] || exit 0; \
 	echo "installing:$$missing"; \
@@ -243,7 +257,8 @@ deps: ## install the Debian packages that are missing
 
 # DEPS=no for machines that have what they need by another way.
 maybe-deps:
-	$(if $(filter no,$(DEPS)),,@if command -v dpkg-query >/dev/null; then $(MAKE) --no-print-directory deps; fi)
+	$(if $(filter no,$(DEPS)),,@if command -v dpkg-query >/dev/null; then \
+	    $(MAKE) --no-print-directory deps; fi)
 
 # A second make, since what `deps` installs may change what this one has found out already.
 check: maybe-deps ## run every test that needs neither GPU nor network
@@ -252,8 +267,10 @@ check: maybe-deps ## run every test that needs neither GPU nor network
 check-asan: ## the same under AddressSanitizer and UBSan, in a build of its own
 	@$(MAKE) --no-print-directory check SAN=address,undefined
 
-test_env = PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" TF_BIN=$(call quoted,$(abspath $B)/bin) TF_BUILD=$(call quoted,$(abspath $B)) TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' \
-	TF_MAKE='$(MAKE)' ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 LC_ALL=C.UTF-8
+test_env = PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" TF_BIN=$(call quoted,$(abspath $B)/bin) \
+	TF_BUILD=$(call quoted,$(abspath $B)) TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' TF_MAKE='$(MAKE)' \
+	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	LC_ALL=C.UTF-8
 
 # TESTS='...' runs only those.
 TESTS ?= $(tests) $(bats)
@@ -263,9 +280,11 @@ run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/fau
 
 # SCALE=10 multiplies the numbers, ROWS='A1 K' chooses, MINUTES=5 bounds each row.
 SCALE ?= 1
-faults: all $B/tests/faults/shim.so $B/tests/unit/stream_damage.t $B/tests/unit/stream_hostile.t ## put faults into the tools and write tests/faults/SCOREBOARD.md; SCALE=n, ROWS='A1 B1', MINUTES=n
+faults: ## inject faults, write tests/faults/SCOREBOARD.md; SCALE=n ROWS='A1 B1' MINUTES=n
+faults: all $B/tests/faults/shim.so $B/tests/unit/stream_damage.t $B/tests/unit/stream_hostile.t
 	@! command -v clang >/dev/null || $(MAKE) --no-print-directory fuzz
-	@$(test_env) tests/faults/run --jobs $(JOBS) --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES)) --scoreboard tests/faults/SCOREBOARD.md $(ROWS)
+	@$(test_env) tests/faults/run --jobs $(JOBS) --scale $(SCALE) \
+	    $(if $(MINUTES),--minutes $(MINUTES)) --scoreboard tests/faults/SCOREBOARD.md $(ROWS)
 $B/tests/faults/shim.so: tests/faults/shim.c $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
@@ -285,14 +304,15 @@ lint: ## the checks of tests/lint alone
 
 # A build by clang for its engine; `make check` replays the corpus without it.
 fuzz: ## build the fuzzers with clang; then build-fuzz/fuzz/NAME NEWDIR tests/fuzz/corpus/NAME
-	@$(MAKE) --no-print-directory B=build-fuzz CC=clang CXX=clang++ SAN=fuzzer-no-link,address,undefined san_warn= CUDA=no fuzz-programs
+	@$(MAKE) --no-print-directory B=build-fuzz CC=clang CXX=clang++ \
+	    SAN=fuzzer-no-link,address,undefined san_warn= CUDA=no fuzz-programs
 
 fuzz_bin := $(fuzz_src:tests/fuzz/%.c=$B/fuzz/%)
 fuzz-programs: $(fuzz_bin)
 $(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/libtest.a $B/libtf.a
 	$(call link,-fsanitize=fuzzer)
 
-# ---- install -------------------------------------------------------------------------------------------------------
+# ---- install -------------------------------------------------------------------------------------
 
 man1 := $(sort $(wildcard man/*.1))
 man5 := $(sort $(wildcard man/*.5))
@@ -300,37 +320,46 @@ man7 := $(sort $(wildcard man/*.7))
 
 completions: $(bins) ## write the shells' completion scripts to $B/completions
 	@for t in $(notdir $(bins)); do for s in bash zsh fish; do \
-	    mkdir -p $B/completions/$$s && $B/bin/$$t --complete=$$s >$B/completions/$$s/$$t || exit 1; done; done
+	    mkdir -p $B/completions/$$s && \
+	    $B/bin/$$t --complete=$$s >$B/completions/$$s/$$t || exit 1; done; done
 
 # The plugin stands beside the tools in the build tree and in LIBDIR/tf when installed.
 install: all completions ## install below DESTDIR and PREFIX
-	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man5' '$(DESTDIR)$(MANDIR)/man7'
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man5' \
+	    '$(DESTDIR)$(MANDIR)/man7'
 	$(if $(bins),install -m 755 $(bins) '$(DESTDIR)$(BINDIR)')
 	$(if $(man1),install -m 644 $(man1) '$(DESTDIR)$(MANDIR)/man1')
 	$(if $(man5),install -m 644 $(man5) '$(DESTDIR)$(MANDIR)/man5')
 	$(if $(man7),install -m 644 $(man7) '$(DESTDIR)$(MANDIR)/man7')
-	$(if $(plugin),install -d '$(DESTDIR)$(LIBDIR)/tf' && install -m 755 $(plugin) '$(DESTDIR)$(LIBDIR)/tf')
+	$(if $(plugin),install -d '$(DESTDIR)$(LIBDIR)/tf' && \
+	    install -m 755 $(plugin) '$(DESTDIR)$(LIBDIR)/tf')
 	$(foreach t,$(notdir $(bins)), \
-	    install -D -m 644 $B/completions/bash/$t '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' && \
+	    install -D -m 644 $B/completions/bash/$t \
+	        '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' && \
 	    install -D -m 644 $B/completions/zsh/$t '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' && \
-	    install -D -m 644 $B/completions/fish/$t '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish' && ) :
+	    install -D -m 644 $B/completions/fish/$t \
+	        '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish' && ) :
 
 uninstall: ## remove what install put there
-	rm -f $(foreach t,$(notdir $(bins)),'$(DESTDIR)$(BINDIR)/$t' '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' \
-	    '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish') \
+	rm -f $(foreach t,$(notdir $(bins)),'$(DESTDIR)$(BINDIR)/$t' \
+	    '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' \
+	    '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' \
+	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish') \
 	    $(foreach n,1 5 7,$(foreach p,$(notdir $(man$n)),'$(DESTDIR)$(MANDIR)/man$n/$p')) \
 	    '$(DESTDIR)$(LIBDIR)/tf/tf-backend-cuda.so'
 	@rmdir '$(DESTDIR)$(LIBDIR)/tf' 2>/dev/null || :
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t14
-	@echo 'Variables: SAN=address,undefined  CUDA=auto|yes|no  DEPS=no  V=1  PREFIX= DESTDIR=  TESTS=...'
+	@echo 'Variables: SAN=address,undefined  CUDA=auto|yes|no  DEPS=no  V=1  PREFIX= DESTDIR=' \
+	    ' TESTS=...'
 
 clean: ## remove the build trees
 	rm -rf build build-*
 
 FORCE:
-.PHONY: FORCE all deps maybe-deps check check-asan run-tests faults bench demo lint fuzz fuzz-programs completions install uninstall help clean
+.PHONY: FORCE all deps maybe-deps check check-asan run-tests faults bench demo lint fuzz \
+	fuzz-programs completions install uninstall help clean
 .DELETE_ON_ERROR:
 # Objects are kept: a test's is no intermediate file.
 .SECONDARY:

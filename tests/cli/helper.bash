@@ -1,4 +1,5 @@
-# Loaded by every bats file: `load helper` (from tests/lint: `load ../cli/helper`). Gives the tools in PATH, an empty directory per test in $T (the current directory too),
+# Loaded by every bats file: `load helper` (from tests/lint: `load ../cli/helper`). Gives the tools
+# in PATH, an empty directory per test in $T (the current directory too),
 # and a few checks that print what they saw.
 # shellcheck shell=bash
 
@@ -17,7 +18,8 @@ setup() {
     if declare -F prepare >/dev/null; then prepare; fi
 }
 
-# Run a command as bats' run does, streams apart, at most TF_TIMEOUT seconds, without hidden core files:
+# Run a command as bats' run does, streams apart, at most TF_TIMEOUT seconds, without hidden core
+# files:
 #     t STATUS COMMAND ...      then look at $output, $stderr, ${lines[@]}
 t() {
     local want=$1
@@ -37,7 +39,8 @@ sh_t() {
 expect_status() {
     # shellcheck disable=SC2154
     if [ "$status" -ne "$1" ]; then
-        printf 'status %s, expected %s\nstdout: %s\nstderr: %s\n' "$status" "$1" "$output" "$stderr" >&2
+        printf 'status %s, expected %s\nstdout: %s\nstderr: %s\n' "$status" "$1" "$output" \
+            "$stderr" >&2
         return 1
     fi
 }

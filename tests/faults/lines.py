@@ -59,7 +59,8 @@ def h1(rig, row):
         p = subprocess.Popen([
             "bash", "-c",
             "{ echo ab; head -c %d /dev/zero | tr '\\0' x; echo; echo ab; } | "
-            "{ exec tf-tokenize --threads 1 --max-line %s -m %s; }" % (size if not rig.short else size // 500, limit, m["vocab"])
+            "{ exec tf-tokenize --threads 1 --max-line %s -m %s; }" %
+            (size if not rig.short else size // 500, limit, m["vocab"])
         ],
                              stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL,

@@ -1,4 +1,5 @@
-"""C, D, F: stopped and resumed, fed in pieces, refused by name; other places, threads and kernels; numbers that are none."""
+"""C, D, F: stopped and resumed, fed in pieces, refused by name; other places, threads and kernels;
+numbers that are none."""
 import os
 import random
 import re
@@ -11,10 +12,15 @@ from rig import ENV, SMALL, run, slurp
 
 
 def c1(rig, row):
-    """Stopped by a cut stream after every update k of 200, plain and with validation, after every batch of 600 when three make an update, and three times by signals; resumed: the same bytes"""
+    """Stopped by a cut stream after every update k of 200, plain and with validation, after every
+    batch of 600 when three make an update, and three times by signals; resumed: the same bytes"""
     valid = rig.batches("valid.tfs", n=5, seed=9)
-    for name, per, more in [("plain", 1, []), ("accumulated", 3, ["--accumulate", "3", "--ema", "0.9"]),
-                            ("validated", 1, ["--valid", valid, "--valid-every", "7", "--patience", "60", "--schedule", "constant", "--lr", "0.01", "--warmup", "0"])]:
+    for name, per, more in [("plain", 1, []),
+                            ("accumulated", 3, ["--accumulate", "3", "--ema", "0.9"]),
+                            ("validated", 1, [
+                                "--valid", valid, "--valid-every", "7", "--patience", "60",
+                                "--schedule", "constant", "--lr", "0.01", "--warmup", "0"
+                            ])]:
         args = ["--steps", "200", "--save-every", "20", "--keep", "2"] + more
         stream = rig.batches("c1-%d.tfs" % per, n=200 * per)
         whole = rig.whole("c1 " + name, stream, *args)
@@ -26,7 +32,8 @@ def c1(rig, row):
             with open(part, "wb") as f:
                 f.write(b"".join(batches[:2 + k]))
             d = rig.train(out, part, *args)
-            if d.rc != (0 if k == 200 * per else 1) or (k < 200 * per and "truncated after record %d" % k not in d.err):
+            if d.rc != (0 if k == 200 * per else
+                        1) or (k < 200 * per and "truncated after record %d" % k not in d.err):
                 row.fail("%s, cut after batch %d: status %s: %s", name, k, d.rc, d.err.strip())
             d = rig.train(out, stream, *args)
             if d.rc != 0:
@@ -34,14 +41,18 @@ def c1(rig, row):
             row.add("resume points")
             rig.compare(row, "%s, resumed after batch %d" % (name, k), out, whole)
     # Three stops at random by signals, the stream on a pipe.
-    stream, args = rig.batches("c1-1.tfs", n=200), ["--steps", "200", "--save-every", "20", "--keep", "2"]
+    stream, args = rig.batches("c1-1.tfs",
+                               n=200), ["--steps", "200", "--save-every", "20", "--keep", "2"]
     whole = rig.whole("c1 plain", stream, *args)
     for i in range(rig.count(100, short=1)):
         shutil.rmtree(rig.path("c1"), ignore_errors=True)
         for _ in range(3):
             sig = row.r.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR2])
             feeder = subprocess.Popen(["cat", stream], stdout=subprocess.PIPE)
-            p = subprocess.Popen(["tf-train"] + SMALL + args + ["-o", rig.path("c1"), "-"], stdin=feeder.stdout, stderr=subprocess.PIPE, env=ENV)
+            p = subprocess.Popen(["tf-train"] + SMALL + args + ["-o", rig.path("c1"), "-"],
+                                 stdin=feeder.stdout,
+                                 stderr=subprocess.PIPE,
+                                 env=ENV)
             feeder.stdout.close()
             time.sleep(row.r.uniform(0, 0.25))
             p.send_signal(sig)
@@ -54,7 +65,8 @@ def c1(rig, row):
         d = rig.train(rig.path("c1"), stream, *args)
         if d.rc != 0:
             row.fail("after three signals: status %s: %s", d.rc, d.err.strip())
-        rig.compare(row, "after three signals, %d" % i, rig.path("c1"), whole, "nothing left" in d.err)
+        rig.compare(row, "after three signals, %d" % i, rig.path("c1"), whole, "nothing left"
+                    in d.err)
 
 
 def records(data):
@@ -68,7 +80,8 @@ def records(data):
 
 
 def content(data):
-    """A stream without the records that only prove it, since each flush writes one: what goes idle more often has more of them."""
+    """A stream without the records that only prove it, since each flush writes one: what goes idle
+    more often has more of them."""
     if data[:5] != b"\xd9\xd9\xf8\xda\x54":
         return data
     return [x for x in records(data) if x[:2] not in (b"\x83\x0d", b"\x83\x0f")]
@@ -96,12 +109,15 @@ def item(data, at):
 
 
 def c2(rig, row):
-    """The stream in random pieces of 1 to 4,096 bytes, with pauses: the same checkpoints, the same records of a filter"""
+    """The stream in random pieces of 1 to 4,096 bytes, with pauses: the same checkpoints, the same
+    records of a filter"""
     stream = rig.batches("b20.tfs", n=20)
     args = ["--steps", "20", "--save-every", "10"]
     whole = rig.whole("20", stream, *args)
     data = slurp(stream)
-    filters = [(n, c) for n, c in rig.tools() if c[-1].endswith((".tfs", ".txt")) and n not in ("batch", "score", "bleu", "tokenize --train")]
+    filters = [(n, c) for n, c in rig.tools()
+               if c[-1].endswith((".tfs", ".txt")) and n not in ("batch", "score", "bleu",
+                                                                 "tokenize --train")]
     for i in range(rig.count(1000, short=8)):
         if row.over():
             break
@@ -127,7 +143,11 @@ def c2(rig, row):
 def pieces(argv, data, r):
     """Feed the data in random pieces, some behind a pause."""
     import threading
-    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV)
+    p = subprocess.Popen(argv,
+                         stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE,
+                         env=ENV)
     most = r.choice([1, 3, 64, 4096]) if len(data) < 20000 else r.choice([64, 4096])
 
     def feed():
@@ -152,20 +172,37 @@ def pieces(argv, data, r):
     return rc, out, err.strip()
 
 
-# What must not change unnoticed between a start and the next: (name to be told, options of the next start or None, another stream or None).
+# What must not change unnoticed between a start and the next: (name to be told, options of the next
+# start or None, another stream or None).
 CHANGES = [
-    ("seed", ["--seed", "2"], None), ("dropout", ["--dropout", "0.2"], None), ("attention_dropout", ["--attention-dropout", "0.2"], None),
-    ("relu_dropout", ["--relu-dropout", "0.2"], None), ("label_smoothing", ["--label-smoothing", "0.2"], None), ("accumulate", ["--accumulate", "2"], None),
-    ("warmup", ["--warmup", "30"], None), ("lr_scale", ["--lr-scale", "2"], None), ("beta1", ["--beta1", "0.8"], None), ("beta2", ["--beta2", "0.9"], None),
-    ("adam_eps", ["--adam-eps", "1e-7"], None), ("clip", ["--clip", "2"], None), ("ema", ["--ema", "0.5"], None),
-    ("lr_scale", ["--schedule", "constant", "--lr", "0.001"], None), ("d_ff", ["--d-ff", "64"], None), ("d_k", ["--heads", "4"], None),
-    ("layers", ["--layers", "2"], None), ("pre_norm", ["--pre-norm"], None), ("positions", ["--positions", "learned"], None),
-    ("vocabulary", None, dict(vocab="other")), ("corpus", None, dict(corpus=8)), ("tokens", None, dict(setting=26)),
+    ("seed", ["--seed", "2"], None),
+    ("dropout", ["--dropout", "0.2"], None),
+    ("attention_dropout", ["--attention-dropout", "0.2"], None),
+    ("relu_dropout", ["--relu-dropout", "0.2"], None),
+    ("label_smoothing", ["--label-smoothing", "0.2"], None),
+    ("accumulate", ["--accumulate", "2"], None),
+    ("warmup", ["--warmup", "30"], None),
+    ("lr_scale", ["--lr-scale", "2"], None),
+    ("beta1", ["--beta1", "0.8"], None),
+    ("beta2", ["--beta2", "0.9"], None),
+    ("adam_eps", ["--adam-eps", "1e-7"], None),
+    ("clip", ["--clip", "2"], None),
+    ("ema", ["--ema", "0.5"], None),
+    ("lr_scale", ["--schedule", "constant", "--lr", "0.001"], None),
+    ("d_ff", ["--d-ff", "64"], None),
+    ("d_k", ["--heads", "4"], None),
+    ("layers", ["--layers", "2"], None),
+    ("pre_norm", ["--pre-norm"], None),
+    ("positions", ["--positions", "learned"], None),
+    ("vocabulary", None, dict(vocab="other")),
+    ("corpus", None, dict(corpus=8)),
+    ("tokens", None, dict(setting=26)),
 ]
 
 
 def c3(rig, row):
-    """Another corpus, vocabulary, seed or setting on resumption: refused by name, with both values; --force goes on"""
+    """Another corpus, vocabulary, seed or setting on resumption: refused by name, with both values;
+    --force goes on"""
     vocab = rig.path("va")
     with open(vocab, "w") as f:
         f.write("a vocabulary")
@@ -182,7 +219,8 @@ def c3(rig, row):
         shutil.copytree(d0, out)
         stream = base
         if other:
-            other = dict(other, **({"vocab": rig.path("vb")} if "vocab" in other else {"vocab": vocab}))
+            other = dict(other,
+                         **({"vocab": rig.path("vb")} if "vocab" in other else {"vocab": vocab}))
             stream = rig.batches("c3-%s.tfs" % name, n=20, **other)
         argv = rig.train_argv(out, stream, *(["--steps", "10"] + (more or [])))
         d = run(argv)
@@ -192,9 +230,11 @@ def c3(rig, row):
             row.fail("%s: status %s: %s", name, d.rc, d.err.strip())
         if name in ("vocabulary", "corpus") and len(set(hashes)) != 2:
             row.fail("%s: not both hashes: %s", name, d.err.strip())
-        if name not in ("vocabulary", "corpus") and not re.search(r"in the checkpoint, .* in (this run|the stream)", d.err):
+        if name not in ("vocabulary", "corpus") and not re.search(
+                r"in the checkpoint, .* in (this run|the stream)", d.err):
             row.fail("%s: not both values: %s", name, d.err.strip())
-        if slurp(os.path.join(out, "ckpt-00000005.tfm")) != before or len([f for f in os.listdir(out) if f.endswith(".tfm")]) != 1:
+        if slurp(os.path.join(out, "ckpt-00000005.tfm")) != before or len(
+            [f for f in os.listdir(out) if f.endswith(".tfm")]) != 1:
             row.fail("%s: the refused start changed the directory", name)
         if name in ("d_ff", "layers", "d_k", "pre_norm", "positions", "vocabulary"):
             continue
@@ -212,7 +252,8 @@ def c3(rig, row):
 
 
 def d1(rig, row):
-    """Other directory, locale, time zone, umask, niceness, HOME and address layout: the same bytes"""
+    """Other directory, locale, time zone, umask, niceness, HOME and address layout: the same
+    bytes"""
     stream = rig.batches("b20.tfs", n=20)
     args = ["--steps", "20", "--save-every", "10"]
     whole = rig.whole("20", stream, *args)
@@ -220,22 +261,33 @@ def d1(rig, row):
     locales, _ = rig.locales()
     for i in range(rig.count(50, short=5)):
         r = random.Random(rig.seed * 1000003 + i)
-        env = dict(locales, LC_ALL=r.choice(["C", "POSIX", "tr_TR.UTF-8", "de_DE.UTF-8", "", "C.UTF-8"]), TZ=r.choice(["UTC", "Asia/Tokyo", "America/Lima"]),
-                   HOME=r.choice(["/", "/nowhere", rig.tmp]), TMPDIR=r.choice(["/tmp", "/nowhere"]), LANG=r.choice(["de_DE", "C"]),
-                   OMP_NUM_THREADS=str(r.randint(1, 4)), COLUMNS=str(r.randint(1, 300)),
-                   PADDING="x" * r.randint(0, 5000), MALLOC_PERTURB_=str(r.randint(1, 255)))
+        env = dict(locales,
+                   LC_ALL=r.choice(["C", "POSIX", "tr_TR.UTF-8", "de_DE.UTF-8", "", "C.UTF-8"]),
+                   TZ=r.choice(["UTC", "Asia/Tokyo", "America/Lima"]),
+                   HOME=r.choice(["/", "/nowhere", rig.tmp]),
+                   TMPDIR=r.choice(["/tmp", "/nowhere"]),
+                   LANG=r.choice(["de_DE", "C"]),
+                   OMP_NUM_THREADS=str(r.randint(1, 4)),
+                   COLUMNS=str(r.randint(1, 300)),
+                   PADDING="x" * r.randint(0, 5000),
+                   MALLOC_PERTURB_=str(r.randint(1, 255)))
         where = rig.fresh("d1/" + "/".join("d%d" % r.randint(0, 9) for _ in range(r.randint(1, 6))))
         mask = r.choice([0o022, 0o077, 0o002, 0o000])
         wrap = r.choice([[], ["setarch", "-R"], ["nice", "-n", "5"]])
-        d = run(wrap + rig.train_argv("run", stream, *args), env=env, cwd=where, prepare=lambda m=mask: os.umask(m))
+        d = run(wrap + rig.train_argv("run", stream, *args),
+                env=env,
+                cwd=where,
+                prepare=lambda m=mask: os.umask(m))
         row.add("pairs")
         if d.rc != 0:
             row.fail("train, pair %d: status %s: %s", i, d.rc, d.err.strip())
         else:
             rig.compare(row, "train, pair %d" % i, os.path.join(where, "run"), whole)
         tool, argv = tools[i % len(tools)]
-        d = run(wrap + argv, env=env, cwd=where) if tool != "tokenize --train" else run(wrap + argv[:1] + ["-o", "v"] + argv[1:], env=env, cwd=where)
-        got = d.out if tool != "tokenize --train" else slurp(os.path.join(where, "v")) if d.rc == 0 else None
+        d = run(wrap + argv, env=env, cwd=where) if tool != "tokenize --train" else run(
+            wrap + argv[:1] + ["-o", "v"] + argv[1:], env=env, cwd=where)
+        got = d.out if tool != "tokenize --train" else slurp(os.path.join(
+            where, "v")) if d.rc == 0 else None
         row.add("compared")
         if d.rc != 0 or got != rig.reference(argv):
             row.fail("%s, pair %d: status %s, other bytes: %s", tool, i, d.rc, d.err.strip())
@@ -243,18 +295,21 @@ def d1(rig, row):
 
 
 def d2(rig, row):
-    """1, 2, 3 and 5 threads under each set of kernels: the same bytes within a set; between sets within 1e-3 of a weight's size after 40 updates"""
+    """1, 2, 3 and 5 threads under each set of kernels: the same bytes within a set; between sets
+    within 1e-3 of a weight's size after 40 updates"""
     stream = rig.batches("b40.tfs", n=40)
     with open("/proc/cpuinfo") as f:
         cpu = f.read()
-    sets = ["generic"] + (["avx2"] if "avx2" in cpu else []) + (["avx512"] if "avx512vl" in cpu else [])
+    sets = ["generic"
+            ] + (["avx2"] if "avx2" in cpu else []) + (["avx512"] if "avx512vl" in cpu else [])
     weights = {}
     for isa in sets:
         files = set()
         for threads in ("1", "2", "3", "5"):
             out = rig.path("d2")
             shutil.rmtree(out, ignore_errors=True)
-            d = run(rig.train_argv(out, stream, "--threads", threads, "--steps", "40"), env=dict(TF_CPU_ISA=isa))
+            d = run(rig.train_argv(out, stream, "--threads", threads, "--steps", "40"),
+                    env=dict(TF_CPU_ISA=isa))
             row.add("runs")
             if d.rc != 0:
                 row.fail("%s, %s threads: status %s: %s", isa, threads, d.rc, d.err.strip())
@@ -265,7 +320,12 @@ def d2(rig, row):
         row.add("sets equal for all threads")
         weights[isa] = tensors(rig.path("d2", "ckpt-00000040.tfm"))
         model = rig.path("d2", "ckpt-00000040.tfm")
-        outs = {run(["tf-decode", "-m", model, "-t", t, "--max-extra", "5", tokens(rig)], env=dict(TF_CPU_ISA=isa)).out for t in ("1", "2", "5")}
+        outs = {
+            run(["tf-decode", "-m", model, "-t", t, "--max-extra", "5",
+                 tokens(rig)],
+                env=dict(TF_CPU_ISA=isa)).out
+            for t in ("1", "2", "5")
+        }
         row.add("runs", 3)
         if len(outs) != 1:
             row.fail("%s: decoding differs between threads", isa)
@@ -287,7 +347,13 @@ def tokens(rig):
     r = random.Random(5)
     with open(p, "wb") as f:
         f.write(cbor2.dumps(cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR"))))
-        f.write(cbor2.dumps([0, {"v": 1, "kind": "tokens", "size": 64, "special": {"pad": 0, "unk": 1, "bos": 2, "eos": 3}}]))
+        f.write(
+            cbor2.dumps([
+                0, {
+                    "v": 1, "kind": "tokens", "size": 64, "special":
+                    {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
+                }
+            ]))
         for i in range(50):
             f.write(cbor2.dumps([1, i, [r.randint(4, 63) for _ in range(r.randint(0, 9))]]))
         f.write(cbor2.dumps([15, 50, None]))
@@ -311,7 +377,8 @@ def tensors(path):
 
 
 def f1(rig, row):
-    """A number that is none, in loss or gradient: status 3 in the same update, nothing saved of it, the last good checkpoint named"""
+    """A number that is none, in loss or gradient: status 3 in the same update, nothing saved of it,
+    the last good checkpoint named"""
     stream = rig.batches("b40.tfs", n=40)
     for i in range(rig.count(300, short=8)):
         if row.over():
@@ -320,8 +387,11 @@ def f1(rig, row):
         out = rig.path("f1")
         shutil.rmtree(out, ignore_errors=True)
         lr = 10 ** r.uniform(8, 29.9)
-        d = rig.train(out, stream, "--steps", "40", "--save-every", str(r.randint(1, 4)), "--schedule", "constant", "--lr", "%.3g" % lr, "--warmup",
-                      str(r.choice([0, 3, 10])), "--seed", str(i + 1), "--keep", "0", "--accumulate", str(r.choice([1, 2])))
+        d = rig.train(out, stream, "--steps", "40", "--save-every", str(r.randint(1, 4)),
+                      "--schedule", "constant", "--lr", "%.3g" % lr, "--warmup",
+                      str(r.choice([0, 3,
+                                    10])), "--seed", str(i + 1), "--keep", "0", "--accumulate",
+                      str(r.choice([1, 2])))
         row.add("runs")
         if d.rc == 0:
             row.add("did not diverge")
@@ -329,13 +399,18 @@ def f1(rig, row):
             row.fail("lr %g, seed %d: status %s: %s", lr, i + 1, d.rc, d.err.strip())
         else:
             row.add("diverged")
-            m = re.search(r"diverged at step (\d+).*(?:last good checkpoint is (\S+)|no checkpoint was saved)", d.err)
+            m = re.search(
+                r"diverged at step (\d+).*(?:last good checkpoint is (\S+)|no checkpoint was saved)",
+                d.err)
             files = sorted(f for f in os.listdir(out) if f.endswith(".tfm"))
-            if not m or bool(m.group(2)) != bool(files) or files and os.path.basename(m.group(2)) != files[-1]:
-                row.fail("lr %g, seed %d: names another checkpoint than the last of %s: %s", lr, i + 1, files, d.err.strip())
+            if not m or bool(m.group(2)) != bool(files) or files and os.path.basename(
+                    m.group(2)) != files[-1]:
+                row.fail("lr %g, seed %d: names another checkpoint than the last of %s: %s", lr,
+                         i + 1, files, d.err.strip())
             if files and m and int(files[-1][5:13]) >= int(m.group(1)):
                 row.fail("lr %g, seed %d: saved behind the divergence", lr, i + 1)
-        rig.check_whole(row, "lr %g, seed %d" % (lr, i + 1), out)  # which refuses NaN and infinities
+        rig.check_whole(row, "lr %g, seed %d" % (lr, i + 1),
+                        out)  # which refuses NaN and infinities
     if rig.short or row.lacks("gdb"):
         return
     for n in range(1, min(39, rig.count(36, short=2)) + 1):
@@ -344,11 +419,16 @@ def f1(rig, row):
         shutil.rmtree(out, ignore_errors=True)
         argv = rig.train_argv(out, stream, "--steps", "40", "--save-every", "4")
         value, word = [("0x7fc00000", 17), ("0x7f800000", 171), ("0xff800000", 1171)][n % 3]
-        d = run(["gdb", "-q", "-batch", "-ex", "break tf_stepper_measure", "-ex", "ignore 1 %d" % (n - 1), "-ex", "run",
-                 "-ex", "set {unsigned}((char *)s->total + %d) = %s" % (4 * word, value), "-ex", "delete", "-ex", "continue", "--args"] + argv)
+        d = run([
+            "gdb", "-q", "-batch", "-ex", "break tf_stepper_measure", "-ex",
+            "ignore 1 %d" % (n - 1), "-ex", "run", "-ex",
+            "set {unsigned}((char *)s->total + %d) = %s" %
+            (4 * word, value), "-ex", "delete", "-ex", "continue", "--args"
+        ] + argv)
         text = d.out.decode(errors="replace") + d.err
         if "Breakpoint 1 at" not in text:
-            row.note("the debugger could not be used: " + (text.strip().splitlines() or ["no output"])[-1])
+            row.note("the debugger could not be used: " +
+                     (text.strip().splitlines() or ["no output"])[-1])
             return
         row.add("gradients spoiled")
         if "exited with code 03" not in text or "diverged at step %d " % n not in text:
@@ -357,7 +437,8 @@ def f1(rig, row):
 
 
 def f2(rig, row):
-    """NaN and infinity in each tensor of a checkpoint, its checksum made right: refused by training, averaging and decoding"""
+    """NaN and infinity in each tensor of a checkpoint, its checksum made right: refused by
+    training, averaging and decoding"""
     import cbor2
     stream = rig.batches("b20.tfs", n=20)
     out = rig.path("f2")
@@ -369,7 +450,8 @@ def f2(rig, row):
     spots = [i for i, rec in enumerate(parts) if rec[:2] == b"\x86\x06"]
     for i in row.some(spots):
         rec = cbor2.loads(parts[i])
-        for name, value in (("nan", b"\x00\x00\xc0\x7f"), ("inf", b"\x00\x00\x80\x7f"), ("-inf", b"\x00\x00\x80\xff")):
+        for name, value in (("nan", b"\x00\x00\xc0\x7f"), ("inf", b"\x00\x00\x80\x7f"),
+                            ("-inf", b"\x00\x00\x80\xff")):
             raw = parts[i]
             tensor = next(x for x in rec if isinstance(x, cbor2.CBORTag) and x.tag == 40)
             bytes_at = raw.find(tensor.value[1].value)
@@ -378,7 +460,8 @@ def f2(rig, row):
             # The checksum is left null, as a custom writer may; tf-cbor seal fills it in.
             spoiled = rig.path("spoiled.tfm")
             with open(spoiled, "wb") as f:
-                f.write(b"".join(parts[:i]) + null_crc(bad) + b"".join(parts[i + 1:-1]) + null_crc(parts[-1]))
+                f.write(b"".join(parts[:i]) + null_crc(bad) + b"".join(parts[i + 1:-1]) +
+                        null_crc(parts[-1]))
             row.add("tensors spoiled")
             shutil.rmtree(rig.path("f2-run"), ignore_errors=True)
             os.makedirs(rig.path("f2-run"))
@@ -387,10 +470,13 @@ def f2(rig, row):
             if d.rc != 1 or "NaN" not in d.err and "finite" not in d.err:
                 row.fail("%s in %s: training: status %s: %s", name, rec[1], d.rc, d.err.strip())
             if rec[1].startswith("p/"):
-                for argv in (["tf-decode", "-m", spoiled, tokens(rig)], ["tf-avgckpt", spoiled, spoiled], ["tf-cbor", "check", spoiled]):
+                for argv in (["tf-decode", "-m", spoiled,
+                              tokens(rig)], ["tf-avgckpt", spoiled,
+                                             spoiled], ["tf-cbor", "check", spoiled]):
                     d = run(argv)
                     if d.rc != 1 or "NaN" not in d.err and "finite" not in d.err:
-                        row.fail("%s in %s: %s: status %s: %s", name, rec[1], argv[0], d.rc, d.err.strip())
+                        row.fail("%s in %s: %s: status %s: %s", name, rec[1], argv[0], d.rc,
+                                 d.err.strip())
 
 
 def null_crc(raw):

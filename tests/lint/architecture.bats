@@ -49,8 +49,10 @@ cycle: lib/text/c lib/text/d'
 }
 
 @test "the check of tags sees a second definition" {
-    plant lib/data/a.h '/* struct tf_x { */\nenum tf_drop {\n    TF_A\n};\nstruct tf_once { int a; };\n'
-    plant lib/data/b.h 'struct tf_drop { int x; };\nstruct tf_once *f(void);\nstruct tf_ctx { int x; };\n'
+    plant lib/data/a.h \
+        '/* struct tf_x { */\nenum tf_drop {\n    TF_A\n};\nstruct tf_once { int a; };\n'
+    plant lib/data/b.h \
+        'struct tf_drop { int x; };\nstruct tf_once *f(void);\nstruct tf_ctx { int x; };\n'
     plant lib/ops/c.c 'struct tf_ctx { int y; };\nstruct tf_y {\n};\nstruct tf_y {\n};\n'
     cd "$T"
     output=$(architecture names)
@@ -59,7 +61,8 @@ cycle: lib/text/c lib/text/d'
 
 # Names that more than one object file of the archives FILE... defines.
 symbols_twice() {
-    nm -g --defined-only "$@" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBRC]/ { print $3 }' | sort | uniq -d
+    nm -g --defined-only "$@" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBRC]/ { print $3 }' | sort |
+        uniq -d
 }
 
 @test "no exported symbol is defined twice" {

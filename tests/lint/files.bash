@@ -5,7 +5,8 @@
 set +o pipefail
 
 project_files() {
-    (cd "$TOP" && { git ls-files 2>/dev/null || find . -type f ! -path './build*' ! -path './.git/*' | sed 's|^\./||'; })
+    (cd "$TOP" && { git ls-files 2>/dev/null || find . -type f ! -path './build*' ! -path \
+        './.git/*' | sed 's|^\./||'; })
 }
 
 # Sources below lib and cmd.

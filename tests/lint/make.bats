@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The Makefile's own promises: install and uninstall, what `deps` installs, silence on a bare machine, failing when it must.
+# The Makefile's own promises: install and uninstall, what `deps` installs, silence on a bare
+# machine, failing when it must.
 bats_require_minimum_version 1.5.0
 load ../cli/helper
 
@@ -12,11 +13,13 @@ prepare() {
 top_make() {
     local want=$1
     shift
-    run --separate-stderr timeout 120 make --no-print-directory -C "$TOP" SAN="${TF_SAN:-}" "$@" </dev/null
+    run --separate-stderr timeout 120 make --no-print-directory -C "$TOP" SAN="${TF_SAN:-}" "$@" \
+        </dev/null
     expect_status "$want"
 }
 
-# A build tree of the test's own with everything built, for what would build again in one that other tests use.
+# A build tree of the test's own with everything built, for what would build again in one that other
+# tests use.
 own_build() {
     mkdir build
     (cd "${TF_BUILD:-$TOP/build}" && cp -a bin cmd flags lib libtf.a libtf-sp.a "$T/build/")
@@ -58,7 +61,7 @@ fake() {
     sh_t 0 'make -C "$1" --no-print-directory CUDA=no B=b DEPS=no -n demo | bash -n' "it's"
 }
 
-@test "what is installed looks for the plugin where install puts it, whatever LIBDIR the build had" {
+@test "an installed tool finds the installed plugin, whatever LIBDIR the build had" {
     own_build
     top_make 0 install B="$T/build" PREFIX="$T/opt" LIBDIR="$T/elsewhere/lib64" CUDA=no
     mkdir -p "$T/elsewhere/lib64/tf" "$T/opt/lib/tf"

@@ -33,7 +33,8 @@ tool_options() {
 The Fl q in the text is not one.
 PAGE
     output=$(page_options page.1)
-    expect_output "$(printf '%s\n' -b --beam --no-shuffle --old-style --shuffle --tok -x --x | sort)"
+    expect_output "$(printf '%s\n' -b --beam --no-shuffle --old-style --shuffle --tok -x --x | \
+        sort)"
 }
 
 @test "every command has a page" {
@@ -68,6 +69,7 @@ PAGE
 @test "pages and tools have the same options" {
     for c in "$TOP"/cmd/tf-*.c; do
         p=$(basename "$c" .c)
-        [ ! -e "$TOP/man/$p.1" ] || diff <(page_options "$TOP/man/$p.1") <(tool_options "$p") | sed -n "s/^</$p: only in the page:/p; s/^>/$p: only in the tool:/p"
+        [ ! -e "$TOP/man/$p.1" ] || diff <(page_options "$TOP/man/$p.1") <(tool_options "$p") |
+            sed -n "s/^</$p: only in the page:/p; s/^>/$p: only in the tool:/p"
     done | expect_none "options"
 }

@@ -17,8 +17,9 @@ block() {
     # The archive is there when a test in C was built.
     [ -e "$build/libtest.a" ] || skip "no libtest.a"
     # shellcheck disable=SC2086
-    t 0 gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $san -I"$TOP/lib" -o example base_example.c \
-        "$build/libtest.a" "$build/libtf.a" -lpthread -ldl -lm
+    t 0 gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $san -I"$TOP/lib" -o example \
+        base_example.c \
+        "$build/libtest.a" "$build/libtf.a" -lz -lpthread -ldl -lm
     t 0 ./example
     expect_contains "$output" "1..8"
     [[ $output != *"not ok"* ]]

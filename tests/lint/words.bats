@@ -15,7 +15,8 @@ banned() {
 
 # Text that the project does not write itself, and the list.
 own_text() {
-    project_files | grep -v -E '^tests/(golden|fuzz/corpus)/|^formats/vectors/|_data\.h$|^tests/lint/words\.'
+    project_files | grep -v -E \
+        '^tests/(golden|fuzz/corpus)/|^formats/vectors/|_data\.h$|^tests/lint/words\.'
 }
 
 # Where the words are clean already.
