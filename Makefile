@@ -118,12 +118,23 @@ sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || \
 	echo -lsentencepiece -lsentencepiece_train) -lstdc++
 extra_libs =
 
-# Rewritten only when the flags change, so that every object follows them.
+# A missing dependency is one line of text, not a compiler error.
+# $(call need,NAME,COMMAND), $(call header,HEADER,COMPILER,LANGUAGE)
+need = $2 >/dev/null 2>&1 || { echo 'tf-tools: $1 not found: run `make deps`' >&2; exit 1; }
+header = printf '%s\n' '\#include <$1>' | $2 $(CPPFLAGS) -E -x $3 -
+probe = $(call need,C compiler,$(CC) --version); \
+	$(call need,C++ compiler,$(CXX) --version); \
+	$(call need,libcbor,$(call header,cbor.h,$(CC),c)); \
+	$(call need,zlib,$(call header,zlib.h,$(CC),c)); \
+	$(call need,SentencePiece,$(call header,sentencepiece_processor.h,$(CXX),c++))
+
+# Rewritten only if the flags change, so that objects are rebuilt then; also the time to probe.
 flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) \
 	$(nv_flags) $(emu_flags)
 $B/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' $(call quoted,$(flags)) | cmp -s - $@ || printf '%s\n' $(call quoted,$(flags)) >$@
+	@printf '%s\n' $(call quoted,$(flags)) | cmp -s - $@ || \
+	    { $(probe); printf '%s\n' $(call quoted,$(flags)) >$@; }
 
 # ---- rules ---------------------------------------------------------------------------------------
 
@@ -317,6 +328,9 @@ $(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/libtest.a $B/libtf.a
 man1 := $(sort $(wildcard man/*.1))
 man5 := $(sort $(wildcard man/*.5))
 man7 := $(sort $(wildcard man/*.7))
+docs := $(wildcard LICENSE CHANGELOG.md) \
+	$(sort $(shell find formats examples -type f 2>/dev/null))
+DOCDIR ?= $(DATADIR)/doc/tf-tools
 
 completions: $(bins) ## write the shells' completion scripts to $B/completions
 	@for t in $(notdir $(bins)); do for s in bash zsh fish; do \
@@ -339,6 +353,7 @@ install: all completions ## install below DESTDIR and PREFIX
 	    install -D -m 644 $B/completions/zsh/$t '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' && \
 	    install -D -m 644 $B/completions/fish/$t \
 	        '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish' && ) :
+	$(foreach f,$(docs),install -D -m 644 '$f' '$(DESTDIR)$(DOCDIR)/$f' && ) :
 
 uninstall: ## remove what install put there
 	rm -f $(foreach t,$(notdir $(bins)),'$(DESTDIR)$(BINDIR)/$t' \
@@ -346,7 +361,7 @@ uninstall: ## remove what install put there
 	    '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' \
 	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish') \
 	    $(foreach n,1 5 7,$(foreach p,$(notdir $(man$n)),'$(DESTDIR)$(MANDIR)/man$n/$p')) \
-	    '$(DESTDIR)$(LIBDIR)/tf/tf-backend-cuda.so'
+	    '$(DESTDIR)$(LIBDIR)/tf/tf-backend-cuda.so' $(foreach f,$(docs),'$(DESTDIR)$(DOCDIR)/$f')
 	@rmdir '$(DESTDIR)$(LIBDIR)/tf' 2>/dev/null || :
 
 help: ## list the targets

@@ -47,6 +47,8 @@ fake() {
     for p in "$TOP"/man/*.[157]; do
         [ ! -e "$p" ] || [ -s "dest/opt/tf/share/man/man${p##*.}/$(basename "$p")" ]
     done
+    [ -s dest/opt/tf/share/doc/tf-tools/formats/README.md ]
+    [ -s dest/opt/tf/share/doc/tf-tools/LICENSE ]
     for _ in once again; do
         top_make 0 uninstall DESTDIR="$T/dest" PREFIX=/opt/tf
         [ -z "$(find dest -type f)$stderr" ]
@@ -110,6 +112,20 @@ fake() {
     expect_status 0
     [ -z "$stderr" ]
     expect_contains "$output" "install"
+}
+
+@test "a missing library is one line that names make deps" {
+    local missing header
+    for missing in libcbor:cbor.h zlib:zlib.h SentencePiece:sentencepiece_processor.h; do
+        header=${missing#*:}
+        printf '#!/bin/sh\ncase "$*" in *-E*) ! grep -q "%s" ;; esac\n' "$header" >bin/cc
+        chmod +x bin/cc
+        top_make 2 CUDA=no B="$T/b" CC="$T/bin/cc" CXX="$T/bin/cc" "$T/b/flags"
+        [ "${stderr_lines[0]}" = "tf-tools: ${missing%:*} not found: run \`make deps\`" ]
+        [ ! -e b/flags ]
+    done
+    top_make 2 CUDA=no B="$T/b" CXX=no-such-compiler "$T/b/flags"
+    [ "${stderr_lines[0]}" = "tf-tools: C++ compiler not found: run \`make deps\`" ]
 }
 
 @test "CUDA=yes without nvcc is an error, other words too" {
