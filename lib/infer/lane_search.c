@@ -115,7 +115,7 @@ static void pack(struct tf_lane_search *s, const struct tf_lane_item *group, siz
 
 static int reserve_memory(struct tf_lane_search *s, struct tf_err *err)
 {
-    size_t need = s->search.max_rows * s->search.rule.V;
+    size_t need = s->search.max_rows * s->search.opts.V;
     for (size_t i = 0; i < s->models->n; i++)
         if (tf_cache_init(&s->member[i].cache, &s->models->model[i], s->ctx, s->search.slots, err) <
             0)
@@ -149,7 +149,7 @@ static int upload_start_ids(struct tf_lane_search *s, size_t n, struct tf_err *e
         if (s->member[i].start != NULL)
             s->be->free(s->ctx, s->member[i].start);
         s->member[i].start = NULL;
-        if (id == s->search.rule.start)
+        if (id == s->search.opts.start)
             continue;
         for (size_t k = 0; k < n; k++)
             ids[k] = id;
@@ -181,7 +181,7 @@ static int step(struct tf_lane_search *s, struct tf_err *err)
                                .n_src = q->n_src,
                                .table_ld = q->ld,
                                .z = s->logits};
-    size_t n = s->models->n, V = q->rule.V;
+    size_t n = s->models->n, V = q->opts.V;
     if (n > 1)
         s->be->zero(s->ctx, s->mixture, TF_ELEM_STAT, q->rows * V);
     for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* registry.c - backends by name. cpu, ref and ref64 are built in; cuda is a plugin that is loaded
- * only when it is asked for, so that no other program pays for CUDA's start. */
+ * only on request, so that other programs do not pay for the start of CUDA. */
 #include "base/log.h"
 #include "ops/backend.h"
 
@@ -17,7 +17,7 @@
 
 #define PLUGIN "tf-backend-cuda.so"
 
-/* The directory that holds this program, or "" when it can't be told. */
+/* The directory of this program, or "" when it is unknown. */
 static void exe_dir(char *dir, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", dir, size - 1);
@@ -26,15 +26,15 @@ static void exe_dir(char *dir, size_t size)
     *(slash != NULL ? slash : dir) = 0;
 }
 
-/* Where the plugin is: the first place that has it. Returns false with the reason, and ENOENT. */
+/* The path of the plugin: the first directory that has it. False and err (ENOENT) if none has. */
 static bool plugin_path(char *path, size_t size, struct tf_err *err)
 {
     char exe[PATH_MAX], beside[PATH_MAX + 16] = "", build[PATH_MAX + 16] = "";
     exe_dir(exe, sizeof exe);
     if (exe[0] != 0)
         snprintf(beside, sizeof beside, "%s/../lib/tf", exe);
-    /* What lies beside the program before what is installed: it was built with it. The build leaves
-     * the plugin beside the tools in BUILD/bin; test programs lie in BUILD/tests/KIND. */
+    /* The plugin next to the program comes before the installed one: they were built together. The
+     * build writes it next to the tools, in BUILD/bin; test programs are in BUILD/tests/KIND. */
     const char *kind = strrchr(exe, '/');
     if (kind != NULL && kind - exe > 6 && strncmp(kind - 6, "/tests", 6) == 0)
         snprintf(build, sizeof build, "%.*s/bin", (int)(kind - exe - 6), exe);
@@ -51,8 +51,8 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
     return false;
 }
 
-/* The tables of the plugin, or NULL. For `auto` only if it is worth loading, which takes 50 ms and
- * 200 MB for CUDA's libraries: without a driver it is not. */
+/* The tables of the plugin, or NULL and err. For `auto`, check for a driver first: loading CUDA's
+ * libraries takes 50 ms and 200 MB. */
 static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err *err)
 {
     char path[PATH_MAX];
@@ -79,13 +79,14 @@ static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err
                 (unsigned)tables[0]->abi, (unsigned)TF_BACKEND_ABI);
         tables = NULL;
     }
-    /* A plugin that was accepted stays loaded to the end: CUDA does not survive being unloaded. */
+    /* An accepted plugin is never unloaded: CUDA does not survive it. */
     if (tables == NULL)
         dlclose(lib);
     return tables;
 }
 
-/* The table of that precision, or the default one, if it works here. */
+/* The table of that precision, or the default one, if it works here; else NULL and err. tables may
+ * be NULL, with err set. */
 static const struct tf_backend *usable(const struct tf_backend *const *tables,
                                        const char *precision, enum tf_use use, struct tf_err *err)
 {

@@ -6,77 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arrays of struct tf_search, to be allocated, grown and freed alike. */
-/* clang-format off */
-enum {
-    IDS, AT, SLOT, TABLE, N_PAST, FIRST, N_SRC, TABLE_NEXT, LOGP, LOGP_NEXT, ROW0, LIVE, LIMIT,
-    SRC_FIRST, SRC_ROWS, PREFIX, PREFIX_OFF, KEY, COUNTS, PENALTY, HIST_ID, HIST_PARENT, HIST_LP,
-    N_FIN, FIN_ROW, FIN_LEN, FIN_LOGP, FIN_SCORE, FIN_EOS, ARRAYS
-};
-
 enum { LAG_ROWS = 32 };
 
 struct tf_search_host {
-    size_t cap[ARRAYS];
-    uint32_t *stage; /* host values on their way to the backend */
+    struct {
+#define CAPACITY(type, name, n) size_t name;
+        TF_SEARCH_ARRAYS(CAPACITY)
+    } cap;
+    struct {
+#define RESULT(type, name, n) type *name;
+        TF_SEARCH_HISTORY(RESULT)
+        TF_SEARCH_FINISHED(RESULT)
+    } result;          /* copies on the host, after tf_search_fetch */
+    size_t prefix_ids; /* ids of all prefixes of the group */
+    uint32_t *stage;   /* host values on their way to the backend */
     size_t stage_n;
     double *penalty;
     size_t steps; /* steps that the group took */
-    uint32_t *hist_id, *hist_parent, *n_fin, *fin_row, *fin_len;
-    double *hist_lp, *fin_logp, *fin_score, *fin_eos;
 };
 
-static tf_mem **array(struct tf_search *s, int a)
-{
-    tf_mem **all[ARRAYS] = {
-        &s->ids, &s->at, &s->slot, &s->table, &s->n_past, &s->first, &s->n_src, &s->table_next,
-        &s->logp, &s->logp_next, &s->row0, &s->live, &s->limit, &s->src_first, &s->src_rows,
-        &s->prefix, &s->prefix_off, &s->key, &s->counts, &s->penalty, &s->hist_id, &s->hist_parent,
-        &s->hist_lp, &s->n_fin, &s->fin_row, &s->fin_len, &s->fin_logp, &s->fin_score, &s->fin_eos,
-    };
-    return all[a];
-}
-
-static enum tf_elem elem(int a)
-{
-    switch (a) {
-    case LOGP: case LOGP_NEXT: case PENALTY: case HIST_LP:
-    case FIN_LOGP: case FIN_SCORE: case FIN_EOS: return TF_ELEM_F64;
-    default: return TF_ELEM_U32;
-    }
-}
-
-/* Elements of an array for the group at hand. */
-static size_t need(const struct tf_search *s, int a, size_t prefix)
-{
-    switch (a) {
-    case TABLE: case TABLE_NEXT: return s->max_rows * s->ld;
-    case LIVE: case ROW0: case LIMIT: case SRC_FIRST: case SRC_ROWS: case N_FIN: return s->S;
-    case PREFIX: return prefix;
-    case PREFIX_OFF: return s->S + 1;
-    case KEY: return 2 * s->S;
-    case COUNTS: return TF_SEARCH_COUNTS;
-    case PENALTY: return s->max_steps + 1;
-    case HIST_ID: case HIST_PARENT: case HIST_LP: return s->max_steps * s->max_rows;
-    case FIN_ROW: case FIN_LEN:
-    case FIN_LOGP: case FIN_SCORE: case FIN_EOS: return s->S * s->rule.N;
-    default: return s->max_rows;
-    }
-}
-/* clang-format on */
+#define ELEM_OF(p) _Generic((p), uint32_t * : TF_ELEM_U32, double * : TF_ELEM_F64)
 
 double tf_search_penalty(size_t len, double alpha)
 {
     return pow((5 + (double)len) / 6, alpha);
 }
 
-void tf_search_init(struct tf_search *s, const struct tf_search_opts *rule,
+void tf_search_init(struct tf_search *s, const struct tf_search_opts *opts,
                     const struct tf_backend *be, struct tf_ctx *ctx)
 {
-    TF_ASSERT(rule->K >= 1 && rule->K <= TF_SEARCH_MAX_BEAM && rule->N >= 1 && rule->N <= rule->K &&
-              rule->alpha >= 0 && rule->n_ban <= TF_SEARCH_BANS);
-    TF_ASSERT(!rule->sample || (rule->N == rule->K && rule->temperature > 0));
-    *s = (struct tf_search){.rule = *rule,
+    TF_ASSERT(opts->K >= 1 && opts->K <= TF_SEARCH_MAX_BEAM && opts->N >= 1 && opts->N <= opts->K &&
+              opts->alpha >= 0 && opts->n_ban <= TF_SEARCH_BANS);
+    TF_ASSERT(!opts->sample || (opts->N == opts->K && opts->temperature > 0));
+    *s = (struct tf_search){.opts = *opts,
                             .be = be,
                             .ctx = ctx,
                             .host = tf_xcalloc(1, sizeof *s->host)};
@@ -87,44 +49,50 @@ void tf_search_release(struct tf_search *s)
     struct tf_search_host *h = s->host;
     if (h == NULL)
         return;
-    for (int a = 0; a < ARRAYS; a++)
-        if (*array(s, a) != NULL)
-            s->be->free(s->ctx, *array(s, a));
-    void *all[] = {h->stage,   h->penalty, h->hist_id,  h->hist_parent, h->n_fin,   h->fin_row,
-                   h->fin_len, h->hist_lp, h->fin_logp, h->fin_score,   h->fin_eos, h};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
+#define FREE_ARRAY(type, name, n) \
+    if (s->name != NULL)          \
+        s->be->free(s->ctx, s->name);
+    TF_SEARCH_ARRAYS(FREE_ARRAY)
+#define FREE_RESULT(type, name, n) free(h->result.name);
+    TF_SEARCH_HISTORY(FREE_RESULT)
+    TF_SEARCH_FINISHED(FREE_RESULT)
+    free(h->stage);
+    free(h->penalty);
+    free(h);
     *s = (struct tf_search){0};
 }
 
-size_t tf_search_slots(const struct tf_search_opts *rule, uint32_t limit)
+size_t tf_search_slots(const struct tf_search_opts *opts, uint32_t limit)
 {
-    return 1 + rule->K * (size_t)limit;
+    return 1 + opts->K * (size_t)limit;
 }
 
-/* Room for every array. What grows gets an eighth more, so that groups of about equal size do not
- * allocate again and again. */
-static int reserve(struct tf_search *s, size_t prefix, struct tf_err *err)
+/* p with room for n elements, in place of one with room for *cap. An array that grows gets an
+ * eighth more, so that groups of about equal size rarely allocate. */
+static tf_mem *grown(struct tf_search *s, tf_mem *p, enum tf_elem e, size_t *cap, size_t n,
+                     struct tf_err *err)
 {
-    /* TABLE and TABLE_NEXT, LOGP and LOGP_NEXT change places: both of a pair are asked for the same
-     * room. */
-    for (int a = 0; a < ARRAYS; a++) {
-        size_t n = need(s, a, prefix);
-        tf_mem **p = array(s, a);
-        if (*p != NULL && n <= s->host->cap[a])
-            continue;
-        if (*p != NULL)
-            s->be->free(s->ctx, *p);
-        s->host->cap[a] = 0;
-        *p = s->be->alloc(s->ctx, elem(a), n + n / 8 + 1, err);
-        if (*p == NULL)
-            return -1;
-        s->host->cap[a] = n + n / 8 + 1;
-    }
+    if (p != NULL && n <= *cap)
+        return p;
+    if (p != NULL)
+        s->be->free(s->ctx, p);
+    p = s->be->alloc(s->ctx, e, n + n / 8 + 1, err);
+    *cap = p != NULL ? n + n / 8 + 1 : 0;
+    return p;
+}
+
+/* Room for the group in every array. The arrays that search_step swaps have the same size. */
+static int reserve(struct tf_search *s, struct tf_err *err)
+{
+#define GROW(type, name, n)                                                      \
+    s->name = grown(s, s->name, ELEM_OF(s->name), &s->host->cap.name, (n), err); \
+    if (s->name == NULL)                                                         \
+        return -1;
+    TF_SEARCH_ARRAYS(GROW)
     return 0;
 }
 
-/* The next n values of the stage, filled in by the caller, then sent. */
+/* The next n values of the stage, for the caller to fill in and send. */
 static uint32_t *stage(struct tf_search *s, size_t n)
 {
     uint32_t *p = s->host->stage + s->host->stage_n;
@@ -145,7 +113,7 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
              *len = stage(s, n), *key = stage(s, 2 * n), *table = stage(s, n * s->ld);
     memset(table, 0, n * s->ld * sizeof *table);
     for (size_t i = 0; i < n; i++) {
-        ids[i] = s->rule.start;
+        ids[i] = s->opts.start;
         zero[i] = 0;
         one[i] = 1;
         count[i] = (uint32_t)i;
@@ -171,7 +139,7 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
     s->be->zero(s->ctx, s->logp, TF_ELEM_F64, n);
 }
 
-/* A little more, so that groups of about equal size need memory and are replayed alike. */
+/* Rounded up, so that groups of about equal size allocate and replay the same. */
 static size_t rounded(size_t n)
 {
     size_t unit = 1;
@@ -189,25 +157,26 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
 {
     struct tf_search_host *h = s->host;
     size_t n = g->n, prefix = g->prefix_off != NULL ? g->prefix_off[n] - g->prefix_off[0] : 0;
+    h->prefix_ids = prefix;
     size_t steps = 1, slots = 1, poll = (size_t)s->be->poll;
     for (size_t i = 0; i < n; i++) {
         steps = larger(steps, g->limit[i] + (size_t)1);
-        slots += tf_search_slots(&s->rule, g->limit[i]);
+        slots += tf_search_slots(&s->opts, g->limit[i]);
     }
-    /* The first one, and then as many as are made at once. */
+    /* One step, and then `poll` steps at a time. */
     steps = (rounded(steps) + poll - 2) / poll * poll + 1;
     slots = rounded(slots);
     if (slots > UINT32_MAX)
         return tf_fail(err, "a group of %zu sentences needs too many cache slots", n);
-    /* Among groups of as many sentences sizes only grow: then a device can replay the steps of one
-     * for another. What ends a search is in its sentences. */
+    /* For the same number of sentences, sizes only grow, so that a device can replay the steps of
+     * one group for another. The end of a search depends on its sentences alone. */
     s->max_steps = n == s->S ? larger(steps, s->max_steps) : steps;
     s->slots = n == s->S ? larger(slots, s->slots) : slots;
     s->S = n;
-    s->max_rows = n * s->rule.K;
+    s->max_rows = n * s->opts.K;
     s->ld = s->max_steps;
     s->rows = n;
-    if (reserve(s, prefix, err) < 0)
+    if (reserve(s, err) < 0)
         return -1;
     h->stage = tf_xarray(h->stage, (8 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
     h->stage_n = 0;
@@ -225,9 +194,9 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     send_u32(s, s->counts, counts, TF_SEARCH_COUNTS);
     h->penalty = tf_xarray(h->penalty, s->max_steps + 1, sizeof *h->penalty);
     for (size_t len = 0; len <= s->max_steps; len++)
-        h->penalty[len] = tf_search_penalty(len, s->rule.alpha);
+        h->penalty[len] = tf_search_penalty(len, s->opts.alpha);
     s->be->upload(s->ctx, s->penalty, TF_ELEM_F64, h->penalty, s->max_steps + 1);
-    return s->be->sync(s->ctx, err); /* the host's arrays are its own again */
+    return s->be->sync(s->ctx, err); /* the host may change its arrays again */
 }
 
 int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err)
@@ -236,25 +205,11 @@ int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err)
     if (s->be->download(s->ctx, counts, TF_ELEM_U32, s->counts, TF_SEARCH_COUNTS, err) < 0)
         return -1;
     s->rows = counts[TF_SEARCH_LIVE];
-    if (lag) { /* in steps of a few, lest a device have too many sizes to replay */
+    if (lag) { /* in steps, so that a device has few sizes to replay */
         s->rows = (counts[TF_SEARCH_BOUND] + LAG_ROWS - 1) / LAG_ROWS * LAG_ROWS;
         s->rows = s->rows < s->max_rows ? s->rows : s->max_rows;
     }
     return 0;
-}
-
-static int fetch_u32(struct tf_search *s, uint32_t **dst, const tf_mem *src, size_t n,
-                     struct tf_err *err)
-{
-    *dst = tf_xarray(*dst, n + 1, sizeof **dst);
-    return s->be->download(s->ctx, *dst, TF_ELEM_U32, src, n, err);
-}
-
-static int fetch_f64(struct tf_search *s, double **dst, const tf_mem *src, size_t n,
-                     struct tf_err *err)
-{
-    *dst = tf_xarray(*dst, n + 1, sizeof **dst);
-    return s->be->download(s->ctx, *dst, TF_ELEM_F64, src, n, err);
 }
 
 int tf_search_fetch(struct tf_search *s, struct tf_err *err)
@@ -263,44 +218,43 @@ int tf_search_fetch(struct tf_search *s, struct tf_err *err)
     uint32_t counts[TF_SEARCH_COUNTS];
     if (s->be->download(s->ctx, counts, TF_ELEM_U32, s->counts, TF_SEARCH_COUNTS, err) < 0)
         return -1;
-    size_t past = (h->steps = counts[TF_SEARCH_STEP]) * s->max_rows, fin = s->S * s->rule.N;
-    if (fetch_u32(s, &h->hist_id, s->hist_id, past, err) < 0 ||
-        fetch_u32(s, &h->hist_parent, s->hist_parent, past, err) < 0 ||
-        fetch_f64(s, &h->hist_lp, s->hist_lp, past, err) < 0 ||
-        fetch_u32(s, &h->n_fin, s->n_fin, s->S, err) < 0 ||
-        fetch_u32(s, &h->fin_row, s->fin_row, fin, err) < 0 ||
-        fetch_u32(s, &h->fin_len, s->fin_len, fin, err) < 0 ||
-        fetch_f64(s, &h->fin_logp, s->fin_logp, fin, err) < 0 ||
-        fetch_f64(s, &h->fin_score, s->fin_score, fin, err) < 0)
+    h->steps = counts[TF_SEARCH_STEP];
+#define DOWNLOAD(name, n)                                                                 \
+    h->result.name = tf_xarray(h->result.name, (n) + 1, sizeof *h->result.name);          \
+    if (s->be->download(s->ctx, h->result.name, ELEM_OF(s->name), s->name, (n), err) < 0) \
         return -1;
-    return fetch_f64(s, &h->fin_eos, s->fin_eos, fin, err);
+#define HISTORY(type, name, n) DOWNLOAD(name, h->steps * s->max_rows)
+#define FINISHED(type, name, n) DOWNLOAD(name, n)
+    TF_SEARCH_HISTORY(HISTORY)
+    TF_SEARCH_FINISHED(FINISHED)
+    return 0;
 }
 
 size_t tf_search_count(const struct tf_search *s, size_t i)
 {
-    return s->host->n_fin[i];
+    return s->host->result.n_fin[i];
 }
 
 struct tf_search_hyp tf_search_result(const struct tf_search *s, size_t i, size_t rank)
 {
-    size_t at = i * s->rule.N + rank;
-    return (struct tf_search_hyp){.n = s->host->fin_len[at],
-                                  .logp = s->host->fin_logp[at],
-                                  .score = s->host->fin_score[at]};
+    size_t at = i * s->opts.N + rank;
+    return (struct tf_search_hyp){.n = s->host->result.fin_len[at],
+                                  .logp = s->host->result.fin_logp[at],
+                                  .score = s->host->result.fin_score[at]};
 }
 
 void tf_search_trace(const struct tf_search *s, size_t i, size_t rank, uint32_t *ids,
                      float *token_logp)
 {
     const struct tf_search_host *h = s->host;
-    size_t at = i * s->rule.N + rank, n = h->fin_len[at], row = h->fin_row[at];
+    size_t at = i * s->opts.N + rank, n = h->result.fin_len[at], row = h->result.fin_row[at];
     if (token_logp != NULL)
-        token_logp[n] = (float)h->fin_eos[at];
+        token_logp[n] = (float)h->result.fin_eos[at];
     for (size_t t = n; t-- > 0;) {
         size_t past = t * s->max_rows + row;
-        ids[t] = h->hist_id[past];
+        ids[t] = h->result.hist_id[past];
         if (token_logp != NULL)
-            token_logp[t] = (float)h->hist_lp[past];
-        row = h->hist_parent[past];
+            token_logp[t] = (float)h->result.hist_lp[past];
+        row = h->result.hist_parent[past];
     }
 }

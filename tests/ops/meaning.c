@@ -1,4 +1,4 @@
-/* meaning.c - what the entries mean, in numbers worked out by hand: which elements dropout cuts,
+/* meaning.c - what the entries mean, in numbers worked out by hand: which elements dropout zeroes,
  * what a mask hides, where positions start, how smoothing and ties count. The other tests only
  * compare backends and derivatives with each other. */
 #include "../harness/problem.h"

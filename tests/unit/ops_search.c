@@ -150,7 +150,7 @@ static void run(struct results *out, struct tf_search *s, const struct fake *f,
                 *tables_ok = false;
             for (size_t j = 1; j < d.n_past[r]; j++)
                 hist[j - 1] = cache[table[j]];
-            if (cache[table[0]] != s->rule.start)
+            if (cache[table[0]] != s->opts.start)
                 *tables_ok = false;
             distribution(lp + r * f->V, f, g->key[i], hist, d.at[r]);
         }

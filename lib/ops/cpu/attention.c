@@ -1,6 +1,6 @@
 /* attention.c - scaled dot-product attention of many heads (paper, section 3.2) and its
- * gradients, one sentence and head at a time in blocks of queries. A query that sees no key puts
- * out 0; its log-sum-exp is -inf. */
+ * gradients, one sentence and head at a time in blocks of queries. A query that sees no key has
+ * output 0 and log-sum-exp -inf. */
 #include "ops/cpu/dropout.h"
 #include "ops/cpu/gemm.h"
 
@@ -225,7 +225,7 @@ static void backward_row(float *p, float *dp, const struct head *w, const struct
             v16f e = v_exp(v_pick(sees, v_sub(v_mul(v_load(p + n), scale), l), none));
             v16f d = v_keep(m, v_mul(v_pick(sees, v_load(dp + n), zero), up));
             sum = v_fma(e, d, sum);
-            /* weights are not negative: the sign says what dropout cut */
+            /* weights are not negative: a negative sign marks those that dropout cut */
             v_store(p + n, v_pick(m, e, v_sub(zero, e)));
             v_store(dp + n, d);
         }

@@ -1,5 +1,5 @@
-/* decode.c - what decoding needs beside the layers: single queries over cached keys,
- * log-probabilities, mixtures of models. */
+/* decode.c - for decoding only: attention of single queries over cached keys, cache rows into their
+ * slots, log-probabilities, mixtures of models. */
 #include "ops/cpu/cpu.h"
 #include "ops/cpu/vec.h"
 

@@ -1,5 +1,5 @@
-/* dropout.h - dropout as bits: 32 columns of a row at a time, from Philox4x32-10 (base/rng.h has
- * the scalar form and the truth). */
+/* dropout.h - dropout as bits: 32 columns of a row at a time, from Philox4x32-10 (the scalar
+ * form is in base/rng.h). */
 #ifndef TF_OPS_CPU_DROPOUT_H
 #define TF_OPS_CPU_DROPOUT_H
 
@@ -42,9 +42,10 @@ typedef __m256i v64;
 #define LANES _mm256_setr_epi64x(0, 2, 1, 3)
 #endif
 
-/* VL / 2 counters at once, one in the low half of each 64-bit lane; the high halves carry rubbish
- * that the multiplication ignores. The order of the counters (LANES) makes the last unpacking put
- * all words in the order of their columns: lo has columns 0 .. VL-1, hi the next VL. */
+/* VL / 2 counters at once, one in the low half of each 64-bit lane; the high halves are
+ * arbitrary: the multiplication ignores them. With this order of the counters (LANES) the last
+ * unpacking puts all words in the order of their columns: lo has columns 0 .. VL-1, hi the next VL.
+ */
 INLINE void philox_words(const struct dropout *d, uint32_t row, uint32_t counter, v64 *lo, v64 *hi)
 {
 #if VL == 16

@@ -4,7 +4,7 @@
  * packing of A: its rows are read as broadcasts. */
 #include "ops/cpu/gemm.h"
 
-/* A block of A (MC x KC) stays in the second-level cache while all panels pass by. */
+/* A block of A (MC x KC) stays in the second-level cache for all panels. */
 #define MC (40 * TF_MR)
 #define KC 512
 
@@ -17,7 +17,7 @@ struct tile {
     float *c;
     size_t ldc;
     const float *bias;
-    /* what to have in cache soon: ahead_step floats are asked for with each k */
+    /* what to prefetch: ahead_step floats with each k */
     const float *ahead;
     size_t ahead_step;
     int last; /* columns in the last register */
@@ -128,9 +128,9 @@ void TF_CPU(gemm)(const struct tf_cpu_gemm *g)
                 t.bias = g->bias != NULL ? g->bias + n0 : NULL;
                 t.a = g->a + m0 / TF_MR * tile_step + k0 * t.kas;
                 t.c = g->c + m0 * g->ldc + n0;
-                /* What is not in the second-level cache yet is fetched while tiles that are there
-                 * are computed: the rows of A two tiles ahead by the first panel, the next panel of
-                 * B by the first tiles of the others. */
+                /* Prefetch into the second-level cache while other tiles are computed: the rows of
+                 * A two tiles ahead by the first panel, the next panel of B by the first tiles of
+                 * the others. */
                 const bool fetch_a =
                     n0 == 0 && g->slice == 0 && g->kas == 1 && g->ras == g->K && g->K <= KC;
                 const float *next =
@@ -180,7 +180,7 @@ void TF_CPU(slices)(float *p, const float *a, size_t lda, size_t K, size_t M)
         const float *from = a + k * lda;
         float *to = p + k * TF_MR;
         size_t i = 0;
-        /* 8 at a time, though TF_MR count: what runs over is written again with the next k. */
+        /* 8 at a time although only TF_MR count: the next k overwrites the rest. */
         for (; i < whole; i++)
             memcpy(to + i * step, from + i * TF_MR, 8 * sizeof *p);
         for (; i * TF_MR < M; i++)

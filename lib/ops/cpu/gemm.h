@@ -1,6 +1,6 @@
-/* gemm.h - the one matrix product under everything: C = A B with A of any strides and B in column
- * panels. Every element of C is one chain of fused multiply-adds over k in order, whatever the
- * other sizes are, so a row's bits depend neither on its neighbours nor on the blocking. */
+/* gemm.h - the matrix product that all operations use: C = A B with A of any strides and B in
+ * column panels. Every element of C is one chain of fused multiply-adds over k in order, whatever
+ * the other sizes are, so a row's bits depend neither on its neighbours nor on the blocking. */
 #ifndef TF_OPS_CPU_GEMM_H
 #define TF_OPS_CPU_GEMM_H
 
@@ -19,8 +19,8 @@
 #endif
 #define TF_NR (TF_NV * VL) /* columns of a panel */
 
-/* From a `tile(const struct tile *, const int mr, const int nv)` one function for each size, so
- * that mr and nv are constants in it, in tiles[mr - 1][nv - 1]. */
+/* One function for each size of tile, from `tile(const struct tile *, const int mr, const int nv)`,
+ * so that mr and nv are constants: tiles[mr - 1][nv - 1]. */
 #define TF_CPU_TILE_OF(mr, nv)                          \
     static void tile_##mr##_##nv(const struct tile *t) \
     {                                                   \
@@ -88,7 +88,7 @@ void TF_CPU(panels_t)(float *p, const float *b, size_t ldb, size_t K, size_t N);
  * of it all in floats. */
 static inline size_t tf_cpu_slice(size_t K)
 {
-    return K * TF_MR + 8; /* the copy of a last row may run over */
+    return K * TF_MR + 8; /* the copy of the last row may write past it */
 }
 static inline size_t tf_cpu_slices_size(size_t K, size_t M)
 {

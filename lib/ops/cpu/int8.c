@@ -6,8 +6,8 @@
  * (65536 * 127 * 127 < 2^31), so neither the order of k nor the instruction set shows in them.
  *
  * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a
- * weight is kept as q + 128, and what that adds, 128 times the sum of the row, is where a sum
- * starts. */
+ * weight is stored as q + 128, and a sum starts at -128 times the sum of the row to make up for
+ * it. */
 #include "ops/cpu/gemm.h"
 
 #include <stdlib.h>
@@ -30,13 +30,13 @@ struct tf_packed {
     uint8_t *bytes;
 };
 
-/* What makes the largest magnitude 127: 0 where that is not finite, or as good as 0. */
+/* The factor that makes the largest magnitude 127: 0 where that is not finite or tiny. */
 static float factor_of(float max)
 {
     return max > 1e-30f ? 127 / max : 0;
 }
 
-/* As the vectors of a row are: defined for what is not finite, too. */
+/* Rounded as the vectors of a row are: also defined for values that are not finite. */
 static uint32_t rounded(float x)
 {
     const float magic = V_ROUND, sum = x + magic;
@@ -78,8 +78,8 @@ struct row {
     int32_t start; /* of its sums */
 };
 
-/* q [n], filled up with zeros to whole vectors. A row with something in it that is not finite has a
- * scale that is not either. */
+/* q [n], filled up with zeros to whole vectors. A row with a value that is not finite has a
+ * scale that is not finite. */
 static struct row quantise(int8_t *q, const float *x, size_t n)
 {
     const v16u bits = u_set(0x7fffffff);

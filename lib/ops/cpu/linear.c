@@ -1,11 +1,11 @@
-/* linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over
+/* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over
  * weights packed once for decoding. */
 #include "ops/cpu/dropout.h"
 #include "ops/cpu/gemm.h"
 
 #include <stdlib.h>
 
-/* rows that share a pass: what is masked, packed and multiplied together stays in cache */
+/* rows that are masked, packed and multiplied together, so that they stay in cache */
 #define ROWS 240
 
 struct tf_packed {
@@ -42,7 +42,7 @@ void TF_CPU(linear_fwd)(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x, co
     }
 }
 
-/* dx = dx * scale where x > 0, else 0: what relu or dropout cut is 0 in x. */
+/* dx = dx * scale where x > 0, else 0: x is 0 where ReLU or dropout cut it. */
 static void mask_rows(float *dx, const float *x, size_t n, float scale)
 {
     v16f s = v_set(scale), zero = v_set(0);

@@ -63,8 +63,8 @@ void TF_CPU(adam)(struct tf_ctx *c, tf_mem_param *p, tf_mem_param *m, tf_mem_par
         v16f g1 = v_mul(v_load_n(in(g, i), k), gs);
         v16f m1 = v_fma(b1, v_load_n(in(m, i), k), v_mul(a1, g1));
         v16f v1 = v_fma(b2, v_load_n(in(v, i), k), v_mul(a2, v_mul(g1, g1)));
-        /* Rows of an embedding that are never seen decay for ever: stop before the numbers get
-         * subnormal and slow. */
+        /* Moments of embedding rows that never occur decay for ever: flush them to 0 before they
+         * become subnormal, which is slow. */
         m1 = v_pick(m_gt(tiny, v_max(m1, v_sub(v_set(0), m1))), v_set(0), m1);
         v1 = v_pick(m_gt(tiny, v1), v_set(0), v1);
         v16f down = v_add(v_sqrt(v_mul(v1, rt)), eps);

@@ -1,7 +1,7 @@
 /* vec.h - 16 lanes of float (v16f) or uint32 (v16u) on every instruction set: one 512-bit register,
  * two of 256 or four of 128 bits. Sums go through the same 16 lanes and the same tree of additions
  * everywhere; only v_fma differs (fused where the machine has it). For the sources that are
- * compiled once per instruction set (kern*.c). */
+ * compiled once for each instruction set. */
 #ifndef TF_OPS_CPU_VEC_H
 #define TF_OPS_CPU_VEC_H
 

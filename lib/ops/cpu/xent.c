@@ -8,7 +8,7 @@
 #define RC_MAX 512 /* rows of a chunk, at most */
 #define VB 240     /* vocabulary entries of a block */
 
-/* Per row, as it grows over the blocks. */
+/* For each row, accumulated over the blocks. */
 struct stats {
     float max[RC_MAX], sum[RC_MAX], total[RC_MAX], target[RC_MAX];
     uint32_t best[RC_MAX];
@@ -51,7 +51,7 @@ INLINE void gather_group(struct stats *s, const float *z, size_t ld, size_t n, u
     }
 }
 
-/* Take in z [n, ld], entries first .. first+n-1. */
+/* Accumulate z [n, ld], entries first .. first+n-1. */
 static void gather(struct stats *s, const float *z, size_t ld, size_t n, uint32_t first)
 {
     size_t r = 0;
@@ -96,7 +96,7 @@ void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
     const float *e = x->e;
     float *de = x->de;
     const bool back = x->dx != NULL;
-    /* Long chunks read E less often; x and dx of a chunk are to stay in cache. */
+    /* Long chunks read E less often; x and dx of a chunk should stay in cache. */
     const size_t rc = D <= 256 ? RC_MAX : RC_MAX / 2, chunk = (least(rows, rc) + 15) / 16 * 16;
     const size_t xt_size = tf_cpu_panels_size(D, rc), ep_size = tf_cpu_panels_size(VB, D);
     float *xt = tf_cpu_scratch(c, TF_CPU_PANELS, xt_size + tf_cpu_panels_size(rc, D)),

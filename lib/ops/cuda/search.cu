@@ -75,15 +75,15 @@ struct view {
 
 __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
 {
-    const uint32_t *off = (const uint32_t *)s.prefix_off, *prefix = (const uint32_t *)s.prefix;
+    const uint32_t *off = s.prefix_off, *prefix = s.prefix;
     struct view v;
-    v.t = ((const uint32_t *)s.counts)[TF_SEARCH_STEP];
-    v.row0 = ((const uint32_t *)s.row0)[i];
-    v.live = ((const uint32_t *)s.live)[i];
+    v.t = s.counts[TF_SEARCH_STEP];
+    v.row0 = s.row0[i];
+    v.live = s.live[i];
     v.prefix = off[i + 1] - off[i];
     v.may_end = v.t >= v.prefix;
-    v.forced = !v.may_end || v.t >= ((const uint32_t *)s.limit)[i];
-    v.id = v.may_end ? s.rule.eos : prefix[off[i] + v.t];
+    v.forced = !v.may_end || v.t >= s.limit[i];
+    v.id = v.may_end ? s.opts.eos : prefix[off[i] + v.t];
     return v;
 }
 
@@ -91,7 +91,7 @@ __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
 __device__ static inline float lp_of(const struct tf_search &s, const float *lp,
                                      const struct lists &l, size_t row, uint32_t id)
 {
-    float x = lp[row * s.rule.V + id];
+    float x = lp[row * s.opts.V + id];
     return l.norm == nullptr ? x : x - l.norm[row].x - l.norm[row].y;
 }
 
@@ -147,22 +147,22 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ uint64_t list[LIST], best[WARP];
     __shared__ uint32_t room[WARP], used;
     __shared__ float sums[WARP];
-    uint32_t k = blockIdx.x % s.rule.K, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP,
+    uint32_t k = blockIdx.x % s.opts.K, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP,
              warps = blockDim.x / WARP, want = l.want;
-    struct view v = look(s, blockIdx.x / s.rule.K);
+    struct view v = look(s, blockIdx.x / s.opts.K);
     if (k >= v.live)
         return;
     uint64_t *top = l.top + (size_t)blockIdx.x * want;
-    lp += (size_t)(v.row0 + k) * s.rule.V;
+    lp += (size_t)(v.row0 + k) * s.opts.V;
     float max = 0, log_sum = 0, most = -INFINITY;
     uint64_t mine = 0, low = 1, high = 0;
     if (l.norm != nullptr) { /* a larger logit is no smaller a log-probability */
         struct seen seen = {-INFINITY, 0};
         uint32_t id_of_most = 0;
-        each(s.rule, lp, [&](const float *z, int n, uint32_t id) {
+        each(s.opts, lp, [&](const float *z, int n, uint32_t id) {
             see(seen, z, n);
             for (int i = 0; i < n; i++)
-                if (z[i] > most && z[i] < INFINITY && !banned(s.rule, id + i))
+                if (z[i] > most && z[i] < INFINITY && !banned(s.opts, id + i))
                     most = z[i], id_of_most = id + i;
         });
         seen = seen_by_block(seen, sums);
@@ -180,9 +180,9 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     }
     auto each_key = [&](auto f) {
-        each(s.rule, lp, [&](const float *z, int n, uint32_t id) {
+        each(s.opts, lp, [&](const float *z, int n, uint32_t id) {
             for (int i = 0; i < n; i++)
-                f(candidate(s.rule, z[i] - max - log_sum, id + i));
+                f(candidate(s.opts, z[i] - max - log_sum, id + i));
         });
     };
     if (l.norm == nullptr)
@@ -246,10 +246,10 @@ static __global__ void __launch_bounds__(THREADS)
 {
     __shared__ double run[THREADS + 1];
     __shared__ float room[WARP];
-    uint32_t i = blockIdx.x / s.rule.K, d = blockIdx.x % s.rule.K, V = (uint32_t)s.rule.V;
+    uint32_t i = blockIdx.x / s.opts.K, d = blockIdx.x % s.opts.K, V = (uint32_t)s.opts.V;
     struct view v = look(s, i);
     uint32_t draws = v.live == 0       ? 0
-                     : v.t == v.prefix ? (uint32_t)s.rule.K
+                     : v.t == v.prefix ? (uint32_t)s.opts.K
                                        : v.live,
              row = draws == v.live ? d : 0;
     if (d >= draws)
@@ -259,7 +259,7 @@ static __global__ void __launch_bounds__(THREADS)
              from = threadIdx.x * share < V ? threadIdx.x * share : V,
              to = V - from < share ? V : from + share;
     auto key = [&](uint32_t id) {
-        return v.forced ? (id == v.id ? key_of(lp[id], id) : 0) : candidate(s.rule, lp[id], id);
+        return v.forced ? (id == v.id ? key_of(lp[id], id) : 0) : candidate(s.opts, lp[id], id);
     };
 
     float most = -INFINITY;
@@ -273,7 +273,7 @@ static __global__ void __launch_bounds__(THREADS)
         for (uint32_t id = from; id < to; id++) {
             uint64_t e = key(id);
             mine += e < from_key ? 0
-                    : weigh      ? (double)expf((float)((x_of(e) - max) / s.rule.temperature))
+                    : weigh      ? (double)expf((float)((x_of(e) - max) / s.opts.temperature))
                                  : 1;
         }
         return block_sum(mine, run);
@@ -290,15 +290,15 @@ static __global__ void __launch_bounds__(THREADS)
         }
         bar = low;
     };
-    if (s.rule.top_k > 0 && s.rule.top_k < V && !v.forced &&
-        reach(bar, false) > (double)s.rule.top_k)
-        raise((double)s.rule.top_k, false);
-    if (s.rule.top_p > 0 && s.rule.top_p < 1)
-        raise(s.rule.top_p * reach(bar, true), true);
+    if (s.opts.top_k > 0 && s.opts.top_k < V && !v.forced &&
+        reach(bar, false) > (double)s.opts.top_k)
+        raise((double)s.opts.top_k, false);
+    if (s.opts.top_p > 0 && s.opts.top_p < 1)
+        raise(s.opts.top_p * reach(bar, true), true);
     __syncthreads();
     auto weight = [&](uint32_t id) {
         uint64_t e = key(id);
-        return e < bar ? 0 : exp((x_of(e) - max) / s.rule.temperature);
+        return e < bar ? 0 : exp((x_of(e) - max) / s.opts.temperature);
     };
     for (uint32_t id = from; id < to; id++)
         sum += weight(id);
@@ -310,9 +310,9 @@ static __global__ void __launch_bounds__(THREADS)
     run[0] = 0;
     for (uint32_t r = 0; r < blockDim.x; r++)
         run[r + 1] += run[r];
-    const uint32_t *who = (const uint32_t *)s.key + 2 * i;
+    const uint32_t *who = s.key + 2 * i;
     uint32_t w[4];
-    philox(w, who[0], who[1], v.t, d, s.rule.seed);
+    philox(w, who[0], who[1], v.t, d, s.opts.seed);
     double u = ((double)w[0] * 0x1p32 + (double)w[1] + 0.5) * 0x1p-64 * run[blockDim.x];
     uint32_t r = 0; /* the first run whose end exceeds u, or the last that holds anything */
     for (uint32_t q = 0; q < blockDim.x && !(run[r + 1] > u); q++)
@@ -325,7 +325,7 @@ static __global__ void __launch_bounds__(THREADS)
             g.id = id;
         }
     if (g.id != TF_NO_ID)
-        g.logp = ((const double *)s.logp)[g.row] + x_of(key(g.id));
+        g.logp = s.logp[g.row] + x_of(key(g.id));
     l.next[blockIdx.x] = g;
 }
 
@@ -352,11 +352,11 @@ __device__ static inline uint32_t ahead(const uint64_t *list, uint32_t n, double
 __device__ static void finish(const struct tf_search &s, uint32_t i, const struct view &v,
                               const struct grown &g, double x)
 {
-    size_t N = s.rule.N, base = i * N, at = ((uint32_t *)s.n_fin)[i], n = at;
-    uint32_t *row = (uint32_t *)s.fin_row + base, *len = (uint32_t *)s.fin_len + base;
-    double *logp = (double *)s.fin_logp + base, *score = (double *)s.fin_score + base,
-           *eos = (double *)s.fin_eos + base;
-    double mine = g.logp / ((const double *)s.penalty)[v.t + 1];
+    size_t N = s.opts.N, base = i * N, at = s.n_fin[i], n = at;
+    uint32_t *row = s.fin_row + base, *len = s.fin_len + base;
+    double *logp = s.fin_logp + base, *score = s.fin_score + base,
+           *eos = s.fin_eos + base;
+    double mine = g.logp / s.penalty[v.t + 1];
     while (at > 0 && score[at - 1] < mine)
         at--;
     if (at == N)
@@ -368,7 +368,7 @@ __device__ static void finish(const struct tf_search &s, uint32_t i, const struc
     }
     row[at] = g.row, len[at] = v.t;
     logp[at] = g.logp, score[at] = mine, eos[at] = x;
-    ((uint32_t *)s.n_fin)[i] = (uint32_t)n;
+    s.n_fin[i] = (uint32_t)n;
 }
 
 /* The sorted lists of the sentence's rows into one of `want`: a candidate's place is the number of
@@ -376,7 +376,7 @@ __device__ static void finish(const struct tf_search &s, uint32_t i, const struc
 __device__ static uint32_t merge(struct grown *g, const struct tf_search &s, const struct view &v,
                                  const struct lists &l, size_t base)
 {
-    const double *logp = (const double *)s.logp + v.row0;
+    const double *logp = s.logp + v.row0;
     const uint64_t *top = l.top + base * l.want;
     const uint32_t *n_top = l.n_top + base;
     uint32_t n = 0;
@@ -401,29 +401,29 @@ __device__ static uint32_t merge(struct grown *g, const struct tf_search &s, con
 static __global__ void take_kernel(struct tf_search s, const float *lp, struct lists l)
 {
     TF_SHARED(struct grown, g); /* [want] */
-    uint32_t i = blockIdx.x, n = 0, out = 0, K = (uint32_t)s.rule.K;
+    uint32_t i = blockIdx.x, n = 0, out = 0, K = (uint32_t)s.opts.K;
     struct view v = look(s, i);
     struct grown *next = l.next + (size_t)i * K;
-    if (!s.rule.sample) {
+    if (!s.opts.sample) {
         n = merge(g, s, v, l, (size_t)i * K);
         __syncthreads();
     }
     if (threadIdx.x > 0)
         return;
-    if (s.rule.sample) /* next holds what was drawn */
+    if (s.opts.sample) /* next holds what was drawn */
         for (uint32_t d = 0, draws = v.live == 0 ? 0 : v.t == v.prefix ? K : v.live; d < draws; d++)
             if (next[d].id != TF_NO_ID)
                 g[n++] = next[d];
     for (uint32_t c = 0; c < n; c++)
-        if (v.may_end && g[c].id == s.rule.eos) {
+        if (v.may_end && g[c].id == s.opts.eos) {
             float x = lp_of(s, lp, l, g[c].row, g[c].id);
             finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
         }
-    bool full = ((const uint32_t *)s.n_fin)[i] == s.rule.N;
-    double most = ((const double *)s.penalty)[((const uint32_t *)s.limit)[i] + 1],
-           least = full ? ((const double *)s.fin_score)[(i + 1) * s.rule.N - 1] : 0;
+    bool full = s.n_fin[i] == s.opts.N;
+    double most = s.penalty[s.limit[i] + 1],
+           least = full ? s.fin_score[(i + 1) * s.opts.N - 1] : 0;
     for (uint32_t c = 0; c < n && out < K; c++)
-        if (!(v.may_end && g[c].id == s.rule.eos) && (!full || g[c].logp / most > least))
+        if (!(v.may_end && g[c].id == s.opts.eos) && (!full || g[c].logp / most > least))
             next[out++] = g[c];
     l.n_next[i] = out;
 }
@@ -453,7 +453,7 @@ __device__ static inline uint32_t block_before(uint32_t x, uint32_t *room, uint3
 static __global__ void number_kernel(struct tf_search s, struct lists l)
 {
     __shared__ uint32_t room[WARP];
-    uint32_t *row0 = (uint32_t *)s.row0, *live = (uint32_t *)s.live, *counts = (uint32_t *)s.counts;
+    uint32_t *row0 = s.row0, *live = s.live, *counts = s.counts;
     uint32_t S = (uint32_t)s.S, out = 0, alive = 0, total;
     for (uint32_t from = 0; from < S; from += blockDim.x) {
         uint32_t i = from + threadIdx.x, n = i < S ? l.n_next[i] : 0,
@@ -472,7 +472,7 @@ static __global__ void number_kernel(struct tf_search s, struct lists l)
     counts[TF_SEARCH_LIVE] = out;
     counts[TF_SEARCH_STEP] += 1;
     counts[TF_SEARCH_SLOT] += out;
-    counts[TF_SEARCH_BOUND] = alive * (uint32_t)s.rule.K;
+    counts[TF_SEARCH_BOUND] = alive * (uint32_t)s.opts.K;
 }
 
 /* ---- place ---- */
@@ -481,38 +481,38 @@ static __global__ void number_kernel(struct tf_search s, struct lists l)
 static __global__ void place_kernel(struct tf_search s, const float *lp, struct lists l)
 {
     uint32_t w = blockIdx.x * PLACE_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP,
-             K = (uint32_t)s.rule.K, i = w / K, k = w % K;
-    uint32_t *ids = (uint32_t *)s.ids, *at = (uint32_t *)s.at, *slot = (uint32_t *)s.slot,
-             *n_past = (uint32_t *)s.n_past, *first = (uint32_t *)s.first,
-             *n_src = (uint32_t *)s.n_src;
-    if (i < s.S && k < ((const uint32_t *)s.live)[i]) {
+             K = (uint32_t)s.opts.K, i = w / K, k = w % K;
+    uint32_t *ids = s.ids, *at = s.at, *slot = s.slot,
+             *n_past = s.n_past, *first = s.first,
+             *n_src = s.n_src;
+    if (i < s.S && k < s.live[i]) {
         struct grown g = l.next[w];
-        uint32_t t = *l.t, r = ((const uint32_t *)s.row0)[i] + k;
-        const uint32_t *from = (const uint32_t *)s.table + g.row * s.ld;
-        uint32_t *to = (uint32_t *)s.table_next + r * s.ld;
+        uint32_t t = *l.t, r = s.row0[i] + k;
+        const uint32_t *from = s.table + g.row * s.ld;
+        uint32_t *to = s.table_next + r * s.ld;
         for (uint32_t j = lane; j <= t; j += WARP)
             to[j] = from[j];
         if (lane == 0) {
             size_t past = t * s.max_rows + r;
             float x = lp_of(s, lp, l, g.row, g.id);
-            ((uint32_t *)s.hist_id)[past] = g.id;
-            ((uint32_t *)s.hist_parent)[past] = g.row;
-            ((double *)s.hist_lp)[past] = x > 0 ? 0 : (double)x;
-            ((double *)s.logp_next)[r] = g.logp;
+            s.hist_id[past] = g.id;
+            s.hist_parent[past] = g.row;
+            s.hist_lp[past] = x > 0 ? 0 : (double)x;
+            s.logp_next[r] = g.logp;
             to[t + 1] = *l.slot + r;
             ids[r] = g.id;
             at[r] = t + 1;
             n_past[r] = t + 2;
             slot[r] = *l.slot + r;
-            first[r] = ((const uint32_t *)s.src_first)[i];
-            n_src[r] = ((const uint32_t *)s.src_rows)[i];
+            first[r] = s.src_first[i];
+            n_src[r] = s.src_rows[i];
         }
     }
     if (lane == 0 && w >= *l.out && w < s.rows) {
         uint32_t none = (uint32_t)(s.slots - 1);
         ids[w] = 0, at[w] = 0, n_past[w] = 1, slot[w] = none;
         first[w] = 0, n_src[w] = 1;
-        ((uint32_t *)s.table_next)[w * s.ld] = none;
+        s.table_next[w * s.ld] = none;
     }
 }
 
@@ -524,8 +524,8 @@ static unsigned up_to(unsigned threads, unsigned most)
 void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
 {
     const float *p = (const float *)lp;
-    size_t S = s->S, K = s->rule.K, V = s->rule.V, lists = S * K, want = K == 1 ? 1 : 2 * K,
-           keys = s->rule.sample ? 0 : lists * want;
+    size_t S = s->S, K = s->opts.K, V = s->opts.V, lists = S * K, want = K == 1 ? 1 : 2 * K,
+           keys = s->opts.sample ? 0 : lists * want;
     unsigned threads = row_threads((int)V), merging = up_to(div_up(K, 4) * WARP, THREADS),
              numbers = up_to(div_up(S, WARP) * WARP, 1024);
     char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) +
@@ -535,7 +535,7 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
     if (room == nullptr || S == 0)
         return;
     struct lists l;
-    bool logits = !s->rule.sample && c->logits.z == p && p != nullptr && (size_t)c->logits.V == V &&
+    bool logits = !s->opts.sample && c->logits.z == p && p != nullptr && (size_t)c->logits.V == V &&
                   (V % 4 != 0 || (uintptr_t)p % 16 == 0);
     if (logits)
         c->logits = {};
@@ -547,7 +547,7 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
     l.norm = logits ? l.norm : nullptr;
     l.n_next = l.n_top + lists;
     l.t = l.n_next + S, l.slot = l.t + 1, l.out = l.t + 2;
-    launch(c, "search_step: rows", s->rule.sample ? draw_kernel : grow_kernel,
+    launch(c, "search_step: rows", s->opts.sample ? draw_kernel : grow_kernel,
            dim3((unsigned)lists), dim3(threads), 0, *s, p, l);
     launch(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging),
            want * sizeof(struct grown), *s, p, l);
@@ -555,7 +555,8 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
     launch(c, "search_step: places", place_kernel,
            dim3(div_up(lists > s->rows ? lists : s->rows, PLACE_WARPS)), dim3(PLACE_WARPS * WARP),
            0, *s, p, l);
-    tf_mem *table = s->table, *logp = s->logp;
+    uint32_t *table = s->table;
+    double *logp = s->logp;
     s->table = s->table_next, s->table_next = table;
     s->logp = s->logp_next, s->logp_next = logp;
 }

@@ -1,6 +1,5 @@
 /* attention.c - scaled dot-product attention of many heads (paper, section 3.2), its gradients, and
- * single queries over cached keys. A query that sees no key at all puts out 0; its log-sum-exp is
- * -inf. */
+ * single queries over cached keys. A query that sees no key has output 0 and log-sum-exp -inf. */
 #include "ops/ref/ref.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* decode.c - what decoding needs beside the layers: cache rows into their slots, log-probabilities,
- * mixtures of models. */
+/* decode.c - for decoding only: cache rows into their slots, log-probabilities, mixtures of models.
+ */
 #include "ops/ref/ref.h"
 
 #include <math.h>

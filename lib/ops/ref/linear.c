@@ -1,4 +1,4 @@
-/* linear.c - y = x w + b with relu and dropout behind it, its gradients, and the same over packed
+/* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over packed
  * weights. */
 #include "ops/ref/ref.h"
 

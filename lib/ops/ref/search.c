@@ -1,24 +1,24 @@
-/* search.c - one step of beam search as the rule reads (ops/search_state.h): the next candidate in
- * order is looked for among all of them, again and again. */
+/* search.c - one step of beam search, literally as described in ops/search_state.h: each next
+ * candidate in order is searched among all of them. */
 #include "ops/ref/ref.h"
 #include "ops/host_search.h"
 
 /* Candidate (row, id), or false when there is none. row counts within the sentence. */
 static bool candidate(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                      size_t row, size_t id, struct tf_grown *g)
+                      size_t row, size_t id, struct tf_candidate *g)
 {
-    if (v->forced ? id != v->id : tf_search_banned(&s->rule, (uint32_t)id))
+    if (v->forced ? id != v->id : tf_search_banned(&s->opts, (uint32_t)id))
         return false;
-    double x = (double)lp[row * s->rule.V + id];
+    double x = (double)lp[row * s->opts.V + id];
     if (!isfinite(x))
         return false;
     x = x > 0 ? 0 : x;
-    *g = (struct tf_grown){v->logp[row] + x, x, (uint32_t)row, (uint32_t)id};
+    *g = (struct tf_candidate){v->logp[row] + x, x, (uint32_t)row, (uint32_t)id};
     return isfinite(g->logp);
 }
 
-/* a stands before b. */
-static bool before(const struct tf_grown *a, const struct tf_grown *b)
+/* a comes before b. */
+static bool before(const struct tf_candidate *a, const struct tf_candidate *b)
 {
     if (a->logp != b->logp)
         return a->logp > b->logp;
@@ -28,14 +28,14 @@ static bool before(const struct tf_grown *a, const struct tf_grown *b)
 }
 
 static size_t best(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                   struct tf_grown *out)
+                   struct tf_candidate *out)
 {
-    size_t want = s->rule.K == 1 ? 1 : 2 * s->rule.K, n;
+    size_t want = s->opts.K == 1 ? 1 : 2 * s->opts.K, n;
     for (n = 0; n < want; n++) {
         bool found = false;
         for (size_t row = 0; row < v->live; row++)
-            for (size_t id = 0; id < s->rule.V; id++) {
-                struct tf_grown g;
+            for (size_t id = 0; id < s->opts.V; id++) {
+                struct tf_candidate g;
                 if (!candidate(s, v, lp, row, id, &g) || (n && !before(&out[n - 1], &g)))
                     continue;
                 if (!found || before(&g, &out[n]))
@@ -48,17 +48,17 @@ static size_t best(const struct tf_search *s, const struct tf_search_view *v, co
     return n;
 }
 
-/* Down the candidates of a row, likeliest first, until there are `most` or their weights reach
- * `need`; *sum: of the weights. Returns the last. */
-static struct tf_grown descend(const struct tf_search *s, const struct tf_search_view *v,
-                               const tf_real *lp, size_t row, double max, size_t most, double need,
-                               double *sum)
+/* Walk the candidates of a row, likeliest first, until there are `most` or the sum of their weights
+ * reaches `need`; that sum goes to *sum. Returns the last. */
+static struct tf_candidate descend(const struct tf_search *s, const struct tf_search_view *v,
+                                   const tf_real *lp, size_t row, double max, size_t most,
+                                   double need, double *sum)
 {
-    struct tf_grown last = {.x = INFINITY}, next = last, g;
+    struct tf_candidate last = {.x = INFINITY}, next = last, g;
     *sum = 0;
     for (size_t n = 0; n < most && *sum < need; n++, last = next) {
         bool found = false;
-        for (size_t id = 0; id < s->rule.V; id++) {
+        for (size_t id = 0; id < s->opts.V; id++) {
             if (!candidate(s, v, lp, row, id, &g))
                 continue;
             bool below = g.x < last.x || (g.x == last.x && g.id > last.id);
@@ -67,46 +67,46 @@ static struct tf_grown descend(const struct tf_search *s, const struct tf_search
         }
         if (!found)
             break;
-        *sum += exp((next.x - max) / s->rule.temperature);
+        *sum += exp((next.x - max) / s->opts.temperature);
     }
     return last;
 }
 
 /* Is candidate (row, id) not below `last`? */
 static bool drawable(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                     size_t row, size_t id, const struct tf_grown *last, struct tf_grown *g)
+                     size_t row, size_t id, const struct tf_candidate *last, struct tf_candidate *g)
 {
     return candidate(s, v, lp, row, id, g) &&
            (g->x > last->x || (g->x == last->x && g->id <= last->id));
 }
 
 static size_t draw(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                   size_t i, struct tf_grown *out)
+                   size_t i, struct tf_candidate *out)
 {
-    bool top_p = s->rule.top_p > 0 && s->rule.top_p < 1;
+    bool top_p = s->opts.top_p > 0 && s->opts.top_p < 1;
     size_t n = 0;
     for (size_t d = 0; d < v->draws; d++) {
         size_t row = v->draws == v->live ? d : 0;
         double max = -INFINITY, total = 0, run = 0;
-        struct tf_grown g;
-        for (size_t id = 0; id < s->rule.V; id++)
+        struct tf_candidate g;
+        for (size_t id = 0; id < s->opts.V; id++)
             if (candidate(s, v, lp, row, id, &g) && g.x > max)
                 max = g.x;
-        size_t most = s->rule.top_k > 0 ? s->rule.top_k : s->rule.V;
-        struct tf_grown last = {.x = -INFINITY};
-        if (top_p || s->rule.top_k > 0)
+        size_t most = s->opts.top_k > 0 ? s->opts.top_k : s->opts.V;
+        struct tf_candidate last = {.x = -INFINITY};
+        if (top_p || s->opts.top_k > 0)
             last = descend(s, v, lp, row, max, most, INFINITY, &total);
         if (top_p)
-            last = descend(s, v, lp, row, max, most, s->rule.top_p * total, &total);
+            last = descend(s, v, lp, row, max, most, s->opts.top_p * total, &total);
         total = 0;
-        for (size_t id = 0; id < s->rule.V; id++)
+        for (size_t id = 0; id < s->opts.V; id++)
             if (drawable(s, v, lp, row, id, &last, &g))
-                total += exp((g.x - max) / s->rule.temperature);
+                total += exp((g.x - max) / s->opts.temperature);
         double u = tf_search_uniform(s, i, v->t, d) * total;
         bool found = false;
-        for (size_t id = 0; id < s->rule.V && run <= u; id++)
+        for (size_t id = 0; id < s->opts.V && run <= u; id++)
             if (drawable(s, v, lp, row, id, &last, &g)) {
-                run += exp((g.x - max) / s->rule.temperature);
+                run += exp((g.x - max) / s->opts.temperature);
                 out[n] = g;
                 found = true;
             }
@@ -118,15 +118,15 @@ static size_t draw(const struct tf_search *s, const struct tf_search_view *v, co
 void TF_REF(search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem_stat *lp)
 {
     (void)c;
-    struct tf_grown g[2 * TF_SEARCH_MAX_BEAM];
-    struct tf_search_walk w = tf_search_walk_begin(s);
+    struct tf_candidate g[2 * TF_SEARCH_MAX_BEAM];
+    struct tf_search_pass w = tf_search_begin_pass(s);
     for (size_t i = 0; i < s->S; i++) {
-        struct tf_search_view v = tf_search_look(s, &w, i);
-        const tf_real *mine = in(lp, v.row0 * s->rule.V);
-        size_t n = s->rule.sample ? draw(s, &v, mine, i, g) : best(s, &v, mine, g);
+        struct tf_search_view v = tf_search_view_of(s, &w, i);
+        const tf_real *mine = in(lp, v.row0 * s->opts.V);
+        size_t n = s->opts.sample ? draw(s, &v, mine, i, g) : best(s, &v, mine, g);
         for (size_t k = 0; k < n; k++)
             g[k].row += (uint32_t)v.row0;
-        tf_search_take(s, &w, i, &v, g, n);
+        tf_search_advance(s, &w, i, &v, g, n);
     }
-    tf_search_walk_end(s, &w);
+    tf_search_end_pass(s, &w);
 }
