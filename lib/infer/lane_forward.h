@@ -4,6 +4,7 @@
 #define TF_INFER_LANE_FORWARD_H
 
 #include "infer/lanes.h"
+#include "model/watch.h"
 
 /* A pair, and the result. Ids have no EOS and are borrowed. */
 struct tf_forward_pair {

@@ -38,8 +38,8 @@ struct tf_config {
     enum tf_start start;
     /* LayerNorm before each sublayer and one at the end of each stack */
     bool pre_norm;
-    bool attention_bias;                    /* biases on Q, K, V and O */
-    int64_t attention_window;               /* 0: none; r: self-attention sees |i - j| <= r */
+    bool attention_bias;      /* biases on Q, K, V and O */
+    int64_t attention_window; /* 0: none; r: self-attention sees |i - j| <= r */
     double norm_eps;
     double dropout, attention_dropout, relu_dropout;
     double label_smoothing;

@@ -1,6 +1,6 @@
-/* incremental.c - the model for decoding: encode a group once, then one target position at a time
- * over cached keys and values. */
-#include "model/work.h"
+/* incremental.c - decoding: encode a group once, then one target position at a time. */
+#include "model/incremental.h"
+#include "model/stack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,11 +16,6 @@ static int ensure(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem **p, e
     return *p ? 0 : -1;
 }
 
-static size_t kv_width(const struct tf_config *c)
-{
-    return (size_t)(c->heads * (c->d_k + c->d_v));
-}
-
 int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *src,
               const uint32_t *off, struct tf_err *err)
 {
@@ -28,7 +23,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
     size_t rows = off[n] - off[0] + n;
     if (tf_work_reserve(k, n, rows, 1, false, err) < 0)
         return -1;
-    m->ld = (size_t)c->decoder_layers * kv_width(c);
+    m->ld = (size_t)c->decoder_layers * tf_kv_width(c);
     m->off = tf_xarray(m->off, n + 1, sizeof *m->off);
     uint32_t *ids = tf_xarray(NULL, rows, sizeof *ids);
     m->off[0] = 0;
@@ -52,10 +47,8 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         k->dropout = false;
         k->be->rows_set(k->ctx, k->enc.rows, n, m->off);
         k->be->upload(k->ctx, k->src, TF_ELEM_U32, ids, rows);
-        rc = k->be->sync(k->ctx, err); /* ids is ours again */
-        const tf_mem *y = tf_encoder_fwd(k);
-        tf_linear(k, m->kv, y, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0,
-                  (struct tf_dropout){0});
+        rc = k->be->sync(k->ctx, err); /* ids may be freed */
+        tf_cross_kv_fwd(k, m->kv, tf_encoder_fwd(k));
     }
     free(ids);
     return rc;
@@ -76,7 +69,7 @@ int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx 
         return 0;
     c->slots = 0;
     if (ensure(w->be, ctx, &c->kv, TF_ELEM_ACT,
-               (size_t)w->config.decoder_layers * slots * kv_width(&w->config), err) < 0)
+               (size_t)w->config.decoder_layers * slots * tf_kv_width(&w->config), err) < 0)
         return tf_context(err, "cache of %zu positions", slots);
     c->slots = slots;
     return 0;
@@ -96,11 +89,18 @@ static int reserve_step(struct tf_work *k, size_t rows, struct tf_err *err)
         return 0;
     rows += rows / 4;
     k->step.cap = 0;
-    size_t D = (size_t)c->d_model, hk = (size_t)(c->heads * c->d_k),
-           hv = (size_t)(c->heads * c->d_v);
-    const struct { tf_mem **p; size_t width; } need[] = {
-        {&k->step.x, D}, {&k->step.sum, D}, {&k->step.y, D}, {&k->step.in, 2 * hk + hv},
-        {&k->step.o, hv}, {&k->step.q, hk}, {&k->step.hidden, (size_t)c->d_ff},
+    size_t D = (size_t)c->d_model, hk = tf_k_width(c), hv = (size_t)(c->heads * c->d_v);
+    const struct {
+        tf_mem **p;
+        size_t width;
+    } need[] = {
+        {&k->step.x, D},
+        {&k->step.sum, D},
+        {&k->step.y, D},
+        {&k->step.in, 2 * hk + hv},
+        {&k->step.o, hv},
+        {&k->step.q, hk},
+        {&k->step.hidden, (size_t)c->d_ff},
     };
     for (size_t i = 0; i < sizeof need / sizeof *need; i++)
         if (ensure(k->be, k->ctx, need[i].p, TF_ELEM_ACT, rows * need[i].width, err) < 0)
@@ -156,7 +156,7 @@ static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf
 {
     const struct tf_config *c = &k->w->config;
     const struct tf_attention_params *p = &k->w->params.dec[layer].self;
-    size_t hk = (size_t)(c->heads * c->d_k), width = kv_width(c), ld = hk + width;
+    size_t hk = tf_k_width(c), width = tf_kv_width(c), ld = hk + width;
     tf_mem *kv = tf_at(k->be, TF_ELEM_ACT, cache->kv, (size_t)layer * cache->slots * width);
     linear(k, k->step.in, in, p->in_w, p->in_b, s->rows, 0);
     k->be->scatter_rows(k->ctx, kv, width, tf_at(k->be, TF_ELEM_ACT, k->step.in, hk), ld, s->slot,
@@ -180,7 +180,7 @@ static void cross_step(struct tf_work *k, const struct tf_memory *m, const struc
 {
     const struct tf_config *c = &k->w->config;
     const struct tf_attention_params *p = &k->w->params.dec[layer].cross;
-    size_t hk = (size_t)(c->heads * c->d_k), at = (size_t)layer * kv_width(c);
+    size_t hk = tf_k_width(c), at = (size_t)layer * tf_kv_width(c);
     linear(k, k->step.q, in, p->in_w, p->in_b, s->rows, 0);
     struct tf_cached_attention a = cached_attention_args(k);
     a.q = k->step.q;

@@ -1,6 +1,6 @@
-/* pairs.c - batches as the model sees them: EOS appended, the decoder's input shifted; and their
- * cut into shards. */
-#include "model/transformer.h"
+/* pairs.c - batches as the model sees them, and their cut into shards. */
+#include "model/pairs.h"
+#include "ops/backend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +90,7 @@ void tf_pairs_release(struct tf_pairs *p)
 
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p)
 {
-    /* A target row costs about twice a source row: it passes the decoder's three sublayers and the
-     * projection. */
+    /* A target row costs about twice a source row: three sublayers and the projection. */
     uint64_t total = p->n ? (uint64_t)p->src_off[p->n] + 2 * (uint64_t)p->tgt_off[p->n] : 0;
     cut[0] = 0;
     for (size_t i = 1; i <= parts; i++) {

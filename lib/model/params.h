@@ -9,12 +9,12 @@
 enum tf_init { TF_INIT_GLOROT, TF_INIT_NORMAL, TF_INIT_ONE, TF_INIT_ZERO };
 
 struct tf_param {
-    char name[40];     /* "enc.0.self.qkv.w"; in files with "p/" in front */
-    int rank;          /* 1 or 2 */
-    int64_t dims[2];   /* matrices [inputs, outputs]; embeddings [V, D] */
-    size_t offset, n;  /* elements, in the flat block; offsets are multiples of 16 */
+    char name[40];    /* "enc.0.self.qkv.w"; in files with "p/" in front */
+    int rank;         /* 1 or 2 */
+    int64_t dims[2];  /* matrices [inputs, outputs]; embeddings [V, D] */
+    size_t offset, n; /* elements, in the flat block; offsets are multiples of 16 */
     enum tf_init init;
-    double scale;      /* GLOROT: uniform in +-scale; NORMAL: standard deviation */
+    double scale; /* GLOROT: uniform in +-scale; NORMAL: standard deviation */
     /* columns of fused matrices: column c takes scale when c % period < split, else scale2 */
     int64_t period, split;
     double scale2;
@@ -23,13 +23,13 @@ struct tf_param {
 /* Where the parts of a layer are in the table: indices, -1 for what the configuration does not
  * have. */
 struct tf_attention_params {
-    int norm_g, norm_b;          /* [D]: of this sublayer */
-    int in_w, in_b;              /* self: [D, 2*H*dk + H*dv] for q, k, v; cross: [D, H*dk] for q */
-    int out_w, out_b;            /* [H*dv, D] */
+    int norm_g, norm_b; /* [D]: of this sublayer */
+    int in_w, in_b;     /* self: [D, 2*H*dk + H*dv] for q, k, v; cross: [D, H*dk] for q */
+    int out_w, out_b;   /* [H*dv, D] */
 };
 struct tf_ff_params {
     int norm_g, norm_b;
-    int w1, b1, w2, b2;          /* [D, F] [F] [F, D] [D] */
+    int w1, b1, w2, b2; /* [D, F] [F] [F, D] [D] */
 };
 struct tf_layer_params {
     struct tf_attention_params self, cross; /* cross: decoder only */

@@ -1,81 +1,46 @@
-/* stack.c - the encoder and the decoder as stacks of sublayers and norms, forward and backward
- * (scheme: work.h). */
-#include "model/work.h"
+/* stack.c - encoder and decoder, forward and backward. */
+#include "model/sublayers.h"
+#include "model/stack.h"
 
 #include <math.h>
 
-/* One sublayer's place in its stack: which kind, of which layer, with which norm behind it (post)
- * or before it (pre). */
+/* One sublayer's place in its stack, and the norm of the same number: after it (post-norm) or
+ * before it (pre-norm). */
 struct place {
-    enum { SELF, CROSS, FF } kind;
+    enum tf_sublayer kind;
     int layer;
-    int gain, bias;       /* of the norm of that number */
-    enum tf_dropout_site dropout_site; /* dropout on the sublayer's output */
+    int gain, bias;                    /* of the norm */
+    enum tf_dropout_site dropout_site; /* of the sublayer's output */
 };
-
-static bool is_decoder(const struct tf_work *k, const struct tf_stack_acts *side)
-{
-    return side == &k->dec;
-}
 
 static int sublayers(const struct tf_work *k, const struct tf_stack_acts *side)
 {
     const struct tf_config *c = &k->w->config;
-    return (int)(is_decoder(k, side) ? 3 * c->decoder_layers : 2 * c->encoder_layers);
+    return (int)(tf_is_decoder(k, side) ? 3 * c->decoder_layers : 2 * c->encoder_layers);
 }
 
 static struct place place(const struct tf_work *k, const struct tf_stack_acts *side, int i)
 {
     const struct tf_params *p = &k->w->params;
-    bool dec = is_decoder(k, side);
+    bool dec = tf_is_decoder(k, side);
     if (i == sublayers(k, side)) /* the norm at the end of a pre-norm stack */
         return (struct place){.gain = dec ? p->dec_norm_g : p->enc_norm_g,
                               .bias = dec ? p->dec_norm_b : p->enc_norm_b};
-    int per = dec ? 3 : 2, layer = i / per, which = i % per;
+    int per = dec ? 3 : 2, layer = i / per;
     const struct tf_layer_params *l = dec ? &p->dec[layer] : &p->enc[layer];
-    struct place at = {.layer = layer};
-    if (which == 0) {
-        at.kind = SELF;
-        at.gain = l->self.norm_g;
-        at.bias = l->self.norm_b;
-        at.dropout_site = dec ? TF_DROPOUT_DEC_SELF : TF_DROPOUT_ENC_SELF;
-    } else if (which == per - 1) {
-        at.kind = FF;
-        at.gain = l->ff.norm_g;
-        at.bias = l->ff.norm_b;
-        at.dropout_site = dec ? TF_DROPOUT_DEC_FF : TF_DROPOUT_ENC_FF;
-    } else {
-        at.kind = CROSS;
-        at.gain = l->cross.norm_g;
-        at.bias = l->cross.norm_b;
-        at.dropout_site = TF_DROPOUT_DEC_CROSS;
-    }
-    return at;
+    if (i % per == 0)
+        return (struct place){TF_SUBLAYER_SELF, layer, l->self.norm_g, l->self.norm_b,
+                              dec ? TF_DROPOUT_DEC_SELF : TF_DROPOUT_ENC_SELF};
+    if (i % per == per - 1)
+        return (struct place){TF_SUBLAYER_FF, layer, l->ff.norm_g, l->ff.norm_b,
+                              dec ? TF_DROPOUT_DEC_FF : TF_DROPOUT_ENC_FF};
+    return (struct place){TF_SUBLAYER_CROSS, layer, l->cross.norm_g, l->cross.norm_b,
+                          TF_DROPOUT_DEC_CROSS};
 }
 
 static struct tf_dropout out_dropout(const struct tf_work *k, const struct place *at)
 {
     return tf_dropout_at(k, k->w->config.dropout, at->layer, at->dropout_site);
-}
-
-static void sublayer_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct place *at,
-                         const tf_mem *in)
-{
-    switch (at->kind) {
-    case SELF: tf_self_fwd(k, side, at->layer, in); break;
-    case CROSS: tf_cross_fwd(k, at->layer, in); break;
-    case FF: tf_ff_fwd(k, side, at->layer, in); break;
-    }
-}
-
-static void sublayer_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct place *at,
-                         const tf_mem *in, tf_mem *din, bool add)
-{
-    switch (at->kind) {
-    case SELF: tf_self_bwd(k, side, at->layer, in, din, add); break;
-    case CROSS: tf_cross_bwd(k, at->layer, in, din, add); break;
-    case FF: tf_ff_bwd(k, side, at->layer, in, din, add); break;
-    }
 }
 
 /* Norm number i: s = res + dropout(x), y = norm(s). */
@@ -112,7 +77,7 @@ static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
     }
     for (int i = 0; i < n; i++) {
         struct place at = place(k, side, i);
-        sublayer_fwd(k, side, &at, in);
+        tf_sublayer_fwd(k, side, at.kind, at.layer, in);
         int norm = pre ? i + 1 : i;
         norm_fwd(k, side, norm, side->u, res, out_dropout(k, &at));
         in = side->norms[norm].y;
@@ -131,7 +96,7 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
         norm_bwd(k, side, n, side->ds, side->du, dout, NULL, out_dropout(k, &at));
         for (int i = n - 1; i >= 0; i--) {
             at = place(k, side, i);
-            sublayer_bwd(k, side, &at, side->norms[i].y, side->dy, false);
+            tf_sublayer_bwd(k, side, at.kind, at.layer, side->norms[i].y, side->dy, false);
             if (i > 0) {
                 at = place(k, side, i - 1);
                 norm_bwd(k, side, i, side->ds, side->du, side->dy, side->ds, out_dropout(k, &at));
@@ -147,10 +112,11 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
         /* dy of this norm and ds are not the same buffer */
         tf_mem *ds = dy == side->ds ? side->dy : side->ds;
         norm_bwd(k, side, i, ds, side->du, dy, NULL, out_dropout(k, &at));
-        sublayer_bwd(k, side, &at, i > 0 ? side->norms[i - 1].y : side->embed, ds, true);
+        tf_sublayer_bwd(k, side, at.kind, at.layer, i > 0 ? side->norms[i - 1].y : side->embed, ds,
+                        true);
         dy = ds;
     }
-    if (dy != side->ds) { /* the caller looks there */
+    if (dy != side->ds) { /* that is where the caller expects it */
         tf_mem *t = side->ds;
         side->ds = side->dy;
         side->dy = t;
@@ -188,6 +154,19 @@ void tf_encoder_bwd(struct tf_work *k, tf_mem *dout)
     stack_bwd(k, &k->enc, dout);
     embed_bwd(k, &k->enc, k->src, k->w->params.src_embed, k->w->params.src_pos,
               TF_DROPOUT_SRC_EMBED);
+}
+
+void tf_cross_kv_fwd(struct tf_work *k, tf_mem *kv, const tf_mem *memory)
+{
+    const struct tf_params *p = &k->w->params;
+    tf_linear_fwd(k, kv, memory, p->cross_w, p->cross_b, &k->enc, 0, (struct tf_dropout){0});
+}
+
+void tf_cross_kv_bwd(struct tf_work *k, tf_mem *dmemory, const tf_mem *memory)
+{
+    const struct tf_params *p = &k->w->params;
+    tf_linear_bwd(k, dmemory, k->dkv, memory, p->cross_w, p->cross_b, &k->enc, 0,
+                  (struct tf_dropout){0});
 }
 
 const tf_mem *tf_decoder_fwd(struct tf_work *k)

@@ -1,5 +1,6 @@
 /* transformer.c - one pass of the model over packed pairs: forward, backward, sums. */
-#include "model/work.h"
+#include "model/transformer.h"
+#include "model/stack.h"
 
 /* Target distribution of label smoothing: `on` at the target, `off` elsewhere (backend.h,
  * tf_xent). */
@@ -9,27 +10,6 @@ static void smoothing(const struct tf_config *c, float *on, float *off)
     double share = c->smoothing == TF_SMOOTH_V ? eps / V : V > 1 ? eps / (V - 1) : 0;
     *off = (float)share;
     *on = (float)(c->smoothing == TF_SMOOTH_V ? 1 - eps + share : 1 - eps);
-}
-
-int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
-                 struct tf_err *err)
-{
-    size_t n = to - from, s = p->src_off[to] - p->src_off[from],
-           t = p->tgt_off[to] - p->tgt_off[from];
-    size_t positions = k->w->config.positions == TF_POS_LEARNED ? (size_t)k->w->config.max_positions
-                                                                : k->w->pos_rows;
-    if (p->longest > positions)
-        TF_BUG("positions for %zu rows, %zu needed", positions, p->longest);
-    if (tf_work_reserve(k, n, s, t, training, err) < 0)
-        return -1;
-    k->enc.n = s;
-    k->dec.n = t;
-    k->be->rows_set(k->ctx, k->enc.rows, n, p->src_off + from);
-    k->be->rows_set(k->ctx, k->dec.rows, n, p->tgt_off + from);
-    k->be->upload(k->ctx, k->src, TF_ELEM_U32, p->src + p->src_off[from], s);
-    k->be->upload(k->ctx, k->tgt_in, TF_ELEM_U32, p->tgt_in + p->tgt_off[from], t);
-    k->be->upload(k->ctx, k->tgt_out, TF_ELEM_U32, p->tgt_out + p->tgt_off[from], t);
-    return 0;
 }
 
 struct tf_sums tf_sums_of(const double acc[4])
@@ -55,18 +35,17 @@ static int add_sums(struct tf_work *k, struct tf_sums *sums, struct tf_err *err)
     return 0;
 }
 
-void tf_cross_kv(struct tf_work *k, const tf_mem *memory)
-{
-    tf_linear(k, k->kv, memory, k->w->params.cross_w, k->w->params.cross_b, &k->enc, 0,
-              (struct tf_dropout){0});
-}
-
 static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x, tf_mem *acc)
 {
     const struct tf_config *c = &k->w->config;
     struct tf_xent a = {
-        .rows = k->dec.rows, .x = x, .e = tf_weight(k, k->w->params.project), .targets = k->tgt_out,
-        .V = (int)c->vocab_size, .D = (int)c->d_model, .acc = acc,
+        .rows = k->dec.rows,
+        .x = x,
+        .e = tf_weight(k, k->w->params.project),
+        .targets = k->tgt_out,
+        .V = (int)c->vocab_size,
+        .D = (int)c->d_model,
+        .acc = acc,
     };
     smoothing(c, &a.on, &a.off);
     return a;
@@ -85,25 +64,22 @@ static void clear_added(struct tf_work *k)
 
 static void forward_and_backward(struct tf_work *k, tf_mem *acc)
 {
-    const struct tf_params *t = &k->w->params;
-    const struct tf_param *cross = &t->v[t->cross_w];
     const tf_mem *memory = tf_encoder_fwd(k);
-    tf_cross_kv(k, memory);
+    tf_cross_kv_fwd(k, k->kv, memory);
     const tf_mem *out = tf_decoder_fwd(k);
 
     struct tf_xent x = xent_args(k, out, acc);
     x.dx = k->dec.dy;
-    x.de = tf_grad(k, t->project);
+    x.de = tf_grad(k, k->w->params.project);
     k->be->xent(k->ctx, &x);
     clear_added(k);
     tf_decoder_bwd(k, k->dec.dy);
-    k->be->linear_bwd(k->ctx, k->enc.dy, tf_grad(k, t->cross_w), tf_grad(k, t->cross_b), k->dkv,
-                      memory, tf_weight(k, t->cross_w), k->enc.rows, (int)cross->dims[1],
-                      (int)cross->dims[0], 0, (struct tf_dropout){0});
+    tf_cross_kv_bwd(k, k->enc.dy, memory);
     tf_encoder_bwd(k, k->enc.dy);
 }
 
-/* What tells one pass from another where a device has recorded it. Compared as bytes: no gaps. */
+/* The identity of a pass among those that a device has recorded as graphs. Compared as bytes: no
+ * padding. */
 struct pass {
     const void *work, *grads, *acc;
     uint32_t enc[2], dec[2];
@@ -144,7 +120,7 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
     if (tf_work_load(k, p, from, to, false, err) < 0)
         return -1;
     k->dropout = false;
-    tf_cross_kv(k, tf_encoder_fwd(k));
+    tf_cross_kv_fwd(k, k->kv, tf_encoder_fwd(k));
     k->be->zero(k->ctx, k->acc, TF_ELEM_F64, 4);
     struct tf_xent x = xent_args(k, tf_decoder_fwd(k), k->acc);
     x.logp = logp ? k->logp : NULL;
@@ -152,4 +128,54 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
     if (logp && tf_floats_down(k->be, k->ctx, logp, TF_ELEM_STAT, k->logp, k->dec.n, err) < 0)
         return -1;
     return add_sums(k, sums, err);
+}
+
+/* ---- attention weights ---- */
+
+/* Room for `layers` layers of `each` elements. */
+static int reserve_watched(struct tf_work *k, enum tf_attention_kind kind, size_t layers,
+                           size_t each, struct tf_err *err)
+{
+    k->watch.each[kind] = each;
+    if (layers * each <= k->watch.cap[kind])
+        return 0;
+    size_t cap = layers * each + layers * each / 8;
+    k->be->free(k->ctx, k->watch.mem[kind]);
+    k->watch.mem[kind] = k->be->alloc(k->ctx, TF_ELEM_STAT, cap, err);
+    k->watch.cap[kind] = k->watch.mem[kind] != NULL ? cap : 0;
+    return k->watch.mem[kind] != NULL ? 0
+                                      : tf_context(err, "attention weights of %zu layers", layers);
+}
+
+int tf_attention_weights(struct tf_work *k, float *const weights[TF_ATTENTION_KINDS],
+                         const struct tf_watch *watch, const struct tf_pairs *p, size_t from,
+                         size_t to, struct tf_err *err)
+{
+    size_t n[TF_ATTENTION_KINDS];
+    if (from == to)
+        return 0;
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
+        n[kind] = tf_watched_layers(watch, &k->w->config, kind);
+        if (n[kind] > 0 &&
+            reserve_watched(k, kind, n[kind],
+                            (size_t)k->w->config.heads * tf_attention_cells(kind, p, from, to),
+                            err) < 0)
+            return -1;
+    }
+    if (tf_work_load(k, p, from, to, false, err) < 0)
+        return -1;
+    k->dropout = false;
+    k->watch.what = watch;
+    const tf_mem *memory = tf_encoder_fwd(k);
+    if (n[TF_ATTENTION_DECODER] + n[TF_ATTENTION_CROSS] > 0) {
+        tf_cross_kv_fwd(k, k->kv, memory);
+        tf_decoder_fwd(k);
+    }
+    k->watch.what = NULL;
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+        if (n[kind] > 0 &&
+            tf_floats_down(k->be, k->ctx, weights[kind], TF_ELEM_STAT, k->watch.mem[kind],
+                           n[kind] * k->watch.each[kind], err) < 0)
+            return -1;
+    return 0;
 }

@@ -1,6 +1,6 @@
-/* weights.c - a model's weights in backend memory, the table of positions, and the layout for
- * decoding. */
-#include "model/transformer.h"
+/* weights.c - a model's weights in backend memory, the table of positions, and the packed matrices
+ * for decoding. */
+#include "model/weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int tf_floats_down(const struct tf_backend *be, struct tf_ctx *ctx, float *dst, 
     return rc;
 }
 
-/* And wait until they are there. */
+/* Upload, and wait until it is done. */
 static int upload(struct tf_weights *w, tf_mem *dst, const float *src, size_t n, struct tf_err *err)
 {
     tf_floats_up(w->be, w->ctx, dst, TF_ELEM_PARAM, src, n);

@@ -1,5 +1,6 @@
-/* work.c - memory of a lane's activations: reserved for the largest batch seen, given back as a
+/* work.c - memory of a lane's activations, reserved for the largest batch so far and freed as a
  * whole. */
+#include "model/acts.h"
 #include "model/work.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx)
     return k;
 }
 
-static void drop_stack(struct tf_work *k, struct tf_stack_acts *s)
+static void free_stack(struct tf_work *k, struct tf_stack_acts *s)
 {
     if (s->rows)
         k->be->rows_free(k->ctx, s->rows);
@@ -23,7 +24,7 @@ static void drop_stack(struct tf_work *k, struct tf_stack_acts *s)
     *s = (struct tf_stack_acts){0};
 }
 
-static void drop_all(struct tf_work *k)
+static void free_buffers(struct tf_work *k)
 {
     for (size_t i = 0; i < k->n_owned; i++)
         k->be->free(k->ctx, k->owned[i]);
@@ -31,11 +32,11 @@ static void drop_all(struct tf_work *k)
     k->owned = NULL;
     k->n_owned = 0;
     k->bytes = k->cap_src = k->cap_tgt = k->cap_n = 0;
-    drop_stack(k, &k->enc);
-    drop_stack(k, &k->dec);
+    free_stack(k, &k->enc);
+    free_stack(k, &k->dec);
 }
 
-static void drop_step(struct tf_work *k)
+static void free_step(struct tf_work *k)
 {
     tf_mem *all[] = {k->step.x, k->step.sum, k->step.y,     k->step.in,
                      k->step.o, k->step.q,   k->step.hidden};
@@ -49,8 +50,8 @@ void tf_work_free(struct tf_work *k)
 {
     if (!k)
         return;
-    drop_all(k);
-    drop_step(k);
+    free_buffers(k);
+    free_step(k);
     for (int i = 0; i < TF_ATTENTION_KINDS; i++)
         k->be->free(k->ctx, k->watch.mem[i]);
     free(k);
@@ -61,8 +62,8 @@ size_t tf_work_bytes(const struct tf_work *k)
     return k->most;
 }
 
-/* A buffer that lives until the next drop_all; after a failure (err is set) all further ones are
- * NULL. */
+/* A buffer that lives until the next free_buffers; after a failure (err is set) all further ones
+ * are NULL. */
 static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *err)
 {
     if (err->status)
@@ -157,7 +158,7 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
         cap_src = cap_src > k->cap_src ? cap_src : k->cap_src;
         cap_tgt = cap_tgt > k->cap_tgt ? cap_tgt : k->cap_tgt;
     }
-    drop_all(k);
+    free_buffers(k);
     const struct tf_config *c = &k->w->config;
     size_t kv = (size_t)c->decoder_layers * (size_t)(c->heads * (c->d_k + c->d_v));
     struct tf_err e = {0};
@@ -172,7 +173,7 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     k->acc = own(k, TF_ELEM_F64, 4, &e);
     k->logp = own(k, TF_ELEM_STAT, cap_tgt, &e);
     if (e.status) {
-        drop_all(k);
+        free_buffers(k);
         *err = e;
         return tf_context(err, "activations of %zu source and %zu target tokens", src_rows,
                           tgt_rows);
@@ -181,4 +182,36 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     k->cap_src = cap_src;
     k->cap_tgt = cap_tgt;
     return 0;
+}
+
+int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
+                 struct tf_err *err)
+{
+    size_t n = to - from, s = p->src_off[to] - p->src_off[from],
+           t = p->tgt_off[to] - p->tgt_off[from];
+    size_t positions = k->w->config.positions == TF_POS_LEARNED ? (size_t)k->w->config.max_positions
+                                                                : k->w->pos_rows;
+    if (p->longest > positions)
+        TF_BUG("positions for %zu rows, %zu needed", positions, p->longest);
+    if (tf_work_reserve(k, n, s, t, training, err) < 0)
+        return -1;
+    k->enc.n = s;
+    k->dec.n = t;
+    k->be->rows_set(k->ctx, k->enc.rows, n, p->src_off + from);
+    k->be->rows_set(k->ctx, k->dec.rows, n, p->tgt_off + from);
+    k->be->upload(k->ctx, k->src, TF_ELEM_U32, p->src + p->src_off[from], s);
+    k->be->upload(k->ctx, k->tgt_in, TF_ELEM_U32, p->tgt_in + p->tgt_off[from], t);
+    k->be->upload(k->ctx, k->tgt_out, TF_ELEM_U32, p->tgt_out + p->tgt_off[from], t);
+    return 0;
+}
+
+tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer)
+{
+    const struct tf_watch *w = k->watch.what;
+    size_t before = 0; /* watched layers */
+    if (w == NULL || w->layers[kind] == NULL || !w->layers[kind][layer])
+        return NULL;
+    for (int l = 0; l < layer; l++)
+        before += w->layers[kind][l];
+    return tf_at(k->be, TF_ELEM_STAT, k->watch.mem[kind], before * k->watch.each[kind]);
 }

@@ -15,7 +15,7 @@ struct tf_feed {
     struct tf_reader *reader;
     struct tf_header first; /* of part 0: what later parts are compared with */
     const struct tf_config *config;
-    struct tf_cursor from;
+    struct tf_batch_cursor from;
     bool resume, any_corpus;
     bool begun;             /* a batch of the current part was seen */
     bool reached;           /* the batch at `from` was seen */
@@ -140,11 +140,11 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
             0 ||
         tf_pairs_fit(&item->pairs, f->config, err) != 0)
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
-    item->next = (struct tf_cursor){.part = f->part,
-                                    .ordinal = b->ordinal + 1,
-                                    .epoch = b->epoch,
-                                    .record = b->record,
-                                    .has_corpus = b->has_corpus};
+    item->next = (struct tf_batch_cursor){.part = f->part,
+                                          .ordinal = b->ordinal + 1,
+                                          .epoch = b->epoch,
+                                          .record = b->record,
+                                          .has_corpus = b->has_corpus};
     memcpy(item->next.corpus, b->corpus, sizeof b->corpus);
     return 0;
 }
@@ -209,7 +209,7 @@ static void *read_main(void *arg)
     }
 }
 
-void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from,
+void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_batch_cursor *from,
                    bool any_corpus)
 {
     f->first = *tf_reader_header(f->reader); /* only fields that own nothing are used later */

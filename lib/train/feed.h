@@ -11,7 +11,7 @@ enum tf_feed_kind { TF_FEED_BATCH, TF_FEED_END, TF_FEED_ERROR };
 struct tf_feed_item {
     enum tf_feed_kind kind;
     struct tf_pairs pairs; /* BATCH */
-    struct tf_cursor next; /* BATCH: the position after it */
+    struct tf_batch_cursor next; /* BATCH: the position after it */
     struct tf_err err;     /* ERROR */
 };
 
@@ -23,7 +23,7 @@ int tf_feed_open(struct tf_feed **feed, const char *path, struct tf_err *err) TF
 const struct tf_header *tf_feed_header(const struct tf_feed *f);
 /* Start reading. Batches before `from` are skipped; NULL: the stream is used from its first batch.
  * Unless any_corpus, a corpus other than from's is an error. The configuration is borrowed. */
-void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_cursor *from,
+void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_batch_cursor *from,
                    bool any_corpus);
 /* The next item, valid until tf_feed_pop. NULL when none arrived within 50 ms, so that the caller
  * can check flags of signal handlers and call again. After END or ERROR the same item is returned

@@ -127,7 +127,7 @@ void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs)
 
 static int read_tuning(struct tf_setup *s, struct tf_err *err)
 {
-    struct tf_tuning *t = &s->tuning;
+    struct tf_tuning_file *t = &s->tuning;
     if (s->o->tuning == NULL)
         return 0;
     if (tf_read_file(&t->text, &t->n, s->o->tuning, MAX_TUNING, err) != 0)

@@ -8,7 +8,7 @@
 #include "train/save.h"
 
 /* A file of measured algorithms for matrix products (--tuning); text NULL without one. */
-struct tf_tuning {
+struct tf_tuning_file {
     char *text;
     size_t n;
     uint8_t sha[32];
@@ -21,7 +21,7 @@ struct tf_setup {
     struct tf_feed *feed;        /* likewise */
     struct tf_config config;     /* vocabulary size and special ids are the stream's */
     struct tf_schedule schedule;
-    struct tf_tuning tuning;
+    struct tf_tuning_file tuning;
     struct tf_save_common common;
     char *vocab;           /* common.vocab */
     struct tf_arena arena; /* of the values in common */

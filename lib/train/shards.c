@@ -3,13 +3,14 @@
 
 #include <pthread.h>
 
-struct shards {
-    struct tf_stepper *s;
+/* One pass over a micro-batch. */
+struct pass {
+    const struct tf_shards *s;
     const struct tf_pairs *pairs;
     const struct tf_rng_state *rng; /* NULL: forward only */
     size_t cut[TF_MAX_SHARDS + 1];
     struct tf_sums sums[TF_MAX_SHARDS]; /* forward only */
-    pthread_mutex_t lock;               /* guards all below, and the stepper's free buffers */
+    pthread_mutex_t lock;               /* guards all below, and the pool of gradients */
     pthread_cond_t freed;
     /* nodes as in a heap: 1 is the root, shards + i leaf i; NULL: no sentence in it */
     tf_mem *node[2 * TF_MAX_SHARDS];
@@ -17,27 +18,36 @@ struct shards {
     struct tf_err err;
 };
 
-static tf_mem *take_buffer(struct shards *r)
+/* Enough for the tree to make progress: finished subtrees hold at most one buffer a level. */
+size_t tf_shards_buffers(int lanes, int shards)
+{
+    int levels = 0;
+    while (1 << levels < shards)
+        levels++;
+    return (size_t)(lanes + levels < shards ? lanes + levels : shards);
+}
+
+static tf_mem *take_buffer(struct pass *r)
 {
     pthread_mutex_lock(&r->lock);
-    while (r->s->n_free == 0 && r->err.status == 0)
+    while (r->s->grads->n_unused == 0 && r->err.status == 0)
         pthread_cond_wait(&r->freed, &r->lock);
-    tf_mem *g = r->err.status == 0 ? r->s->free_grads[--r->s->n_free] : NULL;
+    tf_mem *g = r->err.status == 0 ? r->s->grads->unused[--r->s->grads->n_unused] : NULL;
     pthread_mutex_unlock(&r->lock);
     return g;
 }
 
-static void free_buffer(struct shards *r, tf_mem *g)
+static void free_buffer(struct pass *r, tf_mem *g)
 {
-    r->s->free_grads[r->s->n_free++] = g;
+    r->s->grads->unused[r->s->grads->n_unused++] = g;
     pthread_cond_signal(&r->freed);
 }
 
 /* A node is done. While its sibling is done too, add the right one to the left one, and their
  * parent is done. */
-static void climb(struct shards *r, size_t i, tf_mem *g, int lane)
+static void climb(struct pass *r, size_t i, tf_mem *g, int lane)
 {
-    struct tf_stepper *s = r->s;
+    const struct tf_shards *s = r->s;
     pthread_mutex_lock(&r->lock);
     for (;;) {
         r->node[i] = g;
@@ -48,9 +58,9 @@ static void climb(struct shards *r, size_t i, tf_mem *g, int lane)
         g = left != NULL ? left : right;
         if (left != NULL && right != NULL) {
             pthread_mutex_unlock(&r->lock);
-            s->be->add(s->ctx[lane], left, right, s->w.params.size);
+            s->w->be->add(s->ctx[lane], left, right, s->w->params.size);
             struct tf_err e = {0};
-            int rc = s->be->sync(s->ctx[lane], &e);
+            int rc = s->w->be->sync(s->ctx[lane], &e);
             pthread_mutex_lock(&r->lock);
             free_buffer(r, right);
             if (rc != 0 && r->err.status == 0)
@@ -61,7 +71,7 @@ static void climb(struct shards *r, size_t i, tf_mem *g, int lane)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void fail(struct shards *r, const struct tf_err *e)
+static void fail(struct pass *r, const struct tf_err *e)
 {
     pthread_mutex_lock(&r->lock);
     if (r->err.status == 0)
@@ -72,37 +82,37 @@ static void fail(struct shards *r, const struct tf_err *e)
 
 static void backward_job(void *arg, size_t job, int lane)
 {
-    struct shards *r = arg;
-    struct tf_stepper *s = r->s;
+    struct pass *r = arg;
+    const struct tf_shards *s = r->s;
     struct tf_err e = {0};
     tf_mem *g = NULL;
     if (r->cut[job] < r->cut[job + 1]) {
         if ((g = take_buffer(r)) == NULL)
             return;
-        tf_mem *acc = tf_at(s->be, TF_ELEM_F64, s->metrics, 4 * job);
+        tf_mem *acc = tf_at(s->w->be, TF_ELEM_F64, s->sums, 4 * job);
         if (tf_queue_backward(s->work[lane], g, acc, r->pairs, r->cut[job], r->cut[job + 1], r->rng,
                               &e) != 0) {
             fail(r, &e);
             return;
         }
     }
-    climb(r, (size_t)s->be->shards + job, g, lane);
+    climb(r, (size_t)s->w->be->shards + job, g, lane);
 }
 
 static void forward_job(void *arg, size_t job, int lane)
 {
-    struct shards *r = arg;
+    struct pass *r = arg;
     struct tf_err e = {0};
     if (r->cut[job] < r->cut[job + 1] && tf_forward(r->s->work[lane], &r->sums[job], NULL, r->pairs,
                                                     r->cut[job], r->cut[job + 1], &e) != 0)
         fail(r, &e);
 }
 
-static int run_shards(struct shards *r, void (*job)(void *, size_t, int), struct tf_err *err)
+static int run_shards(struct pass *r, void (*job)(void *, size_t, int), struct tf_err *err)
 {
-    struct tf_stepper *s = r->s;
-    size_t n = (size_t)s->be->shards;
-    if (tf_weights_positions(&s->w, r->pairs->longest, err) != 0)
+    const struct tf_shards *s = r->s;
+    size_t n = (size_t)s->w->be->shards;
+    if (tf_weights_positions(s->w, r->pairs->longest, err) != 0)
         return -1;
     tf_pairs_cut(r->cut, n, r->pairs);
     pthread_mutex_init(&r->lock, NULL);
@@ -117,20 +127,20 @@ static int run_shards(struct shards *r, void (*job)(void *, size_t, int), struct
     return 0;
 }
 
-tf_mem *tf_shards_backward(struct tf_stepper *s, const struct tf_pairs *p,
+tf_mem *tf_shards_backward(const struct tf_shards *s, const struct tf_pairs *p,
                            const struct tf_rng_state *rng, struct tf_err *err)
 {
-    struct shards r = {.s = s, .pairs = p, .rng = rng};
+    struct pass r = {.s = s, .pairs = p, .rng = rng};
     return run_shards(&r, backward_job, err) == 0 ? r.node[1] : NULL;
 }
 
-int tf_shards_forward(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p,
+int tf_shards_forward(const struct tf_shards *s, struct tf_sums *sums, const struct tf_pairs *p,
                       struct tf_err *err)
 {
-    struct shards r = {.s = s, .pairs = p};
+    struct pass r = {.s = s, .pairs = p};
     if (run_shards(&r, forward_job, err) != 0)
         return -1;
-    for (int i = 0; i < s->be->shards; i++)
+    for (int i = 0; i < s->w->be->shards; i++)
         tf_sums_add(sums, &r.sums[i]);
     return 0;
 }

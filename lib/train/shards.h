@@ -1,20 +1,43 @@
-/* shards.h - the gradient of one micro-batch: ranges of sentences over lanes, sums over a tree. For
- * stepper.c.
+/* shards.h - a micro-batch over lanes: ranges of sentences, whose gradients are summed over a tree.
  *
  * tf_pairs_cut cuts the batch into be->shards ranges. Lanes take them in order; gradients are added
  * as ((0+1)+(2+3))+((4+5)+(6+7)) by whichever lane finishes the second of two siblings, always
- * left += right. */
+ * left += right. So the bytes do not depend on the number of lanes. */
 #ifndef TF_TRAIN_SHARDS_H
 #define TF_TRAIN_SHARDS_H
 
-#include "train/stepper.h"
+#include "base/thread.h"
+#include "model/transformer.h"
 
-/* Forward and backward. Returns the sum in one of s's gradient buffers, which the caller now has to
- * free, or NULL with *err. The sums of shard i are added to s->metrics + 4 * i. */
-tf_mem *tf_shards_backward(struct tf_stepper *s, const struct tf_pairs *p,
+enum { TF_MAX_SHARDS = 64 };
+
+/* Gradient buffers, PARAM [params.size]. */
+struct tf_grad_pool {
+    tf_mem **all; /* n */
+    size_t n;
+    tf_mem **unused; /* a stack of those that hold nothing */
+    size_t n_unused;
+};
+/* How many buffers lanes need, so that one is free whenever all of them wait. */
+size_t tf_shards_buffers(int lanes, int shards);
+
+/* What passes work on. All borrowed. */
+struct tf_shards {
+    struct tf_weights *w;
+    struct tf_ctx **ctx;   /* one per lane of the pool */
+    struct tf_work **work; /* likewise */
+    struct tf_pool *pool;
+    struct tf_grad_pool *grads;
+    tf_mem *sums; /* F64 [4 * shards] */
+};
+
+/* Forward and backward. Returns the sum in one of the gradient buffers, which is in use until the
+ * caller puts it back, or NULL with *err. The sums of shard i are added to sums + 4 * i (tf_xent).
+ */
+tf_mem *tf_shards_backward(const struct tf_shards *s, const struct tf_pairs *p,
                            const struct tf_rng_state *rng, struct tf_err *err);
 /* Forward without dropout: adds to *sums, in the order of the shards. */
-int tf_shards_forward(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p,
+int tf_shards_forward(const struct tf_shards *s, struct tf_sums *sums, const struct tf_pairs *p,
                       struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -13,7 +13,7 @@ static void put_uint(struct tf_arena *a, struct tf_value *map, const char *key, 
     tf_value_put(a, map, key, tf_value_int((int64_t)x));
 }
 
-static struct tf_value cursor_map(struct tf_arena *a, const struct tf_cursor *c)
+static struct tf_value cursor_map(struct tf_arena *a, const struct tf_batch_cursor *c)
 {
     struct tf_value v = tf_value_map();
     put_uint(a, &v, "part", c->part);
@@ -86,7 +86,7 @@ static int need(const struct tf_value *map, const char *key, uint64_t *x, struct
     return rc;
 }
 
-static int read_cursor(struct tf_cursor *c, const struct tf_value *v, struct tf_err *err)
+static int read_cursor(struct tf_batch_cursor *c, const struct tf_value *v, struct tf_err *err)
 {
     if (v == NULL || v->kind != TF_MAP)
         return tf_fail(err, "missing");

@@ -7,7 +7,7 @@
 
 /* The next batch: the ordinal in its part of the stream, and the position in the corpus for
  * `tf-batch --from`. */
-struct tf_cursor {
+struct tf_batch_cursor {
     uint64_t part, ordinal, epoch, record;
     bool has_corpus;
     uint8_t corpus[32];
@@ -17,7 +17,7 @@ struct tf_run_state {
     uint64_t step;                   /* updates done */
     uint64_t micro;                  /* micro-batches used by them: the dropout counter */
     uint64_t src_tokens, tgt_tokens; /* EOS included */
-    struct tf_cursor cursor;
+    struct tf_batch_cursor cursor;
     uint64_t valid_step; /* of the latest validation, 0: none */
     bool has_best;
     double best; /* its perplexity or accuracy */

@@ -1,6 +1,6 @@
 /* stepper.c - updates over the lanes. Shards and chunks fix what is computed; lanes decide only who
  * computes it. */
-#include "train/shards.h"
+#include "train/stepper.h"
 
 #include <stdlib.h>
 
@@ -37,30 +37,25 @@ static int open_lanes(struct tf_stepper *s, const struct tf_stepper_start *start
     return start->tune ? s->be->start_tuning(s->ctx[0], err) : 0;
 }
 
-/* Enough for the tree to make progress: finished subtrees hold at most one buffer a level, so when
- * every lane waits for a buffer, one is free. */
 size_t tf_stepper_gradients(int lanes, int shards, bool accumulate)
 {
-    int levels = 0;
-    while (1 << levels < shards)
-        levels++;
-    return (size_t)(lanes + levels < shards ? lanes + levels : shards) + accumulate;
+    return tf_shards_buffers(lanes, shards) + accumulate;
 }
 
 static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *start,
                         struct tf_err *err)
 {
     size_t n = s->w.params.size, shards = (size_t)s->be->shards;
-    s->n_grads = tf_stepper_gradients(s->lanes, s->be->shards, start->accumulate);
-    s->grads = tf_xcalloc(s->n_grads, sizeof *s->grads);
-    s->free_grads = tf_xcalloc(s->n_grads, sizeof *s->free_grads);
+    s->grads.n = tf_stepper_gradients(s->lanes, s->be->shards, start->accumulate);
+    s->grads.all = tf_xcalloc(s->grads.n, sizeof *s->grads.all);
+    s->grads.unused = tf_xcalloc(s->grads.n, sizeof *s->grads.unused);
     s->accumulate = start->accumulate;
     if ((s->m = block(s, start->m, err)) == NULL || (s->v = block(s, start->v, err)) == NULL)
         return -1;
     if (start->ema && (s->e = block(s, start->e != NULL ? start->e : start->p, err)) == NULL)
         return -1;
-    for (size_t i = 0; i < s->n_grads; i++)
-        if ((s->grads[i] = block(s, NULL, err)) == NULL)
+    for (size_t i = 0; i < s->grads.n; i++)
+        if ((s->grads.all[i] = block(s, NULL, err)) == NULL)
             return -1;
     s->chunk = s->be->threads ? TF_NORM_CHUNK : n;
     if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, (n + s->chunk - 1) / s->chunk, err)) ==
@@ -99,8 +94,8 @@ void tf_stepper_release(struct tf_stepper *s)
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             if (all[i] != NULL)
                 s->be->free(s->ctx[0], all[i]);
-        for (size_t i = 0; i < s->n_grads && s->grads[i] != NULL; i++)
-            s->be->free(s->ctx[0], s->grads[i]);
+        for (size_t i = 0; i < s->grads.n && s->grads.all[i] != NULL; i++)
+            s->be->free(s->ctx[0], s->grads.all[i]);
         if (s->w.be != NULL)
             tf_weights_release(&s->w);
     }
@@ -109,8 +104,8 @@ void tf_stepper_release(struct tf_stepper *s)
     tf_pool_free(s->pool);
     free(s->ctx);
     free(s->work);
-    free(s->grads);
-    free(s->free_grads);
+    free(s->grads.all);
+    free(s->grads.unused);
     *s = (struct tf_stepper){0};
 }
 
@@ -166,24 +161,37 @@ static void adam_job(void *arg, size_t job, int lane)
 
 void tf_stepper_begin(struct tf_stepper *s)
 {
-    for (s->n_free = 0; s->n_free < s->n_grads; s->n_free++)
-        s->free_grads[s->n_free] = s->grads[s->n_free];
+    for (s->grads.n_unused = 0; s->grads.n_unused < s->grads.n; s->grads.n_unused++)
+        s->grads.unused[s->grads.n_unused] = s->grads.all[s->grads.n_unused];
     s->total = NULL;
     s->be->zero(s->ctx[0], s->metrics, TF_ELEM_F64, 4 * (size_t)s->be->shards);
+}
+
+static struct tf_shards shards_of(struct tf_stepper *s)
+{
+    return (struct tf_shards){
+        .w = &s->w,
+        .ctx = s->ctx,
+        .work = s->work,
+        .pool = s->pool,
+        .grads = &s->grads,
+        .sums = s->metrics,
+    };
 }
 
 int tf_stepper_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *rng,
                    struct tf_err *err)
 {
     TF_ASSERT(p->n > 0 && (s->total == NULL || s->accumulate));
-    tf_mem *g = tf_shards_backward(s, p, rng, err);
+    const struct tf_shards shards = shards_of(s);
+    tf_mem *g = tf_shards_backward(&shards, p, rng, err);
     if (g == NULL)
         return -1;
     if (s->total == NULL) {
         s->total = g;
     } else {
         run_chunks(s, add_job, (struct chunks){.a = s->total, .b = g});
-        s->free_grads[s->n_free++] = g;
+        s->grads.unused[s->grads.n_unused++] = g;
     }
     return 0;
 }
@@ -218,7 +226,8 @@ void tf_stepper_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_
 int tf_stepper_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p,
                         struct tf_err *err)
 {
-    return tf_shards_forward(s, sums, p, err);
+    const struct tf_shards shards = shards_of(s);
+    return tf_shards_forward(&shards, sums, p, err);
 }
 
 int tf_stepper_download(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err)
@@ -228,7 +237,7 @@ int tf_stepper_download(struct tf_stepper *s, float *dst, const tf_mem *src, str
 
 size_t tf_stepper_bytes(const struct tf_stepper *s)
 {
-    size_t blocks = 3 + (s->e != NULL) + s->n_grads,
+    size_t blocks = 3 + (s->e != NULL) + s->grads.n,
            bytes = blocks * s->w.params.size * s->be->elem_size[TF_ELEM_PARAM];
     for (int i = 0; i < s->lanes; i++)
         bytes += tf_work_bytes(s->work[i]);

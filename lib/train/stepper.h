@@ -9,10 +9,9 @@
 #ifndef TF_TRAIN_STEPPER_H
 #define TF_TRAIN_STEPPER_H
 
-#include "base/thread.h"
-#include "model/transformer.h"
+#include "train/shards.h"
 
-enum { TF_NORM_CHUNK = 65536, TF_MAX_SHARDS = 64 };
+enum { TF_NORM_CHUNK = 65536 };
 
 /* Weights, optimiser state and lanes of a training run. Owns all but the backend. */
 struct tf_stepper {
@@ -23,10 +22,7 @@ struct tf_stepper {
     struct tf_pool *pool;
     struct tf_weights w;
     tf_mem *m, *v, *e; /* PARAM [params.size]: Adam's moments; the moving average or NULL */
-    tf_mem **grads; /* n_grads buffers, PARAM [params.size] */
-    size_t n_grads;
-    tf_mem **free_grads; /* stack of the buffers that are not in use */
-    size_t n_free;
+    struct tf_grad_pool grads;
     tf_mem *total; /* gradient of the update so far, or NULL */
     tf_mem *norms; /* F64 [chunks] */
     /* F64 [4 * shards + 1]: the sums of each shard (tf_xent), then at norm2 the sum of the

@@ -2,7 +2,8 @@
 #ifndef TF_TESTS_MODEL_H
 #define TF_TESTS_MODEL_H
 
-#include "model/work.h"
+#include "model/acts.h"
+#include "model/transformer.h"
 #include "tap.h"
 
 /* ---- a model on a backend ---- */

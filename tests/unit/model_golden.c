@@ -1,6 +1,7 @@
 /* A small model in two dialects against PyTorch in float64 (golden/model/make.py): logits, loss,
  * gradients, three updates of Adam. */
 #include "../harness/model.h"
+#include "model/incremental.h"
 
 #include <math.h>
 

@@ -1,0 +1,28 @@
+/* watch.h - which attention weights a pass returns (tf_attention_weights), and how many there are.
+ */
+#ifndef TF_MODEL_WATCH_H
+#define TF_MODEL_WATCH_H
+
+#include "model/pairs.h"
+
+enum tf_attention_kind {
+    TF_ATTENTION_ENCODER,
+    TF_ATTENTION_DECODER,
+    TF_ATTENTION_CROSS,
+    TF_ATTENTION_KINDS
+};
+
+/* The layers whose weights are returned. */
+struct tf_watch {
+    /* [encoder_layers or decoder_layers] of each kind; NULL: none */
+    const bool *layers[TF_ATTENTION_KINDS];
+};
+/* The number of layers with that kind of attention, and of those that are watched. */
+int tf_attention_layers(const struct tf_config *c, enum tf_attention_kind kind);
+size_t tf_watched_layers(const struct tf_watch *w, const struct tf_config *c,
+                         enum tf_attention_kind kind);
+/* Cells of one layer and head: the sum of T * S over those sentences. */
+size_t tf_attention_cells(enum tf_attention_kind kind, const struct tf_pairs *p, size_t from,
+                          size_t to);
+
+#endif

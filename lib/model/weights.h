@@ -1,0 +1,37 @@
+/* weights.h - the weights of a model in backend memory. */
+#ifndef TF_MODEL_WEIGHTS_H
+#define TF_MODEL_WEIGHTS_H
+
+#include "model/params.h"
+#include "ops/backend.h"
+
+/* n host floats to and from elements of a backend, which may be doubles. The source of an upload
+ * must stay unchanged until the next sync. */
+void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e,
+                  const float *src, size_t n);
+int tf_floats_down(const struct tf_backend *be, struct tf_ctx *ctx, float *dst, enum tf_elem e,
+                   const tf_mem *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
+/* Shared by all lanes. Owns its memory. */
+struct tf_weights {
+    const struct tf_backend *be;
+    struct tf_ctx *ctx; /* a lane for its transfers; borrowed */
+    struct tf_config config;
+    struct tf_params params; /* the table */
+    tf_mem *flat;            /* PARAM [params.size] */
+    tf_mem *sinusoids;       /* PARAM [pos_rows, D], NULL with learned positions */
+    size_t pos_rows;
+    struct tf_packed **packed; /* one per matrix of the table, by tf_weights_pack; NULL before */
+};
+
+/* Copy `flat` (params.size host floats) to the backend. */
+int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
+                    const struct tf_config *c, const float *flat, struct tf_err *err) TF_MUST_CHECK;
+/* Pack matrices for decoding; required before tf_encode and tf_decode_step. */
+int tf_weights_pack(struct tf_weights *w, struct tf_err *err) TF_MUST_CHECK;
+void tf_weights_release(struct tf_weights *w);
+/* Make sure that positions 0 .. n-1 exist. Sinusoids grow; too few learned ones are an error. Not
+ * while lanes run. */
+int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
+#endif
