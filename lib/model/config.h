@@ -10,54 +10,54 @@
 
 enum tf_dialect { TF_AS_PAPER, TF_AS_T2T };
 enum tf_positions { TF_POS_SIN, TF_POS_LEARNED };
-/* one matrix; source apart; source, target and projection apart */
+/* embeddings and output projection: one matrix; two, for source and for the decoder; three */
 enum tf_tie { TF_TIE_ALL, TF_TIE_DECODER, TF_TIE_NONE };
-/* first decoder input: the bos embedding, or a zero vector (position still added) */
+/* the decoder's first input: the embedding of bos, or a zero vector; the position is added to both
+ */
 enum tf_start { TF_START_BOS, TF_START_ZERO };
-/* mass eps/V on all, or eps/(V-1) on the others */
+/* label smoothing: probability eps/V on all V ids, or eps/(V-1) on all but the target */
 enum tf_smoothing { TF_SMOOTH_V, TF_SMOOTH_V1 };
 
-/* Their words, in that order, NULL-terminated. */
+/* Their names in options and files, in that order, NULL-terminated. */
 extern const char *const tf_dialects[],
     *const tf_position_kinds[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[];
 
 #define TF_MAX_LAYERS 256
 #define TF_MAX_WIDTH 65536
 
-/* The model. Fields with defaults as base in the paper's dialect; names of the map in a model's
- * header are those of the fields. */
+/* The configuration. The map in a model's header has one entry per field, of the same name. */
 struct tf_config {
     enum tf_dialect dialect;
     int64_t encoder_layers, decoder_layers; /* N */
-    int64_t d_model, d_ff, heads, d_k, d_v; /* D, F, H; d_k and d_v a head */
+    int64_t d_model, d_ff, heads, d_k, d_v; /* D, F, H; d_k and d_v: per head */
     int64_t vocab_size;                     /* V: rows of the embedding; 0 until known */
     enum tf_positions positions;
-    /* rows of a learned table, positions past it are refused; 0 with sinusoids */
+    /* rows of a learned table, beyond which positions are refused; 0 with sinusoids */
     int64_t max_positions;
     enum tf_tie tie;
     enum tf_start start;
     /* LayerNorm before each sublayer and one at the end of each stack */
     bool pre_norm;
     bool attention_bias;      /* biases on Q, K, V and O */
-    int64_t attention_window; /* 0: none; r: self-attention sees |i - j| <= r */
+    int64_t attention_window; /* r: self-attention sees |i - j| <= r; 0: everything */
     double norm_eps;
     double dropout, attention_dropout, relu_dropout;
     double label_smoothing;
     enum tf_smoothing smoothing;
-    /* ids, from the stream's header; bos -1 with TF_START_ZERO */
+    /* ids, from the stream's header; -1: none. bos may be -1 with TF_START_ZERO, pad always. */
     int64_t bos, eos, pad;
 };
 
-/* Refuse what can't be: zero sizes, dropout outside [0, 1), products that do not fit, ... */
+/* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */
 int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
-/* To and from the map of a model's header. Reading refuses unknown keys that would change the
- * result, missing keys and values out of range. */
+/* To and from the map in a model's header. Reading refuses unknown keys, missing keys and values
+ * out of range. */
 struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a);
 int tf_config_read(struct tf_config *c, const struct tf_value *map,
                    struct tf_err *err) TF_MUST_CHECK;
 
 /* FLOP of forward and backward for a batch of so many source and target tokens in sentences of
- * about these mean lengths (2 FLOP a multiply-add, backward twice forward). */
+ * these mean lengths: 2 FLOP per multiply-add, backward counts as twice forward. */
 double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_tokens,
                       double src_len, double tgt_len);
 

@@ -16,12 +16,12 @@ static int load_one(float *dst, const struct tf_model_file *m, const struct tf_p
     bool same = t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] &&
                 (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
     if (!same)
-        return tf_fail(err, "tensor '%s': shape [%llu%s%.0llu], want [%lld, %lld]", name,
+        return tf_fail(err, "tensor '%s': shape [%llu%s%.0llu], expected [%lld, %lld]", name,
                        (unsigned long long)t->dims[0], t->rank > 1 ? ", " : "",
                        t->rank > 1 ? (unsigned long long)t->dims[1] : 0ULL, (long long)p->dims[0],
                        (long long)p->dims[1]);
     if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
-        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name,
+        return tf_fail(err, "tensor '%s': dtype %s, expected f32, f16 or bf16", t->name,
                        tf_dtype_name(t->dtype));
     return tf_tensor_floats(dst + p->offset, t, err);
 }
@@ -37,14 +37,14 @@ int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **fl
         return 0;
     struct tf_params p;
     tf_params_init(&p, c);
-    /* sizes come from the file: what it claims must be there before we allocate for it */
+    /* The sizes come from the file: check that the data is there before allocating for it. */
     size_t stored = 0;
     for (size_t i = 0; i < m->n_tensors; i++)
         stored += m->tensors[i].bytes;
     *flat = NULL;
     int rc = 0;
     if (p.count > stored)
-        rc = tf_fail(err, "config asks for %llu parameters, the file's tensors hold %zu bytes",
+        rc = tf_fail(err, "config requires %llu parameters, the file's tensors have %zu bytes",
                      (unsigned long long)p.count, stored);
     if (rc == 0 && !(*flat = tf_try_alloc(p.size * sizeof **flat, err)))
         rc = -1;

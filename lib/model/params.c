@@ -1,4 +1,4 @@
-/* params.c - the table of parameters of a configuration, and their first values. */
+/* params.c - the table of parameters of a configuration, and their initial values. */
 #include "model/params.h"
 
 #include "base/err.h"
@@ -43,9 +43,9 @@ static double glorot(int64_t in, int64_t out)
     return sqrt(6.0 / (double)(in + out));
 }
 
-/* A fused matrix of query/key columns and value columns, `n_k` and `n_v` of each a period. The
- * paper's dialect takes each projection's own fan; t2t drew the fused matrix (of one layer) at
- * once, and so its limit is smaller. */
+/* A fused matrix of n_k query or key projections and n_v value projections, for `repeat` layers.
+ * The paper's dialect initialises each projection with its own fan; t2t the fused matrix of one
+ * layer as a whole, which gives a smaller limit. */
 static int add_fused(struct tf_params *p, const struct tf_config *c, int64_t n_k, int64_t n_v,
                      int64_t repeat, const char *name)
 {
@@ -98,8 +98,13 @@ static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_ff_
 
 void tf_params_init(struct tf_params *p, const struct tf_config *c)
 {
-    *p = (struct tf_params){.src_pos = -1, .tgt_pos = -1, .cross_b = -1,
-                            .enc_norm_g = -1, .enc_norm_b = -1, .dec_norm_g = -1, .dec_norm_b = -1};
+    *p = (struct tf_params){.src_pos = -1,
+                            .tgt_pos = -1,
+                            .cross_b = -1,
+                            .enc_norm_g = -1,
+                            .enc_norm_b = -1,
+                            .dec_norm_g = -1,
+                            .dec_norm_b = -1};
     double sd = pow((double)c->d_model, -0.5);
     int64_t V = c->vocab_size, D = c->d_model;
     if (c->tie == TF_TIE_ALL) {

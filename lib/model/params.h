@@ -1,5 +1,5 @@
-/* params.h - the one table of parameters: storage, names in files, counts, initialisation and tests
- * all come from it. */
+/* params.h - the table of parameters, which defines storage, names in files, counts and
+ * initialisation. */
 #ifndef TF_MODEL_PARAMS_H
 #define TF_MODEL_PARAMS_H
 
@@ -20,8 +20,7 @@ struct tf_param {
     double scale2;
 };
 
-/* Where the parts of a layer are in the table: indices, -1 for what the configuration does not
- * have. */
+/* Indices into the table; -1 for a parameter that the configuration does not have. */
 struct tf_attention_params {
     int norm_g, norm_b; /* [D]: of this sublayer */
     int in_w, in_b;     /* self: [D, 2*H*dk + H*dv] for q, k, v; cross: [D, H*dk] for q */
@@ -36,8 +35,8 @@ struct tf_layer_params {
     struct tf_ff_params ff;
 };
 
-/* All parameters of a model in order. The flat block has `size` elements (padding included, always
- * zero); `count` are real. */
+/* All parameters of a model in order. The flat block has `size` elements, of which `count` are
+ * parameters and the others padding, always zero. */
 struct tf_params {
     struct tf_param *v;
     size_t n, size;
@@ -54,8 +53,8 @@ struct tf_params {
 void tf_params_init(struct tf_params *p, const struct tf_config *c);
 void tf_params_release(struct tf_params *p);
 const struct tf_param *tf_params_find(const struct tf_params *p, const char *name); /* or NULL */
-/* Initial values into a flat host block (size floats): tf_rng(seed, index of the parameter), so no
- * parameter depends on another. */
+/* Initial values into a flat host block of p->size floats. Parameter i takes random numbers from
+ * tf_rng_new(seed, i), so none depends on another. */
 void tf_params_fill(float *flat, const struct tf_params *p, uint64_t seed);
 
 /* Where the model applies dropout. The values are part of the random stream (struct tf_dropout) and

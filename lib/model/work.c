@@ -78,37 +78,69 @@ static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *e
     return p;
 }
 
-/* Buffers of one stack. Without training all layers use one set; outputs of norms alternate between
- * two. */
+static tf_mem *own_acts(struct tf_work *k, size_t rows, int64_t columns, struct tf_err *err)
+{
+    return own(k, TF_ELEM_ACT, rows * (size_t)columns, err);
+}
+
+static void make_norm(struct tf_work *k, struct tf_norm_acts *a, size_t rows, bool sum,
+                      struct tf_err *err)
+{
+    a->y = own_acts(k, rows, k->w->config.d_model, err);
+    if (sum)
+        a->s = own_acts(k, rows, k->w->config.d_model, err);
+    if (k->training) {
+        a->mean = own(k, TF_ELEM_STAT, rows, err);
+        a->rstd = own(k, TF_ELEM_STAT, rows, err);
+    }
+}
+
+/* in_columns: of the input projections. */
+static void make_attention(struct tf_work *k, struct tf_attention_acts *a, size_t rows,
+                           int64_t in_columns, struct tf_err *err)
+{
+    const struct tf_config *c = &k->w->config;
+    a->in = own_acts(k, rows, in_columns, err);
+    a->o = own_acts(k, rows, c->heads * c->d_v, err);
+    if (k->training)
+        a->lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
+}
+
+static void make_gradients(struct tf_work *k, struct tf_stack_acts *s, size_t rows,
+                           struct tf_err *err)
+{
+    const struct tf_config *c = &k->w->config;
+    s->du = own_acts(k, rows, c->d_model, err);
+    s->ds = own_acts(k, rows, c->d_model, err);
+    s->dy = own_acts(k, rows, c->d_model, err);
+    s->d_o = own_acts(k, rows, c->heads * c->d_v, err);
+    s->d_in = own_acts(k, rows, c->heads * (2 * c->d_k + c->d_v), err);
+    s->d_hidden = own_acts(k, rows, c->d_ff, err);
+}
+
+/* Buffers of one stack. Without training all layers share one set, outputs of norms alternate
+ * between two, and all norms of a pre-norm stack share one sum. */
 static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder, size_t rows,
                        size_t n, struct tf_err *err)
 {
     const struct tf_config *c = &k->w->config;
-    size_t D = (size_t)c->d_model, hk = (size_t)(c->heads * c->d_k),
-           hv = (size_t)(c->heads * c->d_v);
     size_t layers = (size_t)(decoder ? c->decoder_layers : c->encoder_layers);
     size_t norms = layers * (decoder ? 3 : 2) + (c->pre_norm ? 1 : 0);
     bool train = k->training;
     s->rows = err->status ? NULL : k->be->rows_new(k->ctx, rows, n, err);
     s->norms = tf_xcalloc(norms, sizeof *s->norms);
     s->layers = tf_xcalloc(layers, sizeof *s->layers);
-    s->embed = own(k, TF_ELEM_ACT, rows * D, err);
-    s->u = own(k, TF_ELEM_ACT, rows * D, err);
+    s->embed = own_acts(k, rows, c->d_model, err);
+    s->u = own_acts(k, rows, c->d_model, err);
     for (size_t i = 0; i < norms; i++) {
         struct tf_norm_acts *a = &s->norms[i];
         if (!train && i >= 2) {
             *a = s->norms[i % 2];
             continue;
         }
-        a->y = own(k, TF_ELEM_ACT, rows * D, err);
-        if (train || (c->pre_norm && i == 0))
-            a->s = own(k, TF_ELEM_ACT, rows * D, err);
-        else if (c->pre_norm)
+        make_norm(k, a, rows, train || (c->pre_norm && i == 0), err);
+        if (!train && c->pre_norm && i == 1)
             a->s = s->norms[0].s;
-        if (train) {
-            a->mean = own(k, TF_ELEM_STAT, rows, err);
-            a->rstd = own(k, TF_ELEM_STAT, rows, err);
-        }
     }
     for (size_t l = 0; l < layers; l++) {
         struct tf_layer_acts *a = &s->layers[l];
@@ -116,27 +148,13 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
             *a = s->layers[0];
             continue;
         }
-        a->self.in = own(k, TF_ELEM_ACT, rows * (2 * hk + hv), err);
-        a->self.o = own(k, TF_ELEM_ACT, rows * hv, err);
-        a->hidden = own(k, TF_ELEM_ACT, rows * (size_t)c->d_ff, err);
-        if (decoder) {
-            a->cross.in = own(k, TF_ELEM_ACT, rows * hk, err);
-            a->cross.o = own(k, TF_ELEM_ACT, rows * hv, err);
-        }
-        if (train) {
-            a->self.lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
-            if (decoder)
-                a->cross.lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
-        }
+        make_attention(k, &a->self, rows, c->heads * (2 * c->d_k + c->d_v), err);
+        if (decoder)
+            make_attention(k, &a->cross, rows, c->heads * c->d_k, err);
+        a->hidden = own_acts(k, rows, c->d_ff, err);
     }
-    if (train) {
-        s->du = own(k, TF_ELEM_ACT, rows * D, err);
-        s->ds = own(k, TF_ELEM_ACT, rows * D, err);
-        s->dy = own(k, TF_ELEM_ACT, rows * D, err);
-        s->d_o = own(k, TF_ELEM_ACT, rows * hv, err);
-        s->d_in = own(k, TF_ELEM_ACT, rows * (2 * hk + hv), err);
-        s->d_hidden = own(k, TF_ELEM_ACT, rows * (size_t)c->d_ff, err);
-    }
+    if (train)
+        make_gradients(k, s, rows, err);
 }
 
 /* Room to grow. */

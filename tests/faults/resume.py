@@ -202,7 +202,7 @@ CHANGES = [
 
 def c3(rig, row):
     """Another corpus, vocabulary, seed or setting on resumption: refused by name, with both values;
-    --force goes on"""
+    accepted with --force"""
     vocab = rig.path("va")
     with open(vocab, "w") as f:
         f.write("a vocabulary")
@@ -247,7 +247,7 @@ def c3(rig, row):
     shutil.copytree(d0, rig.path("c3"))
     d = rig.train(rig.path("c3"), short, "--steps", "10")
     row.add("changes refused")
-    if d.rc != 1 or "before part 0, batch 5" not in d.err:
+    if d.rc != 1 or "position, part 0, batch 5" not in d.err:
         row.fail("a shorter stream: status %s: %s", d.rc, d.err.strip())
 
 
