@@ -45,7 +45,7 @@ static const struct tf_tool tool = {
 
 static int show(unsigned command, struct tf_in *in, struct tf_out *out, struct tf_err *err)
 {
-    const struct tf_show how = {
+    const struct tf_inspect how = {
         .max_tensor = (uint64_t)o.max_tensor,
         .max_bytes = o.full ? SIZE_MAX : (size_t)o.max_bytes,
         .records = (uint64_t)o.records,
@@ -53,19 +53,19 @@ static int show(unsigned command, struct tf_in *in, struct tf_out *out, struct t
     };
     switch (command) {
     case CHECK:
-        return tf_show_check(in, &how, err);
+        return tf_inspect_check(in, &how, err);
     case DIAG:
-        return tf_show_diag(in, out, &how, err);
+        return tf_inspect_diag(in, out, &how, err);
     case JSON:
-        return tf_show_json(in, out, &how, err);
+        return tf_inspect_json(in, out, &how, err);
     case UNJSON:
-        return tf_show_unjson(in, out, err);
+        return tf_inspect_from_json(in, out, err);
     case HEAD:
-        return tf_show_head(in, out, &how, err);
+        return tf_inspect_head(in, out, &how, err);
     case COUNT:
-        return tf_show_count(in, out, &how, err);
+        return tf_inspect_count(in, out, &how, err);
     default:
-        return tf_show_seal(in, out, &how, err);
+        return tf_inspect_seal(in, out, &how, err);
     }
 }
 

@@ -134,7 +134,7 @@ static void put_item(struct diag *d)
     }
 }
 
-int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                  struct tf_err *err)
 {
     struct tf_buf b = {0};

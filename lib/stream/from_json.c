@@ -1,7 +1,7 @@
 /* from_json.c - records from JSON Lines, as json.c writes them: the way back. Lines may have been
  * edited, dropped or added; counts, checks and CRCs are made anew. */
 #include "base/bits.h"
-#include "base/json.h"
+#include "cbor/json.h"
 #include "base/hash.h"
 #include "stream/record.h"
 #include "stream/inspect.h"
@@ -21,8 +21,8 @@ static const size_t max_values = 5 * TF_MAX_IDS + TF_MAX_VALUES;
 struct line {
     struct tf_json_reader r;
     struct tf_arena a;
+    struct tf_json_values values;
     struct tf_value v;
-    size_t n_values;
     struct tf_buf data;
     enum tf_dtype dtype;
     bool has_data, has_weights;
@@ -36,126 +36,6 @@ struct from_json {
     bool open; /* between header and end */
     bool any;  /* there was a header */
 };
-
-/* ---- values ---- */
-
-static bool special_real(const char *s, double *x)
-{
-    *x = !strcmp(s, "nan") ? NAN : !strcmp(s, "inf") ? INFINITY : -INFINITY;
-    return isnan(*x) || *x > 0 || !strcmp(s, "-inf");
-}
-
-static int from_hex(struct tf_value *v, struct tf_arena *a, const char *s, struct tf_err *err)
-{
-    size_t n = strlen(s);
-    char *p = tf_arena_alloc(a, n / 2 + 1);
-    for (size_t i = 0; i < n; i++) {
-        const char *digits = "0123456789abcdef", *d = strchr(digits, s[i]);
-        if (!d || n % 2)
-            return tf_fail(err, "not lower-case hex digits in pairs");
-        p[i / 2] = (char)(i % 2 ? (p[i / 2] | (d - digits)) : (d - digits) << 4);
-    }
-    *v = tf_value_bytes(a, p, n / 2);
-    return 0;
-}
-
-static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, const char *parent,
-                      const char *key, struct tf_err *err);
-
-/* The text of a key or string as a C string. */
-static int token_text(struct line *l, char **s, struct tf_err *err)
-{
-    *s = tf_arena_strndup(&l->a, l->r.text.p, l->r.text.len);
-    return memchr(*s, 0, l->r.text.len) ? tf_fail(err, "text with NUL") : 0;
-}
-
-static int next(struct line *l, enum tf_json_kind *k, struct tf_err *err)
-{
-    return tf_json_next(&l->r, k, err);
-}
-
-/* An object: a map, or one of the wrappers {"$hex": ...} and {"$real": ...}. */
-static int read_object(struct line *l, struct tf_value *v, const char *key, struct tf_err *err)
-{
-    enum tf_json_kind k;
-    *v = tf_value_map();
-    for (;;) {
-        if (next(l, &k, err))
-            return -1;
-        if (k == TF_JSON_OBJECT_END)
-            break;
-        char *name;
-        struct tf_value x;
-        if (token_text(l, &name, err) || next(l, &k, err) || read_value(l, k, &x, key, name, err))
-            return -1;
-        if (tf_value_get(v, name))
-            return tf_fail(err, "%s: twice", name);
-        if (v->n == TF_MAX_VALUES)
-            return tf_fail(err, "%s: more than %d keys", key, TF_MAX_VALUES);
-        tf_value_put(&l->a, v, name, x);
-    }
-    if (v->n != 1 || v->items[0].kind != TF_TEXT)
-        return 0;
-    const char *text = v->items[0].text;
-    if (!strcmp(v->keys[0], "$hex"))
-        return from_hex(v, &l->a, text, err);
-    double d;
-    if (!strcmp(v->keys[0], "$real") && special_real(text, &d))
-        *v = tf_value_real(d);
-    return 0;
-}
-
-static int read_value(struct line *l, enum tf_json_kind k, struct tf_value *v, const char *parent,
-                      const char *key, struct tf_err *err)
-{
-    if (++l->n_values > max_values)
-        return tf_fail(err, "%s: more than %zu values in a line", key, max_values);
-    switch (k) {
-    case TF_JSON_NULL:
-        *v = tf_value_null();
-        return 0;
-    case TF_JSON_BOOL:
-        *v = tf_value_bool(l->r.boolean);
-        return 0;
-    case TF_JSON_NUMBER:
-        if (l->r.is_int && !(l->r.negative && l->r.uint == 0)) {
-            if (l->r.uint > (uint64_t)INT64_MAX + l->r.negative)
-                return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
-            *v = tf_value_int((int64_t)(l->r.negative ? 0 - l->r.uint : l->r.uint));
-        } else {
-            *v = tf_value_real(l->r.real);
-        }
-        return 0;
-    case TF_JSON_STRING: {
-        char *text;
-        if (l->r.text.len == 64 && tf_value_is_hash_key(parent, key)) {
-            struct tf_err quiet = {0};
-            if (!from_hex(v, &l->a, l->r.text.p, &quiet))
-                return 0;
-        }
-        if (token_text(l, &text, err))
-            return -1;
-        *v = (struct tf_value){.kind = TF_TEXT, .n = l->r.text.len, .text = text};
-        return 0;
-    }
-    case TF_JSON_ARRAY:
-        *v = tf_value_array();
-        for (;;) {
-            struct tf_value x;
-            if (next(l, &k, err))
-                return -1;
-            if (k == TF_JSON_ARRAY_END)
-                return 0;
-            if (read_value(l, k, &x, key, "", err))
-                return -1;
-            tf_value_push(&l->a, v, x);
-        }
-    case TF_JSON_OBJECT:
-        return read_object(l, v, key, err);
-    default:
-        return tf_fail(err, "%s: not a value", key);
-    }
-}
 
 /* ---- tensors ---- */
 
@@ -215,13 +95,13 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
     double x;
     bool floats =
         l->dtype == TF_F32 || l->dtype == TF_F16 || l->dtype == TF_BF16 || l->dtype == TF_F64;
-    if (next(l, &k, err))
+    if (tf_json_next(&l->r, &k, err))
         return -1;
     if (k != TF_JSON_ARRAY)
         return tf_fail(err, "not an array");
     tf_buf_clear(&l->data);
     for (;;) {
-        if (next(l, &k, err))
+        if (tf_json_next(&l->r, &k, err))
             return -1;
         if (k == TF_JSON_ARRAY_END)
             return 0;
@@ -233,7 +113,7 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
         } else if (k == TF_JSON_NUMBER) {
             if (put_number(l, l->r.real, err))
                 return -1;
-        } else if (k == TF_JSON_STRING && floats && special_real(l->r.text.p, &x)) {
+        } else if (k == TF_JSON_STRING && floats && tf_special_real(l->r.text.p, &x)) {
             if (put_number(l, x, err))
                 return -1;
         } else {
@@ -293,7 +173,7 @@ static int to_float(const struct tf_value *v, float *x, struct tf_err *err)
         d = (double)v->integer;
     else if (v->kind == TF_REAL)
         d = v->real;
-    else if (v->kind != TF_TEXT || !special_real(v->text, &d))
+    else if (v->kind != TF_TEXT || !tf_special_real(v->text, &d))
         return tf_fail(err, "not a number");
     *x = (float)d;
     if (isfinite(d) && !isfinite(*x))
@@ -545,15 +425,17 @@ static bool is_other(const uint8_t *p, size_t n)
  * has no words for. */
 static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
 {
-    struct line l = {.n_values = 0};
+    struct line l = {.has_data = false};
+    l.values = (struct tf_json_values){&l.r, &l.a, 0, max_values};
     struct tf_value v;
     struct tf_buf text = {0};
     struct tf_err quiet = {0};
     enum tf_json_kind k;
     if (!tf_cbor_parse(&v, &l.a, bytes, n, &quiet)) {
-        tf_show_value(&text, &v);
+        tf_value_to_json(&(struct tf_json){.out = &text}, &v);
         tf_json_read(&l.r, text.p, text.len);
-        if (!next(&l, &k, &quiet) && !read_value(&l, k, &v, "", "record", &quiet))
+        if (!tf_json_next(&l.r, &k, &quiet) &&
+            !tf_value_from_json(&l.values, k, "record", &v, &quiet))
             tf_cbor_value(b, &v);
         tf_json_read_release(&l.r);
     }
@@ -570,7 +452,7 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
     struct tf_buf now = {0}, then = {0};
     if (field_text(l, "hex", &hex, err))
         return -1;
-    if (from_hex(&v, &l->a, hex, err))
+    if (tf_value_from_hex(&v, &l->a, hex, err))
         return tf_context(err, "hex");
     if (!is_other((const uint8_t *)v.text, v.n))
         return tf_fail(err, "hex: not one record");
@@ -652,20 +534,20 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     tf_json_read(&l->r, s, n);
     tf_arena_clear(&l->a);
     l->v = tf_value_map();
-    l->n_values = 0;
+    l->values = (struct tf_json_values){&l->r, &l->a, 0, max_values};
     l->has_data = l->has_weights = false;
-    if (next(l, &k, err))
+    if (tf_json_next(&l->r, &k, err))
         return -1;
     if (k != TF_JSON_OBJECT)
         return tf_fail(err, "not a JSON object");
     for (;;) {
         struct tf_value x = tf_value_null();
-        if (next(l, &k, err))
+        if (tf_json_next(&l->r, &k, err))
             return -1;
         if (k == TF_JSON_OBJECT_END)
-            return next(l, &k, err); /* the end, or an error */
+            return tf_json_next(&l->r, &k, err); /* the end, or an error */
         char *key;
-        if (token_text(l, &key, err))
+        if (tf_json_text(&l->values, &key, err))
             return -1;
         bool data = !strcmp(key, "data"), weights = !strcmp(key, "weights");
         if ((data && l->has_weights) || (weights && l->has_data))
@@ -673,7 +555,8 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
         if (data || weights) {
             if (data ? read_data(l, err) : read_weights(l, err))
                 return -1;
-        } else if (next(l, &k, err) || read_value(l, k, &x, "", key, err)) {
+        } else if (tf_json_next(&l->r, &k, err) ||
+                   tf_value_from_json(&l->values, k, key, &x, err)) {
             return -1;
         }
         if (tf_value_get(&l->v, key))
@@ -684,7 +567,7 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     }
 }
 
-int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err)
+int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, struct tf_err *err)
 {
     struct from_json u = {.out = out};
     struct line l = {.has_data = false};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static int open_reader(struct tf_reader **r, struct tf_in *in, unsigned flags,
-                       const struct tf_show *how, struct tf_err *err)
+                       const struct tf_inspect *how, struct tf_err *err)
 {
     if (tf_reader_new(r, in, NULL, flags, err))
         return -1;
@@ -39,7 +39,7 @@ static int check_batches(struct tf_reader *r, const char *name, struct tf_err *e
     return rc;
 }
 
-int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *err)
+int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how, struct tf_err *err)
 {
     struct tf_reader *r;
     if (open_reader(&r, in, TF_READ_MODEL, how, err))
@@ -58,7 +58,7 @@ int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *er
     return rc;
 }
 
-int tf_show_count(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+int tf_inspect_count(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                   struct tf_err *err)
 {
     struct tf_reader *r;
@@ -87,7 +87,7 @@ static void pass_on(struct tf_writer *w, const struct tf_record *rec, const stru
         return; /* the output is what failed, and *err says so already */
 }
 
-int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+int tf_inspect_head(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                  struct tf_err *err)
 {
     struct tf_reader *r;
@@ -185,7 +185,7 @@ static int seal_record(struct tf_writer *w, const struct tf_record *rec, struct 
     return rc;
 }
 
-int tf_show_seal(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
+int tf_inspect_seal(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                  struct tf_err *err)
 {
     struct tf_reader *r;

@@ -6,36 +6,35 @@
 
 #include "stream/model.h"
 
-struct tf_show {
+struct tf_inspect {
     uint64_t max_tensor; /* bytes of one tensor; 0: TF_MAX_TENSOR, and to check a file any */
     /* diag: byte strings longer than this are cut short, with a comment; SIZE_MAX: never */
     size_t max_bytes;
-    uint64_t records;    /* head: how many */
-    bool allow_nan;      /* check: tensors may hold NaN and infinities */
+    uint64_t records; /* head: how many */
+    bool allow_nan;   /* check: tensors may hold NaN and infinities */
 };
 
 /* Diagnostic notation (RFC 8949, section 8), one item of the sequence a line; takes any CBOR
  * sequence within the limits. Heads and floats that are not the shortest carry an encoding
  * indicator (_0 to _3). */
-int tf_show_diag(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
-                 struct tf_err *err) TF_MUST_CHECK;
-/* JSON Lines, one object a record; tf_show_unjson makes the same bytes of them again when our
- * writers made the stream. */
-int tf_show_json(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
-                 struct tf_err *err) TF_MUST_CHECK;
-int tf_show_unjson(struct tf_in *in, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
-/* A value as tf_show_json has it. */
-void tf_show_value(struct tf_buf *b, const struct tf_value *v);
+int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                    struct tf_err *err) TF_MUST_CHECK;
+/* JSON Lines, one object a record. tf_inspect_from_json converts them back to the same bytes if the
+ * stream was written by these programs. */
+int tf_inspect_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                    struct tf_err *err) TF_MUST_CHECK;
+int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 /* Read and verify everything: 0 when whole, sound and finite. */
-int tf_show_check(struct tf_in *in, const struct tf_show *how, struct tf_err *err) TF_MUST_CHECK;
+int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how,
+                     struct tf_err *err) TF_MUST_CHECK;
 /* Lines "type TAB count", in the order of the types' numbers. */
-int tf_show_count(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
-                  struct tf_err *err) TF_MUST_CHECK;
+int tf_inspect_count(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                     struct tf_err *err) TF_MUST_CHECK;
 /* The first records of the first part, as a stream that ends. Models have no such head. */
-int tf_show_head(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
-                 struct tf_err *err) TF_MUST_CHECK;
+int tf_inspect_head(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                    struct tf_err *err) TF_MUST_CHECK;
 /* The same stream with every CRC filled in, and checks where they are missing. */
-int tf_show_seal(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
-                 struct tf_err *err) TF_MUST_CHECK;
+int tf_inspect_seal(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                    struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
  * value; hashes as hex; other byte strings as {"$hex": ...}; what JSON has no number for as the
  * texts nan, inf and -inf. */
 #include "base/bits.h"
-#include "base/json.h"
+#include "cbor/json.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "stream/record.h"
@@ -31,13 +31,6 @@ static int spill(struct lines *l, size_t least, struct tf_err *err)
     return rc;
 }
 
-static void put_hex(struct tf_json *j, const void *p, size_t n)
-{
-    char *s = tf_xmalloc(2 * n + 1);
-    tf_json_str(j, tf_hex(s, p, n));
-    free(s);
-}
-
 static void put_float(struct tf_json *j, float x)
 {
     char s[32];
@@ -51,68 +44,6 @@ static void put_float(struct tf_json *j, float x)
             break;
     }
     tf_json_raw(j, s);
-}
-
-/* A real that stays one: 1.0, not 1. */
-static void put_double(struct tf_json *j, double x)
-{
-    char s[40];
-    if (!isfinite(x)) {
-        tf_json_open(j, '{');
-        tf_json_put_str(j, "$real", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
-        tf_json_close(j, '}');
-        return;
-    }
-    char digits[32];
-    tf_format_real(digits, x);
-    snprintf(s, sizeof s, "%s%s", digits, strpbrk(digits, ".e") ? "" : ".0");
-    tf_json_raw(j, s);
-}
-
-static void put_value(struct tf_json *j, const struct tf_value *v, const char *parent,
-                      const char *key)
-{
-    switch (v->kind) {
-    case TF_NULL:
-        tf_json_null(j);
-        break;
-    case TF_BOOL:
-        tf_json_bool(j, v->boolean);
-        break;
-    case TF_INT:
-        tf_json_int(j, v->integer);
-        break;
-    case TF_REAL:
-        put_double(j, v->real);
-        break;
-    case TF_TEXT:
-        tf_json_strn(j, v->text, v->n);
-        break;
-    case TF_BYTES:
-        if (v->n == 32 && tf_value_is_hash_key(parent, key)) {
-            put_hex(j, v->text, v->n);
-            break;
-        }
-        tf_json_open(j, '{');
-        tf_json_key(j, "$hex");
-        put_hex(j, v->text, v->n);
-        tf_json_close(j, '}');
-        break;
-    case TF_ARRAY:
-        tf_json_open(j, '[');
-        for (size_t i = 0; i < v->n; i++)
-            put_value(j, &v->items[i], key, "");
-        tf_json_close(j, ']');
-        break;
-    case TF_MAP:
-        tf_json_open(j, '{');
-        for (size_t i = 0; i < v->n; i++) {
-            tf_json_key(j, v->keys[i]);
-            put_value(j, &v->items[i], key, v->keys[i]);
-        }
-        tf_json_close(j, '}');
-        break;
-    }
 }
 
 /* ---- fields, by their schema ---- */
@@ -148,7 +79,7 @@ static int put_encoded(struct tf_json *j, const uint8_t *p, size_t n, struct tf_
     struct tf_value v;
     int rc = tf_cbor_parse(&v, &a, p, n, err);
     if (!rc)
-        put_value(j, &v, "", "");
+        tf_value_to_json(j, &v);
     tf_arena_release(&a);
     return rc;
 }
@@ -189,7 +120,7 @@ static int put_field(struct tf_json *j, const struct tf_field *f, const void *ba
         put_float(j, *TF_MEMBER(const float, base, f->at));
         break;
     case TF_FIELD_SHA256:
-        put_hex(j, TF_MEMBER(const uint8_t, base, f->at), 32);
+        tf_json_hex(j, TF_MEMBER(const uint8_t, base, f->at), 32);
         break;
     case TF_FIELD_IDS:
         put_ids(j, *TF_MEMBER(const uint32_t *const, base, f->at), tf_field_count(f, base));
@@ -317,12 +248,6 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
     return 0;
 }
 
-void tf_show_value(struct tf_buf *b, const struct tf_value *v)
-{
-    struct tf_json j = {.out = b};
-    put_value(&j, v, "", "");
-}
-
 /* Records that the library does not look into: as bytes, and as values where they can be had. */
 static void put_other(struct tf_json *j, const struct tf_record *rec)
 {
@@ -330,10 +255,10 @@ static void put_other(struct tf_json *j, const struct tf_record *rec)
     struct tf_value v;
     struct tf_err quiet = {0};
     tf_json_key(j, "hex");
-    put_hex(j, rec->raw, rec->raw_n);
+    tf_json_hex(j, rec->raw, rec->raw_n);
     if (!tf_cbor_parse(&v, &a, rec->raw, rec->raw_n, &quiet)) {
         tf_json_key(j, "record");
-        put_value(j, &v, "", "");
+        tf_value_to_json(j, &v);
     }
     tf_arena_release(&a);
 }
@@ -378,7 +303,7 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
         tf_json_open(&l->j, '{');
         tf_json_put_str(&l->j, "type", "header");
         tf_json_key(&l->j, "header");
-        put_value(&l->j, &v, "", "");
+        tf_value_to_json(&l->j, &v);
         tf_json_close(&l->j, '}');
         tf_buf_byte(&l->b, '\n');
         l->j.comma = false;
@@ -388,8 +313,8 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
     return rc;
 }
 
-int tf_show_json(struct tf_in *in, struct tf_out *out, const struct tf_show *how,
-                 struct tf_err *err)
+int tf_inspect_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                    struct tf_err *err)
 {
     struct tf_reader *r;
     struct tf_record rec = {.type = -1};

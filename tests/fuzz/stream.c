@@ -55,11 +55,11 @@ static void read_with(const uint8_t *data, size_t n, unsigned flags)
     memory_in_done(&in);
 }
 
-typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_show *, struct tf_err *);
+typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_inspect *, struct tf_err *);
 
 static int show(show_fn *fn, const uint8_t *data, size_t n, struct tf_out *out)
 {
-    const struct tf_show how = {.max_tensor = 1 << 20, .max_bytes = 100, .records = 2};
+    const struct tf_inspect how = {.max_tensor = 1 << 20, .max_bytes = 100, .records = 2};
     struct tf_in in = memory_in(data, n);
     struct tf_err err = {0};
     out->len = 0;
@@ -72,10 +72,10 @@ static int show(show_fn *fn, const uint8_t *data, size_t n, struct tf_out *out)
 
 static int check(const uint8_t *data, size_t n)
 {
-    const struct tf_show how = {.max_tensor = 1 << 20};
+    const struct tf_inspect how = {.max_tensor = 1 << 20};
     struct tf_in in = memory_in(data, n);
     struct tf_err err = {0};
-    int rc = tf_show_check(&in, &how, &err);
+    int rc = tf_inspect_check(&in, &how, &err);
     memory_in_done(&in);
     return rc;
 }
@@ -84,13 +84,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const unsigned flags[] = {0, TF_READ_RAW,
                                      TF_READ_RAW | TF_READ_TENSORS | TF_READ_UNHELD};
-    static show_fn *const shows[] = {tf_show_diag, tf_show_json, tf_show_count, tf_show_head};
+    static show_fn *const shows[] = {tf_inspect_diag, tf_inspect_json, tf_inspect_count, tf_inspect_head};
     struct tf_out out = memory_out(4 * n + (64 << 10));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         read_with(data, n, flags[i]);
     for (size_t i = 0; i < sizeof shows / sizeof *shows; i++)
         show(shows[i], data, n, &out);
-    bool good = check(data, n) == 0, sealed = show(tf_show_seal, data, n, &out) == 0;
+    bool good = check(data, n) == 0, sealed = show(tf_inspect_seal, data, n, &out) == 0;
     if (good) {
         TF_ASSERT(sealed);
         TF_ASSERT(check(out.buf, out.len) == 0);

@@ -27,11 +27,11 @@ static bool is_model(const struct sample *s)
     return !strcmp(s->name, "model") || strstr(s->name, "checkpoint");
 }
 
-typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_show *, struct tf_err *);
+typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_inspect *, struct tf_err *);
 
 static bool shows(show_fn *fn, const uint8_t *p, size_t n)
 {
-    const struct tf_show how = {.max_bytes = 0};
+    const struct tf_inspect how = {.max_bytes = 0};
     struct tf_err err = {0};
     struct tf_in in = memory_in(p, n);
     shown.len = 0;
@@ -46,7 +46,7 @@ static unsigned accepted(const struct sample *s, const uint8_t *p, size_t n, con
     struct tf_err err = {0};
     unsigned yes = 0;
     bool said = true;
-    const struct tf_show how = {.max_bytes = 0};
+    const struct tf_inspect how = {.max_bytes = 0};
     if (is_model(s)) {
         struct tf_model_file m;
         if (tf_model_read_memory(&m, p, n, "mem", 0, &err) == 0) {
@@ -77,14 +77,14 @@ static unsigned accepted(const struct sample *s, const uint8_t *p, size_t n, con
         yes |= 16;
     struct tf_in in = memory_in(p, n);
     err = (struct tf_err){0};
-    if (tf_show_check(&in, &how, &err) == 0)
+    if (tf_inspect_check(&in, &how, &err) == 0)
         yes |= 32;
     memory_in_done(&in);
-    if (shows(tf_show_json, p, n))
+    if (shows(tf_inspect_json, p, n))
         yes |= 64;
-    if (shows(tf_show_count, p, n))
+    if (shows(tf_inspect_count, p, n))
         yes |= 128;
-    if (shows(tf_show_seal, p, n))
+    if (shows(tf_inspect_seal, p, n))
         yes |= 256;
     if (!said)
         printf("# %s: %zu bytes: %s\n", s->name, n, err.msg);
@@ -163,15 +163,15 @@ static void cut_json(const struct sample *s)
     struct tf_err err = {0};
     struct tf_in in = memory_in(s->p, s->n);
     struct tf_out text = memory_out(1 << 20);
-    const struct tf_show how = {.max_bytes = 0};
-    must(tf_show_json(&in, &text, &how, &err), &err);
+    const struct tf_inspect how = {.max_bytes = 0};
+    must(tf_inspect_json(&in, &text, &how, &err), &err);
     memory_in_done(&in);
     long bad = 0;
     for (size_t n = 0; n + 2 < text.len; n += 3) {
         struct tf_out out = memory_out(1 << 20);
         in = memory_in(text.buf, n);
         err = (struct tf_err){0};
-        bad += tf_show_unjson(&in, &out, &err) == 0;
+        bad += tf_inspect_from_json(&in, &out, &err) == 0;
         memory_in_done(&in);
         memory_out_done(&out);
         prefixes++;

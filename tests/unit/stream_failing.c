@@ -16,7 +16,7 @@ enum { STRIDE = 11 };
 enum { STRIDE = 1 };
 #endif
 
-static const struct tf_show how = {.max_bytes = SIZE_MAX, .records = UINT64_MAX};
+static const struct tf_inspect how = {.max_bytes = SIZE_MAX, .records = UINT64_MAX};
 
 /* ---- reads ---- */
 
@@ -64,29 +64,29 @@ static bool read_model(const struct sample *s, size_t n, unsigned flags)
     return reported(rc, &err);
 }
 
-typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_show *, struct tf_err *);
+typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_inspect *, struct tf_err *);
 
-static int show_check(struct tf_in *in, struct tf_out *out, const struct tf_show *h,
+static int show_check(struct tf_in *in, struct tf_out *out, const struct tf_inspect *h,
                       struct tf_err *err)
 {
     (void)out;
-    return tf_show_check(in, h, err);
+    return tf_inspect_check(in, h, err);
 }
 
-static int show_unjson(struct tf_in *in, struct tf_out *out, const struct tf_show *h,
+static int from_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *h,
                        struct tf_err *err)
 {
     (void)h;
-    return tf_show_unjson(in, out, err);
+    return tf_inspect_from_json(in, out, err);
 }
 
 static const struct {
     const char *name;
     show_fn *fn;
-} shows[] = {{"diag", tf_show_diag},
-             {"json", tf_show_json},
-             {"count", tf_show_count},
-             {"seal", tf_show_seal},
+} shows[] = {{"diag", tf_inspect_diag},
+             {"json", tf_inspect_json},
+             {"count", tf_inspect_count},
+             {"seal", tf_inspect_seal},
              {"check", show_check}};
 enum { N_SHOWS = sizeof shows / sizeof *shows };
 
@@ -159,8 +159,8 @@ static void writes(const struct sample *s, int full)
     struct tf_in in = memory_in(s->p, s->n);
     struct tf_out text = memory_out(1 << 20);
     struct tf_err err = {0};
-    must(tf_show_json(&in, &text, &how, &err), &err);
-    writes_of("unjson", s->name, show_unjson, text.buf, text.len, full);
+    must(tf_inspect_json(&in, &text, &how, &err), &err);
+    writes_of("unjson", s->name, from_json, text.buf, text.len, full);
     memory_in_done(&in);
     memory_out_done(&text);
 }

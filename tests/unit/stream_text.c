@@ -3,15 +3,15 @@
 #include "../harness/stream.h"
 #include "stream/inspect.h"
 
-static const struct tf_show how = {.max_bytes = SIZE_MAX};
+static const struct tf_inspect how = {.max_bytes = SIZE_MAX};
 static struct tf_out cbor, text;
 
-static int unjson(const char *s, size_t n, struct tf_err *err)
+static int from_json(const char *s, size_t n, struct tf_err *err)
 {
     struct tf_in in = memory_in(s, n);
     cbor.len = 0;
     *err = (struct tf_err){0};
-    int rc = tf_show_unjson(&in, &cbor, err);
+    int rc = tf_inspect_from_json(&in, &cbor, err);
     memory_in_done(&in);
     return rc;
 }
@@ -21,7 +21,7 @@ static int json(struct tf_err *err)
     struct tf_in in = memory_in(cbor.buf, cbor.len);
     text.len = 0;
     *err = (struct tf_err){0};
-    int rc = tf_show_json(&in, &text, &how, err);
+    int rc = tf_inspect_json(&in, &text, &how, err);
     text.buf[text.len] = 0;
     memory_in_done(&in);
     return rc;
@@ -82,7 +82,7 @@ static void round_trips(void)
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         header(&b, kept[i].kind);
         tf_buf_printf(&b, "%s\n\n{\"type\":\"end\"}\n", kept[i].line);
-        is_int(unjson(b.p, b.len, &err), 0, "%.48s %s", kept[i].line, err.msg);
+        is_int(from_json(b.p, b.len, &err), 0, "%.48s %s", kept[i].line, err.msg);
         is_int(json(&err), 0, "and back %s", err.msg);
         const char *at = strstr((char *)text.buf, kept[i].line);
         if (!ok(at && at[strlen(kept[i].line)] == '\n', "the same line"))
@@ -103,7 +103,7 @@ static void long_tensor(void)
     for (int i = 1; i < N; i++)
         tf_buf_printf(&b, ",%d", i);
     tf_buf_str(&b, "]}\n{\"type\":\"end\"}\n");
-    is_int(unjson(b.p, b.len, &err), 0, "%d numbers %s", N, err.msg);
+    is_int(from_json(b.p, b.len, &err), 0, "%d numbers %s", N, err.msg);
     is_int(json(&err), 0, "and back %s", err.msg);
     const char *line = memchr(b.p, '\n', b.len),
                *got = strstr((char *)text.buf, "{\"type\":\"tensor\"");
@@ -131,7 +131,7 @@ static void long_attention(void)
     for (int i = 1; i < N; i++)
         tf_buf_printf(&b, ",%d", i);
     tf_buf_str(&b, "]}\n{\"type\":\"end\"}\n");
-    is_int(unjson(b.p, b.len, &err), 0, "%d weights %s", N, err.msg);
+    is_int(from_json(b.p, b.len, &err), 0, "%d weights %s", N, err.msg);
     is_int(json(&err), 0, "and back %s", err.msg);
     const char *line = memchr(b.p, '\n', b.len),
                *got = strstr((char *)text.buf, "{\"type\":\"attention\"");
@@ -314,7 +314,7 @@ static void refuse(void)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         header(&b, refused[i].kind);
         tf_buf_printf(&b, "%s\n", refused[i].line);
-        bool good = unjson(b.p, b.len, &err) == -1 && !strncmp(err.msg, "mem: line 2: ", 13) &&
+        bool good = from_json(b.p, b.len, &err) == -1 && !strncmp(err.msg, "mem: line 2: ", 13) &&
                     strstr(err.msg, refused[i].why);
         ok(good, "%s: %s", refused[i].line, refused[i].why);
         if (!good)
@@ -336,7 +336,7 @@ static void refuse(void)
          "mem: line 1: header: nested too deeply"},
     };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        is_int(unjson(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines %zu are no stream",
+        is_int(from_json(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines %zu are no stream",
                i);
         is_str(err.msg, whole[i].why, "are distinguished");
     }
@@ -348,7 +348,7 @@ static void refuse(void)
         memcpy(ones + 2 * i, ",1", 2);
     b.len += 2 * TF_MAX_IDS;
     tf_buf_str(&b, "]]}\n");
-    is_int(unjson(b.p, b.len, &err), -1, "2^20 + 1 ids in a batch");
+    is_int(from_json(b.p, b.len, &err), -1, "2^20 + 1 ids in a batch");
     ok(strstr(err.msg, "at most 65536 values") || strstr(err.msg, "more than 1048576 ids"),
        "are too many: %s", err.msg);
     static const char *const sides[] = {"\"columns\":[],\"rows\":[\"\"",
@@ -360,7 +360,7 @@ static void refuse(void)
         for (int k = 0; k < TF_MAX_TEXTS; k++)
             tf_buf_str(&b, ",\"\"");
         tf_buf_str(&b, "]}\n");
-        is_int(unjson(b.p, b.len, &err), -1, "2^16 + 1 %s in an attention record",
+        is_int(from_json(b.p, b.len, &err), -1, "2^16 + 1 %s in an attention record",
                i ? "columns" : "rows");
         is_str(
             err.msg,
@@ -394,7 +394,7 @@ static void diag(void)
         struct tf_in in = memory_in(items[i].bytes, items[i].n);
         struct tf_err err = {0};
         text.len = 0;
-        is_int(tf_show_diag(&in, &text, &how, &err), 0, "%s %s", items[i].name, err.msg);
+        is_int(tf_inspect_diag(&in, &text, &how, &err), 0, "%s %s", items[i].name, err.msg);
         text.buf[text.len] = 0;
         is_str((char *)text.buf, items[i].want, "%s: its notation", items[i].name);
         memory_in_done(&in);

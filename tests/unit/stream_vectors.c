@@ -16,8 +16,8 @@ static struct tf_out diag_of(const struct sample *s)
     struct tf_err err = {0};
     struct tf_in in = memory_in(s->p, s->n);
     struct tf_out out = memory_out(1 << 20);
-    const struct tf_show how = {.max_bytes = SIZE_MAX};
-    ok(tf_show_diag(&in, &out, &how, &err) == 0, "%s: diagnostic notation %s", s->name, err.msg);
+    const struct tf_inspect how = {.max_bytes = SIZE_MAX};
+    ok(tf_inspect_diag(&in, &out, &how, &err) == 0, "%s: diagnostic notation %s", s->name, err.msg);
     memory_in_done(&in);
     return out;
 }
@@ -52,9 +52,9 @@ static void round_trip(const struct sample *s)
     struct tf_err err = {0};
     struct tf_in in = memory_in(s->p, s->n);
     struct tf_out text = memory_out(1 << 20), back = memory_out(1 << 20);
-    const struct tf_show how = {.max_bytes = 0};
+    const struct tf_inspect how = {.max_bytes = 0};
     bool error = !strcmp(s->name, "error");
-    is_int(tf_show_json(&in, &text, &how, &err), error ? -1 : 0, "%s: to JSON Lines %s", s->name,
+    is_int(tf_inspect_json(&in, &text, &how, &err), error ? -1 : 0, "%s: to JSON Lines %s", s->name,
            err.msg);
     memory_in_done(&in);
     in = memory_in(text.buf, text.len);
@@ -63,12 +63,12 @@ static void round_trip(const struct sample *s)
         int fd[2];
         must(pipe(fd), &err);
         back.fd = fd[1];
-        is_int(tf_show_unjson(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
+        is_int(tf_inspect_from_json(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
         back.len = (size_t)read(fd[0], back.buf, back.cap);
         close(fd[0]);
         close(fd[1]);
     } else {
-        is_int(tf_show_unjson(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
+        is_int(tf_inspect_from_json(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
     }
     if (is_int(back.len, s->n, "%s: length after a round trip", s->name))
         is_mem(back.buf, s->p, s->n, "%s: bytes after a round trip", s->name);
