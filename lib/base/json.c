@@ -170,7 +170,7 @@ static int hex4(const char *p, const char *end)
     return x;
 }
 
-/* What follows a backslash, r->p behind it. */
+/* What follows a backslash, r->p after it. */
 static int read_escape(struct tf_json_reader *r, struct tf_err *err)
 {
     static const char letter[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";

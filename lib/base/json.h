@@ -52,7 +52,7 @@ struct tf_json_reader {
     char stack[64];
     int depth;
     int state;
-    struct tf_buf text;    /* of KEY, STRING; digits of NUMBER; its p is not NULL behind these */
+    struct tf_buf text;    /* of KEY, STRING; digits of NUMBER; its p is not NULL after these */
     double real;           /* NUMBER */
     bool is_int, negative; /* NUMBER without fraction or exponent that fits: magnitude in uint */
     uint64_t uint;

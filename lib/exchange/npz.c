@@ -101,7 +101,7 @@ static const char *read_dict(struct tf_tensor *x, const char **descr, size_t *de
             return why;
     }
     eat(&t, "");
-    return t.p != t.end             ? "something behind the dict of its header"
+    return t.p != t.end             ? "something after the dict of its header"
            : seen != 7              ? "a header without descr, fortran_order or shape"
            : fortran && x->rank > 1 ? "in Fortran order: numpy.ascontiguousarray"
                                     : NULL;

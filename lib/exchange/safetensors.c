@@ -1,4 +1,4 @@
-/* safetensors.c - see foreign.h. */
+/* safetensors.c - see bundle.h. */
 #include "base/hash.h"
 #include "base/json.h"
 #include "exchange/bundle.h"
@@ -193,7 +193,7 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Names are unique, and the data are there, one behind the other. */
+/* Names are unique, and the data are there, one after the other. */
 static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err *err)
 {
     struct tf_bundle *b = d->b;
@@ -209,7 +209,7 @@ static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err
     for (size_t i = 0; i < d->n; i++) {
         struct entry *e = &d->v[i];
         if (e->from != at)
-            return tf_fail(err, "%s: its data do not lie behind those of the tensor before it",
+            return tf_fail(err, "%s: its data do not follow those of the tensor before it",
                            e->t.name);
         at = e->to;
         if (at > n)
@@ -225,7 +225,7 @@ static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err
     }
     return at == n
                ? 0
-               : tf_fail(err, "%llu bytes behind the last tensor", (unsigned long long)(n - at));
+               : tf_fail(err, "%llu bytes after the last tensor", (unsigned long long)(n - at));
 }
 
 int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err)

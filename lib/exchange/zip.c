@@ -19,7 +19,7 @@ enum {
     END64_N = 56,
     LOCATOR_N = 20,
     ENCRYPTED = 0x2041, /* bits of the flags: encrypted, strongly, and the directory with it */
-    DESCRIPTOR = 8,     /* CRC and sizes are behind the data, not in the local header */
+    DESCRIPTOR = 8,     /* CRC and sizes are after the data, not in the local header */
     UTF8 = 0x800,       /* the name's encoding */
     ZIP64_ID = 1,       /* extra fields */
     ALIGN_ID = 0xd935,  /* Android's zipalign: the alignment, then zeros */
@@ -161,7 +161,7 @@ int tf_zip_next(struct tf_zip *z, struct tf_zip_member *m, struct tf_err *err)
     if (z->left == 0)
         return z->next == z->p + z->dir_end
                    ? 0
-                   : tf_fail(err, "damaged: the directory goes on behind its last member");
+                   : tf_fail(err, "damaged: the directory continues after its last member");
     z->left--;
     const char *why = read_entry(m, z);
     if (!why)

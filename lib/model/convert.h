@@ -19,7 +19,8 @@ struct tf_convert_opts {
     const char *config, *vocab;
 };
 
-/* Read a model, told by its first bytes, and write it. A checkpoint of ours gives its parameters.
+/* Read a model, whose format its first bytes show, and write it. Of a checkpoint, the parameters
+ * are converted.
  * Every parameter of the configuration must be there once with its shape, in f32, f16, bf16 or f64,
  * and nothing else; what is no model of ours has names without "p/". Paths may be "-". */
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,

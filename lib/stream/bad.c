@@ -23,7 +23,7 @@ const char *tf_bad_name(int code)
 const char *tf_bad_say(char *buf, size_t size, int code, const char *text)
 {
     const char *name = tf_bad_name(code);
-    bool told = !strncmp(text, name, strlen(name));
-    snprintf(buf, size, "%s%s%s", told ? "" : name, told || !*text ? "" : ": ", text);
+    bool named = !strncmp(text, name, strlen(name));
+    snprintf(buf, size, "%s%s%s", named ? "" : name, named || !*text ? "" : ": ", text);
     return buf;
 }

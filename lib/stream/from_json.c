@@ -1,5 +1,5 @@
-/* from_json.c - records from JSON Lines, as json.c writes them: the way back. Lines may have been
- * edited, dropped or added; counts, checks and CRCs are made anew. */
+/* from_json.c - records from JSON Lines, as to_json.c writes them, by their schema. Lines may
+ * have been edited, removed or added; counts, checks and CRCs are computed again. */
 #include "base/bits.h"
 #include "cbor/json.h"
 #include "base/hash.h"

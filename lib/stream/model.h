@@ -29,8 +29,8 @@ struct tf_model_file {
 };
 
 enum {
-    /* header, vocabulary and state only: stop at the first tensor, verify nothing behind it (header
-     * and states are proved) */
+    /* header, vocabulary and state only: stop at the first tensor, verify nothing after it (header
+     * and states are verified) */
     TF_MODEL_HEAD = 1,
     TF_MODEL_ALLOW_NAN = 2, /* do not refuse tensors that hold NaN or infinities */
     TF_MODEL_WEIGHTS = 4,   /* leave out tensors outside "p/" (moments are checked, not kept) */

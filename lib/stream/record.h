@@ -50,7 +50,7 @@ struct tf_tensor_head {
     struct tf_tensor t; /* name, crc and data are not set */
     char name[TF_MAX_NAME + 1];
     size_t n; /* bytes of the head: the data begin there */
-    /* items of the record behind the data: crc and what newer versions append */
+    /* items of the record after the data: crc and what newer versions append */
     uint64_t items_after;
 };
 /* NULL, or a reason. Dims, dtype, tag and length agree, rank and name are within limits; t.bytes is

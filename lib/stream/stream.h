@@ -12,7 +12,7 @@
 #define TF_MAX_CHECK ((size_t)1 << 20)    /* bytes between two checks, at most, plus one record */
 #define TF_MAX_HYPS 65536                 /* hypotheses in one n-best record */
 #define TF_MAX_TEXTS 65536                /* rows, and columns, of an attention record */
-#define TF_MAX_TENSOR ((uint64_t)4 << 30) /* bytes of one tensor on a pipe, unless told otherwise */
+#define TF_MAX_TENSOR ((uint64_t)4 << 30) /* bytes of one tensor on a pipe, by default */
 
 enum tf_record_type {
     TF_REC_HEADER = 0,
@@ -48,8 +48,8 @@ enum tf_bad_code {
     TF_BAD_OTHER = 15
 };
 const char *tf_bad_name(int code);
-/* What to say of a bad record, into buf: "name: text", or the text alone where it begins with the
- * name, or the name alone where there is no text. */
+/* The description of a bad record, into buf: "name: text", or the text alone where it begins with
+ * the name, or the name alone where there is no text. */
 const char *tf_bad_say(char *buf, size_t size, int code, const char *text);
 
 struct tf_special {
@@ -62,11 +62,11 @@ extern const uint8_t tf_label[TF_LABEL_N];
 /* Do n bytes begin with the label, or with as much of it as n bytes can have? */
 bool tf_label_begins(const void *p, size_t n);
 
-/* What a stream says of itself. Lives in an arena that the reader or the caller owns. */
+/* The description of a stream. Lives in an arena that the reader or the caller owns. */
 struct tf_header {
     /* "tokens", "pairs", "batch", "nbest", "scores", "stats", "model", "checkpoint", ... */
     const char *kind;
-    int64_t version;  /* 1 */
+    int64_t version; /* 1 */
     bool has_vocab, has_model;
     uint8_t vocab[32]; /* SHA-256 of the SentencePiece model bytes */
     uint8_t model[32]; /* fingerprint of the model */
@@ -121,10 +121,10 @@ struct tf_attn {
     /* "encoder", "decoder" (their self-attention) or "cross" (from the decoder to the encoder's
      * output) */
     const char *kind;
-    uint64_t layer;            /* from 1 on */
-    const uint32_t *heads;     /* their numbers, from 1 on */
-    const char *const *rows;   /* the pieces that ask */
-    const char *const *cols;   /* the pieces that are looked at */
+    uint64_t layer;          /* from 1 on */
+    const uint32_t *heads;   /* their numbers, from 1 on */
+    const char *const *rows; /* the pieces that ask */
+    const char *const *cols; /* the pieces that are looked at */
     /* [n_heads, n_rows, n_cols]; the sum over a row is 1, or 0 where it sees nothing */
     const float *weights;
     size_t n_heads, n_rows, n_cols;
@@ -147,7 +147,7 @@ struct tf_record {
     const struct tf_value *value; /* STATE, to be written */
     uint64_t count;               /* CHECK, END */
     uint32_t crc;
-    bool has_crc; /* CHECK, END: crc is not null */
+    bool has_crc;            /* CHECK, END: crc is not null */
     float logp;              /* SCORE */
     const float *token_logp; /* SCORE: n, or NULL */
     const uint8_t *raw;      /* the encoded record, for passing on */
@@ -164,7 +164,7 @@ enum {
     TF_READ_RAW = 1,
     TF_READ_TENSORS = 2, /* allow tensor and state records: models */
     TF_READ_UNHELD = 4,  /* hand records out before the check that covers them: for tf-cbor */
-    TF_READ_MODEL = 8, /* allow models, to be read with tf_model_read_part */
+    TF_READ_MODEL = 8,   /* allow models, to be read with tf_model_read_part */
 };
 
 /* Read from an open input (borrowed). kinds: NULL-terminated list (borrowed) of accepted kinds, or
@@ -184,13 +184,13 @@ const struct tf_header *tf_reader_header(const struct tf_reader *r); /* of the p
  * been verified (at most TF_MAX_CHECK bytes are held back); on a terminal or pipe whose writer
  * flushes, that is at once. */
 int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *err) TF_MUST_CHECK;
-/* True when the next record, the end or an error can be had without waiting for whoever writes,
+/* True when the next record, the end or an error can be had without waiting for the writer,
  * which takes its check as well: filters flush their output when this is false. Ends the record
  * handed out last, as tf_reader_next does. */
 bool tf_reader_ready(struct tf_reader *r);
 uint64_t tf_reader_count(const struct tf_reader *r); /* records handed out of this part */
 /* What the latest check or end record said of the part (both verified): the count of records and
- * the CRC-32C behind it. After tf_reader_next has returned 0 or begun a further part they identify
+ * the CRC-32C. After tf_reader_next has returned 0 or begun a further part they identify
  * the part that ended, wherever its checks stood. False when the CRC was null. */
 bool tf_reader_sum(const struct tf_reader *r, uint64_t *count, uint32_t *crc);
 /* the encoded header record */
@@ -210,8 +210,8 @@ struct tf_writer {
     /* of the vocabulary: ids go under tag 69 when 0 < size <= 65536, else 70; an id beyond it is an
      * error */
     int64_t size;
-    bool own_crc;       /* records carry their own CRC: no checks but one behind the header */
-    bool file;          /* the output is a regular file */
+    bool own_crc; /* records carry their own CRC: no checks but one after the header */
+    bool file;    /* the output is a regular file */
 };
 
 /* Write label and header. Records go to a buffered output; a check is put in before TF_MAX_CHECK
@@ -237,15 +237,15 @@ int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text,
 /* then flushes; no end follows */
 int tf_writer_error(struct tf_writer *w, int code, const char *text,
                     struct tf_err *err) TF_MUST_CHECK;
-/* Within a part something failed: say so in the stream, unless that is what failed. A failure of
- * the saying takes the place of an *err that is not the system's own. */
+/* Something failed within a part: write an error record, unless writing is what failed. If writing
+ * the error record fails and *err has no errno, *err becomes the write error. */
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err);
 int tf_writer_raw(struct tf_writer *w, const void *record, size_t n,
                   /* one encoded record other than header, check, error and end, passed on */
                   struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_check(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK; /* a check record now */
-/* Check when dirty, then flush the output. Does nothing when the output is a regular file: nobody
- * waits there, and its bytes must not tell when the input paused. */
+/* Check when dirty, then flush the output. Does nothing if the output is a regular file: no one
+ * waits for it, and its bytes must not depend on when the input paused. */
 int tf_writer_flush(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK;
 /* the end record; the output is not committed */
 int tf_writer_end(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK;

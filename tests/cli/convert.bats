@@ -278,7 +278,7 @@ PY
     expect_contains "$stderr" "truncated: "
     { cat m.safetensors; echo; } >long
     t 1 tf-convert long
-    expect_error "1 bytes behind the last tensor"
+    expect_error "1 bytes after the last tensor"
     t 1 tf-convert "$LINES_TXT"
     expect_error "neither a model of tf-tools nor safetensors nor npz"
     t 1 tf-convert "$LINES_TFS"

@@ -84,7 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const unsigned flags[] = {0, TF_READ_RAW,
                                      TF_READ_RAW | TF_READ_TENSORS | TF_READ_UNHELD};
-    static show_fn *const shows[] = {tf_inspect_diag, tf_inspect_json, tf_inspect_count, tf_inspect_head};
+    static show_fn *const shows[] = {tf_inspect_diag, tf_inspect_json, tf_inspect_count,
+                                     tf_inspect_head};
     struct tf_out out = memory_out(4 * n + (64 << 10));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         read_with(data, n, flags[i]);

@@ -163,12 +163,12 @@ static const struct {
     {X("F32", "[2]", "[0,8,9]"), 8, "data_offsets: more than 2 numbers"},
     {X("F32", "[2]", "[8]"), 8, "data_offsets: not two numbers"},
     {X("F32", "[2]", "[18446744073709551608,18446744073709551616]"), 8, "not a whole number"},
-    {X("F32", "[2]", "[4,12]"), 12, "do not lie behind"},
+    {X("F32", "[2]", "[4,12]"), 12, "do not follow"},
     {X("F32", "[2]", "[0,8]"), 7, "truncated: 7 bytes of data, and x ends at byte 8"},
-    {X("F32", "[2]", "[0,8]"), 9, "1 bytes behind the last tensor"},
+    {X("F32", "[2]", "[0,8]"), 9, "1 bytes after the last tensor"},
     {"{\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"y\":{\"dtype\":\"U8\","
      "\"shape\":[2],\"data_offsets\":[1,3]}}",
-     3, "do not lie behind"},
+     3, "do not follow"},
     {"{\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},\"x\":{\"dtype\":\"U8\","
      "\"shape\":[1],\"data_offsets\":[2,3]}}",
      3, "x: twice"},

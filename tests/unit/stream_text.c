@@ -266,8 +266,7 @@ static const struct {
     {"batch", BATCH "\"idx\":[0],\"src\":[[0.5]],\"tgt\":[[]]}",
      "src: an id that is not a 32-bit number"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[]],\"tgt\":[[]],\"corpus\":\"00\"}", "corpus: "},
-    {"batch",
-     "{\"type\":\"batch\",\"ordinal\":0,\"record\":0,\"idx\":[],\"src\":[],\"tgt\":[]}",
+    {"batch", "{\"type\":\"batch\",\"ordinal\":0,\"record\":0,\"idx\":[],\"src\":[],\"tgt\":[]}",
      "epoch: missing"},
     {"model", "{\"type\":\"state\",\"name\":\"x\"}", "value: missing"},
     {"model", "{\"type\":\"state\",\"value\":1}", "name: missing"},
@@ -336,8 +335,8 @@ static void refuse(void)
          "mem: line 1: header: nested too deeply"},
     };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        is_int(from_json(whole[i].lines, strlen(whole[i].lines), &err), -1, "lines %zu are no stream",
-               i);
+        is_int(from_json(whole[i].lines, strlen(whole[i].lines), &err), -1,
+               "lines %zu are no stream", i);
         is_str(err.msg, whole[i].why, "are distinguished");
     }
     /* A list beyond the limit of one record. */
@@ -362,11 +361,10 @@ static void refuse(void)
         tf_buf_str(&b, "]}\n");
         is_int(from_json(b.p, b.len, &err), -1, "2^16 + 1 %s in an attention record",
                i ? "columns" : "rows");
-        is_str(
-            err.msg,
-            i ? "mem: line 2: columns: 65537 in one record, at most 65536"
-              : "mem: line 2: rows: 65537 in one record, at most 65536",
-            "are too many");
+        is_str(err.msg,
+               i ? "mem: line 2: columns: 65537 in one record, at most 65536"
+                 : "mem: line 2: rows: 65537 in one record, at most 65536",
+               "are too many");
     }
     tf_buf_release(&b);
 }

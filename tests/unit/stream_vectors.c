@@ -63,12 +63,14 @@ static void round_trip(const struct sample *s)
         int fd[2];
         must(pipe(fd), &err);
         back.fd = fd[1];
-        is_int(tf_inspect_from_json(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
+        is_int(tf_inspect_from_json(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name,
+               err.msg);
         back.len = (size_t)read(fd[0], back.buf, back.cap);
         close(fd[0]);
         close(fd[1]);
     } else {
-        is_int(tf_inspect_from_json(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name, err.msg);
+        is_int(tf_inspect_from_json(&in, &back, &err), 0, "%s: from JSON Lines %s", s->name,
+               err.msg);
     }
     if (is_int(back.len, s->n, "%s: length after a round trip", s->name))
         is_mem(back.buf, s->p, s->n, "%s: bytes after a round trip", s->name);
