@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-attn: weights equal to a forward pass in numpy, choice of kinds, layers and heads, and behaviour in a pipeline.
+# tf-attn: weights equal to a forward pass in numpy, choice of kinds, layers and heads, and
+# behaviour in a pipeline.
 bats_require_minimum_version 1.5.0
 load helper
 load translate
@@ -8,7 +9,8 @@ setup_file() {
     make_model
     # Two random layers, so that attention depends on the sublayers before it.
     tf-batch -q --tokens 400 --batches 1 text.tfs text.tfs |
-        tf-train -q --preset tiny --layers 2 --d-model 24 --d-k 5 --d-v 7 --d-ff 40 --heads 3 --vocab vocab --steps 1 --seed 9 -o two
+        tf-train -q --preset tiny --layers 2 --d-model 24 --d-k 5 --d-v 7 --d-ff 40 --heads 3 \
+            --vocab vocab --steps 1 --seed 9 -o two
     tac lines.txt | tf-tokenize -m vocab >back.tfs
 }
 
@@ -24,7 +26,8 @@ shape() {
 @test "all weights equal those of a forward pass in numpy" {
     for m in "$BATS_FILE_TMPDIR/two/ckpt-00000001.tfm" "$MODEL"; do
         tf-attn -m "$m" "$LINES_TFS" "$BATS_FILE_TMPDIR/back.tfs" -o all.tfs
-        t 0 "$TF_PYTHON" "$TOP/tests/cli/attention.py" "$m" "$LINES_TFS" "$BATS_FILE_TMPDIR/back.tfs" all.tfs
+        t 0 "$TF_PYTHON" "$TOP/tests/cli/attention.py" "$m" "$LINES_TFS" \
+            "$BATS_FILE_TMPDIR/back.tfs" all.tfs
         expect_contains "$output" "records, off by up to"
     done
 }
@@ -49,13 +52,15 @@ shape() {
     printf '%s\n' {0,1}\ cross\ 2\ 1,3 | cmp some -
     # The weights of one head are a slice of those of all heads.
     tf-attn -m "$two" -k cross -l 2 in.tfs in.tfs | tf-cbor json | jq -c 'select(.type == "attention") | ((.rows | length) * (.columns | length)) as $n | .weights[2 * $n:]' >third
-    tf-attn -m "$two" -k cross -l 1-2 -H 3 in.tfs in.tfs | tf-cbor json | jq -c 'select(.layer == 2) | .weights' | cmp third -
+    tf-attn -m "$two" -k cross -l 1-2 -H 3 in.tfs in.tfs | tf-cbor json |
+        jq -c 'select(.layer == 2) | .weights' | cmp third -
 }
 
 @test "rows and columns are labelled with pieces" {
     echo 'a b' | tf-tokenize -m "$MODEL" >src.tfs
     echo c | tf-tokenize -m "$MODEL" >tgt.tfs
-    attn src.tfs tgt.tfs | tf-cbor json | jq -c 'select(.type == "attention") | [.kind, .rows, .columns]' >got
+    attn src.tfs tgt.tfs | tf-cbor json | jq -c \
+        'select(.type == "attention") | [.kind, .rows, .columns]' >got
     cat >want <<'TXT'
 ["encoder",["▁a","▁b","</s>"],["▁a","▁b","</s>"]]
 ["decoder",["▁c","</s>"],["<s>","▁c"]]
@@ -78,8 +83,11 @@ TXT
 @test "a model from a pipe, and one without a vocabulary" {
     attn -k encoder "$LINES_TFS" >want
     sh_t 0 'tf-attn -m - -k encoder "$LINES_TFS" <"$MODEL" | cmp - want'
-    tf-cbor json "$MODEL" | grep -v '"name":"vocab"' | jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' | tf-cbor unjson >bare.tfm
-    tf-cbor json "$LINES_TFS" | jq -c 'if .type == "header" then del(.header.vocab) else . end' | tf-cbor unjson >bare.tfs
+    tf-cbor json "$MODEL" | grep -v '"name":"vocab"' |
+        jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' |
+        tf-cbor unjson >bare.tfm
+    tf-cbor json "$LINES_TFS" | jq -c 'if .type == "header" then del(.header.vocab) else . end' |
+        tf-cbor unjson >bare.tfs
     tf-attn -m bare.tfm bare.tfs | tf-cbor json | jq -c 'select(.type == "attention") | .rows' >rows
     [[ $(head -1 rows) =~ ^\[\"[0-9]+\" ]]
 }
@@ -87,13 +95,17 @@ TXT
 @test "the vocabulary's pieces, without SentencePiece" {
     tf-tokenize --export-vocab -m "$MODEL" | cut -f 1 >names
     ids=$(seq -s , 4 $(($(wc -l <names) - 1)))
-    printf '%s\n' '{"type":"header","header":{"v":1,"kind":"tokens"}}' "{\"type\":\"tokens\",\"idx\":0,\"ids\":[$ids]}" '{"type":"end"}' | tf-cbor unjson >all.tfs
+    printf '%s\n' '{"type":"header","header":{"v":1,"kind":"tokens"}}' \
+        "{\"type\":\"tokens\",\"idx\":0,\"ids\":[$ids]}" '{"type":"end"}' | tf-cbor unjson >all.tfs
     attn all.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' >got
     { sed 1,4d names; echo '</s>'; } | diff - got
     # Pieces of another kind of vocabulary are written as numbers.
-    tf-cbor json "$MODEL" | sed 's/\("name":"vocab","value":{"$hex":"\)..../\1ffff/' | jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' | tf-cbor unjson >odd.tfm
+    tf-cbor json "$MODEL" | sed 's/\("name":"vocab","value":{"$hex":"\)..../\1ffff/' |
+        jq -c 'if .type == "header" then del(.header.vocab, .header.model) else . end' |
+        tf-cbor unjson >odd.tfm
     tf-cbor json all.tfs | tf-cbor unjson >in.tfs
-    tf-attn -m odd.tfm in.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' | diff <(seq 4 $(($(wc -l <names) - 1)); echo 3) -
+    tf-attn -m odd.tfm in.tfs | tf-cbor json | jq -r 'select(.type == "attention") | .rows[]' |
+        diff <(seq 4 $(($(wc -l <names) - 1)); echo 3) -
 }
 
 @test "a pair too large for a record is bad, and the others are written" {
@@ -104,7 +116,8 @@ TXT
         echo '{"type":"end"}'
     } | tf-cbor unjson >in.tfs
     t 4 tf-attn -m "$MODEL" --max-length 5000 in.tfs -o out.tfs
-    [ "$(tf-cbor json out.tfs | jq -r 'select(.type != "header") | "\(.type) \(.code)"' | xargs)" = "attention null bad 3 attention null end null" ]
+    [ "$(tf-cbor json out.tfs | jq -r 'select(.type != "header") | "\(.type) \(.code)"' | xargs)" \
+        = "attention null bad 3 attention null end null" ]
 }
 
 @test "large batches are split into windows; complete pairs before a failure are written" {
@@ -147,7 +160,8 @@ TXT
 }
 
 @test "a reader that exits, and an upstream failure" {
-    (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") | bash -c 'tf-attn -m "$MODEL"; echo $? >status' | head -c 1 >/dev/null || true
+    (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") | bash -c 'tf-attn -m "$MODEL"; echo $? >status' |
+        head -c 1 >/dev/null || true
     [ "$(cat status)" -eq 141 ]
     head -c 300 "$LINES_TFS" >cut.tfs
     sh_t 1 'tf-attn -m "$MODEL" cut.tfs | tf-cbor json >json'

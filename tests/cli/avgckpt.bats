@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-avgckpt: means in double precision of the right checkpoints, and no mean of what does not belong together.
+# tf-avgckpt: means in double precision of the right checkpoints, and no mean of what does not
+# belong together.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -10,7 +11,8 @@ prepare() {
 }
 
 train() {
-    tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 20 --device cpu "$@" 2>err
+    tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 20 --device cpu \
+        "$@" 2>err
 }
 
 @test "the mean is that of float64, rounded once" {
@@ -78,7 +80,8 @@ PY
 
 @test "no output under a name of the run; a model under one is skipped" {
     before=$(sha256sum run/*)
-    for f in run/ckpt-00000030.tfm run/ckpt-00000031.tfm run/best.tfm run/../run/resume.tfm run/lock; do
+    for f in run/ckpt-00000030.tfm run/ckpt-00000031.tfm run/best.tfm run/../run/resume.tfm \
+        run/lock; do
         t 2 tf-avgckpt -n 2 run -o "$f"
         expect_error "tf-avgckpt: $f: a file of the run itself"
     done
@@ -95,7 +98,8 @@ PY
 @test "what does not belong together is refused by name" {
     train --steps 5 --d-ff 64 -o other b.tfs
     t 1 tf-avgckpt run/ckpt-00000005.tfm other/ckpt-00000005.tfm -o x
-    expect_error "not the same model: d_ff: 64 in other/ckpt-00000005.tfm, 32 in run/ckpt-00000005.tfm"
+    expect_error \
+        "not the same model: d_ff: 64 in other/ckpt-00000005.tfm, 32 in run/ckpt-00000005.tfm"
     printf a >va
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" vocab=va >c.tfs
     train --steps 5 --ema 0.9 -o named c.tfs
@@ -105,7 +109,8 @@ PY
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" vocab=vb >c.tfs
     train --steps 5 --ema 0.9 -o third c.tfs
     t 1 tf-avgckpt named/ckpt-00000005.tfm third/ckpt-00000005.tfm -o x
-    expect_error "vocabulary $(sha256sum <vb | cut -c1-64) differs from named/ckpt-00000005.tfm: $(sha256sum <va | cut -c1-64)"
+    expect_error "vocabulary $(sha256sum <vb | cut \
+        -c1-64) differs from named/ckpt-00000005.tfm: $(sha256sum <va | cut -c1-64)"
     train --steps 5 -o plain b.tfs
     t 1 tf-avgckpt --ema plain/ckpt-00000005.tfm -o x
     expect_error "no moving average (--ema)"

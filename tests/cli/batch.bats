@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-batch: pairs, filters, budgets, seeds, cursors; the same batches from files and pipes; and errors.
+# tf-batch: pairs, filters, budgets, seeds, cursors; the same batches from files and pipes; and
+# errors.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -20,10 +21,12 @@ out.append({"type": "end", "count": count})
 subprocess.run(["tf-cbor", "unjson", "-o", name], input="".join(json.dumps(x) + "\n" for x in out), text=True, check=True)
 END
     cat >"$D/look.py" <<'END'
-# look.py BATCHES [SRC TGT]: check the shape of a batch stream against its sources; print the number of batches and pairs.
+# look.py BATCHES [SRC TGT]: check the shape of a batch stream against its sources; print the number
+# of batches and pairs.
 import json, subprocess, sys
 def read(path):
-    return [json.loads(l) for l in subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True, check=True).stdout.splitlines()]
+    json_lines = subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True, check=True)
+    return [json.loads(l) for l in json_lines.stdout.splitlines()]
 records = read(sys.argv[1])
 config = records[0]["header"]["config"]
 batches = [r for r in records if r["type"] == "batch"]
@@ -73,7 +76,9 @@ body() { tf-cbor json "$1" | grep type...batch; }
     want=$("$TF_PYTHON" - "$D/s.tfs" "$D/b.tfs" <<'END'
 import json, subprocess, sys
 def read(path):
-    return {r["idx"]: r.get("ids") for r in map(json.loads, subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True).stdout.splitlines()) if r["type"] in ("tokens", "bad")}
+    json_lines = subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True)
+    return {r["idx"]: r.get("ids") for r in map(json.loads, json_lines.stdout.splitlines())
+            if r["type"] in ("tokens", "bad")}
 a, b = read(sys.argv[1]), read(sys.argv[2])
 n = dict(bad=0, short=0, long=0, ratio=0)
 for i in a:
@@ -175,7 +180,8 @@ assert idx == sorted(idx) and len(idx) > 500'
     expect_error "--from 0:1: no batch begins there; the nearest begin at record 0 and "
     [ ! -e none ]
     t 1 tf-batch --tokens 400 --from 0:100000 -o none "$D/s.tfs" "$D/t.tfs"
-    n=$(tf-batch --tokens 400 -o all "$D/s.tfs" "$D/t.tfs" 2>&1 | sed 's/.*: \([0-9]*\) pairs in .*/\1/')
+    n=$(tf-batch --tokens 400 -o all "$D/s.tfs" "$D/t.tfs" 2>&1 | sed \
+        's/.*: \([0-9]*\) pairs in .*/\1/')
     expect_error "--from 0:100000: no batch begins there; the epoch ends at $n"
     t 2 tf-batch --from 7 "$D/s.tfs" "$D/t.tfs"
     expect_error "--from 7: not of the form EPOCH:RECORD"
@@ -232,7 +238,8 @@ assert idx == sorted(idx) and len(idx) > 500'
 @test "one stream of pairs gives the batches of its two sides" {
     "$TF_PYTHON" - "$D/s.tfs" "$D/b.tfs" <<'END' >p.jsonl
 import json, subprocess, sys
-a, b = ([json.loads(l) for l in subprocess.run(["tf-cbor", "json", p], capture_output=True, text=True, check=True).stdout.splitlines()] for p in sys.argv[1:])
+run = lambda p: subprocess.run(["tf-cbor", "json", p], capture_output=True, text=True, check=True)
+a, b = ([json.loads(l) for l in run(p).stdout.splitlines()] for p in sys.argv[1:])
 a[0]["header"]["kind"] = "pairs"
 n = 0
 print(json.dumps(a[0]))
@@ -266,7 +273,8 @@ n = 0
 for l in subprocess.run(["tf-cbor", "json", sys.argv[1]], capture_output=True, text=True).stdout.splitlines():
     r = json.loads(l)
     if r["type"] == "tokens":
-        out.write(cbor2.dumps([1, r["idx"], r["ids"] if n % 3 else cbor2.CBORTag(71, b"".join(i.to_bytes(8, "little") for i in r["ids"]))]))
+        wide = cbor2.CBORTag(71, b"".join(i.to_bytes(8, "little") for i in r["ids"]))
+        out.write(cbor2.dumps([1, r["idx"], r["ids"] if n % 3 else wide]))
         n += 1
 out.write(cbor2.dumps([15, n, None]))
 END
@@ -285,7 +293,8 @@ END
 }
 
 @test "sides that do not match" {
-    (cd "$D" && "$TF_PYTHON" make.py "$T/v.tfs" 2 600 b && "$TF_PYTHON" make.py "$T/short.tfs" 2 599)
+    (cd "$D" && "$TF_PYTHON" make.py "$T/v.tfs" 2 600 b && "$TF_PYTHON" make.py "$T/short.tfs" 2 \
+        599)
     t 1 tf-batch "$D/s.tfs" v.tfs
     expect_contains "$stderr" "vocabulary bbbbbbbb"
     expect_contains "$stderr" "aaaaaaaa"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-bleu: the same bytes as sacreBLEU on golden files (tests/golden/bleu/refresh.py asks it), the forms of input, and what it refuses.
+# tf-bleu: the same bytes as sacreBLEU on golden files (tests/golden/bleu/refresh.py asks it), the
+# forms of input, and what it refuses.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -35,7 +36,8 @@ prepare() {
     t 0 tf-bleu ref -i hyp -tok none -lc -sh -f text -s floor -sv 0.5
     want=$output
     expect_contains "$want" '|c:lc|e:no|tok:none|s:floor[0.50]|'
-    t 0 tf-bleu ref --input hyp --tokenize=none --lowercase --short --format text --smooth-method floor --smooth-value 0.5
+    t 0 tf-bleu ref --input hyp --tokenize=none --lowercase --short --format text --smooth-method \
+        floor --smooth-value 0.5
     expect_output "$want"
     t 0 tf-bleu --tok none --lc --sh -ftext -sfloor --sv 0.5 ref -i hyp
     expect_output "$want"
@@ -216,7 +218,8 @@ prepare() {
     t 1 tf-bleu ref -i hyp --spm-model no-such-file
     expect_error "no-such-file"
     t 2 tf-bleu --as paper --tok-input ref -i hyp
-    for o in -b "-w 2" "-f text" -m=chrf -ci -sl "-tok none" --stats --from-stats "-s floor" "-pbs" "--chrf-beta 3"; do
+    for o in -b "-w 2" "-f text" -m=chrf -ci -sl "-tok none" --stats --from-stats "-s floor" \
+        "-pbs" "--chrf-beta 3"; do
         for way in "--as paper" --tok-input; do
             # shellcheck disable=SC2086
             t 2 tf-bleu $way ref ${o/=/ } -i hyp
@@ -296,7 +299,8 @@ prepare() {
     t 0 tf-bleu ref -i $'h\xc3\xa9"1' $'h\xf0\x9f\x98\x80'
     expect_contains "$output" '"system": "h\u00e9\"1"'
     expect_contains "$output" '"system": "h\ud83d\ude00"'
-    printf '%s\n' "$output" | "$TF_PYTHON" -c 'import json,sys; assert len(json.load(sys.stdin)) == 2'
+    printf '%s\n' "$output" | "$TF_PYTHON" -c \
+        'import json,sys; assert len(json.load(sys.stdin)) == 2'
 }
 
 @test "columns of a table are as wide as their characters are many, as tabulate has them" {
@@ -328,11 +332,13 @@ prepare() {
     head=$(tf-bleu -m ter --stats ref -i hyp | tf-cbor json | head -1)
     for edits in 1048576 1048000; do
         { echo "$head"
-          seq 0 4095 | awk -v e=$edits '{ printf "{\"type\":\"stats\",\"idx\":%d,\"counts\":[%d,1048576]}\n", $1, e }'
+          seq 0 4095 | awk -v e=$edits \
+              '{ printf "{\"type\":\"stats\",\"idx\":%d,\"counts\":[%d,1048576]}\n", $1, e }'
           echo '{"type":"end","count":4096,"crc":null}'; } | tf-cbor unjson >"$edits"
     done
     t 0 tf-bleu --from-stats 1048576 1048000 -par -parn 200 -q
-    expect_contains "$output" '"score": 99.945068359375,'$'\n''            "p_value": 0.004975124378109453'
+    expect_contains "$output" \
+        '"score": 99.945068359375,'$'\n''            "p_value": 0.004975124378109453'
 }
 
 @test "TER of a long line with many shifts is sacreBLEU's" {
@@ -348,7 +354,8 @@ prepare() {
     tf-bleu "${M[@]}" --stats ref.txt ref2.txt -i hyp.txt >hyp
     tf-bleu "${M[@]}" --stats ref.txt ref2.txt -i low.txt >low
     for part in "1,5" "6,7" "8,99"; do
-        tf-bleu "${M[@]}" --stats <(sed -n "${part}p" ref.txt) <(sed -n "${part}p" ref2.txt) -i <(sed -n "${part}p" hyp.txt)
+        tf-bleu "${M[@]}" --stats <(sed -n "${part}p" ref.txt) <(sed -n "${part}p" ref2.txt) -i \
+            <(sed -n "${part}p" hyp.txt)
     done >shards
     for o in "-w 9" "-w 9 -ci -cin 50 -f text" "-b"; do
         read -r -a o <<<"$o"
@@ -400,7 +407,8 @@ Das kostet 1,000.50 € &amp; &#91; mehr &#93; &#124; weniger ...
 a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     printf "%s\n" "It's Mr. Smith's dogs' 1990's toy, i.e. No. 5 and No. x. Yes." >en
     t 0 tf-bleu --print-tokens --as paper --lang en -i en
-    expect_output 'It &apos;s Mr. Smith &apos;s dogs &apos; 1990 &apos;s toy , i.e. No. 5 and No. x . Yes .'
+    expect_output \
+        'It &apos;s Mr. Smith &apos;s dogs &apos; 1990 &apos;s toy , i.e. No. 5 and No. x . Yes .'
     printf "%s\n" "L'homme n'est pas à l'école, M. Dupont." >fr
     t 0 tf-bleu --print-tokens --as paper --lang fr -i fr
     expect_output 'L&apos; homme n&apos; est pas à l&apos; école , M. Dupont .'
@@ -409,12 +417,14 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     t 0 tf-bleu --print-tokens --as paper --lang en -i blank
     expect_output $'\u00a0\n\u3000 \u2003\n\na'
     t 0 tf-bleu --as paper --raw-ref --no-punct-step out -i out
-    expect_output "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=49, ref_len=49)"
+    expect_output \
+        "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=49, ref_len=49)"
     tf-bleu --print-tokens --as paper -i out >tok0
     head -1 tok0 >tok1
     printf 'x\nx\n' >>tok1
     t 0 tf-bleu --tok-input tok -i tok1
-    expect_output "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=29, ref_len=29)"
+    expect_output \
+        "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=29, ref_len=29)"
     t 0 tf-bleu --tok-input tok0 -i tok1
     expect_contains "$output" "BLEU = "
     expect_contains "$output" "hyp_len=29, ref_len="
@@ -493,7 +503,8 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
             expect_output "$want"
         done
     done
-    expect_contains "$(tf-cbor json spm.70 | head -1)" "\"in\":{\"vocab\":\"$(sha256sum <sp70.model | head -c 64)\"}"
+    expect_contains "$(tf-cbor json spm.70 | head -1)" "\"in\":{\"vocab\":\"$(sha256sum \
+        <sp70.model | head -c 64)\"}"
     for tok in spm flores200; do
         sh_t 1 "cat $tok.60 $tok.70 | tf-bleu --from-stats"
         expect_error "stdin: its metrics or their settings differ"

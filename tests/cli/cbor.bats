@@ -11,10 +11,12 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     [ -z "${TF_SAN:-}" ] || most=unlimited # a sanitizer takes terabytes of addresses
     # A record of type 6 with a text of 1.5 GB, of which three bytes come.
     printf '\xd9\xd9\xf8\xdaTFSTCBOR\x82\x06\x7a\x5e\xae\x47\xfeabc' >liar
-    for tool in "tf-cbor json" "tf-cbor count" "tf-cbor seal" "tf-cbor diag" "tf-cbor check" "tf-info"; do
+    for tool in "tf-cbor json" "tf-cbor count" "tf-cbor seal" "tf-cbor diag" "tf-cbor check" \
+        "tf-info"; do
         # shellcheck disable=SC2016
         sh_t 1 'ulimit -v $2; cat liar | $1 - >/dev/null' "$tool" "$most"
-        [[ $stderr == *"truncated"* || $stderr == *"longer than the limit"* ]] || { echo "$tool: $stderr" >&2; false; }
+        [[ $stderr == *"truncated"* || $stderr == *"longer than the limit"* ]] ||
+            { echo "$tool: $stderr" >&2; false; }
     done
 }
 
@@ -47,19 +49,23 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
 }
 
 @test "check: batches without sentences, and out of turn" {
-    tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then ., (.ordinal += 2) else . end' | tf-cbor unjson >turn.tfs
+    tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then ., (.ordinal += 2) else . end' |
+        tf-cbor unjson >turn.tfs
     t 1 tf-cbor check turn.tfs
     expect_error "turn.tfs: batch 9 where batch 8 must be"
     # Another part begins where it likes.
     cat "$V/batch.cbor" "$V/batch.cbor" >parts.tfs
     t 0 tf-cbor check parts.tfs
-    tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then .src = [] | .tgt = [] | .idx = [] else . end' | tf-cbor unjson >none.tfs
+    tf-cbor json "$V/batch.cbor" | jq -c \
+        'if .type == "batch" then .src = [] | .tgt = [] | .idx = [] else . end' |
+        tf-cbor unjson >none.tfs
     t 1 tf-cbor check none.tfs
     expect_error "none.tfs: batch 7 is empty"
 }
 
 @test "check: what is not finite" {
-    tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' | tf-cbor unjson >nan.tfm
+    tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' |
+        tf-cbor unjson >nan.tfm
     t 1 tf-cbor check nan.tfm
     expect_error "tensor p/enc.0.w: contains values that are not finite"
     t 0 tf-cbor check --allow-nan nan.tfm
@@ -99,14 +105,16 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
         tf-cbor unjson j >back
         cmp back "$V/$k.cbor"
         tf-cbor json <"$V/$k.cbor" | tf-cbor unjson | cmp - "$V/$k.cbor"
-        while read -r line; do "$TF_PYTHON" -c 'import json, sys; json.loads(sys.argv[1])' "$line"; done <j
+        while read -r line; do "$TF_PYTHON" -c 'import json, sys; json.loads(sys.argv[1])' \
+            "$line"; done <j
     done
     sh_t 1 "tf-cbor json '$V/error.cbor' | tail -1"
     expect_output '{"type":"error","code":1,"text":"tf-example: no space left"}'
 }
 
 @test "unjson: edited lines make a sound stream" {
-    tf-cbor json "$V/tokens.cbor" | grep -v '"check"' | grep -v '"idx":1,' | tf-cbor unjson >edited.tfs
+    tf-cbor json "$V/tokens.cbor" | grep -v '"check"' | grep -v '"idx":1,' |
+        tf-cbor unjson >edited.tfs
     t 0 tf-cbor check edited.tfs
     sh_t 0 'tf-cbor count edited.tfs'
     expect_output $'header\t1\ntokens\t2\nend\t1'
@@ -136,7 +144,8 @@ END
 
 @test "unjson: what is wrong is named with its line" {
     h='{"type":"header","header":{"v":1,"kind":"tokens","size":9}}'
-    try() { sh_t 1 "printf '%s\\n' '$h' '$1' | tf-cbor unjson >out"; expect_error "stdin: line 2: $2"; }
+    try() { sh_t 1 "printf '%s\\n' '$h' '$1' | tf-cbor unjson >out"; expect_error \
+        "stdin: line 2: $2"; }
     try '{"type":"tokens","idx":0,"ids":[9]}' 'stdout: ids: id 9 in a vocabulary of 9'
     try '{"type":"tokens","idx":0}' 'ids: not an array'
     try '{"type":"tokens","ids":[]}' 'idx: missing'
@@ -149,11 +158,15 @@ END
     try '{"type":"what","hex":"8"}' 'hex: not lower-case hex digits in pairs'
     try '{"type":"what","hex":"820f00"}' 'hex: not one record'
     try '{"type":"tensor","name":"p/x","dims":[1],"data":[1]}' 'data: dtype must stand before it'
-    try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' 'data: 4 bytes where dims ask for 8'
-    try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' 'data: a number that u8 can'
-    try '{"type":"tensor","name":"p/x","dtype":"f16","dims":[1],"data":[0.1]}' 'data: a number that f16 can'
+    try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' \
+        'data: 4 bytes where dims ask for 8'
+    try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' \
+        'data: a number that u8 can'
+    try '{"type":"tensor","name":"p/x","dtype":"f16","dims":[1],"data":[0.1]}' \
+        'data: a number that f16 can'
     try '{"type":"attention","idx":0,"kind":"cross","layer":1,"heads":[1],"rows":["a"],"columns":["b"]}' 'weights: 0 numbers, expected 1'
-    try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[1],"data":[1e300]}' 'data: a number that f32 can'
+    try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[1],"data":[1e300]}' \
+        'data: a number that f32 can'
     try '{"type":"score","idx":0,"logp":-1e39}' 'logp: a number that f32 can'
     try '{"type":"state","name":"x","value":[[[[[[[[1]]]]]]]]}' 'value: nested too deeply'
     sh_t 1 "printf '%s\\n' '$h' | tf-cbor unjson >out"
@@ -262,7 +275,8 @@ PY
         wait $!
         cmp want got
         rm pipe
-        [ "$early" -eq "$(wc -c <want)" ] || { echo "$verb held $(($(wc -c <want) - early)) bytes back" >&2; false; }
+        [ "$early" -eq "$(wc -c <want)" ] || { echo \
+            "$verb held $(($(wc -c <want) - early)) bytes back" >&2; false; }
     done
 }
 
@@ -331,7 +345,8 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     expect_error "tensor p/enc.0.w: 24 bytes: more than the 20 of --max-tensor"
     {
         echo '{"type":"header","header":{"v":1,"kind":"model"}}'
-        echo '{"type":"tensor","name":"p/w","dtype":"u8","dims":[9000],"data":['"$(yes 1 | head -9000 | paste -sd,)"']}'
+        echo '{"type":"tensor","name":"p/w","dtype":"u8","dims":[9000],"data":['"$(yes 1 | head \
+            -9000 | paste -sd,)"']}'
         echo '{"type":"end"}'
     } | tf-cbor unjson >wide.tfm
     for verb in count seal json diag; do
@@ -362,7 +377,8 @@ X
     sh_t 1 'cat "$1/tokens.cbor" "$1/attention.cbor" | tf-cbor seal >sealed' "$V"
     expect_error "stdin: a part of kind attention follows one of kind tokens"
     t 1 tf-cbor check sealed
-    expect_error "sealed: upstream failed: stdin: a part of kind attention follows one of kind tokens"
+    expect_error \
+        "sealed: upstream failed: stdin: a part of kind attention follows one of kind tokens"
     sh_t 1 '{ cat "$1/tokens.cbor"; echo; } | tf-cbor seal >sealed' "$V"
     t 1 tf-cbor count sealed
     expect_error "sealed: upstream failed: stdin: bytes after the end record"

@@ -12,7 +12,8 @@ fingerprint() {
     tf-info "$1" | sed -n 's/^model  *//p'
 }
 
-# A safetensors file by its format alone: header and tensors for the Python on stdin, which sees `meta` and `t`.
+# A safetensors file by its format alone: header and tensors for the Python on stdin, which sees
+# `meta` and `t`.
 safetensors() {
     "$TF_PYTHON" - "$1" <<PY
 import json, struct, sys
@@ -56,7 +57,8 @@ PY
     tf-convert m.safetensors -o back.tfm
     [ "$(fingerprint back.tfm)" = "$(fingerprint "$MODEL")" ]
     tf-decode -m "$MODEL" "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >want
-    tf-tokenize -m back.tfm <"$LINES_TXT" | tf-decode -m back.tfm | tf-tokenize -d -m back.tfm | cmp - want
+    tf-tokenize -m back.tfm <"$LINES_TXT" | tf-decode -m back.tfm | tf-tokenize -d -m back.tfm |
+        cmp - want
     # The same bytes again, through pipes.
     tf-convert <"$MODEL" | cmp - m.safetensors
     tf-convert - <m.safetensors | cmp - back.tfm
@@ -108,7 +110,8 @@ PY
         tf-convert --to tfm --dtype $d "$MODEL" -o direct.tfm
         [ "$(fingerprint direct.tfm)" = "$(fingerprint $d.tfm)" ]
         [ "$(fingerprint direct.tfm)" != "$(fingerprint "$MODEL")" ]
-        tf-decode -m $d.tfm "$LINES_TFS" | tf-tokenize -d -m $d.tfm | diff - <(tf-decode -m "$MODEL" "$LINES_TFS" | tf-tokenize -d -m "$MODEL") >lines || true
+        tf-decode -m $d.tfm "$LINES_TFS" | tf-tokenize -d -m $d.tfm |
+            diff - <(tf-decode -m "$MODEL" "$LINES_TFS" | tf-tokenize -d -m "$MODEL") >lines || true
         [ "$(grep -c '^<' lines)" -le 6 ]
     done
     # numpy has no bf16: its values go as f32.
@@ -125,7 +128,8 @@ m = dict(np.load("m.npz"))
 r = np.random.default_rng(1)
 w = m["enc.0.ff.1.w"]
 x = (r.integers(0, 2 ** 32, w.size, dtype=np.uint64).astype(np.uint32)).view(np.float32)
-x = np.where(np.isfinite(x) & (abs(x) < 65519), x, r.standard_normal(w.size).astype(np.float32) * 2.0 ** r.integers(-26, 5, w.size)).astype(np.float32)
+small = r.standard_normal(w.size).astype(np.float32) * 2.0 ** r.integers(-26, 5, w.size)
+x = np.where(np.isfinite(x) & (abs(x) < 65519), x, small).astype(np.float32)
 x[:8] = [65519, -65519, 2 ** -25, 2 ** -24 * 1.5, 2 ** -14, 2 ** -14 - 2 ** -26, 0, -0.0]
 m["enc.0.ff.1.w"] = x.reshape(w.shape).copy()
 np.savez("x.npz", **m)
@@ -135,7 +139,8 @@ m["enc.0.ff.1.w"][0, 0] = np.nan
 np.savez("nan.npz", **m)
 subprocess.run(["tf-convert", "--to", "npz", "--dtype", "f16", "x.npz", "-o", "h.npz"], check=True)
 h = np.load("h.npz")["enc.0.ff.1.w"]
-assert h.dtype == np.float16 and (h.view(np.uint16) == x.reshape(w.shape).astype(np.float16).view(np.uint16)).all()
+want = x.reshape(w.shape).astype(np.float16)
+assert h.dtype == np.float16 and (h.view(np.uint16) == want.view(np.uint16)).all()
 PY
     t 1 tf-convert --to tfm --dtype f16 large.npz
     expect_error "enc.0.ff.1.w: 65520 is beyond the range of f16"
@@ -188,7 +193,8 @@ np.savez("long.npz", config=np.frombuffer(b" " * (1 << 20) + b"{}", "u1"), **m)
 PY
     t 1 tf-convert long.npz
     expect_error "long.npz: a configuration of 1048578 bytes: at most 1048576"
-    tf-tokenize --train --vocab-size 10 --type bpe -o other.model "$BATS_FILE_TMPDIR/text" 2>log || cat log >&2
+    tf-tokenize --train --vocab-size 10 --type bpe -o other.model "$BATS_FILE_TMPDIR/text" 2>log ||
+        cat log >&2
     t 1 tf-convert --vocab other.model "$MODEL"
     expect_error "differs from"
 }
@@ -220,7 +226,7 @@ m = dict(np.load("m.npz"))
 c = json.loads(m["config"].tobytes())
 def save(name, **more):
     np.savez(name, **{**m, **more})
-text = lambda d: np.frombuffer(json.dumps(d).encode() if isinstance(d, dict) else d.encode(), np.uint8)
+text = lambda d: np.frombuffer((json.dumps(d) if isinstance(d, dict) else d).encode(), np.uint8)
 save("int.npz", embed=m["embed"].astype(np.int32))
 save("unk.npz", config=text({**c, "unk": 11}))
 save("twice.npz", config=text(json.dumps(c)[:-1] + ', "unk": 1}'))
@@ -255,15 +261,18 @@ PY
 }
 
 @test "a model that only names its vocabulary comes back the same" {
-    tf-cbor json "$MODEL" | grep -v '"name":"vocab"' | jq -c 'if .type == "header" then del(.header.model) else . end' | tf-cbor unjson >bare.tfm
+    tf-cbor json "$MODEL" | grep -v '"name":"vocab"' |
+        jq -c 'if .type == "header" then del(.header.model) else . end' | tf-cbor unjson >bare.tfm
     for to in safetensors npz; do
         tf-convert --to $to bare.tfm | tf-convert >back.tfm
         tf-convert --to tfm bare.tfm >same.tfm
         [ "$(fingerprint back.tfm)" = "$(fingerprint same.tfm)" ]
-        [ "$(tf-info back.tfm | sed -n 's/^vocab  *//p')" = "$(tf-info "$MODEL" | sed -n 's/^vocab  *//p')" ]
+        [ "$(tf-info back.tfm | sed -n 's/^vocab  *//p')" = "$(tf-info "$MODEL" | sed -n \
+            's/^vocab  *//p')" ]
     done
     # Nor does it name itself: what was made of it says the fingerprint that it would have.
-    tf-cbor json "$MODEL" | sed '1s/"model":"[0-9a-f]*",//' | tf-cbor unjson | tf-convert --to tfm | tf-cbor json | sed -n 1p | jq -r '.header.made[-1].in.model' >named
+    tf-cbor json "$MODEL" | sed '1s/"model":"[0-9a-f]*",//' | tf-cbor unjson | tf-convert --to tfm |
+        tf-cbor json | sed -n 1p | jq -r '.header.made[-1].in.model' >named
     [ "$(cat named)" = "$(fingerprint "$MODEL")" ]
 }
 
@@ -292,7 +301,8 @@ PY
     [ ! -e out ]
 }
 
-# Convert a model to a pipe, which fills up, and overwrite the model in place before the rest is read.
+# Convert a model to a pipe, which fills up, and overwrite the model in place before the rest is
+# read.
 overwritten() { # STATUS ARGUMENT...
     local want=$1 pid size
     shift
@@ -303,7 +313,9 @@ overwritten() { # STATUS ARGUMENT...
     pid=$!
     exec 7<pipe
     head -c 1000 <&7 >/dev/null
-    head -c $((size / 2)) /dev/zero | tr '\0' '\1' | dd of=victim.tfm bs=64k oflag=seek_bytes seek=$((size / 2)) conv=notrunc iflag=fullblock status=none
+    head -c $((size / 2)) /dev/zero | tr '\0' '\1' |
+        dd of=victim.tfm bs=64k oflag=seek_bytes seek=$((size / 2)) conv=notrunc iflag=fullblock \
+        status=none
     cat <&7 >/dev/null
     exec 7<&-
     rm pipe
@@ -315,7 +327,8 @@ overwritten() { # STATUS ARGUMENT...
 
 @test "a model that is overwritten while it is converted: no conversion passes for whole" {
     tf-batch -q --tokens 400 --batches 1 "$BATS_FILE_TMPDIR/text.tfs" "$BATS_FILE_TMPDIR/text.tfs" |
-        tf-train -q --preset tiny --layers 1 --d-model 256 --d-ff 1024 --device cpu --vocab "$BATS_FILE_TMPDIR/vocab" --steps 1 -o big
+        tf-train -q --preset tiny --layers 1 --d-model 256 --d-ff 1024 --device cpu --vocab \
+            "$BATS_FILE_TMPDIR/vocab" --steps 1 -o big
     tf-convert big/ckpt-00000001.tfm -o big.safetensors
     tf-convert big.safetensors -o big.tfm
     for to in safetensors npz tfm; do

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-decode as a stage of a pipeline: one output line per input line, written at once when the input pauses, and a clear status whatever fails upstream or downstream.
+# tf-decode as a stage of a pipeline: one output line per input line, written at once when the input
+# pauses, and a clear status whatever fails upstream or downstream.
 bats_require_minimum_version 1.5.0
 load helper
 load translate
@@ -67,8 +68,10 @@ PY
         cmp want got
     done
     for pair in avx2:avxvnni avx512:avx512vnni; do
-        TF_CPU_ISA=${pair%:*} decode --precision int8 "$LINES_TFS" >plain 2>log || { grep -q 'does not have it' log && continue; }
-        TF_CPU_ISA=${pair#*:} decode --precision int8 "$LINES_TFS" >vnni 2>log || { grep -q 'does not have it' log && continue; }
+        TF_CPU_ISA=${pair%:*} decode --precision int8 "$LINES_TFS" >plain 2>log ||
+            { grep -q 'does not have it' log && continue; }
+        TF_CPU_ISA=${pair#*:} decode --precision int8 "$LINES_TFS" >vnni 2>log ||
+            { grep -q 'does not have it' log && continue; }
         cmp plain vnni
     done
     tf-cbor json want | head -n 1 | grep -q '"prog":"tf-decode".*"precision":"int8"'
@@ -218,7 +221,9 @@ PY
 @test "a full disk, and a reader that exits" {
     sh_t 1 'tf-decode -m "$MODEL" --max-extra 5 "$LINES_TFS" >/dev/full'
     expect_error "No space left on device"
-    (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") | bash -c 'tf-decode -m "$MODEL" --max-extra 5; echo $? >status' | head -c 1 >/dev/null || true
+    (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") |
+        bash -c 'tf-decode -m "$MODEL" --max-extra 5; echo $? >status' | head -c 1 >/dev/null ||
+        true
     [ "$(cat status)" -eq 141 ]
 }
 
@@ -249,11 +254,13 @@ ids() {
 
 # Print "type code" of each record of a stream.
 types() {
-    tf-cbor json "$1" | jq -r 'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' | xargs
+    tf-cbor json "$1" | jq -r \
+        'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' | xargs
 }
 
 @test "ids that only the model adds make a bad record on either side, in every tool" {
-    read -r pad eos < <(tf-cbor json "$LINES_TFS" | jq -r 'select(.type == "header") | .header.special | "\(.pad) \(.eos)"')
+    read -r pad eos < <(tf-cbor json "$LINES_TFS" | jq -r \
+        'select(.type == "header") | .header.special | "\(.pad) \(.eos)"')
     ids 5,6 "5,$eos" "$pad,5" 6,5 '' | tf-cbor unjson >odd
     ids 5,6 5,6 5,6 5,6 5,6 | tf-cbor unjson >good
     d_t 4 odd -o out
@@ -274,8 +281,10 @@ types() {
 @test "an output that is also an input is refused" {
     cp "$MODEL" model
     cp "$LINES_TFS" lines
-    for c in 'tf-decode -m model -o model lines' 'tf-decode -m model --prefix lines -o lines' 'tf-decode -m model -o lines lines' \
-        'tf-score -m model -o model lines lines' 'tf-score -m model -o lines in lines' 'tf-attn -m model -o model lines' 'tf-attn -m model -o lines lines'; do
+    for c in 'tf-decode -m model -o model lines' 'tf-decode -m model --prefix lines -o lines' \
+        'tf-decode -m model -o lines lines' \
+        'tf-score -m model -o model lines lines' 'tf-score -m model -o lines in lines' \
+            'tf-attn -m model -o model lines' 'tf-attn -m model -o lines lines'; do
         # shellcheck disable=SC2086
         t 2 $c
         expect_contains "$stderr" ": is both input and output"
@@ -295,7 +304,8 @@ types() {
 
 # Print the stages in the header of a stream.
 made() {
-    tf-cbor json "$@" | jq -c 'select(.type == "header") | [.header.made[] | .prog + " " + (.prefix // "-" | tostring)]'
+    tf-cbor json "$@" | jq -c \
+        'select(.type == "header") | [.header.made[] | .prog + " " + (.prefix // "-" | tostring)]'
 }
 
 @test "provenance names the pipelines of both inputs, and marks prefixes" {

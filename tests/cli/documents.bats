@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The examples of README.md and of the man pages, run as they stand in a small world that has the files they name. Only tf-train is changed:
+# The examples of README.md and of the man pages, run as they stand in a small world that has the
+# files they name. Only tf-train is changed:
 # a wrapper in front of it adds options for a tiny model and a few updates.
 bats_require_minimum_version 1.5.0
 load helper
@@ -17,7 +18,8 @@ case " \$* " in
 esac
 # An example that trains begins: the world's own run is another one, and over.
 [ ! -e run/world ] || rm -r run
-exec $(command -v tf-train) "\$@" --layers 1 --d-model 16 --d-ff 32 --heads 2 --steps 10 --save-every 2 --device cpu
+exec $(command -v tf-train) "\$@" --layers 1 --d-model 16 --d-ff 32 --heads 2 --steps 10 \\
+    --save-every 2 --device cpu
 X
     # The examples ask for a vocabulary of 37,000, which 300 lines do not have.
     cat >bin/tf-tokenize <<X
@@ -38,7 +40,8 @@ X
     chmod +x bin/*
     local n=0 f
     for f in train:300 dev:20 test:20; do
-        awk -f "$TOP/examples/demo/numbers" -v n=400 -v seed=3 | sed -n "$((n + 1)),$((n + ${f#*:}))p" >pairs
+        awk -f "$TOP/examples/demo/numbers" -v n=400 -v seed=3 |
+            sed -n "$((n + 1)),$((n + ${f#*:}))p" >pairs
         cut -f 1 pairs >"${f%:*}.en"
         cut -f 2 pairs >"${f%:*}.de"
         n=$((n + ${f#*:}))
@@ -73,7 +76,8 @@ X
 
     # What the examples about trees find in place of the texts.
     mkdir trees
-    for f in 1 2 3; do echo "(TOP (S (NP (DT the) (NN dog$f)) (VP (VBZ runs))))"; done >trees/test.trees
+    for f in 1 2 3; do echo "(TOP (S (NP (DT the) (NN dog$f)) (VP (VBZ runs))))"; done \
+        >trees/test.trees
     cp trees/test.trees trees/treebank.mrg
     cp trees/test.trees trees/test.out
     cp trees/test.trees trees/base.out
@@ -81,7 +85,8 @@ X
     tf-tree -l -w trees/test.words -o /dev/null trees/test.trees
 }
 
-# Run each block of a file of shell blocks (separated by lines "%%") in a fresh copy of the world; files of a folder of it replace others.
+# Run each block of a file of shell blocks (separated by lines "%%") in a fresh copy of the world;
+# files of a folder of it replace others.
 run_blocks() {
     local n=0 block
     cp -r "$WORLD/." .
@@ -91,24 +96,28 @@ run_blocks() {
     for block in blocks/*; do
         [ -e "$block" ] || break
         n=$((n + 1))
-        sh_t 0 "PATH=$PWD/bin:\$PATH; set -e; $(cat "$block")" || { printf 'in this example:\n%s\n' "$(cat "$block")" >&2; return 1; }
+        sh_t 0 "PATH=$PWD/bin:\$PATH; set -e; $(cat "$block")" ||
+            { printf 'in this example:\n%s\n' "$(cat "$block")" >&2; return 1; }
     done
     [ "$n" -ge 1 ] || { echo "no examples found" >&2; return 1; }
 }
 
 man_blocks() {
-    sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$TOP/man/$1" | awk '/^\.Bd/ { on = 1; next } /^\.Ed/ { on = 0; print "%%"; next } on' \
+    sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$TOP/man/$1" |
+        awk '/^\.Bd/ { on = 1; next } /^\.Ed/ { on = 0; print "%%"; next } on' \
         | sed 's/\\e/\\/g; s/\\-/-/g' >examples
     run_blocks examples "${2:-}"
 }
 
 @test "README.md" {
-    awk '/^```sh/ { on = 1; next } /^```/ { if (on) print "%%"; on = 0 } on' "$TOP/README.md" >examples
+    awk '/^```sh/ { on = 1; next } /^```/ { if (on) print "%%"; on = 0 } on' "$TOP/README.md" \
+        >examples
     run_blocks examples
 }
 
 @test "tf(7): the whole experiment" {
-    awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { if (on) print "%%"; on = 0 } on' "$TOP/man/tf.7" >examples
+    awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { if (on) print "%%"; on = 0 } on' \
+        "$TOP/man/tf.7" >examples
     run_blocks examples
 }
 
@@ -130,6 +139,7 @@ man_blocks() {
 
 @test "every page of section 1 is run here" {
     for page in "$TOP"/man/*.1; do
-        grep -q "man_blocks $(basename "$page")" "$TOP/tests/cli/documents.bats" || { echo "$page is not" >&2; return 1; }
+        grep -q "man_blocks $(basename "$page")" "$TOP/tests/cli/documents.bats" ||
+            { echo "$page is not" >&2; return 1; }
     done
 }

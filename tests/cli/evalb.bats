@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-evalb: the report by hand-counted examples, parameters, sentences in error, JSON; and against a slow rewrite of EVALB's loops (tests/cli/evalb.py) on damaged trees.
+# tf-evalb: the report by hand-counted examples, parameters, sentences in error, JSON; and against a
+# slow rewrite of EVALB's loops (tests/cli/evalb.py) on damaged trees.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -100,12 +101,15 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
     t 4 tf-evalb a b
     expect_contains "$stderr" "1 words in gold, 2 in test"
     t 0 tf-evalb -p new a b
-    expect_contains "$output" '   1    2    0  100.00 100.00     2      2    2      0      1     1   100.00'
+    expect_contains "$output" \
+        '   1    2    0  100.00 100.00     2      2    2      0      1     1   100.00'
     t 0 tf-evalb -p none a b
-    expect_contains "$output" '   1    2    0   66.67  66.67     2      3    3      0      2     1    50.00'
+    expect_contains "$output" \
+        '   1    2    0   66.67  66.67     2      3    3      0      2     1    50.00'
     printf '# mine\nLABELED 0\nCUTOFF_LEN 1\nEQ_LABEL : ?\nDELETE_LABEL S\n' >mine
     t 0 tf-evalb -p mine a b
-    expect_contains "$output" '   1    2    0  100.00 100.00     2      2    2      0      2     2   100.00'
+    expect_contains "$output" \
+        '   1    2    0  100.00 100.00     2      2    2      0      2     2   100.00'
     expect_contains "$output" $'-- len<=1 --\nNumber of sentence        =      0'
     t 0 tf-evalb -p mine -c 2 a b
     expect_contains "$output" $'-- len<=2 --\nNumber of sentence        =      1'

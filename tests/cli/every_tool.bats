@@ -86,11 +86,13 @@ offers() {
 }
 
 @test "help keeps its marks in zsh and fish" {
-    expect_contains "$(tf-train --complete=zsh)" "[row of the paper'\''s tables\: base, big, A-h1 ... E, parse-wsj, or tiny]:preset:("
+    expect_contains "$(tf-train --complete=zsh)" \
+        "[row of the paper'\''s tables\: base, big, A-h1 ... E, parse-wsj, or tiny]:preset:("
     expect_contains "$(tf-plot --complete=zsh)" ":KEY[,KEY]...:'"
     expect_contains "$(tf-train --complete=fish)" "key width per head; d-model / heads"
     expect_contains "$(tf-train --complete=fish)" "factor on the paper\'s learning rate"
-    expect_contains "$(tf-batch --complete=zsh)" "'--from=[start at this cursor of an earlier run]:EPOCH\:RECORD:'"
+    expect_contains "$(tf-batch --complete=zsh)" \
+        "'--from=[start at this cursor of an earlier run]:EPOCH\:RECORD:'"
     expect_contains "$(tf-batch --complete=zsh)" "maximum pairs per batch; 0\: no limit"
 }
 
@@ -102,18 +104,23 @@ offers() {
 #include "base/opt.h"
 static const char *const words[] = {"a", NULL};
 enum color { RED };
-bool flag; int number; int64_t whole; double real; const char *text; struct tf_strs list; enum color color;
+bool flag; int number; int64_t whole; double real; const char *text; struct tf_strs list;
+enum color color;
 struct tf_opt opts[] = {$1, OPT_END};
 const char *const *used(void) { return words; }
 C
         gcc -std=c11 -D_GNU_SOURCE -I"$TOP/lib" -fsyntax-only row.c 2>/dev/null
     }
-    for row in 'OPT_FLAG(0, "x", &flag)' 'OPT_INT(0, "x", &whole)' 'OPT_REAL(0, "x", &real)' 'OPT_STR(0, "x", &text)' \
-        'OPT_LIST(0, "x", &list)' 'OPT_CHOICE(0, "x", &number, words)' 'OPT_CHOICE(0, "x", &color, words)'; do
+    for row in 'OPT_FLAG(0, "x", &flag)' 'OPT_INT(0, "x", &whole)' 'OPT_REAL(0, "x", &real)' \
+        'OPT_STR(0, "x", &text)' \
+        'OPT_LIST(0, "x", &list)' 'OPT_CHOICE(0, "x", &number, words)' \
+            'OPT_CHOICE(0, "x", &color, words)'; do
         compiles "$row" || { echo "$row: does not compile" >&2; return 1; }
     done
-    for row in 'OPT_FLAG(0, "x", &number)' 'OPT_INT(0, "x", &number)' 'OPT_INT(0, "x", &real)' 'OPT_REAL(0, "x", &whole)' \
-        'OPT_STR(0, "x", &list)' 'OPT_LIST(0, "x", &text)' 'OPT_CHOICE(0, "x", &whole, words)' 'OPT_CHOICE(0, "x", &flag, words)'; do
+    for row in 'OPT_FLAG(0, "x", &number)' 'OPT_INT(0, "x", &number)' 'OPT_INT(0, "x", &real)' \
+        'OPT_REAL(0, "x", &whole)' \
+        'OPT_STR(0, "x", &list)' 'OPT_LIST(0, "x", &text)' 'OPT_CHOICE(0, "x", &whole, words)' \
+            'OPT_CHOICE(0, "x", &flag, words)'; do
         ! compiles "$row" || { echo "$row: compiles" >&2; return 1; }
     done
 }

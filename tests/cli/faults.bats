@@ -9,10 +9,12 @@ prepare() {
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=5 seed=9 >v.tfs
 }
 
-small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --schedule constant --lr 0.01 --device cpu)
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --schedule constant \
+    --lr 0.01 --device cpu)
 
 @test "killed after the last rename: the next start still links best.tfm, and deletes nothing" {
-    args=("${small[@]}" --steps 20 --save-every 5 --keep 1 --valid v.tfs --valid-every 5 -o run b.tfs)
+    args=("${small[@]}" --steps 20 --save-every 5 --keep 1 --valid v.tfs --valid-every 5 -o run \
+        b.tfs)
     tf-train "${args[@]}"
     [ run/best.tfm -ef run/ckpt-00000020.tfm ]
     # What a kill leaves there: the older best, and the checkpoint that was to go.

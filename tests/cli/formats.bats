@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The formats seen from outside: by an independent CBOR library, by a CDDL validator, by file(1), through cat and pipes.
+# The formats seen from outside: by an independent CBOR library, by a CDDL validator, by file(1),
+# through cat and pipes.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -38,7 +39,9 @@ def plain(x):
 near = lambda a, b: len(a) == len(b) and all(abs(x - y) <= 1e-6 * abs(x) for x, y in zip(a, b))
 records = [x for x in items if isinstance(x, list)]
 assert len(records) == len(lines), (len(records), len(lines))
-assert sum(isinstance(x, cbor2.CBORTag) and x.tag == 55800 and x.value.value == b"BOR" for x in items) == sum(l["type"] == "header" for l in lines)
+labels = [x for x in items if isinstance(x, cbor2.CBORTag) and x.tag == 55800]
+assert all(x.value.value == b"BOR" for x in labels)
+assert len(labels) == sum(l["type"] == "header" for l in lines)
 for r, l in zip(records, lines):
     t = l["type"]
     if t == "header":
@@ -56,7 +59,8 @@ for r, l in zip(records, lines):
         assert (l["ordinal"], l["epoch"], l["record"]) == (r[1], m["epoch"], m["record"])
     elif t == "nbest":
         for h, k in zip(r[2], l["hyps"], strict=True):
-            assert plain(h[0]) == k["ids"] and near(h[1:3], [k["score"], k["logp"]]) and near(plain(h[3]) if len(h) > 3 else [], k.get("token_logp", []))
+            assert plain(h[0]) == k["ids"] and near(h[1:3], [k["score"], k["logp"]])
+            assert near(plain(h[3]) if len(h) > 3 else [], k.get("token_logp", []))
     elif t == "attention":
         assert r[:4] == [5, l["idx"], l["kind"], l["layer"]] and plain(r[4]) == l["heads"] and r[5:7] == [l["rows"], l["columns"]]
         assert near(plain(r[7]), l["weights"]) and len(l["weights"]) == len(l["heads"]) * len(l["rows"]) * len(l["columns"]) > 0
@@ -192,7 +196,8 @@ data = open(sys.argv[2].rsplit("/", 1)[0] + "/pairs.cbor", "rb").read()
 items, f = [], io.BytesIO(data)
 while f.tell() < len(data):
     start = f.tell(); cbor2.load(f); items.append(data[start:f.tell()])
-for bad in (b"".join(items[:-1]), b"".join(items[1:]), b"".join(items[:1] + items[2:]), b"".join(items + [b"\x01"]),
+for bad in (b"".join(items[:-1]), b"".join(items[1:]), b"".join(items[:1] + items[2:]),
+            b"".join(items + [b"\x01"]),
             b"".join(items[:2] + [b"\x83\x0c\x00\x80"] + items[2:])):
     assert not valid(bad)[0], bad.hex()
 PY
@@ -200,14 +205,16 @@ PY
 
 @test "file(1) knows our files" {
     need file
-    t 0 file -m "$TOP/formats/magic" -b "$TOP/formats/vectors/checkpoint.cbor" "$TOP/formats/vectors/tokens.cbor" "$TOP/formats/vectors/nbest.cbor" \
+    t 0 file -m "$TOP/formats/magic" -b "$TOP/formats/vectors/checkpoint.cbor" \
+        "$TOP/formats/vectors/tokens.cbor" "$TOP/formats/vectors/nbest.cbor" \
         "$TOP/formats/vectors/attention.cbor" "$TOP/formats/vectors/stats.cbor"
     expect_output $'tf-tools checkpoint\ntf-tools token stream\ntf-tools stream of n-best lists\ntf-tools attention stream\ntf-tools stream of statistics'
 }
 
 @test "the documents state the limits that the headers define" {
     while IFS='|' read -r what most; do
-        [ "$(grep -c "^| $what.* | $most |$" "$TOP/formats/limits.md")" -eq 1 ] || { echo "limits.md does not say: $what, $most" >&2; return 1; }
+        [ "$(grep -c "^| $what.* | $most |$" "$TOP/formats/limits.md")" -eq 1 ] ||
+            { echo "limits.md does not say: $what, $most" >&2; return 1; }
     done <<'X'
 nesting of arrays, maps and tags|8
 bytes of a record other than a tensor|64 MiB
@@ -227,8 +234,10 @@ X
     cat >limits.c <<'C'
 #include "cbor/scan.h"
 #include "stream/model.h"
-_Static_assert(TF_MAX_RECORD == 64 << 20 && TF_MAX_IDS == 1 << 20 && TF_MAX_HYPS == 65536 && TF_MAX_TEXTS == 65536 && TF_MAX_VALUES == 65536 &&
-    TF_MAX_VOCAB == 48 << 20 && TF_MAX_TENSORS == 65536 && TF_MAX_STATES == 256 && TF_MAX_NAME == 128 && TF_MAX_PAD == 255 && TF_CBOR_DEPTH == 8 && TF_MAX_RANK == 8 &&
+_Static_assert(TF_MAX_RECORD == 64 << 20 && TF_MAX_IDS == 1 << 20 && TF_MAX_HYPS == 65536 &&
+    TF_MAX_TEXTS == 65536 && TF_MAX_VALUES == 65536 && TF_MAX_VOCAB == 48 << 20 &&
+    TF_MAX_TENSORS == 65536 && TF_MAX_STATES == 256 && TF_MAX_NAME == 128 && TF_MAX_PAD == 255 &&
+    TF_CBOR_DEPTH == 8 && TF_MAX_RANK == 8 &&
     TF_MAX_CHECK == 1 << 20 && TF_MAX_TENSOR == 4294967296ull && TF_MAX_DIMS == 1ull << 62, "formats/limits.md");
 C
     need gcc
@@ -237,13 +246,15 @@ C
 
 @test "the stream of ten lines in stream.md is one" {
     need "$TF_PYTHON"
-    awk '/in ten lines of Python/ { on = 1 } on && /^    / { print substr($0, 5) }' "$TOP/formats/stream.md" >ten.py
+    awk '/in ten lines of Python/ { on = 1 } on && /^    / { print substr($0, 5) }' \
+        "$TOP/formats/stream.md" >ten.py
     printf 'a bb\n\nd\n' | "$TF_PYTHON" ten.py >ten.tfs
     tf-cbor check ten.tfs
     sh_t 0 'tf-cbor json ten.tfs | grep -o "ids.*"'
     expect_output $'ids":[101,36,102,102]}\nids":[]}\nids":[104]}'
     tf-batch -q -o ten.batches ten.tfs ten.tfs
-    t 0 tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps 1 -o run ten.batches
+    t 0 tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps 1 \
+        -o run ten.batches
 }
 
 @test "the reader of models in tf-model(5) reads one" {
@@ -257,7 +268,8 @@ C
 
 @test "the writer of streams in tf-stream(5) writes one" {
     need "$TF_PYTHON"
-    awk '/^import cbor2, sys/ { on = 1 } /^\.Ed/ { on = 0 } on' "$TOP/man/tf-stream.5" | sed 's/\\e/\\/g' >writer.py
+    awk '/^import cbor2, sys/ { on = 1 } /^\.Ed/ { on = 0 } on' "$TOP/man/tf-stream.5" |
+        sed 's/\\e/\\/g' >writer.py
     printf 'a bb\n' | "$TF_PYTHON" writer.py >own.tfs
     sh_t 0 'tf-cbor json own.tfs | grep -o "ids.*"'
     expect_output 'ids":[101,36,102,102]}'

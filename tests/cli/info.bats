@@ -7,7 +7,8 @@ prepare() {
     need "$TF_PYTHON"
     printf 'pieces' >vocab
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=10 vocab=vocab >b.tfs
-    tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.2 --device cpu --steps 7 --vocab vocab -o run b.tfs
+    tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.2 --device cpu \
+        --steps 7 --vocab vocab -o run b.tfs
     ckpt=run/ckpt-00000007.tfm
 }
 
@@ -24,7 +25,8 @@ prepare() {
     expect_contains "$output" "tf-train --"
     expect_contains "$output" " --dropout 0.2"
     # Counts are those of the plan.
-    plan=$(tf-train --plan --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --vocab-size 64 | awk '$1 == "total" { print $2; exit }')
+    plan=$(tf-train --plan --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --vocab-size \
+        64 | awk '$1 == "total" { print $2; exit }')
     [[ $output =~ parameters\ +$plan$'\n' ]]
     sum=$(awk '$1 ~ /^p\// { n += $(NF - 1) } END { print n }' <<<"$output")
     [ "$sum" = "$plan" ]
@@ -57,7 +59,8 @@ PY
     t 0 tf-info odd.tfs
     sed -n '/^made by$/,$p' <<<"$output" | tail -n +2 >made.sh
     bash -n made.sh
-    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --flag --list p 'q r' \\" "  | tf-next --precision int8" >want
+    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --flag --list p 'q r' \\" \
+        "  | tf-next --precision int8" >want
     diff <(sed -n 1,2p made.sh | sed 's/^  //;2s/^/  /') want
     expect_contains "$output" "0101010101010101010101010101010101010101010101010101010101010101"
     [[ $output =~ "  #   prefix "\ +true ]]

@@ -1,9 +1,11 @@
 #!/usr/bin/env bats
-# The Makefiles of pipelines/ and the demo, run small: every stage for real, the scores mean nothing.
+# The Makefiles of pipelines/ and the demo, run small: every stage for real, the scores mean
+# nothing.
 bats_require_minimum_version 1.5.0
 load helper
 
-# Real text when a folder shared/data lies beside the tree, else numbers from the demo's generator in the same files.
+# Real text when a folder shared/data lies beside the tree, else numbers from the demo's generator
+# in the same files.
 prepare() {
     SHARED=$TOP/../shared/data
     export TF_TIMEOUT=600
@@ -47,7 +49,8 @@ check_results() {
     t 0 make -f "$TOP/pipelines/multi30k.mk" small DATA="$data" WORK=w
     [[ $output != *tf-train* ]]
     # And pictures of where it looks, of which nothing is made again.
-    t 0 make -f "$TOP/pipelines/multi30k.mk" attention DATA="$data" WORK=w-small LAYER=1 SENTENCE=2 -o w-small/trained -o w-small/model.tfm -o w-small/test.out
+    t 0 make -f "$TOP/pipelines/multi30k.mk" attention DATA="$data" WORK=w-small LAYER=1 \
+        SENTENCE=2 -o w-small/trained -o w-small/model.tfm -o w-small/test.out
     [[ $output != *tf-train* ]]
     grep -q 'encoder attention, layer 1' w-small/sentence-2.encoder-1.svg
     grep -q 'cross attention, layer 1' w-small/sentence-2.cross-1.svg
@@ -77,7 +80,8 @@ check_results() {
     printf 'eins\nzwei\n' >data/a.de
     printf 'three\nfour\n' >data/b.en
     printf 'drei\nvier' >data/b.de
-    t 0 make -f "$TOP/pipelines/text.mk" TRAIN='data/a data/b' DEV=data/a TEST=data/b WORK=w w/paired
+    t 0 make -f "$TOP/pipelines/text.mk" TRAIN='data/a data/b' DEV=data/a TEST=data/b WORK=w \
+        w/paired
     expect_contains "$output" "train: 4 pairs"
     [ "$(paste w/train.en w/train.de)" = $'one\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier' ]
 }
@@ -112,7 +116,8 @@ check_results() {
     cmp w-small/E/test.de <(gzip -dc data/test.de.gz)
 }
 
-# treebank TREES SEED: sentences of a small grammar, with a trace, a function tag and no root label, as treebanks are distributed.
+# treebank TREES SEED: sentences of a small grammar, with a trace, a function tag and no root label,
+# as treebanks are distributed.
 treebank() {
     "$TF_PYTHON" - "$1" "$2" <<'PY'
 import random, sys
@@ -137,7 +142,8 @@ PY
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
     [ "$(wc -l <w-small/train.trees)" -eq 600 ]
     run ! grep -e -NONE- -e SBJ w-small/train.trees
-    # Whatever the model wrote, the trees stand over the words of the test set, and all of them are counted.
+    # Whatever the model wrote, the trees stand over the words of the test set, and all of them are
+    # counted.
     tf-tree -l -w words -o tags w-small/test.parsed
     cmp words w-small/test.words
     [ "$(jq '.rows | length' w-small/f1.json)" -eq 60 ]
@@ -191,11 +197,14 @@ archives() {
 
 @test "wmt14-enfr.mk: archives to text; a side that is missing or short is named" {
     archives data
-    args=(-f "$TOP/pipelines/wmt14-enfr.mk" DATA=data WORK=w CURL=false w/train.fr w/dev.en w/dev.fr w/test.en w/test.fr)
+    args=(-f "$TOP/pipelines/wmt14-enfr.mk" DATA=data WORK=w CURL=false w/train.fr w/dev.en \
+        w/dev.fr w/test.en w/test.fr)
     t 0 make -j2 "${args[@]}"
     is() { diff <(printf '%s\n' "${@:2}") "$1"; }
-    is w/train.en 'of training/europarl-v7' 'of commoncrawl' 'of un/undoc.2000' 'of training/news-commentary-v9' 'giga en'
-    is w/train.fr 'detraining/europarl-v7' 'decommoncrawl' 'deun/undoc.2000' 'detraining/news-commentary-v9' 'giga fr'
+    is w/train.en 'of training/europarl-v7' 'of commoncrawl' 'of un/undoc.2000' \
+        'of training/news-commentary-v9' 'giga en'
+    is w/train.fr 'detraining/europarl-v7' 'decommoncrawl' 'deun/undoc.2000' \
+        'detraining/news-commentary-v9' 'giga fr'
     is w/dev.fr 'dev fr'
     is w/test.en 'test en'
     t 0 make "${args[@]}"
@@ -238,10 +247,12 @@ archives() {
     printf '#!/bin/sh\n%s "$@" | head -c 500\nkill -9 0\n' "$(command -v gzip)" >fake/gzip
     chmod +x fake/gzip
     stems='TRAIN=data/train DEV=data/val TEST=data/val'
-    for p in "multi30k train.en" "multi30k dev.de" "debian train.en" "text train.en $stems" "parsing train.trees TRAIN=trees.gz DEV=trees.gz TEST=trees.gz"; do
+    for p in "multi30k train.en" "multi30k dev.de" "debian train.en" "text train.en $stems" \
+        "parsing train.trees TRAIN=trees.gz DEV=trees.gz TEST=trees.gz"; do
         read -r name file more <<<"$p"
         # shellcheck disable=SC2086
-        PATH=$PWD/fake:$PATH run -137 timeout "$TF_TIMEOUT" make -f "$TOP/pipelines/$name.mk" "w/$file" DATA=data WORK=w $more
+        PATH=$PWD/fake:$PATH run -137 timeout "$TF_TIMEOUT" make -f "$TOP/pipelines/$name.mk" \
+            "w/$file" DATA=data WORK=w $more
         [ ! -e "w/$file" ]
         # shellcheck disable=SC2086
         t 0 make -f "$TOP/pipelines/$name.mk" "w/$file" DATA=data WORK=w $more
@@ -254,7 +265,8 @@ archives() {
 
 @test "settings: what they change is made again, nothing else is" {
     corpus data train val test_2016_flickr
-    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 BEAM=1)
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
+        TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 BEAM=1)
     # As many checkpoints as are averaged, said before anything is trained.
     t 2 make "${args[@]}" STEPS=2
     expect_contains "$stderr" "AVERAGE=2: STEPS=2 and SAVE_EVERY=2 give only 1 checkpoints"
@@ -384,7 +396,8 @@ X
 @test "the demo's numbers are spelt as German spells them" {
     awk -f "$TOP/examples/demo/numbers" -v n=41000 -v seed=1 >pairs
     [ "$(cut -f 1 pairs | sort -u | wc -l)" -eq 41000 ]
-    for want in '0 null' '1 eins' '16 sechzehn' '21 einundzwanzig' '30 dreißig' '71 einundsiebzig' '101 einhunderteins' \
+    for want in '0 null' '1 eins' '16 sechzehn' '21 einundzwanzig' '30 dreißig' '71 einundsiebzig' \
+        '101 einhunderteins' \
         '1001 eintausendeins' '345 dreihundertfünfundvierzig'; do
         grep -qxP "${want% *}\t${want#* }" pairs
     done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-plot: pictures that are well-formed and the same every time, from logs and matrices as they come, and what it refuses.
+# tf-plot: pictures that are well-formed and the same every time, from logs and matrices as they
+# come, and what it refuses.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -72,7 +73,8 @@ PY
 
 @test "several keys, a legend of both" {
     t 0 tf-plot curve -y loss,valid_ppl --log-x --log-y base/log.jsonl big/log.jsonl -o out.svg
-    expect_contains "$(svg out.svg)" 'base: loss (step)|base: loss (valid)|base: valid_ppl|big: loss (step)|'
+    expect_contains "$(svg out.svg)" \
+        'base: loss (step)|base: loss (valid)|base: valid_ppl|big: loss (step)|'
     t 0 tf-plot curve -y loss,valid_ppl base/log.jsonl -o out.svg
     expect_contains "$(svg out.svg)" 'loss (step)|loss (valid)|valid_ppl|'
     t 0 tf-plot curve --where event=step -l one -l '<two>' base/log.jsonl big/log.jsonl -o out.svg
@@ -82,7 +84,8 @@ PY
 @test "--where takes only some objects" {
     t 0 tf-plot curve --where event=valid base/log.jsonl -o out.svg
     [ "$(grep -c '<circle' out.svg)" = 5 ]
-    t 0 tf-plot curve --where event=valid --x-min 1500 --x-max 3500 --y-min 0 base/log.jsonl -o out.svg
+    t 0 tf-plot curve --where event=valid --x-min 1500 --x-max 3500 --y-min 0 base/log.jsonl -o \
+        out.svg
     svg out.svg >/dev/null
     t 1 tf-plot curve --where event=no base/log.jsonl
     expect_contains "$stderr" "nothing to draw"
@@ -92,7 +95,8 @@ PY
     printf '%s\n' '{"event":"a","step":1,"loss":"hi"}' '{"step":2,"loss":[1],"event":"v"}' >log
     t 1 tf-plot curve --where event=v log
     expect_error 'log: line 2: "loss" is not a number'
-    printf '%s\n' '{"event":"a","step":1,"loss":"hi"}' '{"loss":{},"step":"x","event":"b"}' '{"step":2,"loss":1,"event":"v"}' '{"step":3,"loss":2,"event":"v"}' >log
+    printf '%s\n' '{"event":"a","step":1,"loss":"hi"}' '{"loss":{},"step":"x","event":"b"}' \
+        '{"step":2,"loss":1,"event":"v"}' '{"step":3,"loss":2,"event":"v"}' >log
     t 0 tf-plot curve --where event=v log -o out.svg
     [ -z "$stderr" ]
     t 1 tf-plot curve --where event=b log
@@ -197,7 +201,8 @@ PY
     t 0 tf-plot heat --values -t Table m.csv -o out.svg
     output=$(svg out.svg)
     expect_contains "$output" 'Table|1|2|3|4|6|r1|r2|a|b, c|d'
-    printf '{"rows":["x","y"],"cols":["p","q"],"data":[[-1,0.5],[null,1]]}' | tf-plot heat - -o out.svg
+    printf '{"rows":["x","y"],"cols":["p","q"],"data":[[-1,0.5],[null,1]]}' |
+        tf-plot heat - -o out.svg
     output=$(svg out.svg)
     expect_contains "$output" 'x|y|p|q|'
     # Signed values have 0 in the middle: the ends of the bar are opposite.
@@ -206,7 +211,8 @@ PY
     t 1 tf-plot heat ragged
     expect_error "ragged: line 2: 1 values, the first row has 2"
     t 1 tf-plot heat empty-file-that-is-not-there
-    "$TF_PYTHON" -c 'for i in range(300): print(*(i * j % 17 for j in range(300)), sep=",")' >big.csv
+    "$TF_PYTHON" -c 'for i in range(300): print(*(i * j % 17 for j in range(300)), sep=",")' \
+        >big.csv
     t 0 tf-plot heat big.csv -o out.svg
     svg out.svg >/dev/null
 }
@@ -273,7 +279,8 @@ PY
     expect_error "too many to draw"
 }
 
-# An attention stream of two sentences: encoder attention in layers 1 and 2, cross attention in layer 2, heads 1 and 3.
+# An attention stream of two sentences: encoder attention in layers 1 and 2, cross attention in
+# layer 2, heads 1 and 3.
 attention() {
     "$TF_PYTHON" - <<'PY' | tf-cbor unjson
 import json
@@ -282,7 +289,8 @@ src, n = [["▁a", "b<", "</s>"], ["▁c", "</s>"]], 0
 for idx, s in enumerate(src):
     for kind, layer in (("encoder", 1), ("encoder", 2), ("cross", 2)):
         rows = ["▁x", "</s>"] if kind == "cross" else s
-        w = [1.0 if c == (r + head) % len(s) else 0.0 for head in (0, 1) for r in range(len(rows)) for c in range(len(s))]
+        w = [1.0 if c == (r + head) % len(s) else 0.0
+             for head in (0, 1) for r in range(len(rows)) for c in range(len(s))]
         print(json.dumps({"type": "attention", "idx": idx, "kind": kind, "layer": layer, "heads": [1, 3], "rows": rows, "columns": s, "weights": w}))
         n += 1
     print(json.dumps({"type": "bad", "idx": 9, "code": 15, "text": "x"}))
@@ -310,7 +318,8 @@ PY
     tf-cbor json a.tfs | sed 's/"weights":\[1,0,/"weights":[0.7,0.3,/' | tf-cbor unjson >soft.tfs
     for least in 0.3:4 0.31:3; do
         t 0 tf-plot -H 1 --least ${least%:*} attention soft.tfs -o least.svg
-        [ "$(grep -o 'stroke-opacity="[^>]*d="[^"]*"' least.svg | grep -o M | wc -l)" = "${least#*:}" ]
+        [ "$(grep -o 'stroke-opacity="[^>]*d="[^"]*"' least.svg | grep -o M | wc -l)" = \
+            "${least#*:}" ]
     done
     t 0 tf-plot --show heat attention a.tfs -o heat.svg
     expect_contains "$(svg heat.svg)" 'head 1'

@@ -74,7 +74,8 @@ PY
     expect_output '{"pairs":0,"bad":0,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
     t 0 tf-score -m "$MODEL" --text none none
     expect_error "nothing was scored"
-    t 4 tf-score -m "$MODEL" --max-length 1 --summary <(head -n 1 "$LINES_TXT" | tf-tokenize -m "$MODEL") <(head -n 1 "$LINES_TXT" | tf-tokenize -m "$MODEL")
+    t 4 tf-score -m "$MODEL" --max-length 1 --summary <(head -n 1 "$LINES_TXT" | tf-tokenize -m \
+        "$MODEL") <(head -n 1 "$LINES_TXT" | tf-tokenize -m "$MODEL")
     expect_output '{"pairs":0,"bad":1,"tokens":0,"logp":0,"perplexity":null,"accuracy":null}'
 }
 
@@ -100,7 +101,8 @@ for a, b in zip(*(map(json.loads, open(f)) for f in sys.argv[1:]), strict=True):
     assert b["hyps"] == sorted(b["hyps"], key=lambda h: -h["score"]), b
 assert n == 4 * 58, n
 PY
-    tf-cbor json nbest | jq -c 'if .type == "nbest" then .hyps |= reverse else . end' | tf-cbor unjson >back
+    tf-cbor json nbest | jq -c 'if .type == "nbest" then .hyps |= reverse else . end' |
+        tf-cbor unjson >back
     score -q "$LINES_TFS" nbest | lists >want
     score -q "$LINES_TFS" back | lists | cmp want -
     [ "$(grep -c token_logp want)" -eq 0 ]
@@ -109,13 +111,16 @@ PY
     done
     # tf-tokenize -d detokenizes the best hypothesis of each list.
     [ "$(score -q "$LINES_TFS" back | tf-tokenize -d -m "$MODEL" | wc -l)" -eq "$LINES" ]
-    [ "$(score -q -a 0 "$LINES_TFS" back | lists | jq -c '.hyps[] | select(.score != .logp)' | wc -l)" -eq 0 ]
-    score -q "$LINES_TFS" nbest | tf-cbor json | jq -r 'select(.type == "header") | .header | .kind, .made[].prog' | xargs >kind
+    [ "$(score -q -a 0 "$LINES_TFS" back | lists | jq -c '.hyps[] | select(.score != .logp)' | wc \
+        -l)" -eq 0 ]
+    score -q "$LINES_TFS" nbest | tf-cbor json |
+        jq -r 'select(.type == "header") | .header | .kind, .made[].prog' | xargs >kind
     [ "$(cat kind)" = 'nbest tf-tokenize tf-tokenize tf-decode tf-score' ]
 }
 
 @test "n-best lists as text: one line per hypothesis, in input order" {
-    tf-decode -m "$MODEL" --nbest 3 "$LINES_TFS" | tf-cbor json | jq -c 'if .type == "nbest" then .hyps |= reverse else . end' | tf-cbor unjson >back
+    tf-decode -m "$MODEL" --nbest 3 "$LINES_TFS" | tf-cbor json |
+        jq -c 'if .type == "nbest" then .hyps |= reverse else . end' | tf-cbor unjson >back
     score -q --text "$LINES_TFS" back >got
     [ "$(wc -l <got)" -eq "$(tf-tokenize -d --nbest -m "$MODEL" back | wc -l)" ]
     tf-cbor json "$LINES_TFS" | jq -c 'select(.type == "tokens") | .ids' >ids
@@ -135,10 +140,13 @@ PY
         echo '{"type":"bad","idx":4,"code":1,"text":"x"}'
         echo '{"type":"end"}'
     } | tf-cbor unjson >odd
-    for i in {1..5}; do if [ "$i" = 4 ]; then printf '\xff\n'; else echo a; fi; done | tf-tokenize --bad ok -m "$MODEL" >five
+    for i in {1..5}; do if [ "$i" = 4 ]; then printf '\xff\n'; else echo a; fi; done |
+        tf-tokenize --bad ok -m "$MODEL" >five
     t 4 tf-score -q -m "$MODEL" --max-length 3 five odd -o out
     expect_error "five: 4 of 5 records bad; the first is record 1: too many tokens: target of 4 tokens, --max-length allows 3"
-    [ "$(tf-cbor json out | jq -r 'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' | xargs)" = 'nbest - bad 3 bad 15 bad 1 bad 1' ]
+    [ "$(tf-cbor json out | jq -r \
+        'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' |
+        xargs)" = 'nbest - bad 3 bad 15 bad 1 bad 1' ]
     t 4 tf-score -q -m "$MODEL" --max-length 3 --text five odd
     [ "$(grep -c -- - <<<"$output")" -eq 2 ]
     [ "$(tf-score -q --bad ok -m "$MODEL" --max-length 3 --text five odd | wc -l)" -eq 9 ]
@@ -198,5 +206,6 @@ PY
     expect_error "No space left on device"
     t 4 tf-score -q -m "$MODEL" --max-length 3 --text "$LINES_TFS" "$LINES_TFS"
     expect_contains "$stderr" "records bad"
-    [ "$(tf-score -q --bad ok -m "$MODEL" --max-length 3 --text "$LINES_TFS" "$LINES_TFS" | wc -l)" -eq "$LINES" ]
+    [ "$(tf-score -q --bad ok -m "$MODEL" --max-length 3 --text "$LINES_TFS" "$LINES_TFS" | wc \
+        -l)" -eq "$LINES" ]
 }

@@ -33,7 +33,8 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
 @test "a tokenizer of one's own in front of tf-batch, tf-train, tf-decode and tf-score" {
     tokenize_bytes.py <train.src >train.src.tfs
     tokenize_bytes.py <train.tgt >train.tgt.tfs
-    tf-batch -q --tokens 400 --batches 8 train.src.tfs train.tgt.tfs | tf-train "${small[@]}" --steps 8 --save-every 8 -q -o run
+    tf-batch -q --tokens 400 --batches 8 train.src.tfs train.tgt.tfs |
+        tf-train "${small[@]}" --steps 8 --save-every 8 -q -o run
     sh_t 0 'tokenize_bytes.py <test.src | tf-decode --device cpu -m run/ckpt-00000008.tfm | tokenize_bytes.py -d'
     [ "$(wc -l <<<"$output")" -eq 5 ]
     tf-info run/ckpt-00000008.tfm | grep tokenize_bytes.py >shown
@@ -52,9 +53,11 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
     batch_in_order.py 400 4 train.src.tfs train.tgt.tfs >b.tfs
     tf-cbor check b.tfs
     tf-cbor seal b.tfs | tf-cbor check
-    batch_in_order.py 400 4 train.src.tfs train.tgt.tfs | tf-train "${small[@]}" --steps 10 --save-every 10 -q -o whole
+    batch_in_order.py 400 4 train.src.tfs train.tgt.tfs |
+        tf-train "${small[@]}" --steps 10 --save-every 10 -q -o whole
     tf-train "${small[@]}" --steps 4 --save-every 2 -q -o halves b.tfs
-    batch_in_order.py 400 4 train.src.tfs train.tgt.tfs | tf-train "${small[@]}" --steps 10 --save-every 2 -q -o halves
+    batch_in_order.py 400 4 train.src.tfs train.tgt.tfs |
+        tf-train "${small[@]}" --steps 10 --save-every 2 -q -o halves
     cmp whole/ckpt-00000010.tfm halves/ckpt-00000010.tfm
     # A trainer that has had enough is no failure.
     sh_t 0 'batch_in_order.py 400 1000000 train.src.tfs train.tgt.tfs | tf-train "$@" --steps 2 -q -o few' "${small[@]}"
@@ -73,8 +76,10 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
     [[ $(tf-cbor json bare.tfs | sed 1q) != *size* ]]
     sh_t 0 'batch_in_order.py 400 1 bare.tfs bare.tfs | tf-cbor check'
     hash=$(tf-cbor json bare.tfs | jq -r 'select(.header) | .header.vocab')
-    printf '%s\n' '{"type":"header","header":{"v":1,"kind":"nbest","vocab":"'"$hash"'"}}' '{"type":"nbest","idx":0,"hyps":[]}' \
-        '{"type":"nbest","idx":1,"hyps":[{"ids":[101],"score":-1,"logp":-1}]}' '{"type":"end"}' | tf-cbor unjson >n.tfs
+    printf '%s\n' '{"type":"header","header":{"v":1,"kind":"nbest","vocab":"'"$hash"'"}}' \
+        '{"type":"nbest","idx":0,"hyps":[]}' \
+        '{"type":"nbest","idx":1,"hyps":[{"ids":[101],"score":-1,"logp":-1}]}' '{"type":"end"}' |
+            tf-cbor unjson >n.tfs
     sh_t 0 'tokenize_bytes.py -d <n.tfs'
     expect_output $'\na'
 }
@@ -103,7 +108,8 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
 run_make() {
     local want=$1
     shift
-    t "$want" env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -f "$S/Makefile" SRC=src TGT=tgt VOCAB_SIZE=40 TOKENS=300 SAVE_EVERY=5 STEPS=10 AVERAGE=2 \
+    t "$want" env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -f "$S/Makefile" SRC=src \
+        TGT=tgt VOCAB_SIZE=40 TOKENS=300 SAVE_EVERY=5 STEPS=10 AVERAGE=2 \
         MODEL="${small[*]} -q" "$@"
 }
 

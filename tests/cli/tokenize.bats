@@ -6,7 +6,12 @@ load helper
 setup_file() {
     export V=$BATS_FILE_TMPDIR/v.model X=$BATS_FILE_TMPDIR/text
     awk 'BEGIN { srand(1); split("ka to mi ren sch ein wal k ed s ing er haus st a o 12 7 ä ö", p, " ")
-        for (i = 0; i < 200; i++) { l = ""; for (k = 0; k < 6; k++) { for (m = 0; m < 3; m++) l = l p[int(rand() * 20) + 1]; l = l " " } print l } }' | sed 's/ $//' >"$X"
+        for (i = 0; i < 200; i++) {
+            l = ""
+            for (k = 0; k < 6; k++) {
+                for (m = 0; m < 3; m++) l = l p[int(rand() * 20) + 1]
+                l = l " " }
+            print l } }' | sed 's/ $//' >"$X"
     tf-tokenize --train --vocab-size 150 -o "$V" "$X" 2>/dev/null
 }
 
@@ -25,7 +30,8 @@ setup_file() {
     cp "$X" elsewhere/other.name
     for type in unigram bpe; do
         t 0 tf-tokenize --train --type $type --vocab-size 140 --max-sentences 150 -o a "$X"
-        t 0 env -C elsewhere tf-tokenize --train --type $type --vocab-size 140 --max-sentences 150 -o ../b other.name
+        t 0 env -C elsewhere tf-tokenize --train --type $type --vocab-size 140 --max-sentences 150 \
+            -o ../b other.name
         cmp a b
         sh_t 0 "head -n 90 '$X' >one; tail -n +91 '$X' >two; tf-tokenize --train --type $type --vocab-size 140 --max-sentences 150 one - <two >c"
         cmp a c
@@ -64,7 +70,8 @@ setup_file() {
 }
 
 @test "training: a text of which nothing is left has no sentence to train on" {
-    for text in '   \n\t' '\u200b\n\u2028' '\ufffd' '\u2581 \u2581' '\u3000\n\u00a0' '<s> <unk>' 'a\u2585'; do
+    for text in '   \n\t' '\u200b\n\u2028' '\ufffd' '\u2581 \u2581' '\u3000\n\u00a0' '<s> <unk>' \
+        'a\u2585'; do
         printf '%b\n' "$text" >in
         for more in '--type unigram' '--type bpe' '--keep-spaces' '--byte-fallback'; do
             # shellcheck disable=SC2086
@@ -79,7 +86,8 @@ setup_file() {
         [ "$status" -eq 0 ] || [ "$status" -eq 1 ]
     done
     t 1 tf-tokenize --train --max-sentence-length 10 -o m <(printf ' \nlong enough\n')
-    [ "${stderr_lines[0]}" = 'tf-tokenize: lines left out: 0 with invalid UTF-8, 0 with NUL, 1 over 10 bytes' ]
+    [ "${stderr_lines[0]}" = \
+        'tf-tokenize: lines left out: 0 with invalid UTF-8, 0 with NUL, 1 over 10 bytes' ]
     [ "${stderr_lines[1]}" = 'tf-tokenize: no sentence to train on' ]
 }
 
@@ -139,7 +147,9 @@ END
     sh_t 4 "tf-tokenize -d -m '$V' n.tfs"
     expect_output "$(sed -n 1p "$X")"$'\n\n'"$(sed -n 3p "$X")"
     sh_t 4 "tf-tokenize -d --nbest -m '$V' n.tfs"
-    expect_output "$(printf '0\t1\t-0.500000\t%s\n0\t2\t-0.750000\t%s\n1\t0\t\t\n2\t1\t-1.250000\t%s\n' "$(sed -n 1p "$X")" "$(sed -n 2p "$X")" "$(sed -n 3p "$X")")"
+    expect_output "$(printf \
+        '0\t1\t-0.500000\t%s\n0\t2\t-0.750000\t%s\n1\t0\t\t\n2\t1\t-1.250000\t%s\n' "$(sed -n 1p \
+        "$X")" "$(sed -n 2p "$X")" "$(sed -n 3p "$X")")"
     tf-tokenize -m "$V" "$X" >s.tfs
     t 1 tf-tokenize -d --nbest -m "$V" s.tfs
     expect_error "holds no n-best lists, but tokens"
@@ -159,7 +169,8 @@ print(json.dumps({"type": "nbest", "idx": 0, "hyps": [{"ids": [5 + i % 9], "scor
 print('{"type": "check"}')
 END
     { cat n.jsonl; printf '{"type": "end"}\n'; } | tf-cbor unjson >whole.tfs
-    { cat n.jsonl; printf '{"type": "error", "code": 1, "text": "%0100d"}\n' 7; } | tf-cbor unjson >n.tfs
+    { cat n.jsonl; printf '{"type": "error", "code": 1, "text": "%0100d"}\n' 7; } |
+        tf-cbor unjson >n.tfs
     tf-tokenize -d --nbest -m "$V" whole.tfs >want
     sh_t 1 "tf-tokenize -d --nbest -m '$V' n.tfs >got"
     expect_error "n.tfs: upstream failed: 0000"
@@ -213,7 +224,8 @@ add_user_defined() {
     local to=$1 s
     for s in "${@:2}"; do
         # shellcheck disable=SC2059
-        printf "\\x0a\\x$(printf %02x $((${#s} + 9)))\\x0a\\x$(printf %02x ${#s})%s\\x15\\0\\0\\0\\0\\x18\\x04" "$s" >>"$to"
+        printf "\\x0a\\x$(printf %02x \
+            $((${#s} + 9)))\\x0a\\x$(printf %02x ${#s})%s\\x15\\0\\0\\0\\0\\x18\\x04" "$s" >>"$to"
     done
 }
 
@@ -263,7 +275,8 @@ add_user_defined() {
     expect_error "No space left on device"
     sh_t 1 "tf-tokenize --export-vocab -m '$V' >/dev/full"
     yes "$(head -1 "$X")" | head -n 100000 >many || true
-    run --separate-stderr bash -c "tf-tokenize -m '$V' many | head -c1 >/dev/null; echo \${PIPESTATUS[0]}"
+    run --separate-stderr bash -c \
+        "tf-tokenize -m '$V' many | head -c1 >/dev/null; echo \${PIPESTATUS[0]}"
     expect_output 141
     [ -z "$stderr" ]
 }

@@ -13,7 +13,8 @@ batches() {
 }
 
 # A model of 1+1 layers and width 16: a run of 40 updates takes a few hundredths of a second.
-small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout 0.1 --warmup 20 --device cpu)
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout \
+    0.1 --warmup 20 --device cpu)
 
 train() {
     tf-train "${small[@]}" "$@"
@@ -58,7 +59,8 @@ wait_step() {
 @test "neither directory, time zone, locale nor chunks of a pipe are in the bytes" {
     train --steps 10 -o a b.tfs
     mkdir -p deep/er
-    (cd deep/er && TZ=Asia/Tokyo LC_ALL=C HOME=/ train --steps 10 -o b - < <(dd if=../../b.tfs bs=7 status=none))
+    (cd deep/er && TZ=Asia/Tokyo LC_ALL=C HOME=/ train --steps 10 -o b - < <(dd if=../../b.tfs \
+        bs=7 status=none))
     same a/ckpt-00000010.tfm deep/er/b/ckpt-00000010.tfm
     batches n=40 seed=2 >c.tfs
     train --steps 10 -o c c.tfs
@@ -70,7 +72,8 @@ wait_step() {
 @test "a stream that breaks off: saved, status 1; the same command with the whole stream resumes to the same bytes" {
     args=(--steps 13 --save-every 5 --accumulate 3 --ema 0.9)
     train "${args[@]}" -o whole b.tfs
-    # After so many batches: within an update, at its end, at a regular checkpoint, in the first and in a later epoch.
+    # After so many batches: within an update, at its end, at a regular checkpoint, in the first and
+    # in a later epoch.
     for k in 1 2 3 4 8 9 15 16 29 37 38; do
         batches n=$k end=0 >part.tfs
         tr_t 1 "${args[@]}" -o run part.tfs
@@ -104,13 +107,16 @@ wait_step() {
     ended() {
         same whole/ckpt-00000400.tfm run/ckpt-00000400.tfm
         [ -z "$(find run -name '.tf-*')" ]
-        # One more when a kill fell between the last save and its deletion of the oldest: a run that is over deletes nothing.
+        # One more when a kill fell between the last save and its deletion of the oldest: a run that
+        # is over deletes nothing.
         n=$(ls run/ckpt-*.tfm | wc -l)
         [ $n -eq 3 ] || [ $n -eq 4 ] || { ls run >&2; return 1; }
         # Each update is in the log once.
-        grep '"event":"step"' run/log.jsonl | grep -o '"step":[0-9]*,' | sort | uniq -d | wc -l | grep -qx 0
+        grep '"event":"step"' run/log.jsonl | grep -o '"step":[0-9]*,' | sort | uniq -d | wc -l |
+            grep -qx 0
     }
-    # 0 to 49 ms, in an order that does not depend on the clock. A run that finishes is checked and started again: however
+    # 0 to 49 ms, in an order that does not depend on the clock. A run that finishes is checked and
+    # started again: however
     # fast the machine, there are as many kills.
     kills=0
     for i in $(seq 400); do
@@ -148,12 +154,15 @@ wait_file() {
     return 1
 }
 
-# A run with these options on a pipe that stays open after the first 9 batches, in the background: $pid.
+# A run with these options on a pipe that stays open after the first 9 batches, in the background:
+# $pid.
 begin() {
     mkfifo pipe
     batches n=9 end=0 >nine.tfs
-    # The process that started the tests may ignore a signal (nohup does), as a shell does with INT for what it sends to the background.
-    env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run "$@" - <pipe 2>err &
+    # The process that started the tests may ignore a signal (nohup does), as a shell does with INT
+    # for what it sends to the background.
+    env --default-signal=TERM,HUP,INT tf-train "${small[@]}" --log-every 1 --save-every 100 -o run \
+        "$@" - <pipe 2>err &
     pid=$!
     exec 7>pipe
     cat nine.tfs >&7
@@ -233,7 +242,8 @@ ends() {
     before=$(sum run/ckpt-00000010.tfm)
     tr_t 0 --steps 10 -o run b.tfs
     expect_contains "$stderr" "step 10 of 10 is done: nothing left to do"
-    # Options of a different run are refused even though there is nothing to do, and without reading a stream.
+    # Options of a different run are refused even though there is nothing to do, and without reading
+    # a stream.
     tr_t 1 --steps 10 --seed 9 -o run nowhere.tfs
     expect_error "run/ckpt-00000010.tfm: seed: 1 in the checkpoint, 9 in this run"
     tr_t 1 --steps 10 --d-ff 64 -o run nowhere.tfs
@@ -281,7 +291,8 @@ ends() {
     expect_error "tokens: 25 in the checkpoint, 26 in the stream"
     batches vocab=va corpus=8 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "w.tfs: corpus $(printf 'corpus 8' | sha256sum | cut -c1-64) differs from the checkpoint's, $(printf 'corpus 7' | sha256sum | cut -c1-64)"
+    expect_contains "$stderr" "w.tfs: corpus $(printf 'corpus 8' | sha256sum | cut \
+        -c1-64) differs from the checkpoint's, $(printf 'corpus 7' | sha256sum | cut -c1-64)"
     batches vocab=vb >w.tfs
     tr_t 1 --steps 8 -o run w.tfs
     expect_error "vocabulary $(sum va) differs from that of the stream: $(sum vb)"
@@ -289,10 +300,12 @@ ends() {
     expect_error "va: vocabulary $(sum va) differs from that of the stream: $(sum vb)"
     batches vocab=va n=3 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "w.tfs: ends at part 0, batch 3, before the checkpoint's position, part 0, batch 5"
+    expect_contains "$stderr" \
+        "w.tfs: ends at part 0, batch 3, before the checkpoint's position, part 0, batch 5"
     batches vocab=va first=7 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
-    expect_contains "$stderr" "the stream continues at part 0, batch 7, the checkpoint at part 0, batch 5"
+    expect_contains "$stderr" \
+        "the stream continues at part 0, batch 7, the checkpoint at part 0, batch 5"
     [ "$(ls run)" = $'ckpt-00000005.tfm\nlock\nlog.jsonl' ]
     # A stream from the position of the checkpoint, or from before it, gives the same bytes.
     batches vocab=va first=4 >w.tfs
@@ -302,9 +315,12 @@ ends() {
     same run/ckpt-00000008.tfm run2/ckpt-00000008.tfm
     tr_t 0 --steps 10 --vocab va -o run --force --seed 2 --dropout 0.3 v.tfs
     # Each difference is reported.
-    expect_contains "$stderr" "dropout: 0.1 in the checkpoint, 0.3 in this run; continuing with the new value"
-    expect_contains "$stderr" "seed: 1 in the checkpoint, 2 in this run; continuing with the new value"
-    tr_t 0 --steps 11 --vocab va -o run --force --seed 3 --dropout 0.2 --clip 1 --relu-dropout 0.1 v.tfs
+    expect_contains "$stderr" \
+        "dropout: 0.1 in the checkpoint, 0.3 in this run; continuing with the new value"
+    expect_contains "$stderr" \
+        "seed: 1 in the checkpoint, 2 in this run; continuing with the new value"
+    tr_t 0 --steps 11 --vocab va -o run --force --seed 3 --dropout 0.2 --clip 1 --relu-dropout 0.1 \
+        v.tfs
     for key in seed dropout clip relu_dropout; do expect_contains "$stderr" ": $key: "; done
     tr_t 1 --steps 12 --vocab va -o run --force --seed 3 --dropout 0.3 --d-ff 64 v.tfs
     expect_contains "$stderr" "parameter enc.0.ff.1.w is 16 x 32, must be 16 x 64"
@@ -369,7 +385,8 @@ ends() {
     batches n=0 >p0
     cat p1 p0 >x.tfs
     tr_t 1 --steps 12 -o run x.tfs
-    expect_contains "$stderr" "x.tfs: ends at part 1, batch 0, before the checkpoint's position, part 1, batch 2"
+    expect_contains "$stderr" \
+        "x.tfs: ends at part 1, batch 0, before the checkpoint's position, part 1, batch 2"
 }
 
 @test "another corpus that is too short: part, batch, and how to start over" {
@@ -390,14 +407,16 @@ ends() {
             rm -rf run
             cp -r as_it_was run
             # shellcheck disable=SC2086
-            for steps in $stops; do train --force --steps $steps $options -o run $stream.tfs 2>err; done
+            for steps in $stops; do train --force --steps $steps $options -o run $stream.tfs \
+                2>err; done
             [ "$(stages run/ckpt-00000010.tfm)" -eq "$want" ]
             mv run/ckpt-00000010.tfm "${stops// /-}.tfm"
         done
         same 10.tfm 7-8-10.tfm
     done
     tr_t 0 --force --steps 6 -o as_it_was c.tfs
-    expect_contains "$stderr" "warning: c.tfs: the corpus differs from the checkpoint's; continuing with the new one"
+    expect_contains "$stderr" \
+        "warning: c.tfs: the corpus differs from the checkpoint's; continuing with the new one"
 }
 
 @test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
@@ -422,7 +441,8 @@ ends() {
 }
 
 @test "validation: best.tfm, early stopping, and all that is in the log" {
-    args=(--steps 40 --save-every 6 --valid v.tfs --valid-every 3 --patience 3 --keep 2 --schedule constant --lr 0.1 --warmup 0)
+    args=(--steps 40 --save-every 6 --valid v.tfs --valid-every 3 --patience 3 --keep 2 --schedule \
+        constant --lr 0.1 --warmup 0)
     batches n=5 seed=9 >v.tfs
     train "${args[@]}" --log extra.jsonl -o run b.tfs 2>err
     best=$(grep '"best":true' run/log.jsonl | tail -1 | grep -o '"step":[0-9]*' | cut -d: -f2)
@@ -503,7 +523,8 @@ PY
     mv v.tfs away
     batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
     ends 1
-    grep -qx "tf-train: v.tfs: No such file or directory; last good checkpoint is run/resume.tfm" err
+    grep -qx "tf-train: v.tfs: No such file or directory; last good checkpoint is run/resume.tfm" \
+        err
     at_step run/resume.tfm 10
     mv away v.tfs
     train "${args[@]}" -o run b.tfs
@@ -525,7 +546,9 @@ PY
     [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
     need strace
     for _ in 1 2; do
-        run strace -f -qq -o /dev/null -P run/ckpt-00000005.tfm -e trace=unlink -e inject=unlink:signal=KILL tf-train "${small[@]}" --save-every 5 --keep 2 --steps 20 -o run b.tfs
+        run strace -f -qq -o /dev/null -P run/ckpt-00000005.tfm -e trace=unlink -e \
+            inject=unlink:signal=KILL tf-train "${small[@]}" --save-every 5 --keep 2 --steps 20 -o \
+            run b.tfs
         [ "$status" -eq 137 ]
         [ "$(cd run && echo ckpt*)" = "ckpt-00000005.tfm ckpt-00000010.tfm ckpt-00000015.tfm" ]
     done
@@ -536,7 +559,8 @@ PY
 @test "signals while a resumed run with --force waits for its first batch" {
     train --save-every 5 --steps 5 -o run b.tfs
     mkfifo pipe
-    env --default-signal=USR2 tf-train "${small[@]}" --save-every 100 --steps 20 --force -o run - <pipe 2>err &
+    env --default-signal=USR2 tf-train "${small[@]}" --save-every 100 --steps 20 --force -o run - \
+        <pipe 2>err &
     pid=$!
     exec 7>pipe
     batches n=5 end=0 >&7
@@ -553,7 +577,8 @@ PY
     need strace
     batches n=5 seed=9 >v.tfs
     args=(--save-every 5 --valid v.tfs)
-    unlinked() { strace -f -qq -o /dev/null -e inject=link,linkat:error=EPERM tf-train "${small[@]}" "${args[@]}" "$@"; }
+    unlinked() { strace -f -qq -o /dev/null -e inject=link,linkat:error=EPERM tf-train \
+        "${small[@]}" "${args[@]}" "$@"; }
     train "${args[@]}" --steps 10 -o whole b.tfs
     unlinked --steps 5 -o run b.tfs 2>/dev/null
     [ "$(stat -c %h run/best.tfm)" -eq 1 ]
@@ -592,7 +617,8 @@ PY
 
 @test "retention keeps the best, and deletes no more than asked" {
     batches n=5 seed=9 >v.tfs
-    train --steps 20 --save-every 2 --keep 2 --valid v.tfs --schedule constant --lr 0.02 --warmup 0 -o run b.tfs
+    train --steps 20 --save-every 2 --keep 2 --valid v.tfs --schedule constant --lr 0.02 --warmup \
+        0 -o run b.tfs
     [ "$(ls run/ckpt-*)" = $'run/ckpt-00000018.tfm\nrun/ckpt-00000020.tfm' ]
     tf-cbor check run/best.tfm
     train --steps 20 --save-every 2 --keep 0 -o all b.tfs
@@ -611,7 +637,8 @@ PY
 }
 
 @test "a reader of the log that leaves: save, then 1" {
-    sh_t 1 'tf-train "$@" --log - --log-every 1 -o run b.tfs | head -c 1 >/dev/null' "${small[@]}" --steps 40
+    sh_t 1 'tf-train "$@" --log - --log-every 1 -o run b.tfs | head -c 1 >/dev/null' "${small[@]}" \
+        --steps 40
     [ -z "$stderr" ]
     [ -e run/resume.tfm ]
     train --steps 40 -o run b.tfs
@@ -682,7 +709,8 @@ PY
     same whole/ckpt-00000002.tfm run/ckpt-00000002.tfm
     same whole/ckpt-00000002.tfm run2/ckpt-00000002.tfm
     tr_t 0 --steps 11 --init two/ckpt-00000001.tfm -o one b.tfs
-    expect_contains "$stderr" "tf-train: two/ckpt-00000001.tfm: ignored: the run resumes with its own weights"
+    expect_contains "$stderr" \
+        "tf-train: two/ckpt-00000001.tfm: ignored: the run resumes with its own weights"
 }
 
 @test "the log goes to no file that is read, and to none of the run's own" {
@@ -714,7 +742,8 @@ PY
     tf-avgckpt -n 2 run >mean.tfm
     mv mean.tfm run/ckpt-00000006.tfm
     tr_t 0 --steps 8 --save-every 2 -o run b.tfs
-    expect_contains "$stderr" "warning: run/ckpt-00000006.tfm: a model, not a checkpoint; trying the checkpoint before it"
+    expect_contains "$stderr" \
+        "warning: run/ckpt-00000006.tfm: a model, not a checkpoint; trying the checkpoint before it"
     expect_contains "$stderr" "resuming from run/ckpt-00000004.tfm"
     at_step run/ckpt-00000006.tfm 6
 }
@@ -760,7 +789,8 @@ PY
     }
     [ "$(total)" = 63045632 ]
     # With biases on attention, in millions: what the paper's architecture has at 37,000 embeddings.
-    for row in base:63.08 B-dk16:55.99 B-dk32:58.35 C-n2:33.66 C-n4:48.37 C-n8:77.80 C-d256:26.83 C-d1024:163.89 C-ff1024:50.49 C-ff4096:88.27 big:214.25; do
+    for row in base:63.08 B-dk16:55.99 B-dk32:58.35 C-n2:33.66 C-n4:48.37 C-n8:77.80 C-d256:26.83 \
+        C-d1024:163.89 C-ff1024:50.49 C-ff4096:88.27 big:214.25; do
         got=$(total --preset "${row%:*}" --attention-bias | awk '{ printf "%.2f", $1 / 1e6 }')
         [ "$got" = "${row#*:}" ] || { echo "$row: $got" >&2; return 1; }
     done
@@ -805,8 +835,10 @@ PY
 
 @test "every variant of the model trains and comes back" {
     i=0
-    for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" "--tie decoder" "--attention-window 2" "--start zero" \
-        "--label-smoothing 0" "--schedule inverse-sqrt --lr 0.01" "--relu-dropout 0.2 --accumulate 2"; do
+    for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" \
+        "--tie decoder" "--attention-window 2" "--start zero" \
+        "--label-smoothing 0" "--schedule inverse-sqrt --lr 0.01" \
+            "--relu-dropout 0.2 --accumulate 2"; do
         i=$((i + 1))
         # shellcheck disable=SC2086
         train --steps 6 --save-every 100 $v -o whole$i b.tfs

@@ -7,7 +7,7 @@ load files
 prepare() { cd "$TOP" || return 1; }
 
 # Files whose lines are not wrapped yet.
-wide='^tests/cli/.*\.bats$|^tests/bench/cuda$'
+wide='^tests/(bench/cuda|cli/cuda\.bats)$'
 
 @test "cbor.h only in lib/cbor, CUDA only in lib/ops/cuda, SentencePiece only in lib/text/sp*.cc" {
     project_sources | grep -v '^lib/cbor/' | xargs grep -nE '#include *[<"]cbor\.h' |
