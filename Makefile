@@ -222,7 +222,7 @@ endef
 uses_sp := $B/bin/tf-tokenize \
 	$(patsubst %.c,$B/%.t,$(wildcard tests/unit/sp_*.c tests/fuzz/sp_*.c)) \
 	$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/sp_*.c))
-$(uses_sp): extra_libs = $B/libtf.a $(sp_libs) # again, for what sp.o alone asks for
+$(uses_sp): extra_libs = $B/libtf.a $(sp_libs) # again, for what sp.o alone needs
 $(uses_sp): $(if $(sp_src),$B/libtf-sp.a)
 
 $(bins): $B/bin/%: $B/cmd/%.o $B/libtf.a

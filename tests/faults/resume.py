@@ -141,7 +141,7 @@ def c2(rig, row):
 
 
 def pieces(argv, data, r):
-    """Feed the data in random pieces, some behind a pause."""
+    """Feed the data in random pieces, some after a pause."""
     import threading
     p = subprocess.Popen(argv,
                          stdin=subprocess.PIPE,
@@ -172,8 +172,8 @@ def pieces(argv, data, r):
     return rc, out, err.strip()
 
 
-# What must not change unnoticed between a start and the next: (name to be told, options of the next
-# start or None, another stream or None).
+# What must not change unnoticed between a start and the next: (name in the message, options of the
+# next start or None, another stream or None).
 CHANGES = [
     ("seed", ["--seed", "2"], None),
     ("dropout", ["--dropout", "0.2"], None),
@@ -408,13 +408,13 @@ def f1(rig, row):
                 row.fail("lr %g, seed %d: names another checkpoint than the last of %s: %s", lr,
                          i + 1, files, d.err.strip())
             if files and m and int(files[-1][5:13]) >= int(m.group(1)):
-                row.fail("lr %g, seed %d: saved behind the divergence", lr, i + 1)
+                row.fail("lr %g, seed %d: saved after the divergence", lr, i + 1)
         rig.check_whole(row, "lr %g, seed %d" % (lr, i + 1),
                         out)  # which refuses NaN and infinities
     if rig.short or row.lacks("gdb"):
         return
     for n in range(1, min(39, rig.count(36, short=2)) + 1):
-        # The memory of a gradient, spoiled by a debugger behind the n-th backward pass.
+        # The memory of a gradient, spoiled by a debugger after the n-th backward pass.
         out = rig.path("f1")
         shutil.rmtree(out, ignore_errors=True)
         argv = rig.train_argv(out, stream, "--steps", "40", "--save-every", "4")

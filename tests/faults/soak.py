@@ -1,5 +1,5 @@
 """K4, K6, M, N: fuzzers for a while, lines that tests run, tools and tests under valgrind and
-sanitizers, and work that goes on for long."""
+sanitizers, and long runs."""
 import glob
 import json
 import os
