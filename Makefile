@@ -87,7 +87,7 @@ bats := $(sort $(wildcard tests/cli/*.bats tests/lint/*.bats))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(cu_src),$B/emulate/tf-backend-cuda.so)
-emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o
+emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o $B/tests/emulate/cublaslt.o
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
 

@@ -35,9 +35,11 @@ static const char *const precisions[] = {PRECISIONS, NULL};
     OPT_INT(0, "max-length", p, .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, \
             .flags = TF_OPT_SEMANTIC, .help = "replace " what " than N tokens by a bad record")
 
+/* A string, not a choice: "cuda:N" is a device too. The words are for shell completion. */
 static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
 #define COMMON_DEVICE(p) \
-    OPT_CHOICE('d', "device", p, devices, .arg = "NAME", .def = "auto", .help = "compute device")
+    OPT_STR('d', "device", p, .arg = "NAME", .def = "auto", .choices = devices, \
+            .help = "compute device: auto, cpu, ref, ref64, cuda, or cuda:N for GPU N")
 
 #define COMMON_RUNNING(o, what) \
     OPT_GROUP("Running (on the CPU the output does not depend on these)"), \

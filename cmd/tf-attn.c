@@ -4,7 +4,8 @@
 
 static struct tf_attention_opts o;
 static const char *model, *output;
-static int device, precision;
+static const char *device;
+static int precision;
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and streams"),
@@ -45,7 +46,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (model == NULL)
         return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
     o.run.models = (struct tf_strs){&model, 1};
-    o.run.device = devices[device];
+    o.run.device = device;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;
     return tf_attention_stream(&o, args->v, (size_t)args->n, output, opts, err);
 }

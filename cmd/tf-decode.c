@@ -5,7 +5,8 @@
 static struct tf_decode_opts o;
 static const char *output;
 static const char *const decoding[] = {PRECISIONS, "int8", NULL};
-static int device, precision;
+static const char *device;
+static int precision;
 
 enum { SEARCH = 1, SAMPLE = 2 };
 
@@ -76,7 +77,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
                               (long long)o.nbest, (long long)o.beam);
     o.nbest_out = o.nbest > 0 || o.token_scores;
     o.nbest = o.nbest > 0 ? o.nbest : 1;
-    o.run.device = devices[device];
+    o.run.device = device;
     o.run.precision = precision > 0 ? decoding[precision] : NULL;
     return tf_decode_stream(&o, args->v[0], output, opts, err);
 }

@@ -5,7 +5,8 @@
 static struct tf_score_opts o;
 static const char *output;
 static bool text, summary;
-static int device, precision;
+static const char *device;
+static int precision;
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and streams"),
@@ -47,7 +48,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
     o.alpha_given = tf_opt_given(opts, "alpha");
     o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
-    o.run.device = devices[device];
+    o.run.device = device;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;
     return tf_score_stream(&o, args->v, (size_t)args->n, output, opts, err);
 }

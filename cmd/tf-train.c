@@ -14,7 +14,7 @@ enum { TRAIN = 1, PLAN = 2, TUNE = 4 };
 
 static struct tf_run_opts o;
 static const char *preset, *tune;
-static int dialect, device, precision;
+static int dialect, precision;
 static int64_t layers, plan_tokens, plan_length;
 
 static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NULL};
@@ -128,11 +128,14 @@ static struct tf_opt opts[] = {
                .help = "best.tfm has the lowest perplexity or the highest accuracy"),
     OPT_INT(0, "patience", &o.patience, .arg = "N", .def = "0", .lo = 0, .hi = 1e9,
             .needs = "valid", .help = "stop after N validations without improvement; 0: never"),
+    OPT_FLAG(0, "no-save", &o.no_save, .flags = TF_OPT_HIDDEN,
+             .help = "write no checkpoints, for benchmarks"),
     OPT_FLAG(0, "force", &o.force,
              .help = "continue even if corpus or settings differ from the checkpoint"),
     OPT_GROUP("Machine"),
-    OPT_CHOICE(0, "device", &device, training_devices, .arg = "WORD", .def = "auto",
-               .help = "compute device; auto uses a GPU if present; ref is slow, for tests"),
+    OPT_STR(0, "device", &o.device, .arg = "NAME", .def = "auto", .choices = training_devices,
+            .help = "compute device: auto (a GPU if present), cpu, cuda, cuda:N for GPU N, or ref "
+                    "(slow, for tests)"),
     COMMON_PRECISION(&precision, precisions, "", "bf16"),
     OPT_STR(0, "tuning", &o.tuning, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "use the GPU matrix product algorithms in this file, written by --tune"),
@@ -173,7 +176,8 @@ static int configure(const struct tf_args *args, struct tf_err *err)
         return -1;
     o.threads = tf_threads_default();
     tf_opt_reassign(opts);
-    o.device = training_devices[device];
+    if (strcmp(o.device, "ref64") == 0)
+        return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
     o.precision = precision > 0 ? precisions[precision] : NULL;
     o.opts = opts;
     o.need_bos = given("start") && o.config.start == TF_START_BOS;

@@ -219,8 +219,10 @@ typedef int tf_download_fn(struct tf_ctx *c, void *dst, enum tf_elem e, const tf
                            struct tf_err *err);
 /* Queue a download of n F64 (at most TF_ASYNC_DOWNLOAD_MAX). dst belongs to the lane until the
  * matching download_wait has returned; those match in order, at most TF_ASYNC_DOWNLOADS are
- * open. */
-typedef void tf_download_async_fn(struct tf_ctx *c, double *dst, const tf_mem_f64 *src, size_t n);
+ * open. -1 and err, with nothing queued, when a device had no memory for earlier work: the results
+ * of that are of no use. */
+typedef int tf_download_async_fn(struct tf_ctx *c, double *dst, const tf_mem_f64 *src, size_t n,
+                                 struct tf_err *err);
 typedef int tf_download_wait_fn(struct tf_ctx *c, struct tf_err *err);
 /* Free bytes of a device; 0 where backend memory is host memory. */
 typedef size_t tf_free_memory_fn(struct tf_ctx *c);
@@ -407,12 +409,13 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
     return (char *)p + i * be->elem_size[e];
 }
 
-/* Find a backend: "cpu", "ref", "ref64", "cuda", or "auto" (cuda if its plugin loads and its device
- * works, else cpu; the reason goes to *why if given, with ENOENT where no plugin is installed).
- * precision: NULL for the backend's default for that use. NULL and err if the backend does not work
- * here or lacks that precision. A plugin exports `const struct tf_backend *const
- * *tf_backend_entry(void)`: its tables, NULL last. Plugins are searched in $TF_BACKEND_DIR, next to
- * the program (a build tree), in ../lib/tf from there, and in LIBDIR/tf. */
+/* Find a backend: "cpu", "ref", "ref64", "cuda" (the first GPU), "cuda:N" (GPU N, from 0), or
+ * "auto" (cuda if its plugin loads and its device works, else cpu; the reason goes to *why if
+ * given, with ENOENT where no plugin is installed). While a lane is open on one GPU, no other can
+ * be used. precision: NULL for the backend's default for that use. NULL and err if the backend does
+ * not work here or lacks that precision. A plugin exports `const struct tf_backend *const
+ * *tf_backend_entry(int device)`: its tables, NULL last. Plugins are searched in $TF_BACKEND_DIR,
+ * next to the program (a build tree), in ../lib/tf from there, and in LIBDIR/tf. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
                                          struct tf_err *why, struct tf_err *err);
 

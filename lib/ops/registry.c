@@ -16,6 +16,7 @@
 #endif
 
 #define PLUGIN "tf-backend-cuda.so"
+enum { MOST_DEVICES = 1024 };
 
 /* The directory of this program, or "" when it is unknown. */
 static void exe_dir(char *dir, size_t size)
@@ -51,9 +52,9 @@ static bool plugin_path(char *path, size_t size, struct tf_err *err)
     return false;
 }
 
-/* The tables of the plugin, or NULL and err. For `auto`, check for a driver first: loading CUDA's
- * libraries takes 50 ms and 200 MB. */
-static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err *err)
+/* The plugin's tables for a device, or NULL and err. For `auto`, check for a driver first: loading
+ * CUDA's libraries takes 50 ms and 200 MB. */
+static const struct tf_backend *const *load_plugin(int device, bool automatic, struct tf_err *err)
 {
     char path[PATH_MAX];
     if (!plugin_path(path, sizeof path, err))
@@ -68,10 +69,12 @@ static const struct tf_backend *const *load_plugin(bool automatic, struct tf_err
         tf_fail(err, "%s", dlerror()); /* names the file */
         return NULL;
     }
-    const struct tf_backend *const *(*entry)(void) = NULL;
+    const struct tf_backend *const *(*entry)(int device) = NULL;
     *(void **)&entry = dlsym(lib, "tf_backend_entry");
-    const struct tf_backend *const *tables = entry != NULL ? entry() : NULL;
-    if (tables == NULL || tables[0] == NULL) {
+    const struct tf_backend *const *tables = entry != NULL ? entry(device) : NULL;
+    if (entry != NULL && tables == NULL) {
+        tf_fail(err, "cuda: this process already uses another GPU");
+    } else if (tables == NULL || tables[0] == NULL) {
         tf_fail(err, "%s: not a backend plugin", path);
         tables = NULL;
     } else if (tables[0]->abi != TF_BACKEND_ABI) {
@@ -115,6 +118,18 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables,
     return NULL;
 }
 
+/* N of "cuda:N", 0 of "cuda"; -1 for any other name. */
+static int cuda_device(const char *name)
+{
+    if (strcmp(name, "cuda") == 0)
+        return 0;
+    if (strncmp(name, "cuda:", 5) != 0 || name[5] < '0' || name[5] > '9')
+        return -1;
+    char *end;
+    long n = strtol(name + 5, &end, 10);
+    return *end == 0 && n < MOST_DEVICES ? (int)n : -1;
+}
+
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
                                          struct tf_err *why, struct tf_err *err)
 {
@@ -126,18 +141,20 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
         return usable(ref, precision, use, err);
     if (strcmp(name, "ref64") == 0)
         return usable(ref64, precision, use, err);
-    if (strcmp(name, "cuda") == 0)
-        return usable(load_plugin(false, err), precision, use, err);
+    int device = cuda_device(name);
+    if (device >= 0)
+        return usable(load_plugin(device, false, err), precision, use, err);
     if (strcmp(name, "auto") == 0) {
         struct tf_err reason = {0};
-        const struct tf_backend *be = usable(load_plugin(true, &reason), precision, use, &reason);
+        const struct tf_backend *be =
+            usable(load_plugin(0, true, &reason), precision, use, &reason);
         if (be != NULL)
             return be;
         if (why != NULL)
             *why = reason;
         return usable(tf_cpu_backends(err), precision, use, err);
     }
-    tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda or auto", name);
+    tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda, cuda:N or auto", name);
     return NULL;
 }
 

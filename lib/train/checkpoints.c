@@ -14,13 +14,16 @@ static int save_failed(struct tf_run *r)
 
 int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)
 {
-    if (tf_saver_start(r->saved.saver, &r->stepper, &r->state, kind, best, err) != 0)
+    if (!r->o->no_save &&
+        tf_saver_start(r->saved.saver, &r->stepper, &r->state, kind, best, err) != 0)
         return save_failed(r);
     r->saved.time = tf_now();
     if (kind != TF_SAVE_BEST)
         r->saved.step = r->state.step;
     if (kind == TF_SAVE_REGULAR)
         r->saved.regular_step = r->state.step;
+    if (r->o->no_save)
+        return 0;
     char *name = tf_save_name(kind, r->state.step);
     int rc = tf_run_report_save(&r->report, r->state.step, name, err);
     free(name);

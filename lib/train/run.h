@@ -25,6 +25,7 @@ struct tf_run_opts {
     int64_t steps; /* in total, earlier starts of the run included */
     int64_t save_every, keep, valid_every, patience, log_every, threads;
     double save_minutes; /* 0: no saves by the clock */
+    bool no_save;        /* write no checkpoints: for benchmarks */
     int best_by;         /* enum tf_best_by */
     bool need_bos;       /* refuse a vocabulary without bos */
     bool force, progress, quiet;

@@ -196,12 +196,12 @@ int tf_stepper_add(struct tf_stepper *s, const struct tf_pairs *p, const struct 
     return 0;
 }
 
-void tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m)
+int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struct tf_err *err)
 {
     size_t n = (s->w.params.size + s->chunk - 1) / s->chunk;
     run_chunks(s, norm_job, (struct chunks){.a = s->total});
     s->be->sum(s->ctx[0], s->norm2, s->norms, n);
-    s->be->download_async(s->ctx[0], m->v, s->metrics, 4 * (size_t)s->be->shards + 1);
+    return s->be->download_async(s->ctx[0], m->v, s->metrics, 4 * (size_t)s->be->shards + 1, err);
 }
 
 int tf_stepper_wait_metrics(struct tf_stepper *s, const struct tf_stepper_metrics *m,

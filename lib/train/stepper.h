@@ -63,8 +63,11 @@ int tf_stepper_add(struct tf_stepper *s, const struct tf_pairs *p, const struct 
 struct tf_stepper_metrics {
     double v[4 * TF_MAX_SHARDS + 1];
 };
-/* Compute the gradient's norm and start to download the metrics; at most two downloads at once. */
-void tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m);
+/* Compute the gradient's norm and start to download the metrics; at most two downloads at once. -1
+ * when the device had no memory for part of the update: it must not be applied, and the weights are
+ * those of the last one. */
+int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m,
+                       struct tf_err *err) TF_MUST_CHECK;
 /* Wait for the oldest download: adds to *sums; *norm2 becomes the sum of the gradient's squares,
  * NaN or infinite when any element is. */
 int tf_stepper_wait_metrics(struct tf_stepper *s, const struct tf_stepper_metrics *m,

@@ -90,7 +90,10 @@ int tf_run_update(struct tf_run *r, struct tf_err *err)
         .pending = true,
         .done = {.at = next, .lr = tf_schedule_lr(&r->setup.schedule, next.step)},
     };
-    tf_stepper_measure(&r->stepper, &u->arriving);
+    if (tf_stepper_measure(&r->stepper, &u->arriving, err) != 0) {
+        u->pending = false;
+        return tf_context(err, "step %llu", (unsigned long long)next.step);
+    }
     if (!ahead && tf_run_wait_metrics(r, u, err) != 0)
         return -1;
     const struct tf_adam adam = adam_of(r, u);

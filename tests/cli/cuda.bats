@@ -336,3 +336,95 @@ program() {
     TF_BACKEND_DIR=none t 1 tf-train --device cuda "${small[@]}" --steps 1 -o no "$B"
     expect_error "tf-backend-cuda.so"
 }
+
+@test "TF_CUDA_WITHOUT: each part left out gives the same results; unknown words are errors" {
+    few >few.tfs
+    train --steps 3 -o all
+    tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >all.tfs
+    for part in graphs product mma library pdl graphs,product,mma,library,pdl; do
+        TF_CUDA_WITHOUT=$part train --steps 3 -o "$part"
+        TF_CUDA_WITHOUT=$part tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >part.tfs
+        [ -z "${EMULATED:-}" ] || same all/ckpt-00000003.tfm "$part/ckpt-00000003.tfm"
+        same all.tfs part.tfs
+    done
+    TF_CUDA_WITHOUT=library TF_CUDA_TIMES=1 train --steps 1 -o account 2>account.txt
+    grep -q 'product: plain$' account.txt
+    TF_CUDA_WITHOUT=graphs TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs 2>told >/dev/null
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: 0 graphs launched' told
+    for words in some graphs,some graphs,,mma GRAPHS; do
+        TF_CUDA_WITHOUT=$words t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+        expect_error "not one of graphs, product, mma, library, pdl"
+    done
+}
+
+@test "an algorithm of the library that refuses to run: the next one, or no epilogue, or a kernel" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    few >few.tfs
+    export TF_CUDA_EPILOGUES=none # their sums have another order than the kernels in their place
+    train --precision fp32 --steps 3 -o all
+    tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >all.tfs
+    for how in first run none epilogues rows; do
+        TF_EMULATE_LT=$how train --precision fp32 --steps 3 -o $how
+        same all/ckpt-00000003.tfm $how/ckpt-00000003.tfm
+        TF_EMULATE_LT=$how tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >$how.tfs
+        same all.tfs $how.tfs
+    done
+    TF_EMULATE_LT=epilogues TF_CUDA_TIMES=1 train --steps 1 -o account 2>account.txt
+    grep -q 'product: bias and ReLU$' account.txt
+    run -1 grep -q 'product: plain$' account.txt
+}
+
+@test "a graph that can't be captured is reported once" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    few >few.tfs
+    TF_EMULATE_NO_GRAPHS=1 t 0 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs
+    [ "$(grep -c '^cuda: capturing a graph: .*; kernels are launched one by one$' <<<"$stderr")" -eq 1 ]
+}
+
+@test "cuda:N is GPU N, and one that is not there is an error" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    few >few.tfs
+    export TF_EMULATE_DEVICES=2
+    tf-decode --device cuda -m "$MODEL" few.tfs >first.tfs
+    tf-decode --device cuda:0 -m "$MODEL" few.tfs | cmp - first.tfs >&2
+    tf-decode --device cuda:1 -m "$MODEL" few.tfs | cmp - first.tfs >&2
+    tf-score -q --device cuda:1 -m "$MODEL" few.tfs few.tfs >/dev/null
+    tf-attn --device cuda:1 -m "$MODEL" few.tfs few.tfs >/dev/null
+    t 0 tf-train --device cuda:1 "${small[@]}" --steps 1 -o run "$B"
+    grep -q '"device":"emulation 1,' run/log.jsonl
+    for tool in "tf-decode -m $MODEL few.tfs" "tf-train -q ${small[*]} --steps 1 -o x $B"; do
+        # shellcheck disable=SC2086
+        t 1 $tool --device cuda:2
+        expect_error "there is no device 2; the last one is cuda:1"
+        for name in cuda:x cuda: cuda:-1 cuda:1x gpu; do
+            # shellcheck disable=SC2086
+            t 2 $tool --device $name
+            expect_error "no backend '$name': cpu, ref, ref64, cuda, cuda:N or auto"
+        done
+    done
+    t 2 tf-train -q --device ref64 "${small[@]}" --steps 1 -o x "$B"
+    expect_error "--device: 'ref64' is not for training"
+}
+
+@test "--no-save trains without writing a checkpoint" {
+    train --steps 4 --save-every 2 --log-every 1 -o saved
+    train --steps 4 --save-every 2 --log-every 1 --no-save -o bare
+    [ "$(losses saved)" = "$(losses bare)" ]
+    [ -n "$(losses bare)" ]
+    [ -z "$(find bare -name '*.tfm*')" ]
+}
+
+@test "the bench: a broken part is found and switched off, and its job starts again" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    bench=("$TF_PYTHON" "$TOP/tests/bench/cuda" --emulate --no-build --build "$build" --keep kept)
+    t 0 env TF_EMULATE_FAULT="product: few" "${bench[@]}" smoke one ncu
+    expect_contains "$output" "switched off"
+    expect_contains "$output" "ncu is missing here"
+    grep -q '^bench: without product: works$\|^switched off  *product ' kept/smoke.txt
+    grep -q 'without product$' kept/one.txt
+    grep -q '"without": \["product"\]' kept/state.json
+    t 1 env TF_EMULATE_FAULT="linear" "${bench[@]}" --without '' smoke
+    grep -q 'no part of TF_CUDA_WITHOUT is to blame' kept/smoke.txt
+    t 1 "${bench[@]}" all
+    expect_error "unknown job"
+}

@@ -66,6 +66,9 @@ namespace {
 
 /* ---- coroutines ---- */
 
+/* The kernel named by TF_EMULATE_FAULT was reached. */
+bool faulted;
+
 enum { STACK = 128 * 1024, MAX_THREADS = 1024, MAX_SHARED = 227 * 1024 };
 
 struct coroutine {
@@ -519,6 +522,11 @@ void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim
         stop(name, "too many blocks");
     if (shared > (limit != allowed.end() ? limit->second : 48 * 1024))
         stop(name, std::to_string(shared) + " bytes of shared memory were not allowed");
+    const char *fault = getenv("TF_EMULATE_FAULT");
+    if (fault != nullptr && strncmp(name, fault, strlen(fault)) == 0) {
+        enqueue(s, [] { faulted = true; });
+        return;
+    }
     enqueue(s, [name, grid, block, shared, thread = std::move(thread)] {
         kernel_name = name;
         body = &thread;
@@ -551,6 +559,8 @@ const char *cudaGetErrorString(cudaError_t e)
         return "CUDA driver version is insufficient for CUDA runtime version";
     case cudaErrorStreamCaptureUnsupported:
         return "operation not permitted when stream is capturing";
+    case cudaErrorLaunchFailure:
+        return "unspecified launch failure";
     case cudaErrorNoKernelImageForDevice:
         return "no kernel image is available for execution on the device";
     }
@@ -578,7 +588,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
 
 cudaError_t cudaGetDeviceCount(int *n)
 {
-    *n = 1;
+    const char *wanted = getenv("TF_EMULATE_DEVICES");
+    *n = wanted != nullptr ? atoi(wanted) : 1;
     return cudaSuccess;
 }
 
@@ -587,10 +598,10 @@ cudaError_t cudaSetDevice(int)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 {
     *p = {};
-    snprintf(p->name, sizeof p->name, "emulation");
+    snprintf(p->name, sizeof p->name, device == 0 ? "emulation" : "emulation %d", device);
     p->totalGlobalMem = (size_t)1 << 30;
     p->major = 9;
     p->multiProcessorCount = 4;
@@ -697,7 +708,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
     if (s->capture != nullptr)
         return cudaErrorStreamCaptureUnsupported;
     flush(s);
-    return cudaSuccess;
+    return faulted ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
@@ -752,6 +763,17 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
     return cudaSuccess;
 }
 
+cudaError_t cudaEventCreate(cudaEvent_t *e)
+{
+    return cudaEventCreateWithFlags(e, 0);
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
+{
+    *ms = 1;
+    return cudaSuccess;
+}
+
 cudaError_t cudaEventDestroy(cudaEvent_t e)
 {
     delete e;
@@ -769,5 +791,5 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
     for (emulate_stream *s : streams) /* a stream that is gone has done all of its work */
         if (s == e->stream)
             flush(s);
-    return cudaSuccess;
+    return faulted ? cudaErrorLaunchFailure : cudaSuccess;
 }

@@ -7,13 +7,14 @@
  * TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the
  * same. Built with SAN=thread, ThreadSanitizer takes them for threads that only barriers order, and
  * tells of accesses that CUDA leaves unordered.
- * TF_EMULATE_MOST: bytes of the largest allocation of device memory that succeeds.
- * With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's end tells how
- * many graphs were launched, and made.
- * Device memory and dynamic shared memory start as bytes 0xff (nan); each allocation is one of
- * malloc's, so that AddressSanitizer sees what runs over it. What a GPU would refuse or hang at -
- * too many threads, too much shared memory, a barrier that some threads never reach - ends the
- * program with the kernel's name. */
+ * TF_EMULATE_DEVICES: how many devices there are (1).
+ * TF_EMULATE_FAULT: a kernel whose name begins with this fails, as a device does: from then on
+ * every wait returns an error. TF_EMULATE_MOST: bytes of the largest allocation of device memory
+ * that succeeds. With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's
+ * end tells how many graphs were launched, and made. Device memory and dynamic shared memory start
+ * as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs
+ * over it. What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier
+ * that some threads never reach - ends the program with the kernel's name. */
 #ifndef TF_TESTS_EMULATE_H
 #define TF_TESTS_EMULATE_H
 
@@ -74,7 +75,8 @@ enum cudaError_t {
     cudaErrorNoDevice,
     cudaErrorInsufficientDriver,
     cudaErrorStreamCaptureUnsupported,
-    cudaErrorNoKernelImageForDevice
+    cudaErrorNoKernelImageForDevice,
+    cudaErrorLaunchFailure
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
@@ -132,10 +134,12 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned lon
 cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s);
 cudaError_t cudaGraphDestroy(cudaGraph_t g);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x);
+cudaError_t cudaEventCreate(cudaEvent_t *e);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t e);
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
 cudaError_t cudaEventSynchronize(cudaEvent_t e);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to); /* 1 */
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute a, int value);
 /* fails with TF_EMULATE_NO_CODE, as for a device that nothing was compiled for */
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);

@@ -86,7 +86,7 @@ static void test_find(void)
     struct tf_err err = {0}, why = {0};
     ok(tf_backend_find("abacus", NULL, TF_USE_TRAINING, NULL, &err) == NULL,
        "an unknown name finds nothing");
-    is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda or auto",
+    is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda, cuda:N or auto",
            "and says which there are");
     ok(tf_backend_find("ref", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f32,
        "ref by name");

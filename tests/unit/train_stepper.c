@@ -86,7 +86,7 @@ static double measure(struct tf_stepper *s, struct tf_sums *sums)
     struct tf_stepper_metrics m;
     struct tf_err err = {0};
     double norm2;
-    tf_stepper_measure(s, &m);
+    must(tf_stepper_measure(s, &m, &err), &err);
     must(tf_stepper_wait_metrics(s, &m, sums, &norm2, &err), &err);
     return norm2;
 }

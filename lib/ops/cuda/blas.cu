@@ -1,11 +1,19 @@
-/* blas.cu - matrix products: cuBLASLt, a kernel of our own for what it has no algorithm for, and
- * loops on the host in emulated builds. */
+/* blas.cu - matrix products by cuBLASLt, and by a plain kernel where the library has no algorithm.
+ * Emulated builds use tests/emulate/cublasLt.h. */
 #include "blas.h"
+
+#ifdef TF_EMULATE
+#include "cublasLt.h"
+#else
+#include <cublasLt.h>
+#endif
 
 #include <algorithm>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <vector>
 
 /* The largest power of two up to 256 that divides an address. */
 static int32_t alignment(const void *p)
@@ -72,114 +80,27 @@ size_t tf_blas_mask_size(size_t rows, size_t N)
     return rows * mask_ld(N) / 8;
 }
 
-#ifdef TF_EMULATE
-
-#include <vector>
-
-struct tf_blas {
-    struct tf_tuning tuning;
-};
-
-struct tf_blas *tf_blas_new(const char *device, struct tf_err *)
-{
-    return new tf_blas{
-        {.device = device, .library = 0, .measuring = false, .entries = {}, .order = {}}};
-}
-
-void tf_blas_free(struct tf_blas *b)
-{
-    delete b;
-}
-
-void tf_blas_describe(const struct tf_blas *, char *text, size_t size)
-{
-    snprintf(text, size, "loops");
-}
-
-static float element(const void *p, enum tf_blas_elem e, size_t i)
-{
-    return e == TF_BLAS_F32    ? ((const float *)p)[i]
-           : e == TF_BLAS_BF16 ? to_float(((const bf16 *)p)[i])
-                               : to_float(((const half *)p)[i]);
-}
-
-static void put(void *p, enum tf_blas_elem e, size_t i, float x)
-{
-    if (e == TF_BLAS_F32)
-        ((float *)p)[i] = x;
-    else if (e == TF_BLAS_BF16)
-        ((bf16 *)p)[i] = from_float<bf16>(x);
-    else
-        ((half *)p)[i] = from_float<half>(x);
-}
-
-void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *given)
-{
-    if (c->blas->tuning.measuring && !given->any_rows && given->M > 0 && given->N > 0 &&
-        given->K > 0)
-        tf_tuning_add(&c->blas->tuning, name_of(given), {{0}, 1, 1}); /* nothing takes time here */
-    tf_cuda_timed timed(c, family_of(given).c_str());
-    emulate::enqueue(tf_cuda_stream(c), [g = *given] {
-        size_t M = (size_t)g.M, N = (size_t)g.N, K = (size_t)g.K;
-        std::vector<float> b(K * N), sums(N);
-        for (size_t k = 0; k < K; k++)
-            for (size_t j = 0; j < N; j++)
-                b[k * N + j] = element(g.b, g.ab, g.tb ? j * g.ldb + k : k * g.ldb + j);
-        for (size_t i = 0; i < M; i++) {
-            std::fill(sums.begin(), sums.end(), 0.0f);
-            for (size_t k = 0; k < K; k++) {
-                float x = element(g.a, g.ab, g.ta ? k * g.lda + i : i * g.lda + k);
-                for (size_t j = 0; j < N; j++)
-                    sums[j] += x * b[k * N + j];
-            }
-            for (size_t j = 0; j < N; j++) {
-                size_t at = i * g.ldd + j, bit = i * mask_ld(N) + j;
-                uint8_t *mask = g.mask != nullptr ? (uint8_t *)g.mask + bit / 8 : nullptr;
-                float y = sums[j] + (g.beta != 0 ? g.beta * element(g.d, g.out, at) : 0) +
-                          (g.bias != nullptr ? element(g.bias, g.out, j) : 0);
-                if (mask != nullptr && g.relu)
-                    *mask = (uint8_t)((*mask & ~(1 << bit % 8)) | (y > 0) << bit % 8);
-                bool cut = g.relu ? !(y > 0) : mask != nullptr && (*mask >> bit % 8 & 1) == 0;
-                put(g.d, g.out, at, cut ? 0 : y);
-            }
-        }
-        if (g.column_sums == nullptr)
-            return;
-        std::fill(sums.begin(), sums.end(), 0.0f);
-        for (size_t k = 0; k < K; k++)
-            for (size_t j = 0; j < N; j++)
-                sums[j] += b[k * N + j];
-        for (size_t j = 0; j < N; j++)
-            put(g.column_sums, g.out, j, sums[j]);
-    });
-}
-
-/* Widths that are no multiple of 8 stand in for what the library has no algorithm for. */
-bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
-{
-    if (g->M == 0 || g->N == 0 || g->K == 0 || g->N % 8 != 0 || !vector_fits(g))
-        return false;
-    tf_blas_gemm(c, g);
-    return true;
-}
-
-#else
-
-#include <cublasLt.h>
-
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(tf_tuned::algo),
               "an algorithm is kept as its bytes");
 
 namespace {
 
+#ifdef TF_EMULATE
+constexpr size_t WORKSPACE = 256;
+#else
+constexpr size_t WORKSPACE = 32 << 20;
+#endif
+
 enum {
-    WORKSPACE = 32 << 20,
-    TYPICAL_ROWS = 512, /* the M by which the algorithm is chosen that serves any number of rows */
-    TRIED = 16,         /* algorithms that are measured */
-    TIMES = 9,          /* and how often each; the median counts */
+    OFFERED = 8,        /* algorithms requested from the heuristic, tried in its order */
+    TRIED = 16,         /* algorithms that --tune measures */
+    TIMES = 9,          /* measurements of each; the median counts */
+    TYPICAL_ROWS = 512, /* the M that any_rows algorithms are chosen for */
     SPLIT_K = 128,      /* a split sum's length must be a multiple: some versions drop the rest */
-    TELL = 1 << 24,     /* multiplications from which on it is told that there is no algorithm */
+    REPORT = 1 << 24,   /* multiplications from which a product by the plain kernel is reported */
 };
+/* Rows for which an any_rows algorithm is checked: it must run for every number of them. */
+constexpr int CHECKED_ROWS[] = {1, 33, 4096};
 
 /* What an algorithm may depend on; compared as bytes, so no member may leave a gap. */
 struct shape {
@@ -188,13 +109,17 @@ struct shape {
     int32_t align_a, align_b, align_d, align_vector;
 };
 
+struct algorithm {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspace;
+};
+
 struct plan {
     cublasLtMatmulDesc_t op;
     cublasLtMatrixLayout_t a, b, d;
-    cublasLtMatmulAlgo_t algo;
-    size_t workspace;
-    cublasStatus_t status; /* what the library last said of an algorithm */
-    bool found; /* else the library has none that works, and multiply() does it */
+    std::vector<struct algorithm> algos; /* the first one runs; those that refuse to are removed */
+    cublasStatus_t status;               /* the library's last answer about an algorithm */
+    bool reported;
 };
 
 } // namespace
@@ -203,8 +128,8 @@ struct tf_blas {
     cublasLtHandle_t lt;
     void *workspace;
     std::unordered_map<std::string, struct plan> plans; /* by the bytes of a shape */
-    /* for any_rows: by the bytes of a shape with M = TYPICAL_ROWS */
-    std::unordered_map<std::string, cublasLtMatmulAlgo_t> algos;
+    /* for any_rows: the algorithms of a shape, by its bytes with M = TYPICAL_ROWS */
+    std::unordered_map<std::string, std::vector<struct algorithm>> any_rows;
     struct tf_tuning tuning;
 };
 
@@ -345,36 +270,42 @@ static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const s
     return p.status == CUBLAS_STATUS_SUCCESS ? n : 0;
 }
 
-static void choose(struct tf_blas *b, const struct shape &s, struct plan &p,
-                   const struct tf_gemm *g)
+/* The heuristic's algorithms for a shape. */
+static std::vector<struct algorithm> choose(struct tf_blas *b, const struct shape &s,
+                                            struct plan &p, const struct tf_gemm *g)
 {
-    cublasLtMatmulHeuristicResult_t r = {};
-    if (ask(b, s, p, g, &r, 1) > 0)
-        p.found = (p.status = r.state) == CUBLAS_STATUS_SUCCESS;
-    p.algo = r.algo;
-    p.workspace = r.workspaceSize;
+    cublasLtMatmulHeuristicResult_t found[OFFERED];
+    std::vector<struct algorithm> algos;
+    int n = ask(b, s, p, g, found, OFFERED);
+    for (int i = 0; i < n; i++)
+        if (found[i].state == CUBLAS_STATUS_SUCCESS && found[i].workspaceSize <= WORKSPACE)
+            algos.push_back({found[i].algo, found[i].workspaceSize});
+        else
+            p.status = found[i].state;
+    return algos;
 }
 
-/* Take this algorithm, if it does the product. */
-static void take(struct tf_blas *b, struct plan &p, const cublasLtMatmulAlgo_t *algo)
+/* Does this algorithm work for the plan? Sets its workspace. */
+static bool check(struct tf_blas *b, struct plan &p, struct algorithm &a)
 {
     cublasLtMatmulHeuristicResult_t r = {};
-    p.algo = *algo;
-    p.status = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &p.algo, &r);
-    p.found = p.status == CUBLAS_STATUS_SUCCESS && r.workspaceSize <= WORKSPACE;
-    p.workspace = r.workspaceSize;
+    p.status = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &a.algo, &r);
+    a.workspace = r.workspaceSize;
+    return p.status == CUBLAS_STATUS_SUCCESS && a.workspace <= WORKSPACE;
 }
 
-static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
+static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p,
+                          const struct algorithm &a, void *d)
 {
     float one = 1;
     return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d,
-                          &p.algo, c->blas->workspace, p.workspace, tf_cuda_stream(c));
+                          &a.algo, c->blas->workspace, a.workspace, tf_cuda_stream(c));
 }
 
 /* Median microseconds of the product, into other memory than its own; negative where it fails.
  * Another one goes before each, so that the device is at work when the host comes with the next. */
-static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p, void *d)
+static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p,
+                      const struct algorithm &a, void *d)
 {
     cudaEvent_t from, to;
     std::vector<float> took;
@@ -386,9 +317,9 @@ static double measure(struct tf_ctx *c, const struct tf_gemm *g, const struct pl
     }
     for (int i = 0; i < TIMES + 2; i++) { /* the first two do not count */
         float ms;
-        cublasStatus_t before = run(c, g, p, d);
+        cublasStatus_t before = run(c, g, p, a, d);
         cudaEventRecord(from, tf_cuda_stream(c));
-        cublasStatus_t s = run(c, g, p, d);
+        cublasStatus_t s = run(c, g, p, a, d);
         cudaEventRecord(to, tf_cuda_stream(c));
         if (before != CUBLAS_STATUS_SUCCESS || s != CUBLAS_STATUS_SUCCESS ||
             cudaEventSynchronize(to) != cudaSuccess ||
@@ -420,17 +351,15 @@ static void tune(struct tf_ctx *c, const struct shape &s, struct plan &p, const 
     }
     cudaMemsetAsync(d, 0, size, tf_cuda_stream(c));
     for (int i = 0; i < n; i++) {
-        struct plan q = p;
-        q.algo = found[i].algo;
-        q.workspace = found[i].workspaceSize;
-        double us = found[i].state == CUBLAS_STATUS_SUCCESS && q.workspace <= WORKSPACE
-                        ? measure(c, g, q, d)
+        struct algorithm a = {found[i].algo, found[i].workspaceSize};
+        double us = found[i].state == CUBLAS_STATUS_SUCCESS && a.workspace <= WORKSPACE
+                        ? measure(c, g, p, a, d)
                         : -1;
         if (us > 0 && e.first == 0)
             e.first = us;
         if (us > 0 && (e.best == 0 || us < (e.best == e.first ? 0.98 : 1) * e.best)) {
             e.best = us;
-            memcpy(e.algo, &q.algo, sizeof e.algo);
+            memcpy(e.algo, &a.algo, sizeof e.algo);
         }
     }
     cudaFree(d);
@@ -444,6 +373,59 @@ static void drop(struct plan &p)
     cublasLtMatrixLayoutDestroy(p.b);
     cublasLtMatrixLayoutDestroy(p.d);
     cublasLtMatmulDescDestroy(p.op);
+}
+
+/* What --tune measured for a shape, then what the heuristic offers. */
+static std::vector<struct algorithm> algorithms_of(struct tf_ctx *c, const struct shape &s,
+                                                   struct plan &p, const struct tf_gemm *g)
+{
+    struct tf_blas *b = c->blas;
+    std::string name = name_of(g);
+    if (b->tuning.measuring && b->tuning.entries.find(name) == b->tuning.entries.end())
+        tune(c, s, p, g);
+    std::vector<struct algorithm> algos = choose(b, s, p, g);
+    auto tuned = b->tuning.entries.find(name);
+    if (tuned != b->tuning.entries.end()) {
+        struct algorithm a = {};
+        memcpy(&a.algo, tuned->second.algo, sizeof a.algo);
+        if (check(b, p, a))
+            algos.insert(algos.begin(), a);
+    }
+    return algos;
+}
+
+/* For any number of rows the algorithms are those that the heuristic offers for TYPICAL_ROWS and
+ * that work for few and for many rows, so that M never decides which of them runs. Chosen once a
+ * shape; the plan p of the actual M gets its workspaces. */
+static std::vector<struct algorithm> algorithms_of_any_rows(struct tf_blas *b,
+                                                            const struct shape &s, struct plan &p,
+                                                            const struct tf_gemm *g)
+{
+    struct shape typical = s;
+    typical.M = TYPICAL_ROWS;
+    std::string key = bytes(typical);
+    auto known = b->any_rows.find(key);
+    if (known == b->any_rows.end()) {
+        struct plan q = describe(typical);
+        std::vector<struct algorithm> algos = choose(b, typical, q, g);
+        drop(q);
+        for (int rows : CHECKED_ROWS) {
+            struct shape other = s;
+            other.M = rows;
+            q = describe(other);
+            point(q, g);
+            algos.erase(std::remove_if(algos.begin(), algos.end(),
+                                       [&](struct algorithm &a) { return !check(b, q, a); }),
+                        algos.end());
+            drop(q);
+        }
+        known = b->any_rows.emplace(key, algos).first;
+    }
+    std::vector<struct algorithm> algos = known->second;
+    if (!algos.empty() && !check(b, p, algos.front()))
+        tf_cuda_report("%s: %s; results may depend on the number of rows", name_of(g).c_str(),
+                       cublasLtGetStatusString(p.status));
+    return algos;
 }
 
 /* The plan of a shape, made at its first use. */
@@ -482,44 +464,50 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
         return known->second;
     struct plan p = describe(s);
     point(p, g);
-    if (!vector_fits(g)) {
-        p.found = false;
-    } else if (s.any_rows) {
-        struct shape typical = s;
-        typical.M = TYPICAL_ROWS;
-        std::string any = bytes(typical);
-        auto algo = b->algos.find(any);
-        if (algo == b->algos.end()) {
-            struct plan q = describe(typical);
-            choose(b, typical, q, g);
-            drop(q);
-            p.status = q.status;
-            if (q.found)
-                algo = b->algos.emplace(any, q.algo).first;
-        }
-        if (algo != b->algos.end())
-            take(b, p, &algo->second);
-    } else {
-        std::string name = name_of(g);
-        if (b->tuning.measuring && b->tuning.entries.find(name) == b->tuning.entries.end())
-            tune(c, s, p, g);
-        auto tuned = b->tuning.entries.find(name);
-        if (tuned != b->tuning.entries.end()) {
-            cublasLtMatmulAlgo_t algo;
-            memcpy(&algo, tuned->second.algo, sizeof algo);
-            take(b, p, &algo);
-        }
-        if (!p.found)
-            choose(b, s, p, g);
-    }
-    /* What multiply() will do; a mask or column_sums have kernels of their own around a plain
-     * product. */
-    if (!p.found && s.mask == 0 && s.column_sums == 0 && s.M * s.N > TELL / s.K)
-        tf_cuda_without(name_of(g).c_str(),
-                        !vector_fits(g)                     ? "a bias not aligned to 16 bytes"
-                        : p.status == CUBLAS_STATUS_SUCCESS ? "no algorithm"
-                                                            : cublasLtGetStatusString(p.status));
+    if (!vector_fits(g) || !tf_cuda_uses(TF_CUDA_LIBRARY))
+        p.algos.clear();
+    else if (s.any_rows)
+        p.algos = algorithms_of_any_rows(b, s, p, g);
+    else
+        p.algos = algorithms_of(c, s, p, g);
     return b->plans.emplace(key, p).first->second;
+}
+
+/* Queue the product by the first algorithm that does not refuse it. Refused algorithms are removed
+ * for good. */
+static bool by_library(struct tf_ctx *c, const struct tf_gemm *g)
+{
+    struct plan &p = plan_of(c, g);
+    if (p.algos.empty())
+        return false;
+    tf_cuda_timed timed(c, family_of(g).c_str());
+    point(p, g);
+    while (!p.algos.empty()) {
+        p.status = run(c, g, p, p.algos.front(), g->d);
+        if (p.status != CUBLAS_STATUS_NOT_SUPPORTED && p.status != CUBLAS_STATUS_INVALID_VALUE &&
+            p.status != CUBLAS_STATUS_ARCH_MISMATCH) {
+            if (p.status != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
+                tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K,
+                        cublasLtGetStatusString(p.status));
+            return true;
+        }
+        p.algos.erase(p.algos.begin());
+    }
+    return false;
+}
+
+/* Report, once a shape, what is done in place of the library's product. */
+static void report(struct tf_ctx *c, const struct tf_gemm *g, const char *instead)
+{
+    struct plan &p = plan_of(c, g);
+    if (p.reported || (int64_t)g->M * g->N < REPORT / g->K || !tf_cuda_uses(TF_CUDA_LIBRARY))
+        return;
+    p.reported = true;
+    tf_cuda_report("%s: %s; %s", name_of(g).c_str(),
+                   !vector_fits(g)                     ? "a bias not aligned to 16 bytes"
+                   : p.status == CUBLAS_STATUS_SUCCESS ? "no algorithm"
+                                                       : cublasLtGetStatusString(p.status),
+                   instead);
 }
 
 /* A thread an element of d: for shapes that the library has nothing for. */
@@ -555,32 +543,33 @@ static void multiply_plainly(struct tf_ctx *c, const struct tf_gemm *g)
     }
 }
 
-bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
+/* d [M, N] = d + bias, then max(0, .). A thread an element. */
+template <typename D>
+static __global__ void end(D *d, const D *bias, size_t n, int N, size_t ldd, bool relu)
 {
-    if (g->M == 0 || g->N == 0 || g->K == 0)
-        return false;
-    struct plan &p = plan_of(c, g);
-    if (!p.found)
-        return false;
-    tf_cuda_timed timed(c, family_of(g).c_str());
-    point(p, g);
-    cublasStatus_t s = run(c, g, p, g->d);
-    if (s == CUBLAS_STATUS_NOT_SUPPORTED || s == CUBLAS_STATUS_INVALID_VALUE) {
-        /* The library promised what it can't do, and nothing was queued. From now on this shape has
-         * no algorithm. */
-        tf_cuda_without(name_of(g).c_str(), cublasLtGetStatusString(s));
-        return p.found = false;
-    }
-    if (s != CUBLAS_STATUS_SUCCESS && c->err.status == 0)
-        tf_fail(&c->err, "a product of %d x %d x %d: %s", g->M, g->N, g->K,
-                cublasLtGetStatusString(s));
-    return true;
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, j = i % N;
+    if (i >= n)
+        return;
+    D *at = d + i / N * ldd + j;
+    float sum = to_float(*at) + (bias != nullptr ? to_float(bias[j]) : 0);
+    *at = from_float<D>(relu && !(sum > 0) ? 0 : sum);
 }
 
-void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
+template <typename D> static void end_plainly(struct tf_ctx *c, const struct tf_gemm *g)
 {
-    if (g->M == 0 || g->N == 0 || tf_blas_gemm_with(c, g))
-        return;
+    size_t n = (size_t)g->M * (size_t)g->N;
+    launch(c, "product: bias and ReLU", end<D>, dim3(div_up(n, 256)), dim3(256), 0, (D *)g->d,
+           (const D *)g->bias, n, g->N, g->ldd, g->relu);
+}
+
+bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g)
+{
+    return g->M != 0 && g->N != 0 && g->K != 0 && by_library(c, g);
+}
+
+/* The product without the library. */
+static void by_kernel(struct tf_ctx *c, const struct tf_gemm *g)
+{
     if (g->ab == TF_BLAS_F32)
         multiply_plainly<float, float>(c, g);
     else if (g->ab == TF_BLAS_BF16)
@@ -591,7 +580,35 @@ void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
                               : multiply_plainly<half, half>(c, g);
 }
 
-#endif
+/* Bias and ReLU of a product that was made without them. */
+static void end_by_kernel(struct tf_ctx *c, const struct tf_gemm *g)
+{
+    if (g->out == TF_BLAS_F32)
+        end_plainly<float>(c, g);
+    else if (g->out == TF_BLAS_BF16)
+        end_plainly<bf16>(c, g);
+    else
+        end_plainly<half>(c, g);
+}
+
+void tf_blas_gemm(struct tf_ctx *c, const struct tf_gemm *g)
+{
+    if (g->M == 0 || g->N == 0 || tf_blas_gemm_with(c, g))
+        return;
+    if (g->K > 0 && (g->bias != nullptr || g->relu)) {
+        struct tf_gemm bare = *g;
+        bare.bias = nullptr;
+        bare.relu = false;
+        if (by_library(c, &bare)) {
+            report(c, g, "bias and ReLU take a kernel of their own");
+            end_by_kernel(c, g);
+            return;
+        }
+    }
+    if (g->K > 0)
+        report(c, g, "a plain kernel does it, which is slow");
+    by_kernel(c, g);
+}
 
 struct tf_tuning *tf_blas_tuning(struct tf_blas *b)
 {

@@ -118,6 +118,8 @@ void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
     g.ab = tf_blas_elem_of<A>();
     g.out = stat ? TF_BLAS_F32 : g.ab;
     g.bias = b == nullptr || stat ? b : (const void *)tf_cuda_shadow<A>(c, b);
+    if (b != nullptr && g.bias == nullptr)
+        return; /* no memory for its copy: noted */
     g.any_rows = true;
     tf_blas_gemm(c, &g);
 }

@@ -77,8 +77,17 @@ static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 
 /* Note the first failure; `what` names the operation. */
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
-/* Tell on stderr what the library refuses, and why: a kernel of our own does it. */
-void tf_cuda_without(const char *what, const char *why);
+/* A line on stderr about work that takes a slower path. */
+void tf_cuda_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The parts of the backend that TF_CUDA_WITHOUT can leave out, see plugin.cu. */
+enum {
+    TF_CUDA_GRAPHS = 1,
+    TF_CUDA_PRODUCT = 2,
+    TF_CUDA_MMA = 4,
+    TF_CUDA_LIBRARY = 8,
+    TF_CUDA_PDL = 16,
+};
+bool tf_cuda_uses(unsigned part);
 /* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one
  * operation asks once for all that it needs. NULL after a failure. */
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n);

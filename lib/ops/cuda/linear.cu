@@ -105,12 +105,16 @@ void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, co
     struct tf_gemm g = {.M = (int)r->cap_rows, .N = N, .K = K};
     g.a = x;
     g.b = tf_cuda_shadow<A>(c, w);
+    if (g.b == nullptr)
+        return; /* no memory for the weights' copy: noted */
     g.d = y;
     g.lda = (size_t)K;
     g.ldb = g.ldd = (size_t)N;
     g.relu = (flags & TF_LIN_RELU) != 0;
     g.ab = g.out = tf_blas_elem_of<A>();
     g.bias = b != nullptr ? tf_cuda_shadow<A>(c, b) : nullptr;
+    if (b != nullptr && g.bias == nullptr)
+        return;
     bool dropped = g.relu && dropout.p > 0, done = false;
     if (auto old = g.relu ? masks.find(y) : masks.end(); old != masks.end())
         old->second.written = false;
@@ -247,6 +251,8 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
         struct tf_gemm g = {.M = (int)cap, .N = K, .K = N};
         g.a = dy;
         g.b = tf_cuda_shadow<A>(c, w);
+        if (g.b == nullptr)
+            return;
         g.tb = true;
         g.d = dx;
         g.lda = g.ldb = (size_t)N;

@@ -30,7 +30,7 @@ void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what)
 }
 
 /* Hand out the first failure. */
-static int settle(struct tf_ctx *c, struct tf_err *err)
+static int report_error(struct tf_ctx *c, struct tf_err *err)
 {
     if (c->err.status == 0)
         return 0;
@@ -184,8 +184,11 @@ static struct fetch {
 } fetches[TF_ASYNC_DOWNLOADS];
 static unsigned first_fetch, open_fetches;
 
-void tf_cuda_download_async(struct tf_ctx *c, double *dst, const tf_mem *src, size_t n)
+int tf_cuda_download_async(struct tf_ctx *c, double *dst, const tf_mem_f64 *src, size_t n,
+                           struct tf_err *err)
 {
+    if (c->err.status != 0)
+        return report_error(c, err);
     TF_ASSERT(open_fetches < TF_ASYNC_DOWNLOADS && n <= TF_ASYNC_DOWNLOAD_MAX);
     struct fetch *f = &fetches[(first_fetch + open_fetches++) % TF_ASYNC_DOWNLOADS];
     if (!f->made) {
@@ -203,6 +206,7 @@ void tf_cuda_download_async(struct tf_ctx *c, double *dst, const tf_mem *src, si
                                    cudaMemcpyDeviceToHost, tf_cuda_stream(c)),
                    "fetch");
     tf_cuda_failed(c, cudaEventRecord(f->done, tf_cuda_stream(c)), "fetch");
+    return 0;
 }
 
 int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err)
@@ -214,7 +218,7 @@ int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err)
     tf_cuda_failed(c, cudaEventSynchronize(f->done), "the device");
     if (f->room != nullptr)
         memcpy(f->dst, f->room, f->n * sizeof *f->dst);
-    return settle(c, err);
+    return report_error(c, err);
 }
 
 size_t tf_cuda_free_memory(struct tf_ctx *c)
@@ -246,5 +250,5 @@ void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *s
 int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err)
 {
     tf_cuda_failed(c, cudaStreamSynchronize(tf_cuda_stream(c)), "the device");
-    return settle(c, err);
+    return report_error(c, err);
 }

@@ -1,10 +1,20 @@
-/* plugin.cu - the tables of the CUDA backend, one for each precision, and its lanes. */
+/* plugin.cu - the tables of the CUDA backend, one for each precision, and its lanes.
+ *
+ * TF_CUDA_WITHOUT in the environment leaves out parts of the backend, so that a part that is broken
+ * on some device or driver can be found, and avoided, without a new build. It is a list of words
+ * separated by commas; what does the work instead is slower.
+ *     graphs   CUDA graphs: every kernel is launched on its own (graphs.cu)
+ *     product  the own matrix product of decoding: cuBLASLt does it (product.cu)
+ *     mma      all own kernels that use the tensor cores: attention and the product above
+ *     library  cuBLASLt: a plain kernel does it, very slowly (blas.cu)
+ *     pdl      programmatic dependent launch: a kernel starts after the one before it has ended */
 #include "blas.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what the plugin does not take from the program that loads it ---- */
 
@@ -30,15 +40,49 @@ void tf_bug(const char *file, int line, const char *fmt, ...)
     abort();
 }
 
-void tf_cuda_without(const char *what, const char *why)
+void tf_cuda_report(const char *format, ...)
 {
-    fprintf(stderr, "cuda: %s: %s; done without the library\n", what, why);
+    va_list ap;
+    va_start(ap, format);
+    fputs("cuda: ", stderr);
+    vfprintf(stderr, format, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+/* ---- parts that may be left out ---- */
+
+static unsigned left_out; /* TF_CUDA_... */
+
+bool tf_cuda_uses(unsigned part)
+{
+    return (left_out & part) == 0;
+}
+
+static int read_left_out(struct tf_err *err)
+{
+    static const char *const words[] = {"graphs", "product", "mma", "library", "pdl"}; /* by bit */
+    const char *list = getenv("TF_CUDA_WITHOUT");
+    left_out = 0;
+    for (const char *p = list; p != nullptr && *p != 0;) {
+        size_t n = strcspn(p, ","), i = 0;
+        while (i < sizeof words / sizeof *words &&
+               (strlen(words[i]) != n || strncmp(p, words[i], n) != 0))
+            i++;
+        if (i == sizeof words / sizeof *words)
+            return tf_fail(err, "TF_CUDA_WITHOUT: '%.*s': not one of graphs, product, mma, library,"
+                           " pdl", n > 40 ? 40 : (int)n, p);
+        left_out |= 1u << i;
+        p += n + (p[n] == ',');
+    }
+    return 0;
 }
 
 /* ---- the device ---- */
 
 static struct {
     bool known;
+    int number; /* CUDA's, from 0 */
     int arch, sms;
     char name[96];
     cudaStream_t stream;
@@ -70,13 +114,19 @@ static int find_device(struct tf_err *err)
 {
     if (device.known)
         return 0;
+    if (read_left_out(err) != 0)
+        return -1;
     int n = 0;
     cudaError_t e = cudaGetDeviceCount(&n);
     if (e == cudaSuccess && n == 0)
         e = cudaErrorNoDevice;
+    if (e == cudaSuccess && device.number >= n)
+        return tf_fail(err, "there is no device %d; the last one is cuda:%d", device.number, n - 1);
     cudaDeviceProp p;
     if (e == cudaSuccess)
-        e = cudaGetDeviceProperties(&p, 0);
+        e = cudaSetDevice(device.number);
+    if (e == cudaSuccess)
+        e = cudaGetDeviceProperties(&p, device.number);
     if (e != cudaSuccess) {
         cudaGetLastError();
         return tf_fail(err, "%s", cudaGetErrorString(e));
@@ -122,16 +172,22 @@ template <> struct kind<half> {
 };
 
 template <> bool has_mma<float>(const struct tf_ctx *) { return false; }
-template <> bool has_mma<bf16>(const struct tf_ctx *c) { return c->arch >= 80; }
-template <> bool has_mma<half>(const struct tf_ctx *c) { return c->arch >= 75; }
+template <> bool has_mma<bf16>(const struct tf_ctx *c)
+{
+    return c->arch >= 80 && tf_cuda_uses(TF_CUDA_MMA);
+}
+template <> bool has_mma<half>(const struct tf_ctx *c)
+{
+    return c->arch >= 75 && tf_cuda_uses(TF_CUDA_MMA);
+}
 
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err)
 {
     unsigned epilogues;
     if (find_device(err) != 0 || tf_cuda_epilogues(&epilogues, device.arch, precision, err) != 0)
         return nullptr;
-    cudaError_t e = cudaSuccess;
-    if (device.lanes == 0) {
+    cudaError_t e = cudaSetDevice(device.number); /* of this thread */
+    if (e == cudaSuccess && device.lanes == 0) {
         e = cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking);
         if (e == cudaSuccess && (device.blas = tf_blas_new(device.name, err)) == nullptr) {
             cudaStreamDestroy(device.stream);
@@ -259,8 +315,12 @@ static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(T
                                with_half = table<half>(TF_USE_SCORING | TF_USE_DECODING);
 
 extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *
-tf_backend_entry(void)
+tf_backend_entry(int number)
 {
+    if (number != device.number && device.lanes > 0)
+        return nullptr; /* one device a process */
+    device.known = device.known && number == device.number;
+    device.number = number;
     static const struct tf_backend *const tables[] = {&fp32, &with_bf16, &with_half, nullptr};
     return tables;
 }

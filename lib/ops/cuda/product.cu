@@ -259,8 +259,8 @@ template <typename A>
 bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, const tf_mem *bias,
                      size_t rows, int N, int K, bool relu, bool stat)
 {
-    if (!has_mma<A>(c) || K % 8 != 0 || (uintptr_t)x % 16 != 0 || (uintptr_t)w % 16 != 0 ||
-        rows > INT32_MAX)
+    if (!has_mma<A>(c) || !tf_cuda_uses(TF_CUDA_PRODUCT) || K % 8 != 0 || (uintptr_t)x % 16 != 0 ||
+        (uintptr_t)w % 16 != 0 || rows > INT32_MAX)
         return false;
     struct product<A> p = {w, (const A *)x, (const float *)bias, y, (int)rows, N, K, relu, stat};
     unsigned wide = div_up(N, WIDE), tall = div_up(rows, TALL);

@@ -154,6 +154,8 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
         return;
     double *terms = (double *)(room + terms_at);
     const A *e = tf_cuda_shadow<A>(c, x->e);
+    if (e == nullptr)
+        return;
     const enum tf_blas_elem kind = tf_blas_elem_of<A>(),
                             logit = x->dx != nullptr ? kind : TF_BLAS_F32;
     unsigned threads = div_up(ld, 1024) * 32; /* for about four loads each; a function of V alone */

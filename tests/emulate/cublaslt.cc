@@ -1,0 +1,236 @@
+/* cublaslt.cc - products of matrices as loops; see cublasLt.h. Matrices are stored by columns, as
+ * the library's. */
+#include "cublasLt.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+enum { OFFERED = 3 };
+
+struct emulate_lt {};
+struct emulate_preference {};
+struct emulate_layout {
+    cudaDataType_t type;
+    size_t rows, columns, ld;
+};
+struct emulate_product {
+    cublasOperation_t ta, tb;
+    cublasLtEpilogue_t epilogue;
+    void *vector, *aux;
+    cudaDataType_t vector_type;
+    int64_t aux_ld;
+};
+
+static bool told(const char *word)
+{
+    const char *list = getenv("TF_EMULATE_LT");
+    return list != nullptr &&
+           ("," + std::string(list) + ",").find("," + std::string(word) + ",") != std::string::npos;
+}
+
+static float get(const void *p, cudaDataType_t type, size_t i)
+{
+    return type == CUDA_R_32F    ? ((const float *)p)[i]
+           : type == CUDA_R_16BF ? to_float(((const bf16 *)p)[i])
+                                 : to_float(((const half *)p)[i]);
+}
+
+static void put(void *p, cudaDataType_t type, size_t i, float x)
+{
+    if (type == CUDA_R_32F)
+        ((float *)p)[i] = x;
+    else if (type == CUDA_R_16BF)
+        ((bf16 *)p)[i] = from_float<bf16>(x);
+    else
+        ((half *)p)[i] = from_float<half>(x);
+}
+
+size_t cublasLtGetVersion()
+{
+    return 130000;
+}
+
+const char *cublasLtGetStatusString(cublasStatus_t s)
+{
+    return s == CUBLAS_STATUS_SUCCESS         ? "CUBLAS_STATUS_SUCCESS"
+           : s == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
+                                              : "CUBLAS_STATUS_NOT_SUPPORTED";
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *lt)
+{
+    *lt = new emulate_lt();
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t lt)
+{
+    delete lt;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *p, cublasComputeType_t,
+                                        cudaDataType_t)
+{
+    *p = new emulate_product();
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t p)
+{
+    delete p;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t p,
+                                              cublasLtMatmulDescAttributes_t which,
+                                              const void *value, size_t size)
+{
+    struct {
+        void *to;
+        size_t size;
+    } const members[] = {{&p->ta, sizeof p->ta},
+                         {&p->tb, sizeof p->tb},
+                         {&p->epilogue, sizeof p->epilogue},
+                         {&p->vector, sizeof p->vector},
+                         {&p->vector_type, sizeof p->vector_type},
+                         {&p->aux, sizeof p->aux},
+                         {&p->aux_ld, sizeof p->aux_ld}};
+    if (size != members[which].size)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(members[which].to, value, size);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *m, cudaDataType_t type,
+                                          uint64_t rows, uint64_t columns, int64_t ld)
+{
+    *m = new emulate_layout{type, rows, columns, (size_t)ld};
+    return (uint64_t)ld >= rows ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t m)
+{
+    delete m;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *p)
+{
+    *p = new emulate_preference();
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
+{
+    delete p;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void *, size_t)
+{
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static bool has_aux(const emulate_product &p)
+{
+    return p.epilogue == CUBLASLT_EPILOGUE_RELU_AUX ||
+           p.epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS || p.epilogue == CUBLASLT_EPILOGUE_DRELU;
+}
+
+static bool has_algorithm(const emulate_product &p, const emulate_layout &d)
+{
+    if (told("none") || (told("epilogues") && p.epilogue != CUBLASLT_EPILOGUE_DEFAULT))
+        return false;
+    return d.rows % 8 == 0 || !(has_aux(p) || p.epilogue == CUBLASLT_EPILOGUE_BGRADA);
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t p,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t, int most,
+                                              cublasLtMatmulHeuristicResult_t *found, int *n)
+{
+    *n = 0;
+    if (!has_algorithm(*p, *d))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    for (; *n < most && *n < OFFERED; ++*n) {
+        found[*n] = {};
+        found[*n].algo.data[0] = (uint64_t)*n;
+    }
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t p,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t *algo,
+                                       cublasLtMatmulHeuristicResult_t *found)
+{
+    bool refused = told("rows") && algo->data[0] == 0 && d->columns == 4096;
+    *found = {};
+    found->algo = *algo;
+    return algo->data[0] < OFFERED && has_algorithm(*p, *d) && !refused
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *alpha,
+                              const void *A, cublasLtMatrixLayout_t layout_a, const void *B,
+                              cublasLtMatrixLayout_t layout_b, const void *beta, const void *,
+                              cublasLtMatrixLayout_t, void *D, cublasLtMatrixLayout_t layout_d,
+                              const cublasLtMatmulAlgo_t *algo, void *, size_t,
+                              cudaStream_t stream)
+{
+    emulate_product p = *product;
+    emulate_layout a = *layout_a, b = *layout_b, d = *layout_d;
+    size_t K = p.ta == CUBLAS_OP_T ? a.rows : a.columns;
+    if (K != (p.tb == CUBLAS_OP_T ? b.columns : b.rows) || *(const float *)alpha != 1)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (told("run") || (told("first") && algo->data[0] == 0) || !has_algorithm(p, d))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    emulate::enqueue(stream, [=, times = *(const float *)beta] {
+        bool relu = p.epilogue == CUBLASLT_EPILOGUE_RELU ||
+                    p.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+                    p.epilogue == CUBLASLT_EPILOGUE_RELU_AUX ||
+                    p.epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS,
+             bias = p.epilogue == CUBLASLT_EPILOGUE_BIAS ||
+                    p.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+                    p.epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+        std::vector<float> left(K * d.rows), sums(d.rows);
+        for (size_t k = 0; k < K; k++)
+            for (size_t i = 0; i < d.rows; i++)
+                left[k * d.rows + i] =
+                    get(A, a.type, p.ta == CUBLAS_OP_T ? i * a.ld + k : k * a.ld + i);
+        for (size_t j = 0; j < d.columns; j++) {
+            std::fill(sums.begin(), sums.end(), 0.0f);
+            for (size_t k = 0; k < K; k++) {
+                float x = get(B, b.type, p.tb == CUBLAS_OP_T ? k * b.ld + j : j * b.ld + k);
+                for (size_t i = 0; i < d.rows; i++)
+                    sums[i] += x * left[k * d.rows + i];
+            }
+            for (size_t i = 0; i < d.rows; i++) {
+                size_t at = j * d.ld + i, bit = j * (size_t)p.aux_ld + i;
+                uint8_t *mask = has_aux(p) ? (uint8_t *)p.aux + bit / 8 : nullptr;
+                float y = sums[i] + (times != 0 ? times * get(D, d.type, at) : 0) +
+                          (bias ? get(p.vector, p.vector_type, i) : 0);
+                if (mask != nullptr && relu)
+                    *mask = (uint8_t)((*mask & ~(1 << bit % 8)) | (y > 0) << bit % 8);
+                bool cut = relu ? !(y > 0) : mask != nullptr && (*mask >> bit % 8 & 1) == 0;
+                put(D, d.type, at, cut ? 0 : y);
+            }
+        }
+        if (p.epilogue != CUBLASLT_EPILOGUE_BGRADA)
+            return;
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        for (size_t k = 0; k < K; k++)
+            for (size_t i = 0; i < d.rows; i++)
+                sums[i] += left[k * d.rows + i];
+        for (size_t i = 0; i < d.rows; i++)
+            put(p.vector, p.vector_type, i, sums[i]);
+    });
+    return CUBLAS_STATUS_SUCCESS;
+}
