@@ -320,7 +320,8 @@ fuzz: ## build the fuzzers with clang; then build-fuzz/fuzz/NAME NEWDIR tests/fu
 
 fuzz_bin := $(fuzz_src:tests/fuzz/%.c=$B/fuzz/%)
 fuzz-programs: $(fuzz_bin)
-$(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/libtest.a $B/libtf.a
+# Without libtest.a: clang 14 cannot compile all of it, for want of _Float16.
+$(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/tests/harness/memory.o $B/libtf.a
 	$(call link,-fsanitize=fuzzer)
 
 # ---- install -------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The CUDA backend: every operation against the references, and training and decoding with it. On the GPU where there is a plugin and a device that it can use; else the same kernels compiled
+# The CUDA backend: every operation against the references, and training and decoding with it. On
+# the GPU where there is a plugin and a device that it can use; else the same kernels compiled
 # for the host (tests/emulate), which shows that they are right, not that they are fast.
 bats_require_minimum_version 1.5.0
 load helper
@@ -26,7 +27,8 @@ prepare() {
 }
 
 # A model of 1+1 layers and width 16, on the GPU unless said otherwise.
-small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout 0.1 --warmup 20)
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout \
+    0.1 --warmup 20)
 
 train() {
     tf-train -q --device cuda "${small[@]}" "$@" "$B"
@@ -49,7 +51,8 @@ losses() {
 # A test program, on this backend alone; in the emulation with so many problems of each operation.
 program() {
     [ -x "$build/tests/$1.t" ] || skip "$1 was not built"
-    TF_TEST_REQUIRE=cuda TF_TEST_BACKENDS=cuda TF_TEST_CASES=${EMULATED:+${2:-}} TF_TIMEOUT=$((10 * TF_TIMEOUT)) t 0 "$build/tests/$1.t"
+    TF_TEST_REQUIRE=cuda TF_TEST_BACKENDS=cuda TF_TEST_CASES=${EMULATED:+${2:-}} \
+        TF_TIMEOUT=$((10 * TF_TIMEOUT)) t 0 "$build/tests/$1.t"
     expect_contains "$output" "cuda bf16"
 }
 
@@ -136,7 +139,8 @@ program() {
     for p in bf16: bf16:none bf16:mask bf16:sums bf16:all fp32: fp32:none; do
         want=${p#*:}
         # shellcheck disable=SC2086
-        env ${want:+TF_CUDA_EPILOGUES=$want} tf-train -q --device cuda --precision "${p%:*}" "${small[@]}" --tune choices "$B"
+        env ${want:+TF_CUDA_EPILOGUES=$want} tf-train -q --device cuda --precision "${p%:*}" \
+            "${small[@]}" --tune choices "$B"
         [ "$p" != fp32: ] || want=all
         [ "$p" != bf16: ] || [ -z "${EMULATED:-}" ] || want=none
         [ -n "$want" ] || continue
@@ -152,12 +156,15 @@ program() {
 @test "after 150 updates the mean loss in bf16 is still the CPU's, within 1e-3" {
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=200 >long.tfs
     B=long.tfs
-    calm=(--steps 200 --log-every 1 --warmup 100 --lr-scale 0.2) # at a high rate a change of the last bit is another run by then
+    # At a high rate a change of the last bit is another run by then.
+    calm=(--steps 200 --log-every 1 --warmup 100 --lr-scale 0.2)
     tf-train -q --device cpu "${small[@]}" "${calm[@]}" -o cpu "$B"
     train "${calm[@]}" -o bf16
     paste <(losses cpu) <(losses bf16) | tail -50 | awk '
         { a += $1; b += $2 }
-        END { d = (a - b) / a; if (NR != 50 || d > 1e-3 || d < -1e-3) { print NR " losses, of means " a / NR " and " b / NR > "/dev/stderr"; exit 1 } }'
+        END { d = (a - b) / a
+              if (NR != 50 || d > 1e-3 || d < -1e-3) {
+                  print NR " losses, of means " a / NR " and " b / NR > "/dev/stderr"; exit 1 } }'
 }
 
 @test "two runs give the same bytes, and so does one that was interrupted" {
@@ -181,7 +188,8 @@ program() {
     train --tuning choices --steps 2 -o parts
     train --tuning choices --steps 4 -o parts
     same whole/ckpt-00000004.tfm parts/ckpt-00000004.tfm
-    tf-info --json whole/ckpt-00000004.tfm | grep -q "\"tuning\":\"$(sha256sum choices | cut -c1-64)\""
+    tf-info --json whole/ckpt-00000004.tfm | grep -q "\"tuning\":\"$(sha256sum choices | cut \
+        -c1-64)\""
     t 1 tf-train -q --device cuda "${small[@]}" --steps 5 -o parts "$B"
     expect_error "tuning: '"
     # What they can't be taken from.
@@ -214,18 +222,22 @@ program() {
 
 @test "decoding in fp32 and fp16 gives the CPU's text" {
     few >few.tfs
-    for args in "--beam 1" "--beam 4" "--beam 4 --nbest 3" "--sample --seed 5" "--sample --seed 5 --top-k 9 --top-p 0.8"; do
+    for args in "--beam 1" "--beam 4" "--beam 4 --nbest 3" "--sample --seed 5" \
+        "--sample --seed 5 --top-k 9 --top-p 0.8"; do
         # shellcheck disable=SC2086
         for p in fp32 fp16; do
             tf-decode --device cpu -m "$MODEL" $args few.tfs | tf-tokenize -d -m "$MODEL" >cpu.txt
-            tf-decode --device cuda --precision $p -m "$MODEL" $args few.tfs | tf-tokenize -d -m "$MODEL" >cuda.txt
-            [ $p = fp16 ] && [[ $args == *sample* ]] || same cpu.txt cuda.txt # a draw may fall on the other side
+            tf-decode --device cuda --precision $p -m "$MODEL" $args few.tfs |
+                tf-tokenize -d -m "$MODEL" >cuda.txt
+            # A draw may fall on the other side.
+            [ $p = fp16 ] && [[ $args == *sample* ]] || same cpu.txt cuda.txt
         done
     done
     tf-decode --device cuda -m "$MODEL" few.tfs >one.tfs
     tf-decode --device cuda -m "$MODEL" --batch 2 few.tfs >two.tfs
     same one.tfs two.tfs
-    [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse tf-decode --device cuda -m "$MODEL" few.tfs | cmp - one.tfs >&2
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse tf-decode --device cuda -m "$MODEL" few.tfs |
+        cmp - one.tfs >&2
 }
 
 @test "steps that come again are replayed, with the same result" {
@@ -234,9 +246,11 @@ program() {
     TF_EMULATE_TELL=1 t 0 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs
     printf '%s\n' "$stderr" >notes
     tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >ones.tfs
-    TF_CUDA_TIMES=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >plain.tfs 2>account # which replays nothing
+    # Which replays nothing.
+    TF_CUDA_TIMES=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >plain.tfs 2>account
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' notes
-    [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs | cmp - ones.tfs >&2
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 tf-decode --device cuda -m "$MODEL" --batch 1 \
+        few.tfs | cmp - ones.tfs >&2
     same ones.tfs plain.tfs
     same ones.tfs whole.tfs
     grep -q '^cuda: .* product' account
@@ -249,7 +263,8 @@ program() {
         echo "$line"
     done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >all.tfs
     tf-decode --device cuda -m "$MODEL" --max-extra 0 all.tfs >whole.tfs
-    TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 all.tfs >ones.tfs 2>notes
+    TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 all.tfs \
+        >ones.tfs 2>notes
     same whole.tfs ones.tfs
     # Two: a search begins with its buffers this way round or that.
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched of 2$' notes
@@ -271,7 +286,8 @@ program() {
     tf-batch -q --no-shuffle --tokens 510 some.tfs some.tfs >some.batches.tfs
     [ "$(tf-cbor json some.batches.tfs | grep -c '"type":"batch"')" -eq 6 ]
     B=some.batches.tfs
-    TF_EMULATE_TELL=1 t 0 tf-train -q --device cuda "${small[@]}" --steps 6 --save-every 6 -o replayed "$B"
+    TF_EMULATE_TELL=1 t 0 tf-train -q --device cuda "${small[@]}" --steps 6 --save-every 6 -o \
+        replayed "$B"
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched' <<<"$stderr"
     [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 train --steps 6 --save-every 6 -o plain
     [ -n "${EMULATED:-}" ] || TF_CUDA_TIMES=1 train --steps 6 --save-every 6 -o plain 2>account
@@ -280,7 +296,8 @@ program() {
 
 @test "the account of times: a line for each weight's gradient, and what products end in" {
     TF_CUDA_TIMES=1 TF_CUDA_EPILOGUES=all train --steps 4 -o run 2>account
-    for what in 'weights 16 x 32 +sums' 'weights 32 x 16 +sums' 'product nn by 16 x 32 +mask' 'product nt by 16 x 32 +mask' 'product nt by 32 x 16'; do
+    for what in 'weights 16 x 32 +sums' 'weights 32 x 16 +sums' 'product nn by 16 x 32 +mask' \
+        'product nt by 16 x 32 +mask' 'product nt by 32 x 16'; do
         [ "$(grep -cE "^cuda: +[0-9.]+ ms +[0-9]+  ${what//+/[+]}\$" account)" -eq 1 ]
     done
 }
@@ -289,7 +306,8 @@ program() {
     line=
     for word in a b c b a c a b; do # among them lengths whose last stretch is half of one
         line="$line$word "
-        for _ in 1 2 3 4 5 6; do echo "$line"; done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >same.tfs
+        for _ in 1 2 3 4 5 6; do echo "$line"; done |
+            tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >same.tfs
         tf-decode --device cuda -m "$MODEL" --max-extra 0 same.tfs >whole.tfs
         tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 same.tfs >ones.tfs
         same whole.tfs ones.tfs
@@ -302,7 +320,8 @@ program() {
     few >w/test.en.tfs
     head -9 "$LINES_TXT" >w/test.de
     # What an experiment would have made before is there, and old.
-    t 0 make -s -f "$TOP/pipelines/multi30k.mk" -o w/model.tfm -o w/test.en.tfs devices WORK=w PAIR=en-de
+    t 0 make -s -f "$TOP/pipelines/multi30k.mk" -o w/model.tfm -o w/test.en.tfs devices WORK=w \
+        PAIR=en-de
     for d in cpu fp32 fp16; do
         grep -qE "^$d +100.00 % of the lines equal those of the CPU  BLEU [0-9.]+$" <<<"$output"
     done
@@ -349,7 +368,8 @@ program() {
     done
     TF_CUDA_WITHOUT=library TF_CUDA_TIMES=1 train --steps 1 -o account 2>account.txt
     grep -q 'product: plain$' account.txt
-    TF_CUDA_WITHOUT=graphs TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs 2>told >/dev/null
+    TF_CUDA_WITHOUT=graphs TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs \
+        2>told >/dev/null
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: 0 graphs launched' told
     for words in some graphs,some graphs,,mma GRAPHS; do
         TF_CUDA_WITHOUT=$words t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
@@ -378,7 +398,8 @@ program() {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     few >few.tfs
     TF_EMULATE_NO_GRAPHS=1 t 0 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs
-    [ "$(grep -c '^cuda: capturing a graph: .*; kernels are launched one by one$' <<<"$stderr")" -eq 1 ]
+    [ "$(grep -c '^cuda: capturing a graph: .*; kernels are launched one by one$' <<<"$stderr")" \
+        -eq 1 ]
 }
 
 @test "cuda:N is GPU N, and one that is not there is an error" {

@@ -6,9 +6,6 @@ load files
 
 prepare() { cd "$TOP" || return 1; }
 
-# Files whose lines are not wrapped yet.
-wide='^tests/(bench/cuda|cli/cuda\.bats)$'
-
 @test "cbor.h only in lib/cbor, CUDA only in lib/ops/cuda, SentencePiece only in lib/text/sp*.cc" {
     project_sources | grep -v '^lib/cbor/' | xargs grep -nE '#include *[<"]cbor\.h' |
         expect_none "cbor.h"
@@ -57,7 +54,7 @@ wide_lines() {
 }
 
 @test "lines have at most 100 columns" {
-    code_files | grep -vE "$wide" | wide_lines | expect_none "lines too long"
+    code_files | wide_lines | expect_none "lines too long"
 }
 
 @test "the check of columns sees long lines, but not long strings in scripts" {
