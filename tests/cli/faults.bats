@@ -55,7 +55,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
             [ ! -e "$f" ] || tf-cbor check "$f"
         done
         case $stderr in
-            *"reading back what was written"*)
+            *"reading back the new file"*)
                 expect_status 1
                 [ -z "$(find run -name '.tf-*')" ]
                 reported=$((reported + 1)) ;;
