@@ -135,7 +135,7 @@ static void put_item(struct diag *d)
 }
 
 int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
-                 struct tf_err *err)
+                    struct tf_err *err)
 {
     struct tf_buf b = {0};
     size_t limit = (size_t)(how->max_tensor ? how->max_tensor : TF_MAX_TENSOR) + TF_TENSOR_HEAD_MAX;

@@ -59,7 +59,7 @@ int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how, struct tf_e
 }
 
 int tf_inspect_count(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
-                  struct tf_err *err)
+                     struct tf_err *err)
 {
     struct tf_reader *r;
     struct tf_record rec;
@@ -88,7 +88,7 @@ static void pass_on(struct tf_writer *w, const struct tf_record *rec, const stru
 }
 
 int tf_inspect_head(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
-                 struct tf_err *err)
+                    struct tf_err *err)
 {
     struct tf_reader *r;
     struct tf_record rec;
@@ -166,7 +166,7 @@ static int seal_record(struct tf_writer *w, const struct tf_record *rec, struct 
     uint32_t crc;
     if (rec->type == TF_REC_TENSOR) {
         struct tf_tensor_head h;
-        if (tf_tensor_of_record(&h, rec, err))
+        if (tf_tensor_record_decode(&h, rec, err))
             return -1;
         if (h.items_after == 1)
             return tf_writer_tensor(w, &h.t, err);
@@ -186,7 +186,7 @@ static int seal_record(struct tf_writer *w, const struct tf_record *rec, struct 
 }
 
 int tf_inspect_seal(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
-                 struct tf_err *err)
+                    struct tf_err *err)
 {
     struct tf_reader *r;
     struct tf_record rec = {.type = -1};

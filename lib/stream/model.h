@@ -9,7 +9,6 @@
 #define TF_MAX_TENSORS 65536            /* in one file */
 #define TF_MAX_STATES 256               /* in one file */
 #define TF_MAX_VOCAB ((size_t)48 << 20) /* bytes of a vocabulary */
-#define TF_MAX_PAD 255                  /* bytes of a pad; ours are 24 to 87 */
 
 bool tf_kind_is_model(const char *kind); /* "model" or "checkpoint" */
 

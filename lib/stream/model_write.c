@@ -1,5 +1,7 @@
 /* model_write.c - models and checkpoints out: records into the output one by one, data of tensors
  * straight from where they are. */
+#include "stream/model.h"
+
 #include "base/hash.h"
 #include "stream/record.h"
 

@@ -298,7 +298,7 @@ static int pull_tensor(struct tf_reader *r, struct tf_err *err)
     if (want(r, TF_TENSOR_HEAD_MAX, err))
         return -1;
     size_t have = available(r);
-    const char *why = tf_tensor_head_read(h, scan_at(r), have), *other;
+    const char *why = tf_tensor_head_decode(h, scan_at(r), have), *other;
     struct tf_scan s = {0};
     if (why && have < TF_TENSOR_HEAD_MAX &&
         tf_scan_item(&s, scan_at(r), have, TF_TENSOR_HEAD_MAX, &other) == 0)

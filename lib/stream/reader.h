@@ -4,6 +4,7 @@
 #define TF_STREAM_READER_H
 
 #include "stream/record.h"
+#include "stream/tensor_record.h"
 
 /* Read n bytes at p, which outlive the reader, in place of an input. */
 int tf_reader_new_memory(struct tf_reader **r, const void *p, size_t n, const char *name,

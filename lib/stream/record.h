@@ -6,8 +6,8 @@
 #include "cbor/encode.h"
 #include "cbor/head.h"
 #include "cbor/scan.h"
-#include "stream/model.h"
 #include "stream/schema.h"
+#include "stream/tensor.h"
 
 /* The type of an encoded record, from its first bytes (n of them): -1 when it is not an array that
  * begins with an unsigned integer, -2 when n is too small to tell. */
@@ -29,9 +29,6 @@ void tf_record_encode(struct tf_buf *b, int64_t size, const struct tf_record *re
 /* Refuse what the schema does not allow and a reader would refuse: lists that are too long, ids
  * beyond the vocabulary, text that is not UTF-8. */
 int tf_record_check(const struct tf_record *rec, int64_t size, struct tf_err *err);
-/* All of a tensor record but its data and what follows: b->len + offset is where the data begin, a
- * multiple of 64. */
-void tf_record_tensor_head(struct tf_buf *b, uint64_t offset, const struct tf_tensor *t);
 
 /* Write any record but header, tensor, check and end. */
 int tf_writer_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err);
@@ -43,22 +40,6 @@ int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf
 int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v,
                     struct tf_err *err);
 int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err);
-
-/* The head of a tensor record, up to its data. */
-enum { TF_TENSOR_HEAD_MAX = 1024 };
-struct tf_tensor_head {
-    struct tf_tensor t; /* name, crc and data are not set */
-    char name[TF_MAX_NAME + 1];
-    size_t n; /* bytes of the head: the data begin there */
-    /* items of the record after the data: crc and what newer versions append */
-    uint64_t items_after;
-};
-/* NULL, or a reason. Dims, dtype, tag and length agree, rank and name are within limits; t.bytes is
- * the claimed length. */
-const char *tf_tensor_head_read(struct tf_tensor_head *h, const uint8_t *p, size_t n);
-/* Head and data of a whole tensor record in memory; data must agree with their crc. t.name points
- * into *h. */
-int tf_tensor_of_record(struct tf_tensor_head *h, const struct tf_record *rec, struct tf_err *err);
 
 /* The offset of the crc item in a batch, state or tensor record (which was scanned), for those who
  * check or fill it; 0 when the record has none. */

@@ -11,10 +11,12 @@
 enum tf_dtype { TF_F32, TF_F16, TF_BF16, TF_F64, TF_I8, TF_U8, TF_I32, TF_U32, TF_I64, TF_U64 };
 size_t tf_dtype_size(enum tf_dtype t);
 const char *tf_dtype_name(enum tf_dtype t);           /* "f32", ... */
+unsigned tf_dtype_tag(enum tf_dtype t);               /* CBOR tag of an array (RFC 8746) */
 bool tf_dtype_of(enum tf_dtype *t, const char *name); /* false when there is none of that name */
 
 #define TF_MAX_RANK 8
 #define TF_MAX_NAME 128                 /* bytes of a tensor's or state's name */
+#define TF_MAX_PAD 255                  /* bytes of a pad; the writer uses 24 to 87 */
 #define TF_MAX_DIMS ((uint64_t)1 << 62) /* product of dims and element size */
 
 struct tf_out;

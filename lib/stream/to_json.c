@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "stream/record.h"
 #include "stream/inspect.h"
+#include "stream/tensor_record.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -226,7 +227,7 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
 {
     struct tf_tensor_head h;
     struct tf_json *j = &l->j;
-    if (tf_tensor_of_record(&h, rec, err))
+    if (tf_tensor_record_decode(&h, rec, err))
         return -1;
     tf_json_put_str(j, "name", h.name);
     tf_json_put_str(j, "dtype", tf_dtype_name(h.t.dtype));

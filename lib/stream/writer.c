@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 #include "base/hash.h"
 #include "stream/record.h"
+#include "stream/tensor_record.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -168,7 +169,7 @@ int tf_writer_raw(struct tf_writer *w, const void *record, size_t n, struct tf_e
 
 int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err)
 {
-    tf_record_tensor_head(&w->buf, w->out->offset, t);
+    tf_tensor_head_encode(&w->buf, w->out->offset, t);
     if (put(w, err))
         return -1;
     if (tf_tensor_write(w->out, t, &w->crc, err))
