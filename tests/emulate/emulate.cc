@@ -66,6 +66,8 @@ namespace {
 
 /* ---- coroutines ---- */
 
+uint64_t waited; /* threads of the running kernel that waited for the one before it */
+
 /* The kernel named by TF_EMULATE_FAULT was reached. */
 bool faulted;
 
@@ -431,6 +433,11 @@ void run_block(size_t shared)
 
 namespace emulate {
 
+void wait_for_previous()
+{
+    waited++;
+}
+
 void *shared_memory()
 {
     return shared_bytes;
@@ -513,7 +520,7 @@ void enqueue(cudaStream_t s, std::function<void()> run)
 }
 
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block,
-            size_t shared, std::function<void()> thread)
+            size_t shared, std::function<void()> thread, bool early)
 {
     auto limit = allowed.find(kernel);
     if ((uint64_t)block.x * block.y * block.z > MAX_THREADS || block.z > 64)
@@ -527,8 +534,9 @@ void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim
         enqueue(s, [] { faulted = true; });
         return;
     }
-    enqueue(s, [name, grid, block, shared, thread = std::move(thread)] {
+    enqueue(s, [name, grid, block, shared, early, thread = std::move(thread)] {
         kernel_name = name;
+        waited = 0;
         body = &thread;
         gridDim = grid;
         blockDim = block;
@@ -539,6 +547,8 @@ void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim
                         (unsigned)(i / grid.x / grid.y)};
             run_block(shared);
         }
+        if (early && waited != n * n_threads)
+            stop(name, "a thread does not wait for the kernel before");
     });
 }
 

@@ -98,7 +98,7 @@ enum cudaDeviceAttr {
 };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 struct cudaFuncAttributes {
-    int numRegs;
+    int numRegs, ptxVersion;
 };
 struct cudaDeviceProp {
     char name[256];
@@ -150,7 +150,9 @@ void enqueue(cudaStream_t s, std::function<void()> work);
 /* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for
  * it. */
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block,
-            size_t shared, std::function<void()> thread);
+            size_t shared, std::function<void()> thread, bool early = false);
+/* Every thread of a kernel that was launched with `early` must call it. */
+void wait_for_previous();
 void *shared_memory();
 /* The operations of a warp: the last of the threads in `mask` to arrive does the work for all. `in`
  * is the thread's own, `out` is what it gets. `orders`: it is a barrier for memory, too. */

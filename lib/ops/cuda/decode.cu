@@ -132,6 +132,7 @@ static __global__ void embed_kernel(A *x, const uint32_t *ids, const uint32_t *a
                                     const float *table, const float *pos, size_t n, int D,
                                     float scale)
 {
+    wait_for_previous();
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
         return;
@@ -146,7 +147,7 @@ void tf_cuda_ops<A>::embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, 
                                 float scale)
 {
     size_t n = rows * (size_t)D;
-    launch(c, "embed_rows", embed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)x,
+    launch_early(c, "embed_rows", embed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)x,
            (const uint32_t *)ids, (const uint32_t *)at, (const float *)table, (const float *)pos, n,
            D, scale);
 }
@@ -157,6 +158,7 @@ template <typename U>
 static __global__ void scatter_kernel(U *dst, size_t ld_dst, const U *src, size_t ld_src,
                                       const uint32_t *slot, size_t rows, size_t n)
 {
+    wait_for_previous();
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     size_t r = i / n;
     if (r < rows && (r == 0 || slot[r] != slot[r - 1]))
@@ -170,12 +172,12 @@ void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, 
     enum { N = vec<A>::N };
     const uint32_t *at = (const uint32_t *)slot;
     if (aligned(dst, src, ld_dst * sizeof(A), ld_src * sizeof(A), n * sizeof(A)))
-        launch(c, "scatter_rows", scatter_kernel<vec<A>>, dim3(div_up(rows * n / N, 256)),
+        launch_early(c, "scatter_rows", scatter_kernel<vec<A>>, dim3(div_up(rows * n / N, 256)),
                dim3(256), 0, (vec<A> *)dst, ld_dst / N, (const vec<A> *)src, ld_src / N, at, rows,
                n / N);
     else
-        launch(c, "scatter_rows", scatter_kernel<A>, dim3(div_up(rows * n, 256)), dim3(256), 0,
-               (A *)dst, ld_dst, (const A *)src, ld_src, at, rows, n);
+        launch_early(c, "scatter_rows", scatter_kernel<A>, dim3(div_up(rows * n, 256)), dim3(256),
+                     0, (A *)dst, ld_dst, (const A *)src, ld_src, at, rows, n);
 }
 
 /* s = x + res; y = (s - mean) rstd gain + bias. A warp a row, N columns a load; the row is read
@@ -186,6 +188,7 @@ template <typename A, int N>
 static __global__ void add_norm_kernel(A *s, A *y, const A *x, const A *res, const float *gain,
                                        const float *bias, size_t rows, int D, float eps)
 {
+    wait_for_previous();
     size_t r = (size_t)blockIdx.x * WARPS + threadIdx.x / WARP;
     int lane = threadIdx.x % WARP;
     if (r >= rows)
@@ -233,7 +236,7 @@ void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const
                                    size_t rows, int D, float eps)
 {
     bool wide = aligned(s, y, x, res, gain, bias, D * sizeof(A));
-    launch(c, "add_norm_rows", wide ? add_norm_kernel<A, vec<A>::N> : add_norm_kernel<A, 1>,
+    launch_early(c, "add_norm_rows", wide ? add_norm_kernel<A, vec<A>::N> : add_norm_kernel<A, 1>,
            dim3(div_up(rows, WARPS)), dim3(WARPS * WARP), 0, (A *)s, (A *)y, (const A *)x,
            (const A *)res, (const float *)gain, (const float *)bias, rows, D, eps);
 }
@@ -255,6 +258,7 @@ static __global__ void cached_attention_kernel(struct tf_cached_attention a, siz
                                                float scale)
 {
     constexpr int GROUPS = WARP / G, AT_ONCE = 4;
+    wait_for_previous();
     const uint32_t *table = (const uint32_t *)a.table;
     int lane = threadIdx.x % WARP, sub = lane % G, group = lane / G, h = blockIdx.x % a.heads,
         col = (blockIdx.y * G + sub) * N;
@@ -335,7 +339,7 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
                         a->ldo * size, a->dk * size, a->dv * size);
     int width = a->dk > a->dv ? a->dk : a->dv, threads = wide ? (width + N - 1) / N : WARP;
     auto run = [&](auto *kernel, int columns) {
-        launch(c, "cached_attention", kernel,
+        launch_early(c, "cached_attention", kernel,
                dim3(div_up(rows, WARPS) * (unsigned)a->heads, div_up(a->dv, columns)),
                dim3(WARPS * WARP), 0, *a, rows, 1 / sqrtf((float)a->dk));
     };

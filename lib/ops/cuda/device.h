@@ -52,6 +52,7 @@ struct tf_ctx {
     size_t act;                 /* bytes of an ACT */
     int sms;                    /* multiprocessors */
     int arch;                   /* compute capability, as 90 */
+    bool pdl;                   /* kernels may start early: see launch_early() */
     unsigned epilogues;         /* which of them products end in: linear.cu */
     /* whose log_softmax was put off: search_step may find it along with the best of each row, and
      * then they stay as they are */
@@ -65,6 +66,9 @@ struct tf_ctx {
     char text[256];             /* describe */
 };
 
+/* Was the last work on the stream a kernel of launch_early()? */
+extern bool tf_cuda_started_early;
+
 /* Do what was put off. */
 void tf_cuda_softmax(struct tf_ctx *c);
 /* The stream, for all that is queued: behind what was put off. */
@@ -72,6 +76,7 @@ static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 {
     if (c->logits.z != nullptr)
         tf_cuda_softmax(c);
+    tf_cuda_started_early = false;
     return c->queue;
 }
 
@@ -143,6 +148,57 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
     cudaError_t e = cudaGetLastError();
     if (e != cudaSuccess)
         tf_cuda_failed(c, e, what);
+#endif
+}
+
+/* Programmatic dependent launch, from compute capability 9.0 on: a kernel launched by
+ * launch_early() may start while the one before it still runs. It must call wait_for_previous() in
+ * every thread before it reads or writes anything that an earlier kernel writes or reads. Before
+ * that it may only read memory that is written by plain launches and copies, as packed weights are:
+ * a kernel starts early only after another one of launch_early(), and that one starts its successor
+ * only when all earlier work is done. */
+template <typename... P, typename... Q>
+static inline void launch_early(struct tf_ctx *c, const char *what, void (*kernel)(P...), dim3 grid,
+                                dim3 block, size_t shared, Q... args)
+{
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+        return;
+    if (c->logits.z != nullptr)
+        tf_cuda_softmax(c);
+    bool early = c->pdl && tf_cuda_started_early && !tf_cuda_timing();
+    cudaStream_t stream = tf_cuda_stream(c);
+    tf_cuda_timed timed(c, what);
+#ifdef TF_EMULATE
+    (void)early;
+    emulate::launch(stream, what, (const void *)kernel, grid, block, shared,
+                    [=] { kernel(static_cast<P>(args)...); }, true);
+#else
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
+    cudaError_t e = cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...);
+    if (e != cudaSuccess) {
+        cudaGetLastError();
+        tf_cuda_failed(c, e, what);
+    }
+#endif
+    tf_cuda_started_early = true;
+}
+
+__device__ static inline void wait_for_previous()
+{
+#ifdef TF_EMULATE
+    emulate::wait_for_previous();
+#elif __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 

@@ -80,10 +80,13 @@ static int read_left_out(struct tf_err *err)
 
 /* ---- the device ---- */
 
+bool tf_cuda_started_early;
+
 static struct {
     bool known;
     int number; /* CUDA's, from 0 */
     int arch, sms;
+    bool pdl; /* the code for this device has wait_for_previous() */
     char name[96];
     cudaStream_t stream;
     struct tf_blas *blas;
@@ -140,6 +143,7 @@ static int find_device(struct tf_err *err)
                        p.name, p.major, p.minor, cudaGetErrorString(e), p.major, p.minor);
     }
     device.arch = 10 * p.major + p.minor;
+    device.pdl = device.arch >= 90 && a.ptxVersion >= 90 && tf_cuda_uses(TF_CUDA_PDL);
     if ((device.sms = sms_of(&p, err)) < 0)
         return -1;
     snprintf(device.name, sizeof device.name, "%.95s", p.name);
@@ -208,6 +212,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     c->act = act;
     c->sms = device.sms;
     c->arch = device.arch;
+    c->pdl = device.pdl;
     c->epilogues = epilogues;
     char library[64];
     int version = 0;

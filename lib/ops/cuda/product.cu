@@ -101,14 +101,22 @@ static __global__ void __launch_bounds__(WARP *PARTS) few_kernel(struct product<
     float d[TILES][4] = {};
     for (int j = 0; j < TILES; j++)
         x[j] = p.x + (size_t)min(m0 + 8 * j + g, p.M - 1) * p.K;
-    for (int from = part_at(part, chunks), end = part_at(part + 1, chunks); from < end;
-         from += DEPTH) {
-        uint4 a0[DEPTH], a1[DEPTH], b[DEPTH][TILES];
+    uint4 a0[DEPTH], a1[DEPTH], b[DEPTH][TILES];
+    auto load_weights = [&](int from) {
 #pragma unroll
         for (int i = 0; i < DEPTH; i++) {
             int k = (from + i) * CHUNK + 8 * t;
             a0[i] = columns(w0, k, p.K);
             a1[i] = columns(w1, k, p.K);
+        }
+    };
+    int from = part_at(part, chunks), end = part_at(part + 1, chunks);
+    load_weights(from);
+    wait_for_previous();
+    while (from < end) {
+#pragma unroll
+        for (int i = 0; i < DEPTH; i++) {
+            int k = (from + i) * CHUNK + 8 * t;
 #pragma unroll
             for (int j = 0; j < TILES; j++)
                 /* weights past the end count nothing */
@@ -121,6 +129,9 @@ static __global__ void __launch_bounds__(WARP *PARTS) few_kernel(struct product<
 #pragma unroll
                 for (int j = 0; j < TILES; j++)
                     multiply<A>(d[j], a0[i], a1[i], b[i][j]);
+        from += DEPTH;
+        if (from < end)
+            load_weights(from);
     }
     for (int j = 0; j < TILES; j++)
         for (int i = 0; i < 4; i++)
@@ -274,8 +285,8 @@ bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, c
         return true;
     }
     auto few = [&](auto *kernel, int tiles) {
-        launch(c, "product: few rows", kernel, dim3(div_up(N, TILE_N), div_up(rows, 8 * tiles)),
-               dim3(WARP * PARTS), 0, p);
+        launch_early(c, "product: few rows", kernel,
+                     dim3(div_up(N, TILE_N), div_up(rows, 8 * tiles)), dim3(WARP * PARTS), 0, p);
     };
     bool deep = K > 4 * CHUNK * PARTS;
     if (rows <= 8)

@@ -144,6 +144,7 @@ __device__ static inline uint64_t warp_best(uint64_t key)
 static __global__ void __launch_bounds__(THREADS)
     grow_kernel(struct tf_search s, const float *lp, struct lists l)
 {
+    wait_for_previous();
     __shared__ uint64_t list[LIST], best[WARP];
     __shared__ uint32_t room[WARP], used;
     __shared__ float sums[WARP];
@@ -244,6 +245,7 @@ static __global__ void __launch_bounds__(THREADS)
 static __global__ void __launch_bounds__(THREADS)
     draw_kernel(struct tf_search s, const float *lp, struct lists l)
 {
+    wait_for_previous();
     __shared__ double run[THREADS + 1];
     __shared__ float room[WARP];
     uint32_t i = blockIdx.x / s.opts.K, d = blockIdx.x % s.opts.K, V = (uint32_t)s.opts.V;
@@ -400,6 +402,7 @@ __device__ static uint32_t merge(struct grown *g, const struct tf_search &s, con
 /* Points 3 to 5 of the rule for a sentence; the last two by one thread. */
 static __global__ void take_kernel(struct tf_search s, const float *lp, struct lists l)
 {
+    wait_for_previous();
     TF_SHARED(struct grown, g); /* [want] */
     uint32_t i = blockIdx.x, n = 0, out = 0, K = (uint32_t)s.opts.K;
     struct view v = look(s, i);
@@ -452,6 +455,7 @@ __device__ static inline uint32_t block_before(uint32_t x, uint32_t *room, uint3
 
 static __global__ void number_kernel(struct tf_search s, struct lists l)
 {
+    wait_for_previous();
     __shared__ uint32_t room[WARP];
     uint32_t *row0 = s.row0, *live = s.live, *counts = s.counts;
     uint32_t S = (uint32_t)s.S, out = 0, alive = 0, total;
@@ -480,6 +484,7 @@ static __global__ void number_kernel(struct tf_search s, struct lists l)
 /* Warp i * K + k writes row k of sentence i, and row i * K + k where that is dead. */
 static __global__ void place_kernel(struct tf_search s, const float *lp, struct lists l)
 {
+    wait_for_previous();
     uint32_t w = blockIdx.x * PLACE_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP,
              K = (uint32_t)s.opts.K, i = w / K, k = w % K;
     uint32_t *ids = s.ids, *at = s.at, *slot = s.slot,
@@ -547,12 +552,12 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
     l.norm = logits ? l.norm : nullptr;
     l.n_next = l.n_top + lists;
     l.t = l.n_next + S, l.slot = l.t + 1, l.out = l.t + 2;
-    launch(c, "search_step: rows", s->opts.sample ? draw_kernel : grow_kernel,
+    launch_early(c, "search_step: rows", s->opts.sample ? draw_kernel : grow_kernel,
            dim3((unsigned)lists), dim3(threads), 0, *s, p, l);
-    launch(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging),
+    launch_early(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging),
            want * sizeof(struct grown), *s, p, l);
-    launch(c, "search_step: numbers", number_kernel, dim3(1), dim3(numbers), 0, *s, l);
-    launch(c, "search_step: places", place_kernel,
+    launch_early(c, "search_step: numbers", number_kernel, dim3(1), dim3(numbers), 0, *s, l);
+    launch_early(c, "search_step: places", place_kernel,
            dim3(div_up(lists > s->rows ? lists : s->rows, PLACE_WARPS)), dim3(PLACE_WARPS * WARP),
            0, *s, p, l);
     uint32_t *table = s->table;
