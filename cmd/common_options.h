@@ -3,6 +3,7 @@
 #ifndef TF_CMD_COMMON_OPTIONS_H
 #define TF_CMD_COMMON_OPTIONS_H
 
+#include "base/bad.h"
 #include "base/tool.h"
 
 #define SEED_MAX 9007199254740992.0 /* 2^53: exact in every JSON reader */

@@ -1,5 +1,6 @@
 /* tf-bleu - BLEU, chrF and TER as sacreBLEU computes them, and the Transformer paper's BLEU. */
-#include "base/file.h"
+#include "base/output.h"
+#include "base/path.h"
 #include "base/tool.h"
 #include "metrics/evaluate.h"
 #include "metrics/multi_bleu.h"
@@ -170,7 +171,7 @@ static int check_files(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", single, inputs.n);
     /* The hypotheses come from stdin if no file is given. */
     if (inputs.n == 0 && args->mode != FROM_STATS &&
-        tf_count_stdin(args->v, (size_t)args->n) + tf_count_stdin(&spm_model, 1) > 0)
+        tf_count_std(args->v, (size_t)args->n) + tf_count_std(&spm_model, 1) > 0)
         return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     return 0;
 }

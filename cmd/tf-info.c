@@ -1,5 +1,5 @@
 /* tf-info - describe models, checkpoints, streams and this machine. */
-#include "base/file.h"
+#include "base/input.h"
 #include "base/tool.h"
 #include "stream/describe.h"
 

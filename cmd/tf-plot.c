@@ -1,6 +1,6 @@
 /* tf-plot - learning curves, heat maps, attention and position tables as SVG. */
-#include "base/file.h"
 #include "common_options.h"
+#include "base/output.h"
 #include "plot/attention_record.h"
 #include "plot/curves.h"
 #include "plot/heat.h"

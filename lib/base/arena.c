@@ -2,6 +2,7 @@
  * in their place, so that a loop of equal steps soon allocates nothing. */
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
-/* bad.c - see bad.h. */
+/* bad.c - counts and messages of --bad. */
 #include "base/bad.h"
 #include <stdio.h>
+
+const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 
 int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
                struct tf_err *err)

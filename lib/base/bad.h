@@ -1,10 +1,14 @@
-/* bad.h - the option --bad: counts the bad records, lines or trees of a filter, and reports them.
- */
+/* bad.h - the option --bad: count the bad records, lines or trees of a filter and report them. */
 #ifndef TF_BASE_BAD_H
 #define TF_BASE_BAD_H
 
 #include "base/err.h"
 #include <stdint.h>
+
+/* --bad=mark|fail|ok, for records, lines or trees that cannot be processed: finish with TF_PARTIAL,
+ * stop at the first one, or finish with TF_OK. */
+enum tf_on_bad { TF_ON_BAD_MARK, TF_ON_BAD_FAIL, TF_ON_BAD_OK };
+extern const char *const tf_on_bad_words[]; /* ends with NULL */
 
 /* Zero-initialise and set the first three. */
 struct tf_bad_count {

@@ -1,5 +1,6 @@
 /* buf.c - growing byte buffers. */
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <stdint.h>

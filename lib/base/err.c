@@ -1,17 +1,13 @@
-/* err.c - error values, bugs, and allocation that cannot fail. */
+/* err.c - error values and bugs. */
 #include "base/err.h"
 #include "base/utf8.h"
 
 #include <errno.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *tf_progname = "tf";
-const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 
 char *tf_escape(char *dst, size_t size, const char *s, size_t n)
 {
@@ -111,63 +107,4 @@ void tf_bug(const char *file, int line, const char *fmt, ...)
     fputc('\n', stderr);
     va_end(ap);
     abort();
-}
-
-void tf_out_of_memory(void)
-{
-    static atomic_flag ending = ATOMIC_FLAG_INIT;
-    /* another thread is at it, and exit() is for one */
-    while (atomic_flag_test_and_set(&ending))
-        pause();
-    fprintf(stderr, "%s: out of memory\n", tf_progname);
-    exit(TF_FAILED);
-}
-
-static void *must(void *p)
-{
-    if (p == NULL)
-        tf_out_of_memory();
-    return p;
-}
-
-void *tf_xmalloc(size_t size)
-{
-    return must(malloc(size != 0 ? size : 1));
-}
-
-void *tf_xcalloc(size_t n, size_t size)
-{
-    return must(n != 0 && size != 0 ? calloc(n, size) : calloc(1, 1));
-}
-
-void *tf_xarray(void *old, size_t n, size_t size)
-{
-    size_t total;
-    if (__builtin_mul_overflow(n, size, &total))
-        tf_out_of_memory();
-    return must(realloc(old, total != 0 ? total : 1));
-}
-
-char *tf_xstrdup(const char *s)
-{
-    return tf_xstrndup(s, strlen(s));
-}
-
-char *tf_xstrndup(const char *s, size_t n)
-{
-    n = strnlen(s, n);
-    char *p = tf_xmalloc(n + 1);
-    memcpy(p, s, n);
-    p[n] = 0;
-    return p;
-}
-
-void *tf_try_alloc(size_t size, struct tf_err *err)
-{
-    void *p = NULL;
-    if (size <= PTRDIFF_MAX - 64)
-        p = aligned_alloc(64, size != 0 ? (size + 63) / 64 * 64 : 64);
-    if (p == NULL)
-        tf_fail(err, "no memory for %zu bytes", size);
-    return p;
 }

@@ -1,7 +1,7 @@
 /* opt_check.c - rules between options. */
 #include "base/opt_check.h"
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/path.h"
 
 #include <string.h>
 
@@ -193,12 +193,12 @@ static bool is_output(const struct tf_opt *o, unsigned mode)
 static int check_standard_streams(const struct tf_tool *tool, const struct tf_args *args,
                                   struct tf_err *err)
 {
-    size_t in = tf_count_stdin(args->v, (size_t)args->n), out = 0;
+    size_t in = tf_count_std(args->v, (size_t)args->n), out = 0;
     const char *one;
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
         struct tf_strs paths = paths_of(o, &one);
         if (!o->unused)
-            *(is_output(o, args->mode) ? &out : &in) += tf_count_stdin(paths.v, paths.n);
+            *(is_output(o, args->mode) ? &out : &in) += tf_count_std(paths.v, paths.n);
     }
     if (in > 1)
         return tf_fail_status(err, TF_USAGE, "only one file can be stdin");

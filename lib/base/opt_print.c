@@ -1,6 +1,7 @@
 /* opt_print.c - an option table as --help, as a list of options and as completion scripts. */
 #include "base/opt_print.h"
 #include "base/buf.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * nothing. */
 #include "base/thread.h"
 #include "base/err.h"
+#include "base/memory.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,6 @@
 /* json.c - CBOR values as JSON and back. */
 #include "cbor/json.h"
+#include "base/memory.h"
 
 #include "base/hash.h"
 #include "base/parse.h"

@@ -1,5 +1,6 @@
 /* batch_plan.c - see batch_plan.h. */
 #include "data/batch_plan.h"
+#include "base/memory.h"
 #include "base/rng.h"
 
 #include <stdlib.h>

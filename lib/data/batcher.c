@@ -1,5 +1,6 @@
 /* batcher.c - see batcher.h. */
 #include "data/batcher.h"
+#include "base/memory.h"
 #include "base/opt.h"
 #include "base/parse.h"
 

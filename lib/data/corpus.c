@@ -1,5 +1,6 @@
 /* corpus.c - see corpus.h. */
 #include "data/corpus.h"
+#include "base/memory.h"
 #include "stream/view.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* safetensors.c - see bundle.h. */
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "exchange/bundle.h"
 
 #include <stdlib.h>

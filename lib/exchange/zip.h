@@ -4,7 +4,7 @@
 #define TF_EXCHANGE_ZIP_H
 
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/output.h"
 
 enum {
     TF_ZIP_MAX_NAME = 255, /* bytes of a member's name */

@@ -1,5 +1,6 @@
 /* attention_stream.c - see attention_stream.h. */
 #include "infer/attention_stream.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include "infer/lane_forward.h"
 #include "text/sp_check.h"

@@ -1,5 +1,6 @@
 /* decode_stream.c - see decode_stream.h. */
 #include "infer/decode_stream.h"
+#include "base/memory.h"
 #include "infer/lane_search.h"
 
 #include <stdlib.h>

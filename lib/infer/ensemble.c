@@ -1,6 +1,7 @@
 /* ensemble.c - see ensemble.h. */
 #include "infer/ensemble.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "model/load.h"
 
 #include <stdio.h>

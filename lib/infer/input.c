@@ -1,5 +1,6 @@
 /* input.c - see input.h. */
 #include "infer/input.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* lane_forward.c - see lane_forward.h. */
 #include "infer/lane_forward.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

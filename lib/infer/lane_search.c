@@ -1,5 +1,6 @@
 /* lane_search.c - see lane_search.h. */
 #include "infer/lane_search.h"
+#include "base/memory.h"
 #include "model/incremental.h"
 
 #include <stdlib.h>

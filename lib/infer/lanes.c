@@ -1,5 +1,6 @@
 /* lanes.c - see lanes.h. */
 #include "infer/lanes.h"
+#include "base/memory.h"
 #include "base/thread.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* score_stream.c - see score_stream.h. */
 #include "infer/score_stream.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "infer/lane_forward.h"
 #include "ops/search_state.h"
 

@@ -1,5 +1,6 @@
 /* bleu.c - see bleu.h. */
 #include "metrics/bleu.h"
+#include "base/memory.h"
 #include <math.h>
 #include <stdlib.h>
 

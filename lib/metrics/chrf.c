@@ -1,5 +1,6 @@
 /* chrf.c - see chrf.h. Characters and words become numbers, then their n-grams are matched. */
 #include "metrics/chrf.h"
+#include "base/memory.h"
 #include "metrics/hash_text.h"
 #include <stdlib.h>
 #include <string.h>

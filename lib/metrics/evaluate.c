@@ -1,6 +1,7 @@
 /* evaluate.c - from segments or streams of counts to a tally, and from the tally to a report. */
 #include "metrics/evaluate.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "metrics/stats.h"
 #include <stdlib.h>
 #include <string.h>

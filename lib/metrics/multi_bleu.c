@@ -1,5 +1,6 @@
 /* multi_bleu.c - see multi_bleu.h. */
 #include "metrics/multi_bleu.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,6 +6,7 @@
 #ifndef TF_METRICS_MULTI_BLEU_H
 #define TF_METRICS_MULTI_BLEU_H
 
+#include "base/output.h"
 #include "metrics/bleu.h"
 #include "metrics/segments.h"
 #include "metrics/tokenizer_moses.h"

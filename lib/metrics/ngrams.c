@@ -1,6 +1,7 @@
 /* ngrams.c - see ngrams.h. Open addressing; the tables are sized for the segment, at most half
  * full. */
 #include "metrics/ngrams.h"
+#include "base/memory.h"
 #include "metrics/hash_text.h"
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* sacrebleu_bootstrap.c - bootstrap resampling. Sums are float32, added one segment after the other
  * as numpy does. */
+#include "base/memory.h"
 #include "metrics/sacrebleu_float32.h"
 #include "metrics/sacrebleu_resample.h"
 #include "metrics/sacrebleu_rng.h"

@@ -1,4 +1,5 @@
 /* sacrebleu_randomize.c - approximate randomisation. Sums are whole numbers. */
+#include "base/memory.h"
 #include "metrics/sacrebleu_resample.h"
 #include "metrics/sacrebleu_rng.h"
 #include "metrics/sacrebleu_score.h"

@@ -3,7 +3,7 @@
 #ifndef TF_METRICS_SACREBLEU_REPORT_H
 #define TF_METRICS_SACREBLEU_REPORT_H
 
-#include "base/file.h"
+#include "base/output.h"
 #include "metrics/sacrebleu_resample.h"
 #include "metrics/sacrebleu_signature.h"
 

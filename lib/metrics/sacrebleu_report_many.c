@@ -1,5 +1,6 @@
 /* sacrebleu_report_many.c - the report on several systems, with the explanations of sacreBLEU's
  * paired tests. */
+#include "base/memory.h"
 #include "metrics/sacrebleu_json.h"
 #include "metrics/sacrebleu_report.h"
 #include "metrics/sacrebleu_table.h"

@@ -1,4 +1,5 @@
 /* sacrebleu_report_one.c - the report on one system (sacreBLEU's metrics/base.py and utils.py). */
+#include "base/memory.h"
 #include "metrics/sacrebleu_json.h"
 #include "metrics/sacrebleu_report.h"
 #include "metrics/sacrebleu_table.h"

@@ -1,5 +1,6 @@
 /* sacrebleu_table.c - see sacrebleu_table.h. */
 #include "metrics/sacrebleu_table.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* segments.c - see segments.h. */
 #include "metrics/segments.h"
+#include "base/memory.h"
 #include "text/unicode.h"
 #include <stdlib.h>
 #include <string.h>

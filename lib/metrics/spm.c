@@ -1,8 +1,10 @@
 /* spm.c - a line to the child, a line of pieces back; the child flushes when its input is idle, so
  * neither waits for the other. */
 #include "metrics/spm.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/hash.h"
+#include "base/input.h"
+#include "base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -53,7 +55,7 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
     int fd = memfd_create("tf-spm-model", MFD_CLOEXEC), rc = 0;
     if (fd < 0)
         tf_fail_errno(err, "%s: memory for the model", path);
-    else if ((rc = tf_write_fd(fd, "memory for the model", bytes, n, err)) < 0)
+    else if ((rc = tf_fd_write(fd, "memory for the model", bytes, n, err)) < 0)
         tf_context(err, "%s", path);
     free(bytes);
     if (rc == 0)

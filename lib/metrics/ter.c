@@ -2,6 +2,7 @@
  * of the search depends on the order in which shifts are tried and on how ties are broken; both
  * follow sacreBLEU's lib_ter.py. */
 #include "metrics/ter.h"
+#include "base/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * Repeated spaces between words stay until the last pass: its rule for full stops looks at the next
  * word, which may be an empty one. */
 #include "metrics/tokenizer_moses.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 

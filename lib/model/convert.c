@@ -3,9 +3,10 @@
 #include "model/convert.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/memory.h"
+#include "exchange/bundle.h"
 #include "model/load.h"
 #include "text/sp_check.h"
-#include "exchange/bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

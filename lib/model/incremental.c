@@ -1,5 +1,6 @@
 /* incremental.c - decoding: encode a group once, then one target position at a time. */
 #include "model/incremental.h"
+#include "base/memory.h"
 #include "model/stack.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* load.c - between the tensors of a file and the flat block of parameters. */
 #include "model/load.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

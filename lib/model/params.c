@@ -1,5 +1,6 @@
 /* params.c - the table of parameters of a configuration, and their initial values. */
 #include "model/params.h"
+#include "base/memory.h"
 
 #include "base/err.h"
 #include "base/rng.h"

@@ -1,6 +1,7 @@
 /* weights.c - a model's weights in backend memory, the table of positions, and the packed matrices
  * for decoding. */
 #include "model/weights.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

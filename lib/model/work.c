@@ -1,5 +1,6 @@
 /* work.c - memory of a lane's activations, reserved for the largest batch so far and freed as a
  * whole. */
+#include "base/memory.h"
 #include "model/acts.h"
 #include "model/work.h"
 

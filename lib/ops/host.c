@@ -1,5 +1,6 @@
 /* host.c - lanes, buffers and row spaces in host memory; see host.h. */
 #include "ops/host.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* search_state.c - the host's side of a beam search: its memory on a backend, the start of a group,
  * the way back from the last tokens to the results. */
 #include "ops/search_state.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* attention_heat.c - attention weights as heat maps, one per head. */
+#include "base/memory.h"
 #include "plot/attention_parts.h"
 #include "plot/heat.h"
 #include <math.h>

@@ -1,4 +1,5 @@
 /* attention_lines.c - attention weights as lines between tokens. */
+#include "base/memory.h"
 #include "plot/attention_parts.h"
 #include <math.h>
 #include <stdlib.h>

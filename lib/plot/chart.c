@@ -1,5 +1,6 @@
 /* chart.c - layout from top to bottom: title, legend, plot, labels of the x axis. */
 #include "plot/chart.h"
+#include "base/memory.h"
 #include "plot/axis.h"
 #include "plot/svg.h"
 #include <math.h>

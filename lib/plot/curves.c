@@ -1,6 +1,7 @@
 /* curves.c - see curves.h. */
 #include "plot/curves.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 

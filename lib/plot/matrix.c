@@ -1,8 +1,9 @@
 /* matrix.c - see matrix.h. */
 #include "plot/matrix.h"
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/input.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include <float.h>
 #include <math.h>

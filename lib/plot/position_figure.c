@@ -1,5 +1,6 @@
 /* position_figure.c - a heat map and, below it on the same axis, one curve per dimension. */
 #include "plot/position_figure.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include "plot/axis.h"
 #include "plot/chart.h"

@@ -1,8 +1,9 @@
 /* series.c - see series.h. */
 #include "plot/series.h"
-#include "base/file.h"
+#include "base/input.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* describe.c - a file or this machine as a tree of values, written as text or as JSON. */
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/tool.h"
+#include "base/memory.h"
 #include "base/thread.h"
+#include "base/tool.h"
 #include "cbor/encode.h"
 #include "ops/backend.h"
 #include "stream/describe.h"

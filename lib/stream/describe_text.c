@@ -1,6 +1,7 @@
 /* describe_text.c - a description as text: rows of key and value, tensors as a table, provenance as
  * a shell pipeline. */
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include "stream/describe.h"
 #include "stream/model.h"

@@ -1,4 +1,5 @@
 /* input.c - fill an input's buffer for a length that the input itself claims. */
+#include "base/memory.h"
 #include "stream/reader.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
  * configuration, states and tensors. Data are used in place if the file is mapped and they are
  * aligned, otherwise read or copied to where they stay. */
 #include "stream/model.h"
+#include "base/memory.h"
 
 #include "base/hash.h"
 #include "stream/reader.h"

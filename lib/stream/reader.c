@@ -3,6 +3,7 @@
  * records of its kind have a CRC of their own. So the buffer holds at most what lies between two
  * checks. The data of a model's tensors are not buffered: the caller takes them from the input. */
 #include "stream/reader.h"
+#include "base/memory.h"
 
 #include "base/hash.h"
 

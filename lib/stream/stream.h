@@ -3,7 +3,8 @@
 #ifndef TF_STREAM_STREAM_H
 #define TF_STREAM_STREAM_H
 
-#include "base/file.h"
+#include "base/input.h"
+#include "base/output.h"
 #include "cbor/value.h"
 
 /* Limits, checked before any allocation (formats/limits.md). */

@@ -1,8 +1,9 @@
 /* tensor.c - element types: their sizes, conversions and checks. */
 #include "stream/tensor.h"
+#include "base/memory.h"
+#include "base/output.h"
 
 #include "base/bits.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "cbor/head.h"
 

@@ -1,5 +1,6 @@
 /* gunzip.c - inflate the members of a gzip file. */
 #include "text/gunzip.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TF_TEXT_GUNZIP_H
 #define TF_TEXT_GUNZIP_H
 
-#include "base/file.h"
+#include "base/input.h"
 
 struct tf_gunzip;
 

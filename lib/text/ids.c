@@ -1,6 +1,6 @@
 /* ids.c - see ids.h. */
 #include "text/ids.h"
-#include "base/err.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* lines.c - one line at a time from the buffer of a file, of uncompressed data, or of a converted
  * text. */
 #include "text/lines.h"
+#include "base/memory.h"
 #include "text/gunzip.h"
 #include "text/unicode.h"
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef TF_TEXT_LINES_H
 #define TF_TEXT_LINES_H
 
-#include "base/file.h"
+#include "base/input.h"
 #include "text/text.h"
 
 enum { TF_LINES_MAX = 64 << 20 }; /* bytes of a line */

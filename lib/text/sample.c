@@ -1,5 +1,6 @@
 /* sample.c - see sample.h. */
 #include "text/sample.h"
+#include "base/memory.h"
 #include "text/sample_pieces.h"
 #include <math.h>
 #include <stdlib.h>

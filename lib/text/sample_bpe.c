@@ -1,5 +1,6 @@
 /* sample_bpe.c - samples of a BPE model: merges in the order of their scores, each skipped with
  * probability alpha. */
+#include "base/memory.h"
 #include "text/sample_pieces.h"
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* vocab.c - see vocab.h. */
 #include "text/vocab.h"
 #include "base/hash.h"
-#include "text/sp_check.h"
+#include "base/memory.h"
 #include "stream/model.h"
+#include "text/sp_check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* vocab_train.c - see vocab_train.h. */
 #include "text/vocab_train.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/utf8.h"
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 #ifndef TF_TEXT_VOCAB_TRAIN_H
 #define TF_TEXT_VOCAB_TRAIN_H
 
-#include "base/file.h"
+#include "base/input.h"
+#include "base/output.h"
 #include "text/sp.h"
 
 /* Sentences for training from text files, one after the other. Lines that are not valid UTF-8,

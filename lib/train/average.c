@@ -2,6 +2,7 @@
 #include "train/average.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "model/load.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* feed.c - a ring of batches between the thread that reads and the thread that trains. */
 #include "train/feed.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,9 @@
 /* journal.c - the log of a run. */
 #include "train/journal.h"
-#include "base/file.h"
+#include "base/fd.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +117,7 @@ int tf_journal_put(struct tf_journal *j, struct tf_err *err)
     tf_json_close(&j->json, '}');
     tf_buf_byte(&j->buf, '\n');
     for (int i = 0; i < 2; i++) {
-        if (j->fd[i] >= 0 && tf_write_fd(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) < 0) {
+        if (j->fd[i] >= 0 && tf_fd_write(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) < 0) {
             /* report it once */
             j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
             return -1;

@@ -1,5 +1,6 @@
 /* new_weights.c - the weights of a run that does not resume: random, or another model's. */
 #include "base/hash.h"
+#include "base/memory.h"
 #include "model/load.h"
 #include "train/setup.h"
 

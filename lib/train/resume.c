@@ -2,6 +2,7 @@
 #include "train/resume.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "model/load.h"
 
 #include <stdlib.h>

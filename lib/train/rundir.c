@@ -1,7 +1,11 @@
 /* rundir.c - the directory of a run. */
 #include "train/rundir.h"
-#include "base/file.h"
+#include "base/fd.h"
+#include "base/input.h"
 #include "base/log.h"
+#include "base/memory.h"
+#include "base/output.h"
+#include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* save.c - checkpoints, written while training continues. */
 #include "train/save.h"
+#include "base/memory.h"
 #include "model/load.h"
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* stepper.c - updates over the lanes. Shards and chunks fix what is computed; lanes decide only who
  * computes it. */
 #include "train/stepper.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 

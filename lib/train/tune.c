@@ -1,5 +1,5 @@
 /* tune.c - a few passes, for what the device measures in them. */
-#include "base/file.h"
+#include "base/output.h"
 #include "train/setup.h"
 #include "train/signals.h"
 

@@ -1,5 +1,6 @@
 /* evalb.c - two files of trees side by side. */
 #include "tree/evalb.h"
+#include "base/bad.h"
 #include "tree/evalb_report.h"
 #include "tree/evalb_trace.h"
 

@@ -4,7 +4,8 @@
 #ifndef TF_TREE_EVALB_H
 #define TF_TREE_EVALB_H
 
-#include "base/file.h"
+#include "base/input.h"
+#include "base/output.h"
 #include "tree/evalb_params.h"
 
 struct tf_evalb_opts {

@@ -1,7 +1,8 @@
 /* evalb_params.c - see evalb_params.h. */
 #include "tree/evalb_params.h"
-#include "base/file.h"
+#include "base/input.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include <stdlib.h>
 #include <string.h>

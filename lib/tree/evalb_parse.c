@@ -2,6 +2,7 @@
  * ")" right after the word is a word, and any other "(" opens a bracket before the next word. All
  * quirks are kept except the endless loop at a word without brackets. */
 #include "tree/evalb_parse.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 

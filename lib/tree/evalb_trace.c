@@ -1,6 +1,7 @@
 /* evalb_trace.c - see evalb_trace.h. The loops over all pairs are those of EVALB, since it prints a
  * line for each step. */
 #include "tree/evalb_trace.h"
+#include "base/memory.h"
 #include <stdlib.h>
 
 static void show(struct tf_evalb_context *c, const char *what, const struct tf_evalb_sentence *s,

@@ -1,5 +1,6 @@
 /* linearize.c - see linearize.h. */
 #include "tree/linearize.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 

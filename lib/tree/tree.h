@@ -5,7 +5,8 @@
 #define TF_TREE_TREE_H
 
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/input.h"
+#include "base/output.h"
 #include "text/text.h"
 #include <stdint.h>
 

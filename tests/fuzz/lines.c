@@ -1,7 +1,7 @@
 /* The line reader: the lines of any bytes, joined again, are those bytes. The first byte gives the
  * limit. */
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/input.h"
 
 #include <stdio.h>
 #include <string.h>

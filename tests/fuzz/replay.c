@@ -3,7 +3,7 @@
  * back; the sanitizers say what went wrong. */
 #include "../harness/tap.h"
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/input.h"
 #include "base/rng.h"
 
 #include <dirent.h>

@@ -1,6 +1,7 @@
 /* Trees and sequences of arbitrary bytes. The first byte chooses style, layout, cleaning and a
  * small limit. The output has one line per tree, a linearized tree is restored unchanged, every
  * restored line is a tree over its words, and the scorer accepts all of it. */
+#include "base/bad.h"
 #include "base/buf.h"
 #include "../harness/memory.h"
 #include "tree/evalb.h"

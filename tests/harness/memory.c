@@ -1,5 +1,6 @@
 /* memory.c - inputs and outputs in memory: see memory.h. */
 #include "memory.h"
+#include "base/memory.h"
 
 struct tf_in memory_in(const void *p, size_t n)
 {

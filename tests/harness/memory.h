@@ -3,8 +3,9 @@
 #ifndef TF_TESTS_MEMORY_H
 #define TF_TESTS_MEMORY_H
 
-#include "base/file.h"
 
+#include "base/input.h"
+#include "base/output.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* model.c - small models for tests: see model.h. */
 #include "model.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "model/load.h"
 #include "stream.h"

@@ -1,6 +1,7 @@
 /* stream.c - streams and models for tests: see stream.h. */
 #include "stream.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "cbor/encode.h"
 #include "stream/model.h"
 #include "tap.h"

@@ -1,7 +1,8 @@
 /* temp.c - temporary files: see temp.h. */
 #include "temp.h"
-#include "base/file.h"
 #include "tap.h"
+#include "base/input.h"
+#include "base/memory.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* int8.c - products in 8 bits: every set of instructions against the rule written out in plain
  * loops, rows alone against rows among others, and how far the rule is from the real product. */
 #include "../harness/problem.h"
+#include "base/memory.h"
 
 enum { SETS = 5 };
 static const char *const sets[SETS] = {"generic", "avx2", "avxvnni", "avx512", "avx512vnni"};

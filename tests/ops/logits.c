@@ -2,6 +2,7 @@
  * it gives for one after the other. */
 #include "../harness/problem.h"
 
+#include "base/memory.h"
 #include "ops/search_state.h"
 
 enum { SENTENCES = 3, LIMIT = 5, MOST = 4000, CASES = 60 };

@@ -1,46 +1,9 @@
-/* Error values: text, status, context, escaping, and the cut of what is too long. */
-#include "../harness/child.h"
+/* Error values: text, status, context, escaping; texts that are too long. */
 #include "../harness/tap.h"
 #include "base/err.h"
-#include "base/utf8.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-
-static void test_utf8(void)
-{
-    static const struct {
-        const char *s;
-        size_t n, want;
-    } cases[] = {
-        {"a", 1, 1},
-        {"\0", 1, 1},
-        {"\xc3\xa4", 2, 2},
-        {"\xc3\xa4", 1, 0},
-        {"\xe2\x82\xac", 3, 3},
-        {"\xe2\x82\xac", 2, 0},
-        {"\xf0\x9f\x98\x80", 4, 4},
-        {"\xf4\x8f\xbf\xbf", 4, 4},
-        {"\xf4\x90\x80\x80", 4, 0},
-        {"\xc0\x80", 2, 0},
-        {"\xc1\xbf", 2, 0},
-        {"\xe0\x9f\xbf", 3, 0},
-        {"\xe0\xa0\x80", 3, 3},
-        {"\xed\x9f\xbf", 3, 3},
-        {"\xed\xa0\x80", 3, 0},
-        {"\xf0\x8f\xbf\xbf", 4, 0},
-        {"\xf0\x90\x80\x80", 4, 4},
-        {"\x80", 1, 0},
-        {"\xff", 1, 0},
-        {"\xf5\x80\x80\x80", 4, 0},
-        {"\xe2\x28\xa1", 3, 0},
-        {"\xe2\x82\x28", 3, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        is_int(tf_utf8_at(cases[i].s, cases[i].n), cases[i].want, "utf-8 case %zu", i);
-}
 
 static void test_escape(void)
 {
@@ -60,37 +23,6 @@ static void test_escape(void)
     buf[0] = 'x';
     tf_escape(buf, 0, "a", 1);
     is_int(buf[0], 'x', "size 0 writes nothing");
-}
-
-/* Threads that run out of memory at once: one line, one exit. */
-static void *starve(void *barrier)
-{
-    pthread_barrier_wait(barrier);
-    return tf_xarray(NULL, SIZE_MAX, 2);
-}
-
-static void starve_four(void *unused)
-{
-    pthread_t t[4];
-    pthread_barrier_t barrier;
-    (void)unused;
-    pthread_barrier_init(&barrier, NULL, 4);
-    for (int i = 0; i < 4; i++)
-        pthread_create(&t[i], NULL, starve, &barrier);
-    for (int i = 0; i < 4; i++)
-        pthread_join(t[i], NULL);
-}
-
-static void test_starving_threads(void)
-{
-    int bad = 0;
-    for (int round = 0; round < 50; round++) {
-        static struct child c;
-        run_child(&c, starve_four, NULL, NULL);
-        const char *line = strstr(c.err, ": out of memory\n");
-        bad += c.status != TF_FAILED || line == NULL || strcmp(line, ": out of memory\n") != 0;
-    }
-    is_int(bad, 0, "threads that run out of memory together end with one line");
 }
 
 int main(void)
@@ -127,21 +59,6 @@ int main(void)
     tf_fail(&small, "last");
     tf_context(&small, "%.700s", path);
     is_str(small.msg + 700, ": last", "context leaves what fits");
-
-    void *p = tf_try_alloc(100, &err);
-    ok(p != NULL && (uintptr_t)p % 64 == 0, "tf_try_alloc aligns to 64");
-    free(p);
-    err = (struct tf_err){0};
-    ok(tf_try_alloc(SIZE_MAX - 10, &err) == NULL && err.status == TF_FAILED,
-       "tf_try_alloc reports what can't be");
-    char *s = tf_xstrndup("abc", 2);
-    is_str(s, "ab", "tf_xstrndup");
-    free(s);
-    s = tf_xstrndup("a", 100);
-    is_str(s, "a", "tf_xstrndup stops at the end");
-    free(s);
     test_escape();
-    test_utf8();
-    test_starving_threads();
     return done();
 }

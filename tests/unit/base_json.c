@@ -1,6 +1,7 @@
 /* JSON both ways: what the writer writes, what RFC 8259 allows, and what it does not. */
 #include "../harness/tap.h"
 #include "base/json.h"
+#include "base/memory.h"
 
 /* Read text and write its tokens back as compact JSON; NULL when refused. */
 static const char *again(const char *text, size_t n, struct tf_err *err)

@@ -1,11 +1,11 @@
-/* UTF-8 against a second implementation written from the bit patterns: all pairs of bytes, limits
- * of every range, and what is replaced by what; every character out and in again. */
+/* UTF-8 against a second implementation that follows the bit patterns: all pairs of bytes, the
+ * limits of all ranges, replacement characters, and every character encoded and decoded. */
 #include "../harness/tap.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
-/* From the definition: decode by bit patterns, then refuse overlong forms, surrogates and what lies
- * beyond U+10FFFF. */
+/* From the definition: decode by bit patterns, then refuse overlong forms, surrogates and values
+ * above U+10FFFF. */
 static size_t plain(const unsigned char *p, size_t n)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -49,10 +49,44 @@ static void span(const char *s, size_t n, size_t want)
     is_int(tf_utf8_span(s, n), want, "well-formed part of %s", name);
 }
 
+static void test_lengths(void)
+{
+    static const struct {
+        const char *s;
+        size_t n, want;
+    } cases[] = {
+        {"a", 1, 1},
+        {"\0", 1, 1},
+        {"\xc3\xa4", 2, 2},
+        {"\xc3\xa4", 1, 0},
+        {"\xe2\x82\xac", 3, 3},
+        {"\xe2\x82\xac", 2, 0},
+        {"\xf0\x9f\x98\x80", 4, 4},
+        {"\xf4\x8f\xbf\xbf", 4, 4},
+        {"\xf4\x90\x80\x80", 4, 0},
+        {"\xc0\x80", 2, 0},
+        {"\xc1\xbf", 2, 0},
+        {"\xe0\x9f\xbf", 3, 0},
+        {"\xe0\xa0\x80", 3, 3},
+        {"\xed\x9f\xbf", 3, 3},
+        {"\xed\xa0\x80", 3, 0},
+        {"\xf0\x8f\xbf\xbf", 4, 0},
+        {"\xf0\x90\x80\x80", 4, 4},
+        {"\x80", 1, 0},
+        {"\xff", 1, 0},
+        {"\xf5\x80\x80\x80", 4, 0},
+        {"\xe2\x28\xa1", 3, 0},
+        {"\xe2\x82\x28", 3, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        is_int(tf_utf8_at(cases[i].s, cases[i].n), cases[i].want, "utf-8 case %zu", i);
+}
+
 #define R "\xef\xbf\xbd"
 
 int main(void)
 {
+    test_lengths();
     int wrong = 0;
     for (unsigned x = 0; x < 65536; x++) {
         unsigned char p[12] = {

@@ -3,6 +3,7 @@
 #include "../harness/stream.h"
 #include "base/bits.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "cbor/encode.h"
 #include "cbor/scan.h"
 #include "cbor/value.h"

@@ -1,6 +1,7 @@
 /* Batch plans: every pair is in one batch, no batch exceeds the budget or ends early, and the seed,
  * epoch and window determine the plan. */
 #include "../harness/tap.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "data/batch_plan.h"
 

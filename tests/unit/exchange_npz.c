@@ -1,5 +1,6 @@
 /* exchange_npz.c - npz: what is written is read back, whatever the types and names; archives made
  * by hand with what other writers make of ZIP and .npy; damage, lies and limits. */
+#include "base/memory.h"
 #include "exchange/bundle.h"
 #include "../harness/stream.h"
 

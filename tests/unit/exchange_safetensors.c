@@ -2,6 +2,7 @@
  * and headers that lie. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
+#include "base/memory.h"
 #include "exchange/bundle.h"
 
 static const float six[6] = {1, -2, 3.5f, 0, 5, 6};

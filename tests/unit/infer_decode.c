@@ -3,8 +3,9 @@
 #include "../harness/model.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"
-#include "infer/decode_stream.h"
+#include "base/bad.h"
 #include "base/rng.h"
+#include "infer/decode_stream.h"
 
 enum { LINES = 90, MAX_HYPS = 8 };
 

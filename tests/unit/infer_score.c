@@ -3,10 +3,11 @@
 #include "../harness/model.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"
+#include "base/bad.h"
 #include "base/json.h"
+#include "base/rng.h"
 #include "infer/decode_stream.h"
 #include "infer/score_stream.h"
-#include "base/rng.h"
 
 enum { LINES = 80 };
 

@@ -2,6 +2,7 @@
  * by any reader. Of those of 20 kB one cut and one bit in 61; all of them with TF_DAMAGE=all. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
+#include "base/memory.h"
 #include "stream/inspect.h"
 
 /* Prime to 8: every bit of a byte takes part. */

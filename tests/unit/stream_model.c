@@ -4,6 +4,7 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "stream/model.h"
 
 #include <unistd.h>

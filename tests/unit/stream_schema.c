@@ -3,7 +3,7 @@
  */
 #include "../harness/tap.h"
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/input.h"
 #include "stream/schema.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* stream_stream.c - streams written and read back: every record, parts, checks, errors passed on,
  * pass-through, and reading at any pace. */
+#include "base/memory.h"
 #include "base/opt.h"
 #include "../harness/stream.h"
 #include "base/hash.h"

@@ -1,6 +1,7 @@
 /* stream_view.c - the ids of a record taken out of a mapped file again, in every encoding that a
  * writer may have chosen. */
 #include "../harness/stream.h"
+#include "base/memory.h"
 #include "cbor/encode.h"
 #include "cbor/head.h"
 #include "stream/view.h"

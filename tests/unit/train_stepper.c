@@ -2,8 +2,9 @@
  * than shards; micro-batches add; Adam and the moving average see the whole block. */
 #include "../harness/model.h"
 #include "../harness/temp.h"
-#include "train/save.h"
+#include "base/memory.h"
 #include "base/rng.h"
+#include "train/save.h"
 
 #include <stdlib.h>
 #include <unistd.h>

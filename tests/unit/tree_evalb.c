@@ -3,6 +3,7 @@
 #include "../harness/memory.h"
 #include "../harness/tap.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "tree/evalb.h"
 

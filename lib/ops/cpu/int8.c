@@ -8,6 +8,7 @@
  * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a
  * weight is stored as q + 128, and a sum starts at -128 times the sum of the row to make up for
  * it. */
+#include "base/memory.h"
 #include "ops/cpu/gemm.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over
  * weights packed once for decoding. */
+#include "base/memory.h"
 #include "ops/cpu/dropout.h"
 #include "ops/cpu/gemm.h"
 

@@ -1,7 +1,7 @@
 /* search.c - one step of beam search in one pass over the log-probabilities, with a sorted list of
  * the best candidates and the bound that a candidate has to reach to enter it, which nearly all ids
  * fail. Algorithm: ops/search_state.h. */
-#include "base/err.h"
+#include "base/memory.h"
 #include "ops/cpu/cpu.h"
 #include "ops/host_search.h"
 

@@ -1,5 +1,6 @@
 /* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over packed
  * weights. */
+#include "base/memory.h"
 #include "ops/ref/ref.h"
 
 #include <stdlib.h>

@@ -1,7 +1,58 @@
-/* Arena and buffer. */
+/* Allocation, arena and buffer. */
+#include "../harness/child.h"
 #include "../harness/tap.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/memory.h"
+
+#include <pthread.h>
+
+static void test_alloc(void)
+{
+    struct tf_err err = {0};
+    void *p = tf_try_alloc(100, &err);
+    ok(p != NULL && (uintptr_t)p % 64 == 0, "tf_try_alloc aligns to 64");
+    free(p);
+    ok(tf_try_alloc(SIZE_MAX - 10, &err) == NULL && err.status == TF_FAILED,
+       "tf_try_alloc reports what can't be");
+    char *s = tf_xstrndup("abc", 2);
+    is_str(s, "ab", "tf_xstrndup");
+    free(s);
+    s = tf_xstrndup("a", 100);
+    is_str(s, "a", "tf_xstrndup stops at the end");
+    free(s);
+}
+
+/* Threads that run out of memory at once: one line, one exit. */
+static void *starve(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    return tf_xarray(NULL, SIZE_MAX, 2);
+}
+
+static void starve_four(void *unused)
+{
+    pthread_t t[4];
+    pthread_barrier_t barrier;
+    (void)unused;
+    pthread_barrier_init(&barrier, NULL, 4);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, starve, &barrier);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+}
+
+static void test_starving_threads(void)
+{
+    int bad = 0;
+    for (int round = 0; round < 50; round++) {
+        static struct child c;
+        run_child(&c, starve_four, NULL, NULL);
+        const char *line = strstr(c.err, ": out of memory\n");
+        bad += c.status != TF_FAILED || line == NULL || strcmp(line, ": out of memory\n") != 0;
+    }
+    is_int(bad, 0, "threads that run out of memory together end with one line");
+}
 
 static void test_arena(void)
 {
@@ -73,6 +124,8 @@ static void test_buf(void)
 
 int main(void)
 {
+    test_alloc();
+    test_starving_threads();
     test_arena();
     test_buf();
     return done();

@@ -1,0 +1,20 @@
+/* fd.h - system calls on file descriptors: repeated after EINTR, short writes continued. */
+#ifndef TF_BASE_FD_H
+#define TF_BASE_FD_H
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* open(2) with O_CLOEXEC: a descriptor, or -1 with errno. */
+int tf_fd_open(const char *path, int flags, mode_t mode) TF_MUST_CHECK;
+/* Is there data, or the end of the input, to read without waiting? */
+bool tf_fd_readable(int fd);
+/* Write all n bytes; waits if fd is non-blocking and full. name: for messages. */
+int tf_fd_write(int fd, const char *name, const void *data, size_t n,
+                struct tf_err *err) TF_MUST_CHECK;
+/* fsync the directory that contains path. */
+int tf_sync_dir(const char *path, struct tf_err *err) TF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,68 @@
+/* memory.c - malloc and its relatives, checked. */
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void tf_out_of_memory(void)
+{
+    static atomic_flag ending = ATOMIC_FLAG_INIT;
+    /* exit() must not be called by two threads: the others wait. */
+    while (atomic_flag_test_and_set(&ending))
+        pause();
+    fprintf(stderr, "%s: out of memory\n", tf_progname);
+    exit(TF_FAILED);
+}
+
+static void *must(void *p)
+{
+    if (p == NULL)
+        tf_out_of_memory();
+    return p;
+}
+
+void *tf_xmalloc(size_t size)
+{
+    return must(malloc(size != 0 ? size : 1));
+}
+
+void *tf_xcalloc(size_t n, size_t size)
+{
+    return must(n != 0 && size != 0 ? calloc(n, size) : calloc(1, 1));
+}
+
+void *tf_xarray(void *old, size_t n, size_t size)
+{
+    size_t total;
+    if (__builtin_mul_overflow(n, size, &total))
+        tf_out_of_memory();
+    return must(realloc(old, total != 0 ? total : 1));
+}
+
+char *tf_xstrdup(const char *s)
+{
+    return tf_xstrndup(s, strlen(s));
+}
+
+char *tf_xstrndup(const char *s, size_t n)
+{
+    n = strnlen(s, n);
+    char *p = tf_xmalloc(n + 1);
+    memcpy(p, s, n);
+    p[n] = 0;
+    return p;
+}
+
+void *tf_try_alloc(size_t size, struct tf_err *err)
+{
+    void *p = NULL;
+    if (size <= PTRDIFF_MAX - 64)
+        p = aligned_alloc(64, size != 0 ? (size + 63) / 64 * 64 : 64);
+    if (p == NULL)
+        tf_fail(err, "no memory for %zu bytes", size);
+    return p;
+}

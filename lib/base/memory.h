@@ -1,0 +1,22 @@
+/* memory.h - allocation. Sizes that the program chose: never NULL; if there is no memory, the
+ * process prints "tf-x: out of memory" and exits with status 1. Sizes that come from input: check
+ * them against a limit first, or use tf_try_alloc. All memory is freed with free(). */
+#ifndef TF_BASE_MEMORY_H
+#define TF_BASE_MEMORY_H
+
+#include "base/err.h"
+#include <stddef.h>
+
+void *tf_xmalloc(size_t size);
+void *tf_xcalloc(size_t n, size_t size);
+/* realloc to n elements; n * size is checked for overflow. */
+void *tf_xarray(void *old, size_t n, size_t size);
+char *tf_xstrdup(const char *s);
+char *tf_xstrndup(const char *s, size_t n);
+/* Print "tf-x: out of memory" and exit. If several threads call it, only one prints and exits. */
+_Noreturn void tf_out_of_memory(void);
+
+/* 64-byte aligned memory, not cleared; NULL with an error if there is none. */
+void *tf_try_alloc(size_t size, struct tf_err *err) TF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,194 @@
+/* output.c - buffered output over write(2). */
+#include "base/output.h"
+#include "base/fd.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/temp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 64 << 10 };
+
+/* The descriptor that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names; -1 for every
+ * other path. */
+static int named_descriptor(const char *path)
+{
+    static const char *const dirs[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0)
+        return 1;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return 2;
+    for (int i = 0; i < 2; i++) {
+        const char *n = path + strlen(dirs[i]);
+        if (strncmp(path, dirs[i], strlen(dirs[i])) == 0 && *n != 0 && strlen(n) <= 8 &&
+            strspn(n, "0123456789") == strlen(n))
+            return (int)strtol(n, NULL, 10);
+    }
+    return -1;
+}
+
+static int open_temp(struct tf_out *out, mode_t mode, bool keep_mode, struct tf_err *err)
+{
+    out->fd = tf_temp_create(&out->temp, out->path, mode);
+    if (out->fd < 0)
+        return tf_fail_errno(err, "%s: cannot create a temporary file in its directory", out->name);
+    if (keep_mode && fchmod(out->fd, mode) != 0 && errno != EPERM)
+        return tf_fail_errno(err, "%s: chmod", out->name);
+    return 0;
+}
+
+static int open_path(struct tf_out *out, const char *path, struct tf_err *err)
+{
+    struct stat st, link;
+    bool exists = stat(path, &st) == 0;
+    if (!exists && errno != ENOENT)
+        return tf_fail_errno(err, "%s", path);
+    if (exists && S_ISDIR(st.st_mode))
+        return tf_fail_directory(err, path);
+    if (exists && !S_ISREG(st.st_mode)) {
+        out->fd = tf_fd_open(path, O_WRONLY, 0666);
+        return out->fd < 0 ? tf_fail_errno(err, "%s", path) : 0;
+    }
+    bool linked = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
+    out->path = linked ? realpath(path, NULL) : tf_xstrdup(path);
+    if (out->path == NULL)
+        return tf_fail_errno(err, "%s: symbolic link", path);
+    /* We own the new file: the mode of another owner's file would grant rights that we never gave,
+     * and set-id bits would apply to us. */
+    bool keep = exists && st.st_uid == geteuid();
+    return open_temp(out, keep ? st.st_mode & 0777 : 0666, keep, err);
+}
+
+int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_err *err)
+{
+    bool std = tf_is_std(path);
+    int rc = 0;
+    *out = (struct tf_out){.fd = std ? 1 : -1,
+                           .name = tf_xstrdup(std ? "stdout" : path),
+                           .cap = BUFFER,
+                           .buf = tf_xmalloc(BUFFER)};
+    if (std) {
+        if ((flags & TF_OUT_BINARY) && isatty(1))
+            rc = tf_fail_status(err, TF_USAGE, "stdout: will not write binary data to a terminal");
+    } else if (*path == 0) {
+        rc = tf_fail(err, "'': empty file name");
+    } else if (named_descriptor(path) >= 0) {
+        /* A duplicate shares offset and O_APPEND with the descriptor; open(2) would not. */
+        out->fd = fcntl(named_descriptor(path), F_DUPFD_CLOEXEC, 3);
+        if (out->fd < 0)
+            rc = tf_fail_errno(err, "%s", path);
+    } else {
+        rc = open_path(out, path, err);
+    }
+    if (rc < 0)
+        tf_out_abort(out);
+    return rc;
+}
+
+static int write_all(struct tf_out *out, const uint8_t *p, size_t n, struct tf_err *err)
+{
+    if (out->failed)
+        return tf_fail(err, "%s: an earlier write failed", out->name);
+    out->failed = tf_fd_write(out->fd, out->name, p, n, err) < 0;
+    return out->failed ? -1 : 0;
+}
+
+int tf_out_flush(struct tf_out *out, struct tf_err *err)
+{
+    size_t n = out->len;
+    out->len = 0;
+    return write_all(out, out->buf, n, err);
+}
+
+int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err)
+{
+    out->offset += n;
+    if (n > out->cap - out->len && tf_out_flush(out, err) != 0)
+        return -1;
+    if (n >= out->cap)
+        return write_all(out, p, n, err);
+    if (n > 0)
+        memcpy(out->buf + out->len, p, n);
+    out->len += n;
+    return 0;
+}
+
+int tf_out_printf(struct tf_out *out, struct tf_err *err, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    char text[512];
+    int n = vsnprintf(text, sizeof text, fmt, ap), rc = 0;
+    if (n >= (int)sizeof text) {
+        char *p = tf_xmalloc((size_t)n + 1);
+        vsnprintf(p, (size_t)n + 1, fmt, again);
+        rc = tf_out_write(out, p, (size_t)n, err);
+        free(p);
+    } else if (n > 0) {
+        rc = tf_out_write(out, text, (size_t)n, err);
+    }
+    va_end(again);
+    va_end(ap);
+    return rc;
+}
+
+/* fsync and close, unless it is stdout. */
+static int close_file(struct tf_out *out, int rc, struct tf_err *err)
+{
+    if (out->fd <= 1)
+        return rc;
+    /* Pipes and devices have nothing to sync: EINVAL. */
+    if (rc == 0 && fsync(out->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+        rc = tf_fail_errno(err, "%s: fsync", out->name);
+    if (close(out->fd) != 0 && rc == 0)
+        rc = tf_fail_errno(err, "%s: close", out->name);
+    out->fd = -1;
+    return rc;
+}
+
+int tf_out_commit(struct tf_out *out, struct tf_err *err)
+{
+    int rc = close_file(out, tf_out_flush(out, err), err);
+    if (rc == 0 && out->temp != NULL) {
+        if (tf_temp_rename(out->temp, out->path) != 0) {
+            rc = tf_fail_errno(err, "%s: rename", out->name);
+        } else {
+            out->temp = NULL;
+            rc = tf_sync_dir(out->path, err);
+        }
+    }
+    tf_out_abort(out);
+    return rc;
+}
+
+int tf_out_finish(struct tf_out *out, int rc, struct tf_err *err)
+{
+    struct tf_err later = {0};
+    if (rc == 0)
+        rc = tf_out_commit(out, err);
+    else if (out->path == NULL && tf_out_flush(out, &later) < 0 && err->sys == 0)
+        *err = later;
+    tf_out_abort(out);
+    return rc;
+}
+
+void tf_out_abort(struct tf_out *out)
+{
+    if (out->name == NULL)
+        return;
+    if (out->fd > 1)
+        close(out->fd);
+    if (out->temp != NULL)
+        tf_temp_remove(out->temp);
+    free(out->path);
+    free(out->name);
+    free(out->buf);
+    *out = (struct tf_out){.fd = -1};
+}

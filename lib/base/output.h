@@ -1,0 +1,49 @@
+/* output.h - buffered output to files and standard output. A regular file appears complete or not
+ * at all. */
+#ifndef TF_BASE_OUTPUT_H
+#define TF_BASE_OUTPUT_H
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tf_out {
+    int fd;
+    char *name;      /* for messages: the path, or "stdout" */
+    char *path;      /* where temp is renamed to; NULL if written in place (stdout, FIFO, device) */
+    char *temp;      /* see temp.h; NULL if written in place */
+    uint8_t *buf;
+    size_t len, cap;
+    uint64_t offset; /* bytes written so far, including those in buf */
+    bool failed;
+};
+
+enum { TF_OUT_BINARY = 1 /* refuse to write to a terminal */ };
+
+/* Open a path for writing.
+ * - "-" or NULL: stdout. /dev/stdout, /dev/fd/N and the like: that descriptor, at its offset.
+ * - A FIFO or a device is written in place.
+ * - A regular file, or a path where nothing is: a temporary file in the same directory, which is
+ *   renamed at commit. A symbolic link is followed. The new file keeps the permissions (without
+ *   set-id bits) of a file that it replaces, if we own that file.
+ * - A directory is an error. */
+int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
+                struct tf_err *err) TF_MUST_CHECK;
+int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;
+int tf_out_printf(struct tf_out *out, struct tf_err *err, const char *fmt, ...) TF_MUST_CHECK
+    TF_PRINTF(3, 4);
+int tf_out_flush(struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+
+/* End the output. Each of these three releases the struct, whatever it returns. */
+
+/* Flush; unless it is stdout, also fsync, close, rename, and fsync the directory. */
+int tf_out_commit(struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+/* Discard what is buffered; close, and remove the temporary file. Safe after the other two and on a
+ * zeroed struct. */
+void tf_out_abort(struct tf_out *out);
+/* Commit if rc is 0. Otherwise flush what is written in place, and abort; if that flush fails and
+ * *err has no errno, the flush's error replaces *err. Returns rc, or -1. */
+int tf_out_finish(struct tf_out *out, int rc, struct tf_err *err) TF_MUST_CHECK;
+
+#endif

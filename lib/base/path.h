@@ -1,0 +1,19 @@
+/* path.h - paths as the user gives them: "-" is a standard stream. */
+#ifndef TF_BASE_PATH_H
+#define TF_BASE_PATH_H
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Is path a standard stream ("-" or NULL)? */
+bool tf_is_std(const char *path);
+/* The number of paths that are "-". NULL is an option that was not given and does not count. */
+size_t tf_count_std(const char *const *paths, size_t n);
+/* Is input the same regular file (device and inode) as output? False if either does not exist. "-"
+ * is stdin or stdout. */
+bool tf_same_file(const char *input, const char *output);
+/* Set the error "name: is a directory", with sys EISDIR. Returns -1. */
+int tf_fail_directory(struct tf_err *err, const char *name);
+
+#endif

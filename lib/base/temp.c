@@ -1,0 +1,130 @@
+/* temp.c - a list of the temporary files that exist, for exit and signal handlers. */
+#include "base/temp.h"
+#include "base/buf.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct temp {
+    struct temp *next;
+    pid_t owner; /* a forked child does not remove its parent's files */
+    char name[];
+};
+static struct temp *temps;
+static pthread_mutex_t temps_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* For exit, which any thread may call (out of memory). */
+static void remove_all(void)
+{
+    pthread_mutex_lock(&temps_lock);
+    for (struct temp *t = temps; t != NULL; t = t->next)
+        if (t->owner == getpid())
+            unlink(t->name);
+    pthread_mutex_unlock(&temps_lock);
+}
+
+/* For signals. It reads the list without the lock, which the interrupted thread may hold: an entry
+ * is complete before it is in the list, and freed only after it has left the list. */
+static void remove_all_and_die(int sig)
+{
+    for (struct temp *t = temps; t != NULL; t = t->next)
+        if (t->owner == getpid())
+            unlink(t->name);
+    raise(sig); /* SA_RESETHAND has restored the default action */
+}
+
+/* Leaves alone signals that have a handler or are ignored (nohup). */
+static void catch_deadly_signals(void)
+{
+    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        struct sigaction now,
+            ours = {.sa_handler = remove_all_and_die, .sa_flags = (int)SA_RESETHAND};
+        sigemptyset(&ours.sa_mask);
+        if (sigaction(deadly[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+            now.sa_handler == SIG_DFL)
+            sigaction(deadly[i], &ours, NULL);
+    }
+}
+
+static void add_temp(const char *name)
+{
+    static bool registered;
+    size_t n = strlen(name) + 1;
+    struct temp *t = malloc(sizeof *t + n);
+    if (t == NULL)
+        return;
+    t->owner = getpid();
+    memcpy(t->name, name, n);
+    pthread_mutex_lock(&temps_lock);
+    t->next = temps;
+    temps = t;
+    if (!registered) {
+        registered = atexit(remove_all) == 0;
+        catch_deadly_signals();
+    }
+    pthread_mutex_unlock(&temps_lock);
+}
+
+static void delete_temp(const char *name)
+{
+    pthread_mutex_lock(&temps_lock);
+    for (struct temp **t = &temps, *gone; (gone = *t) != NULL; t = &gone->next)
+        if (strcmp(gone->name, name) == 0) {
+            *t = gone->next;
+            free(gone);
+            break;
+        }
+    pthread_mutex_unlock(&temps_lock);
+}
+
+int tf_temp_create(char **temp, const char *path, mode_t mode)
+{
+    const char *slash = strrchr(path, '/');
+    int dir = slash != NULL ? (int)(slash - path) + 1 : 0, fd = -1;
+    struct tf_buf name = {0};
+    /* A name can be in use: several outputs with the same path, or an earlier process of the same
+     * id that was killed. */
+    for (int i = 0; i < 100; i++) {
+        tf_buf_clear(&name);
+        tf_buf_printf(&name, "%.*s.tf-%.200s.tmp.%ld", dir, path, path + dir, (long)getpid());
+        if (i > 0)
+            tf_buf_printf(&name, ".%d", i);
+        fd = tf_fd_open(name.p, O_WRONLY | O_CREAT | O_EXCL, mode);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+    }
+    if (fd < 0) {
+        int sys = errno;
+        tf_buf_release(&name);
+        errno = sys;
+        return -1;
+    }
+    add_temp(name.p);
+    *temp = name.p;
+    return fd;
+}
+
+int tf_temp_rename(char *temp, const char *path)
+{
+    if (rename(temp, path) != 0)
+        return -1;
+    delete_temp(temp);
+    free(temp);
+    return 0;
+}
+
+void tf_temp_remove(char *temp)
+{
+    if (unlink(temp) == 0 || errno == ENOENT)
+        delete_temp(temp);
+    free(temp);
+}

@@ -1,0 +1,182 @@
+/* Output that appears complete or not at all. Runs in an empty directory of its own. */
+#include "../harness/child.h"
+#include "../harness/tap.h"
+#include "../harness/temp.h"
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/input.h"
+#include "base/output.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct tf_err err;
+
+static char *slurp(const char *path)
+{
+    static char *last;
+    size_t n;
+    free(last);
+    last = NULL;
+    return tf_read_file(&last, &n, path, 1 << 20, &err) == 0 ? last : NULL;
+}
+
+static int put(const char *path, const char *text)
+{
+    struct tf_out out;
+    err = (struct tf_err){0};
+    if (tf_out_open(&out, path, 0, &err) != 0)
+        return -1;
+    if (tf_out_write(&out, text, strlen(text), &err) != 0) {
+        tf_out_abort(&out);
+        return -1;
+    }
+    return tf_out_commit(&out, &err);
+}
+
+static void test_out(void)
+{
+    int before = count_entries(".");
+    struct tf_out out;
+    is_int(tf_out_open(&out, "new", 0, &err), 0, "open for writing");
+    is_int(tf_out_printf(&out, &err, "%d %s\n", 1, "x"), 0, "printf");
+    ok(access("new", F_OK) != 0, "nothing there before the commit");
+    is_int(tf_out_commit(&out, &err), 0, "commit");
+    is_str(slurp("new"), "1 x\n", "and now it is");
+    tf_out_abort(&out);
+    ok(access("new", F_OK) == 0, "abort after commit is harmless");
+    struct stat st;
+    umask(022);
+    ok(put("mode", "a") == 0 && stat("mode", &st) == 0 && (st.st_mode & 0777) == 0644,
+       "a new file's mode follows umask");
+    chmod("mode", 0600);
+    ok(put("mode", "b") == 0 && stat("mode", &st) == 0 && (st.st_mode & 0777) == 0600,
+       "a replaced file keeps its mode");
+    chmod("mode", 06755);
+    ok(put("mode", "c") == 0 && stat("mode", &st) == 0 && (st.st_mode & 07777) == 0755,
+       "but not its set-id bits");
+    if (geteuid() == 0) { /* only root can give a file away */
+        ok(chown("mode", 65534, 65534) == 0 && chmod("mode", 06777) == 0 && put("mode", "d") == 0 &&
+               stat("mode", &st) == 0 && st.st_uid == 0 && (st.st_mode & 07777) == 0644,
+           "another owner's file is replaced by one with the default mode");
+    }
+    unlink("mode");
+
+    is_int(tf_out_open(&out, "new", 0, &err), 0, "open again");
+    is_int(tf_out_write(&out, "zzz", 3, &err), 0, "write");
+    tf_out_abort(&out);
+    is_str(slurp("new"), "1 x\n", "abort leaves the old file");
+    is_int(count_entries("."), before + 1, "no temporary is left");
+    tf_out_abort(&(struct tf_out){0});
+
+    struct tf_out two;
+    ok(tf_out_open(&out, "new", 0, &err) == 0 && tf_out_open(&two, "new", 0, &err) == 0,
+       "the same path twice");
+    ok(tf_out_write(&out, "one", 3, &err) == 0 && tf_out_write(&two, "two", 3, &err) == 0,
+       "both written");
+    ok(tf_out_commit(&two, &err) == 0 && tf_out_commit(&out, &err) == 0, "both committed");
+    is_str(slurp("new"), "one", "the later commit stands, whole");
+
+    mkdir("dir", 0755);
+    ok(symlink("dir/real", "link") == 0 && put("dir/real", "old") == 0 &&
+           put("link", "through") == 0,
+       "write through a symbolic link");
+    is_str(slurp("dir/real"), "through", "its target is replaced");
+    ok(lstat("link", &st) == 0 && S_ISLNK(st.st_mode), "and it stays a link");
+    is_int(count_entries("dir"), 1, "no temporary there");
+    ok(put("dir", "x") == -1, "a directory is refused");
+    is_str(err.msg, "dir: is a directory", "by name");
+    ok(put("no/such/file", "x") == -1 && err.sys == ENOENT, "no directory");
+    ok(put("", "x") == -1, "an empty name");
+
+    char longname[256];
+    memset(longname, 'n', 255);
+    longname[255] = 0;
+    ok(put(longname, "long") == 0, "a name of 255 bytes");
+    is_str(slurp(longname), "long", "holds");
+    unlink(longname);
+
+    ok(put("/dev/full", "x") == -1 && err.sys == ENOSPC, "a full device");
+    is_str(err.msg, "/dev/full: write: No space left on device", "says so");
+    struct tf_buf big = {0};
+    for (int i = 0; i < 300000; i++)
+        tf_buf_byte(&big, (unsigned char)("0123456789"[i % 10]));
+    is_int(tf_out_open(&out, "/dev/full", 0, &err), 0, "open a full device");
+    ok(tf_out_write(&out, big.p, big.len, &err) == -1, "a large write fails at once");
+    ok(tf_out_write(&out, "x", 1, &err) == 0 && tf_out_flush(&out, &err) == -1,
+       "and so do those after it");
+    ok(tf_out_commit(&out, &err) == -1, "and the commit");
+    is_int(put("/dev/null", "x"), 0, "a device is written in place");
+    char shm[64];
+    snprintf(shm, sizeof shm, "/dev/shm/tf-base-file-%ld", (long)getpid());
+    is_int(put(shm, "much longer than what comes"), 0, "a new file below /dev");
+    is_int(put(shm, "short"), 0, "and another in its place");
+    is_str(slurp(shm), "short", "is replaced, not written over");
+    unlink(shm);
+
+    /* Writing starts at the descriptor's offset, and leaves it open. */
+    int log = open("log", O_WRONLY | O_CREAT | O_APPEND, 0666);
+    char name[32], other[48];
+    snprintf(name, sizeof name, "/dev/fd/%d", log);
+    snprintf(other, sizeof other, "/proc/self/fd/%d", log);
+    ok(log >= 0 && write(log, "first ", 6) == 6 && put(name, "second ") == 0 &&
+           put(other, "third ") == 0 && write(log, "last", 4) == 4,
+       "an open descriptor by name");
+    is_str(slurp("log"), "first second third last", "nothing is overwritten");
+    close(log);
+    ok(put(name, "x") == -1 && err.sys == EBADF, "one that is closed");
+    ok(put("/dev/fd/x", "x") == -1 && put("/dev/fd/", "x") == -1, "no number");
+    is_int(put("big", big.p), 0, "a large file");
+    is_str(slurp("big"), big.p, "holds");
+    is_int(tf_out_open(&out, "big", 0, &err), 0, "offsets");
+    ok(tf_out_write(&out, big.p, 10, &err) == 0 && tf_out_write(&out, big.p, big.len, &err) == 0 &&
+           out.offset == big.len + 10,
+       "count buffer and file");
+    tf_out_abort(&out);
+    tf_buf_release(&big);
+
+    /* A limit on file size stands for a disk that fills: the write fails, nothing appears. */
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, 1000});
+        static char text[2001];
+        memset(text, 'f', 2000);
+        _exit(put("filled", text) == -1 && err.sys == EFBIG ? 0 : 1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "a disk that fills");
+    ok(access("filled", F_OK) != 0, "leaves nothing");
+
+    mkfifo("fifo", 0644);
+    fflush(stdout);
+    if ((pid = fork()) == 0)
+        _exit(put("fifo", "through") != 0);
+    is_str(slurp("fifo"), "through", "a FIFO is written in place");
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "without complaint");
+    ok(lstat("fifo", &st) == 0 && S_ISFIFO(st.st_mode), "and stays a FIFO");
+
+    ok(tf_same_file("new", "./new") && !tf_same_file("new", "big") &&
+           !tf_same_file("new", "missing"),
+       "same_file");
+    ok(!tf_same_file("/dev/null", "/dev/null"), "devices are never the same");
+    is_int(tf_sync_dir("new", &err), 0, "sync_dir of a bare name");
+    is_int(tf_sync_dir("/", &err), 0, "sync_dir of the root");
+}
+
+int main(void)
+{
+    if (chdir(temp_path("")) != 0)
+        bail_out("chdir");
+    test_out();
+    return done();
+}
