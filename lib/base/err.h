@@ -2,8 +2,8 @@
  *
  * - A failure in the library: the function fills *err, prints nothing and returns -1 (or NULL);
  *   callers may add context.
- * - A failure in a tool: tf_tool_finish prints err->msg once, as "tf-x: message", and the tool exits
- *   with err->status.
+ * - A failure in a tool: tf_tool_finish prints err->msg once, as "tf-x: message", and the tool
+ * exits with err->status.
  * - A bug: TF_BUG aborts with file and line. */
 #ifndef TF_BASE_ERR_H
 #define TF_BASE_ERR_H
@@ -36,9 +36,9 @@ struct tf_err {
     char msg[768];
 };
 
-/* Set *err, with status TF_FAILED, from a printf format. Returns -1, for `return tf_fail(err, ...)`.
- * Control characters and bytes that are not UTF-8 are written as \xNN; the text is cut at the size
- * of msg. */
+/* Set *err, with status TF_FAILED, from a printf format. Returns -1, for `return tf_fail(err,
+ * ...)`. Control characters and bytes that are not UTF-8 are written as \xNN; the text is cut at
+ * the size of msg. */
 int tf_fail(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 /* The same with another exit status. */
 int tf_fail_status(struct tf_err *err, int status, const char *fmt, ...) TF_PRINTF(3, 4);

@@ -38,7 +38,8 @@ void tf_in_close(struct tf_in *in);
 void tf_in_interpose(struct tf_in *in, struct tf_in *raw, tf_in_source *source, void *arg);
 
 /* Make at least `need` unread bytes available. Returns the number available, which is less than
- * `need` only at the end of the input; -1 on error. Grows the buffer to `need`: callers limit it. */
+ * `need` only at the end of the input; -1 on error. Grows the buffer to `need`: callers limit it.
+ */
 ssize_t tf_in_fill(struct tf_in *in, size_t need, struct tf_err *err) TF_MUST_CHECK;
 /* Copy n bytes to dst; large reads bypass the buffer. Returns n, less at the end of the input, or
  * -1 on error. */
