@@ -11,8 +11,20 @@ struct encode {
     int64_t size; /* of the vocabulary */
 };
 
-static void put_fields(const struct encode *e, const struct tf_field *f, const void *base);
+static void put_items(const struct encode *e, const struct tf_field *f, unsigned n,
+                      const void *base);
 
+/* Fields of an array: up to the last that is present. */
+static unsigned count_items(const struct tf_field *f, const void *base)
+{
+    unsigned n = 0;
+    for (unsigned i = 1; f->name; f++, i++)
+        if (tf_field_present(f, base))
+            n = i;
+    return n;
+}
+
+/* Pairs of a map. */
 static unsigned count_present(const struct tf_field *f, const void *base)
 {
     unsigned n = 0;
@@ -36,8 +48,9 @@ static void put_structs(const struct encode *e, const struct tf_field *f, const 
     size_t n = tf_field_count(f, base);
     tf_cbor_array(e->b, n);
     for (size_t i = 0; i < n; i++, item += f->size) {
-        tf_cbor_array(e->b, count_present(f->fields, item));
-        put_fields(e, f->fields, item);
+        unsigned items = count_items(f->fields, item);
+        tf_cbor_array(e->b, items);
+        put_items(e, f->fields, items, item);
     }
 }
 
@@ -98,11 +111,14 @@ static void put_field(const struct encode *e, const struct tf_field *f, const vo
     }
 }
 
-static void put_fields(const struct encode *e, const struct tf_field *f, const void *base)
+/* n items of an array: an absent field before a present one is null. */
+static void put_items(const struct encode *e, const struct tf_field *f, unsigned n, const void *base)
 {
-    for (; f->name; f++)
+    for (unsigned i = 0; i < n; i++, f++)
         if (tf_field_present(f, base))
             put_field(e, f, base);
+        else
+            tf_cbor_null(e->b);
 }
 
 /* Pairs in the order of RFC 8949, 4.2.1: keys by length, then bytes. */
@@ -131,9 +147,10 @@ void tf_record_encode(struct tf_buf *b, int64_t size, const struct tf_record *re
     const struct tf_schema *s = tf_schema_of(rec->type);
     const struct encode e = {b, b->len, size};
     TF_ASSERT(s && !s->apart);
-    tf_cbor_array(b, 1 + count_present(s->fields, rec));
+    unsigned items = count_items(s->fields, rec);
+    tf_cbor_array(b, 1 + items);
     tf_cbor_uint(b, (uint64_t)rec->type);
-    put_fields(&e, s->fields, rec);
+    put_items(&e, s->fields, items, rec);
 }
 
 /* ---- what may be written ---- */

@@ -344,7 +344,8 @@ static int get_fields(struct line *l, const struct tf_field *f, const struct tf_
                       void *base, struct tf_err *err)
 {
     for (; f->name; f++) {
-        if ((f->flags & TF_OPTIONAL) && !tf_value_get(from, f->name))
+        const struct tf_value *v = tf_value_get(from, f->name);
+        if ((f->flags & TF_OPTIONAL) && (!v || v->kind == TF_NULL))
             continue;
         if (get_field(&(struct field){l, f, from, base}, err))
             return -1;

@@ -3,6 +3,7 @@
  * the writer, the names that tf-cbor prints, and the test of formats/tf.cddl.
  *
  * To add a field: a member of struct tf_record (stream.h), a row in schema.c, the line in tf.cddl.
+ * Old files do not have it, so it is optional and comes after all others, but before a record's CRC.
  * To add a record: also its number in enum tf_record_type and a function in writer.c. */
 #ifndef TF_STREAM_SCHEMA_H
 #define TF_STREAM_SCHEMA_H
@@ -35,7 +36,7 @@ enum tf_field_type {
 };
 
 enum {
-    TF_OPTIONAL = 1, /* may be absent; in an array it is the last field, and may be null */
+    TF_OPTIONAL = 1, /* may be absent or null; in an array only optional fields follow it */
     TF_VOCAB = 2,    /* ids of the vocabulary: encoded by its size, checked when written */
     TF_KNOWN = 4,    /* with TF_VOCAB: checked when read as well */
     TF_BULK = 8,     /* may be too many for a tree of JSON values */

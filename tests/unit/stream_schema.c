@@ -59,7 +59,7 @@ static const char *cddl_type(const struct tf_field *f)
     case TF_FIELD_OFFSETS:
         return "ids";
     case TF_FIELD_FLOATS:
-        return f->flags & TF_OPTIONAL ? "reals / nil" : "reals";
+        return "reals";
     case TF_FIELD_TEXTS:
         return "[* tstr]";
     case TF_FIELD_STRUCTS:
@@ -100,10 +100,13 @@ static void put_map(struct tf_buf *b, const struct tf_field *fields)
     tf_buf_str(b, "* tstr => any, }");
 }
 
-/* Fields of an array, up to the optional one. A type that has the field's name needs no label. */
-static const struct tf_field *put_fields(struct tf_buf *b, const struct tf_field *f, bool optional)
+/* Fields of an array, so many optional ones included; the first that is left out. A type that has
+ * the field's name needs no label. */
+static const struct tf_field *put_fields(struct tf_buf *b, const struct tf_field *f, int optional)
 {
-    for (const char *comma = ""; f->name && (optional || !(f->flags & TF_OPTIONAL)); f++) {
+    for (const char *comma = ""; f->name; f++) {
+        if ((f->flags & TF_OPTIONAL) && optional-- == 0)
+            break;
         const char *type = cddl_type(f);
         tf_buf_str(b, comma);
         comma = ", ";
@@ -113,18 +116,18 @@ static const struct tf_field *put_fields(struct tf_buf *b, const struct tf_field
             tf_buf_str(b, type);
         else
             tf_buf_printf(b, "%s%s: %s", f->name, is_rule(f->name) ? "-value" : "", type);
+        if (f->flags & TF_OPTIONAL)
+            tf_buf_str(b, " / nil");
     }
     return f;
 }
 
-/* begin: what comes before the fields. An optional field makes two forms. */
+/* begin: what comes before the fields. Each optional field makes one more form. */
 static void put_rule(struct tf_buf *b, const char *begin, const struct tf_field *f, bool closed)
 {
     tf_buf_printf(b, "[%s", begin);
-    if (put_fields(b, f, false)->name) {
+    for (int optional = 0; put_fields(b, f, optional)->name; optional++)
         tf_buf_printf(b, "] / [%s", begin);
-        put_fields(b, f, true);
-    }
     tf_buf_str(b, closed ? "]" : ", * any]");
 }
 
@@ -139,15 +142,19 @@ static void compare(const char *name, const char *begin, const struct tf_field *
 }
 
 /* Every row is complete: what is used from it is there. */
-static bool sound(const struct tf_field *f)
+static bool sound(const struct tf_field *f, bool map)
 {
     for (; f->name; f++) {
         bool list = f->type == TF_FIELD_IDS || f->type == TF_FIELD_FLOATS ||
                     f->type == TF_FIELD_TEXTS || f->type == TF_FIELD_PACKED ||
                     f->type == TF_FIELD_OFFSETS || f->type == TF_FIELD_STRUCTS;
         bool nested = f->type == TF_FIELD_STRUCTS || f->type == TF_FIELD_MAP;
-        if (list != (f->max > 0) || nested != (f->fields != NULL) ||
-            (f->type == TF_FIELD_STRUCTS) != (f->size > 0) || (f->fields && !sound(f->fields)))
+        /* in an array, only a CRC may follow an optional field that is not optional itself */
+        bool order = !(f->flags & TF_OPTIONAL) || !f[1].name || (f[1].flags & TF_OPTIONAL) ||
+                     f[1].type == TF_FIELD_OWN_CRC || f[1].type == TF_FIELD_DATA_CRC || map;
+        if (!order || list != (f->max > 0) || nested != (f->fields != NULL) ||
+            (f->type == TF_FIELD_STRUCTS) != (f->size > 0) ||
+            (f->fields && !sound(f->fields, f->type == TF_FIELD_MAP)))
             return false;
     }
     return true;
@@ -168,7 +175,7 @@ int main(void)
             continue;
         is_int(tf_schema_type(s->name), type, "%s: by its name", s->name);
         const struct tf_field *last = s->fields + tf_schema_fields(s) - 1;
-        ok(sound(s->fields) &&
+        ok(sound(s->fields, false) &&
                s->own_crc == (last->type == TF_FIELD_OWN_CRC || last->type == TF_FIELD_DATA_CRC),
            "%s: its row", s->name);
         if (type == TF_REC_HEADER)
