@@ -1,5 +1,5 @@
-/* search_state.c - the host's side of a beam search: its memory on a backend, the start of a group,
- * the way back from the last tokens to the results. */
+/* search_state.c - the host side of a beam search: its memory on a backend, the start of a
+ * group, and the results, traced from their last tokens. */
 #include "ops/search_state.h"
 #include "base/memory.h"
 
