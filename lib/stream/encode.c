@@ -112,7 +112,8 @@ static void put_field(const struct encode *e, const struct tf_field *f, const vo
 }
 
 /* n items of an array: an absent field before a present one is null. */
-static void put_items(const struct encode *e, const struct tf_field *f, unsigned n, const void *base)
+static void put_items(const struct encode *e, const struct tf_field *f, unsigned n,
+                      const void *base)
 {
     for (unsigned i = 0; i < n; i++, f++)
         if (tf_field_present(f, base))

@@ -3,8 +3,8 @@
  * the writer, the names that tf-cbor prints, and the test of formats/tf.cddl.
  *
  * To add a field: a member of struct tf_record (stream.h), a row in schema.c, the line in tf.cddl.
- * Old files do not have it, so it is optional and comes after all others, but before a record's CRC.
- * To add a record: also its number in enum tf_record_type and a function in writer.c. */
+ * Old files do not have it, so it is optional and comes after all others, but before a record's
+ * CRC. To add a record: also its number in enum tf_record_type and a function in writer.c. */
 #ifndef TF_STREAM_SCHEMA_H
 #define TF_STREAM_SCHEMA_H
 
