@@ -1,4 +1,4 @@
-/* json.c - CBOR values as JSON and back. */
+/* json.c - values to JSON and back. */
 #include "cbor/json.h"
 #include "base/memory.h"
 
@@ -19,10 +19,14 @@ void tf_json_hex(struct tf_json *j, const void *p, size_t n)
     free(s);
 }
 
-/* A real that stays one: 1.0, not 1. */
-static void put_double(struct tf_json *j, double x)
+/* With TF_JSON_EXACT a real has a point or an exponent: 1.0, not 1. */
+static void put_real(struct tf_json *j, double x, enum tf_json_style style)
 {
     char s[40];
+    if (style == TF_JSON_PLAIN) {
+        tf_json_real(j, x);
+        return;
+    }
     if (!isfinite(x)) {
         tf_json_open(j, '{');
         tf_json_put_str(j, "$real", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
@@ -35,8 +39,8 @@ static void put_double(struct tf_json *j, double x)
     tf_json_raw(j, s);
 }
 
-static void put_value(struct tf_json *j, const struct tf_value *v, const char *parent,
-                      const char *key)
+static void put_value(struct tf_json *j, const struct tf_value *v, enum tf_json_style style,
+                      const char *parent, const char *key)
 {
     switch (v->kind) {
     case TF_NULL:
@@ -49,13 +53,13 @@ static void put_value(struct tf_json *j, const struct tf_value *v, const char *p
         tf_json_int(j, v->integer);
         break;
     case TF_REAL:
-        put_double(j, v->real);
+        put_real(j, v->real, style);
         break;
     case TF_TEXT:
         tf_json_strn(j, v->text, v->n);
         break;
     case TF_BYTES:
-        if (v->n == 32 && tf_value_is_hash_key(parent, key)) {
+        if (style == TF_JSON_PLAIN || (v->n == 32 && tf_value_is_hash_key(parent, key))) {
             tf_json_hex(j, v->text, v->n);
             break;
         }
@@ -67,23 +71,23 @@ static void put_value(struct tf_json *j, const struct tf_value *v, const char *p
     case TF_ARRAY:
         tf_json_open(j, '[');
         for (size_t i = 0; i < v->n; i++)
-            put_value(j, &v->items[i], key, "");
+            put_value(j, &v->items[i], style, key, "");
         tf_json_close(j, ']');
         break;
     case TF_MAP:
         tf_json_open(j, '{');
         for (size_t i = 0; i < v->n; i++) {
             tf_json_key(j, v->keys[i]);
-            put_value(j, &v->items[i], key, v->keys[i]);
+            put_value(j, &v->items[i], style, key, v->keys[i]);
         }
         tf_json_close(j, '}');
         break;
     }
 }
 
-void tf_value_to_json(struct tf_json *j, const struct tf_value *v)
+void tf_value_to_json(struct tf_json *j, const struct tf_value *v, enum tf_json_style style)
 {
-    put_value(j, v, "", "");
+    put_value(j, v, style, "", "");
 }
 
 /* ---- from JSON ---- */
@@ -117,30 +121,48 @@ int tf_json_text(const struct tf_json_values *l, char **s, struct tf_err *err)
     return memchr(*s, 0, l->r->text.len) ? tf_fail(err, "text with NUL") : 0;
 }
 
-/* An object: a map, or one of the wrappers {"$hex": ...} and {"$real": ...}. */
-static int read_object(struct tf_json_values *l, struct tf_value *v, const char *key,
-                       struct tf_err *err)
+/* The pairs of one object, in the order of the text. */
+struct pairs {
+    struct tf_value_pair *v;
+    size_t n, cap;
+};
+
+static int read_pairs(struct tf_json_values *l, struct pairs *p, const char *key,
+                      struct tf_err *err)
 {
-    enum tf_json_kind k;
-    *v = tf_value_map();
     for (;;) {
+        enum tf_json_kind k;
+        char *name;
+        struct tf_value x;
         if (tf_json_next(l->r, &k, err))
             return -1;
         if (k == TF_JSON_OBJECT_END)
-            break;
-        char *name;
-        struct tf_value x;
+            return 0;
         if (tf_json_text(l, &name, err) || tf_json_next(l->r, &k, err) ||
             read_value(l, k, &x, key, name, err))
             return -1;
-        if (tf_value_get(v, name))
-            return tf_fail(err, "%s: twice", name);
-        if (v->n == TF_MAX_VALUES)
+        if (p->n == TF_MAX_VALUES)
             return tf_fail(err, "%s: more than %d keys", key, TF_MAX_VALUES);
-        tf_value_put(l->a, v, name, x);
+        if (p->n == p->cap) {
+            p->cap = p->cap ? 2 * p->cap : 8;
+            p->v = tf_xarray(p->v, p->cap, sizeof *p->v);
+        }
+        p->v[p->n++] = (struct tf_value_pair){name, x};
     }
-    if (v->n != 1 || v->items[0].kind != TF_TEXT)
-        return 0;
+}
+
+/* An object: a map or, with TF_JSON_EXACT, one of {"$hex": ...} and {"$real": ...}. */
+static int read_object(struct tf_json_values *l, struct tf_value *v, const char *key,
+                       struct tf_err *err)
+{
+    struct pairs p = {0};
+    int rc = read_pairs(l, &p, key, err);
+    const char *twice = rc == 0 ? tf_value_from_pairs(l->a, v, p.v, p.n) : NULL;
+    free(p.v);
+    if (twice)
+        return tf_fail(err, "%s: twice", twice);
+    if (rc || l->style == TF_JSON_PLAIN || v->n != 1 || v->items[0].kind != TF_TEXT)
+        return rc;
     const char *text = v->items[0].text;
     if (!strcmp(v->keys[0], "$hex"))
         return tf_value_from_hex(v, l->a, text, err);
@@ -150,11 +172,27 @@ static int read_object(struct tf_json_values *l, struct tf_value *v, const char 
     return 0;
 }
 
+/* -0 is a real with TF_JSON_EXACT: no integer has a sign of zero. */
+static int read_number(const struct tf_json_values *l, struct tf_value *v, const char *key,
+                       struct tf_err *err)
+{
+    const struct tf_json_reader *r = l->r;
+    bool plain = l->style == TF_JSON_PLAIN;
+    *v = tf_value_real(r->real);
+    if (!r->is_int || (!plain && r->negative && r->uint == 0))
+        return 0;
+    if (r->uint <= (uint64_t)INT64_MAX + r->negative)
+        *v = tf_value_int((int64_t)(r->negative ? 0 - r->uint : r->uint));
+    else if (!plain)
+        return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
+    return 0;
+}
+
 static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_value *v,
                       const char *parent, const char *key, struct tf_err *err)
 {
     if (++l->n > l->max)
-        return tf_fail(err, "%s: more than %zu values in a line", key, l->max);
+        return tf_fail(err, "%s: more than %zu values", key, l->max);
     switch (k) {
     case TF_JSON_NULL:
         *v = tf_value_null();
@@ -163,17 +201,11 @@ static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_v
         *v = tf_value_bool(l->r->boolean);
         return 0;
     case TF_JSON_NUMBER:
-        if (l->r->is_int && !(l->r->negative && l->r->uint == 0)) {
-            if (l->r->uint > (uint64_t)INT64_MAX + l->r->negative)
-                return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
-            *v = tf_value_int((int64_t)(l->r->negative ? 0 - l->r->uint : l->r->uint));
-        } else {
-            *v = tf_value_real(l->r->real);
-        }
-        return 0;
+        return read_number(l, v, key, err);
     case TF_JSON_STRING: {
         char *text;
-        if (l->r->text.len == 64 && tf_value_is_hash_key(parent, key)) {
+        if (l->style == TF_JSON_EXACT && l->r->text.len == 64 &&
+            tf_value_is_hash_key(parent, key)) {
             struct tf_err quiet = {0};
             if (!tf_value_from_hex(v, l->a, l->r->text.p, &quiet))
                 return 0;
@@ -206,4 +238,19 @@ int tf_value_from_json(struct tf_json_values *l, enum tf_json_kind first, const 
                        struct tf_value *v, struct tf_err *err)
 {
     return read_value(l, first, v, "", key, err);
+}
+
+int tf_value_from_json_text(struct tf_value *v, struct tf_arena *a, const char *text, size_t n,
+                            enum tf_json_style style, const char *what, struct tf_err *err)
+{
+    struct tf_json_reader r;
+    struct tf_json_values l = {.r = &r, .a = a, .max = TF_MAX_VALUES, .style = style};
+    enum tf_json_kind k;
+    tf_json_read(&r, text, n);
+    int rc = tf_json_next(&r, &k, err) || tf_value_from_json(&l, k, what, v, err) ||
+                     tf_json_next(&r, &k, err) /* nothing may follow */
+                 ? -1
+                 : 0;
+    tf_json_read_release(&r);
+    return rc;
 }

@@ -132,6 +132,30 @@ void tf_value_push(struct tf_arena *a, struct tf_value *array, struct tf_value v
     array->items[array->n++] = v;
 }
 
+static int pair_order(const void *x, const void *y)
+{
+    return tf_key_order(((const struct tf_value_pair *)x)->key,
+                        ((const struct tf_value_pair *)y)->key);
+}
+
+const char *tf_value_from_pairs(struct tf_arena *a, struct tf_value *map,
+                                struct tf_value_pair *pairs, size_t n)
+{
+    *map = tf_value_map();
+    if (n == 0)
+        return NULL;
+    qsort(pairs, n, sizeof *pairs, pair_order);
+    map->items = tf_arena_alloc(a, room_for(n) * sizeof *map->items);
+    map->keys = tf_arena_alloc(a, room_for(n) * sizeof *map->keys);
+    for (; map->n < n; map->n++) {
+        if (map->n && !strcmp(pairs[map->n].key, pairs[map->n - 1].key))
+            return pairs[map->n].key;
+        map->keys[map->n] = pairs[map->n].key;
+        map->items[map->n] = pairs[map->n].value;
+    }
+    return NULL;
+}
+
 const struct tf_value *tf_value_get(const struct tf_value *map, const char *key)
 {
     bool found;
@@ -333,16 +357,6 @@ struct parse {
     size_t nodes;
 };
 
-struct pair {
-    const char *key;
-    struct tf_value v;
-};
-
-static int pair_order(const void *x, const void *y)
-{
-    return tf_key_order(((const struct pair *)x)->key, ((const struct pair *)y)->key);
-}
-
 static const char *parse_value(struct parse *p, struct tf_value *v, int depth);
 
 static const char *parse_array(struct parse *p, struct tf_value *v, uint64_t n, int depth)
@@ -364,7 +378,7 @@ static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, in
     *v = tf_value_map();
     if (n == 0)
         return NULL;
-    struct pair *pairs = tf_arena_alloc(p->a, (size_t)n * sizeof *pairs);
+    struct tf_value_pair *pairs = tf_arena_alloc(p->a, (size_t)n * sizeof *pairs);
     for (uint64_t i = 0; i < n; i++) {
         const char *s;
         size_t len;
@@ -372,20 +386,11 @@ static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, in
         if (why)
             return "a map key that is not text";
         pairs[i].key = tf_arena_strndup(p->a, s, len);
-        why = parse_value(p, &pairs[i].v, depth);
+        why = parse_value(p, &pairs[i].value, depth);
         if (why)
             return why;
     }
-    qsort(pairs, (size_t)n, sizeof *pairs, pair_order);
-    v->items = tf_arena_alloc(p->a, room_for((size_t)n) * sizeof *v->items);
-    v->keys = tf_arena_alloc(p->a, room_for((size_t)n) * sizeof *v->keys);
-    for (; v->n < n; v->n++) {
-        if (v->n && !strcmp(pairs[v->n].key, pairs[v->n - 1].key))
-            return "a map key twice";
-        v->keys[v->n] = pairs[v->n].key;
-        v->items[v->n] = pairs[v->n].v;
-    }
-    return NULL;
+    return tf_value_from_pairs(p->a, v, pairs, (size_t)n) ? "a map key twice" : NULL;
 }
 
 static const char *parse_string(struct parse *p, struct tf_value *v, bool is_text)

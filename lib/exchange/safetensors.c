@@ -1,8 +1,9 @@
-/* safetensors.c - see bundle.h. */
-#include "base/hash.h"
-#include "base/json.h"
-#include "base/memory.h"
+/* safetensors.c - read and write models as safetensors files. */
 #include "exchange/bundle.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "cbor/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,115 +31,76 @@ struct entry {
 struct reading {
     struct tf_bundle *b;
     struct tf_json_reader r;
+    struct tf_arena scratch; /* of one value of the header */
     struct entry *v;
     size_t n, cap;
 };
 
-static int expect(struct reading *d, enum tf_json_kind want, const char *what, struct tf_err *err)
+/* An array of at most `most` whole numbers: "shape" or "data_offsets". */
+static int whole_numbers(uint64_t *to, int most, int *n, const struct tf_value *v, const char *key,
+                         struct tf_err *err)
 {
-    enum tf_json_kind k;
-    if (tf_json_next(&d->r, &k, err) < 0)
-        return -1;
-    return k == want ? 0 : tf_fail(err, "%s: not of the kind that it should be", what);
-}
-
-/* A copy of the text of the last token; no NUL in it. */
-static int text(struct reading *d, const char **s, size_t *n, const char *what, struct tf_err *err)
-{
-    *n = d->r.text.len;
-    *s = tf_arena_strndup(&d->b->arena, d->r.text.p, *n);
-    return memchr(*s, 0, *n) != NULL ? tf_fail(err, "%s: text with NUL", what) : 0;
-}
-
-/* An array of whole numbers, at most `most` of them. */
-static int numbers(struct reading *d, uint64_t *v, int most, int *n, const char *what,
-                   struct tf_err *err)
-{
-    enum tf_json_kind k;
-    if (expect(d, TF_JSON_ARRAY, what, err) < 0)
-        return -1;
-    for (*n = 0;; ++*n) {
-        if (tf_json_next(&d->r, &k, err) < 0)
-            return -1;
-        if (k == TF_JSON_ARRAY_END)
-            return 0;
-        if (k != TF_JSON_NUMBER || !d->r.is_int || (d->r.negative && d->r.uint > 0))
-            return tf_fail(err, "%s: not a whole number", what);
-        if (*n == most)
-            return tf_fail(err, "%s: more than %d numbers", what, most);
-        v[*n] = d->r.uint;
+    if (v->kind != TF_ARRAY)
+        return tf_fail(err, "%s: not an array", key);
+    if (v->n > (size_t)most)
+        return tf_fail(err, "%s: more than %d numbers", key, most);
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->items[i].kind != TF_INT || v->items[i].integer < 0)
+            return tf_fail(err, "%s: not a whole number", key);
+        to[i] = (uint64_t)v->items[i].integer;
     }
+    *n = (int)v->n;
+    return 0;
 }
 
-static int metadata(struct reading *d, struct tf_err *err)
+/* The names that users gave their file; of ours, "config" is the configuration. */
+static int read_metadata(struct tf_bundle *b, const struct tf_value *v, struct tf_err *err)
 {
-    enum tf_json_kind k;
-    if (expect(d, TF_JSON_OBJECT, "__metadata__", err) < 0)
-        return -1;
-    for (;;) {
-        const char *key;
-        size_t n;
-        if (tf_json_next(&d->r, &k, err) < 0)
-            return -1;
-        if (k == TF_JSON_OBJECT_END)
-            return 0;
-        if (text(d, &key, &n, "__metadata__", err) < 0 ||
-            expect(d, TF_JSON_STRING, "__metadata__", err) < 0)
-            return -1;
-        if (strcmp(key, "config") == 0 &&
-            text(d, &d->b->config, &d->b->config_n, "config", err) < 0)
-            return -1;
+    if (v->kind != TF_MAP)
+        return tf_fail(err, "__metadata__: not an object");
+    for (size_t i = 0; i < v->n; i++)
+        if (v->items[i].kind != TF_TEXT)
+            return tf_fail(err, "__metadata__: %.20s: not a string", v->keys[i]);
+    const struct tf_value *config = tf_value_get(v, "config");
+    if (config) {
+        b->config = tf_arena_strndup(&b->arena, config->text, config->n);
+        b->config_n = config->n;
     }
+    return 0;
 }
 
-static int dtype(struct reading *d, enum tf_dtype *t, struct tf_err *err)
+static int read_dtype(enum tf_dtype *t, const struct tf_value *v, struct tf_err *err)
 {
-    const char *s;
-    size_t n;
-    if (expect(d, TF_JSON_STRING, "dtype", err) < 0 || text(d, &s, &n, "dtype", err) < 0)
-        return -1;
+    if (v->kind != TF_TEXT)
+        return tf_fail(err, "dtype: not a string");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(s, names[i]) == 0) {
+        if (strcmp(v->text, names[i]) == 0) {
             *t = (enum tf_dtype)i;
             return 0;
         }
-    return tf_fail(err, "dtype '%.20s'", s);
+    return tf_fail(err, "unknown dtype '%.20s'", v->text);
 }
 
 /* {"dtype": ..., "shape": [...], "data_offsets": [...]} */
-static int description(struct reading *d, struct entry *e, struct tf_err *err)
+static int read_entry(struct entry *e, const struct tf_value *v, struct tf_err *err)
 {
-    enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4 };
-    enum tf_json_kind k;
-    unsigned seen = 0;
+    if (v->kind != TF_MAP)
+        return tf_fail(err, "not an object");
+    for (size_t i = 0; i < v->n; i++)
+        if (strcmp(v->keys[i], "dtype") != 0 && strcmp(v->keys[i], "shape") != 0 &&
+            strcmp(v->keys[i], "data_offsets") != 0)
+            return tf_fail(err, "%.20s: not a field of the format", v->keys[i]);
+    if (v->n != 3)
+        return tf_fail(err, "without dtype, shape or data_offsets");
     uint64_t at[2], bytes;
     int n;
-    if (expect(d, TF_JSON_OBJECT, "description", err) < 0)
+    if (read_dtype(&e->t.dtype, tf_value_get(v, "dtype"), err) < 0 ||
+        whole_numbers(e->t.dims, TF_MAX_RANK, &e->t.rank, tf_value_get(v, "shape"), "shape", err) <
+            0 ||
+        whole_numbers(at, 2, &n, tf_value_get(v, "data_offsets"), "data_offsets", err) < 0)
         return -1;
-    for (;;) {
-        if (tf_json_next(&d->r, &k, err) < 0)
-            return -1;
-        if (k == TF_JSON_OBJECT_END)
-            break;
-        const char *key;
-        if (text(d, &key, &(size_t){0}, "key", err) < 0)
-            return -1;
-        unsigned bit = strcmp(key, "dtype") == 0          ? DTYPE
-                       : strcmp(key, "shape") == 0        ? SHAPE
-                       : strcmp(key, "data_offsets") == 0 ? OFFSETS
-                                                          : 0;
-        if (bit == 0 || seen & bit)
-            return tf_fail(err, "%.20s: %s", key, bit == 0 ? "not a field of the format" : "twice");
-        seen |= bit;
-        if (bit == DTYPE   ? dtype(d, &e->t.dtype, err) < 0
-            : bit == SHAPE ? numbers(d, e->t.dims, TF_MAX_RANK, &e->t.rank, key, err) < 0
-                           : numbers(d, at, 2, &n, key, err) < 0)
-            return -1;
-        if (bit == OFFSETS && n != 2)
-            return tf_fail(err, "data_offsets: not two numbers");
-    }
-    if (seen != (DTYPE | SHAPE | OFFSETS))
-        return tf_fail(err, "without dtype, shape or data_offsets");
+    if (n != 2)
+        return tf_fail(err, "data_offsets: not two numbers");
     if (!tf_tensor_size(&bytes, e->t.dtype, e->t.dims, e->t.rank))
         return tf_fail(err, "shape: a dim that is 0, or too many elements");
     e->from = at[0];
@@ -150,36 +112,50 @@ static int description(struct reading *d, struct entry *e, struct tf_err *err)
     return 0;
 }
 
-static int header(struct reading *d, struct tf_err *err)
+static int add_entry(struct reading *d, const char *name, const struct tf_value *v,
+                     struct tf_err *err)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n > TF_MAX_NAME)
+        return tf_fail(err, "a name of %zu bytes: 1 to %d", n, TF_MAX_NAME);
+    if (d->n == TF_MAX_TENSORS)
+        return tf_fail(err, "more than %d tensors", TF_MAX_TENSORS);
+    if (d->n == d->cap) {
+        d->cap = 2 * d->cap + 64;
+        d->v = tf_xarray(d->v, d->cap, sizeof *d->v);
+    }
+    struct entry *e = &d->v[d->n++];
+    *e = (struct entry){.t.name = tf_arena_strndup(&d->b->arena, name, n)};
+    return read_entry(e, v, err) < 0 ? tf_context(err, "%s", name) : 0;
+}
+
+/* One value at a time: a tree of the whole header could take several GB. */
+static int read_header(struct reading *d, struct tf_err *err)
 {
     enum tf_json_kind k;
-    if (expect(d, TF_JSON_OBJECT, "header", err) < 0)
+    if (tf_json_next(&d->r, &k, err) < 0)
         return -1;
+    if (k != TF_JSON_OBJECT)
+        return tf_fail(err, "header: not a JSON object");
     for (;;) {
-        const char *name;
-        size_t n;
+        struct tf_json_values values = {.r = &d->r,
+                                        .a = &d->scratch,
+                                        .max = TF_MAX_VALUES,
+                                        .style = TF_JSON_PLAIN};
+        struct tf_value v;
+        char *name;
+        tf_arena_clear(&d->scratch);
         if (tf_json_next(&d->r, &k, err) < 0)
             return -1;
         if (k == TF_JSON_OBJECT_END)
-            return tf_json_next(&d->r, &k, err); /* the end, or an error */
-        if (text(d, &name, &n, "name", err) < 0)
+            return tf_json_next(&d->r, &k, err); /* nothing may follow */
+        if (tf_json_text(&values, &name, err) < 0 || tf_json_next(&d->r, &k, err) < 0)
             return -1;
-        if (strcmp(name, "__metadata__") == 0) {
-            if (metadata(d, err) < 0)
-                return -1;
-            continue;
-        }
-        if (n == 0 || n > TF_MAX_NAME)
-            return tf_fail(err, "a name of %zu bytes, 1 to %d are allowed", n, TF_MAX_NAME);
-        if (d->n == TF_MAX_TENSORS)
-            return tf_fail(err, "more than %d tensors", TF_MAX_TENSORS);
-        if (d->n == d->cap) {
-            d->cap = 2 * d->cap + 64;
-            d->v = tf_xarray(d->v, d->cap, sizeof *d->v);
-        }
-        d->v[d->n] = (struct entry){.t.name = name};
-        if (description(d, &d->v[d->n++], err) < 0)
-            return tf_context(err, "%s", name);
+        if (tf_value_from_json(&values, k, name, &v, err) < 0)
+            return tf_context(err, "%.40s", name);
+        if (strcmp(name, "__metadata__") == 0 ? read_metadata(d->b, &v, err) < 0
+                                              : add_entry(d, name, &v, err) < 0)
+            return -1;
     }
 }
 
@@ -194,8 +170,9 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Names are unique, and the data are there, one after the other. */
-static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err *err)
+/* List the tensors in the order of their data. Names must be unique, and the data must lie one
+ * after the other and fill the rest of the file. */
+static int place_tensors(struct reading *d, const uint8_t *data, size_t n, struct tf_err *err)
 {
     struct tf_bundle *b = d->b;
     uint64_t at = 0;
@@ -224,9 +201,8 @@ static int place(struct reading *d, const uint8_t *data, size_t n, struct tf_err
             b->tensors[b->n++] = e->t;
         }
     }
-    return at == n
-               ? 0
-               : tf_fail(err, "%llu bytes after the last tensor", (unsigned long long)(n - at));
+    return at == n ? 0
+                   : tf_fail(err, "%llu bytes after the last tensor", (unsigned long long)(n - at));
 }
 
 int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err)
@@ -239,10 +215,11 @@ int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n, struct tf_
     if (n < 8 || size > n - 8 || size > MAX_HEADER)
         return tf_fail(err, "not a safetensors file, or cut short");
     tf_json_read(&d.r, (const char *)bytes + 8, (size_t)size);
-    int rc = header(&d, err);
+    int rc = read_header(&d, err);
     if (rc == 0)
-        rc = place(&d, bytes + 8 + size, n - 8 - (size_t)size, err);
+        rc = place_tensors(&d, bytes + 8 + size, n - 8 - (size_t)size, err);
     tf_json_read_release(&d.r);
+    tf_arena_release(&d.scratch);
     free(d.v);
     if (rc < 0)
         tf_bundle_release(b);

@@ -2,8 +2,8 @@
  * configuration, and the vocabulary. */
 #include "model/convert.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/memory.h"
+#include "cbor/json.h"
 #include "exchange/bundle.h"
 #include "model/load.h"
 #include "text/sp_check.h"
@@ -19,10 +19,10 @@ const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
 
 struct model {
     struct tf_arena arena;
-    char *bytes;                /* of the input, when it is another's */
+    char *bytes; /* of the input, when it is another's */
     size_t n;
-    struct tf_model_file own;   /* a model of ours */
-    struct tf_bundle bundle;    /* another's */
+    struct tf_model_file own;        /* a model of ours */
+    struct tf_bundle bundle;         /* another's */
     char *config_text, *vocab_bytes; /* read in place of what the input carries */
     struct tf_header header;
     struct tf_config config;
@@ -34,112 +34,68 @@ struct model {
     enum tf_format from;
 };
 
-/* ---- configuration: a map of numbers, words and truths, and its JSON; beside them "unk" and,
- * where the vocabulary itself is not there, the "vocab" hash, which only a header has ---- */
+/* ---- configuration: a JSON object of the settings, and two entries of our header: "unk" and,
+ * unless the file contains the vocabulary itself, its SHA-256 as "vocab" ---- */
 
-static void config_json(struct tf_buf *b, struct model *m)
+static void write_config(struct tf_buf *b, struct model *m)
 {
     struct tf_json j = {.out = b};
     const struct tf_value map = tf_config_map(&m->config, &m->arena);
-    char hex[65];
     tf_json_open(&j, '{');
     for (size_t i = 0; i < map.n; i++) {
-        const struct tf_value *v = &map.items[i];
         tf_json_key(&j, map.keys[i]);
-        switch (v->kind) {
-        case TF_INT: tf_json_int(&j, v->integer); break;
-        case TF_REAL: tf_json_real(&j, v->real); break;
-        case TF_BOOL: tf_json_bool(&j, v->boolean); break;
-        default: tf_json_str(&j, v->text); break;
-        }
+        tf_value_to_json(&j, &map.items[i], TF_JSON_PLAIN);
     }
     tf_json_put_int(&j, "unk", m->header.special.unk);
     if (m->vocab == NULL && m->header.has_vocab) {
-        tf_json_put_str(&j, "vocab", tf_hex(hex, m->header.vocab, 32));
+        tf_json_key(&j, "vocab");
+        tf_json_hex(&j, m->header.vocab, sizeof m->header.vocab);
     }
     tf_json_close(&j, '}');
 }
 
-static int config_value(struct tf_json_reader *r, enum tf_json_kind k, struct tf_value *v,
-                        struct tf_arena *a, const char *key, struct tf_err *err)
+/* Move "unk" and "vocab" to the header; the rest of map becomes *settings. */
+static int split_config(struct model *m, const struct tf_value *map, struct tf_value *settings,
+                        struct tf_err *err)
 {
-    switch (k) {
-    case TF_JSON_BOOL: *v = tf_value_bool(r->boolean); return 0;
-    case TF_JSON_STRING:
-        if (r->text.len == 0 || memchr(r->text.p, 0, r->text.len) != NULL)
-            return tf_fail(err, "config: %s: no word", key);
-        *v = tf_value_str(a, r->text.p);
-        return 0;
-    case TF_JSON_NUMBER:
-        if (!r->is_int)
-            *v = tf_value_real(r->real);
-        else if (r->uint <= INT64_MAX)
-            *v = tf_value_int(r->negative ? -(int64_t)r->uint : (int64_t)r->uint);
-        else
-            return tf_fail(err, "config: %s: too large", key);
-        return 0;
-    default: return tf_fail(err, "config: %s: not a number, a word or a truth", key);
-    }
-}
-
-/* What stands beside the configuration goes to the header. 1: key is none of that. */
-static int beside_config(struct model *m, const char *key, const struct tf_value *v,
-                         struct tf_err *err)
-{
-    static const char digits[] = "0123456789abcdef";
     struct tf_header *h = &m->header;
-    if (strcmp(key, "unk") == 0) {
-        if (v->kind != TF_INT || v->integer < -1 || h->special.unk >= 0)
-            return tf_fail(err, "config: unk: not an id, or there twice");
-        h->special.unk = v->integer;
-        return 0;
+    *settings = tf_value_map();
+    for (size_t i = 0; i < map->n; i++) {
+        const struct tf_value *v = &map->items[i];
+        if (strcmp(map->keys[i], "unk") == 0) {
+            if (tf_value_int_of(map, "unk", -1, INT64_MAX, &h->special.unk, err) < 0)
+                return -1;
+        } else if (strcmp(map->keys[i], "vocab") == 0) {
+            struct tf_value hash;
+            if (v->kind != TF_TEXT || v->n != 64 ||
+                tf_value_from_hex(&hash, &m->arena, v->text, err) < 0)
+                return tf_fail(err, "vocab: not a SHA-256 in hex");
+            memcpy(h->vocab, hash.text, sizeof h->vocab);
+            h->has_vocab = true;
+        } else if (settings->n == MAX_KEYS) {
+            return tf_fail(err, "more than %d keys", MAX_KEYS);
+        } else {
+            tf_value_put(&m->arena, settings, map->keys[i], *v);
+        }
     }
-    if (strcmp(key, "vocab") != 0)
-        return 1;
-    if (v->kind != TF_TEXT || strlen(v->text) != 64 || strspn(v->text, digits) != 64 ||
-        h->has_vocab)
-        return tf_fail(err, "config: vocab: not a SHA-256 in hex, or there twice");
-    for (int i = 0; i < 32; i++)
-        h->vocab[i] = (uint8_t)((strchr(digits, v->text[2 * i]) - digits) << 4 |
-                                (strchr(digits, v->text[2 * i + 1]) - digits));
-    h->has_vocab = true;
     return 0;
 }
 
 static int read_config(struct model *m, const char *text, size_t n, struct tf_err *err)
 {
-    struct tf_json_reader r;
-    struct tf_value map = tf_value_map();
-    enum tf_json_kind k;
-    tf_json_read(&r, text, n);
-    int rc = tf_json_next(&r, &k, err);
-    if (rc == 0 && k != TF_JSON_OBJECT)
-        rc = tf_fail(err, "config: not a JSON object");
-    while (rc == 0 && (rc = tf_json_next(&r, &k, err)) == 0 && k != TF_JSON_OBJECT_END) {
-        struct tf_value v = tf_value_null();
-        const char *key = tf_arena_strndup(&m->arena, r.text.p, r.text.len);
-        if ((rc = tf_json_next(&r, &k, err)) == 0 &&
-            (rc = config_value(&r, k, &v, &m->arena, key, err)) == 0) {
-            rc = beside_config(m, key, &v, err);
-            if (rc > 0 && tf_value_get(&map, key) != NULL)
-                rc = tf_fail(err, "config: %s: twice", key);
-            else if (rc > 0 && map.n == MAX_KEYS)
-                rc = tf_fail(err, "config: more than %d keys", MAX_KEYS);
-            else if (rc > 0) {
-                tf_value_put(&m->arena, &map, key, v);
-                rc = 0;
-            }
-        }
-    }
-    if (rc == 0)
-        rc = tf_json_next(&r, &k, err); /* the end, or an error */
-    tf_json_read_release(&r);
-    if (rc == 0)
-        rc = tf_config_read(&m->config, &map, err);
-    if (rc == 0 && m->header.special.unk >= m->config.vocab_size)
-        rc = tf_fail(err, "config: unk: %lld in a vocabulary of %lld",
-                     (long long)m->header.special.unk, (long long)m->config.vocab_size);
-    return rc;
+    struct tf_value map, settings;
+    if (tf_value_from_json_text(&map, &m->arena, text, n, TF_JSON_PLAIN, "value", err) < 0)
+        return tf_context(err, "config");
+    if (map.kind != TF_MAP)
+        return tf_fail(err, "config: not a JSON object");
+    if (split_config(m, &map, &settings, err) < 0)
+        return tf_context(err, "config");
+    if (tf_config_read(&m->config, &settings, err) < 0)
+        return -1;
+    if (m->header.special.unk >= m->config.vocab_size)
+        return tf_fail(err, "config: unk: %lld in a vocabulary of %lld",
+                       (long long)m->header.special.unk, (long long)m->config.vocab_size);
+    return 0;
 }
 
 /* ---- reading ---- */
@@ -428,7 +384,7 @@ static int write_own(struct model *m, struct tf_out *out, const char *prog,
 static int write_other(struct model *m, struct tf_out *out, enum tf_format to, struct tf_err *err)
 {
     struct tf_buf config = {0};
-    config_json(&config, m);
+    write_config(&config, m);
     const struct tf_bundle b = {.tensors = m->out,
                                 .n = m->params.n,
                                 .has_crc = true,

@@ -1,4 +1,4 @@
-/* matrix.c - see matrix.h. */
+/* matrix.c - read matrices from JSON or separated values. */
 #include "plot/matrix.h"
 #include "base/buf.h"
 #include "base/input.h"
@@ -59,7 +59,9 @@ static int add_value(struct values *a, double x, struct tf_err *err)
     return 0;
 }
 
-/* ---- JSON ---- */
+/* ---- JSON ----
+ * Read token by token, not as a tree of values: a value of a tree takes eight times the memory of a
+ * cell, and labels that are numbers must stay as they are written. */
 
 static int json_row(struct tf_json_reader *r, struct values *a, struct tf_err *err)
 {

@@ -1,4 +1,7 @@
-/* series.c - see series.h. */
+/* series.c - read the lines of a chart from logs.
+ *
+ * Each line is read token by token, not as a tree of values: logs are long, most keys are skipped,
+ * and --where compares a number as it is written. */
 #include "plot/series.h"
 #include "base/input.h"
 #include "base/json.h"

@@ -1,59 +1,16 @@
 /* describe.c - a file or this machine as a tree of values, written as text or as JSON. */
-#include "base/hash.h"
-#include "base/json.h"
-#include "base/memory.h"
+#include "stream/describe.h"
+
 #include "base/thread.h"
 #include "base/tool.h"
 #include "cbor/encode.h"
+#include "cbor/json.h"
 #include "ops/backend.h"
-#include "stream/describe.h"
 #include "stream/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- output ---- */
-
-static void put_json(struct tf_json *j, const struct tf_value *v)
-{
-    char *hex;
-    switch (v->kind) {
-    case TF_NULL:
-        tf_json_null(j);
-        break;
-    case TF_BOOL:
-        tf_json_bool(j, v->boolean);
-        break;
-    case TF_INT:
-        tf_json_int(j, v->integer);
-        break;
-    case TF_REAL:
-        tf_json_real(j, v->real);
-        break;
-    case TF_TEXT:
-        tf_json_strn(j, v->text, v->n);
-        break;
-    case TF_BYTES:
-        hex = tf_xmalloc(2 * v->n + 1);
-        tf_json_str(j, tf_hex(hex, (const uint8_t *)v->text, v->n));
-        free(hex);
-        break;
-    case TF_ARRAY:
-        tf_json_open(j, '[');
-        for (size_t i = 0; i < v->n; i++)
-            put_json(j, &v->items[i]);
-        tf_json_close(j, ']');
-        break;
-    case TF_MAP:
-        tf_json_open(j, '{');
-        for (size_t i = 0; i < v->n; i++) {
-            tf_json_key(j, v->keys[i]);
-            put_json(j, &v->items[i]);
-        }
-        tf_json_close(j, '}');
-        break;
-    }
-}
 
 static void put(struct tf_buf *out, const struct tf_value *info, bool json)
 {
@@ -62,7 +19,7 @@ static void put(struct tf_buf *out, const struct tf_value *info, bool json)
         return;
     }
     struct tf_json j = {.out = out};
-    put_json(&j, info);
+    tf_value_to_json(&j, info, TF_JSON_PLAIN);
     tf_buf_byte(out, '\n');
 }
 

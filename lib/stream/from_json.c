@@ -427,13 +427,13 @@ static bool is_other(const uint8_t *p, size_t n)
 static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
 {
     struct line l = {.has_data = false};
-    l.values = (struct tf_json_values){&l.r, &l.a, 0, max_values};
+    l.values = (struct tf_json_values){.r = &l.r, .a = &l.a, .max = max_values};
     struct tf_value v;
     struct tf_buf text = {0};
     struct tf_err quiet = {0};
     enum tf_json_kind k;
     if (!tf_cbor_parse(&v, &l.a, bytes, n, &quiet)) {
-        tf_value_to_json(&(struct tf_json){.out = &text}, &v);
+        tf_value_to_json(&(struct tf_json){.out = &text}, &v, TF_JSON_EXACT);
         tf_json_read(&l.r, text.p, text.len);
         if (!tf_json_next(&l.r, &k, &quiet) &&
             !tf_value_from_json(&l.values, k, "record", &v, &quiet))
@@ -535,7 +535,7 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     tf_json_read(&l->r, s, n);
     tf_arena_clear(&l->a);
     l->v = tf_value_map();
-    l->values = (struct tf_json_values){&l->r, &l->a, 0, max_values};
+    l->values = (struct tf_json_values){.r = &l->r, .a = &l->a, .max = max_values};
     l->has_data = l->has_weights = false;
     if (tf_json_next(&l->r, &k, err))
         return -1;

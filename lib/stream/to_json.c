@@ -80,7 +80,7 @@ static int put_encoded(struct tf_json *j, const uint8_t *p, size_t n, struct tf_
     struct tf_value v;
     int rc = tf_cbor_parse(&v, &a, p, n, err);
     if (!rc)
-        tf_value_to_json(j, &v);
+        tf_value_to_json(j, &v, TF_JSON_EXACT);
     tf_arena_release(&a);
     return rc;
 }
@@ -259,7 +259,7 @@ static void put_other(struct tf_json *j, const struct tf_record *rec)
     tf_json_hex(j, rec->raw, rec->raw_n);
     if (!tf_cbor_parse(&v, &a, rec->raw, rec->raw_n, &quiet)) {
         tf_json_key(j, "record");
-        tf_value_to_json(j, &v);
+        tf_value_to_json(j, &v, TF_JSON_EXACT);
     }
     tf_arena_release(&a);
 }
@@ -304,7 +304,7 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
         tf_json_open(&l->j, '{');
         tf_json_put_str(&l->j, "type", "header");
         tf_json_key(&l->j, "header");
-        tf_value_to_json(&l->j, &v);
+        tf_value_to_json(&l->j, &v, TF_JSON_EXACT);
         tf_json_close(&l->j, '}');
         tf_buf_byte(&l->b, '\n');
         l->j.comma = false;

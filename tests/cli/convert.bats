@@ -241,7 +241,7 @@ PY
     t 1 tf-convert unk.npz
     expect_error "unk: 11 in a vocabulary of 11"
     t 1 tf-convert twice.npz
-    expect_error "unk: not an id, or there twice"
+    expect_error "config: unk: twice"
     t 1 tf-convert hash.npz
     expect_error "vocab: not a SHA-256 in hex"
     t 1 tf-convert large.npz

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "cbor/encode.h"
+#include "cbor/json.h"
 #include "cbor/scan.h"
 #include "cbor/value.h"
 
@@ -304,12 +305,68 @@ static void test_scan(void)
     ok(good, "every smaller limit");
 }
 
+static void from_json(const char *text, enum tf_json_style style, const char *want)
+{
+    struct tf_arena a = {0};
+    struct tf_err err = {0};
+    struct tf_value v;
+    struct tf_buf got = {0};
+    if (tf_value_from_json_text(&v, &a, text, strlen(text), style, "value", &err) == 0)
+        tf_value_to_json(&(struct tf_json){.out = &got}, &v, style);
+    else
+        tf_buf_str(&got, err.msg);
+    is_str(got.p, want, "style %d of %s", (int)style, text);
+    tf_buf_release(&got);
+    tf_arena_release(&a);
+}
+
+static void test_json(void)
+{
+    static const struct {
+        const char *text, *exact, *plain;
+    } rows[] = {
+        {" [1, 1.0, -0, true, null, \"a\"] ", "[1,1.0,-0.0,true,null,\"a\"]",
+         "[1,1,0,true,null,\"a\"]"},
+        {"{\"bb\":1,\"c\":2,\"a\":3}", "{\"a\":3,\"c\":2,\"bb\":1}", "{\"a\":3,\"c\":2,\"bb\":1}"},
+        {"{\"$hex\":\"0aff\"}", "{\"$hex\":\"0aff\"}", "{\"$hex\":\"0aff\"}"},
+        {"{\"$hex\":\"0\"}", "not lower-case hex digits in pairs", "{\"$hex\":\"0\"}"},
+        {"{\"$real\":\"-inf\"}", "{\"$real\":\"-inf\"}", "{\"$real\":\"-inf\"}"},
+        {"[-9223372036854775808]", "[-9223372036854775808]", "[-9223372036854775808]"},
+        {"9223372036854775808", "value: an integer beyond 64 bits with sign",
+         "9.223372036854776e+18"},
+        {"{\"a\":{\"k\":1,\"j\":2,\"k\":1}}", "k: twice", "k: twice"},
+        {"[1]]", "json: byte 3: text after the value", "json: byte 3: text after the value"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        from_json(rows[i].text, TF_JSON_EXACT, rows[i].exact);
+        from_json(rows[i].text, TF_JSON_PLAIN, rows[i].plain);
+    }
+    /* As many keys as an object may have, longest first, take no more than sorting them. */
+    struct tf_buf text = {0};
+    for (int i = TF_MAX_VALUES - 1; i > 0; i--)
+        tf_buf_printf(&text, "%c\"%d\":0", text.len ? ',' : '{', i);
+    tf_buf_str(&text, "}");
+    struct tf_arena a = {0};
+    struct tf_err err = {0};
+    struct tf_value v = tf_value_null();
+    is_int(tf_value_from_json_text(&v, &a, text.p, text.len, TF_JSON_PLAIN, "value", &err), 0,
+           "65,535 keys %s", err.msg);
+    ok(v.n == TF_MAX_VALUES - 1 && !strcmp(v.keys[0], "1"), "in the order of encoded keys");
+    struct tf_value bytes = tf_value_bytes(&a, "\x0a\xff", 2);
+    tf_buf_clear(&text);
+    tf_value_to_json(&(struct tf_json){.out = &text}, &bytes, TF_JSON_PLAIN);
+    is_str(text.p, "\"0aff\"", "plain bytes are digits");
+    tf_buf_release(&text);
+    tf_arena_release(&a);
+}
+
 int main(void)
 {
     test_examples();
     test_halves();
     test_values();
     test_refused();
+    test_json();
     test_scan();
     tf_buf_release(&b);
     return done();
