@@ -44,7 +44,7 @@ static const struct tf_tool tool = {
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (model == NULL)
-        return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
+        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     o.run.models = (struct tf_strs){&model, 1};
     o.run.device = device;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;

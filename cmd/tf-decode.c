@@ -71,7 +71,7 @@ static const struct tf_tool tool = {
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (o.run.models.n == 0)
-        return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
+        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->mode == SEARCH && o.nbest > o.beam)
         return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld",
                               (long long)o.nbest, (long long)o.beam);

@@ -130,7 +130,7 @@ static int draw_heat(struct tf_buf *svg, const struct tf_args *files, struct tf_
 {
     struct tf_matrix m = {0};
     if (files->n != 1)
-        return tf_fail_status(err, TF_USAGE, "heat: one matrix, not %d", files->n);
+        return tf_fail_status(err, TF_USAGE, "heat takes one matrix, not %d", files->n);
     heat.figure = figure;
     int rc = tf_matrix_read(&m, files->v[0], err);
     if (rc == 0)
@@ -142,7 +142,7 @@ static int draw_heat(struct tf_buf *svg, const struct tf_args *files, struct tf_
 static int draw_attention(struct tf_buf *svg, const struct tf_args *files, struct tf_err *err)
 {
     if (files->n != 1)
-        return tf_fail_status(err, TF_USAGE, "attention: one stream, not %d", files->n);
+        return tf_fail_status(err, TF_USAGE, "attention takes one stream, not %d", files->n);
     bool given = tf_opt_given(opts, "show");
     if (given && show != SHOW_LINES && show != SHOW_HEAT)
         return tf_fail_status(err, TF_USAGE, "attention: --show lines or heat, not %s",
@@ -156,7 +156,7 @@ static int draw_attention(struct tf_buf *svg, const struct tf_args *files, struc
 static int draw_positions(struct tf_buf *svg, const struct tf_args *files, struct tf_err *err)
 {
     if (files->n > 0)
-        return tf_fail_status(err, TF_USAGE, "positions: reads no file, but '%s' was given",
+        return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)",
                               files->v[0]);
     if (show == SHOW_LINES)
         return tf_fail_status(err, TF_USAGE, "positions: --show heat, curves or both, not lines");

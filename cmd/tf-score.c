@@ -45,7 +45,7 @@ static const struct tf_tool tool = {
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (o.run.models.n == 0)
-        return tf_fail_status(err, TF_USAGE, "no model: give -m FILE");
+        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     o.alpha_given = tf_opt_given(opts, "alpha");
     o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
     o.run.device = device;

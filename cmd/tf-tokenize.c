@@ -121,7 +121,7 @@ static int check(const struct tf_args *args, struct tf_err *err)
                    ? 0
                    : tf_fail_status(err, TF_USAGE, "--train and --model cannot be used together");
     if (model == NULL)
-        return tf_fail_status(err, TF_USAGE, "no vocabulary: give --model FILE");
+        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     return args->n <= most ? 0
                            : tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)",
                                             args->v[most]);

@@ -223,7 +223,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->mode == TRAIN && o.dir == NULL)
         return tf_fail_status(err, TF_USAGE, "-o DIR is required");
     if (o.dir != NULL && *o.dir == 0)
-        return tf_fail_status(err, TF_USAGE, "--output '': empty");
+        return tf_fail_status(err, TF_USAGE, "--output '': empty name");
     if (strcmp(o.input, "-") == 0 && isatty(0))
         return tf_fail_status(err, TF_USAGE,
                               "stdin is a terminal: a batch stream is required (see tf-batch)");

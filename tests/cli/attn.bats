@@ -135,7 +135,7 @@ TXT
 
 @test "usage errors and inputs that do not match" {
     t 2 tf-attn "$LINES_TFS"
-    expect_error "no model"
+    expect_error "-m FILE is required"
     t 2 tf-attn -m - -
     expect_error "only one file can be stdin"
     t 2 tf-attn -m "$MODEL" -l 2 "$LINES_TFS"

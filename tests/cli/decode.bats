@@ -189,7 +189,7 @@ PY
     d_t 2 --seed 3
     expect_error "is only for --sample"
     t 2 tf-decode
-    expect_error "no model"
+    expect_error "-m FILE is required"
     d_t 2 a b
 }
 

@@ -195,7 +195,7 @@ PY
     t 2 tf-score -m - a -
     expect_error "only one file can be stdin"
     t 2 tf-score a b
-    expect_error "no model"
+    expect_error "-m FILE is required"
     t 1 tf-score -m "$MODEL" "$LINES_TFS"
     expect_error tokens
     head -n 5 "$LINES_TXT" | tf-tokenize -m "$MODEL" >short

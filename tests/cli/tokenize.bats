@@ -283,7 +283,7 @@ add_user_defined() {
 
 @test "what does not go together" {
     t 2 tf-tokenize <"$X"
-    expect_error "no vocabulary: give --model FILE"
+    expect_error "-m FILE is required"
     t 2 tf-tokenize --train -d "$X"
     expect_error "--decode and --train cannot be used together"
     t 2 tf-tokenize --train -m "$V" "$X"
