@@ -1,11 +1,11 @@
-# tf-tools. `make` builds, `make check` tests, `make help` lists the rest.
-# Reading this file runs no compiler and no pkg-config: a bare machine can run `make deps` first.
+# tf-tools. `make` builds, `make check` tests, `make help` lists the other targets.
+# Parsing this file runs no compiler and no pkg-config, so that `make deps` works without them.
 
 all: ## build every tool
 
 -include config.mk
 
-# ---- what a user may set -------------------------------------------------------------------------
+# ---- variables for users -------------------------------------------------------------------------
 
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
@@ -17,14 +17,14 @@ LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share
 # SAN=address,undefined: a separate build with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH:
-# compute capabilities, the newest last (later devices compile its code at run time).
+# compute capabilities, newest last (later devices compile its PTX at run time).
 SAN ?=
 CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
 CUDA_ARCH ?= 90
 DEPS ?= yes
 V ?=
-# Tests run so many at a time.
+# Number of tests to run in parallel.
 JOBS ?= 2
 
 Q := $(if $(V),,@)
@@ -41,7 +41,6 @@ isa_src := $(filter-out lib/ops/cpu/cpu.c $(set_src),$(sort $(wildcard lib/ops/c
 lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src), \
 	$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
-# All or none: a plugin lacks no operation.
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
 test_src := $(filter-out tests/ops/problems.c,$(sort $(wildcard tests/unit/*.c tests/ops/*.c)))
 harness_src := $(sort $(wildcard tests/harness/*.c)) tests/ops/problems.c
@@ -52,7 +51,8 @@ x86 := $(filter x86_64 amd64,$(shell uname -m))
 isas := generic $(if $(x86),avx2 avx512)
 isa_avx2 := -mavx2 -mfma
 isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
-# With sums of products of bytes, which only int8.c uses: the other kernels are those of the base.
+# Instruction sets with dot products of bytes, which only int8.c uses. The other kernels are those
+# of the base.
 sets := $(isas) $(if $(x86),avxvnni avx512vnni)
 base_avxvnni := avx2
 base_avx512vnni := avx512
@@ -68,7 +68,7 @@ endif
 else ifeq ($(filter auto no,$(CUDA)),)
 $(error CUDA=$(CUDA): one of auto, yes, no)
 endif
-# A sanitizer build leaves CUDA alone: its runtime and theirs do not agree on the address space.
+# Off in a sanitizer build unless CUDA=yes: both runtimes reserve the same addresses.
 with_cuda := $(if $(and $(cu_src),$(have_nvcc),$(if $(SAN),$(filter yes,$(CUDA)),yes)),yes)
 
 lib_obj := $(lib_src:%.c=$B/%.o) \
@@ -92,12 +92,12 @@ emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o $B/tests/emu
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
 
 warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wpointer-arith
-# The sanitizers make gcc see null format strings and short buffers that are not there.
+# With sanitizers, gcc warns of null format strings and short buffers where there are none.
 san_warn = -Wno-format-truncation
 san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer $(san_warn))
-# $(call quoted,TEXT): for the shell, between single quotes.
+# $(call quoted,TEXT): TEXT as one word for the shell.
 quoted = '$(subst ','\'',$1)'
-# The same bytes from any directory.
+# The same objects from any directory.
 anywhere = -fdebug-prefix-map=$(call quoted,$(CURDIR))=.
 all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
 all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CFLAGS)
@@ -111,14 +111,14 @@ nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contra
 	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a)\
 	-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) $(NVCCFLAGS)
 
-# What every program may use, linked only into those that do. More for one program:
+# Libraries for every program; --as-needed drops those that it does not use. For one program only:
 # `$B/bin/tf-x: extra_libs = ...`.
 libs = -lcbor -lz -lpthread -ldl -lm
 sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || \
 	echo -lsentencepiece -lsentencepiece_train) -lstdc++
 extra_libs =
 
-# A missing dependency is one line of text, not a compiler error.
+# If a dependency is missing, print one line instead of a compiler error.
 # $(call need,NAME,COMMAND), $(call header,HEADER,COMPILER,LANGUAGE)
 need = $2 >/dev/null 2>&1 || { echo 'tf-tools: $1 not found: run `make deps`' >&2; exit 1; }
 header = printf '%s\n' '\#include <$1>' | $2 $(CPPFLAGS) -E -x $3 -
@@ -128,7 +128,7 @@ probe = $(call need,C compiler,$(CC) --version); \
 	$(call need,zlib,$(call header,zlib.h,$(CC),c)); \
 	$(call need,SentencePiece,$(call header,sentencepiece_processor.h,$(CXX),c++))
 
-# Rewritten only if the flags change, so that objects are rebuilt then; also the time to probe.
+# Written only if the flags change, which rebuilds all objects. Then also check the dependencies.
 flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) \
 	$(nv_flags) $(emu_flags)
 $B/flags: FORCE
@@ -158,8 +158,8 @@ $B/lib/ops/ref/%.f32.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=float -DTF_REF_NAME=f32)
 $B/lib/ops/ref/%.f64.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=double -DTF_REF_NAME=f64)
-# Where the plugin is searched, besides ../lib/tf next to the program. It is in a file because
-# PREFIX may be set for `make install` only.
+# The plugin is found in $(LIBDIR)/tf, or in ../lib/tf next to the program. A file, because PREFIX
+# may be set for `make install` only.
 $B/libdir: FORCE
 	@mkdir -p $(@D)
 	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
@@ -190,12 +190,12 @@ $B/tests/emulate/%.o: tests/emulate/%.cc $B/flags
 	$(if $(V),,@echo '  CXX  $<')
 	$Q$(CXX) $(all_cppflags) $(emu_flags) -MMD -MP -c -o $@ $<
 
-# Under ThreadSanitizer the threads of a block are its fibers: the file that switches between them
-# is compiled without it.
+# The emulation uses a fiber for each CUDA thread. The file that switches fibers is not instrumented
+# by ThreadSanitizer.
 $B/tests/emulate/emulate.o: emu_flags += \
 	$(if $(filter thread,$(SAN)),-fno-sanitize=thread -DEMULATE_RACES)
 
-# The members are a prerequisite in a file, so that a source that went away leaves the archive too.
+# A file with the list of members, so that removing a source rebuilds the archives.
 $B/members: FORCE
 	@mkdir -p $(@D)
 	@echo $(lib_obj) $(sp_obj) | cmp -s - $@ || echo $(lib_obj) $(sp_obj) >$@
@@ -206,23 +206,23 @@ $B/libtf-sp.a: $(sp_obj) $B/members
 	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
 	$Qrm -f $@ && $(AR) rcs $@ $(sp_obj)
 
-# What all tests share. Rebuilt whole, so that a source that went away leaves it.
+# The harness of all tests.
 $B/libtest.a: $(harness_obj)
 	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
 	$Qrm -f $@ && $(AR) rcs $@ $(harness_obj)
 
-# $(call link,MORE FLAGS): the objects and archives among the prerequisites, in their order.
+# $(call link,MORE FLAGS): link the objects and archives among the prerequisites, in order.
 define link
 @mkdir -p $(@D)
 $(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 $Q$(CC) $(all_cflags) $(all_ldflags) $1 -o $@ $(filter %.o %.a,$^) $(extra_libs) $(libs) $(LDLIBS)
 endef
 
-# SentencePiece and the C++ library stay out of every program that does not say so here.
+# Only these programs are linked with SentencePiece and the C++ library.
 uses_sp := $B/bin/tf-tokenize \
 	$(patsubst %.c,$B/%.t,$(wildcard tests/unit/sp_*.c tests/fuzz/sp_*.c)) \
 	$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/sp_*.c))
-$(uses_sp): extra_libs = $B/libtf.a $(sp_libs) # again, for what sp.o alone needs
+$(uses_sp): extra_libs = $B/libtf.a $(sp_libs) # again: libtf-sp.a uses it, too
 $(uses_sp): $(if $(sp_src),$B/libtf-sp.a)
 
 $(bins): $B/bin/%: $B/cmd/%.o $B/libtf.a
@@ -250,7 +250,7 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 
 # ---- tests ---------------------------------------------------------------------------------------
 
-# The one list of Debian packages that the build and its tests need.
+# Debian packages for the build and the tests.
 packages := bats g++ gcc libcbor-dev libsentencepiece-dev make mandoc perl pkg-config \
 	python3 python3-cbor2 python3-numpy jq shellcheck strace zlib1g-dev
 
@@ -266,16 +266,16 @@ deps: ## install the Debian packages that are missing
 	export DEBIAN_FRONTEND=noninteractive; \
 	$$run apt-get update -q && $$run apt-get install -q -y --no-install-recommends $$missing </dev/null
 
-# DEPS=no for machines that have what they need by another way.
+# DEPS=no: the dependencies were installed in another way.
 maybe-deps:
 	$(if $(filter no,$(DEPS)),,@if command -v dpkg-query >/dev/null; then \
 	    $(MAKE) --no-print-directory deps; fi)
 
-# A second make, since what `deps` installs may change what this one has found out already.
+# A second make, because variables of this one were set before `deps` installed anything.
 check: maybe-deps ## run every test that needs neither GPU nor network
 	@$(MAKE) --no-print-directory run-tests
 
-check-asan: ## the same under AddressSanitizer and UBSan, in a build of its own
+check-asan: ## the same with AddressSanitizer and UBSan, in a separate build
 	@$(MAKE) --no-print-directory check SAN=address,undefined
 
 test_env = PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" TF_BIN=$(call quoted,$(abspath $B)/bin) \
@@ -283,13 +283,13 @@ test_env = PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" TF_BIN=$(call quoted,$
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	LC_ALL=C.UTF-8
 
-# TESTS='...' runs only those.
+# TESTS='...': run only these.
 TESTS ?= $(tests) $(bats)
 run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
 	@$(test_env) prove -j$(JOBS) --failures --comments $(TESTS)
 
-# SCALE=10 multiplies the numbers, ROWS='A1 K' chooses, MINUTES=5 bounds each row.
+# SCALE=10: ten times as many faults; ROWS='A1 K': only these rows; MINUTES=5: time limit of a row.
 SCALE ?= 1
 faults: ## inject faults, write tests/faults/SCOREBOARD.md; SCALE=n ROWS='A1 B1' MINUTES=n
 faults: all $B/tests/faults/shim.so $B/tests/unit/stream_damage.t $B/tests/unit/stream_hostile.t
@@ -301,20 +301,20 @@ $B/tests/faults/shim.so: tests/faults/shim.c $B/flags
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CC) $(all_cflags) -fPIC -shared -o $@ $< -ldl
 
-bench: all $B/tests/bench/ops ## measure; prints ratios and throughput
+bench: all $B/tests/bench/ops ## run the benchmarks; print throughput and ratios
 	@$(test_env) tests/bench/run
 $B/tests/bench/ops: $B/tests/bench/ops.o $B/libtest.a $B/libtf.a
 	$(call link)
 
-demo: maybe-deps ## train and run a small model on the default task
+demo: maybe-deps ## train a small model on the default task and use it
 	@$(MAKE) --no-print-directory all
 	@PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" examples/demo/run
 
-lint: ## the checks of tests/lint alone
+lint: ## run only the checks in tests/lint
 	@$(MAKE) --no-print-directory run-tests TESTS='$(sort $(wildcard tests/lint/*.bats))'
 
-# A build by clang for its engine; `make check` replays the corpus without it.
-fuzz: ## build the fuzzers with clang; then build-fuzz/fuzz/NAME NEWDIR tests/fuzz/corpus/NAME
+# libFuzzer needs clang. `make check` replays the corpora without it.
+fuzz: ## build the fuzzers; run: build-fuzz/fuzz/NAME NEWDIR tests/fuzz/corpus/NAME
 	@$(MAKE) --no-print-directory B=build-fuzz CC=clang CXX=clang++ \
 	    SAN=fuzzer-no-link,address,undefined san_warn= CUDA=no fuzz-programs
 
@@ -333,12 +333,12 @@ docs := $(wildcard LICENSE CHANGELOG.md) \
 	$(sort $(shell find formats examples -type f 2>/dev/null))
 DOCDIR ?= $(DATADIR)/doc/tf-tools
 
-completions: $(bins) ## write the shells' completion scripts to $B/completions
+completions: $(bins) ## write shell completion scripts to build/completions
 	@for t in $(notdir $(bins)); do for s in bash zsh fish; do \
 	    mkdir -p $B/completions/$$s && \
 	    $B/bin/$$t --complete=$$s >$B/completions/$$s/$$t || exit 1; done; done
 
-# The plugin stands beside the tools in the build tree and in LIBDIR/tf when installed.
+# The plugin is next to the tools in the build tree, and in LIBDIR/tf when installed.
 install: all completions ## install below DESTDIR and PREFIX
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man5' \
 	    '$(DESTDIR)$(MANDIR)/man7'
@@ -356,7 +356,7 @@ install: all completions ## install below DESTDIR and PREFIX
 	        '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish' && ) :
 	$(foreach f,$(docs),install -D -m 644 '$f' '$(DESTDIR)$(DOCDIR)/$f' && ) :
 
-uninstall: ## remove what install put there
+uninstall: ## remove the installed files
 	rm -f $(foreach t,$(notdir $(bins)),'$(DESTDIR)$(BINDIR)/$t' \
 	    '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' \
 	    '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' \
@@ -377,5 +377,5 @@ FORCE:
 .PHONY: FORCE all deps maybe-deps check check-asan run-tests faults bench demo lint fuzz \
 	fuzz-programs completions install uninstall help clean
 .DELETE_ON_ERROR:
-# Objects are kept: a test's is no intermediate file.
+# Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

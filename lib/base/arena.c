@@ -1,5 +1,5 @@
-/* arena.c - a list of blocks, newest first. A clear that finds several puts one of their total size
- * in their place, so that a loop of equal steps soon allocates nothing. */
+/* arena.c - a list of blocks, newest first. tf_arena_clear replaces several blocks by one of their
+ * total size, so that a loop whose iterations need the same memory soon allocates nothing. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 
 struct tf_arena_block {
     struct tf_arena_block *next;
-    size_t cap, pos; /* in bytes behind the head */
+    size_t cap, pos; /* bytes of mem: all, used */
     _Alignas(64) unsigned char mem[];
 };
 

@@ -1,4 +1,4 @@
-/* arena.h - memory that goes all at once. Blocks grow as needed; nothing is freed one by one. */
+/* arena.h - allocations that are freed together. */
 #ifndef TF_BASE_ARENA_H
 #define TF_BASE_ARENA_H
 
@@ -7,16 +7,16 @@
 struct tf_arena_block;
 struct tf_arena {
     struct tf_arena_block *head;
-    size_t used;  /* bytes handed out since the last clear */
-    size_t peak;  /* the most that `used` has been */
+    size_t used;  /* bytes allocated since the last clear */
+    size_t peak;  /* maximum of used */
 };
 
-/* Zero-initialised is ready for use. Memory is 64-byte aligned for n >= 64, else 8, and not
- * cleared; never NULL (out of memory ends the process). */
+/* Zero-initialise. Memory is aligned to 64 bytes if n >= 64, else to 8, and not cleared; never NULL
+ * (see tf_out_of_memory). */
 void *tf_arena_alloc(struct tf_arena *a, size_t n);
 void *tf_arena_zalloc(struct tf_arena *a, size_t n); /* cleared */
 char *tf_arena_strndup(struct tf_arena *a, const char *s, size_t n); /* terminated copy */
-void tf_arena_clear(struct tf_arena *a);   /* forget all, keep the memory for reuse */
-void tf_arena_release(struct tf_arena *a); /* free all */
+void tf_arena_clear(struct tf_arena *a);   /* free all allocations, keep the blocks */
+void tf_arena_release(struct tf_arena *a); /* free the blocks, too */
 
 #endif

@@ -27,7 +27,7 @@ static inline uint64_t tf_load64(const void *p)
 
 /* The value of a half (binary16); every half is exactly a float. */
 float tf_half_to_float(uint16_t h);
-/* The half with exactly the value of x, which is not NaN; false if there is none. */
+/* Set *h to the half with exactly the value of x, which is not NaN; false if there is none. */
 bool tf_half_exact(float x, uint16_t *h);
 
 #endif

@@ -1,4 +1,4 @@
-/* buf.h - a growing byte buffer, always followed by a NUL that does not count. */
+/* buf.h - a byte buffer that grows. A NUL, which does not count, follows the bytes. */
 #ifndef TF_BASE_BUF_H
 #define TF_BASE_BUF_H
 
@@ -11,7 +11,7 @@ struct tf_buf {
     size_t len, cap;
 };
 
-/* Zero-initialise for an empty buffer (p is NULL). Out of memory ends the process. */
+/* Zero-initialise; p is NULL until something is added. See tf_out_of_memory. */
 void tf_buf_add(struct tf_buf *b, const void *p, size_t n);
 void tf_buf_byte(struct tf_buf *b, unsigned char c);
 void tf_buf_str(struct tf_buf *b, const char *s);
@@ -21,7 +21,7 @@ void tf_buf_char(struct tf_buf *b, uint32_t c);
 /* Append s with U+FFFD for each maximal ill-formed part (Unicode 15, section 3.9), as Python and
  * browsers do. */
 void tf_buf_valid_utf8(struct tf_buf *b, const char *s, size_t n);
-/* Make room for n more bytes; returns where they go. The caller adds to len. */
+/* Make room for n more bytes; returns a pointer to it. The caller increases len. */
 char *tf_buf_grow(struct tf_buf *b, size_t n);
 void tf_buf_clear(struct tf_buf *b);   /* len = 0, keeps the memory */
 void tf_buf_release(struct tf_buf *b); /* free */

@@ -3,7 +3,7 @@
  * - A failure in the library: the function fills *err, prints nothing and returns -1 (or NULL);
  *   callers may add context.
  * - A failure in a tool: tf_tool_finish prints err->msg once, as "tf-x: message", and the tool
- * exits with err->status.
+ *   exits with err->status.
  * - A bug: TF_BUG aborts with file and line. */
 #ifndef TF_BASE_ERR_H
 #define TF_BASE_ERR_H
@@ -36,9 +36,9 @@ struct tf_err {
     char msg[768];
 };
 
-/* Set *err, with status TF_FAILED, from a printf format. Returns -1, for `return tf_fail(err,
- * ...)`. Control characters and bytes that are not UTF-8 are written as \xNN; the text is cut at
- * the size of msg. */
+/* Set *err, with status TF_FAILED, from a printf format. Returns -1, so that a function can
+ * `return tf_fail(err, ...)`. Control characters and bytes that are not UTF-8 are written as \xNN;
+ * the text is cut at the size of msg. */
 int tf_fail(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 /* The same with another exit status. */
 int tf_fail_status(struct tf_err *err, int status, const char *fmt, ...) TF_PRINTF(3, 4);
@@ -52,8 +52,8 @@ int tf_context(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 #define TF_ASSERT(cond) ((cond) ? (void)0 : tf_bug(__FILE__, __LINE__, "%s", #cond))
 _Noreturn void tf_bug(const char *file, int line, const char *fmt, ...) TF_PRINTF(3, 4);
 
-/* Write s (n bytes) into dst (size bytes, always terminated) with control bytes and bytes that are
- * not UTF-8 as \xNN. Returns dst. */
+/* Copy n bytes of s to dst (size bytes, always terminated), with control characters and bytes that
+ * are not UTF-8 as \xNN. Returns dst. */
 char *tf_escape(char *dst, size_t size, const char *s, size_t n);
 
 #endif

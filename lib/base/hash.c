@@ -1,5 +1,4 @@
-/* hash.c - SHA-256 and CRC-32C: portable bodies, and those of x86-64's instructions, chosen once at
- * run time. */
+/* hash.c - SHA-256 and CRC-32C in portable C and with x86-64's instructions, chosen at run time. */
 #include "base/hash.h"
 
 #include <pthread.h>
@@ -51,8 +50,8 @@ static void sha_blocks_plain(uint32_t h[8], const uint8_t *p, size_t blocks)
     }
 }
 
-/* By tables, of a reflected polynomial: t[k] advances a byte past k more, so that eight are done at
- * a time. */
+/* A CRC by tables, of a reflected polynomial, eight bytes at a time: t[k] is for a byte that k
+ * bytes follow. */
 struct crc {
     uint32_t polynomial, t[8][256];
 };

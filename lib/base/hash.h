@@ -1,5 +1,5 @@
-/* hash.h - SHA-256 for identities (FIPS 180-4), CRC-32C for damage (RFC 3720, appendix B.4), which
- * both use the CPU's instructions where it has them, and the CRC-32 of ZIP archives. */
+/* hash.h - SHA-256 (FIPS 180-4), CRC-32C (RFC 3720, appendix B.4) and the CRC-32 of ZIP archives.
+ * The first two use instructions of the CPU if it has them. */
 #ifndef TF_BASE_HASH_H
 #define TF_BASE_HASH_H
 
@@ -15,12 +15,12 @@ void tf_sha256_init(struct tf_sha256 *s);
 void tf_sha256_add(struct tf_sha256 *s, const void *p, size_t n);
 void tf_sha256_end(struct tf_sha256 *s, uint8_t out[32]);
 void tf_sha256_of(uint8_t out[32], const void *p, size_t n);
-char *tf_hex(char *dst, const uint8_t *p, size_t n); /* 2n digits and a NUL; returns dst */
+/* Write n bytes as 2n hexadecimal digits and a NUL; returns dst. */
+char *tf_hex(char *dst, const uint8_t *p, size_t n);
 
-/* CRC-32C of p continued from crc (0 at the start): crc32c(crc32c(0, a), b) is that of a followed
- * by b. */
+/* Continue a CRC-32C, which is 0 at the start, with n bytes. */
 uint32_t tf_crc32c(uint32_t crc, const void *p, size_t n);
-/* The same for the CRC-32 of ISO-HDLC (polynomial 0x04c11db7), which ZIP has. */
+/* The same for the CRC-32 of ZIP (ISO-HDLC, polynomial 0x04c11db7). */
 uint32_t tf_crc32(uint32_t crc, const void *p, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* json.c - RFC 8259, both ways. */
+/* json.c - writer and reader of JSON (RFC 8259). */
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/utf8.h"
@@ -10,7 +10,7 @@
 
 /* ---- writer ---- */
 
-/* Every value and key starts here; what stands before the next one is up to the caller. */
+/* Start a value or a key; comma_after: a comma goes before the next one. */
 static struct tf_buf *item(struct tf_json *j, bool comma_after)
 {
     if (j->comma)
@@ -41,7 +41,7 @@ static void quote(struct tf_buf *b, const char *s, size_t n)
             tf_buf_str(b, "\xef\xbf\xbd");
         else if (at != NULL)
             tf_buf_printf(b, "\\%c", letter[at - special]);
-        else if (tf_utf8_control(s + i)) /* the last byte of these is their number */
+        else if (tf_utf8_control(s + i)) /* their last byte is the code point */
             tf_buf_printf(b, "\\u%04x", (unsigned char)s[i + len - 1]);
         else
             tf_buf_add(b, s + i, len);
@@ -130,9 +130,9 @@ void tf_json_put_bool(struct tf_json *j, const char *key, bool x)
 /* ---- reader ---- */
 
 enum state {
-    VALUE,       /* a value must come */
+    VALUE,       /* expect a value */
     FIRST_VALUE, /* a value, or the end of the array */
-    KEY,         /* a key must come */
+    KEY,         /* expect a key */
     FIRST_KEY,   /* a key, or the end of the object */
     AFTER,       /* a comma or a closing bracket; at depth 0 the end */
 };
@@ -170,7 +170,7 @@ static int hex4(const char *p, const char *end)
     return x;
 }
 
-/* What follows a backslash, r->p after it. */
+/* Read the escape at r->p, after its backslash. */
 static int read_escape(struct tf_json_reader *r, struct tf_err *err)
 {
     static const char letter[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";

@@ -1,5 +1,4 @@
-/* json.h - JSON (RFC 8259), one value at a time: a writer that appends to a buffer, a reader that
- * walks text without building a tree. */
+/* json.h - JSON (RFC 8259): a writer that appends to a buffer, and a pull parser. */
 #ifndef TF_BASE_JSON_H
 #define TF_BASE_JSON_H
 
@@ -7,9 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writer. Commas are put in by tf_json_* themselves: a value or key that follows another in the
- * same array or object gets one. Text must be UTF-8; other bytes become U+FFFD. Reals print by
- * tf_format_real; NaN and infinities as null. */
+/* Writer. It adds the commas. Text is UTF-8; ill-formed bytes are replaced by U+FFFD. Reals are
+ * written as tf_format_real does, NaN and infinities as null. Zero-initialise and set out. */
 struct tf_json {
     struct tf_buf *out;
     bool comma;
@@ -24,7 +22,7 @@ void tf_json_uint(struct tf_json *j, uint64_t x);
 void tf_json_real(struct tf_json *j, double x);
 void tf_json_bool(struct tf_json *j, bool x);
 void tf_json_null(struct tf_json *j);
-void tf_json_raw(struct tf_json *j, const char *text); /* text that already is JSON */
+void tf_json_raw(struct tf_json *j, const char *text); /* text is JSON */
 /* A member of an object: a key and its value. */
 void tf_json_put_str(struct tf_json *j, const char *key, const char *s);
 void tf_json_put_int(struct tf_json *j, const char *key, int64_t x);
@@ -32,9 +30,8 @@ void tf_json_put_uint(struct tf_json *j, const char *key, uint64_t x);
 void tf_json_put_real(struct tf_json *j, const char *key, double x);
 void tf_json_put_bool(struct tf_json *j, const char *key, bool x);
 
-/* Reader: a pull parser over one complete text. tf_json_next gives the next token; strings are
- * decoded into `text` (owned by the reader, valid until the next call). Depth at most 64. Anything
- * that RFC 8259 does not allow is an error with its byte offset. */
+/* Reader of one complete text, at most 64 levels deep. Everything that RFC 8259 does not allow is
+ * an error with its byte offset. */
 enum tf_json_kind {
     TF_JSON_END,
     TF_JSON_OBJECT,
@@ -52,17 +49,19 @@ struct tf_json_reader {
     char stack[64];
     int depth;
     int state;
-    struct tf_buf text;    /* of KEY, STRING; digits of NUMBER; its p is not NULL after these */
+    /* The last token: */
+    struct tf_buf text;    /* KEY, STRING: decoded, p is not NULL; NUMBER: as written */
     double real;           /* NUMBER */
-    bool is_int, negative; /* NUMBER without fraction or exponent that fits: magnitude in uint */
+    bool is_int, negative; /* NUMBER: no fraction or exponent, and its magnitude fits in uint */
     uint64_t uint;
     bool boolean;
 };
-/* start; the text must outlive the reader */
+/* Start; the text must outlive the reader. */
 void tf_json_read(struct tf_json_reader *r, const char *text, size_t n);
+/* The next token; its values in *r are valid until the next call. */
 int tf_json_next(struct tf_json_reader *r, enum tf_json_kind *kind,
                  struct tf_err *err) TF_MUST_CHECK;
-/* past the value that begins with the next token */
+/* Skip the value that begins with the next token. */
 int tf_json_skip(struct tf_json_reader *r, struct tf_err *err) TF_MUST_CHECK;
 void tf_json_read_release(struct tf_json_reader *r);
 

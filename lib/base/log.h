@@ -23,7 +23,7 @@ struct tf_progress {
     bool terminal;
 };
 void tf_progress_begin(struct tf_progress *p, bool force, bool quiet);
-bool tf_progress_due(struct tf_progress *p); /* would a new line be shown now? */
+bool tf_progress_due(struct tf_progress *p); /* would tf_progress_show print now? */
 void tf_progress_show(struct tf_progress *p, const char *fmt, ...) TF_PRINTF(2, 3);
 void tf_progress_end(struct tf_progress *p); /* clear the line */
 

@@ -7,7 +7,7 @@
 #include <float.h>
 #include <string.h>
 
-/* Arrays of words: they live as long as argv does. */
+/* Arrays of words, which live as long as argv. */
 static struct tf_arena words;
 
 static int bad_value(struct tf_err *err, const char *shown, const struct tf_err *why)

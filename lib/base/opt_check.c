@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Given, and not taken back by --no-NAME. */
+/* Was the option given, and not negated by --no-NAME? */
 static bool is_on(const struct tf_opt *o)
 {
     return o->given != NULL && (o->kind != TF_OPT_FLAG || strcmp(o->given, "true") == 0);
@@ -13,7 +13,7 @@ static bool is_on(const struct tf_opt *o)
 
 /* ---- modes ---- */
 
-/* The row that selects the mode; NULL if it is the default or none of the tool's. */
+/* The row that selects the mode; NULL if no row does. */
 static const struct tf_opt *selector(const struct tf_tool *tool, unsigned mode)
 {
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
@@ -131,7 +131,7 @@ static void add_condition(struct tf_buf *b, const struct condition *c)
         tf_buf_printf(b, " %.*s", (int)c->n, c->value);
 }
 
-/* Does this run use the option? Else the reason, if the user has given it. */
+/* Set whether this run uses the option. An error if the user gave one that it does not use. */
 static int check_use(const struct tf_tool *tool, struct tf_opt *o, unsigned mode,
                      struct tf_err *err)
 {
@@ -228,7 +228,7 @@ static int check_output(const struct tf_tool *tool, const struct tf_args *args,
     return same ? tf_fail_status(err, TF_USAGE, "%s: is both input and output", path) : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 static int check_count(const struct tf_tool *tool, const struct tf_args *args, struct tf_err *err)
 {

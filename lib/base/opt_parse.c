@@ -1,5 +1,4 @@
-/* opt_parse.c - from argv to the rows of a table. --help and the other built-in options are known
- * here, so that every tool has them. */
+/* opt_parse.c - parse argv with a table. --help and the other built-in options are defined here. */
 #include "base/opt_parse.h"
 #include "base/opt_check.h"
 
@@ -170,7 +169,7 @@ static int take_letters(struct line *l, const char *word, struct tf_err *err)
         char shown[] = {'-', *p, 0};
         if (!find_letter(l->tool, *p, &m)) {
             size_t len = 1;
-            while ((p[len] & 0xc0) == 0x80) /* the rest of a character beyond ASCII */
+            while ((p[len] & 0xc0) == 0x80) /* a character beyond ASCII */
                 len++;
             return tf_fail_status(err, TF_USAGE, "unknown option -%.*s (try --help)", (int)len, p);
         }

@@ -82,9 +82,8 @@ char *tf_format_real(char buf[32], double x)
         return memcpy(buf, "nan", 4);
     if (isinf(x))
         return x > 0 ? memcpy(buf, "inf", 4) : memcpy(buf, "-inf", 5);
-    /* Text of up to DBL_DIG digits survives a trip through double, so 15 digits without trailing
-     * zeros are the shortest when they read back; numbers below DBL_MIN have fewer digits of their
-     * own. */
+    /* Decimal text of up to DBL_DIG digits survives a round trip through double: if 15 digits (%g
+     * omits trailing zeros) read back as x, no shorter text does. Subnormals have fewer digits. */
     int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG;
     while (snprintf(buf, 32, "%.*g", digits, x) < 32 && strtod(buf, NULL) != x && digits < 17)
         digits++;

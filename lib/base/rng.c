@@ -1,5 +1,5 @@
-/* rng.c - Philox4x32-10 and a sequential stream over it. The order of draws is part of every
- * result: never change it. */
+/* rng.c - Philox4x32-10 and sequential numbers from it. Every result depends on the order of
+ * draws: never change it. */
 #include "base/rng.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ uint64_t tf_rng_u64(struct tf_rng *r)
 
 uint64_t tf_rng_below(struct tf_rng *r, uint64_t n)
 {
-    uint64_t surplus = -n % n; /* 2^64 mod n: the values that would favour small results */
+    uint64_t surplus = -n % n; /* 2^64 mod n: these values would make small results more likely */
     uint64_t x;
     do
         x = tf_rng_u64(r);

@@ -10,8 +10,8 @@
  * Key = seed (low word first). The same bits on every backend. */
 void tf_philox(uint32_t out[4], const uint32_t counter[4], uint64_t key);
 
-/* A sequential stream over Philox, for shuffles and initialisation: key = seed, counter = (i low, i
- * high, stream low, stream high). */
+/* Sequential random numbers from Philox, for shuffles and initial weights: key = seed, counter = (i
+ * low, i high, stream low, stream high). */
 struct tf_rng {
     uint64_t key, stream, i;
     uint32_t out[4];
@@ -20,11 +20,11 @@ struct tf_rng {
 struct tf_rng tf_rng_new(uint64_t seed, uint64_t stream);
 uint32_t tf_rng_u32(struct tf_rng *r);
 uint64_t tf_rng_u64(struct tf_rng *r);
-/* uniform in [0, n), n >= 1, unbiased (rejection) */
+/* Uniform in [0, n), n >= 1, unbiased (by rejection). */
 uint64_t tf_rng_below(struct tf_rng *r, uint64_t n);
 double tf_rng_real(struct tf_rng *r);                /* uniform in [0, 1), 53 bits */
-/* standard normal, Box-Muller over own log/cos of libm */
+/* Standard normal (Box-Muller). */
 double tf_rng_normal(struct tf_rng *r);
-uint64_t tf_mix64(uint64_t x);                       /* splitmix64's finaliser: hash of one word */
+uint64_t tf_mix64(uint64_t x);                       /* hash of one word: splitmix64's finaliser */
 
 #endif

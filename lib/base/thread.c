@@ -1,7 +1,7 @@
-/* thread.c - a pool of threads. A run is published as one atomic count of jobs not yet taken;
- * whoever lowers it by one owns a job, and only then reads what the job is. The run cannot end
- * before that job has, so a thread that wakes late finds either a job of the run in force or
- * nothing. */
+/* thread.c - a pool of threads. A run is published as an atomic count of jobs that no thread has
+ * taken. A thread takes a job by decrementing the count, and only then reads fn, arg and njobs. The
+ * run cannot end before that job does, so a thread that wakes late gets a job of the current run or
+ * none. */
 #include "base/thread.h"
 #include "base/err.h"
 #include "base/memory.h"
@@ -47,7 +47,7 @@ static void rest(void)
 #endif
 }
 
-/* Do jobs until none is left to take. */
+/* Take and run jobs until none is left. */
 static void work(struct tf_pool *p, int lane)
 {
     size_t left = atomic_load_explicit(&p->untaken, memory_order_relaxed);
@@ -70,7 +70,7 @@ static void *worker_main(void *arg)
     struct worker *w = arg;
     struct tf_pool *p = w->pool;
     for (;;) {
-        /* Runs follow each other within microseconds in training and decoding: look a while before
+        /* In training and decoding, runs follow each other within microseconds: spin before
          * sleeping. */
         for (int i = 0; i < p->spin && atomic_load_explicit(&p->untaken, memory_order_relaxed) == 0;
              i++)
@@ -100,7 +100,7 @@ struct tf_pool *tf_pool_new(int n)
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    /* Too few threads cost time, not results: a limit on processes is no reason to fail. */
+    /* Results do not depend on the number of threads: run with those that could start. */
     for (p->lanes = 1; p->lanes < n; p->lanes++) {
         struct worker *w = &p->workers[p->lanes - 1];
         *w = (struct worker){.pool = p, .lane = p->lanes};

@@ -1,5 +1,4 @@
-/* thread.h - a pool of threads over a fixed list of jobs. Results never depend on which thread ran
- * a job. */
+/* thread.h - a pool of threads that runs numbered jobs. */
 #ifndef TF_BASE_THREAD_H
 #define TF_BASE_THREAD_H
 
@@ -7,14 +6,15 @@
 
 struct tf_pool;
 
-/* CPUs this process may run on (sched_getaffinity), at least 1, at most 64 */
+/* The number of CPUs that this process may run on (sched_getaffinity), from 1 to 64. */
 int tf_threads_default(void);
-/* n >= 1 lanes: the caller is lane 0, n - 1 threads are started with all signals blocked. */
+/* A pool of n >= 1 lanes: lane 0 is the caller of tf_pool_run, the others are threads with all
+ * signals blocked. If fewer threads can be started, the pool has fewer lanes. */
 struct tf_pool *tf_pool_new(int n);
 void tf_pool_free(struct tf_pool *p);
 int tf_pool_lanes(const struct tf_pool *p);
-/* Run fn(arg, job, lane) for job = 0 .. njobs-1, handed out in order to whichever lane is free;
- * returns when all are done. Not reentrant. */
+/* Run fn(arg, job, lane) for job = 0 .. njobs-1 and wait for all. Jobs start in order, each in the
+ * next free lane: results must not depend on the lane. Not reentrant. */
 void tf_pool_run(struct tf_pool *p, void (*fn)(void *arg, size_t job, int lane), void *arg,
                  size_t njobs);
 

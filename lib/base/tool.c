@@ -24,9 +24,10 @@ static void reserve_standard_streams(void)
             _exit(TF_FAILED);
 }
 
+/* Answer --help and its like. */
 _Noreturn static void answer(const struct tf_tool *tool, const struct tf_args *args)
 {
-    static char buffer[32 << 10]; /* for all of it: stdio forgets why an earlier write failed */
+    static char buffer[32 << 10]; /* for all output: stdio keeps no errno of an earlier write */
     struct tf_err err = {0};
     int rc = 0;
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
@@ -60,12 +61,12 @@ int tf_tool_finish(int rc, struct tf_err *err)
     tf_warn_summary();
     if ((rc < 0 || err->status != 0) && !quiet)
         tf_note("%s", err->msg[0] != 0 ? err->msg : "failed");
-    /* stdio has lost the reason of an earlier failure; a full disk fails again at the flush. */
+    /* stdio keeps no errno of an earlier failure, but a full disk fails again at the flush. */
     bool earlier = ferror(stdout);
     errno = 0;
     if (fflush(stdout) != 0 || earlier || fclose(stdout) != 0) {
         int sys = errno;
-        if (status == TF_OK || status == TF_PARTIAL) { /* both promise a complete output */
+        if (status == TF_OK || status == TF_PARTIAL) { /* with these the output is complete */
             status = TF_FAILED;
             if (sys != EPIPE && !quiet)
                 tf_note("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");

@@ -1,4 +1,4 @@
-/* tool.h - the start and the end that all tools share. A tool's main function is
+/* tool.h - start and finish of a tool. A tool's main function is
  *
  *     return tf_tool_main(&tool, argc, argv, run);
  */
@@ -11,7 +11,7 @@ extern const char tf_version[]; /* "0.1.0" */
 
 /* Start a tool: set tf_progname, reserve descriptors 0 to 2 if they are closed, ignore SIGXFSZ (a
  * full disk is an error of write(2)), parse argv. Answers --help and its like on stdout and exits
- * with 0, or 1 if stdout fails. Returns 0, or -1 with the message of tf_opt_parse. */
+ * with status 0, or 1 if stdout fails. Returns 0, or -1 with the message of tf_opt_parse. */
 int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
                   struct tf_err *err) TF_MUST_CHECK;
 

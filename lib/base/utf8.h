@@ -1,5 +1,5 @@
-/* utf8.h - UTF-8 by Unicode 15, table 3-7: no overlong forms, no surrogates, at most U+10FFFF. NUL
- * is a character like any other. */
+/* utf8.h - UTF-8 as in Unicode 15, table 3-7: no overlong forms, no surrogates, at most U+10FFFF.
+ * NUL is an ordinary character. */
 #ifndef TF_BASE_UTF8_H
 #define TF_BASE_UTF8_H
 

@@ -20,7 +20,7 @@ own_text() {
 }
 
 # Files that still have such phrases.
-remaining='^(lib/(base|ops/cuda|stream)/|lib/ops/search_state\.c|'
+remaining='^(lib/(ops/cuda|stream)/|lib/ops/search_state\.c|'
 remaining+='tests/(bench/cuda|emulate/|cli/cuda\.bats))'
 
 @test "no phrase of words.txt" {

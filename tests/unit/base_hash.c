@@ -1,6 +1,5 @@
-/* SHA-256 (FIPS 180-4 examples and NIST's long message) and CRC-32C (RFC 3720 B.4), in every body
- * this CPU can run. The source is included, so that the portable ones can be called where the fast
- * ones would be chosen. */
+/* SHA-256 (FIPS 180-4 examples and NIST's long message) and CRC-32C (RFC 3720 B.4), in every
+ * version that this CPU can run. The source is included to call the portable versions, too. */
 #include "../../lib/base/hash.c"
 #include "../harness/tap.h"
 

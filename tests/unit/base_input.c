@@ -14,8 +14,8 @@
 
 static struct tf_err err;
 
-/* The lines of an input, one per row: "2:" for those too long with their length, then the text with
- * NUL as 0. */
+/* The lines of an input, each followed by "|", with NUL as 0; a line that is too long starts with
+ * "<LENGTH>". */
 static char *lines_of(const char *path, size_t max)
 {
     static struct tf_buf b;
@@ -97,7 +97,7 @@ static void test_lines(void)
         tf_in_close(&in);
     }
 
-    /* The line is there, more may come or not: nothing may wait for it. */
+    /* A complete line must be returned without waiting for more input. */
     int fd[2];
     if (pipe(fd) != 0)
         abort();

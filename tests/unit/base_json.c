@@ -1,16 +1,16 @@
-/* JSON both ways: what the writer writes, what RFC 8259 allows, and what it does not. */
+/* The JSON writer; the reader with text that RFC 8259 allows and text that it does not. */
 #include "../harness/tap.h"
 #include "base/json.h"
 #include "base/memory.h"
 
-/* Read text and write its tokens back as compact JSON; NULL when refused. */
+/* Read text and write its tokens as compact JSON; NULL on error. */
 static const char *again(const char *text, size_t n, struct tf_err *err)
 {
     static struct tf_buf out;
     struct tf_json_reader r;
     struct tf_json j = {.out = &out};
     tf_buf_clear(&out);
-    /* A copy of just this length, so that the sanitizers see a read past the end. */
+    /* A copy of exactly this length, so that the sanitizers see a read past the end. */
     char *copy = malloc(n != 0 ? n : 1);
     memcpy(copy, text, n);
     tf_json_read(&r, copy, n);
@@ -109,7 +109,7 @@ static void round_trip(void)
     is_str(err.msg, "json: byte 64: nested too deeply", "with the place");
 }
 
-/* What RFC 8259 does not allow: the n_ cases of the usual suites. */
+/* Text that RFC 8259 does not allow: the n_ cases of JSONTestSuite. */
 static void refused(void)
 {
     static const char *const cases[] = {

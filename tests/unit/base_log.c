@@ -1,4 +1,4 @@
-/* The progress line: on a terminal, away from one, and with a warning in between. */
+/* The progress line: on a terminal, without one, and interrupted by a warning. */
 #include "../harness/tap.h"
 #include "base/log.h"
 #include "base/opt.h"
@@ -22,7 +22,7 @@ static void show(bool force, bool quiet)
     tf_progress_end(&p);
 }
 
-/* What show() writes to stderr, which is a terminal (columns 0: of no known width) or a pipe. */
+/* The output of show() on stderr, which is a terminal (columns 0: of unknown width) or a pipe. */
 static const char *shown(bool terminal, unsigned short columns, bool force, bool quiet)
 {
     static char text[4096];

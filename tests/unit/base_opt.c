@@ -1,5 +1,5 @@
-/* Option tables: what a command line sets, the message when it is wrong, what the table prints, and
- * how a tool ends. */
+/* Option tables: values from a command line, messages for wrong ones, what the table prints, and
+ * the end of a tool. */
 #include "../harness/child.h"
 #include "../harness/tap.h"
 #include "../harness/temp.h"
@@ -20,7 +20,7 @@ static struct tf_strs files, langs;
 static const char *tok;
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
-/* The words come first, so that the tests of parsing can leave them out. */
+/* The words come first, so that the tests of parsing can skip them. */
 static struct tf_opt with_words[] = {
     OPT_GROUP("What to do"),
     OPT_WORD("first", 1, "a word among the operands"),

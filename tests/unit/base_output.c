@@ -61,7 +61,7 @@ static void test_out(void)
     chmod("mode", 06755);
     ok(put("mode", "c") == 0 && stat("mode", &st) == 0 && (st.st_mode & 07777) == 0755,
        "but not its set-id bits");
-    if (geteuid() == 0) { /* only root can give a file away */
+    if (geteuid() == 0) { /* only root can change the owner */
         ok(chown("mode", 65534, 65534) == 0 && chmod("mode", 06777) == 0 && put("mode", "d") == 0 &&
                stat("mode", &st) == 0 && st.st_uid == 0 && (st.st_mode & 07777) == 0644,
            "another owner's file is replaced by one with the default mode");
@@ -141,7 +141,7 @@ static void test_out(void)
     tf_out_abort(&out);
     tf_buf_release(&big);
 
-    /* A limit on file size stands for a disk that fills: the write fails, nothing appears. */
+    /* A file size limit in place of a full disk: the write fails, no file appears. */
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {

@@ -1,5 +1,5 @@
-/* Philox against the vectors of its authors (Random123 1.09, kat_vectors), and the stream over it
- * against frozen values. */
+/* Philox against the vectors of its authors (Random123 1.09, kat_vectors), and sequential
+ * numbers against frozen values. */
 #include "../harness/tap.h"
 #include "base/rng.h"
 

@@ -1,5 +1,5 @@
-/* The pool: every job once, the same result on any number of lanes, many short runs, signals left
- * to the main thread. */
+/* The pool: every job runs once, results do not depend on the number of lanes, many short runs,
+ * signals reach only the main thread. */
 #include "../harness/tap.h"
 #include "base/thread.h"
 
@@ -57,8 +57,8 @@ static double with_lanes(int lanes)
 }
 
 /* Short runs right after each other: a thread that wakes late must not touch the next run's data.
- * Each run writes plain memory that the caller then reads, so that ThreadSanitizer sees a missing
- * order. */
+ * Each run writes plain memory that the caller then reads, so that ThreadSanitizer finds a missing
+ * synchronization. */
 static void count_fn(void *arg, size_t job, int lane)
 {
     (void)lane;
