@@ -11,8 +11,8 @@ int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model,
                   struct tf_err *err) TF_MUST_CHECK;
 
 /* Start `tf-tokenize --pieces -m MODEL`, at most one at a time: the program in the directory of
- * this one, or else the one in PATH. The model may be a pipe; "-" is stdin. hash: SHA-256 of the model.
- * tf_tokenize_spm then passes lines through it. Call tf_spm_close also if this fails. */
+ * this one, or else the one in PATH. The model may be a pipe; "-" is stdin. hash: SHA-256 of the
+ * model. tf_tokenize_spm then passes lines through it. Call tf_spm_close also if this fails. */
 int tf_spm_open(const char *model, uint8_t hash[32], struct tf_err *err) TF_MUST_CHECK;
 /* End it. Returns -1 if it has failed; the tokens of tf_tokenize_spm are then invalid. Does nothing
  * without tf_spm_open. */
