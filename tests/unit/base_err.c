@@ -8,18 +8,19 @@
 static void test_escape(void)
 {
     char buf[64];
-    is_str(tf_escape(buf, sizeof buf, "plain \xc3\xa4", 8), "plain \xc3\xa4", "text passes");
+    is_str(tf_escape(buf, sizeof buf, "plain \xc3\xa4", 8), "plain \xc3\xa4",
+           "text is not changed");
     is_str(tf_escape(buf, sizeof buf, "a\n\x1b[\0b", 6), "a\\x0a\\x1b[\\x00b",
            "control bytes are escaped, NUL too");
     is_str(tf_escape(buf, sizeof buf, "\xff\xc3", 2), "\\xff\\xc3",
            "bytes that are not UTF-8 are escaped");
     is_str(tf_escape(buf, sizeof buf, "\xc2\x9b", 2), "\\xc2\\x9b", "C1 controls are escaped");
     is_str(tf_escape(buf, sizeof buf, "\xc2\xa0\x7f", 3), "\xc2\xa0\\x7f",
-           "U+00A0 is text, DEL is not");
+           "U+00A0 is not escaped, DEL is");
     is_str(tf_escape(buf, 4, "abcdef", 6), "abc", "cut to size");
     is_str(tf_escape(buf, 4, "ab\xc3\xa4", 4), "ab", "never cut within a character");
     is_str(tf_escape(buf, 5, "ab\n", 3), "ab", "never cut within an escape");
-    is_str(tf_escape(buf, 1, "a", 1), "", "room for nothing");
+    is_str(tf_escape(buf, 1, "a", 1), "", "a size of 1");
     buf[0] = 'x';
     tf_escape(buf, 0, "a", 1);
     is_int(buf[0], 'x', "size 0 writes nothing");
@@ -33,9 +34,9 @@ int main(void)
     is_int(err.status, TF_FAILED, "status 1");
     is_int(tf_fail_status(&err, TF_DIVERGED, "x\ny"), -1, "tf_fail_status returns -1");
     is_str(err.msg, "x\\x0ay", "a message has no newline");
-    is_int(err.status, TF_DIVERGED, "status as given");
+    is_int(err.status, TF_DIVERGED, "its status");
     is_int(tf_context(&err, "in %s", "place"), -1, "tf_context returns -1");
-    is_str(err.msg, "in place: x\\x0ay", "context in front");
+    is_str(err.msg, "in place: x\\x0ay", "context before the message");
     is_int(err.status, TF_DIVERGED, "context keeps the status");
     errno = ENOSPC;
     tf_fail_errno(&err, "%s: write", "out");
@@ -52,13 +53,13 @@ int main(void)
     size_t n = strlen(err.msg);
     ok(n < sizeof err.msg, "a long message is cut");
     is_str(err.msg + n - strlen(": Permission denied"), ": Permission denied",
-           "but not its reason");
+           "the reason is kept");
     tf_context(&err, "%s", path);
     ok(strlen(err.msg) < sizeof err.msg, "long context on a long message");
     struct tf_err small = {0};
     tf_fail(&small, "last");
     tf_context(&small, "%.700s", path);
-    is_str(small.msg + 700, ": last", "context leaves what fits");
+    is_str(small.msg + 700, ": last", "as much of the old message as fits");
     test_escape();
     return done();
 }

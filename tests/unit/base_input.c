@@ -154,7 +154,7 @@ static void test_read(void)
         }
         ok(good, "reads and fills of any size, %s", pipe ? "pipe" : "file");
         ok(tf_in_read(&in, got, 1, &err) == 0 && tf_in_fill(&in, 1, &err) == 0 && in.eof,
-           "then the end");
+           "the end of the input");
         ok(tf_in_ready(&in), "the end never blocks");
         tf_in_close(&in);
     }
@@ -168,25 +168,25 @@ static void test_read(void)
         abort();
     snprintf(path, sizeof path, "/dev/fd/%d", fd[0]);
     ok(tf_in_open(&in, path, &err) == 0 && !tf_in_ready(&in), "an idle pipe is not ready");
-    ok(write(fd[1], "ab", 2) == 2 && tf_in_ready(&in), "a pipe with data is");
+    ok(write(fd[1], "ab", 2) == 2 && tf_in_ready(&in), "a pipe with data is ready");
     char c;
-    ok(!tf_in_line_ready(&in, 9), "a line only with its end");
-    ok(tf_in_line_ready(&in, 1), "or with more than its limit");
-    ok(tf_in_read(&in, &c, 1, &err) == 1 && tf_in_ready(&in), "so is a buffer with data");
-    ok(tf_in_read(&in, &c, 1, &err) == 1 && !tf_in_ready(&in), "an empty one is not");
+    ok(!tf_in_line_ready(&in, 9), "a line without LF is not ready");
+    ok(tf_in_line_ready(&in, 1), "a line above its limit is ready");
+    ok(tf_in_read(&in, &c, 1, &err) == 1 && tf_in_ready(&in), "a buffer with data is ready");
+    ok(tf_in_read(&in, &c, 1, &err) == 1 && !tf_in_ready(&in), "an empty buffer is not ready");
     close(fd[1]);
-    ok(tf_in_ready(&in) && tf_in_line_ready(&in, 9), "a closed pipe is");
+    ok(tf_in_ready(&in) && tf_in_line_ready(&in, 9), "a closed pipe is ready");
     tf_in_close(&in);
     close(fd[0]);
 
     ok(tf_in_open(&in, "missing", &err) == -1 && err.sys == ENOENT, "a missing file");
-    is_str(err.msg, "missing: No such file or directory", "by name");
-    is_int(tf_in_open(&in, "", &err), -1, "no name at all");
-    is_str(err.msg, "'': No such file or directory", "can be seen");
+    is_str(err.msg, "missing: No such file or directory", "its message");
+    is_int(tf_in_open(&in, "", &err), -1, "an empty name");
+    is_str(err.msg, "'': No such file or directory", "its message");
     is_int((long long)tf_count_std((const char *const[]){"-", "a", NULL, "-", "--"}, 5), 2,
-           "stdin among paths");
+           "number of standard streams among paths");
     ok(tf_in_open(&in, ".", &err) == -1, "a directory");
-    is_str(err.msg, ".: is a directory", "by name");
+    is_str(err.msg, ".: is a directory", "its message");
     tf_in_close(&in);
     char *data;
     size_t len;
@@ -199,12 +199,13 @@ static void test_read(void)
     write_file("big", big, 1 << 20);
     ok(tf_read_file(&data, &len, "big", 1 << 30, &err) == 0 && len == 1 << 20 &&
            malloc_usable_size(data) < 3 << 19,
-       "a file takes memory of its size");
+       "memory for a file is about its size");
     free(data);
     free(big);
-    ok(tf_read_file(&data, &len, "f", 9, &err) == -1, "read_file above it");
-    is_str(err.msg, "f: larger than 9 bytes", "says so");
-    ok(tf_read_file(&data, &len, piped("0123456789", 10, 3), 9, &err) == -1, "and from a pipe");
+    ok(tf_read_file(&data, &len, "f", 9, &err) == -1, "read_file above its limit");
+    is_str(err.msg, "f: larger than 9 bytes", "its message");
+    ok(tf_read_file(&data, &len, piped("0123456789", 10, 3), 9, &err) == -1,
+       "read_file of a pipe above its limit");
 }
 
 int main(void)

@@ -106,7 +106,7 @@ static void round_trip(void)
     memset(deep, '[', 65);
     memset(deep + 65, ']', 65);
     ok(again(deep, 130, &err) == NULL, "65 levels are refused");
-    is_str(err.msg, "json: byte 64: nested too deeply", "with the place");
+    is_str(err.msg, "json: byte 64: nested too deeply", "the offset in its message");
 }
 
 /* Text that RFC 8259 does not allow: the n_ cases of JSONTestSuite. */
@@ -234,9 +234,9 @@ static void refused(void)
     bool all = true;
     for (size_t n = 0; n < sizeof text - 1; n++)
         all &= again(text, n, &err) == NULL;
-    ok(all, "cut at every byte");
+    ok(all, "truncated at every byte");
     again("[1,\n x]", 7, &err);
-    is_str(err.msg, "json: byte 5: not a value", "a message with its place");
+    is_str(err.msg, "json: byte 5: not a value", "a message with its offset");
 }
 
 static void writer(void)
@@ -270,7 +270,7 @@ static void writer(void)
     struct tf_err err = {0};
     tf_buf_byte(&out, ' ');
     char *copy = tf_xstrdup(out.p);
-    ok(again(copy, strlen(copy), &err) != NULL, "and the reader takes it");
+    ok(again(copy, strlen(copy), &err) != NULL, "the reader accepts it");
     free(copy);
     tf_buf_release(&out);
 }
@@ -294,7 +294,7 @@ static void skipping(void)
            kind == TF_JSON_OBJECT_END,
        "skip an empty array, close");
     ok(tf_json_next(&r, &kind, &err) == 0 && kind == TF_JSON_END, "end");
-    ok(tf_json_next(&r, &kind, &err) == 0 && kind == TF_JSON_END, "and again");
+    ok(tf_json_next(&r, &kind, &err) == 0 && kind == TF_JSON_END, "the end again");
     tf_json_read_release(&r);
 }
 

@@ -78,6 +78,6 @@ int main(void)
         is_str(text, "tf-x: warning: odd\r\n", "quiet");
     is_str(shown(false, 0, false, false), "tf-x: warning: odd\n", "a pipe: no progress");
     is_str(shown(false, 0, true, false), "tf-x: 1%\\x0a\ntf-x: warning: odd\n",
-           "a pipe, forced: lines, seldom");
+           "a pipe, forced: a line every 5 seconds");
     return done();
 }

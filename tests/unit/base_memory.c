@@ -14,7 +14,7 @@ static void test_alloc(void)
     ok(p != NULL && (uintptr_t)p % 64 == 0, "tf_try_alloc aligns to 64");
     free(p);
     ok(tf_try_alloc(SIZE_MAX - 10, &err) == NULL && err.status == TF_FAILED,
-       "tf_try_alloc reports what can't be");
+       "tf_try_alloc reports an impossible size");
     char *s = tf_xstrndup("abc", 2);
     is_str(s, "ab", "tf_xstrndup");
     free(s);
@@ -51,7 +51,7 @@ static void test_starving_threads(void)
         const char *line = strstr(c.err, ": out of memory\n");
         bad += c.status != TF_FAILED || line == NULL || strcmp(line, ": out of memory\n") != 0;
     }
-    is_int(bad, 0, "threads that run out of memory together end with one line");
+    is_int(bad, 0, "threads that run out of memory at once print one line");
 }
 
 static void test_arena(void)
@@ -72,14 +72,14 @@ static void test_arena(void)
         last_n = n;
     }
     ok(aligned, "alignment 64 from 64 bytes on, else 8");
-    ok(apart, "pieces do not overlap");
+    ok(apart, "allocations do not overlap");
     size_t peak = a.peak;
     ok(peak == a.used && peak > 500000, "used and peak count");
     tf_arena_clear(&a);
     ok(a.used == 0 && a.peak == peak, "clear keeps the peak");
     unsigned char *p = tf_arena_alloc(&a, 100);
     tf_arena_clear(&a);
-    ok(p == tf_arena_alloc(&a, 100), "memory is used again");
+    ok(p == tf_arena_alloc(&a, 100), "memory is reused");
     unsigned char *z = tf_arena_zalloc(&a, 5000);
     size_t sum = 0;
     for (size_t i = 0; i < 5000; i++)
@@ -87,7 +87,7 @@ static void test_arena(void)
     is_int(sum, 0, "zalloc clears");
     is_str(tf_arena_strndup(&a, "hello", 3), "hel", "strndup terminates");
     memset(tf_arena_alloc(&a, 100 << 20), 1, 100 << 20);
-    ok(tf_arena_alloc(&a, 0) != NULL, "nothing is something");
+    ok(tf_arena_alloc(&a, 0) != NULL, "size 0 is not NULL");
     tf_arena_release(&a);
     ok(a.head == NULL && a.used == 0, "release");
     tf_arena_clear(&a);
@@ -99,7 +99,7 @@ static void test_buf(void)
     struct tf_buf b = {0};
     tf_buf_clear(&b);
     tf_buf_add(&b, NULL, 0);
-    ok(b.len == 0 && b.p != NULL && b.p[0] == 0, "an empty addition terminates");
+    ok(b.len == 0 && b.p != NULL && b.p[0] == 0, "adding nothing adds the NUL");
     tf_buf_str(&b, "ab");
     tf_buf_byte(&b, 0);
     tf_buf_printf(&b, "%d-%s", 12, "x");
@@ -108,7 +108,7 @@ static void test_buf(void)
     for (int i = 0; i < 100000; i++)
         tf_buf_printf(&b, "%05d", i);
     is_int(b.len, 500007, "grows");
-    is_str(b.p + 500002, "99999", "to the end");
+    is_str(b.p + 500002, "99999", "the last bytes");
     char *p = tf_buf_grow(&b, 1000);
     memset(p, 'z', 1000);
     b.len += 1000;

@@ -34,14 +34,12 @@ static struct tf_opt with_words[] = {
     OPT_INT(0, "beans", &free_int, .arg = "N", .help = "no range, no default"),
     OPT_GROUP("Other"),
     OPT_FLAG('f', "force", &force, .def = "false", .help = "force it"),
-    OPT_FLAG('s', "shuffle", &shuffle, .def = "true", .flags = TF_OPT_NEGATABLE,
-             .help = "shuffle"),
+    OPT_FLAG('s', "shuffle", &shuffle, .def = "true", .flags = TF_OPT_NEGATABLE, .help = "shuffle"),
     OPT_CHOICE(0, "as", &dialect, dialects, .def = "paper", .help = "dialect"),
     OPT_LIST('i', "input", &files, .arg = "FILE", .flags = TF_OPT_GREEDY | TF_OPT_FILE,
              .help = "inputs"),
     OPT_LIST(0, "lang", &langs, .arg = "L", .def = "en", .help = "languages"),
-    OPT_STR(0, "tokenize", &tok, .alias = "tok", .arg = "NAME", .def = "13a",
-            .help = "tokenizer"),
+    OPT_STR(0, "tokenize", &tok, .alias = "tok", .arg = "NAME", .def = "13a", .help = "tokenizer"),
     OPT_STR(0, "secret", &tok, .arg = "S", .flags = TF_OPT_HIDDEN, .help = "hidden"),
     OPT_END,
 };
@@ -196,7 +194,7 @@ static void parsing(void)
     parse("--lang de");
     is_int(parse(""), 0, "parsed again");
     ok(langs.n == 1 && strcmp(langs.v[0], "en") == 0 && !tf_opt_given(opts, "lang"),
-       "a second parse starts over");
+       "a second parse resets the results");
 }
 
 /* An output is neither an input nor another output, whatever the names. */
@@ -210,9 +208,8 @@ static void apart(void)
         OPT_END,
     };
     static const struct tf_tool t = {.name = "tf-x", .opts = rows, .max_args = 1};
-    static char name[] = "tf-x", path[64], same[80], o_in[] = "--in",
-                o_log[] = "--log", o_out[] = "--output", none[] = "/nowhere/x",
-                other[] = "/nowhere/y";
+    static char name[] = "tf-x", path[64], same[80], o_in[] = "--in", o_log[] = "--log",
+                o_out[] = "--output", none[] = "/nowhere/x", other[] = "/nowhere/y";
     char *cases[][6] = {{name, path, o_log, same},
                         {name, o_in, path, o_log, same},
                         {name, same, o_out, path},
@@ -220,10 +217,12 @@ static void apart(void)
                         {name, path, o_out, none, o_log, none},
                         {name, path, o_out, none, o_log, other}};
     const int argc[] = {4, 5, 4, 5, 6, 6};
-    const char *const want[] = {"is both input and output", "is both input and output",
+    const char *const want[] = {"is both input and output",
+                                "is both input and output",
                                 "is both input and output",
                                 "is the output of both --log and --output",
-                                "is the output of both --log and --output", NULL};
+                                "is the output of both --log and --output",
+                                NULL};
     snprintf(path, sizeof path, "%s", temp_path("in-and-out"));
     snprintf(same, sizeof same, "%s/../tmp/%s", "/tmp", path + strlen("/tmp/"));
     write_file(path, "", 0);
@@ -273,28 +272,29 @@ static void rules(void)
     tool_in_use = &ruled_tool;
     model = words_file = output = NULL;
     ok(parse("") == 0 && args.mode == ENCODE && args.n == 1 && strcmp(args.v[0], "-") == 0,
-       "no mode is the first; without operands stdin is the input");
+       "the default mode is the first; without operands the input is stdin");
     ok(tf_opt_find(ruled, "size")->unused && !tf_opt_find(ruled, "seed")->unused,
        "an option whose need is not met is unused");
     ok(parse("-d") == 0 && args.mode == DECODE && tf_opt_find(ruled, "seed")->unused,
        "a flag selects a mode; options of other modes are unused");
     ok(parse("--train x") == 0 && args.mode == TRAIN && args.n == 0,
-       "so does an option with an argument; this one does not read stdin");
+       "an option with an argument selects a mode; this mode does not read stdin");
     words_file = NULL;
     bad("-d --train x", "--decode and --train cannot be used together");
     bad("-d --seed 3", "--seed is only for encoding or --train");
     bad("-d --sample", "--sample is only for encoding");
     bad("--size 3", "--size requires --sample");
     bad("--no-sample --size 3", "--size requires --sample");
-    ok(parse("--sample --size 3") == 0 && !tf_opt_find(ruled, "size")->unused, "with its need");
+    ok(parse("--sample --size 3") == 0 && !tf_opt_find(ruled, "size")->unused,
+       "an option with the one that it needs");
     bad("--text --json", "--text and --json cannot be used together");
     bad("--text --format table", "--text and --format table cannot be used together");
     bad("--json --format table", "--json requires --format plain");
-    ok(parse("--json --format plain") == 0 && parse("--text") == 0, "what is compatible");
+    ok(parse("--json --format plain") == 0 && parse("--text") == 0, "compatible options");
     words_file = NULL;
     bad("-m - -", "only one file can be stdin");
     bad("-m -", "only one file can be stdin");
-    ok(parse("-m - a") == 0, "one is");
+    ok(parse("-m - a") == 0, "one input is stdin");
     model = NULL;
     bad("-w - -", "only one file can be stdin");
     ok(parse("-d -w - -") == 0, "a path that one mode reads and another writes");
@@ -308,7 +308,7 @@ static void rules(void)
 
     tool_in_use = &tool_with_words;
     ok(parse("-f first a") == 0 && args.mode == 1 && args.n == 1 && strcmp(args.v[0], "a") == 0,
-       "a word selects a mode and is no operand");
+       "a word selects a mode and is not an operand");
     bad("", "missing operand: one of first, a-word-without-room-beside-it");
     bad("a", "'a': one of first, a-word-without-room-beside-it");
     tool_in_use = &tool;
@@ -446,7 +446,7 @@ static void printing(void)
 {
     static struct child c;
     is_int(in_child(&c, ask_help, NULL), 0, "--help ends with 0");
-    is_str(c.err, "", "and says nothing on stderr");
+    is_str(c.err, "", "nothing on stderr");
     is_str(c.out,
            "usage: tf-x [options] [FILE ...]\n"
            "       tf-x -d X\n\nan example\n\n"
@@ -472,7 +472,7 @@ static void printing(void)
            "      --version             print the version\n",
            "the text");
     is_int(in_child(&c, ask_help, "/dev/full"), 1, "--help to a full device");
-    is_str(c.err, "tf-x: write error: No space left on device\n", "says so");
+    is_str(c.err, "tf-x: write error: No space left on device\n", "its message");
     is_int(in_child(&c, ask_version, NULL), 0, "--version by a prefix");
     is_str(c.out, "tf-x (tf-tools) 0.1.0\n", "version");
     is_int(in_child(&c, ask_list, NULL), 0, "--list-options");
@@ -484,52 +484,53 @@ static void printing(void)
     ok(strstr(c.out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
            strstr(c.out, "-F _tf_x tf-x\n") != NULL,
        "completes choices");
-    ok(strstr(c.out, "words=' first a-word-without-room-beside-it '") != NULL, "and words");
+    ok(strstr(c.out, "words=' first a-word-without-room-beside-it '") != NULL, "completes words");
     is_int(in_child(&c, ask_zsh, NULL), 0, "zsh");
     ok(strstr(c.out, "'--as=[dialect]:as:(paper t2t)'") != NULL &&
            strstr(c.out, "'-b+[width of the beam]:N:'") != NULL &&
            strncmp(c.out, "#compdef tf-x\n", 14) == 0,
        "completes choices");
-    ok(strstr(c.out, "'1:word:(first a-word-without-room-beside-it)'") != NULL, "and words");
+    ok(strstr(c.out, "'1:word:(first a-word-without-room-beside-it)'") != NULL, "completes words");
     is_int(in_child(&c, ask_fish, NULL), 0, "fish");
     ok(strstr(c.out, "complete -c tf-x -l as -x -a 'paper t2t' -d 'dialect'\n") != NULL &&
            strstr(c.out, "secret") == NULL,
        "completes choices, hides the hidden");
-    ok(strstr(c.out,
+    ok(strstr(
+           c.out,
            "complete -c tf-x -n __fish_use_subcommand -a first -d 'a word among the operands'\n") !=
            NULL,
-       "and words");
+       "completes words");
     is_int(in_child(&c, ask_other, NULL), 2, "another shell");
 }
 
 static void ending(void)
 {
     static struct child c;
-    is_int(in_child(&c, end_good, NULL), 0, "a good end");
+    is_int(in_child(&c, end_good, NULL), 0, "a run without error");
     is_str(c.out, "data\n", "its output");
     is_int(in_child(&c, end_good, "/dev/full"), 1, "a full device");
     is_str(c.err, "tf-x: write error: No space left on device\n", "is an error");
-    is_int(in_child(&c, end_much, "/dev/full"), 1, "also when stdio wrote earlier");
-    is_int(count(c.err, "tf-x: write error"), 1, "said once");
+    is_int(in_child(&c, end_much, "/dev/full"), 1, "a full device, where an earlier write failed");
+    is_int(count(c.err, "tf-x: write error"), 1, "one message");
     is_int(in_child(&c, end_failed, NULL), 3, "status of the error");
     is_str(c.err, "tf-x: it\\x0adiverged\n", "one line");
     is_str(c.out, "data\n", "output before it is kept");
-    is_int(in_child(&c, end_partial, NULL), 4, "a status of its own");
-    is_str(c.err, "", "without a message");
-    is_int(in_child(&c, end_partial, "/dev/full"), 1, "which a full device overrides");
-    is_int(in_child(&c, end_pipe, NULL), 1, "a reader that left");
-    is_str(c.err, "", "is no news");
+    is_int(in_child(&c, end_partial, NULL), 4, "a status without an error");
+    is_str(c.err, "", "no message");
+    is_int(in_child(&c, end_partial, "/dev/full"), 1, "a full device overrides it");
+    is_int(in_child(&c, end_pipe, NULL), 1, "a closed pipe");
+    is_str(c.err, "", "is silent");
     is_int(in_child(&c, end_closed, ""), 0, "a closed stdout, nothing written");
     is_int(in_child(&c, end_good, ""), 1, "a closed stdout, data written");
     is_int(in_child(&c, warnings, NULL), 0, "warnings");
-    is_int(count(c.err, ": odd"), 11, "ten are shown, one in the sum");
-    ok(strstr(c.err, "tf-x: warning: 15 more like 'line 0: odd\\x0a'\n") != NULL, "the sum");
+    is_int(count(c.err, ": odd"), 11, "ten are shown, one in the summary");
+    ok(strstr(c.err, "tf-x: warning: 15 more like 'line 0: odd\\x0a'\n") != NULL, "the summary");
     ok(strstr(c.err, "tf-x: warning: another\n") != NULL && strstr(c.err, "tf-x: note 1\n") != NULL,
-       "others are not counted with them");
+       "other formats are counted separately");
     is_int(in_child(&c, unknown_name, NULL), 128 + SIGABRT, "a name not in the table");
     is_int(in_child(&c, bug, NULL), 128 + SIGABRT, "a bug aborts");
     ok(strstr(c.err, "tf-x: bug at ") != NULL && strstr(c.err, "beam == 5") != NULL,
-       "with its place");
+       "with file and line");
 }
 
 int main(void)

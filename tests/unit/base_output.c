@@ -46,9 +46,9 @@ static void test_out(void)
     struct tf_out out;
     is_int(tf_out_open(&out, "new", 0, &err), 0, "open for writing");
     is_int(tf_out_printf(&out, &err, "%d %s\n", 1, "x"), 0, "printf");
-    ok(access("new", F_OK) != 0, "nothing there before the commit");
+    ok(access("new", F_OK) != 0, "no file before the commit");
     is_int(tf_out_commit(&out, &err), 0, "commit");
-    is_str(slurp("new"), "1 x\n", "and now it is");
+    is_str(slurp("new"), "1 x\n", "the file after the commit");
     tf_out_abort(&out);
     ok(access("new", F_OK) == 0, "abort after commit is harmless");
     struct stat st;
@@ -60,7 +60,7 @@ static void test_out(void)
        "a replaced file keeps its mode");
     chmod("mode", 06755);
     ok(put("mode", "c") == 0 && stat("mode", &st) == 0 && (st.st_mode & 07777) == 0755,
-       "but not its set-id bits");
+       "without set-id bits");
     if (geteuid() == 0) { /* only root can change the owner */
         ok(chown("mode", 65534, 65534) == 0 && chmod("mode", 06777) == 0 && put("mode", "d") == 0 &&
                stat("mode", &st) == 0 && st.st_uid == 0 && (st.st_mode & 07777) == 0644,
@@ -72,7 +72,7 @@ static void test_out(void)
     is_int(tf_out_write(&out, "zzz", 3, &err), 0, "write");
     tf_out_abort(&out);
     is_str(slurp("new"), "1 x\n", "abort leaves the old file");
-    is_int(count_entries("."), before + 1, "no temporary is left");
+    is_int(count_entries("."), before + 1, "no temporary file remains");
     tf_out_abort(&(struct tf_out){0});
 
     struct tf_out two;
@@ -81,43 +81,43 @@ static void test_out(void)
     ok(tf_out_write(&out, "one", 3, &err) == 0 && tf_out_write(&two, "two", 3, &err) == 0,
        "both written");
     ok(tf_out_commit(&two, &err) == 0 && tf_out_commit(&out, &err) == 0, "both committed");
-    is_str(slurp("new"), "one", "the later commit stands, whole");
+    is_str(slurp("new"), "one", "the later commit replaces the earlier");
 
     mkdir("dir", 0755);
     ok(symlink("dir/real", "link") == 0 && put("dir/real", "old") == 0 &&
            put("link", "through") == 0,
        "write through a symbolic link");
     is_str(slurp("dir/real"), "through", "its target is replaced");
-    ok(lstat("link", &st) == 0 && S_ISLNK(st.st_mode), "and it stays a link");
-    is_int(count_entries("dir"), 1, "no temporary there");
+    ok(lstat("link", &st) == 0 && S_ISLNK(st.st_mode), "the link itself is kept");
+    is_int(count_entries("dir"), 1, "no temporary file remains in its directory");
     ok(put("dir", "x") == -1, "a directory is refused");
-    is_str(err.msg, "dir: is a directory", "by name");
-    ok(put("no/such/file", "x") == -1 && err.sys == ENOENT, "no directory");
+    is_str(err.msg, "dir: is a directory", "its message");
+    ok(put("no/such/file", "x") == -1 && err.sys == ENOENT, "a missing directory");
     ok(put("", "x") == -1, "an empty name");
 
     char longname[256];
     memset(longname, 'n', 255);
     longname[255] = 0;
     ok(put(longname, "long") == 0, "a name of 255 bytes");
-    is_str(slurp(longname), "long", "holds");
+    is_str(slurp(longname), "long", "its content");
     unlink(longname);
 
     ok(put("/dev/full", "x") == -1 && err.sys == ENOSPC, "a full device");
-    is_str(err.msg, "/dev/full: write: No space left on device", "says so");
+    is_str(err.msg, "/dev/full: write: No space left on device", "its message");
     struct tf_buf big = {0};
     for (int i = 0; i < 300000; i++)
         tf_buf_byte(&big, (unsigned char)("0123456789"[i % 10]));
     is_int(tf_out_open(&out, "/dev/full", 0, &err), 0, "open a full device");
-    ok(tf_out_write(&out, big.p, big.len, &err) == -1, "a large write fails at once");
+    ok(tf_out_write(&out, big.p, big.len, &err) == -1, "a write larger than the buffer fails");
     ok(tf_out_write(&out, "x", 1, &err) == 0 && tf_out_flush(&out, &err) == -1,
-       "and so do those after it");
-    ok(tf_out_commit(&out, &err) == -1, "and the commit");
+       "writes after it fail, too");
+    ok(tf_out_commit(&out, &err) == -1, "the commit fails, too");
     is_int(put("/dev/null", "x"), 0, "a device is written in place");
     char shm[64];
     snprintf(shm, sizeof shm, "/dev/shm/tf-base-file-%ld", (long)getpid());
     is_int(put(shm, "much longer than what comes"), 0, "a new file below /dev");
-    is_int(put(shm, "short"), 0, "and another in its place");
-    is_str(slurp(shm), "short", "is replaced, not written over");
+    is_int(put(shm, "short"), 0, "a second file of the same name");
+    is_str(slurp(shm), "short", "the first is replaced");
     unlink(shm);
 
     /* Writing starts at the descriptor's offset, and leaves it open. */
@@ -130,14 +130,15 @@ static void test_out(void)
        "an open descriptor by name");
     is_str(slurp("log"), "first second third last", "nothing is overwritten");
     close(log);
-    ok(put(name, "x") == -1 && err.sys == EBADF, "one that is closed");
-    ok(put("/dev/fd/x", "x") == -1 && put("/dev/fd/", "x") == -1, "no number");
+    ok(put(name, "x") == -1 && err.sys == EBADF, "a closed descriptor");
+    ok(put("/dev/fd/x", "x") == -1 && put("/dev/fd/", "x") == -1,
+       "a descriptor that is not a number");
     is_int(put("big", big.p), 0, "a large file");
-    is_str(slurp("big"), big.p, "holds");
+    is_str(slurp("big"), big.p, "its content");
     is_int(tf_out_open(&out, "big", 0, &err), 0, "offsets");
     ok(tf_out_write(&out, big.p, 10, &err) == 0 && tf_out_write(&out, big.p, big.len, &err) == 0 &&
            out.offset == big.len + 10,
-       "count buffer and file");
+       "offsets include the buffer");
     tf_out_abort(&out);
     tf_buf_release(&big);
 
@@ -153,8 +154,8 @@ static void test_out(void)
     }
     int status;
     waitpid(pid, &status, 0);
-    is_int(status, 0, "a disk that fills");
-    ok(access("filled", F_OK) != 0, "leaves nothing");
+    is_int(status, 0, "a write above the file size limit fails");
+    ok(access("filled", F_OK) != 0, "no file remains");
 
     mkfifo("fifo", 0644);
     fflush(stdout);
@@ -162,8 +163,8 @@ static void test_out(void)
         _exit(put("fifo", "through") != 0);
     is_str(slurp("fifo"), "through", "a FIFO is written in place");
     waitpid(pid, &status, 0);
-    is_int(status, 0, "without complaint");
-    ok(lstat("fifo", &st) == 0 && S_ISFIFO(st.st_mode), "and stays a FIFO");
+    is_int(status, 0, "writing to it succeeds");
+    ok(lstat("fifo", &st) == 0 && S_ISFIFO(st.st_mode), "it is still a FIFO");
 
     ok(tf_same_file("new", "./new") && !tf_same_file("new", "big") &&
            !tf_same_file("new", "missing"),
