@@ -1,4 +1,4 @@
-/* cursor.c - take typed fields out of a scanned record. */
+/* cursor.c - decode typed fields of a record. */
 #include "cbor/cursor.h"
 
 #include "base/bits.h"
@@ -171,13 +171,13 @@ const char *tf_cursor_skip(struct tf_cbor_cursor *c)
     return NULL;
 }
 
-/* What can be wrong with a list, said of its kind of elements. */
+/* Messages for a list, by the kind of its elements. */
 struct list_faults {
     const char *kind, *tag, *rest, *count;
 };
 
-/* Into a list: at its first element of a plain array (*width 0), or past a typed one whose n
- * elements of `width` bytes lie at *p. */
+/* Enter a list. Of a plain array, *width is 0 and the cursor is at its first element; of a typed
+ * array, *p has n elements of *width bytes and the cursor is after it. */
 static const char *list_enter(struct tf_cbor_cursor *c, size_t (*width_of)(uint64_t tag),
                               size_t max, const struct list_faults *f, const uint8_t **p,
                               size_t *width, size_t *n)

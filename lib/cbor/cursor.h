@@ -1,6 +1,6 @@
-/* cursor.h - take typed fields, one after the other, out of a record in memory. A getter returns
- * NULL and moves past the field, or returns the reason and stays. Lengths are compared with the
- * bytes that are there before anything is allocated. */
+/* cursor.h - decode typed fields of a record in memory, one after the other. A getter returns NULL
+ * and moves past the field, or returns why it failed and does not move. Lengths are compared with
+ * the bytes left before anything is allocated. */
 #ifndef TF_CBOR_CURSOR_H
 #define TF_CBOR_CURSOR_H
 
@@ -19,7 +19,7 @@ const char *tf_cursor_uint(struct tf_cbor_cursor *c, uint64_t *x);
 const char *tf_cursor_array(struct tf_cbor_cursor *c, uint64_t *n);
 const char *tf_cursor_map(struct tf_cbor_cursor *c, uint64_t *n);
 const char *tf_cursor_tag(struct tf_cbor_cursor *c, uint64_t *tag);
-/* The bytes where they are. Text is UTF-8 without NUL, but has no terminator. */
+/* Pointers into the record. Text is UTF-8 without NUL, and has no terminator. */
 const char *tf_cursor_bytes(struct tf_cbor_cursor *c, const uint8_t **p, size_t *n);
 const char *tf_cursor_text(struct tf_cbor_cursor *c, const char **s, size_t *n);
 const char *tf_cursor_real(struct tf_cbor_cursor *c,

@@ -1,4 +1,4 @@
-/* scan.h - find where an item ends, from input that may arrive in pieces and may lie about its
+/* scan.h - find the end of an item in input that may arrive in pieces and may contain false
  * lengths. Allocates nothing. */
 #ifndef TF_CBOR_SCAN_H
 #define TF_CBOR_SCAN_H

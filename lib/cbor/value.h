@@ -1,4 +1,4 @@
-/* value.h - a CBOR value as a small tree in an arena: what headers and states contain. */
+/* value.h - trees of CBOR values in an arena, as in headers and states. */
 #ifndef TF_CBOR_VALUE_H
 #define TF_CBOR_VALUE_H
 

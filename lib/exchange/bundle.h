@@ -1,29 +1,30 @@
-/* bundle.h - models in the files of others: safetensors (Hugging Face) and npz (numpy). Only what
- * a model of ours is made of goes along: tensors, its configuration as JSON, and its vocabulary. */
+/* bundle.h - read and write the formats of other programs: safetensors (Hugging Face) and npz
+ * (numpy). A bundle is what both can store: tensors, a configuration as JSON, and a vocabulary. */
 #ifndef TF_EXCHANGE_BUNDLE_H
 #define TF_EXCHANGE_BUNDLE_H
 
 #include "stream/model.h"
 
-/* What a file holds. Zero-initialise; release frees what the reader took. */
+/* The contents of a file. Zero-initialise; tf_bundle_release frees the memory of a reader. */
 struct tf_bundle {
     struct tf_arena arena;
     /* A reader's are in the arena; names as in the file, unique; data not necessarily aligned; crc
      * is not set. */
     struct tf_tensor *tensors;
     size_t n;
-    bool has_crc; /* to be written: each tensor's crc is set, and compared with what is written */
-    const char *config;        /* JSON text of config_n bytes, or NULL */
+    bool has_crc; /* for writers: crc of each tensor is set, and is compared with the bytes written
+                   */
+    const char *config; /* JSON text of config_n bytes, or NULL */
     size_t config_n;
-    const uint8_t *vocab;      /* SentencePiece model bytes, or NULL */
+    const uint8_t *vocab; /* SentencePiece model bytes, or NULL */
     size_t vocab_n;
 };
 void tf_bundle_release(struct tf_bundle *b);
 
 /* safetensors: 8 bytes of header length (little-endian), a header in JSON of at most 100 MB, the
  * data. The configuration is "config" of its __metadata__, the vocabulary a tensor "vocab" of U8.
- * Read from n bytes that outlive *b: types F32 F16 BF16 F64 and integers of ours, offsets in order
- * without gaps, names unique. Written tensors begin at multiples of 64 bytes of the file where
+ * Read from n bytes that outlive *b: dtypes of tf_dtype, offsets in order without gaps, unique
+ * names. Written tensors begin at multiples of 64 bytes of the file where
  * their sizes allow (the header is padded with spaces), in order of names within a size of element,
  * as the format's own library does. */
 int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n,
@@ -33,8 +34,8 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b,
 
 /* npz: a ZIP archive (stored, not compressed; ZIP64 where it must) of NAME.npy files,
  * little-endian, in C order. The configuration and the vocabulary are one-dimensional arrays
- * "config" and "vocab" of uint8; tensors of these names can't be written. numpy has no bf16:
- * writing it is an error of the caller. Read from n bytes that outlive *b; CRCs are checked.
+ * "config" and "vocab" of uint8; tensors of these names can't be written. numpy has no bf16, so
+ * writing it is an error. Read from n bytes that outlive *b; CRCs are checked.
  * Written data begin at multiples of 64 bytes of the archive; the same bundle makes the same
  * bytes. */
 int tf_npz_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;

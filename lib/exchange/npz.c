@@ -1,5 +1,5 @@
-/* npz.c - numpy's .npz: a ZIP archive of .npy files (numpy/lib/format.py), none of them
- * compressed. */
+/* npz.c - read and write models as .npz files of numpy: uncompressed ZIP archives of .npy files
+ * (numpy/lib/format.py). */
 #include "exchange/bundle.h"
 #include "base/bits.h"
 #include "exchange/zip.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOBS = 2 /* arrays that are no tensors */ };
+enum { BLOBS = 2 /* arrays that are not tensors: config and vocab */ };
 static const char suffix[] = ".npy";
 enum { SUFFIX_N = sizeof suffix - 1 };
 
@@ -19,12 +19,13 @@ enum { N_DESCRS = sizeof descrs / sizeof *descrs };
 
 /* ---- reading ---- */
 
-/* The header of a .npy is a literal of Python, of which only what numpy writes is known. */
+/* The header of a .npy file is a Python dict literal. Only the forms that numpy writes are parsed.
+ */
 struct text {
     const char *p, *end;
 };
 
-/* After blanks. */
+/* Skip white space and then `word`, if it is next. */
 static bool eat(struct text *t, const char *word)
 {
     size_t n = strlen(word);
@@ -71,7 +72,7 @@ static const char *eat_shape(struct text *t, struct tf_tensor *x)
     return x->rank == 1 && !comma ? "a shape that is not a tuple" : NULL;
 }
 
-/* NULL, or a reason. Rank and dims go to x, which has none. */
+/* Parse the header of a .npy file. Returns NULL, or why it is refused. x->rank is 0 before. */
 static const char *read_dict(struct tf_tensor *x, const char **descr, size_t *descr_n,
                              struct text t)
 {
@@ -101,20 +102,19 @@ static const char *read_dict(struct tf_tensor *x, const char **descr, size_t *de
             return why;
     }
     eat(&t, "");
-    return t.p != t.end             ? "something after the dict of its header"
+    return t.p != t.end             ? "text after the dict of its header"
            : seen != 7              ? "a header without descr, fortran_order or shape"
-           : fortran && x->rank > 1 ? "in Fortran order: numpy.ascontiguousarray"
+           : fortran && x->rank > 1 ? "in Fortran order; convert it with numpy.ascontiguousarray"
                                     : NULL;
 }
 
-/* All of t but its name, which is there. */
+/* Set all members of *t but its name from a .npy file of n bytes. */
 static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_err *err)
 {
     if (n < 12 || memcmp(p, "\x93NUMPY", 6) != 0)
         return tf_fail(err, "%s: not a .npy file", t->name);
     if (p[6] < 1 || p[6] > 3 || p[7] != 0)
-        return tf_fail(err, "%s: a .npy of version %d.%d, which is none of 1.0, 2.0 and 3.0",
-                       t->name, p[6], p[7]);
+        return tf_fail(err, "%s: .npy version %d.%d, want 1.0, 2.0 or 3.0", t->name, p[6], p[7]);
     size_t at = p[6] == 1 ? 10 : 12,
            head = p[6] == 1 ? (size_t)(p[8] | p[9] << 8) : tf_load32(p + 8);
     const char *text = (const char *)p + at, *descr = NULL;
@@ -131,15 +131,15 @@ static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_e
     if (dtype == N_DESCRS)
         return tf_fail(err, "%s: dtype %.*s: %s", t->name, descr_n < 32 ? (int)descr_n : 32, descr,
                        descr_n > 0 && *descr == '>'
-                           ? "big-endian: numpy.ndarray.astype"
+                           ? "big-endian; convert it with numpy.ndarray.astype"
                            : "none of <f2 <f4 <f8 |i1 |u1 <i4 <u4 <i8 <u8");
     t->dtype = (enum tf_dtype)dtype;
     uint64_t bytes;
     if (!tf_tensor_size(&bytes, t->dtype, t->dims, t->rank))
         return tf_fail(err, "%s: dims whose product is too large", t->name);
     if (bytes != n - at - head)
-        return tf_fail(err, "%s: %zu bytes of data, but its dims ask for %llu", t->name,
-                       n - at - head, (unsigned long long)bytes);
+        return tf_fail(err, "%s: %zu bytes of data, its shape needs %llu", t->name, n - at - head,
+                       (unsigned long long)bytes);
     t->data = p + at + head;
     t->bytes = (size_t)bytes;
     return 0;
@@ -158,7 +158,7 @@ static int read_members(struct tf_bundle *b, struct tf_zip *z, struct tf_err *er
     int rc;
     for (; (rc = tf_zip_next(z, &m, err)) > 0; n++) {
         if (m.name_n <= SUFFIX_N || memcmp(m.name + m.name_n - SUFFIX_N, suffix, SUFFIX_N) != 0)
-            return tf_fail(err, "%.*s: not named as an array is (NAME.npy)", (int)m.name_n, m.name);
+            return tf_fail(err, "%.*s: not an array (NAME.npy)", (int)m.name_n, m.name);
         if (m.name_n > TF_MAX_NAME + SUFFIX_N)
             return tf_fail(err, "%.*s: a name that is too long", (int)m.name_n, m.name);
         t[n].name = tf_arena_strndup(&b->arena, m.name, m.name_n - SUFFIX_N);
@@ -242,8 +242,7 @@ int tf_npz_write(struct tf_out *out, const struct tf_bundle *b, struct tf_err *e
         if (b->tensors[i].dtype == TF_BF16)
             return tf_fail(err, "numpy has no bf16: %s", b->tensors[i].name);
         if (is_blob(b->tensors[i].name))
-            return tf_fail(err, "%s: a tensor's name that npz has another use for",
-                           b->tensors[i].name);
+            return tf_fail(err, "%s: a tensor's name that npz files reserve", b->tensors[i].name);
     }
     int rc = 0;
     for (int i = 0; i < BLOBS && !rc; i++)

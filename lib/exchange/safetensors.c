@@ -53,7 +53,7 @@ static int whole_numbers(uint64_t *to, int most, int *n, const struct tf_value *
     return 0;
 }
 
-/* The names that users gave their file; of ours, "config" is the configuration. */
+/* Any strings; "config" is the configuration. */
 static int read_metadata(struct tf_bundle *b, const struct tf_value *v, struct tf_err *err)
 {
     if (v->kind != TF_MAP)

@@ -1,5 +1,5 @@
-/* zip.c - ZIP archives (PKWARE's APPNOTE) whose members are stored, not compressed. Reading follows
- * the directory; the local headers must agree with it. */
+/* zip.c - ZIP archives without compression. The reader follows the central directory and requires
+ * that the local headers agree with it. */
 #include "exchange/zip.h"
 #include "base/hash.h"
 #include "base/bits.h"
@@ -18,14 +18,14 @@ enum {
     END_N = 22,
     END64_N = 56,
     LOCATOR_N = 20,
-    ENCRYPTED = 0x2041, /* bits of the flags: encrypted, strongly, and the directory with it */
+    ENCRYPTED = 0x2041, /* flags: encrypted, strong encryption, encrypted directory */
     DESCRIPTOR = 8,     /* CRC and sizes are after the data, not in the local header */
     UTF8 = 0x800,       /* the name's encoding */
     ZIP64_ID = 1,       /* extra fields */
     ALIGN_ID = 0xd935,  /* Android's zipalign: the alignment, then zeros */
     ALIGN = TF_ZIP_ALIGN,
 };
-static const uint32_t wide32 = 0xffffffff; /* what stands in a field whose value is elsewhere */
+static const uint32_t wide32 = 0xffffffff; /* in a field whose value is in the extra field */
 
 /* ---- reading ---- */
 
@@ -44,7 +44,7 @@ int tf_zip_open(struct tf_zip *z, const void *archive, size_t n, uint64_t most, 
             e = p;
     }
     if (!e)
-        return tf_fail(err, "no end of a zip archive: truncated, or none at all");
+        return tf_fail(err, "no end record of a zip archive: truncated, or not an archive");
     uint64_t disks = load16(e + 4) | load16(e + 6), here = load16(e + 8), size = tf_load32(e + 12);
     z->count = load16(e + 10);
     z->dir = tf_load32(e + 16);
@@ -64,9 +64,9 @@ int tf_zip_open(struct tf_zip *z, const void *archive, size_t n, uint64_t most, 
         z->dir_end = at;
     }
     if (disks != 0 || here != z->count)
-        return tf_fail(err, "one part of an archive of several");
+        return tf_fail(err, "an archive of several parts");
     if (z->dir > z->dir_end || size != z->dir_end - z->dir || z->count > size / CENTRAL_N)
-        return tf_fail(err, "damaged: the directory is not what the end record says");
+        return tf_fail(err, "damaged: the directory does not match the end record");
     if (z->count > most)
         return tf_fail(err, "%llu members: too many", (unsigned long long)z->count);
     z->next = z->p + z->dir;
@@ -74,7 +74,7 @@ int tf_zip_open(struct tf_zip *z, const void *archive, size_t n, uint64_t most, 
     return 0;
 }
 
-/* Where a value is the sign that it is elsewhere, that is in the extra field of ZIP64. */
+/* Replace values of 0xffffffff by those of the ZIP64 extra field. */
 static bool widen(uint64_t *const v[], int n_v, const uint8_t *p, size_t n)
 {
     while (n >= 4) { /* fewer bytes are padding */
@@ -96,7 +96,7 @@ static bool widen(uint64_t *const v[], int n_v, const uint8_t *p, size_t n)
     return true;
 }
 
-/* The next member of the directory. NULL, or a reason. */
+/* Read the next entry of the directory. Returns NULL, or why it is refused. */
 static const char *read_entry(struct tf_zip_member *m, struct tf_zip *z)
 {
     const uint8_t *p = z->next;
@@ -129,8 +129,8 @@ static const char *read_entry(struct tf_zip_member *m, struct tf_zip *z)
     return m->size != packed ? "damaged: stored in more or fewer bytes than it has" : NULL;
 }
 
-/* NULL, or a reason. Members lie in the directory's order and apart, so that no byte is summed
- * twice. */
+/* Check the local header and the data of a member. Returns NULL, or why it is refused. Members must
+ * be in the order of the directory and not overlap, so that no byte is summed twice. */
 static const char *read_local(struct tf_zip_member *m, struct tf_zip *z)
 {
     const uint8_t *p = z->p;
@@ -152,8 +152,7 @@ static const char *read_local(struct tf_zip_member *m, struct tf_zip *z)
         return "damaged: its header and the directory disagree";
     m->data = extra + extra_n;
     z->free = (uint64_t)(m->data - z->p) + m->size;
-    return tf_crc32(0, m->data, (size_t)m->size) != m->crc ? "damaged: its crc32 is not right"
-                                                           : NULL;
+    return tf_crc32(0, m->data, (size_t)m->size) != m->crc ? "damaged: its crc32 is wrong" : NULL;
 }
 
 int tf_zip_next(struct tf_zip *z, struct tf_zip_member *m, struct tf_err *err)
@@ -183,10 +182,10 @@ static bool is_ascii(const char *s)
     return !*s;
 }
 
-/* The local header of a member, or its entry in the directory. Extra fields have the values that
- * do not fit, and let the local header end at a multiple of ALIGN. */
-static void put_header(struct tf_buf *b, const char *name, uint64_t at, uint64_t size,
-                       uint32_t crc, bool local)
+/* Append the local header of a member, or its entry in the directory. Extra fields store values
+ * that need 64 bits and pad the local header to a multiple of ALIGN. */
+static void put_header(struct tf_buf *b, const char *name, uint64_t at, uint64_t size, uint32_t crc,
+                       bool local)
 {
     bool wide = size >= wide32 || at >= wide32;
     size_t wide_n = !wide ? 0 : local ? 16 : 24, name_n = strlen(name);

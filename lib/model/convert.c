@@ -1,5 +1,4 @@
-/* convert.c - see convert.h. A model passes through one form: the tensors of a bundle, the
- * configuration, and the vocabulary. */
+/* convert.c - convert models between formats. */
 #include "model/convert.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -19,18 +18,18 @@ const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
 
 struct model {
     struct tf_arena arena;
-    char *bytes; /* of the input, when it is another's */
+    char *bytes; /* of the input, unless it is a .tfm */
     size_t n;
-    struct tf_model_file own;        /* a model of ours */
-    struct tf_bundle bundle;         /* another's */
-    char *config_text, *vocab_bytes; /* read in place of what the input carries */
+    struct tf_model_file own;        /* of a .tfm */
+    struct tf_bundle bundle;         /* of another format */
+    char *config_text, *vocab_bytes; /* of --config and --vocab */
     struct tf_header header;
     struct tf_config config;
     struct tf_params params;
     const uint8_t *vocab;
     size_t vocab_n;
-    const struct tf_tensor **v; /* one a parameter, in the order of the table */
-    struct tf_tensor *out;      /* the same as they are written, names without "p/" */
+    const struct tf_tensor **v; /* input tensor of each parameter, in the order of params */
+    struct tf_tensor *out;      /* output tensors, names without "p/" */
     enum tf_format from;
 };
 
@@ -102,7 +101,7 @@ static int read_config(struct model *m, const char *text, size_t n, struct tf_er
 
 static enum tf_format format_of(const char *p, size_t n)
 {
-    if (tf_label_begins(p, n)) /* or is cut short, even to nothing */
+    if (tf_label_begins(p, n)) /* or is a truncated label, even an empty one */
         return TF_FORMAT_TFM;
     if (n >= 4 && memcmp(p, "PK", 2) == 0)
         return TF_FORMAT_NPZ;
@@ -149,14 +148,14 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
         name = o->config;
     }
     if (config == NULL)
-        return tf_fail(err, "%s: carries no configuration: give one with --config", name);
+        return tf_fail(err, "%s: contains no configuration; use --config", name);
     if (n > MAX_CONFIG)
         return tf_fail(err, "%s: a configuration of %zu bytes: at most %d", name, n, MAX_CONFIG);
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 
-/* Another's vocabulary, or one from the command line: one that tf-tokenize loads, of ids that the
- * model has, and its special pieces where they are named. */
+/* Check a vocabulary from another format or --vocab: tf-tokenize must be able to load it, its ids
+ * must be within the model's, and its special pieces must have the ids of the configuration. */
 static int check_vocab(struct model *m, const char *name, struct tf_err *err)
 {
     const struct {
@@ -193,7 +192,7 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
         return -1;
     m->from = format_of((const char *)in->buf + in->pos, (size_t)n);
     if (m->from == TF_FORMAT_AUTO)
-        return tf_fail(err, "%s: neither a model of tf-tools nor safetensors nor npz", name);
+        return tf_fail(err, "%s: not a model of tf-tools, safetensors or npz", name);
     if (m->from == TF_FORMAT_TFM && o->config != NULL)
         return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
     if ((m->from == TF_FORMAT_TFM ? read_own(m, in, err) : read_other(m, in, o, err)) < 0)
@@ -230,7 +229,7 @@ static bool same_shape(const struct tf_tensor *t, const struct tf_param *p)
            (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
 }
 
-/* The text of a shape in s, such as "48 x 64". */
+/* Format a shape in s, such as "48 x 64". */
 static const char *shape_text(struct tf_buf *s, const uint64_t *dims, int rank)
 {
     tf_buf_clear(s);
@@ -240,7 +239,7 @@ static const char *shape_text(struct tf_buf *s, const uint64_t *dims, int rank)
     return s->p;
 }
 
-/* A tensor for each parameter of the table, and none left. */
+/* Find the tensor of each parameter; fail if one is missing or a tensor is left over. */
 static int match(struct model *m, const char *name, struct tf_err *err)
 {
     bool own = m->from == TF_FORMAT_TFM;
@@ -282,7 +281,7 @@ static int match(struct model *m, const char *name, struct tf_err *err)
         while (k < m->params.n && m->v[k] != sorted[i])
             k++;
         if (k == m->params.n)
-            tf_fail(err, "%s: tensor '%s' is no parameter of this configuration", name,
+            tf_fail(err, "%s: tensor '%s' is not a parameter of this configuration", name,
                     sorted[i]->name);
     }
     free(sorted);
@@ -292,13 +291,13 @@ static int match(struct model *m, const char *name, struct tf_err *err)
 static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_convert_opts *o,
                               enum tf_format to)
 {
-    static const enum tf_dtype asked[] = {TF_F32, TF_F32, TF_F16, TF_BF16};
+    static const enum tf_dtype requested[] = {TF_F32, TF_F32, TF_F16, TF_BF16};
     if (o->dtype > 0)
-        return asked[o->dtype];
+        return requested[o->dtype];
     return t->dtype == TF_F64 || (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ) ? TF_F32 : t->dtype;
 }
 
-/* The tensors as they are written: in place where that will do. */
+/* Make the output tensors. Data that need no conversion are used in place. */
 static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum tf_format to,
                         struct tf_err *err)
 {
@@ -410,7 +409,7 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
                         : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS
                                                   : TF_FORMAT_TFM;
     if (rc == 0 && to == TF_FORMAT_NPZ && o->dtype == BF16)
-        rc = tf_fail_status(err, TF_USAGE, "--dtype bf16: numpy has none, so npz can't");
+        rc = tf_fail_status(err, TF_USAGE, "--dtype bf16: not possible in npz: numpy has none");
     if (rc == 0)
         rc = match(&m, in.name, err);
     if (rc == 0)

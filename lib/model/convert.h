@@ -1,4 +1,7 @@
-/* convert.h - models to and from the files of others. */
+/* convert.h - convert models between .tfm, safetensors and npz: the work of tf-convert.
+ *
+ * It is in model/, not in exchange/, because it checks tensors against the parameters that a
+ * configuration requires; exchange/ only reads and writes the files. */
 #ifndef TF_MODEL_CONVERT_H
 #define TF_MODEL_CONVERT_H
 
@@ -10,19 +13,21 @@ extern const char *const tf_format_names[];
 extern const char *const tf_convert_dtypes[]; /* "same", "f32", "f16", "bf16"; NULL at the end */
 
 struct tf_convert_opts {
-    /* enum tf_format; AUTO: safetensors from a model of ours, else a model of ours */
+    /* enum tf_format; AUTO: safetensors from a .tfm, else a .tfm */
     int to;
-    /* index into tf_convert_dtypes: of the parameters that are written */
+    /* of the output: index into tf_convert_dtypes */
     int dtype;
-    /* paths, or NULL: JSON of the configuration and SentencePiece model in place of what the input
-     * carries */
+    /* paths, or NULL: a configuration in JSON and a SentencePiece model, used instead of those in
+     * the input */
     const char *config, *vocab;
 };
 
-/* Read a model, whose format its first bytes show, and write it. Of a checkpoint, the parameters
- * are converted.
- * Every parameter of the configuration must be there once with its shape, in f32, f16, bf16 or f64,
- * and nothing else; what is no model of ours has names without "p/". Paths may be "-". */
+/* Read a model or checkpoint, whose format is detected from its first bytes, and write its
+ * parameters as a model. Paths may be "-". prog and opts are recorded in the header of a .tfm.
+ *
+ * The input must have exactly the parameters of its configuration, with their shapes, in f32, f16,
+ * bf16 or f64. Their names begin with "p/" in a .tfm and have no prefix in other formats. Errors
+ * also: values that are not finite, or beyond the range of the requested dtype. */
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,
                const char *prog, const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 

@@ -22,11 +22,11 @@ void tf_series_release(struct tf_series_list *l);
 
 /* What to read from the objects of a log. */
 struct tf_series_keys {
-    const char *x;             /* the key of the x values */
-    const char *const *y;      /* the keys of the lines, at most TF_SERIES_MAX */
+    const char *x;        /* the key of the x values */
+    const char *const *y; /* the keys of the lines, at most TF_SERIES_MAX */
     size_t ny;
     const char *where, *value; /* only objects in which this key has this value; NULL: all */
-    const char *by; /* a separate line for every value of this key; NULL: one line */
+    const char *by;            /* a separate line for every value of this key; NULL: one line */
 };
 
 /* Read a log ("-" is stdin) and append its lines to out, by key and then by first appearance. The

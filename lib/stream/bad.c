@@ -1,4 +1,4 @@
-/* bad.c - bad records: what their codes mean. */
+/* bad.c - the codes of bad records as text. */
 #include "stream/stream.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ const char *tf_bad_name(int code)
     }
 }
 
-const char *tf_bad_say(char *buf, size_t size, int code, const char *text)
+const char *tf_bad_describe(char *buf, size_t size, int code, const char *text)
 {
     const char *name = tf_bad_name(code);
     bool named = !strncmp(text, name, strlen(name));

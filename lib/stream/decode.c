@@ -1,4 +1,4 @@
-/* decode.c - bytes to records, by their schema. */
+/* decode.c - decode records by their schema. */
 #include "base/hash.h"
 #include "stream/record.h"
 

@@ -25,20 +25,20 @@ static void put(struct tf_buf *out, const struct tf_value *info, bool json)
 
 /* ---- a file ---- */
 
-/* Keys that a file is free to choose, next to ours. Those with a meaning here go into a map named
- * `title`, so that no file can pass for something that it is not. */
+/* Add the keys of `map`, which the file chose. A key that this program uses for something else goes
+ * into a map named `title`, so that a file cannot imitate the description of another. */
 static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title,
                         const struct tf_value *map)
 {
-    static const char *const ours[] = {"file",        "kind",       "vocab_size",   "vocab",
+    static const char *const used[] = {"file",        "kind",       "vocab_size",   "vocab",
                                        "model",       "special",    "config",       "made",
                                        "vocab_bytes", "parameters", "tensor_bytes", "tensors",
                                        "header",      "state"};
     struct tf_value apart = tf_value_map();
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
         bool taken = false;
-        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
-            taken = taken || strcmp(map->keys[i], ours[k]) == 0;
+        for (size_t k = 0; k < sizeof used / sizeof *used; k++)
+            taken = taken || strcmp(map->keys[i], used[k]) == 0;
         tf_value_put(a, taken ? &apart : info, map->keys[i], map->items[i]);
     }
     if (apart.n > 0)

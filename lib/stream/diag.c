@@ -1,5 +1,5 @@
-/* diag.c - CBOR as text for people: diagnostic notation, RFC 8949 section 8. Trusts nothing but the
- * scanner: a damaged stream shows up to its damage. */
+/* diag.c - CBOR as diagnostic notation (RFC 8949, section 8). It only requires well-formed items,
+ * so a damaged stream is printed up to the damage. */
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/utf8.h"
@@ -15,7 +15,7 @@ struct diag {
     size_t max_bytes;
 };
 
-/* Is the head longer than it need be? */
+/* Does a shorter head exist for this argument? */
 static bool long_head(const struct tf_head *h)
 {
     static const uint64_t least[] = {24, 256, 65536, (uint64_t)1 << 32};
@@ -70,7 +70,7 @@ static void put_real(struct diag *d, const struct tf_head *h, double x)
     tf_buf_release(&shortest);
 }
 
-/* One item, known to be whole and at most TF_CBOR_DEPTH deep. */
+/* Print one item, which tf_scan_item has found complete and at most TF_CBOR_DEPTH deep. */
 static void put_item(struct diag *d)
 {
     struct tf_head h = {0};
@@ -146,7 +146,7 @@ int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspec
         size_t need = 1, have = 0;
         int found = 0;
         while (!rc && found == 0) {
-            /* what is written goes out first: the read may wait */
+            /* flush before a read that may wait */
             rc = in->len - in->pos < need && !in->eof ? tf_out_flush(out, err) : 0;
             ssize_t got = rc ? -1 : tf_in_have(in, need, err);
             if (got < 0) {

@@ -1,4 +1,4 @@
-/* encode.c - records to bytes, by their schema. */
+/* encode.c - encode records by their schema, and check them before. */
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "stream/record.h"

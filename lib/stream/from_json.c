@@ -126,7 +126,7 @@ static int read_data(struct line *l, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(&l->v, "dtype");
     if (!v || v->kind != TF_TEXT || !tf_dtype_of(&l->dtype, v->text))
-        return tf_fail(err, "data: dtype must stand before it, and be one of ours");
+        return tf_fail(err, "data: dtype must come before it and be known");
     l->has_data = true;
     return read_numbers(l, SIZE_MAX, err) ? tf_context(err, "data") : 0;
 }
@@ -355,8 +355,7 @@ static int get_fields(struct line *l, const struct tf_field *f, const struct tf_
 
 /* ---- records ---- */
 
-/* A record made of free values: one that no reader would take, as it is nested too deeply, is
- * refused here. */
+/* Write a record of arbitrary values. Refuse one that is nested too deeply for a reader. */
 static int check_record(const struct tf_buf *b, struct tf_err *err)
 {
     const char *why = "";
@@ -402,7 +401,7 @@ static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
     if (!tf_tensor_size(&bytes, l->dtype, t.dims, t.rank))
         return tf_fail(err, "dims: not positive, or too large");
     if (bytes != l->data.len)
-        return tf_fail(err, "data: %zu bytes where dims ask for %llu", l->data.len,
+        return tf_fail(err, "data: %zu bytes, dims need %llu", l->data.len,
                        (unsigned long long)bytes);
     t.dtype = l->dtype;
     t.data = l->data.p;
@@ -411,7 +410,7 @@ static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
     return tf_writer_tensor(&u->w, &t, err);
 }
 
-/* Bytes that are one record, and none that begins or ends a part or a block. */
+/* Are these bytes one record, other than header, check, error and end? */
 static bool is_other(const uint8_t *p, size_t n)
 {
     const char *why;
@@ -422,8 +421,8 @@ static bool is_other(const uint8_t *p, size_t n)
            type != TF_REC_ERROR;
 }
 
-/* What `record` was for a record of these bytes, encoded: the way there and back loses what JSON
- * has no words for. */
+/* Encode the value that `record` had for a record of these bytes. Converting it to JSON and back
+ * first loses what JSON cannot express. */
 static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
 {
     struct line l = {.has_data = false};
@@ -444,7 +443,7 @@ static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
     tf_arena_release(&l.a);
 }
 
-/* As `hex` has it, to the byte, unless `record` beside it says something else by now. */
+/* Use the bytes in `hex`, unless `record` has been edited since. */
 static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
 {
     const char *hex;

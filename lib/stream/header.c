@@ -1,5 +1,4 @@
-/* header.c - the label and the header record: what a stream says of itself, and the pipeline that
- * made it. */
+/* header.c - encode and decode the label and the header record. */
 #include "base/hash.h"
 #include "base/tool.h"
 #include "stream/record.h"
@@ -67,7 +66,7 @@ void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
         tf_value_put(a, &stage, "opts", set);
     if (inputs && inputs->n)
         tf_value_put(a, &stage, "in", tf_value_clone(a, inputs));
-    /* Onto a copy: the caller may have taken the header over from its input. */
+    /* Append to a copy: the array may belong to the header of the input. */
     struct tf_value made =
         h->made.kind == TF_ARRAY ? tf_value_clone(a, &h->made) : tf_value_array();
     tf_value_push(a, &made, stage);

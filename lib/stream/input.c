@@ -1,4 +1,4 @@
-/* input.c - fill an input's buffer for a length that the input itself claims. */
+/* input.c - fill an input's buffer up to a length that comes from the input. */
 #include "base/memory.h"
 #include "stream/reader.h"
 

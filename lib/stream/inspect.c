@@ -78,13 +78,13 @@ int tf_inspect_count(struct tf_in *in, struct tf_out *out, const struct tf_inspe
     return rc;
 }
 
-/* Whoever reads what we wrote hears of the failure. */
+/* Record the failure in the output, for the program that reads it. */
 static void pass_on(struct tf_writer *w, const struct tf_record *rec, const struct tf_err *err)
 {
     struct tf_err quiet = {0};
     bool upstream = rec->type == TF_REC_ERROR;
     if (tf_writer_error(w, upstream ? rec->code : 1, upstream ? rec->text : err->msg, &quiet))
-        return; /* the output is what failed, and *err says so already */
+        return; /* writing failed; *err already has the reason */
 }
 
 int tf_inspect_head(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
@@ -131,7 +131,7 @@ int tf_inspect_head(struct tf_in *in, struct tf_out *out, const struct tf_inspec
 
 /* ---- seal ---- */
 
-/* header: a copy of the part's, for begin_again. */
+/* Begin a part of the output. Copies the header record to *header, for begin_again. */
 static int begin_sealed(struct tf_writer *w, struct tf_out *out, const struct tf_reader *r,
                         struct tf_buf *header, struct tf_err *err)
 {
@@ -142,7 +142,7 @@ static int begin_sealed(struct tf_writer *w, struct tf_out *out, const struct tf
     return tf_writer_begin_raw(w, out, tf_reader_header(r), p, n, err);
 }
 
-/* What fails between two parts needs a part to say so in: one with the header of that before. */
+/* Begin a part for an error record after the end of one, with the same header. */
 static int begin_again(struct tf_writer *w, struct tf_out *out, const struct tf_buf *header)
 {
     struct tf_arena a = {0};
@@ -157,9 +157,9 @@ static int begin_again(struct tf_writer *w, struct tf_out *out, const struct tf_
     return rc;
 }
 
-/* A record with its own CRC: as it is when that is there, else filled in. Tensors are laid out
- * anew, since what stands before them may have grown; those to which a newer version has appended
- * something are not. */
+/* Write a record that has a CRC of its own, which is filled in if it is null. Tensors get a new
+ * pad, since the records before them may have grown; a tensor with fields of a newer version is
+ * copied with the pad it has. */
 static int seal_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err)
 {
     size_t at = tf_record_crc_at(rec->type, rec->raw, rec->raw_n);

@@ -1,6 +1,6 @@
-/* inspect.h - what tf-cbor does with a stream or model: each function reads an open input to its
- * end (borrowed, like the output), works from a pipe, and flushes what it has written when the pipe
- * is idle; the bytes do not depend on when that is. */
+/* inspect.h - the commands of tf-cbor. Each function reads an open input (borrowed, as is the
+ * output) to its end and also works on pipes. Output is flushed while the input is idle, which does
+ * not change its bytes. */
 #ifndef TF_STREAM_INSPECT_H
 #define TF_STREAM_INSPECT_H
 
@@ -11,7 +11,7 @@ struct tf_inspect {
     /* diag: byte strings longer than this are cut short, with a comment; SIZE_MAX: never */
     size_t max_bytes;
     uint64_t records; /* head: how many */
-    bool allow_nan;   /* check: tensors may hold NaN and infinities */
+    bool allow_nan;   /* check: accept NaN and infinities in tensors */
 };
 
 /* Diagnostic notation (RFC 8949, section 8), one item of the sequence a line; takes any CBOR

@@ -1,6 +1,5 @@
-/* model.c - models and checkpoints in. The reader walks the records; here they become a
- * configuration, states and tensors. Data are used in place if the file is mapped and they are
- * aligned, otherwise read or copied to where they stay. */
+/* model.c - read models and checkpoints. Tensor data are used in place if the file is mapped and
+ * the data are aligned; otherwise they are read into memory of their own. */
 #include "stream/model.h"
 #include "base/memory.h"
 

@@ -31,7 +31,7 @@ enum {
     /* header, vocabulary and state only: stop at the first tensor, verify nothing after it (header
      * and states are verified) */
     TF_MODEL_HEAD = 1,
-    TF_MODEL_ALLOW_NAN = 2, /* do not refuse tensors that hold NaN or infinities */
+    TF_MODEL_ALLOW_NAN = 2, /* accept NaN and infinities in tensors */
     TF_MODEL_WEIGHTS = 4,   /* leave out tensors outside "p/" (moments are checked, not kept) */
 };
 
@@ -39,22 +39,22 @@ enum {
  * aligned; pipes are read straight into place. Checks label, limits, dims products, CRCs, finite
  * values, unique names, the vocabulary's hash and the fingerprint against the header, the end
  * record and that nothing follows it. A vocabulary that the header does not name gets its hash
- * there. max_tensor bounds one tensor's bytes (0: TF_MAX_TENSOR on a pipe, and what a file holds).
+ * there. max_tensor bounds one tensor's bytes (0: TF_MAX_TENSOR on a pipe, the size of a file).
  * Messages start with the file's name. After an error *m is released. */
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
                   struct tf_err *err) TF_MUST_CHECK;
-/* The same from an open input (borrowed), of which nothing has been taken. */
+/* The same from an open input (borrowed), of which nothing has been read. */
 int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
                      struct tf_err *err) TF_MUST_CHECK;
 /* The same from a reader, opened with TF_READ_MODEL, that has just read the header of a model; name
- * is that of its input. The reader is good for nothing after it but tf_reader_free. */
+ * is that of its input. Afterwards the reader can only be freed. */
 int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const char *name,
                        unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
 /* The same from n bytes of memory that outlive *m; tensors are used in place when aligned. */
 int tf_model_read_memory(struct tf_model_file *m, const void *p, size_t n, const char *name,
                          unsigned flags, struct tf_err *err) TF_MUST_CHECK;
 void tf_model_release(struct tf_model_file *m);
-/* or NULL */
+/* The tensor of that name, or NULL. */
 const struct tf_tensor *tf_model_tensor(const struct tf_model_file *m, const char *name);
 /* Fingerprint: SHA-256 of the deterministic encoding of [config, vocab hash or null, [[name, dtype,
  * dims, crc], ...]] over the "p/" tensors in file order. */
@@ -64,7 +64,7 @@ void tf_model_fingerprint(uint8_t out[32], const struct tf_value *config,
 /* Writing: the caller lists all tensors (data in host memory, crc filled in here) and states;
  * header.model is set to the fingerprint. Order in the file: header, check, vocab, states,
  * check, tensors, end. h->has_vocab and h->vocab are set from the vocabulary when there is one.
- * Names must be unique and within limits, data finite or not is the caller's affair. */
+ * Names must be unique and within limits; data may be infinite or NaN. */
 struct tf_state {
     const char *name;
     struct tf_value value;

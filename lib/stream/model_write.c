@@ -1,5 +1,4 @@
-/* model_write.c - models and checkpoints out: records into the output one by one, data of tensors
- * straight from where they are. */
+/* model_write.c - write models and checkpoints; compute fingerprints. */
 #include "stream/model.h"
 
 #include "base/hash.h"
@@ -48,7 +47,7 @@ static int put_all(struct tf_writer *w, struct tf_out *out, const struct tf_head
     for (size_t i = 0; i < n_states; i++)
         if (tf_writer_state(w, states[i].name, &states[i].value, err))
             return -1;
-    /* Who reads no further than here gets all of it proved. */
+    /* A reader that stops before the tensors (TF_MODEL_HEAD) can verify all it has read. */
     if (w->dirty && tf_writer_check(w, err))
         return -1;
     for (size_t i = 0; i < n_tensors; i++)

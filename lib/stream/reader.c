@@ -1,7 +1,9 @@
-/* reader.c - streams and models in. A record is measured where it lies in the input's buffer, then
- * counted and added to the CRC; it is handed out once the check after it agrees, or at once if
- * records of its kind have a CRC of their own. So the buffer holds at most what lies between two
- * checks. The data of a model's tensors are not buffered: the caller takes them from the input. */
+/* reader.c - read streams and models.
+ *
+ * A record is scanned in the input's buffer, counted and added to the CRC, and queued. Records of a
+ * kind with own CRCs are returned at once, others when the next check record agrees; so the buffer
+ * has at most the bytes between two checks. Tensor data of models are not buffered: the caller
+ * reads them from the input. */
 #include "stream/reader.h"
 #include "base/memory.h"
 
@@ -72,7 +74,7 @@ bool tf_reader_sum(const struct tf_reader *r, uint64_t *count, uint32_t *crc)
     return r->summed;
 }
 
-/* Where the byte after the queue lies in the input. */
+/* The offset in the input of the byte after the queue. */
 static uint64_t scan_offset(const struct tf_reader *r)
 {
     return r->in->offset + r->in->pos + r->scanned;

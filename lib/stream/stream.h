@@ -1,5 +1,5 @@
-/* stream.h - labelled CBOR sequences (RFC 9277, RFC 8742): label, header, records, end; several
- * parts may follow each other. formats/stream.md is the norm. */
+/* stream.h - read and write streams: labelled CBOR sequences (RFC 9277, RFC 8742) of label, header,
+ * records and end. Several such parts may follow each other. formats/stream.md specifies them. */
 #ifndef TF_STREAM_STREAM_H
 #define TF_STREAM_STREAM_H
 
@@ -28,15 +28,15 @@ enum tf_record_type {
     TF_REC_BAD = 9,    /* [9, idx, code, text] a line that could not be processed */
     TF_REC_SCORE = 10, /* [10, idx, logp, [token logp...]] */
     TF_REC_STATS = 11, /* [11, idx, counts] of one segment, for scores of a text */
-    /* [13, count, crc] of what came before: count = records since the label without header and
-     * checks, crc = CRC-32C of all bytes from the label on, without checks. Where checks stand thus
-     * never changes what a later one or the end says. */
+    /* [13, count, crc] of all before it: count = records since the label without header and checks,
+     * crc = CRC-32C of all bytes from the label on, without checks. So the positions of checks do
+     * not change later checks or the end. */
     TF_REC_CHECK = 13,
     TF_REC_ERROR = 14, /* [14, code, text] the producer failed */
-    /* [15, count, crc] as check. Header, check and end never get more items: what would swallow the
-     * next record is damage */
+    /* [15, count, crc] as check. Header, check and end never get more items; a longer array is
+     * damage */
     TF_REC_END = 15,
-    /* types from here on may be skipped or passed through by those who do not know them */
+    /* readers may skip or pass through unknown types from here on */
     TF_REC_ANCILLARY = 64,
 };
 
@@ -49,9 +49,9 @@ enum tf_bad_code {
     TF_BAD_OTHER = 15
 };
 const char *tf_bad_name(int code);
-/* The description of a bad record, into buf: "name: text", or the text alone where it begins with
- * the name, or the name alone where there is no text. */
-const char *tf_bad_say(char *buf, size_t size, int code, const char *text);
+/* Format the description of a bad record in buf and return it: "name: text"; only the text if it
+ * begins with the name, only the name if there is no text. */
+const char *tf_bad_describe(char *buf, size_t size, int code, const char *text);
 
 struct tf_special {
     int64_t pad, unk, bos, eos; /* -1: none */
@@ -60,10 +60,10 @@ struct tf_special {
 /* The label before each part: 55800(1413894996('BOR')) (RFC 9277). */
 enum { TF_LABEL_N = 12 };
 extern const uint8_t tf_label[TF_LABEL_N];
-/* Do n bytes begin with the label, or with as much of it as n bytes can have? */
+/* Do n bytes begin with the label or, if n is smaller, are they the beginning of it? */
 bool tf_label_begins(const void *p, size_t n);
 
-/* The description of a stream. Lives in an arena that the reader or the caller owns. */
+/* The description of a stream. Its memory is an arena of the reader or the caller. */
 struct tf_header {
     /* "tokens", "pairs", "batch", "nbest", "scores", "stats", "model", "checkpoint", ... */
     const char *kind;
@@ -74,22 +74,22 @@ struct tf_header {
     int64_t size;      /* vocabulary size, 0 unknown */
     struct tf_special special;
     struct tf_value config; /* MAP: kind-specific (model configuration; batch settings) */
-    /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}}, and more that
-     * stages add: the pipeline so far, first stage first */
+    /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}, ...}: the
+     * pipeline so far, first stage first */
     struct tf_value made;
-    struct tf_value extra; /* MAP: keys we do not know, passed on */
+    struct tf_value extra; /* MAP: unknown keys, passed on */
 };
 
-/* Append a stage to header->made: program, the table's semantic options with values in force, and
- * (role, hash) of inputs. */
+/* Append a stage to h->made: the program, the values of the semantic options in the table, and the
+ * hash of each input by its role (a MAP). */
 struct tf_opt;
 void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
                     const struct tf_opt *opts, const struct tf_value *inputs);
 void tf_header_encode(struct tf_buf *b, const struct tf_header *h); /* the header record */
 int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
                      struct tf_err *err) TF_MUST_CHECK;
-/* 0 when both name the same vocabulary or one names none; else -1: "A: vocabulary <hash> differs
- * from B: <hash>". */
+/* Fail if both headers have a hash of the vocabulary and they differ. The names are those of the
+ * inputs, for the message. */
 int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf_header *b,
                   const char *b_name, struct tf_err *err) TF_MUST_CHECK;
 
@@ -119,14 +119,14 @@ struct tf_batch {
 
 /* Attention weights of one sentence in one layer. */
 struct tf_attn {
-    /* "encoder", "decoder" (their self-attention) or "cross" (from the decoder to the encoder's
+    /* "encoder", "decoder" (self-attention) or "cross" (of the decoder over the encoder's
      * output) */
     const char *kind;
     uint64_t layer;          /* from 1 on */
-    const uint32_t *heads;   /* their numbers, from 1 on */
-    const char *const *rows; /* the pieces that ask */
-    const char *const *cols; /* the pieces that are looked at */
-    /* [n_heads, n_rows, n_cols]; the sum over a row is 1, or 0 where it sees nothing */
+    const uint32_t *heads;   /* head numbers, from 1 on */
+    const char *const *rows; /* pieces of the queries */
+    const char *const *cols; /* pieces of the keys */
+    /* [n_heads, n_rows, n_cols]; a row sums to 1, or to 0 if it attends to nothing */
     const float *weights;
     size_t n_heads, n_rows, n_cols;
 };
@@ -164,7 +164,7 @@ enum {
     /* deliver every record type (CHECK, END and ancillary ones too): for tf-cbor */
     TF_READ_RAW = 1,
     TF_READ_TENSORS = 2, /* allow tensor and state records: models */
-    TF_READ_UNHELD = 4,  /* hand records out before the check that covers them: for tf-cbor */
+    TF_READ_UNHELD = 4,  /* return records before the check that covers them: for tf-cbor */
     TF_READ_MODEL = 8,   /* allow models, to be read with tf_model_read_part */
 };
 
@@ -176,27 +176,26 @@ int tf_reader_new(struct tf_reader **r, struct tf_in *in, const char *const *kin
                   struct tf_err *err) TF_MUST_CHECK;
 void tf_reader_free(struct tf_reader *r);
 const struct tf_header *tf_reader_header(const struct tf_reader *r); /* of the part being read */
-/* Next record: 1; 0 after the end record of the last part; -1 on error ("name: truncated after
- * record N", CRC mismatch, malformed with byte offset, an ERROR record: "upstream failed: text",
- * in which case rec holds it, so that a filter can pass it on with tf_writer_error). After an
- * error the reader is dead. A further part begins with rec->type == TF_REC_HEADER (header
- * replaced; idx restart). CHECK, END and ancillary records are consumed unless RAW. Records of
- * streams other than models and batches are handed out only once the check that covers them has
- * been verified (at most TF_MAX_CHECK bytes are held back); on a terminal or pipe whose writer
- * flushes, that is at once. */
+/* Read the next record: 1; 0 after the end record of the last part; -1 on error ("name: truncated
+ * after record N", CRC mismatch, malformed with byte offset, an ERROR record: "upstream failed:
+ * text", which is in *rec, so that a filter can pass it on with tf_writer_error). After an error
+ * the reader is dead. A further part begins with rec->type == TF_REC_HEADER (header replaced; idx
+ * restart). CHECK, END and ancillary records are consumed unless RAW. Records of streams other than
+ * models and batches are handed out only once the check that covers them has been verified (at most
+ * TF_MAX_CHECK bytes are held back); on a terminal or pipe whose writer flushes, that is at once.
+ */
 int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *err) TF_MUST_CHECK;
-/* True when the next record, the end or an error can be had without waiting for the writer,
- * which takes its check as well: filters flush their output when this is false. Ends the record
- * handed out last, as tf_reader_next does. */
+/* Would tf_reader_next return without waiting for the writer? Filters flush their output if not.
+ * The last record becomes invalid, as with tf_reader_next. */
 bool tf_reader_ready(struct tf_reader *r);
-uint64_t tf_reader_count(const struct tf_reader *r); /* records handed out of this part */
-/* What the latest check or end record said of the part (both verified): the count of records and
- * the CRC-32C. After tf_reader_next has returned 0 or begun a further part they identify
- * the part that ended, wherever its checks stood. False when the CRC was null. */
+uint64_t tf_reader_count(const struct tf_reader *r); /* records returned of this part */
+/* The count of records and the CRC-32C of the last check or end record, both verified. After
+ * tf_reader_next has returned 0 or begun a further part, they identify the part that ended, however
+ * its checks were placed. Returns false if the CRC was null. */
 bool tf_reader_sum(const struct tf_reader *r, uint64_t *count, uint32_t *crc);
 /* the encoded header record */
 const uint8_t *tf_reader_header_raw(const struct tf_reader *r, size_t *n);
-/* with TF_READ_TENSORS: bytes of one tensor, TF_MAX_TENSOR at first */
+/* With TF_READ_TENSORS: set the limit on bytes of one tensor, by default TF_MAX_TENSOR. */
 void tf_reader_max_tensor(struct tf_reader *r, uint64_t bytes);
 
 /* ---- writer ---- */
@@ -215,8 +214,8 @@ struct tf_writer {
     bool file;    /* the output is a regular file */
 };
 
-/* Write label and header. Records go to a buffered output; a check is put in before TF_MAX_CHECK
- * bytes pass and at every flush. */
+/* Write label and header. A check is added before TF_MAX_CHECK bytes without one, and at every
+ * flush. */
 int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_tokens(struct tf_writer *w, uint64_t idx, const uint32_t *ids, size_t n,
@@ -235,20 +234,20 @@ int tf_writer_stats(struct tf_writer *w, uint64_t idx, const uint32_t *counts, s
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text,
                   struct tf_err *err) TF_MUST_CHECK;
-/* then flushes; no end follows */
+/* Flushes. No end record follows. */
 int tf_writer_error(struct tf_writer *w, int code, const char *text,
                     struct tf_err *err) TF_MUST_CHECK;
-/* Something failed within a part: write an error record, unless writing is what failed. If writing
- * the error record fails and *err has no errno, *err becomes the write error. */
+/* Write an error record of *err, unless the output has failed before. If writing it fails and *err
+ * has no errno, *err becomes the write error. */
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err);
 int tf_writer_raw(struct tf_writer *w, const void *record, size_t n,
                   /* one encoded record other than header, check, error and end, passed on */
                   struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_check(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK; /* a check record now */
-/* Check when dirty, then flush the output. Does nothing if the output is a regular file: no one
- * waits for it, and its bytes must not depend on when the input paused. */
+/* Write a check if records came after the last one, then flush the output. Does nothing if the
+ * output is a regular file, whose bytes must not depend on pauses of the input. */
 int tf_writer_flush(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK;
-/* the end record; the output is not committed */
+/* Write the end record. The caller commits the output. */
 int tf_writer_end(struct tf_writer *w, struct tf_err *err) TF_MUST_CHECK;
 void tf_writer_release(struct tf_writer *w);
 

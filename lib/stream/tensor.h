@@ -1,4 +1,4 @@
-/* tensor.h - tensors as files have them: element types, shapes, conversion to and from float. */
+/* tensor.h - tensors in files: element types, shapes, conversion to and from float. */
 #ifndef TF_STREAM_TENSOR_H
 #define TF_STREAM_TENSOR_H
 
@@ -34,24 +34,22 @@ struct tf_tensor {
 
 /* Bytes of a tensor; false where a dim is 0 or the product goes beyond TF_MAX_DIMS. */
 bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank);
-/* An error names one whose name another has too. */
+/* Fail if two of n tensors have the same name. */
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
-/* Write t->data, whose CRC-32C is t->crc. The data may be a mapped file that another process
- * changes: what is written is copied and summed first, and an error names the tensor if it is not
- * what t->crc was computed of. *crc, a running CRC-32C, is continued with the bytes; it may be
- * NULL.
- */
+/* Write t->data, whose CRC-32C is t->crc. Fails if the data no longer match t->crc, since they may
+ * be a mapped file that another process changes. Adds the bytes to the running CRC-32C *crc unless
+ * it is NULL. */
 int tf_tensor_write(struct tf_out *out, const struct tf_tensor *t, uint32_t *crc,
                     struct tf_err *err) TF_MUST_CHECK;
-/* A private copy of the data, checked in the same way; the caller frees it. NULL on error. */
+/* Returns a copy of the data, checked in the same way, which the caller frees; NULL on error. */
 void *tf_tensor_copy(const struct tf_tensor *t, struct tf_err *err);
-/* no NaN, no infinity */
+/* Are all values finite? True for integers. */
 bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
-/* The values of a tensor of f32, f16, bf16 or f64 as floats, to the nearest; its data need no
- * alignment. Other dtypes are an error. */
+/* Convert the values of a tensor of f32, f16, bf16 or f64 to the nearest floats. Its data need no
+ * alignment. Other dtypes, and f64 beyond the range of f32, are an error. */
 int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err) TF_MUST_CHECK;
-/* n floats as f32, f16 or bf16, to the nearest, ties to even. A finite value that only infinity is
- * near is an error. */
+/* Convert n floats to f32, f16 or bf16, to nearest, ties to even. A finite value that would become
+ * infinite is an error. */
 int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n,
                  struct tf_err *err) TF_MUST_CHECK;
 

@@ -1,6 +1,6 @@
-/* to_json.c - records as JSON Lines. Numbers print with as few digits as read back to the same
- * value; hashes as hex; other byte strings as {"$hex": ...}; what JSON has no number for as the
- * texts nan, inf and -inf. */
+/* to_json.c - records as JSON Lines. Numbers have the fewest digits that read back to the same
+ * value; hashes are hex digits, other byte strings {"$hex": ...}; NaN and infinities are the
+ * strings nan, inf and -inf. */
 #include "base/bits.h"
 #include "cbor/json.h"
 #include "base/hash.h"
@@ -249,7 +249,7 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
     return 0;
 }
 
-/* Records that the library does not look into: as bytes, and as values where they can be had. */
+/* Records of unknown types: their bytes and, if they decode to a value, that value. */
 static void put_other(struct tf_json *j, const struct tf_record *rec)
 {
     struct tf_arena a = {0};

@@ -1,6 +1,8 @@
-/* view.c - a place is an offset with two bits below it for the form: typed arrays of 16 and 32
- * bits, which our writers use, are copied from their payload; any other encoding is walked again.
- */
+/* view.c - locate and read the ids of a record in a mapped file.
+ *
+ * A place is a byte offset shifted left by two bits; the low bits are the encoding. Typed arrays of
+ * 16 and 32 bits, which tf_writer_* writes, are copied from their payload. Other encodings are
+ * decoded item by item. */
 #include "stream/view.h"
 #include "cbor/cursor.h"
 #include "cbor/head.h"
@@ -28,7 +30,8 @@ uint64_t tf_view_ids(const uint8_t *raw, size_t raw_n, uint64_t offset, int side
     return (offset + (uint64_t)(ids.p - raw)) << 2 | form;
 }
 
-static int walk(uint32_t *dst, size_t n, struct tf_cbor_cursor c)
+/* Decode the n ids at c, in an encoding other than U16 and U32. */
+static int decode_ids(uint32_t *dst, size_t n, struct tf_cbor_cursor c)
 {
     uint64_t x;
     const uint8_t *p;
@@ -38,7 +41,7 @@ static int walk(uint32_t *dst, size_t n, struct tf_cbor_cursor c)
         if (w == 0 || tf_cursor_bytes(&c, &p, &bytes) || bytes != n * w)
             return -1;
         for (size_t i = 0; i < n; i++) {
-            x = p[i * w]; /* an id has 32 bits: the upper half of a wide one was found to be zero */
+            x = p[i * w]; /* the reader has checked that the upper half is zero */
             for (size_t k = 1; k < 4 && k < w; k++)
                 x |= (uint64_t)p[i * w + k] << (8 * k);
             dst[i] = (uint32_t)x;
@@ -63,9 +66,9 @@ int tf_view_take(uint32_t *dst, size_t n, const uint8_t *map, size_t map_n, uint
         return -1;
     const uint8_t *p = map + at;
     if (w == 0)
-        return walk(dst, n, (struct tf_cbor_cursor){.p = p, .end = map + map_n});
+        return decode_ids(dst, n, (struct tf_cbor_cursor){.p = p, .end = map + map_n});
     if (w == 4) {
-        memcpy(dst, p, n * 4); /* both ends are little-endian */
+        memcpy(dst, p, n * 4); /* file and machine are little-endian */
     } else {
         for (size_t i = 0; i < n; i++) {
             uint16_t x;

@@ -1,4 +1,4 @@
-/* writer.c - streams out: records one by one through a buffer, with running count and CRC. */
+/* writer.c - write streams: encode records, keep their count and CRC, add checks. */
 #include "base/utf8.h"
 #include "base/hash.h"
 #include "stream/record.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The record in w->buf goes out, into the running CRC first. */
+/* Write the record in w->buf and add it to the CRC. */
 static int put(struct tf_writer *w, struct tf_err *err)
 {
     w->crc = tf_crc32c(w->crc, w->buf.p, w->buf.len);
@@ -16,7 +16,7 @@ static int put(struct tf_writer *w, struct tf_err *err)
     return rc;
 }
 
-/* Write a check or end: it is not part of the running CRC. w->buf may have a record that waits. */
+/* Write a check or end record, which is not part of the CRC. A record may wait in w->buf. */
 static int mark(struct tf_writer *w, int type, struct tf_err *err)
 {
     const struct tf_record rec = {.type = type, .count = w->count, .crc = w->crc};
@@ -34,7 +34,8 @@ int tf_writer_check(struct tf_writer *w, struct tf_err *err)
     return mark(w, TF_REC_CHECK, err);
 }
 
-/* A record was made in w->buf: a check before it, when with it the stretch would get too long. */
+/* Write the record in w->buf, after a check if the bytes since the last one would exceed the limit.
+ */
 static int put_record(struct tf_writer *w, struct tf_err *err)
 {
     size_t n = w->buf.len;
@@ -51,7 +52,7 @@ static int put_record(struct tf_writer *w, struct tf_err *err)
     return put(w, err);
 }
 
-/* Texts in records are UTF-8. */
+/* Returns text if it is UTF-8, else a copy in buf with other bytes escaped. */
 static const char *clean(const char *text, char *buf, size_t size)
 {
     size_t n = strlen(text);
@@ -71,7 +72,7 @@ int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf
     tf_buf_add(&w->buf, record, n);
     if (put(w, err))
         return -1;
-    /* Where nothing is held back, the header is proved before the first record is used. */
+    /* Without checks between records, this one lets readers verify the header. */
     return w->own_crc ? tf_writer_check(w, err) : 0;
 }
 

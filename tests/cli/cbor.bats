@@ -157,9 +157,9 @@ END
     try '{"type":"what","hex":"0f"}' 'hex: not one record'
     try '{"type":"what","hex":"8"}' 'hex: not lower-case hex digits in pairs'
     try '{"type":"what","hex":"820f00"}' 'hex: not one record'
-    try '{"type":"tensor","name":"p/x","dims":[1],"data":[1]}' 'data: dtype must stand before it'
+    try '{"type":"tensor","name":"p/x","dims":[1],"data":[1]}' 'data: dtype must come before it'
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' \
-        'data: 4 bytes where dims ask for 8'
+        'data: 4 bytes, dims need 8'
     try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' \
         'data: a number that u8 can'
     try '{"type":"tensor","name":"p/x","dtype":"f16","dims":[1],"data":[0.1]}' \

@@ -160,7 +160,7 @@ open("vocab.model", "wb").write(m.pop("vocab").tobytes())
 np.savez("bare.npz", **m)
 PY
     t 1 tf-convert bare.npz
-    expect_error "bare.npz: carries no configuration: give one with --config"
+    expect_error "bare.npz: contains no configuration; use --config"
     tf-convert --config config.json --vocab vocab.model bare.npz -o full.tfm
     [ "$(fingerprint full.tfm)" = "$(fingerprint "$MODEL")" ]
     tf-convert --config config.json bare.npz -o dumb.tfm
@@ -212,7 +212,7 @@ del m["dec.cross.kv.w"]
 np.savez("less.npz", **m)
 PY
     t 1 tf-convert more.npz
-    expect_error "more.npz: tensor 'extra' is no parameter of this configuration"
+    expect_error "more.npz: tensor 'extra' is not a parameter of this configuration"
     t 1 tf-convert less.npz
     expect_error "less.npz: tensor 'dec.cross.kv.w' is missing"
 }
@@ -289,7 +289,7 @@ PY
     t 1 tf-convert long
     expect_error "1 bytes after the last tensor"
     t 1 tf-convert "$LINES_TXT"
-    expect_error "neither a model of tf-tools nor safetensors nor npz"
+    expect_error "not a model of tf-tools, safetensors or npz"
     t 1 tf-convert "$LINES_TFS"
     t 2 tf-convert --to onnx "$MODEL"
     t 2 tf-convert --config - -

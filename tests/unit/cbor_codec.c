@@ -1,5 +1,5 @@
-/* cbor_codec.c - items and values: RFC 8949's examples, every half, deterministic maps, what the
- * decoder refuses, what readers accept. */
+/* cbor_codec.c - items and values: the examples of RFC 8949, every half, deterministic maps, what
+ * the decoder refuses, JSON. */
 #include "../harness/stream.h"
 #include "base/bits.h"
 #include "base/hash.h"
@@ -149,7 +149,7 @@ static void test_values(void)
     struct tf_value copy = tf_value_clone(&a, &back);
     ok(tf_value_equal(&m, &copy), "a clone is equal");
     tf_value_put(&a, &copy, "k", tf_value_int(1));
-    ok(!tf_value_equal(&m, &copy) && back.n == 7, "and goes its own way");
+    ok(!tf_value_equal(&m, &copy) && back.n == 7, "and independent of the first");
     struct tf_buf again = {0};
     tf_cbor_value(&again, &back);
     ok(again.len == b.len && !memcmp(again.p, b.p, b.len), "encodes to the same bytes");

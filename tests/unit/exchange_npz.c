@@ -1,5 +1,5 @@
-/* exchange_npz.c - npz: what is written is read back, whatever the types and names; archives made
- * by hand with what other writers make of ZIP and .npy; damage, lies and limits. */
+/* exchange_npz.c - npz: round trips of all types and names; variants of ZIP and .npy that other
+ * programs write; damage, false fields and limits. */
 #include "base/memory.h"
 #include "exchange/bundle.h"
 #include "../harness/stream.h"
@@ -40,7 +40,7 @@ static bool same_bundle(const struct tf_bundle *x, const struct tf_bundle *y)
     return same;
 }
 
-/* ---- bundles of ours ---- */
+/* ---- round trips ---- */
 
 static uint8_t some[512]; /* data of every tensor */
 
@@ -56,7 +56,11 @@ static struct tf_tensor tensor(const char *name, enum tf_dtype dtype, int rank,
     return t;
 }
 
-#define DIMS(...) sizeof((uint64_t[]){__VA_ARGS__}) / 8, (uint64_t[]){__VA_ARGS__}
+#define DIMS(...)                                       \
+    sizeof((uint64_t[]){__VA_ARGS__}) / 8, (uint64_t[]) \
+    {                                                   \
+        __VA_ARGS__                                     \
+    }
 
 static char longest[TF_MAX_NAME + 1];
 
@@ -422,7 +426,7 @@ static const struct {
     {1, "{'descr': '<f4', 'fortran_order': True, 'shape': (3,), }", 12, NULL},
     {1, "{'descr': '<f4', 'fortran_order': True, 'shape': (), }", 4, NULL},
     {1, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }", 12,
-     "w: in Fortran order: numpy.ascontiguousarray"},
+     "w: in Fortran order; convert it with numpy.ascontiguousarray"},
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,3), }", 12, NULL},
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,3), }", 12,
      "w: too many dims"},
@@ -432,8 +436,8 @@ static const struct {
     {257, F32_3, 12, "version 1.1"},
     {1, "", 0, "not a .npy"},
     {1, "{}", 0, "without descr"},
-    {1, F32_3, 11, "w: 11 bytes of data, but its dims ask for 12"},
-    {1, F32_3, 13, "13 bytes of data, but its dims ask for 12"},
+    {1, F32_3, 11, "w: 11 bytes of data, its shape needs 12"},
+    {1, F32_3, 13, "13 bytes of data, its shape needs 12"},
     {1, F32_3, 0, "0 bytes of data"},
     /* the dict */
     {1, "", 20, "not a dict"},
@@ -447,7 +451,7 @@ static const struct {
     {1, "{'descr", 12, "not a dict"},
     {1, "{'descr': '<f4", 12, "structured"},
     {1, "{'descr': '<f4\", 'fortran_order': False, 'shape': (3,)}", 12, "not a dict"},
-    {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x", 12, "something after"},
+    {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x", 12, "text after the dict"},
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)", 12, "not a dict"},
     {1, "{'descr': '<f4', 'fortran_order': False}", 12, "without descr, fortran_order or shape"},
     {1, "{'descr': '<f4', 'shape': (3,)}", 12, "without"},
@@ -478,10 +482,10 @@ static const struct {
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2147483648, 2147483648)}", 0,
      "product is too large"},
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1152921504606846976,)}", 4,
-     "but its dims ask for 4611686018427387904"},
+     "its shape needs 4611686018427387904"},
     /* dtypes */
     {1, "{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}", 12,
-     "w: dtype >f4: big-endian: numpy.ndarray.astype"},
+     "w: dtype >f4: big-endian; convert it with numpy.ndarray.astype"},
     {1, "{'descr': '|O', 'fortran_order': False, 'shape': (3,)}", 12, "w: dtype |O: none of <f2"},
     {1, "{'descr': '<U3', 'fortran_order': False, 'shape': (1,)}", 12, "dtype <U3: none of"},
     {1, "{'descr': '|S12', 'fortran_order': False, 'shape': ()}", 12, "dtype |S12: none of"},
@@ -543,7 +547,7 @@ static void test_heads(void)
     tf_buf_release(&b);
 }
 
-/* ---- lies ---- */
+/* ---- false fields ---- */
 
 enum { LOCAL, CENTRAL, END, END_OF_64, LOCATOR };
 static const struct {
@@ -592,18 +596,18 @@ static const struct {
     {CENTRAL, 46, 1, 0xff, "not UTF-8"},
     {CENTRAL, 46, 1, 'x', "disagree"},
     {CENTRAL, 50, 1, 'x', "w.npx: damaged: its header and the directory disagree"},
-    {END, 0, 4, 0, "no end of a zip archive"},
+    {END, 0, 4, 0, "no end record of a zip archive"},
     {END, 4, 2, 1, "several"},
     {END, 6, 2, 1, "several"},
     {END, 8, 2, 2, "several"},
     {END, 8, 4, 0, "continues after"},
-    {END, 8, 4, 0x00020002, "not what the end record says"},
-    {END, 8, 4, 0xffffffff, "not what the end record says"},
-    {END, 12, 4, 0, "not what the end record says"},
-    {END, 12, 4, 0xffffffff, "not what the end record says"},
-    {END, 16, 4, 0, "not what the end record says"},
-    {END, 16, 4, 0xffffffff, "not what the end record says"},
-    {END, 20, 2, 1, "no end of a zip archive"},
+    {END, 8, 4, 0x00020002, "does not match the end record"},
+    {END, 8, 4, 0xffffffff, "does not match the end record"},
+    {END, 12, 4, 0, "does not match the end record"},
+    {END, 12, 4, 0xffffffff, "does not match the end record"},
+    {END, 16, 4, 0, "does not match the end record"},
+    {END, 16, 4, 0xffffffff, "does not match the end record"},
+    {END, 20, 2, 1, "no end record of a zip archive"},
 };
 static const struct {
     int where, at, bytes;
@@ -627,9 +631,9 @@ static const struct {
     {END_OF_64, 20, 4, 1, "several"},
     {END_OF_64, 24, 8, 2, "several"},
     {END_OF_64, 32, 8, 0xffffffffffffffff, "several"},
-    {END_OF_64, 40, 8, 0xffffffffffffffff, "not what the end record says"},
-    {END_OF_64, 48, 8, 0xffffffffffffffff, "not what the end record says"},
-    {LOCATOR, 0, 4, 0, "not what the end record says"},
+    {END_OF_64, 40, 8, 0xffffffffffffffff, "does not match the end record"},
+    {END_OF_64, 48, 8, 0xffffffffffffffff, "does not match the end record"},
+    {LOCATOR, 0, 4, 0, "does not match the end record"},
     {LOCATOR, 4, 4, 1, "several"},
     {LOCATOR, 8, 8, 0, "no ZIP64 end record"},
     {LOCATOR, 8, 8, 0xffffffffffffffff, "no ZIP64 end record"},
@@ -687,11 +691,11 @@ static void test_members(void)
 {
     struct made m = {0};
     add(&m, 0, "readme.txt", "hello", 5);
-    judge_done(&m, "readme.txt: not named as an array is (NAME.npy)", "another suffix");
+    judge_done(&m, "readme.txt: not an array (NAME.npy)", "another suffix");
     add(&m, 0, ".npy", "hello", 5);
-    judge_done(&m, ".npy: not named", "no name");
+    judge_done(&m, ".npy: not an array", "no name");
     add(&m, 0, "dir/", "", 0);
-    judge_done(&m, "dir/: not named", "a directory");
+    judge_done(&m, "dir/: not an array", "a directory");
     add(&m, 0, "w.npy", "", 0);
     judge_done(&m, "w: not a .npy file", "no bytes");
     add(&m, 0, "w.npy", "\x93NUMPX\1\0\0\0{}", 12);

@@ -1,5 +1,5 @@
-/* exchange_safetensors.c - safetensors: written and read back, every prefix and every bit flipped,
- * and headers that lie. */
+/* exchange_safetensors.c - safetensors: round trips, every prefix, every bit flipped, and invalid
+ * headers. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/memory.h"
@@ -181,7 +181,7 @@ static const struct {
     {"{\"__metadata__\":\"a\"}", 0, "__metadata__: not an object"},
 };
 
-static void lies(void)
+static void invalid_headers(void)
 {
     struct tf_bundle b = {0};
     struct tf_err err;
@@ -212,6 +212,6 @@ static void lies(void)
 int main(void)
 {
     round_trip();
-    lies();
+    invalid_headers();
     return done();
 }

@@ -1,5 +1,5 @@
-/* stream_damage.c - cut and flipped streams and models: nothing short or changed is ever accepted,
- * by any reader. Of those of 20 kB one cut and one bit in 61; all of them with TF_DAMAGE=all. */
+/* stream_damage.c - no reader accepts a truncated stream or model, or one with a flipped bit. For
+ * samples of 20 kB every 61st length and bit is tested, and all with TF_DAMAGE=all. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/memory.h"

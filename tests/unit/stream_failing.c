@@ -1,5 +1,5 @@
-/* stream_failing.c - inputs whose read fails and outputs whose write fails, at every byte: an error
- * that says why, never an end of the data, and no function continues as if all were well. */
+/* stream_failing.c - reads and writes that fail at every byte: every function returns an error with
+ * the reason, and none takes the failure for the end of the data. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "stream/inspect.h"

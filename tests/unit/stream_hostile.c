@@ -1,5 +1,5 @@
-/* stream_hostile.c - hand-made heads that lie, and encodings that are unusual but right. Each is
- * refused with its reason, at once and with little memory, or accepted. Bytes are given as hex
+/* stream_hostile.c - false lengths and counts, and encodings that are unusual but valid. Each is
+ * refused with a reason, quickly and with little memory, or accepted. Bytes are given as hex
  * digits, 'text' as a text string, and (name) for the pieces below. */
 #include "../harness/stream.h"
 #include "stream/model.h"

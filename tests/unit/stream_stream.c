@@ -134,7 +134,7 @@ static void test_others(void)
     ok(t->layer == 1 && t->n_heads == 1 && t->heads[0] == 1, "layer and head");
     ok(t->n_rows == 2 && t->n_cols == 2 && !strcmp(t->rows[1], "</s>") && !strcmp(t->cols[0], "") &&
            !strcmp(t->cols[1], "\u2581ein"),
-       "what asks and what is looked at");
+       "queries and keys");
     ok(t->weights[0] == 1.0f && t->weights[1] == 0.0f && t->weights[2] == 0.25f,
        "the column runs fastest");
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.idx == 0 && t->layer == 6 && t->n_heads == 2 &&
@@ -222,7 +222,7 @@ static void test_same_vocab(void)
        "both hashes: %s", err.msg);
 }
 
-/* Records past 1 MiB: checks are put in, a reader holds back no more, and a stream without them is
+/* Records past 1 MiB: checks are added, a reader holds back no more, and a stream without them is
  * refused. */
 static void test_checks(void)
 {
@@ -492,7 +492,7 @@ static void test_too_much(void)
            err.msg);
     tf_writer_release(&w);
 
-    /* What another's writer may have let through. */
+    /* Records that the writers here refuse. */
     static const struct {
         const char *what, *why;
     } foreign[] = {{"hypotheses", "hyps: more than 65536"},
@@ -554,7 +554,7 @@ static void test_too_much(void)
     tf_arena_release(&a);
 }
 
-/* Attention as another's writer may have encoded it: the same values. And what ours does at its
+/* Attention in other valid encodings: the same values. And what the writer does at its
  * edges. */
 static void test_attention(void)
 {
@@ -567,7 +567,7 @@ static void test_attention(void)
         const char *what, *bytes;
         size_t n;
     } encodings[] = {
-        {"as ours", BYTES("\x88" BEGIN HEADS TEXTS WEIGHTS)},
+        {"as written", BYTES("\x88" BEGIN HEADS TEXTS WEIGHTS)},
         {"weights in binary16", BYTES("\x88" BEGIN HEADS TEXTS "\xd8\x54\x48"
                                       "\0\x3c"
                                       "\0\x38"
@@ -663,10 +663,10 @@ static void test_bad_names(void)
     for (int i = 0; i < 6; i++)
         is_str(tf_bad_name(codes[i]), names[i], "code %d", codes[i]);
     char buf[64];
-    is_str(tf_bad_say(buf, sizeof buf, TF_BAD_UTF8, "invalid UTF-8 at byte 2"),
+    is_str(tf_bad_describe(buf, sizeof buf, TF_BAD_UTF8, "invalid UTF-8 at byte 2"),
            "invalid UTF-8 at byte 2", "with the name once");
-    is_str(tf_bad_say(buf, sizeof buf, TF_BAD_OTHER, "no"), "other: no", "a name and a text");
-    is_str(tf_bad_say(buf, sizeof buf, TF_BAD_TOO_LONG, ""), "line too long", "no text");
+    is_str(tf_bad_describe(buf, sizeof buf, TF_BAD_OTHER, "no"), "other: no", "a name and a text");
+    is_str(tf_bad_describe(buf, sizeof buf, TF_BAD_TOO_LONG, ""), "line too long", "no text");
 }
 
 static void test_writer_limits(void)

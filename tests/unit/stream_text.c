@@ -1,5 +1,5 @@
-/* stream_text.c - JSON Lines and diagnostic notation: values that JSON has no number for, tensors
- * of every dtype, and what is refused of edited lines, by name. */
+/* stream_text.c - JSON Lines and diagnostic notation: NaN and infinities, tensors of every
+ * dtype, and the messages for edited lines that are refused. */
 #include "../harness/stream.h"
 #include "stream/inspect.h"
 
@@ -274,9 +274,9 @@ static const struct {
      "nested too deeply"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1]}", "data: missing"},
     {"model", TENSOR "\"data\":[1],\"dtype\":\"u8\",\"dims\":[1]}",
-     "data: dtype must stand before it, and be one of ours"},
+     "data: dtype must come before it and be known"},
     {"model", TENSOR "\"dtype\":\"u7\",\"data\":[1]}",
-     "data: dtype must stand before it, and be one of ours"},
+     "data: dtype must come before it and be known"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":1}", "data: not an array"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[true]}", "data: not a number"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[\"nan\"]}", "data: not a number"},
@@ -298,8 +298,7 @@ static const struct {
      "dims: not positive, or too large"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[4294967296,4294967296],\"data\":[]}",
      "dims: not positive, or too large"},
-    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[2],\"data\":[1]}",
-     "data: 1 bytes where dims ask for 2"},
+    {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[2],\"data\":[1]}", "data: 1 bytes, dims need 2"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1,1,1,1,1,1,1,1,1],\"data\":[1]}",
      "dims: more than 8"},
     {"model", "{\"type\":\"tensor\",\"name\":\"\",\"dtype\":\"u8\",\"dims\":[1],\"data\":[1]}",

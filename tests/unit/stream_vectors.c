@@ -1,5 +1,5 @@
-/* stream_vectors.c - the golden bytes of formats/vectors: our writers make exactly them, and their
- * diagnostic notation is as it stands beside them. TF_UPDATE=1 writes them again. Runs in the
+/* stream_vectors.c - the writers produce the bytes of formats/vectors, and tf-cbor the diagnostic
+ * notation in the files next to them. TF_UPDATE=1 writes them again. Runs in the
  * root of the source tree. */
 #include "../harness/stream.h"
 #include "stream/inspect.h"

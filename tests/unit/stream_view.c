@@ -1,5 +1,4 @@
-/* stream_view.c - the ids of a record taken out of a mapped file again, in every encoding that a
- * writer may have chosen. */
+/* stream_view.c - read the ids of a record from a mapped file, in every valid encoding. */
 #include "../harness/stream.h"
 #include "base/memory.h"
 #include "cbor/encode.h"
@@ -77,7 +76,7 @@ static void take(unsigned tag, const char *name, const uint32_t *ids, int sides,
     tf_buf_release(&b);
 }
 
-/* The file changed after it was indexed: other bytes stand where the list did. */
+/* The file changed after it was indexed: the list has been overwritten. */
 static void changed(void)
 {
     struct tf_buf b = {0};
