@@ -177,14 +177,15 @@ static int read_number(const struct tf_json_values *l, struct tf_value *v, const
                        struct tf_err *err)
 {
     const struct tf_json_reader *r = l->r;
-    bool plain = l->style == TF_JSON_PLAIN;
-    *v = tf_value_real(r->real);
-    if (!r->is_int || (!plain && r->negative && r->uint == 0))
-        return 0;
-    if (r->uint <= (uint64_t)INT64_MAX + r->negative)
-        *v = tf_value_int((int64_t)(r->negative ? 0 - r->uint : r->uint));
-    else if (!plain)
-        return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
+    bool fits = r->is_int && r->uint <= (uint64_t)INT64_MAX + r->negative;
+    if (l->style == TF_JSON_EXACT && r->is_int) {
+        if (!fits)
+            return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
+        fits = !r->negative || r->uint > 0;
+    }
+    *v = fits ? (struct tf_value){.kind = TF_INT,
+                                  .integer = (int64_t)(r->negative ? 0 - r->uint : r->uint)}
+              : (struct tf_value){.kind = TF_REAL, .real = r->real};
     return 0;
 }
 

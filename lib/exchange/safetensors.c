@@ -170,7 +170,7 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* List the tensors in the order of their data. Names must be unique, and the data must lie one
+/* List the tensors in the order of their data. Names must be unique, and the data must be one
  * after the other and fill the rest of the file. */
 static int place_tensors(struct reading *d, const uint8_t *data, size_t n, struct tf_err *err)
 {

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SKIP_BIT = 63 }; /* of a queue entry: consumed, but not handed out */
+enum { SKIP_BIT = 63 }; /* of a queue entry: consumed, but not returned */
 
 struct tf_reader {
     struct tf_in *in;
@@ -30,19 +30,19 @@ struct tf_reader {
     char *kind; /* of the first part */
     unsigned kind_bit;
     bool own_crc; /* records are ready as soon as they are complete */
-    bool apart;   /* tensors are handed out before their data */
+    bool apart;   /* tensors are returned before their data */
     bool ended;   /* the end record was seen */
     uint64_t count, given;
     uint32_t crc;
     bool summed; /* the last check or end had a crc */
     uint64_t sum_count;
     uint32_t sum_crc;
-    /* Bytes of in->buf from in->pos on: [0, last) was handed out, [last, scanned) is queued. */
+    /* Bytes of in->buf from in->pos on: [0, last) was returned, [last, scanned) is queued. */
     size_t last, scanned;
     size_t held;     /* bytes queued since the last check */
     uint64_t *queue; /* lengths */
     size_t head, ready, tail, cap;
-    struct tf_arena mem;          /* of the record handed out */
+    struct tf_arena mem;          /* of the record returned last */
     struct tf_tensor_head tensor; /* apart: of the last tensor */
 };
 
@@ -345,7 +345,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         return 1;
     }
     if (type == TF_REC_ERROR) {
-        if (!fill) /* what was handed out stays: tf_reader_next will decode it */
+        if (!fill) /* keep the memory of the last record; tf_reader_next will decode this one */
             return -1;
         tf_arena_clear(&r->mem);
         if (tf_record_decode(rec, &r->mem, &r->header, p, n, err)) {
@@ -379,7 +379,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
     return 1;
 }
 
-/* Drop queue entries that are not handed out; true if one that is remains. */
+/* Drop queue entries that are not returned; true if another remains. */
 static bool skip_hidden(struct tf_reader *r)
 {
     while (r->head < r->ready && r->queue[r->head] >> SKIP_BIT) {
@@ -392,7 +392,7 @@ static bool skip_hidden(struct tf_reader *r)
     return r->head < r->ready;
 }
 
-/* Consume the record handed out last. */
+/* Consume the record returned last. */
 static void consume_last(struct tf_reader *r)
 {
     r->in->pos += r->last;
@@ -470,7 +470,7 @@ bool tf_reader_ready(struct tf_reader *r)
     return true;
 }
 
-/* ---- tensors handed out before their data ---- */
+/* ---- tensors returned before their data ---- */
 
 const struct tf_tensor_head *tf_reader_tensor(const struct tf_reader *r)
 {

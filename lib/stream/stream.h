@@ -181,7 +181,7 @@ const struct tf_header *tf_reader_header(const struct tf_reader *r); /* of the p
  * text", which is in *rec, so that a filter can pass it on with tf_writer_error). After an error
  * the reader is dead. A further part begins with rec->type == TF_REC_HEADER (header replaced; idx
  * restart). CHECK, END and ancillary records are consumed unless RAW. Records of streams other than
- * models and batches are handed out only once the check that covers them has been verified (at most
+ * models and batches are returned only once the check that covers them has been verified (at most
  * TF_MAX_CHECK bytes are held back); on a terminal or pipe whose writer flushes, that is at once.
  */
 int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *err) TF_MUST_CHECK;
