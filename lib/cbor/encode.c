@@ -1,4 +1,4 @@
-/* encode.c - deterministic CBOR into a buffer. libcbor encodes the heads. */
+/* encode.c - append deterministic CBOR to a buffer. libcbor encodes the heads. */
 #include "cbor/encode.h"
 
 #include "base/bits.h"

@@ -56,7 +56,7 @@ struct tf_value tf_value_map(void)
     return (struct tf_value){.kind = TF_MAP};
 }
 
-/* Arrays and maps have room for the next power of two: no capacity field is needed. */
+/* The capacity of arrays and maps is the next power of two, so no member stores it. */
 static size_t room_for(size_t n)
 {
     size_t room = 1;
@@ -88,7 +88,7 @@ int tf_key_order(const char *a, const char *b)
     return n != m ? (n < m ? -1 : 1) : memcmp(a, b, n);
 }
 
-/* The index of a key, or where it would be inserted. */
+/* Returns the index of a key, or the one at which to insert it. */
 static size_t key_place(const struct tf_value *map, const char *key, bool *found)
 {
     size_t lo = 0, hi = map->n;

@@ -146,7 +146,7 @@ static int object(struct tf_json_reader *r, const struct tf_series_keys *k, stru
     return tf_json_next(r, &kind, err); /* nothing may follow */
 }
 
-/* The line of a key and group, which is created if new. NULL if there are too many. */
+/* Find or add the line of a key and group. Returns NULL if there are too many. */
 static struct tf_series *series(struct tf_series_list *l, size_t key, const char *group)
 {
     for (size_t i = 0; i < l->n; i++) {

@@ -10,7 +10,7 @@ struct decode {
     const struct tf_header *h;
 };
 
-/* Turn the reason that a getter returns into an error that begins with the field. */
+/* Make the reason that a getter returned an error that begins with the name of the field. */
 #define TRY(what, call)                                  \
     do {                                                 \
         const char *why_ = (call);                       \
@@ -119,7 +119,7 @@ static int get_structs(struct decode *d, const struct tf_field *f, void *base, s
     return 0;
 }
 
-/* Offsets begin with 0, never fall and end with the number of ids. */
+/* Offsets must begin with 0, not decrease, and end with the number of ids. */
 static int check_offsets(const struct tf_field *f, size_t n_off, size_t ids, const void *base,
                          struct tf_err *err)
 {
@@ -133,11 +133,11 @@ static int check_offsets(const struct tf_field *f, size_t n_off, size_t ids, con
     return 0;
 }
 
-/* One field. *n becomes the number of items of a list. */
+/* Decode one field. *n becomes the number of items of a list. */
 static int get_field(struct decode *d, const struct tf_field *f, void *base, size_t *n,
                      struct tf_err *err);
 
-/* A map in any order; keys that the table does not have are skipped. */
+/* Decode a map, whose keys may be in any order. Skip unknown keys. */
 static int get_map(struct decode *d, const struct tf_field *fields, const char *what, void *base,
                    struct tf_err *err)
 {
@@ -201,7 +201,7 @@ static int get_ids(struct decode *d, const struct tf_field *f, void *base, size_
     const uint32_t **ids = TF_MEMBER(const uint32_t *, base, f->at);
     TRY(f->name, tf_cursor_ids(&d->c, d->a, f->max, ids, n));
     if (f->type != TF_FIELD_IDS)
-        return 0; /* its count is that of another field */
+        return 0; /* the count is in another field */
     *TF_MEMBER(size_t, base, f->n_at) = *n;
     return f->flags & TF_KNOWN ? tf_ids_known(d->h->size, f->name, *ids, *n, err) : 0;
 }
@@ -269,7 +269,7 @@ static int get_field(struct decode *d, const struct tf_field *f, void *base, siz
     }
 }
 
-/* An array that ends before field f is whole if f is optional. */
+/* An array may end before field f if f is optional. */
 static int too_few(const struct tf_field *f, uint64_t before, struct tf_err *err)
 {
     if (f->flags & TF_OPTIONAL)
@@ -301,7 +301,7 @@ static int get_fields(struct decode *d, const struct tf_field *f, uint64_t befor
     return 0;
 }
 
-/* The crc of a record that has its own: of all bytes of the record before it. */
+/* Check the CRC at the end of a record, which is of all bytes before it. */
 static int check_own_crc(const struct tf_record *rec, size_t at, struct tf_err *err)
 {
     bool has;

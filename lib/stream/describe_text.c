@@ -79,7 +79,7 @@ static void put_map(struct tf_buf *b, int indent, const char *title, const struc
     }
 }
 
-/* A shell word: single-quoted unless that is not needed. */
+/* Append a shell word, in single quotes if it needs them. */
 static void put_word(struct tf_buf *b, const char *before, const struct tf_value *v)
 {
     struct tf_buf word = {0};
@@ -138,7 +138,7 @@ static bool shown(const char *key)
     return false;
 }
 
-/* The pipeline as shell, then as comments the versions and inputs of its stages. */
+/* Print the pipeline as shell, with versions and inputs of its stages as comments. */
 static void put_made(struct tf_buf *b, const struct tf_value *made)
 {
     if (made == NULL || made->kind != TF_ARRAY || made->n == 0)
@@ -186,7 +186,7 @@ static void put_tensor(struct tf_buf *b, const struct tf_value *t)
     tf_buf_release(&shape);
 }
 
-/* Moments and moving averages have the shapes of the parameters, so they are only counted. */
+/* Only count moments and moving averages, whose shapes are those of the parameters. */
 static void put_tensors(struct tf_buf *b, const struct tf_value *tensors)
 {
     static const struct {

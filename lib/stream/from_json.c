@@ -88,7 +88,7 @@ static int put_number(struct line *l, double x, struct tf_err *err)
     }
 }
 
-/* An array of at most `most` bytes of numbers into l->data, as l->dtype. */
+/* Read an array of numbers of l->dtype, at most `most` bytes, into l->data. */
 static int read_numbers(struct line *l, size_t most, struct tf_err *err)
 {
     enum tf_json_kind k;
@@ -181,7 +181,7 @@ static int to_float(const struct tf_value *v, float *x, struct tf_err *err)
     return 0;
 }
 
-/* A field of the record, by its schema: from the map `from` into the struct at base. */
+/* Set a field of the struct at base from the map `from`. */
 struct field {
     struct line *l;
     const struct tf_field *f;
@@ -206,7 +206,7 @@ static int get_ids(const struct field *x, struct tf_err *err)
     return 0;
 }
 
-/* Lists of ids into one, with offsets; the number of sentences is known from a field before. */
+/* Join lists of ids into one, with offsets. An earlier field has the number of sentences. */
 static int get_packed(const struct field *x, struct tf_err *err)
 {
     const struct tf_value *v;
@@ -335,7 +335,7 @@ static int get_field(const struct field *x, struct tf_err *err)
     case TF_FIELD_VALUE:
         *TF_MEMBER(const struct tf_value *, x->base, f->at) = v;
         return v ? 0 : missing(f->name, err);
-    default: /* offsets come with what they divide; CRCs are computed */
+    default: /* offsets are set with their ids; CRCs are computed */
         return 0;
     }
 }
@@ -365,7 +365,7 @@ static int check_record(const struct tf_buf *b, struct tf_err *err)
     return 0;
 }
 
-/* The value of a state must be one that a reader accepts. */
+/* Refuse a state whose value a reader would not accept. */
 static int check_state(struct line *l, const struct tf_record *rec, struct tf_err *err)
 {
     struct tf_buf b = {0};

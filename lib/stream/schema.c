@@ -1,4 +1,4 @@
-/* schema.c - the table of records and kinds. formats/ is the norm. */
+/* schema.c - the table of records and kinds, as specified in formats/. */
 #include "stream/schema.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@
 
 static size_t hyp_tokens(const void *hyp)
 {
-    return ((const struct tf_hyp *)hyp)->n + 1; /* and the end of the sentence */
+    return ((const struct tf_hyp *)hyp)->n + 1; /* one more for EOS */
 }
 
 /* The factors are at most 2^20, 2^16 and 2^16. */

@@ -22,7 +22,7 @@ struct lines {
     struct tf_out *out;
 };
 
-/* Write the text so far, if it has at least that many bytes: arrays may be long. */
+/* Write the text so far if it has at least that many bytes, since arrays may be long. */
 static int spill(struct lines *l, size_t least, struct tf_err *err)
 {
     if (l->b.len < least)
@@ -65,7 +65,7 @@ static void put_floats(struct tf_json *j, const float *x, size_t n)
     tf_json_close(j, ']');
 }
 
-/* One array a sentence. */
+/* Write one array for each sentence. */
 static void put_packed(struct tf_json *j, const uint32_t *ids, const uint32_t *off, size_t n)
 {
     tf_json_open(j, '[');

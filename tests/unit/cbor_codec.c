@@ -282,7 +282,7 @@ static void test_refused(void)
     tf_arena_release(&a);
 }
 
-/* The scanner meets items in pieces of any size. */
+/* The scanner accepts items in pieces of any size. */
 static void test_scan(void)
 {
     uint8_t p[64];
@@ -341,7 +341,7 @@ static void test_json(void)
         from_json(rows[i].text, TF_JSON_EXACT, rows[i].exact);
         from_json(rows[i].text, TF_JSON_PLAIN, rows[i].plain);
     }
-    /* As many keys as an object may have, longest first, take no more than sorting them. */
+    /* Time for many keys, longest first, must not be quadratic. */
     struct tf_buf text = {0};
     for (int i = TF_MAX_VALUES - 1; i > 0; i--)
         tf_buf_printf(&text, "%c\"%d\":0", text.len ? ',' : '{', i);

@@ -198,11 +198,11 @@ static void test_flips(void)
 /* ---- archives made by hand ---- */
 
 enum {
-    LOCAL64 = 1,    /* sizes in an extra field, as numpy has it always */
+    LOCAL64 = 1,    /* sizes in an extra field, as numpy always writes */
     CENTRAL64 = 2,  /* sizes and offset in an extra field */
-    END64 = 4,      /* ZIP64's end records, nothing but signs in the old one */
+    END64 = 4,      /* ZIP64 end records, only 0xff in the old one */
     DESCRIBED = 8,  /* CRC and sizes after the data */
-    PADDED = 16,    /* other extra fields, and bytes that are none */
+    PADDED = 16,    /* other extra fields and padding */
     COMMENTED = 32, /* on members */
 };
 
@@ -223,7 +223,7 @@ static void put_le(char *p, uint64_t x, int bytes)
         p[i] = (char)(x >> 8 * i);
 }
 
-/* Bit by bit: the definition. */
+/* CRC-32 bit by bit, as defined. */
 static uint32_t crc32(const void *data, size_t n)
 {
     const uint8_t *p = data;
@@ -356,7 +356,7 @@ static struct tf_buf npy(int version, const char *head, size_t n)
 
 #define F32_3 "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }\n"
 
-/* Refused with a message that holds `why`, or accepted when that is NULL. */
+/* Must be refused with a message that contains `why`, or accepted if that is NULL. */
 static void judge(const struct made *m, const char *why, const char *what)
 {
     struct tf_bundle r;
@@ -511,7 +511,7 @@ static void test_heads(void)
         made_release(&m);
         tf_buf_release(&b);
     }
-    /* Every bit of a header flipped under a CRC that is right, and every prefix of the .npy. */
+    /* Every bit of a header flipped, with a correct CRC, and every prefix of the .npy. */
     struct tf_buf b = npy(1, F32_3, 12);
     int rc = 0;
     for (size_t i = 0; i < 8 * (b.len - 12) + b.len; i++) {
@@ -537,7 +537,7 @@ static void test_heads(void)
             b.p[i / 8] ^= (char)(1u << i % 8);
     }
     is_int(rc, 0, "bits flipped in a header, and every prefix of a .npy: refused, or 12 bytes");
-    /* A header that claims to be longer than there is memory. */
+    /* A header length larger than memory. */
     struct made m = {0};
     memcpy(b.p + 6, "\2\0\377\377\377\377", 6);
     add(&m, 0, "w.npy", b.p, b.len);
@@ -553,7 +553,7 @@ enum { LOCAL, CENTRAL, END, END_OF_64, LOCATOR };
 static const struct {
     int where, at, bytes; /* of a field */
     uint64_t x;           /* put there */
-    const char *why;      /* NULL: nothing that matters here */
+    const char *why;      /* NULL: accepted */
 } lies[] = {
     {LOCAL, 0, 4, 0x04034b51, "w.npy: damaged: not where the directory says"},
     {LOCAL, 6, 2, 1, "w.npy: damaged: its header and the directory disagree"},
@@ -614,7 +614,7 @@ static const struct {
     uint64_t x;
     const char *why;
 } wide_lies[] = {
-    {LOCAL, 35, 1, 0, "disagree"}, /* signs without the values */
+    {LOCAL, 35, 1, 0, "disagree"}, /* 0xffffffff without the extra field */
     {LOCAL, 37, 2, 15, "disagree"},
     {LOCAL, 39, 8, 0, "disagree"},
     {CENTRAL, 51, 2, 9, "not where the directory says"},
@@ -729,7 +729,7 @@ static void test_members(void)
     add_npy(&m, "vocab.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}", 4);
     add_npy(&m, "vocab.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}", 4);
     judge_done(&m, "tensor vocab: twice", "two vocabularies");
-    /* A member within the data of another, both with CRCs that are right. */
+    /* A member within the data of another, both with correct CRCs. */
     struct made in = {0};
     char head[80];
     add_npy(&in, "b.npy", F32_3, 12);
@@ -744,7 +744,7 @@ static void test_members(void)
     judge_done(&m, "b.npy: members overlap", "a member in another's data");
     tf_buf_release(&outer);
     made_release(&in);
-    /* The directory backwards. */
+    /* The directory in reverse order. */
     add_npy(&m, "a.npy", F32_3, 12);
     tf_buf_add(&in.dir, m.dir.p, m.dir.len);
     tf_buf_clear(&m.dir);

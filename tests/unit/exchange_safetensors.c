@@ -10,7 +10,7 @@ static const uint16_t halves[3] = {0x3c00, 0xc000, 0x7bff};
 static const double pi = 3.25;
 static const uint8_t words[] = "model bytes";
 
-/* A file of these, in memory; free it. */
+/* Returns the bytes of a file of this bundle; the caller frees them. */
 static char *file_of(const struct tf_bundle *b, size_t *n)
 {
     struct tf_err err = {0};
@@ -111,7 +111,7 @@ static void round_trip(void)
     free(data);
 }
 
-/* A header by its text, with so many bytes of data. */
+/* Read a header of this text, with so many bytes of data. */
 static int read_header(const char *text, size_t data, struct tf_bundle *b, struct tf_err *err)
 {
     size_t n = strlen(text);
@@ -196,7 +196,7 @@ static void invalid_headers(void)
     ok(tf_safetensors_read(&b, huge, sizeof huge, &err) < 0 && strstr(err.msg, "cut short"),
        "a header of 2^64 bytes: %s", err.msg);
 
-    /* Names in any number cost no more than sorting them. */
+    /* Time for many names must not be quadratic. */
     struct tf_buf text = {0};
     tf_buf_byte(&text, '{');
     for (int i = 0; i <= TF_MAX_TENSORS; i++)

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "stream/inspect.h"
 
-/* Prime to 8: every bit of a byte takes part. */
+/* Coprime to 8, so that every bit of a byte is flipped somewhere. */
 #ifdef __SANITIZE_ADDRESS__
 enum { STRIDE = 5, LONG_STRIDE = 305 };
 #else
@@ -15,7 +15,7 @@ enum { STRIDE = 1, LONG_STRIDE = 61 };
 static long prefixes, flips;
 static struct tf_out shown; /* what the tools would print */
 
-/* Where a stream may end: after each of its end records. */
+/* Do these n bytes end with the end record of a part? */
 static bool part_end(const struct sample *s, size_t n)
 {
     struct tf_err err;
@@ -41,7 +41,7 @@ static bool shows(show_fn *fn, const uint8_t *p, size_t n)
     return rc == 0;
 }
 
-/* All the ways to read; a bit for each that accepted. */
+/* Read in all ways. Returns a bit for each that accepted. */
 static unsigned accepted(const struct sample *s, const uint8_t *p, size_t n, const char *must_say)
 {
     struct tf_err err = {0};
@@ -158,7 +158,7 @@ static void model_head(const struct sample *s)
     free(p);
 }
 
-/* The JSON form without its end is no stream either. */
+/* JSON Lines without the end line are refused too. */
 static void cut_json(const struct sample *s)
 {
     struct tf_err err = {0};

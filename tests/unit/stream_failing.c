@@ -121,7 +121,7 @@ static void reads(const struct sample *s)
 
 /* ---- writes ---- */
 
-/* How a function ends when its output has room for no more than cap bytes. */
+/* The result of a function whose output has room for only cap bytes. */
 static int with_room(show_fn *fn, const void *p, size_t n, size_t cap, int fd, struct tf_err *err)
 {
     struct tf_in in = memory_in(p, n);

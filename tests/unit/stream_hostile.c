@@ -251,7 +251,7 @@ static const struct hostile streams[] = {
     {BATCH "84 03 00 a7 " IDX1 SRC2 TGT1 CURSOR SOFF TOFF "00 " END1, "damaged"},
     {BATCH "84 03 00 a7 " IDX1 SRC2 TGT1 CURSOR SOFF TOFF "20 " END1, "crc: not a 32-bit number"},
     {BATCH "83 03 00 a0 " END1, "fewer than 4 items"},
-    /* unusual, but right */
+    /* unusual, but valid */
     {TOKENS END0, NULL},
     {TOKENS "83 01 00 80 " END1, NULL},
     {TOKENS "83 01 00 83 01 1805 190009 " END1, NULL},
@@ -260,7 +260,7 @@ static const struct hostile streams[] = {
     {TOKENS "83 01 00 d847 48 0300000000000000 " END1, NULL},
     {TOKENS "83 01 1bffffffffffffffff 80 " END1, NULL},
     {TOKENS "84 01 00 80 a1 'text''ab' " END1, NULL},
-    /* beyond the size: bad records are made of those, by who uses them */
+    /* ids beyond the size of the vocabulary: the tools make bad records of them */
     {TOKENS "83 01 00 81 1863 " END1, NULL},
     {TOKENS "82 1840 00 " END1, NULL},
     {TOKENS "82 193039 00 83 01 00 80 83 0d 02 f6 " END2, NULL},
@@ -371,7 +371,7 @@ static const struct hostile models[] = {
     {MODEL "80", "not an array that begins with a type"},
     {MODEL, "truncated"},
     {"", "truncated: no stream"},
-    /* unusual, but right */
+    /* unusual, but valid */
     {MODEL END0, NULL},
     {MODEL W END1, NULL},
     {MODEL "87 06 'p/w' 'f32' 40 d828 82 81 01 d855 44 0000803f f6 a0 " END1, NULL},
@@ -381,7 +381,7 @@ static const struct hostile models[] = {
     {MODEL "82 1840 00 84 07 'vocab' 41ff f6 " W "83 0d 03 f6 83 0f 03 f6 ", NULL},
 };
 
-/* Bytes of the notation. */
+/* Convert the notation to bytes. */
 static size_t make(uint8_t *p, size_t cap, const char *s)
 {
     size_t n = 0;
@@ -465,14 +465,14 @@ int main(void)
         memory_in_done(&in);
         t = cpu() - t;
         slowest = t > slowest ? t : slowest;
-        /* On a pipe a large claim is refused before it is believed. */
+        /* From a pipe, a large length is refused before memory is allocated. */
         if (models[i].why && !strcmp(models[i].why, "truncated") &&
             strstr(err.msg, "of --max-tensor"))
             ok(got < 0, "model from a pipe: a large claim is refused");
         else
             judge(&models[i], got, err.msg, "model from a pipe");
     }
-    /* Nesting without end. */
+    /* Unlimited nesting. */
     memset(p, 0x81, sizeof p);
     size_t n = make(p, sizeof p, TOKENS);
     memset(p + n, 0x81, sizeof p - n);
@@ -481,7 +481,7 @@ int main(void)
     memset(p + n, 0xc1, sizeof p - n);
     ok(read_all(p, sizeof p, 0, NULL, &err) < 0 && strstr(err.msg, "nested too deeply"),
        "65,000 tags on each other");
-    /* One row and one column too many, all of them there. */
+    /* One row and one column too many, with all their data. */
     static const char *const sides[] = {"rows", "columns"};
     for (int i = 0; i < 2; i++) {
         static uint8_t whole[(1 << 16) + 200];

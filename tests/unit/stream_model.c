@@ -119,7 +119,7 @@ static void test_ways(void)
            strstr(err.msg, "tensor p/big: 12582912 bytes: more than the 1048576 of --max-tensor"),
        "a bound on tensors: %s", err.msg);
 
-    /* Memory that is aligned like nothing in particular: tensors are copied. */
+    /* Tensors in memory of any alignment are copied. */
     uint8_t *odd = tf_xmalloc(n + 128);
     uint8_t *at = odd + 64 - (uintptr_t)odd % 64 + 3;
     memcpy(at, data, n);

@@ -141,7 +141,7 @@ static void compare(const char *name, const char *begin, const struct tf_field *
     tf_buf_release(&is);
 }
 
-/* Every row is complete: what is used from it is there. */
+/* Every row has the members that its type uses. */
 static bool sound(const struct tf_field *f, bool map)
 {
     for (; f->name; f++) {
@@ -179,7 +179,7 @@ int main(void)
                s->own_crc == (last->type == TF_FIELD_OWN_CRC || last->type == TF_FIELD_DATA_CRC),
            "%s: its row", s->name);
         if (type == TF_REC_HEADER)
-            continue; /* the norm of its map is the CDDL */
+            continue; /* the CDDL specifies its map */
         snprintf(begin, sizeof begin, "%d, ", type);
         compare(s->name, begin, s->fields, s->closed);
         if (type == TF_REC_NBEST)

@@ -346,7 +346,7 @@ static void test_raw(void)
     memory_out_done(&out);
 }
 
-/* Provenance in a header, and what it carries for others. */
+/* Provenance and unknown keys in a header. */
 static void test_header(void)
 {
     static const char *const words[] = {"a", "b", NULL}, *names[] = {"x", "y"};
@@ -408,7 +408,8 @@ static void test_header(void)
     tf_arena_release(&a);
 }
 
-/* Each limit of formats/limits.md, one beyond it: refused by name, and nothing of it written. */
+/* One more than each limit of formats/limits.md: refused with the name of the field, and nothing is
+ * written. */
 static void test_too_much(void)
 {
     struct tf_err err = {0};

@@ -91,7 +91,7 @@ static void round_trips(void)
     tf_buf_release(&b);
 }
 
-/* A tensor whose text is longer than the buffer it is made in. */
+/* A tensor whose text is longer than the buffer. */
 static void long_tensor(void)
 {
     enum { N = 60000 };
@@ -113,7 +113,7 @@ static void long_tensor(void)
     tf_buf_release(&b);
 }
 
-/* More weights than a tree of values has. */
+/* More weights than a tree of values may have. */
 static void long_attention(void)
 {
     enum { HEADS = 2, ROWS = 300, N = HEADS * ROWS * ROWS };

@@ -46,7 +46,7 @@ static void compare(const struct sample *s, const char *suffix, const void *p, s
     free(want);
 }
 
-/* Text and back: the same bytes. */
+/* Conversion to text and back gives the same bytes. */
 static void round_trip(const struct sample *s)
 {
     struct tf_err err = {0};
