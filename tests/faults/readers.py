@@ -218,9 +218,9 @@ def k(rig, row):
     """In process, through every reader: all prefixes and bit flips of streams and checkpoints of up
     to 20 kB, hostile heads within 50 ms and 16 MB; through the tools: flips drawn at random,
     changed vocabularies; accepted and different: counted as failures"""
-    for name, patterns in (("wire_damage",
+    for name, patterns in (("stream_damage",
                             {"prefixes": r"# (\d+) prefixes", "bit flips": r", (\d+) flips"}),
-                           ("wire_hostile", {"hostile heads": r"# (\d+) cases"})):
+                           ("stream_hostile", {"hostile heads": r"# (\d+) cases"})):
         if rig.short:
             continue  # `make check` runs these programs themselves
         t = os.path.join(TESTS, "unit", name + ".t")

@@ -140,7 +140,7 @@ def trained(rig, where, threads):
 def m(rig, row):
     """Every tool at small work under valgrind, with the generic kernels and those of AVX2; the
     pools of threads, and the kernels of the CUDA backend in the emulation, under ThreadSanitizer;
-    lib/wire under MemorySanitizer: no error, no leak of what is lost"""
+    the formats under MemorySanitizer: no error, no leak of what is lost"""
     if rig.short:
         return
     with open("/proc/cpuinfo") as f:
@@ -240,8 +240,8 @@ def kernels(rig, row, bin_):
 
 
 def memory(rig, row):
-    """By clang; libcbor is none of its, see msan_cbor.c. Without wire_hostile, which measures
-    memory, and wire_damage, which would take an hour."""
+    """By clang; libcbor is none of its, see msan_cbor.c. Without stream_hostile, which measures
+    memory, and stream_damage, which would take an hour."""
     if row.lacks("clang"):
         return
     tree, source = "build-memory", os.path.join(TOP, "tests/faults/msan_cbor.c")
