@@ -90,6 +90,34 @@ program() {
     expect_error "205824 bytes of scratch memory on the device: out of memory"
 }
 
+@test "no memory in the middle of a run: its last state is saved, and training resumes from there" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=8 v=200 large=5 >large.tfs
+    B=large.tfs
+    args=(--steps 8 --save-every 8 --log-every 1)
+    train "${args[@]}" -o whole
+    saved=0
+    for n in $(seq 2 9 400); do
+        rm -rf run
+        TF_EMULATE_ALLOCATIONS=$n run tf-train -q --device cuda "${small[@]}" "${args[@]}" -o run "$B"
+        [ "$status" -ne 0 ] || break
+        [ "$status" -eq 1 ]
+        expect_contains "$output" "out of memory"
+        [[ $output == *'tf-train: step 6: '* ]] || continue # which makes all buffers again
+        expect_contains "$output" "; last good checkpoint is run/resume.tfm"
+        [ "$(losses run)" = "$(losses whole | head -5)" ]
+        train "${args[@]}" -o run
+        same whole/ckpt-00000008.tfm run/ckpt-00000008.tfm
+        saved=$((saved + 1))
+    done
+    [ "$saved" -ge 5 ]
+    same whole/ckpt-00000008.tfm run/ckpt-00000008.tfm
+}
+
+@test "graphs: the ones used least recently are evicted" {
+    program ops/graphs
+}
+
 @test "operations mean what the contract says" {
     program ops/meaning
     program ops/updates
@@ -369,8 +397,8 @@ program() {
     TF_CUDA_WITHOUT=library TF_CUDA_TIMES=1 train --steps 1 -o account 2>account.txt
     grep -q 'product: plain$' account.txt
     TF_CUDA_WITHOUT=graphs TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs \
-        2>told >/dev/null
-    [ -z "${EMULATED:-}" ] || grep -q '^emulate: 0 graphs launched' told
+        2>notes >/dev/null
+    [ -z "${EMULATED:-}" ] || grep -q '^emulate: 0 graphs launched' notes
     for words in some graphs,some graphs,,mma GRAPHS; do
         TF_CUDA_WITHOUT=$words t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
         expect_error "not one of graphs, product, mma, library, pdl"

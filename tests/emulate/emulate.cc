@@ -212,8 +212,9 @@ void hear(char *) {}
 void overlook(bool) {}
 #endif
 
-/* `group(i)`: is thread i one of those that meet? What each did before is ordered before what any
- * does after. A place keeps what it was told: the block has one, and each warp. */
+/* Order memory for ThreadSanitizer as a barrier does, between all threads i with group(i): what
+ * each did before comes before what any does after. `place` is an address that stands for the
+ * barrier: one for the block, and one for each warp. */
 char places[1 + MAX_THREADS / 32][8];
 template <typename F> void meet(char *place, unsigned n, F group)
 {
@@ -250,7 +251,7 @@ struct warp_bits {
 thread *self;
 /* at the top of coroutine_main, for threads that have not started; kept to the end */
 coroutine *idle[MAX_THREADS];
-/* those that go on, from `first_ready` around the end, in their order */
+/* ring of runnable threads in their order, starting at `first_ready` */
 thread *ready[MAX_THREADS];
 unsigned n_idle, first_ready, n_ready;
 alignas(256) unsigned char shared_bytes[MAX_SHARED];
@@ -320,7 +321,8 @@ void wait()
     go_on(me);
 }
 
-/* All that are left of the block are at the barrier: `but` goes on at once. */
+/* All remaining threads of the block are at the barrier. Make them ready, except `but`, which runs
+ * now. */
 void release_block(thread *but)
 {
     int sum = 0;
@@ -338,7 +340,7 @@ void release_block(thread *but)
     }
 }
 
-/* Does the group of t, waiting in its warp, have everybody? Then do its work and let it go on. */
+/* If all threads of the warp operation that t waits for have arrived, do it and release them. */
 bool release_warp(thread *t, thread *but)
 {
     unsigned at = (unsigned)(t - threads) / 32, base = 32 * at, mask = t->mask,
@@ -641,9 +643,13 @@ cudaError_t cudaMalloc(void **p, size_t n)
     for (emulate_stream *s : streams)
         if (s->capture != nullptr)
             return cudaErrorStreamCaptureUnsupported;
-    const char *most = getenv("TF_EMULATE_MOST");
-    if ((most != nullptr && n > strtoull(most, nullptr, 10)) || posix_memalign(p, 256, n) != 0)
+    static unsigned long long made;
+    const char *most = getenv("TF_EMULATE_MOST"), *count = getenv("TF_EMULATE_ALLOCATIONS");
+    if ((most != nullptr && n > strtoull(most, nullptr, 10)) ||
+        (count != nullptr && made >= strtoull(count, nullptr, 10)) ||
+        posix_memalign(p, 256, n) != 0)
         return cudaErrorMemoryAllocation;
+    made++;
     memset(*p, 0xff, n);
     return cudaSuccess;
 }

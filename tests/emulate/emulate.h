@@ -5,16 +5,22 @@
  * graph is a list of what was queued. Blocks run one after the other; the threads of a block are
  * coroutines that run until they meet a barrier or an operation of their warp.
  * TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the
- * same. Built with SAN=thread, ThreadSanitizer takes them for threads that only barriers order, and
- * tells of accesses that CUDA leaves unordered.
- * TF_EMULATE_DEVICES: how many devices there are (1).
- * TF_EMULATE_FAULT: a kernel whose name begins with this fails, as a device does: from then on
- * every wait returns an error. TF_EMULATE_MOST: bytes of the largest allocation of device memory
- * that succeeds. With TF_EMULATE_NO_GRAPHS set no capture succeeds; with TF_EMULATE_TELL a stream's
- * end tells how many graphs were launched, and made. Device memory and dynamic shared memory start
- * as bytes 0xff (nan); each allocation is one of malloc's, so that AddressSanitizer sees what runs
- * over it. What a GPU would refuse or hang at - too many threads, too much shared memory, a barrier
- * that some threads never reach - ends the program with the kernel's name. */
+ * same. Built with SAN=thread, ThreadSanitizer sees the coroutines as threads that only barriers
+ * order, and reports accesses that CUDA leaves unordered.
+ *
+ * Environment:
+ *   TF_EMULATE_DEVICES      number of devices (1)
+ *   TF_EMULATE_FAULT        a kernel whose name begins with this fails as on a device: from then on
+ *                           every wait returns an error
+ *   TF_EMULATE_MOST         bytes of the largest device allocation that succeeds
+ *   TF_EMULATE_ALLOCATIONS  number of device allocations that succeed; all later ones fail
+ *   TF_EMULATE_NO_GRAPHS    every capture fails
+ *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made
+ *
+ * Device memory and dynamic shared memory start as bytes 0xff (nan). Each allocation is one of
+ * malloc, so AddressSanitizer finds overruns. Errors at which a GPU would fail or hang (too many
+ * threads, too much shared memory, a barrier that some threads never reach) end the program with
+ * the kernel's name. */
 #ifndef TF_TESTS_EMULATE_H
 #define TF_TESTS_EMULATE_H
 
@@ -353,8 +359,8 @@ template <> inline half from_float<half>(float x)
     return {(uint16_t)(sign | (((u + 0xfff + (u >> 13 & 1)) >> 13) - (112u << 10)))};
 }
 
-/* device.h tells what it does: the fragments of a warp are put together, multiplied, and taken
- * apart again. */
+/* See device.h. Assembles the matrices from the fragments of the warp, multiplies them and splits
+ * the result. */
 template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
     emulate::warp([](emulate::lane l[32], unsigned present) {
@@ -384,7 +390,7 @@ template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b
     }, 0xffffffffu, a, b, d);
 }
 
-/* device.h tells what it does: as late as it may, so that who does not wait has nothing. */
+/* See device.h. Copies as late as allowed, so that a missing wait shows. */
 struct async_copies {
     struct {
         uint4 *to;
