@@ -1,5 +1,5 @@
-/* check.cc - the emulation itself: barriers, operations of a warp, threads that leave early,
- * conversions, the queue and its graphs; built with SAN=thread, that races are told. */
+/* check.cc - test of the emulation: barriers, warp operations, threads that leave early,
+ * conversions, streams and graphs; built with SAN=thread, detection of races. */
 #include "emulate.h"
 
 extern "C" {
@@ -19,8 +19,8 @@ extern "C" __attribute__((visibility("default"))) void __tsan_on_report(void *)
     reports++;
 }
 
-/* A thread writes one number and reads its neighbour's; order() is what stands between. One
- * function each: a race at the same place is told once. */
+/* Each thread writes a number, calls order() and reads its neighbour's. A template, because
+ * ThreadSanitizer reports a race at the same place only once. */
 template <typename F> static int races(cudaStream_t s, unsigned threads, F order)
 {
     static volatile int room[64];
@@ -34,11 +34,11 @@ template <typename F> static int races(cudaStream_t s, unsigned threads, F order
     return reports - before;
 }
 
-/* Ends the program before ThreadSanitizer, which has told of them on stderr, makes the races that
- * it was to find a failure. */
+/* Ends the program with _Exit: at a regular exit ThreadSanitizer would turn the expected races,
+ * which it has reported on stderr, into a failure. */
 [[noreturn]] static void check_races(cudaStream_t s)
 {
-    ok(reports == 0, "no race in what is ordered: %d told", reports);
+    ok(reports == 0, "no race in ordered code: %d reported", reports);
     ok(races(s, 64, [] { __syncthreads(); }) == 0, "a barrier of the block orders");
     ok(races(s, 32, [] { __syncwarp(); }) == 0, "a barrier of the warp orders its threads");
     ok(races(s, 64, [] {}) > 0, "no barrier: a race");
@@ -144,7 +144,7 @@ int main()
         copies.wait<0>();
         bad += to[2].x != 3;
     });
-    ok(bad == 0, "copies that go on by themselves are there when they were waited for: %d wrong",
+    ok(bad == 0, "asynchronous copies are complete after their wait: %d wrong",
        bad);
 
     bad = 0;

@@ -22,7 +22,8 @@ struct emulate_product {
     int64_t aux_ld;
 };
 
-static bool told(const char *word)
+/* Is the word in TF_EMULATE_LT? */
+static bool refuses(const char *word)
 {
     const char *list = getenv("TF_EMULATE_LT");
     return list != nullptr &&
@@ -143,7 +144,7 @@ static bool has_aux(const emulate_product &p)
 
 static bool has_algorithm(const emulate_product &p, const emulate_layout &d)
 {
-    if (told("none") || (told("epilogues") && p.epilogue != CUBLASLT_EPILOGUE_DEFAULT))
+    if (refuses("none") || (refuses("epilogues") && p.epilogue != CUBLASLT_EPILOGUE_DEFAULT))
         return false;
     return d.rows % 8 == 0 || !(has_aux(p) || p.epilogue == CUBLASLT_EPILOGUE_BGRADA);
 }
@@ -170,7 +171,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t p,
                                        const cublasLtMatmulAlgo_t *algo,
                                        cublasLtMatmulHeuristicResult_t *found)
 {
-    bool refused = told("rows") && algo->data[0] == 0 && d->columns == 4096;
+    bool refused = refuses("rows") && algo->data[0] == 0 && d->columns == 4096;
     *found = {};
     found->algo = *algo;
     return algo->data[0] < OFFERED && has_algorithm(*p, *d) && !refused
@@ -190,7 +191,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
     size_t K = p.ta == CUBLAS_OP_T ? a.rows : a.columns;
     if (K != (p.tb == CUBLAS_OP_T ? b.columns : b.rows) || *(const float *)alpha != 1)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (told("run") || (told("first") && algo->data[0] == 0) || !has_algorithm(p, d))
+    if (refuses("run") || (refuses("first") && algo->data[0] == 0) || !has_algorithm(p, d))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     emulate::enqueue(stream, [=, times = *(const float *)beta] {
         bool relu = p.epilogue == CUBLASLT_EPILOGUE_RELU ||

@@ -1,4 +1,5 @@
-/* agreement.c - every operation of every backend against ref64, over random shapes and options. */
+/* agreement.c [--list] - every operation of every backend against ref64, over random shapes and
+ * options. --list prints the names of the operations, as TF_TEST_OPS takes them, one a line. */
 #include "../harness/problem.h"
 
 enum { CASES = 80 };
@@ -29,8 +30,13 @@ static void compare(struct score *s, struct lane *l, const struct problem *p,
     free_run(&r);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
+        for (size_t i = 0; i < n_ops; i++)
+            puts(all_ops[i].name);
+        return 0;
+    }
     struct candidate v[MAX_CANDIDATES];
     struct lane truth = open_ref64(), l[MAX_CANDIDATES];
     size_t n = candidates(v, false);

@@ -202,7 +202,7 @@ template <typename A> __device__ static inline uint32_t pair_of(float low, float
     return u.bits;
 }
 
-/* What mma2 puts out, rounded, as an operand a of the next product. */
+/* The result of mma2, rounded to A, as operand a of the next product. */
 template <typename A> __device__ static inline void as_a(uint32_t a[4], const float d[2][4])
 {
     a[0] = pair_of<A>(d[0][0], d[0][1]);

@@ -1,7 +1,7 @@
-/* attention_fwd.cu - attention of packed sentences, forward: softmax over keys as they come, so
- * that any length works and no matrix of weights is stored unless asked for. With m the largest
- * score so far, l the sum of exp(score - m) and o that of exp(score - m) v: a new m' scales l and o
- * by exp(m - m'). Scores are in units of log 2. */
+/* attention_fwd.cu - attention of packed sentences, forward, with an online softmax over tiles of
+ * keys: any length works, and the matrix of weights is stored only when the caller requests it.
+ * m is the largest score so far, l the sum of exp(score - m), and o the sum of exp(score - m) v;
+ * a new maximum m' scales l and o by exp(m - m'). Scores are in units of log 2. */
 #include "attention.h"
 
 /* ---- tensor cores ---- */

@@ -198,8 +198,8 @@ static cublasLtEpilogue_t epilogue(const struct shape &s)
     return s.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/* Where the epilogue's vector and mask lie: before an algorithm is asked for, and before every
- * product. */
+/* Set the addresses of the epilogue's vector and mask. Call it before requesting an algorithm, and
+ * before every product. */
 static void point(const struct plan &p, const struct tf_gemm *g)
 {
     const void *vector = vector_of(g);
@@ -452,7 +452,7 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
                       .align_b = alignment(g->b),
                       .align_d = alignment(g->d),
                       .align_vector = alignment(vector_of(g))};
-    if (s.any_rows) { /* where rows begin tells nothing of them */
+    if (s.any_rows) { /* the base may be any row: use the stride's alignment */
         int32_t row_a = alignment((void *)(g->lda * (s.ab == TF_BLAS_F32 ? 4 : 2))),
                 row_d = alignment((void *)(g->ldd * (s.out == TF_BLAS_F32 ? 4 : 2)));
         s.align_a = row_a < 16 ? row_a : 16;

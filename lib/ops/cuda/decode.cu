@@ -245,14 +245,13 @@ void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const
 
 /* o = softmax(q k' / sqrt(dk)) v, the softmax online over tiles of 32 keys.
  *
- * A warp a (row, head), and a block four neighbouring rows of one head: the beams of a sentence
- * read the same keys of the encoder at about the same time. In a tile, G threads take a key
- * together, N columns each (32 / G keys at once, four times without a branch between, so that the
- * loads overlap), and lane j then holds the weight of key j of the tile. With the weights, G
- * threads take a row of v together, and at the end the groups' sums are added. What lies past the
- * last key or column is read as one that exists, and counts nothing. Columns of v past G N are the
- * business of further blocks (grid.y), which find the weights anew; dk past G N, where G is 32, is
- * walked. */
+ * One warp computes one (row, head); a block has four neighbouring rows of one head, because the
+ * beams of a sentence read the same encoder keys at about the same time. In a tile, G threads share
+ * a key, N columns each: 32 / G keys at once, four times without a branch in between so that the
+ * loads overlap. Lane j then holds the weight of key j of the tile. For the weighted sum, G threads
+ * share a row of v, and the sums of the groups are added at the end. Keys and columns past the last
+ * are clamped to a valid one and get no weight. Columns of v past G N belong to further blocks
+ * (grid.y), which compute the weights again; where dk exceeds G N, G is 32 and a loop covers it. */
 template <typename A, int N, int G>
 static __global__ void cached_attention_kernel(struct tf_cached_attention a, size_t rows,
                                                float scale)

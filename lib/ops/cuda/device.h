@@ -47,15 +47,15 @@ struct tf_ctx {
     cudaStream_t queue;         /* tf_cuda_stream() */
     struct tf_rng_state *rng;   /* device */
     struct tf_blas *blas;       /* shared likewise */
-    void *scratch;              /* device; valid until the next operation of the lane asks for it */
+    void *scratch;              /* device; valid until the lane's next call of tf_cuda_scratch */
     size_t scratch_size;
     size_t act;                 /* bytes of an ACT */
     int sms;                    /* multiprocessors */
     int arch;                   /* compute capability, as 90 */
     bool pdl;                   /* kernels may start early: see launch_early() */
     unsigned epilogues;         /* which of them products end in: linear.cu */
-    /* whose log_softmax was put off: search_step may find it along with the best of each row, and
-     * then they stay as they are */
+    /* logits whose log_softmax is deferred: search_step can compute it together with the best
+     * candidates of each row, and then never writes the log-probabilities */
     struct {
         float *z; /* or NULL */
         size_t rows;
@@ -69,9 +69,9 @@ struct tf_ctx {
 /* Was the last work on the stream a kernel of launch_early()? */
 extern bool tf_cuda_started_early;
 
-/* Do what was put off. */
+/* Launch the deferred log_softmax. */
 void tf_cuda_softmax(struct tf_ctx *c);
-/* The stream, for all that is queued: behind what was put off. */
+/* The stream for all new work; launches a deferred log_softmax first. */
 static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 {
     if (c->logits.z != nullptr)
@@ -202,8 +202,8 @@ __device__ static inline void wait_for_previous()
 #endif
 }
 
-/* Dynamic shared memory of the block as an array: one in a kernel. tf_cuda_allow_shared() before a
- * launch that may ask for more than 47 KiB (48 with what a kernel has by itself). */
+/* Declare the block's dynamic shared memory as an array; at most one in a kernel. A launch that may
+ * need more than 47 KiB (48 KiB with static arrays) needs tf_cuda_allow_shared() first. */
 #ifdef TF_EMULATE
 #define TF_SHARED(type, name) type *name = (type *)emulate::shared_memory()
 #else
@@ -392,9 +392,9 @@ template <typename A> bool has_mma(const struct tf_ctx *c);
 
 /* ---- copies into shared memory ---- */
 
-/* A thread's copies of 16 bytes from global to shared memory that go on while it works. copy():
- * zeros where nothing is `there`. commit() ends a group; wait<N>() waits for all groups but the
- * last N: then the thread that made the copies sees them, and after a barrier the others. */
+/* Asynchronous copies of 16 bytes from global to shared memory. copy() writes zeros where `there`
+ * is false. commit() ends a group. wait<N>() waits for all groups but the last N; after it the
+ * calling thread sees its own copies, and after a barrier also those of other threads. */
 #ifndef TF_EMULATE
 struct async_copies {
     __device__ void copy(uint4 *to, const uint4 *from, bool there)
@@ -450,10 +450,11 @@ void tf_cuda_graphs_forget(struct tf_ctx *c);
 /* Host bytes to the device: src may change as soon as this returns. */
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
 
-/* The copy of a PARAM range in A that matrix products read (weights.cu): the address itself for
- * float, else that of a shadow of the allocation that holds p, made at its first use and kept up by
- * whatever writes PARAMs that may have one: upload, copy, zero, add, adam and ema, not gradients.
- * tf_cuda_wrote tells of a write to p[0 .. n); adam writes to the shadows itself. */
+/* The copy of PARAMs in precision A that matrix products read (weights.cu): p itself for float,
+ * else an address in the shadow of the allocation that contains p. The first use creates the
+ * shadow; every write to weights updates it: upload, copy, zero, add, adam and ema. Gradients have
+ * none. NULL after a failure. tf_cuda_wrote: call after a write to p[0 .. n). adam writes the
+ * shadows directly. */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
 struct tf_shadows {

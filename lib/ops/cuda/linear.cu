@@ -9,7 +9,7 @@
 
 #include <map>
 
-/* epilogues that a lane may take: ReLU's mask on the way there and back, and sums of columns */
+/* epilogues that a lane may use: ReLU's mask, forward and backward, and sums of columns */
 enum { MASK = 1, SUMS = 2 };
 /* rows, threads across columns and threads across rows of a block of sum_columns() */
 enum { ROWS = 64, LANES = 32, GROUPS = 8 };
@@ -18,7 +18,7 @@ enum { FINISHERS = 32 };
 
 namespace {
 
-/* Where y = max(0, .) is above 0, kept from the product that made y for the way back. */
+/* Bits of y > 0 for y = max(0, .), written by the forward product for the backward pass. */
 struct mask {
     void *bits;
     size_t size;
@@ -118,7 +118,7 @@ void tf_cuda_ops<A>::linear_fwd(struct tf_ctx *c, tf_mem *y, const tf_mem *x, co
     bool dropped = g.relu && dropout.p > 0, done = false;
     if (auto old = g.relu ? masks.find(y) : masks.end(); old != masks.end())
         old->second.written = false;
-    /* what dropout cut, y > 0 tells and a mask does not */
+    /* with dropout, backward must test y > 0: the mask knows nothing of dropped elements */
     if (g.relu && flags & TF_LIN_SAVE && !dropped && (c->epilogues & MASK) != 0) {
         struct mask *m = mask_beside(c, y, tf_rows_round_up(r->max_rows), (size_t)N);
         if (m == nullptr)

@@ -1,7 +1,7 @@
-/* memory.cu - backend memory, and the way of bytes between host and device.
+/* memory.cu - device memory, and copies between host and device.
  *
- * Uploads go through pinned memory, in blocks that are used in turn: a block is written again only
- * after the event that was recorded behind its last copy. */
+ * Uploads go through a ring of pinned blocks. An event recorded after a block's last copy says when
+ * it can be reused. */
 #include "device.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what)
         tf_fail(&c->err, "%s: %s", what, cudaGetErrorString(e));
 }
 
-/* Hand out the first failure. */
+/* Report the first failure, once. */
 static int report_error(struct tf_ctx *c, struct tf_err *err)
 {
     if (c->err.status == 0)
@@ -39,7 +39,7 @@ static int report_error(struct tf_ctx *c, struct tf_err *err)
     return -1;
 }
 
-/* The most that was asked for stays allowed: a recorded launch may need it. */
+/* The limit of a kernel only grows: a captured launch may need the larger one. */
 void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
 {
     static std::map<const void *, size_t> allowed;
@@ -91,7 +91,7 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
     if (failed == cudaSuccess)
         failed = cudaMemsetAsync(p, 0, size, tf_cuda_stream(c));
     if (failed != cudaSuccess) {
-        cudaGetLastError(); /* it is told here, not with the next launch */
+        cudaGetLastError(); /* reported here: clear it, or the next launch reports it again */
         cudaFree(p);
         tf_fail(err, "no memory for %zu elements on the device: %s", n, cudaGetErrorString(failed));
         return nullptr;
@@ -223,9 +223,9 @@ int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err)
 
 size_t tf_cuda_free_memory(struct tf_ctx *c)
 {
-    size_t spare = 0, total;
-    tf_cuda_failed(c, cudaMemGetInfo(&spare, &total), "memory");
-    return spare;
+    size_t available = 0, total;
+    tf_cuda_failed(c, cudaMemGetInfo(&available, &total), "memory");
+    return available;
 }
 
 void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n)

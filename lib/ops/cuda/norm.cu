@@ -13,8 +13,8 @@
 
 enum {
     Q = 4,        /* quads of a thread: D <= 4 * Q * T */
-    /* partial sums of dgain and dbias: the blocks of the way back, of which those without rows are
-     * left out */
+    /* partial sums of dgain and dbias: the most blocks of the backward kernel; blocks without rows
+     * are not launched */
     GROUPS = 512,
 };
 

@@ -10,12 +10,12 @@
  *   take   a warp for each sentence: these lists merged, ends to the finished set, the first K
  *   others live on
  *   number one block: where each sentence's rows begin in the next step
- *   place  a warp for each row: its history, its table, what the next step of the model reads; dead
- *   rows behind */
+ *   place  a warp for each row: its history, its table, the inputs of the model's next step; dead
+ *          rows come after the live ones */
 #include "softmax.h"
 
 enum {
-    /* candidates that grow sorts: 2 TF_SEARCH_MAX_BEAM, and as many again to spare */
+    /* candidates that grow sorts: twice the 2 TF_SEARCH_MAX_BEAM that it needs */
     LIST = 4096,
     THREADS = 1024, /* of a block that walks a row, at most */
     WARP = 32,
@@ -30,8 +30,8 @@ struct grown {
 
 /* Scratch of a step. Lists are by (sentence, live row or draw or next row): S * K of them. */
 struct lists {
-    /* [max_rows] or NULL: what to take off a row's logits, one after the other, for its
-     * log-probabilities: their largest, and the log of the sum of exp behind that */
+    /* [max_rows] or NULL: subtract both numbers in turn from a row's logits for its
+     * log-probabilities: x the largest logit, y the log of the sum of exp(logit - x) */
     float2 *norm;
     uint32_t want;   /* candidates to grow, for a sentence and so at most for a row */
     uint64_t *top;   /* [S * K, want] keys, best first */
@@ -350,7 +350,7 @@ __device__ static inline uint32_t ahead(const uint64_t *list, uint32_t n, double
     return from;
 }
 
-/* An end joins the finished set, in the order of scores, behind its equals. */
+/* Insert a finished hypothesis into the finished set, sorted by score; equals keep their order. */
 __device__ static void finish(const struct tf_search &s, uint32_t i, const struct view &v,
                               const struct grown &g, double x)
 {

@@ -1,5 +1,5 @@
-/* times.cu - how long the operations take on the device: with TF_CUDA_TIMES in the environment,
- * told on stderr when the last lane closes. */
+/* times.cu - time of each operation on the device. With TF_CUDA_TIMES in the environment, a table
+ * goes to stderr when the last lane closes. */
 #include "device.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * gradients, in chunks of rows: z = x E'; then a block a row turns its logits into the terms of the
  * loss and, in place, into dz = softmax(z) - q; then dx = dz E and dE += dz' x.
  *
- * Logits are of kind A where there are gradients, since the tensor cores want dz so, and float
- * where only the loss is asked for. */
+ * Logits are in A where gradients are computed, because the tensor cores need dz in A, and in float
+ * where only the loss is requested. */
 #include "blas.h"
 
 #include <stdlib.h>
