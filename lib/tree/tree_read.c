@@ -60,7 +60,8 @@ static int gather(struct tf_tree_reader *r, const char **s, size_t *n, struct tf
         r->layout = TF_TREE_PRETTY;
         if (got == 2 || r->text.len + 1 + *n > r->max)
             rc = 2;
-        depth = depth_after(depth, *s, *n);
+        if (got == 1) /* of a line that is too long, only the beginning is in memory */
+            depth = depth_after(depth, *s, *n);
         if (rc == 1) {
             tf_buf_byte(&r->text, '\n');
             tf_buf_add(&r->text, *s, *n);

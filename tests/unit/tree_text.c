@@ -133,6 +133,11 @@ int main(void)
         TF_TREE_PRETTY,
         "(A (B cccccccccccccccccccccccc)\n  (D eeeeeeeeeeeeeeeeeeeeeeeeeeeeeee)\n (G h))\n(F g)\n",
         "@1 !tree over 60 bytes\n@4 (F g)\n", "a long tree is read past");
+    layout(TF_TREE_PRETTY,
+           "(A (B c)\n"
+           "  (D eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee)\n"
+           "  (G h))\n(F g)\n",
+           "@1 !tree over 60 bytes\n@4 (F g)\n", "a long line within a tree is skipped");
     layout(TF_TREE_AUTO,
            "(A bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb)\n(F g)",
            "@1 !line of 72 bytes, maximum 60\n@2 (F g)\n", "a long line is read past");
