@@ -135,7 +135,7 @@ int main(void)
         "@1 !tree over 60 bytes\n@4 (F g)\n", "a long tree is read past");
     layout(TF_TREE_PRETTY,
            "(A (B c)\n"
-           "  (D eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee)\n"
+           "  (D eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee)\n"
            "  (G h))\n(F g)\n",
            "@1 !tree over 60 bytes\n@4 (F g)\n", "a long line within a tree is skipped");
     layout(TF_TREE_AUTO,
