@@ -180,6 +180,7 @@ static int configure(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
     o.precision = precision > 0 ? precisions[precision] : NULL;
     o.opts = opts;
+    o.command = args->command;
     o.need_bos = given("start") && o.config.start == TF_START_BOS;
     o.input = args->n > 0 ? args->v[0] : "-";
     const struct tf_run_given g = {.d_model = given("d-model"),

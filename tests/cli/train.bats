@@ -480,6 +480,43 @@ PY
     done
 }
 
+@test "the log begins with all that is needed to repeat the run, at each start" {
+    printf a >va
+    batches n=40 vocab=va >c.tfs
+    batches n=5 vocab=va seed=9 >v.tfs
+    args=(--vocab va --valid v.tfs --valid-every 4 --save-every 4)
+    train --steps 4 --clip 2 "${args[@]}" -o run c.tfs
+    train --steps 8 --clip 2 "${args[@]}" -o run c.tfs
+    cat >look.py <<'PY'
+import hashlib, json, re, sys, time, datetime
+lines = [json.loads(x) for x in open("run/log.jsonl")]
+one, two = [x for x in lines if x["event"] == "start"]
+assert lines[0] is one and one["step"] == 0 and two["step"] == 4
+assert "from" not in one and two["from"] == "run/ckpt-00000004.tfm"
+for x in one, two:
+    then = datetime.datetime.strptime(x["time"] + "+0000", "%Y-%m-%dT%H:%M:%SZ%z").timestamp()
+    assert abs(time.time() - then) < 600, x["time"]
+    assert x["data"]["corpus"] == hashlib.sha256(b"corpus 7").hexdigest()
+    assert x["data"]["vocab"] == hashlib.sha256(b"a").hexdigest()
+    assert re.fullmatch("[0-9a-f]{64}", x["data"]["valid"])
+    assert x["config"]["d_model"] == 16 and x["config"]["vocab_size"] == 64
+    assert x["settings"]["clip"] == 2 and x["settings"]["warmup"] == 20
+    assert x["batches"] == {"tokens": 25}
+    assert x["made"][-1]["prog"] == "tf-train" and x["made"][-1]["version"] == x["version"]
+    assert x["save_every"] == x["valid_every"] == 4 and x["patience"] == 0 and x["keep"] >= 5
+    assert x["command"][0] == "tf-train" and x["command"][-3:] == ["-o", "run", "c.tfs"]
+assert one["steps"] == 4 and two["steps"] == 8
+assert {k: one[k] for k in ("config", "settings", "data", "made")} == {k: two[k] for k in ("config", "settings", "data", "made")}
+assert one["data"]["valid"] != one["data"]["corpus"]
+PY
+    t 0 "$TF_PYTHON" look.py
+    # The lines of an attempt that left no checkpoint are not those of the next.
+    tr_t 3 --schedule constant --lr 1e30 --warmup 0 --steps 40 -o new b.tfs
+    train --steps 3 --seed 5 -o new b.tfs
+    [ "$(grep -c '"event":"start"' new/log.jsonl)" -eq 1 ]
+    grep '"event":"start"' new/log.jsonl | grep -q '"seed":5'
+}
+
 @test "validation data that can't be used are refused before the first update" {
     args=(--steps 20 --valid v.tfs --valid-every 10 -o run)
     batches n=5 end=0 >v.tfs
