@@ -237,6 +237,18 @@ ends() {
     ends 143
 }
 
+@test "a run that does not record its initial weights has glorot's, or fused as t2t" {
+    train --steps 5 --initializer glorot -o run b.tfs
+    tf-info --json run/ckpt-00000005.tfm |
+        "$TF_PYTHON" -c 'import json, sys; assert "initializer" not in json.load(sys.stdin)["config"]'
+    tr_t 1 --steps 8 -o run b.tfs
+    expect_error "initializer: 'glorot' in the checkpoint, 'scaled' in this run"
+    tr_t 0 --steps 8 --initializer glorot -o run b.tfs
+    train --steps 5 --as t2t -o t2t b.tfs
+    tr_t 1 --steps 8 --as t2t --initializer scaled -o t2t b.tfs
+    expect_error "initializer: 'fused' in the checkpoint, 'scaled' in this run"
+}
+
 @test "over is over" {
     train --steps 10 -o run b.tfs
     before=$(sum run/ckpt-00000010.tfm)
@@ -286,6 +298,8 @@ ends() {
     expect_error "clip: 0 in the checkpoint, 1 in this run"
     tr_t 1 "${args[@]}" --d-ff 64 v.tfs
     expect_error "d_ff: 32 in the checkpoint, 64 in this run"
+    tr_t 1 "${args[@]}" --initializer glorot v.tfs
+    expect_error "initializer: 'scaled' in the checkpoint, 'glorot' in this run"
     batches vocab=va setting=26 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
     expect_error "tokens: 25 in the checkpoint, 26 in the stream"
@@ -874,7 +888,7 @@ PY
     i=0
     for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" \
         "--tie decoder" "--attention-window 2" "--start zero" \
-        "--label-smoothing 0" "--schedule inverse-sqrt --lr 0.01" \
+        "--label-smoothing 0" "--initializer glorot" "--schedule inverse-sqrt --lr 0.01" \
             "--relu-dropout 0.2 --accumulate 2"; do
         i=$((i + 1))
         # shellcheck disable=SC2086
