@@ -120,7 +120,10 @@ int tf_journal_put(struct tf_journal *j, struct tf_err *err)
         if (j->fd[i] >= 0 && tf_fd_write(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) < 0) {
             /* report it once */
             j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
-            return -1;
+            /* log.jsonl has every line: a second reader may leave. */
+            if (i == 0 || err->sys != EPIPE)
+                return -1;
+            *err = (struct tf_err){0};
         }
     }
     return 0;
