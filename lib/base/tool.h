@@ -10,8 +10,9 @@
 extern const char tf_version[]; /* "0.1.0" */
 
 /* Start a tool: set tf_progname, reserve descriptors 0 to 2 if they are closed, ignore SIGXFSZ (a
- * full disk is an error of write(2)) and SIGPIPE, parse argv. Answers --help and its like on stdout and exits
- * with status 0, or 1 if stdout fails. Returns 0, or -1 with the message of tf_opt_parse. */
+ * full disk is an error of write(2)) and SIGPIPE, parse argv. Answers --help and its like on stdout
+ * and exits with status 0, or 1 if stdout fails. Returns 0, or -1 with the message of tf_opt_parse.
+ */
 int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
                   struct tf_err *err) TF_MUST_CHECK;
 
