@@ -31,6 +31,9 @@ Q := $(if $(V),,@)
 # One build tree per set of sanitizers.
 B ?= build$(if $(SAN),-$(SAN))
 
+# The file VERSION holds the release and, in the tarball of `make dist`, the commit.
+release := $(firstword $(file <VERSION))
+
 # ---- sources -------------------------------------------------------------------------------------
 
 cmd_src := $(sort $(wildcard cmd/tf-*.c))
@@ -162,9 +165,29 @@ $B/lib/ops/ref/%.f64.o: lib/ops/ref/%.c $B/flags
 # may be set for `make install` only.
 $B/libdir: FORCE
 	@mkdir -p $(@D)
-	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+	@echo $(call quoted,$(LIBDIR)) | cmp -s - $@ || echo $(call quoted,$(LIBDIR)) >$@
 $B/lib/ops/registry.o: lib/ops/registry.c $B/flags $B/libdir
-	$(call cc,$<,-DTF_LIBDIR='"$(LIBDIR)"')
+	$(call cc,$<,$(call quoted,-DTF_LIBDIR="$(LIBDIR)"))
+# "+" and 12 digits of the commit: in a tarball from VERSION, because git may know a directory above
+# it, and else from git. If git refuses (`make install` by another user), what it said before stays.
+checkout = git rev-parse --show-prefix 2>/dev/null | grep -qx ''
+$B/commit: FORCE
+	@mkdir -p $(@D)
+	@commit='$(word 2,$(file <VERSION))'; \
+	case $$commit in *[!0-9a-f]*) \
+	    if $(checkout); then \
+	        commit=$$(GIT_OPTIONAL_LOCKS=0 \
+	            git describe --always --exclude='*' --abbrev=40 --dirty 2>/dev/null); \
+	    elif [ -e .git ] && [ -e $@ ]; then \
+	        exit 0; \
+	    else \
+	        commit=; \
+	    fi ;; \
+	esac; \
+	echo "$$commit" | sed -E 's/^([0-9a-f]{12})[0-9a-f]*/+\1/; s/-/./' >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$B/lib/base/version.o: lib/base/version.c $B/flags $B/commit
+	$(call cc,$<,-DTF_RELEASE='"$(release)"' -DTF_COMMIT='"$(file <$B/commit)"')
 define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
 	$$(call cc,$$<,-O3 $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1))
@@ -324,46 +347,77 @@ fuzz-programs: $(fuzz_bin)
 $(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/tests/harness/memory.o $B/libtf.a
 	$(call link,-fsanitize=fuzzer)
 
+# ---- distribution --------------------------------------------------------------------------------
+
+# Named after the release in its tagged commit, elsewhere also after the commit. The same commit
+# gives the same bytes.
+dist: ## write build/tf-tools-VERSION.tar.gz: the committed files, to build without git and network
+	@mkdir -p $B
+	@$(checkout) || { echo 'dist: this is not a git checkout' >&2; exit 1; }
+	@git diff --quiet HEAD || echo 'dist: without the uncommitted changes' >&2
+	@name=tf-tools-$(release); \
+	git tag --points-at HEAD | grep -qx 'v$(release)' || \
+	    name=$$name+$$(git rev-parse HEAD | cut -c1-12); \
+	git -c tar.tar.gz.command='gzip -9n' archive --prefix="$$name/" -o "$B/$$name.tar.gz" HEAD && \
+	echo "$B/$$name.tar.gz"
+
 # ---- install -------------------------------------------------------------------------------------
 
-man1 := $(sort $(wildcard man/*.1))
-man5 := $(sort $(wildcard man/*.5))
-man7 := $(sort $(wildcard man/*.7))
-docs := $(wildcard LICENSE CHANGELOG.md) \
-	$(sort $(shell find formats examples -type f 2>/dev/null))
 DOCDIR ?= $(DATADIR)/doc/tf-tools
+docs := LICENSE CHANGELOG.md \
+	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' 2>/dev/null))
 
 completions: $(bins) ## write shell completion scripts to build/completions
 	@for t in $(notdir $(bins)); do for s in bash zsh fish; do \
 	    mkdir -p $B/completions/$$s && \
 	    $B/bin/$$t --complete=$$s >$B/completions/$$s/$$t || exit 1; done; done
 
-# The plugin is next to the tools in the build tree, and in LIBDIR/tf when installed.
-install: all completions ## install below DESTDIR and PREFIX
-	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man5' \
-	    '$(DESTDIR)$(MANDIR)/man7'
-	$(if $(bins),install -m 755 $(bins) '$(DESTDIR)$(BINDIR)')
-	$(if $(man1),install -m 644 $(man1) '$(DESTDIR)$(MANDIR)/man1')
-	$(if $(man5),install -m 644 $(man5) '$(DESTDIR)$(MANDIR)/man5')
-	$(if $(man7),install -m 644 $(man7) '$(DESTDIR)$(MANDIR)/man7')
-	$(if $(plugin),install -d '$(DESTDIR)$(LIBDIR)/tf' && \
-	    install -m 755 $(plugin) '$(DESTDIR)$(LIBDIR)/tf')
-	$(foreach t,$(notdir $(bins)), \
-	    install -D -m 644 $B/completions/bash/$t \
-	        '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' && \
-	    install -D -m 644 $B/completions/zsh/$t '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' && \
-	    install -D -m 644 $B/completions/fish/$t \
-	        '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish' && ) :
-	$(foreach f,$(docs),install -D -m 644 '$f' '$(DESTDIR)$(DOCDIR)/$f' && ) :
+# $(call installed,FUNCTION): $(call FUNCTION,SOURCE,TARGET) for every file that `make install`
+# writes. The plugin is next to the tools in the build tree, and in LIBDIR/tf when installed.
+define installed
+$(foreach f,$(bins),$(call $1,$f,$(BINDIR)/$(notdir $f)))
+$(foreach f,$(plugin),$(call $1,$f,$(LIBDIR)/tf/$(notdir $f)))
+$(foreach f,$(sort $(wildcard man/*.[157])),\
+	$(call $1,$f,$(MANDIR)/man$(subst .,,$(suffix $f))/$(notdir $f)))
+$(foreach t,$(notdir $(bins)),\
+	$(call $1,$B/completions/bash/$t,$(DATADIR)/bash-completion/completions/$t))
+$(foreach t,$(notdir $(bins)),\
+	$(call $1,$B/completions/zsh/$t,$(DATADIR)/zsh/site-functions/_$t))
+$(foreach t,$(notdir $(bins)),\
+	$(call $1,$B/completions/fish/$t,$(DATADIR)/fish/vendor_completions.d/$t.fish))
+$(foreach f,$(docs),$(call $1,$f,$(DOCDIR)/$f))
+endef
+define put
+install -D -m $$([ -x $1 ] && echo 755 || echo 644) $1 $(call quoted,$(DESTDIR)$2)
 
+endef
+remove = remove $(call quoted,$(DESTDIR)$2);
+
+install: all completions ## install below DESTDIR and PREFIX
+	$(call installed,put)
+
+# Directories that are left empty go, too, except those that every system has.
+uninstall: plugin := tf-backend-cuda.so
 uninstall: ## remove the installed files
-	rm -f $(foreach t,$(notdir $(bins)),'$(DESTDIR)$(BINDIR)/$t' \
-	    '$(DESTDIR)$(DATADIR)/bash-completion/completions/$t' \
-	    '$(DESTDIR)$(DATADIR)/zsh/site-functions/_$t' \
-	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/$t.fish') \
-	    $(foreach n,1 5 7,$(foreach p,$(notdir $(man$n)),'$(DESTDIR)$(MANDIR)/man$n/$p')) \
-	    '$(DESTDIR)$(LIBDIR)/tf/tf-backend-cuda.so' $(foreach f,$(docs),'$(DESTDIR)$(DOCDIR)/$f')
-	@rmdir '$(DESTDIR)$(LIBDIR)/tf' 2>/dev/null || :
+	@remove() { \
+	    rm -f "$$1"; \
+	    dir=$${1%/*}; \
+	    while case $$dir/ in \
+	        $(standard_dirs)) false ;; \
+	        $(our_dirs)) rmdir "$$dir" 2>/dev/null ;; \
+	        *) false ;; \
+	    esac; do dir=$${dir%/*}; done; \
+	}; \
+	$(subst $(newline), ,$(call installed,remove))
+# Patterns for `case`, with a slash at the end.
+standard_dirs = $(foreach p,/usr /usr/local,$(foreach d,/ /bin/ /lib/ /share/ /share/doc/ \
+	/share/man/,$(call quoted,$(DESTDIR)$p$d) |)) /
+our_dirs = $(foreach v,BINDIR LIBDIR MANDIR DATADIR DOCDIR,$(call quoted,$(DESTDIR)$($v))/* |) \
+	$(call quoted,$(DESTDIR)$(PREFIX))/*
+define newline
+
+
+endef
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t14
@@ -375,7 +429,7 @@ clean: ## remove the build trees
 
 FORCE:
 .PHONY: FORCE all deps maybe-deps check check-asan run-tests faults bench demo lint fuzz \
-	fuzz-programs completions install uninstall help clean
+	fuzz-programs dist completions install uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

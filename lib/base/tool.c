@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/opt_parse.h"
 #include "base/opt_print.h"
+#include "base/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-const char tf_version[] = "0.1.0";
 
 /* If a standard stream is closed, the first file opened would get its number and receive its data.
  * Open /dev/null in the wrong direction instead, so that using the stream still fails. */
@@ -34,7 +33,7 @@ _Noreturn static void answer(const struct tf_tool *tool, const struct tf_args *a
     if (args->ask == TF_ASK_HELP)
         tf_opt_print_help(tool);
     else if (args->ask == TF_ASK_VERSION)
-        printf("%s (tf-tools) %s\n", tool->name, tf_version);
+        printf("%s (tf-tools) %s\n", tool->name, tf_build);
     else if (args->ask == TF_ASK_OPTIONS)
         tf_opt_print_list(tool);
     else if (args->shell == NULL || tf_opt_print_completion(tool, args->shell) != 0)
@@ -48,7 +47,6 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
     tf_progname = tool->name;
     reserve_standard_streams();
     signal(SIGXFSZ, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
     int rc = tf_opt_parse(tool, argc, argv, args, err);
     if (rc > 0)
         answer(tool, args);
@@ -58,20 +56,19 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
 int tf_tool_finish(int rc, struct tf_err *err)
 {
     int status = err->status != 0 ? err->status : rc < 0 ? TF_FAILED : rc;
+    bool quiet = err->sys == EPIPE;
     tf_warn_summary();
-    if (status == TF_READER_LEFT)
-        status = TF_OK;
-    else if (rc < 0 || err->status != 0)
+    if ((rc < 0 || err->status != 0) && !quiet)
         tf_note("%s", err->msg[0] != 0 ? err->msg : "failed");
     /* stdio keeps no errno of an earlier failure, but a full disk fails again at the flush. */
     bool earlier = ferror(stdout);
     errno = 0;
     if (fflush(stdout) != 0 || earlier || fclose(stdout) != 0) {
         int sys = errno;
-        /* After another status the message is printed already. */
-        if (sys != EPIPE && (status == TF_OK || status == TF_PARTIAL)) {
+        if (status == TF_OK || status == TF_PARTIAL) { /* with these the output is complete */
             status = TF_FAILED;
-            tf_note("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");
+            if (sys != EPIPE && !quiet)
+                tf_note("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");
         }
     }
     return status;

@@ -1,7 +1,7 @@
 /* sacrebleu_signature.c - see sacrebleu_signature.h. */
 #include "metrics/sacrebleu_signature.h"
 #include "base/hash.h"
-#include "base/tool.h"
+#include "base/version.h"
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "stream/describe.h"
 
 #include "base/thread.h"
-#include "base/tool.h"
+#include "base/version.h"
 #include "cbor/encode.h"
 #include "cbor/json.h"
 #include "ops/backend.h"
@@ -163,7 +163,7 @@ void tf_describe_machine(struct tf_buf *out, bool json)
     static const char *const names[] = {"cpu", "cuda", "ref", "ref64"};
     struct tf_arena a = {0};
     struct tf_value info = tf_value_map(), backends = tf_value_map();
-    tf_value_put(&a, &info, "version", tf_value_str(&a, tf_version));
+    tf_value_put(&a, &info, "version", tf_value_str(&a, tf_build));
     tf_value_put(&a, &info, "threads", tf_value_int(tf_threads_default()));
     tf_value_put(&a, &info, "libcbor", tf_value_str(&a, tf_cbor_library()));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

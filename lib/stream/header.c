@@ -1,6 +1,7 @@
 /* header.c - encode and decode the label and the header record. */
 #include "base/hash.h"
-#include "base/tool.h"
+#include "base/opt.h"
+#include "base/version.h"
 #include "stream/record.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@ top_make() {
 # tests use.
 own_build() {
     mkdir build
-    (cd "${TF_BUILD:-$TOP/build}" && cp -a bin cmd flags lib libtf.a libtf-sp.a "$T/build/")
+    (cd "${TF_BUILD:-$TOP/build}" && cp -a bin cmd commit flags lib libtf.a libtf-sp.a "$T/build/")
 }
 
 # A command that writes its name and arguments to the log, then runs the rest.
@@ -49,10 +49,94 @@ fake() {
     done
     [ -s dest/opt/tf/share/doc/tf-tools/formats/README.md ]
     [ -s dest/opt/tf/share/doc/tf-tools/LICENSE ]
+    for f in examples/demo/run examples/swap/tfs.py formats/tf.cddl pipelines/text.mk; do
+        cmp "$TOP/$f" "dest/opt/tf/share/doc/tf-tools/$f"
+    done
+    [ -x dest/opt/tf/share/doc/tf-tools/examples/demo/run ]
     for _ in once again; do
         top_make 0 uninstall DESTDIR="$T/dest" PREFIX=/opt/tf
-        [ -z "$(find dest -type f)$stderr" ]
+        [ "$(find dest)$stderr" = $'dest\ndest/opt' ]
     done
+}
+
+@test "uninstall leaves what others installed, and the directories that every system has" {
+    mkdir -p d/usr/local/bin d/usr/local/share/man/man1
+    touch d/usr/local/share/man/man1/other.1
+    own_build
+    find d >before
+    top_make 0 install B="$T/build" DESTDIR="$T/d"
+    [ -x d/usr/local/bin/tf-train ]
+    mkdir -p d/usr/local/share/doc/other "$T/d/usr/local/share/fish/empty"
+    top_make 0 uninstall DESTDIR="$T/d"
+    { cat before; printf 'd/usr/local/share/%s\n' doc doc/other fish fish/empty; } | sort |
+        diff - <(find d | sort)
+}
+
+@test "a prefix with a space and a quote" {
+    own_build
+    top_make 0 install B="$T/build" PREFIX="$T/it's here"
+    t 0 "$T/it's here/bin/tf-info" --version
+    top_make 0 uninstall PREFIX="$T/it's here"
+    [ ! -e "$T/it's here" ]
+}
+
+# A clone of this checkout with all uncommitted changes committed.
+clone() {
+    git -C "$TOP" rev-parse 2>/dev/null || skip "not a git checkout: make dist is not tested"
+    export GIT_CONFIG_GLOBAL=$T/gitconfig
+    git config --global user.name t
+    git config --global user.email t@example.org
+    git config --global safe.directory '*'
+    git clone -q "$TOP" clone
+    (cd "$TOP" && git ls-files -z --cached --others --exclude-standard) |
+        (cd "$TOP" && xargs -0 ls -d 2>/dev/null) |
+        (cd "$TOP" && tar -cf - -T -) | tar -C clone -xf -
+    git -C clone add -A
+    git -C clone commit -q --allow-empty -m all
+}
+
+# The version that a tree builds into its tools.
+built_version() {
+    make -s -C "$1" CUDA=no B=b b/lib/base/version.o >/dev/null
+    strings "$1/b/lib/base/version.o" | grep '^[0-9]*\.[0-9]*\.[0-9]*' | sort | tail -n 1
+}
+
+@test "dist packs what is committed; the tarball knows its commit, in whatever git repository" {
+    need strings
+    clone
+    release=$(cut -d ' ' -f 1 "$TOP/VERSION")
+    commit=$(git -C clone rev-parse HEAD | cut -c 1-12)
+    t 0 make -s -C clone dist
+    expect_output "build/tf-tools-$release+$commit.tar.gz"
+    cp "clone/$output" first.tar.gz
+    [ "$(built_version clone)" = "$release+$commit" ]
+    echo change >>clone/README.md
+    [ "$(built_version clone)" = "$release+$commit.dirty" ]
+    t 0 make -s -C clone dist
+    expect_error "dist: without the uncommitted changes"
+    cmp "clone/$output" first.tar.gz
+    git init -q .
+    git commit -q --allow-empty -m other
+    tar -xf first.tar.gz
+    dir=tf-tools-$release+$commit
+    diff <(git -C clone ls-files | sort) <(cd "$dir" && find . -type f | cut -c 3- | sort)
+    [ "$(built_version "$dir")" = "$release+$commit" ]
+    t 2 make -s -C "$dir" dist
+    expect_contains "$stderr" "dist: this is not a git checkout"
+    # Files without git and without a commit: the release alone.
+    cp "$TOP/VERSION" "$dir/"
+    if [[ $(cat "$dir/VERSION") == *Format* ]]; then
+        [ "$(built_version "$dir")" = "$release" ]
+    fi
+    git -C clone tag "v$release"
+    t 0 make -s -C clone dist
+    expect_output "build/tf-tools-$release.tar.gz"
+}
+
+@test "VERSION, CHANGELOG.md and debian/changelog name the same release" {
+    release=$(cut -d ' ' -f 1 "$TOP/VERSION")
+    [[ $(grep -m 1 '^## ' "$TOP/CHANGELOG.md") == "## $release - "* ]]
+    [[ $(head -n 1 "$TOP/debian/changelog") == "tf-tools ($release) "* ]]
 }
 
 @test "a directory with a quote in its name is one to build in" {
