@@ -170,7 +170,7 @@ def m(rig, row):
 def threads(rig, row):
     units = [
         "build-thread/tests/unit/%s.t" % x
-        for x in ("base_thread", "decode_search", "train_stepper")
+        for x in ("base_thread", "infer_decode", "train_stepper")
     ]
     if not make(row, "B=build-thread", "SAN=thread", "all", *units):
         return

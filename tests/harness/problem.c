@@ -1,5 +1,6 @@
 /* problem.c - operations run on backends from host arrays: see problem.h. */
 #include "problem.h"
+#include "base/bits.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -184,15 +185,21 @@ void close_lane(struct lane *l)
 /* bf16 or fp16 as its bits, to the nearest, ties to even. */
 uint16_t to_16_bit(const struct tf_backend *be, double x)
 {
-    uint16_t bits;
+    float f = (float)x;
     if (strcmp(be->precision, "bf16") == 0) {
-        float f = (float)x;
         uint32_t u;
         memcpy(&u, &f, sizeof u);
         return isnan(x) ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
     }
-    _Float16 h = (_Float16)(float)x;
-    memcpy(&bits, &h, sizeof bits);
+    uint16_t bits = 0x7e00;
+    int e = 0;
+    if (isfinite(f))
+        frexp((double)f, &e);
+    double unit = ldexp(1, (e > -13 ? e : -13) - 11); /* between neighbouring halves at f */
+    if (isfinite(f))
+        f = (float)(rint((double)f / unit) * unit);
+    if (!isnan(f))
+        tf_half_exact(fabsf(f) > 65504 ? copysignf(INFINITY, f) : f, &bits);
     return bits;
 }
 
@@ -204,9 +211,7 @@ double from_16_bit(const struct tf_backend *be, uint16_t bits)
         memcpy(&f, &u, sizeof f);
         return (double)f;
     }
-    _Float16 h;
-    memcpy(&h, &bits, sizeof h);
-    return (double)h;
+    return (double)tf_half_to_float(bits);
 }
 
 void round_problem(struct problem *p, const struct tf_backend *be)
