@@ -2,9 +2,6 @@
 #include "common_options.h"
 #include "data/batcher.h"
 
-#include <errno.h>
-#include <signal.h>
-
 enum { PAPER, T2T };
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
@@ -116,19 +113,13 @@ static int run(const struct tf_args *args, struct tf_err *err)
     struct tf_progress progress;
     if (configure(&b, &filter, err) < 0)
         return -1;
-    if (o.epochs == 0) /* the reader of an endless stream decides when it has enough */
-        signal(SIGPIPE, SIG_IGN);
     tf_progress_begin(&progress, false, o.quiet);
     b.progress = &progress;
     int rc = tf_corpus_open(&c, args->v, args->n, &filter, err);
     if (rc == 0)
         rc = write_batches(&b, &c, err);
     tf_progress_end(&progress);
-    if (rc < 0 && err->sys == EPIPE && o.epochs == 0) {
-        *err = (struct tf_err){0};
-        rc = 0;
-    }
-    if (rc == 0 && !o.quiet)
+    if ((rc == 0 || err->status == TF_READER_LEFT) && !o.quiet)
         tf_batcher_summary(&b, &c);
     tf_corpus_release(&c);
     return rc;

@@ -1,9 +1,8 @@
 /* tf-info - describe models, checkpoints, streams and this machine. */
 #include "base/input.h"
+#include "base/output.h"
 #include "base/tool.h"
 #include "stream/describe.h"
-
-#include <stdio.h>
 
 static bool json;
 
@@ -25,16 +24,16 @@ static const struct tf_tool tool = {
     .max_args = -1,
 };
 
-/* Print the text and release it; rc is the result of the function that made it. */
-static int print(struct tf_buf *text, int rc, struct tf_err *err)
+static int show_machine(struct tf_out *out, struct tf_err *err)
 {
-    if (rc == 0 && text->len > 0 && fwrite(text->p, 1, text->len, stdout) != text->len)
-        rc = tf_fail_errno(err, "stdout: write");
-    tf_buf_release(text);
+    struct tf_buf text = {0};
+    tf_describe_machine(&text, json);
+    int rc = tf_out_write(out, text.p, text.len, err);
+    tf_buf_release(&text);
     return rc;
 }
 
-static int show_file(const char *path, bool gap, struct tf_err *err)
+static int show_file(const char *path, bool gap, struct tf_out *out, struct tf_err *err)
 {
     struct tf_in in;
     struct tf_buf text = {0};
@@ -44,24 +43,25 @@ static int show_file(const char *path, bool gap, struct tf_err *err)
         tf_buf_byte(&text, '\n');
     int rc = tf_describe_file(&text, &in, json, err);
     tf_in_close(&in);
-    return print(&text, rc, err);
+    if (rc == 0)
+        rc = tf_out_write(out, text.p, text.len, err);
+    tf_buf_release(&text);
+    return rc;
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (args->mode == DEVICES && args->n > 0)
         return tf_fail_status(err, TF_USAGE, "--devices takes no file");
-    if (args->mode == DEVICES) {
-        struct tf_buf text = {0};
-        tf_describe_machine(&text, json);
-        return print(&text, 0, err);
-    }
-    if (args->n == 0)
+    if (args->mode != DEVICES && args->n == 0)
         return tf_fail_status(err, TF_USAGE, "no file given; use - for stdin, or --devices");
-    for (int i = 0; i < args->n; i++)
-        if (show_file(args->v[i], !json && i > 0, err) != 0)
-            return -1;
-    return 0;
+    struct tf_out out;
+    int rc = tf_out_open(&out, "-", 0, err);
+    if (rc == 0 && args->mode == DEVICES)
+        rc = show_machine(&out, err);
+    for (int i = 0; rc == 0 && i < args->n; i++)
+        rc = show_file(args->v[i], !json && i > 0, &out, err);
+    return tf_out_finish(&out, rc, err);
 }
 
 int main(int argc, char **argv)

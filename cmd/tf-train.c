@@ -86,6 +86,9 @@ static struct tf_opt opts[] = {
              .flags = S, .help = "probability mass taken from the target"),
     OPT_CHOICE(0, "smoothing", &o.config.smoothing, tf_smoothings, .arg = "WORD", .flags = S,
                .help = "spread that mass over all V ids, or over the V-1 others"),
+    OPT_CHOICE(0, "initializer", &o.config.initializer, tf_initializers, .arg = "WORD", .flags = S,
+               .help = "initial weights: Glorot by projection or by fused matrix, or the latter "
+                       "with sublayer outputs scaled by 1/sqrt(2 layers)"),
     OPT_GROUP("Training (defaults are the preset's)"),
     OPT_INT(0, "steps", &o.steps, .arg = "N", .lo = 1, .hi = 1e12,
             .help = "total number of updates, including those of earlier runs"),
@@ -180,6 +183,7 @@ static int configure(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
     o.precision = precision > 0 ? precisions[precision] : NULL;
     o.opts = opts;
+    o.command = args->command;
     o.need_bos = given("start") && o.config.start == TF_START_BOS;
     o.input = args->n > 0 ? args->v[0] : "-";
     const struct tf_run_given g = {.d_model = given("d-model"),

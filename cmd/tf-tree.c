@@ -92,6 +92,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (write_words)
         rc = tf_out_finish(&words_out, rc, err);
     rc = tf_out_finish(&out, rc, err);
+    if (write_words && err->status == TF_READER_LEFT)
+        err->status = TF_FAILED;
     if (f.unbalanced + f.mis_sized > 0)
         tf_note("%llu sequences restored; repaired: brackets of %llu, number of tags of %llu",
                 (unsigned long long)f.trees, (unsigned long long)f.unbalanced,

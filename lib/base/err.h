@@ -25,6 +25,9 @@ enum tf_status {
     TF_DIVERGED = 3, /* training diverged; the last good checkpoint is named */
     TF_PARTIAL = 4,  /* finished, but some records were bad; the output is complete */
     TF_AGAIN = 75,   /* stopped on request, or the directory is in use: run it again later */
+    /* Not an exit status: the reader of the output has closed it, with all that it needs. The
+     * tool stops and exits with TF_OK (tf_tool_finish). */
+    TF_READER_LEFT = 256,
 };
 
 /* An error: an exit status and one line of text that starts with what failed ("file: reason") and

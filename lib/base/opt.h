@@ -128,6 +128,7 @@ struct tf_args {
     unsigned mode;   /* the selected mode; 1 if none was selected */
     enum tf_ask ask;
     const char *shell; /* of TF_ASK_COMPLETION; may be NULL */
+    const char *const *command; /* the whole command line: argv, NULL-terminated */
 };
 
 /* Set the row's variable from text; a list gains a word. `shown` is the option's name in messages

@@ -207,7 +207,7 @@ static int read_line(struct line *l, struct tf_strs *operands, struct tf_err *er
 int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
                  struct tf_err *err)
 {
-    *args = (struct tf_args){0};
+    *args = (struct tf_args){.command = (const char *const *)argv};
     tf_opt_set_defaults(tool->opts);
     struct line l = {.tool = tool, .v = argv, .n = argc, .at = 1, .args = args};
     struct tf_strs operands = {0};

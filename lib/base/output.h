@@ -19,6 +19,9 @@ struct tf_out {
     bool failed;
 };
 
+/* When the reader of a pipe has closed it, a write fails with status TF_READER_LEFT. A tool with a
+ * second output, which is then incomplete, makes that TF_FAILED. */
+
 enum { TF_OUT_BINARY = 1 /* refuse to write to a terminal */ };
 
 /* Open a path for writing.
@@ -43,7 +46,8 @@ int tf_out_commit(struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
  * zeroed struct. */
 void tf_out_abort(struct tf_out *out);
 /* Commit if rc is 0. Otherwise flush what is written in place, and abort; if that flush fails and
- * *err has no errno, the flush's error replaces *err. Returns rc, or -1. */
+ * *err has no errno, the flush's error replaces *err, unless it is TF_READER_LEFT. Returns rc, or
+ * -1. */
 int tf_out_finish(struct tf_out *out, int rc, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

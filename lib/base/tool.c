@@ -47,6 +47,7 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
     tf_progname = tool->name;
     reserve_standard_streams();
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     int rc = tf_opt_parse(tool, argc, argv, args, err);
     if (rc > 0)
         answer(tool, args);
@@ -56,19 +57,20 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
 int tf_tool_finish(int rc, struct tf_err *err)
 {
     int status = err->status != 0 ? err->status : rc < 0 ? TF_FAILED : rc;
-    bool quiet = err->sys == EPIPE;
     tf_warn_summary();
-    if ((rc < 0 || err->status != 0) && !quiet)
+    if (status == TF_READER_LEFT)
+        status = TF_OK;
+    else if (rc < 0 || err->status != 0)
         tf_note("%s", err->msg[0] != 0 ? err->msg : "failed");
     /* stdio keeps no errno of an earlier failure, but a full disk fails again at the flush. */
     bool earlier = ferror(stdout);
     errno = 0;
     if (fflush(stdout) != 0 || earlier || fclose(stdout) != 0) {
         int sys = errno;
-        if (status == TF_OK || status == TF_PARTIAL) { /* with these the output is complete */
+        /* After another status the message is printed already. */
+        if (sys != EPIPE && (status == TF_OK || status == TF_PARTIAL)) {
             status = TF_FAILED;
-            if (sys != EPIPE && !quiet)
-                tf_note("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");
+            tf_note("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");
         }
     }
     return status;

@@ -11,6 +11,7 @@ const char *const tf_position_kinds[] = {"sin", "learned", NULL};
 const char *const tf_ties[] = {"all", "decoder", "none", NULL};
 const char *const tf_starts[] = {"bos", "zero", NULL};
 const char *const tf_smoothings[] = {"V", "V-1", NULL};
+const char *const tf_initializers[] = {"glorot", "fused", "scaled", NULL};
 
 enum kind { INT, REAL, BOOL, CHOICE };
 
@@ -45,12 +46,24 @@ static const struct field {
     F(relu_dropout, REAL, 0, 0.999, NULL),
     F(label_smoothing, REAL, 0, 0.999, NULL),
     F(smoothing, CHOICE, 0, 0, tf_smoothings),
+    F(initializer, CHOICE, 0, 0, tf_initializers),
     F(bos, INT, -1, 1 << 24, NULL),
     F(eos, INT, 0, 1 << 24, NULL),
     F(pad, INT, -1, 1 << 24, NULL),
 #undef F
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
+
+/* What a map without `initializer` means. */
+static enum tf_initializer implied_initializer(enum tf_dialect as)
+{
+    return as == TF_AS_T2T ? TF_INITIALIZER_FUSED : TF_INITIALIZER_GLOROT;
+}
+
+static bool may_be_missing(const struct field *f)
+{
+    return f->at == offsetof(struct tf_config, initializer);
+}
 
 static void *slot(const struct tf_config *c, const struct field *f)
 {
@@ -92,6 +105,8 @@ struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
     for (int i = 0; i < N_FIELDS; i++) {
         const struct field *f = &fields[i];
         struct tf_value v = tf_value_null();
+        if (may_be_missing(f) && c->initializer == implied_initializer(c->dialect))
+            continue;
         switch (f->kind) {
         case INT: v = tf_value_int(*(int64_t *)slot(c, f)); break;
         case REAL: v = tf_value_real(*(double *)slot(c, f)); break;
@@ -101,6 +116,17 @@ struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
         tf_value_put(a, &map, f->name, v);
     }
     return map;
+}
+
+struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a)
+{
+    struct tf_value all = tf_value_clone(a, map);
+    const struct tf_value *as = tf_value_get(map, "dialect");
+    bool t2t = as != NULL && as->kind == TF_TEXT && strcmp(as->text, tf_dialects[TF_AS_T2T]) == 0;
+    enum tf_initializer implied = implied_initializer(t2t ? TF_AS_T2T : TF_AS_PAPER);
+    if (tf_value_get(map, "initializer") == NULL)
+        tf_value_put(a, &all, "initializer", tf_value_str(a, tf_initializers[implied]));
+    return all;
 }
 
 static int read_choice(struct tf_config *c, const struct field *f, const char *word,
@@ -130,6 +156,10 @@ static int read_field(struct tf_config *c, const struct field *f, const struct t
         if (rc == 0)
             rc = read_choice(c, f, word, err);
         break;
+    }
+    if (rc == 1 && may_be_missing(f)) {
+        c->initializer = implied_initializer(c->dialect);
+        return 0;
     }
     if (rc == 1)
         return tf_fail(err, "%s is missing", f->name);

@@ -17,10 +17,13 @@ enum tf_tie { TF_TIE_ALL, TF_TIE_DECODER, TF_TIE_NONE };
 enum tf_start { TF_START_BOS, TF_START_ZERO };
 /* label smoothing: probability eps/V on all V ids, or eps/(V-1) on all but the target */
 enum tf_smoothing { TF_SMOOTH_V, TF_SMOOTH_V1 };
+/* initial weights, see params.h */
+enum tf_initializer { TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED, TF_INITIALIZER_SCALED };
 
 /* Their names in options and files, in that order, NULL-terminated. */
 extern const char *const tf_dialects[],
-    *const tf_position_kinds[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[];
+    *const tf_position_kinds[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
+                                                                          *const tf_initializers[];
 
 #define TF_MAX_LAYERS 256
 #define TF_MAX_WIDTH 65536
@@ -44,6 +47,7 @@ struct tf_config {
     double dropout, attention_dropout, relu_dropout;
     double label_smoothing;
     enum tf_smoothing smoothing;
+    enum tf_initializer initializer;
     /* ids, from the stream's header; -1: none. bos may be -1 with TF_START_ZERO, pad always. */
     int64_t bos, eos, pad;
 };
@@ -51,8 +55,11 @@ struct tf_config {
 /* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */
 int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 /* To and from the map in a model's header. Reading refuses unknown keys, missing keys and values
- * out of range. */
+ * out of range. The one key that may be missing is `initializer`: glorot in the paper's dialect and
+ * fused in t2t's, and then the map does not have it. */
 struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a);
+/* The map with the key that it may omit. */
+struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a);
 int tf_config_read(struct tf_config *c, const struct tf_value *map,
                    struct tf_err *err) TF_MUST_CHECK;
 

@@ -44,15 +44,13 @@ static double glorot(int64_t in, int64_t out)
     return sqrt(6.0 / (double)(in + out));
 }
 
-/* A fused matrix of n_k query or key projections and n_v value projections, for `repeat` layers.
- * The paper's dialect initialises each projection with its own fan; t2t the fused matrix of one
- * layer as a whole, which gives a smaller limit. */
+/* A fused matrix of n_k query or key projections and n_v value projections, for `repeat` layers. */
 static int add_fused(struct tf_params *p, const struct tf_config *c, int64_t n_k, int64_t n_v,
                      int64_t repeat, const char *name)
 {
     int64_t k = c->heads * c->d_k, v = c->heads * c->d_v, cols = n_k * k + n_v * v;
     int i = add(p, c->d_model, repeat * cols, TF_INIT_GLOROT, glorot(c->d_model, cols), "%s", name);
-    if (c->dialect == TF_AS_PAPER) {
+    if (c->initializer == TF_INITIALIZER_GLOROT) {
         p->v[i].period = cols;
         p->v[i].split = n_k * k;
         p->v[i].scale = glorot(c->d_model, k);
@@ -68,31 +66,44 @@ static void add_norm(struct tf_params *p, const struct tf_config *c, int *g, int
     *b = add(p, c->d_model, 0, TF_INIT_ZERO, 0, "%s.norm.b", name);
 }
 
+/* A matrix that ends a sublayer, in a stack of so many layers. */
+static int add_output(struct tf_params *p, const struct tf_config *c, int64_t rows, int64_t layers,
+                      const char *name)
+{
+    double limit = glorot(rows, c->d_model);
+    if (c->initializer == TF_INITIALIZER_SCALED)
+        limit /= sqrt(2 * (double)layers);
+    return add(p, rows, c->d_model, TF_INIT_GLOROT, limit, "%s", name);
+}
+
 static void add_attention(struct tf_params *p, const struct tf_config *c,
-                          struct tf_attention_params *a, bool cross, const char *name)
+                          struct tf_attention_params *a, bool cross, int64_t layers,
+                          const char *name)
 {
     int64_t k = c->heads * c->d_k, v = c->heads * c->d_v;
-    char w[40];
+    char w[40], out[40];
     snprintf(w, sizeof w, "%s.%s.w", name, cross ? "q" : "qkv");
+    snprintf(out, sizeof out, "%s.o.w", name);
     a->in_w = cross ? add_fused(p, c, 1, 0, 1, w) : add_fused(p, c, 2, 1, 1, w);
     a->in_b = a->out_b = -1;
     if (c->attention_bias)
         a->in_b =
             add(p, cross ? k : 2 * k + v, 0, TF_INIT_ZERO, 0, "%s.%s.b", name, cross ? "q" : "qkv");
-    a->out_w = add(p, v, c->d_model, TF_INIT_GLOROT, glorot(v, c->d_model), "%s.o.w", name);
+    a->out_w = add_output(p, c, v, layers, out);
     if (c->attention_bias)
         a->out_b = add(p, c->d_model, 0, TF_INIT_ZERO, 0, "%s.o.b", name);
     add_norm(p, c, &a->norm_g, &a->norm_b, name);
 }
 
 static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_ff_params *f,
-                   const char *name)
+                   int64_t layers, const char *name)
 {
+    char out[40];
+    snprintf(out, sizeof out, "%s.2.w", name);
     f->w1 =
         add(p, c->d_model, c->d_ff, TF_INIT_GLOROT, glorot(c->d_model, c->d_ff), "%s.1.w", name);
     f->b1 = add(p, c->d_ff, 0, TF_INIT_ZERO, 0, "%s.1.b", name);
-    f->w2 =
-        add(p, c->d_ff, c->d_model, TF_INIT_GLOROT, glorot(c->d_ff, c->d_model), "%s.2.w", name);
+    f->w2 = add_output(p, c, c->d_ff, layers, out);
     f->b2 = add(p, c->d_model, 0, TF_INIT_ZERO, 0, "%s.2.b", name);
     add_norm(p, c, &f->norm_g, &f->norm_b, name);
 }
@@ -125,9 +136,9 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
     char name[32];
     for (int l = 0; l < c->encoder_layers; l++) {
         snprintf(name, sizeof name, "enc.%d.self", l);
-        add_attention(p, c, &p->enc[l].self, false, name);
+        add_attention(p, c, &p->enc[l].self, false, c->encoder_layers, name);
         snprintf(name, sizeof name, "enc.%d.ff", l);
-        add_ff(p, c, &p->enc[l].ff, name);
+        add_ff(p, c, &p->enc[l].ff, c->encoder_layers, name);
     }
     if (c->pre_norm)
         add_norm(p, c, &p->enc_norm_g, &p->enc_norm_b, "enc");
@@ -137,11 +148,11 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
                          "dec.cross.kv.b");
     for (int l = 0; l < c->decoder_layers; l++) {
         snprintf(name, sizeof name, "dec.%d.self", l);
-        add_attention(p, c, &p->dec[l].self, false, name);
+        add_attention(p, c, &p->dec[l].self, false, c->decoder_layers, name);
         snprintf(name, sizeof name, "dec.%d.cross", l);
-        add_attention(p, c, &p->dec[l].cross, true, name);
+        add_attention(p, c, &p->dec[l].cross, true, c->decoder_layers, name);
         snprintf(name, sizeof name, "dec.%d.ff", l);
-        add_ff(p, c, &p->dec[l].ff, name);
+        add_ff(p, c, &p->dec[l].ff, c->decoder_layers, name);
     }
     if (c->pre_norm)
         add_norm(p, c, &p->dec_norm_g, &p->dec_norm_b, "dec");

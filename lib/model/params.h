@@ -14,7 +14,7 @@ struct tf_param {
     int64_t dims[2];  /* matrices [inputs, outputs]; embeddings [V, D] */
     size_t offset, n; /* elements, in the flat block; offsets are multiples of 16 */
     enum tf_init init;
-    double scale; /* GLOROT: uniform in +-scale; NORMAL: standard deviation */
+    double scale; /* GLOROT: uniform in [-scale, scale); NORMAL: standard deviation */
     /* columns of fused matrices: column c takes scale when c % period < split, else scale2 */
     int64_t period, split;
     double scale2;
@@ -53,7 +53,14 @@ struct tf_params {
 void tf_params_init(struct tf_params *p, const struct tf_config *c);
 void tf_params_release(struct tf_params *p);
 const struct tf_param *tf_params_find(const struct tf_params *p, const char *name); /* or NULL */
-/* Initial values into a flat host block of p->size floats. Parameter i takes random numbers from
+/* Initial values. Embeddings are normal with standard deviation D^-0.5, biases zero, gains of layer
+ * norm one. Matrices are uniform with Glorot and Bengio's limit sqrt(6 / (fan in + fan out)):
+ * glorot: each projection with its own fans;
+ * fused, as tensor2tensor: the fused matrix of a layer (q, k and v; k and v) with the fans of the
+ * whole, which gives smaller queries, keys and values;
+ * scaled: fused, and the matrices that end a sublayer (o and the second of the feed-forward layer)
+ * multiplied by 1/sqrt(2N) in a stack of N layers, as in GPT-2 (Radford et al. 2019).
+ * They go into a flat host block of p->size floats. Parameter i takes random numbers from
  * tf_rng_new(seed, i), so none depends on another. */
 void tf_params_fill(float *flat, const struct tf_params *p, uint64_t seed);
 

@@ -196,7 +196,8 @@ int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_e
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
 {
     struct tf_err later = {0};
-    if (!w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0 && err->sys == 0)
+    if (!w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0 &&
+        err->sys == 0 && later.status != TF_READER_LEFT)
         *err = later;
 }
 

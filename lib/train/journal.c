@@ -14,7 +14,7 @@
 enum { LONGEST = 1 << 20 };
 
 /* Is the line to be kept? Lines that are not JSON, as the last one of a killed run, are not. */
-static bool kept(const char *line, size_t n, uint64_t step, uint64_t valid_step)
+static bool kept(const char *line, size_t n, const struct tf_run_state *from)
 {
     struct tf_json_reader r;
     struct tf_err e = {0};
@@ -35,10 +35,10 @@ static bool kept(const char *line, size_t n, uint64_t step, uint64_t valid_step)
         in_event = kind == TF_JSON_KEY && r.depth == 1 && strcmp(r.text.p, "event") == 0;
     }
     tf_json_read_release(&r);
-    return whole && at <= (valid ? valid_step : step);
+    return whole && at <= (valid ? from->valid_step : from->step);
 }
 
-static int cut(const char *path, uint64_t step, uint64_t valid_step, struct tf_err *err)
+static int cut(const char *path, const struct tf_run_state *from, struct tf_err *err)
 {
     struct tf_in in;
     struct tf_out out;
@@ -57,7 +57,7 @@ static int cut(const char *path, uint64_t step, uint64_t valid_step, struct tf_e
     size_t n;
     int rc;
     while ((rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0)
-        if (rc == 1 && kept(line, n, step, valid_step) &&
+        if (rc == 1 && from != NULL && kept(line, n, from) &&
             (tf_out_write(&out, line, n, err) != 0 || tf_out_write(&out, "\n", 1, err) != 0)) {
             rc = -1;
             break;
@@ -76,11 +76,11 @@ static int open_append(struct tf_journal *j, int i, const char *path, struct tf_
     return j->fd[i] < 0 ? tf_fail_errno(err, "%s", path) : 0;
 }
 
-int tf_journal_open(struct tf_journal *j, const char *path, uint64_t step, uint64_t valid_step,
+int tf_journal_open(struct tf_journal *j, const char *path, const struct tf_run_state *from,
                     const char *extra, struct tf_err *err)
 {
     *j = (struct tf_journal){.fd = {-1, -1}};
-    if (cut(path, step, valid_step, err) != 0 || open_append(j, 0, path, err) != 0)
+    if (cut(path, from, err) != 0 || open_append(j, 0, path, err) != 0)
         return -1;
     if (extra != NULL && strcmp(extra, "-") == 0) {
         j->name[1] = tf_xstrdup("stdout");
@@ -120,7 +120,10 @@ int tf_journal_put(struct tf_journal *j, struct tf_err *err)
         if (j->fd[i] >= 0 && tf_fd_write(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) < 0) {
             /* report it once */
             j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
-            return -1;
+            /* log.jsonl has every line: a second reader may leave. */
+            if (i == 0 || err->sys != EPIPE)
+                return -1;
+            *err = (struct tf_err){0};
         }
     }
     return 0;

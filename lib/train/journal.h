@@ -3,6 +3,7 @@
 #define TF_TRAIN_JOURNAL_H
 
 #include "base/json.h"
+#include "train/state.h"
 
 /* Lines are objects {"event": "start" | "step" | "valid" | "save" | "end", "step": N, ...}. Each is
  * written by one write(2) as soon as it is complete. A zero struct may be closed. */
@@ -13,9 +14,10 @@ struct tf_journal {
     struct tf_json json;
 };
 
-/* Open path for appending, after removing lines of steps after `step` and validations after
- * `valid_step`. extra: a second file to append to, "-" for stdout, or NULL. */
-int tf_journal_open(struct tf_journal *j, const char *path, uint64_t step, uint64_t valid_step,
+/* Open path for appending, after removing what a run that resumes from this state writes again:
+ * lines of later steps and of later validations. NULL: a new run, all lines are removed. extra: a
+ * second file to append to, "-" for stdout, or NULL. */
+int tf_journal_open(struct tf_journal *j, const char *path, const struct tf_run_state *from,
                     const char *extra, struct tf_err *err) TF_MUST_CHECK;
 void tf_journal_close(struct tf_journal *j);
 /* Begin a line; the caller adds keys and values and ends with tf_journal_put. */

@@ -59,9 +59,7 @@ int tf_run(const struct tf_run_opts *o, struct tf_err *err)
     int rc = tf_run_start(&r, err);
     if (rc == 0) {
         r.saved.time = tf_now();
-        rc = tf_run_report_start(&r.report, r.state.step, &r.stepper, err);
-        if (rc == 0)
-            rc = loop(&r, err);
+        rc = loop(&r, err);
     }
     tf_run_release(&r);
     if (rc < 0)

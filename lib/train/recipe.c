@@ -99,6 +99,7 @@ static void base(struct tf_config *c, struct tf_recipe *r, enum tf_dialect as)
         .dropout = 0.1,
         .label_smoothing = 0.1,
         .smoothing = t2t ? TF_SMOOTH_V1 : TF_SMOOTH_V,
+        .initializer = t2t ? TF_INITIALIZER_FUSED : TF_INITIALIZER_SCALED,
         .bos = 2,
         .eos = 3,
         .pad = 0,

@@ -110,12 +110,14 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
     if (tf_same_vocab(&r->file.header, r->path, &c->header, "that of the stream", err) != 0 ||
         compare_init(r, s, err) != 0)
         return -1;
-    const struct tf_value settings = recorded_settings(r, s);
+    const struct tf_value settings = recorded_settings(r, s),
+                          theirs = tf_config_explicit(&r->file.header.config, &s->arena),
+                          ours = tf_config_explicit(&c->header.config, &s->arena);
     const struct {
         const struct tf_value *theirs, *ours;
         const char *whose;
     } maps[] = {
-        {&r->file.header.config, &c->header.config, "this run"},
+        {&theirs, &ours, "this run"},
         {&settings, &c->settings, "this run"},
         {tf_value_get(&r->file.state, "batches"), &c->batches, "the stream"},
     };

@@ -29,7 +29,8 @@ struct tf_run_opts {
     int best_by;         /* enum tf_best_by */
     bool need_bos;       /* refuse a vocabulary without bos */
     bool force, progress, quiet;
-    const struct tf_opt *opts; /* for the provenance; NULL in tests */
+    const struct tf_opt *opts;  /* for the provenance; NULL in tests */
+    const char *const *command; /* argv, for the log; NULL in tests */
 };
 
 /* Set what a preset defines of model and training (recipe.h); the rest stays. */

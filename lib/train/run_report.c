@@ -1,12 +1,15 @@
 /* run_report.c - lines of the log, and progress. */
 #include "train/run_report.h"
+#include "base/hash.h"
 #include "base/version.h"
+#include "cbor/json.h"
 #include "train/rundir.h"
 #include "train/validate.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Six digits: more would be noise. */
 static double round6(double x)
@@ -37,11 +40,11 @@ static double milli(double seconds)
 }
 
 int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
-                       const struct tf_run_state *s, struct tf_err *err)
+                       const struct tf_run_state *from, struct tf_err *err)
 {
     char *path = tf_rundir_file(o->dir, TF_RUN_LOG);
     *r = (struct tf_run_report){.o = o};
-    int rc = tf_journal_open(&r->journal, path, s->step, s->valid_step, o->log, err);
+    int rc = tf_journal_open(&r->journal, path, from, o->log, err);
     free(path);
     return rc;
 }
@@ -52,17 +55,79 @@ void tf_run_report_close(struct tf_run_report *r)
     tf_journal_close(&r->journal);
 }
 
-int tf_run_report_start(struct tf_run_report *r, uint64_t step, const struct tf_stepper *stepper,
+/* Wall-clock time, in UTC as in RFC 3339. */
+static void put_time(struct tf_json *j)
+{
+    char text[32];
+    struct tm tm;
+    time_t now = time(NULL);
+    gmtime_r(&now, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    tf_json_put_str(j, "time", text);
+}
+
+static void put_command(struct tf_json *j, const char *const *words)
+{
+    tf_json_key(j, "command");
+    tf_json_open(j, '[');
+    for (; words != NULL && *words != NULL; words++)
+        tf_json_str(j, *words);
+    tf_json_close(j, ']');
+}
+
+static void put_value(struct tf_json *j, const char *key, const struct tf_value *v)
+{
+    tf_json_key(j, key);
+    tf_value_to_json(j, v, TF_JSON_PLAIN);
+}
+
+static void put_hash(struct tf_json *j, const char *key, bool known, const uint8_t sha[32])
+{
+    char text[65];
+    if (known)
+        tf_json_put_str(j, key, tf_hex(text, sha, 32));
+}
+
+static void put_data(struct tf_json *j, const struct tf_run_origin *from)
+{
+    const struct tf_header *h = &from->setup->common.header;
+    const struct tf_run_state *s = from->state;
+    tf_json_key(j, "data");
+    tf_json_open(j, '{');
+    if (from->data != NULL)
+        put_hash(j, "corpus", from->data->has_corpus, from->data->corpus);
+    put_hash(j, "vocab", h->has_vocab, h->vocab);
+    put_hash(j, "valid", from->setup->o->valid != NULL && s->has_valid, s->valid);
+    tf_json_close(j, '}');
+}
+
+int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *from,
                         struct tf_err *err)
 {
+    const struct tf_run_opts *o = r->o;
+    const struct tf_stepper *stepper = from->stepper;
+    const struct tf_save_common *common = &from->setup->common;
     r->started = r->logged.since = r->shown.since = tf_now();
-    struct tf_json *j = tf_journal_line(&r->journal, "start", step);
+    struct tf_json *j = tf_journal_line(&r->journal, "start", from->state->step);
+    put_time(j);
     tf_json_put_str(j, "version", tf_build);
+    put_command(j, o->command);
+    if (from->checkpoint != NULL)
+        tf_json_put_str(j, "from", from->checkpoint);
     tf_json_put_str(j, "device", stepper->be->describe(stepper->ctx[0]));
     tf_json_put_uint(j, "threads", (uint64_t)stepper->lanes);
     tf_json_put_uint(j, "parameters", stepper->w.params.count);
-    tf_json_put_uint(j, "steps", (uint64_t)r->o->steps);
-    tf_progress_begin(&r->progress, r->o->progress, r->o->quiet);
+    tf_json_put_int(j, "steps", o->steps);
+    tf_json_put_int(j, "save_every", o->save_every);
+    tf_json_put_int(j, "keep", o->keep);
+    tf_json_put_int(j, "valid_every", o->valid != NULL ? o->valid_every : 0);
+    tf_json_put_int(j, "patience", o->patience);
+    put_value(j, "config", &common->header.config);
+    put_value(j, "settings", &common->settings);
+    put_value(j, "batches", &common->batches);
+    put_data(j, from);
+    put_value(j, "made", &common->header.made);
+    tf_progress_begin(&r->progress, o->progress, o->quiet);
     return tf_journal_put(&r->journal, err);
 }
 

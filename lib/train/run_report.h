@@ -4,9 +4,7 @@
 
 #include "base/log.h"
 #include "train/journal.h"
-#include "train/run.h"
-#include "train/state.h"
-#include "train/stepper.h"
+#include "train/setup.h"
 
 /* What one update did. */
 struct tf_update_metrics {
@@ -30,14 +28,24 @@ struct tf_run_report {
     struct tf_interval logged, shown;
 };
 
-/* Open RUN/log.jsonl and the --log file; lines after the state that the run starts from are removed
- * (tf_journal_open). A zero struct may be closed. */
+/* What a run starts from. */
+struct tf_run_origin {
+    const struct tf_setup *setup;
+    const struct tf_stepper *stepper;
+    const struct tf_run_state *state;
+    const struct tf_batch_cursor *data; /* of the first batch; NULL: not known */
+    const char *checkpoint;             /* its path; NULL: a new run */
+};
+
+/* Open RUN/log.jsonl and the --log file; lines after the state that the run starts from (NULL: a
+ * new run) are removed (tf_journal_open). A zero struct may be closed. */
 int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
-                       const struct tf_run_state *s, struct tf_err *err) TF_MUST_CHECK;
+                       const struct tf_run_state *from, struct tf_err *err) TF_MUST_CHECK;
 void tf_run_report_close(struct tf_run_report *r);
 
-/* The lines "start", "step" (every --log-every updates), "valid", "save" and "end". */
-int tf_run_report_start(struct tf_run_report *r, uint64_t step, const struct tf_stepper *stepper,
+/* The lines "start" (all that is needed to repeat the run), "step" (every --log-every updates),
+ * "valid", "save" and "end". */
+int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *from,
                         struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics *u,
                          struct tf_err *err) TF_MUST_CHECK;

@@ -47,7 +47,6 @@ void tf_signals_catch_early(void (*stop)(int))
 
 void tf_signals_catch(void)
 {
-    signal(SIGPIPE, SIG_IGN);
     catch (SIGTERM, on_stop);
     catch (SIGINT, on_stop);
     catch (SIGHUP, on_stop);

@@ -5,7 +5,7 @@
 #include <signal.h>
 
 /* TERM, INT, HUP: stop. USR2: save and stop with status 75. USR1: checkpoint now. A second INT ends
- * the process at once. SIGPIPE is ignored. */
+ * the process at once. */
 extern volatile sig_atomic_t tf_stop;           /* stop at the next step boundary */
 extern volatile sig_atomic_t tf_stop_signal;    /* TERM, INT, HUP or USR2 */
 extern volatile sig_atomic_t tf_save_requested; /* USR1 arrived; the loop clears it */

@@ -118,12 +118,26 @@ static void record_override(struct tf_run *r, const struct tf_resume *from)
     tf_setup_add_stage(&r->setup, &none);
 }
 
+/* The first line of the log names the corpus, which only batches contain. */
+static int report_start(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
+{
+    const struct tf_batch_cursor *data = from->path != NULL ? &r->state.cursor : NULL;
+    if (from->path == NULL || r->o->force) {
+        const struct tf_feed_item *item;
+        while ((item = tf_feed_next(r->setup.feed)) == NULL && !tf_stop)
+            ;
+        data = item != NULL && item->kind == TF_FEED_BATCH ? &item->next : NULL;
+    }
+    const struct tf_run_origin origin = {&r->setup, &r->stepper, &r->state, data, from->path};
+    return tf_run_report_start(&r->report, &origin, err);
+}
+
 static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
     bool resumed = from->path != NULL;
     if (open_stepper(r, from, err) != 0 || open_saver(r, from, err) != 0 ||
-        tf_run_report_open(&r->report, o, &r->state, err) != 0)
+        tf_run_report_open(&r->report, o, resumed ? &r->state : NULL, err) != 0)
         return -1;
     tf_signals_catch();
     tf_feed_start(r->setup.feed, &r->setup.config, resumed ? &r->state.cursor : NULL, o->force);
@@ -131,7 +145,7 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
         record_override(r, from);
     if (resumed)
         tf_note("resuming from %s", from->path);
-    return 0;
+    return report_start(r, from, err);
 }
 
 int tf_run_start(struct tf_run *r, struct tf_err *err)

@@ -225,12 +225,12 @@ assert idx == sorted(idx) and len(idx) > 500'
     expect_contains "$stderr" "; of 1 record 0 dropped"
 }
 
-@test "an endless stream succeeds when its reader closes the pipe" {
+@test "a stream succeeds when its reader closes the pipe" {
     run --separate-stderr bash -c "tf-batch --epochs 0 --tokens 200 '$D/s.tfs' '$D/t.tfs' | head -c 3000000 | wc -c; echo \${PIPESTATUS[0]}"
     expect_output $'3000000\n0'
     run --separate-stderr bash -c "tf-batch --epochs 100 --tokens 200 '$D/s.tfs' '$D/t.tfs' | head -c1 >/dev/null; echo \${PIPESTATUS[0]}"
-    expect_output 141
-    [ -z "$stderr" ]
+    expect_output 0
+    expect_contains "$stderr" "tf-batch: "
     sh_t 1 "tf-batch -q --epochs 0 '$D/s.tfs' '$D/t.tfs' >/dev/full"
     expect_error "No space left on device"
 }

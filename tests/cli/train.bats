@@ -237,6 +237,18 @@ ends() {
     ends 143
 }
 
+@test "a run that does not record its initial weights has glorot's, or fused as t2t" {
+    train --steps 5 --initializer glorot -o run b.tfs
+    tf-info --json run/ckpt-00000005.tfm |
+        "$TF_PYTHON" -c 'import json, sys; assert "initializer" not in json.load(sys.stdin)["config"]'
+    tr_t 1 --steps 8 -o run b.tfs
+    expect_error "initializer: 'glorot' in the checkpoint, 'scaled' in this run"
+    tr_t 0 --steps 8 --initializer glorot -o run b.tfs
+    train --steps 5 --as t2t -o t2t b.tfs
+    tr_t 1 --steps 8 --as t2t --initializer scaled -o t2t b.tfs
+    expect_error "initializer: 'fused' in the checkpoint, 'scaled' in this run"
+}
+
 @test "over is over" {
     train --steps 10 -o run b.tfs
     before=$(sum run/ckpt-00000010.tfm)
@@ -286,6 +298,8 @@ ends() {
     expect_error "clip: 0 in the checkpoint, 1 in this run"
     tr_t 1 "${args[@]}" --d-ff 64 v.tfs
     expect_error "d_ff: 32 in the checkpoint, 64 in this run"
+    tr_t 1 "${args[@]}" --initializer glorot v.tfs
+    expect_error "initializer: 'scaled' in the checkpoint, 'glorot' in this run"
     batches vocab=va setting=26 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
     expect_error "tokens: 25 in the checkpoint, 26 in the stream"
@@ -478,6 +492,43 @@ PY
         tr_t 2 $o -o x b.tfs
         expect_error "tf-train: ${o%=*} requires --valid"
     done
+}
+
+@test "the log begins with all that is needed to repeat the run, at each start" {
+    printf a >va
+    batches n=40 vocab=va >c.tfs
+    batches n=5 vocab=va seed=9 >v.tfs
+    args=(--vocab va --valid v.tfs --valid-every 4 --save-every 4)
+    train --steps 4 --clip 2 "${args[@]}" -o run c.tfs
+    train --steps 8 --clip 2 "${args[@]}" -o run c.tfs
+    cat >look.py <<'PY'
+import hashlib, json, re, sys, time, datetime
+lines = [json.loads(x) for x in open("run/log.jsonl")]
+one, two = [x for x in lines if x["event"] == "start"]
+assert lines[0] is one and one["step"] == 0 and two["step"] == 4
+assert "from" not in one and two["from"] == "run/ckpt-00000004.tfm"
+for x in one, two:
+    then = datetime.datetime.strptime(x["time"] + "+0000", "%Y-%m-%dT%H:%M:%SZ%z").timestamp()
+    assert abs(time.time() - then) < 600, x["time"]
+    assert x["data"]["corpus"] == hashlib.sha256(b"corpus 7").hexdigest()
+    assert x["data"]["vocab"] == hashlib.sha256(b"a").hexdigest()
+    assert re.fullmatch("[0-9a-f]{64}", x["data"]["valid"])
+    assert x["config"]["d_model"] == 16 and x["config"]["vocab_size"] == 64
+    assert x["settings"]["clip"] == 2 and x["settings"]["warmup"] == 20
+    assert x["batches"] == {"tokens": 25}
+    assert x["made"][-1]["prog"] == "tf-train" and x["made"][-1]["version"] == x["version"]
+    assert x["save_every"] == x["valid_every"] == 4 and x["patience"] == 0 and x["keep"] >= 5
+    assert x["command"][0] == "tf-train" and x["command"][-3:] == ["-o", "run", "c.tfs"]
+assert one["steps"] == 4 and two["steps"] == 8
+assert {k: one[k] for k in ("config", "settings", "data", "made")} == {k: two[k] for k in ("config", "settings", "data", "made")}
+assert one["data"]["valid"] != one["data"]["corpus"]
+PY
+    t 0 "$TF_PYTHON" look.py
+    # The lines of an attempt that left no checkpoint are not those of the next.
+    tr_t 3 --schedule constant --lr 1e30 --warmup 0 --steps 40 -o new b.tfs
+    train --steps 3 --seed 5 -o new b.tfs
+    [ "$(grep -c '"event":"start"' new/log.jsonl)" -eq 1 ]
+    grep '"event":"start"' new/log.jsonl | grep -q '"seed":5'
 }
 
 @test "validation data that can't be used are refused before the first update" {
@@ -837,7 +888,7 @@ PY
     i=0
     for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" \
         "--tie decoder" "--attention-window 2" "--start zero" \
-        "--label-smoothing 0" "--schedule inverse-sqrt --lr 0.01" \
+        "--label-smoothing 0" "--initializer glorot" "--schedule inverse-sqrt --lr 0.01" \
             "--relu-dropout 0.2 --accumulate 2"; do
         i=$((i + 1))
         # shellcheck disable=SC2086

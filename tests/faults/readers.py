@@ -80,8 +80,7 @@ def j1(rig, row):
 
 
 def j2(rig, row):
-    """The reader leaves: killed by SIGPIPE and silent; with SIGPIPE ignored status 1 and silent;
-    training saves first"""
+    """The reader leaves: status 0 and silent, whatever the action for SIGPIPE; training continues"""
     for tool, argv in rig.tools() + [("info --devices", ["tf-info", "--devices"]),
                                      ("help", ["tf-train", "--help"])]:
         for ignored in (False, True):
@@ -101,11 +100,10 @@ def j2(rig, row):
             os.close(w)
             err = p.communicate(timeout=60)[1].decode()
             row.add("readers gone")
-            want = 1 if ignored else -signal.SIGPIPE
             if p.returncode in (2,) and "-o" in err or rig.reference(argv) == b"":
                 continue  # writes nothing to stdout
             bad = [x for x in err.splitlines() if "write" in x.lower() or "pipe" in x.lower()]
-            if p.returncode != want or bad:
+            if p.returncode != 0 or bad:
                 row.fail("%s, SIGPIPE %s: status %s: %s", tool, "ignored" if ignored else "default",
                          p.returncode, err.strip())
     stream = rig.batches("b20.tfs", n=20)
@@ -125,7 +123,7 @@ def j2(rig, row):
         os.close(w)
         err = p.communicate(timeout=60)[1].decode()
         row.add("readers gone")
-        if p.returncode != 1 or err:
+        if p.returncode != 0 or err:
             row.fail("train, SIGPIPE %s: status %s: %s", "ignored" if ignored else "default",
                      p.returncode, err.strip())
 

@@ -1,10 +1,11 @@
 /* Parameter counts of every row of Table 3 and of big, with the two vocabularies that the printed
- * table mixes. */
+ * table mixes; initial weights; the configuration through its map. */
 #include "model/params.h"
 #include "train/recipe.h"
 #include "../harness/tap.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t count(const char *preset, enum tf_dialect as, int64_t V)
@@ -22,8 +23,110 @@ static uint64_t count(const char *preset, enum tf_dialect as, int64_t V)
     return n;
 }
 
+/* ---- initial weights ---- */
+
+static const int64_t N_ENC = 3, N_DEC = 2, D = 24, F = 40, H = 2, K = 8, V = 16;
+
+/* A flat block of initial weights, to be freed. */
+static float *fill(struct tf_params *p, enum tf_initializer initializer, enum tf_dialect as)
+{
+    struct tf_config c = {.dialect = as, .encoder_layers = N_ENC, .decoder_layers = N_DEC,
+                          .d_model = D, .d_ff = F, .heads = H, .d_k = K, .d_v = V,
+                          .vocab_size = 50, .norm_eps = 1e-6, .initializer = initializer};
+    tf_params_init(p, &c);
+    float *flat = malloc(p->size * sizeof *flat);
+    tf_params_fill(flat, p, 7);
+    return flat;
+}
+
+/* Every value in columns [from, to) of the matrix is within the limit, and some are near it. */
+static void uniform(const struct tf_params *p, const float *flat, const char *name, int64_t from,
+                    int64_t to, double limit)
+{
+    const struct tf_param *q = tf_params_find(p, name);
+    double most = 0;
+    for (size_t i = 0; i < q->n; i++) {
+        int64_t column = (int64_t)i % q->dims[1];
+        if (column >= from && column < to)
+            most = fmax(most, fabs((double)flat[q->offset + i]));
+    }
+    ok(most <= limit && most > 0.98 * limit, "%s, columns %lld to %lld: %g, limit %g", name,
+       (long long)from, (long long)to, most, limit);
+}
+
+static double glorot(int64_t in, int64_t out)
+{
+    return sqrt(6.0 / (double)(in + out));
+}
+
+static void initial_weights(void)
+{
+    static const enum tf_initializer kinds[] = {TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED,
+                                                TF_INITIALIZER_SCALED};
+    for (size_t i = 0; i < 3; i++) {
+        struct tf_params p;
+        float *flat = fill(&p, kinds[i], TF_AS_PAPER);
+        bool own = kinds[i] == TF_INITIALIZER_GLOROT, scaled = kinds[i] == TF_INITIALIZER_SCALED;
+        double enc = scaled ? 1 / sqrt(2.0 * 3) : 1, dec = scaled ? 1 / sqrt(2.0 * 2) : 1;
+        int64_t qkv = 2 * H * K + H * V, kv = H * K + H * V;
+        uniform(&p, flat, "enc.2.self.qkv.w", 0, 2 * H * K,
+                own ? glorot(D, H * K) : glorot(D, qkv));
+        uniform(&p, flat, "dec.1.self.qkv.w", 2 * H * K, qkv,
+                own ? glorot(D, H * V) : glorot(D, qkv));
+        uniform(&p, flat, "dec.cross.kv.w", kv, kv + H * K,
+                own ? glorot(D, H * K) : glorot(D, kv));
+        uniform(&p, flat, "dec.0.cross.q.w", 0, H * K, glorot(D, H * K));
+        uniform(&p, flat, "enc.0.self.o.w", 0, D, enc * glorot(H * V, D));
+        uniform(&p, flat, "enc.1.ff.1.w", 0, F, glorot(D, F));
+        uniform(&p, flat, "enc.1.ff.2.w", 0, D, enc * glorot(F, D));
+        uniform(&p, flat, "dec.1.self.o.w", 0, D, dec * glorot(H * V, D));
+        uniform(&p, flat, "dec.1.cross.o.w", 0, D, dec * glorot(H * V, D));
+        uniform(&p, flat, "dec.0.ff.2.w", 0, D, dec * glorot(F, D));
+        tf_params_release(&p);
+        free(flat);
+    }
+    /* The dialect alone changes nothing. */
+    struct tf_params p, q;
+    float *a = fill(&p, TF_INITIALIZER_SCALED, TF_AS_PAPER),
+          *b = fill(&q, TF_INITIALIZER_SCALED, TF_AS_T2T);
+    is_mem(b, a, p.size * sizeof *a, "the same weights in both dialects");
+    tf_params_release(&p);
+    tf_params_release(&q);
+    free(a);
+    free(b);
+}
+
+/* ---- the map of the configuration ---- */
+
+/* What is read from the map of a configuration with this choice, and whether the map has it. */
+static void initializer_map(enum tf_dialect as, enum tf_initializer initializer, bool omitted)
+{
+    struct tf_config c, back;
+    struct tf_recipe r;
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    const char *name = tf_initializers[initializer];
+    must(tf_preset(&c, &r, "base", as, &err), &err);
+    c.initializer = initializer;
+    struct tf_value map = tf_config_map(&c, &a), all = tf_config_explicit(&map, &a);
+    ok((tf_value_get(&map, "initializer") == NULL) == omitted, "%s as %s: %s", name,
+       tf_dialects[as], omitted ? "omitted" : "recorded");
+    is_str(tf_value_get(&all, "initializer")->text, name, "the explicit map has it");
+    ok(tf_config_read(&back, &map, &err) == 0 && back.initializer == initializer, "read back %s",
+       err.msg);
+    tf_arena_release(&a);
+}
+
 int main(void)
 {
+    initial_weights();
+    initializer_map(TF_AS_PAPER, TF_INITIALIZER_GLOROT, true);
+    initializer_map(TF_AS_PAPER, TF_INITIALIZER_FUSED, false);
+    initializer_map(TF_AS_PAPER, TF_INITIALIZER_SCALED, false);
+    initializer_map(TF_AS_T2T, TF_INITIALIZER_GLOROT, false);
+    initializer_map(TF_AS_T2T, TF_INITIALIZER_FUSED, true);
+    initializer_map(TF_AS_T2T, TF_INITIALIZER_SCALED, false);
+
     /* The paper's column "params x 10^6", to the digits printed; the fuller figures count all
      * biases, as the code did (t2t). */
     static const struct { const char *preset; int64_t V; double million; double unit;

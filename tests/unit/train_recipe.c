@@ -49,7 +49,8 @@ static bool variants_match(const struct row *w, const struct tf_config *c)
            c->positions == (w->learned_positions > 0 ? TF_POS_LEARNED : TF_POS_SIN) &&
            c->max_positions == w->learned_positions && c->dialect == w->as &&
            c->attention_bias == t2t && c->start == (t2t ? TF_START_ZERO : TF_START_BOS) &&
-           c->smoothing == (t2t ? TF_SMOOTH_V1 : TF_SMOOTH_V);
+           c->smoothing == (t2t ? TF_SMOOTH_V1 : TF_SMOOTH_V) &&
+           c->initializer == (t2t ? TF_INITIALIZER_FUSED : TF_INITIALIZER_SCALED);
 }
 
 static bool recipe_matches(const struct row *w, const struct tf_recipe *r)

@@ -263,7 +263,8 @@ static void test_journal(void)
         "{\"event\":\"valid\",\"step\":10}\n{\"event\":\"step\",\"step\":11}\nno "
         "json\n{\"event\":\"step\",\"st");
     err = (struct tf_err){0};
-    ok(tf_journal_open(&j, path, 10, 5, NULL, &err) == 0, "opens a log");
+    const struct tf_run_state from = {.step = 10, .valid_step = 5};
+    ok(tf_journal_open(&j, path, &from, NULL, &err) == 0, "opens a log");
     tf_journal_line(&j, "step", 11);
     ok(tf_journal_put(&j, &err) == 0, "and continues");
     tf_journal_close(&j);
@@ -273,6 +274,10 @@ static void test_journal(void)
            "\"valid\",\"step\":5}\n{\"event\":\"save\",\"step\":10,\"x\":{\"step\":1}}\n"
            "{\"event\":\"step\",\"step\":11}\n",
            "lines after the step, later validations and torn ones are gone");
+    free(text);
+    ok(tf_journal_open(&j, path, NULL, NULL, &err) == 0, "opens it for a new run");
+    tf_journal_close(&j);
+    ok(tf_read_file(&text, &n, path, 10000, &err) == 0 && n == 0, "which removes all lines");
     free(text);
     free(path);
 }
