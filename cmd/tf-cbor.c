@@ -5,7 +5,7 @@
 static struct {
     int64_t records, max_bytes, max_tensor;
     bool full, allow_nan;
-    const char *output;
+    const char *output, *made;
 } o;
 
 enum { CHECK = 1, DIAG = 2, JSON = 4, UNJSON = 8, HEAD = 16, COUNT = 32, SEAL = 64 };
@@ -28,6 +28,8 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "full", &o.full, .modes = DIAG, .help = "diag: show byte strings in full"),
     OPT_FLAG(0, "allow-nan", &o.allow_nan, .modes = CHECK,
              .help = "check: accept NaN and infinity in tensors"),
+    OPT_STR(0, "made", &o.made, .arg = "STAGE", .modes = UNJSON,
+            .help = "unjson: append to the provenance: a program's name, or JSON with prog, opts ..."),
     OPT_INT(0, "max-tensor", &o.max_tensor, .arg = "BYTES", .lo = 1, .hi = 1e12,
             .modes = CHECK | DIAG | JSON | COUNT | SEAL,
             .help = "reject larger tensors (default 4 GiB; no limit for check of a file)"),
@@ -43,9 +45,11 @@ static const struct tf_tool tool = {
     .stdin_modes = ~0u,
 };
 
-static int show(unsigned command, struct tf_in *in, struct tf_out *out, struct tf_err *err)
+static int show(unsigned command, struct tf_in *in, struct tf_out *out,
+                const struct tf_value *stage, struct tf_err *err)
 {
     const struct tf_inspect how = {
+        .stage = stage,
         .max_tensor = (uint64_t)o.max_tensor,
         .max_bytes = o.full ? SIZE_MAX : (size_t)o.max_bytes,
         .records = (uint64_t)o.records,
@@ -59,7 +63,7 @@ static int show(unsigned command, struct tf_in *in, struct tf_out *out, struct t
     case JSON:
         return tf_inspect_json(in, out, &how, err);
     case UNJSON:
-        return tf_inspect_from_json(in, out, err);
+        return tf_inspect_from_json(in, out, &how, err);
     case HEAD:
         return tf_inspect_head(in, out, &how, err);
     case COUNT:
@@ -69,7 +73,7 @@ static int show(unsigned command, struct tf_in *in, struct tf_out *out, struct t
     }
 }
 
-static int run(const struct tf_args *args, struct tf_err *err)
+static int run_command(const struct tf_args *args, const struct tf_value *stage, struct tf_err *err)
 {
     struct tf_in in;
     struct tf_out out;
@@ -78,10 +82,25 @@ static int run(const struct tf_args *args, struct tf_err *err)
     bool binary = args->mode & (UNJSON | HEAD | SEAL);
     int rc = tf_out_open(&out, o.output, binary ? TF_OUT_BINARY : 0, err);
     if (rc == 0) {
-        rc = show(args->mode, &in, &out, err);
+        rc = show(args->mode, &in, &out, stage, err);
         rc = tf_out_finish(&out, rc, err);
     }
     tf_in_close(&in);
+    return rc;
+}
+
+static int run(const struct tf_args *args, struct tf_err *err)
+{
+    struct tf_arena a = {0};
+    struct tf_value stage;
+    int rc;
+    if (o.made && tf_inspect_stage(&stage, &a, o.made, err) < 0) {
+        err->status = TF_USAGE;
+        rc = tf_context(err, "--made");
+    } else {
+        rc = run_command(args, o.made ? &stage : NULL, err);
+    }
+    tf_arena_release(&a);
     return rc;
 }
 

@@ -31,6 +31,7 @@ struct line {
 struct from_json {
     struct tf_writer w;
     struct tf_out *out;
+    const struct tf_value *stage; /* of provenance, to be appended; NULL: none */
     struct tf_header h;
     struct tf_arena header_mem;
     bool open; /* between header and end */
@@ -472,14 +473,31 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
     return rc;
 }
 
+/* Append the stage to the `made` of a header's map. */
+static void put_stage(struct tf_value *map, struct tf_arena *a, const struct tf_value *stage)
+{
+    const struct tf_value *before = tf_value_get(map, "made");
+    struct tf_value made = before ? *before : tf_value_array();
+    if (made.kind != TF_ARRAY)
+        return; /* decoding the header reports it */
+    tf_value_push(a, &made, *stage);
+    tf_value_put(a, map, "made", made);
+}
+
 static int begin(struct from_json *u, struct line *l, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(&l->v, "header");
+    struct tf_value with_stage;
     struct tf_buf b = {0};
     if (u->open)
         return tf_fail(err, "a header before the end of the part");
     if (!v)
         return tf_fail(err, "header: missing");
+    if (u->stage && v->kind == TF_MAP) {
+        with_stage = *v;
+        put_stage(&with_stage, &l->a, u->stage);
+        v = &with_stage;
+    }
     tf_cbor_array(&b, 2);
     tf_cbor_uint(&b, TF_REC_HEADER);
     tf_cbor_value(&b, v);
@@ -567,9 +585,31 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     }
 }
 
-int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, struct tf_err *err)
+int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *text,
+                     struct tf_err *err)
 {
-    struct from_json u = {.out = out};
+    const char *prog;
+    *stage = tf_value_map();
+    if (text[0] != '{')
+        tf_value_put(a, stage, "prog", tf_value_str(a, text));
+    else if (tf_value_from_json_text(stage, a, text, strlen(text), TF_JSON_EXACT, "stage", err))
+        return -1;
+    int rc = stage->kind == TF_MAP ? tf_value_text_of(stage, "prog", &prog, err) : 1;
+    if (rc > 0 || (rc == 0 && prog[0] == 0))
+        return tf_fail(err, "prog: missing");
+    static const char *const maps[] = {"opts", "in"};
+    for (size_t i = 0; rc == 0 && i < 2; i++) {
+        const struct tf_value *v = tf_value_get(stage, maps[i]);
+        if (v && v->kind != TF_MAP)
+            return tf_fail(err, "%s: not an object", maps[i]);
+    }
+    return rc;
+}
+
+int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                         struct tf_err *err)
+{
+    struct from_json u = {.out = out, .stage = how->stage};
     struct line l = {.has_data = false};
     const char *s;
     size_t n;

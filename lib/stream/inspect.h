@@ -12,6 +12,8 @@ struct tf_inspect {
     size_t max_bytes;
     uint64_t records; /* head: how many */
     bool allow_nan;   /* check: accept NaN and infinities in tensors */
+    /* from JSON: a stage of provenance to append to every header (borrowed); NULL: none */
+    const struct tf_value *stage;
 };
 
 /* Diagnostic notation (RFC 8949, section 8), one item of the sequence a line; takes any CBOR
@@ -23,7 +25,12 @@ int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspec
  * stream was written by these programs. */
 int tf_inspect_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                     struct tf_err *err) TF_MUST_CHECK;
-int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
+                         struct tf_err *err) TF_MUST_CHECK;
+/* A stage of provenance from text: the name of a program, or a JSON object that has it as "prog",
+ * with "version", "opts" and "in" as tf_header.made has them. The value lives in the arena. */
+int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *text,
+                     struct tf_err *err) TF_MUST_CHECK;
 /* Read and verify everything: 0 when whole, sound and finite. */
 int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how,
                      struct tf_err *err) TF_MUST_CHECK;

@@ -112,6 +112,36 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     expect_output '{"type":"error","code":1,"text":"tf-example: no space left"}'
 }
 
+@test "unjson --made: a stage of provenance in every part, by name or as JSON" {
+    tf-cbor json "$V/parts.cbor" | tf-cbor unjson --made drop-long -o named.tfs
+    tf-cbor check named.tfs
+    sh_t 0 "tf-cbor json named.tfs | jq -c 'select(.header) | .header.made | length, .[0].prog, .[1]'"
+    expect_output $'2\n"tf-example"\n{"prog":"drop-long"}\n2\n"tf-example"\n{"prog":"drop-long"}'
+    # Everything but the stage is as before; a header without stages gets its first.
+    tf-cbor json named.tfs | jq -c 'if .header then del(.header.made[1]) else . end' |
+        tf-cbor unjson | cmp - "$V/parts.cbor"
+    sha=6b17b8fcc411a533c822a5117e33cf73fa6766739d7d36ac86dc4bea883af4fe
+    stage='{"prog":"drop-long","opts":{"max":1.5},"in":{"list":"'$sha'"}}'
+    tf-cbor json "$V/model.cbor" | jq -c 'if .header then del(.header.made) else . end' |
+        tf-cbor unjson --made "$stage" -o model.tfm
+    tf-cbor check model.tfm
+    sh_t 0 "tf-cbor diag model.tfm | grep -o '\"made\": [^]]*]'"
+    expect_output "\"made\": [{\"in\": {\"list\": 18540(h'$sha')}, \"opts\": {\"max\": 1.5}, \"prog\": \"drop-long\"}]"
+    t 0 tf-info model.tfm
+    expect_contains "$output" "drop-long"
+}
+
+@test "unjson --made: what is no stage is a usage error" {
+    try() { t 2 tf-cbor unjson --made "$1" -o out "$V/tokens.jsonl"; expect_error "tf-cbor: --made: $2"; }
+    try '' 'prog: missing'
+    try '{"version":"1"}' 'prog: missing'
+    try '{"prog":7}' 'prog: not text'
+    try '{"prog":"x","opts":[]}' 'opts: not an object'
+    try '{"prog":"x"' 'json: byte'
+    [ ! -e out ]
+    t 2 tf-cbor json --made x "$V/tokens.cbor"
+}
+
 @test "unjson: edited lines make a sound stream" {
     tf-cbor json "$V/tokens.cbor" | grep -v '"check"' | grep -v '"idx":1,' |
         tf-cbor unjson >edited.tfs

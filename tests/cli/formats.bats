@@ -75,6 +75,8 @@ for r, l in zip(records, lines):
         assert r[1:] == [l["count"], l["crc"]]
     elif t in ("bad", "error"):
         assert r[-2:] == [l["code"], l["text"]]
+    elif t == "ancillary":
+        assert r[0] == l["record"][0] >= 64 and cbor2.dumps(r).hex() == l["hex"]
     else:
         assert t == "state" and r[1] == l["name"]
 PY
@@ -203,12 +205,64 @@ for bad in (b"".join(items[:-1]), b"".join(items[1:]), b"".join(items[:1] + item
 PY
 }
 
-@test "file(1) knows our files" {
+@test "a CDDL validator takes the JSON Lines of every vector, and refuses others" {
+    p=$(python_with zcbor || true)
+    [ -n "$p" ] || skip "no python with the CDDL validator zcbor (TF_CDDL_PYTHON names one): formats/jsonl.cddl is not validated"
+    "$p" - "$TOP/formats/jsonl.cddl" "${vectors[@]/%.cbor/.jsonl}" <<'PY'
+import json, subprocess, sys
+import cbor2
+def valid(part):
+    r = subprocess.run([sys.executable, "-c", "import zcbor; zcbor.main()", "validate", "-c", sys.argv[1], "-t", "stream", "-i", "-"],
+                       input=cbor2.dumps(part), capture_output=True)
+    return r.returncode == 0, r.stderr.decode()[-300:]
+for path in sys.argv[2:]:
+    parts = []
+    for line in map(json.loads, open(path, encoding="utf-8")):
+        if line["type"] == "header":
+            parts.append([])
+        parts[-1].append(line)
+    for part in parts:
+        good, said = valid(part)
+        assert good, (path, said)
+h, end = {"type": "header", "header": {"v": 1, "kind": "tokens"}}, {"type": "end"}
+assert valid([h, end])[0]
+for bad in ([end], [h], [h, {"type": "tokens", "idx": 0}, end],
+            [h, {"type": "tokens", "idx": 0, "ids": "5"}, end], [h, {"type": "other"}, end],
+            [{"type": "header", "header": {"v": 1}}, end], [h, {"type": "end", "more": 1}]):
+    assert not valid(bad)[0], bad
+PY
+}
+
+@test "the example in jsonl.md is a stream, and its lines are those of tf-cbor" {
+    sed -n 's/^    {/{/p' "$TOP/formats/jsonl.md" >lines
+    t 0 tf-cbor unjson -o x.tfs lines
+    t 0 tf-cbor check x.tfs
+    tf-cbor json x.tfs | diff lines -
+}
+
+@test "file(1) names every golden file, and what our tools write" {
     need file
-    t 0 file -m "$TOP/formats/magic" -b "$TOP/formats/vectors/checkpoint.cbor" \
-        "$TOP/formats/vectors/tokens.cbor" "$TOP/formats/vectors/nbest.cbor" \
-        "$TOP/formats/vectors/attention.cbor" "$TOP/formats/vectors/stats.cbor"
-    expect_output $'tf-tools checkpoint\ntf-tools token stream\ntf-tools stream of n-best lists\ntf-tools attention stream\ntf-tools stream of statistics'
+    names() { file -m "$TOP/formats/magic" -b "$@"; }
+    local v want
+    for v in "${vectors[@]}"; do
+        case $(basename "$v" .cbor) in
+            tokens | tokens-wide | bad | parts | error | ancillary) want="token stream" ;;
+            pairs) want="stream of pairs" ;;
+            batch) want="batch stream" ;;
+            nbest) want="stream of n-best lists" ;;
+            scores) want="stream of scores" ;;
+            stats) want="stream of statistics" ;;
+            attention) want="attention stream" ;;
+            model) want=model ;;
+            checkpoint) want=checkpoint ;;
+            *) want="(add a line to this test)" ;;
+        esac
+        [ "$(names "$v")" = "tf-tools $want" ] || { echo "$v: $(names "$v")" >&2; return 1; }
+        [ "$(names --mime-type "$v")" = application/cbor-seq ]
+    done
+    tf-batch -q -o x.batches "$TOP/formats/vectors/"{tokens,tokens}.cbor
+    [ "$(names x.batches)" = "tf-tools batch stream" ]
+    [ "$(names "$TOP/formats/vectors/tokens.jsonl")" != "tf-tools token stream" ]
 }
 
 @test "the documents state the limits that the headers define" {

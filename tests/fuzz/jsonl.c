@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (null < 0)
         null = open("/dev/null", O_WRONLY);
     out.fd = null; /* an error record flushes */
-    int rc = tf_inspect_from_json(&in, &out, &err);
+    int rc = tf_inspect_from_json(&in, &out, &(struct tf_inspect){0}, &err);
     TF_ASSERT(rc == 0 || err.msg[0]);
     memory_in_done(&in);
     if (rc == 0 && out.offset == out.len) { /* nothing was flushed: all of it is here */

@@ -96,6 +96,7 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
                          .record = 300,
                          .has_corpus = true};
     tf_sha256_of(b.corpus, "both sides", 10);
+    static const uint8_t ancillary[] = {0x83, 0x18, 70, 0x63, 'd', 'a', 'y', 0x42, 1, 2};
     static const char *const asks[] = {"\u2581ein", "</s>"}, *const seen[] = {"", "\u2581ein"},
                              *const source[] = {"\u2581a", "\u00e9", "</s>"};
     static const uint32_t heads[] = {1, 16};
@@ -150,6 +151,10 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
         break;
     case 'e':
         must(tf_writer_tokens(&w, 0, ids_b, 2, &err), &err);
+        break;
+    case 'y':
+        must(tf_writer_tokens(&w, 0, ids_b, 2, &err), &err);
+        must(tf_writer_raw(&w, ancillary, sizeof ancillary, &err), &err);
         break;
     default:
         break;
@@ -264,6 +269,7 @@ void make_samples(struct sample s[N_SAMPLES])
     s[10] = model_sample("checkpoint", "checkpoint");
     s[11] = stream_sample("stats", "stats", "c");
     s[12] = stream_sample("attention", "attention", "a");
+    s[13] = stream_sample("ancillary", "tokens", "y");
 }
 
 void free_samples(struct sample s[N_SAMPLES])

@@ -20,7 +20,7 @@ struct sample {
     size_t n;
 };
 
-enum { N_SAMPLES = 13 };
+enum { N_SAMPLES = 14 };
 void make_samples(struct sample s[N_SAMPLES]);
 void free_samples(struct sample s[N_SAMPLES]);
 
@@ -32,8 +32,8 @@ extern const uint8_t sample_vocab[SAMPLE_VOCAB_N];
 extern const uint32_t ids_a[5], ids_b[2], ids_wide[3];
 
 /* Write a stream with the records of one letter: k tokens, t tokens with wide ids, p pairs,
- * b batches, n n-best lists, s scores, c stats, a attention, x bad records, e an error at the end.
- */
+ * b batches, n n-best lists, s scores, c stats, a attention, x bad records, y an ancillary record,
+ * e an error at the end. */
 void put_sample(struct tf_out *out, const char *kind, int letter);
 /* The bytes of a memory_out as a sample; ends the output. */
 struct sample end_sample(const char *name, struct tf_out *out);

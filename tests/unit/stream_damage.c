@@ -172,7 +172,7 @@ static void cut_json(const struct sample *s)
         struct tf_out out = memory_out(1 << 20);
         in = memory_in(text.buf, n);
         err = (struct tf_err){0};
-        bad += tf_inspect_from_json(&in, &out, &err) == 0;
+        bad += tf_inspect_from_json(&in, &out, &(struct tf_inspect){0}, &err) == 0;
         memory_in_done(&in);
         memory_out_done(&out);
         prefixes++;

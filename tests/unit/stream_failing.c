@@ -74,10 +74,9 @@ static int show_check(struct tf_in *in, struct tf_out *out, const struct tf_insp
 }
 
 static int from_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *h,
-                       struct tf_err *err)
+                     struct tf_err *err)
 {
-    (void)h;
-    return tf_inspect_from_json(in, out, err);
+    return tf_inspect_from_json(in, out, h, err);
 }
 
 static const struct {

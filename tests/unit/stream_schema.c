@@ -1,6 +1,5 @@
-/* stream_schema.c - the table of records agrees with formats/tf.cddl, rule by rule, and with
- * itself.
- */
+/* stream_schema.c - the table of records agrees with formats/tf.cddl and jsonl.cddl, rule by rule,
+ * and with itself. */
 #include "../harness/tap.h"
 #include "base/buf.h"
 #include "base/input.h"
@@ -141,6 +140,76 @@ static void compare(const char *name, const char *begin, const struct tf_field *
     tf_buf_release(&is);
 }
 
+/* ---- JSON Lines ---- */
+
+static const char *json_type(const struct tf_field *f)
+{
+    switch (f->type) {
+    case TF_FIELD_UINT:
+    case TF_FIELD_CODE:
+        return "uint";
+    case TF_FIELD_DTYPE:
+        return "tstr";
+    case TF_FIELD_PACKED:
+        return "[* ids]";
+    case TF_FIELD_PART_CRC:
+        return "uint / nil";
+    default:
+        return cddl_type(f);
+    }
+}
+
+/* Fields of an object. Counts and CRCs may be missing, since readers compute them. */
+static void put_json_fields(struct tf_buf *b, const struct tf_field *f, bool closed)
+{
+    for (; f->name; f++) {
+        switch (f->type) {
+        case TF_FIELD_MAP:
+            put_json_fields(b, f->fields, closed);
+            break;
+        case TF_FIELD_MATRIX:
+            tf_buf_str(b, "\"dims\": [* uint], \"data\": reals, ");
+            break;
+        case TF_FIELD_OFFSETS:
+        case TF_FIELD_OWN_CRC:
+        case TF_FIELD_DATA_CRC:
+        case TF_FIELD_PAD:
+            break;
+        default:
+            tf_buf_printf(b, "%s\"%s\": %s, ", closed || f->flags & TF_OPTIONAL ? "? " : "",
+                          f->name, json_type(f));
+        }
+    }
+}
+
+static void compare_json(const char *name, const char *type, const struct tf_field *f, bool closed)
+{
+    struct tf_buf want = {0}, is = {0};
+    tf_buf_printf(&want, "{%s", type);
+    put_json_fields(&want, f, closed);
+    if (closed)
+        want.len -= 2; /* the last comma */
+    tf_buf_str(&want, closed ? "}" : "* tstr => any}");
+    find_rule(&is, name);
+    is_str(is.p, want.p, "jsonl.cddl: %s", name);
+    tf_buf_release(&want);
+    tf_buf_release(&is);
+}
+
+static void compare_jsonl(void)
+{
+    for (int type = 0; type <= TF_REC_END; type++) {
+        const struct tf_schema *s = tf_schema_of(type);
+        char begin[64];
+        if (!s || type == TF_REC_HEADER)
+            continue;
+        snprintf(begin, sizeof begin, "\"type\": \"%s\", ", s->name);
+        compare_json(s->name, begin, s->fields, s->closed);
+        if (type == TF_REC_NBEST)
+            compare_json("hypothesis", "", s->fields[1].fields, false);
+    }
+}
+
 /* Every row has the members that its type uses. */
 static bool sound(const struct tf_field *f, bool map)
 {
@@ -192,6 +261,13 @@ int main(void)
     find_rule(&is, "record");
     is_str(is.p, record.p, "tf.cddl: record");
     tf_buf_release(&is);
+    free(cddl);
+    must(tf_read_file(&cddl, &n, "formats/jsonl.cddl", 1 << 20, &err), &err);
+    compare_jsonl();
+    struct tf_buf same = {0};
+    find_rule(&same, "record");
+    is_str(same.p, record.p, "jsonl.cddl: record");
+    tf_buf_release(&same);
     tf_buf_release(&record);
     free(cddl);
     return done();

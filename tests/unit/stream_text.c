@@ -11,7 +11,7 @@ static int from_json(const char *s, size_t n, struct tf_err *err)
     struct tf_in in = memory_in(s, n);
     cbor.len = 0;
     *err = (struct tf_err){0};
-    int rc = tf_inspect_from_json(&in, &cbor, err);
+    int rc = tf_inspect_from_json(&in, &cbor, &how, err);
     memory_in_done(&in);
     return rc;
 }
