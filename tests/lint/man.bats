@@ -73,3 +73,13 @@ PAGE
             sed -n "s/^</$p: only in the page:/p; s/^>/$p: only in the tool:/p"
     done | expect_none "options"
 }
+
+@test "tf(7) describes targets that make has, and the variables of install" {
+    sed -n 's/^\.It Ic make \([a-z]*\)$/\1/p' "$TOP/man/tf.7" | sort >described
+    [ "$(wc -l <described)" -ge 9 ]
+    make -s -C "$TOP" help | cut -d ' ' -f 1 | sort | comm -23 described - >none
+    [ ! -s none ]
+    sed -n 's/^\([A-Z]*DIR\) ?=.*/\1/p' "$TOP/Makefile" | while read -r v; do
+        grep -q "^\.Ev .*$v" "$TOP/man/tf.7" || { echo "tf.7: no $v" >&2; return 1; }
+    done
+}
