@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/input.h"
+#include "text/vocab_file.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -44,13 +45,12 @@ static const char *program(char path[PATH_MAX + 16])
     return "tf-tokenize";
 }
 
-/* Copy the model to a file in memory and hash it: it is read once, so it may be a pipe. */
+/* Copy the vocabulary to a file in memory and hash it: it is read once, so it may be a pipe. */
 static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
 {
-    enum { MODEL_MAX = 1 << 30 };
     char *bytes;
     size_t n;
-    if (tf_read_file(&bytes, &n, path, MODEL_MAX, err) < 0)
+    if (tf_vocab_file_read(&bytes, &n, path, err) < 0)
         return -1;
     tf_sha256_of(hash, bytes, n);
     int fd = memfd_create("tf-spm-model", MFD_CLOEXEC);

@@ -5,7 +5,7 @@
 #include "cbor/json.h"
 #include "exchange/bundle.h"
 #include "model/load.h"
-#include "text/sp_check.h"
+#include "text/vocab_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,33 +154,14 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 
-/* Check a vocabulary from another format or --vocab: tf-tokenize must be able to load it, its ids
- * must be within the model's, and its special pieces must have the ids of the configuration. */
-static int check_vocab(struct model *m, const char *name, struct tf_err *err)
+/* Check a vocabulary from another format or --vocab. */
+static int check_vocab(const struct model *m, const char *name, struct tf_err *err)
 {
-    const struct {
-        const char *piece;
-        int64_t id;
-    } special[] = {{"<unk>", m->header.special.unk},
-                   {"<pad>", m->config.pad},
-                   {"<s>", m->config.bos},
-                   {"</s>", m->config.eos}};
-    const char *const *pieces;
-    size_t n;
-    if (m->vocab_n == 0)
-        return tf_fail(err, "%s: vocabulary: empty", name);
-    if (tf_sp_texts(&m->arena, m->vocab, m->vocab_n, &pieces, &n, err) < 0)
-        return tf_context(err, "%s: vocabulary", name);
-    if (n > (uint64_t)m->config.vocab_size)
-        return tf_fail(err, "%s: a vocabulary of %zu pieces for a model of %lld", name, n,
-                       (long long)m->config.vocab_size);
-    for (size_t id = 0; id < n; id++)
-        for (size_t i = 0; pieces[id] != NULL && i < sizeof special / sizeof *special; i++)
-            if (special[i].id >= 0 && (uint64_t)special[i].id != id &&
-                strcmp(pieces[id], special[i].piece) == 0)
-                return tf_fail(err, "%s: vocabulary: %s is %zu, and %lld in the configuration",
-                               name, pieces[id], id, (long long)special[i].id);
-    return 0;
+    const struct tf_special special = {.pad = m->config.pad,
+                                       .unk = m->header.special.unk,
+                                       .bos = m->config.bos,
+                                       .eos = m->config.eos};
+    return tf_vocab_file_fits(m->vocab, m->vocab_n, name, m->config.vocab_size, &special, err);
 }
 
 static int read_input(struct model *m, struct tf_in *in, const struct tf_convert_opts *o,
@@ -198,7 +179,7 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
     if ((m->from == TF_FORMAT_TFM ? read_own(m, in, err) : read_other(m, in, o, err)) < 0)
         return -1;
     if (o->vocab != NULL) {
-        if (tf_read_file(&m->vocab_bytes, &m->vocab_n, o->vocab, TF_MAX_VOCAB, err) < 0)
+        if (tf_vocab_file_read(&m->vocab_bytes, &m->vocab_n, o->vocab, err) < 0)
             return -1;
         m->vocab = (const uint8_t *)m->vocab_bytes;
         if (m->from == TF_FORMAT_TFM && m->header.has_vocab) {

@@ -1,0 +1,90 @@
+/* vocab_file.c - see vocab_file.h. */
+#include "text/vocab_file.h"
+#include "base/memory.h"
+#include "stream/model.h"
+#include "text/sp_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Copy the vocabulary of a model of tf-train. */
+static int from_model(char **bytes, size_t *n, struct tf_in *in, struct tf_err *err)
+{
+    struct tf_model_file m;
+    if (tf_model_read_in(&m, in, TF_MODEL_HEAD, 0, err) < 0)
+        return -1;
+    int rc = 0;
+    if (m.vocab == NULL) {
+        rc = tf_fail(err,
+                     "%s: carries no vocabulary (use the SentencePiece model that it was trained "
+                     "with)",
+                     in->name);
+    } else {
+        *n = m.vocab_n;
+        *bytes = tf_xmalloc(*n + 1);
+        memcpy(*bytes, m.vocab, *n);
+        (*bytes)[*n] = 0;
+    }
+    tf_model_release(&m);
+    /* Read a pipe to its end, so that its writer gets no SIGPIPE. */
+    ssize_t got = 0;
+    while (rc == 0 && in->size < 0 && (got = tf_in_fill(in, 1, err)) > 0)
+        in->pos += (size_t)got;
+    return got < 0 ? -1 : rc;
+}
+
+int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err)
+{
+    struct tf_in in;
+    *bytes = NULL;
+    *n = 0;
+    if (tf_in_open(&in, path, err) < 0)
+        return -1;
+    int rc;
+    ssize_t have = tf_in_fill(&in, TF_LABEL_N, err);
+    if (have < 0)
+        rc = -1;
+    else if (have >= TF_LABEL_N && tf_label_begins(in.buf + in.pos, (size_t)have))
+        rc = from_model(bytes, n, &in, err);
+    else if ((rc = tf_in_all(&in, bytes, n, TF_MAX_VOCAB, err)) == 0 && *n == 0)
+        rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
+    tf_in_close(&in);
+    if (rc == 0 && tf_sp_check(*bytes, *n, err) < 0)
+        rc = tf_context(err, "%s", path);
+    if (rc < 0) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return rc;
+}
+
+int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size,
+                       const struct tf_special *special, struct tf_err *err)
+{
+    const struct {
+        const char *piece;
+        int64_t id;
+    } want[] = {{"<unk>", special->unk},
+                {"<pad>", special->pad},
+                {"<s>", special->bos},
+                {"</s>", special->eos}};
+    struct tf_arena a = {0};
+    const char *const *pieces;
+    size_t n_pieces = 0;
+    int rc = 0;
+    if (n == 0)
+        rc = tf_fail(err, "%s: vocabulary: empty", name);
+    else if (tf_sp_texts(&a, bytes, n, &pieces, &n_pieces, err) < 0)
+        rc = tf_context(err, "%s: vocabulary", name);
+    else if (n_pieces > (uint64_t)size)
+        rc = tf_fail(err, "%s: a vocabulary of %zu pieces for a model of %lld", name, n_pieces,
+                     (long long)size);
+    for (size_t id = 0; id < n_pieces && rc == 0; id++)
+        for (size_t i = 0; pieces[id] != NULL && i < sizeof want / sizeof *want && rc == 0; i++)
+            if (want[i].id >= 0 && (uint64_t)want[i].id != id &&
+                strcmp(pieces[id], want[i].piece) == 0)
+                rc = tf_fail(err, "%s: vocabulary: %s is %zu, and %lld in the configuration", name,
+                             pieces[id], id, (long long)want[i].id);
+    tf_arena_release(&a);
+    return rc;
+}

@@ -1,0 +1,19 @@
+/* vocab_file.h - the bytes of a vocabulary, from a SentencePiece .model file or from a model or
+ * checkpoint of tf-train, which carries them. Needs no SentencePiece. */
+#ifndef TF_TEXT_VOCAB_FILE_H
+#define TF_TEXT_VOCAB_FILE_H
+
+#include "stream/stream.h"
+
+/* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. The bytes
+ * are on the heap, followed by a NUL that does not count. Errors name the path: reading, a
+ * vocabulary that sp_check.h rejects, a model that carries none. */
+int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err) TF_MUST_CHECK;
+
+/* Does a vocabulary belong to a model of so many ids with these special ones? Refuse more pieces
+ * than ids, and a piece <pad>, <unk>, <s> or </s> that is not at its id (-1: not known). name: of
+ * the file, for messages. */
+int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size,
+                       const struct tf_special *special, struct tf_err *err) TF_MUST_CHECK;
+
+#endif
