@@ -46,7 +46,7 @@ static struct tf_opt opts[] = {
             .help = "tokenizer: 13a (default), intl, zh, char, none, spm"),
     OPT_STR(0, "spm-model", &spm_model, .arg = "FILE", .flags = TF_OPT_FILE,
             .modes = SCORE | STATS | PRINT, .excludes = NOT_MULTI_BLEU,
-            .help = "SentencePiece model for -tok spm"),
+            .help = "vocabulary for -tok spm: a SentencePiece model, or a model of tf-train"),
     OPT_FLAG(0, "lowercase", &eval.metric.bleu.lowercase, .alias = "lc",
              .modes = SCORE | STATS | PRINT, .help = "ignore case"),
     OPT_CHOICE('s', "smooth-method", &eval.metric.bleu.smooth, tf_bleu_smooth_names, .arg = "NAME",

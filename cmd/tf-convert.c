@@ -14,7 +14,8 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "config", &o.config, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "read the configuration as JSON from FILE instead of the input"),
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
-            .help = "read the SentencePiece model from FILE instead of the input"),
+            .help = "vocabulary, instead of the input's: a SentencePiece model, or a model or "
+                    "checkpoint"),
     COMMON_OUTPUT(&output),
     OPT_END,
 };

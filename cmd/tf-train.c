@@ -13,6 +13,7 @@
 enum { TRAIN = 1, PLAN = 2, TUNE = 4 };
 
 static struct tf_run_opts o;
+static struct tf_start_model from; /* o.from */
 static const char *preset, *tune;
 static int dialect, precision;
 static int64_t layers, plan_tokens, plan_length;
@@ -25,9 +26,10 @@ static struct tf_opt opts[] = {
     OPT_STR('o', "output", &o.dir, .arg = "DIR", .flags = TF_OPT_FILE | TF_OPT_OUT,
             .help = "directory of the run: checkpoints, log, lock; created if missing"),
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
-            .help = "SentencePiece model to store in checkpoints; must match the stream"),
+            .help = "vocabulary to store in checkpoints: a SentencePiece model, or a model or "
+                    "checkpoint; must match the stream"),
     OPT_STR(0, "init", &o.init, .arg = "FILE", .flags = TF_OPT_FILE,
-            .help = "start from the weights of this model"),
+            .help = "start from this model: its weights, architecture and vocabulary"),
     OPT_STR(0, "valid", &o.valid, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "validate on this finite batch stream"),
     OPT_STR(0, "log", &o.log, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT,
@@ -36,7 +38,7 @@ static struct tf_opt opts[] = {
             .help = "log metrics every N updates"),
     OPT_FLAG(0, "progress", &o.progress, .help = "show progress even if stderr is not a terminal"),
     OPT_FLAG('q', "quiet", &o.quiet, .help = "show no progress"),
-    OPT_GROUP("Model (defaults are the preset's)"),
+    OPT_GROUP("Model (defaults are the preset's, or those of the model of --init)"),
     OPT_STR(0, "preset", &preset, .arg = "NAME", .def = "base", .choices = tf_presets, .flags = S,
             .help = "row of the paper's tables: base, big, A-h1 ... E, parse-wsj, or tiny"),
     OPT_CHOICE(0, "as", &dialect, tf_dialects, .arg = "WORD", .def = "paper", .flags = S,
@@ -134,7 +136,8 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "no-save", &o.no_save, .flags = TF_OPT_HIDDEN,
              .help = "write no checkpoints, for benchmarks"),
     OPT_FLAG(0, "force", &o.force,
-             .help = "continue even if corpus or settings differ from the checkpoint"),
+             .help = "continue even if corpus or settings differ from the checkpoint, or options "
+                     "from the model of --init"),
     OPT_GROUP("Machine"),
     OPT_STR(0, "device", &o.device, .arg = "NAME", .def = "auto", .choices = training_devices,
             .help = "compute device: auto (a GPU if present), cpu, cuda, cuda:N for GPU N, or ref "
@@ -148,7 +151,7 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "threads", &o.threads, .arg = "N", .lo = 1, .hi = 64,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     OPT_MODE(0, "plan", PLAN,
-             .help = "print parameters, memory and FLOP, exit; needs only --vocab-size"),
+             .help = "print parameters, memory and FLOP, exit; needs only --vocab-size or --init"),
     OPT_INT(0, "plan-tokens", &plan_tokens, .arg = "N", .def = "25000", .lo = 1, .hi = 1e9,
             .modes = PLAN, .help = "tokens per batch on each side"),
     OPT_INT(0, "plan-length", &plan_length, .arg = "N", .def = "30", .lo = 1, .hi = 1e6,
@@ -172,10 +175,21 @@ static bool given(const char *name)
     return tf_opt_given(opts, name);
 }
 
-/* The options on top of the preset that they name. */
+/* What the options change: a preset, or the model of --init. */
+static int set_defaults(struct tf_err *err)
+{
+    if (o.init == NULL)
+        return tf_run_preset(&o, preset, dialect, err);
+    if (tf_start_model_open(&from, o.init, err) != 0)
+        return -1;
+    o.from = &from;
+    return tf_run_from_model(&o, given("preset") ? preset : NULL, given("as") ? dialect : -1,
+                             !given("schedule"), err);
+}
+
 static int configure(const struct tf_args *args, struct tf_err *err)
 {
-    if (tf_run_preset(&o, preset, dialect, err) != 0)
+    if (set_defaults(err) != 0)
         return -1;
     o.threads = tf_threads_default();
     tf_opt_reassign(opts);
@@ -202,6 +216,8 @@ static int configure(const struct tf_args *args, struct tf_err *err)
 static int print_plan(struct tf_err *err)
 {
     struct tf_buf text = {0};
+    if (o.from != NULL && tf_start_model_compare(o.from, &o.config, o.force, err) != 0)
+        return -1;
     int rc = tf_run_cost(&text, &o, (double)plan_tokens, (double)plan_length, err);
     if (rc == 0)
         fwrite(text.p, 1, text.len, stdout);
@@ -220,14 +236,14 @@ static void stop_early(int sig)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    if (configure(args, err) != 0)
-        return -1;
-    if (args->mode == PLAN)
-        return print_plan(err);
     if (args->mode == TRAIN && o.dir == NULL)
         return tf_fail_status(err, TF_USAGE, "-o DIR is required");
     if (o.dir != NULL && *o.dir == 0)
         return tf_fail_status(err, TF_USAGE, "--output '': empty name");
+    if (configure(args, err) != 0)
+        return -1;
+    if (args->mode == PLAN)
+        return print_plan(err);
     if (strcmp(o.input, "-") == 0 && isatty(0))
         return tf_fail_status(err, TF_USAGE,
                               "stdin is a terminal: a batch stream is required (see tf-batch)");
@@ -238,6 +254,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
 int main(int argc, char **argv)
 {
     int status = tf_tool_main(&tool, argc, argv, run);
+    tf_start_model_release(&from);
     if (status == 0)
         tf_signals_reraise();
     return status;

@@ -1,6 +1,7 @@
 /* vocab.c - see vocab.h. */
 #include "text/vocab.h"
 #include "base/hash.h"
+#include "text/sp_check.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>
@@ -10,7 +11,8 @@ int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err)
 {
     *v = (struct tf_vocab){0};
     if (tf_vocab_file_read(&v->bytes, &v->n, path, err) < 0 ||
-        (tf_sp_load(&v->sp, v->bytes, v->n, err) < 0 && tf_context(err, "%s", path))) {
+        ((tf_sp_check(v->bytes, v->n, err) < 0 || tf_sp_load(&v->sp, v->bytes, v->n, err) < 0) &&
+         tf_context(err, "%s", path))) {
         tf_vocab_release(v);
         return -1;
     }

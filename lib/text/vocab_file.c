@@ -4,7 +4,6 @@
 #include "stream/model.h"
 #include "text/sp_check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Copy the vocabulary of a model of tf-train. */
@@ -49,12 +48,6 @@ int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err 
     else if ((rc = tf_in_all(&in, bytes, n, TF_MAX_VOCAB, err)) == 0 && *n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
     tf_in_close(&in);
-    if (rc == 0 && tf_sp_check(*bytes, *n, err) < 0)
-        rc = tf_context(err, "%s", path);
-    if (rc < 0) {
-        free(*bytes);
-        *bytes = NULL;
-    }
     return rc;
 }
 

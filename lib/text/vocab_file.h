@@ -6,8 +6,8 @@
 #include "stream/stream.h"
 
 /* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. The bytes
- * are on the heap, followed by a NUL that does not count. Errors name the path: reading, a
- * vocabulary that sp_check.h rejects, a model that carries none. */
+ * are on the heap, followed by a NUL that does not count; tf_sp_check has not seen them. Errors
+ * name the path: reading, an empty file, a model that carries no vocabulary. */
 int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
 /* Does a vocabulary belong to a model of so many ids with these special ones? Refuse more pieces

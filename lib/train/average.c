@@ -82,17 +82,21 @@ static int begin(struct mean *s, const struct tf_model_file *m, struct tf_err *e
     s->header.extra = tf_value_map();
     if (tf_model_load(m, &s->config, NULL, "p/", err) != 0)
         return -1;
-    if (m->vocab != NULL) {
-        s->vocab = tf_xmalloc(m->vocab_n);
-        memcpy(s->vocab, m->vocab, m->vocab_n);
-        s->vocab_n = m->vocab_n;
-    }
     tf_params_init(&s->params, &s->config);
     s->sum = tf_try_alloc(s->params.size * sizeof *s->sum, err);
     if (s->sum == NULL)
         return -1;
     memset(s->sum, 0, s->params.size * sizeof *s->sum);
     return 0;
+}
+
+/* The vocabulary is that of the first model that carries it; others may only name it. */
+static void take_vocab(struct mean *s, const struct tf_model_file *m)
+{
+    if (s->vocab != NULL || m->vocab == NULL)
+        return;
+    s->vocab = memcpy(tf_xmalloc(m->vocab_n), m->vocab, m->vocab_n);
+    s->vocab_n = m->vocab_n;
 }
 
 static int same_model(const struct mean *s, const struct tf_model_file *m, const char *path,
@@ -121,6 +125,7 @@ static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bo
     if (rc == 0 && (rc = tf_model_load(&m, &config, &flat, ema ? "e/" : "p/", err)) != 0)
         tf_context(err, "%s%s", in->name, ema ? ": no moving average (--ema)" : "");
     if (rc == 0) {
+        take_vocab(s, &m);
         for (size_t k = 0; k < s->params.size; k++)
             s->sum[k] += (double)flat[k];
         snprintf(number, sizeof number, "%zu", i + 1);

@@ -20,6 +20,28 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
     return 0;
 }
 
+int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bool schedule,
+                      struct tf_err *err)
+{
+    const struct tf_config *model = &o->from->config;
+    if (dialect < 0)
+        dialect = (int)model->dialect;
+    if (tf_run_preset(o, preset != NULL ? preset : "base", dialect, err) != 0)
+        return -1;
+    if (preset == NULL) {
+        o->config = *model;
+        o->config.dialect = (enum tf_dialect)dialect;
+    }
+    if (preset == NULL && schedule) {
+        const struct tf_fine_tuning f = tf_fine_tuning(model);
+        o->steps = f.steps;
+        o->schedule = (struct tf_schedule){
+            .kind = TF_SCHEDULE_CONSTANT, .lr = f.lr, .scale = 1, .warmup = f.warmup};
+    }
+    o->config.vocab_size = model->vocab_size;
+    return 0;
+}
+
 int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf_err *err)
 {
     struct tf_config *c = &o->config;
@@ -47,7 +69,7 @@ int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
         return tf_fail_status(err, TF_USAGE,
                               "--lr: the paper's schedule has no peak to set; --lr-scale, or "
                               "--schedule constant or inverse-sqrt");
-    if (o->schedule.kind != TF_SCHEDULE_PAPER && !g->lr)
+    if (o->schedule.kind != TF_SCHEDULE_PAPER && !g->lr && o->schedule.lr == 0)
         return tf_fail_status(err, TF_USAGE, "--schedule %s: needs --lr",
                               tf_schedule_names[o->schedule.kind]);
     if (o->schedule.kind != TF_SCHEDULE_PAPER && g->lr_scale)

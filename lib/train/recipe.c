@@ -3,6 +3,7 @@
 #include "train/recipe.h"
 #include "base/buf.h"
 
+#include <math.h>
 #include <string.h>
 
 enum field {
@@ -196,4 +197,12 @@ int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum t
         apply(c, r, x->field, x->value);
     }
     return 0;
+}
+
+struct tf_fine_tuning tf_fine_tuning(const struct tf_config *model)
+{
+    /* The rate with which the paper's schedule ends for base, after 100,000 updates: low enough to
+     * keep what the model knows. Adam's moments start from zero, hence the warmup. */
+    return (struct tf_fine_tuning){
+        .steps = 1000, .warmup = 100, .lr = 1 / sqrt((double)model->d_model * 100000)};
 }

@@ -22,4 +22,12 @@ extern const char *const tf_presets[];
 int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum tf_dialect as,
               struct tf_err *err) TF_MUST_CHECK;
 
+/* How a trained model continues on other data, with --init and no preset: a constant rate after a
+ * short warmup. */
+struct tf_fine_tuning {
+    int64_t steps, warmup;
+    double lr;
+};
+struct tf_fine_tuning tf_fine_tuning(const struct tf_config *model);
+
 #endif

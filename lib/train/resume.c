@@ -59,24 +59,20 @@ static const struct tf_value *recorded(const struct tf_resume *r, const char *ke
  * option may be left out. */
 static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
 {
-    const char *init = s->o->init;
+    const struct tf_start_model *from = s->o->from;
     const struct tf_value *was = recorded(r, "init");
-    struct tf_model_file given;
     char is[65] = "";
     if (was != NULL)
         tf_value_put(&s->arena, &s->common.settings, "init", tf_value_clone(&s->arena, was));
-    if (init == NULL)
+    if (from == NULL)
         return 0;
-    if (tf_model_read(&given, init, TF_MODEL_HEAD, 0, err) != 0)
-        return -1;
-    if (given.header.has_model)
-        tf_hex(is, given.header.model, 32);
-    tf_model_release(&given);
+    if (from->file.header.has_model)
+        tf_hex(is, from->file.header.model, 32);
     if (was == NULL)
-        tf_note("%s: ignored: the run resumes with its own weights", init);
+        tf_note("%s: ignored: the run resumes with its own weights", from->path);
     else if (was->kind != TF_TEXT || strcmp(was->text, is) != 0)
         return tf_fail(err, "%s: started from another model than %s (omit --init to resume)",
-                       r->path, init);
+                       r->path, from->path);
     return 0;
 }
 
@@ -103,9 +99,19 @@ static struct tf_value recorded_settings(struct tf_resume *r, struct tf_setup *s
     return known;
 }
 
+/* Do the checkpoint's weights fit this run? Other differences --force can accept. */
+static bool fits(const struct tf_resume *r, const struct tf_setup *s)
+{
+    struct tf_config theirs;
+    struct tf_err quiet = {0};
+    return tf_config_read(&theirs, &r->file.header.config, &quiet) == 0 &&
+           tf_same_shapes(&s->config, &theirs, r->path, &quiet) == 0;
+}
+
 int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
 {
     char text[400];
+    const bool can_force = fits(r, s);
     struct tf_save_common *c = &s->common;
     if (tf_same_vocab(&r->file.header, r->path, &c->header, "that of the stream", err) != 0 ||
         compare_init(r, s, err) != 0)
@@ -124,8 +130,10 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         for (size_t at = 0; tf_differs(text, sizeof text, &at, maps[i].theirs, "the checkpoint",
                                        maps[i].ours, maps[i].whose);) {
-            if (!s->o->force)
-                return tf_fail(err, "%s: %s (--force continues with the new value)", r->path, text);
+            if (!s->o->force || !can_force)
+                return tf_fail(err, "%s: %s (%s)", r->path, text,
+                               can_force ? "--force continues with the new value"
+                                         : "the weights have other shapes");
             tf_warn("%s: %s; continuing with the new value", r->path, text);
             r->overridden = true;
         }
@@ -163,7 +171,7 @@ int tf_resume_load(const struct tf_resume *r, struct tf_setup *s, struct tf_star
     keep_vocab(r, s);
     if (tf_model_load(m, &theirs, NULL, "p/", err) != 0)
         return tf_context(err, "%s", r->path);
-    if (tf_setup_same_shapes(s, &theirs, r->path, err) != 0)
+    if (tf_same_shapes(&s->config, &theirs, r->path, err) != 0)
         return -1;
     if (tf_model_load(m, &theirs, &w->p, "p/", err) != 0 ||
         tf_model_load(m, &theirs, &w->m, "m/", err) != 0 ||

@@ -5,6 +5,7 @@
 
 #include "base/opt.h"
 #include "model/config.h"
+#include "train/start_model.h"
 #include "train/schedule.h"
 
 enum tf_best_by { TF_BEST_PPL, TF_BEST_ACC };
@@ -15,6 +16,7 @@ struct tf_run_opts {
     const char *input; /* batch stream, "-" for stdin */
     /* paths and names; NULL where the option is not given */
     const char *dir, *vocab, *valid, *init, *log, *device, *precision, *tuning;
+    const struct tf_start_model *from; /* the model of `init`, open; NULL without it. Borrowed. */
     /* vocab_size 0: that of the stream. Special ids are always the stream's. */
     struct tf_config config;
     struct tf_schedule schedule;              /* d_model is the configuration's */
@@ -36,6 +38,11 @@ struct tf_run_opts {
 /* Set what a preset defines of model and training (recipe.h); the rest stays. */
 int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect,
                   struct tf_err *err) TF_MUST_CHECK;
+/* The same for a run that starts from a model (o->from): its configuration, or that of a preset, of
+ * which tf_start_model_compare refuses what differs; preset NULL without one, dialect -1 for the model's.
+ * schedule: without a preset, also set the schedule and length of fine-tuning (recipe.h). */
+int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bool schedule,
+                      struct tf_err *err) TF_MUST_CHECK;
 /* Which options the user gave, where that matters beyond their values. */
 struct tf_run_given {
     bool d_model, heads, d_k, d_v, max_positions, lr, lr_scale, encoder_layers, decoder_layers;

@@ -1,6 +1,8 @@
 /* setup.c - from options and the header of the stream to what a run works on. */
 #include "train/setup.h"
 #include "base/hash.h"
+#include "base/memory.h"
+#include "text/vocab_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,19 +78,28 @@ void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n)
     s->common.vocab_n = n;
 }
 
-/* --vocab, which must be the vocabulary of the stream; its hash becomes *h's. */
+/* A vocabulary from --vocab, which must be that of the stream; else that of --init. Sets the hash
+ * of *h. */
 static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *err)
 {
+    const struct tf_run_opts *o = s->o;
+    const struct tf_model_file *m = o->from != NULL ? &o->from->file : NULL;
     struct tf_header own = {.has_vocab = true};
-    char *text;
+    char *bytes;
     size_t n;
-    if (s->o->vocab == NULL)
+    if (o->vocab == NULL && (m == NULL || m->vocab == NULL))
         return 0;
-    if (tf_read_file(&text, &n, s->o->vocab, TF_MAX_VOCAB, err) != 0)
+    if (o->vocab == NULL) {
+        n = m->vocab_n;
+        bytes = memcpy(tf_xmalloc(n), m->vocab, n);
+    } else if (tf_vocab_file_read(&bytes, &n, o->vocab, err) != 0) {
         return -1;
-    tf_setup_take_vocab(s, text, n);
-    tf_sha256_of(own.vocab, text, n);
-    if (tf_same_vocab(&own, s->o->vocab, h, "that of the stream", err) != 0)
+    }
+    tf_setup_take_vocab(s, bytes, n);
+    tf_sha256_of(own.vocab, bytes, n);
+    if (tf_same_vocab(&own, o->vocab, h, "that of the stream", err) != 0 ||
+        (!h->has_vocab &&
+         tf_vocab_file_fits(bytes, n, o->vocab, s->config.vocab_size, &h->special, err) != 0))
         return -1;
     memcpy(h->vocab, own.vocab, sizeof h->vocab);
     h->has_vocab = true;
@@ -136,6 +147,16 @@ static int read_tuning(struct tf_setup *s, struct tf_err *err)
     return 0;
 }
 
+static int configure(struct tf_setup *s, struct tf_header stream, const char *precision,
+                     struct tf_err *err)
+{
+    const struct tf_start_model *from = s->o->from;
+    if ((from != NULL && tf_start_model_complete(from, &stream, err) != 0) ||
+        complete_config(s, &stream, err) != 0)
+        return -1;
+    return make_common(s, &stream, precision, err);
+}
+
 int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o, struct tf_err *err)
 {
     struct tf_err why = {0};
@@ -145,10 +166,7 @@ int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o, struct tf_err
     tf_backend_note(&why);
     if (read_tuning(s, err) != 0 || tf_feed_open(&s->feed, o->input, err) != 0)
         return -1;
-    const struct tf_header *stream = tf_feed_header(s->feed);
-    if (complete_config(s, stream, err) != 0)
-        return -1;
-    return make_common(s, stream, s->be->precision, err);
+    return configure(s, *tf_feed_header(s->feed), s->be->precision, err);
 }
 
 int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
@@ -167,9 +185,7 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
         word = precision->text;
     *s = (struct tf_setup){.o = o};
     stream.config = batches != NULL ? *batches : tf_value_map();
-    if (read_tuning(s, err) != 0 || complete_config(s, &stream, err) != 0)
-        return -1;
-    return make_common(s, &stream, word, err);
+    return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, err);
 }
 
 void tf_setup_release(struct tf_setup *s)

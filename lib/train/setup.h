@@ -52,9 +52,6 @@ struct tf_start_weights {
 int tf_setup_new_weights(struct tf_setup *s, struct tf_start_weights *w,
                          struct tf_err *err) TF_MUST_CHECK;
 void tf_start_weights_release(struct tf_start_weights *w);
-/* 0 when the parameters of `theirs`, the model in `path`, have our names and shapes. */
-int tf_setup_same_shapes(const struct tf_setup *s, const struct tf_config *theirs, const char *path,
-                         struct tf_err *err) TF_MUST_CHECK;
 /* A stepper that starts from these weights. tune: it measures algorithms. */
 int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
                      const struct tf_start_weights *w, bool tune, struct tf_err *err) TF_MUST_CHECK;

@@ -247,7 +247,7 @@ PY
     t 1 tf-convert large.npz
     expect_error "is beyond the range of f32"
     t 1 tf-convert --vocab /dev/null m.npz
-    expect_error "/dev/null: vocabulary: empty"
+    expect_error "/dev/null: not a vocabulary: empty"
     t 1 tf-convert cut.npz
     expect_error "cut.npz: vocabulary: not a SentencePiece model, or a damaged one"
     t 1 tf-convert few.npz
