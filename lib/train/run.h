@@ -39,8 +39,9 @@ struct tf_run_opts {
 int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect,
                   struct tf_err *err) TF_MUST_CHECK;
 /* The same for a run that starts from a model (o->from): its configuration, or that of a preset, of
- * which tf_start_model_compare refuses what differs; preset NULL without one, dialect -1 for the model's.
- * schedule: without a preset, also set the schedule and length of fine-tuning (recipe.h). */
+ * which tf_start_model_compare refuses what differs; preset NULL without one, dialect -1 for the
+ * model's. schedule: without a preset, also set the schedule and length of fine-tuning (recipe.h).
+ */
 int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bool schedule,
                       struct tf_err *err) TF_MUST_CHECK;
 /* Which options the user gave, where that matters beyond their values. */
