@@ -46,6 +46,8 @@ X
         cut -f 2 pairs >"${f%:*}.de"
         n=$((n + ${f#*:}))
     done
+    cp dev.en news.en
+    cp dev.de news.de
     cp test.de ref1.de
     cp test.de ref.de
     cp test.en ref2.de

@@ -791,8 +791,8 @@ PY
     t 0 tf-train --init one/ckpt-00000004.tfm --plan
     expect_contains "$output" "learned positions"
     # What only training uses is free.
-    init --dropout 0.3 --attention-dropout 0.2 --relu-dropout 0.1 --label-smoothing 0 --smoothing V \
-        --seed 2 --schedule inverse-sqrt --lr 0.001 --warmup 3 --steps 1 -o free v.tfs
+    init --dropout 0.3 --attention-dropout 0.2 --relu-dropout 0.1 --label-smoothing 0 \
+        --smoothing V --seed 2 --schedule inverse-sqrt --lr 0.001 --warmup 3 --steps 1 -o free v.tfs
     # A stream that names no vocabulary has that of the model, here from a pipe.
     batches size=0 >unnamed.tfs
     init --init <(cat one/ckpt-00000004.tfm) --steps 1 -o unnamed unnamed.tfs
@@ -837,11 +837,11 @@ END
     t 1 tf-train --device cpu --init one/ckpt-00000004.tfm --steps 1 -o two other.tfs
     expect_error "bos: 2 in the model, 5 in this run (--force"
     [ ! -e two/ckpt-00000001.tfm ]
-    t 0 tf-train --device cpu --init one/ckpt-00000004.tfm --heads 4 --start zero --force --steps 1 \
-        -o two b.tfs
+    t 0 tf-train --device cpu --init one/ckpt-00000004.tfm --heads 4 --start zero --force \
+        --steps 1 -o two b.tfs
     expect_contains "$stderr" "heads: 2 in the model, 4 in this run; continuing with the new value"
     expect_contains "$stderr" "start: 'bos' in the model, 'zero' in this run; continuing"
-    t 1 tf-train --device cpu --init one/ckpt-00000004.tfm --d-ff 64 --force --steps 1 -o three b.tfs
+    t 1 tf-train --device cpu --init one/ckpt-00000004.tfm --d-ff 64 --force -o three b.tfs
     expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
 }
 
@@ -864,7 +864,8 @@ END
     t 1 tf-train --device cpu --vocab named/ckpt-00000002.tfm -o x v.tfs
     expect_error "named/ckpt-00000002.tfm: carries no vocabulary"
     for m in named none; do
-        tf-train -q --device cpu --init $m/ckpt-00000002.tfm --vocab vocab --steps 1 -o from-$m n.tfs
+        tf-train -q --device cpu --init $m/ckpt-00000002.tfm --vocab vocab --steps 1 \
+            -o from-$m n.tfs
         carried from-$m/ckpt-00000001.tfm
     done
     t 1 tf-train --device cpu --init named/ckpt-00000002.tfm --vocab fewer -o y n.tfs
