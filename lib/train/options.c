@@ -39,6 +39,7 @@ int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bo
             .kind = TF_SCHEDULE_CONSTANT, .lr = f.lr, .scale = 1, .warmup = f.warmup};
     }
     o->config.vocab_size = model->vocab_size;
+    o->config.initializer = model->initializer; /* there is nothing to initialise */
     return 0;
 }
 
