@@ -90,3 +90,20 @@ void tf_buf_release(struct tf_buf *b)
     free(b->p);
     *b = (struct tf_buf){0};
 }
+
+void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n)
+{
+    bool plain = n > 0;
+    for (size_t i = 0; plain && i < n; i++)
+        plain = s[i] != 0 &&
+                strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%",
+                       s[i]) != NULL;
+    if (plain) {
+        tf_buf_add(b, s, n);
+        return;
+    }
+    tf_buf_byte(b, '\'');
+    for (size_t i = 0; i < n; i++)
+        tf_buf_str(b, s[i] == '\'' ? "'\\''" : (char[]){s[i], 0});
+    tf_buf_byte(b, '\'');
+}

@@ -22,7 +22,7 @@ enum tf_status {
     TF_OK = 0,       /* done */
     TF_FAILED = 1,   /* failed: truncated, mismatched or malformed input included */
     TF_USAGE = 2,    /* wrong options or operands */
-    TF_DIVERGED = 3, /* training diverged; the last good checkpoint is named */
+    TF_DIVERGED = 3, /* training diverged or collapsed; the last good checkpoint is named */
     TF_PARTIAL = 4,  /* finished, but some records were bad; the output is complete */
     TF_AGAIN = 75,   /* stopped on request, or the directory is in use: run it again later */
     /* Not an exit status: the reader of the output has closed it, with all that it needs. The

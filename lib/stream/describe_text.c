@@ -85,19 +85,7 @@ static void put_word(struct tf_buf *b, const char *before, const struct tf_value
     struct tf_buf word = {0};
     tf_buf_str(&word, before);
     put_scalar(&word, v);
-    bool plain =
-        word.len > 0 &&
-        strspn(word.p,
-               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%") ==
-            word.len;
-    if (plain) {
-        tf_buf_add(b, word.p, word.len);
-    } else {
-        tf_buf_byte(b, '\'');
-        for (size_t i = 0; i < word.len; i++)
-            tf_buf_str(b, word.p[i] == '\'' ? "'\\''" : (char[]){word.p[i], 0});
-        tf_buf_byte(b, '\'');
-    }
+    tf_buf_shell_word(b, word.p != NULL ? word.p : "", word.len);
     tf_buf_release(&word);
 }
 

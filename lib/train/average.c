@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "model/load.h"
+#include "train/advice.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +12,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { OTHER_FILES = 32 }; /* descriptors besides the inputs */
+enum {
+    OTHER_FILES = 32, /* descriptors besides the inputs */
+    NAMED = 10,       /* checkpoints named in a message */
+};
 
 /* Read the step in the header: 0; 1 for a model that is not a checkpoint. */
 static int read_step(struct tf_checkpoint_file *f, struct tf_err *err)
@@ -26,8 +30,28 @@ static int read_step(struct tf_checkpoint_file *f, struct tf_err *err)
     return rc;
 }
 
+/* Name the checkpoints that exist, and the command that works with them. */
+static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, uint64_t wanted,
+                         bool ema, struct tf_err *err)
+{
+    struct tf_buf b = {0};
+    tf_buf_printf(&b, "%zu regular checkpoint%s", l->n, l->n == 1 ? "" : "s");
+    for (size_t i = 0; i < l->n && i < NAMED; i++)
+        tf_buf_printf(&b, "%s%llu", i == 0 ? " (of step " : ", ", (unsigned long long)l->v[i].step);
+    if (l->n > 0)
+        tf_buf_str(&b, l->n > NAMED ? ", ...)" : ")");
+    tf_buf_printf(&b, ", %llu requested", (unsigned long long)wanted);
+    struct tf_buf command = {0};
+    if (tf_advise_average(&command, dir, l->n, ema))
+        tf_buf_printf(&b, "; try: %s", command.p);
+    tf_fail(err, "%s: %s", dir, b.p);
+    tf_buf_release(&command);
+    tf_buf_release(&b);
+}
+
 /* The last ones of a directory, by the steps in their headers, oldest first. */
-static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t last, struct tf_err *err)
+static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t last, bool ema,
+                struct tf_err *err)
 {
     if (tf_rundir_list(l, dir, err) != 0)
         return -1;
@@ -49,9 +73,9 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t last, st
     while (l->n > n)
         free(l->v[--l->n].path);
     if (l->n < last) {
+        fail_too_few(l, dir, last, ema, err);
         tf_checkpoint_list_release(l);
-        return tf_fail(err, "%s: %zu regular checkpoints, %llu requested", dir, n,
-                       (unsigned long long)last);
+        return -1;
     }
     tf_checkpoint_list_sort(l);
     size_t drop = l->n - (size_t)last;
@@ -214,10 +238,11 @@ int tf_average(const char *output, const char *const *paths, size_t n, bool ema,
 }
 
 /* Pick the checkpoints and open them. */
-static int open_run(struct tf_in **in, const char *dir, uint64_t last, struct tf_err *err)
+static int open_run(struct tf_in **in, const char *dir, uint64_t last, bool ema,
+                    struct tf_err *err)
 {
     struct tf_checkpoint_list l;
-    if (pick(&l, dir, last, err) != 0)
+    if (pick(&l, dir, last, ema, err) != 0)
         return -1;
     const char **paths = tf_xcalloc(l.n, sizeof *paths);
     for (size_t i = 0; i < l.n; i++)
@@ -236,7 +261,7 @@ int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema,
         return tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
     /* A run in progress may delete its oldest checkpoint between our listing and our open: list
      * again. Open files stay readable. */
-    for (int turn = 1; open_run(&in, dir, last, err) != 0; turn++) {
+    for (int turn = 1; open_run(&in, dir, last, ema, err) != 0; turn++) {
         if (turn == 3 || err->sys != ENOENT)
             return -1;
         *err = (struct tf_err){0};

@@ -1,5 +1,6 @@
 /* cost.c - parameters, memory and work of a run on paper. */
 #include "train/cost.h"
+#include "base/log.h"
 #include "model/params.h"
 #include "train/stepper.h"
 
@@ -39,6 +40,27 @@ static double activations(const struct tf_config *c, double src, double tgt)
                  2 * (double)c->decoder_layers * (k + v);
     double dec = (double)c->decoder_layers * (attention + k + v + H + F + 3 * norm) + extra;
     return 4 * (src * enc + tgt * dec);
+}
+
+enum { MUCH_HIGHER = 3 }; /* times the preset's peak: a rate to be warned of */
+
+static void add_rate(struct tf_buf *out, const struct tf_run_opts *o)
+{
+    struct tf_schedule s = o->schedule;
+    uint64_t at, usual_at, last = (uint64_t)o->steps;
+    s.d_model = o->config.d_model;
+    double peak = tf_schedule_peak(&s, &at), usual = tf_schedule_peak(&o->usual, &usual_at);
+    tf_buf_printf(out, "learning rate, schedule %s\n", tf_schedule_names[s.kind]);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "peak", peak);
+    tf_buf_printf(out, "  %-26s %13llu\n", "update of the peak", (unsigned long long)at);
+    if (last < at)
+        tf_buf_printf(out, "  %-26s %13.3e\n", "highest, in the last update",
+                      tf_schedule_lr(&s, last));
+    tf_buf_printf(out, "  %-26s %13.3e\n", "peak of the preset", usual);
+    if (peak >= MUCH_HIGHER * usual)
+        tf_warn("the learning rate peaks at %.3g in update %llu, %.3g times the preset's %.3g in "
+                "update %llu: the model may collapse",
+                peak, (unsigned long long)at, peak / usual, usual, (unsigned long long)usual_at);
 }
 
 int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, double tokens, double length,
@@ -85,6 +107,7 @@ int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, double tokens, 
                   step / (tokens * (double)o->accumulate));
     tf_buf_printf(out, "  %-26s %13lld\n", "updates", (long long)o->steps);
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
+    add_rate(out, o);
     tf_params_release(&p);
     return 0;
 }

@@ -21,7 +21,7 @@ static int end_of_stream(struct tf_run *r, bool failed, struct tf_err *err)
         return -1;
     tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step,
             (long long)r->o->steps);
-    return tf_run_finish(r, "stream", err);
+    return tf_run_complete(r, "stream", err);
 }
 
 /* After an error: save the last boundary where that is possible, and name the checkpoint to resume
@@ -62,7 +62,7 @@ int tf_run(const struct tf_run_opts *o, struct tf_err *err)
         rc = loop(&r, err);
     }
     tf_run_release(&r);
-    if (rc < 0)
+    if (rc < 0 || rc == TF_RUN_COLLAPSED)
         return -1;
     return tf_stop && tf_stop_signal == SIGUSR2 ? TF_AGAIN : 0;
 }

@@ -8,6 +8,7 @@
 #define TF_TRAIN_LOOP_H
 
 #include "train/run_report.h"
+#include "train/collapse.h"
 #include "train/setup.h"
 
 /* An update whose computation is queued. */
@@ -34,6 +35,8 @@ struct tf_run {
         bool impossible;       /* the run diverged, the device failed, or a save failed */
     } saved;
     struct tf_run_report report;
+    struct tf_collapse collapse; /* with --valid */
+    bool collapsed;              /* at the last validation: a warning was given */
 };
 
 /* Ends of a run and of attempts at an update, besides 0 (continue) and -1 (*err). */
@@ -41,6 +44,7 @@ enum tf_run_end {
     TF_RUN_ENDED = 1, /* all is saved and reported */
     TF_RUN_NO_BATCH,  /* the stream ended or a stop was requested, within or before an update */
     TF_RUN_BAD_INPUT, /* the stream failed: *err */
+    TF_RUN_COLLAPSED, /* stopped by --on-collapse, nothing was saved: *err */
 };
 
 /* ---- start.c ---- */
@@ -90,8 +94,8 @@ int tf_run_update(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
 int tf_run_boundary(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
 /* Save what is not saved yet, and wait until it is. */
 int tf_run_save_rest(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
-/* The run ends here, because of a signal or for this reason. */
+/* The run stops here because of a signal, or is complete for this reason. */
 int tf_run_stop(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
-int tf_run_finish(struct tf_run *r, const char *reason, struct tf_err *err) TF_MUST_CHECK;
+int tf_run_complete(struct tf_run *r, const char *reason, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

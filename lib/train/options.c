@@ -2,6 +2,7 @@
 #include "train/recipe.h"
 #include "train/run.h"
 
+const char *const tf_on_collapse_words[] = {"warn", "stop", NULL};
 const char *const tf_best_names[] = {"ppl", "acc", NULL};
 
 int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct tf_err *err)
@@ -12,6 +13,9 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
     o->steps = r.steps;
     o->schedule =
         (struct tf_schedule){.kind = TF_SCHEDULE_PAPER, .scale = r.lr_scale, .warmup = r.warmup};
+    o->usual = o->schedule;
+    o->usual.d_model = o->config.d_model;
+    o->average = r.average;
     o->beta1 = r.beta1;
     o->beta2 = r.beta2;
     o->adam_eps = r.adam_eps;

@@ -8,6 +8,9 @@
 #include "train/start_model.h"
 #include "train/schedule.h"
 
+enum tf_on_collapse { TF_ON_COLLAPSE_WARN, TF_ON_COLLAPSE_STOP };
+extern const char *const tf_on_collapse_words[]; /* NULL-terminated */
+
 enum tf_best_by { TF_BEST_PPL, TF_BEST_ACC };
 extern const char *const tf_best_names[]; /* their words, NULL-terminated */
 
@@ -20,6 +23,8 @@ struct tf_run_opts {
     /* vocab_size 0: that of the stream. Special ids are always the stream's. */
     struct tf_config config;
     struct tf_schedule schedule;              /* d_model is the configuration's */
+    struct tf_schedule usual;                 /* the preset's */
+    int64_t average;                          /* checkpoints that the preset averages */
     double beta1, beta2, adam_eps, clip, ema; /* clip, ema: 0 for none */
     bool eps_hat;
     int64_t accumulate; /* batches per update */
@@ -29,6 +34,7 @@ struct tf_run_opts {
     double save_minutes; /* 0: no saves by the clock */
     bool no_save;        /* write no checkpoints: for benchmarks */
     int best_by;         /* enum tf_best_by */
+    int on_collapse;     /* enum tf_on_collapse */
     bool need_bos;       /* refuse a vocabulary without bos */
     bool force, progress, quiet;
     const struct tf_opt *opts;  /* for the provenance; NULL in tests */

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "cbor/json.h"
+#include "train/advice.h"
 #include "train/rundir.h"
 #include "train/validate.h"
 
@@ -138,6 +139,7 @@ static double rate(const struct tf_interval *i, double now)
     return seconds > 0 ? i->sums.tokens / seconds : 0;
 }
 
+/* Fits into 80 columns; log.jsonl has the rest. */
 static void show(struct tf_run_report *r, const struct tf_update_metrics *u)
 {
     double now = tf_now(), done = (double)u->at.step, all = (double)r->o->steps;
@@ -147,12 +149,9 @@ static void show(struct tf_run_report *r, const struct tf_update_metrics *u)
     if (left > 0)
         snprintf(eta, sizeof eta, "  ETA %.0f:%02.0f:%02.0f", floor(left / 3600),
                  floor(fmod(left, 3600) / 60), floor(fmod(left, 60)));
-    tf_progress_show(
-        &r->progress,
-        "step %llu/%llu  epoch %llu  loss %.3f  ppl %.2f  lr %.3g  norm %.3g  %.0f tok/s%s",
-        (unsigned long long)u->at.step, (unsigned long long)r->o->steps,
-        (unsigned long long)epoch(&u->at.cursor), s->loss / s->tokens, tf_sums_ppl(s), u->lr,
-        u->norm, rate(&r->shown, now), eta);
+    tf_progress_show(&r->progress, "step %llu/%llu  loss %.3f  %.0f tok/s%s",
+                     (unsigned long long)u->at.step, (unsigned long long)r->o->steps,
+                     s->loss / s->tokens, rate(&r->shown, now), eta);
     r->shown = (struct tf_interval){.since = now};
 }
 
@@ -180,9 +179,38 @@ int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics
     return tf_journal_put(&r->journal, err);
 }
 
+/* "perplexity 23.41" or "accuracy 45.20 %", whichever the best is chosen by. */
+static void add_best(struct tf_buf *b, const struct tf_run_opts *o, const struct tf_run_state *s)
+{
+    if (o->best_by == TF_BEST_ACC)
+        tf_buf_printf(b, "accuracy %.2f %%", 100 * s->best);
+    else
+        tf_buf_printf(b, "perplexity %.2f", s->best);
+}
+
+static void note_valid(const struct tf_run_report *r, const struct tf_run_state *s,
+                       const struct tf_sums *sums, bool best)
+{
+    struct tf_buf b = {0};
+    if (r->o->quiet)
+        return;
+    tf_buf_printf(&b, "step %llu: validation perplexity %.2f, accuracy %.2f %%",
+                  (unsigned long long)s->step, tf_sums_ppl(sums), 100 * tf_sums_acc(sums));
+    if (best) {
+        tf_buf_str(&b, "; the best so far");
+    } else if (s->has_best) {
+        tf_buf_str(&b, "; best: ");
+        add_best(&b, r->o, s);
+        tf_buf_printf(&b, " at step %llu", (unsigned long long)s->best_step);
+    }
+    tf_note("%s", b.p);
+    tf_buf_release(&b);
+}
+
 int tf_run_report_valid(struct tf_run_report *r, const struct tf_run_state *s,
                         const struct tf_sums *sums, bool best, double seconds, struct tf_err *err)
 {
+    note_valid(r, s, sums, best);
     struct tf_json *j = tf_journal_line(&r->journal, "valid", s->step);
     tf_json_put_uint(j, "epoch", epoch(&s->cursor));
     put_sums(j, sums);
@@ -203,13 +231,34 @@ int tf_run_report_save(struct tf_run_report *r, uint64_t step, const char *name,
     return tf_journal_put(&r->journal, err);
 }
 
-int tf_run_report_end(struct tf_run_report *r, uint64_t step, const char *reason, size_t memory,
-                      struct tf_err *err)
+int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, const char *reason,
+                      size_t memory, struct tf_err *err)
 {
     tf_progress_end(&r->progress);
-    struct tf_json *j = tf_journal_line(&r->journal, "end", step);
+    struct tf_json *j = tf_journal_line(&r->journal, "end", s->step);
     tf_json_put_str(j, "reason", reason);
     tf_json_put_uint(j, "memory", memory);
     tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
     return tf_journal_put(&r->journal, err);
+}
+
+void tf_run_report_complete(const struct tf_run_report *r, const struct tf_run_state *s,
+                            const char *last)
+{
+    const struct tf_run_opts *o = r->o;
+    struct tf_buf b = {0};
+    if (o->quiet || last == NULL)
+        return;
+    tf_buf_printf(&b, "finished at step %llu; ", (unsigned long long)s->step);
+    if (s->has_best) {
+        tf_buf_printf(&b, "best: %s/" TF_RUN_BEST " of step %llu, ", o->dir,
+                      (unsigned long long)s->best_step);
+        add_best(&b, o, s);
+    } else {
+        tf_buf_printf(&b, "last: %s", last);
+    }
+    tf_buf_str(&b, "; next: ");
+    if (tf_advise_average(&b, o->dir, tf_count_regular(o->dir, (uint64_t)o->average), o->ema > 0))
+        tf_note("%s", b.p);
+    tf_buf_release(&b);
 }

@@ -49,13 +49,16 @@ int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *fro
                         struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics *u,
                          struct tf_err *err) TF_MUST_CHECK;
-/* seconds: that the validation took; they count as no training time. */
+/* Also prints the result. seconds: that the validation took; they count as no training time. */
 int tf_run_report_valid(struct tf_run_report *r, const struct tf_run_state *s,
                         const struct tf_sums *sums, bool best, double seconds,
                         struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_save(struct tf_run_report *r, uint64_t step, const char *name,
                        struct tf_err *err) TF_MUST_CHECK;
-int tf_run_report_end(struct tf_run_report *r, uint64_t step, const char *reason, size_t memory,
-                      struct tf_err *err) TF_MUST_CHECK;
+int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, const char *reason,
+                      size_t memory, struct tf_err *err) TF_MUST_CHECK;
+/* Print the best checkpoint, or without validation the last (NULL: none), and the next command. */
+void tf_run_report_complete(const struct tf_run_report *r, const struct tf_run_state *s,
+                            const char *last);
 
 #endif

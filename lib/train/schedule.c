@@ -25,3 +25,9 @@ double tf_schedule_lr(const struct tf_schedule *s, uint64_t step)
     fall = 1 / sqrt(at);
     return s->scale / sqrt((double)s->d_model) * (rise < fall ? rise : fall);
 }
+
+double tf_schedule_peak(const struct tf_schedule *s, uint64_t *step)
+{
+    *step = s->warmup > 0 ? (uint64_t)s->warmup : 1;
+    return tf_schedule_lr(s, *step);
+}

@@ -21,5 +21,7 @@ struct tf_schedule {
 };
 
 double tf_schedule_lr(const struct tf_schedule *s, uint64_t step);
+/* The highest rate, and the first update that has it. */
+double tf_schedule_peak(const struct tf_schedule *s, uint64_t *step);
 
 #endif

@@ -1,4 +1,5 @@
 /* start.c - setup and checkpoint become a run that is ready for its first batch. */
+#include "train/history.h"
 #include "train/loop.h"
 #include "train/resume.h"
 #include "train/signals.h"
@@ -47,19 +48,20 @@ static int check_validation_data(struct tf_run *r, struct tf_err *err)
 {
     struct tf_run_state *s = &r->state;
     const struct tf_setup *p = &r->setup;
-    uint8_t sha[32];
+    struct tf_valid_data data;
     if (r->o->valid == NULL)
         return 0;
-    if (tf_validate_check(sha, r->o->valid, &p->common.header, &p->config, err) != 0)
+    if (tf_validate_check(&data, r->o->valid, &p->common.header, &p->config, err) != 0)
         return -1;
-    if (s->has_valid && memcmp(s->valid, sha, sizeof sha) != 0) {
+    tf_collapse_init(&r->collapse, &data.tokens, &p->schedule, (uint64_t)r->o->steps);
+    if (s->has_valid && memcmp(s->valid, data.sha, sizeof data.sha) != 0) {
         tf_note("%s: not the validation data of the checkpoint: earlier results do not count for "
                 "best.tfm",
                 r->o->valid);
         tf_state_forget_best(s);
     }
     s->has_valid = true;
-    memcpy(s->valid, sha, sizeof sha);
+    memcpy(s->valid, data.sha, sizeof data.sha);
     return 0;
 }
 
@@ -132,12 +134,22 @@ static int report_start(struct tf_run *r, const struct tf_resume *from, struct t
     return tf_run_report_start(&r->report, &origin, err);
 }
 
+static int read_history(struct tf_run *r, struct tf_err *err)
+{
+    char *log = tf_rundir_file(r->o->dir, TF_RUN_LOG);
+    int rc = tf_history_read(&r->collapse, log, err);
+    free(log);
+    return rc;
+}
+
 static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
 {
     const struct tf_run_opts *o = r->o;
     bool resumed = from->path != NULL;
     if (open_stepper(r, from, err) != 0 || open_saver(r, from, err) != 0 ||
         tf_run_report_open(&r->report, o, resumed ? &r->state : NULL, err) != 0)
+        return -1;
+    if (r->o->valid != NULL && r->state.has_best && read_history(r, err) != 0)
         return -1;
     tf_signals_catch();
     tf_feed_start(r->setup.feed, &r->setup.config, resumed ? &r->state.cursor : NULL, o->force);

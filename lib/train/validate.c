@@ -1,8 +1,10 @@
 /* validate.c - validation. The file is read again each time rather than kept in memory. */
 #include "train/validate.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -88,7 +90,7 @@ static void add_ids(struct tf_sha256 *sha, const uint32_t *ids, const uint32_t *
     tf_sha256_add(sha, ids, off[n] * sizeof *ids);
 }
 
-int tf_validate_check(uint8_t sha[32], const char *path, const struct tf_header *train,
+int tf_validate_check(struct tf_valid_data *data, const char *path, const struct tf_header *train,
                       const struct tf_config *c, struct tf_err *err)
 {
     struct valid v;
@@ -96,14 +98,20 @@ int tf_validate_check(uint8_t sha[32], const char *path, const struct tf_header 
     int rc;
     if (open_valid(&v, path, train, c, err) != 0)
         return -1;
+    const size_t ids = (size_t)c->vocab_size;
+    uint64_t *count = tf_xcalloc(ids, sizeof *count);
     tf_sha256_init(&all);
     while ((rc = next_batch(&v, err)) > 0) {
         const uint64_t n = v.pairs.n;
         tf_sha256_add(&all, &n, sizeof n);
         add_ids(&all, v.pairs.src, v.pairs.src_off, v.pairs.n);
         add_ids(&all, v.pairs.tgt_out, v.pairs.tgt_off, v.pairs.n);
+        for (size_t i = 0; i < v.pairs.tgt_off[n]; i++)
+            count[v.pairs.tgt_out[i]]++;
     }
-    tf_sha256_end(&all, sha);
+    tf_sha256_end(&all, data->sha);
+    data->tokens = tf_token_stats_of(count, ids);
+    free(count);
     close_valid(&v);
     return rc;
 }

@@ -71,11 +71,30 @@ PY
 @test "resume.tfm and best.tfm do not count" {
     train --steps 1000 --save-every 5 --keep 0 --ema 0.9 -o run b.tfs
     t 1 tf-avgckpt -n 9 run
-    expect_error "tf-avgckpt: run: 8 regular checkpoints, 9 requested"
+    expect_error "tf-avgckpt: run: 8 regular checkpoints (of step 5, 10, 15, 20, 25, 30, 35, 40), 9 requested; try: tf-avgckpt -n 8 run >model.tfm"
     [ -z "$output" ]
     rm run/ckpt-00000040.tfm
     cp run/ckpt-00000030.tfm run/best.tfm
     t 1 tf-avgckpt -n 8 run
+    expect_contains "$stderr" "; try: tf-avgckpt -n 7 run >model.tfm"
+}
+
+@test "too few checkpoints: what there is, and a command that works" {
+    next() { sed -n 's/.*; try: //p' <<<"$stderr"; }
+    train --steps 1000 --save-every 100 -o 'a run' b.tfs
+    for more in "" "resume.tfm" "best.tfm" "ckpt-00000040.tfm"; do
+        [ -z "$more" ] || [ -e "a run/$more" ] || cp 'a run/resume.tfm' "a run/$more"
+        t 1 tf-avgckpt 'a run'
+        expect_contains "$stderr" "tf-avgckpt: a run: "
+        expect_contains "$(next)" "${more%%-*}"
+        bash -c "$(next)"
+        tf-cbor check model.tfm
+        rm model.tfm
+    done
+    expect_contains "$stderr" "a run: 1 regular checkpoint (of step 40), 5 requested"
+    mkdir none
+    t 1 tf-avgckpt none
+    expect_error "tf-avgckpt: none: 0 regular checkpoints, 5 requested"
 }
 
 @test "no output under a name of the run; a model under one is skipped" {
@@ -92,7 +111,7 @@ PY
     expect_error "tf-avgckpt: warning: run/ckpt-00000035.tfm: not a checkpoint; skipped"
     cmp run/mean.tfm again.tfm
     t 1 tf-avgckpt -n 7 run
-    expect_contains "$stderr" "6 regular checkpoints, 7 requested"
+    expect_contains "$stderr" "6 regular checkpoints (of step 5, 10, 15, 20, 25, 30), 7 requested; "
 }
 
 @test "what does not belong together is refused by name" {

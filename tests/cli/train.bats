@@ -182,7 +182,8 @@ ends() {
         begin
         kill -"${s%:*}" "$pid"
         ends "${s#*:}"
-        grep -qx "tf-train: stopped at step 9, saved in run/resume.tfm" err
+        grep -qx "tf-train: stopped at step 9, saved in run/resume.tfm; repeat the command to resume" \
+            err
         train --steps 20 --save-every 100 -o run b.tfs
         same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
         rm -rf run pipe
@@ -531,6 +532,106 @@ PY
     grep '"event":"start"' new/log.jsonl | grep -q '"seed":5'
 }
 
+# A learning rate at which the small model keeps to one prediction.
+collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 100 --save-every 100)
+
+@test "a collapse: a warning at the second validation, status 0; not in a run that learns" {
+    batches n=300 >long.tfs
+    batches n=5 seed=9 >v.tfs
+    tr_t 0 "${collapse[@]}" --steps 300 -o run long.tfs
+    [ "$(grep -c 'has collapsed' <<<"$stderr")" -eq 1 ]
+    warning=$(grep 'has collapsed' <<<"$stderr")
+    expect_contains "$warning" "tf-train: warning: step 200: the model has collapsed: perplexity "
+    expect_contains "$warning" "; run/best.tfm is of step "
+    expect_contains "$warning" "; the learning rate peaks at 0.3 in update 1; try a peak of 0.00"
+    expect_contains "$warning" "(--lr 0.00"
+    # The rate that it names is one that learns.
+    lower=$(sed -n 's/.*(--lr \([0-9.]*\)).*/\1/p' <<<"$warning")
+    tr_t 0 "${collapse[@]}" --lr "$lower" --steps 300 -o other long.tfs
+    [[ $stderr != *collapsed* ]]
+    # A run that was stopped in between knows its validations.
+    train "${collapse[@]}" --steps 100 -o two long.tfs
+    tr_t 0 "${collapse[@]}" --steps 200 -o two long.tfs
+    expect_contains "$stderr" "warning: step 200: the model has collapsed"
+    same two/ckpt-00000200.tfm run/ckpt-00000200.tfm
+    t 2 tf-train --on-collapse stop -o x b.tfs
+    expect_error "tf-train: --on-collapse requires --valid"
+}
+
+@test "--on-collapse stop: 3, nothing of the collapse saved, and a run that can be used" {
+    batches n=300 >long.tfs
+    batches n=5 seed=9 >v.tfs
+    stop=("${collapse[@]}" --on-collapse stop --steps 300 -o run)
+    for _ in 1 2; do
+        tr_t 3 "${stop[@]}" long.tfs
+        expect_contains "${stderr_lines[-1]}" "tf-train: step 200: the model has collapsed: "
+        [ "$(ls run)" = $'best.tfm\nckpt-00000100.tfm\nlock\nlog.jsonl' ]
+        tail -n 1 run/log.jsonl | grep -q '"event":"end","step":200,"reason":"collapse"'
+    done
+    tf-cbor check run/best.tfm
+    at_step run/best.tfm 100
+    # On with another rate, and from the best in a new directory.
+    tr_t 0 "${stop[@]}" --lr 0.001 --force --steps 200 long.tfs
+    [ -e run/ckpt-00000200.tfm ]
+    tr_t 0 --steps 10 --init run/best.tfm -o new b.tfs
+}
+
+@test "one line for each validation, and a last one with the best and the next command" {
+    batches n=5 seed=9 >v.tfs
+    args=(--steps 30 --save-every 10 --valid v.tfs)
+    tr_t 0 "${args[@]}" -o 'a run' b.tfs
+    [ "${#stderr_lines[@]}" -eq 4 ]
+    for i in 0 1 2; do
+        [[ ${stderr_lines[i]} =~ ^"tf-train: step $((i + 1))0: validation perplexity "[0-9.]+", accuracy "[0-9.]+" %; "(the best so far|best: perplexity [0-9.]+ at step [0-9]+)$ ]]
+    done
+    best=$(grep '"best":true' 'a run/log.jsonl' | tail -n 1 | grep -o '"step":[0-9]*' | cut -d: -f2)
+    expect_contains "${stderr_lines[3]}" \
+        "tf-train: finished at step 30; best: a run/best.tfm of step $best, perplexity "
+    next=$(sed 's/.*; next: //' <<<"${stderr_lines[3]}")
+    [ "$next" = "tf-avgckpt -n 3 'a run' >model.tfm" ]
+    bash -c "$next"
+    tf-cbor check model.tfm
+    tr_t 0 "${args[@]}" --best-by acc -o acc b.tfs
+    [[ ${stderr_lines[3]} =~ "best: acc/best.tfm of step "[0-9]+", accuracy "[0-9.]+" %; next: " ]]
+    tr_t 0 "${args[@]}" -q -o quiet b.tfs
+    [ -z "$stderr" ]
+    # Without validation, and with a stream that ends between two checkpoints.
+    tr_t 0 --steps 5 --ema 0.9 -o plain b.tfs
+    expect_error "tf-train: finished at step 5; last: plain/ckpt-00000005.tfm; next: tf-avgckpt --ema -n 1 plain >model.tfm"
+    tr_t 0 --steps 50 -o ends b.tfs
+    expect_contains "${stderr_lines[1]}" "tf-train: finished at step 40; last: ends/resume.tfm; next: tf-avgckpt ends/resume.tfm >model.tfm"
+}
+
+@test "on a terminal of 80 columns: step, loss, tokens/s and ETA fit, and validations stay" {
+    batches n=5 seed=9 >v.tfs
+    batches n=400 >long.tfs
+    cat >terminal.py <<'PY'
+import fcntl, os, pty, re, struct, subprocess, sys, termios
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+p = subprocess.Popen(sys.argv[1:], stderr=slave)
+os.close(slave)
+text = b""
+try:
+    while block := os.read(master, 65536):
+        text += block
+except OSError:
+    pass
+assert p.wait() == 0
+text = text.decode()
+kept = [x.split("\x1b[K")[-1] for x in text.replace("\r\n", "\n").split("\n") if x]
+shown = [x for x in re.split(r"\r\x1b\[K|\r\n", text) if "tok/s" in x]
+assert shown and all(len(x) < 80 for x in shown), shown
+# The last update has no time left.
+assert re.fullmatch(r"tf-train: step \d+/1000000  loss \d+\.\d{3}  \d+ tok/s  ETA \d+:\d\d:\d\d", shown[0]), shown[0]
+valid = [x for x in kept if re.match(r"tf-train: step \d+00: validation perplexity [\d.]+, accuracy [\d.]+ %; ", x)]
+assert len(valid) == 4, kept
+assert "tok/s" not in "".join(kept), kept
+PY
+    t 0 "$TF_PYTHON" terminal.py tf-train "${small[@]}" --steps 1000000 --valid v.tfs \
+        --save-every 100 -o run long.tfs
+}
+
 @test "validation data that can't be used are refused before the first update" {
     args=(--steps 20 --valid v.tfs --valid-every 10 -o run)
     batches n=5 end=0 >v.tfs
@@ -687,12 +788,10 @@ PY
     expect_contains "$stderr" "/dev/full: write: No space left on device"
 }
 
-@test "a reader of the log that leaves: save, then 1" {
-    sh_t 1 'tf-train "$@" --log - --log-every 1 -o run b.tfs | head -c 1 >/dev/null' "${small[@]}" \
-        --steps 40
+@test "a reader of the log that leaves: the run continues" {
+    sh_t 0 'tf-train "$@" --log - --log-every 1 -o run b.tfs | head -c 1 >/dev/null' "${small[@]}" \
+        --steps 40 --quiet
     [ -z "$stderr" ]
-    [ -e run/resume.tfm ]
-    train --steps 40 -o run b.tfs
     train --steps 40 -o whole b.tfs
     same whole/ckpt-00000040.tfm run/ckpt-00000040.tfm
 }
@@ -966,6 +1065,24 @@ END
     done
     t 2 tf-train --plan
     expect_error "--plan: needs --vocab-size"
+}
+
+@test "--plan prints the peak of the learning rate, and warns of one that is much higher" {
+    plan() { t 0 tf-train --plan --vocab-size 37000 "$@"; }
+    rows() { printf '%s\n' "$output" | sed -n '/^learning rate/,$p' | tr -s ' ' | tr '\n' '|'; }
+    for preset in base:6.988e-04 C-d256:9.882e-04 big:4.941e-04; do
+        plan --preset ${preset%:*}
+        [ "$(rows)" = "learning rate, schedule paper| peak ${preset#*:}| update of the peak 4000| peak of the preset ${preset#*:}|" ]
+        [ -z "$stderr" ]
+    done
+    plan --preset base --lr-scale 2.9
+    [ -z "$stderr" ]
+    plan --preset base --warmup 400 --lr-scale 2 --steps 100
+    [ "$(rows)" = "learning rate, schedule paper| peak 4.419e-03| update of the peak 400| highest, in the last update 1.105e-03| peak of the preset 6.988e-04|" ]
+    expect_error "tf-train: warning: the learning rate peaks at 0.00442 in update 400, 6.32 times the preset's 0.000699 in update 4000: the model may collapse"
+    plan --preset base --schedule inverse-sqrt --lr 0.002 --warmup 100
+    expect_contains "$(rows)" "learning rate, schedule inverse-sqrt| peak 2.000e-03| update of the peak 100|"
+    [ -z "$stderr" ]
 }
 
 @test "options that can't be" {

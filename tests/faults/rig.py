@@ -39,7 +39,7 @@ class Done:
         """The lines that are neither warnings nor notes of a run that goes well."""
         notes = ("resuming from", "the stream ended at", "the stream ended within",
                  "stopped at step", "stopping at step", "pairs in", "1 pair in 1 batch", " pairs, ",
-                 "gave", "nothing left to do")
+                 "gave", "nothing left to do", "finished at step", "validation perplexity")
         return [
             x for x in self.err.splitlines()
             if ": warning: " not in x and not any(n in x for n in notes)
