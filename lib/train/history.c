@@ -21,8 +21,8 @@ static void add_start(struct history *h, const struct tf_value *line)
     const struct tf_value *data = tf_value_get(line, "data");
     const char *valid;
     struct tf_err err;
-    if (data == NULL || data->kind != TF_MAP || tf_value_text_of(data, "valid", &valid, &err) != 0 ||
-        strcmp(valid, h->data) == 0)
+    if (data == NULL || data->kind != TF_MAP ||
+        tf_value_text_of(data, "valid", &valid, &err) != 0 || strcmp(valid, h->data) == 0)
         return;
     if (h->data[0] != 0)
         *h->c = h->none;

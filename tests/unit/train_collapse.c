@@ -58,7 +58,7 @@ static void test_collapse(void)
            2, "a model that never learned: the second validation");
     is_int(kind, TF_COLLAPSE_STUCK, "its kind");
     is_int(FIRST(steep, 500, {2054.46, 0.0277304}, {618.472, 0.0152162}, {421, 0.0739477}), 2,
-           "the same, while it settles");
+           "the same, with a loss that falls to that of constant predictions");
     is_int(FIRST(steep, 25, {466.006, 0.0612912}, {454.316, 0.0739477}, {443.53, 0.0739477},
                  {446.894, 0.0739477}, {436.525, 0.0739477}, {433.74, 0.0612912},
                  {468.333, 0.0739477}, {435.724, 0.0739477}),
