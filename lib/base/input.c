@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +36,12 @@ int tf_in_open(struct tf_in *in, const char *path, struct tf_err *err)
         rc = tf_fail_errno(err, "%s", name);
     else if (S_ISDIR(st.st_mode))
         rc = tf_fail_directory(err, name);
-    if (rc == 0)
+    if (rc == 0) {
+        tf_terminal_use(fd);
         tf_in_from_fd(in, fd, name);
-    else if (fd > 0)
+    } else if (fd > 0) {
         close(fd);
+    }
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* log.c - lines on stderr, each written by one call, so that lines of several tools do not mix. */
 #include "base/log.h"
 #include "base/buf.h"
+#include "base/terminal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -17,12 +18,15 @@ static struct {
     uint64_t count;
     char first[200];
 } kinds[KINDS];
-static bool line_shown; /* the terminal shows a progress line */
+static bool line_shown; /* the terminal may show a progress line that is ours to clear */
+
+static const char clear[] = "\r\033[K";
 
 static void put_line(const char *tag, const char *text)
 {
     struct tf_buf b = {0};
-    tf_buf_printf(&b, "%s%s: %s%s\n", line_shown ? "\r\033[K" : "", tf_progname, tag, text);
+    tf_buf_printf(&b, "%s%s: %s%s\n", tf_terminal_has_line(line_shown) ? clear : "",
+                  tf_progname, tag, text);
     line_shown = false;
     fwrite(b.p, 1, b.len, stderr);
     fflush(stderr);
@@ -103,12 +107,23 @@ void tf_progress_begin(struct tf_progress *p, bool force, bool quiet)
     *p = (struct tf_progress){.on = !quiet && (terminal || force),
                               .start = tf_now(),
                               .terminal = terminal};
+    if (!p->on || !terminal)
+        return;
+    tf_terminal_enter();
+    pthread_mutex_lock(&lock);
+    line_shown = tf_terminal_has_line(false);
+    pthread_mutex_unlock(&lock);
 }
 
 bool tf_progress_due(struct tf_progress *p)
 {
     /* Lines that cannot be rewritten come every few seconds only. */
-    return p->on && (p->last == 0 || tf_now() - p->last >= (p->terminal ? 0.2 : 5));
+    if (!p->on || (p->last != 0 && tf_now() - p->last < (p->terminal ? 0.2 : 5)))
+        return false;
+    if (!p->terminal || tf_terminal_mine())
+        return true;
+    p->last = tf_now(); /* ask again later */
+    return false;
 }
 
 static int columns(void)
@@ -129,7 +144,7 @@ void tf_progress_show(struct tf_progress *p, const char *fmt, ...)
         char line[1200];
         snprintf(line, sizeof line, "%s: %s", tf_progname, text);
         /* A line that fills the last column may wrap. */
-        fprintf(stderr, "\r\033[K%.*s", columns() - 1, line);
+        fprintf(stderr, "%s%.*s", clear, columns() - 1, line);
         line_shown = true;
         fflush(stderr);
     } else {
@@ -141,10 +156,12 @@ void tf_progress_show(struct tf_progress *p, const char *fmt, ...)
 void tf_progress_end(struct tf_progress *p)
 {
     pthread_mutex_lock(&lock);
-    if (p->on && line_shown) {
-        fputs("\r\033[K", stderr);
+    if (p->on && line_shown && tf_terminal_mine()) {
+        fputs(clear, stderr);
         line_shown = false;
     }
     pthread_mutex_unlock(&lock);
+    if (p->on && p->terminal)
+        tf_terminal_leave();
     p->on = false;
 }

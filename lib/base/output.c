@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/temp.h"
+#include "base/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +96,8 @@ static int write_all(struct tf_out *out, const uint8_t *p, size_t n, struct tf_e
 {
     if (out->failed)
         return tf_fail(err, "%s: an earlier write failed", out->name);
+    if (n > 0 && out->path == NULL && out->fd >= 0)
+        tf_terminal_use(out->fd);
     out->failed = tf_fd_write(out->fd, out->name, p, n, err) < 0;
     if (out->failed && err->sys == EPIPE)
         err->status = TF_READER_LEFT;

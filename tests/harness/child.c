@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,4 +82,14 @@ const char *piped(const void *data, size_t n, size_t step)
     reader = fd[0];
     snprintf(path, sizeof path, "/dev/fd/%d", reader);
     return path;
+}
+
+bool open_terminal(int fd[2], unsigned short columns)
+{
+    fd[0] = posix_openpt(O_RDWR | O_NOCTTY);
+    if (fd[0] < 0 || grantpt(fd[0]) != 0 || unlockpt(fd[0]) != 0)
+        return false;
+    fd[1] = open(ptsname(fd[0]), O_RDWR | O_NOCTTY);
+    ioctl(fd[1], TIOCSWINSZ, &(struct winsize){.ws_row = 24, .ws_col = columns});
+    return fd[1] >= 0;
 }

@@ -2,6 +2,7 @@
 #ifndef TF_TESTS_CHILD_H
 #define TF_TESTS_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,5 +19,9 @@ void run_child(struct child *c, void (*fn)(void *arg), void *arg, const char *st
 /* A child process that writes these bytes into a pipe in pieces of `step` bytes, then ends. The
  * result is the path of the reading end, valid until the next call, which closes it. */
 const char *piped(const void *data, size_t n, size_t step);
+
+/* Open a new pseudo-terminal, `columns` wide (0: of unknown width): fd[0] is our end, fd[1] that of
+ * the programs. It does not become the controlling terminal. False if there is none to be had. */
+bool open_terminal(int fd[2], unsigned short columns);
 
 #endif

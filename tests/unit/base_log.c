@@ -1,10 +1,9 @@
 /* The progress line: on a terminal, without one, and interrupted by a warning. */
+#include "../harness/child.h"
 #include "../harness/tap.h"
 #include "base/log.h"
 #include "base/opt.h"
 
-#include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,15 +26,8 @@ static const char *shown(bool terminal, unsigned short columns, bool force, bool
 {
     static char text[4096];
     int fd[2];
-    if (terminal) {
-        fd[0] = posix_openpt(O_RDWR | O_NOCTTY);
-        if (fd[0] < 0 || grantpt(fd[0]) != 0 || unlockpt(fd[0]) != 0)
-            return NULL;
-        fd[1] = open(ptsname(fd[0]), O_RDWR | O_NOCTTY);
-        ioctl(fd[1], TIOCSWINSZ, &(struct winsize){.ws_row = 24, .ws_col = columns});
-    } else if (pipe(fd) != 0) {
+    if (terminal ? !open_terminal(fd, columns) : pipe(fd) != 0)
         return NULL;
-    }
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {

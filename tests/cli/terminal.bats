@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# Pipes of tools on a terminal: one of them shows progress, and nobody does among lines of text.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+    for _ in $(seq 40); do cat text; done >long
+    tf-tokenize -m vocab long >long.tfs
+    export D=$BATS_FILE_TMPDIR
+}
+
+# Run a line of shell as the foreground job of a terminal; type each further argument as a line, wait
+# for its echo and the answer, and at last end the input. Print what the terminal shows, with ESC[K
+# as <K> and carriage returns as newlines, and the status.
+on_terminal() {
+    "$TF_PYTHON" - "$@" <<'PY'
+import os, pty, sys
+command, typed = sys.argv[1], sys.argv[2:]
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("timeout", ["timeout", "--foreground", os.environ.get("TF_TIMEOUT", "60"), "bash", "-o", "pipefail", "-c", command])
+shown = b""
+
+def read(lines):
+    global shown
+    start = len(shown)
+    while shown.count(b"\n", start) < lines:
+        try:
+            got = os.read(fd, 65536)
+        except OSError:  # the last process has closed the terminal
+            return
+        if not got:
+            return
+        shown += got
+
+for line in typed:
+    os.write(fd, line.encode() + b"\n")
+    read(2)
+if typed:
+    os.write(fd, b"\4")
+read(float('inf'))
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+print(shown.decode().replace("\r\n", "\n").replace("\x1b[K", "<K>").replace("\r", "\n"))
+print("status", status)
+PY
+}
+
+@test "tf-batch is silent while tf-train shows progress" {
+    cd "$D"
+    on_terminal "tf-batch --epochs 0 --tokens 200 long.tfs long.tfs | { sleep 0.3; tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps 1000 -o $T/run; }" >"$T/shown"
+    cat "$T/shown"
+    grep -q '^status 0' "$T/shown"
+    # The endless stream fills the pipe in less than the sleep; tf-train shows its steps after it.
+    grep -q '^<K>tf-batch: epoch 0, batch' "$T/shown"
+    grep -q '^<K>tf-train: step ' "$T/shown"
+    sed '1,/^<K>tf-train: step /d' "$T/shown" >"$T/rest"
+    run ! grep 'tf-batch: epoch' "$T/rest"
+}
+
+@test "nobody shows progress among lines that are typed or written to the terminal" {
+    cd "$D"
+    local translate='tf-tokenize -m vocab | tf-decode -m '$MODEL' | tf-tokenize -d -m vocab'
+    on_terminal "$translate" "a b c" "b b" >"$T/shown"
+    cat -A "$T/shown"
+    [ "$(grep -v '^$' "$T/shown")" = $'a b c\na b c\nb b\nb b\nstatus 0' ]
+    on_terminal "tf-tokenize -m vocab lines.txt | tf-decode --window 4 -m $MODEL | tf-tokenize -d -m vocab" >"$T/shown"
+    cat -A "$T/shown"
+    sed '1,/^<K>[abc]/d' "$T/shown" >"$T/rest"
+    run ! grep tf-decode "$T/rest"
+    [ "$(grep -c '^\(<K>\)*[abc ]*$' "$T/shown")" -ge 58 ]
+}
+
+@test "a line of progress is cleared before the message of another tool" {
+    cd "$D"
+    { cat lines.txt; printf '\377\n'; } >bad.txt
+    on_terminal "{ cat lines.tfs; sleep 0.5; tf-tokenize --bad fail -m vocab bad.txt; } | tf-decode -m $MODEL >$T/out" >"$T/shown"
+    cat -A "$T/shown"
+    grep -q '^<K>tf-decode: .* lines, ' "$T/shown"
+    grep -q '^<K>tf-tokenize: bad.txt: line 60: invalid UTF-8' "$T/shown"
+}
