@@ -41,26 +41,34 @@ static char *log_name(const char *path)
     return tf_xstrndup(base, (size_t)(end - base));
 }
 
-/* Whether a log, whose lines are list[from ..], has several lines for a key. */
-static bool divided(const struct tf_series_list *l, size_t from, size_t key)
+/* Whether a log, whose lines are list[from .. to), has several lines for a key. */
+static bool divided(const struct tf_series_list *l, size_t from, size_t to, size_t key)
 {
     size_t n = 0;
-    for (size_t i = from; i < l->n; i++)
+    for (size_t i = from; i < to; i++)
         n += l->v[i].key == key;
     return n > 1;
 }
 
+/* The legend of a line. A run is called like its log, and described by what distinguishes it
+ * from the others. */
 static char *line_name(const struct tf_curves *c, size_t log, const char *key, size_t nkeys,
-                       const char *group)
+                       const char *group, const struct tf_run_facts *facts)
 {
     struct tf_buf name = {0};
     bool one_log = c->nlogs == 1 && !c->nlabels;
-    if (!one_log) {
-        char *from_path = c->nlabels ? NULL : log_name(c->logs[log]);
-        tf_buf_printf(&name, "%s%s", c->nlabels ? c->labels[log] : from_path,
-                      nkeys > 1 ? ": " : "");
+    if (c->nlabels) {
+        tf_buf_str(&name, c->labels[log]);
+    } else if (!one_log) {
+        char *from_path = log_name(c->logs[log]),
+             *difference = tf_run_facts_difference(facts, c->nlogs, log);
+        tf_buf_printf(&name, "%s%s%s", from_path, difference ? ", " : "",
+                      difference ? difference : "");
+        free(difference);
         free(from_path);
     }
+    if (nkeys > 1 && !one_log)
+        tf_buf_str(&name, ": ");
     if (nkeys > 1 || one_log)
         tf_buf_str(&name, key);
     if (group)
@@ -68,35 +76,52 @@ static char *line_name(const struct tf_curves *c, size_t log, const char *key, s
     return name.p;
 }
 
-static int read_log(struct tf_series_list *l, const struct tf_curves *c,
-                    const struct tf_series_keys *k, size_t log, struct tf_err *err)
+/* Name the lines of a log, list[from .. to). */
+static void name_lines(struct tf_series_list *list, size_t from, size_t to,
+                       const struct tf_curves *c, const struct tf_series_keys *k, size_t log,
+                       const struct tf_run_facts *facts)
 {
-    size_t from = l->n;
-    if (tf_series_read(l, k, c->logs[log], err) < 0)
-        return -1;
     for (size_t key = 0; key < k->ny; key++) {
         size_t lines = 0;
-        for (size_t i = from; i < l->n; i++) {
-            struct tf_series *s = &l->v[i];
+        bool several = divided(list, from, to, key);
+        for (size_t i = from; i < to; i++) {
+            struct tf_series *s = &list->v[i];
             if (s->key != key)
                 continue;
             s->name = line_name(c, log, k->y[key], k->ny,
-                                divided(l, from, key) ? s->group ? s->group : "other" : NULL);
+                                several ? s->group ? s->group : "other" : NULL, facts);
             lines++;
         }
         if (!lines)
             tf_warn("%s: no values of \"%s\" over \"%s\"", c->logs[log], k->y[key], k->x);
     }
-    return 0;
+}
+
+/* Read and name the lines of all logs. */
+static int read_logs(struct tf_series_list *lines, const struct tf_curves *c,
+                     const struct tf_series_keys *k, struct tf_err *err)
+{
+    size_t *end = tf_xarray(NULL, c->nlogs, sizeof *end);
+    struct tf_run_facts *facts = tf_xcalloc(c->nlogs, sizeof *facts);
+    int rc = 0;
+    for (size_t log = 0; log < c->nlogs && !rc; log++) {
+        rc = tf_series_read(lines, k, c->logs[log], &facts[log], err);
+        end[log] = lines->n;
+    }
+    for (size_t log = 0; log < c->nlogs && !rc; log++)
+        name_lines(lines, log ? end[log - 1] : 0, end[log], c, k, log, facts);
+    for (size_t log = 0; log < c->nlogs; log++)
+        tf_run_facts_release(&facts[log]);
+    free(facts);
+    free(end);
+    return rc;
 }
 
 static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_series_keys *k,
                 struct tf_err *err)
 {
     struct tf_series_list lines = {0};
-    int rc = 0;
-    for (size_t log = 0; log < c->nlogs && !rc; log++)
-        rc = read_log(&lines, c, k, log, err);
+    int rc = read_logs(&lines, c, k, err);
     if (!rc) {
         struct tf_chart chart = c->chart;
         chart.series = lines.v;

@@ -212,7 +212,7 @@ static int append(struct tf_series_list *out, struct tf_series_list *log, size_t
 }
 
 int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path,
-                   struct tf_err *err)
+                   struct tf_run_facts *facts, struct tf_err *err)
 {
     struct tf_in in;
     const char *line;
@@ -224,6 +224,8 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
         return -1;
     for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0;
          number++) {
+        if (got == 1 && number == 1)
+            tf_run_facts_read(facts, line, n);
         if (got < 0) {
             rc = -1;
         } else if (got == 2) {

@@ -45,6 +45,48 @@ PY
     expect_contains "$(svg out.svg)" 'small.run|big|'
 }
 
+# A log of tf-train: name, and changes to its first line as a Python dictionary of parts.
+run_log() {
+    mkdir -p "$1"
+    "$TF_PYTHON" - "$2" >"$1/log.jsonl" <<'PY'
+import json, sys
+start = {"event": "start", "step": 0, "time": "now", "command": ["tf-train"], "steps": 100,
+         "settings": {"warmup": 400, "seed": 1, "deep": {"warmup": 7}, "list": [1]},
+         "batches": {"tokens": 4000, "pairs": 10, "corpus": "0" * 64}, "version": "1",
+         "config": {"d_model": 512, "pre_norm": False}, "data": {"corpus": "0" * 64}}
+for part, change in eval(sys.argv[1]).items():
+    start[part] = {**start[part], **change} if isinstance(change, dict) else change
+print(json.dumps(start))
+print(json.dumps({"event": "step", "step": 1, "loss": 3}))
+print(json.dumps({"event": "start", "step": 1, "settings": {"warmup": 99}}))
+PY
+}
+
+@test "several runs: the legend has the settings in which they differ" {
+    legend() {
+        t 0 tf-plot curve "$@" -o out.svg
+        [ -z "$stderr" ]
+        svg out.svg | sed 's/|1|step.*//'
+    }
+    run_log a '{}'
+    run_log b '{"settings": {"warmup": 8000}, "config": {"pre_norm": True}}'
+    run_log c '{"time": "later", "command": ["x"], "batches": {"tokens": 1, "pairs": 2, "corpus": "a" * 64}, "data": {"corpus": "a" * 64}}'
+    expect_contains "$(legend {a,b}/log.jsonl)" 'a, warmup 400, pre_norm no|b, warmup 8000, pre_norm yes'
+    expect_contains "$(legend {a,c}/log.jsonl)" 'a, batch tokens 4000, corpus 00000000|c, batch tokens 1, corpus aaaaaaaa'
+    # Equal runs, one run, and labels.
+    expect_contains "$(legend {a,a}/log.jsonl)" 'a|a|2'
+    legend a/log.jsonl
+    run ! grep -q warmup out.svg
+    expect_contains "$(legend -l x -l y {a,b}/log.jsonl)" 'x|y|2'
+    # At most four; a setting that one version lacks; a log without settings.
+    run_log d '{"settings": {"warmup": 1, "seed": 2, "new": 0.5}, "config": {"d_model": 1, "pre_norm": True}, "version": "2"}'
+    expect_contains "$(legend {a,d}/log.jsonl)" 'a, warmup 400, seed 1, d_model 512, pre_norm no, 1 more|d, warmup 1, seed 2, new 0.5, d_model 1, 2 more'
+    expect_contains "$(legend {a,b,base}/log.jsonl)" 'a, warmup 400, pre_norm no|b, warmup 8000, pre_norm yes|base (step)|base (valid)'
+    printf '%s\n' '{"event":"start","settings":[{"warmup":3}],"config":4,"step":0,"data":null}' \
+        '{"step":1,"loss":2}' >odd.jsonl
+    expect_contains "$(legend odd.jsonl a/log.jsonl)" 'odd|a|'
+}
+
 @test "training and validation are lines of their own" {
     t 0 tf-plot curve base/log.jsonl -o out.svg
     expect_contains "$(svg out.svg)" 'loss (step)|loss (valid)|'

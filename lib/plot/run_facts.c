@@ -1,0 +1,146 @@
+/* run_facts.c - see run_facts.h. */
+#include "plot/run_facts.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Members of the line to use, in the order of the legend; an object stands for its members. */
+static const struct {
+    const char *key;
+    const char *prefix; /* of its members' names */
+} sources[] = {{"settings", ""}, {"batches", "batch "}, {"config", ""}, {"steps", NULL},
+               {"data", ""},     {"version", NULL},     {"device", NULL}};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+/* Members of "batches" that follow from the corpus, which "data" has. */
+static const char *const skipped[] = {"corpus", "pairs", "records", "src_tokens", "tgt_tokens"};
+
+void tf_run_facts_release(struct tf_run_facts *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->v[i].key);
+        free(f->v[i].value);
+    }
+    free(f->v);
+    *f = (struct tf_run_facts){0};
+}
+
+/* A hash is cut to what people compare. */
+static void add(struct tf_run_facts *f, const char *prefix, const char *key, const char *value)
+{
+    struct tf_buf name = {0};
+    bool hash = strlen(value) == 64 && strspn(value, "0123456789abcdef") == 64;
+    tf_buf_printf(&name, "%s%s", prefix, key);
+    f->v = tf_xarray(f->v, f->n + 1, sizeof *f->v);
+    f->v[f->n++] = (struct tf_run_fact){.key = name.p,
+                                        .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
+}
+
+static void add_scalar(struct tf_run_facts *f, const char *prefix, const char *key,
+                       enum tf_json_kind kind, const struct tf_json_reader *r)
+{
+    if (kind == TF_JSON_STRING || kind == TF_JSON_NUMBER)
+        add(f, prefix, key, r->text.p);
+    else if (kind == TF_JSON_BOOL)
+        add(f, prefix, key, r->boolean ? "yes" : "no");
+}
+
+/* Read the rest of an object, at any depth; its scalars become facts. */
+static int read_object(struct tf_json_reader *r, struct tf_run_facts *f, const char *prefix)
+{
+    struct tf_err err;
+    enum tf_json_kind kind;
+    char *key = NULL;
+    int depth = r->depth, rc;
+    while ((rc = tf_json_next(r, &kind, &err)) == 0 && r->depth >= depth) {
+        if (kind == TF_JSON_KEY) {
+            free(key);
+            key = tf_xstrdup(r->text.p);
+        } else if (key != NULL && r->depth == depth) {
+            bool skip = false;
+            for (size_t i = 0; i < sizeof skipped / sizeof *skipped && *prefix != 0; i++)
+                skip |= strcmp(key, skipped[i]) == 0;
+            if (!skip)
+                add_scalar(f, prefix, key, kind, r);
+        }
+    }
+    free(key);
+    return rc;
+}
+
+/* Read a member of the line; parts has a list of facts per source. */
+static int read_member(struct tf_json_reader *r, const char *key, struct tf_run_facts *parts,
+                       bool *start)
+{
+    struct tf_err err;
+    enum tf_json_kind kind;
+    size_t i = 0;
+    while (i < SOURCES && strcmp(key, sources[i].key) != 0)
+        i++;
+    if (i == SOURCES && strcmp(key, "event") != 0)
+        return tf_json_skip(r, &err);
+    if (tf_json_next(r, &kind, &err) < 0)
+        return -1;
+    if (i == SOURCES)
+        *start = kind == TF_JSON_STRING && strcmp(r->text.p, "start") == 0;
+    else if (kind == TF_JSON_OBJECT && sources[i].prefix != NULL)
+        return read_object(r, &parts[i], sources[i].prefix);
+    else if (sources[i].prefix == NULL)
+        add_scalar(&parts[i], "", key, kind, r);
+    return 0;
+}
+
+void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
+{
+    struct tf_json_reader r;
+    struct tf_err err;
+    enum tf_json_kind kind;
+    struct tf_run_facts parts[SOURCES] = {0};
+    bool start = false;
+    int rc = 0;
+    tf_json_read(&r, line, n);
+    if (tf_json_next(&r, &kind, &err) == 0 && kind == TF_JSON_OBJECT)
+        while (rc == 0 && tf_json_next(&r, &kind, &err) == 0 && kind == TF_JSON_KEY) {
+            char *key = tf_xstrdup(r.text.p);
+            rc = read_member(&r, key, parts, &start);
+            free(key);
+        }
+    tf_json_read_release(&r);
+    for (size_t i = 0; i < SOURCES; i++) {
+        for (size_t k = 0; k < parts[i].n && start; k++)
+            add(f, "", parts[i].v[k].key, parts[i].v[k].value);
+        tf_run_facts_release(&parts[i]);
+    }
+}
+
+static const char *value(const struct tf_run_facts *f, const char *key)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (strcmp(f->v[i].key, key) == 0)
+            return f->v[i].value;
+    return "";
+}
+
+static bool differs(const struct tf_run_facts *runs, size_t n, const struct tf_run_fact *fact)
+{
+    for (size_t i = 0; i < n; i++)
+        if (runs[i].n > 0 && strcmp(value(&runs[i], fact->key), fact->value) != 0)
+            return true;
+    return false;
+}
+
+char *tf_run_facts_difference(const struct tf_run_facts *runs, size_t n, size_t which)
+{
+    struct tf_buf text = {0};
+    size_t found = 0;
+    for (size_t i = 0; i < runs[which].n; i++) {
+        const struct tf_run_fact *fact = &runs[which].v[i];
+        if (differs(runs, n, fact) && found++ < TF_RUN_FACTS_SHOWN)
+            tf_buf_printf(&text, "%s%s %s", found > 1 ? ", " : "", fact->key, fact->value);
+    }
+    if (found > TF_RUN_FACTS_SHOWN)
+        tf_buf_printf(&text, ", %zu more", found - TF_RUN_FACTS_SHOWN);
+    return text.p;
+}
