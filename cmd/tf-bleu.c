@@ -1,10 +1,15 @@
 /* tf-bleu - BLEU, chrF and TER as sacreBLEU computes them, and the Transformer paper's BLEU. */
+#include "base/log.h"
 #include "base/output.h"
 #include "base/path.h"
 #include "base/tool.h"
 #include "metrics/evaluate.h"
 #include "metrics/multi_bleu.h"
 #include "metrics/spm.h"
+#include "metrics/tokenizer_moses.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum { SCORE = 1, STATS = 2, FROM_STATS = 4, PRINT = 8 };
 
@@ -16,7 +21,7 @@ static int as;
 static int64_t confidence_n, bootstrap_n, randomize_n, jobs;
 static double smooth_value;
 static bool quiet, confidence, bootstrap, randomize, no_color;
-static const char *tok, *spm_model;
+static const char *tok, *spm_model, *pair, *test_set;
 
 static const char *const kinds[] = {"sacrebleu", "paper", NULL};
 
@@ -30,6 +35,10 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "num-refs", &in.num_refs, .alias = "nr", .arg = "N", .def = "1", .lo = 1, .hi = 1000,
             .modes = SCORE | STATS,
             .help = "references per line of a single REF, separated by tabs"),
+    OPT_STR('l', "language-pair", &pair, .arg = "SOURCE-TARGET",
+            .modes = SCORE | STATS | PRINT,
+            .help = "languages, such as en-de: the target chooses the default tokenizer"),
+    OPT_STR('t', "test-set", &test_set, .flags = TF_OPT_HIDDEN),
     OPT_STR('e', "encoding", &in.encoding, .arg = "NAME", .def = "utf-8",
             .modes = SCORE | STATS | PRINT, .help = "encoding of all files"),
     OPT_MODE(0, "from-stats", FROM_STATS, .excludes = NOT_MULTI_BLEU,
@@ -176,6 +185,45 @@ static int check_files(const struct tf_args *args, struct tf_err *err)
     return 0;
 }
 
+static int language_index(const char *name)
+{
+    int i = 0;
+    while (tf_moses_langs[i] && strcmp(tf_moses_langs[i], name) != 0)
+        i++;
+    return tf_moses_langs[i] ? i : -1;
+}
+
+/* What the target language implies, as in sacreBLEU: *tokenizer, if none is given. */
+static int use_language(const char **tokenizer, struct tf_err *err)
+{
+    static const struct {
+        const char *language, *tokenizer, *name;
+    } special[] = {{"zh", "zh", "Chinese"}, {"ja", "ja-mecab", "Japanese"},
+                   {"ko", "ko-mecab", "Korean"}};
+    char target[16] = "";
+    const char *dash = pair ? strchr(pair, '-') : NULL;
+    *tokenizer = tok;
+    if (!pair)
+        return 0;
+    if (!dash || dash == pair || dash[1] == 0)
+        return tf_fail_status(err, TF_USAGE, "--language-pair %s: not of the form SOURCE-TARGET",
+                              pair);
+    snprintf(target, sizeof target, "%.*s", (int)strcspn(dash + 1, "-"), dash + 1);
+    for (size_t i = 0; i < sizeof special / sizeof *special && !as; i++) {
+        if (strcmp(target, special[i].language) != 0)
+            continue;
+        if (!tok && !spm_model)
+            *tokenizer = special[i].tokenizer;
+        else if (!quiet && tok && strcmp(tok, special[i].tokenizer) != 0)
+            tf_warn("Consider using the '%s' or 'spm' tokenizer for %s.", special[i].tokenizer,
+                    special[i].name);
+    }
+    if (as && !tf_opt_given(opts, "lang") && (paper.lang = language_index(target)) < 0)
+        return tf_fail_status(err, TF_USAGE, "--language-pair %s: --as paper knows en, de and fr",
+                              pair);
+    return 0;
+}
+
 static void configure(const struct tf_args *args)
 {
     struct tf_bleu_opts *b = &eval.metric.bleu;
@@ -226,10 +274,16 @@ static int evaluate_spm(struct tf_out *out, unsigned mode, struct tf_err *err)
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_out out;
+    const char *tokenizer;
+    if (test_set)
+        return tf_fail_status(err, TF_USAGE,
+                              "--test-set %s: test sets are files here: tf-bleu REF -i HYP",
+                              test_set);
     configure(args);
-    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
+    if (use_language(&tokenizer, err) < 0 ||
+        tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
         tf_segment_files_unique(&inputs, bootstrap || randomize, err) < 0 ||
-        tf_spm_choose(&eval.metric.bleu.tokenizer, tok, spm_model != NULL, err) < 0 ||
+        tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) < 0 ||
         check_files(args, err) < 0 || tf_eval_check(&eval, err) < 0 ||
         tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, err) < 0)
         return -1;

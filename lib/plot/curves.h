@@ -16,7 +16,8 @@ struct tf_curves {
 };
 
 /* Read the logs and append the chart: one line per log, key and value of `by`, named after those in
- * which the lines differ, and after what distinguishes the runs (run_facts.h). Errors are those of series.h and chart.h, and usage errors. */
+ * which the lines differ, and after what distinguishes the runs (run_facts.h). Errors are those of
+ * series.h and chart.h, and usage errors. */
 int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -520,3 +520,46 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     t 0 tf-bleu -b long -i long -m bleu chrf ter -cw 2
     expect_output $'[\n0.0,\n100.0,\n0.0\n]'
 }
+
+@test "-l: the target language chooses the tokenizer, as in sacreBLEU" {
+    printf 'das ist gut .\n' >de
+    printf '我喜欢绿茶\n' >zh
+    t 0 tf-bleu de -i de
+    plain=$output
+    t 0 tf-bleu -l en-de de -i de
+    expect_output "$plain"
+    t 0 tf-bleu -l en-zh zh -i zh
+    expect_contains "$output" '"tok": "zh"'
+    t 0 tf-bleu --language-pair=en-zh -tok 13a zh -i zh
+    expect_contains "$output" '"tok": "13a"'
+    expect_error "Consider using the 'zh' or 'spm' tokenizer for Chinese."
+    t 0 tf-bleu -q --language-pair=en-zh -tok 13a zh -i zh
+    [ -z "$stderr" ]
+    t 2 tf-bleu -l en-ja zh -i zh
+    expect_error "--tokenize ja-mecab: needs MeCab"
+    for pair in en en- -de; do
+        t 2 tf-bleu -l $pair de -i de
+        expect_error "--language-pair $pair: not of the form SOURCE-TARGET"
+    done
+    # With --as paper it is the language of the text.
+    printf "l'eau d'ici\n" >fr
+    t 0 tf-bleu --as paper --lang fr --print-tokens -i fr
+    want=$output
+    t 0 tf-bleu --as paper -l en-fr --print-tokens -i fr
+    expect_output "$want"
+    t 0 tf-bleu --as paper -l fr-en --print-tokens -i fr
+    [ "$output" != "$want" ]
+    t 0 tf-bleu --as paper -l fr-en --lang fr --print-tokens -i fr
+    expect_output "$want"
+    t 2 tf-bleu --as paper -l en-cs fr -i fr
+    expect_error "--language-pair en-cs: --as paper knows en, de and fr"
+}
+
+@test "-t: test sets are files" {
+    echo a >a
+    for option in '-t wmt14/full' --test-set=wmt17; do
+        # shellcheck disable=SC2086
+        t 2 tf-bleu $option -l en-de -i a
+        expect_error "test sets are files here"
+    done
+}
