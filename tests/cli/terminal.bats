@@ -11,8 +11,8 @@ setup_file() {
     export D=$BATS_FILE_TMPDIR
 }
 
-# Run a line of shell as the foreground job of a terminal; type each further argument as a line, wait
-# for its echo and the answer, and at last end the input. Print what the terminal shows, with ESC[K
+# Run a line of shell as the foreground job of a terminal; type each further argument as a line and
+# wait for its echo and the answer; at last end the input. Print what the terminal shows, with ESC[K
 # as <K> and carriage returns as newlines, and the status.
 on_terminal() {
     "$TF_PYTHON" - "$@" <<'PY'

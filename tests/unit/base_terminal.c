@@ -114,7 +114,7 @@ static void share(int terminal, int slave)
     snprintf(want, sizeof want, "%s: warning: odd\r\n", two);
     is_str(after(tools, terminal, "2w"), want, "and a warning clears none of them");
     snprintf(want, sizeof want, "%s: warning: odd\r\n", one);
-    is_str(after(tools, terminal, "1w"), want, "whoever warns");
+    is_str(after(tools, terminal, "1w"), want, "nor does one of that tool");
     close(tools[0].to[1]);
     waitpid(tools[0].pid, NULL, 0);
     snprintf(want, sizeof want, CLEAR "%s: progress", two);
