@@ -23,10 +23,10 @@ log() {
     exec 9>pipe
     log | head -n 6 >&9
     for _ in $(seq 200); do
-        cmp -s live/train/events.out.tfevents.tf-train out/train/events.out.tfevents.tf-train && break
+        cmp -s {live,out}/train/events.out.tfevents.tf-train && break
         sleep 0.05
     done
-    cmp live/train/events.out.tfevents.tf-train out/train/events.out.tfevents.tf-train
+    cmp {live,out}/train/events.out.tfevents.tf-train
     exec 9>&-
     wait %1
 }
@@ -71,7 +71,8 @@ for event, run in (("step", "train"), ("valid", "valid")):
                     want.setdefault(k, []).append((started + l["seconds"], l["step"], single(x)))
     assert set(a.Tags()["scalars"]) == set(want), (a.Tags(), want)
     for k in want:
-        assert [(e.wall_time, e.step, e.value) for e in a.Scalars(k)] == want[k], (k, a.Scalars(k), want[k])
+        got = [(e.wall_time, e.step, e.value) for e in a.Scalars(k)]
+        assert got == want[k], (k, got, want[k])
     if run == "train":
         texts = a.Tensors("start")
         assert [e.step for e in texts] == [0, 50]
