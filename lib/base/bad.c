@@ -1,12 +1,16 @@
 /* bad.c - counts and messages of --bad. */
 #include "base/bad.h"
+#include "base/log.h"
+
 #include <stdio.h>
 
 const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 
 int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
-               struct tf_err *err)
+               bool reported, struct tf_err *err)
 {
+    if (c->on_bad == TF_ON_BAD_MARK && !reported)
+        tf_warn("%s: %s %llu: %s", input, c->place, (unsigned long long)number, reason);
     if (c->bad++ == 0) {
         c->first = number;
         snprintf(c->reason, sizeof c->reason, "%s", reason);

@@ -3,6 +3,7 @@
 #define TF_BASE_BAD_H
 
 #include "base/err.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* --bad=mark|fail|ok, for records, lines or trees that cannot be processed: finish with TF_PARTIAL,
@@ -20,9 +21,11 @@ struct tf_bad_count {
     uint64_t first;    /* number of the first bad one */
     char reason[256];  /* why that one is bad */
 };
-/* Count a bad item. -1 for TF_ON_BAD_FAIL, with a message. input: the name of the input. */
+/* Count a bad item, and with TF_ON_BAD_MARK print a warning (log.h limits their number). reported:
+ * it was bad already in the input, and the tool that found it printed the warning. -1 for
+ * TF_ON_BAD_FAIL, with a message. input: the name of the input. */
 int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
-               struct tf_err *err) TF_MUST_CHECK;
+               bool reported, struct tf_err *err) TF_MUST_CHECK;
 /* At the end: if there were bad items and on_bad is TF_ON_BAD_MARK, set err to TF_PARTIAL with a
  * message and return that status; else return 0. */
 int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err *err);

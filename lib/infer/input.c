@@ -84,7 +84,9 @@ static void TF_PRINTF(4, 5)
 
 static void add_bad(struct tf_input *in, uint64_t idx, const struct tf_record *bad)
 {
-    mark_bad(in, add_item(in, idx), bad->code, "%s", bad->text);
+    struct tf_item *it = add_item(in, idx);
+    mark_bad(in, it, bad->code, "%s", bad->text);
+    it->reported = true;
 }
 
 static void check_side(struct tf_input *in, struct tf_item *it, int side, const uint32_t *ids,
@@ -144,6 +146,7 @@ static void add_list(struct tf_input *in, const struct tf_record *src, const str
     for (size_t k = 0; k < list->n_hyps; k++) {
         in->items[first + k].code = in->items[first + bad].code;
         in->items[first + k].text = in->items[first + bad].text;
+        in->items[first + k].reported = in->items[first + bad].reported || k > 0;
     }
     if (list->n_hyps == 0)
         mark_bad(in, add_item(in, src->idx), TF_BAD_OTHER, "no hypothesis");

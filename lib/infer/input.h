@@ -14,6 +14,7 @@ struct tf_item {
     uint32_t n_source, n_given;
     int code;         /* enum tf_bad_code; 0: the item is good */
     const char *text; /* why it is bad */
+    bool reported;    /* already bad in the input, or by an earlier item of its list */
 };
 
 /* Which streams, and the kinds that a tool accepts: lists that end with NULL. The first of two

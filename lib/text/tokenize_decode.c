@@ -27,6 +27,7 @@ static bool take_record(struct decoder *d)
             char why[256];
             tf_work_bad(it, rec->code, "%s",
                         tf_bad_describe(why, sizeof why, rec->code, rec->text));
+            it->reported = true;
         } else if (rec->type == TF_REC_NBEST && rec->n_hyps == 0) {
             tf_work_bad(it, TF_BAD_OTHER, "no hypothesis");
         } else if (rec->type == TF_REC_NBEST) {

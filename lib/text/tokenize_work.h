@@ -21,6 +21,7 @@ struct tf_work_item {
     float score;
     int code;  /* enum tf_bad_code; 0: good */
     char *why; /* with a code: owned */
+    bool reported; /* it was bad already in the input */
 };
 
 struct tf_work_block {

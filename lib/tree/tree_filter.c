@@ -53,7 +53,8 @@ static int next_tree(struct run *r, struct tf_err *err)
         tf_tree_reroot(&r->tree, r->f->root);
     }
     if (rc == 2 &&
-        tf_bad_add(&r->count, r->reader.in->name, r->reader.first, r->reader.why.msg, err) < 0)
+        tf_bad_add(&r->count, r->reader.in->name, r->reader.first, r->reader.why.msg, false,
+                   err) < 0)
         return -1;
     return rc;
 }
@@ -86,7 +87,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
             tf_buf_clear(&r.words);
             tf_buf_clear(&r.line);
             good = false;
-            if ((rc = tf_bad_add(&r.count, in->name, r.reader.first, why.msg, err)) < 0)
+            if ((rc = tf_bad_add(&r.count, in->name, r.reader.first, why.msg, false, err)) < 0)
                 break;
         }
         if (words == NULL && good) {
@@ -157,7 +158,7 @@ int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf
         tf_buf_clear(&r.line);
         if (rc == 1)
             restore(&r, s, w);
-        else if ((rc = tf_bad_add(&r.count, in->name, r.count.total, why.msg, err)) < 0)
+        else if ((rc = tf_bad_add(&r.count, in->name, r.count.total, why.msg, false, err)) < 0)
             break;
         if ((rc = put(&r.line, out, err)) < 0)
             break;

@@ -62,6 +62,18 @@ expect_output() {
     fi
 }
 
+# The same after warnings about bad lines or records: the messages of a filter that exits with 4.
+expect_bad() {
+    local i last=$((${#stderr_lines[@]} - 1))
+    for ((i = 0; i < last; i++)); do
+        [[ ${stderr_lines[i]} == *": warning: "* ]] || last=-1
+    done
+    if [ "$last" -lt 0 ] || [[ ${stderr_lines[last]} != *"$1"* ]]; then
+        printf 'expected warnings and a line with: %s\ngot: %s\n' "$1" "$stderr" >&2
+        return 1
+    fi
+}
+
 expect_contains() {
     if [[ $1 != *"$2"* ]]; then
         printf 'expected: %s\nwithin: %s\n' "$2" "$1" >&2

@@ -45,7 +45,7 @@ print("tokens %d bad %d" % (count["tokens"], count["bad"]))'
     # The address space is bounded, which a sanitizer's runtime would not survive.
     [ -n "${TF_SAN:-}" ] || limit='ulimit -v 400000;'
     sh_t 4 "${limit:-} tf-tokenize --threads 2 -m '$V' <in >out.tfs"
-    expect_error "1 of 3 lines bad; the first is line 2: line of 104857600 bytes, maximum 16777216"
+    expect_bad "1 of 3 lines bad; the first is line 2: line of 104857600 bytes, maximum 16777216"
     expect_output ""
     run census out.tfs
     expect_contains "$output" "tokens 2 bad 1"
@@ -185,4 +185,31 @@ END
     sh_t 0 "tf-tokenize -d --bad=ok -m '$V' <out.tfs"
     sh_t 1 "tf-tokenize -d --bad=fail -m '$V' <out.tfs"
     expect_error "stdin: record 1: invalid UTF-8 at byte 2"
+}
+
+@test "bad lines are reported when they occur, the first ten of them, and once in a pipeline" {
+    mkfifo pipe
+    tf-tokenize -m "$V" <pipe >out.tfs 2>err &
+    pid=$!
+    exec 7>pipe
+    printf 'ka\nt\xffo\n' >&7
+    # Before the end of the input.
+    for _ in $(seq 400); do
+        [ ! -s err ] || break
+        sleep 0.02
+    done
+    [ "$(cat err)" = "tf-tokenize: warning: stdin: line 2: invalid UTF-8 at byte 2" ]
+    for _ in $(seq 20); do printf '\xff\n'; done >&7
+    exec 7>&-
+    rc=0
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 4 ]
+    [ "$(grep -c ': warning: stdin: line ' err)" -eq 10 ]
+    [ "$(tail -n 2 err)" = "tf-tokenize: warning: 11 more like 'stdin: line 2: invalid UTF-8 at byte 2'
+tf-tokenize: stdin: 21 of 22 lines bad; the first is line 2: invalid UTF-8 at byte 2" ]
+    # The next tool only counts them.
+    t 4 tf-tokenize -d -m "$V" out.tfs
+    expect_error "out.tfs: 21 of 22 records bad; the first is record 1: invalid UTF-8 at byte 2"
+    t 0 tf-tokenize -d --bad ok -m "$V" out.tfs
+    [ -z "$stderr" ]
 }

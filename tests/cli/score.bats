@@ -143,7 +143,7 @@ PY
     for i in {1..5}; do if [ "$i" = 4 ]; then printf '\xff\n'; else echo a; fi; done |
         tf-tokenize --bad ok -m "$MODEL" >five
     t 4 tf-score -q -m "$MODEL" --max-length 3 five odd -o out
-    expect_error "five: 4 of 5 records bad; the first is record 1: too many tokens: target of 4 tokens, --max-length allows 3"
+    expect_bad "five: 4 of 5 records bad; the first is record 1: too many tokens: target of 4 tokens, --max-length allows 3"
     [ "$(tf-cbor json out | jq -r \
         'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' |
         xargs)" = 'nbest - bad 3 bad 15 bad 1 bad 1' ]

@@ -158,7 +158,7 @@ END
     sed -i '1a {"type": "nbest", "idx": 0, "hyps": [{"ids": [150], "score": -1, "logp": -1}, {"ids": [4, 999], "score": -2, "logp": -2}]}' far.jsonl
     sh_t 4 "tf-cbor unjson far.jsonl | tf-tokenize -d --nbest -m '$V'"
     expect_output $'0\t0\t\t\n0\t0\t\t'
-    expect_error "1 of 1 records bad; the first is record 0: id 150: the vocabulary has 150"
+    expect_bad "1 of 1 records bad; the first is record 0: id 150: the vocabulary has 150"
 }
 
 @test "a long list of hypotheses before an upstream failure comes out whole" {
