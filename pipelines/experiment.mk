@@ -69,7 +69,7 @@ $(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T $(WORK)/vocabulary.settin
 
 # ---- text to token streams ----
 $(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
-	tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) -o $@ $<
+	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) -o $@ $<)
 
 # ---- validation batches: a finite stream in a file ----
 $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settings
@@ -104,16 +104,17 @@ $(WORK)/model.tfm: $(WORK)/trained
 
 # ---- translation and score ----
 $(WORK)/test.out: $(WORK)/test.$S $(WORK)/model.tfm $(WORK)/decoding.settings
-	tf-tokenize -m $(WORK)/model.tfm <$< \
+	$(call allow_bad,tf-tokenize -m $(WORK)/model.tfm <$< \
 	| tf-decode -m $(WORK)/model.tfm --threads $(THREADS) $(decoding) \
-	| tf-tokenize -d -m $(WORK)/model.tfm -o $@
+	| tf-tokenize -d -m $(WORK)/model.tfm -o $@)
 
 $(WORK)/score.json: $(WORK)/test.$T $(WORK)/test.out
 	tf-bleu $< -i $(WORK)/test.out >$@.part
 	$(whole)
 
 $(WORK)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(WORK)/model.tfm
-	tf-score -m $(WORK)/model.tfm --summary -o $@ $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs
+	$(call allow_bad,tf-score -m $(WORK)/model.tfm --summary -o $@ \
+	    $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs)
 
 # ---- the same translation on the CPU and on a GPU in each precision ----
 on_cpu  := --device cpu
@@ -121,8 +122,9 @@ on_fp32 := --device cuda --precision fp32
 on_fp16 := --device cuda --precision fp16
 on_bf16 := --device cuda --precision bf16
 $(WORK)/device.%.out: $(WORK)/test.$S.tfs $(WORK)/model.tfm $(WORK)/decoding.settings
-	tf-decode -m $(WORK)/model.tfm --threads $(THREADS) --beam $(BEAM) --alpha $(ALPHA) $(on_$*) $< \
-	| tf-tokenize -d -m $(WORK)/model.tfm -o $@
+	$(call allow_bad,tf-decode -m $(WORK)/model.tfm --threads $(THREADS) --beam $(BEAM) \
+	    --alpha $(ALPHA) $(on_$*) $< \
+	| tf-tokenize -d -m $(WORK)/model.tfm -o $@)
 
 kinds = cpu fp32 fp16 bf16
 equal = awk 'NR % 2 { line = $$0; next } $$0 == line { n++ } \

@@ -45,13 +45,15 @@ small: need_prefix
 need_prefix:
 	@echo 'make small SMALL=PREFIX: PREFIX.$S and PREFIX.$T are required' >&2; exit 2
 
-# Both sides together, so that lines stay parallel. Drops pairs with an empty side, tabs and CRs.
+# Both sides together, so that lines stay parallel. Drops pairs with an empty side, and CRs; tabs
+# become spaces.
 $(WORK)/train.$S $(WORK)/train.$T &: $(DATA)/unpacked | $(WORK)
 	rm -f $(WORK)/train.$T.part
 	for f in $(TRAIN); do \
 	    LC_ALL=C awk -v f=$$f -v out=$(WORK)/train.$T.part ' \
+	        function plain(s) { gsub(/\r/, "", s); gsub(/\t/, " ", s); return s } \
 	        (got = (getline t <"/dev/fd/3")) != 1 { exit } \
-	        { gsub(/[\t\r]/, ""); gsub(/[\t\r]/, "", t) } \
+	        { $$0 = plain($$0); t = plain(t) } \
 	        $$0 != "" && t != "" { print; print t >>out } \
 	        END { if ((NR && got != 1) || (getline t <"/dev/fd/3") != 0) { \
 	            print f ": $S and $T have different numbers of lines" >"/dev/stderr"; exit 1 } }' \

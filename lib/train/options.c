@@ -20,6 +20,7 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
     o->beta2 = r.beta2;
     o->adam_eps = r.adam_eps;
     o->eps_hat = r.eps_hat;
+    o->own_d_k = r.own_d_k;
     o->keep = r.average > 5 ? r.average : 5;
     return 0;
 }
@@ -54,12 +55,13 @@ int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
         c->encoder_layers = g->layers;
     if (g->layers > 0 && !g->decoder_layers)
         c->decoder_layers = g->layers;
-    bool split = (g->d_model || g->heads) && !(g->d_k && g->d_v);
+    bool keeps_d_k = g->d_k || o->own_d_k;
+    bool split = (g->d_model || g->heads) && !(keeps_d_k && g->d_v);
     if (split && c->d_model % c->heads != 0)
         return tf_fail_status(err, TF_USAGE,
                               "%lld heads do not divide d_model %lld: --d-k and --d-v are required",
                               (long long)c->heads, (long long)c->d_model);
-    if (split && !g->d_k)
+    if (split && !keeps_d_k)
         c->d_k = c->d_model / c->heads;
     if (split && !g->d_v)
         c->d_v = c->d_model / c->heads;

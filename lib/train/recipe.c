@@ -196,6 +196,7 @@ int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum t
             break;
         apply(c, r, x->field, x->value);
     }
+    r->own_d_k = c->d_k * c->heads != c->d_model;
     return 0;
 }
 

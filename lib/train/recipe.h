@@ -12,6 +12,7 @@ struct tf_recipe {
     double lr_scale;       /* factor on the paper's schedule (schedule.h) */
     double beta1, beta2, adam_eps;
     bool eps_hat; /* Adam's epsilon before the bias correction */
+    bool own_d_k; /* the row sets d_k to other than d_model / heads: it stays when those change */
 };
 
 /* Names of all presets, NULL-terminated: base big ... E parse-wsj parse-semi tiny. */

@@ -27,6 +27,7 @@ struct tf_run_opts {
     int64_t average;                          /* checkpoints that the preset averages */
     double beta1, beta2, adam_eps, clip, ema; /* clip, ema: 0 for none */
     bool eps_hat;
+    bool own_d_k;       /* d_k is the preset's, not d_model / heads */
     int64_t accumulate; /* batches per update */
     int64_t seed;
     int64_t steps; /* in total, earlier starts of the run included */

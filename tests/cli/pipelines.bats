@@ -162,8 +162,16 @@ PY
 @test "wmt14-ende.mk small, on a text of one's own" {
     numbers 800 1 >mine.en
     numbers 800 2 >mine.de
+    # Lines that are not UTF-8, two to train on and one to translate: counted, then it continues.
+    sed -i -e $'301s/^/\xff/' -e $'302s/^/\xff/' -e $'110s/^/\xff/' mine.en
     t 0 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=mine WORK=w
+    expect_contains "$stderr" "tf-tokenize: w-small/train.en: 2 of 600 lines bad"
+    expect_contains "$stderr" "tf-decode: stdin: 1 of 100 records bad"
     check_results w-small
+    [ "$(tf-cbor count w-small/train.en.tfs | sed -n 's/^tokens.//p')" = 598 ]
+    t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=mine WORK=v BAD=fail
+    expect_contains "$stderr" "v-small/train.en.tfs] Error 4"
+    [ ! -e v-small/train.en.tfs ]
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small WORK=w
     expect_contains "$stderr" "small SMALL=PREFIX: PREFIX.en and PREFIX.de are required"
     # Other text is not taken for this.
@@ -203,8 +211,8 @@ archives() {
     is() { diff <(printf '%s\n' "${@:2}") "$1"; }
     is w/train.en 'of training/europarl-v7' 'of commoncrawl' 'of un/undoc.2000' \
         'of training/news-commentary-v9' 'giga en'
-    is w/train.fr 'detraining/europarl-v7' 'decommoncrawl' 'deun/undoc.2000' \
-        'detraining/news-commentary-v9' 'giga fr'
+    is w/train.fr 'de training/europarl-v7' 'de commoncrawl' 'de un/undoc.2000' \
+        'de training/news-commentary-v9' 'giga fr'
     is w/dev.fr 'dev fr'
     is w/test.en 'test en'
     t 0 make "${args[@]}"

@@ -1116,6 +1116,8 @@ END
     tr_t 2 --heads 3 -o x b.tfs
     expect_error "3 heads do not divide d_model 16: --d-k and --d-v are required"
     tr_t 0 --heads 3 --d-k 5 --d-v 7 --steps 2 -o odd b.tfs
+    t 0 tf-train --plan --preset B-dk16 --d-model 32 --layers 1 --vocab-size 100
+    expect_contains "$output" "encoder self-attention             10240"
     cp b.tfs file
     tr_t 1 -o file b.tfs
     expect_error "file/lock: Not a directory"
