@@ -58,8 +58,9 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "heads", &o.config.heads, .arg = "N", .lo = 1, .hi = 1024, .flags = S,
             .help = "number of attention heads"),
     OPT_INT(0, "d-k", &o.config.d_k, .arg = "N", .lo = 1, .hi = TF_MAX_WIDTH, .flags = S,
-            .help = "key width per head; d-model / heads if either of those is given and the preset "
-                    "sets no width of its own (B-dk16, B-dk32)"),
+            .help =
+                "key width per head; d-model / heads if either of those is given and the preset "
+                "sets no width of its own (B-dk16, B-dk32)"),
     OPT_INT(0, "d-v", &o.config.d_v, .arg = "N", .lo = 1, .hi = TF_MAX_WIDTH, .flags = S,
             .help = "value width per head; d-model / heads if either of those is given"),
     OPT_CHOICE(0, "positions", &o.config.positions, tf_position_kinds, .arg = "WORD", .flags = S,
