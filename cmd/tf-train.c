@@ -16,7 +16,9 @@ static struct tf_run_opts o;
 static struct tf_start_model from; /* o.from */
 static const char *preset, *tune;
 static int dialect, precision;
-static int64_t layers, plan_tokens, plan_length;
+static int64_t layers, plan_tokens, plan_length, plan_devices;
+static double hours;
+static const char *tflops;
 
 static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NULL};
 
@@ -161,6 +163,12 @@ static struct tf_opt opts[] = {
             .modes = PLAN, .help = "tokens per batch on each side"),
     OPT_INT(0, "plan-length", &plan_length, .arg = "N", .def = "30", .lo = 1, .hi = 1e6,
             .modes = PLAN, .help = "tokens per sentence"),
+    OPT_REAL(0, "hours", &hours, .arg = "H", .lo = 0, .hi = 1e9, .modes = PLAN,
+             .help = "also print the paper's estimate of FLOP: hours x devices x TFLOPS"),
+    OPT_INT(0, "devices", &plan_devices, .arg = "N", .def = "8", .lo = 1, .hi = 1e9, .modes = PLAN,
+            .needs = "hours", .help = "number of devices for --hours"),
+    OPT_STR(0, "tflops", &tflops, .arg = "X", .def = "P100", .modes = PLAN, .needs = "hours",
+            .help = "sustained TFLOPS of a device for --hours, or K80, K40, M40, P100"),
     OPT_END,
 };
 
@@ -221,9 +229,15 @@ static int configure(const struct tf_args *args, struct tf_err *err)
 static int print_plan(struct tf_err *err)
 {
     struct tf_buf text = {0};
+    struct tf_plan plan = {.tokens = (double)plan_tokens,
+                           .length = (double)plan_length,
+                           .hours = hours,
+                           .devices = (double)plan_devices};
+    if (tf_plan_tflops(&plan.tflops, tflops, err) != 0)
+        return -1;
     if (o.from != NULL && tf_start_model_compare(o.from, &o.config, o.force, err) != 0)
         return -1;
-    int rc = tf_run_cost(&text, &o, (double)plan_tokens, (double)plan_length, err);
+    int rc = tf_run_cost(&text, &o, &plan, err);
     if (rc == 0)
         fwrite(text.p, 1, text.len, stdout);
     tf_buf_release(&text);

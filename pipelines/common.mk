@@ -14,8 +14,8 @@ export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)
 # If a tool has no --output, the recipe writes to $@.part and ends with $(whole), which renames it,
 # so that a killed recipe never leaves a file that looks finished. $(call whole,FILES) for several.
 whole = for f in $(or $1,$@); do sync $$f.part; mv $$f.part $$f; done
-# $(call allow_bad,COMMAND): continue after status 4, unless BAD=fail: some lines were bad, the output
-# is complete, and the tools have printed how many.
+# $(call allow_bad,COMMAND): continue after status 4, unless BAD=fail: some lines were bad, the
+# output is complete, and the tools have printed how many.
 BAD ?= warn
 allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$status; }
 quote = '$(subst ','\'',$1)'

@@ -1,5 +1,6 @@
 /* cost.c - parameters, memory and work of a run on paper. */
 #include "train/cost.h"
+#include "base/parse.h"
 #include "base/log.h"
 #include "model/params.h"
 #include "train/stepper.h"
@@ -63,10 +64,49 @@ static void add_rate(struct tf_buf *out, const struct tf_run_opts *o)
                 peak, (unsigned long long)at, peak / usual, usual, (unsigned long long)usual_at);
 }
 
-int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, double tokens, double length,
+int tf_plan_tflops(double *tflops, const char *text, struct tf_err *err)
+{
+    /* Paper, footnote 5. */
+    static const struct {
+        const char *name;
+        double tflops;
+    } cards[] = {{"K80", 2.8}, {"K40", 3.7}, {"M40", 6.0}, {"P100", 9.5}};
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        if (strcmp(text, cards[i].name) == 0) {
+            *tflops = cards[i].tflops;
+            return 0;
+        }
+    if (tf_parse_real(tflops, text, 1e-6, 1e6, err) == 0)
+        return 0;
+    return tf_fail_status(err, TF_USAGE, "--tflops '%s': a number, or one of K80, K40, M40, P100",
+                          text);
+}
+
+/* The total with 40,960 embeddings, with which the counts in the paper's Table 3 agree best: 65
+ * million for base. */
+static void add_table3(struct tf_buf *out, const struct tf_config *config)
+{
+    struct tf_config c = *config;
+    struct tf_params p;
+    c.vocab_size = 40960;
+    tf_params_init(&p, &c);
+    tf_buf_printf(out, "  %-26s %13llu\n", "total with 40960 pieces", (unsigned long long)p.count);
+    tf_params_release(&p);
+}
+
+static void add_estimate(struct tf_buf *out, const struct tf_plan *plan)
+{
+    tf_buf_printf(out, "  %-26s %13.3e  (%g hours, %g devices, %g TFLOPS)\n",
+                  "FLOP, the paper's estimate",
+                  plan->hours * 3600 * plan->devices * plan->tflops * 1e12, plan->hours,
+                  plan->devices, plan->tflops);
+}
+
+int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, const struct tf_plan *plan,
                 struct tf_err *err)
 {
     const struct tf_config *c = &o->config;
+    double tokens = plan->tokens, length = plan->length;
     struct tf_params p;
     uint64_t count[KINDS] = {0};
     if (c->vocab_size < 1)
@@ -85,6 +125,7 @@ int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, double tokens, 
         if (count[k] > 0)
             row(out, kinds[k].label, count[k], all);
     row(out, "total", p.count, all);
+    add_table3(out, c);
     int ema = o->ema > 0, lanes = (int)o->threads, shards = TF_CPU_SHARDS;
     double grads = (double)tf_stepper_gradients(lanes, shards, o->accumulate > 1);
     double share = lanes < shards ? (double)lanes / shards : 1,
@@ -107,6 +148,8 @@ int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, double tokens, 
                   step / (tokens * (double)o->accumulate));
     tf_buf_printf(out, "  %-26s %13lld\n", "updates", (long long)o->steps);
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
+    if (plan->hours > 0)
+        add_estimate(out, plan);
     add_rate(out, o);
     tf_params_release(&p);
     return 0;

@@ -1069,6 +1069,34 @@ END
     expect_error "--plan: needs --vocab-size"
 }
 
+@test "--plan: the counts of Table 3, with the vocabulary that they assume" {
+    # In millions, as the paper rounds them, except C-ff1024 and big: 53 and 213 in the paper.
+    for row in base:65 B-dk16:58 B-dk32:60 C-n2:36 C-n4:50 C-n8:80 C-d256:28 C-d1024:168 \
+        C-ff4096:90 C-ff1024:52 big:218; do
+        got=$(tf-train --plan --vocab-size 100 --preset "${row%:*}" |
+            awk '/^  total with 40960 pieces/ { printf "%.0f", $5 / 1e6 }')
+        [ "$got" = "${row#*:}" ] || { echo "$row: $got" >&2; return 1; }
+    done
+}
+
+@test "--plan --hours: the paper's own estimate of Table 2" {
+    estimate() {
+        tf-train --plan --vocab-size 37000 "$@" | sed -n "s/^  FLOP, the paper's estimate *//p"
+    }
+    [ "$(estimate --hours 12)" = "3.283e+18  (12 hours, 8 devices, 9.5 TFLOPS)" ]
+    [ "$(estimate --preset big --hours 84 --tflops P100)" = \
+        "2.298e+19  (84 hours, 8 devices, 9.5 TFLOPS)" ]
+    [ "$(estimate --hours 1 --devices 1 --tflops 2)" = "7.200e+15  (1 hours, 1 devices, 2 TFLOPS)" ]
+    for card in K80:2.8 K40:3.7 M40:6 P100:9.5; do
+        expect_contains "$(estimate --hours 1 --tflops "${card%:*}")" ", ${card#*:} TFLOPS"
+    done
+    [ -z "$(estimate)" ]
+    t 2 tf-train --plan --vocab-size 37000 --hours 1 --tflops V100
+    expect_error "--tflops 'V100': a number, or one of K80, K40, M40, P100"
+    t 2 tf-train --plan --vocab-size 37000 --tflops K80
+    expect_error "--tflops requires --hours"
+}
+
 @test "--plan prints the peak of the learning rate, and warns of one that is much higher" {
     plan() { t 0 tf-train --plan --vocab-size 37000 "$@"; }
     rows() { printf '%s\n' "$output" | sed -n '/^learning rate/,$p' | tr -s ' ' | tr '\n' '|'; }
