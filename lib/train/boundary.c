@@ -88,7 +88,7 @@ int tf_run_complete(struct tf_run *r, const char *reason, struct tf_err *err)
 {
     int rc = finish(r, reason, err);
     if (rc == TF_RUN_ENDED)
-        tf_run_report_complete(&r->report, &r->state, tf_saver_last(r->saved.saver));
+        tf_run_report_complete(r->o, &r->state, tf_saver_last(r->saved.saver));
     return rc;
 }
 

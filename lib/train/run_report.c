@@ -242,10 +242,9 @@ int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, con
     return tf_journal_put(&r->journal, err);
 }
 
-void tf_run_report_complete(const struct tf_run_report *r, const struct tf_run_state *s,
+void tf_run_report_complete(const struct tf_run_opts *o, const struct tf_run_state *s,
                             const char *last)
 {
-    const struct tf_run_opts *o = r->o;
     struct tf_buf b = {0};
     if (o->quiet || last == NULL)
         return;

@@ -255,6 +255,7 @@ ends() {
     before=$(sum run/ckpt-00000010.tfm)
     tr_t 0 --steps 10 -o run b.tfs
     expect_contains "$stderr" "step 10 of 10 is done: nothing left to do"
+    expect_contains "$stderr" "; next: tf-avgckpt -n 1 run >model.tfm"
     # Options of a different run are refused even though there is nothing to do, and without reading
     # a stream.
     tr_t 1 --steps 10 --seed 9 -o run nowhere.tfs

@@ -113,7 +113,7 @@ def j2(rig, row):
         os.close(r)
         p = subprocess.Popen(
             ["tf-train"] + SMALL +
-            ["--steps", "20", "--log", "-", "--log-every", "1", "-o", out, stream],
+            ["--steps", "20", "-q", "--log", "-", "--log-every", "1", "-o", out, stream],
             stdout=w,
             stderr=subprocess.PIPE,
             env=ENV,
