@@ -10,8 +10,9 @@ static int64_t last;
 static bool ema;
 
 static struct tf_opt opts[] = {
-    OPT_INT('n', "last", &last, .arg = "N", .def = "5", .lo = 1, .hi = 10000,
-            .help = "average the last N checkpoints of the directory"),
+    OPT_INT('n', "last", &last, .arg = "N", .lo = 1, .hi = 10000,
+            .help = "average the last N checkpoints of the directory (default: the number that the "
+                    "run's preset averages, 5 for base, 20 for big)"),
     OPT_FLAG(0, "ema", &ema, .flags = TF_OPT_SEMANTIC,
              .help = "average the moving averages (tf-train --ema) instead of the weights"),
     COMMON_OUTPUT(&output),

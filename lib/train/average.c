@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "model/load.h"
 #include "train/advice.h"
+#include "train/recipe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,6 +31,39 @@ static int read_step(struct tf_checkpoint_file *f, struct tf_err *err)
     return rc;
 }
 
+/* The number of checkpoints that the preset averages with which the run began or was continued
+ * last; base's if the provenance names none. */
+static int usual_number(uint64_t *number, const char *path, struct tf_err *err)
+{
+    struct tf_model_file m;
+    struct tf_config config;
+    struct tf_recipe r;
+    const char *preset = "base", *as = "";
+    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
+        return -1;
+    for (size_t i = m.header.made.n; i-- > 0;) {
+        const struct tf_value *stage = &m.header.made.items[i], *opts;
+        const char *prog;
+        struct tf_err quiet = {0};
+        if (stage->kind != TF_MAP || tf_value_text_of(stage, "prog", &prog, &quiet) != 0 ||
+            strcmp(prog, "tf-train") != 0)
+            continue;
+        opts = tf_value_get(stage, "opts");
+        if (opts != NULL && opts->kind == TF_MAP &&
+            (tf_value_text_of(opts, "preset", &preset, &quiet) < 0 ||
+             tf_value_text_of(opts, "as", &as, &quiet) < 0))
+            preset = "base";
+        break;
+    }
+    enum tf_dialect dialect = strcmp(as, tf_dialects[TF_AS_T2T]) == 0 ? TF_AS_T2T : TF_AS_PAPER;
+    struct tf_err quiet = {0};
+    if (tf_preset(&config, &r, preset, dialect, &quiet) == 0 ||
+        tf_preset(&config, &r, "base", dialect, err) == 0)
+        *number = (uint64_t)r.average;
+    tf_model_release(&m);
+    return 0;
+}
+
 /* Name the checkpoints that exist, and the command that works with them. */
 static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, uint64_t wanted,
                          bool ema, struct tf_err *err)
@@ -49,8 +83,9 @@ static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, ui
     tf_buf_release(&b);
 }
 
-/* The last ones of a directory, by the steps in their headers, oldest first. */
-static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t last, bool ema,
+/* The last ones of a directory, by the steps in their headers, oldest first. *last becomes their
+ * number if it is 0. */
+static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, bool ema,
                 struct tf_err *err)
 {
     if (tf_rundir_list(l, dir, err) != 0)
@@ -72,17 +107,24 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t last, bo
     }
     while (l->n > n)
         free(l->v[--l->n].path);
-    if (l->n < last) {
-        fail_too_few(l, dir, last, ema, err);
+    tf_checkpoint_list_sort(l);
+    if (*last == 0) {
+        *last = 5;
+        if (l->n > 0 && usual_number(last, l->v[l->n - 1].path, err) != 0) {
+            tf_checkpoint_list_release(l);
+            return -1;
+        }
+    }
+    if (l->n < *last) {
+        fail_too_few(l, dir, *last, ema, err);
         tf_checkpoint_list_release(l);
         return -1;
     }
-    tf_checkpoint_list_sort(l);
-    size_t drop = l->n - (size_t)last;
+    size_t drop = l->n - (size_t)*last;
     for (size_t i = 0; i < drop; i++)
         free(l->v[i].path);
-    memmove(l->v, l->v + drop, (size_t)last * sizeof *l->v);
-    l->n = (size_t)last;
+    memmove(l->v, l->v + drop, (size_t)*last * sizeof *l->v);
+    l->n = (size_t)*last;
     return 0;
 }
 
@@ -238,7 +280,7 @@ int tf_average(const char *output, const char *const *paths, size_t n, bool ema,
 }
 
 /* Pick the checkpoints and open them. */
-static int open_run(struct tf_in **in, const char *dir, uint64_t last, bool ema,
+static int open_run(struct tf_in **in, const char *dir, uint64_t *last, bool ema,
                     struct tf_err *err)
 {
     struct tf_checkpoint_list l;
@@ -261,7 +303,7 @@ int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema,
         return tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
     /* A run in progress may delete its oldest checkpoint between our listing and our open: list
      * again. Open files stay readable. */
-    for (int turn = 1; open_run(&in, dir, last, ema, err) != 0; turn++) {
+    for (int turn = 1; open_run(&in, dir, &last, ema, err) != 0; turn++) {
         if (turn == 3 || err->sys != ENOENT)
             return -1;
         *err = (struct tf_err){0};

@@ -97,6 +97,23 @@ PY
     expect_error "tf-avgckpt: none: 0 regular checkpoints, 5 requested"
 }
 
+@test "without -n: as many as the preset of the run averages" {
+    train --steps 25 --save-every 1 --keep 0 -o t2t --as t2t b.tfs
+    train --steps 25 --save-every 1 --keep 0 -o big --preset big b.tfs
+    train --steps 3 --save-every 1 --keep 0 -o row --preset A-h1 b.tfs
+    for run in run:5 t2t:20 big:20 row:1; do
+        tf-avgckpt -o default.tfm "${run%:*}"
+        tf-avgckpt -n "${run#*:}" -o n.tfm "${run%:*}"
+        cmp default.tfm n.tfm
+    done
+    # A checkpoint that says nothing of its preset.
+    tf-cbor json run/ckpt-00000030.tfm | sed '1s/"made":.*,"size"/"size"/' | tf-cbor unjson -o x
+    [ "$(tf-info --json x | jq .made)" = null ]
+    cp x run/ckpt-00000030.tfm
+    t 0 tf-avgckpt -o default.tfm run
+    tf-avgckpt -n 5 run | cmp - default.tfm
+}
+
 @test "no output under a name of the run; a model under one is skipped" {
     before=$(sha256sum run/*)
     for f in run/ckpt-00000030.tfm run/ckpt-00000031.tfm run/best.tfm run/../run/resume.tfm \
