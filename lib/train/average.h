@@ -13,8 +13,8 @@
 int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
                const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 /* The same with the last `last` regular checkpoints of a run's directory, by the steps in their
- * headers, oldest first; last 0: as many as the run's preset averages. Fewer are an error, and so is an output with the name of one of the run's
- * own files. */
+ * headers, oldest first; last 0: as many as the run's preset averages. Fewer are an error, and so
+ * is an output with the name of one of the run's own files. */
 int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog,
                    const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 
