@@ -12,40 +12,45 @@ static bool valid_due(const struct tf_run *r)
            r->state.valid_step < r->state.step;
 }
 
-/* A model that predicts nothing any more: a warning, once; TF_RUN_COLLAPSED to stop the run. */
+/* A model that predicts nothing any more: a warning, once; TF_RUN_COLLAPSED to stop the run.
+ * best_before: the best step before this validation. */
 static int report_collapse(struct tf_run *r, enum tf_collapse_kind kind, const struct tf_sums *sums,
-                           struct tf_err *err)
+                           uint64_t best_before, struct tf_err *err)
 {
     const struct tf_collapse *c = &r->collapse;
     struct tf_buf b = {0};
-    bool lost = kind == TF_COLLAPSE_LOST;
+    bool lost = kind == TF_COLLAPSE_LOST, stop = r->o->on_collapse == TF_ON_COLLAPSE_STOP;
+    uint64_t best = stop ? best_before : r->state.best_step; /* without a save it stays */
     tf_buf_printf(&b, "step %llu: the model has collapsed: perplexity %.4g, accuracy %.2f %%",
                   (unsigned long long)r->state.step, tf_sums_ppl(sums), 100 * tf_sums_acc(sums));
     if (lost)
         tf_buf_printf(&b, ", at best %.4g and %.2f %%", exp(c->nll), 100 * c->acc);
     else
         tf_buf_str(&b, ", no better than the frequencies of the tokens");
-    tf_buf_printf(&b, "; %s/" TF_RUN_BEST " is of step %llu; ", r->o->dir,
-                  (unsigned long long)r->state.best_step);
+    if (best > 0)
+        tf_buf_printf(&b, "; %s/" TF_RUN_BEST " is of step %llu", r->o->dir,
+                      (unsigned long long)best);
+    tf_buf_str(&b, "; ");
     tf_advise_rate(&b, r->o, r->setup.config.d_model);
     tf_buf_str(&b, " in a new directory");
     if (lost)
         tf_buf_printf(&b, ", from the start or with --init %s/" TF_RUN_BEST, r->o->dir);
-    if (r->o->on_collapse == TF_ON_COLLAPSE_STOP)
+    if (stop)
         tf_fail_status(err, TF_DIVERGED, "%s", b.p);
     else if (!r->collapsed)
         tf_warn("%s", b.p);
     r->collapsed = true;
     tf_buf_release(&b);
-    return r->o->on_collapse == TF_ON_COLLAPSE_STOP ? TF_RUN_COLLAPSED : 0;
+    return stop ? TF_RUN_COLLAPSED : 0;
 }
 
-static int check_collapse(struct tf_run *r, const struct tf_sums *sums, struct tf_err *err)
+static int check_collapse(struct tf_run *r, const struct tf_sums *sums, uint64_t best_before,
+                          struct tf_err *err)
 {
     enum tf_collapse_kind kind =
         tf_collapse_add(&r->collapse, r->state.step, sums->nll / sums->tokens, tf_sums_acc(sums));
     if (kind != TF_COLLAPSE_NONE)
-        return report_collapse(r, kind, sums, err);
+        return report_collapse(r, kind, sums, best_before, err);
     r->collapsed = false;
     return 0;
 }
@@ -58,12 +63,13 @@ static int validate(struct tf_run *r, struct tf_err *err)
     int rc = tf_validate(&sums, &r->stepper, r->o->valid, &r->setup.common.header, &tf_stop, err);
     if (rc != 0)
         return rc < 0 ? -1 : TF_RUN_NO_BATCH;
+    uint64_t best_before = r->state.has_best ? r->state.best_step : 0;
     bool by_acc = r->o->best_by == TF_BEST_ACC,
          best = tf_state_add_validation(&r->state, by_acc ? tf_sums_acc(&sums) : tf_sums_ppl(&sums),
                                         by_acc);
     if (tf_run_report_valid(&r->report, &r->state, &sums, best, tf_now() - start, err) != 0)
         return -1;
-    return check_collapse(r, &sums, err);
+    return check_collapse(r, &sums, best_before, err);
 }
 
 int tf_run_save_rest(struct tf_run *r, struct tf_err *err)

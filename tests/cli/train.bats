@@ -562,10 +562,13 @@ collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 10
 @test "--on-collapse stop: 3, nothing of the collapse saved, and a run that can be used" {
     batches n=300 >long.tfs
     batches n=5 seed=9 >v.tfs
-    stop=("${collapse[@]}" --on-collapse stop --steps 300 -o run)
+    # With this seed the second validation is the better one; it is not saved.
+    stop=("${collapse[@]}" --seed 2 --on-collapse stop --steps 300 -o run)
     for _ in 1 2; do
         tr_t 3 "${stop[@]}" long.tfs
         expect_contains "${stderr_lines[-1]}" "tf-train: step 200: the model has collapsed: "
+        expect_contains "$stderr" "step 200: validation perplexity 5"
+        expect_contains "${stderr_lines[-1]}" "; run/best.tfm is of step 100; "
         [ "$(ls run)" = $'best.tfm\nckpt-00000100.tfm\nlock\nlog.jsonl' ]
         tail -n 1 run/log.jsonl | grep -q '"event":"end","step":200,"reason":"collapse"'
     done
