@@ -112,6 +112,13 @@ $(WORK)/score.json: $(WORK)/test.$T $(WORK)/test.out
 	tf-bleu $< -i $(WORK)/test.out >$@.part
 	$(whole)
 
+# $T must be a language of `tf-bleu --as paper`: de, en or fr.
+$(WORK)/paper.bleu: $(WORK)/test.$T $(WORK)/test.out
+	tf-bleu --as paper --lang $T --raw-ref $< -i $(WORK)/test.out >$@.part
+	$(whole)
+paper-score: $(WORK)/paper.bleu ## BLEU as in the paper's Table 2: tokenised, compounds split
+	@cat $<
+
 $(WORK)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(WORK)/model.tfm
 	$(call allow_bad,tf-score -m $(WORK)/model.tfm --summary -o $@ \
 	    $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs)
@@ -159,4 +166,4 @@ small: ## try all steps in about a minute: a tiny model, 20 updates; the scores 
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny \
 	    STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
 
-.PHONY: all trainable devices attention small
+.PHONY: all trainable paper-score devices attention small

@@ -1,18 +1,13 @@
 # parsing.mk - constituency parsing as translation (paper, section 6.3): from words to brackets and
 # tags; scored by the F1 of the restored trees.
 #
-#     make -f pipelines/parsing.mk TRAIN='wsj/02-21.mrg' DEV=wsj/22.mrg TEST=wsj/23.mrg
+#     make -f pipelines/parsing.mk TRAIN='wsj/02-21.mrg' DEV=wsj/22.mrg TEST=wsj/23.mrg [SMALL=1]
 #
 # TRAIN, DEV and TEST are treebanks in Penn Treebank brackets, plain or .gz; TRAIN may list several.
 # Traces and function tags are removed. Decoding follows the paper: beam 21, alpha 0.3, at most 300
-# pieces more than the input. The default model is small and only a trial: it loses count of the
-# words in most sentences (tests/bench/RESULTS.md). The paper's model is
-#
-#     make -f pipelines/parsing.mk ... PRESET=parse-wsj DIALECT=paper VOCAB_SIZE=16000 \
-#         VOCAB_TYPE=bpe TOKENS=25000 TRAIN_FLAGS=
-#
-# (parse-semi and 32000 for the semi-supervised one), with dropout and learning rate chosen on the
-# development set.
+# pieces more than the input. The model is the paper's, PRESET=parse-semi for the semi-supervised
+# one; the paper chose dropout and learning rate on the development set (TRAIN_FLAGS). SMALL=1 is a
+# trial with a small model: it loses count of the words in most sentences (tests/bench/RESULTS.md).
 
 NAME       := parsing
 PAIR       := words-tags
@@ -21,20 +16,21 @@ NEEDED     := TRAIN DEV TEST
 TRAIN      ?=
 DEV        ?=
 TEST       ?=
-PRESET     ?= tiny
-DIALECT    ?= t2t
-VOCAB_SIZE ?= 6000
-VOCAB_TYPE ?= unigram
-TOKENS     ?= 4000
-STEPS      ?= 6000
-SAVE_EVERY ?= 200
-AVERAGE    ?= 8
+SMALL      ?=
+PRESET     ?= $(if $(SMALL),tiny,parse-wsj)
+DIALECT    ?= $(if $(SMALL),t2t,paper)
+VOCAB_SIZE ?= $(if $(SMALL),6000,$(if $(filter parse-semi,$(PRESET)),32000,16000))
+VOCAB_TYPE ?= $(if $(SMALL),unigram,bpe)
+TOKENS     ?= $(if $(SMALL),4000,25000)
+STEPS      ?= $(if $(SMALL),6000,100000)
+SAVE_EVERY ?= $(if $(SMALL),200,1000)
+AVERAGE    ?= $(if $(SMALL),8,5)
 MAX_LENGTH ?= 512
 BEAM       ?= 21
 ALPHA      ?= 0.3
 DECODE_FLAGS ?= --max-extra 300
-TRAIN_FLAGS  ?= --warmup 1000 --lr-scale 0.4 --dropout 0.1
-SMALL_SETTINGS := VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
+TRAIN_FLAGS  ?= $(if $(SMALL),--warmup 1000 --lr-scale 0.4 --dropout 0.1)
+SMALL_SETTINGS := SMALL=1 VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 .DEFAULT_GOAL := parse

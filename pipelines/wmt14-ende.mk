@@ -4,7 +4,8 @@
 #     make -f pipelines/wmt14-ende.mk              base: 100,000 steps, average of the last 5
 #     make -f pipelines/wmt14-ende.mk PRESET=big   big: 300,000 steps, average of the last 20
 #
-# The paper's BLEU is computed on tokenised text with split compounds; score.json has sacreBLEU's.
+# The paper's BLEU is computed on tokenised text with split compounds: `make ... paper-score`;
+# score.json has sacreBLEU's.
 
 NAME    := wmt14
 PAIR    := en-de

@@ -111,6 +111,9 @@ check_results() {
     [ "$(wc -l <w-small/table.txt)" -eq 6 ]
     [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 1 ]
     [ "$(tf-info w-small/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
+    t 0 make -s "${args[@]}" paper-score WORK=w-small ROWS='base E' -o w-small/base/row.txt \
+        -o w-small/E/row.txt -o small
+    [ "$(cut -d = -f 1 <<<"$output")" = $'base       BLEU \nE          BLEU ' ]
     # Another development set is not taken for that one.
     t 0 make -s "${args[@]}" ROWS=E DEV=data/test
     cmp w-small/E/test.de <(gzip -dc data/test.de.gz)
@@ -169,6 +172,11 @@ PY
     expect_contains "$stderr" "tf-decode: stdin: 1 of 100 records bad"
     check_results w-small
     [ "$(tf-cbor count w-small/train.en.tfs | sed -n 's/^tokens.//p')" = 598 ]
+    # BLEU as in the paper, of plain references.
+    cp w-small/test.de w-small/test.out
+    t 0 make -s -f "$TOP/pipelines/wmt14-ende.mk" paper-score WORK=w-small -o w-small/test.out \
+        -o w-small/test.de
+    expect_contains "$output" "100.0/0.0/0.0/0.0 (BP=1.000, ratio=1.000, hyp_len=100, ref_len=100)"
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=mine WORK=v BAD=fail
     expect_contains "$stderr" "v-small/train.en.tfs] Error 4"
     [ ! -e v-small/train.en.tfs ]
@@ -350,8 +358,15 @@ archives() {
     done
     t 0 make -s -f "$TOP/pipelines/text.mk" help
     expect_contains "$output" '  TRAIN         (needed)'
-    t 0 make -s -f "$TOP/pipelines/parsing.mk" help PRESET=parse-wsj DIALECT=paper
+    # The paper's parser by default, a trial on request.
+    t 0 make -s -f "$TOP/pipelines/parsing.mk" help
     grep -qx '  LAYER         3' <<<"$output"
+    grep -qx '  PRESET        parse-wsj' <<<"$output"
+    grep -qx '  VOCAB_SIZE    16000' <<<"$output"
+    t 0 make -s -f "$TOP/pipelines/parsing.mk" help PRESET=parse-semi
+    grep -qx '  VOCAB_SIZE    32000' <<<"$output"
+    t 0 make -s -f "$TOP/pipelines/parsing.mk" help SMALL=1
+    grep -qx '  PRESET        tiny' <<<"$output"
     [[ $output != *PAIR* ]]
 }
 
