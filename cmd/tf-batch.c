@@ -1,12 +1,13 @@
 /* tf-batch - pair, filter, shuffle and pack token streams into batches. */
 #include "common_options.h"
 #include "data/batcher.h"
+#include "train/recipe.h"
 
 enum { PAPER, T2T };
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
 static struct {
-    const char *output, *from;
+    const char *output, *from, *preset;
     int64_t tokens, max_sentences, min_length, max_length, seed, epochs, batches, window;
     double max_ratio;
     int as;
@@ -18,6 +19,8 @@ static struct tf_opt opts[] = {
     OPT_INT('t', "tokens", &o.tokens, .arg = "N", .def = "25000", .lo = 2, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC,
             .help = "maximum tokens per batch on each side, including end of sentence"),
+    OPT_STR(0, "preset", &o.preset, .arg = "NAME", .choices = tf_presets,
+            .help = "take the default of --tokens from this preset of tf-train"),
     OPT_INT(0, "max-sentences", &o.max_sentences, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .help = "maximum pairs per batch; 0: no limit"),
     OPT_CHOICE(0, "as", &o.as, dialects, .arg = "WORD", .def = "paper", .flags = TF_OPT_SEMANTIC,
@@ -61,12 +64,27 @@ static const struct tf_tool tool = {
     .stdin_modes = 1,
 };
 
+static int take_preset(struct tf_err *err)
+{
+    struct tf_config c;
+    struct tf_recipe r;
+    if (o.preset == NULL)
+        return 0;
+    if (tf_preset(&c, &r, o.preset, TF_AS_PAPER, err) != 0)
+        return -1;
+    if (!tf_opt_given(opts, "tokens"))
+        o.tokens = r.tokens;
+    return 0;
+}
+
 /* The options as settings of the library. */
 static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_err *err)
 {
     if (o.max_ratio > 0 && o.max_ratio < 1)
         return tf_fail_status(err, TF_USAGE, "--max-ratio %g: must be 0, or 1 or more",
                               o.max_ratio);
+    if (take_preset(err) != 0)
+        return -1;
     if (!tf_opt_given(opts, "epochs"))
         o.epochs = o.batches > 0 ? 0 : 1;
     if (o.as == T2T && !tf_opt_given(opts, "max-length"))

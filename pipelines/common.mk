@@ -24,7 +24,8 @@ quote = '$(subst ','\'',$1)'
 help: ## list the targets, and the settings with their values
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
 	@$(foreach v,$(filter-out $(fixed),$(settings)), \
-	    printf '  %-12s  %s\n' $v $(call quote,$(or $($v),$(if $(filter $v,$(NEEDED)),(needed))));)
+	    printf '  %-12s  %s\n' $v $(call quote,$(or $($v),$(word_for_empty)));)
+word_for_empty = $(if $(filter $v,$(NEEDED)),(needed))$(if $(filter $v,$(of_preset)),(by preset))
 settings = $(shell sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' $(MAKEFILE_LIST) | awk '!seen[$$0]++')
 fixed = $(shell sed -n 's/^\([A-Z_]*\) *:*=.*/\1/p' $(MAKEFILE_LIST))
 

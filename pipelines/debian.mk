@@ -10,8 +10,7 @@ DATA       ?=
 VOCAB_SIZE ?= 8000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
-# tensor2tensor initialises the fused projections of attention with smaller values, which trains
-# faster at this learning rate.
+# The dialect of the results in tests/bench/RESULTS.md.
 DIALECT    ?= t2t
 TOKENS     ?= 4000
 STEPS      ?= 8000

@@ -11,6 +11,7 @@
 # STEPS and another AVERAGE.
 
 # ---- settings, with the paper's values where it gives one ----
+# TOKENS, STEPS and SAVE_EVERY are the preset's if they are empty.
 PAIR       ?= en-de
 S          := $(firstword $(subst -, ,$(PAIR)))
 T          := $(lastword $(subst -, ,$(PAIR)))
@@ -38,6 +39,8 @@ LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter $(of_four),$(P
 
 TEXTS := $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
 
+of_preset := TOKENS STEPS SAVE_EVERY
+
 include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
 
 all: $(WORK)/score.json $(WORK)/curve.svg $(WORK)/perplexity.json ## train, translate, score
@@ -52,12 +55,13 @@ $(WORK):
 
 # ---- settings: NAME.settings contains the variable NAME and is rewritten only if that changes ----
 vocabulary = --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE)
-validation = --no-shuffle --tokens $(TOKENS)
-batches    = --epochs 0 --tokens $(TOKENS) --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS)
-model      = --preset $(PRESET) --as $(DIALECT) --save-every $(SAVE_EVERY) --seed $(SEED) \
-             $(TRAIN_FLAGS)
+tokens     = $(if $(TOKENS),--tokens $(TOKENS),--preset $(PRESET))
+save_every = $(if $(SAVE_EVERY),--save-every $(SAVE_EVERY))
+validation = --no-shuffle $(tokens)
+batches    = --epochs 0 $(tokens) --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS)
+model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) $(TRAIN_FLAGS)
 training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) | $(model))
-length     = --steps $(STEPS) --keep $(AVERAGE)
+length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
 decoding   = --beam $(BEAM) --alpha $(ALPHA) $(DECODE_FLAGS)
 current    = printf '%s\n' $(call quote,$($1)) | cmp -s - $(WORK)/$1.settings
 $(WORK)/%.settings: FORCE | $(WORK)
@@ -80,7 +84,7 @@ $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settin
 $(WORK)/trained: $(WORK)/training.settings $(WORK)/length.settings \
     $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
 	tf-batch $(batches) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs \
-	| tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs --valid-every $(SAVE_EVERY) \
+	| tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs \
 	    --threads $(THREADS) $(length) $(model) -o $(WORK)/run
 	touch $@
 
@@ -88,11 +92,15 @@ $(WORK)/trained: $(WORK)/training.settings $(WORK)/length.settings \
 # settings but not those of the batches, so they are compared here.
 $(WORK)/training.settings: | trainable
 trainable:
+ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
 	    echo "AVERAGE=$(AVERAGE): STEPS=$(STEPS) and SAVE_EVERY=$(SAVE_EVERY) give only $$n" \
 	        "checkpoints" >&2; exit 2; }
+endif
+ifneq ($(STEPS),)
 	@n=$$((10#$(last_step))); [ $$n -le $(STEPS) ] || { \
 	    echo "STEPS=$(STEPS): $(WORK)/run has already done $$n; use another WORK" >&2; exit 2; }
+endif
 	@[ ! -e $(WORK)/trained ] || [ ! -e $(WORK)/training.settings ] || $(call current,training) || { \
 	    echo "$(WORK): trained with different settings (see $(WORK)/training.settings);" \
 	        "use another WORK" >&2; exit 2; }

@@ -11,14 +11,11 @@ DATA       ?= data/multi30k
 VOCAB_SIZE ?= 6000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
-# tensor2tensor initialises the fused projections of attention with smaller values, which trains
-# faster at this learning rate.
-DIALECT    ?= t2t
 TOKENS     ?= 4000
 STEPS      ?= 5800
 SAVE_EVERY ?= 200
 AVERAGE    ?= 8
-TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5
+TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5 --dropout 0.3
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 

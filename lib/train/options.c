@@ -10,6 +10,8 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
     struct tf_recipe r;
     if (tf_preset(&o->config, &r, preset, (enum tf_dialect)dialect, err) != 0)
         return -1;
+    o->preset = preset;
+    o->fit_tokens = r.tokens;
     o->steps = r.steps;
     o->schedule =
         (struct tf_schedule){.kind = TF_SCHEDULE_PAPER, .scale = r.lr_scale, .warmup = r.warmup};
@@ -21,6 +23,7 @@ int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct
     o->adam_eps = r.adam_eps;
     o->eps_hat = r.eps_hat;
     o->own_d_k = r.own_d_k;
+    o->save_every = r.save_every;
     o->keep = r.average > 5 ? r.average : 5;
     return 0;
 }
@@ -34,6 +37,7 @@ int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bo
     if (tf_run_preset(o, preset != NULL ? preset : "base", dialect, err) != 0)
         return -1;
     if (preset == NULL) {
+        o->fit_tokens = 0;
         o->config = *model;
         o->config.dialect = (enum tf_dialect)dialect;
     }
@@ -81,6 +85,8 @@ int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
                               tf_schedule_names[o->schedule.kind]);
     if (o->schedule.kind != TF_SCHEDULE_PAPER && g->lr_scale)
         return tf_fail_status(err, TF_USAGE, "--lr-scale: only with --schedule paper");
+    if (g->schedule || g->warmup || g->lr_scale)
+        o->fit_tokens = 0;
     if (o->valid_every == 0)
         o->valid_every = o->save_every;
     struct tf_err e = {0};

@@ -1,5 +1,5 @@
 /* recipe.h - presets: the rows of the paper's tables by name, as a model and the recipe that trains
- * it. tf-train takes the defaults of its options from here. */
+ * it. tf-train and tf-batch take the defaults of their options from here. */
 #ifndef TF_TRAIN_RECIPE_H
 #define TF_TRAIN_RECIPE_H
 
@@ -7,7 +7,9 @@
 
 /* How a preset is trained. */
 struct tf_recipe {
+    int64_t tokens;        /* per batch, on each side; the paper's 25,000 */
     int64_t steps, warmup; /* updates */
+    int64_t save_every;    /* updates from one checkpoint to the next */
     int64_t average;       /* checkpoints that the paper averages for this row */
     double lr_scale;       /* factor on the paper's schedule (schedule.h) */
     double beta1, beta2, adam_eps;

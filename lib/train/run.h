@@ -29,6 +29,10 @@ struct tf_run_opts {
     bool eps_hat;
     bool own_d_k;       /* d_k is the preset's, not d_model / heads */
     int64_t accumulate; /* batches per update */
+    /* The tokens per update that the learning rate is for, and the preset that says so; 0: not
+     * known, because the learning rate is not the preset's. */
+    int64_t fit_tokens;
+    const char *preset;
     int64_t seed;
     int64_t steps; /* in total, earlier starts of the run included */
     int64_t save_every, keep, valid_every, patience, log_every, threads;
@@ -53,7 +57,8 @@ int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bo
                       struct tf_err *err) TF_MUST_CHECK;
 /* Which options the user gave, where that matters beyond their values. */
 struct tf_run_given {
-    bool d_model, heads, d_k, d_v, max_positions, lr, lr_scale, encoder_layers, decoder_layers;
+    bool d_model, heads, d_k, d_v, max_positions, encoder_layers, decoder_layers;
+    bool schedule, warmup, lr, lr_scale;
     int64_t layers; /* --layers, for the stacks without an option of their own; 0: not given */
 };
 /* After all options are parsed: derive those that follow from others (d_k and d_v from d_model and

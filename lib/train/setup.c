@@ -1,9 +1,11 @@
 /* setup.c - from options and the header of the stream to what a run works on. */
 #include "train/setup.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "text/vocab_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +188,25 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
     *s = (struct tf_setup){.o = o};
     stream.config = batches != NULL ? *batches : tf_value_map();
     return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, err);
+}
+
+void tf_setup_check_batches(const struct tf_setup *s)
+{
+    const struct tf_run_opts *o = s->o;
+    int64_t tokens, fit = o->fit_tokens;
+    struct tf_err none = {0};
+    char more[40] = "";
+    if (fit == 0 || tf_value_int_of(&s->common.batches, "tokens", 1, 1 << 20, &tokens, &none) != 0)
+        return;
+    int64_t update = tokens * o->accumulate;
+    if (update >= fit / 2 && update <= fit * 2)
+        return;
+    if (tokens < fit)
+        snprintf(more, sizeof more, ", or --accumulate %lld",
+                 (long long)((fit + tokens / 2) / tokens));
+    tf_warn("updates of up to %lld tokens: the learning rate of preset %s is for %lld "
+            "(tf-batch --preset %s%s)",
+            (long long)update, o->preset, (long long)fit, o->preset, more);
 }
 
 void tf_setup_release(struct tf_setup *s)

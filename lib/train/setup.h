@@ -37,6 +37,10 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
                              const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 void tf_setup_release(struct tf_setup *s);
 
+/* Warn when the batches of the stream are far from the size that the preset's learning rate is for.
+ */
+void tf_setup_check_batches(const struct tf_setup *s);
+
 /* Take n bytes on the heap as the vocabulary that checkpoints carry. */
 void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n);
 /* Append a stage of this run to the provenance of its checkpoints; inputs: MAP of hashes. */

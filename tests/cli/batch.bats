@@ -60,6 +60,18 @@ for l in sys.stdin:
 # Print the batches of a stream without header and end, which are equal whatever the start cursor.
 body() { tf-cbor json "$1" | grep type...batch; }
 
+@test "--preset: the tokens per batch of a preset of tf-train" {
+    for o in "--preset tiny:--tokens 2000" "--preset base:" "--preset tiny --tokens 90:--tokens 90"; do
+        # shellcheck disable=SC2086
+        t 0 tf-batch -q -o one.tfs ${o%:*} "$D/s.tfs" "$D/t.tfs"
+        # shellcheck disable=SC2086
+        t 0 tf-batch -q -o two.tfs ${o#*:} "$D/s.tfs" "$D/t.tfs"
+        cmp one.tfs two.tfs
+    done
+    t 2 tf-batch --preset huge "$D/s.tfs" "$D/t.tfs"
+    expect_error "preset 'huge': unknown; one of base big"
+}
+
 @test "every pair once per epoch, within the budget, equal to the sources" {
     for more in '' '--as t2t' '--no-shuffle' '--max-sentences 5' '--epochs 3 --seed 9'; do
         # shellcheck disable=SC2086

@@ -19,7 +19,8 @@ prepare() {
     head -5 train.src >test.src
 }
 
-small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu)
+small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 4000 \
+    --lr-scale 1 --device cpu)
 
 @test "bytes as tokens: a round trip, and a valid stream" {
     printf 'one\n\n\xff\xfe not UTF-8\n\ttabs  and spaces \nlast without LF' >text

@@ -250,6 +250,26 @@ ends() {
     expect_error "initializer: 'fused' in the checkpoint, 'scaled' in this run"
 }
 
+@test "batches that do not fit the learning rate of the preset: a warning when a run begins" {
+    model=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu -q)
+    t 0 tf-train "${model[@]}" --steps 2 -o run b.tfs
+    expect_error "warning: updates of up to 25 tokens: the learning rate of preset tiny is for 2000 (tf-batch --preset tiny, or --accumulate 80)"
+    t 0 tf-train "${model[@]}" --steps 4 -o run b.tfs
+    expect_error "resuming from run/ckpt-00000002.tfm"
+    batches setting=30000 >w.tfs
+    t 0 tf-train "${model[@]}" --steps 2 -o much w.tfs
+    expect_error "updates of up to 30000 tokens: the learning rate of preset tiny is for 2000 (tf-batch --preset tiny)"
+    # Within a factor of two, and with a learning rate of one's own, there is nothing to say.
+    batches setting=4000 >most.tfs
+    batches setting=100 >parts.tfs
+    for o in "--clip 1 most.tfs" "--accumulate 10 parts.tfs" "--lr-scale 1 b.tfs" "--warmup 9 b.tfs" \
+        "--schedule constant --lr 0.1 b.tfs"; do
+        # shellcheck disable=SC2086
+        t 0 tf-train "${model[@]}" --steps 1 -o "other${o// /}" $o
+        [ -z "$stderr" ]
+    done
+}
+
 @test "over is over" {
     train --steps 10 -o run b.tfs
     before=$(sum run/ckpt-00000010.tfm)

@@ -11,27 +11,40 @@ static const struct row {
     enum tf_tie tie;
     int learned_positions, steps, warmup, average;
     double lr_scale;
+    int tokens, save_every;
 } rows[] = {
-    {"base", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 5, 1},
-    {"base", TF_AS_T2T, 6, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 0, 250000, 4000, 20, 1},
-    {"big", TF_AS_PAPER, 6, 1024, 4096, 16, 64, 64, .3, 0, .1, TF_TIE_ALL, 0, 300000, 4000, 20, 1},
-    {"big", TF_AS_T2T, 6, 1024, 4096, 16, 64, 64, .3, 0, .1, TF_TIE_ALL, 0, 300000, 4000, 20, 1},
+    {"base", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 5, 1,
+     25000, 1000},
+    {"base", TF_AS_T2T, 6, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 0, 250000, 4000, 20, 1,
+     25000, 1000},
+    {"big", TF_AS_PAPER, 6, 1024, 4096, 16, 64, 64, .3, 0, .1, TF_TIE_ALL, 0, 300000, 4000, 20, 1,
+     25000, 1000},
+    {"big", TF_AS_T2T, 6, 1024, 4096, 16, 64, 64, .3, 0, .1, TF_TIE_ALL, 0, 300000, 4000, 20, 1,
+     25000, 1000},
     {"big-enfr", TF_AS_PAPER, 6, 1024, 4096, 16, 64, 64, .1, 0, .1, TF_TIE_ALL, 0, 300000, 4000, 20,
-     1},
+     1, 25000, 1000},
     {"big-enfr", TF_AS_T2T, 6, 1024, 8192, 16, 64, 64, .1, 0, .1, TF_TIE_NONE, 0, 300000, 4000, 20,
-     1},
-    {"A-h1", TF_AS_PAPER, 6, 512, 2048, 1, 512, 512, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1},
-    {"B-dk16", TF_AS_T2T, 6, 512, 2048, 8, 16, 64, .1, 0, .1, TF_TIE_ALL, 0, 250000, 4000, 1, 1},
-    {"C-n8", TF_AS_PAPER, 8, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1},
-    {"C-d256", TF_AS_PAPER, 6, 256, 2048, 8, 32, 32, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1},
-    {"D-p0.0", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, 0, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1},
-    {"D-ls0.0", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, .1, 0, 0, TF_TIE_ALL, 0, 100000, 4000, 1, 1},
-    {"E", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 1024, 100000, 4000, 1, 1},
+     1, 25000, 1000},
+    {"A-h1", TF_AS_PAPER, 6, 512, 2048, 1, 512, 512, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1,
+     25000, 1000},
+    {"B-dk16", TF_AS_T2T, 6, 512, 2048, 8, 16, 64, .1, 0, .1, TF_TIE_ALL, 0, 250000, 4000, 1, 1,
+     25000, 1000},
+    {"C-n8", TF_AS_PAPER, 8, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1,
+     25000, 1000},
+    {"C-d256", TF_AS_PAPER, 6, 256, 2048, 8, 32, 32, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1,
+     25000, 1000},
+    {"D-p0.0", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, 0, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 1, 1,
+     25000, 1000},
+    {"D-ls0.0", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, .1, 0, 0, TF_TIE_ALL, 0, 100000, 4000, 1, 1,
+     25000, 1000},
+    {"E", TF_AS_PAPER, 6, 512, 2048, 8, 64, 64, .1, 0, .1, TF_TIE_ALL, 1024, 100000, 4000, 1, 1,
+     25000, 1000},
     {"parse-wsj", TF_AS_PAPER, 4, 1024, 2048, 8, 128, 128, .1, 0, .1, TF_TIE_ALL, 0, 100000, 4000,
-     5, 1},
+     5, 1, 25000, 1000},
     {"parse-semi", TF_AS_T2T, 6, 1024, 2048, 8, 128, 128, .2, .2, .1, TF_TIE_NONE, 0, 250000, 16000,
-     20, 5},
-    {"tiny", TF_AS_PAPER, 4, 128, 256, 4, 32, 32, .3, 0, .1, TF_TIE_ALL, 0, 100000, 4000, 5, 1},
+     20, 5, 25000, 1000},
+    {"tiny", TF_AS_PAPER, 4, 128, 256, 4, 32, 32, .2, 0, .1, TF_TIE_ALL, 0, 2500, 500, 5, 1.5, 2000,
+     100},
 };
 
 static bool sizes_match(const struct row *w, const struct tf_config *c)
@@ -56,8 +69,9 @@ static bool variants_match(const struct row *w, const struct tf_config *c)
 static bool recipe_matches(const struct row *w, const struct tf_recipe *r)
 {
     return r->steps == w->steps && r->warmup == w->warmup && r->average == w->average &&
-           r->lr_scale == w->lr_scale && r->beta1 == 0.9 && r->beta2 == 0.98 &&
-           r->adam_eps == 1e-9 && r->eps_hat == (w->as == TF_AS_T2T);
+           r->tokens == w->tokens && r->save_every == w->save_every && r->lr_scale == w->lr_scale &&
+           r->beta1 == 0.9 && r->beta2 == 0.98 && r->adam_eps == 1e-9 &&
+           r->eps_hat == (w->as == TF_AS_T2T);
 }
 
 int main(void)
