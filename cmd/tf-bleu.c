@@ -20,7 +20,7 @@ static struct tf_strs inputs, metrics;
 static int as;
 static int64_t confidence_n, bootstrap_n, randomize_n, jobs;
 static double smooth_value;
-static bool quiet, confidence, bootstrap, randomize, no_color;
+static bool quiet, confidence, bootstrap, randomize, no_color, compounds;
 static const char *tok, *spm_model, *pair, *test_set;
 
 static const char *const kinds[] = {"sacrebleu", "paper", NULL};
@@ -74,6 +74,11 @@ static struct tf_opt opts[] = {
              .help = "--as paper: also tokenize the references"),
     OPT_FLAG(0, "no-punct-step", &paper.no_punctuation, .needs = "as=paper",
              .help = "--as paper: do not convert typographic marks to ASCII"),
+    OPT_FLAG(0, "compounds", &compounds, .flags = TF_OPT_NEGATABLE, .needs = "as=paper",
+             .help = "--as paper: split words at hyphens (default: unless the language is fr)"),
+    OPT_STR(0, "prefixes", &paper.prefixes, .arg = "FILE", .flags = TF_OPT_FILE,
+            .needs = "as=paper",
+            .help = "--as paper: abbreviations, as in Moses' nonbreaking_prefix files"),
     OPT_FLAG(0, "tok-input", &paper.tokenized, .excludes = "as=paper",
              .help = "multi-bleu's score of tokenized text"),
     OPT_GROUP("chrF"),
@@ -238,6 +243,8 @@ static void configure(const struct tf_args *args)
     eval.force |= quiet;
     eval.table = opts;
     paper.lowercase = b->lowercase;
+    paper.no_compounds =
+        tf_opt_given(opts, "compounds") ? !compounds : paper.lang == TF_MOSES_FR;
     in.refs = args->v;
     in.nrefs = (size_t)args->n;
 }
@@ -279,9 +286,10 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE,
                               "--test-set %s: test sets are files here: tf-bleu REF -i HYP",
                               test_set);
+    if (use_language(&tokenizer, err) < 0)
+        return -1;
     configure(args);
-    if (use_language(&tokenizer, err) < 0 ||
-        tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
+    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
         tf_segment_files_unique(&inputs, bootstrap || randomize, err) < 0 ||
         tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) < 0 ||
         check_files(args, err) < 0 || tf_eval_check(&eval, err) < 0 ||

@@ -24,6 +24,16 @@ static struct tf_text text_of(const struct tf_buf *b)
     return (struct tf_text){b->p ? b->p : "", b->len};
 }
 
+static int load_prefixes(struct tf_moses_prefixes *p, const struct tf_multi_bleu_opts *o,
+                         struct tf_err *err)
+{
+    *p = (struct tf_moses_prefixes){0};
+    if (o->prefixes != NULL)
+        return tf_moses_prefixes_read(p, o->prefixes, err);
+    tf_moses_prefixes_of(p, (enum tf_moses_lang)o->lang);
+    return 0;
+}
+
 static struct tf_text apply_steps(struct steps *st, const struct tf_multi_bleu_opts *o,
                                   struct tf_text line, bool is_ref)
 {
@@ -40,8 +50,10 @@ static struct tf_text apply_steps(struct steps *st, const struct tf_multi_bleu_o
             tf_moses_tokenize(&st->moses, &st->words, line);
             line = text_of(&st->words);
         }
-        tf_moses_compounds(&st->compounds, line);
-        line = text_of(&st->compounds);
+        if (!o->no_compounds) {
+            tf_moses_compounds(&st->compounds, line);
+            line = text_of(&st->compounds);
+        }
     }
     if (o->lowercase) {
         struct tf_buf low = {0};
@@ -94,8 +106,14 @@ static int score(struct tf_out *out, const struct tf_multi_bleu_opts *o,
     struct tf_segments segments;
     struct tf_bleu b = {0};
     struct tf_bleu_stats sum = {0}, s;
+    struct tf_moses_prefixes prefixes = {0};
     int rc = tf_segments_open(&segments, in, err);
-    struct steps hyp = {0}, *refs = tf_xcalloc(segments.nrefs, sizeof *refs);
+    if (rc == 0)
+        rc = load_prefixes(&prefixes, o, err);
+    struct steps hyp = {.moses.prefixes = &prefixes},
+                 *refs = tf_xcalloc(segments.nrefs, sizeof *refs);
+    for (size_t r = 0; r < segments.nrefs; r++)
+        refs[r].moses.prefixes = &prefixes;
     tf_bleu_room(&b, segments.nrefs);
     for (size_t i = 0; i < segments.nfiles; i++)
         segments.file[i].keep = true; /* a no-break space at the end of a line is a word */
@@ -119,6 +137,7 @@ static int score(struct tf_out *out, const struct tf_multi_bleu_opts *o,
     for (size_t r = 0; r < segments.nrefs; r++)
         steps_release(&refs[r]);
     free(refs);
+    tf_moses_prefixes_release(&prefixes);
     tf_bleu_release(&b);
     tf_segments_close(&segments);
     return rc;
@@ -185,9 +204,10 @@ int tf_print_tokens(struct tf_out *out, const struct tf_multi_bleu_opts *multi,
                     const struct tf_bleu_opts *bleu, const struct tf_segment_files *in,
                     struct tf_err *err)
 {
-    struct steps steps = {0};
+    struct tf_moses_prefixes prefixes = {0};
+    struct steps steps = {.moses.prefixes = &prefixes};
     struct tf_tokens t = {0};
-    int rc = 0;
+    int rc = multi ? load_prefixes(&prefixes, multi, err) : 0;
     for (size_t i = 0; i < (in->nsystems ? in->nsystems : 1) && !rc; i++) {
         struct tf_lines l;
         struct tf_text line;
@@ -204,6 +224,7 @@ int tf_print_tokens(struct tf_out *out, const struct tf_multi_bleu_opts *multi,
         tf_lines_close(&l);
     }
     steps_release(&steps);
+    tf_moses_prefixes_release(&prefixes);
     tf_tokens_release(&t);
     return rc;
 }

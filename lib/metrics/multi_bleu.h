@@ -16,6 +16,8 @@ struct tf_multi_bleu_opts {
     int lang;            /* enum tf_moses_lang */
     bool raw_ref;        /* tokenize the references, too */
     bool no_punctuation; /* leave typographic marks as they are */
+    bool no_compounds;   /* leave words with hyphens whole */
+    const char *prefixes; /* file of abbreviations; NULL: those of the language */
     bool lowercase;      /* A to Z */
 };
 

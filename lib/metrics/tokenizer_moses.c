@@ -204,8 +204,8 @@ static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t
     }
     if ((dot && letter) || (next < 0x110000 && (tf_uc_letter(next) & TF_UC_LOWERCASE)))
         return true;
-    int kind = tf_moses_abbreviation(m->lang, m->text.p ? m->text.p : "", m->text.len);
-    return kind == 1 || (kind == 2 && next >= '0' && next <= '9');
+    return tf_moses_keeps_stop(m->prefixes, m->text.p ? m->text.p : "",
+                               next >= '0' && next <= '9');
 }
 
 static void stops(struct tf_moses *m)

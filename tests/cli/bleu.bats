@@ -563,3 +563,41 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
         expect_error "test sets are files here"
     done
 }
+
+@test "--as paper: abbreviations are those of Moses, or of --prefixes" {
+    tokens() {
+        printf '%s\n' "$1" >text
+        t 0 tf-bleu --as paper --print-tokens -i text "${@:2}"
+    }
+    tokens 'Rund rd. 5 bzgl. Art. 36. Mai XX. Jh. z.B. Dr. C. X'
+    expect_output 'Rund rd . 5 bzgl. Art. 36. Mai XX. Jh. z.B. Dr. C. X'
+    tokens 'See No. 5 or No. Mr. Jr. Inc. X Sep. X' --lang en
+    expect_output 'See No. 5 or No . Mr. Jr . Inc . X Sep. X'
+    tokens 'Le boul. X a. X b. X Mme. X art. 7' --lang fr
+    expect_output 'Le boul. X a . X b. X Mme . X art. 7'
+    printf '# a comment. X\n\nbar #NUMERIC_ONLY#\nfoo\n' >list
+    tokens 'foo. X bar. 5 bar. Y Dr. Z C. X #. X' --prefixes list
+    expect_output 'foo. X bar. 5 bar . Y Dr . Z C . X # . X'
+    t 1 tf-bleu --as paper --print-tokens --prefixes none -i text
+    expect_error 'none: No such file or directory'
+    t 1 tf-bleu --as paper --prefixes none text -i text
+    expect_error 'none: No such file or directory'
+    t 2 tf-bleu --prefixes list text -i text
+    expect_error '--prefixes requires --as paper'
+}
+
+@test "--as paper: compounds are split, except in French" {
+    echo 'a-b c' >text
+    for lang in de en; do
+        t 0 tf-bleu --as paper --print-tokens --lang $lang -i text
+        expect_output 'a ##AT##-##AT## b c'
+        t 0 tf-bleu --as paper --print-tokens --lang $lang --no-compounds -i text
+        expect_output 'a-b c'
+    done
+    t 0 tf-bleu --as paper --print-tokens --lang fr -i text
+    expect_output 'a-b c'
+    t 0 tf-bleu --as paper --print-tokens -l en-fr -i text
+    expect_output 'a-b c'
+    t 0 tf-bleu --as paper --print-tokens --lang fr --compounds -i text
+    expect_output 'a ##AT##-##AT## b c'
+}

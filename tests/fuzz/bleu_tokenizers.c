@@ -11,11 +11,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static void moses(struct tf_text line)
 {
     static struct tf_moses m;
+    static struct tf_moses_prefixes prefixes[TF_MOSES_FR + 1];
     static struct tf_buf plain, words, cut;
     tf_buf_clear(&plain);
     tf_moses_punctuation(&plain, line);
     for (int lang = TF_MOSES_EN; lang <= TF_MOSES_FR; lang++) {
         m.lang = (enum tf_moses_lang)lang;
+        if (prefixes[lang].n == 0)
+            tf_moses_prefixes_of(&prefixes[lang], m.lang);
+        m.prefixes = &prefixes[lang];
         tf_buf_clear(&words);
         tf_buf_clear(&cut);
         tf_moses_tokenize(&m, &words, (struct tf_text){plain.p ? plain.p : "", plain.len});
