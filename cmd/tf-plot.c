@@ -10,8 +10,8 @@
 
 enum { CURVE = 1, HEAT = 2, ATTENTION = 4, POSITIONS = 8 };
 
-enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES, SHOW_LINES };
-static const char *const shows[] = {"both", "heat", "curves", "lines", NULL},
+enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES, SHOW_PRODUCTS, SHOW_LINES };
+static const char *const shows[] = {"both", "heat", "curves", "products", "lines", NULL},
                          *const kinds[] = {"any", "encoder", "decoder", "cross", NULL};
 
 static const char *output;
@@ -99,7 +99,7 @@ static struct tf_opt opts[] = {
                .modes = POSITIONS, .help = "formula: the paper's or a variant"),
     OPT_CHOICE(0, "show", &show, shows, .arg = "WHAT", .def = "both",
                .modes = ATTENTION | POSITIONS,
-               .help = "positions: heat, curves or both; attention: lines (its default) or heat"),
+               .help = "positions: heat, curves, both or products; attention: lines (its default) or heat"),
     OPT_END,
 };
 
@@ -159,12 +159,13 @@ static int draw_positions(struct tf_buf *svg, const struct tf_args *files, struc
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)",
                               files->v[0]);
     if (show == SHOW_LINES)
-        return tf_fail_status(err, TF_USAGE, "positions: --show heat, curves or both, not lines");
+        return tf_fail_status(err, TF_USAGE, "positions: --show heat, curves, both or products, not lines");
     positions.length = (size_t)length;
     positions.dims = (size_t)dims;
     positions.figure = figure;
     positions.heat = show != SHOW_CURVES;
     positions.curves = show != SHOW_HEAT;
+    positions.products = show == SHOW_PRODUCTS;
     return tf_position_figure_draw(svg, &positions, err);
 }
 

@@ -76,7 +76,8 @@ struct tf_rng_state {
     uint32_t update; /* counts micro-steps since the start of the run */
 };
 
-/* One multi-head attention, scaled by 1/sqrt(dk) (paper, 3.2.1): for each sentence and head, o =
+/* One multi-head attention, scaled by 1/sqrt(dk) (paper, 3.2.1), because the variance of q.k is dk
+ * for independent components of variance 1 (footnote 4): for each sentence and head, o =
  * dropout(softmax(q k' * scale + mask)) v. A query that sees no key (an empty source, a window past
  * its end) gets o = 0, lse = -inf and gives no gradient. Strides are in elements between rows; head
  * h begins at column h*dk of q and k, h*dv of v and o. */

@@ -14,6 +14,12 @@ const char *const tf_position_forms[] = {"paper", "t2t", "shifted", NULL};
 
 enum { MAX_CURVES = 128 };
 
+/* The number of the first position and of the first dimension. */
+static size_t first(const struct tf_position_figure *p)
+{
+    return p->form == TF_POSITIONS_SHIFTED;
+}
+
 static double exponent(const struct tf_position_figure *p, size_t k)
 {
     double d = (double)p->dims;
@@ -29,15 +35,19 @@ static bool is_sine(const struct tf_position_figure *p, size_t k)
     return p->form == TF_POSITIONS_T2T ? k < p->dims / 2 : k % 2 == 0;
 }
 
-static size_t first(const struct tf_position_figure *p)
+double tf_position_value(const struct tf_position_figure *p, size_t row, size_t t)
 {
-    return p->form == TF_POSITIONS_SHIFTED;
-}
-
-double tf_position_value(const struct tf_position_figure *p, size_t t, size_t k)
-{
+    size_t k = row + first(p);
     double angle = (double)(t + first(p)) / pow(p->base, exponent(p, k));
     return is_sine(p, k) ? sin(angle) : cos(angle);
+}
+
+double tf_position_product(const struct tf_position_figure *p, size_t k)
+{
+    double sum = 0;
+    for (size_t row = 0; row < p->dims; row++)
+        sum += tf_position_value(p, row, 0) * tf_position_value(p, row, k);
+    return sum;
 }
 
 /* The table with one row per dimension. */
@@ -47,19 +57,19 @@ static struct tf_matrix table(const struct tf_position_figure *p)
     m.v = tf_xarray(NULL, m.rows * m.cols, sizeof *m.v);
     for (size_t k = 0; k < m.rows; k++)
         for (size_t t = 0; t < m.cols; t++)
-            m.v[k * m.cols + t] = tf_position_value(p, t, k);
+            m.v[k * m.cols + t] = tf_position_value(p, k, t);
     return m;
 }
 
-static void heat(struct tf_buf *out, const struct tf_matrix *m, double left, double top,
-                 double cell_w, double cell_h)
+static void heat(struct tf_buf *out, const struct tf_matrix *m, size_t number, double left,
+                 double top, double cell_w, double cell_h)
 {
     const struct tf_heat_scale scale = {-1, 1, TF_COLORS_SIGNED};
     size_t step = cell_h >= 12 ? 1 : cell_h >= 6 ? 2 : cell_h >= 1.5 ? 10 : 100;
     char label[32];
     tf_heat_cells(out, m, &scale, left, top, cell_w, cell_h);
     for (size_t k = 0; k < m->rows; k += step) {
-        snprintf(label, sizeof label, "%zu", k);
+        snprintf(label, sizeof label, "%zu", k + number);
         tf_svg_text(out, left - 8, top + ((double)k + 0.5) * cell_h + 4, label, 11, TF_SVG_SOFT,
                     TF_SVG_END, 0);
     }
@@ -89,13 +99,45 @@ static void curves(struct tf_buf *out, const struct tf_position_figure *p,
         struct tf_axis ay = {-1, 1, y + row - 4, y + 4, false};
         tf_svg_line(out, ax->from, y + row / 2, ax->to, y + row / 2, TF_SVG_GRID, 1);
         tf_chart_line(out, x, m->v + k * m->cols, m->cols, ax, &ay,
-                      tf_svg_line_color(is_sine(p, k) ? 0 : 1), "", 1.5, 1);
-        snprintf(label, sizeof label, "%zu", k);
+                      tf_svg_line_color(is_sine(p, k + first(p)) ? 0 : 1), "", 1.5, 1);
+        snprintf(label, sizeof label, "%zu", k + first(p));
         tf_svg_text(out, ax->from - 8, y + row / 2 + 4, label, 11, TF_SVG_SOFT, TF_SVG_END, 0);
-        wavelength(label, p, k);
+        wavelength(label, p, k + first(p));
         tf_svg_text(out, ax->to + 10, y + row / 2 + 4, label, 10.5, TF_SVG_SOFT, TF_SVG_START, 0);
     }
     free(x);
+}
+
+static int draw_products(struct tf_buf *out, const struct tf_position_figure *p,
+                         struct tf_err *err)
+{
+    char title[160], number[32];
+    if (p->form == TF_POSITIONS_SHIFTED || p->dims % 2)
+        return tf_fail(err, "dot products depend on the distance alone only for pairs of a sine and "
+                            "a cosine: --variant paper or t2t, --dims even");
+    struct tf_series s = {.name = "", .n = p->length};
+    s.x = tf_xarray(NULL, s.n, sizeof *s.x);
+    s.y = tf_xarray(NULL, s.n, sizeof *s.y);
+    for (size_t k = 0; k < s.n; k++) {
+        s.x[k] = (double)k;
+        s.y[k] = tf_position_product(p, k);
+    }
+    snprintf(title, sizeof title, "Dot products of positions: d = %zu, N = %s", p->dims,
+             tf_format_real(number, p->base));
+    struct tf_chart chart = {.figure = p->figure,
+                             .x_min = NAN,
+                             .x_max = NAN,
+                             .y_min = NAN,
+                             .y_max = NAN,
+                             .series = &s,
+                             .n = 1};
+    chart.figure.title = p->figure.title ? p->figure.title : title;
+    chart.figure.x_label = "distance k";
+    chart.figure.y_label = "PE(t) \xC2\xB7 PE(t + k)";
+    int rc = tf_chart_draw(out, &chart, err);
+    free(s.x);
+    free(s.y);
+    return rc;
 }
 
 int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure *p,
@@ -109,6 +151,8 @@ int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure 
         return tf_fail(err,
                        "%zu positions of %zu dimensions are too many to draw, maximum %d values",
                        p->length, p->dims, TF_MATRIX_CELLS);
+    if (p->products)
+        return draw_products(out, p, err);
     if (p->curves && p->dims > MAX_CURVES)
         return tf_fail(err, "%zu dimensions are too many for one curve each, maximum %d", p->dims,
                        MAX_CURVES);
@@ -117,7 +161,7 @@ int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure 
     snprintf(title, sizeof title, "Positions: L = %zu, d = %zu, N = %s%s", p->length, p->dims,
              tf_format_real(number, p->base),
              p->form == TF_POSITIONS_T2T       ? ", sines before cosines"
-             : p->form == TF_POSITIONS_SHIFTED ? ", t = 1..L, exponent k/d"
+             : p->form == TF_POSITIONS_SHIFTED ? ", t = 1..L, k = 1..d, exponent k/d"
                                                : "");
     const char *name = p->figure.title ? p->figure.title : title;
     double cell_h = p->heat ? fmin(18, fmax(1, floor(360 / (double)p->dims))) : 0,
@@ -132,7 +176,7 @@ int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure 
                  "right, values from -1 to 1.");
     tf_svg_title(out, left, p->figure.width, name);
     if (p->heat)
-        heat(out, &m, left, heat_top, (right - left) / (double)p->length, cell_h);
+        heat(out, &m, first(p), left, heat_top, (right - left) / (double)p->length, cell_h);
     /* curves go through the middle of the cells */
     double half = (right - left) / (double)p->length / 2;
     struct tf_axis ax = {0, fmax(1, (double)p->length - 1), left + half,

@@ -9,8 +9,8 @@
 
 /* PAPER: PE(t, 2i) = sin(t / base^(2i/d)), PE(t, 2i+1) = cos(t / base^(2i/d)), t = 0..L-1
  * ("Attention Is All You Need", section 3.5). T2T: all sines, then all cosines, of t / base^(i/(d/2
- * - 1)) (tensor2tensor). SHIFTED: t = 1..L, and exponent k/d for each dimension k, as in a figure
- * often seen elsewhere. */
+ * - 1)) (tensor2tensor). SHIFTED: sin(t / base^(k/d)) for even k, cos for odd k, with t = 1..L and k =
+ * 1..d, as in a figure often seen elsewhere. */
 enum tf_position_form { TF_POSITIONS_PAPER, TF_POSITIONS_T2T, TF_POSITIONS_SHIFTED };
 extern const char *const tf_position_forms[]; /* NULL-terminated */
 
@@ -21,12 +21,18 @@ struct tf_position_figure {
     enum tf_position_form form;
     bool heat;   /* draw the table as a heat map, dimensions down and positions across */
     bool curves; /* draw one curve per dimension */
+    /* Draw the dot products by distance instead: PE(t) . PE(t + k) for k = 0..L-1. */
+    bool products;
 };
 
-/* The value for position t (counted from 0) and dimension k. */
-double tf_position_value(const struct tf_position_figure *p, size_t t, size_t k);
-/* Append the figure. Errors: T2T with an odd number of dimensions, too many values or curves, a
- * width too small. */
+/* A value of the table; row: of a dimension, t: of a position, both counted from 0. */
+double tf_position_value(const struct tf_position_figure *p, size_t row, size_t t);
+/* PE(t) . PE(t + k), which is the sum of cos(k / wavelength) over the pairs of dimensions for every
+ * t, because PE(t + k) is PE(t) with each pair rotated by an angle that depends on k alone. Not for
+ * SHIFTED, whose dimensions form no pairs, nor for an odd number of them. */
+double tf_position_product(const struct tf_position_figure *p, size_t k);
+/* Append the figure. Errors: T2T with an odd number of dimensions, products of a form without
+ * pairs, too many values or curves, a width too small. */
 int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure *p,
                             struct tf_err *err) TF_MUST_CHECK;
 

@@ -307,6 +307,19 @@ PY
         t 0 tf-plot positions -L 40 -d 8 -N 100 --variant $variant -o $variant.svg
         svg $variant.svg >/dev/null
     done
+    # Dimensions 1 to d: wavelengths from 2 pi 10000^(1/14) to 2 pi 10000.
+    t 0 tf-plot positions --variant shifted -o out.svg
+    output=$(svg out.svg)
+    expect_contains "$output" "|1|λ = 12.1|2|λ = 23.4|"
+    expect_contains "$output" "|13|λ = 32.5k|14|λ = 62.8k|"
+    for variant in paper t2t; do
+        t 0 tf-plot positions --show products -d 512 -L 100 --variant $variant -o out.svg
+        expect_contains "$(svg out.svg)" 'distance k|PE(t) · PE(t + k)'
+    done
+    t 1 tf-plot positions --show products --variant shifted
+    expect_error "--variant paper or t2t"
+    t 1 tf-plot positions --show products -d 7
+    expect_error "--dims even"
     run ! cmp paper.svg t2t.svg
     run ! cmp paper.svg shifted.svg
     t 0 tf-plot positions -L 100 -d 512 --show heat -o out.svg
@@ -406,7 +419,7 @@ PY
     t 2 tf-plot heat
     t 2 tf-plot positions file
     t 2 tf-plot --show lines positions
-    expect_error "positions: --show heat, curves or both, not lines"
+    expect_error "positions: --show heat, curves, both or products, not lines"
     t 2 tf-plot attention
     t 2 tf-plot attention a b
     t 2 tf-plot --show curves attention a

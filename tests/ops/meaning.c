@@ -2,6 +2,7 @@
  * what a mask hides, where positions start, how smoothing and ties count. The other tests only
  * compare backends and derivatives with each other. */
 #include "../harness/problem.h"
+#include "base/rng.h"
 
 #define MAX 512
 
@@ -156,6 +157,49 @@ static void test_bias_at(size_t by)
         wrong += got[W + by + j] != R;
     is_int(wrong, 0, "%s: and its gradient", l.name);
     let_go(r, NULL);
+}
+
+/* The paper's footnote 4: if the components of q and k are independent, of mean 0 and variance 1,
+ * q.k has variance dk. So with the scale of attention the logits have variance 1 for any dk. Of a query
+ * with one key, lse is the logit. */
+static void test_scale(int dk)
+{
+    enum { ROUNDS = 64 };
+    size_t n = MAX / (size_t)dk;
+    uint32_t begin[MAX + 1];
+    double sum = 0, v[MAX];
+    struct tf_rng r = tf_rng_new(4, (uint64_t)dk);
+    for (size_t i = 0; i <= n; i++)
+        begin[i] = (uint32_t)i;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct tf_rows *q = rows(n, begin);
+        tf_mem *qk[2], *o = fill(TF_ELEM_ACT, 7, n), *lse = fill(TF_ELEM_STAT, 7, n);
+        for (int side = 0; side < 2; side++) {
+            for (size_t i = 0; i < n * (size_t)dk; i++)
+                v[i] = tf_rng_normal(&r);
+            qk[side] = put(TF_ELEM_ACT, v, n * (size_t)dk);
+        }
+        struct tf_attention a = {.q_rows = q,
+                                 .k_rows = q,
+                                 .q = qk[0],
+                                 .k = qk[1],
+                                 .v = o,
+                                 .o = fill(TF_ELEM_ACT, 7, n),
+                                 .lse = lse,
+                                 .ldq = (size_t)dk,
+                                 .ldk = (size_t)dk,
+                                 .ldv = 1,
+                                 .ldo = 1,
+                                 .heads = 1,
+                                 .dk = dk,
+                                 .dv = 1};
+        l.be->attention_fwd(l.c, &a);
+        const double *logit = get(lse, TF_ELEM_STAT, n);
+        for (size_t i = 0; i < n; i++)
+            sum += logit[i] * logit[i];
+        let_go(q, NULL);
+    }
+    is_near(sum / (double)(n * ROUNDS), 1, 0.1, "%s: variance of scaled logits, dk %d", l.name, dk);
 }
 
 /* Queries of 0 give equal weights, values are unit vectors: o[i][j] is the weight of key j. */
@@ -378,6 +422,8 @@ int main(void)
             test_bias_at(by);
         for (int i = 0; i < 8; i++)
             test_masks(i & 1, i & 2 ? 1 : 0, i & 4, true);
+        test_scale(4);
+        test_scale(64);
         test_masks(false, 0, true, false);
         test_masks(false, 1, false, false);
         test_embed();

@@ -34,18 +34,25 @@ static void positions(void)
                                    .base = 10000,
                                    .form = TF_POSITIONS_PAPER};
     is_near(tf_position_value(&p, 0, 0), 0, 0, "paper: sin 0");
-    is_near(tf_position_value(&p, 0, 1), 1, 0, "cos 0");
-    is_near(tf_position_value(&p, 3, 0), sin(3), 1e-15, "first pair: wavelength 2 pi");
-    is_near(tf_position_value(&p, 3, 1), cos(3), 1e-15, "both of it");
-    is_near(tf_position_value(&p, 3, 2), sin(3 / 100.0), 1e-15, "second pair: 10000^(2/4)");
+    is_near(tf_position_value(&p, 1, 0), 1, 0, "cos 0");
+    is_near(tf_position_value(&p, 0, 3), sin(3), 1e-15, "first pair: wavelength 2 pi");
+    is_near(tf_position_value(&p, 1, 3), cos(3), 1e-15, "both of it");
+    is_near(tf_position_value(&p, 2, 3), sin(3 / 100.0), 1e-15, "second pair: 10000^(2/4)");
     is_near(tf_position_value(&p, 3, 3), cos(3 / 100.0), 1e-15, "both of it");
+    for (size_t k = 0; k < 8; k++) { /* the same from every position */
+        double sum = 0;
+        for (size_t row = 0; row < 4; row++)
+            sum += tf_position_value(&p, row, 5) * tf_position_value(&p, row, 5 + k);
+        is_near(tf_position_product(&p, k), sum, 1e-14, "dot product at distance %zu", k);
+    }
     p.form = TF_POSITIONS_T2T;
-    is_near(tf_position_value(&p, 3, 0), sin(3), 1e-15, "t2t: sines first");
-    is_near(tf_position_value(&p, 3, 1), sin(3 / 10000.0), 1e-15, "up to the whole base");
-    is_near(tf_position_value(&p, 3, 2), cos(3), 1e-15, "then cosines");
+    is_near(tf_position_value(&p, 0, 3), sin(3), 1e-15, "t2t: sines first");
+    is_near(tf_position_value(&p, 1, 3), sin(3 / 10000.0), 1e-15, "up to the whole base");
+    is_near(tf_position_value(&p, 2, 3), cos(3), 1e-15, "then cosines");
     p.form = TF_POSITIONS_SHIFTED;
-    is_near(tf_position_value(&p, 0, 0), sin(1), 1e-15, "shifted: begins at 1");
-    is_near(tf_position_value(&p, 0, 1), cos(1 / 10.0), 1e-15, "an exponent for every dimension");
+    is_near(tf_position_value(&p, 0, 0), cos(1 / 10.0), 1e-15, "shifted: t and k begin at 1");
+    is_near(tf_position_value(&p, 1, 2), sin(3 / 100.0), 1e-15, "an exponent for every dimension");
+    is_near(tf_position_value(&p, 3, 7), sin(8 / 10000.0), 1e-15, "the last is the whole base");
 }
 
 int main(void)
