@@ -4,11 +4,11 @@
 #include "base/path.h"
 #include "base/tool.h"
 #include "metrics/evaluate.h"
+#include "metrics/language_pair.h"
 #include "metrics/multi_bleu.h"
 #include "metrics/spm.h"
 #include "metrics/tokenizer_moses.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { SCORE = 1, STATS = 2, FROM_STATS = 4, PRINT = 8 };
@@ -190,40 +190,21 @@ static int check_files(const struct tf_args *args, struct tf_err *err)
     return 0;
 }
 
-static int language_index(const char *name)
-{
-    int i = 0;
-    while (tf_moses_langs[i] && strcmp(tf_moses_langs[i], name) != 0)
-        i++;
-    return tf_moses_langs[i] ? i : -1;
-}
-
-/* What the target language implies, as in sacreBLEU: *tokenizer, if none is given. */
+/* What the target language implies: *tokenizer, if none is given, and the language of --as paper. */
 static int use_language(const char **tokenizer, struct tf_err *err)
 {
-    static const struct {
-        const char *language, *tokenizer, *name;
-    } special[] = {{"zh", "zh", "Chinese"}, {"ja", "ja-mecab", "Japanese"},
-                   {"ko", "ko-mecab", "Korean"}};
-    char target[16] = "";
-    const char *dash = pair ? strchr(pair, '-') : NULL;
+    char target[TF_LANGUAGE_SIZE];
     *tokenizer = tok;
     if (!pair)
         return 0;
-    if (!dash || dash == pair || dash[1] == 0)
-        return tf_fail_status(err, TF_USAGE, "--language-pair %s: not of the form SOURCE-TARGET",
-                              pair);
-    snprintf(target, sizeof target, "%.*s", (int)strcspn(dash + 1, "-"), dash + 1);
-    for (size_t i = 0; i < sizeof special / sizeof *special && !as; i++) {
-        if (strcmp(target, special[i].language) != 0)
-            continue;
-        if (!tok && !spm_model)
-            *tokenizer = special[i].tokenizer;
-        else if (!quiet && tok && strcmp(tok, special[i].tokenizer) != 0)
-            tf_warn("Consider using the '%s' or 'spm' tokenizer for %s.", special[i].tokenizer,
-                    special[i].name);
-    }
-    if (as && !tf_opt_given(opts, "lang") && (paper.lang = language_index(target)) < 0)
+    if (tf_language_target(target, pair, err) < 0)
+        return -1;
+    const struct tf_language *l = as ? NULL : tf_language_special(target);
+    if (l && !tok && !spm_model)
+        *tokenizer = l->tokenizer;
+    else if (l && !quiet && tok && strcmp(tok, l->tokenizer) != 0)
+        tf_warn("Consider using the '%s' or 'spm' tokenizer for %s.", l->tokenizer, l->name);
+    if (as && !tf_opt_given(opts, "lang") && (paper.lang = tf_moses_lang(target)) < 0)
         return tf_fail_status(err, TF_USAGE, "--language-pair %s: --as paper knows en, de and fr",
                               pair);
     return 0;

@@ -8,6 +8,14 @@
 
 const char *const tf_moses_langs[] = {"en", "de", "fr", NULL};
 
+int tf_moses_lang(const char *name)
+{
+    int i = 0;
+    while (tf_moses_langs[i] && strcmp(tf_moses_langs[i], name) != 0)
+        i++;
+    return tf_moses_langs[i] ? i : -1;
+}
+
 enum { DOTS = 0x200000 }; /* DOTS + k: a run of k full stops, which is one word */
 
 void tf_moses_release(struct tf_moses *m)

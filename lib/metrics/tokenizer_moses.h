@@ -1,5 +1,6 @@
 /* tokenizer_moses.h - the tokenization used for the BLEU scores of "Attention Is All You Need": the
- * rules of Moses' tokenizer.perl in a new implementation, and the two steps that tensor2tensor's get_ende_bleu.sh adds before and after it. */
+ * rules of Moses' tokenizer.perl in a new implementation, and the two steps that
+ * tensor2tensor's get_ende_bleu.sh adds before and after it. */
 #ifndef TF_METRICS_TOKENIZER_MOSES_H
 #define TF_METRICS_TOKENIZER_MOSES_H
 
@@ -7,6 +8,7 @@
 
 enum tf_moses_lang { TF_MOSES_EN, TF_MOSES_DE, TF_MOSES_FR };
 extern const char *const tf_moses_langs[]; /* "en", "de", "fr", NULL */
+int tf_moses_lang(const char *name);       /* enum tf_moses_lang, or -1 */
 
 /* Words, given without it, whose full stop belongs to them; sorted. */
 struct tf_moses_prefixes {
