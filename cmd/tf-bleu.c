@@ -190,7 +190,8 @@ static int check_files(const struct tf_args *args, struct tf_err *err)
     return 0;
 }
 
-/* What the target language implies: *tokenizer, if none is given, and the language of --as paper. */
+/* What the target language implies: *tokenizer, if none is given, and the language of --as paper.
+ */
 static int use_language(const char **tokenizer, struct tf_err *err)
 {
     char target[TF_LANGUAGE_SIZE];

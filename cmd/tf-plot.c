@@ -57,14 +57,14 @@ static struct tf_opt opts[] = {
              .modes = CURVE, .help = "draw a moving average in which the past has weight W"),
     OPT_FLAG(0, "log-x", &curves.chart.log_x, .modes = CURVE, .help = "logarithmic x axis"),
     OPT_FLAG(0, "log-y", &curves.chart.log_y, .modes = CURVE, .help = "logarithmic y axis"),
-    OPT_REAL(0, "x-min", &curves.chart.x_min, .arg = "X", .lo = -1e300, .hi = 1e300,
-             .modes = CURVE, .help = "start of the x axis"),
-    OPT_REAL(0, "x-max", &curves.chart.x_max, .arg = "X", .lo = -1e300, .hi = 1e300,
-             .modes = CURVE, .help = "end of the x axis"),
-    OPT_REAL(0, "y-min", &curves.chart.y_min, .arg = "Y", .lo = -1e300, .hi = 1e300,
-             .modes = CURVE, .help = "start of the y axis"),
-    OPT_REAL(0, "y-max", &curves.chart.y_max, .arg = "Y", .lo = -1e300, .hi = 1e300,
-             .modes = CURVE, .help = "end of the y axis"),
+    OPT_REAL(0, "x-min", &curves.chart.x_min, .arg = "X", .lo = -1e300, .hi = 1e300, .modes = CURVE,
+             .help = "start of the x axis"),
+    OPT_REAL(0, "x-max", &curves.chart.x_max, .arg = "X", .lo = -1e300, .hi = 1e300, .modes = CURVE,
+             .help = "end of the x axis"),
+    OPT_REAL(0, "y-min", &curves.chart.y_min, .arg = "Y", .lo = -1e300, .hi = 1e300, .modes = CURVE,
+             .help = "start of the y axis"),
+    OPT_REAL(0, "y-max", &curves.chart.y_max, .arg = "Y", .lo = -1e300, .hi = 1e300, .modes = CURVE,
+             .help = "end of the y axis"),
     OPT_GROUP("Heat maps"),
     OPT_REAL(0, "min", &heat.min, .arg = "V", .lo = -1e300, .hi = 1e300, .modes = HEAT,
              .help = "value of the first colour"),
@@ -97,9 +97,10 @@ static struct tf_opt opts[] = {
              .modes = POSITIONS, .help = "base of the wavelengths"),
     OPT_CHOICE(0, "variant", &positions.form, tf_position_forms, .arg = "NAME", .def = "paper",
                .modes = POSITIONS, .help = "formula: the paper's or a variant"),
-    OPT_CHOICE(0, "show", &show, shows, .arg = "WHAT", .def = "both",
-               .modes = ATTENTION | POSITIONS,
-               .help = "positions: heat, curves, both or products; attention: lines (its default) or heat"),
+    OPT_CHOICE(
+        0, "show", &show, shows, .arg = "WHAT", .def = "both", .modes = ATTENTION | POSITIONS,
+        .help =
+            "positions: heat, curves, both or products; attention: lines (its default) or heat"),
     OPT_END,
 };
 
@@ -159,7 +160,8 @@ static int draw_positions(struct tf_buf *svg, const struct tf_args *files, struc
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)",
                               files->v[0]);
     if (show == SHOW_LINES)
-        return tf_fail_status(err, TF_USAGE, "positions: --show heat, curves, both or products, not lines");
+        return tf_fail_status(err, TF_USAGE,
+                              "positions: --show heat, curves, both or products, not lines");
     positions.length = (size_t)length;
     positions.dims = (size_t)dims;
     positions.figure = figure;

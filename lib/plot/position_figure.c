@@ -113,8 +113,9 @@ static int draw_products(struct tf_buf *out, const struct tf_position_figure *p,
 {
     char title[160], number[32];
     if (p->form == TF_POSITIONS_SHIFTED || p->dims % 2)
-        return tf_fail(err, "dot products depend on the distance alone only for pairs of a sine and "
-                            "a cosine: --variant paper or t2t, --dims even");
+        return tf_fail(err,
+                       "dot products depend on the distance alone only for pairs of a sine and "
+                       "a cosine: --variant paper or t2t, --dims even");
     struct tf_series s = {.name = "", .n = p->length};
     s.x = tf_xarray(NULL, s.n, sizeof *s.x);
     s.y = tf_xarray(NULL, s.n, sizeof *s.y);

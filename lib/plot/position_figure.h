@@ -9,8 +9,8 @@
 
 /* PAPER: PE(t, 2i) = sin(t / base^(2i/d)), PE(t, 2i+1) = cos(t / base^(2i/d)), t = 0..L-1
  * ("Attention Is All You Need", section 3.5). T2T: all sines, then all cosines, of t / base^(i/(d/2
- * - 1)) (tensor2tensor). SHIFTED: sin(t / base^(k/d)) for even k, cos for odd k, with t = 1..L and k =
- * 1..d, as in a figure often seen elsewhere. */
+ * - 1)) (tensor2tensor). SHIFTED: sin(t / base^(k/d)) for even k, cos for odd k, with t = 1..L and
+ * k = 1..d, as in a figure often seen elsewhere. */
 enum tf_position_form { TF_POSITIONS_PAPER, TF_POSITIONS_T2T, TF_POSITIONS_SHIFTED };
 extern const char *const tf_position_forms[]; /* NULL-terminated */
 

@@ -160,8 +160,8 @@ static void test_bias_at(size_t by)
 }
 
 /* The paper's footnote 4: if the components of q and k are independent, of mean 0 and variance 1,
- * q.k has variance dk. So with the scale of attention the logits have variance 1 for any dk. Of a query
- * with one key, lse is the logit. */
+ * q.k has variance dk. So with the scale of attention the logits have variance 1 for any dk. Of a
+ * query with one key, lse is the logit. */
 static void test_scale(int dk)
 {
     enum { ROUNDS = 64 };
