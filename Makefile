@@ -38,9 +38,10 @@ release := $(firstword $(file <VERSION))
 
 cmd_src := $(sort $(wildcard cmd/tf-*.c))
 ref_src := $(sort $(wildcard lib/ops/ref/*.c))
-# The CPU backend: cpu.c chooses among instruction sets; the rest is compiled once for each of them.
+# The CPU backend: cpu.c chooses a kernel set; the rest is compiled for each instruction set.
 set_src := lib/ops/cpu/int8.c lib/ops/cpu/table.c
-isa_src := $(filter-out lib/ops/cpu/cpu.c $(set_src),$(sort $(wildcard lib/ops/cpu/*.c)))
+once_src := lib/ops/cpu/cpu.c lib/ops/cpu/openblas.c
+isa_src := $(filter-out $(once_src) $(set_src),$(sort $(wildcard lib/ops/cpu/*.c)))
 lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src), \
 	$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
@@ -274,8 +275,8 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 # ---- tests ---------------------------------------------------------------------------------------
 
 # Debian packages for the build and the tests.
-packages := bats g++ gcc libcbor-dev libsentencepiece-dev make mandoc perl pkg-config \
-	python3 python3-cbor2 python3-numpy jq shellcheck strace zlib1g-dev
+packages := bats g++ gcc libcbor-dev libopenblas0-pthread libsentencepiece-dev make mandoc perl \
+	pkg-config python3 python3-cbor2 python3-numpy jq shellcheck strace zlib1g-dev
 
 deps: ## install the Debian packages that are missing
 	@missing=; \

@@ -6,6 +6,7 @@
 #include "cbor/encode.h"
 #include "cbor/json.h"
 #include "ops/backend.h"
+#include "ops/cpu/openblas.h"
 #include "stream/model.h"
 
 #include <string.h>
@@ -166,6 +167,9 @@ void tf_describe_machine(struct tf_buf *out, bool json)
     tf_value_put(&a, &info, "version", tf_value_str(&a, tf_build));
     tf_value_put(&a, &info, "threads", tf_value_int(tf_threads_default()));
     tf_value_put(&a, &info, "libcbor", tf_value_str(&a, tf_cbor_library()));
+    struct tf_err err = {0};
+    tf_value_put(&a, &info, "openblas",
+                 tf_value_str(&a, tf_openblas_load(&err) == 0 ? tf_openblas_about() : err.msg));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         tf_value_put(&a, &backends, names[i], describe_backend(&a, names[i]));
     tf_value_put(&a, &info, "backends", backends);

@@ -1,59 +1,39 @@
 /* ops.c - speed of the CPU backend's operations on one thread, at the shapes of presets base and
- * tiny, with OpenBLAS's sgemm beside them as a yardstick. Prints figures, judges nothing. `make
- * bench` builds it; build/tests/bench/ops [base|tiny|packed|rows|all] [cpu|ref]. */
+ * tiny, with the kernel set openblas beside it for the operations that call OpenBLAS. Prints
+ * figures, judges nothing. `make bench` builds it; build/tests/bench/ops
+ * [base|tiny|packed|rows|all] [cpu|ref]. */
 #include "ops/backend.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { ROW = 101, NO = 111, YES = 112 }; /* CBLAS's names */
-typedef void sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
-                   int lda, const float *b, int ldb, float beta, float *c, int ldc);
-
+/* The backend in use, and both that are compared: the one requested and openblas, if installed. */
 static const struct tf_backend *be;
 static struct tf_ctx *ctx;
-static sgemm *blas;
+static struct {
+    const struct tf_backend *be;
+    struct tf_ctx *ctx;
+} sides[2];
 
-/* ---- OpenBLAS: 0.3.21 takes newer processors for one of 2004 ("Prescott") and needs its name
- * ---- */
-
-static sgemm *load_blas(char *about, size_t size)
+static void use(int side)
 {
-    const char *core = "";
-    for (int round = 0; round < 2; round++) {
-        void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-        if (lib == NULL) {
-            snprintf(about, size, "no OpenBLAS");
-            return NULL;
-        }
-        char *(*corename)(void), *(*config)(void);
-        void (*threads)(int);
-        sgemm *f;
-        *(void **)&corename = dlsym(lib, "openblas_get_corename");
-        *(void **)&config = dlsym(lib, "openblas_get_config");
-        *(void **)&threads = dlsym(lib, "openblas_set_num_threads");
-        *(void **)&f = dlsym(lib, "cblas_sgemm");
-        if (corename == NULL || config == NULL || threads == NULL || f == NULL) {
-            snprintf(about, size, "not OpenBLAS");
-            return NULL;
-        }
-        if (round == 0)
-            snprintf(about, size, "automatic %s", corename());
-        else
-            snprintf(about + strlen(about), size - strlen(about), ", set to %s", corename());
-        core = corename();
-        threads(1);
-        if (strcmp(core, "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL ||
-            !__builtin_cpu_supports("avx2"))
-            return f;
-        setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512vl") ? "SkylakeX" : "Haswell", 1);
-        dlclose(lib);
-    }
-    return NULL;
+    be = sides[side].be;
+    ctx = sides[side].ctx;
+}
+
+static bool open_side(int side, const char *name, struct tf_err *err)
+{
+    be = tf_backend_find(name, "fp32", TF_USE_TRAINING, NULL, err);
+    ctx = be != NULL ? be->open(&(struct tf_ctx_opts){.threads = 1}, err) : NULL;
+    if (ctx == NULL)
+        return false;
+    be->set_rng_state(ctx, &(struct tf_rng_state){.seed = 1, .update = 1});
+    sides[side].be = be;
+    sides[side].ctx = ctx;
+    return true;
 }
 
 /* ---- measuring ---- */
@@ -70,23 +50,51 @@ static int ascending(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-/* Seconds of one call: the median of five runs of at least 20 ms each. */
+/* Seconds of one call on each of the first n sides: the medians of five runs of at least 20 ms
+ * each, taken in turn. */
+static void timed_sides(double *median, int n, void (*f)(void *), void *arg)
+{
+    double t[2][5];
+    int reps[2];
+    for (int s = 0; s < n; s++) {
+        use(s);
+        f(arg);
+        double once = now();
+        f(arg);
+        once = now() - once;
+        reps[s] = once < 0.02 ? (int)(0.02 / (once + 1e-9)) + 1 : 1;
+    }
+    for (int i = 0; i < 5; i++)
+        for (int s = 0; s < n; s++) {
+            use(s);
+            double start = now();
+            for (int j = 0; j < reps[s]; j++)
+                f(arg);
+            t[s][i] = (now() - start) / reps[s];
+        }
+    for (int s = 0; s < n; s++) {
+        qsort(t[s], 5, sizeof t[s][0], ascending);
+        median[s] = t[s][2];
+    }
+    use(0);
+}
+
 static double timed(void (*f)(void *), void *arg)
 {
-    double t[5];
-    f(arg);
-    double once = now();
-    f(arg);
-    once = now() - once;
-    int reps = once < 0.02 ? (int)(0.02 / (once + 1e-9)) + 1 : 1;
-    for (int i = 0; i < 5; i++) {
-        double start = now();
-        for (int j = 0; j < reps; j++)
-            f(arg);
-        t[i] = (now() - start) / reps;
-    }
-    qsort(t, 5, sizeof t[0], ascending);
-    return t[2];
+    double t;
+    timed_sides(&t, 1, f, arg);
+    return t;
+}
+
+/* GFLOP/s here, and of openblas with its ratio to them. */
+static void print_rates(const char *what, double flop, void (*f)(void *), void *arg)
+{
+    double t[2];
+    timed_sides(t, sides[1].be != NULL ? 2 : 1, f, arg);
+    printf("  %s %6.1f", what, flop / t[0]);
+    if (sides[1].be != NULL)
+        printf(" | %6.1f %.2f", flop / t[1], t[0] / t[1]);
+    fflush(stdout);
 }
 
 static float *fresh(size_t n)
@@ -149,21 +157,6 @@ static void linear_dw(void *p)
     struct linear *l = p;
     be->linear_bwd(ctx, NULL, l->dw, NULL, l->y, l->x, l->w, l->r, l->N, l->K, 0, l->dropout);
 }
-static void blas_fwd(void *p)
-{
-    struct linear *l = p;
-    blas(ROW, NO, NO, l->R, l->N, l->K, 1, l->x, l->K, l->w, l->N, 0, l->y, l->N);
-}
-static void blas_dx(void *p)
-{
-    struct linear *l = p;
-    blas(ROW, NO, YES, l->R, l->K, l->N, 1, l->y, l->N, l->w, l->N, 0, l->dx, l->K);
-}
-static void blas_dw(void *p)
-{
-    struct linear *l = p;
-    blas(ROW, YES, NO, l->K, l->N, l->R, 1, l->x, l->K, l->y, l->N, 0, l->dw, l->N);
-}
 static void linear_packed(void *p)
 {
     struct linear *l = p;
@@ -198,19 +191,15 @@ static void linear_free(struct linear *l)
 
 static void bench_linear(int R, const int (*shape)[2], size_t n)
 {
-    printf("%-22s %9s %9s %9s   %s\n", "linear, GFLOP/s", "forward", "dx", "dw",
-           blas != NULL ? "sgemm: forward, dx, dw" : "");
+    printf("linear, GFLOP/s%s\n", sides[1].be != NULL ? ": here | openblas and its ratio" : "");
     for (size_t i = 0; i < n; i++) {
         struct linear l = linear_new(R, shape[i][0], shape[i][1]);
         double flop = 2e-9 * l.R * l.N * l.K;
         printf("  %5d x %5d x %5d ", l.R, l.K, l.N);
-        printf(" %9.1f %9.1f %9.1f", flop / timed(linear_fwd, &l), flop / timed(linear_dx, &l),
-               flop / timed(linear_dw, &l));
-        if (blas != NULL)
-            printf("   %9.1f %9.1f %9.1f", flop / timed(blas_fwd, &l), flop / timed(blas_dx, &l),
-                   flop / timed(blas_dw, &l));
+        print_rates("forward", flop, linear_fwd, &l);
+        print_rates("dx", flop, linear_dx, &l);
+        print_rates("dw", flop, linear_dw, &l);
         putchar('\n');
-        fflush(stdout);
         linear_free(&l);
     }
 }
@@ -310,12 +299,13 @@ static void bench_xent(size_t rows, int D, int V)
                         .acc = fresh(8),
                         .dx = fresh(rows * (size_t)D),
                         .de = fresh((size_t)V * (size_t)D)};
-    double flop = 2e-9 * (double)rows * V * D, both = timed(xent, &x);
+    double flop = 2e-9 * (double)rows * V * D;
+    printf("vocabulary, GFLOP/s, %5zu rows, D %d, V %d:", rows, D, V);
+    print_rates("with gradients", 3 * flop, xent, &x);
     float *dx = x.dx, *de = x.de;
     x.dx = x.de = NULL;
-    double fwd = timed(xent, &x);
-    printf("  %5zu rows, D %d, V %d: %6.1f GFLOP/s, %7.1f us a row; forward only %6.1f GFLOP/s\n",
-           rows, D, V, 3 * flop / both, both / (double)rows * 1e6, flop / fwd);
+    print_rates("forward", flop, xent, &x);
+    putchar('\n');
     float *all[] = {(float *)x.x, (float *)x.e, (float *)targets, x.acc, dx, de};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         drop(all[i]);
@@ -429,17 +419,21 @@ static void bench_rows(size_t rows, int D, float p)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "all";
-    struct tf_err err = {0};
-    be = tf_backend_find(argc > 2 ? argv[2] : "cpu", "fp32", TF_USE_TRAINING, NULL, &err);
-    ctx = be != NULL ? be->open(NULL, &err) : NULL;
-    if (ctx == NULL) {
+    struct tf_err err = {0}, why = {0};
+    const char *isa = getenv("TF_CPU_ISA");
+    char *here = strdup(isa != NULL ? isa : "");
+    setenv("TF_CPU_ISA", "openblas", 1);
+    if (!open_side(1, "cpu", &why))
+        printf("%s\n", why.msg);
+    setenv("TF_CPU_ISA", here, 1);
+    free(here);
+    if (!open_side(0, argc > 2 ? argv[2] : "cpu", &err)) {
         fprintf(stderr, "ops: %s\n", err.msg);
         return 1;
     }
-    be->set_rng_state(ctx, &(struct tf_rng_state){.seed = 1, .update = 1});
-    char about[128];
-    blas = load_blas(about, sizeof about);
-    printf("%s: %s; OpenBLAS %s\n", be->name, be->describe(ctx), about);
+    printf("%s: %s\n", be->name, be->describe(ctx));
+    if (sides[1].be != NULL)
+        printf("openblas: %s\n", sides[1].be->describe(sides[1].ctx));
     bool all = strcmp(what, "all") == 0;
     if (all || strcmp(what, "base") == 0) {
         static const int shape[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}};
@@ -462,6 +456,8 @@ int main(int argc, char **argv)
     }
     if (all || strcmp(what, "packed") == 0)
         bench_packed();
-    be->close(ctx);
+    for (int i = 0; i < 2; i++)
+        if (sides[i].be != NULL)
+            sides[i].be->close(sides[i].ctx);
     return 0;
 }

@@ -146,14 +146,14 @@ void round_problem(struct problem *p, const struct tf_backend *be);
 
 /* ---- backends ---- */
 
-/* A backend under test; cpu comes once for each instruction set. */
+/* A backend under test; cpu comes once for each kernel set of its own. */
 struct candidate {
     const struct tf_backend *be;
     const char *isa;
     char name[24];
 };
 
-enum { MAX_CANDIDATES = 8 };
+enum { MAX_CANDIDATES = 9 };
 /* Collect those that this machine can use; the others count as skipped, with the reason. cpu must
  * be there. The variable TF_TEST_BACKENDS=cuda chooses those of one name. Returns their number. */
 size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64);

@@ -1,4 +1,5 @@
-/* cpu.c - the choice of an instruction set, by what the processor has or by TF_CPU_ISA. */
+/* cpu.c - the choice of a kernel set, by what the processor has or by TF_CPU_ISA. */
+#include "ops/cpu/openblas.h"
 #include "ops/backend.h"
 
 #ifndef TF_ONLY_GENERIC
@@ -8,11 +9,15 @@
 #include <string.h>
 
 /* table.c, once for each set */
-extern const struct tf_backend *const tf_cpu_backends_generic[];
+#define TABLES(set)                                                \
+    extern const struct tf_backend *const tf_cpu_backends_##set[], \
+        *const tf_cpu_openblas_backends_##set[]
+TABLES(generic);
 #ifndef TF_ONLY_GENERIC
-extern const struct tf_backend *const tf_cpu_backends_avx2[],
-    *const tf_cpu_backends_avxvnni[], *const tf_cpu_backends_avx512[],
-                                          *const tf_cpu_backends_avx512vnni[];
+TABLES(avx2);
+TABLES(avxvnni);
+TABLES(avx512);
+TABLES(avx512vnni);
 
 static bool has_avx2(void)
 {
@@ -43,33 +48,56 @@ static bool always(void)
     return true;
 }
 
+static const struct set {
+    const char *name;
+    bool (*runs)(void);
+    const struct tf_backend *const *tables, *const *with_openblas;
+} best_first[] = {
+#define SET(name, runs)                                                      \
+    {                                                                        \
+#name, runs, tf_cpu_backends_##name, tf_cpu_openblas_backends_##name \
+    }
+#ifndef TF_ONLY_GENERIC
+    SET(avx512vnni, has_avx512vnni), SET(avx512, has_avx512), SET(avxvnni, has_avxvnni),
+    SET(avx2, has_avx2),
+#endif
+    SET(generic, always)};
+enum { SETS = sizeof best_first / sizeof best_first[0] };
+
+static const struct set *best(void)
+{
+    const struct set *s = best_first;
+    while (!s->runs())
+        s++;
+    return s;
+}
+
 const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
 {
-    static const struct {
-        const char *name;
-        bool (*runs)(void);
-        const struct tf_backend *const *tables;
-    } best_first[] = {
-#ifndef TF_ONLY_GENERIC
-        {"avx512vnni", has_avx512vnni, tf_cpu_backends_avx512vnni},
-        {"avx512", has_avx512, tf_cpu_backends_avx512},
-        {"avxvnni", has_avxvnni, tf_cpu_backends_avxvnni},
-        {"avx2", has_avx2, tf_cpu_backends_avx2},
-#endif
-        {"generic", always, tf_cpu_backends_generic}};
     const char *want = getenv("TF_CPU_ISA");
-    if (want != NULL && want[0] == 0)
-        want = NULL;
-    for (size_t i = 0; i < sizeof best_first / sizeof best_first[0]; i++) {
-        if (want != NULL && strcmp(want, best_first[i].name) != 0)
-            continue;
-        if (best_first[i].runs())
-            return best_first[i].tables;
-        if (want != NULL) {
+    if (want == NULL || want[0] == 0) {
+#ifdef TF_ONLY_GENERIC
+        /* We have no vector kernels for this processor. */
+        if (tf_openblas_load(NULL) == 0)
+            return best()->with_openblas;
+#endif
+        return best()->tables;
+    }
+    if (strcmp(want, "openblas") == 0) {
+        if (tf_openblas_load(err) == 0)
+            return best()->with_openblas;
+        tf_context(err, "cpu: TF_CPU_ISA=openblas");
+        return NULL;
+    }
+    for (const struct set *s = best_first; s < best_first + SETS; s++)
+        if (strcmp(want, s->name) == 0) {
+            if (s->runs())
+                return s->tables;
             tf_fail(err, "cpu: TF_CPU_ISA=%s: this processor does not have it", want);
             return NULL;
         }
-    }
-    tf_fail(err, "cpu: TF_CPU_ISA=%s: not one of generic, avx2, avxvnni, avx512, avx512vnni", want);
+    tf_fail(err,
+            "cpu: TF_CPU_ISA=%s: not one of generic, avx2, avxvnni, avx512, avx512vnni, openblas",
+            want);
     return NULL;
 }

@@ -1,7 +1,7 @@
-/* cpu.h - what the files of the CPU backend share. All of them but cpu.c are compiled once for each
- * instruction set, with -DTF_ISA=generic, avx2, avx512; int8.c and table.c also for the sets that
- * only add products of bytes, with -DTF_SET=avxvnni, avx512vnni besides the TF_ISA that they
- * extend. TF_CPU(name) keeps the symbols apart. Contracts: ops/backend.h. */
+/* cpu.h - what the files of the CPU backend share. All of them but cpu.c and openblas.c are
+ * compiled once for each instruction set, with -DTF_ISA=generic, avx2, avx512; int8.c and table.c
+ * also for the sets that only add products of bytes, with -DTF_SET=avxvnni, avx512vnni besides the
+ * TF_ISA that they extend. TF_CPU(name) keeps the symbols apart. Contracts: ops/backend.h. */
 #ifndef TF_OPS_CPU_CPU_H
 #define TF_OPS_CPU_CPU_H
 
@@ -10,6 +10,10 @@
 #define TF_CPU_PASTE_(isa, name) tf_cpu_##isa##_##name
 #define TF_CPU_PASTE(isa, name) TF_CPU_PASTE_(isa, name)
 #define TF_CPU(name) TF_CPU_PASTE(TF_ISA, name)
+/* sgemm.c: operations of the kernel set openblas */
+#define TF_CPU_SGEMM_PASTE_(isa, name) tf_cpu_sgemm_##isa##_##name
+#define TF_CPU_SGEMM_PASTE(isa, name) TF_CPU_SGEMM_PASTE_(isa, name)
+#define TF_CPU_SGEMM(name) TF_CPU_SGEMM_PASTE(TF_ISA, name)
 #define TF_CPU_INT8_PASTE_(set, name) tf_cpu_int8_##set##_##name
 #define TF_CPU_INT8_PASTE(set, name) TF_CPU_INT8_PASTE_(set, name)
 #define TF_CPU_INT8(name) TF_CPU_INT8_PASTE(TF_SET, name)
@@ -22,6 +26,9 @@ TF_VALUE_OPS(TF_CPU_OP)
 #define TF_CPU_INT8_OP(op) tf_##op##_fn TF_CPU_INT8(op);
 TF_PACKED_OPS(TF_CPU_INT8_OP)
 #undef TF_CPU_INT8_OP
+tf_linear_fwd_fn TF_CPU_SGEMM(linear_fwd);
+tf_linear_bwd_fn TF_CPU_SGEMM(linear_bwd);
+tf_xent_fn TF_CPU_SGEMM(xent);
 
 /* Elements from i on. PARAM, ACT and STAT are all float here. */
 static inline const float *in(const tf_mem *p, size_t i)
@@ -31,6 +38,11 @@ static inline const float *in(const tf_mem *p, size_t i)
 static inline float *out(tf_mem *p, size_t i)
 {
     return (float *)p + i;
+}
+
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 /* The scratch buffers, by use; an operation may use several. */

@@ -48,11 +48,6 @@
         TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2)};
 #endif
 
-INLINE size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 struct tf_cpu_gemm {
     float *c; /* [M, N], stride ldc */
     size_t ldc;

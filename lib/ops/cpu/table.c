@@ -1,70 +1,68 @@
-/* table.c - the tables of one instruction set: fp32, and int8 for decoding. */
+/* table.c - the tables of one instruction set: fp32, and int8 for decoding; and the same with the
+ * products of sgemm.c for the set openblas. */
 #include "ops/cpu/cpu.h"
+#include "ops/cpu/openblas.h"
+
+#include <stdio.h>
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #define TABLES_(set) tf_cpu_backends_##set
 #define TABLES(set) TABLES_(set)
+#define SGEMM_TABLES_(set) tf_cpu_openblas_backends_##set
+#define SGEMM_TABLES(set) SGEMM_TABLES_(set)
 
-static tf_open_fn open_fp32, open_int8;
+#define KERNELS "own kernels, " TEXT(TF_ISA) ", int8 by " TEXT(TF_SET)
 
 static const char *describe(struct tf_ctx *c)
 {
     (void)c;
-    return "own kernels, " TEXT(TF_ISA) ", int8 by " TEXT(TF_SET);
+    return KERNELS;
 }
 
-#define FP32(op) .op = TF_CPU(op),
+static const char *describe_sgemm(struct tf_ctx *c)
+{
+    (void)c;
+    static _Thread_local char text[160];
+    snprintf(text, sizeof text, "%s; else " KERNELS, tf_openblas_about());
+    return text;
+}
+
+#define OWN(op) .op = TF_CPU(op),
 #define INT8(op) .op = TF_CPU_INT8(op),
 
-/* clang-format off */
-static const struct tf_backend fp32 = {
-    .abi = TF_BACKEND_ABI,
-    .name = "cpu",
-    .precision = "fp32",
-    .supports = TF_USE_ANY,
-    .default_for = TF_USE_ANY,
-    .shards = TF_CPU_SHARDS,
-    .threads = true,
-    .poll = 1,
-    .elem_size = TF_HOST_ELEM_SIZES(float),
-    .open = open_fp32,
-    .describe = describe,
-    TF_HOST_ENTRIES
-    TF_ACT_OPS(FP32)
-    TF_PACKED_OPS(FP32)
-    TF_VALUE_OPS(FP32)
-};
+/* A table and its `open`. The last argument replaces entries of OWN. */
+#define TABLE(table, PRECISION, SUPPORTS, DEFAULT_FOR, DESCRIBE, PACKED, ...)                     \
+    static tf_open_fn open_##table;                                                               \
+    static const struct tf_backend table = {.abi = TF_BACKEND_ABI,                                \
+                                            .name = "cpu",                                        \
+                                            .precision = PRECISION,                               \
+                                            .supports = SUPPORTS,                                 \
+                                            .default_for = DEFAULT_FOR,                           \
+                                            .shards = TF_CPU_SHARDS,                              \
+                                            .threads = true,                                      \
+                                            .poll = 1,                                            \
+                                            .elem_size = TF_HOST_ELEM_SIZES(float),               \
+                                            .open = open_##table,                                 \
+                                            .describe = DESCRIBE,                                 \
+                                            TF_HOST_ENTRIES TF_ACT_OPS(OWN) TF_PACKED_OPS(PACKED) \
+                                                TF_VALUE_OPS(OWN) __VA_ARGS__};                   \
+    static struct tf_ctx *open_##table(const struct tf_ctx_opts *o, struct tf_err *err)           \
+    {                                                                                             \
+        (void)o, (void)err;                                                                       \
+        return tf_host_open(&table);                                                              \
+    }
 
-static const struct tf_backend int8 = {
-    .abi = TF_BACKEND_ABI,
-    .name = "cpu",
-    .precision = "int8",
-    .supports = TF_USE_DECODING,
-    .shards = TF_CPU_SHARDS,
-    .threads = true,
-    .poll = 1,
-    .elem_size = TF_HOST_ELEM_SIZES(float),
-    .open = open_int8,
-    .describe = describe,
-    TF_HOST_ENTRIES
-    TF_ACT_OPS(FP32)
-    TF_PACKED_OPS(INT8)
-    TF_VALUE_OPS(FP32)
-};
-/* clang-format on */
+#define SGEMM                                                                       \
+    .linear_fwd = TF_CPU_SGEMM(linear_fwd), .linear_bwd = TF_CPU_SGEMM(linear_bwd), \
+    .xent = TF_CPU_SGEMM(xent)
 
-static struct tf_ctx *open_fp32(const struct tf_ctx_opts *o, struct tf_err *err)
-{
-    (void)o, (void)err;
-    return tf_host_open(&fp32);
-}
+#pragma GCC diagnostic ignored "-Woverride-init" /* by SGEMM */
+TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, OWN)
+TABLE(int8, "int8", TF_USE_DECODING, 0, describe, INT8)
+TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, OWN, SGEMM)
+TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, INT8, SGEMM)
 
-static struct tf_ctx *open_int8(const struct tf_ctx_opts *o, struct tf_err *err)
-{
-    (void)o, (void)err;
-    return tf_host_open(&int8);
-}
-
-extern const struct tf_backend *const TABLES(TF_SET)[];
+extern const struct tf_backend *const TABLES(TF_SET)[], *const SGEMM_TABLES(TF_SET)[];
 const struct tf_backend *const TABLES(TF_SET)[] = {&fp32, &int8, NULL};
+const struct tf_backend *const SGEMM_TABLES(TF_SET)[] = {&sgemm_fp32, &sgemm_int8, NULL};
