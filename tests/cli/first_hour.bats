@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# The first hour with one's own text, in short form: what README.md leads to, in its order, with the
+# defaults of the preset tiny but for the number of updates. The text is numbers and their German
+# names. Installing and uninstalling: tests/lint/make.bats; `make demo`: tests/cli/pipelines.bats.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    export TF_TIMEOUT=600 HOUR=$BATS_FILE_TMPDIR/hour
+    mkdir -p "$HOUR"
+    cd "$HOUR" || return 1
+    text train 1 400 1
+    text dev 401 20 1
+    text test 421 20 1
+    text second 1 100 7
+}
+
+# text STEM FIRST COUNT SEED: STEM.en and STEM.de
+text() {
+    awk -f "$TOP/examples/demo/numbers" -v n=500 -v seed="$4" | sed -n "$2,$(($2 + $3 - 1))p" >pairs
+    cut -f 1 pairs >"$1.en"
+    cut -f 2 pairs >"$1.de"
+}
+
+# The block of shell at the top of README.md, with few updates and a vocabulary for so little text.
+readme_block() {
+    sed -n '/^```sh/,/^```/{/^```/d;p}' "$TOP/README.md" |
+        sed "s/--train -o/--train --vocab-size 100 -o/; s/ -o run/ --steps $1 --save-every 5 -o run/"
+}
+
+@test "the block of README.md on text that is not prepared; the same command resumes" {
+    cd "$HOUR"
+    readme_block 25 >block
+    tr -d '\\\n' <block >flat
+    grep -q 'tf-batch --preset tiny --epochs 0' flat
+    grep -q 'tf-train --preset tiny --vocab ende.model .*--steps 25 --save-every 5 -o run' flat
+    sh_t 0 "$(cat block)"
+    grep -q '"score"' <<<"$output"
+    # Without a terminal: a line per validation; at last the best checkpoint and the next command.
+    [ "$(grep -c '^tf-train: step .* perplexity' <<<"$stderr")" -eq 5 ]
+    grep -q '^tf-train: finished at step 25; best: .*; next: tf-avgckpt' <<<"$stderr"
+    cp model.tfm first.tfm
+
+    # Stopped in the middle, then the same command: the bytes of the run above.
+    mv run whole
+    bash block >/dev/null 2>&1 &
+    until [ -e run/ckpt-00000005.tfm ]; do sleep 0.05; done
+    kill -INT "$(cat run/lock)" || :
+    wait $! || :
+    sh_t 0 "$(cat block)"
+    cmp run/ckpt-00000025.tfm whole/ckpt-00000025.tfm
+    cmp model.tfm first.tfm
+
+    # Fewer checkpoints than the average takes: the message has the command that works.
+    rm run/ckpt-00000025.tfm
+    t 1 tf-avgckpt run
+    next=${stderr##*; try: }
+    sh_t 0 "$next"
+    rm -r whole
+}
+
+@test "one's own text by text.mk" {
+    cd "$HOUR"
+    t 0 make -f "$TOP/pipelines/text.mk" PAIR=en-de TRAIN=train DEV=dev TEST=test WORK=w \
+        VOCAB_SIZE=100 STEPS=20 SAVE_EVERY=5 AVERAGE=3
+    grep -q '"score"' w/score.json
+    [ "$(wc -l <w/test.out)" -eq 20 ]
+    [ -s w/curve.svg ]
+}
+
+@test "fine-tuning on a second text needs the model and nothing else" {
+    cd "$HOUR"
+    for l in en de; do tf-tokenize -m first.tfm <second.$l >second.$l.tfs; done
+    sh_t 0 'tf-batch --preset tiny --epochs 0 second.en.tfs second.de.tfs |
+        tf-train --init first.tfm --steps 4 --save-every 2 -o ft'
+    t 0 tf-info ft/ckpt-00000004.tfm
+    tuned=$output
+    t 0 tf-info first.tfm
+    for field in 'd_model' 'layers' 'vocabulary'; do
+        [ "$(grep -i "$field" <<<"$tuned")" = "$(grep -i "$field" <<<"$output")" ]
+    done
+    sh_t 0 'tf-avgckpt -n 1 ft >ft.tfm'
+    sh_t 0 'tf-tokenize -m ft.tfm <test.en | tf-decode -m ft.tfm | tf-tokenize -d -m ft.tfm >out'
+    [ "$(wc -l <out)" -eq 20 ]
+}
+
+@test "a file, and lines typed one after the other, are translated to the same" {
+    cd "$HOUR"
+    sh_t 0 'tf-tokenize -m first.tfm test.en | tf-decode -m first.tfm | tf-tokenize -d -m first.tfm'
+    file=$output
+    # Each answer comes before the next line is sent.
+    translate() { tf-tokenize -m first.tfm | tf-decode -m first.tfm | tf-tokenize -d -m first.tfm; }
+    coproc answers { translate; }
+    while IFS= read -r line; do
+        echo "$line" >&"${answers[1]}"
+        IFS= read -t "$TF_TIMEOUT" -r reply <&"${answers[0]}"
+        echo "$reply"
+    done <test.en >typed
+    eval "exec ${answers[1]}>&-"
+    wait "$answers_PID" || :
+    [ "$(cat typed)" = "$file" ]
+}
+
+@test "scores and pictures" {
+    cd "$HOUR"
+    t 0 tf-score -m first.tfm --summary dev.en.tfs dev.de.tfs
+    grep -q perplexity <<<"$output"
+    sh_t 0 'tf-plot curve run/log.jsonl >curve.svg'
+    grep -q '</svg>' curve.svg
+    sh_t 0 'tf-tokenize -m first.tfm test.en >test.en.tfs; tf-tokenize -m first.tfm test.de >test.de.tfs
+        tf-attn -m first.tfm -k cross -l 4 test.en.tfs test.de.tfs |
+            tf-plot attention - >attention.svg'
+    grep -q '</svg>' attention.svg
+}
