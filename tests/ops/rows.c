@@ -172,6 +172,8 @@ static void loaded(void *unused)
     DIR *d = opendir("/proc/self/task");
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
         tasks += e->d_name[0] != '.';
+    if (d != NULL)
+        closedir(d);
     const char *threads = getenv("OPENBLAS_NUM_THREADS");
     printf("%s; threads %d, %s %d %d", tf_openblas_about(), tasks, threads,
            getenv("OPENBLAS_CORETYPE") != NULL, getenv("OMP_NUM_THREADS") != NULL);
