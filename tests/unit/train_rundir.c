@@ -87,31 +87,39 @@ static void test_lock(void)
     err = (struct tf_err){0};
     ok(tf_rundir_open(&b, dir, &err) == 0, "free again");
     tf_rundir_close(&b);
-    /* Of many that start at once one gets it. */
+    /* Of many that start at once one gets it. It keeps it until all have answered. */
     int winners = 0;
     for (int turn = 0; turn < 20; turn++) {
         pid_t pid[8];
-        int go[2], winner = 0;
-        if (pipe(go) != 0)
+        int go[2], answer[2], end[2], winner = 0;
+        if (pipe(go) != 0 || pipe(answer) != 0 || pipe(end) != 0)
             return;
         for (int i = 0; i < 8; i++)
             if ((pid[i] = fork()) == 0) {
                 char c;
                 close(go[1]);
+                close(end[1]);
                 (void)!read(go[0], &c, 1); /* until the parent closes its end */
                 int rc = tf_rundir_open(&a, dir, &err);
-                usleep(100000);
-                _exit(rc == 0 ? 0 : err.status);
+                c = rc == 0 ? 0 : (char)err.status;
+                (void)!write(answer[1], &c, 1);
+                (void)!read(end[0], &c, 1); /* the same */
+                _exit(0);
             }
         close(go[0]);
+        close(answer[1]);
+        close(end[0]);
         close(go[1]);
         for (int i = 0; i < 8; i++) {
-            int status;
-            waitpid(pid[i], &status, 0);
-            winner += WIFEXITED(status) && WEXITSTATUS(status) == 0;
-            if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != TF_AGAIN))
+            char status = 1;
+            if (read(answer[0], &status, 1) != 1 || (status != 0 && status != TF_AGAIN))
                 winner = -100;
+            winner += status == 0;
         }
+        close(answer[0]);
+        close(end[1]);
+        for (int i = 0; i < 8; i++)
+            waitpid(pid[i], NULL, 0);
         winners += winner == 1;
     }
     is_int(winners, 20, "20 races of 8, one winner each");
