@@ -98,7 +98,7 @@ PY
 }
 
 @test "without -n: as many as the preset of the run averages" {
-    train --steps 25 --save-every 1 --keep 0 -o t2t --as t2t b.tfs
+    train --steps 25 --save-every 1 --keep 0 -o t2t --as t2t --preset base b.tfs
     train --steps 25 --save-every 1 --keep 0 -o big --preset big b.tfs
     train --steps 3 --save-every 1 --keep 0 -o row --preset A-h1 b.tfs
     for run in run:5 t2t:20 big:20 row:1; do

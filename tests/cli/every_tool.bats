@@ -28,7 +28,7 @@ tools() {
 @test "--version" {
     for p in $(tools); do
         t 0 "$p" --version
-        [[ $output =~ ^$p\ \(tf-tools\)\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+        [[ $output =~ ^$p\ \(tf-tools\)\ [0-9]+\.[0-9]+\.[0-9]+(\+[0-9a-f]{12}(\.dirty)?)?$ ]]
     done
 }
 
