@@ -1,6 +1,7 @@
 /* tf-cbor - inspect, convert and repair streams and models. */
 #include "common_options.h"
 #include "stream/inspect.h"
+#include "text/text_file.h"
 
 static struct {
     int64_t records, max_bytes, max_tensor;
@@ -78,7 +79,8 @@ static int run_command(const struct tf_args *args, const struct tf_value *stage,
 {
     struct tf_in in;
     struct tf_out out;
-    if (tf_in_open(&in, args->v[0], err) < 0)
+    if ((args->mode == UNJSON ? tf_text_open(&in, args->v[0], false, err)
+                              : tf_in_open(&in, args->v[0], err)) < 0)
         return -1;
     bool binary = args->mode & (UNJSON | HEAD | SEAL);
     int rc = tf_out_open(&out, o.output, binary ? TF_OUT_BINARY : 0, err);

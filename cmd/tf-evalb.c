@@ -1,5 +1,6 @@
 /* tf-evalb - bracketing scores of constituency trees. */
 #include "common_options.h"
+#include "text/text_file.h"
 #include "tree/evalb.h"
 
 static struct tf_evalb_opts eval;
@@ -56,9 +57,9 @@ static int compare(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_in gold = {.fd = -1}, test = {.fd = -1};
     struct tf_out out = {0};
-    int rc = tf_in_open(&gold, args->v[0], err);
+    int rc = tf_text_open(&gold, args->v[0], false, err);
     if (rc == 0)
-        rc = tf_in_open(&test, args->v[1], err);
+        rc = tf_text_open(&test, args->v[1], false, err);
     if (rc == 0)
         rc = tf_out_open(&out, "-", 0, err);
     if (rc == 0) {

@@ -1,5 +1,6 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
 #include "common_options.h"
+#include "text/text_file.h"
 #include "text/tokenize.h"
 #include "text/vocab_train.h"
 
@@ -104,7 +105,9 @@ static int convert(const struct tf_vocab *v, const struct tf_args *args, struct 
 {
     job.vocab = v;
     struct tf_in in;
-    if (tf_in_open(&in, args->v[0], err) < 0)
+    const char *path = args->v[0];
+    if ((args->mode == DECODE ? tf_in_open(&in, path, err)
+                              : tf_text_open(&in, path, false, err)) < 0)
         return -1;
     int rc = args->mode == DECODE   ? tf_tokenize_decode(&job, &in, out, err)
              : args->mode == PIECES ? tf_tokenize_pieces(&job, &in, out, err)

@@ -1,6 +1,7 @@
 /* tf-tree - constituency trees, one per line: cleaned, linearized for a model, or restored. */
 #include "base/log.h"
 #include "common_options.h"
+#include "text/text_file.h"
 #include "tree/tree_filter.h"
 
 #include <string.h>
@@ -79,9 +80,9 @@ static int run(const struct tf_args *args, struct tf_err *err)
                               "--%s: a label cannot contain brackets or white space",
                               is_label(f.root) ? "tag" : "root");
     f.max = (size_t)max_line;
-    int rc = tf_in_open(&in, args->v[0], err);
+    int rc = tf_text_open(&in, args->v[0], false, err);
     if (rc == 0 && read_words)
-        rc = tf_in_open(&words_in, words, err);
+        rc = tf_text_open(&words_in, words, false, err);
     if (rc == 0 && write_words)
         rc = tf_out_open(&words_out, words, 0, err);
     if (rc == 0)

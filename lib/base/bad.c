@@ -15,6 +15,10 @@ int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const
         c->first = number;
         snprintf(c->reason, sizeof c->reason, "%s", reason);
     }
+    if (c->text && c->on_bad == TF_ON_BAD_MARK && number == TF_BAD_START && c->bad == number)
+        return tf_fail(err,
+                       "%s: its first %d lines are all bad; line 1: %s (--bad ok accepts them)",
+                       input, TF_BAD_START, c->reason);
     return c->on_bad == TF_ON_BAD_FAIL ? tf_fail(err, "%s: %s %llu: %s", input, c->place,
                                                  (unsigned long long)number, reason)
                                        : 0;

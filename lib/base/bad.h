@@ -11,19 +11,24 @@
 enum tf_on_bad { TF_ON_BAD_MARK, TF_ON_BAD_FAIL, TF_ON_BAD_OK };
 extern const char *const tf_on_bad_words[]; /* ends with NULL */
 
-/* Zero-initialise and set the first three. */
+/* A text of which so many lines at the start are all bad is the wrong file: tf_bad_add fails,
+ * unless on_bad is TF_ON_BAD_OK. */
+enum { TF_BAD_START = 16 };
+
+/* Zero-initialise and set the first three, and `text` if lines are numbered from 1. */
 struct tf_bad_count {
     int on_bad;        /* enum tf_on_bad */
     const char *items; /* what is counted: "records" */
     const char *place; /* what a number refers to: "record" */
+    bool text;         /* items are the lines of a text: see TF_BAD_START */
     uint64_t total;    /* items so far; the caller increments it */
     uint64_t bad;      /* bad ones among them */
     uint64_t first;    /* number of the first bad one */
     char reason[256];  /* why that one is bad */
 };
 /* Count a bad item, and with TF_ON_BAD_MARK print a warning (log.h limits their number). reported:
- * it was bad already in the input, and the tool that found it printed the warning. -1 for
- * TF_ON_BAD_FAIL, with a message. input: the name of the input. */
+ * it was bad already in the input, and the tool that found it printed the warning. -1, with a
+ * message, for TF_ON_BAD_FAIL and at the start of a wrong file. input: the name of the input. */
 int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
                bool reported, struct tf_err *err) TF_MUST_CHECK;
 /* At the end: if there were bad items and on_bad is TF_ON_BAD_MARK, set err to TF_PARTIAL with a

@@ -47,6 +47,11 @@ int tf_in_open(struct tf_in *in, const char *path, struct tf_err *err)
 
 void tf_in_close(struct tf_in *in)
 {
+    if (in->source_free != NULL)
+        in->source_free(in->source_arg);
+    if (in->raw != NULL)
+        tf_in_close(in->raw);
+    free(in->raw);
     if (in->fd > 0 && in->name != NULL)
         close(in->fd);
     free(in->name);
@@ -54,12 +59,18 @@ void tf_in_close(struct tf_in *in)
     *in = (struct tf_in){.fd = -1, .size = -1};
 }
 
-void tf_in_interpose(struct tf_in *in, struct tf_in *raw, tf_in_source *source, void *arg)
+struct tf_in *tf_in_interpose(struct tf_in *in, tf_in_source *source, void *arg,
+                              void (*source_free)(void *arg))
 {
+    struct tf_in *raw = tf_xmalloc(sizeof *raw);
     *raw = *in;
+    raw->check = NULL;
     tf_in_from_fd(in, -1, raw->name);
     in->source = source;
     in->source_arg = arg;
+    in->source_free = source_free;
+    in->raw = raw;
+    return raw;
 }
 
 /* One read that returns data: its size, 0 at the end and from then on, -1 on error. */
@@ -84,8 +95,23 @@ static ssize_t read_some(struct tf_in *in, void *dst, size_t n, struct tf_err *e
     return 0;
 }
 
+/* Let the check look at what is there. As tf_in_check. */
+static int look(struct tf_in *in, struct tf_err *err)
+{
+    if (in->check == NULL || (in->pos == in->len && !in->eof))
+        return 0;
+    tf_in_check *check = in->check;
+    in->check = NULL;
+    int rc = check(in, err);
+    if (rc <= 0)
+        in->check = check;
+    return rc;
+}
+
 ssize_t tf_in_fill(struct tf_in *in, size_t need, struct tf_err *err)
 {
+    if (look(in, err) < 0)
+        return -1;
     if (in->pos == in->len) {
         in->offset += in->pos;
         in->pos = in->len = 0;
@@ -104,9 +130,12 @@ ssize_t tf_in_fill(struct tf_in *in, size_t need, struct tf_err *err)
         ssize_t got = read_some(in, in->buf + in->len, in->cap - in->len, err);
         if (got < 0)
             return -1;
+        in->len += (size_t)got;
+        int rc = look(in, err);
+        if (rc != 0)
+            return rc < 0 ? -1 : tf_in_fill(in, need, err); /* perhaps from a filter now */
         if (got == 0)
             break;
-        in->len += (size_t)got;
     }
     return (ssize_t)(in->len - in->pos);
 }
@@ -115,6 +144,9 @@ ssize_t tf_in_read(struct tf_in *in, void *dst, size_t n, struct tf_err *err)
 {
     uint8_t *p = dst;
     size_t done = 0;
+    while (in->check != NULL && !in->eof)
+        if (tf_in_fill(in, in->len - in->pos + 1, err) < 0)
+            return -1;
     while (done < n) {
         size_t have = in->len - in->pos, want = n - done;
         if (have > 0) {
@@ -140,7 +172,16 @@ ssize_t tf_in_read(struct tf_in *in, void *dst, size_t n, struct tf_err *err)
 
 bool tf_in_ready(struct tf_in *in)
 {
-    return in->pos < in->len || in->eof || in->source != NULL || tf_fd_readable(in->fd);
+    return in->pos < in->len || tf_in_more_ready(in);
+}
+
+bool tf_in_more_ready(struct tf_in *in)
+{
+    if (in->eof)
+        return true;
+    if (in->source == NULL)
+        return tf_fd_readable(in->fd);
+    return in->raw == NULL || tf_in_ready(in->raw);
 }
 
 int tf_in_all(struct tf_in *in, char **data, size_t *n, size_t max, struct tf_err *err)

@@ -12,6 +12,12 @@ enum { TF_LINE_HEAD = 64 /* bytes that are kept of a line that is too long */ };
 /* Read at most n > 0 bytes to dst. Returns their number, 0 at the end, -1 on error. */
 typedef ssize_t tf_in_source(void *arg, void *dst, size_t n, struct tf_err *err);
 
+/* Look at the bytes that are in the buffer, the first of the input, before the caller sees them:
+ * 1 when they are accepted or a filter was inserted (then it may set a new check), 0 to look again
+ * when there are more, -1 to refuse them. Not 0 when eof is set or a line is complete. */
+struct tf_in;
+typedef int tf_in_check(struct tf_in *in, struct tf_err *err);
+
 /* Zero-initialise, or set with one of the first two functions. */
 struct tf_in {
     int fd;
@@ -21,8 +27,11 @@ struct tf_in {
     uint64_t offset;  /* of buf[0] in the input */
     int64_t size;     /* of a regular file; -1 for pipes and terminals */
     bool eof;         /* a read has returned 0 */
+    tf_in_check *check;   /* until it has said 1; set after opening, or NULL */
     tf_in_source *source; /* NULL: read(2) of fd */
     void *source_arg;
+    void (*source_free)(void *arg);
+    struct tf_in *raw; /* what the source reads; closed and freed with it */
     char head[TF_LINE_HEAD]; /* start of a line that is too long */
 };
 
@@ -33,9 +42,10 @@ void tf_in_from_fd(struct tf_in *in, int fd, const char *name);
 /* Free the memory and close the descriptor, except stdin. Safe after tf_in_open failed and on a
  * zeroed struct. */
 void tf_in_close(struct tf_in *in);
-/* Insert a filter: move `in`, of which nothing was read, to *raw, and let `in` read from source.
- * Close both. */
-void tf_in_interpose(struct tf_in *in, struct tf_in *raw, tf_in_source *source, void *arg);
+/* Insert a filter: move `in`, of which nothing was taken, to a new struct on the heap, and let `in`
+ * read from source. Returns what the source reads. tf_in_close frees arg and closes both. */
+struct tf_in *tf_in_interpose(struct tf_in *in, tf_in_source *source, void *arg,
+                              void (*source_free)(void *arg));
 
 /* Make at least `need` unread bytes available. Returns the number available, which is less than
  * `need` only at the end of the input; -1 on error. Grows the buffer to `need`: callers limit it.
@@ -59,6 +69,8 @@ int tf_read_file(char **data, size_t *n, const char *path, size_t max,
  * skipped: *n is its length, *line its first bytes (at most TF_LINE_HEAD). */
 int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max,
                struct tf_err *err) TF_MUST_CHECK;
+/* Will a read of more than is buffered return without waiting? */
+bool tf_in_more_ready(struct tf_in *in);
 /* Will tf_in_line return without waiting? */
 bool tf_in_line_ready(struct tf_in *in, size_t max);
 

@@ -1,5 +1,4 @@
 /* input_line.c - lines, which end with LF. */
-#include "base/fd.h"
 #include "base/input.h"
 #include "base/memory.h"
 
@@ -38,6 +37,8 @@ static int more_of_line(struct tf_in *in, size_t max, struct tf_err *err)
 int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max, struct tf_err *err)
 {
     size_t seen = 0;
+    if (in->check != NULL && tf_in_fill(in, 1, err) < 0)
+        return -1;
     for (;;) {
         size_t have = in->len - in->pos;
         uint8_t *p = in->buf + in->pos;
@@ -69,7 +70,7 @@ bool tf_in_line_ready(struct tf_in *in, size_t max)
         seen = have;
         if (in->eof || have > max)
             return true;
-        if (in->source == NULL && !tf_fd_readable(in->fd))
+        if (!tf_in_more_ready(in))
             return false;
         struct tf_err ignored = {0}; /* the next read reports it */
         if (more_of_line(in, max, &ignored) < 0)

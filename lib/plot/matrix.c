@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "text/text_file.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -288,7 +289,7 @@ int tf_matrix_read(struct tf_matrix *m, const char *path, struct tf_err *err)
     struct words rows = {0}, cols = {0};
     char *text = NULL;
     size_t n = 0, start = 0;
-    if (tf_read_file(&text, &n, path, max_file, err) < 0)
+    if (tf_text_read_file(&text, &n, path, max_file, err) < 0)
         return -1;
     while (start < n && strchr(" \t\r\n", text[start]))
         start++;

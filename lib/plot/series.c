@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "text/text_file.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +221,7 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
     int got, rc = 0;
     struct tf_series_list log = {0};
     TF_ASSERT(keys->ny <= TF_SERIES_MAX);
-    if (tf_in_open(&in, path, err) < 0)
+    if (tf_text_open(&in, path, false, err) < 0)
         return -1;
     for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0;
          number++) {

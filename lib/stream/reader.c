@@ -8,6 +8,7 @@
 #include "base/memory.h"
 
 #include "base/hash.h"
+#include "stream/recognise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,21 @@ static int measure(struct tf_reader *r, bool fill, size_t *n, struct tf_err *err
     }
 }
 
+/* The input does not begin with a label: say what it is, and what makes of it what is required. */
+static int wrong_format(const struct tf_reader *r, struct tf_err *err)
+{
+    struct tf_recognised found;
+    const char *name = r->in->name, *kind = r->kinds != NULL ? r->kinds[0] : "";
+    bool model = (tf_kind_of(kind) & TF_KIND_MODELS) != 0;
+    if (!tf_recognise(&found, scan_at(r), available(r)))
+        return tf_fail(err, "%s: not a %s of tf-tools (no label)", name, model ? "model" : "stream");
+    const char *use =
+        found.is_text && !found.is_json ? tf_kind_use(kind)->from_text : found.stream;
+    return tf_fail(err, "%s: %s, not a %s of tf-tools%s%s%s", name, found.name,
+                   model ? "model" : "stream", use[0] != 0 ? " (use " : "", use,
+                   use[0] != 0 ? ")" : "");
+}
+
 /* Read label and header of a part. */
 static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
 {
@@ -153,7 +169,7 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     if (first && available(r) == 0)
         return tf_fail(err, "%s: truncated: no stream", in->name);
     if (!tf_label_begins(scan_at(r), available(r)))
-        return first ? tf_fail(err, "%s: not a stream of tf-tools (no label)", in->name)
+        return first ? wrong_format(r, err)
                      : tf_fail(err, "%s: bytes after the end record at byte %llu", in->name,
                                (unsigned long long)scan_offset(r));
     if (available(r) < TF_LABEL_N)
@@ -179,7 +195,9 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
         struct tf_buf list = {0};
         for (size_t i = 0; r->kinds[i]; i++)
             tf_buf_printf(&list, "%s%s", i ? " or " : "", r->kinds[i]);
-        tf_fail(err, "%s: kind is %s, expected %s", in->name, r->header.kind, list.p);
+        const char *use = tf_kind_use(r->kinds[0])->from_stream;
+        tf_fail(err, "%s: kind is %s, expected %s%s%s%s", in->name, r->header.kind, list.p,
+                use[0] != 0 ? " (use " : "", use, use[0] != 0 ? ")" : "");
         tf_buf_release(&list);
         return -1;
     }

@@ -115,8 +115,29 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
 };
 
 /* In the order of the bits. */
-static const char *const kinds[] = {"tokens", "pairs",     "batch", "nbest",     "scores",
-                                    "stats",  "attention", "model", "checkpoint"};
+static const struct kind {
+    const char *name;
+    struct tf_kind_use use;
+} kinds[] = {
+    {"tokens", {"tf-tokenize", "tf-tokenize", "tf-tokenize -d"}},
+    {"pairs", {"tf-tokenize", "two token streams", "tf-cbor json"}},
+    {"batch", {"tf-tokenize, then tf-batch", "tf-batch", "tf-cbor json"}},
+    {"nbest", {"", "tf-decode --nbest", "tf-tokenize -d"}},
+    {"scores", {"", "tf-score", "tf-cbor json"}},
+    {"stats", {"tf-bleu --stats", "tf-bleu --stats", "tf-cbor json"}},
+    {"attention", {"", "tf-attn", "tf-cbor json"}},
+    {"model", {"", "", "tf-info"}},
+    {"checkpoint", {"", "", "tf-info"}},
+};
+
+/* The row of a kind, or NULL. */
+static const struct kind *kind_row(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return &kinds[i];
+    return NULL;
+}
 
 size_t tf_schema_fields(const struct tf_schema *s)
 {
@@ -142,11 +163,15 @@ const char *tf_record_name(int type)
 
 unsigned tf_kind_of(const char *kind)
 {
-    unsigned bit = 1;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++, bit <<= 1)
-        if (!strcmp(kind, kinds[i]))
-            return bit;
-    return TF_KIND_OTHER;
+    const struct kind *k = kind_row(kind);
+    return k != NULL ? 1U << (k - kinds) : TF_KIND_OTHER;
+}
+
+const struct tf_kind_use *tf_kind_use(const char *kind)
+{
+    static const struct tf_kind_use other = {"", "", "tf-cbor json"};
+    const struct kind *k = kind_row(kind);
+    return k != NULL ? &k->use : &other;
 }
 
 bool tf_field_present(const struct tf_field *f, const void *base)

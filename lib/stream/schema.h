@@ -96,6 +96,12 @@ int tf_schema_type(const char *name);
 const char *tf_record_name(int type); /* "tokens", ..., "ancillary", "unknown" */
 /* The bit of a kind of stream; TF_KIND_OTHER if it is not in the table. */
 unsigned tf_kind_of(const char *kind);
+/* What to use for a stream of a kind where text or another stream was given, and for text of one;
+ * "" for nothing. For messages. */
+struct tf_kind_use {
+    const char *from_text, *from_stream, *to_text;
+};
+const struct tf_kind_use *tf_kind_use(const char *kind);
 /* May a stream of that kind have such a record? */
 static inline bool tf_kind_has(unsigned kind, int type)
 {

@@ -6,36 +6,36 @@
 #include <string.h>
 #include <zlib.h>
 
-struct tf_gunzip {
-    struct tf_in raw; /* the file */
+struct gunzip {
+    struct tf_in *raw; /* the file */
     z_stream z;
     bool in_member;   /* between the start and the end of a member */
     bool any;         /* a member has been read */
 };
 
 /* What follows a member: another one, or zeros that pad the file. 1, 0 at the end, or -1. */
-static int next_member(struct tf_gunzip *g, struct tf_err *err)
+static int next_member(struct gunzip *g, struct tf_err *err)
 {
-    ssize_t have = tf_in_fill(&g->raw, 2, err);
+    ssize_t have = tf_in_fill(g->raw, 2, err);
     if (have < 0)
         return -1;
-    const uint8_t *p = g->raw.buf + g->raw.pos;
+    const uint8_t *p = g->raw->buf + g->raw->pos;
     if (have >= 2 && p[0] == 0x1f && p[1] == 0x8b) {
         g->in_member = inflateReset(&g->z) == Z_OK;
         return 1;
     }
     if (!g->any)
-        return tf_fail(err, "%s: gzip: not a gzip file", g->raw.name);
-    for (; (have = tf_in_fill(&g->raw, 1, err)) > 0; g->raw.pos++)
-        if (g->raw.buf[g->raw.pos] != 0)
-            return tf_fail(err, "%s: gzip: garbage after the compressed data", g->raw.name);
+        return tf_fail(err, "%s: gzip: not a gzip file", g->raw->name);
+    for (; (have = tf_in_fill(g->raw, 1, err)) > 0; g->raw->pos++)
+        if (g->raw->buf[g->raw->pos] != 0)
+            return tf_fail(err, "%s: gzip: garbage after the compressed data", g->raw->name);
     return (int)have;
 }
 
 /* Bytes for the tf_in: their number, 0 at the end, or -1. */
 static ssize_t read_inflated(void *arg, void *dst, size_t n, struct tf_err *err)
 {
-    struct tf_gunzip *g = arg;
+    struct gunzip *g = arg;
     g->z.next_out = dst;
     g->z.avail_out = n < 1 << 30 ? (uInt)n : 1 << 30;
     const uInt room = g->z.avail_out;
@@ -43,46 +43,43 @@ static ssize_t read_inflated(void *arg, void *dst, size_t n, struct tf_err *err)
         int rc = g->in_member ? 1 : next_member(g, err);
         if (rc <= 0)
             return rc;
-        ssize_t have = tf_in_fill(&g->raw, 1, err);
+        ssize_t have = tf_in_fill(g->raw, 1, err);
         if (have < 0)
             return -1;
         if (have == 0)
-            return tf_fail(err, "%s: gzip: the file is truncated", g->raw.name);
-        g->z.next_in = g->raw.buf + g->raw.pos;
+            return tf_fail(err, "%s: gzip: the file is truncated", g->raw->name);
+        g->z.next_in = g->raw->buf + g->raw->pos;
         g->z.avail_in = (uInt)have; /* at most the size of the buffer */
         rc = inflate(&g->z, Z_NO_FLUSH);
-        g->raw.pos += (size_t)have - g->z.avail_in;
+        g->raw->pos += (size_t)have - g->z.avail_in;
         if (rc == Z_MEM_ERROR)
             tf_out_of_memory();
         if (rc == Z_STREAM_END) {
             g->in_member = false;
             g->any = true;
         } else if (rc != Z_OK) {
-            return tf_fail(err, "%s: gzip: %s", g->raw.name,
+            return tf_fail(err, "%s: gzip: %s", g->raw->name,
                            g->z.msg != NULL ? g->z.msg : "damaged data");
         }
     }
     return (ssize_t)(room - g->z.avail_out);
 }
 
-struct tf_gunzip *tf_gunzip_begin(struct tf_in *in, struct tf_err *err)
+static void gunzip_free(void *arg)
 {
-    enum { GZIP_ONLY = 16 };
-    struct tf_gunzip *g = tf_xcalloc(1, sizeof *g);
-    if (inflateInit2(&g->z, MAX_WBITS + GZIP_ONLY) != Z_OK) {
-        tf_fail(err, "%s: gzip: cannot start zlib", in->name);
-        free(g);
-        return NULL;
-    }
-    tf_in_interpose(in, &g->raw, read_inflated, g);
-    return g;
+    struct gunzip *g = arg;
+    inflateEnd(&g->z);
+    free(g);
 }
 
-void tf_gunzip_release(struct tf_gunzip *g)
+int tf_gunzip(struct tf_in *in, struct tf_err *err)
 {
-    if (g == NULL)
-        return;
-    inflateEnd(&g->z);
-    tf_in_close(&g->raw);
-    free(g);
+    enum { GZIP_ONLY = 16 };
+    struct gunzip *g = tf_xcalloc(1, sizeof *g);
+    if (inflateInit2(&g->z, MAX_WBITS + GZIP_ONLY) != Z_OK) {
+        free(g);
+        return tf_fail(err, "%s: gzip: cannot start zlib", in->name);
+    }
+    g->raw = tf_in_interpose(in, read_inflated, g, gunzip_free);
+    return 0;
 }

@@ -2,7 +2,7 @@
  * text. */
 #include "text/lines.h"
 #include "base/memory.h"
-#include "text/gunzip.h"
+#include "text/text_file.h"
 #include "text/unicode.h"
 #include <errno.h>
 #include <iconv.h>
@@ -82,17 +82,12 @@ fail:
 int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,
                   struct tf_err *err)
 {
-    size_t n = strlen(path);
+    bool utf8 = is_utf8_name(encoding);
     *l = (struct tf_lines){.name = strcmp(path, "-") ? path : "stdin", .universal = universal};
-    if (tf_in_open(&l->in, path, err) < 0)
+    if (tf_text_open(&l->in, path, !utf8, err) < 0)
         return -1;
     l->open = true;
-    if (n >= 3 && strcmp(path + n - 3, ".gz") == 0) {
-        l->gunzip = tf_gunzip_begin(&l->in, err);
-        if (l->gunzip == NULL)
-            return -1;
-    }
-    return is_utf8_name(encoding) ? 0 : convert(l, encoding, err);
+    return utf8 ? 0 : convert(l, encoding, err);
 }
 
 void tf_lines_close(struct tf_lines *l)
@@ -100,7 +95,6 @@ void tf_lines_close(struct tf_lines *l)
     if (!l->open)
         return;
     tf_in_close(&l->in);
-    tf_gunzip_release(l->gunzip);
     *l = (struct tf_lines){0};
 }
 
@@ -142,12 +136,9 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
     l->n++;
     const char *s = (const char *)p;
     size_t bad = tf_utf8_span(s, n);
-    if (bad < n) {
-        if (l->n == 1 && n >= 2 && !memcmp(s, "\x1f\x8b", 2))
-            return tf_fail(err, "%s: compressed by gzip, but not named .gz", l->name);
+    if (bad < n)
         return tf_fail(err, "%s: line %ju: invalid UTF-8 at byte %zu", l->name, (uintmax_t)l->n,
                        bad + 1);
-    }
     *line = (struct tf_text){s, l->keep ? n : tf_uc_rstrip(s, n)};
     return 1;
 }

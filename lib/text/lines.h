@@ -12,12 +12,11 @@ struct tf_lines {
     struct tf_in in;
     const char *name; /* for messages: the path, or "stdin" */
     uint64_t n;       /* lines so far */
-    struct tf_gunzip *gunzip; /* of a .gz file, or NULL */
     bool open, universal, skip_lf;
     bool keep; /* keep white space at the ends of lines; set after opening */
 };
 
-/* Open a file; "-" is stdin. A file whose name ends in ".gz" is uncompressed.
+/* Open a file as tf_text_open does; "-" is stdin.
  * encoding: NULL or a name of UTF-8, or another that iconv(3) knows; such a file is converted as a
  * whole. universal: CR and CR LF also end a line, as sacreBLEU reads stdin. Close it even after
  * a failure. */

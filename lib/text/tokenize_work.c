@@ -31,6 +31,7 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
     *r = (struct tf_tokenize_work){.t = t,
                                    .name = name,
                                    .count = {.on_bad = t->bad,
+                                             .text = !records,
                                              .items = records ? "records" : "lines",
                                              .place = records ? "record" : "line"}};
     if (t->sample && tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0)

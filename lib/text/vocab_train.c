@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/utf8.h"
+#include "text/text_file.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static int next_line(struct tf_training_text *l, const char **text, size_t *n, s
         if (!l->open) {
             if (l->at == l->n)
                 return 0;
-            if (tf_in_open(&l->in, l->paths[l->at++], err) < 0)
+            if (tf_text_open(&l->in, l->paths[l->at++], false, err) < 0)
                 return -1;
             l->open = true;
         }

@@ -16,7 +16,7 @@ static void begin(struct run *r, struct tf_tree_filter *f, const char *items, st
 {
     *r =
         (struct run){.f = f,
-                     .count = {.on_bad = f->bad, .items = items, .place = "line"},
+                     .count = {.on_bad = f->bad, .items = items, .place = "line", .text = true},
                      .reader = {.in = in, .layout = f->layout, .max = f->max, .out = {words, out}}};
     f->unbalanced = f->mis_sized = 0;
 }

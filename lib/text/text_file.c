@@ -1,0 +1,80 @@
+/* text_file.c - see text_file.h. */
+#include "text/text_file.h"
+#include "stream/recognise.h"
+#include "text/gunzip.h"
+
+#include <string.h>
+
+enum { ENOUGH = 64 }; /* bytes that show UTF-16 without a mark */
+
+/* Is there nothing to gain from more bytes? No mark of a format contains a line feed, so that
+ * waiting for the rest of one delays no line. */
+static bool seen_enough(const struct tf_in *in)
+{
+    const uint8_t *p = in->buf + in->pos;
+    size_t n = in->len - in->pos;
+    return in->eof || n >= ENOUGH || memchr(p, '\n', n) != NULL;
+}
+
+static bool is_gzip(const struct tf_in *in)
+{
+    const uint8_t *p = in->buf + in->pos;
+    return in->len - in->pos >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+static int check_plain(struct tf_in *in, struct tf_err *err)
+{
+    struct tf_recognised found;
+    if (!seen_enough(in))
+        return 0;
+    if (!tf_recognise(&found, in->buf + in->pos, in->len - in->pos) || found.is_text)
+        return 1;
+    return tf_fail(err, "%s: %s, not text%s%s%s", in->name, found.name,
+                   found.text[0] != 0 ? " (use " : "", found.text, found.text[0] != 0 ? ")" : "");
+}
+
+static int check_text(struct tf_in *in, struct tf_err *err)
+{
+    if (!seen_enough(in))
+        return 0;
+    if (!is_gzip(in))
+        return check_plain(in, err);
+    if (tf_gunzip(in, err) < 0)
+        return -1;
+    in->check = check_plain;
+    return 1;
+}
+
+static int check_gzip(struct tf_in *in, struct tf_err *err)
+{
+    if (!seen_enough(in))
+        return 0;
+    return is_gzip(in) && tf_gunzip(in, err) < 0 ? -1 : 1;
+}
+
+int tf_text_open(struct tf_in *in, const char *path, bool any_encoding, struct tf_err *err)
+{
+    size_t n = strlen(path);
+    bool gz = n >= 3 && strcmp(path + n - 3, ".gz") == 0;
+    if (tf_in_open(in, path, err) < 0)
+        return -1;
+    if (gz && tf_gunzip(in, err) < 0) {
+        tf_in_close(in);
+        return -1;
+    }
+    if (gz)
+        in->check = any_encoding ? NULL : check_plain;
+    else
+        in->check = any_encoding ? check_gzip : check_text;
+    return 0;
+}
+
+int tf_text_read_file(char **data, size_t *n, const char *path, size_t max, struct tf_err *err)
+{
+    struct tf_in in;
+    if (tf_text_open(&in, path, false, err) != 0)
+        return -1;
+    int rc = tf_in_all(&in, data, n, max, err);
+    tf_in_close(&in);
+    return rc;
+}
