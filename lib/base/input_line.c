@@ -54,7 +54,7 @@ int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max, struc
         }
         if (in->eof)
             return 0;
-        seen = have;
+        seen = in->check != NULL ? 0 : have; /* a filter may replace the bytes */
         if (more_of_line(in, max, err) < 0)
             return -1;
     }
@@ -67,7 +67,7 @@ bool tf_in_line_ready(struct tf_in *in, size_t max)
         size_t have = in->len - in->pos;
         if (have > seen && memchr(in->buf + in->pos + seen, '\n', have - seen) != NULL)
             return true;
-        seen = have;
+        seen = in->check != NULL ? 0 : have;
         if (in->eof || have > max)
             return true;
         if (!tf_in_more_ready(in))

@@ -144,7 +144,7 @@ static int measure(struct tf_reader *r, bool fill, size_t *n, struct tf_err *err
     }
 }
 
-/* The input does not begin with a label: say what it is, and what makes of it what is required. */
+/* The input does not begin with a label: name its format, and what converts it. */
 static int wrong_format(const struct tf_reader *r, struct tf_err *err)
 {
     struct tf_recognised found;

@@ -126,7 +126,7 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
         if (have > TF_LINES_MAX)
             return tf_fail(err, "%s: line %ju: longer than %d bytes", l->name, (uintmax_t)l->n + 1,
                            TF_LINES_MAX);
-        seen = have;
+        seen = in->check != NULL ? 0 : have; /* a filter may replace the bytes */
         if (tf_in_fill(in, have == in->cap ? 2 * have : have + 1, err) < 0)
             return -1;
     }

@@ -151,8 +151,8 @@ prepare() {
     t 1 tf-bleu ref -i bad
     expect_error "line 1: invalid UTF-8 at byte 5"
     gzip <hyp >packed
-    t 1 tf-bleu ref -i packed
-    expect_error "packed: compressed by gzip, but not named .gz"
+    t 0 tf-bleu ref -i packed -b
+    expect_output "$(tf-bleu ref -i hyp -b)"
     cp hyp plain.gz
     t 1 tf-bleu ref -i plain.gz
     expect_error "plain.gz: gzip: not a gzip file"
@@ -473,7 +473,7 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     t 2 tf-bleu --spm-model - ref
     expect_error "only one file can be stdin"
     t 1 tf-bleu --spm-model ref ref -i hyp
-    expect_error "tf-bleu: ref: not a SentencePiece model"
+    expect_error "tf-bleu: ref: text, not a vocabulary: not a SentencePiece model"
 }
 
 @test "a tf-tokenize that fails beside the scorer is one message" {

@@ -119,7 +119,7 @@ PY
     expect_error "tf-info: nowhere: No such file or directory"
     echo text >x
     t 1 tf-info x
-    expect_error "x: not a stream of tf-tools (no label)"
+    expect_error "x: text, not a stream of tf-tools"
     : >x
     t 1 tf-info x
     expect_error "x: truncated: no stream"

@@ -186,7 +186,7 @@ static void test_kinds(void)
     struct tf_in in = memory_in(s->p, s->n);
     is_int(tf_reader_new(&r, &in, (const char *const[]){"tokens", "nbest", NULL}, 0, &err), -1,
            "a kind that is not wanted");
-    is_str(err.msg, "mem: kind is pairs, expected tokens or nbest", "both are named");
+    is_str(err.msg, "mem: kind is pairs, expected tokens or nbest (use tf-tokenize)", "both are named");
     memory_in_done(&in);
     struct tf_out out = memory_out(1 << 20);
     put_sample(&out, "tokens", 'k');
@@ -201,7 +201,7 @@ static void test_kinds(void)
     is_int(read_all("", 0, 0, NULL, &err), -1, "nothing");
     is_str(err.msg, "mem: truncated: no stream", "is a truncated stream");
     is_int(read_all("hello, world\n", 13, 0, NULL, &err), -1, "text");
-    is_str(err.msg, "mem: not a stream of tf-tools (no label)", "is not a stream");
+    is_str(err.msg, "mem: text, not a stream of tf-tools", "is not a stream");
     s = sample("checkpoint");
     is_int(read_all(s->p, s->n, 0, NULL, &err), -1, "a checkpoint without the flag");
     ok(read_all(s->p, s->n, TF_READ_TENSORS, NULL, &err) == 10, "a checkpoint with it: %s",
