@@ -151,7 +151,8 @@ static int wrong_format(const struct tf_reader *r, struct tf_err *err)
     const char *name = r->in->name, *kind = r->kinds != NULL ? r->kinds[0] : "";
     bool model = (tf_kind_of(kind) & TF_KIND_MODELS) != 0;
     if (!tf_recognise(&found, scan_at(r), available(r)))
-        return tf_fail(err, "%s: not a %s of tf-tools (no label)", name, model ? "model" : "stream");
+        return tf_fail(err, "%s: not a %s of tf-tools (no label)", name,
+                       model ? "model" : "stream");
     const char *use =
         found.is_text && !found.is_json ? tf_kind_use(kind)->from_text : found.stream;
     return tf_fail(err, "%s: %s, not a %s of tf-tools%s%s%s", name, found.name,

@@ -186,7 +186,8 @@ static void test_kinds(void)
     struct tf_in in = memory_in(s->p, s->n);
     is_int(tf_reader_new(&r, &in, (const char *const[]){"tokens", "nbest", NULL}, 0, &err), -1,
            "a kind that is not wanted");
-    is_str(err.msg, "mem: kind is pairs, expected tokens or nbest (use tf-tokenize)", "both are named");
+    is_str(err.msg, "mem: kind is pairs, expected tokens or nbest (use tf-tokenize)",
+           "both are named");
     memory_in_done(&in);
     struct tf_out out = memory_out(1 << 20);
     put_sample(&out, "tokens", 'k');
