@@ -106,13 +106,13 @@ built_version() {
     clone
     release=$(cut -d ' ' -f 1 "$TOP/VERSION")
     commit=$(git -C clone rev-parse HEAD | cut -c 1-12)
-    t 0 make -s -C clone dist
+    t 0 make -s -C clone SAN= B=build dist
     expect_output "build/tf-tools-$release+$commit.tar.gz"
     cp "clone/$output" first.tar.gz
     [ "$(built_version clone)" = "$release+$commit" ]
     echo change >>clone/README.md
     [ "$(built_version clone)" = "$release+$commit.dirty" ]
-    t 0 make -s -C clone dist
+    t 0 make -s -C clone SAN= B=build dist
     expect_error "dist: without the uncommitted changes"
     cmp "clone/$output" first.tar.gz
     git init -q .
@@ -121,7 +121,7 @@ built_version() {
     dir=tf-tools-$release+$commit
     diff <(git -C clone ls-files | sort) <(cd "$dir" && find . -type f | cut -c 3- | sort)
     [ "$(built_version "$dir")" = "$release+$commit" ]
-    t 2 make -s -C "$dir" dist
+    t 2 make -s -C "$dir" SAN= B=build dist
     expect_contains "$stderr" "dist: this is not a git checkout"
     # Files without git and without a commit: the release alone.
     cp "$TOP/VERSION" "$dir/"
@@ -129,7 +129,7 @@ built_version() {
         [ "$(built_version "$dir")" = "$release" ]
     fi
     git -C clone tag "v$release"
-    t 0 make -s -C clone dist
+    t 0 make -s -C clone SAN= B=build dist
     expect_output "build/tf-tools-$release.tar.gz"
 }
 
