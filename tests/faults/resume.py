@@ -308,7 +308,8 @@ def d2(rig, row):
         for threads in ("1", "2", "3", "5"):
             out = rig.path("d2")
             shutil.rmtree(out, ignore_errors=True)
-            d = run(rig.train_argv(out, stream, "--threads", threads, "--steps", "40"),
+            d = run(rig.train_argv(out, stream, "--threads", threads, "--steps", "40",
+                                   "--lr-scale", "1"),
                     env=dict(TF_CPU_ISA=isa))
             row.add("runs")
             if d.rc != 0:

@@ -68,8 +68,9 @@ fake() {
     [ -x d/usr/local/bin/tf-train ]
     mkdir -p d/usr/local/share/doc/other "$T/d/usr/local/share/fish/empty"
     top_make 0 uninstall DESTDIR="$T/d"
+    # With a plugin, install also makes lib, which every system has.
     { cat before; printf 'd/usr/local/share/%s\n' doc doc/other fish fish/empty; } | sort |
-        diff - <(find d | sort)
+        diff - <(find d ! -path d/usr/local/lib | sort)
 }
 
 @test "a prefix with a space and a quote" {
@@ -230,14 +231,17 @@ built_version() {
     expect_contains "$output" "Result: FAIL"
 }
 
-@test "SentencePiece and the C++ library are linked into tf-tokenize only, zlib into tf-bleu only" {
+@test "SentencePiece and the C++ library are linked into tf-tokenize only, zlib where text is read" {
     need readelf
     for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
         [[ $p == *.so ]] && continue
         libs=$(readelf -d "$p" | grep NEEDED)
         [[ $libs != *blas* ]]
         [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
-        [ "$(basename "$p")" = tf-bleu ] || [[ $libs != *libz.* ]]
+        case ${p##*/} in
+        tf-bleu | tf-cbor | tf-evalb | tf-plot | tf-tokenize | tf-tree) ;;
+        *) [[ $libs != *libz.* ]] ;;
+        esac
     done
 }
 
