@@ -44,8 +44,11 @@ int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bo
     if (preset == NULL && schedule) {
         const struct tf_fine_tuning f = tf_fine_tuning(model);
         o->steps = f.steps;
-        o->schedule = (struct tf_schedule){
-            .kind = TF_SCHEDULE_CONSTANT, .lr = f.lr, .scale = 1, .warmup = f.warmup};
+        o->save_every = f.save_every;
+        o->schedule = (struct tf_schedule){.kind = TF_SCHEDULE_CONSTANT,
+                                           .lr = f.lr,
+                                           .scale = 1,
+                                           .warmup = f.warmup};
     }
     o->config.vocab_size = model->vocab_size;
     o->config.initializer = model->initializer; /* there is nothing to initialise */

@@ -217,6 +217,8 @@ struct tf_fine_tuning tf_fine_tuning(const struct tf_config *model)
 {
     /* The rate with which the paper's schedule ends for base, after 100,000 updates: low enough to
      * keep what the model knows. Adam's moments start from zero, hence the warmup. */
-    return (struct tf_fine_tuning){
-        .steps = 1000, .warmup = 100, .lr = 1 / sqrt((double)model->d_model * 100000)};
+    return (struct tf_fine_tuning){.steps = 1000,
+                                   .warmup = 100,
+                                   .save_every = 100,
+                                   .lr = 1 / sqrt((double)model->d_model * 100000)};
 }

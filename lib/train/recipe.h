@@ -28,7 +28,7 @@ int tf_preset(struct tf_config *c, struct tf_recipe *r, const char *name, enum t
 /* How a trained model continues on other data, with --init and no preset: a constant rate after a
  * short warmup. */
 struct tf_fine_tuning {
-    int64_t steps, warmup;
+    int64_t steps, warmup, save_every;
     double lr;
 };
 struct tf_fine_tuning tf_fine_tuning(const struct tf_config *model);

@@ -909,6 +909,9 @@ for key in "config", "special", "vocab", "vocab_bytes", "vocab_size":
     assert a[key] == b[key], key
 assert b["vocab_bytes"] == 1
 assert b["settings"]["schedule"] == "constant" and b["settings"]["warmup"] == 100
+assert abs(b["settings"]["lr"] - (16 * 100000) ** -0.5) < 1e-12
+with open("two/log.jsonl") as log:
+    assert json.loads(log.readline())["save_every"] == 100
 PY
     # A preset gives the recipe, and may repeat the model.
     t 0 tf-train -q "${small[@]}" --as t2t --positions learned --max-positions 20 --norm-eps 1e-5 \
