@@ -67,10 +67,3 @@ double tf_rng_normal(struct tf_rng *r)
     double v = tf_rng_real(r);
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
-
-uint64_t tf_mix64(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}

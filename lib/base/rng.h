@@ -22,9 +22,8 @@ uint32_t tf_rng_u32(struct tf_rng *r);
 uint64_t tf_rng_u64(struct tf_rng *r);
 /* Uniform in [0, n), n >= 1, unbiased (by rejection). */
 uint64_t tf_rng_below(struct tf_rng *r, uint64_t n);
-double tf_rng_real(struct tf_rng *r);                /* uniform in [0, 1), 53 bits */
+double tf_rng_real(struct tf_rng *r); /* uniform in [0, 1), 53 bits */
 /* Standard normal (Box-Muller). */
 double tf_rng_normal(struct tf_rng *r);
-uint64_t tf_mix64(uint64_t x);                       /* hash of one word: splitmix64's finaliser */
 
 #endif

@@ -1,18 +1,12 @@
 /* chrf.c - see chrf.h. Characters and words become numbers, then their n-grams are matched. */
 #include "metrics/chrf.h"
 #include "base/memory.h"
-#include "metrics/hash_text.h"
 #include <stdlib.h>
 #include <string.h>
 
-struct tf_chrf_slot {
-    uint64_t key;  /* number of the (n-1)-gram << 32 | symbol */
-    uint32_t gram; /* number + 1; 0: free */
-};
-
 static void grams_start(struct tf_chrf_grams *g, size_t nr, size_t nh)
 {
-    size_t slots = tf_hash_slots(nr), most = nr > nh ? nr : nh;
+    size_t slots = tf_table_slots(nr), most = nr > nh ? nr : nh;
     if (slots > g->cap) {
         g->slot = tf_xarray(g->slot, slots, sizeof *g->slot);
         g->cap = slots;
@@ -24,11 +18,12 @@ static void grams_start(struct tf_chrf_grams *g, size_t nr, size_t nh)
         g->ref = tf_xarray(g->ref, g->room, sizeof *g->ref);
     }
     g->mask = slots - 1;
+    g->key = tf_table_key();
 }
 
 static struct tf_chrf_slot *find_gram(struct tf_chrf_grams *g, uint64_t key)
 {
-    size_t i = (size_t)(tf_hash_mix(key) >> 7) & g->mask;
+    size_t i = (size_t)tf_table_hash(g->key, key) & g->mask;
     while (g->slot[i].gram && g->slot[i].key != key)
         i = (i + 1) & g->mask;
     return &g->slot[i];

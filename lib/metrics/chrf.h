@@ -29,12 +29,17 @@ struct tf_chrf_opts {
 
 /* Matches the n-grams of two sequences of symbols, order by order. An n-gram is identified by the
  * (n-1)-gram that it begins with and its last symbol; each order numbers its n-grams from 0. */
+struct tf_chrf_slot {
+    uint64_t key;  /* number of the (n-1)-gram << 32 | symbol */
+    uint32_t gram; /* number + 1; 0: free */
+};
 struct tf_chrf_grams {
     struct tf_chrf_slot *slot;
     size_t mask, cap;
     uint32_t *left;      /* per n-gram: occurrences in the reference not matched yet */
     uint32_t *hyp, *ref; /* the n-gram that begins at each position */
     size_t room;
+    struct tf_table_key key;
 };
 
 /* Counts segments one after the other. Zero-initialise and set opts. A segment has TF_CHRF_COUNTS

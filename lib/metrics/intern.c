@@ -2,27 +2,27 @@
  */
 #include "metrics/intern.h"
 #include "base/memory.h"
-#include "metrics/hash_text.h"
 #include <stdlib.h>
 #include <string.h>
 
 void tf_intern_start(struct tf_intern *t, size_t n)
 {
-    size_t slots = tf_hash_slots(n);
+    size_t slots = tf_table_slots(n);
     if (n > t->cap || !t->slot) {
         t->cap = n < 256 ? 256 : n;
         t->text = tf_xarray(t->text, t->cap, sizeof *t->text);
         t->hash = tf_xarray(t->hash, t->cap, sizeof *t->hash);
-        t->slot = tf_xarray(t->slot, tf_hash_slots(t->cap), sizeof *t->slot);
+        t->slot = tf_xarray(t->slot, tf_table_slots(t->cap), sizeof *t->slot);
     }
     memset(t->slot, 0, slots * sizeof *t->slot);
     t->mask = slots - 1;
+    t->key = tf_table_key();
     t->n = 0;
 }
 
 uint32_t tf_intern(struct tf_intern *t, struct tf_text s)
 {
-    uint64_t h = tf_hash_text(s);
+    uint64_t h = tf_table_hash_text(t->key, s.p, s.n);
     size_t i = h & t->mask;
     for (; t->slot[i]; i = (i + 1) & t->mask) {
         uint32_t k = t->slot[i] - 1;

@@ -2,6 +2,7 @@
 #ifndef TF_METRICS_INTERN_H
 #define TF_METRICS_INTERN_H
 
+#include "base/table_hash.h"
 #include "text/lines.h"
 
 /* Zero-initialise, and call tf_intern_start for each segment. */
@@ -10,6 +11,7 @@ struct tf_intern {
     uint64_t *hash;
     uint32_t *slot; /* number + 1; 0: free */
     size_t n, cap, mask;
+    struct tf_table_key key;
 };
 /* Remove everything and make room for n pieces. */
 void tf_intern_start(struct tf_intern *t, size_t n);

@@ -2,7 +2,6 @@
  * full. */
 #include "metrics/ngrams.h"
 #include "base/memory.h"
-#include "metrics/hash_text.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +26,11 @@ void tf_ngrams_start(struct tf_ngrams *g, size_t tokens)
         g->nodes = tf_xarray(g->nodes, g->cap, sizeof *g->nodes);
         g->words = tf_xarray(g->words, g->word_cap, sizeof *g->words);
         g->hashes = tf_xarray(g->hashes, g->word_cap, sizeof *g->hashes);
-        g->slots = tf_xarray(g->slots, tf_hash_slots(g->cap), sizeof *g->slots);
-        g->word_slots = tf_xarray(g->word_slots, tf_hash_slots(g->word_cap), sizeof *g->word_slots);
+        g->slots = tf_xarray(g->slots, tf_table_slots(g->cap), sizeof *g->slots);
+        g->word_slots =
+            tf_xarray(g->word_slots, tf_table_slots(g->word_cap), sizeof *g->word_slots);
     }
-    size_t slots = tf_hash_slots(nodes), word_slots = tf_hash_slots(tokens);
+    size_t slots = tf_table_slots(nodes), word_slots = tf_table_slots(tokens);
     memset(g->slots, 0, slots * sizeof *g->slots);
     memset(g->word_slots, 0, word_slots * sizeof *g->word_slots);
     g->mask = slots - 1;
@@ -38,6 +38,7 @@ void tf_ngrams_start(struct tf_ngrams *g, size_t tokens)
     g->n = 1;
     g->nwords = 0;
     g->refs = 0;
+    g->key = tf_table_key();
 }
 
 static uint32_t new_node(struct tf_ngrams *g, uint32_t token)
@@ -49,7 +50,7 @@ static uint32_t new_node(struct tf_ngrams *g, uint32_t token)
 /* The node of a single token, or 0 when no reference has it and add is false. */
 static uint32_t first(struct tf_ngrams *g, struct tf_text s, bool add)
 {
-    uint64_t h = tf_hash_text(s);
+    uint64_t h = tf_table_hash_text(g->key, s.p, s.n);
     size_t i = h & g->word_mask;
     for (; g->word_slots[i]; i = (i + 1) & g->word_mask) {
         uint32_t w = g->nodes[g->word_slots[i]].token;
@@ -67,7 +68,7 @@ static uint32_t first(struct tf_ngrams *g, struct tf_text s, bool add)
 static uint32_t child(struct tf_ngrams *g, uint32_t parent, uint32_t token, bool add)
 {
     uint64_t key = (uint64_t)parent << 32 | token;
-    size_t i = (size_t)(tf_hash_mix(key) >> 8) & g->mask;
+    size_t i = (size_t)tf_table_hash(g->key, key) & g->mask;
     for (; g->slots[i].node; i = (i + 1) & g->mask)
         if (g->slots[i].key == key)
             return g->slots[i].node;

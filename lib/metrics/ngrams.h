@@ -3,6 +3,7 @@
 #ifndef TF_METRICS_NGRAMS_H
 #define TF_METRICS_NGRAMS_H
 
+#include "base/table_hash.h"
 #include "text/lines.h"
 #include <stdint.h>
 
@@ -25,14 +26,15 @@ struct tf_ngram_slot {
     uint32_t node; /* 0: free */
 };
 struct tf_ngrams {
-    struct tf_ngram_node *nodes;  /* from 1 */
-    struct tf_text *words;        /* by token number */
-    uint64_t *hashes;             /* of the words */
-    struct tf_ngram_slot *slots;  /* n-grams of 2 tokens and more */
-    uint32_t *word_slots;         /* nodes of single tokens; 0: free */
-    size_t n, cap, mask;          /* nodes, including nodes[0]; slots - 1 */
+    struct tf_ngram_node *nodes; /* from 1 */
+    struct tf_text *words;       /* by token number */
+    uint64_t *hashes;            /* of the words */
+    struct tf_ngram_slot *slots; /* n-grams of 2 tokens and more */
+    uint32_t *word_slots;        /* nodes of single tokens; 0: free */
+    size_t n, cap, mask;         /* nodes, including nodes[0]; slots - 1 */
     size_t nwords, word_cap, word_mask;
     uint32_t refs;
+    struct tf_table_key key;
 };
 void tf_ngrams_release(struct tf_ngrams *g);
 

@@ -28,6 +28,7 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
     s->sp = sp;
     s->slots = tf_xcalloc(slots, sizeof *s->slots);
     s->mask = slots - 1;
+    s->key = tf_table_key();
     s->score = tf_xarray(NULL, size, sizeof *s->score);
     s->unk = (uint32_t)tf_sp_unk(sp);
     double lowest = 0;

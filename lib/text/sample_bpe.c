@@ -8,7 +8,7 @@
 static int64_t find_id(const struct tf_sampler *s, const char *p, size_t n)
 {
     const struct tf_sample_slot *t =
-        tf_sample_find(s, tf_sample_hash(TF_SAMPLE_HASH_START, p, n), p, n);
+        tf_sample_find(s, tf_sample_hash(s, tf_sample_hash_start(s), p, n), p, n);
     return t->n > 0 ? t->id : -1;
 }
 
@@ -86,10 +86,10 @@ static void offer(const struct tf_sampler *s, struct heap *h, const char *text,
 static size_t user_at(const struct tf_sampler *s, const char *text, size_t n)
 {
     size_t longest = 0;
-    uint64_t h = TF_SAMPLE_HASH_START;
+    uint64_t h = tf_sample_hash_start(s);
     for (size_t end = 0; s->has_user && end < n;) {
         size_t len = tf_sample_char(text + end, n - end);
-        h = tf_sample_hash(h, text + end, len);
+        h = tf_sample_hash(s, h, text + end, len);
         end += len;
         const struct tf_sample_slot *t = tf_sample_find(s, h, text, end);
         if (t->n == 0)

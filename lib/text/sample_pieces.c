@@ -5,7 +5,6 @@
 struct tf_sample_slot *tf_sample_find(const struct tf_sampler *s, uint64_t h, const char *p,
                                       size_t n)
 {
-    h = tf_mix64(h);
     for (size_t i = h & s->mask;; i = (i + 1) & s->mask) {
         struct tf_sample_slot *t = &s->slots[i];
         if (t->n == 0 || (t->n == n && t->tag == h >> 32 && memcmp(t->p, p, n) == 0))
@@ -15,16 +14,16 @@ struct tf_sample_slot *tf_sample_find(const struct tf_sampler *s, uint64_t h, co
 
 void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n)
 {
-    uint64_t h = TF_SAMPLE_HASH_START;
+    uint64_t h = tf_sample_hash_start(s);
     for (size_t end = 0; end < n;) {
         size_t len = tf_sample_char(p + end, n - end);
-        h = tf_sample_hash(h, p + end, len);
+        h = tf_sample_hash(s, h, p + end, len);
         end += len;
         struct tf_sample_slot *t = tf_sample_find(s, h, p, end);
         if (t->n == 0)
             *t = (struct tf_sample_slot){.p = p,
                                          .n = (uint32_t)end,
-                                         .tag = (uint32_t)(tf_mix64(h) >> 32),
+                                         .tag = (uint32_t)(h >> 32),
                                          .id = -1};
         if (end == n && t->id < 0)
             t->id = id;

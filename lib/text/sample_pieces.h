@@ -3,8 +3,9 @@
 #ifndef TF_TEXT_SAMPLE_PIECES_H
 #define TF_TEXT_SAMPLE_PIECES_H
 
-#include "base/utf8.h"
 #include "base/rng.h"
+#include "base/table_hash.h"
+#include "base/utf8.h"
 #include "text/sp.h"
 
 /* A piece or a prefix of one, in a hash table. */
@@ -19,6 +20,7 @@ struct tf_sampler {
     const struct tf_sp *sp;
     struct tf_sample_slot *slots;
     size_t mask;
+    struct tf_table_key key;
     float *score; /* by id */
     double unknown_score;
     uint32_t unk;
@@ -27,11 +29,15 @@ struct tf_sampler {
 };
 
 /* A hash that can be continued: of "ab" from that of "a". */
-#define TF_SAMPLE_HASH_START 0xcbf29ce484222325u
-static inline uint64_t tf_sample_hash(uint64_t h, const char *p, size_t n)
+static inline uint64_t tf_sample_hash_start(const struct tf_sampler *s)
+{
+    return s->key.plus;
+}
+static inline uint64_t tf_sample_hash(const struct tf_sampler *s, uint64_t h, const char *p,
+                                      size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)p[i]) * 0x100000001b3u;
+        h = tf_table_mix(s->key, h, (unsigned char)p[i]);
     return h;
 }
 

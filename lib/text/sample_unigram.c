@@ -92,10 +92,10 @@ void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, d
         }
         size_t one = tf_sample_char(text + at, n - at);
         bool single = false;
-        uint64_t h = TF_SAMPLE_HASH_START;
+        uint64_t h = tf_sample_hash_start(s);
         for (size_t end = at; end < n;) {
             size_t len = tf_sample_char(text + end, n - end);
-            h = tf_sample_hash(h, text + end, len);
+            h = tf_sample_hash(s, h, text + end, len);
             end += len;
             const struct tf_sample_slot *t = tf_sample_find(s, h, text + at, end - at);
             if (t->n == 0)

@@ -36,12 +36,20 @@ struct group {
     uint64_t key[MAX_S];
 };
 
+/* splitmix64's finaliser */
+static uint64_t mix64(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
 static void distribution(float *lp, const struct fake *f, uint64_t key, const uint32_t *ids,
                          size_t n)
 {
-    uint64_t h = tf_mix64(f->seed ^ key * 0x9e3779b97f4a7c15u);
+    uint64_t h = mix64(f->seed ^ key * 0x9e3779b97f4a7c15u);
     for (size_t i = 0; i < n; i++)
-        h = tf_mix64(h ^ (ids[i] + 1));
+        h = mix64(h ^ (ids[i] + 1));
     struct tf_rng r = tf_rng_new(h, 0);
     double sum = 0;
     for (size_t v = 0; v < f->V; v++) {
@@ -96,8 +104,7 @@ static struct reads look(const struct tf_search *s)
 
 static void forget(struct reads *r)
 {
-    uint32_t *all[] = {r->ids,   r->slot,  r->at,    r->n_past,
-                       r->first, r->n_src, r->table, r->counts};
+    uint32_t *all[] = {r->ids, r->slot, r->at, r->n_past, r->first, r->n_src, r->table, r->counts};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
