@@ -33,7 +33,7 @@ static struct tf_opt opts[] = {
     COMMON_BAD(&f.bad, "bad trees"),
     OPT_GROUP("Format"),
     OPT_CHOICE('b', "brackets", &f.style, tf_brackets_names, .arg = "WORD", .def = "slash",
-               .help = "brackets of sequences: \"NP ... /NP\" or \"(NP ... )NP\""),
+               .help = "sequences: \"NP NN /NP\", \"(NP NN )NP\" or, with words, \"(NP cat )NP\""),
     OPT_STR(0, "root", &f.root, .arg = "LABEL", .def = "TOP",
             .help = "label of the root, removed by -l and added by -r and -c"),
     OPT_FLAG('p', "punctuation", &f.punctuate, .modes = RESTORE,
@@ -96,7 +96,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (write_words && err->status == TF_READER_LEFT)
         err->status = TF_FAILED;
     if (f.unbalanced + f.mis_sized > 0)
-        tf_note("%llu sequences restored; repaired: brackets of %llu, number of tags of %llu",
+        tf_note("%llu sequences restored; repaired: brackets of %llu, tags or words of %llu",
                 (unsigned long long)f.trees, (unsigned long long)f.unbalanced,
                 (unsigned long long)f.mis_sized);
     tf_in_close(&words_in);

@@ -64,7 +64,7 @@ struct tf_sp_train {
     int64_t size;             /* requested number of pieces, including special ones */
     bool bpe;                 /* else unigram */
     double coverage;          /* share of characters in the text that get a piece */
-    bool split_digits, byte_fallback, keep_spaces;
+    bool split_digits, byte_fallback, keep_spaces, mixed_scripts;
     const char *normalization; /* "nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity" */
     int64_t max_bytes;        /* of a sentence */
     bool verbose;             /* show the trainer's log on stderr */

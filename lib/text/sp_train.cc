@@ -157,6 +157,7 @@ extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, stru
             {"hard_vocab_limit", "false"},
             {"character_coverage", tf_format_real(real, t->coverage)},
             {"split_digits", t->split_digits ? "true" : "false"},
+            {"split_by_unicode_script", t->mixed_scripts ? "false" : "true"},
             {"byte_fallback", t->byte_fallback ? "true" : "false"},
             {"remove_extra_whitespaces", t->keep_spaces ? "false" : "true"},
             {"normalization_rule_name", t->normalization},

@@ -1,10 +1,11 @@
 /* linearize.c - see linearize.h. */
 #include "tree/linearize.h"
 #include "base/memory.h"
+#include "tree/align.h"
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tf_brackets_names[] = {"slash", "paren", NULL};
+const char *const tf_brackets_names[] = {"slash", "paren", "words", NULL};
 
 static const char *const known_labels[] = {
     "ADJP", "ADVP", "CAPTION", "CIT",    "CONJP", "FRAG", "HEADING", "INTJ",
@@ -48,12 +49,20 @@ static void put(struct tf_buf *b, const char *mark, struct tf_text s)
     tf_buf_add(b, s.p, s.n);
 }
 
-static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct tf_tree_node *leaf)
+static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct tf_tree_node *leaf,
+                     enum tf_brackets style)
 {
-    struct tf_text rest = leaf->word, word;
-    for (bool first = true; next_token(&rest, &word); first = false) {
+    struct tf_text rest = leaf->word, word, tag = leaf->label;
+    bool in_words = style == TF_BRACKETS_WORDS, punctuation = tf_tree_punctuation_tag(tag);
+    while (next_token(&rest, &word)) {
+        bool tagged = in_words && punctuation && !tf_tree_punctuation_word(word);
         put(words, "", word);
-        put(sequence, "", first ? leaf->label : (struct tf_text){more, strlen(more)});
+        if (tagged)
+            put(sequence, "(", leaf->label);
+        put(sequence, "", in_words ? word : tag);
+        if (tagged)
+            put(sequence, ")", leaf->label);
+        tag = (struct tf_text){more, strlen(more)};
     }
 }
 
@@ -77,6 +86,8 @@ static int reversible(const struct tf_tree *t, size_t i, size_t parent, enum tf_
         return tf_fail(err, "the tag %s means another word under the same tag", more);
     if (v->kind == TF_TREE_OPEN && v->mate == i + 1)
         return tf_fail(err, "a constituent without words: %s", name);
+    if (style == TF_BRACKETS_WORDS && v->kind == TF_TREE_OPEN && tf_tree_punctuation_tag(v->label))
+        return tf_fail(err, "a constituent %s, which reads as a tag; use paren brackets", name);
     if (style == TF_BRACKETS_SLASH && v->kind == TF_TREE_OPEN && tf_text_is(v->label, more))
         return tf_fail(err, "a constituent %s, which reads as a tag; use paren brackets", more);
     if (style == TF_BRACKETS_SLASH && v->label.p[0] == '/')
@@ -103,7 +114,7 @@ int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *ro
             parent = i;
             put(sequence, slash ? "" : "(", v->label);
         } else if (v->kind == TF_TREE_LEAF) {
-            put_leaf(words, sequence, v);
+            put_leaf(words, sequence, v, style);
         } else {
             parent = outer[v->mate];
             put(sequence, slash ? "/" : ")", v->label);
@@ -149,8 +160,7 @@ static bool has_bracket(struct tf_text s)
 /* Classify a token on its own. With SLASH, openings are classified as tags at first. */
 static struct token read_token(struct tf_text s, enum tf_brackets style, const char *tag)
 {
-    char open = style == TF_BRACKETS_PAREN ? '(' : 0,
-         close = style == TF_BRACKETS_PAREN ? ')' : '/';
+    char open = style == TF_BRACKETS_SLASH ? 0 : '(', close = style == TF_BRACKETS_SLASH ? '/' : ')';
     struct token t = {TF_TREE_LEAF, s, NO_LABEL, false, false};
     if (open && s.p[0] == open)
         t.kind = TF_TREE_OPEN;
@@ -250,6 +260,65 @@ static void openings_likely(struct tokens *k)
     }
 }
 
+/* ---- which words a leaf of the sequence stands for: as many as take[] says, in order ---- */
+
+/* One word for each leaf, as long as there are words. */
+static unsigned take_in_order(const struct tokens *k, size_t words, size_t *take)
+{
+    size_t leaves = 0;
+    for (size_t i = 0; i < k->n; i++)
+        if (k->v[i].kind == TF_TREE_LEAF)
+            take[i] = leaves++ < words;
+    return leaves == words ? 0 : TF_REPAIR_LEAVES;
+}
+
+/* Between two matches: leaves [i, to) of the sequence and n words, paired in order. Words left over
+ * go to the last leaf that has one. */
+static void pair(const size_t *at, size_t i, size_t to, size_t n, size_t *take)
+{
+    for (; i < to; i++) {
+        take[at[i]] = n > 0;
+        n -= n > 0;
+    }
+    for (; n > 0 && i > 0 && take[at[i - 1]] == 0; i--)
+        ;
+    if (i > 0)
+        take[at[i - 1]] += n;
+}
+
+/* WORDS: by alignment. Words before the first match that nothing precedes go to its leaf. */
+static unsigned take_aligned(const struct tokens *k, struct tf_text words, size_t *take)
+{
+    size_t leaves = 0, n = 0, matches, from = 0, word = 0, room = count_tokens(words);
+    struct tf_text *leaf = tf_xarray(NULL, k->n + 1, sizeof *leaf);
+    struct tf_text *given = tf_xarray(NULL, room + 1, sizeof *given);
+    size_t *at = tf_xarray(NULL, k->n + 1, sizeof *at),
+           *match = tf_xarray(NULL, k->n + 1, sizeof *match);
+    while (next_token(&words, &given[n]))
+        n++;
+    for (size_t i = 0; i < k->n; i++) {
+        if (k->v[i].kind == TF_TREE_LEAF) {
+            leaf[leaves] = k->v[i].label;
+            at[leaves++] = i;
+        }
+    }
+    matches = tf_align(leaf, leaves, given, n, match);
+    for (size_t i = 0; i < leaves; i++) {
+        if (match[i] == SIZE_MAX)
+            continue;
+        pair(at, from, i, match[i] - word, take);
+        take[at[i]] = from == 0 && i == 0 ? match[i] + 1 : 1;
+        from = i + 1;
+        word = match[i] + 1;
+    }
+    pair(at, from, leaves, n - word, take);
+    free(leaf);
+    free(given);
+    free(at);
+    free(match);
+    return matches == leaves && matches == n ? 0 : TF_REPAIR_LEAVES;
+}
+
 /* Turns openings, tags and closings into nodes; k->count is the number of open constituents by
  * label. */
 struct builder {
@@ -257,6 +326,7 @@ struct builder {
     struct tokens *k;
     size_t *stack; /* opening tokens of the open constituents */
     size_t depth;
+    const size_t *take; /* by token: the number of words of a leaf */
     unsigned repairs;
 };
 
@@ -278,23 +348,24 @@ static void build_close(struct builder *b, const struct token *t)
     close_innermost(b);
 }
 
-static void build_leaf(struct builder *b, const struct token *t, struct tf_text word,
+static void build_leaf(struct builder *b, struct tf_text label, struct tf_text word,
                        struct tf_text tag)
 {
     struct tf_tree_node *last = b->t->n > 0 ? &b->t->v[b->t->n - 1] : NULL;
-    bool again = tf_text_is(t->label, more);
+    bool again = tf_text_is(label, more);
     if (again && last && last->kind == TF_TREE_LEAF) {
         last->word.n = (size_t)(word.p + word.n - last->word.p);
         return;
     }
-    b->repairs |= again ? TF_REPAIR_TAGS : 0;
-    tf_tree_add(b->t, TF_TREE_LEAF, again ? tag : t->label, word);
+    b->repairs |= again ? TF_REPAIR_LEAVES : 0;
+    tf_tree_add(b->t, TF_TREE_LEAF, again ? tag : label, word);
 }
 
-static void build(struct builder *b, struct tf_text words, struct tf_text tag)
+static void build(struct builder *b, struct tf_text words, enum tf_brackets style,
+                  struct tf_text tag)
 {
-    struct tf_text word = {NULL, 0};
-    bool have = next_token(&words, &word);
+    struct tf_text word, next = tag; /* next: WORDS, the tag of the next word */
+    bool in_words = style == TF_BRACKETS_WORDS;
     memset(b->k->count, 0, b->k->nlabels * sizeof *b->k->count);
     for (size_t i = 0; i < b->k->n; i++) {
         const struct token *t = &b->k->v[i];
@@ -302,29 +373,27 @@ static void build(struct builder *b, struct tf_text words, struct tf_text tag)
             b->repairs |= TF_REPAIR_BRACKETS;
         if (t->ignored) {
             continue;
+        } else if (in_words && t->kind != TF_TREE_LEAF && tf_tree_punctuation_tag(t->label)) {
+            next = t->kind == TF_TREE_OPEN ? t->label : tag;
         } else if (t->kind == TF_TREE_OPEN) {
             b->stack[b->depth++] = i;
             b->k->count[t->id]++;
             tf_tree_add(b->t, TF_TREE_OPEN, t->label, (struct tf_text){0});
         } else if (t->kind == TF_TREE_CLOSE) {
             build_close(b, t);
-        } else if (have) {
-            build_leaf(b, t, word, tag);
-            have = next_token(&words, &word);
         } else {
-            b->repairs |= TF_REPAIR_TAGS;
+            for (size_t n = 0; n < b->take[i] && next_token(&words, &word); n++)
+                build_leaf(b, in_words ? next : t->label, word, tag);
+            next = tag;
         }
     }
     if (b->depth > 0)
         b->repairs |= TF_REPAIR_BRACKETS;
     while (b->depth > 0)
         close_innermost(b);
-    if (!have)
-        return;
-    b->repairs |= TF_REPAIR_TAGS;
     bool inside = b->t->n > 0 && b->t->v[b->t->n - 1].kind == TF_TREE_CLOSE;
     b->t->n -= inside;
-    for (; have; have = next_token(&words, &word))
+    while (next_token(&words, &word))
         tf_tree_add(b->t, TF_TREE_LEAF, tag, word);
     if (inside)
         tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});
@@ -338,14 +407,18 @@ unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_tex
     read_tokens(&k, sequence, style, tag);
     if (style == TF_BRACKETS_SLASH && !openings_exact(&k, count_tokens(words)))
         openings_likely(&k);
-    struct builder b = {.t = t, .k = &k, .stack = tf_xarray(NULL, k.n + 1, sizeof *b.stack)};
-    build(&b, words, (struct tf_text){tag, strlen(tag)});
+    size_t *take = tf_xcalloc(k.n + 1, sizeof *take);
+    unsigned leaves = style == TF_BRACKETS_WORDS ? take_aligned(&k, words, take)
+                                                 : take_in_order(&k, count_tokens(words), take);
+    struct builder b = {t, &k, tf_xarray(NULL, k.n + 1, sizeof *b.stack), 0, take, leaves};
+    build(&b, words, style, (struct tf_text){tag, strlen(tag)});
     tf_tree_wrap(t, root);
     size_t before = t->n;
     tf_tree_drop_empty(t);
     if (t->n != before)
         b.repairs |= TF_REPAIR_BRACKETS;
     free(b.stack);
+    free(take);
     release_tokens(&k);
     return b.repairs;
 }

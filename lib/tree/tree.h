@@ -56,6 +56,10 @@ void tf_tree_reroot(struct tf_tree *t, const char *root);
  * tag get `other`, whose text must outlive the tree. A double quote gets '' unless it has ``. */
 void tf_tree_punctuate(struct tf_tree *t, const char *other);
 
+/* Whether `tag` is one of those five punctuation tags, and whether a word always has one. */
+bool tf_tree_punctuation_tag(struct tf_text tag);
+bool tf_tree_punctuation_word(struct tf_text word);
+
 /* The layout of trees in a file. */
 enum tf_tree_layout {
     TF_TREE_AUTO,   /* as LINES until the first tree of several lines, then as PRETTY */

@@ -106,7 +106,7 @@ static void restore(struct run *r, struct tf_text sequence, struct tf_text words
     unsigned repairs =
         tf_delinearize(&r->tree, r->f->style, sequence, words, r->f->root, r->f->tag);
     r->f->unbalanced += (repairs & TF_REPAIR_BRACKETS) != 0;
-    r->f->mis_sized += (repairs & TF_REPAIR_TAGS) != 0;
+    r->f->mis_sized += (repairs & TF_REPAIR_LEAVES) != 0;
     if (r->f->punctuate)
         tf_tree_punctuate(&r->tree, r->f->tag);
     tf_tree_write(&r->line, &r->tree);

@@ -27,17 +27,34 @@ static int tag_of_word(struct tf_text word, bool *is)
     return ANY;
 }
 
+/* ANY: not a punctuation tag. */
+static int read_tag(struct tf_text label)
+{
+    int tag = 0;
+    while (tag < ANY && !tf_text_is(label, tags[tag]))
+        tag++;
+    return tag;
+}
+
+bool tf_tree_punctuation_tag(struct tf_text tag)
+{
+    return read_tag(tag) != ANY;
+}
+
+bool tf_tree_punctuation_word(struct tf_text word)
+{
+    bool is;
+    return tf_text_is(word, "\"") || tag_of_word(word, &is) != ANY;
+}
+
 void tf_tree_punctuate(struct tf_tree *t, const char *other)
 {
     for (size_t i = 0; i < t->n; i++) {
         struct tf_tree_node *v = &t->v[i];
         if (v->kind != TF_TREE_LEAF)
             continue;
-        int has = 0;
-        while (has < ANY && !tf_text_is(v->label, tags[has]))
-            has++;
         bool is;
-        int tag = tag_of_word(v->word, &is);
+        int has = read_tag(v->label), tag = tag_of_word(v->word, &is);
         if (tf_text_is(v->word, "\"")) /* ambiguous: trust an opening tag */
             tag = has == OPENING ? OPENING : CLOSING;
         else if (is && tag == ANY)

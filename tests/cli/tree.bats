@@ -34,6 +34,21 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     done
 }
 
+@test "sequences with the words in place of the tags" {
+    t 0 tf-tree -l -b words -w w -o s trees
+    [ "$(head -1 s)" = '(S (NP John )NP (VP has (NP a dog )NP )VP . )S' ]
+    t 0 tf-tree -r -b words -p -w w s
+    expect_output '(TOP (S (NP (XX John)) (VP (XX has) (NP (XX a) (XX dog))) (. .)))
+(TOP (NP (NP (XX Genetic) (XX Analysis)) (PP (XX of) (NP (XX -LRB-) (XX x) (XX y) (XX -RRB-)))))
+(TOP (X (X (XX ä))) (NP (XX z)))'
+    [ -z "$stderr" ]
+    sh_t 0 'tf-tree -r -b words -w w s | tf-tree -l -b words -w w2 | cmp - s && cmp w w2'
+    printf 'John had a big dog .\n' >w3
+    sh_t 0 'head -1 s | tf-tree -r -b words -w w3'
+    expect_output '(TOP (S (NP (XX John)) (VP (XX had) (NP (XX a) (XX big) (XX dog))) (XX .)))'
+    expect_contains "$stderr" "1 sequences restored; repaired: brackets of 0, tags or words of 1"
+}
+
 @test "round trip on real treebanks" {
     [ -n "${DATA:-}" ] || skip "DATA is not set"
     for f in "$DATA"/craft-treebank/*.trees.gz "$DATA"/gum-silver/*.trees.gz; do
@@ -101,7 +116,7 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
 (TOP (NN -LRB-) (NN b))'
     [ "${stderr_lines[0]}" = "tf-tree: warning: out: line 5: no tab between words and sequence" ]
     [ "${#stderr_lines[@]}" = 3 ]
-    expect_contains "$stderr" "5 sequences restored; repaired: brackets of 3, number of tags of 2"
+    expect_contains "$stderr" "5 sequences restored; repaired: brackets of 3, tags or words of 2"
     expect_contains "$stderr" "out: 1 of 5 lines bad; the first is line 5: no tab"
     t 4 tf-tree -r --tag NN --root S1 out
     expect_contains "$output" '(S1 (NN a) (NN b) (NN c))'

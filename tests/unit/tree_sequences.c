@@ -2,6 +2,7 @@
  * result must still be a valid tree over the words. */
 #include "../harness/tap.h"
 #include "base/rng.h"
+#include "tree/align.h"
 #include "tree/linearize.h"
 
 static struct tf_tree tree;
@@ -123,6 +124,24 @@ static void damage(struct tf_buf *s)
     tf_buf_release(&out);
 }
 
+/* Is the restored tree that of `text`? With WORDS, which loses the tags: has it this sequence? */
+static bool comes_back(enum tf_brackets style, const struct tf_buf *text, const struct tf_buf *s)
+{
+    struct tf_buf again = {0}, words = {0};
+    struct tf_err err = {0};
+    bool same;
+    if (style == TF_BRACKETS_WORDS) {
+        same = tf_linearize(&tree, style, "TOP", &words, &again, &err) == 0 &&
+               again.len == s->len && (s->len == 0 || !memcmp(again.p, s->p, s->len));
+    } else {
+        tf_tree_write(&again, &tree);
+        same = !strcmp(again.p, text->p);
+    }
+    tf_buf_release(&again);
+    tf_buf_release(&words);
+    return same;
+}
+
 static void random_trees(enum tf_brackets style, int n)
 {
     int same = 0, refusals = 0, valid = 0, damaged = 0;
@@ -135,8 +154,7 @@ static void random_trees(enum tf_brackets style, int n)
         } else {
             unsigned repairs = tf_delinearize(&tree, style, (struct tf_text){s.p, s.len},
                                               (struct tf_text){w.p, w.len}, "TOP", "XX");
-            tf_tree_write(&again, &tree);
-            same += repairs == 0 && !strcmp(again.p, text.p);
+            same += repairs == 0 && comes_back(style, &text, &s);
             damage(&s);
             tf_delinearize(&tree, style, (struct tf_text){s.p, s.len}, (struct tf_text){w.p, w.len},
                            "TOP", "XX");
@@ -157,10 +175,65 @@ static void random_trees(enum tf_brackets style, int n)
     is_int(valid, damaged, "damaged sequences give trees over the words");
 }
 
+/* The length of the longest common subsequence, by the table. */
+static size_t common(const struct tf_text *a, size_t na, const struct tf_text *b, size_t nb)
+{
+    static size_t v[41][41];
+    for (size_t i = 0; i <= na; i++)
+        for (size_t j = 0; j <= nb; j++)
+            v[i][j] = i == 0 || j == 0                   ? 0
+                      : tf_text_same(a[i - 1], b[j - 1]) ? v[i - 1][j - 1] + 1
+                      : v[i - 1][j] > v[i][j - 1]        ? v[i - 1][j]
+                                                         : v[i][j - 1];
+    return v[na][nb];
+}
+
+static void alignments(int n)
+{
+    static const char *const words[] = {"a", "b", "c", "d"};
+    int wrong = 0;
+    for (int i = 0; i < n; i++) {
+        struct tf_text a[40], b[40];
+        size_t match[40], na = tf_rng_below(&rng, 41), nb = tf_rng_below(&rng, 41), last = 0,
+                          found = 0, alphabet = 1 + tf_rng_below(&rng, 4);
+        for (size_t k = 0; k < na; k++)
+            a[k] = span(pick(words, alphabet));
+        for (size_t k = 0; k < nb; k++)
+            b[k] = span(pick(words, alphabet));
+        size_t got = tf_align(a, na, b, nb, match);
+        for (size_t k = 0; k < na; k++) {
+            if (match[k] == SIZE_MAX)
+                continue;
+            found++;
+            wrong += match[k] >= nb || match[k] + 1 <= last || !tf_text_same(a[k], b[match[k]]);
+            last = match[k] + 1;
+        }
+        wrong += got != found || got != common(a, na, b, nb);
+    }
+    is_int(wrong, 0, "%d alignments are the longest", n);
+}
+
+/* Over the limit: only the beginning and the end are aligned. */
+static void far_apart(void)
+{
+    enum { N = 2000 };
+    static struct tf_text a[N], b[N];
+    static size_t match[N];
+    for (size_t i = 0; i < N; i++) {
+        a[i] = span(i < 5 || i >= N - 5 ? "same" : i % 2 ? "x" : "y");
+        b[i] = span(i < 5 || i >= N - 5 ? "same" : i % 3 ? "z" : "y");
+    }
+    is_int(tf_align(a, N, b, N, match), 10, "beginning and end");
+    is_int(match[4], 4, "the last of the beginning");
+    is_int(match[N - 5], N - 5, "the first of the end");
+    ok(match[N / 2] == SIZE_MAX, "nothing between");
+}
+
 int main(void)
 {
-    const enum tf_brackets slash = TF_BRACKETS_SLASH, paren = TF_BRACKETS_PAREN;
-    const unsigned brackets = TF_REPAIR_BRACKETS, tags = TF_REPAIR_TAGS;
+    const enum tf_brackets slash = TF_BRACKETS_SLASH, paren = TF_BRACKETS_PAREN,
+                           words = TF_BRACKETS_WORDS;
+    const unsigned brackets = TF_REPAIR_BRACKETS, tags = TF_REPAIR_LEAVES;
     rng = tf_rng_new(7, 0);
     const char john[] = "(TOP (S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .)))";
     forth(slash, john, "John has a dog .", "S NP NNP /NP VP VBZ NP DT NN /NP /VP . /S");
@@ -196,6 +269,23 @@ int main(void)
     back(paren, "( b)", "NN NN", "(TOP (NN -LRB-) (NN b-RRB-))", 0);
     back(paren, "a", "(TOP (S NN )S )TOP", "(TOP (TOP (S (NN a))))", 0);
 
+    forth(words, john, "John has a dog .", "(S (NP John )NP (VP has (NP a dog )NP )VP . )S");
+    forth(words, "(NP (NN a b))", "a b", "(NP a b )NP");
+    forth(words, "(NP (NN x) (: -) (HYPH -) (: --))", "x - - --", "(NP x (: - ): - -- )NP");
+    refused(words, "(TOP (S (: (NN x)) (NN y)))", "reads as a tag");
+    back(words, "a - b", "(S a (: - ): b )S", "(TOP (S (XX a) (: -) (XX b)))", 0);
+    back(words, "a b c", "(S a )S", "(TOP (S (XX a) (XX b) (XX c)))", tags);
+    back(words, "a b c", "(S (NP a )NP c )S", "(TOP (S (NP (XX a) (XX b)) (XX c)))", tags);
+    back(words, "a b c", "(S (NP b )NP c )S", "(TOP (S (NP (XX a) (XX b)) (XX c)))", tags);
+    back(words, "a b", "(S (NP a a )NP b b )S", "(TOP (S (NP (XX a)) (XX b)))", tags);
+    back(words, "a b c", "(S (NP a )NP x c )S", "(TOP (S (NP (XX a)) (XX b) (XX c)))", tags);
+    back(words, "a b", "(S )S", "(TOP (S (XX a) (XX b)))", tags);
+    back(words, "a b", "(S a (NP b )S", "(TOP (S (XX a) (NP (XX b))))", brackets);
+    back(words, "( b", "(NP -LRB- b )NP", "(TOP (NP (XX -LRB-) (XX b)))", tags);
+    alignments(4000);
+    far_apart();
+
+    random_trees(words, 4000);
     random_trees(slash, 4000);
     random_trees(paren, 4000);
 
