@@ -160,7 +160,8 @@ static bool has_bracket(struct tf_text s)
 /* Classify a token on its own. With SLASH, openings are classified as tags at first. */
 static struct token read_token(struct tf_text s, enum tf_brackets style, const char *tag)
 {
-    char open = style == TF_BRACKETS_SLASH ? 0 : '(', close = style == TF_BRACKETS_SLASH ? '/' : ')';
+    char open = style == TF_BRACKETS_SLASH ? 0 : '(',
+         close = style == TF_BRACKETS_SLASH ? '/' : ')';
     struct token t = {TF_TREE_LEAF, s, NO_LABEL, false, false};
     if (open && s.p[0] == open)
         t.kind = TF_TREE_OPEN;
