@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 10
+#define TF_BACKEND_ABI 11
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -190,15 +190,18 @@ typedef struct tf_ctx *tf_open_fn(const struct tf_ctx_opts *o, struct tf_err *er
 /* One line for tf-info and logs: library, kernels, device ("own kernels, avx512, int8 by
  * avx512vnni"). Owned by the lane. */
 typedef const char *tf_describe_fn(struct tf_ctx *c);
+/* The kernels that decide the bytes of results in this table's precision ("avx512"; "OpenBLAS
+ * 0.3.21, core SkylakeX; avx512"): at most 150 bytes, static. After a successful probe. */
+typedef const char *tf_kernels_fn(void);
 
 /* ---- lanes and memory ---- */
 
-#define TF_LANE_OPS(OP)                                                                       \
-    OP(close)                                                                                 \
-    OP(set_tuning) OP(start_tuning) OP(get_tuning) OP(alloc) OP(free) OP(upload) OP(download) \
-        OP(download_async) OP(download_wait) OP(free_memory) OP(zero) OP(copy) OP(sync)       \
-            OP(rows_new) OP(rows_free) OP(rows_set) OP(rows_shape) OP(set_rng_state)          \
-                OP(graph_begin) OP(graph_end)
+#define TF_LANE_OPS(OP)                                                                           \
+    OP(close)                                                                                     \
+    OP(set_tuning)                                                                                \
+    OP(start_tuning) OP(get_tuning) OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) \
+        OP(download_wait) OP(free_memory) OP(zero) OP(copy) OP(sync) OP(rows_new) OP(rows_free)   \
+            OP(rows_set) OP(rows_shape) OP(set_rng_state) OP(graph_begin) OP(graph_end)
 
 /* Free a lane, or NULL. */
 typedef void tf_close_fn(struct tf_ctx *c);
@@ -254,11 +257,12 @@ typedef bool tf_graph_end_fn(struct tf_ctx *c);
 
 /* ---- operations on activations: one implementation for each precision of ACT ---- */
 
-#define TF_ACT_OPS(OP)                                                                \
-    OP(embed_fwd)                                                                     \
-    OP(embed_bwd) OP(linear_fwd) OP(linear_bwd) OP(add_norm_fwd) OP(add_norm_bwd)     \
-        OP(attention_fwd) OP(attention_bwd) OP(xent) OP(embed_rows) OP(add_norm_rows) \
-            OP(cached_attention) OP(scatter_rows)
+#define TF_ACT_OPS(OP)                                                                   \
+    OP(embed_fwd)                                                                        \
+    OP(embed_bwd)                                                                        \
+    OP(linear_fwd) OP(linear_bwd) OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd)    \
+        OP(attention_bwd) OP(xent) OP(embed_rows) OP(add_norm_rows) OP(cached_attention) \
+            OP(scatter_rows)
 
 /* x[r] = dropout(table[ids[r]] * scale + pos[row within its sentence]); pos may be NULL. x [R, D],
  * table [V, D], pos [>= longest, D], ids [R]. ROW-WISE. */
@@ -396,6 +400,7 @@ struct tf_backend {
     tf_probe_fn *probe;
     tf_open_fn *open;
     tf_describe_fn *describe;
+    tf_kernels_fn *kernels;
 #define TF_BACKEND_FIELD(op) tf_##op##_fn *op;
     TF_LANE_OPS(TF_BACKEND_FIELD)
     TF_ACT_OPS(TF_BACKEND_FIELD)

@@ -76,6 +76,21 @@ static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *
     return 0;
 }
 
+/* The first versions did not record the kernels, and a finished run has no device: only two known
+ * sets can differ. */
+static void complete_kernels(struct tf_resume *r, struct tf_setup *s, struct tf_value *known)
+{
+    struct tf_value *ours = &s->common.settings;
+    const struct tf_value *was = tf_value_get(known, "kernels"),
+                          *is = tf_value_get(ours, "kernels");
+    if (was == NULL && is != NULL)
+        tf_value_put(&s->arena, known, "kernels", *is);
+    else if (was != NULL && is == NULL)
+        tf_value_put(&s->arena, ours, "kernels", tf_value_clone(&s->arena, was));
+    else
+        r->other_kernels = was != NULL && !tf_value_equal(was, is);
+}
+
 /* The checkpoint's settings, with defaults for what it does not record. */
 static struct tf_value recorded_settings(struct tf_resume *r, struct tf_setup *s)
 {
@@ -87,6 +102,7 @@ static struct tf_value recorded_settings(struct tf_resume *r, struct tf_setup *s
     /* The first versions knew one precision and did not record it. */
     if (tf_value_get(&known, "precision") == NULL)
         tf_value_put(&s->arena, &known, "precision", tf_value_str(&s->arena, "fp32"));
+    complete_kernels(r, s, &known);
     /* A run may start validating later, or pause it; the measure of its best is kept. */
     const struct tf_value *was = tf_value_get(&known, "best_by"),
                           *is = tf_value_get(ours, "best_by");

@@ -9,8 +9,9 @@ struct tf_resume {
     char *path; /* NULL: a new run */
     struct tf_model_file file;
     struct tf_run_state state; /* without the best so far when the measure of the best changed */
-    bool regular;    /* it is the regular checkpoint of its step, not resume.tfm */
-    bool overridden; /* --force accepted settings other than the checkpoint's */
+    bool regular;              /* it is the regular checkpoint of its step, not resume.tfm */
+    bool overridden;           /* --force accepted settings other than the checkpoint's */
+    bool other_kernels;        /* among them the kernels that computed it */
 };
 
 /* Find the newest readable checkpoint of o->dir. 0 also when there is none. */

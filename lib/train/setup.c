@@ -42,8 +42,9 @@ static int complete_config(struct tf_setup *s, const struct tf_header *h, struct
 
 /* ---- what all checkpoints share ---- */
 
-/* The settings of training as a map: kept in checkpoints, compared at resume. */
-static struct tf_value settings_map(struct tf_setup *s, const char *precision)
+/* The settings of training as a map: kept in checkpoints, compared at resume. kernels: NULL without
+ * a device. */
+static struct tf_value settings_map(struct tf_setup *s, const char *precision, const char *kernels)
 {
     struct tf_arena *a = &s->arena;
     const struct tf_run_opts *o = s->o;
@@ -64,6 +65,8 @@ static struct tf_value settings_map(struct tf_setup *s, const char *precision)
     tf_value_put(a, &v, "accumulate", tf_value_int(o->accumulate));
     tf_value_put(a, &v, "seed", tf_value_int(o->seed));
     tf_value_put(a, &v, "precision", tf_value_str(a, precision));
+    if (kernels != NULL)
+        tf_value_put(a, &v, "kernels", tf_value_str(a, kernels));
     if (s->tuning.text != NULL) {
         char hash[65];
         tf_value_put(a, &v, "tuning", tf_value_str(a, tf_hex(hash, s->tuning.sha, 32)));
@@ -110,7 +113,7 @@ static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *er
 
 /* The provenance so far is the stream's. */
 static int make_common(struct tf_setup *s, const struct tf_header *stream, const char *precision,
-                       struct tf_err *err)
+                       const char *kernels, struct tf_err *err)
 {
     struct tf_save_common *c = &s->common;
     struct tf_arena *a = &s->arena;
@@ -126,7 +129,7 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
         .extra = tf_value_map(),
     };
     memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);
-    c->settings = settings_map(s, precision);
+    c->settings = settings_map(s, precision, kernels);
     c->batches = has_config ? tf_value_clone(a, &stream->config) : tf_value_map();
     return read_vocab(s, &c->header, err);
 }
@@ -134,6 +137,13 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
 void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs)
 {
     tf_header_made(&s->common.header, &s->arena, "tf-train", s->o->opts, inputs);
+}
+
+void tf_setup_add_kernels(struct tf_setup *s)
+{
+    struct tf_value *made = &s->common.header.made;
+    tf_value_put(&s->arena, &made->items[made->n - 1], "kernels",
+                 tf_value_str(&s->arena, s->be->kernels()));
 }
 
 /* ---- opening ---- */
@@ -150,13 +160,13 @@ static int read_tuning(struct tf_setup *s, struct tf_err *err)
 }
 
 static int configure(struct tf_setup *s, struct tf_header stream, const char *precision,
-                     struct tf_err *err)
+                     const char *kernels, struct tf_err *err)
 {
     const struct tf_start_model *from = s->o->from;
     if ((from != NULL && tf_start_model_complete(from, &stream, err) != 0) ||
         complete_config(s, &stream, err) != 0)
         return -1;
-    return make_common(s, &stream, precision, err);
+    return make_common(s, &stream, precision, kernels, err);
 }
 
 int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o, struct tf_err *err)
@@ -168,7 +178,7 @@ int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o, struct tf_err
     tf_backend_note(&why);
     if (read_tuning(s, err) != 0 || tf_feed_open(&s->feed, o->input, err) != 0)
         return -1;
-    return configure(s, *tf_feed_header(s->feed), s->be->precision, err);
+    return configure(s, *tf_feed_header(s->feed), s->be->precision, s->be->kernels(), err);
 }
 
 int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
@@ -187,7 +197,7 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
         word = precision->text;
     *s = (struct tf_setup){.o = o};
     stream.config = batches != NULL ? *batches : tf_value_map();
-    return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, err);
+    return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, NULL, err);
 }
 
 void tf_setup_check_batches(const struct tf_setup *s)

@@ -45,6 +45,8 @@ void tf_setup_check_batches(const struct tf_setup *s);
 void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n);
 /* Append a stage of this run to the provenance of its checkpoints; inputs: MAP of hashes. */
 void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs);
+/* Record the kernels in the stage that was just added: other ones computed what came before. */
+void tf_setup_add_kernels(struct tf_setup *s);
 
 /* Host copies of what a stepper starts from; m, v and e (Adam's moments, the moving average) NULL
  * for a start from zero. Blocks of params.size floats, on the heap. */

@@ -119,6 +119,8 @@ static void record_override(struct tf_run *r, const struct tf_resume *from)
     else if (!from->overridden)
         return;
     tf_setup_add_stage(&r->setup, &none);
+    if (from->other_kernels)
+        tf_setup_add_kernels(&r->setup);
 }
 
 /* The first line of the log names the corpus, which only batches contain. */

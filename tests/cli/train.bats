@@ -455,6 +455,43 @@ ends() {
         "warning: c.tfs: the corpus differs from the checkpoint's; continuing with the new one"
 }
 
+# Sets that this machine has, other than that of its checkpoint; the first is always there.
+@test "other kernels on resumption: refused by name; with --force in the log and the provenance" {
+    export TF_CPU_ISA=generic
+    train --steps 5 -o run b.tfs
+    cp run/ckpt-00000005.tfm before
+    tr_t 0 --steps 5 -o run b.tfs
+    unset TF_CPU_ISA
+    tr_t 1 --device ref --steps 8 -o run b.tfs
+    expect_error "run/ckpt-00000005.tfm: kernels: 'generic' in the checkpoint, 'ref' in this run (--force continues with the new value)"
+    for set in avx2 avx512; do
+        TF_CPU_ISA=$set tf-info --devices 2>/dev/null | grep -q "own kernels, $set," || continue
+        TF_CPU_ISA=$set tr_t 1 --steps 8 -o run b.tfs
+        expect_error "kernels: 'generic' in the checkpoint, '$set' in this run"
+    done
+    same before run/ckpt-00000005.tfm
+    tr_t 0 --device ref --steps 8 --force -o run b.tfs
+    expect_contains "$stderr" "kernels: 'generic' in the checkpoint, 'ref' in this run; continuing"
+    expect_contains "$(grep '"event":"start"' run/log.jsonl | tail -n 1)" '"kernels":"ref"'
+    expect_contains "$(tf-info --json run/ckpt-00000008.tfm | "$TF_PYTHON" -c '
+import json, sys
+print([x.get("kernels") for x in json.load(sys.stdin)["made"] if x["prog"] == "tf-train"])')" \
+        "[None, 'ref']"
+    TF_CPU_ISA=generic tr_t 1 --steps 9 -o run b.tfs
+    expect_error "kernels: 'ref' in the checkpoint, 'generic' in this run"
+}
+
+@test "a checkpoint that does not record its kernels continues with any" {
+    TF_CPU_ISA=generic train --steps 5 -o run b.tfs
+    tf-cbor json run/ckpt-00000005.tfm >new.jsonl
+    sed '/"settings"/ s/"kernels":"generic",*//' new.jsonl >old.jsonl
+    [ "$(wc -c <new.jsonl)" -gt "$(wc -c <old.jsonl)" ]
+    tf-cbor unjson old.jsonl >run/ckpt-00000005.tfm
+    tr_t 0 --device ref --steps 8 -o run b.tfs
+    TF_CPU_ISA=generic tr_t 1 --steps 9 -o run b.tfs
+    expect_error "kernels: 'ref' in the checkpoint, 'generic' in this run"
+}
+
 @test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
     train --steps 15 --save-every 5 -o whole b.tfs
     train --steps 10 --save-every 5 -o run b.tfs

@@ -28,11 +28,35 @@ static const char *describe_sgemm(struct tf_ctx *c)
     return text;
 }
 
+static const char *kernels(void)
+{
+    return TEXT(TF_ISA);
+}
+
+static const char *kernels_int8(void)
+{
+    return TEXT(TF_SET);
+}
+
+static const char *kernels_sgemm(void)
+{
+    static _Thread_local char text[160];
+    snprintf(text, sizeof text, "%s; " TEXT(TF_ISA), tf_openblas_about());
+    return text;
+}
+
+static const char *kernels_sgemm_int8(void)
+{
+    static _Thread_local char text[160];
+    snprintf(text, sizeof text, "%s; " TEXT(TF_SET), tf_openblas_about());
+    return text;
+}
+
 #define OWN(op) .op = TF_CPU(op),
 #define INT8(op) .op = TF_CPU_INT8(op),
 
 /* A table and its `open`. The last argument replaces entries of OWN. */
-#define TABLE(table, PRECISION, SUPPORTS, DEFAULT_FOR, DESCRIBE, PACKED, ...)                     \
+#define TABLE(table, PRECISION, SUPPORTS, DEFAULT_FOR, DESCRIBE, KERNELS_OF, PACKED, ...)         \
     static tf_open_fn open_##table;                                                               \
     static const struct tf_backend table = {.abi = TF_BACKEND_ABI,                                \
                                             .name = "cpu",                                        \
@@ -45,6 +69,7 @@ static const char *describe_sgemm(struct tf_ctx *c)
                                             .elem_size = TF_HOST_ELEM_SIZES(float),               \
                                             .open = open_##table,                                 \
                                             .describe = DESCRIBE,                                 \
+                                            .kernels = KERNELS_OF,                                \
                                             TF_HOST_ENTRIES TF_ACT_OPS(OWN) TF_PACKED_OPS(PACKED) \
                                                 TF_VALUE_OPS(OWN) __VA_ARGS__};                   \
     static struct tf_ctx *open_##table(const struct tf_ctx_opts *o, struct tf_err *err)           \
@@ -58,10 +83,10 @@ static const char *describe_sgemm(struct tf_ctx *c)
     .xent = TF_CPU_SGEMM(xent)
 
 #pragma GCC diagnostic ignored "-Woverride-init" /* by SGEMM */
-TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, OWN)
-TABLE(int8, "int8", TF_USE_DECODING, 0, describe, INT8)
-TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, OWN, SGEMM)
-TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, INT8, SGEMM)
+TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, kernels, OWN)
+TABLE(int8, "int8", TF_USE_DECODING, 0, describe, kernels_int8, INT8)
+TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, kernels_sgemm, OWN, SGEMM)
+TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, kernels_sgemm_int8, INT8, SGEMM)
 
 extern const struct tf_backend *const TABLES(TF_SET)[], *const SGEMM_TABLES(TF_SET)[];
 const struct tf_backend *const TABLES(TF_SET)[] = {&fp32, &int8, NULL};

@@ -289,6 +289,11 @@ static const char *describe(struct tf_ctx *c)
     return c->text;
 }
 
+static const char *kernels(void)
+{
+    return "cuda";
+}
+
 template <typename A> static constexpr struct tf_backend table(unsigned default_for)
 {
     typedef tf_cuda_ops<A> ops;
@@ -305,6 +310,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
         .probe = probe<A>,
         .open = lane_open<A>,
         .describe = describe,
+        .kernels = kernels,
 #define COMMON(op) .op = tf_cuda_##op,
 #define OF_A(op) .op = ops::op,
         TF_LANE_OPS(COMMON)

@@ -24,6 +24,11 @@ static const char *describe(struct tf_ctx *c)
     return DOUBLE ? "plain loops, double" : "plain loops, float";
 }
 
+static const char *kernels(void)
+{
+    return DOUBLE ? "ref64" : "ref";
+}
+
 #define TABLE_(name) tf_backend_ref_##name
 #define TABLE(name) TABLE_(name)
 
@@ -48,6 +53,7 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .elem_size = TF_HOST_ELEM_SIZES(tf_real),
     .open = open_lane,
     .describe = describe,
+    .kernels = kernels,
     TF_HOST_ENTRIES
     TF_ACT_OPS(ENTRY)
     TF_PACKED_OPS(ENTRY)
