@@ -2,6 +2,7 @@
 #include "common_options.h"
 #include "text/text_file.h"
 #include "tree/evalb.h"
+#include "tree/evalb_parse.h"
 
 static struct tf_evalb_opts eval;
 static const char *params;
@@ -17,8 +18,8 @@ static struct tf_opt opts[] = {
     OPT_INT('e', "max-error", &max_error, .arg = "N", .lo = -1, .hi = INT32_MAX,
             .help = "stop at the error after N + 1 errors (MAX_ERROR)"),
     COMMON_BAD(&eval.bad, "sentences with errors"),
-    OPT_INT(0, "max-line", &max_line, .arg = "BYTES", .def = "1G", .lo = 1, .hi = 1LL << 36,
-            .help = "longest line in bytes"),
+    OPT_INT(0, "max-line", &max_line, .arg = "BYTES", .def = "16777216", .lo = 1,
+            .hi = TF_EVALB_MAX_LINE, .help = "longest line in bytes (default 16 MiB)"),
     OPT_GROUP("Report"),
     OPT_FLAG(0, "exact", &eval.exact, .help = "print what EVALB prints and no more"),
     OPT_FLAG(0, "json", &eval.json, .help = "print all numbers and a row per sentence as JSON"),

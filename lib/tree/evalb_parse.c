@@ -33,22 +33,71 @@ static bool is_quote(const struct tf_evalb_params *p, struct tf_text tag, struct
     return word.n == 1 && memchr("'\"/", word.p[0], 3) && tf_evalb_listed(&p->quotes, tag);
 }
 
-void tf_evalb_insert_word(struct tf_evalb_sentence *s, size_t at, struct tf_text tag,
-                          struct tf_text word)
+static void add_word(struct tf_evalb_sentence *s, struct tf_text tag, struct tf_text word)
 {
     ROOM(s->words, s->nwords, s->words_cap);
-    memmove(s->words + at + 1, s->words + at, (s->nwords - at) * sizeof *s->words);
-    s->words[at] = (struct tf_evalb_word){word, tag, TF_EVALB_OPEN};
-    s->nwords++;
+    s->words[s->nwords++] = (struct tf_evalb_word){word, tag, TF_EVALB_OPEN};
 }
 
-static void open_bracket(struct tf_evalb_sentence *s, size_t from, struct tf_text label)
+static void insert_words(struct tf_evalb_sentence *s, const struct tf_evalb_insertion *v, size_t n)
+{
+    size_t from = s->nwords, to = from + n; /* words [from, to) of the result are done */
+    if (to > s->words_cap) {
+        s->words_cap = to + to / 2;
+        s->words = tf_xarray(s->words, s->words_cap, sizeof *s->words);
+    }
+    s->nwords = to;
+    while (n-- > 0) {
+        size_t at = v[n].place, after = to - at - 1;
+        from -= after;
+        memmove(s->words + at + 1, s->words + from, after * sizeof *s->words);
+        s->words[at] = (struct tf_evalb_word){v[n].quote->word, v[n].quote->tag, TF_EVALB_OPEN};
+        to = at;
+    }
+}
+
+/* How many of v are before byte `at` of the line. */
+static size_t insertions_before(const struct tf_evalb_insertion *v, size_t n, size_t at)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (v[mid].quote->at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+void tf_evalb_insert(struct tf_evalb_sentence *s, const struct tf_evalb_insertion *v, size_t n)
+{
+    size_t before = 0;
+    if (n == 0)
+        return;
+    insert_words(s, v, n);
+    for (size_t k = 0; k < s->nbrackets; k++) {
+        struct tf_evalb_bracket *b = &s->brackets[k];
+        while (before < n && v[before].quote->bracket <= k)
+            before++;
+        size_t until = insertions_before(v, n, b->to);
+        b->start += (int32_t)before;
+        b->end += (int32_t)(until > before ? until : before);
+    }
+}
+
+static void open_bracket(struct tf_evalb_sentence *s, size_t label, size_t from)
 {
     ROOM(s->brackets, s->nbrackets, s->brackets_cap);
     ROOM(s->stack, s->depth, s->stack_cap);
-    s->brackets[s->nbrackets] =
-        (struct tf_evalb_bracket){(int64_t)s->nwords, -1, from, s->line.n, label, TF_EVALB_OPEN};
-    s->stack[s->depth++] = s->nbrackets++;
+    s->brackets[s->nbrackets] = (struct tf_evalb_bracket){.start = (int32_t)s->nwords,
+                                                          .end = -1,
+                                                          .from = (uint32_t)from,
+                                                          .to = (uint32_t)s->line.n,
+                                                          .label = (uint32_t)label,
+                                                          .label_len = (uint32_t)(from - label),
+                                                          .result = TF_EVALB_OPEN};
+    s->stack[s->depth++] = (uint32_t)s->nbrackets++;
 }
 
 /* Parse the "(" at i, which begins a word or a bracket. Returns the position after what was
@@ -78,18 +127,19 @@ static size_t parse_open(struct tf_evalb_context *c, struct tf_evalb_sentence *s
         }
         if (closed) {
             if (!tf_evalb_listed(&c->p->deleted, label))
-                tf_evalb_insert_word(s, s->nwords, label, word);
+                add_word(s, label, word);
             return e + 1;
         }
         if (e < l->n && l->p[e] != '(')
             tf_evalb_error(c, "more than two elements in a bracket");
     }
-    open_bracket(s, p, label);
+    open_bracket(s, i + 1, p);
     return p;
 }
 
 void tf_evalb_parse(struct tf_evalb_context *c, struct tf_evalb_sentence *s, struct tf_text line)
 {
+    TF_ASSERT(line.n <= TF_EVALB_MAX_LINE);
     int64_t level = 0; /* nesting depth; negative after a ")" too many, as EVALB's stack index */
     bool stray = false;
     s->line = line;
@@ -107,8 +157,8 @@ void tf_evalb_parse(struct tf_evalb_context *c, struct tf_evalb_sentence *s, str
                 tf_evalb_error(c, "a closing bracket too many");
             if (s->depth > 0) {
                 struct tf_evalb_bracket *b = &s->brackets[s->stack[--s->depth]];
-                b->end = (int64_t)s->nwords;
-                b->to = i;
+                b->end = (int32_t)s->nwords;
+                b->to = (uint32_t)i;
             }
             i++;
         } else {

@@ -12,11 +12,12 @@ struct tf_evalb_word {
     int result;
 };
 
+/* A line of brackets alone needs one of these for each byte, so they are small. */
 struct tf_evalb_bracket {
-    int64_t start, end; /* words [start, end); end -1: never closed */
-    size_t from, to;    /* its content in the line, for -D */
-    struct tf_text label;
-    int result;
+    int32_t start, end;        /* words [start, end); end -1: never closed */
+    uint32_t from, to;         /* its content in the line */
+    uint32_t label, label_len; /* in the line */
+    int32_t result;
 };
 
 /* A word that may be an apostrophe or a quotation mark according to QUOTE_LABEL. */
@@ -27,21 +28,35 @@ struct tf_evalb_quote {
     size_t at;      /* its position in the line */
 };
 
+enum { TF_EVALB_MAX_LINE = INT32_MAX - 1 }; /* bytes */
+
 /* Zero-initialise. Texts are views of the line. */
 struct tf_evalb_sentence {
     struct tf_text line;
     struct tf_evalb_word *words;
     struct tf_evalb_bracket *brackets;
     struct tf_evalb_quote *quotes;
-    size_t *stack; /* of open brackets */
+    uint32_t *stack; /* of open brackets */
     size_t nwords, words_cap, nbrackets, brackets_cap, nquotes, quotes_cap, depth, stack_cap;
     int64_t length; /* for CUTOFF_LEN */
 };
-/* Parse a line. Errors go to tf_evalb_error; whatever could be parsed is in the sentence. */
+/* Parse a line of at most TF_EVALB_MAX_LINE bytes. Errors go to tf_evalb_error; whatever could be
+ * parsed is in the sentence. */
 void tf_evalb_parse(struct tf_evalb_context *c, struct tf_evalb_sentence *s, struct tf_text line);
 void tf_evalb_sentence_release(struct tf_evalb_sentence *s);
-/* Insert a word before word number `index`. Brackets and quotes do not move. */
-void tf_evalb_insert_word(struct tf_evalb_sentence *s, size_t index, struct tf_text tag,
-                          struct tf_text word);
+static inline struct tf_text tf_evalb_label(const struct tf_evalb_sentence *s,
+                                            const struct tf_evalb_bracket *b)
+{
+    return (struct tf_text){s->line.p + b->label, b->label_len};
+}
+
+/* A word to insert: where it is in the list when all words before it have been inserted. */
+struct tf_evalb_insertion {
+    const struct tf_evalb_quote *quote;
+    size_t place;
+};
+/* Insert n words, in ascending order of place and of position in the line: brackets after a word
+ * move, brackets around it grow. */
+void tf_evalb_insert(struct tf_evalb_sentence *s, const struct tf_evalb_insertion *v, size_t n);
 
 #endif

@@ -1,35 +1,56 @@
 /* evalb_quotes.c - see evalb_quotes.h. */
 #include "tree/evalb_quotes.h"
+#include "base/memory.h"
+#include <stdlib.h>
 
-/* Put the word of a quote back: brackets after it move, brackets around it grow. */
-static void reinsert(struct tf_evalb_context *c, struct tf_evalb_sentence *s,
-                     const struct tf_evalb_quote *q)
+/* One sentence, and the words to put back, which are inserted together: each on its own would move
+ * all words and brackets after it. */
+struct side {
+    struct tf_evalb_sentence *s;
+    struct tf_evalb_insertion *v;
+    size_t n;
+};
+
+static void show(struct tf_evalb_context *c, const struct tf_evalb_sentence *s,
+                 const struct tf_evalb_insertion *x)
 {
     size_t around = 0;
-    tf_evalb_insert_word(s, (size_t)q->index, q->tag, q->word);
-    if (c->trace)
-        tf_buf_printf(&c->out, "bra=%zu, ind=%lld\n", q->bracket, (long long)q->index);
+    tf_buf_printf(&c->out, "bra=%zu, ind=%zu\n", x->quote->bracket, x->place);
     for (size_t k = 0; k < s->nbrackets; k++) {
-        struct tf_evalb_bracket *b = &s->brackets[k];
-        if (c->trace)
-            tf_buf_printf(&c->out, "bracket[%zu]={%lld,%lld}\n", k, (long long)b->start,
-                          (long long)b->end);
-        if (k >= q->bracket) {
-            b->start++;
-            b->end++;
-        } else if (b->to > q->at) {
-            b->end++;
-            around++;
-        }
+        const struct tf_evalb_bracket *b = &s->brackets[k];
+        tf_buf_printf(&c->out, "bracket[%zu]={%lld,%lld}\n", k, (long long)b->start,
+                      (long long)b->end);
+        around += k < x->quote->bracket && b->to > x->quote->at;
     }
-    if (c->trace)
-        tf_buf_printf(&c->out, "endslen=%zu\n", around);
+    tf_buf_printf(&c->out, "endslen=%zu\n", around);
 }
 
-static void shift_indices(struct tf_evalb_sentence *s, size_t from)
+/* Put back the word of quote i, before which there are `place` words now. Calls are in the order of
+ * quotes. */
+static void reinsert(struct tf_evalb_context *c, struct side *side, size_t i, int64_t place)
 {
-    for (size_t k = from; k < s->nquotes; k++)
-        s->quotes[k].index++;
+    struct tf_evalb_insertion *x = &side->v[side->n++];
+    *x = (struct tf_evalb_insertion){&side->s->quotes[i], (size_t)place};
+    if (c->trace) { /* -D prints the brackets as they are before each */
+        show(c, side->s, x);
+        tf_evalb_insert(side->s, x, 1);
+    }
+}
+
+/* As in EVALB, the index of a quote grows with each quote before it that was put back, and with
+ * itself. */
+static int64_t index_of(const struct side *side, size_t i)
+{
+    const struct tf_evalb_quote *q = &side->s->quotes[i];
+    size_t lo = 0, hi = side->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (side->v[mid].quote <= q)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return q->index + (int64_t)lo;
 }
 
 static void list_quotes(struct tf_evalb_context *c, const struct tf_evalb_sentence *gold,
@@ -46,29 +67,58 @@ static void list_quotes(struct tf_evalb_context *c, const struct tf_evalb_senten
         }
 }
 
-/* As in EVALB, the index of a quote that was put back grows with those of the quotes after it.
- * Indices are in ascending order on both sides, so one pass over gold is enough. */
-void tf_evalb_fix_quotes(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
-                         struct tf_evalb_sentence *t)
+static bool is_deleted(const struct tf_evalb_context *c, const struct tf_evalb_quote *q)
 {
-    if (c->trace)
-        list_quotes(c, g, t);
-    for (size_t i = 0, from = 0; i < t->nquotes; i++) {
-        int64_t at = t->quotes[i].index;
-        bool deleted = tf_evalb_listed(&c->p->deleted, t->quotes[i].tag);
-        while (from < g->nquotes && g->quotes[from].index < at)
-            from++;
-        for (size_t k = from; k < g->nquotes && g->quotes[k].index == at; k++) {
-            bool gold_deleted = tf_evalb_listed(&c->p->deleted, g->quotes[k].tag);
-            if (gold_deleted == deleted || tf_text_same(g->quotes[k].tag, t->quotes[i].tag))
+    return tf_evalb_listed(&c->p->deleted, q->tag);
+}
+
+/* Indices are in ascending order on both sides. A deleted quote has the index of the next word, so
+ * those of a run of equal indices were all deleted but for the last one, which may be a word: test
+ * quotes that were deleted need only look at the last, and no two that were kept share a run. */
+static void pair_quotes(struct tf_evalb_context *c, struct side *gold, struct side *test)
+{
+    const struct tf_evalb_quote *g = gold->s->quotes, *t = test->s->quotes;
+    const size_t ng = gold->s->nquotes, nt = test->s->nquotes;
+    size_t from = 0, to = 0; /* gold quotes with index `at` */
+    int64_t at = -1;
+    for (size_t i = 0; i < nt; i++) {
+        bool deleted = is_deleted(c, &t[i]);
+        if (index_of(test, i) != at) {
+            at = index_of(test, i);
+            while (from < ng && index_of(gold, from) < at)
+                from++;
+            for (to = from; to < ng && index_of(gold, to) == at; to++)
                 continue;
-            if (gold_deleted) {
-                reinsert(c, g, &g->quotes[k]);
-                shift_indices(g, k);
-            } else {
-                reinsert(c, t, &t->quotes[i]);
-                shift_indices(t, i);
+        }
+        for (size_t k = deleted && to > from ? to - 1 : from; k < to; k++) {
+            if (is_deleted(c, &g[k]) == deleted || tf_text_same(g[k].tag, t[i].tag))
+                continue;
+            if (deleted) {
+                reinsert(c, test, i, at);
+            } else { /* k and those after it now have another index */
+                reinsert(c, gold, k, at);
+                to = k;
             }
         }
     }
+}
+
+void tf_evalb_fix_quotes(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
+                         struct tf_evalb_sentence *t)
+{
+    struct side gold = {.s = g}, test = {.s = t};
+    if (c->trace)
+        list_quotes(c, g, t);
+    if (g->nquotes == 0 || t->nquotes == 0)
+        return;
+    /* A quote is put back at most once for each of the other side. */
+    gold.v = tf_xarray(NULL, t->nquotes, sizeof *gold.v);
+    test.v = tf_xarray(NULL, t->nquotes, sizeof *test.v);
+    pair_quotes(c, &gold, &test);
+    if (!c->trace) {
+        tf_evalb_insert(g, gold.v, gold.n);
+        tf_evalb_insert(t, test.v, test.n);
+    }
+    free(gold.v);
+    free(test.v);
 }

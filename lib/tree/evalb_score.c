@@ -29,7 +29,7 @@ int64_t tf_evalb_kept(const struct tf_evalb_params *p, const struct tf_evalb_sen
     int64_t kept = 0;
     for (size_t i = 0; i < s->nbrackets; i++)
         kept += s->brackets[i].start != s->brackets[i].end &&
-                !deleted(p, base_label(s->brackets[i].label));
+                !deleted(p, base_label(tf_evalb_label(s, &s->brackets[i])));
     return kept;
 }
 
@@ -43,8 +43,9 @@ static int64_t mark_deleted(const struct tf_evalb_params *p, struct tf_evalb_sen
         b->result = TF_EVALB_DELETED;
         if (b->start == b->end)
             continue;
-        b->label = base_label(b->label);
-        if (!deleted(p, b->label)) {
+        struct tf_text base = base_label(tf_evalb_label(s, b));
+        b->label_len = (uint32_t)base.n;
+        if (!deleted(p, base)) {
             b->result = TF_EVALB_MISSED;
             kept++;
         }
@@ -54,11 +55,22 @@ static int64_t mark_deleted(const struct tf_evalb_params *p, struct tf_evalb_sen
 
 /* Brackets in the order of span, label (if labels count), position. */
 struct key {
-    int64_t start, end;
-    struct tf_text label;
-    size_t index; /* of the bracket */
-    size_t head;  /* in the first of a run of equal keys: the next one that is free */
+    const char *label;
+    int32_t start, end;
+    uint32_t label_len;
+    uint32_t index; /* of the bracket */
+    uint32_t head;  /* in the first of a run of equal keys: the next one that is free */
 };
+
+static struct key key_of(const struct tf_evalb_sentence *s, size_t i, bool labeled)
+{
+    const struct tf_evalb_bracket *b = &s->brackets[i];
+    return (struct key){.label = s->line.p + b->label,
+                        .start = b->start,
+                        .end = b->end,
+                        .label_len = labeled ? b->label_len : 0,
+                        .index = (uint32_t)i};
+}
 
 static int compare_spans(const struct key *a, const struct key *b)
 {
@@ -66,9 +78,9 @@ static int compare_spans(const struct key *a, const struct key *b)
         return a->start < b->start ? -1 : 1;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
-    size_t n = a->label.n < b->label.n ? a->label.n : b->label.n;
-    int c = n ? memcmp(a->label.p, b->label.p, n) : 0;
-    return c ? c : a->label.n < b->label.n ? -1 : a->label.n > b->label.n;
+    size_t n = a->label_len < b->label_len ? a->label_len : b->label_len;
+    int c = n ? memcmp(a->label, b->label, n) : 0;
+    return c ? c : a->label_len < b->label_len ? -1 : a->label_len > b->label_len;
 }
 
 static int compare_keys(const void *x, const void *y)
@@ -98,13 +110,14 @@ static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys,
                         struct key want)
 {
     size_t best = n;
-    const struct tf_text own = want.label;
+    const struct tf_text own = {want.label, want.label_len};
     const struct tf_evalb_list *eq = &p->eq_labels;
     for (size_t i = 0; i <= (p->labeled ? eq->n : 0); i++) {
         if (i > 0) { /* if entry i - 1 is this label, try its partner */
             if (!tf_text_same(eq->v[i - 1], own))
                 continue;
-            want.label = eq->v[(i - 1) ^ 1];
+            want.label = eq->v[(i - 1) ^ 1].p;
+            want.label_len = (uint32_t)eq->v[(i - 1) ^ 1].n;
         }
         size_t run = find(keys, n, &want);
         if (run == n || keys[run].head == n || compare_spans(&keys[keys[run].head], &want) != 0)
@@ -122,20 +135,17 @@ static int64_t match(const struct tf_evalb_params *p, struct tf_evalb_sentence *
     struct key *keys = tf_xarray(NULL, t->nbrackets + 1, sizeof *keys);
     size_t n = 0;
     int64_t matched = 0;
-    const struct tf_text any = {"", 0};
     for (size_t j = 0; j < t->nbrackets; j++)
         if (t->brackets[j].result == TF_EVALB_MISSED)
-            keys[n++] = (struct key){t->brackets[j].start, t->brackets[j].end,
-                                     p->labeled ? t->brackets[j].label : any, j, 0};
+            keys[n++] = key_of(t, j, p->labeled);
     qsort(keys, n, sizeof *keys, compare_keys);
     for (size_t k = 0; k < n; k++)
-        keys[k].head = k;
+        keys[k].head = (uint32_t)k;
     for (size_t i = 0; i < g->nbrackets; i++) {
         struct tf_evalb_bracket *b = &g->brackets[i];
         if (b->result == TF_EVALB_DELETED)
             continue;
-        size_t run = first_fit(p, keys, n,
-                               (struct key){b->start, b->end, p->labeled ? b->label : any, 0, 0});
+        size_t run = first_fit(p, keys, n, key_of(g, i, p->labeled));
         if (run == n)
             continue;
         b->result = t->brackets[keys[keys[run].head++].index].result = TF_EVALB_MATCHED;
@@ -148,7 +158,7 @@ static int64_t match(const struct tf_evalb_params *p, struct tf_evalb_sentence *
 /* For a position: the smallest start of the gold brackets that end there, and the largest end of
  * those that start there. Kept in a segment tree with its leaves at [size, 2 size). */
 struct extent {
-    int64_t start, end;
+    int32_t start, end;
 };
 
 static struct extent unite(struct extent a, struct extent b)
@@ -158,7 +168,7 @@ static struct extent unite(struct extent a, struct extent b)
 
 static struct extent query(const struct extent *tree, size_t size, size_t from, size_t to)
 {
-    struct extent e = {INT64_MAX, -1};
+    struct extent e = {INT32_MAX, -1};
     for (from += size, to += size; from < to; from /= 2, to /= 2) {
         if (from & 1)
             e = unite(e, tree[from++]);
@@ -175,7 +185,7 @@ static int64_t crossing(const struct tf_evalb_sentence *g, const struct tf_evalb
     size_t size = g->nwords + 2;
     struct extent *tree = tf_xarray(NULL, 2 * size, sizeof *tree);
     for (size_t i = 0; i < 2 * size; i++)
-        tree[i] = (struct extent){INT64_MAX, -1};
+        tree[i] = (struct extent){INT32_MAX, -1};
     for (size_t i = 0; i < g->nbrackets; i++) {
         const struct tf_evalb_bracket *b = &g->brackets[i];
         if (b->result == TF_EVALB_DELETED || b->start >= b->end)

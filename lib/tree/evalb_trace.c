@@ -30,7 +30,8 @@ int64_t tf_evalb_trace_matches(struct tf_evalb_context *c, struct tf_evalb_sente
                 a->start != b->start || a->end != b->end)
                 continue;
             found = true;
-            if (!c->p->labeled || tf_evalb_equal(&c->p->eq_labels, a->label, b->label)) {
+            if (!c->p->labeled ||
+                tf_evalb_equal(&c->p->eq_labels, tf_evalb_label(g, a), tf_evalb_label(t, b))) {
                 a->result = b->result = TF_EVALB_MATCHED;
                 matched++;
                 break;
@@ -96,7 +97,7 @@ static void bracket_cell(struct tf_buf *out, const struct tf_evalb_sentence *s, 
         const struct tf_evalb_bracket *b = &s->brackets[i];
         tf_buf_printf(out, "%3zu : %d : %3lld  %3lld  ", i, b->result, (long long)b->start,
                       (long long)b->end);
-        pad(out, b->label, 6);
+        pad(out, tf_evalb_label(s, b), 6);
         tf_buf_str(out, last ? "" : "      ");
     } else if (!last) {
         tf_buf_printf(out, "%32s", "");
