@@ -5,6 +5,7 @@
 #include "infer/lane_forward.h"
 #include "text/sp_check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,12 +190,36 @@ static int write_layer(struct attention *a, uint64_t idx, struct tf_attn *t, con
     return tf_writer_attention(&a->s.out.writer, idx, t, err);
 }
 
-static int write_result(struct attention *a, const struct tf_item *it,
-                        const struct tf_forward_pair *p, struct tf_err *err)
+/* As in decoding, a record without a finite result is bad. */
+static void check_finite(struct tf_item *it, const float *weights, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(weights[i])) {
+            it->code = TF_BAD_OTHER;
+            it->text = "an attention weight that is not finite";
+            return;
+        }
+}
+
+static void check_weights(const struct attention *a, struct tf_item *it,
+                          const struct tf_forward_pair *p)
+{
+    const struct tf_config *c = &a->s.models.model[0].config;
+    size_t S = p->n_src + (size_t)1, T = p->n_tgt + (size_t)1;
+    size_t cells[TF_ATTENTION_KINDS] = {S * S, T * T, T * S};
+    for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
+        if (it->code == 0 && p->weights[kind] != NULL)
+            check_finite(it, p->weights[kind],
+                         tf_watched_layers(&a->watch, c, kind) * (size_t)c->heads * cells[kind]);
+}
+
+static int write_result(struct attention *a, struct tf_item *it, const struct tf_forward_pair *p,
+                        struct tf_err *err)
 {
     const struct tf_config *c = &a->s.models.model[0].config;
     size_t S = p->n_src + (size_t)1, T = p->n_tgt + (size_t)1;
     uint32_t start = tf_start_id(c);
+    check_weights(a, it, p);
     int good = tf_output_count(&a->s.out, it, a->s.in.name, err);
     if (good <= 0)
         return good;

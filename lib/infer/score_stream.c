@@ -29,6 +29,7 @@ struct score {
     /* Totals over good pairs. Tokens include EOS; logp is summed in the order of the input. */
     uint64_t n_pairs, tokens, correct;
     double total_logp;
+    bool not_finite; /* the number of correct tokens includes those of bad pairs */
 };
 
 static int start(struct score *c, struct tf_err *err)
@@ -73,15 +74,34 @@ static int score_group(void *arg, size_t lane, const struct tf_lane_item *group,
 
 /* ---- results ---- */
 
-static double add_to_totals(struct score *c, const struct tf_forward_pair *p)
+static double logp_of(const struct tf_forward_pair *p)
 {
     double logp = 0;
     for (uint32_t i = 0; i <= p->n_tgt; i++)
         logp += (double)p->token_logp[i];
+    return logp;
+}
+
+static void add_to_totals(struct score *c, const struct tf_forward_pair *p, double logp)
+{
     c->n_pairs++;
     c->tokens += p->n_tgt + (uint64_t)1;
     c->total_logp += logp;
-    return logp;
+}
+
+/* Sum the log-probabilities of a record's pairs. As in decoding, a record without a finite result
+ * is bad. */
+static void add_up(struct score *c, struct tf_item *it, const struct tf_forward_pair *p, size_t n)
+{
+    c->logp = tf_xarray(c->logp, n, sizeof *c->logp);
+    for (size_t i = 0; i < n && it->code == 0; i++) {
+        c->logp[i] = logp_of(&p[i]);
+        if (isfinite(c->logp[i]))
+            continue;
+        it->code = TF_BAD_OTHER;
+        it->text = "a log-probability that is not finite";
+        c->not_finite = true;
+    }
 }
 
 /* A bad pair is an empty line. */
@@ -125,16 +145,17 @@ static int write_list(struct score *c, uint64_t idx, const struct tf_forward_pai
 }
 
 /* The result of one record: a pair, or the n hypotheses of a list. */
-static int write_result(struct score *c, const struct tf_item *it, const struct tf_forward_pair *p,
+static int write_result(struct score *c, struct tf_item *it, const struct tf_forward_pair *p,
                         size_t n, struct tf_err *err)
 {
     struct tf_writer *w = &c->s.out.writer;
+    add_up(c, it, p, n);
     int good = tf_output_count(&c->s.out, it, c->s.in.name, err), rc = 0;
     if (good < 0 || (good == 0 && c->o->form != TF_SCORE_TEXT))
         return good;
-    c->logp = tf_xarray(c->logp, n, sizeof *c->logp);
     for (size_t i = 0; i < n && rc == 0; i++) {
-        c->logp[i] = good ? add_to_totals(c, &p[i]) : 0;
+        if (good)
+            add_to_totals(c, &p[i], c->logp[i]);
         if (c->o->form == TF_SCORE_TEXT)
             rc = write_line(c, &p[i], c->logp[i], good, err);
     }
@@ -148,7 +169,7 @@ static int write_result(struct score *c, const struct tf_item *it, const struct 
 
 static int score_window(struct score *c, struct tf_err *err)
 {
-    const struct tf_item *in = c->s.in.items;
+    struct tf_item *in = c->s.in.items;
     size_t n = c->s.in.n, good = 0, tokens = 0;
     for (size_t i = 0; i < n; i++)
         tokens += in[i].n_given + (size_t)1;
@@ -208,7 +229,7 @@ static int report_totals(struct score *c, struct tf_err *err)
     double tokens = c->tokens > 0 ? (double)c->tokens : NAN; /* means over nothing are null */
     double perplexity = exp(-c->total_logp / tokens);
     if (c->o->form == TF_SCORE_SUMMARY)
-        return write_summary(c, perplexity, (double)c->correct / tokens, err);
+        return write_summary(c, perplexity, c->not_finite ? NAN : (double)c->correct / tokens, err);
     if (c->o->run.quiet)
         return 0;
     if (c->tokens == 0)

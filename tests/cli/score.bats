@@ -209,3 +209,29 @@ PY
     [ "$(tf-score -q --bad ok -m "$MODEL" --max-length 3 --text "$LINES_TFS" "$LINES_TFS" | wc \
         -l)" -eq "$LINES" ]
 }
+
+# As in decoding: one bad record, status 4.
+@test "a result that is not finite is a bad record" {
+    overflowing_model m.tfm
+    printf 'a b\na c\nb\n' | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >x.tfs
+    t 4 tf-score -m m.tfm --text x.tfs x.tfs
+    [ "$(grep -cE '^-[0-9]+\.[0-9]{4}$' <<<"$output")" -eq 2 ]
+    [ "$(sed -n 2p <<<"$output")" = "" ]
+    expect_contains "$stderr" "2 pairs, "
+    expect_contains "$stderr" "1 of 3 records bad; the first is record 1: other: a log-probability that is not finite"
+    t 4 tf-score -m m.tfm --text --token x.tfs x.tfs
+    [[ ${output,,} != *nan* && ${output,,} != *inf* ]]
+    sh_t 4 'tf-score -m m.tfm x.tfs x.tfs | tf-cbor json | jq -r .type | tr "\n" " "'
+    expect_output "header score bad score end "
+    t 4 tf-score -m m.tfm --summary x.tfs x.tfs
+    expect_contains "$output" '"bad":1'
+    expect_contains "$output" '"accuracy":null'
+    sh_t 4 'tf-decode -m m.tfm x.tfs | tf-cbor json | jq -r .type | tr "\n" " "'
+    expect_output "header tokens bad tokens end "
+    sh_t 4 'tf-attn -m m.tfm --kind encoder x.tfs x.tfs | tf-cbor json | jq -r .type | tr "\n" " "'
+    expect_output "header attention bad attention end "
+    tf-decode -m "$MODEL" --nbest 2 x.tfs >lists
+    sh_t 4 'tf-score -m m.tfm x.tfs lists | tf-cbor json | jq -r .type | tr "\n" " "'
+    expect_output "header nbest bad nbest end "
+    t 0 tf-score -m m.tfm --bad ok --text x.tfs x.tfs
+}

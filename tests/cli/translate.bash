@@ -20,3 +20,23 @@ PY
     export MODEL=$BATS_FILE_TMPDIR/run/ckpt-00000400.tfm LINES_TFS=$BATS_FILE_TMPDIR/lines.tfs \
         LINES_TXT=$BATS_FILE_TMPDIR/lines.txt LINES=59
 }
+
+# overflowing_model FILE: a model of one update in which the source embedding of the letter c is so
+# large that what is computed from it is not finite.
+overflowing_model() {
+    tf-batch -q --tokens 400 --batches 1 "$BATS_FILE_TMPDIR/text.tfs" \
+        "$BATS_FILE_TMPDIR/text.tfs" | tf-train -q --preset tiny --layers 1 --d-model 32 --d-ff 64 \
+        --heads 2 --tie none --device cpu --vocab "$BATS_FILE_TMPDIR/vocab" --steps 1 -o apart &&
+        tf-convert --to npz apart/ckpt-00000001.tfm -o overflow.npz || return 1
+    tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" <<<c | tf-cbor json |
+        jq -r 'select(.type == "tokens") | .ids[-1]' >c.id
+    "$TF_PYTHON" - <<'PY' || return 1
+import numpy as np
+z = dict(np.load("overflow.npz"))
+name = [n for n in z if n.endswith("enc.embed")][0]
+z[name] = z[name].copy()
+z[name][int(open("c.id").read())] = 3e38
+np.savez("overflow.npz", **z)
+PY
+    tf-convert overflow.npz -o "$1"
+}
