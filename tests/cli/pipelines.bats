@@ -101,15 +101,26 @@ check_results() {
     args=(-f "$TOP/pipelines/table3.mk" small TRAIN=data/train DEV=data/dev WORK=w)
     t 0 make -s "${args[@]}" ROWS='base A-h1 E big'
     [ "$(awk 'NR > 1 { print $1 }' w-small/table.txt | xargs)" = "base A-h1 E big" ]
+    expect_contains "$output" "PPL and the paper: Spearman's rho"
+    expect_contains "$output" "over 4 rows"
+    # Every row keeps what it is about, at an eighth of the widths.
+    is_model() {
+        local fields='encoder_layers|d_model|d_ff|heads|d_k|d_v'
+        [ "$(tf-info "w-small/$1/model.tfm" | sed -nE "s/^  ($fields) +//p" | xargs)" = "$2" ]
+    }
+    is_model base '6 64 256 8 8 8'
+    is_model A-h1 '6 64 256 1 64 64'
+    is_model big '6 128 512 16 8 8'
     # Perplexity and BLEU of the development set, the parameters, and the paper's.
     grep -Eq '^E +[0-9]+\.[0-9]{2} +[0-9.]+ +[0-9]+\.[0-9]{2}   4\.92 25\.7 -$' w-small/table.txt
     [ "$(tf-info w-small/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
     [ "$(tf-info w-small/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
     cmp w-small/E/test.de <(gzip -dc data/dev.de.gz)
     # One row more trains only that, from the same vocabulary.
-    t 0 make -s "${args[@]}" ROWS='base A-h1 E big D-p0.2'
-    [ "$(wc -l <w-small/table.txt)" -eq 6 ]
-    [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 1 ]
+    t 0 make -s "${args[@]}" ROWS='base A-h1 E big D-p0.2 B-dk16'
+    [ "$(wc -l <w-small/table.txt)" -eq 7 ]
+    is_model B-dk16 '6 64 256 8 2 8'
+    [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 2 ]
     [ "$(tf-info w-small/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
     t 0 make -s "${args[@]}" paper-score WORK=w-small ROWS='base E' -o w-small/base/row.txt \
         -o w-small/E/row.txt -o small
@@ -117,6 +128,36 @@ check_results() {
     # Another development set is not taken for that one.
     t 0 make -s "${args[@]}" ROWS=E DEV=data/test
     cmp w-small/E/test.de <(gzip -dc data/test.de.gz)
+}
+
+@test "table3.mk: what SCALE=small changes of each row" {
+    t 0 make -n -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t DEV=d WORK=w
+    while read -r row want; do
+        expect_contains "$output" "PRESET=$row STEPS=3000 TRAIN_FLAGS='$want --warmup 500' "
+    done <<'X'
+base --d-model 64 --d-ff 256
+A-h32 --d-model 64 --d-ff 256
+B-dk16 --d-model 64 --d-ff 256 --d-k 2
+B-dk32 --d-model 64 --d-ff 256 --d-k 4
+C-n2 --d-model 64 --d-ff 256
+C-d256 --d-model 32 --d-ff 256
+C-d1024 --d-model 128 --d-ff 256
+C-ff1024 --d-model 64 --d-ff 128
+C-ff4096 --d-model 64 --d-ff 512
+E --d-model 64 --d-ff 256
+big --d-model 128 --d-ff 512
+X
+    t 2 make -n -f "$TOP/pipelines/table3.mk" SCALE=tiny TRAIN=t DEV=d
+    expect_contains "$stderr" "SCALE=tiny: paper or small"
+}
+
+@test "rank-agreement: equal values share their rank; undecided pairs do not count" {
+    agreement() { printf '%s\n' "$@" | "$TOP/pipelines/rank-agreement"; }
+    is() { [ "$(agreement "${@:2}")" = "Spearman's rho $1 in the same order" ]; }
+    is '1.00 over 3 rows, 3 of 3 pairs' '1 2' '2 4' '30 6'
+    # Ranks 1, 2.5, 4, 2.5 and 2.5, 2.5, 1, 4.
+    is '-0.50 over 4 rows, 1 of 5 pairs' '1 2' '2 2' '3 1' '2 9'
+    is 'undefined over 2 rows, 0 of 0 pairs' '9 5' '10 5'
 }
 
 # treebank TREES SEED: sentences of a small grammar, with a trace, a function tag and no root label,
