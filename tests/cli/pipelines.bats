@@ -105,12 +105,12 @@ check_results() {
     expect_contains "$output" "over 4 rows"
     # Every row keeps what it is about, at an eighth of the widths.
     is_model() {
-        local fields='encoder_layers|d_model|d_ff|heads|d_k|d_v'
+        local fields='d_k|d_v|d_ff|heads|d_model|encoder_layers'
         [ "$(tf-info "w-small/$1/model.tfm" | sed -nE "s/^  ($fields) +//p" | xargs)" = "$2" ]
     }
-    is_model base '6 64 256 8 8 8'
-    is_model A-h1 '6 64 256 1 64 64'
-    is_model big '6 128 512 16 8 8'
+    is_model base '8 8 256 8 64 6'
+    is_model A-h1 '64 64 256 1 64 6'
+    is_model big '8 8 512 16 128 6'
     # Perplexity and BLEU of the development set, the parameters, and the paper's.
     grep -Eq '^E +[0-9]+\.[0-9]{2} +[0-9.]+ +[0-9]+\.[0-9]{2}   4\.92 25\.7 -$' w-small/table.txt
     [ "$(tf-info w-small/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
@@ -119,7 +119,7 @@ check_results() {
     # One row more trains only that, from the same vocabulary.
     t 0 make -s "${args[@]}" ROWS='base A-h1 E big D-p0.2 B-dk16'
     [ "$(wc -l <w-small/table.txt)" -eq 7 ]
-    is_model B-dk16 '6 64 256 8 2 8'
+    is_model B-dk16 '2 8 256 8 64 6'
     [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 2 ]
     [ "$(tf-info w-small/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
     t 0 make -s "${args[@]}" paper-score WORK=w-small ROWS='base E' -o w-small/base/row.txt \
