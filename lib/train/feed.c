@@ -10,6 +10,8 @@
 #include <time.h>
 
 enum { SLOTS = 4 };
+/* Checkpoints record the position after a batch as a signed number. */
+#define MOST_COUNT ((uint64_t)INT64_MAX - 1)
 
 struct tf_feed {
     struct tf_in in;
@@ -99,10 +101,26 @@ static void accept_corpus(struct tf_feed *f)
     pthread_mutex_unlock(&f->lock);
 }
 
+static int check_counts(const struct tf_feed *f, const struct tf_batch *b, struct tf_err *err)
+{
+    const struct {
+        const char *name;
+        uint64_t n;
+    } all[] = {{"ordinal", b->ordinal}, {"epoch", b->epoch}, {"record", b->record}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].n > MOST_COUNT)
+            return tf_fail(err, "%s: batch %llu: %s %llu, maximum %llu", f->in.name,
+                           (unsigned long long)b->ordinal, all[i].name,
+                           (unsigned long long)all[i].n, (unsigned long long)MOST_COUNT);
+    return 0;
+}
+
 /* Is this the batch that must come next, and is it after the point of resumption? 1: use it, 0:
  * skip it. */
 static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err)
 {
+    if (check_counts(f, b, err) != 0)
+        return -1;
     if (f->begun && b->ordinal != f->ordinal)
         return tf_fail(err, "%s: batch %llu, expected batch %llu", f->in.name,
                        (unsigned long long)b->ordinal, (unsigned long long)f->ordinal);

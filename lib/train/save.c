@@ -93,16 +93,21 @@ static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
     return rc;
 }
 
-/* Read back and check what was written before it gets its name. */
-static int verify(struct tf_out *out, struct tf_err *err)
+/* Read back and check what was written before it gets its name, as a run that resumes would. */
+static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
 {
     struct tf_model_file m;
+    struct tf_run_state state;
     if (tf_out_flush(out, err) != 0)
         return -1;
-    if (tf_model_read(&m, out->temp, 0, 0, err) != 0)
-        return tf_context(err, "reading back the new file");
-    tf_model_release(&m);
-    return 0;
+    int rc = tf_model_read(&m, out->temp, 0, 0, err);
+    if (rc == 0) {
+        rc = tf_state_read(&state, &m, err);
+        if (rc == 0 && !tf_state_same(&state, &s->state))
+            rc = tf_fail(err, "another state than was written");
+        tf_model_release(&m);
+    }
+    return rc == 0 ? 0 : tf_context(err, "reading back the new file");
 }
 
 static int write_file(const struct tf_saver *s, struct tf_err *err)
@@ -112,7 +117,7 @@ static int write_file(const struct tf_saver *s, struct tf_err *err)
         return -1;
     int rc = put(s, &out, err);
     if (rc == 0 && out.temp != NULL)
-        rc = verify(&out, err);
+        rc = verify(s, &out, err);
     if (rc == 0)
         return tf_out_commit(&out, err);
     tf_out_abort(&out);

@@ -129,6 +129,23 @@ int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m, struct 
     return 0;
 }
 
+static bool same_hash(bool has_a, const uint8_t *a, bool has_b, const uint8_t *b)
+{
+    return has_a == has_b && (!has_a || memcmp(a, b, 32) == 0);
+}
+
+bool tf_state_same(const struct tf_run_state *a, const struct tf_run_state *b)
+{
+    const struct tf_batch_cursor *x = &a->cursor, *y = &b->cursor;
+    return a->step == b->step && a->micro == b->micro && a->src_tokens == b->src_tokens &&
+           a->tgt_tokens == b->tgt_tokens && x->part == y->part && x->ordinal == y->ordinal &&
+           x->epoch == y->epoch && x->record == y->record && a->valid_step == b->valid_step &&
+           a->stale == b->stale && a->has_best == b->has_best &&
+           (!a->has_best || (a->best == b->best && a->best_step == b->best_step)) &&
+           same_hash(x->has_corpus, x->corpus, y->has_corpus, y->corpus) &&
+           same_hash(a->has_valid, a->valid, b->has_valid, b->valid);
+}
+
 int tf_state_step(uint64_t *step, const struct tf_model_file *m, struct tf_err *err)
 {
     *step = 0;

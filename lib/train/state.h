@@ -41,6 +41,8 @@ size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct t
 /* From a file that was read; -1 when it is not a checkpoint. */
 int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m,
                   struct tf_err *err) TF_MUST_CHECK;
+/* Do both resume at the same place with the same results so far? */
+bool tf_state_same(const struct tf_run_state *a, const struct tf_run_state *b);
 /* The step of a checkpoint (0 for a plain model). */
 int tf_state_step(uint64_t *step, const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 

@@ -3,7 +3,7 @@
 
 n: batches; v: size of the vocabulary; pairs: the most in a batch; large: ordinal of a batch with
 40 times as many; longest: tokens of a sentence; seed; first: ordinal of the first batch; epoch:
-batches an epoch;
+batches an epoch; shift: added to the ordinals; set_epoch, set_record: those of all batches;
 corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is the vocabulary's;
 setting: of the batching; end: 0 leaves the end record out;
 poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1
@@ -23,6 +23,9 @@ opt = dict(n=20,
            seed=1,
            first=0,
            epoch=8,
+           shift=0,
+           set_epoch=-1,
+           set_record=-1,
            corpus=7,
            vocab="",
            setting=25,
@@ -83,7 +86,11 @@ for ordinal in range(opt["n"]):
               "epoch": (ordinal + 1) // opt["epoch"], "record": (ordinal + 1) % opt["epoch"]}
     if opt["corpus"] >= 0:
         fields["corpus"] = sha(b"corpus %d" % opt["corpus"])
-    put([3, ordinal, fields, None])
+    if opt["set_epoch"] >= 0:
+        fields["epoch"] = opt["set_epoch"]
+    if opt["set_record"] >= 0:
+        fields["record"] = opt["set_record"]
+    put([3, ordinal + opt["shift"], fields, None])
     count += 1
     if opt["bad"] and count == 1:
         put([9, 5, 1, "not UTF-8"])

@@ -492,6 +492,39 @@ print([x.get("kernels") for x in json.load(sys.stdin)["made"] if x["prog"] == "t
     expect_error "kernels: 'ref' in the checkpoint, 'generic' in this run"
 }
 
+# The largest position that a checkpoint can record is 2^63 - 1, that after batch 2^63 - 2.
+@test "counters at the ends of 63 and 64 bits: resumable, or refused with nothing saved" {
+    local most=9223372036854775806 name batches
+    for name in shift set_epoch set_record; do
+        rm -rf run
+        [ $name = shift ] && batches=$((most - 5)) || batches=$most
+        batches n=6 "$name=$batches" >big.tfs
+        tr_t 0 --steps 5 -o run big.tfs
+        tr_t 0 --steps 6 -o run big.tfs
+        rm -rf whole
+        tr_t 0 --steps 6 -o whole big.tfs
+        same run/ckpt-00000006.tfm whole/ckpt-00000006.tfm
+    done
+    for name in ordinal epoch record; do
+        for n in 9223372036854775807 9223372036854775808 18446744073709551615; do
+            rm -rf run
+            case $name in
+                ordinal) batches n=1 shift=$n ;;
+                *) batches n=1 set_$name=$n ;;
+            esac >big.tfs
+            tr_t 1 --steps 1 -o run big.tfs
+            expect_error "$name $n, maximum $most"
+            [ -z "$(find run -name '*.tfm')" ]
+        done
+    done
+    batches n=3 shift=$((most - 1)) >big.tfs
+    rm -rf run
+    tr_t 1 --steps 3 -o run big.tfs
+    expect_contains "$stderr" "ordinal 9223372036854775807, maximum $most"
+    [ "$(ls run)" = $'ckpt-00000002.tfm\nlock\nlog.jsonl' ] ||
+        [ "$(ls run)" = $'lock\nlog.jsonl\nresume.tfm' ]
+}
+
 @test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
     train --steps 15 --save-every 5 -o whole b.tfs
     train --steps 10 --save-every 5 -o run b.tfs
