@@ -1,11 +1,13 @@
 /* heat.c - colours of values, cells, and the figure around them. */
 #include "plot/heat.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include "plot/axis.h"
 #include "plot/svg.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const tf_colors_names[] = {"auto", "amount", "signed", NULL};
 
@@ -82,18 +84,26 @@ static struct tf_heat_scale scale_of(const struct tf_matrix *m, const struct tf_
     return s;
 }
 
+/* The runs of cells with one shade in a row. */
+static void put_row(struct tf_buf *out, const uint8_t *cell, size_t n, size_t row, uint8_t shade)
+{
+    const uint8_t *at, *end = cell + n;
+    size_t run;
+    for (const uint8_t *p = cell; (at = memchr(p, shade, (size_t)(end - p))) != NULL;
+         p = at + run) {
+        for (run = 1; at + run < end && at[run] == shade; run++)
+            continue;
+        tf_buf_printf(out, "M%zu %zuh%zuv1h-%zuz", (size_t)(at - cell), row, run, run);
+    }
+}
+
 void tf_heat_cells(struct tf_buf *out, const struct tf_matrix *m, const struct tf_heat_scale *s,
                    double x, double y, double w, double h)
 {
-    struct tf_buf paths[SHADES + 1] = {{0}};
-    for (size_t r = 0; r < m->rows; r++)
-        for (size_t c = 0, run; c < m->cols; c += run) {
-            int shade = shade_of(s, m->v[r * m->cols + c]);
-            for (run = 1; c + run < m->cols && shade_of(s, m->v[r * m->cols + c + run]) == shade;
-                 run++)
-                ;
-            tf_buf_printf(&paths[shade], "M%zu %zuh%zuv1h-%zuz", c, r, run, run);
-        }
+    uint8_t *shade = tf_xarray(NULL, m->rows * m->cols, sizeof *shade);
+    size_t cells[SHADES + 1] = {0};
+    for (size_t i = 0; i < m->rows * m->cols; i++)
+        cells[shade[i] = (uint8_t)shade_of(s, m->v[i])]++;
     tf_buf_str(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(");
     tf_svg_num(out, x);
     tf_buf_byte(out, ' ');
@@ -101,11 +111,14 @@ void tf_heat_cells(struct tf_buf *out, const struct tf_matrix *m, const struct t
     tf_buf_printf(out, ") scale(%.6f %.6f)\">\n", w, h);
     for (int i = 0; i <= SHADES; i++) {
         struct rgb c = shade_color(s->colors, i);
-        if (paths[i].len)
-            tf_buf_printf(out, "<path fill=\"#%02x%02x%02x\" d=\"%s\"/>\n", c.r, c.g, c.b,
-                          paths[i].p);
-        tf_buf_release(&paths[i]);
+        if (cells[i] == 0)
+            continue;
+        tf_buf_printf(out, "<path fill=\"#%02x%02x%02x\" d=\"", c.r, c.g, c.b);
+        for (size_t r = 0; r < m->rows; r++)
+            put_row(out, shade + r * m->cols, m->cols, r, (uint8_t)i);
+        tf_buf_str(out, "\"/>\n");
     }
+    free(shade);
     tf_buf_str(out, "</g>\n");
 }
 

@@ -104,6 +104,28 @@ prepare() {
     expect_error "latin: not ascii"
 }
 
+# Conversion is by pieces: characters lie across their ends, and memory does not grow.
+@test "a long text of another encoding: the same score, in little memory" {
+    for i in {1..3000}; do echo "čárka 𝄞 word$i é$((i % 7))"; done >utf8
+    sed 's/word1/wort1/' utf8 >ref8
+    t 0 tf-bleu ref8 -i utf8
+    want=$output
+    for e in utf-16 utf-32 utf-7; do
+        for f in utf8 ref8; do iconv -f utf-8 -t $e $f >$f.wide; done
+        t 0 tf-bleu -e $e ref8.wide -i utf8.wide
+        [ "$output" = "$want" ]
+        sh_t 0 "(head -c 5001 utf8.wide; sleep 0.1; tail -c +5002 utf8.wide) | tf-bleu -e $e ref8.wide"
+        [ "$output" = "$want" ]
+    done
+    head -c -1 utf8.wide | iconv -f utf-7 -t utf-16 >cut
+    truncate -s -1 cut
+    t 1 tf-bleu -e utf-16 cut -i cut
+    expect_error "cut: not utf-16"
+    awk 'BEGIN { for (i = 0; i < 4000000; i++) print "the cat is on the mat" }' | gzip -1 >large.gz
+    sh_t 0 'ulimit -v 60000; tf-bleu -b -e latin1 large.gz -i large.gz'
+    expect_output 100.0
+}
+
 @test "a system against itself has the least p; the order of the lines changes no score" {
     for i in {1..50}; do echo "word$((i * 7 % 13)) b$((i % 5)) c d$((i % 3)) e"; done >many
     sed 's/b1/b2/; s/d2/x/' many >other
