@@ -117,10 +117,10 @@ prepare() {
         sh_t 0 "(head -c 5001 utf8.wide; sleep 0.1; tail -c +5002 utf8.wide) | tf-bleu -e $e ref8.wide"
         [ "$output" = "$want" ]
     done
-    head -c -1 utf8.wide | iconv -f utf-7 -t utf-16 >cut
-    truncate -s -1 cut
-    t 1 tf-bleu -e utf-16 cut -i cut
-    expect_error "cut: not utf-16"
+    head -c -1 utf8.wide | iconv -f utf-7 -t utf-16 >broken
+    truncate -s -1 broken
+    t 1 tf-bleu -e utf-16 broken -i broken
+    expect_error "broken: not utf-16"
     awk 'BEGIN { for (i = 0; i < 4000000; i++) print "the cat is on the mat" }' | gzip -1 >large.gz
     sh_t 0 'ulimit -v 60000; tf-bleu -b -e latin1 large.gz -i large.gz'
     expect_output 100.0

@@ -162,3 +162,7 @@ PY
         expect_error "$m.model: SentencePiece model with a damaged normalisation table"
     done
 }
+
+@test "the cost of hostile input, old files" {
+    short R T
+}

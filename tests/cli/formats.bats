@@ -328,3 +328,11 @@ C
     sh_t 0 'tf-cbor json own.tfs | grep -o "ids.*"'
     expect_output 'ids":[101,36,102,102]}'
 }
+
+# What every released format's files contained when they were written: the row T of tests/faults.
+@test "old files are read as ever" {
+    for d in "$TOP"/tests/golden/files/*/; do
+        "$TOP/tests/golden/files/run" "$d" >got
+        diff -a "$d/expected" got >&2
+    done
+}

@@ -1,0 +1,258 @@
+"""R, T: what the tools take for hostile input, and files of earlier releases."""
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+
+from rig import BIN, ENV, TOP, run, slurp
+
+# ---- R: cost ----
+
+FLOOR = 24 << 20  # memory that a run may take besides: buffers, libraries
+
+
+def limits():
+    """{tool: (seconds per MB, bytes per byte)} of formats/limits.md."""
+    table = slurp(os.path.join(TOP, "formats/limits.md")).decode().split("## Cost")[1]
+    return {
+        m[1]: (float(m[2]), float(m[3]))
+        for m in re.finditer(r"^\| (tf-[^|]+?) \| (\d+) \| (\d+) \|$", table, re.M)
+    }
+
+
+def measure(argv, cwd, seconds):
+    """(CPU seconds, peak memory in bytes, status). A run is stopped after so many seconds of CPU."""
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+
+    with open(os.path.join(cwd, "out"), "wb") as out:
+        p = subprocess.Popen(argv,
+                             stdin=subprocess.DEVNULL,
+                             stdout=out,
+                             stderr=subprocess.DEVNULL,
+                             env=ENV,
+                             cwd=cwd,
+                             preexec_fn=prepare)
+        _, status, used = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime, used.ru_maxrss << 10, p.returncode
+
+
+def words(r, n, vocabulary, per_line):
+    """Lines of so many words, n bytes."""
+    out, size = [], 0
+    while size < n:
+        line = " ".join(r.choice(vocabulary) for _ in range(per_line))[:n - size]
+        out.append(line)
+        size += len(line) + 1
+    return "\n".join(out) + "\n"
+
+
+def colliding(r, n):
+    """Different words of 8 letters that share slots of tables whose hash function has no key: it
+    multiplies by the golden ratio, and the first 512th of the slots is theirs."""
+    out = []
+    while 9 * len(out) < n:
+        w = "".join(r.choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", k=8))
+        x = int.from_bytes(w.encode(), "little") ^ 8 ^ 8 << 56
+        x = x * 0x9E3779B97F4A7C15 & (1 << 64) - 1
+        if (x ^ x >> 29) & 0x1f800 == 0:
+            out.append(w)
+    return " ".join(out) + "\n"
+
+
+def tree_line(leaf, n):
+    return "(S " + leaf * (n // len(leaf)) + ")\n"
+
+
+def texts(r, n):
+    """Pairs of texts of n bytes by name."""
+    few, letters = ["a", "b"], list("abcdefghijklmnopqrstuvwxyz")
+    flood = colliding(r, n)
+    one = words(r, n, letters, n)
+    return {
+        "words": (words(r, n, letters, 12), words(r, n, letters, 12)),
+        "two words": (words(r, n, few, 100), words(r, n, few, 100)),
+        "long lines": (words(r, n, few, 1000), words(r, n, letters, 1000)),
+        "one line": (one, words(r, n, letters, n)),
+        "one word": ("a" * n + "\n", "a" * (n - 1) + "b\n"),
+        "colliding words": (flood, flood),
+        "short lines": ("a\n" * (n // 2), "b\n" * (n // 2)),
+    }
+
+
+def trees(n):
+    return {
+        "brackets": ("(" * n + "\n", "(" * n + "\n"),
+        "deep": ("(S " * (n // 4) + "(a b)" + ")" * (n // 4) + "\n", ) * 2,
+        "quotes": (tree_line("(`` ')", n), tree_line("(NN ')", n)),
+        "quotes of two tags": (tree_line("(POS ')", n // 2)[:-2] + tree_line("(`` ')", n // 2)[2:],
+                               tree_line("(`` ')", n // 2)[:-2] + tree_line("(POS ')", n // 2)[2:]),
+        "flat": (tree_line("(a b)", n), tree_line("(a b)", n)),
+        "many": ("(S (a b) (a c))\n" * (n // 16), "(S (a b) (X (a c)))\n" * (n // 16)),
+    }
+
+
+def commands(rig):
+    """(limit's name, command, kind of its inputs, how many of them)."""
+    m = rig.material()
+    return [
+        ("tf-tokenize", ["tf-tokenize", "-t", "1", "-m", m["vocab"]], "text", 1),
+        ("tf-tokenize", ["tf-tokenize", "-t", "1", "--sample", "0.2", "-m", m["vocab"]], "text", 1),
+        ("tf-bleu", ["tf-bleu", "-tok", "none", "REF", "-i", "HYP"], "text", 2),
+        ("tf-bleu", ["tf-bleu", "REF", "-i", "HYP"], "text", 2),
+        ("tf-bleu", ["tf-bleu", "-sl", "-e", "latin1", "REF", "-i", "HYP"], "text", 2),
+        ("tf-bleu -m chrf", ["tf-bleu", "-cw", "2", "REF", "-m", "chrf", "-i", "HYP"], "text", 2),
+        ("tf-bleu -m ter", ["tf-bleu", "REF", "-m", "ter", "-i", "HYP"], "text", 2),
+        ("tf-tree", ["tf-tree"], "trees", 1),
+        ("tf-tree", ["tf-tree", "-l"], "trees", 1),
+        ("tf-evalb", ["tf-evalb", "-e", "1000000", "-p", "new", "REF", "HYP"], "trees", 2),
+        ("tf-plot", ["tf-plot", "heat"], "matrix", 1),
+        ("tf-tokenize -d", ["tf-tokenize", "-d", "-m", m["vocab"]], "tokens", 1),
+        ("tf-cbor", ["tf-cbor", "json"], "tokens", 1),
+        ("tf-cbor", ["tf-cbor", "check"], "tokens", 1),
+        ("tf-info", ["tf-info"], "tokens", 1),
+        ("tf-batch", ["tf-batch", "-q", "--tokens", "1000"], "tokens", 2),
+    ]
+
+
+def inputs(rig, r, kind, n):
+    """{name: (contents, contents)}."""
+    if kind == "text":
+        return {k: tuple(x.encode() for x in v) for k, v in texts(r, n).items()}
+    if kind == "trees":
+        return {k: tuple(x.encode() for x in v) for k, v in trees(n).items()}
+    if kind == "matrix":
+        return {
+            "digits": (b"\n".join(b",".join(b"%d" % r.randrange(10) for _ in range(500))
+                                  for _ in range(n // 1000)), ),
+            "one row": (b",".join(b"%d" % r.randrange(10) for _ in range(n // 2)), ),
+        }
+    out = {}
+    for name, pair in texts(r, n // 3).items():
+        got = []
+        for i, text in enumerate(pair):
+            with open(rig.path("cost.txt"), "w") as f:
+                f.write(text)
+            d = run(["tf-tokenize", "-m", rig.material()["vocab"], rig.path("cost.txt")])
+            got.append(d.out)
+        out[name] = tuple(got)
+    return out
+
+
+def with_files(argv, n, where, pair):
+    """The command with its inputs, which are written, and their size."""
+    names = ["REF", "HYP"][:n]
+    for name, data in zip(names, pair):
+        with open(os.path.join(where, name), "wb") as f:
+            f.write(data)
+    size = sum(len(x) for x in pair[:n])
+    return argv + [x for x in names if x not in argv], size
+
+
+def check(rig, row, name, what, argv, n, pair, most):
+    """One measurement against the limits. Returns the seconds per MB."""
+    where = rig.path("cost")
+    argv, size = with_files(argv, n, where, pair)
+    seconds = 0.2 + most[0] * size / 1e6
+    cpu, memory, rc = measure(argv, where, seconds + 1)
+    row.add("inputs")
+    tool = "%s, %s" % (" ".join(argv[:4]), what)
+    if rc < 0 or rc not in (0, 1, 2, 4):
+        row.fail("%s: %d bytes: status %d", tool, size, rc)
+    if cpu > seconds:
+        row.fail("%s: %.1f s of CPU for %d bytes, limit %.1f", tool, cpu, size, seconds)
+    if memory > FLOOR + most[1] * size:
+        row.fail("%s: %.1f MB for %d bytes, limit %.1f", tool, memory / 1e6, size,
+                 (FLOOR + most[1] * size) / 1e6)
+    key = "most of a limit, %"
+    row.figures[key] = max(row.figures.get(key, 0), round(100 * cpu / seconds))
+    return cpu
+
+
+def mutate(r, data):
+    """Another input of about that size: parts repeated, moved, exchanged, changed."""
+    data = bytearray(data)
+    for _ in range(r.randint(1, 4)):
+        if len(data) < 8:
+            break
+        i, n = r.randrange(len(data)), r.choice((1, 2, 7, 50, 1000, len(data) // 3))
+        part = bytes(data[i:i + n])
+        at = r.randrange(len(data))
+        how = r.randrange(5)
+        if how == 0:
+            data[at:at + n] = part
+        elif how == 1:
+            data[at:at] = part * r.randint(1, 5)
+        elif how == 2:
+            del data[at:at + n]
+        elif how == 3:
+            data[at] = r.choice(b" ()\n\tab'`,0")
+        else:
+            data = data.replace(part[:3], bytes(r.choice((b" ", b"\n", b"(", b")", b"a", b"a b"))))
+    return bytes(data)
+
+
+def search(rig, row, name, argv, n, pairs, most, minutes):
+    """Keep the inputs that take longest, and change those, for so many minutes of CPU."""
+    size = max(len(x) for p in pairs for x in p)
+    best = [(check(rig, row, name, "as made", argv, n, p, most), p) for p in pairs]
+    left = 60 * minutes
+    while left > 0:
+        best.sort(key=lambda x: -x[0])
+        del best[8:]
+        pair = tuple(mutate(row.r, x)[:2 * size] for x in row.r.choice(best)[1])
+        cpu = check(rig, row, name, "found", argv, n, pair, most)
+        left -= cpu + 0.01
+        best.append((cpu, pair))
+        if row.failures:
+            for x, data in zip(("REF", "HYP"), pair):
+                shutil.copy(rig.path("cost", x), rig.path("%s-%s" % (name.replace(" ", ""), x)))
+            return
+    row.note("%s: %.2f s of CPU for the worst input found, of %d bytes" %
+             (" ".join(argv[:3]), best[0][0], sum(len(x) for x in best[0][1][:n])))
+
+
+def cost(rig, row):
+    """CPU and memory for a megabyte of hostile input stay within formats/limits.md, for every tool:
+    inputs made to be expensive, and a search for worse ones, 10 minutes of CPU a command"""
+    most, r = limits(), row.r
+    rig.fresh("cost")
+    size = 50000 if rig.short else 500000
+    for name, argv, kind, n in commands(rig):
+        made = inputs(rig, r, kind, size)
+        for what, pair in made.items():
+            check(rig, row, name, what, argv, n, pair, most[name])
+        if not rig.short:
+            small = inputs(rig, r, kind, 20000)
+            minutes = 10 * rig.scale if rig.minutes is None else rig.minutes
+            search(rig, row, name, argv, n, list(small.values()), most[name], minutes)
+    row.add("tools", len({name.split()[0] for name, _, _, _ in commands(rig)}))
+
+
+# ---- T: old files ----
+
+
+def old_files(rig, row):
+    """Small files of every released format, written by that release: read by every tool, with the
+    results of that time"""
+    top = os.path.join(TOP, "tests/golden/files")
+    for name in sorted(os.listdir(top)):
+        d = os.path.join(top, name)
+        if not os.path.isdir(d):
+            continue
+        got = run([os.path.join(top, "run"), d])
+        want = slurp(os.path.join(d, "expected"))
+        row.add("releases")
+        row.add("files", len([f for f in os.listdir(d) if f not in ("cases", "expected")]))
+        row.add("results", want.count(b"% status "))
+        if got.rc != 0:
+            row.fail("%s: status %s: %s", name, got.rc, got.err.strip())
+        for x, y in zip(got.out.split(b"\n% "), want.split(b"\n% ")):
+            if x != y:
+                row.fail("%s: %s: expected %s", name, x[:300], y[:300])
+
+
+ROWS = [("R", cost), ("T", old_files)]
