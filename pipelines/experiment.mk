@@ -12,18 +12,36 @@
 
 # ---- settings, with the paper's values where it gives one ----
 # TOKENS, STEPS and SAVE_EVERY are the preset's if they are empty.
+#
+# WORK has the text, the vocabulary and the streams, RESULTS the training run and what follows from
+# it. Several runs share one WORK if each has its own RESULTS.
+#
+# DIALECT=t2t sets what tensor2tensor did: batches of padded tokens in buckets, 4,096 in each of 8
+# replicas (here 8 batches per update), 40,960 rows of embeddings for a vocabulary of 37,000,
+# 250,000 updates, and the mean of 20 checkpoints. Each is a setting below. With PRESET=tiny, only
+# the model and its optimizer follow the dialect.
+#
+# Checkpoints are as far apart as in the paper, which wrote one every 10 minutes.
 PAIR       ?= en-de
 S          := $(firstword $(subst -, ,$(PAIR)))
 T          := $(lastword $(subst -, ,$(PAIR)))
 WORK       ?= run/$(NAME)-$(PAIR)
+RESULTS    ?= $(WORK)
 VOCAB_SIZE ?= 37000
 VOCAB_TYPE ?= bpe
+# More options of `tf-tokenize --train`. Above ten million lines it trains on a sample, of ten
+# million unless they give --max-sentences.
+VOCAB_FLAGS ?=
 PRESET     ?= base
 DIALECT    ?= paper
-TOKENS     ?= 25000
-STEPS      ?= 100000
-SAVE_EVERY ?= 1000
-AVERAGE    ?= 5
+big        := $(filter big%,$(PRESET))
+t2t        := $(and $(filter t2t,$(DIALECT)),$(filter-out tiny,$(PRESET)))
+TOKENS     ?= $(if $(t2t),4096,25000)
+ACCUMULATE ?= $(if $(and $(t2t),$(filter 4096,$(most_tokens))),8)
+EMBEDDINGS ?= $(if $(and $(t2t),$(filter 37000,$(VOCAB_SIZE))),40960)
+STEPS      ?= $(if $(t2t),250000,$(if $(big),300000,100000))
+SAVE_EVERY ?= $(if $(big),600,1400)
+AVERAGE    ?= $(if $(t2t)$(big),20,5)
 BEAM       ?= 4
 ALPHA      ?= 0.6
 SEED       ?= 1
@@ -41,35 +59,46 @@ TEXTS := $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
 
 of_preset := TOKENS STEPS SAVE_EVERY
 
+most_tokens := $(or $(TOKENS),$(if $(t2t),4096))
+
 include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
 
-all: $(WORK)/score.json $(WORK)/curve.svg $(WORK)/perplexity.json ## train, translate, score
+all: $(addprefix $(RESULTS)/,score.json curve.svg perplexity.json) ## train, translate, score
 	@echo
-	@tf-info $(WORK)/model.tfm | sed -n '1,4p'
-	@echo "test set:"; tf-bleu $(WORK)/test.$T -i $(WORK)/test.out -f text | sed 's/^/  /'
-	@echo "perplexity: $(WORK)/perplexity.json"
-	@echo "learning curve: $(WORK)/curve.svg"
+	@tf-info $(RESULTS)/model.tfm | sed -n '1,4p'
+	@echo "test set:"; tf-bleu $(WORK)/test.$T -i $(RESULTS)/test.out -f text | sed 's/^/  /'
+	@echo "perplexity: $(RESULTS)/perplexity.json"
+	@echo "learning curve: $(RESULTS)/curve.svg"
 
-$(WORK):
+$(sort $(WORK) $(RESULTS)):
 	mkdir -p $@
 
 # ---- settings: NAME.settings contains the variable NAME and is rewritten only if that changes ----
-vocabulary = --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE)
-tokens     = $(if $(TOKENS),--tokens $(TOKENS),--preset $(PRESET))
+vocabulary = --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE)$(if $(VOCAB_FLAGS), $(VOCAB_FLAGS))
+tokens     = $(if $(most_tokens),--tokens $(most_tokens),--preset $(PRESET))
 save_every = $(if $(SAVE_EVERY),--save-every $(SAVE_EVERY))
 validation = --no-shuffle $(tokens)
-batches    = --epochs 0 $(tokens) --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS)
-model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) $(TRAIN_FLAGS)
+batches    = --epochs 0 $(tokens)$(if $(t2t), --as t2t) --max-length $(MAX_LENGTH) --seed $(SEED) \
+             $(BATCH_FLAGS)
+replicas   = $(if $(ACCUMULATE),--accumulate $(ACCUMULATE)) \
+             $(if $(EMBEDDINGS),--vocab-size $(EMBEDDINGS))
+model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) $(strip $(replicas)) \
+             $(TRAIN_FLAGS)
 training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) | $(model))
 length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
 decoding   = --beam $(BEAM) --alpha $(ALPHA) $(DECODE_FLAGS)
-current    = printf '%s\n' $(call quote,$($1)) | cmp -s - $(WORK)/$1.settings
-$(WORK)/%.settings: FORCE | $(WORK)
-	@$(call current,$*) || { printf '%s\n' $(call quote,$($*)) >$@.part; $(whole); }
+current    = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1
+%.settings: FORCE | $(WORK) $(RESULTS)
+	@$(call current,$@) || { printf '%s\n' $(call quote,$($(*F))) >$@.part; $(whole); }
 
 # ---- vocabulary: one for both languages (paper, section 5.1) ----
 $(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T $(WORK)/vocabulary.settings
-	tf-tokenize --train $(vocabulary) -o $@ $(WORK)/train.$S $(WORK)/train.$T
+	n=$$(cat $(WORK)/train.$S $(WORK)/train.$T | wc -l); \
+	[ $$n -gt $(many) ] && sample='$(sample)' || sample=; \
+	tf-tokenize --train $(vocabulary) $$sample -o $@ $(WORK)/train.$S $(WORK)/train.$T
+many   := 10000000
+own    := --max-sentences% --input-sentence-size%
+sample := $(if $(filter $(own),$(VOCAB_FLAGS)),,--max-sentences $(many))
 
 # ---- text to token streams ----
 $(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
@@ -81,16 +110,16 @@ $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settin
 
 # ---- training: endless batches into tf-train, which stops at --steps ----
 # Status 75 (stopped on request) stops make; repeat the command to resume.
-$(WORK)/trained: $(WORK)/training.settings $(WORK)/length.settings \
+$(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
     $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
 	tf-batch $(batches) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs \
 	| tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs \
-	    --threads $(THREADS) $(length) $(model) -o $(WORK)/run
+	    --threads $(THREADS) $(length) $(model) -o $(RESULTS)/run
 	touch $@
 
 # Check the settings before a day of training. For a finished run, tf-train compares its own
 # settings but not those of the batches, so they are compared here.
-$(WORK)/training.settings: | trainable
+$(RESULTS)/training.settings: | trainable
 trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
@@ -99,36 +128,38 @@ ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 endif
 ifneq ($(STEPS),)
 	@n=$$((10#$(last_step))); [ $$n -le $(STEPS) ] || { \
-	    echo "STEPS=$(STEPS): $(WORK)/run has already done $$n; use another WORK" >&2; exit 2; }
+	    echo "STEPS=$(STEPS): $(RESULTS)/run has already done $$n;" \
+	        "use another RESULTS" >&2; exit 2; }
 endif
-	@[ ! -e $(WORK)/trained ] || [ ! -e $(WORK)/training.settings ] || $(call current,training) || { \
-	    echo "$(WORK): trained with different settings (see $(WORK)/training.settings);" \
-	        "use another WORK" >&2; exit 2; }
-last_step = $(lastword 0 $(sort $(patsubst $(WORK)/run/ckpt-%.tfm,%, \
-    $(wildcard $(WORK)/run/ckpt-*.tfm))))
+	@[ ! -e $(RESULTS)/trained ] || [ ! -e $(RESULTS)/training.settings ] \
+	    || $(call current,$(RESULTS)/training.settings) || { \
+	    echo "$(RESULTS): trained with different settings (see $(RESULTS)/training.settings);" \
+	        "use another RESULTS" >&2; exit 2; }
+last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
+    $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
 
-$(WORK)/model.tfm: $(WORK)/trained
-	tf-avgckpt -n $(AVERAGE) -o $@ $(WORK)/run
+$(RESULTS)/model.tfm: $(RESULTS)/trained
+	tf-avgckpt -n $(AVERAGE) -o $@ $(RESULTS)/run
 
 # ---- translation and score ----
-$(WORK)/test.out: $(WORK)/test.$S $(WORK)/model.tfm $(WORK)/decoding.settings
-	$(call allow_bad,tf-tokenize -m $(WORK)/model.tfm <$< \
-	| tf-decode -m $(WORK)/model.tfm --threads $(THREADS) $(decoding) \
-	| tf-tokenize -d -m $(WORK)/model.tfm -o $@)
+$(RESULTS)/test.out: $(WORK)/test.$S $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
+	$(call allow_bad,tf-tokenize -m $(RESULTS)/model.tfm <$< \
+	| tf-decode -m $(RESULTS)/model.tfm --threads $(THREADS) $(decoding) \
+	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
-$(WORK)/score.json: $(WORK)/test.$T $(WORK)/test.out
-	tf-bleu $< -i $(WORK)/test.out >$@.part
+$(RESULTS)/score.json: $(WORK)/test.$T $(RESULTS)/test.out
+	tf-bleu $< -i $(RESULTS)/test.out >$@.part
 	$(whole)
 
 # $T must be a language of `tf-bleu --as paper`: de, en or fr.
-$(WORK)/paper.bleu: $(WORK)/test.$T $(WORK)/test.out
-	tf-bleu --as paper --lang $T --raw-ref $< -i $(WORK)/test.out >$@.part
+$(RESULTS)/paper.bleu: $(WORK)/test.$T $(RESULTS)/test.out
+	tf-bleu --as paper --lang $T --raw-ref $< -i $(RESULTS)/test.out >$@.part
 	$(whole)
-paper-score: $(WORK)/paper.bleu ## BLEU as in the paper's Table 2: tokenised, compounds split
+paper-score: $(RESULTS)/paper.bleu ## BLEU as in the paper's Table 2: tokenised, compounds split
 	@cat $<
 
-$(WORK)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(WORK)/model.tfm
-	$(call allow_bad,tf-score -m $(WORK)/model.tfm --summary -o $@ \
+$(RESULTS)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(RESULTS)/model.tfm
+	$(call allow_bad,tf-score -m $(RESULTS)/model.tfm --summary -o $@ \
 	    $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs)
 
 # ---- the same translation on the CPU and on a GPU in each precision ----
@@ -136,42 +167,43 @@ on_cpu  := --device cpu
 on_fp32 := --device cuda --precision fp32
 on_fp16 := --device cuda --precision fp16
 on_bf16 := --device cuda --precision bf16
-$(WORK)/device.%.out: $(WORK)/test.$S.tfs $(WORK)/model.tfm $(WORK)/decoding.settings
-	$(call allow_bad,tf-decode -m $(WORK)/model.tfm --threads $(THREADS) --beam $(BEAM) \
+$(RESULTS)/device.%.out: $(WORK)/test.$S.tfs $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
+	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm --threads $(THREADS) --beam $(BEAM) \
 	    --alpha $(ALPHA) $(on_$*) $< \
-	| tf-tokenize -d -m $(WORK)/model.tfm -o $@)
+	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 kinds = cpu fp32 fp16 bf16
 equal = awk 'NR % 2 { line = $$0; next } $$0 == line { n++ } \
     END { printf "%.2f", NR ? 200 * n / NR : 100 }'
-devices: $(kinds:%=$(WORK)/device.%.out) ## compare CPU and GPU precisions: lines equal, and BLEU
+devices: $(kinds:%=$(RESULTS)/device.%.out) ## compare CPU and GPU precisions: lines equal, and BLEU
 	@for d in $(kinds); do \
-	    same=$$(paste -d '\n' $(WORK)/device.cpu.out $(WORK)/device.$$d.out | $(equal)); \
-	    bleu=$$(tf-bleu $(WORK)/test.$T -i $(WORK)/device.$$d.out -b -w 2); \
+	    same=$$(paste -d '\n' $(RESULTS)/device.cpu.out $(RESULTS)/device.$$d.out | $(equal)); \
+	    bleu=$$(tf-bleu $(WORK)/test.$T -i $(RESULTS)/device.$$d.out -b -w 2); \
 	    printf '%-4s  %6s %% of the lines equal those of the CPU  BLEU %s\n' $$d $$same $$bleu; \
 	done
 
-$(WORK)/curve.svg: $(WORK)/trained
-	tf-plot curve -o $@ $(WORK)/run/log.jsonl
+$(RESULTS)/curve.svg: $(RESULTS)/trained
+	tf-plot curve -o $@ $(RESULTS)/run/log.jsonl
 
 # ---- attention as in the paper's Figures 3 to 5: self-attention of a test sentence, and the
 # cross-attention of its translation ----
-one := $(WORK)/sentence-$(SENTENCE)
-$(one).%.tfs: $(WORK)/test.$S $(WORK)/test.out $(WORK)/model.tfm
+one := $(RESULTS)/sentence-$(SENTENCE)
+$(one).%.tfs: $(WORK)/test.$S $(RESULTS)/test.out $(RESULTS)/model.tfm
 	@n=$$(wc -l <$(WORK)/test.$S); [ $(SENTENCE) -ge 1 ] && [ $(SENTENCE) -le $$n ] || \
 	    { echo "SENTENCE=$(SENTENCE): the test set has sentences 1 to $$n" >&2; exit 2; }
-	sed -n $(SENTENCE)p $(WORK)/test.$* | tf-tokenize -m $(WORK)/model.tfm -o $@
+	sed -n $(SENTENCE)p $(filter %/test.$*,$^) | tf-tokenize -m $(RESULTS)/model.tfm -o $@
 
 $(one).encoder-$(LAYER).svg: $(one).$S.tfs
-	tf-attn -m $(WORK)/model.tfm -k encoder -l $(LAYER) $< | tf-plot attention -o $@ -
+	tf-attn -m $(RESULTS)/model.tfm -k encoder -l $(LAYER) $< | tf-plot attention -o $@ -
 
 $(one).cross-$(LAYER).svg: $(one).$S.tfs $(one).out.tfs
-	tf-attn -m $(WORK)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention -o $@ -
+	tf-attn -m $(RESULTS)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention -o $@ -
 
 attention: $(one).encoder-$(LAYER).svg $(one).cross-$(LAYER).svg ## draw SENTENCE in LAYER
 
 small: ## try all steps in about a minute: a tiny model, 20 updates; the scores mean nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small VOCAB_SIZE=2000 PRESET=tiny \
-	    STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small RESULTS=$(WORK)-small \
+	    VOCAB_SIZE=2000 PRESET=tiny STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
+	    TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
 
 .PHONY: all trainable paper-score devices attention small

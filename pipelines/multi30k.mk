@@ -3,6 +3,10 @@
 #
 #     make -f pipelines/multi30k.mk DATA=DIR [PAIR=en-fr]
 #
+# DIALECT=t2t trains tensor2tensor's model with the same batches and steps; tensor2tensor's batches
+# of 4,096 padded tokens, 8 per update, are
+#     BATCH_FLAGS='--as t2t' TOKENS=4096 ACCUMULATE=8 TRAIN_FLAGS=...
+#
 # DATA contains train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al.
 # 2016, licence: research).
 

@@ -2,7 +2,7 @@
 # scored on the development set. TRAIN and DEV as in text.mk:
 #
 #     make -f pipelines/table3.mk TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev \
-#         [ROWS='base C-n2'] [PAIR=en-de] [SCALE=small]
+#         [ROWS='base C-n2'] [PAIR=en-de] [DIALECT=t2t] [SCALE=small]
 #
 # The settings are the paper's: 37,000 pieces, batches of 25,000 tokens, 100,000 steps (300,000 for
 # big). The rows share vocabulary and token streams. Perplexities are comparable only with the same
@@ -26,11 +26,13 @@ WORK       ?= run/table3$(if $(small),-small)
 ROWS       ?= base A-h1 A-h4 A-h16 A-h32 B-dk16 B-dk32 C-n2 C-n4 C-n8 C-d256 C-d1024 C-ff1024 \
               C-ff4096 D-p0.0 D-p0.2 D-ls0.0 D-ls0.2 E big
 DIALECT    ?= paper
+t2t        := $(filter t2t,$(DIALECT))
 VOCAB_SIZE ?= $(if $(small),4000,37000)
 VOCAB_TYPE ?= $(if $(small),unigram,bpe)
-TOKENS     ?= $(if $(small),2000,25000)
-STEPS      ?= $(if $(small),3000,100000)
-SAVE_EVERY ?= 1000
+TOKENS     ?= $(if $(small),2000,$(if $(t2t),4096,25000))
+STEPS      ?= $(if $(small),3000,$(if $(t2t),250000,100000))
+SAVE_EVERY ?= $(if $(small),1000,1400)
+VOCAB_FLAGS ?=
 TRAIN_FLAGS ?= $(if $(small),--warmup 500)
 DECODE_FLAGS ?=
 
@@ -76,9 +78,10 @@ big 4.33 26.4 213
 endef
 export PAPER
 
-# $(call text,DIR,MORE): run text.mk in that folder.
+# $(call text,DIR,MORE): run text.mk with that folder for the results.
 text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
-    WORK='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' \
+    WORK='$(WORK)/data' RESULTS='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' \
+    VOCAB_TYPE='$(VOCAB_TYPE)' VOCAB_FLAGS='$(VOCAB_FLAGS)' \
     TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE=1 \
     DECODE_FLAGS='$(DECODE_FLAGS)' $2
 
@@ -89,7 +92,7 @@ data:
 
 # Steps of a row, and what SCALE=small changes of its preset. Heads, layers, dropout, smoothing and
 # positions are the preset's, and d_k = d_v = d_model / h except in B.
-steps   = $(if $(small),$(STEPS),$(if $(filter big,$1),$$((3 * $(STEPS))),$(STEPS)))
+steps   = $(if $(small)$(t2t),$(STEPS),$(if $(filter big,$1),$$((3 * $(STEPS))),$(STEPS)))
 widths  = $(if $(small),--d-model $(or $(d_model.$1),64) --d-ff $(or $(d_ff.$1),256) $(d_k.$1))
 d_model.C-d256  := 32
 d_model.C-d1024 := 128
@@ -102,12 +105,11 @@ d_k.B-dk32      := --d-k 4
 
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
-	cd $(@D) && ln -sf ../data/* .
 	$(call text,$(@D),PRESET=$* STEPS=$(call steps,$*) \
 	    TRAIN_FLAGS='$(strip $(call widths,$*) $(TRAIN_FLAGS))' \
 	    $(@D)/score.json $(@D)/perplexity.json)
 	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); \
-	    bleu=$$(tf-bleu $(@D)/test.$T -i $(@D)/test.out -b -w 1); \
+	    bleu=$$(tf-bleu $(WORK)/data/test.$T -i $(@D)/test.out -b -w 1); \
 	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); \
 	    printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part
 	$(whole)
@@ -128,7 +130,7 @@ $(WORK)/table.txt: $(WORK)/rows.txt
 	$(whole)
 
 $(WORK)/%/paper.bleu: $(WORK)/%/row.txt
-	tf-bleu --as paper --lang $T --raw-ref $(@D)/test.$T -i $(@D)/test.out >$@.part
+	tf-bleu --as paper --lang $T --raw-ref $(WORK)/data/test.$T -i $(@D)/test.out >$@.part
 	$(whole)
 paper-score: $(ROWS:%=$(WORK)/%/paper.bleu) ## BLEU of all ROWS, tokenised and with compounds split
 	@for row in $(ROWS); do printf '%-10s %s\n' $$row "$$(cat $(WORK)/$$row/paper.bleu)"; done

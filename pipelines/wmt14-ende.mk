@@ -1,17 +1,18 @@
 # wmt14-ende.mk - the paper's English-German experiment: 4.5 million pairs, a joint vocabulary of
 # 37,000 pieces, batches of 25,000 tokens per side.
 #
-#     make -f pipelines/wmt14-ende.mk              base: 100,000 steps, average of the last 5
-#     make -f pipelines/wmt14-ende.mk PRESET=big   big: 300,000 steps, average of the last 20
+#     make -f pipelines/wmt14-ende.mk               base: 100,000 steps, average of the last 5
+#     make -f pipelines/wmt14-ende.mk PRESET=big    big: 300,000 steps, average of the last 20
+#     make -f pipelines/wmt14-ende.mk DIALECT=t2t   as tensor2tensor: 250,000 steps, average of the
+#                                                   last 20; see experiment.mk
 #
+# The second run takes the text, the vocabulary and the streams of the first.
 # The paper's BLEU is computed on tokenised text with split compounds: `make ... paper-score`;
 # score.json has sacreBLEU's.
 
 NAME    := wmt14
 PAIR    := en-de
 VOCAB_SIZE ?= 37000
-STEPS   ?= $(if $(filter big,$(PRESET)),300000,100000)
-AVERAGE ?= $(if $(filter big,$(PRESET)),20,5)
 URLS     = $(BASE)/wmt13/training-parallel-europarl-v7.tgz \
            $(BASE)/wmt13/training-parallel-commoncrawl.tgz \
            $(BASE)/wmt14/training-parallel-nc-v9.tgz $(BASE)/wmt14/dev.tgz \

@@ -9,6 +9,8 @@ DATA    ?= data/wmt14
 BASE    ?= https://www.statmt.org
 CURL    ?= curl -fL --retry 5 -C - -o
 SMALL   ?=
+# The runs of all presets and dialects share the text, the vocabulary and the streams in WORK.
+RESULTS ?= $(WORK)/$(PRESET)$(if $(filter t2t,$(DIALECT)),-t2t)
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 

@@ -115,7 +115,7 @@ check_results() {
     grep -Eq '^E +[0-9]+\.[0-9]{2} +[0-9.]+ +[0-9]+\.[0-9]{2}   4\.92 25\.7 -$' w-small/table.txt
     [ "$(tf-info w-small/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
     [ "$(tf-info w-small/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
-    cmp w-small/E/test.de <(gzip -dc data/dev.de.gz)
+    cmp w-small/data/test.de <(gzip -dc data/dev.de.gz)
     # One row more trains only that, from the same vocabulary.
     t 0 make -s "${args[@]}" ROWS='base A-h1 E big D-p0.2 B-dk16'
     [ "$(wc -l <w-small/table.txt)" -eq 7 ]
@@ -127,7 +127,8 @@ check_results() {
     [ "$(cut -d = -f 1 <<<"$output")" = $'base       BLEU \nE          BLEU ' ]
     # Another development set is not taken for that one.
     t 0 make -s "${args[@]}" ROWS=E DEV=data/test
-    cmp w-small/E/test.de <(gzip -dc data/test.de.gz)
+    cmp w-small/data/test.de <(gzip -dc data/test.de.gz)
+    [ w-small/E/test.out -nt w-small/data/test.de ]
 }
 
 @test "table3.mk: what SCALE=small changes of each row" {
@@ -215,8 +216,8 @@ PY
     [ "$(tf-cbor count w-small/train.en.tfs | sed -n 's/^tokens.//p')" = 598 ]
     # BLEU as in the paper, of plain references.
     cp w-small/test.de w-small/test.out
-    t 0 make -s -f "$TOP/pipelines/wmt14-ende.mk" paper-score WORK=w-small -o w-small/test.out \
-        -o w-small/test.de
+    t 0 make -s -f "$TOP/pipelines/wmt14-ende.mk" paper-score WORK=w-small RESULTS=w-small \
+        -o w-small/test.out -o w-small/test.de
     expect_contains "$output" "100.0/0.0/0.0/0.0 (BP=1.000, ratio=1.000, hyp_len=100, ref_len=100)"
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=mine WORK=v BAD=fail
     expect_contains "$stderr" "v-small/train.en.tfs] Error 4"
@@ -357,6 +358,78 @@ archives() {
     t 2 make "${args[@]}" attention SENTENCE=999 STEPS=5 BEAM=2
     expect_contains "$stderr" "SENTENCE=999: the test set has sentences 1 to 100"
     run ! compgen -G 'w/sentence-*'
+}
+
+@test "DIALECT=t2t: batches, updates, rows and checkpoints as in tensor2tensor" {
+    touch t.en t.de t.fr
+    # commands PIPELINE SETTING...: what would batch, train and average.
+    commands() {
+        make -n -f "$TOP/pipelines/$1.mk" WORK=w THREADS=1 "${@:2}" | tr -d '\\\n' | tr -s ' ' |
+            sed 's/touch/\n/; s/.*tf-batch --epochs/tf-batch --epochs/'
+    }
+    # is ARGUMENTS BATCHES MODEL MORE: what trains, and its options.
+    is() {
+        # shellcheck disable=SC2086
+        output=$(commands $1)
+        echo "$1: $output"
+        expect_contains "$output" "tf-batch --epochs 0 $2 --max-length 256 "
+        expect_contains "$output" " $3 --seed 1$4 -o w/"
+    }
+    is 'wmt14-ende SMALL=t' '--tokens 25000' \
+        '--steps 100000 --keep 5 --preset base --as paper --save-every 1400' ''
+    is 'wmt14-ende SMALL=t PRESET=big' '--tokens 25000' \
+        '--steps 300000 --keep 20 --preset big --as paper --save-every 600' ''
+    is 'wmt14-ende SMALL=t DIALECT=t2t' '--tokens 4096 --as t2t' \
+        '--steps 250000 --keep 20 --preset base --as t2t --save-every 1400' \
+        ' --accumulate 8 --vocab-size 40960'
+    is 'wmt14-enfr SMALL=t DIALECT=t2t PRESET=big-enfr' '--tokens 4096 --as t2t' \
+        '--steps 250000 --keep 20 --preset big-enfr --as t2t --save-every 600' ' --accumulate 8'
+    is 'wmt14-ende SMALL=t DIALECT=t2t TOKENS=25000' '--tokens 25000 --as t2t' \
+        '--steps 250000 --keep 20 --preset base --as t2t --save-every 1400' ' --vocab-size 40960'
+    is 'text TRAIN=t DEV=t TEST=t DIALECT=t2t PRESET=base' '--tokens 4096 --as t2t' \
+        '--keep 20 --preset base --as t2t' ' --accumulate 8'
+    is 'multi30k DATA=t DIALECT=t2t' '--tokens 4000' \
+        '--steps 5800 --keep 8 --preset tiny --as t2t --save-every 200' \
+        ' --warmup 2000 --lr-scale 2.5 --dropout 0.3'
+    t 0 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=t DIALECT=t2t ROWS='base big'
+    expect_contains "$output" " TOKENS='4096' "
+    expect_contains "$output" " PRESET=big STEPS=250000 "
+}
+
+@test "a vocabulary is trained on a sample above some number of lines, or with VOCAB_FLAGS" {
+    corpus data a dev test
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test VOCAB_SIZE=200)
+    t 0 make "${args[@]}" WORK=w w/vocab.model
+    t 0 make "${args[@]}" WORK=v v/vocab.model many=1000
+    run ! cmp w/vocab.model v/vocab.model
+    train=(tf-tokenize --train --type unigram --vocab-size 200)
+    "${train[@]}" --max-sentences 1000 -o want w/train.en w/train.de
+    cmp want v/vocab.model
+    t 0 make "${args[@]}" WORK=v v/vocab.model many=1000 \
+        VOCAB_FLAGS='--max-sentences 900 --split-digits'
+    "${train[@]}" --max-sentences 900 --split-digits -o want w/train.en w/train.de
+    cmp want v/vocab.model
+}
+
+@test "runs with their own RESULTS share the text, the vocabulary and the streams" {
+    numbers 800 1 >mine.en
+    numbers 800 2 >mine.de
+    args=(-f "$TOP/pipelines/wmt14-ende.mk" SMALL=mine WORK=w VOCAB_SIZE=200 VOCAB_TYPE=unigram \
+        TOKENS=500 STEPS=2 SAVE_EVERY=1 AVERAGE=2 DECODE_FLAGS='--max-extra 5' BEAM=1)
+    t 0 make "${args[@]}" TRAIN_FLAGS='--layers 1 --d-model 16 --d-ff 16 --warmup 30'
+    made=$(stat -c '%n %y' w/*.*)
+    t 0 make "${args[@]}" PRESET=big TRAIN_FLAGS='--layers 1 --d-model 32 --d-ff 16 --warmup 30'
+    [[ $output = *tf-train* && $output != *"tf-tokenize --train"* ]]
+    [ "$(stat -c '%n %y' w/*.*)" = "$made" ]
+    for preset in base big; do
+        for f in score.json perplexity.json curve.svg model.tfm test.out; do
+            [ -s "w/$preset/$f" ]
+        done
+    done
+    [ "$(tf-info w/big/model.tfm | sed -n 's/^  heads *//p')" = 16 ]
+    # Neither run repeats the other.
+    t 0 make "${args[@]}" TRAIN_FLAGS='--layers 1 --d-model 16 --d-ff 16 --warmup 30'
+    [[ $output != *tf-train* ]]
 }
 
 @test "other files in a setting make that part again" {
