@@ -51,6 +51,8 @@ static struct tf_opt opts[] = {
             .help = "use only objects with this value, such as event=valid"),
     OPT_STR(0, "by", &curves.by, .arg = "KEY", .def = "event", .modes = CURVE,
             .help = "draw one curve for every value of KEY; '' for no division"),
+    OPT_STR(0, "points", &curves.points, .arg = "KEY", .modes = CURVE,
+            .help = "draw points, not lines, each named by its value of KEY"),
     OPT_LIST('l', "label", &labels, .arg = "TEXT", .modes = CURVE,
              .help = "name of a log in the legend; repeat in the order of the logs"),
     OPT_REAL('s', "smooth", &curves.chart.smooth, .arg = "W", .def = "0", .lo = 0, .hi = 0.9999,

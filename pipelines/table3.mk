@@ -43,7 +43,7 @@ include $(here)common.mk
 S := $(firstword $(subst -, ,$(PAIR)))
 T := $(lastword $(subst -, ,$(PAIR)))
 
-table: $(WORK)/table.txt ## train and score all ROWS, then print the table
+table: $(WORK)/table.txt $(WORK)/table.svg ## train and score all ROWS, then print the table
 	@cat $<
 	@for column in 'PPL 2 5' 'BLEU 3 6'; do \
 	    read -r name ours paper <<<"$$column"; \
@@ -51,6 +51,7 @@ table: $(WORK)/table.txt ## train and score all ROWS, then print the table
 	    awk -v a=$$ours -v b=$$paper 'NF == 7 { print $$a, $$b }' $(WORK)/rows.txt \
 	    | $(here)rank-agreement; \
 	done
+	@echo "our perplexities over the paper's: $(WORK)/table.svg"
 
 # Name, then perplexity, BLEU (tokenised, newstest2013) and millions of parameters from the paper; a
 # dash if it gives none.
@@ -128,6 +129,12 @@ $(WORK)/table.txt: $(WORK)/rows.txt
 	      LC_ALL=C printf '%-10s %8.2f %6s %9s   %s\n' "$$row" "$$ppl" "$$bleu" "$$n" "$$paper"; \
 	  done <$<; } >$@.part
 	$(whole)
+
+$(WORK)/table.svg: $(WORK)/rows.txt
+	awk 'NF == 7 { group = $$1; sub(/-.*/, "", group); printf "{\"row\":\"%s\",\"group\":\"%s\"," \
+	    "\"PPL\":%s,\"paper\":%s}\n", $$1, group, $$2, $$5 }' $< \
+	| tf-plot -x paper -y PPL --by group --points row --x-label "perplexity in the paper" \
+	    --y-label 'perplexity here' -o $@ curve -
 
 $(WORK)/%/paper.bleu: $(WORK)/%/row.txt
 	tf-bleu --as paper --lang $T --raw-ref $(WORK)/data/test.$T -i $(@D)/test.out >$@.part

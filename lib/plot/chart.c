@@ -2,6 +2,7 @@
 #include "plot/chart.h"
 #include "base/memory.h"
 #include "plot/axis.h"
+#include "plot/points.h"
 #include "plot/svg.h"
 #include <math.h>
 #include <stdio.h>
@@ -190,9 +191,14 @@ static double legend(struct tf_buf *out, const struct tf_chart *c, double left, 
             x = left;
             y += row;
         }
-        const double lx[] = {0, 1}, ly[] = {0, 0};
-        struct tf_axis ax = {0, 1, x, x + swatch, false}, ay = {0, 1, y - 4, y - 5, false};
-        tf_chart_line(out, lx, ly, 2, &ax, &ay, tf_svg_line_color(i), tf_svg_line_dash(i), 2.5, 1);
+        if (c->series[i].names) {
+            tf_svg_dot(out, x + swatch / 2, y - 4.5, 4, tf_svg_line_color(i));
+        } else {
+            const double lx[] = {0, 1}, ly[] = {0, 0};
+            struct tf_axis ax = {0, 1, x, x + swatch, false}, ay = {0, 1, y - 4, y - 5, false};
+            tf_chart_line(out, lx, ly, 2, &ax, &ay, tf_svg_line_color(i), tf_svg_line_dash(i), 2.5,
+                          1);
+        }
         tf_svg_text(out, x + swatch + 7, y, name, size, TF_SVG_INK, TF_SVG_START, 0);
         x += w;
     }
@@ -258,7 +264,7 @@ static void lines(struct tf_buf *out, const struct tf_chart *c, const struct tf_
 {
     for (int few = 0; few < 2; few++)
         for (size_t i = 0; i < c->n; i++)
-            if ((c->series[i].n <= FEW) == few)
+            if (!c->series[i].names && (c->series[i].n <= FEW) == few)
                 line(out, c, i, ax, ay);
 }
 
@@ -266,7 +272,9 @@ static void describe(struct tf_buf *desc, const struct tf_chart *c, const struct
                      const struct range *ry)
 {
     char a[32], b[32];
-    tf_buf_printf(desc, "Line chart with %zu line%s:", c->n, c->n == 1 ? "" : "s");
+    const char *kind = c->n && c->series[0].names ? "Points in" : "Line chart with",
+               *part = c->n && c->series[0].names ? "group" : "line";
+    tf_buf_printf(desc, "%s %zu %s%s:", kind, c->n, part, c->n == 1 ? "" : "s");
     for (size_t i = 0; i < c->n; i++)
         tf_buf_printf(desc, "%s %s", i ? "," : "", c->series[i].name ? c->series[i].name : "");
     tf_axis_label(a, rx->lo, fabs(rx->lo) / 100);
@@ -323,6 +331,7 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     tf_buf_str(out, "</clipPath>\n<g clip-path=\"url(#plot)\">\n");
     lines(out, c, &ax, &ay);
     tf_buf_str(out, "</g>\n");
+    tf_points_draw(out, c->series, c->n, &ax, &ay);
     tf_svg_end(out);
     return 0;
 }

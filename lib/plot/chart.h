@@ -1,4 +1,4 @@
-/* chart.h - line charts: axes, grid, legend, one line per series. */
+/* chart.h - line charts: axes, grid, legend, one line per series, or points with names. */
 #ifndef TF_PLOT_CHART_H
 #define TF_PLOT_CHART_H
 

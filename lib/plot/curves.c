@@ -142,6 +142,7 @@ int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err 
     struct tf_series_keys k = {.x = c->x,
                                .y = keys,
                                .ny = split(list, keys),
+                               .points = c->points,
                                .by = c->by && *c->by ? c->by : NULL};
     int rc = 0;
     if (!k.ny)

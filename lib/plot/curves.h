@@ -5,10 +5,11 @@
 #include "plot/chart.h"
 
 struct tf_curves {
-    const char *x, *y;         /* keys; y: one or several, separated by commas */
-    const char *where;         /* "key=value": only objects with this value; NULL: all */
-    const char *by;            /* a line for each value of this key; NULL or "": one line */
-    const char *const *logs;   /* paths; "-" is stdin */
+    const char *x, *y;       /* keys; y: one or several, separated by commas */
+    const char *where;       /* "key=value": only objects with this value; NULL: all */
+    const char *by;          /* a line for each value of this key; NULL or "": one line */
+    const char *points;      /* key of the names of points, drawn in place of lines; NULL: lines */
+    const char *const *logs; /* paths; "-" is stdin */
     size_t nlogs;
     const char *const *labels; /* names of the logs in the legend; NULL: from the paths */
     size_t nlabels;            /* 0 or nlogs */

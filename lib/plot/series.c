@@ -14,13 +14,17 @@
 
 static const size_t max_line = (size_t)16 << 20;
 
-static void add_point(struct tf_series *s, double x, double y)
+static void add_point(struct tf_series *s, double x, double y, const char *name)
 {
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 1024;
         s->x = tf_xarray(s->x, s->cap, sizeof *s->x);
         s->y = tf_xarray(s->y, s->cap, sizeof *s->y);
+        if (name)
+            s->names = tf_xarray(s->names, s->cap, sizeof *s->names);
     }
+    if (name)
+        s->names[s->n] = tf_xstrdup(name);
     s->x[s->n] = x;
     s->y[s->n++] = y;
 }
@@ -30,6 +34,9 @@ void tf_series_release(struct tf_series_list *l)
     for (size_t i = 0; i < l->n; i++) {
         free(l->v[i].name);
         free(l->v[i].group);
+        for (size_t k = 0; l->v[i].names && k < l->v[i].n; k++)
+            free(l->v[i].names[k]);
+        free(l->v[i].names);
         free(l->v[i].x);
         free(l->v[i].y);
     }
@@ -41,7 +48,7 @@ void tf_series_release(struct tf_series_list *l)
 struct found {
     bool has_x, matches, has[TF_SERIES_MAX];
     double x, y[TF_SERIES_MAX];
-    char *group;
+    char *group, *name;
     struct tf_err wrong; /* why the object can't be used, if it matches */
 };
 
@@ -73,7 +80,7 @@ static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err
 static bool wanted(const struct tf_series_keys *k, const char *key)
 {
     bool any = !strcmp(key, k->x) || (k->where && !strcmp(key, k->where)) ||
-               (k->by && !strcmp(key, k->by));
+               (k->by && !strcmp(key, k->by)) || (k->points && !strcmp(key, k->points));
     for (size_t i = 0; i < k->ny && !any; i++)
         any = !strcmp(key, k->y[i]);
     return any;
@@ -89,6 +96,10 @@ static void use(struct found *f, const struct tf_series_keys *k, const char *key
     if (k->by && !strcmp(key, k->by)) {
         free(f->group);
         f->group = tf_xstrdup(v->text);
+    }
+    if (k->points && !strcmp(key, k->points)) {
+        free(f->name);
+        f->name = tf_xstrdup(v->text);
     }
     if (!strcmp(key, k->x)) {
         f->has_x = true;
@@ -172,7 +183,7 @@ static int add_found(struct tf_series_list *l, const struct tf_series_keys *k,
         if (!s)
             return tf_fail(err, "\"%s\" has more values than the %d that can be drawn", k->by,
                            TF_SERIES_MAX);
-        add_point(s, f->x, f->y[i]);
+        add_point(s, f->x, f->y[i], k->points ? f->name ? f->name : "" : NULL);
     }
     return 0;
 }
@@ -194,6 +205,7 @@ static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, c
     if (rc == 0 && f.matches && f.has_x && !isnan(f.x))
         rc = add_found(l, k, &f, err);
     free(f.group);
+    free(f.name);
     return rc;
 }
 

@@ -12,6 +12,7 @@ struct tf_series {
     char *group; /* value of the key `by`, or NULL */
     size_t key;  /* index of its y key */
     double *x, *y;
+    char **names; /* of the points; NULL: it is a line */
     size_t n, cap;
 };
 struct tf_series_list {
@@ -27,12 +28,14 @@ struct tf_series_keys {
     const char *const *y; /* the keys of the lines, at most TF_SERIES_MAX */
     size_t ny;
     const char *where, *value; /* only objects in which this key has this value; NULL: all */
+    const char *points;        /* the key of the points' names; NULL: draw lines */
     const char *by;            /* a separate line for every value of this key; NULL: one line */
 };
 
 /* Read a log ("-" is stdin), append its lines to out, by key and then by first appearance, and what
  * its first line says about the run to *facts. The caller releases both, even after an error.
- * Objects without the x key or the y key give no point; a null y is a gap. A last line without LF
+ * Objects without the x key or the y key give no point, those
+ * without the key of names one without a name; a null y is a gap. A last line without LF
  * that is not JSON, as a killed writer leaves it, is dropped with a warning. Errors: a line that is
  * not a JSON object, a value that is not a number in an object that matches, more than
  * TF_SERIES_MAX lines. */

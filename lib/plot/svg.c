@@ -105,6 +105,15 @@ void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2,
     tf_buf_str(out, "/>\n");
 }
 
+void tf_svg_dot(struct tf_buf *out, double x, double y, double r, const char *fill)
+{
+    tf_buf_str(out, "<circle");
+    attr(out, "cx", x);
+    attr(out, "cy", y);
+    attr(out, "r", r);
+    tf_buf_printf(out, " fill=\"%s\" stroke=\"%s\" stroke-width=\"1\"/>\n", fill, TF_SVG_PAPER);
+}
+
 void tf_svg_text(struct tf_buf *out, double x, double y, const char *s, double size,
                  const char *fill, enum tf_svg_anchor anchor, double turn)
 {

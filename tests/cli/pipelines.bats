@@ -103,6 +103,7 @@ check_results() {
     [ "$(awk 'NR > 1 { print $1 }' w-small/table.txt | xargs)" = "base A-h1 E big" ]
     expect_contains "$output" "PPL and the paper: Spearman's rho"
     expect_contains "$output" "over 4 rows"
+    grep -q '>A-h1</text>' w-small/table.svg
     # Every row keeps what it is about, at an eighth of the widths.
     is_model() {
         local fields='d_k|d_v|d_ff|heads|d_model|encoder_layers'

@@ -45,6 +45,30 @@ PY
     expect_contains "$(svg out.svg)" 'small.run|big|'
 }
 
+@test "points with names in place of lines" {
+    printf '{"row":"%s","kind":"%s","x":%s,"y":%s}\n' A-1 A 1 1 A-2 A 2 2 'B & C' B 3 3 D B 1.01 1 \
+        >points.jsonl
+    echo '{"kind":"A","x":1.5,"y":2.5}' >>points.jsonl
+    t 0 tf-plot curve -x x -y y --by kind --points row points.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" 'y (A)|y (B)|'
+    expect_contains "$(svg out.svg)" '|A-1|A-2|B & C|D'
+    run ! grep '<path' out.svg
+    [ "$(grep -c '<circle' out.svg)" -eq 7 ] # five points, two groups in the legend
+    # A-1 and D are at almost the same place; D is not written over A-1.
+    "$TF_PYTHON" - <<'PY'
+import xml.etree.ElementTree as E
+texts = [t for t in E.parse("out.svg").iter() if t.tag.endswith("text")]
+at = {t.text: (float(t.get("x")), float(t.get("y"))) for t in texts}
+assert abs(at["A-1"][1] - at["D"][1]) >= 10 or abs(at["A-1"][0] - at["D"][0]) >= 25, at
+assert at["B & C"][0] < 780, at  # left of the point at the right end
+PY
+    # Outside of the axes there is neither a point nor a name.
+    t 0 tf-plot curve -x x -y y --by '' --points row --x-max 2.5 points.jsonl -o out.svg
+    [[ $(svg out.svg) != *'B & C'* ]]
+    [ "$(grep -c '<circle' out.svg)" -eq 4 ]
+    t 2 tf-plot --points row heat points.jsonl
+}
+
 # A log of tf-train: name, and changes to its first line as a Python dictionary of parts.
 run_log() {
     mkdir -p "$1"

@@ -1,0 +1,14 @@
+/* points.h - named points in a chart, such as one for each of several models. */
+#ifndef TF_PLOT_POINTS_H
+#define TF_PLOT_POINTS_H
+
+#include "base/buf.h"
+#include "plot/axis.h"
+#include "plot/series.h"
+
+/* Append the points of the series that have names, and each name beside its point where it covers
+ * neither a point nor a name, if there is such a place. */
+void tf_points_draw(struct tf_buf *out, const struct tf_series *series, size_t nseries,
+                    const struct tf_axis *ax, const struct tf_axis *ay);
+
+#endif
