@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+enum { LARGE = 4 << 20, PAGE = 64 << 10 /* the largest of any machine */ };
 
 void tf_out_of_memory(void)
 {
@@ -64,5 +67,7 @@ void *tf_try_alloc(size_t size, struct tf_err *err)
         p = aligned_alloc(64, size != 0 ? (size + 63) / 64 * 64 : 64);
     if (p == NULL)
         tf_fail(err, "no memory for %zu bytes", size);
+    else if (size >= LARGE) /* whole pages of it; without them the kernel takes longer than we do */
+        madvise((void *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE), size - PAGE, MADV_HUGEPAGE);
     return p;
 }

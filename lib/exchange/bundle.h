@@ -12,8 +12,6 @@ struct tf_bundle {
      * is not set. */
     struct tf_tensor *tensors;
     size_t n;
-    bool has_crc; /* for writers: crc of each tensor is set, and is compared with the bytes written
-                   */
     const char *config; /* JSON text of config_n bytes, or NULL */
     size_t config_n;
     const uint8_t *vocab; /* SentencePiece model bytes, or NULL */

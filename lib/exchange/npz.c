@@ -212,7 +212,7 @@ static void put_npy_head(struct tf_buf *b, const struct tf_tensor *t)
 }
 
 static int put_array(struct tf_zip_writer *w, struct tf_buf *head, const struct tf_tensor *t,
-                     bool has_crc, struct tf_err *err)
+                     struct tf_err *err)
 {
     char name[TF_MAX_NAME + SUFFIX_N + 1];
     uint64_t bytes;
@@ -222,10 +222,7 @@ static int put_array(struct tf_zip_writer *w, struct tf_buf *head, const struct 
     snprintf(name, sizeof name, "%s%s", t->name, suffix);
     tf_buf_clear(head);
     put_npy_head(head, t);
-    if (tf_zip_begin(w, name, head->p, head->len, t->data, t->bytes, err))
-        return -1;
-    return has_crc ? tf_tensor_write(w->out, t, NULL, err)
-                   : tf_out_write(w->out, t->data, t->bytes, err);
+    return tf_zip_put(w, name, head->p, head->len, t->data, t->bytes, err);
 }
 
 int tf_npz_write(struct tf_out *out, const struct tf_bundle *b, struct tf_err *err)
@@ -247,9 +244,9 @@ int tf_npz_write(struct tf_out *out, const struct tf_bundle *b, struct tf_err *e
     int rc = 0;
     for (int i = 0; i < BLOBS && !rc; i++)
         if (blobs[i].bytes)
-            rc = put_array(&w, &head, &blobs[i], false, err);
+            rc = put_array(&w, &head, &blobs[i], err);
     for (size_t i = 0; i < b->n && !rc; i++)
-        rc = put_array(&w, &head, &b->tensors[i], b->has_crc, err);
+        rc = put_array(&w, &head, &b->tensors[i], err);
     if (!rc)
         rc = tf_zip_end(&w, err);
     tf_zip_writer_release(&w);

@@ -251,8 +251,7 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
                                     .rank = 1,
                                     .dims = {b->vocab_n},
                                     .data = b->vocab,
-                                    .bytes = b->vocab_n,
-                                    .crc = tf_crc32c(0, b->vocab, b->vocab_n)};
+                                    .bytes = b->vocab_n};
     qsort(t, n, sizeof *t, by_size_and_name);
     tf_buf_add(&head, zeros, sizeof zeros);
     tf_json_open(&j, '{');
@@ -290,8 +289,7 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
                                 : tf_fail(err, "a header of %llu bytes, at most %d",
                                           (unsigned long long)size, MAX_HEADER);
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = b->has_crc ? tf_tensor_write(out, &t[i], NULL, err)
-                        : tf_out_write(out, t[i].data, t[i].bytes, err);
+        rc = tf_out_write(out, t[i].data, t[i].bytes, err);
     free(t);
     tf_buf_release(&head);
     return rc;

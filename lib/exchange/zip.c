@@ -224,8 +224,8 @@ static void put_header(struct tf_buf *b, const char *name, uint64_t at, uint64_t
         tf_buf_byte(b, 0);
 }
 
-int tf_zip_begin(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n,
-                 const void *data, size_t n, struct tf_err *err)
+int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n,
+               const void *data, size_t n, struct tf_err *err)
 {
     uint64_t at = w->out->offset - w->start, size = (uint64_t)head_n + n;
     uint32_t crc = tf_crc32(tf_crc32(0, head, head_n), data, n);
@@ -234,10 +234,10 @@ int tf_zip_begin(struct tf_zip_writer *w, const char *name, const void *head, si
     put_header(&w->head, name, at, size, crc, true);
     put_header(&w->dir, name, at, size, crc, false);
     w->count++;
-    return tf_out_write(w->out, w->head.p, w->head.len, err) ||
-                   tf_out_write(w->out, head, head_n, err)
-               ? -1
-               : 0;
+    if (tf_out_write(w->out, w->head.p, w->head.len, err) ||
+        tf_out_write(w->out, head, head_n, err))
+        return -1;
+    return tf_out_write(w->out, data, n, err);
 }
 
 int tf_zip_end(struct tf_zip_writer *w, struct tf_err *err)

@@ -46,10 +46,9 @@ struct tf_zip_writer {
     uint64_t count;
     struct tf_buf dir, head; /* the directory so far; the header of the member at hand */
 };
-/* Begin a member of head_n + n bytes. Writes the head and records the CRC of head and data; the
- * caller then writes the n bytes of data to the output. */
-int tf_zip_begin(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n,
-                 const void *data, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* Write a member of head_n and n bytes. */
+int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size_t head_n,
+               const void *data, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* Write the directory. The caller commits the output. */
 int tf_zip_end(struct tf_zip_writer *w, struct tf_err *err) TF_MUST_CHECK;
 void tf_zip_writer_release(struct tf_zip_writer *w);

@@ -292,30 +292,21 @@ static int make_tensors(struct model *m, const struct tf_convert_opts *o, enum t
         enum tf_dtype dtype = dtype_of(t, o, to);
         *w = *t;
         w->name = p->name;
-        if (m->from != TF_FORMAT_TFM)
-            w->crc = tf_crc32c(0, t->data, t->bytes);
         if (dtype == t->dtype && tf_tensor_finite(dtype, t->data, t->bytes))
             continue;
-        void *source = tf_tensor_copy(w, err); /* the file may change */
-        void *data = source ? tf_try_alloc(p->n * tf_dtype_size(dtype) + 1, err) : NULL;
+        void *data = tf_try_alloc(p->n * tf_dtype_size(dtype) + 1, err);
         if (data == NULL) {
-            free(source);
             rc = -1;
             break;
         }
-        struct tf_tensor from = *w;
-        from.data = source;
         w->dtype = dtype;
         w->data = data;
         w->bytes = p->n * tf_dtype_size(dtype);
         wide = tf_xarray(wide, p->n + 1, sizeof *wide);
-        if (tf_tensor_floats(wide, &from, err) < 0 ||
-            tf_floats_as(data, dtype, wide, p->n, err) < 0)
+        if (tf_tensor_floats(wide, t, err) < 0 || tf_floats_as(data, dtype, wide, p->n, err) < 0)
             rc = tf_context(err, "%s", p->name);
         else if (!tf_tensor_finite(dtype, data, w->bytes))
             rc = tf_fail(err, "%s: contains values that are not finite", p->name);
-        w->crc = tf_crc32c(0, data, w->bytes);
-        free(source);
     }
     free(wide);
     return rc;
@@ -350,15 +341,7 @@ static int write_own(struct model *m, struct tf_out *out, const char *prog,
         int n = snprintf(name, sizeof name, "p/%s", m->out[i].name);
         m->out[i].name = tf_arena_strndup(&m->arena, name, (size_t)n);
     }
-    uint32_t *crcs = tf_xarray(NULL, m->params.n + 1, sizeof *crcs);
-    for (size_t i = 0; i < m->params.n; i++)
-        crcs[i] = m->out[i].crc;
-    int rc = tf_model_put(out, h, m->vocab, m->vocab_n, NULL, 0, m->out, m->params.n, err);
-    for (size_t i = 0; i < m->params.n && rc == 0; i++)
-        if (m->out[i].crc != crcs[i])
-            rc = tf_fail(err, "tensor %s changed while it was read", m->out[i].name);
-    free(crcs);
-    return rc;
+    return tf_model_put(out, h, m->vocab, m->vocab_n, NULL, 0, m->out, m->params.n, err);
 }
 
 static int write_other(struct model *m, struct tf_out *out, enum tf_format to, struct tf_err *err)
@@ -367,7 +350,6 @@ static int write_other(struct model *m, struct tf_out *out, enum tf_format to, s
     write_config(&config, m);
     const struct tf_bundle b = {.tensors = m->out,
                                 .n = m->params.n,
-                                .has_crc = true,
                                 .config = config.p,
                                 .config_n = config.len,
                                 .vocab = m->vocab,

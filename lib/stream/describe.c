@@ -94,15 +94,15 @@ static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct 
     tf_value_put(a, info, "tensors", list);
 }
 
-static int describe_model(struct tf_buf *out, const char *name, struct tf_reader *r, bool json,
+static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_reader *r, bool json,
                           struct tf_err *err)
 {
     struct tf_model_file m;
     struct tf_arena a = {0};
     struct tf_value info = tf_value_map();
-    if (tf_model_read_part(&m, r, name, TF_MODEL_ALLOW_NAN, 0, err) != 0)
+    if (tf_model_read_part(&m, r, in, TF_MODEL_CHECK | TF_MODEL_ALLOW_NAN, 0, err) != 0)
         return -1;
-    tf_value_put(&a, &info, "file", tf_value_str(&a, name));
+    tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
     add_header(&a, &info, &m.header);
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)m.vocab_n));
     add_foreign(&a, &info, "state", &m.state);
@@ -132,7 +132,7 @@ int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json, struct tf_
         return -1;
     const struct tf_header *h = tf_reader_header(r);
     if (tf_kind_is_model(h->kind))
-        rc = describe_model(out, in->name, r, json, err);
+        rc = describe_model(out, in, r, json, err);
     else
         describe_stream(out, in->name, h, json);
     tf_reader_free(r);

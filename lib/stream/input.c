@@ -20,11 +20,20 @@ void tf_in_reserve(struct tf_in *in, size_t need)
     in->cap = cap;
 }
 
+uint64_t tf_in_left(const struct tf_in *in)
+{
+    uint64_t at = in->offset + in->pos;
+    if (in->size < 0)
+        return UINT64_MAX;
+    /* A file that has grown since it was opened can be read further than its size. */
+    return at < (uint64_t)in->size ? (uint64_t)in->size - at : in->len - in->pos;
+}
+
 ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err)
 {
     if (in->eof)
         return (ssize_t)(in->len - in->pos);
-    bool held = in->size >= 0 && need <= (uint64_t)in->size - (in->offset + in->pos);
+    bool held = in->size >= 0 && need <= tf_in_left(in);
     for (;;) {
         size_t have = in->len - in->pos, most = have < TF_MAX_CHECK ? TF_MAX_CHECK : 2 * have,
                step = held || need < most ? need : most;

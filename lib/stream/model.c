@@ -1,5 +1,5 @@
-/* model.c - read models and checkpoints. Tensor data are used in place if the file is mapped and
- * the data are aligned; otherwise they are read into memory of their own. */
+/* model.c - read models and checkpoints. Files are not mapped: the bytes that were verified are those
+ * that are used, whatever happens to the file. */
 #include "stream/model.h"
 #include "base/memory.h"
 
@@ -8,9 +8,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { STEP = 256 << 10 }; /* bytes of data to sum and check while they are in the cache */
+enum {
+    STEP = 256 << 10, /* bytes of data to sum and check while they are in the cache */
+    BLOCK = 32 << 20, /* bytes to allocate at once for the tensors of a file */
+};
 
 static const char *const model_kinds[] = {"model", "checkpoint", NULL};
 
@@ -19,9 +21,12 @@ struct load {
     struct tf_reader *r;
     struct tf_model_file *m;
     unsigned flags;
+    bool pipe;
     uint64_t max_tensor; /* 0: TF_MAX_TENSOR from a pipe */
     size_t cap_tensors;
     bool has_vocab;
+    uint8_t *room; /* of the newest block */
+    size_t room_n;
 };
 
 bool tf_kind_is_model(const char *kind)
@@ -97,49 +102,71 @@ static int check_size(const struct load *l, const struct tf_tensor *t, struct tf
     if (l->max_tensor > 0 && t->bytes > l->max_tensor)
         return tf_fail(err, "%s: tensor %s: %zu bytes: more than the %llu of --max-tensor", l->name,
                        t->name, t->bytes, (unsigned long long)l->max_tensor);
-    if (!tf_reader_at(l->r) && l->max_tensor == 0 && t->bytes > TF_MAX_TENSOR)
+    if (l->pipe && l->max_tensor == 0 && t->bytes > TF_MAX_TENSOR)
         return tf_fail(err,
                        "%s: tensor %s: %zu bytes: a pipe is limited to %llu; read it from a file",
                        l->name, t->name, t->bytes, (unsigned long long)TF_MAX_TENSOR);
     return 0;
 }
 
-/* Take a tensor's data, in place or into a block of its own, or check them without keeping them.
- * Sets t->data (NULL: not kept), t->crc and *finite. */
+/* Memory for the data of a tensor, of a file in large blocks. From a pipe, whose heads may claim
+ * anything, a block has one tensor. */
+static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
+{
+    struct tf_model_file *m = l->m;
+    uint64_t left = tf_reader_left(l->r);
+    n = (n + 63) / 64 * 64;
+    if (n > l->room_n) {
+        size_t block = l->pipe || n >= BLOCK ? n : left < n ? n : left < BLOCK ? (size_t)left : BLOCK;
+        uint8_t *p = tf_try_alloc(block, err);
+        if (!p)
+            return NULL;
+        m->blocks = tf_xarray(m->blocks, m->n_blocks + 1, sizeof *m->blocks);
+        m->blocks[m->n_blocks++] = p;
+        l->room = p;
+        l->room_n = block;
+    }
+    uint8_t *p = l->room;
+    l->room += n;
+    l->room_n -= n;
+    return p;
+}
+
+/* Read a tensor's data into memory, or check them without keeping them. Sets t->data
+ * (NULL: not kept), t->crc and *finite. */
 static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finite,
                      struct tf_err *err)
 {
-    struct tf_model_file *m = l->m;
     uint8_t *to = NULL;
     if (tf_reader_tensor_begin(l->r, err) || check_size(l, t, err))
         return -1;
-    const uint8_t *at = tf_reader_at(l->r);
-    bool in_place = keep && at && (uintptr_t)at % 64 == 0;
-    if (keep && !in_place) {
-        to = tf_try_alloc(t->bytes ? t->bytes : 1, err);
+    if (keep) {
+        to = take_room(l, t->bytes ? t->bytes : 1, err);
         if (!to)
             return tf_context(err, "%s: tensor %s", l->name, t->name);
-        m->blocks = tf_xarray(m->blocks, m->n_blocks + 1, sizeof *m->blocks);
-        m->blocks[m->n_blocks++] = to;
     }
-    t->data = in_place ? at : to;
+    t->data = to;
     t->crc = 0;
     *finite = true;
-    uint8_t *scratch = !at && !keep ? tf_xmalloc(STEP) : NULL;
+    uint8_t *scratch = keep ? NULL : tf_xmalloc(STEP);
     int rc = 0;
     for (size_t done = 0; done < t->bytes && !rc;) {
         size_t n = t->bytes - done < STEP ? t->bytes - done : STEP;
-        const uint8_t *p = tf_reader_data(l->r, to ? to + done : scratch, n, err);
-        if (!p) {
-            rc = -1;
+        uint8_t *p = keep ? to + done : scratch;
+        rc = tf_reader_data(l->r, p, n, err);
+        if (rc)
             break;
-        }
         t->crc = tf_crc32c(t->crc, p, n);
         *finite = *finite && tf_tensor_finite(t->dtype, p, n);
         done += n;
     }
     free(scratch);
     return rc;
+}
+
+static bool listed(const struct load *l, const struct tf_tensor *t)
+{
+    return !(l->flags & TF_MODEL_WEIGHTS) || !strncmp(t->name, "p/", 2);
 }
 
 static int read_tensor(struct load *l, struct tf_err *err)
@@ -149,7 +176,7 @@ static int read_tensor(struct load *l, struct tf_err *err)
     struct tf_tensor t = h->t;
     if (m->n_tensors >= TF_MAX_TENSORS)
         return tf_fail(err, "%s: more than %d tensors", l->name, TF_MAX_TENSORS);
-    bool keep = !(l->flags & TF_MODEL_WEIGHTS) || !strncmp(t.name, "p/", 2), finite = true;
+    bool keep = listed(l, &t) && !(l->flags & TF_MODEL_CHECK), finite = true;
     if (read_data(l, &t, keep, &finite, err) || tf_reader_tensor_end(l->r, t.crc, err))
         return -1;
     if (!finite && !(l->flags & TF_MODEL_ALLOW_NAN))
@@ -158,7 +185,7 @@ static int read_tensor(struct load *l, struct tf_err *err)
         l->cap_tensors = l->cap_tensors ? 2 * l->cap_tensors : 64;
         m->tensors = tf_xarray(m->tensors, l->cap_tensors, sizeof *m->tensors);
     }
-    /* Tensors that are not kept stay in the list until names are compared. */
+    /* All tensors stay in the list until names are compared. */
     t.name = tf_arena_strndup(&m->arena, t.name, strlen(t.name));
     m->tensors[m->n_tensors++] = t;
     return 0;
@@ -172,7 +199,7 @@ static int finish(struct load *l, struct tf_err *err)
         return tf_context(err, "%s", name);
     size_t kept = 0;
     for (size_t i = 0; i < m->n_tensors; i++)
-        if (m->tensors[i].data)
+        if (listed(l, &m->tensors[i]))
             m->tensors[kept++] = m->tensors[i];
     m->n_tensors = kept;
     if (m->header.has_model) {
@@ -214,28 +241,20 @@ static int take_header(struct load *l, struct tf_err *err)
     return tf_header_decode(&l->m->header, &l->m->arena, p, n, err);
 }
 
-int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const char *name,
+int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struct tf_in *in,
                        unsigned flags, uint64_t max_tensor, struct tf_err *err)
 {
-    struct load l = {.name = name, .r = r, .m = m, .flags = flags, .max_tensor = max_tensor};
+    struct load l = {.name = in->name,
+                     .r = r,
+                     .m = m,
+                     .flags = flags,
+                     .pipe = in->size < 0,
+                     .max_tensor = max_tensor};
     memset(m, 0, sizeof *m);
     TF_ASSERT(tf_kind_is_model(tf_reader_header(r)->kind));
-    m->map = tf_reader_map(r, &m->map_n);
     int rc = take_header(&l, err) || walk(&l, err) ? -1 : 0;
     if (rc)
         tf_model_release(m);
-    return rc;
-}
-
-int tf_model_read_memory(struct tf_model_file *m, const void *p, size_t n, const char *name,
-                         unsigned flags, struct tf_err *err)
-{
-    struct tf_reader *r;
-    memset(m, 0, sizeof *m);
-    if (tf_reader_new_memory(&r, p, n, name, model_kinds, TF_READ_MODEL, err))
-        return -1;
-    int rc = tf_model_read_part(m, r, name, flags, 0, err);
-    tf_reader_free(r);
     return rc;
 }
 
@@ -246,7 +265,7 @@ int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, 
     memset(m, 0, sizeof *m);
     if (tf_reader_new(&r, in, model_kinds, TF_READ_MODEL, err))
         return -1;
-    int rc = tf_model_read_part(m, r, in->name, flags, max_tensor, err);
+    int rc = tf_model_read_part(m, r, in, flags, max_tensor, err);
     tf_reader_free(r);
     return rc;
 }
@@ -263,15 +282,21 @@ int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uin
     return rc;
 }
 
-void tf_model_release(struct tf_model_file *m)
+void tf_model_free_tensors(struct tf_model_file *m)
 {
     for (size_t i = 0; i < m->n_blocks; i++)
         free(m->blocks[i]);
     free(m->blocks);
     free(m->tensors);
+    m->blocks = NULL;
+    m->tensors = NULL;
+    m->n_blocks = m->n_tensors = 0;
+}
+
+void tf_model_release(struct tf_model_file *m)
+{
+    tf_model_free_tensors(m);
     tf_arena_release(&m->arena);
-    if (m->map)
-        munmap(m->map, m->map_n);
     memset(m, 0, sizeof *m);
 }
 

@@ -21,9 +21,7 @@ struct tf_model_file {
     struct tf_value state;     /* MAP: name -> value of the state records but "vocab" */
     struct tf_tensor *tensors; /* in file order, names unique */
     size_t n_tensors;
-    void *map; /* mapped file, or NULL */
-    size_t map_n;
-    void **blocks; /* data of tensors that could not be used in place */
+    void **blocks; /* the tensors' data */
     size_t n_blocks;
 };
 
@@ -33,10 +31,10 @@ enum {
     TF_MODEL_HEAD = 1,
     TF_MODEL_ALLOW_NAN = 2, /* accept NaN and infinities in tensors */
     TF_MODEL_WEIGHTS = 4,   /* leave out tensors outside "p/" (moments are checked, not kept) */
+    TF_MODEL_CHECK = 8,     /* verify everything, keep no tensor's data: they are NULL */
 };
 
-/* Read from a path, "-" or /dev/fd/N. Regular files are mapped and tensors used in place when
- * aligned; pipes are read straight into place. Checks label, limits, dims products, CRCs, finite
+/* Read from a path, "-" or /dev/fd/N, once, into memory. Checks label, limits, dims products, CRCs, finite
  * values, unique names, the vocabulary's hash and the fingerprint against the header, the end
  * record and that nothing follows it. A vocabulary that the header does not name gets its hash
  * there. max_tensor bounds one tensor's bytes (0: TF_MAX_TENSOR on a pipe, the size of a file).
@@ -46,13 +44,11 @@ int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uin
 /* The same from an open input (borrowed), of which nothing has been read. */
 int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
                      struct tf_err *err) TF_MUST_CHECK;
-/* The same from a reader, opened with TF_READ_MODEL, that has just read the header of a model; name
- * is that of its input. Afterwards the reader can only be freed. */
-int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const char *name,
+/* The same from a reader of the input, opened with TF_READ_MODEL, that has just read the header of a
+ * model. Afterwards the reader can only be freed. */
+int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struct tf_in *in,
                        unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
-/* The same from n bytes of memory that outlive *m; tensors are used in place when aligned. */
-int tf_model_read_memory(struct tf_model_file *m, const void *p, size_t n, const char *name,
-                         unsigned flags, struct tf_err *err) TF_MUST_CHECK;
+void tf_model_free_tensors(struct tf_model_file *m); /* the rest remains */
 void tf_model_release(struct tf_model_file *m);
 /* The tensor of that name, or NULL. */
 const struct tf_tensor *tf_model_tensor(const struct tf_model_file *m, const char *name);

@@ -12,14 +12,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { SKIP_BIT = 63 }; /* of a queue entry: consumed, but not returned */
 
 struct tf_reader {
     struct tf_in *in;
-    struct tf_in memory; /* what in points to when all bytes are in memory or mapped */
     const char *const *kinds;
     unsigned flags;
     uint64_t max_tensor;
@@ -94,13 +91,10 @@ static size_t available(const struct tf_reader *r)
 /* Make n bytes after the queue available, unless the input ends first; 0 or -1. */
 static int want(struct tf_reader *r, size_t n, struct tf_err *err)
 {
-    struct tf_in *in = r->in;
     size_t need = r->scanned + n;
-    if (available(r) >= n)
-        return 0;
-    if (in->size >= 0 && need > TF_MAX_CHECK && need > (uint64_t)in->size - (in->offset + in->pos))
-        return 0; /* more than the file has */
-    return tf_in_have(in, need, err) < 0 ? -1 : 0;
+    if (available(r) >= n || (need > TF_MAX_CHECK && need > tf_in_left(r->in)))
+        return 0; /* or more than the file has */
+    return tf_in_have(r->in, need, err) < 0 ? -1 : 0;
 }
 
 static int truncated(const struct tf_reader *r, struct tf_err *err)
@@ -213,13 +207,11 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     return 0;
 }
 
-static int open_reader(struct tf_reader **out, struct tf_reader from, struct tf_err *err)
+int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *kinds,
+                  unsigned flags, struct tf_err *err)
 {
     struct tf_reader *r = tf_xmalloc(sizeof *r);
-    *r = from;
-    r->max_tensor = TF_MAX_TENSOR;
-    if (!r->in)
-        r->in = &r->memory;
+    *r = (struct tf_reader){.in = in, .kinds = kinds, .flags = flags, .max_tensor = TF_MAX_TENSOR};
     if (begin_part(r, true, err)) {
         tf_reader_free(r);
         *out = NULL;
@@ -227,47 +219,6 @@ static int open_reader(struct tf_reader **out, struct tf_reader from, struct tf_
     }
     *out = r;
     return 0;
-}
-
-int tf_reader_new(struct tf_reader **r, struct tf_in *in, const char *const *kinds, unsigned flags,
-                  struct tf_err *err)
-{
-    return open_reader(r, (struct tf_reader){.in = in, .kinds = kinds, .flags = flags}, err);
-}
-
-/* An input whose buffer is all of it: nothing is read, moved or freed. */
-static struct tf_in memory_in(const void *p, size_t n, const char *name)
-{
-    return (struct tf_in){.fd = -1,
-                          .name = (char *)name,
-                          .buf = (uint8_t *)p,
-                          .len = n,
-                          .cap = n,
-                          .size = (int64_t)n,
-                          .eof = true};
-}
-
-int tf_reader_new_memory(struct tf_reader **r, const void *p, size_t n, const char *name,
-                         const char *const *kinds, unsigned flags, struct tf_err *err)
-{
-    struct tf_in in = memory_in(p, n, name);
-    return open_reader(r, (struct tf_reader){.memory = in, .kinds = kinds, .flags = flags}, err);
-}
-
-void *tf_reader_map(struct tf_reader *r, size_t *n)
-{
-    struct tf_in *in = r->in;
-    if (in->size <= 0 || in->offset != 0 || lseek(in->fd, 0, SEEK_CUR) != (off_t)in->len ||
-        in->pos != TF_LABEL_N + r->header_raw.len)
-        return NULL;
-    void *map = mmap(NULL, (size_t)in->size, PROT_READ, MAP_PRIVATE, in->fd, 0);
-    if (map == MAP_FAILED)
-        return NULL;
-    *n = (size_t)in->size;
-    r->memory = memory_in(map, *n, in->name);
-    r->memory.pos = in->pos;
-    r->in = &r->memory;
-    return map;
 }
 
 void tf_reader_free(struct tf_reader *r)
@@ -496,35 +447,26 @@ const struct tf_tensor_head *tf_reader_tensor(const struct tf_reader *r)
     return &r->tensor;
 }
 
+uint64_t tf_reader_left(const struct tf_reader *r)
+{
+    return tf_in_left(r->in);
+}
+
 int tf_reader_tensor_begin(struct tf_reader *r, struct tf_err *err)
 {
     consume_last(r);
-    return r->in == &r->memory && r->tensor.t.bytes > available(r) ? truncated(r, err) : 0;
+    return r->tensor.t.bytes > tf_in_left(r->in) ? truncated(r, err) : 0;
 }
 
-const uint8_t *tf_reader_at(const struct tf_reader *r)
+int tf_reader_data(struct tf_reader *r, void *dst, size_t n, struct tf_err *err)
 {
-    return r->in == &r->memory ? r->in->buf + r->in->pos : NULL;
-}
-
-const uint8_t *tf_reader_data(struct tf_reader *r, void *dst, size_t n, struct tf_err *err)
-{
-    struct tf_in *in = r->in;
-    const uint8_t *p = in->buf + in->pos;
-    if (in == &r->memory) {
-        if (dst)
-            memcpy(dst, p, n);
-        in->pos += n;
-    } else {
-        ssize_t got = tf_in_read(in, dst, n, err);
-        if (got >= 0 && (size_t)got < n)
-            truncated(r, err);
-        if (got < 0 || (size_t)got < n)
-            return NULL;
-        p = dst;
-    }
-    r->crc = tf_crc32c(r->crc, p, n);
-    return p;
+    ssize_t got = tf_in_read(r->in, dst, n, err);
+    if (got < 0)
+        return -1;
+    if ((size_t)got < n)
+        return truncated(r, err);
+    r->crc = tf_crc32c(r->crc, dst, n);
+    return 0;
 }
 
 int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)

@@ -19,8 +19,6 @@ bool tf_dtype_of(enum tf_dtype *t, const char *name); /* false when there is non
 #define TF_MAX_PAD 255                  /* bytes of a pad; the writer uses 24 to 87 */
 #define TF_MAX_DIMS ((uint64_t)1 << 62) /* product of dims and element size */
 
-struct tf_out;
-
 /* A tensor of a file: a view of the file's memory. */
 struct tf_tensor {
     const char *name;
@@ -36,13 +34,6 @@ struct tf_tensor {
 bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank);
 /* Fail if two of n tensors have the same name. */
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
-/* Write t->data, whose CRC-32C is t->crc. Fails if the data no longer match t->crc, since they may
- * be a mapped file that another process changes. Adds the bytes to the running CRC-32C *crc unless
- * it is NULL. */
-int tf_tensor_write(struct tf_out *out, const struct tf_tensor *t, uint32_t *crc,
-                    struct tf_err *err) TF_MUST_CHECK;
-/* Returns a copy of the data, checked in the same way, which the caller frees; NULL on error. */
-void *tf_tensor_copy(const struct tf_tensor *t, struct tf_err *err);
 /* Are all values finite? True for integers. */
 bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
 /* Convert the values of a tensor of f32, f16, bf16 or f64 to the nearest floats. Its data need no

@@ -173,7 +173,8 @@ int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_e
     tf_tensor_head_encode(&w->buf, w->out->offset, t);
     if (put(w, err))
         return -1;
-    if (tf_tensor_write(w->out, t, &w->crc, err))
+    w->crc = tf_crc32c(w->crc, t->data, t->bytes);
+    if (tf_out_write(w->out, t->data, t->bytes, err))
         return -1;
     tf_cbor_uint(&w->buf, t->crc);
     w->count++;

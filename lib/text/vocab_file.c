@@ -10,7 +10,9 @@
 static int from_model(char **bytes, size_t *n, struct tf_in *in, struct tf_err *err)
 {
     struct tf_model_file m;
-    if (tf_model_read_in(&m, in, TF_MODEL_HEAD, 0, err) < 0)
+    /* All of it, though the vocabulary comes first: a damaged model is not used, nor is its vocabulary
+     * alone, and the writer of a pipe gets no SIGPIPE. */
+    if (tf_model_read_in(&m, in, TF_MODEL_CHECK | TF_MODEL_ALLOW_NAN, UINT64_MAX, err) < 0)
         return -1;
     int rc = 0;
     if (m.vocab == NULL) {
@@ -25,11 +27,7 @@ static int from_model(char **bytes, size_t *n, struct tf_in *in, struct tf_err *
         (*bytes)[*n] = 0;
     }
     tf_model_release(&m);
-    /* Read a pipe to its end, so that its writer gets no SIGPIPE. */
-    ssize_t got = 0;
-    while (rc == 0 && in->size < 0 && (got = tf_in_fill(in, 1, err)) > 0)
-        in->pos += (size_t)got;
-    return got < 0 ? -1 : rc;
+    return rc;
 }
 
 int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err)

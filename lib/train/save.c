@@ -100,7 +100,7 @@ static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *e
     struct tf_run_state state;
     if (tf_out_flush(out, err) != 0)
         return -1;
-    int rc = tf_model_read(&m, out->temp, 0, 0, err);
+    int rc = tf_model_read(&m, out->temp, TF_MODEL_CHECK, 0, err);
     if (rc == 0) {
         rc = tf_state_read(&state, &m, err);
         if (rc == 0 && !tf_state_same(&state, &s->state))

@@ -76,6 +76,10 @@ static int open_stepper(struct tf_run *r, struct tf_resume *from, struct tf_err 
         rc = tf_setup_new_weights(s, &w, err);
     else if (rc == 0 && (rc = tf_resume_compare(from, s, err)) == 0)
         rc = tf_resume_load(from, s, &w, err);
+    if (from->path != NULL)
+        tf_model_free_tensors(&from->file); /* before memory for training is needed */
+    if (s->o->from != NULL)
+        tf_model_free_tensors(&s->o->from->file);
     r->state = from->state;
     if (rc == 0)
         rc = check_validation_data(r, err);

@@ -303,36 +303,33 @@ PY
 
 # Convert a model to a pipe, which fills up, and overwrite the model in place before the rest is
 # read.
-overwritten() { # STATUS ARGUMENT...
-    local want=$1 pid size
-    shift
+overwritten() { # ARGUMENT...
+    local pid size
     cp big.tfm victim.tfm
     size=$(stat -c %s victim.tfm)
     mkfifo pipe
-    timeout "$TF_TIMEOUT" tf-convert victim.tfm "$@" >pipe 2>stderr &
+    timeout "$TF_TIMEOUT" tf-convert victim.tfm "$@" >pipe &
     pid=$!
     exec 7<pipe
-    head -c 1000 <&7 >/dev/null
+    head -c 1000 <&7 >got
     head -c $((size / 2)) /dev/zero | tr '\0' '\1' |
         dd of=victim.tfm bs=64k oflag=seek_bytes seek=$((size / 2)) conv=notrunc iflag=fullblock \
         status=none
-    cat <&7 >/dev/null
+    cat <&7 >>got
     exec 7<&-
     rm pipe
-    status=0 output='' stderr=''
-    wait "$pid" || status=$?
-    stderr=$(cat stderr)
-    expect_status "$want"
+    wait "$pid"
 }
 
-@test "a model that is overwritten while it is converted: no conversion passes for whole" {
+@test "a model that is overwritten while it is converted gives what it had" {
     tf-batch -q --tokens 400 --batches 1 "$BATS_FILE_TMPDIR/text.tfs" "$BATS_FILE_TMPDIR/text.tfs" |
         tf-train -q --preset tiny --layers 1 --d-model 256 --d-ff 1024 --device cpu --vocab \
             "$BATS_FILE_TMPDIR/vocab" --steps 1 -o big
     tf-convert big/ckpt-00000001.tfm -o big.safetensors
     tf-convert big.safetensors -o big.tfm
     for to in safetensors npz tfm; do
-        overwritten 1 --to "$to"
-        expect_contains "$stderr" "changed while it was read"
+        tf-convert big.tfm --to "$to" >want
+        overwritten --to "$to"
+        cmp want got
     done
 }

@@ -258,6 +258,21 @@ add_user_defined() {
     done
     { head -c $((size / 2)) s.tfs; printf 'X'; tail -c +$((size / 2 + 2)) s.tfs; } >hurt.tfs
     t 1 tf-tokenize -d -m "$V" hurt.tfs
+    # The vocabulary in a model that is damaged elsewhere.
+    need "$TF_PYTHON"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" v=150 "vocab=$V" n=2 >b.tfs
+    tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --steps 1 --vocab "$V" \
+        --device cpu -o run b.tfs 2>/dev/null
+    m=run/ckpt-00000001.tfm
+    sh_t 0 "tf-tokenize -m $m '$X' | cmp - s.tfs"
+    sh_t 0 "cat $m | tf-tokenize -m - '$X' | cmp - s.tfs"
+    size=$(stat -c %s $m)
+    head -c $((size - 1)) $m >cut.tfm
+    { head -c $((size / 2)) $m; printf 'XYZ'; tail -c +$((size / 2 + 4)) $m; } >hurt.tfm
+    for f in cut hurt; do
+        t 1 tf-tokenize -m $f.tfm "$X"
+        expect_error "tf-tokenize: $f.tfm: "
+    done
     # A producer that is killed: what it had sent is printed, and the end is not taken for an end.
     mkfifo p
     { head -n 50 "$X"; sleep 60; } 3>&- | tf-tokenize -m "$V" >p 3>&- &

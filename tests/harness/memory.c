@@ -16,6 +16,13 @@ struct tf_in memory_in(const void *p, size_t n)
     return in;
 }
 
+struct tf_in memory_file(const void *p, size_t n)
+{
+    struct tf_in in = memory_in(p, n);
+    in.size = (int64_t)n;
+    return in;
+}
+
 void memory_in_done(struct tf_in *in)
 {
     free(in->name);

@@ -11,6 +11,8 @@
 
 /* An input of a copy of these n bytes, without a descriptor. It ends after them. */
 struct tf_in memory_in(const void *p, size_t n);
+/* The same, of a known size, as a regular file has. */
+struct tf_in memory_file(const void *p, size_t n);
 void memory_in_done(struct tf_in *in);
 
 /* An output that keeps its bytes in out.buf[0, out.len). Writing more than cap of them fails, as on

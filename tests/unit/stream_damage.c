@@ -49,22 +49,19 @@ static unsigned accepted(const struct sample *s, const uint8_t *p, size_t n, con
     bool said = true;
     const struct tf_inspect how = {.max_bytes = 0};
     if (is_model(s)) {
-        struct tf_model_file m;
-        if (tf_model_read_memory(&m, p, n, "mem", 0, &err) == 0) {
-            yes |= 1;
-            tf_model_release(&m);
-        } else {
-            said = said && (!must_say || strstr(err.msg, must_say));
+        static const unsigned flags[] = {0, TF_MODEL_WEIGHTS, TF_MODEL_CHECK};
+        for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
+            struct tf_model_file m;
+            struct tf_in in = i == 1 ? memory_in(p, n) : memory_file(p, n);
+            err = (struct tf_err){0};
+            if (tf_model_read_in(&m, &in, flags[i], 0, &err) == 0) {
+                yes |= 1u << i;
+                tf_model_release(&m);
+            } else {
+                said = said && (!must_say || strstr(err.msg, must_say));
+            }
+            memory_in_done(&in);
         }
-        struct tf_in in = memory_in(p, n);
-        err = (struct tf_err){0};
-        if (tf_model_read_in(&m, &in, TF_MODEL_WEIGHTS, 0, &err) == 0) {
-            yes |= 2;
-            tf_model_release(&m);
-        } else {
-            said = said && (!must_say || strstr(err.msg, must_say));
-        }
-        memory_in_done(&in);
     } else {
         if (read_all(p, n, 0, NULL, &err) >= 0)
             yes |= 4;
@@ -121,12 +118,22 @@ static void flip(const struct sample *s, size_t stride)
     free(p);
 }
 
+static bool reads_head(const uint8_t *p, size_t n)
+{
+    struct tf_model_file m;
+    struct tf_err err = {0};
+    struct tf_in in = memory_file(p, n);
+    bool yes = tf_model_read_in(&m, &in, TF_MODEL_HEAD, 0, &err) == 0;
+    if (yes)
+        tf_model_release(&m);
+    memory_in_done(&in);
+    return yes;
+}
+
 /* The head of a model is proved without its tensors: damage there is found, damage after it is not
  * looked for. */
 static void model_head(const struct sample *s)
 {
-    struct tf_model_file m;
-    struct tf_err err = {0};
     size_t head = 0;
     long wrong = 0;
     uint8_t *p = tf_xmalloc(s->n);
@@ -135,22 +142,17 @@ static void model_head(const struct sample *s)
     while (memcmp(p + head, tensor, sizeof tensor) != 0)
         head++;
     for (size_t n = 0; n < head; n++) {
-        if (tf_model_read_memory(&m, p, n, "mem", TF_MODEL_HEAD, &err) == 0) {
+        if (reads_head(p, n))
             wrong++;
-            tf_model_release(&m);
-        }
     }
-    ok(tf_model_read_memory(&m, p, head + 200, "mem", TF_MODEL_HEAD, &err) == 0,
-       "%s: its head alone", s->name);
-    tf_model_release(&m);
+    ok(reads_head(p, head + 200), "%s: its head alone", s->name);
     is_int(wrong, 0, "%s: prefixes of the head", s->name);
     wrong = 0;
     for (size_t bit = 0; bit < 8 * head; bit++) {
         p[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        if (tf_model_read_memory(&m, p, s->n, "mem", TF_MODEL_HEAD, &err) == 0) {
+        if (reads_head(p, s->n)) {
             printf("# byte %zu bit %zu\n", bit / 8, bit % 8);
             wrong++;
-            tf_model_release(&m);
         }
         p[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }

@@ -3,6 +3,7 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "stream/inspect.h"
+#include "stream/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -226,6 +227,28 @@ static void model_file(void)
     tf_arena_release(&a);
 }
 
+/* A length that comes from the input is compared with what the file has left, also when it has grown
+ * since it was opened and was read further than its first size. */
+static void grown_file(void)
+{
+    const char *path = temp_path("grown");
+    struct tf_in in;
+    struct tf_err err = {0};
+    char more[100] = {0};
+    write_file(path, more, 10);
+    must(tf_in_open(&in, path, &err), &err);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    ok(fd >= 0 && write(fd, more, sizeof more) == sizeof more, "a file grows");
+    close(fd);
+    is_int(tf_in_left(&in), 10, "what it had");
+    is_int(tf_in_fill(&in, 50, &err), 110, "all of it is read");
+    in.pos += 50;
+    is_int(tf_in_left(&in), 60, "what is in the buffer");
+    is_int(tf_in_have(&in, (size_t)1 << 30, &err), 60, "a false length");
+    ok(in.cap < (size_t)1 << 30, "takes no memory");
+    tf_in_close(&in);
+}
+
 int main(void)
 {
     struct sample samples[N_SAMPLES];
@@ -240,6 +263,7 @@ int main(void)
     }
     error_record(full);
     model_file();
+    grown_file();
     close(full);
     free_samples(samples);
     return done();

@@ -453,12 +453,14 @@ int main(void)
         size_t n = make(p, sizeof p, models[i].bytes);
         double t = cpu();
         err = (struct tf_err){0};
-        long got = tf_model_read_memory(&m, p, n, "mem", 0, &err);
+        struct tf_in in = memory_file(p, n);
+        long got = tf_model_read_in(&m, &in, 0, 0, &err);
         if (!got)
             tf_model_release(&m);
+        memory_in_done(&in);
         judge(&models[i], got, err.msg, "model");
         err = (struct tf_err){0};
-        struct tf_in in = memory_in(p, n);
+        in = memory_in(p, n);
         got = tf_model_read_in(&m, &in, 0, 1 << 20, &err);
         if (!got)
             tf_model_release(&m);
