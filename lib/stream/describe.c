@@ -94,8 +94,8 @@ static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct 
     tf_value_put(a, info, "tensors", list);
 }
 
-static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_reader *r, bool json,
-                          struct tf_err *err)
+static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_reader *r,
+                          bool json, struct tf_err *err)
 {
     struct tf_model_file m;
     struct tf_arena a = {0};

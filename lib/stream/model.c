@@ -1,5 +1,5 @@
-/* model.c - read models and checkpoints. Files are not mapped: the bytes that were verified are those
- * that are used, whatever happens to the file. */
+/* model.c - read models and checkpoints. Files are not mapped: the bytes that were verified are
+ * those that are used, whatever happens to the file. */
 #include "stream/model.h"
 #include "base/memory.h"
 
@@ -117,7 +117,10 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
     uint64_t left = tf_reader_left(l->r);
     n = (n + 63) / 64 * 64;
     if (n > l->room_n) {
-        size_t block = l->pipe || n >= BLOCK ? n : left < n ? n : left < BLOCK ? (size_t)left : BLOCK;
+        size_t block = l->pipe || n >= BLOCK ? n
+                       : left < n            ? n
+                       : left < BLOCK        ? (size_t)left
+                                             : BLOCK;
         uint8_t *p = tf_try_alloc(block, err);
         if (!p)
             return NULL;

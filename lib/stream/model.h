@@ -34,9 +34,9 @@ enum {
     TF_MODEL_CHECK = 8,     /* verify everything, keep no tensor's data: they are NULL */
 };
 
-/* Read from a path, "-" or /dev/fd/N, once, into memory. Checks label, limits, dims products, CRCs, finite
- * values, unique names, the vocabulary's hash and the fingerprint against the header, the end
- * record and that nothing follows it. A vocabulary that the header does not name gets its hash
+/* Read from a path, "-" or /dev/fd/N, once, into memory. Checks label, limits, dims products, CRCs,
+ * finite values, unique names, the vocabulary's hash and the fingerprint against the header, the
+ * end record and that nothing follows it. A vocabulary that the header does not name gets its hash
  * there. max_tensor bounds one tensor's bytes (0: TF_MAX_TENSOR on a pipe, the size of a file).
  * Messages start with the file's name. After an error *m is released. */
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
@@ -44,8 +44,8 @@ int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uin
 /* The same from an open input (borrowed), of which nothing has been read. */
 int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
                      struct tf_err *err) TF_MUST_CHECK;
-/* The same from a reader of the input, opened with TF_READ_MODEL, that has just read the header of a
- * model. Afterwards the reader can only be freed. */
+/* The same from a reader of the input, opened with TF_READ_MODEL, that has just read the header of
+ * a model. Afterwards the reader can only be freed. */
 int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struct tf_in *in,
                        unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
 void tf_model_free_tensors(struct tf_model_file *m); /* the rest remains */

@@ -10,8 +10,8 @@
 static int from_model(char **bytes, size_t *n, struct tf_in *in, struct tf_err *err)
 {
     struct tf_model_file m;
-    /* All of it, though the vocabulary comes first: a damaged model is not used, nor is its vocabulary
-     * alone, and the writer of a pipe gets no SIGPIPE. */
+    /* All of it, though the vocabulary comes first: a damaged model is not used, nor is its
+     * vocabulary alone, and the writer of a pipe gets no SIGPIPE. */
     if (tf_model_read_in(&m, in, TF_MODEL_CHECK | TF_MODEL_ALLOW_NAN, UINT64_MAX, err) < 0)
         return -1;
     int rc = 0;

@@ -19,8 +19,8 @@ struct tf_run_opts {
     const char *input; /* batch stream, "-" for stdin */
     /* paths and names; NULL where the option is not given */
     const char *dir, *vocab, *valid, *init, *log, *device, *precision, *tuning;
-    struct tf_start_model *from; /* the model of `init`, open; NULL without it. Borrowed; its tensors
-                                  * are freed once they are loaded. */
+    struct tf_start_model *from; /* the model of `init`, open; NULL without it. Borrowed; its
+                                  * tensors are freed once they are loaded. */
     /* vocab_size 0: that of the stream. Special ids are always the stream's. */
     struct tf_config config;
     struct tf_schedule schedule;              /* d_model is the configuration's */

@@ -1,5 +1,5 @@
-/* checkpoint.c - any bytes as a model, from a file and from a pipe: a verdict, the same one both ways,
- * and nothing read outside the tensors. */
+/* checkpoint.c - any bytes as a model, from a file and from a pipe: a verdict, the same one both
+ * ways, and nothing read outside the tensors. */
 #include "../harness/memory.h"
 #include "stream/model.h"
 

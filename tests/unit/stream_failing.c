@@ -227,8 +227,8 @@ static void model_file(void)
     tf_arena_release(&a);
 }
 
-/* A length that comes from the input is compared with what the file has left, also when it has grown
- * since it was opened and was read further than its first size. */
+/* A length that comes from the input is compared with what the file has left, also when it has
+ * grown since it was opened and was read further than its first size. */
 static void grown_file(void)
 {
     const char *path = temp_path("grown");
