@@ -44,19 +44,23 @@ static int open_temp(struct tf_out *out, mode_t mode, bool keep_mode, struct tf_
     return 0;
 }
 
-static int open_path(struct tf_out *out, const char *path, struct tf_err *err)
+static int open_path(struct tf_out *out, const char *path, bool replace, struct tf_err *err)
 {
     struct stat st, link;
-    bool exists = stat(path, &st) == 0;
+    bool exists = (replace ? lstat : stat)(path, &st) == 0;
     if (!exists && errno != ENOENT)
         return tf_fail_errno(err, "%s", path);
     if (exists && S_ISDIR(st.st_mode))
         return tf_fail_directory(err, path);
+    if (replace && exists && S_ISLNK(st.st_mode))
+        exists = false;
+    if (replace && exists && !S_ISREG(st.st_mode))
+        return tf_fail(err, "%s: not a regular file", path);
     if (exists && !S_ISREG(st.st_mode)) {
         out->fd = tf_fd_open(path, O_WRONLY, 0666);
         return out->fd < 0 ? tf_fail_errno(err, "%s", path) : 0;
     }
-    bool linked = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
+    bool linked = !replace && lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
     out->path = linked ? realpath(path, NULL) : tf_xstrdup(path);
     if (out->path == NULL)
         return tf_fail_errno(err, "%s: symbolic link", path);
@@ -79,13 +83,13 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_
             rc = tf_fail_status(err, TF_USAGE, "stdout: will not write binary data to a terminal");
     } else if (*path == 0) {
         rc = tf_fail(err, "'': empty file name");
-    } else if (named_descriptor(path) >= 0) {
+    } else if (!(flags & TF_OUT_REPLACE) && named_descriptor(path) >= 0) {
         /* A duplicate shares offset and O_APPEND with the descriptor; open(2) would not. */
         out->fd = fcntl(named_descriptor(path), F_DUPFD_CLOEXEC, 3);
         if (out->fd < 0)
             rc = tf_fail_errno(err, "%s", path);
     } else {
-        rc = open_path(out, path, err);
+        rc = open_path(out, path, (flags & TF_OUT_REPLACE) != 0, err);
     }
     if (rc < 0)
         tf_out_abort(out);

@@ -22,7 +22,11 @@ struct tf_out {
 /* When the reader of a pipe has closed it, a write fails with status TF_READER_LEFT. A tool with a
  * second output, which is then incomplete, makes that TF_FAILED. */
 
-enum { TF_OUT_BINARY = 1 /* refuse to write to a terminal */ };
+enum {
+    TF_OUT_BINARY = 1,  /* refuse to write to a terminal */
+    TF_OUT_REPLACE = 2, /* a file of our own: replace a symbolic link rather than follow it; a FIFO or
+                         * a device is an error */
+};
 
 /* Open a path for writing.
  * - "-" or NULL: stdout. /dev/stdout, /dev/fd/N and the like: that descriptor, at its offset.

@@ -60,7 +60,8 @@ static int validate(struct tf_run *r, struct tf_err *err)
 {
     struct tf_sums sums;
     double start = tf_now();
-    int rc = tf_validate(&sums, &r->stepper, r->o->valid, &r->setup.common.header, &tf_stop, err);
+    int rc = tf_validate(&sums, &r->stepper, r->o->valid, r->state.valid, &r->setup.common.header,
+                         &tf_stop, err);
     if (rc != 0)
         return rc < 0 ? -1 : TF_RUN_NO_BATCH;
     uint64_t best_before = r->state.has_best ? r->state.best_step : 0;

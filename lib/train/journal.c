@@ -42,14 +42,11 @@ static int cut(const char *path, const struct tf_run_state *from, struct tf_err 
 {
     struct tf_in in;
     struct tf_out out;
-    struct tf_err e = {0};
-    if (tf_in_open(&in, path, &e) != 0) {
-        if (e.sys == ENOENT)
-            return 0;
-        *err = e;
-        return -1;
-    }
-    if (tf_out_open(&out, path, 0, err) != 0) {
+    int fd = tf_fd_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : tf_fail_errno(err, "%s", path);
+    tf_in_from_fd(&in, fd, path);
+    if (tf_out_open(&out, path, TF_OUT_REPLACE, err) != 0) {
         tf_in_close(&in);
         return -1;
     }
@@ -69,10 +66,10 @@ static int cut(const char *path, const struct tf_run_state *from, struct tf_err 
     return -1;
 }
 
-static int open_append(struct tf_journal *j, int i, const char *path, struct tf_err *err)
+static int open_append(struct tf_journal *j, int i, const char *path, int flags, struct tf_err *err)
 {
     j->name[i] = tf_xstrdup(path);
-    j->fd[i] = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    j->fd[i] = tf_fd_open(path, O_WRONLY | O_CREAT | O_APPEND | flags, 0666);
     return j->fd[i] < 0 ? tf_fail_errno(err, "%s", path) : 0;
 }
 
@@ -80,12 +77,12 @@ int tf_journal_open(struct tf_journal *j, const char *path, const struct tf_run_
                     const char *extra, struct tf_err *err)
 {
     *j = (struct tf_journal){.fd = {-1, -1}};
-    if (cut(path, from, err) != 0 || open_append(j, 0, path, err) != 0)
+    if (cut(path, from, err) != 0 || open_append(j, 0, path, O_NOFOLLOW, err) != 0)
         return -1;
     if (extra != NULL && strcmp(extra, "-") == 0) {
         j->name[1] = tf_xstrdup("stdout");
         j->fd[1] = STDOUT_FILENO;
-    } else if (extra != NULL && open_append(j, 1, extra, err) != 0) {
+    } else if (extra != NULL && open_append(j, 1, extra, 0, err) != 0) {
         return -1;
     }
     return 0;

@@ -93,27 +93,136 @@ void tf_checkpoint_list_release(struct tf_checkpoint_list *l)
 
 /* ---- opening ---- */
 
+/* Open one of the run's own files for reading, or more with `flags`: a regular file. Neither follows
+ * a link nor waits for a FIFO. Returns a descriptor, or -1; err->sys is ENOENT if there is none. */
+static int open_own(const char *path, int flags, struct tf_err *err)
+{
+    struct stat st;
+    int fd = tf_fd_open(path, flags | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0)
+        return errno == ELOOP ? tf_fail(err, "%s: a symbolic link, not a file of a run", path)
+                              : tf_fail_errno(err, "%s", path);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    close(fd);
+    return S_ISDIR(st.st_mode) ? tf_fail_directory(err, path)
+                               : tf_fail(err, "%s: not a regular file", path);
+}
+
+static int refuse_foreign(const char *path, struct tf_err *err)
+{
+    return tf_fail(err, "%s: not written by tf-train: move it, or choose another directory", path);
+}
+
+/* A log begins with an event. After a power cut it may be empty, cut short or begin with zeros. */
+static int check_log(const char *dir, struct tf_err *err)
+{
+    static const char begin[] = "{\"event\":\"";
+    char *path = tf_rundir_file(dir, TF_RUN_LOG), head[sizeof begin - 1];
+    struct tf_err e = {0};
+    int rc = 0, fd = open_own(path, O_RDONLY, &e);
+    if (fd >= 0) {
+        ssize_t n = read(fd, head, sizeof head);
+        if (n < 0)
+            rc = tf_fail_errno(err, "%s: read", path);
+        else if (n > 0 && head[0] != 0 && memcmp(head, begin, (size_t)n) != 0)
+            rc = refuse_foreign(path, err);
+        close(fd);
+    } else if (e.sys != ENOENT) {
+        *err = e;
+        rc = -1;
+    }
+    free(path);
+    return rc;
+}
+
+/* Who may open the lock can also lock it, and so keep a run from starting: only those who may write
+ * may read. */
+static int create_lock(const char *path)
+{
+    mode_t mask = umask(077), mode;
+    umask(mask); /* there are no other threads yet */
+    mode = 0222 & ~mask;
+    int fd = tf_fd_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        (void)fchmod(fd, 0600 | mode | mode << 1); /* without it: ours alone */
+    return fd;
+}
+
+static int open_lock(const char *path, struct tf_err *err)
+{
+    /* Others create and remove it at the same time. */
+    for (int i = 0; i < 100; i++) {
+        struct tf_err e = {0};
+        struct stat st;
+        int fd = open_own(path, O_RDWR, &e);
+        if (fd >= 0) {
+            if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
+                (void)fchmod(fd, st.st_mode & 0777 & ~(0444 & ~(st.st_mode << 1)));
+            return fd;
+        }
+        if (e.sys != ENOENT) {
+            *err = e;
+            return -1;
+        }
+        fd = create_lock(path);
+        if (fd >= 0)
+            return fd;
+        if (errno != EEXIST)
+            break;
+    }
+    return tf_fail_errno(err, "%s", path);
+}
+
+/* Read the process id from the lock; "" if there is none, as after a power cut. -1: it is another
+ * kind of file. */
+static int read_pid(const struct tf_rundir *d, char *pid, size_t size)
+{
+    ssize_t n = pread(d->lock, pid, size - 1, 0);
+    pid[n > 0 ? n : 0] = 0;
+    size_t digits = strspn(pid, "0123456789");
+    bool ours = pid[digits] == 0 || strcmp(pid + digits, "\n") == 0;
+    pid[digits] = 0;
+    return n < 0 || !ours ? -1 : 0;
+}
+
+static int lock_it(struct tf_rundir *d, const char *path, struct tf_err *err)
+{
+    char pid[32];
+    bool locked = flock(d->lock, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno != EWOULDBLOCK)
+        return tf_fail_errno(err, "%s: flock", path);
+    if (read_pid(d, pid, sizeof pid) != 0)
+        return refuse_foreign(path, err);
+    if (!locked)
+        return tf_fail_status(err, TF_AGAIN, "%s: in use by process %s", d->path,
+                              pid[0] != 0 ? pid : "unknown");
+    int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+    if (ftruncate(d->lock, 0) != 0 || pwrite(d->lock, pid, (size_t)n, 0) != n)
+        return tf_fail_errno(err, "%s: write", path);
+    return tf_rundir_check_lock(d, err); /* it may have been removed before it was locked */
+}
+
 static int take_lock(struct tf_rundir *d, struct tf_err *err)
 {
-    char *path = tf_rundir_file(d->path, TF_RUN_LOCK), pid[32] = "";
+    char *path = tf_rundir_file(d->path, TF_RUN_LOCK);
+    d->lock = open_lock(path, err);
+    int rc = d->lock < 0 ? -1 : lock_it(d, path, err);
+    free(path);
+    return rc;
+}
+
+int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err)
+{
+    char *path = tf_rundir_file(d->path, TF_RUN_LOCK);
+    struct stat held, named;
     int rc = 0;
-    d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (d->lock < 0) {
+    if (fstat(d->lock, &held) != 0)
         rc = tf_fail_errno(err, "%s", path);
-    } else if (flock(d->lock, LOCK_EX | LOCK_NB) != 0) {
-        int sys = errno;
-        ssize_t n = read(d->lock, pid, sizeof pid - 1);
-        pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
-        if (sys == EWOULDBLOCK)
-            rc = tf_fail_status(err, TF_AGAIN, "%s: in use by process %s", d->path,
-                                pid[0] != 0 ? pid : "unknown");
-        else
-            rc = (errno = sys, tf_fail_errno(err, "%s: flock", path));
-    } else {
-        int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-        if (ftruncate(d->lock, 0) != 0 || pwrite(d->lock, pid, (size_t)n, 0) != n)
-            rc = tf_fail_errno(err, "%s: write", path);
-    }
+    else if (lstat(path, &named) != 0 || held.st_dev != named.st_dev || held.st_ino != named.st_ino)
+        rc = tf_fail_status(err, TF_AGAIN,
+                            "%s: removed or replaced, so that another run may use the directory",
+                            path);
     free(path);
     return rc;
 }
@@ -180,7 +289,8 @@ int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
         return -1;
     }
     /* A checkpoint survives a power cut only if its directory does. */
-    if ((made && tf_sync_dir(path, err) != 0) || take_lock(d, err) != 0) {
+    if ((made && tf_sync_dir(path, err) != 0) || check_log(path, err) != 0 ||
+        take_lock(d, err) != 0) {
         tf_rundir_close(d);
         return -1;
     }
@@ -295,7 +405,7 @@ static int copy(const char *from, const char *to, struct tf_err *err)
     ssize_t n;
     if (tf_in_open(&in, from, err) != 0)
         return -1;
-    if (tf_out_open(&out, to, 0, err) != 0) {
+    if (tf_out_open(&out, to, TF_OUT_REPLACE, err) != 0) {
         tf_in_close(&in);
         return -1;
     }

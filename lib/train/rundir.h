@@ -16,8 +16,12 @@ struct tf_rundir {
 };
 
 /* Create the directory if needed, lock it (TF_AGAIN, "in use by process N", when it is locked), and
- * remove temporary files that killed runs left. */
+ * remove temporary files that killed runs left. Refuses a lock or log that is no regular file or
+ * that no run wrote. */
 int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err) TF_MUST_CHECK;
+/* Is the lock still the file of that name? If not, another run may have locked the new one: TF_AGAIN.
+ */
+int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err) TF_MUST_CHECK;
 void tf_rundir_close(struct tf_rundir *d);
 /* DIR/NAME, on the heap. */
 char *tf_rundir_file(const char *dir, const char *name);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct tf_saver {
-    const char *dir;
+    const struct tf_rundir *dir;
     const struct tf_save_common *common;
     const struct tf_params *params;
     uint64_t keep, every;
@@ -31,7 +31,7 @@ char *tf_save_name(enum tf_save_kind kind, uint64_t step)
                                    : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
 }
 
-struct tf_saver *tf_saver_new(const char *dir, const struct tf_save_common *common,
+struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
                               const struct tf_params *params, bool ema, uint64_t keep,
                               uint64_t every)
 {
@@ -113,11 +113,13 @@ static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *e
 static int write_file(const struct tf_saver *s, struct tf_err *err)
 {
     struct tf_out out;
-    if (tf_out_open(&out, s->writing, 0, err) != 0)
+    if (tf_out_open(&out, s->writing, TF_OUT_REPLACE, err) != 0)
         return -1;
     int rc = put(s, &out, err);
     if (rc == 0 && out.temp != NULL)
         rc = verify(s, &out, err);
+    if (rc == 0)
+        rc = tf_rundir_check_lock(s->dir, err);
     if (rc == 0)
         return tf_out_commit(&out, err);
     tf_out_abort(&out);
@@ -128,11 +130,11 @@ static int save(struct tf_saver *s, struct tf_err *err)
 {
     if (check_finite(s, err) != 0 || write_file(s, err) != 0)
         return -1;
-    if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
+    if (s->best && tf_rundir_make_best(s->dir->path, s->writing, err) != 0)
         return -1;
     if (s->kind != TF_SAVE_REGULAR)
         return 0;
-    return tf_rundir_retain(s->dir, s->keep, s->every, s->state.step, err);
+    return tf_rundir_retain(s->dir->path, s->keep, s->every, s->state.step, err);
 }
 
 static void *save_main(void *arg)
@@ -174,7 +176,7 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
             return -1;
     char *name = tf_save_name(kind, state->step);
     free(s->writing);
-    s->writing = tf_rundir_file(s->dir, name);
+    s->writing = tf_rundir_file(s->dir->path, name);
     free(name);
     s->state = *state;
     s->kind = kind;

@@ -94,7 +94,7 @@ static int open_saver(struct tf_run *r, const struct tf_resume *from, struct tf_
     const struct tf_run_opts *o = r->o;
     uint64_t keep = (uint64_t)o->keep, step = r->state.step;
     r->saved.step = UINT64_MAX;
-    r->saved.saver = tf_saver_new(o->dir, &r->setup.common, &r->stepper.w.params, o->ema > 0, keep,
+    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper.w.params, o->ema > 0, keep,
                                   (uint64_t)o->save_every);
     if (from->path == NULL)
         return 0;

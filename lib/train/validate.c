@@ -26,6 +26,7 @@ struct valid {
     struct tf_reader *reader;
     struct tf_pairs pairs;
     uint64_t sentences;
+    struct tf_sha256 sha; /* of the sentences so far */
 };
 
 static int same_vocab(struct valid *v, struct tf_err *err)
@@ -47,6 +48,7 @@ static int open_valid(struct valid *v, const char *path, const struct tf_header 
     static const char *const kinds[] = {"batch", NULL};
     struct stat st;
     *v = (struct valid){.config = c, .train = train};
+    tf_sha256_init(&v->sha);
     /* Checked before opening, which would wait for the writer of a FIFO. */
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
         return tf_fail(err, "%s: validation data must be a regular file: it is read several times",
@@ -57,6 +59,20 @@ static int open_valid(struct valid *v, const char *path, const struct tf_header 
         return 0;
     close_valid(v);
     return -1;
+}
+
+static void add_ids(struct tf_sha256 *sha, const uint32_t *ids, const uint32_t *off, size_t n)
+{
+    tf_sha256_add(sha, off, (n + 1) * sizeof *off);
+    tf_sha256_add(sha, ids, off[n] * sizeof *ids);
+}
+
+static void add_pairs(struct tf_sha256 *sha, const struct tf_pairs *pairs)
+{
+    const uint64_t n = pairs->n;
+    tf_sha256_add(sha, &n, sizeof n);
+    add_ids(sha, pairs->src, pairs->src_off, pairs->n);
+    add_ids(sha, pairs->tgt_out, pairs->tgt_off, pairs->n);
 }
 
 /* The next batch that is not empty, in v->pairs: 1; 0 at the end. */
@@ -78,38 +94,28 @@ static int next_batch(struct valid *v, struct tf_err *err)
                 return tf_context(err, "%s: batch %llu", v->in.name,
                                   (unsigned long long)b->ordinal);
             v->sentences += b->n;
+            add_pairs(&v->sha, &v->pairs);
             return 1;
         }
     }
     return rc == 0 && v->sentences == 0 ? tf_fail(err, "%s: contains no sentence", v->in.name) : rc;
 }
 
-static void add_ids(struct tf_sha256 *sha, const uint32_t *ids, const uint32_t *off, size_t n)
-{
-    tf_sha256_add(sha, off, (n + 1) * sizeof *off);
-    tf_sha256_add(sha, ids, off[n] * sizeof *ids);
-}
-
 int tf_validate_check(struct tf_valid_data *data, const char *path, const struct tf_header *train,
                       const struct tf_config *c, struct tf_err *err)
 {
     struct valid v;
-    struct tf_sha256 all;
     int rc;
     if (open_valid(&v, path, train, c, err) != 0)
         return -1;
     const size_t ids = (size_t)c->vocab_size;
     uint64_t *count = tf_xcalloc(ids, sizeof *count);
-    tf_sha256_init(&all);
     while ((rc = next_batch(&v, err)) > 0) {
         const uint64_t n = v.pairs.n;
-        tf_sha256_add(&all, &n, sizeof n);
-        add_ids(&all, v.pairs.src, v.pairs.src_off, v.pairs.n);
-        add_ids(&all, v.pairs.tgt_out, v.pairs.tgt_off, v.pairs.n);
         for (size_t i = 0; i < v.pairs.tgt_off[n]; i++)
             count[v.pairs.tgt_out[i]]++;
     }
-    tf_sha256_end(&all, data->sha);
+    tf_sha256_end(&v.sha, data->sha);
     data->tokens = tf_token_stats_of(count, ids);
     free(count);
     close_valid(&v);
@@ -117,7 +123,7 @@ int tf_validate_check(struct tf_valid_data *data, const char *path, const struct
 }
 
 int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path,
-                const struct tf_header *train, const volatile sig_atomic_t *stop,
+                const uint8_t sha[32], const struct tf_header *train, const volatile sig_atomic_t *stop,
                 struct tf_err *err)
 {
     struct valid v;
@@ -130,6 +136,10 @@ int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path,
             rc = tf_context(err, "%s", v.in.name);
             break;
         }
+    uint8_t now[32];
+    tf_sha256_end(&v.sha, now);
     close_valid(&v);
+    if (!*stop && rc == 0 && memcmp(now, sha, sizeof now) != 0)
+        return tf_fail(err, "%s: its sentences changed during the run", path);
     return *stop ? 1 : rc;
 }

@@ -305,6 +305,75 @@ ends() {
     tr_t 0 --steps 12 --save-every 100 -o run b.tfs
 }
 
+@test "a lock that is removed lets a second run in; the first saves nothing more, and ends with 75" {
+    args=(--steps 20 --save-every 10 -o run)
+    train "${args[@]}" -o whole b.tfs
+    mkfifo pipe
+    batches n=15 end=0 >some.tfs
+    for second in no yes; do
+        rm -rf run
+        tf-train "${small[@]}" "${args[@]}" --log-every 1 - <pipe 2>err &
+        pid=$!
+        exec 7>pipe
+        cat some.tfs >&7
+        wait_step run 14
+        rm run/lock
+        [ $second = no ] || train "${args[@]}" b.tfs
+        batches n=20 | tail -c +$(($(stat -c %s some.tfs) + 1)) >&7
+        exec 7>&-
+        ends 75
+        expect_contains "$(<err)" "tf-train: run/lock: removed or replaced, so that another run may use the directory; last good checkpoint is run/ckpt-00000010.tfm"
+        [ ! -e run/resume.tfm ]
+        tr_t 0 "${args[@]}" b.tfs
+        same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+    done
+}
+
+@test "a process that may not write in the directory cannot lock it" {
+    [ "$(id -u)" -eq 0 ] || skip "needs a second user"
+    need setpriv
+    chmod 755 "$T"
+    begin
+    run ! setpriv --reuid=65534 --regid=65534 --clear-groups flock -s run/lock true
+    kill -KILL "$pid"
+    ends 137
+    [ "$(stat -c %a run/lock)" = 600 ]
+    tr_t 0 --steps 12 --save-every 100 -o run b.tfs
+}
+
+@test "files that no run wrote, under a run's names: refused, and left as they are" {
+    mkdir -p run elsewhere
+    echo "my diary" >elsewhere/notes
+    for name in log.jsonl lock; do
+        cp elsewhere/notes run/$name
+        tr_t 1 --steps 3 -o run b.tfs
+        expect_error "tf-train: run/$name: not written by tf-train: move it, or choose another directory"
+        cmp elsewhere/notes run/$name
+        ln -sf ../elsewhere/notes run/$name
+        tr_t 1 --steps 3 -o run b.tfs
+        expect_error "tf-train: run/$name: a symbolic link, not a file of a run"
+        [ "$(<elsewhere/notes)" = "my diary" ]
+        rm run/$name
+        mkfifo run/$name
+        tr_t 1 --steps 3 -o run b.tfs
+        expect_error "tf-train: run/$name: not a regular file"
+        rm run/$name
+    done
+    # A checkpoint takes the place of a link, and what it points to stays.
+    ln -s ../elsewhere/notes run/ckpt-00000003.tfm
+    ln -s ../elsewhere/none run/resume.tfm
+    ln -s ../elsewhere/none run/best.tfm
+    tr_t 1 --steps 3 -o run b.tfs
+    rm run/ckpt-00000003.tfm
+    cp b.tfs v.tfs
+    (while [ ! -e run/log.jsonl ]; do sleep 0.01; done; ln -s ../elsewhere/notes run/ckpt-00000003.tfm) &
+    tr_t 0 --steps 3 --valid v.tfs --valid-every 1 -o run b.tfs
+    wait
+    [ "$(<elsewhere/notes)" = "my diary" ]
+    [ "$(ls elsewhere)" = notes ]
+    tf-cbor check run/best.tfm
+}
+
 @test "what would be another run is refused by name" {
     printf a >va; printf b >vb
     batches vocab=va >v.tfs
@@ -778,6 +847,39 @@ PY
     train "${args[@]}" -o run b.tfs
     same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
     same whole/best.tfm run/best.tfm
+}
+
+@test "validation data that are replaced during the run: 1, and the work is saved" {
+    batches n=5 seed=9 >v.tfs
+    batches n=5 seed=8 >other.tfs
+    args=(--steps 20 --save-every 10 --valid v.tfs --valid-every 5)
+    train "${args[@]}" -o whole b.tfs
+    cp v.tfs same.tfs
+    mkfifo pipe
+    batches n=9 end=0 >nine.tfs
+    for new in same other; do
+        rm -rf run
+        tf-train "${small[@]}" "${args[@]}" --log-every 1 -o run - <pipe 2>err &
+        pid=$!
+        exec 7>pipe
+        cat nine.tfs >&7
+        wait_step run 9
+        cp v.tfs old.tfs
+        mv $new.tfs v.tfs
+        batches n=20 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
+        exec 7>&-
+        if [ $new = same ]; then
+            ends 0
+        else
+            ends 1
+            grep -qx "tf-train: v.tfs: its sentences changed during the run; last good checkpoint is run/resume.tfm" err
+            at_step run/resume.tfm 10
+            cp old.tfs v.tfs
+            train "${args[@]}" -o run b.tfs
+        fi
+        same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+        same whole/best.tfm run/best.tfm
+    done
 }
 
 @test "no memory for a batch: the updates before it are saved" {

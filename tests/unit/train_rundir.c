@@ -125,6 +125,96 @@ static void test_lock(void)
     is_int(winners, 20, "20 races of 8, one winner each");
 }
 
+/* Files that are not the run's own, under its names: refused, and what is in them stays. */
+static void test_foreign(void)
+{
+    static const struct {
+        const char *name, *text, *why;
+    } files[] = {{"log.jsonl", "my diary\n", "log.jsonl: not written by tf-train"},
+                 {"log.jsonl", "{\"events\":1}\n", "log.jsonl: not written by tf-train"},
+                 {"lock", "combination 12\n", "lock: not written by tf-train"},
+                 {"lock", "12\n13\n", "lock: not written by tf-train"},
+                 {"log.jsonl", "", NULL},
+                 {"log.jsonl", "{\"event\":\"start\"}\n", NULL},
+                 {"log.jsonl", "{\"ev", NULL},
+                 {"lock", "", NULL},
+                 {"lock", "123", NULL}};
+    const char *run = temp_path("foreign"), *other = temp_path("other");
+    struct tf_rundir d;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (int linked = 0; linked < 2; linked++) {
+            const char *text = files[i].text, *why = linked ? "a symbolic link" : files[i].why;
+            char *path = tf_rundir_file(run, files[i].name);
+            mkdir(run, 0777);
+            write_file(linked ? other : path, text, strlen(text));
+            if (linked && symlink(other, path) != 0)
+                continue;
+            err = (struct tf_err){0};
+            int rc = tf_rundir_open(&d, run, &err);
+            if (why == NULL) {
+                is_int(rc, 0, "%s with '%s' is ours", files[i].name, text);
+                tf_rundir_close(&d);
+            } else {
+                ok(rc == -1 && strstr(err.msg, why) != NULL, "%s is not: %s", text, err.msg);
+                char *now = read_file(path, NULL);
+                is_str(now, text, "and stays");
+                free(now);
+            }
+            unlink(path);
+            free(path);
+            path = tf_rundir_file(run, TF_RUN_LOCK);
+            unlink(path);
+            free(path);
+        }
+    char *fifo = tf_rundir_file(run, TF_RUN_LOG);
+    ok(mkfifo(fifo, 0666) == 0 && tf_rundir_open(&d, run, &err) == -1 &&
+           strstr(err.msg, "not a regular file") != NULL,
+       "a FIFO is refused at once: %s", err.msg);
+    unlink(fifo);
+    free(fifo);
+}
+
+/* Only who may write to the lock can lock it, whatever the umask; a lock that lost its name does not
+ * count. */
+static void test_lock_file(void)
+{
+    static const struct {
+        mode_t mask, mode;
+    } modes[] = {{022, 0600}, {002, 0660}, {0, 0666}, {077, 0600}, {0177, 0600}};
+    struct tf_rundir d;
+    struct stat st;
+    const char *run = temp_path("locked");
+    char *path = tf_rundir_file(run, TF_RUN_LOCK);
+    err = (struct tf_err){0};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        for (int again = 0; again < 2; again++) {
+            mode_t old = umask(modes[i].mask);
+            if (!again)
+                unlink(path);
+            else
+                chmod(path, 0644);
+            int rc = tf_rundir_open(&d, run, &err);
+            umask(old);
+            if (!ok(rc == 0 && stat(path, &st) == 0, "umask %o: %s", modes[i].mask, err.msg))
+                continue;
+            is_int(st.st_mode & 0777, again ? 0600 : modes[i].mode, "umask %o: who may read",
+                   modes[i].mask);
+            if (again) {
+                is_int(tf_rundir_check_lock(&d, &err), 0, "it is there");
+                unlink(path);
+                ok(tf_rundir_check_lock(&d, &err) == -1 && err.status == TF_AGAIN, "removed: %s",
+                   err.msg);
+                struct tf_rundir second;
+                err = (struct tf_err){0};
+                must(tf_rundir_open(&second, run, &err), &err);
+                ok(tf_rundir_check_lock(&d, &err) == -1, "a second run has it: %s", err.msg);
+                tf_rundir_close(&second);
+            }
+            tf_rundir_close(&d);
+        }
+    free(path);
+}
+
 static void test_state(void)
 {
     struct tf_model_file m;
@@ -294,6 +384,8 @@ int main(void)
 {
     dir = temp_path("");
     test_lock();
+    test_foreign();
+    test_lock_file();
     test_state();
     test_grid();
     test_journal();

@@ -300,10 +300,13 @@ static void test_not_finite(const struct tf_config *c)
         const struct tf_stepper_start start = {
             .p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
         must(tf_stepper_init(&s, tf_cpu_backends(NULL)[0], c, &start, &err), &err);
-        struct tf_saver *saver = tf_saver_new(temp_path(""), &common, &params, true, 0, 1);
+        struct tf_rundir dir;
+        must(tf_rundir_open(&dir, temp_path(""), &err), &err);
+        struct tf_saver *saver = tf_saver_new(&dir, &common, &params, true, 0, 1);
         must(tf_saver_start(saver, &s, &state, TF_SAVE_REGULAR, false, &err), &err);
         int rc = tf_saver_wait(saver, &err);
         tf_saver_free(saver);
+        tf_rundir_close(&dir);
         char *path = tf_rundir_file(temp_path(""), "ckpt-00000007.tfm");
         if (bad < 4)
             ok(rc == -1 && err.status == TF_DIVERGED && strstr(err.msg, what[bad]) != NULL &&
