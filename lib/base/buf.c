@@ -91,6 +91,12 @@ void tf_buf_release(struct tf_buf *b)
     *b = (struct tf_buf){0};
 }
 
+void tf_buf_escaped(struct tf_buf *b, const char *s, size_t n)
+{
+    char *dst = tf_buf_grow(b, 4 * n);
+    b->len += strlen(tf_escape(dst, 4 * n + 1, s, n));
+}
+
 void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n)
 {
     bool plain = n > 0;

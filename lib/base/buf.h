@@ -21,6 +21,8 @@ void tf_buf_char(struct tf_buf *b, uint32_t c);
 /* Append s with U+FFFD for each maximal ill-formed part (Unicode 15, section 3.9), as Python and
  * browsers do. */
 void tf_buf_valid_utf8(struct tf_buf *b, const char *s, size_t n);
+/* Append n bytes of s as a terminal may show them (tf_escape). */
+void tf_buf_escaped(struct tf_buf *b, const char *s, size_t n);
 /* Append n bytes of s as one word of a shell command, in single quotes if it needs them. */
 void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n);
 /* Make room for n more bytes; returns a pointer to it. The caller increases len. */

@@ -40,8 +40,8 @@ struct tf_err {
 };
 
 /* Set *err, with status TF_FAILED, from a printf format. Returns -1, so that a function can
- * `return tf_fail(err, ...)`. Control characters and bytes that are not UTF-8 are written as \xNN;
- * the text is cut at the size of msg. */
+ * `return tf_fail(err, ...)`. The text is as of tf_escape;
+ * it is cut at the size of msg. */
 int tf_fail(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 /* The same with another exit status. */
 int tf_fail_status(struct tf_err *err, int status, const char *fmt, ...) TF_PRINTF(3, 4);
@@ -55,8 +55,9 @@ int tf_context(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 #define TF_ASSERT(cond) ((cond) ? (void)0 : tf_bug(__FILE__, __LINE__, "%s", #cond))
 _Noreturn void tf_bug(const char *file, int line, const char *fmt, ...) TF_PRINTF(3, 4);
 
-/* Copy n bytes of s to dst (size bytes, always terminated), with control characters and bytes that
- * are not UTF-8 as \xNN. Returns dst. */
+/* Copy n bytes of s to dst (size bytes, always terminated) as text that a terminal shows as it is:
+ * control characters, those that change the order of others or break the line, and bytes that are not
+ * UTF-8 as \xNN. Names, and text from input, go through it before they are printed. Returns dst. */
 char *tf_escape(char *dst, size_t size, const char *s, size_t n);
 
 #endif

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STACK = 1 << 20 };
+
 struct worker {
     struct tf_pool *pool;
     int lane;
@@ -32,6 +34,24 @@ struct tf_pool {
     pthread_cond_t start, done;
     bool quit; /* under lock */
 };
+
+int tf_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
+{
+    sigset_t all, old;
+    pthread_attr_t attr;
+    size_t size;
+    int rc = pthread_attr_init(&attr);
+    if (rc != 0)
+        return rc;
+    if (pthread_attr_getstacksize(&attr, &size) == 0 && size < STACK)
+        (void)pthread_attr_setstacksize(&attr, STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(thread, &attr, run, arg);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
 
 int tf_threads_default(void)
 {
@@ -97,17 +117,13 @@ struct tf_pool *tf_pool_new(int n)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->start, NULL);
     pthread_cond_init(&p->done, NULL);
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     /* Results do not depend on the number of threads: run with those that could start. */
     for (p->lanes = 1; p->lanes < n; p->lanes++) {
         struct worker *w = &p->workers[p->lanes - 1];
         *w = (struct worker){.pool = p, .lane = p->lanes};
-        if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
+        if (tf_thread_start(&w->thread, worker_main, w) != 0)
             break;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     return p;
 }
 

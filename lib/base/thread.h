@@ -1,8 +1,13 @@
-/* thread.h - a pool of threads that runs numbered jobs. */
+/* thread.h - threads, and a pool of them that runs numbered jobs. */
 #ifndef TF_BASE_THREAD_H
 #define TF_BASE_THREAD_H
 
+#include <pthread.h>
 #include <stddef.h>
+
+/* pthread_create with all signals blocked, and a stack of at least 1 MiB whatever `ulimit -s` says.
+ * Returns 0 or an error number. */
+int tf_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 struct tf_pool;
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* If a standard stream is closed, the first file opened would get its number and receive its data.
@@ -21,6 +22,24 @@ static void reserve_standard_streams(void)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
             _exit(TF_FAILED);
+}
+
+/* Raise a stack limit that is too low for us, or fail: exceeding it would be a SIGSEGV. The kernel
+ * compares with the limit when the stack grows. */
+static int check_stack(struct tf_err *err)
+{
+    enum { LEAST = 1 << 20 };
+    struct rlimit l;
+    if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur >= LEAST)
+        return 0;
+    rlim_t soft = l.rlim_cur;
+    l.rlim_cur = LEAST;
+    if (l.rlim_max < LEAST) /* only for those who may */
+        l.rlim_max = LEAST;
+    if (setrlimit(RLIMIT_STACK, &l) == 0)
+        return 0;
+    return tf_fail(err, "stack limited to %llu kB, at least %d kB needed (ulimit -s %d)",
+                   (unsigned long long)soft / 1024, LEAST / 1024, LEAST / 1024);
 }
 
 /* Answer --help and its like. */
@@ -48,6 +67,8 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
     reserve_standard_streams();
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    if (check_stack(err) != 0)
+        return -1;
     int rc = tf_opt_parse(tool, argc, argv, args, err);
     if (rc > 0)
         answer(tool, args);

@@ -40,6 +40,18 @@ static inline bool tf_utf8_control(const char *s)
     return p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0);
 }
 
+/* Does the well-formed character at s reorder the text around it or break its line? U+061C, U+200E,
+ * U+200F, U+2028 to U+202E, U+2066 to U+2069. */
+static inline bool tf_utf8_reorders(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    if (p[0] == 0xd8)
+        return p[1] == 0x9c;
+    return p[0] == 0xe2 && ((p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f ||
+                                              (p[2] >= 0xa8 && p[2] <= 0xae))) ||
+                            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+}
+
 /* The character at s, which must be well-formed, and its length in bytes. */
 static inline uint32_t tf_utf8_get(const char *s, int *len)
 {

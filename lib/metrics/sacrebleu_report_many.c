@@ -57,6 +57,11 @@ static void score_cell(struct tf_buf *b, const struct tf_systems *s, size_t i, i
         tf_buf_printf(b, "%c(p = %.4f)%s", latex ? ' ' : '\n', t->p, t->p > 0.05 ? "" : "*");
 }
 
+static void put_name(struct tf_buf *b, const char *name)
+{
+    tf_buf_escaped(b, name, strlen(name)); /* of a file */
+}
+
 static void table(struct tf_buf *out, const struct tf_systems *s, int width, bool latex)
 {
     size_t columns = s->nmetrics + 1, rows = s->n + 1;
@@ -65,7 +70,7 @@ static void table(struct tf_buf *out, const struct tf_systems *s, int width, boo
         for (size_t c = 0; c < columns; c++) {
             struct tf_buf b = {0};
             if (c == 0)
-                tf_buf_str(&b, r ? s->names[r - 1] : "System");
+                put_name(&b, r ? s->names[r - 1] : "System");
             else if (r == 0)
                 tf_buf_printf(&b, "%s%s", s->results[c - 1].name,
                               s->tests && s->tests[c - 1].has_mean ? " (μ ± 95% CI)" : "");
@@ -88,8 +93,9 @@ static void explain(struct tf_buf *out, const struct tf_systems *s)
                   (intmax_t)s->trials, s->bootstrap ? "resampling trials" : "trials");
     for (size_t i = 0; i < title.len; i++)
         tf_buf_byte(&bar, '-');
-    tf_buf_printf(out, "%s\n%s\n%s\n - Each system is pairwise compared to %s.\n", bar.p, title.p,
-                  bar.p, base);
+    tf_buf_printf(out, "%s\n%s\n%s\n - Each system is pairwise compared to ", bar.p, title.p, bar.p);
+    put_name(out, base);
+    tf_buf_str(out, ".\n");
     tf_buf_str(out, s->bootstrap ? "   Actual system score / bootstrap estimated true mean / 95% "
                                    "CI are provided for each metric.\n\n"
                                  : "   Actual system score is provided for each metric.\n\n");

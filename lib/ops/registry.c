@@ -27,19 +27,22 @@ static void exe_dir(char *dir, size_t size)
     *(slash != NULL ? slash : dir) = 0;
 }
 
+/* TF_BACKEND_DIR, which is not for who runs a program with another's rights. */
+static const char *named_dir(void)
+{
+    return secure_getenv("TF_BACKEND_DIR");
+}
+
 /* The path of the plugin: the first directory that has it. False and err (ENOENT) if none has. */
 static bool plugin_path(char *path, size_t size, struct tf_err *err)
 {
-    char exe[PATH_MAX], beside[PATH_MAX + 16] = "", build[PATH_MAX + 16] = "";
+    char exe[PATH_MAX], beside[PATH_MAX + 16] = "";
     exe_dir(exe, sizeof exe);
     if (exe[0] != 0)
         snprintf(beside, sizeof beside, "%s/../lib/tf", exe);
     /* The plugin next to the program comes before the installed one: they were built together. The
-     * build writes it next to the tools, in BUILD/bin; test programs are in BUILD/tests/KIND. */
-    const char *kind = strrchr(exe, '/');
-    if (kind != NULL && kind - exe > 6 && strncmp(kind - 6, "/tests", 6) == 0)
-        snprintf(build, sizeof build, "%.*s/bin", (int)(kind - exe - 6), exe);
-    const char *const dirs[] = {getenv("TF_BACKEND_DIR"), exe, build, beside, TF_LIBDIR "/tf"};
+     * build writes it next to the tools. */
+    const char *const dirs[] = {named_dir(), exe, beside, TF_LIBDIR "/tf"};
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
         if (dirs[i] == NULL || dirs[i][0] == 0)
             continue;
@@ -59,7 +62,7 @@ static const struct tf_backend *const *load_plugin(int device, bool automatic, s
     char path[PATH_MAX];
     if (!plugin_path(path, sizeof path, err))
         return NULL;
-    if (automatic && getenv("TF_BACKEND_DIR") == NULL &&
+    if (automatic && named_dir() == NULL &&
         dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
         tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
         return NULL;

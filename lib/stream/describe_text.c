@@ -1,7 +1,6 @@
 /* describe_text.c - a description as text: rows of key and value, tensors as a table, provenance as
  * a shell pipeline. */
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/parse.h"
 #include "stream/describe.h"
 #include "stream/model.h"
@@ -9,14 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Text from a file: terminal control characters as \xNN. */
-static void put_escaped(struct tf_buf *b, const char *s, size_t n)
-{
-    char *text = tf_xmalloc(4 * n + 1);
-    tf_buf_str(b, tf_escape(text, 4 * n + 1, s, n));
-    free(text);
-}
 
 static void put_scalar(struct tf_buf *b, const struct tf_value *v)
 {
@@ -35,7 +26,7 @@ static void put_scalar(struct tf_buf *b, const struct tf_value *v)
         tf_buf_str(b, tf_format_real(number, v->real));
         break;
     case TF_TEXT:
-        put_escaped(b, v->text, v->n);
+        tf_buf_escaped(b, v->text, v->n);
         break;
     case TF_BYTES:
         if (v->n == 32)
@@ -56,7 +47,7 @@ static void put_row(struct tf_buf *b, int indent, const char *key, const struct 
 {
     size_t from = b->len;
     tf_buf_printf(b, "%*s", indent, "");
-    put_escaped(b, key, strlen(key));
+    tf_buf_escaped(b, key, strlen(key));
     do
         tf_buf_byte(b, ' ');
     while (b->len - from < 21);
@@ -69,7 +60,7 @@ static void put_map(struct tf_buf *b, int indent, const char *title, const struc
     if (map == NULL || map->kind != TF_MAP || map->n == 0)
         return;
     tf_buf_printf(b, "%*s", indent, "");
-    put_escaped(b, title, strlen(title));
+    tf_buf_escaped(b, title, strlen(title));
     tf_buf_byte(b, '\n');
     for (size_t i = 0; i < map->n; i++) {
         if (map->items[i].kind == TF_MAP)

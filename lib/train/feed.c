@@ -2,9 +2,10 @@
 #include "train/feed.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
+#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -74,9 +75,10 @@ static struct tf_feed_item *room(struct tf_feed *f)
     return item;
 }
 
-static void push(struct tf_feed *f, struct tf_feed_item *item, enum tf_feed_kind kind)
+/* rc: what filling it returned. */
+static void push(struct tf_feed *f, struct tf_feed_item *item, int rc)
 {
-    item->kind = kind;
+    item->kind = rc > 0 ? TF_FEED_BATCH : rc == 0 ? TF_FEED_END : TF_FEED_ERROR;
     pthread_mutex_lock(&f->lock);
     f->n++;
     pthread_cond_signal(&f->filled);
@@ -222,7 +224,7 @@ static void *read_main(void *arg)
         pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
         int rc = fill(f, item, &item->err);
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-        push(f, item, rc > 0 ? TF_FEED_BATCH : rc == 0 ? TF_FEED_END : TF_FEED_ERROR);
+        push(f, item, rc);
         if (rc <= 0)
             return NULL;
     }
@@ -237,23 +239,33 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
     f->any_corpus = any_corpus;
     if (from != NULL)
         f->from = *from;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (pthread_create(&f->thread, NULL, read_main, f) != 0) {
-        tf_fail(&f->slot[0].err, "can't start a thread to read the stream");
-        push(f, &f->slot[0], TF_FEED_ERROR);
-    } else {
-        f->started = true;
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    /* Without a thread, tf_feed_next reads. */
+    f->started = tf_thread_start(&f->thread, read_main, f) == 0;
 }
 
 /* ---- the training side ---- */
 
+/* The work of the reading thread, where there is none: fill a slot if the input is ready within
+ * 50 ms. */
+static void read_here(struct tf_feed *f)
+{
+    struct tf_feed_item *item = &f->slot[f->head];
+    if (!tf_reader_ready(f->reader))
+        poll(&(struct pollfd){.fd = f->in.fd, .events = POLLIN}, 1, 50);
+    else {
+        memset(&item->err, 0, sizeof item->err);
+        push(f, item, fill(f, item, &item->err));
+    }
+}
+
 const struct tf_feed_item *tf_feed_next(struct tf_feed *f)
 {
     const struct tf_feed_item *item = NULL;
+    if (!f->started) {
+        if (f->n == 0)
+            read_here(f);
+        return f->n > 0 ? &f->slot[f->head] : NULL;
+    }
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_nsec += 50000000;

@@ -128,7 +128,7 @@ static int check_log(const char *dir, struct tf_err *err)
         else if (n > 0 && head[0] != 0 && memcmp(head, begin, (size_t)n) != 0)
             rc = refuse_foreign(path, err);
         close(fd);
-    } else if (e.sys != ENOENT) {
+    } else if (e.sys != ENOENT && e.sys != ENOTDIR) { /* the lock will fail too */
         *err = e;
         rc = -1;
     }

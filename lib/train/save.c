@@ -1,10 +1,10 @@
 /* save.c - checkpoints, written while training continues. */
 #include "train/save.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "model/load.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,12 +183,7 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     s->best = best;
     memset(&s->err, 0, sizeof s->err);
     atomic_store(&s->done, false);
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool threaded = pthread_create(&s->thread, NULL, save_main, s) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (!threaded) {
+    if (tf_thread_start(&s->thread, save_main, s) != 0) {
         if (save(s, err) != 0)
             return -1;
         tf_saver_set_last(s, s->writing);

@@ -315,6 +315,16 @@ prepare() {
     expect_contains "$stderr" "No space left on device"
 }
 
+@test "system names in tables are escaped" {
+    name=$'\e[31ma\xe2\x80\xaeb'
+    printf 'one line\n' | tee ref "$name" >plain
+    for format in text latex; do
+        t 0 tf-bleu ref -i "$name" plain --paired-bs -f $format
+        [[ $output != *$'\e'* && $output != *$'\xe2\x80\xae'* ]]
+        expect_contains "$output" '\x1b[31ma\xe2\x80\xaeb'
+    done
+}
+
 @test "system names in JSON are escaped" {
     cp hyp $'h\xc3\xa9"1'
     cp hyp $'h\xf0\x9f\x98\x80'

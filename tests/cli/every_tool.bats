@@ -146,3 +146,35 @@ C
         [ ! -e "out$sig" ]
     done
 }
+
+# A right-to-left override and an escape sequence, as bytes.
+rlo=$'\xe2\x80\xae' esc=$'\e[31m'
+
+@test "a name that could rewrite the terminal is printed with escapes" {
+    for tool in $(tools); do
+        for args in "./${esc}a${rlo}b" "--${esc}a${rlo}b" "-o ${esc}a${rlo}b/x" "-m ${esc}a${rlo}b"; do
+            # shellcheck disable=SC2086
+            run --separate-stderr timeout 20 "$tool" $args </dev/null
+            case $output$stderr in
+                *"$esc"* | *"$rlo"*) echo "$tool $args: $output$stderr" | cat -v >&2; return 1 ;;
+            esac
+        done
+    done
+    t 1 tf-cbor check "./${esc}a${rlo}b"
+    expect_error 'tf-cbor: ./\x1b[31ma\xe2\x80\xaeb: No such file or directory'
+}
+
+@test "a stack that is too small: a message, or a larger one, and no SIGSEGV" {
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizers need more"
+    as=()
+    if [ "$(id -u)" -eq 0 ]; then
+        need setpriv
+        chmod 755 "$T"
+        as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    fi
+    for tool in $(tools); do
+        sh_t 1 'ulimit -s 32; exec "$@"' "${as[@]}" "$tool" --version
+        expect_error "$tool: stack limited to 32 kB, at least 1024 kB needed (ulimit -s 1024)"
+        sh_t 0 'ulimit -S -s 32; exec "$@"' "${as[@]}" "$tool" --version
+    done
+}

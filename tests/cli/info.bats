@@ -114,6 +114,23 @@ PY
     "$TF_PYTHON" -c 'import json, sys; x = json.loads(sys.argv[1]); assert set(x["backends"]) == {"cpu", "cuda", "ref", "ref64"} and x["threads"] >= 1' "$output"
 }
 
+@test "a plugin is not searched where a path or another user says so" {
+    mkdir -p tests/unit bin named
+    echo 'not a plugin' | tee bin/tf-backend-cuda.so >named/tf-backend-cuda.so
+    cp "$TF_BIN/tf-info" tests/unit/
+    t 0 tests/unit/tf-info --devices
+    [[ $output != *"$T"* ]]
+    export TF_BACKEND_DIR=$T/named
+    t 0 tests/unit/tf-info --devices
+    expect_contains "$output" "$T/named/tf-backend-cuda.so"
+    [ "$(id -u)" -eq 0 ] || skip "needs root to make a program that runs as another user"
+    chown 65534 tests/unit/tf-info
+    chmod 4755 tests/unit/tf-info
+    chmod 755 "$T"
+    t 0 tests/unit/tf-info --devices
+    [[ $output != *"$T"* ]]
+}
+
 @test "what is no such file" {
     t 1 tf-info nowhere
     expect_error "tf-info: nowhere: No such file or directory"

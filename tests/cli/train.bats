@@ -366,7 +366,7 @@ ends() {
     tr_t 1 --steps 3 -o run b.tfs
     rm run/ckpt-00000003.tfm
     cp b.tfs v.tfs
-    (while [ ! -e run/log.jsonl ]; do sleep 0.01; done; ln -s ../elsewhere/notes run/ckpt-00000003.tfm) &
+    (wait_file run/log.jsonl; ln -s ../elsewhere/notes run/ckpt-00000003.tfm) 3>&- &
     tr_t 0 --steps 3 --valid v.tfs --valid-every 1 -o run b.tfs
     wait
     [ "$(<elsewhere/notes)" = "my diary" ]
@@ -1181,6 +1181,30 @@ END
     tf-convert m.safetensors -o back.tfm
     carried back.tfm
     tf-tokenize -m back.tfm <<<"1 2 3" >out.tfs
+}
+
+@test "a limit on processes: training without threads, with the same bytes and signals" {
+    [ -z "${TF_SAN:-}" ] || skip "LeakSanitizer needs a thread"
+    [ "$(id -u)" -eq 0 ] || skip "the limit counts all processes of a user"
+    need setpriv
+    need prlimit
+    chmod 755 "$T"
+    train --steps 12 --save-every 6 -o run b.tfs
+    mkdir -m 777 free
+    alone=(setpriv --reuid=65533 --regid=65533 --clear-groups prlimit --nproc=1 tf-train
+        "${small[@]}" --steps 12 --save-every 6 --threads 2 -o free/run)
+    batches n=9 end=0 >nine.tfs
+    mkfifo pipe
+    "${alone[@]}" --log-every 1 - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    cat nine.tfs >&7
+    wait_step free/run 9
+    kill -USR2 "$pid"
+    ends 75
+    t 0 "${alone[@]}" b.tfs
+    same run/ckpt-00000006.tfm free/run/ckpt-00000006.tfm
+    same run/ckpt-00000012.tfm free/run/ckpt-00000012.tfm
 }
 
 @test "the log goes to no file that is read, and to none of the run's own" {

@@ -1,5 +1,6 @@
 /* problem.c - operations run on backends from host arrays: see problem.h. */
 #include "problem.h"
+#include "plugin.h"
 #include "base/bits.h"
 #include "base/err.h"
 
@@ -521,6 +522,7 @@ size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
                                                          {"cuda", NULL, "fp16"}};
     const char *only = getenv("TF_TEST_BACKENDS");
     size_t n = 0;
+    use_built_plugin();
     unsetenv("TF_CPU_ISA");
     ok(tf_backend_find("cpu", NULL, TF_USE_TRAINING, NULL, &(struct tf_err){0}) != NULL,
        "cpu can be used");

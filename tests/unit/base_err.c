@@ -17,6 +17,16 @@ static void test_escape(void)
     is_str(tf_escape(buf, sizeof buf, "\xc2\x9b", 2), "\\xc2\\x9b", "C1 controls are escaped");
     is_str(tf_escape(buf, sizeof buf, "\xc2\xa0\x7f", 3), "\xc2\xa0\\x7f",
            "U+00A0 is not escaped, DEL is");
+    is_str(tf_escape(buf, sizeof buf, "a\xe2\x80\xae" "b", 5), "a\\xe2\\x80\\xaeb",
+           "characters that reorder text are escaped");
+    static const char *const shown[] = {"\xd8\x9b", "\xe2\x80\x8d", "\xe2\x80\x90", "\xe2\x80\xa7",
+                                        "\xe2\x80\xaf", "\xe2\x81\xa5", "\xe2\x81\xaa"},
+                      *const hidden[] = {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8",
+                                         "\xe2\x80\xaa", "\xe2\x81\xa6", "\xe2\x81\xa9"};
+    for (int i = 0; i < 7; i++) {
+        is_str(tf_escape(buf, sizeof buf, shown[i], strlen(shown[i])), shown[i], "shown %d", i);
+        ok(tf_escape(buf, sizeof buf, hidden[i], strlen(hidden[i]))[0] == '\\', "escaped %d", i);
+    }
     is_str(tf_escape(buf, 4, "abcdef", 6), "abc", "cut to size");
     is_str(tf_escape(buf, 4, "ab\xc3\xa4", 4), "ab", "never cut within a character");
     is_str(tf_escape(buf, 5, "ab\n", 3), "ab", "never cut within an escape");

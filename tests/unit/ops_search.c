@@ -2,6 +2,7 @@
  * hypotheses and without any early stop; against exhaustive enumeration; and the bodies against
  * each other. The "model" is a hash of sentence and history, so that every hypothesis has its own
  * distribution and no tensor is needed. */
+#include "../harness/plugin.h"
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "ops/search_state.h"
@@ -338,6 +339,7 @@ static void search_init(struct tf_search *s, const struct tf_search_opts *rule,
 static void open_bodies(void)
 {
     static const char *const names[] = {"ref", "ref64", "cpu", "cuda"};
+    use_built_plugin();
     for (int b = 0; b < 4; b++) {
         struct tf_err err = {0};
         struct tf_ctx_opts open = {.threads = 1};
