@@ -24,8 +24,8 @@ struct tf_out {
 
 enum {
     TF_OUT_BINARY = 1,  /* refuse to write to a terminal */
-    TF_OUT_REPLACE = 2, /* a file of our own: replace a symbolic link rather than follow it; a FIFO or
-                         * a device is an error */
+    TF_OUT_REPLACE = 2, /* a file of our own: replace a symbolic link rather than follow it; a FIFO
+                         * or a device is an error */
 };
 
 /* Open a path for writing.

@@ -93,7 +93,8 @@ static void explain(struct tf_buf *out, const struct tf_systems *s)
                   (intmax_t)s->trials, s->bootstrap ? "resampling trials" : "trials");
     for (size_t i = 0; i < title.len; i++)
         tf_buf_byte(&bar, '-');
-    tf_buf_printf(out, "%s\n%s\n%s\n - Each system is pairwise compared to ", bar.p, title.p, bar.p);
+    tf_buf_printf(out, "%s\n%s\n%s\n - Each system is pairwise compared to ", bar.p, title.p,
+                  bar.p);
     put_name(out, base);
     tf_buf_str(out, ".\n");
     tf_buf_str(out, s->bootstrap ? "   Actual system score / bootstrap estimated true mean / 95% "

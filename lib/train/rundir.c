@@ -93,8 +93,9 @@ void tf_checkpoint_list_release(struct tf_checkpoint_list *l)
 
 /* ---- opening ---- */
 
-/* Open one of the run's own files for reading, or more with `flags`: a regular file. Neither follows
- * a link nor waits for a FIFO. Returns a descriptor, or -1; err->sys is ENOENT if there is none. */
+/* Open one of the run's own files for reading, or more with `flags`: a regular file. Neither
+ * follows a link nor waits for a FIFO. Returns a descriptor, or -1; err->sys is ENOENT if there is
+ * none. */
 static int open_own(const char *path, int flags, struct tf_err *err)
 {
     struct stat st;

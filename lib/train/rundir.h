@@ -19,7 +19,8 @@ struct tf_rundir {
  * remove temporary files that killed runs left. Refuses a lock or log that is no regular file or
  * that no run wrote. */
 int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err) TF_MUST_CHECK;
-/* Is the lock still the file of that name? If not, another run may have locked the new one: TF_AGAIN.
+/* Is the lock still the file of that name? If not, another run may have locked the new one:
+ * TF_AGAIN.
  */
 int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err) TF_MUST_CHECK;
 void tf_rundir_close(struct tf_rundir *d);

@@ -26,8 +26,8 @@ char *tf_save_name(enum tf_save_kind kind, uint64_t step);
 
 struct tf_saver; /* opaque */
 
-/* params, common and dir are borrowed; keep, every: of tf_rundir_retain. Nothing gets its name after
- * another run may have taken the directory (tf_rundir_check_lock). */
+/* params, common and dir are borrowed; keep, every: of tf_rundir_retain. Nothing gets its name
+ * after another run may have taken the directory (tf_rundir_check_lock). */
 struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
                               const struct tf_params *params, bool ema, uint64_t keep,
                               uint64_t every);

@@ -122,8 +122,8 @@ int tf_validate_check(struct tf_valid_data *data, const char *path, const struct
     return rc;
 }
 
-int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path,
-                const uint8_t sha[32], const struct tf_header *train, const volatile sig_atomic_t *stop,
+int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path, const uint8_t sha[32],
+                const struct tf_header *train, const volatile sig_atomic_t *stop,
                 struct tf_err *err)
 {
     struct valid v;

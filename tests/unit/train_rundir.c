@@ -174,8 +174,8 @@ static void test_foreign(void)
     free(fifo);
 }
 
-/* Only who may write to the lock can lock it, whatever the umask; a lock that lost its name does not
- * count. */
+/* Only who may write to the lock can lock it, whatever the umask; a lock that lost its name does
+ * not count. */
 static void test_lock_file(void)
 {
     static const struct {
