@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum {
-    MAX_SHIFT = 10,         /* words of a shifted block */
-    MAX_DISTANCE = 50,      /* between the block in the hypothesis and in the reference */
-    MAX_CANDIDATES = 1000,  /* shifts tried per segment */
-    BEAM = 25,              /* cells on either side of the diagonal */
+    MAX_SHIFT = 10,        /* words of a shifted block */
+    MAX_DISTANCE = 50,     /* between the block in the hypothesis and in the reference */
+    MAX_CANDIDATES = 1000, /* shifts tried per segment */
+    BEAM = 25,             /* cells on either side of the diagonal */
     MAX_CELLS = 1 << 28,
     INFINITE = 1 << 29,
 };
@@ -21,12 +21,27 @@ enum op { OP_SUB, OP_NOP, OP_DEL, OP_INS };
 struct row {
     int lo, hi;   /* cells lo <= j < hi */
     size_t first; /* index of cell lo in cost and op */
+    /* For steps(): bit k is cell base + 1 + k; lo - 1 <= base <= lo. */
+    int base, shift; /* shift: from the base of the row above */
+    uint64_t used,
+        match; /* bits of cells; of those that may continue a diagonal of the row above */
+};
+
+/* A row of costs by its differences from left to right, one bit each: +1 in `more`, -1 in `less`.
+ * Bits past the row's cells are set in `more`. */
+struct bits {
+    uint64_t more, less;
+    int32_t first; /* cost of cell `base` */
 };
 
 struct tf_ter_work {
     uint32_t *hyp, *next, *best, *ref; /* words; next, best: reorderings of hyp */
     struct row *row;                   /* nh + 1 */
-    int32_t *cost, *line[2];           /* cells of hyp; two rows of a candidate */
+    struct bits *bits;                 /* nh + 1, of hyp; if narrow */
+    bool narrow;                       /* no row has more cells than bits */
+    uint64_t *at;                      /* per word: its places in ref, blocks words each; or NULL */
+    size_t blocks, cap_at;
+    int32_t *cost, *line[2]; /* cells of hyp; two rows of a candidate */
     uint8_t *op;
     int32_t *align;              /* position in hyp of each word of ref */
     uint32_t *hyp_err, *ref_err; /* errors before each position */
@@ -38,8 +53,8 @@ void tf_ter_release(struct tf_ter *t)
 {
     struct tf_ter_work *w = t->work;
     if (w) {
-        void *all[] = {w->hyp,     w->next,    w->best, w->ref,   w->row,     w->cost,
-                       w->line[0], w->line[1], w->op,   w->align, w->hyp_err, w->ref_err};
+        void *all[] = {w->bits, w->at,      w->hyp,     w->next, w->best,  w->ref,     w->row,
+                       w->cost, w->line[0], w->line[1], w->op,   w->align, w->hyp_err, w->ref_err};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
             free(all[i]);
         free(w);
@@ -51,12 +66,42 @@ void tf_ter_release(struct tf_ter *t)
     *t = (struct tf_ter){0};
 }
 
+static uint64_t ones(int n)
+{
+    return n <= 0 ? 0 : n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
+}
+
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A row whose first cell is that of the row above begins with the cell above it plus 1. Any other
+ * row begins with a diagonal, which is never worse than the cell to its left, whatever that is:
+ * then base is the cell to the left, and taken for one more than the cell above it. */
+static void lay_out_bits(struct tf_ter_work *w)
+{
+    w->narrow = true;
+    w->row[0].base = w->row[0].shift = 0;
+    w->row[0].used = ones(w->nr);
+    for (int i = 1; i <= w->nh && w->narrow; i++) {
+        const struct row *a = &w->row[i - 1];
+        struct row *r = &w->row[i];
+        r->base = r->lo == a->lo ? r->lo : r->lo - 1;
+        r->shift = r->base - a->base;
+        r->used = ones(r->hi - 1 - r->base);
+        r->match = ones(min(r->hi, a->hi + 1) - 1 - r->base);
+        w->narrow = r->lo >= a->lo && r->hi > r->lo && r->lo < a->hi && r->shift < 64 &&
+                    r->hi - 1 - r->base < 64;
+    }
+}
+
 /* The cells of the rows, which depend on the lengths alone. Returns their number. */
 static size_t lay_out(struct tf_ter_work *w)
 {
     double ratio = w->nh ? (double)w->nr / w->nh : 1;
     int beam = BEAM < ratio / 2 ? (int)ceil(ratio / 2 + BEAM) : BEAM;
-    w->row[0] = (struct row){0, w->nr + 1, 0};
+    w->row[0] = (struct row){.hi = w->nr + 1};
     size_t cells = (size_t)w->nr + 1;
     for (int i = 1; i <= w->nh; i++) {
         int diag = (int)floor(i * ratio);
@@ -66,6 +111,7 @@ static size_t lay_out(struct tf_ter_work *w)
         r->first = cells;
         cells += r->hi > r->lo ? (size_t)(r->hi - r->lo) : 0;
     }
+    lay_out_bits(w);
     return cells;
 }
 
@@ -77,6 +123,7 @@ static int make_room(struct tf_ter_work *w, size_t nh, size_t nr)
         w->next = tf_xarray(w->next, w->cap_h, sizeof *w->next);
         w->best = tf_xarray(w->best, w->cap_h, sizeof *w->best);
         w->row = tf_xarray(w->row, w->cap_h, sizeof *w->row);
+        w->bits = tf_xarray(w->bits, w->cap_h, sizeof *w->bits);
         w->hyp_err = tf_xarray(w->hyp_err, w->cap_h, sizeof *w->hyp_err);
     }
     if (nr + 1 > w->cap_r) {
@@ -139,12 +186,96 @@ static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int
     }
 }
 
+/* Note the places of all words in ref, unless that takes too much memory: then they are found by
+ * comparing. */
+static void place_words(struct tf_ter_work *w)
+{
+    enum { MOST = 1 << 20 };
+    size_t words = 0;
+    for (int i = 0; i < w->nh; i++)
+        words = w->hyp[i] >= words ? w->hyp[i] + (size_t)1 : words;
+    for (int j = 0; j < w->nr; j++)
+        words = w->ref[j] >= words ? w->ref[j] + (size_t)1 : words;
+    w->blocks = (size_t)w->nr / 64 + 2;
+    if (w->blocks > MOST / words) {
+        w->blocks = 0;
+        return;
+    }
+    if (words * w->blocks > w->cap_at) {
+        w->cap_at = 2 * words * w->blocks;
+        w->at = tf_xarray(w->at, w->cap_at, sizeof *w->at);
+    }
+    memset(w->at, 0, words * w->blocks * sizeof *w->at);
+    for (size_t j = 0; j < (size_t)w->nr; j++)
+        w->at[w->ref[j] * w->blocks + j / 64] |= (uint64_t)1 << j % 64;
+}
+
+/* Bit k: ref has this word at position from + k. */
+static uint64_t places(const struct tf_ter_work *w, uint32_t word, int from, uint64_t wanted)
+{
+    uint64_t found = 0;
+    if (w->blocks > 0) {
+        const uint64_t *p = w->at + word * w->blocks + from / 64;
+        int k = from % 64;
+        return (p[0] >> k | (k > 0 ? p[1] << (64 - k) : 0)) & wanted;
+    }
+    for (int k = 0; wanted >> k & 1; k++)
+        found |= (uint64_t)(w->ref[from + k] == word) << k;
+    return found;
+}
+
+/* one_row for a whole row at once: the bit-vector algorithm of Myers (Journal of the ACM 46, 1999)
+ * as Hyyro describes it for a band (2003). Cells past the end of the row above count as one more
+ * than those to their left, which is never less than they cost on another way. */
+static inline struct bits steps(const struct tf_ter_work *w, int i, uint32_t word, struct bits up)
+{
+    const struct row *r = &w->row[i];
+    if (r->shift > 0) {
+        uint64_t gone = ones(r->shift);
+        up.first += __builtin_popcountll(up.more & gone) - __builtin_popcountll(up.less & gone);
+        up.more = up.more >> r->shift | ~(~(uint64_t)0 >> r->shift);
+        up.less >>= r->shift;
+    }
+    uint64_t same = places(w, word, r->base, r->match), vertical = same | up.less,
+             diagonal = (((same & up.more) + up.more) ^ up.more) | same,
+             rise = up.less | ~(diagonal | up.more), fall = up.more & diagonal;
+    rise = rise << 1 | 1;
+    fall <<= 1;
+    return (struct bits){.more = fall | ~(vertical | rise) | ~r->used,
+                         .less = rise & vertical & r->used,
+                         .first = up.first + 1};
+}
+
+static int32_t last_cost(const struct tf_ter_work *w, struct bits b)
+{
+    uint64_t used = w->row[w->nh].used;
+    return b.first + __builtin_popcountll(b.more & used) - __builtin_popcountll(b.less & used);
+}
+
+/* distance_within by bits. */
+static int32_t narrow_distance_within(const struct tf_ter_work *w, int from, int to)
+{
+    struct bits b = w->bits[from];
+    for (int i = from + 1; i <= w->nh; i++) {
+        const struct bits *own = &w->bits[i];
+        b = steps(w, i, w->next[i - 1], b);
+        if (i >= to && b.more == own->more && b.less == own->less)
+            return last_cost(w, w->bits[w->nh]) + b.first - own->first;
+    }
+    return last_cost(w, b);
+}
+
 /* Compute all rows of hyp with their operations. Returns the distance. */
 static int32_t distance(struct tf_ter_work *w)
 {
     for (int i = 1; i <= w->nh; i++)
         one_row(w, i, w->hyp[i - 1], w->cost + w->row[i - 1].first, w->cost + w->row[i].first,
                 w->op + w->row[i].first);
+    if (w->narrow) {
+        w->bits[0] = (struct bits){.more = ~(uint64_t)0};
+        for (int i = 1; i <= w->nh; i++)
+            w->bits[i] = steps(w, i, w->hyp[i - 1], w->bits[i - 1]);
+    }
     return w->cost[w->row[w->nh].first + (size_t)(w->nr - w->row[w->nh].lo)];
 }
 
@@ -167,6 +298,11 @@ static int32_t distance_within(struct tf_ter_work *w, int from, int to)
             return last + more;
     }
     return up[w->nr - w->row[w->nh].lo];
+}
+
+static int32_t candidate_distance(struct tf_ter_work *w, int from, int to)
+{
+    return w->narrow ? narrow_distance_within(w, from, to) : distance_within(w, from, to);
 }
 
 /* Align each word of ref with a position in hyp, and mark the words of both that are errors. */
@@ -261,7 +397,7 @@ static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before,
         int from = h < target ? h : target, to = h > target           ? h + n
                                                  : target + n < w->nh ? target + n
                                                                       : w->nh;
-        struct shift s = {true, before - distance_within(w, from, to), n, h, target};
+        struct shift s = {true, before - candidate_distance(w, from, to), n, h, target};
         w->candidates++;
         if (better(&s, best)) {
             *best = s;
@@ -320,6 +456,8 @@ static uint32_t word_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, con
     if (nh)
         memcpy(t->work->hyp, hyp, nh * sizeof *hyp);
     memcpy(t->work->ref, ref, nr * sizeof *ref);
+    if (t->work->narrow)
+        place_words(t->work);
     return (uint32_t)edits(t->work);
 }
 

@@ -104,6 +104,33 @@ prepare() {
     expect_error "latin: not ascii"
 }
 
+# Lines longer than a machine word, of any ratio of lengths. The scores are those of the plain
+# recurrence, cell by cell.
+@test "TER of long lines" {
+    "$TF_PYTHON" - <<'PY'
+import random
+r = random.Random(5)
+h, f = open("long.hyp", "w"), open("long.ref", "w")
+for n in (60, 61, 90, 128, 129, 200, 300) * 3:
+    v = ["w%d" % i for i in range(r.choice((3, 10, 300)))]
+    a = [r.choice(v) for _ in range(n)]
+    b = list(a)
+    for _ in range(6):
+        i, k = r.randrange(len(b)), r.randint(1, 12)
+        part = b[i:i + k]
+        del b[i:i + k]
+        j = r.randint(0, len(b))
+        b[j:j] = part + [r.choice(v)]
+    b = b[:r.randint(n // 2, 2 * n)]
+    print(*a, file=h)
+    print(*b, file=f)
+PY
+    t 0 tf-bleu -b long.ref -w 6 -m ter -i long.hyp
+    expect_output 39.962963
+    [ "$(tf-bleu -b long.ref -w 6 -sl -m ter -i long.hyp | sha256sum | cut -c1-16)" = \
+        604cd077d984f856 ]
+}
+
 # Conversion is by pieces: characters lie across their ends, and memory does not grow.
 @test "a long text of another encoding: the same score, in little memory" {
     for i in {1..3000}; do echo "čárka 𝄞 word$i é$((i % 7))"; done >utf8
