@@ -59,6 +59,13 @@ static int by_step(const void *a, const void *b)
     return x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->path, y->path);
 }
 
+/* Would opening it wait, or act on a device? */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err *err)
 {
     *l = (struct tf_checkpoint_list){0};
@@ -68,9 +75,14 @@ int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err 
     uint64_t step;
     for (struct dirent *e; (e = readdir(d)) != NULL;)
         if (regular_step(e->d_name, &step)) {
+            char *path = tf_rundir_file(dir, e->d_name);
+            if (is_special(path)) {
+                tf_warn("%s: not a regular file; skipped", path);
+                free(path);
+                continue;
+            }
             l->v = tf_xarray(l->v, l->n + 1, sizeof *l->v);
-            l->v[l->n++] =
-                (struct tf_checkpoint_file){.path = tf_rundir_file(dir, e->d_name), .step = step};
+            l->v[l->n++] = (struct tf_checkpoint_file){.path = path, .step = step};
         }
     closedir(d);
     tf_checkpoint_list_sort(l);
@@ -333,7 +345,9 @@ static bool peek(struct candidate *c, const char *dir, const char *name, int ran
         free(c->path);
         return false;
     }
-    if (tf_model_read(&m, c->path, TF_MODEL_HEAD, 0, why) == 0) {
+    if (is_special(c->path)) {
+        tf_fail(why, "%s: not a regular file", c->path);
+    } else if (tf_model_read(&m, c->path, TF_MODEL_HEAD, 0, why) == 0) {
         if (tf_state_step(&c->step, &m, why) != 0)
             tf_context(why, "%s", c->path);
         tf_model_release(&m);

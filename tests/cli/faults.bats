@@ -97,6 +97,10 @@ short() {
     short H1 H2 I1 I2 L1 L2
 }
 
+@test "inputs that change while a tool stands before a read; a second user in the directory" {
+    short P Q
+}
+
 @test "vocabularies of strangers: pieces without bound, tables that lead out of themselves" {
     for i in $(seq 40); do echo "abc bcd cde $i"; done >text
     tf-tokenize --train --vocab-size 30 -o v.model text 2>/dev/null

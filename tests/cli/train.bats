@@ -359,6 +359,12 @@ ends() {
         expect_error "tf-train: run/$name: not a regular file"
         rm run/$name
     done
+    for name in ckpt-00000003.tfm best.tfm resume.tfm; do
+        mkfifo run/$name
+        tr_t 1 --steps 3 -o run b.tfs
+        expect_contains "$stderr" "tf-train: warning: run/$name: not a regular file; skipped"
+        rm -f run/$name run/log.jsonl
+    done
     # A checkpoint takes the place of a link, and what it points to stays.
     ln -s ../elsewhere/notes run/ckpt-00000003.tfm
     ln -s ../elsewhere/none run/resume.tfm

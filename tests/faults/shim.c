@@ -7,8 +7,8 @@
  *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation and mmap; "all": all
  *     but allocation; "malloc": all allocation
  *     TF_FAULT_AT=5                the fifth of them; "5+" the fifth and all that follow
- *     TF_FAULT_DO=ENOSPC           an error by name, "kill", or "spoil": a write of which one bit
- *     comes out wrong
+ *     TF_FAULT_DO=ENOSPC           an error by name, "kill", "stop": the process stops before the call
+ *     (SIGSTOP), or "spoil": a write of which one bit comes out wrong
  *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then
  *     say EINTR first (poll too)
  *     TF_FAULT_REPORT=FILE         at the end: how many calls counted, how many were struck
@@ -78,7 +78,7 @@ static const struct {
 static uintptr_t text_begin, text_end;
 static unsigned mask;
 static long at;
-static int onward, give, shortly, killing, spoiling;
+static int onward, give, shortly, killing, spoiling, stopping;
 static atomic_long count, struck;
 static atomic_uint_least64_t state;
 static const char *report;
@@ -124,6 +124,7 @@ __attribute__((constructor)) static void begin(void)
     if (what != NULL) {
         killing = strcmp(what, "kill") == 0;
         spoiling = strcmp(what, "spoil") == 0;
+        stopping = strcmp(what, "stop") == 0;
         for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
             if (strcmp(what, errors[i].name) == 0)
                 give = errors[i].value;
@@ -132,6 +133,8 @@ __attribute__((constructor)) static void begin(void)
         shortly = 1;
         atomic_store(&state, strtoull(seed, NULL, 10) * 2654435761u + 1);
     }
+    if (stopping) /* nobody would continue a program that this one starts */
+        unsetenv("TF_FAULT_DO");
     dl_iterate_phdr(find_text, NULL);
 }
 
@@ -164,6 +167,10 @@ static int strike(enum call which, uintptr_t caller)
     atomic_fetch_add(&struck, 1);
     if (killing)
         raise(SIGKILL);
+    if (stopping) {
+        raise(SIGSTOP);
+        return 0;
+    }
     errno = give != 0 ? give : ENOMEM;
     return 1;
 }

@@ -1,0 +1,146 @@
+"""Q: a second user who may write in the same directory, or read what we write."""
+import itertools
+import os
+import shutil
+import stat
+
+from rig import run, slurp
+
+US, THEM = 65533, 65534
+NAMES = ["log.jsonl", "lock", "ckpt-00000003.tfm", "resume.tfm", "best.tfm", ".tf-lock.tmp.1"]
+
+
+def as_user(uid, argv):
+    return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups"] + argv
+
+
+class Place:
+    """A directory with a file of theirs outside it, which no case may change."""
+
+    def __init__(self, rig, row):
+        self.rig, self.row = rig, row
+        self.top = rig.fresh("q")
+        os.chmod(rig.tmp, 0o755)
+        os.chmod(self.top, 0o777)
+        self.secret = os.path.join(self.top, "secret")
+        self.dir = os.path.join(self.top, "dir")
+
+    def fresh(self, mode, owner):
+        shutil.rmtree(self.dir, ignore_errors=True)
+        os.makedirs(self.dir)
+        os.chown(self.dir, owner, owner)
+        os.chmod(self.dir, mode)
+        with open(self.secret, "w") as f:
+            f.write("theirs\n")
+        os.chown(self.secret, THEM, THEM)
+        os.chmod(self.secret, 0o666)
+
+    def plant(self, name, how):
+        """Something of theirs under the name that we are going to use."""
+        p = os.path.join(self.dir, name)
+        if how == "file":
+            with open(p, "w") as f:
+                f.write("theirs\n")
+        elif how == "set-id file":
+            shutil.copy(self.secret, p)
+        elif how == "link":
+            os.symlink(self.secret, p)
+        elif how == "dangling link":
+            os.symlink(self.secret + ".new", p)
+        elif how == "hard link":
+            os.link(self.secret, p)
+        elif how == "FIFO":
+            os.mkfifo(p)
+        elif how == "directory":
+            os.mkdir(p)
+        os.chown(p, THEM, THEM, follow_symlinks=False)
+        if how == "set-id file":
+            os.chmod(p, 0o6777)
+
+    def judge(self, what, d, mask):
+        """Nothing of theirs outside was changed or made, and no file of ours has rights that nobody
+        gave it."""
+        row = self.row
+        row.add("cases")
+        row.add("refused" if d.rc else "done")
+        if d.rc not in (0, 1, 75) or d.rc and len(d.errors()) != 1:
+            row.fail("%s: status %s: %s", what, d.rc, d.err.strip())
+        if slurp(self.secret) != b"theirs\n" or os.stat(self.secret).st_uid != THEM:
+            row.fail("%s: a file elsewhere was changed", what)
+        if os.path.exists(self.secret + ".new"):
+            row.fail("%s: a file elsewhere was made", what)
+        for top, _, files in os.walk(self.dir):
+            for f in files:
+                st = os.lstat(os.path.join(top, f))
+                if st.st_uid == US and stat.S_ISREG(st.st_mode) and st.st_mode & (0o7000 | mask):
+                    row.fail("%s: %s has mode %o", what, f, st.st_mode)
+                if st.st_uid == US and f.startswith(".tf-") and f not in NAMES:
+                    row.fail("%s: left %s", what, f)
+
+
+MASKS = (0o022, 0o077)
+HOWS = ["file", "set-id file", "link", "dangling link", "hard link", "FIFO", "directory"]
+DIRS = [(0o1777, THEM, "sticky"), (0o777, THEM, "theirs"), (0o777, US, "ours")]
+
+
+def outputs(rig, row, place):
+    """-o FILE where they have something of that name."""
+    m = rig.material()
+    os.chmod(os.path.dirname(m["vocab"]), 0o755)
+    argv = ["tf-tokenize", "--threads", "1", "-m", m["vocab"], "-o", os.path.join(place.dir, "o"),
+            m["src"]]
+    want = rig.reference(["tf-tokenize", "--threads", "1", "-m", m["vocab"], m["src"]])
+    # A path that the user names is followed, and a FIFO is written to.
+    hows = [x for x in HOWS if x not in ("link", "dangling link", "FIFO")]
+    for (mode, owner, kind), how, mask in row.some(itertools.product(DIRS, hows, MASKS)):
+        place.fresh(mode, owner)
+        place.plant("o", how)
+        d = run(as_user(US, argv), prepare=lambda mask=mask: os.umask(mask))
+        what = "output, %s of theirs in a directory that is %s" % (how, kind)
+        place.judge(what, d, mask)
+        if d.rc == 0 and slurp(os.path.join(place.dir, "o")) != want:
+            row.fail("%s: status 0, other bytes", what)
+
+
+def training(rig, row, place):
+    """A run in a directory where they have something under one of its names."""
+    stream = rig.batches("b20.tfs", n=20)
+    os.chmod(stream, 0o644)
+    argv = rig.train_argv(place.dir, stream, "--steps", "3", "--valid", stream, "--valid-every", "2")
+    cases = itertools.product(DIRS, NAMES, HOWS, MASKS)
+    for (mode, owner, kind), name, how, mask in row.some(cases):
+        place.fresh(mode, owner)
+        place.plant(name, how)
+        d = run(as_user(US, argv), prepare=lambda mask=mask: os.umask(mask), timeout=30)
+        place.judge("run, %s as %s of theirs in a directory that is %s, umask %o" %
+                    (name, how, kind, mask), d, mask)
+
+
+def locks(rig, row, place):
+    """They lock what they can open."""
+    stream = rig.batches("b20.tfs", n=20)
+    for mask, how in row.some(itertools.product((0o022, 0o027, 0o077, 0o002), ("-s", "-x"))):
+        place.fresh(0o755, US)
+        argv = rig.train_argv(place.dir, stream, "--steps", "3")
+        first = run(as_user(US, argv), prepare=lambda mask=mask: os.umask(mask))
+        lock = os.path.join(place.dir, "lock")
+        theirs = run(as_user(THEM, ["flock", "-n", how, lock, "true"]))
+        place.judge("lock with umask %o" % mask, run(as_user(US, argv)), 0)
+        if first.rc != 0 or theirs.rc == 0:
+            row.fail("umask %o: they can lock the run's lock with flock %s", mask, how)
+
+
+def q(rig, row):
+    """A second user puts files, links, FIFOs and directories under our names into a directory that is
+    sticky, theirs or ours, and locks what they can: nothing elsewhere changes, no rights are given"""
+    if os.getuid() != 0:
+        row.note("needs root, to be two users")
+        return
+    if row.lacks("setpriv") or row.lacks("flock"):
+        return
+    place = Place(rig, row)
+    for part in (outputs, training, locks):
+        part(rig, row, place)
+
+
+ROWS = [("Q", q)]
