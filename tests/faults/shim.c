@@ -7,10 +7,9 @@
  *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation and mmap; "all": all
  *     but allocation; "malloc": all allocation
  *     TF_FAULT_AT=5                the fifth of them; "5+" the fifth and all that follow
- *     TF_FAULT_DO=ENOSPC           an error by name, "kill", "stop": the process stops before the call
- *     (SIGSTOP), or "spoil": a write of which one bit comes out wrong
- *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then
- *     say EINTR first (poll too)
+ *     TF_FAULT_DO=ENOSPC           an error by name, "kill", "stop": the process stops before the
+ * call (SIGSTOP), or "spoil": a write of which one bit comes out wrong TF_FAULT_SHORT=SEED read and
+ * write move 1 to 64 bytes at a time, and now and then say EINTR first (poll too)
  *     TF_FAULT_REPORT=FILE         at the end: how many calls counted, how many were struck
  */
 #define _GNU_SOURCE
