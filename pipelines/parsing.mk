@@ -6,30 +6,38 @@
 # TRAIN, DEV and TEST are treebanks in Penn Treebank brackets, plain or .gz; TRAIN may list several.
 # Traces and function tags are removed. Decoding follows the paper: beam 21, alpha 0.3, at most 300
 # pieces more than the input. The model is the paper's, PRESET=parse-semi for the semi-supervised
-# one; the paper chose dropout and learning rate on the development set (TRAIN_FLAGS). SMALL=1 is a
-# trial with a small model: it loses count of the words in most sentences (tests/bench/RESULTS.md).
+# one. The paper chose dropout, learning rate and beam on the development set: `make sweep` does so.
+#
+# SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
+# place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses count
+# of the words in most sentences (tests/bench/RESULTS.md).
 
 NAME       := parsing
 PAIR       := words-tags
 WORK       ?= run/parsing
-NEEDED     := TRAIN DEV TEST
+NEEDED     := TRAIN DEV $(if $(filter sweep,$(MAKECMDGOALS)),,TEST)
 TRAIN      ?=
 DEV        ?=
 TEST       ?=
 SMALL      ?=
 PRESET     ?= $(if $(SMALL),tiny,parse-wsj)
-DIALECT    ?= $(if $(SMALL),t2t,paper)
-VOCAB_SIZE ?= $(if $(SMALL),6000,$(if $(filter parse-semi,$(PRESET)),32000,16000))
-VOCAB_TYPE ?= $(if $(SMALL),unigram,bpe)
+BRACKETS   ?= $(if $(SMALL),words,slash)
+VOCAB_SIZE ?= $(if $(SMALL),4000,$(if $(filter parse-semi,$(PRESET)),32000,16000))
+VOCAB_TYPE ?= bpe
+VOCAB_FLAGS ?= --mixed-scripts
 TOKENS     ?= $(if $(SMALL),4000,25000)
-STEPS      ?= $(if $(SMALL),6000,100000)
+STEPS      ?= $(if $(SMALL),8000,100000)
 SAVE_EVERY ?= $(if $(SMALL),200,1000)
 AVERAGE    ?= $(if $(SMALL),8,5)
 MAX_LENGTH ?= 512
 BEAM       ?= 21
 ALPHA      ?= 0.3
 DECODE_FLAGS ?= --max-extra 300
-TRAIN_FLAGS  ?= $(if $(SMALL),--warmup 1000 --lr-scale 0.4 --dropout 0.1)
+TRAIN_FLAGS  ?= $(if $(SMALL),--warmup 1000 --lr-scale 2 --dropout 0.2)
+# The sweep's values: --dropout, --lr-scale, --beam.
+DROPOUTS   ?= 0.1 0.2 0.3
+RATES      ?= 0.5 1 2
+BEAMS      ?= 4 21
 SMALL_SETTINGS := SMALL=1 VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
@@ -61,15 +69,44 @@ $(WORK)/$1.trees: $($2) $(WORK)/$2.settings
 	done >$$@.part
 	$$(whole)
 $(WORK)/$1.words $(WORK)/$1.tags &: $(WORK)/$1.trees
-	$$(call allow_bad,tf-tree -l -w $(WORK)/$1.words -o $(WORK)/$1.tags $$<)
+	$$(call allow_bad,tf-tree -l -b $(BRACKETS) -w $(WORK)/$1.words -o $(WORK)/$1.tags $$<)
 endef
 $(eval $(call treebank,train,TRAIN))
 $(eval $(call treebank,dev,DEV))
 $(eval $(call treebank,test,TEST))
 
 $(WORK)/test.parsed: $(WORK)/test.out $(WORK)/test.words
-	$(call allow_bad,tf-tree -r -p -w $(WORK)/test.words -o $@ $(WORK)/test.out)
+	$(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/test.words -o $@ $(WORK)/test.out)
 
 $(WORK)/f1.json: $(WORK)/test.trees $(WORK)/test.parsed
 	$(EVALB) --json $^ >$@.part
 	$(whole)
+
+# ---- sweep: every DROPOUTS x RATES is trained, decoded with each of BEAMS and scored on DEV ----
+here := $(dir $(lastword $(MAKEFILE_LIST)))
+sweep := $(foreach d,$(DROPOUTS),$(foreach r,$(RATES),$d-$r))
+# $(call on_dev,DIR,MORE): run this file in that folder, with DEV as the test set.
+on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
+    WORK='$1' SMALL='$(SMALL)' $2
+shared := $(foreach p,train dev test,$(foreach l,words tags,$p.$l.tfs)) dev.tfs
+
+sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## try DROPOUTS, RATES and BEAMS on the development set
+	@printf '%-8s %-6s %-5s %s\n' dropout rate beam F1
+	@sort -k4,4 -rn $^ | while read -r d r b f; do printf '%-8s %-6s %-5s %s\n' $$d $$r $$b $$f; done
+
+sweep-data:
+	$(call on_dev,$(WORK)/sweep/data,$(shared:%=$(WORK)/sweep/data/%))
+
+# A sentence that EVALB does not score counts as missed.
+$(WORK)/sweep/%/f1.txt: sweep-data
+	mkdir -p $(@D)
+	cd $(@D) && ln -sf ../data/* .
+	for b in $(BEAMS); do \
+	    $(call on_dev,$(@D),BEAM=$$b TRAIN_FLAGS='$(TRAIN_FLAGS) --dropout $(word \
+	        1,$(subst -, ,$*)) --lr-scale $(word 2,$(subst -, ,$*))' $(@D)/f1.json) >&2; \
+	    echo "$(subst -, ,$*) $$b $$(sed 's/.*failures_as_misses.*"f1":\([^}]*\).*/\1/' \
+	        $(@D)/f1.json)"; \
+	done >$@.part
+	$(whole)
+
+.PHONY: parse sweep sweep-data

@@ -190,7 +190,7 @@ PY
     run ! grep -e -NONE- -e SBJ w-small/train.trees
     # Whatever the model wrote, the trees stand over the words of the test set, and all of them are
     # counted.
-    tf-tree -l -w words -o tags w-small/test.parsed
+    tf-tree -l -b words -w words -o tags w-small/test.parsed
     cmp words w-small/test.words
     [ "$(jq '.rows | length' w-small/f1.json)" -eq 60 ]
     grep -q '<svg' w-small/curve.svg
@@ -203,6 +203,21 @@ PY
     expect_contains "$output" "Bracketing FMeasure       = 100.00"
     t 2 make "${args[@]}"
     expect_contains "$stderr" "TRAIN= is needed"
+}
+
+@test "parsing.mk sweep: dropout, rate and beam on the development set" {
+    treebank 200 1 >train.mrg
+    treebank 10 2 >dev.mrg
+    t 0 make -f "$TOP/pipelines/parsing.mk" sweep TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w \
+        VOCAB_SIZE=60 STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 DECODE_FLAGS='--max-extra 5' \
+        DROPOUTS=0.1 RATES='0.5 2' BEAMS='1 2'
+    for rate in 0.5 2; do
+        grep -q "\"dropout\":0.1," "w/sweep/0.1-$rate/run/log.jsonl"
+        grep -q "\"lr_scale\":$rate," "w/sweep/0.1-$rate/run/log.jsonl"
+        for beam in 1 2; do
+            grep -qE "^0\.1 +$rate +$beam +([0-9.]+|null)$" <<<"$output"
+        done
+    done
 }
 
 @test "wmt14-ende.mk small, on a text of one's own" {
