@@ -10,7 +10,8 @@
 #
 # SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
 # place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses count
-# of the words in most sentences (tests/bench/RESULTS.md).
+# of the words in most sentences (tests/bench/RESULTS.md). CONSTRAIN=1 makes the words of the output
+# those of the input: decoding then only inserts brackets, at most 12 in a row.
 
 NAME       := parsing
 PAIR       := words-tags
@@ -32,7 +33,9 @@ AVERAGE    ?= $(if $(SMALL),8,5)
 MAX_LENGTH ?= 512
 BEAM       ?= 21
 ALPHA      ?= 0.3
-DECODE_FLAGS ?= --max-extra 300
+CONSTRAIN  ?=
+DECODE_FLAGS ?= --max-extra 300 \
+    $(if $(CONSTRAIN),--insert $(WORK)/brackets.tfs --max-insert 12)
 TRAIN_FLAGS  ?= $(if $(SMALL),--warmup 1000 --lr-scale 2 --dropout 0.2)
 # The sweep's values: --dropout, --lr-scale, --beam.
 DROPOUTS   ?= 0.1 0.2 0.3
@@ -45,6 +48,7 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
 ifneq ($(filter-out help,$(or $(MAKECMDGOALS),parse)),)
 $(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: a treebank, plain or .gz)))
+$(if $(and $(CONSTRAIN),$(filter-out words,$(BRACKETS))),$(error CONSTRAIN needs BRACKETS=words))
 endif
 
 # All sentence lengths, COLLINS.prm. EVALB ignores punctuation by its tags, so a tree with a
@@ -74,6 +78,10 @@ endef
 $(eval $(call treebank,train,TRAIN))
 $(eval $(call treebank,dev,DEV))
 $(eval $(call treebank,test,TEST))
+
+$(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
+	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
+$(if $(CONSTRAIN),$(WORK)/test.out: $(WORK)/brackets.tfs)
 
 $(WORK)/test.parsed: $(WORK)/test.out $(WORK)/test.words
 	$(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/test.words -o $@ $(WORK)/test.out)

@@ -11,6 +11,7 @@ struct decode {
     const struct tf_opt *table;
     struct tf_search_opts search_opts;
     struct tf_search_memory memory;
+    struct tf_insertions insertions;
     struct tf_lane_search **search; /* one per lane */
     struct tf_sentence *sentences;  /* of the window */
     struct tf_lane_item *items;     /* the good ones among them */
@@ -48,11 +49,18 @@ static int start(struct decode *d, struct tf_err *err)
                                              "--max-length and --max-extra allow"};
     d->search_opts = search_opts(d->o, &d->s.models);
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
+    if (d->o->insert != NULL && d->s.models.be->free_memory(d->s.models.ctx) != 0)
+        return tf_fail_status(err, TF_USAGE, "--insert: runs on the CPU only; use --device cpu");
+    d->insertions.most = (size_t)d->o->max_insert;
+    if (d->o->insert != NULL && tf_insertions_read(&d->insertions, d->o->insert, &d->s.models,
+                                                   d->o->run.force_vocab, err) < 0)
+        return -1;
     if (tf_session_start(&d->s, d->memory.budget, err) < 0)
         return -1;
     d->search = tf_xcalloc(d->s.lanes->n, sizeof *d->search);
     for (size_t i = 0; i < d->s.lanes->n; i++)
-        d->search[i] = tf_lane_search_new(&d->s.models, &d->s.lanes->lane[i], &d->search_opts);
+        d->search[i] = tf_lane_search_new(&d->s.models, &d->s.lanes->lane[i], &d->search_opts,
+                                          d->o->insert != NULL ? &d->insertions : NULL);
     return 0;
 }
 
@@ -152,6 +160,7 @@ static void release(struct decode *d)
     free(d->search);
     free(d->sentences);
     free(d->items);
+    tf_insertions_release(&d->insertions);
 }
 
 int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,

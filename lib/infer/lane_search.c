@@ -22,6 +22,7 @@ struct tf_lane_search {
     const struct tf_lane *lane;
     const struct tf_backend *be;
     struct tf_ctx *ctx;
+    const struct tf_insertions *insertions; /* or NULL */
     struct member *member; /* one per model */
     struct tf_search search;
     /* STAT [logits_cap]: of one model; of an ensemble the sum of the models' probabilities */
@@ -65,13 +66,15 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
 }
 
 struct tf_lane_search *tf_lane_search_new(const struct tf_ensemble *m, const struct tf_lane *lane,
-                                          const struct tf_search_opts *opts)
+                                          const struct tf_search_opts *opts,
+                                          const struct tf_insertions *insertions)
 {
     struct tf_lane_search *s = tf_xcalloc(1, sizeof *s);
     *s = (struct tf_lane_search){.models = m,
                                  .lane = lane,
                                  .be = m->be,
                                  .ctx = lane->ctx,
+                                 .insertions = insertions,
                                  .member = tf_xcalloc(m->n, sizeof *s->member)};
     tf_search_init(&s->search, opts, m->be, lane->ctx);
     return s;
@@ -198,7 +201,10 @@ static int step(struct tf_lane_search *s, struct tf_err *err)
         s->be->log_inplace(s->ctx, s->mixture, q->rows * V);
     if (s->first_step && s->be->poll > 1)
         q->rows = q->max_rows;
-    s->be->search_step(s->ctx, q, n > 1 ? s->mixture : s->logits);
+    tf_mem *lp = n > 1 ? s->mixture : s->logits;
+    if (s->insertions != NULL)
+        tf_insertions_mask(s->insertions, q, s->src.ids.v, s->src.offsets.v, lp);
+    s->be->search_step(s->ctx, q, lp);
     s->first_step = false;
     return 0;
 }

@@ -4,6 +4,7 @@
 #ifndef TF_INFER_LANE_SEARCH_H
 #define TF_INFER_LANE_SEARCH_H
 
+#include "infer/insertions.h"
 #include "infer/lanes.h"
 #include "ops/search_state.h"
 
@@ -29,9 +30,11 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
                                    const struct tf_search_memory *memory);
 
 struct tf_lane_search;
-/* V, start and eos in opts are those of the first model. All is borrowed. */
+/* V, start and eos in opts are those of the first model. insertions: the constraint, which needs
+ * backend memory on the host, or NULL. All is borrowed. */
 struct tf_lane_search *tf_lane_search_new(const struct tf_ensemble *m, const struct tf_lane *lane,
-                                          const struct tf_search_opts *opts);
+                                          const struct tf_search_opts *opts,
+                                          const struct tf_insertions *insertions);
 void tf_lane_search_free(struct tf_lane_search *s);
 /* Decode a group whose items are struct tf_sentence. What a sentence gets does not depend on the
  * others. */

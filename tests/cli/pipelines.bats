@@ -197,6 +197,10 @@ PY
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
     [[ $output != *tf-train* ]]
     expect_contains "$output" "Number of sentence        =     60"
+    # The words of the output are those of the input under the constraint.
+    t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz' CONSTRAIN=1 \
+        DECODE_FLAGS='--max-extra 20 --insert w-small/brackets.tfs --max-insert 12'
+    [ "$(sed 's/[()][^ ]* *//g; s/ *$//' w-small/test.out)" = "$(cat w-small/test.words)" ]
     # The gold trees for what was parsed: the score is 100.
     cp w-small/test.tags w-small/test.out
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz' -o w-small/model.tfm
