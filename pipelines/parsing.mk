@@ -48,7 +48,6 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
 ifneq ($(filter-out help,$(or $(MAKECMDGOALS),parse)),)
 $(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: a treebank, plain or .gz)))
-$(if $(and $(CONSTRAIN),$(filter-out words,$(BRACKETS))),$(error CONSTRAIN needs BRACKETS=words))
 endif
 
 # All sentence lengths, COLLINS.prm. EVALB ignores punctuation by its tags, so a tree with a
@@ -80,6 +79,7 @@ $(eval $(call treebank,dev,DEV))
 $(eval $(call treebank,test,TEST))
 
 $(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
+	@[ $(BRACKETS) = words ] || { echo 'CONSTRAIN needs BRACKETS=words' >&2; exit 2; }
 	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
 $(if $(CONSTRAIN),$(WORK)/test.out: $(WORK)/brackets.tfs)
 
