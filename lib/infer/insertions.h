@@ -22,9 +22,9 @@ void tf_insertions_release(struct tf_insertions *s);
 /* Before a search_step with log-probabilities lp [rows, V]: set to -infinity those of all ids that
  * the constraint excludes. A hypothesis has copied the first p of the n ids of its source; an id
  * that equals the next one of the source copies it. Ids that the search never produces (ban) count
- * as copied. May follow: the next id of the source; an id of the set, unless `most` of them came last
- * or the limit leaves room only for the rest of the source; EOS if p = n. The source of sentence i is src[off[i]] ..
- * src[off[i + 1] - 1]. */
+ * as copied. May follow: the next id of the source; an id of the set, unless `most` of them came
+ * last or the limit leaves room only for the rest of the source; EOS if p = n. The source of
+ * sentence i is src[off[i]] .. src[off[i + 1] - 1]. */
 void tf_insertions_mask(const struct tf_insertions *s, const struct tf_search *q,
                         const uint32_t *src, const uint32_t *off, tf_mem *lp);
 
