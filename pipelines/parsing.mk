@@ -34,8 +34,7 @@ MAX_LENGTH ?= 512
 BEAM       ?= 21
 ALPHA      ?= 0.3
 CONSTRAIN  ?=
-DECODE_FLAGS ?= --max-extra 300 \
-    $(if $(CONSTRAIN),--insert $(WORK)/brackets.tfs --max-insert 12)
+DECODE_FLAGS ?= --max-extra 300
 TRAIN_FLAGS  ?= $(if $(SMALL),--warmup 1000 --lr-scale 2 --dropout 0.2)
 # The sweep's values: --dropout, --lr-scale, --beam.
 DROPOUTS   ?= 0.1 0.2 0.3
@@ -81,7 +80,10 @@ $(eval $(call treebank,test,TEST))
 $(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
 	@[ $(BRACKETS) = words ] || { echo 'CONSTRAIN needs BRACKETS=words' >&2; exit 2; }
 	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
-$(if $(CONSTRAIN),$(WORK)/test.out: $(WORK)/brackets.tfs)
+ifneq ($(CONSTRAIN),)
+decoding += --insert $(WORK)/brackets.tfs --max-insert 12
+$(WORK)/test.out: $(WORK)/brackets.tfs
+endif
 
 $(WORK)/test.parsed: $(WORK)/test.out $(WORK)/test.words
 	$(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/test.words -o $@ $(WORK)/test.out)
