@@ -9,9 +9,9 @@
 # one. The paper chose dropout, learning rate and beam on the development set: `make sweep` does so.
 #
 # SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
-# place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses count
-# of the words in most sentences (tests/bench/RESULTS.md). CONSTRAIN=1 makes the words of the output
-# those of the input: decoding then only inserts brackets, at most 12 in a row.
+# place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses
+# count of the words in most sentences (tests/bench/RESULTS.md). CONSTRAIN=1 makes the words of the
+# output those of the input: decoding then only inserts brackets, at most 12 in a row.
 
 NAME       := parsing
 PAIR       := words-tags
