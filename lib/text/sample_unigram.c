@@ -5,14 +5,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* There may be one for each pair of positions in a segment, so edges are small. */
 struct edge {
     uint32_t from; /* offset of its first byte in the segment */
     uint32_t next; /* + 1: the next edge with the same end; 0: none */
-    int64_t id;
-    double sum; /* log of the sum over all paths that end with this edge */
+    uint32_t id;   /* + 1; 0: unknown */
 };
 
 struct lattice {
+    const struct tf_sampler *s;
+    double alpha;
     struct edge *edges;
     size_t n, cap;
     uint32_t *into;  /* by offset: its last edge + 1 */
@@ -20,17 +22,22 @@ struct lattice {
     uint32_t *path;
 };
 
-static void add_edge(struct lattice *l, uint32_t from, uint32_t to, int64_t id, double weight)
+static void add_edge(struct lattice *l, size_t from, size_t to, int64_t id)
 {
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 256;
         l->edges = tf_xarray(l->edges, l->cap, sizeof *l->edges);
     }
-    l->edges[l->n++] = (struct edge){.from = from,
-                                     .next = l->into[to],
-                                     .id = id,
-                                     .sum = l->forward[from] + weight};
+    l->edges[l->n++] =
+        (struct edge){.from = (uint32_t)from, .next = l->into[to], .id = (uint32_t)(id + 1)};
     l->into[to] = (uint32_t)l->n;
+}
+
+/* Log of the sum over all paths that end with this edge. */
+static double sum_of(const struct lattice *l, const struct edge *e)
+{
+    double score = e->id > 0 ? (double)l->s->score[e->id - 1] : l->s->unknown_score;
+    return l->forward[e->from] + l->alpha * score;
 }
 
 /* Sum over the paths to `at`, once all edges to it are there. */
@@ -39,13 +46,13 @@ static void add_up(struct lattice *l, size_t at)
     double most = -INFINITY, sum = 0;
     uint32_t first = l->into[at];
     for (uint32_t e = first; e > 0; e = l->edges[e - 1].next)
-        most = fmax(most, l->edges[e - 1].sum);
+        most = fmax(most, sum_of(l, &l->edges[e - 1]));
     if (l->edges[first - 1].next == 0) {
         l->forward[at] = most;
         return;
     }
     for (uint32_t e = first; e > 0; e = l->edges[e - 1].next)
-        sum += exp(l->edges[e - 1].sum - most);
+        sum += exp(sum_of(l, &l->edges[e - 1]) - most);
     l->forward[at] = most + log(sum);
 }
 
@@ -58,7 +65,7 @@ static void draw(const struct tf_sampler *s, struct lattice *l, const char *text
         double u = tf_rng_real(rng), sum = 0;
         uint32_t e = l->into[at];
         for (; l->edges[e - 1].next > 0; e = l->edges[e - 1].next) {
-            sum += exp(l->edges[e - 1].sum - l->forward[at]);
+            sum += exp(sum_of(l, &l->edges[e - 1]) - l->forward[at]);
             if (u < sum)
                 break;
         }
@@ -68,14 +75,15 @@ static void draw(const struct tf_sampler *s, struct lattice *l, const char *text
     while (steps > 0) {
         const struct edge *edge = &l->edges[l->path[--steps] - 1];
         size_t next = steps > 0 ? l->edges[l->path[steps - 1] - 1].from : end;
-        tf_sample_put(s, ids, edge->id, text + edge->from, next - edge->from, after_unknown);
+        tf_sample_put(s, ids, (int64_t)edge->id - 1, text + edge->from, next - edge->from,
+                      after_unknown);
     }
 }
 
 void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, double alpha,
                        struct tf_rng *rng, struct tf_ids *ids)
 {
-    struct lattice l = {0};
+    struct lattice l = {.s = s, .alpha = alpha};
     l.into = tf_xcalloc(n + 1, sizeof *l.into);
     l.forward = tf_xarray(NULL, n + 1, sizeof *l.forward);
     l.path = tf_xarray(NULL, n + 1, sizeof *l.path);
@@ -104,10 +112,10 @@ void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, d
                 continue;
             single |= end - at == one;
             reach = end > reach ? end : reach;
-            add_edge(&l, (uint32_t)at, (uint32_t)end, t->id, alpha * (double)s->score[t->id]);
+            add_edge(&l, at, end, t->id);
         }
         if (!single) {
-            add_edge(&l, (uint32_t)at, (uint32_t)(at + one), -1, alpha * s->unknown_score);
+            add_edge(&l, at, at + one, -1);
             reach = at + one > reach ? at + one : reach;
         }
         at += one;
