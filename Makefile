@@ -1,5 +1,5 @@
 # tf-tools. `make` builds, `make check` tests, `make help` lists the other targets.
-# Parsing this file runs no compiler and no pkg-config, so that `make deps` works without them.
+# Parsing this file needs no compiler and no pkg-config, so that `make deps` works without them.
 
 all: ## build every tool
 
@@ -26,10 +26,29 @@ DEPS ?= yes
 V ?=
 # Number of tests to run in parallel.
 JOBS ?= 2
+# ARCH=arm64: a cross build for this architecture of Debian. Not from the environment,
+# where other projects keep other names.
+ARCH :=
 
 Q := $(if $(V),,@)
-# One build tree per set of sanitizers.
-B ?= build$(if $(SAN),-$(SAN))
+# One build tree per architecture and set of sanitizers.
+B ?= build$(if $(ARCH),-$(ARCH))$(if $(SAN),-$(SAN))
+
+gnu_arm64 := aarch64-linux-gnu
+qemu_arm64 := qemu-aarch64
+ifneq ($(ARCH),)
+gnu := $(gnu_$(ARCH))
+ifeq ($(gnu),)
+$(error ARCH=$(ARCH): only arm64 is known)
+endif
+# Headers and libraries of that architecture: see `deps`.
+sysroot := $B/sysroot
+CC := $(gnu)-gcc
+CXX := $(gnu)-g++
+AR := $(gnu)-ar
+PKG_CONFIG := $(gnu)-pkg-config
+CUDA := no
+endif
 
 # The file VERSION holds the release and, in the tarball of `make dist`, the commit.
 release := $(firstword $(file <VERSION))
@@ -51,17 +70,23 @@ harness_src := $(sort $(wildcard tests/harness/*.c)) tests/ops/problems.c
 fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 
 # Kernels that gain from wide registers are compiled for each instruction set, chosen at run time.
-x86 := $(filter x86_64 amd64,$(shell uname -m))
-isas := generic $(if $(x86),avx2 avx512)
+target := $(shell $(CC) -dumpmachine 2>/dev/null)
+x86 := $(filter x86_64-% amd64-%,$(target))
+arm := $(filter aarch64-%,$(target))
+isas := generic $(if $(x86),avx2 avx512) $(if $(arm),neon)
 isa_avx2 := -mavx2 -mfma
 isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
+# Without the first scheduling pass gcc keeps a tile of products in registers.
+isa_neon := -DTF_NEON -fno-schedule-insns
 # Instruction sets with dot products of bytes, which only int8.c uses. The other kernels are those
 # of the base.
-sets := $(isas) $(if $(x86),avxvnni avx512vnni)
+sets := $(isas) $(if $(x86),avxvnni avx512vnni) $(if $(arm),neondot)
 base_avxvnni := avx2
 base_avx512vnni := avx512
+base_neondot := neon
 isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512vnni := $(isa_avx512) -mavx512vnni
+isa_neondot := $(isa_neon) -march=armv8.2-a+dotprod
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc) nvcc)
 have_nvcc := $(if $(filter auto yes,$(CUDA)),$(shell command -v $(NVCC) 2>/dev/null))
@@ -86,11 +111,16 @@ test_obj := $(test_src:%.c=$B/%.o)
 fuzz_obj := $(fuzz_src:%.c=$B/%.o)
 harness_obj := $(harness_src:%.c=$B/%.o)
 bins := $(cmd_src:cmd/%.c=$B/bin/%)
-tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $B/tests/emulate/check.t
-bats := $(sort $(wildcard tests/cli/*.bats tests/lint/*.bats))
+tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH),,$B/tests/emulate/check.t)
+# In QEMU arithmetic takes 50 times as long: there `make check` leaves out the tests that repeat it
+# most, and runs fewer cases of an operation.
+slow := $(patsubst %,$B/tests/%.t,unit/infer_decode unit/infer_score unit/model_gradient \
+	unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
+cases := $(if $(ARCH),TF_TEST_CASES=3)
+bats := $(sort $(wildcard tests/cli/*.bats $(if $(ARCH),,tests/lint/*.bats)))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
-emulated := $(if $(cu_src),$B/emulate/tf-backend-cuda.so)
+emulated := $(if $(ARCH),,$(if $(cu_src),$B/emulate/tf-backend-cuda.so))
 emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o $B/tests/emulate/cublaslt.o
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
@@ -101,12 +131,15 @@ san_warn = -Wno-format-truncation
 san = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer $(san_warn))
 # $(call quoted,TEXT): TEXT as one word for the shell.
 quoted = '$(subst ','\'',$1)'
+root = $(if $(wildcard $(sysroot)),--sysroot=$(sysroot))
 # The same objects from any directory.
 anywhere = -fdebug-prefix-map=$(call quoted,$(CURDIR))=.
-all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),,-DTF_ONLY_GENERIC) $(CPPFLAGS)
-all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(san) $(CFLAGS)
+all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),-DTF_SETS_X86) $(if $(arm),-DTF_SETS_ARM) \
+	$(CPPFLAGS)
+all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(root) $(san) \
+	$(CFLAGS)
 all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(anywhere) \
-	$(san) $(CXXFLAGS)
+	$(root) $(san) $(CXXFLAGS)
 emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC \
 	-fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
 all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
@@ -124,8 +157,9 @@ extra_libs =
 
 # If a dependency is missing, print one line instead of a compiler error.
 # $(call need,NAME,COMMAND), $(call header,HEADER,COMPILER,LANGUAGE)
-need = $2 >/dev/null 2>&1 || { echo 'tf-tools: $1 not found: run `make deps`' >&2; exit 1; }
-header = printf '%s\n' '\#include <$1>' | $2 $(CPPFLAGS) -E -x $3 -
+make_deps = make deps$(if $(ARCH), ARCH=$(ARCH))
+need = $2 >/dev/null 2>&1 || { echo 'tf-tools: $1 not found: run `$(make_deps)`' >&2; exit 1; }
+header = printf '%s\n' '\#include <$1>' | $2 $(root) $(CPPFLAGS) -E -x $3 -
 probe = $(call need,C compiler,$(CC) --version); \
 	$(call need,C++ compiler,$(CXX) --version); \
 	$(call need,libcbor,$(call header,cbor.h,$(CC),c)); \
@@ -144,7 +178,7 @@ $B/flags: FORCE
 
 all: $(bins) $(plugin)
 	$(if $(plugin),,@rm -f $B/bin/tf-backend-cuda.so)
-	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(isas);' \
+	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(strip $(isas));' \
 	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no)'
 
 # $(call cc,SOURCE,MORE FLAGS)
@@ -275,10 +309,12 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 # ---- tests ---------------------------------------------------------------------------------------
 
 # Debian packages for the build and the tests.
-packages := bats g++ gcc libcbor-dev libopenblas0-pthread libsentencepiece-dev make mandoc perl \
-	pkg-config python3 python3-cbor2 python3-numpy jq shellcheck strace zlib1g-dev
+libraries := libcbor-dev libopenblas0-pthread libsentencepiece-dev zlib1g-dev
+compilers := $(if $(ARCH),g++-$(gnu) gcc-$(gnu) qemu-user,g++ gcc $(libraries))
+packages := bats $(compilers) make mandoc perl pkg-config python3 python3-cbor2 python3-numpy jq \
+	shellcheck strace
 
-deps: ## install the Debian packages that are missing
+deps: $(sysroot) ## install the Debian packages that are missing
 	@missing=; \
 	for p in $(packages); do \
 	    dpkg-query -W -f '$${Status}\n' $$p 2>/dev/null | grep -q '^install ok installed' || \
@@ -289,6 +325,25 @@ deps: ## install the Debian packages that are missing
 	run=; [ "$$(id -u)" = 0 ] || run=sudo; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	$$run apt-get update -q && $$run apt-get install -q -y --no-install-recommends $$missing </dev/null
+
+# The libraries of another architecture, with those that they need, are unpacked in the build tree:
+# Debian's SentencePiece can be installed for one architecture at a time. apt gets directories of
+# its own and believes that nothing is installed.
+ifneq ($(ARCH),)
+apt_dir = $(abspath $@).apt
+apt = apt-get -q -o Dir::State::Lists=$(apt_dir)/lists -o Dir::Cache=$(apt_dir) \
+	-o Dir::State::status=/dev/null -o APT::Architecture=$(ARCH) -o APT::Architectures=$(ARCH) \
+	-o APT::Sandbox::User= -o Debug::NoLocking=1
+$(sysroot):
+	@rm -rf $(apt_dir) $@.new
+	@mkdir -p $(apt_dir)/lists/partial $(apt_dir)/archives/partial $@.new
+	@$(apt) update
+	@$(apt) install -y --no-install-recommends --download-only $(libraries)
+	@for p in $(apt_dir)/archives/*.deb; do dpkg-deb -x "$$p" $@.new || exit 1; done
+	@ln -s openblas-pthread/libopenblas.so.0 $@.new/usr/lib/$(gnu)/ # as update-alternatives does
+	@rm -r $(apt_dir)
+	@mv $@.new $@
+endif
 
 # DEPS=no: the dependencies were installed in another way.
 maybe-deps:
@@ -302,16 +357,30 @@ check: maybe-deps ## run every test that needs neither GPU nor network
 check-asan: ## the same with AddressSanitizer and UBSan, in a separate build
 	@$(MAKE) --no-print-directory check SAN=address,undefined
 
-test_env = PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" TF_BIN=$(call quoted,$(abspath $B)/bin) \
+check-arm64: ## the C tests and the tools for arm64, in QEMU
+	@$(MAKE) --no-print-directory check ARCH=arm64
+
+# Where tests find programs. Those of another architecture run in QEMU: tests/harness/emulate.
+run := $B$(if $(ARCH),/run)
+$B/run/%: tests/harness/emulate | $B/%
+	@mkdir -p $(@D)
+	@ln -sf $(call quoted,$(abspath $<)) $@
+	@touch -h $@
+
+test_env = PATH=$(call quoted,$(abspath $(run))/bin:)"$$PATH" \
+	TF_BIN=$(call quoted,$(abspath $(run))/bin) TF_EMULATOR=$(qemu_$(ARCH)) $(cases) \
 	TF_BUILD=$(call quoted,$(abspath $B)) TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' TF_MAKE='$(MAKE)' \
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	LC_ALL=C.UTF-8
 
 # TESTS='...': run only these.
-TESTS ?= $(tests) $(bats)
-run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
+TESTS ?= $(if $(ARCH),$(filter-out $(slow),$(tests)),$(tests)) $(bats)
+# TESTS as prove runs them, and with another architecture the links that they need.
+runs = $(TESTS:$B/%=$(run)/%)
+run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
+	$(if $(ARCH),$(bins:$B/%=$(run)/%) $(filter $(run)/%,$(runs)))
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
-	@$(test_env) prove -j$(JOBS) --failures --comments $(TESTS)
+	@$(test_env) prove -j$(JOBS) --failures --comments $(runs)
 
 # SCALE=10: ten times as many faults; ROWS='A1 K': only these rows; MINUTES=5: time limit of a row.
 SCALE ?= 1
@@ -368,10 +437,12 @@ DOCDIR ?= $(DATADIR)/doc/tf-tools
 docs := LICENSE CHANGELOG.md \
 	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' 2>/dev/null))
 
-completions: $(bins) ## write shell completion scripts to build/completions
+completions: $(bins) $(if $(ARCH),$(bins:$B/%=$(run)/%))
+completions: ## write shell completion scripts to build/completions
 	@for t in $(notdir $(bins)); do for s in bash zsh fish; do \
 	    mkdir -p $B/completions/$$s && \
-	    $B/bin/$$t --complete=$$s >$B/completions/$$s/$$t || exit 1; done; done
+	    TF_EMULATOR=$(qemu_$(ARCH)) $(run)/bin/$$t --complete=$$s >$B/completions/$$s/$$t || \
+	        exit 1; done; done
 
 # $(call installed,FUNCTION): $(call FUNCTION,SOURCE,TARGET) for every file that `make install`
 # writes. The plugin is next to the tools in the build tree, and in LIBDIR/tf when installed.
@@ -421,7 +492,7 @@ define newline
 endef
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t14
+	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' Makefile | expand -t14
 	@echo 'Variables: SAN=address,undefined  CUDA=auto|yes|no  DEPS=no  V=1  PREFIX= DESTDIR=' \
 	    ' TESTS=...'
 
@@ -429,8 +500,8 @@ clean: ## remove the build trees
 	rm -rf build build-*
 
 FORCE:
-.PHONY: FORCE all deps maybe-deps check check-asan run-tests faults bench demo lint fuzz \
-	fuzz-programs dist completions install uninstall help clean
+.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults bench demo lint \
+	fuzz fuzz-programs dist completions install uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

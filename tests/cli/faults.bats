@@ -43,6 +43,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
 
 @test "a checkpoint that the disk spoils never gets its name; the one before it stays" {
     [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
     args=("${small[@]}" --steps 10 --save-every 5 -o run b.tfs)
     spoil=(env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=write TF_FAULT_DO=spoil)
     "${spoil[@]}" TF_FAULT_REPORT=writes tf-train "${args[@]}"
@@ -72,6 +73,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
 # The rows of tests/faults, a few of their points each.
 short() {
     [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
     timeout 300 "$TOP/tests/faults/run" --short --tmp "$T/faults" "$@"
 }
 

@@ -7,8 +7,8 @@ TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 export TOP
 export PATH="${TF_BIN:-$TOP/build/bin}:$PATH"
 export TF_PYTHON=${TF_PYTHON:-/usr/bin/python3}
-# Seconds that one command may take; the sanitizers are slow.
-if [ -n "${TF_SAN:-}" ]; then : "${TF_TIMEOUT:=240}"; else : "${TF_TIMEOUT:=60}"; fi
+# Seconds that one command may take; the sanitizers and the emulator are slow.
+if [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ]; then : "${TF_TIMEOUT:=240}"; else : "${TF_TIMEOUT:=60}"; fi
 export LC_ALL=C.UTF-8
 set -o pipefail
 

@@ -42,8 +42,8 @@ print("tokens %d bad %d" % (count["tokens"], count["bad"]))'
 
 @test "a line of 100 MB is one bad record; memory stays small" {
     { printf 'ka to\n'; head -c 104857600 /dev/zero | tr '\0' x; printf '\nmi ren\n'; } >in
-    # The address space is bounded, which a sanitizer's runtime would not survive.
-    [ -n "${TF_SAN:-}" ] || limit='ulimit -v 400000;'
+    # The address space is bounded, which a sanitizer's runtime and an emulator would not survive.
+    [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ] || limit='ulimit -v 400000;'
     sh_t 4 "${limit:-} tf-tokenize --threads 2 -m '$V' <in >out.tfs"
     expect_bad "1 of 3 lines bad; the first is line 2: line of 104857600 bytes, maximum 16777216"
     expect_output ""

@@ -96,5 +96,6 @@ batches() {
     expect_error "tf-decode: cpu: TF_CPU_ISA=openblas: $T/lib/libopenblas.so.0: "
     TF_CPU_ISA='' t 0 tf-decode -m "$MODEL" "$LINES_TFS" -o out
     TF_CPU_ISA=mmx t 1 tf-decode -m "$MODEL" "$LINES_TFS"
-    expect_error "TF_CPU_ISA=mmx: not one of generic, avx2, avxvnni, avx512, avx512vnni, openblas"
+    expect_error "TF_CPU_ISA=mmx: not one of generic, "
+    [[ $stderr == *", openblas" ]]
 }

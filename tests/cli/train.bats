@@ -890,6 +890,7 @@ PY
 
 @test "no memory for a batch: the updates before it are saved" {
     [ -z "${TF_SAN:-}" ] || skip "the sanitizer needs the address space"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the emulator needs the address space"
     batches n=9 >x.tfs
     batches n=1 pairs=6000 longest=380 seed=4 >>x.tfs
     sh_t 1 'ulimit -v 400000; exec tf-train "$@"' "${small[@]}" --threads 1 -o run x.tfs

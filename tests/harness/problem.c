@@ -516,6 +516,7 @@ size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
                                                          {"cpu", "generic"},
                                                          {"cpu", "avx2"},
                                                          {"cpu", "avx512"},
+                                                         {"cpu", "neon"},
                                                          {"cpu", "openblas"},
                                                          {"cuda", NULL, "fp32"},
                                                          {"cuda", NULL, "bf16"},

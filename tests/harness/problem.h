@@ -153,7 +153,7 @@ struct candidate {
     char name[24];
 };
 
-enum { MAX_CANDIDATES = 9 };
+enum { MAX_CANDIDATES = 10 };
 /* Collect those that this machine can use; the others count as skipped, with the reason. cpu must
  * be there. The variable TF_TEST_BACKENDS=cuda chooses those of one name. Returns their number. */
 size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64);

@@ -250,3 +250,37 @@ built_version() {
         ! grep -qF "$TOP/" "$p" || { echo "$p does" >&2; return 1; }
     done
 }
+
+@test "the kernels are those of the compiler's target" {
+    fake cc 'echo aarch64-linux-gnu'
+    top_make 0 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/int8.neondot.o"
+    expect_contains "$output" " -DTF_SETS_ARM "
+    top_make 2 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/gemm.avx2.o"
+    fake cc 'echo riscv64-linux-gnu'
+    top_make 0 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/gemm.generic.o"
+    [[ $output != *TF_SETS* ]]
+    top_make 2 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/gemm.neon.o"
+}
+
+@test "ARCH: a cross build whose libraries deps unpacks in the build tree" {
+    fake dpkg-query 'case $4 in *aarch64*) exit 1 ;; *) echo "install ok installed" ;; esac'
+    fake apt-get 'for a; do case $a in Dir::Cache=*) : >"${a#*=}/archives/a.deb" ;; esac; done'
+    fake dpkg-deb 'mkdir -p "$3/usr/lib/aarch64-linux-gnu"'
+    fake sudo '"$@"'
+    PATH="$T/bin:$PATH" top_make 0 deps ARCH=arm64 B="$T/b"
+    grep -q '^apt-get .*APT::Architecture=arm64 .* install .* --download-only .*libcbor-dev' log
+    grep -q '^apt-get install .* g++-aarch64-linux-gnu gcc-aarch64-linux-gnu$' log
+    [ -L b/sysroot/usr/lib/aarch64-linux-gnu/libopenblas.so.0 ]
+    [ "$(ls b)" = sysroot ]
+    fake dpkg-query 'echo "install ok installed"'
+    : >log
+    PATH="$T/bin:$PATH" top_make 0 deps ARCH=arm64 B="$T/b"
+    run ! grep apt-get log
+
+    top_make 0 -n ARCH=arm64 B="$T/b" "$T/b/lib/base/err.o"
+    expect_contains "$output" "aarch64-linux-gnu-gcc "
+    expect_contains "$output" " --sysroot=$T/b/sysroot "
+    top_make 2 -n ARCH=vax help
+    expect_contains "$stderr" "ARCH=vax: only arm64 is known"
+    ARCH=vax top_make 0 -n help # other projects use the variable, too
+}

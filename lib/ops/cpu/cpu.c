@@ -1,19 +1,29 @@
 /* cpu.c - the choice of a kernel set, by what the processor has or by TF_CPU_ISA. */
+#include "base/buf.h"
 #include "ops/cpu/openblas.h"
 #include "ops/backend.h"
 
-#ifndef TF_ONLY_GENERIC
+#ifdef TF_SETS_X86
 #include <cpuid.h>
 #endif
 #include <stdlib.h>
 #include <string.h>
+#ifdef TF_SETS_ARM
+#include <sys/auxv.h>
+#endif
 
 /* table.c, once for each set */
 #define TABLES(set)                                                \
     extern const struct tf_backend *const tf_cpu_backends_##set[], \
         *const tf_cpu_openblas_backends_##set[]
 TABLES(generic);
-#ifndef TF_ONLY_GENERIC
+
+static bool always(void)
+{
+    return true;
+}
+
+#ifdef TF_SETS_X86
 TABLES(avx2);
 TABLES(avxvnni);
 TABLES(avx512);
@@ -43,10 +53,15 @@ static bool has_avx512vnni(void)
 }
 #endif
 
-static bool always(void)
+#ifdef TF_SETS_ARM
+TABLES(neon);
+TABLES(neondot);
+
+static bool has_dot(void)
 {
-    return true;
+    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 }
+#endif
 
 static const struct set {
     const char *name;
@@ -57,9 +72,15 @@ static const struct set {
     {                                                                        \
 #name, runs, tf_cpu_backends_##name, tf_cpu_openblas_backends_##name \
     }
-#ifndef TF_ONLY_GENERIC
-    SET(avx512vnni, has_avx512vnni), SET(avx512, has_avx512), SET(avxvnni, has_avxvnni),
+#ifdef TF_SETS_X86
+    SET(avx512vnni, has_avx512vnni),
+    SET(avx512, has_avx512),
+    SET(avxvnni, has_avxvnni),
     SET(avx2, has_avx2),
+#endif
+#ifdef TF_SETS_ARM
+    SET(neondot, has_dot),
+    SET(neon, always),
 #endif
     SET(generic, always)};
 enum { SETS = sizeof best_first / sizeof best_first[0] };
@@ -76,8 +97,8 @@ const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
 {
     const char *want = getenv("TF_CPU_ISA");
     if (want == NULL || want[0] == 0) {
-#ifdef TF_ONLY_GENERIC
-        /* We have no vector kernels for this processor. */
+#ifndef TF_SETS_X86
+        /* Our own kernels are at their best on x86-64. */
         if (tf_openblas_load(NULL) == 0)
             return best()->with_openblas;
 #endif
@@ -96,8 +117,10 @@ const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
             tf_fail(err, "cpu: TF_CPU_ISA=%s: this processor does not have it", want);
             return NULL;
         }
-    tf_fail(err,
-            "cpu: TF_CPU_ISA=%s: not one of generic, avx2, avxvnni, avx512, avx512vnni, openblas",
-            want);
+    struct tf_buf names = {0};
+    for (size_t i = SETS; i-- > 0;)
+        tf_buf_printf(&names, "%s, ", best_first[i].name);
+    tf_fail(err, "cpu: TF_CPU_ISA=%s: not one of %sopenblas", want, names.p);
+    tf_buf_release(&names);
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* cpu.h - what the files of the CPU backend share. All of them but cpu.c and openblas.c are
- * compiled once for each instruction set, with -DTF_ISA=generic, avx2, avx512; int8.c and table.c
- * also for the sets that only add products of bytes, with -DTF_SET=avxvnni, avx512vnni besides the
- * TF_ISA that they extend. TF_CPU(name) keeps the symbols apart. Contracts: ops/backend.h. */
+ * compiled once for each instruction set, with -DTF_ISA=generic, avx2, avx512, neon; int8.c and
+ * table.c also for the sets that only add products of bytes, with -DTF_SET=avxvnni, avx512vnni,
+ * neondot besides the TF_ISA that they extend. TF_CPU(name) keeps the symbols apart. Contracts:
+ * ops/backend.h. */
 #ifndef TF_OPS_CPU_CPU_H
 #define TF_OPS_CPU_CPU_H
 

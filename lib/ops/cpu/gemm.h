@@ -13,6 +13,9 @@
 #elif VL == 8
 #define TF_MR 6
 #define TF_NV 2
+#elif defined TF_NEON
+#define TF_MR 6
+#define TF_NV 4
 #else
 #define TF_MR 2
 #define TF_NV 4

@@ -64,6 +64,12 @@ INLINE vi dot(vi acc, vi w, vi x)
                                      _mm256_srai_epi16(_mm256_slli_epi16((__m256i)x, 8), 8));
     return acc + (vi)_mm256_add_epi32(even, _mm256_madd_epi16(_mm256_srai_epi16((__m256i)w, 8),
                                                               _mm256_srai_epi16((__m256i)x, 8)));
+#elif defined __ARM_FEATURE_DOTPROD
+    return (vi)vdotq_s32((int32x4_t)acc, (int8x16_t)w, (int8x16_t)x);
+#elif defined TF_NEON
+    int16x8_t low = vmull_s8(vget_low_s8((int8x16_t)w), vget_low_s8((int8x16_t)x)),
+              high = vmull_high_s8((int8x16_t)w, (int8x16_t)x);
+    return acc + (vi)vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high));
 #else
     vi sum = acc;
     for (int shift = 0; shift < 32; shift += 8)

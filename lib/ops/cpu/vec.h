@@ -10,6 +10,8 @@
 
 #if defined __AVX2__
 #include <immintrin.h>
+#elif defined TF_NEON
+#include <arm_neon.h>
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
@@ -63,6 +65,8 @@ INLINE vf r_fma(vf a, vf b, vf c)
     return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif VL == 8
     return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined TF_NEON
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
 #endif
@@ -195,6 +199,9 @@ INLINE v16f v_sqrt(v16f a)
     return (v16f){(vf)_mm512_sqrt_ps((__m512)a.p0)};
 #elif VL == 8
     return (v16f){(vf)_mm256_sqrt_ps((__m256)a.p0), (vf)_mm256_sqrt_ps((__m256)a.p1)};
+#elif defined TF_NEON
+#define SQRT_PART(i) (vf)vsqrtq_f32((float32x4_t)a.p##i)
+    return (v16f){PARTS(SQRT_PART)};
 #else
     float t[16];
     v_store(t, a);
