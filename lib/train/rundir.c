@@ -230,9 +230,10 @@ int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err)
     char *path = tf_rundir_file(d->path, TF_RUN_LOCK);
     struct stat held, named;
     int rc = 0;
-    if (fstat(d->lock, &held) != 0)
+    bool there = lstat(path, &named) == 0;
+    if ((!there && errno != ENOENT) || fstat(d->lock, &held) != 0)
         rc = tf_fail_errno(err, "%s", path);
-    else if (lstat(path, &named) != 0 || held.st_dev != named.st_dev || held.st_ino != named.st_ino)
+    else if (!there || held.st_dev != named.st_dev || held.st_ino != named.st_ino)
         rc = tf_fail_status(err, TF_AGAIN,
                             "%s: removed or replaced, so that another run may use the directory",
                             path);

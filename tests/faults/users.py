@@ -3,6 +3,7 @@ import itertools
 import os
 import shutil
 import stat
+import tempfile
 
 from rig import run, slurp
 
@@ -17,13 +18,17 @@ def as_user(uid, argv):
 class Place:
     """A directory with a file of theirs outside it, which no case may change."""
 
-    def __init__(self, rig, row):
-        self.rig, self.row = rig, row
-        self.top = rig.fresh("q")
-        os.chmod(rig.tmp, 0o755)
-        os.chmod(self.top, 0o777)
+    def __init__(self, row, top):
+        self.row, self.top = row, top
+        os.chmod(top, 0o777)
         self.secret = os.path.join(self.top, "secret")
         self.dir = os.path.join(self.top, "dir")
+
+    def copy(self, path):
+        to = os.path.join(self.top, os.path.basename(path))
+        shutil.copy(path, to)
+        os.chmod(to, 0o644)
+        return to
 
     def fresh(self, mode, owner):
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -86,9 +91,8 @@ DIRS = [(0o1777, THEM, "sticky"), (0o777, THEM, "theirs"), (0o777, US, "ours")]
 def outputs(rig, row, place):
     """-o FILE where they have something of that name."""
     m = rig.material()
-    os.chmod(os.path.dirname(m["vocab"]), 0o755)
-    argv = ["tf-tokenize", "--threads", "1", "-m", m["vocab"], "-o", os.path.join(place.dir, "o"),
-            m["src"]]
+    argv = ["tf-tokenize", "--threads", "1", "-m", place.copy(m["vocab"]), "-o",
+            os.path.join(place.dir, "o"), place.copy(m["src"])]
     want = rig.reference(["tf-tokenize", "--threads", "1", "-m", m["vocab"], m["src"]])
     # A path that the user names is followed, and a FIFO is written to.
     hows = [x for x in HOWS if x not in ("link", "dangling link", "FIFO")]
@@ -104,8 +108,7 @@ def outputs(rig, row, place):
 
 def training(rig, row, place):
     """A run in a directory where they have something under one of its names."""
-    stream = rig.batches("b20.tfs", n=20)
-    os.chmod(stream, 0o644)
+    stream = place.copy(rig.batches("b20.tfs", n=20))
     argv = rig.train_argv(place.dir, stream, "--steps", "3", "--valid", stream, "--valid-every", "2")
     cases = itertools.product(DIRS, NAMES, HOWS, MASKS)
     for (mode, owner, kind), name, how, mask in row.some(cases):
@@ -118,7 +121,7 @@ def training(rig, row, place):
 
 def locks(rig, row, place):
     """They lock what they can open."""
-    stream = rig.batches("b20.tfs", n=20)
+    stream = place.copy(rig.batches("b20.tfs", n=20))
     for mask, how in row.some(itertools.product((0o022, 0o027, 0o077, 0o002), ("-s", "-x"))):
         place.fresh(0o755, US)
         argv = rig.train_argv(place.dir, stream, "--steps", "3")
@@ -138,9 +141,14 @@ def q(rig, row):
         return
     if row.lacks("setpriv") or row.lacks("flock"):
         return
-    place = Place(rig, row)
-    for part in (outputs, training, locks):
-        part(rig, row, place)
+    if run(as_user(US, ["tf-info", "--version"]), cwd="/").rc != 0:
+        row.note("other users cannot reach the tools")
+        return
+    # Not below a directory that only we can enter.
+    with tempfile.TemporaryDirectory(prefix="tf-faults-", dir="/tmp") as top:
+        place = Place(row, top)
+        for part in (outputs, training, locks):
+            part(rig, row, place)
 
 
 ROWS = [("Q", q)]
