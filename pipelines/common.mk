@@ -6,6 +6,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 $(foreach v,WORK DATA,$(if $(word 2,$($v)),$(error $v=$($v): a name without spaces is required)))
+$(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
+    $(error PAIR=$(PAIR): two languages such as en-de are required)))
 
 # The tools of this tree if it is built, otherwise those in PATH.
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
@@ -20,14 +22,34 @@ BAD ?= warn
 allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$status; }
 quote = '$(subst ','\'',$1)'
 
-# A setting is a variable that is assigned with `?=` and never with `=`.
+# A setting is a variable that is assigned with `?=` and never with `=`. NEEDED lists those without
+# a default, NEEDS says what they are, and EXAMPLE sets them.
 help: ## list the targets, and the settings with their values
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
 	@$(foreach v,$(filter-out $(fixed),$(settings)), \
 	    printf '  %-12s  %s\n' $v $(call quote,$(or $($v),$(word_for_empty)));)
-word_for_empty = $(if $(filter $v,$(NEEDED)),(needed))$(if $(filter $v,$(of_preset)),(by preset))
+	@$(if $(EXAMPLE),echo; echo $(call quote,example: $(this) $(EXAMPLE)))
+this = make -f $(firstword $(MAKEFILE_LIST))
+word_for_empty = $(if $(filter $v,$(NEEDED)),(needed: $(NEEDS)))$(if \
+    $(filter $v,$(of_preset)),(by preset))
 settings = $(shell sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' $(MAKEFILE_LIST) | awk '!seen[$$0]++')
 fixed = $(shell sed -n 's/^\([A-Z_]*\) *:*=.*/\1/p' $(MAKEFILE_LIST))
+
+goals := $(filter-out help,$(or $(MAKECMDGOALS),all))
+
+# Refuse misspelt settings. Only those of the user's own command line are examined: a make that runs
+# this one passes its variables too. Lower-case variables of these files are for tests.
+given = $(foreach v,$(.VARIABLES),$(if $(filter command,$(origin $v)),$v))
+inner = $(shell sed -n 's/^\([a-z_]*\) *:*=.*/\1/p' $(MAKEFILE_LIST))
+ifneq ($(and $(filter 0,$(MAKELEVEL)),$(goals)),)
+unknown := $(filter-out $(filter-out $(fixed),$(settings)) $(inner) BIN V SHELL,$(given))
+$(if $(unknown),$(error $(sort $(unknown)): no such setting; \
+    `$(this) help` lists them))
+endif
+
+ifneq ($(goals),)
+$(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: $(NEEDS))))
+endif
 
 FORCE:
 .PHONY: FORCE help

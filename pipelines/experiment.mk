@@ -7,8 +7,8 @@
 #     make -f pipelines/multi30k.mk DATA=DIR PAIR=en-fr TOKENS=2000
 #
 # Repeat the same command after an interruption: make skips what is done, and tf-train resumes.
-# Changed settings rebuild what depends on them; a finished training run accepts only a larger
-# STEPS and another AVERAGE.
+# Changed settings rebuild what depends on them, but a training run, finished or not, accepts only a
+# larger STEPS and another AVERAGE.
 
 # ---- settings, with the paper's values where it gives one ----
 # TOKENS, STEPS and SAVE_EVERY are the preset's if they are empty.
@@ -117,9 +117,10 @@ $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
 	    --threads $(THREADS) $(length) $(model) -o $(RESULTS)/run
 	touch $@
 
-# Check the settings before a day of training. For a finished run, tf-train compares its own
-# settings but not those of the batches, so they are compared here.
-$(RESULTS)/training.settings: | trainable
+# Check the settings before a day of training, and before the vocabulary and the streams of a run
+# that was begun with others are overwritten. The message lists the differing options.
+$(WORK)/vocabulary.settings $(WORK)/validation.settings $(WORK)/TRAIN.settings \
+    $(RESULTS)/training.settings: | trainable
 trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
@@ -131,10 +132,17 @@ ifneq ($(STEPS),)
 	    echo "STEPS=$(STEPS): $(RESULTS)/run has already done $$n;" \
 	        "use another RESULTS" >&2; exit 2; }
 endif
-	@[ ! -e $(RESULTS)/trained ] || [ ! -e $(RESULTS)/training.settings ] \
+	@[ -z "$(wildcard $(RESULTS)/run/*.tfm)" ] || [ ! -e $(RESULTS)/training.settings ] \
 	    || $(call current,$(RESULTS)/training.settings) || { \
-	    echo "$(RESULTS): trained with different settings (see $(RESULTS)/training.settings);" \
-	        "use another RESULTS" >&2; exit 2; }
+	    were=$$(<$(RESULTS)/training.settings $(by_option)); \
+	    are=$$(<<<$(call quote,$(training)) $(by_option)); \
+	    only() { grep -vxFf <(echo "$$2") <<<"$$1" | paste -sd ' ' || :; }; \
+	    old=$$(only "$$were" "$$are") new=$$(only "$$are" "$$were"); \
+	    case $$old,$$new in (,*) old="without $$new" ;; (*,?*) old="$$old, not $$new" ;; esac; \
+	    echo "$(RESULTS): run/ was trained with different settings ($$old);" \
+	        "use another WORK, or remove $(RESULTS)/run" >&2; exit 2; }
+by_option = sed 's/: /\n/; s/ | / /g; s/ \(--*[a-z]\)/\n\1/g' | sed '1s/ /\n/g' \
+    | awk 'NF && !seen[$$0]++'
 last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
     $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
 

@@ -17,6 +17,8 @@ NAME       := parsing
 PAIR       := words-tags
 WORK       ?= run/parsing
 NEEDED     := TRAIN DEV $(if $(filter sweep,$(MAKECMDGOALS)),,TEST)
+NEEDS      := a treebank, plain or .gz
+EXAMPLE    := TRAIN=wsj/02-21.mrg DEV=wsj/22.mrg TEST=wsj/23.mrg
 TRAIN      ?=
 DEV        ?=
 TEST       ?=
@@ -44,10 +46,6 @@ SMALL_SETTINGS := SMALL=1 VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 .DEFAULT_GOAL := parse
-
-ifneq ($(filter-out help,$(or $(MAKECMDGOALS),parse)),)
-$(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: a treebank, plain or .gz)))
-endif
 
 # All sentence lengths, COLLINS.prm. EVALB ignores punctuation by its tags, so a tree with a
 # misplaced punctuation tag has a different number of words: an error, and the sentence is excluded.

@@ -17,6 +17,8 @@
 # all 20 rows two and a half hours.
 
 NEEDED     := TRAIN DEV
+NEEDS       = a stem; STEM.$S and STEM.$T, plain or .gz
+EXAMPLE    := TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev
 TRAIN      ?=
 DEV        ?=
 PAIR       ?= en-de

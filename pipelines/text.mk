@@ -14,6 +14,8 @@
 
 NAME       := text
 NEEDED     := TRAIN DEV TEST
+NEEDS       = a stem; STEM.$S and STEM.$T, plain or .gz
+EXAMPLE    := PAIR=en-de TRAIN='news/2011 subtitles/all' DEV=news/2012 TEST=news/2013
 TRAIN      ?=
 DEV        ?=
 TEST       ?=
@@ -26,14 +28,12 @@ SAVE_EVERY ?=
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
-ifneq ($(filter-out help,$(or $(MAKECMDGOALS),all)),)
-$(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: the stem of a pair of files, \
-    STEM.$S and STEM.$T, plain or .gz)))
+# $(call side,STEMS,LANGUAGE): the existing files, plain or .gz.
+side = $(foreach s,$1,$(firstword $(wildcard $s.$2 $s.$2.gz)))
+ifneq ($(goals),)
+$(foreach v,$(NEEDED),$(foreach s,$($v),$(foreach l,$S $T,$(if $(call side,$s,$l),, \
+    $(error $v=$s: neither $s.$l nor $s.$l.gz exists)))))
 endif
-
-# $(call side,STEMS,LANGUAGE): the existing files, plain or .gz; the plain name if there is neither,
-# so that make reports it.
-side = $(foreach s,$1,$(or $(firstword $(wildcard $s.$2 $s.$2.gz)),$s.$2))
 # $(call text,PART,SETTING,LANGUAGE): concatenate the files of a setting. sed adds a missing LF to
 # the last line.
 define text

@@ -68,7 +68,16 @@ check_results() {
     t 2 make "${args[@]}" WORK=x
     expect_contains "$stderr" "TRAIN= is needed"
     t 2 make "${args[@]}" WORK=x TRAIN=data/c
-    expect_contains "$stderr" "data/c.en"
+    expect_contains "$stderr" "TRAIN=data/c: neither data/c.en nor data/c.en.gz exists"
+    t 2 make "${args[@]}" WORK=x TRAIN='data/a data/b' DEV=data/d
+    expect_error "DEV=data/d: neither data/d.en nor data/d.en.gz exists"
+    t 2 make "${args[@]}" WORK=x TRAIN=data/a PAIR=en-fr
+    expect_error "TRAIN=data/a: neither data/a.fr nor data/a.fr.gz exists"
+    for pair in ende en-de-fr; do
+        t 2 make "${args[@]}" WORK=x TRAIN=data/a PAIR=$pair
+        expect_error "PAIR=$pair: two languages such as en-de are required"
+    done
+    [ ! -e x ] && [ ! -e x-small ]
     sed -i 1d data/b.en
     t 2 make "${args[@]}" WORK=x TRAIN=data/b
     expect_contains "$stderr" "train: 599 lines of en, 600 of de"
@@ -250,7 +259,7 @@ PY
     # Other text is not taken for this.
     for l in en de; do tail -n +101 mine.$l >other.$l; done
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=other WORK=w
-    expect_contains "$stderr" "w-small: trained with different settings"
+    expect_contains "$stderr" "w-small: run/ was trained with different settings (mine, not other)"
 }
 
 # archives DIR: what wmt14-enfr.mk downloads, a pair or two in each.
@@ -330,13 +339,15 @@ archives() {
     stems='TRAIN=data/train DEV=data/val TEST=data/val'
     for p in "multi30k train.en" "multi30k dev.de" "debian train.en" "text train.en $stems" \
         "parsing train.trees TRAIN=trees.gz DEV=trees.gz TEST=trees.gz"; do
+        data=DATA=data
+        [[ $p != *TRAIN=* ]] || data=
         read -r name file more <<<"$p"
         # shellcheck disable=SC2086
         PATH=$PWD/fake:$PATH run -137 timeout "$TF_TIMEOUT" make -f "$TOP/pipelines/$name.mk" \
-            "w/$file" DATA=data WORK=w $more
+            "w/$file" $data WORK=w $more
         [ ! -e "w/$file" ]
         # shellcheck disable=SC2086
-        t 0 make -f "$TOP/pipelines/$name.mk" "w/$file" DATA=data WORK=w $more
+        t 0 make -f "$TOP/pipelines/$name.mk" "w/$file" $data WORK=w $more
         [ "$(wc -l <"w/$file")" -ge 100 ]
         rm -r w
     done
@@ -365,22 +376,57 @@ archives() {
     t 0 make "${args[@]}" STEPS=5 BEAM=2
     [[ $output = *tf-decode* && $output != *tf-train* ]]
     # A training that is done is not another one.
-    for change in SEED=2 VOCAB_SIZE=190 TRAIN_FLAGS=; do
-        t 2 make "${args[@]}" STEPS=5 BEAM=2 "$change"
-        expect_contains "$stderr" "w: trained with different settings (see w/training.settings)"
-    done
+    is_refused() {
+        cp w/vocab.model "$T/vocab.before"
+        t 2 make -j4 "${args[@]}" STEPS=5 BEAM=2 "$1"
+        expect_contains "$stderr" "w: run/ was trained with different settings ($2); use another WORK"
+        cmp w/vocab.model "$T/vocab.before"
+    }
+    is_refused SEED=2 '--seed 1, not --seed 2'
+    is_refused VOCAB_SIZE=190 '--vocab-size 200, not --vocab-size 190'
+    is_refused TRAIN_FLAGS= '--warmup 30'
+    is_refused TRAIN_FLAGS='--warmup 30 --dropout 0.2' 'without --dropout 0.2'
     t 2 make "${args[@]}" STEPS=4 BEAM=2
     expect_contains "$stderr" "STEPS=4: w/run has already done 5"
     t 0 make "${args[@]}" STEPS=5 BEAM=2
     [[ $output != *tf-[td]* ]]
-    # Interrupted, it continues where it was.
+    # Interrupted, it is not another one either, and continues where it was.
     rm w/trained w/run/ckpt-00000005.tfm
+    is_refused VOCAB_SIZE=190 '--vocab-size 200, not --vocab-size 190'
     t 0 make "${args[@]}" STEPS=5 BEAM=2
     [ -e w/run/ckpt-00000005.tfm ]
     [ "$(jq 'select(.event == "start").step' w/run/log.jsonl | tail -n 1)" -eq 4 ]
     t 2 make "${args[@]}" attention SENTENCE=999 STEPS=5 BEAM=2
     expect_contains "$stderr" "SENTENCE=999: the test set has sentences 1 to 100"
     run ! compgen -G 'w/sentence-*'
+    # Without its checkpoints there is no run to keep.
+    rm -r w/run
+    t 0 make "${args[@]}" STEPS=2 SAVE_EVERY=1 VOCAB_SIZE=190
+    [ -e w/run/ckpt-00000002.tfm ]
+}
+
+@test "a setting that no pipeline knows is refused, on the user's own command line" {
+    touch t.en t.de
+    args=(make -n -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t WORK=w)
+    own() { t "$1" env -u MAKELEVEL -u MAKEFLAGS "${args[@]}" "${@:2}"; }
+    own 2 VOCABSIZE=100 STEP=3
+    expect_error "STEP VOCABSIZE: no such setting; \`make -f $TOP/pipelines/text.mk help\` lists them"
+    own 2 vocab_size=100
+    expect_error "vocab_size: no such setting"
+    own 0 VOCAB_SIZE=100 STEPS=3 BAD=fail BIN= V=1 SHELL=/bin/bash TRAIN_FLAGS='--warmup 3 --x=y'
+    # Variables of the environment, and of a make that runs this one, are not settings.
+    t 0 env -u MAKELEVEL -u MAKEFLAGS STEP=3 "${args[@]}"
+    printf 'all:\n\t$(MAKE) %s\n' "${args[*]:1}" >Makefile
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make CC=other STEP=3
+    # Each pipeline accepts each setting that its help lists.
+    for p in "$TOP"/pipelines/*.mk; do
+        case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
+        settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_]*\) .*/\1=t/p' |
+            sed 's/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/')
+        # shellcheck disable=SC2086
+        run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
+        expect_contains "$output" "No rule to make target 'none'"
+    done
 }
 
 @test "DIALECT=t2t: batches, updates, rows and checkpoints as in tensor2tensor" {
@@ -494,7 +540,8 @@ archives() {
         expect_error 'WORK=my dir: a name without spaces is required'
     done
     t 0 make -s -f "$TOP/pipelines/text.mk" help
-    expect_contains "$output" '  TRAIN         (needed)'
+    expect_contains "$output" '  TRAIN         (needed: a stem; STEM.en and STEM.de, plain or .gz)'
+    expect_contains "$output" "text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV="
     # The paper's parser by default, a trial on request.
     t 0 make -s -f "$TOP/pipelines/parsing.mk" help
     grep -qx '  LAYER         3' <<<"$output"
