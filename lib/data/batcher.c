@@ -250,14 +250,36 @@ int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err
     return 0;
 }
 
+/* Append the numbers of dropped pairs by reason: ": 3 bad, 5 too long". */
+static void add_reasons(struct tf_buf *b, const struct tf_corpus *c)
+{
+    const char *prefix = ": ";
+    for (int i = 0; i < TF_DROP_REASONS; i++) {
+        if (c->dropped[i] == 0)
+            continue;
+        tf_buf_printf(b, "%s%llu %s", prefix, (unsigned long long)c->dropped[i],
+                      tf_drop_reason_names[i]);
+        prefix = ", ";
+    }
+}
+
+static int fail_no_pair(const struct tf_corpus *c, struct tf_err *err)
+{
+    struct tf_buf b = {0};
+    tf_buf_printf(&b, "no pair is left of %llu records", (unsigned long long)c->records);
+    add_reasons(&b, c);
+    tf_fail(err, "%s: %s", c->side[0].in.name, b.p);
+    tf_buf_release(&b);
+    return -1;
+}
+
 int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
                    struct tf_out *out, struct tf_err *err)
 {
     if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
         return -1;
-    if (b->epochs == 0 && c->ended && c->kept == 0)
-        return tf_fail(err, "%s: no pair is left of %llu records", c->side[0].in.name,
-                       (unsigned long long)c->records);
+    if (c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0))
+        return fail_no_pair(c, err);
     struct run r = {.b = b,
                     .c = c,
                     .has_id = c->has_id,
@@ -306,10 +328,7 @@ void tf_batcher_summary(const struct tf_batcher *b, const struct tf_corpus *c)
         (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
         all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
         c->records == 1 ? "" : "s", (unsigned long long)dropped);
-    for (int i = 0, n = 0; i < TF_DROP_REASONS; i++)
-        if (c->dropped[i] > 0)
-            tf_buf_printf(&s, "%s%llu %s", n++ > 0 ? ", " : ": ", (unsigned long long)c->dropped[i],
-                          tf_drop_reason_names[i]);
+    add_reasons(&s, c);
     tf_note("%s", s.p);
     tf_buf_release(&s);
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 const char *const tf_drop_reason_names[TF_DROP_REASONS] = {"bad", "too short", "too long",
-                                                           "over the ratio", "over the budget"};
+                                                           "over the ratio", "over --tokens"};
 
 /* ---- mapped files ---- */
 

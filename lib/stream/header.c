@@ -187,6 +187,8 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
     char x[65], y[65];
     if (!a->has_vocab || !b->has_vocab || !memcmp(a->vocab, b->vocab, 32))
         return 0;
-    return tf_fail(err, "%s: vocabulary %s differs from %s: %s", a_name, tf_hex(x, a->vocab, 32),
-                   b_name, tf_hex(y, b->vocab, 32));
+    return tf_fail(err,
+                   "%s: vocabulary %.12s differs from %s: %.12s (use one vocabulary for all: "
+                   "tf-tokenize -m MODEL)",
+                   a_name, tf_hex(x, a->vocab, 32), b_name, tf_hex(y, b->vocab, 32));
 }

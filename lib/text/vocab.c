@@ -1,30 +1,17 @@
 /* vocab.c - see vocab.h. */
 #include "text/vocab.h"
 #include "base/hash.h"
-#include "stream/recognise.h"
-#include "text/sp_check.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int check(const char *bytes, size_t n, struct tf_err *err)
-{
-    struct tf_recognised found;
-    if (tf_sp_check(bytes, n, err) == 0)
-        return 0;
-    /* The parser knows better what is wrong with what begins like a SentencePiece model. */
-    if (tf_recognise(&found, bytes, n < 64 ? n : 64) && strstr(found.name, "SentencePiece") == NULL)
-        tf_fail(err, "%s, not a vocabulary: not a SentencePiece model or a model of tf-train",
-                found.name);
-    return -1;
-}
-
 int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err)
 {
     *v = (struct tf_vocab){0};
     if (tf_vocab_file_read(&v->bytes, &v->n, path, err) < 0 ||
-        ((check(v->bytes, v->n, err) < 0 || tf_sp_load(&v->sp, v->bytes, v->n, err) < 0) &&
+        ((tf_vocab_file_check(v->bytes, v->n, err) < 0 ||
+          tf_sp_load(&v->sp, v->bytes, v->n, err) < 0) &&
          tf_context(err, "%s", path))) {
         tf_vocab_release(v);
         return -1;

@@ -2,6 +2,7 @@
 #include "text/vocab_file.h"
 #include "base/memory.h"
 #include "stream/model.h"
+#include "stream/recognise.h"
 #include "text/sp_check.h"
 
 #include <string.h>
@@ -47,6 +48,18 @@ int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err 
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
     tf_in_close(&in);
     return rc;
+}
+
+int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)
+{
+    struct tf_recognised found;
+    if (tf_sp_check(bytes, n, err) == 0)
+        return 0;
+    /* The parser knows better what is wrong with what begins like a SentencePiece model. */
+    if (tf_recognise(&found, bytes, n < 64 ? n : 64) && strstr(found.name, "SentencePiece") == NULL)
+        tf_fail(err, "%s, not a vocabulary: not a SentencePiece model or a model of tf-train",
+                found.name);
+    return -1;
 }
 
 int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size,

@@ -10,6 +10,11 @@
  * name the path: reading, an empty file, a model that carries no vocabulary. */
 int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
+/* Is it a SentencePiece model (sp_check.h)? The error names the format of another file, and no
+ * path.
+ */
+int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
 /* Does a vocabulary belong to a model of so many ids with these special ones? Refuse more pieces
  * than ids, and a piece <pad>, <unk>, <s> or </s> that is not at its id (-1: not known). name: of
  * the file, for messages. */

@@ -19,8 +19,10 @@ static int end_of_stream(struct tf_run *r, bool failed, struct tf_err *err)
     }
     if (failed || tf_run_save_rest(r, err) != 0)
         return -1;
-    tf_note("the stream ended at step %llu of %lld", (unsigned long long)r->state.step,
-            (long long)r->o->steps);
+    if (r->state.step == 0)
+        return tf_fail(err, "the stream ended before the first update");
+    tf_note("the stream ended at step %llu of %lld (tf-batch --epochs 0 repeats the text)",
+            (unsigned long long)r->state.step, (long long)r->o->steps);
     return tf_run_complete(r, "stream", err);
 }
 

@@ -83,6 +83,18 @@ void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n)
     s->common.vocab_n = n;
 }
 
+/* What is no vocabulary of tf-tokenize may be one of another tokenizer, and right for its streams:
+ * only after a mismatch the likely mistake is named. path: of --vocab, or NULL. */
+static int explain_mismatch(const char *bytes, size_t n, const char *path, struct tf_err *err)
+{
+    struct tf_err why = {0};
+    if (path != NULL && tf_vocab_file_check(bytes, n, &why) != 0) {
+        *err = why;
+        tf_context(err, "%s", path);
+    }
+    return -1;
+}
+
 /* A vocabulary from --vocab, which must be that of the stream; else that of --init. Sets the hash
  * of *h. */
 static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *err)
@@ -102,9 +114,10 @@ static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *er
     }
     tf_setup_take_vocab(s, bytes, n);
     tf_sha256_of(own.vocab, bytes, n);
-    if (tf_same_vocab(&own, o->vocab, h, "that of the stream", err) != 0 ||
-        (!h->has_vocab &&
-         tf_vocab_file_fits(bytes, n, o->vocab, s->config.vocab_size, &h->special, err) != 0))
+    if (tf_same_vocab(&own, o->vocab, h, "that of the stream", err) != 0)
+        return explain_mismatch(bytes, n, o->vocab, err);
+    if (!h->has_vocab &&
+        tf_vocab_file_fits(bytes, n, o->vocab, s->config.vocab_size, &h->special, err) != 0)
         return -1;
     memcpy(h->vocab, own.vocab, sizeof h->vocab);
     h->has_vocab = true;
@@ -200,7 +213,7 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
     return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, NULL, err);
 }
 
-void tf_setup_check_batches(const struct tf_setup *s)
+static void check_batches(const struct tf_setup *s)
 {
     const struct tf_run_opts *o = s->o;
     int64_t tokens, fit = o->fit_tokens;
@@ -217,6 +230,13 @@ void tf_setup_check_batches(const struct tf_setup *s)
     tf_warn("updates of up to %lld tokens: the learning rate of preset %s is for %lld "
             "(tf-batch --preset %s%s)",
             (long long)update, o->preset, (long long)fit, o->preset, more);
+}
+
+void tf_setup_check(const struct tf_setup *s)
+{
+    check_batches(s);
+    if (s->common.header.has_vocab && s->common.vocab == NULL && !s->o->no_save)
+        tf_warn("no --vocab: the model will carry no vocabulary");
 }
 
 void tf_setup_release(struct tf_setup *s)

@@ -37,9 +37,9 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
                              const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 void tf_setup_release(struct tf_setup *s);
 
-/* Warn when the batches of the stream are far from the size that the preset's learning rate is for.
- */
-void tf_setup_check_batches(const struct tf_setup *s);
+/* Warn of a new run's likely mistakes: batches far from the size that the preset's learning rate is
+ * for; a vocabulary that the stream names and the model will not carry. */
+void tf_setup_check(const struct tf_setup *s);
 
 /* Take n bytes on the heap as the vocabulary that checkpoints carry. */
 void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n);

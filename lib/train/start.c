@@ -159,7 +159,7 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
     if (r->o->valid != NULL && r->state.has_best && read_history(r, err) != 0)
         return -1;
     if (!resumed)
-        tf_setup_check_batches(&r->setup);
+        tf_setup_check(&r->setup);
     tf_signals_catch();
     tf_feed_start(r->setup.feed, &r->setup.config, resumed ? &r->state.cursor : NULL, o->force);
     if (resumed && o->force)

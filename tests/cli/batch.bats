@@ -105,7 +105,7 @@ END
     expect_contains "$stderr" "$want"
     expect_contains "$want" ": 3 bad"
     t 0 tf-batch --tokens 50 -o b "$D/s.tfs" "$D/t.tfs"
-    expect_contains "$stderr" "12 over the budget"
+    expect_contains "$stderr" "12 over --tokens"
     look b
 }
 
@@ -388,6 +388,15 @@ END
     t 0 tf-cbor check b
     t 1 tf-batch --epochs 0 empty.tfs empty.tfs
     expect_error "no pair is left"
+    # Records of which no pair is left: never what a user means.
+    for o in "" "--epochs 2" "--batches 3"; do
+        # shellcheck disable=SC2086
+        t 1 tf-batch --min-length 200 $o -o none "$D/s.tfs" "$D/t.tfs"
+        expect_error "s.tfs: no pair is left of 600 records: 600 too short"
+        [ ! -e none ]
+        sh_t 1 "tf-batch --min-length 200 <(cat '$D/s.tfs') <(cat '$D/t.tfs')"
+        expect_error "no pair is left of 600 records"
+    done
     sh_t 2 "cat '$D/s.tfs' | tf-batch --epochs 2 - '$D/t.tfs'"
     expect_error "a pipe can be read only once"
     t 2 tf-batch - -

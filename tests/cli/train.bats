@@ -31,6 +31,11 @@ sum() {
     sha256sum <"$1" | cut -d' ' -f1
 }
 
+# As messages show a hash.
+short() {
+    sum "$1" | cut -c1-12
+}
+
 same() {
     cmp "$1" "$2" >&2
 }
@@ -270,6 +275,36 @@ ends() {
     done
 }
 
+@test "a stream without batches trains nothing: status 1" {
+    batches n=0 >none.tfs
+    tr_t 1 --steps 10 -o run none.tfs
+    expect_error "tf-train: the stream ended before the first update; no checkpoint was saved before"
+    batches n=2 >few.tfs
+    tr_t 1 --steps 10 --accumulate 3 -o few few.tfs
+    expect_contains "$stderr" "2 of 3 batches were not used"
+    expect_contains "$stderr" "the stream ended before the first update"
+    # The same directory serves the next attempt; a run that has begun may end again where it was.
+    train --steps 10 -o run b.tfs
+    tr_t 0 --steps 1000 -o run b.tfs
+    tr_t 0 --steps 1000 -o run b.tfs
+}
+
+@test "no vocabulary to store: a new run warns, once" {
+    echo a >va
+    batches vocab=va n=40 >named.tfs
+    warning="tf-train: warning: no --vocab: the model will carry no vocabulary"
+    tr_t 0 --steps 2 -q -o none named.tfs
+    expect_error "$warning"
+    tr_t 0 --steps 4 -q -o none named.tfs
+    run ! grep -q -e --vocab <<<"$stderr"
+    tr_t 0 --steps 2 -q --vocab va -o carried named.tfs
+    [ -z "$stderr" ]
+    t 0 tf-train --device cpu --steps 2 -q --init carried/ckpt-00000002.tfm -o init named.tfs
+    [ -z "$stderr" ]
+    t 0 tf-train --device cpu --steps 2 -q --init none/ckpt-00000004.tfm -o init2 named.tfs
+    expect_error "$warning"
+}
+
 @test "over is over" {
     train --steps 10 -o run b.tfs
     before=$(sum run/ckpt-00000010.tfm)
@@ -289,7 +324,7 @@ ends() {
     [ -e run/ckpt-00000012.tfm ]
     # The end of the stream is an end too.
     tr_t 0 --steps 1000 -o run b.tfs
-    expect_contains "$stderr" "the stream ended at step 40 of 1000"
+    expect_contains "$stderr" "the stream ended at step 40 of 1000 (tf-batch --epochs 0 repeats the text)"
     [ -e run/resume.tfm ]
     before=$(sum run/resume.tfm)
     tr_t 0 --steps 1000 -o run b.tfs
@@ -406,9 +441,9 @@ ends() {
         -c1-64) differs from the checkpoint's, $(printf 'corpus 7' | sha256sum | cut -c1-64)"
     batches vocab=vb >w.tfs
     tr_t 1 --steps 8 -o run w.tfs
-    expect_error "vocabulary $(sum va) differs from that of the stream: $(sum vb)"
+    expect_error "vocabulary $(short va) differs from that of the stream: $(short vb) (use one vocabulary for all: tf-tokenize -m MODEL)"
     tr_t 1 "${args[@]}" w.tfs
-    expect_error "va: vocabulary $(sum va) differs from that of the stream: $(sum vb)"
+    expect_error "tf-train: va: text, not a vocabulary: not a SentencePiece model"
     batches vocab=va n=3 >w.tfs
     tr_t 1 "${args[@]}" w.tfs
     expect_contains "$stderr" \
@@ -826,7 +861,7 @@ PY
     batches n=2 vocab=va >v.tfs
     batches n=2 vocab=vb >>v.tfs
     tr_t 1 "${args[@]}" c.tfs
-    expect_error "v.tfs: vocabulary $(sum vb) differs from the training stream: $(sum va)"
+    expect_error "v.tfs: vocabulary $(short vb) differs from the training stream: $(short va) (use"
     [ "$(ls run)" = lock ]
     mkfifo pipe
     tr_t 1 "${args[@]/v.tfs/pipe}" b.tfs
@@ -1179,7 +1214,7 @@ END
         carried from-$m/ckpt-00000001.tfm
     done
     t 1 tf-train --device cpu --init named/ckpt-00000002.tfm --vocab fewer -o y n.tfs
-    expect_error "fewer: vocabulary $(sum fewer) differs from that of"
+    expect_error "fewer: vocabulary $(short fewer) differs from that of"
     seq 3000 7 99999 | tr 0-9 a-j >letters
     tf-tokenize --train --vocab-size 90 -o more letters 2>/dev/null
     t 1 tf-train --device cpu --init none/ckpt-00000002.tfm --vocab more -o y n.tfs
