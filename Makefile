@@ -434,7 +434,7 @@ dist: ## write build/tf-tools-VERSION.tar.gz: the committed files, to build with
 # ---- install -------------------------------------------------------------------------------------
 
 DOCDIR ?= $(DATADIR)/doc/tf-tools
-docs := LICENSE CHANGELOG.md \
+docs := README.md LICENSE CHANGELOG.md \
 	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' 2>/dev/null))
 
 completions: $(bins) $(if $(ARCH),$(bins:$B/%=$(run)/%))

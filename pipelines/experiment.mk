@@ -63,11 +63,13 @@ most_tokens := $(or $(TOKENS),$(if $(t2t),4096))
 
 include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
 
+all: $(RESULTS)/dev-perplexity.json
 all: $(addprefix $(RESULTS)/,score.json curve.svg perplexity.json) ## train, translate, score
 	@echo
 	@tf-info $(RESULTS)/model.tfm | sed -n '1,4p'
 	@echo "test set:"; tf-bleu $(WORK)/test.$T -i $(RESULTS)/test.out -f text | sed 's/^/  /'
-	@echo "perplexity: $(RESULTS)/perplexity.json"
+	@echo "perplexity: test set $(call perplexity,perplexity)," \
+	    "development set $(call perplexity,dev-perplexity)"
 	@echo "learning curve: $(RESULTS)/curve.svg"
 
 $(sort $(WORK) $(RESULTS)):
@@ -166,9 +168,11 @@ $(RESULTS)/paper.bleu: $(WORK)/test.$T $(RESULTS)/test.out
 paper-score: $(RESULTS)/paper.bleu ## BLEU as in the paper's Table 2: tokenised, compounds split
 	@cat $<
 
-$(RESULTS)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs $(RESULTS)/model.tfm
-	$(call allow_bad,tf-score -m $(RESULTS)/model.tfm --summary -o $@ \
-	    $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs)
+$(RESULTS)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs
+$(RESULTS)/dev-perplexity.json: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
+$(RESULTS)/perplexity.json $(RESULTS)/dev-perplexity.json: $(RESULTS)/model.tfm
+	$(call allow_bad,tf-score -m $(RESULTS)/model.tfm --summary -o $@ $(filter %.tfs,$^))
+perplexity = $$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(RESULTS)/$1.json)
 
 # ---- the same translation on the CPU and on a GPU in each precision ----
 on_cpu  := --device cpu

@@ -69,6 +69,10 @@ readme_block() {
     t 0 make -f "$TOP/pipelines/text.mk" PAIR=en-de TRAIN=train DEV=dev TEST=test WORK=w \
         VOCAB_SIZE=100 STEPS=20 SAVE_EVERY=5 AVERAGE=3
     grep -q '"score"' w/score.json
+    # The end of the output has the numbers, of the averaged model.
+    ppl() { tf-score -m w/model.tfm --summary "w/$1.en.tfs" "w/$1.de.tfs" | jq .perplexity; }
+    made=$output
+    expect_contains "$made" "perplexity: test set $(ppl test), development set $(ppl dev)"
     [ "$(wc -l <w/test.out)" -eq 20 ]
     [ -s w/curve.svg ]
 }

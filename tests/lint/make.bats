@@ -49,6 +49,7 @@ fake() {
     done
     [ -s dest/opt/tf/share/doc/tf-tools/formats/README.md ]
     [ -s dest/opt/tf/share/doc/tf-tools/LICENSE ]
+    cmp "$TOP/README.md" dest/opt/tf/share/doc/tf-tools/README.md
     for f in examples/demo/run examples/swap/tfs.py formats/tf.cddl pipelines/text.mk; do
         cmp "$TOP/$f" "dest/opt/tf/share/doc/tf-tools/$f"
     done
