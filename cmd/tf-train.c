@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 enum { TRAIN = 1, PLAN = 2, TUNE = 4 };
+enum { PAPER_TOKENS = 25000 }; /* of a batch on each side, section 5.1 */
 
 static struct tf_run_opts o;
 static struct tf_start_model from; /* o.from */
@@ -159,8 +160,8 @@ static struct tf_opt opts[] = {
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     OPT_MODE(0, "plan", PLAN,
              .help = "print parameters, memory and FLOP, exit; needs only --vocab-size or --init"),
-    OPT_INT(0, "plan-tokens", &plan_tokens, .arg = "N", .def = "25000", .lo = 1, .hi = 1e9,
-            .modes = PLAN, .help = "tokens per batch on each side"),
+    OPT_INT(0, "plan-tokens", &plan_tokens, .arg = "N", .lo = 1, .hi = 1e9, .modes = PLAN,
+            .help = "tokens per batch on each side (default: the preset's; 25000 for base)"),
     OPT_INT(0, "plan-length", &plan_length, .arg = "N", .def = "30", .lo = 1, .hi = 1e6,
             .modes = PLAN, .help = "tokens per sentence"),
     OPT_REAL(0, "hours", &hours, .arg = "H", .lo = 0, .hi = 1e9, .modes = PLAN,
@@ -205,6 +206,7 @@ static int configure(const struct tf_args *args, struct tf_err *err)
     if (set_defaults(err) != 0)
         return -1;
     o.threads = tf_threads_default();
+    plan_tokens = o.fit_tokens > 0 ? o.fit_tokens : PAPER_TOKENS;
     tf_opt_reassign(opts);
     if (strcmp(o.device, "ref64") == 0)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");

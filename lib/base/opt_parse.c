@@ -142,6 +142,56 @@ static int take(struct line *l, const struct match *m, const char *shown, const 
     return 0;
 }
 
+/* Levenshtein's distance of n bytes at s and a name, or more than most if it is greater; n at most
+ * LONGEST. */
+enum { LONGEST = 40 };
+static size_t distance(const char *s, size_t n, const char *name, size_t most)
+{
+    size_t m = strlen(name), row[LONGEST + 1];
+    if (m > n + most || n > m + most)
+        return most + 1;
+    for (size_t i = 0; i <= n; i++)
+        row[i] = i;
+    for (size_t j = 1; j <= m; j++) {
+        size_t before = row[0]; /* of the row above, one to the left */
+        row[0] = j;
+        for (size_t i = 1; i <= n; i++) {
+            size_t above = row[i], best = before + (s[i - 1] != name[j - 1]);
+            best = above + 1 < best ? above + 1 : best;
+            row[i] = row[i - 1] + 1 < best ? row[i - 1] + 1 : best;
+            before = above;
+        }
+    }
+    return row[n];
+}
+
+/* The one option whose name differs little from a misspelt one: by two characters at most, and by
+ * less than half of them. NULL if there is none, or more than one. */
+static const char *similar(const struct tf_tool *tool, const char *s, size_t n)
+{
+    size_t most = n > 4 ? 2 : n > 2 ? 1 : 0;
+    const char *found = NULL;
+    if (most == 0 || n > LONGEST)
+        return NULL;
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
+        if (o->name == NULL || (o->flags & TF_OPT_HIDDEN) || distance(s, n, o->name, most) > most)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = o->name;
+    }
+    return found;
+}
+
+static int unknown_option(const struct tf_tool *tool, const char *s, size_t n, struct tf_err *err)
+{
+    const char *name = similar(tool, s, n);
+    if (name != NULL)
+        return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (did you mean --%s?)", (int)n,
+                              s, name);
+    return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (try --help)", (int)n, s);
+}
+
 static int take_long(struct line *l, const char *word, struct tf_err *err)
 {
     const char *s = word + 1 + (word[1] == '-'), *eq = strchr(s, '=');
@@ -151,7 +201,7 @@ static int take_long(struct line *l, const char *word, struct tf_err *err)
     if (found < 0)
         return tf_fail_status(err, TF_USAGE, "option --%.*s is ambiguous (try --help)", (int)n, s);
     if (found == 0)
-        return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (try --help)", (int)n, s);
+        return unknown_option(l->tool, s, n, err);
     /* Messages show the full name of a row, not the prefix that was typed. */
     char shown[80];
     if (m.row == NULL)

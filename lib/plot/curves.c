@@ -122,6 +122,9 @@ static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_s
 {
     struct tf_series_list lines = {0};
     int rc = read_logs(&lines, c, k, err);
+    if (!rc && lines.n == 0 && c->where)
+        rc = tf_fail(err, "nothing to draw: no line with %s and %s matches --where %s", c->x, c->y,
+                     c->where);
     if (!rc) {
         struct tf_chart chart = c->chart;
         chart.series = lines.v;

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SKIP_BIT = 63 }; /* of a queue entry: consumed, but not returned */
 
@@ -207,12 +208,26 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     return 0;
 }
 
+/* Nobody types a stream: without a message the tool would seem to hang. */
+static int refuse_terminal(const struct tf_reader *r, struct tf_err *err)
+{
+    struct tf_buf list = {0};
+    if (r->in->fd != STDIN_FILENO || !isatty(STDIN_FILENO))
+        return 0;
+    for (size_t i = 0; r->kinds && r->kinds[i]; i++)
+        tf_buf_printf(&list, "%s%s", i ? " or " : " of kind ", r->kinds[i]);
+    tf_buf_str(&list, "");
+    tf_fail_status(err, TF_USAGE, "%s is a terminal: a stream%s is required", r->in->name, list.p);
+    tf_buf_release(&list);
+    return -1;
+}
+
 int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *kinds,
                   unsigned flags, struct tf_err *err)
 {
     struct tf_reader *r = tf_xmalloc(sizeof *r);
     *r = (struct tf_reader){.in = in, .kinds = kinds, .flags = flags, .max_tensor = TF_MAX_TENSOR};
-    if (begin_part(r, true, err)) {
+    if (refuse_terminal(r, err) || begin_part(r, true, err)) {
         tf_reader_free(r);
         *out = NULL;
         return -1;

@@ -116,7 +116,7 @@ int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct 
     if (rc == 0)
         rc = tf_out_write(out, model.p, model.len, err);
     if (rc == 0 && tf_sp_size(sp) < t->size)
-        tf_note("the text gave %lld pieces, fewer than the requested %lld",
+        tf_note("the text gave %lld pieces, fewer than --vocab-size %lld",
                 (long long)tf_sp_size(sp), (long long)t->size);
     report_skipped(text);
     tf_sp_free(sp);

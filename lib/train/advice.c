@@ -36,7 +36,7 @@ bool tf_advise_average(struct tf_buf *b, const char *dir, uint64_t n, bool ema)
     } else if (!add_single(b, dir, ema)) {
         return false;
     }
-    tf_buf_str(b, " >model.tfm");
+    tf_buf_str(b, " -o model.tfm");
     return true;
 }
 

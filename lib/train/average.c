@@ -66,7 +66,7 @@ static int usual_number(uint64_t *number, const char *path, struct tf_err *err)
 
 /* Name the checkpoints that exist, and the command that works with them. */
 static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, uint64_t wanted,
-                         bool ema, struct tf_err *err)
+                         bool by_default, bool ema, struct tf_err *err)
 {
     struct tf_buf b = {0};
     tf_buf_printf(&b, "%zu regular checkpoint%s", l->n, l->n == 1 ? "" : "s");
@@ -74,7 +74,8 @@ static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, ui
         tf_buf_printf(&b, "%s%llu", i == 0 ? " (of step " : ", ", (unsigned long long)l->v[i].step);
     if (l->n > 0)
         tf_buf_str(&b, l->n > NAMED ? ", ...)" : ")");
-    tf_buf_printf(&b, ", %llu requested", (unsigned long long)wanted);
+    tf_buf_printf(&b, ", %llu %s", (unsigned long long)wanted,
+                  by_default ? "needed (the default)" : "requested");
     struct tf_buf command = {0};
     if (tf_advise_average(&command, dir, l->n, ema))
         tf_buf_printf(&b, "; try: %s", command.p);
@@ -108,7 +109,8 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, b
     while (l->n > n)
         free(l->v[--l->n].path);
     tf_checkpoint_list_sort(l);
-    if (*last == 0) {
+    bool by_default = *last == 0;
+    if (by_default) {
         *last = 5;
         if (l->n > 0 && usual_number(last, l->v[l->n - 1].path, err) != 0) {
             tf_checkpoint_list_release(l);
@@ -116,7 +118,7 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, b
         }
     }
     if (l->n < *last) {
-        fail_too_few(l, dir, *last, ema, err);
+        fail_too_few(l, dir, *last, by_default, ema, err);
         tf_checkpoint_list_release(l);
         return -1;
     }
@@ -299,14 +301,15 @@ int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema,
                    const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_in *in;
+    uint64_t n;
     if (output != NULL && strcmp(output, "-") != 0 && tf_rundir_owns(dir, output))
         return tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
     /* A run in progress may delete its oldest checkpoint between our listing and our open: list
      * again. Open files stay readable. */
-    for (int turn = 1; open_run(&in, dir, &last, ema, err) != 0; turn++) {
+    for (int turn = 1; n = last, open_run(&in, dir, &n, ema, err) != 0; turn++) {
         if (turn == 3 || err->sys != ENOENT)
             return -1;
         *err = (struct tf_err){0};
     }
-    return average(output, in, (size_t)last, ema, prog, opts, err);
+    return average(output, in, (size_t)n, ema, prog, opts, err);
 }

@@ -148,8 +148,10 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
                                        maps[i].ours, maps[i].whose);) {
             if (!s->o->force || !can_force)
                 return tf_fail(err, "%s: %s (%s)", r->path, text,
-                               can_force ? "--force continues with the new value"
-                                         : "the weights have other shapes");
+                               can_force ? "another -o starts a new run; --force continues with "
+                                           "the new value"
+                                         : "the weights have other shapes; another -o starts a "
+                                           "new run");
             tf_warn("%s: %s; continuing with the new value", r->path, text);
             r->overridden = true;
         }

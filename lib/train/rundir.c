@@ -297,8 +297,13 @@ int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
 {
     *d = (struct tf_rundir){.path = tf_xstrdup(path), .lock = -1};
     bool made = mkdir(path, 0777) == 0;
-    if (!made && errno != EEXIST) {
-        tf_fail_errno(err, "%s: mkdir", path);
+    struct stat st;
+    int rc = 0;
+    if (!made && errno != EEXIST)
+        rc = tf_fail_errno(err, "%s: mkdir", path);
+    else if (!made && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        rc = tf_fail(err, "%s: not a directory", path);
+    if (rc != 0) {
         tf_rundir_close(d);
         return -1;
     }

@@ -71,12 +71,12 @@ PY
 @test "resume.tfm and best.tfm do not count" {
     train --steps 1000 --save-every 5 --keep 0 --ema 0.9 -o run b.tfs
     t 1 tf-avgckpt -n 9 run
-    expect_error "tf-avgckpt: run: 8 regular checkpoints (of step 5, 10, 15, 20, 25, 30, 35, 40), 9 requested; try: tf-avgckpt -n 8 run >model.tfm"
+    expect_error "tf-avgckpt: run: 8 regular checkpoints (of step 5, 10, 15, 20, 25, 30, 35, 40), 9 requested; try: tf-avgckpt -n 8 run -o model.tfm"
     [ -z "$output" ]
     rm run/ckpt-00000040.tfm
     cp run/ckpt-00000030.tfm run/best.tfm
     t 1 tf-avgckpt -n 8 run
-    expect_contains "$stderr" "; try: tf-avgckpt -n 7 run >model.tfm"
+    expect_contains "$stderr" "; try: tf-avgckpt -n 7 run -o model.tfm"
 }
 
 @test "too few checkpoints: what there is, and a command that works" {
@@ -91,10 +91,10 @@ PY
         tf-cbor check model.tfm
         rm model.tfm
     done
-    expect_contains "$stderr" "a run: 1 regular checkpoint (of step 40), 5 requested"
+    expect_contains "$stderr" "a run: 1 regular checkpoint (of step 40), 5 needed (the default)"
     mkdir none
     t 1 tf-avgckpt none
-    expect_error "tf-avgckpt: none: 0 regular checkpoints, 5 requested"
+    expect_error "tf-avgckpt: none: 0 regular checkpoints, 5 needed (the default)"
 }
 
 @test "without -n: as many as the preset of the run averages" {

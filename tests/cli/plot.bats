@@ -153,8 +153,8 @@ PY
     t 0 tf-plot curve --where event=valid --x-min 1500 --x-max 3500 --y-min 0 base/log.jsonl -o \
         out.svg
     svg out.svg >/dev/null
-    t 1 tf-plot curve --where event=no base/log.jsonl
-    expect_contains "$stderr" "nothing to draw"
+    t 1 tf-plot curve -y ppl --where event=no base/log.jsonl
+    expect_contains "$stderr" "nothing to draw: no line with step and ppl matches --where event=no"
 }
 
 @test "errors in objects that are not plotted do not matter" {

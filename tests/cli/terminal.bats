@@ -47,6 +47,20 @@ print("status", status)
 PY
 }
 
+@test "a stream is never read from a terminal; text is" {
+    cd "$D"
+    for command in "tf-batch" "tf-batch - long.tfs" "tf-decode --device cpu -m $MODEL" \
+        "tf-score --device cpu -m $MODEL" "tf-attn --device cpu -m $MODEL" "tf-cbor check" \
+        "tf-tokenize -d -m vocab" "tf-info -" "tf-avgckpt -" "tf-plot attention -"; do
+        TF_TIMEOUT=10 on_terminal "$command | cat >$T/out" >"$T/shown"
+        cat "$T/shown"
+        grep -q "^tf-[a-z]*: stdin is a terminal: a stream.* is required$" "$T/shown"
+        grep -q '^status 2' "$T/shown"
+    done
+    on_terminal "tf-batch >$T/out" | grep "stdin is a terminal: a stream of kind "
+    on_terminal "tf-train -o run" | grep "stdin is a terminal: a batch stream is required (see tf-batch)"
+}
+
 @test "tf-batch is silent while tf-train shows progress" {
     cd "$D"
     on_terminal "tf-batch --epochs 0 --tokens 200 long.tfs long.tfs | { sleep 0.3; tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps 1000 -o $T/run; }" >"$T/shown"

@@ -41,11 +41,16 @@ setup_file() {
     run ! cmp -s a b
 }
 
+@test "a misspelt option: the one that is meant" {
+    t 2 tf-tokenize --trian -o x text
+    expect_error "tf-tokenize: unknown option --trian (did you mean --train?)"
+}
+
 @test "training: fewer pieces than requested are a note, not an error" {
     t 0 tf-tokenize --train --vocab-size 100k -o m "$X"
-    expect_contains "$stderr" "pieces, fewer than the requested 100000"
+    expect_contains "$stderr" "pieces, fewer than --vocab-size 100000"
     t 0 tf-tokenize --train --type bpe --vocab-size 100k -o m "$X"
-    expect_contains "$stderr" "pieces, fewer than the requested 100000"
+    expect_contains "$stderr" "pieces, fewer than --vocab-size 100000"
     t 1 tf-tokenize --train --vocab-size 5 -o none "$X"
     expect_error "training: --vocab-size 5: the characters and special pieces alone are "
     expect_contains "$stderr" "--character-coverage"

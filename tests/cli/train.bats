@@ -310,7 +310,7 @@ ends() {
     before=$(sum run/ckpt-00000010.tfm)
     tr_t 0 --steps 10 -o run b.tfs
     expect_contains "$stderr" "step 10 of 10 is done: nothing left to do"
-    expect_contains "$stderr" "; next: tf-avgckpt -n 1 run >model.tfm"
+    expect_contains "$stderr" "; next: tf-avgckpt -n 1 run -o model.tfm"
     # Options of a different run are refused even though there is nothing to do, and without reading
     # a stream.
     tr_t 1 --steps 10 --seed 9 -o run nowhere.tfs
@@ -421,7 +421,7 @@ ends() {
     train --steps 5 --vocab va -o run v.tfs
     args=(--steps 8 --vocab va -o run)
     tr_t 1 "${args[@]}" --seed 2 v.tfs
-    expect_error "run/ckpt-00000005.tfm: seed: 1 in the checkpoint, 2 in this run (--force continues with the new value)"
+    expect_error "run/ckpt-00000005.tfm: seed: 1 in the checkpoint, 2 in this run (another -o starts a new run; --force continues with the new value)"
     tr_t 1 "${args[@]}" --dropout 0.3 v.tfs
     expect_error "dropout: 0.1 in the checkpoint, 0.3 in this run"
     tr_t 1 "${args[@]}" --warmup 7 v.tfs
@@ -469,7 +469,7 @@ ends() {
         v.tfs
     for key in seed dropout clip relu_dropout; do expect_contains "$stderr" ": $key: "; done
     tr_t 1 --steps 12 --vocab va -o run --force --seed 3 --dropout 0.3 --d-ff 64 v.tfs
-    expect_contains "$stderr" "d_ff: 32 in the checkpoint, 64 in this run (the weights have other shapes)"
+    expect_contains "$stderr" "d_ff: 32 in the checkpoint, 64 in this run (the weights have other shapes; another -o starts a new run)"
 }
 
 @test "-0 is 0" {
@@ -797,7 +797,7 @@ collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 10
     expect_contains "${stderr_lines[3]}" \
         "tf-train: finished at step 30; best: a run/best.tfm of step $best, perplexity "
     next=$(sed 's/.*; next: //' <<<"${stderr_lines[3]}")
-    [ "$next" = "tf-avgckpt -n 3 'a run' >model.tfm" ]
+    [ "$next" = "tf-avgckpt -n 3 'a run' -o model.tfm" ]
     bash -c "$next"
     tf-cbor check model.tfm
     tr_t 0 "${args[@]}" --best-by acc -o acc b.tfs
@@ -806,9 +806,9 @@ collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 10
     [ -z "$stderr" ]
     # Without validation, and with a stream that ends between two checkpoints.
     tr_t 0 --steps 5 --ema 0.9 -o plain b.tfs
-    expect_error "tf-train: finished at step 5; last: plain/ckpt-00000005.tfm; next: tf-avgckpt --ema -n 1 plain >model.tfm"
+    expect_error "tf-train: finished at step 5; last: plain/ckpt-00000005.tfm; next: tf-avgckpt --ema -n 1 plain -o model.tfm"
     tr_t 0 --steps 50 -o ends b.tfs
-    expect_contains "${stderr_lines[1]}" "tf-train: finished at step 40; last: ends/resume.tfm; next: tf-avgckpt ends/resume.tfm >model.tfm"
+    expect_contains "${stderr_lines[1]}" "tf-train: finished at step 40; last: ends/resume.tfm; next: tf-avgckpt ends/resume.tfm -o model.tfm"
 }
 
 @test "on a terminal of 80 columns: step, loss, tokens/s and ETA fit, and validations stay" {
@@ -1086,7 +1086,7 @@ assert ta == tb
 assert b["made"][-1]["in"]["init"] == a["model"]
 PY
     tr_t 1 --init one/ckpt-00000010.tfm --d-ff 64 -o three b.tfs
-    expect_error "one/ckpt-00000010.tfm: d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
+    expect_error "one/ckpt-00000010.tfm: d_ff: 32 in the model, 64 in this run (the weights have other shapes; another -o starts a new run)"
     # A run that is under way has weights of its own.
     train --steps 2 --init one/ckpt-00000010.tfm -o whole b.tfs
     train --steps 1 --init one/ckpt-00000010.tfm -o run b.tfs
@@ -1187,7 +1187,7 @@ END
     expect_contains "$stderr" "heads: 2 in the model, 4 in this run; continuing with the new value"
     expect_contains "$stderr" "start: 'bos' in the model, 'zero' in this run; continuing"
     t 1 tf-train --device cpu --init one/ckpt-00000004.tfm --d-ff 64 --force -o three b.tfs
-    expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
+    expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes; another -o starts a new run)"
 }
 
 @test "no vocabulary is lost: --vocab takes a model, and models without one gain it" {
@@ -1337,6 +1337,18 @@ END
     expect_error "--plan: needs --vocab-size"
 }
 
+@test "--plan: the batches are the preset's" {
+    plan=(t 0 tf-train --plan --vocab-size 100)
+    for row in tiny:2000 base:25000; do
+        "${plan[@]}" --preset "${row%:*}" --plan-tokens "${row#*:}"
+        want=$output
+        "${plan[@]}" --preset "${row%:*}"
+        expect_output "$want"
+        "${plan[@]}" --preset "${row%:*}" --plan-tokens 1000
+        [ "$output" != "$want" ]
+    done
+}
+
 @test "--plan: the counts of Table 3, with the vocabulary that they assume" {
     # In millions, as the paper rounds them, except C-ff1024 and big: 53 and 213 in the paper.
     for row in base:65 B-dk16:58 B-dk32:60 C-n2:36 C-n4:50 C-n8:80 C-d256:28 C-d1024:168 \
@@ -1416,7 +1428,7 @@ END
     expect_contains "$output" "encoder self-attention             10240"
     cp b.tfs file
     tr_t 1 -o file b.tfs
-    expect_error "file/lock: Not a directory"
+    expect_error "tf-train: file: not a directory"
     [ ! -e x ]
 }
 

@@ -173,6 +173,9 @@ static void parsing(void)
     bad("--force=1", "--force takes no argument");
     bad("--no-shuffle=1", "--no-shuffle takes no argument");
     bad("--no-force", "unknown option --no-force (try --help)");
+    bad("--shufle", "unknown option --shufle (did you mean --shuffle?)");
+    bad("--baem=7", "unknown option --baem (try --help)");
+    bad("--focre", "unknown option --focre (did you mean --force?)");
     bad("--as x", "--as x: not one of paper, t2t");
     bad("--x", "unknown option --x (try --help)");
     bad("--x=secret", "unknown option --x (try --help)");
