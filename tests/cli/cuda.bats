@@ -242,7 +242,7 @@ program() {
     t 1 tf-train -q --device cuda --precision fp16 "${small[@]}" --steps 2 -o run "$B"
     expect_error "precision: 'bf16' in the checkpoint, 'fp16' in this run (--force continues with the new value)"
     t 1 tf-train -q --device cpu "${small[@]}" --steps 2 -o run "$B"
-    expect_error "precision: 'bf16' in the checkpoint, 'fp32' in this run"
+    expect_error "kernels: 'cuda' in the checkpoint"
     t 0 tf-train -q --device cpu --force "${small[@]}" --steps 2 -o run "$B"
     t 2 tf-train -q --device cpu --precision bf16 "${small[@]}" --steps 2 -o other "$B"
     expect_error "the cpu backend has no precision 'bf16' for training, only fp32"

@@ -40,8 +40,8 @@ struct tf_err;
 /* End the program as failed: the rest of the test makes no sense. */
 void bail_out(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Count a check that this machine cannot run, with the reason. It fails if TF_TEST_REQUIRE is a
- * part of the reason, such as "cuda". */
+/* Count a check that this machine cannot run, with the reason. It fails if TF_TEST_REQUIRE,
+ * such as "cuda", is a part of the reason before the first colon. */
 void skip(const char *reason);
 
 /* Results so far. */
