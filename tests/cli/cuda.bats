@@ -240,7 +240,7 @@ program() {
 @test "a run resumes with its own precision only" {
     train --steps 1 -o run
     t 1 tf-train -q --device cuda --precision fp16 "${small[@]}" --steps 2 -o run "$B"
-    expect_error "precision: 'bf16' in the checkpoint, 'fp16' in this run (--force continues with the new value)"
+    expect_error "precision: 'bf16' in the checkpoint, 'fp16' in this run (another -o starts a new run; --force continues with the new value)"
     t 1 tf-train -q --device cpu "${small[@]}" --steps 2 -o run "$B"
     expect_error "kernels: 'cuda' in the checkpoint"
     t 0 tf-train -q --device cpu --force "${small[@]}" --steps 2 -o run "$B"

@@ -573,7 +573,7 @@ ends() {
     tr_t 0 --steps 5 -o run b.tfs
     unset TF_CPU_ISA
     tr_t 1 --device ref --steps 8 -o run b.tfs
-    expect_error "run/ckpt-00000005.tfm: kernels: 'generic' in the checkpoint, 'ref' in this run (--force continues with the new value)"
+    expect_error "run/ckpt-00000005.tfm: kernels: 'generic' in the checkpoint, 'ref' in this run (another -o starts a new run; --force continues with the new value)"
     for set in avx2 avx512 openblas; do
         TF_CPU_ISA=$set train --steps 1 -o "$set" b.tfs 2>missing || {
             expect_contains "$(cat missing)" "$set"
@@ -1086,7 +1086,7 @@ assert ta == tb
 assert b["made"][-1]["in"]["init"] == a["model"]
 PY
     tr_t 1 --init one/ckpt-00000010.tfm --d-ff 64 -o three b.tfs
-    expect_error "one/ckpt-00000010.tfm: d_ff: 32 in the model, 64 in this run (the weights have other shapes; another -o starts a new run)"
+    expect_error "one/ckpt-00000010.tfm: d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
     # A run that is under way has weights of its own.
     train --steps 2 --init one/ckpt-00000010.tfm -o whole b.tfs
     train --steps 1 --init one/ckpt-00000010.tfm -o run b.tfs
@@ -1187,7 +1187,7 @@ END
     expect_contains "$stderr" "heads: 2 in the model, 4 in this run; continuing with the new value"
     expect_contains "$stderr" "start: 'bos' in the model, 'zero' in this run; continuing"
     t 1 tf-train --device cpu --init one/ckpt-00000004.tfm --d-ff 64 --force -o three b.tfs
-    expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes; another -o starts a new run)"
+    expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
 }
 
 @test "no vocabulary is lost: --vocab takes a model, and models without one gain it" {
