@@ -184,7 +184,7 @@ n = 100000
 print("(S " + " ".join("(NP (NN w%d))" % i for i in range(n)) + ")")
 print("(X " * n + "(NN w)" + ")" * n)
 print("(S (" + "L" * n + " (NN " + "w" * n + ")))")' >big
-    sh_t 0 'ulimit -s 256; tf-evalb big big'
+    sh_t 0 'ulimit -s 1024; tf-evalb big big'
     expect_contains "$output" '   1  100000    0  100.00 100.00   100001    100001  100001      0   100000  100000   100.00'
     expect_contains "$output" 'Complete match            = 100.00'
 }

@@ -192,7 +192,7 @@ n = 200000
 print("(X " * n + "(NN w)" + ")" * n)
 print("(S " + " ".join("(NN word%d)" % i for i in range(n)) + ")")' >deep
     [ "$(wc -c <deep)" -gt 1000000 ]
-    sh_t 0 '(ulimit -s 256; tf-tree -l deep | tf-tree -r | tf-tree -c | tf-tree >back)'
+    sh_t 0 '(ulimit -s 1024; tf-tree -l deep | tf-tree -r | tf-tree -c | tf-tree >back)'
     [ "$(head -1 back)" = "(TOP $(head -1 deep | sed 's/(X *$//'))" ] || [ "$(head -1 back | wc -c)" -eq "$(($(head -1 deep | wc -c) + 6))" ]
     [ "$(tail -1 back)" = "(TOP $(tail -1 deep))" ]
     sh_t 4 'tf-tree --max-line 1000 deep >out'
