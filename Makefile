@@ -117,7 +117,8 @@ tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH),,$B/tests/em
 slow := $(patsubst %,$B/tests/%.t,unit/infer_decode unit/infer_score unit/model_gradient \
 	unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
 cases := $(if $(ARCH),TF_TEST_CASES=3)
-bats := $(sort $(wildcard tests/cli/*.bats $(if $(ARCH),,tests/lint/*.bats)))
+# Lints read sources: once, without sanitizers, is enough.
+bats := $(sort $(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats)))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(ARCH),,$(if $(cu_src),$B/emulate/tf-backend-cuda.so))
