@@ -354,7 +354,8 @@ ends() {
         wait_step run 14
         rm run/lock
         [ $second = no ] || train "${args[@]}" b.tfs
-        batches n=20 | tail -c +$(($(stat -c %s some.tfs) + 1)) >&7 || true # the run may end before it has all
+        # The run may end before it has read all.
+        batches n=20 | tail -c +$(($(stat -c %s some.tfs) + 1)) >&7 || true
         exec 7>&-
         ends 75
         expect_contains "$(<err)" "tf-train: run/lock: removed or replaced, so that another run may use the directory; last good checkpoint is run/ckpt-00000010.tfm"

@@ -284,7 +284,7 @@ def k(rig, row):
                  ["--vocab", other, "-o", rig.fresh("k-run"), m["b"]]):
         d = run(argv)
         row.add("vocabularies mixed")
-        if d.rc != 1 or len(set(re.findall(r"\b[0-9a-f]{64}\b", d.err))) != 2:
+        if d.rc != 1 or len(set(re.findall(r"\b(?:[0-9a-f]{12}|[0-9a-f]{64})\b", d.err))) != 2:
             row.fail("%s with another vocabulary: status %s: %s", argv[0], d.rc, d.err.strip())
     k5(rig, row)
 
@@ -312,7 +312,7 @@ def k5(rig, row):
     for i, (_, model) in enumerate(makers):
         for k, (stream, _) in enumerate(makers):
             d = run(["tf-decode", "-m", model, "-t", "1", "--max-extra", "1", stream])
-            hashes = len(set(re.findall(r"\b[0-9a-f]{64}\b", d.err)))
+            hashes = len(set(re.findall(r"\b(?:[0-9a-f]{12}|[0-9a-f]{64})\b", d.err)))
             if i == k:
                 if d.rc != 0:
                     row.fail("a model with its own vocabulary: status %s: %s", d.rc, d.err.strip())

@@ -225,7 +225,7 @@ def c3(rig, row):
         argv = rig.train_argv(out, stream, *(["--steps", "10"] + (more or [])))
         d = run(argv)
         row.add("changes refused")
-        hashes = re.findall(r"\b[0-9a-f]{64}\b", d.err)
+        hashes = re.findall(r"\b(?:[0-9a-f]{12}|[0-9a-f]{64})\b", d.err)
         if d.rc != 1 or name not in d.err.replace("-", "_") or len(d.errors()) != 1:
             row.fail("%s: status %s: %s", name, d.rc, d.err.strip())
         if name in ("vocabulary", "corpus") and len(set(hashes)) != 2:
