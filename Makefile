@@ -112,8 +112,8 @@ fuzz_obj := $(fuzz_src:%.c=$B/%.o)
 harness_obj := $(harness_src:%.c=$B/%.o)
 bins := $(cmd_src:cmd/%.c=$B/bin/%)
 tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH),,$B/tests/emulate/check.t)
-# In QEMU arithmetic takes 50 times as long: there `make check` leaves out the tests that repeat it
-# most, and runs fewer cases of an operation.
+# In QEMU arithmetic is slow: there `make check` leaves out the tests that repeat it most, and runs
+# fewer cases of an operation.
 slow := $(patsubst %,$B/tests/%.t,unit/infer_decode unit/infer_score unit/model_gradient \
 	unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
 cases := $(if $(ARCH),TF_TEST_CASES=3)

@@ -2,7 +2,6 @@
 #include "common_options.h"
 #include "text/text_file.h"
 #include "tree/evalb.h"
-#include "tree/evalb_parse.h"
 
 static struct tf_evalb_opts eval;
 static const char *params;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 enum { TRAIN = 1, PLAN = 2, TUNE = 4 };
-enum { PAPER_TOKENS = 25000 }; /* of a batch on each side, section 5.1 */
 
 static struct tf_run_opts o;
 static struct tf_start_model from; /* o.from */
@@ -206,7 +205,7 @@ static int configure(const struct tf_args *args, struct tf_err *err)
     if (set_defaults(err) != 0)
         return -1;
     o.threads = tf_threads_default();
-    plan_tokens = o.fit_tokens > 0 ? o.fit_tokens : PAPER_TOKENS;
+    plan_tokens = o.fit_tokens > 0 ? o.fit_tokens : TF_PAPER_TOKENS;
     tf_opt_reassign(opts);
     if (strcmp(o.device, "ref64") == 0)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
@@ -267,7 +266,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return -1;
     if (args->mode == PLAN)
         return print_plan(err);
-    if (strcmp(o.input, "-") == 0 && isatty(0))
+    if (strcmp(o.input, "-") == 0 && isatty(0)) /* before the run's directory is made */
         return tf_fail_status(err, TF_USAGE,
                               "stdin is a terminal: a batch stream is required (see tf-batch)");
     tf_signals_catch_early(stop_early);

@@ -51,13 +51,13 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 # misplaced punctuation tag has a different number of words: an error, and the sentence is excluded.
 EVALB := tf-evalb --max-error 1000000 --bad ok
 
-parse: $(WORK)/f1.json $(WORK)/curve.svg ## train, parse, score
+parse: $(RESULTS)/f1.json $(RESULTS)/curve.svg ## train, parse, score
 	@echo
-	@tf-info $(WORK)/model.tfm | sed -n '1,4p'
+	@tf-info $(RESULTS)/model.tfm | sed -n '1,4p'
 	@echo "test set:"
-	@$(EVALB) $(WORK)/test.trees $(WORK)/test.parsed 2>/dev/null | sed -n '/Summary/,$$p'
-	@echo "trees: $(WORK)/test.parsed"
-	@echo "learning curve: $(WORK)/curve.svg"
+	@$(EVALB) $(WORK)/test.trees $(RESULTS)/test.parsed 2>/dev/null | sed -n '/Summary/,$$p'
+	@echo "trees: $(RESULTS)/test.parsed"
+	@echo "learning curve: $(RESULTS)/curve.svg"
 
 # $(call treebank,PART,SETTING): the trees of a setting's files, one per line, and their words and
 # sequences.
@@ -80,22 +80,21 @@ $(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
 	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
 ifneq ($(CONSTRAIN),)
 decoding += --insert $(WORK)/brackets.tfs --max-insert 12
-$(WORK)/test.out: $(WORK)/brackets.tfs
+$(RESULTS)/test.out: $(WORK)/brackets.tfs
 endif
 
-$(WORK)/test.parsed: $(WORK)/test.out $(WORK)/test.words
-	$(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/test.words -o $@ $(WORK)/test.out)
+$(RESULTS)/test.parsed: $(RESULTS)/test.out $(WORK)/test.words
+	$(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/test.words -o $@ $(RESULTS)/test.out)
 
-$(WORK)/f1.json: $(WORK)/test.trees $(WORK)/test.parsed
+$(RESULTS)/f1.json: $(WORK)/test.trees $(RESULTS)/test.parsed
 	$(EVALB) --json $^ >$@.part
 	$(whole)
 
 # ---- sweep: every DROPOUTS x RATES is trained, decoded with each of BEAMS and scored on DEV ----
-here := $(dir $(lastword $(MAKEFILE_LIST)))
 sweep := $(foreach d,$(DROPOUTS),$(foreach r,$(RATES),$d-$r))
-# $(call on_dev,DIR,MORE): run this file in that folder, with DEV as the test set.
+# Run this file with DEV as the test set, on texts and streams that all share.
 on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
-    WORK='$1' SMALL='$(SMALL)' $2
+    WORK=$(WORK)/sweep/data SMALL='$(SMALL)'
 shared := $(foreach p,train dev test,$(foreach l,words tags,$p.$l.tfs)) dev.tfs
 
 sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## try DROPOUTS, RATES and BEAMS on the development set
@@ -103,15 +102,14 @@ sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## try DROPOUTS, RATES and BEAMS on the
 	@sort -k4,4 -rn $^ | while read -r d r b f; do printf '%-8s %-6s %-5s %s\n' $$d $$r $$b $$f; done
 
 sweep-data:
-	$(call on_dev,$(WORK)/sweep/data,$(shared:%=$(WORK)/sweep/data/%))
+	$(on_dev) $(shared:%=$(WORK)/sweep/data/%)
 
 # A sentence that EVALB does not score counts as missed.
 $(WORK)/sweep/%/f1.txt: sweep-data
 	mkdir -p $(@D)
-	cd $(@D) && ln -sf ../data/* .
 	for b in $(BEAMS); do \
-	    $(call on_dev,$(@D),BEAM=$$b TRAIN_FLAGS='$(TRAIN_FLAGS) --dropout $(word \
-	        1,$(subst -, ,$*)) --lr-scale $(word 2,$(subst -, ,$*))' $(@D)/f1.json) >&2; \
+	    $(on_dev) RESULTS=$(@D) BEAM=$$b TRAIN_FLAGS='$(TRAIN_FLAGS) --dropout $(word \
+	        1,$(subst -, ,$*)) --lr-scale $(word 2,$(subst -, ,$*))' $(@D)/f1.json >&2; \
 	    echo "$(subst -, ,$*) $$b $$(sed 's/.*failures_as_misses.*"f1":\([^}]*\).*/\1/' \
 	        $(@D)/f1.json)"; \
 	done >$@.part

@@ -34,14 +34,13 @@ enum tf_status {
  * has no full stop; control bytes are escaped. Zero-initialise; without an error msg[0] is 0. A
  * plain value: nothing to free. */
 struct tf_err {
-    int status;    /* enum tf_status; 0 while there is no error */
-    int sys;       /* errno of a failed system call (EPIPE, ENOSPC), else 0 */
+    int status; /* enum tf_status; 0 while there is no error */
+    int sys;    /* errno of a failed system call (EPIPE, ENOSPC), else 0 */
     char msg[768];
 };
 
 /* Set *err, with status TF_FAILED, from a printf format. Returns -1, so that a function can
- * `return tf_fail(err, ...)`. The text is as of tf_escape;
- * it is cut at the size of msg. */
+ * `return tf_fail(err, ...)`. The text goes through tf_escape and is cut at the size of msg. */
 int tf_fail(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 /* The same with another exit status. */
 int tf_fail_status(struct tf_err *err, int status, const char *fmt, ...) TF_PRINTF(3, 4);

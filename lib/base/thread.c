@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STACK = 1 << 20 };
-
 struct worker {
     struct tf_pool *pool;
     int lane;
@@ -43,8 +41,8 @@ int tf_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
     int rc = pthread_attr_init(&attr);
     if (rc != 0)
         return rc;
-    if (pthread_attr_getstacksize(&attr, &size) == 0 && size < STACK)
-        (void)pthread_attr_setstacksize(&attr, STACK);
+    if (pthread_attr_getstacksize(&attr, &size) == 0 && size < TF_THREAD_STACK)
+        (void)pthread_attr_setstacksize(&attr, TF_THREAD_STACK);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     rc = pthread_create(thread, &attr, run, arg);

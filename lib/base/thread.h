@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* pthread_create with all signals blocked, and a stack of at least 1 MiB whatever `ulimit -s` says.
+enum { TF_THREAD_STACK = 1 << 20 };
+/* pthread_create with all signals blocked, and a stack of at least TF_THREAD_STACK bytes whatever
+ * `ulimit -s` says.
  * Returns 0 or an error number. */
 int tf_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/opt_parse.h"
 #include "base/opt_print.h"
+#include "base/thread.h"
 #include "base/version.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ static void reserve_standard_streams(void)
  * compares with the limit when the stack grows. */
 static int check_stack(struct tf_err *err)
 {
-    enum { LEAST = 1 << 20 };
+    enum { LEAST = TF_THREAD_STACK };
     struct rlimit l;
     if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur >= LEAST)
         return 0;

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "infer/input.h"
+#include "ops/host_search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +31,8 @@ static int add_window(struct tf_insertions *s, const struct tf_input *in, struct
     for (size_t i = 0; i < in->n; i++) {
         const struct tf_item *it = &in->items[i];
         if (it->code != 0)
-            return tf_fail(err, "%s: record %llu is bad: %s", in->name,
-                           (unsigned long long)it->idx, it->text);
+            return tf_fail(err, "%s: record %llu is bad: %s", in->name, (unsigned long long)it->idx,
+                           it->text);
         s->ids = tf_xarray(s->ids, s->n + it->n_source, sizeof *s->ids);
         for (size_t k = 0; k < it->n_source; k++)
             s->ids[s->n + k] = it->source[k];
@@ -52,9 +53,7 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
     in.side[0] = (struct tf_input_side){"insertion", TF_MAX_IDS, "a record holds"};
     while (rc == 0 && event != TF_INPUT_END) {
         event = tf_input_next(&in, err);
-        rc = event == TF_INPUT_FAILED   ? -1
-             : event == TF_INPUT_WINDOW ? add_window(s, &in, err)
-                                        : 0;
+        rc = event == TF_INPUT_FAILED ? -1 : event == TF_INPUT_WINDOW ? add_window(s, &in, err) : 0;
     }
     tf_input_close(&in);
     if (rc < 0)
@@ -73,74 +72,81 @@ void tf_insertions_release(struct tf_insertions *s)
     *s = (struct tf_insertions){0};
 }
 
-static size_t skip_banned(const struct tf_search *q, const uint32_t *src, size_t n, size_t p)
+void tf_insertion_progress_release(struct tf_insertion_progress *p)
 {
-    for (size_t i = 0; p < n && i < q->opts.n_ban; i++)
-        if (src[p] == q->opts.ban[i]) {
-            p++;
-            i = SIZE_MAX; /* from the first again */
+    free(p->row);
+    free(p->next);
+    *p = (struct tf_insertion_progress){0};
+}
+
+static uint32_t skip_banned(const struct tf_search *q, const uint32_t *src, uint32_t n, uint32_t p)
+{
+    while (p < n && tf_search_banned(&q->opts, src[p]))
+        p++;
+    return p;
+}
+
+/* Follow the last step: each live row continues one of the step before by an id. */
+static void follow(struct tf_insertion_progress *progress, const struct tf_search *q,
+                   const uint32_t *src, const uint32_t *off)
+{
+    size_t t = q->counts[TF_SEARCH_STEP];
+    if (progress->cap < q->max_rows) {
+        progress->cap = q->max_rows;
+        progress->row = tf_xarray(progress->row, progress->cap, sizeof *progress->row);
+        progress->next = tf_xarray(progress->next, progress->cap, sizeof *progress->next);
+    }
+    for (size_t i = 0; i < q->S; i++) {
+        const uint32_t *mine = src + off[i], n = off[i + 1] - off[i];
+        for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i]; r++) {
+            struct tf_copied *c = &progress->next[r];
+            *c = (struct tf_copied){.n = skip_banned(q, mine, n, 0)};
+            if (t == 0)
+                continue;
+            size_t last = (t - 1) * q->max_rows + r;
+            *c = progress->row[q->hist_parent[last]];
+            if (c->n < n && q->hist_id[last] == mine[c->n])
+                *c = (struct tf_copied){.n = skip_banned(q, mine, n, c->n + 1)};
+            else
+                c->inserted++;
         }
-    return p;
+    }
+    struct tf_copied *done = progress->row;
+    progress->row = progress->next;
+    progress->next = done;
 }
 
-/* How many ids of the source the hypothesis in that row, of t tokens, has copied; *inserted: how
- * many it has inserted since. history: [t], scratch. */
-static size_t copied(const struct tf_search *q, const uint32_t *src, size_t n, size_t row, size_t t,
-                     uint32_t *history, size_t *inserted)
-{
-    *inserted = 0;
-    for (size_t k = t; k-- > 0;) {
-        history[k] = q->hist_id[k * q->max_rows + row];
-        row = q->hist_parent[k * q->max_rows + row];
-    }
-    size_t p = skip_banned(q, src, n, 0);
-    for (size_t k = 0; k < t; k++) {
-        bool copy = p < n && history[k] == src[p];
-        *inserted = copy ? 0 : *inserted + 1;
-        if (copy)
-            p = skip_banned(q, src, n, p + 1);
-    }
-    return p;
-}
-
-/* Set all of a row but the ids in keep (sorted, each once) to -infinity. */
-#define DEFINE_KEEP(name, real)                                                      \
-    static void name(real *x, size_t V, const uint32_t *keep, size_t n)              \
-    {                                                                                \
-        for (size_t v = 0, k = 0; v < V; v++) {                                      \
-            if (k < n && keep[k] == v)                                               \
-                k++;                                                                 \
-            else                                                                     \
-                x[v] = -(real)INFINITY;                                              \
-        }                                                                            \
+/* Set all of a row but the n ids in keep (sorted, each once) and one more to -infinity. */
+#define DEFINE_KEEP(name, real)                                                            \
+    static void name(real *x, size_t V, const uint32_t *keep, size_t n, uint32_t one_more) \
+    {                                                                                      \
+        for (size_t v = 0, k = 0; v < V; v++) {                                            \
+            if (k < n && keep[k] == v)                                                     \
+                k++;                                                                       \
+            else if (v != one_more)                                                        \
+                x[v] = -(real)INFINITY;                                                    \
+        }                                                                                  \
     }
 DEFINE_KEEP(keep_float, float)
 DEFINE_KEEP(keep_double, double)
 
-void tf_insertions_mask(const struct tf_insertions *s, const struct tf_search *q,
-                        const uint32_t *src, const uint32_t *off, tf_mem *lp)
+void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progress *progress,
+                        const struct tf_search *q, const uint32_t *src, const uint32_t *off,
+                        tf_mem *lp)
 {
     size_t t = q->counts[TF_SEARCH_STEP], V = q->opts.V;
-    uint32_t *history = tf_xarray(NULL, t + 1, sizeof *history);
-    struct tf_insertions keep = {.ids = tf_xarray(NULL, s->n + 2, sizeof *keep.ids)};
+    follow(progress, q, src, off);
     for (size_t i = 0; i < q->S; i++) {
         const uint32_t *mine = src + off[i];
         size_t n = off[i + 1] - off[i], limit = q->limit[i];
         for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i] && t < limit; r++) {
-            size_t inserted, p = copied(q, mine, n, r, t, history, &inserted);
-            keep.n = 0;
-            if (t + (n - p) < limit && (s->most == 0 || inserted < s->most)) {
-                memcpy(keep.ids, s->ids, s->n * sizeof *keep.ids);
-                keep.n = s->n;
-            }
-            keep.ids[keep.n++] = p < n ? mine[p] : q->opts.eos;
-            sort_ids(&keep);
+            struct tf_copied c = progress->row[r];
+            bool more = t + (n - c.n) < limit && (s->most == 0 || c.inserted < s->most);
+            uint32_t next = c.n < n ? mine[c.n] : q->opts.eos;
             if (q->be->elem_size[TF_ELEM_STAT] == sizeof(float))
-                keep_float((float *)lp + r * V, V, keep.ids, keep.n);
+                keep_float((float *)lp + r * V, V, s->ids, more ? s->n : 0, next);
             else
-                keep_double((double *)lp + r * V, V, keep.ids, keep.n);
+                keep_double((double *)lp + r * V, V, s->ids, more ? s->n : 0, next);
         }
     }
-    free(history);
-    free(keep.ids);
 }

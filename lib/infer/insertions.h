@@ -19,13 +19,25 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
                        bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
 void tf_insertions_release(struct tf_insertions *s);
 
+/* How far each hypothesis of a lane's search has come. Zero-initialise; released with
+ * tf_insertion_progress_release. */
+struct tf_insertion_progress {
+    struct tf_copied {
+        uint32_t n;        /* ids of the source copied */
+        uint32_t inserted; /* ids inserted since */
+    } * row, *next;        /* of the live rows; scratch */
+    size_t cap;
+};
+void tf_insertion_progress_release(struct tf_insertion_progress *p);
+
 /* Before a search_step with log-probabilities lp [rows, V]: set to -infinity those of all ids that
  * the constraint excludes. A hypothesis has copied the first p of the n ids of its source; an id
  * that equals the next one of the source copies it. Ids that the search never produces (ban) count
  * as copied. May follow: the next id of the source; an id of the set, unless `most` of them came
  * last or the limit leaves room only for the rest of the source; EOS if p = n. The source of
- * sentence i is src[off[i]] .. src[off[i + 1] - 1]. */
-void tf_insertions_mask(const struct tf_insertions *s, const struct tf_search *q,
-                        const uint32_t *src, const uint32_t *off, tf_mem *lp);
+ * sentence i is src[off[i]] .. src[off[i + 1] - 1]. To be called at every step of a group. */
+void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progress *progress,
+                        const struct tf_search *q, const uint32_t *src, const uint32_t *off,
+                        tf_mem *lp);
 
 #endif

@@ -23,6 +23,7 @@ struct tf_lane_search {
     const struct tf_backend *be;
     struct tf_ctx *ctx;
     const struct tf_insertions *insertions; /* or NULL */
+    struct tf_insertion_progress progress;
     struct member *member; /* one per model */
     struct tf_search search;
     /* STAT [logits_cap]: of one model; of an ensemble the sum of the models' probabilities */
@@ -91,6 +92,7 @@ void tf_lane_search_free(struct tf_lane_search *s)
             s->be->free(s->ctx, s->member[i].start);
     }
     tf_search_release(&s->search);
+    tf_insertion_progress_release(&s->progress);
     if (s->logits != NULL)
         s->be->free(s->ctx, s->logits);
     if (s->mixture != NULL)
@@ -203,7 +205,7 @@ static int step(struct tf_lane_search *s, struct tf_err *err)
         q->rows = q->max_rows;
     tf_mem *lp = n > 1 ? s->mixture : s->logits;
     if (s->insertions != NULL)
-        tf_insertions_mask(s->insertions, q, s->src.ids.v, s->src.offsets.v, lp);
+        tf_insertions_mask(s->insertions, &s->progress, q, s->src.ids.v, s->src.offsets.v, lp);
     s->be->search_step(s->ctx, q, lp);
     s->first_step = false;
     return 0;

@@ -9,8 +9,8 @@
 struct gunzip {
     struct tf_in *raw; /* the file */
     z_stream z;
-    bool in_member;   /* between the start and the end of a member */
-    bool any;         /* a member has been read */
+    bool in_member; /* between the start and the end of a member */
+    bool any;       /* a member has been read */
 };
 
 /* What follows a member: another one, or zeros that pad the file. 1, 0 at the end, or -1. */
@@ -19,8 +19,7 @@ static int next_member(struct gunzip *g, struct tf_err *err)
     ssize_t have = tf_in_fill(g->raw, 2, err);
     if (have < 0)
         return -1;
-    const uint8_t *p = g->raw->buf + g->raw->pos;
-    if (have >= 2 && p[0] == 0x1f && p[1] == 0x8b) {
+    if (tf_is_gzip(g->raw->buf + g->raw->pos, (size_t)have)) {
         g->in_member = inflateReset(&g->z) == Z_OK;
         return 1;
     }

@@ -16,12 +16,6 @@ static bool seen_enough(const struct tf_in *in)
     return in->eof || n >= ENOUGH || memchr(p, '\n', n) != NULL;
 }
 
-static bool is_gzip(const struct tf_in *in)
-{
-    const uint8_t *p = in->buf + in->pos;
-    return in->len - in->pos >= 2 && p[0] == 0x1f && p[1] == 0x8b;
-}
-
 static int check_plain(struct tf_in *in, struct tf_err *err)
 {
     struct tf_recognised found;
@@ -37,7 +31,7 @@ static int check_text(struct tf_in *in, struct tf_err *err)
 {
     if (!seen_enough(in))
         return 0;
-    if (!is_gzip(in))
+    if (!tf_is_gzip(in->buf + in->pos, in->len - in->pos))
         return check_plain(in, err);
     if (tf_gunzip(in, err) < 0)
         return -1;
@@ -49,7 +43,7 @@ static int check_gzip(struct tf_in *in, struct tf_err *err)
 {
     if (!seen_enough(in))
         return 0;
-    return is_gzip(in) && tf_gunzip(in, err) < 0 ? -1 : 1;
+    return tf_is_gzip(in->buf + in->pos, in->len - in->pos) && tf_gunzip(in, err) < 0 ? -1 : 1;
 }
 
 int tf_text_open(struct tf_in *in, const char *path, bool any_encoding, struct tf_err *err)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SLOTS = 4 };
+enum { SLOTS = 4, WAIT_MS = 50 /* of tf_feed_next */ };
 /* Checkpoints record the position after a batch as a signed number. */
 #define MOST_COUNT ((uint64_t)INT64_MAX - 1)
 
@@ -245,14 +245,14 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
 
 /* ---- the training side ---- */
 
-/* The work of the reading thread, where there is none: fill a slot if the input is ready within
- * 50 ms. */
+/* The work of the reading thread, where there is none: fill a slot if the input is ready
+ * within WAIT_MS. */
 static void read_here(struct tf_feed *f)
 {
     struct tf_feed_item *item = &f->slot[f->head];
-    if (!tf_reader_ready(f->reader))
-        poll(&(struct pollfd){.fd = f->in.fd, .events = POLLIN}, 1, 50);
-    else {
+    if (!tf_reader_ready(f->reader)) {
+        poll(&(struct pollfd){.fd = f->in.fd, .events = POLLIN}, 1, WAIT_MS);
+    } else {
         memset(&item->err, 0, sizeof item->err);
         push(f, item, fill(f, item, &item->err));
     }
@@ -268,7 +268,7 @@ const struct tf_feed_item *tf_feed_next(struct tf_feed *f)
     }
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += 50000000;
+    t.tv_nsec += WAIT_MS * 1000000L;
     if (t.tv_nsec >= 1000000000) {
         t.tv_nsec -= 1000000000;
         t.tv_sec++;

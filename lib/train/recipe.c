@@ -111,7 +111,7 @@ static void base(struct tf_config *c, struct tf_recipe *r, enum tf_dialect as)
         .pad = 0,
     };
     *r = (struct tf_recipe){
-        .tokens = 25000,
+        .tokens = TF_PAPER_TOKENS,
         .steps = t2t ? 250000 : 100000,
         .warmup = 4000,
         .save_every = 1000,

@@ -5,9 +5,11 @@
 
 #include "model/config.h"
 
+enum { TF_PAPER_TOKENS = 25000 }; /* of a batch on each side, section 5.1 */
+
 /* How a preset is trained. */
 struct tf_recipe {
-    int64_t tokens;        /* per batch, on each side; the paper's 25,000 */
+    int64_t tokens;        /* per batch, on each side */
     int64_t steps, warmup; /* updates */
     int64_t save_every;    /* updates from one checkpoint to the next */
     int64_t average;       /* checkpoints that the paper averages for this row */

@@ -56,10 +56,13 @@ static size_t trace(const struct graph *g, long *history, long d, size_t offset,
 
 static size_t align_middle(const struct graph *g, size_t offset, size_t *match)
 {
-    size_t n = 0;
+    size_t n = 0, room = 0;
     long *history = NULL, d = 0;
     for (bool found = g->na == 0 || g->nb == 0; !found && d <= TF_ALIGN_MAX; d += !found) {
-        history = tf_xarray(history, (size_t)(d + 1) * (size_t)(d + 1), sizeof *history);
+        if (room < (size_t)((d + 1) * (d + 1))) {
+            room = 2 * (size_t)((d + 1) * (d + 1));
+            history = tf_xarray(history, room, sizeof *history);
+        }
         for (long k = -d; k <= d && !found; k += 2) {
             bool down;
             long x = d > 0 ? step(row(history, d - 1), d, k, &down) : 0, y = x - k;
@@ -85,8 +88,7 @@ size_t tf_align(const struct tf_text *a, size_t na, const struct tf_text *b, siz
         match[start] = start;
         start++;
     }
-    while (start + end < na && start + end < nb &&
-           tf_text_same(a[na - 1 - end], b[nb - 1 - end])) {
+    while (start + end < na && start + end < nb && tf_text_same(a[na - 1 - end], b[nb - 1 - end])) {
         match[na - 1 - end] = nb - 1 - end;
         end++;
     }

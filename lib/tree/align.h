@@ -8,7 +8,7 @@
 /* Words may differ in so many places (those of one that the other lacks, counted in both). Beyond
  * it only what the sequences share at their beginning and end is aligned, so that the cost of a
  * line stays O((na + nb) * TF_ALIGN_MAX) in time and O(TF_ALIGN_MAX^2) in memory. */
-enum { TF_ALIGN_MAX = 1000 };
+enum { TF_ALIGN_MAX = 200 };
 
 /* For each a[i] set match[i] to the index of the same word in b, or SIZE_MAX if it has none there;
  * matches increase. Returns the number of matches. */

@@ -8,12 +8,14 @@
 #include "base/output.h"
 #include "tree/evalb_params.h"
 
+enum { TF_EVALB_MAX_LINE = INT32_MAX - 1 }; /* bytes */
+
 struct tf_evalb_opts {
     struct tf_evalb_params params;
     bool json;       /* one JSON object instead of the text report */
     bool exact;      /* the text report ends where EVALB's ends */
     int bad;         /* enum tf_on_bad: what to do after sentences in error */
-    size_t max_line; /* bytes; a longer line is an error */
+    size_t max_line; /* bytes, at most TF_EVALB_MAX_LINE; a longer line is an error */
 };
 
 /* Compare the trees of `test` with those of `gold`, line by line, and write the report. Warnings

@@ -28,8 +28,6 @@ struct tf_evalb_quote {
     size_t at;      /* its position in the line */
 };
 
-enum { TF_EVALB_MAX_LINE = INT32_MAX - 1 }; /* bytes */
-
 /* Zero-initialise. Texts are views of the line. */
 struct tf_evalb_sentence {
     struct tf_text line;
