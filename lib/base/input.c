@@ -16,6 +16,13 @@
 
 enum { BUFFER = 64 << 10 };
 
+int tf_in_refuse_terminal(const struct tf_in *in, const char *what, struct tf_err *err)
+{
+    if (in->fd != STDIN_FILENO || !isatty(STDIN_FILENO))
+        return 0;
+    return tf_fail_status(err, TF_USAGE, "%s is a terminal: %s is required", in->name, what);
+}
+
 void tf_in_from_fd(struct tf_in *in, int fd, const char *name)
 {
     struct stat st;

@@ -168,7 +168,7 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
                       struct tf_err *err)
 {
     const char *name = in->name;
-    ssize_t n = tf_in_fill(in, 9, err);
+    ssize_t n = tf_in_refuse_terminal(in, "a model", err) < 0 ? -1 : tf_in_fill(in, 9, err);
     if (n < 0)
         return -1;
     m->from = format_of((const char *)in->buf + in->pos, (size_t)n);
@@ -183,12 +183,10 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
             return -1;
         m->vocab = (const uint8_t *)m->vocab_bytes;
         if (m->from == TF_FORMAT_TFM && m->header.has_vocab) {
-            uint8_t hash[32];
-            char x[65], y[65];
-            tf_sha256_of(hash, m->vocab, m->vocab_n);
-            if (memcmp(hash, m->header.vocab, sizeof hash) != 0)
-                return tf_fail(err, "%s: vocabulary %s differs from %s: %s", o->vocab,
-                               tf_hex(x, hash, 32), name, tf_hex(y, m->header.vocab, 32));
+            struct tf_header other = {.has_vocab = true};
+            tf_sha256_of(other.vocab, m->vocab, m->vocab_n);
+            if (tf_same_vocab(&other, o->vocab, &m->header, name, err) < 0)
+                return -1;
         }
     }
     if (m->vocab == NULL || (m->from == TF_FORMAT_TFM && o->vocab == NULL))

@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SKIP_BIT = 63 }; /* of a queue entry: consumed, but not returned */
 
@@ -208,18 +207,15 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     return 0;
 }
 
-/* Nobody types a stream: without a message the tool would seem to hang. */
 static int refuse_terminal(const struct tf_reader *r, struct tf_err *err)
 {
-    struct tf_buf list = {0};
-    if (r->in->fd != STDIN_FILENO || !isatty(STDIN_FILENO))
-        return 0;
+    struct tf_buf what = {0};
+    tf_buf_str(&what, "a stream");
     for (size_t i = 0; r->kinds && r->kinds[i]; i++)
-        tf_buf_printf(&list, "%s%s", i ? " or " : " of kind ", r->kinds[i]);
-    tf_buf_str(&list, "");
-    tf_fail_status(err, TF_USAGE, "%s is a terminal: a stream%s is required", r->in->name, list.p);
-    tf_buf_release(&list);
-    return -1;
+        tf_buf_printf(&what, "%s%s", i ? " or " : " of kind ", r->kinds[i]);
+    int rc = tf_in_refuse_terminal(r->in, what.p, err);
+    tf_buf_release(&what);
+    return rc;
 }
 
 int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *kinds,

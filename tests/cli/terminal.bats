@@ -58,6 +58,7 @@ PY
         grep -q '^status 2' "$T/shown"
     done
     on_terminal "tf-batch >$T/out" | grep "stdin is a terminal: a stream of kind "
+    on_terminal "tf-convert - >$T/out" | grep "stdin is a terminal: a model is required"
     on_terminal "tf-train -o run" | grep "stdin is a terminal: a batch stream is required (see tf-batch)"
 }
 
