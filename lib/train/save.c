@@ -126,15 +126,29 @@ static int write_file(const struct tf_saver *s, struct tf_err *err)
     return rc;
 }
 
-static int save(struct tf_saver *s, struct tf_err *err)
+static int save_files(struct tf_saver *s, struct tf_err *err)
 {
-    if (check_finite(s, err) != 0 || write_file(s, err) != 0)
+    if (write_file(s, err) != 0)
         return -1;
     if (s->best && tf_rundir_make_best(s->dir->path, s->writing, err) != 0)
         return -1;
     if (s->kind != TF_SAVE_REGULAR)
         return 0;
     return tf_rundir_retain(s->dir->path, s->keep, s->every, s->state.step, err);
+}
+
+/* When the lock is lost, that is the reason: the run that has it now removes our temporary files.
+ */
+static int save(struct tf_saver *s, struct tf_err *err)
+{
+    struct tf_err lock = {0};
+    if (check_finite(s, err) != 0)
+        return -1;
+    if (save_files(s, err) == 0)
+        return 0;
+    if (tf_rundir_check_lock(s->dir, &lock) != 0 && lock.status == TF_AGAIN)
+        *err = lock;
+    return -1;
 }
 
 static void *save_main(void *arg)

@@ -65,6 +65,28 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
     [ "$reported" -ge 1 ] # writes to the log come at any time between
 }
 
+@test "a lock removed while a checkpoint gets its name: 75, whatever the second run did to the file" {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
+    args=("${small[@]}" --steps 10 --save-every 5 -o run b.tfs)
+    env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=rename TF_FAULT_AT=1 \
+        TF_FAULT_DO=stop tf-train "${args[@]}" </dev/null 2>err &
+    pid=$!
+    for _ in $(seq 600); do
+        [ "$(ps -o state= -p $pid)" = T ] && break
+        sleep 0.1
+    done
+    rm run/lock
+    t 0 tf-train "${args[@]}" # it removes the temporary files of runs that it takes for killed
+    cp -r run second
+    kill -CONT $pid
+    status=0
+    wait $pid || status=$?
+    expect_status 75
+    expect_contains "$(<err)" "tf-train: run/lock: removed or replaced, so that another run may use"
+    diff -r run second
+}
+
 @test "an average of what is not there" {
     t 1 tf-avgckpt -n 5 nowhere
     expect_error "tf-avgckpt: nowhere: No such file or directory"
@@ -89,6 +111,11 @@ short() {
 
 @test "stopped, resumed, fed in pieces, refused by name; other places and threads; NaN" {
     short C1 C2 C3 D1 D2 F1 F2
+}
+
+@test "histories of a run: kills, power cuts, full disks, other kernels, settings, data and locks" {
+    need strace
+    short S
 }
 
 @test "answers in time, readers and writers that leave, damaged files, layouts of decoding" {

@@ -25,10 +25,30 @@ def unescape(text):
     return bytes.fromhex(text.replace("\\x", ""))
 
 
-def trace(argv, path, below):
+def there(below):
+    """The operations that make what is below a directory, all of it on the disk."""
+    log, seen = [], {}
+    for at, _, names in os.walk(below):
+        for name in sorted(names):
+            full = os.path.join(at, name)
+            if os.path.islink(full):
+                continue
+            p, inode = os.path.relpath(full, below), os.stat(full).st_ino
+            if inode in seen:
+                log.append(("link", seen[inode], p))
+                continue
+            seen[inode] = p
+            with open(full, "rb") as f:
+                log += [("create", p, True), ("write", p, f.read(), None), ("sync", p)]
+        log.append(("sync", os.path.relpath(at, below)))
+    return log
+
+
+def trace(argv, path, below, env=None):
     """What argv does to files below a directory: a list of (operation, ...) with paths relative to
     it."""
-    run(["strace", "-f", "-y", "-xx", "-s", "16777216", "-e", "trace=" + CALLS, "-o", path] + argv)
+    run(["strace", "-f", "-y", "-xx", "-s", "16777216", "-e", "trace=" + CALLS, "-o", path] + argv,
+        env=env)
     below = os.path.realpath(below)
     pending, log = {}, []
     with open(path, errors="replace") as f:
@@ -208,10 +228,10 @@ def torn(f, r):
     return bytes(pages)
 
 
-def cut(log, r):
-    """One state after a cut at a random point: ({path: contents}, was a checkpoint surely on the
-    disk?)."""
-    at = r.randint(0, len(log))
+def cut(log, r, first=0):
+    """One state after a cut at a random point, not before the first operations: ({path: contents},
+    was a checkpoint surely on the disk?)."""
+    at = r.randint(first, len(log))
     files, names, durable, loose = {}, {}, {}, []
     ever = False
     for op in log[:at]:

@@ -121,8 +121,9 @@ class Row:
 
 
 class Rig:
-    def __init__(self, tmp, seed=1, scale=1.0, short=False, minutes=None):
+    def __init__(self, tmp, seed=1, scale=1.0, short=False, minutes=None, number=None):
         self.tmp, self.seed, self.scale, self.short, self.minutes = tmp, seed, scale, short, minutes
+        self.number = number
         os.makedirs(tmp, exist_ok=True)
         self.made = {}
 

@@ -10,6 +10,7 @@
  *     TF_FAULT_DO=ENOSPC           an error by name, "kill", "stop": the process stops before the
  * call (SIGSTOP), or "spoil": a write of which one bit comes out wrong TF_FAULT_SHORT=SEED read and
  * write move 1 to 64 bytes at a time, and now and then say EINTR first (poll too)
+ *     TF_FAULT_CLOCK=SEED          the time of day is any, in any order
  *     TF_FAULT_REPORT=FILE         at the end: how many calls counted, how many were struck
  */
 #define _GNU_SOURCE
@@ -30,6 +31,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -77,7 +79,7 @@ static const struct {
 static uintptr_t text_begin, text_end;
 static unsigned mask;
 static long at;
-static int onward, give, shortly, killing, spoiling, stopping;
+static int onward, give, shortly, killing, spoiling, stopping, lying;
 static atomic_long count, struck;
 static atomic_uint_least64_t state;
 static const char *report;
@@ -99,7 +101,8 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 __attribute__((constructor)) static void begin(void)
 {
     const char *calls = getenv("TF_FAULT_CALLS"), *when = getenv("TF_FAULT_AT"),
-               *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT");
+               *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT"),
+               *clock = getenv("TF_FAULT_CLOCK");
     char *end;
     report = getenv("TF_FAULT_REPORT");
     if (calls != NULL) {
@@ -131,6 +134,10 @@ __attribute__((constructor)) static void begin(void)
     if (seed != NULL) {
         shortly = 1;
         atomic_store(&state, strtoull(seed, NULL, 10) * 2654435761u + 1);
+    }
+    if (clock != NULL) {
+        lying = 1;
+        atomic_fetch_add(&state, strtoull(clock, NULL, 10) * 2654435761u + 1);
     }
     if (stopping) /* nobody would continue a program that this one starts */
         unsetenv("TF_FAULT_DO");
@@ -226,6 +233,8 @@ RESOLVE(opendir)
 RESOLVE(poll)
 RESOLVE(mmap)
 RESOLVE(aligned_alloc)
+RESOLVE(clock_gettime)
+RESOLVE(time)
 
 EXPORT int open(const char *path, int flags, ...)
 {
@@ -363,6 +372,24 @@ EXPORT int poll(struct pollfd *p, nfds_t n, int ms)
 EXPORT void *mmap(void *p, size_t n, int prot, int flags, int fd, off_t where)
 {
     return strike(C_MMAP, CALLER) ? MAP_FAILED : REAL(mmap)(p, n, prot, flags, fd, where);
+}
+
+EXPORT int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int rc = REAL(clock_gettime)(clock, t);
+    if (lying && ours(CALLER) && rc == 0 && clock == CLOCK_REALTIME)
+        t->tv_sec = draw(UINT32_MAX);
+    return rc;
+}
+
+EXPORT time_t time(time_t *t)
+{
+    time_t now = REAL(time)(NULL);
+    if (lying && ours(CALLER))
+        now = draw(UINT32_MAX);
+    if (t != NULL)
+        *t = now;
+    return now;
 }
 
 /* glibc's own names, since looking them up by dlsym would allocate. */
