@@ -22,6 +22,11 @@ SAN ?=
 CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
 CUDA_ARCH ?= 90
+# Training on many processes: a plugin for each MPI whose compiler is installed. MPI=auto|yes|no;
+# yes: `make deps` installs Open MPI.
+MPI ?= auto
+MPICC_openmpi ?= mpicc.openmpi
+MPICC_mpich ?= mpicc.mpich
 DEPS ?= yes
 V ?=
 # Number of tests to run in parallel.
@@ -48,6 +53,7 @@ CXX := $(gnu)-g++
 AR := $(gnu)-ar
 PKG_CONFIG := $(gnu)-pkg-config
 CUDA := no
+MPI := no
 endif
 
 # The file VERSION holds the release and, in the tarball of `make dist`, the commit.
@@ -100,6 +106,14 @@ endif
 # Off in a sanitizer build unless CUDA=yes: both runtimes reserve the same addresses.
 with_cuda := $(if $(and $(cu_src),$(have_nvcc),$(if $(SAN),$(filter yes,$(CUDA)),yes)),yes)
 
+# Off in a sanitizer build unless MPI=yes: MPI leaks.
+mpi_wanted := $(if $(SAN),$(filter yes,$(MPI)),$(filter auto yes,$(MPI)))
+mpis := $(if $(mpi_wanted),$(foreach m,openmpi mpich,\
+	$(if $(shell command -v $(MPICC_$m) 2>/dev/null),$m)))
+ifeq ($(filter auto yes no,$(MPI)),)
+$(error MPI=$(MPI): one of auto, yes, no)
+endif
+
 lib_obj := $(lib_src:%.c=$B/%.o) \
 	$(foreach t,f32 f64,$(ref_src:%.c=$B/%.$t.o)) \
 	$(foreach i,$(isas),$(isa_src:%.c=$B/%.$i.o)) \
@@ -120,6 +134,7 @@ cases := $(if $(ARCH),TF_TEST_CASES=3)
 # Lints read sources: once, without sanitizers, is enough.
 bats := $(sort $(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats)))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
+mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(ARCH),,$(if $(cu_src),$B/emulate/tf-backend-cuda.so))
 emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o $B/tests/emulate/cublaslt.o
@@ -177,10 +192,13 @@ $B/flags: FORCE
 
 # ---- rules ---------------------------------------------------------------------------------------
 
-all: $(bins) $(plugin)
+all: $(bins) $(plugin) $(mpi_plugins)
 	$(if $(plugin),,@rm -f $B/bin/tf-backend-cuda.so)
+	@rm -f $(filter-out $(mpi_plugins),$(wildcard $B/bin/tf-comm-*.so))
+	$(if $(filter yes,$(MPI)),$(if $(mpis),,@echo 'tf-tools: no MPI: run `make deps MPI=yes`' >&2; \
+	    exit 1))
 	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(strip $(isas));' \
-	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no)'
+	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no); MPI $(or $(strip $(mpis)),no)'
 
 # $(call cc,SOURCE,MORE FLAGS)
 define cc
@@ -197,12 +215,12 @@ $B/lib/ops/ref/%.f32.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=float -DTF_REF_NAME=f32)
 $B/lib/ops/ref/%.f64.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=double -DTF_REF_NAME=f64)
-# The plugin is found in $(LIBDIR)/tf, or in ../lib/tf next to the program. A file, because PREFIX
+# Plugins are found in $(LIBDIR)/tf, or in ../lib/tf next to the program. A file, because PREFIX
 # may be set for `make install` only.
 $B/libdir: FORCE
 	@mkdir -p $(@D)
 	@echo $(call quoted,$(LIBDIR)) | cmp -s - $@ || echo $(call quoted,$(LIBDIR)) >$@
-$B/lib/ops/registry.o: lib/ops/registry.c $B/flags $B/libdir
+$B/lib/base/plugin.o: lib/base/plugin.c $B/flags $B/libdir
 	$(call cc,$<,$(call quoted,-DTF_LIBDIR="$(LIBDIR)"))
 # "+" and 12 digits of the commit: in a tarball from VERSION, because git may know a directory above
 # it, and else from git. If git refuses (`make install` by another user), what it said before stays.
@@ -296,6 +314,11 @@ $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt \
 	    $(addprefix -Xlinker -rpath$(comma),$(realpath $(dir $(NVCC))../lib64))
+$B/bin/tf-comm-%.so: lib/comm/mpi/mpi.c $B/flags
+	@mkdir -p $(@D) $B/lib/comm/mpi
+	$(if $(V),,@echo '  MPI  $(patsubst $B/%,%,$@)')
+	$Q$(MPICC_$*) $(all_cppflags) $(all_cflags) -Wno-stringop-overflow $(LDFLAGS) -fPIC -shared \
+	    -MMD -MP -MT $@ -MF $B/lib/comm/mpi/$*.d -o $@ $<
 $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
@@ -304,6 +327,7 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 
+-include $(mpis:%=$B/lib/comm/mpi/%.d)
 -include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $(cmd_obj) $(test_obj) \
 	$(fuzz_obj) $(harness_obj) $B/tests/emulate/check.o $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
 
@@ -312,8 +336,9 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 # Debian packages for the build and the tests.
 libraries := libcbor-dev libopenblas0-pthread libsentencepiece-dev zlib1g-dev
 compilers := $(if $(ARCH),g++-$(gnu) gcc-$(gnu) qemu-user,g++ gcc $(libraries))
-packages := bats $(compilers) make mandoc perl pkg-config python3 python3-cbor2 python3-numpy jq \
-	shellcheck strace
+mpi_packages := $(if $(filter yes,$(MPI)),libopenmpi-dev openmpi-bin)
+packages := bats $(compilers) $(mpi_packages) make mandoc perl pkg-config python3 python3-cbor2 \
+	python3-numpy jq shellcheck strace
 
 deps: $(sysroot) ## install the Debian packages that are missing
 	@missing=; \
@@ -446,10 +471,10 @@ completions: ## write shell completion scripts to build/completions
 	        exit 1; done; done
 
 # $(call installed,FUNCTION): $(call FUNCTION,SOURCE,TARGET) for every file that `make install`
-# writes. The plugin is next to the tools in the build tree, and in LIBDIR/tf when installed.
+# writes. Plugins are next to the tools in the build tree, and in LIBDIR/tf when installed.
 define installed
 $(foreach f,$(bins),$(call $1,$f,$(BINDIR)/$(notdir $f)))
-$(foreach f,$(plugin),$(call $1,$f,$(LIBDIR)/tf/$(notdir $f)))
+$(foreach f,$(plugin) $(mpi_plugins),$(call $1,$f,$(LIBDIR)/tf/$(notdir $f)))
 $(foreach f,$(sort $(wildcard man/*.[157])),\
 	$(call $1,$f,$(MANDIR)/man$(subst .,,$(suffix $f))/$(notdir $f)))
 $(foreach t,$(notdir $(bins)),\
@@ -471,6 +496,7 @@ install: all completions ## install below DESTDIR and PREFIX
 
 # Directories that are left empty go, too, except those that every system has.
 uninstall: plugin := tf-backend-cuda.so
+uninstall: mpi_plugins := tf-comm-openmpi.so tf-comm-mpich.so
 uninstall: ## remove the installed files
 	@remove() { \
 	    rm -f "$$1"; \
@@ -494,7 +520,7 @@ endef
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' Makefile | expand -t14
-	@echo 'Variables: SAN=address,undefined  CUDA=auto|yes|no  DEPS=no  V=1  PREFIX= DESTDIR=' \
+	@echo 'Variables: SAN=address,undefined  CUDA=auto|yes|no  MPI=auto|yes|no  DEPS=no  V=1  PREFIX= DESTDIR=' \
 	    ' TESTS=...'
 
 clean: ## remove the build trees

@@ -1,6 +1,7 @@
 /* registry.c - backends by name. cpu, ref and ref64 are built in; cuda is a plugin that is loaded
  * only on request, so that other programs do not pay for the start of CUDA. */
 #include "base/log.h"
+#include "base/plugin.h"
 #include "ops/backend.h"
 
 #include <dlfcn.h>
@@ -9,71 +10,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#ifndef TF_LIBDIR
-#define TF_LIBDIR "/usr/local/lib"
-#endif
 
 #define PLUGIN "tf-backend-cuda.so"
 enum { MOST_DEVICES = 1024 };
-
-/* The directory of this program, or "" when it is unknown. */
-static void exe_dir(char *dir, size_t size)
-{
-    ssize_t n = readlink("/proc/self/exe", dir, size - 1);
-    dir[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(dir, '/');
-    *(slash != NULL ? slash : dir) = 0;
-}
-
-/* TF_BACKEND_DIR, which is not for who runs a program with another's rights. */
-static const char *named_dir(void)
-{
-    return secure_getenv("TF_BACKEND_DIR");
-}
-
-/* The path of the plugin: the first directory that has it. False and err (ENOENT) if none has. */
-static bool plugin_path(char *path, size_t size, struct tf_err *err)
-{
-    char exe[PATH_MAX], beside[PATH_MAX + 16] = "";
-    exe_dir(exe, sizeof exe);
-    if (exe[0] != 0)
-        snprintf(beside, sizeof beside, "%s/../lib/tf", exe);
-    /* The plugin next to the program comes before the installed one: they were built together. The
-     * build writes it next to the tools. */
-    const char *const dirs[] = {named_dir(), exe, beside, TF_LIBDIR "/tf"};
-    for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
-        if (dirs[i] == NULL || dirs[i][0] == 0)
-            continue;
-        int n = snprintf(path, size, "%s/" PLUGIN, dirs[i]);
-        if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
-            return true;
-    }
-    tf_fail(err, "the plugin " PLUGIN " is not installed");
-    err->sys = ENOENT;
-    return false;
-}
 
 /* The plugin's tables for a device, or NULL and err. For `auto`, check for a driver first: loading
  * CUDA's libraries takes 50 ms and 200 MB. */
 static const struct tf_backend *const *load_plugin(int device, bool automatic, struct tf_err *err)
 {
     char path[PATH_MAX];
-    if (!plugin_path(path, sizeof path, err))
+    if (!tf_plugin_path(path, sizeof path, PLUGIN, err))
         return NULL;
-    if (automatic && named_dir() == NULL &&
+    if (automatic && tf_plugin_dir() == NULL &&
         dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
         tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
         return NULL;
     }
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (lib == NULL) {
-        tf_fail(err, "%s", dlerror()); /* names the file */
-        return NULL;
-    }
     const struct tf_backend *const *(*entry)(int device) = NULL;
-    *(void **)&entry = dlsym(lib, "tf_backend_entry");
+    void *lib = tf_plugin_load(path, "tf_backend_entry", (void **)&entry, err);
+    if (lib == NULL)
+        return NULL;
     const struct tf_backend *const *tables = entry != NULL ? entry(device) : NULL;
     if (entry != NULL && tables == NULL) {
         tf_fail(err, "cuda: this process already uses another GPU");

@@ -12,7 +12,7 @@ prepare() {
     need "$TF_PYTHON"
     local found
     found=$(tf-info --devices | grep '^openblas ')
-    if [[ $found == *"No such file"* && ${TF_TEST_REQUIRE:-} != openblas ]]; then
+    if [[ $found == *"No such file"* && " ${TF_TEST_REQUIRE:-} " != *" openblas "* ]]; then
         skip "no OpenBLAS: $found"
     fi
     export TF_CPU_ISA=openblas

@@ -9,6 +9,8 @@
 
 void use_built_plugin(void)
 {
+    static const char *const plugins[] = {"tf-backend-cuda.so", "tf-comm-openmpi.so",
+                                          "tf-comm-mpich.so"};
     char exe[PATH_MAX], dir[PATH_MAX + 32], file[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = 0;
@@ -17,7 +19,9 @@ void use_built_plugin(void)
         return;
     *name = 0;
     snprintf(dir, sizeof dir, "%s/../../bin", exe);
-    snprintf(file, sizeof file, "%s/tf-backend-cuda.so", dir);
-    if (access(file, F_OK) == 0)
-        setenv("TF_BACKEND_DIR", dir, 0);
+    for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++) {
+        snprintf(file, sizeof file, "%s/%s", dir, plugins[i]);
+        if (access(file, F_OK) == 0)
+            setenv("TF_BACKEND_DIR", dir, 0);
+    }
 }

@@ -6,11 +6,13 @@ load files
 
 prepare() { cd "$TOP" || return 1; }
 
-@test "cbor.h only in lib/cbor, CUDA only in lib/ops/cuda, SentencePiece only in lib/text/sp*.cc" {
+@test "cbor.h only in lib/cbor, CUDA in lib/ops/cuda, MPI in lib/comm/mpi, SentencePiece in lib/text/sp*.cc" {
     project_sources | grep -v '^lib/cbor/' | xargs grep -nE '#include *[<"]cbor\.h' |
         expect_none "cbor.h"
     project_sources | grep -v '^lib/ops/cuda/' |
         xargs grep -nE '#include *[<"](cuda|cublas|curand)' | expect_none "CUDA"
+    project_sources | grep -v '^lib/comm/mpi/' | xargs grep -nE '#include *[<"]mpi\.h' |
+        expect_none "MPI"
     project_sources | grep -v -E '^lib/text/sp(_train\.cc|_internal\.hh|\.cc)$' |
         xargs grep -nE '#include *[<"]sentencepiece' | expect_none "SentencePiece"
 }
@@ -22,7 +24,7 @@ prepare() { cd "$TOP" || return 1; }
 # A plugin has no access to lib/base: it prints bugs and times itself.
 @test "only lib/base prints, exits or aborts" {
     project_sources | grep '^lib/' | grep -v -e '^lib/base/' -e \
-        '^lib/ops/cuda/\(plugin\|times\).cu$' |
+        '^lib/ops/cuda/\(plugin\|times\).cu$' -e '^lib/comm/mpi/' |
         xargs grep -nE '\b(printf|puts|putchar|fprintf|perror|exit|_exit|abort)\(' |
         expect_none "talk in the library"
 }

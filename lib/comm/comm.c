@@ -1,0 +1,202 @@
+/* comm.c - see comm.h. */
+#include "comm/comm.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/parse.h"
+#include "base/plugin.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIRST_LIMIT = 600 }; /* seconds */
+
+const char *const tf_comm_uses[] = {"auto", "mpi", "none", NULL};
+
+/* ---- joining ---- */
+
+/* The variables in which launchers tell a process the number of ranks and its own. The first that
+ * are set count. srun sets those of PMI, too, unless it is called with --mpi=pmix. */
+static const struct launcher {
+    const char *size, *rank, *plugin;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "tf-comm-openmpi.so"},
+    {"PMI_SIZE", "PMI_RANK", "tf-comm-mpich.so"},
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "tf-comm-openmpi.so"},
+};
+
+static bool read_count(int *n, const char *variable)
+{
+    struct tf_err ignored;
+    int64_t x;
+    const char *text = getenv(variable);
+    if (text == NULL || tf_parse_int(&x, text, 0, INT_MAX, &ignored) != 0)
+        return false;
+    *n = (int)x;
+    return true;
+}
+
+/* The launcher; NULL without one: rank 0 of 1. */
+static const struct launcher *find_launcher(int *rank, int *size)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (read_count(size, launchers[i].size) && read_count(rank, launchers[i].rank))
+            return &launchers[i];
+    *rank = 0;
+    *size = 1;
+    return NULL;
+}
+
+/* The plugin of this launcher, or without one the first that is installed. */
+static int load(struct tf_comm *c, const struct launcher *by, struct tf_err *err)
+{
+    char path[PATH_MAX];
+    const struct tf_comm_table *(*entry)(void) = NULL;
+    const char *name = by != NULL ? by->plugin : launchers[0].plugin;
+    if (!tf_plugin_path(path, sizeof path, name, err) &&
+        (by != NULL || !tf_plugin_path(path, sizeof path, launchers[1].plugin, err)))
+        return tf_fail_status(err, TF_USAGE, "%s is not installed (make MPI=yes)", name);
+    if (tf_plugin_load(path, "tf_comm_entry", (void **)&entry, err) == NULL)
+        return -1;
+    const struct tf_comm_table *table = entry != NULL ? entry() : NULL;
+    if (table == NULL)
+        return tf_fail(err, "%s: not a plugin for ranks", path);
+    if (table->abi != TF_COMM_ABI)
+        return tf_fail(err, "%s: made for another version: interface %u, this program has %u", path,
+                       (unsigned)table->abi, (unsigned)TF_COMM_ABI);
+    c->table = table;
+    return 0;
+}
+
+static int connect_ranks(struct tf_comm *c, const struct launcher *by, int size, struct tf_err *err)
+{
+    if (c->table->open(&c->rank, &c->size, c->library, sizeof c->library, err) != 0) {
+        c->table = NULL;
+        return -1;
+    }
+    if (by != NULL && c->size != size)
+        return tf_fail(err,
+                       "started as one of %d ranks, but %s connects %d: the launcher is of another "
+                       "MPI (srun needs --mpi=pmix)",
+                       size, c->library, c->size);
+    if ((c->size & (c->size - 1)) != 0)
+        return tf_fail_status(err, TF_USAGE, "%d ranks: must be a power of two", c->size);
+    return 0;
+}
+
+static int share_hosts(struct tf_comm *c, struct tf_err *err)
+{
+    size_t n = (size_t)c->size, *edge = tf_xarray(NULL, n + 1, sizeof *edge);
+    char(*by_slot)[TF_HOST_NAME] = tf_xcalloc(n, sizeof *by_slot);
+    for (size_t i = 0; i <= n; i++)
+        edge[i] = i * sizeof *by_slot;
+    gethostname(by_slot[tf_comm_slot(c, c->rank)], TF_HOST_NAME - 1);
+    c->host = tf_xcalloc(n, sizeof *c->host);
+    int rc = tf_comm_gather(c, by_slot, edge, err);
+    for (int i = 0; i < c->size; i++)
+        memcpy(c->host[i], by_slot[tf_comm_slot(c, i)], TF_HOST_NAME);
+    free(by_slot);
+    free(edge);
+    return rc;
+}
+
+int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, struct tf_err *err)
+{
+    int rank, size;
+    const struct launcher *by = find_launcher(&rank, &size);
+    *c = (struct tf_comm){.rank = rank, .size = 1, .limit = FIRST_LIMIT};
+    if (use == TF_COMM_NONE || (use == TF_COMM_AUTO && size <= 1)) {
+        c->rank = 0;
+        return 0;
+    }
+    if (load(c, by, err) != 0)
+        return size > 1 ? tf_context(err, "started as one of %d ranks", size) : -1;
+    if (connect_ranks(c, by, size, err) == 0 && share_hosts(c, err) == 0)
+        return 0;
+    tf_comm_close(c);
+    return -1;
+}
+
+void tf_comm_close(struct tf_comm *c)
+{
+    if (c->table != NULL)
+        c->table->close();
+    free(c->host);
+    *c = (struct tf_comm){.rank = c->rank, .size = 1};
+}
+
+void tf_comm_abort(struct tf_comm *c, int status)
+{
+    if (c->table != NULL)
+        c->table->kill(status);
+}
+
+/* ---- moving bytes ---- */
+
+/* Between two polls: spin for a reply within microseconds, then leave the CPU to others. */
+static void rest(double waited)
+{
+    if (waited < 0.002)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = waited < 1 ? 50000 : 1000000}, NULL);
+}
+
+static int too_late(const struct tf_comm *c, const struct tf_comm_piece *piece, int n,
+                    struct tf_err *err)
+{
+    int peer = piece[0].peer;
+    if (n > 1)
+        return tf_fail(err, "no answer for %g s from one of %d ranks", c->limit, n);
+    return tf_fail(err, "no answer for %g s from rank %d (%s)", c->limit, peer,
+                   c->host != NULL ? c->host[peer] : "?");
+}
+
+int tf_comm_swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, struct tf_err *err)
+{
+    int rc;
+    if (n == 0)
+        return 0;
+    if (c->table->start(piece, n, err) != 0)
+        return -1;
+    const double start = tf_now();
+    for (double waited = 0; (rc = c->table->poll(err)) == 0; waited = tf_now() - start) {
+        if (waited > c->limit)
+            return too_late(c, piece, n, err);
+        rest(waited);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+/* The bits of the rank in reverse order. */
+int tf_comm_slot(const struct tf_comm *c, int rank)
+{
+    int slot = 0;
+    for (int bit = 1; bit < c->size; bit *= 2)
+        slot = 2 * slot + ((rank & bit) != 0);
+    return slot;
+}
+
+/* By doubling: blocks of 1, 2, 4, ... slots. The largest go to the nearest rank. */
+int tf_comm_gather(struct tf_comm *c, void *base, const size_t *edge, struct tf_err *err)
+{
+    char *p = base;
+    const int slot = tf_comm_slot(c, c->rank);
+    for (int n = 1; n < c->size; n *= 2) {
+        const int ours = slot & -n, theirs = ours ^ n;
+        const struct tf_comm_piece piece = {
+            .peer = tf_comm_slot(c, slot ^ n), /* reversing again gives the rank */
+            .out = p + edge[ours],
+            .n_out = edge[ours + n] - edge[ours],
+            .in = p + edge[theirs],
+            .n_in = edge[theirs + n] - edge[theirs],
+        };
+        if (tf_comm_swap(c, &piece, 1, err) != 0)
+            return -1;
+    }
+    return 0;
+}

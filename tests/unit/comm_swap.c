@@ -1,0 +1,156 @@
+/* Bytes between ranks, by each MPI that is installed: the program starts itself under mpirun. */
+#include "../harness/plugin.h"
+#include "../harness/tap.h"
+#include "base/memory.h"
+#include "comm/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned char byte_of(int from, int to, size_t i)
+{
+    return (unsigned char)(31 * from + 7 * to + (int)(i % 251));
+}
+
+static bool is_from(const unsigned char *p, size_t n, int from, int to)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != byte_of(from, to, i))
+            return false;
+    return true;
+}
+
+/* Bytes from each rank to each other one, two messages in order, the second of another length and
+ * larger than what MPI sends at once; nothing at all for some. */
+static bool swap_all(struct tf_comm *c)
+{
+    struct tf_err err;
+    const size_t n[2] = {5, 3000000};
+    struct tf_comm_piece *piece = tf_xcalloc((size_t)c->size * 2, sizeof *piece);
+    int k = 0;
+    bool good = true;
+    for (int peer = 0; peer < c->size; peer++)
+        for (int turn = 0; peer != c->rank && turn < 2; turn++) {
+            unsigned char *out = tf_xcalloc(n[turn], 1);
+            for (size_t i = 0; i < n[turn]; i++)
+                out[i] = byte_of(c->rank, peer, i + (size_t)turn);
+            bool sends = turn == 0 || c->rank < peer, gets = turn == 0 || peer < c->rank;
+            piece[k++] = (struct tf_comm_piece){peer, out, sends ? n[turn] : 0,
+                                                tf_xcalloc(n[turn], 1), gets ? n[turn] : 0};
+        }
+    good &= tf_comm_swap(c, piece, k, &err) == 0;
+    for (int i = 0; i < k; i++) {
+        const size_t first = piece[i].n_in == n[0] ? 0 : 1;
+        for (size_t at = 0; at < piece[i].n_in; at++)
+            good &=
+                ((unsigned char *)piece[i].in)[at] == byte_of(piece[i].peer, c->rank, at + first);
+        free((void *)piece[i].out);
+        free(piece[i].in);
+    }
+    free(piece);
+    return good;
+}
+
+/* Slots of unequal size, some of them empty. */
+static bool gather(struct tf_comm *c)
+{
+    struct tf_err err;
+    size_t edge[9] = {0};
+    for (int i = 0; i < c->size; i++)
+        edge[i + 1] = edge[i] + (size_t)(i % 3) * 1000;
+    unsigned char *all = tf_xcalloc(edge[c->size] + 1, 1);
+    int own = tf_comm_slot(c, c->rank);
+    for (size_t i = edge[own]; i < edge[own + 1]; i++)
+        all[i] = byte_of(own, 0, i - edge[own]);
+    bool good = tf_comm_gather(c, all, edge, &err) == 0;
+    for (int i = 0; i < c->size; i++)
+        good &= is_from(all + edge[i], edge[i + 1] - edge[i], i, 0);
+    free(all);
+    return good;
+}
+
+static bool slots(const struct tf_comm *c)
+{
+    unsigned seen = 0;
+    for (int rank = 0; rank < c->size; rank++)
+        seen |= 1u << tf_comm_slot(c, rank);
+    return tf_comm_slot(c, 0) == 0 && seen == (1u << c->size) - 1 &&
+           (c->size < 2 || tf_comm_slot(c, 1) == c->size / 2);
+}
+
+/* A rank that says nothing for longer than the limit. */
+static int wait_too_long(struct tf_comm *c)
+{
+    struct tf_err err = {0};
+    char byte;
+    c->limit = 0.2;
+    if (c->rank == 0) {
+        const struct tf_comm_piece piece = {.peer = 1, .in = &byte, .n_in = 1};
+        if (tf_comm_swap(c, &piece, 1, &err) == 0 ||
+            strncmp(err.msg, "no answer for 0.2 s from rank 1 (", 33) != 0)
+            return 1;
+        tf_comm_abort(c, 7);
+    }
+    for (;;)
+        pause();
+}
+
+/* The statuses of ranks, which the launcher returns: 0 for all is well. */
+static int run_rank(const char *what, int size)
+{
+    struct tf_comm c;
+    struct tf_err err = {0};
+    if (tf_comm_open(&c, TF_COMM_AUTO, &err) != 0) {
+        fprintf(stderr, "%s\n", err.msg);
+        return err.status == TF_USAGE ? 2 : 1;
+    }
+    if (strcmp(what, "wait") == 0)
+        return wait_too_long(&c);
+    bool good =
+        c.size == size && slots(&c) && swap_all(&c) && gather(&c) && gather(&c) && swap_all(&c);
+    for (int i = 0; size > 1 && i < size; i++)
+        good &= strcmp(c.host[i], c.host[0]) == 0 && c.host[0][0] != 0;
+    tf_comm_close(&c);
+    return good ? 0 : 1;
+}
+
+static int launch(const char *program, const char *options, int n, const char *what)
+{
+    char exe[4000], command[5000];
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[length > 0 ? length : 0] = 0;
+    snprintf(command, sizeof command, "timeout 60 %s -n %d %s '%s' %s %d </dev/null >&2", program,
+             n, options, exe, what, n);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static void test_mpi(const char *name, const char *program, const char *options)
+{
+    char path[4000], command[200], why[200];
+    snprintf(path, sizeof path, "%s/tf-comm-%s.so", getenv("TF_BACKEND_DIR"), name);
+    snprintf(command, sizeof command, "command -v %s >/dev/null", program);
+    if (getenv("TF_BACKEND_DIR") == NULL || access(path, F_OK) != 0 || system(command) != 0) {
+        snprintf(why, sizeof why, "no %s: ranks are not tested with it", name);
+        skip(why);
+        return;
+    }
+    for (int n = 2; n <= 8; n *= 2)
+        is_int(launch(program, options, n, "run"), 0, "%s: %d ranks", name, n);
+    is_int(launch(program, options, 3, "run"), 2, "%s: 3 ranks are refused", name);
+    ok(launch(program, options, 2, "wait") != 0, "%s: a rank that does not answer ends all", name);
+}
+
+int main(int argc, char **argv)
+{
+    use_built_plugin();
+    if (argc == 3)
+        return run_rank(argv[1], atoi(argv[2]));
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    test_mpi("openmpi", "mpirun.openmpi", "--oversubscribe --bind-to none");
+    test_mpi("mpich", "mpirun.mpich", "");
+    return done();
+}
