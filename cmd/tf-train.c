@@ -5,6 +5,7 @@
 #include "train/recipe.h"
 #include "train/run.h"
 #include "train/signals.h"
+#include "train/worker.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +16,10 @@ enum { TRAIN = 1, PLAN = 2, TUNE = 4 };
 static struct tf_run_opts o;
 static struct tf_start_model from; /* o.from */
 static const char *preset, *tune;
-static int dialect, precision;
+static int dialect, precision, ranks;
+static struct tf_team team; /* o.team */
 static int64_t layers, plan_tokens, plan_length, plan_devices;
-static double hours;
+static double hours, rank_timeout;
 static const char *tflops;
 
 static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NULL};
@@ -157,6 +159,12 @@ static struct tf_opt opts[] = {
                     "fastest to FILE, exit"),
     OPT_INT(0, "threads", &o.threads, .arg = "N", .lo = 1, .hi = 64,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
+    OPT_CHOICE(0, "ranks", &ranks, tf_comm_uses, .arg = "WORD", .def = "auto", .modes = TRAIN,
+               .help = "train together with the other processes of mpirun or srun: auto (if there "
+                       "are any), mpi (always), or none; does not change the output"),
+    OPT_REAL(0, "rank-timeout", &rank_timeout, .arg = "S", .def = "600", .lo = 1, .hi = 1e6,
+             .modes = TRAIN,
+             .help = "seconds after which a rank that does not answer ends the run"),
     OPT_MODE(0, "plan", PLAN,
              .help = "print parameters, memory and FLOP, exit; needs only --vocab-size or --init"),
     OPT_INT(0, "plan-tokens", &plan_tokens, .arg = "N", .lo = 1, .hi = 1e9, .modes = PLAN,
@@ -200,16 +208,23 @@ static int set_defaults(struct tf_err *err)
                              !given("schedule"), err);
 }
 
+static int default_threads(void)
+{
+    int n = tf_threads_default();
+    if (team.sharing > 1)
+        n = n > team.sharing ? n / team.sharing : 1;
+    return n;
+}
+
 static int configure(const struct tf_args *args, struct tf_err *err)
 {
     if (set_defaults(err) != 0)
         return -1;
-    o.threads = tf_threads_default();
+    o.threads = default_threads();
     plan_tokens = o.fit_tokens > 0 ? o.fit_tokens : TF_PAPER_TOKENS;
     tf_opt_reassign(opts);
     if (strcmp(o.device, "ref64") == 0)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
-    o.precision = precision > 0 ? precisions[precision] : NULL;
     o.opts = opts;
     o.command = args->command;
     o.need_bos = given("start") && o.config.start == TF_START_BOS;
@@ -247,6 +262,25 @@ static int print_plan(struct tf_err *err)
     return rc;
 }
 
+/* Join the other ranks, if there are any: a rank other than 0 then obeys to the end of the run, and
+ * *status becomes its status. What all ranks find, only rank 0 reports. */
+static int join(int *status, struct tf_err *err)
+{
+    *status = -1;
+    int rc = tf_team_open(&team, (enum tf_comm_use)ranks, rank_timeout, o.device, o.precision, err);
+    if (rc == 0 && team.comm.size > 1)
+        o.team = &team;
+    if (rc == 0 && team.comm.rank > 0) {
+        *status = tf_worker(&team, given("threads") ? (int)o.threads : default_threads(), err);
+        rc = *status < 0 ? -1 : 0;
+    } else if (rc != 0 && team.comm.rank > 0) {
+        *status = err->status;
+        *err = (struct tf_err){0};
+        rc = 0;
+    }
+    return rc;
+}
+
 /* USR2 while waiting for the stream, a wait that nothing else could end. */
 static void stop_early(int sig)
 {
@@ -262,10 +296,22 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "-o DIR is required");
     if (o.dir != NULL && *o.dir == 0)
         return tf_fail_status(err, TF_USAGE, "--output '': empty name");
+    o.precision = precision > 0 ? precisions[precision] : NULL;
+    if (args->mode == TRAIN) {
+        int status;
+        if (join(&status, err) != 0)
+            return -1;
+        if (status >= 0)
+            return status;
+    }
     if (configure(args, err) != 0)
         return -1;
     if (args->mode == PLAN)
         return print_plan(err);
+    if (strcmp(o.input, "-") == 0 && o.team != NULL)
+        return tf_fail_status(err, TF_USAGE,
+                              "ranks need the batch stream as a file or FIFO: launchers do not "
+                              "pass stdin on reliably");
     if (strcmp(o.input, "-") == 0 && isatty(0)) /* before the run's directory is made */
         return tf_fail_status(err, TF_USAGE,
                               "stdin is a terminal: a batch stream is required (see tf-batch)");
@@ -277,6 +323,7 @@ int main(int argc, char **argv)
 {
     int status = tf_tool_main(&tool, argc, argv, run);
     tf_start_model_release(&from);
+    tf_team_close(&team, status);
     if (status == 0)
         tf_signals_reraise();
     return status;

@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_LIMIT = 600 }; /* seconds */
-
 const char *const tf_comm_uses[] = {"auto", "mpi", "none", NULL};
 
 /* ---- joining ---- */
@@ -104,11 +102,11 @@ static int share_hosts(struct tf_comm *c, struct tf_err *err)
     return rc;
 }
 
-int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, struct tf_err *err)
+int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit, struct tf_err *err)
 {
     int rank, size;
     const struct launcher *by = find_launcher(&rank, &size);
-    *c = (struct tf_comm){.rank = rank, .size = 1, .limit = FIRST_LIMIT};
+    *c = (struct tf_comm){.rank = rank, .size = 1, .limit = limit};
     if (use == TF_COMM_NONE || (use == TF_COMM_AUTO && size <= 1)) {
         c->rank = 0;
         return 0;

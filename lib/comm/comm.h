@@ -54,7 +54,8 @@ extern const char *const tf_comm_uses[]; /* their words, NULL-terminated */
 
 /* Join the other ranks. AUTO: if the launcher's environment has any. On failure *c is closed, and
  * c->rank is what the launcher said: only one rank should report what all of them find. */
-int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, struct tf_err *err) TF_MUST_CHECK;
+int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit,
+                 struct tf_err *err) TF_MUST_CHECK;
 /* After the last message. A zero struct may be closed; the rank stays. */
 void tf_comm_close(struct tf_comm *c);
 /* End all ranks. Returns only for a process of its own. */

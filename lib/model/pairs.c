@@ -62,8 +62,10 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
         p->tgt_out[t + T] = (uint32_t)c->eos;
         s += S + 1;
         t += T + 1;
-        if (S + 1 > p->longest) p->longest = S + 1;
-        if (T + 1 > p->longest) p->longest = T + 1;
+        if (S + 1 > p->longest)
+            p->longest = S + 1;
+        if (T + 1 > p->longest)
+            p->longest = T + 1;
     }
     p->src_off[n] = s;
     p->tgt_off[n] = t;
@@ -87,6 +89,39 @@ void tf_pairs_release(struct tf_pairs *p)
     free(p->tgt_out);
     free(p->tgt_off);
     *p = (struct tf_pairs){0};
+}
+
+void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p)
+{
+    const uint64_t head[] = {p->n, p->src_off[p->n], p->tgt_off[p->n], p->longest};
+    tf_buf_add(b, head, sizeof head);
+    tf_buf_add(b, p->src_off, (p->n + 1) * sizeof *p->src_off);
+    tf_buf_add(b, p->tgt_off, (p->n + 1) * sizeof *p->tgt_off);
+    tf_buf_add(b, p->src, head[1] * sizeof *p->src);
+    tf_buf_add(b, p->tgt_in, head[2] * sizeof *p->tgt_in);
+    tf_buf_add(b, p->tgt_out, head[2] * sizeof *p->tgt_out);
+}
+
+static const char *get(uint32_t *to, const char *from, size_t n)
+{
+    memcpy(to, from, n * sizeof *to);
+    return from + n * sizeof *to;
+}
+
+void tf_pairs_get(struct tf_pairs *p, const void *bytes)
+{
+    uint64_t head[4];
+    const char *at = bytes;
+    memcpy(head, at, sizeof head);
+    at += sizeof head;
+    p->n = head[0];
+    p->longest = head[3];
+    reserve(p, p->n, head[1], head[2]);
+    at = get(p->src_off, at, p->n + 1);
+    at = get(p->tgt_off, at, p->n + 1);
+    at = get(p->src, at, head[1]);
+    at = get(p->tgt_in, at, head[2]);
+    get(p->tgt_out, at, head[2]);
 }
 
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p)

@@ -2,6 +2,7 @@
 #ifndef TF_MODEL_PAIRS_H
 #define TF_MODEL_PAIRS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/config.h"
 #include <stddef.h>
@@ -23,6 +24,9 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
 int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c,
                  struct tf_err *err) TF_MUST_CHECK;
 void tf_pairs_release(struct tf_pairs *p);
+/* Append as bytes for another process of this build; fill from such bytes, which must be whole. */
+void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p);
+void tf_pairs_get(struct tf_pairs *p, const void *bytes);
 /* Cut sentences 0..n into `parts` ranges of about equal cost: cut[0] = 0 <= ... <= cut[parts] = n.
  * Depends on the offsets alone. */
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);

@@ -46,7 +46,7 @@ int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf
     *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
     tf_params_init(&w->params, c);
     w->flat = be->alloc(ctx, TF_ELEM_PARAM, w->params.size, err);
-    if (!w->flat || upload(w, w->flat, flat, w->params.size, err) < 0) {
+    if (!w->flat || (flat != NULL && upload(w, w->flat, flat, w->params.size, err) < 0)) {
         tf_weights_release(w);
         return -1;
     }

@@ -24,7 +24,7 @@ struct tf_weights {
     struct tf_packed **packed; /* one per matrix of the table, by tf_weights_pack; NULL before */
 };
 
-/* Copy `flat` (params.size host floats) to the backend. */
+/* Copy `flat` (params.size host floats) to the backend; NULL: all 0. */
 int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
                     const struct tf_config *c, const float *flat, struct tf_err *err) TF_MUST_CHECK;
 /* Pack matrices for decoding; required before tf_encode and tf_decode_step. */

@@ -66,5 +66,5 @@ int tf_run(const struct tf_run_opts *o, struct tf_err *err)
     tf_run_release(&r);
     if (rc < 0 || rc == TF_RUN_COLLAPSED)
         return -1;
-    return tf_stop && tf_stop_signal == SIGUSR2 ? TF_AGAIN : 0;
+    return tf_stop && (tf_stop_signal == SIGUSR2 || o->team != NULL) ? TF_AGAIN : 0;
 }

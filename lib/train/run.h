@@ -7,6 +7,7 @@
 #include "model/config.h"
 #include "train/start_model.h"
 #include "train/schedule.h"
+#include "train/team.h"
 
 enum tf_on_collapse { TF_ON_COLLAPSE_WARN, TF_ON_COLLAPSE_STOP };
 extern const char *const tf_on_collapse_words[]; /* NULL-terminated */
@@ -43,6 +44,7 @@ struct tf_run_opts {
     int on_collapse;     /* enum tf_on_collapse */
     bool need_bos;       /* refuse a vocabulary without bos */
     bool force, progress, quiet;
+    struct tf_team *team;       /* NULL: a process of its own. Borrowed */
     const struct tf_opt *opts;  /* for the provenance; NULL in tests */
     const char *const *command; /* argv, for the log; NULL in tests */
 };
@@ -67,7 +69,7 @@ struct tf_run_given {
 int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g,
                   struct tf_err *err) TF_MUST_CHECK;
 
-/* Run to the end. 0; TF_AGAIN after USR2; -1 with err->status TF_FAILED, TF_DIVERGED, TF_AGAIN
+/* Run to the end. 0; TF_AGAIN after USR2, and with a team after any signal that stops it; -1 with err->status TF_FAILED, TF_DIVERGED, TF_AGAIN
  * (directory in use) ... After a stop by TERM, INT or HUP everything is saved and released and 0 is
  * returned; the caller then calls tf_signals_reraise. */
 int tf_run(const struct tf_run_opts *o, struct tf_err *err) TF_MUST_CHECK;

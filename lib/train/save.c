@@ -184,9 +184,9 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
 {
     if (tf_saver_wait(s, err) != 0)
         return -1;
-    const tf_mem *block[] = {from->w.flat, from->m, from->v, from->e};
-    for (int i = 0; i < 4; i++)
-        if (s->block[i] != NULL && tf_stepper_download(from, s->block[i], block[i], err) != 0)
+    for (int i = 0; i < TF_BLOCKS; i++)
+        if (s->block[i] != NULL &&
+            tf_stepper_collect(from, s->block[i], (enum tf_stepper_block)i, err) != 0)
             return -1;
     char *name = tf_save_name(kind, state->step);
     free(s->writing);

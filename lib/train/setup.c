@@ -253,12 +253,13 @@ int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
 {
     const struct tf_run_opts *o = s->o;
     const struct tf_stepper_start start = {
+        .team = o->team,
         .p = w->p,
         .m = w->m,
         .v = w->v,
         .e = w->e,
         .ema = o->ema > 0,
-        .accumulate = o->accumulate > 1,
+        .accumulate = o->accumulate,
         .threads = (int)o->threads,
         .tuning = s->tuning.text,
         .tuning_name = o->tuning,

@@ -8,9 +8,11 @@ struct pass {
     const struct tf_shards *s;
     const struct tf_pairs *pairs;
     const struct tf_rng_state *rng; /* NULL: forward only */
+    struct tf_shard_range range;
+    size_t top; /* the node of this range */
     size_t cut[TF_MAX_SHARDS + 1];
-    struct tf_sums sums[TF_MAX_SHARDS]; /* forward only */
-    pthread_mutex_t lock;               /* guards all below, and the pool of gradients */
+    struct tf_sums *sums; /* forward only */
+    pthread_mutex_t lock; /* guards all below, and the pool of gradients */
     pthread_cond_t freed;
     /* nodes as in a heap: 1 is the root, shards + i leaf i; NULL: no sentence in it */
     tf_mem *node[2 * TF_MAX_SHARDS];
@@ -52,7 +54,7 @@ static void climb(struct pass *r, size_t i, tf_mem *g, int lane)
     for (;;) {
         r->node[i] = g;
         r->done[i] = true;
-        if (i == 1 || !r->done[i ^ 1])
+        if (i == r->top || !r->done[i ^ 1])
             break;
         tf_mem *left = r->node[i & ~(size_t)1], *right = r->node[i | 1];
         g = left != NULL ? left : right;
@@ -83,6 +85,7 @@ static void fail(struct pass *r, const struct tf_err *e)
 static void backward_job(void *arg, size_t job, int lane)
 {
     struct pass *r = arg;
+    job += r->range.first;
     const struct tf_shards *s = r->s;
     struct tf_err e = {0};
     tf_mem *g = NULL;
@@ -103,6 +106,7 @@ static void forward_job(void *arg, size_t job, int lane)
 {
     struct pass *r = arg;
     struct tf_err e = {0};
+    job += r->range.first;
     if (r->cut[job] < r->cut[job + 1] && tf_forward(r->s->work[lane], &r->sums[job], NULL, r->pairs,
                                                     r->cut[job], r->cut[job + 1], &e) != 0)
         fail(r, &e);
@@ -111,13 +115,14 @@ static void forward_job(void *arg, size_t job, int lane)
 static int run_shards(struct pass *r, void (*job)(void *, size_t, int), struct tf_err *err)
 {
     const struct tf_shards *s = r->s;
-    size_t n = (size_t)s->w->be->shards;
+    const size_t n = (size_t)s->w->be->shards, jobs = r->range.last - r->range.first;
+    r->top = (n + r->range.first) / jobs;
     if (tf_weights_positions(s->w, r->pairs->longest, err) != 0)
         return -1;
     tf_pairs_cut(r->cut, n, r->pairs);
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->freed, NULL);
-    tf_pool_run(s->pool, job, r, n);
+    tf_pool_run(s->pool, job, r, jobs);
     pthread_cond_destroy(&r->freed);
     pthread_mutex_destroy(&r->lock);
     if (r->err.status != 0) {
@@ -127,20 +132,19 @@ static int run_shards(struct pass *r, void (*job)(void *, size_t, int), struct t
     return 0;
 }
 
-tf_mem *tf_shards_backward(const struct tf_shards *s, const struct tf_pairs *p,
-                           const struct tf_rng_state *rng, struct tf_err *err)
+int tf_shards_backward(const struct tf_shards *s, tf_mem **g, const struct tf_pairs *p,
+                       struct tf_shard_range range, const struct tf_rng_state *rng,
+                       struct tf_err *err)
 {
-    struct pass r = {.s = s, .pairs = p, .rng = rng};
-    return run_shards(&r, backward_job, err) == 0 ? r.node[1] : NULL;
+    struct pass r = {.s = s, .pairs = p, .range = range, .rng = rng};
+    int rc = run_shards(&r, backward_job, err);
+    *g = rc == 0 ? r.node[r.top] : NULL;
+    return rc;
 }
 
 int tf_shards_forward(const struct tf_shards *s, struct tf_sums *sums, const struct tf_pairs *p,
-                      struct tf_err *err)
+                      struct tf_shard_range range, struct tf_err *err)
 {
-    struct pass r = {.s = s, .pairs = p};
-    if (run_shards(&r, forward_job, err) != 0)
-        return -1;
-    for (int i = 0; i < s->w->be->shards; i++)
-        tf_sums_add(sums, &r.sums[i]);
-    return 0;
+    struct pass r = {.s = s, .pairs = p, .range = range, .sums = sums};
+    return run_shards(&r, forward_job, err);
 }

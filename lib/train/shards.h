@@ -31,13 +31,19 @@ struct tf_shards {
     tf_mem *sums; /* F64 [4 * shards] */
 };
 
-/* Forward and backward. Returns the sum in one of the gradient buffers, which is in use until the
- * caller puts it back, or NULL with *err. The sums of shard i are added to sums + 4 * i (tf_xent).
- */
-tf_mem *tf_shards_backward(const struct tf_shards *s, const struct tf_pairs *p,
-                           const struct tf_rng_state *rng, struct tf_err *err);
-/* Forward without dropout: adds to *sums, in the order of the shards. */
+/* Some shards of a micro-batch, first .. last - 1: all of them, or a subtree. */
+struct tf_shard_range {
+    size_t first, last;
+};
+
+/* Forward and backward. *g becomes the sum in one of the gradient buffers, which is in use until
+ * the caller puts it back; NULL when these shards have no sentence. The sums of shard i are added
+ * to sums + 4 * i (tf_xent). */
+int tf_shards_backward(const struct tf_shards *s, tf_mem **g, const struct tf_pairs *p,
+                       struct tf_shard_range range, const struct tf_rng_state *rng,
+                       struct tf_err *err) TF_MUST_CHECK;
+/* Forward without dropout: the sums of shard i are added to sums[i]. */
 int tf_shards_forward(const struct tf_shards *s, struct tf_sums *sums, const struct tf_pairs *p,
-                      struct tf_err *err) TF_MUST_CHECK;
+                      struct tf_shard_range range, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -110,13 +110,24 @@ static int open_saver(struct tf_run *r, const struct tf_resume *from, struct tf_
     return tf_rundir_retain(o->dir, keep, 1, step, err);
 }
 
+/* The first item of the stream; NULL when a stop is requested. If the ranks are lost, the first
+ * update will say so. */
+static const struct tf_feed_item *wait_first(struct tf_run *r)
+{
+    const struct tf_feed_item *item;
+    struct tf_err lost = {0};
+    while ((item = tf_feed_next(r->setup.feed)) == NULL && !tf_stop &&
+           tf_stepper_idle(&r->stepper, &lost) == 0)
+        ;
+    return item;
+}
+
 /* With --force: a run that became a different one gets a new provenance stage; one that resumed
  * unchanged does not, however often it was started. */
 static void record_override(struct tf_run *r, const struct tf_resume *from)
 {
     struct tf_value none = tf_value_map();
-    while (tf_feed_next(r->setup.feed) == NULL && !tf_stop)
-        ;
+    wait_first(r);
     if (tf_feed_other_corpus(r->setup.feed))
         tf_warn("%s: the corpus differs from the checkpoint's; continuing with the new one",
                 r->o->input);
@@ -132,9 +143,7 @@ static int report_start(struct tf_run *r, const struct tf_resume *from, struct t
 {
     const struct tf_batch_cursor *data = from->path != NULL ? &r->state.cursor : NULL;
     if (from->path == NULL || r->o->force) {
-        const struct tf_feed_item *item;
-        while ((item = tf_feed_next(r->setup.feed)) == NULL && !tf_stop)
-            ;
+        const struct tf_feed_item *item = wait_first(r);
         data = item != NULL && item->kind == TF_FEED_BATCH ? &item->next : NULL;
     }
     const struct tf_run_origin origin = {&r->setup, &r->stepper, &r->state, data, from->path};

@@ -1,20 +1,99 @@
-/* stepper.c - updates over the lanes. Shards and chunks fix what is computed; lanes decide only who
- * computes it. */
+/* stepper.c - updates over the lanes and ranks. Shards and chunks fix what is computed; lanes and
+ * ranks decide only who computes it. */
 #include "train/stepper.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "train/signals.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static tf_mem *at(const struct tf_stepper *s, tf_mem *p, size_t i)
 {
     return tf_at(s->be, TF_ELEM_PARAM, p, i);
 }
 
+/* ---- shares ---- */
+
+static int ranks_of(const struct tf_stepper *s)
+{
+    return s->team != NULL ? s->team->comm.size : 1;
+}
+
+/* The number of micro-batches, with absent ones to a power of two. */
+static int64_t padded(int64_t accumulate)
+{
+    int64_t n = 1;
+    while (n < accumulate)
+        n *= 2;
+    return n;
+}
+
+/* The part of one of so many ranks in the leaves of an update. */
+static struct tf_share leaves_of(int64_t rank, int64_t ranks, int64_t shards, int64_t accumulate)
+{
+    const int64_t n = shards * padded(accumulate) / ranks, first = rank * n;
+    struct tf_share p = {.first = first / shards, .shards = {0, (size_t)shards}};
+    p.last = p.first + (n > shards ? n / shards : 1);
+    if (n < shards)
+        p.shards = (struct tf_shard_range){(size_t)(first % shards), (size_t)(first % shards + n)};
+    if (p.last > accumulate)
+        p.last = accumulate > p.first ? accumulate : p.first;
+    return p;
+}
+
+static int check_ranks(const struct tf_stepper *s, int64_t accumulate, struct tf_err *err)
+{
+    int64_t most = s->be->shards * padded(accumulate);
+    return ranks_of(s) <= most
+               ? 0
+               : tf_fail_status(err, TF_USAGE,
+                                "%d ranks: at most %lld for %d shards of %lld "
+                                "batches",
+                                ranks_of(s), (long long)most, s->be->shards, (long long)accumulate);
+}
+
+/* Slots of whole chunks. */
+static void share_elements(struct tf_stepper *s)
+{
+    const size_t n = s->w.params.size, chunks = (n + s->chunk - 1) / s->chunk,
+                 ranks = (size_t)ranks_of(s);
+    s->share.to = n;
+    if (s->team == NULL)
+        return;
+    s->edge = tf_xarray(NULL, ranks + 1, sizeof *s->edge);
+    for (size_t i = 0; i <= ranks; i++)
+        s->edge[i] = i < ranks ? chunks * i / ranks * s->chunk : n;
+    const int slot = tf_comm_slot(&s->team->comm, s->team->comm.rank);
+    s->share.from = s->edge[slot];
+    s->share.to = s->edge[slot + 1];
+}
+
+/* Every rank's part of `base`, which has an item of so many bytes for each `per` elements. */
+static int gather(struct tf_stepper *s, void *base, size_t per, size_t bytes, struct tf_err *err)
+{
+    const size_t ranks = (size_t)ranks_of(s);
+    if (s->team == NULL)
+        return 0;
+    size_t *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
+    for (size_t i = 0; i <= ranks; i++)
+        edge[i] = (s->edge[i] + per - 1) / per * bytes;
+    int rc = tf_team_gather(s->team, base, edge, err);
+    free(edge);
+    return rc;
+}
+
+/* All ranks fared like this one? */
+static int agree(struct tf_stepper *s, const struct tf_err *mine, double *sums, size_t n,
+                 struct tf_err *err)
+{
+    return tf_team_vote(s->team, mine, tf_stop ? (int)tf_stop_signal : 0, sums, n, err);
+}
+
 /* ---- creation and release ---- */
 
-static tf_mem *block(struct tf_stepper *s, const float *from, struct tf_err *err)
+static tf_mem *block(struct tf_stepper *s, const float *from, size_t n, struct tf_err *err)
 {
-    size_t n = s->w.params.size;
     tf_mem *p = s->be->alloc(s->ctx[0], TF_ELEM_PARAM, n, err);
     if (p != NULL && from != NULL)
         tf_floats_up(s->be, s->ctx[0], p, TF_ELEM_PARAM, from, n);
@@ -38,27 +117,35 @@ static int open_lanes(struct tf_stepper *s, const struct tf_stepper_start *start
     return start->tune ? s->be->start_tuning(s->ctx[0], err) : 0;
 }
 
-size_t tf_stepper_gradients(int lanes, int shards, bool accumulate)
+size_t tf_stepper_gradients(int lanes, size_t shards, int64_t accumulate)
 {
-    return tf_shards_buffers(lanes, shards) + accumulate;
+    size_t n = tf_shards_buffers(lanes, (int)shards);
+    while (accumulate >>= 1) /* finished subtrees, one a level */
+        n++;
+    return n;
 }
 
 static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *start,
                         struct tf_err *err)
 {
-    size_t n = s->w.params.size, shards = (size_t)s->be->shards;
-    s->grads.n = tf_stepper_gradients(s->lanes, s->be->shards, start->accumulate);
+    const struct tf_share *own = &s->share;
+    const size_t n = s->w.params.size, part = own->to - own->from, shards = (size_t)s->be->shards;
+    s->grads.n = tf_stepper_gradients(s->lanes, own->shards.last - own->shards.first,
+                                      own->last - own->first);
+    if (s->team != NULL && s->grads.n < 2)
+        s->grads.n = 2; /* one to receive */
     s->grads.all = tf_xcalloc(s->grads.n, sizeof *s->grads.all);
     s->grads.unused = tf_xcalloc(s->grads.n, sizeof *s->grads.unused);
-    s->accumulate = start->accumulate;
-    if ((s->m = block(s, start->m, err)) == NULL || (s->v = block(s, start->v, err)) == NULL)
+    if (s->team != NULL)
+        s->received = tf_xcalloc((size_t)(own->last - own->first) + 1, sizeof *s->received);
+    if ((s->m = block(s, start->m, part, err)) == NULL ||
+        (s->v = block(s, start->v, part, err)) == NULL)
         return -1;
-    if (start->ema && (s->e = block(s, start->e != NULL ? start->e : start->p, err)) == NULL)
+    if (start->ema && (s->e = block(s, start->e != NULL ? start->e : start->p, part, err)) == NULL)
         return -1;
     for (size_t i = 0; i < s->grads.n; i++)
-        if ((s->grads.all[i] = block(s, NULL, err)) == NULL)
+        if ((s->grads.all[i] = block(s, NULL, n, err)) == NULL)
             return -1;
-    s->chunk = s->be->threads ? TF_NORM_CHUNK : n;
     if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, (n + s->chunk - 1) / s->chunk, err)) ==
         NULL)
         return -1;
@@ -68,22 +155,107 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *sta
     return s->be->sync(s->ctx[0], err);
 }
 
-int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c,
-                    const struct tf_stepper_start *start, struct tf_err *err)
+static int create(struct tf_stepper *s, const struct tf_config *c,
+                  const struct tf_stepper_start *start, struct tf_err *err)
 {
-    *s = (struct tf_stepper){.be = be};
-    TF_ASSERT(be->shards >= 1 && be->shards <= TF_MAX_SHARDS &&
-              (be->shards & (be->shards - 1)) == 0);
     if (open_lanes(s, start, err) != 0 ||
-        tf_weights_init(&s->w, be, s->ctx[0], c, start->p, err) != 0 ||
-        alloc_blocks(s, start, err) != 0) {
-        tf_stepper_release(s);
+        tf_weights_init(&s->w, s->be, s->ctx[0], c, start->p, err) != 0)
         return -1;
-    }
+    s->chunk = s->be->threads ? TF_NORM_CHUNK : s->w.params.size;
+    s->share = leaves_of(s->team != NULL ? s->team->comm.rank : 0, ranks_of(s), s->be->shards,
+                         s->accumulate);
+    share_elements(s);
+    if (alloc_blocks(s, start, err) != 0)
+        return -1;
     for (int i = 0; i < s->lanes; i++)
         s->work[i] = tf_work_new(&s->w, s->ctx[i]);
     tf_stepper_begin(s);
     return 0;
+}
+
+/* Rank 0 sends each other rank its part of a host block of all elements, or all of it. */
+static int send_block(struct tf_stepper *s, const float *from, bool parts, struct tf_err *err)
+{
+    const struct tf_comm *c = &s->team->comm;
+    struct tf_comm_piece *piece = tf_xcalloc((size_t)c->size, sizeof *piece);
+    for (int rank = 1; rank < c->size; rank++) {
+        const int slot = tf_comm_slot(c, rank);
+        size_t first = parts ? s->edge[slot] : 0,
+               last = parts ? s->edge[slot + 1] : s->edge[c->size];
+        piece[rank - 1] = (struct tf_comm_piece){.peer = rank,
+                                                 .out = from + first,
+                                                 .n_out = (last - first) * sizeof *from};
+    }
+    int rc = tf_team_swap(s->team, piece, c->size - 1, err);
+    free(piece);
+    return rc;
+}
+
+static int receive_block(struct tf_stepper *s, tf_mem *to, size_t n, struct tf_err *err)
+{
+    float *x = tf_xarray(NULL, n + 1, sizeof *x);
+    const struct tf_comm_piece piece = {.peer = 0, .in = x, .n_in = n * sizeof *x};
+    int rc = tf_team_swap(s->team, &piece, 1, err);
+    if (rc == 0) {
+        tf_floats_up(s->be, s->ctx[0], to, TF_ELEM_PARAM, x, n);
+        rc = s->be->sync(s->ctx[0], err);
+    }
+    free(x);
+    return rc;
+}
+
+/* What rank 0 starts from, to all ranks. */
+static int share_start(struct tf_stepper *s, const struct tf_team_start *o,
+                       const struct tf_stepper_start *start, struct tf_err *err)
+{
+    const struct {
+        bool exists, parts;
+        const float *from;
+        tf_mem *to;
+    } all[] = {
+        {true, false, start->p, s->w.flat},
+        {o->moments, true, start->m, s->m},
+        {o->moments, true, start->v, s->v},
+        {o->ema, true, start->e != NULL ? start->e : start->p, s->e},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t n = all[i].parts ? s->share.to - s->share.from : s->w.params.size;
+        if (all[i].exists &&
+            (s->team->comm.rank == 0 ? send_block(s, all[i].from, all[i].parts, err)
+                                     : receive_block(s, all[i].to, n, err)) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int create_on_ranks(struct tf_stepper *s, const struct tf_config *c,
+                           const struct tf_stepper_start *start, struct tf_err *err)
+{
+    const struct tf_order o = {.kind = TF_ORDER_START,
+                               .start = {.config = *c,
+                                         .accumulate = s->accumulate,
+                                         .ema = start->ema,
+                                         .moments = start->m != NULL || start->moments}};
+    struct tf_err mine = {0};
+    if (check_ranks(s, s->accumulate, err) != 0 ||
+        tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
+        return -1;
+    (void)!create(s, c, start, &mine);
+    return agree(s, &mine, NULL, 0, err) != 0 ? -1 : share_start(s, &o.start, start, err);
+}
+
+int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c,
+                    const struct tf_stepper_start *start, struct tf_err *err)
+{
+    *s = (struct tf_stepper){.be = be,
+                             .team = start->team,
+                             .accumulate = start->accumulate > 0 ? start->accumulate : 1};
+    TF_ASSERT(be->shards >= 1 && be->shards <= TF_MAX_SHARDS &&
+              (be->shards & (be->shards - 1)) == 0);
+    int rc = s->team != NULL ? create_on_ranks(s, c, start, err) : create(s, c, start, err);
+    if (rc != 0)
+        tf_stepper_release(s);
+    return rc;
 }
 
 void tf_stepper_release(struct tf_stepper *s)
@@ -103,6 +275,10 @@ void tf_stepper_release(struct tf_stepper *s)
     for (int i = 0; i < s->lanes; i++)
         s->be->close(s->ctx[i]);
     tf_pool_free(s->pool);
+    for (int64_t i = 0; s->received != NULL && i < s->share.last - s->share.first; i++)
+        tf_pairs_release(&s->received[i].pairs);
+    free(s->received);
+    free(s->edge);
     free(s->ctx);
     free(s->work);
     free(s->grads.all);
@@ -114,59 +290,55 @@ void tf_stepper_release(struct tf_stepper *s)
 
 struct chunks {
     struct tf_stepper *s;
+    size_t from, to; /* elements; `from` begins a chunk */
     tf_mem *a, *b;
     const struct tf_adam *adam;
     double decay;
 };
 
-static size_t span(const struct tf_stepper *s, size_t job)
+/* The elements of a job: returns the first. */
+static size_t span(const struct chunks *c, size_t job, size_t *n)
 {
-    size_t left = s->w.params.size - job * s->chunk;
-    return left < s->chunk ? left : s->chunk;
+    size_t i = c->from + job * c->s->chunk, left = c->to - i;
+    *n = left < c->s->chunk ? left : c->s->chunk;
+    return i;
 }
 
 static void run_chunks(struct tf_stepper *s, void (*job)(void *, size_t, int), struct chunks c)
 {
     c.s = s;
-    tf_pool_run(s->pool, job, &c, (s->w.params.size + s->chunk - 1) / s->chunk);
+    tf_pool_run(s->pool, job, &c, (c.to - c.from + s->chunk - 1) / s->chunk);
 }
 
 static void add_job(void *arg, size_t job, int lane)
 {
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
-    s->be->add(s->ctx[lane], at(s, c->a, job * s->chunk), at(s, c->b, job * s->chunk),
-               span(s, job));
+    size_t n, i = span(c, job, &n);
+    s->be->add(s->ctx[lane], at(s, c->a, i), at(s, c->b, i), n);
 }
 
 static void norm_job(void *arg, size_t job, int lane)
 {
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
-    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, job),
-                 at(s, c->a, job * s->chunk), span(s, job));
+    size_t n, i = span(c, job, &n);
+    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, i / s->chunk), at(s, c->a, i),
+                 n);
 }
 
 static void adam_job(void *arg, size_t job, int lane)
 {
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
-    size_t i = job * s->chunk;
-    s->be->adam(s->ctx[lane], at(s, s->w.flat, i), at(s, s->m, i), at(s, s->v, i), at(s, c->a, i),
-                span(s, job), s->norm2, c->adam);
+    size_t n, i = span(c, job, &n), own = i - s->share.from;
+    s->be->adam(s->ctx[lane], at(s, s->w.flat, i), at(s, s->m, own), at(s, s->v, own),
+                at(s, c->a, i), n, s->norm2, c->adam);
     if (s->e != NULL)
-        s->be->ema(s->ctx[lane], at(s, s->e, i), at(s, s->w.flat, i), span(s, job), c->decay);
+        s->be->ema(s->ctx[lane], at(s, s->e, own), at(s, s->w.flat, i), n, c->decay);
 }
 
-/* ---- updates ---- */
-
-void tf_stepper_begin(struct tf_stepper *s)
-{
-    for (s->grads.n_unused = 0; s->grads.n_unused < s->grads.n; s->grads.n_unused++)
-        s->grads.unused[s->grads.n_unused] = s->grads.all[s->grads.n_unused];
-    s->total = NULL;
-    s->be->zero(s->ctx[0], s->metrics, TF_ELEM_F64, 4 * (size_t)s->be->shards);
-}
+/* ---- gradients ---- */
 
 static struct tf_shards shards_of(struct tf_stepper *s)
 {
@@ -180,27 +352,167 @@ static struct tf_shards shards_of(struct tf_stepper *s)
     };
 }
 
-int tf_stepper_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *rng,
-                   struct tf_err *err)
+/* The sum of two siblings of the tree; NULL: no sentence. */
+static tf_mem *add_siblings(struct tf_stepper *s, tf_mem *left, tf_mem *right)
 {
-    TF_ASSERT(p->n > 0 && (s->total == NULL || s->accumulate));
+    if (left == NULL || right == NULL)
+        return left != NULL ? left : right;
+    run_chunks(s, add_job, (struct chunks){.to = s->w.params.size, .a = left, .b = right});
+    s->grads.unused[s->grads.n_unused++] = right;
+    return left;
+}
+
+/* The gradient of our shards of a micro-batch into the tree. */
+static int add_batch(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *rng,
+                     struct tf_err *err)
+{
     const struct tf_shards shards = shards_of(s);
-    tf_mem *g = tf_shards_backward(&shards, p, rng, err);
-    if (g == NULL)
+    tf_mem *g;
+    int i = 0;
+    TF_ASSERT(p->n > 0 && s->added < s->accumulate);
+    if (tf_shards_backward(&shards, &g, p, s->share.shards, rng, err) != 0)
         return -1;
-    if (s->total == NULL) {
-        s->total = g;
-    } else {
-        run_chunks(s, add_job, (struct chunks){.a = s->total, .b = g});
-        s->grads.unused[s->grads.n_unused++] = g;
+    for (; s->added >> i & 1; i++)
+        g = add_siblings(s, s->level[i], g);
+    s->level[i] = g;
+    s->added++;
+    return 0;
+}
+
+/* The top of the tree over what was added; what is absent comes after it. */
+static tf_mem *top_of_tree(struct tf_stepper *s)
+{
+    tf_mem *g = NULL;
+    for (int i = 0; s->added >> i > 0; i++)
+        if (s->added >> i & 1)
+            g = add_siblings(s, s->level[i], g);
+    return g;
+}
+
+/* A buffer of -0.0, which added to anything changes nothing. */
+static tf_mem *absent(struct tf_stepper *s, struct tf_err *err)
+{
+    tf_mem *g = s->grads.unused[--s->grads.n_unused];
+    float *zero = tf_xarray(NULL, TF_NORM_CHUNK, sizeof *zero);
+    for (size_t i = 0; i < TF_NORM_CHUNK; i++)
+        zero[i] = -0.0F;
+    for (size_t i = 0, n = s->w.params.size; i < n; i += TF_NORM_CHUNK)
+        tf_floats_up(s->be, s->ctx[0], at(s, g, i), TF_ELEM_PARAM, zero,
+                     n - i < TF_NORM_CHUNK ? n - i : TF_NORM_CHUNK);
+    int rc = s->be->sync(s->ctx[0], err);
+    free(zero);
+    return rc == 0 ? g : NULL;
+}
+
+/* The levels of the tree above the ranks. Neighbours exchange halves and each adds one, then
+ * quarters with the next, and so on: at the end s->total is right in our part. */
+static int reduce(struct tf_stepper *s, struct tf_err *err)
+{
+    const struct tf_comm *c = &s->team->comm;
+    const size_t size = s->be->elem_size[TF_ELEM_PARAM];
+    tf_mem *theirs = s->grads.unused[s->grads.n_unused - 1];
+    for (int bit = 1, first = 0, last = c->size; bit < c->size; bit *= 2) {
+        const int middle = (first + last) / 2;
+        const bool upper = (c->rank & bit) != 0;
+        const size_t from = s->edge[upper ? middle : first], to = s->edge[upper ? last : middle],
+                     other = s->edge[upper ? first : middle],
+                     other_to = s->edge[upper ? middle : last];
+        const struct tf_comm_piece piece = {.peer = c->rank ^ bit,
+                                            .out = at(s, s->total, other),
+                                            .n_out = (other_to - other) * size,
+                                            .in = at(s, theirs, from),
+                                            .n_in = (to - from) * size};
+        if (tf_team_swap(s->team, &piece, 1, err) != 0)
+            return -1;
+        run_chunks(s, add_job, (struct chunks){.from = from, .to = to, .a = s->total, .b = theirs});
+        *(upper ? &first : &last) = middle;
     }
     return 0;
 }
 
+/* The gradients of what was received, and their sum over all ranks; also that of the metrics. */
+static int add_on_ranks(struct tf_stepper *s, struct tf_err *err)
+{
+    const size_t n = 4 * (size_t)s->be->shards;
+    struct tf_err mine = {0};
+    double sums[4 * TF_MAX_SHARDS] = {0};
+    int rc = 0;
+    for (int64_t i = 0; rc == 0 && i < s->n_received; i++)
+        rc = add_batch(s, &s->received[i].pairs, &s->received[i].rng, &mine);
+    if (rc == 0)
+        rc = s->be->download(s->ctx[0], sums, TF_ELEM_F64, s->metrics, n, &mine);
+    if (rc == 0 && (s->total = top_of_tree(s)) == NULL)
+        s->total = absent(s, &mine);
+    if (agree(s, &mine, sums, n, err) != 0)
+        return -1;
+    s->be->upload(s->ctx[0], s->metrics, TF_ELEM_F64, sums, n);
+    return s->be->sync(s->ctx[0], err) != 0 ? -1 : reduce(s, err);
+}
+
+/* ---- updates ---- */
+
+void tf_stepper_begin(struct tf_stepper *s)
+{
+    for (s->grads.n_unused = 0; s->grads.n_unused < s->grads.n; s->grads.n_unused++)
+        s->grads.unused[s->grads.n_unused] = s->grads.all[s->grads.n_unused];
+    s->total = NULL;
+    s->given = s->added = s->n_received = 0;
+    s->be->zero(s->ctx[0], s->metrics, TF_ELEM_F64, 4 * (size_t)s->be->shards);
+}
+
+int tf_stepper_idle(struct tf_stepper *s, struct tf_err *err)
+{
+    const struct tf_order o = {.kind = TF_ORDER_IDLE};
+    return s->team == NULL || tf_now() - s->team->ordered < 1
+               ? 0
+               : tf_team_order(s->team, o, NULL, 0, 0, 0, err);
+}
+
+void tf_stepper_receive(struct tf_stepper *s, const void *bytes, const struct tf_rng_state *rng)
+{
+    struct tf_received *r = &s->received[s->n_received++];
+    tf_pairs_get(&r->pairs, bytes);
+    r->rng = *rng;
+}
+
+/* Rank 0 sends a micro-batch to the ranks that have a part of it. */
+static int hand_out(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *rng,
+                    struct tf_err *err)
+{
+    const struct tf_order o = {.kind = TF_ORDER_ADD, .add = {.rng = *rng, .number = s->given}};
+    const int64_t ranks = ranks_of(s);
+    int64_t first = ranks * s->given / padded(s->accumulate),
+            last = (ranks * (s->given + 1) + padded(s->accumulate) - 1) / padded(s->accumulate);
+    struct tf_buf b = {0};
+    tf_pairs_put(&b, p);
+    int rc = tf_team_order(s->team, o, b.p, b.len, (int)first, (int)last, err);
+    if (rc == 0 && first == 0)
+        tf_stepper_receive(s, b.p, rng);
+    tf_buf_release(&b);
+    s->given++;
+    return rc;
+}
+
+int tf_stepper_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *rng,
+                   struct tf_err *err)
+{
+    return s->team != NULL ? hand_out(s, p, rng, err) : add_batch(s, p, rng, err);
+}
+
 int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struct tf_err *err)
 {
-    size_t n = (s->w.params.size + s->chunk - 1) / s->chunk;
-    run_chunks(s, norm_job, (struct chunks){.a = s->total});
+    const struct tf_order o = {.kind = TF_ORDER_MEASURE};
+    const size_t n = (s->w.params.size + s->chunk - 1) / s->chunk;
+    if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
+        return -1;
+    if (s->team == NULL)
+        s->total = top_of_tree(s);
+    else if (add_on_ranks(s, err) != 0)
+        return -1;
+    run_chunks(s, norm_job,
+               (struct chunks){.from = s->share.from, .to = s->share.to, .a = s->total});
+    if (gather(s, s->norms, s->chunk, sizeof(double), err) != 0)
+        return -1;
     s->be->sum(s->ctx[0], s->norm2, s->norms, n);
     return s->be->download_async(s->ctx[0], m->v, s->metrics, 4 * (size_t)s->be->shards + 1, err);
 }
@@ -219,27 +531,107 @@ int tf_stepper_wait_metrics(struct tf_stepper *s, const struct tf_stepper_metric
     return 0;
 }
 
-void tf_stepper_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay)
+int tf_stepper_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay,
+                     struct tf_err *err)
 {
-    run_chunks(s, adam_job, (struct chunks){.a = s->total, .adam = h, .decay = ema_decay});
+    const struct tf_order o = {.kind = TF_ORDER_APPLY,
+                               .apply = {.adam = *h, .ema_decay = ema_decay}};
+    if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
+        return -1;
+    run_chunks(s, adam_job,
+               (struct chunks){.from = s->share.from,
+                               .to = s->share.to,
+                               .a = s->total,
+                               .adam = h,
+                               .decay = ema_decay});
+    return gather(s, s->w.flat, 1, s->be->elem_size[TF_ELEM_PARAM], err);
+}
+
+/* ---- other work ---- */
+
+/* Ranks share the shards of a batch; those after the number of shards have none. */
+static int evaluate_on_ranks(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p,
+                             struct tf_err *err)
+{
+    const struct tf_shards shards = shards_of(s);
+    const int n = s->be->shards, ranks = ranks_of(s) < n ? ranks_of(s) : n, each = n / ranks,
+              rank = s->team->comm.rank;
+    const struct tf_shard_range range = {(size_t)(rank * each), (size_t)((rank + 1) * each)};
+    struct tf_err mine = {0};
+    double all[4 * TF_MAX_SHARDS] = {0};
+    if (rank < ranks && tf_shards_forward(&shards, sums, p, range, &mine) == 0)
+        memcpy(all, sums, (size_t)n * sizeof *sums);
+    if (agree(s, &mine, all, 4 * (size_t)n, err) != 0)
+        return -1;
+    memcpy(sums, all, (size_t)n * sizeof *sums);
+    return 0;
 }
 
 int tf_stepper_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct tf_pairs *p,
                         struct tf_err *err)
 {
     const struct tf_shards shards = shards_of(s);
-    return tf_shards_forward(&shards, sums, p, err);
+    const struct tf_order o = {.kind = TF_ORDER_EVALUATE};
+    struct tf_sums shard[TF_MAX_SHARDS] = {{0}};
+    struct tf_buf b = {0};
+    int rc = 0;
+    if (s->team != NULL && s->team->comm.rank == 0) {
+        tf_pairs_put(&b, p);
+        rc = tf_team_order(s->team, o, b.p, b.len, 0, ranks_of(s), err);
+        tf_buf_release(&b);
+    }
+    if (rc == 0)
+        rc = s->team != NULL ? evaluate_on_ranks(s, shard, p, err)
+                             : tf_shards_forward(&shards, shard, p, s->share.shards, err);
+    for (int i = 0; rc == 0 && i < s->be->shards; i++)
+        tf_sums_add(sums, &shard[i]);
+    return rc;
 }
 
-int tf_stepper_download(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err)
+/* The parts of the ranks to rank 0, whose own part comes first. */
+static int collect_parts(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err)
 {
-    return tf_floats_down(s->be, s->ctx[0], dst, TF_ELEM_PARAM, src, s->w.params.size, err);
+    const struct tf_comm *c = &s->team->comm;
+    const size_t n = s->share.to - s->share.from;
+    const bool first = c->rank == 0;
+    float *part = first ? dst : tf_xarray(NULL, n + 1, sizeof *part);
+    struct tf_comm_piece *piece = tf_xcalloc((size_t)c->size, sizeof *piece);
+    for (int rank = 1; first && rank < c->size; rank++) {
+        const int slot = tf_comm_slot(c, rank);
+        piece[rank - 1] = (struct tf_comm_piece){
+            .peer = rank,
+            .in = dst + s->edge[slot],
+            .n_in = (s->edge[slot + 1] - s->edge[slot]) * sizeof *dst,
+        };
+    }
+    if (!first)
+        piece[0] = (struct tf_comm_piece){.peer = 0, .out = part, .n_out = n * sizeof *part};
+    int rc = tf_floats_down(s->be, s->ctx[0], part, TF_ELEM_PARAM, src, n, err);
+    if (rc == 0)
+        rc = tf_team_swap(s->team, piece, first ? c->size - 1 : 1, err);
+    if (!first)
+        free(part);
+    free(piece);
+    return rc;
+}
+
+int tf_stepper_collect(struct tf_stepper *s, float *dst, enum tf_stepper_block block,
+                       struct tf_err *err)
+{
+    const tf_mem *all[] = {s->w.flat, s->m, s->v, s->e}, *src = all[block];
+    const struct tf_order o = {.kind = TF_ORDER_COLLECT, .block = block};
+    if (s->team == NULL || block == TF_BLOCK_P)
+        return tf_floats_down(s->be, s->ctx[0], dst, TF_ELEM_PARAM, src, s->w.params.size, err);
+    if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
+        return -1;
+    return collect_parts(s, dst, src, err);
 }
 
 size_t tf_stepper_bytes(const struct tf_stepper *s)
 {
-    size_t blocks = 3 + (s->e != NULL) + s->grads.n,
-           bytes = blocks * s->w.params.size * s->be->elem_size[TF_ELEM_PARAM];
+    size_t blocks = 1 + s->grads.n, parts = 2 + (s->e != NULL),
+           elements = blocks * s->w.params.size + parts * (s->share.to - s->share.from),
+           bytes = elements * s->be->elem_size[TF_ELEM_PARAM];
     for (int i = 0; i < s->lanes; i++)
         bytes += tf_work_bytes(s->work[i]);
     return bytes;

@@ -10,7 +10,8 @@ static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct 
     if (!tf_feed_ready(feed) && tf_run_collect_last(r, err) != 0)
         return -1;
     while ((*item = tf_feed_next(feed)) == NULL && !tf_stop)
-        if (tf_run_poll_save(r, err) != 0 || tf_run_save_requested(r, err) != 0)
+        if (tf_run_poll_save(r, err) != 0 || tf_run_save_requested(r, err) != 0 ||
+            tf_stepper_idle(&r->stepper, err) != 0)
             return -1;
     if (tf_stop)
         *item = NULL;
@@ -78,6 +79,15 @@ static struct tf_adam adam_of(const struct tf_run *r, const struct tf_update *u)
     };
 }
 
+/* A signal that another rank got is as good as our own. */
+static void take_signal(const struct tf_team *team)
+{
+    if (team == NULL || team->stop == 0 || tf_stop)
+        return;
+    tf_stop_signal = team->stop;
+    tf_stop = 1;
+}
+
 int tf_run_update(struct tf_run *r, struct tf_err *err)
 {
     struct tf_run_state next = r->state;
@@ -97,7 +107,11 @@ int tf_run_update(struct tf_run *r, struct tf_err *err)
     if (!ahead && tf_run_wait_metrics(r, u, err) != 0)
         return -1;
     const struct tf_adam adam = adam_of(r, u);
-    tf_stepper_apply(&r->stepper, &adam, r->o->ema);
+    if (tf_stepper_apply(&r->stepper, &adam, r->o->ema, err) != 0) {
+        r->saved.impossible = true; /* some ranks may have applied it */
+        return -1;
+    }
+    take_signal(r->o->team);
     r->state = next;
     r->last = 1 - r->last;
     return tf_run_collect_metrics(r, ahead ? before : u, err);

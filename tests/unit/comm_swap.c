@@ -102,7 +102,7 @@ static int run_rank(const char *what, int size)
 {
     struct tf_comm c;
     struct tf_err err = {0};
-    if (tf_comm_open(&c, TF_COMM_AUTO, &err) != 0) {
+    if (tf_comm_open(&c, TF_COMM_AUTO, 60, &err) != 0) {
         fprintf(stderr, "%s\n", err.msg);
         return err.status == TF_USAGE ? 2 : 1;
     }

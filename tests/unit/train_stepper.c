@@ -37,7 +37,7 @@ static void make_pairs(struct tf_pairs *p, const struct tf_config *c, size_t n, 
 }
 
 static void open_stepper(struct tf_stepper *s, const struct tf_backend *be,
-                         const struct tf_config *c, int threads, bool accumulate)
+                         const struct tf_config *c, int threads, int64_t accumulate)
 {
     struct tf_params params;
     struct tf_err err = {0};
@@ -46,12 +46,10 @@ static void open_stepper(struct tf_stepper *s, const struct tf_backend *be,
     tf_params_fill(flat, &params, 7);
     tf_params_release(&params);
     must(tf_stepper_init(s, be, c,
-                             &(struct tf_stepper_start){.p = flat,
-                                                     .ema = true,
-                                                     .accumulate = accumulate,
-                                                     .threads = threads},
-                             &err),
-             &err);
+                         &(struct tf_stepper_start){
+                             .p = flat, .ema = true, .accumulate = accumulate, .threads = threads},
+                         &err),
+         &err);
     free(flat);
 }
 
@@ -61,7 +59,7 @@ static float *tree(const struct tf_backend *be, const struct tf_config *c, const
 {
     struct tf_stepper s;
     struct tf_err err = {0};
-    open_stepper(&s, be, c, 1, false);
+    open_stepper(&s, be, c, 1, 1);
     size_t cut[9], n = s.w.params.size;
     tf_mem *g[8];
     must(tf_weights_positions(&s.w, p->longest, &err), &err);
@@ -113,7 +111,7 @@ static void test_tree(const struct tf_config *c)
         for (int threads = 1; threads <= 9; threads += threads < 4 ? 1 : 5) {
             struct tf_stepper s;
             struct tf_err err = {0};
-            open_stepper(&s, be, c, threads, false);
+            open_stepper(&s, be, c, threads, 1);
             size_t n = s.w.params.size;
             float *got = tf_xcalloc(n, sizeof *got);
             bool good = true, sums_good = true;
@@ -122,7 +120,7 @@ static void test_tree(const struct tf_config *c)
                 tf_stepper_begin(&s);
                 must(tf_stepper_add(&s, &p, &step, &err), &err);
                 measure(&s, &sums);
-                must(tf_stepper_download(&s, got, s.total, &err), &err);
+                must(tf_floats_down(s.be, s.ctx[0], got, TF_ELEM_PARAM, s.total, n, &err), &err);
                 good &= same(got, want, n);
                 sums_good &= sums.tokens == want_sums.tokens && sums.correct == want_sums.correct &&
                              fabs(sums.loss - want_sums.loss) < 1e-9 * sums.loss;
@@ -150,7 +148,7 @@ static void test_update(const struct tf_config *c)
         struct tf_err err = {0};
         struct tf_sums sums = {0};
         float *sum = NULL;
-        open_stepper(&s, be, c, turn == 0 ? 1 : 3, true);
+        open_stepper(&s, be, c, turn == 0 ? 1 : 3, 3);
         n = s.w.params.size;
         tf_stepper_begin(&s);
         for (uint32_t i = 0; i < 3; i++) {
@@ -168,27 +166,28 @@ static void test_update(const struct tf_config *c)
                 free(g);
             tf_pairs_release(&p);
         }
+        norm[turn] = sqrt(measure(&s, &sums));
         float *total = tf_xcalloc(n, sizeof *total);
-        must(tf_stepper_download(&s, total, s.total, &err), &err);
+        must(tf_floats_down(s.be, s.ctx[0], total, TF_ELEM_PARAM, s.total, n, &err), &err);
         ok(same(total, sum, n), "micro-batches add in order");
         double want = 0;
         for (size_t k = 0; k < n; k++)
             want += (double)sum[k] * (double)sum[k];
-        norm[turn] = sqrt(measure(&s, &sums));
         is_near(norm[turn], sqrt(want), 1e-9 * norm[turn], "norm");
         float *before = tf_xcalloc(n, sizeof *before);
-        must(tf_stepper_download(&s, before, s.w.flat, &err), &err);
+        must(tf_floats_down(s.be, s.ctx[0], before, TF_ELEM_PARAM, s.w.flat, n, &err), &err);
         const struct tf_adam h = {.lr = 0.01,
                                   .beta1 = 0.9,
                                   .beta2 = 0.98,
                                   .eps = 1e-9,
                                   .gscale = 1 / sums.tokens,
                                   .t = 1};
-        tf_stepper_apply(&s, &h, 0.75);
+        must(tf_stepper_apply(&s, &h, 0.75, &err), &err);
         const tf_mem *block[] = {s.w.flat, s.m, s.v, s.e};
         for (int k = 0; k < 4; k++) {
             after[turn][k] = tf_xcalloc(n, sizeof(float));
-            must(tf_stepper_download(&s, after[turn][k], block[k], &err), &err);
+            must(tf_floats_down(s.be, s.ctx[0], after[turn][k], TF_ELEM_PARAM, block[k], n, &err),
+                 &err);
         }
         double worst = 0, average = 0;
         for (size_t k = 0; k < n; k++) {
@@ -216,6 +215,39 @@ static void test_update(const struct tf_config *c)
     }
 }
 
+/* The sum over a binary tree of n micro-batches, with absent ones on its right. */
+static void test_micro_batches(const struct tf_config *c, int n)
+{
+    const struct tf_backend *be = tf_cpu_backends(NULL)[0];
+    struct tf_stepper s;
+    struct tf_err err = {0};
+    struct tf_sums sums = {0}, ignored = {0};
+    float *g[8] = {NULL};
+    open_stepper(&s, be, c, 2, n);
+    const size_t size = s.w.params.size;
+    tf_stepper_begin(&s);
+    for (int i = 0; i < n; i++) {
+        struct tf_pairs p = {0};
+        const struct tf_rng_state step = {.seed = 3, .update = (uint32_t)i};
+        make_pairs(&p, c, 3, (uint64_t)(70 + i));
+        must(tf_stepper_add(&s, &p, &step, &err), &err);
+        g[i] = tree(be, c, &p, &step, &ignored);
+        tf_pairs_release(&p);
+    }
+    measure(&s, &sums);
+    for (int width = 1; width < 8; width *= 2)
+        for (int i = 0; i + width < n; i += 2 * width)
+            for (size_t k = 0; k < size; k++)
+                g[i][k] += g[i + width][k];
+    float *total = tf_xcalloc(size, sizeof *total);
+    must(tf_floats_down(be, s.ctx[0], total, TF_ELEM_PARAM, s.total, size, &err), &err);
+    ok(same(total, g[0], size), "%d micro-batches add over a tree", n);
+    free(total);
+    for (int i = 0; i < n; i++)
+        free(g[i]);
+    tf_stepper_release(&s);
+}
+
 /* The chunks of the norm are at work only beyond 65536 elements. */
 static void test_large(void)
 {
@@ -227,7 +259,7 @@ static void test_large(void)
         struct tf_stepper s;
         struct tf_err err = {0};
         struct tf_sums sums = {0}, eval = {0};
-        open_stepper(&s, tf_cpu_backends(NULL)[0], &c, turn + 1, false);
+        open_stepper(&s, tf_cpu_backends(NULL)[0], &c, turn + 1, 1);
         make_pairs(&p, &c, 10, 1);
         tf_stepper_begin(&s);
         must(tf_stepper_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
@@ -253,12 +285,14 @@ static void test_one_shard(const struct tf_config *c)
     for (int turn = 0; turn < 2; turn++) {
         struct tf_stepper s;
         struct tf_err err = {0};
-        open_stepper(&s, turn == 0 ? tf_cpu_backends(NULL)[0] : &tf_backend_ref_f64, c, 2, false);
+        struct tf_sums sums = {0};
+        open_stepper(&s, turn == 0 ? tf_cpu_backends(NULL)[0] : &tf_backend_ref_f64, c, 2, 1);
         n = s.w.params.size;
         tf_stepper_begin(&s);
         must(tf_stepper_add(&s, &p, &(struct tf_rng_state){.seed = 1}, &err), &err);
+        measure(&s, &sums);
         g[turn] = tf_xcalloc(n, sizeof(float));
-        must(tf_stepper_download(&s, g[turn], s.total, &err), &err);
+        must(tf_floats_down(s.be, s.ctx[0], g[turn], TF_ELEM_PARAM, s.total, n, &err), &err);
         tf_stepper_release(&s);
     }
     double worst = 0, most = 0;
@@ -326,7 +360,11 @@ int main(void)
 {
     struct tf_config c = config();
     test_tree(&c);
+    for (int n = 4; n <= 8; n++)
+        test_micro_batches(&c, n);
     test_update(&c);
+    for (int n = 4; n <= 8; n++)
+        test_micro_batches(&c, n);
     test_large();
     test_one_shard(&c);
     test_not_finite(&c);

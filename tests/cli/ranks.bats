@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# tf-train on many processes: the bytes of one, and a clear end for all of them.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    need "$TF_PYTHON"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    mpis=()
+    for m in openmpi mpich; do
+        if command -v "mpirun.$m" >/dev/null &&
+            [ -e "$(dirname "$(command -v tf-train)")/tf-comm-$m.so" ]; then
+            mpis+=("$m")
+        elif [[ " ${TF_TEST_REQUIRE:-} " == *" $m "* ]]; then
+            echo "no $m, which is required" >&2
+            return 1
+        fi
+    done
+    [ "${#mpis[@]}" -gt 0 ] ||
+        skip "neither Open MPI nor MPICH: training on many processes is not tested"
+    batches n=40 >b.tfs
+}
+
+batches() {
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
+}
+
+# The weights take several chunks, so that each rank has some.
+small=(--preset tiny --layers 1 --d-model 24 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout \
+    0.1 --warmup 20 --device cpu -q --vocab-size 20000)
+
+# ranks NUMBER ARGUMENT...: under the first MPI, or under $mpi.
+ranks() {
+    local n=$1 m=${mpi:-${mpis[0]}} options=()
+    shift
+    [ "$m" != openmpi ] || options=(--oversubscribe --bind-to none)
+    timeout -k 5 "$TF_TIMEOUT" "mpirun.$m" -n "$n" "${options[@]}" tf-train "${small[@]}" "$@" \
+        </dev/null
+}
+
+ranks_t() {
+    local want=$1
+    shift
+    run --separate-stderr ranks "$@"
+    expect_status "$want"
+}
+
+same() {
+    cmp "$1" "$2" >&2
+}
+
+@test "any number of ranks and threads, and either MPI: the bytes of one process" {
+    batches n=3 seed=9 first=0 >v.tfs
+    args=(--steps 6 --save-every 3 --valid v.tfs --ema 0.9 --clip 1)
+    tf-train "${small[@]}" --threads 1 "${args[@]}" -o one b.tfs
+    ranks 2 --threads 2 "${args[@]}" -o two b.tfs
+    ranks 8 --threads 1 "${args[@]}" -o eight b.tfs
+    for m in "${mpis[@]}"; do mpi=$m ranks 4 --threads 1 "${args[@]}" -o "$m" b.tfs; done
+    for other in two eight "${mpis[@]}"; do
+        for f in ckpt-00000003.tfm ckpt-00000006.tfm best.tfm; do same "one/$f" "$other/$f"; done
+        diff <(jq -c 'select(.event == "valid") | del(.took, .seconds)' one/log.jsonl) \
+            <(jq -c 'select(.event == "valid") | del(.took, .seconds)' "$other/log.jsonl")
+    done
+    [ "$(jq -c 'select(.event == "start") | [.ranks, (.hosts | length)]' eight/log.jsonl)" = '[8,8]' ]
+}
+
+@test "ranks with accumulation, of batches with fewer sentences than shards" {
+    batches n=40 pairs=1 >single.tfs
+    for what in "3 8 b" "4 2 b" "5 4 single" "2 16 b"; do
+        read -r a n from <<<"$what"
+        args=(--threads 1 --steps 3 --save-every 3 --accumulate "$a")
+        tf-train "${small[@]}" "${args[@]}" -o "one$a" "$from.tfs"
+        ranks "$n" "${args[@]}" -o "ranks$a" "$from.tfs"
+        same "one$a/ckpt-00000003.tfm" "ranks$a/ckpt-00000003.tfm"
+    done
+}
+
+@test "a run resumes with another number of ranks, from a FIFO, and after a kill" {
+    args=(--threads 1 --save-every 4 --ema 0.9)
+    tf-train "${small[@]}" "${args[@]}" --steps 12 -o one b.tfs
+    ranks 4 "${args[@]}" --steps 4 -o run b.tfs
+    tf-train "${small[@]}" "${args[@]}" --steps 8 -o run b.tfs
+    mkfifo fifo
+    cat b.tfs >fifo &
+    ranks 2 "${args[@]}" --steps 12 -o run fifo
+    wait "$!" || true
+    same one/ckpt-00000012.tfm run/ckpt-00000012.tfm
+}
+
+@test "a signal to any rank stops all with 75, and the run resumes" {
+    batches n=4000 >long.tfs
+    args=(--threads 1 --steps 4000 --save-every 4000)
+    for who in first last; do
+        ranks 2 "${args[@]}" -o "$who" long.tfs 2>err &
+        for _ in $(seq 400); do
+            grep -qs '"event":"step"' "$who/log.jsonl" && break
+            sleep 0.05
+        done
+        first=$(cat "$who/lock")
+        last=$(pgrep -f -- "-o $who long.tfs" | while read -r p; do
+            [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$first" ] || echo "$p"
+        done)
+        kill -USR2 "${!who}"
+        status=0
+        wait "$!" || status=$?
+        [ "$status" -eq 75 ]
+        grep -q 'stopped at step .*repeat the command to resume' err
+        step=$(jq 'select(.event == "end") | .step' "$who/log.jsonl")
+        tf-train "${small[@]}" "${args[@]}" --steps "$step" -o "one$who" long.tfs
+        sum() { tf-cbor --json "$1" 2>/dev/null | sha256sum; }
+        ranks 4 "${args[@]}" --steps $((step + 3)) -o "$who" long.tfs
+        tf-train "${small[@]}" "${args[@]}" --steps $((step + 3)) -o "one$who" long.tfs
+        same "$who/ckpt-$(printf %08d $((step + 3))).tfm" \
+            "one$who/ckpt-$(printf %08d $((step + 3))).tfm"
+    done
+}
+
+@test "a rank that is killed ends all; the next start continues" {
+    batches n=4000 >long.tfs
+    args=(--threads 1 --save-every 5)
+    ranks 2 "${args[@]}" --steps 4000 -o run long.tfs 2>err &
+    for _ in $(seq 400); do
+        [ -e run/ckpt-00000005.tfm ] && break
+        sleep 0.05
+    done
+    pgrep -f -- '-o run long.tfs' | while read -r p; do
+        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || kill -9 "$p"
+    done
+    status=0
+    wait "$!" || status=$?
+    [ "$status" -ne 0 ]
+    steps=$(jq -s 'map(.step) | max + 5 - max % 5 + 5' run/log.jsonl)
+    ranks 2 "${args[@]}" --steps "$steps" -o run long.tfs
+    tf-train "${small[@]}" "${args[@]}" --steps "$steps" -o one long.tfs
+    same "run/ckpt-$(printf %08d "$steps").tfm" "one/ckpt-$(printf %08d "$steps").tfm"
+}
+
+@test "all ranks end with the status of rank 0, which alone says why" {
+    ranks_t 2 3 -o run b.tfs
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    expect_contains "$stderr" "tf-train: 3 ranks: must be a power of two"
+    ranks_t 2 16 -o run b.tfs
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    expect_contains "$stderr" "tf-train: 16 ranks: at most 8 for 8 shards of 1 batches"
+    ranks_t 2 2 -o run -
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    expect_contains "$stderr" "tf-train: ranks need the batch stream as a file or FIFO"
+    ranks_t 1 2 -o run none.tfs
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    expect_contains "$stderr" "tf-train: none.tfs: No such file or directory"
+    ranks_t 3 2 --steps 50 --schedule constant --lr 1e30 --warmup 1 -o run b.tfs
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    expect_contains "$stderr" "tf-train: diverged at step"
+}
+
+@test "without the plugin, or with the launcher of another MPI" {
+    mkdir alone
+    cp "$(command -v tf-train)" alone/
+    OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 t 2 alone/tf-train "${small[@]}" -o run b.tfs
+    expect_error "started as one of 4 ranks: tf-comm-openmpi.so is not installed (make MPI=yes)"
+    OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=1 t 2 alone/tf-train "${small[@]}" -o run b.tfs
+    [ -z "$stderr" ]
+    OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 t 0 alone/tf-train "${small[@]}" --ranks none \
+        --steps 1 -o run b.tfs
+    if [ "${mpis[0]}" = openmpi ]; then
+        OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 t 1 tf-train "${small[@]}" -o new b.tfs
+        expect_contains "$stderr" "started as one of 4 ranks, but Open MPI"
+    fi
+}
