@@ -69,9 +69,10 @@ struct tf_run_given {
 int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g,
                   struct tf_err *err) TF_MUST_CHECK;
 
-/* Run to the end. 0; TF_AGAIN after USR2, and with a team after any signal that stops it; -1 with err->status TF_FAILED, TF_DIVERGED, TF_AGAIN
- * (directory in use) ... After a stop by TERM, INT or HUP everything is saved and released and 0 is
- * returned; the caller then calls tf_signals_reraise. */
+/* Run to the end. 0; TF_AGAIN after USR2, and with a team after any signal that stops it; -1 with
+ * err->status TF_FAILED, TF_DIVERGED, TF_AGAIN (directory in use) ... After a stop by TERM, INT or
+ * HUP everything is saved and released and 0 is returned; the caller then calls tf_signals_reraise.
+ */
 int tf_run(const struct tf_run_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
 /* Measure the matrix products of this configuration on the first batches of the input, and write
