@@ -1,4 +1,5 @@
 /* tf-train - train a Transformer on a batch stream. */
+#include "base/log.h"
 #include "base/thread.h"
 #include "common_options.h"
 #include "train/cost.h"
@@ -267,9 +268,14 @@ static int print_plan(struct tf_err *err)
 static int join(int *status, struct tf_err *err)
 {
     *status = -1;
+    const int cpus = tf_threads_default();
     int rc = tf_team_open(&team, (enum tf_comm_use)ranks, rank_timeout, o.device, o.precision, err);
     if (rc == 0 && team.comm.size > 1)
         o.team = &team;
+    if (o.team != NULL && team.comm.rank == 0 && cpus == 1 && !given("threads") &&
+        sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        tf_warn("ranks are bound to one CPU each of %ld (mpirun --bind-to none frees them)",
+                sysconf(_SC_NPROCESSORS_ONLN));
     if (rc == 0 && team.comm.rank > 0) {
         *status = tf_worker(&team, given("threads") ? (int)o.threads : default_threads(), err);
         rc = *status < 0 ? -1 : 0;

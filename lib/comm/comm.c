@@ -113,10 +113,7 @@ int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit, struct t
     }
     if (load(c, by, err) != 0)
         return size > 1 ? tf_context(err, "started as one of %d ranks", size) : -1;
-    if (connect_ranks(c, by, size, err) == 0 && share_hosts(c, err) == 0)
-        return 0;
-    tf_comm_close(c);
-    return -1;
+    return connect_ranks(c, by, size, err) != 0 || share_hosts(c, err) != 0 ? -1 : 0;
 }
 
 void tf_comm_close(struct tf_comm *c)
@@ -124,7 +121,7 @@ void tf_comm_close(struct tf_comm *c)
     if (c->table != NULL)
         c->table->close();
     free(c->host);
-    *c = (struct tf_comm){.rank = c->rank, .size = 1};
+    *c = (struct tf_comm){.size = 1};
 }
 
 void tf_comm_abort(struct tf_comm *c, int status)

@@ -52,11 +52,13 @@ struct tf_comm {
 enum tf_comm_use { TF_COMM_AUTO, TF_COMM_MPI, TF_COMM_NONE };
 extern const char *const tf_comm_uses[]; /* their words, NULL-terminated */
 
-/* Join the other ranks. AUTO: if the launcher's environment has any. On failure *c is closed, and
- * c->rank is what the launcher said: only one rank should report what all of them find. */
+/* Join the other ranks. AUTO: if the launcher's environment has any. On failure, too, *c must be
+ * closed, and c->rank is what the launcher said: only one rank should report what all of them find,
+ * and before it closes, because launchers kill the others when one has ended with an error. */
 int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit,
                  struct tf_err *err) TF_MUST_CHECK;
-/* After the last message. A zero struct may be closed; the rank stays. */
+/* After the last message, on all ranks: none ends before the last one closes. A zero struct may be
+ * closed. */
 void tf_comm_close(struct tf_comm *c);
 /* End all ranks. Returns only for a process of its own. */
 void tf_comm_abort(struct tf_comm *c, int status);

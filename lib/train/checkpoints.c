@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* After a failure to save, all later ones would hide its reason. */
 static int save_failed(struct tf_run *r)
@@ -12,10 +13,23 @@ static int save_failed(struct tf_run *r)
     return -1;
 }
 
+/* A save in progress may take long; other ranks must not take that for our end. */
+static int keep_waiting(struct tf_run *r, struct tf_err *err)
+{
+    const struct timespec tick = {.tv_nsec = 10000000};
+    while (r->o->team != NULL && tf_saver_writing(r->saved.saver)) {
+        if (tf_stepper_idle(&r->stepper, err) != 0)
+            return -1;
+        nanosleep(&tick, NULL);
+    }
+    return 0;
+}
+
 int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)
 {
     if (!r->o->no_save &&
-        tf_saver_start(r->saved.saver, &r->stepper, &r->state, kind, best, err) != 0)
+        (keep_waiting(r, err) != 0 || tf_stepper_compare(&r->stepper, err) != 0 ||
+         tf_saver_start(r->saved.saver, &r->stepper, &r->state, kind, best, err) != 0))
         return save_failed(r);
     r->saved.time = tf_now();
     if (kind != TF_SAVE_BEST)
@@ -37,7 +51,8 @@ int tf_run_poll_save(struct tf_run *r, struct tf_err *err)
 
 int tf_run_wait_save(struct tf_run *r, struct tf_err *err)
 {
-    return tf_saver_wait(r->saved.saver, err) != 0 ? save_failed(r) : 0;
+    return keep_waiting(r, err) != 0 || tf_saver_wait(r->saved.saver, err) != 0 ? save_failed(r)
+                                                                                : 0;
 }
 
 int tf_run_save_requested(struct tf_run *r, struct tf_err *err)

@@ -188,6 +188,11 @@ int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics
     tf_json_put_uint(j, "tgt_tokens", u->at.tgt_tokens);
     tf_json_put_real(j, "tok_s", round(rate(&r->logged, now)));
     tf_json_put_real(j, "seconds", milli(now - r->started));
+    if (r->o->team != NULL) {
+        tf_json_put_real(j, "comm_s", milli(r->o->team->waited));
+        tf_json_put_int(j, "slowest", r->o->team->slowest);
+        r->o->team->waited = 0;
+    }
     r->logged = (struct tf_interval){.since = now};
     return tf_journal_put(&r->journal, err);
 }

@@ -174,6 +174,11 @@ int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
     return 0;
 }
 
+bool tf_saver_writing(const struct tf_saver *s)
+{
+    return s->running && !atomic_load_explicit(&s->done, memory_order_acquire);
+}
+
 int tf_saver_poll(struct tf_saver *s, struct tf_err *err)
 {
     return atomic_load_explicit(&s->done, memory_order_acquire) ? tf_saver_wait(s, err) : 0;

@@ -38,6 +38,7 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
                    enum tf_save_kind kind, bool best, struct tf_err *err) TF_MUST_CHECK;
 /* Wait until nothing is being written: the error of the last save, once. */
 int tf_saver_wait(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
+bool tf_saver_writing(const struct tf_saver *s); /* tf_saver_wait would wait */
 /* The same without waiting: 0 while the thread is writing. */
 int tf_saver_poll(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
 /* The path of the newest complete checkpoint, or NULL; at first that of tf_saver_set_last. */

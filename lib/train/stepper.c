@@ -1,6 +1,7 @@
 /* stepper.c - updates over the lanes and ranks. Shards and chunks fix what is computed; lanes and
  * ranks decide only who computes it. */
 #include "train/stepper.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "train/signals.h"
@@ -434,6 +435,7 @@ static int reduce(struct tf_stepper *s, struct tf_err *err)
 static int add_on_ranks(struct tf_stepper *s, struct tf_err *err)
 {
     const size_t n = 4 * (size_t)s->be->shards;
+    const double start = tf_now();
     struct tf_err mine = {0};
     double sums[4 * TF_MAX_SHARDS] = {0};
     int rc = 0;
@@ -443,6 +445,7 @@ static int add_on_ranks(struct tf_stepper *s, struct tf_err *err)
         rc = s->be->download(s->ctx[0], sums, TF_ELEM_F64, s->metrics, n, &mine);
     if (rc == 0 && (s->total = top_of_tree(s)) == NULL)
         s->total = absent(s, &mine);
+    s->team->worked = tf_now() - start;
     if (agree(s, &mine, sums, n, err) != 0)
         return -1;
     s->be->upload(s->ctx[0], s->metrics, TF_ELEM_F64, sums, n);
@@ -625,6 +628,27 @@ int tf_stepper_collect(struct tf_stepper *s, float *dst, enum tf_stepper_block b
     if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
         return -1;
     return collect_parts(s, dst, src, err);
+}
+
+int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err)
+{
+    const struct tf_order o = {.kind = TF_ORDER_COMPARE};
+    const size_t size = s->w.params.size;
+    float *x = NULL;
+    uint32_t crc = 0;
+    int rc = 0;
+    if (s->team == NULL)
+        return 0;
+    if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
+        return -1;
+    x = tf_xarray(NULL, TF_NORM_CHUNK, sizeof *x);
+    for (size_t i = 0, n; rc == 0 && i < size; i += n) {
+        n = size - i < TF_NORM_CHUNK ? size - i : TF_NORM_CHUNK;
+        rc = tf_floats_down(s->be, s->ctx[0], x, TF_ELEM_PARAM, at(s, s->w.flat, i), n, err);
+        crc = tf_crc32c(crc, x, n * sizeof *x);
+    }
+    free(x);
+    return rc == 0 ? tf_team_compare(s->team, crc, "weights", err) : -1;
 }
 
 size_t tf_stepper_bytes(const struct tf_stepper *s)

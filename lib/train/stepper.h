@@ -120,5 +120,7 @@ int tf_stepper_collect(struct tf_stepper *s, float *dst, enum tf_stepper_block b
                        struct tf_err *err) TF_MUST_CHECK;
 /* Backend memory in bytes: weights, optimiser state, gradients, and the peak of activations. */
 size_t tf_stepper_bytes(const struct tf_stepper *s);
+/* Do all ranks have the same weights? -1 names one that differs from rank 0. */
+int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -25,6 +25,7 @@ static int share(struct tf_team *t, void *all, const void *mine, size_t n, struc
 
 struct vote {
     int status, stop;
+    double worked;
     char msg[256];
     double sums[TF_VOTE_SUMS];
 };
@@ -34,7 +35,7 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
 {
     const size_t size = offsetof(struct vote, sums) + n * sizeof *sums;
     struct vote *all = tf_xcalloc((size_t)t->comm.size, sizeof *all),
-                own = {.status = mine->status, .stop = stop};
+                own = {.status = mine->status, .stop = stop, .worked = t->worked};
     char *at = (char *)all;
     TF_ASSERT(n <= TF_VOTE_SUMS);
     snprintf(own.msg, sizeof own.msg, "%.255s", mine->msg);
@@ -43,7 +44,9 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
     int rc = share(t, all, &own, size, err);
     for (size_t i = 0; i < n; i++)
         sums[i] = 0;
+    double longest = -1;
     t->stop = 0;
+    t->worked = 0;
     for (int rank = 0; rc == 0 && rank < t->comm.size; rank++) {
         struct vote v = {0};
         memcpy(&v, at + size * (size_t)tf_comm_slot(&t->comm, rank), size);
@@ -54,9 +57,25 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
         }
         if (v.stop != 0)
             t->stop = v.stop;
+        if (v.worked > longest) {
+            longest = v.worked;
+            t->slowest = rank;
+        }
         for (size_t i = 0; i < n; i++)
             sums[i] += v.sums[i];
     }
+    free(all);
+    return rc;
+}
+
+int tf_team_compare(struct tf_team *t, uint32_t number, const char *what, struct tf_err *err)
+{
+    uint32_t *all = tf_xcalloc((size_t)t->comm.size, sizeof *all);
+    int rc = share(t, all, &number, sizeof number, err);
+    for (int rank = 1; rc == 0 && rank < t->comm.size; rank++)
+        if (all[tf_comm_slot(&t->comm, rank)] != all[0])
+            rc = tf_fail(err, "rank %d (%s): other %s than on rank 0 (%s): a fault of the machine",
+                         rank, t->comm.host[rank], what, t->comm.host[0]);
     free(all);
     return rc;
 }
@@ -85,9 +104,9 @@ static int compare(struct tf_team *t, const struct hello *all, struct tf_err *er
         const struct hello *h = &all[tf_comm_slot(c, rank)];
         const char *what = different(h, first);
         if (what != NULL)
-            return tf_fail(err, "another %s on rank %d (%s) than on rank 0 (%s): %s %s, %s %s",
-                           what, rank, c->host[rank], c->host[0], h->build, h->kernels,
-                           first->build, first->kernels);
+            return tf_fail(err, "rank %d (%s) and rank 0 (%s) differ in %s: %s %s, %s %s", rank,
+                           c->host[rank], c->host[0], what, h->build, h->kernels, first->build,
+                           first->kernels);
         t->sharing +=
             strcmp(c->host[rank], c->host[c->rank]) == 0 && CPU_EQUAL(&h->cpus, &own->cpus);
     }
@@ -126,19 +145,17 @@ int tf_team_open(struct tf_team *t, enum tf_comm_use use, double limit, const ch
         return -1;
     if (t->comm.size == 1)
         return 0;
-    if (find_backend(t, device, precision, err) == 0 && greet(t, err) == 0)
-        return 0;
-    if (t->broken)
-        tf_comm_abort(&t->comm, TF_FAILED);
-    tf_comm_close(&t->comm);
-    return -1;
+    if (find_backend(t, device, precision, err) != 0 || greet(t, err) != 0)
+        return -1;
+    t->joined = true;
+    return 0;
 }
 
 void tf_team_close(struct tf_team *t, int status)
 {
     struct tf_err err = {0};
     const struct tf_order quit = {.kind = TF_ORDER_QUIT, .status = status};
-    if (t->comm.size > 1 && !t->broken && tf_team_order(t, quit, NULL, 0, 0, 0, &err) != 0)
+    if (t->joined && !t->broken && tf_team_order(t, quit, NULL, 0, 0, 0, &err) != 0)
         tf_warn("%s", err.msg);
     if (t->broken)
         tf_comm_abort(&t->comm, status);
@@ -149,17 +166,21 @@ void tf_team_close(struct tf_team *t, int status)
 
 int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n, struct tf_err *err)
 {
+    const double start = tf_now();
     int rc = t->broken ? tf_fail(err, "the ranks are disconnected")
                        : tf_comm_swap(&t->comm, piece, n, err);
     t->broken |= rc != 0;
+    t->waited += tf_now() - start;
     return rc;
 }
 
 int tf_team_gather(struct tf_team *t, void *base, const size_t *edge, struct tf_err *err)
 {
+    const double start = tf_now();
     int rc = t->broken ? tf_fail(err, "the ranks are disconnected")
                        : tf_comm_gather(&t->comm, base, edge, err);
     t->broken |= rc != 0;
+    t->waited += tf_now() - start;
     return rc;
 }
 

@@ -25,6 +25,7 @@ enum tf_order_kind {
     TF_ORDER_APPLY,
     TF_ORDER_EVALUATE,
     TF_ORDER_COLLECT,
+    TF_ORDER_COMPARE,
     TF_ORDER_IDLE, /* rank 0 is alive */
     TF_ORDER_QUIT,
 };
@@ -59,13 +60,17 @@ struct tf_team {
     int sharing;                 /* ranks that share the CPUs of this one, itself included */
     int stop;                    /* a signal that some rank got, as of the last vote; else 0 */
     double ordered;              /* time of the last order */
+    bool joined;                 /* tf_team_open succeeded */
     bool broken;                 /* the ranks no longer agree */
+    double worked;               /* seconds that this rank computed before the next vote */
+    int slowest;                 /* the rank that computed longest before the last vote */
+    double waited;               /* seconds spent in messages, waiting included; for the log */
 };
 
 /* Join the ranks of this run (comm.h), which must be of the same build and have the same kernels.
  * limit: seconds that one of them may take to answer.
- * With one rank there is no team: t->comm.size is 1, and nothing else of *t is set. On failure the
- * team is closed; see tf_comm_open. */
+ * With one rank there is no team: t->comm.size is 1, and nothing else of *t is set. On failure,
+ * too, *t must be closed, after the message is printed; see tf_comm_open. */
 int tf_team_open(struct tf_team *t, enum tf_comm_use use, double limit, const char *device,
                  const char *precision, struct tf_err *err) TF_MUST_CHECK;
 /* Rank 0 ends the run with this status, on all ranks. */
@@ -83,12 +88,15 @@ int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n,
                  struct tf_err *err) TF_MUST_CHECK;
 int tf_team_gather(struct tf_team *t, void *base, const size_t *edge,
                    struct tf_err *err) TF_MUST_CHECK;
+/* Is the number the same on all ranks? what: of what it is a fingerprint. */
+int tf_team_compare(struct tf_team *t, uint32_t number, const char *what,
+                    struct tf_err *err) TF_MUST_CHECK;
 
 /* Most sums of a vote. */
 enum { TF_VOTE_SUMS = 256 };
 /* All ranks report how they fared (mine->status 0: well) and the signal that they got (0: none):
  * -1 on all of them, with the reason of the first in *err, when one failed. Otherwise sums [n]
- * become the totals over ranks, added in their order, and t->stop is set. */
+ * become the totals over ranks, added in their order, and t->stop and t->slowest are set. */
 int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double *sums, size_t n,
                  struct tf_err *err) TF_MUST_CHECK;
 

@@ -3,6 +3,10 @@
 #include "train/signals.h"
 #include "train/stepper.h"
 
+/* Seconds that rank 0 may take to load a model and to wait for the stream's header, which is before
+ * it can say that it is alive. */
+enum { LOADING = 600 };
+
 struct worker {
     struct tf_team *team;
     int threads;
@@ -62,6 +66,8 @@ static int obey(struct worker *w, const struct tf_order *o, struct tf_err *err)
         return evaluate(w, err);
     case TF_ORDER_COLLECT:
         return tf_stepper_collect(&w->stepper, NULL, (enum tf_stepper_block)o->block, err);
+    case TF_ORDER_COMPARE:
+        return tf_stepper_compare(&w->stepper, err);
     case TF_ORDER_IDLE:
     case TF_ORDER_QUIT:
         return 0;
@@ -73,11 +79,15 @@ int tf_worker(struct tf_team *t, int threads, struct tf_err *err)
 {
     struct worker w = {.team = t, .threads = threads};
     struct tf_order o = {.kind = TF_ORDER_IDLE};
+    const double limit = t->comm.limit;
     int rc = 0;
     tf_signals_catch();
+    if (limit < LOADING)
+        t->comm.limit = LOADING;
     while (rc == 0 && o.kind != TF_ORDER_QUIT) {
         struct tf_err ignored = {0};
         rc = tf_team_receive(t, &o, &w.bytes, err);
+        t->comm.limit = limit;
         if (rc == 0 && obey(&w, &o, &ignored) != 0 && t->broken) {
             *err = ignored;
             rc = -1;

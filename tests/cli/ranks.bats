@@ -4,7 +4,7 @@ bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {
-    need "$TF_PYTHON"
+    need "$TF_PYTHON" jq pgrep
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     mpis=()
     for m in openmpi mpich; do
@@ -107,7 +107,6 @@ same() {
         grep -q 'stopped at step .*repeat the command to resume' err
         step=$(jq 'select(.event == "end") | .step' "$who/log.jsonl")
         tf-train "${small[@]}" "${args[@]}" --steps "$step" -o "one$who" long.tfs
-        sum() { tf-cbor --json "$1" 2>/dev/null | sha256sum; }
         ranks 4 "${args[@]}" --steps $((step + 3)) -o "$who" long.tfs
         tf-train "${small[@]}" "${args[@]}" --steps $((step + 3)) -o "one$who" long.tfs
         same "$who/ckpt-$(printf %08d $((step + 3))).tfm" \
@@ -133,6 +132,25 @@ same() {
     ranks 2 "${args[@]}" --steps "$steps" -o run long.tfs
     tf-train "${small[@]}" "${args[@]}" --steps "$steps" -o one long.tfs
     same "run/ckpt-$(printf %08d "$steps").tfm" "one/ckpt-$(printf %08d "$steps").tfm"
+}
+
+@test "a rank that hangs ends all after --rank-timeout" {
+    batches n=4000 >long.tfs
+    ranks 4 --threads 1 --rank-timeout 2 --steps 4000 -o run long.tfs 2>err &
+    for _ in $(seq 400); do
+        grep -qs '"event":"step"' run/log.jsonl && break
+        sleep 0.05
+    done
+    pgrep -f -- '-o run long.tfs' | while read -r p; do
+        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] ||
+            { kill -STOP "$p"; break; }
+    done
+    status=0
+    wait "$!" || status=$?
+    [ "$status" -ne 0 ]
+    [ "$status" -ne 124 ]
+    grep -q 'no answer for 2 s from ' err
+    jq -e 'select(.event == "step") | .comm_s >= 0 and .slowest >= 0 and .slowest < 4' run/log.jsonl
 }
 
 @test "all ranks end with the status of rank 0, which alone says why" {

@@ -1,5 +1,5 @@
 /* Bytes between ranks, by each MPI that is installed: the program starts itself under mpirun. */
-#include "../harness/plugin.h"
+#include "../harness/ranks.h"
 #include "../harness/tap.h"
 #include "base/memory.h"
 #include "comm/comm.h"
@@ -104,6 +104,7 @@ static int run_rank(const char *what, int size)
     struct tf_err err = {0};
     if (tf_comm_open(&c, TF_COMM_AUTO, 60, &err) != 0) {
         fprintf(stderr, "%s\n", err.msg);
+        tf_comm_close(&c);
         return err.status == TF_USAGE ? 2 : 1;
     }
     if (strcmp(what, "wait") == 0)
@@ -116,41 +117,18 @@ static int run_rank(const char *what, int size)
     return good ? 0 : 1;
 }
 
-static int launch(const char *program, const char *options, int n, const char *what)
-{
-    char exe[4000], command[5000];
-    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[length > 0 ? length : 0] = 0;
-    snprintf(command, sizeof command, "timeout 60 %s -n %d %s '%s' %s %d </dev/null >&2", program,
-             n, options, exe, what, n);
-    int status = system(command);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-static void test_mpi(const char *name, const char *program, const char *options)
-{
-    char path[4000], command[200], why[200];
-    snprintf(path, sizeof path, "%s/tf-comm-%s.so", getenv("TF_BACKEND_DIR"), name);
-    snprintf(command, sizeof command, "command -v %s >/dev/null", program);
-    if (getenv("TF_BACKEND_DIR") == NULL || access(path, F_OK) != 0 || system(command) != 0) {
-        snprintf(why, sizeof why, "no %s: ranks are not tested with it", name);
-        skip(why);
-        return;
-    }
-    for (int n = 2; n <= 8; n *= 2)
-        is_int(launch(program, options, n, "run"), 0, "%s: %d ranks", name, n);
-    is_int(launch(program, options, 3, "run"), 2, "%s: 3 ranks are refused", name);
-    ok(launch(program, options, 2, "wait") != 0, "%s: a rank that does not answer ends all", name);
-}
-
 int main(int argc, char **argv)
 {
-    use_built_plugin();
     if (argc == 3)
         return run_rank(argv[1], atoi(argv[2]));
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    test_mpi("openmpi", "mpirun.openmpi", "--oversubscribe --bind-to none");
-    test_mpi("mpich", "mpirun.mpich", "");
+    for (int i = 0; mpis[i] != NULL; i++) {
+        const char *mpi = mpis[i];
+        if (!have_mpi(mpi))
+            continue;
+        for (int n = 2; n <= 8; n *= 2)
+            is_int(launch_ranks(mpi, n, "run"), 0, "%s: %d ranks", mpi, n);
+        is_int(launch_ranks(mpi, 3, "run"), 2, "%s: 3 ranks are refused", mpi);
+        ok(launch_ranks(mpi, 2, "wait") != 0, "%s: a rank that does not answer ends all", mpi);
+    }
     return done();
 }
