@@ -437,11 +437,21 @@ fuzz: ## build the fuzzers; run: build-fuzz/fuzz/NAME NEWDIR tests/fuzz/corpus/N
 	@$(MAKE) --no-print-directory B=build-fuzz CC=clang CXX=clang++ \
 	    SAN=fuzzer-no-link,address,undefined san_warn= CUDA=no fuzz-programs
 
+# FUZZ_SECONDS=120: of CPU, for all targets together. FUZZ_SEED=n: other changes.
+FUZZ_SECONDS ?= 120
+FUZZ_SEED ?= 1
+fuzz-short: ## feed every target of tests/fuzz changed inputs: FUZZ_SECONDS=120 FUZZ_SEED=1
+	@mkdir -p $B/fuzz-short
+	@TF_FUZZ_SECONDS=$$(awk 'BEGIN { print $(FUZZ_SECONDS) / $(words $(fuzz_src)) }') \
+	    TF_FUZZ_SEED=$(FUZZ_SEED) TF_FUZZ_DIR=$B/fuzz-short $(MAKE) --no-print-directory \
+	    SAN=address,undefined run-tests \
+	    TESTS='$(patsubst %.c,build-address$(comma)undefined/%.t,$(fuzz_src))'
+
 fuzz_bin := $(fuzz_src:tests/fuzz/%.c=$B/fuzz/%)
 fuzz-programs: $(fuzz_bin)
 # Without libtest.a: clang 14 cannot compile all of it, for want of _Float16.
 $(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/tests/harness/memory.o $B/libtf.a
-	$(call link,-fsanitize=fuzzer)
+	$(call link,-fsanitize=fuzzer -fsanitize-link-c++-runtime)
 
 # ---- distribution --------------------------------------------------------------------------------
 
@@ -528,7 +538,7 @@ clean: ## remove the build trees
 
 FORCE:
 .PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults bench demo lint \
-	fuzz fuzz-programs dist completions install uninstall help clean
+	fuzz fuzz-short fuzz-programs dist completions install uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

@@ -390,8 +390,7 @@ class History:
         if self.begun() and sets:
             other = self.r.choice(sets)
             self.events[-1] += ": " + other
-            self.untouched(lambda: self.refused(self.start(*self.argv(kernels=other)),
-                                                "kernels: '%s' in the checkpoint" % self.set))
+            self.untouched(lambda: self.refused(self.start(*self.argv(kernels=other)), "kernels: '"))
 
     def other_settings(self):
         name, more = self.r.choice([("seed", ["--seed", "7"]), ("dropout", ["--dropout", "0.2"]),

@@ -2,6 +2,11 @@
 #include "memory.h"
 #include "base/memory.h"
 
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 struct tf_in memory_in(const void *p, size_t n)
 {
     struct tf_in in = {.fd = -1,
@@ -38,4 +43,33 @@ void memory_out_done(struct tf_out *out)
 {
     free(out->name);
     free(out->buf);
+}
+
+static struct {
+    int fd; /* 0: not made yet */
+    char path[32];
+} files[4];
+
+const char *memory_path(int i, const void *p, size_t n)
+{
+    if (files[i].fd == 0) {
+        files[i].fd = memfd_create("test", MFD_CLOEXEC);
+        snprintf(files[i].path, sizeof files[i].path, "/proc/self/fd/%d", files[i].fd);
+    }
+    if (files[i].fd < 0 || ftruncate(files[i].fd, 0) != 0 ||
+        pwrite(files[i].fd, p, n, 0) != (ssize_t)n || lseek(files[i].fd, 0, SEEK_SET) != 0)
+        TF_BUG("no file in memory");
+    return files[i].path;
+}
+
+char *memory_path_bytes(int i, size_t *n)
+{
+    struct stat st;
+    if (fstat(files[i].fd, &st) != 0)
+        TF_BUG("no file in memory");
+    *n = (size_t)st.st_size;
+    char *p = tf_xmalloc(*n + 1);
+    if (pread(files[i].fd, p, *n, 0) != (ssize_t)*n)
+        TF_BUG("no file in memory");
+    return p;
 }

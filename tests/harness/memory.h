@@ -3,7 +3,6 @@
 #ifndef TF_TESTS_MEMORY_H
 #define TF_TESTS_MEMORY_H
 
-
 #include "base/input.h"
 #include "base/output.h"
 #include <stdlib.h>
@@ -19,5 +18,11 @@ void memory_in_done(struct tf_in *in);
  * a full disk. */
 struct tf_out memory_out(size_t cap);
 void memory_out_done(struct tf_out *out);
+
+/* For readers and writers that take a path: number i (0 to 3) names a file in memory with a copy of
+ * these n bytes. It lives as long as the process. */
+const char *memory_path(int i, const void *p, size_t n);
+/* The bytes that it has now; the caller frees them. */
+char *memory_path_bytes(int i, size_t *n);
 
 #endif

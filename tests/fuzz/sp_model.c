@@ -1,0 +1,82 @@
+/* sp_model.c - any bytes as a SentencePiece model: what our checks and the library accept can be
+ * used on any text. The library is the system's and not instrumented: a crash is seen, a read
+ * outside of its memory mostly not. */
+#include "../harness/memory.h"
+#include "base/rng.h"
+#include "base/utf8.h"
+#include "text/sample.h"
+#include "text/vocab.h"
+
+enum { MAX_INPUT = 1 << 13, MOST_PIECES = 1 << 16 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check_ids(const struct tf_sp *sp, const struct tf_ids *ids)
+{
+    struct tf_err err = {0};
+    struct tf_buf text = {0};
+    for (size_t i = 0; i < ids->n; i++)
+        TF_ASSERT((int64_t)ids->v[i] < tf_sp_size(sp));
+    TF_ASSERT(tf_sp_decode(sp, ids->v, ids->n, &text, &err) == 0 || err.msg[0] != 0);
+    tf_buf_release(&text);
+}
+
+static void use(const struct tf_sp *sp, const struct tf_sampler *sampler, const char *text,
+                size_t n)
+{
+    struct tf_err err = {0};
+    struct tf_ids ids = {0};
+    struct tf_buf out = {0};
+    struct tf_rng rng = tf_rng_new(1, n);
+    size_t end[4];
+    float score[4];
+    TF_ASSERT(tf_sp_encode(sp, text, n, &ids, &err) == 0 || err.msg[0] != 0);
+    check_ids(sp, &ids);
+    (void)!tf_sp_pieces(sp, text, n, &out, &err);
+    (void)!tf_sp_normalize(sp, text, n, &out, &err);
+    ids.n = 0;
+    if (sampler != NULL && tf_sample(sampler, text, n, 0.1, 0, &rng, &ids, &err) == 0)
+        check_ids(sp, &ids);
+    ids.n = 0;
+    int got = tf_sp_sampling(sp) == TF_SP_UNIGRAM
+                  ? tf_sp_nbest(sp, text, n, 4, &ids, end, score, &err)
+                  : 0;
+    for (int i = 0; i < got; i++)
+        TF_ASSERT(end[i] <= ids.n);
+    check_ids(sp, &ids);
+    tf_ids_release(&ids);
+    tf_buf_release(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static const char text[] = "abc \xe2\x96\x81 bcd  \xc3\xa4\xc2\xa0\xef\xbd\x81 123 <s> \n\t";
+    struct tf_vocab v;
+    struct tf_sampler *sampler = NULL;
+    struct tf_err err = {0};
+    if (n > MAX_INPUT)
+        return 0;
+    if (tf_vocab_load(&v, memory_path(0, data, n), &err) != 0) {
+        TF_ASSERT(err.msg[0] != 0);
+        return 0;
+    }
+    int64_t size = tf_sp_size(v.sp);
+    const int64_t special[] = {tf_sp_pad(v.sp), tf_sp_unk(v.sp), tf_sp_bos(v.sp), tf_sp_eos(v.sp)};
+    TF_ASSERT(size > 0 && size <= MOST_PIECES);
+    for (int i = 0; i < 4; i++)
+        TF_ASSERT(special[i] >= -1 && special[i] < size);
+    if (tf_sampler_new(&sampler, v.sp, &err) != 0)
+        sampler = NULL;
+    use(v.sp, sampler, "", 0);
+    use(v.sp, sampler, text, sizeof text - 1);
+    for (uint32_t id = 0; id < (uint32_t)size && id < 50; id++) {
+        size_t len;
+        const char *piece = tf_sp_piece(v.sp, id, &len);
+        (void)tf_sp_kind(v.sp, id);
+        if (tf_utf8_valid((const uint8_t *)piece, len))
+            use(v.sp, sampler, piece, len);
+    }
+    tf_sampler_free(sampler);
+    tf_vocab_release(&v);
+    return 0;
+}
