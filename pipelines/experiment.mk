@@ -50,6 +50,9 @@ BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
 THREADS    ?= $(shell nproc)
+# Training on so many processes (tf(7), "Many processes"), started by LAUNCH; the bytes are the same.
+RANKS      ?= 1
+LAUNCH     ?= mpirun -n $(RANKS) --bind-to none
 # The attention figures: number of the test sentence, and layer.
 SENTENCE   ?= 1
 of_four     = tiny C-n4 $(if $(filter paper,$(DIALECT)),parse-wsj parse-semi)
@@ -114,10 +117,17 @@ $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settin
 # Status 75 (stopped on request) stops make; repeat the command to resume.
 $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
     $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
-	tf-batch $(batches) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs \
-	| tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs \
-	    --threads $(THREADS) $(length) $(model) -o $(RESULTS)/run
+	$(call train_$(if $(filter 1,$(RANKS)),alone,on_ranks),\
+	    tf-batch $(batches) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs,\
+	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
 	touch $@
+# $(call train_...,PRODUCER,TRAINER)
+train_alone = $1 | $2 --threads $(THREADS) $(length) $(model) -o $(RESULTS)/run
+# Launchers pass no stream on, but rank 0 reads a FIFO. They may also return 0 in place of 75.
+train_on_ranks = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
+	$1 >$$fifo & trap 'kill $$! 2>/dev/null || :; rm -f $$fifo' EXIT; \
+	$(LAUNCH) $2 $(length) $(model) -o $(RESULTS)/run $$fifo; \
+	! tail -n 1 $(RESULTS)/run/log.jsonl | grep -q '"reason":"signal"' || exit 75
 
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.

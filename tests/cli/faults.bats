@@ -109,6 +109,11 @@ short() {
     short B1 B2 B3 B4
 }
 
+@test "one of several ranks killed, stopped or sent a signal" {
+    need mpirun
+    short G1 G2 G3
+}
+
 @test "stopped, resumed, fed in pieces, refused by name; other places and threads; NaN" {
     short C1 C2 C3 D1 D2 F1 F2
 }

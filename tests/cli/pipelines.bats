@@ -355,6 +355,25 @@ archives() {
     run ! grep -nE '>>? *\$+(@|\(@\))( |;|$)' "$TOP"/pipelines/*.mk
 }
 
+@test "RANKS=2: training on two processes, the same model" {
+    [ -e "$(dirname "$(command -v tf-train)")/tf-comm-openmpi.so" ] ||
+        skip "no Open MPI: training on many processes is not tested"
+    need mpirun.openmpi
+    corpus data train val test_2016_flickr
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
+        TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 STEPS=3)
+    launch='mpirun.openmpi -n $(RANKS) --oversubscribe --bind-to none'
+    t 0 make "${args[@]}" RESULTS=one one/trained
+    t 0 make "${args[@]}" RESULTS=two RANKS=2 LAUNCH="$launch" two/trained
+    cmp one/run/ckpt-00000003.tfm two/run/ckpt-00000003.tfm
+    [ ! -e two/batches.fifo ]
+    # A trainer that fails leaves no batcher that waits for it.
+    t 2 make "${args[@]}" RESULTS=three RANKS=3 LAUNCH="$launch" three/trained
+    [ ! -e three/batches.fifo ]
+    run ! pgrep -f "$PWD/three|three/batches.fifo"
+}
+
 @test "settings: what they change is made again, nothing else is" {
     corpus data train val test_2016_flickr
     args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \

@@ -185,3 +185,43 @@ same() {
         expect_contains "$stderr" "started as one of 4 ranks, but Open MPI"
     fi
 }
+
+@test "examples/slurm: the job trains, is queued again after 75, and no FIFO is left" {
+    mkdir -p fake tmp
+    "$TF_PYTHON" - <<'EOF' >text
+import random
+r = random.Random(1)
+for _ in range(300):
+    print(" ".join(r.choice(["one", "two", "three", "four"]) for _ in range(r.randint(1, 9))))
+EOF
+    tf-tokenize --train --vocab-size 30 -o v.model text 2>/dev/null
+    tf-tokenize -m v.model <text >text.tfs
+    cat >fake/srun <<EOF
+#!/bin/bash
+[ "\$1 \$2 \$3 \$4 \$5" = "-K --mpi=pmix tf-train --preset base" ] || exit 9
+shift 5
+exec mpirun.openmpi -n 2 --oversubscribe --bind-to none tf-train ${small[*]} \$OPTIONS "\$@"
+EOF
+    printf '#!/bin/bash\necho "$*" >>requeued\n' >fake/scontrol
+    chmod +x fake/*
+    command -v mpirun.openmpi >/dev/null || skip "no Open MPI: the example is not tested"
+    job() {
+        PATH=$PWD/fake:$PATH TMPDIR=$PWD/tmp SLURM_JOB_ID=7 timeout "$TF_TIMEOUT" \
+            "$TOP/examples/slurm/train.sbatch" text.tfs text.tfs v.model run </dev/null
+    }
+    OPTIONS='--threads 1 --steps 3' run --separate-stderr job
+    expect_status 0
+    [ -e run/ckpt-00000003.tfm ]
+    [ ! -e requeued ]
+    OPTIONS='--threads 1 --steps 100000' job 2>/dev/null &
+    for _ in $(seq 400); do
+        tail -n 1 run/log.jsonl | grep -qs '"step":[0-9]*[1-9]0,' && break
+        sleep 0.05
+    done
+    kill -USR2 "$(cat run/lock)"
+    status=0
+    wait "$!" || status=$?
+    [ "$status" -eq 75 ]
+    [ "$(cat requeued)" = "requeue 7" ]
+    [ -z "$(ls tmp)" ]
+}
