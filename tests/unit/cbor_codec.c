@@ -4,12 +4,15 @@
 #include "base/bits.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "cbor/cursor.h"
 #include "cbor/encode.h"
 #include "cbor/json.h"
 #include "cbor/scan.h"
 #include "cbor/value.h"
 
 #include <math.h>
+
+#define SHA_DIGITS "0000000000000000000000000000000000000000000000000000000000000000"
 
 static struct tf_buf b;
 
@@ -305,6 +308,115 @@ static void test_scan(void)
     ok(good, "every smaller limit");
 }
 
+/* What is beyond a limit is too large, whatever it is, and however little of it is there. */
+static void test_scan_limits(void)
+{
+    static const struct {
+        const char *hex;
+        size_t limit;
+    } large[] = {{"c11c", 1}, {"c1", 1}, {"1b", 4}, {"19", 1}, {"8200190000", 4}};
+    uint8_t p[64];
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        size_t n = unhex(p, large[i].hex);
+        struct tf_scan s = {0};
+        const char *why = "";
+        int rc = tf_scan_item(&s, p, n, large[i].limit, &why);
+        ok(rc == -1 && strstr(why, "too large"), "%s, limit %zu: %s", large[i].hex, large[i].limit,
+           why);
+    }
+}
+
+/* Each getter refuses what is not its own, and stays where it is. */
+static void test_cursor(void)
+{
+    enum { REAL, SHA, CRC, SKIP, IDS, REALS };
+    static const struct {
+        int get;
+        const char *hex, *why;
+    } bad[] = {
+        {REAL, "", "not a number"},
+        {REAL, "fb40", "not a number"},
+        {REAL, "1c", "not a number"},
+        {REAL, "6161", "not a number"},
+        {SHA, "d863", "not a SHA-256"},
+        {SHA, "d8635820" SHA_DIGITS, "not a SHA-256"},
+        {SHA, "581f" SHA_DIGITS, "not a SHA-256"},
+        {SHA, "7820" SHA_DIGITS, "not a SHA-256"},
+        {CRC, "20", "crc"},
+        {CRC, "1b0000000100000000", "crc"},
+        {SKIP, "", "cut short"},
+        {SKIP, "8201", "limit"},
+        {SKIP, "fc", "reserved"},
+        {IDS, "83010203", "too many"},
+        {IDS, "d84043010203", "too many"},
+        {IDS, "d85543010203", "unknown tag"},
+        {IDS, "d84543010203", "left over"},
+        {IDS, "d84080", "not a list"},
+        {IDS, "01", "not a list"},
+        {IDS, "8120", "32-bit"},
+        {IDS, "811b0000000100000000", "32-bit"},
+        {IDS, "d847480000000001000000", "32-bit"},
+        {REALS, "83010203", "too many"},
+        {REALS, "d85443010203", "left over"},
+        {REALS, "d84043010203", "unknown tag"},
+        {REALS, "816161", "not a number"},
+        {REALS, "6161", "not a list"},
+    };
+    uint8_t p[64], sha[32];
+    struct tf_arena a = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const uint32_t *ids;
+        const float *reals;
+        double x;
+        bool has;
+        uint32_t crc;
+        size_t n = unhex(p, bad[i].hex), got;
+        struct tf_cbor_cursor c = {p, p + n};
+        const char *why = bad[i].get == REAL   ? tf_cursor_real(&c, &x)
+                          : bad[i].get == SHA  ? tf_cursor_sha256(&c, sha)
+                          : bad[i].get == CRC  ? tf_cursor_crc(&c, &has, &crc)
+                          : bad[i].get == SKIP ? tf_cursor_skip(&c)
+                          : bad[i].get == IDS  ? tf_cursor_ids(&c, &a, 2, &ids, &got)
+                                               : tf_cursor_reals(&c, &a, 2, &reals, &got);
+        ok(why != NULL && strstr(why, bad[i].why) && c.p == p, "cursor at %s: %s", bad[i].hex,
+           why != NULL ? why : "accepted");
+    }
+    tf_arena_release(&a);
+}
+
+/* Maps and arrays are equal when all of them is. */
+static void test_equal(void)
+{
+    static const char *const items[] = {"a0",       "a16161f5",
+                                        "a16162f5", "a16161f4",
+                                        "80",       "81f5",
+                                        "81f4",     "8101",
+                                        "82f5f5",   "6161",
+                                        "6162",     "626161",
+                                        "4161",     "01",
+                                        "02",       "fb3ff8000000000000",
+                                        "f6",       "a16161a16162f5"};
+    enum { N = sizeof items / sizeof *items };
+    struct tf_arena a = {0};
+    struct tf_err err = {0};
+    struct tf_value v[N], w[N];
+    uint8_t p[64];
+    for (int i = 0; i < N; i++) {
+        size_t n = unhex(p, items[i]);
+        must(tf_cbor_parse(&v[i], &a, p, n, &err), &err);
+        must(tf_cbor_parse(&w[i], &a, p, n, &err), &err);
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            if (tf_value_equal(&v[i], &w[j]) != (i == j) && strlen(items[i]) == strlen(items[j]))
+                ok(false, "%s and %s", items[i], items[j]);
+    ok(!tf_value_equal(&v[1], &v[2]) && !tf_value_equal(&v[1], &v[3]) &&
+           !tf_value_equal(&v[5], &v[6]) && !tf_value_equal(&v[5], &v[8]) &&
+           tf_value_equal(&v[17], &w[17]),
+       "values are compared by kind, keys and items");
+    tf_arena_release(&a);
+}
+
 static void from_json(const char *text, enum tf_json_style style, const char *want)
 {
     struct tf_arena a = {0};
@@ -368,6 +480,9 @@ int main(void)
     test_refused();
     test_json();
     test_scan();
+    test_scan_limits();
+    test_cursor();
+    test_equal();
     tf_buf_release(&b);
     return done();
 }

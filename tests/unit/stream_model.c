@@ -204,6 +204,25 @@ static void test_failures(void)
     tf_arena_release(&a);
 }
 
+/* A pipe that ends, or breaks, within the data of a tensor, far from a record's head. */
+static void test_broken_pipe(void)
+{
+    struct tf_model_file m;
+    size_t n;
+    write_big(temp_path("ckpt.tfm"), 4);
+    char *data = read_file(temp_path("ckpt.tfm"), &n);
+    for (int fails = 0; fails < 2; fails++) {
+        struct tf_err err = {0};
+        struct tf_in in = memory_in(data, n / 2);
+        in.eof = !fails; /* reading on is EBADF */
+        is_int(tf_model_read_in(&m, &in, 0, 0, &err), -1, "half of a model");
+        ok(strstr(err.msg, fails ? "Bad file descriptor" : "truncated after record") != NULL,
+           "says why: %s", err.msg);
+        memory_in_done(&in);
+    }
+    free(data);
+}
+
 int main(void)
 {
     big = tf_xarray(NULL, BIG, sizeof *big);
@@ -213,6 +232,7 @@ int main(void)
     test_finite();
     test_fingerprint();
     test_failures();
+    test_broken_pipe();
     is_int(count_entries(temp_path("")), 4, "no temporary file is left");
     free(big);
     return done();

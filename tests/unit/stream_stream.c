@@ -277,6 +277,26 @@ static void test_checks(void)
     tf_arena_release(&a);
 }
 
+/* A reader that failed stays so, and keeps no record. */
+static void test_dead(void)
+{
+    const struct sample *s = sample("tokens");
+    struct tf_in in = memory_in(s->p, s->n - 1);
+    struct tf_err err = {0};
+    struct tf_reader *r;
+    struct tf_record rec;
+    int rc;
+    must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
+    while ((rc = tf_reader_next(r, &rec, &err)) > 0)
+        continue;
+    is_int(rc, -1, "cut: %s", err.msg);
+    err = (struct tf_err){0};
+    is_int(tf_reader_next(r, &rec, &err), -1, "and again");
+    ok(strstr(err.msg, "failed before") != NULL, "says so: %s", err.msg);
+    tf_reader_free(r);
+    memory_in_done(&in);
+}
+
 /* Through a pipe byte by byte: the same records; ready only when a check has come. */
 static void test_pace(void)
 {
@@ -698,6 +718,7 @@ int main(void)
     test_kinds();
     test_same_vocab();
     test_checks();
+    test_dead();
     test_pace();
     test_raw();
     test_header();
