@@ -150,15 +150,27 @@ quoted = '$(subst ','\'',$1)'
 root = $(if $(wildcard $(sysroot)),--sysroot=$(sysroot))
 # The same objects from any directory.
 anywhere = -fdebug-prefix-map=$(call quoted,$(CURDIR))=.
+# Hardening, as far as the compiler knows it. Not with sanitizers, which find the same mistakes and
+# need variables as they are. tests/lint/binaries.bats checks what is linked.
+harden_try = -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection \
+	-mbranch-protection=standard -ftrivial-auto-var-init=zero
+takes = printf 'int x;\n' | $(CC) -Werror $1 -x c -c -o /dev/null - 2>/dev/null
+harden := $(if $(SAN),,$(shell if $(call takes,$(harden_try)); then echo '$(harden_try)'; else \
+	for f in $(harden_try); do ! $(call takes,$$f) || echo "$$f"; done; fi))
+# Checks of the C library need optimisation. The user's own level takes precedence.
+fortify = $(if $(SAN)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS) $(CXXFLAGS)),,$(if \
+	$(filter-out -O0,$(lastword $(filter -O%,$1))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3))
+pie = $(if $(filter -fPIE,$(harden)),-pie)
+harden_link = -z,relro,-z,now,-z,noexecstack
 all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),-DTF_SETS_X86) $(if $(arm),-DTF_SETS_ARM) \
 	$(CPPFLAGS)
 all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(root) $(san) \
-	$(CFLAGS)
+	$(harden) $(call fortify,$(CFLAGS)) $(CFLAGS)
 all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(anywhere) \
-	$(root) $(san) $(CXXFLAGS)
+	$(root) $(san) $(harden) $(call fortify,$(CXXFLAGS)) -D_GLIBCXX_ASSERTIONS $(CXXFLAGS)
 emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC \
 	-fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
-all_ldflags = -Wl,--as-needed $(san) $(LDFLAGS)
+all_ldflags = -Wl,--as-needed,$(harden_link) $(san) $(LDFLAGS)
 comma := ,
 nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
 	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a)\
@@ -292,7 +304,8 @@ $B/libtest.a: $(harness_obj)
 define link
 @mkdir -p $(@D)
 $(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
-$Q$(CC) $(all_cflags) $(all_ldflags) $1 -o $@ $(filter %.o %.a,$^) $(extra_libs) $(libs) $(LDLIBS)
+$Q$(CC) $(all_cflags) $(pie) $(all_ldflags) $1 -o $@ $(filter %.o %.a,$^) $(extra_libs) $(libs) \
+	$(LDLIBS)
 endef
 
 # Only these programs are linked with SentencePiece and the C++ library.
@@ -312,7 +325,7 @@ $(fuzz_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/tests/fuzz/replay.o $B/libtest.a $B/li
 $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
-	$Q$(NVCC) $(nv_flags) -shared -o $@ $(cu_obj) -lcublasLt \
+	$Q$(NVCC) $(nv_flags) -shared -Xlinker $(harden_link) -o $@ $(cu_obj) -lcublasLt \
 	    $(addprefix -Xlinker -rpath$(comma),$(realpath $(dir $(NVCC))../lib64))
 $B/bin/tf-comm-%.so: lib/comm/mpi/mpi.c $B/flags
 	@mkdir -p $(@D) $B/lib/comm/mpi

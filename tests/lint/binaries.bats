@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# How the programs are linked: what the Makefile asks for under `harden` is in them.
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+
+prepare() {
+    need readelf
+    BIN=${TF_BIN:-$TOP/build/bin}
+    BUILD=${TF_BUILD:-$TOP/build}
+}
+
+# What a program or library lacks, one word a line: weaknesses FILE
+weaknesses() {
+    readelf -hlWd "$1" >elf || return 1
+    grep -q '^ *Type: *DYN' elf || echo pie
+    grep -q '^ *GNU_RELRO' elf || echo relro
+    grep -qE '\(BIND_NOW\)|\(FLAGS(_1)?\).*NOW' elf || echo now
+    grep -qE '^ *GNU_STACK .* RW  ' elf || echo noexecstack
+    # RWE, and a segment that the dynamic linker would make writable for relocations of code.
+    ! grep -qE '^ *LOAD .* RWE ' elf || echo writable-code
+    ! grep -q '(TEXTREL)' elf || echo writable-code
+}
+
+# What a program lacks besides: canaries, checked functions of the C library.
+unchecked() {
+    readelf -W --dyn-syms "$1" >symbols || return 1
+    grep -q '__stack_chk_fail' symbols || echo canaries
+    grep -q '__memcpy_chk\|__snprintf_chk' symbols || echo fortify
+}
+
+@test "every program is position-independent, read-only after relocation, with no code on its stack" {
+    found=0
+    for f in "$BIN"/tf-*; do
+        [ -z "$(weaknesses "$f")" ] || { echo "$f: $(weaknesses "$f" | tr '\n' ' ')" >&2; return 1; }
+        found=$((found + 1))
+    done
+    [ "$found" -ge 14 ]
+}
+
+@test "every program checks its stack and the C library's buffers" {
+    for f in "$BIN"/tf-*; do
+        case $f in *.so) continue ;; esac
+        [ -z "$(unchecked "$f")" ] || { echo "$f: $(unchecked "$f" | tr '\n' ' ')" >&2; return 1; }
+    done
+}
+
+# The start files of a distribution may lack the mark, and then so do the programs.
+@test "every object of the library marks its targets of indirect jumps" {
+    [ "$(uname -m)" = x86_64 ] || skip "x86 only"
+    for f in "$BUILD"/lib/*/*.o; do
+        case $(readelf -nW "$f" 2>/dev/null) in
+            *IBT*SHSTK*) ;;
+            *) echo "$f" >&2; return 1 ;;
+        esac
+    done
+}
+
+@test "the check sees what is missing" {
+    need gcc
+    echo 'int main(void) { return 0; }' >weak.c
+    t 0 gcc -no-pie -Wl,-z,norelro,-z,lazy,-z,execstack -o weak weak.c
+    [ "$(weaknesses weak | xargs)" = "pie relro now noexecstack" ]
+    [ "$(unchecked weak | xargs)" = "canaries fortify" ]
+}
