@@ -330,7 +330,7 @@ $B/bin/tf-backend-cuda.so: $(cu_obj) $B/flags
 $B/bin/tf-comm-%.so: lib/comm/mpi/mpi.c $B/flags
 	@mkdir -p $(@D) $B/lib/comm/mpi
 	$(if $(V),,@echo '  MPI  $(patsubst $B/%,%,$@)')
-	$Q$(MPICC_$*) $(all_cppflags) $(all_cflags) -Wno-stringop-overflow $(LDFLAGS) -fPIC -shared \
+	$Q$(MPICC_$*) $(all_cppflags) $(all_cflags) -Wno-stringop-overflow $(all_ldflags) -fPIC -shared \
 	    -MMD -MP -MT $@ -MF $B/lib/comm/mpi/$*.d -o $@ $<
 $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
@@ -483,7 +483,7 @@ dist: ## write build/tf-tools-VERSION.tar.gz: the committed files, to build with
 # ---- install -------------------------------------------------------------------------------------
 
 DOCDIR ?= $(DATADIR)/doc/tf-tools
-docs := README.md LICENSE CHANGELOG.md \
+docs := README.md LICENSE CHANGELOG.md SECURITY.md \
 	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' 2>/dev/null))
 
 completions: $(bins) $(if $(ARCH),$(bins:$B/%=$(run)/%))

@@ -1,6 +1,8 @@
 /* tf-attn - attention weights of a model. */
+#include "base/sandbox.h"
 #include "common_options.h"
 #include "infer/attention_stream.h"
+#include "ops/backend.h"
 
 static struct tf_attention_opts o;
 static const char *model, *output;
@@ -30,6 +32,12 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(device);
+}
+
 static const struct tf_tool tool = {
     .name = "tf-attn",
     .synopsis = "-m MODEL [options] SRC.tfs TGT.tfs >attention.tfs\n"
@@ -39,6 +47,7 @@ static const struct tf_tool tool = {
     .opts = opts,
     .max_args = 2,
     .stdin_modes = 1,
+    .widen = widen,
 };
 
 static int run(const struct tf_args *args, struct tf_err *err)

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/path.h"
+#include "base/sandbox.h"
 #include "base/tool.h"
 #include "metrics/evaluate.h"
 #include "metrics/language_pair.h"
@@ -146,6 +147,15 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+/* A tf-tokenize runs for --spm-model; with --tok-input REF may stand for REF0, REF1 and so on. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    sandbox->processes = spm_model != NULL;
+    for (int i = 0; i < args->n && paper.tokenized; i++)
+        if (!tf_is_std(args->v[i]))
+            tf_strs_add(&sandbox->beside, args->v[i]);
+}
+
 static const struct tf_tool tool = {
     .name = "tf-bleu",
     .synopsis = "[options] REF... [-i HYP...]\n"
@@ -157,6 +167,7 @@ static const struct tf_tool tool = {
     .min_args = 0,
     .max_args = -1,
     .default_mode = "scoring text",
+    .widen = widen,
 };
 
 /* Operands and -i: what each mode needs, and how many. */

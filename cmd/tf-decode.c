@@ -1,6 +1,8 @@
 /* tf-decode - translate token streams with a model. */
+#include "base/sandbox.h"
 #include "common_options.h"
 #include "infer/decode_stream.h"
+#include "ops/backend.h"
 
 static struct tf_decode_opts o;
 static const char *output;
@@ -63,6 +65,12 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(device);
+}
+
 static const struct tf_tool tool = {
     .name = "tf-decode",
     .synopsis = "-m MODEL [-m MODEL ...] [options] [tokens.tfs] >tokens.tfs",
@@ -71,6 +79,7 @@ static const struct tf_tool tool = {
     .max_args = 1,
     .default_mode = "search",
     .stdin_modes = SEARCH | SAMPLE,
+    .widen = widen,
 };
 
 static int run(const struct tf_args *args, struct tf_err *err)

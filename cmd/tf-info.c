@@ -1,7 +1,9 @@
 /* tf-info - describe models, checkpoints, streams and this machine. */
 #include "base/input.h"
 #include "base/output.h"
+#include "base/sandbox.h"
 #include "base/tool.h"
+#include "ops/backend.h"
 #include "stream/describe.h"
 
 static bool json;
@@ -15,6 +17,12 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    if (args->mode == DEVICES)
+        sandbox->off = tf_backend_may_load("auto");
+}
+
 static const struct tf_tool tool = {
     .name = "tf-info",
     .synopsis = "[--json] FILE...\n[--json] --devices",
@@ -22,6 +30,7 @@ static const struct tf_tool tool = {
     .opts = opts,
     .min_args = 0,
     .max_args = -1,
+    .widen = widen,
 };
 
 static int show_machine(struct tf_out *out, struct tf_err *err)

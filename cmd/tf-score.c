@@ -1,6 +1,8 @@
 /* tf-score - log-probabilities of given translations. */
+#include "base/sandbox.h"
 #include "common_options.h"
 #include "infer/score_stream.h"
+#include "ops/backend.h"
 
 static struct tf_score_opts o;
 static const char *output;
@@ -31,6 +33,12 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(device);
+}
+
 static const struct tf_tool tool = {
     .name = "tf-score",
     .synopsis = "-m MODEL [options] SRC.tfs TGT.tfs >scores.tfs\n"
@@ -40,6 +48,7 @@ static const struct tf_tool tool = {
     .opts = opts,
     .max_args = 2,
     .stdin_modes = 1,
+    .widen = widen,
 };
 
 static int run(const struct tf_args *args, struct tf_err *err)

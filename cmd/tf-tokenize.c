@@ -1,4 +1,5 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
+#include "base/sandbox.h"
 #include "common_options.h"
 #include "text/text_file.h"
 #include "text/tokenize.h"
@@ -102,19 +103,45 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
     return tf_vocab_train(&trainer, &text, out, err);
 }
 
-static int convert(const struct tf_vocab *v, const struct tf_args *args, struct tf_out *out,
+static int open_input(struct tf_in *in, const struct tf_args *args, struct tf_err *err)
+{
+    if (args->mode == EXPORT)
+        return 0;
+    return args->mode == DECODE                           ? tf_in_open(in, args->v[0], err)
+           : tf_text_open(in, args->v[0], false, err) < 0 ? -1
+                                                          : 0;
+}
+
+static int convert(const struct tf_vocab *v, unsigned mode, struct tf_in *in, struct tf_out *out,
                    struct tf_err *err)
 {
     job.vocab = v;
-    struct tf_in in;
-    const char *path = args->v[0];
-    if ((args->mode == DECODE ? tf_in_open(&in, path, err)
-                              : tf_text_open(&in, path, false, err)) < 0)
+    return mode == EXPORT   ? tf_vocab_export(v, out, err)
+           : mode == DECODE ? tf_tokenize_decode(&job, in, out, err)
+           : mode == PIECES ? tf_tokenize_pieces(&job, in, out, err)
+                            : tf_tokenize_encode(&job, in, opts, out, err);
+}
+
+/* All files are open before SentencePiece sees the vocabulary, so that nothing else can be opened
+ * from then on. */
+static int use_vocab(const struct tf_args *args, struct tf_err *err)
+{
+    struct tf_vocab vocab;
+    struct tf_out out = {0};
+    struct tf_in in = {.fd = -1};
+    if (tf_vocab_read(&vocab, model, err) < 0)
         return -1;
-    int rc = args->mode == DECODE   ? tf_tokenize_decode(&job, &in, out, err)
-             : args->mode == PIECES ? tf_tokenize_pieces(&job, &in, out, err)
-                                    : tf_tokenize_encode(&job, &in, opts, out, err);
+    int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);
+    if (rc == 0)
+        rc = open_input(&in, args, err);
+    (void)tf_sandbox_seal();
+    if (rc == 0)
+        rc = tf_vocab_parse(&vocab, model, err);
+    if (rc == 0)
+        rc = convert(&vocab, args->mode, &in, &out, err);
     tf_in_close(&in);
+    rc = tf_out_finish(&out, rc, err);
+    tf_vocab_release(&vocab);
     return rc;
 }
 
@@ -134,21 +161,14 @@ static int check(const struct tf_args *args, struct tf_err *err)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    struct tf_out out = {0};
-    struct tf_vocab vocab = {0};
     if (check(args, err) < 0)
         return -1;
-    bool binary = args->mode == TRAIN || args->mode == ENCODE;
-    int rc = args->mode == TRAIN ? 0 : tf_vocab_load(&vocab, model, err);
-    if (rc == 0)
-        rc = tf_out_open(&out, output, binary ? TF_OUT_BINARY : 0, err);
-    if (rc == 0)
-        rc = args->mode == TRAIN    ? train(args, &out, err)
-             : args->mode == EXPORT ? tf_vocab_export(&vocab, &out, err)
-                                    : convert(&vocab, args, &out, err);
-    rc = tf_out_finish(&out, rc, err);
-    tf_vocab_release(&vocab);
-    return rc;
+    if (args->mode != TRAIN)
+        return use_vocab(args, err);
+    struct tf_out out;
+    if (tf_out_open(&out, output, TF_OUT_BINARY, err) < 0)
+        return -1;
+    return tf_out_finish(&out, train(args, &out, err), err);
 }
 
 int main(int argc, char **argv)

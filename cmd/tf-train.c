@@ -1,7 +1,9 @@
 /* tf-train - train a Transformer on a batch stream. */
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "base/thread.h"
 #include "common_options.h"
+#include "ops/backend.h"
 #include "train/cost.h"
 #include "train/recipe.h"
 #include "train/run.h"
@@ -28,7 +30,7 @@ static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NUL
 #define S TF_OPT_SEMANTIC
 static struct tf_opt opts[] = {
     OPT_GROUP("Input and output"),
-    OPT_STR('o', "output", &o.dir, .arg = "DIR", .flags = TF_OPT_FILE | TF_OPT_OUT,
+    OPT_STR('o', "output", &o.dir, .arg = "DIR", .flags = TF_OPT_FILE | TF_OPT_OUT | TF_OPT_DIR,
             .help = "directory of the run: checkpoints, log, lock; created if missing"),
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "vocabulary to store in checkpoints: a SentencePiece model, or a model or "
@@ -181,6 +183,15 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+/* The validation data is opened again each time, and by then may be another file of that name. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(o.device) || tf_comm_wanted((enum tf_comm_use)ranks);
+    if (o.valid != NULL)
+        tf_strs_add(&sandbox->beside, o.valid);
+}
+
 static const struct tf_tool tool = {
     .name = "tf-train",
     .synopsis = "[options] -o DIR [FILE]\n"
@@ -190,6 +201,7 @@ static const struct tf_tool tool = {
     .opts = opts,
     .max_args = 1,
     .stdin_modes = TRAIN | TUNE,
+    .widen = widen,
 };
 
 static bool given(const char *name)

@@ -40,6 +40,7 @@ enum {
     TF_OPT_GREEDY = 8,    /* a list: one use takes all words up to the next option */
     TF_OPT_FILE = 16,     /* the argument is a path */
     TF_OPT_OUT = 32,      /* with FILE: a path to write to; it must differ from all others */
+    TF_OPT_DIR = 64,      /* with OUT: a directory of several files */
 };
 
 /* A list of words. They live as long as argv; the array is never freed. */
@@ -107,6 +108,9 @@ struct tf_opt {
      .target = TF_OPT_POINTER(struct tf_strs, p), __VA_ARGS__}
 #define OPT_END {.kind = TF_OPT_END}
 
+struct tf_args;
+struct tf_sandbox;
+
 /* A tool, for its parser, --help and --version. */
 struct tf_tool {
     const char *name;         /* "tf-batch" */
@@ -116,6 +120,9 @@ struct tf_tool {
     int min_args, max_args;   /* operands, without a word that selects a mode; max -1: any number */
     const char *default_mode; /* what mode 1 is called in messages, if no option selects it */
     unsigned stdin_modes;     /* modes that read stdin if no operand is given; 1 without modes */
+    /* Add to the sandbox (base/sandbox.h), which has the files of the command line, what else the
+     * tool needs; NULL: nothing. */
+    void (*widen)(const struct tf_args *args, struct tf_sandbox *sandbox);
 };
 
 /* A built-in option that prints something and ends the tool. */

@@ -228,6 +228,24 @@ static int check_output(const struct tf_tool *tool, const struct tf_args *args,
     return same ? tf_fail_status(err, TF_USAGE, "%s: is both input and output", path) : 0;
 }
 
+void tf_opt_files(const struct tf_tool *tool, const struct tf_args *args, struct tf_strs *read,
+                  struct tf_strs *write, struct tf_strs *dirs)
+{
+    const char *one;
+    for (int i = 0; i < args->n; i++)
+        if (!tf_is_std(args->v[i]))
+            tf_strs_add(read, args->v[i]);
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
+        struct tf_strs paths = paths_of(o, &one);
+        struct tf_strs *list = !is_output(o, args->mode) ? read
+                               : (o->flags & TF_OPT_DIR) ? dirs
+                                                         : write;
+        for (size_t i = 0; i < paths.n && !o->unused; i++)
+            if (!tf_is_std(paths.v[i]))
+                tf_strs_add(list, paths.v[i]);
+    }
+}
+
 /* ---- entry point ---- */
 
 static int check_count(const struct tf_tool *tool, const struct tf_args *args, struct tf_err *err)

@@ -11,4 +11,9 @@
 int tf_opt_check(const struct tf_tool *tool, struct tf_args *args,
                  struct tf_err *err) TF_MUST_CHECK;
 
+/* Sort the files of the command line, operands and options that this run uses, into those that are
+ * read, outputs, and directories of outputs. "-" is in none. Appends to the lists. */
+void tf_opt_files(const struct tf_tool *tool, const struct tf_args *args, struct tf_strs *read,
+                  struct tf_strs *write, struct tf_strs *dirs);
+
 #endif

@@ -1,8 +1,10 @@
 /* tool.c - start and end of a tool. */
 #include "base/tool.h"
 #include "base/log.h"
+#include "base/opt_check.h"
 #include "base/opt_parse.h"
 #include "base/opt_print.h"
+#include "base/sandbox.h"
 #include "base/thread.h"
 #include "base/version.h"
 
@@ -98,13 +100,24 @@ int tf_tool_finish(int rc, struct tf_err *err)
     return status;
 }
 
+static void enter_sandbox(const struct tf_tool *tool, const struct tf_args *args)
+{
+    struct tf_sandbox s = {0};
+    tf_opt_files(tool, args, &s.read, &s.write, &s.dirs);
+    if (tool->widen != NULL)
+        tool->widen(args, &s);
+    (void)tf_sandbox_enter(&s);
+}
+
 int tf_tool_main(const struct tf_tool *tool, int argc, char **argv,
                  int (*run)(const struct tf_args *args, struct tf_err *err))
 {
     struct tf_err err = {0};
     struct tf_args args;
     int rc = tf_tool_start(tool, argc, argv, &args, &err);
-    if (rc == 0)
+    if (rc == 0) {
+        enter_sandbox(tool, &args);
         rc = run(&args, &err);
+    }
     return tf_tool_finish(rc, &err);
 }

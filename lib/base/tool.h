@@ -20,7 +20,8 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
  * TF_OK. */
 int tf_tool_finish(int rc, struct tf_err *err);
 
-/* Start, run (returns 0, a status of enum tf_status, or -1 with *err), finish. Returns the exit
+/* Start, enter the sandbox (base/sandbox.h) with the files of the command line and what tool->widen
+ * adds, run (returns 0, a status of enum tf_status, or -1 with *err), finish. Returns the exit
  * status. */
 int tf_tool_main(const struct tf_tool *tool, int argc, char **argv,
                  int (*run)(const struct tf_args *args, struct tf_err *err));

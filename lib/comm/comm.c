@@ -102,12 +102,19 @@ static int share_hosts(struct tf_comm *c, struct tf_err *err)
     return rc;
 }
 
+bool tf_comm_wanted(enum tf_comm_use use)
+{
+    int rank, size;
+    (void)find_launcher(&rank, &size);
+    return use == TF_COMM_MPI || (use == TF_COMM_AUTO && size > 1);
+}
+
 int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit, struct tf_err *err)
 {
     int rank, size;
     const struct launcher *by = find_launcher(&rank, &size);
     *c = (struct tf_comm){.rank = rank, .size = 1, .limit = limit};
-    if (use == TF_COMM_NONE || (use == TF_COMM_AUTO && size <= 1)) {
+    if (!tf_comm_wanted(use)) {
         c->rank = 0;
         return 0;
     }

@@ -52,6 +52,9 @@ struct tf_comm {
 enum tf_comm_use { TF_COMM_AUTO, TF_COMM_MPI, TF_COMM_NONE };
 extern const char *const tf_comm_uses[]; /* their words, NULL-terminated */
 
+/* Would tf_comm_open load a plugin? MPI starts processes and uses sockets and files of its own: it
+ * gets no sandbox (base/sandbox.h). */
+bool tf_comm_wanted(enum tf_comm_use use);
 /* Join the other ranks. AUTO: if the launcher's environment has any. On failure, too, *c must be
  * closed, and c->rank is what the launcher said: only one rank should report what all of them find,
  * and before it closes, because launchers kill the others when one has ended with an error. */

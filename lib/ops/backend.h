@@ -425,6 +425,10 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
                                          struct tf_err *why, struct tf_err *err);
 
+/* Could tf_backend_find load a plugin for that name? What the driver of its device opens and calls
+ * is not for us to list, so it gets no sandbox (base/sandbox.h). */
+bool tf_backend_may_load(const char *name);
+
 /* Note on stderr why `auto` chose the CPU, unless no plugin is installed. */
 void tf_backend_note(const struct tf_err *why);
 

@@ -117,6 +117,14 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
     return NULL;
 }
 
+bool tf_backend_may_load(const char *name)
+{
+    char path[PATH_MAX];
+    struct tf_err none = {0};
+    return (cuda_device(name) >= 0 || strcmp(name, "auto") == 0) &&
+           tf_plugin_path(path, sizeof path, PLUGIN, &none);
+}
+
 void tf_backend_note(const struct tf_err *why)
 {
     if (why->status != 0 && why->sys != ENOENT)

@@ -82,7 +82,7 @@ static long at;
 static int onward, give, shortly, killing, spoiling, stopping, lying;
 static atomic_long count, struck;
 static atomic_uint_least64_t state;
-static const char *report;
+static int report = -1;
 static __thread int inside;
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
@@ -104,7 +104,13 @@ __attribute__((constructor)) static void begin(void)
                *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT"),
                *clock = getenv("TF_FAULT_CLOCK");
     char *end;
-    report = getenv("TF_FAULT_REPORT");
+    /* Before the tool enters its sandbox, and above the descriptors that it gets. */
+    const char *path = getenv("TF_FAULT_REPORT");
+    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    if (fd >= 0) {
+        report = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+        close(fd);
+    }
     if (calls != NULL) {
         for (int i = 0; i < N_CALLS; i++) {
             const char *p = strstr(calls, names[i]);
@@ -147,13 +153,11 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((destructor)) static void finish(void)
 {
     char text[64];
-    int fd;
     inside++;
-    if (report != NULL && (fd = open(report, O_WRONLY | O_CREAT | O_TRUNC, 0666)) >= 0) {
+    if (report >= 0) {
         int n = snprintf(text, sizeof text, "%ld %ld\n", atomic_load(&count), atomic_load(&struck));
-        if (write(fd, text, (size_t)n) != n)
+        if (ftruncate(report, 0) != 0 || pwrite(report, text, (size_t)n, 0) != n)
             abort();
-        close(fd);
     }
 }
 

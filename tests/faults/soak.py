@@ -157,7 +157,7 @@ def m(rig, row):
                     "valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
                     "--errors-for-leak-kinds=definite", "--log-file=" + rig.path("valgrind")
                 ] + argv,
-                        env=dict(TF_CPU_ISA=isa),
+                        env=dict(TF_CPU_ISA=isa, TF_SANDBOX="no"),
                         timeout=900)
                 row.add("commands under valgrind")
                 if d.rc != 0:

@@ -1,0 +1,348 @@
+/* What a process in the sandbox can still do. Each case runs in a process of its own and prints
+ * what the kernel said. */
+#include "../harness/child.h"
+#include "../harness/tap.h"
+#include "../harness/temp.h"
+#include "base/output.h"
+#include "base/sandbox.h"
+#include "base/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static unsigned in_force; /* what a sandbox of this machine can do */
+static struct tf_sandbox plain;
+static bool sealing;
+
+/* 0, or the errno of the first failure. */
+typedef int attempt(void);
+
+static int result(long rc)
+{
+    return rc >= 0 ? 0 : errno;
+}
+
+static int opened(const char *path, int flags)
+{
+    int fd = open(path, flags | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    close(fd);
+    return 0;
+}
+
+static int read_input(void)
+{
+    return opened(temp_path("in/input"), O_RDONLY);
+}
+static int read_other(void)
+{
+    return opened(temp_path("in/other"), O_RDONLY);
+}
+static int read_listed(void)
+{
+    return opened(temp_path("all/below/it"), O_RDONLY);
+}
+static int read_beside(void)
+{
+    return opened(temp_path("data/appeared"), O_RDONLY);
+}
+static int read_passwd(void)
+{
+    return opened("/etc/passwd", O_RDONLY);
+}
+static int read_memory(void)
+{
+    return opened("/proc/1/environ", O_RDONLY);
+}
+static int read_library(void)
+{
+    return opened("/usr/lib", O_RDONLY | O_DIRECTORY);
+}
+static int write_input(void)
+{
+    return opened(temp_path("in/input"), O_WRONLY);
+}
+static int write_beside_input(void)
+{
+    return opened(temp_path("in/new"), O_WRONLY | O_CREAT);
+}
+static int write_temp(void)
+{
+    return opened(temp_path("out/new"), O_WRONLY | O_CREAT);
+}
+static int read_output(void)
+{
+    return opened(temp_path("out/there"), O_RDONLY);
+}
+static int in_run(void)
+{
+    return opened(temp_path("run/x"), O_RDWR | O_CREAT);
+}
+static int in_new_run(void)
+{
+    return mkdir(temp_path("runs/new"), 0777) != 0
+               ? errno
+               : opened(temp_path("runs/new/x"), O_RDWR | O_CREAT);
+}
+
+static int output(void)
+{
+    struct tf_out out;
+    struct tf_err err = {0};
+    if (tf_out_open(&out, temp_path("out/link"), 0, &err) != 0)
+        return err.sys;
+    return tf_out_finish(&out, tf_out_write(&out, "x", 1, &err), &err) == 0 ? 0 : err.sys;
+}
+
+static int run_program(void)
+{
+    execl("/bin/true", "true", (char *)NULL);
+    return errno;
+}
+
+static int spawn(void)
+{
+    pid_t pid = fork();
+    int status;
+    if (pid == 0)
+        _exit(run_program() == 0);
+    if (pid < 0)
+        return errno;
+    return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : EINVAL;
+}
+
+static int inet(void)
+{
+    return result(socket(AF_INET, SOCK_STREAM, 0));
+}
+static int unix_pair(void)
+{
+    int fd[2];
+    return result(socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
+}
+static int trace(void)
+{
+    return result(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
+}
+static int signal_parent(void)
+{
+    return result(kill(getppid(), 0));
+}
+static int change_mode(void)
+{
+    return result(chmod(temp_path("in/other"), 04777));
+}
+static int type_into_terminal(void)
+{
+    return result(ioctl(0, TIOCSTI, "x"));
+}
+static int ring(void)
+{
+    return result(syscall(425, 1, NULL));
+}
+static int key(void)
+{
+    return result(syscall(SYS_add_key, "user", "tf", "x", 1, -3));
+}
+static int of_tomorrow(void)
+{
+    return result(syscall(9999));
+}
+
+static void *nothing(void *arg)
+{
+    return arg;
+}
+
+static int start_thread(void)
+{
+    pthread_t t;
+    int rc = tf_thread_start(&t, nothing, NULL);
+    return rc != 0 ? rc : pthread_join(t, NULL);
+}
+
+static void got(int sig)
+{
+    (void)sig;
+}
+
+static int signal_self(void)
+{
+    signal(SIGUSR1, got);
+    return raise(SIGUSR1) != 0 ? errno : result(kill(getpid(), SIGUSR1));
+}
+
+static int new_code(void)
+{
+    void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? errno : 0;
+}
+
+static int allocate(void)
+{
+    void *p = malloc(64 << 20);
+    if (p == NULL)
+        return errno;
+    memset(p, 1, 64 << 20);
+    free(p);
+    return 0;
+}
+
+static void enter_and_try(void *arg)
+{
+    attempt *fn = *(attempt **)arg;
+    tf_sandbox_enter(&plain);
+    if (sealing)
+        tf_sandbox_seal();
+    printf("%d\n", fn());
+    fflush(stdout);
+    _exit(0);
+}
+
+/* needs: what enforces it (TF_SANDBOX_FILES ...); 0 for what is allowed. */
+static void expect(attempt *fn, unsigned needs, int want, const char *name)
+{
+    struct child c;
+    if ((in_force & needs) != needs) {
+        char why[128];
+        snprintf(why, sizeof why, "sandbox: %s: this kernel lacks it, or sanitizers", name);
+        skip(why);
+        return;
+    }
+    run_child(&c, enter_and_try, &fn, NULL);
+    is_int(c.status, 0, "%s: ends", name);
+    is_int(strtol(c.out, NULL, 10), want, "%s: %s", name, want == 0 ? "works" : strerror(want));
+}
+
+static void report(void *arg)
+{
+    (void)arg;
+    tf_sandbox_enter(&plain);
+    printf("%u\n", tf_sandbox_seal());
+    fflush(stdout);
+    _exit(0);
+}
+
+static unsigned ask(void)
+{
+    struct child c;
+    run_child(&c, report, NULL, NULL);
+    return (unsigned)strtoul(c.out, NULL, 10);
+}
+
+static void test_files(void)
+{
+    enum { FILES = TF_SANDBOX_FILES };
+    expect(read_input, 0, 0, "an input");
+    expect(read_listed, 0, 0, "a file below an input that is a directory");
+    expect(read_beside, 0, 0, "a file beside one that is opened again");
+    expect(read_library, 0, 0, "libraries");
+    expect(write_temp, 0, 0, "a new file in the directory of an output");
+    expect(output, 0, 0, "an output through a link to another directory");
+    expect(in_run, 0, 0, "the directory of a run");
+    expect(in_new_run, 0, 0, "a run that does not exist yet");
+    expect(read_other, FILES, EACCES, "another file in the directory of an input");
+    expect(read_passwd, FILES, EACCES, "a file of the system");
+    expect(read_memory, FILES, EACCES, "another process");
+    expect(write_input, FILES, EACCES, "writing to an input");
+    expect(write_beside_input, FILES, EACCES, "a new file beside an input");
+    expect(read_output, FILES, EACCES, "reading in the directory of an output");
+}
+
+static void test_calls(void)
+{
+    enum { CALLS = TF_SANDBOX_CALLS };
+    expect(start_thread, 0, 0, "a thread");
+    expect(signal_self, 0, 0, "a signal to the process itself");
+    expect(run_program, CALLS, EPERM, "execve");
+    expect(spawn, CALLS, EPERM, "fork");
+    expect(inet, CALLS, EPERM, "socket");
+    expect(unix_pair, CALLS, EPERM, "socketpair");
+    expect(trace, CALLS, EPERM, "ptrace");
+    expect(signal_parent, CALLS, EPERM, "a signal to another process");
+    expect(change_mode, CALLS, EPERM, "chmod");
+    expect(type_into_terminal, CALLS, EPERM, "TIOCSTI");
+    expect(ring, CALLS, EPERM, "io_uring");
+    expect(key, CALLS, EPERM, "add_key");
+    expect(of_tomorrow, CALLS, ENOSYS, "a call that nobody knows");
+}
+
+static void test_processes(void)
+{
+    plain.processes = true;
+    expect(spawn, 0, 0, "with processes: a program");
+    expect(unix_pair, 0, 0, "with processes: a socket");
+    expect(read_passwd, TF_SANDBOX_FILES, EACCES, "with processes: a file of the system");
+    expect(trace, TF_SANDBOX_CALLS, EPERM, "with processes: ptrace");
+    plain.processes = false;
+}
+
+static void test_sealed(void)
+{
+    enum { SEALED = TF_SANDBOX_SEALED };
+    sealing = true;
+    expect(start_thread, 0, 0, "sealed: a thread");
+    expect(allocate, 0, 0, "sealed: memory");
+    expect(signal_self, 0, 0, "sealed: a signal to the process itself");
+    expect(read_input, SEALED, EPERM, "sealed: an input");
+    expect(write_temp, SEALED, EPERM, "sealed: an output");
+    expect(new_code, SEALED, EPERM, "sealed: executable memory");
+    expect(run_program, SEALED, EPERM, "sealed: execve");
+    sealing = false;
+}
+
+static void test_off(void)
+{
+    setenv("TF_SANDBOX", "no", 1);
+    is_int(ask(), 0, "TF_SANDBOX=no: nothing is in force");
+    expect(read_other, 0, 0, "TF_SANDBOX=no: any file");
+    unsetenv("TF_SANDBOX");
+    plain.off = true;
+    is_int(ask(), 0, "off: nothing is in force");
+    plain.off = false;
+}
+
+int main(void)
+{
+    unsetenv("TF_SANDBOX");
+    static const char *const dirs[] = {"in",   "out", "all",  "all/below",
+                                       "data", "run", "runs", "far"};
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+        mkdir(temp_path(dirs[i]), 0777);
+    static const char *const files[] = {"in/input",     "in/other",      "out/there",
+                                        "all/below/it", "data/appeared", "far/file"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        write_file(temp_path(files[i]), "x", 1);
+    if (symlink(temp_path("far/file"), temp_path("out/link")) != 0)
+        bail_out("symlink");
+    tf_strs_add(&plain.read, temp_path("in/input"));
+    tf_strs_add(&plain.read, temp_path("in/missing"));
+    tf_strs_add(&plain.read, temp_path("all"));
+    tf_strs_add(&plain.beside, temp_path("data/valid"));
+    tf_strs_add(&plain.write, temp_path("out/result"));
+    tf_strs_add(&plain.write, temp_path("out/link"));
+    tf_strs_add(&plain.dirs, temp_path("run"));
+    tf_strs_add(&plain.dirs, temp_path("runs/new"));
+    in_force = ask();
+    printf("# in force on this machine: %s%s%s%s\n", in_force & TF_SANDBOX_FILES ? "files " : "",
+           in_force & TF_SANDBOX_CALLS ? "calls " : "",
+           in_force & TF_SANDBOX_SEALED ? "sealed" : "", in_force == 0 ? "nothing" : "");
+    test_files();
+    test_calls();
+    test_processes();
+    test_sealed();
+    test_off();
+    return done();
+}
