@@ -157,10 +157,10 @@ harden_try = -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protec
 takes = printf 'int x;\n' | $(CC) -Werror $1 -x c -c -o /dev/null - 2>/dev/null
 harden := $(if $(SAN),,$(shell if $(call takes,$(harden_try)); then echo '$(harden_try)'; else \
 	for f in $(harden_try); do ! $(call takes,$$f) || echo "$$f"; done; fi))
-# Kernels see no bytes of a file, only numbers whose shapes were checked, and zeroed tiles would cost
-# int8 products 4 % of their instructions: lib/ops/cpu has neither canaries nor zeroed variables.
-kernel = $(patsubst -fstack-protector-strong,-fno-stack-protector,$(patsubst %=zero,%=uninitialized,\
-	$(filter -fstack-protector-strong -ftrivial-auto-var-init=zero,$(harden))))
+# Kernels see no bytes of a file, only numbers whose shapes were checked, and zeroed tiles would
+# cost int8 products 4 % of their instructions: lib/ops/cpu has neither canaries nor zeroing.
+kernel = $(if $(filter -fstack-protector-strong,$(harden)),-fno-stack-protector) \
+	$(if $(filter -ftrivial-auto-var-init=zero,$(harden)),-ftrivial-auto-var-init=uninitialized)
 # Checks of the C library need optimisation. The user's own level takes precedence.
 fortify = $(if $(SAN)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS) $(CXXFLAGS)),,$(if \
 	$(filter-out -O0,$(lastword $(filter -O%,$1))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3))

@@ -1,9 +1,7 @@
 /* tf-train - train a Transformer on a batch stream. */
 #include "base/log.h"
-#include "base/sandbox.h"
 #include "base/thread.h"
 #include "common_options.h"
-#include "ops/backend.h"
 #include "train/cost.h"
 #include "train/recipe.h"
 #include "train/run.h"
@@ -183,13 +181,10 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
-/* The validation data is opened again each time, and by then may be another file of that name. */
 static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
     (void)args;
-    sandbox->off = tf_backend_may_load(o.device) || tf_comm_wanted((enum tf_comm_use)ranks);
-    if (o.valid != NULL)
-        tf_strs_add(&sandbox->beside, o.valid);
+    tf_run_widen(sandbox, &o, (enum tf_comm_use)ranks);
 }
 
 static const struct tf_tool tool = {

@@ -1,9 +1,18 @@
 /* options.c - the options of a run: from a preset, and derived from each other. */
+#include "base/sandbox.h"
 #include "train/recipe.h"
 #include "train/run.h"
 
 const char *const tf_on_collapse_words[] = {"warn", "stop", NULL};
 const char *const tf_best_names[] = {"ppl", "acc", NULL};
+
+void tf_run_widen(struct tf_sandbox *sandbox, const struct tf_run_opts *o, enum tf_comm_use use)
+{
+    sandbox->off = tf_backend_may_load(o->device) || tf_comm_wanted(use);
+    /* Opened again for each validation, and by then it may be another file of that name. */
+    if (o->valid != NULL)
+        tf_strs_add(&sandbox->beside, o->valid);
+}
 
 int tf_run_preset(struct tf_run_opts *o, const char *preset, int dialect, struct tf_err *err)
 {

@@ -64,6 +64,8 @@ struct tf_run_given {
     bool schedule, warmup, lr, lr_scale;
     int64_t layers; /* --layers, for the stacks without an option of their own; 0: not given */
 };
+/* What a run needs besides the files of its options (struct tf_tool, base/opt.h). */
+void tf_run_widen(struct tf_sandbox *sandbox, const struct tf_run_opts *o, enum tf_comm_use use);
 /* After all options are parsed: derive those that follow from others (d_k and d_v from d_model and
  * heads, ...) and refuse combinations that make no sense (TF_USAGE). */
 int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g,

@@ -74,11 +74,15 @@ size_t tf_state_records(struct tf_state *out, struct tf_arena *a, const struct t
     return n;
 }
 
+/* What no run can reach by counting, and what leaves room to count on from. */
+#define MOST (INT64_MAX / 2)
+
 /* A count that must be there. */
-static int need(const struct tf_value *map, const char *key, uint64_t *x, struct tf_err *err)
+static int need(const struct tf_value *map, const char *key, int64_t most, uint64_t *x,
+                struct tf_err *err)
 {
     int64_t i;
-    int rc = tf_value_int_of(map, key, 0, INT64_MAX, &i, err);
+    int rc = tf_value_int_of(map, key, 0, most, &i, err);
     if (rc > 0)
         return tf_fail(err, "%s: missing", key);
     if (rc == 0)
@@ -90,8 +94,11 @@ static int read_cursor(struct tf_batch_cursor *c, const struct tf_value *v, stru
 {
     if (v == NULL || v->kind != TF_MAP)
         return tf_fail(err, "missing");
-    if (need(v, "part", &c->part, err) || need(v, "ordinal", &c->ordinal, err) ||
-        need(v, "epoch", &c->epoch, err) || need(v, "record", &c->record, err))
+    /* The stream decides these, up to the largest position that can be recorded. */
+    if (need(v, "part", INT64_MAX, &c->part, err) ||
+        need(v, "ordinal", INT64_MAX, &c->ordinal, err) ||
+        need(v, "epoch", INT64_MAX, &c->epoch, err) ||
+        need(v, "record", INT64_MAX, &c->record, err))
         return -1;
     int rc = tf_value_sha_of(v, "corpus", c->corpus, err);
     c->has_corpus = rc == 0;
@@ -102,11 +109,14 @@ static int read_best(struct tf_run_state *s, const struct tf_value *v, struct tf
 {
     if (v == NULL || v->kind != TF_MAP)
         return tf_fail(err, "missing");
-    if (need(v, "valid_step", &s->valid_step, err) || need(v, "stale", &s->stale, err))
+    if (need(v, "valid_step", MOST, &s->valid_step, err) || need(v, "stale", MOST, &s->stale, err))
         return -1;
     int rc = tf_value_real_of(v, "value", -INFINITY, INFINITY, &s->best, err);
-    if (rc < 0 || (rc == 0 && need(v, "step", &s->best_step, err) != 0))
+    if (rc < 0 || (rc == 0 && need(v, "step", MOST, &s->best_step, err) != 0))
         return -1;
+    if (s->valid_step > s->step || s->best_step > s->valid_step)
+        return tf_fail(err, "step %" PRIu64 ", of a validation at step %" PRIu64, s->best_step,
+                       s->valid_step);
     s->has_best = rc == 0;
     rc = tf_value_sha_of(v, "data", s->valid, err);
     s->has_valid = rc == 0;
@@ -118,9 +128,10 @@ int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m, struct 
     *s = (struct tf_run_state){0};
     if (strcmp(m->header.kind, "checkpoint") != 0)
         return tf_fail(err, "a %s, not a checkpoint", m->header.kind);
-    if (need(&m->state, "step", &s->step, err) || need(&m->state, "micro", &s->micro, err) ||
-        need(&m->state, "src_tokens", &s->src_tokens, err) ||
-        need(&m->state, "tgt_tokens", &s->tgt_tokens, err))
+    if (need(&m->state, "step", MOST, &s->step, err) ||
+        need(&m->state, "micro", MOST, &s->micro, err) ||
+        need(&m->state, "src_tokens", MOST, &s->src_tokens, err) ||
+        need(&m->state, "tgt_tokens", MOST, &s->tgt_tokens, err))
         return tf_context(err, "state");
     if (read_cursor(&s->cursor, tf_value_get(&m->state, "cursor"), err) != 0)
         return tf_context(err, "state: cursor");
@@ -149,7 +160,7 @@ bool tf_state_same(const struct tf_run_state *a, const struct tf_run_state *b)
 int tf_state_step(uint64_t *step, const struct tf_model_file *m, struct tf_err *err)
 {
     *step = 0;
-    return tf_value_get(&m->state, "step") != NULL ? need(&m->state, "step", step, err) : 0;
+    return tf_value_get(&m->state, "step") != NULL ? need(&m->state, "step", MOST, step, err) : 0;
 }
 
 static void show(char *dst, size_t size, const struct tf_value *v)

@@ -62,7 +62,7 @@ ssize_t write(int fd, const void *p, size_t n)
 }
 END
     gcc -shared -fPIC -o intruder.so intruder.c -ldl
-    for i in 1 2 3 4 5 6 7 8 9; do echo "the dog $i barks loudly at cats"; done >in/text
+    for i in 1 2 3 4 5 6 7 8 9; do echo "the dog $i barks at nine cats"; done >in/text
     echo '(S (NP (NN dog)) (VP (VB barks)))' >in/gold
     export SECRET=$T/secret/key
     # What this kernel has: the version of Landlock, seccomp.

@@ -639,6 +639,74 @@ print([x.get("kernels") for x in json.load(sys.stdin)["made"] if x["prog"] == "t
         [ "$(ls run)" = $'lock\nlog.jsonl\nresume.tfm' ]
 }
 
+# A checkpoint as another program may write it, without checks: with_counter NAME VALUE <OLD >NEW
+with_counter() {
+    "$TF_PYTHON" -c '
+import io, sys, cbor2
+name, value = sys.argv[1], int(sys.argv[2])
+state, _, key = name.rpartition(".")
+data = sys.stdin.buffer.read()
+f, changed = io.BytesIO(data), 0
+while f.tell() < len(data):
+    r = cbor2.load(f)
+    if isinstance(r, list) and r[0] == 13:
+        continue
+    if isinstance(r, list) and r[0] in (6, 7, 15):
+        r[-1] = None
+    if isinstance(r, list) and r[0] == 7 and r[1] == (state or key):
+        changed += 1
+        if state:
+            assert key in r[2]
+            r[2][key] = value
+        else:
+            r[2] = value
+    cbor2.dump(r, sys.stdout.buffer)
+assert changed == 1' "$@"
+}
+
+@test "every counter of a checkpoint at the ends of 63 and 64 bits: refused by name, or resumable" {
+    batches n=4 >v.tfs
+    args=(--valid v.tfs --valid-every 2 -o run b.tfs)
+    train --steps 5 "${args[@]}"
+    mv run whole
+    for counter in step micro src_tokens tgt_tokens cursor.{part,ordinal,epoch,record} \
+        best.{valid_step,stale,step}; do
+        for n in 9223372036854775807 9223372036854775808 18446744073709551615; do
+            rm -rf run
+            mkdir run
+            with_counter "$counter" "$n" <whole/ckpt-00000005.tfm >run/ckpt-00000005.tfm
+            run --separate-stderr tf-train "${small[@]}" --steps 6 "${args[@]}" </dev/null
+            case $counter$n in
+                cursor.epoch9223372036854775807 | cursor.record9223372036854775807)
+                    # The next batch sets them.
+                    expect_status 0
+                    tr_t 0 --steps 7 "${args[@]}" ;;
+                cursor.*9223372036854775807)
+                    expect_status 1
+                    expect_contains "$stderr" "ends at part 0, batch 40, before the checkpoint" ;;
+                *)
+                    expect_status 1
+                    expect_contains "$stderr" "run/ckpt-00000005.tfm: state"
+                    expect_contains "$stderr" "${counter%.*}"
+                    expect_contains "$stderr" "none of its 1 checkpoints can be read"
+                    [ "$(find run -name '*.tfm')" = run/ckpt-00000005.tfm ] ;;
+            esac
+        done
+    done
+}
+
+@test "a validation later than the checkpoint is refused" {
+    batches n=4 >v.tfs
+    train --steps 5 --valid v.tfs --valid-every 2 -o run b.tfs
+    mv run/ckpt-00000005.tfm whole.tfm
+    for counter in best.valid_step best.step; do
+        with_counter $counter 6 <whole.tfm >run/ckpt-00000005.tfm
+        rm -f run/best.tfm
+        tr_t 1 --steps 6 -o run b.tfs
+        expect_contains "$stderr" "state: best: step"
+    done
+}
+
 @test "damaged checkpoints: the one before is taken, with a warning; none left: 1" {
     train --steps 15 --save-every 5 -o whole b.tfs
     train --steps 10 --save-every 5 -o run b.tfs
