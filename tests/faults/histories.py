@@ -418,7 +418,9 @@ class History:
         other = self.rig.batches("s-valid.tfs", n=4, seed=10)
         self.valid = self.r.choice([["--valid", other], []])
         d = self.start(*self.argv(steps=self.r.randint(1, STEPS)))
-        if not self.finished(d):
+        if self.finished(d):
+            self.valid = None  # it was not read
+        else:
             self.foreign_valid, self.log_whole = True, False
         self.ended(d, 0)
 
