@@ -257,6 +257,7 @@ static bool install(struct filter *f)
 
 /* Calls that no tool makes. Landlock has no rights for modes, owners and attributes. Those above
  * 423 have the same numbers everywhere. */
+/* clang-format off */
 static const short refused[] = {
     /* processes, and what acts on others */
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_rt_sigqueueinfo,
@@ -287,16 +288,20 @@ static const short refused[] = {
     SYS_kexec_file_load,
 #endif
     /* memory and queues of other processes */
-    SYS_shmget, SYS_shmat, SYS_msgget, SYS_semget, SYS_mq_open};
+    SYS_shmget, SYS_shmat, SYS_msgget, SYS_semget, SYS_mq_open
+};
+/* clang-format on */
 
 /* Besides, unless `processes`. */
+/* clang-format off */
 static const short refused_alone[] = {
-    SYS_execve, SYS_execveat, SYS_socket, SYS_socketpair, SYS_connect,  SYS_bind,    SYS_listen,
-    SYS_accept, SYS_accept4,  SYS_sendto, SYS_sendmsg,    SYS_sendmmsg, SYS_recvmsg, SYS_recvmmsg,
+    SYS_execve, SYS_execveat, SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen,
+    SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_recvmsg, SYS_recvmmsg,
 #ifdef SYS_fork
-    SYS_fork,   SYS_vfork,
+    SYS_fork, SYS_vfork,
 #endif
 };
+/* clang-format on */
 
 enum { LAST_KNOWN = 469 }; /* a later call may be another way to do any of that */
 
@@ -332,75 +337,24 @@ static void restrict_calls(bool processes)
 }
 
 /* What is left when the sandbox is sealed. */
+/* clang-format off */
 static const short sealed[] = {
-    SYS_read,
-    SYS_readv,
-    SYS_pread64,
-    SYS_write,
-    SYS_writev,
-    SYS_pwrite64,
-    SYS_lseek,
-    SYS_close,
-    SYS_fstat,
-    SYS_newfstatat,
-    SYS_statx,
-    SYS_fcntl,
-    SYS_ioctl,
-    SYS_ppoll,
-    SYS_fsync,
-    SYS_fdatasync,
-    SYS_unlinkat,
-    SYS_renameat,
-    SYS_renameat2,
-    SYS_readlinkat,
-    SYS_munmap,
-    SYS_mremap,
-    SYS_madvise,
-    SYS_brk,
-    SYS_mincore,
-    SYS_futex,
-    SYS_clone,
-    SYS_set_robust_list,
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_sigaltstack,
-    SYS_restart_syscall,
-    SYS_sched_yield,
-    SYS_sched_getaffinity,
-    SYS_getpid,
-    SYS_gettid,
-    SYS_geteuid,
-    SYS_kill,
-    SYS_tgkill,
-    SYS_tkill,
-    SYS_prlimit64,
-    SYS_getrandom,
-    SYS_clock_gettime,
-    SYS_clock_getres,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_gettimeofday,
-    SYS_getrusage,
-    SYS_times,
-    SYS_uname,
-    SYS_sysinfo,
-    SYS_membarrier,
-    SYS_exit,
-    SYS_exit_group,
+    SYS_read, SYS_readv, SYS_pread64, SYS_write, SYS_writev, SYS_pwrite64, SYS_lseek, SYS_close,
+    SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fcntl, SYS_ioctl, SYS_ppoll, SYS_fsync,
+    SYS_fdatasync, SYS_ftruncate, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_readlinkat,
+    SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_futex, SYS_clone,
+    SYS_set_robust_list, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
+    SYS_sigaltstack, SYS_restart_syscall, SYS_sched_yield, SYS_sched_getaffinity, SYS_getpid,
+    SYS_gettid, SYS_geteuid, SYS_kill, SYS_tgkill, SYS_tkill, SYS_prlimit64, SYS_getrandom,
+    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
+    SYS_getrusage, SYS_times, SYS_uname, SYS_sysinfo, SYS_membarrier, SYS_exit, SYS_exit_group,
     SYS_rseq,
 #ifdef SYS_poll
-    SYS_poll,
-    SYS_stat,
-    SYS_lstat,
-    SYS_unlink,
-    SYS_rename,
-    SYS_readlink,
-    SYS_time,
-    SYS_getrlimit,
-    SYS_arch_prctl,
+    SYS_poll, SYS_stat, SYS_lstat, SYS_unlink, SYS_rename, SYS_readlink, SYS_time,
+    SYS_getrlimit, SYS_arch_prctl,
 #endif
 };
+/* clang-format on */
 
 static void refuse_the_rest(void)
 {
