@@ -54,36 +54,6 @@ static int check_ranks(const struct tf_stepper *s, int64_t accumulate, struct tf
                                 ranks_of(s), (long long)most, s->be->shards, (long long)accumulate);
 }
 
-/* Slots of whole chunks. */
-static void share_elements(struct tf_stepper *s)
-{
-    const size_t n = s->w.params.size, chunks = (n + s->chunk - 1) / s->chunk,
-                 ranks = (size_t)ranks_of(s);
-    s->share.to = n;
-    if (s->team == NULL)
-        return;
-    s->edge = tf_xarray(NULL, ranks + 1, sizeof *s->edge);
-    for (size_t i = 0; i <= ranks; i++)
-        s->edge[i] = i < ranks ? chunks * i / ranks * s->chunk : n;
-    const int slot = tf_comm_slot(&s->team->comm, s->team->comm.rank);
-    s->share.from = s->edge[slot];
-    s->share.to = s->edge[slot + 1];
-}
-
-/* Every rank's part of `base`, which has an item of so many bytes for each `per` elements. */
-static int gather(struct tf_stepper *s, void *base, size_t per, size_t bytes, struct tf_err *err)
-{
-    const size_t ranks = (size_t)ranks_of(s);
-    if (s->team == NULL)
-        return 0;
-    size_t *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
-    for (size_t i = 0; i <= ranks; i++)
-        edge[i] = (s->edge[i] + per - 1) / per * bytes;
-    int rc = tf_team_gather(s->team, base, edge, err);
-    free(edge);
-    return rc;
-}
-
 /* All ranks fared like this one? */
 static int agree(struct tf_stepper *s, const struct tf_err *mine, double *sums, size_t n,
                  struct tf_err *err)
@@ -130,7 +100,8 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *sta
                         struct tf_err *err)
 {
     const struct tf_share *own = &s->share;
-    const size_t n = s->w.params.size, part = own->to - own->from, shards = (size_t)s->be->shards;
+    const size_t n = s->w.params.size, part = s->parts.to - s->parts.from,
+                 shards = (size_t)s->be->shards;
     s->grads.n = tf_stepper_gradients(s->lanes, own->shards.last - own->shards.first,
                                       own->last - own->first);
     if (s->team != NULL && s->grads.n < 2)
@@ -165,44 +136,13 @@ static int create(struct tf_stepper *s, const struct tf_config *c,
     s->chunk = s->be->threads ? TF_NORM_CHUNK : s->w.params.size;
     s->share = leaves_of(s->team != NULL ? s->team->comm.rank : 0, ranks_of(s), s->be->shards,
                          s->accumulate);
-    share_elements(s);
+    tf_parts_init(&s->parts, s->team, s->be, s->ctx[0], s->w.params.size, s->chunk);
     if (alloc_blocks(s, start, err) != 0)
         return -1;
     for (int i = 0; i < s->lanes; i++)
         s->work[i] = tf_work_new(&s->w, s->ctx[i]);
     tf_stepper_begin(s);
     return 0;
-}
-
-/* Rank 0 sends each other rank its part of a host block of all elements, or all of it. */
-static int send_block(struct tf_stepper *s, const float *from, bool parts, struct tf_err *err)
-{
-    const struct tf_comm *c = &s->team->comm;
-    struct tf_comm_piece *piece = tf_xcalloc((size_t)c->size, sizeof *piece);
-    for (int rank = 1; rank < c->size; rank++) {
-        const int slot = tf_comm_slot(c, rank);
-        size_t first = parts ? s->edge[slot] : 0,
-               last = parts ? s->edge[slot + 1] : s->edge[c->size];
-        piece[rank - 1] = (struct tf_comm_piece){.peer = rank,
-                                                 .out = from + first,
-                                                 .n_out = (last - first) * sizeof *from};
-    }
-    int rc = tf_team_swap(s->team, piece, c->size - 1, err);
-    free(piece);
-    return rc;
-}
-
-static int receive_block(struct tf_stepper *s, tf_mem *to, size_t n, struct tf_err *err)
-{
-    float *x = tf_xarray(NULL, n + 1, sizeof *x);
-    const struct tf_comm_piece piece = {.peer = 0, .in = x, .n_in = n * sizeof *x};
-    int rc = tf_team_swap(s->team, &piece, 1, err);
-    if (rc == 0) {
-        tf_floats_up(s->be, s->ctx[0], to, TF_ELEM_PARAM, x, n);
-        rc = s->be->sync(s->ctx[0], err);
-    }
-    free(x);
-    return rc;
 }
 
 /* What rank 0 starts from, to all ranks. */
@@ -219,13 +159,10 @@ static int share_start(struct tf_stepper *s, const struct tf_team_start *o,
         {o->moments, true, start->v, s->v},
         {o->ema, true, start->e != NULL ? start->e : start->p, s->e},
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        size_t n = all[i].parts ? s->share.to - s->share.from : s->w.params.size;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].exists &&
-            (s->team->comm.rank == 0 ? send_block(s, all[i].from, all[i].parts, err)
-                                     : receive_block(s, all[i].to, n, err)) != 0)
+            tf_parts_spread(&s->parts, all[i].from, all[i].to, all[i].parts, err) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -279,7 +216,7 @@ void tf_stepper_release(struct tf_stepper *s)
     for (int64_t i = 0; s->received != NULL && i < s->share.last - s->share.first; i++)
         tf_pairs_release(&s->received[i].pairs);
     free(s->received);
-    free(s->edge);
+    tf_parts_release(&s->parts);
     free(s->ctx);
     free(s->work);
     free(s->grads.all);
@@ -332,7 +269,7 @@ static void adam_job(void *arg, size_t job, int lane)
 {
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
-    size_t n, i = span(c, job, &n), own = i - s->share.from;
+    size_t n, i = span(c, job, &n), own = i - s->parts.from;
     s->be->adam(s->ctx[lane], at(s, s->w.flat, i), at(s, s->m, own), at(s, s->v, own),
                 at(s, c->a, i), n, s->norm2, c->adam);
     if (s->e != NULL)
@@ -405,30 +342,9 @@ static tf_mem *absent(struct tf_stepper *s, struct tf_err *err)
     return rc == 0 ? g : NULL;
 }
 
-/* The levels of the tree above the ranks. Neighbours exchange halves and each adds one, then
- * quarters with the next, and so on: at the end s->total is right in our part. */
-static int reduce(struct tf_stepper *s, struct tf_err *err)
+static void add_range(void *arg, tf_mem *total, tf_mem *theirs, size_t from, size_t to)
 {
-    const struct tf_comm *c = &s->team->comm;
-    const size_t size = s->be->elem_size[TF_ELEM_PARAM];
-    tf_mem *theirs = s->grads.unused[s->grads.n_unused - 1];
-    for (int bit = 1, first = 0, last = c->size; bit < c->size; bit *= 2) {
-        const int middle = (first + last) / 2;
-        const bool upper = (c->rank & bit) != 0;
-        const size_t from = s->edge[upper ? middle : first], to = s->edge[upper ? last : middle],
-                     other = s->edge[upper ? first : middle],
-                     other_to = s->edge[upper ? middle : last];
-        const struct tf_comm_piece piece = {.peer = c->rank ^ bit,
-                                            .out = at(s, s->total, other),
-                                            .n_out = (other_to - other) * size,
-                                            .in = at(s, theirs, from),
-                                            .n_in = (to - from) * size};
-        if (tf_team_swap(s->team, &piece, 1, err) != 0)
-            return -1;
-        run_chunks(s, add_job, (struct chunks){.from = from, .to = to, .a = s->total, .b = theirs});
-        *(upper ? &first : &last) = middle;
-    }
-    return 0;
+    run_chunks(arg, add_job, (struct chunks){.from = from, .to = to, .a = total, .b = theirs});
 }
 
 /* The gradients of what was received, and their sum over all ranks; also that of the metrics. */
@@ -449,7 +365,10 @@ static int add_on_ranks(struct tf_stepper *s, struct tf_err *err)
     if (agree(s, &mine, sums, n, err) != 0)
         return -1;
     s->be->upload(s->ctx[0], s->metrics, TF_ELEM_F64, sums, n);
-    return s->be->sync(s->ctx[0], err) != 0 ? -1 : reduce(s, err);
+    tf_mem *theirs = s->grads.unused[s->grads.n_unused - 1];
+    if (s->be->sync(s->ctx[0], err) != 0)
+        return -1;
+    return tf_parts_reduce(&s->parts, s->total, theirs, add_range, s, err);
 }
 
 /* ---- updates ---- */
@@ -513,8 +432,8 @@ int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struc
     else if (add_on_ranks(s, err) != 0)
         return -1;
     run_chunks(s, norm_job,
-               (struct chunks){.from = s->share.from, .to = s->share.to, .a = s->total});
-    if (gather(s, s->norms, s->chunk, sizeof(double), err) != 0)
+               (struct chunks){.from = s->parts.from, .to = s->parts.to, .a = s->total});
+    if (tf_parts_gather(&s->parts, s->norms, s->chunk, sizeof(double), err) != 0)
         return -1;
     s->be->sum(s->ctx[0], s->norm2, s->norms, n);
     return s->be->download_async(s->ctx[0], m->v, s->metrics, 4 * (size_t)s->be->shards + 1, err);
@@ -542,12 +461,12 @@ int tf_stepper_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_d
     if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
         return -1;
     run_chunks(s, adam_job,
-               (struct chunks){.from = s->share.from,
-                               .to = s->share.to,
+               (struct chunks){.from = s->parts.from,
+                               .to = s->parts.to,
                                .a = s->total,
                                .adam = h,
                                .decay = ema_decay});
-    return gather(s, s->w.flat, 1, s->be->elem_size[TF_ELEM_PARAM], err);
+    return tf_parts_gather(&s->parts, s->w.flat, 1, s->be->elem_size[TF_ELEM_PARAM], err);
 }
 
 /* ---- other work ---- */
@@ -591,33 +510,6 @@ int tf_stepper_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct
     return rc;
 }
 
-/* The parts of the ranks to rank 0, whose own part comes first. */
-static int collect_parts(struct tf_stepper *s, float *dst, const tf_mem *src, struct tf_err *err)
-{
-    const struct tf_comm *c = &s->team->comm;
-    const size_t n = s->share.to - s->share.from;
-    const bool first = c->rank == 0;
-    float *part = first ? dst : tf_xarray(NULL, n + 1, sizeof *part);
-    struct tf_comm_piece *piece = tf_xcalloc((size_t)c->size, sizeof *piece);
-    for (int rank = 1; first && rank < c->size; rank++) {
-        const int slot = tf_comm_slot(c, rank);
-        piece[rank - 1] = (struct tf_comm_piece){
-            .peer = rank,
-            .in = dst + s->edge[slot],
-            .n_in = (s->edge[slot + 1] - s->edge[slot]) * sizeof *dst,
-        };
-    }
-    if (!first)
-        piece[0] = (struct tf_comm_piece){.peer = 0, .out = part, .n_out = n * sizeof *part};
-    int rc = tf_floats_down(s->be, s->ctx[0], part, TF_ELEM_PARAM, src, n, err);
-    if (rc == 0)
-        rc = tf_team_swap(s->team, piece, first ? c->size - 1 : 1, err);
-    if (!first)
-        free(part);
-    free(piece);
-    return rc;
-}
-
 int tf_stepper_collect(struct tf_stepper *s, float *dst, enum tf_stepper_block block,
                        struct tf_err *err)
 {
@@ -627,7 +519,7 @@ int tf_stepper_collect(struct tf_stepper *s, float *dst, enum tf_stepper_block b
         return tf_floats_down(s->be, s->ctx[0], dst, TF_ELEM_PARAM, src, s->w.params.size, err);
     if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
         return -1;
-    return collect_parts(s, dst, src, err);
+    return tf_parts_collect(&s->parts, dst, src, err);
 }
 
 int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err)
@@ -654,7 +546,7 @@ int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err)
 size_t tf_stepper_bytes(const struct tf_stepper *s)
 {
     size_t blocks = 1 + s->grads.n, parts = 2 + (s->e != NULL),
-           elements = blocks * s->w.params.size + parts * (s->share.to - s->share.from),
+           elements = blocks * s->w.params.size + parts * (s->parts.to - s->parts.from),
            bytes = elements * s->be->elem_size[TF_ELEM_PARAM];
     for (int i = 0; i < s->lanes; i++)
         bytes += tf_work_bytes(s->work[i]);

@@ -12,16 +12,15 @@
 #ifndef TF_TRAIN_STEPPER_H
 #define TF_TRAIN_STEPPER_H
 
+#include "train/parts.h"
 #include "train/shards.h"
-#include "train/team.h"
 
 enum { TF_NORM_CHUNK = 65536 };
 
-/* What a rank computes of an update, and what it owns of the weights. */
+/* What a rank computes of an update. */
 struct tf_share {
     int64_t first, last;          /* micro-batches, by their number in the update */
     struct tf_shard_range shards; /* of each of them */
-    size_t from, to;              /* elements */
 };
 
 /* A micro-batch that ranks have received; its gradient is computed by tf_stepper_measure. */
@@ -40,7 +39,7 @@ struct tf_stepper {
     struct tf_weights w;
     struct tf_team *team; /* NULL: a process of its own */
     struct tf_share share;
-    size_t *edge;      /* [ranks + 1]: where the parts of the ranks begin, by slot; with a team */
+    struct tf_parts parts;
     tf_mem *m, *v, *e; /* PARAM [to - from]: Adam's moments; the moving average or NULL */
     struct tf_grad_pool grads;
     int64_t accumulate;           /* micro-batches of an update */

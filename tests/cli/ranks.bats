@@ -134,6 +134,17 @@ same() {
     same "run/ckpt-$(printf %08d "$steps").tfm" "one/ckpt-$(printf %08d "$steps").tfm"
 }
 
+@test "a rank without memory: the others learn of it, and rank 0 names it" {
+    need prlimit
+    [ "${mpis[0]}" = openmpi ] || skip "no Open MPI: a rank with a limit of its own is not tested"
+    large=(tf-train "${small[@]}" --vocab-size 1000000 --threads 1 --steps 3 -o run b.tfs)
+    run --separate-stderr timeout "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
+        -n 1 "${large[@]}" : -n 1 prlimit --as=400000000 "${large[@]}" </dev/null
+    expect_status 1
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    grep -q '^tf-train: rank 1 (.*): no memory for ' <<<"$stderr"
+}
+
 @test "a rank that hangs ends all after --rank-timeout" {
     batches n=4000 >long.tfs
     ranks 4 --threads 1 --rank-timeout 2 --steps 4000 -o run long.tfs 2>err &

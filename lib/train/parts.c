@@ -1,0 +1,133 @@
+/* parts.c - see parts.h. */
+#include "train/parts.h"
+#include "base/memory.h"
+#include "model/weights.h"
+
+#include <stdlib.h>
+
+void tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
+                   struct tf_ctx *ctx, size_t n, size_t chunk)
+{
+    *p = (struct tf_parts){.team = team, .be = be, .ctx = ctx, .n = n, .to = n};
+    if (team == NULL)
+        return;
+    const struct tf_comm *c = &team->comm;
+    const size_t chunks = (n + chunk - 1) / chunk, ranks = (size_t)c->size;
+    const int slot = tf_comm_slot(c, c->rank);
+    p->edge = tf_xarray(NULL, ranks + 1, sizeof *p->edge);
+    for (size_t i = 0; i <= ranks; i++)
+        p->edge[i] = i < ranks ? chunks * i / ranks * chunk : n;
+    p->from = p->edge[slot];
+    p->to = p->edge[slot + 1];
+}
+
+void tf_parts_release(struct tf_parts *p)
+{
+    free(p->edge);
+    *p = (struct tf_parts){0};
+}
+
+/* Neighbours exchange halves of the block and each adds one, then quarters with the next, and so
+ * on, until each has its own part. */
+int tf_parts_reduce(const struct tf_parts *p, tf_mem *total, tf_mem *theirs, tf_parts_add_fn *add,
+                    void *arg, struct tf_err *err)
+{
+    const struct tf_comm *c = &p->team->comm;
+    const size_t size = p->be->elem_size[TF_ELEM_PARAM];
+    for (int bit = 1, first = 0, last = c->size; bit < c->size; bit *= 2) {
+        const int middle = (first + last) / 2;
+        const bool upper = (c->rank & bit) != 0;
+        const size_t *edge = p->edge, from = edge[upper ? middle : first],
+                     to = edge[upper ? last : middle], other = edge[upper ? first : middle],
+                     other_to = edge[upper ? middle : last];
+        const struct tf_comm_piece piece = {
+            .peer = c->rank ^ bit,
+            .out = tf_at(p->be, TF_ELEM_PARAM, total, other),
+            .n_out = (other_to - other) * size,
+            .in = tf_at(p->be, TF_ELEM_PARAM, theirs, from),
+            .n_in = (to - from) * size,
+        };
+        if (tf_team_swap(p->team, &piece, 1, err) != 0)
+            return -1;
+        add(arg, total, theirs, from, to);
+        *(upper ? &first : &last) = middle;
+    }
+    return 0;
+}
+
+int tf_parts_gather(const struct tf_parts *p, void *base, size_t per, size_t bytes,
+                    struct tf_err *err)
+{
+    if (p->team == NULL)
+        return 0;
+    const size_t ranks = (size_t)p->team->comm.size;
+    size_t *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
+    for (size_t i = 0; i <= ranks; i++)
+        edge[i] = (p->edge[i] + per - 1) / per * bytes;
+    int rc = tf_team_gather(p->team, base, edge, err);
+    free(edge);
+    return rc;
+}
+
+/* The pieces of all other ranks in a block of rank 0, for it to send or to receive. */
+static struct tf_comm_piece *pieces(const struct tf_parts *p, const float *out, float *in,
+                                    bool parts)
+{
+    const struct tf_comm *c = &p->team->comm;
+    struct tf_comm_piece *all = tf_xcalloc((size_t)c->size, sizeof *all);
+    for (int rank = 1; rank < c->size; rank++) {
+        const int slot = tf_comm_slot(c, rank);
+        const size_t from = parts ? p->edge[slot] : 0, to = parts ? p->edge[slot + 1] : p->n,
+                     bytes = (to - from) * sizeof(float);
+        all[rank - 1].peer = rank;
+        if (out != NULL) {
+            all[rank - 1].out = out + from;
+            all[rank - 1].n_out = bytes;
+        } else {
+            all[rank - 1].in = in + from;
+            all[rank - 1].n_in = bytes;
+        }
+    }
+    return all;
+}
+
+int tf_parts_spread(const struct tf_parts *p, const float *from, tf_mem *to, bool parts,
+                    struct tf_err *err)
+{
+    const size_t n = parts ? p->to - p->from : p->n;
+    if (p->team->comm.rank == 0) {
+        struct tf_comm_piece *all = pieces(p, from, NULL, parts);
+        int rc = tf_team_swap(p->team, all, p->team->comm.size - 1, err);
+        free(all);
+        return rc;
+    }
+    float *x = tf_xarray(NULL, n + 1, sizeof *x);
+    const struct tf_comm_piece piece = {.peer = 0, .in = x, .n_in = n * sizeof *x};
+    int rc = tf_team_swap(p->team, &piece, 1, err);
+    if (rc == 0) {
+        tf_floats_up(p->be, p->ctx, to, TF_ELEM_PARAM, x, n);
+        rc = p->be->sync(p->ctx, err);
+    }
+    free(x);
+    return rc;
+}
+
+int tf_parts_collect(const struct tf_parts *p, float *dst, const tf_mem *src, struct tf_err *err)
+{
+    const size_t n = p->to - p->from;
+    if (p->team->comm.rank == 0) {
+        struct tf_comm_piece *all = pieces(p, NULL, dst, true);
+        int rc = tf_floats_down(p->be, p->ctx, dst, TF_ELEM_PARAM, src, n, err);
+        if (rc == 0)
+            rc = tf_team_swap(p->team, all, p->team->comm.size - 1, err);
+        free(all);
+        return rc;
+    }
+    float *x = tf_xarray(NULL, n + 1, sizeof *x);
+    const struct tf_comm_piece piece = {.peer = 0, .out = x, .n_out = n * sizeof *x};
+    int rc = tf_floats_down(p->be, p->ctx, x, TF_ELEM_PARAM, src, n, err);
+    if (rc == 0)
+        rc = tf_team_swap(p->team, &piece, 1, err);
+    free(x);
+    return rc;
+}
