@@ -385,9 +385,12 @@ void tf_stepper_begin(struct tf_stepper *s)
 int tf_stepper_idle(struct tf_stepper *s, struct tf_err *err)
 {
     const struct tf_order o = {.kind = TF_ORDER_IDLE};
-    return s->team == NULL || tf_now() - s->team->ordered < 1
-               ? 0
-               : tf_team_order(s->team, o, NULL, 0, 0, 0, err);
+    const struct tf_err well = {0};
+    if (s->team == NULL || (s->team->comm.rank == 0 && tf_now() - s->team->ordered < 1))
+        return 0;
+    if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
+        return -1;
+    return agree(s, &well, NULL, 0, err);
 }
 
 void tf_stepper_receive(struct tf_stepper *s, const void *bytes, const struct tf_rng_state *rng)

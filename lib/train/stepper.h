@@ -77,7 +77,8 @@ void tf_stepper_release(struct tf_stepper *s); /* a zero struct may be released 
 /* How many gradients of params.size elements exist at once. */
 size_t tf_stepper_gradients(int lanes, size_t shards, int64_t accumulate);
 
-/* Rank 0: tell the others every second that it is alive, while it waits for something else. */
+/* While rank 0 waits for something else it calls this, and once a second all ranks vote: nobody
+ * takes it for dead, and it learns of their signals. */
 int tf_stepper_idle(struct tf_stepper *s, struct tf_err *err) TF_MUST_CHECK;
 
 /* Begin an update: forget the gradients so far. */

@@ -26,7 +26,7 @@ enum tf_order_kind {
     TF_ORDER_EVALUATE,
     TF_ORDER_COLLECT,
     TF_ORDER_COMPARE,
-    TF_ORDER_IDLE, /* rank 0 is alive */
+    TF_ORDER_IDLE, /* nothing to do, but all vote */
     TF_ORDER_QUIT,
 };
 

@@ -2,6 +2,15 @@
 #include "train/loop.h"
 #include "train/signals.h"
 
+/* A signal that another rank got is as good as our own. */
+static void take_signal(const struct tf_team *team)
+{
+    if (team == NULL || team->stop == 0 || tf_stop)
+        return;
+    tf_stop_signal = team->stop;
+    tf_stop = 1;
+}
+
 /* The next item of the feed; NULL when a stop is requested. While the stream is waited for, the
  * last boundary is still the state to save. */
 static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct tf_err *err)
@@ -9,10 +18,12 @@ static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct 
     struct tf_feed *feed = r->setup.feed;
     if (!tf_feed_ready(feed) && tf_run_collect_last(r, err) != 0)
         return -1;
-    while ((*item = tf_feed_next(feed)) == NULL && !tf_stop)
+    while ((*item = tf_feed_next(feed)) == NULL && !tf_stop) {
         if (tf_run_poll_save(r, err) != 0 || tf_run_save_requested(r, err) != 0 ||
             tf_stepper_idle(&r->stepper, err) != 0)
             return -1;
+        take_signal(r->o->team);
+    }
     if (tf_stop)
         *item = NULL;
     return 0;
@@ -77,15 +88,6 @@ static struct tf_adam adam_of(const struct tf_run *r, const struct tf_update *u)
         .t = u->done.at.step,
         .eps_hat = o->eps_hat,
     };
-}
-
-/* A signal that another rank got is as good as our own. */
-static void take_signal(const struct tf_team *team)
-{
-    if (team == NULL || team->stop == 0 || tf_stop)
-        return;
-    tf_stop_signal = team->stop;
-    tf_stop = 1;
 }
 
 int tf_run_update(struct tf_run *r, struct tf_err *err)

@@ -69,6 +69,7 @@ static int obey(struct worker *w, const struct tf_order *o, struct tf_err *err)
     case TF_ORDER_COMPARE:
         return tf_stepper_compare(&w->stepper, err);
     case TF_ORDER_IDLE:
+        return tf_stepper_idle(&w->stepper, err);
     case TF_ORDER_QUIT:
         return 0;
     }

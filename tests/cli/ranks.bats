@@ -114,6 +114,27 @@ same() {
     done
 }
 
+@test "a signal to another rank also counts while rank 0 waits for its input" {
+    mkfifo fifo
+    batches n=30 end=0 >b.tfs
+    { cat b.tfs; exec sleep 60; } >fifo &
+    writer=$!
+    ranks 2 --threads 1 --rank-timeout 2 --steps 4000 --log-every 1 -o run fifo 2>err &
+    for _ in $(seq 400); do
+        grep -qs '"event":"step","step":30,' run/log.jsonl && break
+        sleep 0.05
+    done
+    sleep 3 # longer than the limit: the ranks know that all are alive
+    pgrep -f -- '-o run fifo' | while read -r p; do
+        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || kill -USR2 "$p"
+    done
+    status=0
+    wait "$!" || status=$?
+    kill "$writer" || true
+    [ "$status" -eq 75 ]
+    [ "$(jq -c 'select(.event == "end") | [.step, .reason]' run/log.jsonl)" = '[30,"signal"]' ]
+}
+
 @test "a rank that is killed ends all; the next start continues" {
     batches n=4000 >long.tfs
     args=(--threads 1 --save-every 5)
