@@ -337,7 +337,7 @@ int main(int argc, char **argv)
     int status = tf_tool_main(&tool, argc, argv, run);
     tf_start_model_release(&from);
     tf_team_close(&team, status);
-    if (status == 0)
+    if (status == 0 && o.team == NULL) /* a launcher takes a signal for a failure */
         tf_signals_reraise();
     return status;
 }
