@@ -10,8 +10,8 @@ load helper
     tf-tokenize --train --vocab-size 40 -o v.model text ref 2>/dev/null
     for f in text ref; do tf-tokenize -m v.model <$f >$f.tfs; done
     tf-batch -q --tokens 400 --epochs 0 text.tfs ref.tfs |
-        tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 20 --device cpu \
-            --vocab v.model --steps 20 --save-every 20 -q -o run
+        tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 20 \
+            --device cpu --vocab v.model --steps 20 --save-every 20 -q -o run
     tf-avgckpt -n 1 -o model.tfm run
     tf-tokenize -m model.tfm <text | tf-decode -q -m model.tfm | tf-tokenize -d -m model.tfm >whole
     tf-bleu ref -i whole >score.json
