@@ -80,7 +80,7 @@ readme_block() {
 @test "fine-tuning on a second text needs the model and nothing else" {
     cd "$HOUR"
     block 2 | sed 's/news/second/g; s/model\.tfm/first.tfm/g; s/tuned/ft/g;
-        s/ -o/ --steps 10 --save-every 2 -o/' >block
+        /tf-train/ s/ -o/ --steps 10 --save-every 2 -o/' >block
     grep -q -- '| tf-train --init first.tfm --seed 2 --steps 10 --save-every 2 -o ft' block
     sh_t 0 "$(cat block)"
     t 0 tf-info ft/ckpt-00000004.tfm
