@@ -117,13 +117,15 @@ PY
 @test "a plugin is not searched where a path or another user says so" {
     mkdir -p tests/unit bin named
     echo 'not a plugin' | tee bin/tf-backend-cuda.so >named/tf-backend-cuda.so
-    cp "$TF_BIN/tf-info" tests/unit/
-    t 0 tests/unit/tf-info --devices
+    cp "$TF_BUILD/bin/tf-info" tests/unit/
+    local -a emulator=(${TF_EMULATOR:+"$TF_EMULATOR" -L "$TF_BUILD/sysroot"})
+    t 0 "${emulator[@]}" tests/unit/tf-info --devices
     [[ $output != *"$T"* ]]
     export TF_BACKEND_DIR=$T/named
-    t 0 tests/unit/tf-info --devices
+    t 0 "${emulator[@]}" tests/unit/tf-info --devices
     expect_contains "$output" "$T/named/tf-backend-cuda.so"
     [ "$(id -u)" -eq 0 ] || skip "needs root to make a program that runs as another user"
+    [ -z "${TF_EMULATOR:-}" ] || skip "QEMU is no setuid program"
     [ -z "${TF_SAN:-}" ] || skip "the leak check cannot look into a program of another user"
     chown 65534 tests/unit/tf-info
     chmod 4755 tests/unit/tf-info
