@@ -128,8 +128,8 @@ bins := $(cmd_src:cmd/%.c=$B/bin/%)
 tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH),,$B/tests/emulate/check.t)
 # In QEMU arithmetic is slow: there `make check` leaves out the tests that repeat it most, and runs
 # fewer cases of an operation.
-slow := $(patsubst %,$B/tests/%.t,unit/infer_decode unit/infer_score unit/model_gradient \
-	unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
+slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score \
+	unit/model_gradient unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
 cases := $(if $(ARCH),TF_TEST_CASES=3)
 # Lints read sources: once, without sanitizers, is enough.
 bats := $(sort $(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats)))
