@@ -58,7 +58,12 @@ static int check_ranks(const struct tf_stepper *s, int64_t accumulate, struct tf
 static int agree(struct tf_stepper *s, const struct tf_err *mine, double *sums, size_t n,
                  struct tf_err *err)
 {
-    return tf_team_vote(s->team, mine, tf_stop ? (int)tf_stop_signal : 0, sums, n, err);
+    int signal = tf_stop ? (int)tf_stop_signal : 0;
+    if (s->team->comm.rank > 0 && tf_save_requested) {
+        tf_save_requested = 0;
+        signal = signal != 0 ? signal : SIGUSR1;
+    }
+    return tf_team_vote(s->team, mine, signal, sums, n, err);
 }
 
 /* ---- creation and release ---- */

@@ -5,6 +5,7 @@
 #include "base/version.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
             if (rank > 0)
                 tf_context(err, "rank %d (%s)", rank, t->comm.host[rank]);
         }
-        if (v.stop != 0)
+        if (v.stop != 0 && (t->stop == 0 || t->stop == SIGUSR1))
             t->stop = v.stop;
         if (v.worked > longest) {
             longest = v.worked;

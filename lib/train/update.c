@@ -3,12 +3,17 @@
 #include "train/signals.h"
 
 /* A signal that another rank got is as good as our own. */
-static void take_signal(const struct tf_team *team)
+static void take_signal(struct tf_team *team)
 {
-    if (team == NULL || team->stop == 0 || tf_stop)
+    if (team == NULL || team->stop == 0)
         return;
-    tf_stop_signal = team->stop;
-    tf_stop = 1;
+    if (team->stop == SIGUSR1) {
+        tf_save_requested = 1;
+    } else if (!tf_stop) {
+        tf_stop_signal = team->stop;
+        tf_stop = 1;
+    }
+    team->stop = 0;
 }
 
 /* The next item of the feed; NULL when a stop is requested. While the stream is waited for, the

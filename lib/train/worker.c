@@ -82,6 +82,7 @@ int tf_worker(struct tf_team *t, int threads, struct tf_err *err)
     struct tf_order o = {.kind = TF_ORDER_IDLE};
     const double limit = t->comm.limit;
     int rc = 0;
+    tf_signals_catch_early(SIG_DFL); /* USR1 */
     tf_signals_catch();
     if (limit < LOADING)
         t->comm.limit = LOADING;

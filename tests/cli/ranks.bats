@@ -124,10 +124,19 @@ same() {
         grep -qs '"event":"step","step":30,' run/log.jsonl && break
         sleep 0.05
     done
+    other() {
+        pgrep -f -- '-o run fifo' | while read -r p; do
+            [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || echo "$p"
+        done
+    }
     sleep 3 # longer than the limit: the ranks know that all are alive
-    pgrep -f -- '-o run fifo' | while read -r p; do
-        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || kill -USR2 "$p"
+    kill -USR1 "$(other)"
+    for _ in $(seq 400); do
+        [ -e run/resume.tfm ] && break
+        sleep 0.05
     done
+    [ -e run/resume.tfm ]
+    kill -USR2 "$(other)"
     status=0
     wait "$!" || status=$?
     kill "$writer" || true
