@@ -8,8 +8,6 @@
 #include "base/output.h"
 #include "tree/evalb_params.h"
 
-enum { TF_EVALB_MAX_LINE = INT32_MAX - 1 }; /* bytes */
-
 struct tf_evalb_opts {
     struct tf_evalb_params params;
     bool json;       /* one JSON object instead of the text report */

@@ -3,7 +3,6 @@
  * quirks are kept except the endless loop at a word without brackets. */
 #include "tree/evalb_parse.h"
 #include "base/memory.h"
-#include "tree/evalb.h"
 #include <stdlib.h>
 #include <string.h>
 
