@@ -9,7 +9,6 @@
 
 enum { TF_EVALB_MAX_LINE = INT32_MAX - 1 }; /* bytes of a tree: words are counted in int32_t */
 
-
 struct tf_evalb_list {
     struct tf_text *v;
     size_t n, cap;
