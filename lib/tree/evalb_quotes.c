@@ -53,6 +53,21 @@ static int64_t index_of(const struct side *side, size_t i)
     return q->index + (int64_t)lo;
 }
 
+/* The first quote from `from` on whose index is greater. A search, since each word put back may
+ * move a long run of quotes to the next index. */
+static size_t first_above(const struct side *side, size_t from, int64_t index)
+{
+    size_t lo = from, hi = side->s->nquotes;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (index_of(side, mid) <= index)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 static void list_quotes(struct tf_evalb_context *c, const struct tf_evalb_sentence *gold,
                         const struct tf_evalb_sentence *test)
 {
@@ -78,17 +93,15 @@ static bool is_deleted(const struct tf_evalb_context *c, const struct tf_evalb_q
 static void pair_quotes(struct tf_evalb_context *c, struct side *gold, struct side *test)
 {
     const struct tf_evalb_quote *g = gold->s->quotes, *t = test->s->quotes;
-    const size_t ng = gold->s->nquotes, nt = test->s->nquotes;
+    const size_t nt = test->s->nquotes;
     size_t from = 0, to = 0; /* gold quotes with index `at` */
     int64_t at = -1;
     for (size_t i = 0; i < nt; i++) {
         bool deleted = is_deleted(c, &t[i]);
         if (index_of(test, i) != at) {
             at = index_of(test, i);
-            while (from < ng && index_of(gold, from) < at)
-                from++;
-            for (to = from; to < ng && index_of(gold, to) == at; to++)
-                continue;
+            from = first_above(gold, from, at - 1);
+            to = first_above(gold, from, at);
         }
         for (size_t k = deleted && to > from ? to - 1 : from; k < to; k++) {
             if (is_deleted(c, &g[k]) == deleted || tf_text_same(g[k].tag, t[i].tag))

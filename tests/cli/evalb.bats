@@ -189,6 +189,18 @@ print("(S (" + "L" * n + " (NN " + "w" * n + ")))")' >big
     expect_contains "$output" 'Complete match            = 100.00'
 }
 
+@test "no limits: 200,000 quotes that one sentence deleted and the other kept" {
+    "$TF_PYTHON" -c '
+n = 200000
+deleted, kept = "(`` %c)" % 39, "(NN %c)" % 39
+for a, b in (deleted * n, kept * n), ((deleted + kept) * (n // 2), (kept + deleted) * (n // 2)):
+    open("quotes", "a").write("(S " + a + ")\n")
+    open("kept", "a").write("(S " + b + ")\n")'
+    t 0 tf-evalb -p new quotes kept
+    expect_contains "$output" '   1  200000    0  100.00 100.00     1      1    1      0   200000     0     0.00'
+    expect_contains "$output" '   2  200000    0  100.00 100.00     1      1    1      0   100000  100000   100.00'
+}
+
 @test "usage" {
     t 2 tf-evalb gold
     t 2 tf-evalb - -
