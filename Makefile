@@ -133,6 +133,8 @@ slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score
 cases := $(if $(ARCH),TF_TEST_CASES=3)
 # Lints read sources: once, without sanitizers, is enough.
 bats := $(sort $(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats)))
+# With sanitizers, Makefiles that run the tools would take as long as half of all other tests.
+bats := $(if $(SAN),$(filter-out tests/cli/pipelines.bats,$(bats)),$(bats))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
