@@ -352,6 +352,7 @@ ends() {
         exec 7>pipe
         cat some.tfs >&7
         wait_step run 14
+        wait_file run/ckpt-00000010.tfm # another thread writes it
         rm run/lock
         [ $second = no ] || train "${args[@]}" b.tfs
         # The run may end before it has read all.
