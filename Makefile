@@ -131,10 +131,10 @@ tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH),,$B/tests/em
 slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score \
 	unit/model_gradient unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
 cases := $(if $(ARCH),TF_TEST_CASES=3)
-# Lints read sources: once, without sanitizers, is enough.
-bats := $(sort $(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats)))
-# With sanitizers, Makefiles that run the tools would take as long as half of all other tests.
-bats := $(if $(SAN),$(filter-out tests/cli/pipelines.bats,$(bats)),$(bats))
+# Without sanitizers only: lints, which read sources, and the pipelines, which would take twice as
+# long as all other tests, with the same tools.
+bats := $(sort $(filter-out $(if $(SAN),tests/cli/pipelines.bats),\
+	$(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats))))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
@@ -154,8 +154,9 @@ root = $(if $(wildcard $(sysroot)),--sysroot=$(sysroot))
 anywhere = -fdebug-prefix-map=$(call quoted,$(CURDIR))=.
 # Hardening, as far as the compiler knows it. Not with sanitizers, which find the same mistakes and
 # need variables as they are. tests/lint/binaries.bats checks what is linked.
-harden_try = -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection \
-	-mbranch-protection=standard -ftrivial-auto-var-init=zero
+harden_try = -fPIE -fstack-protector-strong -fstack-clash-protection \
+	$(if $(x86),-fcf-protection) $(if $(arm),-mbranch-protection=standard) \
+	-ftrivial-auto-var-init=zero
 takes = printf 'int x;\n' | $(CC) -Werror $1 -x c -c -o /dev/null - 2>/dev/null
 harden := $(if $(SAN),,$(shell if $(call takes,$(harden_try)); then echo '$(harden_try)'; else \
 	for f in $(harden_try); do ! $(call takes,$$f) || echo "$$f"; done; fi))

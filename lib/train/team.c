@@ -165,24 +165,33 @@ void tf_team_close(struct tf_team *t, int status)
 
 /* ---- orders ---- */
 
-int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n, struct tf_err *err)
+static int check_connected(const struct tf_team *t, struct tf_err *err)
 {
-    const double start = tf_now();
-    int rc = t->broken ? tf_fail(err, "the ranks are disconnected")
-                       : tf_comm_swap(&t->comm, piece, n, err);
+    return t->broken ? tf_fail(err, "the ranks are disconnected") : 0;
+}
+
+/* After a message that began at `start`. */
+static int moved(struct tf_team *t, double start, int rc)
+{
     t->broken |= rc != 0;
     t->waited += tf_now() - start;
     return rc;
 }
 
+int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n, struct tf_err *err)
+{
+    const double start = tf_now();
+    return check_connected(t, err) != 0
+               ? -1
+               : moved(t, start, tf_comm_swap(&t->comm, piece, n, err));
+}
+
 int tf_team_gather(struct tf_team *t, void *base, const size_t *edge, struct tf_err *err)
 {
     const double start = tf_now();
-    int rc = t->broken ? tf_fail(err, "the ranks are disconnected")
-                       : tf_comm_gather(&t->comm, base, edge, err);
-    t->broken |= rc != 0;
-    t->waited += tf_now() - start;
-    return rc;
+    return check_connected(t, err) != 0
+               ? -1
+               : moved(t, start, tf_comm_gather(&t->comm, base, edge, err));
 }
 
 int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, size_t n, int first,

@@ -222,7 +222,8 @@ def cost(rig, row):
     inputs made to be expensive, and a search for worse ones, 10 minutes of CPU a command"""
     most, r = limits(), row.r
     rig.fresh("cost")
-    size = 50000 if rig.short else 500000
+    # Large enough that quadratic cost exceeds the limits in the short form, too.
+    size = 200000 if rig.short else 500000
     for name, argv, kind, n in commands(rig):
         made = inputs(rig, r, kind, size)
         for what, pair in made.items():
