@@ -73,7 +73,7 @@ X
     mkdir base big
     cp run/log.jsonl base
     cp run/log.jsonl big
-    tf-avgckpt -n 2 run >model.tfm
+    tf-avgckpt -n 2 run -o model.tfm
     cp model.tfm other.tfm
 
     # What the examples about trees find in place of the texts.
