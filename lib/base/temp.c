@@ -20,6 +20,8 @@ struct temp {
 };
 static struct temp *temps;
 static pthread_mutex_t temps_lock = PTHREAD_MUTEX_INITIALIZER;
+static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_DEADLY = sizeof deadly / sizeof *deadly };
 
 /* For exit, which any thread may call (out of memory). */
 static void remove_all(void)
@@ -44,8 +46,7 @@ static void remove_all_and_die(int sig)
 /* Leaves alone signals that have a handler or are ignored (nohup). */
 static void catch_deadly_signals(void)
 {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+    for (size_t i = 0; i < N_DEADLY; i++) {
         struct sigaction now,
             ours = {.sa_handler = remove_all_and_die, .sa_flags = (int)SA_RESETHAND};
         sigemptyset(&ours.sa_mask);
@@ -91,6 +92,12 @@ int tf_temp_create(char **temp, const char *path, mode_t mode)
     const char *slash = strrchr(path, '/');
     int dir = slash != NULL ? (int)(slash - path) + 1 : 0, fd = -1;
     struct tf_buf name = {0};
+    sigset_t block, old;
+    sigemptyset(&block);
+    for (size_t i = 0; i < N_DEADLY; i++)
+        sigaddset(&block, deadly[i]);
+    /* None of them between the moment a file exists and the moment it is in the list. */
+    pthread_sigmask(SIG_BLOCK, &block, &old);
     /* A name can be in use: several outputs with the same path, or an earlier process of the same
      * id that was killed. */
     for (int i = 0; i < 100; i++) {
@@ -102,14 +109,15 @@ int tf_temp_create(char **temp, const char *path, mode_t mode)
         if (fd >= 0 || errno != EEXIST)
             break;
     }
-    if (fd < 0) {
-        int sys = errno;
+    int sys = errno;
+    if (fd >= 0)
+        add_temp(name.p);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (fd >= 0)
+        *temp = name.p;
+    else
         tf_buf_release(&name);
-        errno = sys;
-        return -1;
-    }
-    add_temp(name.p);
-    *temp = name.p;
+    errno = sys;
     return fd;
 }
 

@@ -132,11 +132,7 @@ C
         env --default-signal="$sig" tf-cbor head - -o "out$sig" <"pipe$sig" 3>&- &
         pid=$!
         exec 9>"pipe$sig"
-        for _ in $(seq 100); do
-            [ -n "$(find . -name ".tf-out$sig.*")" ] && break
-            sleep 0.02
-        done
-        [ -n "$(find . -name ".tf-out$sig.*")" ]
+        wait_for compgen -G ".tf-out$sig.*" >/dev/null
         kill -s "$sig" "$pid"
         status=0
         wait "$pid" || status=$?

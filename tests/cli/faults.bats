@@ -139,10 +139,7 @@ EOF
     env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=rename TF_FAULT_AT=1 \
         TF_FAULT_DO=stop tf-train "${args[@]}" </dev/null 2>err &
     pid=$!
-    for _ in $(seq 600); do
-        [ "$(ps -o state= -p $pid)" = T ] && break
-        sleep 0.1
-    done
+    wait_for grep -q '^State:.T' /proc/$pid/status
     rm run/lock
     t 0 tf-train "${args[@]}" # it removes the temporary files of runs that it takes for killed
     cp -r run second

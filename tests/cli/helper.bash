@@ -36,6 +36,15 @@ sh_t() {
     expect_status "$want"
 }
 
+# Wait until a command succeeds, for example wait_for test -s err
+wait_for() {
+    local end=$((SECONDS + TF_TIMEOUT))
+    until "$@"; do
+        ((SECONDS < end)) || { echo "never true: $*" >&2; return 1; }
+        sleep 0.02
+    done
+}
+
 expect_status() {
     # shellcheck disable=SC2154
     if [ "$status" -ne "$1" ]; then

@@ -194,10 +194,7 @@ END
     exec 7>pipe
     printf 'ka\nt\xffo\n' >&7
     # Before the end of the input.
-    for _ in $(seq 400); do
-        [ ! -s err ] || break
-        sleep 0.02
-    done
+    wait_for test -s err
     [ "$(cat err)" = "tf-tokenize: warning: stdin: line 2: invalid UTF-8 at byte 2" ]
     for _ in $(seq 20); do printf '\xff\n'; done >&7
     exec 7>&-

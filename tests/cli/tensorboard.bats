@@ -22,11 +22,7 @@ log() {
     events live <pipe &
     exec 9>pipe
     log | head -n 6 >&9
-    for _ in $(seq 200); do
-        cmp -s {live,out}/train/events.out.tfevents.tf-train && break
-        sleep 0.05
-    done
-    cmp {live,out}/train/events.out.tfevents.tf-train
+    wait_for cmp -s {live,out}/train/events.out.tfevents.tf-train
     exec 9>&-
     wait %1
 }

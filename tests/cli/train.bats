@@ -42,12 +42,7 @@ same() {
 
 # Wait until the log of a run has a line about this update.
 wait_step() {
-    for _ in $(seq 400); do
-        grep -qs "\"event\":\"step\",\"step\":$2," "$1/log.jsonl" && return
-        sleep 0.02
-    done
-    echo "never came to step $2" >&2
-    return 1
+    wait_for grep -qs "\"event\":\"step\",\"step\":$2," "$1/log.jsonl"
 }
 
 @test "any number of threads gives the same bytes" {
@@ -150,15 +145,6 @@ at_step() {
     grep -qx "step  *$2" info
 }
 
-wait_file() {
-    for _ in $(seq 400); do
-        [ -e "$1" ] && return
-        sleep 0.02
-    done
-    echo "$1 never came" >&2
-    return 1
-}
-
 # A run with these options on a pipe that stays open after the first 9 batches, in the background:
 # $pid.
 begin() {
@@ -199,7 +185,7 @@ ends() {
     begin
     kill -USR1 "$pid"
     # While the stream gives nothing.
-    wait_file run/resume.tfm
+    wait_for test -e run/resume.tfm
     at_step run/resume.tfm 9
     rm run/resume.tfm
     batches n=10 end=0 | tail -c +$(($(stat -c %s nine.tfs) + 1)) >&7
@@ -211,7 +197,7 @@ ends() {
 
 @test "--save-minutes works while the stream is silent" {
     begin --save-minutes 0.01
-    wait_file run/resume.tfm
+    wait_for test -e run/resume.tfm
     kill -USR2 "$pid"
     ends 75
     at_step run/resume.tfm 9
@@ -224,7 +210,7 @@ ends() {
         mkfifo pipe
         env --default-signal=TERM,USR1,USR2 tf-train "${small[@]}" --steps 10 -o run pipe 2>err &
         pid=$!
-        wait_file run/lock
+        wait_for test -e run/lock
         sleep 0.1
         kill -"${s%:*}" "$pid"
         [ "$s" != USR1:0 ] || timeout 20 cp ten.tfs pipe
@@ -352,7 +338,7 @@ ends() {
         exec 7>pipe
         cat some.tfs >&7
         wait_step run 14
-        wait_file run/ckpt-00000010.tfm # another thread writes it
+        wait_for test -e run/ckpt-00000010.tfm # another thread writes it
         rm run/lock
         [ $second = no ] || train "${args[@]}" b.tfs
         # The run may end before it has read all.
@@ -409,7 +395,7 @@ ends() {
     tr_t 1 --steps 3 -o run b.tfs
     rm run/ckpt-00000003.tfm
     cp b.tfs v.tfs
-    (wait_file run/log.jsonl; ln -s ../elsewhere/notes run/ckpt-00000003.tfm) 3>&- &
+    (wait_for test -e run/log.jsonl; ln -s ../elsewhere/notes run/ckpt-00000003.tfm) 3>&- &
     tr_t 0 --steps 3 --valid v.tfs --valid-every 1 -o run b.tfs
     wait
     [ "$(<elsewhere/notes)" = "my diary" ]
@@ -1029,10 +1015,10 @@ PY
     pid=$!
     exec 7>pipe
     batches n=5 end=0 >&7
-    for _ in $(seq 400); do
-        ! (($((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status))) & 0x800)) || break
-        sleep 0.05
-    done
+    catches_usr2() {
+        (($((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status))) & 0x800))
+    }
+    wait_for catches_usr2
     kill -USR2 "$pid"
     ends 75
 }
