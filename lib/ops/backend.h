@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 11
+#define TF_BACKEND_ABI 12
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -196,12 +196,13 @@ typedef const char *tf_kernels_fn(void);
 
 /* ---- lanes and memory ---- */
 
-#define TF_LANE_OPS(OP)                                                                           \
-    OP(close)                                                                                     \
-    OP(set_tuning)                                                                                \
-    OP(start_tuning) OP(get_tuning) OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) \
-        OP(download_wait) OP(free_memory) OP(zero) OP(copy) OP(sync) OP(rows_new) OP(rows_free)   \
-            OP(rows_set) OP(rows_shape) OP(set_rng_state) OP(graph_begin) OP(graph_end)
+#define TF_LANE_OPS(OP)                                                                            \
+    OP(close)                                                                                      \
+    OP(set_tuning)                                                                                 \
+    OP(start_tuning)                                                                               \
+    OP(get_tuning) OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) OP(download_wait) \
+        OP(free_memory) OP(zero) OP(copy) OP(sync) OP(rows_new) OP(rows_free) OP(rows_set)         \
+            OP(rows_shape) OP(set_rng_state) OP(graph_begin) OP(graph_end)
 
 /* Free a lane, or NULL. */
 typedef void tf_close_fn(struct tf_ctx *c);
@@ -257,12 +258,12 @@ typedef bool tf_graph_end_fn(struct tf_ctx *c);
 
 /* ---- operations on activations: one implementation for each precision of ACT ---- */
 
-#define TF_ACT_OPS(OP)                                                                   \
-    OP(embed_fwd)                                                                        \
-    OP(embed_bwd)                                                                        \
-    OP(linear_fwd) OP(linear_bwd) OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd)    \
-        OP(attention_bwd) OP(xent) OP(embed_rows) OP(add_norm_rows) OP(cached_attention) \
-            OP(scatter_rows)
+#define TF_ACT_OPS(OP)                                                                            \
+    OP(embed_fwd)                                                                                 \
+    OP(embed_bwd)                                                                                 \
+    OP(linear_fwd)                                                                                \
+    OP(linear_bwd) OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent) \
+        OP(embed_rows) OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
 
 /* x[r] = dropout(table[ids[r]] * scale + pos[row within its sentence]); pos may be NULL. x [R, D],
  * table [V, D], pos [>= longest, D], ids [R]. ROW-WISE. */
@@ -390,8 +391,10 @@ struct tf_backend {
     const char *precision;
     unsigned supports;    /* TF_USE_... that this table can be used for */
     unsigned default_for; /* and those for which it is the backend's default */
-    int shards;           /* fixed parts, by sentence, that a training batch is cut into */
+    int shards;           /* parts, by sentence, that a training batch is cut into by default */
     bool threads;         /* lanes may run on different host threads at the same time */
+    bool host;            /* backend memory is the host's */
+    size_t norm_chunk;    /* elements of a gradient whose squares are summed by one sumsq */
     /* decoding: read the state of the search every so many steps; more than 1 where the host would
      * wait for a device */
     int poll;
@@ -420,10 +423,17 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
  * given, with ENOENT where no plugin is installed). While a lane is open on one GPU, no other can
  * be used. precision: NULL for the backend's default for that use. NULL and err if the backend does
  * not work here or lacks that precision. A plugin exports `const struct tf_backend *const
- * *tf_backend_entry(int device)`: its tables, NULL last. Plugins are searched in $TF_BACKEND_DIR,
- * next to the program (a build tree), in ../lib/tf from there, and in LIBDIR/tf. */
+ * *tf_backend_entry(int device, bool wrap)`: its tables, NULL last; wrap: the device is that number
+ * modulo how many there are. Plugins are searched in $TF_BACKEND_DIR, next to the program (a build
+ * tree), in ../lib/tf from there, and in LIBDIR/tf. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
                                          struct tf_err *why, struct tf_err *err);
+
+/* The same for one of several processes of a machine, counted from 0: those that ask for "cuda" or
+ * "auto" take the GPUs in turn. */
+const struct tf_backend *tf_backend_find_shared(const char *name, int process,
+                                                const char *precision, enum tf_use use,
+                                                struct tf_err *err);
 
 /* Could tf_backend_find load a plugin for that name? What the driver of its device opens and calls
  * is not for us to list, so it gets no sandbox (base/sandbox.h). */

@@ -14,9 +14,10 @@
 #define PLUGIN "tf-backend-cuda.so"
 enum { MOST_DEVICES = 1024 };
 
-/* The plugin's tables for a device, or NULL and err. For `auto`, check for a driver first: loading
- * CUDA's libraries takes 50 ms and 200 MB. */
-static const struct tf_backend *const *load_plugin(int device, bool automatic, struct tf_err *err)
+/* The plugin's tables for a device (wrap: see tf_backend_find), or NULL and err. For `auto`, check
+ * for a driver first: loading CUDA's libraries takes 50 ms and 200 MB. */
+static const struct tf_backend *const *load_plugin(int device, bool wrap, bool automatic,
+                                                   struct tf_err *err)
 {
     char path[PATH_MAX];
     if (!tf_plugin_path(path, sizeof path, PLUGIN, err))
@@ -26,11 +27,11 @@ static const struct tf_backend *const *load_plugin(int device, bool automatic, s
         tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
         return NULL;
     }
-    const struct tf_backend *const *(*entry)(int device) = NULL;
+    const struct tf_backend *const *(*entry)(int device, bool wrap) = NULL;
     void *lib = tf_plugin_load(path, "tf_backend_entry", (void **)&entry, err);
     if (lib == NULL)
         return NULL;
-    const struct tf_backend *const *tables = entry != NULL ? entry(device) : NULL;
+    const struct tf_backend *const *tables = entry != NULL ? entry(device, wrap) : NULL;
     if (entry != NULL && tables == NULL) {
         tf_fail(err, "cuda: this process already uses another GPU");
     } else if (tables == NULL || tables[0] == NULL) {
@@ -89,8 +90,8 @@ static int cuda_device(const char *name)
     return *end == 0 && n < MOST_DEVICES ? (int)n : -1;
 }
 
-const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
-                                         struct tf_err *why, struct tf_err *err)
+static const struct tf_backend *find(const char *name, int process, const char *precision,
+                                     enum tf_use use, struct tf_err *why, struct tf_err *err)
 {
     static const struct tf_backend *const ref[] = {&tf_backend_ref_f32, NULL},
                                           *const ref64[] = {&tf_backend_ref_f64, NULL};
@@ -102,11 +103,13 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
         return usable(ref64, precision, use, err);
     int device = cuda_device(name);
     if (device >= 0)
-        return usable(load_plugin(device, false, err), precision, use, err);
+        return usable(strchr(name, ':') != NULL ? load_plugin(device, false, false, err)
+                                                : load_plugin(process, process > 0, false, err),
+                      precision, use, err);
     if (strcmp(name, "auto") == 0) {
         struct tf_err reason = {0};
         const struct tf_backend *be =
-            usable(load_plugin(0, true, &reason), precision, use, &reason);
+            usable(load_plugin(process, process > 0, true, &reason), precision, use, &reason);
         if (be != NULL)
             return be;
         if (why != NULL)
@@ -115,6 +118,19 @@ const struct tf_backend *tf_backend_find(const char *name, const char *precision
     }
     tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda, cuda:N or auto", name);
     return NULL;
+}
+
+const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
+                                         struct tf_err *why, struct tf_err *err)
+{
+    return find(name, 0, precision, use, why, err);
+}
+
+const struct tf_backend *tf_backend_find_shared(const char *name, int process,
+                                                const char *precision, enum tf_use use,
+                                                struct tf_err *err)
+{
+    return find(name, process, precision, use, NULL, err);
 }
 
 bool tf_backend_may_load(const char *name)

@@ -55,6 +55,8 @@ int tf_setup_new_weights(struct tf_setup *s, struct tf_start_weights *w, struct 
         tf_value_put(&s->arena, &inputs, "tuning", tf_value_bytes(&s->arena, s->tuning.sha, 32));
     int rc = s->o->from != NULL ? load_init(s, &w->p, &inputs, err) : random_weights(s, &w->p, err);
     if (rc == 0)
+        rc = tf_setup_shards(s, NULL, err);
+    if (rc == 0)
         tf_setup_add_stage(s, &inputs);
     return rc;
 }

@@ -99,6 +99,9 @@ int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
         return tf_fail_status(err, TF_USAGE, "--lr-scale: only with --schedule paper");
     if (g->schedule || g->warmup || g->lr_scale)
         o->fit_tokens = 0;
+    if ((o->shards & (o->shards - 1)) != 0)
+        return tf_fail_status(err, TF_USAGE, "--shards %lld: must be a power of two",
+                              (long long)o->shards);
     if (o->valid_every == 0)
         o->valid_every = o->save_every;
     struct tf_err e = {0};

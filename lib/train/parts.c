@@ -5,27 +5,69 @@
 
 #include <stdlib.h>
 
-void tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
-                   struct tf_ctx *ctx, size_t n, size_t chunk)
+int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
+                  struct tf_ctx *ctx, size_t n, struct tf_err *err)
 {
     *p = (struct tf_parts){.team = team, .be = be, .ctx = ctx, .n = n, .to = n};
     if (team == NULL)
-        return;
+        return 0;
     const struct tf_comm *c = &team->comm;
-    const size_t chunks = (n + chunk - 1) / chunk, ranks = (size_t)c->size;
+    const size_t chunk = be->norm_chunk, chunks = (n + chunk - 1) / chunk, ranks = (size_t)c->size;
     const int slot = tf_comm_slot(c, c->rank);
     p->edge = tf_xarray(NULL, ranks + 1, sizeof *p->edge);
     for (size_t i = 0; i <= ranks; i++)
         p->edge[i] = i < ranks ? chunks * i / ranks * chunk : n;
     p->from = p->edge[slot];
     p->to = p->edge[slot + 1];
+    /* Also enough for the F64 of chunks, even if there is only one. */
+    const size_t size = n * be->elem_size[TF_ELEM_PARAM] + sizeof(double);
+    if (!be->host && (p->stage = malloc(size)) == NULL)
+        return tf_fail(err, "no memory for %zu bytes to exchange gradients", size);
+    return 0;
 }
 
 void tf_parts_release(struct tf_parts *p)
 {
     free(p->edge);
+    free(p->stage);
     *p = (struct tf_parts){0};
 }
+
+/* ---- between the device and the host memory that ranks exchange ---- */
+
+/* Element i of x, or its place in host memory. */
+static void *host_at(const struct tf_parts *p, tf_mem *x, enum tf_elem e, size_t i)
+{
+    return tf_at(p->be, e, p->stage != NULL ? (tf_mem *)p->stage : x, i);
+}
+
+/* After a failure that the other ranks do not know of. */
+static int lost(const struct tf_parts *p)
+{
+    p->team->broken = true;
+    return -1;
+}
+
+/* Afterwards earlier copies have ended, too, also when the range is empty. */
+static int to_host(const struct tf_parts *p, const tf_mem *x, enum tf_elem e, size_t from,
+                   size_t to, struct tf_err *err)
+{
+    if (p->stage == NULL)
+        return 0;
+    return p->be->download(p->ctx, tf_at(p->be, e, p->stage, from), e, tf_at(p->be, e, x, from),
+                           to - from, err) == 0
+               ? 0
+               : lost(p);
+}
+
+static void to_device(const struct tf_parts *p, tf_mem *x, enum tf_elem e, size_t from, size_t to)
+{
+    if (p->stage != NULL && from < to)
+        p->be->upload(p->ctx, tf_at(p->be, e, x, from), e, tf_at(p->be, e, p->stage, from),
+                      to - from);
+}
+
+/* ---- exchanges ---- */
 
 /* Neighbours exchange halves of the block and each adds one, then quarters with the next, and so
  * on, until each has its own part. */
@@ -42,29 +84,38 @@ int tf_parts_reduce(const struct tf_parts *p, tf_mem *total, tf_mem *theirs, tf_
                      other_to = edge[upper ? middle : last];
         const struct tf_comm_piece piece = {
             .peer = c->rank ^ bit,
-            .out = tf_at(p->be, TF_ELEM_PARAM, total, other),
+            .out = host_at(p, total, TF_ELEM_PARAM, other),
             .n_out = (other_to - other) * size,
-            .in = tf_at(p->be, TF_ELEM_PARAM, theirs, from),
+            .in = host_at(p, theirs, TF_ELEM_PARAM, from),
             .n_in = (to - from) * size,
         };
-        if (tf_team_swap(p->team, &piece, 1, err) != 0)
+        if (to_host(p, total, TF_ELEM_PARAM, other, other_to, err) != 0 ||
+            tf_team_swap(p->team, &piece, 1, err) != 0)
             return -1;
+        to_device(p, theirs, TF_ELEM_PARAM, from, to);
         add(arg, total, theirs, from, to);
         *(upper ? &first : &last) = middle;
     }
     return 0;
 }
 
-int tf_parts_gather(const struct tf_parts *p, void *base, size_t per, size_t bytes,
+int tf_parts_gather(const struct tf_parts *p, tf_mem *base, enum tf_elem e, size_t per,
                     struct tf_err *err)
 {
     if (p->team == NULL)
         return 0;
-    const size_t ranks = (size_t)p->team->comm.size;
+    const size_t ranks = (size_t)p->team->comm.size, from = (p->from + per - 1) / per,
+                 to = (p->to + per - 1) / per, all = (p->n + per - 1) / per;
     size_t *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
     for (size_t i = 0; i <= ranks; i++)
-        edge[i] = (p->edge[i] + per - 1) / per * bytes;
-    int rc = tf_team_gather(p->team, base, edge, err);
+        edge[i] = (p->edge[i] + per - 1) / per * p->be->elem_size[e];
+    int rc = to_host(p, base, e, from, to, err);
+    if (rc == 0)
+        rc = tf_team_gather(p->team, host_at(p, base, e, 0), edge, err);
+    if (rc == 0) {
+        to_device(p, base, e, 0, from);
+        to_device(p, base, e, to, all);
+    }
     free(edge);
     return rc;
 }
@@ -106,10 +157,19 @@ int tf_parts_spread(const struct tf_parts *p, const float *from, tf_mem *to, boo
     int rc = tf_team_swap(p->team, &piece, 1, err);
     if (rc == 0) {
         tf_floats_up(p->be, p->ctx, to, TF_ELEM_PARAM, x, n);
-        rc = p->be->sync(p->ctx, err);
+        if (p->be->sync(p->ctx, err) != 0)
+            rc = lost(p);
     }
     free(x);
     return rc;
+}
+
+/* Our part. */
+static int part_down(const struct tf_parts *p, float *dst, const tf_mem *src, struct tf_err *err)
+{
+    return tf_floats_down(p->be, p->ctx, dst, TF_ELEM_PARAM, src, p->to - p->from, err) == 0
+               ? 0
+               : lost(p);
 }
 
 int tf_parts_collect(const struct tf_parts *p, float *dst, const tf_mem *src, struct tf_err *err)
@@ -117,7 +177,7 @@ int tf_parts_collect(const struct tf_parts *p, float *dst, const tf_mem *src, st
     const size_t n = p->to - p->from;
     if (p->team->comm.rank == 0) {
         struct tf_comm_piece *all = pieces(p, NULL, dst, true);
-        int rc = tf_floats_down(p->be, p->ctx, dst, TF_ELEM_PARAM, src, n, err);
+        int rc = part_down(p, dst, src, err);
         if (rc == 0)
             rc = tf_team_swap(p->team, all, p->team->comm.size - 1, err);
         free(all);
@@ -125,7 +185,7 @@ int tf_parts_collect(const struct tf_parts *p, float *dst, const tf_mem *src, st
     }
     float *x = tf_xarray(NULL, n + 1, sizeof *x);
     const struct tf_comm_piece piece = {.peer = 0, .out = x, .n_out = n * sizeof *x};
-    int rc = tf_floats_down(p->be, p->ctx, x, TF_ELEM_PARAM, src, n, err);
+    int rc = part_down(p, x, src, err);
     if (rc == 0)
         rc = tf_team_swap(p->team, &piece, 1, err);
     free(x);

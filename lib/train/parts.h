@@ -1,8 +1,9 @@
 /* parts.h - the parts of the weights that ranks own, and moving whole blocks and parts between
  * them. A block has one element of the backend's PARAM for each weight. With ranks, it is cut by
- * slot (comm.h) into parts of whole chunks; a process of its own has all of it.
+ * slot (comm.h) into parts of whole be->norm_chunk; a process of its own has all of it.
  *
- * Backend memory must be the host's. */
+ * Ranks exchange host memory. What is in a device's memory is copied to the host and back. A
+ * failure of the device leaves the team broken, since the other ranks do not know of it. */
 #ifndef TF_TRAIN_PARTS_H
 #define TF_TRAIN_PARTS_H
 
@@ -15,11 +16,13 @@ struct tf_parts {
     size_t n;        /* elements of a block */
     size_t from, to; /* those of our part; from is 0 on rank 0 */
     size_t *edge;    /* [ranks + 1]: where parts begin, by slot; NULL without a team */
+    char *stage;     /* a block in host memory; NULL where backend memory is the host's */
 };
 
-/* Cut n elements between chunks. team, be and ctx are borrowed. */
-void tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
-                   struct tf_ctx *ctx, size_t n, size_t chunk);
+/* Cut n elements between chunks. team, be and ctx are borrowed. On failure too, *p must be
+ * released. */
+int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
+                  struct tf_ctx *ctx, size_t n, struct tf_err *err) TF_MUST_CHECK;
 void tf_parts_release(struct tf_parts *p);
 
 /* Sum a block over all ranks, in our part of `total`: the levels of the tree above the ranks. The
@@ -27,8 +30,9 @@ void tf_parts_release(struct tf_parts *p);
 typedef void tf_parts_add_fn(void *arg, tf_mem *total, tf_mem *theirs, size_t from, size_t to);
 int tf_parts_reduce(const struct tf_parts *p, tf_mem *total, tf_mem *theirs, tf_parts_add_fn *add,
                     void *arg, struct tf_err *err) TF_MUST_CHECK;
-/* All parts to all ranks. `base` has an item of so many bytes for each `per` elements. */
-int tf_parts_gather(const struct tf_parts *p, void *base, size_t per, size_t bytes,
+/* All parts to all ranks. `base` has an element of this kind for each `per` elements of a block;
+ * per is 1 for PARAM and at least 2 for F64. */
+int tf_parts_gather(const struct tf_parts *p, tf_mem *base, enum tf_elem e, size_t per,
                     struct tf_err *err) TF_MUST_CHECK;
 /* From rank 0: each rank gets all of a block, or its part (parts). from: host floats on rank 0; to:
  * backend memory on the others, of n elements or those of the part. */

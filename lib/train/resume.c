@@ -132,8 +132,10 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
     if (tf_same_vocab(&r->file.header, r->path, &c->header, "that of the stream", err) != 0 ||
         compare_init(r, s, err) != 0)
         return -1;
-    const struct tf_value settings = recorded_settings(r, s),
-                          theirs = tf_config_explicit(&r->file.header.config, &s->arena),
+    struct tf_value settings = recorded_settings(r, s);
+    if (tf_setup_shards(s, &settings, err) != 0)
+        return tf_context(err, "%s", r->path);
+    const struct tf_value theirs = tf_config_explicit(&r->file.header.config, &s->arena),
                           ours = tf_config_explicit(&c->header.config, &s->arena);
     const struct {
         const struct tf_value *theirs, *ours;

@@ -31,6 +31,7 @@ struct tf_run_opts {
     bool eps_hat;
     bool own_d_k;       /* d_k is the preset's, not d_model / heads */
     int64_t accumulate; /* batches per update */
+    int64_t shards;     /* of a batch; 0: see tf_setup_shards */
     /* The tokens per update that the learning rate is for, and the preset that says so; 0: not
      * known, because the learning rate is not the preset's. */
     int64_t fit_tokens;

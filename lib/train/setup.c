@@ -159,6 +159,30 @@ void tf_setup_add_kernels(struct tf_setup *s)
                  tf_value_str(&s->arena, s->be->kernels()));
 }
 
+int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err)
+{
+    const struct tf_run_opts *o = s->o;
+    struct tf_value *ours = &s->common.settings;
+    const struct tf_value *was = known != NULL ? tf_value_get(known, "shards") : NULL;
+    const int64_t usual = s->be != NULL ? s->be->shards : 0;
+    int64_t shards = o->shards, before = usual;
+    if (was != NULL && tf_value_int_of(known, "shards", 1, TF_MAX_SHARDS, &before, err) != 0)
+        return -1;
+    if ((before & (before - 1)) != 0)
+        return tf_fail(err, "shards: %lld is not a power of two", (long long)before);
+    if (shards == 0 && known != NULL)
+        shards = before;
+    if (shards == 0)
+        shards = !s->be->host && o->team != NULL && o->team->comm.size > usual ? o->team->comm.size
+                                                                               : usual;
+    if (was != NULL || (usual > 0 && shards != usual))
+        tf_value_put(&s->arena, ours, "shards", tf_value_int(shards));
+    if (known != NULL && was == NULL && tf_value_get(ours, "shards") != NULL)
+        tf_value_put(&s->arena, known, "shards", tf_value_int(usual));
+    s->shards = (int)shards;
+    return 0;
+}
+
 /* ---- opening ---- */
 
 static int read_tuning(struct tf_setup *s, struct tf_err *err)
@@ -260,6 +284,7 @@ int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
         .e = w->e,
         .ema = o->ema > 0,
         .accumulate = o->accumulate,
+        .shards = s->shards,
         .threads = (int)o->threads,
         .tuning = s->tuning.text,
         .tuning_name = o->tuning,

@@ -18,6 +18,7 @@ struct tf_tuning_file {
 struct tf_setup {
     const struct tf_run_opts *o;
     const struct tf_backend *be; /* NULL when the setup was made from a checkpoint */
+    int shards;                  /* of a batch; 0 until it is known */
     struct tf_feed *feed;        /* likewise */
     struct tf_config config;     /* vocabulary size and special ids are the stream's */
     struct tf_schedule schedule;
@@ -36,6 +37,11 @@ int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o,
 int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
                              const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 void tf_setup_release(struct tf_setup *s);
+
+/* Decide into how many shards batches are cut. `known`: the settings of the checkpoint that the run
+ * resumes from, NULL in a new run. Without --shards, a run keeps its number; a new one takes the
+ * backend's, or on a device one for each rank. Settings record it where it is not the backend's. */
+int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err) TF_MUST_CHECK;
 
 /* Warn of a new run's likely mistakes: batches far from the size that the preset's learning rate is
  * for; a vocabulary that the stream names and the model will not carry. */

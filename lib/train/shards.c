@@ -99,7 +99,7 @@ static void backward_job(void *arg, size_t job, int lane)
             return;
         }
     }
-    climb(r, (size_t)s->w->be->shards + job, g, lane);
+    climb(r, s->shards + job, g, lane);
 }
 
 static void forward_job(void *arg, size_t job, int lane)
@@ -115,7 +115,7 @@ static void forward_job(void *arg, size_t job, int lane)
 static int run_shards(struct pass *r, void (*job)(void *, size_t, int), struct tf_err *err)
 {
     const struct tf_shards *s = r->s;
-    const size_t n = (size_t)s->w->be->shards, jobs = r->range.last - r->range.first;
+    const size_t n = s->shards, jobs = r->range.last - r->range.first;
     r->top = (n + r->range.first) / jobs;
     if (tf_weights_positions(s->w, r->pairs->longest, err) != 0)
         return -1;

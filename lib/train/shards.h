@@ -1,6 +1,6 @@
 /* shards.h - a micro-batch over lanes: ranges of sentences, whose gradients are summed over a tree.
  *
- * tf_pairs_cut cuts the batch into be->shards ranges. Lanes take them in order; gradients are added
+ * tf_pairs_cut cuts the batch into so many ranges. Lanes take them in order; gradients are added
  * as ((0+1)+(2+3))+((4+5)+(6+7)) by whichever lane finishes the second of two siblings, always
  * left += right. So the bytes do not depend on the number of lanes. */
 #ifndef TF_TRAIN_SHARDS_H
@@ -24,6 +24,7 @@ size_t tf_shards_buffers(int lanes, int shards);
 /* What passes work on. All borrowed. */
 struct tf_shards {
     struct tf_weights *w;
+    size_t shards;         /* a power of two, at most TF_MAX_SHARDS */
     struct tf_ctx **ctx;   /* one per lane of the pool */
     struct tf_work **work; /* likewise */
     struct tf_pool *pool;

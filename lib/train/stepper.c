@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COPY = 65536 }; /* elements that are copied between host and device at once */
+
 static tf_mem *at(const struct tf_stepper *s, tf_mem *p, size_t i)
 {
     return tf_at(s->be, TF_ELEM_PARAM, p, i);
@@ -45,13 +47,13 @@ static struct tf_share leaves_of(int64_t rank, int64_t ranks, int64_t shards, in
 
 static int check_ranks(const struct tf_stepper *s, int64_t accumulate, struct tf_err *err)
 {
-    int64_t most = s->be->shards * padded(accumulate);
+    int64_t most = s->shards * padded(accumulate);
     return ranks_of(s) <= most
                ? 0
                : tf_fail_status(err, TF_USAGE,
                                 "%d ranks: at most %lld for %d shards of %lld "
                                 "batches",
-                                ranks_of(s), (long long)most, s->be->shards, (long long)accumulate);
+                                ranks_of(s), (long long)most, s->shards, (long long)accumulate);
 }
 
 /* All ranks fared like this one? */
@@ -66,7 +68,20 @@ static int agree(struct tf_stepper *s, const struct tf_err *mine, double *sums, 
     return tf_team_vote(s->team, mine, signal, sums, n, err);
 }
 
+/* After a failure that the other ranks do not know of. */
+static int lost(struct tf_stepper *s)
+{
+    if (s->team != NULL)
+        s->team->broken = true;
+    return -1;
+}
+
 /* ---- creation and release ---- */
+
+static size_t norm_chunks(const struct tf_stepper *s)
+{
+    return (s->w.params.size + s->be->norm_chunk - 1) / s->be->norm_chunk;
+}
 
 static tf_mem *block(struct tf_stepper *s, const float *from, size_t n, struct tf_err *err)
 {
@@ -106,7 +121,7 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *sta
 {
     const struct tf_share *own = &s->share;
     const size_t n = s->w.params.size, part = s->parts.to - s->parts.from,
-                 shards = (size_t)s->be->shards;
+                 shards = (size_t)s->shards;
     s->grads.n = tf_stepper_gradients(s->lanes, own->shards.last - own->shards.first,
                                       own->last - own->first);
     if (s->team != NULL && s->grads.n < 2)
@@ -123,8 +138,7 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *sta
     for (size_t i = 0; i < s->grads.n; i++)
         if ((s->grads.all[i] = block(s, NULL, n, err)) == NULL)
             return -1;
-    if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, (n + s->chunk - 1) / s->chunk, err)) ==
-        NULL)
+    if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, norm_chunks(s), err)) == NULL)
         return -1;
     if ((s->metrics = s->be->alloc(s->ctx[0], TF_ELEM_F64, 4 * shards + 1, err)) == NULL)
         return -1;
@@ -138,11 +152,10 @@ static int create(struct tf_stepper *s, const struct tf_config *c,
     if (open_lanes(s, start, err) != 0 ||
         tf_weights_init(&s->w, s->be, s->ctx[0], c, start->p, err) != 0)
         return -1;
-    s->chunk = s->be->threads ? TF_NORM_CHUNK : s->w.params.size;
-    s->share = leaves_of(s->team != NULL ? s->team->comm.rank : 0, ranks_of(s), s->be->shards,
-                         s->accumulate);
-    tf_parts_init(&s->parts, s->team, s->be, s->ctx[0], s->w.params.size, s->chunk);
-    if (alloc_blocks(s, start, err) != 0)
+    s->share =
+        leaves_of(s->team != NULL ? s->team->comm.rank : 0, ranks_of(s), s->shards, s->accumulate);
+    if (tf_parts_init(&s->parts, s->team, s->be, s->ctx[0], s->w.params.size, err) != 0 ||
+        alloc_blocks(s, start, err) != 0)
         return -1;
     for (int i = 0; i < s->lanes; i++)
         s->work[i] = tf_work_new(&s->w, s->ctx[i]);
@@ -177,11 +190,12 @@ static int create_on_ranks(struct tf_stepper *s, const struct tf_config *c,
     const struct tf_order o = {.kind = TF_ORDER_START,
                                .start = {.config = *c,
                                          .accumulate = s->accumulate,
+                                         .shards = s->shards,
                                          .ema = start->ema,
                                          .moments = start->m != NULL || start->moments}};
     struct tf_err mine = {0};
     if (check_ranks(s, s->accumulate, err) != 0 ||
-        tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
+        tf_team_order(s->team, o, start->tuning, start->tuning_n, 1, ranks_of(s), err) != 0)
         return -1;
     (void)!create(s, c, start, &mine);
     return agree(s, &mine, NULL, 0, err) != 0 ? -1 : share_start(s, &o.start, start, err);
@@ -192,9 +206,9 @@ int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const str
 {
     *s = (struct tf_stepper){.be = be,
                              .team = start->team,
+                             .shards = start->shards > 0 ? start->shards : be->shards,
                              .accumulate = start->accumulate > 0 ? start->accumulate : 1};
-    TF_ASSERT(be->shards >= 1 && be->shards <= TF_MAX_SHARDS &&
-              (be->shards & (be->shards - 1)) == 0);
+    TF_ASSERT(s->shards <= TF_MAX_SHARDS && (s->shards & (s->shards - 1)) == 0);
     int rc = s->team != NULL ? create_on_ranks(s, c, start, err) : create(s, c, start, err);
     if (rc != 0)
         tf_stepper_release(s);
@@ -233,7 +247,8 @@ void tf_stepper_release(struct tf_stepper *s)
 
 struct chunks {
     struct tf_stepper *s;
-    size_t from, to; /* elements; `from` begins a chunk */
+    size_t from, to; /* elements */
+    size_t n;        /* of a job; `from` is a multiple of it or the only one */
     tf_mem *a, *b;
     const struct tf_adam *adam;
     double decay;
@@ -242,15 +257,28 @@ struct chunks {
 /* The elements of a job: returns the first. */
 static size_t span(const struct chunks *c, size_t job, size_t *n)
 {
-    size_t i = c->from + job * c->s->chunk, left = c->to - i;
-    *n = left < c->s->chunk ? left : c->s->chunk;
+    size_t i = c->from + job * c->n, left = c->to - i;
+    *n = left < c->n ? left : c->n;
     return i;
 }
 
 static void run_chunks(struct tf_stepper *s, void (*job)(void *, size_t, int), struct chunks c)
 {
     c.s = s;
-    tf_pool_run(s->pool, job, &c, (c.to - c.from + s->chunk - 1) / s->chunk);
+    c.n = s->be->norm_chunk;
+    tf_pool_run(s->pool, job, &c, (c.to - c.from + c.n - 1) / c.n);
+}
+
+/* The same for a job that gives the same bytes in any chunks: a device takes all at once. */
+static void run_range(struct tf_stepper *s, void (*job)(void *, size_t, int), struct chunks c)
+{
+    if (s->be->threads) {
+        run_chunks(s, job, c);
+    } else if (c.from < c.to) {
+        c.s = s;
+        c.n = c.to - c.from;
+        job(&c, 0, 0);
+    }
 }
 
 static void add_job(void *arg, size_t job, int lane)
@@ -266,8 +294,7 @@ static void norm_job(void *arg, size_t job, int lane)
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
     size_t n, i = span(c, job, &n);
-    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, i / s->chunk), at(s, c->a, i),
-                 n);
+    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, i / c->n), at(s, c->a, i), n);
 }
 
 static void adam_job(void *arg, size_t job, int lane)
@@ -287,6 +314,7 @@ static struct tf_shards shards_of(struct tf_stepper *s)
 {
     return (struct tf_shards){
         .w = &s->w,
+        .shards = (size_t)s->shards,
         .ctx = s->ctx,
         .work = s->work,
         .pool = s->pool,
@@ -300,7 +328,7 @@ static tf_mem *add_siblings(struct tf_stepper *s, tf_mem *left, tf_mem *right)
 {
     if (left == NULL || right == NULL)
         return left != NULL ? left : right;
-    run_chunks(s, add_job, (struct chunks){.to = s->w.params.size, .a = left, .b = right});
+    run_range(s, add_job, (struct chunks){.to = s->w.params.size, .a = left, .b = right});
     s->grads.unused[s->grads.n_unused++] = right;
     return left;
 }
@@ -336,12 +364,12 @@ static tf_mem *top_of_tree(struct tf_stepper *s)
 static tf_mem *absent(struct tf_stepper *s, struct tf_err *err)
 {
     tf_mem *g = s->grads.unused[--s->grads.n_unused];
-    float *zero = tf_xarray(NULL, TF_NORM_CHUNK, sizeof *zero);
-    for (size_t i = 0; i < TF_NORM_CHUNK; i++)
+    float *zero = tf_xarray(NULL, COPY, sizeof *zero);
+    for (size_t i = 0; i < COPY; i++)
         zero[i] = -0.0F;
-    for (size_t i = 0, n = s->w.params.size; i < n; i += TF_NORM_CHUNK)
+    for (size_t i = 0, n = s->w.params.size; i < n; i += COPY)
         tf_floats_up(s->be, s->ctx[0], at(s, g, i), TF_ELEM_PARAM, zero,
-                     n - i < TF_NORM_CHUNK ? n - i : TF_NORM_CHUNK);
+                     n - i < COPY ? n - i : COPY);
     int rc = s->be->sync(s->ctx[0], err);
     free(zero);
     return rc == 0 ? g : NULL;
@@ -349,30 +377,31 @@ static tf_mem *absent(struct tf_stepper *s, struct tf_err *err)
 
 static void add_range(void *arg, tf_mem *total, tf_mem *theirs, size_t from, size_t to)
 {
-    run_chunks(arg, add_job, (struct chunks){.from = from, .to = to, .a = total, .b = theirs});
+    run_range(arg, add_job, (struct chunks){.from = from, .to = to, .a = total, .b = theirs});
 }
 
 /* The gradients of what was received, and their sum over all ranks; also that of the metrics. */
 static int add_on_ranks(struct tf_stepper *s, struct tf_err *err)
 {
-    const size_t n = 4 * (size_t)s->be->shards;
+    const size_t n = 4 * (size_t)s->shards;
     const double start = tf_now();
+    const struct tf_err well = {0};
     struct tf_err mine = {0};
     double sums[4 * TF_MAX_SHARDS] = {0};
     int rc = 0;
     for (int64_t i = 0; rc == 0 && i < s->n_received; i++)
         rc = add_batch(s, &s->received[i].pairs, &s->received[i].rng, &mine);
-    if (rc == 0)
-        rc = s->be->download(s->ctx[0], sums, TF_ELEM_F64, s->metrics, n, &mine);
     if (rc == 0 && (s->total = top_of_tree(s)) == NULL)
-        s->total = absent(s, &mine);
+        rc = (s->total = absent(s, &mine)) != NULL ? 0 : -1;
+    if (rc == 0) /* also waits for the gradient */
+        rc = s->be->download(s->ctx[0], sums, TF_ELEM_F64, s->metrics, n, &mine);
     s->team->worked = tf_now() - start;
-    if (agree(s, &mine, sums, n, err) != 0)
+    if (agree(s, rc == 0 ? &well : &mine, sums, n, err) != 0)
         return -1;
     s->be->upload(s->ctx[0], s->metrics, TF_ELEM_F64, sums, n);
     tf_mem *theirs = s->grads.unused[s->grads.n_unused - 1];
     if (s->be->sync(s->ctx[0], err) != 0)
-        return -1;
+        return lost(s);
     return tf_parts_reduce(&s->parts, s->total, theirs, add_range, s, err);
 }
 
@@ -384,7 +413,7 @@ void tf_stepper_begin(struct tf_stepper *s)
         s->grads.unused[s->grads.n_unused] = s->grads.all[s->grads.n_unused];
     s->total = NULL;
     s->given = s->added = s->n_received = 0;
-    s->be->zero(s->ctx[0], s->metrics, TF_ELEM_F64, 4 * (size_t)s->be->shards);
+    s->be->zero(s->ctx[0], s->metrics, TF_ELEM_F64, 4 * (size_t)s->shards);
 }
 
 int tf_stepper_idle(struct tf_stepper *s, struct tf_err *err)
@@ -432,7 +461,6 @@ int tf_stepper_add(struct tf_stepper *s, const struct tf_pairs *p, const struct 
 int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struct tf_err *err)
 {
     const struct tf_order o = {.kind = TF_ORDER_MEASURE};
-    const size_t n = (s->w.params.size + s->chunk - 1) / s->chunk;
     if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
         return -1;
     if (s->team == NULL)
@@ -441,18 +469,19 @@ int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struc
         return -1;
     run_chunks(s, norm_job,
                (struct chunks){.from = s->parts.from, .to = s->parts.to, .a = s->total});
-    if (tf_parts_gather(&s->parts, s->norms, s->chunk, sizeof(double), err) != 0)
+    if (tf_parts_gather(&s->parts, s->norms, TF_ELEM_F64, s->be->norm_chunk, err) != 0)
         return -1;
-    s->be->sum(s->ctx[0], s->norm2, s->norms, n);
-    return s->be->download_async(s->ctx[0], m->v, s->metrics, 4 * (size_t)s->be->shards + 1, err);
+    s->be->sum(s->ctx[0], s->norm2, s->norms, norm_chunks(s));
+    const size_t n = 4 * (size_t)s->shards + 1;
+    return s->be->download_async(s->ctx[0], m->v, s->metrics, n, err) == 0 ? 0 : lost(s);
 }
 
 int tf_stepper_wait_metrics(struct tf_stepper *s, const struct tf_stepper_metrics *m,
                             struct tf_sums *sums, double *norm2, struct tf_err *err)
 {
-    size_t shards = (size_t)s->be->shards;
+    size_t shards = (size_t)s->shards;
     if (s->be->download_wait(s->ctx[0], err) != 0)
-        return -1;
+        return lost(s);
     for (size_t i = 0; i < shards; i++) {
         const struct tf_sums more = tf_sums_of(m->v + 4 * i);
         tf_sums_add(sums, &more);
@@ -468,13 +497,13 @@ int tf_stepper_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_d
                                .apply = {.adam = *h, .ema_decay = ema_decay}};
     if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
         return -1;
-    run_chunks(s, adam_job,
-               (struct chunks){.from = s->parts.from,
-                               .to = s->parts.to,
-                               .a = s->total,
-                               .adam = h,
-                               .decay = ema_decay});
-    return tf_parts_gather(&s->parts, s->w.flat, 1, s->be->elem_size[TF_ELEM_PARAM], err);
+    run_range(s, adam_job,
+              (struct chunks){.from = s->parts.from,
+                              .to = s->parts.to,
+                              .a = s->total,
+                              .adam = h,
+                              .decay = ema_decay});
+    return tf_parts_gather(&s->parts, s->w.flat, TF_ELEM_PARAM, 1, err);
 }
 
 /* ---- other work ---- */
@@ -484,7 +513,7 @@ static int evaluate_on_ranks(struct tf_stepper *s, struct tf_sums *sums, const s
                              struct tf_err *err)
 {
     const struct tf_shards shards = shards_of(s);
-    const int n = s->be->shards, ranks = ranks_of(s) < n ? ranks_of(s) : n, each = n / ranks,
+    const int n = s->shards, ranks = ranks_of(s) < n ? ranks_of(s) : n, each = n / ranks,
               rank = s->team->comm.rank;
     const struct tf_shard_range range = {(size_t)(rank * each), (size_t)((rank + 1) * each)};
     struct tf_err mine = {0};
@@ -513,7 +542,7 @@ int tf_stepper_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct
     if (rc == 0)
         rc = s->team != NULL ? evaluate_on_ranks(s, shard, p, err)
                              : tf_shards_forward(&shards, shard, p, s->share.shards, err);
-    for (int i = 0; rc == 0 && i < s->be->shards; i++)
+    for (int i = 0; rc == 0 && i < s->shards; i++)
         tf_sums_add(sums, &shard[i]);
     return rc;
 }
@@ -541,14 +570,14 @@ int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err)
         return 0;
     if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
         return -1;
-    x = tf_xarray(NULL, TF_NORM_CHUNK, sizeof *x);
+    x = tf_xarray(NULL, COPY, sizeof *x);
     for (size_t i = 0, n; rc == 0 && i < size; i += n) {
-        n = size - i < TF_NORM_CHUNK ? size - i : TF_NORM_CHUNK;
+        n = size - i < COPY ? size - i : COPY;
         rc = tf_floats_down(s->be, s->ctx[0], x, TF_ELEM_PARAM, at(s, s->w.flat, i), n, err);
         crc = tf_crc32c(crc, x, n * sizeof *x);
     }
     free(x);
-    return rc == 0 ? tf_team_compare(s->team, crc, "weights", err) : -1;
+    return rc == 0 ? tf_team_compare(s->team, crc, "weights", err) : lost(s);
 }
 
 size_t tf_stepper_bytes(const struct tf_stepper *s)

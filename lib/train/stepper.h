@@ -3,9 +3,9 @@
  *
  * One update is: begin, add (once a micro-batch), measure, apply; wait_metrics any time after
  * measure. The results depend neither on the number of lanes nor on that of ranks, because what is
- * computed is fixed: a micro-batch is cut into be->shards ranges of sentences; the gradients of all
- * shards of an update are added over one binary tree (team.h); and the norm is summed over chunks
- * of TF_NORM_CHUNK elements in order.
+ * computed is fixed: a micro-batch is cut into a number of shards, ranges of sentences; the
+ * gradients of all shards of an update are added over one binary tree (team.h); and the norm is
+ * summed over chunks of be->norm_chunk elements in order.
  *
  * With ranks, each of them has all weights, its part of the moments and of the moving average, and
  * applies that part of an update. Functions that return int then also fail if another rank does. */
@@ -14,8 +14,6 @@
 
 #include "train/parts.h"
 #include "train/shards.h"
-
-enum { TF_NORM_CHUNK = 65536 };
 
 /* What a rank computes of an update. */
 struct tf_share {
@@ -32,7 +30,7 @@ struct tf_received {
 /* Weights, optimiser state and lanes of a training run. Owns all but backend and team. */
 struct tf_stepper {
     const struct tf_backend *be;
-    int lanes;
+    int lanes, shards;
     struct tf_ctx **ctx;   /* lanes */
     struct tf_work **work; /* lanes */
     struct tf_pool *pool;
@@ -53,7 +51,6 @@ struct tf_stepper {
     /* F64 [4 * shards + 1]: the sums of each shard (tf_xent), then at norm2 the sum of the
      * gradient's squares */
     tf_mem *metrics, *norm2;
-    size_t chunk; /* elements */
 };
 
 struct tf_stepper_start {
@@ -64,6 +61,7 @@ struct tf_stepper_start {
     bool ema;             /* keep a moving average that starts as e, or as p when e is NULL */
     const float *e;
     int64_t accumulate; /* micro-batches of an update; 0: 1 */
+    int shards;         /* a power of two, at most TF_MAX_SHARDS; 0: the backend's default */
     int threads;        /* 1 is used where the backend can't run lanes on threads */
     /* tuning_n bytes for the backend's set_tuning, or NULL, and the name of their file */
     const char *tuning, *tuning_name;

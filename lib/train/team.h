@@ -35,9 +35,10 @@ struct tf_order {
     enum tf_order_kind kind;
     uint64_t n; /* bytes that follow for this rank */
     union {
-        struct tf_team_start { /* START: what steppers must agree on */
+        struct tf_team_start { /* START: what steppers must agree on; a file of --tuning follows */
             struct tf_config config;
             int64_t accumulate;
+            int shards;
             bool ema;     /* there is a moving average */
             bool moments; /* m and v are not zero */
         } start;
@@ -56,7 +57,7 @@ struct tf_order {
 
 struct tf_team {
     struct tf_comm comm;
-    const struct tf_backend *be; /* the same kernels on all ranks */
+    const struct tf_backend *be; /* the same kernels, and the same device's model, on all ranks */
     int sharing;                 /* ranks that share the CPUs of this one, itself included */
     int stop;                    /* a signal that some rank got, as of the last vote; else 0 */
     double ordered;              /* time of the last order */

@@ -15,13 +15,18 @@ struct worker {
     struct tf_pairs pairs;
 };
 
-static int start(struct worker *w, const struct tf_team_start *o, struct tf_err *err)
+/* n bytes came with the order. */
+static int start(struct worker *w, const struct tf_team_start *o, size_t n, struct tf_err *err)
 {
     const struct tf_stepper_start start = {.team = w->team,
                                            .moments = o->moments,
                                            .ema = o->ema,
                                            .accumulate = o->accumulate,
-                                           .threads = w->threads};
+                                           .shards = o->shards,
+                                           .threads = w->threads,
+                                           .tuning = n > 0 ? w->bytes.p : NULL,
+                                           .tuning_name = "--tuning",
+                                           .tuning_n = n};
     return tf_stepper_init(&w->stepper, w->team->be, &o->config, &start, err);
 }
 
@@ -54,7 +59,7 @@ static int obey(struct worker *w, const struct tf_order *o, struct tf_err *err)
 {
     switch (o->kind) {
     case TF_ORDER_START:
-        return start(w, &o->start, err);
+        return start(w, &o->start, o->n, err);
     case TF_ORDER_ADD:
         receive(w, o);
         return 0;

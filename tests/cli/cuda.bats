@@ -5,6 +5,7 @@
 bats_require_minimum_version 1.5.0
 load helper
 load translate
+load ranks
 
 setup_file() {
     build=${TF_BUILD:-$TOP/build}
@@ -205,6 +206,93 @@ program() {
     same whole/ckpt-00000006.tfm parts/ckpt-00000006.tfm
     [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse train "${args[@]}" --steps 6 -o reverse
     [ -z "${EMULATED:-}" ] || same whole/ckpt-00000006.tfm reverse/ckpt-00000006.tfm
+}
+
+@test "any number of ranks with as many shards, and either MPI: the bytes of one process" {
+    need jq
+    find_mpis
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=3 seed=9 first=0 >v.tfs
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=12 pairs=1 >single.tfs
+    # The weights take several chunks of the norm in the emulation, so that each rank has some.
+    args=(--vocab-size 1500 --steps 4 --save-every 2 --valid v.tfs --ema 0.9 --clip 1 --shards 4)
+    train "${args[@]}" -o one
+    for what in openmpi:1 openmpi:2 openmpi:4 mpich:2 mpich:4; do
+        mpi=${what%:*}
+        [[ " ${mpis[*]} " == *" $mpi "* ]] || continue
+        mpi_run "${what#*:}" tf-train -q --device cuda "${small[@]}" "${args[@]}" -o "$what" "$B"
+        for f in ckpt-00000002.tfm ckpt-00000004.tfm best.tfm; do same "one/$f" "$what/$f"; done
+    done
+    unset mpi
+    [ "$(jq -c 'select(.event == "start") | [.ranks, .shards]' "${mpis[0]}:4/log.jsonl")" = \
+        '[4,4]' ]
+    # Several batches; fewer sentences than shards; another precision.
+    B=single.tfs
+    args=(--steps 3 --save-every 3 --accumulate 3 --shards 2 --precision fp32)
+    train "${args[@]}" -o one3
+    mpi_run 8 tf-train -q --device cuda "${small[@]}" "${args[@]}" -o eight3 "$B"
+    same one3/ckpt-00000003.tfm eight3/ckpt-00000003.tfm
+}
+
+@test "ranks: a shard for each by default, kept by a run that resumes; algorithms are rank 0's" {
+    need jq
+    find_mpis
+    train --tune choices
+    args=(-q --device cuda "${small[@]}" --tuning choices --save-every 2 -o run "$B")
+    mpi_run 4 tf-train --steps 2 "${args[@]}"
+    [ "$(tf-info --json run/ckpt-00000002.tfm | jq .settings.shards)" = 4 ]
+    cp -r run whole
+    mpi_run 2 tf-train --steps 4 "${args[@]}"
+    tf-train --steps 6 "${args[@]}"
+    args=(-q --device cuda "${small[@]}" --tuning choices --save-every 2 -o whole "$B")
+    mpi_run 4 tf-train --steps 6 "${args[@]}"
+    same run/ckpt-00000006.tfm whole/ckpt-00000006.tfm
+    run --separate-stderr mpi_run 8 tf-train --steps 8 "${args[@]}"
+    expect_status 2
+    expect_contains "$stderr" "tf-train: 8 ranks: at most 4 for 4 shards of 1 batches"
+}
+
+@test "ranks take the GPUs in turn; GPUs of other models are refused" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    find_mpis
+    export TF_EMULATE_DEVICES=2 # of different names
+    run --separate-stderr mpi_run 4 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+    expect_status 1
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    grep -q '^tf-train: rank 1 (.*) and rank 0 (.*) differ in kernels: .* emulation 1, .* emulation, ' \
+        <<<"$stderr"
+    mpi_run 2 tf-train -q --device cuda:1 "${small[@]}" --steps 1 -o run "$B"
+    grep -q '"device":"emulation 1,' run/log.jsonl
+    run --separate-stderr mpi_run 2 tf-train -q --device cuda:2 "${small[@]}" --steps 1 -o x "$B"
+    expect_status 1
+    [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+    expect_contains "$stderr" "tf-train: cuda: there is no device 2; the last one is cuda:1"
+}
+
+@test "a rank whose GPU has no memory left: all stop at the last boundary, which is saved" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    find_mpis
+    [ "${mpis[0]}" = openmpi ] || skip "no Open MPI: a rank with a limit of its own is not tested"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=8 v=200 large=5 >large.tfs
+    B=large.tfs
+    args=(--steps 8 --save-every 8 --shards 2)
+    train "${args[@]}" -o whole
+    program=(tf-train -q --device cuda "${small[@]}" "${args[@]}")
+    saved=0
+    for n in $(seq 60 20 300); do
+        rm -rf run
+        run --separate-stderr timeout "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
+            -n 1 "${program[@]}" -o run "$B" : -n 1 env "TF_EMULATE_ALLOCATIONS=$n" \
+            "${program[@]}" -o run "$B" </dev/null
+        [ "$status" -ne 0 ] || break
+        expect_status 1
+        [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
+        [[ $stderr == *'tf-train: step 6: rank 1 ('*'out of memory; last good checkpoint is run/resume.tfm'* ]] ||
+            continue
+        mpi_run 2 "${program[@]}" -o run "$B" 2>/dev/null
+        same whole/ckpt-00000008.tfm run/ckpt-00000008.tfm
+        saved=$((saved + 1))
+    done
+    [ "$saved" -ge 1 ]
 }
 
 @test "measured choices: a file that a run reads, names and keeps using" {

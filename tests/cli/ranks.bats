@@ -2,22 +2,11 @@
 # tf-train on many processes: the bytes of one, and a clear end for all of them.
 bats_require_minimum_version 1.5.0
 load helper
+load ranks
 
 prepare() {
     need "$TF_PYTHON" jq pgrep
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    mpis=()
-    for m in openmpi mpich; do
-        if command -v "mpirun.$m" >/dev/null &&
-            [ -e "$(dirname "$(command -v tf-train)")/tf-comm-$m.so" ]; then
-            mpis+=("$m")
-        elif [[ " ${TF_TEST_REQUIRE:-} " == *" $m "* ]]; then
-            echo "no $m, which is required" >&2
-            return 1
-        fi
-    done
-    [ "${#mpis[@]}" -gt 0 ] ||
-        skip "neither Open MPI nor MPICH: training on many processes is not tested"
+    find_mpis
     batches n=40 >b.tfs
 }
 
@@ -31,11 +20,9 @@ small=(--preset tiny --layers 1 --d-model 24 --d-ff 32 --heads 2 --dropout 0.1 -
 
 # ranks NUMBER ARGUMENT...: under the first MPI, or under $mpi.
 ranks() {
-    local n=$1 m=${mpi:-${mpis[0]}} options=()
+    local n=$1
     shift
-    [ "$m" != openmpi ] || options=(--oversubscribe --bind-to none)
-    timeout -k 5 "$TF_TIMEOUT" "mpirun.$m" -n "$n" "${options[@]}" tf-train "${small[@]}" "$@" \
-        </dev/null
+    mpi_run "$n" tf-train "${small[@]}" "$@"
 }
 
 ranks_t() {
@@ -73,6 +60,33 @@ same() {
         ranks "$n" "${args[@]}" -o "ranks$a" "$from.tfs"
         same "one$a/ckpt-00000003.tfm" "ranks$a/ckpt-00000003.tfm"
     done
+}
+
+@test "--shards: other sums, any number of ranks up to it, and what a run began with" {
+    args=(--threads 1 --save-every 2)
+    tf-train "${small[@]}" "${args[@]}" --steps 4 -o eight b.tfs
+    tf-train "${small[@]}" "${args[@]}" --steps 4 --shards 8 -o given b.tfs
+    tf-train "${small[@]}" "${args[@]}" --steps 4 --shards 16 -o one b.tfs
+    ranks 16 "${args[@]}" --shards 16 --steps 2 -o run b.tfs
+    ranks 4 "${args[@]}" --steps 4 -o run b.tfs
+    same one/ckpt-00000004.tfm run/ckpt-00000004.tfm
+    for what in eight:null given:null one:16; do
+        [ "$(tf-info --json "${what%:*}/ckpt-00000004.tfm" | jq .settings.shards)" = "${what#*:}" ]
+    done
+    run ! cmp -s <(tf-convert --to npz eight/ckpt-00000004.tfm -o -) \
+        <(tf-convert --to npz one/ckpt-00000004.tfm -o -)
+    same <(tf-convert --to npz eight/ckpt-00000004.tfm -o -) \
+        <(tf-convert --to npz given/ckpt-00000004.tfm -o -)
+    for steps in 4 6; do # finished or not
+        t 1 tf-train "${small[@]}" "${args[@]}" --steps $steps --shards 4 -o one b.tfs
+        expect_error "shards: 16 in the checkpoint, 4 in this run (another -o starts a new run; --force continues with the new value)"
+    done
+    t 1 tf-train "${small[@]}" "${args[@]}" --steps 6 --shards 4 -o eight b.tfs
+    expect_error "shards: 8 in the checkpoint, 4 in this run"
+    t 0 tf-train "${small[@]}" "${args[@]}" --steps 6 --shards 4 --force -o eight b.tfs
+    t 0 tf-train "${small[@]}" "${args[@]}" --steps 8 -o eight b.tfs
+    t 2 tf-train "${small[@]}" --shards 6 -o new b.tfs
+    expect_error "--shards 6: must be a power of two"
 }
 
 @test "a run resumes with another number of ranks, from a FIFO, and after a kill" {

@@ -65,6 +65,8 @@ static const char *kernels_sgemm_int8(void)
                                             .default_for = DEFAULT_FOR,                           \
                                             .shards = TF_CPU_SHARDS,                              \
                                             .threads = true,                                      \
+                                            .host = true,                                         \
+                                            .norm_chunk = TF_HOST_NORM_CHUNK,                     \
                                             .poll = 1,                                            \
                                             .elem_size = TF_HOST_ELEM_SIZES(float),               \
                                             .open = open_##table,                                 \

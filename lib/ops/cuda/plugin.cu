@@ -294,6 +294,13 @@ static const char *kernels(void)
     return "cuda";
 }
 
+/* Ranks own whole chunks. A few launches each do not matter for a million elements. */
+#ifdef TF_EMULATE /* so that small models have several */
+enum { NORM_CHUNK = 1 << 12 };
+#else
+enum { NORM_CHUNK = 1 << 20 };
+#endif
+
 template <typename A> static constexpr struct tf_backend table(unsigned default_for)
 {
     typedef tf_cuda_ops<A> ops;
@@ -305,6 +312,8 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
         .default_for = default_for,
         .shards = 1,
         .threads = false,
+        .host = false,
+        .norm_chunk = NORM_CHUNK,
         .poll = 4,
         .elem_size = {sizeof(float), sizeof(A), sizeof(float), sizeof(uint32_t), sizeof(double)},
         .probe = probe<A>,
@@ -326,8 +335,12 @@ static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(T
                                with_half = table<half>(TF_USE_SCORING | TF_USE_DECODING);
 
 extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *
-tf_backend_entry(int number)
+tf_backend_entry(int number, bool wrap)
 {
+    int n = 0;
+    if (wrap && cudaGetDeviceCount(&n) == cudaSuccess && n > 0)
+        number %= n;
+    cudaGetLastError(); /* find_device() reports it */
     if (number != device.number && device.lanes > 0)
         return nullptr; /* one device a process */
     device.known = device.known && number == device.number;
