@@ -126,7 +126,8 @@ int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, const struct tf
             row(out, kinds[k].label, count[k], all);
     row(out, "total", p.count, all);
     add_table3(out, c);
-    int ema = o->ema > 0, lanes = (int)o->threads, shards = o->shards > 0 ? (int)o->shards : TF_CPU_SHARDS;
+    int ema = o->ema > 0, lanes = (int)o->threads,
+        shards = o->shards > 0 ? (int)o->shards : TF_CPU_SHARDS;
     double grads = (double)tf_stepper_gradients(lanes, (size_t)shards, o->accumulate);
     double share = lanes < shards ? (double)lanes / shards : 1,
            act = activations(c, tokens * share, tokens * share) * mb;
