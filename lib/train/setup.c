@@ -159,6 +159,14 @@ void tf_setup_add_kernels(struct tf_setup *s)
                  tf_value_str(&s->arena, s->be->kernels()));
 }
 
+static int new_shards(const struct tf_setup *s)
+{
+    const struct tf_team *t = s->o->team;
+    const int usual = s->be->shards;
+    return !s->be->host && t != NULL && t->comm.size > usual ? t->comm.size : usual;
+}
+
+/* A finished run has no device, and then only what the checkpoint records is known. */
 int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err)
 {
     const struct tf_run_opts *o = s->o;
@@ -170,11 +178,8 @@ int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *e
         return -1;
     if ((before & (before - 1)) != 0)
         return tf_fail(err, "shards: %lld is not a power of two", (long long)before);
-    if (shards == 0 && known != NULL)
-        shards = before;
     if (shards == 0)
-        shards = !s->be->host && o->team != NULL && o->team->comm.size > usual ? o->team->comm.size
-                                                                               : usual;
+        shards = known != NULL ? before : new_shards(s);
     if (was != NULL || (usual > 0 && shards != usual))
         tf_value_put(&s->arena, ours, "shards", tf_value_int(shards));
     if (known != NULL && was == NULL && tf_value_get(ours, "shards") != NULL)

@@ -83,6 +83,8 @@ same() {
     done
     t 1 tf-train "${small[@]}" "${args[@]}" --steps 6 --shards 4 -o eight b.tfs
     expect_error "shards: 8 in the checkpoint, 4 in this run"
+    t 0 tf-train "${small[@]}" "${args[@]}" --steps 4 -o eight b.tfs
+    expect_contains "$stderr" "nothing left to do"
     t 0 tf-train "${small[@]}" "${args[@]}" --steps 6 --shards 4 --force -o eight b.tfs
     t 0 tf-train "${small[@]}" "${args[@]}" --steps 8 -o eight b.tfs
     t 2 tf-train "${small[@]}" --shards 6 -o new b.tfs
