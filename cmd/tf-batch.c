@@ -1,14 +1,17 @@
 /* tf-batch - pair, filter, shuffle and pack token streams into batches. */
 #include "common_options.h"
+#include "base/path.h"
+#include "base/sandbox.h"
 #include "data/batcher.h"
 #include "train/recipe.h"
 
+enum { FILES = 1, LIST = 2 };
 enum { PAPER, T2T };
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
 static struct {
-    const char *output, *from, *preset;
-    int64_t tokens, max_sentences, min_length, max_length, seed, epochs, batches, window;
+    const char *output, *from, *preset, *list;
+    int64_t tokens, max_sentences, min_length, max_length, seed, epochs, batches, window, group;
     double max_ratio;
     int as;
     bool no_shuffle, quiet;
@@ -26,12 +29,19 @@ static struct tf_opt opts[] = {
     OPT_CHOICE(0, "as", &o.as, dialects, .arg = "WORD", .def = "paper", .flags = TF_OPT_SEMANTIC,
                .help = "what --tokens counts: tokens (paper), or tokens padded to length buckets "
                        "(t2t)"),
-    OPT_FLAG(0, "no-shuffle", &o.no_shuffle, .flags = TF_OPT_SEMANTIC, .excludes = "as=t2t",
-             .help = "keep the order of the input, as for validation data"),
+    OPT_FLAG(0, "no-shuffle", &o.no_shuffle, .flags = TF_OPT_SEMANTIC, .modes = FILES,
+             .excludes = "as=t2t", .help = "keep the order of the input, as for validation data"),
     OPT_INT('s', "seed", &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = SEED_MAX,
             .flags = TF_OPT_SEMANTIC, .help = "random seed for shuffling"),
     OPT_INT(0, "window", &o.window, .arg = "PAIRS", .def = "100000", .lo = 1, .hi = 1 << 30,
-            .help = "shuffle within windows of this size if the input is a pipe"),
+            .modes = FILES, .help = "shuffle within windows of this size if the input is a pipe"),
+    OPT_GROUP("Many files"),
+    OPT_STR(0, "list", &o.list, .arg = "FILE", .flags = TF_OPT_FILE, .selects = LIST,
+            .help = "read the files listed in FILE: on each line a pair stream, or source and "
+                    "target with a tab between"),
+    OPT_INT(0, "group", &o.group, .arg = "K", .def = "0", .lo = 0, .hi = 1 << 30, .modes = LIST,
+            .help = "shuffle within K files at a time, which are in memory; 0: as many as surely "
+                    "have no more than 8 million records"),
     OPT_GROUP("Filters (lengths without end of sentence)"),
     OPT_INT(0, "min-length", &o.min_length, .arg = "N", .def = "1", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .help = "drop pairs with a shorter side"),
@@ -48,20 +58,42 @@ static struct tf_opt opts[] = {
     OPT_INT('b', "batches", &o.batches, .arg = "N", .def = "0", .lo = 0, .hi = 1e15,
             .help = "stop after N batches, counted from the first of epoch 0; 0: no limit"),
     OPT_STR(0, "from", &o.from, .arg = "EPOCH:RECORD",
-            .help = "start at this cursor of an earlier run"),
+            .help = "start at this cursor of an earlier run; with --list "
+                    "EPOCH:GROUP:RECORD:ORDINAL"),
     OPT_GROUP("Output"),
     COMMON_OUTPUT(&o.output),
     OPT_FLAG('q', "quiet", &o.quiet, .help = "show no progress and no summary"),
     OPT_END,
 };
 
+/* The list is read before the sandbox is entered, which must have its files. */
+static struct {
+    struct tf_list files;
+    int rc;
+    struct tf_err err;
+} list;
+
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    if (args->mode != LIST || args->n > 0)
+        return;
+    list.rc = tf_list_read(&list.files, o.list, &list.err);
+    for (size_t i = 0; list.rc == 0 && i < list.files.n; i++)
+        for (int k = 0; k < list.files.streams; k++)
+            tf_strs_add(&sandbox->read, list.files.lines[i].path[k]);
+}
+
 static const struct tf_tool tool = {
     .name = "tf-batch",
-    .synopsis = "[options] SOURCE.tfs TARGET.tfs\n[options] [PAIRS.tfs]",
+    .synopsis = "[options] SOURCE.tfs TARGET.tfs\n"
+                "[options] [PAIRS.tfs]\n"
+                "[options] --list FILE",
     .summary = "pair, filter, shuffle and pack token streams into batches",
     .opts = opts,
     .max_args = 2,
-    .stdin_modes = 1,
+    .default_mode = "files of the command line",
+    .stdin_modes = FILES,
+    .widen = widen,
 };
 
 static int take_preset(struct tf_err *err)
@@ -95,6 +127,7 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_e
                                       .shuffle = !o.no_shuffle,
                                       .seed = (uint64_t)o.seed},
                              .window = (size_t)o.window,
+                             .list = o.list != NULL ? &list.files : NULL,
                              .epochs = (uint64_t)o.epochs,
                              .batches = (uint64_t)o.batches};
     *f = (struct tf_pair_filter){.min = (size_t)o.min_length,
@@ -109,10 +142,11 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_e
 static int write_batches(struct tf_batcher *b, struct tf_corpus *c, struct tf_err *err)
 {
     struct tf_out out = {0};
-    if (!c->files && o.epochs != 1 && tf_opt_given(opts, "epochs"))
+    bool pipe = !c->files && b->list == NULL;
+    if (pipe && o.epochs != 1 && tf_opt_given(opts, "epochs"))
         return tf_fail_status(err, TF_USAGE, "--epochs %lld: a pipe can be read only once",
                               (long long)o.epochs);
-    if (!c->files)
+    if (pipe)
         b->epochs = 1;
     int rc = tf_out_open(&out, o.output, TF_OUT_BINARY, err);
     if (rc == 0)
@@ -123,8 +157,28 @@ static int write_batches(struct tf_batcher *b, struct tf_corpus *c, struct tf_er
     return rc;
 }
 
+static int open_corpus(struct tf_corpus *c, const struct tf_args *args,
+                       const struct tf_pair_filter *filter, struct tf_err *err)
+{
+    const struct tf_list *l = &list.files;
+    if (args->mode == FILES)
+        return tf_corpus_open(c, args->v, args->n, filter, err);
+    for (size_t i = 0; i < l->n; i++)
+        for (int k = 0; k < l->streams; k++)
+            if (tf_same_file(l->lines[i].path[k], o.output))
+                return tf_fail_status(err, TF_USAGE, "%s: is both input and output", o.output);
+    return tf_list_open(&list.files, c, (size_t)o.group, filter, err);
+}
+
 static int run(const struct tf_args *args, struct tf_err *err)
 {
+    if (args->mode == LIST && args->n > 0)
+        return tf_fail_status(err, TF_USAGE, "unexpected operand '%s': --list names the files",
+                              args->v[0]);
+    if (list.rc != 0) {
+        *err = list.err;
+        return -1;
+    }
     struct tf_batcher b;
     struct tf_pair_filter filter;
     struct tf_corpus c = {0};
@@ -133,13 +187,14 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return -1;
     tf_progress_begin(&progress, false, o.quiet);
     b.progress = &progress;
-    int rc = tf_corpus_open(&c, args->v, args->n, &filter, err);
+    int rc = open_corpus(&c, args, &filter, err);
     if (rc == 0)
         rc = write_batches(&b, &c, err);
     tf_progress_end(&progress);
     if ((rc == 0 || err->status == TF_READER_LEFT) && !o.quiet)
         tf_batcher_summary(&b, &c);
     tf_corpus_release(&c);
+    tf_list_release(&list.files);
     return rc;
 }
 

@@ -56,6 +56,16 @@ uint64_t tf_rng_below(struct tf_rng *r, uint64_t n)
     return x % n;
 }
 
+void tf_rng_shuffle(struct tf_rng *r, uint32_t *v, size_t n)
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t k = (size_t)tf_rng_below(r, i);
+        uint32_t x = v[i - 1];
+        v[i - 1] = v[k];
+        v[k] = x;
+    }
+}
+
 double tf_rng_real(struct tf_rng *r)
 {
     return (double)(tf_rng_u64(r) >> 11) * 0x1p-53;

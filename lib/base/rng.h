@@ -3,6 +3,7 @@
 #ifndef TF_BASE_RNG_H
 #define TF_BASE_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): 4 words
@@ -22,6 +23,8 @@ uint32_t tf_rng_u32(struct tf_rng *r);
 uint64_t tf_rng_u64(struct tf_rng *r);
 /* Uniform in [0, n), n >= 1, unbiased (by rejection). */
 uint64_t tf_rng_below(struct tf_rng *r, uint64_t n);
+/* Bring v[0 .. n) into random order (Fisher-Yates, from the end). */
+void tf_rng_shuffle(struct tf_rng *r, uint32_t *v, size_t n);
 double tf_rng_real(struct tf_rng *r); /* uniform in [0, 1), 53 bits */
 /* Standard normal (Box-Muller). */
 double tf_rng_normal(struct tf_rng *r);

@@ -29,16 +29,6 @@ uint64_t tf_bucket_end(uint64_t length)
     return bucket_end(bucket_of(length));
 }
 
-static void shuffle(uint32_t *v, size_t n, struct tf_rng *r)
-{
-    for (size_t i = n; i > 1; i--) {
-        size_t k = (size_t)tf_rng_below(r, i);
-        uint32_t x = v[i - 1];
-        v[i - 1] = v[k];
-        v[k] = x;
-    }
-}
-
 static unsigned pair_bucket(const struct tf_pair *p)
 {
     return bucket_of((uint64_t)(p->len[0] > p->len[1] ? p->len[0] : p->len[1]) + 1);
@@ -57,7 +47,7 @@ static void group_by_bucket(uint32_t *order, const struct tf_pair *pairs, size_t
         order[--end[pair_bucket(&pairs[i])]] = (uint32_t)i;
     for (unsigned k = 0; k < BUCKETS; k++) { /* end[k] is now the start of bucket k */
         size_t next = k + 1 < BUCKETS ? end[k + 1] : n;
-        shuffle(order + end[k], next - end[k], r);
+        tf_rng_shuffle(r, order + end[k], next - end[k]);
     }
 }
 
@@ -123,7 +113,7 @@ void tf_batch_plan_make(struct tf_batch_plan *p, const struct tf_batch_opts *o,
         p->cut[0] = 0;
     if (o->shuffle) {
         struct tf_rng r = tf_rng_new(o->seed, stream | 1);
-        shuffle(p->turn, p->n_batches, &r);
+        tf_rng_shuffle(&r, p->turn, p->n_batches);
     }
 }
 

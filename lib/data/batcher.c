@@ -14,15 +14,30 @@ struct run {
     struct tf_corpus *c;
     struct tf_writer w;
     struct tf_batch_plan plan;
-    uint32_t *ids[2], *off[2], *idx; /* of the batch being written */
-    size_t cap;                      /* pairs that off and idx can hold */
-    uint64_t ordinal, epoch, record; /* of the next batch */
-    bool has_id;                     /* the corpus id was known before the first batch */
-    bool reached;                    /* the start cursor has been reached */
-    bool done;                       /* --batches has been reached */
+    uint32_t *ids[2], *off[2], *idx;        /* of the batch being written */
+    size_t cap;                             /* pairs that off and idx can hold */
+    uint64_t ordinal, epoch, group, record; /* of the next batch */
+    uint64_t n_groups;                      /* of an epoch: 1 without a list */
+    bool has_id;                            /* the corpus id was known before the first batch */
+    uint8_t id[32];
+    bool reached; /* the start cursor has been reached */
+    bool done;    /* --batches has been reached */
 };
 
-/* Write batch k of the plan. last: it is the last of its epoch. */
+/* The cursor after n more pairs. last: they are the last of their group. */
+static void set_cursor(struct tf_batch *batch, const struct run *r, size_t n, bool last)
+{
+    batch->epoch = r->epoch;
+    batch->group = r->group;
+    batch->record = last ? 0 : r->record + n;
+    batch->has_group = r->b->list != NULL;
+    if (last && ++batch->group == r->n_groups) {
+        batch->group = 0;
+        batch->epoch++;
+    }
+}
+
+/* Write batch k of the plan. last: it is the last of its group or epoch. */
 static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
 {
     const struct tf_batch_plan *p = &r->plan;
@@ -60,11 +75,10 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
         .src_off = r->off[0],
         .tgt_off = r->off[1],
         .idx = r->idx,
-        .epoch = last ? r->epoch + 1 : r->epoch,
-        .record = last ? 0 : r->record + n,
         .has_corpus = r->has_id,
     };
-    memcpy(batch.corpus, r->c->id, sizeof batch.corpus);
+    set_cursor(&batch, r, n, last);
+    memcpy(batch.corpus, r->id, sizeof batch.corpus);
     if (tf_writer_batch(&r->w, &batch, err) < 0)
         return -1;
     uint32_t fuller = r->off[0][n] > r->off[1][n] ? r->off[0][n] : r->off[1][n];
@@ -84,23 +98,43 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
 static int check_cursor(const struct run *r, struct tf_err *err)
 {
     const struct tf_batcher *b = r->b;
-    if (r->reached || r->done || (b->from_epoch == b->epochs && b->from_record == 0))
+    bool end = b->from_epoch == b->epochs && b->from_group == 0 && b->from_record == 0;
+    if (r->reached || r->done || end)
         return 0;
-    return tf_fail(err, "--from %llu:%llu: no batch begins there; the stream ends at %llu:0",
-                   (unsigned long long)b->from_epoch, (unsigned long long)b->from_record,
-                   (unsigned long long)b->epochs);
+    return tf_fail(err, "--from %s: no batch begins there; the stream ends at %llu:%s0", b->from,
+                   (unsigned long long)b->epochs, b->list != NULL ? "0:" : "");
 }
 
 static int between_batches(const struct run *r, uint64_t before, uint64_t after, struct tf_err *err)
 {
-    return tf_fail(
-        err, "--from %llu:%llu: no batch begins there; the nearest begin at record %llu and %llu",
-        (unsigned long long)r->b->from_epoch, (unsigned long long)r->b->from_record,
-        (unsigned long long)before, (unsigned long long)after);
+    return tf_fail(err,
+                   "--from %s: no batch begins there; the nearest begin at record %llu and %llu",
+                   r->b->from, (unsigned long long)before, (unsigned long long)after);
+}
+
+/* The next batch, whose epoch and group are those of the start cursor, is the first to be written.
+ * In a list only the cursor knows how many batches the groups before it had. */
+static int reach(struct run *r, struct tf_err *err)
+{
+    const struct tf_batcher *b = r->b;
+    r->reached = true;
+    if (b->list == NULL)
+        return 0;
+    bool counted = r->epoch == 0 && r->group == 0;
+    if (counted ? b->from_ordinal != r->ordinal : b->from_ordinal < r->ordinal)
+        return tf_fail(err, "--from %s: not the cursor of batch %llu", b->from,
+                       (unsigned long long)b->from_ordinal);
+    r->ordinal = b->from_ordinal;
+    return 0;
+}
+
+static bool before_cursor(const struct run *r)
+{
+    return !r->reached && r->epoch == r->b->from_epoch && r->group == r->b->from_group;
 }
 
 /* Write the first `count` batches of the plan, in their shuffled order, skipping those before the
- * start cursor. ends: the epoch ends with the last of them. */
+ * start cursor. ends: the group or epoch ends with the last of them. */
 static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err)
 {
     const struct tf_batcher *b = r->b;
@@ -112,22 +146,21 @@ static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err
             r->done = true;
             return 0;
         }
-        if (!r->reached && r->epoch == b->from_epoch) {
-            r->reached = r->record == b->from_record;
-            if (!r->reached && r->record + n > b->from_record)
-                return between_batches(r, r->record, r->record + n, err);
-        }
+        if (before_cursor(r) && r->record == b->from_record && reach(r, err) < 0)
+            return -1;
+        if (before_cursor(r) && r->record + n > b->from_record)
+            return between_batches(r, r->record, r->record + n, err);
         if (r->reached && write_batch(r, k, last, err) < 0)
             return -1;
         r->ordinal++;
         r->record += n;
     }
-    if (ends && !r->reached && r->epoch == b->from_epoch) {
-        r->reached = r->record == b->from_record;
-        if (!r->reached)
-            return tf_fail(err, "--from %llu:%llu: no batch begins there; the epoch ends at %llu",
-                           (unsigned long long)b->from_epoch, (unsigned long long)b->from_record,
-                           (unsigned long long)r->record);
+    if (ends && before_cursor(r)) {
+        if (r->record != b->from_record)
+            return tf_fail(err, "--from %s: no batch begins there; the %s ends at %llu", b->from,
+                           b->list != NULL ? "group" : "epoch", (unsigned long long)r->record);
+        if (reach(r, err) < 0)
+            return -1;
     }
     r->done = b->batches > 0 && r->ordinal >= b->batches;
     return 0;
@@ -151,6 +184,77 @@ static int run_files(struct run *r, struct tf_err *err)
             return -1;
     }
     return tf_corpus_check_unchanged(r->c, err);
+}
+
+/* In a list, a file counts each time that it is read. */
+static uint64_t records_read(const struct tf_corpus *c)
+{
+    uint64_t n = c->kept;
+    for (int i = 0; i < TF_DROP_REASONS; i++)
+        n += c->dropped[i];
+    return n;
+}
+
+/* Append the numbers of dropped pairs by reason: ": 3 bad, 5 too long". */
+static void add_reasons(struct tf_buf *b, const struct tf_corpus *c)
+{
+    const char *prefix = ": ";
+    for (int i = 0; i < TF_DROP_REASONS; i++) {
+        if (c->dropped[i] == 0)
+            continue;
+        tf_buf_printf(b, "%s%llu %s", prefix, (unsigned long long)c->dropped[i],
+                      tf_drop_reason_names[i]);
+        prefix = ", ";
+    }
+}
+
+static int fail_no_pair(const struct tf_batcher *b, const struct tf_corpus *c, struct tf_err *err)
+{
+    struct tf_buf s = {0};
+    tf_buf_printf(&s, "no pair is left of %llu records", (unsigned long long)records_read(c));
+    add_reasons(&s, c);
+    tf_fail(err, "%s: %s", b->list != NULL ? b->list->name : c->side[0].in.name, s.p);
+    tf_buf_release(&s);
+    return -1;
+}
+
+/* An epoch of a list, from r->group on. */
+static int run_groups(struct run *r, struct tf_err *err)
+{
+    struct tf_batcher *b = r->b;
+    struct tf_list *l = b->list;
+    bool whole = r->group == 0, empty = true;
+    tf_list_permute(l, b->opts.seed, r->epoch);
+    for (; !r->done && r->group < r->n_groups; r->group++) {
+        /* Reading takes a while: do not keep back what is written. */
+        if (tf_writer_flush(&r->w, err) < 0 || tf_list_load(l, r->c, r->group, err) < 0)
+            return -1;
+        tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, r->c->n, r->epoch, r->group);
+        r->record = 0;
+        empty = empty && r->c->n == 0;
+        if (write_plan(r, r->plan.n_batches, true, err) < 0)
+            return -1;
+    }
+    if (whole && empty && !r->done && (b->epochs == 0 || l->records > 0))
+        return fail_no_pair(b, r->c, err);
+    return 0;
+}
+
+static int run_list(struct run *r, struct tf_err *err)
+{
+    struct tf_batcher *b = r->b;
+    if (b->from_group >= r->n_groups)
+        return tf_fail(err, "--from %s: no batch begins there; an epoch has %llu group%s", b->from,
+                       (unsigned long long)r->n_groups, r->n_groups == 1 ? "" : "s");
+    r->epoch = b->from_epoch;
+    r->group = b->from_group;
+    for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
+        b->n_epochs++;
+        if (run_groups(r, err) < 0)
+            return -1;
+        r->group = 0;
+    }
+    return 0;
 }
 
 static int run_pipe(struct run *r, struct tf_err *err)
@@ -197,6 +301,15 @@ static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_
     tf_value_put(a, v, "shuffle", tf_value_bool(b->opts.shuffle));
     if (b->opts.shuffle)
         put_uint(a, v, "seed", b->opts.seed);
+    if (b->list != NULL) {
+        const struct tf_list *l = b->list;
+        put_uint(a, v, "files", l->n);
+        put_uint(a, v, "group", l->group);
+        put_uint(a, v, "records", l->records);
+        if (l->has_id)
+            tf_value_put(a, v, "corpus", tf_value_bytes(a, l->id, sizeof l->id));
+        return;
+    }
     if (!c->ended) {
         if (b->opts.shuffle)
             put_uint(a, v, "window", b->window);
@@ -233,57 +346,53 @@ static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf
 
 int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err)
 {
-    char epoch[32];
-    int64_t e, r;
-    size_t n = strcspn(cursor, ":");
-    if (cursor[n] == 0 || n >= sizeof epoch)
-        return tf_fail_status(err, TF_USAGE, "not of the form EPOCH:RECORD");
-    memcpy(epoch, cursor, n);
-    epoch[n] = 0;
-    if (tf_parse_int(&e, epoch, 0, 1 << 30, err) < 0 ||
-        tf_parse_int(&r, cursor + n + 1, 0, UINT32_MAX, err) < 0) {
-        err->status = TF_USAGE;
-        return -1;
-    }
-    b->from_epoch = (uint64_t)e;
-    b->from_record = (uint64_t)r;
-    return 0;
-}
-
-/* Append the numbers of dropped pairs by reason: ": 3 bad, 5 too long". */
-static void add_reasons(struct tf_buf *b, const struct tf_corpus *c)
-{
-    const char *prefix = ": ";
-    for (int i = 0; i < TF_DROP_REASONS; i++) {
-        if (c->dropped[i] == 0)
+    const struct {
+        uint64_t *to;
+        int64_t most;
+        bool list;
+    } fields[] = {{&b->from_epoch, 1 << 30, false},
+                  {&b->from_group, UINT32_MAX, true},
+                  {&b->from_record, UINT32_MAX, false},
+                  {&b->from_ordinal, (int64_t)1 << 53, true}};
+    size_t colons = 0;
+    b->from = cursor;
+    for (const char *s = cursor; *s != 0; s++)
+        colons += *s == ':';
+    if (colons != (b->list != NULL ? 3 : 1))
+        return tf_fail_status(err, TF_USAGE, "not of the form EPOCH:%s",
+                              b->list != NULL ? "GROUP:RECORD:ORDINAL" : "RECORD");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        int64_t x;
+        size_t n = strcspn(cursor, ":");
+        if (fields[i].list && b->list == NULL)
             continue;
-        tf_buf_printf(b, "%s%llu %s", prefix, (unsigned long long)c->dropped[i],
-                      tf_drop_reason_names[i]);
-        prefix = ", ";
+        char *number = tf_xstrndup(cursor, n);
+        int rc = tf_parse_int(&x, number, 0, fields[i].most, err);
+        free(number);
+        if (rc < 0) {
+            err->status = TF_USAGE;
+            return -1;
+        }
+        *fields[i].to = (uint64_t)x;
+        cursor += n + (cursor[n] == ':');
     }
-}
-
-static int fail_no_pair(const struct tf_corpus *c, struct tf_err *err)
-{
-    struct tf_buf b = {0};
-    tf_buf_printf(&b, "no pair is left of %llu records", (unsigned long long)c->records);
-    add_reasons(&b, c);
-    tf_fail(err, "%s: %s", c->side[0].in.name, b.p);
-    tf_buf_release(&b);
-    return -1;
+    return 0;
 }
 
 int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
                    struct tf_out *out, struct tf_err *err)
 {
-    if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
+    const struct tf_list *l = b->list;
+    if (l == NULL && tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
         return -1;
-    if (c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0))
-        return fail_no_pair(c, err);
+    if (l == NULL && c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0))
+        return fail_no_pair(b, c, err);
     struct run r = {.b = b,
                     .c = c,
-                    .has_id = c->has_id,
-                    .reached = b->from_epoch == 0 && b->from_record == 0};
+                    .n_groups = l != NULL ? l->n_groups : 1,
+                    .has_id = l != NULL ? l->has_id : c->has_id,
+                    .reached = b->from == NULL};
+    memcpy(r.id, l != NULL ? l->id : c->id, sizeof r.id);
     for (int s = 0; s < 2; s++) {
         r.ids[s] = tf_xarray(NULL, b->opts.tokens, sizeof *r.ids[s]);
         r.off[s] = tf_xarray(NULL, 1, sizeof *r.off[s]);
@@ -294,14 +403,14 @@ int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_op
     int rc = tf_writer_begin(&r.w, out, &h, err);
     tf_arena_release(&a);
     if (rc == 0)
-        rc = c->files ? run_files(&r, err) : run_pipe(&r, err);
+        rc = l != NULL ? run_list(&r, err) : c->files ? run_files(&r, err) : run_pipe(&r, err);
     if (rc == 0)
         rc = check_cursor(&r, err);
     if (rc == 0)
         rc = tf_writer_end(&r.w, err);
     else
         tf_writer_fail(&r.w, err);
-    if (rc == 0 && !c->files && b->batches > 0 && !r.done)
+    if (rc == 0 && l == NULL && !c->files && b->batches > 0 && !r.done)
         tf_note("the input pipe ended after %llu of %llu batches", (unsigned long long)r.ordinal,
                 (unsigned long long)b->batches);
     tf_writer_release(&r.w);
@@ -317,17 +426,15 @@ int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_op
 void tf_batcher_summary(const struct tf_batcher *b, const struct tf_corpus *c)
 {
     struct tf_buf s = {0};
-    uint64_t dropped = 0, all = b->n_batches * b->opts.tokens;
-    for (int i = 0; i < TF_DROP_REASONS; i++)
-        dropped += c->dropped[i];
+    uint64_t all = b->n_batches * b->opts.tokens, records = records_read(c);
     tf_buf_printf(
         &s,
         "%llu pair%s in %llu batch%s, %llu epoch%s, %.1f %% full; of %llu record%s %llu dropped",
         (unsigned long long)b->n_pairs, b->n_pairs == 1 ? "" : "s",
         (unsigned long long)b->n_batches, b->n_batches == 1 ? "" : "es",
         (unsigned long long)b->n_epochs, b->n_epochs == 1 ? "" : "s",
-        all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)c->records,
-        c->records == 1 ? "" : "s", (unsigned long long)dropped);
+        all > 0 ? 100.0 * (double)b->n_tokens / (double)all : 0.0, (unsigned long long)records,
+        records == 1 ? "" : "s", (unsigned long long)(records - c->kept));
     add_reasons(&s, c);
     tf_note("%s", s.p);
     tf_buf_release(&s);

@@ -1,19 +1,23 @@
 /* batcher.h - the job of tf-batch: a corpus of pairs to a stream of batches. Files are read epoch
- * after epoch and planned (batch_plan.h) as one window; a pipe is read once, window by window. The
- * stream follows from the records and the options alone, and can be started at any batch. */
+ * after epoch and planned (batch_plan.h) as one window; those of a list group by group; a pipe is
+ * read once, window by window. The stream follows from the records and the options alone, and can
+ * be started at any batch. */
 #ifndef TF_DATA_BATCHER_H
 #define TF_DATA_BATCHER_H
 
 #include "base/log.h"
 #include "data/batch_plan.h"
+#include "data/list.h"
 
 struct tf_batcher {
     struct tf_batch_opts opts;
-    size_t window; /* pairs in a window of a pipe */
+    size_t window;        /* pairs in a window of a pipe */
+    struct tf_list *list; /* of the corpus, or NULL */
     /* Which batches to write. */
     uint64_t epochs;  /* 0: endless */
     uint64_t batches; /* end before the batch with this ordinal; 0: no such end */
-    uint64_t from_epoch, from_record;
+    const char *from; /* the start cursor as it was given, or NULL */
+    uint64_t from_epoch, from_group, from_record, from_ordinal;
     struct tf_progress *progress; /* or NULL */
 
     /* Filled in: what was written. */
@@ -22,7 +26,8 @@ struct tf_batcher {
     uint64_t n_epochs; /* begun */
 };
 
-/* Start at the cursor "EPOCH:RECORD" of an earlier run. */
+/* Start at a cursor of an earlier run (kept, for messages): "EPOCH:RECORD". With a list it is
+ * "EPOCH:GROUP:RECORD:ORDINAL": the groups before it are not read, so it counts their batches. */
 int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err) TF_MUST_CHECK;
 /* Read the corpus and write the whole stream; after a failure midway it ends with an error record.
  * table: the tool's options, for provenance. Fails when no batch begins at the cursor. */

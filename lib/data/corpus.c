@@ -1,6 +1,7 @@
 /* corpus.c - see corpus.h. */
 #include "data/corpus.h"
 #include "base/memory.h"
+#include "stream/tail.h"
 #include "stream/view.h"
 
 #include <setjmp.h>
@@ -56,8 +57,9 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
     const struct tf_corpus_side *first = &c->side[0];
     const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
     const struct tf_header *h = tf_reader_header(s->reader);
+    s->parts++;
     tf_sha256_add(&s->sha, raw, n);
-    if (tf_same_vocab(h, s->in.name, &first->first, first->in.name, err) < 0)
+    if (tf_same_vocab(h, s->in.name, &first->first, first->first_name, err) < 0)
         return -1;
     if (h->size > 0 && c->size > 0 && h->size != c->size)
         return tf_fail(err, "%s: vocabulary of %lld ids, but %lld in an earlier header", s->in.name,
@@ -67,12 +69,11 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
     return 0;
 }
 
-static void part_end(struct tf_corpus *c, struct tf_corpus_side *s)
+static void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count, bool has_crc,
+                     uint32_t crc)
 {
-    uint64_t count;
-    uint32_t crc;
     uint8_t b[12];
-    if (!tf_reader_sum(s->reader, &count, &crc)) {
+    if (!has_crc) {
         c->all_crcs = false;
         return;
     }
@@ -83,6 +84,7 @@ static void part_end(struct tf_corpus *c, struct tf_corpus_side *s)
     tf_sha256_add(&s->sha, b, sizeof b);
 }
 
+/* Read the first header of a side that has no file. */
 static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err *err)
 {
     static const char *const tokens[] = {"tokens", NULL}, *const pairs[] = {"pairs", NULL};
@@ -91,55 +93,98 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
         return -1;
     if (tf_reader_new(&s->reader, &s->in, c->streams == 2 ? tokens : pairs, 0, err) < 0)
         return -1;
-    size_t n;
-    const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
-    if (tf_header_decode(&s->first, &s->mem, raw, n, err) < 0)
-        return -1;
-    tf_sha256_init(&s->sha);
-    /* Only paths are mapped: stdin may be a file that is open at some offset. */
-    if (s->in.size < 0 || strcmp(path, "-") == 0) {
-        c->files = false;
-    } else {
-        struct stat st;
-        if (fstat(s->in.fd, &st) < 0)
-            return tf_fail_errno(err, "%s", s->in.name);
-        s->modified = st.st_mtim;
-        s->map_n = (size_t)st.st_size;
-        s->map = mmap(NULL, s->map_n, PROT_READ, MAP_SHARED, s->in.fd, 0);
-        if (s->map == MAP_FAILED) {
-            s->map = NULL;
-            return tf_fail_errno(err, "%s: map", s->in.name);
-        }
-        const struct sigaction bus = {.sa_sigaction = on_bus_error,
-                                      .sa_flags = SA_NODEFER | SA_SIGINFO};
-        sigaction(SIGBUS, &bus, NULL);
+    if (s->first_name == NULL) {
+        size_t n;
+        const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
+        if (tf_header_decode(&s->first, &s->mem, raw, n, err) < 0)
+            return -1;
+        s->first_name = tf_arena_strndup(&s->mem, s->in.name, strlen(s->in.name));
     }
+    tf_sha256_init(&s->sha);
     return part_begin(c, s, err);
+}
+
+static int side_map(struct tf_corpus_side *s, struct tf_err *err)
+{
+    struct stat st;
+    if (fstat(s->in.fd, &st) < 0)
+        return tf_fail_errno(err, "%s", s->in.name);
+    s->modified = st.st_mtim;
+    s->map_n = (size_t)st.st_size;
+    s->map = mmap(NULL, s->map_n, PROT_READ, MAP_SHARED, s->in.fd, 0);
+    if (s->map == MAP_FAILED) {
+        s->map = NULL;
+        return tf_fail_errno(err, "%s: map", s->in.name);
+    }
+    const struct sigaction bus = {.sa_sigaction = on_bus_error,
+                                  .sa_flags = SA_NODEFER | SA_SIGINFO};
+    sigaction(SIGBUS, &bus, NULL);
+    return 0;
+}
+
+static void side_close(struct tf_corpus_side *s)
+{
+    if (s->map != NULL)
+        munmap(s->map, s->map_n);
+    tf_reader_free(s->reader);
+    if (s->in.fd >= 0)
+        tf_in_close(&s->in);
+    s->map = NULL;
+    s->reader = NULL;
+    s->in = (struct tf_in){.fd = -1};
+    s->parts = 0;
+}
+
+void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter)
+{
+    TF_ASSERT(n == 1 || n == 2);
+    *c = (struct tf_corpus){.filter = *filter, .streams = n, .all_crcs = true};
+    for (int i = 0; i < n; i++)
+        c->side[i].in.fd = -1;
 }
 
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
                    const struct tf_pair_filter *filter, struct tf_err *err)
 {
-    TF_ASSERT(n == 1 || n == 2);
-    *c = (struct tf_corpus){.filter = *filter, .streams = n, .files = true, .all_crcs = true};
-    for (int i = 0; i < n; i++)
-        c->side[i].in.fd = -1;
-    for (int i = 0; i < n; i++)
+    tf_corpus_init(c, n, filter);
+    c->files = true;
+    for (int i = 0; i < n; i++) {
+        struct tf_corpus_side *s = &c->side[i];
         if (side_open(c, i, paths[i], err) < 0)
             return -1;
+        /* Only paths are mapped: stdin may be a file that is open at some offset. */
+        if (s->in.size < 0 || strcmp(paths[i], "-") == 0)
+            c->files = false;
+        else if (side_map(s, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int tf_corpus_switch(struct tf_corpus *c, const char *const *paths, uint64_t base,
+                     struct tf_err *err)
+{
+    TF_ASSERT(!c->files);
+    c->base = base;
+    c->records = 0;
+    c->ended = c->has_id = false;
+    c->all_crcs = true;
+    for (int i = 0; i < c->streams; i++) {
+        struct stat st; /* before opening: that of a FIFO may wait */
+        side_close(&c->side[i]);
+        if (stat(paths[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+            return tf_fail(err, "%s: not a regular file", paths[i]);
+        if (side_open(c, i, paths[i], err) < 0)
+            return -1;
+    }
     return 0;
 }
 
 void tf_corpus_release(struct tf_corpus *c)
 {
     for (int i = 0; i < c->streams; i++) {
-        struct tf_corpus_side *s = &c->side[i];
-        if (s->map != NULL)
-            munmap(s->map, s->map_n);
-        tf_reader_free(s->reader);
-        tf_arena_release(&s->mem);
-        if (s->in.fd >= 0)
-            tf_in_close(&s->in);
+        side_close(&c->side[i]);
+        tf_arena_release(&c->side[i].mem);
     }
     free(c->pairs);
     tf_ids_release(&c->ids);
@@ -150,13 +195,16 @@ void tf_corpus_release(struct tf_corpus *c)
 static int side_next(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_record *rec,
                      struct tf_err *err)
 {
+    uint64_t count;
+    uint32_t crc;
     for (;;) {
         int rc = tf_reader_next(s->reader, rec, err);
         if (rc < 0)
             return -1;
         if (rc > 0 && rec->type != TF_REC_HEADER)
             return 1;
-        part_end(c, s);
+        bool has_crc = tf_reader_sum(s->reader, &count, &crc);
+        part_end(c, s, count, has_crc, crc);
         if (rc == 0)
             return 0;
         if (part_begin(c, s, err) < 0)
@@ -205,7 +253,7 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
         c->pairs = tf_xarray(c->pairs, c->cap, sizeof *c->pairs);
     }
     struct tf_pair *pair = &c->pairs[c->n];
-    pair->idx = (uint32_t)(c->records - 1);
+    pair->idx = (uint32_t)(c->base + c->records - 1);
     for (int i = 0; i < 2; i++) {
         pair->len[i] = (uint32_t)n[i];
         if (c->files) {
@@ -234,6 +282,37 @@ static void compute_id(struct tf_corpus *c)
     c->has_id = c->all_crcs;
 }
 
+static int fail_lengths(const struct tf_corpus_side *shorter, uint64_t records,
+                        const struct tf_corpus_side *longer, struct tf_err *err)
+{
+    return tf_fail(err, "%s ends after %llu records, %s continues", shorter->in.name,
+                   (unsigned long long)records, longer->in.name);
+}
+
+int tf_corpus_peek(struct tf_corpus *c, struct tf_err *err)
+{
+    uint64_t count[2] = {0};
+    for (int i = 0; i < c->streams; i++) {
+        struct tf_corpus_side *s = &c->side[i];
+        uint8_t tail[TF_TAIL_N];
+        uint32_t crc;
+        bool has_crc;
+        size_t want = s->in.size < TF_TAIL_N ? (size_t)s->in.size : TF_TAIL_N;
+        ssize_t got = pread(s->in.fd, tail, want, s->in.size - (off_t)want);
+        if (got < 0)
+            return tf_fail_errno(err, "%s", s->in.name);
+        if ((size_t)got < want || !tf_tail_end(tail, want, &count[i], &has_crc, &crc))
+            return tf_fail(err, "%s: truncated: no end record", s->in.name);
+        part_end(c, s, count[i], has_crc, crc);
+    }
+    int longer = c->streams == 2 && count[1] > count[0];
+    if (c->streams == 2 && count[0] != count[1])
+        return fail_lengths(&c->side[1 - longer], count[1 - longer], &c->side[longer], err);
+    c->records = count[0];
+    compute_id(c);
+    return 0;
+}
+
 int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
 {
     struct tf_record rec[2];
@@ -248,9 +327,7 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
             if (other < 0)
                 return -1;
             if (rc != other)
-                return tf_fail(err, "%s ends after %llu records, %s continues",
-                               (rc ? b : a)->in.name, (unsigned long long)c->records,
-                               (rc ? a : b)->in.name);
+                return fail_lengths(rc ? b : a, c->records, rc ? a : b, err);
             if (rc > 0 && rec[0].idx != rec[1].idx)
                 return tf_fail(err, "record %llu: idx %llu in %s, %llu in %s",
                                (unsigned long long)c->records, (unsigned long long)rec[0].idx,
@@ -261,7 +338,7 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
             c->ended = true;
             return 0;
         }
-        if (c->records++ == UINT32_MAX)
+        if (c->base + c->records++ == UINT32_MAX)
             return tf_fail(err, "%s: too many records, at most %lu", a->in.name,
                            (unsigned long)UINT32_MAX);
         add_pair(c, pair);

@@ -1,6 +1,7 @@
 /* corpus.h - filtered pairs of sentences from two token streams (paired by position) or one pair
  * stream. Regular files are indexed: 32 bytes per pair in memory, and the ids stay in the mapped
- * file. Anything else is read one window of pairs at a time. */
+ * file. Anything else is read into memory, one window of pairs at a time; so are the files of a
+ * list (list.h), one after the other. */
 #ifndef TF_DATA_CORPUS_H
 #define TF_DATA_CORPUS_H
 
@@ -37,8 +38,10 @@ struct tf_corpus_side {
     struct tf_in in;
     struct tf_reader *reader;
     struct tf_header first; /* of the first part, which later parts must agree with; lives in mem */
+    const char *first_name; /* of its file */
     struct tf_arena mem;
     struct tf_sha256 sha; /* over header, count and CRC of each part */
+    uint64_t parts;       /* of the file: begun */
     uint8_t *map;         /* a mapped file, or NULL; map_n bytes */
     size_t map_n;
     struct timespec modified; /* of the mapped file, when it was opened */
@@ -52,15 +55,17 @@ struct tf_corpus {
     bool files;   /* every input is a mapped file */
     bool ended;   /* everything is read: the counts are final */
     bool has_id;
-    uint8_t id[32]; /* when ended: SHA-256 over header, count and CRC of both sides */
+    uint8_t id[32];   /* when ended: SHA-256 over header, count and CRC of both sides */
+    uint64_t records; /* of the open files, so far */
+    uint64_t base;    /* number in the corpus of the first of them */
     /* The pairs in memory, in input order. */
     struct tf_pair *pairs;
     size_t n, cap;
     struct tf_ids ids; /* of these pairs; empty for mapped files */
     /* Since the beginning. */
-    uint64_t records, kept, dropped[TF_DROP_REASONS];
+    uint64_t kept, dropped[TF_DROP_REASONS];
     uint64_t tokens[2]; /* of kept pairs, without EOS */
-    bool all_crcs;      /* every part so far had a CRC */
+    bool all_crcs;      /* every part of the open files so far had a CRC */
 };
 
 /* Open one pair stream or two token streams ("-" is stdin) and read their headers. Fails when the
@@ -68,6 +73,17 @@ struct tf_corpus {
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
                    const struct tf_pair_filter *filter, struct tf_err *err) TF_MUST_CHECK;
 void tf_corpus_release(struct tf_corpus *c);
+/* An empty corpus of n streams, for tf_corpus_switch. */
+void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter);
+/* Close the files and open others to read into memory, which continue the corpus with record number
+ * `base`: pairs, vocabulary and counts stay, and the headers must agree with the first ones. They
+ * must be regular files. */
+int tf_corpus_switch(struct tf_corpus *c, const char *const *paths, uint64_t base,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* Set id and records as reading all of the open files would, from their headers and end records, if
+ * each is a single part. Fails on files that are truncated, or of different length. Then only
+ * tf_corpus_switch or tf_corpus_release. */
+int tf_corpus_peek(struct tf_corpus *c, struct tf_err *err) TF_MUST_CHECK;
 /* Read until `most` pairs are in memory or the streams end (c->ended). Fails on different idx, on
  * sides of different length and on truncated or damaged input. */
 int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err) TF_MUST_CHECK;

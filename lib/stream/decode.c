@@ -223,6 +223,8 @@ static int get_field(struct decode *d, const struct tf_field *f, void *base, siz
     switch (f->type) {
     case TF_FIELD_UINT:
         TRY(f->name, tf_cursor_uint(&d->c, TF_MEMBER(uint64_t, base, f->at)));
+        if (f->flags & TF_OPTIONAL)
+            *TF_MEMBER(bool, base, f->flag_at) = true;
         return 0;
     case TF_FIELD_CODE:
         TRY(f->name, tf_cursor_uint(&d->c, &x));

@@ -309,6 +309,8 @@ static int get_field(const struct field *x, struct tf_err *err)
             *TF_MEMBER(int, x->base, f->at) = (int)n;
         else
             *TF_MEMBER(uint64_t, x->base, f->at) = (uint64_t)n;
+        if (f->flags & TF_OPTIONAL)
+            *TF_MEMBER(bool, x->base, f->flag_at) = rc == 0;
         return rc > 0 ? missing(f->name, err) : rc;
     case TF_FIELD_TEXT:
         rc = tf_value_text_of(x->from, f->name, TF_MEMBER(const char *, x->base, f->at), err);

@@ -47,6 +47,7 @@ static const struct tf_field batch_fields[] = {
     F("tgt", PACKED, .flags = TF_VOCAB | TF_KNOWN, AT(batch.tgt), N_AT(batch.n),
       FLAG_AT(batch.tgt_off), .max = TF_MAX_IDS),
     F("epoch", UINT, AT(batch.epoch)),
+    F("group", UINT, .flags = TF_OPTIONAL, AT(batch.group), FLAG_AT(batch.has_group)),
     F("record", UINT, AT(batch.record)),
     F("corpus", SHA256, .flags = TF_OPTIONAL, AT(batch.corpus), FLAG_AT(batch.has_corpus)),
     F("src_off", OFFSETS, AT(batch.src_off), N_AT(batch.n), .max = TF_MAX_IDS + 1),
@@ -178,8 +179,9 @@ bool tf_field_present(const struct tf_field *f, const void *base)
 {
     if (!(f->flags & TF_OPTIONAL))
         return true;
-    return f->type == TF_FIELD_SHA256 ? *TF_MEMBER(const bool, base, f->flag_at)
-                                      : *TF_MEMBER(const void *const, base, f->at) != NULL;
+    return f->type == TF_FIELD_SHA256 || f->type == TF_FIELD_UINT
+               ? *TF_MEMBER(const bool, base, f->flag_at)
+               : *TF_MEMBER(const void *const, base, f->at) != NULL;
 }
 
 size_t tf_field_count(const struct tf_field *f, const void *base)

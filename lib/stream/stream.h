@@ -111,8 +111,12 @@ struct tf_batch {
     const uint32_t *src, *tgt;         /* ids */
     const uint32_t *src_off, *tgt_off; /* n + 1 offsets each */
     const uint32_t *idx;               /* n record numbers in the corpus */
-    uint64_t epoch, record;            /* cursor AFTER this batch: where the next one starts */
-    /* SHA-256 of header, count and CRC of both sides; zeros when unknown */
+    /* cursor AFTER this batch: where the next one starts. Without groups, record counts from the
+     * epoch's start; with them (tf-batch --list), from the group's. */
+    uint64_t epoch, group, record;
+    bool has_group;
+    /* SHA-256 of header, count and CRC of both sides, or over those of all files of a list; zeros
+     * when unknown */
     uint8_t corpus[32];
     bool has_corpus;
 };

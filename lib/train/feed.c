@@ -108,7 +108,10 @@ static int check_counts(const struct tf_feed *f, const struct tf_batch *b, struc
     const struct {
         const char *name;
         uint64_t n;
-    } all[] = {{"ordinal", b->ordinal}, {"epoch", b->epoch}, {"record", b->record}};
+    } all[] = {{"ordinal", b->ordinal},
+               {"epoch", b->epoch},
+               {"group", b->group},
+               {"record", b->record}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].n > MOST_COUNT)
             return tf_fail(err, "%s: batch %llu: %s %llu, maximum %llu", f->in.name,
@@ -164,6 +167,8 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
     item->next = (struct tf_batch_cursor){.part = f->part,
                                           .ordinal = b->ordinal + 1,
                                           .epoch = b->epoch,
+                                          .group = b->group,
+                                          .has_group = b->has_group,
                                           .record = b->record,
                                           .has_corpus = b->has_corpus};
     memcpy(item->next.corpus, b->corpus, sizeof b->corpus);

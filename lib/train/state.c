@@ -19,6 +19,8 @@ static struct tf_value cursor_map(struct tf_arena *a, const struct tf_batch_curs
     put_uint(a, &v, "part", c->part);
     put_uint(a, &v, "ordinal", c->ordinal);
     put_uint(a, &v, "epoch", c->epoch);
+    if (c->has_group)
+        put_uint(a, &v, "group", c->group);
     put_uint(a, &v, "record", c->record);
     if (c->has_corpus)
         tf_value_put(a, &v, "corpus", tf_value_bytes(a, c->corpus, sizeof c->corpus));
@@ -100,6 +102,9 @@ static int read_cursor(struct tf_batch_cursor *c, const struct tf_value *v, stru
         need(v, "epoch", INT64_MAX, &c->epoch, err) ||
         need(v, "record", INT64_MAX, &c->record, err))
         return -1;
+    c->has_group = tf_value_get(v, "group") != NULL;
+    if (c->has_group && need(v, "group", INT64_MAX, &c->group, err))
+        return -1;
     int rc = tf_value_sha_of(v, "corpus", c->corpus, err);
     c->has_corpus = rc == 0;
     return rc < 0 ? -1 : 0;
@@ -150,8 +155,9 @@ bool tf_state_same(const struct tf_run_state *a, const struct tf_run_state *b)
     const struct tf_batch_cursor *x = &a->cursor, *y = &b->cursor;
     return a->step == b->step && a->micro == b->micro && a->src_tokens == b->src_tokens &&
            a->tgt_tokens == b->tgt_tokens && x->part == y->part && x->ordinal == y->ordinal &&
-           x->epoch == y->epoch && x->record == y->record && a->valid_step == b->valid_step &&
-           a->stale == b->stale && a->has_best == b->has_best &&
+           x->epoch == y->epoch && x->has_group == y->has_group && x->group == y->group &&
+           x->record == y->record && a->valid_step == b->valid_step && a->stale == b->stale &&
+           a->has_best == b->has_best &&
            (!a->has_best || (a->best == b->best && a->best_step == b->best_step)) &&
            same_hash(x->has_corpus, x->corpus, y->has_corpus, y->corpus) &&
            same_hash(a->has_valid, a->valid, b->has_valid, b->valid);

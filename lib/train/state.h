@@ -6,10 +6,10 @@
 #include "stream/model.h"
 
 /* The next batch: the ordinal in its part of the stream, and the position in the corpus for
- * `tf-batch --from`. */
+ * `tf-batch --from`, which has a group if the corpus is a list of files. */
 struct tf_batch_cursor {
-    uint64_t part, ordinal, epoch, record;
-    bool has_corpus;
+    uint64_t part, ordinal, epoch, group, record;
+    bool has_group, has_corpus;
     uint8_t corpus[32];
 };
 

@@ -30,7 +30,7 @@ def read(path):
 records = read(sys.argv[1])
 config = records[0]["header"]["config"]
 batches = [r for r in records if r["type"] == "batch"]
-sides = [{r["idx"]: r["ids"] for r in read(p) if r["type"] == "tokens"} for p in sys.argv[2:4]]
+sides = [dict(enumerate(r.get("ids") for r in read(p) if r["type"] in ("tokens", "bad"))) for p in sys.argv[2:4]]
 seen = {}
 for b in batches:
     for side in ("src", "tgt"):
@@ -49,6 +49,15 @@ END
     cd "$D" || return 1
     for s in "s 1" "t 2"; do set -- $s; "$TF_PYTHON" make.py "$1.tfs" "$2" 600; done
     "$TF_PYTHON" make.py b.tfs 3 600 a 5,17,599
+    # Seven pairs of files for --list, the fourth without records.
+    for k in 1 2 3 4 5 6 7; do
+        n=$((k == 4 ? 0 : 30 + 11 * k))
+        "$TF_PYTHON" make.py s$k.tfs 1$k $n
+        "$TF_PYTHON" make.py t$k.tfs 2$k $n
+        printf '%s\t%s\n' "$D/s$k.tfs" "$D/t$k.tfs"
+    done >list
+    cat s[1-7].tfs >all.s
+    cat t[1-7].tfs >all.t
 }
 
 look() { t 0 "$TF_PYTHON" "$D/look.py" "$@"; }
@@ -57,6 +66,12 @@ import json, sys
 for l in sys.stdin:
     r = json.loads(l)
     if r["type"] == "batch": print(r["epoch"], r["record"])'; }
+# The same for --list: EPOCH:GROUP:RECORD:ORDINAL.
+list_cursors() { tf-cbor json "$1" | "$TF_PYTHON" -c '
+import json, sys
+for l in sys.stdin:
+    r = json.loads(l)
+    if r["type"] == "batch": print("%d:%d:%d:%d" % (r["epoch"], r["group"], r["record"], r["ordinal"] + 1))'; }
 # Print the batches of a stream without header and end, which are equal whatever the start cursor.
 body() { tf-cbor json "$1" | grep type...batch; }
 
@@ -411,4 +426,219 @@ END
     cp "$D/s.tfs" same
     t 2 tf-batch -o same same "$D/t.tfs"
     expect_error "is both input and output"
+}
+
+@test "--list in one group gives the batches of the files one after the other" {
+    t 0 tf-batch --tokens 200 --epochs 2 -o want "$D/all.s" "$D/all.t"
+    for more in '' '--group 7' '--group 99'; do
+        # shellcheck disable=SC2086
+        t 0 tf-batch --tokens 200 --epochs 2 --list "$D/list" $more -o got
+        cmp <(body want | sed 's/"corpus":"[0-9a-f]*",*//') \
+            <(body got | sed 's/"corpus":"[0-9a-f]*",*//; s/"group":0,//')
+    done
+    expect_contains "$(tf-cbor json got | head -1)" '"files":7,"group":7,"corpus":'
+    # From stdin, and pair streams.
+    sh_t 0 'tf-batch -q --tokens 200 --epochs 2 --list - <"$D/list" | cmp - got'
+}
+
+@test "--list: every pair once per epoch, in groups that differ between epochs and seeds" {
+    for more in '' '--as t2t' '--seed 2' '--max-sentences 5'; do
+        # shellcheck disable=SC2086
+        t 0 tf-batch --min-length 0 --tokens 200 --list "$D/list" --group 2 --epochs 3 $more -o b
+        expect_contains "$stderr" " of 1332 records 0 dropped"
+        look b "$D/all.s" "$D/all.t"
+        expect_contains "$output" "times [3]"
+        # A line for each group: epoch, group, and its files by the records that they begin with.
+        tf-cbor json b | "$TF_PYTHON" -c '
+import bisect, json, sys
+sizes = [0 if k == 4 else 30 + 11 * k for k in range(1, 8)]
+ends = [sum(sizes[:k + 1]) for k in range(7)]
+at, files, order = (0, 0), {}, []
+for r in map(json.loads, sys.stdin):
+    if r["type"] != "batch": continue
+    files.setdefault(at, set()).update(bisect.bisect_right(ends, i) for i in r["idx"])
+    at = r["epoch"], r["group"]
+for (e, g), f in sorted(files.items()):
+    assert len(f) <= 2 and g < 4
+    order.append(sorted(f))
+    print(e, g, sorted(f))
+assert at in ((3, 0), (2, 3))  # the last group of an epoch may be the empty file
+assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
+' >"groups${more// /}"
+    done
+    cmp -s groups groups--seed2 && return 1
+    cmp groups groups--max-sentences5
+    [ "$(grep -c '' groups)" -ge 9 ]
+}
+
+@test "--list: the same stream from any cursor" {
+    tf-batch -q --tokens 200 --epochs 2 --list "$D/list" --group 2 -o want
+    body want >all
+    list_cursors want >cursors
+    n=0
+    grep -q '^1:0:0:' cursors
+    for g in 1 2 3; do grep -q "^0:$g:0:" cursors; done
+    while read -r at; do
+        n=$((n + 1))
+        # Group and epoch boundaries, the end, and every seventh of the others.
+        case $at in (*:0:*) ;; (*) [ $((n % 7)) = 0 ] || continue ;; esac
+        t 0 tf-batch -q --tokens 200 --epochs 2 --list "$D/list" --group 2 --from "$at" -o b
+        tail -n +$((n + 1)) all | cmp - <({ body b || true; })
+        cmp <(tf-cbor json b | head -1) <(tf-cbor json want | head -1)
+    done <cursors
+    [ "$n" -gt 40 ]
+    t 0 tf-batch -q --tokens 200 --epochs 2 --list "$D/list" --group 2 --from 0:0:0:0 -o b
+    cmp b want
+    at=$(sed -n 30p cursors)
+    t 0 tf-batch -q --tokens 200 --batches 33 --list "$D/list" --group 2 --from "$at" -o b
+    sed -n 31,33p all | cmp - <(body b)
+}
+
+@test "--list: cursors at which no batch begins" {
+    o=(--tokens 200 --list "$D/list" --group 2)
+    t 1 tf-batch "${o[@]}" --from 0:4:0:9 -o none
+    expect_error "--from 0:4:0:9: no batch begins there; an epoch has 4 groups"
+    t 1 tf-batch "${o[@]}" --from 0:1:1:9 -o none
+    expect_error "--from 0:1:1:9: no batch begins there; the nearest begin at record 0 and "
+    t 1 tf-batch "${o[@]}" --from 0:1:5000:9 -o none
+    expect_error "--from 0:1:5000:9: no batch begins there; the group ends at "
+    t 1 tf-batch "${o[@]}" --from 1:0:1:9 -o none
+    expect_error "--from 1:0:1:9: no batch begins there; the stream ends at 1:0:0"
+    t 1 tf-batch "${o[@]}" --from 0:0:0:1 -o none
+    expect_error "--from 0:0:0:1: not the cursor of batch 1"
+    for at in 0:0 0:0:0 0:0:0:0:0 7; do
+        t 2 tf-batch "${o[@]}" --from $at
+        expect_error "--from $at: not of the form EPOCH:GROUP:RECORD:ORDINAL"
+    done
+    t 2 tf-batch --from 0:0:0:0 "$D/s.tfs" "$D/t.tfs"
+    expect_error "--from 0:0:0:0: not of the form EPOCH:RECORD"
+    t 2 tf-batch "${o[@]}" --from 0:x:0:0
+    expect_error "--from 0:x:0:0: 'x'"
+    [ ! -e none ]
+}
+
+@test "--list: the corpus is all files in their order" {
+    id() { tf-batch -q --tokens 200 --list "$1" "${@:2}" | tf-cbor json | grep -o '"corpus":"[0-9a-f]*"' | sort -u; }
+    want=$(id "$D/list")
+    [ "$(wc -l <<<"$want")" = 1 ]
+    [ "$(id "$D/list" --group 2 --seed 5)" = "$want" ]
+    tac "$D/list" >tac
+    [ "$(id tac)" != "$want" ]
+    cp "$D/s1.tfs" moved.tfs
+    printf 'moved.tfs\t%s\n' "$D/t1.tfs" >moved
+    tail -n +2 "$D/list" >>moved
+    [ "$(id moved)" = "$want" ]
+    # A file that is listed twice is used twice.
+    cat "$D/list" "$D/list" >twice
+    t 0 tf-batch --min-length 0 --tokens 200 --list twice -o b
+    look b
+    expect_contains "$output" "pairs 888 times [1]"
+}
+
+@test "--list: refused lists and files, by line" {
+    bad() { # STATUS MESSAGE: the list on stdin
+        cat >bad
+        t "$1" tf-batch -o none --list bad
+        expect_error "tf-batch: $2"
+        [ ! -e none ]
+    }
+    s=$D/s1.tfs t=$D/t1.tfs
+    bad 1 "bad: no files" </dev/null
+    printf '%s\t%s\n%s\tnone.tfs\n' "$s" "$t" "$s" | bad 1 "bad: line 2: none.tfs: No such file or directory"
+    printf '%s\t%s\n%s\n' "$s" "$t" "$s" | bad 1 "bad: line 2: 1 column, the lines before have 2"
+    printf '%s\t%s\t%s\n' "$s" "$t" "$t" | bad 1 "bad: line 1: more than two columns"
+    printf '\t%s\n' "$t" | bad 1 "bad: line 1: no file name before the tab"
+    printf '%s\t%s\n\n' "$s" "$t" | bad 1 "bad: line 2: no file name"
+    printf '%s\t-\n' "$s" | bad 1 "bad: line 1: stdin cannot be read once for each epoch"
+    printf '%s\t%s\0\n' "$s" "$t" | bad 1 "bad: line 1: a NUL byte"
+    printf '%s\n' "$s" | bad 1 "bad: line 1: $s: kind is tokens, expected pairs"
+    printf '%s\t%s\n' "$s" "$D/t2.tfs" | bad 1 "bad: line 1: $s ends after 41 records, $D/t2.tfs continues"
+    mkfifo fifo
+    printf '%s\tfifo\n' "$s" | bad 1 "bad: line 1: fifo: not a regular file"
+    printf '%s\t.\n' "$s" | bad 1 "bad: line 1: .: is a directory"
+    (cd "$D" && "$TF_PYTHON" make.py "$T/v.tfs" 2 41 b)
+    printf '%s\t%s\n%s\tv.tfs\n' "$s" "$t" "$s" >bad
+    t 1 tf-batch -o none --list bad
+    expect_error "bad: line 2: v.tfs: vocabulary bbbbbbbb"
+    expect_contains "$stderr" "$s"
+    head -c -1 "$t" >cut.tfs
+    printf '%s\t%s\n%s\tcut.tfs\n' "$s" "$t" "$s" | bad 1 "bad: line 2: cut.tfs: truncated: no end record"
+    t 1 tf-batch --list "$s"
+    expect_error "s1.tfs: a stream of kind tokens, not a list of files"
+    printf '%s\t%s\n' "$s" "$t" >good
+    t 2 tf-batch --list good "$s" "$t"
+    expect_error "unexpected operand '$s': --list names the files"
+    t 2 tf-batch --list good --no-shuffle
+    expect_error "--no-shuffle is only for files of the command line"
+    t 2 tf-batch --list good --window 5
+    expect_error "--window is only for files of the command line"
+    t 2 tf-batch --group 5 "$s" "$t"
+    expect_error "--group is only for --list"
+    cp "$s" same
+    printf 'same\t%s\n' "$t" >good
+    t 2 tf-batch --list good -o same
+    expect_error "same: is both input and output"
+    t 1 tf-batch --list none
+    expect_error "none: No such file or directory"
+    t 1 tf-batch --list good --min-length 90 --max-length 91 --max-sentences 1 --tokens 50
+    expect_error "good: no pair is left of 41 records"
+}
+
+@test "--list: damaged and changed files are found when they are read" {
+    cp "$D"/s?.tfs "$D"/t?.tfs .
+    for k in 1 2 3 4 5 6 7; do printf 's%s.tfs\tt%s.tfs\n' $k $k; done >list
+    { head -c 500 t3.tfs; printf 'X'; tail -c +502 t3.tfs; } >hurt
+    mv hurt t3.tfs
+    t 1 tf-batch -q --tokens 200 --list list --group 1 -o b
+    expect_contains "$stderr" "tf-batch: list: line 3: t3.tfs: "
+    cat s1.tfs s2.tfs >s3.tfs
+    cat t1.tfs t2.tfs >t3.tfs
+    t 1 tf-batch -q --tokens 200 --list list --group 1 -o b
+    expect_error "list: line 3: s3.tfs: 2 streams in one file; list each as a file of its own"
+    cp "$D/s3.tfs" "$D/t3.tfs" .
+    # Another id, after the first batches, in one write.
+    tf-cbor json t3.tfs | sed '9s/,\([0-9]*\)\]/,499]/' | tf-cbor unjson -o other.tfs
+    cmp -s t3.tfs other.tfs && return 1
+    [ "$(stat -c %s t3.tfs)" = "$(stat -c %s other.tfs)" ]
+    mkfifo p
+    sh_t 1 'tf-batch -q --tokens 200 --list list --group 1 --epochs 0 >p & pid=$!
+        exec 5<p; head -c 1000 <&5 >b
+        dd if=other.tfs of=t3.tfs bs=1M conv=notrunc status=none
+        cat <&5 >>b; wait $pid'
+    expect_error "list: line 3: s3.tfs or t3.tfs: changed while it was being read"
+    t 1 tf-cbor check b
+}
+
+@test "--list: training resumes after kills, with the stream from its start or from the cursor" {
+    need jq
+    o=(-q --tokens 200 --list "$D/list" --group 2 --epochs 0)
+    train=(tf-train --preset tiny --layers 1 --d-model 24 --d-ff 32 --heads 2 --device cpu -q
+        --save-every 4 --keep 0)
+    tf-batch "${o[@]}" | "${train[@]}" --steps 60 -o want 2>err
+    # Batches of two groups and more than one epoch, the last one killed with its stream.
+    tf-batch "${o[@]}" | "${train[@]}" --steps 12 -o run
+    mkfifo p
+    for last in 24 44; do
+        tf-batch "${o[@]}" >p 3>&- &
+        batch=$!
+        "${train[@]}" --steps 60 -o run p 3>&- &
+        pid=$!
+        while [ ! -e "run/ckpt-000000$last.tfm" ]; do sleep 0.01; done
+        kill -KILL $pid $batch || true
+        wait $pid $batch || true
+    done
+    cursor=$(tf-info --json "$(printf '%s\n' run/ckpt-*.tfm | tail -n 1)" |
+        jq -r '.cursor | "\(.epoch):\(.group):\(.record):\(.ordinal)"')
+    [[ $cursor == [0-9]*:[0-3]:[0-9]*:[0-9]* ]]
+    tf-batch "${o[@]}" --from "$cursor" | "${train[@]}" --steps 60 -o run
+    cmp run/ckpt-00000060.tfm want/ckpt-00000060.tfm
+    # Other files, and the same ones in another order, are another corpus; another K another stream.
+    sed '2s/s2/s3/; 2s/t2/t3/' "$D/list" >other
+    tac "$D/list" >tac
+    for l in other tac; do
+        sh_t 1 'tf-batch -q --tokens 200 --list "$1" --group 2 --epochs 0 | "${@:2}"' "$l" "${train[@]}" --steps 64 -o run
+        expect_contains "$stderr" "tf-train: run/ckpt-00000060.tfm: corpus: "
+    done
+    sh_t 1 'tf-batch -q --tokens 200 --list "$1" --group 3 --epochs 0 | "${@:2}"' "$D/list" "${train[@]}" --steps 64 -o run
+    expect_contains "$stderr" "run/ckpt-00000060.tfm: group: 2 in the checkpoint, 3 in the stream"
 }

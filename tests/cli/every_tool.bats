@@ -92,7 +92,7 @@ offers() {
     expect_contains "$(tf-train --complete=fish)" "key width per head; d-model / heads"
     expect_contains "$(tf-train --complete=fish)" "factor on the paper\'s learning rate"
     expect_contains "$(tf-batch --complete=zsh)" \
-        "'--from=[start at this cursor of an earlier run]:EPOCH\:RECORD:'"
+        "ORDINAL]:EPOCH\:RECORD:'"
     expect_contains "$(tf-batch --complete=zsh)" "maximum pairs per batch; 0\: no limit"
 }
 

@@ -125,6 +125,10 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
         b.record = 302;
         b.has_corpus = false;
         must(tf_writer_batch(&w, &b, &err), &err);
+        b.ordinal++;
+        b.has_group = true;
+        b.group = 3;
+        must(tf_writer_batch(&w, &b, &err), &err);
         break;
     case 'n':
         must(tf_writer_nbest(&w, 0, hyps, 3, &err), &err);

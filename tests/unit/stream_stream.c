@@ -102,6 +102,10 @@ static void test_others(void)
     ok(b->idx[0] == 4 && b->idx[1] == 2, "its idx");
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.batch.ordinal == 8 && !rec.batch.has_corpus,
        "next batch");
+    ok(!rec.batch.has_group, "it has no group");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.batch.has_group && rec.batch.group == 3 &&
+           rec.batch.record == 302,
+       "a batch of a group");
     is_int(tf_reader_next(r, &rec, &err), 0, "end");
     tf_reader_free(r);
     memory_in_done(&in);

@@ -36,7 +36,7 @@ static void checkpoint(const char *name, uint64_t step)
                              .micro = 2 * step,
                              .src_tokens = 10,
                              .tgt_tokens = 11,
-                             .cursor = {1, 2, 3, 4, true, {5}},
+                             .cursor = {1, 2, 3, 0, 4, false, true, {5}},
                              .valid_step = step,
                              .has_best = true,
                              .best = 0.1,

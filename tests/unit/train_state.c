@@ -13,7 +13,7 @@ static struct tf_run_state full(void)
                              .micro = 15,
                              .src_tokens = 100,
                              .tgt_tokens = 120,
-                             .cursor = {1, 2, 3, 4, true, {7}},
+                             .cursor = {1, 2, 3, 6, 4, true, true, {7}},
                              .valid_step = 4,
                              .has_best = true,
                              .best = 1.5,
@@ -53,15 +53,16 @@ static void test_same(void)
 /* Other states differ from it in one field each. */
 static void test_differs(void)
 {
-    struct tf_run_state v[16];
-    for (int i = 0; i < 16; i++)
+    struct tf_run_state v[18];
+    for (int i = 0; i < 18; i++)
         v[i] = full();
     v[0].step++, v[1].micro++, v[2].src_tokens++, v[3].tgt_tokens++;
     v[4].cursor.part++, v[5].cursor.ordinal++, v[6].cursor.epoch++, v[7].cursor.record++;
     v[8].cursor.has_corpus = false, v[9].cursor.corpus[31]++, v[10].valid_step++, v[11].stale++;
     v[12].has_best = false, v[13].best = 2, v[14].best_step++, v[15].valid[0]++;
+    v[16].cursor.group++, v[17].cursor.has_group = false;
     struct tf_run_state whole = full();
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < 18; i++)
         ok(!tf_state_same(&whole, &v[i]), "field %d differs", i);
 }
 

@@ -1,0 +1,18 @@
+/* tail.c - see tail.h. */
+#include "stream/tail.h"
+#include "cbor/cursor.h"
+#include "stream/stream.h"
+
+bool tf_tail_end(const uint8_t *p, size_t n, uint64_t *count, bool *has_crc, uint32_t *crc)
+{
+    uint64_t items, type;
+    /* From the longest: bytes of the CRC can look like a shorter record. */
+    for (const uint8_t *end = p + n; p < end; p++) {
+        struct tf_cbor_cursor c = {.p = p, .end = end};
+        if (!tf_cursor_array(&c, &items) && items == 3 && !tf_cursor_uint(&c, &type) &&
+            type == TF_REC_END && !tf_cursor_uint(&c, count) && !tf_cursor_crc(&c, has_crc, crc) &&
+            c.p == end)
+            return true;
+    }
+    return false;
+}
