@@ -53,6 +53,9 @@ THREADS    ?= $(shell nproc)
 # Training on so many processes (tf(7), "Many processes"), started by LAUNCH; the bytes are the same.
 RANKS      ?= 1
 LAUNCH     ?= mpirun -n $(RANKS) --bind-to none
+# Cut the training text into so many files, tokenise them at the same time (make -j) and let
+# tf-batch --list read them; BATCH_FLAGS='--group 8' reads eight at a time. For large corpora.
+PARTS      ?= 1
 # The attention figures: number of the test sentence, and layer.
 SENTENCE   ?= 1
 of_four     = tiny C-n4 $(if $(filter paper,$(DIALECT)),parse-wsj parse-semi)
@@ -65,6 +68,14 @@ of_preset := TOKENS STEPS SAVE_EVERY
 most_tokens := $(or $(TOKENS),$(if $(t2t),4096))
 
 include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
+
+$(if $(shell [[ '$(PARTS)' =~ ^[1-9][0-9]{0,3}$$ ]] && echo yes),, \
+    $(error PARTS=$(PARTS): a number from 1 to 9999 is required))
+# The parts of the training text; none if it is in one piece.
+parts  := $(if $(filter 1,$(PARTS)),,$(shell seq -f %04g 0 $$(($(PARTS) - 1))))
+cut    := parts-$(PARTS)
+# What the batches are made from, in $(WORK).
+corpus := $(if $(parts),$(cut)/train.list,train.$S.tfs train.$T.tfs)
 
 all: $(RESULTS)/dev-perplexity.json
 all: $(addprefix $(RESULTS)/,score.json curve.svg perplexity.json) ## train, translate, score
@@ -89,7 +100,8 @@ replicas   = $(if $(ACCUMULATE),--accumulate $(ACCUMULATE)) \
              $(if $(EMBEDDINGS),--vocab-size $(EMBEDDINGS))
 model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) $(strip $(replicas)) \
              $(TRAIN_FLAGS)
-training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) | $(model))
+training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) \
+             $(if $(parts),--parts $(PARTS)) | $(model))
 length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
 decoding   = --beam $(BEAM) --alpha $(ALPHA) $(DECODE_FLAGS)
 current    = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1
@@ -109,6 +121,25 @@ sample := $(if $(filter $(own),$(VOCAB_FLAGS)),,--max-sentences $(many))
 $(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
 	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) -o $@ $<)
 
+# ---- the training text in parts, line by line in turn, so that each is a sample of all ----
+$(WORK)/$(cut)/cut: $(WORK)/train.$S $(WORK)/train.$T
+	rm -rf $(@D)
+	mkdir $(@D)
+	for l in $S $T; do \
+	    split -n r/$(PARTS) -d -a 4 --additional-suffix=.$$l $(WORK)/train.$$l $(@D)/; \
+	done
+	touch $@
+parts_of = $(parts:%=$(WORK)/$(cut)/%.$1.tfs)
+# With make -j, each on one thread.
+$(call parts_of,$S) $(call parts_of,$T): %.tfs: $(WORK)/$(cut)/cut $(WORK)/vocab.model
+	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model -o $@ $* \
+	    --threads $(if $(filter -j%,$(MAKEFLAGS)),1,$(THREADS)))
+$(WORK)/$(cut)/train.list: $(call parts_of,$S) $(call parts_of,$T)
+	for p in $(parts); do \
+	    printf '%s\t%s\n' $(WORK)/$(cut)/$$p.$S.tfs $(WORK)/$(cut)/$$p.$T.tfs; \
+	done >$@.part
+	$(whole)
+
 # ---- validation batches: a finite stream in a file ----
 $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settings
 	tf-batch $(validation) -o $@ $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
@@ -116,9 +147,9 @@ $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settin
 # ---- training: endless batches into tf-train, which stops at --steps ----
 # Status 75 (stopped on request) stops make; repeat the command to resume.
 $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
-    $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs $(WORK)/dev.tfs
+    $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
 	$(call train_$(if $(filter 1,$(RANKS)),alone,on_ranks),\
-	    tf-batch $(batches) $(WORK)/train.$S.tfs $(WORK)/train.$T.tfs,\
+	    tf-batch $(batches) $(if $(parts),--list )$(corpus:%=$(WORK)/%),\
 	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
 	touch $@
 # $(call train_...,PRODUCER,TRAINER)

@@ -96,7 +96,7 @@ sweep := $(foreach d,$(DROPOUTS),$(foreach r,$(RATES),$d-$r))
 # Run this file with DEV as the test set, on texts and streams that all share.
 on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
     WORK=$(WORK)/sweep/data SMALL='$(SMALL)'
-shared := $(foreach p,train dev test,$(foreach l,words tags,$p.$l.tfs)) dev.tfs
+shared := $(corpus) $(foreach p,dev test,$(foreach l,words tags,$p.$l.tfs)) dev.tfs
 
 sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## try DROPOUTS, RATES and BEAMS on the development set
 	@printf '%-8s %-6s %-5s %s\n' dropout rate beam F1

@@ -374,6 +374,36 @@ archives() {
     run ! pgrep -f "$PWD/three|three/batches.fifo"
 }
 
+@test "PARTS=3: the training text in parts, tokenised at the same time" {
+    corpus data train val test_2016_flickr
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
+        TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 STEPS=3 RESULTS=r r/trained)
+    t 0 make -j2 "${args[@]}" PARTS=3
+    expect_contains "$output" "w/parts-3/0002.de.tfs w/parts-3/0002.de --threads 1"
+    expect_contains "$stderr" "of 600 records 0 dropped"
+    [ ! -e w/train.en.tfs ]
+    # Each line is in one part, at the same place on both sides.
+    for l in en de; do
+        paste -d '\n' w/parts-3/000[012].$l | cmp - w/train.$l
+        [ "$(cat w/parts-3/000[012].$l.tfs | tf-cbor count | grep tokens)" = $'tokens\t600' ]
+    done
+    t 0 make "${args[@]}" PARTS=3
+    [[ $output != *tf-* ]]
+    # A lost stream is made again, a run in other parts is another one.
+    rm w/parts-3/0001.en.tfs
+    t 0 make "${args[@]}" PARTS=3 w/parts-3/train.list -o w/vocab.model
+    [ "$(grep -c tf-tokenize <<<"$output")" -eq 1 ]
+    t 2 make "${args[@]}" PARTS=2
+    expect_contains "$stderr" "trained with different settings (--parts 3, not --parts 2)"
+    t 2 make "${args[@]}"
+    expect_contains "$stderr" "trained with different settings (--parts 3)"
+    [ ! -e w/parts-2 ]
+    for p in 0 x '1 2' 10000; do
+        t 2 make "${args[@]}" PARTS="$p"
+        expect_contains "$stderr" "PARTS=$p: a number from 1 to 9999 is required"
+    done
+}
+
 @test "settings: what they change is made again, nothing else is" {
     corpus data train val test_2016_flickr
     args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
