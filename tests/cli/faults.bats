@@ -175,7 +175,12 @@ short() {
 
 @test "one of several ranks killed, stopped or sent a signal" {
     need mpirun
-    short G1 G2 G3
+    short G1 G3
+}
+
+@test "several ranks: a wrong bit, a cut wire, other numbers of them, a slow one, one without memory" {
+    need mpirun
+    short G2 G4 G5 G6 G7
 }
 
 @test "stopped, resumed, fed in pieces, refused by name; other places and threads; NaN" {

@@ -11,6 +11,8 @@
  * call (SIGSTOP), or "spoil": a write of which one bit comes out wrong TF_FAULT_SHORT=SEED read and
  * write move 1 to 64 bytes at a time, and now and then say EINTR first (poll too)
  *     TF_FAULT_CLOCK=SEED          the time of day is any, in any order
+ *     TF_FAULT_SLOW=MS             making a lock, as each pass over a batch does, takes so many
+ *     milliseconds longer
  *     TF_FAULT_REPORT=FILE         at the end: how many calls counted, how many were struck
  */
 #define _GNU_SOURCE
@@ -20,6 +22,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -83,6 +86,7 @@ static int onward, give, shortly, killing, spoiling, stopping, lying;
 static atomic_long count, struck;
 static atomic_uint_least64_t state;
 static int report = -1;
+static long slow; /* ms */
 static __thread int inside;
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
@@ -102,7 +106,7 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *calls = getenv("TF_FAULT_CALLS"), *when = getenv("TF_FAULT_AT"),
                *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT"),
-               *clock = getenv("TF_FAULT_CLOCK");
+               *clock = getenv("TF_FAULT_CLOCK"), *delay = getenv("TF_FAULT_SLOW");
     char *end;
     /* Before the tool enters its sandbox, and above the descriptors that it gets. */
     const char *path = getenv("TF_FAULT_REPORT");
@@ -145,6 +149,8 @@ __attribute__((constructor)) static void begin(void)
         lying = 1;
         atomic_fetch_add(&state, strtoull(clock, NULL, 10) * 2654435761u + 1);
     }
+    if (delay != NULL)
+        slow = strtol(delay, NULL, 10);
     if (stopping) /* nobody would continue a program that this one starts */
         unsetenv("TF_FAULT_DO");
     dl_iterate_phdr(find_text, NULL);
@@ -239,6 +245,7 @@ RESOLVE(mmap)
 RESOLVE(aligned_alloc)
 RESOLVE(clock_gettime)
 RESOLVE(time)
+RESOLVE(pthread_mutex_init)
 
 EXPORT int open(const char *path, int flags, ...)
 {
@@ -384,6 +391,13 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *t)
     if (lying && ours(CALLER) && rc == 0 && clock == CLOCK_REALTIME)
         t->tv_sec = draw(UINT32_MAX);
     return rc;
+}
+
+EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a)
+{
+    if (slow > 0 && ours(CALLER))
+        nanosleep(&(struct timespec){slow / 1000, slow % 1000 * 1000000}, NULL);
+    return REAL(pthread_mutex_init)(m, a);
 }
 
 EXPORT time_t time(time_t *t)
