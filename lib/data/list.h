@@ -4,8 +4,8 @@
 
 #include "data/corpus.h"
 
-/* By default a group has as many files as surely have no more records than this: about 2 GB in
- * memory with 30 tokens a sentence. */
+/* By default a group has the most files of which any have at most so many records together: about
+ * 2 GB in memory with 30 tokens a sentence. */
 #define TF_LIST_GROUP_RECORDS ((uint64_t)8000000)
 
 /* A line: source and target, or a stream of pairs. */

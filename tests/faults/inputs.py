@@ -80,6 +80,7 @@ def others(rig):
         pair("model", m["model"], "model", ["tf-avgckpt", "-n", "1", "-o", "model", m["run"]])
         first, last = (os.path.join(m["run"], "ckpt-000000%d0.tfm" % i) for i in (1, 2))
         files["first"] = (slurp(first), slurp(last))
+        files["list"] = (b"s.in\tt.in\nt.in\ts.in\n", b"t.in\ts.in\n")
         must(["tf-convert", "-o", "npz", "--to", "npz", m["model"]])
         pair("npz", os.path.join(d, "npz"), "npz2", ["tf-convert", "-o", "npz2", "--to", "npz", last])
         return files
@@ -98,6 +99,8 @@ def commands(rig):
         ("tokenize -d", tok + ["-d", "-m", "{model}", "-o", "o", "{out}"], ["model", "out"]),
         ("batch", ["tf-batch", "-q", "--tokens", "60", "--epochs", "2", "-o", "o", "{s}",
                    "{t}"], ["s", "t"]),
+        ("batch of a list", ["tf-batch", "-q", "--tokens", "60", "--epochs", "2", "-o", "o",
+                             "--group", "1", "--list", "{list}"], ["list", "s", "t"]),
         ("avgckpt", ["tf-avgckpt", "-o", "o", "{first}", "{model}"], ["first", "model"]),
         ("decode", ["tf-decode", "-m", "{model}", "-o", "o"] + small + ["{s}"], ["model", "s"]),
         ("decode with prefixes", ["tf-decode", "-m", m["model"], "--prefix", "{out}", "-o", "o"] +
@@ -163,13 +166,13 @@ def stopped(argv, where, at, change):
 
 
 class Case:
-    """A command whose inputs are files of its own in a directory."""
+    """A command whose inputs are files of its own in a directory: those of argv, and `more`."""
 
-    def __init__(self, rig, name, argv):
+    def __init__(self, rig, name, argv, more):
         self.files, self.name = others(rig), name
         self.where = rig.fresh("p")
         self.argv = [self.place(x) for x in argv]
-        self.inputs = [x[1:-1] for x in argv if x.startswith("{")]
+        self.inputs = {x[1:-1] for x in argv if x.startswith("{")} | set(more)
 
     def place(self, x):
         return x[1:-1] + ".in" if x.startswith("{") else x
@@ -233,7 +236,7 @@ def p(rig, row):
     for name, argv, inputs in commands(rig):
         if rig.short and row.r.random() < 0.6:
             continue
-        case = Case(rig, name, argv)
+        case = Case(rig, name, argv, inputs)
         row.add("commands")
         points = range(1, case.calls() + 1)
         most = rig.count(40, short=2)
