@@ -40,8 +40,9 @@ static struct tf_opt opts[] = {
             .help = "read the files listed in FILE: on each line a pair stream, or source and "
                     "target with a tab between"),
     OPT_INT(0, "group", &o.group, .arg = "K", .def = "0", .lo = 0, .hi = 1 << 30, .modes = LIST,
-            .help = "read K files at a time into memory and shuffle within them; 0: as many as have "
-                    "at most 8 million records together, whichever they are"),
+            .help =
+                "read K files at a time into memory and shuffle within them; 0: as many as have "
+                "at most 8 million records together, whichever they are"),
     OPT_GROUP("Filters (lengths without end of sentence)"),
     OPT_INT(0, "min-length", &o.min_length, .arg = "N", .def = "1", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .help = "drop pairs with a shorter side"),
