@@ -11,13 +11,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int tf_fd_open(const char *path, int flags, mode_t mode)
+int tf_fd_open_at(int dir, const char *path, int flags, mode_t mode)
 {
     int fd;
     do
-        fd = open(path, flags | O_CLOEXEC, mode);
+        fd = openat(dir, path, flags | O_CLOEXEC, mode);
     while (fd < 0 && errno == EINTR);
     return fd;
+}
+
+int tf_fd_open(const char *path, int flags, mode_t mode)
+{
+    return tf_fd_open_at(AT_FDCWD, path, flags, mode);
 }
 
 bool tf_fd_readable(int fd)
@@ -42,12 +47,18 @@ int tf_fd_write(int fd, const char *name, const void *data, size_t n, struct tf_
     return 0;
 }
 
+int tf_sync_dir_at(int dir, const char *path, struct tf_err *err)
+{
+    if (dir < 0 || (fsync(dir) != 0 && errno != EINVAL && errno != EROFS))
+        return tf_fail_errno(err, "%s: fsync of its directory", path);
+    return 0;
+}
+
 int tf_sync_dir(const char *path, struct tf_err *err)
 {
     char *copy = tf_xstrdup(path);
-    int rc = 0, fd = tf_fd_open(dirname(copy), O_RDONLY | O_DIRECTORY, 0);
-    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL && errno != EROFS))
-        rc = tf_fail_errno(err, "%s: fsync of its directory", path);
+    int fd = tf_fd_open(dirname(copy), O_RDONLY | O_DIRECTORY, 0),
+        rc = tf_sync_dir_at(fd, path, err);
     if (fd >= 0)
         close(fd);
     free(copy);

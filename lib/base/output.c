@@ -34,62 +34,91 @@ static int named_descriptor(const char *path)
     return -1;
 }
 
-static int open_temp(struct tf_out *out, mode_t mode, bool keep_mode, struct tf_err *err)
+/* st: of the file that will be replaced; NULL if there is none. */
+static int open_temp(struct tf_out *out, const struct stat *st, struct tf_err *err)
 {
-    out->fd = tf_temp_create(&out->temp, out->path, mode);
+    /* We own the new file: the mode of another owner's file would grant rights that we never gave,
+     * and set-id bits would apply to us. */
+    bool keep = st != NULL && st->st_uid == geteuid();
+    mode_t mode = keep ? st->st_mode & 0777 : 0666;
+    out->fd = tf_temp_create(&out->temp, out->dir, out->path, mode);
     if (out->fd < 0)
         return tf_fail_errno(err, "%s: cannot create a temporary file in its directory", out->name);
-    if (keep_mode && fchmod(out->fd, mode) != 0 && errno != EPERM)
+    if (keep && fchmod(out->fd, mode) != 0 && errno != EPERM)
         return tf_fail_errno(err, "%s: chmod", out->name);
     return 0;
 }
 
-static int open_path(struct tf_out *out, const char *path, bool replace, struct tf_err *err)
+static int open_path(struct tf_out *out, const char *path, struct tf_err *err)
 {
     struct stat st, link;
-    bool exists = (replace ? lstat : stat)(path, &st) == 0;
+    bool exists = stat(path, &st) == 0;
     if (!exists && errno != ENOENT)
         return tf_fail_errno(err, "%s", path);
     if (exists && S_ISDIR(st.st_mode))
         return tf_fail_directory(err, path);
-    if (replace && exists && S_ISLNK(st.st_mode))
-        exists = false;
-    if (replace && exists && !S_ISREG(st.st_mode))
-        return tf_fail(err, "%s: not a regular file", path);
     if (exists && !S_ISREG(st.st_mode)) {
         out->fd = tf_fd_open(path, O_WRONLY, 0666);
         return out->fd < 0 ? tf_fail_errno(err, "%s", path) : 0;
     }
-    bool linked = !replace && lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
+    bool linked = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
     out->path = linked ? realpath(path, NULL) : tf_xstrdup(path);
     if (out->path == NULL)
         return tf_fail_errno(err, "%s: symbolic link", path);
-    /* We own the new file: the mode of another owner's file would grant rights that we never gave,
-     * and set-id bits would apply to us. */
-    bool keep = exists && st.st_uid == geteuid();
-    return open_temp(out, keep ? st.st_mode & 0777 : 0666, keep, err);
+    return open_temp(out, exists ? &st : NULL, err);
+}
+
+static int open_own(struct tf_out *out, const char *base, struct tf_err *err)
+{
+    struct stat st;
+    bool exists = fstatat(out->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!exists && errno != ENOENT)
+        return tf_fail_errno(err, "%s", out->name);
+    if (exists && S_ISDIR(st.st_mode))
+        return tf_fail_directory(err, out->name);
+    exists = exists && !S_ISLNK(st.st_mode);
+    if (exists && !S_ISREG(st.st_mode))
+        return tf_fail(err, "%s: not a regular file", out->name);
+    out->path = tf_xstrdup(base);
+    return open_temp(out, exists ? &st : NULL, err);
+}
+
+static struct tf_out new_output(int fd, int dir, const char *name)
+{
+    return (struct tf_out){.fd = fd,
+                           .name = tf_xstrdup(name),
+                           .dir = dir,
+                           .cap = BUFFER,
+                           .buf = tf_xmalloc(BUFFER)};
+}
+
+int tf_out_open_at(struct tf_out *out, int dir, const char *base, const char *path,
+                   struct tf_err *err)
+{
+    *out = new_output(-1, dir, path);
+    int rc = open_own(out, base, err);
+    if (rc < 0)
+        tf_out_abort(out);
+    return rc;
 }
 
 int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_err *err)
 {
     bool std = tf_is_std(path);
     int rc = 0;
-    *out = (struct tf_out){.fd = std ? 1 : -1,
-                           .name = tf_xstrdup(std ? "stdout" : path),
-                           .cap = BUFFER,
-                           .buf = tf_xmalloc(BUFFER)};
+    *out = new_output(std ? 1 : -1, AT_FDCWD, std ? "stdout" : path);
     if (std) {
         if ((flags & TF_OUT_BINARY) && isatty(1))
             rc = tf_fail_status(err, TF_USAGE, "stdout: will not write binary data to a terminal");
     } else if (*path == 0) {
         rc = tf_fail(err, "'': empty file name");
-    } else if (!(flags & TF_OUT_REPLACE) && named_descriptor(path) >= 0) {
+    } else if (named_descriptor(path) >= 0) {
         /* A duplicate shares offset and O_APPEND with the descriptor; open(2) would not. */
         out->fd = fcntl(named_descriptor(path), F_DUPFD_CLOEXEC, 3);
         if (out->fd < 0)
             rc = tf_fail_errno(err, "%s", path);
     } else {
-        rc = open_path(out, path, (flags & TF_OUT_REPLACE) != 0, err);
+        rc = open_path(out, path, err);
     }
     if (rc < 0)
         tf_out_abort(out);
@@ -166,11 +195,12 @@ int tf_out_commit(struct tf_out *out, struct tf_err *err)
 {
     int rc = close_file(out, tf_out_flush(out, err), err);
     if (rc == 0 && out->temp != NULL) {
-        if (tf_temp_rename(out->temp, out->path) != 0) {
+        if (tf_temp_rename(out->temp, out->dir, out->path) != 0) {
             rc = tf_fail_errno(err, "%s: rename", out->name);
         } else {
             out->temp = NULL;
-            rc = tf_sync_dir(out->path, err);
+            rc = out->dir == AT_FDCWD ? tf_sync_dir(out->path, err)
+                                      : tf_sync_dir_at(out->dir, out->name, err);
         }
     }
     tf_out_abort(out);
@@ -196,7 +226,7 @@ void tf_out_abort(struct tf_out *out)
     if (out->fd > 1)
         close(out->fd);
     if (out->temp != NULL)
-        tf_temp_remove(out->temp);
+        tf_temp_remove(out->temp, out->dir);
     free(out->path);
     free(out->name);
     free(out->buf);

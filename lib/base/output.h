@@ -11,6 +11,7 @@
 struct tf_out {
     int fd;
     char *name;      /* for messages: the path, or "stdout" */
+    int dir;         /* what path and temp are relative to: AT_FDCWD, or of tf_out_open_at */
     char *path;      /* where temp is renamed to; NULL if written in place (stdout, FIFO, device) */
     char *temp;      /* see temp.h; NULL if written in place */
     uint8_t *buf;
@@ -22,11 +23,7 @@ struct tf_out {
 /* When the reader of a pipe has closed it, a write fails with status TF_READER_LEFT. A tool with a
  * second output, which is then incomplete, makes that TF_FAILED. */
 
-enum {
-    TF_OUT_BINARY = 1,  /* refuse to write to a terminal */
-    TF_OUT_REPLACE = 2, /* a file of our own: replace a symbolic link rather than follow it; a FIFO
-                         * or a device is an error */
-};
+enum { TF_OUT_BINARY = 1 /* refuse to write to a terminal */ };
 
 /* Open a path for writing.
  * - "-" or NULL: stdout. /dev/stdout, /dev/fd/N and the like: that descriptor, at its offset.
@@ -37,6 +34,11 @@ enum {
  * - A directory is an error. */
 int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
                 struct tf_err *err) TF_MUST_CHECK;
+/* Open a file of our own, `base` in the directory of descriptor dir, wherever that is by now; dir
+ * stays open until the output has ended. As above, but a symbolic link is replaced, not followed,
+ * and a FIFO or a device is an error. path: for messages. */
+int tf_out_open_at(struct tf_out *out, int dir, const char *base, const char *path,
+                   struct tf_err *err) TF_MUST_CHECK;
 int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;
 int tf_out_printf(struct tf_out *out, struct tf_err *err, const char *fmt, ...) TF_MUST_CHECK
     TF_PRINTF(3, 4);

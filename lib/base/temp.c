@@ -16,6 +16,7 @@
 struct temp {
     struct temp *next;
     pid_t owner; /* a forked child does not remove its parent's files */
+    int dir;     /* the directory that the name is relative to */
     char name[];
 };
 static struct temp *temps;
@@ -29,7 +30,7 @@ static void remove_all(void)
     pthread_mutex_lock(&temps_lock);
     for (struct temp *t = temps; t != NULL; t = t->next)
         if (t->owner == getpid())
-            unlink(t->name);
+            unlinkat(t->dir, t->name, 0);
     pthread_mutex_unlock(&temps_lock);
 }
 
@@ -39,7 +40,7 @@ static void remove_all_and_die(int sig)
 {
     for (struct temp *t = temps; t != NULL; t = t->next)
         if (t->owner == getpid())
-            unlink(t->name);
+            unlinkat(t->dir, t->name, 0);
     raise(sig); /* SA_RESETHAND has restored the default action */
 }
 
@@ -56,7 +57,7 @@ static void catch_deadly_signals(void)
     }
 }
 
-static void add_temp(const char *name)
+static void add_temp(int dir, const char *name)
 {
     static bool registered;
     size_t n = strlen(name) + 1;
@@ -64,6 +65,7 @@ static void add_temp(const char *name)
     if (t == NULL)
         return;
     t->owner = getpid();
+    t->dir = dir;
     memcpy(t->name, name, n);
     pthread_mutex_lock(&temps_lock);
     t->next = temps;
@@ -75,11 +77,11 @@ static void add_temp(const char *name)
     pthread_mutex_unlock(&temps_lock);
 }
 
-static void delete_temp(const char *name)
+static void delete_temp(int dir, const char *name)
 {
     pthread_mutex_lock(&temps_lock);
     for (struct temp **t = &temps, *gone; (gone = *t) != NULL; t = &gone->next)
-        if (strcmp(gone->name, name) == 0) {
+        if (gone->dir == dir && strcmp(gone->name, name) == 0) {
             *t = gone->next;
             free(gone);
             break;
@@ -87,10 +89,10 @@ static void delete_temp(const char *name)
     pthread_mutex_unlock(&temps_lock);
 }
 
-int tf_temp_create(char **temp, const char *path, mode_t mode)
+int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
 {
     const char *slash = strrchr(path, '/');
-    int dir = slash != NULL ? (int)(slash - path) + 1 : 0, fd = -1;
+    int n = slash != NULL ? (int)(slash - path) + 1 : 0, fd = -1;
     struct tf_buf name = {0};
     sigset_t block, old;
     sigemptyset(&block);
@@ -102,16 +104,16 @@ int tf_temp_create(char **temp, const char *path, mode_t mode)
      * id that was killed. */
     for (int i = 0; i < 100; i++) {
         tf_buf_clear(&name);
-        tf_buf_printf(&name, "%.*s.tf-%.200s.tmp.%ld", dir, path, path + dir, (long)getpid());
+        tf_buf_printf(&name, "%.*s.tf-%.200s.tmp.%ld", n, path, path + n, (long)getpid());
         if (i > 0)
             tf_buf_printf(&name, ".%d", i);
-        fd = tf_fd_open(name.p, O_WRONLY | O_CREAT | O_EXCL, mode);
+        fd = tf_fd_open_at(dir, name.p, O_WRONLY | O_CREAT | O_EXCL, mode);
         if (fd >= 0 || errno != EEXIST)
             break;
     }
     int sys = errno;
     if (fd >= 0)
-        add_temp(name.p);
+        add_temp(dir, name.p);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (fd >= 0)
         *temp = name.p;
@@ -121,18 +123,19 @@ int tf_temp_create(char **temp, const char *path, mode_t mode)
     return fd;
 }
 
-int tf_temp_rename(char *temp, const char *path)
+int tf_temp_rename(char *temp, int dir, const char *path)
 {
-    if (rename(temp, path) != 0)
+    if (renameat(dir, temp, dir, path) != 0)
         return -1;
-    delete_temp(temp);
+    delete_temp(dir, temp);
     free(temp);
     return 0;
 }
 
-void tf_temp_remove(char *temp)
+void tf_temp_remove(char *temp, int dir)
 {
-    if (unlink(temp) == 0 || errno == ENOENT)
-        delete_temp(temp);
+    /* At exit the descriptor of another directory may be closed, or be another's. */
+    if (unlinkat(dir, temp, 0) == 0 || errno == ENOENT || dir != AT_FDCWD)
+        delete_temp(dir, temp);
     free(temp);
 }

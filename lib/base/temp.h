@@ -1,5 +1,8 @@
 /* temp.h - temporary files that become other files, or are removed. If the process ends by exit(),
- * SIGINT, SIGTERM or SIGHUP, it removes those that it still has. Thread-safe. */
+ * SIGINT, SIGTERM or SIGHUP, it removes those that it still has. Thread-safe.
+ *
+ * All paths are relative to the directory of descriptor dir (AT_FDCWD: the current one), which
+ * stays open as long as the file is temporary. */
 #ifndef TF_BASE_TEMP_H
 #define TF_BASE_TEMP_H
 
@@ -7,10 +10,11 @@
 
 /* Create ".tf-NAME.tmp.PID" in the directory of path, whose last part is NAME. Returns a descriptor
  * for writing, or -1 with errno. *temp: its path; end it with tf_temp_rename or tf_temp_remove. */
-int tf_temp_create(char **temp, const char *path, mode_t mode);
+int tf_temp_create(char **temp, int dir, const char *path, mode_t mode);
 /* Rename to path and free temp; -1 with errno if the rename fails, and temp stays. */
-int tf_temp_rename(char *temp, const char *path);
-/* Remove the file and free temp. If the file cannot be removed, it is tried again at exit. */
-void tf_temp_remove(char *temp);
+int tf_temp_rename(char *temp, int dir, const char *path);
+/* Remove the file and free temp. If a file in the current directory cannot be removed, it is tried
+ * again at exit. */
+void tf_temp_remove(char *temp, int dir);
 
 #endif

@@ -1,9 +1,7 @@
 /* history.c - validations from a log. */
 #include "train/history.h"
-#include "base/input.h"
 #include "cbor/json.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -56,24 +54,15 @@ static void add_line(struct history *h, const char *text, size_t n)
     tf_arena_release(&a);
 }
 
-int tf_history_read(struct tf_collapse *c, const char *log, struct tf_err *err)
+int tf_history_read(struct tf_collapse *c, struct tf_in *log, struct tf_err *err)
 {
     static const char step[] = "{\"event\":\"step\""; /* most lines: not worth reading */
     struct history h = {.c = c, .none = *c};
-    struct tf_in in;
-    struct tf_err e = {0};
     const char *line;
     size_t n;
     int rc;
-    if (tf_in_open(&in, log, &e) != 0) {
-        if (e.sys == ENOENT)
-            return 0;
-        *err = e;
-        return -1;
-    }
-    while ((rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0)
+    while ((rc = tf_in_line(log, &line, &n, LONGEST, err)) > 0)
         if (rc == 1 && (n < sizeof step - 1 || memcmp(line, step, sizeof step - 1) != 0))
             add_line(&h, line, n);
-    tf_in_close(&in);
     return rc;
 }

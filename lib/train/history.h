@@ -2,11 +2,11 @@
 #ifndef TF_TRAIN_HISTORY_H
 #define TF_TRAIN_HISTORY_H
 
-#include "base/err.h"
+#include "base/input.h"
 #include "train/collapse.h"
 
-/* Add the validations in the log to *c, those on the data that the run validated on last. A log
- * that is missing has none; lines that are not JSON are skipped. */
-int tf_history_read(struct tf_collapse *c, const char *log, struct tf_err *err) TF_MUST_CHECK;
+/* Add the validations in the log to *c, those on the data that the run validated on last. Lines
+ * that are not JSON are skipped. */
+int tf_history_read(struct tf_collapse *c, struct tf_in *log, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

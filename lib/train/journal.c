@@ -3,7 +3,6 @@
 #include "base/fd.h"
 #include "base/input.h"
 #include "base/memory.h"
-#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,15 +37,18 @@ static bool kept(const char *line, size_t n, const struct tf_run_state *from)
     return whole && at <= (valid ? from->valid_step : from->step);
 }
 
-static int cut(const char *path, const struct tf_run_state *from, struct tf_err *err)
+static int cut(const struct tf_rundir *d, const struct tf_run_state *from, struct tf_err *err)
 {
     struct tf_in in;
     struct tf_out out;
-    int fd = tf_fd_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd < 0)
-        return errno == ENOENT ? 0 : tf_fail_errno(err, "%s", path);
-    tf_in_from_fd(&in, fd, path);
-    if (tf_out_open(&out, path, TF_OUT_REPLACE, err) != 0) {
+    struct tf_err e = {0};
+    if (tf_rundir_input(d, &in, TF_RUN_LOG, O_NOFOLLOW, &e) != 0) {
+        if (e.sys == ENOENT)
+            return 0;
+        *err = e;
+        return -1;
+    }
+    if (tf_rundir_create(d, &out, TF_RUN_LOG, err) != 0) {
         tf_in_close(&in);
         return -1;
     }
@@ -66,24 +68,24 @@ static int cut(const char *path, const struct tf_run_state *from, struct tf_err 
     return -1;
 }
 
-static int open_append(struct tf_journal *j, int i, const char *path, int flags, struct tf_err *err)
+int tf_journal_open(struct tf_journal *j, const struct tf_rundir *d,
+                    const struct tf_run_state *from, const char *extra, struct tf_err *err)
 {
-    j->name[i] = tf_xstrdup(path);
-    j->fd[i] = tf_fd_open(path, O_WRONLY | O_CREAT | O_APPEND | flags, 0666);
-    return j->fd[i] < 0 ? tf_fail_errno(err, "%s", path) : 0;
-}
-
-int tf_journal_open(struct tf_journal *j, const char *path, const struct tf_run_state *from,
-                    const char *extra, struct tf_err *err)
-{
-    *j = (struct tf_journal){.fd = {-1, -1}};
-    if (cut(path, from, err) != 0 || open_append(j, 0, path, O_NOFOLLOW, err) != 0)
+    enum { APPEND = O_WRONLY | O_CREAT | O_APPEND };
+    *j = (struct tf_journal){.fd = {-1, -1}, .name[0] = tf_rundir_file(d->path, TF_RUN_LOG)};
+    if (cut(d, from, err) != 0)
+        return -1;
+    j->fd[0] = tf_rundir_open_file(d, TF_RUN_LOG, APPEND | O_NOFOLLOW, err);
+    if (j->fd[0] < 0)
         return -1;
     if (extra != NULL && strcmp(extra, "-") == 0) {
         j->name[1] = tf_xstrdup("stdout");
         j->fd[1] = STDOUT_FILENO;
-    } else if (extra != NULL && open_append(j, 1, extra, 0, err) != 0) {
-        return -1;
+    } else if (extra != NULL) {
+        j->name[1] = tf_xstrdup(extra);
+        j->fd[1] = tf_fd_open(extra, APPEND, 0666);
+        if (j->fd[1] < 0)
+            return tf_fail_errno(err, "%s", extra);
     }
     return 0;
 }

@@ -19,10 +19,10 @@ static bool is_regular(const struct tf_resume *r)
     return same;
 }
 
-int tf_resume_find(struct tf_resume *r, const struct tf_run_opts *o, struct tf_err *err)
+int tf_resume_find(struct tf_resume *r, const struct tf_rundir *d, struct tf_err *err)
 {
     *r = (struct tf_resume){0};
-    int rc = tf_rundir_newest(o->dir, &r->file, &r->state, &r->path, err);
+    int rc = tf_rundir_newest(d, &r->file, &r->state, &r->path, err);
     if (rc > 0)
         r->regular = is_regular(r);
     return rc < 0 ? -1 : 0;
@@ -203,10 +203,10 @@ int tf_resume_load(const struct tf_resume *r, struct tf_setup *s, struct tf_star
     return 0;
 }
 
-int tf_resume_repair_best(const struct tf_resume *r, const char *dir, struct tf_err *err)
+int tf_resume_repair_best(const struct tf_resume *r, const struct tf_rundir *d, struct tf_err *err)
 {
     const struct tf_run_state *s = &r->state;
     bool missing =
-        r->regular && s->has_best && s->best_step == s->step && !tf_rundir_best_is(dir, s->step);
-    return missing ? tf_rundir_make_best(dir, r->path, err) : 0;
+        r->regular && s->has_best && s->best_step == s->step && !tf_rundir_best_is(d, s->step);
+    return missing ? tf_rundir_make_best(d, r->path, err) : 0;
 }

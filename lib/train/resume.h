@@ -14,8 +14,8 @@ struct tf_resume {
     bool other_kernels;        /* among them the kernels that computed it */
 };
 
-/* Find the newest readable checkpoint of o->dir. 0 also when there is none. */
-int tf_resume_find(struct tf_resume *r, const struct tf_run_opts *o,
+/* Find the newest readable checkpoint of d. 0 also when there is none. */
+int tf_resume_find(struct tf_resume *r, const struct tf_rundir *d,
                    struct tf_err *err) TF_MUST_CHECK;
 void tf_resume_release(struct tf_resume *r);
 
@@ -32,7 +32,7 @@ int tf_resume_load(const struct tf_resume *r, struct tf_setup *s, struct tf_star
                    struct tf_err *err) TF_MUST_CHECK;
 
 /* Link best.tfm to the checkpoint when a killed run had no time to. */
-int tf_resume_repair_best(const struct tf_resume *r, const char *dir,
+int tf_resume_repair_best(const struct tf_resume *r, const struct tf_rundir *d,
                           struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -41,13 +41,11 @@ static double milli(double seconds)
 }
 
 int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
-                       const struct tf_run_state *from, struct tf_err *err)
+                       const struct tf_rundir *d, const struct tf_run_state *from,
+                       struct tf_err *err)
 {
-    char *path = tf_rundir_file(o->dir, TF_RUN_LOG);
     *r = (struct tf_run_report){.o = o};
-    int rc = tf_journal_open(&r->journal, path, from, o->log, err);
-    free(path);
-    return rc;
+    return tf_journal_open(&r->journal, d, from, o->log, err);
 }
 
 void tf_run_report_close(struct tf_run_report *r)

@@ -40,7 +40,8 @@ struct tf_run_origin {
 /* Open RUN/log.jsonl and the --log file; lines after the state that the run starts from (NULL: a
  * new run) are removed (tf_journal_open). A zero struct may be closed. */
 int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
-                       const struct tf_run_state *from, struct tf_err *err) TF_MUST_CHECK;
+                       const struct tf_rundir *d, const struct tf_run_state *from,
+                       struct tf_err *err) TF_MUST_CHECK;
 void tf_run_report_close(struct tf_run_report *r);
 
 /* The lines "start" (all that is needed to repeat the run), "step" (every --log-every updates),

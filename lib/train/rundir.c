@@ -60,23 +60,23 @@ static int by_step(const void *a, const void *b)
 }
 
 /* Would opening it wait, or act on a device? */
-static bool is_special(const char *path)
+static bool is_special(int dir, const char *name)
 {
     struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+    return fstatat(dir, name, &st, 0) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err *err)
+/* List d, which is closed; NULL: opening it failed. dir: its path. */
+static int list(struct tf_checkpoint_list *l, DIR *d, const char *dir, struct tf_err *err)
 {
     *l = (struct tf_checkpoint_list){0};
-    DIR *d = opendir(dir);
     if (d == NULL)
         return tf_fail_errno(err, "%s", dir);
     uint64_t step;
     for (struct dirent *e; (e = readdir(d)) != NULL;)
         if (regular_step(e->d_name, &step)) {
             char *path = tf_rundir_file(dir, e->d_name);
-            if (is_special(path)) {
+            if (is_special(dirfd(d), e->d_name)) {
                 tf_warn("%s: not a regular file; skipped", path);
                 free(path);
                 continue;
@@ -87,6 +87,24 @@ int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err 
     closedir(d);
     tf_checkpoint_list_sort(l);
     return 0;
+}
+
+int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err *err)
+{
+    return list(l, opendir(dir), dir, err);
+}
+
+/* A stream of its own: reading it from the start leaves d->fd alone. */
+static DIR *open_dir(const struct tf_rundir *d)
+{
+    int fd = tf_fd_open_at(d->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL && fd >= 0) {
+        int sys = errno;
+        close(fd);
+        errno = sys;
+    }
+    return dir;
 }
 
 void tf_checkpoint_list_sort(struct tf_checkpoint_list *l)
@@ -105,21 +123,54 @@ void tf_checkpoint_list_release(struct tf_checkpoint_list *l)
 
 /* ---- opening ---- */
 
-/* Open one of the run's own files for reading, or more with `flags`: a regular file. Neither
- * follows a link nor waits for a FIFO. Returns a descriptor, or -1; err->sys is ENOENT if there is
- * none. */
-static int open_own(const char *path, int flags, struct tf_err *err)
+int tf_rundir_open_file(const struct tf_rundir *d, const char *name, int flags, struct tf_err *err)
 {
     struct stat st;
-    int fd = tf_fd_open(path, flags | O_NOFOLLOW | O_NONBLOCK, 0);
+    char *path = tf_rundir_file(d->path, name);
+    int fd = tf_fd_open_at(d->fd, name, flags | O_NONBLOCK, 0666);
     if (fd < 0)
-        return errno == ELOOP ? tf_fail(err, "%s: a symbolic link, not a file of a run", path)
-                              : tf_fail_errno(err, "%s", path);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        return fd;
-    close(fd);
-    return S_ISDIR(st.st_mode) ? tf_fail_directory(err, path)
-                               : tf_fail(err, "%s: not a regular file", path);
+        errno == ELOOP ? tf_fail(err, "%s: a symbolic link, not a file of a run", path)
+                       : tf_fail_errno(err, "%s", path);
+    else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        S_ISDIR(st.st_mode) ? tf_fail_directory(err, path)
+                            : tf_fail(err, "%s: not a regular file", path);
+        close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
+
+int tf_rundir_create(const struct tf_rundir *d, struct tf_out *out, const char *name,
+                     struct tf_err *err)
+{
+    char *path = tf_rundir_file(d->path, name);
+    int rc = tf_out_open_at(out, d->fd, name, path, err);
+    free(path);
+    return rc;
+}
+
+int tf_rundir_input(const struct tf_rundir *d, struct tf_in *in, const char *name, int flags,
+                    struct tf_err *err)
+{
+    int fd = tf_rundir_open_file(d, name, O_RDONLY | flags, err);
+    if (fd < 0)
+        return -1;
+    char *path = tf_rundir_file(d->path, name);
+    tf_in_from_fd(in, fd, path);
+    free(path);
+    return 0;
+}
+
+int tf_rundir_read(const struct tf_rundir *d, const char *name, struct tf_model_file *m,
+                   unsigned flags, struct tf_err *err)
+{
+    struct tf_in in;
+    if (tf_rundir_input(d, &in, name, 0, err) != 0)
+        return -1;
+    int rc = tf_model_read_in(m, &in, flags, 0, err);
+    tf_in_close(&in);
+    return rc;
 }
 
 static int refuse_foreign(const char *path, struct tf_err *err)
@@ -128,12 +179,12 @@ static int refuse_foreign(const char *path, struct tf_err *err)
 }
 
 /* A log begins with an event. After a power cut it may be empty, cut short or begin with zeros. */
-static int check_log(const char *dir, struct tf_err *err)
+static int check_log(const struct tf_rundir *d, struct tf_err *err)
 {
     static const char begin[] = "{\"event\":\"";
-    char *path = tf_rundir_file(dir, TF_RUN_LOG), head[sizeof begin - 1];
+    char *path = tf_rundir_file(d->path, TF_RUN_LOG), head[sizeof begin - 1];
     struct tf_err e = {0};
-    int rc = 0, fd = open_own(path, O_RDONLY, &e);
+    int rc = 0, fd = tf_rundir_open_file(d, TF_RUN_LOG, O_RDONLY | O_NOFOLLOW, &e);
     if (fd >= 0) {
         ssize_t n = read(fd, head, sizeof head);
         if (n < 0)
@@ -141,7 +192,7 @@ static int check_log(const char *dir, struct tf_err *err)
         else if (n > 0 && head[0] != 0 && memcmp(head, begin, (size_t)n) != 0)
             rc = refuse_foreign(path, err);
         close(fd);
-    } else if (e.sys != ENOENT && e.sys != ENOTDIR) { /* the lock will fail too */
+    } else if (e.sys != ENOENT) {
         *err = e;
         rc = -1;
     }
@@ -151,24 +202,24 @@ static int check_log(const char *dir, struct tf_err *err)
 
 /* Who may open the lock can also lock it, and so keep a run from starting: only those who may write
  * may read. */
-static int create_lock(const char *path)
+static int create_lock(int dir)
 {
     mode_t mask = umask(077), mode;
     umask(mask); /* there are no other threads yet */
     mode = 0222 & ~mask;
-    int fd = tf_fd_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    int fd = tf_fd_open_at(dir, TF_RUN_LOCK, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd >= 0)
         (void)fchmod(fd, 0600 | mode | mode << 1); /* without it: ours alone */
     return fd;
 }
 
-static int open_lock(const char *path, struct tf_err *err)
+static int open_lock(const struct tf_rundir *d, const char *path, struct tf_err *err)
 {
     /* Others create and remove it at the same time. */
     for (int i = 0; i < 100; i++) {
         struct tf_err e = {0};
         struct stat st;
-        int fd = open_own(path, O_RDWR, &e);
+        int fd = tf_rundir_open_file(d, TF_RUN_LOCK, O_RDWR | O_NOFOLLOW, &e);
         if (fd >= 0) {
             if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
                 (void)fchmod(fd, st.st_mode & 0777 & ~(0444 & ~(st.st_mode << 1)));
@@ -178,7 +229,7 @@ static int open_lock(const char *path, struct tf_err *err)
             *err = e;
             return -1;
         }
-        fd = create_lock(path);
+        fd = create_lock(d->fd);
         if (fd >= 0)
             return fd;
         if (errno != EEXIST)
@@ -219,7 +270,7 @@ static int lock_it(struct tf_rundir *d, const char *path, struct tf_err *err)
 static int take_lock(struct tf_rundir *d, struct tf_err *err)
 {
     char *path = tf_rundir_file(d->path, TF_RUN_LOCK);
-    d->lock = open_lock(path, err);
+    d->lock = open_lock(d, path, err);
     int rc = d->lock < 0 ? -1 : lock_it(d, path, err);
     free(path);
     return rc;
@@ -282,38 +333,34 @@ static bool own_temporary(const char *name)
 }
 
 /* Remove the temporary files of killed runs. */
-static void sweep(const char *dir)
+static void sweep(const struct tf_rundir *dir)
 {
-    DIR *d = opendir(dir);
+    DIR *d = open_dir(dir);
     if (d == NULL)
         return;
     for (struct dirent *e; (e = readdir(d)) != NULL;)
         if (own_temporary(e->d_name))
-            unlinkat(dirfd(d), e->d_name, 0);
+            unlinkat(dir->fd, e->d_name, 0);
     closedir(d);
 }
 
 int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
 {
-    *d = (struct tf_rundir){.path = tf_xstrdup(path), .lock = -1};
+    *d = (struct tf_rundir){.path = tf_xstrdup(path), .fd = -1, .lock = -1};
     bool made = mkdir(path, 0777) == 0;
-    struct stat st;
     int rc = 0;
     if (!made && errno != EEXIST)
         rc = tf_fail_errno(err, "%s: mkdir", path);
-    else if (!made && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-        rc = tf_fail(err, "%s: not a directory", path);
-    if (rc != 0) {
-        tf_rundir_close(d);
-        return -1;
-    }
+    else if ((d->fd = tf_fd_open(path, O_RDONLY | O_DIRECTORY, 0)) < 0)
+        rc = errno == ENOTDIR ? tf_fail(err, "%s: not a directory", path)
+                              : tf_fail_errno(err, "%s", path);
     /* A checkpoint survives a power cut only if its directory does. */
-    if ((made && tf_sync_dir(path, err) != 0) || check_log(path, err) != 0 ||
+    if (rc != 0 || (made && tf_sync_dir(path, err) != 0) || check_log(d, err) != 0 ||
         take_lock(d, err) != 0) {
         tf_rundir_close(d);
         return -1;
     }
-    sweep(path);
+    sweep(d);
     return 0;
 }
 
@@ -321,8 +368,10 @@ void tf_rundir_close(struct tf_rundir *d)
 {
     if (d->lock >= 0)
         close(d->lock);
+    if (d->fd >= 0)
+        close(d->fd);
     free(d->path);
-    *d = (struct tf_rundir){.lock = -1};
+    *d = (struct tf_rundir){.fd = -1, .lock = -1};
 }
 
 /* ---- the newest ---- */
@@ -341,19 +390,16 @@ static int newest_first(const void *a, const void *b)
 
 /* Read the step of a file that has none in its name: resume.tfm, best.tfm. False when there is no
  * such file; *why is set when the step can't be read. */
-static bool peek(struct candidate *c, const char *dir, const char *name, int rank,
+static bool peek(struct candidate *c, const struct tf_rundir *d, const char *name, int rank,
                  struct tf_err *why)
 {
     struct tf_model_file m;
     *why = (struct tf_err){0};
-    *c = (struct candidate){.path = tf_rundir_file(dir, name), .rank = rank};
-    if (access(c->path, F_OK) != 0) {
-        free(c->path);
+    int rc = tf_rundir_read(d, name, &m, TF_MODEL_HEAD, why);
+    if (rc != 0 && why->sys == ENOENT)
         return false;
-    }
-    if (is_special(c->path)) {
-        tf_fail(why, "%s: not a regular file", c->path);
-    } else if (tf_model_read(&m, c->path, TF_MODEL_HEAD, 0, why) == 0) {
+    *c = (struct candidate){.path = tf_rundir_file(d->path, name), .rank = rank};
+    if (rc == 0) {
         if (tf_state_step(&c->step, &m, why) != 0)
             tf_context(why, "%s", c->path);
         tf_model_release(&m);
@@ -361,11 +407,16 @@ static bool peek(struct candidate *c, const char *dir, const char *name, int ran
     return true;
 }
 
-/* Read all of it. */
-static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s, const char *path,
-                           struct tf_err *err)
+static const char *last_part(const char *path)
 {
-    if (tf_model_read(m, path, 0, 0, err) != 0)
+    return strrchr(path, '/') + 1;
+}
+
+/* Read all of it. */
+static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s,
+                           const struct tf_rundir *d, const char *path, struct tf_err *err)
+{
+    if (tf_rundir_read(d, last_part(path), m, 0, err) != 0)
         return -1;
     if (tf_state_read(s, m, err) == 0)
         return 0;
@@ -373,11 +424,11 @@ static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s, cons
     return tf_context(err, "%s", path);
 }
 
-int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_state *s, char **path,
-                     struct tf_err *err)
+int tf_rundir_newest(const struct tf_rundir *d, struct tf_model_file *m, struct tf_run_state *s,
+                     char **path, struct tf_err *err)
 {
     struct tf_checkpoint_list l;
-    if (tf_rundir_list(&l, dir, err) != 0)
+    if (list(&l, open_dir(d), d->path, err) != 0)
         return -1;
     struct candidate *c = tf_xcalloc(l.n + 2, sizeof *c);
     size_t n = 0, torn = 0;
@@ -387,7 +438,7 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_sta
     static const char *const others[] = {TF_RUN_RESUME, TF_RUN_BEST};
     for (int i = 0; i < 2; i++) {
         struct tf_err why;
-        if (!peek(&c[n], dir, others[i], i + 1, &why))
+        if (!peek(&c[n], d, others[i], i + 1, &why))
             continue;
         if (why.status == 0) {
             n++;
@@ -402,7 +453,7 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_sta
     *path = NULL;
     for (size_t i = 0; i < n && rc < 0; i++) {
         struct tf_err e = {0};
-        if (read_checkpoint(m, s, c[i].path, &e) == 0) {
+        if (read_checkpoint(m, s, d, c[i].path, &e) == 0) {
             rc = 1;
             *path = tf_xstrdup(c[i].path);
         } else {
@@ -410,7 +461,7 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_sta
         }
     }
     if (rc < 0)
-        tf_fail(err, "%s: none of its %zu checkpoints can be read", dir, n + torn);
+        tf_fail(err, "%s: none of its %zu checkpoints can be read", d->path, n + torn);
     for (size_t i = 0; i < n; i++)
         free(c[i].path);
     free(c);
@@ -419,14 +470,14 @@ int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_sta
 
 /* ---- best and retention ---- */
 
-static int copy(const char *from, const char *to, struct tf_err *err)
+static int copy(const struct tf_rundir *d, const char *from, const char *to, struct tf_err *err)
 {
     struct tf_in in;
     struct tf_out out;
     ssize_t n;
-    if (tf_in_open(&in, from, err) != 0)
+    if (tf_rundir_input(d, &in, from, 0, err) != 0)
         return -1;
-    if (tf_out_open(&out, to, TF_OUT_REPLACE, err) != 0) {
+    if (tf_rundir_create(d, &out, to, err) != 0) {
         tf_in_close(&in);
         return -1;
     }
@@ -444,43 +495,49 @@ static int copy(const char *from, const char *to, struct tf_err *err)
     return -1;
 }
 
-int tf_rundir_make_best(const char *dir, const char *path, struct tf_err *err)
+int tf_rundir_make_best(const struct tf_rundir *d, const char *path, struct tf_err *err)
 {
-    char name[48];
-    snprintf(name, sizeof name, ".tf-" TF_RUN_BEST ".tmp.%ld", (long)getpid());
-    char *temp = tf_rundir_file(dir, name), *best = tf_rundir_file(dir, TF_RUN_BEST);
+    char temp[48], *best = tf_rundir_file(d->path, TF_RUN_BEST);
+    const char *name = last_part(path);
     int rc = 0;
-    unlink(temp);
-    if (link(path, temp) != 0)
-        rc = copy(path, best, err); /* a file system without hard links */
-    else if (rename(temp, best) != 0)
+    snprintf(temp, sizeof temp, ".tf-" TF_RUN_BEST ".tmp.%ld", (long)getpid());
+    unlinkat(d->fd, temp, 0);
+    if (linkat(d->fd, name, d->fd, temp, 0) != 0)
+        rc = copy(d, name, TF_RUN_BEST, err); /* a file system without hard links */
+    else if (renameat(d->fd, temp, d->fd, TF_RUN_BEST) != 0)
         rc = tf_fail_errno(err, "%s: rename", best);
     else
-        rc = tf_sync_dir(best, err);
-    unlink(temp); /* rename does nothing when both names are one file */
-    free(temp);
+        rc = tf_sync_dir_at(d->fd, best, err);
+    unlinkat(d->fd, temp, 0); /* rename does nothing when both names are one file */
     free(best);
     return rc;
 }
 
-bool tf_rundir_best_is(const char *dir, uint64_t step)
+bool tf_rundir_best_is(const struct tf_rundir *d, uint64_t step)
 {
     struct candidate best;
     struct tf_err why;
-    if (!peek(&best, dir, TF_RUN_BEST, 0, &why))
+    if (!peek(&best, d, TF_RUN_BEST, 0, &why))
         return false;
     free(best.path);
     return why.status == 0 && best.step == step;
 }
 
-int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t every, uint64_t step,
+static int remove_checkpoint(const struct tf_rundir *d, const char *path, struct tf_err *err)
+{
+    return unlinkat(d->fd, last_part(path), 0) != 0 && errno != ENOENT
+               ? tf_fail_errno(err, "%s: unlink", path)
+               : 0;
+}
+
+int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, uint64_t step,
                      struct tf_err *err)
 {
     struct tf_checkpoint_list l;
     struct candidate resume;
     struct tf_err why;
     int rc = 0;
-    if (tf_rundir_list(&l, dir, err) != 0)
+    if (list(&l, open_dir(d), d->path, err) != 0)
         return -1;
     /* Files of later steps are damaged ones that a resumed run skipped: they do not count. */
     size_t n = 0;
@@ -489,19 +546,17 @@ int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t every, uint64_t st
     /* The last checkpoint of an earlier end of the run: one that never stopped would not have it.
      */
     if (n > 1 && l.v[n - 2].step % every != 0) {
-        if (unlink(l.v[n - 2].path) != 0 && errno != ENOENT)
-            rc = tf_fail_errno(err, "%s: unlink", l.v[n - 2].path);
+        rc = remove_checkpoint(d, l.v[n - 2].path, err);
         struct tf_checkpoint_file gone = l.v[n - 2];
         l.v[n - 2] = l.v[n - 1];
         l.v[n - 1] = gone;
         n--;
     }
     for (size_t i = 0; keep > 0 && rc == 0 && i + keep < n; i++)
-        if (unlink(l.v[i].path) != 0 && errno != ENOENT)
-            rc = tf_fail_errno(err, "%s: unlink", l.v[i].path);
-    if (rc == 0 && peek(&resume, dir, TF_RUN_RESUME, 0, &why)) {
-        if (why.status == 0 && resume.step <= step && unlink(resume.path) != 0)
-            rc = tf_fail_errno(err, "%s: unlink", resume.path);
+        rc = remove_checkpoint(d, l.v[i].path, err);
+    if (rc == 0 && peek(&resume, d, TF_RUN_RESUME, 0, &why)) {
+        if (why.status == 0 && resume.step <= step)
+            rc = remove_checkpoint(d, resume.path, err);
         free(resume.path);
     }
     tf_checkpoint_list_release(&l);

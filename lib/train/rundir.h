@@ -3,6 +3,8 @@
 #ifndef TF_TRAIN_RUNDIR_H
 #define TF_TRAIN_RUNDIR_H
 
+#include "base/input.h"
+#include "base/output.h"
 #include "train/state.h"
 
 #define TF_RUN_BEST "best.tfm"
@@ -10,8 +12,11 @@
 #define TF_RUN_LOG "log.jsonl"
 #define TF_RUN_LOCK "lock"
 
+/* All work on it is relative to its descriptor: when another directory takes its name, nothing is
+ * written there. Messages name its files as the user does, by path. */
 struct tf_rundir {
     char *path;
+    int fd;
     int lock; /* descriptor that holds the lock */
 };
 
@@ -24,6 +29,21 @@ int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err) TF
  */
 int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err) TF_MUST_CHECK;
 void tf_rundir_close(struct tf_rundir *d);
+/* Open a file of the directory: a descriptor, or -1; err->sys is ENOENT if there is none. flags: of
+ * open(2). Refuses what is no regular file, without waiting for a FIFO. With O_NOFOLLOW, a link is
+ * refused as no file of a run. */
+int tf_rundir_open_file(const struct tf_rundir *d, const char *name, int flags,
+                        struct tf_err *err) TF_MUST_CHECK;
+/* Open it as an input; flags: O_NOFOLLOW or 0. */
+int tf_rundir_input(const struct tf_rundir *d, struct tf_in *in, const char *name, int flags,
+                    struct tf_err *err) TF_MUST_CHECK;
+/* tf_out_open_at of a file of the directory, which is closed after the output. */
+int tf_rundir_create(const struct tf_rundir *d, struct tf_out *out, const char *name,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* tf_model_read of a file of the directory. A link is followed: a checkpoint may be on another
+ * disk. */
+int tf_rundir_read(const struct tf_rundir *d, const char *name, struct tf_model_file *m,
+                   unsigned flags, struct tf_err *err) TF_MUST_CHECK;
 /* DIR/NAME, on the heap. */
 char *tf_rundir_file(const char *dir, const char *name);
 char *tf_rundir_regular_name(uint64_t step); /* "ckpt-%08d.tfm", on the heap */
@@ -46,18 +66,19 @@ void tf_checkpoint_list_release(struct tf_checkpoint_list *l);
 /* The newest readable checkpoint, by the step inside; damaged ones, and models that are not
  * checkpoints, are skipped with a warning. 1: *m, *s and *path (heap) describe it; 0: there is
  * none; -1: there are some, but none can be read. */
-int tf_rundir_newest(const char *dir, struct tf_model_file *m, struct tf_run_state *s, char **path,
-                     struct tf_err *err) TF_MUST_CHECK;
+int tf_rundir_newest(const struct tf_rundir *d, struct tf_model_file *m, struct tf_run_state *s,
+                     char **path, struct tf_err *err) TF_MUST_CHECK;
 
 /* Make DIR/best.tfm a hard link to a file of the directory, or a copy where the file system has no
  * links. */
-int tf_rundir_make_best(const char *dir, const char *path, struct tf_err *err) TF_MUST_CHECK;
+int tf_rundir_make_best(const struct tf_rundir *d, const char *path,
+                        struct tf_err *err) TF_MUST_CHECK;
 /* Is there a best.tfm of that step? */
-bool tf_rundir_best_is(const char *dir, uint64_t step);
+bool tf_rundir_best_is(const struct tf_rundir *d, uint64_t step);
 /* After a save at `step`: delete the regular checkpoint before it when its step is not a multiple
  * of `every`, and the oldest up to that step until `keep` are left (0: keep all); best.tfm keeps
  * its data. Also delete a resume.tfm that is not newer; one whose step can't be read stays. */
-int tf_rundir_retain(const char *dir, uint64_t keep, uint64_t every, uint64_t step,
+int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, uint64_t step,
                      struct tf_err *err) TF_MUST_CHECK;
 
 #endif

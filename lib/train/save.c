@@ -22,7 +22,8 @@ struct tf_saver {
     bool running; /* there is a thread to join */
     atomic_bool done;
     struct tf_err err;    /* of the thread, read after the join */
-    char *writing, *last; /* path being written; newest complete one */
+    char *name;           /* of the file being written, without the directory */
+    char *writing, *last; /* its path; that of the newest complete one */
 };
 
 char *tf_save_name(enum tf_save_kind kind, uint64_t step)
@@ -54,6 +55,7 @@ void tf_saver_free(struct tf_saver *s)
     (void)!tf_saver_wait(s, &ignored);
     for (int i = 0; i < 4; i++)
         free(s->block[i]);
+    free(s->name);
     free(s->writing);
     free(s->last);
     free(s);
@@ -100,7 +102,7 @@ static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *e
     struct tf_run_state state;
     if (tf_out_flush(out, err) != 0)
         return -1;
-    int rc = tf_model_read(&m, out->temp, TF_MODEL_CHECK, 0, err);
+    int rc = tf_rundir_read(s->dir, out->temp, &m, TF_MODEL_CHECK, err);
     if (rc == 0) {
         rc = tf_state_read(&state, &m, err);
         if (rc == 0 && !tf_state_same(&state, &s->state))
@@ -113,10 +115,10 @@ static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *e
 static int write_file(const struct tf_saver *s, struct tf_err *err)
 {
     struct tf_out out;
-    if (tf_out_open(&out, s->writing, TF_OUT_REPLACE, err) != 0)
+    if (tf_rundir_create(s->dir, &out, s->name, err) != 0)
         return -1;
     int rc = put(s, &out, err);
-    if (rc == 0 && out.temp != NULL)
+    if (rc == 0)
         rc = verify(s, &out, err);
     if (rc == 0)
         rc = tf_rundir_check_lock(s->dir, err);
@@ -130,11 +132,11 @@ static int save_files(struct tf_saver *s, struct tf_err *err)
 {
     if (write_file(s, err) != 0)
         return -1;
-    if (s->best && tf_rundir_make_best(s->dir->path, s->writing, err) != 0)
+    if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
         return -1;
     if (s->kind != TF_SAVE_REGULAR)
         return 0;
-    return tf_rundir_retain(s->dir->path, s->keep, s->every, s->state.step, err);
+    return tf_rundir_retain(s->dir, s->keep, s->every, s->state.step, err);
 }
 
 /* When the lock is lost, that is the reason: the run that has it now removes our temporary files.
@@ -193,10 +195,10 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
         if (s->block[i] != NULL &&
             tf_stepper_collect(from, s->block[i], (enum tf_stepper_block)i, err) != 0)
             return -1;
-    char *name = tf_save_name(kind, state->step);
+    free(s->name);
     free(s->writing);
-    s->writing = tf_rundir_file(s->dir->path, name);
-    free(name);
+    s->name = tf_save_name(kind, state->step);
+    s->writing = tf_rundir_file(s->dir->path, s->name);
     s->state = *state;
     s->kind = kind;
     s->best = best;

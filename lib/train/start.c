@@ -5,6 +5,7 @@
 #include "train/signals.h"
 #include "train/validate.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static int start_finished(struct tf_run *r, struct tf_resume *from, struct tf_er
     if (!o->force && (tf_setup_from_checkpoint(&r->setup, o, &from->file, err) != 0 ||
                       tf_resume_compare(from, &r->setup, err) != 0))
         return -1;
-    if (tf_resume_repair_best(from, o->dir, err) != 0)
+    if (tf_resume_repair_best(from, &r->dir, err) != 0)
         return -1;
     report_finished(o, &from->state);
     tf_run_report_complete(o, &from->state, from->path);
@@ -103,11 +104,11 @@ static int open_saver(struct tf_run *r, const struct tf_resume *from, struct tf_
     if (!from->regular)
         return 0;
     r->saved.regular_step = step;
-    if (tf_resume_repair_best(from, o->dir, err) != 0)
+    if (tf_resume_repair_best(from, &r->dir, err) != 0)
         return -1;
     /* A killed run may have had no time to delete, and many of them would fill the disk. Whether
      * the checkpoint before was a multiple of the --save-every of that time is not known: 1. */
-    return tf_rundir_retain(o->dir, keep, 1, step, err);
+    return tf_rundir_retain(&r->dir, keep, 1, step, err);
 }
 
 /* The first item of the stream; NULL when a stop is requested. If the ranks are lost, the first
@@ -152,9 +153,11 @@ static int report_start(struct tf_run *r, const struct tf_resume *from, struct t
 
 static int read_history(struct tf_run *r, struct tf_err *err)
 {
-    char *log = tf_rundir_file(r->o->dir, TF_RUN_LOG);
-    int rc = tf_history_read(&r->collapse, log, err);
-    free(log);
+    struct tf_in log;
+    if (tf_rundir_input(&r->dir, &log, TF_RUN_LOG, O_NOFOLLOW, err) != 0)
+        return -1;
+    int rc = tf_history_read(&r->collapse, &log, err);
+    tf_in_close(&log);
     return rc;
 }
 
@@ -163,7 +166,7 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
     const struct tf_run_opts *o = r->o;
     bool resumed = from->path != NULL;
     if (open_stepper(r, from, err) != 0 || open_saver(r, from, err) != 0 ||
-        tf_run_report_open(&r->report, o, resumed ? &r->state : NULL, err) != 0)
+        tf_run_report_open(&r->report, o, &r->dir, resumed ? &r->state : NULL, err) != 0)
         return -1;
     if (r->o->valid != NULL && r->state.has_best && read_history(r, err) != 0)
         return -1;
@@ -181,7 +184,7 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
 int tf_run_start(struct tf_run *r, struct tf_err *err)
 {
     struct tf_resume from;
-    if (open_directory(r, err) != 0 || tf_resume_find(&from, r->o, err) != 0)
+    if (open_directory(r, err) != 0 || tf_resume_find(&from, &r->dir, err) != 0)
         return -1;
     int rc = tf_resume_finished(&from, r->o) ? start_finished(r, &from, err)
                                              : start_training(r, &from, err);

@@ -352,6 +352,43 @@ ends() {
     done
 }
 
+@test "a directory that is moved away: the run ends with 75, and writes nothing to what replaces it" {
+    args=(--steps 20 --save-every 10 --keep 1 -o run)
+    train "${args[@]}" -o whole b.tfs
+    mkfifo pipe
+    batches n=15 end=0 >some.tfs
+    for what in directory link; do
+        rm -rf run foreign moved
+        mkdir foreign
+        cp whole/ckpt-00000020.tfm foreign/resume.tfm # what a checkpoint at step 20 would remove
+        tf-train "${small[@]}" "${args[@]}" --log-every 1 - <pipe 2>err &
+        pid=$!
+        exec 7>pipe
+        cat some.tfs >&7
+        wait_step run 14
+        wait_for test -e run/ckpt-00000010.tfm # another thread writes it
+        touch -d 2001-02-03 foreign
+        (cd foreign; find . -printf '%p %s %t\n') >before
+        mv run moved
+        case $what in
+            directory) mv foreign run ;;
+            link) ln -s foreign run ;;
+        esac
+        # The run may end before it has read all.
+        batches n=20 | tail -c +$(($(stat -c %s some.tfs) + 1)) >&7 || true
+        exec 7>&-
+        ends 75
+        expect_contains "$(<err)" "tf-train: run/lock: removed or replaced, so that another run may use the directory; last good checkpoint is run/ckpt-00000010.tfm"
+        # A file made and removed would have changed the time of the directory.
+        (cd run; find . -printf '%p %s %t\n') | diff - before
+        rm -rf run
+        mv moved run
+        [ -z "$(find run -name '.tf-*')" ]
+        tr_t 0 "${args[@]}" b.tfs
+        same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+    done
+}
+
 @test "a process that may not write in the directory cannot lock it" {
     [ "$(id -u)" -eq 0 ] || skip "needs a second user"
     need setpriv
@@ -997,8 +1034,8 @@ PY
     [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
     need strace
     for _ in 1 2; do
-        run strace -f -qq -o /dev/null -P run/ckpt-00000005.tfm -e trace=unlink -e \
-            inject=unlink:signal=KILL tf-train "${small[@]}" --save-every 5 --keep 2 --steps 20 -o \
+        run strace -f -qq -o /dev/null -P ckpt-00000005.tfm -e trace=unlinkat -e \
+            inject=unlinkat:signal=KILL tf-train "${small[@]}" --save-every 5 --keep 2 --steps 20 -o \
             run b.tfs
         [ "$status" -eq 137 ]
         [ "$(cd run && echo ckpt*)" = "ckpt-00000005.tfm ckpt-00000010.tfm ckpt-00000015.tfm" ]

@@ -78,11 +78,14 @@ def name_in(below, raw):
     return os.path.relpath(p, below) if p.startswith(below + "/") else None
 
 
-def strings(args):
-    return [
-        unescape(s).decode(errors="surrogateescape")
-        for s in re.findall(r'"((?:\\x[0-9a-f]{2})*)"', args)
-    ]
+def text_of(raw):
+    return unescape(raw).decode(errors="surrogateescape")
+
+
+def paths(args):
+    """The paths of a call, each with the directory of the descriptor before it."""
+    found = re.findall(r'(?:\b\d+<((?:\\x[0-9a-f]{2})*)>, )?"((?:\\x[0-9a-f]{2})*)"', args)
+    return [os.path.join(text_of(d), text_of(p)) for d, p in found]
 
 
 def descriptor(args):
@@ -90,12 +93,12 @@ def descriptor(args):
     if not m:
         return ""
     p = m.group(1)
-    return unescape(p).decode(errors="surrogateescape") if p.startswith("\\x") else p
+    return text_of(p) if p.startswith("\\x") else p
 
 
 def add(log, below, call, args, value, text):
     if call in ("open", "openat"):
-        p = name_in(below, strings(args)[0])
+        p = name_in(below, paths(args)[0])
         if p is not None and "O_CREAT" in args:
             log.append(("create", p, "O_TRUNC" in args))
         return
@@ -112,13 +115,7 @@ def add(log, below, call, args, value, text):
             log.append(("sync" if "sync" in call else call, p) +
                        ((int(args.rsplit(",", 1)[1]), ) if call == "ftruncate" else ()))
         return
-    names = [name_in(below, s) for s in strings(args)]
-    if call in ("unlinkat",):
-        m = re.match(r"\d+<", args)
-        if m:
-            d = name_in(below, descriptor(args))
-            names = [os.path.normpath(os.path.join(d,
-                                                   strings(args)[0]))] if d is not None else [None]
+    names = [name_in(below, p) for p in paths(args)]
     if None in names or not names:
         return
     log.append((re.sub("at2?$", "", call),) + tuple(names))

@@ -223,13 +223,16 @@ static size_t fewer(size_t n, int fd)
     }
 
 RESOLVE(open)
+RESOLVE(openat)
 RESOLVE(read)
 RESOLVE(write)
 RESOLVE(pwrite)
 RESOLVE(close)
 RESOLVE(fsync)
 RESOLVE(rename)
+RESOLVE(renameat)
 RESOLVE(link)
+RESOLVE(linkat)
 RESOLVE(unlink)
 RESOLVE(unlinkat)
 RESOLVE(mkdir)
@@ -239,7 +242,9 @@ RESOLVE(flock)
 RESOLVE(stat)
 RESOLVE(lstat)
 RESOLVE(fstat)
+RESOLVE(fstatat)
 RESOLVE(opendir)
+RESOLVE(fdopendir)
 RESOLVE(poll)
 RESOLVE(mmap)
 RESOLVE(aligned_alloc)
@@ -256,6 +261,17 @@ EXPORT int open(const char *path, int flags, ...)
     if (strike(C_OPEN, CALLER))
         return -1;
     return REAL(open)(path, flags, mode);
+}
+
+EXPORT int openat(int d, const char *path, int flags, ...)
+{
+    va_list ap;
+    va_start(ap, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    if (strike(C_OPEN, CALLER))
+        return -1;
+    return REAL(openat)(d, path, flags, mode);
 }
 
 EXPORT ssize_t read(int fd, void *p, size_t n)
@@ -314,9 +330,19 @@ EXPORT int rename(const char *a, const char *b)
     return strike(C_RENAME, CALLER) ? -1 : REAL(rename)(a, b);
 }
 
+EXPORT int renameat(int d, const char *a, int e, const char *b)
+{
+    return strike(C_RENAME, CALLER) ? -1 : REAL(renameat)(d, a, e, b);
+}
+
 EXPORT int link(const char *a, const char *b)
 {
     return strike(C_LINK, CALLER) ? -1 : REAL(link)(a, b);
+}
+
+EXPORT int linkat(int d, const char *a, int e, const char *b, int flags)
+{
+    return strike(C_LINK, CALLER) ? -1 : REAL(linkat)(d, a, e, b, flags);
 }
 
 EXPORT int unlink(const char *a)
@@ -364,9 +390,19 @@ EXPORT int fstat(int fd, struct stat *st)
     return fd != 2 && strike(C_STAT, CALLER) ? -1 : REAL(fstat)(fd, st);
 }
 
+EXPORT int fstatat(int d, const char *path, struct stat *st, int flags)
+{
+    return strike(C_STAT, CALLER) ? -1 : REAL(fstatat)(d, path, st, flags);
+}
+
 EXPORT DIR *opendir(const char *path)
 {
     return strike(C_OPENDIR, CALLER) ? NULL : REAL(opendir)(path);
+}
+
+EXPORT DIR *fdopendir(int fd)
+{
+    return strike(C_OPENDIR, CALLER) ? NULL : REAL(fdopendir)(fd);
 }
 
 EXPORT int poll(struct pollfd *p, nfds_t n, int ms)

@@ -174,10 +174,51 @@ static void test_out(void)
     is_int(tf_sync_dir("/", &err), 0, "sync_dir of the root");
 }
 
+/* An output in a directory that is held open: no other that takes its name gets the file. */
+static void test_out_at(void)
+{
+    struct tf_out out;
+    struct stat st;
+    err = (struct tf_err){0};
+    int dir = mkdir("held", 0777) == 0 ? open("held", O_RDONLY | O_DIRECTORY) : -1;
+    if (symlink("elsewhere", "held/link") != 0 || mkfifo("held/fifo", 0666) != 0)
+        bail_out("links");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "file" : "link";
+        must(tf_out_open_at(&out, dir, name, "shown", &err), &err);
+        must(tf_out_write(&out, "x", 1, &err), &err);
+        must(tf_out_flush(&out, &err), &err);
+        rename("held", "moved");
+        mkdir("held", 0777);
+        is_int(tf_out_commit(&out, &err), 0, "%s: written", name);
+        ok(rmdir("held") == 0, "nothing is in the other directory");
+        rename("moved", "held");
+    }
+    is_str(slurp("held/file"), "x", "the file is in the first");
+    ok(lstat("held/link", &st) == 0 && S_ISREG(st.st_mode) && access("elsewhere", F_OK) != 0,
+       "a link is replaced");
+    must(tf_out_open_at(&out, dir, "file", "shown", &err), &err);
+    tf_out_abort(&out);
+    ok(unlink("held/file") == 0 && unlink("held/link") == 0, "the files");
+    ok(tf_out_open_at(&out, dir, "fifo", "shown", &err) == -1 &&
+           strcmp(err.msg, "shown: not a regular file") == 0,
+       "a FIFO: %s", err.msg);
+    ok(tf_out_open_at(&out, dir, ".", "shown", &err) == -1 &&
+           strcmp(err.msg, "shown: is a directory") == 0,
+       "a directory: %s", err.msg);
+    ok(unlink("held/fifo") == 0 && rmdir("held") == 0, "no temporary file is left");
+    ok(tf_out_open_at(&out, dir, "file", "shown", &err) == -1 && err.sys == ENOENT,
+       "a directory that is removed: %s", err.msg);
+    close(dir);
+    ok(tf_out_open_at(&out, dir, "file", "shown", &err) == -1 && err.sys == EBADF,
+       "a descriptor that is closed: %s", err.msg);
+}
+
 int main(void)
 {
     if (chdir(temp_path("")) != 0)
         bail_out("chdir");
     test_out();
+    test_out_at();
     return done();
 }

@@ -269,8 +269,10 @@ static void test_grid(void)
     struct tf_checkpoint_list l;
     struct tf_model_file m;
     struct tf_run_state s;
+    struct tf_rundir d;
     char *path, *full;
-    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 0, "no checkpoint yet");
+    must(tf_rundir_open(&d, dir, &err), &err);
+    is_int(tf_rundir_newest(&d, &m, &s, &path, &err), 0, "no checkpoint yet");
     char *name = tf_rundir_regular_name(123456789);
     is_str(name, "ckpt-123456789.tfm", "nine digits");
     free(name);
@@ -307,52 +309,54 @@ static void test_grid(void)
     tf_checkpoint_list_release(&l);
     checkpoint("resume.tfm", 17);
     full = file("ckpt-00000015.tfm");
-    ok(tf_rundir_make_best(dir, full, &err) == 0 && tf_rundir_make_best(dir, full, &err) == 0,
+    ok(tf_rundir_make_best(&d, full, &err) == 0 && tf_rundir_make_best(&d, full, &err) == 0,
        "links the best, twice");
     free(full);
-    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 1, "finds the newest");
+    is_int(tf_rundir_newest(&d, &m, &s, &path, &err), 1, "finds the newest");
     ok(strstr(path, "ckpt-123456789.tfm") != NULL, "%s", path);
     tf_model_release(&m);
     free(path);
     put("ckpt-123456789.tfm", "torn");
-    ok(tf_rundir_retain(dir, 2, 5, 20, &err) == 0, "retains 2 up to step 20");
+    ok(tf_rundir_retain(&d, 2, 5, 20, &err) == 0, "retains 2 up to step 20");
     ok(!there("ckpt-00000005.tfm") && !there("ckpt-00000010.tfm") && there("ckpt-00000015.tfm") &&
            there("ckpt-00000020.tfm") && there("ckpt-123456789.tfm"),
        "the oldest went; one beyond the step neither counts nor goes");
     ok(!there("resume.tfm"), "an older resume.tfm went");
-    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 1, "passes over a torn one");
+    is_int(tf_rundir_newest(&d, &m, &s, &path, &err), 1, "passes over a torn one");
     ok(strstr(path, "ckpt-00000020.tfm") != NULL, "%s", path);
     tf_model_release(&m);
     free(path);
     checkpoint("ckpt-00000017.tfm", 17);
-    ok(tf_rundir_retain(dir, 0, 5, 17, &err) == 0 && there("ckpt-00000015.tfm") &&
+    ok(tf_rundir_retain(&d, 0, 5, 17, &err) == 0 && there("ckpt-00000015.tfm") &&
            there("ckpt-00000017.tfm"),
        "one off the grid stays while it is the last");
-    ok(tf_rundir_retain(dir, 2, 5, 20, &err) == 0 && there("ckpt-00000015.tfm") &&
+    ok(tf_rundir_retain(&d, 2, 5, 20, &err) == 0 && there("ckpt-00000015.tfm") &&
            !there("ckpt-00000017.tfm") && there("ckpt-00000020.tfm"),
        "and goes with the next, not counted");
     checkpoint("resume.tfm", 17);
-    ok(tf_rundir_retain(dir, 1, 5, 16, &err) == 0 && there("resume.tfm") &&
+    ok(tf_rundir_retain(&d, 1, 5, 16, &err) == 0 && there("resume.tfm") &&
            there("ckpt-00000015.tfm"),
        "a newer resume.tfm and the only one stay");
     put("ckpt-00000020.tfm", "torn");
-    is_int(tf_rundir_newest(dir, &m, &s, &path, &err), 1, "passes over two");
+    is_int(tf_rundir_newest(&d, &m, &s, &path, &err), 1, "passes over two");
     ok(strstr(path, "resume.tfm") != NULL, "%s", path);
     tf_model_release(&m);
     free(path);
     put("resume.tfm", "torn");
-    ok(tf_rundir_retain(dir, 0, 5, 30, &err) == 0 && there("resume.tfm"),
+    ok(tf_rundir_retain(&d, 0, 5, 30, &err) == 0 && there("resume.tfm"),
        "a resume.tfm that does not tell its step stays");
     put("ckpt-00000015.tfm", "torn"); /* the data of best.tfm as well: truncated in place */
     err = (struct tf_err){0};
-    ok(tf_rundir_newest(dir, &m, &s, &path, &err) == -1 &&
+    ok(tf_rundir_newest(&d, &m, &s, &path, &err) == -1 &&
            strstr(err.msg, "none of its 5 checkpoints can be read") != NULL,
        "%s", err.msg);
+    tf_rundir_close(&d);
 }
 
 static void test_journal(void)
 {
     struct tf_journal j;
+    struct tf_rundir d;
     char *path = file("log.jsonl"), *text;
     size_t n;
     put("log.jsonl",
@@ -361,8 +365,9 @@ static void test_journal(void)
         "{\"event\":\"valid\",\"step\":10}\n{\"event\":\"step\",\"step\":11}\nno "
         "json\n{\"event\":\"step\",\"st");
     err = (struct tf_err){0};
+    must(tf_rundir_open(&d, dir, &err), &err);
     const struct tf_run_state from = {.step = 10, .valid_step = 5};
-    ok(tf_journal_open(&j, path, &from, NULL, &err) == 0, "opens a log");
+    ok(tf_journal_open(&j, &d, &from, NULL, &err) == 0, "opens a log");
     tf_journal_line(&j, "step", 11);
     ok(tf_journal_put(&j, &err) == 0, "and continues");
     tf_journal_close(&j);
@@ -373,11 +378,12 @@ static void test_journal(void)
            "{\"event\":\"step\",\"step\":11}\n",
            "lines after the step, later validations and torn ones are gone");
     free(text);
-    ok(tf_journal_open(&j, path, NULL, NULL, &err) == 0, "opens it for a new run");
+    ok(tf_journal_open(&j, &d, NULL, NULL, &err) == 0, "opens it for a new run");
     tf_journal_close(&j);
     ok(tf_read_file(&text, &n, path, 10000, &err) == 0 && n == 0, "which removes all lines");
     free(text);
     free(path);
+    tf_rundir_close(&d);
 }
 
 int main(void)
