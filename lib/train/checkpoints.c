@@ -17,12 +17,12 @@ static int save_failed(struct tf_run *r)
 static int keep_waiting(struct tf_run *r, struct tf_err *err)
 {
     const struct timespec tick = {.tv_nsec = 10000000};
-    while (r->o->team != NULL && tf_saver_writing(r->saved.saver)) {
-        if (tf_stepper_idle(&r->stepper, err) != 0)
-            return -1;
+    int rc = 0;
+    while (rc == 0 && r->o->team != NULL && tf_saver_writing(r->saved.saver)) {
         nanosleep(&tick, NULL);
+        rc = tf_stepper_idle(&r->stepper, err);
     }
-    return 0;
+    return rc;
 }
 
 int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)

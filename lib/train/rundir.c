@@ -389,16 +389,17 @@ static int newest_first(const void *a, const void *b)
 }
 
 /* Read the step of a file that has none in its name: resume.tfm, best.tfm. False when there is no
- * such file; *why is set when the step can't be read. */
+ * such file, and c->path is NULL; *why is set when the step can't be read. */
 static bool peek(struct candidate *c, const struct tf_rundir *d, const char *name, int rank,
                  struct tf_err *why)
 {
     struct tf_model_file m;
     *why = (struct tf_err){0};
+    *c = (struct candidate){.rank = rank};
     int rc = tf_rundir_read(d, name, &m, TF_MODEL_HEAD, why);
     if (rc != 0 && why->sys == ENOENT)
         return false;
-    *c = (struct candidate){.path = tf_rundir_file(d->path, name), .rank = rank};
+    c->path = tf_rundir_file(d->path, name);
     if (rc == 0) {
         if (tf_state_step(&c->step, &m, why) != 0)
             tf_context(why, "%s", c->path);
@@ -517,10 +518,9 @@ bool tf_rundir_best_is(const struct tf_rundir *d, uint64_t step)
 {
     struct candidate best;
     struct tf_err why;
-    if (!peek(&best, d, TF_RUN_BEST, 0, &why))
-        return false;
+    bool there = peek(&best, d, TF_RUN_BEST, 0, &why);
     free(best.path);
-    return why.status == 0 && best.step == step;
+    return there && why.status == 0 && best.step == step;
 }
 
 static int remove_checkpoint(const struct tf_rundir *d, const char *path, struct tf_err *err)

@@ -79,42 +79,59 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
     mv run whole
     rm -rf run; cp -r whole run; rm run/best.tfm
     mv run finished
-    while read -r from call at status_of message; do
+    while read -r from call of at status_of message; do
         # "a-b": the first of these calls with that message; its number depends on the plugins.
-        for ((n = ${at%-*}; n <= ${at#*-}; n++)); do
+        # "a+": that one and all that follow.
+        numbers=("$at")
+        [[ $at != *-* ]] || mapfile -t numbers < <(seq "${at%-*}" "${at#*-}")
+        for n in "${numbers[@]}"; do
             rm -rf run
             cp -r "$from" run
             run --separate-stderr env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" \
-                "TF_FAULT_CALLS=$call" "TF_FAULT_AT=$n" TF_FAULT_DO=EIO \
+                "TF_FAULT_CALLS=$call" "TF_FAULT_OF=$of" "TF_FAULT_AT=$n" TF_FAULT_DO=EIO \
                 tf-train "${args[@]}" b.tfs </dev/null
             [[ $stderr != *"$message: Input"* ]] || break
         done
-        echo "$from, $call $n" >&2
+        echo "$from, $call $of $n" >&2
         expect_status "$status_of"
         [ -z "$message" ] || expect_contains "$stderr" "$message: Input/output error"
+        if [ "$status_of" -ne 0 ]; then
+            # It stops there: it does not complete the run, and deletes nothing that this may need.
+            [[ $stderr != *"finished at"* && $stderr != *"nothing left"* ]]
+            [[ $from != half || -e run/resume.tfm ]]
+            [[ $from != half || -e run/ckpt-00000008.tfm || $message == run/resume.tfm* ]]
+        fi
         # What the failure left, the next start completes.
         t 0 tf-train "${args[@]}" b.tfs
         cmp run/ckpt-00000012.tfm whole/ckpt-00000012.tfm
         cmp run/best.tfm whole/best.tfm
     done <<'EOF'
-half opendir 1 0
-half opendir 2 1 run
-half opendir 3 1 run
-half mkdir 1 1 run: mkdir
-half flock 1 1 run/lock: flock
-half ftruncate 1 1 run/lock: write
-half pwrite 1 1 run/lock: write
-half read 1 1 run/log.jsonl: read
-half read 10 1 run/log.jsonl: read
-half stat 1-40 1 run/lock
-half rename 1 1 run/log.jsonl: rename
-half rename 2 1 run/ckpt-00000012.tfm: rename
-half rename 3 1 run/best.tfm: rename
-half link 1 0
-half unlink 3 1 run/ckpt-00000008.tfm: unlink
-half unlink 4 1 run/resume.tfm: unlink
-no-best rename 1 1 run/best.tfm: rename
-finished rename 1 1 run/best.tfm: rename
+half opendir * 1 0
+half opendir * 2 1 run
+half opendir * 3 1 run
+half mkdir * 1 1 run: mkdir
+half flock * 1 1 run/lock: flock
+half ftruncate * 1 1 run/lock: write
+half pwrite * 1 1 run/lock: write
+half read * 1 1 run/log.jsonl: read
+half read * 10 1 run/log.jsonl: read
+half stat lock 1-40 1 run/lock
+half open log.jsonl 1 1 run/log.jsonl
+half open log.jsonl 2 1 run/log.jsonl
+half open log.jsonl 3 1 run/log.jsonl
+half open log.jsonl 4 1 run/log.jsonl
+half open .tf-ckpt-* 1 1 run/ckpt-00000012.tfm: cannot create a temporary file in its directory
+half write * 1-40 1 run/ckpt-00000012.tfm: write
+half rename log.jsonl 1 1 run/log.jsonl: rename
+half rename ckpt-* 1 1 run/ckpt-00000012.tfm: rename
+half rename best.tfm 1 1 run/best.tfm: rename
+half link * 1 0
+half unlink ckpt-* 1 1 run/ckpt-00000008.tfm: unlink
+half unlink resume.tfm 1 1 run/resume.tfm: unlink
+half thread * 1+ 0
+half thread,rename ckpt-* 1+ 1 run/ckpt-00000012.tfm: rename
+no-best rename best.tfm 1 1 run/best.tfm: rename
+finished rename best.tfm 1 1 run/best.tfm: rename
 EOF
 }
 

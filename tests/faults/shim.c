@@ -4,12 +4,14 @@
  * and libcbor see the true system. Threads share one counter, so a point in the thread that saves
  * is as easy to reach as one in main. File descriptor 2 is left alone: the message must come out.
  *
- *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation and mmap; "all": all
- *     but allocation; "malloc": all allocation
+ *     TF_FAULT_CALLS=write,fsync   what counts; "files": all but allocation, mmap, poll, threads;
+ *     "all": all but allocation; "malloc": all allocation
+ *     TF_FAULT_OF=PATTERN          of the calls with a path, only those on a file of such a name
  *     TF_FAULT_AT=5                the fifth of them; "5+" the fifth and all that follow
  *     TF_FAULT_DO=ENOSPC           an error by name, "kill", "stop": the process stops before the
- * call (SIGSTOP), or "spoil": a write of which one bit comes out wrong TF_FAULT_SHORT=SEED read and
- * write move 1 to 64 bytes at a time, and now and then say EINTR first (poll too)
+ *     call (SIGSTOP), or "spoil": a write of which one bit comes out wrong
+ *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then
+ *     say EINTR first (poll too)
  *     TF_FAULT_CLOCK=SEED          the time of day is any, in any order
  *     TF_FAULT_SLOW=MS             making a lock, as each pass over a batch does, takes so many
  *     milliseconds longer
@@ -20,6 +22,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
@@ -59,6 +62,7 @@ enum call {
     C_OPENDIR,
     C_POLL,
     C_MMAP,
+    C_THREAD,
     C_MALLOC,
     C_CALLOC,
     C_REALLOC,
@@ -68,8 +72,8 @@ enum call {
 static const char *const names[N_CALLS] = {"open",         "read",   "write",  "pwrite", "close",
                                            "fsync",        "rename", "link",   "unlink", "mkdir",
                                            "ftruncate",    "fchmod", "flock",  "stat",   "opendir",
-                                           "poll",         "mmap",   "malloc", "calloc", "realloc",
-                                           "aligned_alloc"};
+                                           "poll",         "mmap",   "thread", "malloc", "calloc",
+                                           "realloc",      "aligned_alloc"};
 enum { ALLOCATION = 1 << C_MALLOC | 1 << C_CALLOC | 1 << C_REALLOC | 1 << C_ALIGNED };
 
 static const struct {
@@ -81,6 +85,7 @@ static const struct {
 
 static uintptr_t text_begin, text_end;
 static unsigned mask;
+static const char *of;
 static long at;
 static int onward, give, shortly, killing, spoiling, stopping, lying;
 static atomic_long count, struck;
@@ -104,6 +109,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 
 __attribute__((constructor)) static void begin(void)
 {
+    of = getenv("TF_FAULT_OF");
     const char *calls = getenv("TF_FAULT_CALLS"), *when = getenv("TF_FAULT_AT"),
                *what = getenv("TF_FAULT_DO"), *seed = getenv("TF_FAULT_SHORT"),
                *clock = getenv("TF_FAULT_CLOCK"), *delay = getenv("TF_FAULT_SLOW");
@@ -127,7 +133,7 @@ __attribute__((constructor)) static void begin(void)
         if (strcmp(calls, "all") == 0)
             mask = ~(unsigned)ALLOCATION;
         if (strcmp(calls, "files") == 0)
-            mask = ~(unsigned)(ALLOCATION | 1 << C_MMAP | 1 << C_POLL);
+            mask = ~(unsigned)(ALLOCATION | 1 << C_MMAP | 1 << C_POLL | 1 << C_THREAD);
     }
     if (when != NULL) {
         at = strtol(when, &end, 10);
@@ -191,6 +197,14 @@ static int strike(enum call which, uintptr_t caller)
     return 1;
 }
 
+/* The same for a call on a path. */
+static int strike_path(enum call which, uintptr_t caller, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return (of == NULL || fnmatch(of, slash != NULL ? slash + 1 : path, 0) == 0) &&
+           strike(which, caller);
+}
+
 static unsigned draw(unsigned below)
 {
     uint64_t x = atomic_fetch_add(&state, 0x9e3779b97f4a7c15u) + 0x9e3779b97f4a7c15u;
@@ -247,6 +261,7 @@ RESOLVE(opendir)
 RESOLVE(fdopendir)
 RESOLVE(poll)
 RESOLVE(mmap)
+RESOLVE(pthread_create)
 RESOLVE(aligned_alloc)
 RESOLVE(clock_gettime)
 RESOLVE(time)
@@ -258,7 +273,7 @@ EXPORT int open(const char *path, int flags, ...)
     va_start(ap, flags);
     mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
     va_end(ap);
-    if (strike(C_OPEN, CALLER))
+    if (strike_path(C_OPEN, CALLER, path))
         return -1;
     return REAL(open)(path, flags, mode);
 }
@@ -269,7 +284,7 @@ EXPORT int openat(int d, const char *path, int flags, ...)
     va_start(ap, flags);
     mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
     va_end(ap);
-    if (strike(C_OPEN, CALLER))
+    if (strike_path(C_OPEN, CALLER, path))
         return -1;
     return REAL(openat)(d, path, flags, mode);
 }
@@ -327,37 +342,37 @@ EXPORT int fsync(int fd)
 
 EXPORT int rename(const char *a, const char *b)
 {
-    return strike(C_RENAME, CALLER) ? -1 : REAL(rename)(a, b);
+    return strike_path(C_RENAME, CALLER, b) ? -1 : REAL(rename)(a, b);
 }
 
 EXPORT int renameat(int d, const char *a, int e, const char *b)
 {
-    return strike(C_RENAME, CALLER) ? -1 : REAL(renameat)(d, a, e, b);
+    return strike_path(C_RENAME, CALLER, b) ? -1 : REAL(renameat)(d, a, e, b);
 }
 
 EXPORT int link(const char *a, const char *b)
 {
-    return strike(C_LINK, CALLER) ? -1 : REAL(link)(a, b);
+    return strike_path(C_LINK, CALLER, b) ? -1 : REAL(link)(a, b);
 }
 
 EXPORT int linkat(int d, const char *a, int e, const char *b, int flags)
 {
-    return strike(C_LINK, CALLER) ? -1 : REAL(linkat)(d, a, e, b, flags);
+    return strike_path(C_LINK, CALLER, b) ? -1 : REAL(linkat)(d, a, e, b, flags);
 }
 
 EXPORT int unlink(const char *a)
 {
-    return strike(C_UNLINK, CALLER) ? -1 : REAL(unlink)(a);
+    return strike_path(C_UNLINK, CALLER, a) ? -1 : REAL(unlink)(a);
 }
 
 EXPORT int unlinkat(int d, const char *a, int flags)
 {
-    return strike(C_UNLINK, CALLER) ? -1 : REAL(unlinkat)(d, a, flags);
+    return strike_path(C_UNLINK, CALLER, a) ? -1 : REAL(unlinkat)(d, a, flags);
 }
 
 EXPORT int mkdir(const char *a, mode_t mode)
 {
-    return strike(C_MKDIR, CALLER) ? -1 : REAL(mkdir)(a, mode);
+    return strike_path(C_MKDIR, CALLER, a) ? -1 : REAL(mkdir)(a, mode);
 }
 
 EXPORT int ftruncate(int fd, off_t n)
@@ -377,12 +392,12 @@ EXPORT int flock(int fd, int op)
 
 EXPORT int stat(const char *path, struct stat *st)
 {
-    return strike(C_STAT, CALLER) ? -1 : REAL(stat)(path, st);
+    return strike_path(C_STAT, CALLER, path) ? -1 : REAL(stat)(path, st);
 }
 
 EXPORT int lstat(const char *path, struct stat *st)
 {
-    return strike(C_STAT, CALLER) ? -1 : REAL(lstat)(path, st);
+    return strike_path(C_STAT, CALLER, path) ? -1 : REAL(lstat)(path, st);
 }
 
 EXPORT int fstat(int fd, struct stat *st)
@@ -392,12 +407,12 @@ EXPORT int fstat(int fd, struct stat *st)
 
 EXPORT int fstatat(int d, const char *path, struct stat *st, int flags)
 {
-    return strike(C_STAT, CALLER) ? -1 : REAL(fstatat)(d, path, st, flags);
+    return strike_path(C_STAT, CALLER, path) ? -1 : REAL(fstatat)(d, path, st, flags);
 }
 
 EXPORT DIR *opendir(const char *path)
 {
-    return strike(C_OPENDIR, CALLER) ? NULL : REAL(opendir)(path);
+    return strike_path(C_OPENDIR, CALLER, path) ? NULL : REAL(opendir)(path);
 }
 
 EXPORT DIR *fdopendir(int fd)
@@ -419,6 +434,11 @@ EXPORT int poll(struct pollfd *p, nfds_t n, int ms)
 EXPORT void *mmap(void *p, size_t n, int prot, int flags, int fd, off_t where)
 {
     return strike(C_MMAP, CALLER) ? MAP_FAILED : REAL(mmap)(p, n, prot, flags, fd, where);
+}
+
+EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+    return strike(C_THREAD, CALLER) ? EAGAIN : REAL(pthread_create)(t, attr, run, arg);
 }
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *t)

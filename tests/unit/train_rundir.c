@@ -5,6 +5,7 @@
 #include "train/journal.h"
 #include "train/rundir.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -353,6 +354,37 @@ static void test_grid(void)
     tf_rundir_close(&d);
 }
 
+/* Without hard links best.tfm is a copy; here because the link's temporary name is taken. */
+static void test_copy(void)
+{
+    struct tf_rundir d;
+    struct stat a, b;
+    static char data[100000];
+    char temp[60];
+    memset(data, 'x', sizeof data);
+    err = (struct tf_err){0};
+    must(tf_rundir_open(&d, temp_path("copied"), &err), &err);
+    snprintf(temp, sizeof temp, "copied/.tf-best.tfm.tmp.%ld", (long)getpid());
+    ok(mkdir(temp_path(temp), 0777) == 0, "no link can be made");
+    char *path = tf_rundir_file(d.path, "ckpt-00000003.tfm"),
+         *best = tf_rundir_file(d.path, TF_RUN_BEST);
+    write_file(path, data, sizeof data);
+    ok(tf_rundir_make_best(&d, path, &err) == 0 && same_files(path, best), "a copy: %s", err.msg);
+    ok(stat(path, &a) == 0 && stat(best, &b) == 0 && a.st_ino != b.st_ino, "not a link");
+    ok(unlink(path) == 0 && tf_rundir_make_best(&d, path, &err) == -1 && err.sys == ENOENT &&
+           strstr(err.msg, path) != NULL,
+       "of a file that is gone: %s", err.msg);
+    write_file(path, data, sizeof data);
+    ok(unlink(best) == 0 && mkdir(best, 0777) == 0 && tf_rundir_make_best(&d, path, &err) == -1 &&
+           strstr(err.msg, "best.tfm: is a directory") != NULL,
+       "onto a directory: %s", err.msg);
+    ok(rmdir(best) == 0 && rmdir(temp_path(temp)) == 0 && count_entries(d.path) == 2,
+       "only the lock and the checkpoint are left");
+    free(path);
+    free(best);
+    tf_rundir_close(&d);
+}
+
 static void test_journal(void)
 {
     struct tf_journal j;
@@ -394,6 +426,7 @@ int main(void)
     test_lock_file();
     test_state();
     test_grid();
+    test_copy();
     test_journal();
     return done();
 }

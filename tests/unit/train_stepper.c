@@ -1,13 +1,11 @@
 /* One update: the gradient is the fixed tree's for any number of lanes, also with fewer sentences
  * than shards; micro-batches add; Adam and the moving average see the whole block. */
 #include "../harness/model.h"
-#include "../harness/temp.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "train/save.h"
+#include "train/stepper.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { V = 31, MOST = 40 };
 
@@ -306,56 +304,6 @@ static void test_one_shard(const struct tf_config *c)
     tf_pairs_release(&p);
 }
 
-/* No file is made of what is not finite. */
-static void test_not_finite(const struct tf_config *c)
-{
-    static const char *const what[] = {"a weight", "a first moment", "a second moment",
-                                       "a moving average"};
-    struct tf_value map = tf_value_map();
-    const struct tf_save_common common = {.settings = map,
-                                          .batches = map,
-                                          .header = {.kind = "checkpoint",
-                                                     .version = 1,
-                                                     .special = {-1, -1, -1, -1},
-                                                     .config = map,
-                                                     .made = tf_value_array(),
-                                                     .extra = map}};
-    struct tf_run_state state = {.step = 7};
-    for (int bad = 0; bad <= 4; bad++) {
-        struct tf_stepper s;
-        struct tf_err err = {0};
-        float *block[4];
-        struct tf_params params;
-        tf_params_init(&params, c);
-        for (int i = 0; i < 4; i++)
-            block[i] = tf_xcalloc(params.size, sizeof(float));
-        if (bad < 4)
-            block[bad][3] = bad == 1 ? NAN : INFINITY;
-        const struct tf_stepper_start start = {
-            .p = block[0], .m = block[1], .v = block[2], .e = block[3], .ema = true, .threads = 1};
-        must(tf_stepper_init(&s, tf_cpu_backends(NULL)[0], c, &start, &err), &err);
-        struct tf_rundir dir;
-        must(tf_rundir_open(&dir, temp_path(""), &err), &err);
-        struct tf_saver *saver = tf_saver_new(&dir, &common, &params, true, 0, 1);
-        must(tf_saver_start(saver, &s, &state, TF_SAVE_REGULAR, false, &err), &err);
-        int rc = tf_saver_wait(saver, &err);
-        tf_saver_free(saver);
-        tf_rundir_close(&dir);
-        char *path = tf_rundir_file(temp_path(""), "ckpt-00000007.tfm");
-        if (bad < 4)
-            ok(rc == -1 && err.status == TF_DIVERGED && strstr(err.msg, what[bad]) != NULL &&
-                   access(path, F_OK) != 0,
-               "%s", err.msg);
-        else
-            ok(rc == 0 && unlink(path) == 0, "finite: saved");
-        free(path);
-        tf_stepper_release(&s);
-        tf_params_release(&params);
-        for (int i = 0; i < 4; i++)
-            free(block[i]);
-    }
-}
-
 int main(void)
 {
     struct tf_config c = config();
@@ -367,6 +315,5 @@ int main(void)
         test_micro_batches(&c, n);
     test_large();
     test_one_shard(&c);
-    test_not_finite(&c);
     return done();
 }
