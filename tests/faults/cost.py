@@ -1,7 +1,8 @@
 """R, T: what the tools take for hostile input, and files of earlier releases."""
+import functools
+import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -22,22 +23,40 @@ def limits():
     }
 
 
+# A process counts what its parent had when it was started as memory of its own, and this one has
+# the inputs: what is measured is started by a small one.
+METER = """
+import json, os, resource, subprocess, sys
+
+for line in sys.stdin:
+    argv, cwd, seconds = json.loads(line)
+    limit = (int(seconds) + 1, int(seconds) + 2)
+    with open(os.path.join(cwd, "out"), "wb") as out:
+        p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
+                             cwd=cwd,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limit))
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    print(json.dumps((used.ru_utime + used.ru_stime, used.ru_maxrss << 10, p.returncode)),
+          flush=True)
+"""
+
+
+@functools.lru_cache(maxsize=None)
+def meter():
+    return subprocess.Popen([sys.executable, "-c", METER],
+                            stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE,
+                            env=ENV,
+                            text=True)
+
+
 def measure(argv, cwd, seconds):
     """(CPU seconds, peak memory in bytes, status). A run is stopped after so many seconds of CPU."""
-    def prepare():
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-
-    with open(os.path.join(cwd, "out"), "wb") as out:
-        p = subprocess.Popen(argv,
-                             stdin=subprocess.DEVNULL,
-                             stdout=out,
-                             stderr=subprocess.DEVNULL,
-                             env=ENV,
-                             cwd=cwd,
-                             preexec_fn=prepare)
-        _, status, used = os.wait4(p.pid, 0)
-    p.returncode = os.waitstatus_to_exitcode(status)
-    return used.ru_utime + used.ru_stime, used.ru_maxrss << 10, p.returncode
+    p = meter()
+    p.stdin.write(json.dumps((argv, cwd, seconds)) + "\n")
+    p.stdin.flush()
+    return json.loads(p.stdout.readline())
 
 
 def words(r, n, vocabulary, per_line):
