@@ -13,6 +13,9 @@
 
 #define TF_MUST_CHECK __attribute__((warn_unused_result))
 #define TF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+/* A function that stays out of its caller, which runs for every record. Inlined, its arrays, and
+ * variables whose address it takes, would cost each record a stack canary. */
+#define TF_NOINLINE __attribute__((noinline))
 
 /* Name of the tool in messages, "tf-x"; set at its start. */
 extern const char *tf_progname;

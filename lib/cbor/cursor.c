@@ -2,6 +2,7 @@
 #include "cbor/cursor.h"
 
 #include "base/bits.h"
+#include "base/err.h"
 #include "base/utf8.h"
 #include "cbor/head.h"
 #include "cbor/scan.h"
@@ -176,32 +177,33 @@ struct list_faults {
     const char *kind, *tag, *rest, *count;
 };
 
-/* Enter a list. Of a plain array, *width is 0 and the cursor is at its first element; of a typed
- * array, *p has n elements of *width bytes and the cursor is after it. */
-static const char *list_enter(struct tf_cbor_cursor *c, size_t (*width_of)(uint64_t tag),
-                              size_t max, const struct list_faults *f, const uint8_t **p,
-                              size_t *width, size_t *n)
+/* A list that is being read. Of a plain array, width is 0 and the cursor is at its first element; of
+ * a typed array, p has n elements of so many bytes and the cursor is after it. */
+struct list {
+    struct tf_cbor_cursor at;
+    const uint8_t *p;
+    size_t width, bytes;
+    uint64_t tag, n;
+};
+
+static const char *list_enter(struct list *l, size_t (*width_of)(uint64_t tag), size_t max,
+                              const struct list_faults *f)
 {
-    uint64_t tag, count;
-    size_t bytes;
-    *width = 0;
-    if (tf_cursor_tag(c, &tag)) {
-        if (tf_cursor_array(c, &count))
+    if (tf_cursor_tag(&l->at, &l->tag)) {
+        l->width = 0;
+        if (tf_cursor_array(&l->at, &l->n))
             return f->kind;
     } else {
-        *width = width_of(tag);
-        if (!*width)
+        l->width = width_of(l->tag);
+        if (!l->width)
             return f->tag;
-        if (tf_cursor_bytes(c, p, &bytes))
+        if (tf_cursor_bytes(&l->at, &l->p, &l->bytes))
             return f->kind;
-        if (bytes % *width)
+        if (l->bytes % l->width)
             return f->rest;
-        count = bytes / *width;
+        l->n = l->bytes / l->width;
     }
-    if (count > max)
-        return f->count;
-    *n = (size_t)count;
-    return NULL;
+    return l->n > max ? f->count : NULL;
 }
 
 static size_t id_width(uint64_t tag)
@@ -213,26 +215,33 @@ static size_t id_width(uint64_t tag)
                                : 0;
 }
 
+/* Not inlined: p would be loaded from memory for each id. */
+static TF_NOINLINE void widen(uint32_t *to, const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t v;
+        memcpy(&v, p + 2 * i, 2);
+        to[i] = v;
+    }
+}
+
 const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
                           const uint32_t **ids, size_t *n)
 {
     static const struct list_faults faults = {"not a list of ids", "ids under an unknown tag",
                                               "ids: bytes left over", "too many ids"};
-    struct tf_cbor_cursor at = *c;
-    const uint8_t *p = NULL;
-    size_t width, count;
-    const char *why = list_enter(&at, id_width, max, &faults, &p, &width, &count);
+    struct list l;
+    l.at = *c;
+    const char *why = list_enter(&l, id_width, max, &faults);
     if (why)
         return why;
+    const uint8_t *p = l.p;
+    const size_t width = l.width, count = (size_t)l.n;
     uint32_t *to = tf_arena_alloc(a, 4 * count + 4);
     if (width == 4) {
         memcpy(to, p, 4 * count);
     } else if (width == 2) {
-        for (size_t i = 0; i < count; i++) {
-            uint16_t v;
-            memcpy(&v, p + 2 * i, 2);
-            to[i] = v;
-        }
+        widen(to, p, count);
     } else if (width == 1) {
         for (size_t i = 0; i < count; i++)
             to[i] = p[i];
@@ -241,7 +250,7 @@ const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t m
             uint64_t x;
             if (width == 8)
                 x = tf_load64(p + 8 * i);
-            else if (tf_cursor_uint(&at, &x))
+            else if (tf_cursor_uint(&l.at, &x))
                 x = UINT64_MAX;
             if (x > UINT32_MAX)
                 return "an id that is not a 32-bit number";
@@ -250,7 +259,7 @@ const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t m
     }
     *ids = to;
     *n = count;
-    *c = at;
+    *c = l.at;
     return NULL;
 }
 
@@ -265,12 +274,13 @@ const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t
     static const struct list_faults faults = {"not a list of numbers",
                                               "numbers under an unknown tag",
                                               "numbers: bytes left over", "too many numbers"};
-    struct tf_cbor_cursor at = *c;
-    const uint8_t *p = NULL;
-    size_t width, count;
-    const char *why = list_enter(&at, real_width, max, &faults, &p, &width, &count);
+    struct list l;
+    l.at = *c;
+    const char *why = list_enter(&l, real_width, max, &faults);
     if (why)
         return why;
+    const uint8_t *p = l.p;
+    const size_t width = l.width, count = (size_t)l.n;
     float *to = tf_arena_alloc(a, 4 * count + 4);
     for (size_t i = 0; i < count; i++) {
         double d;
@@ -283,13 +293,13 @@ const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t
         } else {
             if (width == 8)
                 memcpy(&d, p + 8 * i, 8);
-            else if (tf_cursor_real(&at, &d))
+            else if (tf_cursor_real(&l.at, &d))
                 return "not a number";
             to[i] = (float)d;
         }
     }
     *x = to;
     *n = count;
-    *c = at;
+    *c = l.at;
     return NULL;
 }

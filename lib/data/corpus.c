@@ -69,8 +69,8 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
     return 0;
 }
 
-static void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count, bool has_crc,
-                     uint32_t crc)
+static TF_NOINLINE void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count,
+                                 bool has_crc, uint32_t crc)
 {
     uint8_t b[12];
     if (!has_crc) {

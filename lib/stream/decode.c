@@ -4,10 +4,15 @@
 
 #include <string.h>
 
+/* What the functions for one field pass on is here, not on their stacks: each of them that takes
+ * the address of a variable would pay for a canary, at every record. */
 struct decode {
     struct tf_cbor_cursor c;
     struct tf_arena *a;
     const struct tf_header *h;
+    size_t n; /* items of the last list */
+    uint64_t x;
+    double real;
 };
 
 /* Make the reason that a getter returned an error that begins with the name of the field. */
@@ -21,12 +26,18 @@ struct decode {
 static int get_fields(struct decode *d, const struct tf_field *f, uint64_t before, uint64_t items,
                       void *base, struct tf_err *err);
 
+/* Does a record begin with two heads of a byte each? Most do. */
+static bool is_short(const uint8_t *p, size_t n)
+{
+    return n >= 2 && p[0] > 0x80 && p[0] < 0x98 && p[1] < 24;
+}
+
 /* Read the beginning of a record: *items of its array, and *type. Returns the bytes read; -1 if it
  * is not an array that begins with an unsigned integer; -2 if n bytes are too few to tell. */
 static int begin_record(const uint8_t *p, size_t n, uint64_t *items, uint64_t *type)
 {
     struct tf_head h;
-    if (n >= 2 && p[0] > 0x80 && p[0] < 0x98 && p[1] < 24) { /* two heads of a byte: most records */
+    if (is_short(p, n)) {
         *items = p[0] & 31;
         *type = p[1];
         return 2;
@@ -46,11 +57,16 @@ static int begin_record(const uint8_t *p, size_t n, uint64_t *items, uint64_t *t
     return k + m;
 }
 
-int tf_record_type(const uint8_t *p, size_t n)
+static TF_NOINLINE int long_type(const uint8_t *p, size_t n)
 {
     uint64_t items, type;
     int k = begin_record(p, n, &items, &type);
     return k < 0 ? k : (int)type;
+}
+
+int tf_record_type(const uint8_t *p, size_t n)
+{
+    return is_short(p, n) ? p[1] : long_type(p, n);
 }
 
 int tf_ids_known(int64_t size, const char *what, const uint32_t *ids, size_t n, struct tf_err *err)
@@ -72,7 +88,8 @@ int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, s
     return 0;
 }
 
-static int get_texts(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
+static TF_NOINLINE int get_texts(struct decode *d, const struct tf_field *f, void *base,
+                                 struct tf_err *err)
 {
     uint64_t items;
     TRY(f->name, tf_cursor_array(&d->c, &items));
@@ -98,7 +115,8 @@ size_t tf_structs_ids(const struct tf_field *f, const void *item)
     return n;
 }
 
-static int get_structs(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
+static TF_NOINLINE int get_structs(struct decode *d, const struct tf_field *f, void *base,
+                                   struct tf_err *err)
 {
     uint64_t n, items;
     size_t ids = 0;
@@ -133,13 +151,12 @@ static int check_offsets(const struct tf_field *f, size_t n_off, size_t ids, con
     return 0;
 }
 
-/* Decode one field. *n becomes the number of items of a list. */
-static int get_field(struct decode *d, const struct tf_field *f, void *base, size_t *n,
-                     struct tf_err *err);
+/* Decode one field. d->n becomes the number of items of a list. */
+static int get_field(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err);
 
 /* Decode a map, whose keys may be in any order. Skip unknown keys. */
-static int get_map(struct decode *d, const struct tf_field *fields, const char *what, void *base,
-                   struct tf_err *err)
+static TF_NOINLINE int get_map(struct decode *d, const struct tf_field *fields, const char *what,
+                               void *base, struct tf_err *err)
 {
     enum { MOST = 16 };
     size_t n_fields = 0, counts[MOST] = {0};
@@ -162,8 +179,9 @@ static int get_map(struct decode *d, const struct tf_field *fields, const char *
         if (seen[k])
             return tf_fail(err, "%s: twice", fields[k].name);
         seen[k] = true;
-        if (get_field(d, &fields[k], base, &counts[k], err))
+        if (get_field(d, &fields[k], base, err))
             return -1;
+        counts[k] = d->n;
     }
     for (size_t k = 0; k < n_fields; k++)
         if (!seen[k] && !(fields[k].flags & TF_OPTIONAL))
@@ -186,7 +204,8 @@ static int get_map(struct decode *d, const struct tf_field *fields, const char *
     return 0;
 }
 
-static int get_text(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
+static TF_NOINLINE int get_text(struct decode *d, const struct tf_field *f, void *base,
+                                struct tf_err *err)
 {
     const char *s;
     size_t n;
@@ -195,31 +214,27 @@ static int get_text(struct decode *d, const struct tf_field *f, void *base, stru
     return 0;
 }
 
-static int get_ids(struct decode *d, const struct tf_field *f, void *base, size_t *n,
-                   struct tf_err *err)
+static int get_ids(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
 {
     const uint32_t **ids = TF_MEMBER(const uint32_t *, base, f->at);
-    TRY(f->name, tf_cursor_ids(&d->c, d->a, f->max, ids, n));
+    TRY(f->name, tf_cursor_ids(&d->c, d->a, f->max, ids, &d->n));
     if (f->type != TF_FIELD_IDS)
         return 0; /* the count is in another field */
-    *TF_MEMBER(size_t, base, f->n_at) = *n;
-    return f->flags & TF_KNOWN ? tf_ids_known(d->h->size, f->name, *ids, *n, err) : 0;
+    *TF_MEMBER(size_t, base, f->n_at) = d->n;
+    return f->flags & TF_KNOWN ? tf_ids_known(d->h->size, f->name, *ids, d->n, err) : 0;
 }
 
-static int get_floats(struct decode *d, const struct tf_field *f, void *base, size_t *n,
-                      struct tf_err *err)
+static int get_floats(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
 {
-    TRY(f->name, tf_cursor_reals(&d->c, d->a, f->max, TF_MEMBER(const float *, base, f->at), n));
+    TRY(f->name,
+        tf_cursor_reals(&d->c, d->a, f->max, TF_MEMBER(const float *, base, f->at), &d->n));
     if (!f->count)
-        *TF_MEMBER(size_t, base, f->n_at) = *n;
-    return tf_field_check_count(f, *n, base, err);
+        *TF_MEMBER(size_t, base, f->n_at) = d->n;
+    return tf_field_check_count(f, d->n, base, err);
 }
 
-static int get_field(struct decode *d, const struct tf_field *f, void *base, size_t *n,
-                     struct tf_err *err)
+static int get_field(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
 {
-    uint64_t x;
-    double real;
     switch (f->type) {
     case TF_FIELD_UINT:
         TRY(f->name, tf_cursor_uint(&d->c, TF_MEMBER(uint64_t, base, f->at)));
@@ -227,16 +242,16 @@ static int get_field(struct decode *d, const struct tf_field *f, void *base, siz
             *TF_MEMBER(bool, base, f->flag_at) = true;
         return 0;
     case TF_FIELD_CODE:
-        TRY(f->name, tf_cursor_uint(&d->c, &x));
-        if (x > INT32_MAX)
+        TRY(f->name, tf_cursor_uint(&d->c, &d->x));
+        if (d->x > INT32_MAX)
             return tf_fail(err, "%s: too large", f->name);
-        *TF_MEMBER(int, base, f->at) = (int)x;
+        *TF_MEMBER(int, base, f->at) = (int)d->x;
         return 0;
     case TF_FIELD_TEXT:
         return get_text(d, f, base, err);
     case TF_FIELD_FLOAT:
-        TRY(f->name, tf_cursor_real(&d->c, &real));
-        *TF_MEMBER(float, base, f->at) = (float)real;
+        TRY(f->name, tf_cursor_real(&d->c, &d->real));
+        *TF_MEMBER(float, base, f->at) = (float)d->real;
         return 0;
     case TF_FIELD_SHA256:
         TRY(f->name, tf_cursor_sha256(&d->c, TF_MEMBER(uint8_t, base, f->at)));
@@ -245,9 +260,9 @@ static int get_field(struct decode *d, const struct tf_field *f, void *base, siz
     case TF_FIELD_IDS:
     case TF_FIELD_PACKED:
     case TF_FIELD_OFFSETS:
-        return get_ids(d, f, base, n, err);
+        return get_ids(d, f, base, err);
     case TF_FIELD_FLOATS:
-        return get_floats(d, f, base, n, err);
+        return get_floats(d, f, base, err);
     case TF_FIELD_TEXTS:
         return get_texts(d, f, base, err);
     case TF_FIELD_STRUCTS:
@@ -287,13 +302,12 @@ static int get_fields(struct decode *d, const struct tf_field *f, uint64_t befor
                       void *base, struct tf_err *err)
 {
     bool newer = before == 0; /* within a record: the cursor moves past them */
-    size_t n;
     for (; f->name; f++, before++) {
         if (before >= items)
             return too_few(f, before, err);
         if ((f->flags & TF_OPTIONAL) && tf_cursor_is_null(&d->c))
             d->c.p++;
-        else if (get_field(d, f, base, &n, err))
+        else if (get_field(d, f, base, err))
             return -1;
     }
     if (!newer)

@@ -110,9 +110,9 @@ static int malformed(const struct tf_reader *r, uint64_t at, const char *why, co
                    (unsigned long long)r->count, (unsigned long long)at, why, hint);
 }
 
-/* Measure the item after the queue: a record, or a field after a tensor's data. 1: *n bytes of it
- * are there; 0: not all of it, and fill is false; -1: error. */
-static int measure(struct tf_reader *r, bool fill, size_t *n, struct tf_err *err)
+/* Measure the item after the queue: a record, or a field after a tensor's data. Returns its bytes,
+ * which are there; 0: not all of it is, and fill is false; -1: error. */
+static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
 {
     struct tf_scan s = {0};
     const char *why;
@@ -121,10 +121,8 @@ static int measure(struct tf_reader *r, bool fill, size_t *n, struct tf_err *err
         if ((r->flags & TF_READ_TENSORS) && tf_record_type(scan_at(r), have) == TF_REC_TENSOR)
             limit = r->max_tensor + TF_TENSOR_HEAD_MAX;
         int rc = tf_scan_item(&s, scan_at(r), have, limit, &why);
-        if (rc > 0) {
-            *n = s.pos;
-            return 1;
-        }
+        if (rc > 0)
+            return (int64_t)s.pos;
         if (rc < 0) {
             bool raise = limit != TF_MAX_RECORD && strstr(why, "limit");
             return malformed(r, scan_offset(r) + s.pos, why, raise ? " (--max-tensor)" : "", err);
@@ -158,7 +156,6 @@ static int wrong_format(const struct tf_reader *r, struct tf_err *err)
 static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
 {
     struct tf_in *in = r->in;
-    size_t n;
     if (want(r, TF_LABEL_N, err))
         return -1;
     if (first && available(r) == 0)
@@ -175,8 +172,10 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     r->ended = false;
     in->pos += TF_LABEL_N;
     tf_arena_clear(&r->header_mem);
-    if (measure(r, true, &n, err) < 0)
+    int64_t size = measure(r, true, err);
+    if (size < 0)
         return -1;
+    const size_t n = (size_t)size;
     if (tf_header_decode(&r->header, &r->header_mem, scan_at(r), n, err))
         return tf_context(err, "%s", in->name);
     tf_buf_clear(&r->header_raw);
@@ -256,7 +255,8 @@ static void enqueue(struct tf_reader *r, size_t n, bool skip)
 }
 
 /* Compare a check or end record with what was counted. */
-static int verify(struct tf_reader *r, int type, const uint8_t *p, size_t n, struct tf_err *err)
+static TF_NOINLINE int verify(struct tf_reader *r, int type, const uint8_t *p, size_t n,
+                              struct tf_err *err)
 {
     struct tf_record rec;
     const char *name = r->in->name, *what = tf_record_name(type);
@@ -276,7 +276,7 @@ static int verify(struct tf_reader *r, int type, const uint8_t *p, size_t n, str
 }
 
 /* Read the head of a tensor after the queue into r->tensor. */
-static int pull_tensor(struct tf_reader *r, struct tf_err *err)
+static TF_NOINLINE int pull_tensor(struct tf_reader *r, struct tf_err *err)
 {
     struct tf_tensor_head *h = &r->tensor;
     if (want(r, TF_TENSOR_HEAD_MAX, err))
@@ -300,7 +300,6 @@ static int pull_tensor(struct tf_reader *r, struct tf_err *err)
  * the record is not complete; -1. Nothing changes unless it returns 1. */
 static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf_err *err)
 {
-    size_t n;
     const char *name = r->in->name;
     if (r->apart) {
         if (want(r, 10, err))
@@ -308,9 +307,10 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         if (tf_record_type(scan_at(r), available(r)) == TF_REC_TENSOR)
             return pull_tensor(r, err);
     }
-    int rc = measure(r, fill, &n, err);
-    if (rc <= 0)
-        return rc;
+    int64_t size = measure(r, fill, err);
+    if (size <= 0)
+        return (int)size;
+    const size_t n = (size_t)size;
     const uint8_t *p = scan_at(r);
     int type = tf_record_type(p, n);
     unsigned long long at = (unsigned long long)scan_offset(r);
@@ -483,9 +483,10 @@ int tf_reader_data(struct tf_reader *r, void *dst, size_t n, struct tf_err *err)
 int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)
 {
     for (uint64_t i = 0; i < r->tensor.items_after; i++) {
-        size_t n;
-        if (measure(r, true, &n, err) < 0)
+        int64_t size = measure(r, true, err);
+        if (size < 0)
             return -1;
+        const size_t n = (size_t)size;
         struct tf_cbor_cursor c = {.p = scan_at(r), .end = scan_at(r) + n};
         bool has = false;
         uint32_t want_crc = 0;

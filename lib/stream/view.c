@@ -31,7 +31,7 @@ uint64_t tf_view_ids(const uint8_t *raw, size_t raw_n, uint64_t offset, int side
 }
 
 /* Decode the n ids at c, in an encoding other than U16 and U32. */
-static int decode_ids(uint32_t *dst, size_t n, struct tf_cbor_cursor c)
+static TF_NOINLINE int decode_ids(uint32_t *dst, size_t n, struct tf_cbor_cursor c)
 {
     uint64_t x;
     const uint8_t *p;

@@ -38,9 +38,7 @@ void tf_resume_release(struct tf_resume *r)
 
 bool tf_resume_finished(const struct tf_resume *r, const struct tf_run_opts *o)
 {
-    const struct tf_run_state *s = &r->state;
-    if (r->path == NULL)
-        return false;
+    const struct tf_run_state *s = &r->state; /* of a new run: step 0, not regular */
     bool all = s->step >= (uint64_t)o->steps,
          stale = o->patience > 0 && s->stale >= (uint64_t)o->patience;
     return s->step > (uint64_t)o->steps || ((all || stale) && r->regular);

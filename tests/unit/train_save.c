@@ -142,6 +142,20 @@ static void test_disk_full(void)
     close_saving(&s);
 }
 
+/* A state that no start accepts, in a file without any other fault. */
+static void test_refused(void)
+{
+    struct saving s;
+    open_saving(&s);
+    start(&s);
+    must(save(&s, INT64_MAX), &err);
+    ok(tf_saver_wait(s.saver, &err) == -1 &&
+           strstr(err.msg, "reading back the new file: state: step") != NULL,
+       "a step that cannot be read back: %s", err.msg);
+    is_int(count_entries(s.dir.path), 1, "only the lock is left");
+    close_saving(&s);
+}
+
 static int no_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,
                        struct tf_err *why)
 {
@@ -171,6 +185,7 @@ int main(void)
     test_not_finite();
     test_thread_fails();
     test_disk_full();
+    test_refused();
     test_device_fails();
     return done();
 }
