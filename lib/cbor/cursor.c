@@ -177,8 +177,8 @@ struct list_faults {
     const char *kind, *tag, *rest, *count;
 };
 
-/* A list that is being read. Of a plain array, width is 0 and the cursor is at its first element; of
- * a typed array, p has n elements of so many bytes and the cursor is after it. */
+/* A list that is being read. Of a plain array, width is 0 and the cursor is at its first element;
+ * of a typed array, p has n elements of so many bytes and the cursor is after it. */
 struct list {
     struct tf_cbor_cursor at;
     const uint8_t *p;
