@@ -7,6 +7,9 @@ import shutil
 import subprocess
 import sys
 
+import cbor2
+
+from resume import records
 from rig import BIN, ENV, TOP, run, slurp
 
 # ---- R: cost ----
@@ -160,6 +163,10 @@ def inputs(rig, r, kind, n):
             d = run(["tf-tokenize", "-m", rig.material()["vocab"], rig.path("cost.txt")])
             got.append(d.out)
         out[name] = tuple(got)
+    ids = bytes(r.randrange(4, 30) for _ in range(n))
+    one = b"".join(records(out["words"][0])[:2]) + b"".join(
+        cbor2.dumps(x) for x in ([1, 0, cbor2.CBORTag(64, ids)], [15, 1, None]))
+    out["ids of one byte"] = (one, one)
     return out
 
 
