@@ -149,6 +149,14 @@ EOF
     done
 }
 
+@test "a checkpoint that records shards which no run has: refused by name" {
+    tf-train "${small[@]}" --shards 4 --steps 5 -o run b.tfs
+    tf-cbor json run/ckpt-00000005.tfm | sed 's/"shards":4/"shards":3/' >part
+    tf-cbor unjson part >run/ckpt-00000005.tfm
+    t 1 tf-train "${small[@]}" --steps 10 -o run b.tfs
+    expect_error "tf-train: run/ckpt-00000005.tfm: shards: 3 is not a power of two"
+}
+
 @test "a lock removed while a checkpoint gets its name: 75, whatever the second run did to the file" {
     [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
     [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"

@@ -109,6 +109,7 @@ int main(void)
         {"cursor", "epoch", "state: cursor: epoch", false},
         {"cursor", "record", "state: cursor: record", false},
         {"cursor", "corpus", "state: cursor: corpus", true},
+        {"cursor", "group", "state: cursor: group", true},
         {"best", NULL, "state: best: missing", false},
         {"best", "valid_step", "state: best: valid_step", false},
         {"best", "stale", "state: best: stale", false},
