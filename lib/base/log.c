@@ -3,7 +3,9 @@
 #include "base/buf.h"
 #include "base/terminal.h"
 
+#include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -25,8 +27,8 @@ static const char clear[] = "\r\033[K";
 static void put_line(const char *tag, const char *text)
 {
     struct tf_buf b = {0};
-    tf_buf_printf(&b, "%s%s: %s%s\n", tf_terminal_has_line(line_shown) ? clear : "",
-                  tf_progname, tag, text);
+    tf_buf_printf(&b, "%s%s: %s%s\n", tf_terminal_has_line(line_shown) ? clear : "", tf_progname,
+                  tag, text);
     line_shown = false;
     fwrite(b.p, 1, b.len, stderr);
     fflush(stderr);
@@ -41,12 +43,12 @@ static void format(char *dst, size_t size, const char *fmt, va_list ap)
 }
 
 /* Format the arguments of a function that ends in `fmt, ...` into its array `text`. */
-#define FORMAT(text, fmt)                      \
-    do {                                       \
-        va_list ap;                            \
-        va_start(ap, fmt);                     \
-        format(text, sizeof text, fmt, ap);    \
-        va_end(ap);                            \
+#define FORMAT(text, fmt)                   \
+    do {                                    \
+        va_list ap;                         \
+        va_start(ap, fmt);                  \
+        format(text, sizeof text, fmt, ap); \
+        va_end(ap);                         \
     } while (0)
 
 void tf_warn(const char *fmt, ...)
@@ -164,4 +166,27 @@ void tf_progress_end(struct tf_progress *p)
     if (p->on && p->terminal)
         tf_terminal_leave();
     p->on = false;
+}
+
+static char deadline[200];
+
+static void give_up(int sig)
+{
+    (void)sig;
+    (void)!write(STDERR_FILENO, deadline, strlen(deadline));
+    _exit(TF_FAILED);
+}
+
+void tf_deadline(double seconds, const char *text)
+{
+    alarm(0);
+    if (seconds <= 0) {
+        signal(SIGALRM, SIG_DFL);
+        return;
+    }
+    deadline[0] = 0;
+    if (text[0] != 0)
+        snprintf(deadline, sizeof deadline, "%s: %s\n", tf_progname, text);
+    signal(SIGALRM, give_up);
+    alarm((unsigned)ceil(seconds));
 }

@@ -28,4 +28,9 @@ bool tf_progress_due(struct tf_progress *p); /* would tf_progress_show print now
 void tf_progress_show(struct tf_progress *p, const char *fmt, ...) TF_PRINTF(2, 3);
 void tf_progress_end(struct tf_progress *p); /* clear the line */
 
+/* For a wait inside another library: unless this is called again before, the process prints the
+ * text as an error (nothing if it is empty) and ends with TF_FAILED after so many seconds. 0: no
+ * deadline from now on. Uses SIGALRM. */
+void tf_deadline(double seconds, const char *text);
+
 #endif

@@ -70,9 +70,22 @@ static int load(struct tf_comm *c, const struct launcher *by, struct tf_err *err
     return 0;
 }
 
+/* For MPI's own waits, in which ranks connect and end. Rank 0 prints why. */
+static void set_deadline(int rank, int size, double seconds, const char *when)
+{
+    char text[100] = "";
+    if (rank == 0)
+        snprintf(text, sizeof text, "at the %s, no answer for %g s from one of %d ranks", when,
+                 seconds, size);
+    tf_deadline(seconds, text);
+}
+
 static int connect_ranks(struct tf_comm *c, const struct launcher *by, int size, struct tf_err *err)
 {
-    if (c->table->open(&c->rank, &c->size, c->library, sizeof c->library, err) != 0) {
+    set_deadline(c->rank, size, c->limit + 10, "start"); /* they start at different times */
+    int rc = c->table->open(&c->rank, &c->size, c->library, sizeof c->library, err);
+    tf_deadline(0, NULL);
+    if (rc != 0) {
         c->table = NULL;
         return -1;
     }
@@ -125,8 +138,11 @@ int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit, struct t
 
 void tf_comm_close(struct tf_comm *c)
 {
-    if (c->table != NULL)
+    if (c->table != NULL) { /* ranks may begin to wait at different times */
+        set_deadline(c->rank, c->size, 2 * c->limit + 1, "end");
         c->table->close();
+        tf_deadline(0, NULL);
+    }
     free(c->host);
     *c = (struct tf_comm){.size = 1};
 }

@@ -60,8 +60,8 @@ bool tf_comm_wanted(enum tf_comm_use use);
  * and before it closes, because launchers kill the others when one has ended with an error. */
 int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit,
                  struct tf_err *err) TF_MUST_CHECK;
-/* After the last message, on all ranks: none ends before the last one closes. A zero struct may be
- * closed. */
+/* After the last message, on all ranks: none ends before the last one closes, or after twice
+ * `limit` the process ends with TF_FAILED. A zero struct may be closed. */
 void tf_comm_close(struct tf_comm *c);
 /* End all ranks. Returns only for a process of its own. */
 void tf_comm_abort(struct tf_comm *c, int status);

@@ -194,6 +194,15 @@ same() {
     jq -e 'select(.event == "step") | .comm_s >= 0 and .slowest >= 0 and .slowest < 4' run/log.jsonl
 }
 
+@test "a rank that ends before it connects, which MPICH does not notice" {
+    [[ " ${mpis[*]} " == *" mpich "* ]] || skip "no MPICH"
+    run --separate-stderr timeout "$TF_TIMEOUT" mpirun.mpich -n 1 tf-train "${small[@]}" \
+        --rank-timeout 1 -o run b.tfs : -n 1 true </dev/null
+    [ "$status" -ne 0 ]
+    [ "$status" -ne 124 ]
+    expect_contains "$stderr" "tf-train: at the start, no answer for 11 s from one of 2 ranks"
+}
+
 @test "all ranks end with the status of rank 0, which alone says why" {
     ranks_t 2 3 -o run b.tfs
     [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]

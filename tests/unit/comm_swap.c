@@ -97,6 +97,17 @@ static int wait_too_long(struct tf_comm *c)
         pause();
 }
 
+/* A rank that never closes: the others do not wait for ever. */
+static int never_close(struct tf_comm *c)
+{
+    c->limit = 0.2;
+    if (c->rank == 1)
+        for (;;)
+            pause();
+    tf_comm_close(c);
+    return 5;
+}
+
 /* The statuses of ranks, which the launcher returns: 0 for all is well. */
 static int run_rank(const char *what, int size)
 {
@@ -109,6 +120,8 @@ static int run_rank(const char *what, int size)
     }
     if (strcmp(what, "wait") == 0)
         return wait_too_long(&c);
+    if (strcmp(what, "never") == 0)
+        return never_close(&c);
     bool good =
         c.size == size && slots(&c) && swap_all(&c) && gather(&c) && gather(&c) && swap_all(&c);
     for (int i = 0; size > 1 && i < size; i++)
@@ -129,6 +142,9 @@ int main(int argc, char **argv)
             is_int(launch_ranks(mpi, n, "run"), 0, "%s: %d ranks", mpi, n);
         is_int(launch_ranks(mpi, 3, "run"), 2, "%s: 3 ranks are refused", mpi);
         ok(launch_ranks(mpi, 2, "wait") != 0, "%s: a rank that does not answer ends all", mpi);
+        const int status = launch_ranks(mpi, 2, "never");
+        ok(status != 0 && status != 124 && status != 5,
+           "%s: a rank that does not end ends all (%d)", mpi, status);
     }
     return done();
 }
