@@ -69,8 +69,8 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
     return 0;
 }
 
-static TF_NOINLINE void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count,
-                                 bool has_crc, uint32_t crc)
+static void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count, bool has_crc,
+                     uint32_t crc)
 {
     uint8_t b[12];
     if (!has_crc) {
@@ -191,20 +191,25 @@ void tf_corpus_release(struct tf_corpus *c)
     *c = (struct tf_corpus){0};
 }
 
+static TF_NOINLINE void part_read(struct tf_corpus *c, struct tf_corpus_side *s)
+{
+    uint64_t count;
+    uint32_t crc;
+    bool has_crc = tf_reader_sum(s->reader, &count, &crc);
+    part_end(c, s, count, has_crc, crc);
+}
+
 /* The next record of a side that is not a header: 1, 0 at the end, -1. */
 static int side_next(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_record *rec,
                      struct tf_err *err)
 {
-    uint64_t count;
-    uint32_t crc;
     for (;;) {
         int rc = tf_reader_next(s->reader, rec, err);
         if (rc < 0)
             return -1;
         if (rc > 0 && rec->type != TF_REC_HEADER)
             return 1;
-        bool has_crc = tf_reader_sum(s->reader, &count, &crc);
-        part_end(c, s, count, has_crc, crc);
+        part_read(c, s);
         if (rc == 0)
             return 0;
         if (part_begin(c, s, err) < 0)
