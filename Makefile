@@ -137,6 +137,7 @@ bats := $(sort $(filter-out $(if $(SAN),tests/cli/pipelines.bats),\
 	$(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats))))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
+exchanges := $(mpis:%=$B/tests/bench/exchange-%)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(ARCH),,$(if $(cu_src),$B/emulate/tf-backend-cuda.so))
 emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o $B/tests/emulate/cublaslt.o
@@ -347,7 +348,7 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 
--include $(mpis:%=$B/lib/comm/mpi/%.d)
+-include $(mpis:%=$B/lib/comm/mpi/%.d) $(exchanges:%=%.d)
 -include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $(cmd_obj) $(test_obj) \
 	$(fuzz_obj) $(harness_obj) $B/tests/emulate/check.o $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
 
@@ -440,10 +441,15 @@ $B/tests/faults/shim.so: tests/faults/shim.c $B/flags
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CC) $(all_cflags) -fPIC -shared -o $@ $< -ldl
 
-bench: all $B/tests/bench/ops ## run the benchmarks; print throughput and ratios
+bench: all $B/tests/bench/ops $(exchanges) ## run the benchmarks; print throughput and ratios
 	@$(test_env) tests/bench/run
 $B/tests/bench/ops: $B/tests/bench/ops.o $B/libtest.a $B/libtf.a
 	$(call link)
+$(exchanges): $B/tests/bench/exchange-%: tests/bench/exchange.c $B/libtest.a $B/libtf.a $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  MPI  $(patsubst $B/%,%,$@)')
+	$Q$(MPICC_$*) $(all_cppflags) $(all_cflags) $(all_ldflags) -MMD -MP -MT $@ -MF $@.d -o $@ $< \
+	    $B/libtest.a $B/libtf.a $(libs) $(LDLIBS)
 
 demo: maybe-deps ## train a small model on the default task and use it
 	@$(MAKE) --no-print-directory all
