@@ -423,7 +423,7 @@ def f1(rig, row):
         d = run([
             "gdb", "-q", "-batch", "-ex", "break tf_stepper_measure", "-ex",
             "ignore 1 %d" % (n - 1), "-ex", "run", "-ex",
-            "set {unsigned}((char *)s->total + %d) = %s" %
+            "set {unsigned}((char *)s->level[0] + %d) = %s" %
             (4 * word, value), "-ex", "delete", "-ex", "continue", "--args"
         ] + argv)
         text = d.out.decode(errors="replace") + d.err
