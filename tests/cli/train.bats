@@ -326,6 +326,17 @@ ends() {
     tr_t 0 --steps 12 --save-every 100 -o run b.tfs
 }
 
+# A run with $args on `pipe`, which stays open after some.tfs, past step 14 and the checkpoint of
+# step 10, which another thread writes: $pid.
+begin_saved() {
+    tf-train "${small[@]}" "${args[@]}" --log-every 1 - <pipe 2>err &
+    pid=$!
+    exec 7>pipe
+    cat some.tfs >&7
+    wait_step run 14
+    wait_for test -e run/ckpt-00000010.tfm
+}
+
 @test "a lock that is removed lets a second run in; the first saves nothing more, and ends with 75" {
     args=(--steps 20 --save-every 10 -o run)
     train "${args[@]}" -o whole b.tfs
@@ -333,12 +344,7 @@ ends() {
     batches n=15 end=0 >some.tfs
     for second in no yes; do
         rm -rf run
-        tf-train "${small[@]}" "${args[@]}" --log-every 1 - <pipe 2>err &
-        pid=$!
-        exec 7>pipe
-        cat some.tfs >&7
-        wait_step run 14
-        wait_for test -e run/ckpt-00000010.tfm # another thread writes it
+        begin_saved
         rm run/lock
         [ $second = no ] || train "${args[@]}" b.tfs
         # The run may end before it has read all.
@@ -361,12 +367,7 @@ ends() {
         rm -rf run foreign moved
         mkdir foreign
         cp whole/ckpt-00000020.tfm foreign/resume.tfm # what a checkpoint at step 20 would remove
-        tf-train "${small[@]}" "${args[@]}" --log-every 1 - <pipe 2>err &
-        pid=$!
-        exec 7>pipe
-        cat some.tfs >&7
-        wait_step run 14
-        wait_for test -e run/ckpt-00000010.tfm # another thread writes it
+        begin_saved
         touch -d 2001-02-03 foreign
         (cd foreign; find . -printf '%p %s %t\n') >before
         mv run moved

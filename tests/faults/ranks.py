@@ -266,6 +266,17 @@ def flip_one(row, ranks, what, victim, tensor):
         row.fail("%s: a copy was saved", what)
 
 
+def one_of_them(rig, row):
+    """Runs of which one rank is odd: number of ranks, launcher, that rank, and all of it in words."""
+    found = launchers(row)
+    for i in range(rig.count(50, short=1) if found else 0):
+        if row.over():
+            return
+        n, launcher = row.r.choice((2, 4, 8)), row.r.choice(found)
+        odd = row.r.randrange(n)
+        yield n, launcher, odd, "%d ranks of %s, rank %d, %d" % (n, launcher[0], odd, i)
+
+
 def g2(rig, row):
     """one bit of a rank's copy of the weights flipped before a save: nothing is saved, the rank is
     named, and the next start continues from the last good checkpoint"""
@@ -276,16 +287,10 @@ def g2(rig, row):
     whole = rig.whole("flip", stream, *more)
     tensor = largest_tensor(os.path.join(rig.path("whole-flip"), "ckpt-00000040.tfm"),
                             rig.path("weights.safetensors"))
-    found = launchers(row)
     out, fifo = rig.path("flip"), rig.path("fifo")
     os.mkfifo(fifo)
-    for i in range(rig.count(50, short=1) if found else 0):
-        if row.over():
-            break
+    for n, launcher, victim, what in one_of_them(rig, row):
         shutil.rmtree(out, ignore_errors=True)
-        n, launcher = row.r.choice((2, 4, 8)), row.r.choice(found)
-        victim = row.r.randrange(n)
-        what = "%d ranks of %s, rank %d, %d" % (n, launcher[0], victim, i)
         ranks = Ranks(rig, launcher, n, out, fifo, *more)
         feed = subprocess.Popen(
             ["sh", "-c", 'exec >"$1"; cat "$2"; exec sleep 600', "sh", fifo, part])
@@ -396,15 +401,9 @@ def g6(rig, row):
     stream = rig.batches("b40.tfs", n=40)
     more = ["--steps", "40", "--save-every", "20", "--log-every", "1"]
     whole = rig.whole("slow", stream, *more)
-    found = launchers(row)
     out = rig.path("slow")
-    for i in range(rig.count(50, short=1) if found else 0):
-        if row.over():
-            break
+    for n, launcher, slow, what in one_of_them(rig, row):
         shutil.rmtree(out, ignore_errors=True)
-        n, launcher = row.r.choice((2, 4, 8)), row.r.choice(found)
-        slow = row.r.randrange(n)
-        what = "%d ranks of %s, rank %d, %d" % (n, launcher[0], slow, i)
         ranks = Ranks(rig, launcher, n, out, stream, *more,
                       odd=(slow, dict(LD_PRELOAD=SHIM, TF_FAULT_SLOW="50")))
         status = ranks.end(row, what, 120)
