@@ -140,7 +140,7 @@ mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 exchanges := $(mpis:%=$B/tests/bench/exchange-%)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(ARCH),,$(if $(cu_src),$B/emulate/tf-backend-cuda.so))
-emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $B/tests/emulate/emulate.o $B/tests/emulate/cublaslt.o
+emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $(patsubst %,$B/tests/emulate/%.o,cublaslt emulate nccl)
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
 

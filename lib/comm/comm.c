@@ -199,19 +199,26 @@ int tf_comm_slot(const struct tf_comm *c, int rank)
     return slot;
 }
 
-/* By doubling: blocks of 1, 2, 4, ... slots. The largest go to the nearest rank. */
+/* The largest blocks go to the nearest rank. */
+struct tf_comm_step tf_comm_gather_step(const struct tf_comm *c, int n)
+{
+    const int slot = tf_comm_slot(c, c->rank), ours = slot & -n;
+    return (struct tf_comm_step){.peer = tf_comm_slot(c, slot ^ n), /* reversed again: the rank */
+                                 .ours = ours,
+                                 .theirs = ours ^ n};
+}
+
 int tf_comm_gather(struct tf_comm *c, void *base, const size_t *edge, struct tf_err *err)
 {
     char *p = base;
-    const int slot = tf_comm_slot(c, c->rank);
     for (int n = 1; n < c->size; n *= 2) {
-        const int ours = slot & -n, theirs = ours ^ n;
+        const struct tf_comm_step s = tf_comm_gather_step(c, n);
         const struct tf_comm_piece piece = {
-            .peer = tf_comm_slot(c, slot ^ n), /* reversing again gives the rank */
-            .out = p + edge[ours],
-            .n_out = edge[ours + n] - edge[ours],
-            .in = p + edge[theirs],
-            .n_in = edge[theirs + n] - edge[theirs],
+            .peer = s.peer,
+            .out = p + edge[s.ours],
+            .n_out = edge[s.ours + n] - edge[s.ours],
+            .in = p + edge[s.theirs],
+            .n_in = edge[s.theirs + n] - edge[s.theirs],
         };
         if (tf_comm_swap(c, &piece, 1, err) != 0)
             return -1;

@@ -71,6 +71,12 @@ int tf_comm_swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n,
                  struct tf_err *err) TF_MUST_CHECK;
 /* Each rank has a slot; neighbours in rank own halves, then quarters and so on of all slots. */
 int tf_comm_slot(const struct tf_comm *c, int rank);
+/* A step of a gather by doubling, with n = 1, 2, 4 ... below size: we have n slots from `ours`, and
+ * exchange them for the n slots from `theirs`. */
+struct tf_comm_step {
+    int peer, ours, theirs;
+};
+struct tf_comm_step tf_comm_gather_step(const struct tf_comm *c, int n);
 /* Slot i is bytes edge[i] .. edge[i + 1] of base. Each rank fills its own slot; afterwards all
  * ranks have all of them. */
 int tf_comm_gather(struct tf_comm *c, void *base, const size_t *edge,

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 12
+#define TF_BACKEND_ABI 13
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -196,13 +196,15 @@ typedef const char *tf_kernels_fn(void);
 
 /* ---- lanes and memory ---- */
 
-#define TF_LANE_OPS(OP)                                                                            \
-    OP(close)                                                                                      \
-    OP(set_tuning)                                                                                 \
-    OP(start_tuning)                                                                               \
-    OP(get_tuning) OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) OP(download_wait) \
-        OP(free_memory) OP(zero) OP(copy) OP(sync) OP(rows_new) OP(rows_free) OP(rows_set)         \
-            OP(rows_shape) OP(set_rng_state) OP(graph_begin) OP(graph_end)
+#define TF_LANE_OPS(OP)                                                                    \
+    OP(close)                                                                              \
+    OP(set_tuning)                                                                         \
+    OP(start_tuning)                                                                       \
+    OP(get_tuning)                                                                         \
+    OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) OP(download_wait)        \
+        OP(free_memory) OP(zero) OP(copy) OP(sync) OP(rows_new) OP(rows_free) OP(rows_set) \
+            OP(rows_shape) OP(set_rng_state) OP(graph_begin) OP(graph_end) OP(link_info)   \
+                OP(link_open) OP(link_close) OP(send_receive) OP(sync_within)
 
 /* Free a lane, or NULL. */
 typedef void tf_close_fn(struct tf_ctx *c);
@@ -256,14 +258,39 @@ typedef void tf_set_rng_state_fn(struct tf_ctx *c, const struct tf_rng_state *s)
 typedef bool tf_graph_begin_fn(struct tf_ctx *c, const void *key, size_t n);
 typedef bool tf_graph_end_fn(struct tf_ctx *c);
 
+/* ---- devices of several processes ("ranks") that exchange memory without the host ---- */
+
+/* What a rank says of its device before all of them are linked. */
+struct tf_link_info {
+    char library[32];      /* that links devices, with its version: the same on all ranks */
+    char device[32];       /* its place in the machine: ranks of one machine differ in it */
+    unsigned char id[128]; /* of the link, made by one of the ranks */
+};
+/* make: also a new id. -1 and err where devices cannot be linked, as where backend memory is the
+ * host's. */
+typedef int tf_link_info_fn(struct tf_ctx *c, struct tf_link_info *info, bool make,
+                            struct tf_err *err);
+/* All ranks at once: link their devices, with the info of the rank that made the id. One link a
+ * process. */
+typedef int tf_link_open_fn(struct tf_ctx *c, const struct tf_link_info *info, int rank, int ranks,
+                            struct tf_err *err);
+/* stop: also what is queued and would never end, because a rank is gone. */
+typedef void tf_link_close_fn(struct tf_ctx *c, bool stop);
+/* Queue: send elements to a rank and receive others from it. It makes the matching call. */
+typedef void tf_send_receive_fn(struct tf_ctx *c, int peer, enum tf_elem e, const tf_mem *out,
+                                size_t n_out, tf_mem *in, size_t n_in);
+/* As sync, for at most so many seconds. After a failure the link is gone. */
+typedef int tf_sync_within_fn(struct tf_ctx *c, double seconds, struct tf_err *err);
+
 /* ---- operations on activations: one implementation for each precision of ACT ---- */
 
 #define TF_ACT_OPS(OP)                                                                            \
     OP(embed_fwd)                                                                                 \
     OP(embed_bwd)                                                                                 \
     OP(linear_fwd)                                                                                \
-    OP(linear_bwd) OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent) \
-        OP(embed_rows) OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
+    OP(linear_bwd)                                                                                \
+    OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent) OP(embed_rows) \
+        OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
 
 /* x[r] = dropout(table[ids[r]] * scale + pos[row within its sentence]); pos may be NULL. x [R, D],
  * table [V, D], pos [>= longest, D], ids [R]. ROW-WISE. */

@@ -70,6 +70,39 @@ bool tf_host_graph_end(struct tf_ctx *c)
     return true;
 }
 
+/* ---- links: ranks exchange host memory as it is ---- */
+
+int tf_host_link_info(struct tf_ctx *c, struct tf_link_info *info, bool make, struct tf_err *err)
+{
+    (void)c, (void)info, (void)make;
+    return tf_fail(err, "no device");
+}
+
+int tf_host_link_open(struct tf_ctx *c, const struct tf_link_info *info, int rank, int ranks,
+                      struct tf_err *err)
+{
+    (void)c, (void)info, (void)rank, (void)ranks;
+    return tf_fail(err, "no device");
+}
+
+void tf_host_link_close(struct tf_ctx *c, bool stop)
+{
+    (void)c, (void)stop;
+}
+
+void tf_host_send_receive(struct tf_ctx *c, int peer, enum tf_elem e, const tf_mem *out,
+                          size_t n_out, tf_mem *in, size_t n_in)
+{
+    (void)c, (void)peer, (void)e, (void)out, (void)n_out, (void)in, (void)n_in;
+    TF_ASSERT(!"without a link");
+}
+
+int tf_host_sync_within(struct tf_ctx *c, double seconds, struct tf_err *err)
+{
+    (void)seconds;
+    return tf_host_sync(c, err);
+}
+
 /* ---- memory ---- */
 
 /* The next multiple of 64 that leaves room for a pointer before it. */

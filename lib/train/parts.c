@@ -2,6 +2,7 @@
 #include "train/parts.h"
 #include "base/memory.h"
 #include "model/weights.h"
+#include "train/link.h"
 
 #include <stdlib.h>
 
@@ -26,8 +27,27 @@ int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_back
     return 0;
 }
 
+static bool linked(const struct tf_parts *p)
+{
+    return p->team->link[0] != 0;
+}
+
+int tf_parts_link(struct tf_parts *p, struct tf_err *err)
+{
+    if (p->be->host)
+        return 0;
+    if (tf_link_open(p->team, p->ctx, err) != 0)
+        return -1;
+    if (linked(p)) {
+        free(p->stage);
+        p->stage = NULL;
+    }
+    return 0;
+}
+
 void tf_parts_release(struct tf_parts *p)
 {
+    tf_link_close(p->team, p->ctx);
     free(p->edge);
     free(p->stage);
     *p = (struct tf_parts){0};
@@ -69,33 +89,74 @@ static void to_device(const struct tf_parts *p, tf_mem *x, enum tf_elem e, size_
 
 /* ---- exchanges ---- */
 
+/* PARAMs from .. to - 1 of `in` from a rank, and others of `out` to it. */
+static int swap(const struct tf_parts *p, int peer, tf_mem *out, size_t out_from, size_t out_to,
+                tf_mem *in, size_t from, size_t to, struct tf_err *err)
+{
+    const enum tf_elem e = TF_ELEM_PARAM;
+    const size_t size = p->be->elem_size[e];
+    if (linked(p)) {
+        p->be->send_receive(p->ctx, peer, e, tf_at(p->be, e, out, out_from), out_to - out_from,
+                            tf_at(p->be, e, in, from), to - from);
+        return 0;
+    }
+    const struct tf_comm_piece piece = {
+        .peer = peer,
+        .out = host_at(p, out, e, out_from),
+        .n_out = (out_to - out_from) * size,
+        .in = host_at(p, in, e, from),
+        .n_in = (to - from) * size,
+    };
+    if (to_host(p, out, e, out_from, out_to, err) != 0 ||
+        tf_team_swap(p->team, &piece, 1, err) != 0)
+        return -1;
+    to_device(p, in, e, from, to);
+    return 0;
+}
+
 /* Neighbours exchange halves of the block and each adds one, then quarters with the next, and so
  * on, until each has its own part. */
 int tf_parts_reduce(const struct tf_parts *p, tf_mem *total, tf_mem *theirs, tf_parts_add_fn *add,
                     void *arg, struct tf_err *err)
 {
     const struct tf_comm *c = &p->team->comm;
-    const size_t size = p->be->elem_size[TF_ELEM_PARAM];
     for (int bit = 1, first = 0, last = c->size; bit < c->size; bit *= 2) {
         const int middle = (first + last) / 2;
         const bool upper = (c->rank & bit) != 0;
         const size_t *edge = p->edge, from = edge[upper ? middle : first],
                      to = edge[upper ? last : middle], other = edge[upper ? first : middle],
                      other_to = edge[upper ? middle : last];
-        const struct tf_comm_piece piece = {
-            .peer = c->rank ^ bit,
-            .out = host_at(p, total, TF_ELEM_PARAM, other),
-            .n_out = (other_to - other) * size,
-            .in = host_at(p, theirs, TF_ELEM_PARAM, from),
-            .n_in = (to - from) * size,
-        };
-        if (to_host(p, total, TF_ELEM_PARAM, other, other_to, err) != 0 ||
-            tf_team_swap(p->team, &piece, 1, err) != 0)
+        if (swap(p, c->rank ^ bit, total, other, other_to, theirs, from, to, err) != 0)
             return -1;
-        to_device(p, theirs, TF_ELEM_PARAM, from, to);
         add(arg, total, theirs, from, to);
         *(upper ? &first : &last) = middle;
     }
+    return 0;
+}
+
+/* By the same steps as tf_comm_gather. */
+static int gather_linked(const struct tf_parts *p, tf_mem *base, enum tf_elem e, const size_t *edge,
+                         struct tf_err *err)
+{
+    const struct tf_comm *c = &p->team->comm;
+    for (int n = 1; n < c->size; n *= 2) {
+        const struct tf_comm_step s = tf_comm_gather_step(c, n);
+        p->be->send_receive(p->ctx, s.peer, e, tf_at(p->be, e, base, edge[s.ours]),
+                            edge[s.ours + n] - edge[s.ours], tf_at(p->be, e, base, edge[s.theirs]),
+                            edge[s.theirs + n] - edge[s.theirs]);
+    }
+    return tf_link_wait(p->team, p->ctx, err);
+}
+
+/* edge: in bytes of the block. */
+static int gather_by_host(const struct tf_parts *p, tf_mem *base, enum tf_elem e,
+                          const size_t *edge, size_t from, size_t to, size_t n, struct tf_err *err)
+{
+    if (to_host(p, base, e, from, to, err) != 0 ||
+        tf_team_gather(p->team, host_at(p, base, e, 0), edge, err) != 0)
+        return -1;
+    to_device(p, base, e, 0, from);
+    to_device(p, base, e, to, n);
     return 0;
 }
 
@@ -104,18 +165,13 @@ int tf_parts_gather(const struct tf_parts *p, tf_mem *base, enum tf_elem e, size
 {
     if (p->team == NULL)
         return 0;
-    const size_t ranks = (size_t)p->team->comm.size, from = (p->from + per - 1) / per,
-                 to = (p->to + per - 1) / per, all = (p->n + per - 1) / per;
+    const size_t ranks = (size_t)p->team->comm.size, unit = linked(p) ? 1 : p->be->elem_size[e];
     size_t *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
     for (size_t i = 0; i <= ranks; i++)
-        edge[i] = (p->edge[i] + per - 1) / per * p->be->elem_size[e];
-    int rc = to_host(p, base, e, from, to, err);
-    if (rc == 0)
-        rc = tf_team_gather(p->team, host_at(p, base, e, 0), edge, err);
-    if (rc == 0) {
-        to_device(p, base, e, 0, from);
-        to_device(p, base, e, to, all);
-    }
+        edge[i] = (p->edge[i] + per - 1) / per * unit;
+    int rc = linked(p) ? gather_linked(p, base, e, edge, err)
+                       : gather_by_host(p, base, e, edge, (p->from + per - 1) / per,
+                                        (p->to + per - 1) / per, (p->n + per - 1) / per, err);
     free(edge);
     return rc;
 }

@@ -2,8 +2,9 @@
  * them. A block has one element of the backend's PARAM for each weight. With ranks, it is cut by
  * slot (comm.h) into parts of whole be->norm_chunk; a process of its own has all of it.
  *
- * Ranks exchange host memory. What is in a device's memory is copied to the host and back. A
- * failure of the device leaves the team broken, since the other ranks do not know of it. */
+ * Gradients, norms and weights go from device to device where those are linked (link.h). Otherwise,
+ * and with all else, ranks exchange host memory, and what is in a device's is copied to the host
+ * and back. A failure of the device leaves the team broken, since the other ranks do not know. */
 #ifndef TF_TRAIN_PARTS_H
 #define TF_TRAIN_PARTS_H
 
@@ -16,17 +17,22 @@ struct tf_parts {
     size_t n;        /* elements of a block */
     size_t from, to; /* those of our part; from is 0 on rank 0 */
     size_t *edge;    /* [ranks + 1]: where parts begin, by slot; NULL without a team */
-    char *stage;     /* a block in host memory; NULL where backend memory is the host's */
+    /* a block in host memory; NULL where that is backend memory, and where devices are linked */
+    char *stage;
 };
 
 /* Cut n elements between chunks. team, be and ctx are borrowed. On failure too, *p must be
  * released. */
 int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
                   struct tf_ctx *ctx, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* All ranks at once, after tf_parts_init and before the first exchange: link their devices. */
+int tf_parts_link(struct tf_parts *p, struct tf_err *err) TF_MUST_CHECK;
+/* Before the lane's memory is freed. */
 void tf_parts_release(struct tf_parts *p);
 
 /* Sum a block over all ranks, in our part of `total`: the levels of the tree above the ranks. The
- * rest of it and the block `theirs` are overwritten. add(arg, ...): total += theirs in a range. */
+ * rest of it and the block `theirs` are overwritten. add(arg, ...): total += theirs in a range. May
+ * only queue: a gather must follow, which waits, for another rank no longer than it may take. */
 typedef void tf_parts_add_fn(void *arg, tf_mem *total, tf_mem *theirs, size_t from, size_t to);
 int tf_parts_reduce(const struct tf_parts *p, tf_mem *total, tf_mem *theirs, tf_parts_add_fn *add,
                     void *arg, struct tf_err *err) TF_MUST_CHECK;

@@ -100,11 +100,14 @@ static void put_data(struct tf_json *j, const struct tf_run_origin *from)
     tf_json_close(j, '}');
 }
 
-static void put_ranks(struct tf_json *j, const struct tf_comm *c, int shards)
+static void put_ranks(struct tf_json *j, const struct tf_team *t, int shards)
 {
+    const struct tf_comm *c = &t->comm;
     tf_json_put_uint(j, "ranks", (uint64_t)c->size);
     tf_json_put_int(j, "shards", shards);
     tf_json_put_str(j, "comm", c->library);
+    if (t->link[0] != 0)
+        tf_json_put_str(j, "link", t->link);
     tf_json_key(j, "hosts"); /* of rank 0, 1, ... */
     tf_json_open(j, '[');
     for (int rank = 0; rank < c->size; rank++)
@@ -128,7 +131,7 @@ int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *fro
     tf_json_put_str(j, "device", stepper->be->describe(stepper->ctx[0]));
     tf_json_put_uint(j, "threads", (uint64_t)stepper->lanes);
     if (stepper->team != NULL)
-        put_ranks(j, &stepper->team->comm, stepper->shards);
+        put_ranks(j, stepper->team, stepper->shards);
     tf_json_put_uint(j, "parameters", stepper->w.params.count);
     tf_json_put_int(j, "steps", o->steps);
     tf_json_put_int(j, "save_every", o->save_every);

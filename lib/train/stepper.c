@@ -198,7 +198,9 @@ static int create_on_ranks(struct tf_stepper *s, const struct tf_config *c,
         tf_team_order(s->team, o, start->tuning, start->tuning_n, 1, ranks_of(s), err) != 0)
         return -1;
     (void)!create(s, c, start, &mine);
-    return agree(s, &mine, NULL, 0, err) != 0 ? -1 : share_start(s, &o.start, start, err);
+    if (agree(s, &mine, NULL, 0, err) != 0 || tf_parts_link(&s->parts, err) != 0)
+        return -1;
+    return share_start(s, &o.start, start, err);
 }
 
 int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c,
@@ -217,6 +219,7 @@ int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const str
 
 void tf_stepper_release(struct tf_stepper *s)
 {
+    tf_parts_release(&s->parts);
     for (int i = 0; s->work != NULL && i < s->lanes; i++)
         tf_work_free(s->work[i]);
     if (s->lanes > 0) {
@@ -235,7 +238,6 @@ void tf_stepper_release(struct tf_stepper *s)
     for (int64_t i = 0; s->received != NULL && i < s->share.last - s->share.first; i++)
         tf_pairs_release(&s->received[i].pairs);
     free(s->received);
-    tf_parts_release(&s->parts);
     free(s->ctx);
     free(s->work);
     free(s->grads.all);

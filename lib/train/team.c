@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what each rank has to say, in the slots of comm.h ---- */
+/* ---- what each rank has to say ---- */
 
-/* `all` [size] is filled with the items of n bytes of all ranks, by slot. */
-static int share(struct tf_team *t, void *all, const void *mine, size_t n, struct tf_err *err)
+int tf_team_share(struct tf_team *t, void *all, const void *mine, size_t n, struct tf_err *err)
 {
     size_t ranks = (size_t)t->comm.size, *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
     for (size_t i = 0; i <= ranks; i++)
@@ -42,7 +41,7 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
     snprintf(own.msg, sizeof own.msg, "%.255s", mine->msg);
     if (n > 0)
         memcpy(own.sums, sums, n * sizeof *sums);
-    int rc = share(t, all, &own, size, err);
+    int rc = tf_team_share(t, all, &own, size, err);
     for (size_t i = 0; i < n; i++)
         sums[i] = 0;
     double longest = -1;
@@ -72,7 +71,7 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
 int tf_team_compare(struct tf_team *t, uint32_t number, const char *what, struct tf_err *err)
 {
     uint32_t *all = tf_xcalloc((size_t)t->comm.size, sizeof *all);
-    int rc = share(t, all, &number, sizeof number, err);
+    int rc = tf_team_share(t, all, &number, sizeof number, err);
     for (int rank = 1; rc == 0 && rank < t->comm.size; rank++)
         if (all[tf_comm_slot(&t->comm, rank)] != all[0])
             rc = tf_fail(err, "rank %d (%s): other %s than on rank 0 (%s): a fault of the machine",
@@ -123,7 +122,7 @@ static int greet(struct tf_team *t, const char kernels[KERNELS], struct tf_err *
     memcpy(own.kernels, kernels, sizeof own.kernels);
     snprintf(own.precision, sizeof own.precision, "%s", t->be->precision);
     sched_getaffinity(0, sizeof own.cpus, &own.cpus);
-    int rc = share(t, all, &own, sizeof own, err);
+    int rc = tf_team_share(t, all, &own, sizeof own, err);
     if (rc == 0)
         rc = compare(t, all, err);
     free(all);
@@ -208,9 +207,8 @@ static int moved(struct tf_team *t, double start, int rc)
 int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n, struct tf_err *err)
 {
     const double start = tf_now();
-    return check_connected(t, err) != 0
-               ? -1
-               : moved(t, start, tf_comm_swap(&t->comm, piece, n, err));
+    return check_connected(t, err) != 0 ? -1
+                                        : moved(t, start, tf_comm_swap(&t->comm, piece, n, err));
 }
 
 int tf_team_gather(struct tf_team *t, void *base, const size_t *edge, struct tf_err *err)

@@ -66,6 +66,8 @@ struct tf_team {
     double worked;               /* seconds that this rank computed before the next vote */
     int slowest;                 /* the rank that computed longest before the last vote */
     double waited;               /* seconds spent in messages, waiting included; for the log */
+    /* what links the ranks' devices (link.h); "": their memory passes through the host's */
+    char link[32];
 };
 
 /* Join the ranks of this run (comm.h), which must be of the same build and have the same kernels.
@@ -89,6 +91,9 @@ int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n,
                  struct tf_err *err) TF_MUST_CHECK;
 int tf_team_gather(struct tf_team *t, void *base, const size_t *edge,
                    struct tf_err *err) TF_MUST_CHECK;
+/* An item of n bytes from each rank: all [ranks], by slot (comm.h). */
+int tf_team_share(struct tf_team *t, void *all, const void *mine, size_t n,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* Is the number the same on all ranks? what: of what it is a fingerprint. */
 int tf_team_compare(struct tf_team *t, uint32_t number, const char *what,
                     struct tf_err *err) TF_MUST_CHECK;

@@ -233,6 +233,61 @@ program() {
     same one3/ckpt-00000003.tfm eight3/ckpt-00000003.tfm
 }
 
+@test "ranks with a GPU each exchange by NCCL: the bytes of one process; without it, by the host" {
+    need jq
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    find_mpis
+    export TF_EMULATE_DEVICES=4 TF_EMULATE_ALIKE=1
+    args=(--vocab-size 1500 --steps 4 --save-every 2 --ema 0.9 --clip 1 --shards 4)
+    train "${args[@]}" -o one
+    command=(tf-train --device cuda "${small[@]}" "${args[@]}")
+    for n in 2 4; do
+        TF_EMULATE_TELL=1 run --separate-stderr mpi_run $n "${command[@]}" -o "by-nccl.$n" "$B"
+        expect_status 0
+        ! grep 'host memory' <<<"$stderr"
+        [ "$(grep -c '^emulate: [1-9][0-9]* bytes from other ranks$' <<<"$stderr")" -eq $n ]
+        [ "$(jq -r 'select(.event == "start").link' by-nccl.$n/log.jsonl)" = 'NCCL 2.23.4' ]
+        for f in ckpt-00000002.tfm ckpt-00000004.tfm; do same "one/$f" "by-nccl.$n/$f"; done
+    done
+    # What keeps ranks from a link, and who says so.
+    by_host() ( # WHY VARIABLE=VALUE
+        export "${2?}"
+        dir=by-host.${2%%=*}
+        run --separate-stderr mpi_run 2 "${command[@]}" --steps 2 -o "$dir" "$B"
+        expect_status 0
+        grep "^tf-train: GPUs exchange through host memory: $1$" <<<"$stderr"
+        [ "$(grep -c 'host memory' <<<"$stderr")" -eq 1 ]
+        [ "$(jq -r 'select(.event == "start").link' "$dir/log.jsonl")" = null ]
+        same one/ckpt-00000002.tfm "$dir/ckpt-00000002.tfm"
+    )
+    by_host 'rank 0 (.*): TF_CUDA_WITHOUT has nccl' TF_CUDA_WITHOUT=nccl
+    by_host 'rank 0 (.*): NCCL is not installed (libnccl.so.2)' TF_EMULATE_NO_NCCL=1
+    by_host 'ranks 0 and 1 (.*) use the same GPU' TF_EMULATE_DEVICES=1
+}
+
+@test "an exchange of GPUs that never ends: an error after --rank-timeout, and the run resumes" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    find_mpis
+    [ "${mpis[0]}" = openmpi ] || skip "no Open MPI: a rank with a setting of its own is not tested"
+    export TF_EMULATE_DEVICES=2 TF_EMULATE_ALIKE=1
+    args=(--vocab-size 1500 --steps 4 --save-every 1 --shards 2)
+    train "${args[@]}" -o whole
+    program=(tf-train -q --device cuda "${small[@]}" "${args[@]}" --rank-timeout 2)
+    for rank in 0 1; do # whose part of the eighth exchange is missing; two or more an update
+        alone=(env TF_EMULATE_STALL=8)
+        [ $rank = 0 ] && first=("${alone[@]}") second=() || first=() second=("${alone[@]}")
+        run --separate-stderr timeout "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
+            -n 1 "${first[@]}" "${program[@]}" -o run$rank "$B" : \
+            -n 1 "${second[@]}" "${program[@]}" -o run$rank "$B" </dev/null
+        expect_status 1
+        grep -E "^tf-train: .*NCCL, after [0-9]+ s: (no answer from another rank's GPU|remote)" \
+            <<<"$stderr"
+        [ -e run$rank/ckpt-00000001.tfm ]
+        mpi_run 2 "${program[@]}" -o run$rank "$B"
+        same whole/ckpt-00000004.tfm run$rank/ckpt-00000004.tfm
+    done
+}
+
 @test "ranks: a shard for each by default, kept by a run that resumes; algorithms are rank 0's" {
     need jq
     find_mpis
@@ -476,7 +531,7 @@ program() {
     few >few.tfs
     train --steps 3 -o all
     tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >all.tfs
-    for part in graphs product mma library pdl graphs,product,mma,library,pdl; do
+    for part in graphs product mma library pdl nccl graphs,product,mma,library,pdl,nccl; do
         TF_CUDA_WITHOUT=$part train --steps 3 -o "$part"
         TF_CUDA_WITHOUT=$part tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >part.tfs
         [ -z "${EMULATED:-}" ] || same all/ckpt-00000003.tfm "$part/ckpt-00000003.tfm"
@@ -489,7 +544,7 @@ program() {
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: 0 graphs launched' notes
     for words in some graphs,some graphs,,mma GRAPHS; do
         TF_CUDA_WITHOUT=$words t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
-        expect_error "not one of graphs, product, mma, library, pdl"
+        expect_error "not one of graphs, product, mma, library, pdl, nccl"
     done
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 #ifndef __x86_64__
 #include <ucontext.h>
@@ -474,7 +475,7 @@ void warp(collective *what, unsigned mask, const void *in0, const void *in1, voi
 
 /* ---- streams and graphs ---- */
 
-typedef std::function<void()> work;
+typedef std::function<bool()> work; /* false: not done yet */
 struct emulate_graph {
     std::vector<work> list;
 };
@@ -501,24 +502,43 @@ bool is_pinned(const void *p)
     return (const char *)p < i->first + i->second;
 }
 
-void flush(emulate_stream *s)
+/* As far as possible without waiting: is it done? */
+bool advance(emulate_stream *s)
 {
     while (!s->queue.empty()) {
         work w = std::move(s->queue.front());
         s->queue.pop_front();
-        w();
+        if (!w()) {
+            s->queue.push_front(std::move(w));
+            return false;
+        }
     }
+    return true;
+}
+
+void flush(emulate_stream *s)
+{
+    while (!advance(s))
+        usleep(50);
 }
 } // namespace
 
 namespace emulate {
 
-void enqueue(cudaStream_t s, std::function<void()> run)
+void enqueue_waiting(cudaStream_t s, std::function<bool()> run)
 {
     if (s->capture != nullptr)
         s->capture->list.push_back(std::move(run));
     else
         s->queue.push_back(std::move(run));
+}
+
+void enqueue(cudaStream_t s, std::function<void()> run)
+{
+    enqueue_waiting(s, [run = std::move(run)] {
+        run();
+        return true;
+    });
 }
 
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block,
@@ -573,6 +593,8 @@ const char *cudaGetErrorString(cudaError_t e)
         return "operation not permitted when stream is capturing";
     case cudaErrorLaunchFailure:
         return "unspecified launch failure";
+    case cudaErrorNotReady:
+        return "device not ready";
     case cudaErrorNoKernelImageForDevice:
         return "no kernel image is available for execution on the device";
     }
@@ -605,15 +627,31 @@ cudaError_t cudaGetDeviceCount(int *n)
     return cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int)
+static int device_number;
+
+cudaError_t cudaSetDevice(int device)
 {
+    device_number = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = device_number;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device)
+{
+    snprintf(id, (size_t)size, "0000:%02X:00.0", (unsigned)device);
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 {
     *p = {};
-    snprintf(p->name, sizeof p->name, device == 0 ? "emulation" : "emulation %d", device);
+    const bool alike = device == 0 || getenv("TF_EMULATE_ALIKE") != nullptr;
+    snprintf(p->name, sizeof p->name, alike ? "emulation" : "emulation %d", device);
     p->totalGlobalMem = (size_t)1 << 30;
     p->major = 9;
     p->multiProcessorCount = 4;
@@ -725,6 +763,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
         return cudaErrorStreamCaptureUnsupported;
     flush(s);
     return faulted ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t s)
+{
+    if (s->capture != nullptr)
+        return cudaErrorStreamCaptureUnsupported;
+    return !advance(s) ? cudaErrorNotReady : faulted ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)

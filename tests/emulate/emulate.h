@@ -10,12 +10,16 @@
  *
  * Environment:
  *   TF_EMULATE_DEVICES      number of devices (1)
+ *   TF_EMULATE_ALIKE        all of them are of the same model
  *   TF_EMULATE_FAULT        a kernel whose name begins with this fails as on a device: from then on
  *                           every wait returns an error
  *   TF_EMULATE_MOST         bytes of the largest device allocation that succeeds
  *   TF_EMULATE_ALLOCATIONS  number of device allocations that succeed; all later ones fail
  *   TF_EMULATE_NO_GRAPHS    every capture fails
- *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made
+ *   TF_EMULATE_NO_NCCL      NCCL is not installed
+ *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends
+ *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made, and
+ *                           bytes that were received from other ranks
  *
  * Device memory and dynamic shared memory start as bytes 0xff (nan). Each allocation is one of
  * malloc, so AddressSanitizer finds overruns. Errors at which a GPU would fail or hang (too many
@@ -82,6 +86,7 @@ enum cudaError_t {
     cudaErrorInsufficientDriver,
     cudaErrorStreamCaptureUnsupported,
     cudaErrorNoKernelImageForDevice,
+    cudaErrorNotReady,
     cudaErrorLaunchFailure
 };
 enum cudaMemcpyKind {
@@ -119,6 +124,8 @@ const char *cudaGetErrorString(cudaError_t e);
 cudaError_t cudaGetLastError();
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device);
 cudaError_t cudaRuntimeGetVersion(int *v);
 cudaError_t cudaDriverGetVersion(int *v);
@@ -134,6 +141,7 @@ cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t s);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t s);
 cudaError_t cudaStreamSynchronize(cudaStream_t s);
+cudaError_t cudaStreamQuery(cudaStream_t s); /* runs what can run without waiting */
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long flags);
@@ -153,6 +161,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);
 namespace emulate {
 /* Queue work on a stream. */
 void enqueue(cudaStream_t s, std::function<void()> work);
+/* The same for work that waits for other processes: it is called again until it returns true. */
+void enqueue_waiting(cudaStream_t s, std::function<bool()> work);
 /* kernel is the function's address: dynamic shared memory over 48 KiB must have been allowed for
  * it. */
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block,

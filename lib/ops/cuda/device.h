@@ -91,6 +91,7 @@ enum {
     TF_CUDA_MMA = 4,
     TF_CUDA_LIBRARY = 8,
     TF_CUDA_PDL = 16,
+    TF_CUDA_NCCL = 32,
 };
 bool tf_cuda_uses(unsigned part);
 /* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one
@@ -439,12 +440,16 @@ template <typename A> struct tf_cuda_ops {
     template tf_##op##_fn tf_cuda_ops<bf16>::op;  \
     template tf_##op##_fn tf_cuda_ops<half>::op;
 
-/* plugin.cu, memory.cu, rows.cu, update.cu, softmax.cu, search.cu: the same for every A */
+/* plugin.cu, memory.cu, link.cu, rows.cu, update.cu, softmax.cu, search.cu: the same for every A */
 #define TF_CUDA_OP(op) tf_##op##_fn tf_cuda_##op;
 TF_LANE_OPS(TF_CUDA_OP)
 TF_VALUE_OPS(TF_CUDA_OP)
 #undef TF_CUDA_OP
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err);
+/* Bytes of an element. memory.cu */
+size_t tf_cuda_size(const struct tf_ctx *c, enum tf_elem e);
+/* Hand out the first failure of queued work, once: -1 and err. memory.cu */
+int tf_cuda_report_error(struct tf_ctx *c, struct tf_err *err);
 /* graphs.cu: forget what was recorded; before device memory is freed. */
 void tf_cuda_graphs_forget(struct tf_ctx *c);
 /* Host bytes to the device: src may change as soon as this returns. */

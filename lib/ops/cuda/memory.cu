@@ -18,7 +18,7 @@ static struct {
     size_t used; /* bytes of block `at` */
 } staging;
 
-static size_t size_of(const struct tf_ctx *c, enum tf_elem e)
+size_t tf_cuda_size(const struct tf_ctx *c, enum tf_elem e)
 {
     return e == TF_ELEM_ACT ? c->act : e == TF_ELEM_F64 ? sizeof(double) : sizeof(float);
 }
@@ -29,8 +29,7 @@ void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what)
         tf_fail(&c->err, "%s: %s", what, cudaGetErrorString(e));
 }
 
-/* Report the first failure, once. */
-static int report_error(struct tf_ctx *c, struct tf_err *err)
+int tf_cuda_report_error(struct tf_ctx *c, struct tf_err *err)
 {
     if (c->err.status == 0)
         return 0;
@@ -85,7 +84,7 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
 {
     size_t size;
     void *p = nullptr;
-    cudaError_t failed = __builtin_mul_overflow(n, size_of(c, e), &size)
+    cudaError_t failed = __builtin_mul_overflow(n, tf_cuda_size(c, e), &size)
                              ? cudaErrorMemoryAllocation
                              : cudaMalloc(&p, size > 0 ? size : 1);
     if (failed == cudaSuccess)
@@ -157,7 +156,7 @@ void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n)
 
 void tf_cuda_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n)
 {
-    tf_cuda_send(c, dst, src, n * size_of(c, e));
+    tf_cuda_send(c, dst, src, n * tf_cuda_size(c, e));
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, dst, n);
 }
@@ -167,7 +166,7 @@ int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *
 {
     if (n > 0)
         tf_cuda_failed(c,
-                       cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToHost,
+                       cudaMemcpyAsync(dst, src, n * tf_cuda_size(c, e), cudaMemcpyDeviceToHost,
                                        tf_cuda_stream(c)),
                        "download");
     return tf_cuda_sync(c, err);
@@ -188,7 +187,7 @@ int tf_cuda_download_async(struct tf_ctx *c, double *dst, const tf_mem_f64 *src,
                            struct tf_err *err)
 {
     if (c->err.status != 0)
-        return report_error(c, err);
+        return tf_cuda_report_error(c, err);
     TF_ASSERT(open_fetches < TF_ASYNC_DOWNLOADS && n <= TF_ASYNC_DOWNLOAD_MAX);
     struct fetch *f = &fetches[(first_fetch + open_fetches++) % TF_ASYNC_DOWNLOADS];
     if (!f->made) {
@@ -218,7 +217,7 @@ int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err)
     tf_cuda_failed(c, cudaEventSynchronize(f->done), "the device");
     if (f->room != nullptr)
         memcpy(f->dst, f->room, f->n * sizeof *f->dst);
-    return report_error(c, err);
+    return tf_cuda_report_error(c, err);
 }
 
 size_t tf_cuda_free_memory(struct tf_ctx *c)
@@ -231,7 +230,7 @@ size_t tf_cuda_free_memory(struct tf_ctx *c)
 void tf_cuda_zero(struct tf_ctx *c, tf_mem *p, enum tf_elem e, size_t n)
 {
     if (n > 0)
-        tf_cuda_failed(c, cudaMemsetAsync(p, 0, n * size_of(c, e), tf_cuda_stream(c)), "zero");
+        tf_cuda_failed(c, cudaMemsetAsync(p, 0, n * tf_cuda_size(c, e), tf_cuda_stream(c)), "zero");
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, p, n);
 }
@@ -240,7 +239,7 @@ void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *s
 {
     if (n > 0)
         tf_cuda_failed(c,
-                       cudaMemcpyAsync(dst, src, n * size_of(c, e), cudaMemcpyDeviceToDevice,
+                       cudaMemcpyAsync(dst, src, n * tf_cuda_size(c, e), cudaMemcpyDeviceToDevice,
                                        tf_cuda_stream(c)),
                        "copy");
     if (e == TF_ELEM_PARAM)
@@ -250,5 +249,5 @@ void tf_cuda_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *s
 int tf_cuda_sync(struct tf_ctx *c, struct tf_err *err)
 {
     tf_cuda_failed(c, cudaStreamSynchronize(tf_cuda_stream(c)), "the device");
-    return report_error(c, err);
+    return tf_cuda_report_error(c, err);
 }

@@ -7,7 +7,8 @@
  *     product  the own matrix product of decoding: cuBLASLt does it (product.cu)
  *     mma      all own kernels that use the tensor cores: attention and the product above
  *     library  cuBLASLt: a plain kernel does it, very slowly (blas.cu)
- *     pdl      programmatic dependent launch: a kernel starts after the one before it has ended */
+ *     pdl      programmatic dependent launch: a kernel starts after the one before it has ended
+ *     nccl     NCCL: ranks exchange what is in device memory through the host's (link.cu) */
 #include "blas.h"
 
 #include <math.h>
@@ -61,7 +62,8 @@ bool tf_cuda_uses(unsigned part)
 
 static int read_left_out(struct tf_err *err)
 {
-    static const char *const words[] = {"graphs", "product", "mma", "library", "pdl"}; /* by bit */
+    static const char *const words[] = {"graphs", "product", "mma", "library", "pdl",
+                                        "nccl"}; /* by bit */
     const char *list = getenv("TF_CUDA_WITHOUT");
     left_out = 0;
     for (const char *p = list; p != nullptr && *p != 0;) {
@@ -71,7 +73,7 @@ static int read_left_out(struct tf_err *err)
             i++;
         if (i == sizeof words / sizeof *words)
             return tf_fail(err, "TF_CUDA_WITHOUT: '%.*s': not one of graphs, product, mma, library,"
-                           " pdl", n > 40 ? 40 : (int)n, p);
+                           " pdl, nccl", n > 40 ? 40 : (int)n, p);
         left_out |= 1u << i;
         p += n + (p[n] == ',');
     }
