@@ -260,7 +260,7 @@ typedef bool tf_graph_end_fn(struct tf_ctx *c);
 
 /* ---- devices of several processes ("ranks") that exchange memory without the host ---- */
 
-/* What a rank says of its device before all of them are linked. */
+/* The device of a rank, for all of them before they are linked. */
 struct tf_link_info {
     char library[32];      /* that links devices, with its version: the same on all ranks */
     char device[32];       /* its place in the machine: ranks of one machine differ in it */

@@ -106,7 +106,7 @@ int tf_cuda_link_open(struct tf_ctx *, const struct tf_link_info *info, int rank
     if (rc == NCCL_SUCCESS)
         return 0;
     ranks_linked = nullptr;
-    return tf_fail(err, "NCCL: %s (NCCL_DEBUG=WARN in the environment tells more)",
+    return tf_fail(err, "NCCL: %s (for its reason set NCCL_DEBUG=WARN)",
                    nccl.GetErrorString(rc));
 }
 
