@@ -345,13 +345,13 @@ static const short sealed[] = {
     SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_futex, SYS_clone,
     SYS_set_robust_list, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
     SYS_sigaltstack, SYS_restart_syscall, SYS_sched_yield, SYS_sched_getaffinity, SYS_getpid,
-    SYS_gettid, SYS_geteuid, SYS_kill, SYS_tgkill, SYS_tkill, SYS_prlimit64, SYS_getrandom,
-    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
-    SYS_getrusage, SYS_times, SYS_uname, SYS_sysinfo, SYS_membarrier, SYS_exit, SYS_exit_group,
-    SYS_rseq,
+    SYS_gettid, SYS_geteuid, SYS_getpgid, SYS_kill, SYS_tgkill, SYS_tkill, SYS_prlimit64,
+    SYS_getrandom, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep,
+    SYS_gettimeofday, SYS_getrusage, SYS_times, SYS_uname, SYS_sysinfo, SYS_membarrier,
+    SYS_exit, SYS_exit_group, SYS_rseq,
 #ifdef SYS_poll
     SYS_poll, SYS_stat, SYS_lstat, SYS_unlink, SYS_rename, SYS_readlink, SYS_time,
-    SYS_getrlimit, SYS_arch_prctl,
+    SYS_getrlimit, SYS_getpgrp, SYS_arch_prctl,
 #endif
 };
 /* clang-format on */

@@ -37,11 +37,16 @@ struct tf_axis tf_axis_make(double lo, double hi, bool log, bool pad, double fro
     return a;
 }
 
+/* The share of the axis that is below x. */
+static double share(const struct tf_axis *a, double x)
+{
+    return a->log ? (log(x) - log(a->lo)) / (log(a->hi) - log(a->lo))
+                  : (x - a->lo) / (a->hi - a->lo);
+}
+
 double tf_axis_at(const struct tf_axis *a, double x)
 {
-    double t =
-        a->log ? (log(x) - log(a->lo)) / (log(a->hi) - log(a->lo)) : (x - a->lo) / (a->hi - a->lo);
-    return a->from + t * (a->to - a->from);
+    return a->from + share(a, x) * (a->to - a->from);
 }
 
 /* from: where k, M and G begin. */
@@ -87,8 +92,8 @@ void tf_axis_label(char label[32], double x, double step)
 
 static void add(struct tf_ticks *t, const struct tf_axis *a, double x, double step, bool labelled)
 {
-    double slack = 1e-9 * (a->hi - a->lo);
-    if (t->n == TF_TICKS_MAX || x < a->lo - slack || x > a->hi + slack || (a->log && x <= 0))
+    if (t->n == TF_TICKS_MAX || (a->log && x <= 0) || share(a, x) < -1e-9 ||
+        share(a, x) > 1 + 1e-9)
         return;
     t->v[t->n].at = x;
     t->v[t->n].label[0] = 0;
@@ -112,9 +117,9 @@ static void log_ticks(struct tf_ticks *t, const struct tf_axis *a, int want)
     int every = (int)fmax(1, ceil(decades / want));
     for (int e = first; e <= last; e++) {
         double ten = pow(10, e);
-        if (e % every == 0 || decades < TF_TICKS_MAX - 4)
+        if (e % every == 0 || decades < 60)
             add(t, a, ten, ten, e % every == 0);
-        if (every > 1)
+        if (every > 1 || 9 * decades + 10 > TF_TICKS_MAX)
             continue;
         for (int m = 2; m <= 9; m++)
             add(t, a, m * ten, ten, decades <= 1.2 * want / 3 && (m == 2 || m == 5));

@@ -10,7 +10,7 @@ struct tf_axis {
     double from, to; /* pixels of lo and hi */
     bool log;
 };
-enum { TF_TICKS_MAX = 64 };
+enum { TF_TICKS_MAX = 256 };
 struct tf_ticks {
     struct {
         double at;

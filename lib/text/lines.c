@@ -37,6 +37,12 @@ static const uint8_t *line_end(const struct tf_lines *l, const uint8_t *p, size_
     return cr ? cr : lf;
 }
 
+static int too_long(const struct tf_lines *l, struct tf_err *err)
+{
+    return tf_fail(err, "%s: line %ju: longer than %d bytes", l->name, (uintmax_t)l->n + 1,
+                   TF_LINES_MAX);
+}
+
 int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
 {
     struct tf_in *in = &l->in;
@@ -56,13 +62,14 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
         if (in->eof)
             return 0;
         if (have > TF_LINES_MAX)
-            return tf_fail(err, "%s: line %ju: longer than %d bytes", l->name, (uintmax_t)l->n + 1,
-                           TF_LINES_MAX);
+            return too_long(l, err);
         seen = in->check != NULL ? 0 : have; /* a filter may replace the bytes */
         if (tf_in_fill(in, have == in->cap ? 2 * have : have + 1, err) < 0)
             return -1;
     }
     n = end ? (size_t)(end - p) : have;
+    if (n > TF_LINES_MAX)
+        return too_long(l, err);
     in->pos += n + (end != NULL);
     l->skip_lf = end && *end == '\r';
     l->n++;

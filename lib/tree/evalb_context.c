@@ -20,5 +20,6 @@ void tf_evalb_error(struct tf_evalb_context *c, const char *fmt, ...)
     va_end(ap);
     tf_warn("line %llu: %s", (unsigned long long)c->line, text);
     c->status = TF_EVALB_ERROR;
+    c->in_error = true;
     tf_evalb_count_error(c);
 }

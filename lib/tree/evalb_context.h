@@ -16,12 +16,13 @@ struct tf_evalb_context {
     bool trace;          /* -D: print every step to out */
     bool quiet;          /* ignore errors */
     int status;          /* of the current sentence */
+    bool in_error; /* the current sentence, also where EVALB's status says that it is skipped */
     int64_t error_count; /* number of errors, as MAX_ERROR counts them */
     bool stop;           /* there were too many errors */
 };
 
-/* Report an error of the current sentence: set its status, count it, and print a warning. Does
- * nothing if c->quiet or c->stop. */
+/* Report an error of the current sentence: set status and in_error, count it, and print a warning.
+ * Does nothing if c->quiet or c->stop. */
 void tf_evalb_error(struct tf_evalb_context *c, const char *fmt, ...) TF_PRINTF(2, 3);
 /* Count an error, and set c->stop when there are more than MAX_ERROR allows. */
 void tf_evalb_count_error(struct tf_evalb_context *c);

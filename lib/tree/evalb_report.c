@@ -59,6 +59,15 @@ static struct tf_evalb_totals with_failures(const struct tf_evalb_summary *s)
     return t;
 }
 
+/* EVALB has no F1 without a match; in the block that is ours it is 0. */
+static struct scores failure_scores(const struct tf_evalb_totals *t)
+{
+    struct scores f = scores_of(t);
+    if (isnan(f.f))
+        f.f = 0;
+    return f;
+}
+
 /* ---- text ---- */
 
 /* NaN prints without a sign, which 0/0 has on some machines. */
@@ -124,7 +133,7 @@ void tf_evalb_text_summary(struct tf_buf *out, const struct tf_evalb_summary *s,
     if (exact)
         return;
     struct tf_evalb_totals all = with_failures(s);
-    struct scores f = scores_of(&all);
+    struct scores f = failure_scores(&all);
     tf_buf_str(out, "\n-- All, failures as misses --\n");
     tf_buf_printf(out, "Sentences                 = %6lld\n", (long long)all.sentences);
     tf_buf_printf(out, "Not scored                = %6lld\n",
@@ -210,7 +219,7 @@ void tf_evalb_json_end(struct tf_json *j, const struct tf_evalb_summary *s)
     json_block(j, "all", &s->all, -1);
     json_block(j, "cutoff", &s->cut, s->cutoff < 0 ? 0 : s->cutoff);
     struct tf_evalb_totals all = with_failures(s);
-    struct scores f = scores_of(&all);
+    struct scores f = failure_scores(&all);
     tf_json_key(j, "failures_as_misses");
     tf_json_open(j, '{');
     tf_json_put_int(j, "sentences", all.sentences);

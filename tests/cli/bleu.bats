@@ -582,6 +582,14 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     expect_output $'[\n0.0,\n100.0,\n0.0\n]'
 }
 
+@test "a line of more than 64 MiB is refused, wherever the reads end" {
+    printf 'a\nb\n' >ref
+    for n in 67108865 100000000; do
+        sh_t 1 "{ echo a; head -c $n /dev/zero | tr '\\0' x; echo; } | tf-bleu ref -i -"
+        expect_error "stdin: line 2: longer than 67108864 bytes"
+    done
+}
+
 @test "-l: the target language chooses the tokenizer, as in sacreBLEU" {
     printf 'das ist gut .\n' >de
     printf '我喜欢绿茶\n' >zh

@@ -163,6 +163,22 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
     expect_contains "$output" 'Number of Skip  sentence  =      4'
 }
 
+@test "a damaged line without words is skipped in the report, but in error" {
+    printf '%s\n' '(TOP (S (A b) (C d)))' '(TOP (S (A b) (C d)))' >a
+    printf '%s\n' '' '(TOP (S' >b
+    t 4 tf-evalb a b
+    expect_contains "$output" '   2    2    2 '
+    expect_contains "$output" 'Number of Error sentence  =      0'
+    expect_contains "$output" 'Number of Skip  sentence  =      2'
+    expect_contains "$stderr" 'tf-evalb: 1 of 2 sentences in error, the first is line 2'
+    t 1 tf-evalb --bad fail a b
+    expect_contains "$stderr" 'tf-evalb: stopped at line 2'
+    t 0 tf-evalb --bad ok a b
+    expect_contains "$output" 'F1 with failures          =   0.00'
+    t 0 tf-evalb --bad ok --json a b
+    expect_contains "$output" '"failures_as_misses":{"sentences":2,"not_scored":2,"matched":0,"gold":2,"test":1,"recall":0,"precision":0,"f1":0}'
+}
+
 @test "the same as a simple implementation on damaged trees" {
     "$TF_PYTHON" "$TOP/tests/cli/evalb.py" make 1 200 gold test
     for args in '-p COLLINS' '-p new' '-p new -d' '-p none -c 10'; do

@@ -96,3 +96,16 @@ PY
     # Of the two that report the line, the first clears the other's progress.
     grep -m 1 'bad.txt: line 60: invalid UTF-8' "$T/shown" | grep -q '^<K>tf-'
 }
+
+@test "tf-tokenize -d that writes to the terminal has the lock of text, in its sandbox too" {
+    cd "$D"
+    cat >"$T/locked" <<'PY'
+import fcntl, os, struct, sys
+text, job = 1 << 31, 1 << 32  # base/terminal.c
+lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, os.getpgrp() * job + text, job - text, 0)
+sys.exit(struct.unpack("hhqqi4x", fcntl.fcntl(2, fcntl.F_GETLK, lock))[0] == fcntl.F_UNLCK)
+PY
+    TF_TIMEOUT=20 on_terminal "{ cat lines.tfs; until $TF_PYTHON $T/locked; do sleep 0.1; done; } | tf-tokenize -d -m vocab" >"$T/shown"
+    tail -n 3 "$T/shown"
+    grep -q '^status 0' "$T/shown"
+}

@@ -184,6 +184,12 @@ static int signal_self(void)
     return raise(SIGUSR1) != 0 ? errno : result(kill(getpid(), SIGUSR1));
 }
 
+/* What base/terminal.c needs to know the other tools of its job. */
+static int job(void)
+{
+    return result(getpgrp());
+}
+
 static int new_code(void)
 {
     void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -296,6 +302,7 @@ static void test_sealed(void)
     expect(start_thread, 0, 0, "sealed: a thread");
     expect(allocate, 0, 0, "sealed: memory");
     expect(signal_self, 0, 0, "sealed: a signal to the process itself");
+    expect(job, 0, 0, "sealed: the job of a terminal");
     expect(read_input, SEALED, EPERM, "sealed: an input");
     expect(write_temp, SEALED, EPERM, "sealed: an output");
     expect(new_code, SEALED, EPERM, "sealed: executable memory");

@@ -2,6 +2,8 @@
 #include "../harness/tap.h"
 #include "plot/axis.h"
 
+#include <math.h>
+
 static void ticks(double lo, double hi, bool log, int want, const char *expected)
 {
     char got[512] = "";
@@ -13,6 +15,19 @@ static void ticks(double lo, double hi, bool log, int want, const char *expected
             snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", *got ? " " : "",
                      t.v[i].label);
     is_str(got, expected, "%g to %g%s", lo, hi, log ? ", logarithmic" : "");
+}
+
+/* Every power of ten and its multiples, and none beyond the ends. */
+static void decades(int first, int last, int want)
+{
+    double lo = pow(10, first), hi = pow(10, last);
+    struct tf_axis a = tf_axis_make(lo, hi, true, false, 0, 1);
+    struct tf_ticks t;
+    tf_axis_ticks(&t, &a, want);
+    is_int(t.n, 9 * (last - first) + 1, "1e%d to 1e%d: ticks", first, last);
+    for (size_t i = 0; i < t.n; i++)
+        if (t.v[i].at < lo * 0.999999 || t.v[i].at > hi * 1.000001)
+            ok(false, "a tick at %g", t.v[i].at);
 }
 
 static void label(double x, double step, const char *want)
@@ -37,6 +52,12 @@ int main(void)
     ticks(1, 1000, true, 5, "1 10 100 1000");
     ticks(1, 20, true, 5, "1 2 5 10 20");
     ticks(10, 1e6, true, 8, "10 100 1k 10k 100k 1M");
+    ticks(1, 1e8, true, 9, "1 10 100 1k 10k 100k 1M 10M 100M");
+    ticks(1, 1e10, true, 10, "1 10 100 1k 10k 100k 1M 10M 100M 1G 10G");
+    ticks(1, 1e10, true, 20, "1 10 100 1k 10k 100k 1M 10M 100M 1G 10G");
+    decades(0, 6, 9);
+    decades(0, 8, 9);
+    decades(-5, 5, 10);
     ticks(3.2, 3.9, true, 4, "3.2 3.4 3.6 3.8");
     ticks(1e-8, 1e8, true, 4, "1e-8 0.0001 1 10k 100M");
     ticks(5, 5, false, 4, "4.5 5.0 5.5");
