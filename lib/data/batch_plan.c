@@ -93,7 +93,7 @@ static void cut_batches(struct tf_batch_plan *p, const struct tf_batch_opts *o,
 void tf_batch_plan_make(struct tf_batch_plan *p, const struct tf_batch_opts *o,
                         const struct tf_pair *pairs, size_t n, uint64_t epoch, uint64_t window)
 {
-    TF_ASSERT(n <= UINT32_MAX);
+    TF_ASSERT(n <= TF_CORPUS_RECORDS);
     if (n > p->cap || p->order == NULL) {
         p->cap = n > 0 ? n : 1;
         p->order = tf_xarray(p->order, p->cap, sizeof *p->order);

@@ -142,12 +142,12 @@ static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err
         uint32_t k = r->plan.turn[i];
         size_t n = r->plan.cut[k + 1] - r->plan.cut[k];
         bool last = ends && i + 1 == count;
+        if (before_cursor(r) && r->record == b->from_record && reach(r, err) < 0)
+            return -1;
         if (b->batches > 0 && r->ordinal >= b->batches) {
             r->done = true;
             return 0;
         }
-        if (before_cursor(r) && r->record == b->from_record && reach(r, err) < 0)
-            return -1;
         if (before_cursor(r) && r->record + n > b->from_record)
             return between_batches(r, r->record, r->record + n, err);
         if (r->reached && write_batch(r, k, last, err) < 0)
@@ -257,16 +257,19 @@ static int run_list(struct run *r, struct tf_err *err)
     return 0;
 }
 
+/* In memory is a window of pairs and, unless the pipe has ended, one more: only the pair after the
+ * last of a window shows that it is not the last of all. */
 static int run_pipe(struct run *r, struct tf_err *err)
 {
     struct tf_batcher *b = r->b;
     struct tf_corpus *c = r->c;
     b->n_epochs = 1;
     for (uint64_t window = 0;; window++) {
-        tf_batch_plan_make(&r->plan, &b->opts, c->pairs, c->n, 0, window);
+        size_t n = c->ended ? c->n : c->n - 1, used = n;
+        tf_batch_plan_make(&r->plan, &b->opts, c->pairs, n, 0, window);
         /* In input order the last batch of a window may not be full: keep its pairs for the next.
          */
-        size_t count = r->plan.n_batches, used = c->n;
+        size_t count = r->plan.n_batches;
         if (!b->opts.shuffle && !c->ended && count > 0)
             used = r->plan.cut[--count];
         if (write_plan(r, count, c->ended, err) < 0)
@@ -383,7 +386,7 @@ int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_op
                    struct tf_out *out, struct tf_err *err)
 {
     const struct tf_list *l = b->list;
-    if (l == NULL && tf_corpus_read(c, c->files ? SIZE_MAX : b->window, err) < 0)
+    if (l == NULL && tf_corpus_read(c, c->files ? SIZE_MAX : b->window + 1, err) < 0)
         return -1;
     if (l == NULL && c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0))
         return fail_no_pair(b, c, err);

@@ -343,9 +343,9 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
             c->ended = true;
             return 0;
         }
-        if (c->base + c->records++ == UINT32_MAX)
-            return tf_fail(err, "%s: too many records, at most %lu", a->in.name,
-                           (unsigned long)UINT32_MAX);
+        if (c->base + c->records++ == TF_CORPUS_RECORDS)
+            return tf_fail(err, "%s: too many records, at most %llu", a->in.name,
+                           (unsigned long long)TF_CORPUS_RECORDS);
         add_pair(c, pair);
     }
     return 0;

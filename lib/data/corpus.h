@@ -10,6 +10,9 @@
 #include "stream/stream.h"
 #include <time.h>
 
+/* Most records of a corpus: their numbers, and those of its pairs, have 32 bits. */
+#define TF_CORPUS_RECORDS ((uint64_t)UINT32_MAX)
+
 enum tf_drop_reason {
     TF_DROP_BAD, /* a bad record, or an id outside the vocabulary */
     TF_DROP_SHORT,

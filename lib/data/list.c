@@ -125,9 +125,9 @@ static int open_line(struct tf_list *l, struct tf_corpus *c, size_t i, struct tf
     line->base = l->records;
     line->has_id = c->has_id;
     memcpy(line->id, c->id, sizeof line->id);
-    if (c->records > (uint64_t)UINT32_MAX + 1 - l->records)
+    if (c->records > TF_CORPUS_RECORDS - l->records)
         return tf_fail(err, "too many records in all files, at most %llu",
-                       (unsigned long long)UINT32_MAX + 1);
+                       (unsigned long long)TF_CORPUS_RECORDS);
     l->records += c->records;
     return 0;
 }

@@ -302,8 +302,9 @@ int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema,
 {
     struct tf_in *in;
     uint64_t n;
-    if (output != NULL && strcmp(output, "-") != 0 && tf_rundir_owns(dir, output))
-        return tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
+    int own = output != NULL && strcmp(output, "-") != 0 ? tf_rundir_owns(dir, output, err) : 0;
+    if (own != 0)
+        return own < 0 ? -1 : tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
     /* A run in progress may delete its oldest checkpoint between our listing and our open: list
      * again. Open files stay readable. */
     for (int turn = 1; n = last, open_run(&in, dir, &n, ema, err) != 0; turn++) {

@@ -24,7 +24,7 @@ static double round6(double x)
 /* Of the last batch used; the cursor is after it. */
 static uint64_t epoch(const struct tf_batch_cursor *c)
 {
-    return c->record == 0 && c->epoch > 0 ? c->epoch - 1 : c->epoch;
+    return c->record == 0 && c->group == 0 && c->epoch > 0 ? c->epoch - 1 : c->epoch;
 }
 
 static void put_sums(struct tf_json *j, const struct tf_sums *s)

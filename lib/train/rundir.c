@@ -66,6 +66,14 @@ static bool is_special(int dir, const char *name)
     return fstatat(dir, name, &st, 0) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* The next entry: 1; 0 at the end; -1, with errno. */
+static int next_entry(DIR *d, struct dirent **e)
+{
+    errno = 0;
+    *e = readdir(d);
+    return *e != NULL ? 1 : errno != 0 ? -1 : 0;
+}
+
 /* List d, which is closed; NULL: opening it failed. dir: its path. */
 static int list(struct tf_checkpoint_list *l, DIR *d, const char *dir, struct tf_err *err)
 {
@@ -73,7 +81,9 @@ static int list(struct tf_checkpoint_list *l, DIR *d, const char *dir, struct tf
     if (d == NULL)
         return tf_fail_errno(err, "%s", dir);
     uint64_t step;
-    for (struct dirent *e; (e = readdir(d)) != NULL;)
+    struct dirent *e;
+    int rc;
+    while ((rc = next_entry(d, &e)) > 0)
         if (regular_step(e->d_name, &step)) {
             char *path = tf_rundir_file(dir, e->d_name);
             if (is_special(dirfd(d), e->d_name)) {
@@ -84,9 +94,13 @@ static int list(struct tf_checkpoint_list *l, DIR *d, const char *dir, struct tf
             l->v = tf_xarray(l->v, l->n + 1, sizeof *l->v);
             l->v[l->n++] = (struct tf_checkpoint_file){.path = path, .step = step};
         }
+    if (rc < 0) {
+        tf_fail_errno(err, "%s", dir);
+        tf_checkpoint_list_release(l);
+    }
     closedir(d);
     tf_checkpoint_list_sort(l);
-    return 0;
+    return rc;
 }
 
 int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err *err)
@@ -301,7 +315,25 @@ static bool own_name(const char *name)
            strcmp(name, TF_RUN_LOCK) == 0;
 }
 
-bool tf_rundir_owns(const char *dir, const char *path)
+/* Is the path a link to one of the files that d has? Closes d. */
+static int owns_link(DIR *d, const char *dir, const char *path, struct tf_err *err)
+{
+    struct dirent *e;
+    bool own = false;
+    int rc = 0;
+    while (!own && (rc = next_entry(d, &e)) > 0)
+        if (own_name(e->d_name)) {
+            char *file = tf_rundir_file(dir, e->d_name);
+            own = tf_same_file(file, path);
+            free(file);
+        }
+    if (rc < 0)
+        tf_fail_errno(err, "%s", dir);
+    closedir(d);
+    return rc < 0 ? -1 : own;
+}
+
+int tf_rundir_owns(const char *dir, const char *path, struct tf_err *err)
 {
     char *base = tf_xstrdup(path), *parent = tf_xstrdup(path);
     struct stat x, y;
@@ -310,15 +342,9 @@ bool tf_rundir_owns(const char *dir, const char *path)
     free(base);
     free(parent);
     DIR *d = own ? NULL : opendir(dir);
-    for (struct dirent *e; d != NULL && !own && (e = readdir(d)) != NULL;)
-        if (own_name(e->d_name)) {
-            char *file = tf_rundir_file(dir, e->d_name);
-            own = tf_same_file(file, path);
-            free(file);
-        }
     if (d != NULL)
-        closedir(d);
-    return own;
+        return owns_link(d, dir, path, err);
+    return own || errno == ENOENT || errno == ENOTDIR ? own : tf_fail_errno(err, "%s", dir);
 }
 
 /* Is it a temporary of such a file? Another program may be writing others, an average say. */
@@ -332,13 +358,13 @@ static bool own_temporary(const char *name)
     return own_name(of);
 }
 
-/* Remove the temporary files of killed runs. */
+/* Remove the temporary files of killed runs; what cannot be read stays for the next start. */
 static void sweep(const struct tf_rundir *dir)
 {
     DIR *d = open_dir(dir);
     if (d == NULL)
         return;
-    for (struct dirent *e; (e = readdir(d)) != NULL;)
+    for (struct dirent *e; next_entry(d, &e) > 0;)
         if (own_temporary(e->d_name))
             unlinkat(dir->fd, e->d_name, 0);
     closedir(d);

@@ -48,8 +48,8 @@ int tf_rundir_read(const struct tf_rundir *d, const char *name, struct tf_model_
 char *tf_rundir_file(const char *dir, const char *name);
 char *tf_rundir_regular_name(uint64_t step); /* "ckpt-%08d.tfm", on the heap */
 /* Does the path name one of the run's own files (a checkpoint, the log, the lock), existing or not?
- */
-bool tf_rundir_owns(const char *dir, const char *path);
+ * 1 or 0; -1 when a directory that exists cannot be read. */
+int tf_rundir_owns(const char *dir, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
 /* The regular checkpoints of a directory, ascending by the step in the name. */
 struct tf_checkpoint_list {

@@ -14,9 +14,10 @@ static int open_directory(struct tf_run *r, struct tf_err *err)
     const struct tf_run_opts *o = r->o;
     if (tf_rundir_open(&r->dir, o->dir, err) != 0)
         return -1;
-    if (o->log != NULL && strcmp(o->log, "-") != 0 && tf_rundir_owns(o->dir, o->log))
+    int own = o->log != NULL && strcmp(o->log, "-") != 0 ? tf_rundir_owns(o->dir, o->log, err) : 0;
+    if (own > 0)
         return tf_fail_status(err, TF_USAGE, "--log %s: a file of the run itself", o->log);
-    return 0;
+    return own;
 }
 
 static void report_finished(const struct tf_run_opts *o, const struct tf_run_state *s)

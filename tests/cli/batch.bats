@@ -173,6 +173,20 @@ assert idx == sorted(idx) and len(idx) > 500'
     done
 }
 
+@test "a pipe of exactly one window has ended: the stream is that of the files" {
+    need jq
+    tf-batch -q --min-length 0 --max-length 0 --tokens 200 -o want "$D/s.tfs" "$D/t.tfs"
+    look want
+    expect_contains "$output" "pairs 600 times [1]"
+    for w in 600 601; do
+        sh_t 0 'cat "$1/s.tfs" | tf-batch -q --min-length 0 --max-length 0 --window "$2" --tokens 200 - "$1/t.tfs" >b' "$D" "$w"
+        cmp <(tf-cbor json b | jq -c 'del(.header.made)') <(tf-cbor json want | jq -c 'del(.header.made)')
+    done
+    # The end counts also where it is that of a later window.
+    sh_t 0 'cat "$1/s.tfs" | tf-batch -q --min-length 0 --max-length 0 --window 300 --tokens 200 - "$1/t.tfs" >b' "$D"
+    [ "$(cursors b | tail -n 1)" = "1 0" ]
+}
+
 @test "--from any batch gives exactly the rest of the stream" {
     for more in '' '--as t2t' '--no-shuffle'; do
         # shellcheck disable=SC2086
@@ -492,6 +506,12 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     at=$(sed -n 30p cursors)
     t 0 tf-batch -q --tokens 200 --batches 33 --list "$D/list" --group 2 --from "$at" -o b
     sed -n 31,33p all | cmp - <(body b)
+    # From the end of the last of them there are none; at the start of a group, too.
+    for k in 33 "$(grep -n '^1:0:0:' cursors | cut -d: -f1)" "$(grep -n '^0:1:0:' cursors | cut -d: -f1)"; do
+        at=$(sed -n "${k}p" cursors)
+        t 0 tf-batch -q --tokens 200 --batches "$k" --list "$D/list" --group 2 --from "$at" -o b
+        [ "$(body b | wc -l)" -eq 0 ]
+    done
 }
 
 @test "--list: cursors at which no batch begins" {
@@ -553,6 +573,12 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     printf '%s\t%s\0\n' "$s" "$t" | bad 1 "bad: line 1: a NUL byte"
     printf '%s\n' "$s" | bad 1 "bad: line 1: $s: kind is tokens, expected pairs"
     printf '%s\t%s\n' "$s" "$D/t2.tfs" | bad 1 "bad: line 1: $s ends after 41 records, $D/t2.tfs continues"
+    # Ends that count 2^32 - 1 records, and a file of one more.
+    for x in s t; do
+        { head -c -8 "$D/${x}4.tfs"; printf '\x83\x0f\x1a\xff\xff\xff\xff\xf6'; } >"many.$x"
+        (cd "$D" && "$TF_PYTHON" make.py "$T/one.$x" 5 1)
+    done
+    printf 'many.s\tmany.t\none.s\tone.t\n' | bad 1 "bad: line 2: too many records in all files, at most 4294967295"
     mkfifo fifo
     printf '%s\tfifo\n' "$s" | bad 1 "bad: line 1: fifo: not a regular file"
     printf '%s\t.\n' "$s" | bad 1 "bad: line 1: .: is a directory"
@@ -627,6 +653,11 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
         kill -KILL $pid $batch || true
         wait $pid $batch || true
     done
+    # Every batch of the first epoch is of epoch 0, also the last of a group.
+    "${train[@]}" --steps 60 --log-every 1 -o whole <(tf-batch "${o[@]}")
+    tf-batch "${o[@]}" | tf-cbor head -n 60 | tf-cbor json | jq -s 'map(select(.type == "batch"))
+        | map(.epoch - (if .group == 0 and .record == 0 then 1 else 0 end))' >epochs
+    jq -s 'map(select(.event == "step").epoch)' whole/log.jsonl | cmp - epochs
     cursor=$(tf-info --json "$(printf '%s\n' run/ckpt-*.tfm | tail -n 1)" |
         jq -r '.cursor | "\(.epoch):\(.group):\(.record):\(.ordinal)"')
     [[ $cursor == [0-9]*:[0-3]:[0-9]*:[0-9]* ]]

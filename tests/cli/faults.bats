@@ -109,6 +109,7 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
 half opendir * 1 0
 half opendir * 2 1 run
 half opendir * 3 1 run
+half readdir * 1-40 1 run
 half mkdir * 1 1 run: mkdir
 half flock * 1 1 run/lock: flock
 half ftruncate * 1 1 run/lock: write

@@ -60,6 +60,7 @@ enum call {
     C_FLOCK,
     C_STAT,
     C_OPENDIR,
+    C_READDIR,
     C_POLL,
     C_MMAP,
     C_THREAD,
@@ -69,11 +70,12 @@ enum call {
     C_ALIGNED,
     N_CALLS
 };
-static const char *const names[N_CALLS] = {"open",         "read",   "write",  "pwrite", "close",
-                                           "fsync",        "rename", "link",   "unlink", "mkdir",
-                                           "ftruncate",    "fchmod", "flock",  "stat",   "opendir",
-                                           "poll",         "mmap",   "thread", "malloc", "calloc",
-                                           "realloc",      "aligned_alloc"};
+static const char *const names[N_CALLS] = {"open",   "read",    "write",        "pwrite",
+                                           "close",  "fsync",   "rename",       "link",
+                                           "unlink", "mkdir",   "ftruncate",    "fchmod",
+                                           "flock",  "stat",    "opendir",      "readdir",
+                                           "poll",   "mmap",    "thread",       "malloc",
+                                           "calloc", "realloc", "aligned_alloc"};
 enum { ALLOCATION = 1 << C_MALLOC | 1 << C_CALLOC | 1 << C_REALLOC | 1 << C_ALIGNED };
 
 static const struct {
@@ -259,6 +261,7 @@ RESOLVE(fstat)
 RESOLVE(fstatat)
 RESOLVE(opendir)
 RESOLVE(fdopendir)
+RESOLVE(readdir)
 RESOLVE(poll)
 RESOLVE(mmap)
 RESOLVE(pthread_create)
@@ -418,6 +421,11 @@ EXPORT DIR *opendir(const char *path)
 EXPORT DIR *fdopendir(int fd)
 {
     return strike(C_OPENDIR, CALLER) ? NULL : REAL(fdopendir)(fd);
+}
+
+EXPORT struct dirent *readdir(DIR *d)
+{
+    return strike(C_READDIR, CALLER) ? NULL : REAL(readdir)(d);
 }
 
 EXPORT int poll(struct pollfd *p, nfds_t n, int ms)

@@ -287,16 +287,16 @@ static void test_grid(void)
                                       "ckpt-00000099.tfm"};
     for (size_t i = 0; i < 5; i++) {
         full = file(own[i]);
-        ok(tf_rundir_owns(dir, full), "%s is the run's own name", own[i]);
+        ok(tf_rundir_owns(dir, full, &err) == 1, "%s is the run's own name", own[i]);
         free(full);
     }
     put("mine", "");
     full = file("mine");
     path = file("ckpt-00000005.tfm");
-    ok(!tf_rundir_owns(dir, full) && !tf_rundir_owns(dir, "/tmp/best.tfm") &&
-           !tf_rundir_owns(dir, "best.tfm"),
+    ok(tf_rundir_owns(dir, full, &err) == 0 && tf_rundir_owns(dir, "/tmp/best.tfm", &err) == 0 &&
+           tf_rundir_owns(dir, "best.tfm", &err) == 0,
        "others are not");
-    ok(unlink(full) == 0 && link(path, full) == 0 && tf_rundir_owns(dir, full),
+    ok(unlink(full) == 0 && link(path, full) == 0 && tf_rundir_owns(dir, full, &err) == 1,
        "another name of a checkpoint is");
     unlink(full);
     free(full);
