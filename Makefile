@@ -30,7 +30,7 @@ MPICC_mpich ?= mpicc.mpich
 DEPS ?= yes
 V ?=
 # Number of tests to run in parallel.
-JOBS ?= 2
+JOBS ?= $(shell nproc)
 # ARCH=arm64: a cross build for this architecture of Debian. Not from the environment,
 # where other projects keep other names.
 ARCH :=
@@ -96,9 +96,14 @@ isa_neondot := $(isa_neon) -march=armv8.2-a+dotprod
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc) nvcc)
 have_nvcc := $(if $(filter auto yes,$(CUDA)),$(shell command -v $(NVCC) 2>/dev/null))
+# C++20 needs release 12.
+nvcc_release := $(if $(have_nvcc),$(shell $(NVCC) --version | \
+	sed -n 's/.*release \([0-9]*\)\..*/\1/p'))
+old_nvcc := $(if $(filter 1 2 3 4 5 6 7 8 9 10 11,$(nvcc_release)),nvcc $(nvcc_release) is too old)
+have_nvcc := $(if $(old_nvcc),,$(have_nvcc))
 ifeq ($(CUDA),yes)
 ifeq ($(have_nvcc),)
-$(error CUDA=yes, but there is no nvcc in PATH or in $(CUDA_HOME)/bin)
+$(error CUDA=yes, but $(or $(old_nvcc),there is no nvcc in PATH or in $(CUDA_HOME)/bin))
 endif
 else ifeq ($(filter auto no,$(CUDA)),)
 $(error CUDA=$(CUDA): one of auto, yes, no)
@@ -218,7 +223,7 @@ all: $(bins) $(plugin) $(mpi_plugins)
 	$(if $(filter yes,$(MPI)),$(if $(mpis),,@echo 'tf-tools: no MPI: run `make deps MPI=yes`' >&2; \
 	    exit 1))
 	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(strip $(isas));' \
-	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no); MPI $(or $(strip $(mpis)),no)'
+	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no$(if $(old_nvcc), ($(old_nvcc)))); MPI $(or $(strip $(mpis)),no)'
 
 # $(call cc,SOURCE,MORE FLAGS)
 define cc
@@ -454,7 +459,7 @@ $(exchanges): $B/tests/bench/exchange-%: tests/bench/exchange.c $B/libtest.a $B/
 
 demo: maybe-deps ## train a small model on the default task and use it
 	@$(MAKE) --no-print-directory all
-	@PATH=$(call quoted,$(abspath $B)/bin:)"$$PATH" examples/demo/run
+	@TF_BIN=$(call quoted,$(abspath $B)/bin) examples/demo/run
 
 lint: ## run only the checks in tests/lint
 	@$(MAKE) --no-print-directory run-tests TESTS='$(sort $(wildcard tests/lint/*.bats))'
@@ -476,7 +481,7 @@ fuzz-short: ## feed every target of tests/fuzz changed inputs: FUZZ_SECONDS=120 
 
 fuzz_bin := $(fuzz_src:tests/fuzz/%.c=$B/fuzz/%)
 fuzz-programs: $(fuzz_bin)
-# Without libtest.a: clang 14 cannot compile all of it, for want of _Float16.
+# Of libtest.a they need only memory.o.
 $(fuzz_bin): $B/fuzz/%: $B/tests/fuzz/%.o $B/tests/harness/memory.o $B/libtf.a
 	$(call link,-fsanitize=fuzzer -fsanitize-link-c++-runtime)
 
@@ -528,6 +533,14 @@ install -D -m $$([ -x $1 ] && echo 755 || echo 644) $1 $(call quoted,$(DESTDIR)$
 endef
 remove = remove $(call quoted,$(DESTDIR)$2);
 
+# `sudo make install` may see other variables than `make` did: no build as root, with a tool less.
+ifneq ($(filter install,$(MAKECMDGOALS)),)
+ifneq ($(wildcard $B/flags),)
+ifneq ($(strip $(file <$B/flags)),$(strip $(flags)))
+$(error install: $B was built with other variables; give the same ones, or keep them in config.mk)
+endif
+endif
+endif
 install: all completions ## install below DESTDIR and PREFIX
 	$(call installed,put)
 
@@ -557,8 +570,9 @@ endef
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' Makefile | expand -t14
-	@echo 'Variables: SAN=address,undefined  CUDA=auto|yes|no  MPI=auto|yes|no  DEPS=no  V=1  PREFIX= DESTDIR=' \
-	    ' TESTS=...'
+	@echo 'Variables, also in config.mk: CFLAGS=  SAN=address,undefined  CUDA=auto|yes|no' \
+	    ' CUDA_ARCH="80 90"  MPI=auto|yes|no  ARCH=arm64  DEPS=no  V=1  PREFIX=  DESTDIR=  TESTS=...' \
+	    ' JOBS=n'
 
 clean: ## remove the build trees
 	rm -rf build build-*

@@ -13,6 +13,9 @@ $(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
 export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)
 
+# awk, sort and printf read and write numbers with a point.
+export LC_ALL := C.UTF-8
+
 # If a tool has no --output, the recipe writes to $@.part and ends with $(whole), which renames it,
 # so that a killed recipe never leaves a file that looks finished. $(call whole,FILES) for several.
 whole = for f in $(or $1,$@); do sync $$f.part; mv $$f.part $$f; done

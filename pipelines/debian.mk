@@ -35,7 +35,8 @@ $(WORK)/test.%: $(DATA)/test.$(PAIR).%.gz
 else
 $(TEXTS) &: $(WORK)/indices
 	mkdir -p $(WORK)/pairs
-	$(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T $(WORK)/pairs
+	python3 $(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T \
+	    $(WORK)/pairs
 	sync $(WORK)/pairs/*
 	mv $(WORK)/pairs/* $(WORK)
 endif

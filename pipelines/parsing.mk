@@ -65,8 +65,7 @@ parse: $(RESULTS)/f1.json $(RESULTS)/curve.svg ## train, parse, score
 define treebank
 $(WORK)/$1.trees: $($2) $(WORK)/$2.settings
 	for f in $($2); do \
-	    $$(call allow_bad,case $$$$f in (*.gz) gzip -dc "$$$$f" ;; (*) cat "$$$$f" ;; esac \
-	        | tf-tree -c); \
+	    $$(call allow_bad,tf-tree -c "$$$$f"); \
 	done >$$@.part
 	$$(whole)
 $(WORK)/$1.words $(WORK)/$1.tags &: $(WORK)/$1.trees

@@ -37,6 +37,10 @@ SAVE_EVERY ?= $(if $(small),1000,1400)
 VOCAB_FLAGS ?=
 TRAIN_FLAGS ?= $(if $(small),--warmup 500)
 DECODE_FLAGS ?=
+# Those of text.mk, if they are set.
+THREADS    ?=
+RANKS      ?=
+LAUNCH     ?=
 
 $(if $(filter-out paper small,$(SCALE)),$(error SCALE=$(SCALE): paper or small))
 here := $(dir $(lastword $(MAKEFILE_LIST)))
@@ -51,7 +55,7 @@ table: $(WORK)/table.txt $(WORK)/table.svg ## train and score all ROWS, then pri
 	    read -r name ours paper <<<"$$column"; \
 	    printf '%s and the paper: ' $$name; \
 	    awk -v a=$$ours -v b=$$paper 'NF == 7 { print $$a, $$b }' $(WORK)/rows.txt \
-	    | $(here)rank-agreement; \
+	    | awk -f $(here)rank-agreement; \
 	done
 	@echo "our perplexities over the paper's: $(WORK)/table.svg"
 
@@ -86,7 +90,7 @@ text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TE
     WORK='$(WORK)/data' RESULTS='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' \
     VOCAB_TYPE='$(VOCAB_TYPE)' VOCAB_FLAGS='$(VOCAB_FLAGS)' \
     TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE=1 \
-    DECODE_FLAGS='$(DECODE_FLAGS)' $2
+    DECODE_FLAGS='$(DECODE_FLAGS)' $(foreach v,THREADS RANKS LAUNCH,$(if $($v),$v='$($v)')) $2
 
 # Vocabulary and streams, shared by all rows.
 streams := train.$S.tfs train.$T.tfs dev.tfs test.$S.tfs test.$T.tfs
@@ -128,7 +132,7 @@ $(WORK)/table.txt: $(WORK)/rows.txt
 	{ printf '%-10s %8s %6s %9s   %s\n' row PPL BLEU '10^6' "the paper's"; \
 	  while read -r row ppl bleu n paper; do \
 	      n=$$(awk -v n="$$n" 'BEGIN { if (n <= 0) exit 1; printf "%.2f", n / 1e6 }'); \
-	      LC_ALL=C printf '%-10s %8.2f %6s %9s   %s\n' "$$row" "$$ppl" "$$bleu" "$$n" "$$paper"; \
+	      printf '%-10s %8.2f %6s %9s   %s\n' "$$row" "$$ppl" "$$bleu" "$$n" "$$paper"; \
 	  done <$<; } >$@.part
 	$(whole)
 

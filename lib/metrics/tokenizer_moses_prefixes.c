@@ -1,5 +1,5 @@
 /* tokenizer_moses_prefixes.c - words whose full stop belongs to them: the built-in lists have the
- * words of Moses' nonbreaking_prefix.en, .de and .fr. */
+ * words of Moses' nonbreaking_prefix.en, .de and .fr, sorted. */
 #include "metrics/tokenizer_moses.h"
 #include "base/input.h"
 #include "base/memory.h"
@@ -15,30 +15,30 @@ static const struct {
 } lists[] = {
     [TF_MOSES_EN] =
         {
-            "Adj Adm Adv Asst Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Drs "
-            "Ens Gen Gov Hon Hr Hosp Insp Lt MM MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr "
-            "Op Ord Pfc Ph Prof Pvt Rep Reps Res Rev Rt Sen Sens Sfc Sgt Sr St Supt Surg v vs "
-            "i.e rev e.g Rs Nos Nr Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec",
+            "Adj Adm Adv Apr Asst Aug Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR "
+            "Dec Dr Drs Ens Feb Gen Gov Hon Hosp Hr Insp Jan Jul Jun Lt MM MR MRS MS Maj Mar "
+            "Messrs Mlle Mme Mr Mrs Ms Msgr Nos Nov Nr Oct Op Ord Pfc Ph Prof Pvt Rep Reps Res "
+            "Rev Rs Rt Sen Sens Sep Sfc Sgt Sr St Supt Surg e.g i.e rev v vs",
             "No Art pp", 0, 0},
     [TF_MOSES_DE] =
         {
-            "II III IV VI VII VIII IX XI XII XIII XIV XV XVI XVII XVIII XIX XX ii iii iv vi "
-            "vii viii ix xi xii xiii xiv xv xvi xvii xviii xix xx Adj Adm Adv Asst Bart Bldg "
-            "Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Ens Gen Gov Hon Hosp Insp Lt MM "
-            "MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr Op Ord Pfc Ph Prof Pvt Rep Reps Res "
-            "Rev Rt Sen Sens Sfc Sgt Sr St Supt Surg Mio Mrd bzw vs usw d.h z.B u.a etc MwSt "
-            "ggf d.J D.h m.E vgl I.F z.T sogen ff u.E g.U g.g.A c.-à-d Buchst u.s.w sog u.ä "
-            "Std evtl Zt Chr u.U o.ä Ltd b.A z.Zt spp sen SA k.o jun i.H.v dgl dergl Co zzt "
-            "usf s.p.a Dkr bzgl BSE No Nos Art Nr pp ca Ca",
+            "Adj Adm Adv Art Asst BSE Bart Bldg Brig Bros Buchst Ca Capt Chr Cmdr Co Col Comdr "
+            "Con Corp Cpl D.h DR Dkr Dr Ens Gen Gov Hon Hosp I.F II III IV IX Insp Lt Ltd MM "
+            "MR MRS MS Maj Messrs Mio Mlle Mme Mr Mrd Mrs Ms Msgr MwSt No Nos Nr Op Ord Pfc Ph "
+            "Prof Pvt Rep Reps Res Rev Rt SA Sen Sens Sfc Sgt Sr St Std Supt Surg VI VII VIII "
+            "XI XII XIII XIV XIX XV XVI XVII XVIII XX Zt b.A bzgl bzw c.-à-d ca d.J d.h dergl "
+            "dgl etc evtl ff g.U g.g.A ggf i.H.v ii iii iv ix jun k.o m.E o.ä pp s.p.a sen sog "
+            "sogen spp u.E u.U u.a u.s.w u.ä usf usw vgl vi vii viii vs xi xii xiii xiv xix xv "
+            "xvi xvii xviii xx z.B z.T z.Zt zzt",
             "", 'a', 99},
     [TF_MOSES_FR] =
         {
-            "A.C.N A.M art ann apr av auj lib B.P boul ca c.-à-d cf ch.-l chap contr C.P.I "
-            "C.Q.F.D C.N C.N.S C.S dir éd e.g env al etc E.V ex fasc fém fig fr hab ibid id "
-            "i.e inf LL.AA LL.AA.II LL.AA.RR LL.AA.SS L.D LL.EE LL.MM LL.MM.II.RR loc.cit "
-            "masc MM ms N.B N.D.A N.D.L.R N.D.T n/réf NN.SS N.S N.D N.P.A.I p.c.c pl pp p.ex "
-            "p.j P.S R.A.S R.-V R.P R.I.P SS S.S S.A S.A.I S.A.R S.A.S S.E sec sect sing S.M "
-            "S.M.I.R sq sqq suiv sup suppl tél T.S.V.P vb vol vs X.O Z.I",
+            "A.C.N A.M B.P C.N C.N.S C.P.I C.Q.F.D C.S E.V L.D LL.AA LL.AA.II LL.AA.RR "
+            "LL.AA.SS LL.EE LL.MM LL.MM.II.RR MM N.B N.D N.D.A N.D.L.R N.D.T N.P.A.I N.S NN.SS "
+            "P.S R.-V R.A.S R.I.P R.P S.A S.A.I S.A.R S.A.S S.E S.M S.M.I.R S.S SS T.S.V.P X.O "
+            "Z.I al ann apr art auj av boul c.-à-d ca cf ch.-l chap contr dir e.g env etc ex "
+            "fasc fig fr fém hab i.e ibid id inf lib loc.cit masc ms n/réf p.c.c p.ex p.j pl "
+            "pp sec sect sing sq sqq suiv sup suppl tél vb vol vs éd",
             "", 'b', 0},
 };
 

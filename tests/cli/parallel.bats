@@ -3,28 +3,77 @@
 bats_require_minimum_version 1.5.0
 load helper
 
-@test "a text in parts: translation and score as in one piece" {
+prepare() {
     need make seq awk
     for i in $(seq 60); do echo "line $((i * 7919 % 1000)) and $((i % 7))"; done >text
     rev text >ref
-    tf-tokenize --train --vocab-size 40 -o v.model text ref 2>/dev/null
-    for f in text ref; do tf-tokenize -m v.model <$f >$f.tfs; done
-    tf-batch -q --tokens 400 --epochs 0 text.tfs ref.tfs |
-        tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 20 \
-            --device cpu --vocab v.model --steps 20 --save-every 20 -q -o run
-    tf-avgckpt -n 1 -o model.tfm run
-    tf-tokenize -m model.tfm <text | tf-decode -q -m model.tfm | tf-tokenize -d -m model.tfm >whole
+    if [ ! -e "$BATS_FILE_TMPDIR/model.tfm" ]; then
+        tf-tokenize --train --vocab-size 40 -o v.model text ref 2>/dev/null
+        for f in text ref; do tf-tokenize -m v.model <$f >$f.tfs; done
+        tf-batch -q --tokens 400 --epochs 0 text.tfs ref.tfs |
+            tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 20 \
+                --device cpu --vocab v.model --steps 20 --save-every 20 -q -o run
+        tf-avgckpt -n 1 -o "$BATS_FILE_TMPDIR/model.tfm" run
+    fi
+    MODEL=$BATS_FILE_TMPDIR/model.tfm
+    in_parts=(make -s -j2 -f "$TOP/examples/parallel/Makefile" MODEL="$MODEL" TEXT=text REF=ref)
+}
+
+whole() {
+    tf-tokenize -m "$MODEL" <text | tf-decode -q -m "$MODEL" | tf-tokenize -d -m "$MODEL" >whole
+}
+
+@test "a text in parts: translation and score as in one piece" {
+    whole
     tf-bleu ref -i whole >score.json
     for parts in 1 7 100; do
-        t 0 make -s -j2 -f "$TOP/examples/parallel/Makefile" MODEL=model.tfm TEXT=text REF=ref \
-            PARTS=$parts OUT=out$parts
-        cmp whole out$parts/translation >&2
-        cmp score.json out$parts/score.json >&2
+        t 0 "${in_parts[@]}" PARTS=$parts
+        cmp whole parts/translation >&2
+        cmp score.json parts/score.json >&2
+        rm parts/translation
     done
     # It continues with what is missing.
-    rm out7/00003.out
-    t 0 make -f "$TOP/examples/parallel/Makefile" MODEL=model.tfm TEXT=text REF=ref PARTS=7 OUT=out7
+    rm parts/7/00003.out
+    t 0 make -f "$TOP/examples/parallel/Makefile" MODEL="$MODEL" TEXT=text REF=ref PARTS=7
     [ "$(grep -c 'tf-decode' <<<"$output")" -eq 1 ]
-    t 2 make -f "$TOP/examples/parallel/Makefile" MODEL=model.tfm TEXT=text
+    t 2 make -f "$TOP/examples/parallel/Makefile" MODEL="$MODEL" TEXT=text
     expect_contains "$stderr" "REF= is needed"
+}
+
+@test "a text in parts: a last line without a line feed, files of different lengths" {
+    printf 'line 1 and 1' >>text
+    printf '1 dna 1 enil' >>ref
+    whole
+    t 0 "${in_parts[@]}" PARTS=2
+    cmp whole parts/translation >&2
+    printf '\nmore\n' >>ref
+    t 2 "${in_parts[@]}" PARTS=2
+    expect_contains "$stderr" "text has 61 lines, ref has 62"
+}
+
+@test "a text in parts: another number of parts after a stop, and a part that was killed" {
+    whole
+    t 0 "${in_parts[@]}" PARTS=4 parts/4/00001.out
+    t 0 "${in_parts[@]}" PARTS=2
+    cmp whole parts/translation >&2
+    # As kill -9 leaves it: the translation of a part is not there until it is whole.
+    rm -r parts
+    mkdir bin
+    printf '#!/bin/sh\n[ "$1" != -d ] || kill -9 $$\nexec %s "$@"\n' "$(command -v tf-tokenize)" \
+        >bin/tf-tokenize
+    chmod +x bin/tf-tokenize
+    PATH=$PWD/bin:$PATH t 2 "${in_parts[@]}" PARTS=2
+    [ ! -e parts/2/00001.out ]
+    t 0 "${in_parts[@]}" PARTS=2
+    cmp whole parts/translation >&2
+}
+
+@test "a text in parts: a bad line is an empty line, and the rest is translated" {
+    printf '\xff\n' | cat - text >more
+    mv more text
+    echo >>ref
+    tf-tokenize -m "$MODEL" <text 2>/dev/null | tf-decode -q -m "$MODEL" 2>/dev/null |
+        tf-tokenize -d -m "$MODEL" >whole 2>/dev/null || [ $? = 4 ]
+    t 0 "${in_parts[@]}" PARTS=3
+    cmp whole parts/translation >&2
 }

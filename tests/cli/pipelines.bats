@@ -221,6 +221,26 @@ PY
     expect_contains "$stderr" "TRAIN= is needed"
 }
 
+@test "parsing.mk: a treebank whose file is cut off is an error" {
+    treebank 300 1 | gzip | head -c 1000 >cut.gz
+    t 2 make -f "$TOP/pipelines/parsing.mk" w/train.trees TRAIN=cut.gz DEV=cut.gz TEST=cut.gz WORK=w
+    expect_contains "$stderr" "gzip: the file is truncated"
+    [ ! -e w/train.trees ]
+}
+
+@test "pipelines read and write numbers with a point, whatever the locale" {
+    printf 'SHELL := bash\nall:\n\t@echo $$LC_ALL\ninclude %s/pipelines/common.mk\n' "$TOP" >m.mk
+    LC_ALL=de_DE.UTF-8 t 0 make -s -f m.mk all
+    [ "$output" = C.UTF-8 ]
+}
+
+@test "table3.mk passes on how to train: threads, ranks, launcher" {
+    t 0 make -n -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t DEV=d WORK=w ROWS=base RANKS=2 \
+        LAUNCH='srun -n 2' THREADS=3
+    expect_contains "$output" "RANKS='2' LAUNCH='srun -n 2'"
+    expect_contains "$output" "THREADS='3'"
+}
+
 @test "parsing.mk sweep: dropout, rate and beam on the development set" {
     treebank 200 1 >train.mrg
     treebank 10 2 >dev.mrg
@@ -335,10 +355,11 @@ archives() {
     mkdir fake
     # As in a power failure: make and all that it started are gone at once.
     printf '#!/bin/sh\n%s "$@" | head -c 500\nkill -9 0\n' "$(command -v gzip)" >fake/gzip
-    chmod +x fake/gzip
+    printf '#!/bin/sh\n%s "$@" | head -c 500\nkill -9 0\n' "$(command -v tf-tree)" >fake/tf-tree
+    chmod +x fake/gzip fake/tf-tree
     stems='TRAIN=data/train DEV=data/val TEST=data/val'
     for p in "multi30k train.en" "multi30k dev.de" "debian train.en" "text train.en $stems" \
-        "parsing train.trees TRAIN=trees.gz DEV=trees.gz TEST=trees.gz"; do
+        "parsing train.trees TRAIN=trees.gz DEV=trees.gz TEST=trees.gz BIN="; do
         data=DATA=data
         [[ $p != *TRAIN=* ]] || data=
         read -r name file more <<<"$p"

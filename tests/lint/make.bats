@@ -23,6 +23,7 @@ top_make() {
 own_build() {
     mkdir build
     (cd "${TF_BUILD:-$TOP/build}" && cp -a bin cmd commit flags lib libtf.a libtf-sp.a "$T/build/")
+    top_make 0 B="$T/build" "$T/build/flags" # of this make's own variables
 }
 
 # A command that writes its name and arguments to the log, then runs the rest.
@@ -58,6 +59,23 @@ fake() {
         top_make 0 uninstall DESTDIR="$T/dest" PREFIX=/opt/tf
         [ "$(find dest)$stderr" = $'dest\ndest/opt' ]
     done
+}
+
+@test "install with other variables than the build's: refused, nothing is built again" {
+    own_build
+    top_make 2 install B="$T/build" DESTDIR="$T/dest" CFLAGS=-O1
+    expect_contains "$stderr" "install: $T/build was built with other variables"
+    [ ! -e dest ]
+}
+
+@test "an nvcc that is too old for C++20: no CUDA backend, and a line that says so" {
+    own_build
+    fake nvcc 'echo "Cuda compilation tools, release 11.8, V11.8.89"'
+    top_make 2 all B="$T/build" CUDA=yes NVCC="$T/bin/nvcc"
+    expect_contains "$stderr" "CUDA=yes, but nvcc 11 is too old"
+    top_make 0 -n all B="$T/build" NVCC="$T/bin/nvcc"
+    expect_contains "$output" "CUDA no (nvcc 11 is too old)"
+    [[ $output != *NVCC* ]]
 }
 
 @test "uninstall leaves what others installed, and the directories that every system has" {
