@@ -502,8 +502,10 @@ dist: ## write build/tf-tools-VERSION.tar.gz: the committed files, to build with
 # ---- install -------------------------------------------------------------------------------------
 
 DOCDIR ?= $(DATADIR)/doc/tf-tools
-docs := README.md LICENSE CHANGELOG.md SECURITY.md \
-	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' 2>/dev/null))
+docs := README.md LICENSE CHANGELOG.md CONTRIBUTING.md SECURITY.md lib/README.md tests/README.md \
+	$(wildcard tests/bench/RESULTS.md tests/bench/*.svg tests/faults/SCOREBOARD.md) \
+	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' \
+	! -path 'examples/parallel/*/*' 2>/dev/null))
 
 completions: $(bins) $(if $(ARCH),$(bins:$B/%=$(run)/%))
 completions: ## write shell completion scripts to build/completions

@@ -69,8 +69,8 @@ whole() {
 }
 
 @test "a text in parts: a bad line is an empty line, and the rest is translated" {
-    printf '\xff\n' | cat - text >more
-    mv more text
+    printf '\xff\n' | cat - text >longer
+    mv longer text
     echo >>ref
     tf-tokenize -m "$MODEL" <text 2>/dev/null | tf-decode -q -m "$MODEL" 2>/dev/null |
         tf-tokenize -d -m "$MODEL" >whole 2>/dev/null || [ $? = 4 ]

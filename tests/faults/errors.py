@@ -32,7 +32,7 @@ def judge(row, what, d, argv):
         row.fail("%s: status 0 and a complaint: %s", what, d.err.strip())
     if d.rc != 0 and (len(lines) != 1 or not lines[0].startswith(tool + ": ")):
         row.fail("%s: status %s without its one line: %s", what, d.rc, d.err.strip() or "(nothing)")
-    row.add("ended with 1" if d.rc == 1 else "not to be seen" if d.rc == 0 else "wrong status")
+    row.add("ended with 1" if d.rc == 1 else "without effect" if d.rc == 0 else "wrong status")
     return d.rc != 0
 
 
@@ -136,7 +136,7 @@ def through_strace(rig, row, tool, argv):
                 ] + argv,
                         stdout=f)
             row.add("faults")
-            row.add("ended with 1" if d.rc == 1 else "not to be seen")
+            row.add("ended with 1" if d.rc == 1 else "without effect")
             if d.rc == 0 and slurp(out) != new:
                 row.fail("%s, write %d%s %s: status 0, and the output is not whole", tool, i, plus,
                          error)

@@ -581,7 +581,7 @@ class History:
 
     def finish(self):
         """Let go: the end is the twin's."""
-        self.events.append("let go")
+        self.events.append("left to finish")
         self.valid = None
         for _ in range(2):  # the second has nothing to do, but may tidy up
             self.ended(self.start(*self.argv()), 0)

@@ -378,7 +378,7 @@ def tensors(path):
 
 
 def f1(rig, row):
-    """A number that is none, in loss or gradient: status 3 in the same update, nothing saved of it,
+    """NaN or infinity in loss or gradient: status 3 in the same update, nothing saved of it,
     the last good checkpoint named"""
     stream = rig.batches("b40.tfs", n=40)
     for i in range(rig.count(300, short=8)):
