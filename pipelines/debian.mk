@@ -10,8 +10,6 @@ DATA       ?=
 VOCAB_SIZE ?= 8000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
-# The dialect of the results in tests/bench/RESULTS.md.
-DIALECT    ?= t2t
 TOKENS     ?= 4000
 STEPS      ?= 8000
 SAVE_EVERY ?= 200
