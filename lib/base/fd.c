@@ -57,10 +57,12 @@ int tf_sync_dir_at(int dir, const char *path, struct tf_err *err)
 int tf_sync_dir(const char *path, struct tf_err *err)
 {
     char *copy = tf_xstrdup(path);
-    int fd = tf_fd_open(dirname(copy), O_RDONLY | O_DIRECTORY, 0),
-        rc = tf_sync_dir_at(fd, path, err);
+    int fd = tf_fd_open(dirname(copy), O_RDONLY | O_DIRECTORY, 0);
+    free(copy);
+    if (fd < 0 && errno == EACCES) /* a directory that we may write to, but not read */
+        return 0;
+    int rc = tf_sync_dir_at(fd, path, err);
     if (fd >= 0)
         close(fd);
-    free(copy);
     return rc;
 }

@@ -16,7 +16,8 @@ bool tf_fd_readable(int fd);
 /* Write all n bytes; waits if fd is non-blocking and full. name: for messages. */
 int tf_fd_write(int fd, const char *name, const void *data, size_t n,
                 struct tf_err *err) TF_MUST_CHECK;
-/* fsync the directory that contains path. */
+/* fsync the directory that contains path, if the user may read it: without that right it cannot be
+ * opened for fsync, although files can be made in it. */
 int tf_sync_dir(const char *path, struct tf_err *err) TF_MUST_CHECK;
 /* fsync the directory of descriptor dir, after a change of the file that messages call path. */
 int tf_sync_dir_at(int dir, const char *path, struct tf_err *err) TF_MUST_CHECK;

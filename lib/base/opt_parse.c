@@ -1,5 +1,6 @@
 /* opt_parse.c - parse argv with a table. --help and the other built-in options are defined here. */
 #include "base/opt_parse.h"
+#include "base/buf.h"
 #include "base/opt_check.h"
 
 #include <stdio.h>
@@ -31,6 +32,21 @@ static const struct {
                 {"complete", TF_ASK_COMPLETION, true},
                 {"list-options", TF_ASK_OPTIONS, true}};
 
+/* The name of a row that s is a prefix of, or NULL. *negated: s without its "no-" is. */
+static const char *extends(const struct tf_opt *o, const char *s, size_t n, bool *negated)
+{
+    *negated = false;
+    if (o->flags & TF_OPT_HIDDEN)
+        return NULL;
+    if ((o->flags & TF_OPT_NEGATABLE) && n > 3 && memcmp(s, "no-", 3) == 0 &&
+        (starts(s + 3, n - 3, o->name) || starts(s + 3, n - 3, o->alias))) {
+        *negated = true;
+        s += 3;
+        n -= 3;
+    }
+    return starts(s, n, o->name) ? o->name : starts(s, n, o->alias) ? o->alias : NULL;
+}
+
 /* Find an option by its long name, or by a prefix of it if `prefix` is set. Returns 1 if found, 0
  * if not, -1 if the prefix is ambiguous. */
 static int find_long(const struct tf_tool *tool, const char *s, size_t n, bool prefix,
@@ -44,11 +60,7 @@ static int find_long(const struct tf_tool *tool, const char *s, size_t n, bool p
             *m = (struct match){.row = o, .negated = !same(s, n, o->name) && !same(s, n, o->alias)};
             return 1;
         }
-        if (!prefix || (o->flags & TF_OPT_HIDDEN))
-            continue;
-        bool yes = starts(s, n, o->name) || starts(s, n, o->alias);
-        no = no && (starts(s + 3, n - 3, o->name) || starts(s + 3, n - 3, o->alias));
-        if (yes || no) {
+        if (prefix && extends(o, s, n, &no) != NULL) {
             *m = (struct match){.row = o, .negated = no};
             found++;
         }
@@ -192,6 +204,23 @@ static int unknown_option(const struct tf_tool *tool, const char *s, size_t n, s
     return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (try --help)", (int)n, s);
 }
 
+static int ambiguous(const struct tf_tool *tool, const char *s, size_t n, struct tf_err *err)
+{
+    struct tf_buf all = {0};
+    bool no;
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
+        const char *name = extends(o, s, n, &no);
+        if (name != NULL)
+            tf_buf_printf(&all, "%s--%s%s", all.len > 0 ? ", " : "", no ? "no-" : "", name);
+    }
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (!builtins[i].hidden && starts(s, n, builtins[i].name))
+            tf_buf_printf(&all, "%s--%s", all.len > 0 ? ", " : "", builtins[i].name);
+    tf_fail_status(err, TF_USAGE, "option --%.*s is ambiguous: %s", (int)n, s, all.p);
+    tf_buf_release(&all);
+    return -1;
+}
+
 static int take_long(struct line *l, const char *word, struct tf_err *err)
 {
     const char *s = word + 1 + (word[1] == '-'), *eq = strchr(s, '=');
@@ -199,7 +228,7 @@ static int take_long(struct line *l, const char *word, struct tf_err *err)
     struct match m = {0};
     int found = n > 0 ? find_long(l->tool, s, n, word[1] == '-', &m) : 0;
     if (found < 0)
-        return tf_fail_status(err, TF_USAGE, "option --%.*s is ambiguous (try --help)", (int)n, s);
+        return ambiguous(l->tool, s, n, err);
     if (found == 0)
         return unknown_option(l->tool, s, n, err);
     /* Messages show the full name of a row, not the prefix that was typed. */

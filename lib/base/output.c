@@ -62,7 +62,7 @@ static int open_path(struct tf_out *out, const char *path, struct tf_err *err)
         return out->fd < 0 ? tf_fail_errno(err, "%s", path) : 0;
     }
     bool linked = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
-    out->path = linked ? realpath(path, NULL) : tf_xstrdup(path);
+    out->path = linked ? tf_path_target(path) : tf_xstrdup(path);
     if (out->path == NULL)
         return tf_fail_errno(err, "%s: symbolic link", path);
     return open_temp(out, exists ? &st : NULL, err);

@@ -13,6 +13,10 @@ size_t tf_count_std(const char *const *paths, size_t n);
 /* Is input the same regular file (device and inode) as output? False if either does not exist. "-"
  * is stdin or stdout. */
 bool tf_same_file(const char *input, const char *output);
+/* The file that opening path for writing would make or change: links are followed, and the last
+ * part may be missing. No link is left in the result, which the caller frees; NULL with errno if
+ * the path leads nowhere. */
+char *tf_path_target(const char *path);
 /* Set the error "name: is a directory", with sys EISDIR. Returns -1. */
 int tf_fail_directory(struct tf_err *err, const char *name);
 

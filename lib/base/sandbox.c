@@ -2,6 +2,7 @@
  * runs the program may know more than the headers that it was compiled with. */
 #include "base/sandbox.h"
 #include "base/memory.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,13 +107,14 @@ static void allow_parent(struct ruleset *r, const char *path, uint64_t access)
 static void allow_output(struct ruleset *r, const char *path)
 {
     struct stat st;
-    char real[PATH_MAX];
-    if (stat(path, &st) != 0)
-        allow_parent(r, path, WRITE);
-    else if (S_ISREG(st.st_mode))
-        allow_parent(r, realpath(path, real) != NULL ? real : path, WRITE);
-    else if (!S_ISDIR(st.st_mode))
-        allow(r, path, WRITE);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        if (!S_ISDIR(st.st_mode))
+            allow(r, path, WRITE);
+        return;
+    }
+    char *target = tf_path_target(path);
+    allow_parent(r, target != NULL ? target : path, WRITE);
+    free(target);
 }
 
 static void allow_dir(struct ruleset *r, const char *path)

@@ -98,12 +98,13 @@ bool tf_special_real(const char *s, double *x)
     return isnan(*x) || *x > 0 || !strcmp(s, "-inf");
 }
 
-int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s, struct tf_err *err)
+int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s, size_t n,
+                      struct tf_err *err)
 {
-    size_t n = strlen(s);
+    static const char digits[] = "0123456789abcdef";
     char *p = tf_arena_alloc(a, n / 2 + 1);
     for (size_t i = 0; i < n; i++) {
-        const char *digits = "0123456789abcdef", *d = strchr(digits, s[i]);
+        const char *d = memchr(digits, s[i], 16);
         if (!d || n % 2)
             return tf_fail(err, "not lower-case hex digits in pairs");
         p[i / 2] = (char)(i % 2 ? (p[i / 2] | (d - digits)) : (d - digits) << 4);
@@ -165,7 +166,7 @@ static int read_object(struct tf_json_values *l, struct tf_value *v, const char 
         return rc;
     const char *text = v->items[0].text;
     if (!strcmp(v->keys[0], "$hex"))
-        return tf_value_from_hex(v, l->a, text, err);
+        return tf_value_from_hex(v, l->a, text, v->items[0].n, err);
     double d;
     if (!strcmp(v->keys[0], "$real") && tf_special_real(text, &d))
         *v = tf_value_real(d);
@@ -208,7 +209,7 @@ static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_v
         if (l->style == TF_JSON_EXACT && l->r->text.len == 64 &&
             tf_value_is_hash_key(parent, key)) {
             struct tf_err quiet = {0};
-            if (!tf_value_from_hex(v, l->a, l->r->text.p, &quiet))
+            if (!tf_value_from_hex(v, l->a, l->r->text.p, l->r->text.len, &quiet))
                 return 0;
         }
         if (tf_json_text(l, &text, err))

@@ -40,8 +40,8 @@ int tf_json_text(const struct tf_json_values *j, char **s, struct tf_err *err) T
 int tf_value_from_json_text(struct tf_value *v, struct tf_arena *a, const char *text, size_t n,
                             enum tf_json_style style, const char *what,
                             struct tf_err *err) TF_MUST_CHECK;
-/* Lower-case hex digits as BYTES. */
-int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s,
+/* n lower-case hex digits as BYTES. */
+int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s, size_t n,
                       struct tf_err *err) TF_MUST_CHECK;
 /* "nan", "inf" or "-inf"; false for other text. */
 bool tf_special_real(const char *s, double *x);

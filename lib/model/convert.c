@@ -67,7 +67,7 @@ static int split_config(struct model *m, const struct tf_value *map, struct tf_v
         } else if (strcmp(map->keys[i], "vocab") == 0) {
             struct tf_value hash;
             if (v->kind != TF_TEXT || v->n != 64 ||
-                tf_value_from_hex(&hash, &m->arena, v->text, err) < 0)
+                tf_value_from_hex(&hash, &m->arena, v->text, v->n, err) < 0)
                 return tf_fail(err, "vocab: not a SHA-256 in hex");
             memcpy(h->vocab, hash.text, sizeof h->vocab);
             h->has_vocab = true;

@@ -166,6 +166,8 @@ static int read_json(struct tf_matrix *m, struct values *a, struct words *rows, 
 
 /* ---- separated values ---- */
 
+static const char semicolons[] = ": cells are separated by commas or tabs, not by semicolons";
+
 /* Read the cell at p, without quotes. Returns its end: a separator, LF or `end`. */
 static const char *read_cell(struct tf_buf *cell, const char *p, const char *end, char sep)
 {
@@ -249,7 +251,8 @@ static int read_separated(struct tf_matrix *m, struct values *a, struct words *r
             } else if (head) {
                 add_word(cols, s, cell.len);
             } else if (!cell_number(&cell, &x)) {
-                rc = tf_fail(err, "line %zu: '%.40s' is not a number", line, s);
+                rc = tf_fail(err, "line %zu: '%.40s' is not a number%s", line, s,
+                             strchr(s, ';') != NULL ? semicolons : "");
             } else {
                 rc = add_value(a, x, err);
             }
@@ -297,7 +300,7 @@ int tf_matrix_read(struct tf_matrix *m, const char *path, struct tf_err *err)
                  ? read_json(m, &a, &rows, &cols, text, n, err)
                  : read_separated(m, &a, &rows, &cols, text, n, err);
     if (!rc && (!m->rows || !m->cols))
-        rc = tf_fail(err, "no values");
+        rc = tf_fail(err, "no values%s", memchr(text, ';', n) != NULL ? semicolons : "");
     if (!rc)
         rc = labels(&m->row_labels, &rows, m->rows, "rows", err);
     if (!rc)

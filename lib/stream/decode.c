@@ -243,8 +243,8 @@ static int get_field(struct decode *d, const struct tf_field *f, void *base, str
         return 0;
     case TF_FIELD_CODE:
         TRY(f->name, tf_cursor_uint(&d->c, &d->x));
-        if (d->x > INT32_MAX)
-            return tf_fail(err, "%s: too large", f->name);
+        if (d->x < 1 || d->x > INT32_MAX)
+            return tf_fail(err, "%s: too %s", f->name, d->x < 1 ? "small" : "large");
         *TF_MEMBER(int, base, f->at) = (int)d->x;
         return 0;
     case TF_FIELD_TEXT:

@@ -303,8 +303,8 @@ static int get_field(const struct field *x, struct tf_err *err)
     switch (f->type) {
     case TF_FIELD_UINT:
     case TF_FIELD_CODE:
-        rc = tf_value_int_of(x->from, f->name, 0, f->type == TF_FIELD_CODE ? INT32_MAX : INT64_MAX,
-                             &n, err);
+        rc = f->type == TF_FIELD_CODE ? tf_value_int_of(x->from, f->name, 1, INT32_MAX, &n, err)
+                                      : tf_value_int_of(x->from, f->name, 0, INT64_MAX, &n, err);
         if (f->type == TF_FIELD_CODE)
             *TF_MEMBER(int, x->base, f->at) = (int)n;
         else
@@ -455,7 +455,7 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
     struct tf_buf now = {0}, then = {0};
     if (field_text(l, "hex", &hex, err))
         return -1;
-    if (tf_value_from_hex(&v, &l->a, hex, err))
+    if (tf_value_from_hex(&v, &l->a, hex, strlen(hex), err))
         return tf_context(err, "hex");
     if (!is_other((const uint8_t *)v.text, v.n))
         return tf_fail(err, "hex: not one record");

@@ -12,7 +12,7 @@
 
 enum tf_field_type {
     TF_FIELD_UINT,    /* uint64_t; if optional, flag_at: bool, false if absent */
-    TF_FIELD_CODE,    /* int, not negative */
+    TF_FIELD_CODE,    /* int, positive */
     TF_FIELD_TEXT,    /* const char * */
     TF_FIELD_FLOAT,   /* float; written as binary32, read from any number */
     TF_FIELD_SHA256,  /* uint8_t[32]; flag_at: bool, false if absent */

@@ -173,6 +173,16 @@ END
     expect_output ok
 }
 
+@test "unjson: a hash with NUL is refused, not cut" {
+    for digits in 62 2; do
+        cut=$(printf '%*s' $digits '' | tr ' ' a)'\u0000'$(printf '%*s' $((63 - digits)) '' | tr ' ' b)
+        printf '{"type":"header","header":{"v":1,"kind":"tokens","vocab":"%s"}}\n{"type":"end"}\n' \
+            "$cut" >in
+        t 1 tf-cbor unjson in
+        expect_error "text with NUL"
+    done
+}
+
 @test "unjson: what is wrong is named with its line" {
     h='{"type":"header","header":{"v":1,"kind":"tokens","size":9}}'
     try() { sh_t 1 "printf '%s\\n' '$h' '$1' | tf-cbor unjson >out"; expect_error \
@@ -184,6 +194,7 @@ END
     try '{"idx":0}' 'type: missing'
     try '[1]' 'not a JSON object'
     try '{"type":"tokens"' 'json: byte'
+    try '{"type":"bad","idx":0,"code":0,"text":"why"}' 'code: 0: too small, minimum 1'
     try '{"type":"what"}' 'hex: missing'
     try '{"type":"what","hex":"0f"}' 'hex: not one record'
     try '{"type":"what","hex":"8"}' 'hex: not lower-case hex digits in pairs'

@@ -165,7 +165,7 @@ static void parsing(void)
 
     bad("--beam 0", "--beam 0: too small, minimum 1");
     bad("-b 101", "-b 101: too large, maximum 100");
-    bad("--bea 3", "option --bea is ambiguous (try --help)");
+    bad("--bea 3", "option --bea is ambiguous: --beam, --beans");
     bad("--beam=1x", "--beam '1x': not a number");
     bad("--ra 1.5", "--rate 1.5: too large, maximum 1");
     bad("--beam", "--beam needs an argument (N)");

@@ -90,6 +90,19 @@ static void test_out(void)
     is_str(slurp("dir/real"), "through", "its target is replaced");
     ok(lstat("link", &st) == 0 && S_ISLNK(st.st_mode), "the link itself is kept");
     is_int(count_entries("dir"), 1, "no temporary file remains in its directory");
+    if (symlink("dir/new", "dangling") != 0 || symlink("none/new", "astray") != 0 ||
+        symlink("dangling", "chain") != 0 || symlink("dir/late/", "slash") != 0 ||
+        symlink("loop", "loop") != 0)
+        bail_out("symlink");
+    is_int(put("chain", "made"), 0, "write through links to a file that does not exist");
+    is_str(slurp("dir/new"), "made", "it is made");
+    ok(lstat("dangling", &st) == 0 && S_ISLNK(st.st_mode) && lstat("chain", &st) == 0 &&
+           S_ISLNK(st.st_mode),
+       "the links are kept");
+    is_int(count_entries("dir"), 2, "no temporary file remains beside it");
+    ok(put("astray", "x") == -1 && err.sys == ENOENT, "a link into no directory: %s", err.msg);
+    ok(put("slash", "x") == -1 && err.sys == ENOENT, "a link to no directory: %s", err.msg);
+    ok(put("loop", "x") == -1 && err.sys == ELOOP, "a link to itself: %s", err.msg);
     ok(put("dir", "x") == -1, "a directory is refused");
     is_str(err.msg, "dir: is a directory", "its message");
     ok(put("no/such/file", "x") == -1 && err.sys == ENOENT, "a missing directory");
@@ -174,6 +187,28 @@ static void test_out(void)
     is_int(tf_sync_dir("/", &err), 0, "sync_dir of the root");
 }
 
+/* A directory in which files can be made, but which cannot be opened. */
+static void test_unreadable(void)
+{
+    int status;
+    mkdir("unreadable", 0777);
+    chmod("unreadable", 0333);
+    chmod(".", 0711);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) { /* root may read it */
+        if (geteuid() == 0 && setuid(65534) != 0)
+            _exit(2);
+        if (open("unreadable", O_RDONLY | O_DIRECTORY) >= 0)
+            _exit(3);
+        _exit(put("unreadable/file", "x") != 0);
+    }
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "a file in a directory that may be written, but not read");
+    is_str(slurp("unreadable/file"), "x", "its content");
+    chmod("unreadable", 0777);
+}
+
 /* An output in a directory that is held open: no other that takes its name gets the file. */
 static void test_out_at(void)
 {
@@ -219,6 +254,7 @@ int main(void)
     if (chdir(temp_path("")) != 0)
         bail_out("chdir");
     test_out();
+    test_unreadable();
     test_out_at();
     return done();
 }

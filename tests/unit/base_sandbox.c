@@ -97,13 +97,22 @@ static int in_new_run(void)
                : opened(temp_path("runs/new/x"), O_RDWR | O_CREAT);
 }
 
-static int output(void)
+static int write_through(const char *link)
 {
     struct tf_out out;
     struct tf_err err = {0};
-    if (tf_out_open(&out, temp_path("out/link"), 0, &err) != 0)
+    if (tf_out_open(&out, temp_path(link), 0, &err) != 0)
         return err.sys;
     return tf_out_finish(&out, tf_out_write(&out, "x", 1, &err), &err) == 0 ? 0 : err.sys;
+}
+
+static int output(void)
+{
+    return write_through("out/link");
+}
+static int new_output(void)
+{
+    return write_through("out/dangling");
 }
 
 static int run_program(void)
@@ -257,6 +266,7 @@ static void test_files(void)
     expect(read_library, 0, 0, "libraries");
     expect(write_temp, 0, 0, "a new file in the directory of an output");
     expect(output, 0, 0, "an output through a link to another directory");
+    expect(new_output, 0, 0, "a new output through a link to another directory");
     expect(in_run, 0, 0, "the directory of a run");
     expect(in_new_run, 0, 0, "a run that does not exist yet");
     expect(read_other, FILES, EACCES, "another file in the directory of an input");
@@ -325,14 +335,15 @@ int main(void)
 {
     unsetenv("TF_SANDBOX");
     static const char *const dirs[] = {"in",   "out", "all",  "all/below",
-                                       "data", "run", "runs", "far"};
+                                       "data", "run", "runs", "far", "new"};
     for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
         mkdir(temp_path(dirs[i]), 0777);
     static const char *const files[] = {"in/input",     "in/other",      "out/there",
                                         "all/below/it", "data/appeared", "far/file"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         write_file(temp_path(files[i]), "x", 1);
-    if (symlink(temp_path("far/file"), temp_path("out/link")) != 0)
+    if (symlink(temp_path("far/file"), temp_path("out/link")) != 0 ||
+        symlink("../new/file", temp_path("out/dangling")) != 0)
         bail_out("symlink");
     tf_strs_add(&plain.read, temp_path("in/input"));
     tf_strs_add(&plain.read, temp_path("in/missing"));
@@ -340,6 +351,7 @@ int main(void)
     tf_strs_add(&plain.beside, temp_path("data/valid"));
     tf_strs_add(&plain.write, temp_path("out/result"));
     tf_strs_add(&plain.write, temp_path("out/link"));
+    tf_strs_add(&plain.write, temp_path("out/dangling"));
     tf_strs_add(&plain.dirs, temp_path("run"));
     tf_strs_add(&plain.dirs, temp_path("runs/new"));
     in_force = ask();

@@ -48,6 +48,9 @@ int main(void)
     reads("[]", "no values");
     reads("[[],[]]", "no values");
     reads("a,b\n", "no values");
+    reads("1;2\n3;4\n", "no values: cells are separated by commas or tabs, not by semicolons");
+    reads("1,5;2,5\n3,5;4,5\n", "line 2: '5;4' is not a number: cells are separated by commas or "
+                                "tabs, not by semicolons");
     reads("1,2\n3\n", "line 2: 1 values, the first row has 2");
     reads("1,2\n3,x4\n5,6\n", "line 2: 'x4' is not a number");
     reads("[[1,2],[3]]", "row 1 has 1 values, the first has 2");

@@ -116,6 +116,7 @@ static const struct hostile streams[] = {
     {TOKENS "84 09 00 01 62c328 " END1, "not UTF-8"},
     {TOKENS "84 09 00 01 6100 " END1, "not UTF-8"},
     {TOKENS "84 09 00 1b0000010000000000 'x' " END1, "code: too large"},
+    {TOKENS "84 09 00 00 'x' " END1, "code: too small"},
     {TOKENS "84 09 00 20 'x' " END1, "code: not an unsigned integer"},
     {NBEST "83 04 00 a0 " END1, "hyps: not an array"},
     {NBEST "83 04 00 81 82 80 00 " END1, "fewer than 3 items"},

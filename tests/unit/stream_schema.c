@@ -46,7 +46,7 @@ static const char *cddl_type(const struct tf_field *f)
     case TF_FIELD_UINT:
         return strcmp(f->name, "idx") != 0 ? "uint" : "idx";
     case TF_FIELD_CODE:
-        return "uint";
+        return "code";
     case TF_FIELD_TEXT:
         return "tstr";
     case TF_FIELD_FLOAT:
@@ -146,7 +146,6 @@ static const char *json_type(const struct tf_field *f)
 {
     switch (f->type) {
     case TF_FIELD_UINT:
-    case TF_FIELD_CODE:
         return "uint";
     case TF_FIELD_DTYPE:
         return "tstr";
