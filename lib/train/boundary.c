@@ -115,7 +115,8 @@ int tf_run_stop(struct tf_run *r, struct tf_err *err)
  * that was stopped between validation and save still lacks its best.tfm. */
 static int save(struct tf_run *r, bool ends, struct tf_err *err)
 {
-    bool best = r->state.has_best && r->state.best_step == r->state.step;
+    bool best = r->state.has_best && r->state.best_step == r->state.step &&
+                r->saved.best_step != r->state.step;
     if (tf_run_save_due(r) || (ends && r->saved.regular_step < r->state.step))
         return tf_run_save(r, TF_SAVE_REGULAR, best, err);
     return best ? tf_run_save(r, TF_SAVE_BEST, false, err) : 0;

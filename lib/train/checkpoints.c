@@ -25,34 +25,60 @@ static int keep_waiting(struct tf_run *r, struct tf_err *err)
     return rc;
 }
 
+/* Log a save that ended well. rc: of tf_saver_wait or tf_saver_poll. */
+static int report_save(struct tf_run *r, int rc, struct tf_err *err)
+{
+    if (rc == 0)
+        return 0;
+    if (rc < 0)
+        return save_failed(r);
+    char *name = tf_save_name(r->saved.kind, r->saved.from);
+    rc = tf_run_report_save(&r->report, r->saved.from, name, err);
+    free(name);
+    return rc;
+}
+
+/* The log, up to this boundary, is on the disk before a checkpoint that a run resumes from is. */
+static int start_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)
+{
+    if (tf_run_wait_save(r, err) != 0)
+        return -1;
+    if (tf_stepper_compare(&r->stepper, err) != 0 || tf_run_report_sync(&r->report, err) != 0 ||
+        tf_saver_start(r->saved.saver, &r->stepper, &r->state, kind, best, err) != 0)
+        return save_failed(r);
+    r->saved.kind = kind;
+    r->saved.from = r->state.step;
+    return 0;
+}
+
 int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)
 {
-    if (!r->o->no_save &&
-        (keep_waiting(r, err) != 0 || tf_stepper_compare(&r->stepper, err) != 0 ||
-         tf_saver_start(r->saved.saver, &r->stepper, &r->state, kind, best, err) != 0))
-        return save_failed(r);
+    if (!r->o->no_save && start_save(r, kind, best, err) != 0)
+        return -1;
     r->saved.time = tf_now();
     if (kind != TF_SAVE_BEST)
         r->saved.step = r->state.step;
     if (kind == TF_SAVE_REGULAR)
         r->saved.regular_step = r->state.step;
-    if (r->o->no_save)
-        return 0;
-    char *name = tf_save_name(kind, r->state.step);
-    int rc = tf_run_report_save(&r->report, r->state.step, name, err);
-    free(name);
-    return rc;
+    if (kind == TF_SAVE_BEST || best)
+        r->saved.best_step = r->state.step;
+    return 0;
 }
 
 int tf_run_poll_save(struct tf_run *r, struct tf_err *err)
 {
-    return tf_saver_poll(r->saved.saver, err) != 0 ? save_failed(r) : 0;
+    return report_save(r, tf_saver_poll(r->saved.saver, err), err);
 }
 
 int tf_run_wait_save(struct tf_run *r, struct tf_err *err)
 {
-    return keep_waiting(r, err) != 0 || tf_saver_wait(r->saved.saver, err) != 0 ? save_failed(r)
-                                                                                : 0;
+    struct tf_err lost = {0};
+    const bool alone = keep_waiting(r, &lost) != 0;
+    int rc = report_save(r, tf_saver_wait(r->saved.saver, err), err);
+    if (!alone)
+        return rc;
+    *err = lost;
+    return save_failed(r);
 }
 
 int tf_run_save_requested(struct tf_run *r, struct tf_err *err)

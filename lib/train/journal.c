@@ -111,6 +111,13 @@ struct tf_json *tf_journal_line(struct tf_journal *j, const char *event, uint64_
     return &j->json;
 }
 
+int tf_journal_sync(const struct tf_journal *j, struct tf_err *err)
+{
+    return j->fd[0] >= 0 && fsync(j->fd[0]) != 0 && errno != EINVAL && errno != ENOTSUP
+               ? tf_fail_errno(err, "%s: sync", j->name[0])
+               : 0;
+}
+
 int tf_journal_put(struct tf_journal *j, struct tf_err *err)
 {
     tf_json_close(&j->json, '}');

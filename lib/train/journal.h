@@ -24,5 +24,7 @@ void tf_journal_close(struct tf_journal *j);
 /* Begin a line; the caller adds keys and values and ends with tf_journal_put. */
 struct tf_json *tf_journal_line(struct tf_journal *j, const char *event, uint64_t step);
 int tf_journal_put(struct tf_journal *j, struct tf_err *err) TF_MUST_CHECK;
+/* fsync the log. */
+int tf_journal_sync(const struct tf_journal *j, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -39,7 +39,7 @@ static int report_error(struct tf_run *r, struct tf_err *err)
     }
     if (!r->saved.impossible && tf_run_save_rest(r, &second) != 0)
         tf_warn("%s", second.msg);
-    (void)!tf_saver_wait(r->saved.saver, &second);
+    (void)!tf_run_wait_save(r, &second);
     tf_run_add_last_good(r, err);
     return -1;
 }

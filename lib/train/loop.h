@@ -29,10 +29,13 @@ struct tf_run {
     int last;                    /* index of the last */
     struct {                     /* checkpoints.c */
         struct tf_saver *saver;
-        uint64_t step;         /* of the newest save but best.tfm; UINT64_MAX: none */
-        uint64_t regular_step; /* of the newest regular checkpoint */
-        double time;           /* of the last save, tf_now() */
-        bool impossible;       /* the run diverged, the device failed, or a save failed */
+        uint64_t step;          /* of the newest save but best.tfm; UINT64_MAX: none */
+        uint64_t regular_step;  /* of the newest regular checkpoint */
+        uint64_t best_step;     /* of best.tfm; 0: there is none, or it is not known */
+        enum tf_save_kind kind; /* the save that began last, and its step */
+        uint64_t from;
+        double time;     /* of the last save, tf_now() */
+        bool impossible; /* the run diverged, the device failed, or a save failed */
     } saved;
     struct tf_run_report report;
     struct tf_collapse collapse; /* with --valid */
@@ -73,7 +76,8 @@ int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best,
                 struct tf_err *err) TF_MUST_CHECK;
 /* Save resume.tfm when USR1 or --save-minutes requests it. */
 int tf_run_save_requested(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
-int tf_run_poll_save(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK; /* report a failed save */
+/* Report a save that ended, or wait until it has. */
+int tf_run_poll_save(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
 int tf_run_wait_save(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
 /* The boundary is a multiple of `every` (0: never). */
 bool tf_run_is_multiple(const struct tf_run *r, int64_t every);

@@ -262,6 +262,11 @@ int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, con
     return tf_journal_put(&r->journal, err);
 }
 
+int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err)
+{
+    return tf_journal_sync(&r->journal, err);
+}
+
 void tf_run_report_complete(const struct tf_run_opts *o, const struct tf_run_state *s,
                             const char *last)
 {

@@ -252,8 +252,8 @@ static int open_lock(const struct tf_rundir *d, const char *path, struct tf_err 
     return tf_fail_errno(err, "%s", path);
 }
 
-/* Read the process id from the lock; "" if there is none, as after a power cut. -1: it is another
- * kind of file. */
+/* Read the process id from the lock; "" if there is none, as after the end of a run. -1: it is
+ * another kind of file. */
 static int read_pid(const struct tf_rundir *d, char *pid, size_t size)
 {
     ssize_t n = pread(d->lock, pid, size - 1, 0);
@@ -275,6 +275,7 @@ static int lock_it(struct tf_rundir *d, const char *path, struct tf_err *err)
     if (!locked)
         return tf_fail_status(err, TF_AGAIN, "%s: in use by process %s", d->path,
                               pid[0] != 0 ? pid : "unknown");
+    d->locked = true;
     int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
     if (ftruncate(d->lock, 0) != 0 || pwrite(d->lock, pid, (size_t)n, 0) != n)
         return tf_fail_errno(err, "%s: write", path);
@@ -370,6 +371,17 @@ static void sweep(const struct tf_rundir *dir)
     closedir(d);
 }
 
+/* A checkpoint survives a power cut only if its directory does, which a start that was killed may
+ * have made. In a parent that may not be read others made it. */
+static int sync_parent(const char *path, bool made, struct tf_err *err)
+{
+    struct tf_err e = {0};
+    if (tf_sync_dir(path, &e) == 0 || (!made && e.sys == EACCES))
+        return 0;
+    *err = e;
+    return -1;
+}
+
 int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
 {
     *d = (struct tf_rundir){.path = tf_xstrdup(path), .fd = -1, .lock = -1};
@@ -380,8 +392,7 @@ int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
     else if ((d->fd = tf_fd_open(path, O_RDONLY | O_DIRECTORY, 0)) < 0)
         rc = errno == ENOTDIR ? tf_fail(err, "%s: not a directory", path)
                               : tf_fail_errno(err, "%s", path);
-    /* A checkpoint survives a power cut only if its directory does. */
-    if (rc != 0 || (made && tf_sync_dir(path, err) != 0) || check_log(d, err) != 0 ||
+    if (rc != 0 || sync_parent(path, made, err) != 0 || check_log(d, err) != 0 ||
         take_lock(d, err) != 0) {
         tf_rundir_close(d);
         return -1;
@@ -392,6 +403,8 @@ int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
 
 void tf_rundir_close(struct tf_rundir *d)
 {
+    if (d->locked) /* the process id in it may be that of another program soon */
+        (void)!ftruncate(d->lock, 0);
     if (d->lock >= 0)
         close(d->lock);
     if (d->fd >= 0)

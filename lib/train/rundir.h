@@ -17,11 +17,13 @@
 struct tf_rundir {
     char *path;
     int fd;
-    int lock; /* descriptor that holds the lock */
+    int lock;    /* descriptor of the lock */
+    bool locked; /* by this one */
 };
 
 /* Create the directory if needed, lock it (TF_AGAIN, "in use by process N", when it is locked), and
- * remove temporary files that killed runs left. Refuses a lock or log that is no regular file or
+ * remove temporary files that killed runs left. Until it is closed, the lock contains the process
+ * id and a line feed; afterwards it is empty. Refuses a lock or log that is no regular file or
  * that no run wrote. */
 int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err) TF_MUST_CHECK;
 /* Is the lock still the file of that name? If not, another run may have locked the new one:
@@ -63,9 +65,9 @@ int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err 
 void tf_checkpoint_list_sort(struct tf_checkpoint_list *l); /* after changing steps */
 void tf_checkpoint_list_release(struct tf_checkpoint_list *l);
 
-/* The newest readable checkpoint, by the step inside; damaged ones, and models that are not
- * checkpoints, are skipped with a warning. 1: *m, *s and *path (heap) describe it; 0: there is
- * none; -1: there are some, but none can be read. */
+/* The newest readable checkpoint, by the step in the name of regular ones and inside the others;
+ * damaged ones, and models that are not checkpoints, are skipped with a warning. 1: *m, *s and
+ * *path (heap) describe it; 0: there is none; -1: there are some, but none can be read. */
 int tf_rundir_newest(const struct tf_rundir *d, struct tf_model_file *m, struct tf_run_state *s,
                      char **path, struct tf_err *err) TF_MUST_CHECK;
 

@@ -19,9 +19,10 @@ struct tf_saver {
     enum tf_save_kind kind;
     bool best;
     pthread_t thread;
-    bool running; /* there is a thread to join */
+    bool running;  /* a save began, and tf_saver_wait has not said how it ended */
+    bool joinable; /* it has a thread */
     atomic_bool done;
-    struct tf_err err;    /* of the thread, read after the join */
+    struct tf_err err;    /* of the save, read after the join */
     char *name;           /* of the file being written, without the directory */
     char *writing, *last; /* its path; that of the newest complete one */
 };
@@ -165,7 +166,8 @@ int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
 {
     if (!s->running)
         return 0;
-    pthread_join(s->thread, NULL);
+    if (s->joinable)
+        pthread_join(s->thread, NULL);
     s->running = false;
     if (s->err.status != 0) {
         *err = s->err;
@@ -173,7 +175,7 @@ int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
     }
     if (s->kind != TF_SAVE_BEST)
         tf_saver_set_last(s, s->writing);
-    return 0;
+    return 1;
 }
 
 bool tf_saver_writing(const struct tf_saver *s)
@@ -189,7 +191,7 @@ int tf_saver_poll(struct tf_saver *s, struct tf_err *err)
 int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state,
                    enum tf_save_kind kind, bool best, struct tf_err *err)
 {
-    if (tf_saver_wait(s, err) != 0)
+    if (tf_saver_wait(s, err) < 0)
         return -1;
     for (int i = 0; i < TF_BLOCKS; i++)
         if (s->block[i] != NULL &&
@@ -204,13 +206,10 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     s->best = best;
     memset(&s->err, 0, sizeof s->err);
     atomic_store(&s->done, false);
-    if (tf_thread_start(&s->thread, save_main, s) != 0) {
-        if (save(s, err) != 0)
-            return -1;
-        tf_saver_set_last(s, s->writing);
-        return 0;
-    }
     s->running = true;
+    s->joinable = tf_thread_start(&s->thread, save_main, s) == 0;
+    if (!s->joinable)
+        save_main(s);
     return 0;
 }
 

@@ -32,14 +32,15 @@ struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_
                               const struct tf_params *params, bool ema, uint64_t keep,
                               uint64_t every);
 void tf_saver_free(struct tf_saver *s); /* waits */
-/* Wait for an earlier save, copy weights and optimiser state, start to write. best (with REGULAR):
- * also make it best.tfm. */
+/* Wait for an earlier save, copy weights and optimiser state, start to write; tf_saver_wait or
+ * tf_saver_poll says how it ended. best (with REGULAR): also make it best.tfm. */
 int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state,
                    enum tf_save_kind kind, bool best, struct tf_err *err) TF_MUST_CHECK;
-/* Wait until nothing is being written: the error of the last save, once. */
+/* Wait until nothing is being written. 1 when a save ended, -1 when it failed, each once; 0: there
+ * was none. */
 int tf_saver_wait(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
 bool tf_saver_writing(const struct tf_saver *s); /* tf_saver_wait would wait */
-/* The same without waiting: 0 while the thread is writing. */
+/* The same without waiting: 0 also while the thread is writing. */
 int tf_saver_poll(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
 /* The path of the newest complete checkpoint, or NULL; at first that of tf_saver_set_last. */
 const char *tf_saver_last(const struct tf_saver *s);

@@ -107,6 +107,8 @@ static int open_saver(struct tf_run *r, const struct tf_resume *from, struct tf_
     r->saved.regular_step = step;
     if (tf_resume_repair_best(from, &r->dir, err) != 0)
         return -1;
+    if (r->state.has_best && r->state.best_step == step)
+        r->saved.best_step = step;
     /* A killed run may have had no time to delete, and many of them would fill the disk. Whether
      * the checkpoint before was a multiple of the --save-every of that time is not known: 1. */
     return tf_rundir_retain(&r->dir, keep, 1, step, err);

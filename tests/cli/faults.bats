@@ -111,6 +111,8 @@ half opendir * 2 1 run
 half opendir * 3 1 run
 half readdir * 1-40 1 run
 half mkdir * 1 1 run: mkdir
+half fsync * 1 1 run: fsync of its directory
+half fsync * 1-9 1 run/log.jsonl: sync
 half flock * 1 1 run/lock: flock
 half ftruncate * 1 1 run/lock: write
 half pwrite * 1 1 run/lock: write

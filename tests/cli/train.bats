@@ -321,9 +321,12 @@ ends() {
     begin
     t 75 tf-train "${small[@]}" -o run b.tfs
     expect_error "tf-train: run: in use by process $pid"
+    [ "$(cat run/lock)" = "$pid" ] # the one that was refused leaves it
     kill -KILL "$pid"
     ends 137
+    [ "$(cat run/lock)" = "$pid" ]
     tr_t 0 --steps 12 --save-every 100 -o run b.tfs
+    [ ! -s run/lock ] # by now another program may have the number
 }
 
 # A run with $args on `pipe`, which stays open after some.tfs, past step 14 and the checkpoint of
@@ -1104,6 +1107,22 @@ PY
     at_step run/best.tfm 35
 }
 
+@test "a run that resumes from its best checkpoint leaves best.tfm a link to it" {
+    batches n=5 seed=9 >v.tfs
+    batches n=5 >five.tfs
+    args=(--steps 20 --save-every 5 --valid v.tfs -o run)
+    for i in 1 2; do
+        tr_t 0 "${args[@]}" five.tfs
+        expect_contains "$stderr" "the stream ended at step 5 of 20"
+        [ run/best.tfm -ef run/ckpt-00000005.tfm ]
+    done
+    [ "$(grep -o '"file":"[^"]*"' run/log.jsonl)" = '"file":"ckpt-00000005.tfm"' ]
+    # Validated for the first time there, it is the best, too.
+    train --steps 5 --save-every 5 -o later five.tfs
+    tr_t 0 "${args[@]}" -o later five.tfs
+    at_step later/best.tfm 5
+}
+
 @test "retention keeps the best, and deletes no more than asked" {
     batches n=5 seed=9 >v.tfs
     train --steps 20 --save-every 2 --keep 2 --valid v.tfs --schedule constant --lr 0.02 --warmup \
@@ -1121,6 +1140,8 @@ PY
     expect_contains "$stderr" "run/ckpt-00000010.tfm: write: File too large; last good checkpoint is run/ckpt-00000005.tfm"
     [ "$before" = "$(sum run/ckpt-00000005.tfm)" ]
     [ "$(ls -A run)" = $'ckpt-00000005.tfm\nlock\nlog.jsonl' ]
+    # The log names what was saved, no more.
+    [ "$(grep -o '"file":"[^"]*"' run/log.jsonl)" = '"file":"ckpt-00000005.tfm"' ]
     tr_t 1 --log /dev/full --log-every 1 -o run b.tfs
     expect_contains "$stderr" "/dev/full: write: No space left on device"
 }
