@@ -79,7 +79,7 @@ static int run_command(const struct tf_args *args, const struct tf_value *stage,
 {
     struct tf_in in;
     struct tf_out out;
-    if ((args->mode == UNJSON ? tf_text_open(&in, args->v[0], false, err)
+    if ((args->mode == UNJSON ? tf_text_open(&in, args->v[0], TF_TEXT_UTF8, err)
                               : tf_in_open(&in, args->v[0], err)) < 0)
         return -1;
     bool binary = args->mode & (UNJSON | HEAD | SEAL);

@@ -57,9 +57,9 @@ static int compare(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_in gold = {.fd = -1}, test = {.fd = -1};
     struct tf_out out = {0};
-    int rc = tf_text_open(&gold, args->v[0], false, err);
+    int rc = tf_text_open(&gold, args->v[0], TF_TEXT_UTF8, err);
     if (rc == 0)
-        rc = tf_text_open(&test, args->v[1], false, err);
+        rc = tf_text_open(&test, args->v[1], TF_TEXT_UTF8, err);
     if (rc == 0)
         rc = tf_out_open(&out, "-", 0, err);
     if (rc == 0) {

@@ -108,7 +108,7 @@ static int open_input(struct tf_in *in, const struct tf_args *args, struct tf_er
     if (args->mode == EXPORT)
         return 0;
     return args->mode == DECODE                           ? tf_in_open(in, args->v[0], err)
-           : tf_text_open(in, args->v[0], false, err) < 0 ? -1
+           : tf_text_open(in, args->v[0], TF_TEXT_AS_IS, err) < 0 ? -1
                                                           : 0;
 }
 

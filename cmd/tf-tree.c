@@ -80,9 +80,9 @@ static int run(const struct tf_args *args, struct tf_err *err)
                               "--%s: a label cannot contain brackets or white space",
                               is_label(f.root) ? "tag" : "root");
     f.max = (size_t)max_line;
-    int rc = tf_text_open(&in, args->v[0], false, err);
+    int rc = tf_text_open(&in, args->v[0], TF_TEXT_UTF8, err);
     if (rc == 0 && read_words)
-        rc = tf_text_open(&words_in, words, false, err);
+        rc = tf_text_open(&words_in, words, TF_TEXT_UTF8, err);
     if (rc == 0 && write_words)
         rc = tf_out_open(&words_out, words, 0, err);
     if (rc == 0)

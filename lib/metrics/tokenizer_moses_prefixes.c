@@ -1,8 +1,8 @@
 /* tokenizer_moses_prefixes.c - words whose full stop belongs to them: the built-in lists have the
  * words of Moses' nonbreaking_prefix.en, .de and .fr, sorted. */
 #include "metrics/tokenizer_moses.h"
-#include "base/input.h"
 #include "base/memory.h"
+#include "text/text_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ int tf_moses_prefixes_read(struct tf_moses_prefixes *p, const char *path, struct
     size_t n;
     int got;
     *p = (struct tf_moses_prefixes){0};
-    if (tf_in_open(&in, path, err) < 0)
+    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) < 0)
         return -1;
     while ((got = tf_in_line(&in, &line, &n, 1 << 16, err)) == 1) {
         const char *space = n > 0 && line[0] != '#' ? memchr(line, ' ', n) : NULL;

@@ -233,7 +233,7 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
     int got, rc = 0;
     struct tf_series_list log = {0};
     TF_ASSERT(keys->ny <= TF_SERIES_MAX);
-    if (tf_text_open(&in, path, false, err) < 0)
+    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) < 0)
         return -1;
     for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0;
          number++) {

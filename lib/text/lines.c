@@ -16,7 +16,7 @@ int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bo
 {
     bool utf8 = is_utf8_name(encoding);
     *l = (struct tf_lines){.name = strcmp(path, "-") ? path : "stdin", .universal = universal};
-    if (tf_text_open(&l->in, path, !utf8, err) < 0)
+    if (tf_text_open(&l->in, path, utf8 ? TF_TEXT_AS_IS : TF_TEXT_ENCODED, err) < 0)
         return -1;
     l->open = true;
     return utf8 ? 0 : tf_recode(&l->in, encoding, err);

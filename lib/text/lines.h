@@ -16,7 +16,7 @@ struct tf_lines {
     bool keep; /* keep white space at the ends of lines; set after opening */
 };
 
-/* Open a file as tf_text_open does; "-" is stdin.
+/* Open a file as tf_text_open does; "-" is stdin. A byte-order mark is text, as in sacreBLEU.
  * encoding: NULL or a name of UTF-8, or another of recode.h. universal: CR and CR LF also end a
  * line, as sacreBLEU reads stdin. Close it even after a failure. */
 int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,

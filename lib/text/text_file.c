@@ -27,16 +27,35 @@ static int check_plain(struct tf_in *in, struct tf_err *err)
                    found.text[0] != 0 ? " (use " : "", found.text, found.text[0] != 0 ? ")" : "");
 }
 
-static int check_text(struct tf_in *in, struct tf_err *err)
+static int check_and_skip_mark(struct tf_in *in, struct tf_err *err)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    int rc = check_plain(in, err);
+    if (rc > 0 && in->len - in->pos >= 3 && memcmp(in->buf + in->pos, mark, 3) == 0)
+        in->pos += 3;
+    return rc;
+}
+
+static int check_packed(struct tf_in *in, tf_in_check *plain, struct tf_err *err)
 {
     if (!seen_enough(in))
         return 0;
     if (!tf_is_gzip(in->buf + in->pos, in->len - in->pos))
-        return check_plain(in, err);
+        return plain(in, err);
     if (tf_gunzip(in, err) < 0)
         return -1;
-    in->check = check_plain;
+    in->check = plain;
     return 1;
+}
+
+static int check_utf8(struct tf_in *in, struct tf_err *err)
+{
+    return check_packed(in, check_and_skip_mark, err);
+}
+
+static int check_as_is(struct tf_in *in, struct tf_err *err)
+{
+    return check_packed(in, check_plain, err);
 }
 
 static int check_gzip(struct tf_in *in, struct tf_err *err)
@@ -46,8 +65,10 @@ static int check_gzip(struct tf_in *in, struct tf_err *err)
     return tf_is_gzip(in->buf + in->pos, in->len - in->pos) && tf_gunzip(in, err) < 0 ? -1 : 1;
 }
 
-int tf_text_open(struct tf_in *in, const char *path, bool any_encoding, struct tf_err *err)
+int tf_text_open(struct tf_in *in, const char *path, enum tf_text_kind kind, struct tf_err *err)
 {
+    static tf_in_check *const checks[] = {check_utf8, check_as_is, check_gzip};
+    static tf_in_check *const unpacked[] = {check_and_skip_mark, check_plain, NULL};
     size_t n = strlen(path);
     bool gz = n >= 3 && strcmp(path + n - 3, ".gz") == 0;
     if (tf_in_open(in, path, err) < 0)
@@ -56,17 +77,14 @@ int tf_text_open(struct tf_in *in, const char *path, bool any_encoding, struct t
         tf_in_close(in);
         return -1;
     }
-    if (gz)
-        in->check = any_encoding ? NULL : check_plain;
-    else
-        in->check = any_encoding ? check_gzip : check_text;
+    in->check = gz ? unpacked[kind] : checks[kind];
     return 0;
 }
 
 int tf_text_read_file(char **data, size_t *n, const char *path, size_t max, struct tf_err *err)
 {
     struct tf_in in;
-    if (tf_text_open(&in, path, false, err) != 0)
+    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) != 0)
         return -1;
     int rc = tf_in_all(&in, data, n, max, err);
     tf_in_close(&in);

@@ -1,9 +1,9 @@
 /* evalb_params.c - see evalb_params.h. */
 #include "tree/evalb_params.h"
-#include "base/input.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "text/text_file.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,7 +159,7 @@ int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_
             return load_text(p, name, built_in[i].text, strlen(built_in[i].text), err);
     char *data;
     size_t n;
-    if (tf_read_file(&data, &n, name, MAX_PARAM_FILE, err) < 0)
+    if (tf_text_read_file(&data, &n, name, MAX_PARAM_FILE, err) < 0)
         return -1;
     int rc = load_text(p, name, data, n, err);
     free(data);

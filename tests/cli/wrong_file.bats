@@ -142,6 +142,47 @@ X
     expect_error "stdin: data compressed by gzip, not text (use zcat)"
 }
 
+@test "a byte-order mark is no part of the first line, except of tf-bleu's and tf-tokenize's" {
+    echo '{"step":1,"ppl":3}' >log
+    printf '1,2\n3,4\n' >table
+    printf 'foo\nbar\n' >prefixes
+    printf 'DELETE_LABEL NN\nDELETE_LABEL TOP\n' >params
+    tf-tree -l -w words text >sequences
+    tf-cbor json tokens >json
+    while read -r file command; do
+        printf '\357\273\277' | cat - $file >marked
+        gzip <marked >packed
+        sh_t 0 "${command//FILE/$file}"
+        want=$output
+        for marked in marked packed '<(head -c 1 marked; sleep 0.1; tail -c +2 marked)'; do
+            sh_t 0 "${command//FILE/$marked}"
+            [ "$output" = "$want" ] || { echo "$command, $marked: $stderr $output"; return 1; }
+        done
+    done <<'X'
+text tf-tree FILE
+text tf-tree -l FILE
+sequences tf-tree -r -w words FILE
+words tf-tree -r -w FILE sequences
+text tf-evalb FILE text
+text tf-evalb text FILE
+params tf-evalb -p FILE text text
+log cat FILE | tf-plot -y ppl curve -
+table tf-plot heat --values FILE
+prefixes echo 'foo. X bar. X' >in; tf-bleu --as paper --print-tokens -i in --prefixes FILE
+json tf-cbor unjson FILE | tf-cbor json
+X
+    echo '(TOP (NN 7))' >plain
+    printf '\357\273\277' | cat - plain >marked
+    t 0 tf-bleu -m chrf -b marked -i marked
+    expect_output 100.0
+    t 0 tf-bleu -m chrf -b marked -i plain
+    [ "$output" != 100.0 ]
+    cmp <(tf-tokenize -m vocab marked | tf-cbor json) <(tf-tokenize -m vocab plain | tf-cbor json)
+    tf-tokenize --train --vocab-size 100 --normalization identity -o exact text 2>/dev/null
+    run ! cmp <(tf-tokenize -m exact marked | tf-cbor json) \
+        <(tf-tokenize -m exact plain | tf-cbor json)
+}
+
 @test "lines of text with odd bytes at the start are text" {
     printf '\0\n\x1f\n\xef\xbb\xbfa\n{ "a\n' >odd
     t 0 tf-tokenize -m vocab -o stream odd
