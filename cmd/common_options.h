@@ -4,6 +4,7 @@
 #define TF_CMD_COMMON_OPTIONS_H
 
 #include "base/bad.h"
+#include "base/thread.h"
 #include "base/tool.h"
 
 #define SEED_MAX 9007199254740992.0 /* 2^53: exact in every JSON reader */
@@ -44,7 +45,7 @@ static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NUL
 
 #define COMMON_RUNNING(o, what) \
     OPT_GROUP("Running (on the CPU the output does not depend on these)"), \
-    OPT_INT('t', "threads", &(o).threads, .arg = "N", .lo = 1, .hi = 64, \
+    OPT_INT('t', "threads", &(o).threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX, \
             .help = "number of threads (default: the available CPUs)"), \
     OPT_INT('b', "batch", &(o).batch, .arg = "N", .lo = 1, .hi = 65536, \
             .help = what " per batch (default 64; 4096 on a GPU)"), \

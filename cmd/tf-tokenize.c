@@ -1,5 +1,6 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
 #include "base/sandbox.h"
+#include "base/thread.h"
 #include "common_options.h"
 #include "text/text_file.h"
 #include "text/tokenize.h"
@@ -28,7 +29,7 @@ static struct tf_opt opts[] = {
     OPT_STR('m', "model", &model, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "vocabulary: a SentencePiece model, or a model or checkpoint of tf-train"),
     COMMON_OUTPUT(&output),
-    OPT_INT(0, "threads", &job.threads, .arg = "N", .lo = 1, .hi = 64,
+    OPT_INT(0, "threads", &job.threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
     OPT_GROUP("Encoding"),

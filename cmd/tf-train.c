@@ -162,7 +162,7 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "tune", &tune, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT, .selects = TUNE,
             .help = "measure these algorithms on the first batches, write the "
                     "fastest to FILE, exit"),
-    OPT_INT(0, "threads", &o.threads, .arg = "N", .lo = 1, .hi = 64,
+    OPT_INT(0, "threads", &o.threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     OPT_CHOICE(0, "ranks", &ranks, tf_comm_uses, .arg = "WORD", .def = "auto", .modes = TRAIN,
                .help = "train together with the other processes of mpirun or srun: auto (if there "

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -53,9 +54,17 @@ int tf_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 
 int tf_threads_default(void)
 {
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n < 1 ? 1 : n > 64 ? 64 : n;
+    /* A kernel for more CPUs than a cpu_set_t has fails with EINVAL. */
+    for (size_t most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {
+        size_t size = CPU_ALLOC_SIZE(most);
+        cpu_set_t *set = tf_xcalloc(1, size);
+        int rc = sched_getaffinity(0, size, set), why = errno,
+            n = rc == 0 ? CPU_COUNT_S(size, set) : 1;
+        free(set);
+        if (rc == 0 || why != EINVAL)
+            return n < 1 ? 1 : n > TF_THREADS_MAX ? TF_THREADS_MAX : n;
+    }
+    return 1;
 }
 
 static void rest(void)
