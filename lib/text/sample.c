@@ -26,8 +26,11 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
     while (slots < total + total / 2)
         slots *= 2;
     s->sp = sp;
-    s->slots = tf_xcalloc(slots, sizeof *s->slots);
-    s->mask = slots - 1;
+    s->prefixes.slots = tf_xcalloc(slots, sizeof *s->prefixes.slots);
+    s->suffixes.slots = tf_sp_sampling(sp) == TF_SP_UNIGRAM
+                            ? tf_xcalloc(slots, sizeof *s->suffixes.slots)
+                            : NULL;
+    s->prefixes.mask = s->suffixes.mask = slots - 1;
     s->key = tf_table_key();
     s->score = tf_xarray(NULL, size, sizeof *s->score);
     s->unk = (uint32_t)tf_sp_unk(sp);
@@ -58,7 +61,8 @@ void tf_sampler_free(struct tf_sampler *s)
 {
     if (s == NULL)
         return;
-    free(s->slots);
+    free(s->prefixes.slots);
+    free(s->suffixes.slots);
     free(s->score);
     free(s);
 }

@@ -8,7 +8,7 @@
 static int64_t find_id(const struct tf_sampler *s, const char *p, size_t n)
 {
     const struct tf_sample_slot *t =
-        tf_sample_find(s, tf_sample_hash(s, tf_sample_hash_start(s), p, n), p, n);
+        tf_sample_find(&s->prefixes, tf_sample_hash(s, tf_sample_hash_start(s), p, n), p, n);
     return t->n > 0 ? t->id : -1;
 }
 
@@ -91,7 +91,7 @@ static size_t user_at(const struct tf_sampler *s, const char *text, size_t n)
         size_t len = tf_sample_char(text + end, n - end);
         h = tf_sample_hash(s, h, text + end, len);
         end += len;
-        const struct tf_sample_slot *t = tf_sample_find(s, h, text, end);
+        const struct tf_sample_slot *t = tf_sample_find(&s->prefixes, h, text, end);
         if (t->n == 0)
             break;
         if (t->id >= 0 && tf_sp_kind(s->sp, (uint32_t)t->id) == TF_SP_USER)

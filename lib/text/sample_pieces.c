@@ -2,14 +2,27 @@
 #include "text/sample_pieces.h"
 #include <string.h>
 
-struct tf_sample_slot *tf_sample_find(const struct tf_sampler *s, uint64_t h, const char *p,
-                                      size_t n)
+struct tf_sample_slot *tf_sample_find(const struct tf_sample_table *table, uint64_t h,
+                                      const char *p, size_t n)
 {
-    for (size_t i = h & s->mask;; i = (i + 1) & s->mask) {
-        struct tf_sample_slot *t = &s->slots[i];
+    for (size_t i = h & table->mask;; i = (i + 1) & table->mask) {
+        struct tf_sample_slot *t = &table->slots[i];
         if (t->n == 0 || (t->n == n && t->tag == h >> 32 && memcmp(t->p, p, n) == 0))
             return t;
     }
+}
+
+/* A part of a piece; id -1 unless it is the whole piece. The first of equal pieces counts. */
+static void add_part(struct tf_sample_table *table, uint64_t h, const char *p, size_t n, int64_t id)
+{
+    struct tf_sample_slot *t = tf_sample_find(table, h, p, n);
+    if (t->n == 0)
+        *t = (struct tf_sample_slot){.p = p,
+                                     .n = (uint32_t)n,
+                                     .tag = (uint32_t)(h >> 32),
+                                     .id = -1};
+    if (t->id < 0)
+        t->id = id;
 }
 
 void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n)
@@ -19,14 +32,14 @@ void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n)
         size_t len = tf_sample_char(p + end, n - end);
         h = tf_sample_hash(s, h, p + end, len);
         end += len;
-        struct tf_sample_slot *t = tf_sample_find(s, h, p, end);
-        if (t->n == 0)
-            *t = (struct tf_sample_slot){.p = p,
-                                         .n = (uint32_t)end,
-                                         .tag = (uint32_t)(h >> 32),
-                                         .id = -1};
-        if (end == n && t->id < 0)
-            t->id = id;
+        add_part(&s->prefixes, h, p, end, end == n ? (int64_t)id : -1);
+    }
+    h = tf_sample_hash_start(s);
+    for (size_t from = n; s->suffixes.slots != NULL && from > 0;) {
+        size_t len = tf_sample_char_before(p, from);
+        from -= len;
+        h = tf_sample_hash(s, h, p + from, len);
+        add_part(&s->suffixes, h, p + from, n - from, from == 0 ? (int64_t)id : -1);
     }
 }
 

@@ -5,32 +5,50 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* There may be one for each pair of positions in a segment, so edges are small. */
 struct edge {
-    uint32_t from; /* offset of its first byte in the segment */
-    uint32_t next; /* + 1: the next edge with the same end; 0: none */
+    uint32_t from; /* offset of its first byte */
     uint32_t id;   /* + 1; 0: unknown */
 };
 
+/* A line, sampled by segments that no piece crosses. There may be an edge for each pair of positions
+ * in a segment: only those to one position are kept, and found again when a path is drawn. */
 struct lattice {
     const struct tf_sampler *s;
+    const char *text;
     double alpha;
-    struct edge *edges;
+    size_t start;       /* of the segment */
+    double *forward;    /* by offset: log of the sum over all paths that lead there */
+    struct edge *edges; /* to one position, the shortest first */
     size_t n, cap;
-    uint32_t *into;  /* by offset: its last edge + 1 */
-    double *forward; /* by offset: log of the sum over all paths that lead there */
-    uint32_t *path;
+    struct edge *path;
 };
 
-static void add_edge(struct lattice *l, size_t from, size_t to, int64_t id)
+static void add_edge(struct lattice *l, size_t from, int64_t id)
 {
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 256;
         l->edges = tf_xarray(l->edges, l->cap, sizeof *l->edges);
     }
-    l->edges[l->n++] =
-        (struct edge){.from = (uint32_t)from, .next = l->into[to], .id = (uint32_t)(id + 1)};
-    l->into[to] = (uint32_t)l->n;
+    l->edges[l->n++] = (struct edge){.from = (uint32_t)from, .id = (uint32_t)(id + 1)};
+}
+
+/* Find the edges to `at`. A single character that is no piece is unknown. */
+static void find_edges(struct lattice *l, size_t at)
+{
+    uint64_t h = tf_sample_hash_start(l->s);
+    l->n = 0;
+    for (size_t from = at; from > l->start;) {
+        size_t len = tf_sample_char_before(l->text + l->start, from - l->start);
+        from -= len;
+        h = tf_sample_hash(l->s, h, l->text + from, len);
+        const struct tf_sample_slot *t =
+            tf_sample_find(&l->s->suffixes, h, l->text + from, at - from);
+        int64_t id = t->n > 0 ? t->id : -1;
+        if (id >= 0 || at - from == len)
+            add_edge(l, from, id);
+        if (t->n == 0)
+            break;
+    }
 }
 
 /* Log of the sum over all paths that end with this edge. */
@@ -40,90 +58,86 @@ static double sum_of(const struct lattice *l, const struct edge *e)
     return l->forward[e->from] + l->alpha * score;
 }
 
-/* Sum over the paths to `at`, once all edges to it are there. */
+/* Sum over the paths to `at`. */
 static void add_up(struct lattice *l, size_t at)
 {
     double most = -INFINITY, sum = 0;
-    uint32_t first = l->into[at];
-    for (uint32_t e = first; e > 0; e = l->edges[e - 1].next)
-        most = fmax(most, sum_of(l, &l->edges[e - 1]));
-    if (l->edges[first - 1].next == 0) {
+    find_edges(l, at);
+    for (size_t i = 0; i < l->n; i++)
+        most = fmax(most, sum_of(l, &l->edges[i]));
+    if (l->n == 1) {
         l->forward[at] = most;
         return;
     }
-    for (uint32_t e = first; e > 0; e = l->edges[e - 1].next)
-        sum += exp(sum_of(l, &l->edges[e - 1]) - most);
+    for (size_t i = 0; i < l->n; i++)
+        sum += exp(sum_of(l, &l->edges[i]) - most);
     l->forward[at] = most + log(sum);
 }
 
-/* Draw a path backward from the end of the segment [start, end) and append it. */
-static void draw(const struct tf_sampler *s, struct lattice *l, const char *text, size_t start,
-                 size_t end, struct tf_rng *rng, struct tf_ids *ids, bool *after_unknown)
+/* Draw a path backward from the end of the segment and append it. */
+static void draw(struct lattice *l, size_t end, struct tf_rng *rng, struct tf_ids *ids,
+                 bool *after_unknown)
 {
     size_t steps = 0;
-    for (size_t at = end; at > start;) {
+    for (size_t at = end; at > l->start;) {
         double u = tf_rng_real(rng), sum = 0;
-        uint32_t e = l->into[at];
-        for (; l->edges[e - 1].next > 0; e = l->edges[e - 1].next) {
-            sum += exp(sum_of(l, &l->edges[e - 1]) - l->forward[at]);
+        size_t i = 0;
+        for (find_edges(l, at); i + 1 < l->n; i++) {
+            sum += exp(sum_of(l, &l->edges[i]) - l->forward[at]);
             if (u < sum)
                 break;
         }
-        l->path[steps++] = e;
-        at = l->edges[e - 1].from;
+        l->path[steps++] = l->edges[i];
+        at = l->edges[i].from;
     }
     while (steps > 0) {
-        const struct edge *edge = &l->edges[l->path[--steps] - 1];
-        size_t next = steps > 0 ? l->edges[l->path[steps - 1] - 1].from : end;
-        tf_sample_put(s, ids, (int64_t)edge->id - 1, text + edge->from, next - edge->from,
+        const struct edge *e = &l->path[--steps];
+        size_t next = steps > 0 ? l->path[steps - 1].from : end;
+        tf_sample_put(l->s, ids, (int64_t)e->id - 1, l->text + e->from, next - e->from,
                       after_unknown);
     }
+}
+
+/* The end of the longest piece that begins at `at`, or of its character. */
+static size_t longest(const struct tf_sampler *s, const char *text, size_t n, size_t at)
+{
+    uint64_t h = tf_sample_hash_start(s);
+    size_t reach = at + tf_sample_char(text + at, n - at);
+    for (size_t end = at; end < n;) {
+        size_t len = tf_sample_char(text + end, n - end);
+        h = tf_sample_hash(s, h, text + end, len);
+        end += len;
+        const struct tf_sample_slot *t = tf_sample_find(&s->prefixes, h, text + at, end - at);
+        if (t->n == 0)
+            break;
+        if (t->id >= 0)
+            reach = end > reach ? end : reach;
+    }
+    return reach;
 }
 
 void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, double alpha,
                        struct tf_rng *rng, struct tf_ids *ids)
 {
-    struct lattice l = {.s = s, .alpha = alpha};
-    l.into = tf_xcalloc(n + 1, sizeof *l.into);
+    struct lattice l = {.s = s, .text = text, .alpha = alpha};
     l.forward = tf_xarray(NULL, n + 1, sizeof *l.forward);
     l.path = tf_xarray(NULL, n + 1, sizeof *l.path);
-    size_t start = 0, reach = 0;
+    size_t reach = 0;
     bool after_unknown = false;
-    for (size_t at = 0; at < n;) {
+    for (size_t at = 0; at < n; at += tf_sample_char(text + at, n - at)) {
         if (at > 0)
             add_up(&l, at);
         if (at == reach) { /* no piece crosses this point: sample the text before it */
-            draw(s, &l, text, start, at, rng, ids, &after_unknown);
-            l.n = 0;
-            start = at;
+            draw(&l, at, rng, ids, &after_unknown);
+            l.start = at;
             l.forward[at] = 0;
         }
-        size_t one = tf_sample_char(text + at, n - at);
-        bool single = false;
-        uint64_t h = tf_sample_hash_start(s);
-        for (size_t end = at; end < n;) {
-            size_t len = tf_sample_char(text + end, n - end);
-            h = tf_sample_hash(s, h, text + end, len);
-            end += len;
-            const struct tf_sample_slot *t = tf_sample_find(s, h, text + at, end - at);
-            if (t->n == 0)
-                break;
-            if (t->id < 0)
-                continue;
-            single |= end - at == one;
-            reach = end > reach ? end : reach;
-            add_edge(&l, at, end, t->id);
-        }
-        if (!single) {
-            add_edge(&l, at, at + one, -1);
-            reach = at + one > reach ? at + one : reach;
-        }
-        at += one;
+        size_t end = longest(s, text, n, at);
+        reach = end > reach ? end : reach;
     }
     add_up(&l, n);
-    draw(s, &l, text, start, n, rng, ids, &after_unknown);
+    draw(&l, n, rng, ids, &after_unknown);
     free(l.edges);
-    free(l.into);
     free(l.forward);
     free(l.path);
 }

@@ -187,19 +187,19 @@ static void characters(void)
 
 static bool piece_used(const void *s, size_t i)
 {
-    return ((const struct tf_sampler *)s)->slots[i].n != 0;
+    return ((const struct tf_sampler *)s)->prefixes.slots[i].n != 0;
 }
 
 static void pieces(void)
 {
     const size_t slots = 16 * ENTRIES;
     char(*w)[WORD] = chosen_words(piece_hash, slots);
-    struct tf_sampler s = {.mask = slots - 1, .key = tf_table_key()};
-    s.slots = tf_xcalloc(slots, sizeof *s.slots);
+    struct tf_sampler s = {.prefixes.mask = slots - 1, .key = tf_table_key()};
+    s.prefixes.slots = tf_xcalloc(slots, sizeof *s.prefixes.slots);
     for (uint32_t i = 0; i < ENTRIES; i++)
         tf_sample_add(&s, i, w[i], WORD);
     is_spread("pieces to sample from", slots, piece_used, &s, ENTRIES);
-    free(s.slots);
+    free(s.prefixes.slots);
     free(w);
 }
 
