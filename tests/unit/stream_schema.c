@@ -197,6 +197,9 @@ static void compare_json(const char *name, const char *type, const struct tf_fie
 
 static void compare_jsonl(void)
 {
+    static const char *const used[] = {"code", "ids", "reals", "real", "sha256", "value"};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        ok(is_rule(used[i]), "jsonl.cddl: %s", used[i]);
     for (int type = 0; type <= TF_REC_END; type++) {
         const struct tf_schema *s = tf_schema_of(type);
         char begin[64];
@@ -259,6 +262,7 @@ int main(void)
     struct tf_buf is = {0};
     find_rule(&is, "record");
     is_str(is.p, record.p, "tf.cddl: record");
+    ok(is_rule("code"), "tf.cddl: code");
     tf_buf_release(&is);
     free(cddl);
     must(tf_read_file(&cddl, &n, "formats/jsonl.cddl", 1 << 20, &err), &err);
