@@ -49,7 +49,8 @@ static inline uint64_t tf_sample_hash(const struct tf_sampler *s, uint64_t h, co
 /* The slot of p, whose hash is h, or the free slot where it belongs. */
 struct tf_sample_slot *tf_sample_find(const struct tf_sample_table *t, uint64_t h, const char *p,
                                       size_t n);
-/* Add a piece, its prefixes and, if there is a table of them, its suffixes. The tables have room. */
+/* Add a piece, its prefixes and, if there is a table of them, its suffixes. The tables have room.
+ */
 void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n);
 
 /* The length of the character at p. A byte that begins none, which can only follow byte pieces,

@@ -10,8 +10,9 @@ struct edge {
     uint32_t id;   /* + 1; 0: unknown */
 };
 
-/* A line, sampled by segments that no piece crosses. There may be an edge for each pair of positions
- * in a segment: only those to one position are kept, and found again when a path is drawn. */
+/* A line, sampled by segments that no piece crosses. There may be an edge for each pair of
+ * positions in a segment: only those to one position are kept, and found again when a path is
+ * drawn. */
 struct lattice {
     const struct tf_sampler *s;
     const char *text;
