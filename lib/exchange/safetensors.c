@@ -32,6 +32,7 @@ struct reading {
     struct tf_bundle *b;
     struct tf_json_reader r;
     struct tf_arena scratch; /* of one value of the header */
+    bool metadata;           /* __metadata__ has been read */
     struct entry *v;
     size_t n, cap;
 };
@@ -153,8 +154,11 @@ static int read_header(struct reading *d, struct tf_err *err)
             return -1;
         if (tf_value_from_json(&values, k, name, &v, err) < 0)
             return tf_context(err, "%.40s", name);
-        if (strcmp(name, "__metadata__") == 0 ? read_metadata(d->b, &v, err) < 0
-                                              : add_entry(d, name, &v, err) < 0)
+        bool metadata = strcmp(name, "__metadata__") == 0;
+        if (metadata && d->metadata)
+            return tf_fail(err, "__metadata__: twice");
+        d->metadata |= metadata;
+        if ((metadata ? read_metadata(d->b, &v, err) : add_entry(d, name, &v, err)) < 0)
             return -1;
     }
 }

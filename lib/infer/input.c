@@ -67,7 +67,7 @@ static const uint32_t *copy_ids(struct tf_input *in, const uint32_t *ids, size_t
     return copy;
 }
 
-/* The first reason stays. */
+/* The first reason stays. The text is one of ours, and short. */
 static void TF_PRINTF(4, 5)
     mark_bad(struct tf_input *in, struct tf_item *it, int code, const char *fmt, ...)
 {
@@ -85,8 +85,11 @@ static void TF_PRINTF(4, 5)
 static void add_bad(struct tf_input *in, uint64_t idx, const struct tf_record *bad)
 {
     struct tf_item *it = add_item(in, idx);
-    mark_bad(in, it, bad->code, "%s", bad->text);
+    size_t n = strlen(bad->text);
+    it->code = bad->code != 0 ? bad->code : TF_BAD_OTHER; /* 0 would be a good item */
+    it->text = tf_arena_strndup(&in->mem, bad->text, n);
     it->reported = true;
+    in->cost += n;
 }
 
 static void check_side(struct tf_input *in, struct tf_item *it, int side, const uint32_t *ids,

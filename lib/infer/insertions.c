@@ -47,9 +47,11 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
 {
     static const char *const tokens[] = {"tokens", NULL};
     const struct tf_input_spec spec = {.paths = &path, .n = 1, .single = tokens};
-    struct tf_input in = {.window = 4096, .force_vocab = force_vocab};
+    struct tf_input in;
     enum tf_input_event event = TF_INPUT_IDLE;
     int rc = tf_input_open(&in, m, &spec, err);
+    in.window = 4096;
+    in.force_vocab = force_vocab;
     in.side[0] = (struct tf_input_side){"insertion", TF_MAX_IDS, "a record holds"};
     while (rc == 0 && event != TF_INPUT_END) {
         event = tf_input_next(&in, err);
@@ -84,6 +86,15 @@ static uint32_t skip_banned(const struct tf_search *q, const uint32_t *src, uint
     while (p < n && tf_search_banned(&q->opts, src[p]))
         p++;
     return p;
+}
+
+/* Ids of the source that an output which has copied the first p still copies. */
+static size_t to_copy(const struct tf_search *q, const uint32_t *src, uint32_t n, uint32_t p)
+{
+    size_t left = 0;
+    for (; p < n; p++)
+        left += !tf_search_banned(&q->opts, src[p]);
+    return left;
 }
 
 /* Follow the last step: each live row continues one of the step before by an id. */
@@ -138,10 +149,12 @@ void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progr
     follow(progress, q, src, off);
     for (size_t i = 0; i < q->S; i++) {
         const uint32_t *mine = src + off[i];
-        size_t n = off[i + 1] - off[i], limit = q->limit[i];
+        uint32_t n = off[i + 1] - off[i];
+        size_t limit = q->limit[i];
         for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i] && t < limit; r++) {
             struct tf_copied c = progress->row[r];
-            bool more = t + (n - c.n) < limit && (s->most == 0 || c.inserted < s->most);
+            bool more =
+                (s->most == 0 || c.inserted < s->most) && t + to_copy(q, mine, n, c.n) < limit;
             uint32_t next = c.n < n ? mine[c.n] : q->opts.eos;
             if (q->be->elem_size[TF_ELEM_STAT] == sizeof(float))
                 keep_float((float *)lp + r * V, V, s->ids, more ? s->n : 0, next);

@@ -26,7 +26,7 @@ struct tf_lane_search {
     struct tf_insertion_progress progress;
     struct member *member; /* one per model */
     struct tf_search search;
-    /* STAT [logits_cap]: of one model; of an ensemble the sum of the models' probabilities */
+    /* STAT [logits_cap]: of one model; logarithms of the mean probability of the models so far */
     tf_mem *logits, *mixture;
     size_t logits_cap, start_cap;
     bool first_step;
@@ -186,24 +186,19 @@ static int step(struct tf_lane_search *s, struct tf_err *err)
                                .n_past = q->n_past,
                                .first = q->first,
                                .n_src = q->n_src,
-                               .table_ld = q->ld,
-                               .z = s->logits};
+                               .table_ld = q->ld};
     size_t n = s->models->n, V = q->opts.V;
-    if (n > 1)
-        s->be->zero(s->ctx, s->mixture, TF_ELEM_STAT, q->rows * V);
+    tf_mem *lp = n > 1 ? s->mixture : s->logits;
     for (size_t i = 0; i < n; i++) {
+        d.z = i == 0 ? lp : s->logits;
         d.ids = s->first_step && s->member[i].start != NULL ? s->member[i].start : q->ids;
         if (tf_decode_step(s->lane->work[i], &s->member[i].memory, &s->member[i].cache, &d, err) <
             0)
             return -1;
-        s->be->log_softmax(s->ctx, s->logits, n > 1 ? s->mixture : NULL, q->rows, (int)V,
-                           1.0F / (float)n);
+        s->be->log_softmax(s->ctx, d.z, i == 0 ? NULL : lp, q->rows, (int)V, 1 / ((float)i + 1));
     }
-    if (n > 1)
-        s->be->log_inplace(s->ctx, s->mixture, q->rows * V);
     if (s->first_step && s->be->poll > 1)
         q->rows = q->max_rows;
-    tf_mem *lp = n > 1 ? s->mixture : s->logits;
     if (s->insertions != NULL)
         tf_insertions_mask(s->insertions, &s->progress, q, s->src.ids.v, s->src.offsets.v, lp);
     s->be->search_step(s->ctx, q, lp);

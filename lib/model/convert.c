@@ -202,22 +202,6 @@ static int by_name(const void *a, const void *b)
                   (*(const struct tf_tensor *const *)b)->name);
 }
 
-static bool same_shape(const struct tf_tensor *t, const struct tf_param *p)
-{
-    return t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] &&
-           (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
-}
-
-/* Format a shape in s, such as "48 x 64". */
-static const char *shape_text(struct tf_buf *s, const uint64_t *dims, int rank)
-{
-    tf_buf_clear(s);
-    tf_buf_str(s, rank == 0 ? "a scalar" : "");
-    for (int i = 0; i < rank; i++)
-        tf_buf_printf(s, "%s%llu", i > 0 ? " x " : "", (unsigned long long)dims[i]);
-    return s->p;
-}
-
 /* Find the tensor of each parameter; fail if one is missing or a tensor is left over. */
 static int match(struct model *m, const char *name, struct tf_err *err)
 {
@@ -244,15 +228,9 @@ static int match(struct model *m, const char *name, struct tf_err *err)
                  (*found)->dtype != TF_BF16 && (*found)->dtype != TF_F64)
             tf_fail(err, "%s: tensor '%s': dtype %s, want f32, f16, bf16 or f64", name, full,
                     tf_dtype_name((*found)->dtype));
-        else if (!same_shape(*found, p)) {
-            const uint64_t dims[] = {(uint64_t)p->dims[0], (uint64_t)p->dims[1]};
-            struct tf_buf is = {0}, wanted = {0};
-            tf_fail(err, "%s: tensor '%s': %s, want %s", name, full,
-                    shape_text(&is, (*found)->dims, (*found)->rank),
-                    shape_text(&wanted, dims, p->rank));
-            tf_buf_release(&is);
-            tf_buf_release(&wanted);
-        } else
+        else if (tf_check_shape(*found, p, err) < 0)
+            tf_context(err, "%s", name);
+        else
             m->v[i] = *found, used++;
     }
     for (size_t i = 0; i < n && err->status == 0 && used < n; i++) {

@@ -1,10 +1,33 @@
 /* load.c - between the tensors of a file and the flat block of parameters. */
 #include "model/load.h"
+#include "base/buf.h"
 #include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Format a shape in s, such as "48 x 64". */
+static const char *shape_text(struct tf_buf *s, const uint64_t *dims, int rank)
+{
+    tf_buf_str(s, rank == 0 ? "a scalar" : "");
+    for (int i = 0; i < rank; i++)
+        tf_buf_printf(s, "%s%llu", i > 0 ? " x " : "", (unsigned long long)dims[i]);
+    return s->p;
+}
+
+int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p, struct tf_err *err)
+{
+    const uint64_t dims[] = {(uint64_t)p->dims[0], (uint64_t)p->dims[1]};
+    if (t->rank == p->rank && memcmp(t->dims, dims, (size_t)p->rank * sizeof *dims) == 0)
+        return 0;
+    struct tf_buf is = {0}, wanted = {0};
+    tf_fail(err, "tensor '%s': %s, want %s", t->name, shape_text(&is, t->dims, t->rank),
+            shape_text(&wanted, dims, p->rank));
+    tf_buf_release(&is);
+    tf_buf_release(&wanted);
+    return -1;
+}
 
 static int load_one(float *dst, const struct tf_model_file *m, const struct tf_param *p,
                     const char *prefix, struct tf_err *err)
@@ -14,15 +37,10 @@ static int load_one(float *dst, const struct tf_model_file *m, const struct tf_p
     const struct tf_tensor *t = tf_model_tensor(m, name);
     if (!t)
         return tf_fail(err, "tensor '%s' is missing", name);
-    bool same = t->rank == p->rank && t->dims[0] == (uint64_t)p->dims[0] &&
-                (p->rank < 2 || t->dims[1] == (uint64_t)p->dims[1]);
-    if (!same)
-        return tf_fail(err, "tensor '%s': shape [%llu%s%.0llu], expected [%lld, %lld]", name,
-                       (unsigned long long)t->dims[0], t->rank > 1 ? ", " : "",
-                       t->rank > 1 ? (unsigned long long)t->dims[1] : 0ULL, (long long)p->dims[0],
-                       (long long)p->dims[1]);
+    if (tf_check_shape(t, p, err) < 0)
+        return -1;
     if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
-        return tf_fail(err, "tensor '%s': dtype %s, expected f32, f16 or bf16", t->name,
+        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name,
                        tf_dtype_name(t->dtype));
     return tf_tensor_floats(dst + p->offset, t, err);
 }

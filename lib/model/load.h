@@ -5,6 +5,9 @@
 #include "model/params.h"
 #include "stream/model.h"
 
+/* Fail unless tensor t has the shape of parameter p. */
+int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p,
+                   struct tf_err *err) TF_MUST_CHECK;
 /* From a file read by tf_model_read: its configuration, and its tensors with this prefix ("p/" for
  * parameters, "e/" for their moving averages) as one flat block in the order of the table. Every
  * parameter must be present with its shape, in f32, f16 or bf16. The caller frees *flat. flat NULL:

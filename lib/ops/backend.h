@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 13
+#define TF_BACKEND_ABI 14
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -379,7 +379,7 @@ typedef void tf_linear_packed_fn(struct tf_ctx *c, tf_mem *y, const tf_mem_act *
 /* ---- operations on weights and probabilities: the same for every precision of ACT ---- */
 
 #define TF_VALUE_OPS(OP) \
-    OP(add) OP(sumsq) OP(sum) OP(adam) OP(ema) OP(log_softmax) OP(log_inplace) OP(search_step)
+    OP(add) OP(sumsq) OP(sum) OP(adam) OP(ema) OP(log_softmax) OP(search_step)
 
 /* Updates of n elements; splitting a range in any way gives the same bytes (but for sumsq). */
 
@@ -400,12 +400,10 @@ typedef void tf_ema_fn(struct tf_ctx *c, tf_mem_param *e, const tf_mem_param *p,
 /* For decoding, ROW-WISE. */
 
 /* z [rows, V]. acc NULL: z[r] = log softmax(z[r]) in place, weight unused. Otherwise, for
- * ensembles, acc[r] += weight * softmax(z[r]); log_inplace then turns the finished mixture into
- * logarithms. */
+ * ensembles, acc[r] = log((1 - weight) exp(acc[r]) + weight softmax(z[r])), 0 < weight < 1, which
+ * is finite wherever either logarithm is. */
 typedef void tf_log_softmax_fn(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc, size_t rows,
                                int V, float weight);
-/* x = log x, log 0 = -inf */
-typedef void tf_log_inplace_fn(struct tf_ctx *c, tf_mem_stat *x, size_t n);
 /* One step of beam search over log-probabilities lp [rows, V]: select, finish, reorder; contract in
  * ops/search_state.h. The contents of lp are undefined afterwards. */
 typedef void tf_search_step_fn(struct tf_ctx *c, struct tf_search *s, const tf_mem_stat *lp);

@@ -1,5 +1,6 @@
 /* bad.c - the codes of bad records as text. */
 #include "stream/stream.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,5 +26,6 @@ const char *tf_bad_describe(char *buf, size_t size, int code, const char *text)
     const char *name = tf_bad_name(code);
     bool named = !strncmp(text, name, strlen(name));
     snprintf(buf, size, "%s%s%s", named ? "" : name, named || !*text ? "" : ": ", text);
+    buf[tf_utf8_span(buf, strlen(buf))] = '\0'; /* cut between characters */
     return buf;
 }

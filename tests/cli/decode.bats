@@ -236,6 +236,25 @@ PY
     [ "$(tf-tokenize -d --bad ok -m "$MODEL" out | wc -l)" -eq "$LINES" ]
 }
 
+@test "an ensemble keeps hypotheses whose tokens have probabilities below the range of fp32" {
+    sharp_model sharp.tfm 150
+    tac "$LINES_TXT" | tf-tokenize -m "$MODEL" >others
+    logp() {
+        tf-cbor json "$1" | jq -c 'select(.type == "nbest") | .hyps[].logp'
+    }
+    t 0 tf-decode -m sharp.tfm --nbest 1 --prefix others -o one "$LINES_TFS"
+    t 0 tf-decode -m sharp.tfm -m sharp.tfm --nbest 1 --prefix others -o two "$LINES_TFS"
+    tf-decode -m sharp.tfm -m sharp.tfm -m sharp.tfm --nbest 1 --prefix others -o three "$LINES_TFS"
+    logp one >want
+    [ "$(sort -g want | head -n 1 | cut -d . -f 1)" -lt -300 ]
+    for n in two three; do
+        paste want <(logp $n) | awk '{ d = $1 - $2; if (d * d > 1e-9 * $1 * $1 + 1e-9) exit 1 }'
+    done
+    tf-decode -m sharp.tfm --nbest 4 "$LINES_TFS" -o one
+    tf-decode -m sharp.tfm -m sharp.tfm --nbest 4 "$LINES_TFS" -o two
+    [ "$(logp one | wc -l)" -eq "$(logp two | wc -l)" ]
+}
+
 @test "--insert: outputs are their inputs with tokens of a stream between" {
     printf 'c\nc c\n' | tf-tokenize -m "$MODEL" -o set
     grep -v c "$LINES_TXT" >ab || printf 'a b\nb b a\na\n' >ab
@@ -271,6 +290,30 @@ PY
     printf '\xff\n' | tf-tokenize --bad ok -m "$MODEL" -o bad
     d_t 1 --insert bad ab.tfs
     expect_contains "$stderr" "bad: record 0 is bad"
+    # Words that are left out make room.
+    printf 'a \316\251 \316\251 a\n' | tf-tokenize -m "$MODEL" >gaps
+    tf-decode -m "$MODEL" --max-extra 0 --sample --nbest 50 --temperature 100 --insert b gaps |
+        tf-tokenize -d --nbest -m "$MODEL" | grep -q b
+    # A vocabulary of the same ids and other pieces.
+    tr abc xyz <"$BATS_FILE_TMPDIR/text" >xyz
+    tf-tokenize --train --vocab-size 12 --type bpe -o other xyz
+    tf-tokenize -m other xyz >xyz.tfs
+    d_t 1 --insert xyz.tfs ab.tfs
+    expect_contains "$stderr" "vocabular"
+    d_t 0 --force-vocab --insert xyz.tfs ab.tfs -o out
+}
+
+@test "the text of a bad record passes through whole, and messages cut it between characters" {
+    text=$(printf 'é%.0s' {1..400})
+    printf '%s\n' '{"type":"header","header":{"v":1,"kind":"tokens"}}' \
+        "{\"type\":\"bad\",\"idx\":0,\"code\":15,\"text\":\"x$text\"}" '{"type":"end"}' |
+        tf-cbor unjson >bad.tfs
+    d_t 4 --force-vocab bad.tfs -o out
+    [ "$(tf-cbor json out | jq -r 'select(.type == "bad").text')" = "x$text" ]
+    tf-cbor json bad.tfs | sed 's/"code":15/"code":0/' | tf-cbor unjson >zero.tfs
+    d_t 4 --force-vocab zero.tfs -o out
+    [[ $stderr == *éé* && $stderr != *\\x* && $stderr != *�* ]]
+    iconv -f utf-8 -t utf-8 <<<"$stderr" >/dev/null
 }
 
 @test "forced prefixes" {

@@ -61,6 +61,14 @@ assert n == 58, n
 PY
 }
 
+@test "a perplexity above the largest double is null" {
+    sharp_model sharp.tfm 1000
+    tac "$LINES_TXT" | tf-tokenize -m "$MODEL" >others
+    t 0 tf-score -m sharp.tfm --summary "$LINES_TFS" others
+    expect_contains "$output" '"perplexity":null'
+    [[ $output != *'"tokens":0'* && $output != *'"logp":null'* ]]
+}
+
 @test "totals go to stderr" {
     t 0 tf-score -m "$MODEL" -o scores "$LINES_TFS" "$LINES_TFS"
     expect_error "59 pairs, "

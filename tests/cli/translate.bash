@@ -21,6 +21,20 @@ PY
         LINES_TXT=$BATS_FILE_TMPDIR/lines.txt LINES=59
 }
 
+# sharp_model FILE FACTOR: $MODEL with its logits multiplied.
+sharp_model() {
+    tf-convert --to npz "$MODEL" -o sharp.npz || return 1
+    "$TF_PYTHON" - "$2" <<'PY' || return 1
+import sys
+import numpy as np
+z = dict(np.load("sharp.npz"))
+for name in "dec.0.ff.norm.g", "dec.0.ff.norm.b":
+    z[name] = z[name] * np.float32(sys.argv[1])
+np.savez("sharp.npz", **z)
+PY
+    tf-convert sharp.npz -o "$1"
+}
+
 # overflowing_model FILE: a model of one update in which the source embedding of the letter c is so
 # large that what is computed from it is not finite.
 overflowing_model() {

@@ -179,6 +179,7 @@ static const struct {
     {"{\"a\\u0000b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1, "text with NUL"},
     {"{\"__metadata__\":{\"a\":1}}", 0, "__metadata__: a: not a string"},
     {"{\"__metadata__\":\"a\"}", 0, "__metadata__: not an object"},
+    {"{\"__metadata__\":{},\"__metadata__\":{\"a\":\"b\"}}", 0, "__metadata__: twice"},
 };
 
 static void invalid_headers(void)

@@ -1,5 +1,6 @@
 /* Parameter counts of every row of Table 3 and of big, with the two vocabularies that the printed
  * table mixes; initial weights; the configuration through its map. */
+#include "model/load.h"
 #include "model/params.h"
 #include "train/recipe.h"
 #include "../harness/tap.h"
@@ -30,9 +31,17 @@ static const int64_t N_ENC = 3, N_DEC = 2, D = 24, F = 40, H = 2, K = 8, V = 16;
 /* A flat block of initial weights, to be freed. */
 static float *fill(struct tf_params *p, enum tf_initializer initializer, enum tf_dialect as)
 {
-    struct tf_config c = {.dialect = as, .encoder_layers = N_ENC, .decoder_layers = N_DEC,
-                          .d_model = D, .d_ff = F, .heads = H, .d_k = K, .d_v = V,
-                          .vocab_size = 50, .norm_eps = 1e-6, .initializer = initializer};
+    struct tf_config c = {.dialect = as,
+                          .encoder_layers = N_ENC,
+                          .decoder_layers = N_DEC,
+                          .d_model = D,
+                          .d_ff = F,
+                          .heads = H,
+                          .d_k = K,
+                          .d_v = V,
+                          .vocab_size = 50,
+                          .norm_eps = 1e-6,
+                          .initializer = initializer};
     tf_params_init(p, &c);
     float *flat = malloc(p->size * sizeof *flat);
     tf_params_fill(flat, p, 7);
@@ -73,8 +82,7 @@ static void initial_weights(void)
                 own ? glorot(D, H * K) : glorot(D, qkv));
         uniform(&p, flat, "dec.1.self.qkv.w", 2 * H * K, qkv,
                 own ? glorot(D, H * V) : glorot(D, qkv));
-        uniform(&p, flat, "dec.cross.kv.w", kv, kv + H * K,
-                own ? glorot(D, H * K) : glorot(D, kv));
+        uniform(&p, flat, "dec.cross.kv.w", kv, kv + H * K, own ? glorot(D, H * K) : glorot(D, kv));
         uniform(&p, flat, "dec.0.cross.q.w", 0, H * K, glorot(D, H * K));
         uniform(&p, flat, "enc.0.self.o.w", 0, D, enc * glorot(H * V, D));
         uniform(&p, flat, "enc.1.ff.1.w", 0, F, glorot(D, F));
@@ -117,8 +125,33 @@ static void initializer_map(enum tf_dialect as, enum tf_initializer initializer,
     tf_arena_release(&a);
 }
 
+static void shapes(void)
+{
+    const struct tf_param vector = {.rank = 1, .dims = {16}}, matrix = {.rank = 2, .dims = {16, 8}};
+    const struct {
+        const struct tf_param *want;
+        struct tf_tensor t;
+        const char *message; /* NULL: it fits */
+    } rows[] = {
+        {&vector, {.rank = 1, .dims = {16}}, NULL},
+        {&matrix, {.rank = 2, .dims = {16, 8}}, NULL},
+        {&vector, {.rank = 2, .dims = {16, 1}}, "tensor 'x': 16 x 1, want 16"},
+        {&vector, {.rank = 0}, "tensor 'x': a scalar, want 16"},
+        {&matrix, {.rank = 2, .dims = {8, 16}}, "tensor 'x': 8 x 16, want 16 x 8"},
+        {&matrix, {.rank = 3, .dims = {16, 8, 1}}, "tensor 'x': 16 x 8 x 1, want 16 x 8"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tf_tensor t = rows[i].t;
+        struct tf_err err = {0};
+        t.name = "x";
+        is_int(tf_check_shape(&t, rows[i].want, &err), rows[i].message ? -1 : 0, "a shape");
+        is_str(err.msg, rows[i].message ? rows[i].message : "", "its message");
+    }
+}
+
 int main(void)
 {
+    shapes();
     initial_weights();
     initializer_map(TF_AS_PAPER, TF_INITIALIZER_GLOROT, true);
     initializer_map(TF_AS_PAPER, TF_INITIALIZER_FUSED, false);
@@ -129,7 +162,11 @@ int main(void)
 
     /* The paper's column "params x 10^6", to the digits printed; the fuller figures count all
      * biases, as the code did (t2t). */
-    static const struct { const char *preset; int64_t V; double million; double unit;
+    static const struct {
+        const char *preset;
+        int64_t V;
+        double million;
+        double unit;
     } rows[] = {
         {"base", 40960, 65, 1},          {"B-dk16", 40960, 58, 1},
         {"B-dk32", 40960, 60, 1},        {"C-n2", 40960, 36, 1},

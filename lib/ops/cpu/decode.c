@@ -68,6 +68,14 @@ void TF_CPU(scatter_rows)(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst, cons
         memcpy(out(dst, to[r] * ld_dst), in(src, r * ld_src), n * sizeof(float));
 }
 
+/* log(exp a + exp b) */
+static v16f log_add(v16f a, v16f b)
+{
+    v16f max = v_max(a, b), d = v_sub(a, b), none = v_set(-__builtin_inff()); /* d keeps a NaN */
+    v16f sum = v_add(max, v_log(v_add(v_set(1), v_exp(v_min(d, v_sub(v_set(0), d))))));
+    return v_pick(m_gt(max, none), sum, max);
+}
+
 /* One row [n] of log_softmax; acc NULL: in place. */
 static void log_softmax_row(float *z, float *acc, size_t n, float weight)
 {
@@ -90,10 +98,11 @@ static void log_softmax_row(float *z, float *acc, size_t n, float weight)
         for (size_t i = 0; i < n; i += 16)
             v_store_n(z + i, v_sub(v_load_n(z + i, n - i), lse), n - i);
     } else {
-        v16f w = v_set(weight);
+        v16f log_w = v_log(v_set(weight)), log_rest = v_log(v_set(1 - weight));
         for (size_t i = 0; i < n; i += 16)
             v_store_n(acc + i,
-                      v_fma(w, v_exp(v_sub(v_load_n(z + i, n - i), lse)), v_load_n(acc + i, n - i)),
+                      log_add(v_add(v_load_n(acc + i, n - i), log_rest),
+                              v_add(v_sub(v_load_n(z + i, n - i), lse), log_w)),
                       n - i);
     }
 }
@@ -105,11 +114,4 @@ void TF_CPU(log_softmax)(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc, siz
     size_t n = (size_t)V;
     for (size_t r = 0; r < rows; r++)
         log_softmax_row(out(z, r * n), acc != NULL ? out(acc, r * n) : NULL, n, weight);
-}
-
-void TF_CPU(log_inplace)(struct tf_ctx *c, tf_mem_stat *x, size_t n)
-{
-    (void)c;
-    for (size_t i = 0; i < n; i += 16)
-        v_store_n(out(x, i), v_log(v_load_n(in(x, i), n - i)), n - i);
 }

@@ -2,8 +2,15 @@
  * every precision. */
 #include "softmax.h"
 
-/* A block a row: one pass for max and sum, one that writes z - max - log sum, or acc + weight exp(z
- * - max) / sum. N numbers a load: 4, or 1 where rows are not aligned. */
+/* log(exp a + exp b) */
+static __device__ inline float log_add(float a, float b)
+{
+    float max = fmaxf(a, b);
+    return max == -INFINITY ? max : max + log1pf(expf(-fabsf(a - b)));
+}
+
+/* A block a row: one pass for max and sum, one that writes z - max - log sum, or adds it to acc, in
+ * logarithms. N numbers a load: 4, or 1 where rows are not aligned. */
 template <int N>
 static __global__ void __launch_bounds__(1024)
     softmax_kernel(float *z, float *acc, int V, float weight)
@@ -17,7 +24,7 @@ static __global__ void __launch_bounds__(1024)
     struct seen s = {-INFINITY, 0};
     each_of_block(x, n, [&](uint32_t, const load &a) { see(s, a.v, N); });
     s = seen_by_block(s, room);
-    float log_sum = logf(s.sum), share = weight / s.sum;
+    float log_sum = logf(s.sum), log_weight = logf(weight), log_rest = logf(1 - weight);
     each_of_block(x, n, [&](uint32_t j, load a) {
         if (acc == nullptr) {
             for (int i = 0; i < N; i++)
@@ -26,7 +33,7 @@ static __global__ void __launch_bounds__(1024)
         } else {
             load m = mix[j];
             for (int i = 0; i < N; i++)
-                m.v[i] += share * expf(a.v[i] - s.max);
+                m.v[i] = log_add(m.v[i] + log_rest, a.v[i] - s.max - log_sum + log_weight);
             mix[j] = m;
         }
     });
@@ -54,16 +61,4 @@ void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, 
     }
     tf_cuda_stream(c);
     c->logits = {(float *)z, rows, V};
-}
-
-static __global__ void log_kernel(float *x, size_t n)
-{
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        x[i] = logf(x[i]);
-}
-
-void tf_cuda_log_inplace(struct tf_ctx *c, tf_mem *x, size_t n)
-{
-    launch(c, "log_inplace", log_kernel, dim3(div_up(n, 256)), dim3(256), 0, (float *)x, n);
 }

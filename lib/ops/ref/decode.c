@@ -14,6 +14,13 @@ void TF_REF(scatter_rows)(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst, cons
             *out(dst, to[r] * ld_dst + i) = *in(src, r * ld_src + i);
 }
 
+/* log(exp a + exp b) */
+static double log_add(double a, double b)
+{
+    double max = a > b ? a : b;
+    return max == -INFINITY ? max : max + log1p(exp(-fabs(a - b)));
+}
+
 void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc, size_t rows, int V,
                          float weight)
 {
@@ -30,15 +37,9 @@ void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc, siz
         tf_real *mix = acc != NULL ? out(acc, r * width) : NULL;
         for (size_t j = 0; j < width; j++)
             if (mix != NULL)
-                mix[j] = (tf_real)((double)mix[j] + (double)weight * exp((double)x[j] - lse));
+                mix[j] = (tf_real)log_add(log(1 - (double)weight) + (double)mix[j],
+                                          log((double)weight) + (double)x[j] - lse);
             else
                 x[j] = (tf_real)((double)x[j] - lse);
     }
-}
-
-void TF_REF(log_inplace)(struct tf_ctx *c, tf_mem_stat *x, size_t n)
-{
-    (void)c;
-    for (size_t i = 0; i < n; i++)
-        *out(x, i) = (tf_real)log((double)*in(x, i));
 }
