@@ -86,7 +86,7 @@ static void add_bad(struct tf_input *in, uint64_t idx, const struct tf_record *b
 {
     struct tf_item *it = add_item(in, idx);
     size_t n = strlen(bad->text);
-    it->code = bad->code != 0 ? bad->code : TF_BAD_OTHER; /* 0 would be a good item */
+    it->code = bad->code;
     it->text = tf_arena_strndup(&in->mem, bad->text, n);
     it->reported = true;
     in->cost += n;

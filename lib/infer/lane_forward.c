@@ -18,7 +18,7 @@ struct tf_lane_forward {
     struct tf_packed_ids src, tgt;
     struct tf_pairs pairs;
     float *logp;  /* of every target token of the group, EOS included */
-    double *mean; /* of their probabilities over an ensemble */
+    double *mean; /* of an ensemble: the logarithms of their mean probabilities so far */
     double correct;
     float *weights[TF_ATTENTION_KINDS]; /* of the group */
 };
@@ -82,6 +82,13 @@ static void pack(struct tf_lane_forward *f, const struct tf_lane_item *group, si
     }
 }
 
+/* log(exp a + exp b) */
+static double log_add(double a, double b)
+{
+    double max = a > b ? a : b;
+    return max == -INFINITY ? max : max + log1p(exp(-fabs(a - b)));
+}
+
 int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *group, size_t n,
                          struct tf_err *err)
 {
@@ -95,11 +102,13 @@ int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *g
             tf_forward(f->lane->work[k], &sums, f->logp, &f->pairs, 0, n, err) < 0)
             return -1;
         f->correct += sums.correct;
+        double share = 1 / ((double)k + 1), kept = log(1 - share), added = log(share);
         for (size_t r = 0; r < rows && models > 1; r++)
-            f->mean[r] = (k > 0 ? f->mean[r] : 0) + exp((double)f->logp[r]) / (double)models;
+            f->mean[r] = k == 0 ? (double)f->logp[r]
+                                : log_add(f->mean[r] + kept, (double)f->logp[r] + added);
     }
     for (size_t r = 0; r < rows && models > 1; r++)
-        f->logp[r] = (float)log(f->mean[r]);
+        f->logp[r] = (float)f->mean[r];
     const float *from = f->logp;
     for (size_t i = 0; i < n; i++) {
         struct tf_forward_pair *p = group[i].item;

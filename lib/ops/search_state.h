@@ -22,9 +22,9 @@
  * This is the search of Tensor2Tensor, with separate alive and finished hypotheses and its early
  * stop, except for three things: the stop compares with the N-th finished hypothesis, not the K-th
  * (the same result, sooner); a hypothesis at the limit ends with EOS at EOS's true cost instead of
- * being cut off, so every output is complete and its logp is that of tf-score up to rounding; and K = 1 is plain
- * greedy search. There are fewer than N results only where fewer hypotheses exist; a sentence has
- * none when no probability is finite.
+ * being cut off, so every output is complete and its logp is that of tf-score up to rounding; and K
+ * = 1 is plain greedy search. There are fewer than N results only where fewer hypotheses exist; a
+ * sentence has none when no probability is finite.
  *
  * Sampling: instead of 3, every live hypothesis draws one candidate, with probability proportional
  * to exp(lp / temperature) among those of step 2; at t = P (or 0) the one live row draws K. With
