@@ -138,7 +138,9 @@ int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit, struct t
 
 void tf_comm_close(struct tf_comm *c)
 {
-    if (c->table != NULL) { /* ranks may begin to wait at different times */
+    if (c->failed)
+        tf_comm_abort(c, TF_FAILED);
+    else if (c->table != NULL) { /* ranks may begin to wait at different times */
         set_deadline(c->rank, c->size, 2 * c->limit + 1, "end");
         c->table->close();
         tf_deadline(0, NULL);
@@ -164,21 +166,31 @@ static void rest(double waited)
         nanosleep(&(struct timespec){.tv_nsec = waited < 1 ? 50000 : 1000000}, NULL);
 }
 
+/* How many ranks the pieces are for. */
+static int count_peers(const struct tf_comm_piece *piece, int n)
+{
+    int peers = 0;
+    for (int i = 0, j; i < n; i++) {
+        for (j = 0; j < i && piece[j].peer != piece[i].peer; j++)
+            ;
+        peers += j == i;
+    }
+    return peers;
+}
+
 static int too_late(const struct tf_comm *c, const struct tf_comm_piece *piece, int n,
                     struct tf_err *err)
 {
-    int peer = piece[0].peer;
-    if (n > 1)
-        return tf_fail(err, "no answer for %g s from one of %d ranks", c->limit, n);
+    const int peer = piece[0].peer, peers = count_peers(piece, n);
+    if (peers > 1)
+        return tf_fail(err, "no answer for %g s from one of %d ranks", c->limit, peers);
     return tf_fail(err, "no answer for %g s from rank %d (%s)", c->limit, peer,
                    c->host != NULL ? c->host[peer] : "?");
 }
 
-int tf_comm_swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, struct tf_err *err)
+static int swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, struct tf_err *err)
 {
     int rc;
-    if (n == 0)
-        return 0;
     if (c->table->start(piece, n, err) != 0)
         return -1;
     const double start = tf_now();
@@ -188,6 +200,13 @@ int tf_comm_swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, st
         rest(waited);
     }
     return rc < 0 ? -1 : 0;
+}
+
+int tf_comm_swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, struct tf_err *err)
+{
+    int rc = n == 0 ? 0 : swap(c, piece, n, err);
+    c->failed |= rc != 0;
+    return rc;
 }
 
 /* The bits of the rank in reverse order. */

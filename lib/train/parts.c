@@ -61,13 +61,6 @@ static void *host_at(const struct tf_parts *p, tf_mem *x, enum tf_elem e, size_t
     return tf_at(p->be, e, p->stage != NULL ? (tf_mem *)p->stage : x, i);
 }
 
-/* After a failure that the other ranks do not know of. */
-static int lost(const struct tf_parts *p)
-{
-    p->team->broken = true;
-    return -1;
-}
-
 /* Afterwards earlier copies have ended, too, also when the range is empty. */
 static int to_host(const struct tf_parts *p, const tf_mem *x, enum tf_elem e, size_t from,
                    size_t to, struct tf_err *err)
@@ -77,7 +70,7 @@ static int to_host(const struct tf_parts *p, const tf_mem *x, enum tf_elem e, si
     return p->be->download(p->ctx, tf_at(p->be, e, p->stage, from), e, tf_at(p->be, e, x, from),
                            to - from, err) == 0
                ? 0
-               : lost(p);
+               : tf_team_lost(p->team);
 }
 
 static void to_device(const struct tf_parts *p, tf_mem *x, enum tf_elem e, size_t from, size_t to)
@@ -214,7 +207,7 @@ int tf_parts_spread(const struct tf_parts *p, const float *from, tf_mem *to, boo
     if (rc == 0) {
         tf_floats_up(p->be, p->ctx, to, TF_ELEM_PARAM, x, n);
         if (p->be->sync(p->ctx, err) != 0)
-            rc = lost(p);
+            rc = tf_team_lost(p->team);
     }
     free(x);
     return rc;
@@ -225,7 +218,7 @@ static int part_down(const struct tf_parts *p, float *dst, const tf_mem *src, st
 {
     return tf_floats_down(p->be, p->ctx, dst, TF_ELEM_PARAM, src, p->to - p->from, err) == 0
                ? 0
-               : lost(p);
+               : tf_team_lost(p->team);
 }
 
 int tf_parts_collect(const struct tf_parts *p, float *dst, const tf_mem *src, struct tf_err *err)

@@ -5,9 +5,12 @@
 
 volatile sig_atomic_t tf_stop, tf_stop_signal, tf_save_requested;
 
+/* The last signal that stopped this process; tf_stop_signal may be that of another rank. */
+static volatile sig_atomic_t arrived;
+
 static void on_stop(int sig)
 {
-    if (sig == SIGINT && tf_stop_signal == SIGINT) {
+    if (sig == SIGINT && arrived == SIGINT) {
         /* The last checkpoint is complete, and the next start removes temporary files. */
         signal(sig, SIG_DFL);
         raise(sig);
@@ -17,7 +20,7 @@ static void on_stop(int sig)
         sigprocmask(SIG_UNBLOCK, &one, NULL);
         return;
     }
-    tf_stop_signal = sig;
+    arrived = tf_stop_signal = sig;
     tf_stop = 1;
 }
 

@@ -56,6 +56,19 @@ static int check_ranks(const struct tf_stepper *s, int64_t accumulate, struct tf
                                 ranks_of(s), (long long)most, s->shards, (long long)accumulate);
 }
 
+/* Rank 0 takes a signal that another rank got as its own. */
+static void take_signal(const struct tf_team *t)
+{
+    if (t->comm.rank > 0 || t->stop == 0)
+        return;
+    if (t->stop == SIGUSR1) {
+        tf_save_requested = 1;
+    } else if (!tf_stop) {
+        tf_stop_signal = t->stop;
+        tf_stop = 1;
+    }
+}
+
 /* All ranks fared like this one? */
 static int agree(struct tf_stepper *s, const struct tf_err *mine, double *sums, size_t n,
                  struct tf_err *err)
@@ -65,15 +78,10 @@ static int agree(struct tf_stepper *s, const struct tf_err *mine, double *sums, 
         tf_save_requested = 0;
         signal = signal != 0 ? signal : SIGUSR1;
     }
-    return tf_team_vote(s->team, mine, signal, sums, n, err);
-}
-
-/* After a failure that the other ranks do not know of. */
-static int lost(struct tf_stepper *s)
-{
-    if (s->team != NULL)
-        s->team->broken = true;
-    return -1;
+    if (tf_team_vote(s->team, mine, signal, sums, n, err) != 0)
+        return -1;
+    take_signal(s->team);
+    return 0;
 }
 
 /* ---- creation and release ---- */
@@ -403,7 +411,7 @@ static int add_on_ranks(struct tf_stepper *s, struct tf_err *err)
     s->be->upload(s->ctx[0], s->metrics, TF_ELEM_F64, sums, n);
     tf_mem *theirs = s->grads.unused[s->grads.n_unused - 1];
     if (s->be->sync(s->ctx[0], err) != 0)
-        return lost(s);
+        return tf_team_lost(s->team);
     return tf_parts_reduce(&s->parts, s->total, theirs, add_range, s, err);
 }
 
@@ -422,7 +430,7 @@ int tf_stepper_idle(struct tf_stepper *s, struct tf_err *err)
 {
     const struct tf_order o = {.kind = TF_ORDER_IDLE};
     const struct tf_err well = {0};
-    if (s->team == NULL || (s->team->comm.rank == 0 && tf_now() - s->team->ordered < 1))
+    if (s->team == NULL || (s->team->comm.rank == 0 && !tf_team_silent(s->team)))
         return 0;
     if (tf_team_order(s->team, o, NULL, 0, 0, 0, err) != 0)
         return -1;
@@ -475,7 +483,8 @@ int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struc
         return -1;
     s->be->sum(s->ctx[0], s->norm2, s->norms, norm_chunks(s));
     const size_t n = 4 * (size_t)s->shards + 1;
-    return s->be->download_async(s->ctx[0], m->v, s->metrics, n, err) == 0 ? 0 : lost(s);
+    return s->be->download_async(s->ctx[0], m->v, s->metrics, n, err) == 0 ? 0
+                                                                           : tf_team_lost(s->team);
 }
 
 int tf_stepper_wait_metrics(struct tf_stepper *s, const struct tf_stepper_metrics *m,
@@ -483,7 +492,7 @@ int tf_stepper_wait_metrics(struct tf_stepper *s, const struct tf_stepper_metric
 {
     size_t shards = (size_t)s->shards;
     if (s->be->download_wait(s->ctx[0], err) != 0)
-        return lost(s);
+        return tf_team_lost(s->team);
     for (size_t i = 0; i < shards; i++) {
         const struct tf_sums more = tf_sums_of(m->v + 4 * i);
         tf_sums_add(sums, &more);
@@ -579,7 +588,7 @@ int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err)
         crc = tf_crc32c(crc, x, n * sizeof *x);
     }
     free(x);
-    return rc == 0 ? tf_team_compare(s->team, crc, "weights", err) : lost(s);
+    return rc == 0 ? tf_team_compare(s->team, crc, "weights", err) : tf_team_lost(s->team);
 }
 
 size_t tf_stepper_bytes(const struct tf_stepper *s)

@@ -189,6 +189,19 @@ void tf_team_close(struct tf_team *t, int status)
     tf_comm_close(&t->comm);
 }
 
+bool tf_team_silent(const struct tf_team *t)
+{
+    const double often = t->comm.limit / 4;
+    return tf_now() - t->ordered >= (often < 1 ? often : 1);
+}
+
+int tf_team_lost(struct tf_team *t)
+{
+    if (t != NULL)
+        t->broken = true;
+    return -1;
+}
+
 /* ---- orders ---- */
 
 static int check_connected(const struct tf_team *t, struct tf_err *err)

@@ -79,6 +79,11 @@ int tf_team_open(struct tf_team *t, enum tf_comm_use use, double limit, const ch
 /* Rank 0 ends the run with this status, on all ranks. */
 void tf_team_close(struct tf_team *t, int status);
 
+/* Has rank 0 given no order for so long that it should show the others that it is alive? */
+bool tf_team_silent(const struct tf_team *t);
+/* After a failure that the other ranks do not know of: -1. Without a team (NULL), nothing else. */
+int tf_team_lost(struct tf_team *t);
+
 /* On rank 0, give an order to all others; n bytes follow for ranks first .. last - 1. On another
  * rank, and with t NULL, nothing. */
 int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, size_t n, int first,

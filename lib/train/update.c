@@ -2,20 +2,6 @@
 #include "train/loop.h"
 #include "train/signals.h"
 
-/* A signal that another rank got is as good as our own. */
-static void take_signal(struct tf_team *team)
-{
-    if (team == NULL || team->stop == 0)
-        return;
-    if (team->stop == SIGUSR1) {
-        tf_save_requested = 1;
-    } else if (!tf_stop) {
-        tf_stop_signal = team->stop;
-        tf_stop = 1;
-    }
-    team->stop = 0;
-}
-
 /* The next item of the feed; NULL when a stop is requested. While the stream is waited for, the
  * last boundary is still the state to save. */
 static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct tf_err *err)
@@ -27,7 +13,6 @@ static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct 
         if (tf_run_poll_save(r, err) != 0 || tf_run_save_requested(r, err) != 0 ||
             tf_stepper_idle(&r->stepper, err) != 0)
             return -1;
-        take_signal(r->o->team);
     }
     if (tf_stop)
         *item = NULL;
@@ -118,7 +103,6 @@ int tf_run_update(struct tf_run *r, struct tf_err *err)
         r->saved.impossible = true; /* some ranks may have applied it */
         return -1;
     }
-    take_signal(r->o->team);
     r->state = next;
     r->last = 1 - r->last;
     return tf_run_collect_metrics(r, ahead ? before : u, err);

@@ -150,6 +150,31 @@ same() {
     [ "$(jq -c 'select(.event == "end") | [.step, .reason]' run/log.jsonl)" = '[30,"signal"]' ]
 }
 
+@test "a signal to another rank during validation: USR1 saves after it, USR2 interrupts it" {
+    batches n=2000 >v.tfs
+    begin() {
+        ranks 2 --threads 1 --steps 3 --save-every 3 --log-every 1 --valid v.tfs --valid-every 2 \
+            -o "$1" b.tfs 2>err &
+        wait_for grep -qs '"event":"step","step":2,' "$1/log.jsonl" # validation follows
+        other=$(pgrep -f -- "-o $1 b.tfs" | while read -r p; do
+            [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat "$1/lock")" ] || echo "$p"
+        done)
+    }
+    begin usr1
+    kill -USR1 "$other"
+    wait "$!"
+    grep -q '"event":"save","step":2,"file":"resume.tfm"' usr1/log.jsonl
+    cat v.tfs v.tfs v.tfs v.tfs >long.tfs
+    mv long.tfs v.tfs
+    begin usr2
+    kill -USR2 "$other"
+    status=0
+    wait "$!" || status=$?
+    [ "$status" -eq 75 ]
+    [ "$(jq -c 'select(.event == "end" or .event == "valid") | [.event, .step, .reason]' \
+        usr2/log.jsonl)" = '["end",2,"signal"]' ]
+}
+
 @test "a rank that is killed ends all; the next start continues" {
     batches n=4000 >long.tfs
     args=(--threads 1 --save-every 5)

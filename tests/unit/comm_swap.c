@@ -130,10 +130,66 @@ static int run_rank(const char *what, int size)
     return good ? 0 : 1;
 }
 
+/* ---- without MPI: ranks that never answer ---- */
+
+static int killed, closed;
+
+static int start_nothing(const struct tf_comm_piece *piece, int n, struct tf_err *err)
+{
+    (void)piece, (void)n, (void)err;
+    return 0;
+}
+
+static int not_yet(struct tf_err *err)
+{
+    (void)err;
+    return 0;
+}
+
+static void note_kill(int status)
+{
+    killed = status;
+}
+
+static void note_close(void)
+{
+    closed++;
+}
+
+/* The message after a swap with these peers; then close. */
+static void no_answer(const int *peer, int n, const char *want)
+{
+    static const struct tf_comm_table silent = {.start = start_nothing,
+                                                .poll = not_yet,
+                                                .kill = note_kill,
+                                                .close = note_close};
+    struct tf_comm c = {.table = &silent, .size = 8, .limit = 0.001};
+    struct tf_comm_piece piece[4];
+    struct tf_err err = {0};
+    killed = closed = 0;
+    for (int i = 0; i < n; i++)
+        piece[i] = (struct tf_comm_piece){.peer = peer[i]};
+    is_int(tf_comm_swap(&c, piece, n, &err), n > 0 ? -1 : 0, "%d pieces", n);
+    if (n > 0)
+        is_str(err.msg, want, "the ranks that it names");
+    tf_comm_close(&c);
+    ok(killed == (n > 0 ? TF_FAILED : 0) && closed == (n == 0),
+       "closing ends all ranks after a failure, and waits for them otherwise");
+}
+
+static void test_no_answer(void)
+{
+    no_answer((const int[]){3}, 1, "no answer for 0.001 s from rank 3 (?)");
+    no_answer((const int[]){3, 3}, 2, "no answer for 0.001 s from rank 3 (?)");
+    no_answer((const int[]){1, 1, 2, 4}, 4, "no answer for 0.001 s from one of 3 ranks");
+    no_answer(NULL, 0, "");
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3)
         return run_rank(argv[1], atoi(argv[2]));
+    test_no_answer();
     for (int i = 0; mpis[i] != NULL; i++) {
         const char *mpi = mpis[i];
         if (!have_mpi(mpi))

@@ -1,6 +1,7 @@
 /* Votes and comparisons of ranks. */
 #include "../harness/ranks.h"
 #include "../harness/tap.h"
+#include "base/log.h"
 #include "train/team.h"
 
 #include <stdio.h>
@@ -85,10 +86,19 @@ static int run_rank(const char *precision)
     return good ? 0 : 1;
 }
 
+static void test_silent(void)
+{
+    struct tf_team t = {.comm = {.limit = 600}, .ordered = tf_now() - 0.6};
+    ok(!tf_team_silent(&t), "an order each second suffices");
+    t.comm.limit = 1;
+    ok(tf_team_silent(&t), "unless the others wait for no longer than that");
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3)
         return run_rank(argv[1]);
+    test_silent();
     for (int i = 0; mpis[i] != NULL; i++)
         if (have_mpi(mpis[i]))
             for (int n = 2; n <= 4; n *= 2)
