@@ -273,8 +273,8 @@ EOF
     tf-tokenize -m v.model <text >text.tfs
     cat >fake/srun <<EOF
 #!/bin/bash
-[ "\$1 \$2 \$3 \$4 \$5" = "-K --mpi=pmix tf-train --preset base" ] || exit 9
-shift 5
+[ "\$1 \$2 \$3 \$4 \$5 \$6 \$7" = "-c 1 -K --mpi=pmix tf-train --preset base" ] || exit 9
+shift 7
 exec mpirun.openmpi -n 2 --oversubscribe --bind-to none tf-train ${small[*]} \$OPTIONS "\$@"
 EOF
     printf '#!/bin/bash\necho "$*" >>requeued\n' >fake/scontrol
