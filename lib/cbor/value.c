@@ -125,6 +125,11 @@ void tf_value_put(struct tf_arena *a, struct tf_value *map, const char *key, str
     map->n++;
 }
 
+void tf_value_put_uint(struct tf_arena *a, struct tf_value *map, const char *key, uint64_t x)
+{
+    tf_value_put(a, map, key, tf_value_int((int64_t)x));
+}
+
 void tf_value_push(struct tf_arena *a, struct tf_value *array, struct tf_value v)
 {
     TF_ASSERT(array->kind == TF_ARRAY);

@@ -37,6 +37,7 @@ struct tf_value tf_value_map(void);
 /* Set a key of a map, replacing its value; append to an array. The key is copied into the arena, v
  * shallowly. */
 void tf_value_put(struct tf_arena *a, struct tf_value *map, const char *key, struct tf_value v);
+void tf_value_put_uint(struct tf_arena *a, struct tf_value *map, const char *key, uint64_t x);
 void tf_value_push(struct tf_arena *a, struct tf_value *array, struct tf_value v);
 /* Make a map of n pairs, in any order; the array is sorted in place, keys are not copied. Returns
  * NULL, or a key that two pairs have. Faster than n calls of tf_value_put. */

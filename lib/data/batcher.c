@@ -285,43 +285,38 @@ static int run_pipe(struct run *r, struct tf_err *err)
     }
 }
 
-static void put_uint(struct tf_arena *a, struct tf_value *map, const char *key, uint64_t x)
-{
-    tf_value_put(a, map, key, tf_value_int((int64_t)x));
-}
-
 /* The options that shaped the batches, and the size of the corpus when it is known. */
 static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_batcher *b,
                         const struct tf_corpus *c)
 {
     *v = tf_value_map();
-    put_uint(a, v, "tokens", b->opts.tokens);
-    put_uint(a, v, "max_sentences", b->opts.max_sentences);
-    put_uint(a, v, "min_length", c->filter.min);
-    put_uint(a, v, "max_length", c->filter.max);
+    tf_value_put_uint(a, v, "tokens", b->opts.tokens);
+    tf_value_put_uint(a, v, "max_sentences", b->opts.max_sentences);
+    tf_value_put_uint(a, v, "min_length", c->filter.min);
+    tf_value_put_uint(a, v, "max_length", c->filter.max);
     tf_value_put(a, v, "max_ratio", tf_value_real(c->filter.ratio));
     tf_value_put(a, v, "as", tf_value_str(a, b->opts.padded ? "t2t" : "paper"));
     tf_value_put(a, v, "shuffle", tf_value_bool(b->opts.shuffle));
     if (b->opts.shuffle)
-        put_uint(a, v, "seed", b->opts.seed);
+        tf_value_put_uint(a, v, "seed", b->opts.seed);
     if (b->list != NULL) {
         const struct tf_list *l = b->list;
-        put_uint(a, v, "files", l->n);
-        put_uint(a, v, "group", l->group);
-        put_uint(a, v, "records", l->records);
+        tf_value_put_uint(a, v, "files", l->n);
+        tf_value_put_uint(a, v, "group", l->group);
+        tf_value_put_uint(a, v, "records", l->records);
         if (l->has_id)
             tf_value_put(a, v, "corpus", tf_value_bytes(a, l->id, sizeof l->id));
         return;
     }
     if (!c->ended) {
         if (b->opts.shuffle)
-            put_uint(a, v, "window", b->window);
+            tf_value_put_uint(a, v, "window", b->window);
         return;
     }
-    put_uint(a, v, "records", c->records);
-    put_uint(a, v, "pairs", c->kept);
-    put_uint(a, v, "src_tokens", c->tokens[0]);
-    put_uint(a, v, "tgt_tokens", c->tokens[1]);
+    tf_value_put_uint(a, v, "records", c->records);
+    tf_value_put_uint(a, v, "pairs", c->kept);
+    tf_value_put_uint(a, v, "src_tokens", c->tokens[0]);
+    tf_value_put_uint(a, v, "tgt_tokens", c->tokens[1]);
     if (c->has_id)
         tf_value_put(a, v, "corpus", tf_value_bytes(a, c->id, sizeof c->id));
 }

@@ -5,8 +5,8 @@
 
 /* A model should do better after RIPE_STEPS updates whose learning rates add up to ripe_rates. Adam
  * moves a weight by about the learning rate: until the sum is of the size of the weights, a model
- * may still be near its start. */
-enum { RIPE_STEPS = 200, IN_A_ROW = 2 };
+ * may still be near its start; with rates that do not add up to it by LAST_STEP, always. */
+enum { RIPE_STEPS = 200, LAST_STEP = 10000000, IN_A_ROW = 2 };
 static const double ripe_rates = 0.25;
 /* An accuracy this many times that of constant predictions shows that the model did learn. */
 static const double learned = 1.25;
@@ -42,7 +42,7 @@ void tf_collapse_init(struct tf_collapse *c, const struct tf_token_stats *data,
 {
     double sum = 0;
     uint64_t step = 0;
-    while (step < steps && (step < RIPE_STEPS || sum < ripe_rates))
+    while (step < steps && step < LAST_STEP && (step < RIPE_STEPS || sum < ripe_rates))
         sum += tf_schedule_lr(schedule, ++step);
     bool ripens = step >= RIPE_STEPS && sum >= ripe_rates;
     *c = (struct tf_collapse){

@@ -64,6 +64,14 @@ int tf_run_from_model(struct tf_run_opts *o, const char *preset, int dialect, bo
     return 0;
 }
 
+/* Are the widths those of the model of --init, whatever they are? */
+static bool repeats_model(const struct tf_run_opts *o)
+{
+    const struct tf_config *c = &o->config, *m = o->from != NULL ? &o->from->config : NULL;
+    return m != NULL && c->d_model == m->d_model && c->heads == m->heads && c->d_k == m->d_k &&
+           c->d_v == m->d_v;
+}
+
 int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf_err *err)
 {
     struct tf_config *c = &o->config;
@@ -72,7 +80,7 @@ int tf_run_derive(struct tf_run_opts *o, const struct tf_run_given *g, struct tf
     if (g->layers > 0 && !g->decoder_layers)
         c->decoder_layers = g->layers;
     bool keeps_d_k = g->d_k || o->own_d_k;
-    bool split = (g->d_model || g->heads) && !(keeps_d_k && g->d_v);
+    bool split = (g->d_model || g->heads) && !(keeps_d_k && g->d_v) && !repeats_model(o);
     if (split && c->d_model % c->heads != 0)
         return tf_fail_status(err, TF_USAGE,
                               "%lld heads do not divide d_model %lld: --d-k and --d-v are required",

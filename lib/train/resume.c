@@ -54,7 +54,8 @@ static const struct tf_value *recorded(const struct tf_resume *r, const char *ke
 }
 
 /* A run that has begun has weights: starting from another model is refused, also with --force. The
- * option may be left out. */
+ * model is not read again, but without --init other options must repeat what it gave:
+ * configuration and schedule. */
 static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
 {
     const struct tf_start_model *from = s->o->from;
@@ -69,8 +70,9 @@ static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *
     if (was == NULL)
         tf_note("%s: ignored: the run resumes with its own weights", from->path);
     else if (was->kind != TF_TEXT || strcmp(was->text, is) != 0)
-        return tf_fail(err, "%s: started from another model than %s (omit --init to resume)",
-                       r->path, from->path);
+        return tf_fail(
+            err, "%s: started from another model than %s (repeat the command with that model)",
+            r->path, from->path);
     return 0;
 }
 
@@ -125,7 +127,8 @@ static bool fits(const struct tf_resume *r, const struct tf_setup *s)
 int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
 {
     char text[400];
-    const bool can_force = fits(r, s);
+    const bool can_force = fits(r, s),
+               lacks_init = s->o->from == NULL && recorded(r, "init") != NULL;
     struct tf_save_common *c = &s->common;
     if (tf_same_vocab(&r->file.header, r->path, &c->header, "that of the stream", err) != 0 ||
         compare_init(r, s, err) != 0)
@@ -147,7 +150,8 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
         for (size_t at = 0; tf_differs(text, sizeof text, &at, maps[i].theirs, "the checkpoint",
                                        maps[i].ours, maps[i].whose);) {
             if (!s->o->force || !can_force)
-                return tf_fail(err, "%s: %s (%s)", r->path, text,
+                return tf_fail(err, "%s: %s (%s%s)", r->path, text,
+                               lacks_init ? "it started from a model: repeat its --init; " : "",
                                can_force ? "another -o starts a new run; --force continues with "
                                            "the new value"
                                          : "the weights have other shapes; another -o starts a "

@@ -170,16 +170,10 @@ static void show(struct tf_run_report *r, const struct tf_update_metrics *u)
     r->shown = (struct tf_interval){.since = now};
 }
 
-int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics *u,
-                         struct tf_err *err)
+/* The line of the updates since the last one. */
+static int log_updates(struct tf_run_report *r, struct tf_err *err)
 {
-    r->updates++;
-    tf_sums_add(&r->logged.sums, &u->sums);
-    tf_sums_add(&r->shown.sums, &u->sums);
-    if (tf_progress_due(&r->progress))
-        show(r, u);
-    if (u->at.step % (uint64_t)r->o->log_every != 0)
-        return 0;
+    const struct tf_update_metrics *u = &r->last;
     double now = tf_now();
     struct tf_json *j = tf_journal_line(&r->journal, "step", u->at.step);
     tf_json_put_uint(j, "epoch", epoch(&u->at.cursor));
@@ -197,6 +191,18 @@ int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics
     }
     r->logged = (struct tf_interval){.since = now};
     return tf_journal_put(&r->journal, err);
+}
+
+int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics *u,
+                         struct tf_err *err)
+{
+    r->updates++;
+    r->last = *u;
+    tf_sums_add(&r->logged.sums, &u->sums);
+    tf_sums_add(&r->shown.sums, &u->sums);
+    if (tf_progress_due(&r->progress))
+        show(r, u);
+    return u->at.step % (uint64_t)r->o->log_every == 0 ? log_updates(r, err) : 0;
 }
 
 /* "perplexity 23.41" or "accuracy 45.20 %", whichever the best is chosen by. */
@@ -255,6 +261,8 @@ int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, con
                       size_t memory, struct tf_err *err)
 {
     tf_progress_end(&r->progress);
+    if (r->logged.sums.tokens > 0 && log_updates(r, err) != 0)
+        return -1;
     struct tf_json *j = tf_journal_line(&r->journal, "end", s->step);
     tf_json_put_str(j, "reason", reason);
     tf_json_put_uint(j, "memory", memory);

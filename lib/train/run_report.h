@@ -25,6 +25,7 @@ struct tf_run_report {
     struct tf_progress progress;
     double started;   /* tf_now() */
     uint64_t updates; /* by this process */
+    struct tf_update_metrics last;
     struct tf_interval logged, shown;
 };
 
@@ -44,8 +45,8 @@ int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
                        struct tf_err *err) TF_MUST_CHECK;
 void tf_run_report_close(struct tf_run_report *r);
 
-/* The lines "start" (all that is needed to repeat the run), "step" (every --log-every updates),
- * "valid", "save" and "end". */
+/* The lines "start" (all that is needed to repeat the run), "step" (every --log-every updates, and
+ * for those that are left at the end), "valid", "save" and "end". */
 int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *from,
                         struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics *u,

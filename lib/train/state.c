@@ -8,20 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_uint(struct tf_arena *a, struct tf_value *map, const char *key, uint64_t x)
-{
-    tf_value_put(a, map, key, tf_value_int((int64_t)x));
-}
-
 static struct tf_value cursor_map(struct tf_arena *a, const struct tf_batch_cursor *c)
 {
     struct tf_value v = tf_value_map();
-    put_uint(a, &v, "part", c->part);
-    put_uint(a, &v, "ordinal", c->ordinal);
-    put_uint(a, &v, "epoch", c->epoch);
+    tf_value_put_uint(a, &v, "part", c->part);
+    tf_value_put_uint(a, &v, "ordinal", c->ordinal);
+    tf_value_put_uint(a, &v, "epoch", c->epoch);
     if (c->has_group)
-        put_uint(a, &v, "group", c->group);
-    put_uint(a, &v, "record", c->record);
+        tf_value_put_uint(a, &v, "group", c->group);
+    tf_value_put_uint(a, &v, "record", c->record);
     if (c->has_corpus)
         tf_value_put(a, &v, "corpus", tf_value_bytes(a, c->corpus, sizeof c->corpus));
     return v;
@@ -30,10 +25,10 @@ static struct tf_value cursor_map(struct tf_arena *a, const struct tf_batch_curs
 static struct tf_value best_map(struct tf_arena *a, const struct tf_run_state *s)
 {
     struct tf_value v = tf_value_map();
-    put_uint(a, &v, "valid_step", s->valid_step);
-    put_uint(a, &v, "stale", s->stale);
+    tf_value_put_uint(a, &v, "valid_step", s->valid_step);
+    tf_value_put_uint(a, &v, "stale", s->stale);
     if (s->has_best) {
-        put_uint(a, &v, "step", s->best_step);
+        tf_value_put_uint(a, &v, "step", s->best_step);
         tf_value_put(a, &v, "value", tf_value_real(s->best));
     }
     if (s->has_valid)

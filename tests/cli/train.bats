@@ -1209,7 +1209,7 @@ PY
     for more in "" --force; do
         # shellcheck disable=SC2086
         tr_t 1 --steps 2 $more --init other/ckpt-00000003.tfm -o run b.tfs
-        expect_error "run/ckpt-00000001.tfm: started from another model than other/ckpt-00000003.tfm (omit --init to resume)"
+        expect_error "run/ckpt-00000001.tfm: started from another model than other/ckpt-00000003.tfm (repeat the command with that model)"
     done
     cp -r run run2
     train --steps 2 -o run b.tfs
@@ -1260,6 +1260,9 @@ PY
         'import json, sys; print(json.load(sys.stdin)["vocab"])')" = "$(sum va)" ]
     # Resumed, it makes the bytes of an uninterrupted run.
     init --steps 1 -o part v.tfs
+    t 1 tf-train -q --device cpu --steps 2 -o part v.tfs
+    expect_error "tf-train: part/ckpt-00000001.tfm: "
+    expect_contains "$stderr" " (it started from a model: repeat its --init; "
     init --steps 2 -o part v.tfs
     same two/ckpt-00000002.tfm part/ckpt-00000002.tfm
 }
@@ -1418,6 +1421,25 @@ END
     grep '"event":"step"' run/log.jsonl | grep -o '"epoch":[0-9]*' | cut -d: -f2 | tr '\n' ' ' >got
     [ "$(cat got)" = "0 0 0 0 0 0 0 0 1 1 " ]
     grep -q '"event":"valid","step":8,"epoch":0,' run/log.jsonl
+}
+
+@test "the log has the updates after the last multiple of --log-every, and losses of all updates" {
+    need jq
+    train --steps 10 --log-every 1 -o each b.tfs
+    train --steps 10 --log-every 4 -o run b.tfs
+    [ "$(jq -c 'select(.event == "step").step' run/log.jsonl | xargs)" = "4 8 10" ]
+    jq -s 'map(select(.event == "step")) | (.[8].loss + .[9].loss) / 2' each/log.jsonl >mean
+    [ "$(jq --slurpfile mean mean 'select(.event == "step" and .step == 10)
+        | (.loss - $mean[0]) | -0.01 < . and . < 0.01' run/log.jsonl)" = true ]
+    # None is left at a multiple, and none when no update followed.
+    train --steps 10 --log-every 5 -o five b.tfs
+    [ "$(jq -c 'select(.event == "step").step' five/log.jsonl | xargs)" = "5 10" ]
+    same run/ckpt-00000010.tfm five/ckpt-00000010.tfm
+    # A run that is extended has the bytes of one that never ended there.
+    train --steps 14 --log-every 4 -o run b.tfs
+    train --steps 14 --log-every 4 -o whole b.tfs
+    same run/ckpt-00000014.tfm whole/ckpt-00000014.tfm
+    [ "$(jq -c 'select(.event == "step").step' run/log.jsonl | xargs)" = "4 8 10 12 14" ]
 }
 
 @test "--layers is for the side without an option of its own" {

@@ -110,6 +110,9 @@ static void test_ripe(void)
     is_int((int64_t)c.ripe, 200, "a high one needs some");
     tf_collapse_init(&c, &text, &s, 100);
     ok(c.ripe == UINT64_MAX, "a short run never has enough");
+    s.lr = 1e-9;
+    tf_collapse_init(&c, &text, &s, 1000000000);
+    ok(c.ripe == UINT64_MAX, "nor one with rates that never add up, and that is known soon");
     s.lr = 0;
     tf_collapse_init(&c, &text, &s, 1000);
     ok(c.ripe == UINT64_MAX, "nor one without a rate");
