@@ -371,28 +371,18 @@ static void sweep(const struct tf_rundir *dir)
     closedir(d);
 }
 
-/* A checkpoint survives a power cut only if its directory does, which a start that was killed may
- * have made. In a parent that may not be read others made it. */
-static int sync_parent(const char *path, bool made, struct tf_err *err)
-{
-    struct tf_err e = {0};
-    if (tf_sync_dir(path, &e) == 0 || (!made && e.sys == EACCES))
-        return 0;
-    *err = e;
-    return -1;
-}
-
 int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err)
 {
     *d = (struct tf_rundir){.path = tf_xstrdup(path), .fd = -1, .lock = -1};
-    bool made = mkdir(path, 0777) == 0;
     int rc = 0;
-    if (!made && errno != EEXIST)
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
         rc = tf_fail_errno(err, "%s: mkdir", path);
     else if ((d->fd = tf_fd_open(path, O_RDONLY | O_DIRECTORY, 0)) < 0)
         rc = errno == ENOTDIR ? tf_fail(err, "%s: not a directory", path)
                               : tf_fail_errno(err, "%s", path);
-    if (rc != 0 || sync_parent(path, made, err) != 0 || check_log(d, err) != 0 ||
+    /* A checkpoint survives a power cut only if its directory does, which a start that was killed
+     * may have made. */
+    if (rc != 0 || tf_sync_dir(path, err) != 0 || check_log(d, err) != 0 ||
         take_lock(d, err) != 0) {
         tf_rundir_close(d);
         return -1;

@@ -219,6 +219,24 @@ same() {
     jq -e 'select(.event == "step") | .comm_s >= 0 and .slowest >= 0 and .slowest < 4' run/log.jsonl
 }
 
+@test "a rank that hangs while rank 0 waits for a save: the save is completed, and named" {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
+    preload=("LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=rename TF_FAULT_OF=ckpt-*
+        TF_FAULT_AT=1 TF_FAULT_DO=wait)
+    mpi_run 2 env "${preload[@]}" tf-train "${small[@]}" --threads 1 --rank-timeout 1 --steps 40 \
+        --save-every 3 --log-every 1 -o run b.tfs 2>err &
+    wait_for grep -qs '"event":"step","step":6,' run/log.jsonl # the save of step 6 waits for that of 3
+    pgrep -f -- '-o run b.tfs' | while read -r p; do
+        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || kill -STOP "$p"
+    done
+    status=0
+    wait "$!" || status=$?
+    [ "$status" -ne 0 ]
+    grep -q 'no answer for 1 s from rank 1 .*; last good checkpoint is run/ckpt-00000003.tfm' err
+    grep -q '"event":"save","step":3,' run/log.jsonl
+}
+
 @test "a rank that ends before it connects, which MPICH does not notice" {
     [[ " ${mpis[*]} " == *" mpich "* ]] || skip "no MPICH"
     run --separate-stderr timeout "$TF_TIMEOUT" mpirun.mpich -n 1 tf-train "${small[@]}" \

@@ -9,7 +9,8 @@
  *     TF_FAULT_OF=PATTERN          of the calls with a path, only those on a file of such a name
  *     TF_FAULT_AT=5                the fifth of them; "5+" the fifth and all that follow
  *     TF_FAULT_DO=ENOSPC           an error by name, "kill", "stop": the process stops before the
- *     call (SIGSTOP), or "spoil": a write of which one bit comes out wrong
+ *     call (SIGSTOP), "wait": the call takes five seconds longer, or "spoil": a write of which
+ *     one bit comes out wrong
  *     TF_FAULT_SHORT=SEED          read and write move 1 to 64 bytes at a time, and now and then
  *     say EINTR first (poll too)
  *     TF_FAULT_CLOCK=SEED          the time of day is any, in any order
@@ -89,7 +90,7 @@ static uintptr_t text_begin, text_end;
 static unsigned mask;
 static const char *of;
 static long at;
-static int onward, give, shortly, killing, spoiling, stopping, lying;
+static int onward, give, shortly, killing, spoiling, stopping, waiting, lying;
 static atomic_long count, struck;
 static atomic_uint_least64_t state;
 static int report = -1;
@@ -145,6 +146,7 @@ __attribute__((constructor)) static void begin(void)
         killing = strcmp(what, "kill") == 0;
         spoiling = strcmp(what, "spoil") == 0;
         stopping = strcmp(what, "stop") == 0;
+        waiting = strcmp(what, "wait") == 0;
         for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
             if (strcmp(what, errors[i].name) == 0)
                 give = errors[i].value;
@@ -191,10 +193,12 @@ static int strike(enum call which, uintptr_t caller)
     atomic_fetch_add(&struck, 1);
     if (killing)
         raise(SIGKILL);
-    if (stopping) {
+    if (stopping)
         raise(SIGSTOP);
+    if (waiting)
+        sleep(5);
+    if (stopping || waiting)
         return 0;
-    }
     errno = give != 0 ? give : ENOMEM;
     return 1;
 }
