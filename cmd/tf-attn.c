@@ -1,12 +1,9 @@
 /* tf-attn - attention weights of a model. */
-#include "base/sandbox.h"
-#include "common_options.h"
 #include "infer/attention_stream.h"
-#include "ops/backend.h"
+#include "model_options.h"
 
 static struct tf_attention_opts o;
 static const char *model, *output;
-static const char *device;
 static int precision;
 
 static struct tf_opt opts[] = {
@@ -16,7 +13,7 @@ static struct tf_opt opts[] = {
     COMMON_OUTPUT(&output),
     COMMON_FORCE_VOCAB(&o.run.force_vocab),
     COMMON_BAD(&o.run.bad, "bad records"),
-    COMMON_MAX_LENGTH(&o.run.max_length, "a pair with a side longer"),
+    COMMON_PAIR_MAX_LENGTH(&o.run.max_length),
     OPT_GROUP("Selection"),
     OPT_CHOICE('k', "kind", &o.kind, tf_attention_choices, .arg = "KIND", .def = "all",
                .flags = TF_OPT_SEMANTIC,
@@ -26,17 +23,11 @@ static struct tf_opt opts[] = {
     OPT_STR('H', "head", &o.heads, .arg = "LIST", .def = "all", .flags = TF_OPT_SEMANTIC,
             .help = "heads, counted from 1, such as 5 or 1,3-5"),
     OPT_GROUP("Device"),
-    COMMON_DEVICE(&device),
+    COMMON_DEVICE,
     COMMON_PRECISION(&precision, precisions, "", "fp16"),
     COMMON_RUNNING(o.run, "pairs"),
     OPT_END,
 };
-
-static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
-{
-    (void)args;
-    sandbox->off = tf_backend_may_load(device);
-}
 
 static const struct tf_tool tool = {
     .name = "tf-attn",

@@ -1,13 +1,10 @@
 /* tf-decode - translate token streams with a model. */
-#include "base/sandbox.h"
-#include "common_options.h"
 #include "infer/decode_stream.h"
-#include "ops/backend.h"
+#include "model_options.h"
 
 static struct tf_decode_opts o;
 static const char *output;
 static const char *const decoding[] = {PRECISIONS, "int8", NULL};
-static const char *device;
 static int precision;
 
 enum { SEARCH = 1, SAMPLE = 2 };
@@ -32,9 +29,8 @@ static struct tf_opt opts[] = {
              .flags = TF_OPT_SEMANTIC,
              .help = "length penalty: score = logp / ((5 + length) / 6)^X"),
     OPT_INT(0, "max-extra", &o.max_extra, .arg = "N", .def = "50", .lo = 0, .hi = 1 << 20,
-            .flags = TF_OPT_SEMANTIC,
-            .help = "limit each output to N tokens more than its input"),
-    COMMON_MAX_LENGTH(&o.run.max_length, "an input longer"),
+            .flags = TF_OPT_SEMANTIC, .help = "limit each output to N tokens more than its input"),
+    COMMON_MAX_LENGTH(&o.run.max_length, "an input longer than N tokens"),
     OPT_FLAG(0, "allow-unk", &o.allow_unk, .flags = TF_OPT_SEMANTIC,
              .help = "allow the unknown token in outputs"),
     OPT_GROUP("Sampling"),
@@ -59,17 +55,11 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "token-scores", &o.token_scores, .flags = TF_OPT_SEMANTIC,
              .help = "write an n-best stream with the log-probability of every token"),
     OPT_GROUP("Device"),
-    COMMON_DEVICE(&device),
+    COMMON_DEVICE,
     COMMON_PRECISION(&precision, decoding, "int8: 8-bit products on the CPU; ", "fp16"),
     COMMON_RUNNING(o.run, "sentences"),
     OPT_END,
 };
-
-static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
-{
-    (void)args;
-    sandbox->off = tf_backend_may_load(device);
-}
 
 static const struct tf_tool tool = {
     .name = "tf-decode",

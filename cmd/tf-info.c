@@ -1,5 +1,6 @@
 /* tf-info - describe models, checkpoints, streams and this machine. */
 #include "base/input.h"
+#include "base/log.h"
 #include "base/output.h"
 #include "base/sandbox.h"
 #include "base/tool.h"
@@ -42,18 +43,28 @@ static int show_machine(struct tf_out *out, struct tf_err *err)
     return rc;
 }
 
-static int show_file(const char *path, bool gap, struct tf_out *out, struct tf_err *err)
+/* Fails only where nothing more can be written. Of a file that cannot be read, *failed is set after
+ * a message. */
+static int show_file(const char *path, bool gap, bool *failed, struct tf_out *out,
+                     struct tf_err *err)
 {
     struct tf_in in;
     struct tf_buf text = {0};
-    if (tf_in_open(&in, path, err) != 0)
-        return -1;
-    if (gap)
-        tf_buf_byte(&text, '\n');
-    int rc = tf_describe_file(&text, &in, json, err);
-    tf_in_close(&in);
-    if (rc == 0)
+    struct tf_err unread = {0};
+    int rc = tf_in_open(&in, path, &unread);
+    if (rc == 0) {
+        if (gap)
+            tf_buf_byte(&text, '\n');
+        rc = tf_describe_file(&text, &in, json, &unread);
+        tf_in_close(&in);
+    }
+    if (rc == 0) {
         rc = tf_out_write(out, text.p, text.len, err);
+    } else {
+        tf_note("%s", unread.msg);
+        *failed = true;
+        rc = 0;
+    }
     tf_buf_release(&text);
     return rc;
 }
@@ -65,12 +76,14 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->mode != DEVICES && args->n == 0)
         return tf_fail_status(err, TF_USAGE, "no file given; use - for stdin, or --devices");
     struct tf_out out;
+    bool failed = false;
     int rc = tf_out_open(&out, "-", 0, err);
     if (rc == 0 && args->mode == DEVICES)
         rc = show_machine(&out, err);
     for (int i = 0; rc == 0 && i < args->n; i++)
-        rc = show_file(args->v[i], !json && i > 0, &out, err);
-    return tf_out_finish(&out, rc, err);
+        rc = show_file(args->v[i], !json && out.offset > 0, &failed, &out, err);
+    rc = tf_out_finish(&out, rc, err);
+    return rc == 0 && failed ? TF_FAILED : rc;
 }
 
 int main(int argc, char **argv)

@@ -1,13 +1,10 @@
 /* tf-score - log-probabilities of given translations. */
-#include "base/sandbox.h"
-#include "common_options.h"
 #include "infer/score_stream.h"
-#include "ops/backend.h"
+#include "model_options.h"
 
 static struct tf_score_opts o;
 static const char *output;
 static bool text, summary;
-static const char *device;
 static int precision;
 
 static struct tf_opt opts[] = {
@@ -16,7 +13,7 @@ static struct tf_opt opts[] = {
     COMMON_OUTPUT(&output),
     COMMON_FORCE_VOCAB(&o.run.force_vocab),
     COMMON_BAD(&o.run.bad, "bad records"),
-    COMMON_MAX_LENGTH(&o.run.max_length, "a pair with a side longer"),
+    COMMON_PAIR_MAX_LENGTH(&o.run.max_length),
     OPT_GROUP("Output"),
     OPT_REAL('a', "alpha", &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100,
              .excludes = "text summary",
@@ -27,17 +24,11 @@ static struct tf_opt opts[] = {
              .help = "write lines of text instead of a score stream"),
     OPT_FLAG(0, "summary", &summary, .help = "write only the totals, as one line of JSON"),
     OPT_GROUP("Device"),
-    COMMON_DEVICE(&device),
+    COMMON_DEVICE,
     COMMON_PRECISION(&precision, precisions, "", "fp16"),
     COMMON_RUNNING(o.run, "pairs"),
     OPT_END,
 };
-
-static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
-{
-    (void)args;
-    sandbox->off = tf_backend_may_load(device);
-}
 
 static const struct tf_tool tool = {
     .name = "tf-score",

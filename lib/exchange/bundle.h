@@ -25,6 +25,8 @@ void tf_bundle_release(struct tf_bundle *b);
  * names. Written tensors begin at multiples of 64 bytes of the file where
  * their sizes allow (the header is padded with spaces), in order of names within a size of element,
  * as the format's own library does. */
+/* Do these bytes, of which 9 are enough, begin such a file? */
+bool tf_safetensors_begins(const void *p, size_t n);
 int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n,
                         struct tf_err *err) TF_MUST_CHECK;
 int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b,

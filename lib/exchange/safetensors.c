@@ -209,13 +209,25 @@ static int place_tensors(struct reading *d, const uint8_t *data, size_t n, struc
                    : tf_fail(err, "%llu bytes after the last tensor", (unsigned long long)(n - at));
 }
 
+static uint64_t header_size(const uint8_t p[8])
+{
+    uint64_t size = 0;
+    for (int i = 7; i >= 0; i--)
+        size = size << 8 | p[i];
+    return size;
+}
+
+bool tf_safetensors_begins(const void *p, size_t n)
+{
+    const uint8_t *bytes = p;
+    return n > 8 && bytes[8] == '{' && header_size(bytes) <= MAX_HEADER;
+}
+
 int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err)
 {
     const uint8_t *bytes = p;
     struct reading d = {.b = b};
-    uint64_t size = 0;
-    for (int i = 7; i >= 0 && n >= 8; i--)
-        size = size << 8 | bytes[i];
+    uint64_t size = n < 8 ? 0 : header_size(bytes);
     if (n < 8 || size > n - 8 || size > MAX_HEADER)
         return tf_fail(err, "not a safetensors file, or cut short");
     tf_json_read(&d.r, (const char *)bytes + 8, (size_t)size);

@@ -88,19 +88,19 @@ static int start(struct attention *a, struct tf_err *err)
     if (choose_layers(a, err) < 0 || choose_heads(a, err) < 0)
         return -1;
     a->s.in.side[0] = (struct tf_input_side){"source", longest, "--max-length allows"};
-    a->s.in.side[1] = (struct tf_input_side){"target", longest, "--max-length allows"};
+    a->s.in.side[1] =
+        (struct tf_input_side){"target", longest + TF_MAX_EXTRA, "--max-length allows"};
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         a->s.in.weights_per_cell += tf_watched_layers(&a->watch, c, kind) * (size_t)c->heads;
     if (tf_session_start(&a->s, tf_forward_budget(&a->s.models), err) < 0)
         return -1;
-    a->forward = tf_xcalloc(a->s.lanes->n, sizeof *a->forward);
-    for (size_t i = 0; i < a->s.lanes->n; i++)
-        a->forward[i] = tf_lane_forward_new(&a->s.models, &a->s.lanes->lane[i]);
+    a->forward = tf_lane_forward_new(a->s.lanes);
     return 0;
 }
 
-static int begin_part(struct attention *a, struct tf_err *err)
+static int begin_part(void *arg, struct tf_err *err)
 {
+    struct attention *a = arg;
     struct tf_arena mem = {0};
     struct tf_header h =
         tf_ensemble_header(&a->s.models, &mem, a->s.in.header, "attention", a->table);
@@ -246,8 +246,9 @@ static int write_result(struct attention *a, struct tf_item *it, const struct tf
     return 0;
 }
 
-static int attention_window(struct attention *a, struct tf_err *err)
+static int attention_window(void *arg, struct tf_err *err)
 {
+    struct attention *a = arg;
     struct tf_item *in = a->s.in.items;
     size_t n = a->s.in.n, good = 0;
     a->pairs = tf_xarray(a->pairs, n, sizeof *a->pairs);
@@ -277,11 +278,9 @@ static int attention_window(struct attention *a, struct tf_err *err)
 
 static void release(struct attention *a)
 {
-    for (size_t i = 0; a->forward != NULL && i < a->s.lanes->n; i++)
-        tf_lane_forward_free(a->forward[i]);
+    tf_lane_forward_free(a->forward, a->s.lanes);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         free(a->layers[kind]);
-    free(a->forward);
     free(a->heads);
     free(a->pairs);
     free(a->items);
@@ -296,19 +295,11 @@ int tf_attention_stream(const struct tf_attention_opts *o, const char *const *in
                                                                                 "tokens", NULL};
     const struct tf_input_spec in = {inputs, n, single, second};
     struct attention a = {.o = o, .table = table};
-    enum tf_input_event event = TF_INPUT_IDLE;
     int rc = tf_session_open(&a.s, &o->run, TF_USE_SCORING, &in, output, false, err);
     if (rc == 0)
         rc = start(&a, err);
-    while (rc == 0 && event != TF_INPUT_END) {
-        event = tf_session_next(&a.s, err);
-        if (event == TF_INPUT_PART)
-            rc = begin_part(&a, err);
-        else if (event == TF_INPUT_WINDOW)
-            rc = attention_window(&a, err);
-        else if (event == TF_INPUT_FAILED)
-            rc = -1;
-    }
+    if (rc == 0)
+        rc = tf_session_run(&a.s, begin_part, attention_window, &a, err);
     release(&a);
     return tf_session_close(&a.s, rc, err);
 }

@@ -57,17 +57,16 @@ static int start(struct decode *d, struct tf_err *err)
         return -1;
     if (tf_session_start(&d->s, d->memory.budget, err) < 0)
         return -1;
-    d->search = tf_xcalloc(d->s.lanes->n, sizeof *d->search);
-    for (size_t i = 0; i < d->s.lanes->n; i++)
-        d->search[i] = tf_lane_search_new(&d->s.models, &d->s.lanes->lane[i], &d->search_opts,
-                                          d->o->insert != NULL ? &d->insertions : NULL);
+    d->search = tf_lane_search_new(d->s.lanes, &d->search_opts,
+                                   d->o->insert != NULL ? &d->insertions : NULL);
     return 0;
 }
 
 /* The provenance of the prefixes does not tell what they were used for, and may equal that of the
  * sources: the stage gets a member "prefix". */
-static int begin_part(struct decode *d, struct tf_err *err)
+static int begin_part(void *arg, struct tf_err *err)
 {
+    struct decode *d = arg;
     struct tf_arena mem = {0};
     struct tf_header h = tf_ensemble_header(&d->s.models, &mem, d->s.in.header,
                                             d->o->nbest_out ? "nbest" : "tokens", d->table);
@@ -122,8 +121,9 @@ static int write_result(struct decode *d, struct tf_item *it, const struct tf_se
     return tf_writer_nbest(&d->s.out.writer, it->idx, h, n, err);
 }
 
-static int decode_window(struct decode *d, struct tf_err *err)
+static int decode_window(void *arg, struct tf_err *err)
 {
+    struct decode *d = arg;
     struct tf_item *in = d->s.in.items;
     size_t n = d->s.in.n, good = 0;
     d->sentences = tf_xarray(d->sentences, n, sizeof *d->sentences);
@@ -155,9 +155,7 @@ static int decode_window(struct decode *d, struct tf_err *err)
 
 static void release(struct decode *d)
 {
-    for (size_t i = 0; d->search != NULL && i < d->s.lanes->n; i++)
-        tf_lane_search_free(d->search[i]);
-    free(d->search);
+    tf_lane_search_free(d->search, d->s.lanes);
     free(d->sentences);
     free(d->items);
     tf_insertions_release(&d->insertions);
@@ -172,19 +170,11 @@ int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const ch
                                      .single = tokens,
                                      .second = tokens};
     struct decode d = {.o = o, .table = table};
-    enum tf_input_event event = TF_INPUT_IDLE;
     int rc = tf_session_open(&d.s, &o->run, TF_USE_DECODING, &in, output, false, err);
     if (rc == 0)
         rc = start(&d, err);
-    while (rc == 0 && event != TF_INPUT_END) {
-        event = tf_session_next(&d.s, err);
-        if (event == TF_INPUT_PART)
-            rc = begin_part(&d, err);
-        else if (event == TF_INPUT_WINDOW)
-            rc = decode_window(&d, err);
-        else if (event == TF_INPUT_FAILED)
-            rc = -1;
-    }
+    if (rc == 0)
+        rc = tf_session_run(&d.s, begin_part, decode_window, &d, err);
     release(&d);
     return tf_session_close(&d.s, rc, err);
 }

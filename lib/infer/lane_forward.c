@@ -42,18 +42,19 @@ struct tf_lane_item tf_forward_item(struct tf_forward_pair *p, const struct tf_e
                                  .cost = src + tgt + weights / WEIGHTS_PER_TOKEN};
 }
 
-struct tf_lane_forward *tf_lane_forward_new(const struct tf_ensemble *m, const struct tf_lane *lane)
+struct tf_lane_forward **tf_lane_forward_new(const struct tf_lanes *l)
 {
-    struct tf_lane_forward *f = tf_xcalloc(1, sizeof *f);
-    f->models = m;
-    f->lane = lane;
+    struct tf_lane_forward **f = tf_xcalloc(l->n, sizeof *f);
+    for (size_t i = 0; i < l->n; i++) {
+        f[i] = tf_xcalloc(1, sizeof *f[i]);
+        f[i]->models = l->models;
+        f[i]->lane = &l->lane[i];
+    }
     return f;
 }
 
-void tf_lane_forward_free(struct tf_lane_forward *f)
+static void free_one(struct tf_lane_forward *f)
 {
-    if (f == NULL)
-        return;
     tf_packed_ids_release(&f->src);
     tf_packed_ids_release(&f->tgt);
     tf_pairs_release(&f->pairs);
@@ -61,6 +62,13 @@ void tf_lane_forward_free(struct tf_lane_forward *f)
     free(f->mean);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         free(f->weights[kind]);
+    free(f);
+}
+
+void tf_lane_forward_free(struct tf_lane_forward **f, const struct tf_lanes *l)
+{
+    for (size_t i = 0; f != NULL && i < l->n; i++)
+        free_one(f[i]);
     free(f);
 }
 

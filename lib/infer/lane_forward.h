@@ -23,9 +23,9 @@ struct tf_lane_item tf_forward_item(struct tf_forward_pair *p, const struct tf_e
                                     const struct tf_watch *watch);
 
 struct tf_lane_forward;
-struct tf_lane_forward *tf_lane_forward_new(const struct tf_ensemble *m,
-                                            const struct tf_lane *lane);
-void tf_lane_forward_free(struct tf_lane_forward *f);
+/* One for each lane. */
+struct tf_lane_forward **tf_lane_forward_new(const struct tf_lanes *l);
+void tf_lane_forward_free(struct tf_lane_forward **f, const struct tf_lanes *l);
 /* Both take groups whose items are struct tf_forward_pair; a result does not depend on the other
  * pairs. */
 /* token_logp of every pair; of an ensemble the logarithm of the mean probability. */

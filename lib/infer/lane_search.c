@@ -66,25 +66,28 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
                                  .cost = slots * memory->slot + opts->K * memory->hypothesis};
 }
 
-struct tf_lane_search *tf_lane_search_new(const struct tf_ensemble *m, const struct tf_lane *lane,
-                                          const struct tf_search_opts *opts,
-                                          const struct tf_insertions *insertions)
+struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
+                                           const struct tf_search_opts *opts,
+                                           const struct tf_insertions *insertions)
 {
-    struct tf_lane_search *s = tf_xcalloc(1, sizeof *s);
-    *s = (struct tf_lane_search){.models = m,
-                                 .lane = lane,
-                                 .be = m->be,
-                                 .ctx = lane->ctx,
-                                 .insertions = insertions,
-                                 .member = tf_xcalloc(m->n, sizeof *s->member)};
-    tf_search_init(&s->search, opts, m->be, lane->ctx);
+    const struct tf_ensemble *m = l->models;
+    struct tf_lane_search **s = tf_xcalloc(l->n, sizeof *s);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct tf_lane *lane = &l->lane[i];
+        s[i] = tf_xcalloc(1, sizeof *s[i]);
+        *s[i] = (struct tf_lane_search){.models = m,
+                                        .lane = lane,
+                                        .be = m->be,
+                                        .ctx = lane->ctx,
+                                        .insertions = insertions,
+                                        .member = tf_xcalloc(m->n, sizeof *s[i]->member)};
+        tf_search_init(&s[i]->search, opts, m->be, lane->ctx);
+    }
     return s;
 }
 
-void tf_lane_search_free(struct tf_lane_search *s)
+static void free_one(struct tf_lane_search *s)
 {
-    if (s == NULL)
-        return;
     for (size_t i = 0; i < s->models->n; i++) {
         tf_memory_release(&s->models->model[i], s->ctx, &s->member[i].memory);
         tf_cache_release(&s->member[i].cache, &s->models->model[i], s->ctx);
@@ -102,6 +105,13 @@ void tf_lane_search_free(struct tf_lane_search *s)
     free(s->member);
     free(s->limit);
     free(s->key);
+    free(s);
+}
+
+void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l)
+{
+    for (size_t i = 0; s != NULL && i < l->n; i++)
+        free_one(s[i]);
     free(s);
 }
 

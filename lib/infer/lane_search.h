@@ -30,12 +30,12 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
                                    const struct tf_search_memory *memory);
 
 struct tf_lane_search;
-/* V, start and eos in opts are those of the first model. insertions: the constraint, which needs
- * backend memory on the host, or NULL. All is borrowed. */
-struct tf_lane_search *tf_lane_search_new(const struct tf_ensemble *m, const struct tf_lane *lane,
-                                          const struct tf_search_opts *opts,
-                                          const struct tf_insertions *insertions);
-void tf_lane_search_free(struct tf_lane_search *s);
+/* One for each lane. V, start and eos in opts are those of the first model. insertions: the
+ * constraint, which needs backend memory on the host, or NULL. All is borrowed. */
+struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
+                                           const struct tf_search_opts *opts,
+                                           const struct tf_insertions *insertions);
+void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l);
 /* Decode a group whose items are struct tf_sentence. What a sentence gets does not depend on the
  * others. */
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,

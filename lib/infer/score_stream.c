@@ -38,18 +38,18 @@ static int start(struct score *c, struct tf_err *err)
     if (c->o->alpha_given && !c->s.in.lists)
         return tf_fail_status(err, TF_USAGE, "--alpha is for n-best lists");
     c->s.in.side[0] = (struct tf_input_side){"source", longest, "--max-length allows"};
-    c->s.in.side[1] = (struct tf_input_side){"target", longest, "--max-length allows"};
+    c->s.in.side[1] =
+        (struct tf_input_side){"target", longest + TF_MAX_EXTRA, "--max-length allows"};
     if (tf_session_start(&c->s, tf_forward_budget(&c->s.models), err) < 0)
         return -1;
-    c->forward = tf_xcalloc(c->s.lanes->n, sizeof *c->forward);
-    for (size_t i = 0; i < c->s.lanes->n; i++)
-        c->forward[i] = tf_lane_forward_new(&c->s.models, &c->s.lanes->lane[i]);
+    c->forward = tf_lane_forward_new(c->s.lanes);
     return 0;
 }
 
 /* Only n-best lists depend on alpha, so only they record it. */
-static int begin_part(struct score *c, struct tf_err *err)
+static int begin_part(void *arg, struct tf_err *err)
 {
+    struct score *c = arg;
     if (c->o->form != TF_SCORE_STREAM)
         return 0;
     struct tf_arena mem = {0};
@@ -167,8 +167,9 @@ static int write_result(struct score *c, struct tf_item *it, const struct tf_for
                            c->o->token ? p->n_tgt + (size_t)1 : 0, err);
 }
 
-static int score_window(struct score *c, struct tf_err *err)
+static int score_window(void *arg, struct tf_err *err)
 {
+    struct score *c = arg;
     struct tf_item *in = c->s.in.items;
     size_t n = c->s.in.n, good = 0, tokens = 0;
     for (size_t i = 0; i < n; i++)
@@ -244,9 +245,7 @@ static int report_totals(struct score *c, struct tf_err *err)
 
 static void release(struct score *c)
 {
-    for (size_t i = 0; c->forward != NULL && i < c->s.lanes->n; i++)
-        tf_lane_forward_free(c->forward[i]);
-    free(c->forward);
+    tf_lane_forward_free(c->forward, c->s.lanes);
     free(c->pairs);
     free(c->items);
     free(c->token_logp);
@@ -262,20 +261,12 @@ int tf_score_stream(const struct tf_score_opts *o, const char *const *inputs, si
                                                                                      "nbest", NULL};
     const struct tf_input_spec in = {inputs, n, single, second};
     struct score c = {.o = o, .table = table};
-    enum tf_input_event event = TF_INPUT_IDLE;
     int rc = tf_session_open(&c.s, &o->run, TF_USE_SCORING, &in, output, o->form != TF_SCORE_STREAM,
                              err);
     if (rc == 0)
         rc = start(&c, err);
-    while (rc == 0 && event != TF_INPUT_END) {
-        event = tf_session_next(&c.s, err);
-        if (event == TF_INPUT_PART)
-            rc = begin_part(&c, err);
-        else if (event == TF_INPUT_WINDOW)
-            rc = score_window(&c, err);
-        else if (event == TF_INPUT_FAILED)
-            rc = -1;
-    }
+    if (rc == 0)
+        rc = tf_session_run(&c.s, begin_part, score_window, &c, err);
     if (rc == 0)
         rc = report_totals(&c, err);
     release(&c);

@@ -31,16 +31,27 @@ int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err)
     return 0;
 }
 
-enum tf_input_event tf_session_next(struct tf_session *s, struct tf_err *err)
+int tf_session_run(struct tf_session *s, tf_session_fn *begin_part, tf_session_fn *window,
+                   void *arg, struct tf_err *err)
 {
-    enum tf_input_event event;
-    while ((event = tf_input_next(&s->in, err)) == TF_INPUT_IDLE)
-        if (tf_output_flush(&s->out, err) < 0)
-            return TF_INPUT_FAILED;
-    if (event != TF_INPUT_END)
-        return event;
-    tf_progress_end(&s->progress);
-    return tf_output_end(&s->out, err) < 0 ? TF_INPUT_FAILED : TF_INPUT_END;
+    for (int rc = 0; rc == 0;)
+        switch (tf_input_next(&s->in, err)) {
+        case TF_INPUT_PART:
+            rc = begin_part(arg, err);
+            break;
+        case TF_INPUT_WINDOW:
+            rc = window(arg, err);
+            break;
+        case TF_INPUT_IDLE:
+            rc = tf_output_flush(&s->out, err);
+            break;
+        case TF_INPUT_END:
+            tf_progress_end(&s->progress);
+            return tf_output_end(&s->out, err);
+        case TF_INPUT_FAILED:
+            return -1;
+        }
+    return -1;
 }
 
 int tf_session_close(struct tf_session *s, int rc, struct tf_err *err)

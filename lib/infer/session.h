@@ -9,10 +9,14 @@
 #include "infer/lanes.h"
 #include "infer/output.h"
 
+/* Given targets may have so many tokens more than --max-length: outputs of tf-decode may be longer
+ * than their input by this default of its --max-extra. */
+enum { TF_MAX_EXTRA = 50 };
+
 struct tf_session_opts {
     struct tf_strs models;
     const char *device, *precision; /* precision NULL: the device's default */
-    int64_t max_length;             /* ids of a side; an item with a longer one becomes bad */
+    int64_t max_length;             /* ids of a source; an item with a longer one becomes bad */
     int64_t batch, window;          /* 0: the device's default */
     int64_t threads;                /* 0: all CPUs of this process */
     int bad;                        /* enum tf_on_bad */
@@ -35,9 +39,11 @@ int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum 
                     struct tf_err *err) TF_MUST_CHECK;
 /* Start the lanes and the progress line. budget: of a group, see lanes.h. */
 int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err) TF_MUST_CHECK;
-/* The next TF_INPUT_PART or TF_INPUT_WINDOW, or TF_INPUT_END or TF_INPUT_FAILED. Flushes the output
- * while the input is idle, and ends its last part. */
-enum tf_input_event tf_session_next(struct tf_session *s, struct tf_err *err) TF_MUST_CHECK;
+typedef int tf_session_fn(void *arg, struct tf_err *err);
+/* Call begin_part for every part of the input and window for every window of items, until it ends
+ * or one of them fails. Flushes the output while the input is idle, and ends its last part. */
+int tf_session_run(struct tf_session *s, tf_session_fn *begin_part, tf_session_fn *window,
+                   void *arg, struct tf_err *err) TF_MUST_CHECK;
 /* Finish the output as rc says and release everything. Returns 0, TF_PARTIAL or -1. */
 int tf_session_close(struct tf_session *s, int rc, struct tf_err *err) TF_MUST_CHECK;
 

@@ -105,7 +105,7 @@ static enum tf_format format_of(const char *p, size_t n)
         return TF_FORMAT_TFM;
     if (n >= 4 && memcmp(p, "PK", 2) == 0)
         return TF_FORMAT_NPZ;
-    return n > 8 && p[8] == '{' ? TF_FORMAT_SAFETENSORS : TF_FORMAT_AUTO;
+    return tf_safetensors_begins(p, n) ? TF_FORMAT_SAFETENSORS : TF_FORMAT_AUTO;
 }
 
 static int read_own(struct model *m, struct tf_in *in, struct tf_err *err)
@@ -124,7 +124,8 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
 {
     struct tf_bundle *b = &m->bundle;
     const char *name = in->name;
-    if (tf_in_all(in, &m->bytes, &m->n, SIZE_MAX / 2, err) < 0)
+    /* A pipe may never end. */
+    if (tf_in_all(in, &m->bytes, &m->n, in->size < 0 ? TF_MAX_TENSOR : SIZE_MAX / 2, err) < 0)
         return -1;
     int rc = m->from == TF_FORMAT_NPZ ? tf_npz_read(b, m->bytes, m->n, err)
                                       : tf_safetensors_read(b, m->bytes, m->n, err);

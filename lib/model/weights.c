@@ -109,19 +109,21 @@ void tf_weights_release(struct tf_weights *w)
 static void sinusoids(float *pe, size_t rows, int D, enum tf_dialect as)
 {
     int half = D / 2;
+    double *rate = tf_xarray(NULL, (size_t)D, sizeof *rate); /* radians a position, by column */
+    for (int j = 0; j < D; j++)
+        rate[j] = as == TF_AS_PAPER ? pow(10000.0, -(double)(j - j % 2) / D)
+                                    : pow(10000.0, half > 1 ? -(double)(j % half) / (half - 1) : 0);
     for (size_t t = 0; t < rows; t++) {
         float *row = pe + t * (size_t)D;
         for (int j = 0; j < D; j++) {
-            if (as == TF_AS_PAPER) {
-                double a = (double)t * pow(10000.0, -(double)(j - j % 2) / D);
+            double a = (double)t * rate[j];
+            if (as == TF_AS_PAPER)
                 row[j] = (float)(j % 2 ? cos(a) : sin(a));
-            } else {
-                int i = j % (half > 0 ? half : 1);
-                double a = (double)t * pow(10000.0, half > 1 ? -(double)i / (half - 1) : 0);
+            else
                 row[j] = (float)(j < half ? sin(a) : j < 2 * half ? cos(a) : 0);
-            }
         }
     }
+    free(rate);
 }
 
 int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)

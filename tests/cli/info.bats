@@ -47,6 +47,22 @@ assert c["kind"] == "batch" and c["config"] == {"tokens": 25} and c["vocab"] == 
 PY
 }
 
+@test "a file that cannot be read does not hide the others" {
+    echo text >text
+    sh_t 1 "tf-info none $ckpt text b.tfs 2>errors"
+    [ "$(grep -c '^file ' <<<"$output")" -eq 2 ]
+    [ -n "${lines[0]}" ]
+    [ "$(grep -c '^tf-info: ' errors)" -eq 2 ]
+    grep -q '^tf-info: none: No such file' errors
+    grep -q '^tf-info: text: ' errors
+    t 0 tf-info $ckpt b.tfs
+    sh_t 1 "tf-info $ckpt none b.tfs 2>/dev/null | cmp - <(tf-info $ckpt b.tfs)"
+    sh_t 1 "tf-info --json none b.tfs | jq -r .kind"
+    expect_output batch
+    sh_t 1 "tf-info none b.tfs >/dev/full"
+    expect_contains "$stderr" "No space left"
+}
+
 @test "the pipeline is shell that can be read again" {
     "$TF_PYTHON" - <<'PY' >odd.tfs
 import sys, cbor2

@@ -69,6 +69,28 @@ PY
     [[ $output != *'"tokens":0'* && $output != *'"logp":null'* ]]
 }
 
+@test "outputs of tf-decode at the limit of both tools fit" {
+    [[ $(tf-decode --help) == *"N tokens more than its input (default 50)"* ]]
+    ids() {
+        seq -s , "$1" | sed 's/[0-9]*/5/g'
+    }
+    {
+        echo '{"type":"header","header":{"v":1,"kind":"tokens"}}'
+        printf '{"type":"tokens","idx":%s,"ids":[%s]}\n' 0 "$(ids 1024)" 1 "$(ids 1024)" 2 \
+            "$(ids 1025)"
+        echo '{"type":"end"}'
+    } | tf-cbor unjson >sources
+    {
+        echo '{"type":"header","header":{"v":1,"kind":"tokens"}}'
+        printf '{"type":"tokens","idx":%s,"ids":[%s]}\n' 0 "$(ids 1074)" 1 "$(ids 1075)" 2 5
+        echo '{"type":"end"}'
+    } | tf-cbor unjson >targets
+    t 4 tf-score -q -m "$MODEL" --force-vocab sources targets -o out
+    [ "$(tf-cbor json out | jq -r 'select(.idx).type' | xargs)" = "score bad bad" ]
+    t 4 tf-attn -q -m "$MODEL" --force-vocab -k encoder sources targets -o out
+    [ "$(tf-cbor json out | jq -r 'select(.idx).type' | xargs)" = "attention bad bad" ]
+}
+
 @test "totals go to stderr" {
     t 0 tf-score -m "$MODEL" -o scores "$LINES_TFS" "$LINES_TFS"
     expect_error "59 pairs, "
@@ -142,7 +164,7 @@ PY
 @test "a list is bad if its source or one hypothesis is bad, or if it is empty" {
     {
         echo '{"type":"header","header":{"v":1,"kind":"nbest"}}'
-        for ids in '[5,6],[6]' '[5],[6,7,5,6],[6]' '' '[5],[6]'; do
+        for ids in '[5,6],[6]' "[5],[$(seq -s , 54)],[6]" '' '[5],[6]'; do
             echo "{\"type\":\"nbest\",\"idx\":$((n++)),\"hyps\":[$(sed 's/\[[^]]*\]/{"ids":&,"score":0,"logp":0}/g' <<<"$ids")]}"
         done
         echo '{"type":"bad","idx":4,"code":1,"text":"x"}'
@@ -151,7 +173,7 @@ PY
     for i in {1..5}; do if [ "$i" = 4 ]; then printf '\xff\n'; else echo a; fi; done |
         tf-tokenize --bad ok -m "$MODEL" >five
     t 4 tf-score -q -m "$MODEL" --max-length 3 five odd -o out
-    expect_bad "five: 4 of 5 records bad; the first is record 1: too many tokens: target of 4 tokens, --max-length allows 3"
+    expect_bad "five: 4 of 5 records bad; the first is record 1: too many tokens: target of 54 tokens, --max-length allows 53"
     [ "$(tf-cbor json out | jq -r \
         'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' |
         xargs)" = 'nbest - bad 3 bad 15 bad 1 bad 1' ]

@@ -1,0 +1,49 @@
+/* model_options.h - what the tools that run models over streams share: options and the sandbox. */
+#ifndef TF_CMD_MODEL_OPTIONS_H
+#define TF_CMD_MODEL_OPTIONS_H
+
+#include "base/sandbox.h"
+#include "common_options.h"
+#include "ops/backend.h"
+
+#define COMMON_MODELS(p) \
+    OPT_LIST('m', "model", p, .arg = "FILE", .flags = TF_OPT_FILE, \
+             .help = "model or checkpoint; repeat to average the probabilities of several")
+#define COMMON_FORCE_VOCAB(p) \
+    OPT_FLAG(0, "force-vocab", p, .help = "accept vocabularies with different hashes")
+#define COMMON_MAX_LENGTH(p, what) \
+    OPT_INT(0, "max-length", p, .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, \
+            .flags = TF_OPT_SEMANTIC, .help = "replace " what " by a bad record")
+/* Targets may be outputs of tf-decode. */
+#define COMMON_PAIR_MAX_LENGTH(p) \
+    COMMON_MAX_LENGTH(p, "a pair with a source longer than N tokens, or a target longer than " \
+                         "N + 50,")
+
+/* A string, not a choice: "cuda:N" is a device too. The words are for shell completion. */
+static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
+static const char *device;
+#define COMMON_DEVICE \
+    OPT_STR('d', "device", &device, .arg = "NAME", .def = "auto", .choices = devices, \
+            .help = "compute device: auto, cpu, ref, ref64, cuda, or cuda:N for GPU N")
+
+/* .widen: no sandbox where the device may be a plugin. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(device);
+}
+
+#define COMMON_RUNNING(o, what) \
+    OPT_GROUP("Running (on the CPU the output does not depend on these)"), \
+    OPT_INT('t', "threads", &(o).threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX, \
+            .help = "number of threads (default: the available CPUs)"), \
+    OPT_INT('b', "batch", &(o).batch, .arg = "N", .lo = 1, .hi = 65536, \
+            .help = what " per batch (default 64; 4096 on a GPU)"), \
+    OPT_INT('w', "window", &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \
+            .help = what " to read ahead and sort by length while input is available " \
+                         "(default 2048; 16384 on a GPU)"), \
+    OPT_FLAG('q', "quiet", &(o).quiet, .help = "show no progress and no totals on stderr"), \
+    OPT_FLAG(0, "progress", &(o).progress, \
+             .help = "show progress even if stderr is not a terminal")
+
+#endif
