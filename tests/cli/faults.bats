@@ -184,6 +184,18 @@ EOF
     expect_error "tf-avgckpt: nowhere: No such file or directory"
 }
 
+@test "an average of a directory that cannot be read to its end: 1, whatever was read before" {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
+    tf-train "${small[@]}" --steps 6 --save-every 2 -o run b.tfs
+    for n in 1 3 5; do # of ., .., three checkpoints, lock and log
+        t 1 env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=readdir "TF_FAULT_AT=$n" \
+            TF_FAULT_DO=EIO tf-avgckpt -n 1 run -o model.tfm
+        expect_error "tf-avgckpt: run: Input/output error"
+        [ ! -e model.tfm ]
+    done
+}
+
 # The rows of tests/faults, a few of their points each.
 short() {
     [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
