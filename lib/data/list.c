@@ -47,7 +47,8 @@ int tf_list_parse(struct tf_list *l, const char *name, char *text, size_t n, str
 {
     int streams = 0;
     *l = (struct tf_list){.name = tf_xstrdup(name), .text = text};
-    for (char *s = text, *end = text + n; s < end;) {
+    const bool mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0; /* of byte order */
+    for (char *s = text + (mark ? 3 : 0), *end = text + n; s < end;) {
         char *stop = memchr(s, '\n', (size_t)(end - s));
         if (stop == NULL)
             stop = end;

@@ -28,6 +28,9 @@ static void test_parse(void)
     must(parse(&l, "./-\nx\r\n"), &err);
     ok(l.streams == 1 && strcmp(l.lines[1].path[0], "x\r") == 0, "names are bytes");
     tf_list_release(&l);
+    must(parse(&l, "\xEF\xBB\xBFx\n"), &err);
+    is_str(l.lines[0].path[0], "x", "a byte-order mark is no part of the first name");
+    tf_list_release(&l);
     static const char *const wrong[][2] = {
         {"", "list: no files"},
         {"\n", "list: line 1: no file name"},
