@@ -190,8 +190,9 @@ typedef struct tf_ctx *tf_open_fn(const struct tf_ctx_opts *o, struct tf_err *er
 /* One line for tf-info and logs: library, kernels, device ("own kernels, avx512, int8 by
  * avx512vnni"). Owned by the lane. */
 typedef const char *tf_describe_fn(struct tf_ctx *c);
-/* The kernels that decide the bytes of results in this table's precision ("avx512"; "OpenBLAS
- * 0.3.21, core SkylakeX; avx512"): at most 150 bytes, static. After a successful probe. */
+/* All that decides the bytes of results in this table's precision besides the program and its
+ * settings ("avx512"; "OpenBLAS 0.3.21, core SkylakeX; avx512"; "cuda, NVIDIA H200, cuBLASLt
+ * 13.1.0"): at most 200 bytes, static. After a successful probe. */
 typedef const char *tf_kernels_fn(void);
 
 /* ---- lanes and memory ---- */

@@ -176,7 +176,7 @@ static void show(char *dst, size_t size, const struct tf_value *v)
     else if (v->kind == TF_REAL)
         snprintf(dst, size, "%s", tf_format_real(number, v->real));
     else if (v->kind == TF_TEXT)
-        snprintf(dst, size, "'%.60s'", v->text);
+        snprintf(dst, size, "'%.160s'", v->text);
     else if (v->kind == TF_BYTES && v->n == 32)
         snprintf(dst, size, "%s", tf_hex(hex, (const uint8_t *)v->text, 32));
     else
@@ -209,7 +209,7 @@ bool tf_differs(char *text, size_t size, size_t *at, const struct tf_value *a, c
         const struct tf_value *x = tf_value_get(maps[0], key), *y = tf_value_get(maps[1], key);
         if (equal(x, y) || (second && x != NULL)) /* a key of both maps was compared before */
             continue;
-        char left[80], right[80];
+        char left[170], right[170];
         show(left, sizeof left, x);
         show(right, sizeof right, y);
         snprintf(text, size, "%s: %s in %s, %s in %s", key, left, what_a, right, what_b);

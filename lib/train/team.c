@@ -82,11 +82,9 @@ int tf_team_compare(struct tf_team *t, uint32_t number, const char *what, struct
 
 /* ---- joining ---- */
 
-enum { KERNELS = 256 };
-
 /* What a rank says first. */
 struct hello {
-    char build[64], kernels[KERNELS], precision[8];
+    char build[64], kernels[256], precision[8];
     cpu_set_t cpus; /* that it may use */
 };
 
@@ -115,11 +113,11 @@ static int compare(struct tf_team *t, const struct hello *all, struct tf_err *er
     return 0;
 }
 
-static int greet(struct tf_team *t, const char kernels[KERNELS], struct tf_err *err)
+static int greet(struct tf_team *t, struct tf_err *err)
 {
     struct hello own = {0}, *all = tf_xcalloc((size_t)t->comm.size, sizeof *all);
     snprintf(own.build, sizeof own.build, "%s", tf_build);
-    memcpy(own.kernels, kernels, sizeof own.kernels);
+    snprintf(own.kernels, sizeof own.kernels, "%s", t->be->kernels());
     snprintf(own.precision, sizeof own.precision, "%s", t->be->precision);
     sched_getaffinity(0, sizeof own.cpus, &own.cpus);
     int rc = tf_team_share(t, all, &own, sizeof own, err);
@@ -127,20 +125,6 @@ static int greet(struct tf_team *t, const char kernels[KERNELS], struct tf_err *
         rc = compare(t, all, err);
     free(all);
     return rc;
-}
-
-/* All that decides the bytes of results. On a device that is also its model, and the version of its
- * library. */
-static int describe(char kernels[KERNELS], const struct tf_backend *be, struct tf_err *err)
-{
-    const struct tf_ctx_opts o = {.threads = 1};
-    struct tf_ctx *c = NULL;
-    if (!be->host && (c = be->open(&o, err)) == NULL)
-        return tf_context(err, "%s", be->name);
-    snprintf(kernels, KERNELS, "%s", c != NULL ? be->describe(c) : be->kernels());
-    if (c != NULL)
-        be->close(c);
-    return 0;
 }
 
 /* How many ranks before this one run on the same machine. */
@@ -152,15 +136,14 @@ static int number_on_host(const struct tf_comm *c)
     return n;
 }
 
-static int find_backend(struct tf_team *t, char kernels[KERNELS], const char *device,
-                        const char *precision, struct tf_err *err)
+static int find_backend(struct tf_team *t, const char *device, const char *precision,
+                        struct tf_err *err)
 {
     const struct tf_err well = {0};
     struct tf_err mine = {0};
     t->be =
         tf_backend_find_shared(device, number_on_host(&t->comm), precision, TF_USE_TRAINING, &mine);
-    bool good = t->be != NULL && describe(kernels, t->be, &mine) == 0;
-    return tf_team_vote(t, good ? &well : &mine, 0, NULL, 0, err);
+    return tf_team_vote(t, t->be != NULL ? &well : &mine, 0, NULL, 0, err);
 }
 
 int tf_team_open(struct tf_team *t, enum tf_comm_use use, double limit, const char *device,
@@ -171,8 +154,7 @@ int tf_team_open(struct tf_team *t, enum tf_comm_use use, double limit, const ch
         return -1;
     if (t->comm.size == 1)
         return 0;
-    char kernels[KERNELS] = "";
-    if (find_backend(t, kernels, device, precision, err) != 0 || greet(t, kernels, err) != 0)
+    if (find_backend(t, device, precision, err) != 0 || greet(t, err) != 0)
         return -1;
     t->joined = true;
     return 0;

@@ -39,6 +39,11 @@ same() {
     cmp "$1" "$2" >&2
 }
 
+# Of checkpoints whose settings differ.
+same_weights() {
+    cmp <(tf-cbor json "$1" | grep '"type":"tensor"') <(tf-cbor json "$2" | grep '"type":"tensor"') >&2
+}
+
 # A few lines, so that the emulation is done in seconds.
 few() {
     head -9 "$LINES_TXT" | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab"
@@ -138,6 +143,13 @@ program() {
     for n in 0 -1 x 2x '' 1025; do
         TF_CUDA_SMS=$n t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
         expect_error "TF_CUDA_SMS: '$n': a number from 1 to 1024"
+    done
+}
+
+@test "a room for logits that is no number of bytes" {
+    for n in 600M 0 -1 '' x 99999999999999999999; do
+        TF_CUDA_XENT_ROOM=$n t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+        expect_error "TF_CUDA_XENT_ROOM: '$n': a number from 1 to 1099511627776"
     done
 }
 
@@ -385,10 +397,44 @@ program() {
     t 1 tf-train -q --device cuda --precision fp16 "${small[@]}" --steps 2 -o run "$B"
     expect_error "precision: 'bf16' in the checkpoint, 'fp16' in this run (another -o starts a new run; --force continues with the new value)"
     t 1 tf-train -q --device cpu "${small[@]}" --steps 2 -o run "$B"
-    expect_error "kernels: 'cuda' in the checkpoint"
+    expect_error "kernels: 'cuda, "
     t 0 tf-train -q --device cpu --force "${small[@]}" --steps 2 -o run "$B"
     t 2 tf-train -q --device cpu --precision bf16 "${small[@]}" --steps 2 -o other "$B"
     expect_error "the cpu backend has no precision 'bf16' for training, only fp32"
+}
+
+@test "a run resumes only where the bytes are the same: GPU, library, epilogues, parts" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    need jq
+    export TF_EMULATE_DEVICES=2 # of different names
+    train --steps 1 --save-every 1 -o run
+    is='cuda, emulation, cuBLASLt 13.0.0'
+    [ "$(tf-info --json run/ckpt-00000001.tfm | jq -r .settings.kernels)" = "$is" ]
+    resume() { # VARIABLE=VALUE... OPTION...
+        run --separate-stderr env "${@:2}" tf-train -q --device "$1" "${small[@]}" --steps 2 \
+            --save-every 1 -o run "$B"
+    }
+    refused() { # KERNELS DEVICE VARIABLE=VALUE
+        resume "${@:2}"
+        expect_status 1
+        expect_contains "$stderr" "kernels: '$is' in the checkpoint, '$1' in this run"
+        expect_contains "$stderr" "--force continues with the new value"
+        [ ! -e run/ckpt-00000002.tfm ]
+    }
+    refused "${is/emulation/emulation 1}" cuda:1
+    refused "${is/13.0.0/13.1.2}" cuda TF_EMULATE_LT_VERSION=130102
+    refused "$is, epilogues all" cuda TF_CUDA_EPILOGUES=all
+    refused "$is, logits in 600000000" cuda TF_CUDA_XENT_ROOM=600000000
+    refused "$is, no product, no mma, no library" cuda TF_CUDA_WITHOUT=library,mma,pdl,product
+    # With the same bytes from other means it resumes.
+    resume cuda TF_CUDA_WITHOUT=graphs,pdl,nccl TF_CUDA_SMS=9
+    expect_status 0
+    train --steps 2 --save-every 2 -o whole
+    same whole/ckpt-00000002.tfm run/ckpt-00000002.tfm
+    # --force resumes elsewhere, and the model says so.
+    t 0 tf-train -q --device cuda:1 --force "${small[@]}" --steps 3 --save-every 1 -o run "$B"
+    [ "$(tf-info --json run/ckpt-00000003.tfm | jq -r .settings.kernels)" = \
+        "${is/emulation/emulation 1}" ]
 }
 
 @test "decoding in fp32 and fp16 gives the CPU's text" {
@@ -534,7 +580,7 @@ program() {
     for part in graphs product mma library pdl nccl graphs,product,mma,library,pdl,nccl; do
         TF_CUDA_WITHOUT=$part train --steps 3 -o "$part"
         TF_CUDA_WITHOUT=$part tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >part.tfs
-        [ -z "${EMULATED:-}" ] || same all/ckpt-00000003.tfm "$part/ckpt-00000003.tfm"
+        [ -z "${EMULATED:-}" ] || same_weights all/ckpt-00000003.tfm "$part/ckpt-00000003.tfm"
         same all.tfs part.tfs
     done
     TF_CUDA_WITHOUT=library TF_CUDA_TIMES=1 train --steps 1 -o account 2>account.txt

@@ -726,7 +726,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind
 {
     bool host = (kind == cudaMemcpyHostToDevice && !is_pinned(src)) ||
                 (kind == cudaMemcpyDeviceToHost && !is_pinned(dst));
-    if (host && s->capture != nullptr)
+    /* CUDA captures copies from pinned memory, but a replay reads whatever is there by then. */
+    if (s->capture != nullptr && (host || kind == cudaMemcpyHostToDevice))
         return cudaErrorStreamCaptureUnsupported;
     emulate::enqueue(s, [=] { memmove(dst, src, n); });
     if (host)

@@ -156,6 +156,8 @@ struct tf_blas *tf_blas_new(const char *device, struct tf_err *err)
 
 void tf_blas_free(struct tf_blas *b)
 {
+    if (b == nullptr)
+        return;
     for (auto &i : b->plans) {
         cublasLtMatrixLayoutDestroy(i.second.a);
         cublasLtMatrixLayoutDestroy(i.second.b);
@@ -167,7 +169,7 @@ void tf_blas_free(struct tf_blas *b)
     delete b;
 }
 
-void tf_blas_describe(const struct tf_blas *, char *text, size_t size)
+void tf_blas_describe(char *text, size_t size)
 {
     size_t v = cublasLtGetVersion();
     snprintf(text, size, "cuBLASLt %zu.%zu.%zu", v / 10000, v % 10000 / 100, v % 100);

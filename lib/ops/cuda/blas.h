@@ -42,11 +42,11 @@ bool tf_blas_gemm_with(struct tf_ctx *c, const struct tf_gemm *g);
 size_t tf_blas_mask_size(size_t rows, size_t N);
 
 struct tf_blas *tf_blas_new(const char *device, struct tf_err *err);
-void tf_blas_free(struct tf_blas *b);
+void tf_blas_free(struct tf_blas *b); /* or NULL */
 /* What was measured, or is to be; it lives as long as b. Products whose algorithm was chosen
  * already keep it. */
 struct tf_tuning *tf_blas_tuning(struct tf_blas *b);
-/* Library and version, for describe. */
-void tf_blas_describe(const struct tf_blas *b, char *text, size_t size);
+/* Library and version. */
+void tf_blas_describe(char *text, size_t size);
 
 #endif

@@ -64,13 +64,6 @@ static __global__ void transpose_kernel(A *dst, const float *src, int K, int N)
             dst[(size_t)(n0 + y) * K + k0 + x] = from_float<A>(tile[x][y]);
 }
 
-template <typename A> static __global__ void convert_kernel(A *dst, const float *src, size_t n)
-{
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        dst[i] = from_float<A>(src[i]);
-}
-
 template <typename A>
 struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, const tf_mem *w, int K, int N,
                                        bool transposed, struct tf_err *err)
@@ -84,8 +77,7 @@ struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, const tf_mem *w, int K,
         return nullptr;
     }
     if (transposed)
-        launch(c, "pack", convert_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)room,
-               (const float *)w, n);
+        tf_cuda_convert(c, "pack", (A *)room, (const float *)w, n);
     else
         launch(c, "pack", transpose_kernel<A>, dim3(div_up(K, 32), div_up(N, 32)), dim3(32, 8), 0,
                (A *)room, (const float *)w, K, N);

@@ -54,6 +54,7 @@ struct tf_ctx {
     int arch;                   /* compute capability, as 90 */
     bool pdl;                   /* kernels may start early: see launch_early() */
     unsigned epilogues;         /* which of them products end in: linear.cu */
+    size_t logits_room;         /* bytes of logits at once, or 0 for xent.cu's own choice */
     /* logits whose log_softmax is deferred: search_step can compute it together with the best
      * candidates of each row, and then never writes the log-probabilities */
     struct {
@@ -452,7 +453,9 @@ size_t tf_cuda_size(const struct tf_ctx *c, enum tf_elem e);
 int tf_cuda_report_error(struct tf_ctx *c, struct tf_err *err);
 /* graphs.cu: forget what was recorded; before device memory is freed. */
 void tf_cuda_graphs_forget(struct tf_ctx *c);
-/* Host bytes to the device: src may change as soon as this returns. */
+bool tf_cuda_capturing(); /* what is queued goes into a graph */
+/* Host bytes to the device: src may change as soon as this returns. Never into a graph, which would
+ * read the staging memory again. */
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
 
 /* The copy of PARAMs in precision A that matrix products read (weights.cu): p itself for float,
@@ -462,14 +465,21 @@ void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
  * shadows directly. */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
+/* Launch y = x, n elements, counted as `what`. weights.cu */
+template <typename A>
+void tf_cuda_convert(struct tf_ctx *c, const char *what, A *y, const float *x, size_t n);
 struct tf_shadows {
     bf16 *as_bf16;
     half *as_half;
 };
 /* Where p is in the shadows that there are; NULL for the others. */
 struct tf_shadows tf_cuda_shadows(const tf_mem *p);
-/* Which epilogues a lane takes on a device of this compute capability. linear.cu */
+/* Which epilogues a lane takes on a device of this compute capability: those of TF_CUDA_EPILOGUES,
+ * for comparing, or the default. linear.cu */
 int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err);
+unsigned tf_cuda_default_epilogues(int arch, const char *precision);
+/* As TF_CUDA_EPILOGUES names them. */
+const char *tf_cuda_epilogues_name(unsigned taken);
 /* linear.cu learns that memory is freed: what it keeps beside it goes along. */
 void tf_cuda_mask_gone(const tf_mem *y);
 /* weights.cu learns of PARAM allocations of n elements, and of their end. */

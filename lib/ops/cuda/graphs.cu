@@ -45,6 +45,11 @@ void tf_cuda_graphs_forget(struct tf_ctx *c)
     by_key.clear();
 }
 
+bool tf_cuda_capturing()
+{
+    return capturing != nullptr;
+}
+
 /* The sequence of a key, moved to the front. *known: it was there before. */
 static struct sequence &sequence_of(struct tf_ctx *c, const std::string &key, bool *known)
 {

@@ -29,23 +29,32 @@ std::map<const tf_mem *, struct mask> masks; /* by y */
 
 } // namespace
 
-/* TF_CUDA_EPILOGUES chooses, for comparing. Without it all are taken, but in bf16 from compute
- * capability 9.0 on none: there the library multiplies by wgmma, and it has no such kernel that
- * ends in either. In libcublasLt 13.1 the names with drelu and bgrada are
+const char *tf_cuda_epilogues_name(unsigned taken)
+{
+    static const char *const names[] = {"none", "mask", "sums", "all"}; /* by the bits */
+    return names[taken];
+}
+
+/* All, but in bf16 from compute capability 9.0 on none: there the library multiplies by wgmma, and it
+ * has no such kernel that ends in either. In libcublasLt 13.1 the names with drelu and bgrada are
  * sm90_xmma_gemm_f16f16_f16f32_*, for half alone, and cutlass_80_*_bf16_*, an Ampere's; nvjet_* has
  * neither. A product without the newer instructions should cost more than one more pass over its
  * operand or result; by count, not measured. RELU_AUX_BIAS has its wgmma kernels, but without DRELU
  * nothing reads the mask. */
+unsigned tf_cuda_default_epilogues(int arch, const char *precision)
+{
+    return arch >= 90 && strcmp(precision, "bf16") == 0 ? 0 : MASK | SUMS;
+}
+
 int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err)
 {
-    static const char *const names[] = {"none", "mask", "sums", "all"}; /* by the bits */
     const char *wanted = getenv("TF_CUDA_EPILOGUES");
-    *taken = arch >= 90 && strcmp(precision, "bf16") == 0 ? 0 : MASK | SUMS;
+    *taken = tf_cuda_default_epilogues(arch, precision);
     for (unsigned i = 0; wanted != nullptr; i++) {
-        if (i == sizeof names / sizeof *names)
+        if (i > (MASK | SUMS))
             return tf_fail(err, "TF_CUDA_EPILOGUES: '%.40s': one of none, mask, sums, all", wanted);
         *taken = i;
-        if (strcmp(wanted, names[i]) == 0)
+        if (strcmp(wanted, tf_cuda_epilogues_name(i)) == 0)
             break;
     }
     return 0;

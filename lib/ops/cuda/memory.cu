@@ -139,6 +139,7 @@ static unsigned char *stage(struct tf_ctx *c, size_t n)
 
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n)
 {
+    TF_ASSERT(!tf_cuda_capturing());
     for (size_t at = 0, part; at < n; at += part) {
         part = n - at < PART ? n - at : PART;
         const void *from = (const char *)src + at;

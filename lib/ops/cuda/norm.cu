@@ -206,7 +206,8 @@ static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
 
 /* dgain and dbias from the blocks' sums: 32 columns a block; thread row y adds up 1/32 of them, the
  * first row what the others have. */
-static __global__ void gather(float *dgain, float *dbias, const float *partial, int blocks, int D)
+static __global__ void __launch_bounds__(1024)
+    gather(float *dgain, float *dbias, const float *partial, int blocks, int D)
 {
     __shared__ float sums[32][33];
     int d = blockIdx.x * 32 + threadIdx.x, y = threadIdx.y;

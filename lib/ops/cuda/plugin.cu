@@ -11,11 +11,15 @@
  *     nccl     NCCL: ranks exchange what is in device memory through the host's (link.cu) */
 #include "blas.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <bit>
+#include <string>
 
 /* ---- what the plugin does not take from the program that loads it ---- */
 
@@ -43,17 +47,21 @@ void tf_bug(const char *file, int line, const char *fmt, ...)
 
 void tf_cuda_report(const char *format, ...)
 {
+    char line[1024] = "cuda: ";
+    const size_t begin = strlen(line);
     va_list ap;
     va_start(ap, format);
-    fputs("cuda: ", stderr);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
+    vsnprintf(line + begin, sizeof line - begin - 1, format, ap);
     va_end(ap);
+    fputs(strcat(line, "\n"), stderr); /* one write, so that no other line gets between */
 }
 
 /* ---- parts that may be left out ---- */
 
 static unsigned left_out; /* TF_CUDA_... */
+static const char *const parts[] = {"graphs",  "product", "mma", /* by bit */
+                                    "library", "pdl",     "nccl"};
+enum { PARTS = sizeof parts / sizeof *parts };
 
 bool tf_cuda_uses(unsigned part)
 {
@@ -62,16 +70,13 @@ bool tf_cuda_uses(unsigned part)
 
 static int read_left_out(struct tf_err *err)
 {
-    static const char *const words[] = {"graphs", "product", "mma", "library", "pdl",
-                                        "nccl"}; /* by bit */
     const char *list = getenv("TF_CUDA_WITHOUT");
     left_out = 0;
     for (const char *p = list; p != nullptr && *p != 0;) {
         size_t n = strcspn(p, ","), i = 0;
-        while (i < sizeof words / sizeof *words &&
-               (strlen(words[i]) != n || strncmp(p, words[i], n) != 0))
+        while (i < PARTS && (strlen(parts[i]) != n || strncmp(p, parts[i], n) != 0))
             i++;
-        if (i == sizeof words / sizeof *words)
+        if (i == PARTS)
             return tf_fail(err, "TF_CUDA_WITHOUT: '%.*s': not one of graphs, product, mma, library,"
                            " pdl, nccl", n > 40 ? 40 : (int)n, p);
         left_out |= 1u << i;
@@ -89,6 +94,7 @@ static struct {
     int number; /* CUDA's, from 0 */
     int arch, sms;
     bool pdl; /* the code for this device has wait_for_previous() */
+    size_t logits; /* TF_CUDA_XENT_ROOM, or 0 */
     char name[96];
     cudaStream_t stream;
     struct tf_blas *blas;
@@ -101,18 +107,19 @@ static __global__ void nothing()
 {
 }
 
-/* How many multiprocessors choices of kernels go by: TF_CUDA_SMS, so that small tests have the
- * kernels of large problems, or as many as there are. */
-static int sms_of(const cudaDeviceProp *p, struct tf_err *err)
+/* The number in an environment variable; `other` where it is not set. -1 and err where it is none
+ * from 1 to `most`. */
+static long long number_in(const char *name, long long most, long long other, struct tf_err *err)
 {
-    const char *wanted = getenv("TF_CUDA_SMS");
+    const char *text = getenv(name);
     char *end;
-    if (wanted == nullptr)
-        return p->multiProcessorCount;
-    long n = strtol(wanted, &end, 10);
-    if (*end != 0 || n < 1 || n > 1024)
-        return tf_fail(err, "TF_CUDA_SMS: '%.40s': a number from 1 to 1024", wanted);
-    return (int)n;
+    if (text == nullptr)
+        return other;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (*end != 0 || errno != 0 || n < 1 || n > most)
+        return tf_fail(err, "%s: '%.40s': a number from 1 to %lld", name, text, most);
+    return n;
 }
 
 static int find_device(struct tf_err *err)
@@ -146,8 +153,13 @@ static int find_device(struct tf_err *err)
     }
     device.arch = 10 * p.major + p.minor;
     device.pdl = device.arch >= 90 && a.ptxVersion >= 90 && tf_cuda_uses(TF_CUDA_PDL);
-    if ((device.sms = sms_of(&p, err)) < 0)
+    /* How many multiprocessors choices of kernels go by: small tests have those of large ones. */
+    const long long sms = number_in("TF_CUDA_SMS", 1024, p.multiProcessorCount, err),
+                    logits = sms < 0 ? -1 : number_in("TF_CUDA_XENT_ROOM", 1LL << 40, 0, err);
+    if (logits < 0)
         return -1;
+    device.sms = (int)sms;
+    device.logits = (size_t)logits;
     snprintf(device.name, sizeof device.name, "%.95s", p.name);
     device.known = true;
     return 0;
@@ -160,7 +172,8 @@ static int probe_from(int arch, const char *precision, struct tf_err *err)
     if (device.arch < arch)
         return tf_fail(err, "%s has compute capability %d.%d; %s needs %d.%d", device.name,
                        device.arch / 10, device.arch % 10, precision, arch / 10, arch % 10);
-    return 0;
+    unsigned epilogues;
+    return tf_cuda_epilogues(&epilogues, device.arch, precision, err);
 }
 
 template <typename A> struct kind;
@@ -187,6 +200,18 @@ template <> bool has_mma<half>(const struct tf_ctx *c)
     return c->arch >= 75 && tf_cuda_uses(TF_CUDA_MMA);
 }
 
+/* What the first lane opened, where no lane is left. */
+static void release_device()
+{
+    if (device.lanes > 0)
+        return;
+    tf_blas_free(device.blas);
+    if (device.stream != nullptr)
+        cudaStreamDestroy(device.stream);
+    device.blas = nullptr;
+    device.stream = nullptr;
+}
+
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err)
 {
     unsigned epilogues;
@@ -196,30 +221,33 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     if (e == cudaSuccess && device.lanes == 0) {
         e = cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking);
         if (e == cudaSuccess && (device.blas = tf_blas_new(device.name, err)) == nullptr) {
-            cudaStreamDestroy(device.stream);
+            release_device();
             return nullptr;
         }
     }
-    struct tf_ctx *c = (struct tf_ctx *)calloc(1, sizeof *c);
+    void *rng = nullptr;
     if (e == cudaSuccess)
-        e = cudaMalloc((void **)&c->rng, sizeof *c->rng);
+        e = cudaMalloc(&rng, sizeof(struct tf_rng_state));
     if (e != cudaSuccess) {
         cudaGetLastError();
-        free(c);
         tf_fail(err, "%s: %s", device.name, cudaGetErrorString(e));
+        release_device();
         return nullptr;
     }
+    struct tf_ctx *c = new tf_ctx();
+    c->rng = (struct tf_rng_state *)rng;
     c->queue = device.stream;
     c->blas = device.blas;
     c->act = act;
     c->sms = device.sms;
     c->arch = device.arch;
     c->pdl = device.pdl;
+    c->logits_room = device.logits;
     c->epilogues = epilogues;
     char library[64];
     int version = 0;
     cudaRuntimeGetVersion(&version);
-    tf_blas_describe(c->blas, library, sizeof library);
+    tf_blas_describe(library, sizeof library);
     snprintf(c->text, sizeof c->text, "%s, CUDA %d.%d, %s, %s", device.name, version / 1000,
              version % 1000 / 10, library, precision);
     device.lanes++;
@@ -234,12 +262,10 @@ void tf_cuda_close(struct tf_ctx *c)
     cudaStreamSynchronize(tf_cuda_stream(c));
     cudaFree(c->scratch);
     cudaFree(c->rng);
-    free(c);
-    if (--device.lanes == 0) {
+    delete c;
+    if (--device.lanes == 0)
         tf_cuda_times_show(device.stream);
-        tf_blas_free(device.blas);
-        cudaStreamDestroy(device.stream);
-    }
+    release_device();
 }
 
 int tf_cuda_set_tuning(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
@@ -257,7 +283,7 @@ char *tf_cuda_get_tuning(struct tf_ctx *c, struct tf_err *err)
 {
     if (tf_cuda_sync(c, err) != 0)
         return nullptr;
-    return tf_tuning_text(tf_blas_tuning(c->blas));
+    return tf_tuning_text(tf_blas_tuning(c->blas), err);
 }
 
 void tf_cuda_set_rng_state(struct tf_ctx *c, const struct tf_rng_state *s)
@@ -291,9 +317,26 @@ static const char *describe(struct tf_ctx *c)
     return c->text;
 }
 
-static const char *kernels(void)
+/* Graphs, early starts and the way between ranks change no bytes. */
+template <typename A> static const char *kernels(void)
 {
-    return "cuda";
+    static char text[256];
+    struct tf_err err = {};
+    char library[64];
+    unsigned epilogues = 0;
+    tf_cuda_epilogues(&epilogues, device.arch, kind<A>::name, &err); /* probe() has checked it */
+    tf_blas_describe(library, sizeof library);
+    std::string all = "cuda, " + std::string(device.name, strnlen(device.name, 60)) + ", " +
+                      library;
+    if (epilogues != tf_cuda_default_epilogues(device.arch, kind<A>::name))
+        all += std::string(", epilogues ") + tf_cuda_epilogues_name(epilogues);
+    if (device.logits > 0)
+        all += ", logits in " + std::to_string(device.logits);
+    for (unsigned part : {TF_CUDA_PRODUCT, TF_CUDA_MMA, TF_CUDA_LIBRARY})
+        if (!tf_cuda_uses(part))
+            all += std::string(", no ") + parts[std::countr_zero(part)];
+    snprintf(text, sizeof text, "%s", all.c_str());
+    return text;
 }
 
 /* Ranks own whole chunks. A few launches each do not matter for a million elements. */
@@ -321,7 +364,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
         .probe = probe<A>,
         .open = lane_open<A>,
         .describe = describe,
-        .kernels = kernels,
+        .kernels = kernels<A>,
 #define COMMON(op) .op = tf_cuda_##op,
 #define OF_A(op) .op = ops::op,
         TF_LANE_OPS(COMMON)

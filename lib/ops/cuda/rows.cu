@@ -2,7 +2,7 @@
  * rows. */
 #include "device.h"
 
-#include <stdlib.h>
+#include <vector>
 
 /* sentence[r] = the last s with off[s] <= r < off[s + 1]; UINT32_MAX past the last row. A thread a
  * row. */
@@ -31,7 +31,7 @@ struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_s
         tf_fail(err, "%zu rows in %zu sentences are too many", max_rows, max_sentences);
         return nullptr;
     }
-    struct tf_rows *r = (struct tf_rows *)calloc(1, sizeof *r);
+    struct tf_rows *r = new tf_rows();
     r->max_rows = max_rows;
     r->cap_sentences = max_sentences;
     /* Head and offsets lie together, so that one copy sets both; memory is cleared: no rows. */
@@ -40,7 +40,7 @@ struct tf_rows *tf_cuda_rows_new(struct tf_ctx *c, size_t max_rows, size_t max_s
     r->sentence = p != nullptr ? (uint32_t *)tf_cuda_alloc(c, TF_ELEM_U32, max_rows, err) : nullptr;
     if (r->sentence == nullptr) {
         tf_cuda_free(c, p);
-        free(r);
+        delete r;
         return nullptr;
     }
     r->head = (struct tf_rows_head *)p;
@@ -54,7 +54,7 @@ void tf_cuda_rows_free(struct tf_ctx *c, struct tf_rows *r)
         return;
     tf_cuda_free(c, r->head);
     tf_cuda_free(c, r->sentence);
-    free(r);
+    delete r;
 }
 
 void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off)
@@ -62,9 +62,8 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
     TF_ASSERT(n <= r->cap_sentences && off[n] - off[0] <= r->max_rows);
     uint32_t longest = 0;
     struct tf_rows_head head;
-    uint32_t *p = (uint32_t *)malloc(sizeof head + (n + 1) * sizeof *p),
-             *own = p + sizeof head / sizeof *p;
-    own[0] = 0;
+    std::vector<uint32_t> p(sizeof head / sizeof(uint32_t) + n + 1); /* head, then offsets */
+    uint32_t *own = &p[sizeof head / sizeof(uint32_t)];
     for (size_t s = 0; s < n; s++) {
         TF_ASSERT(off[s] <= off[s + 1]);
         own[s + 1] = off[s + 1] - off[0];
@@ -76,9 +75,8 @@ void tf_cuda_rows_set(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint3
     r->cap_used = tf_rows_round_up(n) < r->cap_sentences ? tf_rows_round_up(n) : r->cap_sentences;
     uint32_t step = longest <= 64 ? 16 : 64;
     r->cap_longest = (longest + step - 1) / step * step;
-    memcpy(p, &head, sizeof head);
-    tf_cuda_send(c, r->head, p, sizeof head + (n + 1) * sizeof *p);
-    free(p);
+    memcpy(p.data(), &head, sizeof head);
+    tf_cuda_send(c, r->head, p.data(), p.size() * sizeof p[0]);
     launch(c, "rows", name_rows, dim3(div_up(r->cap_rows, 256)), dim3(256), 0, r->sentence, r->head,
            r->off, (uint32_t)r->cap_rows);
 }

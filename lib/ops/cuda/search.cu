@@ -400,7 +400,8 @@ __device__ static uint32_t merge(struct grown *g, const struct tf_search &s, con
 }
 
 /* Points 3 to 5 of the rule for a sentence; the last two by one thread. */
-static __global__ void take_kernel(struct tf_search s, const float *lp, struct lists l)
+static __global__ void __launch_bounds__(1024)
+    take_kernel(struct tf_search s, const float *lp, struct lists l)
 {
     wait_for_previous();
     TF_SHARED(struct grown, g); /* [want] */
@@ -453,7 +454,7 @@ __device__ static inline uint32_t block_before(uint32_t x, uint32_t *room, uint3
     return base + sum - x;
 }
 
-static __global__ void number_kernel(struct tf_search s, struct lists l)
+static __global__ void __launch_bounds__(1024) number_kernel(struct tf_search s, struct lists l)
 {
     wait_for_previous();
     __shared__ uint32_t room[WARP];

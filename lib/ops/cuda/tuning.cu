@@ -85,7 +85,7 @@ int tf_tuning_parse(struct tf_tuning *t, const char *text, size_t n, struct tf_e
     return 0;
 }
 
-char *tf_tuning_text(const struct tf_tuning *t)
+char *tf_tuning_text(const struct tf_tuning *t, struct tf_err *err)
 {
     std::string text = std::string(magic) + "\ndevice " + t->device + "\nlibrary " +
                        std::to_string(t->library) + "\n";
@@ -97,5 +97,8 @@ char *tf_tuning_text(const struct tf_tuning *t)
         snprintf(times, sizeof times, " %.1f %.1f\n", e.first, e.best);
         text += shape + " : " + hex + times;
     }
-    return strdup(text.c_str());
+    char *copy = strdup(text.c_str());
+    if (copy == nullptr)
+        tf_fail(err, "no memory for a tuning file");
+    return copy;
 }

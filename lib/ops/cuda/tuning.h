@@ -39,7 +39,7 @@ int64_t tf_tuning_rows(int64_t rows);
  * Everything in it is checked but the algorithms, which the library checks before their use. */
 int tf_tuning_parse(struct tf_tuning *t, const char *text, size_t n, struct tf_err *err);
 void tf_tuning_add(struct tf_tuning *t, const std::string &shape, const struct tf_tuned &e);
-/* The file's text, from malloc. */
-char *tf_tuning_text(const struct tf_tuning *t);
+/* The file's text, from malloc; NULL and err without memory. */
+char *tf_tuning_text(const struct tf_tuning *t, struct tf_err *err);
 
 #endif

@@ -52,12 +52,20 @@ template <typename A> static __global__ void convert(A *y, const float *x, size_
 }
 
 template <typename A>
+void tf_cuda_convert(struct tf_ctx *c, const char *what, A *y, const float *x, size_t n)
+{
+    launch(c, what, convert<A>, dim3(div_up(n, 1024)), dim3(256), 0, y, x, n);
+}
+template void tf_cuda_convert(struct tf_ctx *c, const char *what, float *y, const float *x, size_t n);
+template void tf_cuda_convert(struct tf_ctx *c, const char *what, bf16 *y, const float *x, size_t n);
+template void tf_cuda_convert(struct tf_ctx *c, const char *what, half *y, const float *x, size_t n);
+
+template <typename A>
 static void refresh(struct tf_ctx *c, struct weights &w, const float *base, size_t at, size_t n)
 {
     A *shadow = (A *)shadow_of<A>(w);
     if (shadow != nullptr && n > 0)
-        launch(c, "weights", convert<A>, dim3(div_up(n, 1024)), dim3(256), 0, shadow + at,
-               base + at, n);
+        tf_cuda_convert(c, "weights", shadow + at, base + at, n);
 }
 
 void tf_cuda_weights_new(tf_mem *p, size_t n)

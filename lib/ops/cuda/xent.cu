@@ -6,8 +6,6 @@
  * where only the loss is requested. */
 #include "blas.h"
 
-#include <stdlib.h>
-
 enum {
     THREADS = 512, /* for a row, at most */
     STEP = 128, /* a chunk's rows are a multiple of this */
@@ -21,11 +19,9 @@ enum {
  * bound by memory is the one kernel here, and it goes over its row twice in a row, the second time
  * out of the cache, whatever the size of the chunk. TF_CUDA_XENT_ROOM: for devices with less
  * memory, and for tests, which have no batches as large as that. */
-static size_t room_for_logits()
+static size_t room_for_logits(const struct tf_ctx *c)
 {
-    static const char *const wanted = getenv("TF_CUDA_XENT_ROOM");
-    static const size_t room = wanted != nullptr ? strtoull(wanted, nullptr, 10) : (size_t)2 << 30;
-    return room;
+    return c->logits_room > 0 ? c->logits_room : (size_t)2 << 30;
 }
 
 /* What a thread has seen of a row. */
@@ -145,7 +141,7 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
            size = x->dx != nullptr ? sizeof(A) : sizeof(float);
     /* a function of V alone and not of the memory that is there, so that the order of sums over
      * rows is too */
-    size_t chunk = room_for_logits() / (ld * size) / STEP * STEP;
+    size_t chunk = room_for_logits(c) / (ld * size) / STEP * STEP;
     if (chunk < STEP)
         chunk = STEP;
     size_t most = (chunk < cap ? chunk : cap) * ld * size, terms_at = (most + 255) / 256 * 256;
