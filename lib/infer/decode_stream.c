@@ -49,7 +49,7 @@ static int start(struct decode *d, struct tf_err *err)
                                              "--max-length and --max-extra allow"};
     d->search_opts = search_opts(d->o, &d->s.models);
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
-    if (d->o->insert != NULL && d->s.models.be->free_memory(d->s.models.ctx) != 0)
+    if (d->o->insert != NULL && !d->s.models.be->host)
         return tf_fail_status(err, TF_USAGE, "--insert: runs on the CPU only; use --device cpu");
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL && tf_insertions_read(&d->insertions, d->o->insert, &d->s.models,

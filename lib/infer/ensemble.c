@@ -119,7 +119,7 @@ static size_t sentences(const struct tf_ensemble *m, int64_t requested, size_t o
 {
     if (requested > 0)
         return (size_t)requested;
-    return m->be->free_memory(m->ctx) > 0 ? on_gpu : on_cpu;
+    return m->be->host ? on_cpu : on_gpu;
 }
 
 size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested)

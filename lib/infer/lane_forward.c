@@ -25,7 +25,7 @@ struct tf_lane_forward {
 
 size_t tf_forward_budget(const struct tf_ensemble *m)
 {
-    return m->be->free_memory(m->ctx) > 0 ? GPU_GROUP_TOKENS : GROUP_TOKENS;
+    return m->be->host ? GROUP_TOKENS : GPU_GROUP_TOKENS;
 }
 
 struct tf_lane_item tf_forward_item(struct tf_forward_pair *p, const struct tf_ensemble *m,

@@ -39,9 +39,8 @@ struct tf_lane_search {
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
                                          const struct tf_search_opts *opts)
 {
-    size_t free_bytes = m->be->free_memory(m->ctx);
     struct tf_search_memory memory = {.slot = 1, .budget = GROUP_SLOTS};
-    if (free_bytes == 0)
+    if (m->be->host)
         return memory;
     for (size_t i = 0; i < m->n; i++) {
         const struct tf_config *c = &m->model[i].config;
@@ -49,7 +48,7 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
         memory.slot += (size_t)c->decoder_layers * width * m->be->elem_size[TF_ELEM_ACT];
     }
     memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);
-    memory.budget = free_bytes / 2;
+    memory.budget = m->be->free_memory(m->ctx) / 2;
     return memory;
 }
 

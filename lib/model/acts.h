@@ -47,9 +47,11 @@ struct tf_work {
     const struct tf_weights *w;
     const struct tf_backend *be;
     struct tf_ctx *ctx;
-    bool training; /* every layer has its own buffers, for the backward pass; else all share one set
-                    */
+    bool training; /* a backward pass follows the current one */
     bool dropout;  /* the current pass drops */
+    /* every layer has its own buffers, and there are gradients: for passes of either kind; else all
+     * layers share one set */
+    bool backward;
     size_t cap_src, cap_tgt, cap_n;
     size_t bytes, most; /* in the buffers now; at any time */
     struct tf_stack_acts enc, dec;
@@ -73,7 +75,9 @@ struct tf_work {
     } step;
 };
 
-/* Room for a pass over n sentences with so many rows. Growing loses the contents. */
+/* Room for a pass over n sentences with so many rows; tgt_rows 0: for the encoder alone. Growing
+ * loses the contents. Buffers with gradients that are large enough stay for a pass without training,
+ * so that validation costs no allocation and a device keeps its graphs. */
 int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,
                     struct tf_err *err) TF_MUST_CHECK;
 /* Then upload rows and ids of sentences [from, to). */

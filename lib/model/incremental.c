@@ -22,7 +22,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
 {
     const struct tf_config *c = &k->w->config;
     size_t rows = off[n] - off[0] + n;
-    if (tf_work_reserve(k, n, rows, 1, false, err) < 0)
+    if (tf_work_reserve(k, n, rows, 0, false, err) < 0)
         return -1;
     m->ld = (size_t)c->decoder_layers * tf_kv_width(c);
     m->off = tf_xarray(m->off, n + 1, sizeof *m->off);

@@ -43,15 +43,17 @@ static struct tf_dropout out_dropout(const struct tf_work *k, const struct place
     return tf_dropout_at(k, k->w->config.dropout, at->layer, at->dropout_site);
 }
 
-/* Norm number i: s = res + dropout(x), y = norm(s). */
+/* Norm number i: s = res + dropout(x), y = norm(s). Without a backward pass only the sums of
+ * pre-norm are read again. */
 static void norm_fwd(struct tf_work *k, struct tf_stack_acts *side, int i, const tf_mem *x,
                      const tf_mem *res, struct tf_dropout dropout)
 {
     const struct tf_config *c = &k->w->config;
     struct place at = place(k, side, i);
     struct tf_norm_acts *n = &side->norms[i];
-    k->be->add_norm_fwd(k->ctx, n->s, n->y, k->training ? n->mean : NULL,
-                        k->training ? n->rstd : NULL, x, res, tf_weight(k, at.gain),
+    const bool train = k->training;
+    k->be->add_norm_fwd(k->ctx, train || c->pre_norm ? n->s : NULL, n->y, train ? n->mean : NULL,
+                        train ? n->rstd : NULL, x, res, tf_weight(k, at.gain),
                         tf_weight(k, at.bias), side->rows, (int)c->d_model, (float)c->norm_eps,
                         dropout);
 }

@@ -90,7 +90,7 @@ static void make_norm(struct tf_work *k, struct tf_norm_acts *a, size_t rows, bo
     a->y = own_acts(k, rows, k->w->config.d_model, err);
     if (sum)
         a->s = own_acts(k, rows, k->w->config.d_model, err);
-    if (k->training) {
+    if (k->backward) {
         a->mean = own(k, TF_ELEM_STAT, rows, err);
         a->rstd = own(k, TF_ELEM_STAT, rows, err);
     }
@@ -103,7 +103,7 @@ static void make_attention(struct tf_work *k, struct tf_attention_acts *a, size_
     const struct tf_config *c = &k->w->config;
     a->in = own_acts(k, rows, in_columns, err);
     a->o = own_acts(k, rows, c->heads * c->d_v, err);
-    if (k->training)
+    if (k->backward)
         a->lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
 }
 
@@ -119,7 +119,7 @@ static void make_gradients(struct tf_work *k, struct tf_stack_acts *s, size_t ro
     s->d_hidden = own_acts(k, rows, c->d_ff, err);
 }
 
-/* Buffers of one stack. Without training all layers share one set, outputs of norms alternate
+/* Buffers of one stack. Without a backward pass all layers share one set, outputs of norms alternate
  * between two, and all norms of a pre-norm stack share one sum. */
 static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder, size_t rows,
                        size_t n, struct tf_err *err)
@@ -127,7 +127,7 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
     const struct tf_config *c = &k->w->config;
     size_t layers = (size_t)(decoder ? c->decoder_layers : c->encoder_layers);
     size_t norms = layers * (decoder ? 3 : 2) + (c->pre_norm ? 1 : 0);
-    bool train = k->training;
+    bool train = k->backward;
     s->rows = err->status ? NULL : k->be->rows_new(k->ctx, rows, n, err);
     s->norms = tf_xcalloc(norms, sizeof *s->norms);
     s->layers = tf_xcalloc(layers, sizeof *s->layers);
@@ -167,10 +167,11 @@ static size_t rows_for(size_t n)
 int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,
                     struct tf_err *err)
 {
+    k->training = training;
     if (n <= k->cap_n && src_rows <= k->cap_src && tgt_rows <= k->cap_tgt &&
-        training == k->training && k->n_owned)
+        (k->backward || !training) && k->n_owned)
         return 0;
-    bool same = training == k->training;
+    bool same = training == k->backward;
     size_t cap_n = n + n / 8, cap_src = rows_for(src_rows), cap_tgt = rows_for(tgt_rows);
     if (same) { /* keep what one side already has */
         cap_n = cap_n > k->cap_n ? cap_n : k->cap_n;
@@ -181,16 +182,18 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     const struct tf_config *c = &k->w->config;
     size_t kv = (size_t)c->decoder_layers * (size_t)(c->heads * (c->d_k + c->d_v));
     struct tf_err e = {0};
-    k->training = training;
+    k->backward = training;
     make_stack(k, &k->enc, false, cap_src, cap_n, &e);
-    make_stack(k, &k->dec, true, cap_tgt, cap_n, &e);
-    k->kv = own(k, TF_ELEM_ACT, cap_src * kv, &e);
-    k->dkv = training ? own(k, TF_ELEM_ACT, cap_src * kv, &e) : NULL;
     k->src = own(k, TF_ELEM_U32, cap_src, &e);
-    k->tgt_in = own(k, TF_ELEM_U32, cap_tgt, &e);
-    k->tgt_out = own(k, TF_ELEM_U32, cap_tgt, &e);
-    k->acc = own(k, TF_ELEM_F64, 4, &e);
-    k->logp = own(k, TF_ELEM_STAT, cap_tgt, &e);
+    if (cap_tgt > 0) {
+        make_stack(k, &k->dec, true, cap_tgt, cap_n, &e);
+        k->kv = own(k, TF_ELEM_ACT, cap_src * kv, &e);
+        k->dkv = training ? own(k, TF_ELEM_ACT, cap_src * kv, &e) : NULL;
+        k->tgt_in = own(k, TF_ELEM_U32, cap_tgt, &e);
+        k->tgt_out = own(k, TF_ELEM_U32, cap_tgt, &e);
+        k->acc = own(k, TF_ELEM_F64, 4, &e);
+        k->logp = own(k, TF_ELEM_STAT, cap_tgt, &e);
+    }
     if (e.status) {
         free_buffers(k);
         *err = e;

@@ -5,7 +5,7 @@
 
 bool tf_run_device_is_ahead(const struct tf_run *r)
 {
-    return r->stepper.be->poll > 1;
+    return !r->stepper.be->host;
 }
 
 static int report_divergence(struct tf_run *r, const struct tf_update_metrics *m,

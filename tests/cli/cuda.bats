@@ -457,6 +457,17 @@ program() {
         cmp - one.tfs >&2
 }
 
+@test "a GPU without free memory is not taken for the CPU" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    few >few.tfs
+    tf-decode --device cuda -m "$MODEL" few.tfs >some.tfs
+    export TF_EMULATE_FREE=0 # what is needed is allocated all the same
+    tf-decode --device cuda -m "$MODEL" few.tfs | cmp - some.tfs >&2
+    echo a | tf-tokenize -m "$MODEL" >set.tfs
+    t 2 tf-decode --device cuda -m "$MODEL" --insert set.tfs few.tfs
+    expect_error "--insert: runs on the CPU only"
+}
+
 @test "steps that come again are replayed, with the same result" {
     few >few.tfs
     tf-decode --device cuda -m "$MODEL" few.tfs >whole.tfs
@@ -494,6 +505,28 @@ program() {
     [ -z "${EMULATED:-}" ] || TF_EMULATE_NO_GRAPHS=1 train "${args[@]}" -o plain
     [ -n "${EMULATED:-}" ] || TF_CUDA_TIMES=1 train "${args[@]}" -o plain 2>account
     same plain/ckpt-00000006.tfm replayed/ckpt-00000006.tfm
+}
+
+@test "validation keeps the graphs of training, and both their results" {
+    need jq
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=2 seed=9 >v.tfs
+    for form in '' --pre-norm; do
+        # shellcheck disable=SC2206
+        args=($form --steps 12 --save-every 12 --log-every 1)
+        TF_EMULATE_TELL=1 t 0 tf-train -q --device cuda "${small[@]}" "${args[@]}" -o "kept$form" \
+            --valid v.tfs --valid-every 1 "$B"
+        # Ten of twelve updates: of each shape the first two are not replayed.
+        [ -z "${EMULATED:-}" ] || [ "$(sed -n 's/^emulate: \([0-9]*\) graphs launched.*/\1/p' \
+            <<<"$stderr")" -ge 9 ]
+        train "${args[@]}" -o "bare$form"
+        same_weights "bare$form/ckpt-00000012.tfm" "kept$form/ckpt-00000012.tfm"
+        TF_CUDA_WITHOUT=graphs train "${args[@]}" -o "plain$form" --valid v.tfs --valid-every 1
+        for dir in kept plain; do
+            jq -c 'select(.event == "valid") | [.step, .loss]' "$dir$form/log.jsonl" >"$dir.losses"
+        done
+        [ "$(wc -l <kept.losses)" -eq 12 ]
+        same plain.losses kept.losses
+    done
 }
 
 @test "a pass of as many rows in more sentences is not the one that was recorded" {
