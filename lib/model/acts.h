@@ -76,8 +76,8 @@ struct tf_work {
 };
 
 /* Room for a pass over n sentences with so many rows; tgt_rows 0: for the encoder alone. Growing
- * loses the contents. Buffers with gradients that are large enough stay for a pass without training,
- * so that validation costs no allocation and a device keeps its graphs. */
+ * loses the contents. Buffers with gradients that are large enough stay for a pass without
+ * training, so that validation costs no allocation and a device keeps its graphs. */
 int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,
                     struct tf_err *err) TF_MUST_CHECK;
 /* Then upload rows and ids of sentences [from, to). */

@@ -119,8 +119,8 @@ static void make_gradients(struct tf_work *k, struct tf_stack_acts *s, size_t ro
     s->d_hidden = own_acts(k, rows, c->d_ff, err);
 }
 
-/* Buffers of one stack. Without a backward pass all layers share one set, outputs of norms alternate
- * between two, and all norms of a pre-norm stack share one sum. */
+/* Buffers of one stack. Without a backward pass all layers share one set, outputs of norms
+ * alternate between two, and all norms of a pre-norm stack share one sum. */
 static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder, size_t rows,
                        size_t n, struct tf_err *err)
 {

@@ -35,12 +35,12 @@ const char *tf_cuda_epilogues_name(unsigned taken)
     return names[taken];
 }
 
-/* All, but in bf16 from compute capability 9.0 on none: there the library multiplies by wgmma, and it
- * has no such kernel that ends in either. In libcublasLt 13.1 the names with drelu and bgrada are
- * sm90_xmma_gemm_f16f16_f16f32_*, for half alone, and cutlass_80_*_bf16_*, an Ampere's; nvjet_* has
- * neither. A product without the newer instructions should cost more than one more pass over its
- * operand or result; by count, not measured. RELU_AUX_BIAS has its wgmma kernels, but without DRELU
- * nothing reads the mask. */
+/* All, but in bf16 from compute capability 9.0 on none: there the library multiplies by wgmma, and
+ * it has no such kernel that ends in either. In libcublasLt 13.1 the names with drelu and bgrada
+ * are sm90_xmma_gemm_f16f16_f16f32_*, for half alone, and cutlass_80_*_bf16_*, an Ampere's; nvjet_*
+ * has neither. A product without the newer instructions should cost more than one more pass over
+ * its operand or result; by count, not measured. RELU_AUX_BIAS has its wgmma kernels, but without
+ * DRELU nothing reads the mask. */
 unsigned tf_cuda_default_epilogues(int arch, const char *precision)
 {
     return arch >= 90 && strcmp(precision, "bf16") == 0 ? 0 : MASK | SUMS;

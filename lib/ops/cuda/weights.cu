@@ -56,9 +56,12 @@ void tf_cuda_convert(struct tf_ctx *c, const char *what, A *y, const float *x, s
 {
     launch(c, what, convert<A>, dim3(div_up(n, 1024)), dim3(256), 0, y, x, n);
 }
-template void tf_cuda_convert(struct tf_ctx *c, const char *what, float *y, const float *x, size_t n);
-template void tf_cuda_convert(struct tf_ctx *c, const char *what, bf16 *y, const float *x, size_t n);
-template void tf_cuda_convert(struct tf_ctx *c, const char *what, half *y, const float *x, size_t n);
+template void tf_cuda_convert(struct tf_ctx *c, const char *what, float *y, const float *x,
+                              size_t n);
+template void tf_cuda_convert(struct tf_ctx *c, const char *what, bf16 *y, const float *x,
+                              size_t n);
+template void tf_cuda_convert(struct tf_ctx *c, const char *what, half *y, const float *x,
+                              size_t n);
 
 template <typename A>
 static void refresh(struct tf_ctx *c, struct weights &w, const float *base, size_t at, size_t n)
