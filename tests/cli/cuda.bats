@@ -339,6 +339,7 @@ program() {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     find_mpis
     [ "${mpis[0]}" = openmpi ] || skip "no Open MPI: a rank with a limit of its own is not tested"
+    export TF_EMULATE_DEVICES=2 TF_EMULATE_ALIKE=1
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=8 v=200 large=5 >large.tfs
     B=large.tfs
     args=(--steps 8 --save-every 8 --shards 2)

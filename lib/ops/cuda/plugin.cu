@@ -47,13 +47,13 @@ void tf_bug(const char *file, int line, const char *fmt, ...)
 
 void tf_cuda_report(const char *format, ...)
 {
-    char line[1024] = "cuda: ";
-    const size_t begin = strlen(line);
+    char text[1000], line[1024];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(line + begin, sizeof line - begin - 1, format, ap);
+    vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    fputs(strcat(line, "\n"), stderr); /* one write, so that no other line gets between */
+    snprintf(line, sizeof line, "cuda: %s\n", text);
+    fputs(line, stderr); /* one write, so that no other line gets between */
 }
 
 /* ---- parts that may be left out ---- */
