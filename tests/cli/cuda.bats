@@ -249,7 +249,7 @@ program() {
     need jq
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     find_mpis
-    export TF_EMULATE_DEVICES=4 TF_EMULATE_ALIKE=1
+    export TF_EMULATE_DEVICES=4 TF_EMULATE_ALIKE=1 NCCL_COMM_BLOCKING=0 # which is overruled
     args=(--vocab-size 1500 --steps 4 --save-every 2 --ema 0.9 --clip 1 --shards 4)
     train "${args[@]}" -o one
     command=(tf-train --device cuda "${small[@]}" "${args[@]}")
@@ -257,7 +257,7 @@ program() {
         TF_EMULATE_TELL=1 run --separate-stderr mpi_run $n "${command[@]}" -o "by-nccl.$n" "$B"
         expect_status 0
         ! grep 'host memory' <<<"$stderr"
-        [ "$(grep -c '^emulate: [1-9][0-9]* bytes from other ranks$' <<<"$stderr")" -eq $n ]
+        [ "$(grep -c '^emulate: [1-9][0-9]\{3,\} bytes from other ranks$' <<<"$stderr")" -eq $n ]
         [ "$(jq -r 'select(.event == "start").link' by-nccl.$n/log.jsonl)" = 'NCCL 2.23.4' ]
         for f in ckpt-00000002.tfm ckpt-00000004.tfm; do same "one/$f" "by-nccl.$n/$f"; done
     done
@@ -285,6 +285,10 @@ program() {
     args=(--vocab-size 1500 --steps 4 --save-every 1 --shards 2)
     train "${args[@]}" -o whole
     program=(tf-train -q --device cuda "${small[@]}" "${args[@]}" --rank-timeout 2)
+    # GPUs that don't find each other.
+    TF_EMULATE_STALL=1 run --separate-stderr mpi_run 2 "${program[@]}" -o never "$B"
+    expect_status 1
+    expect_contains "$stderr" "tf-train: GPUs: no answer for 3 s from one of 2 ranks"
     for rank in 0 1; do # whose part of the eighth exchange is missing; two or more an update
         alone=(env TF_EMULATE_STALL=8)
         [ $rank = 0 ] && first=("${alone[@]}") second=() || first=() second=("${alone[@]}")

@@ -1,6 +1,7 @@
 /* nccl.cc - sends and receives over sockets; see nccl.h. As NCCL's, they are queued on a stream and
  * make progress in the order of its work; when a rank is gone they never end, and only
- * ncclCommGetAsyncError reports it. Two ranks on one device are refused. */
+ * ncclCommGetAsyncError reports it; the first one with a rank waits for it on the host. Two ranks on
+ * one device are refused. */
 #include "nccl.h"
 #include "emulate.h"
 
@@ -17,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
+enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_USAGE = 5, REMOTE_ERROR = 6, IN_PROGRESS = 7 };
 
 struct id {
     unsigned char bytes[128];
@@ -25,6 +26,7 @@ struct id {
 
 struct ncclComm {
     std::vector<int> fd; /* of each other rank */
+    std::vector<bool> met; /* there was an exchange with it */
     int error;
     bool aborted;
     size_t received;
@@ -135,6 +137,7 @@ int comm_init_rank(struct ncclComm **comm, int ranks, struct id id, int rank)
     int own[2] = {rank, 0}, theirs[2], rc = SUCCESS, door = listen_as(id, rank);
     cudaGetDevice(&own[1]);
     c->fd.assign((size_t)ranks, -1);
+    c->met.assign((size_t)ranks, false);
     for (int i = 0; rc == SUCCESS && i < ranks; i++) {
         if (i == rank)
             continue;
@@ -150,6 +153,9 @@ int comm_init_rank(struct ncclComm **comm, int ranks, struct id id, int rank)
     }
     close(door);
     *comm = c;
+    const char *blocking = getenv("NCCL_COMM_BLOCKING");
+    if (rc == SUCCESS && blocking != nullptr && atoi(blocking) == 0)
+        return IN_PROGRESS;
     return rc;
 }
 
@@ -188,6 +194,11 @@ int group_end()
     const bool stalls = ++exchanges == (stall != nullptr ? atoi(stall) : 0);
     if (group.empty())
         return SUCCESS;
+    for (transfer &t : group) {
+        while (stalls && !t.comm->met[(size_t)t.peer])
+            pause();
+        t.comm->met[(size_t)t.peer] = true;
+    }
     emulate::enqueue_waiting(group_stream, [all = group, stalls]() mutable {
         bool done = true;
         for (transfer &t : all)

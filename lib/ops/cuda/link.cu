@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -39,6 +40,7 @@ static struct {
 #undef FIELD
 } nccl;
 static ncclComm_t ranks_linked; /* or NULL */
+static bool refused; /* by the library, since they were linked */
 
 #ifdef TF_EMULATE
 #include "nccl.h"
@@ -54,6 +56,8 @@ static int load(struct tf_err *err)
 {
     if (nccl.loaded)
         return 0;
+    /* Only the calls of a blocking link have done their work when they return. */
+    setenv("NCCL_COMM_BLOCKING", "1", 1);
     void *lib = open_library();
     if (lib == nullptr)
         return tf_fail(err, "NCCL is not installed (libnccl.so.2)");
@@ -102,12 +106,13 @@ int tf_cuda_link_open(struct tf_ctx *, const struct tf_link_info *info, int rank
     struct nccl_id id;
     memcpy(id.bytes, info->id, sizeof id.bytes);
     TF_ASSERT(nccl.loaded && ranks_linked == nullptr);
+    refused = false;
     int rc = nccl.CommInitRank(&ranks_linked, ranks, id, rank);
     if (rc == NCCL_SUCCESS)
         return 0;
     ranks_linked = nullptr;
-    return tf_fail(err, "NCCL: %s (for its reason set NCCL_DEBUG=WARN)",
-                   nccl.GetErrorString(rc));
+    return tf_fail(err, "NCCL: %s (NCCL_DEBUG=WARN prints the reason, TF_CUDA_WITHOUT=nccl goes "
+                   "through host memory)", nccl.GetErrorString(rc));
 }
 
 void tf_cuda_link_close(struct tf_ctx *, bool stop)
@@ -118,27 +123,29 @@ void tf_cuda_link_close(struct tf_ctx *, bool stop)
 }
 
 /* Note the first failure. */
-static void failed(struct tf_ctx *c, int rc)
+static void check(struct tf_ctx *c, int rc)
 {
     if (rc != NCCL_SUCCESS && c->err.status == 0)
         tf_fail(&c->err, "NCCL: %s", nccl.GetErrorString(rc));
+    refused |= rc != NCCL_SUCCESS;
 }
 
-/* In a group both directions make progress at the same time. */
+/* In a group both directions make progress at the same time. After a refusal nothing more is
+ * queued, which the other rank would not answer in order. */
 void tf_cuda_send_receive(struct tf_ctx *c, int peer, enum tf_elem e, const tf_mem *out,
                           size_t n_out, tf_mem *in, size_t n_in)
 {
     const size_t size = tf_cuda_size(c, e);
     cudaStream_t s = tf_cuda_stream(c);
-    if (ranks_linked == nullptr) /* since a failure */
+    if (ranks_linked == nullptr || refused) /* since a failure */
         return;
     struct tf_cuda_timed timed(c, "exchange");
-    failed(c, nccl.GroupStart());
+    check(c, nccl.GroupStart());
     if (n_out > 0)
-        failed(c, nccl.Send(out, n_out * size, NCCL_UINT8, peer, ranks_linked, s));
+        check(c, nccl.Send(out, n_out * size, NCCL_UINT8, peer, ranks_linked, s));
     if (n_in > 0)
-        failed(c, nccl.Recv(in, n_in * size, NCCL_UINT8, peer, ranks_linked, s));
-    failed(c, nccl.GroupEnd());
+        check(c, nccl.Recv(in, n_in * size, NCCL_UINT8, peer, ranks_linked, s));
+    check(c, nccl.GroupEnd());
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, in, n_in);
 }
@@ -182,5 +189,7 @@ int tf_cuda_sync_within(struct tf_ctx *c, double seconds, struct tf_err *err)
         return tf_fail(err, "NCCL, after %.0f s: %s", now() - start, what);
     }
     tf_cuda_failed(c, e, "the device");
+    if (c->err.status != 0)
+        tf_cuda_link_close(c, true);
     return tf_cuda_report_error(c, err);
 }
