@@ -696,11 +696,23 @@ program() {
     t 0 env TF_EMULATE_FAULT="product: few" "${bench[@]}" smoke one ncu
     expect_contains "$output" "switched off"
     expect_contains "$output" "ncu is missing here"
-    grep -q '^bench: without product: works$\|^switched off  *product ' kept/smoke.txt
-    grep -q 'without product$' kept/one.txt
+    grep -q '^bench: without product: works$\|^switched off  *product ' kept/log.txt
+    grep -q '^== one, .*without product$' kept/log.txt
     grep -q '"without": \["product"\]' kept/state.json
+    # A call with an empty DIR takes the state from a file, if it is of the same device.
+    t 0 "${bench[@]}" --keep new --state kept/state.json ncu
+    grep -q '^== ncu, .*without product$' new/log.txt
+    grep -q '"without": \["product"\]' new/state.json
+    sed 's/"device": "[^"]*"/"device": "another"/' kept/state.json >old.json
+    t 0 "${bench[@]}" --keep newer --state old.json ncu
+    expect_contains "$output" "old.json is of another device: another"
+    grep -q '"without": \[\]' newer/state.json
+    # Small batches whose updates are replayed.
+    t 0 "${bench[@]}" --keep small graphs
+    grep -q '^tf-train tiny, without both ' small/log.txt
+    [ "$(find small | wc -l)" -eq 3 ]
     t 1 env TF_EMULATE_FAULT="linear" "${bench[@]}" --without '' smoke
-    grep -q 'no part of TF_CUDA_WITHOUT is to blame' kept/smoke.txt
+    grep -q 'no part of TF_CUDA_WITHOUT is to blame' kept/log.txt
     t 1 "${bench[@]}" all
     expect_error "unknown job"
 }
