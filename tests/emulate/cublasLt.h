@@ -9,7 +9,7 @@
  *     first      the first algorithm is offered and then refuses to run
  *     run        all of them do
  *     rows       the first algorithm refuses 4096 rows (columns of the library's) when checked
- */
+ * TF_EMULATE_LT_VERSION is the library's version (130000). */
 #ifndef TF_TESTS_EMULATE_CUBLASLT_H
 #define TF_TESTS_EMULATE_CUBLASLT_H
 
