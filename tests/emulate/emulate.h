@@ -18,10 +18,9 @@
  *   TF_EMULATE_FREE         bytes of device memory that are said to be free
  *   TF_EMULATE_NO_GRAPHS    every capture fails
  *   TF_EMULATE_NO_NCCL      NCCL is not installed
- *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends; where it is
- *                           the first with that rank, its call does not return
- *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made, and
- *                           bytes that were received from other ranks
+ *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends; where it
+ * is the first with that rank, its call does not return TF_EMULATE_TELL         when a stream ends,
+ * print how many graphs were launched and made, and bytes that were received from other ranks
  *
  * Device memory and dynamic shared memory start as bytes 0xff (nan). Each allocation is one of
  * malloc, so AddressSanitizer finds overruns. Errors at which a GPU would fail or hang (too many

@@ -1,7 +1,7 @@
 /* nccl.cc - sends and receives over sockets; see nccl.h. As NCCL's, they are queued on a stream and
  * make progress in the order of its work; when a rank is gone they never end, and only
- * ncclCommGetAsyncError reports it; the first one with a rank waits for it on the host. Two ranks on
- * one device are refused. */
+ * ncclCommGetAsyncError reports it; the first one with a rank waits for it on the host. Two ranks
+ * on one device are refused. */
 #include "nccl.h"
 #include "emulate.h"
 
