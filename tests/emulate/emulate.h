@@ -15,7 +15,7 @@
  *                           every wait returns an error
  *   TF_EMULATE_MOST         bytes of the largest device allocation that succeeds
  *   TF_EMULATE_ALLOCATIONS  number of device allocations that succeed; all later ones fail
- *   TF_EMULATE_FREE         bytes of device memory that are said to be free
+ *   TF_EMULATE_FREE         free bytes of device memory, as the device reports them
  *   TF_EMULATE_NO_GRAPHS    every capture fails
  *   TF_EMULATE_NO_NCCL      NCCL is not installed
  *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends; where it
