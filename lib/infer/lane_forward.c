@@ -16,6 +16,8 @@ struct tf_lane_forward {
     const struct tf_ensemble *models;
     const struct tf_lane *lane;
     struct tf_packed_ids src, tgt;
+    uint32_t *same; /* of each pair: the first of those one after the other with its source */
+    bool shared;    /* some pair has the source of another */
     struct tf_pairs pairs;
     float *logp;  /* of every target token of the group, EOS included */
     double *mean; /* of an ensemble: the logarithms of their mean probabilities so far */
@@ -58,6 +60,7 @@ static void free_one(struct tf_lane_forward *f)
     tf_packed_ids_release(&f->src);
     tf_packed_ids_release(&f->tgt);
     tf_pairs_release(&f->pairs);
+    free(f->same);
     free(f->logp);
     free(f->mean);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
@@ -75,16 +78,26 @@ void tf_lane_forward_free(struct tf_lane_forward **f, const struct tf_lanes *l)
 /* The group's pairs in the form of model number k. */
 static int set_pairs(struct tf_lane_forward *f, size_t k, size_t n, struct tf_err *err)
 {
-    return tf_pairs_set(&f->pairs, &f->models->model[k].config, n, f->src.ids.v, f->src.offsets.v,
-                        f->tgt.ids.v, f->tgt.offsets.v, err);
+    if (tf_pairs_set(&f->pairs, &f->models->model[k].config, n, f->src.ids.v, f->src.offsets.v,
+                     f->tgt.ids.v, f->tgt.offsets.v, err) < 0)
+        return -1;
+    f->pairs.same = f->shared ? f->same : NULL;
+    return 0;
 }
 
 static void pack(struct tf_lane_forward *f, const struct tf_lane_item *group, size_t n)
 {
     tf_packed_ids_clear(&f->src);
     tf_packed_ids_clear(&f->tgt);
+    f->same = tf_xarray(f->same, n, sizeof *f->same);
+    f->shared = false;
+    const struct tf_forward_pair *last = NULL;
     for (size_t i = 0; i < n; i++) {
         const struct tf_forward_pair *p = group[i].item;
+        bool same = last != NULL && p->src == last->src && p->n_src == last->n_src;
+        f->same[i] = same ? f->same[i - 1] : (uint32_t)i;
+        f->shared |= same;
+        last = p;
         tf_packed_ids_add(&f->src, p->src, p->n_src);
         tf_packed_ids_add(&f->tgt, p->tgt, p->n_tgt);
     }

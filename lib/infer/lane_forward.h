@@ -8,7 +8,7 @@
 
 /* A pair, and the result. Ids have no EOS and are borrowed. */
 struct tf_forward_pair {
-    const uint32_t *src, *tgt;
+    const uint32_t *src, *tgt; /* neighbours of a group with the same src are encoded once */
     uint32_t n_src, n_tgt;
     /* out: n_tgt + 1 log-probabilities, EOS last; the caller's memory */
     float *token_logp;

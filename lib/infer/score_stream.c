@@ -167,6 +167,22 @@ static int write_result(struct score *c, struct tf_item *it, const struct tf_for
                            c->o->token ? p->n_tgt + (size_t)1 : 0, err);
 }
 
+static uint32_t longest_target(const struct tf_item *list, size_t n)
+{
+    uint32_t longest = list->n_given;
+    for (size_t i = 1; i < n && list[i].rank > 0; i++)
+        longest = list[i].n_given > longest ? list[i].n_given : longest;
+    return longest;
+}
+
+/* A list stays together when items are sorted, so that its source is encoded once. */
+static struct tf_lane_item list_item(struct score *c, struct tf_forward_pair *p, uint32_t longest)
+{
+    struct tf_lane_item item = tf_forward_item(p, &c->s.models, NULL);
+    item.length += longest - p->n_tgt;
+    return item;
+}
+
 static int score_window(void *arg, struct tf_err *err)
 {
     struct score *c = arg;
@@ -178,7 +194,10 @@ static int score_window(void *arg, struct tf_err *err)
     c->items = tf_xarray(c->items, n, sizeof *c->items);
     c->token_logp = tf_xarray(c->token_logp, tokens, sizeof *c->token_logp);
     tokens = 0;
+    uint32_t longest = 0;
     for (size_t i = 0; i < n; i++) {
+        if (in[i].rank == 0)
+            longest = longest_target(&in[i], n - i);
         c->pairs[i] = (struct tf_forward_pair){.src = in[i].source,
                                                .n_src = in[i].n_source,
                                                .tgt = in[i].given,
@@ -186,7 +205,7 @@ static int score_window(void *arg, struct tf_err *err)
                                                .token_logp = c->token_logp + tokens};
         tokens += in[i].n_given + (size_t)1;
         if (in[i].code == 0)
-            c->items[good++] = tf_forward_item(&c->pairs[i], &c->s.models, NULL);
+            c->items[good++] = list_item(c, &c->pairs[i], longest);
     }
     int rc = tf_lanes_run(c->s.lanes, c->items, good, score_group, c, err);
     for (size_t i = 0; i < c->s.lanes->n; i++)

@@ -57,6 +57,9 @@ struct tf_work {
     struct tf_stack_acts enc, dec;
     /* [source rows, L * (H*dk + H*dv)]: cross keys and values of all layers, and their gradient */
     tf_mem *kv, *dkv;
+    /* ACT [shared_cap]: keys and values of each source once, where pairs share sources */
+    tf_mem *shared_kv;
+    size_t shared_cap;
     tf_mem *src, *tgt_in, *tgt_out; /* U32 ids */
     tf_mem *acc;                    /* F64 [4] */
     tf_mem *logp;                   /* STAT [target rows] */

@@ -49,6 +49,7 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
     reserve(p, n, src_off[n] - src_off[0] + n, tgt_off[n] - tgt_off[0] + n);
     p->n = n;
     p->longest = 0;
+    p->same = NULL;
     uint32_t s = 0, t = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t S = src_off[i + 1] - src_off[i], T = tgt_off[i + 1] - tgt_off[i];

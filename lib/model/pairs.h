@@ -14,6 +14,9 @@ struct tf_pairs {
     uint32_t *src, *src_off;              /* ids + EOS; n + 1 offsets */
     uint32_t *tgt_in, *tgt_out, *tgt_off; /* start + ids; ids + EOS; n + 1 offsets */
     size_t longest;                       /* rows of the longest side of any sentence */
+    /* NULL, or borrowed [n]: sentence i has the source of sentence same[i] <= i, which tf_forward
+     * then encodes once. tf_pairs_set clears it. */
+    const uint32_t *same;
     size_t cap_n, cap_src, cap_tgt;
 };
 /* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are an error. */

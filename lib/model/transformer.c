@@ -1,6 +1,10 @@
 /* transformer.c - one pass of the model over packed pairs: forward, backward, sums. */
 #include "model/transformer.h"
+#include "base/memory.h"
 #include "model/stack.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* Target distribution of label smoothing: `on` at the target, `off` elsewhere (backend.h,
  * tf_xent). */
@@ -112,6 +116,55 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
     return 0;
 }
 
+static int reserve_shared(struct tf_work *k, size_t n, struct tf_err *err)
+{
+    if (n <= k->shared_cap)
+        return 0;
+    k->be->free(k->ctx, k->shared_kv);
+    k->shared_kv = k->be->alloc(k->ctx, TF_ELEM_ACT, n, err);
+    k->shared_cap = k->shared_kv != NULL ? n : 0;
+    return k->shared_kv != NULL ? 0 : tf_context(err, "keys and values of shared sources");
+}
+
+/* The encoder's pass over the distinct sources of [from, to), whose keys and values are then copied
+ * for every pair. A sentence's rows do not depend on the others, so neither do the results. */
+static int encode_shared(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to,
+                         struct tf_err *err)
+{
+    const uint32_t *off = p->src_off + from;
+    size_t ld = (size_t)k->w->config.decoder_layers * tf_kv_width(&k->w->config), n = 0;
+    if (reserve_shared(k, k->cap_src * ld, err) < 0)
+        return -1;
+    uint32_t *ids = tf_xarray(NULL, k->enc.n, sizeof *ids),
+             *once = tf_xcalloc(to - from + 1, sizeof *once),
+             *at = tf_xarray(NULL, to - from, sizeof *at); /* first row of a pair's source */
+    for (size_t i = from; i < to; i++) {
+        bool copy = p->same[i] >= from && p->same[i] < i;
+        uint32_t S = p->src_off[i + 1] - p->src_off[i];
+        at[i - from] = copy ? at[p->same[i] - from] : once[n];
+        if (copy)
+            continue;
+        memcpy(ids + once[n], p->src + p->src_off[i], S * sizeof *ids);
+        once[n + 1] = once[n] + S;
+        n++;
+    }
+    k->enc.n = once[n];
+    k->be->rows_set(k->ctx, k->enc.rows, n, once);
+    k->be->upload(k->ctx, k->src, TF_ELEM_U32, ids, once[n]);
+    tf_cross_kv_fwd(k, k->shared_kv, tf_encoder_fwd(k));
+    k->enc.n = off[to - from] - off[0];
+    k->be->rows_set(k->ctx, k->enc.rows, to - from, off);
+    for (size_t i = 0; i < to - from; i++)
+        k->be->copy(k->ctx, tf_at(k->be, TF_ELEM_ACT, k->kv, (off[i] - off[0]) * ld), TF_ELEM_ACT,
+                    tf_at(k->be, TF_ELEM_ACT, k->shared_kv, at[i] * ld),
+                    (off[i + 1] - off[i]) * ld);
+    int rc = k->be->sync(k->ctx, err); /* ids may be freed */
+    free(ids);
+    free(once);
+    free(at);
+    return rc;
+}
+
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p,
                size_t from, size_t to, struct tf_err *err)
 {
@@ -120,7 +173,10 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
     if (tf_work_load(k, p, from, to, false, err) < 0)
         return -1;
     k->dropout = false;
-    tf_cross_kv_fwd(k, k->kv, tf_encoder_fwd(k));
+    if (p->same == NULL)
+        tf_cross_kv_fwd(k, k->kv, tf_encoder_fwd(k));
+    else if (encode_shared(k, p, from, to, err) < 0)
+        return -1;
     k->be->zero(k->ctx, k->acc, TF_ELEM_F64, 4);
     struct tf_xent x = xent_args(k, tf_decoder_fwd(k), k->acc);
     x.logp = logp ? k->logp : NULL;

@@ -55,6 +55,7 @@ void tf_work_free(struct tf_work *k)
     free_step(k);
     for (int i = 0; i < TF_ATTENTION_KINDS; i++)
         k->be->free(k->ctx, k->watch.mem[i]);
+    k->be->free(k->ctx, k->shared_kv);
     free(k);
 }
 

@@ -139,6 +139,11 @@ PY
     for b in 1 7 64; do
         score -q --threads 2 --batch $b --window $((b * 3)) "$LINES_TFS" nbest | lists | cmp want -
     done
+    # A source is encoded once for the hypotheses that share a batch.
+    for more in --device=ref --device=ref64 "--model=$MODEL"; do
+        score -q --batch 1 "$more" "$LINES_TFS" nbest | lists >apart
+        score -q "$more" "$LINES_TFS" nbest | lists | cmp apart -
+    done
     # tf-tokenize -d detokenizes the best hypothesis of each list.
     [ "$(score -q "$LINES_TFS" back | tf-tokenize -d -m "$MODEL" | wc -l)" -eq "$LINES" ]
     [ "$(score -q -a 0 "$LINES_TFS" back | lists | jq -c '.hyps[] | select(.score != .logp)' | wc \
