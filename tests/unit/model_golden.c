@@ -106,7 +106,12 @@ static double logits_distance(struct small_model *r, const struct tf_pairs *p)
     }
     off[N] = n_ids;
     must(tf_weights_pack(&r->w, &err), &err);
-    must(tf_encode(r->k, &m, N, src, off, &err), &err);
+    struct tf_work *k = tf_work_new(&r->w, r->ctx), *whole = tf_work_new(&r->w, r->ctx);
+    struct tf_sums sums = {0};
+    must(tf_forward(whole, &sums, NULL, p, 0, p->n, &err), &err);
+    must(tf_encode(k, &m, N, src, off, &err), &err);
+    ok(2 * tf_work_bytes(k) < tf_work_bytes(whole), "encoding reserves no memory for a decoder");
+    tf_work_free(whole);
     must(tf_cache_init(&cache, &r->w, r->ctx, N * MAX, &err), &err);
     tf_mem *u[7], *z = be->alloc(r->ctx, TF_ELEM_STAT, N * V, &err);
     for (int i = 0; i < 7; i++)
@@ -143,7 +148,7 @@ static double logits_distance(struct small_model *r, const struct tf_pairs *p)
                                    .n_src = u[6],
                                    .table_ld = MAX,
                                    .z = z};
-        must(tf_decode_step(r->k, &m, &cache, &d, &err), &err);
+        must(tf_decode_step(k, &m, &cache, &d, &err), &err);
         small_model_get(r, step, TF_ELEM_STAT, z, live * V);
         for (size_t i = 0; i < live; i++)
             memcpy(all + (p->tgt_off[who[i]] + t) * V, step + i * V, V * sizeof *all);
@@ -154,6 +159,7 @@ static double logits_distance(struct small_model *r, const struct tf_pairs *p)
     for (int i = 0; i < 7; i++)
         be->free(r->ctx, u[i]);
     be->free(r->ctx, z);
+    tf_work_free(k);
     tf_cache_release(&cache, &r->w, r->ctx);
     tf_memory_release(&r->w, r->ctx, &m);
     return d;
