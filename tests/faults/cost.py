@@ -1,11 +1,14 @@
 """R, T: what the tools take for hostile input, and files of earlier releases."""
 import functools
+import io
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import zipfile
 
 import cbor2
 
@@ -139,7 +142,34 @@ def commands(rig):
         ("tf-cbor", ["tf-cbor", "check"], "tokens", 1),
         ("tf-info", ["tf-info"], "tokens", 1),
         ("tf-batch", ["tf-batch", "-q", "--tokens", "1000"], "tokens", 2),
+        ("tf-convert", ["tf-convert"], "bundle", 1),
     ]
+
+
+def bundles(n):
+    """Models of other programs with as many names as n bytes hold."""
+
+    def safetensors(header, data=b""):
+        text = json.dumps(header, separators=(",", ":")).encode()
+        return (len(text).to_bytes(8, "little") + text + data, )
+
+    many, npz = n // 60, io.BytesIO()
+    with zipfile.ZipFile(npz, "w") as z:
+        head = b"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n"
+        for i in range(n // 180):
+            z.writestr("%x.npy" % i, b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + b"x")
+    return {
+        "tensors": safetensors({
+            "%x" % i: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]}
+            for i in range(many)
+        }, bytes(many)),
+        "metadata": safetensors({"__metadata__": {"%x" % i: "" for i in range(n // 8)}}),
+        "configuration": safetensors({"__metadata__": {"config": "[" * (n - 60)}}),
+        "settings": safetensors({
+            "__metadata__": {"config": json.dumps({"%x" % i: 0 for i in range(n // 14)})}
+        }),
+        "members": (npz.getvalue(), ),
+    }
 
 
 def inputs(rig, r, kind, n):
@@ -148,6 +178,8 @@ def inputs(rig, r, kind, n):
         return {k: tuple(x.encode() for x in v) for k, v in texts(r, n).items()}
     if kind == "trees":
         return {k: tuple(x.encode() for x in v) for k, v in trees(n).items()}
+    if kind == "bundle":
+        return bundles(n)
     if kind == "matrix":
         return {
             "digits": (b"\n".join(b",".join(b"%d" % r.randrange(10) for _ in range(500))
