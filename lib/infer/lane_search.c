@@ -46,6 +46,7 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
         const struct tf_config *c = &m->model[i].config;
         size_t width = (size_t)(c->heads * (c->d_k + c->d_v));
         memory.slot += (size_t)c->decoder_layers * width * m->be->elem_size[TF_ELEM_ACT];
+        memory.token += tf_encoder_token_bytes(&m->model[i]);
     }
     memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);
     memory.budget = m->be->free_memory(m->ctx) / 2;
@@ -62,7 +63,8 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
     return (struct tf_lane_item){.item = s,
                                  .length = src,
                                  .positions = src > tgt ? src : tgt,
-                                 .cost = slots * memory->slot + opts->K * memory->hypothesis};
+                                 .cost = slots * memory->slot + src * memory->token +
+                                         opts->K * memory->hypothesis};
 }
 
 struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,

@@ -54,6 +54,7 @@ struct tf_work {
     bool backward;
     size_t cap_src, cap_tgt, cap_n;
     size_t bytes, most; /* in the buffers now; at any time */
+    bool counting;      /* bytes alone: nothing is allocated */
     struct tf_stack_acts enc, dec;
     /* [source rows, L * (H*dk + H*dv)]: cross keys and values of all layers, and their gradient */
     tf_mem *kv, *dkv;

@@ -70,12 +70,14 @@ static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *e
 {
     if (err->status)
         return NULL;
+    k->bytes += n * k->be->elem_size[e];
+    if (k->counting)
+        return NULL;
     tf_mem *p = k->be->alloc(k->ctx, e, n ? n : 1, err);
     if (!p)
         return NULL;
     k->owned = tf_xarray(k->owned, k->n_owned + 1, sizeof *k->owned);
     k->owned[k->n_owned++] = p;
-    k->bytes += n * k->be->elem_size[e];
     k->most = k->bytes > k->most ? k->bytes : k->most;
     return p;
 }
@@ -129,7 +131,7 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
     size_t layers = (size_t)(decoder ? c->decoder_layers : c->encoder_layers);
     size_t norms = layers * (decoder ? 3 : 2) + (c->pre_norm ? 1 : 0);
     bool train = k->backward;
-    s->rows = err->status ? NULL : k->be->rows_new(k->ctx, rows, n, err);
+    s->rows = err->status || k->counting ? NULL : k->be->rows_new(k->ctx, rows, n, err);
     s->norms = tf_xcalloc(norms, sizeof *s->norms);
     s->layers = tf_xcalloc(layers, sizeof *s->layers);
     s->embed = own_acts(k, rows, c->d_model, err);
@@ -159,6 +161,21 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
         make_gradients(k, s, rows, err);
 }
 
+static void make_encoder(struct tf_work *k, size_t rows, size_t n, struct tf_err *err)
+{
+    make_stack(k, &k->enc, false, rows, n, err);
+    k->src = own(k, TF_ELEM_U32, rows, err);
+}
+
+size_t tf_encoder_token_bytes(const struct tf_weights *w)
+{
+    struct tf_work k = {.w = w, .be = w->be, .counting = true};
+    struct tf_err none = {0};
+    make_encoder(&k, 1, 1, &none);
+    free_stack(&k, &k.enc);
+    return k.bytes;
+}
+
 /* Room to grow. */
 static size_t rows_for(size_t n)
 {
@@ -184,8 +201,7 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     size_t kv = (size_t)c->decoder_layers * (size_t)(c->heads * (c->d_k + c->d_v));
     struct tf_err e = {0};
     k->backward = training;
-    make_stack(k, &k->enc, false, cap_src, cap_n, &e);
-    k->src = own(k, TF_ELEM_U32, cap_src, &e);
+    make_encoder(k, cap_src, cap_n, &e);
     if (cap_tgt > 0) {
         make_stack(k, &k->dec, true, cap_tgt, cap_n, &e);
         k->kv = own(k, TF_ELEM_ACT, cap_src * kv, &e);

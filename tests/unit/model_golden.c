@@ -111,6 +111,9 @@ static double logits_distance(struct small_model *r, const struct tf_pairs *p)
     must(tf_forward(whole, &sums, NULL, p, 0, p->n, &err), &err);
     must(tf_encode(k, &m, N, src, off, &err), &err);
     ok(2 * tf_work_bytes(k) < tf_work_bytes(whole), "encoding reserves no memory for a decoder");
+    is_int((long long)tf_work_bytes(k),
+           (long long)(tf_rows_round_up(1) * tf_encoder_token_bytes(&r->w)),
+           "and tf_encoder_token_bytes for each row");
     tf_work_free(whole);
     must(tf_cache_init(&cache, &r->w, r->ctx, N * MAX, &err), &err);
     tf_mem *u[7], *z = be->alloc(r->ctx, TF_ELEM_STAT, N * V, &err);
