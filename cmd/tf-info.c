@@ -43,9 +43,9 @@ static int show_machine(struct tf_out *out, struct tf_err *err)
     return rc;
 }
 
-/* Fails only where nothing more can be written. Of a file that cannot be read, *failed is set after
- * a message. */
-static int show_file(const char *path, bool gap, bool *failed, struct tf_out *out,
+/* Fails only where nothing more can be written. Of the first file that cannot be read, *status
+ * becomes the error's. */
+static int show_file(const char *path, bool gap, int *status, struct tf_out *out,
                      struct tf_err *err)
 {
     struct tf_in in;
@@ -62,7 +62,7 @@ static int show_file(const char *path, bool gap, bool *failed, struct tf_out *ou
         rc = tf_out_write(out, text.p, text.len, err);
     } else {
         tf_note("%s", unread.msg);
-        *failed = true;
+        *status = *status != 0 ? *status : unread.status;
         rc = 0;
     }
     tf_buf_release(&text);
@@ -76,14 +76,14 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->mode != DEVICES && args->n == 0)
         return tf_fail_status(err, TF_USAGE, "no file given; use - for stdin, or --devices");
     struct tf_out out;
-    bool failed = false;
+    int status = 0;
     int rc = tf_out_open(&out, "-", 0, err);
     if (rc == 0 && args->mode == DEVICES)
         rc = show_machine(&out, err);
     for (int i = 0; rc == 0 && i < args->n; i++)
-        rc = show_file(args->v[i], !json && out.offset > 0, &failed, &out, err);
+        rc = show_file(args->v[i], !json && out.offset > 0, &status, &out, err);
     rc = tf_out_finish(&out, rc, err);
-    return rc == 0 && failed ? TF_FAILED : rc;
+    return rc == 0 ? status : rc;
 }
 
 int main(int argc, char **argv)
