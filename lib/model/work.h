@@ -9,7 +9,7 @@ struct tf_work; /* acts.h */
  * passes. */
 struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx);
 void tf_work_free(struct tf_work *k); /* NULL is allowed */
-/* peak of the backend memory, in bytes */
+/* peak of the backend memory, in bytes, but for the sources that pairs share */
 size_t tf_work_bytes(const struct tf_work *k);
 /* Of that, what tf_encode (incremental.h) takes for a source token. */
 size_t tf_encoder_token_bytes(const struct tf_weights *w);

@@ -275,7 +275,8 @@ typedef int tf_link_info_fn(struct tf_ctx *c, struct tf_link_info *info, bool ma
  * process. */
 typedef int tf_link_open_fn(struct tf_ctx *c, const struct tf_link_info *info, int rank, int ranks,
                             struct tf_err *err);
-/* stop: also what is queued and would never end, because a rank is gone. */
+/* All ranks at once. stop: without the others, and what is queued ends too, because a rank is gone.
+ */
 typedef void tf_link_close_fn(struct tf_ctx *c, bool stop);
 /* Queue: send elements to a rank and receive others from it. It makes the matching call. */
 typedef void tf_send_receive_fn(struct tf_ctx *c, int peer, enum tf_elem e, const tf_mem *out,

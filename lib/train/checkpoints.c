@@ -38,7 +38,7 @@ static int report_save(struct tf_run *r, int rc, struct tf_err *err)
     return rc;
 }
 
-/* The log, up to this boundary, is on the disk before a checkpoint that a run resumes from is. */
+/* All lines of the log so far are on the disk before a checkpoint that a run resumes from is. */
 static int start_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_err *err)
 {
     if (tf_run_wait_save(r, err) != 0)

@@ -70,7 +70,8 @@ struct tf_stepper_start {
 };
 int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const struct tf_config *c,
                     const struct tf_stepper_start *start, struct tf_err *err) TF_MUST_CHECK;
-void tf_stepper_release(struct tf_stepper *s); /* a zero struct may be released */
+/* A zero struct may be released. On rank 0 also an order to the others. */
+void tf_stepper_release(struct tf_stepper *s);
 
 /* How many gradients of params.size elements exist at once. */
 size_t tf_stepper_gradients(int lanes, size_t shards, int64_t accumulate);

@@ -27,6 +27,7 @@ enum tf_order_kind {
     TF_ORDER_COLLECT,
     TF_ORDER_COMPARE,
     TF_ORDER_IDLE, /* nothing to do, but all vote */
+    TF_ORDER_RELEASE, /* the stepper: links between devices are closed by all ranks at once */
     TF_ORDER_QUIT,
 };
 

@@ -75,6 +75,9 @@ static int obey(struct worker *w, const struct tf_order *o, struct tf_err *err)
         return tf_stepper_compare(&w->stepper, err);
     case TF_ORDER_IDLE:
         return tf_stepper_idle(&w->stepper, err);
+    case TF_ORDER_RELEASE:
+        tf_stepper_release(&w->stepper);
+        return 0;
     case TF_ORDER_QUIT:
         return 0;
     }

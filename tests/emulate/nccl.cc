@@ -159,21 +159,36 @@ int comm_init_rank(struct ncclComm **comm, int ranks, struct id id, int rank)
     return rc;
 }
 
-int comm_destroy(struct ncclComm *c)
+int leave(struct ncclComm *c, bool wait)
 {
+    char byte;
     if (getenv("TF_EMULATE_TELL") != nullptr)
         fprintf(stderr, "emulate: %zu bytes from other ranks\n", c->received);
     for (int fd : c->fd)
         if (fd >= 0)
-            close(fd);
+            shutdown(fd, SHUT_WR);
+    for (int fd : c->fd) {
+        if (fd < 0)
+            continue;
+        fcntl(fd, F_SETFL, 0);
+        while (wait && recv(fd, &byte, 1, 0) > 0)
+            ;
+        close(fd);
+    }
     c->fd.clear();
     return SUCCESS; /* queued work may still refer to it: kept to the end */
+}
+
+/* Of ranks on one machine none returns before all of them have called it. */
+int comm_destroy(struct ncclComm *c)
+{
+    return leave(c, true);
 }
 
 int comm_abort(struct ncclComm *c)
 {
     c->aborted = true;
-    return comm_destroy(c);
+    return leave(c, false);
 }
 
 int comm_get_async_error(struct ncclComm *c, int *rc)
