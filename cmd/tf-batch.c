@@ -1,6 +1,5 @@
 /* tf-batch - pair, filter, shuffle and pack token streams into batches. */
 #include "common_options.h"
-#include "base/path.h"
 #include "base/sandbox.h"
 #include "data/batcher.h"
 #include "train/recipe.h"
@@ -161,13 +160,10 @@ static int write_batches(struct tf_batcher *b, struct tf_corpus *c, struct tf_er
 static int open_corpus(struct tf_corpus *c, const struct tf_args *args,
                        const struct tf_pair_filter *filter, struct tf_err *err)
 {
-    const struct tf_list *l = &list.files;
     if (args->mode == FILES)
         return tf_corpus_open(c, args->v, args->n, filter, err);
-    for (size_t i = 0; i < l->n; i++)
-        for (int k = 0; k < l->streams; k++)
-            if (tf_same_file(l->lines[i].path[k], o.output))
-                return tf_fail_status(err, TF_USAGE, "%s: is both input and output", o.output);
+    if (tf_list_has(&list.files, o.output))
+        return tf_fail_status(err, TF_USAGE, "%s: is both input and output", o.output);
     return tf_list_open(&list.files, c, (size_t)o.group, filter, err);
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Length (1 to 4) of a character whose first byte is c, and the range of its second byte; 0 if no
  * character starts with c. */
@@ -14,6 +15,12 @@ static inline size_t tf_utf8_lead(unsigned char c, unsigned *lo, unsigned *hi)
     *lo = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
     *hi = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
     return c < 0x80 ? 1 : c < 0xc2 || c > 0xf4 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+/* Bytes of the byte-order mark (U+FEFF) that the n bytes at p begin with: 3, or 0 for none. */
+static inline size_t tf_utf8_mark(const void *p, size_t n)
+{
+    return n >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
 /* Length in bytes (1 to 4) of the well-formed character at s, of which n >= 1 bytes may be read; 0

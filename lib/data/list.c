@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "stream/recognise.h"
 
 #include <stdlib.h>
@@ -47,8 +48,7 @@ int tf_list_parse(struct tf_list *l, const char *name, char *text, size_t n, str
 {
     int streams = 0;
     *l = (struct tf_list){.name = tf_xstrdup(name), .text = text};
-    const bool mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0; /* of byte order */
-    for (char *s = text + (mark ? 3 : 0), *end = text + n; s < end;) {
+    for (char *s = text + tf_utf8_mark(text, n), *end = text + n; s < end;) {
         char *stop = memchr(s, '\n', (size_t)(end - s));
         if (stop == NULL)
             stop = end;
@@ -84,6 +84,15 @@ int tf_list_read(struct tf_list *l, const char *path, struct tf_err *err)
         return tf_fail(err, "%s: %s, not a list of files", name, found.name);
     }
     return tf_list_parse(l, name, text, n, err);
+}
+
+bool tf_list_has(const struct tf_list *l, const char *path)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (int k = 0; k < l->streams; k++)
+            if (tf_same_file(l->lines[i].path[k], path))
+                return true;
+    return false;
 }
 
 void tf_list_release(struct tf_list *l)

@@ -39,6 +39,8 @@ int tf_list_read(struct tf_list *l, const char *path, struct tf_err *err) TF_MUS
 int tf_list_parse(struct tf_list *l, const char *name, char *text, size_t n,
                   struct tf_err *err) TF_MUST_CHECK;
 void tf_list_release(struct tf_list *l);
+/* Is the path, "-" or NULL too, one of the files? */
+bool tf_list_has(const struct tf_list *l, const char *path);
 
 /* Check the headers and ends of all files, and initialise the corpus for them. group: files in a
  * group; 0: the default. Release the corpus after a failure too. */

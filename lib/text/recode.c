@@ -1,6 +1,7 @@
 /* recode.c - see recode.h. */
 #include "text/recode.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include <errno.h>
 #include <iconv.h>
 #include <stdlib.h>
@@ -37,8 +38,8 @@ static iconv_t open_encoding(const char *name)
 static int skip_mark(struct recode *r, struct tf_err *err)
 {
     ssize_t have = r->mark ? tf_in_fill(r->raw, 3, err) : 0;
-    if (have >= 3 && memcmp(r->raw->buf + r->raw->pos, "\xEF\xBB\xBF", 3) == 0)
-        r->raw->pos += 3;
+    if (have > 0)
+        r->raw->pos += tf_utf8_mark(r->raw->buf + r->raw->pos, (size_t)have);
     r->mark = false;
     return have < 0 ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* text_file.c - see text_file.h. */
 #include "text/text_file.h"
+#include "base/utf8.h"
 #include "stream/recognise.h"
 #include "text/gunzip.h"
 
@@ -29,10 +30,9 @@ static int check_plain(struct tf_in *in, struct tf_err *err)
 
 static int check_and_skip_mark(struct tf_in *in, struct tf_err *err)
 {
-    static const char mark[] = "\xef\xbb\xbf";
     int rc = check_plain(in, err);
-    if (rc > 0 && in->len - in->pos >= 3 && memcmp(in->buf + in->pos, mark, 3) == 0)
-        in->pos += 3;
+    if (rc > 0)
+        in->pos += tf_utf8_mark(in->buf + in->pos, in->len - in->pos);
     return rc;
 }
 
