@@ -147,13 +147,13 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
-/* A tf-tokenize runs for --spm-model; with --tok-input REF may stand for REF0, REF1 and so on. */
+/* A tf-tokenize runs for --spm-model; with --tok-input the first REF may stand for REF0, REF1 and
+ * so on. */
 static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
     sandbox->processes = spm_model != NULL;
-    for (int i = 0; i < args->n && paper.tokenized; i++)
-        if (!tf_is_std(args->v[i]))
-            tf_strs_add(&sandbox->beside, args->v[i]);
+    if (paper.tokenized && args->n > 0 && !tf_is_std(args->v[0]))
+        tf_strs_add(&sandbox->beside, args->v[0]);
 }
 
 static const struct tf_tool tool = {
@@ -192,8 +192,9 @@ static int check_files(const struct tf_args *args, struct tf_err *err)
                          : as                    ? "as paper"
                          : paper.tokenized       ? "tok-input"
                                                  : NULL;
-    if (single != NULL && inputs.n > 1 && args->mode != PRINT)
-        return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", single, inputs.n);
+    size_t systems = inputs.n + (args->mode == FROM_STATS ? (size_t)args->n : 0);
+    if (single != NULL && systems > 1 && args->mode != PRINT)
+        return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", single, systems);
     /* The hypotheses come from stdin if no file is given. */
     if (inputs.n == 0 && args->mode != FROM_STATS &&
         tf_count_std(args->v, (size_t)args->n) + tf_count_std(&spm_model, 1) > 0)

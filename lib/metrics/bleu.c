@@ -75,16 +75,6 @@ struct tf_bleu_score tf_bleu_score(const double sums[TF_BLEU_WIDTH], const struc
     return r;
 }
 
-struct tf_bleu_score tf_bleu_score_of(const struct tf_bleu_stats *s, const struct tf_bleu_opts *o)
-{
-    double sums[TF_BLEU_WIDTH] = {(double)s->hyp, (double)s->ref};
-    for (int n = 0; n < TF_NGRAM_MAX; n++) {
-        sums[2 + n] = (double)s->match[n];
-        sums[2 + TF_NGRAM_MAX + n] = (double)s->total[n];
-    }
-    return tf_bleu_score(sums, o);
-}
-
 void tf_bleu_tokens(struct tf_tokens *t, struct tf_text line, const struct tf_bleu_opts *o)
 {
     if (o->lowercase) {

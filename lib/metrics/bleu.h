@@ -52,7 +52,6 @@ struct tf_bleu_score {
 /* The score of sums of counts. Without any match it is 0, whatever the smoothing. Orders from the
  * first without a total have precision 0; with effective_order they are left out of the mean. */
 struct tf_bleu_score tf_bleu_score(const double sums[TF_BLEU_WIDTH], const struct tf_bleu_opts *o);
-struct tf_bleu_score tf_bleu_score_of(const struct tf_bleu_stats *s, const struct tf_bleu_opts *o);
 
 /* The parts of the formula, shared with multi-bleu and with sacreBLEU's resampling. */
 double tf_bleu_brevity_penalty(double hyp, double ref); /* 0 for an empty hypothesis */

@@ -71,8 +71,8 @@ static int begin(struct evaluation *e, size_t n, const char *const *given, struc
 {
     bool paired = tf_sacrebleu_paired(&e->o->resampling);
     if ((e->o->sentence || e->o->stats) && n > 1)
-        return tf_fail(err, "stdin: %zu systems between tabs, only one can be scored by sentence",
-                       n);
+        return tf_fail(err, "stdin: %zu systems between tabs, --%s takes one", n,
+                       e->o->stats ? "stats" : "sentence-level");
     if (paired && n < 2)
         return tf_fail(err, "a paired test takes two systems or more");
     if (e->o->resampling.test == TF_TEST_CONFIDENCE && n > 1)

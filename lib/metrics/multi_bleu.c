@@ -143,10 +143,15 @@ static int score(struct tf_out *out, const struct tf_multi_bleu_opts *o,
     return rc;
 }
 
-/* Append the references that a name stands for. */
+static void add_name(char ***list, size_t *n, char *name)
+{
+    *list = tf_xarray(*list, *n + 1, sizeof **list);
+    (*list)[(*n)++] = name;
+}
+
+/* Append the references that the first operand stands for. */
 static int add_stem(char ***list, size_t *n, const char *name, struct tf_err *err)
 {
-    size_t before = *n;
     for (int i = 0;; i++) {
         struct tf_buf b = {0};
         tf_buf_printf(&b, "%s%d", name, i);
@@ -154,14 +159,11 @@ static int add_stem(char ***list, size_t *n, const char *name, struct tf_err *er
             tf_buf_release(&b);
             break;
         }
-        *list = tf_xarray(*list, *n + 1, sizeof **list);
-        (*list)[(*n)++] = b.p;
+        add_name(list, n, b.p);
     }
-    if (!strcmp(name, "-") || !access(name, F_OK)) {
-        *list = tf_xarray(*list, *n + 1, sizeof **list);
-        (*list)[(*n)++] = tf_xstrdup(name);
-    }
-    return *n > before ? 0 : tf_fail(err, "%s: neither this file nor %s0 exists", name, name);
+    if (!strcmp(name, "-") || !access(name, F_OK))
+        add_name(list, n, tf_xstrdup(name));
+    return *n > 0 ? 0 : tf_fail(err, "%s: neither this file nor %s0 exists", name, name);
 }
 
 int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
@@ -169,23 +171,24 @@ int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
 {
     static const char *const standard[] = {"-"};
     struct tf_segment_files found = *in;
-    char **stems = NULL;
+    char **names = NULL;
     size_t n = 0;
     int rc = 0;
     if (!in->nsystems)
         found.systems = standard; /* named like a file, so that tabs separate no columns */
     found.nsystems = 1;
-    for (size_t i = 0; i < in->nrefs && o->tokenized && !rc; i++)
-        rc = add_stem(&stems, &n, in->refs[i], err);
-    if (o->tokenized) {
-        found.refs = (const char *const *)stems;
+    if (o->tokenized && in->nrefs > 0) {
+        rc = add_stem(&names, &n, in->refs[0], err);
+        for (size_t i = 1; i < in->nrefs && !rc; i++)
+            add_name(&names, &n, tf_xstrdup(in->refs[i]));
+        found.refs = (const char *const *)names;
         found.nrefs = n;
     }
     if (!rc)
         rc = score(out, o, &found, err);
     for (size_t i = 0; i < n; i++)
-        free(stems[i]);
-    free(stems);
+        free(names[i]);
+    free(names);
     return rc;
 }
 
@@ -211,8 +214,9 @@ int tf_print_tokens(struct tf_out *out, const struct tf_multi_bleu_opts *multi,
     for (size_t i = 0; i < (in->nsystems ? in->nsystems : 1) && !rc; i++) {
         struct tf_lines l;
         struct tf_text line;
-        rc = tf_lines_open(&l, in->nsystems ? in->systems[i] : "-", in->encoding, !in->nsystems,
-                           err);
+        /* multi-bleu ends lines of stdin at LF only, sacreBLEU at CR, too */
+        rc = tf_lines_open(&l, in->nsystems ? in->systems[i] : "-", in->encoding,
+                           !in->nsystems && multi == NULL, err);
         l.keep = multi != NULL;
         while (!rc && (rc = tf_lines_next(&l, &line, err)) > 0) {
             if (multi)

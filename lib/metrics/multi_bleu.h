@@ -21,14 +21,16 @@ struct tf_multi_bleu_opts {
     bool lowercase;      /* A to Z */
 };
 
-/* Score one system (stdin if there is none) and write multi-bleu's line. With o->tokenized, a
- * reference NAME stands for those of the files NAME0, NAME1, ... and NAME that exist, as in
- * multi-bleu. Returns 1 when the references are empty, after writing the line. */
+/* Score one system (stdin if there is none) and write multi-bleu's line. With o->tokenized, the
+ * first reference NAME stands for those of the files NAME0, NAME1, ... and NAME that exist, as in
+ * multi-bleu; the others are names of files. Returns 1 when the references are empty, after writing
+ * the line. */
 int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
                   const struct tf_segment_files *in, struct tf_err *err) TF_MUST_CHECK;
 
 /* Write the tokens of each line of the systems (stdin if there is none), a space between: those of
- * multi-bleu if multi is not NULL, else those of bleu->tokenizer. */
+ * multi-bleu if multi is not NULL, else those of bleu->tokenizer. Lines end where they do in
+ * scoring. */
 int tf_print_tokens(struct tf_out *out, const struct tf_multi_bleu_opts *multi,
                     const struct tf_bleu_opts *bleu, const struct tf_segment_files *in,
                     struct tf_err *err) TF_MUST_CHECK;

@@ -94,6 +94,14 @@ static void interval(struct tf_resample *out, const struct samples *s, size_t n,
     free(sorted);
 }
 
+/* The absolute difference between the scores of a cell's system and the first one. */
+static double actual_difference(const struct tf_tally *t, size_t cell)
+{
+    const struct tf_metric *m = &t->metrics[cell % t->nmetrics];
+    return fabs(tf_metric_score(m, t->sums[cell % t->nmetrics]) -
+                tf_metric_score(m, t->sums[cell]));
+}
+
 static void p_value(struct tf_resample *out, const struct samples *sys, const struct samples *base,
                     size_t n, double difference)
 {
@@ -143,7 +151,7 @@ int tf_sacrebleu_bootstrap(struct tf_resample *out, const struct tf_tally *t, si
             out[c] = (struct tf_resample){0};
             interval(&out[c], &s[c], samples, exact);
             if (c >= t->nmetrics)
-                p_value(&out[c], &s[c], &s[c % t->nmetrics], samples, tf_resample_difference(t, c));
+                p_value(&out[c], &s[c], &s[c % t->nmetrics], samples, actual_difference(t, c));
         }
     }
     for (size_t c = 0; c < cells; c++) {

@@ -1,4 +1,5 @@
-/* sacrebleu_randomize.c - approximate randomisation. Sums are whole numbers. */
+/* sacrebleu_randomize.c - approximate randomisation. Sums are whole numbers, those of the actual
+ * difference, too: a trial that splits the counts alike is never above it. */
 #include "base/memory.h"
 #include "metrics/sacrebleu_resample.h"
 #include "metrics/sacrebleu_rng.h"
@@ -65,31 +66,52 @@ struct pair {
     const struct tf_metric *m;
     const uint32_t *base, *sys;
     uint64_t both[TF_METRIC_WIDTH]; /* sums of both systems together */
+    double actual;                  /* the absolute difference between their scores */
     double *d;                      /* per trial: the absolute difference */
     bool small;                     /* every count is below SMALL_COUNT */
 };
 
+static void values_of(double *sums, const struct tf_metric *m, const uint64_t *counts)
+{
+    for (size_t j = 0; j < m->width; j++)
+        sums[j] = (double)counts[j];
+    if (m->kind == TF_TER)
+        sums[1] /= (double)m->nrefs;
+}
+
+/* From sums of counts, not from t->sums: TER with several references adds rounded means there. Only
+ * trials have add-k smoothing of whole numbers. */
+static double actual_difference(const struct tf_metric *m, const uint64_t *base,
+                                const uint64_t *sys)
+{
+    double a[TF_METRIC_WIDTH], b[TF_METRIC_WIDTH];
+    values_of(a, m, base);
+    values_of(b, m, sys);
+    return fabs(tf_metric_score(m, a) - tf_metric_score(m, b));
+}
+
 static void prepare(struct pair *p, const struct tf_tally *t, size_t cell, size_t trials)
 {
+    uint64_t base[TF_METRIC_WIDTH] = {0}, sys[TF_METRIC_WIDTH] = {0};
     p->m = &t->metrics[cell % t->nmetrics];
     p->base = t->counts[cell % t->nmetrics];
     p->sys = t->counts[cell];
     p->d = tf_xarray(NULL, trials, sizeof *p->d);
     p->small = true;
-    memset(p->both, 0, sizeof p->both);
     for (size_t i = 0; i < t->nlines * p->m->width; i++) {
-        p->both[i % p->m->width] += (uint64_t)p->base[i] + p->sys[i];
+        base[i % p->m->width] += p->base[i];
+        sys[i % p->m->width] += p->sys[i];
         p->small &= p->base[i] < SMALL_COUNT && p->sys[i] < SMALL_COUNT;
     }
+    for (size_t j = 0; j < p->m->width; j++)
+        p->both[j] = base[j] + sys[j];
+    p->actual = actual_difference(p->m, base, sys);
 }
 
 static double score_counts(const struct tf_metric *m, const uint64_t *counts)
 {
     double sums[TF_METRIC_WIDTH];
-    for (size_t j = 0; j < m->width; j++)
-        sums[j] = (double)counts[j];
-    if (m->kind == TF_TER)
-        sums[1] /= (double)m->nrefs;
+    values_of(sums, m, counts);
     return tf_sacrebleu_score_int64(m, sums);
 }
 
@@ -124,8 +146,7 @@ int tf_sacrebleu_randomize(struct tf_resample *out, const struct tf_tally *t, si
             size_t cell = s * t->nmetrics + m;
             out[cell] = (struct tf_resample){.has_p = true};
             if (!rc)
-                out[cell].p =
-                    tf_resample_p(p[m].d, trials, 0, tf_resample_difference(t, cell), false);
+                out[cell].p = tf_resample_p(p[m].d, trials, 0, p[m].actual, false);
             free(p[m].d);
         }
     }

@@ -1,7 +1,6 @@
 /* sacrebleu_resample.c - see sacrebleu_resample.h. */
 #include "metrics/sacrebleu_resample.h"
 #include "metrics/sacrebleu_float32.h"
-#include <math.h>
 #include <string.h>
 
 bool tf_sacrebleu_paired(const struct tf_sacrebleu_resampling *r)
@@ -41,13 +40,6 @@ int tf_sacrebleu_resample(struct tf_resample *out, const struct tf_tally *t,
     if (r->test == TF_TEST_RANDOMIZE)
         return tf_sacrebleu_randomize(out, t, n, effective_seed(r), err);
     return tf_sacrebleu_bootstrap(out, t, n, effective_seed(r), r->test == TF_TEST_CONFIDENCE, err);
-}
-
-double tf_resample_difference(const struct tf_tally *t, size_t cell)
-{
-    const struct tf_metric *m = &t->metrics[cell % t->nmetrics];
-    return fabs(tf_metric_score(m, t->sums[cell % t->nmetrics]) -
-                tf_metric_score(m, t->sums[cell]));
 }
 
 double tf_resample_p(const double *x, size_t n, double shift, double limit, bool float32)

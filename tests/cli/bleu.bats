@@ -51,7 +51,9 @@ prepare() {
     sh_t 1 'tf-bleu ref <ragged'
     expect_error "stdin: line 2: 1 fields between tabs, expected 2"
     sh_t 1 'paste hyp ref | tf-bleu -sl ref'
-    expect_error "only one can be scored by sentence"
+    expect_error "stdin: 2 systems between tabs, --sentence-level takes one"
+    sh_t 1 'paste hyp ref | tf-bleu --stats ref'
+    expect_error "stdin: 2 systems between tabs, --stats takes one"
 }
 
 @test "references in columns of one file" {
@@ -171,6 +173,23 @@ PY
     expect_output $'[\n100.0,\n100.0,\n0.0\n]'
 }
 
+# The two systems differ in one segment, so that each trial has the actual difference and none
+# exceeds it, however sums of thirds round.
+@test "TER with three references: a trial with the actual difference never counts" {
+    for r in 0 1 2; do
+        for i in {1..40}; do
+            printf '%*s' $((2 * ((i * (r + 3)) % 10 + 2))) '' | sed 's/  /the /g'
+            echo "w$i"
+        done >"ref$r"
+    done
+    sed 's/w.*/x/' ref0 >base
+    for n in {1..8}; do
+        sed "30s/\$/$(printf ' more%.0s' $(seq "$n"))/" base >"sys$n"
+    done
+    t 0 tf-bleu ref? -i base sys? -m ter -par -parn 99
+    [ "$(grep -c '"p_value": 0.01,' <<<"$output")" = 8 ]
+}
+
 @test "seeds" {
     t 0 tf-bleu ref -i hyp -ci -cin 20 -f text
     want=$output
@@ -287,6 +306,11 @@ PY
     t 0 tf-bleu --as paper --lang en -lc -q -e utf-8 -nr 1 ref -i hyp
     t 2 tf-bleu --from-stats a -i b
     expect_error "a: --from-stats takes its streams as operands or with -i, not both"
+    for o in "a b" "-i a b"; do
+        # shellcheck disable=SC2086
+        t 2 tf-bleu --from-stats -sl $o
+        expect_error "--sentence-level takes one system, not 2"
+    done
     for o in "-m chrf" "-tok none" -lc "-s floor" "-nr 2" "-e latin1"; do
         # shellcheck disable=SC2086
         t 2 tf-bleu --from-stats $o a
@@ -489,11 +513,40 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     t 0 tf-bleu --tok-input tok0 -i tok1
     expect_contains "$output" "BLEU = "
     expect_contains "$output" "hyp_len=29, ref_len="
+    # Only the first reference stands for others: here m1 is not also m10.
+    echo 'q q q q q q q' >m0
+    echo 'a b c d e' >m1
+    echo 'a b c d x' >m10
+    t 0 tf-bleu --tok-input m0 m1 -i m10
+    expect_output \
+        "BLEU = 66.87, 80.0/75.0/66.7/50.0 (BP=1.000, ratio=1.000, hyp_len=5, ref_len=5)"
+    t 0 tf-bleu --tok-input m1 m0 -i m10
+    expect_contains "$output" "BLEU = 100.00"
+    t 1 tf-bleu --tok-input m1 m -i m10
+    expect_error "m: No such file or directory"
     echo >empty
     t 1 tf-bleu --tok-input empty -i empty
     expect_output "BLEU = 0, 0/0/0/0 (BP=0, ratio=0, hyp_len=0, ref_len=0)"
     t 1 tf-bleu --tok-input nowhere -i out
     expect_error "neither this file nor nowhere0"
+}
+
+@test "printed tokens: lines end where they do in scoring, on stdin, too" {
+    printf 'a\rb.\n' >text
+    for way in "--as paper" --tok-input; do
+        # shellcheck disable=SC2086
+        sh_t 0 "tf-bleu --print-tokens $way <text"
+        want=$output
+        # shellcheck disable=SC2086
+        t 0 tf-bleu --print-tokens $way -i text
+        expect_output "$want"
+        [ "${#lines[@]}" = 1 ]
+        sh_t 0 "tf-bleu $way text <text"
+    done
+    sh_t 0 'tf-bleu --print-tokens <text'
+    expect_output $'a\nb .'
+    t 0 tf-bleu --print-tokens -i text
+    expect_output 'a b .'
 }
 
 @test "tokens of every tokenizer, printed" {
