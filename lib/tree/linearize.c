@@ -261,7 +261,8 @@ static void openings_likely(struct tokens *k)
     }
 }
 
-/* ---- which words a leaf of the sequence stands for: as many as take[] says, in order ---- */
+/* ---- which words a leaf of the sequence stands for: as many as take[] says, in order; the first
+ * of them is its own, except that of the first leaf ---- */
 
 /* One word for each leaf, as long as there are words. */
 static unsigned take_in_order(const struct tokens *k, size_t words, size_t *take)
@@ -287,8 +288,10 @@ static void pair(const size_t *at, size_t i, size_t to, size_t n, size_t *take)
         take[at[i - 1]] += n;
 }
 
-/* WORDS: by alignment. Words before the first match that nothing precedes go to its leaf. */
-static unsigned take_aligned(const struct tokens *k, struct tf_text words, size_t *take)
+/* WORDS: by alignment. Words before the first match that nothing precedes go to its leaf; *early is
+ * their number. */
+static unsigned take_aligned(const struct tokens *k, struct tf_text words, size_t *take,
+                             size_t *early)
 {
     size_t leaves = 0, n = 0, matches, from = 0, word = 0, room = count_tokens(words);
     struct tf_text *leaf = tf_xarray(NULL, k->n + 1, sizeof *leaf);
@@ -308,7 +311,9 @@ static unsigned take_aligned(const struct tokens *k, struct tf_text words, size_
         if (match[i] == SIZE_MAX)
             continue;
         pair(at, from, i, match[i] - word, take);
-        take[at[i]] = from == 0 && i == 0 ? match[i] + 1 : 1;
+        if (i == 0)
+            *early = match[i];
+        take[at[i]] = i == 0 ? match[i] + 1 : 1;
         from = i + 1;
         word = match[i] + 1;
     }
@@ -328,6 +333,7 @@ struct builder {
     size_t *stack; /* opening tokens of the open constituents */
     size_t depth;
     const size_t *take; /* by token: the number of words of a leaf */
+    size_t early;       /* how many of them precede the first leaf's own */
     unsigned repairs;
 };
 
@@ -365,7 +371,8 @@ static void build_leaf(struct builder *b, struct tf_text label, struct tf_text w
 static void build(struct builder *b, struct tf_text words, enum tf_brackets style,
                   struct tf_text tag)
 {
-    struct tf_text word, next = tag; /* next: WORDS, the tag of the next word */
+    struct tf_text word, next = tag; /* next: WORDS, the tag of the next leaf's own word */
+    size_t own = b->early;           /* which of its words that is */
     bool in_words = style == TF_BRACKETS_WORDS;
     memset(b->k->count, 0, b->k->nlabels * sizeof *b->k->count);
     for (size_t i = 0; i < b->k->n; i++) {
@@ -383,9 +390,12 @@ static void build(struct builder *b, struct tf_text words, enum tf_brackets styl
         } else if (t->kind == TF_TREE_CLOSE) {
             build_close(b, t);
         } else {
-            for (size_t n = 0; n < b->take[i] && next_token(&words, &word); n++)
-                build_leaf(b, in_words ? next : t->label, word, tag);
+            for (size_t n = 0; n < b->take[i] && next_token(&words, &word); n++) {
+                bool same = n == own || tf_text_same(word, t->label);
+                build_leaf(b, !in_words ? t->label : same ? next : tag, word, tag);
+            }
             next = tag;
+            own = 0;
         }
     }
     if (b->depth > 0)
@@ -409,9 +419,10 @@ unsigned tf_delinearize(struct tf_tree *t, enum tf_brackets style, struct tf_tex
     if (style == TF_BRACKETS_SLASH && !openings_exact(&k, count_tokens(words)))
         openings_likely(&k);
     size_t *take = tf_xcalloc(k.n + 1, sizeof *take);
-    unsigned leaves = style == TF_BRACKETS_WORDS ? take_aligned(&k, words, take)
+    size_t early = 0;
+    unsigned leaves = style == TF_BRACKETS_WORDS ? take_aligned(&k, words, take, &early)
                                                  : take_in_order(&k, count_tokens(words), take);
-    struct builder b = {t, &k, tf_xarray(NULL, k.n + 1, sizeof *b.stack), 0, take, leaves};
+    struct builder b = {t, &k, tf_xarray(NULL, k.n + 1, sizeof *b.stack), 0, take, early, leaves};
     build(&b, words, style, (struct tf_text){tag, strlen(tag)});
     tf_tree_wrap(t, root);
     size_t before = t->n;

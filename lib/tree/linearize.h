@@ -41,7 +41,8 @@ enum {
  * - With WORDS, the words of the sequence are aligned with the given ones (tf_align); what lies
  *   between two that match is paired in order. Given words that are left over follow the one before
  *   them (at the beginning, precede the first) in its constituent; others of the sequence are
- *   removed. Words get their punctuation tag if the sequence has one, and `tag` otherwise.
+ *   removed. Words get their punctuation tag if the sequence has one, and `tag` otherwise; so
+ *   do those left over, unless they are the word that they follow (or precede) once more.
  * - With SLASH, if the sequence is not a tree of that many words as it stands: a token opens a
  *   constituent if a closing of its label follows, or if it is a constituent label of the Penn
  *   Treebank or CRAFT; otherwise it is a tag.

@@ -281,6 +281,16 @@ int main(void)
     back(words, "a b c", "(S (NP a )NP x c )S", "(TOP (S (NP (XX a)) (XX b) (XX c)))", tags);
     back(words, "a b", "(S )S", "(TOP (S (XX a) (XX b)))", tags);
     back(words, "a b", "(S a (NP b )S", "(TOP (S (XX a) (NP (XX b))))", brackets);
+    /* The tag is that of the one word: not of those that the sequence lacks beside it. */
+    back(words, "a - b c", "(S (: - ): (NP b )NP )S", "(TOP (S (XX a) (: -) (NP (XX b) (XX c))))",
+         tags);
+    back(words, "b - y z", "(S (NP b )NP (: - ): )S", "(TOP (S (NP (XX b)) (: -) (XX y) (XX z)))",
+         tags);
+    back(words, "b -- y", "(S (NP b )NP (: - ): )S", "(TOP (S (NP (XX b)) (: --) (XX y)))", tags);
+    back(words, "- y", "(S (: -- ): )S", "(TOP (S (: -) (XX y)))", tags);
+    back(words, "b y - c", "(S b (: - ): c )S", "(TOP (S (XX b) (XX y) (: -) (XX c)))", tags);
+    back(words, "b - - y", "(S (NP b )NP (: - ): )S", "(TOP (S (NP (XX b)) (: -) (: -) (XX y)))",
+         tags);
     back(words, "( b", "(NP -LRB- b )NP", "(TOP (NP (XX -LRB-) (XX b)))", tags);
     alignments(4000);
     far_apart();
