@@ -23,7 +23,7 @@ struct load {
     unsigned flags;
     bool pipe;
     uint64_t max_tensor; /* 0: TF_MAX_TENSOR from a pipe */
-    size_t cap_tensors;
+    size_t cap_tensors, cap_blocks;
     bool has_vocab;
     uint8_t *room; /* of the newest block */
     size_t room_n;
@@ -124,7 +124,10 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
         uint8_t *p = tf_try_alloc(block, err);
         if (!p)
             return NULL;
-        m->blocks = tf_xarray(m->blocks, m->n_blocks + 1, sizeof *m->blocks);
+        if (m->n_blocks == l->cap_blocks) {
+            l->cap_blocks = l->cap_blocks ? 2 * l->cap_blocks : 64;
+            m->blocks = tf_xarray(m->blocks, l->cap_blocks, sizeof *m->blocks);
+        }
         m->blocks[m->n_blocks++] = p;
         l->room = p;
         l->room_n = block;

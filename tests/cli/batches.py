@@ -2,7 +2,7 @@
 """Make a small batch stream of a copying task: batches.py [name=value ...] >FILE
 
 n: batches; v: size of the vocabulary; pairs: the most in a batch; large: ordinal of a batch with
-40 times as many; longest: tokens of a sentence; seed; first: ordinal of the first batch; epoch:
+`times` as many (40); longest: tokens of a sentence; seed; first: ordinal of the first batch; epoch:
 batches an epoch; shift: added to the ordinals; set_epoch, set_record: those of all batches;
 corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is the vocabulary's;
 setting: of the batching; end: 0 leaves the end record out;
@@ -19,6 +19,7 @@ opt = dict(n=20,
            v=64,
            pairs=6,
            large=-1,
+           times=40,
            longest=7,
            seed=1,
            first=0,
@@ -71,7 +72,7 @@ for ordinal in range(opt["n"]):
     r = random.Random(opt["seed"] * 1000003 + ordinal)
     src, tgt, src_off, tgt_off = [], [], [0], [0]
     pairs = r.randint(1, opt["pairs"])
-    for _ in range(40 * opt["pairs"] if ordinal == opt["large"] else pairs):
+    for _ in range(opt["times"] * opt["pairs"] if ordinal == opt["large"] else pairs):
         s = [r.randint(4, opt["v"] - 1) for _ in range(r.randint(0, opt["longest"]))]
         src += s
         tgt += s[::-1] + ([5] if len(s) % 3 == 0 else [])

@@ -13,6 +13,11 @@ setup_file() {
     text dev 401 20 1
     text test 421 20 1
     text second 1 100 7
+    readme_block 25 >block
+    t 0 bash block
+    echo "$output" >block.out
+    echo "$stderr" >block.err
+    cp model.tfm first.tfm
 }
 
 # text STEM FIRST COUNT SEED: STEM.en and STEM.de
@@ -35,24 +40,28 @@ readme_block() {
 
 @test "the block of README.md on text that is not prepared; the same command resumes" {
     cd "$HOUR"
-    readme_block 25 >block
     tr -d '\\\n' <block >flat
     grep -q 'tf-batch --preset tiny --epochs 0' flat
     grep -q 'tf-train --preset tiny --vocab ende.model .*--steps 25 --save-every 5 -o run' flat
-    sh_t 0 "$(cat block)"
-    grep -q '"score"' <<<"$output"
+    grep -q '"score"' block.out
     # Without a terminal: a line per validation; at last the best checkpoint and the next command.
-    [ "$(grep -c '^tf-train: step .* perplexity' <<<"$stderr")" -eq 5 ]
-    grep -q '^tf-train: finished at step 25; best: .*; next: tf-avgckpt' <<<"$stderr"
-    cp model.tfm first.tfm
+    [ "$(grep -c '^tf-train: step .* perplexity' block.err)" -eq 5 ]
+    grep -q '^tf-train: finished at step 25; best: .*; next: tf-avgckpt' block.err
 
-    # Stopped in the middle, then the same command: the bytes of the run above.
+    # Ctrl-C in the middle, then the same command: the bytes of the run above.
     mv run whole
-    bash block >/dev/null 2>&1 &
-    until [ -e run/ckpt-00000005.tfm ]; do sleep 0.05; done
-    kill -INT "$(cat run/lock)" || :
-    wait $! || :
+    set -m # a process group, which the signal of a terminal goes to
+    env --default-signal=INT bash block >/dev/null 2>&1 3>&- &
+    set +m
+    wait_for test -e run/ckpt-00000005.tfm
+    kill -INT -- "-$!"
+    status=0
+    wait "$!" || status=$?
+    [ "$status" -eq 130 ]
+    [ -e run/resume.tfm ]
+    [ ! -e run/ckpt-00000025.tfm ]
     sh_t 0 "$(cat block)"
+    expect_contains "$stderr" "resuming from run/resume.tfm"
     cmp run/ckpt-00000025.tfm whole/ckpt-00000025.tfm
     cmp model.tfm first.tfm
 

@@ -102,6 +102,16 @@ expect_golden() {
     return 1
 }
 
+# Files are equal; if not, stderr says where not.
+same() {
+    cmp "$1" "$2" >&2
+}
+
+# A batch stream of a copying task: batches n=20 >FILE, see batches.py.
+batches() {
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
+}
+
 # Skip unless every one of these commands is there.
 need() {
     local c

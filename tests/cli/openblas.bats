@@ -25,10 +25,6 @@ train() {
     tf-train "${small[@]}" "$@"
 }
 
-batches() {
-    "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
-}
-
 @test "tf-info names it, its version and its core" {
     t 0 tf-info --devices
     [[ $output =~ "  cpu  "[[:space:]]+"OpenBLAS "[0-9.]+", core "[[:alnum:]]+"; else own kernels, " ]]

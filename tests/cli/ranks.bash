@@ -27,3 +27,13 @@ mpi_run() {
     [ "$m" != openmpi ] || options=(--oversubscribe --bind-to none)
     timeout -k 5 "$TF_TIMEOUT" "mpirun.$m" -n "$n" "${options[@]}" "$@" </dev/null
 }
+
+# Processes of tf-train in the current directory, which is the test's own, but not rank 0, whose pid
+# is in $1/lock: other tests have ranks at the same time.
+other_ranks() {
+    local p
+    for p in /proc/[0-9]*; do
+        [ "$p/cwd" -ef . ] && [ "$(cat "$p/comm")" = tf-train ] || continue
+        [ "${p#/proc/}" = "$(cat "$1/lock")" ] || echo "${p#/proc/}"
+    done
+}

@@ -5,13 +5,9 @@ load helper
 load ranks
 
 prepare() {
-    need "$TF_PYTHON" jq pgrep
     find_mpis
+    need "$TF_PYTHON" jq
     batches n=40 >b.tfs
-}
-
-batches() {
-    "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
 }
 
 # The weights take several chunks, so that each rank has some.
@@ -30,10 +26,6 @@ ranks_t() {
     shift
     run --separate-stderr ranks "$@"
     expect_status "$want"
-}
-
-same() {
-    cmp "$1" "$2" >&2
 }
 
 @test "any number of ranks and threads, and either MPI: the bytes of one process" {
@@ -110,9 +102,7 @@ same() {
         ranks 2 "${args[@]}" -o "$who" long.tfs 2>err &
         wait_for grep -qs '"event":"step"' "$who/log.jsonl"
         first=$(cat "$who/lock")
-        last=$(pgrep -f -- "-o $who long.tfs" | while read -r p; do
-            [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$first" ] || echo "$p"
-        done)
+        last=$(other_ranks "$who")
         kill -USR2 "${!who}"
         status=0
         wait "$!" || status=$?
@@ -134,15 +124,10 @@ same() {
     writer=$!
     ranks 2 --threads 1 --rank-timeout 5 --steps 4000 --log-every 1 -o run fifo 2>err &
     wait_for grep -qs '"event":"step","step":30,' run/log.jsonl
-    other() {
-        pgrep -f -- '-o run fifo' | while read -r p; do
-            [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || echo "$p"
-        done
-    }
     sleep 6 # longer than the limit: the ranks know that all are alive
-    kill -USR1 "$(other)"
+    kill -USR1 "$(other_ranks run)"
     wait_for test -e run/resume.tfm
-    kill -USR2 "$(other)"
+    kill -USR2 "$(other_ranks run)"
     status=0
     wait "$!" || status=$?
     kill "$writer" || true
@@ -157,9 +142,7 @@ same() {
             tf-train "${small[@]}" --threads 1 --steps 3 --save-every 3 --log-every 1 \
             --valid v.tfs --valid-every 2 -o "$1" b.tfs 2>err &
         wait_for grep -qs '"event":"step","step":2,' "$1/log.jsonl" # validation follows
-        other=$(pgrep -f -- "-o $1 b.tfs" | while read -r p; do
-            [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat "$1/lock")" ] || echo "$p"
-        done)
+        other=$(other_ranks "$1")
     }
     begin usr1
     kill -USR1 "$other"
@@ -181,9 +164,7 @@ same() {
     args=(--threads 1 --save-every 5)
     ranks 2 "${args[@]}" --steps 4000 -o run long.tfs 2>err &
     wait_for test -e run/ckpt-00000005.tfm
-    pgrep -f -- '-o run long.tfs' | while read -r p; do
-        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || kill -9 "$p"
-    done
+    kill -9 "$(other_ranks run)"
     status=0
     wait "$!" || status=$?
     [ "$status" -ne 0 ]
@@ -208,10 +189,7 @@ same() {
     batches n=4000 >long.tfs
     ranks 4 --threads 1 --rank-timeout 5 --steps 4000 -o run long.tfs 2>err &
     wait_for grep -qs '"event":"step"' run/log.jsonl
-    pgrep -f -- '-o run long.tfs' | while read -r p; do
-        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] ||
-            { kill -STOP "$p"; break; }
-    done
+    kill -STOP "$(other_ranks run | head -n 1)"
     status=0
     wait "$!" || status=$?
     [ "$status" -ne 0 ]
@@ -228,9 +206,7 @@ same() {
     mpi_run 2 env "${preload[@]}" tf-train "${small[@]}" --threads 1 --rank-timeout 5 --steps 40 \
         --save-every 3 --log-every 1 -o run b.tfs 2>err &
     wait_for grep -qs '"event":"step","step":6,' run/log.jsonl # the save of step 6 waits for that of 3
-    pgrep -f -- '-o run b.tfs' | while read -r p; do
-        [ "$(cat "/proc/$p/comm")" != tf-train ] || [ "$p" = "$(cat run/lock)" ] || kill -STOP "$p"
-    done
+    kill -STOP "$(other_ranks run)"
     status=0
     wait "$!" || status=$?
     [ "$status" -ne 0 ]

@@ -8,10 +8,6 @@ prepare() {
     batches n=40 >b.tfs
 }
 
-batches() {
-    "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
-}
-
 # A model of 1+1 layers and width 16: a run of 40 updates takes a few hundredths of a second.
 small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --dropout 0.1 --attention-dropout \
     0.1 --warmup 20 --device cpu)
@@ -34,10 +30,6 @@ sum() {
 # As messages show a hash.
 short() {
     sum "$1" | cut -c1-12
-}
-
-same() {
-    cmp "$1" "$2" >&2
 }
 
 # Wait until the log of a run has a line about this update.

@@ -501,10 +501,21 @@ uint64_t cases(uint64_t usual)
     return n > 0 && n < usual ? n : usual;
 }
 
+uint64_t first_case(void)
+{
+    const char *first = getenv("TF_TEST_FIRST");
+    return first != NULL ? strtoull(first, NULL, 10) : 0;
+}
+
 bool wanted(const char *op)
 {
     const char *only = getenv("TF_TEST_OPS");
-    return only == NULL || strcmp(only, op) == 0;
+    if (only == NULL)
+        return true;
+    for (size_t i = 0; i < n_ops; i++)
+        if (strcmp(only, all_ops[i].name) == 0)
+            return strcmp(only, op) == 0;
+    bail_out("TF_TEST_OPS=%s: no such operation", only);
 }
 
 /* ---- which backends ---- */

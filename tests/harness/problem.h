@@ -216,6 +216,8 @@ const char *compare_bytes(const struct run *x, const struct run *y);
 
 /* The number of problems to try: `usual`, or TF_TEST_CASES if that is smaller. */
 uint64_t cases(uint64_t usual);
+/* The number of the first of them: TF_TEST_FIRST, or 0 (ops/agreement alone). */
+uint64_t first_case(void);
 /* False when TF_TEST_OPS names another operation. */
 bool wanted(const char *op);
 
