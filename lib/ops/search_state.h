@@ -38,7 +38,7 @@
  *
  * Rows. lp has one row for each live hypothesis, those of a sentence together and best first,
  * sentences in order. The arrays of the next decoding step (ids ... n_src) have the same rows, as
- * tf_decode_step (model/transformer.h) takes them. search_step packs: rows of finished sentences
+ * tf_decode_step (model/incremental.h) takes them. search_step packs: rows of finished sentences
  * and hypotheses are removed, and counts has the number of live rows. The host passes in `rows` a
  * number >= counts[TF_SEARCH_LIVE]: rows from there on are dead, their lp is ignored, and
  * search_step writes harmless values into dead rows up to `rows` (id 0 at position 0, in the last

@@ -179,13 +179,16 @@ struct box {
     double left, top, right, bottom;
 };
 
-/* Draw the legend in as many rows as it takes. Returns the y of its last row. */
+/* Draw the legend in as many rows as it takes. Long names are cut in the middle: the end is that of
+ * training or validation. Returns the y of the last row. */
 static double legend(struct tf_buf *out, const struct tf_chart *c, double left, double y)
 {
     const double size = 12, row = 20, swatch = 22;
-    double x = left;
+    double x = left, most = c->figure.width - 10 - left - swatch - 7;
     for (size_t i = 0; i < c->n; i++) {
-        const char *name = c->series[i].name ? c->series[i].name : "";
+        struct tf_buf fitted = {0};
+        tf_svg_fit_ends(&fitted, c->series[i].name ? c->series[i].name : "", size, most);
+        const char *name = fitted.p ? fitted.p : "";
         double w = swatch + 7 + tf_svg_text_width(name, size) + 18;
         if (x > left && x + w > c->figure.width - 10) {
             x = left;
@@ -200,6 +203,7 @@ static double legend(struct tf_buf *out, const struct tf_chart *c, double left, 
                           1);
         }
         tf_svg_text(out, x + swatch + 7, y, name, size, TF_SVG_INK, TF_SVG_START, 0);
+        tf_buf_release(&fitted);
         x += w;
     }
     return y;
@@ -321,11 +325,11 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     tf_axis_ticks(&tx, &ax, (int)fmax(2, fmin(10, c->figure.width / 90)));
     axes(out, &b, &ax, &ay, &tx, &ty);
     if (c->figure.x_label)
-        tf_svg_text(out, (b.left + b.right) / 2, c->figure.height - 14, c->figure.x_label, 12.5,
-                    TF_SVG_INK, TF_SVG_MIDDLE, 0);
+        tf_svg_axis_name(out, (b.left + b.right) / 2, c->figure.height - 14, c->figure.x_label,
+                         false, c->figure.width);
     if (c->figure.y_label)
-        tf_svg_text(out, 20, (b.top + b.bottom) / 2, c->figure.y_label, 12.5, TF_SVG_INK,
-                    TF_SVG_MIDDLE, -90);
+        tf_svg_axis_name(out, 20, (b.top + b.bottom) / 2, c->figure.y_label, true,
+                         c->figure.height);
     tf_buf_str(out, "<clipPath id=\"plot\">");
     tf_svg_rect(out, b.left - 4, b.top - 4, b.right - b.left + 8, b.bottom - b.top + 8, "none");
     tf_buf_str(out, "</clipPath>\n<g clip-path=\"url(#plot)\">\n");

@@ -16,10 +16,11 @@ struct tf_chart {
     size_t n;
 };
 
-/* Append the chart. A line with more points than the chart has pixels is reduced to the lowest and
- * the highest point of each pixel column. With smoothing, each line of more than 40 points is drawn
- * as s_i = w s_(i-1) + (1 - w) y_i with the bias correction of Adam (Kingma and Ba, 2015), over a
- * pale line of the data. Errors: no point to draw, an empty range, a chart too small. */
+/* Append the chart. A line with more than four points for each pixel of the x axis is reduced to
+ * the first, lowest, highest and last point of each half pixel. Long names are cut. With smoothing,
+ * each line of more than 40 points is drawn as s_i = w s_(i-1) + (1 - w) y_i with the bias
+ * correction of Adam (Kingma and Ba, 2015), over a pale line of the data. Errors: no point to draw,
+ * an empty range, a chart too small. */
 int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append the line of one series, for figures with axes of their own. NaN in y is a gap. */

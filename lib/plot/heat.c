@@ -233,9 +233,12 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
     double plot_w = cw * (double)m->cols, plot_h = fmax(ch * (double)m->rows, 1);
     double bottom = top + plot_h + (turned ? 0 : 22) + (h->figure.x_label ? 26 : 10),
            width = left + plot_w + bar_room;
-    if (h->figure.title) /* room for the title beside a small matrix */
+    /* room for the title and the name of the columns beside a small matrix */
+    if (h->figure.title)
         width =
             fmax(width, fmin(h->figure.width, left + tf_svg_text_width(h->figure.title, 16) + 16));
+    if (h->figure.x_label)
+        width = fmax(width, fmin(h->figure.width, tf_svg_axis_name_length(h->figure.x_label)));
 
     struct tf_buf desc = {0};
     describe(&desc, m, &s);
@@ -259,11 +262,9 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
             draw_label(out, NULL, c, x, top + plot_h + 17, TF_SVG_MIDDLE, 0);
     }
     if (h->figure.x_label)
-        tf_svg_text(out, left + plot_w / 2, bottom - 4, h->figure.x_label, 12.5, TF_SVG_INK,
-                    TF_SVG_MIDDLE, 0);
+        tf_svg_axis_name(out, left + plot_w / 2, bottom - 4, h->figure.x_label, false, width);
     if (h->figure.y_label)
-        tf_svg_text(out, 20, top + plot_h / 2, h->figure.y_label, 12.5, TF_SVG_INK, TF_SVG_MIDDLE,
-                    -90);
+        tf_svg_axis_name(out, 20, top + plot_h / 2, h->figure.y_label, true, bottom + 8);
     tf_heat_bar(out, &s, left + plot_w + 18, top, 14, fmin(plot_h, 260));
     tf_svg_end(out);
     return 0;

@@ -2,6 +2,7 @@
 #include "plot/points.h"
 #include "base/memory.h"
 #include "plot/svg.h"
+#include <math.h>
 #include <stdlib.h>
 
 static const double radius = 4, gap = 4, size = 11.5;
@@ -51,27 +52,46 @@ static bool is_free(const struct places *p, const struct box *b)
     return true;
 }
 
-/* Where a name of this width may be: right, left, above or below its point. */
-static struct box beside(int side, const struct point *p, double width)
+/* Where a name of this width may be: right, left, above or below its point. Above and below it is
+ * moved to be between the ends of the axis. */
+static struct box beside(int side, const struct point *p, double width, const struct tf_axis *ax)
 {
     double dx = radius + gap, dy = radius + 2;
-    double left = side == 0 ? p->x + dx : side == 1 ? p->x - dx - width : p->x - width / 2;
+    double left = side == 0   ? p->x + dx
+                  : side == 1 ? p->x - dx - width
+                              : fmax(ax->from, fmin(p->x - width / 2, ax->to - width));
     double top = side < 2 ? p->y - size / 2 : side == 2 ? p->y - dy - size : p->y + dy;
     return (struct box){left, top, left + width, top + size};
 }
 
-static void draw_name(struct tf_buf *out, struct places *places, const struct point *p,
-                      const struct tf_axis *ax)
+/* Whether a name is between the axes. Beside a point at the very edge half of it may be outside. */
+static bool is_inside(const struct box *b, const struct tf_axis *ax, const struct tf_axis *ay)
 {
-    double width = tf_svg_text_width(p->name, size);
-    struct box best = beside(1, p, width);
+    const double rounding = 1e-6, over = size / 2 + rounding;
+    return b->left >= ax->from - rounding && b->right <= ax->to + rounding &&
+           b->top >= ay->to - over && b->bottom <= ay->from + over;
+}
+
+static void draw_name(struct tf_buf *out, struct places *places, const struct point *p,
+                      const struct tf_axis *ax, const struct tf_axis *ay)
+{
+    struct tf_buf name = {0};
+    tf_svg_fit_ends(&name, p->name, size, ax->to - ax->from);
+    double width = tf_svg_text_width(name.p, size);
+    struct box best = {0};
+    for (int side = 3; side > 0; side--) { /* in case no place is free */
+        struct box b = beside(side, p, width, ax);
+        if (is_inside(&b, ax, ay))
+            best = b;
+    }
     for (int side = 3; side >= 0; side--) { /* the last that is free is the best */
-        struct box b = beside(side, p, width);
-        if (b.left >= ax->from && b.right <= ax->to && is_free(places, &b))
+        struct box b = beside(side, p, width, ax);
+        if (is_inside(&b, ax, ay) && is_free(places, &b))
             best = b;
     }
     places->v[places->n++] = best;
-    tf_svg_text(out, best.left, best.bottom - 2, p->name, size, TF_SVG_INK, TF_SVG_START, 0);
+    tf_svg_text(out, best.left, best.bottom - 2, name.p, size, TF_SVG_INK, TF_SVG_START, 0);
+    tf_buf_release(&name);
 }
 
 void tf_points_draw(struct tf_buf *out, const struct tf_series *series, size_t nseries,
@@ -91,7 +111,7 @@ void tf_points_draw(struct tf_buf *out, const struct tf_series *series, size_t n
     }
     for (size_t i = 0; i < n; i++)
         if (*points[i].name)
-            draw_name(out, &places, &points[i], ax);
+            draw_name(out, &places, &points[i], ax, ay);
     free(places.v);
     free(points);
 }

@@ -178,6 +178,52 @@ void tf_svg_fit(struct tf_buf *out, const char *s, double size, double width)
     tf_buf_str(out, "\xE2\x80\xA6");
 }
 
+void tf_svg_fit_ends(struct tf_buf *out, const char *s, double size, double width)
+{
+    double rest = tf_svg_text_width(s, size) / size, room = width / size;
+    size_t n = strlen(s), len;
+    if (rest <= room) {
+        tf_buf_str(out, s);
+        return;
+    }
+    room -= 1;
+    double half = room / 2;
+    for (; n; s += len, n -= len) {
+        len = char_at(s, n);
+        half -= em_width(s, len);
+        if (half < 0)
+            break;
+        tf_buf_add(out, s, len);
+        room -= em_width(s, len);
+        rest -= em_width(s, len);
+    }
+    tf_buf_str(out, "\xE2\x80\xA6");
+    for (; n && rest > room; s += len, n -= len) {
+        len = char_at(s, n);
+        rest -= em_width(s, len);
+    }
+    tf_buf_add(out, s, n);
+}
+
+static const double axis_name_size = 12.5, axis_name_margin = 6;
+
+double tf_svg_axis_name_length(const char *s)
+{
+    return tf_svg_text_width(s, axis_name_size) + 2 * axis_name_margin;
+}
+
+void tf_svg_axis_name(struct tf_buf *out, double x, double y, const char *s, bool upright,
+                      double length)
+{
+    struct tf_buf text = {0};
+    double half = fmin(length, tf_svg_axis_name_length(s)) / 2, *middle = upright ? &y : &x;
+    tf_svg_fit(&text, s, axis_name_size, length - 2 * axis_name_margin);
+    *middle = fmax(half, fmin(*middle, length - half));
+    tf_svg_text(out, x, y, text.p ? text.p : "", axis_name_size, TF_SVG_INK, TF_SVG_MIDDLE,
+                upright ? -90 : 0);
+    tf_buf_release(&text);
+}
+
 void tf_svg_title(struct tf_buf *out, double left, double width, const char *title)
 {
     struct tf_buf text = {0};

@@ -7,6 +7,7 @@
 #define TF_PLOT_SVG_H
 
 #include "base/buf.h"
+#include <stdbool.h>
 
 #define TF_SVG_INK "#1f2933"  /* titles and labels */
 #define TF_SVG_SOFT "#5b6770" /* tick labels */
@@ -40,8 +41,15 @@ double tf_svg_text_width(const char *s, double size);
 
 /* Draw the title of a figure, cut to its width. */
 void tf_svg_title(struct tf_buf *out, double left, double width, const char *title);
-/* Append s, or as much of it as fits with an ellipsis. */
+/* Draw the name of an axis around (x, y), turned by -90 degrees if upright. It stays inside the
+ * figure, of this length in its direction: it is moved, and cut if it is longer. */
+void tf_svg_axis_name(struct tf_buf *out, double x, double y, const char *s, bool upright,
+                      double length);
+/* The length of a figure that has room for the name. */
+double tf_svg_axis_name_length(const char *s);
+/* Append s, or as much of it as fits with an ellipsis: of its beginning, or of both ends. */
 void tf_svg_fit(struct tf_buf *out, const char *s, double size, double width);
+void tf_svg_fit_ends(struct tf_buf *out, const char *s, double size, double width);
 
 /* The colour and the dash pattern ("" for solid) of the i-th line of a chart. */
 const char *tf_svg_line_color(size_t i);

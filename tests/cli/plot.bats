@@ -30,7 +30,13 @@ assert root.tag == ns + "svg" and root.find(ns + "title").text and root.find(ns 
 assert "href" not in text and "nan" not in text and "inf" not in re.sub("<text[^>]*>[^<]*", "", text)
 w, h = float(root.get("width")), float(root.get("height"))
 for t in root.iter(ns + "text"):
-    assert 0 <= float(t.get("x")) <= w and 0 <= float(t.get("y")) <= h, t.attrib
+    x, y = float(t.get("x")), float(t.get("y"))
+    assert 0 <= x <= w and 0 <= y <= h, t.attrib
+    # All of the text is inside, at half an em a character.
+    long = len(t.text or "") * float(t.get("font-size")) / 2
+    begin = {"start": 0, "middle": long / 2, "end": long}[t.get("text-anchor")]
+    at, most = (h - y, h) if t.get("transform") else (x, w)
+    assert at - begin >= -1 and at - begin + long <= most + 1, (t.attrib, t.text)
 print(*(t.text for t in root.iter(ns + "text")), sep="|")
 PY
 }
@@ -109,6 +115,55 @@ PY
     printf '%s\n' '{"event":"start","settings":[{"warmup":3}],"config":4,"step":0,"data":null}' \
         '{"step":1,"loss":2}' >odd.jsonl
     expect_contains "$(legend odd.jsonl a/log.jsonl)" 'odd|a|'
+}
+
+# The svg function checks that all of a text is in the picture.
+@test "names too long for the picture are cut, those in legends in the middle" {
+    run_log a '{"steps": 99}'
+    run_log b '{"settings": {"warmup": 8000, "seed": 2}, "config": {"d_model": 1024, "pre_norm": True}}'
+    for f in a b; do
+        echo '{"event": "valid", "step": 1, "loss": 4}' >>$f/log.jsonl
+    done
+    t 0 tf-plot -w 480 curve {a,b}/log.jsonl -o out.svg
+    texts=$(svg out.svg)
+    expect_contains "$texts" 'a, warmup 400, seed 1'
+    expect_contains "$texts" '…'
+    expect_contains "$texts" ' (step)|b, warmup 8000'
+    expect_contains "$texts" ' (valid)|'
+    expect_contains "$(<out.svg)" 'pre_norm no, 1 more (valid), b' # in the description
+    long=$(printf 'Loss_%.0s' {1..60})
+    t 0 tf-plot curve {a,b}/log.jsonl -o out.svg -l "Ä$long" -l short --x-label "$long" \
+        --y-label "$long"
+    expect_contains "$(svg out.svg)" 'ÄLoss_Loss_'
+    expect_contains "$(svg out.svg)" 'Loss_ (valid)|short (step)|short (valid)|'
+    echo 1,2 >m.csv
+    for w in 300 840; do
+        t 0 tf-plot -w $w heat m.csv --x-label "$long" --y-label "$long" -o out.svg
+        expect_contains "$(svg out.svg)" 'Loss_'
+    done
+    # A small matrix gets room for the name of its columns.
+    t 0 tf-plot heat m.csv --x-label 'Position of a word in the sentence' -o out.svg
+    expect_contains "$(svg out.svg)" '|Position of a word in the sentence|'
+}
+
+@test "names of points are in the picture, wherever the points are" {
+    printf '{"step":%s,"loss":%s,"name":"%s"}\n' 1 1 "first ${n:=of-twenty-four-letters}" \
+        2 2 "second $n" >points.jsonl
+    t 0 tf-plot -w 160 --points name curve points.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" '|fir'
+    for i in {1..30}; do
+        printf '{"step":%s,"loss":%s,"name":"run-%s"}\n' $((i % 3)) $((i % 2)) $i
+    done >many.jsonl
+    # y from 0 to 1: the points are on the axes, where no name is above or below.
+    t 0 tf-plot --y-min 0 --y-max 1 --points name curve many.jsonl -o out.svg
+    expect_contains "$(svg out.svg)" '|run-30'
+    "$TF_PYTHON" - <<'PY'
+import xml.etree.ElementTree as E
+tree = list(E.parse("out.svg").iter())
+dots = [float(t.get("cy")) for t in tree if t.tag.endswith("circle")]
+names = [float(t.get("y")) for t in tree if (t.text or "").startswith("run-")]
+assert len(names) == 30 and min(dots) - 6 <= min(names) and max(names) <= max(dots) + 6
+PY
 }
 
 @test "training and validation are lines of their own" {

@@ -27,6 +27,14 @@ static void fit(const char *s, double width, const char *want)
     tf_buf_release(&b);
 }
 
+static void fit_ends(const char *s, double width, const char *want)
+{
+    struct tf_buf b = {0};
+    tf_svg_fit_ends(&b, s, 10, width);
+    is_str(b.p ? b.p : "", want, "both ends of %s in %g pixels", s, width);
+    tf_buf_release(&b);
+}
+
 static void positions(void)
 {
     struct tf_position_figure p = {.length = 8,
@@ -71,6 +79,11 @@ int main(void)
     fit("short", 100, "short");
     fit("a longer text", 50, "a longe\xE2\x80\xA6");
     fit("ääääääääää", 30, "äää\xE2\x80\xA6");
+    fit_ends("short", 100, "short");
+    fit_ends("", 0, "");
+    fit_ends("abcdefghkn", 50, "abc\xE2\x80\xA6hkn");
+    fit_ends("ääääüüüüöö", 48, "äää\xE2\x80\xA6üöö");
+    fit_ends("abcdefghkn", -50, "\xE2\x80\xA6");
     is_near(tf_svg_text_width("", 10), 0, 0, "no text, no width");
     positions();
     return done();
