@@ -4,6 +4,7 @@
 
 #include "base/sandbox.h"
 #include "common_options.h"
+#include "infer/session.h"
 #include "ops/backend.h"
 
 #define COMMON_MODELS(p) \
@@ -14,10 +15,12 @@
 #define COMMON_MAX_LENGTH(p, what) \
     OPT_INT(0, "max-length", p, .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, \
             .flags = TF_OPT_SEMANTIC, .help = "replace " what " by a bad record")
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x) /* the value of a macro as text */
 /* Targets may be outputs of tf-decode. */
 #define COMMON_PAIR_MAX_LENGTH(p) \
     COMMON_MAX_LENGTH(p, "a pair with a source longer than N tokens, or a target longer than " \
-                         "N + 50,")
+                         "N + " TEXT(TF_MAX_EXTRA) ",")
 
 /* A string, not a choice: "cuda:N" is a device too. The words are for shell completion. */
 static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};

@@ -204,9 +204,12 @@ static int swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, str
 
 int tf_comm_swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, struct tf_err *err)
 {
-    int rc = n == 0 ? 0 : swap(c, piece, n, err);
-    c->failed |= rc != 0;
-    return rc;
+    const double start = tf_now();
+    if (c->failed)
+        return tf_fail(err, "the ranks are disconnected");
+    c->failed = n > 0 && swap(c, piece, n, err) != 0;
+    c->waited += tf_now() - start;
+    return c->failed ? -1 : 0;
 }
 
 /* The bits of the rank in reverse order. */

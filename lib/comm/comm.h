@@ -47,7 +47,8 @@ struct tf_comm {
     char library[64];           /* "Open MPI v4.1.4" */
     char (*host)[TF_HOST_NAME]; /* [size]: where they run */
     double limit;               /* seconds */
-    bool failed;                /* a swap did */
+    bool failed;                /* the ranks no longer agree: every swap fails */
+    double waited;              /* seconds spent in swaps; for the log */
 };
 
 enum tf_comm_use { TF_COMM_AUTO, TF_COMM_MPI, TF_COMM_NONE };
@@ -62,7 +63,7 @@ bool tf_comm_wanted(enum tf_comm_use use);
 int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit,
                  struct tf_err *err) TF_MUST_CHECK;
 /* After the last message, on all ranks: none ends before the last one closes, or after twice
- * `limit` the process ends with TF_FAILED. After a failed swap, tf_comm_abort with TF_FAILED: the
+ * `limit` the process ends with TF_FAILED. After a failure, tf_comm_abort with TF_FAILED: the
  * others may wait for this rank elsewhere. A zero struct may be closed. */
 void tf_comm_close(struct tf_comm *c);
 /* End all ranks. Returns only for a process of its own. */

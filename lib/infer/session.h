@@ -9,9 +9,9 @@
 #include "infer/lanes.h"
 #include "infer/output.h"
 
-/* Given targets may have so many tokens more than --max-length: outputs of tf-decode may be longer
- * than their input by this default of its --max-extra. */
-enum { TF_MAX_EXTRA = 50 };
+/* The default of tf-decode's --max-extra. Targets given to tf-score and tf-attn may be so many tokens
+ * longer than --max-length, too. */
+#define TF_MAX_EXTRA 50
 
 struct tf_session_opts {
     struct tf_strs models;

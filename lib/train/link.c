@@ -120,7 +120,7 @@ void tf_link_close(struct tf_team *t, struct tf_ctx *ctx)
 {
     if (t == NULL || t->link[0] == 0)
         return;
-    close_link(t, ctx, t->broken);
+    close_link(t, ctx, t->comm.failed);
 }
 
 int tf_link_wait(struct tf_team *t, struct tf_ctx *ctx, struct tf_err *err)
@@ -129,7 +129,7 @@ int tf_link_wait(struct tf_team *t, struct tf_ctx *ctx, struct tf_err *err)
     set_deadline(t, 2 * t->comm.limit + 1); /* also after a failure, which ends what is queued */
     int rc = t->be->sync_within(ctx, t->comm.limit, err);
     tf_deadline(0, NULL);
-    t->broken |= rc != 0;
-    t->waited += tf_now() - start;
+    t->comm.failed |= rc != 0;
+    t->comm.waited += tf_now() - start;
     return rc;
 }

@@ -101,7 +101,7 @@ static int swap(const struct tf_parts *p, int peer, tf_mem *out, size_t out_from
         .n_in = (to - from) * size,
     };
     if (to_host(p, out, e, out_from, out_to, err) != 0 ||
-        tf_team_swap(p->team, &piece, 1, err) != 0)
+        tf_comm_swap(&p->team->comm, &piece, 1, err) != 0)
         return -1;
     to_device(p, in, e, from, to);
     return 0;
@@ -127,7 +127,7 @@ int tf_parts_reduce(const struct tf_parts *p, tf_mem *total, tf_mem *theirs, tf_
     return 0;
 }
 
-/* By the same steps as tf_comm_gather. */
+/* edge: where the parts begin in `base`. By the same steps as tf_comm_gather. */
 static int gather_linked(const struct tf_parts *p, tf_mem *base, enum tf_elem e, const size_t *edge,
                          struct tf_err *err)
 {
@@ -141,16 +141,24 @@ static int gather_linked(const struct tf_parts *p, tf_mem *base, enum tf_elem e,
     return tf_link_wait(p->team, p->ctx, err);
 }
 
-/* edge: in bytes of the block. */
 static int gather_by_host(const struct tf_parts *p, tf_mem *base, enum tf_elem e,
-                          const size_t *edge, size_t from, size_t to, size_t n, struct tf_err *err)
+                          const size_t *edge, struct tf_err *err)
 {
-    if (to_host(p, base, e, from, to, err) != 0 ||
-        tf_team_gather(p->team, host_at(p, base, e, 0), edge, err) != 0)
-        return -1;
-    to_device(p, base, e, 0, from);
-    to_device(p, base, e, to, n);
-    return 0;
+    struct tf_comm *c = &p->team->comm;
+    const size_t ranks = (size_t)c->size, size = p->be->elem_size[e],
+                 slot = (size_t)tf_comm_slot(c, c->rank);
+    size_t *bytes = tf_xarray(NULL, ranks + 1, sizeof *bytes);
+    for (size_t i = 0; i <= ranks; i++)
+        bytes[i] = edge[i] * size;
+    int rc = to_host(p, base, e, edge[slot], edge[slot + 1], err);
+    if (rc == 0)
+        rc = tf_comm_gather(c, host_at(p, base, e, 0), bytes, err);
+    if (rc == 0) {
+        to_device(p, base, e, 0, edge[slot]);
+        to_device(p, base, e, edge[slot + 1], edge[ranks]);
+    }
+    free(bytes);
+    return rc;
 }
 
 int tf_parts_gather(const struct tf_parts *p, tf_mem *base, enum tf_elem e, size_t per,
@@ -158,13 +166,11 @@ int tf_parts_gather(const struct tf_parts *p, tf_mem *base, enum tf_elem e, size
 {
     if (p->team == NULL)
         return 0;
-    const size_t ranks = (size_t)p->team->comm.size, unit = linked(p) ? 1 : p->be->elem_size[e];
+    const size_t ranks = (size_t)p->team->comm.size;
     size_t *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
     for (size_t i = 0; i <= ranks; i++)
-        edge[i] = (p->edge[i] + per - 1) / per * unit;
-    int rc = linked(p) ? gather_linked(p, base, e, edge, err)
-                       : gather_by_host(p, base, e, edge, (p->from + per - 1) / per,
-                                        (p->to + per - 1) / per, (p->n + per - 1) / per, err);
+        edge[i] = (p->edge[i] + per - 1) / per;
+    int rc = (linked(p) ? gather_linked : gather_by_host)(p, base, e, edge, err);
     free(edge);
     return rc;
 }
@@ -197,13 +203,13 @@ int tf_parts_spread(const struct tf_parts *p, const float *from, tf_mem *to, boo
     const size_t n = parts ? p->to - p->from : p->n;
     if (p->team->comm.rank == 0) {
         struct tf_comm_piece *all = pieces(p, from, NULL, parts);
-        int rc = tf_team_swap(p->team, all, p->team->comm.size - 1, err);
+        int rc = tf_comm_swap(&p->team->comm, all, p->team->comm.size - 1, err);
         free(all);
         return rc;
     }
     float *x = tf_xarray(NULL, n + 1, sizeof *x);
     const struct tf_comm_piece piece = {.peer = 0, .in = x, .n_in = n * sizeof *x};
-    int rc = tf_team_swap(p->team, &piece, 1, err);
+    int rc = tf_comm_swap(&p->team->comm, &piece, 1, err);
     if (rc == 0) {
         tf_floats_up(p->be, p->ctx, to, TF_ELEM_PARAM, x, n);
         if (p->be->sync(p->ctx, err) != 0)
@@ -228,7 +234,7 @@ int tf_parts_collect(const struct tf_parts *p, float *dst, const tf_mem *src, st
         struct tf_comm_piece *all = pieces(p, NULL, dst, true);
         int rc = part_down(p, dst, src, err);
         if (rc == 0)
-            rc = tf_team_swap(p->team, all, p->team->comm.size - 1, err);
+            rc = tf_comm_swap(&p->team->comm, all, p->team->comm.size - 1, err);
         free(all);
         return rc;
     }
@@ -236,7 +242,7 @@ int tf_parts_collect(const struct tf_parts *p, float *dst, const tf_mem *src, st
     const struct tf_comm_piece piece = {.peer = 0, .out = x, .n_out = n * sizeof *x};
     int rc = part_down(p, x, src, err);
     if (rc == 0)
-        rc = tf_team_swap(p->team, &piece, 1, err);
+        rc = tf_comm_swap(&p->team->comm, &piece, 1, err);
     free(x);
     return rc;
 }

@@ -185,9 +185,9 @@ static int log_updates(struct tf_run_report *r, struct tf_err *err)
     tf_json_put_real(j, "tok_s", round(rate(&r->logged, now)));
     tf_json_put_real(j, "seconds", milli(now - r->started));
     if (r->o->team != NULL) {
-        tf_json_put_real(j, "comm_s", milli(r->o->team->waited));
+        tf_json_put_real(j, "comm_s", milli(r->o->team->comm.waited));
         tf_json_put_int(j, "slowest", r->o->team->slowest);
-        r->o->team->waited = 0;
+        r->o->team->comm.waited = 0;
     }
     r->logged = (struct tf_interval){.since = now};
     return tf_journal_put(&r->journal, err);

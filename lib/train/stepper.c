@@ -228,7 +228,7 @@ int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const str
 void tf_stepper_release(struct tf_stepper *s)
 {
     const struct tf_order o = {.kind = TF_ORDER_RELEASE};
-    struct tf_err ignored = {0}; /* leaves the team broken */
+    struct tf_err ignored = {0}; /* sets comm.failed */
     (void)!tf_team_order(s->team, o, NULL, 0, 0, 0, &ignored);
     tf_parts_release(&s->parts);
     for (int i = 0; s->work != NULL && i < s->lanes; i++)

@@ -18,7 +18,7 @@ int tf_team_share(struct tf_team *t, void *all, const void *mine, size_t n, stru
     for (size_t i = 0; i <= ranks; i++)
         edge[i] = i * n;
     memcpy((char *)all + edge[tf_comm_slot(&t->comm, t->comm.rank)], mine, n);
-    int rc = tf_team_gather(t, all, edge, err);
+    int rc = tf_comm_gather(&t->comm, all, edge, err);
     free(edge);
     return rc;
 }
@@ -164,9 +164,9 @@ void tf_team_close(struct tf_team *t, int status)
 {
     struct tf_err err = {0};
     const struct tf_order quit = {.kind = TF_ORDER_QUIT, .status = status};
-    if (t->joined && !t->broken && tf_team_order(t, quit, NULL, 0, 0, 0, &err) != 0)
+    if (t->joined && !t->comm.failed && tf_team_order(t, quit, NULL, 0, 0, 0, &err) != 0)
         tf_warn("%s", err.msg);
-    if (t->broken)
+    if (t->comm.failed)
         tf_comm_abort(&t->comm, status);
     tf_comm_close(&t->comm);
 }
@@ -180,39 +180,11 @@ bool tf_team_silent(const struct tf_team *t)
 int tf_team_lost(struct tf_team *t)
 {
     if (t != NULL)
-        t->broken = true;
+        t->comm.failed = true;
     return -1;
 }
 
 /* ---- orders ---- */
-
-static int check_connected(const struct tf_team *t, struct tf_err *err)
-{
-    return t->broken ? tf_fail(err, "the ranks are disconnected") : 0;
-}
-
-/* After a message that began at `start`. */
-static int moved(struct tf_team *t, double start, int rc)
-{
-    t->broken |= rc != 0;
-    t->waited += tf_now() - start;
-    return rc;
-}
-
-int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n, struct tf_err *err)
-{
-    const double start = tf_now();
-    return check_connected(t, err) != 0 ? -1
-                                        : moved(t, start, tf_comm_swap(&t->comm, piece, n, err));
-}
-
-int tf_team_gather(struct tf_team *t, void *base, const size_t *edge, struct tf_err *err)
-{
-    const double start = tf_now();
-    return check_connected(t, err) != 0
-               ? -1
-               : moved(t, start, tf_comm_gather(&t->comm, base, edge, err));
-}
 
 int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, size_t n, int first,
                   int last, struct tf_err *err)
@@ -232,7 +204,7 @@ int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, s
         if (more)
             piece[k++] = (struct tf_comm_piece){.peer = rank, .out = bytes, .n_out = n};
     }
-    int rc = tf_team_swap(t, piece, k, err);
+    int rc = tf_comm_swap(&t->comm, piece, k, err);
     free(piece);
     t->ordered = tf_now();
     return rc;
@@ -241,12 +213,12 @@ int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, s
 int tf_team_receive(struct tf_team *t, struct tf_order *order, struct tf_buf *b, struct tf_err *err)
 {
     struct tf_comm_piece piece = {.peer = 0, .in = order, .n_in = sizeof *order};
-    if (tf_team_swap(t, &piece, 1, err) != 0)
+    if (tf_comm_swap(&t->comm, &piece, 1, err) != 0)
         return -1;
     if (order->n == 0)
         return 0;
     tf_buf_clear(b);
     piece.n_in = order->n;
     piece.in = tf_buf_grow(b, piece.n_in);
-    return tf_team_swap(t, &piece, 1, err);
+    return tf_comm_swap(&t->comm, &piece, 1, err);
 }

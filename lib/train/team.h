@@ -63,10 +63,8 @@ struct tf_team {
     int stop;                    /* a signal that some rank got, as of the last vote; else 0 */
     double ordered;              /* time of the last order */
     bool joined;                 /* tf_team_open succeeded */
-    bool broken;                 /* the ranks no longer agree */
     double worked;               /* seconds that this rank computed before the next vote */
     int slowest;                 /* the rank that computed longest before the last vote */
-    double waited;               /* seconds spent in messages, waiting included; for the log */
     /* what links the ranks' devices (link.h); "": their memory passes through the host's */
     char link[32];
 };
@@ -82,7 +80,8 @@ void tf_team_close(struct tf_team *t, int status);
 
 /* Has rank 0 given no order for so long that it should show the others that it is alive? */
 bool tf_team_silent(const struct tf_team *t);
-/* After a failure that the other ranks do not know of: -1. Without a team (NULL), nothing else. */
+/* After a failure that the other ranks do not know of, which sets t->comm.failed: -1. Without a
+ * team (NULL), nothing else. */
 int tf_team_lost(struct tf_team *t);
 
 /* On rank 0, give an order to all others; n bytes follow for ranks first .. last - 1. On another
@@ -92,11 +91,6 @@ int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, s
 /* On another rank, wait for the next order; the bytes that follow replace the contents of *b. */
 int tf_team_receive(struct tf_team *t, struct tf_order *order, struct tf_buf *b,
                     struct tf_err *err) TF_MUST_CHECK;
-/* tf_comm_swap and tf_comm_gather for a team. */
-int tf_team_swap(struct tf_team *t, const struct tf_comm_piece *piece, int n,
-                 struct tf_err *err) TF_MUST_CHECK;
-int tf_team_gather(struct tf_team *t, void *base, const size_t *edge,
-                   struct tf_err *err) TF_MUST_CHECK;
 /* An item of n bytes from each rank: all [ranks], by slot (comm.h). */
 int tf_team_share(struct tf_team *t, void *all, const void *mine, size_t n,
                   struct tf_err *err) TF_MUST_CHECK;

@@ -98,7 +98,7 @@ int tf_worker(struct tf_team *t, int threads, struct tf_err *err)
         struct tf_err ignored = {0};
         rc = tf_team_receive(t, &o, &w.bytes, err);
         t->comm.limit = limit;
-        if (rc == 0 && obey(&w, &o, &ignored) != 0 && t->broken) {
+        if (rc == 0 && obey(&w, &o, &ignored) != 0 && t->comm.failed) {
             *err = ignored;
             rc = -1;
         }
