@@ -1,6 +1,14 @@
 /* bits.c - conversion between float and half precision. */
 #include "base/bits.h"
 
+#include <math.h>
+
+bool tf_to_float(double d, float *x)
+{
+    *x = (float)d; /* infinite beyond the range (C11, annex F) */
+    return isfinite(*x) || !isfinite(d);
+}
+
 float tf_half_to_float(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff, u;
@@ -9,6 +17,14 @@ float tf_half_to_float(uint16_t h)
         return sign ? -f : f;
     }
     u = e == 31 ? sign | 0x7f800000 | m << 13 : sign | (e + 112) << 23 | m << 13;
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+float tf_bf16_to_float(uint16_t h)
+{
+    uint32_t u = (uint32_t)h << 16;
     float f;
     memcpy(&f, &u, 4);
     return f;

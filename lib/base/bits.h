@@ -1,4 +1,5 @@
-/* bits.h - numbers as bit patterns: unaligned little-endian loads and IEEE 754 half precision. */
+/* bits.h - numbers as bit patterns: unaligned little-endian loads, IEEE 754 single and
+ * half precision. */
 #ifndef TF_BASE_BITS_H
 #define TF_BASE_BITS_H
 
@@ -25,8 +26,12 @@ static inline uint64_t tf_load64(const void *p)
     return x;
 }
 
+/* Round to the nearest float; false if a number is beyond the range of floats. */
+bool tf_to_float(double d, float *x);
 /* The value of a half (binary16); every half is exactly a float. */
 float tf_half_to_float(uint16_t h);
+/* The value of a bfloat16, the upper half of a float. */
+float tf_bf16_to_float(uint16_t h);
 /* Set *h to the half with exactly the value of x, which is not NaN; false if there is none. */
 bool tf_half_exact(float x, uint16_t *h);
 

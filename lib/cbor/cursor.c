@@ -295,7 +295,8 @@ const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t
                 memcpy(&d, p + 8 * i, 8);
             else if (tf_cursor_real(&l.at, &d))
                 return "not a number";
-            to[i] = (float)d;
+            if (!tf_to_float(d, &to[i]))
+                return "a number that f32 can't hold";
         }
     }
     *x = to;

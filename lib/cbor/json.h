@@ -1,6 +1,7 @@
 /* json.h - trees of values (value.h) to and from JSON, in one of two styles.
  *
- * TF_JSON_EXACT reads back to the same values. Reals keep a point or an exponent (1.0 is not 1) and
+ * TF_JSON_EXACT reads back to the same values, except maps and texts that look like what stands for
+ * byte strings and reals here. Reals keep a point or an exponent (1.0 is not 1) and
  * have the fewest digits that read back to the same number. Byte strings are {"$hex": digits}, or
  * the digits alone where tf_value_is_hash_key expects a SHA-256. Reals that JSON cannot express are
  * {"$real": "nan"}, "inf" or "-inf".

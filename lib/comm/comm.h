@@ -5,7 +5,8 @@
  * plugin, tf-comm-openmpi.so or tf-comm-mpich.so, so that programs link nothing for it.
  *
  * Their number is a power of two. Each call but swap is made by all ranks, and all calls by a
- * process's main thread. No wait is without end: after `limit` seconds the call fails. After a
+ * process's main thread. No wait is without end: after `limit` seconds a swap or gather fails, and
+ * after somewhat longer tf_comm_open and tf_comm_close end the process with TF_FAILED. After a
  * failure of swap or gather the ranks no longer agree: tf_comm_abort is what is left. */
 #ifndef TF_COMM_COMM_H
 #define TF_COMM_COMM_H
@@ -63,7 +64,7 @@ bool tf_comm_wanted(enum tf_comm_use use);
 int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit,
                  struct tf_err *err) TF_MUST_CHECK;
 /* After the last message, on all ranks: none ends before the last one closes, or after twice
- * `limit` the process ends with TF_FAILED. After a failure, tf_comm_abort with TF_FAILED: the
+ * `limit` the process ends. After a failure, tf_comm_abort with TF_FAILED: the
  * others may wait for this rank elsewhere. A zero struct may be closed. */
 void tf_comm_close(struct tf_comm *c);
 /* End all ranks. Returns only for a process of its own. */

@@ -325,19 +325,11 @@ static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_
 static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batcher *b,
                         const struct tf_corpus *c, const struct tf_opt *table)
 {
-    const struct tf_header *src = &c->side[0].first, *tgt = &c->side[c->streams - 1].first,
-                           *v = src->has_vocab || !tgt->has_vocab ? src : tgt;
-    *h = (struct tf_header){.kind = "batch",
-                            .version = 1,
-                            .has_vocab = v->has_vocab,
-                            .size = c->size,
-                            .special = v->special,
-                            .made = tf_value_clone(a, &src->made),
-                            .extra = tf_value_map()};
-    memcpy(h->vocab, v->vocab, sizeof h->vocab);
-    if (!tf_value_equal(&src->made, &tgt->made))
-        for (size_t i = 0; i < tgt->made.n; i++)
-            tf_value_push(a, &h->made, tf_value_clone(a, &tgt->made.items[i]));
+    *h = c->vocab.h;
+    h->kind = "batch";
+    h->version = 1;
+    h->extra = tf_value_map();
+    tf_header_made_from(h, a, &c->side[0].first, &c->side[c->streams - 1].first);
     tf_header_made(h, a, tf_progname, table, NULL);
     make_config(&h->config, a, b, c);
 }
@@ -377,14 +369,21 @@ int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err
     return 0;
 }
 
+/* The corpus, or of a pipe the first window and one more. */
+static int read_first(const struct tf_batcher *b, struct tf_corpus *c, struct tf_err *err)
+{
+    if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window + 1, err) < 0)
+        return -1;
+    return c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0) ? fail_no_pair(b, c, err)
+                                                                         : 0;
+}
+
 int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
                    struct tf_out *out, struct tf_err *err)
 {
     const struct tf_list *l = b->list;
-    if (l == NULL && tf_corpus_read(c, c->files ? SIZE_MAX : b->window + 1, err) < 0)
-        return -1;
-    if (l == NULL && c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0))
-        return fail_no_pair(b, c, err);
+    struct tf_err quiet = {0};
+    int rc = l == NULL ? read_first(b, c, err) : 0;
     struct run r = {.b = b,
                     .c = c,
                     .n_groups = l != NULL ? l->n_groups : 1,
@@ -398,8 +397,9 @@ int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_op
     struct tf_arena a = {0};
     struct tf_header h;
     make_header(&h, &a, b, c, table);
-    int rc = tf_writer_begin(&r.w, out, &h, err);
+    int begun = tf_writer_begin(&r.w, out, &h, rc == 0 ? err : &quiet); /* also to report failure */
     tf_arena_release(&a);
+    rc = rc == 0 ? begun : rc;
     if (rc == 0)
         rc = l != NULL ? run_list(&r, err) : c->files ? run_files(&r, err) : run_pipe(&r, err);
     if (rc == 0)

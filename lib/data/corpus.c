@@ -50,23 +50,14 @@ static int copy_mapped(uint32_t *dst, size_t n, const struct tf_corpus_side *s, 
 
 /* ---- the streams ---- */
 
-/* A part begins: its header is part of the corpus id and must agree with the first one. */
+/* A part begins: its header is part of the corpus id and must agree with those before. */
 static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_err *err)
 {
     size_t n;
-    const struct tf_corpus_side *first = &c->side[0];
     const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
-    const struct tf_header *h = tf_reader_header(s->reader);
     s->parts++;
     tf_sha256_add(&s->sha, raw, n);
-    if (tf_same_vocab(h, s->in.name, &first->first, first->first_name, err) < 0)
-        return -1;
-    if (h->size > 0 && c->size > 0 && h->size != c->size)
-        return tf_fail(err, "%s: vocabulary of %lld ids, but %lld in an earlier header", s->in.name,
-                       (long long)h->size, (long long)c->size);
-    if (h->size > 0)
-        c->size = h->size;
-    return 0;
+    return tf_one_vocab_add(&c->vocab, tf_reader_header(s->reader), s->in.name, err);
 }
 
 static void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count, bool has_crc,
@@ -93,12 +84,12 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
         return -1;
     if (tf_reader_new(&s->reader, &s->in, c->streams == 2 ? tokens : pairs, 0, err) < 0)
         return -1;
-    if (s->first_name == NULL) {
+    if (!s->has_first) {
         size_t n;
         const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
         if (tf_header_decode(&s->first, &s->mem, raw, n, err) < 0)
             return -1;
-        s->first_name = tf_arena_strndup(&s->mem, s->in.name, strlen(s->in.name));
+        s->has_first = true;
     }
     tf_sha256_init(&s->sha);
     return part_begin(c, s, err);
@@ -138,7 +129,8 @@ static void side_close(struct tf_corpus_side *s)
 void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter)
 {
     TF_ASSERT(n == 1 || n == 2);
-    *c = (struct tf_corpus){.filter = *filter, .streams = n, .all_crcs = true};
+    *c = (struct tf_corpus){
+        .filter = *filter, .streams = n, .vocab = TF_NO_VOCAB, .all_crcs = true};
     for (int i = 0; i < n; i++)
         c->side[i].in.fd = -1;
 }
@@ -224,7 +216,7 @@ static bool in_vocabulary(const struct tf_corpus *c, const uint32_t *ids, size_t
     uint32_t most = 0;
     for (size_t i = 0; i < n; i++)
         most = ids[i] > most ? ids[i] : most;
-    return n == 0 || c->size == 0 || most < c->size;
+    return n == 0 || c->vocab.h.size == 0 || most < c->vocab.h.size;
 }
 
 /* Why to drop a pair of these lengths; TF_DROP_REASONS: keep it. */

@@ -40,8 +40,8 @@ struct tf_pair {
 struct tf_corpus_side {
     struct tf_in in;
     struct tf_reader *reader;
-    struct tf_header first; /* of the first part, which later parts must agree with; lives in mem */
-    const char *first_name; /* of its file */
+    struct tf_header first; /* of the first part; lives in mem */
+    bool has_first;
     struct tf_arena mem;
     struct tf_sha256 sha; /* over header, count and CRC of each part */
     uint64_t parts;       /* of the file: begun */
@@ -53,10 +53,10 @@ struct tf_corpus_side {
 struct tf_corpus {
     struct tf_pair_filter filter;
     struct tf_corpus_side side[2];
-    int streams;  /* 2: token streams; 1: a pair stream */
-    int64_t size; /* of the vocabulary, by the first header that states it; 0: unknown */
-    bool files;   /* every input is a mapped file */
-    bool ended;   /* everything is read: the counts are final */
+    int streams; /* 2: token streams; 1: a pair stream */
+    struct tf_one_vocab vocab;
+    bool files; /* every input is a mapped file */
+    bool ended; /* everything is read: the counts are final */
     bool has_id;
     uint8_t id[32];   /* when ended: SHA-256 over header, count and CRC of both sides */
     uint64_t records; /* of the open files, so far */
@@ -79,7 +79,7 @@ void tf_corpus_release(struct tf_corpus *c);
 /* An empty corpus of n streams, for tf_corpus_switch. */
 void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter);
 /* Close the files and open others to read into memory, which continue the corpus with record number
- * `base`: pairs, vocabulary and counts stay, and the headers must agree with the first ones. They
+ * `base`: pairs, vocabulary and counts stay, and the headers must agree with earlier ones. They
  * must be regular files. */
 int tf_corpus_switch(struct tf_corpus *c, const char *const *paths, uint64_t base,
                      struct tf_err *err) TF_MUST_CHECK;

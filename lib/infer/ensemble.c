@@ -158,10 +158,7 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
     memcpy(h.model, m->fingerprint, sizeof h.model);
     if (h.size == 0)
         h.size = m->model[0].config.vocab_size;
-    h.made = tf_value_clone(a, &from[0]->made);
-    if (from[1] != NULL && !tf_value_equal(&from[0]->made, &from[1]->made))
-        for (size_t i = 0; i < from[1]->made.n; i++)
-            tf_value_push(a, &h.made, tf_value_clone(a, &from[1]->made.items[i]));
+    tf_header_made_from(&h, a, from[0], from[1]);
     h.config = tf_value_map();
     h.extra = tf_value_map();
     tf_header_made(&h, a, tf_progname, opts, &m->inputs);

@@ -1,4 +1,5 @@
 /* decode.c - decode records by their schema. */
+#include "base/bits.h"
 #include "base/hash.h"
 #include "stream/record.h"
 
@@ -251,8 +252,9 @@ static int get_field(struct decode *d, const struct tf_field *f, void *base, str
         return get_text(d, f, base, err);
     case TF_FIELD_FLOAT:
         TRY(f->name, tf_cursor_real(&d->c, &d->real));
-        *TF_MEMBER(float, base, f->at) = (float)d->real;
-        return 0;
+        return tf_to_float(d->real, TF_MEMBER(float, base, f->at))
+                   ? 0
+                   : tf_fail(err, "%s: a number that f32 can't hold", f->name);
     case TF_FIELD_SHA256:
         TRY(f->name, tf_cursor_sha256(&d->c, TF_MEMBER(uint8_t, base, f->at)));
         *TF_MEMBER(bool, base, f->flag_at) = true;

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "cbor/json.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "stream/record.h"
 #include "stream/inspect.h"
 
@@ -23,19 +24,22 @@ struct line {
     struct tf_arena a;
     struct tf_json_values values;
     struct tf_value v;
+    int type; /* of the record; NO_TYPE before the key was read, -1 for none of ours */
     struct tf_buf data;
     enum tf_dtype dtype;
-    bool has_data, has_weights;
+    bool has_dtype, has_data, has_weights;
 };
+enum { NO_TYPE = -2 };
 
 struct from_json {
     struct tf_writer w;
     struct tf_out *out;
     const struct tf_value *stage; /* of provenance, to be appended; NULL: none */
     struct tf_header h;
-    struct tf_arena header_mem;
-    bool open; /* between header and end */
-    bool any;  /* there was a header */
+    struct tf_arena header_mem;      /* also of the names */
+    struct tf_value states, tensors; /* MAP: the names of the part so far */
+    bool open;                       /* between header and end */
+    char *kind;                 /* of the first part; NULL: there was no header */
 };
 
 /* ---- tensors ---- */
@@ -61,9 +65,9 @@ static int put_int(struct line *l, bool negative, uint64_t mag, struct tf_err *e
 
 static int put_number(struct line *l, double x, struct tf_err *err)
 {
-    float f = (float)x;
+    float f;
     uint16_t h;
-    if (l->dtype != TF_F64 && isfinite(x) && !isfinite(f))
+    if (!tf_to_float(x, &f) && l->dtype != TF_F64)
         return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
     switch (l->dtype) {
     case TF_F64:
@@ -125,8 +129,7 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
 
 static int read_data(struct line *l, struct tf_err *err)
 {
-    const struct tf_value *v = tf_value_get(&l->v, "dtype");
-    if (!v || v->kind != TF_TEXT || !tf_dtype_of(&l->dtype, v->text))
+    if (!l->has_dtype)
         return tf_fail(err, "data: dtype must come before it and be known");
     l->has_data = true;
     return read_numbers(l, SIZE_MAX, err) ? tf_context(err, "data") : 0;
@@ -176,10 +179,7 @@ static int to_float(const struct tf_value *v, float *x, struct tf_err *err)
         d = v->real;
     else if (v->kind != TF_TEXT || !tf_special_real(v->text, &d))
         return tf_fail(err, "not a number");
-    *x = (float)d;
-    if (isfinite(d) && !isfinite(*x))
-        return tf_fail(err, "a number that f32 can't hold");
-    return 0;
+    return tf_to_float(d, x) ? 0 : tf_fail(err, "a number that f32 can't hold");
 }
 
 /* Set a field of the struct at base from the map `from`. */
@@ -383,6 +383,18 @@ static int check_state(struct line *l, const struct tf_record *rec, struct tf_er
     return rc;
 }
 
+/* Of a state or a tensor, each once in a part. */
+static int claim_name(struct from_json *u, struct tf_value *names, const char *what,
+                      const char *name, struct tf_err *err)
+{
+    if (!name[0] || strlen(name) > TF_MAX_NAME)
+        return tf_fail(err, "name: 1 to %d bytes", TF_MAX_NAME);
+    if (tf_value_get(names, name))
+        return tf_fail(err, "%s %s: twice", what, name);
+    tf_value_put(&u->header_mem, names, name, tf_value_null());
+    return 0;
+}
+
 static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
 {
     struct tf_tensor t = {0};
@@ -391,8 +403,8 @@ static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
         return -1;
     if (!l->has_data)
         return tf_fail(err, "data: missing");
-    if (!t.name[0] || strlen(t.name) > TF_MAX_NAME)
-        return tf_fail(err, "name: 1 to %d bytes", TF_MAX_NAME);
+    if (claim_name(u, &u->tensors, "tensor", t.name, err))
+        return -1;
     if (dims->n > TF_MAX_RANK)
         return tf_fail(err, "dims: more than %d", TF_MAX_RANK);
     uint64_t bytes;
@@ -413,15 +425,13 @@ static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
     return tf_writer_tensor(&u->w, &t, err);
 }
 
-/* Are these bytes one record, other than header, check, error and end? */
+/* Are these bytes one ancillary record? */
 static bool is_other(const uint8_t *p, size_t n)
 {
     const char *why;
     struct tf_scan s = {0};
-    int type = tf_record_type(p, n);
-    return n > 0 && tf_scan_item(&s, p, n, n, &why) == 1 && s.pos == n && type >= 0 &&
-           type != TF_REC_HEADER && type != TF_REC_CHECK && type != TF_REC_END &&
-           type != TF_REC_ERROR;
+    return n > 0 && tf_scan_item(&s, p, n, n, &why) == 1 && s.pos == n &&
+           tf_record_type(p, n) >= TF_REC_ANCILLARY;
 }
 
 /* Encode the value that `record` had for a record of these bytes. Converting it to JSON and back
@@ -458,7 +468,7 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
     if (tf_value_from_hex(&v, &l->a, hex, strlen(hex), err))
         return tf_context(err, "hex");
     if (!is_other((const uint8_t *)v.text, v.n))
-        return tf_fail(err, "hex: not one record");
+        return tf_fail(err, "hex: not one record of type %d or higher", TF_REC_ANCILLARY);
     if (record)
         tf_cbor_value(&now, record);
     if (record)
@@ -466,7 +476,7 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
     bool edited = now.len != then.len || (now.len && memcmp(now.p, then.p, now.len) != 0);
     int rc;
     if (edited && !is_other((const uint8_t *)now.p, now.len))
-        rc = tf_fail(err, "record: not a record");
+        rc = tf_fail(err, "record: not one of type %d or higher", TF_REC_ANCILLARY);
     else
         rc = edited ? tf_writer_raw(&u->w, now.p, now.len, err)
                     : tf_writer_raw(&u->w, v.text, v.n, err);
@@ -507,11 +517,14 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
     int rc = tf_header_decode(&u->h, &u->header_mem, b.p, b.len, err);
     if (!rc && check_record(&b, err))
         rc = tf_context(err, "header");
+    if (!rc && u->kind && strcmp(u->kind, u->h.kind) != 0)
+        rc = tf_fail(err, "a part of kind %s after one of kind %s", u->h.kind, u->kind);
     if (!rc) {
         tf_writer_release(&u->w);
         rc = tf_writer_begin_raw(&u->w, u->out, &u->h, b.p, b.len, err);
         u->open = !rc;
-        u->any = true;
+        u->states = u->tensors = tf_value_map();
+        u->kind = u->kind ? u->kind : tf_xstrdup(u->h.kind);
     }
     tf_buf_release(&b);
     return rc;
@@ -527,8 +540,12 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
         return begin(u, l, err);
     if (!u->open)
         return tf_fail(err, "%s outside of a part: a header comes first", name);
+    if (rec.type < 0 && strcmp(name, tf_record_name(TF_REC_ANCILLARY)) != 0)
+        return tf_fail(err, "unknown type '%s'", name);
     if (rec.type < 0)
         return put_other(u, l, err);
+    if (!tf_kind_has(tf_kind_of(u->h.kind), rec.type))
+        return tf_fail(err, "%s in a stream of kind %s", name, u->h.kind);
     if (rec.type == TF_REC_CHECK)
         return u->w.dirty ? tf_writer_check(&u->w, err) : 0;
     if (rec.type == TF_REC_END) {
@@ -543,48 +560,77 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
         u->open = false;
         return tf_writer_error(&u->w, rec.code, rec.text, err);
     }
-    if (rec.type == TF_REC_STATE && check_state(l, &rec, err))
+    if (rec.type == TF_REC_STATE &&
+        (check_state(l, &rec, err) || claim_name(u, &u->states, "state", rec.text, err)))
         return -1;
+    if (rec.type == TF_REC_STATE && u->tensors.n > 0)
+        return tf_fail(err, "state %s comes after a tensor", rec.text);
+    if (rec.type == TF_REC_BATCH && rec.batch.n == 0)
+        return tf_fail(err, "batch %llu is empty", (unsigned long long)rec.batch.ordinal);
     return tf_writer_record(&u->w, &rec, err);
+}
+
+/* The value after a key, of which data and weights are read apart. They are keys of a user's own
+ * in lines of other types. */
+static int read_member(struct line *l, const char *key, struct tf_value *x, struct tf_err *err)
+{
+    enum tf_json_kind k;
+    const bool data = !strcmp(key, "data") && (l->type == NO_TYPE || l->type == TF_REC_TENSOR),
+               weights = !strcmp(key, "weights") && (l->type == NO_TYPE || l->type == TF_REC_ATTN);
+    if ((data && l->has_weights) || (weights && l->has_data))
+        return tf_fail(err, "data and weights in one line");
+    if (data || weights)
+        return data ? read_data(l, err) : read_weights(l, err);
+    if (tf_json_next(&l->r, &k, err) || tf_value_from_json(&l->values, k, key, x, err))
+        return -1;
+    if (!strcmp(key, "type") && x->kind == TF_TEXT)
+        l->type = tf_schema_type(x->text);
+    if (!strcmp(key, "dtype") && x->kind == TF_TEXT)
+        l->has_dtype = tf_dtype_of(&l->dtype, x->text);
+    return 0;
+}
+
+/* The pairs of a line's object, up to its end; *pairs is from malloc, n is their number. */
+static int read_members(struct line *l, struct tf_value_pair **pairs, size_t *n, struct tf_err *err)
+{
+    enum tf_json_kind k;
+    for (;;) {
+        char *key;
+        if (tf_json_next(&l->r, &k, err))
+            return -1;
+        if (k == TF_JSON_OBJECT_END)
+            return tf_json_next(&l->r, &k, err); /* the end, or an error */
+        if (tf_json_text(&l->values, &key, err))
+            return -1;
+        if (*n == TF_MAX_VALUES)
+            return tf_fail(err, "more than %d keys", TF_MAX_VALUES);
+        if ((*n & (*n + 1)) == 0) /* room for twice as many and one */
+            *pairs = tf_xarray(*pairs, 2 * *n + 1, sizeof **pairs);
+        struct tf_value_pair *p = &(*pairs)[(*n)++];
+        *p = (struct tf_value_pair){key, tf_value_null()};
+        if (read_member(l, key, &p->value, err))
+            return -1;
+    }
 }
 
 static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err)
 {
     enum tf_json_kind k;
+    struct tf_value_pair *pairs = NULL;
+    size_t n_pairs = 0;
     tf_json_read(&l->r, s, n);
     tf_arena_clear(&l->a);
-    l->v = tf_value_map();
     l->values = (struct tf_json_values){.r = &l->r, .a = &l->a, .max = max_values};
-    l->has_data = l->has_weights = false;
+    l->type = NO_TYPE;
+    l->has_dtype = l->has_data = l->has_weights = false;
     if (tf_json_next(&l->r, &k, err))
         return -1;
     if (k != TF_JSON_OBJECT)
         return tf_fail(err, "not a JSON object");
-    for (;;) {
-        struct tf_value x = tf_value_null();
-        if (tf_json_next(&l->r, &k, err))
-            return -1;
-        if (k == TF_JSON_OBJECT_END)
-            return tf_json_next(&l->r, &k, err); /* the end, or an error */
-        char *key;
-        if (tf_json_text(&l->values, &key, err))
-            return -1;
-        bool data = !strcmp(key, "data"), weights = !strcmp(key, "weights");
-        if ((data && l->has_weights) || (weights && l->has_data))
-            return tf_fail(err, "data and weights in one line");
-        if (data || weights) {
-            if (data ? read_data(l, err) : read_weights(l, err))
-                return -1;
-        } else if (tf_json_next(&l->r, &k, err) ||
-                   tf_value_from_json(&l->values, k, key, &x, err)) {
-            return -1;
-        }
-        if (tf_value_get(&l->v, key))
-            return tf_fail(err, "%s: twice", key);
-        if (l->v.n == TF_MAX_VALUES)
-            return tf_fail(err, "more than %d keys", TF_MAX_VALUES);
-        tf_value_put(&l->a, &l->v, key, x);
-    }
+    int rc = read_members(l, &pairs, &n_pairs, err);
+    const char *twice = rc == 0 ? tf_value_from_pairs(&l->a, &l->v, pairs, n_pairs) : NULL;
+    free(pairs);
+    return twice != NULL ? tf_fail(err, "%s: twice", twice) : rc;
 }
 
 int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *text,
@@ -608,6 +654,14 @@ int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *tex
     return rc;
 }
 
+static bool is_blank(const char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (s[i] == ' ' || s[i] == '\t' || s[i] == '\r'))
+        i++;
+    return i == n;
+}
+
 int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                          struct tf_err *err)
 {
@@ -621,7 +675,7 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
         rc = tf_in_line_ready(in, MAX_LINE) ? 0 : tf_out_flush(out, err);
         if (rc || (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) != 1)
             break;
-        if (n == 0)
+        if (is_blank(s, n))
             continue;
         rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ? -1 : 0;
         tf_json_read_release(&l.r);
@@ -633,11 +687,12 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
         rc = tf_fail(err, "longer than %d bytes", MAX_LINE);
     if (rc < 0)
         tf_context(err, "%s: line %llu", in->name, (unsigned long long)number);
-    else if (!u.any)
+    else if (!u.kind)
         rc = tf_fail(err, "%s: truncated: no stream", in->name);
     else if (u.open)
         rc = tf_fail(err, "%s: no end line", in->name);
     tf_writer_release(&u.w);
+    free(u.kind);
     tf_arena_release(&u.header_mem);
     tf_arena_release(&l.a);
     tf_buf_release(&l.data);

@@ -4,6 +4,7 @@
 #include "base/version.h"
 #include "stream/record.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const uint8_t tf_label[TF_LABEL_N] = {0xd9, 0xd9, 0xf8, 0xda, 'T', 'F',
@@ -72,6 +73,18 @@ void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
         h->made.kind == TF_ARRAY ? tf_value_clone(a, &h->made) : tf_value_array();
     tf_value_push(a, &made, stage);
     h->made = made;
+}
+
+void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct tf_header *a,
+                         const struct tf_header *b)
+{
+    h->made = tf_value_clone(mem, &a->made);
+    for (size_t i = 0, k; b != NULL && i < b->made.n; i++) {
+        for (k = 0; k < a->made.n && !tf_value_equal(&b->made.items[i], &a->made.items[k]); k++)
+            ;
+        if (k == a->made.n)
+            tf_value_push(mem, &h->made, tf_value_clone(mem, &b->made.items[i]));
+    }
 }
 
 void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
@@ -191,4 +204,37 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
                    "%s: vocabulary %.12s differs from %s: %.12s (use one vocabulary for all: "
                    "tf-tokenize -m MODEL)",
                    a_name, tf_hex(x, a->vocab, 32), b_name, tf_hex(y, b->vocab, 32));
+}
+
+int tf_one_vocab_add(struct tf_one_vocab *all, const struct tf_header *h, const char *name,
+                     struct tf_err *err)
+{
+    struct tf_special special = h->special;
+    if (tf_same_vocab(h, name, &all->h, all->name, err) < 0)
+        return -1;
+    if (h->size > 0 && all->h.size > 0 && h->size != all->h.size)
+        return tf_fail(err, "%s: vocabulary of %lld ids, but %lld in an earlier header", name,
+                       (long long)h->size, (long long)all->h.size);
+    for (int i = 0; i < 4; i++) {
+        const int64_t id = *special_field(&special, i);
+        int64_t *known = special_field(&all->h.special, i);
+        if (id >= 0 && *known >= 0 && id != *known)
+            return tf_fail(err, "%s: %s is id %lld, but %lld in an earlier header", name,
+                           special_names[i], (long long)id, (long long)*known);
+        if (id >= 0)
+            *known = id;
+    }
+    if (h->size > 0)
+        all->h.size = h->size;
+    for (int i = 0; i < 4; i++)
+        if (all->h.size > 0 && *special_field(&all->h.special, i) >= all->h.size)
+            return tf_fail(err, "%s: %s is id %lld, in a vocabulary of %lld ids", name,
+                           special_names[i], (long long)*special_field(&all->h.special, i),
+                           (long long)all->h.size);
+    if (h->has_vocab && !all->h.has_vocab) {
+        all->h.has_vocab = true;
+        memcpy(all->h.vocab, h->vocab, sizeof all->h.vocab);
+        snprintf(all->name, sizeof all->name, "%s", name);
+    }
+    return 0;
 }

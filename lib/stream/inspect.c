@@ -15,12 +15,23 @@ static int open_reader(struct tf_reader **r, struct tf_in *in, unsigned flags,
     return 0;
 }
 
-/* The batches of all parts: none empty, numbered without gaps within a part. */
+/* Is the cursor after batch b one after (epoch, group, record) of the last batch? */
+static bool is_later(const struct tf_batch *b, const uint64_t last[3])
+{
+    const uint64_t at[3] = {b->epoch, b->group, b->record};
+    int i = 0;
+    while (i < 2 && at[i] == last[i])
+        i++;
+    return at[i] > last[i];
+}
+
+/* The batches of all parts: none empty, numbered without gaps within a part, each with a later
+ * cursor. */
 static int check_batches(struct tf_reader *r, const char *name, struct tf_err *err)
 {
     struct tf_record rec;
     int rc;
-    uint64_t ordinal = 0; /* of the next batch */
+    uint64_t ordinal = 0, last[3] = {0}; /* of the next batch; cursor after the last one */
     bool begun = false;
     while ((rc = tf_reader_next(r, &rec, err)) > 0) {
         begun = begun && rec.type != TF_REC_HEADER;
@@ -33,7 +44,15 @@ static int check_batches(struct tf_reader *r, const char *name, struct tf_err *e
                                             is, (unsigned long long)ordinal);
             break;
         }
+        if (begun && !is_later(&rec.batch, last)) {
+            rc = tf_fail(err, "%s: batch %llu: its cursor is not after that of the batch before",
+                         name, (unsigned long long)rec.batch.ordinal);
+            break;
+        }
         ordinal = rec.batch.ordinal + 1;
+        last[0] = rec.batch.epoch;
+        last[1] = rec.batch.group;
+        last[2] = rec.batch.record;
         begun = true;
     }
     return rc;

@@ -37,6 +37,8 @@ struct tf_reader {
     uint32_t sum_crc;
     /* Bytes of in->buf from in->pos on: [0, last) was returned, [last, scanned) is queued. */
     size_t last, scanned;
+    struct tf_scan scan; /* of the item after the queue, begun at offset scan_from of the input */
+    uint64_t scan_from;
     size_t held;     /* bytes queued since the last check */
     uint64_t *queue; /* lengths */
     size_t head, ready, tail, cap;
@@ -114,24 +116,30 @@ static int malformed(const struct tf_reader *r, uint64_t at, const char *why, co
  * which are there; 0: not all of it is, and fill is false; -1: error. */
 static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
 {
-    struct tf_scan s = {0};
+    struct tf_scan *s = &r->scan;
     const char *why;
+    if (r->scan_from != scan_offset(r))
+        *s = (struct tf_scan){0};
+    r->scan_from = scan_offset(r);
     for (;;) {
         size_t limit = TF_MAX_RECORD, have = available(r);
         if ((r->flags & TF_READ_TENSORS) && tf_record_type(scan_at(r), have) == TF_REC_TENSOR)
             limit = r->max_tensor + TF_TENSOR_HEAD_MAX;
-        int rc = tf_scan_item(&s, scan_at(r), have, limit, &why);
+        int rc = tf_scan_item(s, scan_at(r), have, limit, &why);
+        const size_t at = s->pos;
+        if (rc != 0)
+            *s = (struct tf_scan){0};
         if (rc > 0)
-            return (int64_t)s.pos;
+            return (int64_t)at;
         if (rc < 0) {
             bool raise = limit != TF_MAX_RECORD && strstr(why, "limit");
-            return malformed(r, scan_offset(r) + s.pos, why, raise ? " (--max-tensor)" : "", err);
+            return malformed(r, scan_offset(r) + at, why, raise ? " (--max-tensor)" : "", err);
         }
         if (!fill)
             return 0;
-        if (want(r, s.need, err))
+        if (want(r, s->need, err))
             return -1;
-        if (available(r) < s.need)
+        if (available(r) < s->need)
             return truncated(r, err);
     }
 }

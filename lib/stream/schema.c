@@ -87,11 +87,11 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
                     F("columns", TEXTS, AT(attn.cols), N_AT(attn.n_cols), .max = TF_MAX_TEXTS),
                     F("weights", FLOATS, .flags = TF_BULK, AT(attn.weights), .count = attn_weights,
                       .max = TF_MAX_RECORD / sizeof(float)))},
-    [TF_REC_TENSOR] = {"tensor", TF_KIND_MODELS | OTHER, .own_crc = true, .apart = true,
+    [TF_REC_TENSOR] = {"tensor", TF_KIND_MODELS, .own_crc = true, .apart = true,
                        .fields = FIELDS(F("name", TEXT, .at = 0), F("dtype", DTYPE, .at = 0),
                                         F("pad", PAD, .at = 0), F("data", MATRIX, .at = 0),
                                         F("crc", DATA_CRC, .at = 0))},
-    [TF_REC_STATE] = {"state", TF_KIND_MODELS | OTHER, .own_crc = true,
+    [TF_REC_STATE] = {"state", TF_KIND_MODELS, .own_crc = true,
                       .fields =
                           FIELDS(F("name", TEXT, AT(text)),
                                  F("value", VALUE, AT(value), N_AT(value_n), FLAG_AT(value_at)),

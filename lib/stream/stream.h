@@ -77,7 +77,7 @@ struct tf_header {
     /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}, ...}: the
      * pipeline so far, first stage first */
     struct tf_value made;
-    struct tf_value extra; /* MAP: unknown keys, passed on */
+    struct tf_value extra; /* MAP: unknown keys */
 };
 
 /* Append a stage to h->made: the program, the values of the semantic options in the table, and the
@@ -85,6 +85,10 @@ struct tf_header {
 struct tf_opt;
 void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
                     const struct tf_opt *opts, const struct tf_value *inputs);
+/* Set h->made to the stages of one input, or of two (b is not NULL): those of b that a does not
+ * have come after those of a. */
+void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct tf_header *a,
+                         const struct tf_header *b);
 void tf_header_encode(struct tf_buf *b, const struct tf_header *h); /* the header record */
 int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
                      struct tf_err *err) TF_MUST_CHECK;
@@ -92,6 +96,16 @@ int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, siz
  * inputs, for the message. */
 int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf_header *b,
                   const char *b_name, struct tf_err *err) TF_MUST_CHECK;
+/* The vocabulary of several inputs, by their headers: each fact is from the first that states it.
+ * Begin with TF_NO_VOCAB. */
+struct tf_one_vocab {
+    struct tf_header h; /* has_vocab, vocab, size, special */
+    char name[256];     /* of the input with the hash */
+};
+#define TF_NO_VOCAB ((struct tf_one_vocab){.h.special = {-1, -1, -1, -1}})
+/* Add what *h states; fail where that contradicts an earlier header. name: of its input. */
+int tf_one_vocab_add(struct tf_one_vocab *all, const struct tf_header *h, const char *name,
+                     struct tf_err *err) TF_MUST_CHECK;
 
 /* ---- records ---- */
 

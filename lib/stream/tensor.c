@@ -77,14 +77,6 @@ int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
     return rc;
 }
 
-static float from_bf16(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err)
 {
     const uint8_t *p = t->data;
@@ -99,14 +91,13 @@ int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err)
     case TF_BF16:
         for (size_t i = 0; i < n; i++) {
             memcpy(&h, p + 2 * i, 2);
-            dst[i] = t->dtype == TF_F16 ? tf_half_to_float(h) : from_bf16(h);
+            dst[i] = t->dtype == TF_F16 ? tf_half_to_float(h) : tf_bf16_to_float(h);
         }
         return 0;
     case TF_F64:
         for (size_t i = 0; i < n; i++) {
             memcpy(&d, p + 8 * i, 8);
-            dst[i] = (float)d;
-            if (isfinite(d) && !isfinite(dst[i]))
+            if (!tf_to_float(d, &dst[i]))
                 return tf_fail(err, "%g is beyond the range of f32", d);
         }
         return 0;

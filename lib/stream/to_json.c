@@ -179,7 +179,6 @@ static void put_element(struct tf_json *j, enum tf_dtype t, const uint8_t *p)
     uint16_t h;
     double d;
     float f;
-    uint32_t u;
     switch (t) {
     case TF_F32:
         memcpy(&f, p, 4);
@@ -191,9 +190,7 @@ static void put_element(struct tf_json *j, enum tf_dtype t, const uint8_t *p)
         break;
     case TF_BF16:
         memcpy(&h, p, 2);
-        u = (uint32_t)h << 16;
-        memcpy(&f, &u, 4);
-        put_float(j, f);
+        put_float(j, tf_bf16_to_float(h));
         break;
     case TF_F64:
         memcpy(&d, p, 8);

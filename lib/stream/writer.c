@@ -39,7 +39,7 @@ int tf_writer_check(struct tf_writer *w, struct tf_err *err)
 static int put_record(struct tf_writer *w, struct tf_err *err)
 {
     size_t n = w->buf.len;
-    if (n > TF_MAX_RECORD) {
+    if (n > TF_MAX_RECORD && tf_record_type((const uint8_t *)w->buf.p, n) != TF_REC_TENSOR) {
         tf_buf_clear(&w->buf);
         return tf_fail(err, "%s: a record of %zu bytes: at most %zu", w->out->name, n,
                        TF_MAX_RECORD);

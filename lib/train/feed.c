@@ -17,7 +17,7 @@ enum { SLOTS = 4, WAIT_MS = 50 /* of tf_feed_next */ };
 struct tf_feed {
     struct tf_in in;
     struct tf_reader *reader;
-    struct tf_header first; /* of part 0: what later parts are compared with */
+    struct tf_one_vocab vocab; /* of all parts so far */
     const struct tf_config *config;
     struct tf_batch_cursor from;
     bool resume, any_corpus;
@@ -91,7 +91,7 @@ static int new_part(struct tf_feed *f, struct tf_err *err)
     f->part++;
     f->begun = false;
     f->ordinal = 0;
-    if (tf_same_vocab(h, "this part", &f->first, "the first part", err) != 0)
+    if (tf_one_vocab_add(&f->vocab, h, "this part", err) != 0)
         return tf_context(err, "%s", f->in.name);
     return 0;
 }
@@ -238,7 +238,9 @@ static void *read_main(void *arg)
 void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_batch_cursor *from,
                    bool any_corpus)
 {
-    f->first = *tf_reader_header(f->reader); /* only fields that own nothing are used later */
+    f->vocab = TF_NO_VOCAB;
+    (void)!tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), "the first part",
+                            &(struct tf_err){0}); /* nothing to contradict */
     f->config = c;
     f->resume = from != NULL;
     f->any_corpus = any_corpus;

@@ -350,6 +350,64 @@ END
     expect_error "kind is tokens, expected pairs"
 }
 
+@test "every header counts: one vocabulary, of one size, with the same special ids" {
+    head_of() { # NAME JSON: a stream of one record
+        printf '%s\n' "{\"type\":\"header\",\"header\":{\"v\":1,\"kind\":\"tokens\"$2}}" \
+            '{"type":"tokens","idx":0,"ids":[5]}' '{"type":"end"}' | tf-cbor unjson >"$1"
+    }
+    a=$(printf 'a%.0s' {1..64})
+    head_of none ''
+    head_of a ",\"vocab\":\"$a\",\"size\":9,\"special\":{\"eos\":3}"
+    head_of b ",\"vocab\":\"${a//a/b}\""
+    head_of eight ',"size":8'
+    head_of two ',"special":{"eos":2}'
+    head_of ten ',"special":{"bos":10}'
+    try() { # OTHER MESSAGE: the first part of one side states nothing
+        cat none "$1" >mixed
+        cat a none >known
+        t 1 tf-batch known mixed
+        expect_error "$2"
+        t 1 tf-batch mixed known
+        expect_contains "$stderr" "$3"
+        printf 'none\tnone\na\tnone\nnone\t%s\n' "$1" >list
+        t 1 tf-batch --list list
+        expect_error "$2"
+    }
+    try b 'vocabulary bbbbbbbbbbbb differs from' 'vocabulary'
+    try eight 'vocabulary of 8 ids, but 9 in an earlier header' 'an earlier header'
+    try two 'eos is id 2, but 3 in an earlier header' 'an earlier header'
+    try ten 'bos is id 10, in a vocabulary of 9 ids' 'bos is id 10, in a vocabulary of 9 ids'
+    # What one header leaves out, another may state.
+    cat none a >late
+    t 0 tf-batch -o b late late
+    expect_contains "$(tf-cbor json b | head -1)" "\"vocab\":\"$a\""
+    expect_contains "$(tf-cbor json b | head -1)" '"special":{"eos":3}'
+}
+
+@test "provenance of both sides: a stage that both have is recorded once" {
+    stage() { tf-cbor json "$1" | tf-cbor unjson --made "$2"; }
+    stage "$D/s.tfs" clean >x
+    stage x more | tee y | tf-cbor json | tf-cbor unjson --made last >z
+    made() { tf-batch -q -o b "$1" "$2"; tf-cbor json b | head -1 | jq -c '[.header.made[].prog]'; }
+    cp "$D/t.tfs" t
+    [ "$(made x x)" = '["clean","tf-batch"]' ]
+    [ "$(made z x)" = '["clean","more","last","tf-batch"]' ]
+    [ "$(made x z)" = '["clean","more","last","tf-batch"]' ]
+    [ "$(made t z)" = '["clean","more","last","tf-batch"]' ]
+}
+
+@test "a failure before the first batch is passed on, too" {
+    { head -c -10 "$D/s.tfs" | tf-cbor seal 2>&- || :; } >failed
+    for in in "failed $D/t.tfs" "- $D/t.tfs" "$D/s.tfs failed"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr bash -c 'cat failed | tf-batch $1 >b' - "$in"
+        [ "$status" -eq 1 ]
+        expect_contains "$stderr" "upstream failed"
+        t 1 tf-cbor check b
+        expect_error "b: upstream failed: "
+    done
+}
+
 @test "truncated and damaged input is an error" {
     size=$(stat -c %s "$D/t.tfs")
     for n in 0 11 100 $((size / 2)) $((size - 1)); do
@@ -453,6 +511,11 @@ END
     expect_contains "$(tf-cbor json got | head -1)" '"files":7,"group":7,"corpus":'
     # From stdin, and pair streams.
     sh_t 0 'tf-batch -q --tokens 200 --epochs 2 --list - <"$D/list" | cmp - got'
+    # A list from elsewhere: with a byte-order mark, and lines that end in CR LF.
+    { printf '\357\273\277'; sed 's/$/\r/' "$D/list"; } >dos
+    tf-batch -q --list dos -o from-dos
+    tf-batch -q --list "$D/list" -o from-list
+    cmp from-dos from-list
 }
 
 @test "--list: every pair once per epoch, in groups that differ between epochs and seeds" {

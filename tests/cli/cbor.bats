@@ -57,11 +57,33 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     # Another part begins where it likes.
     cat "$V/batch.cbor" "$V/batch.cbor" >parts.tfs
     t 0 tf-cbor check parts.tfs
-    tf-cbor json "$V/batch.cbor" | jq -c \
-        'if .type == "batch" then .src = [] | .tgt = [] | .idx = [] else . end' |
-        tf-cbor unjson >none.tfs
-    t 1 tf-cbor check none.tfs
-    expect_error "none.tfs: batch 7 is empty"
+    batches 'k == 1 and [b.update(idx=[], src=[], tgt=[], src_off=[0], tgt_off=[0])]'
+    expect_error "odd.tfs: batch 1 is empty"
+    # Each cursor is after the one before, in epoch, group or record.
+    batches 'b.update(epoch=k // 2, record=k % 2)' 0
+    batches 'b.update(epoch=1, group=k // 2, record=k % 2)' 0
+    for edit in 'b.update(record=7)' 'k == 3 and b.update(epoch=0, record=9)' \
+        'b.update(group=3 - k, record=k)'; do
+        batches "$edit"
+        expect_error "its cursor is not after that of the batch before"
+    done
+}
+
+# Check a stream of four batches, of which Python code has edited each map b with ordinal k.
+batches() {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "batch", "size": 9}], out, canonical=True)
+cbor2.dump([13, 0, None], out)
+for k in range(4):
+    b = dict(idx=[k], src=[5], tgt=[6], src_off=[0, 1], tgt_off=[0, 1], epoch=1, record=k + 1)
+    eval(sys.argv[1])
+    cbor2.dump([3, k, b, None], out, canonical=True)
+cbor2.dump([15, 4, None], out)' "$1" | tf-cbor seal >odd.tfs
+    t "${2:-1}" tf-cbor check odd.tfs
 }
 
 @test "check: what is not finite" {
@@ -111,6 +133,21 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     done
     sh_t 1 "tf-cbor json '$V/error.cbor' | tail -1"
     expect_output '{"type":"error","code":1,"text":"tf-example: no space left"}'
+}
+
+@test "seal: a tensor beyond 64 MiB with a field of a newer release" {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "model"}], out, canonical=True)
+n = 68 << 20
+cbor2.dump([6, "p/w", "u8", b"", cbor2.CBORTag(40, [[n], cbor2.CBORTag(64, bytes(n))]), None, "new"], out)
+cbor2.dump([15, 1, None], out)' >new.tfm
+    t 0 tf-cbor check new.tfm
+    t 0 tf-cbor seal -o sealed.tfm new.tfm
+    t 0 tf-cbor check sealed.tfm
 }
 
 @test "unjson --made: a stage of provenance in every part, by name or as JSON" {
@@ -173,6 +210,21 @@ END
     expect_output ok
 }
 
+@test "unjson: keys of one's own, lines with CR, many keys" {
+    h='{"type":"header","header":{"v":1,"kind":"tokens","size":9}}'
+    printf '%s\r\n' "$h" '{"type":"tokens","idx":0,"ids":[5],"data":{"from":"web"},"weights":"x"}' \
+        '' ' ' '{"type":"end"}' | tf-cbor unjson >own.tfs
+    printf '%s\n' "$h" '{"type":"tokens","idx":0,"ids":[5]}' '{"type":"end"}' |
+        tf-cbor unjson | cmp own.tfs -
+    seq 60000 -1 1 | sed 's/.*/,"&":0/' | paste -sd '' |
+        sed 's/.*/{"type":"tokens","idx":0,"ids":[5]&}/' >keys
+    { echo "$h"; cat keys; echo '{"type":"end"}'; } >many
+    tf-cbor unjson many | cmp own.tfs -
+    tf-cbor json own.tfs | sed '2s/}$/,"x":0,"y":1,"x":2}/' >twice
+    t 1 tf-cbor unjson twice
+    expect_error "line 2: x: twice"
+}
+
 @test "unjson: a hash with NUL is refused, not cut" {
     for digits in 62 2; do
         cut=$(printf '%*s' $digits '' | tr ' ' a)'\u0000'$(printf '%*s' $((63 - digits)) '' | tr ' ' b)
@@ -185,8 +237,8 @@ END
 
 @test "unjson: what is wrong is named with its line" {
     h='{"type":"header","header":{"v":1,"kind":"tokens","size":9}}'
-    try() { sh_t 1 "printf '%s\\n' '$h' '$1' | tf-cbor unjson >out"; expect_error \
-        "stdin: line 2: $2"; }
+    try() { sh_t 1 "printf '%s\\n' '${h/tokens/${3:-tokens}}' '$1' | tf-cbor unjson >out"
+        expect_error "stdin: line 2: $2"; }
     try '{"type":"tokens","idx":0,"ids":[9]}' 'stdout: ids: id 9 in a vocabulary of 9'
     try '{"type":"tokens","idx":0}' 'ids: not an array'
     try '{"type":"tokens","ids":[]}' 'idx: missing'
@@ -195,22 +247,40 @@ END
     try '[1]' 'not a JSON object'
     try '{"type":"tokens"' 'json: byte'
     try '{"type":"bad","idx":0,"code":0,"text":"why"}' 'code: 0: too small, minimum 1'
-    try '{"type":"what"}' 'hex: missing'
-    try '{"type":"what","hex":"0f"}' 'hex: not one record'
-    try '{"type":"what","hex":"8"}' 'hex: not lower-case hex digits in pairs'
-    try '{"type":"what","hex":"820f00"}' 'hex: not one record'
+    try '{"type":"what"}' "unknown type 'what'"
+    try '{"type":"ancillary"}' 'hex: missing'
+    try '{"type":"ancillary","hex":"0f"}' 'hex: not one record of type 64 or higher'
+    try '{"type":"ancillary","hex":"8"}' 'hex: not lower-case hex digits in pairs'
+    for hex in 820f00 8114 83010080; do
+        try '{"type":"ancillary","hex":"'$hex'"}' 'hex: not one record of type 64 or higher'
+    done
+    try '{"type":"pair","idx":0,"src":[],"tgt":[]}' 'pair in a stream of kind tokens'
+    try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[1],"data":[1]}' \
+        'tensor in a stream of kind mine' mine
     try '{"type":"tensor","name":"p/x","dims":[1],"data":[1]}' 'data: dtype must come before it'
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' \
-        'data: 4 bytes, dims need 8'
+        'data: 4 bytes, dims need 8' model
     try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' \
         'data: a number that u8 can'
     try '{"type":"tensor","name":"p/x","dtype":"f16","dims":[1],"data":[0.1]}' \
         'data: a number that f16 can'
-    try '{"type":"attention","idx":0,"kind":"cross","layer":1,"heads":[1],"rows":["a"],"columns":["b"]}' 'weights: 0 numbers, expected 1'
+    try '{"type":"attention","idx":0,"kind":"cross","layer":1,"heads":[1],"rows":["a"],"columns":["b"]}' 'weights: 0 numbers, expected 1' attention
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[1],"data":[1e300]}' \
         'data: a number that f32 can'
-    try '{"type":"score","idx":0,"logp":-1e39}' 'logp: a number that f32 can'
-    try '{"type":"state","name":"x","value":[[[[[[[[1]]]]]]]]}' 'value: nested too deeply'
+    try '{"type":"score","idx":0,"logp":-1e39}' 'logp: a number that f32 can' scores
+    try '{"type":"state","name":"x","value":[[[[[[[[1]]]]]]]]}' 'value: nested too deeply' model
+    try '{"type":"state","name":"","value":1}' 'name: 1 to 128 bytes' model
+    try '{"type":"batch","ordinal":3,"idx":[],"src":[],"tgt":[],"epoch":0,"record":0}' \
+        'batch 3 is empty' batch
+    # After a line that is right, and after a part.
+    after() { sh_t 1 "printf '%s\\n' '${h/tokens/model}' '$1' '$2' | tf-cbor unjson >out"
+        expect_error "stdin: line 3: $3"; }
+    x='{"type":"tensor","name":"x","dtype":"u8","dims":[1],"data":[1]}'
+    after "$x" "$x" 'tensor x: twice'
+    after '{"type":"state","name":"x","value":1}' '{"type":"state","name":"x","value":1}' \
+        'state x: twice'
+    after "$x" '{"type":"state","name":"x","value":1}' 'state x comes after a tensor'
+    after '{"type":"end"}' "${h/tokens/mine}" 'a part of kind mine after one of kind model'
     sh_t 1 "printf '%s\\n' '$h' | tf-cbor unjson >out"
     expect_error "no end line"
     sh_t 1 "echo | tf-cbor unjson >out"
@@ -352,7 +422,7 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     t 0 tf-cbor json edited.tfs
     expect_contains "$output" '"record":[65,{"loss":99}]'
     sh_t 1 "tf-cbor json mine.tfs | sed '2s/\"record\":.*/\"record\":7}/' | tf-cbor unjson"
-    expect_contains "$stderr" "line 2: record: not a record"
+    expect_contains "$stderr" "line 2: record: not one of type 64 or higher"
     sh_t 0 'tf-cbor json mine.tfs | sed -n 3p'
     expect_contains "$output" '"record":[99,"what",{"$hex":"00"}]'
 }

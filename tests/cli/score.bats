@@ -150,7 +150,7 @@ PY
         -l)" -eq 0 ]
     score -q "$LINES_TFS" nbest | tf-cbor json |
         jq -r 'select(.type == "header") | .header | .kind, .made[].prog' | xargs >kind
-    [ "$(cat kind)" = 'nbest tf-tokenize tf-tokenize tf-decode tf-score' ]
+    [ "$(cat kind)" = 'nbest tf-tokenize tf-decode tf-score' ]
 }
 
 @test "n-best lists as text: one line per hypothesis, in input order" {

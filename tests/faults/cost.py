@@ -140,6 +140,7 @@ def commands(rig):
         ("tf-tokenize -d", ["tf-tokenize", "-d", "-m", m["vocab"]], "tokens", 1),
         ("tf-cbor", ["tf-cbor", "json"], "tokens", 1),
         ("tf-cbor", ["tf-cbor", "check"], "tokens", 1),
+        ("tf-cbor", ["tf-cbor", "unjson"], "lines", 1),
         ("tf-info", ["tf-info"], "tokens", 1),
         ("tf-batch", ["tf-batch", "-q", "--tokens", "1000"], "tokens", 2),
         ("tf-convert", ["tf-convert"], "bundle", 1),
@@ -172,8 +173,26 @@ def bundles(n):
     }
 
 
+def json_lines(n):
+    """Streams as JSON Lines: a record of many keys, in the order that a sorted table likes least, of
+    many ids, and many records."""
+
+    def stream(*lines):
+        head = {"type": "header", "header": {"v": 1, "kind": "tokens", "size": 9}}
+        return ("\n".join(json.dumps(x) for x in (head, *lines, {"type": "end"})).encode() + b"\n", )
+
+    record = {"type": "tokens", "idx": 0, "ids": [5]}
+    return {
+        "keys": stream({**record, **{str(99999 - i): 0 for i in range(n // 12)}}),
+        "ids": stream({**record, "ids": [5] * (n // 3)}),
+        "records": stream(*[record] * (n // 45)),
+    }
+
+
 def inputs(rig, r, kind, n):
     """{name: (contents, contents)}."""
+    if kind == "lines":
+        return json_lines(n)
     if kind == "text":
         return {k: tuple(x.encode() for x in v) for k, v in texts(r, n).items()}
     if kind == "trees":

@@ -88,7 +88,7 @@ static const struct hostile streams[] = {
     {TOKENS "82 00 a0 " END1, "header in a stream of kind tokens"},
     {TOKENS "84 02 00 80 80 " END1, "pair in a stream of kind tokens"},
     {TOKENS W END1, "tensor in a stream of kind tokens"},
-    {OTHER W END1, "tensor in a stream that is not a model"},
+    {OTHER W END1, "tensor in a stream of kind mine"},
     {TOKENS "84 07 'x' 00 f6 " END1, "state in a stream of kind tokens"},
     /* fields of tokens */
     {TOKENS "81 01 " END1, "fewer than 3 items"},
