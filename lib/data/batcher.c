@@ -375,7 +375,7 @@ static int read_first(const struct tf_batcher *b, struct tf_corpus *c, struct tf
     if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window + 1, err) < 0)
         return -1;
     return c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0) ? fail_no_pair(b, c, err)
-                                                                         : 0;
+                                                                          : 0;
 }
 
 int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,

@@ -129,8 +129,8 @@ static void side_close(struct tf_corpus_side *s)
 void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter)
 {
     TF_ASSERT(n == 1 || n == 2);
-    *c = (struct tf_corpus){
-        .filter = *filter, .streams = n, .vocab = TF_NO_VOCAB, .all_crcs = true};
+    *c =
+        (struct tf_corpus){.filter = *filter, .streams = n, .vocab = TF_NO_VOCAB, .all_crcs = true};
     for (int i = 0; i < n; i++)
         c->side[i].in.fd = -1;
 }

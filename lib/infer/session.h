@@ -9,8 +9,8 @@
 #include "infer/lanes.h"
 #include "infer/output.h"
 
-/* The default of tf-decode's --max-extra. Targets given to tf-score and tf-attn may be so many tokens
- * longer than --max-length, too. */
+/* The default of tf-decode's --max-extra. Targets given to tf-score and tf-attn may be so many
+ * tokens longer than --max-length, too. */
 #define TF_MAX_EXTRA 50
 
 struct tf_session_opts {
