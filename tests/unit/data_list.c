@@ -26,7 +26,8 @@ static void test_parse(void)
     is_str(l.lines[1].path[1], "e", "the last name");
     tf_list_release(&l);
     must(parse(&l, "./-\nx\ry\r\n"), &err);
-    is_str(l.lines[1].path[0], "x\ry", "a name with a CR; one at the end of the line is none of it");
+    is_str(l.lines[1].path[0], "x\ry",
+           "a name with a CR; one at the end of the line is none of it");
     tf_list_release(&l);
     must(parse(&l, "\xEF\xBB\xBFx\n"), &err);
     is_str(l.lines[0].path[0], "x", "a byte-order mark is no part of the first name");
