@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 
-$(foreach v,WORK DATA,$(if $(word 2,$($v)),$(error $v=$($v): a name without spaces is required)))
+$(foreach v,WORK DATA RESULTS,$(if $(word 2,$($v)),$(error $v=$($v): a name without spaces is required)))
 $(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
     $(error PAIR=$(PAIR): two languages such as en-de are required)))
 
@@ -48,6 +48,12 @@ ifneq ($(and $(filter 0,$(MAKELEVEL)),$(goals)),)
 unknown := $(filter-out $(filter-out $(fixed),$(settings)) $(inner) BIN V SHELL,$(given))
 $(if $(unknown),$(error $(sort $(unknown)): no such setting; \
     `$(this) help` lists them))
+endif
+
+# Many systems export these names, and a run would overwrite files there.
+ifneq ($(and $(filter 0,$(MAKELEVEL)),$(goals)),)
+$(foreach v,WORK DATA RESULTS,$(if $(filter environment,$(origin $v)), \
+    $(error $v is set in the environment: give it on the command line, or unset it)))
 endif
 
 ifneq ($(goals),)

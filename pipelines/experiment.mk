@@ -63,6 +63,11 @@ LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter $(of_four),$(P
 
 TEXTS := $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
 
+# $(call keep,FILES,OUTPUTS): refuse input files that rules would overwrite.
+keep  = $(foreach f,$1,$(if $(filter $(call place,$f),$(call place,$2)), \
+    $(error $f: WORK=$(WORK) would overwrite this file; use another WORK)))
+place = $(foreach f,$1,$(realpath $(dir $f))/$(notdir $f))
+
 of_preset := TOKENS STEPS SAVE_EVERY
 
 most_tokens := $(or $(TOKENS),$(if $(t2t),4096))

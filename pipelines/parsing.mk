@@ -71,6 +71,10 @@ $(WORK)/$1.trees: $($2) $(WORK)/$2.settings
 $(WORK)/$1.words $(WORK)/$1.tags &: $(WORK)/$1.trees
 	$$(call allow_bad,tf-tree -l -b $(BRACKETS) -w $(WORK)/$1.words -o $(WORK)/$1.tags $$<)
 endef
+ifneq ($(goals),)
+$(call keep,$(TRAIN) $(DEV) $(TEST), \
+    $(foreach p,train dev test,$(WORK)/$p.trees $(WORK)/$p.words $(WORK)/$p.tags))
+endif
 $(eval $(call treebank,train,TRAIN))
 $(eval $(call treebank,dev,DEV))
 $(eval $(call treebank,test,TEST))

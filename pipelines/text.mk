@@ -1,5 +1,6 @@
 # text.mk - your own parallel text. TRAIN, DEV and TEST are file stems: STEM.en and STEM.de, or
-# STEM.en.gz and STEM.de.gz. TRAIN may list several.
+# STEM.en.gz and STEM.de.gz. TRAIN may list several, and a pattern such as 'news/*' stands for all
+# stems that it matches.
 #
 #     make -f pipelines/text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' \
 #         DEV=news/2012 TEST=news/2013
@@ -30,9 +31,12 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
 # $(call side,STEMS,LANGUAGE): the existing files, plain or .gz.
 side = $(foreach s,$1,$(firstword $(wildcard $s.$2 $s.$2.gz)))
+stem = $(or $(sort $(patsubst %.$S,%,$(patsubst %.gz,%,$(wildcard $1.$S $1.$S.gz)))),$1)
+$(foreach v,$(NEEDED),$(eval override $v := $(foreach s,$($v),$(call stem,$s))))
 ifneq ($(goals),)
 $(foreach v,$(NEEDED),$(foreach s,$($v),$(foreach l,$S $T,$(if $(call side,$s,$l),, \
     $(error $v=$s: neither $s.$l nor $s.$l.gz exists)))))
+$(foreach v,$(NEEDED),$(foreach l,$S $T,$(call keep,$(call side,$($v),$l),$(TEXTS))))
 endif
 # $(call text,PART,SETTING,LANGUAGE): concatenate the files of a setting. sed adds a missing LF to
 # the last line.

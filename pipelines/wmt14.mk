@@ -32,6 +32,7 @@ $(DATA)/unpacked: $(addprefix $(DATA)/,$(ARCHIVES))
 	touch $@
 
 ifdef SMALL
+$(call keep,$(SMALL).$S $(SMALL).$T,$(TEXTS))
 $(TEXTS): $(WORK)/SMALL.settings
 $(WORK)/train.%: $(SMALL).%
 	tail -n +201 $< >$@.part

@@ -34,23 +34,33 @@ static void remove_all(void)
     pthread_mutex_unlock(&temps_lock);
 }
 
+static sigset_t deadly_set(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < N_DEADLY; i++)
+        sigaddset(&set, deadly[i]);
+    return set;
+}
+
 /* For signals. It reads the list without the lock, which the interrupted thread may hold: an entry
- * is complete before it is in the list, and freed only after it has left the list. */
+ * is complete before it is in the list, and freed only after it has left the list. timeout(1) sends
+ * its signal twice: the second may arrive in another thread meanwhile. The handler stays in place
+ * until a thread has removed all files, whichever that is. */
 static void remove_all_and_die(int sig)
 {
     for (struct temp *t = temps; t != NULL; t = t->next)
         if (t->owner == getpid())
             unlinkat(t->dir, t->name, 0);
-    raise(sig); /* SA_RESETHAND has restored the default action */
+    signal(sig, SIG_DFL);
+    raise(sig); /* it is blocked until this returns */
 }
 
 /* Leaves alone signals that have a handler or are ignored (nohup). */
 static void catch_deadly_signals(void)
 {
     for (size_t i = 0; i < N_DEADLY; i++) {
-        struct sigaction now,
-            ours = {.sa_handler = remove_all_and_die, .sa_flags = (int)SA_RESETHAND};
-        sigemptyset(&ours.sa_mask);
+        struct sigaction now, ours = {.sa_handler = remove_all_and_die, .sa_mask = deadly_set()};
         if (sigaction(deadly[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
             now.sa_handler == SIG_DFL)
             sigaction(deadly[i], &ours, NULL);
@@ -94,10 +104,7 @@ int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
     const char *slash = strrchr(path, '/');
     int n = slash != NULL ? (int)(slash - path) + 1 : 0, fd = -1;
     struct tf_buf name = {0};
-    sigset_t block, old;
-    sigemptyset(&block);
-    for (size_t i = 0; i < N_DEADLY; i++)
-        sigaddset(&block, deadly[i]);
+    sigset_t block = deadly_set(), old;
     /* None of them between the moment a file exists and the moment it is in the list. */
     pthread_sigmask(SIG_BLOCK, &block, &old);
     /* A name can be in use: several outputs with the same path, or an earlier process of the same

@@ -77,3 +77,26 @@ whole() {
     t 0 "${in_parts[@]}" PARTS=3
     cmp whole parts/translation >&2
 }
+
+@test "a text in parts: another model, text, reference or option makes everything again" {
+    t 0 "${in_parts[@]}" PARTS=2
+    t 0 make -f "$TOP/examples/parallel/Makefile" MODEL="$MODEL" TEXT=text REF=ref PARTS=2
+    [[ $output != *tf-decode* ]]
+    sed 's/line/one/' text >other
+    tac ref >turned
+    cp "$MODEL" same.tfm
+    touch -d '-1 hour' other turned same.tfm
+    translate() { # TEXT FLAG...
+        tf-tokenize -m "$MODEL" <"$1" | tf-decode -q -m "$MODEL" "${@:2}" |
+            tf-tokenize -d -m "$MODEL"
+    }
+    t 0 "${in_parts[@]}" PARTS=2 TEXT=other
+    cmp <(translate other) parts/translation >&2
+    t 0 "${in_parts[@]}" PARTS=2 REF=turned
+    cmp <(translate text) parts/translation >&2
+    cmp <(tf-bleu turned -i parts/translation) parts/score.json >&2
+    t 0 "${in_parts[@]}" PARTS=2 DECODE_FLAGS='--beam 1 --max-extra 3'
+    cmp <(translate text --beam 1 --max-extra 3) parts/translation >&2
+    t 0 make -f "$TOP/examples/parallel/Makefile" MODEL=same.tfm TEXT=text REF=ref PARTS=2
+    expect_contains "$output" 'tf-decode -m same.tfm'
+}

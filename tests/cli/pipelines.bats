@@ -95,6 +95,64 @@ check_results() {
     [ "$(paste w/train.en w/train.de)" = $'one\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier' ]
 }
 
+@test "text.mk: a pattern in TRAIN stands for all stems that it matches" {
+    mkdir news
+    for i in 1 2 3; do
+        echo "en $i" >news/$i.en
+        echo "de $i" >news/$i.de
+    done
+    gzip news/2.en news/3.de
+    args=(-f "$TOP/pipelines/text.mk" DEV=news/1 TEST=news/1 WORK=w w/paired)
+    t 0 make "${args[@]}" TRAIN='news/*'
+    expect_contains "$output" "train: 3 pairs"
+    [ "$(cat w/train.en)" = $'en 1\nen 2\nen 3' ]
+    # Another file that it matches is another training text.
+    for l in en de; do
+        echo "$l 4" >news/4.$l
+        touch -d '-1 hour' news/4.$l
+    done
+    t 0 make "${args[@]}" TRAIN='news/*'
+    expect_contains "$output" "train: 4 pairs"
+    rm news/2.de
+    t 2 make "${args[@]}" TRAIN='news/*'
+    expect_error "TRAIN=news/2: neither news/2.de nor news/2.de.gz exists"
+    t 2 make "${args[@]}" TRAIN='old/*'
+    expect_error "TRAIN=old/*: neither old/*.en nor old/*.en.gz exists"
+}
+
+@test "a pipeline never overwrites its input" {
+    for l in en de; do
+        for s in train extra dev test; do echo "$s $l" >$s.$l; done
+    done
+    before=$(cat ./*.en ./*.de)
+    ln -s . link
+    for work in . link "$PWD"; do
+        t 2 make -f "$TOP/pipelines/text.mk" TRAIN='train extra' DEV=dev TEST=test WORK=$work
+        expect_error "train.en: WORK=$work would overwrite this file; use another WORK"
+    done
+    t 2 make -f "$TOP/pipelines/wmt14-ende.mk" SMALL=./test WORK=.
+    expect_error "./test.en: WORK=. would overwrite this file"
+    echo '(S (A a))' >dev.trees
+    t 2 make -f "$TOP/pipelines/parsing.mk" TRAIN=dev.trees DEV=dev.trees TEST=dev.trees WORK=.
+    expect_error "dev.trees: WORK=. would overwrite this file"
+    [ "$(cat ./*.en ./*.de)" = "$before" ]
+    t 0 make -n -f "$TOP/pipelines/text.mk" TRAIN='train extra' DEV=dev TEST=test WORK=w
+}
+
+@test "WORK, DATA and RESULTS are not taken from the environment" {
+    touch t.en t.de
+    args=(make -n -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t)
+    clean=(env -u MAKELEVEL -u MAKEFLAGS)
+    for v in WORK DATA RESULTS; do
+        t 2 "${clean[@]}" $v=elsewhere "${args[@]}"
+        expect_error "$v is set in the environment: give it on the command line, or unset it"
+        t 0 "${clean[@]}" $v=elsewhere make -s -f "$TOP/pipelines/text.mk" help
+    done
+    t 2 "${clean[@]}" DATA=elsewhere make -n -f "$TOP/pipelines/debian.mk"
+    t 0 "${clean[@]}" WORK=elsewhere THREADS=1 "${args[@]}" WORK=w
+    [[ $output != *elsewhere* ]]
+}
+
 @test "debian.mk small, from a corpus made before" {
     data=$SHARED/ddtp
     if [ ! -d "$data" ]; then
@@ -608,6 +666,8 @@ archives() {
         [[ $output != *'$('* ]]
         t 2 make -s -f "$p" WORK='my dir'
         expect_error 'WORK=my dir: a name without spaces is required'
+        t 2 make -s -f "$p" RESULTS='my dir'
+        expect_error 'RESULTS=my dir: a name without spaces is required'
     done
     t 0 make -s -f "$TOP/pipelines/text.mk" help
     expect_contains "$output" '  TRAIN         (needed: a stem; STEM.en and STEM.de, plain or .gz)'
