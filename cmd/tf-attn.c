@@ -3,13 +3,14 @@
 #include "model_options.h"
 
 static struct tf_attention_opts o;
-static const char *model, *output;
+static struct tf_strs models;
+static const char *output;
 static int precision;
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and streams"),
-    OPT_STR('m', "model", &model, .arg = "FILE", .flags = TF_OPT_FILE,
-            .help = "model or checkpoint"),
+    OPT_LIST('m', "model", &models, .arg = "FILE", .flags = TF_OPT_FILE,
+             .help = "model or checkpoint"),
     COMMON_OUTPUT(&output),
     COMMON_FORCE_VOCAB(&o.run.force_vocab),
     COMMON_BAD(&o.run.bad, "bad records"),
@@ -43,9 +44,11 @@ static const struct tf_tool tool = {
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    if (model == NULL)
-        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
-    o.run.models = (struct tf_strs){&model, 1};
+    if (models.n != 1)
+        return tf_fail_status(err, TF_USAGE,
+                              models.n == 0 ? "-m FILE is required"
+                                            : "-m: the attention of one model at a time");
+    o.run.models = models;
     o.run.device = device;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;
     return tf_attention_stream(&o, args->v, (size_t)args->n, output, opts, err);

@@ -6,6 +6,9 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 $(foreach v,WORK DATA RESULTS,$(if $(word 2,$($v)),$(error $v=$($v): a name without spaces is required)))
+# The same number to make's recipes, bash and the tools: without k or M, and without a leading 0.
+$(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(shell [[ '$($v)' =~ ^[1-9][0-9]{0,11}$$ ]] \
+    && echo yes),,$(error $v=$($v): a number from 1, written in digits, is required))))
 $(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
     $(error PAIR=$(PAIR): two languages such as en-de are required)))
 
@@ -24,6 +27,10 @@ whole = for f in $(or $1,$@); do sync $$f.part; mv $$f.part $$f; done
 BAD ?= warn
 allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$status; }
 quote = '$(subst ','\'',$1)'
+
+# $(jobs) begins a recipe line whose $(MAKE) comes from a variable: it shares the jobs of make -j.
+# Under make -n it stays empty, because make would run such a line.
+jobs = $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 
 # A setting is a variable that is assigned with `?=` and never with `=`. NEEDED lists those without
 # a default, NEEDS says what they are, and EXAMPLE sets them.

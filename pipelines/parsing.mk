@@ -6,7 +6,8 @@
 # TRAIN, DEV and TEST are treebanks in Penn Treebank brackets, plain or .gz; TRAIN may list several.
 # Traces and function tags are removed. Decoding follows the paper: beam 21, alpha 0.3, at most 300
 # pieces more than the input. The model is the paper's, PRESET=parse-semi for the semi-supervised
-# one. The paper chose dropout, learning rate and beam on the development set: `make sweep` does so.
+# one. The paper chose dropout, learning rate and beam on the development set: `make sweep` does so;
+# make -jN tries N models at the same time, each on all CPUs unless THREADS gives it fewer.
 #
 # SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
 # place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses
@@ -106,12 +107,12 @@ sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## try DROPOUTS, RATES and BEAMS on the
 	@sort -k4,4 -rn $^ | while read -r d r b f; do printf '%-8s %-6s %-5s %s\n' $$d $$r $$b $$f; done
 
 sweep-data:
-	$(on_dev) $(shared:%=$(WORK)/sweep/data/%)
+	$(jobs)$(on_dev) $(shared:%=$(WORK)/sweep/data/%)
 
 # A sentence that EVALB does not score counts as missed.
 $(WORK)/sweep/%/f1.txt: sweep-data
 	mkdir -p $(@D)
-	for b in $(BEAMS); do \
+	$(jobs)for b in $(BEAMS); do \
 	    $(on_dev) RESULTS=$(@D) BEAM=$$b TRAIN_FLAGS='$(TRAIN_FLAGS) --dropout $(word \
 	        1,$(subst -, ,$*)) --lr-scale $(word 2,$(subst -, ,$*))' $(@D)/f1.json >&2; \
 	    echo "$(subst -, ,$*) $$b $$(sed 's/.*failures_as_misses.*"f1":\([^}]*\).*/\1/' \

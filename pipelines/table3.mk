@@ -15,6 +15,8 @@
 # Each row, big too, trains on the same 6 million tokens (3,000 updates of 2,000) with the paper's
 # schedule and a warmup of a sixth of the run. From the time of 40 updates, on two cores base takes
 # about 6 minutes, big 18, and all 20 rows two and a half hours.
+#
+# make -jN trains N rows at the same time, each on all CPUs unless THREADS gives it fewer.
 
 NEEDED     := TRAIN DEV
 NEEDS       = a stem; STEM.$S and STEM.$T, plain or .gz
@@ -95,7 +97,7 @@ text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TE
 # Vocabulary and streams, shared by all rows.
 streams := train.$S.tfs train.$T.tfs dev.tfs test.$S.tfs test.$T.tfs
 data:
-	$(call text,$(WORK)/data,$(streams:%=$(WORK)/data/%))
+	$(jobs)$(call text,$(WORK)/data,$(streams:%=$(WORK)/data/%))
 
 # Steps of a row, and what SCALE=small changes of its preset. Heads, layers, dropout, smoothing and
 # positions are the preset's, and d_k = d_v = d_model / h except in B.
@@ -112,7 +114,7 @@ d_k.B-dk32      := --d-k 4
 
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
-	$(call text,$(@D),PRESET=$* STEPS=$(call steps,$*) \
+	$(jobs)$(call text,$(@D),PRESET=$* STEPS=$(call steps,$*) \
 	    TRAIN_FLAGS='$(strip $(call widths,$*) $(TRAIN_FLAGS))' \
 	    $(@D)/score.json $(@D)/perplexity.json)
 	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); \

@@ -57,8 +57,12 @@ def field(number, value):
 
 
 def scalar(tag, x):
-    """A Summary.Value; simple_value is a float of 32 bits."""
-    return field(1, tag) + varint(2 << 3 | 5) + struct.pack("<f", x)
+    """A Summary.Value; simple_value is a float of 32 bits, infinite if x is too large for one."""
+    try:
+        bits = struct.pack("<f", x)
+    except OverflowError:
+        bits = struct.pack("<f", float("inf") if x > 0 else float("-inf"))
+    return field(1, tag) + varint(2 << 3 | 5) + bits
 
 
 def text(tag, markdown):

@@ -14,16 +14,15 @@
 #define PLUGIN "tf-backend-cuda.so"
 enum { MOST_DEVICES = 1024 };
 
-/* The plugin's tables for a device (wrap: see tf_backend_find), or NULL and err. For `auto`, check
- * for a driver first: loading CUDA's libraries takes 50 ms and 200 MB. */
-static const struct tf_backend *const *load_plugin(int device, bool wrap, bool automatic,
-                                                   struct tf_err *err)
+/* The plugin's tables for a device (wrap: see tf_backend_find), or NULL and err. The check for a
+ * driver comes first: loading CUDA's libraries takes 50 ms and 200 MB, and without a driver they
+ * report one that is too old. TF_BACKEND_DIR may name a plugin that needs none (tests/emulate). */
+static const struct tf_backend *const *load_plugin(int device, bool wrap, struct tf_err *err)
 {
     char path[PATH_MAX];
     if (!tf_plugin_path(path, sizeof path, PLUGIN, err))
         return NULL;
-    if (automatic && tf_plugin_dir() == NULL &&
-        dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
+    if (tf_plugin_dir() == NULL && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
         tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
         return NULL;
     }
@@ -103,13 +102,13 @@ static const struct tf_backend *find(const char *name, int process, const char *
         return usable(ref64, precision, use, err);
     int device = cuda_device(name);
     if (device >= 0)
-        return usable(strchr(name, ':') != NULL ? load_plugin(device, false, false, err)
-                                                : load_plugin(process, process > 0, false, err),
+        return usable(strchr(name, ':') != NULL ? load_plugin(device, false, err)
+                                                : load_plugin(process, process > 0, err),
                       precision, use, err);
     if (strcmp(name, "auto") == 0) {
         struct tf_err reason = {0};
         const struct tf_backend *be =
-            usable(load_plugin(process, process > 0, true, &reason), precision, use, &reason);
+            usable(load_plugin(process, process > 0, &reason), precision, use, &reason);
         if (be != NULL)
             return be;
         if (why != NULL)

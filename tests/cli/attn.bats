@@ -136,6 +136,8 @@ TXT
 @test "usage errors and inputs that do not match" {
     t 2 tf-attn "$LINES_TFS"
     expect_error "-m FILE is required"
+    t 2 tf-attn -m a -m b
+    expect_error "-m: the attention of one model at a time"
     t 2 tf-attn -m - -
     expect_error "only one file can be stdin"
     t 2 tf-attn -m "$MODEL" -l 2 "$LINES_TFS"

@@ -137,6 +137,14 @@ PY
     local -a emulator=(${TF_EMULATOR:+"$TF_EMULATOR" -L "$TF_BUILD/sysroot"})
     t 0 "${emulator[@]}" tests/unit/tf-info --devices
     [[ $output != *"$T"* ]]
+    # Without NVIDIA's driver the plugin is not even loaded: it would report a driver that is too old.
+    cp "$TF_BUILD/bin/tf-info" bin/
+    t 0 "${emulator[@]}" bin/tf-info --devices
+    if ldconfig -p | grep -q 'libcuda\.so\.1'; then
+        expect_contains "$output" "$T/bin/tf-backend-cuda.so"
+    else
+        expect_contains "$output" "not usable: cuda: no NVIDIA driver (libcuda.so.1)"
+    fi
     export TF_BACKEND_DIR=$T/named
     t 0 "${emulator[@]}" tests/unit/tf-info --devices
     expect_contains "$output" "$T/named/tf-backend-cuda.so"

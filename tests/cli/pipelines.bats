@@ -185,7 +185,10 @@ check_results() {
     [ "$(tf-info w-small/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
     cmp w-small/data/test.de <(gzip -dc data/dev.de.gz)
     # One row more trains only that, from the same vocabulary.
-    t 0 make -s "${args[@]}" ROWS='base A-h1 E big D-p0.2 B-dk16'
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -s -j2 "${args[@]}" \
+        ROWS='base A-h1 E big D-p0.2 B-dk16'
+    # Its makes share the two jobs.
+    [[ $stderr != *jobserver* ]]
     [ "$(wc -l <w-small/table.txt)" -eq 7 ]
     is_model B-dk16 '2 8 256 8 64 6'
     [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 2 ]
@@ -302,9 +305,10 @@ PY
 @test "parsing.mk sweep: dropout, rate and beam on the development set" {
     treebank 200 1 >train.mrg
     treebank 10 2 >dev.mrg
-    t 0 make -f "$TOP/pipelines/parsing.mk" sweep TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w \
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 -f "$TOP/pipelines/parsing.mk" sweep TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w \
         VOCAB_SIZE=60 STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 DECODE_FLAGS='--max-extra 5' \
         DROPOUTS=0.1 RATES='0.5 2' BEAMS='1 2'
+    [[ $stderr != *jobserver* ]]
     for rate in 0.5 2; do
         grep -q "\"dropout\":0.1," "w/sweep/0.1-$rate/run/log.jsonl"
         grep -q "\"lr_scale\":$rate," "w/sweep/0.1-$rate/run/log.jsonl"
@@ -546,11 +550,15 @@ archives() {
     t 0 env -u MAKELEVEL -u MAKEFLAGS STEP=3 "${args[@]}"
     printf 'all:\n\t$(MAKE) %s\n' "${args[*]:1}" >Makefile
     t 0 env -u MAKELEVEL -u MAKEFLAGS make CC=other STEP=3
+    for setting in STEPS=100k SAVE_EVERY=0 AVERAGE=05 STEPS=-1; do
+        own 2 $setting
+        expect_error "$setting: a number from 1, written in digits, is required"
+    done
     # Each pipeline accepts each setting that its help lists.
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_]*\) .*/\1=t/p' |
-            sed 's/PARTS=t/PARTS=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"

@@ -37,6 +37,11 @@ log() {
         grep -qaF -- "$key" out/train/events.* || { echo "no $key: $(cat -v out/train/events.*)" >&2; return 1; }
     done
     grep -q ppl out/valid/events.*
+    # A run that diverges: numbers beyond those of 32 bits.
+    for x in 5.6e+300 -5.6e+300; do
+        echo '{"event":"step","step":1,"ppl":'$x',"loss":2,"seconds":1}'
+    done | events far
+    [ "$(LC_ALL=C grep -oaP '\x15\x00\x00\x80[\x7f\xff]' far/train/events.* | wc -l)" -eq 2 ]
     log | head -c 400 | events cut
     [ -s cut/train/events.out.tfevents.tf-train ]
     run --separate-stderr events no <text
