@@ -5,7 +5,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 
-$(foreach v,WORK DATA RESULTS,$(if $(word 2,$($v)),$(error $v=$($v): a name without spaces is required)))
+$(foreach v,WORK DATA RESULTS,$(if $(word 2,$($v)), \
+    $(error $v=$($v): a name without spaces is required)))
 # The same number to make's recipes, bash and the tools: without k or M, and without a leading 0.
 $(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(shell [[ '$($v)' =~ ^[1-9][0-9]{0,11}$$ ]] \
     && echo yes),,$(error $v=$($v): a number from 1, written in digits, is required))))

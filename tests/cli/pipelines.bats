@@ -305,9 +305,9 @@ PY
 @test "parsing.mk sweep: dropout, rate and beam on the development set" {
     treebank 200 1 >train.mrg
     treebank 10 2 >dev.mrg
-    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 -f "$TOP/pipelines/parsing.mk" sweep TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w \
-        VOCAB_SIZE=60 STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 DECODE_FLAGS='--max-extra 5' \
-        DROPOUTS=0.1 RATES='0.5 2' BEAMS='1 2'
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 -f "$TOP/pipelines/parsing.mk" sweep \
+        TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 STEPS=4 SAVE_EVERY=2 AVERAGE=2 \
+        TOKENS=500 DECODE_FLAGS='--max-extra 5' DROPOUTS=0.1 RATES='0.5 2' BEAMS='1 2'
     [[ $stderr != *jobserver* ]]
     for rate in 0.5 2; do
         grep -q "\"dropout\":0.1," "w/sweep/0.1-$rate/run/log.jsonl"
