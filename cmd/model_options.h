@@ -45,7 +45,7 @@ static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
     OPT_INT('w', "window", &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \
             .help = what " to read ahead and sort by length while input is available " \
                          "(default 2048; 16384 on a GPU)"), \
-    OPT_FLAG('q', "quiet", &(o).quiet, .help = "show no progress and no totals on stderr"), \
+    OPT_FLAG('q', "quiet", &(o).quiet, .help = "print only warnings and errors on stderr"), \
     OPT_FLAG(0, "progress", &(o).progress, \
              .help = "show progress even if stderr is not a terminal")
 

@@ -18,7 +18,7 @@ static struct tf_opt opts[] = {
             .help = "stop at the error after N + 1 errors (MAX_ERROR)"),
     COMMON_BAD(&eval.bad, "sentences with errors"),
     OPT_INT(0, "max-line", &max_line, .arg = "BYTES", .def = "16777216", .lo = 1,
-            .hi = TF_EVALB_MAX_LINE, .help = "longest line in bytes (default 16 MiB)"),
+            .hi = TF_EVALB_MAX_LINE, .help = "longest line in bytes"),
     OPT_GROUP("Report"),
     OPT_FLAG(0, "exact", &eval.exact, .help = "print what EVALB prints and no more"),
     OPT_FLAG(0, "json", &eval.json, .help = "print all numbers and a row per sentence as JSON"),

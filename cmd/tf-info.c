@@ -6,6 +6,7 @@
 #include "base/tool.h"
 #include "ops/backend.h"
 #include "stream/describe.h"
+#include "stream/model.h"
 
 static bool json;
 
@@ -51,7 +52,7 @@ static int show_file(const char *path, bool gap, int *status, struct tf_out *out
     struct tf_in in;
     struct tf_buf text = {0};
     struct tf_err unread = {0};
-    int rc = tf_in_open(&in, path, &unread);
+    int rc = tf_model_open(&in, path, &unread);
     if (rc == 0) {
         if (gap)
             tf_buf_byte(&text, '\n');

@@ -83,7 +83,7 @@ static struct tf_opt opts[] = {
 static const struct tf_tool tool = {
     .name = "tf-tokenize",
     .synopsis = "-m FILE [options] [TEXT] >tokens.tfs\n-d -m FILE [options] [tokens.tfs] "
-                ">TEXT\n--train --vocab-size N -o FILE [options] TEXT...",
+                ">TEXT\n--train [options] [TEXT...] >FILE",
     .summary = "convert text to token streams and back with SentencePiece vocabularies",
     .opts = opts,
     .max_args = -1,

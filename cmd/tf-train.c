@@ -107,8 +107,9 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "accumulate", &o.accumulate, .arg = "N", .def = "1", .lo = 1, .hi = 1e6, .flags = S,
             .help = "batches per update"),
     OPT_INT(0, "shards", &o.shards, .arg = "N", .lo = 1, .hi = TF_MAX_SHARDS, .flags = S,
-            .help = "parts of a batch whose gradients are added, a power of two: the most ranks "
-                    "times --accumulate (default: 8 on the CPU, the ranks on GPUs)"),
+            .help = "parts of a batch whose gradients are added, a power of two; up to N times "
+                    "--accumulate ranks can share an update (default: 8 on the CPU, the ranks on "
+                    "GPUs)"),
     OPT_CHOICE(0, "schedule", &o.schedule.kind, tf_schedule_names, .arg = "WORD", .flags = S,
                .help = "learning rate schedule"),
     OPT_INT(0, "warmup", &o.schedule.warmup, .arg = "N", .lo = 0, .hi = 1e12, .flags = S,

@@ -8,7 +8,7 @@
 #
 # Repeat the same command after an interruption: make skips what is done, and tf-train resumes.
 # Changed settings rebuild what depends on them, but a training run, finished or not, accepts only a
-# larger STEPS and another AVERAGE.
+# larger STEPS and a smaller AVERAGE.
 
 # ---- settings, with the paper's values where it gives one ----
 # TOKENS, STEPS and SAVE_EVERY are the preset's if they are empty.

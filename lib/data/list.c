@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "base/rng.h"
 #include "base/utf8.h"
-#include "stream/recognise.h"
+#include "text/text_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,17 +74,11 @@ int tf_list_parse(struct tf_list *l, const char *name, char *text, size_t n, str
 
 int tf_list_read(struct tf_list *l, const char *path, struct tf_err *err)
 {
-    struct tf_recognised found;
     char *text;
     size_t n;
-    if (tf_read_file(&text, &n, path, MAX_LIST, err) < 0)
+    if (tf_text_read_file(&text, &n, path, MAX_LIST, err) < 0)
         return -1;
-    const char *name = tf_is_std(path) ? "stdin" : path;
-    if (tf_recognise(&found, text, n) && !found.is_text) {
-        free(text);
-        return tf_fail(err, "%s: %s, not a list of files", name, found.name);
-    }
-    return tf_list_parse(l, name, text, n, err);
+    return tf_list_parse(l, tf_is_std(path) ? "stdin" : path, text, n, err);
 }
 
 bool tf_list_has(const struct tf_list *l, const char *path)

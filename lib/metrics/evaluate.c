@@ -70,14 +70,16 @@ static int begin(struct evaluation *e, size_t n, const char *const *given, struc
                  struct tf_err *err)
 {
     bool paired = tf_sacrebleu_paired(&e->o->resampling);
+    int status = given != NULL ? TF_USAGE : TF_FAILED; /* the columns of stdin are data */
     if ((e->o->sentence || e->o->stats) && n > 1)
         return tf_fail(err, "stdin: %zu systems between tabs, --%s takes one", n,
                        e->o->stats ? "stats" : "sentence-level");
     if (paired && n < 2)
-        return tf_fail(err, "a paired test takes two systems or more");
+        return tf_fail_status(err, status, "a paired test takes two systems or more");
     if (e->o->resampling.test == TF_TEST_CONFIDENCE && n > 1)
-        return tf_fail(err, "a confidence interval takes one system, not %zu; use a paired test",
-                       n);
+        return tf_fail_status(err, status,
+                              "a confidence interval takes one system, not %zu; use a paired test",
+                              n);
     tf_tally_systems(&e->tally, n);
     e->tokenized = tf_xcalloc(n, sizeof *e->tokenized);
     for (size_t i = 0; i < n; i++)

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "stream/reader.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,12 +277,21 @@ int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, 
     return rc;
 }
 
+int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err)
+{
+    if (tf_in_open(in, path, err) == 0)
+        return 0;
+    if (err->sys == EISDIR)
+        tf_fail(err, "%s: is a directory (use a .tfm file in it, or tf-avgckpt %s)", path, path);
+    return -1;
+}
+
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
                   struct tf_err *err)
 {
     struct tf_in in;
     memset(m, 0, sizeof *m);
-    if (tf_in_open(&in, path, err))
+    if (tf_model_open(&in, path, err) != 0)
         return -1;
     int rc = tf_model_read_in(m, &in, flags, max_tensor, err);
     tf_in_close(&in);

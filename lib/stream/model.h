@@ -41,7 +41,10 @@ enum {
  * Messages start with the file's name. After an error *m is released. */
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
                   struct tf_err *err) TF_MUST_CHECK;
-/* The same from an open input (borrowed), of which nothing has been read. */
+/* tf_in_open for a file that should have a model. Of a directory, which may be that of a run, the
+ * message says what to use. */
+int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err) TF_MUST_CHECK;
+/* tf_model_read from an open input (borrowed), of which nothing has been read. */
 int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
                      struct tf_err *err) TF_MUST_CHECK;
 /* The same from a reader of the input, opened with TF_READ_MODEL, that has just read the header of

@@ -22,10 +22,10 @@ static const struct format {
      "data compressed by xz", "xz -dc", "xz -dc"},
     {MARK("BZh91AY&SY"), "data compressed by bzip2", "bzip2 -dc", "bzip2 -dc"},
     {MARK("PK\x03\x04"), "a zip or npz archive", "unzip -p", "tf-convert"},
-    {MARK("\xff\xfe\0\0"), "UTF-32 text", "iconv -f UTF-32 -t UTF-8", "iconv -f UTF-32 -t UTF-8"},
-    {MARK("\0\0\xfe\xff"), "UTF-32 text", "iconv -f UTF-32 -t UTF-8", "iconv -f UTF-32 -t UTF-8"},
-    {MARK("\xff\xfe"), "UTF-16 text", "iconv -f UTF-16 -t UTF-8", "iconv -f UTF-16 -t UTF-8"},
-    {MARK("\xfe\xff"), "UTF-16 text", "iconv -f UTF-16 -t UTF-8", "iconv -f UTF-16 -t UTF-8"},
+    {MARK("\xff\xfe\0\0"), "UTF-32", "iconv -f UTF-32 -t UTF-8", "iconv -f UTF-32 -t UTF-8"},
+    {MARK("\0\0\xfe\xff"), "UTF-32", "iconv -f UTF-32 -t UTF-8", "iconv -f UTF-32 -t UTF-8"},
+    {MARK("\xff\xfe"), "UTF-16", "iconv -f UTF-16 -t UTF-8", "iconv -f UTF-16 -t UTF-8"},
+    {MARK("\xfe\xff"), "UTF-16", "iconv -f UTF-16 -t UTF-8", "iconv -f UTF-16 -t UTF-8"},
 };
 
 /* Text in UTF-16 or UTF-32 without a mark. */
@@ -33,10 +33,10 @@ static const struct wide {
     size_t width, at; /* of a unit; the byte that is rarely zero */
     const char *name, *iconv;
 } wides[] = {
-    {4, 0, "UTF-32 text", "iconv -f UTF-32LE -t UTF-8"},
-    {4, 3, "UTF-32 text", "iconv -f UTF-32BE -t UTF-8"},
-    {2, 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8"},
-    {2, 1, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8"},
+    {4, 0, "UTF-32", "iconv -f UTF-32LE -t UTF-8"},
+    {4, 3, "UTF-32", "iconv -f UTF-32BE -t UTF-8"},
+    {2, 0, "UTF-16", "iconv -f UTF-16LE -t UTF-8"},
+    {2, 1, "UTF-16", "iconv -f UTF-16BE -t UTF-8"},
 };
 
 static void set(struct tf_recognised *found, const char *name, const char *text, const char *stream)

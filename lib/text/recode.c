@@ -94,7 +94,7 @@ int tf_recode(struct tf_in *in, const char *encoding, struct tf_err *err)
     bool mark = !strcasecmp(encoding, "utf-8-sig") || !strcasecmp(encoding, "utf_8_sig");
     iconv_t cd = open_encoding(mark ? "UTF-8" : encoding);
     if (cd == (iconv_t)-1)
-        return tf_fail(err, "%s: unknown encoding %s", in->name, encoding);
+        return tf_fail_status(err, TF_USAGE, "%s: unknown encoding %s", in->name, encoding);
     struct recode *r = tf_xcalloc(1, sizeof *r);
     r->cd = cd;
     r->encoding = tf_xstrdup(encoding);

@@ -24,7 +24,7 @@ static int check_plain(struct tf_in *in, struct tf_err *err)
         return 0;
     if (!tf_recognise(&found, in->buf + in->pos, in->len - in->pos) || found.is_text)
         return 1;
-    return tf_fail(err, "%s: %s, not text%s%s%s", in->name, found.name,
+    return tf_fail(err, "%s: %s, not UTF-8 text%s%s%s", in->name, found.name,
                    found.text[0] != 0 ? " (use " : "", found.text, found.text[0] != 0 ? ")" : "");
 }
 

@@ -36,7 +36,7 @@ int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err 
     struct tf_in in;
     *bytes = NULL;
     *n = 0;
-    if (tf_in_open(&in, path, err) < 0)
+    if (tf_model_open(&in, path, err) < 0)
         return -1;
     int rc;
     ssize_t have = tf_in_fill(&in, TF_LABEL_N, err);

@@ -110,7 +110,7 @@ int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, const struct tf
     struct tf_params p;
     uint64_t count[KINDS] = {0};
     if (c->vocab_size < 1)
-        return tf_fail_status(err, TF_USAGE, "--plan: needs --vocab-size");
+        return tf_fail_status(err, TF_USAGE, "--plan: needs --vocab-size or --init");
     tf_params_init(&p, c);
     for (size_t i = 0; i < p.n; i++) {
         int k = 0;

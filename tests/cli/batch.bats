@@ -660,7 +660,14 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     head -c -1 "$t" >cut.tfs
     printf '%s\t%s\n%s\tcut.tfs\n' "$s" "$t" "$s" | bad 1 "bad: line 2: cut.tfs: truncated: no end record"
     t 1 tf-batch --list "$s"
-    expect_error "s1.tfs: a stream of kind tokens, not a list of files"
+    expect_error "s1.tfs: a stream of kind tokens, not UTF-8 text"
+    # A list may be compressed, as all text.
+    printf '%s\t%s\n' "$s" "$t" | gzip >list.gz
+    t 0 tf-batch -o packed --list list.gz
+    sh_t 0 'tf-batch -o piped --list - <list.gz'
+    printf '%s\t%s\n' "$s" "$t" | tf-batch -o plain --list -
+    cmp plain packed
+    cmp plain piped
     printf '%s\t%s\n' "$s" "$t" >good
     t 2 tf-batch --list good "$s" "$t"
     expect_error "unexpected operand '$s': --list names the files"

@@ -325,16 +325,18 @@ PY
     t 2 tf-bleu --stats ref -i hyp -ci
     t 2 tf-bleu ref -i hyp -m meteor
     expect_error "one of bleu, chrf, ter"
-    t 1 tf-bleu ref -i hyp -e klingon
+    t 2 tf-bleu ref -i hyp -e klingon
     expect_error "ref: unknown encoding klingon"
     t 2 tf-bleu -sl ref -i hyp -m bleu chrf
     expect_error "takes one metric"
     t 2 tf-bleu ref -i hyp ref -pbs -par
     expect_error "cannot be used together"
     t 2 tf-bleu -sl ref -i hyp -ci
-    t 1 tf-bleu ref -i hyp -pbs
+    t 2 tf-bleu ref -i hyp -pbs
     expect_error "two systems or more"
-    t 1 tf-bleu ref -i hyp ref -ci
+    sh_t 1 'tf-bleu ref -pbs <hyp'
+    expect_error "two systems or more"
+    t 2 tf-bleu ref -i hyp ref -ci
     expect_error "takes one system, not 2"
     SACREBLEU_SEED=x t 1 tf-bleu ref -i hyp -ci
     expect_error "SACREBLEU_SEED x: not a number"

@@ -1463,7 +1463,7 @@ END
         [ "$got" = "${row#*:}" ] || { echo "$row: $got" >&2; return 1; }
     done
     t 2 tf-train --plan
-    expect_error "--plan: needs --vocab-size"
+    expect_error "--plan: needs --vocab-size or --init"
 }
 
 @test "--plan: the batches are the preset's" {

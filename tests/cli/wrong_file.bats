@@ -47,40 +47,40 @@ all_refuse() {
 
 @test "compressed text" {
     { printf '\x28\xb5\x2f\xfd\x24\x0a\x0a\x51'; cat text; } >a.zst
-    all_refuse a.zst "data compressed by zstd, not text (use zstd -dc)"
+    all_refuse a.zst "data compressed by zstd, not UTF-8 text (use zstd -dc)"
     { printf '\xfd7zXZ\0\0\x04'; cat text; } >a.xz
-    all_refuse a.xz "data compressed by xz, not text (use xz -dc)"
+    all_refuse a.xz "data compressed by xz, not UTF-8 text (use xz -dc)"
     { printf 'BZh91AY&SY\xff'; cat text; } >a.bz2
-    all_refuse a.bz2 "data compressed by bzip2, not text (use bzip2 -dc)"
+    all_refuse a.bz2 "data compressed by bzip2, not UTF-8 text (use bzip2 -dc)"
     { printf 'PK\x03\x04\x14'; cat text; } >a.zip
-    all_refuse a.zip "a zip or npz archive, not text (use unzip -p)"
+    all_refuse a.zip "a zip or npz archive, not UTF-8 text (use unzip -p)"
 }
 
 @test "text in other encodings, with a mark and without" {
     local e
     iconv -f UTF-8 -t UTF-16 text >marked
-    all_refuse marked "UTF-16 text, not text (use iconv -f UTF-16 -t UTF-8)"
+    all_refuse marked "UTF-16, not UTF-8 text (use iconv -f UTF-16 -t UTF-8)"
     for e in UTF-16LE UTF-16BE UTF-32LE UTF-32BE; do
         iconv -f UTF-8 -t $e text >wide
-        all_refuse wide "${e%?E} text, not text (use iconv -f $e -t UTF-8)"
+        all_refuse wide "${e%?E}, not UTF-8 text (use iconv -f $e -t UTF-8)"
     done
     gzip <marked >marked.gz
     sh_t 1 "tf-tokenize -m vocab <marked.gz"
-    expect_error "stdin: UTF-16 text, not text"
+    expect_error "stdin: UTF-16, not UTF-8 text"
     t 0 tf-bleu -b -e utf-16 marked -i marked.gz
     expect_output 100.0
 }
 
 @test "streams, models and vocabularies" {
-    all_refuse tokens "a stream of kind tokens, not text (use tf-tokenize -d)"
-    all_refuse vocab "a SentencePiece model, not text (use tf-tokenize --export-vocab)"
+    all_refuse tokens "a stream of kind tokens, not UTF-8 text (use tf-tokenize -d)"
+    all_refuse vocab "a SentencePiece model, not UTF-8 text (use tf-tokenize --export-vocab)"
     tf-batch -q tokens tokens >batches
-    all_refuse batches "a stream of kind batch, not text (use tf-cbor json)"
+    all_refuse batches "a stream of kind batch, not UTF-8 text (use tf-cbor json)"
     tf-train -q --preset tiny --layers 1 --d-model 16 --d-ff 16 --heads 2 --device cpu \
         --vocab vocab --steps 1 -o run batches
-    all_refuse run/ckpt-00000001.tfm "a checkpoint of tf-train, not text (use tf-info)"
+    all_refuse run/ckpt-00000001.tfm "a checkpoint of tf-train, not UTF-8 text (use tf-info)"
     tf-convert run/ckpt-00000001.tfm -o m.safetensors
-    all_refuse m.safetensors "a safetensors file, not text"
+    all_refuse m.safetensors "a safetensors file, not UTF-8 text"
 }
 
 @test "what is given as a stream, a model or a vocabulary" {
@@ -88,6 +88,7 @@ all_refuse() {
     echo '{"a": 1}' >json
     tf-cbor json tokens >tokens.jsonl
     tf-batch -q tokens tokens >batches
+    mkdir run
     while IFS='|' read -r line want; do
         sh_t 1 "$line"
         expect_error "$want"
@@ -110,6 +111,10 @@ tf-decode -m vocab tokens|vocab: a SentencePiece model, not a model of tf-tools
 tf-decode -m tokens tokens|tokens: kind is tokens, expected model or checkpoint
 tf-tokenize -m text text|text, not a vocabulary: not a SentencePiece model or a model
 tf-tokenize -m tokens text|tokens: kind is tokens, expected model or checkpoint
+tf-tokenize -m run text|run: is a directory (use a .tfm file in it, or tf-avgckpt run)
+tf-decode -m run tokens|run: is a directory (use a .tfm file in it, or tf-avgckpt run)
+tf-info run|run: is a directory (use a .tfm file in it, or tf-avgckpt run)
+tf-batch run run|run: is a directory
 X
 }
 
@@ -139,7 +144,7 @@ X
     expect_output 100.0
     # gzip within gzip is not text
     sh_t 1 'gzip <text.gz | tf-tokenize -m vocab'
-    expect_error "stdin: data compressed by gzip, not text (use zcat)"
+    expect_error "stdin: data compressed by gzip, not UTF-8 text (use zcat)"
 }
 
 @test "a byte-order mark is no part of the first line, except of tf-bleu's and tf-tokenize's" {
