@@ -4,7 +4,7 @@
 #define TF_CMD_COMMON_OPTIONS_H
 
 #include "base/bad.h"
-#include "base/thread.h"
+#include "base/cpus.h"
 #include "base/tool.h"
 
 #define SEED_MAX 9007199254740992.0 /* 2^53: exact in every JSON reader */

@@ -1,6 +1,6 @@
 /* tf-train - train a Transformer on a batch stream. */
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/cpus.h"
 #include "common_options.h"
 #include "train/cost.h"
 #include "train/recipe.h"

@@ -3,12 +3,11 @@
  * run cannot end before that job does, so a thread that wakes late gets a job of the current run or
  * none. */
 #include "base/thread.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,21 +49,6 @@ int tf_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
     return rc;
-}
-
-int tf_threads_default(void)
-{
-    /* A kernel for more CPUs than a cpu_set_t has fails with EINVAL. */
-    for (size_t most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {
-        size_t size = CPU_ALLOC_SIZE(most);
-        cpu_set_t *set = tf_xcalloc(1, size);
-        int rc = sched_getaffinity(0, size, set), why = errno,
-            n = rc == 0 ? CPU_COUNT_S(size, set) : 1;
-        free(set);
-        if (rc == 0 || why != EINVAL)
-            return n < 1 ? 1 : n > TF_THREADS_MAX ? TF_THREADS_MAX : n;
-    }
-    return 1;
 }
 
 static void rest(void)

@@ -13,9 +13,6 @@ int tf_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 struct tf_pool;
 
-enum { TF_THREADS_MAX = 1024 }; /* of --threads */
-/* The number of CPUs that this process may run on (sched_getaffinity), from 1 to TF_THREADS_MAX. */
-int tf_threads_default(void);
 /* A pool of n >= 1 lanes: lane 0 is the caller of tf_pool_run, the others are threads with all
  * signals blocked. If fewer threads can be started, the pool has fewer lanes. */
 struct tf_pool *tf_pool_new(int n);

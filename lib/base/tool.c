@@ -1,5 +1,6 @@
 /* tool.c - start and end of a tool. */
 #include "base/tool.h"
+#include "base/cpus.h"
 #include "base/log.h"
 #include "base/opt_check.h"
 #include "base/opt_parse.h"
@@ -106,6 +107,7 @@ static void enter_sandbox(const struct tf_tool *tool, const struct tf_args *args
     tf_opt_files(tool, args, &s.read, &s.write, &s.dirs);
     if (tool->widen != NULL)
         tool->widen(args, &s);
+    (void)tf_threads_default(); /* reads files that the sandbox has not */
     (void)tf_sandbox_enter(&s);
 }
 

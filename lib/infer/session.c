@@ -1,6 +1,6 @@
 /* session.c - see session.h. */
 #include "infer/session.h"
-#include "base/thread.h"
+#include "base/cpus.h"
 
 int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum tf_use use,
                     const struct tf_input_spec *in, const char *output, bool text,

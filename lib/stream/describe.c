@@ -1,7 +1,7 @@
 /* describe.c - a file or this machine as a tree of values, written as text or as JSON. */
 #include "stream/describe.h"
 
-#include "base/thread.h"
+#include "base/cpus.h"
 #include "base/version.h"
 #include "cbor/encode.h"
 #include "cbor/json.h"

@@ -1,5 +1,6 @@
 /* tokenize_work.c - see tokenize_work.h. */
 #include "text/tokenize_work.h"
+#include "base/cpus.h"
 #include "base/memory.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,7 @@
 #include "../harness/tap.h"
 #include "base/thread.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -68,37 +66,8 @@ static void count_fn(void *arg, size_t job, int lane)
     cells[job]++;
 }
 
-/* A kernel for so many CPUs, of which this process may use some: in place of the C library's. */
-static size_t kernel_cpus = 64, usable_cpus = 1;
-
-int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
-{
-    (void)pid;
-    if (8 * size < kernel_cpus) {
-        errno = EINVAL;
-        return -1;
-    }
-    CPU_ZERO_S(size, set);
-    for (size_t i = 0; i < usable_cpus; i++)
-        CPU_SET_S(i, size, set);
-    return 0;
-}
-
-static int on_machine(size_t cpus, size_t usable)
-{
-    kernel_cpus = cpus;
-    usable_cpus = usable;
-    return tf_threads_default();
-}
-
 int main(void)
 {
-    is_int(on_machine(64, 3), 3, "three CPUs");
-    is_int(on_machine(1024, 200), 200, "200 CPUs");
-    is_int(on_machine(8192, 16), 16, "16 CPUs, a kernel for 8192");
-    is_int(on_machine(8192, 5000), TF_THREADS_MAX, "5000 CPUs");
-    is_int(on_machine((size_t)1 << 24, 16), 1, "a kernel that is never satisfied");
-    is_int(on_machine(64, 8), 8, "eight CPUs, from here on");
     double one = with_lanes(1);
     for (int lanes = 2; lanes <= 8; lanes++) {
         double sum = with_lanes(lanes);
