@@ -48,10 +48,19 @@ readme_block() {
     [ "$(grep -c '^tf-train: step .* perplexity' block.err)" -eq 5 ]
     grep -q '^tf-train: finished at step 25; best: .*; next: tf-avgckpt' block.err
 
-    # Ctrl-C in the middle, then the same command: the bytes of the run above.
+    # Ctrl-C in the middle, then the same command: the bytes of the run above. In the middle because
+    # this tf-batch gives a training run twelve of its batches and then nothing.
+    mkdir slow
+    cat >slow/tf-batch <<END
+#!/bin/bash
+[[ " \$* " == *" --epochs 0 "* ]] || exec "$(command -v tf-batch)" "\$@"
+"$(command -v tf-batch)" "\$@" | { head -c \$("$(command -v tf-batch)" -q --batches 12 "\$@" | wc -c)
+    sleep 600; }
+END
+    chmod +x slow/tf-batch
     mv run whole
     set -m # a process group, which the signal of a terminal goes to
-    env --default-signal=INT bash block >/dev/null 2>&1 3>&- &
+    PATH=$PWD/slow:$PATH env --default-signal=INT bash block >/dev/null 2>&1 3>&- &
     set +m
     wait_for test -e run/ckpt-00000005.tfm
     kill -INT -- "-$!"
