@@ -1,4 +1,6 @@
 /* tf-cbor - inspect, convert and repair streams and models. */
+#include "base/log.h"
+#include "base/path.h"
 #include "common_options.h"
 #include "stream/inspect.h"
 #include "text/text_file.h"
@@ -40,12 +42,39 @@ static struct tf_opt opts[] = {
 
 static const struct tf_tool tool = {
     .name = "tf-cbor",
-    .synopsis = "check|diag|json|unjson|head|count|seal [options] [FILE]",
+    .synopsis = "check [options] [FILE...]\ndiag|json|unjson|head|count|seal [options] [FILE]",
     .summary = "inspect, convert and repair streams and models",
     .opts = opts,
-    .max_args = 1,
+    .max_args = -1,
     .stdin_modes = ~0u,
 };
+
+static int check_file(const char *path, struct tf_err *err)
+{
+    const struct tf_inspect how = {.max_tensor = (uint64_t)o.max_tensor, .allow_nan = o.allow_nan};
+    struct tf_in in;
+    if (tf_in_open(&in, path, err) != 0)
+        return -1;
+    int rc = tf_inspect_check(&in, &how, err);
+    tf_in_close(&in);
+    return rc;
+}
+
+/* Returns 0, or the highest status of a file. */
+static int check_files(const struct tf_args *args, struct tf_err *err)
+{
+    int worst = 0;
+    if (tf_count_std(args->v, (size_t)args->n) > 1)
+        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
+    for (int i = 0; i < args->n; i++) {
+        struct tf_err bad = {0};
+        if (check_file(args->v[i], &bad) != 0) {
+            tf_note("%s", bad.msg);
+            worst = bad.status > worst ? bad.status : worst;
+        }
+    }
+    return worst;
+}
 
 static int show(unsigned command, struct tf_in *in, struct tf_out *out,
                 const struct tf_value *stage, struct tf_err *err)
@@ -55,11 +84,8 @@ static int show(unsigned command, struct tf_in *in, struct tf_out *out,
         .max_tensor = (uint64_t)o.max_tensor,
         .max_bytes = o.full ? SIZE_MAX : (size_t)o.max_bytes,
         .records = (uint64_t)o.records,
-        .allow_nan = o.allow_nan,
     };
     switch (command) {
-    case CHECK:
-        return tf_inspect_check(in, &how, err);
     case DIAG:
         return tf_inspect_diag(in, out, &how, err);
     case JSON:
@@ -94,6 +120,10 @@ static int run_command(const struct tf_args *args, const struct tf_value *stage,
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
+    if (args->mode == CHECK)
+        return check_files(args, err);
+    if (args->n > 1)
+        return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
     struct tf_arena a = {0};
     struct tf_value stage;
     int rc;

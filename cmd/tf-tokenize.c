@@ -11,6 +11,7 @@ enum { ENCODE = 1, DECODE = 2, TRAIN = 4, PIECES = 8, EXPORT = 16 };
 static const char *model, *output;
 static struct tf_tokenize job;
 static struct tf_sp_train trainer;
+static struct tf_strs symbols;
 static int64_t max_sentences;
 static int type, normalization;
 
@@ -59,6 +60,9 @@ static struct tf_opt opts[] = {
             .modes = TRAIN, .help = "number of pieces, including special ones"),
     OPT_CHOICE(0, "type", &type, types, .arg = "WORD", .def = "unigram", .modes = TRAIN,
                .help = "kind of vocabulary"),
+    OPT_LIST(0, "symbol", &symbols, .arg = "TEXT", .modes = TRAIN,
+             .help = "make TEXT a piece that is never split or normalised, such as a tag <2de>; "
+                     "repeat for several"),
     OPT_FLAG(0, "split-digits", &trainer.split_digits, .modes = TRAIN,
              .help = "make every digit a piece of its own"),
     OPT_FLAG(0, "mixed-scripts", &trainer.mixed_scripts, .modes = TRAIN,
@@ -100,6 +104,8 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
                                     .sample = (size_t)max_sentences,
                                     .seed = (uint64_t)job.seed};
     trainer.bpe = type == BPE;
+    trainer.symbols = symbols.v;
+    trainer.n_symbols = symbols.n;
     trainer.normalization = normalizations[normalization];
     return tf_vocab_train(&trainer, &text, out, err);
 }

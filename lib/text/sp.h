@@ -65,6 +65,8 @@ struct tf_sp_train {
     bool bpe;                 /* else unigram */
     double coverage;          /* share of characters in the text that get a piece */
     bool split_digits, byte_fallback, keep_spaces, mixed_scripts;
+    const char *const *symbols; /* text that is always one piece; from id 4 */
+    size_t n_symbols;
     const char *normalization; /* "nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity" */
     int64_t max_bytes;        /* of a sentence */
     bool verbose;             /* show the trainer's log on stderr */

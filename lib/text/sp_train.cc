@@ -11,6 +11,19 @@ extern "C" {
 #include "base/parse.h"
 }
 
+/* The symbols as the trainer reads them: a line of CSV. */
+static std::string quoted(const char *const *symbols, size_t n)
+{
+    std::string line;
+    for (size_t i = 0; i < n; i++) {
+        line += i > 0 ? ",\"" : "\"";
+        for (const char *p = symbols[i]; *p != 0; p++)
+            line.append(*p == '"' ? 2 : 1, *p);
+        line += '"';
+    }
+    return line;
+}
+
 /* A corpus of one sentence, the letter a. */
 class letter : public sp::SentenceIterator
 {
@@ -47,12 +60,12 @@ class sieve
     {
         tf_sp_free(vocab_);
     }
-    int init(std::unordered_map<std::string, std::string> args, struct tf_err *err)
+    int init(std::unordered_map<std::string, std::string> args, size_t symbols, struct tf_err *err)
     {
         letter a;
         std::string model;
         args["model_type"] = "char";
-        args["vocab_size"] = "1000";
+        args["vocab_size"] = std::to_string(symbols + 1000);
         args["minloglevel"] = "4";
         sp::util::Status status = sp::SentencePieceTrainer::Train(args, &a, &model);
         return status.ok() ? tf_sp_load(&vocab_, model.data(), model.size(), err)
@@ -170,8 +183,10 @@ extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, stru
             {"eos_id", "3"},
             {"minloglevel", t->verbose ? "0" : "4"},
         };
+        if (t->n_symbols > 0)
+            args["user_defined_symbols"] = quoted(t->symbols, t->n_symbols);
         sieve s;
-        if (s.init(args, err) != 0)
+        if (s.init(args, t->n_symbols, err) != 0)
             return -1;
         /* Unused with these settings; if that changes, results stay repeatable. */
         sp::SetRandomGeneratorSeed(1);

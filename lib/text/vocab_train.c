@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/utf8.h"
+#include "text/sp_check.h"
 #include "text/text_file.h"
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,30 @@ static void report_skipped(const struct tf_training_text *l)
                 (unsigned long long)l->too_long, l->max);
 }
 
+/* What SentencePiece ignores, changes or aborts on. */
+static int check_symbol(const struct tf_sp_train *t, size_t i, struct tf_err *err)
+{
+    static const char *const special[] = {"<pad>", "<unk>", "<s>", "</s>"};
+    const char *s = t->symbols[i];
+    size_t n = strlen(s);
+    if (n == 0)
+        return tf_fail_status(err, TF_USAGE, "no text");
+    if (n > TF_MAX_PIECE)
+        return tf_fail_status(err, TF_USAGE, "longer than %zu bytes", TF_MAX_PIECE);
+    if (tf_utf8_span(s, n) < n)
+        return tf_fail_status(err, TF_USAGE, "not UTF-8");
+    for (const char *p = s; *p != 0; p++)
+        if ((unsigned char)*p <= ' ' || *p == 0x7f || strncmp(p, "\u2581", 3) == 0)
+            return tf_fail_status(err, TF_USAGE, "a space or control character");
+    for (size_t k = 0; k < sizeof special / sizeof *special; k++)
+        if (strcmp(s, special[k]) == 0)
+            return tf_fail_status(err, TF_USAGE, "is a special piece");
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(s, t->symbols[k]) == 0)
+            return tf_fail_status(err, TF_USAGE, "given twice");
+    return 0;
+}
+
 int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out,
                    struct tf_err *err)
 {
@@ -110,7 +135,12 @@ int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct 
     struct tf_buf model = {0};
     t->next = next_sentence;
     t->arg = text;
-    int rc = tf_sp_train(t, &model, err);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < t->n_symbols; i++)
+        if ((rc = check_symbol(t, i, err)) != 0)
+            tf_context(err, "symbol '%.80s'", t->symbols[i]);
+    if (rc == 0)
+        rc = tf_sp_train(t, &model, err);
     if (rc == 0)
         rc = tf_sp_load(&sp, model.p, model.len, err);
     if (rc == 0)

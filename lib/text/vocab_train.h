@@ -26,7 +26,9 @@ struct tf_training_text {
 };
 /* Train on `text` with the settings of t (whose source is set here) and write the model. Reports on
  * stderr which lines were skipped, and if there are fewer pieces than requested. It is an error if
- * the model can't be loaded again. Releases the text. */
+ * the model can't be loaded again, and a usage error if a symbol is empty or over TF_MAX_PIECE
+ * bytes, is no UTF-8, has a space or control character, or is already a piece. Releases the
+ * text. */
 int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct tf_out *out,
                    struct tf_err *err) TF_MUST_CHECK;
 

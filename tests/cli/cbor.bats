@@ -21,6 +21,22 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     done
 }
 
+@test "check: several files, a line for each that is damaged" {
+    head -c -1 "$V/model.cbor" >cut.tfm
+    t 0 tf-cbor check "$V"/{tokens,model}.cbor
+    [ -z "$output$stderr" ]
+    t 1 tf-cbor check cut.tfm "$V/tokens.cbor" none "$V/model.cbor"
+    [ "${#stderr_lines[@]}" -eq 2 ]
+    expect_contains "${stderr_lines[0]}" "tf-cbor: cut.tfm: truncated"
+    expect_contains "${stderr_lines[1]}" "tf-cbor: none: No such file or directory"
+    sh_t 1 "tf-cbor check '$V/tokens.cbor' - <cut.tfm"
+    expect_error "stdin: truncated"
+    t 2 tf-cbor check - -
+    expect_error "only one file can be stdin"
+    t 2 tf-cbor json "$V/tokens.cbor" cut.tfm
+    expect_error "unexpected operand 'cut.tfm'"
+}
+
 @test "check: silent on what is whole, one line on what is not" {
     for k in $kinds; do
         t 0 tf-cbor check "$V/$k.cbor"
@@ -436,7 +452,7 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
     t 1 tf-batch "$V/nbest.cbor"
     expect_error ": kind is nbest, expected pairs"
     t 2 tf-cbor head -n -1 x
-    t 2 tf-cbor check a b c
+    t 2 tf-cbor count a b c
     sh_t 1 "tf-cbor json '$V/tokens.cbor' >/dev/full"
     expect_error "No space left on device"
     sh_t 1 "tf-cbor seal '$V/tokens.cbor' >/dev/full"

@@ -110,6 +110,43 @@ setup_file() {
     sh_t 0 "tf-tokenize -m m <in | tf-tokenize -d -m m | cmp - in"
 }
 
+@test "training: symbols are single pieces, whatever they contain" {
+    symbols=('<2de>' 'Ａ,"b"' 'ﬁ' 'never-seen')
+    for type in unigram bpe; do
+        t 0 tf-tokenize --train --type $type --vocab-size 150 "${symbols[@]/#/--symbol=}" -o m "$X"
+        t 0 tf-tokenize --export-vocab -m m
+        [ "$(sed -n 5,8p <<<"$output" | cut -f1)" = "$(printf '%s\n' "${symbols[@]}")" ]
+        printf '%s ka%s to\n' "${symbols[@]}" >in
+        sh_t 0 'tf-tokenize --pieces -m m <in'
+        [ "$(grep -oxFf <(printf '%s\n' "${symbols[@]}") <<<"${output// /$'\n'}" | wc -l)" -eq 4 ]
+        sh_t 0 'tf-tokenize -m m <in | tf-tokenize -d -m m | cmp - in'
+    done
+    # Nothing else changes.
+    t 0 tf-tokenize --train --type bpe --vocab-size 150 -o plain "$X"
+    t 0 tf-tokenize --train --type bpe --vocab-size 151 --symbol never-seen -o more "$X"
+    cmp <(tf-tokenize --export-vocab -m plain) \
+        <(tf-tokenize --export-vocab -m more | grep -v never-seen)
+    while IFS='|' read -r symbol why; do
+        t 2 tf-tokenize --train --symbol "$(printf %b "$symbol")" -o none "$X"
+        expect_error "$why"
+    done <<'END'
+|symbol '': no text
+a b|symbol 'a b': a space or control character
+a\tb|: a space or control character
+▁a|symbol '▁a': a space or control character
+\xff|: not UTF-8
+<s>|symbol '<s>': is a special piece
+END
+    t 2 tf-tokenize --train --symbol a --symbol b --symbol a -o none "$X"
+    expect_error "symbol 'a': given twice"
+    t 2 tf-tokenize --train --symbol "$(printf '%04097d' 0)" -o none "$X"
+    expect_error "longer than 4096 bytes"
+    [ ! -e none ]
+    # A text of nothing else has no sentence to train on.
+    sh_t 1 "yes '<2de>' | head -n 50 | tf-tokenize --train --symbol '<2de>' -o none"
+    expect_error "no sentence to train on"
+}
+
 @test "decoded text never holds a line feed" {
     t 0 tf-tokenize --train --byte-fallback --vocab-size 400 -o m "$X"
     id=$(tf-tokenize --export-vocab -m m | grep -n '^<0x0A>' | cut -d: -f1)
