@@ -49,7 +49,8 @@ MAX_LENGTH ?= 256
 BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
-THREADS    ?= $(shell nproc)
+# Of each tool; empty: all CPUs.
+THREADS    ?=
 # Training on so many processes (tf(7), "Many processes"), started by LAUNCH; the bytes are the same.
 RANKS      ?= 1
 LAUNCH     ?= mpirun -n $(RANKS) --bind-to none
@@ -70,6 +71,7 @@ place = $(foreach f,$1,$(realpath $(dir $f))/$(notdir $f))
 
 of_preset := TOKENS STEPS SAVE_EVERY
 
+threads     := $(if $(THREADS),--threads $(THREADS))
 most_tokens := $(or $(TOKENS),$(if $(t2t),4096))
 
 include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
@@ -124,7 +126,7 @@ sample := $(if $(filter $(own),$(VOCAB_FLAGS)),,--max-sentences $(many))
 
 # ---- text to token streams ----
 $(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
-	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model --threads $(THREADS) -o $@ $<)
+	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model $(threads) -o $@ $<)
 
 # ---- the training text in parts, line by line in turn, so that each is a sample of all ----
 $(WORK)/$(cut)/cut: $(WORK)/train.$S $(WORK)/train.$T
@@ -138,7 +140,7 @@ parts_of = $(parts:%=$(WORK)/$(cut)/%.$1.tfs)
 # With make -j, each on one thread.
 $(call parts_of,$S) $(call parts_of,$T): %.tfs: $(WORK)/$(cut)/cut $(WORK)/vocab.model
 	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model -o $@ $* \
-	    --threads $(if $(filter -j%,$(MAKEFLAGS)),1,$(THREADS)))
+	    $(if $(filter -j%,$(MAKEFLAGS)),--threads 1,$(threads)))
 $(WORK)/$(cut)/train.list: $(call parts_of,$S) $(call parts_of,$T)
 	for p in $(parts); do \
 	    printf '%s\t%s\n' $(WORK)/$(cut)/$$p.$S.tfs $(WORK)/$(cut)/$$p.$T.tfs; \
@@ -158,7 +160,7 @@ $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
 	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
 	touch $@
 # $(call train_...,PRODUCER,TRAINER)
-train_alone = $1 | $2 --threads $(THREADS) $(length) $(model) -o $(RESULTS)/run
+train_alone = $1 | $2 $(threads) $(length) $(model) -o $(RESULTS)/run
 # Launchers pass no stream on, but rank 0 reads a FIFO. They may also return 0 in place of 75.
 train_on_ranks = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	$1 >$$fifo & trap 'kill $$! 2>/dev/null || :; rm -f $$fifo' EXIT; \
@@ -200,7 +202,7 @@ $(RESULTS)/model.tfm: $(RESULTS)/trained
 # ---- translation and score ----
 $(RESULTS)/test.out: $(WORK)/test.$S $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
 	$(call allow_bad,tf-tokenize -m $(RESULTS)/model.tfm <$< \
-	| tf-decode -m $(RESULTS)/model.tfm --threads $(THREADS) $(decoding) \
+	| tf-decode -m $(RESULTS)/model.tfm $(threads) $(decoding) \
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 $(RESULTS)/score.json: $(WORK)/test.$T $(RESULTS)/test.out
@@ -226,7 +228,7 @@ on_fp32 := --device cuda --precision fp32
 on_fp16 := --device cuda --precision fp16
 on_bf16 := --device cuda --precision bf16
 $(RESULTS)/device.%.out: $(WORK)/test.$S.tfs $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
-	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm --threads $(THREADS) --beam $(BEAM) \
+	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) --beam $(BEAM) \
 	    --alpha $(ALPHA) $(on_$*) $< \
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
