@@ -363,8 +363,8 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B
 libraries := libcbor-dev libopenblas0-pthread libsentencepiece-dev zlib1g-dev
 compilers := $(if $(ARCH),g++-$(gnu) gcc-$(gnu) qemu-user,g++ gcc $(libraries))
 mpi_packages := $(if $(filter yes,$(MPI)),libopenmpi-dev openmpi-bin)
-packages := bats $(compilers) $(mpi_packages) make mandoc perl pkg-config python3 python3-cbor2 \
-	python3-numpy jq shellcheck strace
+packages := bats $(compilers) $(mpi_packages) file iproute2 jq make mandoc perl pkg-config procps \
+	python3 python3-cbor2 python3-numpy shellcheck strace
 
 deps: $(sysroot) ## install the Debian packages that are missing
 	@missing=; \
@@ -423,7 +423,9 @@ test_env = PATH=$(call quoted,$(abspath $(run))/bin:)"$$PATH" \
 	TF_BIN=$(call quoted,$(abspath $(run))/bin) TF_EMULATOR=$(qemu_$(ARCH)) $(cases) \
 	TF_BUILD=$(call quoted,$(abspath $B)) TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' TF_MAKE='$(MAKE)' \
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	LC_ALL=C.UTF-8
+	$(test_limit) LC_ALL=C.UTF-8
+# Seconds after which bats, with the help of procps, ends a test that hangs.
+test_limit = $(if $(shell command -v pkill),BATS_TEST_TIMEOUT=1200)
 
 # TESTS='...': run only these.
 TESTS ?= $(if $(ARCH),$(filter-out $(slow),$(tests)),$(tests)) $(bats)

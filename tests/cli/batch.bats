@@ -135,7 +135,7 @@ END
     t 0 tf-batch --tokens 200 --seed 2 -o other "$D/s.tfs" "$D/t.tfs"
     body want >a
     body other >b
-    run ! cmp -s a b
+    run -1 cmp -s a b
     look other "$D/s.tfs" "$D/t.tfs"
 }
 
@@ -436,8 +436,7 @@ END
 @test "a file that changes while it is read is an error" {
     cp "$D/s.tfs" moving.tfs
     mkfifo p
-    cat p >/dev/null 3>&- &
-    (sleep 1; touch -d '2001-01-01' moving.tfs) 3>&- &
+    { head -c 1; touch -d '2001-01-01' moving.tfs; cat; } <p >/dev/null 3>&- &
     sh_t 1 "tf-batch -q --tokens 200 --epochs 0 moving.tfs '$D/t.tfs' >p"
     expect_error "moving.tfs: changed while it was being read"
 }
@@ -726,7 +725,7 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
         batch=$!
         "${train[@]}" --steps 60 -o run p 3>&- &
         pid=$!
-        while [ ! -e "run/ckpt-000000$last.tfm" ]; do sleep 0.01; done
+        wait_for test -e "run/ckpt-000000$last.tfm"
         kill -KILL $pid $batch || true
         wait $pid $batch || true
     done

@@ -313,7 +313,7 @@ END
     sh_t 0 "tf-cbor head -n 0 <'$V/pairs.cbor' | tf-cbor count"
     expect_output $'header\t1\nend\t1'
     sh_t 0 "tf-cbor head -n 99 '$V/batch.cbor' | cmp - '$V/batch.cbor'"
-    sh_t 0 "tf-cbor head -n 99 '$V/parts.cbor' | cmp - <(head -c \$(stat -c %s '$V/tokens.cbor') '$V/parts.cbor') || tf-cbor head -n 99 '$V/parts.cbor' | tf-cbor count | grep -q 'tokens.3'"
+    sh_t 0 "tf-cbor head -n 99 '$V/parts.cbor' | tf-cbor count | grep -q 'tokens.3'"
     sh_t 1 "tf-cbor head '$V/model.cbor' | cat"
     expect_error "the first records of a model are no model"
     sh_t 1 "tf-cbor head -n 99 '$V/error.cbor' | tf-cbor check"
@@ -345,7 +345,7 @@ while f.tell() < len(data):
         r[{3: 3, 6: 5, 7: 3, 13: 2, 15: 2}[r[0]]] = None
     sys.stdout.buffer.write(cbor2.dumps(r, canonical=True))
 PY
-        run ! cmp -s open "$V/$k.cbor"
+        run -1 cmp -s open "$V/$k.cbor"
         tf-cbor seal open | cmp - "$V/$k.cbor"
     done
     # What a newer version appended to a tensor stays.

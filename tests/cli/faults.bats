@@ -196,11 +196,18 @@ EOF
     done
 }
 
-# The rows of tests/faults, a few of their points each.
+# The rows of tests/faults, a few of their points each. What could not be run is printed; the test
+# is skipped if that is all of it.
 short() {
     [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
     [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
-    timeout 300 "$TOP/tests/faults/run" --short --tmp "$T/faults" "$@"
+    local rc=0
+    timeout -k 10 300 "$TOP/tests/faults/run" --short --tmp "$T/faults" "$@" >out || rc=$?
+    cat out
+    [ "$rc" -eq 0 ]
+    grep -E ': note: .*(nothing was run|was not run)' out | sed 's/^/# /' >&3 || true
+    grep -v ': note: ' out | grep -qv ': nothing run; ' ||
+        skip "nothing was run: $(sed -n 's/.*: note: //p' out | head -n 1)"
 }
 
 @test "killed: at random times, at the calls of a save, while it recovers; power cut" {

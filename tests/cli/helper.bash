@@ -24,7 +24,7 @@ setup() {
 t() {
     local want=$1
     shift
-    run --separate-stderr timeout "$TF_TIMEOUT" "$@" </dev/null
+    run --separate-stderr timeout -k 10 "$TF_TIMEOUT" "$@" </dev/null
     expect_status "$want"
 }
 
@@ -32,7 +32,7 @@ t() {
 sh_t() {
     local want=$1
     shift
-    run --separate-stderr timeout "$TF_TIMEOUT" bash -o pipefail -c "$1" sh "${@:2}"
+    run --separate-stderr timeout -k 10 "$TF_TIMEOUT" bash -o pipefail -c "$1" sh "${@:2}"
     expect_status "$want"
 }
 
@@ -112,10 +112,16 @@ batches() {
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
 }
 
-# Skip unless every one of these commands is there.
+# Skip unless every one of these commands is there; fail if TF_TEST_REQUIRE has what is missing.
 need() {
     local c
     for c in "$@"; do
-        command -v "$c" >/dev/null || skip "no $c"
+        command -v "$c" >/dev/null || lacks "$c" "no $c"
     done
+}
+
+# Skip for lack of $1, which TF_TEST_REQUIRE may have, with reason $2.
+lacks() {
+    [[ " ${TF_TEST_REQUIRE:-} " != *" $1 "* ]] || { echo "$2; $1 is required" >&2; return 1; }
+    skip "$2"
 }

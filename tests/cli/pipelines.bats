@@ -77,7 +77,8 @@ check_results() {
         t 2 make "${args[@]}" WORK=x TRAIN=data/a PAIR=$pair
         expect_error "PAIR=$pair: two languages such as en-de are required"
     done
-    [ ! -e x ] && [ ! -e x-small ]
+    [ ! -e x ]
+    [ ! -e x-small ]
     sed -i 1d data/b.en
     t 2 make "${args[@]}" WORK=x TRAIN=data/b
     expect_contains "$stderr" "train: 599 lines of en, 600 of de"
@@ -257,7 +258,7 @@ PY
     args=(-f "$TOP/pipelines/parsing.mk" DEV=dev.mrg TEST=test.mrg WORK=w VOCAB_SIZE=60)
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
     [ "$(wc -l <w-small/train.trees)" -eq 600 ]
-    run ! grep -e -NONE- -e SBJ w-small/train.trees
+    run -1 grep -e -NONE- -e SBJ w-small/train.trees
     # Whatever the model wrote, the trees stand over the words of the test set, and all of them are
     # counted.
     tf-tree -l -b words -w words -o tags w-small/test.parsed
@@ -435,7 +436,7 @@ archives() {
         rm -r w
     done
     # Nor does any recipe write under the final name.
-    run ! grep -nE '>>? *\$+(@|\(@\))( |;|$)' "$TOP"/pipelines/*.mk
+    run -1 grep -nE '>>? *\$+(@|\(@\))( |;|$)' "$TOP"/pipelines/*.mk
 }
 
 @test "RANKS=2: training on two processes, the same model" {
@@ -454,7 +455,7 @@ archives() {
     # A trainer that fails leaves no batcher that waits for it.
     t 2 make "${args[@]}" RESULTS=three RANKS=3 LAUNCH="$launch" three/trained
     [ ! -e three/batches.fifo ]
-    run ! pgrep -f "$PWD/three|three/batches.fifo"
+    run -1 pgrep -f "$PWD/three|three/batches.fifo"
 }
 
 @test "PARTS=3: the training text in parts, tokenised at the same time" {
@@ -530,7 +531,7 @@ archives() {
     [ "$(jq 'select(.event == "start").step' w/run/log.jsonl | tail -n 1)" -eq 4 ]
     t 2 make "${args[@]}" attention SENTENCE=999 STEPS=5 BEAM=2
     expect_contains "$stderr" "SENTENCE=999: the test set has sentences 1 to 100"
-    run ! compgen -G 'w/sentence-*'
+    run -1 compgen -G 'w/sentence-*'
     # Without its checkpoints there is no run to keep.
     rm -r w/run
     t 0 make "${args[@]}" STEPS=2 SAVE_EVERY=1 VOCAB_SIZE=190
@@ -606,7 +607,7 @@ archives() {
     args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test VOCAB_SIZE=200)
     t 0 make "${args[@]}" WORK=w w/vocab.model
     t 0 make "${args[@]}" WORK=v v/vocab.model many=1000
-    run ! cmp w/vocab.model v/vocab.model
+    run -1 cmp w/vocab.model v/vocab.model
     train=(tf-tokenize --train --type unigram --vocab-size 200)
     "${train[@]}" --max-sentences 1000 -o want w/train.en w/train.de
     cmp want v/vocab.model

@@ -58,7 +58,7 @@ PY
     t 0 tf-plot curve -x x -y y --by kind --points row points.jsonl -o out.svg
     expect_contains "$(svg out.svg)" 'y (A)|y (B)|'
     expect_contains "$(svg out.svg)" '|A-1|A-2|B & C|D'
-    run ! grep '<path' out.svg
+    run -1 grep '<path' out.svg
     [ "$(grep -c '<circle' out.svg)" -eq 7 ] # five points, two groups in the legend
     # A-1 and D are at almost the same place; D is not written over A-1.
     "$TF_PYTHON" - <<'PY'
@@ -106,7 +106,7 @@ PY
     # Equal runs, one run, and labels.
     expect_contains "$(legend {a,a}/log.jsonl)" 'a|a|2'
     legend a/log.jsonl
-    run ! grep -q warmup out.svg
+    run -1 grep -q warmup out.svg
     expect_contains "$(legend -l x -l y {a,b}/log.jsonl)" 'x|y|2'
     # At most four; a setting that one version lacks; a log without settings.
     run_log d '{"settings": {"warmup": 1, "seed": 2, "new": 0.5}, "config": {"d_model": 1, "pre_norm": True}, "version": "2"}'
@@ -174,7 +174,7 @@ PY
     expect_contains "$(svg out.svg)" 'base (step)|base (valid)|big (step)|big (valid)|'
     # A key that only one kind of event has needs no addition.
     t 0 tf-plot curve -y lr base/log.jsonl -o out.svg
-    run ! grep -F '(step)' out.svg
+    run -1 grep -F '(step)' out.svg
     printf '{"step":1,"loss":1,"by":"x"}\n{"step":2,"loss":2}\n{"step":3,"loss":3,"by":"x"}\n' >log
     t 0 tf-plot curve --by by log -o out.svg
     expect_contains "$(svg out.svg)" 'loss (x)|loss (other)|'
@@ -290,7 +290,7 @@ PY
     t 0 tf-plot curve --height 700 --x-label 'x & y' --y-label nats base/log.jsonl -o out.svg
     expect_contains "$(svg out.svg)" '|x & y|nats'
     grep -q '^<svg[^>]* height="700"' out.svg
-    run ! grep -q '^<svg[^>]* height="700"' small.svg
+    run -1 grep -q '^<svg[^>]* height="700"' small.svg
     echo 1,2 | tf-plot heat --x-label columns --y-label rows - -o out.svg
     expect_contains "$(svg out.svg)" '|columns|rows|'
 }
@@ -399,8 +399,8 @@ PY
     expect_error "--variant paper or t2t"
     t 1 tf-plot positions --show products -d 7
     expect_error "--dims even"
-    run ! cmp paper.svg t2t.svg
-    run ! cmp paper.svg shifted.svg
+    run -1 cmp paper.svg t2t.svg
+    run -1 cmp paper.svg shifted.svg
     t 0 tf-plot positions -L 100 -d 512 --show heat -o out.svg
     svg out.svg >/dev/null
     t 0 tf-plot positions -L 1 -d 1 -o out.svg
@@ -440,7 +440,7 @@ PY
     t 0 tf-plot -i 1 -k cross --layer 2 -t 'x & y' attention a.tfs -o out.svg
     expect_contains "$(svg out.svg)" 'x & y|head 1|head 3|x|</s>|c|</s>'
     t 0 tf-plot -H 3 --show lines attention a.tfs -o out.svg
-    run ! grep -F 'head 1' out.svg
+    run -1 grep -F 'head 1' out.svg
     [ "$(grep -o 'stroke-opacity="1"[^>]*d="[^"]*"' out.svg | grep -o M | wc -l)" = 3 ]
     # One row's lines, by its piece with and without the mark of a space.
     for token in a ▁a; do

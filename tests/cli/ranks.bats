@@ -65,7 +65,7 @@ ranks_t() {
     for what in eight:null given:null one:16; do
         [ "$(tf-info --json "${what%:*}/ckpt-00000004.tfm" | jq .settings.shards)" = "${what#*:}" ]
     done
-    run ! cmp -s <(tf-convert --to npz eight/ckpt-00000004.tfm -o -) \
+    run -1 cmp -s <(tf-convert --to npz eight/ckpt-00000004.tfm -o -) \
         <(tf-convert --to npz one/ckpt-00000004.tfm -o -)
     same <(tf-convert --to npz eight/ckpt-00000004.tfm -o -) \
         <(tf-convert --to npz given/ckpt-00000004.tfm -o -)

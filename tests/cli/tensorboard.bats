@@ -20,11 +20,12 @@ log() {
     # Lines are converted as they come.
     mkfifo pipe
     events live <pipe &
+    pid=$!
     exec 9>pipe
     log | head -n 6 >&9
     wait_for cmp -s {live,out}/train/events.out.tfevents.tf-train
     exec 9>&-
-    wait %1
+    wait "$pid"
 }
 
 @test "the log of a run, one that was killed, and what is no log" {

@@ -101,6 +101,8 @@ class Row:
         """Is it not installed? Then the row says so."""
         if shutil.which(program):
             return False
+        if program in os.environ.get("TF_TEST_REQUIRE", "").split():
+            self.fail("%s is not installed, but required", program)
         self.note("%s is not installed: what needs it was not run" % program)
         return True
 

@@ -137,12 +137,12 @@ def q(rig, row):
     """A second user puts files, links, FIFOs and directories under our names into a directory that is
     sticky, theirs or ours, and locks what they can: nothing elsewhere changes, no rights are given"""
     if os.getuid() != 0:
-        row.note("needs root, to be two users")
+        row.note("nothing was run: needs root, to be two users")
         return
     if row.lacks("setpriv") or row.lacks("flock"):
         return
     if run(as_user(US, ["tf-info", "--version"]), cwd="/").rc != 0:
-        row.note("other users cannot reach the tools")
+        row.note("nothing was run: other users cannot reach the tools")
         return
     # Not below a directory that only we can enter.
     with tempfile.TemporaryDirectory(prefix="tf-faults-", dir="/tmp") as top:

@@ -47,12 +47,14 @@ unchecked() {
 # The start files of a distribution may lack the mark, and then so do the programs.
 @test "every object of the library marks its targets of indirect jumps" {
     [ "$(uname -m)" = x86_64 ] || skip "x86 only"
-    for f in "$BUILD"/lib/*/*.o; do
+    find "$BUILD/lib" -name '*.o' ! -path '*/ops/cuda/*' >objects
+    [ "$(wc -l <objects)" -gt 100 ]
+    while read -r f; do
         case $(readelf -nW "$f" 2>/dev/null) in
             *IBT*SHSTK*) ;;
             *) echo "$f" >&2; return 1 ;;
         esac
-    done
+    done <objects
 }
 
 @test "the check sees what is missing" {
