@@ -725,3 +725,16 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     t 0 tf-bleu --as paper --print-tokens --lang fr --compounds -i text
     expect_output 'a ##AT##-##AT## b c'
 }
+
+@test "options of other scorers that have no effect here" {
+    printf 'a b c d e\nb c d e f\n' >ref
+    printf 'a b c d e\nb c d x f\n' >out
+    cp ref other
+    t 0 tf-bleu ref -i out other --paired-bs --paired-bs-n 20
+    plain=$output
+    for options in "--paired-jobs 2" --no-color; do
+        # shellcheck disable=SC2086
+        t 0 tf-bleu ref -i out other --paired-bs --paired-bs-n 20 $options
+        expect_output "$plain"
+    done
+}

@@ -547,7 +547,8 @@ program() {
 }
 
 @test "a pass of as many rows in more sentences is not the one that was recorded" {
-    for n in 130 78 78 78 130 130; do # all of 390 tokens; a graph has room for 128 sentences, or 256
+    # All of 390 tokens. A graph has room for 128 sentences, or for 256.
+    for n in 130 78 78 78 130 130; do
         seq $n | sed "s/.*/$([ $n = 78 ] && echo a b c a || echo a b)/"
     done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >some.tfs
     tf-batch -q --no-shuffle --tokens 390 some.tfs some.tfs >some.batches.tfs

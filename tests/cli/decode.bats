@@ -434,3 +434,13 @@ made() {
         expect_contains "$stderr" "upstream failed"
     done
 }
+
+@test "--allow-unk: the unknown token is among the outputs of a wide beam, else in none" {
+    unknown() {
+        head -n 3 "$LINES_TXT" | tf-tokenize -m "$MODEL" | decode --beam 12 --nbest 12 "$@" |
+            tf-cbor json | jq -s '[.[] | .. | .ids? // empty | select(index(1))] | length'
+    }
+    need jq
+    [ "$(unknown)" -eq 0 ]
+    [ "$(unknown --allow-unk)" -gt 0 ]
+}

@@ -239,3 +239,12 @@ for a, b in (deleted * n, kept * n), ((deleted + kept) * (n // 2), (kept + delet
     [ "${#lines[@]}" = 3 ]
     sh_t 4 'tf-evalb --exact -p COLLINS.prm test.trees test.out >test.evalb'
 }
+
+@test "--debug-all prints the steps of each comparison, and the same scores" {
+    echo '(S (NP (NN dog)) (VP (VB barks)))' >gold
+    t 0 tf-evalb gold gold
+    plain=$output
+    t 0 tf-evalb --debug-all gold gold
+    expect_contains "$output" "label=NP, word=, wid=0"
+    [ "$(grep -A 99 '=== Summary' <<<"$output")" = "$(grep -A 99 '=== Summary' <<<"$plain")" ]
+}

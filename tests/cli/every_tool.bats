@@ -40,6 +40,18 @@ tools() {
     done
 }
 
+@test "every option is given in a test" {
+    cat "$TOP"/tests/cli/*.ba* "$TOP"/tests/golden/bleu/cases >given
+    for p in $(tools); do
+        "$p" --list-options | while read -r names; do # of one option; --x may be given as -x
+            names=${names// /|}
+            grep -qE -- "(^|[^a-z-])(${names//--/-?-})([^a-z-]|$)" given || echo "$p: $names"
+        done
+    done >never
+    cat never
+    [ ! -s never ]
+}
+
 @test "help lines fit 100 columns" {
     for p in $(tools); do
         t 0 "$p" --help

@@ -174,6 +174,20 @@ ranks_t() {
     same "run/ckpt-$(printf %08d "$steps").tfm" "one/ckpt-$(printf %08d "$steps").tfm"
 }
 
+@test "rank 0 alone reads and writes files: another has an empty directory, which stays empty" {
+    [ "${mpis[0]}" = openmpi ] || skip "no Open MPI: a rank in a directory of its own is not tested"
+    mkdir empty
+    batches n=3 seed=9 first=0 >v.tfs
+    args=(--threads 1 --steps 4 --save-every 2 --valid v.tfs)
+    program=(tf-train "${small[@]}" "${args[@]}" -o run b.tfs)
+    run --separate-stderr timeout -k 5 "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
+        -n 1 "${program[@]}" : -n 1 env -C "$PWD/empty" "${program[@]}" </dev/null
+    expect_status 0
+    [ -z "$(ls -A empty)" ]
+    tf-train "${small[@]}" "${args[@]}" -o one b.tfs
+    for f in ckpt-00000004.tfm best.tfm; do same "one/$f" "run/$f"; done
+}
+
 @test "a rank without memory: the others learn of it, and rank 0 names it" {
     need prlimit
     [ "${mpis[0]}" = openmpi ] || skip "no Open MPI: a rank with a limit of its own is not tested"

@@ -430,3 +430,22 @@ add_user_defined() {
     t 1 tf-tokenize -d -m "$V" "$X"
     expect_error "not a stream"
 }
+
+@test "--mixed-scripts: pieces of letters and signs" {
+    for _ in {1..50}; do echo '(NP dog) (VP barks)'; done >trees
+    for o in '' --mixed-scripts; do
+        # shellcheck disable=SC2086
+        t 0 tf-tokenize --train --type bpe --vocab-size 30 $o -o m trees
+        tf-tokenize --export-vocab -m m >"vocab$o"
+    done
+    run -1 grep '(NP' vocab
+    grep -q '(NP' vocab--mixed-scripts
+}
+
+@test "--verbose shows the log of the trainer" {
+    t 0 tf-tokenize --train --vocab-size 150 -o m "$X"
+    [[ $stderr != *trainer_interface.cc* ]]
+    t 0 tf-tokenize --train --verbose --vocab-size 150 -o n "$X"
+    expect_contains "$stderr" "trainer_interface.cc"
+    cmp m n
+}

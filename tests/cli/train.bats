@@ -1580,3 +1580,25 @@ END
         same whole$i/ckpt-00000006.tfm run$i/ckpt-00000006.tfm
     done
 }
+
+@test "--beta1, --beta2; --no-pre-norm, --no-attention-bias and --no-eps-hat take back the option" {
+    parameters() { tf-convert --to npz "$1/ckpt-00000003.tfm" -o - >"$1.npz"; }
+    args=(--steps 3 --adam-eps 0.01 b.tfs)
+    train -o plain "${args[@]}"
+    parameters plain
+    for o in beta1 beta2; do
+        train --$o 0.8 -o $o "${args[@]}"
+        parameters $o
+        run -1 cmp -s plain.npz $o.npz
+        t 0 tf-info --json $o/ckpt-00000003.tfm
+        grep -q "\"$o\":0.8" <<<"$output"
+    done
+    for o in pre-norm attention-bias eps-hat; do
+        train --$o -o $o "${args[@]}"
+        train --$o --no-$o -o no-$o "${args[@]}"
+        parameters $o
+        parameters no-$o
+        same plain.npz no-$o.npz
+        run -1 cmp -s plain.npz $o.npz
+    done
+}

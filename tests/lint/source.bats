@@ -6,33 +6,75 @@ load files
 
 prepare() { cd "$TOP" || return 1; }
 
-@test "cbor.h only in lib/cbor, CUDA in lib/ops/cuda, MPI in lib/comm/mpi, SentencePiece in lib/text/sp*.cc" {
-    project_sources | grep -v '^lib/cbor/' | xargs grep -nE '#include *[<"]cbor\.h' |
-        expect_none "cbor.h"
+# The rules that search all sources, each a function that prints the lines against it.
+
+foreign_headers() {
+    project_sources | grep -v '^lib/cbor/' | xargs grep -nHE '#include *[<"]cbor\.h'
     project_sources | grep -v '^lib/ops/cuda/' |
-        xargs grep -nE '#include *[<"](cuda|cublas|curand)' | expect_none "CUDA"
-    project_sources | grep -v '^lib/comm/mpi/' | xargs grep -nE '#include *[<"]mpi\.h' |
-        expect_none "MPI"
+        xargs grep -nHE '#include *[<"](cuda|cublas|curand)'
+    project_sources | grep -v '^lib/comm/mpi/' | xargs grep -nHE '#include *[<"]mpi\.h'
     project_sources | grep -v -E '^lib/text/sp(_train\.cc|_internal\.hh|\.cc)$' |
-        xargs grep -nE '#include *[<"]sentencepiece' | expect_none "SentencePiece"
+        xargs grep -nHE '#include *[<"]sentencepiece'
 }
 
-@test "no call without a bound, no locale" {
-    project_sources | xargs grep -nE '\b(atoi|atol|atoll|atof|sprintf|vsprintf|strcpy|strcat|gets|tmpnam|mktemp|alloca|setlocale)\(' | expect_none "forbidden calls"
+forbidden_calls() {
+    project_sources | xargs grep -nHE '\b(atoi|atol|atoll|atof|sprintf|vsprintf|strcpy|strcat|gets|tmpnam|mktemp|alloca|setlocale)\('
 }
 
 # A plugin has no access to lib/base: it prints bugs and times itself.
-@test "only lib/base prints, exits or aborts" {
+talk() {
     project_sources | grep '^lib/' | grep -v -e '^lib/base/' -e \
         '^lib/ops/cuda/\(plugin\|times\).cu$' -e '^lib/comm/mpi/' |
-        xargs grep -nE '\b(printf|puts|putchar|fprintf|perror|exit|_exit|abort)\(' |
-        expect_none "talk in the library"
+        xargs grep -nHE '\b(v?d?printf|v?fprintf|f?puts|f?putc|putchar|fwrite|perror|exit|_exit|abort)\('
+}
+
+library_work() {
+    project_files | grep '^cmd/.*\.c$' | xargs -r grep -nHE \
+        '\b(malloc|calloc|realloc|tf_x(malloc|calloc|array)|tf_cbor_[a-z]+)\('
+}
+
+bad_space() {
+    project_sources | xargs grep -nHP '\t|[ \r]$'
+}
+
+@test "the rules see what breaks them" {
+    [ "$(project_sources | wc -l)" -gt 100 ]
+    TOP=$T
+    cd "$T"
+    mkdir -p lib/base lib/text cmd
+    printf '%s\n' '#include <cbor.h>' '#include <cuda.h>' '#include <mpi.h>' \
+        '#include <sentencepiece_processor.h>' >lib/base/a.c
+    printf '%s\n' 'sprintf(x);' 'snprintf(x);' 'fputs(x);' 'vdprintf(x);' 'exit(1);' >lib/text/b.c
+    printf '%s\n' 'p = malloc(1);' 'tf_cbor_uint(1);' 'x = 1; ' >cmd/tf-x.c
+    output=$(foreign_headers)
+    expect_output 'lib/base/a.c:1:#include <cbor.h>
+lib/base/a.c:2:#include <cuda.h>
+lib/base/a.c:3:#include <mpi.h>
+lib/base/a.c:4:#include <sentencepiece_processor.h>'
+    output=$(forbidden_calls)
+    expect_output 'lib/text/b.c:1:sprintf(x);'
+    output=$(talk | cut -d: -f2 | xargs)
+    expect_output '3 4 5'
+    output=$(library_work | cut -d: -f2 | xargs)
+    expect_output '1 2'
+    output=$(bad_space)
+    expect_output 'cmd/tf-x.c:3:x = 1; '
+}
+
+@test "cbor.h only in lib/cbor, CUDA in lib/ops/cuda, MPI in lib/comm/mpi, SentencePiece in lib/text/sp*.cc" {
+    foreign_headers | expect_none "headers of other places"
+}
+
+@test "no call without a bound, no locale" {
+    forbidden_calls | expect_none "forbidden calls"
+}
+
+@test "only lib/base prints, exits or aborts" {
+    talk | expect_none "talk in the library"
 }
 
 @test "commands hold no loops over tensors, no allocation, no format bytes" {
-    project_files | grep '^cmd/.*\.c$' | xargs -r grep -nE \
-        '\b(malloc|calloc|realloc|tf_x(malloc|calloc|array)|tf_cbor_[a-z]+)\(' |
-        expect_none "work that belongs into lib"
+    library_work | expect_none "work that belongs into lib"
 }
 
 # The files that are code: by their names, or by their first line.
@@ -85,7 +127,7 @@ wide_lines() {
 }
 
 @test "no tab, no trailing blank, no CR in sources" {
-    project_sources | xargs grep -nP '\t|[ \r]$' | expect_none "white space"
+    bad_space | expect_none "white space"
 }
 
 @test "every header compiles alone" {
@@ -110,8 +152,8 @@ wide_lines() {
 
 @test "every exported symbol starts with tf_" {
     need nm
-    nm -g --defined-only "${TF_BUILD:-build}/libtf.a" 2>/dev/null |
-        awk 'NF == 3 && $3 !~ /^(tf_|__odr_asan)/ { print $3 }' | expect_none "libtf.a"
+    nm -g --defined-only "${TF_BUILD:-build}/libtf.a" >"$T/symbols"
+    <"$T/symbols" awk 'NF == 3 && $3 !~ /^(tf_|__odr_asan)/ { print $3 }' | expect_none "libtf.a"
     [ ! -e "${TF_BUILD:-build}/libtf-sp.a" ] ||
         nm -g --defined-only "${TF_BUILD:-build}/libtf-sp.a" 2>/dev/null |
             awk 'NF == 3 && $2 ~ /[TDBR]/ && $3 !~ /^(tf_|__odr_asan|_Z)/ { print $3 }' |
