@@ -393,17 +393,17 @@ made() {
         'select(.type == "header") | [.header.made[] | .prog + " " + (.prefix // "-" | tostring)]'
 }
 
-@test "provenance names the pipelines of both inputs, and marks prefixes" {
+@test "provenance names the pipelines of both inputs, what they share once, and marks prefixes" {
     decode "$LINES_TFS" >plain
     [ "$(made plain)" = '["tf-tokenize -","tf-decode -"]' ]
     decode --prefix "$LINES_TFS" "$LINES_TFS" >out
     [ "$(made out)" = '["tf-tokenize -","tf-decode true"]' ]
     decode --prefix plain "$LINES_TFS" >out
-    [ "$(made out)" = '["tf-tokenize -","tf-tokenize -","tf-decode -","tf-decode true"]' ]
+    [ "$(made out)" = '["tf-tokenize -","tf-decode -","tf-decode true"]' ]
     tf-score -q -m "$MODEL" "$LINES_TFS" plain >out
-    [ "$(made out)" = '["tf-tokenize -","tf-tokenize -","tf-decode -","tf-score -"]' ]
+    [ "$(made out)" = '["tf-tokenize -","tf-decode -","tf-score -"]' ]
     tf-attn -m "$MODEL" "$LINES_TFS" plain >out
-    [ "$(made out)" = '["tf-tokenize -","tf-tokenize -","tf-decode -","tf-attn -"]' ]
+    [ "$(made out)" = '["tf-tokenize -","tf-decode -","tf-attn -"]' ]
     tf-score -q -m "$MODEL" "$LINES_TFS" "$LINES_TFS" >out
     [ "$(made out)" = '["tf-tokenize -","tf-score -"]' ]
 }
