@@ -64,10 +64,10 @@ PY
 
 @test "tf-batch is silent while tf-train shows progress" {
     cd "$D"
-    on_terminal "tf-batch --epochs 0 --tokens 200 long.tfs long.tfs | { sleep 0.3; tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps 1000 -o $T/run; }" >"$T/shown"
+    on_terminal "tf-batch --epochs 0 --tokens 200 long.tfs long.tfs | { until read -t 0; do sleep 0.01; done; tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps 1000 -o $T/run; }" >"$T/shown"
     cat "$T/shown"
     grep -q '^status 0' "$T/shown"
-    # The endless stream fills the pipe in less than the sleep; tf-train shows its steps after it.
+    # The endless stream fills the pipe before tf-train starts, which shows its steps after it.
     grep -q '^<K>tf-batch: epoch 0, batch' "$T/shown"
     grep -q '^<K>tf-train: step ' "$T/shown"
     sed '1,/^<K>tf-train: step /d' "$T/shown" >"$T/rest"

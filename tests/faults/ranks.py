@@ -324,7 +324,7 @@ def g3(rig, row):
 def g4(rig, row):
     """two hosts (network namespaces) cut off from each other while four ranks train: all ranks and
     the launcher end, and the next start continues"""
-    if LAUNCHERS["openmpi"] not in launchers(row):
+    if LAUNCHERS["openmpi"] not in launchers(row) or row.lacks("ip"):
         return
     hosts = Hosts(rig.tmp)
     try:
