@@ -24,16 +24,6 @@ static pthread_mutex_t temps_lock = PTHREAD_MUTEX_INITIALIZER;
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
 enum { N_DEADLY = sizeof deadly / sizeof *deadly };
 
-/* For exit, which any thread may call (out of memory). */
-static void remove_all(void)
-{
-    pthread_mutex_lock(&temps_lock);
-    for (struct temp *t = temps; t != NULL; t = t->next)
-        if (t->owner == getpid())
-            unlinkat(t->dir, t->name, 0);
-    pthread_mutex_unlock(&temps_lock);
-}
-
 static sigset_t deadly_set(void)
 {
     sigset_t set;
@@ -43,15 +33,37 @@ static sigset_t deadly_set(void)
     return set;
 }
 
-/* For signals. It reads the list without the lock, which the interrupted thread may hold: an entry
- * is complete before it is in the list, and freed only after it has left the list. timeout(1) sends
- * its signal twice: the second may arrive in another thread meanwhile. The handler stays in place
- * until a thread has removed all files, whichever that is. */
-static void remove_all_and_die(int sig)
+/* Take the lock, with the deadly signals blocked, so that their handler can take it too. Returns
+ * the mask to restore. */
+static sigset_t lock_temps(void)
 {
+    sigset_t block = deadly_set(), old;
+    pthread_sigmask(SIG_BLOCK, &block, &old);
+    pthread_mutex_lock(&temps_lock);
+    return old;
+}
+
+static void unlock_temps(sigset_t old)
+{
+    pthread_mutex_unlock(&temps_lock);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* For exit, which any thread may call (out of memory), and for signals. */
+static void remove_all(void)
+{
+    sigset_t old = lock_temps();
     for (struct temp *t = temps; t != NULL; t = t->next)
         if (t->owner == getpid())
             unlinkat(t->dir, t->name, 0);
+    unlock_temps(old);
+}
+
+/* timeout(1) sends its signal twice: the second may arrive in another thread meanwhile. The handler
+ * stays in place until a thread has removed all files, whichever that is. */
+static void remove_all_and_die(int sig)
+{
+    remove_all();
     signal(sig, SIG_DFL);
     raise(sig); /* it is blocked until this returns */
 }
@@ -77,26 +89,26 @@ static void add_temp(int dir, const char *name)
     t->owner = getpid();
     t->dir = dir;
     memcpy(t->name, name, n);
-    pthread_mutex_lock(&temps_lock);
+    sigset_t old = lock_temps();
     t->next = temps;
     temps = t;
     if (!registered) {
         registered = atexit(remove_all) == 0;
         catch_deadly_signals();
     }
-    pthread_mutex_unlock(&temps_lock);
+    unlock_temps(old);
 }
 
 static void delete_temp(int dir, const char *name)
 {
-    pthread_mutex_lock(&temps_lock);
+    sigset_t old = lock_temps();
     for (struct temp **t = &temps, *gone; (gone = *t) != NULL; t = &gone->next)
         if (gone->dir == dir && strcmp(gone->name, name) == 0) {
             *t = gone->next;
             free(gone);
             break;
         }
-    pthread_mutex_unlock(&temps_lock);
+    unlock_temps(old);
 }
 
 int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
