@@ -280,7 +280,7 @@ static int print_plan(struct tf_err *err)
 static int join(int *status, struct tf_err *err)
 {
     *status = -1;
-    const int cpus = tf_threads_default();
+    const int cpus = tf_cpus_bound(); /* MPI may change it */
     int rc = tf_team_open(&team, (enum tf_comm_use)ranks, rank_timeout, o.device, o.precision, err);
     if (rc == 0 && team.comm.size > 1)
         o.team = &team;

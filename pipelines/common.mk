@@ -30,8 +30,8 @@ allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$stat
 quote = '$(subst ','\'',$1)'
 
 # $(jobs) begins a recipe line whose $(MAKE) comes from a variable: it shares the jobs of make -j.
-# Under make -n it stays empty, because make would run such a line.
-jobs = $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
+# Under make -n, -q and -t it stays empty, because make would run such a line.
+jobs = $(if $(strip $(foreach x,n q t,$(findstring $x,$(firstword -$(MAKEFLAGS))))),,+)
 
 # A setting is a variable that is assigned with `?=` and never with `=`. NEEDED lists those without
 # a default, NEEDS says what they are, and EXAMPLE sets them.
@@ -56,10 +56,7 @@ ifneq ($(and $(filter 0,$(MAKELEVEL)),$(goals)),)
 unknown := $(filter-out $(filter-out $(fixed),$(settings)) $(inner) BIN V SHELL,$(given))
 $(if $(unknown),$(error $(sort $(unknown)): no such setting; \
     `$(this) help` lists them))
-endif
-
 # Many systems export these names, and a run would overwrite files there.
-ifneq ($(and $(filter 0,$(MAKELEVEL)),$(goals)),)
 $(foreach v,WORK DATA RESULTS,$(if $(filter environment,$(origin $v)), \
     $(error $v is set in the environment: give it on the command line, or unset it)))
 endif

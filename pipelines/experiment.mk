@@ -49,7 +49,7 @@ MAX_LENGTH ?= 256
 BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
-# Of each tool; empty: all CPUs.
+# Of each tool; empty: its default.
 THREADS    ?=
 # Training on so many processes (tf(7), "Many processes"), started by LAUNCH; the bytes are the same.
 RANKS      ?= 1

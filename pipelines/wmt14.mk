@@ -32,7 +32,9 @@ $(DATA)/unpacked: $(addprefix $(DATA)/,$(ARCHIVES))
 	touch $@
 
 ifdef SMALL
+ifneq ($(goals),)
 $(call keep,$(SMALL).$S $(SMALL).$T,$(TEXTS))
+endif
 $(TEXTS): $(WORK)/SMALL.settings
 $(WORK)/train.%: $(SMALL).%
 	tail -n +201 $< >$@.part

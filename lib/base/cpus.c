@@ -93,7 +93,7 @@ int tf_cpu_quota(const char *proc, const char *root)
     return least;
 }
 
-static int count_cpus(void)
+int tf_cpus_bound(void)
 {
     /* A kernel for more CPUs than a cpu_set_t has fails with EINVAL. */
     for (size_t most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {
@@ -113,6 +113,6 @@ int tf_threads_default(void)
     static int quota = -1;
     if (quota < 0)
         quota = tf_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
-    const int cpus = count_cpus();
+    const int cpus = tf_cpus_bound();
     return quota > 0 && quota < cpus ? quota : cpus;
 }

@@ -7,6 +7,8 @@ enum { TF_THREADS_MAX = 1024 }; /* of --threads */
  * it less CPU time, as in a container; from 1 to TF_THREADS_MAX. The groups are read by the first
  * call, which comes before the sandbox. */
 int tf_threads_default(void);
+/* By affinity alone. */
+int tf_cpus_bound(void);
 
 /* The CPU time that control groups allow, in CPUs, rounded up; 0: any. proc: the groups of a
  * process, such as /proc/self/cgroup; root: where their files are, such as /sys/fs/cgroup. A group

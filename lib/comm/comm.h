@@ -6,7 +6,7 @@
  *
  * Their number is a power of two. Each call but swap is made by all ranks, and all calls by a
  * process's main thread. No wait is without end: after `limit` seconds a swap or gather fails, and
- * after somewhat longer tf_comm_open and tf_comm_close end the process with TF_FAILED. After a
+ * tf_comm_open and tf_comm_close end the process with TF_FAILED, after somewhat longer. After a
  * failure of swap or gather the ranks no longer agree: tf_comm_abort is what is left. */
 #ifndef TF_COMM_COMM_H
 #define TF_COMM_COMM_H

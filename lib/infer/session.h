@@ -18,7 +18,7 @@ struct tf_session_opts {
     const char *device, *precision; /* precision NULL: the device's default */
     int64_t max_length;             /* ids of a source; an item with a longer one becomes bad */
     int64_t batch, window;          /* 0: the device's default */
-    int64_t threads;                /* 0: all CPUs of this process */
+    int64_t threads;                /* 0: tf_threads_default */
     int bad;                        /* enum tf_on_bad */
     bool force_vocab, quiet, progress;
 };

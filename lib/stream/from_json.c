@@ -17,6 +17,7 @@ enum { MAX_LINE = 1 << 30 };
  * and the ids of both. */
 static const size_t max_values = 5 * TF_MAX_IDS + TF_MAX_VALUES;
 
+enum { NO_TYPE = -2 };
 /* One line being read: its top-level keys; the data of a tensor and the weights of attention apart,
  * because they may be many. */
 struct line {
@@ -29,17 +30,18 @@ struct line {
     enum tf_dtype dtype;
     bool has_dtype, has_data, has_weights;
 };
-enum { NO_TYPE = -2 };
 
 struct from_json {
     struct tf_writer w;
     struct tf_out *out;
     const struct tf_value *stage; /* of provenance, to be appended; NULL: none */
     struct tf_header h;
-    struct tf_arena header_mem;      /* also of the names */
-    struct tf_value states, tensors; /* MAP: the names of the part so far */
-    bool open;                       /* between header and end */
-    char *kind;                 /* of the first part; NULL: there was no header */
+    struct tf_arena header_mem; /* also of the names */
+    struct tf_value states;     /* MAP: the names of the part so far */
+    struct tf_tensor *tensors;  /* of these only the names */
+    size_t n_tensors;
+    bool open;  /* between header and end */
+    char *kind; /* of the first part; NULL: there was no header */
 };
 
 /* ---- tensors ---- */
@@ -383,15 +385,39 @@ static int check_state(struct line *l, const struct tf_record *rec, struct tf_er
     return rc;
 }
 
-/* Of a state or a tensor, each once in a part. */
-static int claim_name(struct from_json *u, struct tf_value *names, const char *what,
-                      const char *name, struct tf_err *err)
+static int check_name(const char *name, struct tf_err *err)
 {
-    if (!name[0] || strlen(name) > TF_MAX_NAME)
-        return tf_fail(err, "name: 1 to %d bytes", TF_MAX_NAME);
-    if (tf_value_get(names, name))
-        return tf_fail(err, "%s %s: twice", what, name);
-    tf_value_put(&u->header_mem, names, name, tf_value_null());
+    return name[0] && strlen(name) <= TF_MAX_NAME
+               ? 0
+               : tf_fail(err, "name: 1 to %d bytes", TF_MAX_NAME);
+}
+
+/* States come first, each name once. */
+static int claim_state(struct from_json *u, const char *name, struct tf_err *err)
+{
+    if (check_name(name, err))
+        return -1;
+    if (u->n_tensors > 0)
+        return tf_fail(err, "state %s comes after a tensor", name);
+    if (tf_value_get(&u->states, name))
+        return tf_fail(err, "state %s: twice", name);
+    if (u->states.n == TF_MAX_STATES)
+        return tf_fail(err, "more than %d states", TF_MAX_STATES);
+    tf_value_put(&u->header_mem, &u->states, name, tf_value_null());
+    return 0;
+}
+
+/* The end of the part finds names that are used twice. */
+static int claim_tensor(struct from_json *u, const char *name, struct tf_err *err)
+{
+    if (check_name(name, err))
+        return -1;
+    if (u->n_tensors == TF_MAX_TENSORS)
+        return tf_fail(err, "more than %d tensors", TF_MAX_TENSORS);
+    if ((u->n_tensors & (u->n_tensors + 1)) == 0) /* room for twice as many and one */
+        u->tensors = tf_xarray(u->tensors, 2 * u->n_tensors + 1, sizeof *u->tensors);
+    u->tensors[u->n_tensors++] =
+        (struct tf_tensor){.name = tf_arena_strndup(&u->header_mem, name, strlen(name))};
     return 0;
 }
 
@@ -403,7 +429,7 @@ static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
         return -1;
     if (!l->has_data)
         return tf_fail(err, "data: missing");
-    if (claim_name(u, &u->tensors, "tensor", t.name, err))
+    if (claim_tensor(u, t.name, err))
         return -1;
     if (dims->n > TF_MAX_RANK)
         return tf_fail(err, "dims: more than %d", TF_MAX_RANK);
@@ -523,7 +549,8 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
         tf_writer_release(&u->w);
         rc = tf_writer_begin_raw(&u->w, u->out, &u->h, b.p, b.len, err);
         u->open = !rc;
-        u->states = u->tensors = tf_value_map();
+        u->states = tf_value_map();
+        u->n_tensors = 0;
         u->kind = u->kind ? u->kind : tf_xstrdup(u->h.kind);
     }
     tf_buf_release(&b);
@@ -550,7 +577,7 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
         return u->w.dirty ? tf_writer_check(&u->w, err) : 0;
     if (rec.type == TF_REC_END) {
         u->open = false;
-        return tf_writer_end(&u->w, err);
+        return tf_tensors_unique(u->tensors, u->n_tensors, err) ? -1 : tf_writer_end(&u->w, err);
     }
     if (rec.type == TF_REC_TENSOR)
         return put_tensor(u, l, err);
@@ -560,11 +587,8 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
         u->open = false;
         return tf_writer_error(&u->w, rec.code, rec.text, err);
     }
-    if (rec.type == TF_REC_STATE &&
-        (check_state(l, &rec, err) || claim_name(u, &u->states, "state", rec.text, err)))
+    if (rec.type == TF_REC_STATE && (check_state(l, &rec, err) || claim_state(u, rec.text, err)))
         return -1;
-    if (rec.type == TF_REC_STATE && u->tensors.n > 0)
-        return tf_fail(err, "state %s comes after a tensor", rec.text);
     if (rec.type == TF_REC_BATCH && rec.batch.n == 0)
         return tf_fail(err, "batch %llu is empty", (unsigned long long)rec.batch.ordinal);
     return tf_writer_record(&u->w, &rec, err);
@@ -693,6 +717,7 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
         rc = tf_fail(err, "%s: no end line", in->name);
     tf_writer_release(&u.w);
     free(u.kind);
+    free(u.tensors);
     tf_arena_release(&u.header_mem);
     tf_arena_release(&l.a);
     tf_buf_release(&l.data);

@@ -228,8 +228,8 @@ int tf_one_vocab_add(struct tf_one_vocab *all, const struct tf_header *h, const 
         all->h.size = h->size;
     for (int i = 0; i < 4; i++)
         if (all->h.size > 0 && *special_field(&all->h.special, i) >= all->h.size)
-            return tf_fail(err, "%s: %s is id %lld, in a vocabulary of %lld ids", name,
-                           special_names[i], (long long)*special_field(&all->h.special, i),
+            return tf_fail(err, "%s: with earlier headers, %s is id %lld in a vocabulary of %lld",
+                           name, special_names[i], (long long)*special_field(&all->h.special, i),
                            (long long)all->h.size);
     if (h->has_vocab && !all->h.has_vocab) {
         all->h.has_vocab = true;

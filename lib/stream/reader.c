@@ -153,8 +153,7 @@ static int wrong_format(const struct tf_reader *r, struct tf_err *err)
     if (!tf_recognise(&found, scan_at(r), available(r)))
         return tf_fail(err, "%s: not a %s of tf-tools (no label)", name,
                        model ? "model" : "stream");
-    const char *use =
-        found.is_text && !found.is_json ? tf_kind_use(kind)->from_text : found.stream;
+    const char *use = found.is_text && !found.is_json ? tf_kind_use(kind)->from_text : found.stream;
     return tf_fail(err, "%s: %s, not a %s of tf-tools%s%s%s", name, found.name,
                    model ? "model" : "stream", use[0] != 0 ? " (use " : "", use,
                    use[0] != 0 ? ")" : "");
@@ -354,8 +353,8 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
     }
     if ((type == TF_REC_TENSOR || type == TF_REC_STATE) && !(r->flags & TF_READ_TENSORS) &&
         !r->apart)
-        return tf_fail(err, "%s: record %llu at byte %llu: %s in a stream that is not a model",
-                       name, (unsigned long long)r->count, at, tf_record_name(type));
+        return tf_fail(err, "%s: record %llu at byte %llu: a %s, where no models are read", name,
+                       (unsigned long long)r->count, at, tf_record_name(type));
     if (!r->own_crc && r->held >= TF_MAX_CHECK)
         return tf_fail(
             err, "%s: no check record within %zu bytes before byte %llu (tf-cbor seal adds them)",

@@ -122,6 +122,9 @@ static int check_symbol(const struct tf_sp_train *t, size_t i, struct tf_err *er
     for (size_t k = 0; k < sizeof special / sizeof *special; k++)
         if (strcmp(s, special[k]) == 0)
             return tf_fail_status(err, TF_USAGE, "is a special piece");
+    if (t->byte_fallback && n == 6 && strncmp(s, "<0x", 3) == 0 && s[5] == '>' &&
+        strspn(s + 3, "0123456789ABCDEF") == 2)
+        return tf_fail_status(err, TF_USAGE, "is the piece of a byte");
     for (size_t k = 0; k < i; k++)
         if (strcmp(s, t->symbols[k]) == 0)
             return tf_fail_status(err, TF_USAGE, "given twice");

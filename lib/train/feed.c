@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -87,11 +88,12 @@ static void push(struct tf_feed *f, struct tf_feed_item *item, int rc)
 
 static int new_part(struct tf_feed *f, struct tf_err *err)
 {
-    const struct tf_header *h = tf_reader_header(f->reader);
+    char name[32];
     f->part++;
     f->begun = false;
     f->ordinal = 0;
-    if (tf_one_vocab_add(&f->vocab, h, "this part", err) != 0)
+    snprintf(name, sizeof name, "part %llu", (unsigned long long)f->part);
+    if (tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), name, err) != 0)
         return tf_context(err, "%s", f->in.name);
     return 0;
 }
@@ -239,7 +241,7 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
                    bool any_corpus)
 {
     f->vocab = TF_NO_VOCAB;
-    (void)!tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), "the first part",
+    (void)!tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), "part 0",
                             &(struct tf_err){0}); /* nothing to contradict */
     f->config = c;
     f->resume = from != NULL;

@@ -21,7 +21,7 @@ double tf_sums_acc(const struct tf_sums *s)
 /* The open file, batch by batch. */
 struct valid {
     const struct tf_config *config;
-    const struct tf_header *train;
+    struct tf_one_vocab vocab; /* of the training stream, and the parts so far */
     struct tf_in in;
     struct tf_reader *reader;
     struct tf_pairs pairs;
@@ -31,8 +31,7 @@ struct valid {
 
 static int same_vocab(struct valid *v, struct tf_err *err)
 {
-    return tf_same_vocab(tf_reader_header(v->reader), v->in.name, v->train, "the training stream",
-                         err);
+    return tf_one_vocab_add(&v->vocab, tf_reader_header(v->reader), v->in.name, err);
 }
 
 static void close_valid(struct valid *v)
@@ -47,7 +46,9 @@ static int open_valid(struct valid *v, const char *path, const struct tf_header 
 {
     static const char *const kinds[] = {"batch", NULL};
     struct stat st;
-    *v = (struct valid){.config = c, .train = train};
+    *v = (struct valid){.config = c, .vocab = TF_NO_VOCAB};
+    if (tf_one_vocab_add(&v->vocab, train, "the training stream", err) != 0)
+        return -1;
     tf_sha256_init(&v->sha);
     /* Checked before opening, which would wait for the writer of a FIFO. */
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))

@@ -383,7 +383,7 @@ END
     try b 'vocabulary bbbbbbbbbbbb differs from' 'vocabulary'
     try eight 'vocabulary of 8 ids, but 9 in an earlier header' 'an earlier header'
     try two 'eos is id 2, but 3 in an earlier header' 'an earlier header'
-    try ten 'bos is id 10, in a vocabulary of 9 ids' 'bos is id 10, in a vocabulary of 9 ids'
+    try ten 'bos is id 10 in a vocabulary of 9' 'bos is id 10 in a vocabulary of 9'
     # What one header leaves out, another may state.
     cat none a >late
     t 0 tf-batch -o b late late

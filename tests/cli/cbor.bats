@@ -73,20 +73,20 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     # Another part begins where it likes.
     cat "$V/batch.cbor" "$V/batch.cbor" >parts.tfs
     t 0 tf-cbor check parts.tfs
-    batches 'k == 1 and [b.update(idx=[], src=[], tgt=[], src_off=[0], tgt_off=[0])]'
+    check_batches 'k == 1 and [b.update(idx=[], src=[], tgt=[], src_off=[0], tgt_off=[0])]'
     expect_error "odd.tfs: batch 1 is empty"
     # Each cursor is after the one before, in epoch, group or record.
-    batches 'b.update(epoch=k // 2, record=k % 2)' 0
-    batches 'b.update(epoch=1, group=k // 2, record=k % 2)' 0
+    check_batches 'b.update(epoch=k // 2, record=k % 2)' 0
+    check_batches 'b.update(epoch=1, group=k // 2, record=k % 2)' 0
     for edit in 'b.update(record=7)' 'k == 3 and b.update(epoch=0, record=9)' \
         'b.update(group=3 - k, record=k)'; do
-        batches "$edit"
+        check_batches "$edit"
         expect_error "its cursor is not after that of the batch before"
     done
 }
 
 # Check a stream of four batches, of which Python code has edited each map b with ordinal k.
-batches() {
+check_batches() {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '
 import cbor2, sys
@@ -292,9 +292,16 @@ END
     after() { sh_t 1 "printf '%s\\n' '${h/tokens/model}' '$1' '$2' | tf-cbor unjson >out"
         expect_error "stdin: line 3: $3"; }
     x='{"type":"tensor","name":"x","dtype":"u8","dims":[1],"data":[1]}'
-    after "$x" "$x" 'tensor x: twice'
     after '{"type":"state","name":"x","value":1}' '{"type":"state","name":"x","value":1}' \
         'state x: twice'
+    sh_t 1 "printf '%s\\n' '${h/tokens/model}' '$x' '$x' '{\"type\":\"end\"}' | tf-cbor unjson >out"
+    expect_error "stdin: line 4: tensor x: twice"
+    {
+        echo "${h/tokens/model}"
+        seq -f '{"type":"state","name":"%g","value":0}' 257
+    } >states
+    t 1 tf-cbor unjson -o none states
+    expect_error "states: line 258: more than 256 states"
     after "$x" '{"type":"state","name":"x","value":1}' 'state x comes after a tensor'
     after '{"type":"end"}' "${h/tokens/mine}" 'a part of kind mine after one of kind model'
     sh_t 1 "printf '%s\\n' '$h' | tf-cbor unjson >out"

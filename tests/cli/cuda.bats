@@ -106,8 +106,7 @@ program() {
 
 @test "no memory in the middle of a run: its last state is saved, and training resumes from there" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
-    batches n=8 v=200 large=5 times=4 \
-        >large.tfs
+    batches n=8 v=200 large=5 times=4 >large.tfs
     B=large.tfs
     args=(--steps 8 --save-every 8 --log-every 1)
     train "${args[@]}" -o whole
@@ -142,7 +141,7 @@ program() {
 
 @test "the same bytes twice, on another lane, and alone or among others" {
     # AddressSanitizer saw these kernels with the same shapes in the first test.
-    [[ -z ${TF_SAN:-} || $TF_SAN == *thread* ]] || skip "left to ThreadSanitizer"
+    [[ -z ${TF_SAN:-} || $TF_SAN == *thread* ]] || skip "only without sanitizers, or by hand with SAN=thread"
     program ops/same_bytes 6
     # 33 rows are many then: each alone is few.
     TF_CUDA_SMS=1 TF_CUDA_TIMES=1 TF_TEST_OPS=linear_packed program ops/same_bytes

@@ -43,9 +43,12 @@ tools() {
 @test "every option is given in a test" {
     cat "$TOP"/tests/cli/*.ba* "$TOP"/tests/golden/bleu/cases >given
     for p in $(tools); do
-        "$p" --list-options | while read -r names; do # of one option; --x may be given as -x
-            names=${names// /|}
-            grep -qE -- "(^|[^a-z-])(${names//--/-?-})([^a-z-]|$)" given || echo "$p: $names"
+        # The names of one option; --x may be given as -x, and a short one counts beside the tool.
+        "$p" --list-options | while read -r names; do
+            long=$(grep -oE -- '--[a-z0-9-]+' <<<"$names" | paste -sd '|' || :)
+            short=$(grep -oE -- '(^| )-[a-zA-Z]( |$)' <<<"$names" | tr -d ' ' | paste -sd '|' || :)
+            grep -qE -- "(^|[^a-z-])(${long//--/-?-})([^a-z-]|$)" given ||
+                { [ -n "$short" ] && grep -qE -- "$p .*($short)" given; } || echo "$p: $names"
         done
     done >never
     cat never

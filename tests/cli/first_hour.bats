@@ -20,6 +20,10 @@ setup_file() {
     cp model.tfm first.tfm
 }
 
+teardown() {
+    [ -z "${group:-}" ] || kill -KILL -- "-$group" 2>/dev/null || :
+}
+
 # text STEM FIRST COUNT SEED: STEM.en and STEM.de
 text() {
     awk -f "$TOP/examples/demo/numbers" -v n=500 -v seed="$4" | sed -n "$2,$(($2 + $3 - 1))p" >pairs
@@ -62,10 +66,11 @@ END
     set -m # a process group, which the signal of a terminal goes to
     PATH=$PWD/slow:$PATH env --default-signal=INT bash block >/dev/null 2>&1 3>&- &
     set +m
+    group=$!
     wait_for test -e run/ckpt-00000005.tfm
-    kill -INT -- "-$!"
+    kill -INT -- "-$group"
     status=0
-    wait "$!" || status=$?
+    wait "$group" || status=$?
     [ "$status" -eq 130 ]
     [ -e run/resume.tfm ]
     [ ! -e run/ckpt-00000025.tfm ]

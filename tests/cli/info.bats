@@ -140,7 +140,8 @@ PY
     # Without NVIDIA's driver the plugin is not even loaded: it would report a driver that is too old.
     cp "$TF_BUILD/bin/tf-info" bin/
     t 0 "${emulator[@]}" bin/tf-info --devices
-    if ldconfig -p | grep -q 'libcuda\.so\.1'; then
+    if [ -z "${TF_EMULATOR:-}" ] &&
+        "$TF_PYTHON" -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2>/dev/null; then
         expect_contains "$output" "$T/bin/tf-backend-cuda.so"
     else
         expect_contains "$output" "not usable: cuda: no NVIDIA driver (libcuda.so.1)"

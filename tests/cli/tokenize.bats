@@ -137,6 +137,8 @@ a\tb|: a space or control character
 \xff|: not UTF-8
 <s>|symbol '<s>': is a special piece
 END
+    t 2 tf-tokenize --train --byte-fallback --symbol '<0x4F>' -o none "$X"
+    expect_error "symbol '<0x4F>': is the piece of a byte"
     t 2 tf-tokenize --train --symbol a --symbol b --symbol a -o none "$X"
     expect_error "symbol 'a': given twice"
     t 2 tf-tokenize --train --symbol "$(printf '%04097d' 0)" -o none "$X"

@@ -175,10 +175,10 @@ def bundles(n):
 
 def json_lines(n):
     """Streams as JSON Lines: a record of many keys, in the order that a sorted table likes least, of
-    many ids, and many records."""
+    many ids, and many records and tensors."""
 
-    def stream(*lines):
-        head = {"type": "header", "header": {"v": 1, "kind": "tokens", "size": 9}}
+    def stream(*lines, kind="tokens"):
+        head = {"type": "header", "header": {"v": 1, "kind": kind, "size": 9}}
         return ("\n".join(json.dumps(x) for x in (head, *lines, {"type": "end"})).encode() + b"\n", )
 
     record = {"type": "tokens", "idx": 0, "ids": [5]}
@@ -186,6 +186,13 @@ def json_lines(n):
         "keys": stream({**record, **{str(99999 - i): 0 for i in range(n // 12)}}),
         "ids": stream({**record, "ids": [5] * (n // 3)}),
         "records": stream(*[record] * (n // 45)),
+        "tensors": stream(*[{
+            "type": "tensor",
+            "name": str(99999 - i),
+            "dtype": "u8",
+            "dims": [1],
+            "data": [0]
+        } for i in range(n // 75)], kind="model"),
     }
 
 

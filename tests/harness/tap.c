@@ -2,6 +2,7 @@
 #include "tap.h"
 #include "base/err.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 
 static int count, failed;
@@ -98,6 +99,21 @@ void tap_must(long long rc, const struct tf_err *err, const char *file, int line
         bail_out("%s:%d: %s", file, line, err->msg);
 }
 
+static bool is_part(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Does the text contain the word, not as part of another one? */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *s = text; n > 0 && (s = strstr(s, word)) != NULL; s++)
+        if ((s == text || !is_part(s[-1])) && !is_part(s[n]))
+            return true;
+    return false;
+}
+
 void skip(const char *reason)
 {
     /* What is missing is named before the first colon; a message may follow that names others. */
@@ -107,7 +123,7 @@ void skip(const char *reason)
     snprintf(words, sizeof words, "%s", variable != NULL ? variable : "");
     snprintf(missing, sizeof missing, "%.*s", (int)strcspn(reason, ":"), reason);
     while ((word = strsep(&rest, " ")) != NULL)
-        required |= *word != 0 && strstr(missing, word) != NULL;
+        required |= has_word(missing, word);
     if (required)
         ok(false, "required, but skipped: %s", reason);
     else
