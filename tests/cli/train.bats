@@ -1079,7 +1079,7 @@ PY
 @test "other validation data: the best is chosen again" {
     # Random targets are harder than those of the task.
     batches n=5 seed=9 >easy.tfs
-    batches n=5 seed=9 v=20 >hard.tfs
+    batches n=5 seed=9 v=20 size=64 >hard.tfs
     args=(--schedule constant --lr 0.01 --warmup 0 --save-every 5 -o run)
     # A run may begin to validate when it is under way.
     train "${args[@]}" --steps 5 b.tfs
