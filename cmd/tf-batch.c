@@ -5,9 +5,6 @@
 #include "data/batcher.h"
 #include "train/recipe.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 enum { FILES = 1, LIST = 2 };
 enum { PAPER, T2T };
 static const char *const dialects[] = {"paper", "t2t", NULL};
@@ -113,15 +110,6 @@ static int take_preset(struct tf_err *err)
     return 0;
 }
 
-/* Whether the output is or would become a regular file, which never stops a writer. */
-static bool to_file(void)
-{
-    struct stat st;
-    if ((tf_is_std(o.output) ? fstat(1, &st) : stat(o.output, &st)) != 0)
-        return errno == ENOENT;
-    return S_ISREG(st.st_mode);
-}
-
 /* The options as settings of the library. */
 static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_err *err)
 {
@@ -132,10 +120,6 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_e
         return -1;
     if (!tf_opt_given(opts, "epochs"))
         o.epochs = o.batches > 0 ? 0 : 1;
-    if (o.epochs == 0 && o.batches == 0 && to_file())
-        return tf_fail_status(err, TF_USAGE,
-                              "--epochs 0: an endless stream needs a reader; for a file give the "
-                              "number of --epochs or --batches");
     if (o.as == T2T && !tf_opt_given(opts, "max-length"))
         o.max_length = 255;
     *b = (struct tf_batcher){.opts = {.tokens = (uint64_t)o.tokens,
@@ -166,6 +150,10 @@ static int write_batches(struct tf_batcher *b, struct tf_corpus *c, struct tf_er
     if (pipe)
         b->epochs = 1;
     int rc = tf_out_open(&out, o.output, TF_OUT_BINARY, err);
+    if (rc == 0 && b->epochs == 0 && b->batches == 0 && tf_out_is_file(&out)) /* never stops it */
+        rc = tf_fail_status(err, TF_USAGE,
+                            "--epochs 0: an endless stream needs a reader; for a file give the "
+                            "number of --epochs or --batches");
     if (rc == 0)
         rc = tf_batcher_run(b, c, opts, &out, err);
     if (rc == 0)

@@ -7,9 +7,11 @@ SHELL := /bin/bash
 
 $(foreach v,WORK DATA RESULTS,$(if $(word 2,$($v)), \
     $(error $v=$($v): a name without spaces is required)))
+# $(call is_number,TEXT,N): from 1 on, of at most 1 + N digits.
+is_number = $(shell [[ '$1' =~ ^[1-9][0-9]{0,$2}$$ ]] && echo yes)
 # The same number to make's recipes, bash and the tools: without k or M, and without a leading 0.
-$(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(shell [[ '$($v)' =~ ^[1-9][0-9]{0,11}$$ ]] \
-    && echo yes),,$(error $v=$($v): a number from 1, written in digits, is required))))
+$(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(call is_number,$($v),11),, \
+    $(error $v=$($v): a number from 1, written in digits, is required))))
 $(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
     $(error PAIR=$(PAIR): two languages such as en-de are required)))
 

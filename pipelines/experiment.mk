@@ -76,7 +76,7 @@ most_tokens := $(or $(TOKENS),$(if $(t2t),4096))
 
 include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
 
-$(if $(shell [[ '$(PARTS)' =~ ^[1-9][0-9]{0,3}$$ ]] && echo yes),, \
+$(if $(call is_number,$(PARTS),3),, \
     $(error PARTS=$(PARTS): a number from 1 to 9999 is required))
 # The parts of the training text; none if it is in one piece.
 parts  := $(if $(filter 1,$(PARTS)),,$(shell seq -f %04g 0 $$(($(PARTS) - 1))))

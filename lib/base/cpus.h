@@ -4,8 +4,8 @@
 
 enum { TF_THREADS_MAX = 1024 }; /* of --threads */
 /* The CPUs that this process may run on (sched_getaffinity), or fewer if its control groups allow
- * it less CPU time, as in a container; from 1 to TF_THREADS_MAX. The groups are read by the first
- * call, which comes before the sandbox. */
+ * it less CPU time, as in a container; from 1 to TF_THREADS_MAX. The first call reads the groups;
+ * tools with --threads make it before they enter the sandbox. */
 int tf_threads_default(void);
 /* By affinity alone. */
 int tf_cpus_bound(void);

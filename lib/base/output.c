@@ -144,6 +144,12 @@ int tf_out_flush(struct tf_out *out, struct tf_err *err)
     return write_all(out, out->buf, n, err);
 }
 
+bool tf_out_is_file(const struct tf_out *out)
+{
+    struct stat st;
+    return fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err)
 {
     out->offset += n;

@@ -39,6 +39,8 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
  * and a FIFO or a device is an error. path: for messages. */
 int tf_out_open_at(struct tf_out *out, int dir, const char *base, const char *path,
                    struct tf_err *err) TF_MUST_CHECK;
+/* Is it, or does it become, a regular file? */
+bool tf_out_is_file(const struct tf_out *out);
 int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;
 int tf_out_printf(struct tf_out *out, struct tf_err *err, const char *fmt, ...) TF_MUST_CHECK
     TF_PRINTF(3, 4);

@@ -5,7 +5,6 @@
 #include "stream/tensor_record.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 /* Write the record in w->buf and add it to the CRC. */
 static int put(struct tf_writer *w, struct tf_err *err)
@@ -62,12 +61,11 @@ static const char *clean(const char *text, char *buf, size_t size)
 int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
                         const void *record, size_t n, struct tf_err *err)
 {
-    struct stat st;
     *w = (struct tf_writer){.out = out,
                             .checked = out->offset,
                             .size = h->size,
-                            .own_crc = tf_kind_of(h->kind) & TF_KIND_OWN_CRC};
-    w->file = fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode);
+                            .own_crc = tf_kind_of(h->kind) & TF_KIND_OWN_CRC,
+                            .file = tf_out_is_file(out)};
     tf_buf_add(&w->buf, tf_label, TF_LABEL_N);
     tf_buf_add(&w->buf, record, n);
     if (put(w, err))
@@ -197,8 +195,8 @@ int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_e
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
 {
     struct tf_err later = {0};
-    if (!w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0 &&
-        err->sys == 0 && later.status != TF_READER_LEFT)
+    if (!w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0 && err->sys == 0 &&
+        later.status != TF_READER_LEFT)
         *err = later;
 }
 
