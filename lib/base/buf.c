@@ -32,14 +32,21 @@ void tf_buf_add(struct tf_buf *b, const void *p, size_t n)
     b->p[b->len] = 0;
 }
 
-void tf_buf_byte(struct tf_buf *b, unsigned char c)
-{
-    tf_buf_add(b, &c, 1);
-}
-
 void tf_buf_str(struct tf_buf *b, const char *s)
 {
     tf_buf_add(b, s, strlen(s));
+}
+
+void tf_buf_uint(struct tf_buf *b, uint64_t x)
+{
+    size_t digits = 1;
+    for (uint64_t rest = x; rest > 9; rest /= 10)
+        digits++;
+    char *dst = tf_buf_grow(b, digits);
+    b->len += digits;
+    dst[digits] = 0;
+    for (; digits > 0; x /= 10)
+        dst[--digits] = (char)('0' + x % 10);
 }
 
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
@@ -47,9 +54,11 @@ void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    const size_t room = b->cap - b->len;
+    int n = vsnprintf(room > 0 ? b->p + b->len : NULL, room, fmt, ap);
     if (n > 0) {
-        vsnprintf(tf_buf_grow(b, (size_t)n), (size_t)n + 1, fmt, again);
+        if ((size_t)n >= room)
+            vsnprintf(tf_buf_grow(b, (size_t)n), (size_t)n + 1, fmt, again);
         b->len += (size_t)n;
     }
     va_end(again);

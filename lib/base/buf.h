@@ -13,8 +13,10 @@ struct tf_buf {
 
 /* Zero-initialise; p is NULL until something is added. See tf_out_of_memory. */
 void tf_buf_add(struct tf_buf *b, const void *p, size_t n);
-void tf_buf_byte(struct tf_buf *b, unsigned char c);
+static inline void tf_buf_byte(struct tf_buf *b, unsigned char c);
 void tf_buf_str(struct tf_buf *b, const char *s);
+/* Append x in decimal: lists of ids are mostly this. */
+void tf_buf_uint(struct tf_buf *b, uint64_t x);
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...) TF_PRINTF(2, 3);
 /* Append the character c (at most U+10FFFF, no surrogate) as UTF-8. */
 void tf_buf_char(struct tf_buf *b, uint32_t c);
@@ -29,5 +31,13 @@ void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n);
 char *tf_buf_grow(struct tf_buf *b, size_t n);
 void tf_buf_clear(struct tf_buf *b);   /* len = 0, keeps the memory */
 void tf_buf_release(struct tf_buf *b); /* free */
+
+static inline void tf_buf_byte(struct tf_buf *b, unsigned char c)
+{
+    if (b->cap - b->len < 2)
+        tf_buf_grow(b, 1);
+    b->p[b->len++] = (char)c;
+    b->p[b->len] = 0;
+}
 
 #endif

@@ -73,7 +73,7 @@ void tf_json_int(struct tf_json *j, int64_t x)
 
 void tf_json_uint(struct tf_json *j, uint64_t x)
 {
-    tf_buf_printf(item(j, true), "%" PRIu64, x);
+    tf_buf_uint(item(j, true), x);
 }
 
 void tf_json_real(struct tf_json *j, double x)

@@ -118,8 +118,33 @@ static void test_buf(void)
     ok(b.len == 0 && b.cap == cap && b.p[0] == 0, "clear keeps memory");
     tf_buf_printf(&b, "%s", "");
     is_int(b.len, 0, "empty printf");
+    bool same = true;
+    for (uint64_t power = 1, i = 0; i < 20; i++, power *= 10) {
+        for (uint64_t x = power - 1; x - power + 1 < 3; x++) {
+            struct tf_buf one = {0};
+            tf_buf_uint(&one, x);
+            tf_buf_clear(&b);
+            tf_buf_printf(&b, "%llu", (unsigned long long)x);
+            same = same && one.len == b.len && !strcmp(one.p, b.p);
+            tf_buf_release(&one);
+        }
+    }
+    ok(same, "decimals next to every power of ten");
+    tf_buf_clear(&b);
+    tf_buf_uint(&b, UINT64_MAX);
+    is_str(b.p, "18446744073709551615", "the largest");
     tf_buf_release(&b);
     ok(b.p == NULL && b.cap == 0, "release");
+    same = true;
+    for (int n = 0; n < 200; n++) { /* less, as much, and more than there is room for */
+        struct tf_buf one = {0};
+        tf_buf_printf(&one, "%s%0*d", "x", n, 7);
+        same = same && one.len == 1 + (size_t)(n > 0 ? n : 1) && strlen(one.p) == one.len;
+        tf_buf_printf(&one, "%s%0*d", "y", 199 - n, 7);
+        same = same && strlen(one.p) == one.len && one.len >= 201;
+        tf_buf_release(&one);
+    }
+    ok(same, "formats of every length");
 }
 
 int main(void)
