@@ -163,11 +163,10 @@ const char *tf_cursor_crc(struct tf_cbor_cursor *c, bool *has, uint32_t *crc)
 const char *tf_cursor_skip(struct tf_cbor_cursor *c)
 {
     struct tf_scan s = {0};
-    const char *why = NULL;
     size_t n = (size_t)(c->end - c->p);
-    int rc = tf_scan_item(&s, c->p, n, n ? n : 1, &why);
+    int rc = tf_scan_item(&s, c->p, n, n ? n : 1);
     if (rc <= 0)
-        return why ? why : "cut short";
+        return rc < 0 ? s.why : "cut short";
     c->p += s.pos;
     return NULL;
 }
@@ -206,7 +205,7 @@ static const char *list_enter(struct list *l, size_t (*width_of)(uint64_t tag), 
     return l->n > max ? f->count : NULL;
 }
 
-static size_t id_width(uint64_t tag)
+size_t tf_id_width(uint64_t tag)
 {
     return tag == TF_TAG_U8    ? 1
            : tag == TF_TAG_U16 ? 2
@@ -215,51 +214,47 @@ static size_t id_width(uint64_t tag)
                                : 0;
 }
 
-/* Not inlined: p would be loaded from memory for each id. */
-static TF_NOINLINE void widen(uint32_t *to, const uint8_t *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint16_t v;
-        memcpy(&v, p + 2 * i, 2);
-        to[i] = v;
-    }
-}
-
-const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
-                          const uint32_t **ids, size_t *n)
+/* tf_cursor_ids for a list of any form. */
+static TF_NOINLINE const char *any_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
+                                       const uint32_t **ids, size_t *n)
 {
     static const struct list_faults faults = {"not a list of ids", "ids under an unknown tag",
                                               "ids: bytes left over", "too many ids"};
     struct list l;
     l.at = *c;
-    const char *why = list_enter(&l, id_width, max, &faults);
+    const char *why = list_enter(&l, tf_id_width, max, &faults);
     if (why)
         return why;
     const uint8_t *p = l.p;
     const size_t width = l.width, count = (size_t)l.n;
     uint32_t *to = tf_arena_alloc(a, 4 * count + 4);
-    if (width == 4) {
-        memcpy(to, p, 4 * count);
-    } else if (width == 2) {
-        widen(to, p, count);
-    } else if (width == 1) {
-        for (size_t i = 0; i < count; i++)
-            to[i] = p[i];
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            uint64_t x;
-            if (width == 8)
-                x = tf_load64(p + 8 * i);
-            else if (tf_cursor_uint(&l.at, &x))
-                x = UINT64_MAX;
-            if (x > UINT32_MAX)
-                return "an id that is not a 32-bit number";
-            to[i] = (uint32_t)x;
-        }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x = 0;
+        if (width > 0)
+            memcpy(&x, p + width * i, width); /* little-endian, as this machine */
+        else if (tf_cursor_uint(&l.at, &x))
+            x = UINT64_MAX;
+        if (x > UINT32_MAX)
+            return "an id that is not a 32-bit number";
+        to[i] = (uint32_t)x;
     }
     *ids = to;
     *n = count;
     *c = l.at;
+    return NULL;
+}
+
+const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
+                          const uint32_t **ids, size_t *n)
+{
+    const struct tf_usual_ids u = tf_usual_ids(c->p, c->end);
+    if (u.width == 0 || u.n > max)
+        return any_ids(c, a, max, ids, n);
+    uint32_t *to = tf_arena_alloc(a, 4 * u.n + 4);
+    tf_usual_ids_copy(to, u.p, u.n, u.width);
+    *ids = to;
+    *n = u.n;
+    c->p = u.p + u.n * u.width;
     return NULL;
 }
 

@@ -190,6 +190,39 @@ static int read_number(const struct tf_json_values *l, struct tf_value *v, const
     return 0;
 }
 
+/* This and read_array are not inlined, so that a number costs no canary. */
+static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v, const char *parent,
+                                   const char *key, struct tf_err *err)
+{
+    char *text;
+    if (l->style == TF_JSON_EXACT && l->r->text.len == 64 && tf_value_is_hash_key(parent, key)) {
+        struct tf_err quiet = {0};
+        if (!tf_value_from_hex(v, l->a, l->r->text.p, l->r->text.len, &quiet))
+            return 0;
+    }
+    if (tf_json_text(l, &text, err))
+        return -1;
+    *v = (struct tf_value){.kind = TF_TEXT, .n = l->r->text.len, .text = text};
+    return 0;
+}
+
+static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, const char *key,
+                                  struct tf_err *err)
+{
+    *v = tf_value_array();
+    for (;;) {
+        enum tf_json_kind k;
+        struct tf_value x;
+        if (tf_json_next(l->r, &k, err))
+            return -1;
+        if (k == TF_JSON_ARRAY_END)
+            return 0;
+        if (read_value(l, k, &x, key, "", err))
+            return -1;
+        tf_value_push(l->a, v, x);
+    }
+}
+
 static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_value *v,
                       const char *parent, const char *key, struct tf_err *err)
 {
@@ -204,31 +237,10 @@ static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_v
         return 0;
     case TF_JSON_NUMBER:
         return read_number(l, v, key, err);
-    case TF_JSON_STRING: {
-        char *text;
-        if (l->style == TF_JSON_EXACT && l->r->text.len == 64 &&
-            tf_value_is_hash_key(parent, key)) {
-            struct tf_err quiet = {0};
-            if (!tf_value_from_hex(v, l->a, l->r->text.p, l->r->text.len, &quiet))
-                return 0;
-        }
-        if (tf_json_text(l, &text, err))
-            return -1;
-        *v = (struct tf_value){.kind = TF_TEXT, .n = l->r->text.len, .text = text};
-        return 0;
-    }
+    case TF_JSON_STRING:
+        return read_string(l, v, parent, key, err);
     case TF_JSON_ARRAY:
-        *v = tf_value_array();
-        for (;;) {
-            struct tf_value x;
-            if (tf_json_next(l->r, &k, err))
-                return -1;
-            if (k == TF_JSON_ARRAY_END)
-                return 0;
-            if (read_value(l, k, &x, key, "", err))
-                return -1;
-            tf_value_push(l->a, v, x);
-        }
+        return read_array(l, v, key, err);
     case TF_JSON_OBJECT:
         return read_object(l, v, key, err);
     default:

@@ -3,7 +3,7 @@
 
 #include "cbor/head.h"
 
-int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, const char **why)
+int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit)
 {
     if (!s->begun) {
         s->begun = true;
@@ -19,12 +19,12 @@ int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, co
         struct tf_head h;
         s->pos = pos;
         if (pos >= limit) {
-            *why = "too large";
+            s->why = "too large";
             return -1;
         }
         int k = tf_head_read(p + pos, n - pos, &h);
         if (k < 0) {
-            *why = tf_head_fault(p[pos]);
+            s->why = tf_head_fault(p[pos]);
             return -1;
         }
         if (k == 0) {
@@ -32,7 +32,7 @@ int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, co
             s->need = pos + 1 + (info >= 24 ? (size_t)1 << (info - 24) : 0);
             rc = 0;
             if (s->need > limit) {
-                *why = "too large";
+                s->why = "too large";
                 rc = -1;
             }
             break;
@@ -40,14 +40,14 @@ int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, co
         size_t at = pos + (size_t)k;
         uint64_t inner = 0;
         if (at > limit) {
-            *why = "too large";
+            s->why = "too large";
             return -1;
         }
         switch (h.major) {
         case TF_MAJOR_BYTES:
         case TF_MAJOR_TEXT:
             if (h.val > limit - at) {
-                *why = "a string longer than the limit";
+                s->why = "a string longer than the limit";
                 return -1;
             }
             if (h.val > n - at) {
@@ -60,7 +60,7 @@ int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, co
         case TF_MAJOR_ARRAY:
         case TF_MAJOR_MAP:
             if (h.val > (limit - at) / (h.major == TF_MAJOR_MAP ? 2 : 1)) {
-                *why = "more items than the limit";
+                s->why = "more items than the limit";
                 return -1;
             }
             inner = h.val * (h.major == TF_MAJOR_MAP ? 2 : 1);
@@ -70,7 +70,7 @@ int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, co
             break;
         case TF_MAJOR_SIMPLE:
             if (h.info == 24 && h.val < 32) {
-                *why = "reserved simple value";
+                s->why = "reserved simple value";
                 return -1;
             }
             break;
@@ -83,7 +83,7 @@ int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, co
         pos = at;
         if (h.major >= TF_MAJOR_ARRAY && h.major <= TF_MAJOR_TAG) {
             if (depth == TF_CBOR_DEPTH) {
-                *why = "nested too deeply";
+                s->why = "nested too deeply";
                 return -1;
             }
             s->left[++depth] = inner;

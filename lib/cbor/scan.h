@@ -16,10 +16,11 @@ struct tf_scan {
     size_t need; /* after 0: bytes of the item required before the next call, at most limit */
     bool begun;
     int depth;
+    const char *why;                  /* after -1: the reason */
     uint64_t left[TF_CBOR_DEPTH + 1]; /* items to come, per level */
 };
 /* Returns 1 if the item ends at s->pos; 0 if n bytes are too few; -1 if it is malformed or longer
- * than limit bytes: *why is the reason, and s->pos where. */
-int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, const char **why);
+ * than limit bytes, at s->pos. */
+int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit);
 
 #endif

@@ -5,17 +5,6 @@
 
 #include <string.h>
 
-/* What the functions for one field pass on is here, not on their stacks: each of them that takes
- * the address of a variable would pay for a canary, at every record. */
-struct decode {
-    struct tf_cbor_cursor c;
-    struct tf_arena *a;
-    const struct tf_header *h;
-    size_t n; /* items of the last list */
-    uint64_t x;
-    double real;
-};
-
 /* Make the reason that a getter returned an error that begins with the name of the field. */
 #define TRY(what, call)                                  \
     do {                                                 \
@@ -24,21 +13,15 @@ struct decode {
             return tf_fail(err, "%s: %s", (what), why_); \
     } while (0)
 
-static int get_fields(struct decode *d, const struct tf_field *f, uint64_t before, uint64_t items,
-                      void *base, struct tf_err *err);
-
-/* Does a record begin with two heads of a byte each? Most do. */
-static bool is_short(const uint8_t *p, size_t n)
-{
-    return n >= 2 && p[0] > 0x80 && p[0] < 0x98 && p[1] < 24;
-}
+static int get_fields(struct tf_decoder *d, const struct tf_field *f, uint64_t before,
+                      uint64_t items, void *base, struct tf_err *err);
 
 /* Read the beginning of a record: *items of its array, and *type. Returns the bytes read; -1 if it
  * is not an array that begins with an unsigned integer; -2 if n bytes are too few to tell. */
 static int begin_record(const uint8_t *p, size_t n, uint64_t *items, uint64_t *type)
 {
     struct tf_head h;
-    if (is_short(p, n)) {
+    if (tf_record_is_short(p, n)) {
         *items = p[0] & 31;
         *type = p[1];
         return 2;
@@ -58,16 +41,11 @@ static int begin_record(const uint8_t *p, size_t n, uint64_t *items, uint64_t *t
     return k + m;
 }
 
-static TF_NOINLINE int long_type(const uint8_t *p, size_t n)
+int tf_record_long_type(const uint8_t *p, size_t n)
 {
     uint64_t items, type;
     int k = begin_record(p, n, &items, &type);
     return k < 0 ? k : (int)type;
-}
-
-int tf_record_type(const uint8_t *p, size_t n)
-{
-    return is_short(p, n) ? p[1] : long_type(p, n);
 }
 
 int tf_ids_known(int64_t size, const char *what, const uint32_t *ids, size_t n, struct tf_err *err)
@@ -89,19 +67,19 @@ int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, s
     return 0;
 }
 
-static TF_NOINLINE int get_texts(struct decode *d, const struct tf_field *f, void *base,
+static TF_NOINLINE int get_texts(struct tf_decoder *d, const struct tf_field *f, void *base,
                                  struct tf_err *err)
 {
     uint64_t items;
     TRY(f->name, tf_cursor_array(&d->c, &items));
     if (items > f->max)
         return tf_fail(err, "%s: more than %zu", f->name, f->max);
-    const char **v = tf_arena_alloc(d->a, (size_t)items * sizeof *v + 1);
+    const char **v = tf_arena_alloc(d->arena, (size_t)items * sizeof *v + 1);
     for (uint64_t i = 0; i < items; i++) {
         const char *s;
         size_t len;
         TRY(f->name, tf_cursor_text(&d->c, &s, &len));
-        v[i] = tf_arena_strndup(d->a, s, len);
+        v[i] = tf_arena_strndup(d->arena, s, len);
     }
     *TF_MEMBER(const char *const *, base, f->at) = v;
     *TF_MEMBER(size_t, base, f->n_at) = (size_t)items;
@@ -116,7 +94,7 @@ size_t tf_structs_ids(const struct tf_field *f, const void *item)
     return n;
 }
 
-static TF_NOINLINE int get_structs(struct decode *d, const struct tf_field *f, void *base,
+static TF_NOINLINE int get_structs(struct tf_decoder *d, const struct tf_field *f, void *base,
                                    struct tf_err *err)
 {
     uint64_t n, items;
@@ -124,7 +102,7 @@ static TF_NOINLINE int get_structs(struct decode *d, const struct tf_field *f, v
     TRY(f->name, tf_cursor_array(&d->c, &n));
     if (n > f->max)
         return tf_fail(err, "%s: more than %zu", f->name, f->max);
-    char *v = tf_arena_zalloc(d->a, (size_t)n * f->size + 1), *item = v;
+    char *v = tf_arena_zalloc(d->arena, (size_t)n * f->size + 1), *item = v;
     for (uint64_t i = 0; i < n; i++, item += f->size) {
         TRY(f->name, tf_cursor_array(&d->c, &items));
         if (get_fields(d, f->fields, 0, items, item, err))
@@ -153,11 +131,12 @@ static int check_offsets(const struct tf_field *f, size_t n_off, size_t ids, con
 }
 
 /* Decode one field. d->n becomes the number of items of a list. */
-static int get_field(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err);
+static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base,
+                     struct tf_err *err);
 
 /* Decode a map, whose keys may be in any order. Skip unknown keys. */
-static TF_NOINLINE int get_map(struct decode *d, const struct tf_field *fields, const char *what,
-                               void *base, struct tf_err *err)
+static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fields,
+                               const char *what, void *base, struct tf_err *err)
 {
     enum { MOST = 16 };
     size_t n_fields = 0, counts[MOST] = {0};
@@ -198,43 +177,44 @@ static TF_NOINLINE int get_map(struct decode *d, const struct tf_field *fields, 
         if (check_offsets(&fields[o], counts[o], counts[k], base, err))
             return -1;
         if ((f->flags & TF_KNOWN) &&
-            tf_ids_known(d->h->size, f->name, *TF_MEMBER(const uint32_t *const, base, f->at),
+            tf_ids_known(d->header->size, f->name, *TF_MEMBER(const uint32_t *const, base, f->at),
                          counts[k], err))
             return -1;
     }
     return 0;
 }
 
-static TF_NOINLINE int get_text(struct decode *d, const struct tf_field *f, void *base,
+static TF_NOINLINE int get_text(struct tf_decoder *d, const struct tf_field *f, void *base,
                                 struct tf_err *err)
 {
     const char *s;
     size_t n;
     TRY(f->name, tf_cursor_text(&d->c, &s, &n));
-    *TF_MEMBER(const char *, base, f->at) = tf_arena_strndup(d->a, s, n);
+    *TF_MEMBER(const char *, base, f->at) = tf_arena_strndup(d->arena, s, n);
     return 0;
 }
 
-static int get_ids(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
+static int get_ids(struct tf_decoder *d, const struct tf_field *f, void *base, struct tf_err *err)
 {
     const uint32_t **ids = TF_MEMBER(const uint32_t *, base, f->at);
-    TRY(f->name, tf_cursor_ids(&d->c, d->a, f->max, ids, &d->n));
+    TRY(f->name, tf_cursor_ids(&d->c, d->arena, f->max, ids, &d->n));
     if (f->type != TF_FIELD_IDS)
         return 0; /* the count is in another field */
     *TF_MEMBER(size_t, base, f->n_at) = d->n;
-    return f->flags & TF_KNOWN ? tf_ids_known(d->h->size, f->name, *ids, d->n, err) : 0;
+    return f->flags & TF_KNOWN ? tf_ids_known(d->header->size, f->name, *ids, d->n, err) : 0;
 }
 
-static int get_floats(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
+static int get_floats(struct tf_decoder *d, const struct tf_field *f, void *base,
+                      struct tf_err *err)
 {
     TRY(f->name,
-        tf_cursor_reals(&d->c, d->a, f->max, TF_MEMBER(const float *, base, f->at), &d->n));
+        tf_cursor_reals(&d->c, d->arena, f->max, TF_MEMBER(const float *, base, f->at), &d->n));
     if (!f->count)
         *TF_MEMBER(size_t, base, f->n_at) = d->n;
     return tf_field_check_count(f, d->n, base, err);
 }
 
-static int get_field(struct decode *d, const struct tf_field *f, void *base, struct tf_err *err)
+static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base, struct tf_err *err)
 {
     switch (f->type) {
     case TF_FIELD_UINT:
@@ -300,8 +280,8 @@ static int too_few(const struct tf_field *f, uint64_t before, struct tf_err *err
 
 /* The fields of an array of so many items, `before` of which are done. Items after the fields that
  * are known come from a newer version. */
-static int get_fields(struct decode *d, const struct tf_field *f, uint64_t before, uint64_t items,
-                      void *base, struct tf_err *err)
+static int get_fields(struct tf_decoder *d, const struct tf_field *f, uint64_t before,
+                      uint64_t items, void *base, struct tf_err *err)
 {
     bool newer = before == 0; /* within a record: the cursor moves past them */
     for (; f->name; f++, before++) {
@@ -320,7 +300,7 @@ static int get_fields(struct decode *d, const struct tf_field *f, uint64_t befor
 }
 
 /* Check the CRC at the end of a record, which is of all bytes before it. */
-static int check_own_crc(const struct tf_record *rec, size_t at, struct tf_err *err)
+static TF_NOINLINE int check_own_crc(const struct tf_record *rec, size_t at, struct tf_err *err)
 {
     bool has;
     uint32_t crc;
@@ -332,19 +312,18 @@ static int check_own_crc(const struct tf_record *rec, size_t at, struct tf_err *
     return 0;
 }
 
-int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_header *h,
-                     const uint8_t *p, size_t n, struct tf_err *err)
+int tf_record_decode(struct tf_record *rec, struct tf_decoder *d, const uint8_t *p, size_t n,
+                     struct tf_err *err)
 {
-    struct decode d = {.c = {.p = p, .end = p + n}, .a = a, .h = h};
-    uint64_t items, type;
     memset(rec, 0, sizeof *rec);
     rec->raw = p;
     rec->raw_n = n;
-    int k = begin_record(p, n, &items, &type);
+    int k = begin_record(p, n, &d->items, &d->x);
     if (k < 0)
         return tf_fail(err, "not an array that begins with a type");
-    d.c.p += k;
-    rec->type = (int)type;
+    d->c = (struct tf_cbor_cursor){.p = p + k, .end = p + n};
+    rec->type = (int)d->x;
+    const uint64_t items = d->items;
     const struct tf_schema *s = tf_schema_of(rec->type);
     if (!s)
         return 0;
@@ -361,7 +340,7 @@ int tf_record_decode(struct tf_record *rec, struct tf_arena *a, const struct tf_
         if (check_own_crc(rec, at, err))
             return -1;
     }
-    return get_fields(&d, s->fields, 1, items, rec, err);
+    return get_fields(d, s->fields, 1, items, rec, err);
 }
 
 size_t tf_record_crc_at(int type, const uint8_t *p, size_t n)

@@ -1,5 +1,6 @@
 /* diag.c - CBOR as diagnostic notation (RFC 8949, section 8). It only requires well-formed items,
  * so a damaged stream is printed up to the damage. */
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/utf8.h"
@@ -32,8 +33,8 @@ static void put_bytes(struct diag *d, const uint8_t *p, size_t n)
 {
     size_t shown = n <= d->max_bytes ? n : d->max_bytes;
     tf_buf_str(d->b, "h'");
-    for (size_t i = 0; i < shown; i++)
-        tf_buf_printf(d->b, "%02x", p[i]);
+    tf_hex(tf_buf_grow(d->b, 2 * shown), p, shown);
+    d->b->len += 2 * shown;
     tf_buf_byte(d->b, '\'');
     if (shown < n)
         tf_buf_printf(d->b, " / and %zu more bytes /", n - shown);
@@ -79,7 +80,7 @@ static void put_item(struct diag *d)
     d->c.p += tf_head_read(d->c.p, (size_t)(d->c.end - d->c.p), &h);
     switch (h.major) {
     case TF_MAJOR_UINT:
-        tf_buf_printf(d->b, "%llu", (unsigned long long)h.val);
+        tf_buf_uint(d->b, h.val);
         indicator(d, &h);
         break;
     case TF_MAJOR_NEGINT:
@@ -113,7 +114,7 @@ static void put_item(struct diag *d)
         tf_buf_byte(d->b, h.major == TF_MAJOR_ARRAY ? ']' : '}');
         break;
     case TF_MAJOR_TAG:
-        tf_buf_printf(d->b, "%llu", (unsigned long long)h.val);
+        tf_buf_uint(d->b, h.val);
         indicator(d, &h);
         tf_buf_byte(d->b, '(');
         put_item(d);
@@ -142,7 +143,6 @@ int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspec
     int rc = 0;
     while (!rc) {
         struct tf_scan s = {0};
-        const char *why;
         size_t need = 1, have = 0;
         int found = 0;
         while (!rc && found == 0) {
@@ -161,11 +161,11 @@ int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspec
                                    (unsigned long long)(in->offset + in->pos));
                 break;
             }
-            found = tf_scan_item(&s, in->buf + in->pos, have, limit, &why);
+            found = tf_scan_item(&s, in->buf + in->pos, have, limit);
             if (found < 0)
                 rc = tf_fail(err, "%s: malformed item at byte %llu: %s%s", in->name,
-                             (unsigned long long)(in->offset + in->pos + s.pos), why,
-                             strstr(why, "limit") ? " (--max-tensor)" : "");
+                             (unsigned long long)(in->offset + in->pos + s.pos), s.why,
+                             strstr(s.why, "limit") ? " (--max-tensor)" : "");
             need = s.need;
         }
         if (rc)

@@ -363,10 +363,9 @@ static int get_fields(struct line *l, const struct tf_field *f, const struct tf_
 /* Write a record of arbitrary values. Refuse one that is nested too deeply for a reader. */
 static int check_record(const struct tf_buf *b, struct tf_err *err)
 {
-    const char *why = "";
-    struct tf_scan s = {0};
-    if (tf_scan_item(&s, (const uint8_t *)b->p, b->len, b->len, &why) != 1)
-        return tf_fail(err, "%s", why);
+    struct tf_scan s = {.why = ""};
+    if (tf_scan_item(&s, (const uint8_t *)b->p, b->len, b->len) != 1)
+        return tf_fail(err, "%s", s.why);
     return 0;
 }
 
@@ -454,9 +453,8 @@ static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
 /* Are these bytes one ancillary record? */
 static bool is_other(const uint8_t *p, size_t n)
 {
-    const char *why;
     struct tf_scan s = {0};
-    return n > 0 && tf_scan_item(&s, p, n, n, &why) == 1 && s.pos == n &&
+    return n > 0 && tf_scan_item(&s, p, n, n) == 1 && s.pos == n &&
            tf_record_type(p, n) >= TF_REC_ANCILLARY;
 }
 

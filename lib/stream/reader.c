@@ -42,7 +42,8 @@ struct tf_reader {
     size_t held;     /* bytes queued since the last check */
     uint64_t *queue; /* lengths */
     size_t head, ready, tail, cap;
-    struct tf_arena mem;          /* of the record returned last */
+    struct tf_arena mem; /* of the record returned last */
+    struct tf_decoder decoder;
     struct tf_tensor_head tensor; /* apart: of the last tensor */
 };
 
@@ -117,7 +118,6 @@ static int malformed(const struct tf_reader *r, uint64_t at, const char *why, co
 static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
 {
     struct tf_scan *s = &r->scan;
-    const char *why;
     if (r->scan_from != scan_offset(r))
         *s = (struct tf_scan){0};
     r->scan_from = scan_offset(r);
@@ -125,8 +125,9 @@ static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
         size_t limit = TF_MAX_RECORD, have = available(r);
         if ((r->flags & TF_READ_TENSORS) && tf_record_type(scan_at(r), have) == TF_REC_TENSOR)
             limit = r->max_tensor + TF_TENSOR_HEAD_MAX;
-        int rc = tf_scan_item(s, scan_at(r), have, limit, &why);
+        int rc = tf_scan_item(s, scan_at(r), have, limit);
         const size_t at = s->pos;
+        const char *why = s->why;
         if (rc != 0)
             *s = (struct tf_scan){0};
         if (rc > 0)
@@ -229,6 +230,7 @@ int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *k
 {
     struct tf_reader *r = tf_xmalloc(sizeof *r);
     *r = (struct tf_reader){.in = in, .kinds = kinds, .flags = flags, .max_tensor = TF_MAX_TENSOR};
+    r->decoder = (struct tf_decoder){.arena = &r->mem, .header = &r->header};
     if (refuse_terminal(r, err) || begin_part(r, true, err)) {
         tf_reader_free(r);
         *out = NULL;
@@ -268,7 +270,7 @@ static TF_NOINLINE int verify(struct tf_reader *r, int type, const uint8_t *p, s
     struct tf_record rec;
     const char *name = r->in->name, *what = tf_record_name(type);
     unsigned long long at = (unsigned long long)scan_offset(r);
-    if (tf_record_decode(&rec, &r->mem, &r->header, p, n, err))
+    if (tf_record_decode(&rec, &r->decoder, p, n, err))
         return tf_context(err, "%s: malformed %s record at byte %llu", name, what, at);
     if (rec.count != r->count)
         return tf_fail(err, "%s: %llu records before the %s at byte %llu, which says %llu", name,
@@ -289,10 +291,10 @@ static TF_NOINLINE int pull_tensor(struct tf_reader *r, struct tf_err *err)
     if (want(r, TF_TENSOR_HEAD_MAX, err))
         return -1;
     size_t have = available(r);
-    const char *why = tf_tensor_head_decode(h, scan_at(r), have), *other;
+    const char *why = tf_tensor_head_decode(h, scan_at(r), have);
     struct tf_scan s = {0};
     if (why && have < TF_TENSOR_HEAD_MAX &&
-        tf_scan_item(&s, scan_at(r), have, TF_TENSOR_HEAD_MAX, &other) == 0)
+        tf_scan_item(&s, scan_at(r), have, TF_TENSOR_HEAD_MAX) == 0)
         return truncated(r, err);
     if (why)
         return malformed(r, scan_offset(r), why, "", err);
@@ -336,7 +338,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         if (!fill) /* keep the memory of the last record; tf_reader_next will decode this one */
             return -1;
         tf_arena_clear(&r->mem);
-        if (tf_record_decode(rec, &r->mem, &r->header, p, n, err)) {
+        if (tf_record_decode(rec, &r->decoder, p, n, err)) {
             rec->type = -1;
             return tf_context(err, "%s: error record at byte %llu", name, at);
         }
@@ -414,7 +416,7 @@ int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *er
     r->last = n;
     tf_arena_clear(&r->mem);
     uint64_t at = r->in->offset + r->in->pos;
-    if (tf_record_decode(rec, &r->mem, &r->header, r->in->buf + r->in->pos, n, err)) {
+    if (tf_record_decode(rec, &r->decoder, r->in->buf + r->in->pos, n, err)) {
         tf_context(err, "%s: %s record %llu at byte %llu", r->in->name, tf_record_name(rec->type),
                    (unsigned long long)r->given, (unsigned long long)at);
         rec->type = -1;

@@ -79,10 +79,8 @@ static void set_stream(struct tf_recognised *found, const uint8_t *p, size_t n)
     struct tf_arena a = {0};
     struct tf_header h;
     struct tf_err quiet = {0};
-    const char *why;
     set(found, "a stream of tf-tools", "tf-cbor json", "");
-    if (n > TF_LABEL_N &&
-        tf_scan_item(&s, p + TF_LABEL_N, n - TF_LABEL_N, TF_MAX_RECORD, &why) > 0 &&
+    if (n > TF_LABEL_N && tf_scan_item(&s, p + TF_LABEL_N, n - TF_LABEL_N, TF_MAX_RECORD) > 0 &&
         tf_header_decode(&h, &a, p + TF_LABEL_N, s.pos, &quiet) == 0) {
         bool model = (tf_kind_of(h.kind) & TF_KIND_MODELS) != 0;
         snprintf(found->name, sizeof found->name,

@@ -291,19 +291,18 @@ static void test_scan(void)
     uint8_t p[64];
     size_t n = unhex(p, "8401d9486c5820000000000000000000000000000000000000000000000000000000000000"
                         "00006161fb3ff199999999999a");
-    const char *why;
     struct tf_scan s = {0};
     bool good = true;
     for (size_t have = 0; have < n; have++) {
-        good = good && tf_scan_item(&s, p, have, 1000, &why) == 0 && s.need > have && s.need <= n;
+        good = good && tf_scan_item(&s, p, have, 1000) == 0 && s.need > have && s.need <= n;
     }
     ok(good, "byte by byte, never asks beyond the end");
-    ok(tf_scan_item(&s, p, n, 1000, &why) == 1 && s.pos == n, "the whole");
+    ok(tf_scan_item(&s, p, n, 1000) == 1 && s.pos == n, "the whole");
     s = (struct tf_scan){0};
-    is_int(tf_scan_item(&s, p, n, 20, &why), -1, "a limit");
+    is_int(tf_scan_item(&s, p, n, 20), -1, "a limit");
     for (size_t limit = 1; limit < n; limit++) {
         s = (struct tf_scan){0};
-        good = good && tf_scan_item(&s, p, n, limit, &why) == -1;
+        good = good && tf_scan_item(&s, p, n, limit) == -1;
     }
     ok(good, "every smaller limit");
 }
@@ -319,10 +318,9 @@ static void test_scan_limits(void)
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         size_t n = unhex(p, large[i].hex);
         struct tf_scan s = {0};
-        const char *why = "";
-        int rc = tf_scan_item(&s, p, n, large[i].limit, &why);
-        ok(rc == -1 && strstr(why, "too large"), "%s, limit %zu: %s", large[i].hex, large[i].limit,
-           why);
+        int rc = tf_scan_item(&s, p, n, large[i].limit);
+        ok(rc == -1 && strstr(s.why, "too large"), "%s, limit %zu: %s", large[i].hex,
+           large[i].limit, s.why);
     }
 }
 

@@ -44,7 +44,8 @@ static void test_types(void)
     struct tf_arena a = {0};
     struct tf_err err = {0};
     struct tf_header h = sample_header(&a, "tokens", 10);
-    is_int(tf_record_decode(&rec, &a, &h, p, unhex(p, "01"), &err), -1, "no record");
+    struct tf_decoder d = {.arena = &a, .header = &h};
+    is_int(tf_record_decode(&rec, &d, p, unhex(p, "01"), &err), -1, "no record");
     ok(says(err.msg, "not an array that begins with a type"), "says so: %s", err.msg);
     tf_arena_release(&a);
 }
