@@ -18,20 +18,16 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
     if (tf_sp_unk(sp) < 0)
         return tf_fail(err, "the vocabulary has no unknown piece and can't be sampled");
     struct tf_sampler *s = tf_xcalloc(1, sizeof *s);
-    size_t size = (size_t)tf_sp_size(sp), slots = 64, bytes = 0, total = 0, n;
+    const bool unigram = tf_sp_sampling(sp) == TF_SP_UNIGRAM;
+    size_t size = (size_t)tf_sp_size(sp), bytes = 0, total = 0, n;
     for (uint32_t id = 0; id < size; id++) {
         tf_sp_piece(sp, id, &n);
         total += n;
     }
-    while (slots < total + total / 2)
-        slots *= 2;
     s->sp = sp;
-    s->prefixes.slots = tf_xcalloc(slots, sizeof *s->prefixes.slots);
-    s->suffixes.slots = tf_sp_sampling(sp) == TF_SP_UNIGRAM
-                            ? tf_xcalloc(slots, sizeof *s->suffixes.slots)
-                            : NULL;
-    s->prefixes.mask = s->suffixes.mask = slots - 1;
-    s->key = tf_table_key();
+    tf_sample_trie_new(&s->prefixes, total);
+    if (unigram)
+        tf_sample_trie_new(&s->suffixes, total);
     s->score = tf_xarray(NULL, size, sizeof *s->score);
     s->unk = (uint32_t)tf_sp_unk(sp);
     double lowest = 0;
@@ -42,13 +38,15 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
         if (kind == TF_SP_BYTE && n == 6) {
             s->byte_id[strtoul(piece + 3, NULL, 16) & 255] = id;
             bytes++;
-        } else if (kind == TF_SP_NORMAL) {
-            tf_sample_add(s, id, piece, n);
-            lowest = fmin(lowest, (double)s->score[id]);
-        } else if (kind == TF_SP_USER) {
-            tf_sample_add(s, id, piece, n);
-            s->score[id] = USER_SCORE;
-            s->has_user = true;
+        } else if (kind == TF_SP_NORMAL || kind == TF_SP_USER) {
+            tf_sample_add(&s->prefixes, id, piece, n, false);
+            if (unigram)
+                tf_sample_add(&s->suffixes, id, piece, n, true);
+            if (kind == TF_SP_NORMAL)
+                lowest = fmin(lowest, (double)s->score[id]);
+            else
+                s->score[id] = USER_SCORE;
+            s->has_user = s->has_user || kind == TF_SP_USER;
         }
     }
     s->has_bytes = bytes == 256;
@@ -61,8 +59,8 @@ void tf_sampler_free(struct tf_sampler *s)
 {
     if (s == NULL)
         return;
-    free(s->prefixes.slots);
-    free(s->suffixes.slots);
+    free(s->prefixes.nodes);
+    free(s->suffixes.nodes);
     free(s->score);
     free(s);
 }

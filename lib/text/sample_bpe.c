@@ -4,25 +4,28 @@
 #include "text/sample_pieces.h"
 #include <stdlib.h>
 
-/* The id of a piece, or -1. */
-static int64_t find_id(const struct tf_sampler *s, const char *p, size_t n)
+/* The node of a text, continued by n bytes; 0: no piece begins so. */
+static uint32_t walk(const struct tf_sampler *s, uint32_t node, const char *p, size_t n)
 {
-    const struct tf_sample_slot *t =
-        tf_sample_find(&s->prefixes, tf_sample_hash(s, tf_sample_hash_start(s), p, n), p, n);
-    return t->n > 0 ? t->id : -1;
+    for (size_t done = 0; node != 0 && done < n;) {
+        size_t len = tf_sample_char(p + done, n - done);
+        node = tf_sample_next(&s->prefixes, node, p + done, len);
+        done += len;
+    }
+    return node;
 }
 
 struct symbol {
     uint32_t at, n;      /* offset and bytes; n = 0: merged into the one before */
     uint32_t prev, next; /* + 1 */
-    int64_t id;
+    uint32_t node;
     bool user; /* user-defined: never merged */
 };
 
 struct merge {
     float score;
     uint32_t left, right, n; /* n: bytes of the two when the merge was found */
-    uint32_t id;
+    uint32_t node;
 };
 
 struct heap {
@@ -73,28 +76,27 @@ static void offer(const struct tf_sampler *s, struct heap *h, const char *text,
     if (sym[left].user || sym[right].user)
         return;
     uint32_t n = sym[left].n + sym[right].n;
-    int64_t id = find_id(s, text + sym[left].at, n);
+    uint32_t node = walk(s, sym[left].node, text + sym[right].at, sym[right].n);
+    int64_t id = tf_sample_id(&s->prefixes, node);
     if (id >= 0)
-        heap_push(h, (struct merge){.score = s->score[id],
-                                    .left = left,
-                                    .right = right,
-                                    .n = n,
-                                    .id = (uint32_t)id});
+        heap_push(h,
+                  (struct merge){
+                      .score = s->score[id], .left = left, .right = right, .n = n, .node = node});
 }
 
 /* The length of the longest user-defined symbol at the start of the text, or 0. */
 static size_t user_at(const struct tf_sampler *s, const char *text, size_t n)
 {
     size_t longest = 0;
-    uint64_t h = tf_sample_hash_start(s);
+    uint32_t node = TF_SAMPLE_ROOT;
     for (size_t end = 0; s->has_user && end < n;) {
         size_t len = tf_sample_char(text + end, n - end);
-        h = tf_sample_hash(s, h, text + end, len);
-        end += len;
-        const struct tf_sample_slot *t = tf_sample_find(&s->prefixes, h, text, end);
-        if (t->n == 0)
+        node = tf_sample_next(&s->prefixes, node, text + end, len);
+        if (node == 0)
             break;
-        if (t->id >= 0 && tf_sp_kind(s->sp, (uint32_t)t->id) == TF_SP_USER)
+        end += len;
+        int64_t id = tf_sample_id(&s->prefixes, node);
+        if (id >= 0 && tf_sp_kind(s->sp, (uint32_t)id) == TF_SP_USER)
             longest = end;
     }
     return longest;
@@ -113,7 +115,7 @@ void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, doubl
                                      .prev = count,
                                      .next = count + 2,
                                      .user = user > 0};
-        sym[count].id = find_id(s, text + at, len);
+        sym[count].node = walk(s, TF_SAMPLE_ROOT, text + at, len);
         at += len;
     }
     if (count > 0)
@@ -129,7 +131,7 @@ void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, doubl
         if (alpha > 0 && tf_rng_real(rng) < alpha)
             continue;
         left->n = m.n;
-        left->id = m.id;
+        left->node = m.node;
         left->next = right->next;
         right->n = 0;
         if (left->next > 0)
@@ -142,7 +144,8 @@ void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, doubl
     bool after_unknown = false;
     for (uint32_t i = 0; i < count; i++)
         if (sym[i].n > 0)
-            tf_sample_put(s, ids, sym[i].id, text + sym[i].at, sym[i].n, &after_unknown);
+            tf_sample_put(s, ids, tf_sample_id(&s->prefixes, sym[i].node), text + sym[i].at,
+                          sym[i].n, &after_unknown);
     free(h.v);
     free(sym);
 }

@@ -1,46 +1,50 @@
 /* sample_pieces.c - see sample_pieces.h. */
 #include "text/sample_pieces.h"
-#include <string.h>
+#include "base/memory.h"
 
-struct tf_sample_slot *tf_sample_find(const struct tf_sample_table *table, uint64_t h,
-                                      const char *p, size_t n)
+/* The slot of a node, or the free slot where it belongs. */
+static struct tf_sample_node *slot_of(const struct tf_sample_trie *t, uint32_t parent, uint32_t c)
 {
-    for (size_t i = h & table->mask;; i = (i + 1) & table->mask) {
-        struct tf_sample_slot *t = &table->slots[i];
-        if (t->n == 0 || (t->n == n && t->tag == h >> 32 && memcmp(t->p, p, n) == 0))
-            return t;
-    }
+    size_t i = tf_table_hash(t->key, (uint64_t)parent << 32 | c) & t->mask;
+    while (t->nodes[i].parent != 0 && (t->nodes[i].parent != parent || t->nodes[i].c != c))
+        i = (i + 1) & t->mask;
+    return &t->nodes[i];
 }
 
-/* A part of a piece; id -1 unless it is the whole piece. The first of equal pieces counts. */
-static void add_part(struct tf_sample_table *table, uint64_t h, const char *p, size_t n, int64_t id)
+uint32_t tf_sample_next(const struct tf_sample_trie *t, uint32_t node, const char *p, size_t len)
 {
-    struct tf_sample_slot *t = tf_sample_find(table, h, p, n);
-    if (t->n == 0)
-        *t = (struct tf_sample_slot){.p = p,
-                                     .n = (uint32_t)n,
-                                     .tag = (uint32_t)(h >> 32),
-                                     .id = -1};
-    if (t->id < 0)
-        t->id = id;
+    const struct tf_sample_node *next = slot_of(t, node, tf_sample_code(p, len));
+    return next->parent != 0 ? (uint32_t)(next - t->nodes) + TF_SAMPLE_NODES : 0;
 }
 
-void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n)
+static uint32_t add_next(struct tf_sample_trie *t, uint32_t node, const char *p, size_t len)
 {
-    uint64_t h = tf_sample_hash_start(s);
-    for (size_t end = 0; end < n;) {
-        size_t len = tf_sample_char(p + end, n - end);
-        h = tf_sample_hash(s, h, p + end, len);
-        end += len;
-        add_part(&s->prefixes, h, p, end, end == n ? (int64_t)id : -1);
+    const uint32_t c = tf_sample_code(p, len);
+    struct tf_sample_node *next = slot_of(t, node, c);
+    if (next->parent == 0)
+        *next = (struct tf_sample_node){.parent = node, .c = c, .id = -1};
+    return (uint32_t)(next - t->nodes) + TF_SAMPLE_NODES;
+}
+
+void tf_sample_trie_new(struct tf_sample_trie *t, size_t most)
+{
+    t->mask = tf_table_slots(most) - 1;
+    t->nodes = tf_xcalloc(t->mask + 1, sizeof *t->nodes);
+    t->key = tf_table_key();
+}
+
+void tf_sample_add(struct tf_sample_trie *t, int64_t id, const char *p, size_t n, bool backward)
+{
+    uint32_t node = TF_SAMPLE_ROOT;
+    for (size_t done = 0; done < n;) {
+        size_t len =
+            backward ? tf_sample_char_before(p, n - done) : tf_sample_char(p + done, n - done);
+        node = add_next(t, node, backward ? p + n - done - len : p + done, len);
+        done += len;
     }
-    h = tf_sample_hash_start(s);
-    for (size_t from = n; s->suffixes.slots != NULL && from > 0;) {
-        size_t len = tf_sample_char_before(p, from);
-        from -= len;
-        h = tf_sample_hash(s, h, p + from, len);
-        add_part(&s->suffixes, h, p + from, n - from, from == 0 ? (int64_t)id : -1);
-    }
+    struct tf_sample_node *whole = &t->nodes[node - TF_SAMPLE_NODES];
+    if (n > 0 && whole->id < 0) /* the first of equal pieces counts */
+        whole->id = id;
 }
 
 void tf_sample_put(const struct tf_sampler *s, struct tf_ids *ids, int64_t id, const char *p,

@@ -8,50 +8,51 @@
 #include "base/utf8.h"
 #include "text/sp.h"
 
-/* A piece or a part of one, in a hash table. */
-struct tf_sample_slot {
-    const char *p; /* in the vocabulary */
-    uint32_t n;    /* 0: free */
-    uint32_t tag;  /* of the hash */
-    int64_t id;    /* -1: only a part */
+/* The pieces as a trie, whose nodes are in a hash table by parent and character: one step costs the
+ * same however long the text before it is. A node is named by its slot plus TF_SAMPLE_NODES; 0 is
+ * none. */
+enum { TF_SAMPLE_ROOT = 1, TF_SAMPLE_NODES = 2 };
+struct tf_sample_node {
+    uint32_t parent; /* 0: a free slot */
+    uint32_t c;      /* the bytes of the character */
+    int64_t id;      /* -1: only a part of pieces */
 };
-struct tf_sample_table {
-    struct tf_sample_slot *slots;
+struct tf_sample_trie {
+    struct tf_sample_node *nodes;
     size_t mask;
+    struct tf_table_key key;
 };
 
 struct tf_sampler {
     const struct tf_sp *sp;
-    struct tf_sample_table prefixes; /* pieces and their prefixes */
-    struct tf_sample_table suffixes; /* pieces and their suffixes, for unigram models */
-    struct tf_table_key key;
-    float *score; /* by id */
+    struct tf_sample_trie prefixes; /* from the first character on */
+    struct tf_sample_trie suffixes; /* from the last one back, for unigram models */
+    float *score;                   /* by id */
     double unknown_score;
     uint32_t unk;
     bool has_bytes, has_user; /* has byte pieces for all bytes; has user-defined symbols */
     uint32_t byte_id[256];
 };
 
-/* A hash that can be continued: of a prefix by the next character, of a suffix by the one before
- * it. */
-static inline uint64_t tf_sample_hash_start(const struct tf_sampler *s)
+/* For at most so many nodes. */
+void tf_sample_trie_new(struct tf_sample_trie *t, size_t most);
+/* Add a piece; backward: from its last character to the first. */
+void tf_sample_add(struct tf_sample_trie *t, int64_t id, const char *p, size_t n, bool backward);
+/* The child of a node by the character of len bytes at p; 0: none. */
+uint32_t tf_sample_next(const struct tf_sample_trie *t, uint32_t node, const char *p, size_t len);
+/* The id of the piece that ends in a node; -1: none does, or node is 0. */
+static inline int64_t tf_sample_id(const struct tf_sample_trie *t, uint32_t node)
 {
-    return s->key.plus;
-}
-static inline uint64_t tf_sample_hash(const struct tf_sampler *s, uint64_t h, const char *p,
-                                      size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        h = tf_table_mix(s->key, h, (unsigned char)p[i]);
-    return h;
+    return node > TF_SAMPLE_ROOT ? t->nodes[node - TF_SAMPLE_NODES].id : -1;
 }
 
-/* The slot of p, whose hash is h, or the free slot where it belongs. */
-struct tf_sample_slot *tf_sample_find(const struct tf_sample_table *t, uint64_t h, const char *p,
-                                      size_t n);
-/* Add a piece, its prefixes and, if there is a table of them, its suffixes. The tables have room.
- */
-void tf_sample_add(struct tf_sampler *s, uint32_t id, const char *p, size_t n);
+static inline uint32_t tf_sample_code(const char *p, size_t len)
+{
+    uint32_t c = 0;
+    for (size_t i = 0; i < len; i++)
+        c = c << 8 | (unsigned char)p[i];
+    return c;
+}
 
 /* The length of the character at p. A byte that begins none, which can only follow byte pieces,
  * counts as one. */

@@ -36,18 +36,16 @@ static void add_edge(struct lattice *l, size_t from, int64_t id)
 /* Find the edges to `at`. A single character that is no piece is unknown. */
 static void find_edges(struct lattice *l, size_t at)
 {
-    uint64_t h = tf_sample_hash_start(l->s);
+    uint32_t node = TF_SAMPLE_ROOT;
     l->n = 0;
     for (size_t from = at; from > l->start;) {
         size_t len = tf_sample_char_before(l->text + l->start, from - l->start);
         from -= len;
-        h = tf_sample_hash(l->s, h, l->text + from, len);
-        const struct tf_sample_slot *t =
-            tf_sample_find(&l->s->suffixes, h, l->text + from, at - from);
-        int64_t id = t->n > 0 ? t->id : -1;
+        node = tf_sample_next(&l->s->suffixes, node, l->text + from, len);
+        int64_t id = tf_sample_id(&l->s->suffixes, node);
         if (id >= 0 || at - from == len)
             add_edge(l, from, id);
-        if (t->n == 0)
+        if (node == 0)
             break;
     }
 }
@@ -102,16 +100,15 @@ static void draw(struct lattice *l, size_t end, struct tf_rng *rng, struct tf_id
 /* The end of the longest piece that begins at `at`, or of its character. */
 static size_t longest(const struct tf_sampler *s, const char *text, size_t n, size_t at)
 {
-    uint64_t h = tf_sample_hash_start(s);
+    uint32_t node = TF_SAMPLE_ROOT;
     size_t reach = at + tf_sample_char(text + at, n - at);
     for (size_t end = at; end < n;) {
         size_t len = tf_sample_char(text + end, n - end);
-        h = tf_sample_hash(s, h, text + end, len);
-        end += len;
-        const struct tf_sample_slot *t = tf_sample_find(&s->prefixes, h, text + at, end - at);
-        if (t->n == 0)
+        node = tf_sample_next(&s->prefixes, node, text + end, len);
+        if (node == 0)
             break;
-        if (t->id >= 0)
+        end += len;
+        if (tf_sample_id(&s->prefixes, node) >= 0)
             reach = end > reach ? end : reach;
     }
     return reach;

@@ -265,23 +265,9 @@ END
 
 @test "samples: memory is in proportion to the line, also of pieces within pieces" {
     [ -z "${TF_SAN:-}${TF_EMULATOR:-}" ] || skip "no limit of the address space"
-    # Each of 20000 positions is the start of 1000 pieces: x, xx, xxx, ...
-    "$TF_PYTHON" - >nested <<'PY'
-import struct, sys
-def field(n, b):
-    size = b""
-    x = len(b)
-    while x > 127:
-        size, x = size + bytes([x & 127 | 128]), x >> 7
-    return bytes([n << 3 | 2]) + size + bytes([x]) + b
-def piece(text, score, kind=1):
-    return field(1, field(1, text.encode()) + struct.pack("<Bf2B", 0x15, score, 0x18, kind))
-out = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3) + piece("\u2581", -3)
-out += b"".join(piece("x" * n, -1 - n / 10) for n in range(1, 1001))
-out += field(2, b"\x18\x01") + field(3, field(1, b"identity"))  # unigram
-sys.stdout.buffer.write(out)
-PY
-    { head -c 20000 /dev/zero | tr '\0' x; echo; } >in
+    # Each of 20000 positions is the end of 1000 pieces.
+    "$TF_PYTHON" "$TOP/tests/cli/nested_vocabulary.py" 1000 >nested
+    { head -c 20000 /dev/zero | tr '\0' a; echo; } >in
     sh_t 0 'ulimit -v 200000; tf-tokenize --threads 1 --sample --alpha 0.5 -m nested -o out in'
     tf-tokenize -d -m nested out | cmp - in
 }

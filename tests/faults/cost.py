@@ -120,6 +120,14 @@ def trees(n):
     }
 
 
+def nested(rig):
+    """A vocabulary of 100 pieces one within the other."""
+    script = os.path.join(TOP, "tests/cli/nested_vocabulary.py")
+    with open(rig.path("nested.model"), "wb") as f:
+        subprocess.run([sys.executable, script, "100"], stdout=f, check=True)
+    return rig.path("nested.model")
+
+
 def commands(rig):
     """(limit's name, command, kind of its inputs, how many of them)."""
     m = rig.material()
@@ -128,6 +136,9 @@ def commands(rig):
         ("tf-tokenize",
          ["tf-tokenize", "--threads", "1", "--sample", "--alpha", "0.2", "-m", m["vocab"]], "text",
          1),
+        ("tf-tokenize",
+         ["tf-tokenize", "--threads", "1", "--sample", "--alpha", "0.2", "-m",
+          nested(rig)], "text", 1),
         ("tf-bleu", ["tf-bleu", "-tok", "none", "REF", "-i", "HYP"], "text", 2),
         ("tf-bleu", ["tf-bleu", "REF", "-i", "HYP"], "text", 2),
         ("tf-bleu", ["tf-bleu", "-sl", "-e", "latin1", "REF", "-i", "HYP"], "text", 2),
