@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,12 +55,16 @@ void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    const size_t room = b->cap - b->len;
+    size_t room = b->cap - b->len;
+    if (room > INT_MAX) /* POSIX refuses larger ones */
+        room = INT_MAX;
     int n = vsnprintf(room > 0 ? b->p + b->len : NULL, room, fmt, ap);
     if (n > 0) {
         if ((size_t)n >= room)
             vsnprintf(tf_buf_grow(b, (size_t)n), (size_t)n + 1, fmt, again);
         b->len += (size_t)n;
+    } else if (room > 0) {
+        b->p[b->len] = 0;
     }
     va_end(again);
     va_end(ap);

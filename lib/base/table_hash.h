@@ -1,5 +1,5 @@
 /* table_hash.h - hashes for tables over input: open addressing, a power of two of slots, at most
- * two thirds of them used. Each process draws a random key, so that nobody can choose input
+ * half of them used. Each process draws a random key, so that nobody can choose input
  * whose entries share slots. The hash must not decide anything that reaches an output.
  *
  * The function multiplies by the key and adds the two halves of the product without carry, as

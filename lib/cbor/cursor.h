@@ -40,8 +40,8 @@ size_t tf_id_width(uint64_t tag);
 const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
                             const float **x, size_t *n);
 
-/* Ids as tf_writer_... writes them, a typed array of 16 or 32 bits under a tag of two bytes. This
- * is for loops that read nothing but such lists; tf_cursor_ids also reads the other forms. */
+/* Ids as tf_writer_... writes them, a typed array of 16 or 32 bits under a tag of two bytes. The
+ * fast path of tf_cursor_ids and tf_view_ids, which also read the other forms. */
 struct tf_usual_ids {
     const uint8_t *p; /* the first of n numbers of so many bytes, little-endian */
     size_t n, width;  /* width 0: another form */

@@ -153,8 +153,8 @@ static int read_pairs(struct tf_json_values *l, struct pairs *p, const char *key
 }
 
 /* An object: a map or, with TF_JSON_EXACT, one of {"$hex": ...} and {"$real": ...}. */
-static int read_object(struct tf_json_values *l, struct tf_value *v, const char *key,
-                       struct tf_err *err)
+static TF_NOINLINE int read_object(struct tf_json_values *l, struct tf_value *v, const char *key,
+                                   struct tf_err *err)
 {
     struct pairs p = {0};
     int rc = read_pairs(l, &p, key, err);
@@ -190,7 +190,7 @@ static int read_number(const struct tf_json_values *l, struct tf_value *v, const
     return 0;
 }
 
-/* This and read_array are not inlined, so that a number costs no canary. */
+/* Not inlined, as the two for arrays and objects, so that a number costs no canary. */
 static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v, const char *parent,
                                    const char *key, struct tf_err *err)
 {
@@ -230,10 +230,10 @@ static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_v
         return tf_fail(err, "%s: more than %zu values", key, l->max);
     switch (k) {
     case TF_JSON_NULL:
-        *v = tf_value_null();
+        *v = (struct tf_value){.kind = TF_NULL};
         return 0;
     case TF_JSON_BOOL:
-        *v = tf_value_bool(l->r->boolean);
+        *v = (struct tf_value){.kind = TF_BOOL, .boolean = l->r->boolean};
         return 0;
     case TF_JSON_NUMBER:
         return read_number(l, v, key, err);

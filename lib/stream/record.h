@@ -9,14 +9,15 @@
 #include "stream/schema.h"
 #include "stream/tensor.h"
 
-/* Returns the type of the record that begins with these n bytes; -1 if it is not an array that
- * begins with an unsigned integer; -2 if n is too small. */
+/* For tf_record_type: of a record that is not short. */
 int tf_record_long_type(const uint8_t *p, size_t n);
 /* Does a record begin with two heads of a byte each? Most do. */
 static inline bool tf_record_is_short(const uint8_t *p, size_t n)
 {
     return n >= 2 && p[0] > 0x80 && p[0] < 0x98 && p[1] < 24;
 }
+/* Returns the type of the record that begins with these n bytes; -1 if it is not an array that
+ * begins with an unsigned integer; -2 if n is too small. */
 static inline int tf_record_type(const uint8_t *p, size_t n)
 {
     return tf_record_is_short(p, n) ? p[1] : tf_record_long_type(p, n);
@@ -29,8 +30,9 @@ int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, s
 /* The number of ids in one struct of a list. */
 size_t tf_structs_ids(const struct tf_field *f, const void *item);
 
-/* Decodes records of one part. Set arena and header. The rest is what the functions for single
- * fields share: on their stacks, each of them would pay for a canary, at every record. */
+/* Decodes records. Set arena and header, that of the current part. The rest is what the functions
+ * for single fields share: on their stacks, each of them would pay for a canary, at every record.
+ */
 struct tf_decoder {
     struct tf_arena *arena;
     const struct tf_header *header;

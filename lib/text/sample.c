@@ -42,11 +42,12 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
             tf_sample_add(&s->prefixes, id, piece, n, false);
             if (unigram)
                 tf_sample_add(&s->suffixes, id, piece, n, true);
-            if (kind == TF_SP_NORMAL)
+            if (kind == TF_SP_NORMAL) {
                 lowest = fmin(lowest, (double)s->score[id]);
-            else
+            } else {
                 s->score[id] = USER_SCORE;
-            s->has_user = s->has_user || kind == TF_SP_USER;
+                s->has_user = true;
+            }
         }
     }
     s->has_bytes = bytes == 256;

@@ -33,7 +33,7 @@ void tf_sample_trie_new(struct tf_sample_trie *t, size_t most)
     t->key = tf_table_key();
 }
 
-void tf_sample_add(struct tf_sample_trie *t, int64_t id, const char *p, size_t n, bool backward)
+void tf_sample_add(struct tf_sample_trie *t, uint32_t id, const char *p, size_t n, bool backward)
 {
     uint32_t node = TF_SAMPLE_ROOT;
     for (size_t done = 0; done < n;) {
@@ -43,7 +43,7 @@ void tf_sample_add(struct tf_sample_trie *t, int64_t id, const char *p, size_t n
         done += len;
     }
     struct tf_sample_node *whole = &t->nodes[node - TF_SAMPLE_NODES];
-    if (n > 0 && whole->id < 0) /* the first of equal pieces counts */
+    if (whole->id < 0) /* the first of equal pieces counts */
         whole->id = id;
 }
 

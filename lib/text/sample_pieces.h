@@ -36,8 +36,8 @@ struct tf_sampler {
 
 /* For at most so many nodes. */
 void tf_sample_trie_new(struct tf_sample_trie *t, size_t most);
-/* Add a piece; backward: from its last character to the first. */
-void tf_sample_add(struct tf_sample_trie *t, int64_t id, const char *p, size_t n, bool backward);
+/* Add a piece, which is not empty; backward: from its last character to the first. */
+void tf_sample_add(struct tf_sample_trie *t, uint32_t id, const char *p, size_t n, bool backward);
 /* The child of a node by the character of len bytes at p; 0: none. */
 uint32_t tf_sample_next(const struct tf_sample_trie *t, uint32_t node, const char *p, size_t len);
 /* The id of the piece that ends in a node; -1: none does, or node is 0. */

@@ -98,8 +98,8 @@ int tf_work_count_bad(struct tf_tokenize_work *r, const struct tf_work_item *it,
     if (r->last_bad == it->number + 1)
         return 0;
     r->last_bad = it->number + 1;
-    return tf_bad_add(&r->count, r->name, records ? it->idx : it->number + 1, it->why,
-                      it->reported, err);
+    return tf_bad_add(&r->count, r->name, records ? it->idx : it->number + 1, it->why, it->reported,
+                      err);
 }
 
 int tf_work_put_text(struct tf_tokenize_work *r, struct tf_out *out, struct tf_err *err)

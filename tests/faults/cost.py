@@ -256,7 +256,7 @@ def check(rig, row, name, what, argv, n, pair, most):
     seconds = 0.2 + most[0] * size / 1e6
     cpu, memory, rc = measure(argv, where, seconds + 1)
     row.add("inputs")
-    tool = "%s, %s" % (" ".join(argv[:4]), what)
+    tool = "%s, %s" % (" ".join(argv), what)
     if rc not in (0, 1, 4):
         row.fail("%s: %d bytes: status %d", tool, size, rc)
     if cpu > seconds:
@@ -309,7 +309,7 @@ def search(rig, row, name, argv, n, pairs, most, minutes):
                 shutil.copy(rig.path("cost", x), rig.path("%s-%s" % (name.replace(" ", ""), x)))
             return
     row.note("%s: %.2f s of CPU for the worst input found, of %d bytes" %
-             (" ".join(argv[:3]), best[0][0], sum(len(x) for x in best[0][1][:n])))
+             (" ".join(argv), best[0][0], sum(len(x) for x in best[0][1][:n])))
 
 
 def cost(rig, row):
@@ -319,7 +319,8 @@ def cost(rig, row):
     rig.fresh("cost")
     # Large enough that quadratic cost exceeds the limits in the short form, too.
     size = 200000 if rig.short else 500000
-    for name, argv, kind, n in commands(rig):
+    tools = commands(rig)
+    for name, argv, kind, n in tools:
         made = inputs(rig, r, kind, size)
         for what, pair in made.items():
             check(rig, row, name, what, argv, n, pair, most[name])
@@ -327,7 +328,7 @@ def cost(rig, row):
             small = inputs(rig, r, kind, 20000)
             minutes = 10 * rig.scale if rig.minutes is None else rig.minutes
             search(rig, row, name, argv, n, list(small.values()), most[name], minutes)
-    row.add("tools", len({name.split()[0] for name, _, _, _ in commands(rig)}))
+    row.add("tools", len({name.split()[0] for name, _, _, _ in tools}))
 
 
 # ---- T: old files ----

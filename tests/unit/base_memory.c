@@ -133,6 +133,10 @@ static void test_buf(void)
     tf_buf_clear(&b);
     tf_buf_uint(&b, UINT64_MAX);
     is_str(b.p, "18446744073709551615", "the largest");
+    tf_buf_clear(&b);
+    tf_buf_str(&b, "abc");
+    tf_buf_printf(&b, "xy%ls", (const wchar_t[]){0xd800, 0}); /* no character: EILSEQ */
+    is_str(b.p, "abc", "a format that fails adds nothing");
     tf_buf_release(&b);
     ok(b.p == NULL && b.cap == 0, "release");
     same = true;

@@ -164,7 +164,7 @@ static void no_answer(const int *peer, int n, const char *want)
                                                 .kill = note_kill,
                                                 .close = note_close};
     struct tf_comm c = {.table = &silent, .size = 8, .limit = 0.001};
-    struct tf_comm_piece piece[4];
+    struct tf_comm_piece piece[4] = {0};
     struct tf_err err = {0};
     killed = closed = 0;
     for (int i = 0; i < n; i++)

@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-/* HASHES: of a word of 8 bytes; of the number of an n-gram and a symbol; of a piece. */
+/* HASHES: of a word of 8 bytes; of a number and a symbol: an n-gram, or a node of a trie. */
 static uint64_t word_hash(const char *p)
 {
     uint64_t w;
@@ -25,19 +25,9 @@ static uint64_t word_hash(const char *p)
     return mix((uint64_t)WORD ^ (uint64_t)WORD << 56 ^ w);
 }
 
-static uint64_t gram_hash(uint64_t gram, uint64_t symbol)
+static uint64_t pair_hash(uint64_t number, uint64_t symbol)
 {
-    return mix(gram << 32 | symbol);
-}
-
-static uint64_t piece_hash(const char *p)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (int i = 0; i < WORD; i++)
-        h = (h ^ (unsigned char)p[i]) * 0x100000001b3u;
-    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
-    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
-    return h ^ h >> 31;
+    return mix(number << 32 | symbol);
 }
 
 /* Is that hash in the first 64th of so many slots? */
@@ -135,7 +125,7 @@ static void grams(void)
             node[g.nodes[g.word_slots[i]].token] = g.word_slots[i];
     for (size_t i = 0; i < SYMBOLS && n < ENTRIES; i++)
         for (size_t k = 0; k < SYMBOLS && n < ENTRIES; k++)
-            if (chosen(gram_hash(node[i], k) >> 8, g.mask + 1)) {
+            if (chosen(pair_hash(node[i], k) >> 8, g.mask + 1)) {
                 pair[0] = v[i];
                 pair[1] = v[k];
                 tf_ngrams_add(&g, pair, 2);
@@ -170,7 +160,7 @@ static void characters(void)
         len += put_char(s + len, first + i);
     for (size_t i = 0; i < SYMBOLS && n < ENTRIES; i++)
         for (size_t k = 0; k < SYMBOLS && n < ENTRIES; k++)
-            if (chosen(gram_hash(i, first + k) >> 7, slots)) {
+            if (chosen(pair_hash(i, first + k) >> 7, slots)) {
                 len += put_char(s + len, first + i);
                 len += put_char(s + len, first + k);
                 n++;
@@ -185,22 +175,25 @@ static void characters(void)
 
 /* ---- pieces of a vocabulary ---- */
 
-static bool piece_used(const void *s, size_t i)
+static bool node_used(const void *t, size_t i)
 {
-    return ((const struct tf_sampler *)s)->prefixes.slots[i].n != 0;
+    return ((const struct tf_sample_trie *)t)->nodes[i].parent != 0;
 }
 
+/* Pieces of one character: the children of one node. */
 static void pieces(void)
 {
-    const size_t slots = 16 * ENTRIES;
-    char(*w)[WORD] = chosen_words(piece_hash, slots);
-    struct tf_sampler s = {.prefixes.mask = slots - 1, .key = tf_table_key()};
-    s.prefixes.slots = tf_xcalloc(slots, sizeof *s.prefixes.slots);
-    for (uint32_t i = 0; i < ENTRIES; i++)
-        tf_sample_add(&s, i, w[i], WORD);
-    is_spread("pieces to sample from", slots, piece_used, &s, ENTRIES);
-    free(s.prefixes.slots);
-    free(w);
+    struct tf_sample_trie t;
+    uint32_t n = 0;
+    tf_sample_trie_new(&t, 8 * ENTRIES);
+    for (uint32_t c = 0x10000; n < ENTRIES; c++) {
+        char s[4];
+        size_t len = tf_utf8_encode(s, c);
+        if (chosen(pair_hash(TF_SAMPLE_ROOT, tf_sample_code(s, len)), t.mask + 1))
+            tf_sample_add(&t, n++, s, len, false);
+    }
+    is_spread("nodes of pieces to sample from", t.mask + 1, node_used, &t, ENTRIES);
+    free(t.nodes);
 }
 
 int main(void)
