@@ -102,6 +102,7 @@ def texts(r, n):
         "two words": (words(r, n, few, 100), words(r, n, few, 100)),
         "long lines": (words(r, n, few, 1000), words(r, n, letters, 1000)),
         "one line": (one, words(r, n, letters, n)),
+        "ligatures": ("\ufdfa" * (n // 3) + "\n", "\ufdfa" * (n // 3) + "\n"),
         "one word": ("a" * n + "\n", "a" * (n - 1) + "b\n"),
         "colliding words": (flood, flood),
         "short lines": ("a\n" * (n // 2), "b\n" * (n // 2)),
