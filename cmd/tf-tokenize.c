@@ -31,6 +31,7 @@ static struct tf_opt opts[] = {
             .help = "vocabulary: a SentencePiece model, or a model or checkpoint of tf-train"),
     COMMON_OUTPUT(&output),
     OPT_INT(0, "threads", &job.threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX,
+            .modes = ENCODE | PIECES | DECODE,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
     OPT_GROUP("Encoding"),

@@ -32,6 +32,7 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
                                .temperature = o->temperature,
                                .top_k = (size_t)o->top_k,
                                .top_p = o->top_p,
+                               .ids = (size_t)m->ids,
                                .seed = (uint64_t)o->seed};
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
                      o->allow_unk ? -1 : m->header.special.unk};

@@ -25,8 +25,11 @@ static int check_same_ids(const struct tf_ensemble *m, const struct tf_config *c
 }
 
 /* Keep what output headers need of the first file. */
-static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file, const char *path)
+static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
+                       const struct tf_config *c, const char *path)
 {
+    const int64_t size = file->header.size;
+    m->ids = size > 0 && size < c->vocab_size ? size : c->vocab_size;
     m->header = file->header;
     m->header.kind = "model";
     m->header.made = tf_value_clone(&m->arena, &file->header.made);
@@ -63,7 +66,7 @@ static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, bo
     if (rc < 0)
         tf_context(err, "%s", path);
     else if (i == 0)
-        keep_first(m, &file, path);
+        keep_first(m, &file, &c, path);
     else
         rc = check_same_ids(m, &c, &file.header, path, force_vocab, err);
     if (rc == 0)
@@ -135,7 +138,7 @@ size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested)
 int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
                         bool force_vocab, struct tf_err *err)
 {
-    long long size = (long long)m->model[0].config.vocab_size;
+    long long size = (long long)m->ids;
     if (!force_vocab && tf_same_vocab(&m->header, m->name, h, name, err) < 0)
         return -1;
     if (h->size > size)
@@ -152,12 +155,10 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
                           .version = 1,
                           .has_vocab = m->header.has_vocab,
                           .has_model = true,
-                          .size = m->header.size,
+                          .size = m->ids,
                           .special = m->header.special};
     memcpy(h.vocab, m->header.vocab, sizeof h.vocab);
     memcpy(h.model, m->fingerprint, sizeof h.model);
-    if (h.size == 0)
-        h.size = m->model[0].config.vocab_size;
     tf_header_made_from(&h, a, from[0], from[1]);
     h.config = tf_value_map();
     h.extra = tf_value_map();

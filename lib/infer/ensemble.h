@@ -15,8 +15,9 @@ struct tf_ensemble {
     size_t n;
     char *name;              /* the first file, for messages */
     struct tf_header header; /* of the first file: vocabulary, special ids, provenance */
-    struct tf_value inputs;  /* MAP: role -> fingerprint, for provenance */
-    char *vocab;             /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
+    int64_t ids; /* of the vocabulary; models may have more rows of embeddings (--vocab-size) */
+    struct tf_value inputs; /* MAP: role -> fingerprint, for provenance */
+    char *vocab;            /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
     size_t vocab_n;
     uint8_t fingerprint[32]; /* of one model its own; of several, SHA-256 over theirs in order */
     struct tf_arena arena;   /* owns header, inputs and vocab */
@@ -37,7 +38,7 @@ size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested);
 size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested);
 
 /* Fail when a stream has another vocabulary (hash, unless force_vocab) or more ids than the
- * models. name: of the stream. */
+ * models' vocabulary. name: of the stream. */
 int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
                         bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
 /* Header of an output stream of that kind: the models' vocabulary and ids, the provenance of both

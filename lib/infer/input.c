@@ -101,14 +101,14 @@ static void check_side(struct tf_input *in, struct tf_item *it, int side, const 
     if (n > in->side[side].max)
         mark_bad(in, it, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, %s %lld", name, n,
                  in->side[side].rule, (long long)in->side[side].max);
-    if (n + (size_t)1 > positions) /* EOS needs one too */
+    if (!in->ids_only && n + (size_t)1 > positions) /* EOS needs one too */
         mark_bad(in, it, TF_BAD_TOO_MANY_TOKENS,
                  "%s of %u tokens, the model has learned positions for %zu", name, n,
                  positions - 1);
     for (uint32_t i = 0; i < n && it->code == 0; i++)
-        if (ids[i] >= c->vocab_size)
+        if (ids[i] >= in->models->ids)
             mark_bad(in, it, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", name, ids[i],
-                     (long long)c->vocab_size);
+                     (long long)in->models->ids);
         else if (ids[i] == c->eos || ids[i] == c->pad)
             mark_bad(in, it, TF_BAD_OTHER, "%s with id %u, which is %s", name, ids[i],
                      ids[i] == c->eos ? "the end of a sentence" : "padding");
@@ -234,9 +234,10 @@ static int check_end(struct tf_input *in, struct tf_err *err)
         int got = tf_reader_next(in->readers[1], &r, err);
         if (got < 0)
             return -1;
-        if ((got == 0) != in->last_part || (got > 0 && r.type != TF_REC_HEADER))
-            return tf_fail(err, "%s: continues after the end of %s", in->files[1].name,
-                           in->files[0].name);
+        const bool too_long = got > 0 && (in->last_part || r.type != TF_REC_HEADER);
+        if (too_long || (got == 0 && !in->last_part))
+            return tf_fail(err, "%s: continues after the end of %s", in->files[too_long].name,
+                           in->files[!too_long].name);
     }
     return in->last_part ? 0 : check_headers(in, err);
 }

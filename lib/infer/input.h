@@ -40,6 +40,7 @@ struct tf_input {
      * window ends when the sum reaches 2^24. 0: it ends when its ids reach 2^20. */
     size_t weights_per_cell;
     bool force_vocab;
+    bool ids_only; /* records are lists of ids, which no model runs on */
 
     /* Valid after tf_input_open. */
     const char *name;  /* of the first stream, for messages */

@@ -56,7 +56,7 @@ static inline bool tf_search_banned(const struct tf_search_opts *r, uint32_t id)
     for (size_t i = 0; i < r->n_ban; i++)
         if (r->ban[i] == id)
             return true;
-    return false;
+    return r->ids > 0 && id >= r->ids;
 }
 
 /* The uniform number in (0, 1) for a draw of sentence i. */

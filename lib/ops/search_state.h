@@ -6,9 +6,9 @@
  * 1. lp(len) = ((5 + len) / 6)^alpha (Wu et al. 2016); a finished hypothesis of t tokens has len =
  *    t + 1, EOS counted, and score = logp / lp(len), with EOS's term in logp.
  * 2. At step t every live hypothesis has t tokens. Its candidates are the ids v with
- *    log-probability x = min(lp[row][v], 0) finite, minus the banned ids (pad, bos, unk); at t < P
- *    only prefix[t] (banned or not), at t = L only EOS. logp of a candidate = logp of its row + x,
- *    in double.
+ *    log-probability x = min(lp[row][v], 0) finite, minus the banned ids (pad, bos, unk) and those
+ * from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only EOS. logp of a candidate
+ * = logp of its row + x, in double.
  * 3. Candidates are ordered by logp, highest first; ties by row, lowest first; then by lp[row][v],
  *    highest first; then by id, lowest first. The best 2K are selected (K = 1: the best one, which
  *    is greedy search).
@@ -62,6 +62,7 @@ struct tf_search_opts {
     uint32_t start, eos;          /* first id (TF_NO_ID: zero vector); the end */
     uint32_t ban[TF_SEARCH_BANS]; /* n_ban ids that are never produced; not eos */
     size_t n_ban;
+    size_t ids;         /* nor are ids from this one on, which are > eos; 0: V */
     bool sample;        /* draw; N must be K */
     double temperature; /* > 0 */
     size_t top_k;       /* 0: all */

@@ -11,6 +11,7 @@ struct gunzip {
     z_stream z;
     bool in_member; /* between the start and the end of a member */
     bool any;       /* a member has been read */
+    bool padding;   /* the last member has been read, and a zero after it */
 };
 
 /* What follows a member: another one, or zeros that pad the file. 1, 0 at the end, or -1. */
@@ -19,15 +20,17 @@ static int next_member(struct gunzip *g, struct tf_err *err)
     ssize_t have = tf_in_fill(g->raw, 2, err);
     if (have < 0)
         return -1;
-    if (tf_is_gzip(g->raw->buf + g->raw->pos, (size_t)have)) {
+    if (!g->padding && tf_is_gzip(g->raw->buf + g->raw->pos, (size_t)have)) {
         g->in_member = inflateReset(&g->z) == Z_OK;
         return 1;
     }
     if (!g->any)
         return tf_fail(err, "%s: gzip: not a gzip file", g->raw->name);
-    for (; (have = tf_in_fill(g->raw, 1, err)) > 0; g->raw->pos++)
+    for (; (have = tf_in_fill(g->raw, 1, err)) > 0; g->raw->pos++) {
         if (g->raw->buf[g->raw->pos] != 0)
             return tf_fail(err, "%s: gzip: garbage after the compressed data", g->raw->name);
+        g->padding = true; /* also when this is asked again after the error */
+    }
     return (int)have;
 }
 

@@ -129,6 +129,21 @@ PY
     t 0 "$TF_PYTHON" talk.py "$MODEL" six
 }
 
+@test "a model with more rows than pieces: the others are never produced, and bad in inputs" {
+    tf-batch -q --tokens 400 --batches 1 "$BATS_FILE_TMPDIR"/text.tfs{,} |
+        tf-train -q --preset tiny --layers 1 --d-model 32 --d-ff 64 --heads 2 --device cpu \
+            --vocab "$BATS_FILE_TMPDIR/vocab" --vocab-size 40 --steps 1 --save-every 1 -o padded
+    for s in '--sample --nbest 20' '--beam 30 --nbest 30' '--beam 1'; do
+        # shellcheck disable=SC2086
+        t 0 tf-decode -m padded/ckpt-00000001.tfm $s --max-extra 5 -o out "$LINES_TFS"
+        t 0 tf-cbor check out
+    done
+    printf '{"type":"%s"%s}\n' header ',"header":{"v":1,"kind":"tokens"}' tokens ',"idx":0,"ids":[35]' \
+        end '' | tf-cbor unjson >wide
+    t 4 tf-decode -m padded/ckpt-00000001.tfm -o out wide
+    expect_contains "$stderr" "source id 35, the vocabulary has 11"
+}
+
 @test "prefixes that end early or are truncated: complete lines are translated" {
     head -n 20 "$LINES_TXT" | tf-tokenize -m "$MODEL" >twenty
     sh_t 1 'tf-decode -m "$MODEL" --prefix twenty "$LINES_TFS" | tf-tokenize -d -m "$MODEL"'
@@ -141,6 +156,9 @@ PY
     sh_t 1 'tf-decode -m "$MODEL" --prefix "$LINES_TFS" twenty | tf-tokenize -d -m "$MODEL"'
     expect_contains "$stderr" "$LINES_TFS: continues after the end of twenty"
     [ "$(wc -l <<<"$output")" -eq 20 ]
+    cat "$LINES_TFS" "$LINES_TFS" >parts
+    t 1 tf-decode -m "$MODEL" --prefix "$LINES_TFS" parts -o out
+    expect_contains "$stderr" "parts: continues after the end of $LINES_TFS"
 }
 
 @test "n-best, greedy and sampled output" {

@@ -263,6 +263,14 @@ END
     done
 }
 
+@test "gzip: what follows zeros after the last member is garbage, from a file and from a slow pipe" {
+    { gzip <<<a; head -c 10 /dev/zero; gzip <<<b; } >z.gz
+    t 1 tf-tokenize -m "$V" z.gz -o out
+    expect_contains "$stderr" "gzip: garbage after the compressed data"
+    sh_t 1 '{ head -c 25 z.gz; sleep 0.3; tail -c +26 z.gz; } | tf-tokenize -m "$V" -o out'
+    expect_contains "$stderr" "gzip: garbage after the compressed data"
+}
+
 @test "samples: memory is in proportion to the line, also of pieces within pieces" {
     [ -z "${TF_SAN:-}${TF_EMULATOR:-}" ] || skip "no limit of the address space"
     # Each of 20000 positions is the end of 1000 pieces.

@@ -224,6 +224,7 @@ static size_t candidates(struct cand *c, const struct tf_search_opts *rule, cons
             bool banned = false;
             for (size_t k = 0; k < rule->n_ban; k++)
                 banned |= rule->ban[k] == v;
+            banned |= rule->ids > 0 && v >= rule->ids;
             if (t < P              ? v != g->prefix[g->prefix_off[i] + t]
                 : t >= g->limit[i] ? v != rule->eos
                                    : banned)
@@ -412,6 +413,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
             rule.ban[i] = (uint32_t)tf_rng_below(&r, f.V + 2);
             rule.ban[i] += rule.ban[i] == rule.eos ? (uint32_t)f.V : 0;
         }
+        if (tf_rng_below(&r, 3) == 0) /* as in models with more rows than pieces */
+            rule.ids = rule.eos + 1 + tf_rng_below(&r, f.V - rule.eos);
         struct group g;
         group_random(&g, &r, &rule, tf_rng_below(&r, MAX_S + 1), 8, prefixes);
         if (!sample)

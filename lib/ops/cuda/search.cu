@@ -100,7 +100,7 @@ __device__ static inline bool banned(const struct tf_search_opts &r, uint32_t id
     for (size_t b = 0; b < r.n_ban; b++)
         if (r.ban[b] == id)
             return true;
-    return false;
+    return r.ids > 0 && id >= r.ids;
 }
 
 /* The key of id in a row, 0 where it is none of the candidates. */
