@@ -7,8 +7,8 @@
  *    t + 1, EOS counted, and score = logp / lp(len), with EOS's term in logp.
  * 2. At step t every live hypothesis has t tokens. Its candidates are the ids v with
  *    log-probability x = min(lp[row][v], 0) finite, minus the banned ids (pad, bos, unk) and those
- * from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only EOS. logp of a candidate
- * = logp of its row + x, in double.
+ *    from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only EOS. logp of a
+ *    candidate = logp of its row + x, in double.
  * 3. Candidates are ordered by logp, highest first; ties by row, lowest first; then by lp[row][v],
  *    highest first; then by id, lowest first. The best 2K are selected (K = 1: the best one, which
  *    is greedy search).
