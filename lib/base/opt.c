@@ -118,10 +118,13 @@ struct tf_opt *tf_opt_find(struct tf_opt *opts, const char *name)
     for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)
         if (o->name != NULL && strcmp(o->name, name) == 0)
             return o;
-    TF_BUG("no option --%s", name);
+    return NULL;
 }
 
 bool tf_opt_given(struct tf_opt *opts, const char *name)
 {
-    return tf_opt_find(opts, name)->given != NULL;
+    const struct tf_opt *o = tf_opt_find(opts, name);
+    if (o == NULL)
+        TF_BUG("no option --%s", name);
+    return o->given != NULL;
 }

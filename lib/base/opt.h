@@ -148,7 +148,7 @@ void tf_opt_set_defaults(struct tf_opt *opts);
  * tool that overwrites them with a preset which an option has named. Lists stay as they are. */
 void tf_opt_reassign(struct tf_opt *opts);
 
-/* The row of that long name, which must be in the table. */
+/* The row of that long name; NULL: the table has none. */
 struct tf_opt *tf_opt_find(struct tf_opt *opts, const char *name);
 /* Did the user give the option of that long name? */
 bool tf_opt_given(struct tf_opt *opts, const char *name);

@@ -107,6 +107,7 @@ static const char *next_condition(struct condition *c, const struct tf_tool *too
     memcpy(name, s, length);
     name[length] = 0;
     *c = (struct condition){.opt = tf_opt_find(tool->opts, name)};
+    TF_ASSERT(c->opt != NULL);
     if (length < n) {
         c->value = s + length + 1;
         c->n = n - length - 1;

@@ -101,20 +101,13 @@ int tf_tool_finish(int rc, struct tf_err *err)
     return status;
 }
 
-static bool has_threads(const struct tf_opt *o)
-{
-    while (o->kind != TF_OPT_END && (o->name == NULL || strcmp(o->name, "threads") != 0))
-        o++;
-    return o->kind != TF_OPT_END;
-}
-
 static void enter_sandbox(const struct tf_tool *tool, const struct tf_args *args)
 {
     struct tf_sandbox s = {0};
     tf_opt_files(tool, args, &s.read, &s.write, &s.dirs);
     if (tool->widen != NULL)
         tool->widen(args, &s);
-    if (has_threads(tool->opts))
+    if (tf_opt_find(tool->opts, "threads") != NULL)
         (void)tf_threads_default(); /* reads files that the sandbox has not */
     (void)tf_sandbox_enter(&s);
 }

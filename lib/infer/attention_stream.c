@@ -87,9 +87,9 @@ static int start(struct attention *a, struct tf_err *err)
         a->n_pieces = 0;
     if (choose_layers(a, err) < 0 || choose_heads(a, err) < 0)
         return -1;
-    a->s.in.side[0] = (struct tf_input_side){"source", longest, "--max-length allows"};
+    a->s.in.side[0] = tf_input_side(&a->s.models, "source", longest, "--max-length allows");
     a->s.in.side[1] =
-        (struct tf_input_side){"target", longest + TF_MAX_EXTRA, "--max-length allows"};
+        tf_input_side(&a->s.models, "target", longest + TF_MAX_EXTRA, "--max-length allows");
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         a->s.in.weights_per_cell += tf_watched_layers(&a->watch, c, kind) * (size_t)c->heads;
     if (tf_session_start(&a->s, tf_forward_budget(&a->s.models), err) < 0)

@@ -45,9 +45,9 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
 static int start(struct decode *d, struct tf_err *err)
 {
     const int64_t longest = d->o->run.max_length;
-    d->s.in.side[0] = (struct tf_input_side){"source", longest, "--max-length allows"};
-    d->s.in.side[1] = (struct tf_input_side){"prefix", longest + d->o->max_extra,
-                                             "--max-length and --max-extra allow"};
+    d->s.in.side[0] = tf_input_side(&d->s.models, "source", longest, "--max-length allows");
+    d->s.in.side[1] = tf_input_side(&d->s.models, "prefix", longest + d->o->max_extra,
+                                    "--max-length and --max-extra allow");
     d->search_opts = search_opts(d->o, &d->s.models);
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
     if (d->o->insert != NULL && !d->s.models.be->host)

@@ -92,19 +92,24 @@ static void add_bad(struct tf_input *in, uint64_t idx, const struct tf_record *b
     in->cost += n;
 }
 
+struct tf_input_side tf_input_side(const struct tf_ensemble *m, const char *name, int64_t max,
+                                   const char *rule)
+{
+    const size_t positions = tf_ensemble_max_positions(m);
+    if (positions > (size_t)max) /* the end of sentence needs one, too */
+        return (struct tf_input_side){name, max, rule};
+    return (struct tf_input_side){name, (int64_t)positions - 1,
+                                  "the model has learned positions for"};
+}
+
 static void check_side(struct tf_input *in, struct tf_item *it, int side, const uint32_t *ids,
                        uint32_t n)
 {
     const struct tf_config *c = &in->models->model[0].config;
     const char *name = in->side[side].name;
-    size_t positions = tf_ensemble_max_positions(in->models);
     if (n > in->side[side].max)
         mark_bad(in, it, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, %s %lld", name, n,
                  in->side[side].rule, (long long)in->side[side].max);
-    if (!in->ids_only && n + (size_t)1 > positions) /* EOS needs one too */
-        mark_bad(in, it, TF_BAD_TOO_MANY_TOKENS,
-                 "%s of %u tokens, the model has learned positions for %zu", name, n,
-                 positions - 1);
     for (uint32_t i = 0; i < n && it->code == 0; i++)
         if (ids[i] >= in->models->ids)
             mark_bad(in, it, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", name, ids[i],

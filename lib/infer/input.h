@@ -31,6 +31,9 @@ struct tf_input_side {
     int64_t max;      /* ids; an item with a longer side becomes bad */
     const char *rule; /* where max comes from: "--max-length allows" */
 };
+/* A side that the models run on: max ids by that rule, or fewer if learned positions are fewer. */
+struct tf_input_side tf_input_side(const struct tf_ensemble *m, const char *name, int64_t max,
+                                   const char *rule);
 
 struct tf_input {
     /* Set between tf_input_open and the first tf_input_next. */
@@ -40,7 +43,6 @@ struct tf_input {
      * window ends when the sum reaches 2^24. 0: it ends when its ids reach 2^20. */
     size_t weights_per_cell;
     bool force_vocab;
-    bool ids_only; /* records are lists of ids, which no model runs on */
 
     /* Valid after tf_input_open. */
     const char *name;  /* of the first stream, for messages */

@@ -52,7 +52,6 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
     int rc = tf_input_open(&in, m, &spec, err);
     in.window = 4096;
     in.force_vocab = force_vocab;
-    in.ids_only = true;
     in.side[0] = (struct tf_input_side){"insertion", TF_MAX_IDS, "a record holds"};
     while (rc == 0 && event != TF_INPUT_END) {
         event = tf_input_next(&in, err);

@@ -144,6 +144,17 @@ PY
     expect_contains "$stderr" "source id 35, the vocabulary has 11"
 }
 
+@test "learned positions limit what a model runs on, and not the tokens of --insert" {
+    tf-batch -q --tokens 400 --batches 1 "$BATS_FILE_TMPDIR"/text.tfs{,} |
+        tf-train -q --preset tiny --layers 1 --d-model 32 --d-ff 64 --heads 2 --device cpu \
+            --positions learned --max-positions 20 --steps 1 --save-every 1 -o learned
+    printf '{"type":"%s"%s}\n' header ',"header":{"v":1,"kind":"tokens"}' tokens \
+        ',"idx":0,"ids":[5,5,5,5,5,5,5,5,5,5,5,5,5,5,5,5,5,5,5,6]' end '' | tf-cbor unjson >long
+    t 4 tf-decode -m learned/ckpt-00000001.tfm -o out long
+    expect_contains "$stderr" "source of 20 tokens, the model has learned positions for 19"
+    t 0 tf-decode -m learned/ckpt-00000001.tfm --insert long --max-extra 5 -o out "$LINES_TFS"
+}
+
 @test "prefixes that end early or are truncated: complete lines are translated" {
     head -n 20 "$LINES_TXT" | tf-tokenize -m "$MODEL" >twenty
     sh_t 1 'tf-decode -m "$MODEL" --prefix twenty "$LINES_TFS" | tf-tokenize -d -m "$MODEL"'

@@ -324,9 +324,11 @@ def cost(rig, row):
     for name, argv, kind, n in tools:
         made = inputs(rig, r, kind, size)
         for what, pair in made.items():
-            check(rig, row, name, what, argv, n, pair, most[name])
+            limit = most.get("%s, %s" % (name, what), most[name])
+            check(rig, row, name, what, argv, n, pair, limit)
         if not rig.short:
             small = inputs(rig, r, kind, 20000)
+            small = {k: v for k, v in small.items() if "%s, %s" % (name, k) not in most}
             minutes = 10 * rig.scale if rig.minutes is None else rig.minutes
             search(rig, row, name, argv, n, list(small.values()), most[name], minutes)
     row.add("tools", len({name.split()[0] for name, _, _, _ in tools}))

@@ -130,7 +130,8 @@ static void parsing(void)
     ok(beam == 4 && rate == 0.1 && !force && shuffle && dialect == 0 && strcmp(tok, "13a") == 0 &&
            langs.n == 1 && files.n == 0,
        "defaults from the table");
-    ok(tf_opt_find(opts, "beam")->target == &beam, "find takes full names");
+    ok(tf_opt_find(opts, "beam")->target == &beam && tf_opt_find(opts, "bea") == NULL,
+       "find takes full names");
 
     good("-b 7 a", "beam=7 [a]");
     good("-b7", "beam=7 ");
@@ -428,7 +429,7 @@ static void warnings(void *unused)
 static void unknown_name(void *unused)
 {
     (void)unused;
-    tf_opt_find(opts, "bea");
+    tf_opt_given(opts, "bea");
 }
 
 static void bug(void *unused)
