@@ -89,7 +89,7 @@ class Row:
         self.rig, self.name, self.what = rig, name, what
         self.figures, self.failures, self.notes = {}, [], []
         self.r = random.Random("%s %d" % (name, rig.seed))
-        self.start = time.time()
+        self.start, self.seconds = time.time(), 0
 
     def add(self, figure, n=1):
         self.figures[figure] = self.figures.get(figure, 0) + n
