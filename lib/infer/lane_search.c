@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On the CPU a group takes at most GROUP_SLOTS cache slots (0.8 GB in the paper's base model). A
- * source token counts as SLOTS_PER_TOKEN. */
+/* On the CPU a group takes at most the memory of GROUP_SLOTS cache slots (0.8 GB in the paper's
+ * base model). A source token counts as SLOTS_PER_TOKEN. */
 enum { GROUP_SLOTS = 32768, SLOTS_PER_TOKEN = 4 };
 
 /* One model's part in the search. */
@@ -39,17 +39,15 @@ struct tf_lane_search {
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
                                          const struct tf_search_opts *opts)
 {
-    struct tf_search_memory memory = {.slot = 1, .budget = GROUP_SLOTS};
-    if (m->be->host)
-        return memory;
+    struct tf_search_memory memory = {0};
     for (size_t i = 0; i < m->n; i++) {
         const struct tf_config *c = &m->model[i].config;
         size_t width = (size_t)(c->heads * (c->d_k + c->d_v));
         memory.slot += (size_t)c->decoder_layers * width * m->be->elem_size[TF_ELEM_ACT];
-        memory.token += tf_encoder_token_bytes(&m->model[i]);
+        memory.token += m->be->host ? 0 : tf_encoder_token_bytes(&m->model[i]);
     }
     memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);
-    memory.budget = m->be->free_memory(m->ctx) / 2;
+    memory.budget = m->be->host ? GROUP_SLOTS * memory.slot : m->be->free_memory(m->ctx) / 2;
     return memory;
 }
 

@@ -18,11 +18,10 @@ struct tf_sentence {
     size_t n_hyps;
 };
 
-/* Memory that groups take, as cost and budget of tf_lanes: cache slots on the CPU, bytes on a
- * GPU. */
+/* Memory that groups take, in bytes, as cost and budget of tf_lanes. */
 struct tf_search_memory {
-    size_t slot, hypothesis; /* cost of a cache slot; of a row of logits */
-    size_t token;            /* of a source token in the encoders of all models */
+    size_t slot, hypothesis; /* of a cache slot; of a row of logits */
+    size_t token;            /* of a source token in the encoders of all models; CPU: 0 */
     size_t budget;           /* of a group; of a GPU half of the memory that is free now */
 };
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,

@@ -6,10 +6,10 @@ int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum 
                     const struct tf_input_spec *in, const char *output, bool text,
                     struct tf_err *err)
 {
-    *s = (struct tf_session){.o = o};
-    int threads = o->threads > 0 ? (int)o->threads : tf_threads_default();
+    *s = (struct tf_session){.o = o,
+                             .threads = o->threads > 0 ? (int)o->threads : tf_threads_default()};
     if (tf_output_open(&s->out, output, text, o->bad, err) < 0 ||
-        tf_ensemble_open(&s->models, &o->models, o->device, o->precision, threads, use,
+        tf_ensemble_open(&s->models, &o->models, o->device, o->precision, s->threads, use,
                          o->force_vocab, err) < 0 ||
         tf_input_open(&s->in, &s->models, in, err) < 0)
         return -1;
@@ -20,9 +20,8 @@ int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum 
 
 int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err)
 {
-    int threads = s->o->threads > 0 ? (int)s->o->threads : tf_threads_default();
-    s->lanes =
-        tf_lanes_new(&s->models, threads, tf_ensemble_batch(&s->models, s->o->batch), budget, err);
+    s->lanes = tf_lanes_new(&s->models, s->threads, tf_ensemble_batch(&s->models, s->o->batch),
+                            budget, err);
     if (s->lanes == NULL)
         return -1;
     tf_progress_begin(&s->progress, s->o->progress, s->o->quiet);

@@ -25,6 +25,7 @@ struct tf_session_opts {
 
 struct tf_session {
     const struct tf_session_opts *o;
+    int threads;
     struct tf_ensemble models;
     struct tf_input in;
     struct tf_output out;

@@ -37,30 +37,17 @@ uint64_t tf_view_ids(const uint8_t *raw, size_t raw_n, uint64_t offset, int side
     return (offset + (uint64_t)((form == OTHER ? p : u.p) - raw)) << 2 | form;
 }
 
-/* Decode the n ids at c, in an encoding other than U16 and U32. */
+/* The n ids at c, in an encoding other than U16 and U32. */
 static TF_NOINLINE int decode_ids(uint32_t *dst, size_t n, struct tf_cbor_cursor c)
 {
-    uint64_t x;
-    const uint8_t *p;
-    size_t bytes;
-    if (!tf_cursor_tag(&c, &x)) {
-        size_t w = tf_id_width(x);
-        if (w == 0 || tf_cursor_bytes(&c, &p, &bytes) || bytes != n * w)
-            return -1;
-        for (size_t i = 0; i < n; i++) {
-            dst[i] = 0; /* the reader has checked that the upper half of 64 bits is zero */
-            memcpy(&dst[i], p + i * w, w < 4 ? w : 4);
-        }
-        return 0;
-    }
-    if (tf_cursor_array(&c, &x) || x != n)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
-        if (tf_cursor_uint(&c, &x) || x > UINT32_MAX)
-            return -1;
-        dst[i] = (uint32_t)x;
-    }
-    return 0;
+    struct tf_arena a = {0};
+    const uint32_t *ids;
+    size_t found;
+    int rc = tf_cursor_ids(&c, &a, n, &ids, &found) == NULL && found == n ? 0 : -1;
+    if (rc == 0)
+        memcpy(dst, ids, n * sizeof *ids);
+    tf_arena_release(&a);
+    return rc;
 }
 
 int tf_view_take(uint32_t *dst, size_t n, const uint8_t *map, size_t map_n, uint64_t place)

@@ -190,6 +190,7 @@ rlo=$'\xe2\x80\xae' esc=$'\e[31m'
 
 @test "a stack that is too small: a message, or a larger one, and no SIGSEGV" {
     [ -z "${TF_SAN:-}" ] || skip "the sanitizers need more"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the limit would be that of the emulator"
     as=()
     if [ "$(id -u)" -eq 0 ]; then
         need setpriv

@@ -18,6 +18,18 @@ setup() {
     if declare -F prepare >/dev/null; then prepare; fi
 }
 
+# So many lines of six words, made of syllables.
+sentences() {
+    awk -v n="$1" 'BEGIN { srand(1)
+        split("ka to mi ren sch ein wal k ed s ing er haus st a o 12 7 ä ö", p, " ")
+        for (i = 0; i < n; i++) {
+            l = ""
+            for (k = 0; k < 6; k++) {
+                for (m = 0; m < 3; m++) l = l p[int(rand() * 20) + 1]
+                l = l " " }
+            print l } }'
+}
+
 # Run a command as bats' run does, streams apart, at most TF_TIMEOUT seconds, without hidden core
 # files:
 #     t STATUS COMMAND ...      then look at $output, $stderr, ${lines[@]}

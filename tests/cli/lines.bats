@@ -6,13 +6,7 @@ load helper
 
 setup_file() {
     export V=$BATS_FILE_TMPDIR/v.model
-    awk 'BEGIN { srand(1); split("ka to mi ren sch ein wal k ed s ing er haus st a o 12 7 ä ö", p, " ")
-        for (i = 0; i < 300; i++) {
-            l = ""
-            for (k = 0; k < 6; k++) {
-                for (m = 0; m < 3; m++) l = l p[int(rand() * 20) + 1]
-                l = l " " }
-            print l } }' >"$BATS_FILE_TMPDIR/text"
+    sentences 300 >"$BATS_FILE_TMPDIR/text"
     tf-tokenize --train --vocab-size 200 --character-coverage 1 -o "$V" "$BATS_FILE_TMPDIR/text" \
         2>/dev/null
     tf-tokenize --train --vocab-size 100 --normalization identity --keep-spaces -o "$V.exact" \

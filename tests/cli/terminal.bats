@@ -64,7 +64,8 @@ PY
 
 @test "tf-batch is silent while tf-train shows progress" {
     cd "$D"
-    on_terminal "tf-batch --epochs 0 --tokens 200 long.tfs long.tfs | { until read -t 0; do sleep 0.01; done; tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps 1000 -o $T/run; }" >"$T/shown"
+    steps=${TF_EMULATOR:+100}
+    on_terminal "tf-batch --epochs 0 --tokens 200 long.tfs long.tfs | { until read -t 0; do sleep 0.01; done; tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps ${steps:-1000} -o $T/run; }" >"$T/shown"
     cat "$T/shown"
     grep -q '^status 0' "$T/shown"
     # The endless stream fills the pipe before tf-train starts, which shows its steps after it.
@@ -90,7 +91,7 @@ PY
 @test "a line of progress is cleared before the message of another tool" {
     cd "$D"
     { cat lines.txt; printf '\377\n'; } >bad.txt
-    on_terminal "{ cat lines.tfs; sleep 0.5; tf-tokenize --bad fail -m vocab bad.txt; } | tf-decode --device cpu -m $MODEL >$T/out" >"$T/shown"
+    on_terminal "{ cat lines.tfs; until [ -s $T/out ]; do sleep 0.1; done; tf-tokenize --bad fail -m vocab bad.txt; } | tf-decode --device cpu -m $MODEL | cat >$T/out" >"$T/shown"
     cat -A "$T/shown"
     grep -q '^<K>tf-decode: .* lines, ' "$T/shown"
     # Of the two that report the line, the first clears the other's progress.

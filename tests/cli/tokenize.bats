@@ -5,13 +5,7 @@ load helper
 
 setup_file() {
     export V=$BATS_FILE_TMPDIR/v.model X=$BATS_FILE_TMPDIR/text
-    awk 'BEGIN { srand(1); split("ka to mi ren sch ein wal k ed s ing er haus st a o 12 7 ä ö", p, " ")
-        for (i = 0; i < 200; i++) {
-            l = ""
-            for (k = 0; k < 6; k++) {
-                for (m = 0; m < 3; m++) l = l p[int(rand() * 20) + 1]
-                l = l " " }
-            print l } }' | sed 's/ $//' >"$X"
+    sentences 200 | sed 's/ $//' >"$X"
     tf-tokenize --train --vocab-size 150 -o "$V" "$X" 2>/dev/null
 }
 
