@@ -136,10 +136,10 @@ tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH),,$B/tests/em
 slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score \
 	unit/model_gradient unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
 cases := $(if $(ARCH),TF_TEST_CASES=3)
-# Without sanitizers only: lints, which read sources, and whole pipelines, which would take twice as
-# long as all other tests, with the same tools.
-bats := $(sort $(filter-out $(if $(SAN),tests/cli/pipelines.bats tests/cli/first_hour.bats),\
-	$(wildcard tests/cli/*.bats $(if $(ARCH)$(SAN),,tests/lint/*.bats))))
+# Only natively and without sanitizers: lints, which read sources, and whole pipelines, which would
+# take twice as long as all other tests, with the same tools.
+bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines.bats \
+	tests/cli/first_hour.bats),$(wildcard tests/cli/*.bats tests/lint/*.bats)))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 exchanges := $(mpis:%=$B/tests/bench/exchange-%)
