@@ -459,7 +459,7 @@ END
     wait $! || rc=$?
     exec 7<&-
     [ $rc -eq $((128 + $(kill -l BUS))) ]
-    [ ! -s err ]
+    [ -n "${TF_EMULATOR:-}" ] || [ ! -s err ] # QEMU reports the signal
 }
 
 @test "ids beyond the vocabulary are dropped, whichever side knows its size" {
