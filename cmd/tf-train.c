@@ -236,6 +236,10 @@ static int configure(const struct tf_args *args, struct tf_err *err)
     o.threads = default_threads();
     plan_tokens = o.fit_tokens > 0 ? o.fit_tokens : TF_PAPER_TOKENS;
     tf_opt_reassign(opts);
+    if (o.from != NULL) { /* what provenance records is what the model has */
+        dialect = (int)o.config.dialect;
+        tf_opt_find(opts, "preset")->unused = !given("preset");
+    }
     if (strcmp(o.device, "ref64") == 0)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
     o.opts = opts;
@@ -299,7 +303,7 @@ static int join(int *status, struct tf_err *err)
     return rc;
 }
 
-/* USR2 while waiting for the stream, a wait that nothing else could end. */
+/* USR2 while waiting for other ranks, a file or the stream, waits that nothing else could end. */
 static void stop_early(int sig)
 {
     static const char text[] = "tf-train: stopped before the first update\n";
@@ -315,6 +319,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.dir != NULL && *o.dir == 0)
         return tf_fail_status(err, TF_USAGE, "--output '': empty name");
     o.precision = precision > 0 ? precisions[precision] : NULL;
+    if (args->mode != PLAN)
+        tf_signals_catch_early(stop_early);
     if (args->mode == TRAIN) {
         int status;
         if (join(&status, err) != 0)
@@ -333,7 +339,6 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (strcmp(o.input, "-") == 0 && isatty(0)) /* before the run's directory is made */
         return tf_fail_status(err, TF_USAGE,
                               "stdin is a terminal: a batch stream is required (see tf-batch)");
-    tf_signals_catch_early(stop_early);
     return args->mode == TUNE ? tf_run_tune(&o, tune, err) : tf_run(&o, err);
 }
 

@@ -83,17 +83,20 @@ static void set_deadline(int rank, int size, double seconds, const char *when)
 static int connect_ranks(struct tf_comm *c, const struct launcher *by, int size, struct tf_err *err)
 {
     set_deadline(c->rank, size, c->limit + 10, "start"); /* they start at different times */
-    int rc = c->table->open(&c->rank, &c->size, c->library, sizeof c->library, err);
+    int rank, n; /* c->rank, the launcher's, stays if they differ */
+    int rc = c->table->open(&rank, &n, c->library, sizeof c->library, err);
     tf_deadline(0, NULL);
     if (rc != 0) {
         c->table = NULL;
         return -1;
     }
-    if (by != NULL && c->size != size)
+    c->size = n;
+    if (by != NULL && n != size)
         return tf_fail(err,
                        "started as one of %d ranks, but %s connects %d: the launcher is of another "
                        "MPI (srun needs --mpi=pmix)",
-                       size, c->library, c->size);
+                       size, c->library, n);
+    c->rank = rank;
     if ((c->size & (c->size - 1)) != 0)
         return tf_fail_status(err, TF_USAGE, "%d ranks: must be a power of two", c->size);
     return 0;

@@ -297,7 +297,7 @@ int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err)
     struct stat held, named;
     int rc = 0;
     bool there = lstat(path, &named) == 0;
-    if ((!there && errno != ENOENT) || fstat(d->lock, &held) != 0)
+    if ((!there && errno != ENOENT && errno != ENOTDIR) || fstat(d->lock, &held) != 0)
         rc = tf_fail_errno(err, "%s", path);
     else if (!there || held.st_dev != named.st_dev || held.st_ino != named.st_ino)
         rc = tf_fail_status(err, TF_AGAIN,

@@ -21,6 +21,7 @@ struct tf_saver {
     pthread_t thread;
     bool running;  /* a save began, and tf_saver_wait has not said how it ended */
     bool joinable; /* it has a thread */
+    bool written;  /* the file got its name, whatever failed after that */
     atomic_bool done;
     struct tf_err err;    /* of the save, read after the join */
     char *name;           /* of the file being written, without the directory */
@@ -133,6 +134,7 @@ static int save_files(struct tf_saver *s, struct tf_err *err)
 {
     if (write_file(s, err) != 0)
         return -1;
+    s->written = true;
     if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
         return -1;
     if (s->kind != TF_SAVE_REGULAR)
@@ -169,12 +171,12 @@ int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
     if (s->joinable)
         pthread_join(s->thread, NULL);
     s->running = false;
+    if (s->written && s->kind != TF_SAVE_BEST)
+        tf_saver_set_last(s, s->writing);
     if (s->err.status != 0) {
         *err = s->err;
         return -1;
     }
-    if (s->kind != TF_SAVE_BEST)
-        tf_saver_set_last(s, s->writing);
     return 1;
 }
 
@@ -204,6 +206,7 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     s->state = *state;
     s->kind = kind;
     s->best = best;
+    s->written = false;
     memset(&s->err, 0, sizeof s->err);
     atomic_store(&s->done, false);
     s->running = true;

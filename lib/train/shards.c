@@ -13,14 +13,16 @@ struct pass {
     size_t cut[TF_MAX_SHARDS + 1];
     struct tf_sums *sums; /* forward only */
     pthread_mutex_t lock; /* guards all below, and the pool of gradients */
-    pthread_cond_t freed;
+    pthread_cond_t changed;
+    size_t next; /* the shard that may take a buffer */
     /* nodes as in a heap: 1 is the root, shards + i leaf i; NULL: no sentence in it */
     tf_mem *node[2 * TF_MAX_SHARDS];
     bool done[2 * TF_MAX_SHARDS];
     struct tf_err err;
 };
 
-/* Enough for the tree to make progress: finished subtrees hold at most one buffer a level. */
+/* Shards take buffers in their order. So all before one that waits have theirs and finish; together
+ * they hold at most one a level, and the next is free. One for each lane keeps all of them busy. */
 size_t tf_shards_buffers(int lanes, int shards)
 {
     int levels = 0;
@@ -29,12 +31,19 @@ size_t tf_shards_buffers(int lanes, int shards)
     return (size_t)(lanes + levels < shards ? lanes + levels : shards);
 }
 
-static tf_mem *take_buffer(struct pass *r)
+/* For this shard; without sentences it needs none. NULL: none is needed, or another lane failed. */
+static tf_mem *take_buffer(struct pass *r, size_t shard)
 {
+    struct tf_grad_pool *grads = r->s->grads;
+    const bool need = r->cut[shard] < r->cut[shard + 1];
+    tf_mem *g = NULL;
     pthread_mutex_lock(&r->lock);
-    while (r->s->grads->n_unused == 0 && r->err.status == 0)
-        pthread_cond_wait(&r->freed, &r->lock);
-    tf_mem *g = r->err.status == 0 ? r->s->grads->unused[--r->s->grads->n_unused] : NULL;
+    while ((r->next != shard || (need && grads->n_unused == 0)) && r->err.status == 0)
+        pthread_cond_wait(&r->changed, &r->lock);
+    if (need && r->err.status == 0)
+        g = grads->unused[--grads->n_unused];
+    r->next = shard + 1;
+    pthread_cond_broadcast(&r->changed);
     pthread_mutex_unlock(&r->lock);
     return g;
 }
@@ -42,7 +51,7 @@ static tf_mem *take_buffer(struct pass *r)
 static void free_buffer(struct pass *r, tf_mem *g)
 {
     r->s->grads->unused[r->s->grads->n_unused++] = g;
-    pthread_cond_signal(&r->freed);
+    pthread_cond_broadcast(&r->changed);
 }
 
 /* A node is done. While its sibling is done too, add the right one to the left one, and their
@@ -78,7 +87,7 @@ static void fail(struct pass *r, const struct tf_err *e)
     pthread_mutex_lock(&r->lock);
     if (r->err.status == 0)
         r->err = *e;
-    pthread_cond_broadcast(&r->freed);
+    pthread_cond_broadcast(&r->changed);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -88,9 +97,9 @@ static void backward_job(void *arg, size_t job, int lane)
     job += r->range.first;
     const struct tf_shards *s = r->s;
     struct tf_err e = {0};
-    tf_mem *g = NULL;
+    tf_mem *g = take_buffer(r, job);
     if (r->cut[job] < r->cut[job + 1]) {
-        if ((g = take_buffer(r)) == NULL)
+        if (g == NULL)
             return;
         tf_mem *acc = tf_at(s->w->be, TF_ELEM_F64, s->sums, 4 * job);
         if (tf_queue_backward(s->work[lane], g, acc, r->pairs, r->cut[job], r->cut[job + 1], r->rng,
@@ -121,9 +130,10 @@ static int run_shards(struct pass *r, void (*job)(void *, size_t, int), struct t
         return -1;
     tf_pairs_cut(r->cut, n, r->pairs);
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->freed, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    r->next = r->range.first;
     tf_pool_run(s->pool, job, r, jobs);
-    pthread_cond_destroy(&r->freed);
+    pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
     if (r->err.status != 0) {
         *err = r->err;

@@ -179,7 +179,10 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
     tf_feed_start(r->setup.feed, &r->setup.config, resumed ? &r->state.cursor : NULL, o->force);
     if (resumed && o->force)
         record_override(r, from);
-    if (resumed)
+    if (resumed && r->state.cursor.part > 0)
+        tf_note("resuming from %s, in part %llu of the stream: those before it are skipped",
+                from->path, (unsigned long long)r->state.cursor.part);
+    else if (resumed)
         tf_note("resuming from %s", from->path);
     return report_start(r, from, err);
 }
