@@ -150,7 +150,7 @@ PY
     truncate -s -1 broken
     t 1 tf-bleu -e utf-16 broken -i broken
     expect_error "broken: not utf-16"
-    local limit= lines=4000000
+    local limit='' lines=4000000
     [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ] || limit='ulimit -v 60000;'
     [ -z "${TF_EMULATOR:-}" ] || lines=40000
     awk -v n=$lines 'BEGIN { while (n--) print "the cat is on the mat" }' | gzip -1 >large.gz
