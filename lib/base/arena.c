@@ -39,9 +39,6 @@ void *tf_arena_alloc(struct tf_arena *a, size_t n)
         pos = 0;
     }
     b->pos = pos + n;
-    a->used += n;
-    if (a->used > a->peak)
-        a->peak = a->used;
     return b->mem + pos;
 }
 
@@ -60,16 +57,14 @@ char *tf_arena_strndup(struct tf_arena *a, const char *s, size_t n)
 
 void tf_arena_clear(struct tf_arena *a)
 {
-    a->used = 0;
     if (a->head == NULL)
         return;
     if (a->head->next != NULL) {
-        size_t total = 0, peak = a->peak;
+        size_t total = 0;
         for (struct tf_arena_block *b = a->head; b != NULL; b = b->next)
             total += b->cap;
         tf_arena_release(a);
         a->head = new_block(total, NULL);
-        a->peak = peak;
     }
     a->head->pos = 0;
 }
@@ -81,5 +76,4 @@ void tf_arena_release(struct tf_arena *a)
         free(a->head);
         a->head = next;
     }
-    a->used = a->peak = 0;
 }

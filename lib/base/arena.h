@@ -7,8 +7,6 @@
 struct tf_arena_block;
 struct tf_arena {
     struct tf_arena_block *head;
-    size_t used;  /* bytes allocated since the last clear */
-    size_t peak;  /* maximum of used */
 };
 
 /* Zero-initialise. Memory is aligned to 64 bytes if n >= 64, else to 8, and not cleared; never NULL

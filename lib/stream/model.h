@@ -71,9 +71,5 @@ struct tf_state {
 int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, size_t vocab_n,
                  const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
                  size_t n_tensors, struct tf_err *err) TF_MUST_CHECK;
-/* The same as a whole file: temporary, fsync, rename (file.h); path "-" writes to stdout. */
-int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
-                   const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
-                   size_t n_tensors, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -88,16 +88,3 @@ int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, siz
     tf_writer_release(&w);
     return rc;
 }
-
-int tf_model_write(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
-                   const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
-                   size_t n_tensors, struct tf_err *err)
-{
-    struct tf_out out;
-    if (tf_out_open(&out, path, TF_OUT_BINARY, err))
-        return -1;
-    if (!tf_model_put(&out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err))
-        return tf_out_commit(&out, err);
-    tf_out_abort(&out);
-    return -1;
-}

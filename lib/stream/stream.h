@@ -238,8 +238,6 @@ int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_hea
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_tokens(struct tf_writer *w, uint64_t idx, const uint32_t *ids, size_t n,
                      struct tf_err *err) TF_MUST_CHECK;
-int tf_writer_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_t n_src,
-                   const uint32_t *tgt, size_t n_tgt, struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_batch(struct tf_writer *w, const struct tf_batch *b,
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_nbest(struct tf_writer *w, uint64_t idx, const struct tf_hyp *hyps, size_t n,

@@ -108,14 +108,6 @@ int tf_writer_stats(struct tf_writer *w, uint64_t idx, const uint32_t *counts, s
         w, &(struct tf_record){.type = TF_REC_STATS, .idx = idx, .ids = counts, .n = n}, err);
 }
 
-int tf_writer_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_t n_src,
-                   const uint32_t *tgt, size_t n_tgt, struct tf_err *err)
-{
-    const struct tf_record rec = {
-        .type = TF_REC_PAIR, .idx = idx, .ids = src, .n = n_src, .tgt = tgt, .n_tgt = n_tgt};
-    return tf_writer_record(w, &rec, err);
-}
-
 int tf_writer_batch(struct tf_writer *w, const struct tf_batch *b, struct tf_err *err)
 {
     return tf_writer_record(w, &(struct tf_record){.type = TF_REC_BATCH, .batch = *b}, err);

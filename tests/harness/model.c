@@ -143,8 +143,7 @@ void write_random_model(const char *path, const struct tf_config *c, uint64_t se
     struct tf_header h;
     plain_header(&h, "model", 7, c->vocab_size);
     h.config = tf_config_map(c, &a);
-    must(tf_model_write(path, &h, NULL, 0, NULL, 0, tf_model_tensors(&a, &p, flat, "p/"), p.n,
-                        &err),
+    must(write_model(path, &h, NULL, 0, NULL, 0, tf_model_tensors(&a, &p, flat, "p/"), p.n, &err),
          &err);
     tf_params_release(&p);
     tf_arena_release(&a);

@@ -3,7 +3,7 @@
 #define TF_TESTS_STREAM_H
 
 #include "memory.h"
-#include "stream/stream.h"
+#include "stream/model.h"
 #include "tap.h"
 
 /* ---- reading ---- */
@@ -37,6 +37,15 @@ extern const uint32_t ids_a[5], ids_b[2], ids_wide[3];
 void put_sample(struct tf_out *out, const char *kind, int letter);
 /* The bytes of a memory_out as a sample; ends the output. */
 struct sample end_sample(const char *name, struct tf_out *out);
+
+/* ---- records and files that no tool writes this way ---- */
+
+int write_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_t n_src,
+               const uint32_t *tgt, size_t n_tgt, struct tf_err *err) TF_MUST_CHECK;
+/* tf_model_put into a file. */
+int write_model(const char *path, struct tf_header *h, const void *vocab, size_t vocab_n,
+                const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
+                size_t n_tensors, struct tf_err *err) TF_MUST_CHECK;
 
 /* ---- streams in files ---- */
 

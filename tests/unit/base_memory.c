@@ -73,10 +73,7 @@ static void test_arena(void)
     }
     ok(aligned, "alignment 64 from 64 bytes on, else 8");
     ok(apart, "allocations do not overlap");
-    size_t peak = a.peak;
-    ok(peak == a.used && peak > 500000, "used and peak count");
     tf_arena_clear(&a);
-    ok(a.used == 0 && a.peak == peak, "clear keeps the peak");
     unsigned char *p = tf_arena_alloc(&a, 100);
     tf_arena_clear(&a);
     ok(p == tf_arena_alloc(&a, 100), "memory is reused");
@@ -89,7 +86,7 @@ static void test_arena(void)
     memset(tf_arena_alloc(&a, 100 << 20), 1, 100 << 20);
     ok(tf_arena_alloc(&a, 0) != NULL, "size 0 is not NULL");
     tf_arena_release(&a);
-    ok(a.head == NULL && a.used == 0, "release");
+    ok(a.head == NULL, "release");
     tf_arena_clear(&a);
     tf_arena_release(&a);
 }

@@ -79,7 +79,7 @@ static void write_pairs(const char *pairs, const char *batches)
     for (size_t i = 0; i < LINES; i++)
         must(src[i].code || tgt[i].code
                  ? tf_writer_bad(&w, i, TF_BAD_UTF8, "damaged", &err)
-                 : tf_writer_pair(&w, i, src[i].ids, src[i].n, tgt[i].ids, tgt[i].n, &err),
+                 : write_pair(&w, i, src[i].ids, src[i].n, tgt[i].ids, tgt[i].n, &err),
              &err);
     must(tf_writer_end(&w, &err), &err);
     tf_writer_release(&w);

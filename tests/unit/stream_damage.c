@@ -196,7 +196,7 @@ static struct sample long_sample(void)
     for (uint64_t i = 0; i < 160; i++) {
         for (int k = 0; k < 80; k++)
             ids[k] = (x = x * 1664525 + 1013904223) >> 20;
-        must(tf_writer_pair(&w, i, ids, x >> 28, ids + 16, 32 + (x >> 27), &err), &err);
+        must(write_pair(&w, i, ids, x >> 28, ids + 16, 32 + (x >> 27), &err), &err);
         if (i % 50 == 49)
             must(tf_writer_check(&w, &err), &err);
     }
@@ -223,7 +223,7 @@ static struct sample long_checkpoint(void)
         {.name = "v/w", .dtype = TF_F32, .rank = 2, .dims = {30, 50}, .data = w, .bytes = sizeof w},
     };
     struct sample s = {.name = "long checkpoint"};
-    must(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 3, &err), &err);
+    must(write_model(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 3, &err), &err);
     s.p = (uint8_t *)read_file(path, &s.n);
     tf_arena_release(&a);
     return s;

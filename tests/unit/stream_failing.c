@@ -208,7 +208,7 @@ static void model_file(void)
         limit = (struct rlimit){size, old.rlim_max};
         setrlimit(RLIMIT_FSIZE, &limit);
         err = (struct tf_err){0};
-        int rc = tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 2, &err);
+        int rc = write_model(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 2, &err);
         setrlimit(RLIMIT_FSIZE, &old);
         silent += rc != -1 || !strstr(err.msg, strerror(EFBIG));
         left += count_entries(dir);
@@ -216,12 +216,11 @@ static void model_file(void)
     }
     is_int(silent, 0, "a checkpoint reports each of %ld limits on its file", tries);
     is_int(left, 0, "and leaves nothing in the directory");
-    must(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 2, &err), &err);
+    must(write_model(path, &h, sample_vocab, SAMPLE_VOCAB_N, st, 1, t, 2, &err), &err);
     ok(unlink(path) == 0 && count_entries(dir) == 0, "without a limit it is there");
     h.has_vocab = false;
     size_t many = (size_t)TF_MAX_TENSORS + 1;
-    is_int(tf_model_write("/dev/null", &h, NULL, 0, NULL, 0, t, many, &err), -1,
-           "too many tensors");
+    is_int(write_model("/dev/null", &h, NULL, 0, NULL, 0, t, many, &err), -1, "too many tensors");
     ok(strstr(err.msg, "too many tensors") != NULL, "are refused before they are looked at: %s",
        err.msg);
     tf_arena_release(&a);

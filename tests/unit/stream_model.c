@@ -49,7 +49,7 @@ static void write_big(const char *path, float poison)
     tf_value_put(&a, &s[1].value, "seed", tf_value_int(5));
     small[3] = poison;
     tf_value_put(&a, &h.config, "d", tf_value_int(512));
-    must(tf_model_write(path, &h, sample_vocab, SAMPLE_VOCAB_N, s, 2, t, 4, &err), &err);
+    must(write_model(path, &h, sample_vocab, SAMPLE_VOCAB_N, s, 2, t, 4, &err), &err);
     small[3] = 4;
     tf_arena_release(&a);
 }
@@ -189,14 +189,14 @@ static void test_failures(void)
     struct tf_tensor t = {
         .name = "p/w", .dtype = TF_F32, .rank = 1, .dims = {1}, .data = w, .bytes = 4};
     err = (struct tf_err){0};
-    is_int(tf_model_write("/dev/full", &h, NULL, 0, NULL, 0, &t, 1, &err), -1, "no space");
+    is_int(write_model("/dev/full", &h, NULL, 0, NULL, 0, &t, 1, &err), -1, "no space");
     ok(strstr(err.msg, "/dev/full: write: No space left on device") != NULL, "says so: %s",
        err.msg);
-    is_int(tf_model_write("/no/such/dir/x.tfm", &h, NULL, 0, NULL, 0, &t, 1, &err), -1,
+    is_int(write_model("/no/such/dir/x.tfm", &h, NULL, 0, NULL, 0, &t, 1, &err), -1,
            "no such directory");
     ok(access("/no/such/dir/x.tfm", F_OK) != 0, "nothing there");
     h.has_vocab = false;
-    ok(tf_model_write(temp_path("bare.tfm"), &h, NULL, 0, NULL, 0, &t, 1, &err) == 0,
+    ok(write_model(temp_path("bare.tfm"), &h, NULL, 0, NULL, 0, &t, 1, &err) == 0,
        "a model without a vocabulary %s", err.msg);
     ok(tf_model_read(&m, temp_path("bare.tfm"), 0, 0, &err) == 0 && !m.vocab && m.n_tensors == 1,
        "is read back %s", err.msg);

@@ -448,7 +448,7 @@ static void test_too_much(void)
     size_t begun = out.len;
     is_int(tf_writer_tokens(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "ids of a sentence");
     is_str(err.msg, "mem: ids: 1048577 in one record, at most 1048576", "are counted");
-    is_int(tf_writer_pair(&w, 0, zeros, 1, zeros, TF_MAX_IDS + 1, &err), -1, "ids of one side");
+    is_int(write_pair(&w, 0, zeros, 1, zeros, TF_MAX_IDS + 1, &err), -1, "ids of one side");
     is_int(tf_writer_stats(&w, 0, zeros, TF_MAX_IDS + 1, &err), -1, "counts");
     is_str(err.msg, "mem: counts: 1048577 in one record, at most 1048576", "are counted");
     struct tf_batch batch = {.n = TF_MAX_IDS + 1,

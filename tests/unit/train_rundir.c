@@ -1,6 +1,6 @@
 /* The directory of a run: lock, names, retention, the newest; the state's records; the log cut
  * back. */
-#include "../harness/tap.h"
+#include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "train/journal.h"
 #include "train/rundir.h"
@@ -56,7 +56,7 @@ static void checkpoint(const char *name, uint64_t step)
                           .extra = map};
     struct tf_tensor t = {
         .name = "p/x", .dtype = TF_F32, .rank = 1, .dims = {4}, .data = x, .bytes = sizeof x};
-    must(tf_model_write(temp_path(name), &h, NULL, 0, records, n, &t, 1, &err), &err);
+    must(write_model(temp_path(name), &h, NULL, 0, records, n, &t, 1, &err), &err);
     tf_arena_release(&a);
 }
 
