@@ -155,9 +155,14 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 
-/* Check a vocabulary from another format or --vocab. */
-static int check_vocab(const struct model *m, const char *name, struct tf_err *err)
+/* Check a vocabulary from another format or --vocab; its hash, if config_name has one. */
+static int check_vocab(const struct model *m, const char *name, const char *config_name,
+                       struct tf_err *err)
 {
+    struct tf_header given = {.has_vocab = true};
+    tf_sha256_of(given.vocab, m->vocab, m->vocab_n);
+    if (tf_same_vocab(&given, name, &m->header, config_name, err) < 0)
+        return -1;
     const struct tf_special special = {.pad = m->config.pad,
                                        .unk = m->header.special.unk,
                                        .bos = m->config.bos,
@@ -183,16 +188,11 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
         if (tf_vocab_file_read(&m->vocab_bytes, &m->vocab_n, o->vocab, err) < 0)
             return -1;
         m->vocab = (const uint8_t *)m->vocab_bytes;
-        if (m->from == TF_FORMAT_TFM && m->header.has_vocab) {
-            struct tf_header other = {.has_vocab = true};
-            tf_sha256_of(other.vocab, m->vocab, m->vocab_n);
-            if (tf_same_vocab(&other, o->vocab, &m->header, name, err) < 0)
-                return -1;
-        }
     }
     if (m->vocab == NULL || (m->from == TF_FORMAT_TFM && o->vocab == NULL))
         return 0;
-    return check_vocab(m, o->vocab != NULL ? o->vocab : name, err);
+    return check_vocab(m, o->vocab != NULL ? o->vocab : name, o->config != NULL ? o->config : name,
+                       err);
 }
 
 /* ---- the parameters ---- */

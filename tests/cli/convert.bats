@@ -261,6 +261,8 @@ PY
 }
 
 @test "a model that only names its vocabulary comes back the same" {
+    tf-tokenize --train --vocab-size 10 --type bpe -o other "$BATS_FILE_TMPDIR/text" 2>log ||
+        cat log >&2
     tf-cbor json "$MODEL" | grep -v '"name":"vocab"' |
         jq -c 'if .type == "header" then del(.header.model) else . end' | tf-cbor unjson >bare.tfm
     for to in safetensors npz; do
@@ -269,7 +271,21 @@ PY
         [ "$(fingerprint back.tfm)" = "$(fingerprint same.tfm)" ]
         [ "$(tf-info back.tfm | sed -n 's/^vocab  *//p')" = "$(tf-info "$MODEL" | sed -n \
             's/^vocab  *//p')" ]
+        # Another vocabulary than the named one is refused, whatever the format.
+        tf-convert --to $to bare.tfm -o bare.$to
+        tf-convert --vocab "$BATS_FILE_TMPDIR/vocab" bare.$to -o full.tfm
+        [ "$(fingerprint full.tfm)" = "$(fingerprint "$MODEL")" ]
+        t 1 tf-convert --vocab other bare.$to -o wrong.tfm
+        expect_error "other: vocabulary $(sha256sum <other | head -c 12) differs from bare.$to: "
     done
+    # So is a named one that is not the one in the file.
+    tf-convert "$MODEL" -o m.safetensors
+    tf-info --json "$MODEL" | jq -c '.config + {unk: 1, vocab: .vocab}' >config.json
+    tf-convert --config config.json m.safetensors -o same.tfm
+    sed 's/"vocab":"....../"vocab":"000000/' config.json >other.json
+    t 1 tf-convert --config other.json m.safetensors -o wrong.tfm
+    expect_error "differs from other.json: 000000"
+    [ ! -e wrong.tfm ]
     # Nor does it name itself: what was made of it says the fingerprint that it would have.
     tf-cbor json "$MODEL" | sed '1s/"model":"[0-9a-f]*",//' | tf-cbor unjson | tf-convert --to tfm |
         tf-cbor json | sed -n 1p | jq -r '.header.made[-1].in.model' >named
