@@ -2,6 +2,7 @@
 #include "stream/describe.h"
 
 #include "base/cpus.h"
+#include "base/log.h"
 #include "base/version.h"
 #include "cbor/encode.h"
 #include "cbor/json.h"
@@ -26,8 +27,9 @@ static void put(struct tf_buf *out, const struct tf_value *info, bool json)
 
 /* ---- a file ---- */
 
-/* Add the keys of `map`, which the file chose. A key that this program uses for something else goes
- * into a map named `title`, so that a file cannot imitate the description of another. */
+/* Add the keys of `map`, which the file chose. A key that info has, or that this program uses for
+ * something else, goes into a map named `title`, so that a file cannot imitate the description of
+ * another. */
 static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title,
                         const struct tf_value *map)
 {
@@ -37,7 +39,7 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
                                        "header",      "state"};
     struct tf_value apart = tf_value_map();
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
-        bool taken = false;
+        bool taken = tf_value_get(info, map->keys[i]) != NULL;
         for (size_t k = 0; k < sizeof used / sizeof *used; k++)
             taken = taken || strcmp(map->keys[i], used[k]) == 0;
         tf_value_put(a, taken ? &apart : info, map->keys[i], map->items[i]);
@@ -67,7 +69,6 @@ static void add_header(struct tf_arena *a, struct tf_value *info, const struct t
         tf_value_put(a, info, "config", h->config);
     if (h->made.kind == TF_ARRAY && h->made.n > 0)
         tf_value_put(a, info, "made", h->made);
-    add_foreign(a, info, "header", &h->extra);
 }
 
 static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct tf_model_file *m)
@@ -106,7 +107,10 @@ static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_
     add_header(&a, &info, &m.header);
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)m.vocab_n));
     add_foreign(&a, &info, "state", &m.state);
+    add_foreign(&a, &info, "header", &m.header.extra);
     add_tensors(&a, &info, &m);
+    if (m.not_finite)
+        tf_warn("%s: tensor %s: contains values that are not finite", in->name, m.not_finite);
     put(out, &info, json);
     tf_arena_release(&a);
     tf_model_release(&m);
@@ -120,6 +124,7 @@ static void describe_stream(struct tf_buf *out, const char *name, const struct t
     struct tf_value info = tf_value_map();
     tf_value_put(&a, &info, "file", tf_value_str(&a, name));
     add_header(&a, &info, h);
+    add_foreign(&a, &info, "header", &h->extra);
     put(out, &info, json);
     tf_arena_release(&a);
 }

@@ -89,11 +89,10 @@ static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first
     put_word(b, "", prog != NULL ? prog : &nameless);
     for (size_t i = 0; opts != NULL && opts->kind == TF_MAP && i < opts->n; i++) {
         const struct tf_value *v = &opts->items[i];
-        if (v->kind == TF_BOOL && !v->boolean)
-            continue;
         struct tf_value key = {.kind = TF_TEXT, .text = opts->keys[i], .n = strlen(opts->keys[i])};
         tf_buf_byte(b, ' ');
-        put_word(b, "--", &key);
+        /* Our tools record false for --no-NAME only. */
+        put_word(b, v->kind == TF_BOOL && !v->boolean ? "--no-" : "--", &key);
         bool list = v->kind == TF_ARRAY;
         for (size_t k = 0; k < (list ? v->n : v->kind != TF_BOOL); k++) {
             tf_buf_byte(b, ' ');
@@ -192,7 +191,8 @@ static void put_tensors(struct tf_buf *b, const struct tf_value *tensors)
 void tf_describe_text(struct tf_buf *b, const struct tf_value *info)
 {
     for (size_t i = 0; i < info->n; i++)
-        if (info->items[i].kind != TF_MAP && info->items[i].kind != TF_ARRAY)
+        if (info->items[i].kind != TF_MAP && strcmp(info->keys[i], "tensors") != 0 &&
+            strcmp(info->keys[i], "made") != 0)
             put_row(b, 0, info->keys[i], &info->items[i]);
     for (size_t i = 0; i < info->n; i++)
         if (info->items[i].kind == TF_MAP)

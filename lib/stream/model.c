@@ -195,6 +195,8 @@ static int read_tensor(struct load *l, struct tf_err *err)
     /* All tensors stay in the list until names are compared. */
     t.name = tf_arena_strndup(&m->arena, t.name, strlen(t.name));
     m->tensors[m->n_tensors++] = t;
+    if (!finite && !m->not_finite)
+        m->not_finite = t.name;
     return 0;
 }
 

@@ -21,7 +21,8 @@ struct tf_model_file {
     struct tf_value state;     /* MAP: name -> value of the state records but "vocab" */
     struct tf_tensor *tensors; /* in file order, names unique */
     size_t n_tensors;
-    void **blocks; /* the tensors' data */
+    const char *not_finite; /* TF_MODEL_ALLOW_NAN: the first tensor with NaN or infinities; NULL */
+    void **blocks;          /* the tensors' data */
     size_t n_blocks;
 };
 

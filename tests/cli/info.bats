@@ -75,11 +75,25 @@ PY
     t 0 tf-info odd.tfs
     sed -n '/^made by$/,$p' <<<"$output" | tail -n +2 >made.sh
     bash -n made.sh
-    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --flag --list p 'q r' \\" \
+    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --no-off --flag --list p 'q r' \\" \
         "  | tf-next --precision int8" >want
     diff <(sed -n 1,2p made.sh | sed 's/^  //;2s/^/  /') want
     expect_contains "$output" "0101010101010101010101010101010101010101010101010101010101010101"
     [[ $output =~ "  #   prefix "\ +true ]]
+    t 0 tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --as t2t \
+        --no-attention-bias --no-eps-hat --device cpu --steps 1 -o t2t b.tfs
+    t 0 tf-info t2t/ckpt-00000001.tfm
+    expect_contains "$output" " --no-eps-hat "
+    expect_contains "$output" " --no-attention-bias"
+}
+
+@test "values that are not finite are reported, and the model is described" {
+    V=$BATS_TEST_DIRNAME/../../formats/vectors
+    tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' |
+        tf-cbor unjson >nan.tfm
+    t 0 tf-info nan.tfm
+    expect_contains "$output" $'\nkind                 model'
+    expect_error "tf-info: warning: nan.tfm: tensor p/enc.0.w: contains values that are not finite"
 }
 
 @test "keys of strangers: printed safely, apart from our own, and no way to crash" {
@@ -97,6 +111,7 @@ write("keys.tfs", [0, {"v": 1, "kind": "tokens", "x\x1b[2J\u009b": 1, "map\x07":
                        "made": [{"prog": "p", "opts": {"a; touch PWNED #": 1, "b\n": True}, "in": {"role\n  rm -rf": b"\1" * 32}}, 3, "x"]}], [15, 0, None])
 write("liar.tfm", [0, {"v": 1, "kind": "checkpoint", "config": {"d": 1}}], [7, "kind", "model", None], [7, "model", b"\xee" * 32, None],
       [7, "made", [{"prog": "rm"}], None], [7, "tensors", "none", None], [7, "step", 5, None], [15, 5, None])
+write("both.tfm", [0, {"v": 1, "kind": "model", "step": 7, "langs": ["en", "de"]}], [7, "step", 5, None], [15, 1, None])
 PY
     for f in odd*.tfs; do
         t 0 tf-info $f
@@ -117,6 +132,10 @@ PY
     expect_contains "$output" $'\nstep                 5'
     expect_contains "$output" $'\nstate\n  kind               model\n'
     [[ $output != *$'\nmodel '* && $output != *"made by"* ]]
+    t 0 tf-info both.tfm
+    expect_contains "$output" $'\nlangs                2 items\n'
+    expect_contains "$output" $'\nstep                 5\n'
+    expect_contains "$output" $'\nheader\n  step               7\n'
 }
 
 @test "this machine" {
