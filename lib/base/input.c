@@ -18,7 +18,7 @@ enum { BUFFER = 64 << 10 };
 
 int tf_in_refuse_terminal(const struct tf_in *in, const char *what, struct tf_err *err)
 {
-    if (in->fd != STDIN_FILENO || !isatty(STDIN_FILENO))
+    if (!isatty(in->fd))
         return 0;
     return tf_fail_status(err, TF_USAGE, "%s is a terminal: %s is required", in->name, what);
 }

@@ -37,8 +37,8 @@ struct tf_in {
 
 /* Open a path for reading; "-" is stdin. A directory is an error. */
 int tf_in_open(struct tf_in *in, const char *path, struct tf_err *err) TF_MUST_CHECK;
-/* Fail with TF_USAGE if `in` reads a terminal on stdin, for input that nobody types: without a
- * message the tool would seem to hang. what: the input that is required. */
+/* Fail with TF_USAGE if `in` reads a terminal, for input that nobody types: without a message the
+ * tool would seem to hang. what: the input that is required. */
 int tf_in_refuse_terminal(const struct tf_in *in, const char *what,
                           struct tf_err *err) TF_MUST_CHECK;
 /* Read from a descriptor, which `in` then owns. name: for messages. */

@@ -52,6 +52,13 @@ static int open_temp(struct tf_out *out, const struct stat *st, struct tf_err *e
 static int open_path(struct tf_out *out, const char *path, struct tf_err *err)
 {
     struct stat st, link;
+    if (*path == 0)
+        return tf_fail(err, "'': empty file name");
+    if (named_descriptor(path) >= 0) {
+        /* A duplicate shares offset and O_APPEND with the descriptor; open(2) would not. */
+        out->fd = fcntl(named_descriptor(path), F_DUPFD_CLOEXEC, 3);
+        return out->fd < 0 ? tf_fail_errno(err, "%s", path) : 0;
+    }
     bool exists = stat(path, &st) == 0;
     if (!exists && errno != ENOENT)
         return tf_fail_errno(err, "%s", path);
@@ -107,19 +114,10 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_
     bool std = tf_is_std(path);
     int rc = 0;
     *out = new_output(std ? 1 : -1, AT_FDCWD, std ? "stdout" : path);
-    if (std) {
-        if ((flags & TF_OUT_BINARY) && isatty(1))
-            rc = tf_fail_status(err, TF_USAGE, "stdout: will not write binary data to a terminal");
-    } else if (*path == 0) {
-        rc = tf_fail(err, "'': empty file name");
-    } else if (named_descriptor(path) >= 0) {
-        /* A duplicate shares offset and O_APPEND with the descriptor; open(2) would not. */
-        out->fd = fcntl(named_descriptor(path), F_DUPFD_CLOEXEC, 3);
-        if (out->fd < 0)
-            rc = tf_fail_errno(err, "%s", path);
-    } else {
-        rc = open_path(out, path, err);
-    }
+    int rc = std ? 0 : open_path(out, path, err);
+    if (rc == 0 && (flags & TF_OUT_BINARY) && isatty(out->fd))
+        rc = tf_fail_status(err, TF_USAGE, "%s: will not write binary data to a terminal",
+                            out->name);
     if (rc < 0)
         tf_out_abort(out);
     return rc;

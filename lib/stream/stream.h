@@ -189,7 +189,7 @@ enum {
 /* Read from an open input (borrowed). kinds: NULL-terminated list (borrowed) of accepted kinds, or
  * NULL for any; another kind is an error that names both. All parts must be of the first one's
  * kind. Reads and checks the first label and header. Zero bytes is an error: "truncated: no
- * stream"; a terminal as stdin is TF_USAGE. */
+ * stream"; a terminal is TF_USAGE. */
 int tf_reader_new(struct tf_reader **r, struct tf_in *in, const char *const *kinds, unsigned flags,
                   struct tf_err *err) TF_MUST_CHECK;
 void tf_reader_free(struct tf_reader *r);

@@ -58,8 +58,24 @@ PY
         grep -q '^status 2' "$T/shown"
     done
     on_terminal "tf-batch >$T/out" | grep "stdin is a terminal: a stream of kind "
+    for input in /dev/tty /dev/stdin /dev/fd/0; do
+        on_terminal "tf-cbor check $input | cat >$T/out" >"$T/shown"
+        cat "$T/shown"
+        grep -q "^tf-cbor: $input is a terminal: a stream is required$" "$T/shown"
+        grep -q '^status 2' "$T/shown"
+    done
     on_terminal "tf-convert - >$T/out" | grep "stdin is a terminal: a model is required"
     on_terminal "tf-train -o run" | grep "stdin is a terminal: a batch stream is required (see tf-batch)"
+}
+
+@test "a stream is never written to a terminal" {
+    cd "$D"
+    for output in - /dev/stdout /dev/fd/1 /dev/tty; do
+        on_terminal "tf-cbor head -n 1 -o $output long.tfs" >"$T/shown"
+        cat -A "$T/shown"
+        grep -q "^tf-cbor: ${output/#-/stdout}: will not write binary data to a terminal$" "$T/shown"
+        grep -q '^status 2' "$T/shown"
+    done
 }
 
 @test "tf-batch is silent while tf-train shows progress" {
