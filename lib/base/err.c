@@ -98,6 +98,12 @@ int tf_context(struct tf_err *err, const char *fmt, ...)
     return -1;
 }
 
+void tf_fail_later(struct tf_err *err, const struct tf_err *later)
+{
+    if (err->sys == 0 && later->status != TF_READER_LEFT)
+        *err = *later;
+}
+
 void tf_bug(const char *file, int line, const char *fmt, ...)
 {
     va_list ap;

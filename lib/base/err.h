@@ -52,6 +52,10 @@ int tf_fail_errno(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 /* Put "text: " before the message; keeps status and sys. Returns -1. */
 int tf_context(struct tf_err *err, const char *fmt, ...) TF_PRINTF(2, 3);
 
+/* *err failed first, and then writing the rest, or a report of it: *later. Keep *err, unless *later
+ * says more: *err has no errno, and the output's reader has not just left. */
+void tf_fail_later(struct tf_err *err, const struct tf_err *later);
+
 /* A bug in the program: print file, line and text, and abort. Never for bad input. */
 #define TF_BUG(...) tf_bug(__FILE__, __LINE__, __VA_ARGS__)
 #define TF_ASSERT(cond) ((cond) ? (void)0 : tf_bug(__FILE__, __LINE__, "%s", #cond))

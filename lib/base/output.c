@@ -112,7 +112,6 @@ int tf_out_open_at(struct tf_out *out, int dir, const char *base, const char *pa
 int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_err *err)
 {
     bool std = tf_is_std(path);
-    int rc = 0;
     *out = new_output(std ? 1 : -1, AT_FDCWD, std ? "stdout" : path);
     int rc = std ? 0 : open_path(out, path, err);
     if (rc == 0 && (flags & TF_OUT_BINARY) && isatty(out->fd))
@@ -216,9 +215,8 @@ int tf_out_finish(struct tf_out *out, int rc, struct tf_err *err)
     struct tf_err later = {0};
     if (rc == 0)
         rc = tf_out_commit(out, err);
-    else if (out->path == NULL && !out->failed && tf_out_flush(out, &later) < 0 &&
-             err->sys == 0 && later.status != TF_READER_LEFT)
-        *err = later;
+    else if (out->path == NULL && !out->failed && tf_out_flush(out, &later) < 0)
+        tf_fail_later(err, &later);
     tf_out_abort(out);
     return rc;
 }

@@ -1,10 +1,12 @@
 /* header.c - encode and decode the label and the header record. */
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/opt.h"
 #include "base/version.h"
 #include "stream/record.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const uint8_t tf_label[TF_LABEL_N] = {0xd9, 0xd9, 0xf8, 0xda, 'T', 'F',
@@ -75,16 +77,43 @@ void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
     h->made = made;
 }
 
+/* Equal values have the same encoding, and so the same hash. */
+struct hash {
+    uint8_t sha256[32];
+};
+
+static struct hash hash_of(const struct tf_value *v)
+{
+    struct tf_buf b = {0};
+    struct hash h;
+    tf_cbor_value(&b, v);
+    tf_sha256_of(h.sha256, b.p, b.len);
+    tf_buf_release(&b);
+    return h;
+}
+
+static int hash_order(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct hash));
+}
+
 void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct tf_header *a,
                          const struct tf_header *b)
 {
     h->made = tf_value_clone(mem, &a->made);
-    for (size_t i = 0, k; b != NULL && i < b->made.n; i++) {
-        for (k = 0; k < a->made.n && !tf_value_equal(&b->made.items[i], &a->made.items[k]); k++)
-            ;
-        if (k == a->made.n)
+    if (!b || !b->made.n)
+        return;
+    size_t n = a->made.n;
+    struct hash *have = tf_xcalloc(n + 1, sizeof *have);
+    for (size_t i = 0; i < n; i++)
+        have[i] = hash_of(&a->made.items[i]);
+    qsort(have, n, sizeof *have, hash_order);
+    for (size_t i = 0; i < b->made.n; i++) {
+        const struct hash key = hash_of(&b->made.items[i]);
+        if (!bsearch(&key, have, n, sizeof *have, hash_order))
             tf_value_push(mem, &h->made, tf_value_clone(mem, &b->made.items[i]));
     }
+    free(have);
 }
 
 void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
@@ -179,17 +208,16 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
 int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
                      struct tf_err *err)
 {
-    struct tf_cbor_cursor c = {.p = p, .end = (const uint8_t *)p + n};
+    struct tf_cbor_cursor c = {.p = p, .end = (const uint8_t *)p + n}, whole = c;
     uint64_t items, type;
+    struct tf_value map;
     if (tf_cursor_array(&c, &items) || items != 2 || tf_cursor_uint(&c, &type) ||
         type != TF_REC_HEADER)
         return tf_fail(err, "no header where one must be");
-    const uint8_t *start = c.p;
-    const char *why = tf_cursor_skip(&c);
+    const char *why = n > TF_MAX_RECORD ? "too large" : tf_cursor_skip(&whole);
     if (why)
         return tf_fail(err, "header: %s", why);
-    struct tf_value map;
-    if (tf_cbor_parse(&map, a, start, (size_t)(c.p - start), err) || decode_map(h, a, &map, err))
+    if (tf_cbor_parse(&map, a, c.p, (size_t)(whole.p - c.p), err) || decode_map(h, a, &map, err))
         return tf_context(err, "header");
     return 0;
 }

@@ -219,7 +219,7 @@ void tf_reader_max_tensor(struct tf_reader *r, uint64_t bytes);
 /* ---- writer ---- */
 
 struct tf_writer {
-    struct tf_out *out; /* borrowed */
+    struct tf_out *out; /* borrowed; NULL before the first part */
     struct tf_buf buf;  /* the record being made */
     uint64_t count;     /* records since the label, without header and checks */
     uint32_t crc;       /* of all bytes since the label, without checks */
@@ -232,8 +232,8 @@ struct tf_writer {
     bool file;    /* the output is a regular file */
 };
 
-/* Write label and header. A check is added before TF_MAX_CHECK bytes without one, and at every
- * flush. */
+/* Write label and header; fail, and write nothing, if readers would refuse the header. A check is
+ * added before TF_MAX_CHECK bytes without one, and at every flush. */
 int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_tokens(struct tf_writer *w, uint64_t idx, const uint32_t *ids, size_t n,
@@ -253,8 +253,8 @@ int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text,
 /* Flushes. No end record follows. */
 int tf_writer_error(struct tf_writer *w, int code, const char *text,
                     struct tf_err *err) TF_MUST_CHECK;
-/* Write an error record of *err, unless the output has failed before. If writing it fails and *err
- * has no errno, *err becomes the write error. */
+/* Write an error record of *err, unless no part was begun or the output has failed before. If
+ * writing it fails: tf_fail_later. */
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err);
 int tf_writer_raw(struct tf_writer *w, const void *record, size_t n,
                   /* one encoded record other than header, check, error and end, passed on */

@@ -749,3 +749,26 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     sh_t 1 'tf-batch -q --tokens 200 --list "$1" --group 3 --epochs 0 | "${@:2}"' "$D/list" "${train[@]}" --steps 64 -o run
     expect_contains "$stderr" "run/ckpt-00000060.tfm: group: 2 in the checkpoint, 3 in the stream"
 }
+
+@test "provenance of many stages takes no long time to merge, and no header is written that is refused" {
+    for side in a b; do
+        "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+special = {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
+made = [sys.argv[1]] * 65000
+cbor2.dump([0, {"v": 1, "kind": "tokens", "size": 9, "special": special, "made": made}], out, canonical=True)
+cbor2.dump([1, 0, [5, 6]], out)
+cbor2.dump([15, 1, None], out)' $side >$side.tfs
+        t 0 tf-cbor check $side.tfs
+    done
+    limit=5
+    [ -z "${TF_SAN:-}${TF_EMULATOR:-}" ] || limit=unlimited
+    # Two inputs with the same stages have them once, which leaves room for one more.
+    sh_t 0 'ulimit -t $1; tf-batch -q --tokens 25 -o ab a.tfs a.tfs' $limit
+    t 0 tf-cbor check ab
+    sh_t 1 'ulimit -t $1; tf-batch -q --tokens 25 a.tfs b.tfs >out' $limit
+    expect_error "tf-batch: stdout: readers would refuse it: header: "
+    [ ! -s out ]
+}
