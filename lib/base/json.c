@@ -242,7 +242,7 @@ static int read_number(struct tf_json_reader *r, struct tf_err *err)
     size_t n = read_digits(r);
     if (n == 0 || (zero && n > 1))
         return bad(r, err, n == 0 ? "not a number" : "number with a leading zero");
-    r->is_int = true;
+    r->whole = r->is_int = true;
     r->uint = 0;
     for (const char *p = from + r->negative; p < r->p; p++)
         if (__builtin_mul_overflow(r->uint, 10, &r->uint) ||
@@ -250,19 +250,20 @@ static int read_number(struct tf_json_reader *r, struct tf_err *err)
             r->is_int = false;
     if (r->p < r->end && *r->p == '.') {
         r->p++;
-        r->is_int = false;
+        r->whole = false;
         if (read_digits(r) == 0)
             return bad(r, err, "no digit after the point");
     }
     if (r->p < r->end && (*r->p == 'e' || *r->p == 'E')) {
         r->p++;
-        r->is_int = false;
+        r->whole = false;
         r->p += r->p < r->end && (*r->p == '+' || *r->p == '-');
         if (read_digits(r) == 0)
             return bad(r, err, "no digit in the exponent");
     }
     tf_buf_add(&r->text, from, (size_t)(r->p - from));
     r->real = strtod(r->text.p, NULL);
+    r->is_int = r->is_int && r->whole;
     if (!r->is_int)
         r->uint = 0;
     return isfinite(r->real) ? 0 : bad(r, err, "number too large");

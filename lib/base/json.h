@@ -50,9 +50,10 @@ struct tf_json_reader {
     int depth;
     int state;
     /* The last token: */
-    struct tf_buf text;    /* KEY, STRING: decoded, p is not NULL; NUMBER: as written */
-    double real;           /* NUMBER */
-    bool is_int, negative; /* NUMBER: no fraction or exponent, and its magnitude fits in uint */
+    struct tf_buf text;   /* KEY, STRING: decoded, p is not NULL; NUMBER: as written */
+    double real;          /* NUMBER */
+    bool whole, negative; /* NUMBER: no fraction or exponent */
+    bool is_int;          /* NUMBER: whole, and its magnitude fits in uint */
     uint64_t uint;
     bool boolean;
 };

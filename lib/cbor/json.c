@@ -179,7 +179,7 @@ static int read_number(const struct tf_json_values *l, struct tf_value *v, const
 {
     const struct tf_json_reader *r = l->r;
     bool fits = r->is_int && r->uint <= (uint64_t)INT64_MAX + r->negative;
-    if (l->style == TF_JSON_EXACT && r->is_int) {
+    if (l->style == TF_JSON_EXACT && r->whole) {
         if (!fits)
             return tf_fail(err, "%s: an integer beyond 64 bits with sign", key);
         fits = !r->negative || r->uint > 0;

@@ -46,6 +46,11 @@ struct from_json {
 
 /* ---- tensors ---- */
 
+static int cannot_hold(const struct line *l, struct tf_err *err)
+{
+    return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
+}
+
 static int put_int(struct line *l, bool negative, uint64_t mag, struct tf_err *err)
 {
     static const struct {
@@ -59,7 +64,7 @@ static int put_int(struct line *l, bool negative, uint64_t mag, struct tf_err *e
         [TF_U64] = {0, UINT64_MAX},
     };
     if (mag > (negative ? range[l->dtype].below : range[l->dtype].above))
-        return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
+        return cannot_hold(l, err);
     uint64_t x = negative ? 0 - mag : mag;
     tf_buf_add(&l->data, &x, tf_dtype_size(l->dtype)); /* little-endian: the low bytes come first */
     return 0;
@@ -70,7 +75,7 @@ static int put_number(struct line *l, double x, struct tf_err *err)
     float f;
     uint16_t h;
     if (!tf_to_float(x, &f) && l->dtype != TF_F64)
-        return tf_fail(err, "a number that %s can't hold", tf_dtype_name(l->dtype));
+        return cannot_hold(l, err);
     switch (l->dtype) {
     case TF_F64:
         tf_buf_add(&l->data, &x, 8);
@@ -81,13 +86,13 @@ static int put_number(struct line *l, double x, struct tf_err *err)
     case TF_BF16:
         h = isnan(f) ? 0x7fc0 : (uint16_t)(tf_load32(&f) >> 16);
         if (!isnan(f) && (tf_load32(&f) & 0xffff))
-            return tf_fail(err, "a number that bf16 can't hold");
+            return cannot_hold(l, err);
         tf_buf_add(&l->data, &h, 2);
         return 0;
     case TF_F16:
         h = 0x7e00;
         if (!isnan(f) && !tf_half_exact(f, &h))
-            return tf_fail(err, "a number that f16 can't hold");
+            return cannot_hold(l, err);
         tf_buf_add(&l->data, &h, 2);
         return 0;
     default:
@@ -117,6 +122,8 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
         if (k == TF_JSON_NUMBER && !floats && l->r.is_int) {
             if (put_int(l, l->r.negative, l->r.uint, err))
                 return -1;
+        } else if (k == TF_JSON_NUMBER && !floats && l->r.whole) {
+            return cannot_hold(l, err);
         } else if (k == TF_JSON_NUMBER) {
             if (put_number(l, l->r.real, err))
                 return -1;
@@ -360,26 +367,18 @@ static int get_fields(struct line *l, const struct tf_field *f, const struct tf_
 
 /* ---- records ---- */
 
-/* Write a record of arbitrary values. Refuse one that is nested too deeply for a reader. */
-static int check_record(const struct tf_buf *b, struct tf_err *err)
-{
-    struct tf_scan s = {.why = ""};
-    if (tf_scan_item(&s, (const uint8_t *)b->p, b->len, b->len) != 1)
-        return tf_fail(err, "%s", s.why);
-    return 0;
-}
-
 /* Refuse a state whose value a reader would not accept. */
 static int check_state(struct line *l, const struct tf_record *rec, struct tf_err *err)
 {
     struct tf_buf b = {0};
     struct tf_value parsed;
+    struct tf_scan s = {.why = ""};
     tf_cbor_value(&b, rec->value);
     int rc = tf_cbor_parse(&parsed, &l->a, b.p, b.len, err);
     tf_buf_clear(&b);
     tf_record_encode(&b, 0, rec);
-    if (!rc && check_record(&b, err))
-        rc = tf_context(err, "value");
+    if (!rc && tf_scan_item(&s, (const uint8_t *)b.p, b.len, b.len) != 1)
+        rc = tf_fail(err, "value: %s", s.why);
     tf_buf_release(&b);
     return rc;
 }
@@ -539,8 +538,6 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
     tf_cbor_value(&b, v);
     tf_arena_clear(&u->header_mem);
     int rc = tf_header_decode(&u->h, &u->header_mem, b.p, b.len, err);
-    if (!rc && check_record(&b, err))
-        rc = tf_context(err, "header");
     if (!rc && u->kind && strcmp(u->kind, u->h.kind) != 0)
         rc = tf_fail(err, "a part of kind %s after one of kind %s", u->h.kind, u->kind);
     if (!rc) {
@@ -582,8 +579,11 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
     if (get_fields(l, tf_schema_of(rec.type)->fields, &l->v, &rec, err))
         return -1;
     if (rec.type == TF_REC_ERROR) {
-        u->open = false;
-        return tf_writer_error(&u->w, rec.code, rec.text, err);
+        struct tf_err later = {0};
+        tf_fail(err, "upstream failed: %s", rec.text);
+        if (tf_writer_error(&u->w, rec.code, rec.text, &later))
+            tf_fail_later(err, &later);
+        return -1;
     }
     if (rec.type == TF_REC_STATE && (check_state(l, &rec, err) || claim_state(u, rec.text, err)))
         return -1;
@@ -694,7 +694,8 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
     uint64_t number = 1;
     int rc;
     for (;; number++) {
-        rc = tf_in_line_ready(in, MAX_LINE) ? 0 : tf_out_flush(out, err);
+        bool waits = u.w.out && !tf_in_line_ready(in, MAX_LINE);
+        rc = waits ? tf_writer_flush(&u.w, err) : 0;
         if (rc || (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) != 1)
             break;
         if (is_blank(s, n))

@@ -1,6 +1,6 @@
 /* inspect.h - the commands of tf-cbor. Each function reads an open input (borrowed, as is the
- * output) to its end and also works on pipes. Output is flushed while the input is idle, which does
- * not change its bytes. */
+ * output) to its end and also works on pipes. Output is flushed while the input is idle, which only
+ * in tf_inspect_from_json changes its bytes (tf_writer_flush). */
 #ifndef TF_STREAM_INSPECT_H
 #define TF_STREAM_INSPECT_H
 
@@ -22,7 +22,7 @@ struct tf_inspect {
 int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                     struct tf_err *err) TF_MUST_CHECK;
 /* JSON Lines, one object a record. tf_inspect_from_json converts them back to the same bytes if the
- * stream was written by these programs. */
+ * stream was written by these programs. It fails after an error record, which it writes. */
 int tf_inspect_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
@@ -40,7 +40,8 @@ int tf_inspect_count(struct tf_in *in, struct tf_out *out, const struct tf_inspe
 /* The first records of the first part, as a stream that ends. Models have no such head. */
 int tf_inspect_head(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                     struct tf_err *err) TF_MUST_CHECK;
-/* The same stream with every CRC filled in, and checks where they are missing. */
+/* The same stream with every CRC filled in, and checks where more than TF_MAX_CHECK bytes have
+ * none. Verifies what the reader does, not what tf_inspect_check adds. */
 int tf_inspect_seal(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                     struct tf_err *err) TF_MUST_CHECK;
 

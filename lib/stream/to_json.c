@@ -333,7 +333,7 @@ int tf_inspect_json(struct tf_in *in, struct tf_out *out, const struct tf_inspec
     if (rc < 0 && rec.type == TF_REC_ERROR) {
         struct tf_err more = {0};
         if (put_record(&l, &rec, &more))
-            *err = more;
+            tf_fail_later(err, &more);
     }
     tf_reader_free(r);
     tf_buf_release(&l.b);

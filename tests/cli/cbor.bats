@@ -151,6 +151,32 @@ cbor2.dump([15, 4, None], out)' "$1" | tf-cbor seal >odd.tfs
     expect_output '{"type":"error","code":1,"text":"tf-example: no space left"}'
 }
 
+@test "unjson: an error record is passed on, and nothing follows it" {
+    { tf-cbor json "$V/error.cbor" || true; cat "$V/tokens.jsonl"; } >lines
+    sh_t 1 'tf-cbor unjson <lines >out'
+    expect_error "tf-cbor: stdin: line 4: upstream failed: tf-example: no space left"
+    cmp out "$V/error.cbor"
+    t 1 tf-cbor unjson -o none lines
+    [ ! -e none ]
+}
+
+@test "an error record that no reader waits for is an error still" {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "kind": "tokens"}], out)
+cbor2.dump([14, 1, "x" * 70000], out)' >error.tfs
+    tf-cbor json error.tfs >error.jsonl || true
+    for command in "json error.tfs" "unjson error.jsonl"; do
+        mkfifo pipe
+        t 1 bash -c "exec 9<>pipe 8>pipe 9<&-; exec tf-cbor $command >&8"
+        expect_contains "$stderr" "upstream failed: xxx"
+        rm pipe
+    done
+}
+
 @test "seal: a tensor beyond 64 MiB with a field of a newer release" {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '
@@ -399,7 +425,7 @@ PY
         tf-cbor $verb "$in" >want
         mkfifo pipe
         exec 9<>pipe
-        tf-cbor $verb <pipe >got 3>&- 9>&- &
+        tf-cbor $verb <pipe 3>&- 9>&- | cat >got 3>&- 9>&- &
         cat "$in" >&9
         for _ in {1..200}; do
             ! cmp -s want got || break
@@ -413,6 +439,20 @@ PY
         [ "$early" -eq "$(wc -c <want)" ] || { echo \
             "$verb held $(($(wc -c <want) - early)) bytes back" >&2; false; }
     done
+}
+
+@test "unjson: a check lets readers use what came before a pause" {
+    "$TF_PYTHON" - <<'END'
+import subprocess
+lines = [b'{"type":"header","header":{"v":1,"kind":"tokens","size":9}}\n', b'{"type":"tokens","idx":0,"ids":[8]}\n', b'{"type":"end"}\n']
+a = subprocess.Popen(["tf-cbor", "unjson"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+b = subprocess.Popen(["tf-cbor", "json"], stdin=a.stdout, stdout=subprocess.PIPE)
+a.stdin.write(lines[0] + lines[1]); a.stdin.flush()
+assert b.stdout.readline() == lines[0]
+assert b.stdout.readline() == lines[1]
+a.stdin.write(lines[2]); a.stdin.close()
+assert b"end" in b.stdout.read() and a.wait() == 0 and b.wait() == 0
+END
 }
 
 @test "a kind of one's own, with records that nobody knows" {

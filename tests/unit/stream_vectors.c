@@ -71,8 +71,8 @@ static void from_jsonl(const struct sample *s)
     const char *made = temp_path("made.cbor");
     must(tf_in_open(&in, path, &err), &err);
     must(tf_out_open(&out, made, 0, &err), &err);
-    ok(tf_inspect_from_json(&in, &out, &(struct tf_inspect){0}, &err) == 0, "from %s %s", path,
-       err.msg);
+    is_int(tf_inspect_from_json(&in, &out, &(struct tf_inspect){0}, &err),
+           strcmp(s->name, "error") ? 0 : -1, "from %s %s", path, err.msg);
     must(tf_out_commit(&out, &err), &err);
     tf_in_close(&in);
     must(tf_read_file(&is, &n, made, 1 << 20, &err), &err);
