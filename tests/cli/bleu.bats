@@ -150,10 +150,10 @@ PY
     truncate -s -1 broken
     t 1 tf-bleu -e utf-16 broken -i broken
     expect_error "broken: not utf-16"
-    local limit='' lines=4000000
+    local limit='' count=4000000
     [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ] || limit='ulimit -v 60000;'
-    [ -z "${TF_EMULATOR:-}" ] || lines=40000
-    awk -v n=$lines 'BEGIN { while (n--) print "the cat is on the mat" }' | gzip -1 >large.gz
+    [ -z "${TF_EMULATOR:-}" ] || count=40000
+    awk -v n=$count 'BEGIN { while (n--) print "the cat is on the mat" }' | gzip -1 >large.gz
     sh_t 0 "$limit tf-bleu -b -e latin1 large.gz -i large.gz"
     expect_output 100.0
 }
