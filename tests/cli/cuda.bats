@@ -661,6 +661,23 @@ program() {
     run -1 grep -q 'product: plain$' account.txt
 }
 
+@test "an algorithm that refuses some number of rows is not used for later ones, and reported" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    few >few.tfs
+    for beam in 1 4; do
+        decode=(tf-decode --device cuda --precision fp32 -m "$MODEL" --beam $beam --batch 2 few.tfs)
+        "${decode[@]}" >all.tfs
+        for how in workspace few; do
+            TF_EMULATE_LT=$how "${decode[@]}" >other.tfs 2>notes
+            same all.tfs other.tfs
+            # A line for each shape, whatever the number of rows.
+            grep -q 'refuses [0-9]* rows: .*; results may depend on the number of rows$' notes
+            sed 's/^cuda: [0-9]*x//; s/: an .*//' notes >shapes
+            [ -z "$(sort shapes | uniq -d)" ]
+        done
+    done
+}
+
 @test "a graph that can't be captured is reported once" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     few >few.tfs

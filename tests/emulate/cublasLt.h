@@ -9,6 +9,8 @@
  *     first      the first algorithm is offered and then refuses to run
  *     run        all of them do
  *     rows       the first algorithm refuses 4096 rows (columns of the library's) when checked
+ *     few        the first algorithm refuses to run for 2 to 32 rows
+ *     workspace  the first algorithm needs more workspace than any for 2 to 32 rows
  * TF_EMULATE_LT_VERSION is the library's version (130000). */
 #ifndef TF_TESTS_EMULATE_CUBLASLT_H
 #define TF_TESTS_EMULATE_CUBLASLT_H

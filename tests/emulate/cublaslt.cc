@@ -130,11 +130,21 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static size_t room; /* the largest workspace that the caller says it has */
+
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
-                                                    cublasLtMatmulPreferenceAttributes_t,
-                                                    const void *, size_t)
+                                                    cublasLtMatmulPreferenceAttributes_t which,
+                                                    const void *value, size_t size)
 {
+    if (which == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+        memcpy(&room, value, size);
     return CUBLAS_STATUS_SUCCESS;
+}
+
+/* Of the first algorithm, with these words in TF_EMULATE_LT. */
+static bool few_rows(const char *word, const cublasLtMatmulAlgo_t *algo, const emulate_layout &d)
+{
+    return refuses(word) && algo->data[0] == 0 && d.columns >= 2 && d.columns <= 32;
 }
 
 static bool has_aux(const emulate_product &p)
@@ -175,6 +185,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t p,
     bool refused = refuses("rows") && algo->data[0] == 0 && d->columns == 4096;
     *found = {};
     found->algo = *algo;
+    found->workspaceSize = few_rows("workspace", algo, *d) ? room + 1 : 0;
     return algo->data[0] < OFFERED && has_algorithm(*p, *d) && !refused
                ? CUBLAS_STATUS_SUCCESS
                : CUBLAS_STATUS_NOT_SUPPORTED;
@@ -184,7 +195,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
                               const void *A, cublasLtMatrixLayout_t layout_a, const void *B,
                               cublasLtMatrixLayout_t layout_b, const void *beta, const void *,
                               cublasLtMatrixLayout_t, void *D, cublasLtMatrixLayout_t layout_d,
-                              const cublasLtMatmulAlgo_t *algo, void *, size_t,
+                              const cublasLtMatmulAlgo_t *algo, void *, size_t workspace_size,
                               cudaStream_t stream)
 {
     emulate_product p = *product;
@@ -192,7 +203,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
     size_t K = p.ta == CUBLAS_OP_T ? a.rows : a.columns;
     if (K != (p.tb == CUBLAS_OP_T ? b.columns : b.rows) || *(const float *)alpha != 1)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (refuses("run") || (refuses("first") && algo->data[0] == 0) || !has_algorithm(p, d))
+    if (workspace_size > room) {
+        fprintf(stderr, "emulate: cublasLtMatmul may write past the end of its workspace\n");
+        abort();
+    }
+    if (refuses("run") || (refuses("first") && algo->data[0] == 0) || few_rows("few", algo, d) ||
+        !has_algorithm(p, d))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     emulate::enqueue(stream, [=, times = *(const float *)beta] {
         bool relu = p.epilogue == CUBLASLT_EPILOGUE_RELU ||

@@ -118,7 +118,8 @@ struct plan {
     cublasLtMatmulDesc_t op;
     cublasLtMatrixLayout_t a, b, d;
     std::vector<struct algorithm> algos; /* the first one runs; those that refuse to are removed */
-    cublasStatus_t status;               /* the library's last answer about an algorithm */
+    std::vector<struct algorithm> *any_rows; /* of its shape in struct tf_blas, or NULL */
+    cublasStatus_t status; /* the library's last answer about an algorithm */
     bool reported;
 };
 
@@ -287,19 +288,24 @@ static std::vector<struct algorithm> choose(struct tf_blas *b, const struct shap
     return algos;
 }
 
-/* Does this algorithm work for the plan? Sets its workspace. */
+/* Does this algorithm work for the plan? Sets its workspace if it does. */
 static bool check(struct tf_blas *b, struct plan &p, struct algorithm &a)
 {
     cublasLtMatmulHeuristicResult_t r = {};
     p.status = cublasLtMatmulAlgoCheck(b->lt, p.op, p.a, p.b, p.d, p.d, &a.algo, &r);
+    if (p.status == CUBLAS_STATUS_SUCCESS && r.workspaceSize > WORKSPACE)
+        p.status = CUBLAS_STATUS_NOT_SUPPORTED;
+    if (p.status != CUBLAS_STATUS_SUCCESS)
+        return false;
     a.workspace = r.workspaceSize;
-    return p.status == CUBLAS_STATUS_SUCCESS && a.workspace <= WORKSPACE;
+    return true;
 }
 
 static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struct plan &p,
                           const struct algorithm &a, void *d)
 {
     float one = 1;
+    TF_ASSERT(a.workspace <= WORKSPACE);
     return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d,
                           &a.algo, c->blas->workspace, a.workspace, tf_cuda_stream(c));
 }
@@ -396,12 +402,35 @@ static std::vector<struct algorithm> algorithms_of(struct tf_ctx *c, const struc
     return algos;
 }
 
+/* Remove the plan's first algorithm, which refuses it. With any_rows it is removed for every new M,
+ * too, so that these all take the next one; an M that it has run for keeps it. */
+static void refuse_first(struct plan &p, const struct tf_gemm *g)
+{
+    cublasLtMatmulAlgo_t algo = p.algos.front().algo;
+    p.algos.erase(p.algos.begin());
+    if (p.any_rows == nullptr)
+        return;
+    std::erase_if(*p.any_rows, [&](const struct algorithm &a) {
+        return memcmp(&a.algo, &algo, sizeof algo) == 0;
+    });
+    tf_cuda_report("%s: an algorithm refuses %d rows: %s; results may depend on the number of rows",
+                   name_of(g).c_str(), g->M, cublasLtGetStatusString(p.status));
+}
+
+/* With any_rows the workspaces are of another M: remove the first algorithms that do not work for
+ * this one, and set the workspace of the next. */
+static void check_first(struct tf_blas *b, struct plan &p, const struct tf_gemm *g)
+{
+    while (p.any_rows != nullptr && !p.algos.empty() && !check(b, p, p.algos.front()))
+        refuse_first(p, g);
+}
+
 /* For any number of rows the algorithms are those that the heuristic offers for TYPICAL_ROWS and
  * that work for few and for many rows, so that M never decides which of them runs. Chosen once a
- * shape; the plan p of the actual M gets its workspaces. */
-static std::vector<struct algorithm> algorithms_of_any_rows(struct tf_blas *b,
-                                                            const struct shape &s, struct plan &p,
-                                                            const struct tf_gemm *g)
+ * shape. */
+static std::vector<struct algorithm> *algorithms_of_any_rows(struct tf_blas *b,
+                                                             const struct shape &s,
+                                                             const struct tf_gemm *g)
 {
     struct shape typical = s;
     typical.M = TYPICAL_ROWS;
@@ -423,11 +452,7 @@ static std::vector<struct algorithm> algorithms_of_any_rows(struct tf_blas *b,
         }
         known = b->any_rows.emplace(key, algos).first;
     }
-    std::vector<struct algorithm> algos = known->second;
-    if (!algos.empty() && !check(b, p, algos.front()))
-        tf_cuda_report("%s: %s; results may depend on the number of rows", name_of(g).c_str(),
-                       cublasLtGetStatusString(p.status));
-    return algos;
+    return &known->second;
 }
 
 /* The plan of a shape, made at its first use. */
@@ -466,12 +491,15 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
         return known->second;
     struct plan p = describe(s);
     point(p, g);
-    if (!vector_fits(g) || !tf_cuda_uses(TF_CUDA_LIBRARY))
+    if (!vector_fits(g) || !tf_cuda_uses(TF_CUDA_LIBRARY)) {
         p.algos.clear();
-    else if (s.any_rows)
-        p.algos = algorithms_of_any_rows(b, s, p, g);
-    else
+    } else if (s.any_rows) {
+        p.any_rows = algorithms_of_any_rows(b, s, g);
+        p.algos = *p.any_rows;
+        check_first(b, p, g);
+    } else {
         p.algos = algorithms_of(c, s, p, g);
+    }
     return b->plans.emplace(key, p).first->second;
 }
 
@@ -493,7 +521,8 @@ static bool by_library(struct tf_ctx *c, const struct tf_gemm *g)
                         cublasLtGetStatusString(p.status));
             return true;
         }
-        p.algos.erase(p.algos.begin());
+        refuse_first(p, g);
+        check_first(c->blas, p, g);
     }
     return false;
 }
