@@ -678,6 +678,20 @@ program() {
     done
 }
 
+@test "graphs give way where they leave no memory, and the result is the same" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    few >few.tfs
+    tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs >plain.tfs
+    for n in 0 1; do
+        TF_EMULATE_GRAPHS=$n TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --batch 1 \
+            few.tfs 2>notes >$n.tfs
+        same plain.tfs $n.tfs
+        run -1 grep 'capturing' notes
+        [ $n = 0 ] && want='0 graphs launched of 0' || want='[1-9][0-9]* graphs launched'
+        grep -q "^emulate: $want" notes
+    done
+}
+
 @test "a graph that can't be captured is reported once" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     few >few.tfs

@@ -491,7 +491,20 @@ namespace {
 std::map<const void *, size_t> allowed;  /* dynamic shared memory of kernels */
 std::map<const char *, size_t> pinned;   /* cudaMallocHost's */
 std::vector<emulate_stream *> streams;
-size_t graphs_launched, graphs_made;
+size_t graphs_launched, graphs_made, graphs_kept;
+
+/* Is there no memory besides that of graphs? */
+bool full_of_graphs()
+{
+    const char *most = getenv("TF_EMULATE_GRAPHS");
+    return most != nullptr && graphs_kept >= strtoull(most, nullptr, 10);
+}
+
+size_t most_shared()
+{
+    const char *most = getenv("TF_EMULATE_SHARED");
+    return most != nullptr ? strtoull(most, nullptr, 10) : (size_t)MAX_SHARED;
+}
 
 bool is_pinned(const void *p)
 {
@@ -608,7 +621,7 @@ cudaError_t cudaGetLastError()
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute, int value)
 {
-    if (value < 0 || value > MAX_SHARED)
+    if (value < 0 || (size_t)value > most_shared())
         return cudaErrorInvalidValue;
     allowed[kernel] = (size_t)value;
     return cudaSuccess;
@@ -655,6 +668,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
     p->totalGlobalMem = (size_t)1 << 30;
     p->major = 9;
     p->multiProcessorCount = 4;
+    p->sharedMemPerBlockOptin = most_shared();
     return cudaSuccess;
 }
 
@@ -687,7 +701,7 @@ cudaError_t cudaMalloc(void **p, size_t n)
     const char *most = getenv("TF_EMULATE_MOST"), *count = getenv("TF_EMULATE_ALLOCATIONS");
     if ((most != nullptr && n > strtoull(most, nullptr, 10)) ||
         (count != nullptr && made >= strtoull(count, nullptr, 10)) ||
-        posix_memalign(p, 256, n) != 0)
+        (graphs_kept > 0 && full_of_graphs()) || posix_memalign(p, 256, n) != 0)
         return cudaErrorMemoryAllocation;
     made++;
     memset(*p, 0xff, n);
@@ -796,8 +810,11 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
 {
+    if (full_of_graphs())
+        return cudaErrorMemoryAllocation;
     *x = new emulate_graph(*g);
     graphs_made++;
+    graphs_kept++;
     return cudaSuccess;
 }
 
@@ -818,6 +835,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t g)
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
 {
     delete x;
+    graphs_kept--;
     return cudaSuccess;
 }
 

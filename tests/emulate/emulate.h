@@ -17,6 +17,9 @@
  *   TF_EMULATE_ALLOCATIONS  number of device allocations that succeed; all later ones fail
  *   TF_EMULATE_FREE         free bytes of device memory, as the device reports them
  *   TF_EMULATE_NO_GRAPHS    every capture fails
+ *   TF_EMULATE_GRAPHS       number of graphs that there is memory for; while there are so many,
+ *                           device allocations fail, too
+ *   TF_EMULATE_SHARED       bytes of shared memory that a block may have (227 KiB)
  *   TF_EMULATE_NO_NCCL      NCCL is not installed
  *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends; where it
  * is the first with that rank, its call does not return TF_EMULATE_TELL         when a stream ends,
@@ -116,6 +119,7 @@ struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem;
     int major, minor, multiProcessorCount;
+    size_t sharedMemPerBlockOptin;
 };
 typedef struct emulate_stream *cudaStream_t;
 typedef struct emulate_graph *cudaGraph_t, *cudaGraphExec_t;

@@ -1,10 +1,10 @@
 /* graphs.c - graph_begin and graph_end: work is queued once per call, whether or not it is
  * replayed. The CUDA backend captures work at the second call with the same key and keeps the
- * graphs of the KEPT keys used last. */
+ * graphs of the KEPT keys used last; more keys than that may have been called once. */
 #include "../harness/problem.h"
 
 /* lib/ops/cuda/graphs.cu; floats between the counters of two keys */
-enum { KEPT = 512, KEYS = KEPT + 1, STRIDE = 64 };
+enum { KEPT = 512, KEYS = KEPT + 88, STRIDE = 64 };
 
 struct counters {
     struct lane l;
@@ -34,13 +34,42 @@ static void test_eviction(struct counters *t)
         ok(!first && !second && third, "%s: key %u is replayed from the third call on", t->l.name,
            key);
     }
+    for (unsigned key = 2; key < KEYS; key++)
+        call(t, key);
+    ok(call(t, 1) && call(t, 0), "%s: keys that were called once evict no graph", t->l.name);
     for (unsigned key = 2; key < KEPT; key++)
         call(t, key);
-    ok(call(t, 0), "%s: %d keys are kept", t->l.name, KEPT);
+    ok(call(t, 2), "%s: and are captured at the second call, however many they are", t->l.name);
+    ok(call(t, 1) && call(t, 0), "%s: %d graphs are kept", t->l.name, KEPT);
     call(t, KEPT);
-    ok(call(t, 0), "%s: one more key leaves the graph that was just used", t->l.name);
-    ok(!call(t, 1), "%s: and evicts the one used least recently", t->l.name);
-    ok(!call(t, 1) && call(t, 1), "%s: an evicted key is captured again", t->l.name);
+    ok(call(t, 0), "%s: one more leaves the graph that was just used", t->l.name);
+    ok(!call(t, 3), "%s: and evicts the one used least recently", t->l.name);
+    ok(!call(t, 3) && call(t, 3), "%s: an evicted key is captured again", t->l.name);
+}
+
+/* Graphs give way where they leave no memory, as in the emulation with TF_EMULATE_GRAPHS. A GPU has
+ * memory for these. */
+static void test_memory(struct counters *t)
+{
+    const struct tf_backend *be = t->l.be;
+    struct tf_err err = {0};
+    tf_mem *p = be->alloc(t->l.c, TF_ELEM_PARAM, 1, &err);
+    be->free(t->l.c, p); /* with which all graphs go */
+    setenv("TF_EMULATE_GRAPHS", "1", 1);
+    for (unsigned key = 0; key < 2; key++) {
+        bool first = call(t, key), second = call(t, key), third = call(t, key);
+        ok(!first && !second && third, "%s: key %u is replayed in place of others", t->l.name, key);
+    }
+    if (ok((p = be->alloc(t->l.c, TF_ELEM_PARAM, 1, &err)) != NULL,
+           "%s: memory is allocated in place of graphs: %s", t->l.name, err.msg))
+        be->free(t->l.c, p);
+    setenv("TF_EMULATE_GRAPHS", "0", 1);
+    for (unsigned i = 0; i < 5; i++)
+        call(t, 0);
+    unsetenv("TF_EMULATE_GRAPHS");
+    while (t->calls[0] % 16 != 0)
+        call(t, 0);
+    ok(call(t, 0), "%s: a key that there was no memory for is replayed later", t->l.name);
 }
 
 static void test(const struct candidate *v)
@@ -58,6 +87,7 @@ static void test(const struct candidate *v)
     be->zero(t.l.c, t.count, TF_ELEM_PARAM, KEYS * STRIDE);
     if (strcmp(be->name, "cuda") == 0) {
         test_eviction(&t);
+        test_memory(&t);
     } else {
         bool replayed = false;
         for (unsigned i = 0; i < 6; i++)

@@ -70,7 +70,7 @@ struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, const tf_mem *w, int K,
 {
     size_t n = (size_t)K * (size_t)N;
     void *room = nullptr;
-    cudaError_t e = cudaMalloc(&room, n * sizeof(A) + 1);
+    cudaError_t e = tf_cuda_malloc(c, &room, n * sizeof(A) + 1);
     if (e != cudaSuccess) {
         cudaGetLastError();
         tf_fail(err, "a weight of %d x %d: %s", K, N, cudaGetErrorString(e));

@@ -96,6 +96,8 @@ enum {
 };
 bool tf_cuda_uses(unsigned part);
 /* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one
+/* cudaMalloc; where there is no memory, once more without the graphs, which take some. memory.cu */
+cudaError_t tf_cuda_malloc(struct tf_ctx *c, void **p, size_t size);
  * operation asks once for all that it needs. NULL after a failure. */
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n);
 

@@ -4,25 +4,32 @@
  *
  * A sequence is launched plainly when its key is seen for the first time, which reserves memory,
  * loads kernels and chooses algorithms; captured the second time; and replayed from then on. The
- * MOST keys used last are kept. Graphs hold addresses, so freeing device memory drops them all. */
+ * graphs of the MOST keys used last are kept. Graphs hold addresses, so freeing device memory drops
+ * them all. They also take device memory themselves, and so give way where there is none left. */
 #include "device.h"
 
 #include <list>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace {
 
-enum { MOST = 512 };
+enum {
+    MOST = 512,
+    MOST_SEEN = 8192, /* keys that were seen once: each is only its bytes */
+};
 
 struct sequence {
     std::string key;
-    cudaGraphExec_t exec; /* or NULL: seen once */
+    cudaGraphExec_t exec;
 };
 
 std::list<struct sequence> sequences; /* the one used last comes first */
 std::unordered_map<std::string, std::list<struct sequence>::iterator> by_key;
-struct sequence *capturing;
+std::unordered_set<std::string> seen; /* once */
+bool capturing;
+std::string captured; /* its key */
 bool refused; /* this device or driver does not capture */
 bool clean;   /* no failure was noted before the capture */
 
@@ -30,43 +37,45 @@ bool clean;   /* no failure was noted before the capture */
 
 static void destroy(struct tf_ctx *c, struct sequence &s)
 {
-    if (s.exec == nullptr)
-        return;
     tf_cuda_failed(c, cudaStreamSynchronize(tf_cuda_stream(c)), "the device");
     cudaGraphExecDestroy(s.exec);
 }
 
 void tf_cuda_graphs_forget(struct tf_ctx *c)
 {
-    TF_ASSERT(capturing == nullptr);
+    TF_ASSERT(!capturing);
     for (struct sequence &s : sequences)
         destroy(c, s);
     sequences.clear();
     by_key.clear();
+    seen.clear();
 }
 
 bool tf_cuda_capturing()
 {
-    return capturing != nullptr;
+    return capturing;
 }
 
-/* The sequence of a key, moved to the front. *known: it was there before. */
-static struct sequence &sequence_of(struct tf_ctx *c, const std::string &key, bool *known)
+/* Was this key seen before, and not replayed? */
+static bool seen_before(const std::string &key)
 {
-    auto i = by_key.find(key);
-    *known = i != by_key.end();
-    if (*known) {
-        sequences.splice(sequences.begin(), sequences, i->second);
-        return sequences.front();
-    }
+    if (seen.erase(key) > 0)
+        return true;
+    if (seen.size() >= MOST_SEEN)
+        seen.clear();
+    seen.insert(key);
+    return false;
+}
+
+static void keep(struct tf_ctx *c, const std::string &key, cudaGraphExec_t exec)
+{
     if (sequences.size() >= MOST) {
         destroy(c, sequences.back());
         by_key.erase(sequences.back().key);
         sequences.pop_back();
     }
-    sequences.push_front({key, nullptr});
+    sequences.push_front({key, exec});
     by_key[key] = sequences.begin();
-    return sequences.front();
 }
 
 /* Capturing failed: launch plainly from now on, and say so once. */
@@ -81,42 +90,60 @@ static void refuse(cudaError_t e)
 
 bool tf_cuda_graph_begin(struct tf_ctx *c, const void *key, size_t n)
 {
-    bool known;
     if (refused || tf_cuda_timing() || !tf_cuda_uses(TF_CUDA_GRAPHS))
         return false;
-    struct sequence &s = sequence_of(c, std::string((const char *)key, n), &known);
-    if (s.exec != nullptr) {
-        tf_cuda_failed(c, cudaGraphLaunch(s.exec, tf_cuda_stream(c)), "graph");
+    std::string name((const char *)key, n);
+    auto known = by_key.find(name);
+    if (known != by_key.end()) {
+        sequences.splice(sequences.begin(), sequences, known->second);
+        tf_cuda_failed(c, cudaGraphLaunch(known->second->exec, tf_cuda_stream(c)), "graph");
         return true;
     }
-    if (known) {
+    if (seen_before(name)) {
         cudaError_t e = cudaStreamBeginCapture(tf_cuda_stream(c), cudaStreamCaptureModeRelaxed);
         if (e == cudaSuccess)
-            capturing = &s, clean = c->err.status == 0;
+            capturing = true, captured = name, clean = c->err.status == 0;
         else
             refuse(e);
     }
     return false;
 }
 
+/* Without memory for a graph, try again without all others. Where that does not help, the key
+ * counts as one that was never seen, so that the caller's next try is a plain one. */
+static cudaError_t instantiate(struct tf_ctx *c, cudaGraphExec_t *exec, cudaGraph_t graph)
+{
+    cudaError_t e = cudaGraphInstantiate(exec, graph, 0);
+    if (e != cudaErrorMemoryAllocation)
+        return e;
+    cudaGetLastError();
+    tf_cuda_graphs_forget(c);
+    return cudaGraphInstantiate(exec, graph, 0);
+}
+
 bool tf_cuda_graph_end(struct tf_ctx *c)
 {
-    if (capturing == nullptr)
+    if (!capturing)
         return true;
     cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
     cudaError_t e = cudaStreamEndCapture(tf_cuda_stream(c), &graph);
+    capturing = false;
     if (e == cudaSuccess)
-        e = cudaGraphInstantiate(&capturing->exec, graph, 0);
+        e = instantiate(c, &exec, graph);
     if (graph != nullptr)
         cudaGraphDestroy(graph);
     if (e == cudaSuccess) {
-        tf_cuda_failed(c, cudaGraphLaunch(capturing->exec, tf_cuda_stream(c)), "graph");
-    } else { /* nothing has run */
-        capturing->exec = nullptr;
-        if (clean)
-            c->err.status = 0;
-        refuse(e);
+        keep(c, captured, exec);
+        tf_cuda_failed(c, cudaGraphLaunch(exec, tf_cuda_stream(c)), "graph");
+        return true;
     }
-    capturing = nullptr;
-    return e == cudaSuccess;
+    /* Nothing has run. */
+    if (clean)
+        c->err.status = 0;
+    if (e == cudaErrorMemoryAllocation)
+        cudaGetLastError();
+    else
+        refuse(e);
+    return false;
 }

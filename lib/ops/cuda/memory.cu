@@ -86,7 +86,17 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
     void *p = nullptr;
     cudaError_t failed = __builtin_mul_overflow(n, tf_cuda_size(c, e), &size)
                              ? cudaErrorMemoryAllocation
-                             : cudaMalloc(&p, size > 0 ? size : 1);
+                             : tf_cuda_malloc(c, &p, size > 0 ? size : 1);
+cudaError_t tf_cuda_malloc(struct tf_ctx *c, void **p, size_t size)
+{
+    cudaError_t e = cudaMalloc(p, size);
+    if (e != cudaErrorMemoryAllocation || tf_cuda_capturing())
+        return e;
+    cudaGetLastError();
+    tf_cuda_graphs_forget(c);
+    return cudaMalloc(p, size);
+}
+
     if (failed == cudaSuccess)
         failed = cudaMemsetAsync(p, 0, size, tf_cuda_stream(c));
     if (failed != cudaSuccess) {

@@ -114,7 +114,7 @@ template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p)
     struct weights &w = i->second;
     if (shadow_of<A>(w) == nullptr) {
         void *shadow;
-        cudaError_t e = cudaMalloc(&shadow, w.n * sizeof(A) + 1);
+        cudaError_t e = tf_cuda_malloc(c, &shadow, w.n * sizeof(A) + 1);
         if (e != cudaSuccess) {
             cudaGetLastError();
             tf_cuda_failed(c, e, "memory for weights");
