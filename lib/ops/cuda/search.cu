@@ -270,33 +270,44 @@ static __global__ void __launch_bounds__(THREADS)
             most = fmaxf(most, lp[id] > 0 ? 0 : lp[id]);
     double max = (double)block_max(most, room), sum = 0;
     uint64_t bar = 1; /* of those that can be drawn */
+    /* keys from one on: how many they are, and their weight or again how many */
+    struct reached {
+        double n, sum;
+    };
     auto reach = [&](uint64_t from_key, bool weigh) {
-        double mine = 0; /* expf: the bar alone depends on it */
+        double n = 0, mine = 0; /* expf: the bar alone depends on it */
         for (uint32_t id = from; id < to; id++) {
             uint64_t e = key(id);
-            mine += e < from_key ? 0
-                    : weigh      ? (double)expf((float)((x_of(e) - max) / s.opts.temperature))
-                                 : 1;
+            n += e >= from_key;
+            if (weigh && e >= from_key)
+                mine += (double)expf((float)((x_of(e) - max) / s.opts.temperature));
         }
-        return block_sum(mine, run);
+        n = block_sum(n, run);
+        return reached{n, weigh ? block_sum(mine, run) : n};
     };
-    auto raise = [&](double need, bool weigh) {
-        /* from low on there is enough, from high on there is not */
-        uint64_t low = bar, high = ~0ull;
-        while (high - low > 1) {
-            uint64_t middle = low + (high - low) / 2;
-            if (reach(middle, weigh) >= need)
-                low = middle;
+    auto raise = [&](struct reached all, double need, bool weigh) {
+        /* from bar on there is enough, from high on there is not; with one key between them, that
+         * is the last one that is needed */
+        uint64_t high = ~0ull;
+        double beyond = 0; /* keys from high on */
+        while (all.n - beyond > 1) {
+            uint64_t middle = bar + (high - bar) / 2;
+            struct reached r = reach(middle, weigh);
+            if (r.sum >= need)
+                bar = middle, all = r;
             else
-                high = middle;
+                high = middle, beyond = r.n;
         }
-        bar = low;
     };
-    if (s.opts.top_k > 0 && s.opts.top_k < V && !v.forced &&
-        reach(bar, false) > (double)s.opts.top_k)
-        raise((double)s.opts.top_k, false);
-    if (s.opts.top_p > 0 && s.opts.top_p < 1)
-        raise(s.opts.top_p * reach(bar, true), true);
+    if (s.opts.top_k > 0 && s.opts.top_k < V && !v.forced) {
+        struct reached all = reach(bar, false);
+        if (all.n > (double)s.opts.top_k)
+            raise(all, (double)s.opts.top_k, false);
+    }
+    if (s.opts.top_p > 0 && s.opts.top_p < 1) {
+        struct reached all = reach(bar, true);
+        raise(all, s.opts.top_p * all.sum, true);
+    }
     __syncthreads();
     auto weight = [&](uint32_t id) {
         uint64_t e = key(id);
