@@ -678,6 +678,20 @@ program() {
     done
 }
 
+@test "a model wider than the kernels or the device's shared memory: an error" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    wide=(tf-train -q --device cuda --preset tiny --layers 1 --d-ff 16 --heads 1 --steps 1 -o run)
+    t 1 "${wide[@]}" --d-model 16388 --d-k 16 --d-v 16 "$B"
+    expect_contains "$stderr" "add_norm_fwd: rows of 16388 elements; a GPU takes 16384 at most"
+    # Of the backward pass, which needs more.
+    t 0 "${wide[@]}" --d-model 16 --d-k 1000 --d-v 1000 "$B"
+    rm -r run
+    TF_EMULATE_SHARED=65536 t 1 "${wide[@]}" --d-model 16 --d-k 1000 --d-v 1000 "$B"
+    expect_contains "$stderr" "attention_bwd: 73344 bytes of shared memory for these widths, the device has 65536"
+    t 1 "${wide[@]}" --d-model 16 --d-k 9000 --d-v 9000 "$B"
+    expect_contains "$stderr" "attention_fwd: 296832 bytes of shared memory for these widths, the device has 232448"
+}
+
 @test "graphs give way where they leave no memory, and the result is the same" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     few >few.tfs

@@ -288,9 +288,9 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
     if (sums == nullptr)
         return;
     auto run = [&](auto kernel) {
-        tf_cuda_allow_shared(c, (const void *)kernel, shared);
-        launch(c, "attention_bwd", kernel, dim3(places_of(a)), dim3(32 * warps), shared,
-               heads_of<A>(c, a), sums);
+        if (tf_cuda_allow_shared(c, "attention_bwd", (const void *)kernel, shared))
+            launch(c, "attention_bwd", kernel, dim3(places_of(a)), dim3(32 * warps), shared,
+                   heads_of<A>(c, a), sums);
     };
     if (a->dk <= 64 && a->dv <= 64)
         run(backward_mma<A, 64>);
@@ -309,11 +309,11 @@ void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const struct tf_attention *
     size_t shared, n = a->q_rows->cap_rows * (size_t)a->heads;
     int warps = warps_of(2 * a->dk + 2 * a->dv + 64, &shared);
     float *dot = (float *)tf_cuda_scratch(c, n * sizeof *dot);
-    if (dot == nullptr)
+    if (dot == nullptr ||
+        !tf_cuda_allow_shared(c, "attention_bwd", (const void *)backward_any<A, false>, shared) ||
+        !tf_cuda_allow_shared(c, "attention_bwd", (const void *)backward_any<A, true>, shared))
         return;
     struct heads<A> h = heads_of<A>(c, a);
-    tf_cuda_allow_shared(c, (const void *)backward_any<A, false>, shared);
-    tf_cuda_allow_shared(c, (const void *)backward_any<A, true>, shared);
     launch(c, "attention_bwd", dots<A>, dim3(div_up(n, 8)), dim3(256), 0, dot, h);
     launch(c, "attention_bwd", backward_any<A, false>,
            dim3(places_of(a), tiles_of(a->q_rows, 4 * warps)), dim3(32 * warps), shared, h,

@@ -233,9 +233,9 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
     size_t shared = (size_t)KEYS * (a->dk + a->dv + 2 * PAD) * sizeof(A);
     int warps = warps_for(a);
     auto run = [&](auto kernel) {
-        tf_cuda_allow_shared(c, (const void *)kernel, shared);
-        launch(c, "attention_fwd", kernel, dim3(places_of(a), tiles_of(a->q_rows, 16 * warps)),
-               dim3(32 * warps), shared, heads_of<A>(c, a));
+        if (tf_cuda_allow_shared(c, "attention_fwd", (const void *)kernel, shared))
+            launch(c, "attention_fwd", kernel, dim3(places_of(a), tiles_of(a->q_rows, 16 * warps)),
+                   dim3(32 * warps), shared, heads_of<A>(c, a));
     };
     if (a->dk <= 64 && a->dv <= 64)
         run(forward_mma<A, 64>);
@@ -253,7 +253,8 @@ void tf_cuda_ops<A>::attention_fwd(struct tf_ctx *c, const struct tf_attention *
         }
     size_t shared;
     int warps = warps_of(a->dk + a->dv + 32, &shared);
-    tf_cuda_allow_shared(c, (const void *)forward_any<A>, shared);
+    if (!tf_cuda_allow_shared(c, "attention_fwd", (const void *)forward_any<A>, shared))
+        return;
     launch(c, "attention_fwd", forward_any<A>, dim3(places_of(a), tiles_of(a->q_rows, 4 * warps)),
            dim3(32 * warps), shared, heads_of<A>(c, a));
 }

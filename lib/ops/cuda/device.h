@@ -52,6 +52,7 @@ struct tf_ctx {
     size_t act;                 /* bytes of an ACT */
     int sms;                    /* multiprocessors */
     int arch;                   /* compute capability, as 90 */
+    size_t shared;              /* bytes of shared memory that a block may have */
     bool pdl;                   /* kernels may start early: see launch_early() */
     unsigned epilogues;         /* which of them products end in: linear.cu */
     size_t logits_room;         /* bytes of logits at once, or 0 for xent.cu's own choice */
@@ -95,9 +96,9 @@ enum {
     TF_CUDA_NCCL = 32,
 };
 bool tf_cuda_uses(unsigned part);
-/* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one
 /* cudaMalloc; where there is no memory, once more without the graphs, which take some. memory.cu */
 cudaError_t tf_cuda_malloc(struct tf_ctx *c, void **p, size_t size);
+/* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one
  * operation asks once for all that it needs. NULL after a failure. */
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n);
 
@@ -207,7 +208,8 @@ __device__ static inline void wait_for_previous()
 }
 
 /* Declare the block's dynamic shared memory as an array; at most one in a kernel. A launch that may
- * need more than 47 KiB (48 KiB with static arrays) needs tf_cuda_allow_shared() first. */
+ * need more than 47 KiB (48 KiB with static arrays) needs tf_cuda_allow_shared() first: false, with
+ * the failure noted, where the device does not have so much. */
 #ifdef TF_EMULATE
 #define TF_SHARED(type, name) type *name = (type *)emulate::shared_memory()
 #else
@@ -215,7 +217,7 @@ __device__ static inline void wait_for_previous()
     extern __shared__ __align__(16) unsigned char tf_shared[]; \
     type *name = (type *)tf_shared
 #endif
-void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n);
+bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel, size_t n);
 
 static inline unsigned div_up(size_t a, size_t b)
 {

@@ -39,22 +39,29 @@ int tf_cuda_report_error(struct tf_ctx *c, struct tf_err *err)
 }
 
 /* The limit of a kernel only grows: a captured launch may need the larger one. */
-void tf_cuda_allow_shared(struct tf_ctx *c, const void *kernel, size_t n)
+bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel, size_t n)
 {
     static std::map<const void *, size_t> allowed;
     if (n <= 47 * 1024)
-        return;
+        return true;
     size_t &had = allowed[kernel];
     if (n <= had)
-        return;
+        return true;
+    if (n > c->shared) {
+        if (c->err.status == 0)
+            tf_fail(&c->err, "%s: %zu bytes of shared memory for these widths, the device has %zu",
+                    what, n, c->shared);
+        return false;
+    }
     cudaError_t e =
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)n);
     if (e == cudaSuccess) {
         had = n;
-        return;
+        return true;
     }
     cudaGetLastError();
-    tf_cuda_failed(c, e, "shared memory");
+    tf_cuda_failed(c, e, what);
+    return false;
 }
 
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
@@ -80,13 +87,6 @@ void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
     return c->scratch;
 }
 
-tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err)
-{
-    size_t size;
-    void *p = nullptr;
-    cudaError_t failed = __builtin_mul_overflow(n, tf_cuda_size(c, e), &size)
-                             ? cudaErrorMemoryAllocation
-                             : tf_cuda_malloc(c, &p, size > 0 ? size : 1);
 cudaError_t tf_cuda_malloc(struct tf_ctx *c, void **p, size_t size)
 {
     cudaError_t e = cudaMalloc(p, size);
@@ -97,6 +97,13 @@ cudaError_t tf_cuda_malloc(struct tf_ctx *c, void **p, size_t size)
     return cudaMalloc(p, size);
 }
 
+tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err)
+{
+    size_t size;
+    void *p = nullptr;
+    cudaError_t failed = __builtin_mul_overflow(n, tf_cuda_size(c, e), &size)
+                             ? cudaErrorMemoryAllocation
+                             : tf_cuda_malloc(c, &p, size > 0 ? size : 1);
     if (failed == cudaSuccess)
         failed = cudaMemsetAsync(p, 0, size, tf_cuda_stream(c));
     if (failed != cudaSuccess) {

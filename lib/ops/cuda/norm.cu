@@ -225,10 +225,15 @@ static __global__ void __launch_bounds__(1024)
     *(d < D ? dgain + d : dbias + (d - D)) = sum;
 }
 
-/* run(T) with the smallest team for rows of D elements. */
-template <typename F> static void with_team(int D, F run)
+/* run(T) with the smallest team for rows of D elements, or a failure where none is large enough. */
+template <typename F> static void with_team(struct tf_ctx *c, const char *what, int D, F run)
 {
-    TF_ASSERT(D <= 4 * Q * 1024);
+    if (D > 4 * Q * 1024) {
+        if (c->err.status == 0)
+            tf_fail(&c->err, "%s: rows of %d elements; a GPU takes %d at most", what, D,
+                    4 * Q * 1024);
+        return;
+    }
     if (D <= 4 * Q * 32)
         run(std::integral_constant<int, 32>());
     else if (D <= 4 * Q * 64)
@@ -247,7 +252,7 @@ void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem
 {
     bool whole = quads_whole(D, (A *)s, (A *)y, (const A *)x, (const A *)res, (const float *)gain,
                              (const float *)bias);
-    with_team(D, [&](auto T) {
+    with_team(c, "add_norm_fwd", D, [&](auto T) {
         launch(c, "add_norm_fwd", forward<A, T>, dim3(div_up(r->cap_rows, team<T>::rows)),
                dim3(team<T>::block), 0, (A *)s, (A *)y, (float *)mean, (float *)rstd, (const A *)x,
                (const A *)res, (const float *)gain, (const float *)bias, r->head, r->cap_rows, D,
@@ -269,11 +274,12 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
         (partial = (float *)tf_cuda_scratch(c, (size_t)GROUPS * 2 * D * sizeof(float))) == nullptr)
         return;
     int blocks = 0; /* with rows */
-    with_team(D, [&](auto T) {
+    with_team(c, "add_norm_bwd", D, [&](auto T) {
+        size_t shared = (size_t)team<T>::rows * D * sizeof(float);
+        if (!tf_cuda_allow_shared(c, "add_norm_bwd", (const void *)backward<A, T>, shared))
+            return;
         blocks = (int)div_up(r->cap_rows, team<T>::rows);
         blocks = blocks < GROUPS ? blocks : (int)GROUPS;
-        size_t shared = (size_t)team<T>::rows * D * sizeof(float);
-        tf_cuda_allow_shared(c, (const void *)backward<A, T>, shared);
         launch(c, "add_norm_bwd", backward<A, T>, dim3((unsigned)blocks), dim3(team<T>::block),
                shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
                (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows,

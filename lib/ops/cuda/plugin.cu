@@ -93,6 +93,7 @@ static struct {
     bool known;
     int number; /* CUDA's, from 0 */
     int arch, sms;
+    size_t shared; /* bytes of it that a block may have */
     bool pdl; /* the code for this device has wait_for_previous() */
     size_t logits; /* TF_CUDA_XENT_ROOM, or 0 */
     char name[96];
@@ -152,6 +153,7 @@ static int find_device(struct tf_err *err)
                        p.name, p.major, p.minor, cudaGetErrorString(e), p.major, p.minor);
     }
     device.arch = 10 * p.major + p.minor;
+    device.shared = p.sharedMemPerBlockOptin;
     device.pdl = device.arch >= 90 && a.ptxVersion >= 90 && tf_cuda_uses(TF_CUDA_PDL);
     /* How many multiprocessors choices of kernels go by: small tests have those of large ones. */
     const long long sms = number_in("TF_CUDA_SMS", 1024, p.multiProcessorCount, err),
@@ -241,6 +243,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     c->act = act;
     c->sms = device.sms;
     c->arch = device.arch;
+    c->shared = device.shared;
     c->pdl = device.pdl;
     c->logits_room = device.logits;
     c->epilogues = epilogues;
