@@ -32,6 +32,15 @@ whole() {
         cmp score.json parts/score.json >&2
         rm parts/translation
     done
+    # A number of parts that was there before: their translations are joined again.
+    mkdir sampled
+    sample() {
+        t 0 "${in_parts[@]}" OUT=sampled DECODE_FLAGS='--sample' PARTS="$1"
+        cat "sampled/$1"/*.out | cmp - sampled/translation >&2
+    }
+    sample 2
+    sample 3
+    sample 2
     # It continues with what is missing.
     rm parts/7/00003.out
     t 0 make -f "$TOP/examples/parallel/Makefile" MODEL="$MODEL" TEXT=text REF=ref PARTS=7
@@ -76,6 +85,19 @@ whole() {
         tf-tokenize -d -m "$MODEL" >whole 2>/dev/null || [ $? = 4 ]
     t 0 "${in_parts[@]}" PARTS=3
     cmp whole parts/translation >&2
+}
+
+@test "a text in parts: a part of which the first 16 lines are bad" {
+    { cat text && for _ in {1..20}; do printf '\xff\n'; done && cat text; } >longer
+    mv longer text
+    { cat ref && for _ in {1..20}; do echo; done && cat ref; } >longer
+    mv longer ref
+    t 4 tf-tokenize -m "$MODEL" -o whole.tfs text
+    tf-decode -q -m "$MODEL" whole.tfs 2>/dev/null | tf-tokenize -d -m "$MODEL" >whole 2>/dev/null ||
+        [ $? = 4 ]
+    t 0 "${in_parts[@]}" PARTS=7
+    cmp whole parts/translation >&2
+    expect_contains "$stderr" "records bad"
 }
 
 @test "a text in parts: another model, text, reference or option makes everything again" {
