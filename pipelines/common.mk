@@ -15,6 +15,9 @@ $(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(call is_number,$($v),11),
 $(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
     $(error PAIR=$(PAIR): two languages such as en-de are required)))
 
+# The tokenizer of tf-bleu: that of the language, and characters for those whose own it lacks.
+tokenized = $(if $(filter ja ko,$T),--tokenize char,--language-pair $S-$T)
+
 # The tools of this tree if it is built, otherwise those in PATH.
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
 export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)

@@ -1,6 +1,7 @@
-# debian.mk - package descriptions, English to any language of Debian's translators. apt fetches the
-# indices into a private directory (the system's apt state does not change), and debian-pairs
-# extracts a parallel corpus: about 40,000 (de) to 60,000 (fr) pairs.
+# debian.mk - package descriptions, English to a language of Debian's translators that puts spaces
+# between words. apt fetches the indices into a private directory (the system's apt state does not
+# change), and debian-pairs extracts a parallel corpus: about 40,000 (de) to 60,000 (fr) pairs, and
+# fewer in scripts other than Latin, whose paragraphs stay whole.
 #
 #     make -f pipelines/debian.mk [PAIR=en-fr]   needs apt and its package sources
 #     make -f pipelines/debian.mk DATA=DIR       existing {train,dev,test}.en-XX.{en,XX}.gz
@@ -20,7 +21,6 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 HERE := $(dir $(firstword $(MAKEFILE_LIST)))
 
 ifdef DATA
-$(TEXTS): $(WORK)/DATA.settings
 $(WORK)/train.%: $(DATA)/train.$(PAIR).%.gz
 	gzip -dc $< >$@.part
 	$(whole)
@@ -45,7 +45,7 @@ APT = -o Dir::State=$(abspath $(WORK))/apt -o Dir::State::status=/dev/null \
       -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false -o APT::Sandbox::User=root
 index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | head -n 1 | \
         xargs /usr/lib/apt/apt-helper $(APT) cat-file
-$(WORK)/indices: | $(WORK)
+$(WORK)/indices: $(WORK)/source.settings | $(WORK)
 	mkdir -p $(WORK)/apt/lists/partial $(WORK)/apt/archives/partial
 	apt-get $(APT) -q update
 	$(call index,Packages,'Component: main') >$(WORK)/Packages

@@ -14,7 +14,9 @@
 # TOKENS, STEPS and SAVE_EVERY are the preset's if they are empty.
 #
 # WORK has the text, the vocabulary and the streams, RESULTS the training run and what follows from
-# it. Several runs share one WORK if each has its own RESULTS.
+# it. Several runs share one WORK if each has its own RESULTS, and all have the same texts and
+# vocabulary: a run with another PAIR or VOCAB_SIZE replaces these, and repeating the first run
+# makes its own again.
 #
 # DIALECT=t2t sets what tensor2tensor did: batches of padded tokens in buckets, 4,096 in each of 8
 # replicas (here 8 batches per update), 40,960 rows of embeddings for a vocabulary of 37,000,
@@ -88,7 +90,8 @@ all: $(RESULTS)/dev-perplexity.json
 all: $(addprefix $(RESULTS)/,score.json curve.svg perplexity.json) ## train, translate, score
 	@echo
 	@tf-info $(RESULTS)/model.tfm | sed -n '1,4p'
-	@echo "test set:"; tf-bleu $(WORK)/test.$T -i $(RESULTS)/test.out -f text | sed 's/^/  /'
+	@echo "test set:"
+	@tf-bleu $(tokenized) $(WORK)/test.$T -i $(RESULTS)/test.out -f text | sed 's/^/  /'
 	@echo "perplexity: test set $(call perplexity,perplexity)," \
 	    "development set $(call perplexity,dev-perplexity)"
 	@echo "learning curve: $(RESULTS)/curve.svg"
@@ -108,12 +111,16 @@ replicas   = $(if $(ACCUMULATE),--accumulate $(ACCUMULATE)) \
 model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) $(strip $(replicas)) \
              $(TRAIN_FLAGS)
 training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) \
-             $(if $(parts),--parts $(PARTS)) | $(model))
+             $(if $(parts),--parts $(PARTS)) $(if $(BRACKETS),--brackets $(BRACKETS)) | $(model))
+# What the texts depend on besides their files.
+source     = $(strip $(DATA) $(PAIR))
 length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
 decoding   = --beam $(BEAM) --alpha $(ALPHA) $(DECODE_FLAGS)
 current    = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1
 %.settings: FORCE | $(WORK) $(RESULTS)
 	@$(call current,$@) || { printf '%s\n' $(call quote,$($(*F))) >$@.part; $(whole); }
+
+$(TEXTS): $(WORK)/source.settings
 
 # ---- vocabulary: one for both languages (paper, section 5.1) ----
 $(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T $(WORK)/vocabulary.settings
@@ -137,10 +144,10 @@ $(WORK)/$(cut)/cut: $(WORK)/train.$S $(WORK)/train.$T
 	done
 	touch $@
 parts_of = $(parts:%=$(WORK)/$(cut)/%.$1.tfs)
-# With make -j, each on one thread.
+# With make -j, each on one thread. A part may begin with bad lines; tf-batch counts them.
 $(call parts_of,$S) $(call parts_of,$T): %.tfs: $(WORK)/$(cut)/cut $(WORK)/vocab.model
-	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model -o $@ $* \
-	    $(if $(filter -j%,$(MAKEFLAGS)),--threads 1,$(threads)))
+	tf-tokenize -m $(WORK)/vocab.model --bad $(if $(filter warn,$(BAD)),ok,fail) \
+	    -o $@ $* $(if $(filter -j%,$(MAKEFLAGS)),--threads 1,$(threads))
 $(WORK)/$(cut)/train.list: $(call parts_of,$S) $(call parts_of,$T)
 	for p in $(parts); do \
 	    printf '%s\t%s\n' $(WORK)/$(cut)/$$p.$S.tfs $(WORK)/$(cut)/$$p.$T.tfs; \
@@ -169,8 +176,8 @@ train_on_ranks = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
-$(WORK)/vocabulary.settings $(WORK)/validation.settings $(WORK)/TRAIN.settings \
-    $(RESULTS)/training.settings: | trainable
+$(WORK)/source.settings $(WORK)/vocabulary.settings $(WORK)/validation.settings \
+    $(WORK)/TRAIN.settings $(RESULTS)/training.settings: | trainable
 trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
@@ -206,7 +213,7 @@ $(RESULTS)/test.out: $(WORK)/test.$S $(RESULTS)/model.tfm $(RESULTS)/decoding.se
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 $(RESULTS)/score.json: $(WORK)/test.$T $(RESULTS)/test.out
-	tf-bleu $< -i $(RESULTS)/test.out >$@.part
+	tf-bleu $(tokenized) $< -i $(RESULTS)/test.out >$@.part
 	$(whole)
 
 # $T must be a language of `tf-bleu --as paper`: de, en or fr.
@@ -228,8 +235,7 @@ on_fp32 := --device cuda --precision fp32
 on_fp16 := --device cuda --precision fp16
 on_bf16 := --device cuda --precision bf16
 $(RESULTS)/device.%.out: $(WORK)/test.$S.tfs $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
-	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) --beam $(BEAM) \
-	    --alpha $(ALPHA) $(on_$*) $< \
+	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) $(decoding) $(on_$*) $< \
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 kinds = cpu fp32 fp16 bf16
@@ -238,7 +244,7 @@ equal = awk 'NR % 2 { line = $$0; next } $$0 == line { n++ } \
 devices: $(kinds:%=$(RESULTS)/device.%.out) ## compare CPU and GPU precisions: lines equal, and BLEU
 	@for d in $(kinds); do \
 	    same=$$(paste -d '\n' $(RESULTS)/device.cpu.out $(RESULTS)/device.$$d.out | $(equal)); \
-	    bleu=$$(tf-bleu $(WORK)/test.$T -i $(RESULTS)/device.$$d.out -b -w 2); \
+	    bleu=$$(tf-bleu $(tokenized) $(WORK)/test.$T -i $(RESULTS)/device.$$d.out -b -w 2); \
 	    printf '%-4s  %6s %% of the lines equal those of the CPU  BLEU %s\n' $$d $$same $$bleu; \
 	done
 

@@ -25,7 +25,6 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 
 $(DATA)/%.gz:
 	@echo '$@ not found: set DATA=DIR to the folder of Multi30k' >&2; exit 1
-$(TEXTS): $(WORK)/DATA.settings
 $(WORK)/train.%: $(DATA)/train.%.gz
 	gzip -dc $< >$@.part
 	$(whole)

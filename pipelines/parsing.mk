@@ -47,6 +47,7 @@ BEAMS      ?= 4 21
 SMALL_SETTINGS := SMALL=1 VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+source += $(BRACKETS)
 .DEFAULT_GOAL := parse
 
 # All sentence lengths, COLLINS.prm. EVALB ignores punctuation by its tags, so a tree with a
@@ -70,7 +71,8 @@ $(WORK)/$1.trees: $($2) $(WORK)/$2.settings
 	done >$$@.part
 	$$(whole)
 $(WORK)/$1.words $(WORK)/$1.tags &: $(WORK)/$1.trees
-	$$(call allow_bad,tf-tree -l -b $(BRACKETS) -w $(WORK)/$1.words -o $(WORK)/$1.tags $$<)
+	$$(call allow_bad,tf-tree -l -b $(BRACKETS) -w $(WORK)/$1.words -o $(WORK)/$1.tags \
+	    $(WORK)/$1.trees)
 endef
 ifneq ($(goals),)
 $(call keep,$(TRAIN) $(DEV) $(TEST), \
@@ -85,7 +87,7 @@ $(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
 	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
 ifneq ($(CONSTRAIN),)
 decoding += --insert $(WORK)/brackets.tfs --max-insert 12
-$(RESULTS)/test.out: $(WORK)/brackets.tfs
+$(RESULTS)/test.out $(kinds:%=$(RESULTS)/device.%.out): $(WORK)/brackets.tfs
 endif
 
 $(RESULTS)/test.parsed: $(RESULTS)/test.out $(WORK)/test.words

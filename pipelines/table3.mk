@@ -118,7 +118,7 @@ $(WORK)/%/row.txt: data
 	    TRAIN_FLAGS='$(strip $(call widths,$*) $(TRAIN_FLAGS))' \
 	    $(@D)/score.json $(@D)/perplexity.json)
 	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); \
-	    bleu=$$(tf-bleu $(WORK)/data/test.$T -i $(@D)/test.out -b -w 1); \
+	    bleu=$$(tf-bleu $(tokenized) $(WORK)/data/test.$T -i $(@D)/test.out -b -w 1); \
 	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); \
 	    printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part
 	$(whole)
@@ -152,7 +152,7 @@ paper-score: $(ROWS:%=$(WORK)/%/paper.bleu) ## BLEU of all ROWS, tokenised and w
 
 small: ## try every row with SCALE=small and 10 updates; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) SCALE=small TRAIN='$(TRAIN)' DEV='$(DEV)' \
-	    WORK=$(WORK)-small VOCAB_SIZE=200 STEPS=10 SAVE_EVERY=10 TOKENS=1000 \
+	    WORK=$(WORK)-trial VOCAB_SIZE=200 STEPS=10 SAVE_EVERY=10 TOKENS=1000 \
 	    TRAIN_FLAGS='--warmup 30' DECODE_FLAGS='--max-extra 5'
 
 .PHONY: table data paper-score small

@@ -13,6 +13,7 @@ SMALL   ?=
 RESULTS ?= $(WORK)/$(PRESET)$(if $(filter t2t,$(DIALECT)),-t2t)
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+source += $(SMALL)
 
 ARCHIVES := $(notdir $(URLS))
 download: $(addprefix $(DATA)/,$(ARCHIVES)) ## fetch the archives (several GB)
@@ -35,7 +36,6 @@ ifdef SMALL
 ifneq ($(goals),)
 $(call keep,$(SMALL).$S $(SMALL).$T,$(TEXTS))
 endif
-$(TEXTS): $(WORK)/SMALL.settings
 $(WORK)/train.%: $(SMALL).%
 	tail -n +201 $< >$@.part
 	$(whole)

@@ -50,7 +50,8 @@ check_results() {
     [[ $output != *tf-train* ]]
     # And pictures of where it looks, of which nothing is made again.
     t 0 make -f "$TOP/pipelines/multi30k.mk" attention DATA="$data" WORK=w-small LAYER=1 \
-        SENTENCE=2 -o w-small/trained -o w-small/model.tfm -o w-small/test.out
+        SENTENCE=2 -o w-small/source.settings -o w-small/trained -o w-small/model.tfm \
+        -o w-small/test.out
     [[ $output != *tf-train* ]]
     grep -q 'encoder attention, layer 1' w-small/sentence-2.encoder-1.svg
     grep -q 'cross attention, layer 1' w-small/sentence-2.cross-1.svg
@@ -168,39 +169,49 @@ check_results() {
     corpus data train dev test
     args=(-f "$TOP/pipelines/table3.mk" small TRAIN=data/train DEV=data/dev WORK=w)
     t 0 make -s "${args[@]}" ROWS='base A-h1 E big'
-    [ "$(awk 'NR > 1 { print $1 }' w-small/table.txt | xargs)" = "base A-h1 E big" ]
+    [ "$(awk 'NR > 1 { print $1 }' w-trial/table.txt | xargs)" = "base A-h1 E big" ]
     expect_contains "$output" "PPL and the paper: Spearman's rho"
     expect_contains "$output" "over 4 rows"
-    grep -q '>A-h1</text>' w-small/table.svg
+    grep -q '>A-h1</text>' w-trial/table.svg
     # Every row keeps what it is about, at an eighth of the widths.
     is_model() {
         local fields='d_k|d_v|d_ff|heads|d_model|encoder_layers'
-        [ "$(tf-info "w-small/$1/model.tfm" | sed -nE "s/^  ($fields) +//p" | xargs)" = "$2" ]
+        [ "$(tf-info "w-trial/$1/model.tfm" | sed -nE "s/^  ($fields) +//p" | xargs)" = "$2" ]
     }
     is_model base '8 8 256 8 64 6'
     is_model A-h1 '64 64 256 1 64 6'
     is_model big '8 8 512 16 128 6'
     # Perplexity and BLEU of the development set, the parameters, and the paper's.
-    grep -Eq '^E +[0-9]+\.[0-9]{2} +[0-9.]+ +[0-9]+\.[0-9]{2}   4\.92 25\.7 -$' w-small/table.txt
-    [ "$(tf-info w-small/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
-    [ "$(tf-info w-small/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
-    cmp w-small/data/test.de <(gzip -dc data/dev.de.gz)
+    grep -Eq '^E +[0-9]+\.[0-9]{2} +[0-9.]+ +[0-9]+\.[0-9]{2}   4\.92 25\.7 -$' w-trial/table.txt
+    [ "$(tf-info w-trial/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
+    [ "$(tf-info w-trial/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
+    cmp w-trial/data/test.de <(gzip -dc data/dev.de.gz)
     # One row more trains only that, from the same vocabulary.
     t 0 env -u MAKELEVEL -u MAKEFLAGS make -s -j2 "${args[@]}" \
         ROWS='base A-h1 E big D-p0.2 B-dk16'
     # Its makes share the two jobs.
     [[ $stderr != *jobserver* ]]
-    [ "$(wc -l <w-small/table.txt)" -eq 7 ]
+    [ "$(wc -l <w-trial/table.txt)" -eq 7 ]
     is_model B-dk16 '2 8 256 8 64 6'
     [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 2 ]
-    [ "$(tf-info w-small/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
-    t 0 make -s "${args[@]}" paper-score WORK=w-small ROWS='base E' -o w-small/base/row.txt \
-        -o w-small/E/row.txt -o small
+    [ "$(tf-info w-trial/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
+    t 0 make -s "${args[@]}" paper-score WORK=w-trial ROWS='base E' -o w-trial/base/row.txt \
+        -o w-trial/E/row.txt -o small
     [ "$(cut -d = -f 1 <<<"$output")" = $'base       BLEU \nE          BLEU ' ]
     # Another development set is not taken for that one.
     t 0 make -s "${args[@]}" ROWS=E DEV=data/test
-    cmp w-small/data/test.de <(gzip -dc data/test.de.gz)
-    [ w-small/E/test.out -nt w-small/data/test.de ]
+    cmp w-trial/data/test.de <(gzip -dc data/test.de.gz)
+    [ w-trial/E/test.out -nt w-trial/data/test.de ]
+}
+
+@test "table3.mk: make small never writes where SCALE=small does" {
+    folder() { sed -n "s/.* WORK='\([^']*\)\/data' .*/\1/p" <<<"$output" | sort -u; }
+    touch t.en t.de
+    args=(-n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=t ROWS=base)
+    t 0 make "${args[@]}" SCALE=small
+    scaled=$(folder)
+    t 0 make "${args[@]}" small
+    [ "$(folder)" != "$scaled" ]
 }
 
 @test "table3.mk: what SCALE=small changes of each row" {
@@ -281,6 +292,21 @@ PY
     expect_contains "$output" "Bracketing FMeasure       = 100.00"
     t 2 make "${args[@]}"
     expect_contains "$stderr" "TRAIN= is needed"
+}
+
+@test "parsing.mk: other brackets are other sequences, and another training" {
+    treebank 5 1 >t.mrg
+    args=(-f "$TOP/pipelines/parsing.mk" TRAIN=t.mrg DEV=t.mrg TEST=t.mrg WORK=w w/test.tags)
+    t 0 make "${args[@]}"
+    grep -q DT w/test.tags
+    t 0 make "${args[@]}" BRACKETS=words
+    run -1 grep DT w/test.tags
+    t 0 make "${args[@]}" w/training.settings
+    mkdir w/run
+    touch w/run/ckpt-00000001.tfm
+    t 2 make "${args[@]}" BRACKETS=words
+    expect_contains "$stderr" "different settings (--brackets slash, not --brackets words)"
+    grep -q DT w/test.tags
 }
 
 @test "parsing.mk: a treebank whose file is cut off is an error" {
@@ -400,6 +426,17 @@ archives() {
     t 0 make "${args[@]}"
 }
 
+@test "wmt14: the texts of a trial are not those of the archives" {
+    archives data
+    printf '%s\n' {1..300} | tee mine.en >mine.fr
+    args=(-f "$TOP/pipelines/wmt14-enfr.mk" DATA=data WORK=w CURL=false w/train.en)
+    t 0 make "${args[@]}"
+    t 0 make "${args[@]}" SMALL=mine
+    [ "$(wc -l <w/train.en)" -eq 100 ]
+    t 0 make "${args[@]}"
+    [ "$(wc -l <w/train.en)" -eq 5 ]
+}
+
 @test "wmt14: a whole .part is an archive, another one is fetched on" {
     archives data
     mv data/dev.tgz data/dev.tgz.part
@@ -486,6 +523,51 @@ archives() {
         t 2 make "${args[@]}" PARTS="$p"
         expect_contains "$stderr" "PARTS=$p: a number from 1 to 9999 is required"
     done
+}
+
+@test "PARTS=2: a part whose first lines are all bad" {
+    corpus data a dev test
+    gzip -d data/a.*.gz
+    # Every other line, so that they are the first of one part and a small share of the text.
+    sed -i '1~2{1,40s/^/\xff/}' data/a.en
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test VOCAB_SIZE=200 \
+        PARTS=2)
+    t 0 make "${args[@]}" WORK=w w/parts-2/train.list
+    [ "$(cat w/parts-2/000[01].en.tfs | tf-cbor count | sed -n 's/^tokens.//p')" = 580 ]
+    t 2 make "${args[@]}" WORK=w BAD=fail w/parts-2/train.list -B
+}
+
+@test "other languages: texts and vocabulary are made again, and scored by their tokenizer" {
+    for l in en de fr ja zh; do
+        numbers 300 2 >t.$l
+    done
+    sed -i 's/e/é/g' t.fr
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t VOCAB_SIZE=100)
+    t 0 make "${args[@]}" WORK=w w/vocab.model
+    cp w/vocab.model german
+    t 0 make "${args[@]}" WORK=w w/vocab.model PAIR=en-fr
+    run -1 cmp german w/vocab.model
+    t 0 make "${args[@]}" WORK=w w/vocab.model
+    cmp german w/vocab.model
+    t 0 make -n "${args[@]}" WORK=v PAIR=en-zh
+    expect_contains "$output" "tf-bleu --language-pair en-zh v/test.zh"
+    t 0 make -n "${args[@]}" WORK=v PAIR=en-ja
+    expect_contains "$output" "tf-bleu --tokenize char v/test.ja"
+    # debian.mk: the index of each language is fetched.
+    mkdir bin
+    printf '#!/bin/sh\necho fetched >&2\nexit 1\n' >bin/apt-get
+    chmod +x bin/apt-get
+    debian() { PATH=$PWD/bin:$PATH t "$1" make -f "$TOP/pipelines/debian.mk" WORK=d "${@:2}"; }
+    debian 0 d/source.settings
+    touch d/indices
+    debian 0 d/indices
+    debian 2 d/indices PAIR=en-fr
+    expect_contains "$stderr" fetched
+}
+
+@test "devices decodes with all DECODE_FLAGS" {
+    t 0 make -n -f "$TOP/pipelines/multi30k.mk" devices DATA=t WORK=w DECODE_FLAGS='--max-extra 5'
+    [ "$(grep -c -e '--max-extra 5 --device cpu' -e '--max-extra 5 --device cuda' <<<"$output")" -eq 4 ]
 }
 
 @test "settings: what they change is made again, nothing else is" {
@@ -652,6 +734,16 @@ archives() {
     t 0 make -f "$TOP/pipelines/multi30k.mk" WORK=v v/dev.en DATA=data
     t 0 make -f "$TOP/pipelines/multi30k.mk" WORK=v v/dev.en DATA=more
     cmp v/dev.en <(gzip -dc more/val.en.gz)
+    # The same for debian.mk, whose DATA may also be absent.
+    corpus data train.en-de dev.en-de test.en-de
+    touch -d '-1 minute' data/*
+    args=(-f "$TOP/pipelines/debian.mk" WORK=d d/dev.en)
+    t 0 make "${args[@]}" DATA=data
+    cp d/dev.en want
+    t 0 make "${args[@]}" d/source.settings -o d/dev.en
+    echo other >d/dev.en
+    t 0 make "${args[@]}" DATA=data
+    cmp want d/dev.en
 }
 
 @test "debian.mk: a part of the corpus that changes is unpacked again, and no other" {
