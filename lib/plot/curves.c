@@ -50,16 +50,14 @@ static bool divided(const struct tf_series_list *l, size_t from, size_t to, size
     return n > 1;
 }
 
-/* The legend of a line. A run is called like its log, and described by what distinguishes it
- * from the others. */
-static char *line_name(const struct tf_curves *c, size_t log, const char *key, size_t nkeys,
-                       const char *group, const struct tf_run_facts *facts)
+/* A run is called like its log, and described by what distinguishes it from the others. NULL if
+ * there is only one. */
+static char *run_name(const struct tf_curves *c, size_t log, const struct tf_run_facts *facts)
 {
     struct tf_buf name = {0};
-    bool one_log = c->nlogs == 1 && !c->nlabels;
     if (c->nlabels) {
         tf_buf_str(&name, c->labels[log]);
-    } else if (!one_log) {
+    } else if (c->nlogs > 1) {
         char *from_path = log_name(c->logs[log]),
              *difference = tf_run_facts_difference(facts, c->nlogs, log);
         tf_buf_printf(&name, "%s%s%s", from_path, difference ? ", " : "",
@@ -67,9 +65,18 @@ static char *line_name(const struct tf_curves *c, size_t log, const char *key, s
         free(difference);
         free(from_path);
     }
-    if (nkeys > 1 && !one_log)
+    return name.p;
+}
+
+/* The legend of a line. */
+static char *line_name(const char *run, const char *key, size_t nkeys, const char *group)
+{
+    struct tf_buf name = {0};
+    if (run)
+        tf_buf_str(&name, run);
+    if (nkeys > 1 && run)
         tf_buf_str(&name, ": ");
-    if (nkeys > 1 || one_log)
+    if (nkeys > 1 || !run)
         tf_buf_str(&name, key);
     if (group)
         tf_buf_printf(&name, " (%s)", group);
@@ -81,6 +88,7 @@ static void name_lines(struct tf_series_list *list, size_t from, size_t to,
                        const struct tf_curves *c, const struct tf_series_keys *k, size_t log,
                        const struct tf_run_facts *facts)
 {
+    char *run = to > from ? run_name(c, log, facts) : NULL;
     for (size_t key = 0; key < k->ny; key++) {
         size_t lines = 0;
         bool several = divided(list, from, to, key);
@@ -88,13 +96,14 @@ static void name_lines(struct tf_series_list *list, size_t from, size_t to,
             struct tf_series *s = &list->v[i];
             if (s->key != key)
                 continue;
-            s->name = line_name(c, log, k->y[key], k->ny,
-                                several ? s->group ? s->group : "other" : NULL, facts);
+            s->name =
+                line_name(run, k->y[key], k->ny, several ? s->group ? s->group : "other" : NULL);
             lines++;
         }
         if (!lines)
             tf_warn("%s: no values of \"%s\" over \"%s\"", c->logs[log], k->y[key], k->x);
     }
+    free(run);
 }
 
 /* Read and name the lines of all logs. */

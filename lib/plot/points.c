@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 static const double radius = 4, gap = 4, size = 11.5;
+enum { SEARCHED = 2000 }; /* so many names look for a free place; nobody can read more */
 
 struct point {
     double x, y; /* pixels */
@@ -72,7 +73,7 @@ static bool is_inside(const struct box *b, const struct tf_axis *ax, const struc
            b->top >= ay->to - over && b->bottom <= ay->from + over;
 }
 
-static void draw_name(struct tf_buf *out, struct places *places, const struct point *p,
+static void draw_name(struct tf_buf *out, struct places *places, bool search, const struct point *p,
                       const struct tf_axis *ax, const struct tf_axis *ay)
 {
     struct tf_buf name = {0};
@@ -84,7 +85,7 @@ static void draw_name(struct tf_buf *out, struct places *places, const struct po
         if (is_inside(&b, ax, ay))
             best = b;
     }
-    for (int side = 3; side >= 0; side--) { /* the last that is free is the best */
+    for (int side = 3; side >= 0 && search; side--) { /* the last that is free is the best */
         struct box b = beside(side, p, width, ax);
         if (is_inside(&b, ax, ay) && is_free(places, &b))
             best = b;
@@ -111,7 +112,7 @@ void tf_points_draw(struct tf_buf *out, const struct tf_series *series, size_t n
     }
     for (size_t i = 0; i < n; i++)
         if (*points[i].name)
-            draw_name(out, &places, &points[i], ax, ay);
+            draw_name(out, &places, places.n < n + SEARCHED, &points[i], ax, ay);
     free(places.v);
     free(points);
 }

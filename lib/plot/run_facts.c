@@ -10,7 +10,7 @@
 static const struct {
     const char *key;
     const char *prefix; /* of its members' names */
-} sources[] = {{"settings", ""}, {"batches", "batch "}, {"config", ""}, {"steps", NULL},
+} sources[] = {{"settings", ""}, {"batches", "batch "}, {"config", ""},  {"steps", NULL},
                {"data", ""},     {"version", NULL},     {"device", NULL}};
 enum { SOURCES = sizeof sources / sizeof *sources };
 
@@ -24,6 +24,7 @@ void tf_run_facts_release(struct tf_run_facts *f)
         free(f->v[i].value);
     }
     free(f->v);
+    free(f->by_key);
     *f = (struct tf_run_facts){0};
 }
 
@@ -34,8 +35,8 @@ static void add(struct tf_run_facts *f, const char *prefix, const char *key, con
     bool hash = strlen(value) == 64 && strspn(value, "0123456789abcdef") == 64;
     tf_buf_printf(&name, "%s%s", prefix, key);
     f->v = tf_xarray(f->v, f->n + 1, sizeof *f->v);
-    f->v[f->n++] = (struct tf_run_fact){.key = name.p,
-                                        .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
+    f->v[f->n++] =
+        (struct tf_run_fact){.key = name.p, .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
 }
 
 static void add_scalar(struct tf_run_facts *f, const char *prefix, const char *key,
@@ -92,6 +93,22 @@ static int read_member(struct tf_json_reader *r, const char *key, struct tf_run_
     return 0;
 }
 
+static int compare(const void *x, const void *y)
+{
+    const struct tf_run_fact *a = *(struct tf_run_fact *const *)x,
+                             *b = *(struct tf_run_fact *const *)y;
+    int c = strcmp(a->key, b->key);
+    return c ? c : (a > b) - (a < b);
+}
+
+static void sort(struct tf_run_facts *f)
+{
+    f->by_key = tf_xarray(NULL, f->n + 1, sizeof *f->by_key);
+    for (size_t i = 0; i < f->n; i++)
+        f->by_key[i] = &f->v[i];
+    qsort(f->by_key, f->n, sizeof *f->by_key, compare);
+}
+
 void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
 {
     struct tf_json_reader r;
@@ -113,14 +130,21 @@ void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
             add(f, "", parts[i].v[k].key, parts[i].v[k].value);
         tf_run_facts_release(&parts[i]);
     }
+    sort(f);
 }
 
+/* The first value of a key; "" if there is none. */
 static const char *value(const struct tf_run_facts *f, const char *key)
 {
-    for (size_t i = 0; i < f->n; i++)
-        if (strcmp(f->v[i].key, key) == 0)
-            return f->v[i].value;
-    return "";
+    size_t lo = 0, hi = f->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (strcmp(f->by_key[mid]->key, key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < f->n && strcmp(f->by_key[lo]->key, key) == 0 ? f->by_key[lo]->value : "";
 }
 
 static bool differs(const struct tf_run_facts *runs, size_t n, const struct tf_run_fact *fact)

@@ -17,6 +17,15 @@ static inline bool tf_text_same(struct tf_text a, struct tf_text b)
     return a.n == b.n && (a.n == 0 || !memcmp(a.p, b.p, a.n));
 }
 
+/* For qsort and bsearch: the order of the bytes of two struct tf_text. */
+static inline int tf_text_compare(const void *x, const void *y)
+{
+    const struct tf_text *a = (const struct tf_text *)x, *b = (const struct tf_text *)y;
+    size_t n = a->n < b->n ? a->n : b->n;
+    int c = n ? memcmp(a->p, b->p, n) : 0;
+    return c ? c : (a->n > b->n) - (a->n < b->n);
+}
+
 static inline bool tf_text_is(struct tf_text s, const char *text)
 {
     return tf_text_same(s, (struct tf_text){text, strlen(text)});

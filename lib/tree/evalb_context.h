@@ -11,12 +11,12 @@ enum { TF_EVALB_FINE = 0, TF_EVALB_ERROR = 1, TF_EVALB_SKIP = 2 };
 
 struct tf_evalb_context {
     const struct tf_evalb_params *p;
-    struct tf_buf out;   /* the report so far */
-    uint64_t line;       /* number of the current line */
-    bool trace;          /* -D: print every step to out */
-    bool quiet;          /* ignore errors */
-    int status;          /* of the current sentence */
-    bool in_error; /* the current sentence, also where EVALB's status says that it is skipped */
+    struct tf_buf out; /* the report so far */
+    uint64_t line;     /* number of the current line */
+    bool trace;        /* -D: print every step to out */
+    bool quiet;        /* ignore errors */
+    int status;        /* of the current sentence */
+    bool in_error;     /* the current sentence, also where EVALB's status says that it is skipped */
     int64_t error_count; /* number of errors, as MAX_ERROR counts them */
     bool stop;           /* there were too many errors */
 };

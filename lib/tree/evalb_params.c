@@ -45,13 +45,18 @@ static const struct {
     {"none", "", false},
 };
 
-static void list_add(struct tf_evalb_params *p, struct tf_evalb_list *l, const char *s, size_t n)
+static void list_add(struct tf_evalb_list *l, struct tf_text s)
 {
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 16;
         l->v = tf_xarray(l->v, l->cap, sizeof *l->v);
     }
-    l->v[l->n++] = (struct tf_text){tf_arena_strndup(&p->mem, s, n), n};
+    l->v[l->n++] = s;
+}
+
+static struct tf_text keep(struct tf_evalb_params *p, const char *s, size_t n)
+{
+    return (struct tf_text){tf_arena_strndup(&p->mem, s, n), n};
 }
 
 static size_t word_length(const char *s)
@@ -86,8 +91,11 @@ static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char 
         tf_warn("%s: line %zu: %s takes two values", where, line, key);
         return;
     }
-    list_add(p, l, value, a);
-    list_add(p, l, value + a + gap, b);
+    struct tf_text one = keep(p, value, a), other = keep(p, value + a + gap, b);
+    list_add(l, one);
+    list_add(l, other);
+    list_add(l, other);
+    list_add(l, one);
 }
 
 /* Apply one line, terminated and without trailing white space. */
@@ -120,7 +128,7 @@ static int set(struct tf_evalb_params *p, const char *where, size_t line, char *
         if (keys[i].number && number(keys[i].number, value, err) < 0)
             return tf_context(err, "%s: line %zu: %s", where, line, text);
         if (keys[i].list)
-            list_add(p, keys[i].list, value, strlen(value));
+            list_add(keys[i].list, keep(p, value, strlen(value)));
         if (keys[i].pairs)
             pair(p, keys[i].pairs, where, line, text, value);
         return 0;
@@ -151,9 +159,8 @@ static int load_text(struct tf_evalb_params *p, const char *where, const char *t
     return 0;
 }
 
-int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
+static int load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
 {
-    *p = (struct tf_evalb_params){.max_error = 10, .cutoff = 40, .labeled = 1};
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         if (!strcmp(name, built_in[i].name) && !(built_in[i].file_first && access(name, F_OK) == 0))
             return load_text(p, name, built_in[i].text, strlen(built_in[i].text), err);
@@ -166,10 +173,47 @@ int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_
     return rc;
 }
 
+static int compare_pairs(const void *x, const void *y)
+{
+    const struct tf_text *a = x, *b = y;
+    int c = tf_text_compare(a, b);
+    return c ? c : tf_text_compare(a + 1, b + 1);
+}
+
+static void sort(struct tf_evalb_list *l, size_t width, int (*compare)(const void *, const void *))
+{
+    if (l->n > 0)
+        qsort(l->v, l->n / width, width * sizeof *l->v, compare);
+}
+
+/* Sort the lists, and list what is deleted because a deleted label equals it. */
+static void prepare(struct tf_evalb_params *p)
+{
+    sort(&p->deleted, 1, tf_text_compare);
+    sort(&p->deleted_length, 1, tf_text_compare);
+    sort(&p->quotes, 1, tf_text_compare);
+    sort(&p->eq_labels, 2, compare_pairs);
+    sort(&p->eq_words, 2, compare_pairs);
+    for (size_t i = 0; i < p->deleted.n; i++)
+        list_add(&p->deleted_equal, p->deleted.v[i]);
+    for (size_t i = 0; i < p->eq_labels.n; i += 2)
+        if (tf_evalb_listed(&p->deleted, p->eq_labels.v[i]))
+            list_add(&p->deleted_equal, p->eq_labels.v[i + 1]);
+    sort(&p->deleted_equal, 1, tf_text_compare);
+}
+
+int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
+{
+    *p = (struct tf_evalb_params){.max_error = 10, .cutoff = 40, .labeled = 1};
+    int rc = load(p, name, err);
+    prepare(p);
+    return rc;
+}
+
 void tf_evalb_params_release(struct tf_evalb_params *p)
 {
-    struct tf_evalb_list *lists[] = {&p->deleted, &p->deleted_length, &p->quotes, &p->eq_labels,
-                                     &p->eq_words};
+    struct tf_evalb_list *lists[] = {&p->deleted, &p->deleted_equal, &p->deleted_length,
+                                     &p->quotes,  &p->eq_labels,     &p->eq_words};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]->v);
     tf_arena_release(&p->mem);
@@ -178,19 +222,34 @@ void tf_evalb_params_release(struct tf_evalb_params *p)
 
 bool tf_evalb_equal(const struct tf_evalb_list *pairs, struct tf_text a, struct tf_text b)
 {
-    if (tf_text_same(a, b))
-        return true;
-    for (size_t i = 0; i < pairs->n; i += 2)
-        if ((tf_text_same(a, pairs->v[i]) && tf_text_same(b, pairs->v[i + 1])) ||
-            (tf_text_same(a, pairs->v[i + 1]) && tf_text_same(b, pairs->v[i])))
-            return true;
-    return false;
+    const struct tf_text pair[2] = {a, b};
+    return tf_text_same(a, b) || (pairs->n > 0 && bsearch(pair, pairs->v, pairs->n / 2, sizeof pair,
+                                                          compare_pairs) != NULL);
+}
+
+/* The number of pairs whose first text is before a, or with `equal`, not after it. */
+static size_t count_before(const struct tf_evalb_list *pairs, struct tf_text a, bool equal)
+{
+    size_t lo = 0, hi = pairs->n / 2;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (tf_text_compare(&pairs->v[2 * mid], &a) < equal)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+const struct tf_text *tf_evalb_partners(const struct tf_evalb_list *pairs, struct tf_text a,
+                                        size_t *n)
+{
+    size_t first = count_before(pairs, a, false);
+    *n = count_before(pairs, a, true) - first;
+    return *n > 0 ? &pairs->v[2 * first] : NULL;
 }
 
 bool tf_evalb_listed(const struct tf_evalb_list *list, struct tf_text s)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (tf_text_same(list->v[i], s))
-            return true;
-    return false;
+    return list->n > 0 && bsearch(&s, list->v, list->n, sizeof s, tf_text_compare) != NULL;
 }

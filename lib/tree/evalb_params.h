@@ -9,7 +9,7 @@
 
 enum { TF_EVALB_MAX_LINE = INT32_MAX - 1 }; /* bytes of a tree: words are counted in int32_t */
 
-struct tf_evalb_list {
+struct tf_evalb_list { /* sorted */
     struct tf_text *v;
     size_t n, cap;
 };
@@ -21,10 +21,11 @@ struct tf_evalb_params {
     int64_t cutoff;               /* CUTOFF_LEN: longest sentence of the second block */
     int64_t labeled;              /* LABELED: 0 compares spans without their labels */
     struct tf_evalb_list deleted; /* DELETE_LABEL */
+    struct tf_evalb_list deleted_equal;  /* and what EQ_LABEL makes equal to those */
     struct tf_evalb_list deleted_length; /* DELETE_LABEL_FOR_LENGTH */
     struct tf_evalb_list quotes;         /* QUOTE_LABEL */
-    struct tf_evalb_list eq_labels;      /* EQ_LABEL: pairs, one after the other */
-    struct tf_evalb_list eq_words;       /* EQ_WORD: pairs, one after the other */
+    struct tf_evalb_list eq_labels;      /* EQ_LABEL: pairs, each in both orders */
+    struct tf_evalb_list eq_words;       /* EQ_WORD: the same */
     struct tf_arena mem;                 /* owns the texts */
 };
 
@@ -38,6 +39,10 @@ void tf_evalb_params_release(struct tf_evalb_params *p);
 
 /* Whether a and b are the same text or a pair of the list. */
 bool tf_evalb_equal(const struct tf_evalb_list *pairs, struct tf_text a, struct tf_text b);
+/* The pairs whose first text is a, one after the other, and their number; NULL if there are none.
+ */
+const struct tf_text *tf_evalb_partners(const struct tf_evalb_list *pairs, struct tf_text a,
+                                        size_t *n);
 bool tf_evalb_listed(const struct tf_evalb_list *list, struct tf_text s);
 
 #endif

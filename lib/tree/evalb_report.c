@@ -187,13 +187,13 @@ static void json_prf(struct tf_json *j, const struct tf_evalb_totals *t, const s
 }
 
 static void json_block(struct tf_json *j, const char *name, const struct tf_evalb_totals *t,
-                       int64_t cutoff)
+                       const int64_t *cutoff)
 {
     struct scores f = scores_of(t);
     tf_json_key(j, name);
     tf_json_open(j, '{');
-    if (cutoff >= 0)
-        tf_json_put_int(j, "length", cutoff);
+    if (cutoff != NULL)
+        tf_json_put_int(j, "length", *cutoff);
     const struct field counts[] = {{"sentences", t->sentences}, {"errors", t->errors},
                                    {"skipped", t->skipped},     {"valid", f.valid},
                                    {"words", t->words},         {"correct_tags", t->tags},
@@ -216,8 +216,8 @@ static void json_block(struct tf_json *j, const char *name, const struct tf_eval
 void tf_evalb_json_end(struct tf_json *j, const struct tf_evalb_summary *s)
 {
     tf_json_close(j, ']');
-    json_block(j, "all", &s->all, -1);
-    json_block(j, "cutoff", &s->cut, s->cutoff < 0 ? 0 : s->cutoff);
+    json_block(j, "all", &s->all, NULL);
+    json_block(j, "cutoff", &s->cut, &s->cutoff);
     struct tf_evalb_totals all = with_failures(s);
     struct scores f = failure_scores(&all);
     tf_json_key(j, "failures_as_misses");

@@ -16,20 +16,12 @@ static struct tf_text base_label(struct tf_text l)
     return (struct tf_text){l.p, n};
 }
 
-static bool deleted(const struct tf_evalb_params *p, struct tf_text label)
-{
-    for (size_t i = 0; i < p->deleted.n; i++)
-        if (tf_evalb_equal(&p->eq_labels, label, p->deleted.v[i]))
-            return true;
-    return false;
-}
-
 int64_t tf_evalb_kept(const struct tf_evalb_params *p, const struct tf_evalb_sentence *s)
 {
     int64_t kept = 0;
     for (size_t i = 0; i < s->nbrackets; i++)
         kept += s->brackets[i].start != s->brackets[i].end &&
-                !deleted(p, base_label(tf_evalb_label(s, &s->brackets[i])));
+                !tf_evalb_listed(&p->deleted_equal, base_label(tf_evalb_label(s, &s->brackets[i])));
     return kept;
 }
 
@@ -45,7 +37,7 @@ static int64_t mark_deleted(const struct tf_evalb_params *p, struct tf_evalb_sen
             continue;
         struct tf_text base = base_label(tf_evalb_label(s, b));
         b->label_len = (uint32_t)base.n;
-        if (!deleted(p, base)) {
+        if (!tf_evalb_listed(&p->deleted_equal, base)) {
             b->result = TF_EVALB_MISSED;
             kept++;
         }
@@ -55,32 +47,31 @@ static int64_t mark_deleted(const struct tf_evalb_params *p, struct tf_evalb_sen
 
 /* Brackets in the order of span, label (if labels count), position. */
 struct key {
-    const char *label;
+    struct tf_text label;
     int32_t start, end;
-    uint32_t label_len;
     uint32_t index; /* of the bracket */
-    uint32_t head;  /* in the first of a run of equal keys: the next one that is free */
+    /* In the first of a run of equal keys: */
+    uint32_t head; /* the next one that is free */
+    uint32_t end_of_run;
 };
 
 static struct key key_of(const struct tf_evalb_sentence *s, size_t i, bool labeled)
 {
     const struct tf_evalb_bracket *b = &s->brackets[i];
-    return (struct key){.label = s->line.p + b->label,
+    return (struct key){.label = {s->line.p + b->label, labeled ? b->label_len : 0},
                         .start = b->start,
                         .end = b->end,
-                        .label_len = labeled ? b->label_len : 0,
                         .index = (uint32_t)i};
 }
 
+/* By span and label. */
 static int compare_spans(const struct key *a, const struct key *b)
 {
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
-    size_t n = a->label_len < b->label_len ? a->label_len : b->label_len;
-    int c = n ? memcmp(a->label, b->label, n) : 0;
-    return c ? c : a->label_len < b->label_len ? -1 : a->label_len > b->label_len;
+    return tf_text_compare(&a->label, &b->label);
 }
 
 static int compare_keys(const void *x, const void *y)
@@ -90,10 +81,14 @@ static int compare_keys(const void *x, const void *y)
     return c ? c : a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The first key with the span and label of `want`, or n. */
-static size_t find(const struct key *keys, size_t n, const struct key *want)
+static bool is_span(const struct key *a, const struct key *b)
 {
-    size_t lo = 0, hi = n;
+    return a->start == b->start && a->end == b->end;
+}
+
+/* The first of the sorted keys from lo on that is not before `want`, or hi. */
+static size_t lower_bound(const struct key *keys, size_t lo, size_t hi, const struct key *want)
+{
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (compare_spans(&keys[mid], want) < 0)
@@ -101,7 +96,16 @@ static size_t find(const struct key *keys, size_t n, const struct key *want)
         else
             hi = mid;
     }
-    return lo < n && compare_spans(&keys[lo], want) == 0 ? lo : n;
+    return lo;
+}
+
+/* The earlier in the test sentence of `best`, a run with a free key or n, and the run of equal keys
+ * that starts at `run`. */
+static size_t earlier(const struct key *keys, size_t n, size_t best, size_t run)
+{
+    size_t head = keys[run].head;
+    bool is_free = head < n && compare_spans(&keys[head], &keys[run]) == 0;
+    return is_free && (best == n || keys[head].index < keys[keys[best].head].index) ? run : best;
 }
 
 /* Find the first free test bracket with the span of `want` and with its label or one that EQ_LABEL
@@ -109,21 +113,30 @@ static size_t find(const struct key *keys, size_t n, const struct key *want)
 static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys, size_t n,
                         struct key want)
 {
-    size_t best = n;
-    const struct tf_text own = {want.label, want.label_len};
-    const struct tf_evalb_list *eq = &p->eq_labels;
-    for (size_t i = 0; i <= (p->labeled ? eq->n : 0); i++) {
-        if (i > 0) { /* if entry i - 1 is this label, try its partner */
-            if (!tf_text_same(eq->v[i - 1], own))
-                continue;
-            want.label = eq->v[(i - 1) ^ 1].p;
-            want.label_len = (uint32_t)eq->v[(i - 1) ^ 1].n;
-        }
-        size_t run = find(keys, n, &want);
-        if (run == n || keys[run].head == n || compare_spans(&keys[keys[run].head], &want) != 0)
-            continue;
-        if (best == n || keys[keys[run].head].index < keys[keys[best].head].index)
-            best = run;
+    const struct tf_text own = want.label;
+    size_t best = n, run = lower_bound(keys, 0, n, &want), npairs = 0;
+    if (run < n && compare_spans(&keys[run], &want) == 0)
+        best = earlier(keys, n, best, run);
+    const struct tf_text *pairs =
+        p->labeled ? tf_evalb_partners(&p->eq_labels, own, &npairs) : NULL;
+    if (npairs == 0)
+        return best;
+    /* All labels of the span, or all partners of the label, whichever are fewer. */
+    want.label.n = 0;
+    size_t from = lower_bound(keys, 0, n, &want), to = from, labels = 0;
+    for (; to < n && is_span(&keys[to], &want) && labels < npairs; to = keys[to].end_of_run)
+        labels++;
+    if (labels < npairs) {
+        for (run = from; run < to; run = keys[run].end_of_run)
+            if (tf_evalb_equal(&p->eq_labels, own, keys[run].label))
+                best = earlier(keys, n, best, run);
+        return best;
+    }
+    for (size_t i = 0; i < npairs; i++) {
+        want.label = pairs[2 * i + 1];
+        run = lower_bound(keys, from, n, &want);
+        if (run < n && compare_spans(&keys[run], &want) == 0)
+            best = earlier(keys, n, best, run);
     }
     return best;
 }
@@ -139,8 +152,11 @@ static int64_t match(const struct tf_evalb_params *p, struct tf_evalb_sentence *
         if (t->brackets[j].result == TF_EVALB_MISSED)
             keys[n++] = key_of(t, j, p->labeled);
     qsort(keys, n, sizeof *keys, compare_keys);
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = n; k-- > 0;) {
+        bool last = k + 1 == n || compare_spans(&keys[k], &keys[k + 1]) != 0;
         keys[k].head = (uint32_t)k;
+        keys[k].end_of_run = last ? (uint32_t)k + 1 : keys[k + 1].end_of_run;
+    }
     for (size_t i = 0; i < g->nbrackets; i++) {
         struct tf_evalb_bracket *b = &g->brackets[i];
         if (b->result == TF_EVALB_DELETED)

@@ -138,19 +138,11 @@ struct token {
 
 struct tokens {
     struct token *v;
-    size_t n, tags;
+    size_t n;
     struct tf_text *labels; /* sorted, unique; indexed by id */
     size_t nlabels;
     size_t *count; /* by id; its use depends on the step */
 };
-
-static int compare_labels(const void *x, const void *y)
-{
-    const struct tf_text *a = x, *b = y;
-    size_t n = a->n < b->n ? a->n : b->n;
-    int c = n ? memcmp(a->p, b->p, n) : 0;
-    return c ? c : (a->n > b->n) - (a->n < b->n);
-}
 
 static bool has_bracket(struct tf_text s)
 {
@@ -187,13 +179,13 @@ static void read_tokens(struct tokens *k, struct tf_text s, enum tf_brackets sty
         k->v[k->n] = read_token(text, style, tag);
         k->labels[k->n] = k->v[k->n].label;
     }
-    qsort(k->labels, k->n, sizeof *k->labels, compare_labels);
+    qsort(k->labels, k->n, sizeof *k->labels, tf_text_compare);
     for (size_t i = 0; i < k->n; i++)
-        if (i == 0 || compare_labels(&k->labels[i], &k->labels[k->nlabels - 1]) != 0)
+        if (i == 0 || tf_text_compare(&k->labels[i], &k->labels[k->nlabels - 1]) != 0)
             k->labels[k->nlabels++] = k->labels[i];
     for (size_t i = 0; i < k->n; i++)
         k->v[i].id = (long)((struct tf_text *)bsearch(&k->v[i].label, k->labels, k->nlabels,
-                                                      sizeof *k->labels, compare_labels) -
+                                                      sizeof *k->labels, tf_text_compare) -
                             k->labels);
     k->count = tf_xcalloc(k->nlabels + 1, sizeof *k->count);
 }

@@ -93,6 +93,9 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
     expect_contains "$output" '"f1":null'
     t 0 tf-evalb a b
     expect_contains "$output" 'Bracketing FMeasure       =    nan'
+    printf 'CUTOFF_LEN -3\n' >prm
+    t 0 tf-evalb --json -p prm a b
+    expect_contains "$output" '"cutoff":{"length":-3,'
 }
 
 @test "parameters: built in, files, options" {

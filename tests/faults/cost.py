@@ -132,6 +132,7 @@ def nested(rig):
 def commands(rig):
     """(limit's name, command, kind of its inputs, how many of them)."""
     m = rig.material()
+    large = ("--by", "", "-w", "20000", "--height", "20000")
     return [
         ("tf-tokenize", ["tf-tokenize", "--threads", "1", "-m", m["vocab"]], "text", 1),
         ("tf-tokenize",
@@ -148,7 +149,11 @@ def commands(rig):
         ("tf-tree", ["tf-tree"], "trees", 1),
         ("tf-tree", ["tf-tree", "-l"], "trees", 1),
         ("tf-evalb", ["tf-evalb", "-e", "1000000", "-p", "new", "REF", "HYP"], "trees", 2),
+        ("tf-evalb", ["tf-evalb", "-p", "REF", "HYP", "HYP"], "parameters", 2),
         ("tf-plot", ["tf-plot", "heat"], "matrix", 1),
+        ("tf-plot", ["tf-plot", "curve", "-y", "loss", *large, "--by", "kind"],
+         "logs", 2),
+        ("tf-plot", ["tf-plot", "curve", "-y", "loss", "--points", "name", *large], "points", 1),
         ("tf-tokenize -d", ["tf-tokenize", "-d", "-m", m["vocab"]], "tokens", 1),
         ("tf-cbor", ["tf-cbor", "json"], "tokens", 1),
         ("tf-cbor", ["tf-cbor", "check"], "tokens", 1),
@@ -208,14 +213,47 @@ def json_lines(n):
     }
 
 
+def parameters(n):
+    """Parameter files of tf-evalb and trees."""
+    many = "".join("DELETE_LABEL %x\nEQ_LABEL S %xe\nEQ_WORD %x c\n" % (i, i, i)
+                   for i in range(n // 50))
+    nested = n // 5
+    return {
+        "flat": (many, tree_line("(S (b c))", n)),
+        "deep": (many, "(S " * nested + "(b c)" + ")" * nested + "\n"),
+    }
+
+
+def logs(n):
+    """Runs that differ in many settings, each with as many lines as a chart has."""
+    out = []
+    for value in (1, 2):
+        start = {"event": "start", "settings": {"s%x" % i: value for i in range(n // 12)}}
+        steps = [{"kind": i, "step": s, "loss": 1} for i in range(30) for s in (1, 2)]
+        out.append("".join(json.dumps(x) + "\n" for x in (start, *steps)))
+    return {"settings": tuple(out)}
+
+
+def points(n):
+    return {
+        "grid": ("".join(
+            json.dumps({
+                "step": i % 100,
+                "loss": i // 100,
+                "name": "%x" % i
+            }) + "\n" for i in range(n // 40)), )
+    }
+
+
 def inputs(rig, r, kind, n):
     """{name: (contents, contents)}."""
     if kind == "lines":
         return json_lines(n)
     if kind == "text":
         return {k: tuple(x.encode() for x in v) for k, v in texts(r, n).items()}
-    if kind == "trees":
-        return {k: tuple(x.encode() for x in v) for k, v in trees(n).items()}
+    made = {"trees": trees, "parameters": parameters, "logs": logs, "points": points}
+    if kind in made:
+        return {k: tuple(x.encode() for x in v) for k, v in made[kind](n).items()}
     if kind == "bundle":
         return bundles(n)
     if kind == "matrix":

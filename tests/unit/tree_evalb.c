@@ -2,6 +2,7 @@
  * random trees, hundreds of thousands of brackets, parameter files. */
 #include "../harness/memory.h"
 #include "../harness/tap.h"
+#include "../harness/temp.h"
 #include "base/buf.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -130,11 +131,17 @@ int main(void)
     pairs("new", 1);
     pairs("none", 1);
     pairs("COLLINS", 0);
+    /* A label with more partners than a span has brackets, others with fewer, and deleted ones. */
+    static const char equal[] = "EQ_LABEL VP a\nEQ_LABEL VP b\nEQ_LABEL VP c\nEQ_LABEL VP d\n"
+                                "EQ_LABEL NP VP\nEQ_LABEL X NP\nDELETE_LABEL TOP\n"
+                                "EQ_LABEL PRT ADVP\nEQ_LABEL TOP ADVP\nEQ_WORD w1 w2\n";
+    write_file(temp_path("equal.prm"), equal, sizeof equal - 1);
+    pairs(temp_path("equal.prm"), 1);
     large();
     struct tf_evalb_params p;
     struct tf_err err = {0};
     ok(tf_evalb_params_load(&p, "new", &err) == 0 && p.deleted.n == 10 && p.quotes.n == 7 &&
-           p.eq_labels.n == 2 && p.cutoff == 40,
+           p.eq_labels.n == 4 && p.cutoff == 40,
        "new");
     tf_evalb_params_release(&p);
     ok(tf_evalb_params_load(&p, "COLLINS.prm", &err) == 0 && p.deleted.n == 7 && p.quotes.n == 0 &&
