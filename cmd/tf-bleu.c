@@ -53,7 +53,8 @@ static struct tf_opt opts[] = {
     OPT_GROUP("BLEU"),
     OPT_STR(0, "tokenize", &tok, .alias = "tok", .arg = "NAME", .choices = tf_tokenizer_names,
             .flags = TF_OPT_SEMANTIC, .modes = SCORE | STATS | PRINT, .excludes = NOT_MULTI_BLEU,
-            .help = "tokenizer: 13a (default), intl, zh, char, none, spm"),
+            .help = "tokenizer: 13a (default), intl, zh, char, none, spm, flores101, flores200, "
+                    "spBLEU-1K"),
     OPT_STR(0, "spm-model", &spm_model, .arg = "FILE", .flags = TF_OPT_FILE,
             .modes = SCORE | STATS | PRINT, .excludes = NOT_MULTI_BLEU,
             .help = "vocabulary for -tok spm: a SentencePiece model, or a model of tf-train"),
@@ -217,9 +218,11 @@ static int use_language(const char **tokenizer, struct tf_err *err)
         *tokenizer = l->tokenizer;
     else if (l && !quiet && tok && strcmp(tok, l->tokenizer) != 0)
         tf_warn("Consider using the '%s' or 'spm' tokenizer for %s.", l->tokenizer, l->name);
-    if (as && !tf_opt_given(opts, "lang") && (paper.lang = tf_moses_lang(target)) < 0)
-        return tf_fail_status(err, TF_USAGE, "--language-pair %s: --as paper knows en, de and fr",
-                              pair);
+    struct tf_err why;
+    if (as && !tf_opt_given(opts, "lang") &&
+        (paper.lang = tf_opt_find_word(tf_moses_langs, target, &why)) < 0)
+        return tf_fail_status(err, TF_USAGE, "--language-pair %s with --as paper: %s", pair,
+                              why.msg);
     return 0;
 }
 

@@ -22,8 +22,8 @@ static struct tf_opt opts[] = {
     OPT_FLAG('c', "clean", &f.clean, .modes = LINES | LINEARIZE,
              .help = "remove traces, empty constituents and function labels (also before -l)"),
     OPT_GROUP("Files"),
-    OPT_STR('w', "words", &words, .arg = "FILE", .flags = TF_OPT_FILE,
-            .modes = LINEARIZE | RESTORE, .out_modes = LINEARIZE,
+    OPT_STR('w', "words", &words, .arg = "FILE", .flags = TF_OPT_FILE, .modes = LINEARIZE | RESTORE,
+            .out_modes = LINEARIZE,
             .help = "file for the words: written by -l, read by -r (default: first column)"),
     COMMON_OUTPUT(&output),
     OPT_CHOICE(0, "layout", &f.layout, layouts, .arg = "WORD", .def = "auto",
@@ -76,8 +76,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     bool read_words = words != NULL && args->mode == RESTORE;
     bool write_words = words != NULL && args->mode == LINEARIZE;
     if (!is_label(f.root) || !is_label(f.tag) || f.tag[0] == 0)
-        return tf_fail_status(err, TF_USAGE,
-                              "--%s: a label cannot contain brackets or white space",
+        return tf_fail_status(err, TF_USAGE, "--%s: a label cannot contain brackets or white space",
                               is_label(f.root) ? "tag" : "root");
     f.max = (size_t)max_line;
     int rc = tf_text_open(&in, args->v[0], TF_TEXT_UTF8, err);
@@ -90,6 +89,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (rc == 0)
         rc = filter(args->mode, &in, read_words ? &words_in : NULL, &out,
                     write_words ? &words_out : NULL, err);
+    if (rc == 0 && write_words)
+        rc = tf_out_flush(&out, err); /* neither file is replaced before both are written */
     if (write_words)
         rc = tf_out_finish(&words_out, rc, err);
     rc = tf_out_finish(&out, rc, err);

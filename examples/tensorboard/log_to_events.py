@@ -72,10 +72,14 @@ def text(tag, markdown):
     return field(1, tag) + field(8, tensor) + field(9, metadata)
 
 
+def events_file(directory, run):
+    return os.path.join(directory, run, "events.out.tfevents.tf-train")
+
+
 class Events:
-    def __init__(self, directory):
-        os.makedirs(directory, exist_ok=True)
-        self.file = open(os.path.join(directory, "events.out.tfevents.tf-train"), "wb", buffering=0)
+    def __init__(self, path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self.file = open(path, "wb", buffering=0)
         self.record(field(1, 0.0) + field(3, "brain.Event:2"))
 
     def record(self, data):
@@ -90,6 +94,9 @@ class Events:
 
 def main(directory):
     runs = {"step": "train", "valid": "valid"}
+    for run in runs.values():  # one that this log lacks must not stay from another
+        if os.path.exists(events_file(directory, run)):
+            os.remove(events_file(directory, run))
     events = {}
     started = 0.0  # logs of old versions have no time
     for number, line in enumerate(sys.stdin, 1):
@@ -113,7 +120,7 @@ def main(directory):
         if run is None:
             continue
         if run not in events:
-            events[run] = Events(os.path.join(directory, run))
+            events[run] = Events(events_file(directory, run))
         events[run].summary(when, step, values)
 
 

@@ -15,20 +15,28 @@ static int bad_value(struct tf_err *err, const char *shown, const struct tf_err 
     return tf_fail_status(err, TF_USAGE, "%s %s", shown, why->msg);
 }
 
-static int set_choice(const struct tf_opt *o, const char *text, struct tf_err *why)
+int tf_opt_find_word(const char *const *list, const char *text, struct tf_err *why)
 {
     struct tf_buf all = {0};
-    for (int i = 0; o->choices[i] != NULL; i++) {
-        if (strcmp(o->choices[i], text) == 0) {
-            *(int *)o->target = i;
+    for (int i = 0; list[i] != NULL; i++) {
+        if (strcmp(list[i], text) == 0) {
             tf_buf_release(&all);
-            return 0;
+            return i;
         }
-        tf_buf_printf(&all, "%s%s", i > 0 ? ", " : "", o->choices[i]);
+        tf_buf_printf(&all, "%s%s", i > 0 ? ", " : "", list[i]);
     }
     tf_fail(why, "%s: not one of %s", text, all.p != NULL ? all.p : "");
     tf_buf_release(&all);
     return -1;
+}
+
+static int set_choice(const struct tf_opt *o, const char *text, struct tf_err *why)
+{
+    int i = tf_opt_find_word(o->choices, text, why);
+    if (i < 0)
+        return -1;
+    *(int *)o->target = i;
+    return 0;
 }
 
 void tf_strs_add(struct tf_strs *list, const char *word)

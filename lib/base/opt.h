@@ -148,6 +148,9 @@ void tf_opt_set_defaults(struct tf_opt *opts);
  * tool that overwrites them with a preset which an option has named. Lists stay as they are. */
 void tf_opt_reassign(struct tf_opt *opts);
 
+/* The index of a word in a list that ends with NULL, or -1 and a reason that has the list. */
+int tf_opt_find_word(const char *const *list, const char *text, struct tf_err *why) TF_MUST_CHECK;
+
 /* The row of that long name; NULL: the table has none. */
 struct tf_opt *tf_opt_find(struct tf_opt *opts, const char *name);
 /* Did the user give the option of that long name? */

@@ -1,8 +1,8 @@
 /* metric.c - see metric.h. The switches have no default, so that the compiler names every place
  * that a new metric concerns. */
 #include "metrics/metric.h"
+#include "base/opt.h"
 #include <stdio.h>
-#include <string.h>
 
 const char *const tf_metric_names[] = {"bleu", "chrf", "ter", NULL};
 
@@ -100,11 +100,10 @@ int tf_metric_choose(enum tf_metric_kind *kinds, size_t *n, const char *const *n
     bool has[TF_METRICS] = {false};
     *n = 0;
     for (size_t i = 0; i < nnames; i++) {
-        int k = 0;
-        while (tf_metric_names[k] && strcmp(tf_metric_names[k], names[i]))
-            k++;
-        if (!tf_metric_names[k])
-            return tf_fail_status(err, TF_USAGE, "--metrics %s: one of bleu, chrf, ter", names[i]);
+        struct tf_err why;
+        int k = tf_opt_find_word(tf_metric_names, names[i], &why);
+        if (k < 0)
+            return tf_fail_status(err, TF_USAGE, "--metrics %s", why.msg);
         if (!has[k])
             kinds[(*n)++] = (enum tf_metric_kind)k;
         has[k] = true;

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/input.h"
+#include "base/opt.h"
 #include "text/vocab_file.h"
 
 #include <errno.h>
@@ -177,16 +178,14 @@ int tf_spm_close(struct tf_err *err)
 
 int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model, struct tf_err *err)
 {
-    int k = 0;
+    struct tf_err why;
     name = name ? name : has_model ? "spm" : "13a";
-    while (tf_tokenizer_names[k] && strcmp(tf_tokenizer_names[k], name))
-        k++;
+    int k = tf_opt_find_word(tf_tokenizer_names, name, &why);
     if (!strcmp(name, "ja-mecab") || !strcmp(name, "ko-mecab"))
         return tf_fail_status(err, TF_USAGE,
                               "--tokenize %s: needs MeCab, which tf-tools does not use", name);
-    if (!tf_tokenizer_names[k])
-        return tf_fail_status(err, TF_USAGE, "--tokenize %s: one of 13a, intl, zh, char, none, spm",
-                              name);
+    if (k < 0)
+        return tf_fail_status(err, TF_USAGE, "--tokenize %s", why.msg);
     if (k >= TF_TOK_SPM && !has_model)
         return tf_fail_status(err, TF_USAGE, "--tokenize %s: needs --spm-model FILE", name);
     if (k < TF_TOK_SPM && has_model)

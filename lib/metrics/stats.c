@@ -203,7 +203,7 @@ int tf_stats_open(struct tf_stats *s, const char *const *names, size_t n, struct
                   struct tf_err *err)
 {
     static const char *const kinds[] = {"stats", NULL};
-    *s = (struct tf_stats){.names = names};
+    *s = (struct tf_stats){0};
     s->in = tf_xcalloc(n, sizeof *s->in);
     s->reader = tf_xcalloc(n, sizeof *s->reader);
     s->rec = tf_xcalloc(n, sizeof *s->rec);

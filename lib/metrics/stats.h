@@ -16,7 +16,6 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
 struct tf_stats {
     struct tf_in *in;
     struct tf_reader **reader;
-    const char *const *names;
     struct tf_record *rec; /* the current one of each system; ids are the counts */
     size_t n;
     uint64_t lines;

@@ -8,14 +8,6 @@
 
 const char *const tf_moses_langs[] = {"en", "de", "fr", NULL};
 
-int tf_moses_lang(const char *name)
-{
-    int i = 0;
-    while (tf_moses_langs[i] && strcmp(tf_moses_langs[i], name) != 0)
-        i++;
-    return tf_moses_langs[i] ? i : -1;
-}
-
 enum { DOTS = 0x200000 }; /* DOTS + k: a run of k full stops, which is one word */
 
 void tf_moses_release(struct tf_moses *m)
@@ -212,8 +204,7 @@ static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t
     }
     if ((dot && letter) || (next < 0x110000 && (tf_uc_letter(next) & TF_UC_LOWERCASE)))
         return true;
-    return tf_moses_keeps_stop(m->prefixes, m->text.p ? m->text.p : "",
-                               next >= '0' && next <= '9');
+    return tf_moses_keeps_stop(m->prefixes, m->text.p ? m->text.p : "", next >= '0' && next <= '9');
 }
 
 static void stops(struct tf_moses *m)

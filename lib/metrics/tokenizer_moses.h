@@ -8,20 +8,21 @@
 
 enum tf_moses_lang { TF_MOSES_EN, TF_MOSES_DE, TF_MOSES_FR };
 extern const char *const tf_moses_langs[]; /* "en", "de", "fr", NULL */
-int tf_moses_lang(const char *name);       /* enum tf_moses_lang, or -1 */
 
 /* Words, given without it, whose full stop belongs to them; sorted. */
 struct tf_moses_prefixes {
     struct tf_moses_prefix {
         char *word;
         bool before_numbers; /* only there */
-    } *v;
+        size_t order;        /* in the list: of equal words the last one counts */
+    } * v;
     size_t n;
 };
 /* Those of Moses for a language. */
 void tf_moses_prefixes_of(struct tf_moses_prefixes *p, enum tf_moses_lang lang);
 /* Read a file in the format of Moses' nonbreaking_prefix files: a word a line, followed by
- * " #NUMERIC_ONLY#" if it counts only before a number; lines that begin with # are comments. */
+ * white space and "#NUMERIC_ONLY#" if it counts only before a number; lines that begin with # are
+ * comments. Of a word that is listed twice, the last line counts. */
 int tf_moses_prefixes_read(struct tf_moses_prefixes *p, const char *path,
                            struct tf_err *err) TF_MUST_CHECK;
 void tf_moses_prefixes_release(struct tf_moses_prefixes *p);

@@ -14,38 +14,36 @@ static const struct {
     int ordinals;      /* numbers from 1 to this */
 } lists[] = {
     [TF_MOSES_EN] =
-        {
-            "Adj Adm Adv Apr Asst Aug Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR "
-            "Dec Dr Drs Ens Feb Gen Gov Hon Hosp Hr Insp Jan Jul Jun Lt MM MR MRS MS Maj Mar "
-            "Messrs Mlle Mme Mr Mrs Ms Msgr Nos Nov Nr Oct Op Ord Pfc Ph Prof Pvt Rep Reps Res "
-            "Rev Rs Rt Sen Sens Sep Sfc Sgt Sr St Supt Surg e.g i.e rev v vs",
-            "No Art pp", 0, 0},
+        {"Adj Adm Adv Apr Asst Aug Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR "
+         "Dec Dr Drs Ens Feb Gen Gov Hon Hosp Hr Insp Jan Jul Jun Lt MM MR MRS MS Maj Mar "
+         "Messrs Mlle Mme Mr Mrs Ms Msgr Nos Nov Nr Oct Op Ord Pfc Ph Prof Pvt Rep Reps Res "
+         "Rev Rs Rt Sen Sens Sep Sfc Sgt Sr St Supt Surg e.g i.e rev v vs",
+         "No Art pp", 0, 0},
     [TF_MOSES_DE] =
-        {
-            "Adj Adm Adv Art Asst BSE Bart Bldg Brig Bros Buchst Ca Capt Chr Cmdr Co Col Comdr "
-            "Con Corp Cpl D.h DR Dkr Dr Ens Gen Gov Hon Hosp I.F II III IV IX Insp Lt Ltd MM "
-            "MR MRS MS Maj Messrs Mio Mlle Mme Mr Mrd Mrs Ms Msgr MwSt No Nos Nr Op Ord Pfc Ph "
-            "Prof Pvt Rep Reps Res Rev Rt SA Sen Sens Sfc Sgt Sr St Std Supt Surg VI VII VIII "
-            "XI XII XIII XIV XIX XV XVI XVII XVIII XX Zt b.A bzgl bzw c.-à-d ca d.J d.h dergl "
-            "dgl etc evtl ff g.U g.g.A ggf i.H.v ii iii iv ix jun k.o m.E o.ä pp s.p.a sen sog "
-            "sogen spp u.E u.U u.a u.s.w u.ä usf usw vgl vi vii viii vs xi xii xiii xiv xix xv "
-            "xvi xvii xviii xx z.B z.T z.Zt zzt",
-            "", 'a', 99},
+        {"Adj Adm Adv Art Asst BSE Bart Bldg Brig Bros Buchst Ca Capt Chr Cmdr Co Col Comdr "
+         "Con Corp Cpl D.h DR Dkr Dr Ens Gen Gov Hon Hosp I.F II III IV IX Insp Lt Ltd MM "
+         "MR MRS MS Maj Messrs Mio Mlle Mme Mr Mrd Mrs Ms Msgr MwSt No Nos Nr Op Ord Pfc Ph "
+         "Prof Pvt Rep Reps Res Rev Rt SA Sen Sens Sfc Sgt Sr St Std Supt Surg VI VII VIII "
+         "XI XII XIII XIV XIX XV XVI XVII XVIII XX Zt b.A bzgl bzw c.-à-d ca d.J d.h dergl "
+         "dgl etc evtl ff g.U g.g.A ggf i.H.v ii iii iv ix jun k.o m.E o.ä pp s.p.a sen sog "
+         "sogen spp u.E u.U u.a u.s.w u.ä usf usw vgl vi vii viii vs xi xii xiii xiv xix xv "
+         "xvi xvii xviii xx z.B z.T z.Zt zzt",
+         "", 'a', 99},
     [TF_MOSES_FR] =
-        {
-            "A.C.N A.M B.P C.N C.N.S C.P.I C.Q.F.D C.S E.V L.D LL.AA LL.AA.II LL.AA.RR "
-            "LL.AA.SS LL.EE LL.MM LL.MM.II.RR MM N.B N.D N.D.A N.D.L.R N.D.T N.P.A.I N.S NN.SS "
-            "P.S R.-V R.A.S R.I.P R.P S.A S.A.I S.A.R S.A.S S.E S.M S.M.I.R S.S SS T.S.V.P X.O "
-            "Z.I al ann apr art auj av boul c.-à-d ca cf ch.-l chap contr dir e.g env etc ex "
-            "fasc fig fr fém hab i.e ibid id inf lib loc.cit masc ms n/réf p.c.c p.ex p.j pl "
-            "pp sec sect sing sq sqq suiv sup suppl tél vb vol vs éd",
-            "", 'b', 0},
+        {"A.C.N A.M B.P C.N C.N.S C.P.I C.Q.F.D C.S E.V L.D LL.AA LL.AA.II LL.AA.RR "
+         "LL.AA.SS LL.EE LL.MM LL.MM.II.RR MM N.B N.D N.D.A N.D.L.R N.D.T N.P.A.I N.S NN.SS "
+         "P.S R.-V R.A.S R.I.P R.P S.A S.A.I S.A.R S.A.S S.E S.M S.M.I.R S.S SS T.S.V.P X.O "
+         "Z.I al ann apr art auj av boul c.-à-d ca cf ch.-l chap contr dir e.g env etc ex "
+         "fasc fig fr fém hab i.e ibid id inf lib loc.cit masc ms n/réf p.c.c p.ex p.j pl "
+         "pp sec sect sing sq sqq suiv sup suppl tél vb vol vs éd",
+         "", 'b', 0},
 };
 
 static void add(struct tf_moses_prefixes *p, const char *s, size_t n, bool before_numbers)
 {
     p->v = tf_xarray(p->v, p->n + 1, sizeof *p->v);
-    p->v[p->n++] = (struct tf_moses_prefix){tf_xstrndup(s, n), before_numbers};
+    p->v[p->n] = (struct tf_moses_prefix){tf_xstrndup(s, n), before_numbers, p->n};
+    p->n++;
 }
 
 static void add_words(struct tf_moses_prefixes *p, const char *s, bool before_numbers)
@@ -62,10 +60,26 @@ static int compare(const void *a, const void *b)
                   ((const struct tf_moses_prefix *)b)->word);
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+    const struct tf_moses_prefix *x = a, *y = b;
+    int c = compare(a, b);
+    return c ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Sort, and keep the last of equal words. */
 static void sort(struct tf_moses_prefixes *p)
 {
+    size_t kept = 0;
     if (p->n > 0)
-        qsort(p->v, p->n, sizeof *p->v, compare);
+        qsort(p->v, p->n, sizeof *p->v, compare_lines);
+    for (size_t i = 0; i < p->n; i++) {
+        if (i + 1 < p->n && compare(&p->v[i], &p->v[i + 1]) == 0)
+            free(p->v[i].word);
+        else
+            p->v[kept++] = p->v[i];
+    }
+    p->n = kept;
 }
 
 void tf_moses_prefixes_of(struct tf_moses_prefixes *p, enum tf_moses_lang lang)
@@ -83,9 +97,19 @@ void tf_moses_prefixes_of(struct tf_moses_prefixes *p, enum tf_moses_lang lang)
     sort(p);
 }
 
-int tf_moses_prefixes_read(struct tf_moses_prefixes *p, const char *path, struct tf_err *err)
+/* The bytes of a line before the white space and the last mark after it; n if there are none. */
+static size_t unmarked(const char *line, size_t n)
 {
     static const char mark[] = "#NUMERIC_ONLY#";
+    const char *last = NULL;
+    for (const char *p = line; (p = memmem(p, n - (size_t)(p - line), mark, sizeof mark - 1)); p++)
+        if (p > line && tf_ascii_space(p[-1]))
+            last = p;
+    return last != NULL ? (size_t)(last - line) - 1 : n;
+}
+
+int tf_moses_prefixes_read(struct tf_moses_prefixes *p, const char *path, struct tf_err *err)
+{
     struct tf_in in;
     const char *line;
     size_t n;
@@ -94,12 +118,14 @@ int tf_moses_prefixes_read(struct tf_moses_prefixes *p, const char *path, struct
     if (tf_text_open(&in, path, TF_TEXT_UTF8, err) < 0)
         return -1;
     while ((got = tf_in_line(&in, &line, &n, 1 << 16, err)) == 1) {
-        const char *space = n > 0 && line[0] != '#' ? memchr(line, ' ', n) : NULL;
-        bool marked = space != NULL && memmem(line, n, mark, sizeof mark - 1) != NULL;
-        while (n > 0 && tf_ascii_space(line[n - 1]))
-            n--;
-        if (n > 0 && line[0] != '#')
-            add(p, line, marked ? (size_t)(space - line) : n, marked);
+        if (n == 0 || line[0] == '#')
+            continue;
+        size_t word = unmarked(line, n);
+        bool marked = word < n;
+        while (word > 0 && tf_ascii_space(line[word - 1]))
+            word--;
+        if (word > 0)
+            add(p, line, word, marked);
     }
     if (got == 2)
         got = tf_fail(err, "%s: a line of more than %d bytes: not a list of abbreviations", in.name,

@@ -26,7 +26,6 @@ static int end(struct run *r, int rc, const char *name, struct tf_err *err)
     if (rc == 0)
         tf_bad_status(&r->count, name, err);
     r->f->trees = r->count.total;
-    r->f->bad_trees = r->count.bad;
     tf_tree_release(&r->tree);
     tf_tree_reader_release(&r->reader);
     tf_buf_release(&r->words);
@@ -52,9 +51,8 @@ static int next_tree(struct run *r, struct tf_err *err)
         tf_tree_clean(&r->tree);
         tf_tree_reroot(&r->tree, r->f->root);
     }
-    if (rc == 2 &&
-        tf_bad_add(&r->count, r->reader.in->name, r->reader.first, r->reader.why.msg, false,
-                   err) < 0)
+    if (rc == 2 && tf_bad_add(&r->count, r->reader.in->name, r->reader.first, r->reader.why.msg,
+                              false, err) < 0)
         return -1;
     return rc;
 }

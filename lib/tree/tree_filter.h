@@ -9,14 +9,14 @@
 struct tf_tree_filter {
     enum tf_tree_layout layout;
     enum tf_brackets style;
-    bool clean;        /* remove traces and function labels, rename the root to `root` */
-    const char *root;  /* label of the root */
-    const char *tag;   /* for words that have no tag in a sequence */
-    bool punctuate;    /* correct restored punctuation tags by the words */
-    int bad;           /* enum tf_on_bad: what to do about bad trees */
-    size_t max;        /* bytes of a tree or line; a longer one is bad */
+    bool clean;       /* remove traces and function labels, rename the root to `root` */
+    const char *root; /* label of the root */
+    const char *tag;  /* for words that have no tag in a sequence */
+    bool punctuate;   /* correct restored punctuation tags by the words */
+    int bad;          /* enum tf_on_bad: what to do about bad trees */
+    size_t max;       /* bytes of a tree or line; a longer one is bad */
     /* results; restored sequences with repaired brackets and with repaired tags */
-    uint64_t trees, bad_trees, unbalanced, mis_sized;
+    uint64_t trees, unbalanced, mis_sized;
 };
 
 /* Write each tree of `in` on one line, a bad tree as an empty line. If there were bad trees and

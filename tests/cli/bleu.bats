@@ -280,7 +280,7 @@ PY
     sh_t 2 'tf-bleu - <hyp'
     expect_error "only one file can be stdin"
     t 2 tf-bleu ref -i hyp -tok mecab
-    expect_error "--tokenize mecab: one of 13a"
+    expect_error "--tokenize mecab: not one of none, char, 13a, intl, zh, spm, flores101, flores200, spBLEU-1K"
     t 2 tf-bleu ref -i hyp -tok ja-mecab
     expect_error "needs MeCab"
     t 2 tf-bleu ref -i hyp -tok flores200
@@ -685,7 +685,7 @@ starts_tokenize() {
     t 0 tf-bleu --as paper -l fr-en --lang fr --print-tokens -i fr
     expect_output "$want"
     t 2 tf-bleu --as paper -l en-cs fr -i fr
-    expect_error "--language-pair en-cs: --as paper knows en, de and fr"
+    expect_error "--language-pair en-cs with --as paper: cs: not one of en, de, fr"
 }
 
 @test "-t: test sets are files" {
@@ -711,6 +711,10 @@ starts_tokenize() {
     printf '# a comment. X\n\nbar #NUMERIC_ONLY#\nfoo\n' >list
     tokens 'foo. X bar. 5 bar. Y Dr. Z C. X #. X' --prefixes list
     expect_output 'foo. X bar. 5 bar . Y Dr . Z C . X # . X'
+    # A tab before the mark, and words listed twice, of which the last line counts.
+    printf 'bar\t#NUMERIC_ONLY#\nfoo\nfoo  #NUMERIC_ONLY#\nbaz #NUMERIC_ONLY#\nbaz\n' >list
+    tokens 'foo. X foo. 5 bar. 5 bar. Y baz. Z' --prefixes list
+    expect_output 'foo . X foo. 5 bar. 5 bar . Y baz. Z'
     t 1 tf-bleu --as paper --print-tokens --prefixes none -i text
     expect_error 'none: No such file or directory'
     t 1 tf-bleu --as paper --prefixes none text -i text

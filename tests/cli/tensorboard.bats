@@ -43,6 +43,10 @@ log() {
         echo '{"event":"step","step":1,"ppl":'$x',"loss":2,"seconds":1}'
     done | events far
     [ "$(LC_ALL=C grep -oaP '\x15\x00\x00\x80[\x7f\xff]' far/train/events.* | wc -l)" -eq 2 ]
+    # A second log without validation: no curve of the first is left.
+    log | events again
+    log | grep -v '"event":"valid"' | events again
+    [ "$(find again -type f)" = again/train/events.out.tfevents.tf-train ]
     log | head -c 400 | events cut
     [ -s cut/train/events.out.tfevents.tf-train ]
     run --separate-stderr events no <text

@@ -93,6 +93,11 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     t 4 tf-tree -l -w w -o s bad
     [ "$(wc -l <w)" = 7 ]
     [ "$(wc -l <s)" = 7 ]
+    # Both files are replaced, or neither.
+    cp w before
+    echo '(A (B c))' >good
+    t 1 tf-tree -l -w w -o /dev/full good
+    cmp w before
     t 0 tf-tree --bad=ok bad
     [ -z "$stderr" ]
     t 1 tf-tree --bad=fail bad
