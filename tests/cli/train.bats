@@ -864,7 +864,7 @@ for x in one, two:
     assert x["batches"] == {"tokens": 25}
     assert x["made"][-1]["prog"] == "tf-train" and x["version"].startswith(x["made"][-1]["version"])
     assert x["save_every"] == x["valid_every"] == 4 and x["patience"] == 0 and x["keep"] >= 5
-    assert x["command"][0] == "tf-train" and x["command"][-3:] == ["-o", "run", "c.tfs"]
+    assert x["command"][0].endswith("tf-train") and x["command"][-3:] == ["-o", "run", "c.tfs"]
 assert one["steps"] == 4 and two["steps"] == 8
 assert {k: one[k] for k in ("config", "settings", "data", "made")} == {k: two[k] for k in ("config", "settings", "data", "made")}
 assert one["data"]["valid"] != one["data"]["corpus"]
@@ -911,7 +911,7 @@ collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 10
     for _ in 1 2; do
         tr_t 3 "${stop[@]}" long.tfs
         expect_contains "${stderr_lines[-1]}" "tf-train: step 200: the model has collapsed: "
-        expect_contains "$stderr" "step 200: validation perplexity 5"
+        [[ $stderr =~ "step 200: validation perplexity "[^$'\n']*"the best so far" ]]
         expect_contains "${stderr_lines[-1]}" "; run/best.tfm is of step 100; "
         [ "$(ls run)" = $'best.tfm\nckpt-00000100.tfm\nlock\nlog.jsonl' ]
         tail -n 1 run/log.jsonl | grep -q '"event":"end","step":200,"reason":"collapse"'
@@ -1093,6 +1093,7 @@ PY
 }
 
 @test "signals while a resumed run with --force waits for its first batch" {
+    [ -z "${TF_EMULATOR:-}" ] || skip "the emulator catches all signals"
     train --save-every 5 --steps 5 -o run b.tfs
     mkfifo pipe
     env --default-signal=USR2 tf-train "${small[@]}" --save-every 100 --steps 20 --force -o run - \
@@ -1392,6 +1393,7 @@ END
 
 @test "a limit on processes: training without threads, with the same bytes and signals" {
     [ -z "${TF_SAN:-}" ] || skip "LeakSanitizer needs a thread"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the emulator has a thread of its own"
     [ "$(id -u)" -eq 0 ] || skip "the limit counts all processes of a user"
     need setpriv prlimit
     chmod 755 "$T"
