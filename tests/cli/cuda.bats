@@ -665,10 +665,10 @@ program() {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     few >few.tfs
     for beam in 1 4; do
-        decode=(tf-decode --device cuda --precision fp32 -m "$MODEL" --beam $beam --batch 2 few.tfs)
-        "${decode[@]}" >all.tfs
+        decode=(tf-decode --device cuda --precision fp32 -m "$MODEL" --beam "$beam" --batch 2)
+        "${decode[@]}" few.tfs >all.tfs
         for how in workspace few; do
-            TF_EMULATE_LT=$how "${decode[@]}" >other.tfs 2>notes
+            TF_EMULATE_LT=$how "${decode[@]}" few.tfs >other.tfs 2>notes
             same all.tfs other.tfs
             # A line for each shape, whatever the number of rows.
             grep -q 'refuses [0-9]* rows: .*; results may depend on the number of rows$' notes
