@@ -223,10 +223,8 @@ static int set_defaults(struct tf_err *err)
 
 static int default_threads(void)
 {
-    int n = tf_threads_default();
-    if (team.sharing > 1)
-        n = n > team.sharing ? n / team.sharing : 1;
-    return n;
+    const int n = tf_threads_default() / (team.sharing > 1 ? team.sharing : 1);
+    return n > 1 ? n : 1;
 }
 
 static int configure(const struct tf_args *args, struct tf_err *err)
@@ -236,10 +234,8 @@ static int configure(const struct tf_args *args, struct tf_err *err)
     o.threads = default_threads();
     plan_tokens = o.fit_tokens > 0 ? o.fit_tokens : TF_PAPER_TOKENS;
     tf_opt_reassign(opts);
-    if (o.from != NULL) { /* what provenance records is what the model has */
-        dialect = (int)o.config.dialect;
-        tf_opt_find(opts, "preset")->unused = !given("preset");
-    }
+    dialect = (int)o.config.dialect; /* what provenance records is what the model has */
+    tf_opt_find(opts, "preset")->unused = o.from != NULL && !given("preset");
     if (strcmp(o.device, "ref64") == 0)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
     o.opts = opts;
@@ -319,8 +315,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.dir != NULL && *o.dir == 0)
         return tf_fail_status(err, TF_USAGE, "--output '': empty name");
     o.precision = precision > 0 ? precisions[precision] : NULL;
-    if (args->mode != PLAN)
-        tf_signals_catch_early(stop_early);
+    tf_signals_catch_early(stop_early);
     if (args->mode == TRAIN) {
         int status;
         if (join(&status, err) != 0)

@@ -251,10 +251,10 @@ ends() {
 @test "provenance after --init: the dialect is the model's, and there is no preset" {
     train --as t2t --steps 1 -o first b.tfs
     tf-train -q --device cpu --init first/ckpt-00000001.tfm --steps 2 --seed 2 -o run b.tfs
-    tf-cbor json run/ckpt-00000002.tfm | sed -n 1p >head
+    tf-cbor json run/ckpt-00000002.tfm | sed -n 1p >header.json
     "$TF_PYTHON" - <<'PY'
 import json
-stages = json.loads(open("head").read())["header"]["made"]
+stages = json.loads(open("header.json").read())["header"]["made"]
 opts = [s["opts"] for s in stages if s["prog"] == "tf-train"]
 assert opts[-1]["as"] == "t2t" and "preset" not in opts[-1], opts[-1]
 PY
