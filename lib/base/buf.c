@@ -35,19 +35,41 @@ void tf_buf_add(struct tf_buf *b, const void *p, size_t n)
 
 void tf_buf_str(struct tf_buf *b, const char *s)
 {
-    tf_buf_add(b, s, strlen(s));
+    size_t n = strlen(s);
+    memcpy(tf_buf_grow(b, n), s, n + 1);
+    b->len += n;
 }
 
-void tf_buf_uint(struct tf_buf *b, uint64_t x)
+/* Write x at p in decimal; returns the end. */
+static inline char *put_uint(char *p, uint64_t x)
 {
     size_t digits = 1;
     for (uint64_t rest = x; rest > 9; rest /= 10)
         digits++;
-    char *dst = tf_buf_grow(b, digits);
-    b->len += digits;
-    dst[digits] = 0;
-    for (; digits > 0; x /= 10)
-        dst[--digits] = (char)('0' + x % 10);
+    for (size_t i = digits; i > 0; x /= 10)
+        p[--i] = (char)('0' + x % 10);
+    return p + digits;
+}
+
+void tf_buf_uint(struct tf_buf *b, uint64_t x)
+{
+    char *end = put_uint(tf_buf_grow(b, 20), x);
+    *end = 0;
+    b->len = (size_t)(end - b->p);
+}
+
+void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n, char between)
+{
+    for (size_t i = 0; i < n;) {
+        char *p = tf_buf_grow(b, 64 * (size_t)11);
+        do {
+            if (i != 0)
+                *p++ = between;
+            p = put_uint(p, ids[i++]);
+        } while (i < n && i % 64 != 0);
+        *p = 0;
+        b->len = (size_t)(p - b->p);
+    }
 }
 
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
@@ -90,13 +112,6 @@ void tf_buf_valid_utf8(struct tf_buf *b, const char *s, size_t n)
         s += bad;
         n -= bad;
     }
-}
-
-void tf_buf_clear(struct tf_buf *b)
-{
-    b->len = 0;
-    if (b->p != NULL)
-        b->p[0] = 0;
 }
 
 void tf_buf_release(struct tf_buf *b)

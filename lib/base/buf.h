@@ -15,8 +15,9 @@ struct tf_buf {
 void tf_buf_add(struct tf_buf *b, const void *p, size_t n);
 static inline void tf_buf_byte(struct tf_buf *b, unsigned char c);
 void tf_buf_str(struct tf_buf *b, const char *s);
-/* Append x in decimal: lists of ids are mostly this. */
-void tf_buf_uint(struct tf_buf *b, uint64_t x);
+void tf_buf_uint(struct tf_buf *b, uint64_t x); /* in decimal */
+/* Append n ids in decimal, each but the first after the character between. */
+void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n, char between);
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...) TF_PRINTF(2, 3);
 /* Append the character c (at most U+10FFFF, no surrogate) as UTF-8. */
 void tf_buf_char(struct tf_buf *b, uint32_t c);
@@ -29,8 +30,8 @@ void tf_buf_escaped(struct tf_buf *b, const char *s, size_t n);
 void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n);
 /* Make room for n more bytes; returns a pointer to it. The caller increases len. */
 char *tf_buf_grow(struct tf_buf *b, size_t n);
-void tf_buf_clear(struct tf_buf *b);   /* len = 0, keeps the memory */
-void tf_buf_release(struct tf_buf *b); /* free */
+static inline void tf_buf_clear(struct tf_buf *b); /* len = 0, keeps the memory */
+void tf_buf_release(struct tf_buf *b);             /* free */
 
 static inline void tf_buf_byte(struct tf_buf *b, unsigned char c)
 {
@@ -38,6 +39,13 @@ static inline void tf_buf_byte(struct tf_buf *b, unsigned char c)
         tf_buf_grow(b, 1);
     b->p[b->len++] = (char)c;
     b->p[b->len] = 0;
+}
+
+static inline void tf_buf_clear(struct tf_buf *b)
+{
+    b->len = 0;
+    if (b->p != NULL)
+        b->p[0] = 0;
 }
 
 #endif

@@ -32,21 +32,25 @@ void tf_json_close(struct tf_json *j, char bracket)
 
 static void quote(struct tf_buf *b, const char *s, size_t n)
 {
+    size_t from = 0; /* what is written as it is, up to i */
     tf_buf_byte(b, '"');
-    for (size_t i = 0; i < n;) {
+    for (size_t i = 0, len; i < n; i += len) {
         static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
-        size_t len = tf_utf8_at(s + i, n - i);
+        len = tf_utf8_at(s + i, n - i);
         const char *at = s[i] != 0 ? strchr(special, s[i]) : NULL;
+        if (len != 0 && at == NULL && !tf_utf8_control(s + i))
+            continue;
+        tf_buf_add(b, s + from, i - from);
         if (len == 0)
             tf_buf_str(b, "\xef\xbf\xbd");
         else if (at != NULL)
             tf_buf_printf(b, "\\%c", letter[at - special]);
-        else if (tf_utf8_control(s + i)) /* their last byte is the code point */
+        else /* a control character: its last byte is the code point */
             tf_buf_printf(b, "\\u%04x", (unsigned char)s[i + len - 1]);
-        else
-            tf_buf_add(b, s + i, len);
-        i += len != 0 ? len : 1;
+        len = len != 0 ? len : 1;
+        from = i + len;
     }
+    tf_buf_add(b, s + from, n - from);
     tf_buf_byte(b, '"');
 }
 
@@ -74,6 +78,13 @@ void tf_json_int(struct tf_json *j, int64_t x)
 void tf_json_uint(struct tf_json *j, uint64_t x)
 {
     tf_buf_uint(item(j, true), x);
+}
+
+void tf_json_ids(struct tf_json *j, const uint32_t *ids, size_t n)
+{
+    tf_json_open(j, '[');
+    tf_buf_ids(j->out, ids, n, ',');
+    tf_json_close(j, ']');
 }
 
 void tf_json_real(struct tf_json *j, double x)

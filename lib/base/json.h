@@ -19,6 +19,7 @@ void tf_json_str(struct tf_json *j, const char *s);
 void tf_json_strn(struct tf_json *j, const char *s, size_t n);
 void tf_json_int(struct tf_json *j, int64_t x);
 void tf_json_uint(struct tf_json *j, uint64_t x);
+void tf_json_ids(struct tf_json *j, const uint32_t *ids, size_t n); /* an array */
 void tf_json_real(struct tf_json *j, double x);
 void tf_json_bool(struct tf_json *j, bool x);
 void tf_json_null(struct tf_json *j);

@@ -209,10 +209,10 @@ static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v,
 static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, const char *key,
                                   struct tf_err *err)
 {
+    enum tf_json_kind k;
+    struct tf_value x;
     *v = tf_value_array();
     for (;;) {
-        enum tf_json_kind k;
-        struct tf_value x;
         if (tf_json_next(l->r, &k, err))
             return -1;
         if (k == TF_JSON_ARRAY_END)

@@ -17,22 +17,23 @@ struct diag {
 };
 
 /* Does a shorter head exist for this argument? */
-static bool long_head(const struct tf_head *h)
+static bool long_head(struct tf_head h)
 {
     static const uint64_t least[] = {24, 256, 65536, (uint64_t)1 << 32};
-    return h->info >= 24 && h->val < least[h->info - 24];
+    return h.info >= 24 && h.val < least[h.info - 24];
 }
 
-static void indicator(struct diag *d, const struct tf_head *h)
+static void indicator(struct diag *d, struct tf_head h)
 {
     if (long_head(h))
-        tf_buf_printf(d->b, "_%u", h->info - 24);
+        tf_buf_printf(d->b, "_%u", h.info - 24);
 }
 
 static void put_bytes(struct diag *d, const uint8_t *p, size_t n)
 {
     size_t shown = n <= d->max_bytes ? n : d->max_bytes;
-    tf_buf_str(d->b, "h'");
+    tf_buf_byte(d->b, 'h');
+    tf_buf_byte(d->b, '\'');
     tf_hex(tf_buf_grow(d->b, 2 * shown), p, shown);
     d->b->len += 2 * shown;
     tf_buf_byte(d->b, '\'');
@@ -40,7 +41,7 @@ static void put_bytes(struct diag *d, const uint8_t *p, size_t n)
         tf_buf_printf(d->b, " / and %zu more bytes /", n - shown);
 }
 
-static void put_text(struct diag *d, const uint8_t *p, size_t n)
+static TF_NOINLINE void put_text(struct diag *d, const uint8_t *p, size_t n)
 {
     if (tf_utf8_span((const char *)p, n) < n) {
         tf_buf_str(d->b, "/ not UTF-8 / ");
@@ -51,10 +52,14 @@ static void put_text(struct diag *d, const uint8_t *p, size_t n)
     tf_json_strn(&j, (const char *)p, n);
 }
 
-static void put_real(struct diag *d, const struct tf_head *h, double x)
+/* The real that starts at p. */
+static TF_NOINLINE void put_real(struct diag *d, struct tf_head h, const uint8_t *p)
 {
     char buf[32];
+    double x;
     struct tf_buf shortest = {0};
+    const char *why = tf_cursor_real(&(struct tf_cbor_cursor){p, d->c.end}, &x);
+    TF_ASSERT(!why);
     if (isnan(x)) {
         tf_buf_str(d->b, "NaN");
     } else if (isinf(x)) {
@@ -66,45 +71,47 @@ static void put_real(struct diag *d, const struct tf_head *h, double x)
             tf_buf_str(d->b, ".0");
     }
     tf_cbor_real(&shortest, x);
-    if (((unsigned char)shortest.p[0] & 31) != h->info)
-        tf_buf_printf(d->b, "_%u", h->info - 24);
+    if (((unsigned char)shortest.p[0] & 31) != h.info)
+        tf_buf_printf(d->b, "_%u", h.info - 24);
     tf_buf_release(&shortest);
 }
 
-/* Print one item, which tf_scan_item has found complete and at most TF_CBOR_DEPTH deep. */
+/* Print one item, which tf_scan_item has found complete and at most TF_CBOR_DEPTH deep.
+ * put_text and put_real are apart because their arrays would cost every item a stack canary. */
 static void put_item(struct diag *d)
 {
     struct tf_head h = {0};
-    struct tf_cbor_cursor start = d->c;
-    double x;
+    const uint8_t *start = d->c.p;
     d->c.p += tf_head_read(d->c.p, (size_t)(d->c.end - d->c.p), &h);
     switch (h.major) {
     case TF_MAJOR_UINT:
         tf_buf_uint(d->b, h.val);
-        indicator(d, &h);
+        indicator(d, h);
         break;
     case TF_MAJOR_NEGINT:
         if (h.val == UINT64_MAX)
             tf_buf_str(d->b, "-18446744073709551616");
         else
             tf_buf_printf(d->b, "-%llu", (unsigned long long)h.val + 1);
-        indicator(d, &h);
+        indicator(d, h);
         break;
     case TF_MAJOR_BYTES:
     case TF_MAJOR_TEXT:
         (h.major == TF_MAJOR_BYTES ? put_bytes : put_text)(d, d->c.p, (size_t)h.val);
-        indicator(d, &h);
+        indicator(d, h);
         d->c.p += h.val;
         break;
     case TF_MAJOR_ARRAY:
     case TF_MAJOR_MAP:
         tf_buf_byte(d->b, h.major == TF_MAJOR_ARRAY ? '[' : '{');
-        indicator(d, &h);
-        if (long_head(&h))
+        indicator(d, h);
+        if (long_head(h))
             tf_buf_byte(d->b, ' ');
         for (uint64_t i = 0; i < h.val; i++) {
-            if (i)
-                tf_buf_str(d->b, ", ");
+            if (i) {
+                tf_buf_byte(d->b, ',');
+                tf_buf_byte(d->b, ' ');
+            }
             put_item(d);
             if (h.major == TF_MAJOR_MAP) {
                 tf_buf_str(d->b, ": ");
@@ -115,16 +122,14 @@ static void put_item(struct diag *d)
         break;
     case TF_MAJOR_TAG:
         tf_buf_uint(d->b, h.val);
-        indicator(d, &h);
+        indicator(d, h);
         tf_buf_byte(d->b, '(');
         put_item(d);
         tf_buf_byte(d->b, ')');
         break;
     default:
         if (h.info >= 25) {
-            const char *why = tf_cursor_real(&start, &x);
-            TF_ASSERT(!why);
-            put_real(d, &h, x);
+            put_real(d, h, start);
         } else if (h.val >= 20 && h.val <= 23) {
             static const char *const simple[] = {"false", "true", "null", "undefined"};
             tf_buf_str(d->b, simple[h.val - 20]);

@@ -49,14 +49,6 @@ static void put_float(struct tf_json *j, float x)
 
 /* ---- fields, by their schema ---- */
 
-static void put_ids(struct tf_json *j, const uint32_t *ids, size_t n)
-{
-    tf_json_open(j, '[');
-    for (size_t i = 0; i < n; i++)
-        tf_json_uint(j, ids[i]);
-    tf_json_close(j, ']');
-}
-
 static void put_floats(struct tf_json *j, const float *x, size_t n)
 {
     tf_json_open(j, '[');
@@ -70,7 +62,7 @@ static void put_packed(struct tf_json *j, const uint32_t *ids, const uint32_t *o
 {
     tf_json_open(j, '[');
     for (size_t i = 0; i < n; i++)
-        put_ids(j, ids + off[i], off[i + 1] - off[i]);
+        tf_json_ids(j, ids + off[i], off[i + 1] - off[i]);
     tf_json_close(j, ']');
 }
 
@@ -124,7 +116,7 @@ static int put_field(struct tf_json *j, const struct tf_field *f, const void *ba
         tf_json_hex(j, TF_MEMBER(const uint8_t, base, f->at), 32);
         break;
     case TF_FIELD_IDS:
-        put_ids(j, *TF_MEMBER(const uint32_t *const, base, f->at), tf_field_count(f, base));
+        tf_json_ids(j, *TF_MEMBER(const uint32_t *const, base, f->at), tf_field_count(f, base));
         break;
     case TF_FIELD_PACKED:
         put_packed(j, *TF_MEMBER(const uint32_t *const, base, f->at),

@@ -130,6 +130,18 @@ static void test_buf(void)
     tf_buf_clear(&b);
     tf_buf_uint(&b, UINT64_MAX);
     is_str(b.p, "18446744073709551615", "the largest");
+    for (size_t n = 0; n < 200; n = 2 * n + 1) {
+        uint32_t ids[200];
+        struct tf_buf want = {0}, got = {0};
+        for (size_t i = 0; i < n; i++) {
+            ids[i] = (uint32_t)(UINT32_MAX >> i % 32);
+            tf_buf_printf(&want, "%s%u", i ? " " : "", ids[i]);
+        }
+        tf_buf_ids(&got, ids, n, ' ');
+        ok(got.len == want.len && (n == 0 || !strcmp(got.p, want.p)), "%zu ids", n);
+        tf_buf_release(&want);
+        tf_buf_release(&got);
+    }
     tf_buf_clear(&b);
     tf_buf_str(&b, "abc");
     tf_buf_printf(&b, "xy%ls", (const wchar_t[]){0xd800, 0}); /* no character: EILSEQ */
