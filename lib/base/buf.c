@@ -53,20 +53,21 @@ static inline char *put_uint(char *p, uint64_t x)
 
 void tf_buf_uint(struct tf_buf *b, uint64_t x)
 {
-    char *end = put_uint(tf_buf_grow(b, 20), x);
+    char *end = put_uint(tf_buf_grow(b, sizeof "18446744073709551615" - 1), x);
     *end = 0;
     b->len = (size_t)(end - b->p);
 }
 
-void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n, char between)
+void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n)
 {
+    enum { BLOCK = 64 }; /* ids for which room is made at once */
     for (size_t i = 0; i < n;) {
-        char *p = tf_buf_grow(b, 64 * (size_t)11);
+        char *p = tf_buf_grow(b, BLOCK * (sizeof ",4294967295" - 1));
         do {
             if (i != 0)
-                *p++ = between;
+                *p++ = ',';
             p = put_uint(p, ids[i++]);
-        } while (i < n && i % 64 != 0);
+        } while (i < n && i % BLOCK != 0);
         *p = 0;
         b->len = (size_t)(p - b->p);
     }

@@ -16,8 +16,7 @@ void tf_buf_add(struct tf_buf *b, const void *p, size_t n);
 static inline void tf_buf_byte(struct tf_buf *b, unsigned char c);
 void tf_buf_str(struct tf_buf *b, const char *s);
 void tf_buf_uint(struct tf_buf *b, uint64_t x); /* in decimal */
-/* Append n ids in decimal, each but the first after the character between. */
-void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n, char between);
+void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n); /* in decimal, with commas */
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...) TF_PRINTF(2, 3);
 /* Append the character c (at most U+10FFFF, no surrogate) as UTF-8. */
 void tf_buf_char(struct tf_buf *b, uint32_t c);

@@ -83,7 +83,7 @@ void tf_json_uint(struct tf_json *j, uint64_t x)
 void tf_json_ids(struct tf_json *j, const uint32_t *ids, size_t n)
 {
     tf_json_open(j, '[');
-    tf_buf_ids(j->out, ids, n, ',');
+    tf_buf_ids(j->out, ids, n);
     tf_json_close(j, ']');
 }
 

@@ -209,8 +209,8 @@ static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v,
 static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, const char *key,
                                   struct tf_err *err)
 {
-    enum tf_json_kind k;
-    struct tf_value x;
+    enum tf_json_kind k; /* here, not in the loop, so that the compiler's hardening */
+    struct tf_value x;   /* zeroes them once, not for each element */
     *v = tf_value_array();
     for (;;) {
         if (tf_json_next(l->r, &k, err))

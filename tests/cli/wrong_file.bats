@@ -174,7 +174,7 @@ params tf-evalb -p FILE text text
 log cat FILE | tf-plot -y ppl curve -
 table tf-plot heat --values FILE
 prefixes echo 'foo. X bar. X' >in; tf-bleu --as paper --print-tokens -i in --prefixes FILE
-json tf-cbor unjson FILE >back; tf-cbor json back
+json tf-cbor unjson FILE >back && tf-cbor json back
 X
     echo '(TOP (NN 7))' >plain
     printf '\357\273\277' | cat - plain >marked

@@ -130,14 +130,16 @@ static void test_buf(void)
     tf_buf_clear(&b);
     tf_buf_uint(&b, UINT64_MAX);
     is_str(b.p, "18446744073709551615", "the largest");
-    for (size_t n = 0; n < 200; n = 2 * n + 1) {
+    static const size_t counts[] = {0, 1, 2, 63, 64, 65, 127, 128, 129, 200};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        const size_t n = counts[k];
         uint32_t ids[200];
         struct tf_buf want = {0}, got = {0};
         for (size_t i = 0; i < n; i++) {
             ids[i] = (uint32_t)(UINT32_MAX >> i % 32);
-            tf_buf_printf(&want, "%s%u", i ? " " : "", ids[i]);
+            tf_buf_printf(&want, "%s%u", i ? "," : "", ids[i]);
         }
-        tf_buf_ids(&got, ids, n, ' ');
+        tf_buf_ids(&got, ids, n);
         ok(got.len == want.len && (n == 0 || !strcmp(got.p, want.p)), "%zu ids", n);
         tf_buf_release(&want);
         tf_buf_release(&got);
