@@ -91,27 +91,22 @@ static int open_stepper(struct tf_run *r, struct tf_resume *from, struct tf_err 
     return rc;
 }
 
-static int open_saver(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
+static void open_saver(struct tf_run *r, const struct tf_resume *from)
 {
     const struct tf_run_opts *o = r->o;
-    uint64_t keep = (uint64_t)o->keep, step = r->state.step;
+    uint64_t step = r->state.step;
     r->saved.step = UINT64_MAX;
-    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper.w.params, o->ema > 0, keep,
-                                  (uint64_t)o->save_every);
+    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper.w.params, o->ema > 0,
+                                  (uint64_t)o->keep, (uint64_t)o->save_every);
     if (from->path == NULL)
-        return 0;
+        return;
     tf_saver_set_last(r->saved.saver, from->path);
     r->saved.step = step;
     if (!from->regular)
-        return 0;
+        return;
     r->saved.regular_step = step;
-    if (tf_resume_repair_best(from, &r->dir, err) != 0)
-        return -1;
     if (r->state.has_best && r->state.best_step == step)
         r->saved.best_step = step;
-    /* A killed run may have had no time to delete, and many of them would fill the disk. Whether
-     * the checkpoint before was a multiple of the --save-every of that time is not known: 1. */
-    return tf_rundir_retain(&r->dir, keep, 1, step, err);
 }
 
 /* The first item of the stream; NULL when a stop is requested. If the ranks are lost, the first
@@ -154,6 +149,19 @@ static int report_start(struct tf_run *r, const struct tf_resume *from, struct t
     return tf_run_report_start(&r->report, &origin, err);
 }
 
+/* Do what a killed run had no time for: link best.tfm and delete old checkpoints, which would fill
+ * the disk after many kills. Whether the checkpoint before was a multiple of the --save-every of
+ * that time is not known: 1. A start refused for its first batch changes no checkpoint. */
+static int finish_killed_run(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
+{
+    const struct tf_feed_item *item = wait_first(r);
+    if (item != NULL && item->kind == TF_FEED_ERROR)
+        return 0; /* reported by the loop */
+    if (tf_resume_repair_best(from, &r->dir, err) != 0)
+        return -1;
+    return tf_rundir_retain(&r->dir, (uint64_t)r->o->keep, 1, r->state.step, err);
+}
+
 static int read_history(struct tf_run *r, struct tf_err *err)
 {
     struct tf_in log;
@@ -168,8 +176,10 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
 {
     const struct tf_run_opts *o = r->o;
     bool resumed = from->path != NULL;
-    if (open_stepper(r, from, err) != 0 || open_saver(r, from, err) != 0 ||
-        tf_run_report_open(&r->report, o, &r->dir, resumed ? &r->state : NULL, err) != 0)
+    if (open_stepper(r, from, err) != 0)
+        return -1;
+    open_saver(r, from);
+    if (tf_run_report_open(&r->report, o, &r->dir, resumed ? &r->state : NULL, err) != 0)
         return -1;
     if (r->o->valid != NULL && r->state.has_best && read_history(r, err) != 0)
         return -1;
@@ -184,7 +194,9 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
                 from->path, (unsigned long long)r->state.cursor.part);
     else if (resumed)
         tf_note("resuming from %s", from->path);
-    return report_start(r, from, err);
+    if (report_start(r, from, err) != 0)
+        return -1;
+    return resumed && from->regular ? finish_killed_run(r, from, err) : 0;
 }
 
 int tf_run_start(struct tf_run *r, struct tf_err *err)

@@ -26,6 +26,21 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --sc
     [ -e run/ckpt-00000015.tfm ]
 }
 
+@test "killed after the last rename: a start that is refused for its stream repairs nothing" {
+    args=("${small[@]}" --steps 20 --save-every 5 --keep 1 --valid v.tfs --valid-every 5 -o run)
+    tf-train "${args[@]}" b.tfs
+    cp run/ckpt-00000020.tfm run/ckpt-00000015.tfm
+    rm run/best.tfm
+    args+=(--steps 25)
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=30 corpus=8 >c.tfs
+    t 1 tf-train "${args[@]}" c.tfs
+    expect_contains "$stderr" "differs from the checkpoint's"
+    [ "$(ls run)" = $'ckpt-00000015.tfm\nckpt-00000020.tfm\nlock\nlog.jsonl' ]
+    t 0 tf-train "${args[@]}" b.tfs
+    [ run/best.tfm -ef run/ckpt-00000020.tfm ]
+    [ ! -e run/ckpt-00000015.tfm ]
+}
+
 @test "stopped after the last update: the next start writes the last checkpoint, and best.tfm" {
     args=("${small[@]}" --steps 20 --save-every 6 --valid v.tfs --valid-every 5 -o run b.tfs)
     tf-train "${args[@]}"
