@@ -1,8 +1,10 @@
 """R, T: what the tools take for hostile input, and files of earlier releases."""
 import functools
+import glob
 import io
 import json
 import os
+import random
 import re
 import shutil
 import struct
@@ -13,7 +15,7 @@ import zipfile
 import cbor2
 
 from resume import records
-from rig import BIN, ENV, TOP, run, slurp
+from rig import ENV, SMALL, TOP, run, slurp
 
 # ---- R: cost ----
 
@@ -133,6 +135,8 @@ def commands(rig):
     """(limit's name, command, kind of its inputs, how many of them)."""
     m = rig.material()
     large = ("--by", "", "-w", "20000", "--height", "20000")
+    # What a model computes is bounded by the lengths that it is given.
+    short = ["-m", m["model"], "-t", "1", "--max-length", "64"]
     return [
         ("tf-tokenize", ["tf-tokenize", "--threads", "1", "-m", m["vocab"]], "text", 1),
         ("tf-tokenize",
@@ -159,9 +163,75 @@ def commands(rig):
         ("tf-cbor", ["tf-cbor", "check"], "tokens", 1),
         ("tf-cbor", ["tf-cbor", "unjson"], "lines", 1),
         ("tf-info", ["tf-info"], "tokens", 1),
+        ("tf-info", ["tf-info"], "models", 1),
         ("tf-batch", ["tf-batch", "-q", "--tokens", "1000"], "tokens", 2),
         ("tf-convert", ["tf-convert"], "bundle", 1),
+        ("tf-convert", ["tf-convert"], "models", 1),
+        ("tf-avgckpt", ["tf-avgckpt"], "models", 2),
+        ("tf-decode", ["tf-decode", *short, "-k", "1", "--max-extra", "5"], "tokens", 1),
+        ("tf-decode", ["tf-decode", "-t", "1", "-m", "REF", m["s"]], "models", 1),
+        ("tf-score", ["tf-score", *short], "tokens", 2),
+        ("tf-attn", ["tf-attn", *short], "tokens", 2),
+        ("tf-train", ["tf-train", *SMALL, "-q", "--steps", "1000000", "-o", "run"], "batches", 1),
     ]
+
+
+def stream(head, body):
+    """A stream of these records, numbered from 0, without checksums."""
+    numbered = (1, 2, 3, 4, 5, 9, 10, 11)
+    return b"".join(head) + b"".join(
+        cbor2.dumps([x[0], i, *x[2:]] if x[0] in numbered else x)
+        for i, x in enumerate(body)) + cbor2.dumps([15, len(body), None])
+
+
+@functools.lru_cache(maxsize=64)
+def parts(data):
+    """The beginning of a stream as it stands, and its records. Not to be changed."""
+    items = records(data)
+    body = [cbor2.loads(x) for x in items[2:-1]]
+    checked = {3: 3, 6: 5, 7: 3}  # where the CRC of a record is
+    for x in body:
+        if x[0] in checked:
+            x[checked[x[0]]] = None
+    return items[:2], [x for x in body if x[0] != 13]
+
+
+def models(rig, n):
+    """Checkpoints with as many tensors, states, stages and settings as n bytes hold."""
+    run_directory = rig.material()["run"]
+    last = max(f for f in os.listdir(run_directory) if f.startswith("ckpt-"))
+    head, body = parts(slurp(os.path.join(run_directory, last)))
+    one = cbor2.CBORTag(40, [[1], cbor2.CBORTag(64, b"x")])
+
+    def headed(**more):
+        label, header = cbor2.loads(head[1])
+        return [head[0], cbor2.dumps([label, {**header, **more}])]
+
+    made = {
+        "tensors": (head, body + [[6, "%x" % i, "u8", b"", one, None] for i in range(n // 30)]),
+        "states": (head, [[7, "%x" % i, {"%x" % j: 0 for j in range(n // 1500)}, None]
+                          for i in range(200)] + body),
+        "stages": (headed(made=[{"prog": "x"} for _ in range(n // 8)]), body),
+        "settings": (headed(note={"%x" % i: 0 for i in range(n // 7)}), body),
+        "as trained": (head, body),
+    }
+    return {name: (stream(*x), ) * 2 for name, x in made.items()}
+
+
+def batches(rig, n):
+    """Batches of one kind each: small and large ones, of short and long sentences."""
+    shapes = {
+        "small": dict(n=n // 120, pairs=1, longest=1),
+        "empty": dict(n=n // 120, pairs=1, longest=0),
+        "one batch": dict(n=1, large=0, pairs=1, times=n // 60, longest=20),
+        "long sentences": dict(n=max(1, n // 2000), pairs=1, longest=1000),
+    }
+    out = {}
+    for name, opts in shapes.items():
+        d = run(["/usr/bin/python3", os.path.join(TOP, "tests/cli/batches.py")] +
+                ["%s=%s" % x for x in opts.items()])
+        out[name] = (d.out, )
+    return out
 
 
 def bundles(n):
@@ -256,6 +326,10 @@ def inputs(rig, r, kind, n):
         return {k: tuple(x.encode() for x in v) for k, v in made[kind](n).items()}
     if kind == "bundle":
         return bundles(n)
+    if kind == "models":
+        return models(rig, n)
+    if kind == "batches":
+        return batches(rig, n)
     if kind == "matrix":
         return {
             "digits": (b"\n".join(b",".join(b"%d" % r.randrange(10) for _ in range(500))
@@ -275,6 +349,8 @@ def inputs(rig, r, kind, n):
     one = b"".join(records(out["words"][0])[:2]) + b"".join(
         cbor2.dumps(x) for x in ([1, 0, cbor2.CBORTag(64, ids)], [15, 1, None]))
     out["ids of one byte"] = (one, one)
+    short = [[1, 0, cbor2.CBORTag(64, ids[i:i + 60])] for i in range(0, n, 60)]
+    out["records of 60 ids"] = (stream(records(out["words"][0])[:2], short), ) * 2
     return out
 
 
@@ -291,6 +367,7 @@ def with_files(argv, n, where, pair):
 def check(rig, row, name, what, argv, n, pair, most):
     """One measurement against the limits. Returns the seconds per MB."""
     where = rig.path("cost")
+    shutil.rmtree(os.path.join(where, "run"), ignore_errors=True)
     argv, size = with_files(argv, n, where, pair)
     seconds = 0.2 + most[0] * size / 1e6
     cpu, memory, rc = measure(argv, where, seconds + 1)
@@ -331,7 +408,49 @@ def mutate(r, data):
     return bytes(data)
 
 
-def search(rig, row, name, argv, n, pairs, most, minutes):
+def changed(r, x):
+    """A part of a record with other contents: ids changed, the pairs of a batch repeated."""
+    if isinstance(x, cbor2.CBORTag) and isinstance(x.value, bytes):
+        return cbor2.CBORTag(x.tag, mutate(r, x.value))
+    if not isinstance(x, dict) or "src_off" not in x:
+        return x
+    k, x = r.randint(2, 5), dict(x, idx=[])
+    for side in ("src", "tgt"):
+        ends, size = x[side + "_off"], len(x[side])
+        x[side] = x[side] * k
+        x[side + "_off"] = [0] + [i * size + e for i in range(k) for e in ends[1:]]
+    x["idx"] = list(range(len(x["src_off"]) - 1))
+    return x
+
+
+def renamed(r, x):
+    """A copy of a record; of a tensor or state, which may be there only once, by another name."""
+    return [x[0], "%s %x" % (x[1], r.getrandbits(32)), *x[2:]] if x[0] in (6, 7) else x
+
+
+def mutate_stream(r, data):
+    """Another stream of about that size: records repeated, left out, and with other contents."""
+    head, body = parts(data)
+    body = list(body)
+    for _ in range(r.randint(1, 4)):
+        if not body:
+            break
+        i, n = r.randrange(len(body)), r.choice((1, 2, 7, 50))
+        how = r.randrange(3)
+        if how == 0:
+            body[i:i] = [renamed(r, x) for x in body[i:i + n] * r.randint(1, 5)]
+        elif how == 1:
+            del body[i:i + n]
+        else:
+            own = random.Random(r.random())  # what is drawn next does not depend on the contents
+            body[i] = [changed(own, x) for x in body[i]]
+    return stream(head, body)
+
+
+STREAMS = ("tokens", "models", "batches")
+
+
+def search(rig, row, name, argv, kind, n, pairs, most, minutes):
     """Keep the inputs that take longest, and change those, for so many minutes of CPU."""
     size = max(len(x) for p in pairs for x in p)
     best = [(check(rig, row, name, "as made", argv, n, p, most), p) for p in pairs]
@@ -339,7 +458,14 @@ def search(rig, row, name, argv, n, pairs, most, minutes):
     while left > 0:
         best.sort(key=lambda x: -x[0])
         del best[8:]
-        pair = tuple(mutate(row.r, x)[:2 * size] for x in row.r.choice(best)[1])
+        pair = row.r.choice(best)[1]
+        if kind in STREAMS:  # the same to both: as many records on either side
+            seed = row.r.random()
+            pair = tuple(mutate_stream(random.Random(seed), x) for x in pair)
+        else:
+            pair = tuple(mutate(row.r, x) for x in pair)
+        if max(len(x) for x in pair) > 2 * size:
+            continue
         cpu = check(rig, row, name, "found", argv, n, pair, most)
         left -= cpu + 0.01
         best.append((cpu, pair))
@@ -351,25 +477,29 @@ def search(rig, row, name, argv, n, pairs, most, minutes):
              (" ".join(argv), best[0][0], sum(len(x) for x in best[0][1][:n])))
 
 
-def cost(rig, row):
-    """CPU and memory for a megabyte of hostile input stay within formats/limits.md, for every tool:
-    inputs made to be expensive, and a search for worse ones, 10 minutes of CPU a command"""
-    most, r = limits(), row.r
-    rig.fresh("cost")
-    # Large enough that quadratic cost exceeds the limits in the short form, too.
-    size = 200000 if rig.short else 500000
-    tools = commands(rig)
-    for name, argv, kind, n in tools:
-        made = inputs(rig, r, kind, size)
-        for what, pair in made.items():
-            limit = most.get("%s, %s" % (name, what), most[name])
-            check(rig, row, name, what, argv, n, pair, limit)
-        if not rig.short:
-            small = inputs(rig, r, kind, 20000)
-            small = {k: v for k, v in small.items() if "%s, %s" % (name, k) not in most}
-            minutes = 10 * rig.scale if rig.minutes is None else rig.minutes
-            search(rig, row, name, argv, n, list(small.values()), most[name], minutes)
-    row.add("tools", len({name.split()[0] for name, _, _, _ in tools}))
+def cost(tool):
+    """The row of one tool."""
+    def row_of_tool(rig, row):
+        most, r = limits(), row.r
+        rig.fresh("cost")
+        # Large enough that quadratic cost exceeds the limits in the short form, too.
+        size = 200000 if rig.short else 500000
+        mine = [x for x in commands(rig) if x[0].split()[0] == tool]
+        if not mine:
+            row.fail("no command of it is tried")
+        minutes = 10 * rig.scale if rig.minutes is None else rig.minutes
+        for name, argv, kind, n in mine:
+            for what, pair in inputs(rig, r, kind, size).items():
+                limit = most.get("%s, %s" % (name, what), most[name])
+                check(rig, row, name, what, argv, n, pair, limit)
+            if not rig.short:
+                small = inputs(rig, r, kind, 20000)
+                small = [p for k, p in small.items() if "%s, %s" % (name, k) not in most]
+                search(rig, row, name, argv, kind, n, small, most[name], minutes / len(mine))
+    row_of_tool.__doc__ = """CPU and memory for a megabyte of hostile input stay within
+        formats/limits.md: inputs made to be expensive, and a search for worse ones, 10 minutes of
+        CPU: %s""" % tool
+    return "R-" + tool, row_of_tool
 
 
 # ---- T: old files ----
@@ -395,4 +525,6 @@ def old_files(rig, row):
                 row.fail("%s: %s: expected %s", name, x[:300], y[:300])
 
 
-ROWS = [("R", cost), ("T", old_files)]
+ROWS = [
+    cost(os.path.basename(f)[:-2]) for f in sorted(glob.glob(os.path.join(TOP, "cmd/tf-*.c")))
+] + [("T", old_files)]
