@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import zipfile
 
 import cbor2
@@ -451,11 +452,12 @@ STREAMS = ("tokens", "models", "batches")
 
 
 def search(rig, row, name, argv, kind, n, pairs, most, minutes):
-    """Keep the inputs that take longest, and change those, for so many minutes of CPU."""
+    """Keep the inputs that take longest, and change those, for so many minutes of CPU, of the
+    command and of the changes."""
     size = max(len(x) for p in pairs for x in p)
     best = [(check(rig, row, name, "as made", argv, n, p, most), p) for p in pairs]
-    left = 60 * minutes
-    while left > 0:
+    used, start = 0, time.process_time()
+    while used + time.process_time() - start < 60 * minutes:
         best.sort(key=lambda x: -x[0])
         del best[8:]
         pair = row.r.choice(best)[1]
@@ -467,7 +469,7 @@ def search(rig, row, name, argv, kind, n, pairs, most, minutes):
         if max(len(x) for x in pair) > 2 * size:
             continue
         cpu = check(rig, row, name, "found", argv, n, pair, most)
-        left -= cpu + 0.01
+        used += cpu
         best.append((cpu, pair))
         if row.failures:
             for x, data in zip(("REF", "HYP"), pair):

@@ -7,6 +7,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
 from hosts import Hosts
@@ -43,7 +44,8 @@ def catches(pid, sig):
 class Ranks:
     """tf-train as n ranks. odd: (rank, environment) of one that is not like the others."""
     def __init__(self, rig, launcher, n, out, stream, *more, odd=None):
-        self.out, self.n, self.launcher = out, n, launcher[0]
+        self.out, self.n = out, n
+        self.openmpi = "mpirun.openmpi" in launcher
         program = rig.train_argv(out, stream, *more)
         argv = launcher + ["-n", str(n)] + program
         if odd is not None:
@@ -54,10 +56,11 @@ class Ranks:
             for k, part in parts:
                 if k > 0:
                     argv += [":"] * (len(argv) > len(launcher)) + ["-n", str(k)] + part
+        self.said = tempfile.TemporaryFile()  # can be read when the launcher hangs, too
         self.p = subprocess.Popen(argv,
                                   stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE,
+                                  stderr=self.said,
                                   env=dict(ENV, **MPI),
                                   start_new_session=True)
         self.err = ""
@@ -102,17 +105,18 @@ class Ranks:
 
     def end(self, row, what, seconds):
         """Wait until the launcher and all ranks have ended: the launcher's status."""
+        hangs = False
         try:
-            err = self.err = self.p.communicate(timeout=seconds)[1].decode(errors="replace")
+            self.p.wait(seconds)
         except subprocess.TimeoutExpired:
-            err = None
+            hangs = True
             if self.stopped is not None and self.pids() == [self.stopped]:
                 # It was stopped after the last message, and the others have ended.
                 self.send(self.stopped, signal.SIGCONT)
                 self.stopped = None
                 row.add("stopped at the end")
                 return self.end(row, what, seconds)
-            if self.pids() or self.launcher != "mpirun.openmpi":
+            if self.pids() or not self.openmpi:
                 row.fail("%s: the launcher hangs", what)
             else:
                 # A deadlock in PMIx_server_finalize, seen with Open MPI 4.1.4: not ours.
@@ -122,10 +126,11 @@ class Ranks:
             time.sleep(0.05)
         if self.pids():
             row.fail("%s: ranks are left: %s", what, self.pids())
-        for pid in self.pids() + ([self.p.pid] if err is None else []):
+        for pid in self.pids() + [self.p.pid] * hangs:
             self.send(pid, signal.SIGKILL)
-        if err is None:
-            self.p.communicate()
+        self.p.wait()
+        self.said.seek(0)
+        self.err = self.said.read().decode(errors="replace")
         return self.p.returncode
 
 
