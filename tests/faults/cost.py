@@ -476,7 +476,7 @@ def search(rig, row, name, argv, kind, n, pairs, most, minutes):
                 shutil.copy(rig.path("cost", x), rig.path("%s-%s" % (name.replace(" ", ""), x)))
             return
     row.note("%s: %.2f s of CPU for the worst input found, of %d bytes" %
-             (" ".join(argv), best[0][0], sum(len(x) for x in best[0][1][:n])))
+             (" ".join(argv).replace(rig.tmp + "/", ""), best[0][0], sum(len(x) for x in best[0][1][:n])))
 
 
 def cost(tool):
