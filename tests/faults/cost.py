@@ -475,8 +475,9 @@ def search(rig, row, name, argv, kind, n, pairs, most, minutes):
             for x, data in zip(("REF", "HYP"), pair):
                 shutil.copy(rig.path("cost", x), rig.path("%s-%s" % (name.replace(" ", ""), x)))
             return
+    said = " ".join(argv).replace(rig.tmp + "/", "")
     row.note("%s: %.2f s of CPU for the worst input found, of %d bytes" %
-             (" ".join(argv).replace(rig.tmp + "/", ""), best[0][0], sum(len(x) for x in best[0][1][:n])))
+             (said, best[0][0], sum(len(x) for x in best[0][1][:n])))
 
 
 def cost(tool):
