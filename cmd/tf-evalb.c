@@ -23,7 +23,7 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "exact", &eval.exact, .help = "print what EVALB prints and no more"),
     OPT_FLAG(0, "json", &eval.json, .help = "print all numbers and a row per sentence as JSON"),
     OPT_FLAG('d', "debug", &debug, .help = "print the words and brackets of each sentence"),
-    OPT_FLAG('D', "debug-all", &debug_all, .help = "also print every step of the comparison"),
+    OPT_FLAG('D', "debug-all", &debug_all, .help = "also print the steps of the comparison"),
     OPT_END,
 };
 

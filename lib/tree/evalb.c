@@ -37,6 +37,7 @@ static void compare_lines(struct run *r, struct tf_text gold, struct tf_text tes
     struct tf_evalb_context *c = &r->c;
     c->status = TF_EVALB_FINE;
     c->in_error = false;
+    c->trace = c->p->debug > 1;
     tf_evalb_parse(c, &r->gold, gold);
     tf_evalb_parse(c, &r->test, test);
     int64_t kept_gold = 0, kept_test = 0;
@@ -153,7 +154,7 @@ int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *te
              struct tf_out *out, struct tf_err *err)
 {
     struct run r = {.o = o,
-                    .c = {.p = &o->params, .trace = o->params.debug > 1},
+                    .c = {.p = &o->params},
                     .sum = {.cutoff = o->params.cutoff}};
     r.json.out = &r.c.out;
     if (o->json)

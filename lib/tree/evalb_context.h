@@ -13,7 +13,9 @@ struct tf_evalb_context {
     const struct tf_evalb_params *p;
     struct tf_buf out; /* the report so far */
     uint64_t line;     /* number of the current line */
-    bool trace;        /* -D: print every step to out */
+    bool trace;        /* -D: print every step to out, as far as evalb_trace.h allows */
+    size_t steps_from; /* where the steps of this sentence's comparison begin in out */
+    size_t moved;      /* words and brackets moved by inserting words one by one */
     bool quiet;        /* ignore errors */
     int status;        /* of the current sentence */
     bool in_error;     /* the current sentence, also where EVALB's status says that it is skipped */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_PARAM_FILE = 1 << 20 };
+enum { MAX_PARAM_FILE = 1 << 20, MAX_EQ_LABELS = 1000 };
 
 static const char collins[] = "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\n"
                               "DELETE_LABEL TOP\n"
@@ -186,9 +186,31 @@ static void sort(struct tf_evalb_list *l, size_t width, int (*compare)(const voi
         qsort(l->v, l->n / width, width * sizeof *l->v, compare);
 }
 
-/* Sort the lists, and list what is deleted because a deleted label equals it. */
-static void prepare(struct tf_evalb_params *p)
+/* Keep one of each pair. Returns the longest run of pairs with the same first text, in *at where it
+ * begins. */
+static size_t unite_pairs(struct tf_evalb_list *l, size_t *at)
 {
+    size_t n = 0, run = 0, longest = 0;
+    for (size_t i = 0; i < l->n; i += 2) {
+        if (n > 0 && compare_pairs(&l->v[i], &l->v[n - 2]) == 0)
+            continue;
+        run = n > 0 && tf_text_same(l->v[i], l->v[n - 2]) ? run + 1 : 1;
+        l->v[n++] = l->v[i];
+        l->v[n++] = l->v[i + 1];
+        if (run > longest) {
+            longest = run;
+            *at = n - 2 * run;
+        }
+    }
+    l->n = n;
+    return longest;
+}
+
+/* Sort the lists, and list what is deleted because a deleted label equals it. Errors: a label that
+ * equals too many: a bracket is compared with each of them. */
+static int prepare(struct tf_evalb_params *p, const char *name, struct tf_err *err)
+{
+    size_t at = 0;
     sort(&p->deleted, 1, tf_text_compare);
     sort(&p->deleted_length, 1, tf_text_compare);
     sort(&p->quotes, 1, tf_text_compare);
@@ -200,14 +222,16 @@ static void prepare(struct tf_evalb_params *p)
         if (tf_evalb_listed(&p->deleted, p->eq_labels.v[i]))
             list_add(&p->deleted_equal, p->eq_labels.v[i + 1]);
     sort(&p->deleted_equal, 1, tf_text_compare);
+    if (unite_pairs(&p->eq_labels, &at) <= MAX_EQ_LABELS)
+        return 0;
+    return tf_fail(err, "%s: EQ_LABEL: more than %d labels equal %.100s", name, MAX_EQ_LABELS,
+                   p->eq_labels.v[at].p);
 }
 
 int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
 {
     *p = (struct tf_evalb_params){.max_error = 10, .cutoff = 40, .labeled = 1};
-    int rc = load(p, name, err);
-    prepare(p);
-    return rc;
+    return load(p, name, err) < 0 ? -1 : prepare(p, name, err);
 }
 
 void tf_evalb_params_release(struct tf_evalb_params *p)

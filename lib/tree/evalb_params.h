@@ -32,7 +32,7 @@ struct tf_evalb_params {
 /* EVALB's defaults, then the values of a file. "COLLINS" and "new" are built in, "none" is the
  * defaults alone; COLLINS.prm and new.prm are built in unless there is such a file. As in EVALB, an
  * unknown keyword, or EQ_LABEL without two values, is only a warning. Errors: reading, a keyword
- * without value, an invalid number. */
+ * without value, an invalid number, a label with more than 1000 partners in EQ_LABEL. */
 int tf_evalb_params_load(struct tf_evalb_params *p, const char *name,
                          struct tf_err *err) TF_MUST_CHECK;
 void tf_evalb_params_release(struct tf_evalb_params *p);

@@ -1,14 +1,15 @@
 /* evalb_quotes.c - see evalb_quotes.h. */
 #include "tree/evalb_quotes.h"
 #include "base/memory.h"
+#include "tree/evalb_trace.h"
 #include <stdlib.h>
 
 /* One sentence, and the words to put back, which are inserted together: each on its own would move
- * all words and brackets after it. */
+ * all words and brackets after it, as it does for -D. */
 struct side {
     struct tf_evalb_sentence *s;
     struct tf_evalb_insertion *v;
-    size_t n;
+    size_t n, done; /* done: inserted already */
 };
 
 static void show(struct tf_evalb_context *c, const struct tf_evalb_sentence *s,
@@ -34,6 +35,9 @@ static void reinsert(struct tf_evalb_context *c, struct side *side, size_t i, in
     if (c->trace) { /* -D prints the brackets as they are before each */
         show(c, side->s, x);
         tf_evalb_insert(side->s, x, 1);
+        side->done = side->n;
+        c->moved += side->s->nwords + side->s->nbrackets;
+        tf_evalb_trace_limit(c);
     }
 }
 
@@ -128,10 +132,8 @@ void tf_evalb_fix_quotes(struct tf_evalb_context *c, struct tf_evalb_sentence *g
     gold.v = tf_xarray(NULL, t->nquotes, sizeof *gold.v);
     test.v = tf_xarray(NULL, t->nquotes, sizeof *test.v);
     pair_quotes(c, &gold, &test);
-    if (!c->trace) {
-        tf_evalb_insert(g, gold.v, gold.n);
-        tf_evalb_insert(t, test.v, test.n);
-    }
+    tf_evalb_insert(g, gold.v + gold.done, gold.n - gold.done);
+    tf_evalb_insert(t, test.v + test.done, test.n - test.done);
     free(gold.v);
     free(test.v);
 }

@@ -255,12 +255,16 @@ void tf_evalb_compare(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
 {
     *row = (struct tf_evalb_row){.length = g->length};
     if (c->trace)
-        tf_buf_byte(&c->out, '\n');
+        tf_evalb_trace_begin(c);
     if (comparable(c, g, t)) {
         row->gold = mark_deleted(c->p, g);
         row->test = mark_deleted(c->p, t);
-        row->matched = c->trace ? tf_evalb_trace_matches(c, g, t) : match(c->p, g, t);
-        row->crossing = c->trace ? tf_evalb_trace_crossing(c, g, t) : crossing(g, t);
+        row->matched = c->trace ? tf_evalb_trace_matches(c, g, t) : -1;
+        if (row->matched < 0)
+            row->matched = match(c->p, g, t);
+        row->crossing = c->trace ? tf_evalb_trace_crossing(c, g, t) : -1;
+        if (row->crossing < 0)
+            row->crossing = crossing(g, t);
         row->words = (int64_t)g->nwords;
         for (size_t i = 0; i < g->nwords; i++) {
             bool same = tf_evalb_equal(&c->p->eq_labels, g->words[i].tag, t->words[i].tag);

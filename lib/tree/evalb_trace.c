@@ -4,12 +4,35 @@
 #include "base/memory.h"
 #include <stdlib.h>
 
+void tf_evalb_trace_begin(struct tf_evalb_context *c)
+{
+    tf_buf_byte(&c->out, '\n');
+    c->steps_from = c->out.len;
+    c->moved = 0;
+}
+
+void tf_evalb_trace_limit(struct tf_evalb_context *c)
+{
+    if (!c->trace || c->out.len - c->steps_from + c->moved <= TF_EVALB_MAX_STEPS)
+        return;
+    tf_buf_str(&c->out, "(the other steps of this sentence are left out)\n");
+    c->trace = false;
+}
+
 static void show(struct tf_evalb_context *c, const char *what, const struct tf_evalb_sentence *s,
                  const struct tf_evalb_bracket *b)
 {
     tf_buf_printf(&c->out, "  %s[%lld-%lld]: ", what, (long long)b->start, (long long)b->end - 1);
     tf_buf_add(&c->out, s->line.p + b->from, b->to - b->from);
     tf_buf_byte(&c->out, '\n');
+    tf_evalb_trace_limit(c);
+}
+
+static void forget_matches(struct tf_evalb_sentence *s)
+{
+    for (size_t i = 0; i < s->nbrackets; i++)
+        if (s->brackets[i].result == TF_EVALB_MATCHED)
+            s->brackets[i].result = TF_EVALB_MISSED;
 }
 
 int64_t tf_evalb_trace_matches(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
@@ -17,11 +40,14 @@ int64_t tf_evalb_trace_matches(struct tf_evalb_context *c, struct tf_evalb_sente
 {
     bool *span_seen = tf_xcalloc(t->nbrackets + 1, sizeof *span_seen);
     int64_t matched = 0;
-    for (size_t i = 0; i < g->nbrackets; i++) {
+    for (size_t i = 0; i < g->nbrackets && c->trace; i++) {
         struct tf_evalb_bracket *a = &g->brackets[i];
         bool found = false;
         for (size_t j = 0; j < t->nbrackets; j++) {
             struct tf_evalb_bracket *b = &t->brackets[j];
+            tf_evalb_trace_limit(c);
+            if (!c->trace)
+                break;
             tf_buf_printf(
                 &c->out, "1.res=%d, 2.res=%d, 1.start=%lld, 2.start=%lld, 1.end=%lld, 2.end=%lld\n",
                 a->result, b->result, (long long)a->start, (long long)b->start, (long long)a->end,
@@ -42,11 +68,15 @@ int64_t tf_evalb_trace_matches(struct tf_evalb_context *c, struct tf_evalb_sente
         if (!found && a->result != TF_EVALB_DELETED)
             show(c, "BRACKET", g, a);
     }
-    for (size_t j = 0; j < t->nbrackets; j++)
+    for (size_t j = 0; j < t->nbrackets && c->trace; j++)
         if (t->brackets[j].result == TF_EVALB_MISSED && !span_seen[j])
             show(c, "EXTRA", t, &t->brackets[j]);
     free(span_seen);
-    return matched;
+    if (c->trace)
+        return matched;
+    forget_matches(g);
+    forget_matches(t);
+    return -1;
 }
 
 int64_t tf_evalb_trace_crossing(struct tf_evalb_context *c, const struct tf_evalb_sentence *g,
@@ -64,6 +94,8 @@ int64_t tf_evalb_trace_crossing(struct tf_evalb_context *c, const struct tf_eval
                 continue;
             if (i != last)
                 show(c, "CROSSING", g, a);
+            if (!c->trace)
+                return -1;
             last = i;
             crossing++;
             break;

@@ -220,6 +220,46 @@ for a, b in (deleted * n, kept * n), ((deleted + kept) * (n // 2), (kept + delet
     expect_contains "$output" '   2  200000    0  100.00 100.00     1      1    1      0   100000  100000   100.00'
 }
 
+@test "the steps of long sentences are left out, with DEBUG in a parameter file, too" {
+    # Brackets that all match, that match in reverse order, that cross, and quotes put back: the
+    # limit is reached in each loop.
+    "$TF_PYTHON" -c '
+def nested(labels, middle="(NN w)"):
+    return "".join("(%s " % x for x in labels) + middle + ")" * len(labels) + "\n"
+n = 20000
+up = ["L%d" % i for i in range(n)]
+words = " ".join("(NN w)" for i in range(2 * n))
+crossing = [" ".join("(A (NN w) (NN w))" for i in range(n // 10)), " (NN w)"]
+deleted, kept = "(`` %c)" % 39, "(NN %c)" % 39
+a = [nested(["S"] * n), nested(up), nested(up[:200]), "(S %s%s)\n" % tuple(crossing),
+     "(S " + deleted * n + ")\n", nested(["S"] * 300, (deleted + kept) * (n // 2))]
+b = [nested(["S"] * n), nested(up[::-1]), nested(up[:199] + ["X"]), "(S%s %s)\n" % tuple(crossing[::-1]),
+     "(S " + kept * n + ")\n", nested(["S"] * 300, kept * n)]
+open("long.gold", "w").write("".join(a))
+open("long.test", "w").write("".join(b))'
+    echo 'DEBUG 2' | cat - <(printf '%s\n' 'DELETE_LABEL ``' 'QUOTE_LABEL ``' 'QUOTE_LABEL NN') >steps
+    grep -v DEBUG steps >plain
+    tf-evalb --bad ok -p plain long.gold long.test >want
+    (ulimit -v 1000000 -f 60000; tf-evalb --bad ok -p steps long.gold long.test >got)
+    [ "$(grep -A 99 '=== Summary' got)" = "$(grep -A 99 '=== Summary' want)" ]
+    [ "$(grep -cFx '(the other steps of this sentence are left out)' got)" = 5 ]
+    grep -E '^ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ ' want >rows
+    [ "$(wc -l <rows)" = 6 ]
+    grep -Fxf rows got | cmp - rows
+}
+
+@test "a label equals at most 1000 others" {
+    "$TF_PYTHON" -c '
+for i in 999, 1000, 1001:
+    with open("equal%d" % i, "w") as f:
+        for j in range(i):
+            print("EQ_LABEL S X%d\nEQ_LABEL X%d S" % (j, j), file=f)'
+    t 0 tf-evalb -p equal999 gold gold
+    t 0 tf-evalb -p equal1000 gold gold
+    t 1 tf-evalb -p equal1001 gold gold
+    expect_error "tf-evalb: equal1001: EQ_LABEL: more than 1000 labels equal S"
+}
+
 @test "usage" {
     t 2 tf-evalb gold
     t 2 tf-evalb - -

@@ -286,12 +286,19 @@ def json_lines(n):
 
 def parameters(n):
     """Parameter files of tf-evalb and trees."""
-    many = "".join("DELETE_LABEL %x\nEQ_LABEL S %xe\nEQ_WORD %x c\n" % (i, i, i)
-                   for i in range(n // 50))
-    nested = n // 5
+    many = "".join("DELETE_LABEL %x\nEQ_LABEL S%x %xe\nEQ_WORD %x c\n" %
+                   (i, i // 1000, i % 2000, i) for i in range(n // 50))
+
+    def nested(labels, k):
+        return ("".join("(%s " % x for x in labels) + "(b c)" + ")" * len(labels) + "\n") * k
+
+    equal = ["S%x" % (i % 10) for i in range(n // 12)] + ["%xe" % (i % 2000) for i in range(n // 12)]
     return {
-        "flat": (many, tree_line("(S (b c))", n)),
-        "deep": (many, "(S " * nested + "(b c)" + ")" * nested + "\n"),
+        "flat": (many, tree_line("(S0 (b c))", n)),
+        "deep": (many, nested(["S0"] * (n // 6), 1)),
+        "equal": (many, nested(equal, 1)),
+        "all steps": ("DEBUG 2\n", nested(["%x" % i for i in range(120)], n // 600)),
+        "all steps of one": ("DEBUG 2\n", nested(["%x" % i for i in range(n // 7)], 1)),
     }
 
 
