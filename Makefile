@@ -443,8 +443,15 @@ faults: ## inject faults, write tests/faults/SCOREBOARD.md; SCALE=n ROWS='A1 B1'
 faults: all $B/tests/faults/shim.so $B/tests/unit/stream_damage.t $B/tests/unit/stream_hostile.t
 	$(if $(filter K4%,$(or $(ROWS),K4)),@! command -v clang >/dev/null || \
 	    $(MAKE) --no-print-directory fuzz)
+	$(if $(filter R%,$(or $(ROWS),R)),@$(MAKE) --no-print-directory counted)
 	@$(test_env) tests/faults/run --jobs $(JOBS) --scale $(SCALE) \
 	    $(if $(MINUTES),--minutes $(MINUTES)) --scoreboard tests/faults/SCOREBOARD.md $(ROWS)
+# Tools that count the basic blocks that they run, for row R.
+counted: counting = B=build-count CUDA=no MPI=no SAN= CFLAGS='-O2 -g -fsanitize-coverage=trace-pc' \
+	CXXFLAGS='-O2 -g -fsanitize-coverage=trace-pc'
+counted:
+	@$(MAKE) --no-print-directory $(counting) build-count/tests/faults/count.o
+	@$(MAKE) --no-print-directory $(counting) LDLIBS=build-count/tests/faults/count.o all
 $B/tests/faults/shim.so: tests/faults/shim.c $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
@@ -583,8 +590,8 @@ clean: ## remove the build trees
 	rm -rf build build-*
 
 FORCE:
-.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults bench demo lint \
-	fuzz fuzz-short fuzz-programs dist completions install uninstall help clean
+.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted bench demo \
+	lint fuzz fuzz-short fuzz-programs dist completions install uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:
