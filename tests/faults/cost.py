@@ -552,8 +552,8 @@ def cost(tool):
                 small = [p for k, p in small.items() if "%s, %s" % (name, k) not in most]
                 search(rig, row, name, argv, kind, n, small, most[name], minutes / len(mine))
     row_of_tool.__doc__ = """CPU and memory for a megabyte of hostile input stay within
-        formats/limits.md: inputs made to be expensive, and a search for those that run most basic
-        blocks (tf-tokenize: take most CPU), 10 minutes of CPU: %s""" % tool
+        formats/limits.md: inputs made to be expensive, and a search for worse ones, 10 minutes of
+        CPU: %s""" % tool
     return "R-" + tool, row_of_tool
 
 
