@@ -126,6 +126,8 @@ static const struct hostile streams[] = {
     {SCORES "83 0a 00 'x' " END1, "logp: not a number"},
     {SCORES "84 0a 00 00 d854 43 000000 " END1, "bytes left over"},
     {SCORES "84 0a 00 00 81 f5 " END1, "not a number"},
+    {SCORES "84 0a 00 00 81 fb7e37e43c8800759c " END1, "a number that f32 can't hold"},
+    {SCORES "84 0a 00 00 d856 48 9c7500883ce4377e " END1, "a number that f32 can't hold"},
     {TOKENS "88 05 00 'cross' 01 80 80 80 80 " END1, "attention in a stream of kind tokens"},
     {ATTN "83 01 00 80 " END1, "tokens in a stream of kind attention"},
     {ATTN "81 05 " END1, "fewer than 8 items"},
