@@ -312,6 +312,9 @@ static const struct {
      "dims: more than 8"},
     {"model", "{\"type\":\"tensor\",\"name\":\"\",\"dtype\":\"u8\",\"dims\":[1],\"data\":[1]}",
      "name: 1 to"},
+    {"model", "{\"dtype\":\"u8\",\"data\":[1],\"weights\":[1]}", "data and weights in one line"},
+    {"attention", "{\"weights\":[1],\"dtype\":\"u8\",\"data\":[1]}",
+     "data and weights in one line"},
 };
 
 static void refuse(void)
@@ -377,6 +380,41 @@ static void refuse(void)
     tf_buf_release(&b);
 }
 
+/* `begin`, n times `item` with its number, and `end`, after the header of a model. */
+static void refuse_many(const char *begin, const char *item, size_t n, const char *end,
+                        const char *why)
+{
+    struct tf_buf b = {0};
+    struct tf_err err = {0};
+    char one[120];
+    header(&b, "model");
+    tf_buf_str(&b, begin);
+    for (size_t i = 0; i < n; i++) {
+        const char *number = strchr(item, '#');
+        if (number == NULL) {
+            tf_buf_str(&b, item);
+            continue;
+        }
+        int len = snprintf(one, sizeof one, "%.*s%zu%s", (int)(number - item), item, i, number + 1);
+        tf_buf_add(&b, one, (size_t)len);
+    }
+    tf_buf_str(&b, end);
+    ok(from_json(b.p, b.len, &err) == -1 && strstr(err.msg, why) != NULL, "%s: %s", why, err.msg);
+    tf_buf_release(&b);
+}
+
+static void limits(void)
+{
+    refuse_many("{\"type\":\"state\"", ",\"#\":0", TF_MAX_VALUES, "}\n", ": more than 65536 keys");
+    refuse_many("{\"type\":\"state\",\"name\":\"x\",\"value\":{\"\":0", ",\"#\":0", TF_MAX_VALUES,
+                "}}\n", "value: more than 65536 keys");
+    refuse_many("{\"type\":\"state\",\"name\":\"x\",\"value\":[0", ",0", 5 * TF_MAX_IDS + 65536,
+                "]}\n", ": more than 5308416 values");
+    refuse_many("",
+                "{\"type\":\"tensor\",\"name\":\"#\",\"dtype\":\"u8\",\"dims\":[1],\"data\":[0]}\n",
+                TF_MAX_TENSORS + 1, "", "line 65538: more than 65536 tensors");
+}
+
 /* ---- diagnostic notation ---- */
 
 static void diag(void)
@@ -415,6 +453,7 @@ int main(void)
     long_tensor();
     long_attention();
     refuse();
+    limits();
     diag();
     memory_out_done(&cbor);
     memory_out_done(&text);
