@@ -229,6 +229,31 @@ static int check_output(const struct tf_tool *tool, const struct tf_args *args,
     return same ? tf_fail_status(err, TF_USAGE, "%s: is both input and output", path) : 0;
 }
 
+/* Is stdout the output? Not where --output names a file. */
+static bool writes_stdout(const struct tf_tool *tool)
+{
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
+        if (o->name != NULL && strcmp(o->name, "output") == 0)
+            return tf_is_std(*(const char *const *)o->target);
+    return true;
+}
+
+/* A tool that appends to its own input would never end. */
+static int check_stdout(const struct tf_tool *tool, const struct tf_args *args, struct tf_err *err)
+{
+    struct tf_strs inputs = {0}, others = {0};
+    if (!writes_stdout(tool))
+        return 0;
+    tf_opt_files(tool, args, &inputs, &others, &others);
+    if (tf_count_std(args->v, (size_t)args->n) > 0)
+        tf_strs_add(&inputs, "-");
+    for (size_t i = 0; i < inputs.n; i++)
+        if (tf_same_file(inputs.v[i], "-"))
+            return tf_fail_status(err, TF_USAGE, "%s: is both input and output",
+                                  tf_is_std(inputs.v[i]) ? "stdin" : inputs.v[i]);
+    return 0;
+}
+
 void tf_opt_files(const struct tf_tool *tool, const struct tf_args *args, struct tf_strs *read,
                   struct tf_strs *write, struct tf_strs *dirs)
 {
@@ -281,5 +306,5 @@ int tf_opt_check(const struct tf_tool *tool, struct tf_args *args, struct tf_err
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
         if (is_output(o, args->mode) && check_output(tool, args, o, err) < 0)
             return -1;
-    return 0;
+    return check_stdout(tool, args, err);
 }

@@ -328,6 +328,8 @@ PY
     expect_error "one of bleu, chrf, ter"
     t 2 tf-bleu ref -i hyp -e klingon
     expect_error "ref: unknown encoding klingon"
+    t 2 tf-bleu -e '' ref -i ref
+    expect_error "ref: unknown encoding"
     t 2 tf-bleu -sl ref -i hyp -m bleu chrf
     expect_error "takes one metric"
     t 2 tf-bleu ref -i hyp ref -pbs -par

@@ -213,6 +213,12 @@ print("(S " + " ".join("(NN word%d)" % i for i in range(n)) + ")")' >deep
     t 2 tf-tree -r -w -
     t 2 tf-tree -l -w trees trees
     expect_error "trees: is both input and output"
+    # A tool that reads what it appends would never end.
+    sh_t 2 'ulimit -f 1000; tf-tree trees >>trees'
+    expect_error "trees: is both input and output"
+    sh_t 2 'ulimit -f 1000; tf-tree <trees >>trees'
+    expect_error "stdin: is both input and output"
+    sh_t 0 'tf-tree -o other trees >>trees'
     t 2 tf-tree -o trees trees
     t 2 tf-tree -l -w x -o x trees
     t 2 tf-tree --root '(' trees
