@@ -1356,6 +1356,31 @@ END
     expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
 }
 
+@test "--init: a missing model, another vocabulary and a larger one are refused" {
+    printf a >va
+    printf b >vb
+    batches vocab=va >v.tfs
+    train --steps 1 --vocab va -o one v.tfs
+    m=one/ckpt-00000001.tfm
+    t 1 tf-train --device cpu --init none.tfm --steps 1 -o two v.tfs
+    expect_error "tf-train: none.tfm: No such file or directory"
+    batches vocab=vb >w.tfs
+    t 1 tf-train --device cpu --init $m --steps 1 -o two w.tfs
+    expect_error "tf-train: $m: vocabulary $(short va) differs from the stream: $(short vb)"
+    batches size=65 >larger.tfs
+    t 1 tf-train --device cpu --init $m --steps 1 -o two larger.tfs
+    expect_error "tf-train: $m: vocabulary of 64, the stream's has 65"
+    t 1 tf-train --device cpu --init $m --steps 1 -o two none.tfs
+    expect_error "tf-train: none.tfs: No such file or directory"
+    [ ! -e two ] || [ -z "$(ls two/*.tfm 2>/dev/null)" ]
+    # Parts of one stream, and the validation data, have its vocabulary.
+    cat v.tfs w.tfs >parts.tfs
+    tr_t 1 --steps 100 --vocab va -o parts parts.tfs
+    expect_contains "$stderr" "parts.tfs: part 1: vocabulary "
+    tr_t 1 --steps 4 --vocab va --valid w.tfs --valid-every 1 -o valid v.tfs
+    expect_contains "$stderr" "w.tfs: vocabulary "
+}
+
 @test "no vocabulary is lost: --vocab takes a model, and models without one gain it" {
     seq 300 >text
     tf-tokenize --train --vocab-size 20 -o vocab text 2>/dev/null
