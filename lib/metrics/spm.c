@@ -133,6 +133,10 @@ void tf_tokenize_spm(struct tf_tokens *t, struct tf_text line)
         tf_fail(&spm.err, "tf-tokenize: ended early");
         return;
     }
+    if (spm.socket.pos < spm.socket.len) { /* each further line would be that of another one */
+        tf_fail(&spm.err, "tf-tokenize: more than one line of pieces for a line");
+        return;
+    }
     tf_buf_clear(&t->line);
     tf_buf_add(&t->line, pieces, n);
     tf_tokenize_none(t, (struct tf_text){t->line.p, t->line.len});
@@ -162,11 +166,10 @@ int tf_spm_close(struct tf_err *err)
     while (spm.pid != 0 && waitpid(spm.pid, &status, 0) < 0 && errno == EINTR)
         continue;
     spm.pid = 0;
-    if (status != 0) {
-        if (spm.err.msg[0] == 0)
-            tf_fail(&spm.err, "tf-tokenize: failed");
+    if (status != 0 && spm.err.msg[0] == 0)
+        tf_fail(&spm.err, "tf-tokenize: failed");
+    if (spm.err.msg[0] != 0) /* where SIGCHLD is ignored, no status says so */
         quote_message(&spm.err);
-    }
     if (spm.messages >= 0)
         close(spm.messages);
     spm.messages = -1;
