@@ -15,7 +15,7 @@ char *tf_escape(char *dst, size_t size, const char *s, size_t n)
     for (size_t i = 0; i < n;) {
         size_t len = tf_utf8_at(s + i, n - i);
         unsigned char c = (unsigned char)s[i];
-        if (len > 0 && !tf_utf8_control(s + i) && !tf_utf8_reorders(s + i)) {
+        if (len > 0 && !tf_utf8_unsafe(s + i)) {
             if (o + len >= size)
                 break;
             memcpy(dst + o, s + i, len);

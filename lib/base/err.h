@@ -62,9 +62,8 @@ void tf_fail_later(struct tf_err *err, const struct tf_err *later);
 _Noreturn void tf_bug(const char *file, int line, const char *fmt, ...) TF_PRINTF(3, 4);
 
 /* Copy n bytes of s to dst (size bytes, always terminated) as text that a terminal shows as it is:
- * control characters, those that change the order of others or break the line, and bytes that are
- * not UTF-8 as \xNN. Names, and text from input, go through it before they are printed. Returns
- * dst. */
+ * the bytes of unsafe characters (tf_utf8_unsafe), and those that are not UTF-8, as \xNN. Names,
+ * and text from input, go through it before they are printed. Returns dst. */
 char *tf_escape(char *dst, size_t size, const char *s, size_t n);
 
 #endif

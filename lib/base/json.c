@@ -30,25 +30,35 @@ void tf_json_close(struct tf_json *j, char bracket)
     j->comma = true;
 }
 
+/* Write what cannot stand in a string as it is: the n >= 1 bytes at s begin with it. Returns its
+ * length. */
+static size_t escape(struct tf_buf *b, const char *s, size_t n)
+{
+    static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+    const char *at = *s != 0 ? strchr(special, *s) : NULL;
+    int len = 1;
+    if (at != NULL)
+        tf_buf_printf(b, "\\%c", letter[at - special]);
+    else if (tf_utf8_at(s, n) != 0)
+        tf_buf_printf(b, "\\u%04x", tf_utf8_get(s, &len));
+    else
+        tf_buf_str(b, "\xef\xbf\xbd");
+    return (size_t)len;
+}
+
 static void quote(struct tf_buf *b, const char *s, size_t n)
 {
     size_t from = 0; /* what is written as it is, up to i */
     tf_buf_byte(b, '"');
-    for (size_t i = 0, len; i < n; i += len) {
-        static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
-        len = tf_utf8_at(s + i, n - i);
-        const char *at = s[i] != 0 ? strchr(special, s[i]) : NULL;
-        if (len != 0 && at == NULL && !tf_utf8_control(s + i))
+    for (size_t i = 0; i < n;) {
+        size_t len = tf_utf8_at(s + i, n - i);
+        if (len != 0 && s[i] != '"' && s[i] != '\\' && !tf_utf8_unsafe(s + i)) {
+            i += len;
             continue;
+        }
         tf_buf_add(b, s + from, i - from);
-        if (len == 0)
-            tf_buf_str(b, "\xef\xbf\xbd");
-        else if (at != NULL)
-            tf_buf_printf(b, "\\%c", letter[at - special]);
-        else /* a control character: its last byte is the code point */
-            tf_buf_printf(b, "\\u%04x", (unsigned char)s[i + len - 1]);
-        len = len != 0 ? len : 1;
-        from = i + len;
+        i += escape(b, s + i, n - i);
+        from = i;
     }
     tf_buf_add(b, s + from, n - from);
     tf_buf_byte(b, '"');

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writer. It adds the commas. Text is UTF-8; ill-formed bytes are replaced by U+FFFD. Reals are
- * written as tf_format_real does, NaN and infinities as null. Zero-initialise and set out. */
+/* Writer. It adds the commas. Text is UTF-8; unsafe characters (tf_utf8_unsafe) are escaped,
+ * ill-formed bytes replaced by U+FFFD. Reals are written as tf_format_real does, NaN and infinities
+ * as null. Zero-initialise and set out. */
 struct tf_json {
     struct tf_buf *out;
     bool comma;

@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/rights.h"
 #include "base/temp.h"
 #include "base/terminal.h"
 
@@ -40,11 +41,11 @@ static int open_temp(struct tf_out *out, const struct stat *st, struct tf_err *e
     /* We own the new file: the mode of another owner's file would grant rights that we never gave,
      * and set-id bits would apply to us. */
     bool keep = st != NULL && st->st_uid == geteuid();
-    mode_t mode = keep ? st->st_mode & 0777 : 0666;
-    out->fd = tf_temp_create(&out->temp, out->dir, out->path, mode);
+    /* Nobody else may open it before it has its rights. */
+    out->fd = tf_temp_create(&out->temp, out->dir, out->path, keep ? st->st_mode & 0700 : 0666);
     if (out->fd < 0)
         return tf_fail_errno(err, "%s: cannot create a temporary file in its directory", out->name);
-    if (keep && fchmod(out->fd, mode) != 0 && errno != EPERM)
+    if (keep && tf_rights_copy(out->fd, out->dir, out->path, st) != 0 && errno != EPERM)
         return tf_fail_errno(err, "%s: chmod", out->name);
     return 0;
 }

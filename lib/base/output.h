@@ -29,8 +29,8 @@ enum { TF_OUT_BINARY = 1 /* refuse to write to a terminal */ };
  * - "-" or NULL: stdout. /dev/stdout, /dev/fd/N and the like: that descriptor, at its offset.
  * - A FIFO or a device is written in place.
  * - A regular file, or a path where nothing is: a temporary file in the same directory, which is
- *   renamed at commit. A symbolic link is followed. The new file keeps the permissions (without
- *   set-id bits) of a file that it replaces, if we own that file.
+ *   renamed at commit. A symbolic link is followed. The new file gets the group and the
+ *   permissions of a file that it replaces (tf_rights_copy), if we own that file.
  * - A directory is an error. */
 int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
                 struct tf_err *err) TF_MUST_CHECK;

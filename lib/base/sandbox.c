@@ -271,7 +271,7 @@ static const short refused[] = {
 #endif
     /* files by other ways than a path, and what is not their content */
     SYS_name_to_handle_at, SYS_open_by_handle_at, SYS_fanotify_init, SYS_mknodat, SYS_fchmodat,
-    SYS_fchownat, SYS_fchown, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr,
+    SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr,
     SYS_lremovexattr, SYS_fremovexattr, SYS_truncate, SYS_utimensat, 425 /* io_uring_setup */,
     426 /* io_uring_enter */, 427 /* io_uring_register */, 452 /* fchmodat2 */,
     463 /* setxattrat */, 466 /* removexattrat */, 469 /* file_setattr */,
@@ -326,6 +326,8 @@ static void restrict_calls(bool processes)
         on_argument(&f, SYS_tgkill, 0, BPF_JEQ, (uint32_t)getpid(), SECCOMP_RET_ALLOW, REFUSE);
         on_argument(&f, SYS_tkill, 0, BPF_JEQ, (uint32_t)getpid(), SECCOMP_RET_ALLOW, REFUSE);
     }
+    /* The group of an open file, but not its owner. */
+    on_argument(&f, SYS_fchown, 1, BPF_JEQ, (uint32_t)-1, SECCOMP_RET_ALLOW, REFUSE);
     /* What would type into the user's terminal. */
     put(&f, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5);
     load(&f, ARG(1, LOW));

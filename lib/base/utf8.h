@@ -40,23 +40,23 @@ static inline size_t tf_utf8_at(const char *s, size_t n)
     return len;
 }
 
-/* Is the well-formed character at s a control character (U+0000 to U+001F, U+007F to U+009F)? */
-static inline bool tf_utf8_control(const char *s)
+/* Must the well-formed character at s be escaped wherever a terminal or an editor may show it? The
+ * control characters (U+0000 to U+001F, U+007F to U+009F), and those that reorder the text around
+ * them or break its line: U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069. */
+static inline bool tf_utf8_unsafe(const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
-    return p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0);
-}
-
-/* Does the well-formed character at s reorder the text around it or break its line? U+061C, U+200E,
- * U+200F, U+2028 to U+202E, U+2066 to U+2069. */
-static inline bool tf_utf8_reorders(const char *s)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    if (p[0] == 0xd8)
+    switch (p[0]) {
+    case 0xc2:
+        return p[1] < 0xa0;
+    case 0xd8:
         return p[1] == 0x9c;
-    return p[0] == 0xe2 && ((p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f ||
-                                              (p[2] >= 0xa8 && p[2] <= 0xae))) ||
-                            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+    case 0xe2:
+        return (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae))) ||
+               (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+    default:
+        return p[0] < 0x20 || p[0] == 0x7f;
+    }
 }
 
 /* The character at s, which must be well-formed, and its length in bytes. */

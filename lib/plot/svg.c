@@ -69,6 +69,8 @@ void tf_svg_escape(struct tf_buf *out, const char *s)
             tf_buf_str(out, "&gt;");
         } else if (*s == '"') {
             tf_buf_str(out, "&quot;");
+        } else if (tf_utf8_unsafe(s) && !strchr("\t\n\r", *s)) {
+            tf_buf_printf(out, "&#x%x;", tf_utf8_get(s, &(int){0}));
         } else {
             tf_buf_add(out, s, len);
         }

@@ -24,7 +24,8 @@ void tf_svg_begin(struct tf_buf *out, double width, double height, const char *t
 void tf_svg_end(struct tf_buf *out);
 
 void tf_svg_num(struct tf_buf *out, double x); /* a coordinate; must be finite */
-/* Text with & < > " as entities; control characters and invalid UTF-8 become U+FFFD. */
+/* Text with & < > " as entities and unsafe characters (tf_utf8_unsafe), but for space, as
+ * references; control characters that XML forbids and invalid UTF-8 become U+FFFD. */
 void tf_svg_escape(struct tf_buf *out, const char *s);
 
 /* Shapes. Colours are #rrggbb. */

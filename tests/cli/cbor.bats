@@ -152,6 +152,33 @@ cbor2.dump([15, 4, None], out)' "$1" | tf-cbor seal >odd.tfs
     expect_output '{"type":"error","code":1,"text":"tf-example: no space left"}'
 }
 
+# U+202E, U+061C, U+0085, U+2066, U+2028 and DEL, in a record and in the header, with two
+# neighbours of theirs that are shown.
+@test "json and diag: what would rewrite a terminal is escaped, and unjson gives the same bytes" {
+    local text=$'a\xe2\x80\xae\xd8\x9c\xc2\x85\xe2\x81\xa6\xe2\x80\xa8\x7fb\xe2\x80\xad\xe2\x80\xaf\xd8\x9b'
+    local escaped='a\u202e\u061c\u0085\u2066\u2028\u007fb\u202d'$'\xe2\x80\xaf\xd8\x9b'
+    cat >raw.jsonl <<EOF
+{"type":"header","header":{"v":1,"kind":"tokens","size":64,"special":{"bos":2,"eos":3,"pad":0,"unk":1},"made":[{"prog":"$text"}]}}
+{"type":"bad","idx":0,"code":1,"text":"$text"}
+{"type":"end"}
+EOF
+    tf-cbor unjson raw.jsonl >s.tfs
+    [ "$(grep -cF "$text" s.tfs)" -ge 1 ]
+    tf-cbor json s.tfs >s.jsonl
+    tf-cbor diag s.tfs >s.diag
+    tf-info --json s.tfs >s.json
+    for f in s.jsonl s.diag; do
+        [ "$(grep -cF "\"$escaped\"" $f)" -eq 2 ]
+    done
+    expect_contains "$(<s.json)" "\"$escaped\""
+    for f in s.jsonl s.diag s.json; do
+        count=$(LC_ALL=C grep -cP '\xe2\x80[\xa8-\xae]|\xe2\x81\xa6|\xd8\x9c|\xc2\x85|\x7f' $f) || true
+        [ "$count" -eq 0 ]
+    done
+    tf-cbor unjson s.jsonl >again.tfs
+    cmp s.tfs again.tfs
+}
+
 @test "unjson: an error record is passed on, and nothing follows it" {
     { tf-cbor json "$V/error.cbor" || true; cat "$V/tokens.jsonl"; } >lines
     sh_t 1 'tf-cbor unjson <lines >out'

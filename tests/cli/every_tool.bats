@@ -188,6 +188,41 @@ rlo=$'\xe2\x80\xae' esc=$'\e[31m'
     expect_error 'tf-cbor: ./\x1b[31ma\xe2\x80\xaeb: No such file or directory'
 }
 
+# Names of files that exist, in what a terminal may show: not in streams and models.
+@test "a name that could rewrite the terminal is escaped in JSON, logs, figures and reports" {
+    local small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 0 --device cpu
+        --threads 1) name="${esc}${rlo}"$'\xd8\x9c\xc2\x85\xe2\x81\xa6'
+    seq 100 | sed 's/$/ abc def/' >"$name.txt"
+    cp "$name.txt" "$name.hyp"
+    echo '(S (NP (NN dog)) (VP (VB barks)))' >"$name.tree"
+    tf-tokenize --train --vocab-size 40 -o "$name.model" "$name.txt" 2>log
+    tf-tokenize -m "$name.model" -o "$name.tfs" "$name.txt" 2>>log
+    tf-batch --tokens 60 --batches 20 -o "$name.b" "$name.tfs" "$name.tfs" 2>>log
+    tf-train "${small[@]}" --vocab "$name.model" --valid "$name.b" --valid-every 1 --steps 2 \
+        --log - -o "$name.run" "$name.b" >log.jsonl 2>>log
+    expect_contains "$(head -n 1 log.jsonl)" \
+        '"--vocab","\u001b[31m\u202e\u061c\u0085\u2066.model"'
+    cmp log.jsonl "$name.run/log.jsonl"
+    tf-avgckpt -n 1 -o "$name.tfm" "$name.run" 2>>log
+    tf-info "$name.tfm" "$name.tfs" "$name.b" >info
+    tf-info --json "$name.tfm" "$name.tfs" "$name.b" >info.json
+    expect_contains "$(<info.json)" '"\u001b[31m\u202e\u061c\u0085\u2066.tfm"'
+    tf-plot curve log.jsonl "$name.run/log.jsonl" >curve.svg 2>>log
+    tf-plot curve --title "$name" log.jsonl >title.svg 2>>log
+    expect_contains "$(<title.svg)" '[31m&#x202e;&#x61c;&#x85;&#x2066;'
+    tf-bleu "$name.txt" -i "$name.txt" "$name.hyp" >bleu.json 2>>log
+    tf-bleu -f text "$name.txt" -i "$name.txt" "$name.hyp" >bleu 2>>log
+    tf-bleu -f latex "$name.txt" -i "$name.txt" "$name.hyp" >bleu.tex 2>>log
+    tf-evalb --json "$name.tree" "$name.tree" >evalb.json 2>>log
+    for f in log log.jsonl info info.json curve.svg title.svg bleu.json bleu bleu.tex evalb.json; do
+        [ -s "$f" ]
+        if LC_ALL=C grep -P '\x1b|\xe2\x80\xae|\xd8\x9c|\xc2\x85|\xe2\x81\xa6' "$f" >raw; then
+            echo "$f: $(cat -v raw)" >&2
+            return 1
+        fi
+    done
+}
+
 @test "a stack that is too small: a message, or a larger one, and no SIGSEGV" {
     [ -z "${TF_SAN:-}" ] || skip "the sanitizers need more"
     [ -z "${TF_EMULATOR:-}" ] || skip "the limit would be that of the emulator"

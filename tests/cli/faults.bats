@@ -246,7 +246,7 @@ short() {
 }
 
 @test "stopped, resumed, fed in pieces, refused by name; other places and threads; NaN" {
-    short C1 C2 C3 D1 D2 F1 F2
+    short C1 C2 C3 D1 D2 D3 F1 F2
 }
 
 @test "histories of a run: kills, power cuts, full disks, other kernels, settings, data and locks" {

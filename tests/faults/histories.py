@@ -91,19 +91,6 @@ def modes(rig):
     }
 
 
-def kernel_sets(rig):
-    """{name: (environment, options)} of those that this machine runs."""
-    def make():
-        sets = {"ref": ({}, ["--device", "ref"])}
-        stream = rig.batches("s1.tfs", n=STEPS)
-        for name in ("generic", "avx2", "avx512", "neon", "openblas"):
-            env = dict(TF_CPU_ISA=name)
-            if rig.train(rig.fresh("s-sets"), stream, "--steps", "1", env=env).rc == 0:
-                sets[name] = (env, [])
-        return sets
-    return rig.once("s-sets", make)
-
-
 class Twin:
     """The checkpoint of every step of a run that nothing happens to, its log and its last step."""
 
@@ -173,7 +160,7 @@ class History:
         shutil.rmtree(where, ignore_errors=True)
         os.makedirs(where)
         self.where, self.dir = where, os.path.join(where, "run")
-        ms, sets = rig.once("s-modes", lambda: modes(rig)), kernel_sets(rig)
+        ms, sets = rig.once("s-modes", lambda: modes(rig)), rig.kernel_sets()
         self.mode, self.set = self.r.choice(sorted(ms)), self.r.choice(sorted(sets))
         self.stream, self.more = ms[self.mode]
         name = "s-twin-%s-%s" % (self.mode, self.set)
@@ -197,7 +184,7 @@ class History:
     # ---- one start ----
 
     def argv(self, *more, steps=STEPS, kernels=None, out=None, stream=None):
-        env, device = kernel_sets(self.rig)[kernels or self.set]
+        env, device = self.rig.kernel_sets()[kernels or self.set]
         words = ["tf-train"] + SMALL + ["--threads", str(self.r.randint(1, 3))] + self.more + [
             "--steps", str(steps), "--save-every", str(self.every), "--keep", str(self.keep)
         ] + (self.valid or []) + device + list(more)
@@ -386,7 +373,7 @@ class History:
             self.fail("status %s: %s", d.rc, d.err.strip())
 
     def other_kernels(self):
-        sets = sorted(set(kernel_sets(self.rig)) - {self.set})
+        sets = sorted(set(self.rig.kernel_sets()) - {self.set})
         if self.begun() and sets:
             other = self.r.choice(sets)
             self.events[-1] += ": " + other

@@ -1,5 +1,7 @@
 """C, D, F: stopped and resumed, fed in pieces, refused by name; other places, threads and kernels;
 numbers that are none."""
+import itertools
+import json
 import os
 import random
 import re
@@ -341,6 +343,55 @@ def d2(rig, row):
         row.fail("the kernel sets differ by %g", worst)
 
 
+def d3(rig, row):
+    """Continued with other kernels, for each ordered pair of the sets and the reference: refused with
+    both names, the checkpoint unchanged; with --force the log and the provenance have the new name"""
+    stream = rig.batches("b20.tfs", n=20)
+    sets = rig.kernel_sets()
+    starts, names = {}, {}
+    for name, (env, more) in sets.items():
+        starts[name] = rig.path("d3-" + name)
+        shutil.rmtree(starts[name], ignore_errors=True)
+        rig.train(starts[name], stream, "--steps", "3", *more, env=env)
+        names[name] = logged_kernels(starts[name])
+    if len(set(names.values())) != len(sets):
+        row.fail("not a name for each set: %s", names)
+    for a, b in row.some(itertools.permutations(sets, 2)):
+        out = rig.path("d3")
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(starts[a], out)
+        env, more = sets[b]
+        d = rig.train(out, stream, "--steps", "6", *more, env=env)
+        row.add("pairs refused")
+        if d.rc != 1 or len(d.errors()) != 1 or (
+                "ckpt-00000003.tfm: kernels: '%s' in the checkpoint, '%s' in this run" %
+            (names[a], names[b])) not in d.err:
+            row.fail("%s, then %s: status %s: %s", a, b, d.rc, d.err.strip())
+        rig.compare(row, "%s, then %s" % (a, b), out,
+                    {"ckpt-00000003.tfm": slurp(os.path.join(starts[a], "ckpt-00000003.tfm"))})
+        d = rig.train(out, stream, "--steps", "6", "--force", *more, env=env)
+        row.add("pairs forced")
+        if d.rc != 0 or "warning: " not in d.err:
+            row.fail("%s, then %s --force: status %s: %s", a, b, d.rc, d.err.strip())
+            continue
+        if logged_kernels(out) != names[b]:
+            row.fail("%s, then %s --force: the log names %s", a, b, logged_kernels(out))
+        d = run(["tf-info", "--json", os.path.join(out, "ckpt-00000006.tfm")])
+        stages = [x.get("kernels") for x in json.loads(d.out)["made"] if x["prog"] == "tf-train"]
+        if stages != [None, names[b]]:
+            row.fail("%s, then %s --force: the provenance names %s", a, b, stages)
+        d = rig.train(out, stream, "--steps", "8", *more, env=env)
+        if d.rc != 0:
+            row.fail("%s, then %s --force, then again: status %s: %s", a, b, d.rc, d.err.strip())
+
+
+def logged_kernels(out):
+    """The kernels of the last start in the log."""
+    with open(os.path.join(out, "log.jsonl")) as f:
+        starts = [x for x in map(json.loads, f) if x["event"] == "start"]
+    return starts[-1]["settings"]["kernels"]
+
+
 def tokens(rig):
     """A token stream over the 64 pieces of the tiny model, without a vocabulary."""
     import cbor2
@@ -488,4 +539,4 @@ def null_crc(raw):
     return raw[:at] + b"\xf6"
 
 
-ROWS = [("C1", c1), ("C2", c2), ("C3", c3), ("D1", d1), ("D2", d2), ("F1", f1), ("F2", f2)]
+ROWS = [("C1", c1), ("C2", c2), ("C3", c3), ("D1", d1), ("D2", d2), ("D3", d3), ("F1", f1), ("F2", f2)]

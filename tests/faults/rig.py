@@ -306,6 +306,18 @@ class Rig:
     def train_argv(self, out, stream, *more):
         return ["tf-train"] + SMALL + list(more) + ["-o", out, stream]
 
+    def kernel_sets(self):
+        """{name: (environment, options)} of those that this machine runs."""
+        def make():
+            sets = {"ref": ({}, ["--device", "ref"])}
+            stream = self.batches("b20.tfs", n=20)
+            for name in ("generic", "avx2", "avx512", "neon", "openblas"):
+                env = dict(TF_CPU_ISA=name)
+                if self.train(self.fresh("sets"), stream, "--steps", "1", env=env).rc == 0:
+                    sets[name] = (env, [])
+            return sets
+        return self.once("kernel sets", make)
+
     def whole(self, name, stream, *more):
         """The files of a run that nothing happened to: {name: contents}."""
         def make():

@@ -3,16 +3,18 @@ import itertools
 import os
 import shutil
 import stat
+import struct
 import tempfile
 
 from rig import run, slurp
 
-US, THEM = 65533, 65534
+US, THEM, OTHERS = 65533, 65534, 65532  # each user's own group has the same number
 NAMES = ["log.jsonl", "lock", "ckpt-00000003.tfm", "resume.tfm", "best.tfm", ".tf-lock.tmp.1"]
 
 
-def as_user(uid, argv):
-    return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups"] + argv
+def as_user(uid, argv, groups=()):
+    more = "--groups=" + ",".join("%d" % g for g in groups) if groups else "--clear-groups"
+    return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, more] + argv
 
 
 class Place:
@@ -133,9 +135,108 @@ def locks(rig, row, place):
             row.fail("umask %o: they can lock the run's lock with flock %s", mask, how)
 
 
+OWNER, USER, OWN_GROUP, GROUP, MASK, REST = 1, 2, 4, 8, 16, 32  # tags of ACL entries
+ACCESS, DEFAULT = "system.posix_acl_access", "system.posix_acl_default"
+
+
+def acl(own_group, rest, mask, *named):
+    """An ACL as the kernel has it; named: (tag, id, permissions)."""
+    none = 0xffffffff
+    entries = [(OWNER, none, 6), (OWN_GROUP, none, own_group), (MASK, none, mask),
+               (REST, none, rest)] + list(named)
+    return struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, may, who) for tag, who, may in sorted(entries))
+
+
+def rights(path, uid, groups):
+    """What a user with these groups may do with the file, as acl(5) defines it."""
+    st = os.stat(path)
+    try:
+        raw = os.getxattr(path, ACCESS)
+    except OSError:
+        raw = b""
+    entries = [(tag, may, who) for tag, may, who in struct.iter_unpack("<HHI", raw[4:])]
+    if not entries:
+        entries = [(OWNER, st.st_mode >> 6 & 7, 0), (OWN_GROUP, st.st_mode >> 3 & 7, 0),
+                   (MASK, 7, 0), (REST, st.st_mode & 7, 0)]
+    one = {tag: may for tag, may, _ in entries}
+    if uid == st.st_uid:
+        return one[OWNER]
+    named = [may for tag, may, who in entries if tag == USER and who == uid]
+    if not named:
+        named = [
+            may for tag, may, who in entries
+            if tag == OWN_GROUP and st.st_gid in groups or tag == GROUP and who in groups
+        ]
+    if not named:
+        return one[REST]
+    together = 0  # of groups: a file may be opened if one of them allows all that is requested
+    for may in named:
+        together |= may
+    return together & one[MASK]
+
+
+PEOPLE = [(uid, groups) for uid in (THEM, OTHERS) for n in range(4)
+          for groups in itertools.combinations((US, THEM, OTHERS), n)]
+ACLS = {
+    "none": None,
+    "a user": acl(0, 0, 6, (USER, THEM, 6)),
+    "a group": acl(4, 4, 6, (GROUP, OTHERS, 6)),
+    "a user without rights": acl(4, 4, 4, (USER, THEM, 0)),
+    "a group without rights": acl(6, 4, 6, (GROUP, THEM, 0)),
+}
+
+
+def groups(rig, row, place):
+    """-o FILE over a file of ours with another group or an ACL, as a member of that group or not."""
+    m = rig.material()
+    out = os.path.join(place.dir, "o")
+    argv = ["tf-tokenize", "--threads", "1", "-m", place.copy(m["vocab"]), "-o", out,
+            place.copy(m["src"])]
+    place.fresh(0o777, US)
+    try:
+        os.setxattr(place.dir, DEFAULT, ACLS["a user"])
+        lists = ACLS
+    except OSError:
+        lists = {"none": None}
+        row.note("no ACLs: the file system has none")
+    cases = itertools.product((US, OTHERS), ((), (OTHERS, ), (THEM, )), lists, lists,
+                              (0o660, 0o640, 0o664, 0o604, 0o646, 0o666, 0o600, 0o444))
+    for group, ours, of_dir, of_file, mode in row.some(cases):
+        place.fresh(0o777, US)
+        if lists[of_dir]:
+            os.setxattr(place.dir, DEFAULT, lists[of_dir])
+        with open(out, "w") as f:
+            f.write("ours\n")
+        os.chown(out, US, group)
+        os.chmod(out, mode)
+        if lists[of_file]:
+            os.setxattr(out, ACCESS, lists[of_file])
+        old = [rights(out, *who) for who in PEOPLE]
+        had = os.stat(out)
+        d = run(as_user(US, argv, ours))
+        what = "a file of group %d, mode %o, ACL: %s, in a directory for %s, by a member of %s" % (
+            group, had.st_mode & 0o7777, of_file, of_dir, (US, ) + ours)
+        row.add("cases")
+        row.add("refused" if d.rc else "done")
+        if d.rc != 0:
+            row.fail("%s: status %s: %s", what, d.rc, d.err.strip())
+            continue
+        for who, before in zip(PEOPLE, old):
+            if rights(out, *who) & ~before:
+                row.fail("%s: user %d with groups %s had rights %o, has %o", what, who[0], who[1],
+                         before, rights(out, *who))
+        st = os.stat(out)
+        if st.st_gid != (group if group in (US, ) + ours else US):
+            row.fail("%s: its group is %d", what, st.st_gid)
+        if of_file == of_dir == "none" and st.st_gid == group and st.st_mode != had.st_mode:
+            row.fail("%s: mode %o", what, st.st_mode)
+
+
 def q(rig, row):
     """A second user puts files, links, FIFOs and directories under our names into a directory that is
-    sticky, theirs or ours, and locks what they can: nothing elsewhere changes, no rights are given"""
+    sticky, theirs or ours, and locks what they can; files of ours with other groups and ACLs are
+    replaced: nothing elsewhere changes, no rights are given"""
     if os.getuid() != 0:
         row.note("nothing was run: needs root, to be two users")
         return
@@ -147,7 +248,7 @@ def q(rig, row):
     # Not below a directory that only we can enter.
     with tempfile.TemporaryDirectory(prefix="tf-faults-", dir="/tmp") as top:
         place = Place(row, top)
-        for part in (outputs, training, locks):
+        for part in (outputs, groups, training, locks):
             part(rig, row, place)
 
 

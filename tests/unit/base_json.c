@@ -2,6 +2,7 @@
 #include "../harness/tap.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 /* Read text and write its tokens as compact JSON; NULL on error. */
 static const char *again(const char *text, size_t n, struct tf_err *err)
@@ -83,6 +84,9 @@ static void round_trip(void)
         {"\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\""},
         {"\"\x7f\"", "\"\\u007f\""},
         {"\"\xc2\x80\xc2\x9f\xc2\xa0\"", "\"\\u0080\\u009f\xc2\xa0\""},
+        {"\"\xe2\x80\xae"
+         "a\xd8\x9c\"",
+         "\"\\u202ea\\u061c\""},
         {"[]", NULL},
         {"{}", NULL},
         {"[ ]", "[]"},
@@ -107,6 +111,31 @@ static void round_trip(void)
     memset(deep + 65, ']', 65);
     ok(again(deep, 130, &err) == NULL, "65 levels are refused");
     is_str(err.msg, "json: byte 64: nested too deeply", "the offset in its message");
+}
+
+/* Every character that a message escapes, and no other but quote and backslash. */
+static void escapes(void)
+{
+    int wrong = 0;
+    for (uint32_t c = 0; c < 0x10000; c++) {
+        char text[8] = "\"", shown[8];
+        struct tf_err err = {0};
+        size_t n = tf_utf8_encode(text + 1, c);
+        text[n + 1] = '"';
+        if ((c >= 0xd800 && c < 0xe000) || c == '"' || c == '\\')
+            continue;
+        bool unsafe = tf_escape(shown, sizeof shown, text + 1, n)[0] == '\\';
+        struct tf_buf b = {0};
+        struct tf_json j = {.out = &b};
+        tf_json_strn(&j, text + 1, n);
+        if ((b.p[1] == '\\') != unsafe || again(b.p, b.len, &err) == NULL ||
+            strcmp(again(b.p, b.len, &err), b.p) != 0) {
+            printf("# U+%04X: %s\n", c, b.p);
+            wrong++;
+        }
+        tf_buf_release(&b);
+    }
+    is_int(wrong, 0, "each character of the basic plane");
 }
 
 /* Text that RFC 8259 does not allow: the n_ cases of JSONTestSuite. */
@@ -301,6 +330,7 @@ static void skipping(void)
 int main(void)
 {
     round_trip();
+    escapes();
     refused();
     writer();
     skipping();

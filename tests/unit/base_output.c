@@ -10,10 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static struct tf_err err;
@@ -209,6 +211,98 @@ static void test_unreadable(void)
     chmod("unreadable", 0777);
 }
 
+/* An ACL with these permissions; the user is 65534. */
+/* clang-format off */
+#define NO_ID 255, 255, 255, 255
+#define ACL(user, group, mask, others) { \
+    2, 0, 0, 0, \
+    1, 0, 6, 0, NO_ID, \
+    2, 0, user, 0, 254, 255, 0, 0, \
+    4, 0, group, 0, NO_ID, \
+    16, 0, mask, 0, NO_ID, \
+    32, 0, others, 0, NO_ID}
+/* clang-format on */
+
+struct replaced {
+    mode_t mode;
+    bool member;                           /* of the group of the file that is replaced */
+    const unsigned char *of_file, *of_dir; /* ACLs; the second for new files */
+    mode_t want;
+};
+
+static int put_at(const char *base, const char *text)
+{
+    struct tf_out out;
+    int dir = open(".", O_RDONLY | O_DIRECTORY);
+    if (tf_out_open_at(&out, dir, base, base, &err) != 0)
+        return -1;
+    return tf_out_finish(&out, tf_out_write(&out, text, strlen(text), &err), &err);
+}
+
+static bool set_acl(const char *path, const char *name, const unsigned char *acl)
+{
+    return acl == NULL || setxattr(path, name, acl, 44, 0) == 0;
+}
+
+/* Replace a file of ours with the group OTHERS, as a user whose own group is another. */
+static void replace(const struct replaced *c, int (*how)(const char *, const char *))
+{
+    enum { US = 65533, OTHERS = 65532 };
+    struct stat st = {0};
+    int status;
+    mkdir("shared", 0777);
+    chmod("shared", 0777);
+    write_file("shared/file", "old", 3);
+    if (chown("shared/file", US, OTHERS) != 0 || chmod("shared/file", c->mode) != 0)
+        bail_out("a file of another user");
+    if (!set_acl("shared/file", "system.posix_acl_access", c->of_file) ||
+        !set_acl("shared", "system.posix_acl_default", c->of_dir)) {
+        skip("the file system has no ACLs");
+        return;
+    }
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(setgroups(c->member, (const gid_t[]){OTHERS}) != 0 || setgid(US) != 0 ||
+              setuid(US) != 0 || chdir("shared") != 0 || how("file", "new") != 0);
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "mode %o, %smember, ACLs of%s%s: replaced", c->mode, c->member ? "" : "no ",
+           c->of_file != NULL ? " file" : "", c->of_dir != NULL ? " directory" : "");
+    is_str(slurp("shared/file"), "new", "its content");
+    ok(stat("shared/file", &st) == 0 && st.st_uid == US, "it is ours");
+    is_int(st.st_gid, c->member ? OTHERS : US, "its group");
+    ok((st.st_mode & 07777) == c->want, "its mode, %o: %o", st.st_mode & 07777, c->want);
+    unlink("shared/file");
+    rmdir("shared");
+}
+
+/* Nobody may do more with the new file than with the old one. */
+static void test_groups(void)
+{
+    static const unsigned char grants[] = ACL(6, 0, 6, 0), denies[] = ACL(0, 4, 4, 4),
+                               team[] = ACL(6, 4, 6, 4);
+    static const struct replaced cases[] = {
+        {0660, true, NULL, NULL, 0660},     {0604, true, NULL, NULL, 0604},
+        {02775, true, NULL, NULL, 0775},    {0660, false, NULL, NULL, 0600},
+        {0640, false, NULL, NULL, 0600},    {0664, false, NULL, NULL, 0644},
+        {0646, false, NULL, NULL, 0644},    {0604, false, NULL, NULL, 0600},
+        {06771, false, NULL, NULL, 0711},   {0444, false, NULL, NULL, 0444},
+        {0600, true, grants, NULL, 0600},   {0600, false, grants, NULL, 0600},
+        {0600, true, denies, NULL, 0600},   {0600, true, team, NULL, 0644},
+        {0600, true, team, team, 0664},     {0600, false, team, team, 0644},
+        {0600, true, grants, denies, 0600}, {0664, true, NULL, team, 0644},
+    };
+    if (geteuid() != 0) {
+        skip("only root can be another user");
+        return;
+    }
+    chmod(".", 0711);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        replace(&cases[i], put);
+        replace(&cases[i], put_at);
+    }
+}
+
 /* An output in a directory that is held open: no other that takes its name gets the file. */
 static void test_out_at(void)
 {
@@ -255,6 +349,7 @@ int main(void)
         bail_out("chdir");
     test_out();
     test_unreadable();
+    test_groups();
     test_out_at();
     return done();
 }

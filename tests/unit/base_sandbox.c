@@ -153,6 +153,19 @@ static int change_mode(void)
 {
     return result(chmod(temp_path("in/other"), 04777));
 }
+static int change_open(uid_t user, gid_t group)
+{
+    int fd = open(temp_path("out/new"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    return result(fd < 0 ? fd : fchown(fd, user, group));
+}
+static int change_group(void)
+{
+    return change_open((uid_t)-1, getegid());
+}
+static int change_owner(void)
+{
+    return change_open(geteuid(), (gid_t)-1);
+}
 static int type_into_terminal(void)
 {
     return result(ioctl(0, TIOCSTI, "x"));
@@ -288,7 +301,9 @@ static void test_calls(void)
     expect(unix_pair, CALLS, EPERM, "socketpair");
     expect(trace, CALLS, EPERM, "ptrace");
     expect(signal_parent, CALLS, EPERM, "a signal to another process");
+    expect(change_group, 0, 0, "the group of an output");
     expect(change_mode, CALLS, EPERM, "chmod");
+    expect(change_owner, CALLS, EPERM, "the owner of an output");
     expect(type_into_terminal, CALLS, EPERM, "TIOCSTI");
     expect(ring, CALLS, EPERM, "io_uring");
     expect(key, CALLS, EPERM, "add_key");

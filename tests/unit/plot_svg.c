@@ -75,6 +75,7 @@ int main(void)
     num(1e6, "1000000");
     text("a<b> & \"c\"", "a&lt;b&gt; &amp; &quot;c&quot;");
     text("Ä\xFF" "b\x01", "Ä\xEF\xBF\xBD" "b\xEF\xBF\xBD");
+    text("\xE2\x80\xAE\xD8\x9C\xC2\x85\x7F", "&#x202e;&#x61c;&#x85;&#x7f;");
     text("tab\t\xEF\xBF\xBF\xEF\xBF\xBD", "tab\t\xEF\xBF\xBD\xEF\xBF\xBD");
     fit("short", 100, "short");
     fit("a longer text", 50, "a longe\xE2\x80\xA6");
