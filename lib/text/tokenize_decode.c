@@ -96,19 +96,15 @@ static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         if (t->all)
             tf_buf_printf(&b->out, "%llu\t%lu\t%.6f\t", (unsigned long long)it->idx,
                           (unsigned long)it->rank, (double)it->score);
-        size_t text = b->out.len;
         if (n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->out, &err) < 0)
             tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
-        for (char *p = b->out.p + text, *end = b->out.p + b->out.len;
-             p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;)
-            *p = ' ';
     }
     if (it->code != 0) {
         b->out.len = start;
         if (t->all)
             tf_buf_printf(&b->out, "%llu\t0\t\t", (unsigned long long)it->idx);
     }
-    tf_buf_byte(&b->out, '\n');
+    tf_work_end_line(b, start);
     it->out_end = b->out.len;
 }
 

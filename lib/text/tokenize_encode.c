@@ -112,10 +112,11 @@ static void encode_block(void *arg, size_t job, int lane)
     size_t at = 0;
     for (size_t k = 0; k < b->n; k++) {
         struct tf_work_item *it = &b->items[k];
+        const size_t line = b->out.len;
         if (it->code == 0)
             encode_item(r, b, it, b->text.p + at, it->end - at);
         if (r->pieces)
-            tf_buf_byte(&b->out, '\n');
+            tf_work_end_line(b, line);
         it->out_end = r->pieces ? b->out.len : b->ids.n;
         at = it->end;
     }

@@ -96,6 +96,14 @@ struct tf_work_block *tf_work_room(struct tf_tokenize_work *r)
     return &r->blocks[r->used++];
 }
 
+void tf_work_end_line(struct tf_work_block *b, size_t from)
+{
+    tf_buf_byte(&b->out, '\n');
+    char *p = b->out.p + from, *end = b->out.p + b->out.len - 1;
+    while (p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL)
+        *p = ' ';
+}
+
 int tf_work_count_bad(struct tf_tokenize_work *r, const struct tf_work_item *it, struct tf_err *err)
 {
     bool records = r->count.place[0] == 'r';

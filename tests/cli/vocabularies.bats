@@ -196,3 +196,26 @@ PY
             "line 1: too long for the 512 best segmentations: $((n + 1)) bytes, at most $n"
     done
 }
+
+@test "a line stays one line, whatever its pieces contain, also for tf-bleu" {
+    models <<'PY'
+write("lines", model([piece(b"b"), piece(b"c"), piece(b"d\ne"), piece(b"f\tg\x1b")],
+                     table=table([1], b"\n")))
+PY
+    printf 'a b\nc a b c\nb\n' >text
+    t 0 tf-tokenize --pieces -m lines.model text
+    [ "$(wc -l <<<"$output")" = 3 ]
+    sh_t 0 'tf-tokenize -m lines.model text | tf-tokenize -d -m lines.model'
+    [ "$(wc -l <<<"$output")" = 3 ]
+    t 0 tf-tokenize --export-vocab -m lines.model
+    expect_contains "$output" $'d\\x0ae\t-5'
+    expect_contains "$output" $'f\\x09g\\x1b\t-5'
+    # A text against itself; and lines so long that both processes could wait for the other.
+    t 0 tf-bleu -b -w 1 -tok spm --spm-model lines.model -e utf-8 text -i text
+    "$TF_PYTHON" -c "print('a' * 400000); print('b' * 900000)" >long
+    t 0 tf-bleu -tok spm --spm-model lines.model -f text long -i long
+    # SIGCHLD may be ignored: the message is the child's all the same.
+    head -c 60 lines.model >bad.model
+    t 1 env --ignore-signal=CHLD tf-bleu -tok spm --spm-model bad.model text -i text
+    expect_error "bad.model: not a SentencePiece model"
+}
