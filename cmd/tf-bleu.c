@@ -154,7 +154,7 @@ static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
     sandbox->processes = spm_model != NULL;
     if (paper.tokenized && args->n > 0 && !tf_is_std(args->v[0]))
-        tf_strs_add(&sandbox->beside, args->v[0]);
+        tf_multi_bleu_references(&sandbox->read, args->v[0]);
 }
 
 static const struct tf_tool tool = {

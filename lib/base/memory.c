@@ -1,6 +1,7 @@
 /* memory.c - malloc and its relatives, checked. */
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,9 +66,12 @@ void *tf_try_alloc(size_t size, struct tf_err *err)
     void *p = NULL;
     if (size <= PTRDIFF_MAX - 64)
         p = aligned_alloc(64, size != 0 ? (size + 63) / 64 * 64 : 64);
-    if (p == NULL)
+    if (p == NULL) {
         tf_fail(err, "no memory for %zu bytes", size);
-    else if (size >= LARGE) /* whole pages of it; without them the kernel takes longer than we do */
+        err->sys = ENOMEM;
+    } else if (size >= LARGE) {
+        /* Whole pages of it; without them the kernel takes longer than we do. */
         madvise((void *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE), size - PAGE, MADV_HUGEPAGE);
+    }
     return p;
 }

@@ -16,7 +16,7 @@ char *tf_xstrndup(const char *s, size_t n);
 /* Print "tf-x: out of memory" and exit. If several threads call it, only one prints and exits. */
 _Noreturn void tf_out_of_memory(void);
 
-/* 64-byte aligned memory, not cleared; NULL with an error if there is none. */
+/* 64-byte aligned memory, not cleared; NULL with an error (sys ENOMEM) if there is none. */
 void *tf_try_alloc(size_t size, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -72,28 +73,39 @@ struct ruleset {
     bool failed;
 };
 
+/* Not open(2): fault injection counts the calls that a tool makes for its user. */
+static int open_at(struct ruleset *r, int dir, const char *path, int flags)
+{
+    long fd = syscall(SYS_openat, dir, path, flags | O_CLOEXEC);
+    if (fd < 0)
+        r->failed = r->failed || errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return (int)fd;
+}
+
 /* Allow access to a path and to all below it. A path that cannot be opened gets no rule: opening it
  * fails later, too. */
-static void allow(struct ruleset *r, const char *path, uint64_t access)
+static void allow_at(struct ruleset *r, int dir, const char *path, uint64_t access)
 {
     struct stat st;
     struct __attribute__((packed)) {
         uint64_t access;
         int32_t fd;
     } rule; /* struct landlock_path_beneath_attr */
-    /* Not open(2): fault injection counts the calls that a tool makes for its user. */
-    long fd = syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
-    if (fd < 0) {
-        r->failed = r->failed || errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    int fd = open_at(r, dir, path, O_PATH);
+    if (fd < 0)
         return;
-    }
-    if (fstat((int)fd, &st) == 0 && !S_ISDIR(st.st_mode))
+    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
         access &= OF_FILES;
     rule.access = access & r->files;
-    rule.fd = (int32_t)fd;
+    rule.fd = fd;
     if (rule.access != 0)
         (void)syscall(SYS_ADD_RULE, r->fd, 1, &rule, 0); /* 1: LANDLOCK_RULE_PATH_BENEATH */
-    close((int)fd);
+    close(fd);
+}
+
+static void allow(struct ruleset *r, const char *path, uint64_t access)
+{
+    allow_at(r, AT_FDCWD, path, access);
 }
 
 static void allow_parent(struct ruleset *r, const char *path, uint64_t access)
@@ -101,6 +113,44 @@ static void allow_parent(struct ruleset *r, const char *path, uint64_t access)
     char *copy = tf_xstrdup(path);
     allow(r, dirname(copy), access);
     free(copy);
+}
+
+/* Allow reading the files that links in a directory refer to: a rule for the directory does not
+ * cover those that are elsewhere. */
+static void allow_links(struct ruleset *r, const char *path)
+{
+    _Alignas(struct dirent64) char entries[8192];
+    struct stat st;
+    ssize_t n;
+    int left = TF_SANDBOX_LINKS, dir = open_at(r, AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+    if (dir < 0)
+        return;
+    while (left > 0 && (n = getdents64(dir, entries, sizeof entries)) > 0)
+        for (const char *p = entries; left > 0 && p < entries + n;) {
+            const struct dirent64 *e = (const void *)p;
+            p += e->d_reclen;
+            if ((e->d_type != DT_LNK && e->d_type != DT_UNKNOWN) ||
+                fstatat(dir, e->d_name, &st, 0) != 0 || !S_ISREG(st.st_mode))
+                continue;
+            allow_at(r, dir, e->d_name, READ);
+            left--;
+        }
+    close(dir);
+}
+
+static void allow_read(struct ruleset *r, const char *path)
+{
+    allow(r, path, READ);
+    allow_links(r, path);
+}
+
+static void allow_beside(struct ruleset *r, const char *path)
+{
+    char *target = tf_path_target(path);
+    allow_parent(r, path, READ);
+    if (target != NULL)
+        allow_parent(r, target, READ);
+    free(target);
 }
 
 /* A file is replaced in its directory; base/output.c replaces what a link refers to. */
@@ -120,10 +170,13 @@ static void allow_output(struct ruleset *r, const char *path)
 static void allow_dir(struct ruleset *r, const char *path)
 {
     struct stat st;
-    if (stat(path, &st) == 0)
+    if (stat(path, &st) == 0) {
         allow(r, path, READ | WRITE);
-    else
+        allow_links(r, path);
+        allow_parent(r, path, READ_DIR); /* to open it, for fsync */
+    } else {
         allow_parent(r, path, READ | WRITE | MAKE_DIR);
+    }
 }
 
 /* What libraries are loaded from, and what they read. Programs are found there, too. */
@@ -178,9 +231,9 @@ static void restrict_files(const struct tf_sandbox *s)
         return;
     allow_system(&r, s->processes);
     for (size_t i = 0; i < s->read.n; i++)
-        allow(&r, s->read.v[i], READ);
+        allow_read(&r, s->read.v[i]);
     for (size_t i = 0; i < s->beside.n; i++)
-        allow_parent(&r, s->beside.v[i], READ);
+        allow_beside(&r, s->beside.v[i]);
     for (size_t i = 0; i < s->write.n; i++)
         allow_output(&r, s->write.v[i]);
     for (size_t i = 0; i < s->dirs.n; i++)

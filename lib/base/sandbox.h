@@ -12,16 +12,19 @@
 #include "base/opt.h"
 
 struct tf_sandbox {
-    /* A file may be read; a directory with all below it. Another file that takes its name later may
-     * not, nor one that did not exist. */
+    /* A file may be read; a directory with all below it, and with the files that the links directly
+     * in it refer to (TF_SANDBOX_LINKS of them). Another file that takes its name later may not,
+     * nor one that did not exist. */
     struct tf_strs read;
-    /* All below the directories of these files may be read. */
+    /* All below the directories of these files may be read; for a link, also all below the
+     * directory of the file that it refers to. */
     struct tf_strs beside;
     /* An output of base/output.h: files may be created, written, renamed and removed in its
      * directory and below; a device or FIFO may be written to. */
     struct tf_strs write;
-    /* A directory in which all of that and reading is allowed. If it does not exist, the same
-     * holds for the directory that it will be created in. */
+    /* A directory in which all of that is allowed, and reading, as above. In the directory that
+     * contains it, directories may be listed and synced. If it does not exist, that one has the
+     * rights in its place. */
     struct tf_strs dirs;
     /* Programs may be started, sockets used, other processes signalled. The programs inherit the
      * sandbox. */
@@ -29,6 +32,9 @@ struct tf_sandbox {
     /* No sandbox: for a plugin whose driver needs more than can be listed. */
     bool off;
 };
+
+/* Links in one directory whose files may be read; further links are not followed. */
+enum { TF_SANDBOX_LINKS = 10000 };
 
 /* What is in force. */
 enum { TF_SANDBOX_FILES = 1, TF_SANDBOX_CALLS = 2, TF_SANDBOX_SEALED = 4 };

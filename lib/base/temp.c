@@ -21,7 +21,9 @@ struct temp {
 };
 static struct temp *temps;
 static pthread_mutex_t temps_lock = PTHREAD_MUTEX_INITIALIZER;
-static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+/* What ends a process from outside: users, job schedulers, timers and limits. */
+static const int deadly[] = {SIGINT,  SIGTERM,   SIGHUP,  SIGQUIT, SIGALRM,
+                             SIGPROF, SIGVTALRM, SIGXCPU, SIGUSR1, SIGUSR2};
 enum { N_DEADLY = sizeof deadly / sizeof *deadly };
 
 static sigset_t deadly_set(void)
@@ -65,7 +67,7 @@ static void remove_all_and_die(int sig)
 {
     remove_all();
     signal(sig, SIG_DFL);
-    raise(sig); /* it is blocked until this returns */
+    raise(sig); /* it is blocked until this returns; QUIT and XCPU then dump core */
 }
 
 /* Leaves alone signals that have a handler or are ignored (nohup). */

@@ -1,5 +1,7 @@
-/* temp.h - temporary files that become other files, or are removed. If the process ends by exit(),
- * SIGINT, SIGTERM or SIGHUP, it removes those that it still has. Thread-safe.
+/* temp.h - temporary files that become other files, or are removed. If the process ends by exit()
+ * or by a signal that commonly ends processes (INT, TERM, HUP, QUIT, ALRM, PROF, VTALRM, XCPU, USR1
+ * and USR2), it removes those that it still has. A signal that has a handler or is ignored when the
+ * first file is created is left alone. Thread-safe.
  *
  * All paths are relative to the directory of descriptor dir (AT_FDCWD: the current one), which
  * stays open as long as the file is temporary. */

@@ -1,6 +1,7 @@
 /* multi_bleu.c - see multi_bleu.h. */
 #include "metrics/multi_bleu.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -143,27 +144,20 @@ static int score(struct tf_out *out, const struct tf_multi_bleu_opts *o,
     return rc;
 }
 
-static void add_name(char ***list, size_t *n, char *name)
+void tf_multi_bleu_references(struct tf_strs *files, const char *name)
 {
-    *list = tf_xarray(*list, *n + 1, sizeof **list);
-    (*list)[(*n)++] = name;
-}
-
-/* Append the references that the first operand stands for. */
-static int add_stem(char ***list, size_t *n, const char *name, struct tf_err *err)
-{
-    for (int i = 0;; i++) {
+    const bool std = tf_is_std(name);
+    for (int i = 0; !std; i++) {
         struct tf_buf b = {0};
         tf_buf_printf(&b, "%s%d", name, i);
-        if (!strcmp(name, "-") || access(b.p, F_OK)) {
+        if (access(b.p, F_OK)) {
             tf_buf_release(&b);
             break;
         }
-        add_name(list, n, b.p);
+        tf_strs_add(files, b.p);
     }
-    if (!strcmp(name, "-") || !access(name, F_OK))
-        add_name(list, n, tf_xstrdup(name));
-    return *n > 0 ? 0 : tf_fail(err, "%s: neither this file nor %s0 exists", name, name);
+    if (std || !access(name, F_OK))
+        tf_strs_add(files, name);
 }
 
 int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
@@ -171,25 +165,20 @@ int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
 {
     static const char *const standard[] = {"-"};
     struct tf_segment_files found = *in;
-    char **names = NULL;
-    size_t n = 0;
-    int rc = 0;
+    struct tf_strs refs = {0};
     if (!in->nsystems)
         found.systems = standard; /* named like a file, so that tabs separate no columns */
     found.nsystems = 1;
     if (o->tokenized && in->nrefs > 0) {
-        rc = add_stem(&names, &n, in->refs[0], err);
-        for (size_t i = 1; i < in->nrefs && !rc; i++)
-            add_name(&names, &n, tf_xstrdup(in->refs[i]));
-        found.refs = (const char *const *)names;
-        found.nrefs = n;
+        tf_multi_bleu_references(&refs, in->refs[0]);
+        if (refs.n == 0)
+            return tf_fail(err, "%s: neither this file nor %s0 exists", in->refs[0], in->refs[0]);
+        for (size_t i = 1; i < in->nrefs; i++)
+            tf_strs_add(&refs, in->refs[i]);
+        found.refs = refs.v;
+        found.nrefs = refs.n;
     }
-    if (!rc)
-        rc = score(out, o, &found, err);
-    for (size_t i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-    return rc;
+    return score(out, o, &found, err);
 }
 
 /* ---- tokens ---- */

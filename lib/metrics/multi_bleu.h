@@ -6,6 +6,7 @@
 #ifndef TF_METRICS_MULTI_BLEU_H
 #define TF_METRICS_MULTI_BLEU_H
 
+#include "base/opt.h"
 #include "base/output.h"
 #include "metrics/bleu.h"
 #include "metrics/segments.h"
@@ -21,10 +22,13 @@ struct tf_multi_bleu_opts {
     bool lowercase;      /* A to Z */
 };
 
+/* Append the files that multi-bleu's first operand stands for: those of NAME0, NAME1, ... and NAME
+ * that exist. "-" is stdin. The names are never freed. */
+void tf_multi_bleu_references(struct tf_strs *files, const char *name);
+
 /* Score one system (stdin if there is none) and write multi-bleu's line. With o->tokenized, the
- * first reference NAME stands for those of the files NAME0, NAME1, ... and NAME that exist, as in
- * multi-bleu; the others are names of files. Returns 1 when the references are empty, after writing
- * the line. */
+ * first reference stands for its tf_multi_bleu_references; the others are names of files. Returns 1
+ * when the references are empty, after writing the line. */
 int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
                   const struct tf_segment_files *in, struct tf_err *err) TF_MUST_CHECK;
 

@@ -18,15 +18,18 @@ enum {
     NAMED = 10,       /* checkpoints named in a message */
 };
 
-/* Read the step in the header: 0; 1 for a model that is not a checkpoint. */
-static int read_step(struct tf_checkpoint_file *f, struct tf_err *err)
+/* Is it a checkpoint of its step? 0; 1 for a model that is not a checkpoint. */
+static int check_checkpoint(const struct tf_checkpoint_file *f, struct tf_err *err)
 {
     struct tf_model_file m;
+    uint64_t step;
     if (tf_model_read(&m, f->path, TF_MODEL_HEAD, 0, err) != 0)
         return -1;
     int rc = strcmp(m.header.kind, "checkpoint") != 0;
-    if (rc == 0 && (rc = tf_state_step(&f->step, &m, err)) != 0)
+    if (rc == 0 && (rc = tf_state_step(&step, &m, err)) != 0)
         tf_context(err, "%s", f->path);
+    else if (rc == 0)
+        rc = tf_checkpoint_check_step(f, step, err);
     tf_model_release(&m);
     return rc;
 }
@@ -84,8 +87,7 @@ static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, ui
     tf_buf_release(&b);
 }
 
-/* The last ones of a directory, by the steps in their headers, oldest first. *last becomes their
- * number if it is 0. */
+/* The last ones of a directory, oldest first. *last becomes their number if it is 0. */
 static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, bool ema,
                 struct tf_err *err)
 {
@@ -93,7 +95,7 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, b
         return -1;
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
-        int rc = read_step(&l->v[i], err);
+        int rc = check_checkpoint(&l->v[i], err);
         if (rc < 0) {
             tf_checkpoint_list_release(l);
             return -1;
@@ -108,7 +110,6 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, b
     }
     while (l->n > n)
         free(l->v[--l->n].path);
-    tf_checkpoint_list_sort(l);
     bool by_default = *last == 0;
     if (by_default) {
         *last = 5;

@@ -14,7 +14,7 @@ struct tf_resume {
     bool other_kernels;        /* among them the kernels that computed it */
 };
 
-/* Find the newest readable checkpoint of d. 0 also when there is none. */
+/* Find tf_rundir_newest of d. 0 also when there is none. */
 int tf_resume_find(struct tf_resume *r, const struct tf_rundir *d,
                    struct tf_err *err) TF_MUST_CHECK;
 void tf_resume_release(struct tf_resume *r);

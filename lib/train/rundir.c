@@ -30,33 +30,38 @@ char *tf_rundir_file(const char *dir, const char *name)
     return p;
 }
 
-char *tf_rundir_regular_name(uint64_t step)
+enum { NAME = 40 };
+
+static const char *regular_name(char name[NAME], uint64_t step)
 {
-    char name[40];
-    snprintf(name, sizeof name, "ckpt-%08llu.tfm", (unsigned long long)step);
-    return tf_xstrdup(name);
+    snprintf(name, NAME, "ckpt-%08llu.tfm", (unsigned long long)step);
+    return name;
 }
 
-/* ckpt-00000123.tfm: eight digits or more. */
+char *tf_rundir_regular_name(uint64_t step)
+{
+    char name[NAME];
+    return tf_xstrdup(regular_name(name, step));
+}
+
+/* Is it the very name that we give to the checkpoint of a step? A number too large for 64 bits and
+ * superfluous zeros are not. */
 static bool regular_step(const char *name, uint64_t *step)
 {
-    size_t n = strlen(name);
-    if (n < 17 || n > 30 || strncmp(name, "ckpt-", 5) != 0 || strcmp(name + n - 4, ".tfm") != 0)
-        return false;
+    char ours[NAME];
     uint64_t x = 0;
-    for (size_t i = 5; i < n - 4; i++) {
-        if (name[i] < '0' || name[i] > '9')
-            return false;
-        x = x * 10 + (uint64_t)(name[i] - '0');
-    }
+    if (strncmp(name, "ckpt-", 5) != 0)
+        return false;
+    for (const char *p = name + 5; *p >= '0' && *p <= '9'; p++)
+        x = x * 10 + (uint64_t)(*p - '0');
     *step = x;
-    return true;
+    return strcmp(name, regular_name(ours, x)) == 0;
 }
 
 static int by_step(const void *a, const void *b)
 {
     const struct tf_checkpoint_file *x = a, *y = b;
-    return x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->path, y->path);
+    return x->step < y->step ? -1 : x->step > y->step;
 }
 
 /* Would opening it wait, or act on a device? */
@@ -99,7 +104,8 @@ static int list(struct tf_checkpoint_list *l, DIR *d, const char *dir, struct tf
         tf_checkpoint_list_release(l);
     }
     closedir(d);
-    tf_checkpoint_list_sort(l);
+    if (l->n > 1)
+        qsort(l->v, l->n, sizeof *l->v, by_step);
     return rc;
 }
 
@@ -121,10 +127,13 @@ static DIR *open_dir(const struct tf_rundir *d)
     return dir;
 }
 
-void tf_checkpoint_list_sort(struct tf_checkpoint_list *l)
+int tf_checkpoint_check_step(const struct tf_checkpoint_file *f, uint64_t step, struct tf_err *err)
 {
-    if (l->n > 1)
-        qsort(l->v, l->n, sizeof *l->v, by_step);
+    if (step == f->step)
+        return 0;
+    return tf_fail(err,
+                   "%s: the name is that of step %llu, but it contains step %llu; move it away",
+                   f->path, (unsigned long long)f->step, (unsigned long long)step);
 }
 
 void tf_checkpoint_list_release(struct tf_checkpoint_list *l)
@@ -143,8 +152,9 @@ int tf_rundir_open_file(const struct tf_rundir *d, const char *name, int flags, 
     char *path = tf_rundir_file(d->path, name);
     int fd = tf_fd_open_at(d->fd, name, flags | O_NONBLOCK, 0666);
     if (fd < 0)
-        errno == ELOOP ? tf_fail(err, "%s: a symbolic link, not a file of a run", path)
-                       : tf_fail_errno(err, "%s", path);
+        errno == ELOOP && (flags & O_NOFOLLOW)
+            ? tf_fail(err, "%s: a symbolic link, not a file of a run", path)
+            : tf_fail_errno(err, "%s", path);
     else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         S_ISDIR(st.st_mode) ? tf_fail_directory(err, path)
                             : tf_fail(err, "%s: not a regular file", path);
@@ -406,32 +416,32 @@ void tf_rundir_close(struct tf_rundir *d)
 /* ---- the newest ---- */
 
 struct candidate {
-    char *path;
-    uint64_t step;
-    int rank; /* for equal steps, the lowest first */
+    struct tf_checkpoint_file file;
+    int rank; /* for equal steps, the lowest first; 0: regular */
 };
 
 static int newest_first(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
-    return x->step != y->step ? (x->step > y->step ? -1 : 1) : x->rank - y->rank;
+    return x->file.step != y->file.step ? (x->file.step > y->file.step ? -1 : 1)
+                                        : x->rank - y->rank;
 }
 
 /* Read the step of a file that has none in its name: resume.tfm, best.tfm. False when there is no
- * such file, and c->path is NULL; *why is set when the step can't be read. */
+ * such file, and the path is NULL; *why is set when the step can't be read. */
 static bool peek(struct candidate *c, const struct tf_rundir *d, const char *name, int rank,
                  struct tf_err *why)
 {
     struct tf_model_file m;
+    struct stat st;
     *why = (struct tf_err){0};
     *c = (struct candidate){.rank = rank};
-    int rc = tf_rundir_read(d, name, &m, TF_MODEL_HEAD, why);
-    if (rc != 0 && why->sys == ENOENT)
+    if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
         return false;
-    c->path = tf_rundir_file(d->path, name);
-    if (rc == 0) {
-        if (tf_state_step(&c->step, &m, why) != 0)
-            tf_context(why, "%s", c->path);
+    c->file.path = tf_rundir_file(d->path, name);
+    if (tf_rundir_read(d, name, &m, TF_MODEL_HEAD, why) == 0) {
+        if (tf_state_step(&c->file.step, &m, why) != 0)
+            tf_context(why, "%s", c->file.path);
         tf_model_release(&m);
     }
     return true;
@@ -454,47 +464,87 @@ static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s,
     return tf_context(err, "%s", path);
 }
 
+/* Only what is in a file is damage, or a directory under its name. A file that cannot be read now,
+ * because of its mode, a missing disk or memory, may be whole: an older one would lose its updates.
+ */
+static int check_damaged(const struct tf_err *why, struct tf_err *err)
+{
+    if (why->sys == 0 || why->sys == EISDIR)
+        return 0;
+    return tf_fail(err, "%s; to resume from an older checkpoint, move it away", why->msg);
+}
+
+struct candidates {
+    struct candidate *v;
+    size_t n, torn; /* torn: those that are not among them, because they have no step */
+};
+
+static int find_candidates(struct candidates *c, const struct tf_rundir *d, struct tf_err *err)
+{
+    static const char *const others[] = {TF_RUN_RESUME, TF_RUN_BEST};
+    enum { OTHERS = sizeof others / sizeof *others };
+    struct tf_checkpoint_list l;
+    *c = (struct candidates){0};
+    if (list(&l, open_dir(d), d->path, err) != 0)
+        return -1;
+    c->v = tf_xcalloc(l.n + OTHERS, sizeof *c->v);
+    for (; c->n < l.n; c->n++)
+        c->v[c->n].file = l.v[c->n];
+    free(l.v);
+    int rc = 0;
+    for (int i = 0; i < OTHERS && rc == 0; i++) {
+        struct candidate *new = &c->v[c->n];
+        struct tf_err why;
+        if (!peek(new, d, others[i], i + 1, &why))
+            continue;
+        if (why.status == 0) {
+            c->n++;
+            continue;
+        }
+        free(new->file.path);
+        c->torn++;
+        if ((rc = check_damaged(&why, err)) == 0)
+            tf_warn("%s; skipped", why.msg);
+    }
+    qsort(c->v, c->n, sizeof *c->v, newest_first);
+    return rc;
+}
+
+static int read_newest(const struct candidates *c, const struct tf_rundir *d,
+                       struct tf_model_file *m, struct tf_run_state *s, char **path,
+                       struct tf_err *err)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct tf_checkpoint_file *f = &c->v[i].file;
+        struct tf_err why = {0};
+        if (read_checkpoint(m, s, d, f->path, &why) == 0) {
+            if (c->v[i].rank == 0 && tf_checkpoint_check_step(f, s->step, err) != 0) {
+                tf_model_release(m);
+                return -1;
+            }
+            *path = tf_xstrdup(f->path);
+            return 1;
+        }
+        if (check_damaged(&why, err) != 0)
+            return -1;
+        tf_warn("%s%s", why.msg, i + 1 < c->n ? "; trying the checkpoint before it" : "");
+    }
+    if (c->n + c->torn == 0)
+        return 0;
+    return tf_fail(err, "%s: none of its %zu checkpoints can be read", d->path, c->n + c->torn);
+}
+
 int tf_rundir_newest(const struct tf_rundir *d, struct tf_model_file *m, struct tf_run_state *s,
                      char **path, struct tf_err *err)
 {
-    struct tf_checkpoint_list l;
-    if (list(&l, open_dir(d), d->path, err) != 0)
-        return -1;
-    struct candidate *c = tf_xcalloc(l.n + 2, sizeof *c);
-    size_t n = 0, torn = 0;
-    for (size_t i = 0; i < l.n; i++)
-        c[n++] = (struct candidate){.path = tf_xstrdup(l.v[i].path), .step = l.v[i].step};
-    tf_checkpoint_list_release(&l);
-    static const char *const others[] = {TF_RUN_RESUME, TF_RUN_BEST};
-    for (int i = 0; i < 2; i++) {
-        struct tf_err why;
-        if (!peek(&c[n], d, others[i], i + 1, &why))
-            continue;
-        if (why.status == 0) {
-            n++;
-            continue;
-        }
-        tf_warn("%s; skipped", why.msg);
-        free(c[n].path);
-        torn++;
-    }
-    qsort(c, n, sizeof *c, newest_first);
-    int rc = n + torn > 0 ? -1 : 0;
+    struct candidates c;
     *path = NULL;
-    for (size_t i = 0; i < n && rc < 0; i++) {
-        struct tf_err e = {0};
-        if (read_checkpoint(m, s, d, c[i].path, &e) == 0) {
-            rc = 1;
-            *path = tf_xstrdup(c[i].path);
-        } else {
-            tf_warn("%s%s", e.msg, i + 1 < n ? "; trying the checkpoint before it" : "");
-        }
-    }
-    if (rc < 0)
-        tf_fail(err, "%s: none of its %zu checkpoints can be read", d->path, n + torn);
-    for (size_t i = 0; i < n; i++)
-        free(c[i].path);
-    free(c);
+    int rc = find_candidates(&c, d, err);
+    if (rc == 0)
+        rc = read_newest(&c, d, m, s, path, err);
+    for (size_t i = 0; i < c.n; i++)
+        free(c.v[i].file.path);
+    free(c.v);
     return rc;
 }
 
@@ -548,8 +598,8 @@ bool tf_rundir_best_is(const struct tf_rundir *d, uint64_t step)
     struct candidate best;
     struct tf_err why;
     bool there = peek(&best, d, TF_RUN_BEST, 0, &why);
-    free(best.path);
-    return there && why.status == 0 && best.step == step;
+    free(best.file.path);
+    return there && why.status == 0 && best.file.step == step;
 }
 
 static int remove_checkpoint(const struct tf_rundir *d, const char *path, struct tf_err *err)
@@ -584,9 +634,9 @@ int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, u
     for (size_t i = 0; keep > 0 && rc == 0 && i + keep < n; i++)
         rc = remove_checkpoint(d, l.v[i].path, err);
     if (rc == 0 && peek(&resume, d, TF_RUN_RESUME, 0, &why)) {
-        if (why.status == 0 && resume.step <= step)
-            rc = remove_checkpoint(d, resume.path, err);
-        free(resume.path);
+        if (why.status == 0 && resume.file.step <= step)
+            rc = remove_checkpoint(d, resume.file.path, err);
+        free(resume.file.path);
     }
     tf_checkpoint_list_release(&l);
     return rc;

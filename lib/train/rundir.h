@@ -53,7 +53,8 @@ char *tf_rundir_regular_name(uint64_t step); /* "ckpt-%08d.tfm", on the heap */
  * 1 or 0; -1 when a directory that exists cannot be read. */
 int tf_rundir_owns(const char *dir, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
-/* The regular checkpoints of a directory, ascending by the step in the name. */
+/* The regular checkpoints of a directory, ascending by the step in the name, which is exactly
+ * tf_rundir_regular_name of that step. */
 struct tf_checkpoint_list {
     struct tf_checkpoint_file {
         char *path;
@@ -62,12 +63,17 @@ struct tf_checkpoint_list {
     size_t n;
 };
 int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err *err) TF_MUST_CHECK;
-void tf_checkpoint_list_sort(struct tf_checkpoint_list *l); /* after changing steps */
+/* Does the checkpoint contain the step of its name? A copy under another name would be taken for
+ * newer or older than it is, or counted twice. */
+int tf_checkpoint_check_step(const struct tf_checkpoint_file *f, uint64_t step,
+                             struct tf_err *err) TF_MUST_CHECK;
 void tf_checkpoint_list_release(struct tf_checkpoint_list *l);
 
-/* The newest readable checkpoint, by the step in the name of regular ones and inside the others;
- * damaged ones, and models that are not checkpoints, are skipped with a warning. 1: *m, *s and
- * *path (heap) describe it; 0: there is none; -1: there are some, but none can be read. */
+/* The newest checkpoint, by the step in the name of regular ones and inside the others; damaged
+ * ones, and models that are not checkpoints, are skipped with a warning. 1: *m, *s and *path (heap)
+ * describe it; 0: there is none; -1: there are some, but none can be read, or a failure that is no
+ * damage (permissions, input/output, a link that leads nowhere, memory) leaves open whether it is
+ * the newest, or the newest has another step than its name. */
 int tf_rundir_newest(const struct tf_rundir *d, struct tf_model_file *m, struct tf_run_state *s,
                      char **path, struct tf_err *err) TF_MUST_CHECK;
 

@@ -45,9 +45,21 @@ for name, prefix in (("mean.tfm", "p/"), ("ema.tfm", "e/")):
 PY
 }
 
-@test "a directory's last by the step inside, files as they are given; to a file or a pipe" {
+@test "a directory's last by step, files as they are given; to a file or a pipe" {
     mv run/ckpt-00000030.tfm x
-    cp x run/ckpt-00000001.tfm
+    # Without the checkpoint of its own step, too: a copy under another name counts for nothing.
+    for name in 00000001 00000099; do
+        cp x run/ckpt-$name.tfm
+        t 1 tf-avgckpt -n 2 run
+        expect_error "tf-avgckpt: run/ckpt-$name.tfm: the name is that of step $((10#$name)), but it contains step 30; move it away"
+        [ -z "$output" ]
+        rm run/ckpt-$name.tfm
+    done
+    # What is not written as the names of checkpoints are is none of them.
+    cp x run/ckpt-30.tfm
+    cp x run/ckpt-000000030.tfm
+    cp x run/ckpt-99999999999999999999.tfm
+    cp x run/ckpt-00000030.tfm
     tf-avgckpt -n 2 run >a.tfm
     tf-avgckpt run/ckpt-00000025.tfm x >b.tfm
     cmp a.tfm b.tfm

@@ -155,7 +155,8 @@ C
 
 @test "a tool ended by a signal removes its unfinished file and dies of the signal" {
     local sig pid
-    for sig in INT TERM HUP; do
+    ulimit -c 0 # QUIT and XCPU dump core
+    for sig in INT TERM HUP QUIT ALRM VTALRM PROF XCPU USR1 USR2; do
         mkfifo "pipe$sig"
         env --default-signal="$sig" tf-cbor head - -o "out$sig" <"pipe$sig" 3>&- &
         pid=$!

@@ -133,6 +133,11 @@ half ftruncate * 1 1 run/lock: write
 half pwrite * 1 1 run/lock: write
 half read * 1 1 run/log.jsonl: read
 half read * 10 1 run/log.jsonl: read
+half read * 1-40 1 run/resume.tfm: read
+half open resume.tfm 1 1 run/resume.tfm
+half open resume.tfm 2 1 run/resume.tfm
+half open best.tfm 1 1 run/best.tfm
+no-best open ckpt-* 1 1 run/ckpt-00000008.tfm
 half stat lock 1-40 1 run/lock
 half open log.jsonl 1 1 run/log.jsonl
 half open log.jsonl 2 1 run/log.jsonl

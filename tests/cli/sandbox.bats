@@ -4,6 +4,7 @@
 bats_require_minimum_version 1.5.0
 load helper
 
+# Training is on the CPU: where a plugin may be loaded, there is no sandbox.
 prepare() {
     [ -z "${TF_SAN:-}" ] || skip "no sandbox in a build with sanitizers"
     [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
@@ -130,13 +131,66 @@ all_stopped() {
     expect_output "$(cat want)"
 }
 
+@test "links to files on another disk: checkpoints, references, validation data that are replaced" {
+    tf-tokenize --train --vocab-size 40 -o v.model in/text
+    tf-tokenize -m v.model in/text >s.tfs
+    tf-batch --tokens 200 --epochs 0 s.tfs s.tfs | head -c 20000 >b.tfs || true
+    mkdir disk refs data valid
+    tf-batch --tokens 200 s.tfs s.tfs >data/valid.tfs
+    ln -s ../data/valid.tfs valid/link
+    small=(--device cpu --preset tiny --d-model 16 --d-ff 16 --heads 2 --layers 1 --vocab v.model
+        --threads 1 --save-every 2 --valid valid/link --valid-every 1 -o out/run)
+    tf-train "${small[@]}" --steps 6 b.tfs
+    cp -r out/run whole
+    tf-avgckpt -n 2 whole >want.tfm
+    for f in ckpt-00000004.tfm ckpt-00000006.tfm best.tfm; do
+        mv out/run/$f disk
+        ln -s ../../disk/$f out/run
+    done
+    t 0 tf-avgckpt -n 2 out/run -o model.tfm
+    cmp want.tfm model.tfm
+    mkfifo pipe
+    tf-train "${small[@]}" --log-every 1 --steps 8 - <pipe 2>err &
+    head -c 8000 b.tfs >part
+    exec 9>pipe
+    cat part >&9
+    wait_for grep -q '"event":"step","step":7,' out/run/log.jsonl
+    cp data/valid.tfs again && mv again data/valid.tfs # another file with the same bytes
+    tail -c +8001 b.tfs >&9
+    exec 9>&-
+    wait $! || { cat err >&2; return 1; }
+    grep -q "resuming from out/run/ckpt-00000006.tfm" err
+    tf-train "${small[@]}" --steps 8 -o whole b.tfs
+    cmp whole/ckpt-00000008.tfm out/run/ckpt-00000008.tfm
+    cp in/text disk/one
+    head -n 9 in/text | tac >disk/two
+    ln -s ../disk/one refs/r0
+    ln -s ../disk/two refs/r1
+    t 0 tf-bleu --tok-input refs/r -i in/text
+    expect_contains "$output" "BLEU = 100.00"
+    tf-bleu --tok-input disk/one disk/two -i in/text >want
+    expect_output "$(cat want)"
+}
+
+@test "a directory for a run that exists already: the one that has it is synced" {
+    need strace
+    tf-tokenize --train --vocab-size 40 -o v.model in/text
+    tf-tokenize -m v.model in/text >s.tfs
+    tf-batch --tokens 200 s.tfs s.tfs >b.tfs
+    mkdir out/run # as a start leaves it that was killed at once
+    t 0 strace -f -qq -y -o calls -e trace=fsync tf-train --device cpu --preset tiny \
+        --d-model 16 --d-ff 16 --heads 2 --layers 1 --vocab v.model --threads 1 --steps 1 \
+        -o out/run b.tfs
+    grep -q "fsync([0-9]*<$T/out>) *= 0" calls
+}
+
 @test "a run that is trained, resumed, validated, averaged and used under the sandbox" {
     tf-tokenize --train --vocab-size 40 -o v.model in/text
     tf-tokenize -m v.model in/text >s.tfs
     tf-batch --tokens 200 --epochs 0 s.tfs s.tfs | head -c 20000 >b.tfs || true
     tf-batch --tokens 200 s.tfs s.tfs >valid.tfs
-    small=(--preset tiny --d-model 16 --d-ff 16 --heads 2 --layers 1 --vocab v.model --threads 2
-        --save-every 2 --valid valid.tfs --valid-every 1 -o out/run)
+    small=(--device cpu --preset tiny --d-model 16 --d-ff 16 --heads 2 --layers 1 --vocab v.model
+        --threads 2 --save-every 2 --valid valid.tfs --valid-every 1 -o out/run)
     t 0 tf-train "${small[@]}" --steps 2 b.tfs
     cp valid.tfs again.tfs && mv again.tfs valid.tfs # another file with the same bytes
     t 0 tf-train "${small[@]}" --steps 4 b.tfs

@@ -803,6 +803,49 @@ assert changed == 1' "$@"
     expect_contains "$stderr" "run: none of its 3 checkpoints can be read"
 }
 
+@test "a checkpoint that cannot be read, but may be whole: 1, and no older one takes its place" {
+    train --steps 10 --save-every 5 -o run b.tfs
+    mkdir disk
+    mv run/ckpt-00000010.tfm disk
+    cp -r run before
+    ln -s ../no-disk/ckpt-00000010.tfm run/ckpt-00000010.tfm
+    tr_t 1 --steps 20 --save-every 5 -o run b.tfs
+    expect_error "tf-train: run/ckpt-00000010.tfm: No such file or directory; to resume from an older checkpoint, move it away"
+    same before/log.jsonl run/log.jsonl
+    # A link to the damaged file is damage.
+    mkdir no-disk
+    head -c 1000 disk/ckpt-00000010.tfm >no-disk/ckpt-00000010.tfm
+    tr_t 0 --steps 5 --save-every 5 -o run b.tfs
+    expect_contains "$stderr" "warning: run/ckpt-00000010.tfm: truncated"
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizer does not run under strace"
+    need strace
+    cp disk/ckpt-00000010.tfm no-disk
+    for failure in "openat EACCES Permission denied" "read EIO Input/output error"; do
+        read -r call error text <<<"$failure"
+        t 1 strace -f -qq -o /dev/null -P "$T/no-disk/ckpt-00000010.tfm" -P ckpt-00000010.tfm \
+            -e "trace=$call" -e "inject=$call:error=$error" tf-train "${small[@]}" --steps 20 \
+            --save-every 5 -o run b.tfs
+        expect_contains "$stderr" "tf-train: run/ckpt-00000010.tfm: "
+        expect_contains "$stderr" "$text; to resume from an older checkpoint, move it away"
+        [ "$(cd run && echo ckpt*)" = "ckpt-00000005.tfm ckpt-00000010.tfm" ]
+    done
+    tr_t 0 --steps 20 --save-every 5 -o run b.tfs
+    expect_contains "$stderr" "resuming from run/ckpt-00000010.tfm"
+}
+
+@test "names of checkpoints: another step inside is refused, other ways to write a number are no names" {
+    train --steps 15 --save-every 5 -o run b.tfs
+    cp run/ckpt-00000005.tfm run/ckpt-00000099.tfm
+    tr_t 1 --steps 20 --save-every 5 -o run b.tfs
+    expect_error "tf-train: run/ckpt-00000099.tfm: the name is that of step 99, but it contains step 5; move it away"
+    mv run/ckpt-00000099.tfm run/ckpt-99999999999999999999.tfm
+    cp run/ckpt-00000005.tfm run/ckpt-000000016.tfm
+    tr_t 0 --steps 20 --save-every 5 --keep 1 -o run b.tfs
+    expect_contains "$stderr" "resuming from run/ckpt-00000015.tfm"
+    [ "$(cd run && echo ckpt*)" = \
+        "ckpt-000000016.tfm ckpt-00000020.tfm ckpt-99999999999999999999.tfm" ]
+}
+
 @test "validation: best.tfm, early stopping, and all that is in the log" {
     args=(--steps 40 --save-every 6 --valid v.tfs --valid-every 3 --patience 3 --keep 2 --schedule \
         constant --lr 0.1 --warmup 0)

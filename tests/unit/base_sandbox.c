@@ -3,6 +3,7 @@
 #include "../harness/child.h"
 #include "../harness/tap.h"
 #include "../harness/temp.h"
+#include "base/fd.h"
 #include "base/output.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
@@ -58,6 +59,34 @@ static int read_beside(void)
 {
     return opened(temp_path("data/appeared"), O_RDONLY);
 }
+static int read_beside_target(void)
+{
+    return opened(temp_path("disk/appeared"), O_RDONLY);
+}
+static int read_linked(void)
+{
+    return opened(temp_path("all/link"), O_RDONLY);
+}
+static int read_linked_in_run(void)
+{
+    return opened(temp_path("run/link"), O_RDONLY);
+}
+static int read_linked_below(void)
+{
+    return opened(temp_path("all/below/link"), O_RDONLY);
+}
+static int read_linked_directory(void)
+{
+    return opened(temp_path("all/dir/other"), O_RDONLY);
+}
+static int read_beside_linked(void)
+{
+    return opened(temp_path("else/other"), O_RDONLY);
+}
+static int write_linked(void)
+{
+    return opened(temp_path("run/link"), O_WRONLY);
+}
 static int read_passwd(void)
 {
     return opened("/etc/passwd", O_RDONLY);
@@ -89,6 +118,20 @@ static int read_output(void)
 static int in_run(void)
 {
     return opened(temp_path("run/x"), O_RDWR | O_CREAT);
+}
+static int sync_parent_of_run(void)
+{
+    struct tf_err err = {0};
+    int fd = open(temp_path(""), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int rc = tf_sync_dir_at(fd, temp_path("run"), &err);
+    close(fd);
+    return rc == 0 ? 0 : err.sys;
+}
+static int read_beside_run(void)
+{
+    return opened(temp_path("else/beside"), O_RDONLY);
 }
 static int in_new_run(void)
 {
@@ -276,6 +319,10 @@ static void test_files(void)
     expect(read_input, 0, 0, "an input");
     expect(read_listed, 0, 0, "a file below an input that is a directory");
     expect(read_beside, 0, 0, "a file beside one that is opened again");
+    expect(read_beside_target, 0, 0, "a file beside the one that its link refers to");
+    expect(read_linked, 0, 0, "a link in an input that is a directory");
+    expect(read_linked_in_run, 0, 0, "a link in the directory of a run");
+    expect(sync_parent_of_run, 0, 0, "syncing the directory that has the directory of a run");
     expect(read_library, 0, 0, "libraries");
     expect(write_temp, 0, 0, "a new file in the directory of an output");
     expect(output, 0, 0, "an output through a link to another directory");
@@ -283,6 +330,11 @@ static void test_files(void)
     expect(in_run, 0, 0, "the directory of a run");
     expect(in_new_run, 0, 0, "a run that does not exist yet");
     expect(read_other, FILES, EACCES, "another file in the directory of an input");
+    expect(read_linked_below, FILES, EACCES, "a link further below");
+    expect(read_linked_directory, FILES, EACCES, "a link to a directory");
+    expect(read_beside_linked, FILES, EACCES, "another file where a link leads");
+    expect(write_linked, FILES, EACCES, "writing to what a link in a run refers to");
+    expect(read_beside_run, FILES, EACCES, "a file that shares a directory with a run");
     expect(read_passwd, FILES, EACCES, "a file of the system");
     expect(read_memory, FILES, EACCES, "another process");
     expect(write_input, FILES, EACCES, "writing to an input");
@@ -349,21 +401,32 @@ static void test_off(void)
 int main(void)
 {
     unsetenv("TF_SANDBOX");
-    static const char *const dirs[] = {"in",   "out", "all",  "all/below",
-                                       "data", "run", "runs", "far", "new"};
+    static const char *const dirs[] = {"in",   "out", "all", "all/below", "data", "run",
+                                       "runs", "far", "new", "disk",      "else", "even"};
     for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
         mkdir(temp_path(dirs[i]), 0777);
-    static const char *const files[] = {"in/input",     "in/other",      "out/there",
-                                        "all/below/it", "data/appeared", "far/file"};
+    static const char *const files[] = {"in/input",      "in/other",      "out/there",
+                                        "all/below/it",  "data/appeared", "far/file",
+                                        "disk/appeared", "disk/valid",    "else/file",
+                                        "else/other",    "else/third",    "even/other",
+                                        "else/beside"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         write_file(temp_path(files[i]), "x", 1);
-    if (symlink(temp_path("far/file"), temp_path("out/link")) != 0 ||
-        symlink("../new/file", temp_path("out/dangling")) != 0)
+    static const char *const links[][2] = {
+        {"../new/file", "out/dangling"}, {"../disk/valid", "data/link"},
+        {"../else/file", "all/link"},    {"../else/third", "run/link"},
+        {"../even", "all/dir"},          {"../../in/other", "all/below/link"},
+    };
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        if (symlink(links[i][0], temp_path(links[i][1])) != 0)
+            bail_out("symlink");
+    if (symlink(temp_path("far/file"), temp_path("out/link")) != 0)
         bail_out("symlink");
     tf_strs_add(&plain.read, temp_path("in/input"));
     tf_strs_add(&plain.read, temp_path("in/missing"));
     tf_strs_add(&plain.read, temp_path("all"));
     tf_strs_add(&plain.beside, temp_path("data/valid"));
+    tf_strs_add(&plain.beside, temp_path("data/link"));
     tf_strs_add(&plain.write, temp_path("out/result"));
     tf_strs_add(&plain.write, temp_path("out/link"));
     tf_strs_add(&plain.write, temp_path("out/dangling"));

@@ -302,6 +302,11 @@ static void test_grid(void)
     free(full);
     free(path);
     put("ckpt-1.tfm", "");
+    /* Numbers that are not written as ours are: with more zeros, of more than 64 bits. */
+    put("ckpt-000000010.tfm", "");
+    put("ckpt-00000000000000000010.tfm", "");
+    put("ckpt-99999999999999999999.tfm", "");
+    put("ckpt-18446744073709551626.tfm", ""); /* 2^64 + 10 */
     put("ckpt-0000001x.tfm", "");
     put("ckpt-00000007.tfm.bak", "");
     ok(tf_rundir_list(&l, dir, &err) == 0 && l.n == 5 && l.v[0].step == 5 &&
@@ -352,6 +357,71 @@ static void test_grid(void)
            strstr(err.msg, "none of its 5 checkpoints can be read") != NULL,
        "%s", err.msg);
     tf_rundir_close(&d);
+}
+
+/* Open the directory, find the newest, which fails, and expect the message. */
+static void newest_fails(const char *run, const char *want, const char *name)
+{
+    struct tf_rundir d;
+    struct tf_model_file m;
+    struct tf_run_state s;
+    char *path;
+    err = (struct tf_err){0};
+    must(tf_rundir_open(&d, run, &err), &err);
+    ok(tf_rundir_newest(&d, &m, &s, &path, &err) == -1 && strstr(err.msg, want) != NULL, "%s: %s",
+       name, err.msg);
+    tf_rundir_close(&d);
+}
+
+/* What keeps the newest from being read, and is no damage: an older one does not take its place. */
+static void test_unreadable(void)
+{
+    const char *run = temp_path("unreadable");
+    static const char *const names[] = {"unreadable/ckpt-00000010.tfm", "unreadable/resume.tfm",
+                                        "unreadable/best.tfm"};
+    mkdir(run, 0777);
+    checkpoint("unreadable/ckpt-00000005.tfm", 5);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = temp_path(names[i]), *name = strchr(names[i], '/');
+        if (symlink("../missing-disk/file", path) != 0)
+            bail_out("symlink");
+        newest_fails(run, "No such file or directory; to resume from an older checkpoint", name);
+        ok(strstr(err.msg, name) != NULL, "it is named");
+        unlink(path);
+        if (symlink(name + 1, path) != 0)
+            bail_out("symlink");
+        newest_fails(run, "Too many levels of symbolic links", name);
+        unlink(path);
+    }
+    /* A directory is no checkpoint, whole or not. */
+    struct tf_rundir d;
+    struct tf_model_file m;
+    struct tf_run_state s;
+    char *path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        mkdir(temp_path(names[i]), 0777);
+    must(tf_rundir_open(&d, run, &err), &err);
+    if (is_int(tf_rundir_newest(&d, &m, &s, &path, &err), 1, "passes over directories")) {
+        ok(s.step == 5, "to step 5");
+        tf_model_release(&m);
+        free(path);
+    }
+    tf_rundir_close(&d);
+}
+
+/* A checkpoint under the name of another step would be taken for newer than it is. */
+static void test_copies(void)
+{
+    const char *run = temp_path("copies");
+    mkdir(run, 0777);
+    checkpoint("copies/ckpt-00000060.tfm", 60);
+    checkpoint("copies/ckpt-00000099.tfm", 20);
+    newest_fails(run,
+                 "copies/ckpt-00000099.tfm: the name is that of step 99, but it contains step 20",
+                 "a copy of step 20 as the newest");
+    unlink(temp_path("copies/ckpt-00000099.tfm"));
+    checkpoint("copies/ckpt-18446744073709551615.tfm", 20);
+    newest_fails(run, "the name is that of step 18446744073709551615, but", "the largest number");
 }
 
 /* Without hard links best.tfm is a copy; here because the link's temporary name is taken. */
@@ -426,6 +496,8 @@ int main(void)
     test_lock_file();
     test_state();
     test_grid();
+    test_unreadable();
+    test_copies();
     test_copy();
     test_journal();
     return done();
