@@ -55,8 +55,8 @@ void tf_work_round(struct tf_tokenize_work *r);
 struct tf_work_block *tf_work_room(struct tf_tokenize_work *r);
 /* Mark an item as bad. code: enum tf_bad_code. */
 void tf_work_bad(struct tf_work_item *it, int code, const char *fmt, ...) TF_PRINTF(3, 4);
-/* End the line that begins at `from` in the output. LF in it, from a piece or a normalisation, becomes
- * a space: an item is one line. */
+/* End the line that begins at `from` in the output. LF in it, from a piece or a normalisation,
+ * becomes a space: an item is one line. */
 void tf_work_end_line(struct tf_work_block *b, size_t from);
 /* Count a bad item before its output is written. A record counts once, however many of its
  * hypotheses are bad. */

@@ -10,8 +10,8 @@ prepare() {
     shim=("LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=read)
 }
 
-# stopped N CHANGE COMMAND...: run it, and CHANGE, a function, while it stands before its read number
-# N, or after its end if it makes fewer. Sets status; output is in `out` and `err`.
+# stopped N CHANGE COMMAND...: run it, and CHANGE, a function, while it stands before its read
+# number N, or after its end if it makes fewer. Sets status; output is in `out` and `err`.
 stopped() {
     local n=$1 change=$2 pid
     shift 2
