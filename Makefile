@@ -28,6 +28,9 @@ MPI ?= auto
 MPICC_openmpi ?= mpicc.openmpi
 MPICC_mpich ?= mpicc.mpich
 DEPS ?= yes
+# SP_SOURCE=DIR: the unpacked source of SentencePiece 0.1, compiled with the sanitizers of the build
+# and used in place of the system's library.
+SP_SOURCE ?=
 V ?=
 # Number of tests to run in parallel.
 JOBS ?= $(shell nproc)
@@ -181,7 +184,8 @@ all_cppflags = -Ilib -D_GNU_SOURCE $(if $(x86),-DTF_SETS_X86) $(if $(arm),-DTF_S
 all_cflags = -std=c11 $(warn) -fvisibility=hidden -ffp-contract=off $(anywhere) $(root) $(san) \
 	$(harden) $(call fortify,$(CFLAGS)) $(CFLAGS)
 all_cxxflags = -std=c++17 -Wall -Wextra -fvisibility=hidden -ffp-contract=off $(anywhere) \
-	$(root) $(san) $(harden) $(call fortify,$(CXXFLAGS)) -D_GLIBCXX_ASSERTIONS $(CXXFLAGS)
+	$(root) $(san) $(harden) $(call fortify,$(CXXFLAGS)) -D_GLIBCXX_ASSERTIONS \
+	$(if $(SP_SOURCE),-I$(SP_SOURCE)/src) $(CXXFLAGS)
 emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -fPIC \
 	-fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate $(san) $(CXXFLAGS)
 all_ldflags = -Wl,--as-needed,$(harden_link) $(san) $(LDFLAGS)
@@ -193,8 +197,9 @@ nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contra
 # Libraries for every program; --as-needed drops those that it does not use. For one program only:
 # `$B/bin/tf-x: extra_libs = ...`.
 libs = -lcbor -lz -lpthread -ldl -lm
-sp_libs = $(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || \
-	echo -lsentencepiece -lsentencepiece_train) -lstdc++
+sp_archive := $(if $(SP_SOURCE),$B/libsentencepiece.a)
+sp_libs = $(or $(sp_archive),$(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || \
+	echo -lsentencepiece -lsentencepiece_train)) -lstdc++
 extra_libs =
 
 # If a dependency is missing, print one line instead of a compiler error.
@@ -309,6 +314,30 @@ $B/libtf-sp.a: $(sp_obj) $B/members
 	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
 	$Qrm -f $@ && $(AR) rcs $@ $(sp_obj)
 
+ifneq ($(SP_SOURCE),)
+spm_src := $(filter-out %_main.cc %_test.cc %/testharness.cc,$(sort $(foreach d,\
+	src src/builtin_pb third_party/absl/flags third_party/protobuf-lite,\
+	$(wildcard $(SP_SOURCE)/$d/*.cc))))
+spm_obj := $(spm_src:$(SP_SOURCE)/%.cc=$B/sentencepiece/%.o)
+ifeq ($(spm_src),)
+$(error SP_SOURCE=$(SP_SOURCE): no source of SentencePiece)
+endif
+# As its own CMakeLists.txt compiles it.
+spm_flags = -std=c++17 -w -pthread -DHAVE_PTHREAD=1 -D_USE_INTERNAL_STRING_VIEW \
+	-D_GLIBCXX_ASSERTIONS $(addprefix -I,$B/sentencepiece $(addprefix $(SP_SOURCE)/,. \
+	src/builtin_pb third_party third_party/protobuf-lite)) $(san) $(CXXFLAGS)
+$B/sentencepiece/config.h: $B/flags
+	@mkdir -p $(@D)
+	@printf '#define %s "sentencepiece"\n' VERSION PACKAGE PACKAGE_STRING >$@
+$B/sentencepiece/%.o: $(SP_SOURCE)/%.cc $B/flags $B/sentencepiece/config.h
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  CXX  $<')
+	$Q$(CXX) $(spm_flags) -c -o $@ $<
+$(sp_archive): $(spm_obj)
+	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
+	$Qrm -f $@ && $(AR) rcs $@ $(spm_obj)
+endif
+
 # The harness of all tests.
 $B/libtest.a: $(harness_obj)
 	$(if $(V),,@echo '  AR   $(patsubst $B/%,%,$@)')
@@ -327,7 +356,7 @@ uses_sp := $B/bin/tf-tokenize \
 	$(patsubst %.c,$B/%.t,$(wildcard tests/unit/sp_*.c tests/fuzz/sp_*.c)) \
 	$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/sp_*.c))
 $(uses_sp): extra_libs = $B/libtf.a $(sp_libs) # again: libtf-sp.a uses it, too
-$(uses_sp): $(if $(sp_src),$B/libtf-sp.a)
+$(uses_sp): $(if $(sp_src),$B/libtf-sp.a) $(sp_archive)
 
 $(bins): $B/bin/%: $B/cmd/%.o $B/libtf.a
 	$(call link)

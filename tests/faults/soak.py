@@ -53,6 +53,10 @@ def fuzzer(name):
                 for x in re.findall(rb"stat::number_of_executed_units:\s*(\d+)", slurp(said)))
         row.add("inputs", inputs)
         row.add("minutes of CPU", round(cpu / 60, 1))
+        if name.startswith("sp_"):
+            system = b"libsentencepiece.so" in slurp(target)
+            row.note("SentencePiece of the system, not instrumented" if system else
+                     "SentencePiece compiled from SP_SOURCE, instrumented")
         if rc != 0:
             kept = [
                 f for f in os.listdir(found)

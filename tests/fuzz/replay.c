@@ -39,8 +39,8 @@ static void replay(const char *path, const char *name)
         return;
     feed(data, n);
     struct tf_rng r = tf_rng_new(0, n);
-    for (size_t i = 0; i < CUTS && n > 0; i++)
-        feed(data, n <= CUTS ? i % n : tf_rng_below(&r, n));
+    for (size_t i = 0; i < CUTS && i < n; i++)
+        feed(data, n <= CUTS ? i : tf_rng_below(&r, n));
     for (size_t i = 0; i < CHANGES && n > 0; i++) {
         size_t at = n <= CHANGES ? i % n : tf_rng_below(&r, n);
         char old = data[at];

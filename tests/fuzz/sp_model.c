@@ -1,13 +1,13 @@
 /* sp_model.c - any bytes as a SentencePiece model: what our checks and the library accept can be
- * used on any text. The library is the system's and not instrumented: a crash is seen, a read
- * outside of its memory mostly not. */
+ * used on any text. Unless SP_SOURCE is set the library is the system's and not instrumented: a crash
+ * is seen, a read outside of its memory mostly not. */
 #include "../harness/memory.h"
 #include "base/rng.h"
 #include "base/utf8.h"
 #include "text/sample.h"
 #include "text/vocab.h"
 
-enum { MAX_INPUT = 1 << 13, MOST_PIECES = 1 << 16 };
+enum { MAX_INPUT = 1 << 15, MOST_PIECES = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
