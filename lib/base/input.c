@@ -1,6 +1,7 @@
 /* input.c - buffered input over read(2), or over a filter. */
 #include "base/input.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/terminal.h"
@@ -28,8 +29,10 @@ void tf_in_from_fd(struct tf_in *in, int fd, const char *name)
     struct stat st;
     *in = (struct tf_in){
         .fd = fd, .size = -1, .name = tf_xstrdup(name), .cap = BUFFER, .buf = tf_xmalloc(BUFFER)};
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         in->size = (int64_t)st.st_size;
+        in->modified = st.st_mtim;
+    }
 }
 
 int tf_in_open(struct tf_in *in, const char *path, struct tf_err *err)
@@ -80,6 +83,53 @@ struct tf_in *tf_in_interpose(struct tf_in *in, tf_in_source *source, void *arg,
     return raw;
 }
 
+void tf_in_may_grow(struct tf_in *in)
+{
+    while (in->raw != NULL)
+        in = in->raw;
+    in->grows = true;
+}
+
+/* Does the file still begin with what was read? -1 if reading it again fails. */
+static int still_begins(const struct tf_in *in, struct tf_err *err)
+{
+    /* stdin may have been at some offset */
+    off_t at = lseek(in->fd, 0, SEEK_CUR) - (off_t)in->taken;
+    uint8_t *piece = tf_xmalloc(BUFFER);
+    uint64_t left = in->taken;
+    uint32_t crc = 0;
+    ssize_t got = 1;
+    while (left > 0 && got > 0) {
+        got = pread(in->fd, piece, left < BUFFER ? left : BUFFER, at);
+        if (got < 0 && errno == EINTR) {
+            got = 1;
+        } else if (got > 0) {
+            crc = tf_crc32c(crc, piece, (size_t)got);
+            at += got;
+            left -= (uint64_t)got;
+        }
+    }
+    free(piece);
+    return got < 0 ? tf_fail_errno(err, "%s: read", in->name) : left == 0 && crc == in->crc;
+}
+
+/* Not by the time of change (ctime): a file may be renamed, linked or protected while we read. */
+int tf_in_unchanged(const struct tf_in *in, struct tf_err *err)
+{
+    struct stat st;
+    if (in->size < 0)
+        return 0;
+    if (fstat(in->fd, &st) != 0)
+        return tf_fail_errno(err, "%s", in->name);
+    if (st.st_size == in->size && st.st_mtim.tv_sec == in->modified.tv_sec &&
+        st.st_mtim.tv_nsec == in->modified.tv_nsec)
+        return 0;
+    int same = in->grows && st.st_size >= in->size ? still_begins(in, err) : 0;
+    if (same != 0)
+        return same < 0 ? -1 : 0;
+    return tf_fail(err, "%s: changed while it was read", in->name);
+}
+
 /* One read that returns data: its size, 0 at the end and from then on, -1 on error. */
 static ssize_t read_some(struct tf_in *in, void *dst, size_t n, struct tf_err *err)
 {
@@ -90,8 +140,14 @@ static ssize_t read_some(struct tf_in *in, void *dst, size_t n, struct tf_err *e
     }
     while (!in->eof) {
         ssize_t got = read(in->fd, dst, n < SSIZE_MAX ? n : SSIZE_MAX);
-        if (got > 0)
+        if (got > 0) {
+            in->taken += (uint64_t)got;
+            if (in->grows)
+                in->crc = tf_crc32c(in->crc, dst, (size_t)got);
             return got;
+        }
+        if (got == 0 && tf_in_unchanged(in, err) < 0)
+            return -1;
         if (got == 0)
             in->eof = true;
         else if (errno == EAGAIN || errno == EWOULDBLOCK)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 enum { TF_LINE_HEAD = 64 /* bytes that are kept of a line that is too long */ };
 
@@ -25,7 +26,11 @@ struct tf_in {
     uint8_t *buf;     /* bytes [pos, len) are unread */
     size_t pos, len, cap;
     uint64_t offset;  /* of buf[0] in the input */
-    int64_t size;     /* of a regular file; -1 for pipes and terminals */
+    int64_t size;     /* of a regular file, when it was opened; -1 for pipes and terminals */
+    struct timespec modified; /* that file's time of modification then */
+    bool grows;       /* see tf_in_may_grow; then there is a CRC-32C of what was read */
+    uint64_t taken;   /* bytes that were read */
+    uint32_t crc;
     bool eof;         /* a read has returned 0 */
     tf_in_check *check;   /* until it has said 1; set after opening, or NULL */
     tf_in_source *source; /* NULL: read(2) of fd */
@@ -50,6 +55,14 @@ void tf_in_close(struct tf_in *in);
  * read from source. Returns what the source reads. tf_in_close frees arg and closes both. */
 struct tf_in *tf_in_interpose(struct tf_in *in, tf_in_source *source, void *arg,
                               void (*source_free)(void *arg));
+
+/* At the end of a regular file, size and time of modification must be those that it had when it was
+ * opened: otherwise what was read may be a mixture of old and new contents. After this call, before
+ * the first read, others may append to the file, as to a log: if it has changed, it is read again
+ * and must begin with what was read before. */
+void tf_in_may_grow(struct tf_in *in);
+/* The check that is made at the end, for readers that map the file or stop earlier. */
+int tf_in_unchanged(const struct tf_in *in, struct tf_err *err) TF_MUST_CHECK;
 
 /* Make at least `need` unread bytes available. Returns the number available, which is less than
  * `need` only at the end of the input; -1 on error. Grows the buffer to `need`: callers limit it.

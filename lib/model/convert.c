@@ -174,13 +174,13 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
                       struct tf_err *err)
 {
     const char *name = in->name;
-    ssize_t n = tf_in_refuse_terminal(in, "a model", err) < 0 ? -1 : tf_in_fill(in, 9, err);
-    if (n < 0)
+    ssize_t n;
+    if (tf_in_refuse_terminal(in, "a model", err) < 0 || (n = tf_in_fill(in, TF_LABEL_N, err)) < 0)
         return -1;
     m->from = format_of((const char *)in->buf + in->pos, (size_t)n);
     if (m->from == TF_FORMAT_AUTO)
         return tf_fail(err, "%s: not a model of tf-tools, safetensors or npz", name);
-    if (m->from == TF_FORMAT_TFM && o->config != NULL)
+    if (m->from == TF_FORMAT_TFM && n >= TF_LABEL_N && o->config != NULL)
         return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
     if ((m->from == TF_FORMAT_TFM ? read_own(m, in, err) : read_other(m, in, o, err)) < 0)
         return -1;

@@ -235,6 +235,7 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
     TF_ASSERT(keys->ny <= TF_SERIES_MAX);
     if (tf_text_open(&in, path, TF_TEXT_UTF8, err) < 0)
         return -1;
+    tf_in_may_grow(&in); /* a run may be writing its log */
     for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0;
          number++) {
         if (got == 1 && number == 1)

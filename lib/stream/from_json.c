@@ -693,6 +693,7 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
     size_t n;
     uint64_t number = 1;
     int rc;
+    bool of_line = false; /* is the error in a line? */
     for (;; number++) {
         bool waits = u.w.out && !tf_in_line_ready(in, MAX_LINE);
         rc = waits ? tf_writer_flush(&u.w, err) : 0;
@@ -703,16 +704,20 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
         rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ? -1 : 0;
         tf_json_read_release(&l.r);
         memset(&l.r, 0, sizeof l.r);
-        if (rc)
+        if (rc) {
+            of_line = true;
             break;
+        }
     }
-    if (rc == 2)
+    if (rc == 2) {
         rc = tf_fail(err, "longer than %d bytes", MAX_LINE);
-    if (rc < 0)
+        of_line = true;
+    }
+    if (of_line)
         tf_context(err, "%s: line %llu", in->name, (unsigned long long)number);
-    else if (!u.kind)
+    else if (rc == 0 && !u.kind)
         rc = tf_fail(err, "%s: truncated: no stream", in->name);
-    else if (u.open)
+    else if (rc == 0 && u.open)
         rc = tf_fail(err, "%s: no end line", in->name);
     tf_writer_release(&u.w);
     free(u.kind);

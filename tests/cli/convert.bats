@@ -167,6 +167,9 @@ PY
     [ "$(fingerprint dumb.tfm)" != "$(fingerprint "$MODEL")" ]
     t 2 tf-convert --config config.json "$MODEL"
     expect_error "has its own"
+    : >empty
+    t 1 tf-convert --config config.json empty
+    expect_error "tf-convert: empty: truncated"
     sed 's/"heads":2/"heads":4/; s/"d_k":16/"d_k":8/; s/"d_v":16/"d_v":8/' config.json >heads.json
     tf-convert --config heads.json bare.npz -o heads.tfm # the same shapes
     sed 's/"d_ff":64/"d_ff":65/' config.json >wide.json

@@ -1,5 +1,8 @@
 """P: inputs that change while a tool reads them."""
+import gzip
+import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -7,7 +10,8 @@ import threading
 
 from rig import ENV, SHIM, SMALL, TIMEOUT, Done, run, slurp
 
-CALLS = "open,read,mmap,stat"
+CALLS = "open,read,pread,mmap,stat"
+LONG = 140000  # bytes: more than two buffers
 
 
 def put(path, data):
@@ -49,6 +53,82 @@ CHANGES = {
 }
 
 
+def lines(seed, make, number=4000):
+    """Two texts of more than LONG bytes, of lines that make(random, line number) returns."""
+    def text(r):
+        return "".join(make(r, n) + "\n" for n in range(number)).encode()
+    both = text(random.Random(seed)), text(random.Random(seed + 1))
+    assert all(len(x) > LONG for x in both), [len(x) for x in both]
+    return both
+
+
+def word(r):
+    return "".join(r.choice("abcdefghij") for _ in range(r.randint(1, 5)))
+
+
+def sentence(r, _=0):
+    return " ".join(word(r) for _ in range(12))
+
+
+def tree(n):
+    r = random.Random(n)
+    return "(S (NP (DT %s) (NN %s)) (VP (VB %s)))" % (word(r), word(r), word(r))
+
+
+def texts():
+    """Inputs that are read as text, without a checksum."""
+    files = {
+        "text": lines(1, sentence),
+        "log": lines(3, lambda r, n: '{"event":"train","step":%d,"loss":%.4f}' %
+                     (n, 9 * r.random())),
+        "matrix": lines(5, lambda r, n: ",".join("%.6f" % r.random() for _ in range(40)), 500),
+        "gold": lines(7, lambda r, n: tree(n).replace("DT", r.choice(["DT", "JJ"]))),
+        "test": lines(9, lambda r, n: tree(n).replace("VB", r.choice(["VB", "MD"]))),
+        "param": lines(11, lambda r, n: r.choice(["# ", "DELETE_LABEL "]) + 15 * word(r)),
+        "ref": lines(13, lambda r, n: sentence(random.Random(n)) + r.choice(["", " a"])),
+        "hyp": lines(15, lambda r, n: sentence(random.Random(n)) + r.choice(["", " b"])),
+        "prefixes": lines(17, lambda r, n: 10 * word(r) + r.choice(["", " #NUMERIC_ONLY#"])),
+        "words": lines(19, lambda r, n: "%s %s" % (10 * word(r), word(r)), 7000),
+        "sequences": lines(21, lambda r, n: r.choice(["S NP NN /NP VP VB /VP /S",
+                                                      "S NP NN VP VB /VP /NP /S"]), 7000),
+    }
+    files["gzip"] = tuple(gzip.compress(x, 1, mtime=0) for x in lines(23, sentence, 6000))
+    return files
+
+
+def config_of(safetensors):
+    """The configuration, as a file of more than LONG bytes."""
+    n = int.from_bytes(safetensors[:8], "little")
+    return json.loads(safetensors[8:8 + n])["__metadata__"]["config"].encode() + b" " * LONG
+
+
+def long_streams(d, m, must):
+    """Inputs made by the tools, longer than two buffers."""
+    files, at = {}, lambda name: os.path.join(d, name)
+    wide = ["--preset", "tiny", "--layers", "1", "--d-model", "32", "--d-ff", "256", "--heads", "2",
+            "--device", "cpu", "--threads", "1", "--steps", "1", "--vocab", m["vocab"]]
+    for i, text in enumerate(lines(19, sentence)):
+        x = str(i)
+        with open(at("long" + x), "wb") as f:
+            f.write(text)
+        must(["tf-tokenize", "-m", m["vocab"], "-o", "insert" + x, "long" + x])
+        with open(at("json" + x), "wb") as f:
+            f.write(run(["tf-cbor", "json", at("insert" + x)]).out)
+        must(["tf-cbor", "head", "-n", "20", "-o", "few" + x, "insert" + x])
+        must(["tf-attn", "-m", m["model"], "-t", "1", "-o", "attention" + x, "few" + x, "few" + x])
+        with open(at("stats" + x), "wb") as f:
+            f.write(run(["tf-bleu", "--stats", at("long0"), "-i", at("long" + x)]).out)
+        must(["tf-train", "-q"] + wide + ["--seed", x, "-o", "wide" + x, m["b"]])
+        must(["tf-convert", "-o", "safetensors" + x, "wide%s/ckpt-00000001.tfm" % x])
+    for name in ("insert", "json", "attention", "stats", "safetensors"):
+        files[name] = slurp(at(name + "0")), slurp(at(name + "1"))
+        assert min(map(len, files[name])) > LONG, (name, [len(x) for x in files[name]])
+    old = config_of(files["safetensors"][0])
+    files["config"] = old, old.replace(b'"dropout":0.', b'"dropout":0.0')
+    assert old != files["config"][1]
+    return files
+
+
 def others(rig):
     """{name: (old, other)}: the contents of two files for each input; each works with the old ones
     of the others."""
@@ -81,6 +161,8 @@ def others(rig):
         first, last = (os.path.join(m["run"], "ckpt-000000%d0.tfm" % i) for i in (1, 2))
         files["first"] = (slurp(first), slurp(last))
         files["list"] = (b"s.in\tt.in\nt.in\ts.in\n", b"t.in\ts.in\n")
+        files.update(texts())
+        files.update(long_streams(d, m, must))
         must(["tf-convert", "-o", "npz", "--to", "npz", m["model"]])
         pair("npz", os.path.join(d, "npz"), "npz2", ["tf-convert", "-o", "npz2", "--to", "npz", last])
         return files
@@ -123,6 +205,29 @@ def commands(rig):
         ("info", ["tf-info", "{model}"], ["model"]),
         ("train", train + ["--vocab", "{vocab}", "--valid", "{valid}", "--valid-every", "2",
                            "{b}"], ["vocab", "valid", "b"]),
+        ("tokenize text", tok + ["-m", m["vocab"], "-o", "o", "{text}"], ["text"]),
+        ("tokenize gzip", tok + ["-m", m["vocab"], "-o", "o", "{gzip}"], ["gzip"]),
+        ("tokenize --train", ["tf-tokenize", "--train", "--vocab-size", "40", "--max-sentences",
+                              "50", "-o", "o", "{text}"], ["text"]),
+        ("convert from safetensors", ["tf-convert", "-o", "o", "{safetensors}"], ["safetensors"]),
+        ("convert with a configuration", ["tf-convert", "-o", "o", "--config", "{config}",
+                                          "--vocab", "{vocab}", "{safetensors}"],
+         ["config", "vocab", "safetensors"]),
+        ("plot curve", ["tf-plot", "curve", "{log}"], ["log"]),
+        ("plot heat", ["tf-plot", "heat", "{matrix}"], ["matrix"]),
+        ("plot attention", ["tf-plot", "attention", "{attention}"], ["attention"]),
+        ("evalb", ["tf-evalb", "-p", "{param}", "{gold}", "{test}"], ["param", "gold", "test"]),
+        ("tree", ["tf-tree", "-c", "-o", "o", "{gold}"], ["gold"]),
+        ("tree -l", ["tf-tree", "-l", "-o", "o", "{gold}"], ["gold"]),
+        ("tree -r", ["tf-tree", "-r", "-o", "o", "-w", "{words}", "{sequences}"],
+         ["words", "sequences"]),
+        ("bleu of text", ["tf-bleu", "{ref}", "-i", "{hyp}"], ["ref", "hyp"]),
+        ("bleu --prefixes", ["tf-bleu", "--as", "paper", "--prefixes", "{prefixes}", "{ref}", "-i",
+                             "{hyp}"], ["prefixes"]),
+        ("bleu --from-stats", ["tf-bleu", "--from-stats", "{stats}"], ["stats"]),
+        ("decode --insert", ["tf-decode", "-m", m["model"], "--device", "cpu", "--insert",
+                             "{insert}", "-o", "o"] + small + [m["s"]], ["insert"]),
+        ("cbor unjson", ["tf-cbor", "unjson", "-o", "o", "{json}"], ["json"]),
         ("train from a model", ["tf-train", "--init", "{model}", "--device", "cpu", "--steps", "4",
                                 "--save-every", "2", "-o", "o", "{b}"], ["model", "b"]),
     ]
@@ -186,6 +291,7 @@ class Case:
             os.unlink(os.path.join(self.where, "o"))
         for name in self.inputs:
             replace(self.path(name), self.files[name][0])
+            os.utime(self.path(name), (10**9, 10**9))  # a change is later, however coarse the clock
 
     def change(self, name, how):
         CHANGES[how](self.path(name), *self.files[name])
@@ -239,7 +345,7 @@ def p(rig, row):
         case = Case(rig, name, argv, inputs)
         row.add("commands")
         points = range(1, case.calls() + 1)
-        most = rig.count(40, short=2)
+        most = rig.count(24, short=2)
         if len(points) > most:
             points = sorted(row.r.sample(points, most))
         for x in inputs:

@@ -39,6 +39,7 @@ class Done:
         """The lines that are neither warnings nor notes of a run that goes well."""
         notes = ("resuming from", "the stream ended at", "the stream ended within",
                  "stopped at step", "stopping at step", "pairs in", "1 pair in 1 batch", " pairs, ",
+                 "sequences restored",
                  "gave", "nothing left to do", "finished at step", "validation perplexity")
         return [
             x for x in self.err.splitlines()

@@ -64,6 +64,7 @@ enum call {
     C_READDIR,
     C_POLL,
     C_MMAP,
+    C_PREAD,
     C_THREAD,
     C_MALLOC,
     C_CALLOC,
@@ -75,8 +76,8 @@ static const char *const names[N_CALLS] = {"open",   "read",    "write",        
                                            "close",  "fsync",   "rename",       "link",
                                            "unlink", "mkdir",   "ftruncate",    "fchmod",
                                            "flock",  "stat",    "opendir",      "readdir",
-                                           "poll",   "mmap",    "thread",       "malloc",
-                                           "calloc", "realloc", "aligned_alloc"};
+                                           "poll",   "mmap",    "pread",        "thread",
+                                           "malloc", "calloc",  "realloc",      "aligned_alloc"};
 enum { ALLOCATION = 1 << C_MALLOC | 1 << C_CALLOC | 1 << C_REALLOC | 1 << C_ALIGNED };
 
 static const struct {
@@ -245,6 +246,7 @@ static size_t fewer(size_t n, int fd)
 RESOLVE(open)
 RESOLVE(openat)
 RESOLVE(read)
+RESOLVE(pread)
 RESOLVE(write)
 RESOLVE(pwrite)
 RESOLVE(close)
@@ -302,6 +304,11 @@ EXPORT ssize_t read(int fd, void *p, size_t n)
         return -1;
     size_t m = ours(CALLER) ? fewer(n, fd) : n;
     return m == 0 && n > 0 ? -1 : REAL(read)(fd, p, m);
+}
+
+EXPORT ssize_t pread(int fd, void *p, size_t n, off_t where)
+{
+    return strike(C_PREAD, CALLER) ? -1 : REAL(pread)(fd, p, n, where);
 }
 
 /* The disk says that all is well, and a bit is another. */

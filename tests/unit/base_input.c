@@ -7,8 +7,12 @@
 #include "base/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,11 +212,127 @@ static void test_read(void)
        "read_file of a pipe above its limit");
 }
 
+/* ---- files that change ---- */
+
+enum { LONG = 200000 /* bytes: several reads */ };
+
+enum change {
+    NONE,
+    RENAMED, /* linked and protected, too */
+    TOUCHED,
+    OVERWRITTEN,
+    APPENDED,
+    APPENDED_AND_OVERWRITTEN,
+    CUT,
+    CHANGES
+};
+static const char *const change_names[CHANGES] = {"none",     "renamed",
+                                                  "touched",  "overwritten",
+                                                  "appended", "appended and overwritten",
+                                                  "cut"};
+
+static void set_time(const char *path, time_t sec)
+{
+    const struct timespec times[2] = {{.tv_sec = sec}, {.tv_sec = sec}};
+    must(utimensat(AT_FDCWD, path, times, 0), &err);
+}
+
+static void put_at(const char *path, off_t at, const char *data)
+{
+    int fd = open(path, O_WRONLY);
+    size_t n = strlen(data);
+    must(fd >= 0 && pwrite(fd, data, n, at) == (ssize_t)n ? 0 : -1, &err);
+    close(fd);
+}
+
+static void make_change(enum change how)
+{
+    if (how == RENAMED)
+        must(link("f", "g") == 0 && rename("f", "h") == 0 && chmod("h", 0400) == 0 ? 0 : -1, &err);
+    if (how == APPENDED || how == APPENDED_AND_OVERWRITTEN)
+        put_at("f", LONG, "more");
+    if (how == OVERWRITTEN || how == APPENDED_AND_OVERWRITTEN)
+        put_at("f", 10, "other");
+    if (how == CUT)
+        must(truncate("f", LONG - 1), &err);
+    if (how >= TOUCHED)
+        set_time("f", 2000000000); /* whatever the clock of the file system shows */
+}
+
+/* Read a file from byte `from` on, which changes after its first bytes were read. std: as standard
+ * input. Returns the size, or -1. */
+static int64_t read_changing(enum change how, bool grows, bool std, int from)
+{
+    static char data[LONG];
+    char byte;
+    struct tf_in in;
+    int saved = dup(0);
+    for (int i = 0; i < LONG; i++)
+        data[i] = (char)('a' + i % 23);
+    unlink("f");
+    unlink("g");
+    unlink("h");
+    write_file("f", data, LONG);
+    set_time("f", 4000000000); /* in the future */
+    if (std) {
+        int fd = open("f", O_RDONLY);
+        must(dup2(fd, 0) < 0 || lseek(0, from, SEEK_SET) < 0 ? -1 : 0, &err);
+        close(fd);
+    }
+    must(tf_in_open(&in, std ? "-" : "f", &err), &err);
+    if (grows)
+        tf_in_may_grow(&in);
+    int64_t n = tf_in_read(&in, &byte, 1, &err);
+    make_change(how);
+    char *rest = NULL;
+    size_t rest_n = 0;
+    if (n < 0 || tf_in_all(&in, &rest, &rest_n, 1 << 20, &err) < 0) {
+        n = -1;
+        ok(tf_in_fill(&in, (size_t)LONG, &err) < 0, "%s: the error remains", change_names[how]);
+    } else {
+        n += (int64_t)rest_n;
+    }
+    free(rest);
+    tf_in_close(&in);
+    dup2(saved, 0);
+    close(saved);
+    return n;
+}
+
+static void test_changes(void)
+{
+    for (enum change how = NONE; how < CHANGES; how++)
+        for (int grows = 0; grows < 2; grows++)
+            for (int std = 0; std < 2; std++) {
+                int from = std ? 5 : 0;
+                bool good = how < TOUCHED || (grows && (how == TOUCHED || how == APPENDED));
+                int64_t want = !good ? -1 : LONG - from + (how == APPENDED ? 4 : 0);
+                is_int(read_changing(how, grows, std, from), want, "%s%s%s", change_names[how],
+                       grows ? ", may grow" : "", std ? ", stdin at an offset" : "");
+                if (want < 0)
+                    is_str(err.msg + (std ? 5 : 1), ": changed while it was read", "its message");
+            }
+    /* Files without a size that is known before. */
+    static const char *const kernel[] = {"/proc/self/status", "/proc/cpuinfo",
+                                         "/sys/devices/system/cpu/online"};
+    for (size_t i = 0; i < sizeof kernel / sizeof *kernel; i++) {
+        char *data;
+        size_t n;
+        if (access(kernel[i], R_OK) != 0) {
+            skip("this kernel has no such file");
+            continue;
+        }
+        if (ok(tf_read_file(&data, &n, kernel[i], 1 << 24, &err) == 0 && n > 0, "%s", kernel[i]))
+            free(data);
+    }
+}
+
 int main(void)
 {
     if (chdir(temp_path("")) != 0)
         bail_out("chdir");
     test_lines();
     test_read();
+    test_changes();
     return done();
 }
