@@ -57,10 +57,11 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
             __builtin_prefetch(&pairs[members[i + 2 * PREFETCH]]);
         if (i + PREFETCH < n)
             tf_corpus_prefetch(r->c, &pairs[members[i + PREFETCH]]);
+        uint32_t *const to[2] = {r->ids[0] + at[0], r->ids[1] + at[1]};
+        if (tf_corpus_copy(r->c, pair, to, err) < 0)
+            return -1;
         for (int s = 0; s < 2; s++) {
             r->off[s][i] = at[s];
-            if (tf_corpus_copy(r->c, s, pair, r->ids[s] + at[s], err) < 0)
-                return -1;
             at[s] += pair->len[s];
         }
         r->idx[i] = pair->idx;

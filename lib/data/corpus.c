@@ -97,11 +97,7 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
 
 static int side_map(struct tf_corpus_side *s, struct tf_err *err)
 {
-    struct stat st;
-    if (fstat(s->in.fd, &st) < 0)
-        return tf_fail_errno(err, "%s", s->in.name);
-    s->modified = st.st_mtim;
-    s->map_n = (size_t)st.st_size;
+    s->map_n = (size_t)s->in.size;
     s->map = mmap(NULL, s->map_n, PROT_READ, MAP_SHARED, s->in.fd, 0);
     if (s->map == MAP_FAILED) {
         s->map = NULL;
@@ -232,6 +228,15 @@ static enum tf_drop_reason drop_reason(const struct tf_pair_filter *f, size_t a,
     return hi + 1 > f->budget ? TF_DROP_BUDGET : TF_DROP_REASONS;
 }
 
+/* The CRC-32C of the ids of both sides. */
+static uint32_t crc_of(const uint32_t *const ids[2], const size_t n[2])
+{
+    uint32_t crc = 0;
+    for (int i = 0; i < 2; i++)
+        crc = tf_crc32c(crc, ids[i], n[i] * sizeof *ids[i]);
+    return crc;
+}
+
 /* Keep or drop a pair. In a pair stream both records are the same one. */
 static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
 {
@@ -251,6 +256,7 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
     }
     struct tf_pair *pair = &c->pairs[c->n];
     pair->idx = (uint32_t)(c->base + c->records - 1);
+    pair->crc = c->files ? crc_of(ids, n) : 0;
     for (int i = 0; i < 2; i++) {
         pair->len[i] = (uint32_t)n[i];
         if (c->files) {
@@ -377,30 +383,36 @@ void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair)
     }
 }
 
-int tf_corpus_copy(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
+/* Name the file that was modified. If its times do not show it, it may be either. */
+static int fail_changed(const struct tf_corpus *c, struct tf_err *err)
+{
+    if (tf_corpus_check_unchanged(c, err) < 0)
+        return -1;
+    return tf_fail(err, "%s%s%s: changed while it was read", c->side[0].in.name,
+                   c->streams == 2 ? " or " : "", c->streams == 2 ? c->side[1].in.name : "");
+}
+
+int tf_corpus_copy(const struct tf_corpus *c, const struct tf_pair *pair, uint32_t *const dst[2],
                    struct tf_err *err)
 {
-    size_t n = pair->len[side];
-    const struct tf_corpus_side *s = side_of(c, side);
-    if (n == 0)
+    const size_t n[2] = {pair->len[0], pair->len[1]};
+    if (!c->files) {
+        for (int i = 0; i < 2; i++)
+            if (n[i] > 0)
+                memcpy(dst[i], c->ids.v + pair->at[i], n[i] * sizeof *dst[i]);
         return 0;
-    if (!c->files)
-        memcpy(dst, c->ids.v + pair->at[side], n * sizeof *dst);
-    else if (copy_mapped(dst, n, s, pair->at[side]) < 0)
-        return tf_fail(err, "%s: changed while it was being read", s->in.name);
-    return 0;
+    }
+    for (int i = 0; i < 2; i++)
+        if (n[i] > 0 && copy_mapped(dst[i], n[i], side_of(c, i), pair->at[i]) < 0)
+            return fail_changed(c, err);
+    const uint32_t *const ids[2] = {dst[0], dst[1]};
+    return crc_of(ids, n) == pair->crc ? 0 : fail_changed(c, err);
 }
 
 int tf_corpus_check_unchanged(const struct tf_corpus *c, struct tf_err *err)
 {
-    for (int i = 0; i < c->streams && c->files; i++) {
-        const struct tf_corpus_side *s = &c->side[i];
-        struct stat st;
-        if (fstat(s->in.fd, &st) < 0)
-            return tf_fail_errno(err, "%s", s->in.name);
-        if ((uint64_t)st.st_size != s->map_n || st.st_mtim.tv_sec != s->modified.tv_sec ||
-            st.st_mtim.tv_nsec != s->modified.tv_nsec)
-            return tf_fail(err, "%s: changed while it was being read", s->in.name);
-    }
+    for (int i = 0; i < c->streams && c->files; i++)
+        if (tf_in_unchanged(&c->side[i].in, err) < 0)
+            return -1;
     return 0;
 }

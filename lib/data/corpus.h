@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "text/ids.h"
 #include "stream/stream.h"
-#include <time.h>
 
 /* Most records of a corpus: their numbers, and those of its pairs, have 32 bits. */
 #define TF_CORPUS_RECORDS ((uint64_t)UINT32_MAX)
@@ -35,6 +34,7 @@ struct tf_pair {
     uint64_t at[2];  /* source and target: place in the mapped file (stream/view.h) or in ids */
     uint32_t len[2]; /* in ids, without EOS */
     uint32_t idx;    /* number of the record in the corpus, from 0 */
+    uint32_t crc;    /* of mapped files: CRC-32C of the ids of both sides, as they were read */
 };
 
 struct tf_corpus_side {
@@ -47,7 +47,6 @@ struct tf_corpus_side {
     uint64_t parts;       /* of the file: begun */
     uint8_t *map;         /* a mapped file, or NULL; map_n bytes */
     size_t map_n;
-    struct timespec modified; /* of the mapped file, when it was opened */
 };
 
 struct tf_corpus {
@@ -92,9 +91,9 @@ int tf_corpus_peek(struct tf_corpus *c, struct tf_err *err) TF_MUST_CHECK;
 int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err) TF_MUST_CHECK;
 /* Remove the first k pairs from memory. */
 void tf_corpus_forget(struct tf_corpus *c, size_t k);
-/* Copy the ids of one side (0 source, 1 target) of a pair to dst. Fails when its file was truncated
- * or overwritten since it was read. */
-int tf_corpus_copy(const struct tf_corpus *c, int side, const struct tf_pair *pair, uint32_t *dst,
+/* Copy the ids of source and target of a pair to dst[0] and dst[1]. Fails when a file no longer has
+ * the ids that were read. */
+int tf_corpus_copy(const struct tf_corpus *c, const struct tf_pair *pair, uint32_t *const dst[2],
                    struct tf_err *err) TF_MUST_CHECK;
 /* Prefetch the ids of a pair that will be copied soon. */
 void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair);

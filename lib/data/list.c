@@ -130,6 +130,8 @@ static int open_line(struct tf_list *l, struct tf_corpus *c, size_t i, struct tf
     line->base = l->records;
     line->has_id = c->has_id;
     memcpy(line->id, c->id, sizeof line->id);
+    for (int s = 0; s < c->streams; s++)
+        line->modified[s] = c->side[s].in.modified;
     if (c->records > TF_CORPUS_RECORDS - l->records)
         return tf_fail(err, "too many records in all files, at most %llu",
                        (unsigned long long)TF_CORPUS_RECORDS);
@@ -174,6 +176,16 @@ void tf_list_permute(struct tf_list *l, uint64_t seed, uint64_t epoch)
         qsort(l->order + i, i + l->group < l->n ? l->group : l->n - i, sizeof *l->order, by_number);
 }
 
+static bool same_times(const struct tf_corpus *c, const struct tf_list_line *line)
+{
+    bool same = true;
+    for (int i = 0; i < c->streams; i++) {
+        const struct timespec *was = &line->modified[i], *is = &c->side[i].in.modified;
+        same = same && is->tv_sec == was->tv_sec && is->tv_nsec == was->tv_nsec;
+    }
+    return same;
+}
+
 static int load_line(struct tf_corpus *c, const struct tf_list_line *line, struct tf_err *err)
 {
     if (tf_corpus_switch(c, line->path, line->base, err) < 0 ||
@@ -183,11 +195,11 @@ static int load_line(struct tf_corpus *c, const struct tf_list_line *line, struc
         if (c->side[i].parts > 1)
             return tf_fail(err, "%s: %llu streams in one file; list each as a file of its own",
                            line->path[i], (unsigned long long)c->side[i].parts);
-    if (c->records != line->records || c->has_id != line->has_id ||
-        (c->has_id && memcmp(c->id, line->id, sizeof c->id) != 0))
-        return tf_fail(err, "%s%s%s: changed while it was being read", line->path[0],
-                       c->streams == 2 ? " or " : "", c->streams == 2 ? line->path[1] : "");
-    return 0;
+    bool same = c->records == line->records && c->has_id == line->has_id &&
+                (c->has_id ? memcmp(c->id, line->id, sizeof c->id) == 0 : same_times(c, line));
+    return same ? 0
+                : tf_fail(err, "%s%s%s: changed while it was read", line->path[0],
+                          c->streams == 2 ? " or " : "", c->streams == 2 ? line->path[1] : "");
 }
 
 int tf_list_load(struct tf_list *l, struct tf_corpus *c, size_t g, struct tf_err *err)

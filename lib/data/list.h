@@ -14,6 +14,7 @@ struct tf_list_line {
     uint64_t records, base; /* base: number of the first one in the corpus */
     bool has_id;
     uint8_t id[32]; /* of struct tf_corpus, were it the only line */
+    struct timespec modified[2]; /* times of the files, which must do if there is no id */
 };
 
 /* Zero-initialised is empty. */

@@ -438,7 +438,82 @@ END
     mkfifo p
     { head -c 1; touch -d '2001-01-01' moving.tfs; cat; } <p >/dev/null 3>&- &
     sh_t 1 "tf-batch -q --tokens 200 --epochs 0 moving.tfs '$D/t.tfs' >p"
-    expect_error "moving.tfs: changed while it was being read"
+    expect_error "moving.tfs: changed while it was read"
+}
+
+# variant NAME FORM ORDER OUTPUT: a stream of NAME's records: "pairs" of two sides, "typed" or
+# "plain" arrays of ids, the last without CRCs. If "reversed" is the order, so are the ids of each
+# sentence, which needs as many bytes.
+variant() {
+    "$TF_PYTHON" - "$@" <<'END'
+import cbor2, json, subprocess, sys
+name, form, order, to = sys.argv[1:]
+read = subprocess.run(["tf-cbor", "json", name], capture_output=True, text=True, check=True)
+records = [json.loads(x) for x in read.stdout.splitlines()]
+records = [r for r in records if r["type"] != "check"]
+for r in records:
+    if order == "reversed" and r["type"] == "tokens":
+        r["ids"].reverse()
+if form == "plain":
+    out = [bytes.fromhex("d9d9f8da5446535443424f52"),
+           cbor2.dumps([0, {"v": 1, "kind": "tokens", "vocab": bytes([0xaa] * 32), "size": 500}])]
+    tokens = [r for r in records if r["type"] == "tokens"]
+    out += [cbor2.dumps([1, r["idx"], r["ids"]]) for r in tokens]
+    out.append(cbor2.dumps([15, len(tokens), None]))
+    with open(to, "wb") as f:
+        f.write(b"".join(out))
+else:
+    if form == "pairs":
+        records[0]["header"]["kind"] = "pairs"
+        records = [{"type": "pair", "idx": r["idx"], "src": r["ids"][:3], "tgt": r["ids"]}
+                   if r["type"] == "tokens" else r for r in records]
+    records[-1] = {"type": "end", "count": len(records) - 2}
+    # Not through a pipe, at whose pauses a stream gains check records.
+    with open("lines", "w") as f:
+        f.write("".join(json.dumps(r) + "\n" for r in records))
+    subprocess.run(["tf-cbor", "unjson", "-o", to, "lines"], check=True)
+END
+}
+
+@test "ids that change in a mapped file are an error, whatever its times say" {
+    cp "$D/t.tfs" t.tfs
+    mkfifo p
+    for form in typed plain pairs; do
+        variant "$D/s.tfs" $form straight moving.tfs
+        variant "$D/s.tfs" $form reversed other.tfs
+        [ "$(stat -c %s moving.tfs)" = "$(stat -c %s other.tfs)" ]
+        in=(moving.tfs t.tfs) what="moving.tfs or t.tfs"
+        [ $form != pairs ] || in=(moving.tfs) what=moving.tfs
+        touch -r moving.tfs times
+        timeout "$TF_TIMEOUT" tf-batch -q --tokens 200 --epochs 40 "${in[@]}" >p 2>err &
+        pid=$!
+        exec 7<p
+        head -c 1000 <&7 >b
+        dd if=other.tfs of=moving.tfs bs=1M conv=notrunc status=none
+        touch -r times moving.tfs
+        cat <&7 >>b
+        exec 7<&-
+        status=0
+        wait $pid || status=$?
+        expect_status 1
+        [ "$(<err)" = "tf-batch: $what: changed while it was read" ]
+        t 1 tf-cbor check b
+    done
+}
+
+@test "--list: a file without CRCs that changes between two readings is an error" {
+    variant "$D/s.tfs" plain straight moving.tfs
+    variant "$D/s.tfs" plain reversed other.tfs
+    cp "$D/t.tfs" t.tfs
+    printf 'moving.tfs\tt.tfs\nt.tfs\tmoving.tfs\n' >list
+    mkfifo p
+    sh_t 1 'tf-batch -q --tokens 200 --list list --group 1 --epochs 40 >p & pid=$!
+        exec 5<p; head -c 1000 <&5 >b
+        dd if=other.tfs of=moving.tfs bs=1M conv=notrunc status=none
+        cat <&5 >>b; wait $pid'
+    expect_contains "$stderr" "moving.tfs"
+    expect_contains "$stderr" "changed while it was read"
+    t 1 tf-cbor check b
 }
 
 @test "a file truncated while it is mapped is an error" {
@@ -446,7 +521,7 @@ END
     for _ in {1..50}; do cat "$D/t.tfs"; done >other.tfs
     run --separate-stderr bash -c "tf-batch -q --tokens 200 moving.tfs other.tfs | { head -c 1000000; : >moving.tfs; cat; } >b; echo \${PIPESTATUS[0]}"
     expect_output 1
-    expect_error "tf-batch: moving.tfs: changed while it was being read"
+    expect_error "tf-batch: moving.tfs: changed while it was read"
     t 1 tf-cbor check b
     expect_error "b: upstream failed: moving.tfs: changed"
     # A SIGBUS sent by kill ends the process.
@@ -707,7 +782,7 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
         exec 5<p; head -c 1000 <&5 >b
         dd if=other.tfs of=t3.tfs bs=1M conv=notrunc status=none
         cat <&5 >>b; wait $pid'
-    expect_error "list: line 3: s3.tfs or t3.tfs: changed while it was being read"
+    expect_error "list: line 3: s3.tfs or t3.tfs: changed while it was read"
     t 1 tf-cbor check b
 }
 
