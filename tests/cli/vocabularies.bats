@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Hostile vocabularies: what the checks before the SentencePiece library refuse and accept.
+# Hostile vocabularies: what our checks refuse before the library sees it, and what they accept.
 bats_require_minimum_version 1.5.0
 load helper
 

@@ -349,7 +349,7 @@ def inputs(rig, r, kind, n):
     if kind == "vocabularies":
         return vocabularies.for_text(n)
     if kind == "segmentations":
-        return vocabularies.for_segmentations(n // 10)
+        return vocabularies.for_segmentations(n // 25)
     if kind == "ids":
         return ids_of_vocabularies(rig, n)
     if kind == "lines":

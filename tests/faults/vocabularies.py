@@ -132,9 +132,9 @@ def for_text(n):
         scored = [piece(x, len(x)) for x in nested]
         out.update({
             name + ", unknown": (model([piece(b"b")], kind), line * 5),
-            name + ", long piece": (model([piece(b"a"), piece(b"a" * LONGEST)], kind), line),
+            name + ", long piece": (model([piece(b"a"), piece(b"a" * LONGEST)], kind), half),
             name + ", long user-defined symbol":
-            (model([piece(b"a"), piece(b"a" * (LONGEST - 1) + b"b", 0, USER)], kind), line),
+            (model([piece(b"a"), piece(b"a" * (LONGEST - 1) + b"b", 0, USER)], kind), half),
             name + ", nested": (model(scored, kind), line),
             name + ", nested and unused":
             (model([piece(x, len(x), UNUSED if len(x) > 1 else 1) for x in nested], kind), line),
