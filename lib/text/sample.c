@@ -10,6 +10,22 @@
 #define UNKNOWN_PENALTY 10.0
 #define USER_SCORE -0.1f
 
+/* Bounds what the n best segmentations of a line take: 120 kB of memory for each byte with n = 512,
+ * and where many pieces begin with each other, time that grows with the square of their number. */
+#define NBEST_BUDGET ((size_t)4 << 20)
+
+/* The number of pieces that the text of n bytes at p begins with. */
+static uint32_t count_beginnings(const struct tf_sample_trie *t, const char *p, size_t n)
+{
+    uint32_t node = TF_SAMPLE_ROOT, count = 0;
+    for (size_t done = 0, len; node != 0 && done < n; done += len) {
+        len = tf_sample_char(p + done, n - done);
+        node = tf_sample_next(t, node, p + done, len);
+        count += tf_sample_id(t, node) >= 0;
+    }
+    return count;
+}
+
 int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_err *err)
 {
     *out = NULL;
@@ -50,6 +66,11 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
             }
         }
     }
+    for (uint32_t id = 0; unigram && id < size; id++) {
+        const char *piece = tf_sp_piece(sp, id, &n);
+        uint32_t nested = count_beginnings(&s->prefixes, piece, n);
+        s->nested = nested > s->nested ? nested : s->nested;
+    }
     s->has_bytes = bytes == 256;
     s->unknown_score = lowest - UNKNOWN_PENALTY;
     *out = s;
@@ -66,18 +87,30 @@ void tf_sampler_free(struct tf_sampler *s)
     free(s);
 }
 
+/* Whether a line, as normalised, is short enough for its n best segmentations. */
+static int check_nbest(const struct tf_sampler *s, size_t n, int nbest, struct tf_err *err)
+{
+    const size_t k = s->nested, most = NBEST_BUDGET / (64 + (size_t)nbest + k * k / 128);
+    return n <= most
+               ? 0
+               : tf_fail(err, "too long for the %d best segmentations: %zu bytes, at most %zu",
+                         nbest, n, most);
+}
+
 int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alpha, int nbest,
               struct tf_rng *rng, struct tf_ids *ids, struct tf_err *err)
 {
     bool unigram = tf_sp_sampling(s->sp) == TF_SP_UNIGRAM;
     if (n == 0)
         return 0;
-    if (unigram && nbest > 0)
-        return tf_sample_nbest(s, text, n, alpha, nbest, rng, ids, err);
     struct tf_buf normal = {0};
     int rc = tf_sp_normalize(s->sp, text, n, &normal, err);
     if (rc == 0 && normal.len > 0) {
-        if (normal.len > (size_t)64 << 20)
+        if (unigram && nbest > 0)
+            rc = check_nbest(s, normal.len, nbest, err) < 0
+                     ? -1
+                     : tf_sample_nbest(s, text, n, alpha, nbest, rng, ids, err);
+        else if (normal.len > (size_t)64 << 20)
             rc = tf_fail(err, "too long to sample");
         else if (unigram)
             tf_sample_unigram(s, normal.p, normal.len, alpha, rng, ids);

@@ -30,6 +30,7 @@ struct tf_sampler {
     float *score;                   /* by id */
     double unknown_score;
     uint32_t unk;
+    uint32_t nested; /* most pieces that begin with each other */
     bool has_bytes, has_user; /* has byte pieces for all bytes; has user-defined symbols */
     uint32_t byte_id[256];
 };

@@ -2,13 +2,54 @@
  * aborts on an invalid one. */
 #include "text/sp_internal.hh"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
 
 extern "C" {
-#include "text/sp_check.h"
+#include "text/sp_charsmap.h"
+#include "text/sp_proto.h"
+#include "text/sp_tables.h"
+}
+
+/* What the library does not provide: which pieces are user-defined symbols, the length of the text
+ * that each becomes, and whether there are byte pieces. */
+static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
+{
+    const struct tf_span all = {(const uint8_t *)bytes, n};
+    struct tf_proto_field f, inner;
+    struct tf_proto_piece piece;
+    size_t unknown = strlen(" \u2047 "), growth = 1, id = 0;
+    s->p.join_unknown = true;
+    for (struct tf_span m = all; m.n > 0 && tf_proto_field(&m, &f);)
+        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
+            if (f.number == TF_PROTO_TRAINER && inner.number == TF_PROTO_UNK_SURFACE)
+                unknown = std::max(unknown, inner.body.n);
+            else if (f.number == TF_PROTO_DENORMALIZER && inner.number == TF_PROTO_CHARSMAP)
+                growth = TF_MAX_GROWTH;
+            else if (f.number == TF_PROTO_TRAINER && inner.number == TF_PROTO_BYTE_FALLBACK)
+                s->p.join_unknown = inner.value == 0;
+    for (struct tf_span m = all; id < (size_t)s->size && tf_proto_piece(&m, &piece); id++) {
+        size_t text =
+            piece.type == TF_PIECE_UNKNOWN ? std::max(piece.text.n, unknown) : piece.text.n;
+        s->user[id] = piece.type == TF_PIECE_USER_DEFINED;
+        s->text_bytes[id] = (uint32_t)(text * growth);
+    }
+}
+
+/* The model without its self-test: lines that the library encodes, and prints as they are if the
+ * result is not the expected one. */
+static std::string without_self_test(const void *bytes, size_t n)
+{
+    std::string out;
+    struct tf_span m = {(const uint8_t *)bytes, n};
+    struct tf_proto_field f;
+    for (const uint8_t *from = m.p; m.n > 0 && tf_proto_field(&m, &f); from = m.p)
+        if (f.number != TF_PROTO_SELF_TEST)
+            out.append((const char *)from, (size_t)(m.p - from));
+    return out;
 }
 
 extern "C" {
@@ -19,6 +60,8 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
     return guarded(err, "vocabulary", [&]() -> int {
         if (n == 0)
             return tf_fail(err, "not a SentencePiece model: empty");
+        if (tf_sp_check_tables(bytes, n, err) < 0)
+            return -1;
         struct holder {
             tf_sp *v;
             ~holder()
@@ -26,7 +69,7 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
                 delete v;
             }
         } s = {new tf_sp()};
-        if (!s.v->p.LoadFromSerializedProto(std::string_view((const char *)bytes, n)).ok())
+        if (!s.v->p.LoadFromSerializedProto(without_self_test(bytes, n)).ok())
             return tf_fail(err, "not a SentencePiece model, or a damaged one");
         s.v->size = s.v->p.GetPieceSize();
         if (s.v->size < 1)
@@ -36,7 +79,8 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
         s.v->bos = s.v->p.bos_id();
         s.v->eos = s.v->p.eos_id();
         s.v->user.reset(new bool[(size_t)s.v->size]());
-        tf_sp_user_defined(bytes, n, s.v->user.get(), (size_t)s.v->size);
+        s.v->text_bytes.reset(new uint32_t[(size_t)s.v->size]());
+        read_pieces(s.v, bytes, n);
         std::vector<std::vector<int>> nbest;
         std::vector<int> ids;
         s.v->sampling = TF_SP_NO_SAMPLING;
@@ -115,10 +159,15 @@ int tf_sp_encode(const struct tf_sp *s, const char *text, size_t n, struct tf_id
                  struct tf_err *err)
 {
     return guarded(err, "encode", [&]() -> int {
+        tf_processor::encoding scope;
         static thread_local std::vector<int> v;
         sp::util::Status status = s->p.Encode(std::string_view(text, n), &v);
         if (!status.ok())
             return fail(err, "encode", status);
+        if (s->p.join_unknown)
+            v.erase(std::unique(v.begin(), v.end(),
+                                [&](int a, int b) { return a == b && a == s->unk; }),
+                    v.end());
         static_assert(sizeof(int) == sizeof(uint32_t), "ids are 32-bit ints");
         tf_ids_add(ids, (const uint32_t *)v.data(), v.size());
         if (v.capacity() > (size_t)1 << 16)
@@ -131,16 +180,19 @@ int tf_sp_pieces(const struct tf_sp *s, const char *text, size_t n, struct tf_bu
                  struct tf_err *err)
 {
     return guarded(err, "encode", [&]() -> int {
+        tf_processor::encoding scope;
         sp::ImmutableSentencePieceText t;
         sp::util::Status status = s->p.Encode(std::string_view(text, n), t.mutable_proto());
         if (!status.ok())
             return fail(err, "encode", status);
+        int64_t last = -1;
         for (size_t i = 0; i < t.pieces_size(); i++) {
             auto piece = t.pieces((int)i);
             const std::string &p = piece.piece();
-            if (i > 0)
+            if (i > 0 && !(s->p.join_unknown && last == s->unk && piece.id() == s->unk))
                 tf_buf_byte(out, ' ');
             tf_buf_add(out, p.data(), p.size());
+            last = piece.id();
         }
         return 0;
     });
@@ -150,6 +202,7 @@ int tf_sp_normalize(const struct tf_sp *s, const char *text, size_t n, struct tf
                     struct tf_err *err)
 {
     return guarded(err, "normalize", [&]() -> int {
+        tf_processor::encoding scope;
         sp::ImmutableSentencePieceText t;
         std::string_view view(text, n);
         /* With every merge skipped, a BPE model gives single characters: the same text, faster. */
@@ -175,6 +228,7 @@ int tf_sp_nbest(const struct tf_sp *s, const char *text, size_t n, int size, str
                 size_t *end, float *score, struct tf_err *err)
 {
     return guarded(err, "n-best", [&]() -> int {
+        tf_processor::encoding scope;
         sp::ImmutableNBestSentencePieceText t;
         sp::util::Status status =
             s->p.NBestEncode(std::string_view(text, n), size, t.mutable_proto());
@@ -186,7 +240,8 @@ int tf_sp_nbest(const struct tf_sp *s, const char *text, size_t n, int size, str
             auto h = t.nbests(i);
             for (size_t k = 0; k < h.pieces_size(); k++) {
                 uint32_t id = h.pieces((int)k).id();
-                tf_ids_add(ids, &id, 1);
+                if (!s->p.join_unknown || k == 0 || id != s->unk || ids->v[ids->n - 1] != id)
+                    tf_ids_add(ids, &id, 1);
             }
             end[i] = ids->n - start;
             score[i] = h.score();
@@ -195,12 +250,24 @@ int tf_sp_nbest(const struct tf_sp *s, const char *text, size_t n, int size, str
     });
 }
 
+size_t tf_sp_text_bytes(const struct tf_sp *s, const uint32_t *ids, size_t n)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < (uint64_t)s->size)
+            sum += s->text_bytes[ids[i]];
+    return sum;
+}
+
 int tf_sp_decode(const struct tf_sp *s, const uint32_t *ids, size_t n, struct tf_buf *out,
                  struct tf_err *err)
 {
     return guarded(err, "decode", [&]() -> int {
         static thread_local std::vector<int> v;
         static thread_local std::string text;
+        size_t text_bytes = tf_sp_text_bytes(s, ids, n);
+        if (text_bytes > TF_MAX_TEXT)
+            return tf_fail(err, "text of %zu bytes, at most %zu", text_bytes, TF_MAX_TEXT);
         v.resize(n);
         for (size_t i = 0; i < n; i++) {
             if (ids[i] >= (uint64_t)s->size)
@@ -212,6 +279,10 @@ int tf_sp_decode(const struct tf_sp *s, const uint32_t *ids, size_t n, struct tf
         if (!status.ok())
             return fail(err, "decode", status);
         tf_buf_add(out, text.data(), text.size());
+        if (text.capacity() > (size_t)1 << 20)
+            std::string().swap(text);
+        if (v.capacity() > (size_t)1 << 16)
+            std::vector<int>().swap(v);
         return 0;
     });
 }

@@ -1,5 +1,5 @@
 /* sp.h - a C interface to SentencePiece: load a vocabulary, convert text to ids and back, train.
- * sp.cc and sp_train.cc are the only C++ code for the CPU. A loaded vocabulary is read-only and may
+ * The files sp*.cc are the only C++ code for the CPU. A loaded vocabulary is read-only and may
  * be shared between threads. */
 #ifndef TF_TEXT_SP_H
 #define TF_TEXT_SP_H
@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 struct tf_sp;
+
+#define TF_MAX_TEXT ((size_t)16 << 20) /* bytes of the text of a record, see tf_sp_text_bytes */
 
 enum tf_sp_kind {
     TF_SP_NORMAL,
@@ -56,20 +58,25 @@ int tf_sp_normalize(const struct tf_sp *sp, const char *text, size_t n, struct t
 int tf_sp_nbest(const struct tf_sp *sp, const char *text, size_t n, int size, struct tf_ids *ids,
                 size_t *end, float *score, struct tf_err *err) TF_MUST_CHECK;
 /* Append the text of ids. Control pieces have no text; the unknown piece becomes the vocabulary's
- * mark for it. An id that is not below the size is an error. */
+ * mark for it. An id that is not below the size is an error, and so is more than TF_MAX_TEXT. */
 int tf_sp_decode(const struct tf_sp *sp, const uint32_t *ids, size_t n, struct tf_buf *out,
                  struct tf_err *err) TF_MUST_CHECK;
 
+/* The most bytes that the text of ids can have: those of their pieces, control pieces included, and
+ * more if the vocabulary replaces parts of what it decodes. An id that is not below the size counts
+ * as none. */
+size_t tf_sp_text_bytes(const struct tf_sp *sp, const uint32_t *ids, size_t n);
+
 struct tf_sp_train {
-    int64_t size;             /* requested number of pieces, including special ones */
-    bool bpe;                 /* else unigram */
-    double coverage;          /* share of characters in the text that get a piece */
+    int64_t size;    /* requested number of pieces, including special ones */
+    bool bpe;        /* else unigram */
+    double coverage; /* share of characters in the text that get a piece */
     bool split_digits, byte_fallback, keep_spaces, mixed_scripts;
     const char *const *symbols; /* text that is always one piece; from id 4 */
     size_t n_symbols;
     const char *normalization; /* "nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity" */
-    int64_t max_bytes;        /* of a sentence */
-    bool verbose;             /* show the trainer's log on stderr */
+    int64_t max_bytes;         /* of a sentence */
+    bool verbose;              /* show the trainer's log on stderr */
     /* The next sentence (valid until the next call): 1; 0 at the end; -1 on error. */
     int (*next)(void *arg, const char **text, size_t *n, struct tf_err *err);
     void *arg;

@@ -1,28 +1,24 @@
 /* sp_check.h - reads .model files without SentencePiece: checks that the library does not make
- * before it trusts a file, the text of the pieces, and their kinds, which it does not provide. */
+ * before it trusts a file, and the text of the pieces. */
 #ifndef TF_TEXT_SP_CHECK_H
 #define TF_TEXT_SP_CHECK_H
 
 #include "base/arena.h"
 #include "base/err.h"
-#include <stdbool.h>
 #include <stddef.h>
 
-#define TF_MAX_PIECE ((size_t)4 << 10) /* bytes of a piece */
+#define TF_MAX_PIECE ((size_t)2 << 10) /* bytes of a piece */
 #define TF_MAX_PIECES ((size_t)1 << 22)
 
-/* Check that the n bytes of a .model file are a well-formed protocol buffer, that the pieces have
- * bounded size and number, and that no lookup in the normalisation tables can leave them: neither
- * the trie nor the text of the replacements. Everything else is checked by the library. */
+/* Check that the n bytes of a .model file are a well-formed protocol buffer, that the pieces, and
+ * the text that unknown ones become, are of bounded size and number, and the normalisation tables
+ * (sp_charsmap.h). sp_tables.h checks what the pieces do to the library's own tables. Everything
+ * else is checked by the library. */
 int tf_sp_check(const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
 
 /* Check a vocabulary, and get the texts of its pieces by id: UTF-8 in memory of the arena, NULL for
  * a piece that is not UTF-8 without NUL. */
 int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
                 size_t *n_texts, struct tf_err *err) TF_MUST_CHECK;
-
-/* Set user[id], id below size, to whether the piece is a user-defined symbol. The bytes are of a
- * vocabulary that SentencePiece has loaded. */
-void tf_sp_user_defined(const void *bytes, size_t n, bool *user, size_t size);
 
 #endif

@@ -21,11 +21,38 @@ extern "C" {
 
 namespace sp = sentencepiece;
 
+/* The library joins the unknown characters of a run one by one, and copies the run each time. While
+ * we encode, no piece is unknown to it, and we join them. */
+class tf_processor : public sp::SentencePieceProcessor
+{
+  public:
+    bool join_unknown = false; /* set if it should be so: with byte pieces nothing is joined */
+    struct encoding {
+        encoding()
+        {
+            active = true;
+        }
+        ~encoding()
+        {
+            active = false;
+        }
+    };
+    bool IsUnknown(int id) const override
+    {
+        return !(active && join_unknown) && SentencePieceProcessor::IsUnknown(id);
+    }
+
+  private:
+    inline static thread_local bool active = false;
+};
+
 struct tf_sp {
-    sp::SentencePieceProcessor p;
+    tf_processor p;
     int64_t size, pad, unk, bos, eos;
     enum tf_sp_sampling sampling;
-    std::unique_ptr<bool[]> user; /* by id: a user-defined symbol */
+    /* by id */
+    std::unique_ptr<bool[]> user;           /* a user-defined symbol */
+    std::unique_ptr<uint32_t[]> text_bytes; /* most that it becomes */
 };
 
 /* The library's messages have the form "Internal: path/file.cc(123) [condition] text": keep only

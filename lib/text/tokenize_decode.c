@@ -21,6 +21,7 @@ static bool take_record(struct decoder *d)
         d->pending = b == NULL;
         if (b == NULL)
             return false;
+        const size_t start = b->ids.n;
         struct tf_work_item *it = &b->items[b->n++];
         *it = (struct tf_work_item){.number = r->count.total - 1, .idx = rec->idx};
         if (rec->type == TF_REC_BAD) {
@@ -37,6 +38,8 @@ static bool take_record(struct decoder *d)
         } else {
             tf_ids_add(&b->ids, rec->ids, rec->n);
         }
+        size_t decoded = tf_sp_text_bytes(r->t->vocab->sp, b->ids.v + start, b->ids.n - start);
+        b->decoded += decoded < TF_MAX_TEXT ? decoded : TF_MAX_TEXT;
         it->end = b->ids.n;
     }
     d->hyp = 0;

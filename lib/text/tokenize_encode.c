@@ -75,9 +75,10 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         n = b->scratch.len;
     }
     int rc = 0;
-    /* Segmenting takes about 200 times the size of a line: convert only one huge line at a time. */
+    /* Segmenting takes about 200 times the size of a line, for each segmentation: convert only one
+     * huge line at a time. */
     static pthread_mutex_t huge = PTHREAD_MUTEX_INITIALIZER;
-    bool alone = n > HUGE_LINE;
+    bool alone = n > (size_t)HUGE_LINE / (1 + (t->sample ? (size_t)t->nbest : 0));
     if (alone)
         pthread_mutex_lock(&huge);
     if (t->sample) {

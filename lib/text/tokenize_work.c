@@ -8,6 +8,7 @@
 
 enum {
     BLOCK_BYTES = 128 << 10,
+    BLOCK_DECODED = 512 << 10,
     ROUND_BLOCKS = 32,
     KEEP_BYTES = 1 << 20 /* larger buffers are freed after a round */
 };
@@ -64,7 +65,7 @@ void tf_work_round(struct tf_tokenize_work *r)
         struct tf_work_block *b = &r->blocks[i];
         for (size_t k = 0; k < b->n; k++)
             free(b->items[k].why);
-        b->n = b->ids.n = 0;
+        b->n = b->ids.n = b->decoded = 0;
         struct tf_buf *texts[] = {&b->text, &b->out, &b->scratch};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
             tf_buf_clear(texts[k]);
@@ -81,13 +82,16 @@ struct tf_work_block *tf_work_room(struct tf_tokenize_work *r)
 {
     struct tf_work_block *b = r->used > 0 ? &r->blocks[r->used - 1] : NULL;
     if (b != NULL && b->n < TF_WORK_ITEMS && b->text.len < BLOCK_BYTES &&
-        b->ids.n < BLOCK_BYTES / 4)
+        b->ids.n < BLOCK_BYTES / 4 && b->decoded < BLOCK_DECODED)
         return b;
     /* Long lines fill blocks on their own: bound the round by bytes as well. */
-    size_t bytes = 0;
-    for (size_t i = 0; i < r->used; i++)
+    size_t bytes = 0, decoded = 0;
+    for (size_t i = 0; i < r->used; i++) {
         bytes += r->blocks[i].text.len + 4 * r->blocks[i].ids.n;
-    if (r->used == ROUND_BLOCKS || bytes >= (size_t)ROUND_BLOCKS * BLOCK_BYTES)
+        decoded += r->blocks[i].decoded;
+    }
+    if (r->used == ROUND_BLOCKS || bytes >= (size_t)ROUND_BLOCKS * BLOCK_BYTES ||
+        decoded >= (size_t)ROUND_BLOCKS * BLOCK_DECODED)
         return NULL;
     return &r->blocks[r->used++];
 }

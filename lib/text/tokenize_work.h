@@ -19,8 +19,8 @@ struct tf_work_item {
     uint64_t idx;    /* of the record in its part */
     uint32_t rank;   /* in an n-best list, from 1; 0: bad, or not in a list */
     float score;
-    int code;  /* enum tf_bad_code; 0: good */
-    char *why; /* with a code: owned */
+    int code;      /* enum tf_bad_code; 0: good */
+    char *why;     /* with a code: owned */
     bool reported; /* it was bad already in the input */
 };
 
@@ -29,6 +29,7 @@ struct tf_work_block {
     size_t n;
     struct tf_buf text;
     struct tf_ids ids;
+    size_t decoded; /* bytes of the text that the ids will become */
     struct tf_buf out, scratch;
 };
 

@@ -325,7 +325,7 @@ with_table("open.model", lambda t: t[:-1] + b"x")
 PY
     cmp v.model same.model
     t 1 tf-tokenize -m long.model text
-    expect_error "long.model: SentencePiece model with a piece of 4000000 bytes, at most 4096"
+    expect_error "long.model: SentencePiece model with a piece of 4000000 bytes, at most 2048"
     for m in noise size open; do
         t 1 tf-tokenize -m $m.model text
         expect_error "$m.model: SentencePiece model with a damaged normalisation table"

@@ -135,8 +135,8 @@ END
     expect_error "symbol '<0x4F>': is the piece of a byte"
     t 2 tf-tokenize --train --symbol a --symbol b --symbol a -o none "$X"
     expect_error "symbol 'a': given twice"
-    t 2 tf-tokenize --train --symbol "$(printf '%04097d' 0)" -o none "$X"
-    expect_error "longer than 4096 bytes"
+    t 2 tf-tokenize --train --symbol "$(printf '%02049d' 0)" -o none "$X"
+    expect_error "longer than 2048 bytes"
     [ ! -e none ]
     # A text of nothing else has no sentence to train on.
     sh_t 1 "yes '<2de>' | head -n 50 | tf-tokenize --train --symbol '<2de>' -o none"

@@ -1,6 +1,7 @@
 """R, T: what the tools take for hostile input, and files of earlier releases."""
 import functools
 import glob
+import hashlib
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import zipfile
 
 import cbor2
 
+import vocabularies
 from resume import records
 from rig import ENV, SMALL, TOP, run, slurp
 
@@ -146,6 +148,12 @@ def commands(rig):
         ("tf-tokenize",
          ["tf-tokenize", "--threads", "1", "--sample", "--alpha", "0.2", "-m",
           nested(rig)], "text", 1),
+        ("tf-tokenize", ["tf-tokenize", "--threads", "1", "-m", "REF"], "vocabularies", 2),
+        ("tf-tokenize", ["tf-tokenize", "--export-vocab", "-m", "REF"], "vocabularies", 1),
+        ("tf-tokenize --nbest-size", [
+            "tf-tokenize", "--threads", "1", "--sample", "--nbest-size", "512", "-m", "REF"
+        ], "segmentations", 2),
+        ("tf-tokenize -d", ["tf-tokenize", "-d", "--threads", "1", "-m", "REF"], "ids", 2),
         ("tf-bleu", ["tf-bleu", "-tok", "none", "REF", "-i", "HYP"], "text", 2),
         ("tf-bleu", ["tf-bleu", "REF", "-i", "HYP"], "text", 2),
         ("tf-bleu", ["tf-bleu", "-sl", "-e", "latin1", "REF", "-i", "HYP"], "text", 2),
@@ -323,8 +331,24 @@ def points(n):
     }
 
 
+def ids_of_vocabularies(rig, n):
+    """Vocabularies and streams of ids that use them."""
+    out = {}
+    for name, (model, texts) in vocabularies.for_ids(n).items():
+        header = [0, {"v": 1, "kind": "tokens", "vocab": hashlib.sha256(model).digest()}]
+        head = [records(slurp(rig.material()["s"]))[0], cbor2.dumps(header)]
+        out[name] = (model, stream(head, [[1, 0, cbor2.CBORTag(64, bytes(x))] for x in texts]))
+    return out
+
+
 def inputs(rig, r, kind, n):
     """{name: (contents, contents)}."""
+    if kind == "vocabularies":
+        return vocabularies.for_text(n)
+    if kind == "segmentations":
+        return vocabularies.for_segmentations(n // 25)
+    if kind == "ids":
+        return ids_of_vocabularies(rig, n)
     if kind == "lines":
         return json_lines(n)
     if kind == "text":
@@ -377,8 +401,12 @@ def check(rig, row, name, what, argv, n, pair, most):
     where = rig.path("cost")
     shutil.rmtree(os.path.join(where, "run"), ignore_errors=True)
     argv, size = with_files(argv, n, where, pair)
+    decode = name == "tf-tokenize -d"  # the text that it writes counts, too
     seconds = 0.2 + most[0] * size / 1e6
-    cpu, memory, rc = measure(argv, where, seconds + 1)
+    cpu, memory, rc = measure(argv, where, 60 if decode else seconds + 1)
+    if decode:
+        size += os.path.getsize(os.path.join(where, "out"))
+        seconds = 0.2 + most[0] * size / 1e6
     row.add("inputs")
     tool = "%s, %s" % (" ".join(argv), what)
     if rc not in (0, 1, 4):
@@ -456,6 +484,7 @@ def mutate_stream(r, data):
 
 
 STREAMS = ("tokens", "models", "batches")
+MADE = ("vocabularies", "segmentations", "ids")  # a change would mostly be refused: as made only
 
 
 def search(rig, row, name, argv, kind, n, pairs, most, minutes):
@@ -498,14 +527,15 @@ def cost(tool):
         if not mine:
             row.fail("no command of it is tried")
         minutes = 10 * rig.scale if rig.minutes is None else rig.minutes
+        searched = sum(kind not in MADE for _, _, kind, _ in mine)
         for name, argv, kind, n in mine:
             for what, pair in inputs(rig, r, kind, size).items():
                 limit = most.get("%s, %s" % (name, what), most[name])
                 check(rig, row, name, what, argv, n, pair, limit)
-            if not rig.short:
+            if not rig.short and kind not in MADE:
                 small = inputs(rig, r, kind, 20000)
                 small = [p for k, p in small.items() if "%s, %s" % (name, k) not in most]
-                search(rig, row, name, argv, kind, n, small, most[name], minutes / len(mine))
+                search(rig, row, name, argv, kind, n, small, most[name], minutes / searched)
     row_of_tool.__doc__ = """CPU and memory for a megabyte of hostile input stay within
         formats/limits.md: inputs made to be expensive, and a search for worse ones, 10 minutes of
         CPU: %s""" % tool

@@ -1,0 +1,179 @@
+/* sp_charsmap.c - see sp_charsmap.h. The table is 4 bytes of size, that many bytes of the trie, and
+ * the replacements, each ended by NUL. */
+#include "text/sp_charsmap.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+/* kMaxTrieResultsSize: with more keys, the library reads outside of an array on its stack. */
+enum { MOST_RESULTS = 32 };
+
+/* A node of the trie is represented by its base: its child for byte c is at base ^ c. Several
+ * parents may share a node. */
+struct node {
+    uint32_t parents;           /* not yet visited */
+    uint16_t shortest, longest; /* of the texts that lead here */
+    uint8_t results;            /* most keys that such a text begins with */
+    bool found;
+};
+
+struct charsmap {
+    struct tf_span trie, texts;
+    size_t n; /* units of the trie */
+    struct node *nodes;
+    uint32_t *queue;
+};
+
+struct edge {
+    size_t to;     /* base of the child */
+    bool ends_key; /* a key ends there */
+};
+
+static int damaged(struct tf_err *err)
+{
+    return tf_fail(err, "SentencePiece model with a damaged normalisation table");
+}
+
+static uint32_t unit(struct tf_span trie, size_t i)
+{
+    const uint8_t *p = trie.p + 4 * i;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* darts-clone: the offset of the children of a node. */
+static size_t offset(uint32_t u)
+{
+    return (size_t)(u >> 10) << ((u & 1u << 9) >> 6);
+}
+
+/* Where byte c leads from a node. False: nowhere. */
+static bool follow(const struct charsmap *t, size_t base, size_t c, struct edge *e)
+{
+    uint32_t u = unit(t->trie, base ^ c);
+    if ((u & 0x800000ff) != c)
+        return false;
+    *e = (struct edge){.to = base ^ c ^ offset(u), .ends_key = (u & 0x100) != 0};
+    return true;
+}
+
+/* Offset of the replacement of a key that ends in a node. */
+static size_t replacement(const struct charsmap *t, size_t base)
+{
+    return unit(t->trie, base) & 0x7fffffff;
+}
+
+/* Visit every node that can be reached from the root, and count its parents. -1: a lookup could
+ * leave the trie or the texts. */
+static int find_nodes(struct charsmap *t, size_t root)
+{
+    size_t first = 0, last = 0;
+    struct edge e;
+    if (root >= t->n)
+        return -1;
+    t->nodes[root].found = true;
+    t->queue[last++] = (uint32_t)root;
+    while (first < last) {
+        size_t base = t->queue[first++];
+        if ((base | 0xff) >= t->n) /* a lookup reads a child before it checks it */
+            return -1;
+        for (size_t c = 0; c < 256; c++) {
+            if (!follow(t, base, c, &e))
+                continue;
+            if (e.to >= t->n || (e.ends_key && replacement(t, e.to) >= t->texts.n))
+                return -1;
+            t->nodes[e.to].parents++;
+            if (!t->nodes[e.to].found) {
+                t->nodes[e.to].found = true;
+                t->queue[last++] = (uint32_t)e.to;
+            }
+        }
+    }
+    return t->nodes[root].parents == 0 ? 0 : -1;
+}
+
+static int check_replacement(struct tf_span texts, size_t at, size_t key, struct tf_err *err)
+{
+    size_t most =
+        key * TF_MAX_GROWTH < TF_MAX_REPLACEMENT ? key * TF_MAX_GROWTH : TF_MAX_REPLACEMENT;
+    size_t n = 0;
+    for (const uint8_t *p = texts.p + at; *p != 0 && n <= most; p++) /* the last one is NUL */
+        n += *p == ' ' ? 3 : 1;
+    if (n > most)
+        return tf_fail(err,
+                       "SentencePiece model whose normalisation replaces %zu byte%s by more than "
+                       "%zu",
+                       key, key == 1 ? "" : "s", most);
+    return 0;
+}
+
+static uint16_t lower(uint16_t a, uint16_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint16_t higher(uint16_t a, uint16_t b)
+{
+    return a > b ? a : b;
+}
+
+/* One step from a node that all texts have reached. */
+static int check_edge(struct charsmap *t, size_t base, const struct edge *e, struct tf_err *err)
+{
+    const struct node *from = &t->nodes[base];
+    struct node *to = &t->nodes[e->to];
+    const uint16_t shortest = from->shortest + 1, longest = from->longest + 1;
+    const uint8_t results = from->results + e->ends_key;
+    to->shortest = to->longest > 0 ? lower(to->shortest, shortest) : shortest;
+    to->longest = higher(to->longest, longest);
+    to->results = (uint8_t)higher(to->results, results);
+    if (longest > TF_MAX_KEY)
+        return tf_fail(err, "SentencePiece model whose normalisation replaces more than %zu bytes",
+                       TF_MAX_KEY);
+    if (results > MOST_RESULTS)
+        return tf_fail(err,
+                       "SentencePiece model whose normalisation replaces more than %d texts that "
+                       "begin with each other",
+                       MOST_RESULTS);
+    return e->ends_key ? check_replacement(t->texts, replacement(t, e->to), shortest, err) : 0;
+}
+
+/* Visit each node after all of its parents, so that what is known of it is complete. */
+static int check_keys(struct charsmap *t, size_t root, struct tf_err *err)
+{
+    size_t first = 0, last = 0, nodes = 0;
+    struct edge e;
+    for (size_t i = 0; i < t->n; i++)
+        nodes += t->nodes[i].found;
+    t->queue[last++] = (uint32_t)root;
+    while (first < last) {
+        size_t base = t->queue[first++];
+        for (size_t c = 0; c < 256; c++) {
+            if (!follow(t, base, c, &e))
+                continue;
+            if (check_edge(t, base, &e, err) < 0)
+                return -1;
+            if (--t->nodes[e.to].parents == 0)
+                t->queue[last++] = (uint32_t)e.to;
+        }
+    }
+    return last == nodes ? 0 : damaged(err); /* the others are in a cycle: a key without an end */
+}
+
+int tf_charsmap_check(struct tf_span table, struct tf_err *err)
+{
+    if (table.n == 0)
+        return 0;
+    size_t n = table.n >= 4 ? unit(table, 0) : 0; /* bytes of the trie */
+    if (n == 0 || n % 4 != 0 || n >= table.n - 4 || table.p[table.n - 1] != 0)
+        return damaged(err);
+    struct charsmap t = {.trie = {table.p + 4, n},
+                         .texts = {table.p + 4 + n, table.n - 4 - n},
+                         .n = n / 4};
+    t.nodes = tf_xcalloc(t.n, sizeof *t.nodes);
+    t.queue = tf_xarray(NULL, t.n, sizeof *t.queue);
+    const size_t root = offset(unit(t.trie, 0));
+    int rc = find_nodes(&t, root) < 0 ? damaged(err) : check_keys(&t, root, err);
+    free(t.nodes);
+    free(t.queue);
+    return rc;
+}

@@ -1,0 +1,66 @@
+/* sp_proto.c - see sp_proto.h. */
+#include "text/sp_proto.h"
+
+/* Read a number in groups of 7 bits, the low ones first. False if the message is malformed. */
+static bool varint(struct tf_span *m, uint64_t *x)
+{
+    *x = 0;
+    for (int shift = 0; shift < 70 && m->n > 0; shift += 7) {
+        uint8_t b = *m->p++;
+        m->n--;
+        *x |= shift < 64 ? (uint64_t)(b & 0x7f) << shift : 0;
+        if (!(b & 0x80))
+            return true;
+    }
+    return false;
+}
+
+bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f)
+{
+    uint64_t key, n;
+    *f = (struct tf_proto_field){0};
+    if (!varint(m, &key))
+        return false;
+    f->number = key >> 3;
+    switch (key & 7) {
+    case 0:
+        return varint(m, &f->value);
+    case 1:
+        n = 8;
+        break;
+    case 5:
+        n = 4;
+        break;
+    case 2:
+        if (!varint(m, &n))
+            return false;
+        break;
+    default:
+        return false;
+    }
+    if (n > m->n)
+        return false;
+    if ((key & 7) == 2)
+        f->body = (struct tf_span){m->p, (size_t)n};
+    m->p += n;
+    m->n -= (size_t)n;
+    return true;
+}
+
+bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece)
+{
+    struct tf_proto_field f;
+    do {
+        if (m->n == 0 || !tf_proto_field(m, &f))
+            return false;
+    } while (f.number != TF_PROTO_PIECE || f.body.p == NULL);
+    *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL};
+    for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);) {
+        int type = (int)(uint32_t)f.value; /* as the library, which takes the low 32 bits */
+        if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
+            piece->text = f.body;
+        else if (f.number == TF_PROTO_TYPE && type >= TF_PIECE_NORMAL && type <= TF_PIECE_BYTE)
+            piece->type = type; /* other types are ignored */
+    }
+    return true;
+}
