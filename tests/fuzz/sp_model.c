@@ -1,6 +1,6 @@
 /* sp_model.c - any bytes as a SentencePiece model: what our checks and the library accept can be
- * used on any text. Unless SP_SOURCE is set the library is the system's and not instrumented: a crash
- * is seen, a read outside of its memory mostly not. */
+ * used on any text. Unless it is built with SP_SOURCE the library is the system's and not
+ * instrumented: a crash is seen, a read outside of its memory mostly not. */
 #include "../harness/memory.h"
 #include "base/rng.h"
 #include "base/utf8.h"
