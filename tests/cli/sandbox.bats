@@ -134,7 +134,7 @@ all_stopped() {
 @test "links to files on another disk: checkpoints, references, validation data that are replaced" {
     tf-tokenize --train --vocab-size 40 -o v.model in/text
     tf-tokenize -m v.model in/text >s.tfs
-    tf-batch --tokens 200 --epochs 0 s.tfs s.tfs | head -c 20000 >b.tfs || true
+    tf-batch --tokens 200 --batches 8 -o b.tfs s.tfs s.tfs
     mkdir disk refs data valid
     tf-batch --tokens 200 s.tfs s.tfs >data/valid.tfs
     ln -s ../data/valid.tfs valid/link
@@ -151,12 +151,12 @@ all_stopped() {
     cmp want.tfm model.tfm
     mkfifo pipe
     tf-train "${small[@]}" --log-every 1 --steps 8 - <pipe 2>err &
-    head -c 8000 b.tfs >part
+    head -c -150 b.tfs >part # without the end of the last batch
     exec 9>pipe
     cat part >&9
     wait_for grep -q '"event":"step","step":7,' out/run/log.jsonl
     cp data/valid.tfs again && mv again data/valid.tfs # another file with the same bytes
-    tail -c +8001 b.tfs >&9
+    tail -c 150 b.tfs >&9
     exec 9>&-
     wait $! || { cat err >&2; return 1; }
     grep -q "resuming from out/run/ckpt-00000006.tfm" err
