@@ -1399,6 +1399,19 @@ END
     expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
 }
 
+@test "a log that cannot be opened, or written again on resumption, ends the run before it trains" {
+    tr_t 1 --log nowhere/log.jsonl --steps 2 -o run b.tfs
+    expect_error "tf-train: nowhere/log.jsonl: No such file or directory"
+    [ ! -e run/ckpt-00000002.tfm ]
+    train --steps 4 --log-every 1 -o run b.tfs
+    { yes "$(grep '"event":"step","step":1,' run/log.jsonl)" || true; } | head -n 20000 >>run/log.jsonl
+    before=$(sum run/log.jsonl)
+    sh_t 1 'ulimit -f 1000; tf-train "$@"' "${small[@]}" --steps 8 -o run b.tfs
+    expect_contains "$stderr" "File too large"
+    [ "$(sum run/log.jsonl)" = "$before" ]
+    tr_t 0 --steps 8 -o run b.tfs
+}
+
 @test "--init: a missing model, another vocabulary and a larger one are refused" {
     printf a >va
     printf b >vb
