@@ -275,16 +275,10 @@ short() {
     for i in $(seq 40); do echo "abc bcd cde $i"; done >text
     tf-tokenize --train --vocab-size 30 -o v.model text 2>/dev/null
     "$TF_PYTHON" - <<'PY'
-import random, struct
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-def item(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
+import os, random, struct, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.environ["TOP"] + "/tests/faults")
+from vocabularies import field as item, varint
 
 def fields(m):
     """(number, body or None, as it stands) of each field."""
