@@ -144,6 +144,9 @@ half open log.jsonl 2 1 run/log.jsonl
 half open log.jsonl 3 1 run/log.jsonl
 half open log.jsonl 4 1 run/log.jsonl
 half open .tf-ckpt-* 1 1 run/ckpt-00000012.tfm: cannot create a temporary file in its directory
+half open .tf-log.jsonl.* 1 1 run/log.jsonl: cannot create a temporary file in its directory
+half write * 1 1 run/log.jsonl: write
+half write * 2 1 run/log.jsonl: write
 half write * 1-40 1 run/ckpt-00000012.tfm: write
 half rename log.jsonl 1 1 run/log.jsonl: rename
 half rename ckpt-* 1 1 run/ckpt-00000012.tfm: rename
