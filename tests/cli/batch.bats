@@ -817,7 +817,7 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     tf-batch "${o[@]}" --from "$cursor" | "${train[@]}" --steps 60 -o run
     cmp run/ckpt-00000060.tfm want/ckpt-00000060.tfm
     # Other files, and the same ones in another order, are another corpus; another K another stream.
-    sed '2s/s2/s3/; 2s/t2/t3/' "$D/list" >other
+    sed '2s/s2\.tfs/s3.tfs/; 2s/t2\.tfs/t3.tfs/' "$D/list" >other
     tac "$D/list" >tac
     for l in other tac; do
         sh_t 1 'tf-batch -q --tokens 200 --list "$1" --group 2 --epochs 0 | "${@:2}"' "$l" "${train[@]}" --steps 64 -o run
