@@ -296,19 +296,21 @@ program() {
     program=(tf-train -q --device cuda "${small[@]}" "${args[@]}" --rank-timeout 2)
     # GPUs that don't find each other.
     TF_EMULATE_STALL=1 run --separate-stderr mpi_run 2 "${program[@]}" -o never "$B"
+    unless_hung
     expect_status 1
     expect_contains "$stderr" "tf-train: GPUs: no answer for 3 s from one of 2 ranks"
     for rank in 0 1; do # whose part of the eighth exchange is missing; two or more an update
         alone=(env TF_EMULATE_STALL=8)
         [ $rank = 0 ] && first=("${alone[@]}") second=() || first=() second=("${alone[@]}")
-        run --separate-stderr timeout "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
+        run --separate-stderr launch mpirun.openmpi --oversubscribe --bind-to none \
             -n 1 "${first[@]}" "${program[@]}" -o run$rank "$B" : \
-            -n 1 "${second[@]}" "${program[@]}" -o run$rank "$B" </dev/null
+            -n 1 "${second[@]}" "${program[@]}" -o run$rank "$B"
+        unless_hung
         expect_status 1
         grep -E "^tf-train: .*NCCL, after [0-9]+ s: (no answer from another rank's GPU|remote)" \
             <<<"$stderr"
         [ -e run$rank/ckpt-00000001.tfm ]
-        mpi_run 2 "${program[@]}" -o run$rank "$B"
+        mpi_run 2 "${program[@]}" --rank-timeout 60 -o run$rank "$B"
         same whole/ckpt-00000004.tfm run$rank/ckpt-00000004.tfm
     done
 }
@@ -327,6 +329,7 @@ program() {
     mpi_run 4 tf-train --steps 6 "${args[@]}"
     same run/ckpt-00000006.tfm whole/ckpt-00000006.tfm
     run --separate-stderr mpi_run 8 tf-train --steps 8 "${args[@]}"
+    unless_hung
     expect_status 2
     expect_contains "$stderr" "tf-train: 8 ranks: at most 4 for 4 shards of 1 batches"
 }
@@ -336,6 +339,7 @@ program() {
     find_mpis
     export TF_EMULATE_DEVICES=2 # of different names
     run --separate-stderr mpi_run 4 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+    unless_hung
     expect_status 1
     [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
     grep -q '^tf-train: rank 1 (.*) and rank 0 (.*) differ in kernels: .* emulation 1, .* emulation, ' \
@@ -343,6 +347,7 @@ program() {
     mpi_run 2 tf-train -q --device cuda:1 "${small[@]}" --steps 1 -o run "$B"
     grep -q '"device":"emulation 1,' run/log.jsonl
     run --separate-stderr mpi_run 2 tf-train -q --device cuda:2 "${small[@]}" --steps 1 -o x "$B"
+    unless_hung
     expect_status 1
     [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
     expect_contains "$stderr" "tf-train: cuda: there is no device 2; the last one is cuda:1"
@@ -361,9 +366,10 @@ program() {
     saved=0
     for n in $(seq 60 20 300); do
         rm -rf run
-        run --separate-stderr timeout "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
+        run --separate-stderr launch mpirun.openmpi --oversubscribe --bind-to none \
             -n 1 "${program[@]}" -o run "$B" : -n 1 env "TF_EMULATE_ALLOCATIONS=$n" \
-            "${program[@]}" -o run "$B" </dev/null
+            "${program[@]}" -o run "$B"
+        unless_hung
         [ "$status" -ne 0 ] || break
         expect_status 1
         [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]

@@ -225,7 +225,7 @@ short() {
     [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
     [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
     local rc=0
-    timeout -k 10 300 "$TOP/tests/faults/run" --short --tmp "$T/faults" "$@" >out || rc=$?
+    timeout -k 10 1100 "$TOP/tests/faults/run" --short --tmp "$T/faults" "$@" >out || rc=$?
     cat out
     [ "$rc" -eq 0 ]
     grep -E ': note: .*(nothing was run|was not run)' out | sed 's/^/# /' >&3 || true

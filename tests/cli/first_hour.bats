@@ -53,12 +53,12 @@ readme_block() {
     grep -q '^tf-train: finished at step 25; best: .*; next: tf-avgckpt' block.err
 
     # Ctrl-C in the middle, then the same command: the bytes of the run above. In the middle because
-    # this tf-batch gives a training run twelve of its batches and then nothing.
+    # this tf-batch gives a training run nine of its batches and then nothing.
     mkdir slow
     cat >slow/tf-batch <<END
 #!/bin/bash
 [[ " \$* " == *" --epochs 0 "* ]] || exec "$(command -v tf-batch)" "\$@"
-"$(command -v tf-batch)" "\$@" | { head -c \$("$(command -v tf-batch)" -q --batches 12 "\$@" | wc -c)
+"$(command -v tf-batch)" "\$@" | { head -c \$("$(command -v tf-batch)" -q --batches 9 "\$@" | wc -c)
     sleep 600; }
 END
     chmod +x slow/tf-batch

@@ -11,9 +11,14 @@ export TF_PYTHON=${TF_PYTHON:-/usr/bin/python3}
 if [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ]; then : "${TF_TIMEOUT:=240}"; else : "${TF_TIMEOUT:=60}"; fi
 export LC_ALL=C.UTF-8
 set -o pipefail
+# make has no names with blanks, and many tests put $T into a line of shell.
+case $BATS_RUN_TMPDIR in
+    *[[:space:]]*) echo "TMPDIR=$TMPDIR: tests need a directory without blanks in its name" >&2; exit 1 ;;
+esac
 
 setup() {
     T=$BATS_TEST_TMPDIR
+    umask 022
     cd "$T" || return 1
     if declare -F prepare >/dev/null; then prepare; fi
 }

@@ -25,15 +25,51 @@ mpi_run() {
     local n=$1 m=${mpi:-${mpis[0]}} options=()
     shift
     [ "$m" != openmpi ] || options=(--oversubscribe --bind-to none)
-    timeout -k 5 "$TF_TIMEOUT" "mpirun.$m" -n "$n" "${options[@]}" "$@" </dev/null
+    launch "mpirun.$m" -n "$n" "${options[@]}" "$@"
 }
 
-# Processes of tf-train in the current directory, which is the test's own, but not rank 0, whose pid
-# is in $1/lock: other tests have ranks at the same time.
-other_ranks() {
+# launch LAUNCHER ARGUMENT...: at most TF_TIMEOUT seconds, then 124. The launcher of Open MPI 4.1.4
+# can hang after all ranks have ended, in a deadlock of PMIx_server_finalize: then there is a file
+# launcher-hung.
+launch() {
+    # shellcheck disable=SC2016
+    timeout --foreground -k 20 "$TF_TIMEOUT" bash -c "$(declare -f all_ranks)"'
+        late() {
+            [ -n "$(all_ranks)" ] || >launcher-hung
+            kill "$launcher" 2>/dev/null
+            sleep 5
+            kill -KILL "$launcher" 2>/dev/null
+        }
+        trap late TERM
+        set -m # a process group of its own
+        "$@" &
+        launcher=$!
+        wait "$launcher"' launch "$@" </dev/null
+}
+
+# After `run` of a launcher: skip the rest if the launcher hung, so that there is no status.
+unless_hung() {
+    [ ! -e launcher-hung ] || skip "the launcher of Open MPI hung after all ranks had ended"
+}
+
+# Wait for a launcher in the background: $status.
+launcher_ends() {
+    status=0
+    wait "$!" || status=$?
+    unless_hung
+}
+
+# Processes of tf-train in the current directory, which is the test's own: other tests have ranks at
+# the same time.
+all_ranks() {
     local p
     for p in /proc/[0-9]*; do
         [ "$p/cwd" -ef . ] && [ "$(cat "$p/comm")" = tf-train ] || continue
-        [ "${p#/proc/}" = "$(cat "$1/lock")" ] || echo "${p#/proc/}"
-    done
+        echo "${p#/proc/}"
+    done 2>/dev/null
+}
+
+# Those but rank 0, whose pid is in $1/lock.
+other_ranks() {
+    all_ranks | grep -vx "$(cat "$1/lock")"
 }

@@ -25,6 +25,7 @@ ranks_t() {
     local want=$1
     shift
     run --separate-stderr ranks "$@"
+    unless_hung
     expect_status "$want"
 }
 
@@ -104,8 +105,7 @@ ranks_t() {
         first=$(cat "$who/lock")
         last=$(other_ranks "$who")
         kill -USR2 "${!who}"
-        status=0
-        wait "$!" || status=$?
+        launcher_ends
         [ "$status" -eq 75 ]
         grep -q 'stopped at step .*repeat the command to resume' err
         step=$(jq 'select(.event == "end") | .step' "$who/log.jsonl")
@@ -120,7 +120,7 @@ ranks_t() {
 @test "a signal to another rank also counts while rank 0 waits for its input" {
     mkfifo fifo
     batches n=30 end=0 >b.tfs
-    { cat b.tfs; exec sleep 60; } >fifo &
+    { cat b.tfs; exec sleep 600; } >fifo 2>/dev/null 3>&- &
     writer=$!
     ranks 2 --threads 1 --rank-timeout 5 --steps 4000 --log-every 1 -o run fifo 2>err &
     wait_for grep -qs '"event":"step","step":30,' run/log.jsonl
@@ -128,8 +128,7 @@ ranks_t() {
     kill -USR1 "$(other_ranks run)"
     wait_for test -e run/resume.tfm
     kill -USR2 "$(other_ranks run)"
-    status=0
-    wait "$!" || status=$?
+    launcher_ends
     kill "$writer" || true
     [ "$status" -eq 75 ]
     [ "$(jq -c 'select(.event == "end") | [.step, .reason]' run/log.jsonl)" = '[30,"signal"]' ]
@@ -152,8 +151,7 @@ ranks_t() {
     mv long.tfs v.tfs
     begin usr2
     kill -USR2 "$other"
-    status=0
-    wait "$!" || status=$?
+    launcher_ends
     [ "$status" -eq 75 ]
     [ "$(jq -c 'select(.event == "end" or .event == "valid") | [.event, .step, .reason]' \
         usr2/log.jsonl)" = '["end",2,"signal"]' ]
@@ -165,8 +163,7 @@ ranks_t() {
     ranks 2 "${args[@]}" --steps 4000 -o run long.tfs 2>err &
     wait_for test -e run/ckpt-00000005.tfm
     kill -9 "$(other_ranks run)"
-    status=0
-    wait "$!" || status=$?
+    launcher_ends
     [ "$status" -ne 0 ]
     steps=$(jq -s 'map(.step) | max + 5 - max % 5 + 5' run/log.jsonl)
     ranks 2 "${args[@]}" --steps "$steps" -o run long.tfs
@@ -180,8 +177,8 @@ ranks_t() {
     batches n=3 seed=9 first=0 >v.tfs
     args=(--threads 1 --steps 4 --save-every 2 --valid v.tfs)
     program=(tf-train "${small[@]}" "${args[@]}" -o run b.tfs)
-    run --separate-stderr timeout -k 5 "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
-        -n 1 "${program[@]}" : -n 1 env -C "$PWD/empty" "${program[@]}" </dev/null
+    run --separate-stderr launch mpirun.openmpi --oversubscribe --bind-to none \
+        -n 1 "${program[@]}" : -n 1 env -C "$PWD/empty" "${program[@]}"
     expect_status 0
     [ -z "$(ls -A empty)" ]
     tf-train "${small[@]}" "${args[@]}" -o one b.tfs
@@ -192,8 +189,9 @@ ranks_t() {
     need prlimit
     [ "${mpis[0]}" = openmpi ] || skip "no Open MPI: a rank with a limit of its own is not tested"
     large=(tf-train "${small[@]}" --vocab-size 1000000 --threads 1 --steps 3 -o run b.tfs)
-    run --separate-stderr timeout "$TF_TIMEOUT" mpirun.openmpi --oversubscribe --bind-to none \
-        -n 1 "${large[@]}" : -n 1 prlimit --as=400000000 "${large[@]}" </dev/null
+    run --separate-stderr launch mpirun.openmpi --oversubscribe --bind-to none \
+        -n 1 "${large[@]}" : -n 1 prlimit --as=400000000 "${large[@]}"
+    unless_hung
     expect_status 1
     [ "$(grep -c '^tf-train: ' <<<"$stderr")" -eq 1 ]
     grep -q '^tf-train: rank 1 (.*): no memory for ' <<<"$stderr"
@@ -204,8 +202,7 @@ ranks_t() {
     ranks 4 --threads 1 --rank-timeout 5 --steps 4000 -o run long.tfs 2>err &
     wait_for grep -qs '"event":"step"' run/log.jsonl
     kill -STOP "$(other_ranks run | head -n 1)"
-    status=0
-    wait "$!" || status=$?
+    launcher_ends
     [ "$status" -ne 0 ]
     [ "$status" -ne 124 ]
     grep -q 'no answer for 5 s from ' err
@@ -221,8 +218,7 @@ ranks_t() {
         --save-every 3 --log-every 1 -o run b.tfs 2>err &
     wait_for grep -qs '"event":"step","step":6,' run/log.jsonl # the save of step 6 waits for that of 3
     kill -STOP "$(other_ranks run)"
-    status=0
-    wait "$!" || status=$?
+    launcher_ends
     [ "$status" -ne 0 ]
     grep -q 'no answer for 5 s from rank 1 .*; last good checkpoint is run/ckpt-00000003.tfm' err
     grep -q '"event":"save","step":3,' run/log.jsonl
@@ -230,8 +226,8 @@ ranks_t() {
 
 @test "a rank that ends before it connects, which MPICH does not notice" {
     [[ " ${mpis[*]} " == *" mpich "* ]] || skip "no MPICH"
-    run --separate-stderr timeout "$TF_TIMEOUT" mpirun.mpich -n 1 tf-train "${small[@]}" \
-        --rank-timeout 1 -o run b.tfs : -n 1 true </dev/null
+    run --separate-stderr launch mpirun.mpich -n 1 tf-train "${small[@]}" --rank-timeout 1 -o run \
+        b.tfs : -n 1 true
     [ "$status" -ne 0 ]
     [ "$status" -ne 124 ]
     expect_contains "$stderr" "tf-train: at the start, no answer for 11 s from one of 2 ranks"
@@ -284,7 +280,9 @@ EOF
 #!/bin/bash
 [ "\$1 \$2 \$3 \$4 \$5 \$6 \$7" = "-c 1 -K --mpi=pmix tf-train --preset base" ] || exit 9
 shift 7
-mpirun.openmpi -n 2 --oversubscribe --bind-to none tf-train ${small[*]} \$OPTIONS "\$@"
+. "$TOP/tests/cli/ranks.bash"
+TF_TIMEOUT=$((TF_TIMEOUT / 2)) \
+    launch mpirun.openmpi -n 2 --oversubscribe --bind-to none tf-train ${small[*]} \$OPTIONS "\$@"
 exit "\${STATUS:-\$?}"
 EOF
     printf '#!/bin/bash\necho "$*" >>requeued\n' >fake/scontrol
@@ -295,6 +293,7 @@ EOF
             "$TOP/examples/slurm/train.sbatch" text.tfs text.tfs v.model run </dev/null
     }
     OPTIONS='--threads 1 --steps 3' run --separate-stderr job
+    unless_hung
     expect_status 0
     [ -e run/ckpt-00000003.tfm ]
     [ ! -e requeued ]
@@ -306,15 +305,15 @@ EOF
         more() { [ "$(grep -c '"event":"step"' run/log.jsonl)" -gt "$steps" ]; }
         wait_for more
         kill -USR2 "$(cat run/lock)"
-        status=0
-        wait "$!" || status=$?
+        launcher_ends
         [ "$status" -eq 75 ]
         [ "$(cat requeued)" = "requeue 7" ]
     done
     # A job that fails is not queued again because an earlier one was stopped.
     rm requeued
     OPTIONS='--threads 1 --steps 100000 --heads 3' run --separate-stderr job
+    unless_hung
     expect_status 1
     [ ! -e requeued ]
-    [ -z "$(ls tmp)" ]
+    [ -z "$(find tmp -mindepth 1 -maxdepth 1 ! -name 'ompi.*')" ] # which is the launcher's
 }

@@ -52,12 +52,12 @@ ssize_t write(int fd, const void *p, size_t n)
     if (fd != 2 && !tried++) {
         say("read", opens(getenv("SECRET"), O_RDONLY));
         say("change", opens(getenv("SECRET"), O_WRONLY));
-        say("create", opens("/tmp/tf-intruder", O_WRONLY | O_CREAT));
+        say("create", opens(getenv("NEW"), O_WRONLY | O_CREAT));
         say("run", runs());
         say("connect", socket(AF_INET, SOCK_STREAM, 0) >= 0);
         say("signal", kill(getppid(), 0) == 0);
         say("open", opens("in/gold", O_RDONLY));
-        unlink("/tmp/tf-intruder");
+        unlink(getenv("NEW"));
     }
     return syscall(SYS_write, fd, p, n);
 }
@@ -65,7 +65,7 @@ END
     gcc -shared -fPIC -o intruder.so intruder.c -ldl
     for i in 1 2 3 4 5 6 7 8 9; do echo "the dog $i barks at nine cats"; done >in/text
     echo '(S (NP (NN dog)) (VP (VB barks)))' >in/gold
-    export SECRET=$T/secret/key
+    export SECRET=$T/secret/key NEW=$T/secret/new
     # What this kernel has: the version of Landlock, seccomp.
     kernel=
     landlock='import ctypes; print(ctypes.CDLL(None).syscall(444, None, 0, 1))'

@@ -52,7 +52,7 @@ PY
     for command in "tf-batch" "tf-batch - long.tfs" "tf-decode --device cpu -m $MODEL" \
         "tf-score --device cpu -m $MODEL" "tf-attn --device cpu -m $MODEL" "tf-cbor check" \
         "tf-tokenize -d -m vocab" "tf-info -" "tf-avgckpt -" "tf-plot attention -"; do
-        TF_TIMEOUT=10 on_terminal "$command | cat >$T/out" >"$T/shown"
+        on_terminal "$command | cat >$T/out" >"$T/shown"
         cat "$T/shown"
         grep -q "^tf-[a-z]*: stdin is a terminal: a stream.* is required$" "$T/shown"
         grep -q '^status 2' "$T/shown"
@@ -78,17 +78,23 @@ PY
     done
 }
 
-@test "tf-batch is silent while tf-train shows progress" {
-    cd "$D"
-    steps=${TF_EMULATOR:+100}
+trainer_shows() {
+    local steps=${TF_EMULATOR:+100}
+    rm -rf "$T/run"
     on_terminal "tf-batch --epochs 0 --tokens 200 long.tfs long.tfs | { until read -t 0; do sleep 0.01; done; tf-train --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu --steps ${steps:-1000} -o $T/run; }" >"$T/shown"
     cat "$T/shown"
-    grep -q '^status 0' "$T/shown"
     # The endless stream fills the pipe before tf-train starts, which shows its steps after it.
-    grep -q '^<K>tf-batch: epoch 0, batch' "$T/shown"
-    grep -q '^<K>tf-train: step ' "$T/shown"
-    sed '1,/^<K>tf-train: step /d' "$T/shown" >"$T/rest"
-    run -1 grep 'tf-batch: epoch' "$T/rest"
+    grep -q '^status 0' "$T/shown" &&
+        grep -q '^<K>tf-batch: epoch 0, batch' "$T/shown" &&
+        grep -q '^<K>tf-train: step ' "$T/shown" &&
+        ! sed '1,/^<K>tf-train: step /d' "$T/shown" | grep 'tf-batch: epoch'
+}
+
+@test "tf-batch is silent while tf-train shows progress" {
+    cd "$D"
+    # If need be once more: of two tools the one with the higher pid shows progress, and between
+    # their starts pids may begin anew.
+    trainer_shows || trainer_shows
 }
 
 @test "nobody shows progress among lines that are typed or written to the terminal" {
@@ -122,7 +128,7 @@ text, job = 1 << 31, 1 << 32  # base/terminal.c
 lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, os.getpgrp() * job + text, job - text, 0)
 sys.exit(struct.unpack("hhqqi4x", fcntl.fcntl(2, fcntl.F_GETLK, lock))[0] == fcntl.F_UNLCK)
 PY
-    TF_TIMEOUT=20 on_terminal "{ cat lines.tfs; until $TF_PYTHON $T/locked; do sleep 0.1; done; } | tf-tokenize -d -m vocab" >"$T/shown"
+    on_terminal "{ cat lines.tfs; until $TF_PYTHON $T/locked; do sleep 0.1; done; } | tf-tokenize -d -m vocab" >"$T/shown"
     tail -n 3 "$T/shown"
     grep -q '^status 0' "$T/shown"
 }

@@ -139,7 +139,7 @@ END
     expect_error "longer than 2048 bytes"
     [ ! -e none ]
     # A text of nothing else has no sentence to train on.
-    sh_t 1 "yes '<2de>' | head -n 50 | tf-tokenize --train --symbol '<2de>' -o none"
+    sh_t 1 "yes '<2de>' 2>/dev/null | head -n 50 | tf-tokenize --train --symbol '<2de>' -o none"
     expect_error "no sentence to train on"
 }
 

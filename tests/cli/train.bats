@@ -372,15 +372,15 @@ PY
     [ ! -s run/lock ] # by now another program may have the number
 }
 
-# A run with $args on `pipe`, which stays open after some.tfs, past step 14 and the checkpoint of
-# step 10, which another thread writes: $pid.
+# A run with $args on `pipe`, which stays open after some.tfs, past step 14 and the save of step 10,
+# which is over: $pid.
 begin_saved() {
     tf-train "${small[@]}" "${args[@]}" --log-every 1 - <pipe 2>err &
     pid=$!
     exec 7>pipe
     cat some.tfs >&7
     wait_step run 14
-    wait_for test -e run/ckpt-00000010.tfm
+    wait_for grep -q '"event":"save","step":10,' run/log.jsonl
 }
 
 @test "a lock that is removed lets a second run in; the first saves nothing more, and ends with 75" {

@@ -23,7 +23,8 @@ def call(argv):
 class Hosts:
     """Two namespaces, each with the name of its address. rate and burst are tc-tbf's."""
     def __init__(self, tmp, rate="100mbit", burst="64kb"):
-        self.names = ["10.213.%d.%d" % (os.getpid() % 250, i) for i in (1, 2)]
+        pid = os.getpid()
+        self.names = ["10.%d.%d.%d" % (128 + pid // 250 % 128, pid % 250, i) for i in (1, 2)]
         self.whole = (rate, burst)
         self.agent = os.path.join(tmp, "agent")
         with open(self.agent, "w") as f:

@@ -33,7 +33,7 @@ int launch_ranks(const char *mpi, int n, const char *what)
     exe[length > 0 ? length : 0] = 0;
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    snprintf(command, sizeof command, "timeout 60 mpirun.%s -n %d %s '%s' %s %d </dev/null >&2",
+    snprintf(command, sizeof command, "timeout 240 mpirun.%s -n %d %s '%s' %s %d </dev/null >&2",
              mpi, n, strcmp(mpi, "openmpi") == 0 ? "--oversubscribe --bind-to none" : "", exe, what,
              n);
     int status = system(command);

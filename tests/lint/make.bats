@@ -13,7 +13,7 @@ prepare() {
 top_make() {
     local want=$1
     shift
-    run --separate-stderr timeout 120 make --no-print-directory -C "$TOP" SAN="${TF_SAN:-}" "$@" \
+    run --separate-stderr timeout 600 make --no-print-directory -C "$TOP" SAN="${TF_SAN:-}" "$@" \
         </dev/null
     expect_status "$want"
 }
