@@ -92,8 +92,8 @@ trainer_shows() {
 
 @test "tf-batch is silent while tf-train shows progress" {
     cd "$D"
-    # If need be once more: of two tools the one with the higher pid shows progress, and between
-    # their starts pids may begin anew.
+    # If need be once more: of two tools the one with the higher process id shows progress, and the
+    # ids may start from the lowest again between the two.
     trainer_shows || trainer_shows
 }
 
