@@ -496,6 +496,21 @@ $(exchanges): $B/tests/bench/exchange-%: tests/bench/exchange.c $B/libtest.a $B/
 	$Q$(MPICC_$*) $(all_cppflags) $(all_cflags) $(all_ldflags) -MMD -MP -MT $@ -MF $@.d -o $@ $< \
 	    $B/libtest.a $B/libtf.a $(libs) $(LDLIBS)
 
+# Programs without symbols, and the libraries beside the system's own that they need. A machine that
+# has a GPU, Python and cuBLASLt, and perhaps no compiler or packages, runs them from there.
+device: ## build/dev: what tests/bench/cuda --no-build --build build/dev needs on another machine
+	@$(MAKE) --no-print-directory CUDA=yes $$(tests/bench/cuda --targets --build $B)
+	@rm -rf $B/dev && mkdir -p $B/dev/so
+	@for f in $$(tests/bench/cuda --targets --build .); do \
+	    mkdir -p "$B/dev/$${f%/*}" && strip --strip-unneeded -o "$B/dev/$$f" "$B/$$f" || exit 1; done
+	@for f in $$(ldd $B/dev/bin/tf-* | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u); do \
+	    case $${f##*/} in \
+	        lib[cm].so* | libdl.* | libpthread.* | librt.* | libstdc++.* | libgcc_s.* | libcublas*) ;; \
+	        *) cp -L "$$f" $B/dev/so/ ;; \
+	    esac; done
+	@! LD_LIBRARY_PATH=$B/dev/so ldd $B/dev/bin/* $$(find $B/dev -name '*.t') | grep 'not found'
+	@du -sh $B/dev
+
 demo: maybe-deps ## train a small model on the default task and use it
 	@$(MAKE) --no-print-directory all
 	@TF_BIN=$(call quoted,$(abspath $B)/bin) examples/demo/run
@@ -620,7 +635,7 @@ clean: ## remove the build trees
 
 FORCE:
 .PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted bench demo \
-	lint fuzz fuzz-short fuzz-programs dist completions install uninstall help clean
+	lint fuzz fuzz-short fuzz-programs device dist completions install uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

@@ -137,6 +137,7 @@ program() {
     program ops/updates
     program ops/table
     program ops/logits 20
+    program ops/link
 }
 
 @test "the same bytes twice, on another lane, and alone or among others" {
