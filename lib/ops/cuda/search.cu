@@ -14,6 +14,8 @@
  *          rows come after the live ones */
 #include "softmax.h"
 
+#include <type_traits>
+
 enum {
     /* candidates that grow sorts: twice the 2 TF_SEARCH_MAX_BEAM that it needs */
     LIST = 4096,
@@ -95,7 +97,8 @@ __device__ static inline float lp_of(const struct tf_search &s, const float *lp,
     return l.norm == nullptr ? x : x - l.norm[row].x - l.norm[row].y;
 }
 
-__device__ static inline bool banned(const struct tf_search_opts &r, uint32_t id)
+/* Rarely asked: not inline, or its loop would stand in the code of a kernel for every element. */
+__device__ static __noinline__ bool banned(const struct tf_search_opts &r, uint32_t id)
 {
     for (size_t b = 0; b < r.n_ban; b++)
         if (r.ban[b] == id)
@@ -111,15 +114,15 @@ __device__ static inline uint64_t candidate(const struct tf_search_opts &r, floa
 
 /* f(numbers, how many, the first one's id) for this thread's part of a row of the block: four at
  * once where V allows, as in softmax.cu. */
-template <typename F>
+template <uint32_t AT_ONCE, typename F>
 __device__ static inline void each(const struct tf_search_opts &r, const float *lp, F f)
 {
     uint32_t V = (uint32_t)r.V;
     if (V % 4 == 0)
-        each_of_block((const vec<float> *)lp, V / 4,
-                      [&](uint32_t i, const vec<float> &x) { f(x.v, 4, 4 * i); });
+        each_of_block<AT_ONCE>((const vec<float> *)lp, V / 4,
+                               [&](uint32_t i, const vec<float> &x) { f(x.v, 4, 4 * i); });
     else
-        each_of_block(lp, V, [&](uint32_t id, float x) { f(&x, 1, id); });
+        each_of_block<AT_ONCE>(lp, V, [&](uint32_t id, float x) { f(&x, 1, id); });
 }
 
 __device__ static inline uint64_t warp_best(uint64_t key)
@@ -142,7 +145,7 @@ __device__ static inline uint64_t warp_best(uint64_t key)
  * that at some bar there are just `want`. The gathered find their places by counting who stands
  * before them. */
 static __global__ void __launch_bounds__(THREADS)
-    grow_kernel(struct tf_search s, const float *lp, struct lists l)
+    grow_kernel(const __grid_constant__ struct tf_search s, const float *lp, struct lists l)
 {
     wait_for_previous();
     __shared__ uint64_t list[LIST], best[WARP];
@@ -160,7 +163,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (l.norm != nullptr) { /* a larger logit is no smaller a log-probability */
         struct seen seen = {-INFINITY, 0};
         uint32_t id_of_most = 0;
-        each(s.opts, lp, [&](const float *z, int n, uint32_t id) {
+        each<8>(s.opts, lp, [&](const float *z, int n, uint32_t id) {
             see(seen, z, n);
             for (int i = 0; i < n; i++)
                 if (z[i] > most && z[i] < INFINITY && !banned(s.opts, id + i))
@@ -180,14 +183,24 @@ static __global__ void __launch_bounds__(THREADS)
         }
         return;
     }
-    auto each_key = [&](auto f) {
-        each(s.opts, lp, [&](const float *z, int n, uint32_t id) {
-            for (int i = 0; i < n; i++)
-                f(candidate(s.opts, z[i] - max - log_sum, id + i));
+    /* f(key) for the keys from `from` on; few are, and what others need is one comparison. */
+    auto each_key = [&](uint64_t from, auto at_once, auto f) {
+        float bar = from >> 32 == 0 ? -INFINITY : (float)x_of(from);
+        each<decltype(at_once)::value>(s.opts, lp, [&](const float *z, int n, uint32_t id) {
+            for (int i = 0; i < n; i++) {
+                float x = z[i] - max - log_sum;
+                if (x >= bar) {
+                    uint64_t key = candidate(s.opts, x, id + i);
+                    if (key >= from)
+                        f(key);
+                }
+            }
         });
     };
+    const std::integral_constant<uint32_t, 1> slowly;
+    const std::integral_constant<uint32_t, 4> quickly;
     if (l.norm == nullptr)
-        each_key([&](uint64_t key) { mine = key > mine ? key : mine; });
+        each_key(1, slowly, [&](uint64_t key) { mine = key > mine ? key : mine; });
     mine = warp_best(mine);
     if (lane == 0)
         best[warp] = mine;
@@ -205,12 +218,10 @@ static __global__ void __launch_bounds__(THREADS)
         if (threadIdx.x == 0)
             used = 0;
         __syncthreads();
-        each_key([&](uint64_t key) {
-            if (key >= low) {
-                uint32_t at = atomicAdd(&used, 1u);
-                if (at < LIST)
-                    list[at] = key;
-            }
+        each_key(low, quickly, [&](uint64_t key) {
+            uint32_t at = atomicAdd(&used, 1u);
+            if (at < LIST)
+                list[at] = key;
         });
         __syncthreads();
         uint32_t n = used;
@@ -219,7 +230,7 @@ static __global__ void __launch_bounds__(THREADS)
         while (n > LIST) { /* at least `want` reach low, fewer reach high */
             uint64_t middle = low + (high - low) / 2;
             uint32_t reach = 0;
-            each_key([&](uint64_t key) { reach += key >= middle; });
+            each_key(middle, slowly, [&](uint64_t) { reach++; });
             reach = block_sum(reach, room);
             if (reach >= want)
                 low = middle, n = reach;
