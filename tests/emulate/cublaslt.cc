@@ -191,6 +191,16 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t p,
                : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
+/* No sum is split here. */
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *,
+                                                    cublasLtMatmulAlgoConfigAttributes_t,
+                                                    void *value, size_t size, size_t *written)
+{
+    memset(value, 0, size);
+    *written = size;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *alpha,
                               const void *A, cublasLtMatrixLayout_t layout_a, const void *B,
                               cublasLtMatrixLayout_t layout_b, const void *beta, const void *,
@@ -218,6 +228,23 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
              bias = p.epilogue == CUBLASLT_EPILOGUE_BIAS ||
                     p.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
                     p.epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+        if (emulate::sample() > 0) { /* corners and a few between */
+            auto step = [](size_t n, size_t i) { /* the next of those that count */
+                return i < 8 ? i + 1 : i + 8 < n ? (i + n / 3 < n - 8 ? i + n / 3 : n - 8) : i + 1;
+            };
+            for (size_t j = 0; j < d.columns; j = step(d.columns, j))
+                for (size_t i = 0; i < d.rows; i = step(d.rows, i)) {
+                    float sum = 0;
+                    size_t ks = K < 4096 ? 1 : K / 1024;
+                    for (size_t k = 0; k < K; k = k + ks < K || k == K - 1 ? k + ks : K - 1)
+                        sum += get(A, a.type, p.ta == CUBLAS_OP_T ? i * a.ld + k : k * a.ld + i) *
+                               get(B, b.type, p.tb == CUBLAS_OP_T ? k * b.ld + j : j * b.ld + k);
+                    float y = sum + (times != 0 ? times * get(D, d.type, j * d.ld + i) : 0) +
+                              (bias ? get(p.vector, p.vector_type, i) : 0);
+                    put(D, d.type, j * d.ld + i, relu && !(y > 0) ? 0 : y);
+                }
+            return;
+        }
         std::vector<float> left(K * d.rows), sums(d.rows);
         for (size_t k = 0; k < K; k++)
             for (size_t i = 0; i < d.rows; i++)

@@ -22,8 +22,13 @@
  *   TF_EMULATE_SHARED       bytes of shared memory that a block may have (227 KiB)
  *   TF_EMULATE_NO_NCCL      NCCL is not installed
  *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends; where it
- * is the first with that rank, its call does not return TF_EMULATE_TELL         when a stream ends,
- * print how many graphs were launched and made, and bytes that were received from other ranks
+ *                           is the first with that rank, its call does not return
+ *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made, and
+ *                           bytes that were received from other ranks
+ *   TF_EMULATE_SAMPLE       of a grid of more than 4 N blocks run the first and last N and about N
+ *                           between; of products compute corners and a few columns. Allocations
+ *                           are pages of their own between walls. So the full size of a model
+ *                           takes seconds, and shows accesses outside of allocations, not results
  *
  * Device memory and dynamic shared memory start as bytes 0xff (nan). Each allocation is one of
  * malloc, so AddressSanitizer finds overruns. Errors at which a GPU would fail or hang (too many
@@ -45,8 +50,14 @@
 #define __device__
 #define __host__
 #define __constant__
+#ifdef POISON
+#define __shared__ static __attribute__((section("tfshared")))
+#else
 #define __shared__ static
+#endif
 #define __forceinline__ inline
+#define __noinline__
+#define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
@@ -164,6 +175,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute a, int va
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);
 
 namespace emulate {
+uint64_t sample();
 /* Queue work on a stream. */
 void enqueue(cudaStream_t s, std::function<void()> work);
 /* The same for work that waits for other processes: it is called again until it returns true. */

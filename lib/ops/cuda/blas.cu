@@ -53,9 +53,25 @@ static std::string name_of(const struct tf_gemm *g)
     return text;
 }
 
+/* How many parts of its sums an algorithm adds, and by which scheme of the library's. */
+static std::string split_of(const cublasLtMatmulAlgo_t *algo)
+{
+    int32_t parts = 1;
+    uint32_t scheme = 0;
+    size_t n;
+    char text[60] = "";
+    cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts,
+                                         sizeof parts, &n);
+    cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+                                         sizeof scheme, &n);
+    if (parts > 1 || scheme != 0)
+        snprintf(text, sizeof text, " in %d parts (scheme %u)", parts, scheme);
+    return text;
+}
+
 /* As the account of TF_CUDA_TIMES names it: by all but its number of rows, which few products
  * share. */
-static std::string family_of(const struct tf_gemm *g)
+static std::string family_of(const struct tf_gemm *g, const cublasLtMatmulAlgo_t *algo)
 {
     char text[100];
     if (!tf_cuda_timing())
@@ -66,7 +82,7 @@ static std::string family_of(const struct tf_gemm *g)
     else
         snprintf(text, sizeof text, "product %c%c by %d x %d%s", g->ta ? 't' : 'n',
                  g->tb ? 't' : 'n', g->K, g->N, g->mask != nullptr ? " +mask" : "");
-    return text;
+    return text + split_of(algo);
 }
 
 /* Bits of a row of a mask: a multiple of 128, as the library wants it. */
@@ -247,7 +263,8 @@ static int ask(struct tf_blas *b, const struct shape &s, struct plan &p, const s
     cublasLtMatmulPreference_t want;
     size_t workspace = WORKSPACE;
     /* Parts of a split sum are added in a fixed order, from the workspace; for any_rows there are
-     * none. */
+     * none. Sums in place would be in order, too, but where they are allowed an H200's heuristic
+     * chooses the same algorithms. */
     uint32_t reduction = s.any_rows || s.K % SPLIT_K != 0 ? CUBLASLT_REDUCTION_SCHEME_NONE
                                                           : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     uint32_t align_a = (uint32_t)s.align_b, align_b = (uint32_t)s.align_a,
@@ -510,7 +527,7 @@ static bool by_library(struct tf_ctx *c, const struct tf_gemm *g)
     struct plan &p = plan_of(c, g);
     if (p.algos.empty())
         return false;
-    tf_cuda_timed timed(c, family_of(g).c_str());
+    tf_cuda_timed timed(c, family_of(g, &p.algos.front().algo).c_str());
     point(p, g);
     while (!p.algos.empty()) {
         p.status = run(c, g, p, p.algos.front(), g->d);
