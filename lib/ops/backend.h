@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 14
+#define TF_BACKEND_ABI 15
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -383,12 +383,14 @@ typedef void tf_linear_packed_fn(struct tf_ctx *c, tf_mem *y, const tf_mem_act *
 #define TF_VALUE_OPS(OP) \
     OP(add) OP(sumsq) OP(sum) OP(adam) OP(ema) OP(log_softmax) OP(search_step)
 
-/* Updates of n elements; splitting a range in any way gives the same bytes (but for sumsq). */
+/* Updates of n elements; splitting a range in any way gives the same bytes (for sumsq, in any whole
+ * chunks). */
 
 /* a += b */
 typedef void tf_add_fn(struct tf_ctx *c, tf_mem_param *a, const tf_mem_param *b, size_t n);
-/* *dst = sum of squares */
-typedef void tf_sumsq_fn(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, size_t n);
+/* dst[k] = sum of the squares of x[k chunk .. (k + 1) chunk), as far as x goes: [ceil(n / chunk)] */
+typedef void tf_sumsq_fn(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, size_t n,
+                         size_t chunk);
 /* *dst = sum, in order */
 typedef void tf_sum_fn(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_f64 *src, size_t n);
 /* p, m and v are updated; norm2 [1] is the squared norm of all gradients. See struct tf_adam. */
@@ -421,7 +423,7 @@ struct tf_backend {
     int shards;           /* parts, by sentence, that a training batch is cut into by default */
     bool threads;         /* lanes may run on different host threads at the same time */
     bool host;            /* backend memory is the host's */
-    size_t norm_chunk;    /* elements of a gradient whose squares are summed by one sumsq */
+    size_t norm_chunk;    /* elements of a gradient in each chunk of sumsq */
     /* decoding: read the state of the search every so many steps; more than 1 where the host would
      * wait for a device */
     int poll;

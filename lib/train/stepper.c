@@ -275,23 +275,13 @@ static size_t span(const struct chunks *c, size_t job, size_t *n)
     return i;
 }
 
-static void run_chunks(struct tf_stepper *s, void (*job)(void *, size_t, int), struct chunks c)
-{
-    c.s = s;
-    c.n = s->be->norm_chunk;
-    tf_pool_run(s->pool, job, &c, (c.to - c.from + c.n - 1) / c.n);
-}
-
-/* The same for a job that gives the same bytes in any chunks: a device takes all at once. */
+/* A job that gives the same bytes in any chunks: lanes share them, a device takes all at once. */
 static void run_range(struct tf_stepper *s, void (*job)(void *, size_t, int), struct chunks c)
 {
-    if (s->be->threads) {
-        run_chunks(s, job, c);
-    } else if (c.from < c.to) {
-        c.s = s;
-        c.n = c.to - c.from;
-        job(&c, 0, 0);
-    }
+    c.s = s;
+    c.n = s->be->threads ? s->be->norm_chunk : c.to - c.from;
+    if (c.from < c.to)
+        tf_pool_run(s->pool, job, &c, (c.to - c.from + c.n - 1) / c.n);
 }
 
 static void add_job(void *arg, size_t job, int lane)
@@ -307,7 +297,9 @@ static void norm_job(void *arg, size_t job, int lane)
     struct chunks *c = arg;
     struct tf_stepper *s = c->s;
     size_t n, i = span(c, job, &n);
-    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, i / c->n), at(s, c->a, i), n);
+    size_t chunk = s->be->norm_chunk;
+    s->be->sumsq(s->ctx[lane], tf_at(s->be, TF_ELEM_F64, s->norms, i / chunk), at(s, c->a, i), n,
+                 chunk);
 }
 
 static void adam_job(void *arg, size_t job, int lane)
@@ -480,8 +472,8 @@ int tf_stepper_measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struc
         s->total = top_of_tree(s);
     else if (add_on_ranks(s, err) != 0)
         return -1;
-    run_chunks(s, norm_job,
-               (struct chunks){.from = s->parts.from, .to = s->parts.to, .a = s->total});
+    run_range(s, norm_job,
+              (struct chunks){.from = s->parts.from, .to = s->parts.to, .a = s->total});
     if (tf_parts_gather(&s->parts, s->norms, TF_ELEM_F64, s->be->norm_chunk, err) != 0)
         return -1;
     s->be->sum(s->ctx[0], s->norm2, s->norms, norm_chunks(s));

@@ -360,7 +360,7 @@ static void add(void *p)
 static void sumsq(void *p)
 {
     struct rowwise *w = p;
-    be->sumsq(ctx, w->norm, w->a, w->rows * (size_t)w->D);
+    be->sumsq(ctx, w->norm, w->a, w->rows * (size_t)w->D, w->rows * (size_t)w->D);
 }
 static void log_softmax(void *p)
 {

@@ -564,11 +564,12 @@ static void run_ema(struct run *r, const struct problem *p)
 
 static void run_sums(struct run *r, const struct problem *p)
 {
-    tf_mem *sumsq = want(r, F_, WHOLE, 1), *sum = want(r, F_, WHOLE, 1), *x = give(r, "g"),
+    const size_t chunk = (size_t)p->N / 3 + 1, chunks = ((size_t)p->N + chunk - 1) / chunk;
+    tf_mem *sumsq = want(r, F_, WHOLE, chunks), *sum = want(r, F_, WHOLE, 1), *x = give(r, "g"),
            *f = give(r, "f");
-    r->l->be->sumsq(r->l->c, sumsq, x, (size_t)p->N);
+    r->l->be->sumsq(r->l->c, sumsq, x, (size_t)p->N, chunk);
     r->l->be->sum(r->l->c, sum, f, (size_t)p->N);
-    take(r, "sumsq", sumsq, F_, WHOLE, 1, 0);
+    take(r, "sumsq", sumsq, F_, WHOLE, chunks, 0);
     take(r, "sum", sum, F_, WHOLE, 1, 1);
 }
 

@@ -142,7 +142,7 @@ static void test_small(struct lane *l)
     l->be->add(l->c, a, b, 3);
     fetch(l, got, a, 3);
     ok(got[0] == 4.5 && got[1] == -1 && got[2] == 7, "%s: add", l->name);
-    l->be->sumsq(l->c, s, b, 3);
+    l->be->sumsq(l->c, s, b, 3, 3);
     l->be->sum(l->c, tf_at(l->be, TF_ELEM_F64, s, 1), f, 3);
     if (l->be->download(l->c, sums, TF_ELEM_F64, s, 2, &err) != 0)
         TF_BUG("%s", err.msg);

@@ -179,7 +179,7 @@ static void update(struct small_model *r, struct tf_pairs *p, bool eps_hat)
         struct tf_sums sums = {0};
         run_backward(r->k, r->grads, &sums, p, 0, p->n,
                      &(struct tf_rng_state){.update = (uint32_t)t});
-        r->be->sumsq(r->ctx, norm2, r->grads, n);
+        r->be->sumsq(r->ctx, norm2, r->grads, n, n);
         double s = (double)t, lr = 2 * pow(6, -0.5) * fmin(pow(s, -0.5), s * pow(4, -1.5));
         r->be->adam(r->ctx, r->w.flat, m, v, r->grads, n, norm2,
                     &(struct tf_adam){.lr = lr,

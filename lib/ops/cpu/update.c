@@ -12,9 +12,8 @@ void TF_CPU(add)(struct tf_ctx *c, tf_mem_param *a, const tf_mem_param *b, size_
         v_store_n(out(a, i), v_add(v_load_n(in(a, i), n - i), v_load_n(in(b, i), n - i)), n - i);
 }
 
-void TF_CPU(sumsq)(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, size_t n)
+static double sum_of_squares(const tf_mem_param *x, size_t n)
 {
-    (void)c;
     d8 sum[2] = {{{0}}};
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
@@ -29,7 +28,15 @@ void TF_CPU(sumsq)(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, siz
     double total = 0;
     for (int l = 0; l < 8; l++)
         total += sum[0].lane[l] + sum[1].lane[l];
-    *(double *)dst = total;
+    return total;
+}
+
+void TF_CPU(sumsq)(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, size_t n, size_t chunk)
+{
+    (void)c;
+    double *to = dst;
+    for (size_t i = 0; i < n; i += chunk)
+        *to++ = sum_of_squares(in(x, i), n - i < chunk ? n - i : chunk);
 }
 
 void TF_CPU(sum)(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_f64 *src, size_t n)

@@ -6,7 +6,7 @@
 
 enum {
     THREADS = 256,
-    PARTS = 1024, /* partial sums of sumsq, at most: element i is in part (i / THREADS) % parts */
+    PARTS = 1024, /* partial sums of a chunk of sumsq, at most */
 };
 
 /* f(i) for every i < n, f4(i) for four from i on where `whole`. Blocks take turns, so a grid of any
@@ -52,40 +52,60 @@ void tf_cuda_add(struct tf_ctx *c, tf_mem *a, const tf_mem *b, size_t n)
 
 /* ---- sums ---- */
 
+/* Partial sums of n elements: element i is in part (i / THREADS) % parts. */
+__host__ __device__ static inline unsigned parts_of(size_t n)
+{
+    size_t parts = (n + 8 * THREADS - 1) / (8 * THREADS);
+    return parts < (size_t)PARTS ? (unsigned)parts : (unsigned)PARTS;
+}
+
+/* A block a part of a chunk. The last chunk may be shorter: its parts are those of its own size. */
 static __global__ void __launch_bounds__(THREADS)
-    square_parts(double *part, const float *x, size_t n)
+    square_parts(double *part, const float *x, size_t n, size_t chunk)
 {
     __shared__ double room[32];
     double sum = 0;
+    x += blockIdx.y * chunk;
+    n -= blockIdx.y * chunk;
+    if (n > chunk)
+        n = chunk;
+    size_t step = (size_t)parts_of(n) * THREADS;
+    if (blockIdx.x >= parts_of(n))
+        return;
 #pragma unroll 8
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (size_t)gridDim.x * THREADS)
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step)
         sum += (double)x[i] * x[i];
     sum = block_sum(sum, room);
     if (threadIdx.x == 0)
-        part[blockIdx.x] = sum;
+        part[(size_t)blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
 static __global__ void __launch_bounds__(PARTS)
-    sum_parts(double *dst, const double *part, unsigned parts)
+    sum_parts(double *dst, const double *part, size_t n, size_t chunk)
 {
     __shared__ double room[32];
+    size_t left = n - blockIdx.x * chunk;
+    unsigned parts = parts_of(left < chunk ? left : chunk);
+    part += (size_t)blockIdx.x * parts_of(chunk);
     double sum = block_sum(threadIdx.x < parts ? part[threadIdx.x] : 0, room);
     if (threadIdx.x == 0)
-        *dst = sum;
+        dst[blockIdx.x] = sum;
 }
 
-void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n)
+void tf_cuda_sumsq(struct tf_ctx *c, tf_mem *dst, const tf_mem *x, size_t n, size_t chunk)
 {
-    double *part = (double *)tf_cuda_scratch(c, PARTS * sizeof *part);
-    if (part == nullptr)
-        return;
-    unsigned parts = div_up(n, 8 * THREADS);
-    if (parts > PARTS)
-        parts = PARTS;
-    launch(c, "sumsq", square_parts, dim3(parts), dim3(THREADS), 0, part, (const float *)x, n);
-    launch(c, "sumsq", sum_parts, dim3(1), dim3(PARTS), 0, (double *)dst, (const double *)part,
-           parts);
+    size_t most = (n + chunk - 1) / chunk;
+    if (most > 65535) /* blocks above each other */
+        most = 65535;
+    double *part = (double *)tf_cuda_scratch(c, most * parts_of(chunk) * sizeof *part);
+    for (size_t i = 0; part != nullptr && i < n; i += most * chunk) {
+        size_t left = n - i < most * chunk ? n - i : most * chunk;
+        unsigned chunks = div_up(left, chunk);
+        launch(c, "sumsq", square_parts, dim3(parts_of(chunk), chunks), dim3(THREADS), 0, part,
+               (const float *)x + i, left, chunk);
+        launch(c, "sumsq", sum_parts, dim3(chunks), dim3(PARTS), 0, (double *)dst + i / chunk,
+               (const double *)part, left, chunk);
+    }
 }
 
 /* In order: a warp fetches, every thread of it adds. */

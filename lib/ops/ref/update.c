@@ -10,13 +10,14 @@ void TF_REF(add)(struct tf_ctx *c, tf_mem_param *a, const tf_mem_param *b, size_
         *out(a, i) += *in(b, i);
 }
 
-void TF_REF(sumsq)(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, size_t n)
+void TF_REF(sumsq)(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, size_t n, size_t chunk)
 {
     (void)c;
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += (double)*in(x, i) * (double)*in(x, i);
-    *(double *)dst = sum;
+    double *sums = dst;
+    for (size_t i = 0; i < n; i++) {
+        double square = (double)*in(x, i) * (double)*in(x, i);
+        sums[i / chunk] = i % chunk == 0 ? square : sums[i / chunk] + square;
+    }
 }
 
 void TF_REF(sum)(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_f64 *src, size_t n)
