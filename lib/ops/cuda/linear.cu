@@ -75,6 +75,10 @@ static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, 
     struct mask &m = masks[y];
     size_t size = tf_blas_mask_size(rows, N);
     if (m.size < size) {
+        if (tf_cuda_capturing()) {
+            tf_cuda_failed(c, cudaErrorMemoryAllocation, "memory for the mask of ReLU in a graph");
+            return nullptr;
+        }
         tf_cuda_graphs_forget(c);
         cudaFree(m.bits);
         cudaError_t e = cudaMalloc(&m.bits, size);

@@ -67,6 +67,10 @@ bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
 {
     if (n > c->scratch_size || c->scratch == nullptr) {
+        if (tf_cuda_capturing()) { /* a graph that was forgotten for want of memory comes again */
+            tf_cuda_failed(c, cudaErrorMemoryAllocation, "scratch memory of a graph");
+            return nullptr;
+        }
         size_t size = n + n / 4 + 256; /* so that it does not grow with every batch */
         tf_cuda_graphs_forget(c);
         cudaFree(c->scratch); /* waits for who uses it */
