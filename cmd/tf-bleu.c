@@ -73,7 +73,7 @@ static struct tf_opt opts[] = {
     OPT_CHOICE(0, "lang", &paper.lang, tf_moses_langs, .arg = "NAME", .def = "de",
                .needs = "as=paper", .help = "--as paper: language of the text"),
     OPT_FLAG(0, "raw-ref", &paper.raw_ref, .needs = "as=paper",
-             .help = "--as paper: also tokenize the references"),
+             .help = "--as paper: the references are plain text: all steps for them, too"),
     OPT_FLAG(0, "no-punct-step", &paper.no_punctuation, .needs = "as=paper",
              .help = "--as paper: do not convert typographic marks to ASCII"),
     OPT_FLAG(0, "compounds", &compounds, .flags = TF_OPT_NEGATABLE, .needs = "as=paper",

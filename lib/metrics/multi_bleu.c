@@ -42,11 +42,12 @@ static struct tf_text apply_steps(struct steps *st, const struct tf_multi_bleu_o
         tf_buf_clear(&st->punctuation);
         tf_buf_clear(&st->words);
         tf_buf_clear(&st->compounds);
-        if (!is_ref && !o->no_punctuation) {
-            tf_moses_punctuation(&st->punctuation, line);
+        const bool plain = !is_ref || o->raw_ref;
+        if (plain && !o->no_punctuation) {
+            tf_moses_punctuation(&st->punctuation, line, o->raw_ref);
             line = text_of(&st->punctuation);
         }
-        if (!is_ref || o->raw_ref) {
+        if (plain) {
             st->moses.lang = (enum tf_moses_lang)o->lang;
             tf_moses_tokenize(&st->moses, &st->words, line);
             line = text_of(&st->words);

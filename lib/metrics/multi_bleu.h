@@ -15,7 +15,7 @@
 struct tf_multi_bleu_opts {
     bool tokenized;      /* the input is tokenized: split it at white space only */
     int lang;            /* enum tf_moses_lang */
-    bool raw_ref;        /* tokenize the references, too */
+    bool raw_ref;        /* the references are plain text: all steps for them, too */
     bool no_punctuation; /* leave typographic marks as they are */
     bool no_compounds;   /* leave words with hyphens whole */
     const char *prefixes; /* file of abbreviations; NULL: those of the language */

@@ -280,7 +280,7 @@ void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text li
         put(out, m->a.v[i]);
 }
 
-void tf_moses_punctuation(struct tf_buf *out, struct tf_text line)
+void tf_moses_punctuation(struct tf_buf *out, struct tf_text line, bool opening)
 {
     static const char *const marks[][2] = {{"，", ","},  {"、", ","},  {"”", "\""},  {"“", "\""},
                                            {"∶", ":"},   {"：", ":"},  {"？", "?"},  {"《", "\""},
@@ -288,12 +288,14 @@ void tf_moses_punctuation(struct tf_buf *out, struct tf_text line)
                                            {"；", ";"},  {"」", "\""}, {"「", "\""}, {"～", "~"},
                                            {"’", "'"},   {"…", "..."}, {"━", "-"},   {"〈", "<"},
                                            {"〉", ">"},  {"【", "["},  {"】", "]"},  {"％", "%"},
-                                           {"。", ". "}, {"．", ". "}};
+                                           {"。", ". "}, {"．", ". "}, {"„", "\""},  {"‚", "'"},
+                                           {"‘", "'"}};
+    const size_t n = sizeof marks / sizeof marks[0] - (opening ? 0 : 3);
     int len;
     for (size_t i = 0; i < line.n; i += (size_t)len) {
         uint32_t c = tf_utf8_get(line.p + i, &len);
         const char *to = NULL;
-        for (size_t k = 0; len == 3 && k < sizeof marks / sizeof marks[0]; k++)
+        for (size_t k = 0; len == 3 && k < n; k++)
             if (!memcmp(line.p + i, marks[k][0], 3))
                 to = marks[k][1];
         if (c >= 0xFF10 && c <= 0xFF19)

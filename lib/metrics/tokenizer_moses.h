@@ -43,8 +43,9 @@ void tf_moses_release(struct tf_moses *m);
  * in Moses become entities such as &apos;. */
 void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text line);
 
-/* Append the line with Chinese and typographic marks and full-width digits replaced by ASCII. */
-void tf_moses_punctuation(struct tf_buf *out, struct tf_text line);
+/* Append the line with Chinese and typographic marks and full-width digits replaced by ASCII. Moses
+ * leaves the opening „, ‚ and ‘, though it replaces “, ” and ’: `opening` replaces these, too. */
+void tf_moses_punctuation(struct tf_buf *out, struct tf_text line, bool opening);
 /* Append the line with "##AT##-##AT##" for each hyphen between two bytes that are not white space.
  * Matches do not overlap: of a-b-c only the first hyphen is replaced. */
 void tf_moses_compounds(struct tf_buf *out, struct tf_text line);

@@ -509,6 +509,29 @@ a ##AT##-##AT## b-c ab ##AT##-##AT## cd ##AT##-##AT## ef &quot; x &quot;'
     t 0 tf-bleu --as paper --raw-ref --no-punct-step out -i out
     expect_output \
         "BLEU = 100.00, 100.0/100.0/100.0/100.0 (BP=1.000, ratio=1.000, hyp_len=49, ref_len=49)"
+    # With --raw-ref both sides become plain, also the opening marks that Moses leaves.
+    t 0 tf-bleu --as paper --raw-ref out -i out
+    expect_contains "$output" "BLEU = 100.00"
+    cat >typed <<'TEXT'
+Die „New York Times“ schrieb: ‚ein Test‘…
+Der “Chef” sagt: ‘ja, ’s ist gut’.
+TEXT
+    cat >plain <<'TEXT'
+Die "New York Times" schrieb: 'ein Test'...
+Der "Chef" sagt: 'ja, 's ist gut'.
+TEXT
+    for sides in 'typed plain' 'plain typed' 'typed typed'; do
+        t 0 tf-bleu --as paper --raw-ref "${sides% *}" -i "${sides#* }"
+        expect_contains "$output" "BLEU = 100.00"
+    done
+    tf-bleu --print-tokens --as paper --raw-ref -i typed >typed.tok
+    t 0 tf-bleu --print-tokens --as paper -i plain
+    expect_output "$(cat typed.tok)"
+    # A reference that is tokenized already gets no step but the last.
+    printf '%s\n' 'Die „ New York Times “ schrieb .' >tokenized
+    echo 'Die „New York Times“ schrieb.' >one
+    t 0 tf-bleu --as paper tokenized -i one
+    expect_contains "$output" "BLEU = 59.46, 87.5/71.4/50.0/40.0 (BP=1.000, ratio=1.000, hyp_len=8, ref_len=8)"
     tf-bleu --print-tokens --as paper -i out >tok0
     head -1 tok0 >tok1
     printf 'x\nx\n' >>tok1

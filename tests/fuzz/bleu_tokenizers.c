@@ -14,7 +14,7 @@ static void moses(struct tf_text line)
     static struct tf_moses_prefixes prefixes[TF_MOSES_FR + 1];
     static struct tf_buf plain, words, cut;
     tf_buf_clear(&plain);
-    tf_moses_punctuation(&plain, line);
+    tf_moses_punctuation(&plain, line, line.n % 2);
     for (int lang = TF_MOSES_EN; lang <= TF_MOSES_FR; lang++) {
         m.lang = (enum tf_moses_lang)lang;
         if (prefixes[lang].n == 0)
