@@ -122,6 +122,19 @@ current    = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - 
 
 $(TEXTS): $(WORK)/source.settings
 
+# ---- what would fail only after a day of training: sides that do not pair, and a reference that
+# tf-bleu does not read ----
+lines = LC_ALL=C awk 'END { print NR }'
+$(WORK)/vocab.model: | $(WORK)/paired
+$(WORK)/paired: $(TEXTS)
+	for d in train dev test; do \
+	    s=$$($(lines) $(WORK)/$$d.$S) t=$$($(lines) $(WORK)/$$d.$T); \
+	    [ $$s = $$t ] || { echo "$$d: $$s lines of $S, $$t of $T" >&2; exit 1; }; \
+	    echo "$$d: $$s pairs"; \
+	done
+	$(if $(BRACKETS),,tf-bleu -q -b --tokenize none $(WORK)/test.$T -i $(WORK)/test.$T >/dev/null)
+	touch $@
+
 # ---- vocabulary: one for both languages (paper, section 5.1) ----
 $(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T $(WORK)/vocabulary.settings
 	n=$$(cat $(WORK)/train.$S $(WORK)/train.$T | wc -l); \

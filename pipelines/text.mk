@@ -38,25 +38,24 @@ $(foreach v,$(NEEDED),$(foreach s,$($v),$(foreach l,$S $T,$(if $(call side,$s,$l
     $(error $v=$s: neither $s.$l nor $s.$l.gz exists)))))
 $(foreach v,$(NEEDED),$(foreach l,$S $T,$(call keep,$(call side,$($v),$l),$(TEXTS))))
 endif
-# $(call text,PART,SETTING,LANGUAGE): concatenate the files of a setting. sed adds a missing LF to
-# the last line.
+# $(call text,PART,SETTING): concatenate the files of a setting, each with as many lines as its
+# partner. sed adds a missing LF to the last line.
 define text
-$(WORK)/$1.$3: $(call side,$($2),$3) $(WORK)/$2.settings
-	for f in $(call side,$($2),$3); do \
-	    case $$$$f in *.gz) gzip -dc "$$$$f" ;; *) cat "$$$$f" ;; esac | sed '$$$$a\'; \
-	done >$$@.part
-	$$(whole)
-endef
-$(foreach l,$S $T,$(eval $(call text,train,TRAIN,$l)))
-$(foreach l,$S $T,$(eval $(call text,dev,DEV,$l)))
-$(foreach l,$S $T,$(eval $(call text,test,TEST,$l)))
-
-# Both sides must have the same number of lines; report that before a day of training.
-$(WORK)/vocab.model: | $(WORK)/paired
-$(WORK)/paired: $(TEXTS)
-	for d in train dev test; do \
-	    s=$$(wc -l <$(WORK)/$$d.$S) t=$$(wc -l <$(WORK)/$$d.$T); \
-	    [ $$s = $$t ] || { echo "$$d: $$s lines of $S, $$t of $T" >&2; exit 1; }; \
-	    echo "$$d: $$s pairs"; \
+$(WORK)/$1.$S $(WORK)/$1.$T &: $(foreach l,$S $T,$(call side,$($2),$l)) $(WORK)/$2.settings
+	rm -f $(WORK)/$1.$S.part $(WORK)/$1.$T.part
+	add() { \
+	    case $$$$1 in *.gz) gzip -dc "$$$$1" ;; *) cat "$$$$1" ;; esac \
+	    | sed '$$$$a\' | tee -a "$$$$2.part" | $(lines); \
+	}; \
+	set -- $(foreach s,$($2),$s $(call side,$s,$S) $(call side,$s,$T)); \
+	while [ $$$$# -gt 0 ]; do \
+	    s=$$$$(add "$$$$2" $(WORK)/$1.$S); \
+	    t=$$$$(add "$$$$3" $(WORK)/$1.$T); \
+	    [ $$$$s = $$$$t ] || { echo "$2=$$$$1: $$$$s lines of $S, $$$$t of $T" >&2; exit 1; }; \
+	    shift 3; \
 	done
-	touch $@
+	$$(call whole,$(WORK)/$1.$S $(WORK)/$1.$T)
+endef
+$(eval $(call text,train,TRAIN))
+$(eval $(call text,dev,DEV))
+$(eval $(call text,test,TEST))

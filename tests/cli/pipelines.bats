@@ -84,7 +84,63 @@ check_results() {
     [ ! -e x-small ]
     sed -i 1d data/b.en
     t 2 make "${args[@]}" WORK=x TRAIN=data/b
-    expect_contains "$stderr" "train: 599 lines of en, 600 of de"
+    expect_contains "$stderr" "TRAIN=data/b: 599 lines of en, 600 of de"
+}
+
+@test "text.mk: each file is compared with its partner, though their sums agree" {
+    for l in en de; do
+        for s in a b c; do seq 3 >$s.$l; done
+    done
+    sed -i 1d a.de
+    sed -i 1d b.en
+    gzip b.en
+    args=(-f "$TOP/pipelines/text.mk" WORK=w w/paired TRAIN=c DEV=c TEST=c)
+    for v in TRAIN DEV TEST; do
+        t 2 make "${args[@]}" $v='c a b'
+        expect_contains "$stderr" "$v=a: 3 lines of en, 2 of de"
+        t 2 make "${args[@]}" $v='b a'
+        expect_contains "$stderr" "$v=b: 2 lines of en, 3 of de"
+        [ ! -e w/paired ]
+    done
+    # A file may lack the end of its last line, and be empty.
+    printf 'x\ny' >a.de
+    printf 'x\ny\n' >a.en
+    touch d.en d.de
+    t 0 make -s "${args[@]}" TRAIN='c a d c'
+    expect_output $'train: 8 pairs\ndev: 3 pairs\ntest: 3 pairs'
+}
+
+@test "every pipeline compares both sides, and reads the reference, before it trains" {
+    corpus data train val test_2016_flickr
+    corpus data train.en-de dev.en-de test.en-de
+    numbers 800 1 >mine.en
+    numbers 800 2 >mine.de
+    # short FILE: the file without its first line
+    short() {
+        case $1 in
+            *.gz) gzip -dc "$1" | sed 1d | gzip >rest && mv rest "$1" ;;
+            *) sed -i 1d "$1" ;;
+        esac
+    }
+    for p in "multi30k train data/train.en.gz 599 600" "multi30k dev data/val.de.gz 100 99" \
+        "multi30k test data/test_2016_flickr.en.gz 99 100" \
+        "debian train data/train.en-de.en.gz 599 600" "debian test data/test.en-de.de.gz 100 99" \
+        "wmt14-ende train mine.en 599 600"; do
+        read -r name part file s t <<<"$p"
+        case $name in wmt14*) input=SMALL=mine ;; *) input=DATA=data ;; esac
+        cp "$file" saved
+        short "$file"
+        t 2 make -f "$TOP/pipelines/$name.mk" $input WORK=w w/vocab.model
+        expect_contains "$stderr" "$part: $s lines of en, $t of de"
+        [ ! -e w/vocab.model ]
+        mv saved "$file"
+        rm -r w
+    done
+    # A reference that cannot be scored after the training.
+    sed -i $'120s/^/\xff/' mine.de
+    t 2 make -f "$TOP/pipelines/wmt14-ende.mk" SMALL=mine WORK=w w/vocab.model
+    expect_contains "$stderr" "w/test.de: line 20: invalid UTF-8 at byte 1"
+    [ ! -e w/vocab.model ]
 }
 
 @test "text.mk: a file without the end of its last line keeps its pairs apart" {
