@@ -2,8 +2,9 @@
 # wmt14-ende.mk and wmt14-enfr.mk.
 #
 # DATA is the folder for the archives of the WMT 2014 translation task (statmt.org/wmt14);
-# `make download` fetches them with curl. `make small SMALL=PREFIX` tries all steps on your own
-# text, PREFIX.S and PREFIX.T, without the archives.
+# `make download` fetches them with curl. sgml-pairs, which needs python3, reads the test sets.
+# `make small SMALL=PREFIX` tries all steps on your own text, PREFIX.S and PREFIX.T, without the
+# archives.
 
 DATA    ?= data/wmt14
 BASE    ?= https://www.statmt.org
@@ -14,6 +15,7 @@ RESULTS ?= $(WORK)/$(PRESET)$(if $(filter t2t,$(DIALECT)),-t2t)
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 source += $(SMALL)
+HERE := $(dir $(firstword $(MAKEFILE_LIST)))
 
 ARCHIVES := $(notdir $(URLS))
 download: $(addprefix $(DATA)/,$(ARCHIVES)) ## fetch the archives (several GB)
@@ -66,17 +68,13 @@ $(WORK)/train.$S $(WORK)/train.$T &: $(DATA)/unpacked | $(WORK)
 	done >$(WORK)/train.$S.part
 	$(call whole,$(WORK)/train.$S $(WORK)/train.$T)
 
-# The test sets are SGML with one <seg> per line.
-seg = sed -n 's/.*<seg id="[0-9]*">\(.*\)<\/seg>.*/\1/p'
 $(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/unpacked | $(WORK)
 	cp $(DATA)/$(DEV).$* $@.part
 	$(whole)
-$(WORK)/test.$S: $(DATA)/unpacked | $(WORK)
-	$(seg) $(DATA)/$(TEST)-src.$S.sgm >$@.part
-	$(whole)
-$(WORK)/test.$T: $(DATA)/unpacked | $(WORK)
-	$(seg) $(DATA)/$(TEST)-ref.$T.sgm >$@.part
-	$(whole)
+$(WORK)/test.$S $(WORK)/test.$T &: $(DATA)/unpacked | $(WORK)
+	python3 $(HERE)sgml-pairs $(DATA)/$(TEST)-src.$S.sgm $(DATA)/$(TEST)-ref.$T.sgm \
+	    $(WORK)/test.$S.part $(WORK)/test.$T.part
+	$(call whole,$(WORK)/test.$S $(WORK)/test.$T)
 endif
 
 .PHONY: download need_prefix

@@ -484,6 +484,90 @@ archives() {
     t 0 make "${args[@]}"
 }
 
+# segments ID TEXT ...: a document of these segments
+segments() {
+    echo '<srcset setid="s" srclang="any">'
+    echo '<doc sysid="ref" docid="d" genre="news" origlang="de">'
+    echo '<p>'
+    printf '<seg id="%s">%s</seg>\n' "$@"
+    printf '%s\n' '</p>' '</doc>' '</srcset>'
+}
+
+@test "sgml-pairs: every segment is a line, however it is written" {
+    cat >src.sgm <<'X'
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE mteval SYSTEM "mteval.dtd">
+<!-- <seg id="0">not one</seg> -->
+<SRCSET setid="s" srclang="any"><DOC docid="a" genre='1 > 0'>
+<hl><seg id="1">one</seg></hl> <seg id="2">two</seg>
+<seg n="x>y" id='3' >AT&amp;T &lt;b&gt; &quot;&#8222;&#x201C;&apos; R&D &copy2 &nix;</seg>
+<SEG
+  id=4>
+four
+  of	them
+</SEG>
+<seg id="5"></seg>
+</DOC><doc docid="b"><seg id="1">a < b, é \1</seg></doc></SRCSET>
+X
+    sed 's/é/\xe9/' src.sgm >ref.sgm
+    t 0 "$TOP/pipelines/sgml-pairs" src.sgm ref.sgm src ref
+    expect_error "ref.sgm: 1 invalid UTF-8 sequences became U+FFFD"
+    printf '%s\n' one two $'AT&T <b> "„“\' R&D &copy2 &nix;' 'four of them' '' 'a < b, é \1' >want
+    diff want src
+    diff <(sed $'s/é/\ufffd/' want) ref
+}
+
+@test "sgml-pairs: what does not pair or is no test set is named, and nothing is written" {
+    pairs() {
+        t 1 "$TOP/pipelines/sgml-pairs" src.sgm ref.sgm src ref
+        expect_error "$1"
+        [ ! -e src ] && [ ! -e ref ]
+    }
+    segments 1 one 2 two 3 three >src.sgm
+    segments 1 one 3 three >ref.sgm
+    pairs "segment 2: src.sgm: document 'd', id '2'; ref.sgm: document 'd', id '3'"
+    segments 1 one 2 two >ref.sgm
+    pairs "src.sgm has 3 segments, ref.sgm 2"
+    segments 1 one 2 two 3 three | sed 's/docid="d"/docid="e"/' >ref.sgm
+    pairs "segment 1: src.sgm: document 'd', id '1'; ref.sgm: document 'e', id '1'"
+    segments 1 one 2 two 3 three | sed 's/two<.seg>/two/' >ref.sgm
+    pairs 'ref.sgm: line 6: <seg id="3"> out of place'
+    segments 1 one 2 two 3 three | sed 's/id="2/id="2" "/' >ref.sgm
+    pairs 'ref.sgm: line 5: tag that cannot be read'
+    echo '<seg id="1">one' >ref.sgm
+    pairs 'ref.sgm: the file ends in a segment'
+    echo 'one' >ref.sgm
+    pairs 'ref.sgm: no segment'
+    rm ref.sgm
+    pairs 'ref.sgm: No such file or directory'
+}
+
+@test "wmt14: no segment of the test set is lost, and sides that differ stop before the training" {
+    archives data
+    tar -C x -xzf data/test-full.tgz
+    segments 1 one 2 $'two\nlines' 3 $'a\xff' 4 four >x/test-full/newstest2014-fren-src.en.sgm
+    segments 1 un 2 deux 3 trois 4 quatre >x/test-full/newstest2014-fren-ref.fr.sgm
+    tar -C x -czf data/test-full.tgz test-full
+    args=(-f "$TOP/pipelines/wmt14-enfr.mk" DATA=data WORK=w CURL=false)
+    t 0 make "${args[@]}" w/paired
+    expect_contains "$output" "test: 4 pairs"
+    diff <(printf '%s\n' one 'two lines' $'a\ufffd' four) w/test.en
+    diff <(printf '%s\n' un deux trois quatre) w/test.fr
+    segments 1 un 2 deux 4 quatre >x/test-full/newstest2014-fren-ref.fr.sgm
+    tar -C x -czf data/test-full.tgz test-full
+    t 2 make "${args[@]}" w/vocab.model
+    expect_contains "$stderr" "segment 3: data/test-full/newstest2014-fren-src.en.sgm: document 'd'"
+    [ ! -e w/vocab.model ]
+    # The development set is plain text.
+    segments 1 un 2 deux 3 trois 4 quatre >x/test-full/newstest2014-fren-ref.fr.sgm
+    echo 'one more' >>x/dev/newstest2013.en
+    tar -C x -czf data/test-full.tgz test-full
+    tar -C x -czf data/dev.tgz dev
+    t 2 make "${args[@]}" w/vocab.model
+    expect_contains "$stderr" "dev: 2 lines of en, 1 of fr"
+    [ ! -e w/vocab.model ]
+}
+
 @test "wmt14: the texts of a trial are not those of the archives" {
     archives data
     printf '%s\n' {1..300} | tee mine.en >mine.fr
