@@ -238,6 +238,7 @@ static void configure(const struct tf_args *args)
     eval.stats = args->mode == STATS;
     tf_eval_environment(&eval);
     eval.force |= quiet;
+    eval.quiet = quiet;
     eval.table = opts;
     paper.lowercase = b->lowercase;
     paper.no_compounds =

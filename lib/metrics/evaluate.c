@@ -2,6 +2,7 @@
 #include "metrics/evaluate.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "metrics/spm.h"
 #include "metrics/stats.h"
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,10 @@ static int finish(struct evaluation *e, struct tf_out *out, int rc, struct tf_er
         tf_writer_fail(&e->writer, err);
     if (rc)
         return rc;
+    for (size_t m = 0; m < e->tally.nmetrics && !e->o->quiet; m++)
+        if (e->tally.metrics[m].kind == TF_BLEU)
+            tf_spm_warn(e->tally.metrics[m].u.bleu.opts.tokenizer,
+                        e->tally.metrics[m].u.bleu.opts.model);
     if (e->begun)
         return tf_writer_end(&e->writer, err);
     if (e->o->sentence)

@@ -14,6 +14,7 @@ struct tf_eval_opts {
     struct tf_sacrebleu_resampling resampling;
     bool sentence; /* a line of text for every segment, with effective order */
     bool force;    /* no warning about hypotheses that look tokenized */
+    bool quiet;    /* no warning about the model of a tokenizer */
     bool stats;    /* instead of a report, write the counts of the one system as a stream */
     const struct tf_opt *table; /* the tool's options, for the provenance of that stream */
 };

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/input.h"
+#include "base/log.h"
 #include "base/opt.h"
 #include "text/vocab_file.h"
 
@@ -195,4 +196,20 @@ int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model, stru
         return tf_fail_status(err, TF_USAGE, "--spm-model cannot be used with --tokenize %s", name);
     *out = (enum tf_tokenizer)k;
     return 0;
+}
+
+void tf_spm_warn(enum tf_tokenizer tokenizer, const uint8_t hash[32])
+{
+    /* flores200 is the vocabulary of NLLB-200; the files of the others are not known to us. */
+    static const char flores200[] =
+        "14bb8dfb35c0ffdea7bc01e56cea38b9e3d5efcdcb9c251d6b40538e1aab555a";
+    char hex[65];
+    tf_hex(hex, hash, 32);
+    if (tokenizer == TF_TOK_FLORES200 && strcmp(hex, flores200) != 0)
+        tf_warn("flores200: the model's SHA-256 is %.8s..., sacreBLEU's %.8s...: scores do not "
+                "compare",
+                hex, flores200);
+    else if (tokenizer == TF_TOK_FLORES101 || tokenizer == TF_TOK_SPBLEU)
+        tf_warn("%s: not verified to be sacreBLEU's model (its SHA-256 is %.8s...)",
+                tf_tokenizer_names[tokenizer], hex);
 }

@@ -18,4 +18,8 @@ int tf_spm_open(const char *model, uint8_t hash[32], struct tf_err *err) TF_MUST
  * without tf_spm_open. */
 int tf_spm_close(struct tf_err *err) TF_MUST_CHECK;
 
+/* Warn unless this is the SHA-256 of the model that sacreBLEU takes for the tokenizer: the
+ * signature has its name alone. Nothing for spm, whose signature has the hash. */
+void tf_spm_warn(enum tf_tokenizer tokenizer, const uint8_t hash[32]);
+
 #endif

@@ -604,10 +604,31 @@ starts_tokenize() {
     want=$output
     t 0 tf-bleu -b -w 6 -tok spm --spm-model sp.model ref -i hyp
     expect_output "$want"
+    # The name of a model is in the signature, with a warning where it is another one, or may be.
+    sum=$(sha256sum <sp.model)
     t 0 tf-bleu -f text -tok flores200 --spm-model sp.model ref -i hyp
     expect_contains "$output" "|tok:flores200|"
+    expect_error "warning: flores200: the model's SHA-256 is ${sum:0:8}..., sacreBLEU's 14bb8dfb...: scores do not compare"
+    for tok in flores101 spBLEU-1K; do
+        t 0 tf-bleu -f text -tok $tok --spm-model sp.model ref -i hyp
+        expect_contains "$output" "|tok:$tok|"
+        expect_error "warning: $tok: not verified to be sacreBLEU's model (its SHA-256 is ${sum:0:8}...)"
+    done
+    t 0 tf-bleu -q -tok flores200 --spm-model sp.model ref -i hyp
+    [ -z "$stderr" ]
+    t 0 tf-bleu -m chrf -tok flores200 --spm-model sp.model ref -i hyp
+    [ -z "$stderr" ]
+    # Statistics carry the SHA-256 of the model.
+    known=14bb8dfb35c0ffdea7bc01e56cea38b9e3d5efcdcb9c251d6b40538e1aab555a
+    tf-bleu -q --stats -tok flores200 --spm-model sp.model ref -i hyp >other
+    t 0 tf-bleu --from-stats other
+    expect_error "sacreBLEU's 14bb8dfb"
+    tf-cbor json other | sed "s/${sum:0:64}/$known/g" | tf-cbor unjson >same
+    t 0 tf-bleu --from-stats same
+    [ -z "$stderr" ]
     t 0 tf-bleu -f text --spm-model sp.model ref -i hyp
-    expect_contains "$output" "|tok:spm-$(sha256sum <sp.model | head -c 8)|"
+    expect_contains "$output" "|tok:spm-${sum:0:8}|"
+    [ -z "$stderr" ]
     # Two unknown words differ.
     printf 'the cat 中 sat\n漢 cat\n' >hyp
     printf 'the cat 日 sat\n字 cat\n' >ref
