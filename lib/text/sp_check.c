@@ -1,9 +1,11 @@
 /* sp_check.c - checks of untrusted vocabularies. SentencePiece 0.1 crashes on a piece of a
- * megabyte, since it builds its trie recursively. */
+ * megabyte, since it builds its trie recursively, and its tries end a piece at a NUL: "a" would
+ * become the piece "a\0b". */
 #include "text/sp_check.h"
 #include "base/utf8.h"
 #include "text/sp_charsmap.h"
 
+#include <math.h>
 #include <string.h>
 
 static int malformed(struct tf_err *err)
@@ -22,8 +24,13 @@ static int check_size(const char *what, size_t n, size_t most, struct tf_err *er
 /* Check a field of a message `of` ModelProto. */
 static int check_field(uint64_t of, const struct tf_proto_field *f, struct tf_err *err)
 {
-    if (of == TF_PROTO_PIECE && f->number == TF_PROTO_TEXT)
+    if (of == TF_PROTO_PIECE && f->number == TF_PROTO_TEXT) {
+        if (f->body.n > 0 && memchr(f->body.p, 0, f->body.n) != NULL)
+            return tf_fail(err, "SentencePiece model with a NUL in a piece");
         return check_size("piece", f->body.n, TF_MAX_PIECE, err);
+    }
+    if (of == TF_PROTO_PIECE && f->number == TF_PROTO_SCORE && !isfinite(f->real))
+        return tf_fail(err, "SentencePiece model with a score that is not a finite number");
     if (of == TF_PROTO_TRAINER && f->number == TF_PROTO_UNK_SURFACE)
         return check_size("text for unknown pieces", f->body.n, TF_MAX_PIECE, err);
     if ((of == TF_PROTO_NORMALIZER || of == TF_PROTO_DENORMALIZER) &&
@@ -56,8 +63,7 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
 
 static bool is_text(struct tf_span s)
 {
-    return s.p != NULL && tf_utf8_span((const char *)s.p, s.n) == s.n &&
-           memchr(s.p, 0, s.n) == NULL;
+    return s.p != NULL && tf_utf8_span((const char *)s.p, s.n) == s.n;
 }
 
 int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,

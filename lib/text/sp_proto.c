@@ -1,6 +1,8 @@
 /* sp_proto.c - see sp_proto.h. */
 #include "text/sp_proto.h"
 
+#include <string.h>
+
 /* Read a number in groups of 7 bits, the low ones first. False if the message is malformed. */
 static bool varint(struct tf_span *m, uint64_t *x)
 {
@@ -42,6 +44,8 @@ bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f)
         return false;
     if ((key & 7) == 2)
         f->body = (struct tf_span){m->p, (size_t)n};
+    else if (n == sizeof f->real)
+        memcpy(&f->real, m->p, sizeof f->real);
     m->p += n;
     m->n -= (size_t)n;
     return true;

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* Messages, and the fields that we read:
- * ModelProto {repeated pieces = 1 {piece = 1, type = 3}; trainer_spec = 2 {byte_fallback = 35,
- * unk_surface = 44};
+ * ModelProto {repeated pieces = 1 {piece = 1, score = 2, type = 3};
+ * trainer_spec = 2 {byte_fallback = 35, unk_surface = 44};
  * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2};
  * self_test_data = 4} */
 enum {
@@ -20,6 +20,7 @@ enum {
     TF_PROTO_SELF_TEST = 4,
     TF_PROTO_DENORMALIZER = 5,
     TF_PROTO_TEXT = 1, /* of a piece */
+    TF_PROTO_SCORE = 2,
     TF_PROTO_TYPE = 3,
     TF_PROTO_BYTE_FALLBACK = 35,
     TF_PROTO_UNK_SURFACE = 44,
@@ -45,6 +46,7 @@ struct tf_proto_field {
     uint64_t number;
     struct tf_span body; /* p NULL: the field is a number, and no bytes */
     uint64_t value;      /* of a varint */
+    float real;          /* of 4 bytes, else 0 */
 };
 
 /* Read the next field from the front of *m. False if the message is malformed. */

@@ -142,12 +142,6 @@ class states
     uint32_t next = 1; /* number of the next state */
 };
 
-/* A piece as a trie of the library sees it. */
-std::string_view before_nul(std::string_view s)
-{
-    return s.substr(0, s.find('\0'));
-}
-
 /* Whether no more than `most` of these texts, which are in order, begin with each other. */
 bool nested(const texts &t, size_t most)
 {
@@ -178,7 +172,7 @@ extern "C" int tf_sp_check_tables(const void *bytes, size_t n, struct tf_err *er
         if (is_normal)
             pieces.emplace_back(s, id);
         if (p.type == TF_PIECE_USER_DEFINED)
-            user.push_back(before_nul(s));
+            user.push_back(s);
     }
     if (!spread(normal) || !spread(other))
         return tf_fail(err, "SentencePiece model with pieces that collide in a hash table");
@@ -191,8 +185,7 @@ extern "C" int tf_sp_check_tables(const void *bytes, size_t n, struct tf_err *er
     std::sort(pieces.begin(), pieces.end());
     states trie;
     std::string_view last;
-    for (const auto &[whole, id] : pieces) {
-        std::string_view s = before_nul(whole);
+    for (const auto &[s, id] : pieces) {
         if (s != last)
             trie.add(s, id);
         last = s;

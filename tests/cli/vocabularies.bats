@@ -55,6 +55,30 @@ PY
     accepted apart "▁ aaa"
 }
 
+@test "a NUL in a piece, and a score that is not finite, are refused by name" {
+    models <<'PY'
+from math import inf, nan
+for kind in UNIGRAM, BPE:
+    for name, score in ("nan", nan), ("inf", inf), ("minus", -inf):
+        write("%s%d" % (name, kind), model([piece(b"a"), piece(b"aa", score)], kind))
+    write("nul%d" % kind, model([piece(b"a"), piece(b"\0")], kind))
+    write("within%d" % kind, model([piece(b"b"), piece(b"a\0b")], kind))
+write("symbol", model([piece(b"a"), piece(b"a\0", 0, USER)]))
+write("control", model([piece(b"a"), piece(b"<\0>", nan, CONTROL)]))
+write("far", model([piece(b"a", -3e38), piece(b"aa", 3e38)]))
+PY
+    for kind in 1 2; do
+        for m in nan$kind inf$kind minus$kind; do
+            refused $m "with a score that is not a finite number"
+        done
+        refused nul$kind "with a NUL in a piece"
+        refused within$kind "with a NUL in a piece"
+    done
+    refused symbol "with a NUL in a piece"
+    refused control "with a NUL in a piece"
+    accepted far "▁ a aa ▁ a"
+}
+
 @test "normalisation tables: the length of a replacement, of what it replaces, and their number" {
     models <<'PY'
 own = [piece(b"x" * i, i) for i in range(1, 17)]
