@@ -219,11 +219,19 @@ static struct tf_text cut(struct tf_text l)
     return (struct tf_text){l.p, n};
 }
 
-void tf_tree_clean(struct tf_tree *t)
+int tf_tree_clean(struct tf_tree *t, const char *root, struct tf_err *err)
 {
     size_t kept = 0;
+    bool only_root = t->n == 2 && tf_tree_is_root(t, root);
     for (size_t i = 0; i < t->n; i++) {
-        if (t->v[i].kind == TF_TREE_LEAF && tf_text_is(t->v[i].label, "-NONE-"))
+        const struct tf_tree_node *v = &t->v[i];
+        bool trace = tf_text_is(v->label, "-NONE-");
+        if (v->kind == TF_TREE_OPEN && v->mate == i + 1 && !trace && !only_root) {
+            char name[64];
+            tf_escape(name, sizeof name, v->label.p, v->label.n);
+            return tf_fail(err, "a constituent without words: (%s)", name);
+        }
+        if (v->kind == TF_TREE_LEAF && trace)
             continue;
         t->v[kept] = t->v[i];
         t->v[kept].label = cut(t->v[i].label);
@@ -232,6 +240,7 @@ void tf_tree_clean(struct tf_tree *t)
     t->n = kept;
     tf_tree_mate(t);
     tf_tree_drop_empty(t);
+    return 0;
 }
 
 void tf_tree_wrap(struct tf_tree *t, const char *root)

@@ -41,9 +41,11 @@ void tf_tree_write(struct tf_buf *out, const struct tf_tree *t);
 
 /* Remove constituents without words. A tree without words keeps only its outermost one. */
 void tf_tree_drop_empty(struct tf_tree *t);
-/* Remove traces (-NONE-) and then empty constituents, and cut labels at the first - or = after
- * their first character, except those that begin with -. */
-void tf_tree_clean(struct tf_tree *t);
+/* Remove traces (-NONE-) and constituents that contain nothing else, and cut labels at the first -
+ * or = after their first character, except those that begin with -. Any other constituent without
+ * words is an error, because its label may be a word: "(NP (Fido))". A tree that is only a root
+ * (tf_tree_is_root) stays. */
+int tf_tree_clean(struct tf_tree *t, const char *root, struct tf_err *err) TF_MUST_CHECK;
 /* Whether the outermost constituent is only a root: without label, or TOP, ROOT, S1 or `root`. */
 bool tf_tree_is_root(const struct tf_tree *t, const char *root);
 /* Put a constituent `root` around the whole tree. The text of `root` must outlive the tree. */
@@ -62,7 +64,8 @@ bool tf_tree_punctuation_word(struct tf_text word);
 
 /* The layout of trees in a file. */
 enum tf_tree_layout {
-    TF_TREE_AUTO,   /* as LINES until the first tree of several lines, then as PRETTY */
+    TF_TREE_AUTO,   /* as LINES until the first tree of several lines, then as PRETTY; if that is
+                       the first of the file, so are the empty lines before it */
     TF_TREE_LINES,  /* one tree per line; an empty line is a bad tree */
     TF_TREE_PRETTY, /* a tree not closed on its line continues on following lines that begin with
                        white space or ")"; empty lines between trees are skipped */

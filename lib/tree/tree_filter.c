@@ -48,8 +48,10 @@ static int next_tree(struct run *r, struct tf_err *err)
         return rc;
     r->count.total++;
     if (rc == 1 && r->f->clean) {
-        tf_tree_clean(&r->tree);
-        tf_tree_reroot(&r->tree, r->f->root);
+        if (tf_tree_clean(&r->tree, r->f->root, &r->reader.why) < 0)
+            rc = 2;
+        else
+            tf_tree_reroot(&r->tree, r->f->root);
     }
     if (rc == 2 && tf_bad_add(&r->count, r->reader.in->name, r->reader.first, r->reader.why.msg,
                               false, err) < 0)

@@ -30,14 +30,43 @@ static int flush_if_idle(struct tf_tree_reader *r, struct tf_err *err)
     return 0;
 }
 
+/* Whether a line that begins with c belongs to a tree that is still open. */
+static bool starts_continuation(char c)
+{
+    return c == ')' || (c != '\n' && tf_ascii_space(c));
+}
+
+/* Whether the input begins with empty lines and then a tree of several lines, as the files of the
+ * Penn Treebank do: 1, 0, or -1 on error. Nothing is consumed. */
+static int begins_pretty(struct tf_in *in, struct tf_err *err)
+{
+    enum { PEEK = 1 << 16 };
+    bool blank = true, empty_line = false, line_end = false;
+    int64_t depth = 0;
+    for (size_t i = 0; i < PEEK; i++) {
+        ssize_t have = tf_in_fill(in, i + 1, err);
+        if (have <= (ssize_t)i)
+            return have < 0 ? -1 : 0;
+        char c = (char)in->buf[in->pos + i];
+        if (line_end && !blank) /* the first line of the tree has ended */
+            return depth > 0 && starts_continuation(c);
+        line_end = c == '\n';
+        empty_line |= blank && line_end;
+        blank &= tf_ascii_space(c);
+        if (!blank && !empty_line)
+            return 0;
+        depth = depth_after(depth, &c, 1);
+    }
+    return 0;
+}
+
 /* Whether the next line belongs to a tree that is still open: 1, 0, or -1 on error. */
 static int continues(struct tf_tree_reader *r, struct tf_err *err)
 {
     ssize_t have = flush_if_idle(r, err) < 0 ? -1 : tf_in_fill(r->in, 1, err);
     if (have <= 0)
         return (int)have;
-    char c = (char)r->in->buf[r->in->pos];
-    return c == ')' || (c != '\n' && tf_ascii_space(c));
+    return starts_continuation((char)r->in->buf[r->in->pos]);
 }
 
 /* Append the other lines of a tree whose first one is s. Returns 1, -1 on error, or 2 when the tree
@@ -78,6 +107,11 @@ int tf_tree_read(struct tf_tree_reader *r, struct tf_tree *t, struct tf_err *err
     size_t n;
     int rc;
     r->why = (struct tf_err){0};
+    if (r->line == 0 && r->layout == TF_TREE_AUTO) {
+        if ((rc = begins_pretty(r->in, err)) < 0)
+            return -1;
+        r->layout = rc ? TF_TREE_PRETTY : TF_TREE_AUTO;
+    }
     do {
         if (flush_if_idle(r, err) < 0)
             return -1;

@@ -75,12 +75,34 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     expect_contains "$output" '( (S (NN a-b)))'
 }
 
+@test "cleaning removes no words" {
+    printf '%s\n' '(S (NP-SBJ (PRP (Dia))) (VP (VB (kata))))' \
+        '(S (NP (NN Dia)) (VP (VB (kata)) (-NONE- *)))' '(S (NN x) (HYPH ))' '(S (NN x))' >odd
+    t 4 tf-tree -c odd
+    expect_output $'\n\n\n(TOP (S (NN x)))'
+    expect_bad "odd: 3 of 4 trees bad; the first is line 1: a constituent without words: (Dia)"
+    expect_contains "$stderr" "odd: line 2: a constituent without words: (kata)"
+    expect_contains "$stderr" "odd: line 3: a constituent without words: (HYPH)"
+    t 4 tf-tree -c -l -w w -o s odd
+    printf '\n\n\nx\n' | cmp - w
+    t 1 tf-tree -c --bad fail odd
+    expect_error "odd: line 1: a constituent without words: (Dia)"
+    # What -r writes for an empty line.
+    sh_t 0 'echo "(TOP)" | tf-tree -c'
+    expect_output '(TOP)'
+}
+
 @test "pretty-printed trees" {
     printf '\n( (S\n    (NP (NN x))\n    (VP (VBZ is)))\n)\n\n(S (NN y))\n' >mrg
     t 0 tf-tree --layout pretty mrg
     expect_output $'( (S (NP (NN x)) (VP (VBZ is))))\n(S (NN y))'
     sh_t 0 'tail -n +2 mrg | tf-tree'
     expect_output $'( (S (NP (NN x)) (VP (VBZ is))))\n(S (NN y))'
+    t 0 tf-tree mrg
+    expect_output $'( (S (NP (NN x)) (VP (VBZ is))))\n(S (NN y))'
+    # A bad tree's empty line stays where trees are on one line each.
+    sh_t 4 'printf "\n(S (NN y))\n" | tf-tree'
+    expect_output $'\n(S (NN y))'
     t 4 tf-tree --layout lines mrg
     [ "$(tf-tree --layout lines --bad ok mrg | wc -l)" = "$(wc -l <mrg)" ]
 }

@@ -28,10 +28,11 @@ static void clean(const char *text, const char *want)
     struct tf_err err = {0};
     struct tf_buf out = {0};
     ok(tf_tree_parse(&tree, text, strlen(text), &err) == 0, "'%s' parses", text);
-    tf_tree_clean(&tree);
-    tf_tree_reroot(&tree, "TOP");
-    tf_tree_write(&out, &tree);
-    is_str(out.p, want, "cleaned");
+    if (tf_tree_clean(&tree, "TOP", &err) == 0) {
+        tf_tree_reroot(&tree, "TOP");
+        tf_tree_write(&out, &tree);
+    }
+    is_str(out.p ? out.p : err.msg, want, "cleaned, or the reason why not");
     tf_buf_release(&out);
 }
 
@@ -68,7 +69,7 @@ static void deep(size_t depth)
     for (size_t i = 0; i < depth; i++)
         tf_buf_byte(&text, ')');
     ok(tf_tree_parse(&tree, text.p, text.len, &err) == 0, "%zu levels", depth);
-    tf_tree_clean(&tree);
+    must(tf_tree_clean(&tree, "TOP", &err), &err);
     tf_tree_write(&out, &tree);
     ok(out.len == text.len && !memcmp(out.p, text.p, text.len), "the same when written");
     is_int(tree.v[0].mate, tree.n - 1, "mates");
@@ -110,8 +111,16 @@ int main(void)
     clean("(TOP (X (-NONE- *)))", "(TOP)");
     clean("(-NONE- *)", "(TOP)");
     clean("(S (-NONE- *))", "(TOP)");
-    clean("(S (NP) (VP (X)))", "(TOP)");
-    clean("(S (A (B (C (-NONE- *)) (D)) (E (NN x))) (F))", "(TOP (S (A (E (NN x)))))");
+    clean("(S (A (B (C (-NONE- *)) (D (-NONE- ))) (E (NN x))) (F (-NONE- *)))",
+          "(TOP (S (A (E (NN x)))))");
+    clean("(TOP)", "(TOP)");
+    clean("( )", "(TOP)");
+    clean("(S (NP-SBJ (PRP (Fido))) (VP (VB (runs))))", "a constituent without words: (Fido)");
+    clean("(S (NN x) (HYPH ))", "a constituent without words: (HYPH)");
+    clean("(S (A (-NONE- *) (D)) (NN x))", "a constituent without words: (D)");
+    clean("(S ( ) (NN x))", "a constituent without words: ()");
+    clean("(Fido)", "a constituent without words: (Fido)");
+    clean("(TOP (S))", "a constituent without words: (S)");
 
     const char pretty[] =
         "\n( (S\n    (NP (NN x))\n    (VP (VBZ is)))\n)\n\n( (S (NN y)) )\n\n(S (NN\n  z))\n";
@@ -120,6 +129,18 @@ int main(void)
     layout(TF_TREE_AUTO, pretty + 1,
            "@1 ( (S (NP (NN x)) (VP (VBZ is))))\n@6 ( (S (NN y)))\n@8 (S (NN z))\n",
            "found to be pretty-printed");
+    layout(TF_TREE_AUTO, pretty, joined, "with an empty first line");
+    layout(TF_TREE_AUTO, "\n \n(A (B c)\n)\n\n(D e)\n", "@3 (A (B c))\n@6 (D e)\n",
+           "with two");
+    layout(TF_TREE_AUTO, "\n(A b)\n\n(A (B c)\n)\n\n(D e)\n",
+           "@1 !no tree\n@2 (A b)\n@3 !no tree\n@4 (A (B c))\n@7 (D e)\n",
+           "an empty line before a tree of one line");
+    layout(TF_TREE_AUTO, "\n(A (B c)\n(D e)\n",
+           "@1 !no tree\n@2 !1 bracket is not closed\n@3 (D e)\n", "and before a damaged one");
+    layout(TF_TREE_AUTO, "\n\n", "@1 !no tree\n@2 !no tree\n", "nothing but empty lines");
+    layout(TF_TREE_LINES, "\n(A (B c)\n )\n",
+           "@1 !no tree\n@2 !1 bracket is not closed\n@3 !byte 2: a closing bracket too many\n",
+           "one a line, the first empty");
     layout(TF_TREE_LINES, "(A (B c)\n  )\n\n(D e)",
            "@1 !1 bracket is not closed\n@2 !byte 3: a closing bracket too many\n@3 !no tree\n@4 "
            "(D e)\n",
