@@ -49,30 +49,18 @@ void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h)
                                      .eos = tf_sp_eos(v->sp)};
 }
 
-/* A piece as one field of one line: control characters as \xNN. */
-static int export_piece(struct tf_out *out, const char *p, size_t n, struct tf_err *err)
-{
-    size_t plain = 0;
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)p[i];
-        if (c >= 0x20 && c != 0x7f)
-            continue;
-        if (tf_out_write(out, p + plain, i - plain, err) < 0 ||
-            tf_out_printf(out, err, "\\x%02x", c) < 0)
-            return -1;
-        plain = i + 1;
-    }
-    return tf_out_write(out, p + plain, n - plain, err);
-}
-
 int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err *err)
 {
-    for (uint32_t id = 0; id < (uint64_t)tf_sp_size(v->sp); id++) {
+    struct tf_buf line = {0};
+    int rc = 0;
+    for (uint32_t id = 0; rc == 0 && id < (uint64_t)tf_sp_size(v->sp); id++) {
         size_t n;
         const char *piece = tf_sp_piece(v->sp, id, &n);
-        if (export_piece(out, piece, n, err) < 0 ||
-            tf_out_printf(out, err, "\t%g\n", (double)tf_sp_score(v->sp, id)) < 0)
-            return -1;
+        tf_buf_clear(&line);
+        tf_buf_escaped(&line, piece, n);
+        tf_buf_printf(&line, "\t%g\n", (double)tf_sp_score(v->sp, id));
+        rc = tf_out_write(out, line.p, line.len, err);
     }
-    return 0;
+    tf_buf_release(&line);
+    return rc;
 }

@@ -115,9 +115,9 @@ static size_t parse_open(struct tf_evalb_context *c, struct tf_evalb_sentence *s
             s->length++;
         if (c->trace) {
             tf_buf_str(&c->out, "label=");
-            tf_buf_add(&c->out, label.p, label.n);
+            tf_buf_escaped(&c->out, label.p, label.n);
             tf_buf_str(&c->out, ", word=");
-            tf_buf_add(&c->out, word.p, word.n);
+            tf_buf_escaped(&c->out, word.p, word.n);
             tf_buf_printf(&c->out, ", wid=%zu\n", s->nwords);
         }
         if (closed && is_quote(c->p, label, word)) {

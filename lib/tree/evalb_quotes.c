@@ -81,8 +81,11 @@ static void list_quotes(struct tf_evalb_context *c, const struct tf_evalb_senten
             if (i >= s->nquotes)
                 continue;
             const struct tf_evalb_quote *q = &s->quotes[i];
-            tf_buf_printf(&c->out, "%lld: %.*s - %.*s\n", (long long)q->index, (int)q->tag.n,
-                          q->tag.p, (int)q->word.n, q->word.p);
+            tf_buf_printf(&c->out, "%lld: ", (long long)q->index);
+            tf_buf_escaped(&c->out, q->tag.p, q->tag.n);
+            tf_buf_str(&c->out, " - ");
+            tf_buf_escaped(&c->out, q->word.p, q->word.n);
+            tf_buf_byte(&c->out, '\n');
         }
 }
 

@@ -23,7 +23,7 @@ static void show(struct tf_evalb_context *c, const char *what, const struct tf_e
                  const struct tf_evalb_bracket *b)
 {
     tf_buf_printf(&c->out, "  %s[%lld-%lld]: ", what, (long long)b->start, (long long)b->end - 1);
-    tf_buf_add(&c->out, s->line.p + b->from, b->to - b->from);
+    tf_buf_escaped(&c->out, s->line.p + b->from, b->to - b->from);
     tf_buf_byte(&c->out, '\n');
     tf_evalb_trace_limit(c);
 }
@@ -105,8 +105,9 @@ int64_t tf_evalb_trace_crossing(struct tf_evalb_context *c, const struct tf_eval
 
 static void pad(struct tf_buf *out, struct tf_text s, size_t width)
 {
-    tf_buf_add(out, s.p, s.n);
-    for (size_t n = s.n; n < width; n++)
+    size_t from = out->len;
+    tf_buf_escaped(out, s.p, s.n);
+    while (out->len - from < width)
         tf_buf_byte(out, ' ');
 }
 

@@ -197,6 +197,18 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
     "$TF_PYTHON" "$TOP/tests/cli/evalb.py" score -p new -D gold test | cmp - got
 }
 
+@test "tables and steps show control characters as escapes" {
+    printf '(S (NP (N\xc2\x9bN a\xe2\x80\xaeb)) (\x1b[7mX (N\xc2\x83 \x27)))\n' >odd
+    printf '(S (Y (N\xc2\x9bN a\xe2\x80\xaeb)) (X (NN \x27)))\n' >other
+    printf 'DELETE_LABEL N\xc2\x83\nQUOTE_LABEL N\xc2\x83\nQUOTE_LABEL NN\n' >quotes
+    t 0 tf-evalb --exact -p quotes -D odd other
+    expect_contains "$output" 'label=N\xc2\x9bN, word=a\xe2\x80\xaeb, wid=0'
+    expect_contains "$output" 'LABEL[1-1]:  (N\xc2\x83 '"'"')'
+    expect_contains "$output" '1: N\xc2\x83 - '"'"
+    expect_contains "$output" '0 : 1 : N\xc2\x9bN  a\xe2\x80\xaeb'
+    [ -z "$(LC_ALL=C tr -d '\012\040-\176' <<<"$output")" ]
+}
+
 @test "no limits: 100,000 words, 100,000 levels, labels and words of 100,000 bytes" {
     "$TF_PYTHON" -c '
 n = 100000

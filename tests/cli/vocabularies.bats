@@ -234,6 +234,13 @@ PY
     t 0 tf-tokenize --export-vocab -m lines.model
     expect_contains "$output" $'d\\x0ae\t-5'
     expect_contains "$output" $'f\\x09g\\x1b\t-5'
+    # A piece is shown as a terminal may show it.
+    models <<'PY'
+write("odd", model([piece("x\u0083".encode()), piece("x\u009by".encode()),
+                    piece("\u202ez".encode()), piece("ä\u00a0\u200b".encode())]))
+PY
+    t 0 tf-tokenize --export-vocab -m odd.model
+    expect_contains "$output" $'x\\xc2\\x83\t-5\nx\\xc2\\x9by\t-5\n\\xe2\\x80\\xaez\t-5\nä\xc2\xa0\xe2\x80\x8b\t-5'
     # A text against itself; and lines so long that both processes could wait for the other.
     t 0 tf-bleu -b -w 1 -tok spm --spm-model lines.model -e utf-8 text -i text
     "$TF_PYTHON" -c "print('a' * 400000); print('b' * 900000)" >long

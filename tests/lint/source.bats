@@ -28,6 +28,11 @@ talk() {
         xargs grep -nHE '\b(v?d?printf|v?fprintf|f?puts|f?putc|putchar|fwrite|perror|exit|_exit|abort)\('
 }
 
+# Text for people is escaped in one way (tf_escape).
+escapes() {
+    project_sources | grep '^lib/' | grep -v '^lib/base/err\.c$' | xargs grep -nHF '\\x'
+}
+
 library_work() {
     project_files | grep '^cmd/.*\.c$' | xargs -r grep -nHE \
         '\b(malloc|calloc|realloc|tf_x(malloc|calloc|array)|tf_cbor_[a-z]+)\('
@@ -45,6 +50,7 @@ bad_space() {
     printf '%s\n' '#include <cbor.h>' '#include <cuda.h>' '#include <mpi.h>' \
         '#include <sentencepiece_processor.h>' >lib/base/a.c
     printf '%s\n' 'sprintf(x);' 'snprintf(x);' 'fputs(x);' 'vdprintf(x);' 'exit(1);' >lib/text/b.c
+    printf '%s\n' '"\\x%02x"' '"\x1b"' >lib/text/c.c
     printf '%s\n' 'p = malloc(1);' 'tf_cbor_uint(1);' 'x = 1; ' >cmd/tf-x.c
     output=$(foreign_headers)
     expect_output 'lib/base/a.c:1:#include <cbor.h>
@@ -55,6 +61,8 @@ lib/base/a.c:4:#include <sentencepiece_processor.h>'
     expect_output 'lib/text/b.c:1:sprintf(x);'
     output=$(talk | cut -d: -f2 | xargs)
     expect_output '3 4 5'
+    output=$(escapes)
+    expect_output 'lib/text/c.c:1:"\\x%02x"'
     output=$(library_work | cut -d: -f2 | xargs)
     expect_output '1 2'
     output=$(bad_space)
@@ -71,6 +79,10 @@ lib/base/a.c:4:#include <sentencepiece_processor.h>'
 
 @test "only lib/base prints, exits or aborts" {
     talk | expect_none "talk in the library"
+}
+
+@test "only lib/base/err.c writes escapes of bytes" {
+    escapes | expect_none "escapes of bytes"
 }
 
 @test "commands hold no loops over tensors, no allocation, no format bytes" {
