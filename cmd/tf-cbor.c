@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "common_options.h"
+#include "model/config.h"
 #include "stream/inspect.h"
 #include "text/text_file.h"
 
@@ -81,6 +82,7 @@ static int show(unsigned command, struct tf_in *in, struct tf_out *out,
 {
     const struct tf_inspect how = {
         .stage = stage,
+        .config = tf_config_reals,
         .max_tensor = (uint64_t)o.max_tensor,
         .max_bytes = o.full ? SIZE_MAX : (size_t)o.max_bytes,
         .records = (uint64_t)o.records,

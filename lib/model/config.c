@@ -118,6 +118,15 @@ struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
     return map;
 }
 
+void tf_config_reals(struct tf_value *map)
+{
+    for (size_t i = 0; i < map->n; i++)
+        for (int k = 0; k < N_FIELDS; k++)
+            if (fields[k].kind == REAL && map->items[i].kind == TF_INT &&
+                strcmp(fields[k].name, map->keys[i]) == 0)
+                map->items[i] = tf_value_real((double)map->items[i].integer);
+}
+
 struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a)
 {
     struct tf_value all = tf_value_clone(a, map);

@@ -58,6 +58,8 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK
  * out of range. The one key that may be missing is `initializer`: glorot in the paper's dialect and
  * fused in t2t's, and then the map does not have it. */
 struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a);
+/* Make integers of a map real where the field is: JSON does not keep the kinds of numbers. */
+void tf_config_reals(struct tf_value *map);
 /* The map with the key that it may omit. */
 struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a);
 int tf_config_read(struct tf_config *c, const struct tf_value *map,

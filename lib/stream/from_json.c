@@ -34,7 +34,7 @@ struct line {
 struct from_json {
     struct tf_writer w;
     struct tf_out *out;
-    const struct tf_value *stage; /* of provenance, to be appended; NULL: none */
+    const struct tf_inspect *how;
     struct tf_header h;
     struct tf_arena header_mem; /* also of the names */
     struct tf_value states;     /* MAP: the names of the part so far */
@@ -519,23 +519,35 @@ static void put_stage(struct tf_value *map, struct tf_arena *a, const struct tf_
     tf_value_put(a, map, "made", made);
 }
 
+/* Let the caller change the `config` of a model. */
+static void change_config(const struct from_json *u, struct tf_value *map, struct tf_arena *a)
+{
+    const struct tf_value *kind = tf_value_get(map, "kind"), *before = tf_value_get(map, "config");
+    if (!u->how->config || !kind || kind->kind != TF_TEXT || !before || before->kind != TF_MAP ||
+        !tf_kind_has(tf_kind_of(kind->text), TF_REC_TENSOR))
+        return;
+    struct tf_value config = *before;
+    u->how->config(&config);
+    tf_value_put(a, map, "config", config);
+}
+
 static int begin(struct from_json *u, struct line *l, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(&l->v, "header");
-    struct tf_value with_stage;
     struct tf_buf b = {0};
     if (u->open)
         return tf_fail(err, "a header before the end of the part");
     if (!v)
         return tf_fail(err, "header: missing");
-    if (u->stage && v->kind == TF_MAP) {
-        with_stage = *v;
-        put_stage(&with_stage, &l->a, u->stage);
-        v = &with_stage;
+    struct tf_value header = *v;
+    if (header.kind == TF_MAP) {
+        if (u->how->stage)
+            put_stage(&header, &l->a, u->how->stage);
+        change_config(u, &header, &l->a);
     }
     tf_cbor_array(&b, 2);
     tf_cbor_uint(&b, TF_REC_HEADER);
-    tf_cbor_value(&b, v);
+    tf_cbor_value(&b, &header);
     tf_arena_clear(&u->header_mem);
     int rc = tf_header_decode(&u->h, &u->header_mem, b.p, b.len, err);
     if (!rc && u->kind && strcmp(u->kind, u->h.kind) != 0)
@@ -687,7 +699,7 @@ static bool is_blank(const char *s, size_t n)
 int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_inspect *how,
                          struct tf_err *err)
 {
-    struct from_json u = {.out = out, .stage = how->stage};
+    struct from_json u = {.out = out, .how = how};
     struct line l = {.has_data = false};
     const char *s;
     size_t n;

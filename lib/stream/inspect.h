@@ -14,6 +14,9 @@ struct tf_inspect {
     bool allow_nan;   /* check: accept NaN and infinities in tensors */
     /* from JSON: a stage of provenance to append to every header (borrowed); NULL: none */
     const struct tf_value *stage;
+    /* from JSON: called with the `config` of each model, a map whose items it may change, since
+     * JSON does not keep the kinds of its numbers; NULL: none */
+    void (*config)(struct tf_value *map);
 };
 
 /* Diagnostic notation (RFC 8949, section 8), one item of the sequence a line; takes any CBOR

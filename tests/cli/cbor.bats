@@ -240,6 +240,27 @@ cbor2.dump([15, 1, None], out)' >new.tfm
     expect_contains "$output" "drop-long"
 }
 
+@test "unjson: real fields of a model's configuration stay real" {
+    for m in "$TOP"/tests/golden/files/0.1/{model,checkpoint}.tfm; do
+        # As jq 1.6 writes them.
+        tf-cbor json "$m" | sed -E 's/("(relu|attention)_dropout":)0\.0/\10/g' >lines
+        [ "$(head -n 1 lines | grep -o '_dropout":0[,}]' | wc -l)" = 2 ]
+        sh_t 0 "tf-cbor unjson <lines | cmp - '$m'"
+        # Whatever jq does to the rest of the lines.
+        sh_t 0 "tf-cbor json '$m' | jq -c . | tf-cbor unjson >new.tfm"
+        t 0 tf-info new.tfm
+    done
+    # A dropout set to a whole number is real, and integers stay integers.
+    jq -c 'if .header then .header.config.dropout = 0 | del(.header.model) else . end' lines |
+        tf-cbor unjson | tf-cbor diag - >diag
+    grep -qF '"dropout": 0.0' diag
+    grep -qF '"max_positions": 0,' diag
+    # The settings of batches are not a model's.
+    echo '{"type":"header","header":{"v":1,"kind":"batches","config":{"dropout":0}}}
+{"type":"end"}' | tf-cbor unjson | tf-cbor diag - >diag
+    grep -qF '"dropout": 0}' diag
+}
+
 @test "unjson --made: what is no stage is a usage error" {
     try() { t 2 tf-cbor unjson --made "$1" -o out "$V/tokens.jsonl"; expect_error "tf-cbor: --made: $2"; }
     try '' 'prog: missing'
