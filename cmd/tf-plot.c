@@ -17,6 +17,7 @@ static const char *const shows[] = {"both", "heat", "curves", "products", "lines
 static const char *output;
 static int64_t width, height, length, dims;
 static struct tf_strs labels;
+static bool header, names;
 static int show, kind;
 static struct tf_curves curves = {.chart = {.x_min = NAN, .x_max = NAN, .y_min = NAN,
                                             .y_max = NAN}};
@@ -74,6 +75,10 @@ static struct tf_opt opts[] = {
              .help = "value of the last colour"),
     OPT_CHOICE(0, "colors", &heat.colors, tf_colors_names, .arg = "NAME", .def = "auto",
                .modes = HEAT, .help = "colour map: from pale to dark, or two hues around 0"),
+    OPT_FLAG(0, "header", &header, .flags = TF_OPT_NEGATABLE, .modes = HEAT,
+             .help = "the first line has the names of the columns (default: if it looks so)"),
+    OPT_FLAG(0, "names", &names, .flags = TF_OPT_NEGATABLE, .modes = HEAT,
+             .help = "the first column has the names of the rows (default: if it looks so)"),
     OPT_FLAG(0, "values", &heat.values, .modes = HEAT, .help = "print each value in its cell"),
     OPT_GROUP("Attention"),
     OPT_INT('i', "idx", &attention.idx, .arg = "N", .def = "-1", .lo = -1, .hi = 9e15,
@@ -129,13 +134,19 @@ static int draw_curves(struct tf_buf *svg, const struct tf_args *files, struct t
     return tf_curves_draw(svg, &curves, err);
 }
 
+static enum tf_labelled labelled(const char *option, bool yes)
+{
+    return !tf_opt_given(opts, option) ? TF_LABELLED_AUTO : yes ? TF_LABELLED_YES : TF_LABELLED_NO;
+}
+
 static int draw_heat(struct tf_buf *svg, const struct tf_args *files, struct tf_err *err)
 {
     struct tf_matrix m = {0};
     if (files->n != 1)
         return tf_fail_status(err, TF_USAGE, "heat takes one matrix, not %d", files->n);
     heat.figure = figure;
-    int rc = tf_matrix_read(&m, files->v[0], err);
+    int rc =
+        tf_matrix_read(&m, files->v[0], labelled("header", header), labelled("names", names), err);
     if (rc == 0)
         rc = tf_heat_draw(svg, &heat, &m, err);
     tf_matrix_release(&m);

@@ -22,8 +22,9 @@ static size_t split(char *list, const char **keys)
     return n;
 }
 
-/* "runs/base/log.jsonl" and "runs/base.jsonl" are both "base". */
-static char *log_name(const char *path)
+/* "runs/base/log.jsonl" and "runs/base.jsonl" are both "base", and with one or more directories
+ * "runs/base". */
+static char *log_name(const char *path, size_t dirs)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,
                *end = base + strlen(base);
@@ -38,7 +39,42 @@ static char *log_name(const char *path)
         const char *dot = strrchr(base, '.');
         end = dot && dot > base ? dot : end;
     }
+    for (; dirs > 0 && base > path; dirs--) {
+        while (base > path && base[-1] == '/')
+            base--;
+        while (base > path && base[-1] != '/')
+            base--;
+    }
     return tf_xstrndup(base, (size_t)(end - base));
+}
+
+/* Whether another path has the same name. */
+static bool is_ambiguous(const struct tf_curves *c, size_t log, const char *name, size_t dirs)
+{
+    bool same = false;
+    for (size_t i = 0; i < c->nlogs && !same; i++) {
+        if (!strcmp(c->logs[i], c->logs[log]))
+            continue;
+        char *other = log_name(c->logs[i], dirs);
+        same = !strcmp(name, other);
+        free(other);
+    }
+    return same;
+}
+
+/* The name of a log with as many directories as distinguish it from the others. */
+static char *unique_name(const struct tf_curves *c, size_t log)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < c->nlogs; i++)
+        most = strlen(c->logs[i]) > most ? strlen(c->logs[i]) : most;
+    for (size_t dirs = 0; dirs <= most; dirs++) {
+        char *name = log_name(c->logs[log], dirs);
+        if (!is_ambiguous(c, log, name, dirs))
+            return name;
+        free(name);
+    }
+    return tf_xstrdup(c->logs[log]);
 }
 
 /* Whether a log, whose lines are list[from .. to), has several lines for a key. */
@@ -58,7 +94,7 @@ static char *run_name(const struct tf_curves *c, size_t log, const struct tf_run
     if (c->nlabels) {
         tf_buf_str(&name, c->labels[log]);
     } else if (c->nlogs > 1) {
-        char *from_path = log_name(c->logs[log]),
+        char *from_path = unique_name(c, log),
              *difference = tf_run_facts_difference(facts, c->nlogs, log);
         tf_buf_printf(&name, "%s%s%s", from_path, difference ? ", " : "",
                       difference ? difference : "");

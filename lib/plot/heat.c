@@ -181,22 +181,32 @@ static double widest(char *const *labels, size_t n)
     return fmin(w, label_room);
 }
 
+/* A value with five significant digits of its own, and all before the point. */
+static char *value_text(char text[32], double x)
+{
+    snprintf(text, 32, fabs(x) < 1e5 || fabs(x) >= 1e15 ? "%.4e" : "%.0f", x);
+    double rounded = strtod(text, NULL) + 0.0;
+    return tf_format_real(text, isfinite(rounded) ? rounded : x);
+}
+
 static void write_values(struct tf_buf *out, const struct tf_matrix *m,
                          const struct tf_heat_scale *s, double x, double y, double cw, double ch)
 {
-    double size = fmin(12, fmin(ch * 0.5, cw / 3)),
-           per_unit = pow(10, 2 - floor(log10(s->max - s->min)));
+    char label[32];
+    double widest = 1; /* in units of the size */
+    for (size_t i = 0; i < m->rows * m->cols; i++)
+        if (!isnan(m->v[i]))
+            widest = fmax(widest, tf_svg_text_width(value_text(label, m->v[i]), 1));
+    double size = fmin(12, fmin(ch * 0.5, 0.92 * cw / widest));
     for (size_t i = 0; i < m->rows * m->cols; i++) {
-        char label[32];
         if (isnan(m->v[i]))
             continue;
         struct rgb c = shade_color(s->colors, shade_of(s, m->v[i]));
         bool dark = 0.299 * c.r + 0.587 * c.g + 0.114 * c.b < 140;
-        double rounded = round(m->v[i] * per_unit) / per_unit + 0.0;
-        tf_format_real(label, isfinite(rounded) ? rounded : m->v[i]);
         tf_svg_text(out, x + (double)(i % m->cols) * cw + cw / 2,
-                    y + (double)(i / m->cols) * ch + ch / 2 + size * 0.35, label, size,
-                    dark ? "#ffffff" : TF_SVG_INK, TF_SVG_MIDDLE, 0);
+                    y + (double)(i / m->cols) * ch + ch / 2 + size * 0.35,
+                    value_text(label, m->v[i]), size, dark ? "#ffffff" : TF_SVG_INK, TF_SVG_MIDDLE,
+                    0);
     }
 }
 

@@ -16,7 +16,7 @@ struct tf_heat {
     struct tf_figure figure; /* width is the most */
     double min, max;         /* values of the first and last colour; NaN: from the data */
     int colors;              /* enum tf_colors */
-    bool values;             /* write each value into its cell */
+    bool values;             /* write each value into its cell, with five significant digits */
 };
 /* Append the figure. Errors: too many values, values beyond 1e300, min not below max, a width too
  * small. */

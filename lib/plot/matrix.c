@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const size_t max_file = (size_t)256 << 20;
 
@@ -193,65 +194,85 @@ static const char *read_cell(struct tf_buf *cell, const char *p, const char *end
     return p;
 }
 
-/* Set *x to the number, NaN for an empty cell. False if it is neither. */
-static bool cell_number(const struct tf_buf *cell, double *x)
+enum cell { EMPTY, MISSING, NUMBER, NOT_FINITE, NAME };
+
+/* Set *x to the number, NaN if there is none. */
+static enum cell read_value(const struct tf_buf *cell, double *x)
 {
     struct tf_err ignored = {0};
     const char *s = cell->p ? cell->p : "";
+    char *end;
     while (*s == ' ')
         s++;
     *x = NAN;
-    return !*s || !strcmp(s, "nan") || !strcmp(s, "NaN") ||
-           tf_parse_real(x, s, -DBL_MAX, DBL_MAX, &ignored) == 0;
+    if (!*s)
+        return EMPTY;
+    if (!strcasecmp(s, "na") || !strcasecmp(s, "nan"))
+        return MISSING;
+    if (tf_parse_real(x, s + (*s == '+' && s[1] != '-'), -DBL_MAX, DBL_MAX, &ignored) == 0)
+        return NUMBER;
+    return isinf(strtod(s, &end)) && !*end ? NOT_FINITE : NAME;
 }
 
-/* Whether the first line, or column, contains labels. */
-static bool is_header(const char *text, size_t n, char sep, bool column)
+/* Decide what is AUTO; text begins with the first line. */
+static void find_labels(enum tf_labelled *line, enum tf_labelled *column, const char *text,
+                        const char *end, char sep)
 {
     struct tf_buf cell = {0};
-    const char *p = text, *end = text + n;
-    bool labels = false;
     double x;
-    /* Skip the corner, which may belong to the other labels. */
-    for (bool corner = true; p < end && !labels; corner = false) {
-        p = read_cell(&cell, p, end, sep);
-        labels = !corner && !cell_number(&cell, &x);
-        while (column && p < end && *p != '\n')
+    const char *p = read_cell(&cell, text, end, sep);
+    const enum cell corner = read_value(&cell, &x);
+    bool alone = p >= end || *p != sep, in_line = false, in_column = false, both;
+    for (; p < end && *p == sep; in_line |= read_value(&cell, &x) == NAME)
+        p = read_cell(&cell, p + 1, end, sep);
+    while (p < end) { /* at the end of a line */
+        p = read_cell(&cell, p + 1, end, sep);
+        in_column |= read_value(&cell, &x) == NAME;
+        while (p < end && *p == sep)
             p = read_cell(&cell, p + 1, end, sep);
-        if (!column && p < end && *p == '\n')
-            break;
-        p++;
     }
     tf_buf_release(&cell);
-    return labels;
+    both = !alone && (corner == EMPTY || (corner == NAME && !in_line));
+    if (*line == TF_LABELLED_AUTO)
+        *line = both || in_line || corner == NAME ? TF_LABELLED_YES : TF_LABELLED_NO;
+    if (*column == TF_LABELLED_AUTO)
+        *column = both || in_column ? TF_LABELLED_YES : TF_LABELLED_NO;
 }
 
 static int read_separated(struct tf_matrix *m, struct values *a, struct words *rows,
-                          struct words *cols, const char *text, size_t n, struct tf_err *err)
+                          struct words *cols, enum tf_labelled line_labels,
+                          enum tf_labelled column_labels, const char *text, size_t n,
+                          struct tf_err *err)
 {
-    const char *lf = memchr(text, '\n', n), *end = text + n, *p = text;
-    char sep = memchr(text, '\t', lf ? (size_t)(lf - text) : n) ? '\t' : ',';
-    bool header = is_header(text, n, sep, false), side = is_header(text, n, sep, true);
+    const char *end = text + n, *p = text;
+    size_t line = 1;
+    for (; p < end && (*p == '\r' || *p == '\n'); p++)
+        line += *p == '\n';
+    const char *lf = memchr(p, '\n', (size_t)(end - p));
+    char sep = memchr(p, '\t', (size_t)((lf ? lf : end) - p)) ? '\t' : ',';
+    find_labels(&line_labels, &column_labels, p, end, sep);
+    bool head = line_labels == TF_LABELLED_YES, side = column_labels == TF_LABELLED_YES;
     struct tf_buf cell = {0};
     int rc = 0;
-    for (size_t line = 1; p < end && !rc; line++) {
+    for (; p < end && !rc; line++) {
         if (*p == '\n' || (*p == '\r' && p + 1 < end && p[1] == '\n')) {
             p += *p == '\n' ? 1 : 2;
             continue;
         }
         size_t before = a->n;
-        bool head = header && line == 1;
         for (size_t column = 0; !rc; column++) {
             double x;
             p = read_cell(&cell, p, end, sep);
             const char *s = cell.p ? cell.p : "";
+            const enum cell kind = read_value(&cell, &x);
             if (side && column == 0) {
                 if (!head)
                     add_word(rows, s, cell.len);
             } else if (head) {
                 add_word(cols, s, cell.len);
-            } else if (!cell_number(&cell, &x)) {
-                rc = tf_fail(err, "line %zu: '%.40s' is not a number%s", line, s,
+            } else if (kind == NAME || kind == NOT_FINITE) {
+                rc = tf_fail(err, "line %zu: '%.40s' is not a %snumber%s", line, s,
+                             kind == NAME ? "" : "finite ",
                              strchr(s, ';') != NULL ? semicolons : "");
             } else {
                 rc = add_value(a, x, err);
@@ -261,13 +282,14 @@ static int read_separated(struct tf_matrix *m, struct values *a, struct words *r
             p++;
         }
         p++;
-        if (rc || head)
-            continue;
-        if (m->rows && a->n - before != m->cols)
-            rc = tf_fail(err, "line %zu: %zu values, the first row has %zu", line, a->n - before,
-                         m->cols);
-        m->cols = a->n - before;
-        m->rows++;
+        if (!rc && !head) {
+            if (m->rows && a->n - before != m->cols)
+                rc = tf_fail(err, "line %zu: %zu values, the first row has %zu", line,
+                             a->n - before, m->cols);
+            m->cols = a->n - before;
+            m->rows++;
+        }
+        head = false;
     }
     tf_buf_release(&cell);
     return rc;
@@ -286,7 +308,8 @@ static int labels(char ***out, struct words *w, size_t n, const char *what, stru
     return 0;
 }
 
-int tf_matrix_read(struct tf_matrix *m, const char *path, struct tf_err *err)
+int tf_matrix_read(struct tf_matrix *m, const char *path, enum tf_labelled line,
+                   enum tf_labelled column, struct tf_err *err)
 {
     struct values a = {0};
     struct words rows = {0}, cols = {0};
@@ -296,9 +319,13 @@ int tf_matrix_read(struct tf_matrix *m, const char *path, struct tf_err *err)
         return -1;
     while (start < n && strchr(" \t\r\n", text[start]))
         start++;
-    int rc = start < n && (text[start] == '[' || text[start] == '{')
-                 ? read_json(m, &a, &rows, &cols, text, n, err)
-                 : read_separated(m, &a, &rows, &cols, text, n, err);
+    int rc;
+    if (start == n || (text[start] != '[' && text[start] != '{'))
+        rc = read_separated(m, &a, &rows, &cols, line, column, text, n, err);
+    else if (line != TF_LABELLED_AUTO || column != TF_LABELLED_AUTO)
+        rc = tf_fail(err, "JSON has labels in \"rows\" and \"cols\", not in its cells");
+    else
+        rc = read_json(m, &a, &rows, &cols, text, n, err);
     if (!rc && (!m->rows || !m->cols))
         rc = tf_fail(err, "no values%s", memchr(text, ';', n) != NULL ? semicolons : "");
     if (!rc)

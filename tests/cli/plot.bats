@@ -108,6 +108,16 @@ PY
     legend a/log.jsonl
     run -1 grep -q warmup out.svg
     expect_contains "$(legend -l x -l y {a,b}/log.jsonl)" 'x|y|2'
+    # Equal names get as many directories as tell them apart.
+    mkdir -p x/{en-de,en-fr}/run y/en-fr/run
+    for d in x/{en-de,en-fr}/run y/en-fr/run; do
+        printf '{"step":1,"loss":2}\n' | tee $d/log.jsonl >$d.jsonl
+    done
+    expect_contains "$(legend x/{en-de,en-fr}/run/log.jsonl)" 'en-de/run|en-fr/run|'
+    expect_contains "$(legend {x/en-de,x/en-fr,y/en-fr}/run.jsonl)" 'en-de/run|x/en-fr/run|y/en-fr/run|'
+    cp x/en-de/run.jsonl run.jsonl
+    expect_contains "$(legend run.jsonl x/en-de/run.jsonl a/log.jsonl)" 'run|en-de/run|a|'
+    expect_contains "$(legend x/en-de/run{/log,}.jsonl)" 'x/en-de/run/log.jsonl|x/en-de/run.jsonl|'
     # At most four; a setting that one version lacks; a log without settings.
     run_log d '{"settings": {"warmup": 1, "seed": 2, "new": 0.5}, "config": {"d_model": 1, "pre_norm": True}, "version": "2"}'
     expect_contains "$(legend {a,d}/log.jsonl)" 'a, warmup 400, seed 1, d_model 512, pre_norm no, 1 more|d, warmup 1, seed 2, new 0.5, d_model 1, 2 more'
@@ -336,6 +346,44 @@ PY
         >big.csv
     t 0 tf-plot heat big.csv -o out.svg
     svg out.svg >/dev/null
+}
+
+@test "heat: values are those of the data, whatever the colours" {
+    values() { # DATA WANT [OPTION]...
+        echo "$1" | tf-plot heat --values "${@:3}" - -o out.svg
+        output=$(svg out.svg)
+        expect_contains "|$output" "|$2|"
+    }
+    values 980,3,1 '980|3|1'
+    values 25.31,1234.5 '25.31|1234.5'
+    values 25.31,1234.5 '25.31|1234.5' --min 0 --max 1e6
+    values 25.31,1234.5 '25.31|1234.5' --min 1 --max 1.001
+    values 0.123456789,-1e-7,-0 '0.12346|-1e-07|0'
+    values 123456789.6,0.5,1.25e20 '123456790|0.5|1.25e+20'
+    # The widest fits into its cell.
+    "$TF_PYTHON" - <<'PY'
+import re
+width = float(re.search("scale\(([0-9.]+)", open("out.svg").read()).group(1))
+size = float(re.search('font-size="([0-9.]+)"[^>]*>123456790<', open("out.svg").read()).group(1))
+assert 9 * 0.5 * size < width, (size, width)
+PY
+}
+
+@test "heat: names that are numbers, and --header and --names" {
+    printf ',2019,2020\nx,1,2\ny,3,4\n' >years.csv
+    t 0 tf-plot heat --values years.csv -o out.svg
+    expect_contains "$(svg out.svg)" '1|2|3|4|x|y|2019|2020|'
+    printf '+1,-2\nNA,4\n' >data.csv
+    t 0 tf-plot heat --values data.csv -o out.svg
+    expect_contains "$(svg out.svg)" '1|-2|4|0|1|0|1|'
+    printf '2019,2020\n1,2\n' >plain.csv
+    t 0 tf-plot heat --values --header plain.csv -o out.svg
+    expect_contains "$(svg out.svg)" '1|2|0|2019|2020|'
+    t 0 tf-plot heat --values --names --no-header plain.csv -o out.svg
+    expect_contains "$(svg out.svg)" '2020|2|2019|1|0|'
+    sh_t 1 'echo "[[1]]" | tf-plot heat --names -'
+    expect_error 'stdin: JSON has labels in "rows" and "cols"'
+    t 2 tf-plot curve --names log
 }
 
 # The colours of the cells of a heat map of one row, from left to right.

@@ -82,7 +82,7 @@ static int draw_matrix(struct tf_buf *out, const char *path, uint8_t how, struct
                               .max = how & 16 ? 1 : NAN,
                               .colors = how % 3,
                               .values = how & 4};
-    int rc = tf_matrix_read(&m, path, err);
+    int rc = tf_matrix_read(&m, path, how / 32 % 3, how / 64 % 3, err);
     if (rc == 0)
         rc = tf_heat_draw(out, &h, &m, err);
     tf_matrix_release(&m);

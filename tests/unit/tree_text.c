@@ -130,8 +130,7 @@ int main(void)
            "@1 ( (S (NP (NN x)) (VP (VBZ is))))\n@6 ( (S (NN y)))\n@8 (S (NN z))\n",
            "found to be pretty-printed");
     layout(TF_TREE_AUTO, pretty, joined, "with an empty first line");
-    layout(TF_TREE_AUTO, "\n \n(A (B c)\n)\n\n(D e)\n", "@3 (A (B c))\n@6 (D e)\n",
-           "with two");
+    layout(TF_TREE_AUTO, "\n \n(A (B c)\n)\n\n(D e)\n", "@3 (A (B c))\n@6 (D e)\n", "with two");
     layout(TF_TREE_AUTO, "\n(A b)\n\n(A (B c)\n)\n\n(D e)\n",
            "@1 !no tree\n@2 (A b)\n@3 !no tree\n@4 (A (B c))\n@7 (D e)\n",
            "an empty line before a tree of one line");
