@@ -295,10 +295,11 @@ static void make_attention(struct problem *p, struct tf_rng *g, bool small)
     p->self = chance(g, 0.6);
     make_batch(p, g, small);
     p->H = small ? PICK(g, 1, 2, 3) : PICK(g, 1, 2, 3, 8, 16, 32);
+    /* The kernels for tensor cores take multiples of 16, and the fastest of them 64. */
     p->dk = small      ? PICK(g, 1, 2, 3)
             : p->H > 8 ? PICK(g, 1, 3, 16)
-                       : PICK(g, 1, 3, 8, 16, 17, 64, 128);
-    p->dv = chance(g, 0.5) ? p->dk : small ? PICK(g, 1, 2, 4) : PICK(g, 1, 5, 16, 33);
+                       : PICK(g, 1, 3, 8, 16, 17, 48, 64, 64, 64, 128);
+    p->dv = chance(g, 0.7) ? p->dk : small ? PICK(g, 1, 2, 4) : PICK(g, 1, 5, 16, 33);
     p->causal = p->self && chance(g, 0.5);
     p->window = chance(g, 0.3) ? PICK(g, 1, 2, 5, 40) : 0;
     p->dropout = draw_dropout(g);

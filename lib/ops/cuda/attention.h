@@ -41,11 +41,13 @@ static struct heads<A> heads_of(const struct tf_ctx *c, const struct tf_attentio
     return h;
 }
 
-/* A block's sentence and head: T queries and S keys, from these rows of the buffers on. */
+/* A block's sentence and head: T queries and S keys, from these rows of the buffers on; the packed
+ * row of the first query. */
 struct place {
     int sentence, head, T, S;
-    uint32_t row, key;
+    uint32_t row, key, packed;
     bool live;
+    struct dropout dropout;
 };
 
 template <typename A> __device__ static inline struct place place_of(const struct heads<A> &h)
@@ -54,8 +56,10 @@ template <typename A> __device__ static inline struct place place_of(const struc
     p.sentence = blockIdx.x / h.n_heads;
     p.head = blockIdx.x % h.n_heads;
     p.live = (uint32_t)p.sentence < h.head->n;
+    p.dropout = dropout_of(h.dropout);
     if (p.live) {
         p.row = h.q_off[p.sentence];
+        p.packed = h.head->first + p.row;
         p.key = h.k_off[p.sentence];
         p.T = (int)(h.q_off[p.sentence + 1] - p.row);
         p.S = (int)(h.k_off[p.sentence + 1] - p.key);
@@ -100,13 +104,39 @@ __device__ static inline struct range seen_from(const struct heads<A> &h, const 
     return r;
 }
 
-/* Factors of the weights of query i for keys 4 * quad and the three after it. */
+/* The keys that query i sees, or, `of_keys`, the queries that see key i: from `from` on, n of them.
+ * One comparison then tells about each. */
+struct span {
+    int from;
+    unsigned n;
+    __device__ bool has(int j) const { return (unsigned)(j - from) < n; }
+};
 template <typename A>
-__device__ static inline void drop_keys(float f[4], const struct heads<A> &h, const struct place &p,
-                                        int i, int quad)
+__device__ static inline struct span span_of(const struct heads<A> &h, const struct place &p, int i,
+                                             bool of_keys)
 {
-    dropout4(f, h.dropout, (uint32_t)quad, h.head->first + p.row + (uint32_t)i,
-             h.dropout.site | (uint32_t)p.head << 16);
+    struct range r = seen_from(h, p, i, 1, of_keys);
+    bool none = i >= (of_keys ? p.S : p.T) || r.from >= r.to;
+    return {r.from, none ? 0 : (unsigned)(r.to - r.from)};
+}
+
+/* 2^x within 2 ulp; 0 below 2^-126. */
+__device__ static inline float power_of_2(float x)
+{
+#ifdef TF_EMULATE
+    return exp2f(x);
+#else
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
+/* Factors of the weights of query i for keys 4 * quad and the three after it. */
+__device__ static inline void drop_keys(float f[4], const struct place &p, int i, int quad)
+{
+    dropout4(f, p.dropout, (uint32_t)quad, p.packed + (uint32_t)i,
+             p.dropout.site | (uint32_t)p.head << 16);
 }
 
 /* x[k] of four threads, those whose numbers differ in the bits `step` and 2 * `step` alone, becomes
@@ -193,6 +223,17 @@ __device__ static inline void mma2(float d[2][4], const uint32_t a[4], const uin
     mma<A>(d[1], a, b + 2);
 }
 
+/* d (16 x 8) += a b over 32 columns: a0 and a1 are of rows lane / 4 and 8 further of a, b of column
+ * lane / 4 of b; a thread has eight neighbouring columns. */
+template <typename A>
+__device__ static inline void multiply(float d[4], const uint4 &a0, const uint4 &a1, const uint4 &b)
+{
+    const uint32_t a[2][4] = {{a0.x, a1.x, a0.y, a1.y}, {a0.z, a1.z, a0.w, a1.w}},
+                   k[2][2] = {{b.x, b.y}, {b.z, b.w}};
+    mma<A>(d, a[0], k[0]);
+    mma<A>(d, a[1], k[1]);
+}
+
 template <typename A> __device__ static inline uint32_t pair_of(float low, float high)
 {
     union {
@@ -211,29 +252,23 @@ template <typename A> __device__ static inline void as_a(uint32_t a[4], const fl
     a[3] = pair_of<A>(d[1][2], d[1][3]);
 }
 
-/* Rows [from, to) of `width` elements, a multiple of 8, into a tile whose first row is `from`; 0 in
- * the rest of its last 16. By the whole block, whose threads each make four loads before they use
- * the first (device.h, each_of_block). */
+/* Copy rows [from, to) of `width` elements, a multiple of 8, into a tile whose first row is `from`;
+ * 0 in the rest of its last 16, and in columns from `width` to `wide`. By the whole block,
+ * asynchronously. */
 template <typename A>
-__device__ static inline void fill_tile(A *tile, int ld_tile, const A *rows, size_t ld, int from,
-                                        int to, int width)
+__device__ static inline void fill_tile(struct async_copies &copies, A *tile, int ld_tile,
+                                        const A *rows, size_t ld, int from, int to, int width,
+                                        int wide)
 {
-    constexpr int AT_ONCE = 4;
-    int me = threadIdx.x, vecs = width / 8, step = (int)blockDim.x / vecs,
-        n = (to - from + 15) / 16 * 16, mine = me < step * vecs ? me / vecs : n, d = me % vecs * 8;
-    for (int base = 0; base < n; base += AT_ONCE * step) {
-        vec<A> v[AT_ONCE];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++)
-            v[i] = *(const vec<A> *)(rows +
-                                     (size_t)min(from + base + i * step + mine, to - 1) * ld + d);
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            int r = base + i * step + mine;
-            if (r < n)
-                *(vec<A> *)(tile + r * ld_tile + d) = from + r < to ? v[i] : vec<A>{};
-        }
+    int me = threadIdx.x, vecs = wide / 8, step = (int)blockDim.x / vecs, r = me / vecs,
+        d = me % vecs * 8, n = to - from, end = (n + 15) / 16 * 16;
+    const A *source = rows + (size_t)(from + r) * ld + d;
+    tile += r * ld_tile + d;
+    for (r = r < step ? r : end; r < end; r += step) {
+        bool there = r < n && d < width;
+        copies.copy((uint4 *)tile, (const uint4 *)(there ? source : rows), there);
+        source += step * ld;
+        tile += step * ld_tile;
     }
 }
 
@@ -252,11 +287,16 @@ template <typename A> static bool fits_mma(const struct tf_ctx *c, const struct 
     return false;
 }
 
+/* Of both sides. */
+static inline uint32_t longest_of(const struct tf_attention *a)
+{
+    return a->q_rows->cap_longest > a->k_rows->cap_longest ? a->q_rows->cap_longest
+                                                           : a->k_rows->cap_longest;
+}
 /* Warps of a block: as many tiles of 16 as the longest sentence needs, up to 4. */
 static inline int warps_for(const struct tf_attention *a)
 {
-    uint32_t longest = a->q_rows->cap_longest > a->k_rows->cap_longest ? a->q_rows->cap_longest
-                                                                       : a->k_rows->cap_longest;
+    uint32_t longest = longest_of(a);
     return longest <= 16 ? 1 : longest <= 32 ? 2 : longest <= 48 ? 3 : 4;
 }
 
@@ -344,12 +384,10 @@ __device__ static inline void store_rows(A *rows, size_t ld, int i, int end, int
 
 /* Factors of the weights of the queries i .. i + 3 for key j + lane. Of four threads, which share a
  * quad of keys, each draws for one query. */
-template <typename A>
-__device__ static inline void drop_queries(float f[4], const struct heads<A> &h,
-                                           const struct place &p, int i, int j)
+__device__ static inline void drop_queries(float f[4], const struct place &p, int i, int j)
 {
-    drop_keys(f, h, p, i + threadIdx.x % 4, (j + (int)(threadIdx.x % 32)) / 4);
-    if (h.dropout.threshold != 0)
+    drop_keys(f, p, i + threadIdx.x % 4, (j + (int)(threadIdx.x % 32)) / 4);
+    if (p.dropout.on)
         transpose4(f, 1);
 }
 

@@ -9,12 +9,10 @@
 /* Factors of dropout for an 8-wide tile of weights in the layout of mma with keys as rows: keys j,
  * j + 8, queries i, i + 1. Of four threads, which share the quads of keys of both rows, each draws
  * for one query and one row. */
-template <typename A>
-__device__ static inline void drop_tile(float f[4], const struct heads<A> &h, const struct place &p,
-                                        int i, int j)
+__device__ static inline void drop_tile(float f[4], const struct place &p, int i, int j)
 {
     int turn = threadIdx.x % 32 / 4 % 4;
-    drop_keys(f, h, p, i + turn % 2, (j + turn / 2 * 8) / 4);
+    drop_keys(f, p, i + turn % 2, (j + turn / 2 * 8) / 4);
     transpose4(f, 4);
 }
 
@@ -29,49 +27,75 @@ __device__ static inline bool meet(const struct heads<A> &h, const struct place 
 /* One block a sentence and head, 16 rows a warp: over tiles of keys, and for each over tiles of
  * queries. A warp keeps dk and dv of its 16 keys in registers; ds goes through shared memory, for
  * then a warp makes dq of 16 queries. Where a sentence has several tiles of keys, dq is summed in
- * `sums`, float [rows][heads * dk].
+ * `sums`, float [rows][heads * dk]. WIDTH >= dk, dv. SHORT: these are WIDTH, and a sentence is one
+ * tile on either side.
  * Shared: tiles of k, q [dk + PAD] and v, do [dv + PAD], of ds [keys][queries + PAD]; lse and D of
  * the queries. */
-template <typename A, int WIDTH>
-static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, float *sums)
+template <typename A, int WIDTH, bool SHORT>
+static __global__ void __launch_bounds__(128, SHORT ? 4 : WIDTH <= 64 ? 3 : 2)
+    backward_mma(struct heads<A> h, float *sums)
 {
     TF_SHARED(A, shared);
     const struct place p = place_of(h);
-    int ldk = h.dk + PAD, ldv = h.dv + PAD, warp = threadIdx.x / 32, lane = threadIdx.x % 32,
+    const float scale = h.scale * LOG2E;
+    const int width_k = SHORT ? WIDTH : h.dk, width_v = SHORT ? WIDTH : h.dv;
+    struct async_copies copies;
+    int ldk = width_k + PAD, ldv = width_v + PAD, warp = threadIdx.x / 32, lane = threadIdx.x % 32,
         g = lane / 4, t = lane % 4, tile = blockDim.x / 2, lds = tile + PAD;
     A *k_tile = shared, *q_tile = k_tile + tile * ldk, *v_tile = q_tile + tile * ldk,
       *do_tile = v_tile + tile * ldv, *ds_tile = do_tile + tile * ldv;
     float *lse = (float *)(ds_tile + tile * lds), *dot = lse + tile;
-    size_t at_q = p.row * h.ldq + p.head * h.dk, at_k = p.key * h.ldk + p.head * h.dk,
-           at_v = p.key * h.ldv + p.head * h.dv, at_o = p.row * h.ldo + p.head * h.dv;
+    size_t at_q = p.row * h.ldq + p.head * width_k, at_k = p.key * h.ldk + p.head * width_k,
+           at_v = p.key * h.ldv + p.head * width_v, at_o = p.row * h.ldo + p.head * width_v;
 
     /* Queries that see nothing. */
     for (int i0 = 0; i0 < p.T; i0 += tile) {
         struct range r = seen_from(h, p, i0, tile, false);
         if (r.from >= r.to)
-            for (int n = threadIdx.x; n < min(tile, p.T - i0) * h.dk; n += blockDim.x)
-                h.dq[at_q + (i0 + n / h.dk) * h.ldq + n % h.dk] = from_float<A>(0);
+            for (int n = threadIdx.x; n < min(tile, p.T - i0) * width_k; n += blockDim.x)
+                h.dq[at_q + (i0 + n / width_k) * h.ldq + n % width_k] = from_float<A>(0);
     }
 
     for (int j0 = 0; j0 < p.S; j0 += tile) {
         int j = j0 + 16 * warp, keys_end = min(j0 + tile, p.S); /* j: the warp's first key */
         struct range queries = seen_from(h, p, j0, tile, true);
+        const struct span seen[2] = {span_of(h, p, j + g, true), span_of(h, p, j + g + 8, true)};
         float dk[WIDTH / 8][4] = {}, dv[WIDTH / 8][4] = {};
+        auto store_gradients = [&] {
+#pragma unroll
+            for (int d = 0; d < WIDTH / 8; d++)
+#pragma unroll
+                for (int r = 0; r < 2; r++) {
+                    int row = j + g + 8 * r;
+                    if (row >= p.S)
+                        continue;
+                    if (8 * d < width_k)
+                        *(uint32_t *)(h.dk_out + at_k + row * h.ldk + 8 * d + 2 * t) =
+                            pair_of<A>(dk[d][2 * r] * h.scale, dk[d][2 * r + 1] * h.scale);
+                    if (8 * d < width_v)
+                        *(uint32_t *)(h.dv_out + at_v + row * h.ldv + 8 * d + 2 * t) =
+                            pair_of<A>(dv[d][2 * r], dv[d][2 * r + 1]);
+                }
+        };
         __syncthreads();
-        fill_tile(k_tile, ldk, h.k + at_k, h.ldk, j0, keys_end, h.dk);
-        fill_tile(v_tile, ldv, h.v + at_v, h.ldv, j0, keys_end, h.dv);
+        fill_tile(copies, k_tile, ldk, h.k + at_k, h.ldk, j0, keys_end, width_k, width_k);
+        fill_tile(copies, v_tile, ldv, h.v + at_v, h.ldv, j0, keys_end, width_v, width_v);
 
-        for (int i0 = queries.from / tile * tile; i0 < queries.to; i0 += tile) {
+        for (int i0 = SHORT ? 0 : queries.from / tile * tile; SHORT || i0 < queries.to;
+             i0 += tile) {
             /* since the last barrier nobody has read what is filled now */
             int i_end = min(i0 + tile, p.T);
-            fill_tile(q_tile, ldk, h.q + at_q, h.ldq, i0, i_end, h.dk);
-            fill_tile(do_tile, ldv, h.d_o + at_o, h.ldo, i0, i_end, h.dv);
+            fill_tile(copies, q_tile, ldk, h.q + at_q, h.ldq, i0, i_end, width_k, width_k);
+            fill_tile(copies, do_tile, ldv, h.d_o + at_o, h.ldo, i0, i_end, width_v, width_v);
+            copies.commit();
+            copies.template wait<0>();
             __syncthreads();
             { /* lse and D: two threads a query */
                 int r = threadIdx.x / 2;
                 float sum = 0;
                 if (i0 + r < i_end)
-                    for (int d = threadIdx.x % 2 * 8; d < h.dv; d += 16) {
+#pragma unroll 4
+                    for (int d = threadIdx.x % 2 * 8; d < width_v; d += 16) {
                         vec<A> x = *(const vec<A> *)(h.o + at_o + (i0 + r) * h.ldo + d),
                                y = *(const vec<A> *)(do_tile + r * ldv + d);
                         for (int e = 0; e < 8; e++)
@@ -95,12 +119,12 @@ static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, fl
 #pragma unroll
                 for (int d = 0; d < WIDTH / 16; d++) {
                     uint32_t a[4], b[4];
-                    if (16 * d < h.dk) {
+                    if (16 * d < width_k) {
                         load_a<false>(a, k_tile + 16 * warp * ldk + 16 * d, ldk);
                         load_b<true>(b, q_tile + 16 * n * ldk + 16 * d, ldk);
                         mma2<A>(s, a, b);
                     }
-                    if (16 * d < h.dv) {
+                    if (16 * d < width_v) {
                         load_a<false>(a, v_tile + 16 * warp * ldv + 16 * d, ldv);
                         load_b<true>(b, do_tile + 16 * n * ldv + 16 * d, ldv);
                         mma2<A>(dp, a, b);
@@ -110,13 +134,13 @@ static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, fl
                 for (int half_tile = 0; half_tile < 2; half_tile++) {
                     int column = 16 * n + 8 * half_tile + 2 * t;
                     float f[4] = {1, 1, 1, 1};
-                    if (h.dropout.threshold != 0)
-                        drop_tile(f, h, p, i0 + column, j + g);
+                    if (p.dropout.on)
+                        drop_tile(f, p, i0 + column, j + g);
 #pragma unroll
                     for (int e = 0; e < 4; e++) {
                         float &x = s[half_tile][e], &y = dp[half_tile][e];
-                        float w = sees(h, p, i0 + column + e % 2, j + g + e / 2 * 8)
-                                      ? exp2f(x * (h.scale * LOG2E) - lse[column + e % 2])
+                        float w = seen[e / 2].has(i0 + column + e % 2)
+                                      ? power_of_2(fmaf(x, scale, -lse[column + e % 2]))
                                       : 0;
                         x = w * f[e];
                         y = w * (f[e] * y - dot[column + e % 2]);
@@ -131,21 +155,26 @@ static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, fl
 #pragma unroll
                 for (int d = 0; d < WIDTH / 16; d++) {
                     uint32_t b[4];
-                    if (16 * d < h.dv) {
+                    if (16 * d < width_v) {
                         load_b<false>(b, do_tile + 16 * n * ldv + 16 * d, ldv);
                         mma2<A>(dv + 2 * d, w, b);
                     }
-                    if (16 * d < h.dk) {
+                    if (16 * d < width_k) {
                         load_b<false>(b, q_tile + 16 * n * ldk + 16 * d, ldk);
                         mma2<A>(dk + 2 * d, ds, b);
                     }
                 }
             }
+            if (SHORT) /* before dq takes registers */
+                store_gradients();
             __syncthreads();
 
             int i = i0 + 16 * warp; /* now the warp's first query */
-            if (i >= p.T)
+            if (i >= p.T) {
+                if (SHORT)
+                    break;
                 continue;
+            }
             float dq[WIDTH / 8][4] = {};
             for (int n = 0; n < tile / 16; n++) {
                 if (j0 + 16 * n >= p.S || !meet(h, p, i, j0 + 16 * n))
@@ -154,22 +183,22 @@ static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, fl
                 load_a<true>(a, ds_tile + 16 * n * lds + 16 * warp, lds);
 #pragma unroll
                 for (int d = 0; d < WIDTH / 16; d++)
-                    if (16 * d < h.dk) {
+                    if (16 * d < width_k) {
                         load_b<false>(b, k_tile + 16 * n * ldk + 16 * d, ldk);
                         mma2<A>(dq + 2 * d, a, b);
                     }
             }
             struct range all = seen_from(h, p, i0, tile, false); /* keys of this tile of queries */
-            bool first = j0 <= all.from, last = j0 + tile >= all.to;
+            bool first = SHORT || j0 <= all.from, last = SHORT || j0 + tile >= all.to;
 #pragma unroll
             for (int d = 0; d < WIDTH / 8; d++)
 #pragma unroll
                 for (int r = 0; r < 2; r++) {
                     int row = i + g + 8 * r;
-                    if (8 * d >= h.dk || row >= p.T)
+                    if (8 * d >= width_k || row >= p.T)
                         continue;
                     float2 *more =
-                        (float2 *)(sums + ((size_t)(p.row + row) * h.n_heads + p.head) * h.dk +
+                        (float2 *)(sums + ((size_t)(p.row + row) * h.n_heads + p.head) * width_k +
                                    8 * d + 2 * t);
                     float2 x = first ? make_float2(0, 0) : *more;
                     x.x += dq[d][2 * r], x.y += dq[d][2 * r + 1];
@@ -179,22 +208,14 @@ static __global__ void __launch_bounds__(128) backward_mma(struct heads<A> h, fl
                     else
                         *more = x;
                 }
+            if (SHORT)
+                break;
         }
 
-#pragma unroll
-        for (int d = 0; d < WIDTH / 8; d++)
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                int row = j + g + 8 * r;
-                if (row >= p.S)
-                    continue;
-                if (8 * d < h.dk)
-                    *(uint32_t *)(h.dk_out + at_k + row * h.ldk + 8 * d + 2 * t) =
-                        pair_of<A>(dk[d][2 * r] * h.scale, dk[d][2 * r + 1] * h.scale);
-                if (8 * d < h.dv)
-                    *(uint32_t *)(h.dv_out + at_v + row * h.ldv + 8 * d + 2 * t) =
-                        pair_of<A>(dv[d][2 * r], dv[d][2 * r + 1]);
-            }
+        if (!SHORT)
+            store_gradients();
+        if (SHORT)
+            break;
     }
 }
 
@@ -249,9 +270,9 @@ static __global__ void __launch_bounds__(128) backward_any(struct heads<A> h, co
             dot_rows(s, x, piece, OF_KEYS ? q : k, OF_KEYS ? h.ldq : h.ldk, j0, others, h.dk);
             dot_rows(dp, y, piece, OF_KEYS ? d_o : v, OF_KEYS ? h.ldo : h.ldv, j0, others, h.dv);
             if (OF_KEYS)
-                drop_keys(f, h, p, j0 + lane, i / 4);
+                drop_keys(f, p, j0 + lane, i / 4);
             else
-                drop_queries(f, h, p, i, j0);
+                drop_queries(f, p, i, j0);
             for (int r = 0; r < 4; r++) {
                 int query = OF_KEYS ? j0 + lane : i + r, key = OF_KEYS ? i + r : j0 + lane;
                 bool seen = sees(h, p, query, key);
@@ -292,10 +313,12 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
             launch(c, "attention_bwd", kernel, dim3(places_of(a)), dim3(32 * warps), shared,
                    heads_of<A>(c, a), sums);
     };
-    if (a->dk <= 64 && a->dv <= 64)
-        run(backward_mma<A, 64>);
+    if (a->dk == 64 && a->dv == 64 && longest_of(a) <= tile)
+        run(backward_mma<A, 64, true>);
+    else if (a->dk <= 64 && a->dv <= 64)
+        run(backward_mma<A, 64, false>);
     else
-        run(backward_mma<A, 128>);
+        run(backward_mma<A, 128, false>);
 }
 
 template <typename A>

@@ -339,18 +339,33 @@ struct dropout_args {
 };
 struct dropout_args tf_cuda_dropout(const struct tf_ctx *c, struct tf_dropout d);
 
+/* The same inside a kernel, which reads the state once, when it begins. */
+struct dropout {
+    bool on;
+    uint32_t last; /* dropped iff u <= last */
+    float scale;
+    uint32_t site, update;
+    uint64_t seed;
+};
+__device__ static inline struct dropout dropout_of(const struct dropout_args &a)
+{
+    bool on = a.threshold != 0;
+    return {on,     (uint32_t)(a.threshold - 1), a.scale,
+            a.site, on ? a.rng->update : 0,      on ? a.rng->seed : 0};
+}
+
 /* Factors (0 or scale) of columns 4*quad .. 4*quad + 3 of a packed row. */
-__device__ static inline void dropout4(float f[4], const struct dropout_args &d, uint32_t quad,
+__device__ static inline void dropout4(float f[4], const struct dropout &d, uint32_t quad,
                                        uint32_t row, uint32_t site)
 {
-    if (d.threshold == 0) {
+    if (!d.on) {
         f[0] = f[1] = f[2] = f[3] = 1;
         return;
     }
     uint32_t w[4];
-    philox(w, quad, row, site, d.rng->update, d.rng->seed);
+    philox(w, quad, row, site, d.update, d.seed);
     for (int i = 0; i < 4; i++)
-        f[i] = w[i] >= d.threshold ? d.scale : 0;
+        f[i] = w[i] > d.last ? d.scale : 0;
 }
 
 /* ---- tensor cores ---- */

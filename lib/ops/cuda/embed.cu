@@ -19,8 +19,9 @@ template <typename A>
 static __global__ void __launch_bounds__(WARPS * 32)
     forward(A *x, const uint32_t *ids, const float *table, const float *pos,
             const struct tf_rows_head *head, const uint32_t *off, const uint32_t *sentence,
-            size_t cap, int D, float scale, struct dropout_args dropout, bool whole)
+            size_t cap, int D, float scale, struct dropout_args args, bool whole)
 {
+    const struct dropout dropout = dropout_of(args);
     size_t row = (size_t)blockIdx.x * WARPS + threadIdx.x / 32;
     if (row >= cap)
         return;
@@ -87,7 +88,7 @@ static __global__ void chain_rows(struct chains h, const uint32_t *ids,
 template <typename A>
 __device__ static inline void add_row(float sum[4], const A *dx, uint32_t row, int d, int D,
                                       const struct tf_rows_head *head,
-                                      const struct dropout_args &dropout, bool whole)
+                                      const struct dropout &dropout, bool whole)
 {
     float v[4], f[4];
     load4(v, dx + (size_t)row * D, d, D, whole);
@@ -110,8 +111,9 @@ __device__ static inline void add_to(float *out, int d, int D, bool whole, const
 template <typename A>
 static __global__ void __launch_bounds__(WARPS * 32)
     add_few(float *dtable, const A *dx, struct chains h, const struct tf_rows_head *head, int D,
-            float scale, struct dropout_args dropout, bool whole)
+            float scale, struct dropout_args args, bool whole)
 {
+    const struct dropout dropout = dropout_of(args);
     uint32_t lane = threadIdx.x % 32, at = blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t my_key = at < h.size ? h.key[at] : TF_NO_ID, my_row = at < h.size ? h.row[at] : 0;
     for (unsigned left = __ballot_sync(0xffffffffu, my_key != TF_NO_ID); left != 0;
@@ -174,12 +176,13 @@ __device__ static inline void add_crew(float *out, int d, int D, bool whole, con
 template <typename A>
 static __global__ void __launch_bounds__(CREW * 32)
     add_many(float *dtable, const A *dx, const uint32_t *ids, struct chains h,
-             const struct tf_rows_head *head, int D, float scale, struct dropout_args dropout,
+             const struct tf_rows_head *head, int D, float scale, struct dropout_args args,
              bool whole)
 {
     __shared__ uint32_t list[CREW * 32 * SPAN], counts[CREW];
     if (blockIdx.x >= h.many[0] + 1)
         return;
+    const struct dropout dropout = dropout_of(args);
     uint32_t id = h.many[1 + blockIdx.x], rows = head->rows, seen = 0;
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, d = 128 * blockIdx.y + 4 * lane;
     float sum[4] = {};
@@ -218,8 +221,9 @@ static __global__ void __launch_bounds__(CREW * 32)
 template <typename A>
 static __global__ void __launch_bounds__(CREW * 32)
     add_places(float *dpos, const A *dx, const struct tf_rows_head *head, const uint32_t *off,
-               int D, struct dropout_args dropout, bool whole)
+               int D, struct dropout_args args, bool whole)
 {
+    const struct dropout dropout = dropout_of(args);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, d = 128 * blockIdx.y + 4 * lane;
     for (uint32_t place = blockIdx.x; place < head->longest; place += gridDim.x) {
         float sum[4] = {};

@@ -96,13 +96,14 @@ static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, 
 /* y[r] *= dropout factors, for rows in use. A thread four columns of a row. */
 template <typename A>
 static __global__ void dropout_rows(A *y, const struct tf_rows_head *head, int N,
-                                    struct dropout_args dropout)
+                                    struct dropout_args args)
 {
     uint32_t quads = ((uint32_t)N + 3) / 4;
     uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t r = (uint32_t)(i / quads), quad = (uint32_t)(i % quads);
     if (r >= head->rows)
         return;
+    const struct dropout dropout = dropout_of(args);
     float f[4];
     dropout4(f, dropout, quad, head->first + r, dropout.site);
     A *at = y + (size_t)r * N + 4 * quad;

@@ -9,8 +9,6 @@
  * passes over the registers. */
 #include "quad.h"
 
-#include <type_traits>
-
 enum {
     Q = 4,        /* quads of a thread: D <= 4 * Q * T */
     /* partial sums of dgain and dbias: the most blocks of the backward kernel; blocks without rows
@@ -39,18 +37,22 @@ template <int T> struct team {
     }
 };
 
-template <typename A, int T>
+/* EXACT: D is 4 Q T, and every quad lies at an address that is a multiple of its size. */
+template <typename A, int T, bool EXACT>
 static __global__ void __launch_bounds__(team<T>::block)
     forward(A *s, A *y, float *mean_out, float *rstd_out, const A *x, const A *res,
             const float *gain, const float *bias, const struct tf_rows_head *head, size_t cap,
-            int D, float eps, struct dropout_args dropout, bool whole)
+            int D, float eps, struct dropout_args args, bool whole)
 {
+    const struct dropout dropout = dropout_of(args);
     __shared__ float room[32];
     const team<T> t;
+    if (EXACT)
+        D = 4 * Q * T, whole = true;
     size_t row = (size_t)blockIdx.x * t.rows + t.row, at = row * D;
     bool live = row < head->rows;
     uint32_t packed = head->first + (uint32_t)row;
-    quad<A> kept[Q] = {}, added[Q] = {};
+    quad_words<A> kept[Q] = {}, added[Q] = {};
     float v[Q][4] = {}, sum = 0, squares = 0;
 #pragma unroll
     for (int i = 0; i < Q; i++) {
@@ -67,10 +69,10 @@ static __global__ void __launch_bounds__(team<T>::block)
         int d = 4 * (i * T + t.me);
         if (d >= D || !live)
             continue;
-        floats_of(v[i], kept[i]);
+        floats_of<A>(v[i], kept[i]);
         if (x != nullptr) {
             float in[4], f[4];
-            floats_of(in, added[i]);
+            floats_of<A>(in, added[i]);
             dropout4(f, dropout, d / 4, packed, dropout.site);
             for (int k = 0; k < 4; k++)
                 v[i][k] += in[k] * f[k];
@@ -110,52 +112,70 @@ static __global__ void __launch_bounds__(team<T>::block)
 }
 
 /* partial: [GROUPS][2][D], sums over the rows of a block of dy n and of dy; unused when dy is NULL.
- * Shared: D floats for each of the block's teams. */
-template <typename A, int T>
+ * Shared: D floats for each of the block's teams. The next row is on its way while one is at
+ * work. */
+template <typename A, int T, bool EXACT>
 static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
     backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s,
              const float *mean, const float *rstd, const float *gain,
-             const struct tf_rows_head *head, size_t cap, int D, struct dropout_args dropout,
+             const struct tf_rows_head *head, size_t cap, int D, struct dropout_args args,
              bool whole)
 {
+    const struct dropout dropout = dropout_of(args);
     __shared__ float room[32];
     TF_SHARED(float, sums);
     const team<T> t;
+    if (EXACT)
+        D = 4 * Q * T, whole = true;
+    const size_t rows = head->rows, step = (size_t)GROUPS * t.rows;
+    const uint32_t first = head->first;
     float gn[Q][4] = {}, gb[Q][4] = {};
-    for (size_t begin = (size_t)blockIdx.x * t.rows; begin < cap;
-         begin += (size_t)GROUPS * t.rows) {
-        size_t row = begin + t.row, at = row * D;
-        bool live = row < head->rows;
-        uint32_t packed = head->first + (uint32_t)row;
-        quad<A> up[Q] = {}, mid[Q] = {}, more[Q] = {}; /* dy, s, dsum */
-        float g[Q][4] = {}, n[Q][4] = {}, mean_g = 0, mean_gn = 0, r = 0;
+    struct {
+        quad_words<A> up[Q], mid[Q], more[Q]; /* dy, s, dsum */
+        float mean, rstd;
+    } next = {};
+    auto load = [&](size_t row) {
+        size_t at = row * D;
+        if (row >= rows) {
+            next = {};
+            return;
+        }
 #pragma unroll
         for (int i = 0; i < Q; i++) {
             int d = 4 * (i * T + t.me);
-            if (d >= D || !live)
+            if (d >= D)
                 continue;
             if (dy != nullptr) {
-                up[i] = quad_at(dy + at, d, D, whole);
-                mid[i] = quad_at(s + at, d, D, whole);
+                next.up[i] = quad_at(dy + at, d, D, whole);
+                next.mid[i] = quad_at(s + at, d, D, whole);
             }
             if (dsum != nullptr)
-                more[i] = quad_at(dsum + at, d, D, whole);
+                next.more[i] = quad_at(dsum + at, d, D, whole);
         }
+        if (dy != nullptr)
+            next.mean = mean[row], next.rstd = rstd[row];
+    };
+    load((size_t)blockIdx.x * t.rows + t.row);
+    for (size_t begin = (size_t)blockIdx.x * t.rows; begin < cap; begin += step) {
+        size_t row = begin + t.row, at = row * D;
+        auto now = next;
+        float g[Q][4] = {}, n[Q][4] = {}, mean_g = 0, mean_gn = 0;
         __syncwarp();
-        if (dy != nullptr) {
-            float m = live ? mean[row] : 0;
-            r = live ? rstd[row] : 0;
+        if (begin + step < cap)
+            load(row + step);
+        __syncwarp();
+        if (dy != nullptr && row < rows) {
 #pragma unroll
             for (int i = 0; i < Q; i++) {
                 int d = 4 * (i * T + t.me);
-                if (d >= D || !live)
+                if (d >= D)
                     continue;
                 float w[4];
-                floats_of(g[i], up[i]);
-                floats_of(n[i], mid[i]);
+                floats_of<A>(g[i], now.up[i]);
+                floats_of<A>(n[i], now.mid[i]);
                 load4(w, gain, d, D, whole);
                 for (int k = 0; k < 4; k++) {
-                    n[i][k] = (n[i][k] - m) * r;
+                    n[i][k] = (n[i][k] - now.mean) * now.rstd;
                     gn[i][k] += g[i][k] * n[i][k];
                     gb[i][k] += g[i][k];
                     g[i][k] *= w[k];
@@ -163,22 +183,26 @@ static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
                     mean_gn += g[i][k] * n[i][k];
                 }
             }
+        }
+        if (dy != nullptr) {
             mean_g = t.sum(mean_g, room) / (float)D;
             mean_gn = t.sum(mean_gn, room) / (float)D;
         }
+        if (row >= cap)
+            continue;
 #pragma unroll
         for (int i = 0; i < Q; i++) {
             int d = 4 * (i * T + t.me);
-            if (d >= D || row >= cap)
+            if (d >= D)
                 continue;
             float v[4];
-            floats_of(v, more[i]);
+            floats_of<A>(v, now.more[i]);
             for (int k = 0; k < 4; k++)
-                v[k] += r * (g[i][k] - mean_g - n[i][k] * mean_gn);
+                v[k] += now.rstd * (g[i][k] - mean_g - n[i][k] * mean_gn);
             store4(ds + at, d, D, whole, v);
             if (dx != nullptr) {
                 float f[4];
-                dropout4(f, dropout, d / 4, packed, dropout.site);
+                dropout4(f, dropout, d / 4, first + (uint32_t)row, dropout.site);
                 for (int k = 0; k < 4; k++)
                     v[k] *= f[k];
                 store4(dx + at, d, D, whole, v);
@@ -225,8 +249,10 @@ static __global__ void __launch_bounds__(1024)
     *(d < D ? dgain + d : dbias + (d - D)) = sum;
 }
 
-/* run(T) with the smallest team for rows of D elements, or a failure where none is large enough. */
-template <typename F> static void with_team(struct tf_ctx *c, const char *what, int D, F run)
+/* run(T, EXACT) with the smallest team for rows of D elements, or a failure where none is large
+ * enough. */
+template <typename F>
+static void with_team(struct tf_ctx *c, const char *what, int D, bool whole, F run)
 {
     if (D > 4 * Q * 1024) {
         if (c->err.status == 0)
@@ -234,14 +260,20 @@ template <typename F> static void with_team(struct tf_ctx *c, const char *what, 
                     4 * Q * 1024);
         return;
     }
+    auto with = [&](auto T) {
+        if (whole && D == 4 * Q * T)
+            run(T, std::true_type());
+        else
+            run(T, std::false_type());
+    };
     if (D <= 4 * Q * 32)
-        run(std::integral_constant<int, 32>());
+        with(std::integral_constant<int, 32>());
     else if (D <= 4 * Q * 64)
-        run(std::integral_constant<int, 64>());
+        with(std::integral_constant<int, 64>());
     else if (D <= 4 * Q * 256)
-        run(std::integral_constant<int, 256>());
+        with(std::integral_constant<int, 256>());
     else
-        run(std::integral_constant<int, 1024>());
+        with(std::integral_constant<int, 1024>());
 }
 
 template <typename A>
@@ -252,8 +284,8 @@ void tf_cuda_ops<A>::add_norm_fwd(struct tf_ctx *c, tf_mem *s, tf_mem *y, tf_mem
 {
     bool whole = quads_whole(D, (A *)s, (A *)y, (const A *)x, (const A *)res, (const float *)gain,
                              (const float *)bias);
-    with_team(c, "add_norm_fwd", D, [&](auto T) {
-        launch(c, "add_norm_fwd", forward<A, T>, dim3(div_up(r->cap_rows, team<T>::rows)),
+    with_team(c, "add_norm_fwd", D, whole, [&](auto T, auto EXACT) {
+        launch(c, "add_norm_fwd", forward<A, T, EXACT>, dim3(div_up(r->cap_rows, team<T>::rows)),
                dim3(team<T>::block), 0, (A *)s, (A *)y, (float *)mean, (float *)rstd, (const A *)x,
                (const A *)res, (const float *)gain, (const float *)bias, r->head, r->cap_rows, D,
                eps, tf_cuda_dropout(c, dropout), whole);
@@ -274,13 +306,13 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
         (partial = (float *)tf_cuda_scratch(c, (size_t)GROUPS * 2 * D * sizeof(float))) == nullptr)
         return;
     int blocks = 0; /* with rows */
-    with_team(c, "add_norm_bwd", D, [&](auto T) {
+    with_team(c, "add_norm_bwd", D, whole, [&](auto T, auto EXACT) {
         size_t shared = (size_t)team<T>::rows * D * sizeof(float);
-        if (!tf_cuda_allow_shared(c, "add_norm_bwd", (const void *)backward<A, T>, shared))
+        if (!tf_cuda_allow_shared(c, "add_norm_bwd", (const void *)backward<A, T, EXACT>, shared))
             return;
         blocks = (int)div_up(r->cap_rows, team<T>::rows);
         blocks = blocks < GROUPS ? blocks : (int)GROUPS;
-        launch(c, "add_norm_bwd", backward<A, T>, dim3((unsigned)blocks), dim3(team<T>::block),
+        launch(c, "add_norm_bwd", backward<A, T, EXACT>, dim3((unsigned)blocks), dim3(team<T>::block),
                shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
                (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows,
                D, tf_cuda_dropout(c, dropout), whole);

@@ -7,42 +7,54 @@
 
 #include "device.h"
 
+#include <type_traits>
+
 template <typename E> struct alignas(4 * sizeof(E)) quad {
     E v[4];
 };
 
+/* The bits of a quad: elements of two bytes would take a register each until they are used, and the
+ * compiler splits some loads and stores of a struct, but none of a number. */
+template <typename E> using quad_words = std::conditional_t<sizeof(E) == 2, uint64_t, uint4>;
+
 /* row[d .. d + 4), 0 from D on. */
 template <typename E>
-__device__ static inline quad<E> quad_at(const E *row, int d, int D, bool whole)
+__device__ static inline quad_words<E> quad_at(const E *row, int d, int D, bool whole)
 {
     if (whole)
-        return *(const quad<E> *)(row + d);
-    quad<E> q;
+        return *(const quad_words<E> *)(row + d);
+    quad_words<E> q;
+    E v[4];
     for (int i = 0; i < 4; i++)
-        q.v[i] = d + i < D ? row[d + i] : from_float<E>(0);
+        v[i] = d + i < D ? row[d + i] : from_float<E>(0);
+    memcpy(&q, v, sizeof q);
     return q;
 }
 
-template <typename E> __device__ static inline void floats_of(float x[4], const quad<E> &q)
+template <typename E> __device__ static inline void floats_of(float x[4], const quad_words<E> &q)
 {
+    E v[4];
+    memcpy(v, &q, sizeof q);
     for (int i = 0; i < 4; i++)
-        x[i] = to_float(q.v[i]);
+        x[i] = to_float(v[i]);
 }
 
 template <typename E>
 __device__ static inline void load4(float x[4], const E *row, int d, int D, bool whole)
 {
-    floats_of(x, quad_at(row, d, D, whole));
+    floats_of<E>(x, quad_at(row, d, D, whole));
 }
 
 template <typename E>
 __device__ static inline void store4(E *row, int d, int D, bool whole, const float x[4])
 {
     if (whole) {
-        quad<E> q;
+        quad_words<E> q;
+        E v[4];
         for (int i = 0; i < 4; i++)
-            q.v[i] = from_float<E>(x[i]);
-        *(quad<E> *)(row + d) = q;
+            v[i] = from_float<E>(x[i]);
+        memcpy(&q, v, sizeof q);
+        *(quad_words<E> *)(row + d) = q;
     } else {
         for (int i = 0; i < 4; i++)
             if (d + i < D)
