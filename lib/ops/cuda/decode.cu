@@ -5,6 +5,8 @@
 #include "blas.h"
 #include "product.h"
 
+#include <type_traits>
+
 enum { WARP = 32, WARPS = 4 }; /* a block of the kernels that give a warp to a row */
 
 /* N elements as floats and back: one, or the 16 bytes of a vec<A>, or as many floats beside
@@ -235,89 +237,152 @@ void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const
 
 /* ---- attention over cached keys ---- */
 
+/* f(0), f(STEP), ... for the keys of a tile; UNROLLED, so that what f indexes stays in registers. */
+template <int LAST, int STEP, bool UNROLLED, typename F>
+__device__ static inline void for_tile(int n, int groups, F f)
+{
+    if constexpr (UNROLLED) {
+#pragma unroll
+        for (int i = 0; i < LAST; i += STEP)
+            if (i * groups < n)
+                f(i);
+    } else {
+        for (int i = 0; i * groups < n; i += STEP)
+            f(i);
+    }
+}
+
 /* o = softmax(q k' / sqrt(dk)) v, the softmax online over tiles of 32 keys.
  *
- * One warp computes one (row, head); a block has four neighbouring rows of one head, because the
- * beams of a sentence read the same encoder keys at about the same time. In a tile, G threads share
- * a key, N columns each: 32 / G keys at once, four times without a branch in between so that the
- * loads overlap. Lane j then holds the weight of key j of the tile. For the weighted sum, G threads
- * share a row of v, and the sums of the groups are added at the end. Keys and columns past the last
- * are clamped to a valid one and get no weight. Columns of v past G N belong to further blocks
- * (grid.y), which compute the weights again; where dk exceeds G N, G is 32 and a loop covers it. */
-template <typename A, int N, int G>
-static __global__ void cached_attention_kernel(struct tf_cached_attention a, size_t rows,
-                                               float scale)
+ * One warp computes ROWS neighbouring rows of one head, those that have the same keys together, as
+ * the beams of a sentence have the encoder's: what it loads serves all of them. In a tile, G
+ * threads share a key, N columns each: 32 / G keys at once, four times without a branch in between
+ * so that the loads overlap. Lane j then holds the weight of key j of the tile. For the weighted
+ * sum, G threads share a row of v, and the sums of the groups are added at the end. Keys and
+ * columns past the last are clamped to a valid one and get no weight. Columns of v past G N belong
+ * to further blocks (grid.y), which compute the weights again; where dk exceeds G N, G is 32 and a
+ * loop covers it.
+ *
+ * FEW: where there are few rows the way from the memory decides: both sides of a tile are loaded at
+ * once. ROWS and FEW change neither the arithmetic of a row nor its order, and so no byte. */
+template <typename A, int N, int G, int ROWS, bool FEW>
+static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8)
+    cached_attention_kernel(struct tf_cached_attention a, size_t rows, float scale)
 {
     constexpr int GROUPS = WARP / G, AT_ONCE = 4;
+    static_assert(!FEW || (N == vec<A>::N && G <= 8), "registers for a tile");
+    static_assert(ROWS == 1 || G < WARP, "heads that a row's threads cover");
     wait_for_previous();
-    const uint32_t *table = (const uint32_t *)a.table;
+    const uint32_t *table = ROWS == 1 ? (const uint32_t *)a.table : nullptr,
+                   *n_keys = (const uint32_t *)a.n_keys, *firsts = (const uint32_t *)a.first;
     int lane = threadIdx.x % WARP, sub = lane % G, group = lane / G, h = blockIdx.x % a.heads,
-        col = (blockIdx.y * G + sub) * N;
-    size_t r = (size_t)(blockIdx.x / a.heads) * WARPS + threadIdx.x / WARP;
-    if (r >= rows)
-        return;
-    const A *q = (const A *)a.q + r * a.ldq + h * a.dk,
-            *k = (const A *)a.k + h * a.dk + (sub * N < a.dk ? sub * N : 0),
+        col = (blockIdx.y * G + sub) * N, together;
+    size_t begin = ((size_t)(blockIdx.x / a.heads) * WARPS + threadIdx.x / WARP) * ROWS,
+           end = begin + ROWS < rows ? begin + ROWS : rows;
+    const A *k = (const A *)a.k + h * a.dk + (sub * N < a.dk ? sub * N : 0),
             *v = (const A *)a.v + h * a.dv + (col < a.dv ? col : 0);
-    uint32_t keys = ((const uint32_t *)a.n_keys)[r], seen = a.window > 0 ? a.window + 1 : keys,
-             start = keys > seen ? keys - seen : 0,
-             first = table == nullptr ? ((const uint32_t *)a.first)[r] : 0;
 
-    float q0[N] = {}, acc[N] = {}, top = -INFINITY, total = 0;
-    if (sub * N < a.dk)
-        load<N>(q0, q + sub * N);
-    for (uint32_t from = start; from < keys; from += WARP) {
-        int n = keys - from < WARP ? (int)(keys - from) : WARP;
-        uint32_t at = from + (lane < n ? lane : n - 1),
-                 key = table == nullptr ? first + at : table[r * a.table_ld + at];
-        float score = -INFINITY;
-        for (int i0 = 0; i0 * GROUPS < n; i0 += AT_ONCE)
+    for (size_t r = begin; r < end; r += together) {
+        uint32_t keys = n_keys[r], seen = a.window > 0 ? a.window + 1 : keys,
+                 start = keys > seen ? keys - seen : 0, first = table == nullptr ? firsts[r] : 0;
+        for (together = 1; r + together < end; together++)
+            if (firsts[r + together] != first || n_keys[r + together] != keys)
+                break;
+        const A *q[ROWS];
+        float q0[ROWS][N] = {}, acc[ROWS][N] = {}, top[ROWS], total[ROWS] = {};
 #pragma unroll
-            for (int i = i0; i < i0 + AT_ONCE; i++) {
-                const A *row = k + __shfl_sync(0xffffffffu, key, i * GROUPS + group) * a.ldk;
-                float dot = 0, x[N];
-                load<N>(x, row);
-                for (int l = 0; l < N; l++)
-                    dot += q0[l] * x[l];
-                if constexpr (G == WARP)
-                    for (int d = WARP * N; sub * N + d < a.dk; d += WARP * N) {
-                        float y[N];
-                        load<N>(x, row + d);
-                        load<N>(y, q + sub * N + d);
+        for (int m = 0; m < ROWS; m++) {
+            q[m] = (const A *)a.q + (r + (m < together ? m : 0)) * a.ldq + h * a.dk;
+            top[m] = -INFINITY;
+            if (sub * N < a.dk)
+                load<N>(q0[m], q[m] + sub * N);
+        }
+        for (uint32_t from = start; from < keys; from += WARP) {
+            int n = keys - from < WARP ? (int)(keys - from) : WARP;
+            uint32_t at = from + (lane < n ? lane : n - 1),
+                     key = table == nullptr ? first + at : table[r * a.table_ld + at];
+            float score[ROWS], p[ROWS];
+#pragma unroll
+            for (int m = 0; m < ROWS; m++)
+                score[m] = -INFINITY;
+            vec<A> ks[FEW ? G : 1], vs[FEW ? G : 1];
+            if constexpr (FEW) {
+#pragma unroll
+                for (int i = 0; i < G; i++) {
+                    uint32_t row = __shfl_sync(0xffffffffu, key, i * GROUPS + group);
+                    ks[i] = *(const vec<A> *)(k + row * a.ldk);
+                    vs[i] = *(const vec<A> *)(v + row * a.ldv);
+                }
+                __syncwarp(); /* or the compiler would put off each load until it is used */
+            }
+            auto multiply = [&](int i0) {
+#pragma unroll
+                for (int i = i0; i < i0 + AT_ONCE; i++) {
+                    const A *row = k + __shfl_sync(0xffffffffu, key, i * GROUPS + group) * a.ldk;
+                    float x[N];
+                    load<N>(x, FEW ? (const A *)&ks[FEW ? i : 0] : row);
+#pragma unroll
+                    for (int m = 0; m < ROWS; m++) {
+                        float dot = 0;
                         for (int l = 0; l < N; l++)
-                            dot += y[l] * x[l];
+                            dot += q0[m][l] * x[l];
+                        if constexpr (G == WARP)
+                            for (int d = WARP * N; sub * N + d < a.dk; d += WARP * N) {
+                                float y[N];
+                                load<N>(x, row + d);
+                                load<N>(y, q[m] + sub * N + d);
+                                for (int l = 0; l < N; l++)
+                                    dot += y[l] * x[l];
+                            }
+                        for (int d = G / 2; d > 0; d /= 2)
+                            dot += __shfl_xor_sync(0xffffffffu, dot, d);
+                        dot = __shfl_sync(0xffffffffu, dot, lane % GROUPS * G);
+                        score[m] = lane / GROUPS == i ? dot * scale : score[m];
                     }
-                for (int d = G / 2; d > 0; d /= 2)
-                    dot += __shfl_xor_sync(0xffffffffu, dot, d);
-                dot = __shfl_sync(0xffffffffu, dot, lane % GROUPS * G);
-                score = lane / GROUPS == i ? dot * scale : score;
-            }
-        if (lane >= n)
-            score = -INFINITY;
-        float next = fmaxf(top, warp_max(score)), shrink = top == next ? 1 : expf(top - next),
-              p = lane < n ? expf(score - next) : 0;
-        total = total * shrink + warp_sum(p);
-        top = next;
-        for (int l = 0; l < N; l++)
-            acc[l] *= shrink;
-        for (int i0 = 0; i0 * GROUPS < n; i0 += AT_ONCE)
+                }
+            };
+            auto sum = [&](int i0) {
 #pragma unroll
-            for (int i = i0; i < i0 + AT_ONCE; i++) {
-                int j = i * GROUPS + group;
-                float weight = __shfl_sync(0xffffffffu, p, j), x[N];
-                load<N>(x, v + __shfl_sync(0xffffffffu, key, j) * a.ldv);
+                for (int i = i0; i < i0 + AT_ONCE; i++) {
+                    int j = i * GROUPS + group;
+                    const A *row = v + __shfl_sync(0xffffffffu, key, j) * a.ldv;
+                    float x[N];
+                    load<N>(x, FEW ? (const A *)&vs[FEW ? i : 0] : row);
+#pragma unroll
+                    for (int m = 0; m < ROWS; m++) {
+                        float weight = __shfl_sync(0xffffffffu, p[m], j);
+                        for (int l = 0; l < N; l++)
+                            acc[m][l] += weight * x[l];
+                    }
+                }
+            };
+            for_tile<G, AT_ONCE, FEW>(n, GROUPS, multiply);
+#pragma unroll
+            for (int m = 0; m < ROWS; m++) {
+                if (lane >= n)
+                    score[m] = -INFINITY;
+                float next = fmaxf(top[m], warp_max(score[m])),
+                      shrink = top[m] == next ? 1 : expf(top[m] - next);
+                p[m] = lane < n ? expf(score[m] - next) : 0;
+                total[m] = total[m] * shrink + warp_sum(p[m]);
+                top[m] = next;
                 for (int l = 0; l < N; l++)
-                    acc[l] += weight * x[l];
+                    acc[m][l] *= shrink;
             }
+            for_tile<G, AT_ONCE, FEW>(n, GROUPS, sum);
+        }
+#pragma unroll
+        for (int m = 0; m < ROWS; m++) {
+            float share = total[m] > 0 ? 1 / total[m] : 0;
+            for (int l = 0; l < N; l++) {
+                for (int d = G; d < WARP; d *= 2)
+                    acc[m][l] += __shfl_xor_sync(0xffffffffu, acc[m][l], d);
+                acc[m][l] *= share;
+            }
+            if (group == 0 && col < a.dv && m < together)
+                store<N>((A *)a.o + (r + m) * a.ldo + h * a.dv + col, acc[m]);
+        }
     }
-    float share = total > 0 ? 1 / total : 0;
-    for (int l = 0; l < N; l++) {
-        for (int d = G; d < WARP; d *= 2)
-            acc[l] += __shfl_xor_sync(0xffffffffu, acc[l], d);
-        acc[l] *= share;
-    }
-    if (group == 0 && col < a.dv)
-        store<N>((A *)a.o + r * a.ldo + h * a.dv + col, acc);
 }
 
 template <typename A>
@@ -329,21 +394,30 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
     bool wide = aligned(a->q, a->k, a->v, a->o, a->ldq * size, a->ldk * size, a->ldv * size,
                         a->ldo * size, a->dk * size, a->dv * size);
     int width = a->dk > a->dv ? a->dk : a->dv, threads = wide ? (width + N - 1) / N : WARP;
-    auto run = [&](auto *kernel, int columns) {
+    auto run = [&](auto *kernel, int columns, int each) {
         launch_early(c, "cached_attention", kernel,
-               dim3(div_up(rows, WARPS) * (unsigned)a->heads, div_up(a->dv, columns)),
+               dim3(div_up(rows, WARPS * each) * (unsigned)a->heads, div_up(a->dv, columns)),
                dim3(WARPS * WARP), 0, *a, rows, 1 / sqrtf((float)a->dk));
     };
+    auto run_narrow = [&](auto g) { /* up to 8 threads a key */
+        constexpr int G = g;
+        if (rows * (size_t)a->heads <= (size_t)c->sms * WARPS)
+            run(cached_attention_kernel<A, N, G, 1, true>, G * N, 1);
+        else if (a->table == nullptr)
+            run(cached_attention_kernel<A, N, G, 4, false>, G * N, 4);
+        else
+            run(cached_attention_kernel<A, N, G, 1, false>, G * N, 1);
+    };
     if (!wide)
-        run(cached_attention_kernel<A, 1, WARP>, WARP);
+        run(cached_attention_kernel<A, 1, WARP, 1, false>, WARP, 1);
     else if (threads <= 4)
-        run(cached_attention_kernel<A, N, 4>, 4 * N);
+        run_narrow(std::integral_constant<int, 4>());
     else if (threads <= 8)
-        run(cached_attention_kernel<A, N, 8>, 8 * N);
+        run_narrow(std::integral_constant<int, 8>());
     else if (threads <= 16)
-        run(cached_attention_kernel<A, N, 16>, 16 * N);
+        run(cached_attention_kernel<A, N, 16, 1, false>, 16 * N, 1);
     else
-        run(cached_attention_kernel<A, N, WARP>, WARP * N);
+        run(cached_attention_kernel<A, N, WARP, 1, false>, WARP * N, 1);
 }
 
 TF_CUDA_EVERY(pack)

@@ -236,9 +236,11 @@ static __global__ void __launch_bounds__(1024)
     __shared__ float sums[32][33];
     int d = blockIdx.x * 32 + threadIdx.x, y = threadIdx.y;
     float sum = 0;
-    for (int i = y * (GROUPS / 32); i < (y + 1) * (GROUPS / 32) && i < blocks; i++)
-        if (d < 2 * D)
-            sum += partial[(size_t)i * 2 * D + d];
+#pragma unroll
+    for (int n = 0; n < GROUPS / 32; n++) { /* all loads before the first is used */
+        int i = y * (GROUPS / 32) + n;
+        sum += i < blocks && d < 2 * D ? partial[(size_t)i * 2 * D + d] : 0;
+    }
     sums[y][threadIdx.x] = sum;
     __syncthreads();
     if (y > 0 || d >= 2 * D)

@@ -18,10 +18,17 @@
 constexpr int WARP = 32, PARTS = 4, CHUNK = 32;
 /* columns of y of a block of few_kernel */
 constexpr int TILE_N = 16;
-/* many_kernel: WIDE columns and TALL rows a block, chunks of STAGES on their way or at work; a warp
- * 2 x 4 products of 16 columns and 8 rows. So two blocks have room on a multiprocessor, the one at
- * work while the other waits. */
-constexpr int WIDE = 128, TALL = 64, WIDE_WARPS = 8, STAGES = 3, N_TILES = 2, M_TILES = 4;
+/* many_kernel: WIDE columns and TALL rows a block; a warp 2 x 4 products of 16 columns and 8 rows.
+ * TOGETHER chunks are copied and multiplied between two barriers. */
+constexpr int WIDE = 128, TALL = 64, WIDE_WARPS = 8, N_TILES = 2, M_TILES = 4, TOGETHER = 2;
+/* bytes of shared memory for so many stages, on their way or at work; in the end for the results,
+ * whose rows are LD apart: the threads of a warp write to 32 banks */
+constexpr size_t shared_of(int stages)
+{
+    return (size_t)stages * TOGETHER * (WIDE + TALL) * (CHUNK / 8) * sizeof(uint4);
+}
+constexpr int LD = WIDE + 4;
+static_assert(shared_of(2) >= TALL * LD * sizeof(float), "room for the results");
 
 /* What both kernels work on. w [N, K], x [M, K], y [M, N]. */
 template <typename A> struct product {
@@ -167,18 +174,17 @@ __device__ static inline void put8(const struct product<A> &p, int m, int n, con
 }
 
 /* WIDE columns and TALL rows a block; rows_first: blocks that follow each other have the same
- * columns, else the same rows. While a chunk is multiplied, the next ones are on their way. */
-template <typename A>
+ * columns, else the same rows. While a stage is multiplied, the next ones are on their way: with four
+ * of them, two blocks have room on a multiprocessor of an H100. */
+template <typename A, int STAGES>
 static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
     many_kernel(struct product<A> p, bool rows_first)
 {
     /* pieces of 16 bytes in a row's chunk; rows that the block copies at once */
     constexpr int THREADS = WARP * WIDE_WARPS, PIECES = CHUNK / 8, ROWS = THREADS / PIECES;
-    /* of the results in shared memory: the threads of a warp write to 32 banks */
-    constexpr int LD = WIDE + 4;
-    __shared__ uint4 room[STAGES][(WIDE + TALL) * PIECES];
-    static_assert(TALL == ROWS && WIDE % ROWS == 0 && sizeof room >= TALL * LD * sizeof(float),
-                  "see below");
+    constexpr int EACH = (WIDE + TALL) * PIECES; /* of a chunk */
+    TF_SHARED(uint4, room);
+    static_assert(TALL == ROWS && WIDE % ROWS == 0, "see below");
     int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4,
         chunks = chunks_of(p.K);
     int n0 = (rows_first ? blockIdx.y : blockIdx.x) * WIDE,
@@ -186,8 +192,11 @@ static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
         wm = warp / 4 * (8 * M_TILES), row = threadIdx.x / PIECES;
     float d[N_TILES][M_TILES][4] = {}, total[N_TILES][M_TILES][4] = {};
     struct async_copies copies;
+    auto place = [&](int c) { return room + c % (STAGES * TOGETHER) * EACH; };
     auto load = [&](int c) {
-        uint4 *to = room[c % STAGES] + threadIdx.x;
+        if (c >= chunks)
+            return;
+        uint4 *to = place(c) + threadIdx.x;
         int k = c * CHUNK + threadIdx.x % PIECES * 8, at = min(k, p.K - 8);
 #pragma unroll
         for (int i = 0; i < WIDE / ROWS; i++)
@@ -211,32 +220,37 @@ static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
                         d[i][j][e] = 0;
                     }
     };
-    for (int c = 0; c < STAGES - 1; c++) {
-        if (c < chunks)
+    auto load_stage = [&](int first) {
+        for (int c = first; c < first + TOGETHER; c++)
             load(c);
         copies.commit();
-    }
-    for (int c = 0; c < chunks; c++) {
-        end_parts(c);
-        copies.wait<STAGES - 2>();
-        /* chunk c is there, and everybody is done with the one before, whose place is the next
-         * one's */
+    };
+    for (int s = 0; s < STAGES - 1; s++)
+        load_stage(s * TOGETHER);
+    for (int first = 0; first < chunks; first += TOGETHER) {
+        copies.template wait<STAGES - 2>();
+        /* the stage is there, and everybody is done with the one before, whose place is that of the
+         * next one to be copied */
         __syncthreads();
-        if (c + STAGES - 1 < chunks)
-            load(c + STAGES - 1);
-        copies.commit();
-        const uint4 *w = room[c % STAGES], *x = w + WIDE * PIECES;
-        uint4 b[M_TILES];
+        load_stage(first + (STAGES - 1) * TOGETHER);
 #pragma unroll
-        for (int j = 0; j < M_TILES; j++)
-            b[j] = x[(wm + 8 * j + g) * PIECES + t];
-#pragma unroll
-        for (int i = 0; i < N_TILES; i++) {
-            uint4 a0 = w[(wn + 16 * i + g) * PIECES + t],
-                  a1 = w[(wn + 16 * i + g + 8) * PIECES + t];
+        for (int c = first; c < first + TOGETHER; c++) {
+            if (c >= chunks)
+                break;
+            end_parts(c);
+            const uint4 *w = place(c), *x = w + WIDE * PIECES;
+            uint4 b[M_TILES];
 #pragma unroll
             for (int j = 0; j < M_TILES; j++)
-                multiply<A>(d[i][j], a0, a1, b[j]);
+                b[j] = x[(wm + 8 * j + g) * PIECES + t];
+#pragma unroll
+            for (int i = 0; i < N_TILES; i++) {
+                uint4 a0 = w[(wn + 16 * i + g) * PIECES + t],
+                      a1 = w[(wn + 16 * i + g + 8) * PIECES + t];
+#pragma unroll
+                for (int j = 0; j < M_TILES; j++)
+                    multiply<A>(d[i][j], a0, a1, b[j]);
+            }
         }
     }
     end_parts(chunks);
@@ -279,9 +293,16 @@ bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, c
         /* So the smaller matrix stays in the cache, and the larger one comes from memory once. No
          * more than 65535 blocks may lie above each other. */
         bool rows_first = (size_t)N > rows && wide <= 65535;
-        launch(c, "product: many rows", many_kernel<A>,
-               rows_first ? dim3(tall, wide) : dim3(wide, tall), dim3(WARP * WIDE_WARPS), 0, p,
-               rows_first);
+        auto many = [&](auto *kernel, int stages) {
+            if (tf_cuda_allow_shared(c, "product", (const void *)kernel, shared_of(stages)))
+                launch(c, "product: many rows", kernel,
+                       rows_first ? dim3(tall, wide) : dim3(wide, tall), dim3(WARP * WIDE_WARPS),
+                       shared_of(stages), p, rows_first);
+        };
+        if (shared_of(4) <= c->shared)
+            many(many_kernel<A, 4>, 4);
+        else
+            many(many_kernel<A, 2>, 2);
         return true;
     }
     auto few = [&](auto *kernel, int tiles) {

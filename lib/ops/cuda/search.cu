@@ -97,6 +97,15 @@ __device__ static inline float lp_of(const struct tf_search &s, const float *lp,
     return l.norm == nullptr ? x : x - l.norm[row].x - l.norm[row].y;
 }
 
+/* Could an id of this thread's, as each() hands them out, be banned? */
+__device__ static inline bool has_banned(const struct tf_search_opts &r)
+{
+    bool found = r.ids > 0 && r.ids < r.V;
+    for (size_t b = 0; b < r.n_ban; b++)
+        found |= (r.V % 4 == 0 ? r.ban[b] / 4 : r.ban[b]) % blockDim.x == threadIdx.x;
+    return found;
+}
+
 /* Rarely asked: not inline, or its loop would stand in the code of a kernel for every element. */
 __device__ static __noinline__ bool banned(const struct tf_search_opts &r, uint32_t id)
 {
@@ -163,11 +172,16 @@ static __global__ void __launch_bounds__(THREADS)
     if (l.norm != nullptr) { /* a larger logit is no smaller a log-probability */
         struct seen seen = {-INFINITY, 0};
         uint32_t id_of_most = 0;
+        const bool careful = has_banned(s.opts);
         each<8>(s.opts, lp, [&](const float *z, int n, uint32_t id) {
             see(seen, z, n);
-            for (int i = 0; i < n; i++)
-                if (z[i] > most && z[i] < INFINITY && !banned(s.opts, id + i))
-                    most = z[i], id_of_most = id + i;
+            for (int i = 0; i < n; i++) { /* without a branch, which most warps would take */
+                bool more = z[i] > most && z[i] < INFINITY;
+                if (careful)
+                    more = more && !banned(s.opts, id + i);
+                most = more ? z[i] : most;
+                id_of_most = more ? id + i : id_of_most;
+            }
         });
         seen = seen_by_block(seen, sums);
         max = seen.max;
