@@ -505,7 +505,8 @@ device: ## build/dev: what tests/bench/cuda --no-build --build build/dev needs o
 	    mkdir -p "$B/dev/$${f%/*}" && strip --strip-unneeded -o "$B/dev/$$f" "$B/$$f" || exit 1; done
 	@for f in $$(ldd $B/dev/bin/tf-* | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u); do \
 	    case $${f##*/} in \
-	        lib[cm].so* | libdl.* | libpthread.* | librt.* | libstdc++.* | libgcc_s.* | libcublas*) ;; \
+	        lib[cm].so* | lib[dr][lt].* | libpthread.* | libstdc++.* | libgcc_s.*) ;; \
+	        libcublas*) ;; \
 	        *) cp -L "$$f" $B/dev/so/ ;; \
 	    esac; done
 	@! LD_LIBRARY_PATH=$B/dev/so ldd $B/dev/bin/* $$(find $B/dev -name '*.t') | grep 'not found'

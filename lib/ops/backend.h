@@ -388,7 +388,8 @@ typedef void tf_linear_packed_fn(struct tf_ctx *c, tf_mem *y, const tf_mem_act *
 
 /* a += b */
 typedef void tf_add_fn(struct tf_ctx *c, tf_mem_param *a, const tf_mem_param *b, size_t n);
-/* dst[k] = sum of the squares of x[k chunk .. (k + 1) chunk), as far as x goes: [ceil(n / chunk)] */
+/* dst[k] = sum of the squares of x[k chunk .. (k + 1) chunk), the last chunk as far as x goes;
+ * [ceil(n / chunk)] */
 typedef void tf_sumsq_fn(struct tf_ctx *c, tf_mem_f64 *dst, const tf_mem_param *x, size_t n,
                          size_t chunk);
 /* *dst = sum, in order */

@@ -128,6 +128,21 @@ program() {
     same whole/ckpt-00000008.tfm run/ckpt-00000008.tfm
 }
 
+@test "no kernel leaves its memory at the full size of base; TF_TEST_LONG=1: of big, and each precision" {
+    [ -n "${EMULATED:-}" ] || skip "only in the emulation"
+    batches n=2 v=37000 pairs=1500 longest=60 >full.tfs # 33,000 tokens a side
+    kinds=("base bf16")
+    [ -z "${TF_TEST_LONG:-}" ] || kinds+=("base fp32" "base fp16" "big bf16" "big fp32")
+    for kind in "${kinds[@]}"; do
+        read -r preset precision <<<"$kind"
+        # Blocks that did not run leave no gradient, so the run ends as diverged.
+        TF_CUDA_SMS=132 TF_EMULATE_SAMPLE=6 TF_TIMEOUT=$((4 * TF_TIMEOUT)) t 3 tf-train -q \
+            --no-save --preset "$preset" --precision "$precision" --steps 2 --device cuda \
+            -o "$preset" full.tfs
+        expect_contains "$stderr" "diverged at step 1"
+    done
+}
+
 @test "graphs: the ones used least recently are evicted" {
     program ops/graphs
 }

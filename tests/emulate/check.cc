@@ -2,6 +2,9 @@
  * conversions, streams and graphs; built with SAN=thread, detection of races. */
 #include "emulate.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 extern "C" {
 #include "../harness/tap.h"
 }
@@ -50,10 +53,35 @@ template <typename F> static int races(cudaStream_t s, unsigned threads, F order
 }
 #endif
 
+/* With TF_EMULATE_SAMPLE: does a process that writes byte `at` of 256 bytes of the device end? */
+static bool ends_at(size_t at)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        char *p;
+        setenv("TF_EMULATE_SAMPLE", "1", 1);
+        cudaMalloc((void **)&p, 256);
+        ((volatile char *)p)[at] = 1;
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return status != 0;
+}
+
 int main()
 {
+    ok(!ends_at(255) && ends_at(256) && ends_at((size_t)-4097), "walls around an allocation");
     cudaStream_t s;
     cudaStreamCreateWithFlags(&s, 0);
+
+    bool clean = true;
+    run(s, 2, 1, 0, [&] {
+        __shared__ float room[2];
+        clean = clean && std::isnan(room[0]) && std::isnan(room[1]);
+        room[1] = 0;
+    });
+    ok(clean, "static shared memory begins as nan in each block");
 
     /* Two rounds of a tree in shared memory; half of the threads of the second block leave
      * first. */

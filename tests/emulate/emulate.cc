@@ -408,17 +408,14 @@ void coroutine_main()
 }
 
 } // namespace
-#ifdef POISON /* static shared memory, too, begins as nan */
+/* Static shared memory of all kernels, as the linker names the section of __shared__. */
 extern "C" char __start_tfshared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_tfshared[] __attribute__((weak, visibility("hidden")));
-#endif
 namespace {
 void run_block(size_t shared)
 {
     memset(shared_bytes, 0xff, shared);
-#ifdef POISON
     memset(__start_tfshared, 0xff, (size_t)(__stop_tfshared - __start_tfshared));
-#endif
     n_threads = blockDim.x * blockDim.y * blockDim.z;
     n_started = n_gone = n_at_barrier = 0;
     for (unsigned i = 0; i < n_threads; i += 32)

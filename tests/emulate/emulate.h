@@ -30,7 +30,7 @@
  *                           are pages of their own between walls. So the full size of a model
  *                           takes seconds, and shows accesses outside of allocations, not results
  *
- * Device memory and dynamic shared memory start as bytes 0xff (nan). Each allocation is one of
+ * Device memory and shared memory start as bytes 0xff (nan). Each allocation is one of
  * malloc, so AddressSanitizer finds overruns. Errors at which a GPU would fail or hang (too many
  * threads, too much shared memory, a barrier that some threads never reach) end the program with
  * the kernel's name. */
@@ -50,11 +50,7 @@
 #define __device__
 #define __host__
 #define __constant__
-#ifdef POISON
-#define __shared__ static __attribute__((section("tfshared")))
-#else
-#define __shared__ static
-#endif
+#define __shared__ static __attribute__((section("tfshared"))) /* see run_block() */
 #define __forceinline__ inline
 #define __noinline__
 #define __grid_constant__

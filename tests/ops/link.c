@@ -1,5 +1,5 @@
 /* link.c - a link of one rank, which sends to itself: the library of the devices is found, its
- * calls take what we pass, and memory arrives. On one GPU NCCL refuses two ranks, and allows this. */
+ * calls take what we pass, and memory arrives. On one GPU NCCL refuses two ranks, but not this. */
 #include "../harness/problem.h"
 
 enum { N = 1000003 };

@@ -104,8 +104,8 @@ __device__ static inline struct range seen_from(const struct heads<A> &h, const 
     return r;
 }
 
-/* The keys that query i sees, or, `of_keys`, the queries that see key i: from `from` on, n of them.
- * One comparison then tells about each. */
+/* The keys that query i sees, or, `of_keys`, the queries that see key i: from `from` on, n of them,
+ * so that one comparison decides. */
 struct span {
     int from;
     unsigned n;

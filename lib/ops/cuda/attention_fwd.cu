@@ -32,8 +32,8 @@ __device__ static inline void drop_tile(float f[4], const struct place &p, int i
 
 /* A warp has 16 queries: their q and o stay in registers; a block has tiles of KEYS rows of k and v
  * in shared memory. WIDTH >= dk, dv. SHORT: these are WIDTH, and no sentence has more than KEYS
- * keys. KEYS and SHORT change no bit of a result: keys that nobody sees add zeros. Grid: sentences *
- * heads, tiles of queries; unless SHORT, blocks take turns should there be more. */
+ * keys. KEYS and SHORT change no bit of a result: keys that nobody sees add zeros. Grid: sentences
+ * by heads, tiles of queries; unless SHORT, blocks take turns should there be more. */
 template <typename A, int WIDTH, int KEYS, bool SHORT>
 static __global__ void __launch_bounds__(128) forward_mma(struct heads<A> h)
 {

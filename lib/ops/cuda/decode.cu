@@ -237,7 +237,7 @@ void tf_cuda_ops<A>::add_norm_rows(struct tf_ctx *c, tf_mem *s, tf_mem *y, const
 
 /* ---- attention over cached keys ---- */
 
-/* f(0), f(STEP), ... for the keys of a tile; UNROLLED, so that what f indexes stays in registers. */
+/* f(0), f(STEP), ... for the keys of a tile. UNROLLED: what f indexes stays in registers. */
 template <int LAST, int STEP, bool UNROLLED, typename F>
 __device__ static inline void for_tile(int n, int groups, F f)
 {

@@ -112,8 +112,8 @@ static __global__ void __launch_bounds__(team<T>::block)
 }
 
 /* partial: [GROUPS][2][D], sums over the rows of a block of dy n and of dy; unused when dy is NULL.
- * Shared: D floats for each of the block's teams. The next row is on its way while one is at
- * work. */
+ * Shared: D floats for each of the block's teams. Where registers allow it the next row is on its
+ * way while one is at work. */
 template <typename A, int T, bool EXACT>
 static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
     backward(A *ds, A *dx, float *partial, const A *dy, const A *dsum, const A *s,
@@ -127,6 +127,7 @@ static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
     const team<T> t;
     if (EXACT)
         D = 4 * Q * T, whole = true;
+    constexpr bool EARLY = sizeof(A) == 2 && T < 1024;
     const size_t rows = head->rows, step = (size_t)GROUPS * t.rows;
     const uint32_t first = head->first;
     float gn[Q][4] = {}, gb[Q][4] = {};
@@ -155,13 +156,16 @@ static __global__ void __launch_bounds__(team<T>::block, T < 1024 ? 2 : 1)
         if (dy != nullptr)
             next.mean = mean[row], next.rstd = rstd[row];
     };
-    load((size_t)blockIdx.x * t.rows + t.row);
+    if (EARLY)
+        load((size_t)blockIdx.x * t.rows + t.row);
     for (size_t begin = (size_t)blockIdx.x * t.rows; begin < cap; begin += step) {
         size_t row = begin + t.row, at = row * D;
+        if (!EARLY)
+            load(row);
         auto now = next;
         float g[Q][4] = {}, n[Q][4] = {}, mean_g = 0, mean_gn = 0;
         __syncwarp();
-        if (begin + step < cap)
+        if (EARLY && begin + step < cap)
             load(row + step);
         __syncwarp();
         if (dy != nullptr && row < rows) {
@@ -314,10 +318,10 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
             return;
         blocks = (int)div_up(r->cap_rows, team<T>::rows);
         blocks = blocks < GROUPS ? blocks : (int)GROUPS;
-        launch(c, "add_norm_bwd", backward<A, T, EXACT>, dim3((unsigned)blocks), dim3(team<T>::block),
-               shared, (A *)ds, (A *)dx, partial, (const A *)dy, (const A *)dsum, (const A *)s,
-               (const float *)mean, (const float *)rstd, (const float *)gain, r->head, r->cap_rows,
-               D, tf_cuda_dropout(c, dropout), whole);
+        launch(c, "add_norm_bwd", backward<A, T, EXACT>, dim3((unsigned)blocks),
+               dim3(team<T>::block), shared, (A *)ds, (A *)dx, partial, (const A *)dy,
+               (const A *)dsum, (const A *)s, (const float *)mean, (const float *)rstd,
+               (const float *)gain, r->head, r->cap_rows, D, tf_cuda_dropout(c, dropout), whole);
     });
     if (dy != nullptr)
         launch(c, "add_norm_bwd", gather, dim3(div_up(2 * (size_t)D, 32)), dim3(32, 32), 0,

@@ -174,8 +174,8 @@ __device__ static inline void put8(const struct product<A> &p, int m, int n, con
 }
 
 /* WIDE columns and TALL rows a block; rows_first: blocks that follow each other have the same
- * columns, else the same rows. While a stage is multiplied, the next ones are on their way: with four
- * of them, two blocks have room on a multiprocessor of an H100. */
+ * columns, else the same rows. While a stage is multiplied, the next ones are on their way: with
+ * four of them, two blocks have room on a multiprocessor of an H100. */
 template <typename A, int STAGES>
 static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
     many_kernel(struct product<A> p, bool rows_first)

@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# The machine code of the CUDA kernels: variables in registers, and loops that fit the cache.
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+
+prepare() {
+    plugin=${TF_BUILD:-$TOP/build}/bin/tf-backend-cuda.so
+    [ -e "$plugin" ] || skip "the CUDA backend was not built"
+    PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+    need cuobjdump
+}
+
+# The exceptions: norms backward in fp32 or of rows over 4,096 elements, and draws of samples.
+@test "kernels spill at most 64 bytes" {
+    cuobjdump --dump-resource-usage "$plugin" | awk '
+        /Function / { name = $2 }
+        match($0, /STACK:[0-9]+/) {
+            n++
+            if (substr($0, RSTART + 6, RLENGTH - 6) + 0 > 64 && name !~ /backwardI(f|.*Li1024E)/ &&
+                name !~ /draw_kernel/) { print name; bad++ }
+        }
+        END { if (n < 100 || bad) { print n + 0 " kernels, " bad + 0 " spill"; exit 1 } }'
+}
+
+@test "no kernel has more than 80 KB of code" {
+    cuobjdump -xelf all "$plugin" >/dev/null
+    readelf -SW ./*.cubin 2>/dev/null | awk '
+        match($0, /\.text\.[^ ]+ +PROGBITS +[0-9a-f]+ [0-9a-f]+ [0-9a-f]+/) {
+            n = split(substr($0, RSTART, RLENGTH), f, " +")
+            kernels++
+            size = f[5]; sub(/^0+/, "", size)
+            if (length(size) > 5 || (length(size) == 5 && size > "14000")) {
+                print size, f[1]; bad++
+            }
+        }
+        END { if (kernels < 100 || bad) { print kernels + 0 " kernels, " bad + 0 " too large"; exit 1 } }'
+}
