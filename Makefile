@@ -71,7 +71,7 @@ set_src := lib/ops/cpu/int8.c lib/ops/cpu/table.c
 once_src := lib/ops/cpu/cpu.c lib/ops/cpu/openblas.c
 isa_src := $(filter-out $(once_src) $(set_src),$(sort $(wildcard lib/ops/cpu/*.c)))
 lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src), \
-	$(sort $(wildcard lib/*/*.c lib/ops/*/*.c)))
+	$(sort $(wildcard lib/*/*.c lib/ops/*/*.c lib/train/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
 test_src := $(filter-out tests/ops/problems.c,$(sort $(wildcard tests/unit/*.c tests/ops/*.c)))

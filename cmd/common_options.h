@@ -5,9 +5,8 @@
 
 #include "base/bad.h"
 #include "base/cpus.h"
+#include "base/rng.h"
 #include "base/tool.h"
-
-#define SEED_MAX 9007199254740992.0 /* 2^53: exact in every JSON reader */
 
 #define COMMON_OUTPUT(p, ...) \
     OPT_STR('o', "output", p, .arg = "FILE", .def = "-", .flags = TF_OPT_FILE | TF_OPT_OUT, \

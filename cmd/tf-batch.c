@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "base/sandbox.h"
 #include "data/batcher.h"
-#include "train/recipe.h"
+#include "train/settings/presets.h"
 
 enum { FILES = 1, LIST = 2 };
 enum { PAPER, T2T };
@@ -31,7 +31,7 @@ static struct tf_opt opts[] = {
                        "(t2t)"),
     OPT_FLAG(0, "no-shuffle", &o.no_shuffle, .flags = TF_OPT_SEMANTIC, .modes = FILES,
              .excludes = "as=t2t", .help = "keep the order of the input, as for validation data"),
-    OPT_INT('s', "seed", &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = SEED_MAX,
+    OPT_INT('s', "seed", &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = TF_SEED_MAX,
             .flags = TF_OPT_SEMANTIC, .help = "random seed for shuffling"),
     OPT_INT(0, "window", &o.window, .arg = "PAIRS", .def = "100000", .lo = 1, .hi = 1 << 30,
             .modes = FILES, .help = "shuffle within windows of this size if the input is a pipe"),
@@ -99,14 +99,13 @@ static const struct tf_tool tool = {
 
 static int take_preset(struct tf_err *err)
 {
-    struct tf_config c;
-    struct tf_recipe r;
+    struct tf_settings s = {0};
     if (o.preset == NULL)
         return 0;
-    if (tf_preset(&c, &r, o.preset, TF_AS_PAPER, err) != 0)
+    if (tf_preset(&s, o.preset, TF_AS_PAPER, err) != 0)
         return -1;
     if (!tf_opt_given(opts, "tokens"))
-        o.tokens = r.tokens;
+        o.tokens = s.fit_tokens;
     return 0;
 }
 

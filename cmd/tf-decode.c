@@ -37,7 +37,7 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Sampling"),
     OPT_FLAG(0, "sample", &o.sample, .flags = TF_OPT_SEMANTIC, .selects = SAMPLE,
              .help = "draw each token from the model's distribution; --nbest N draws N outputs"),
-    OPT_INT(0, "seed", &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = SEED_MAX,
+    OPT_INT(0, "seed", &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = TF_SEED_MAX,
             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE,
             .help = "random seed; the draws of a line depend only on the seed and the line number"),
     OPT_REAL(0, "temperature", &o.temperature, .arg = "X", .def = "1", .lo = 1e-3, .hi = 1e3,

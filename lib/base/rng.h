@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TF_SEED_MAX 9007199254740992.0 /* 2^53: exact in every JSON reader */
+
 /* Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): 4 words
  * from a 128-bit counter and a 64-bit key.
  * Key = seed (low word first). The same bits on every backend. */

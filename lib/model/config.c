@@ -3,7 +3,6 @@
 #include "model/config.h"
 
 #include <float.h>
-#include <stddef.h>
 #include <string.h>
 
 const char *const tf_dialects[] = {"paper", "t2t", NULL};
@@ -13,17 +12,9 @@ const char *const tf_starts[] = {"bos", "zero", NULL};
 const char *const tf_smoothings[] = {"V", "V-1", NULL};
 const char *const tf_initializers[] = {"glorot", "fused", "scaled", NULL};
 
-enum kind { INT, REAL, BOOL, CHOICE };
-
-static const struct field {
-    const char *name;
-    enum kind kind;
-    size_t at;
-    double lo, hi;
-    const char *const *choices;
-} fields[] = {
+static const struct tf_member fields[] = {
 #define F(name, kind, lo, hi, choices) \
-    {#name, kind, offsetof(struct tf_config, name), lo, hi, choices}
+    {#name, TF_MEMBER_##kind, TF_##kind##_AT(struct tf_config, name), lo, hi, choices}
     F(dialect, CHOICE, 0, 0, tf_dialects),
     F(encoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
     F(decoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
@@ -60,17 +51,20 @@ static enum tf_initializer implied_initializer(enum tf_dialect as)
     return as == TF_AS_T2T ? TF_INITIALIZER_FUSED : TF_INITIALIZER_GLOROT;
 }
 
-static bool may_be_missing(const struct field *f)
+static bool may_be_missing(const struct tf_member *f)
 {
     return f->at == offsetof(struct tf_config, initializer);
 }
 
-static void *slot(const struct tf_config *c, const struct field *f)
+const struct tf_member *tf_config_field(const char *name)
 {
-    return (char *)c + f->at;
+    for (int i = 0; i < N_FIELDS; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
 }
 
-static int check_range(const struct field *f, double x, struct tf_err *err)
+static int check_range(const struct tf_member *f, double x, struct tf_err *err)
 {
     if (x < f->lo || x > f->hi)
         return tf_fail(err, "%s %g: not between %g and %g", f->name, x, f->lo, f->hi);
@@ -80,10 +74,9 @@ static int check_range(const struct field *f, double x, struct tf_err *err)
 int tf_config_check(const struct tf_config *c, struct tf_err *err)
 {
     for (int i = 0; i < N_FIELDS; i++) {
-        const struct field *f = &fields[i];
-        if (f->kind == INT && check_range(f, (double)*(int64_t *)slot(c, f), err) < 0)
-            return -1;
-        if (f->kind == REAL && check_range(f, *(double *)slot(c, f), err) < 0)
+        const struct tf_member *f = &fields[i];
+        const bool number = f->kind == TF_MEMBER_INT || f->kind == TF_MEMBER_REAL;
+        if (number && check_range(f, tf_member_number(f, c), err) < 0)
             return -1;
     }
     if (c->heads * c->d_k > TF_MAX_WIDTH || c->heads * c->d_v > TF_MAX_WIDTH)
@@ -103,28 +96,21 @@ struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
 {
     struct tf_value map = tf_value_map();
     for (int i = 0; i < N_FIELDS; i++) {
-        const struct field *f = &fields[i];
-        struct tf_value v = tf_value_null();
+        const struct tf_member *f = &fields[i];
         if (may_be_missing(f) && c->initializer == implied_initializer(c->dialect))
             continue;
-        switch (f->kind) {
-        case INT: v = tf_value_int(*(int64_t *)slot(c, f)); break;
-        case REAL: v = tf_value_real(*(double *)slot(c, f)); break;
-        case BOOL: v = tf_value_bool(*(bool *)slot(c, f)); break;
-        case CHOICE: v = tf_value_str(a, f->choices[*(int *)slot(c, f)]); break;
-        }
-        tf_value_put(a, &map, f->name, v);
+        tf_value_put(a, &map, f->name, tf_member_value(f, c, a));
     }
     return map;
 }
 
 void tf_config_reals(struct tf_value *map)
 {
-    for (size_t i = 0; i < map->n; i++)
-        for (int k = 0; k < N_FIELDS; k++)
-            if (fields[k].kind == REAL && map->items[i].kind == TF_INT &&
-                strcmp(fields[k].name, map->keys[i]) == 0)
-                map->items[i] = tf_value_real((double)map->items[i].integer);
+    for (size_t i = 0; i < map->n; i++) {
+        const struct tf_member *f = tf_config_field(map->keys[i]);
+        if (f != NULL && f->kind == TF_MEMBER_REAL && map->items[i].kind == TF_INT)
+            map->items[i] = tf_value_real((double)map->items[i].integer);
+    }
 }
 
 struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a)
@@ -138,41 +124,15 @@ struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *
     return all;
 }
 
-static int read_choice(struct tf_config *c, const struct field *f, const char *word,
-                       struct tf_err *err)
-{
-    for (int i = 0; f->choices[i]; i++)
-        if (strcmp(f->choices[i], word) == 0) {
-            *(int *)slot(c, f) = i;
-            return 0;
-        }
-    return tf_fail(err, "%s '%s': unknown", f->name, word);
-}
-
-static int read_field(struct tf_config *c, const struct field *f, const struct tf_value *map,
+static int read_field(struct tf_config *c, const struct tf_member *f, const struct tf_value *map,
                       struct tf_err *err)
 {
-    const char *word = NULL;
-    int rc = 0;
-    switch (f->kind) {
-    case INT:
-        rc = tf_value_int_of(map, f->name, (int64_t)f->lo, (int64_t)f->hi, slot(c, f), err);
-        break;
-    case REAL: rc = tf_value_real_of(map, f->name, f->lo, f->hi, slot(c, f), err); break;
-    case BOOL: rc = tf_value_bool_of(map, f->name, slot(c, f), err); break;
-    case CHOICE:
-        rc = tf_value_text_of(map, f->name, &word, err);
-        if (rc == 0)
-            rc = read_choice(c, f, word, err);
-        break;
-    }
+    int rc = tf_member_read(f, c, map, err);
     if (rc == 1 && may_be_missing(f)) {
         c->initializer = implied_initializer(c->dialect);
         return 0;
     }
-    if (rc == 1)
-        return tf_fail(err, "%s is missing", f->name);
-    return rc;
+    return rc == 1 ? tf_fail(err, "%s is missing", f->name) : rc;
 }
 
 int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_err *err)
@@ -183,14 +143,10 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
     for (int i = 0; i < N_FIELDS; i++)
         if (read_field(c, &fields[i], map, err) < 0)
             return tf_context(err, "config");
-    for (size_t i = 0; i < map->n; i++) {
-        int known = 0;
-        for (int j = 0; j < N_FIELDS; j++)
-            known |= strcmp(map->keys[i], fields[j].name) == 0;
-        if (!known)
+    for (size_t i = 0; i < map->n; i++)
+        if (tf_config_field(map->keys[i]) == NULL)
             return tf_fail(err, "config: '%s' is unknown: written by a newer version",
                            map->keys[i]);
-    }
     if (tf_config_check(c, err) < 0)
         return tf_context(err, "config");
     return 0;

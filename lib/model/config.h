@@ -4,7 +4,7 @@
 #define TF_MODEL_CONFIG_H
 
 #include "base/err.h"
-#include "cbor/value.h"
+#include "cbor/member.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,6 +52,8 @@ struct tf_config {
     int64_t bos, eos, pad;
 };
 
+/* The row of a member of struct tf_config; NULL if there is none of that name. */
+const struct tf_member *tf_config_field(const char *name);
 /* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */
 int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 /* To and from the map in a model's header. Reading refuses unknown keys, missing keys and values

@@ -51,7 +51,7 @@ uint64_t tf_count_regular(const char *dir, uint64_t most)
     return n;
 }
 
-void tf_advise_rate(struct tf_buf *b, const struct tf_run_opts *o, int64_t width)
+void tf_advise_rate(struct tf_buf *b, const struct tf_settings *o, int64_t width)
 {
     struct tf_schedule s = o->schedule;
     uint64_t at, usual_at;

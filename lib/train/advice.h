@@ -3,7 +3,7 @@
 #define TF_TRAIN_ADVICE_H
 
 #include "base/buf.h"
-#include "train/run.h"
+#include "train/settings/settings.h"
 
 /* Append the tf-avgckpt command that makes a model of the last n regular checkpoints in the
  * directory of a run; n 0: of its best.tfm or resume.tfm. False, and nothing is added, if it has
@@ -14,6 +14,6 @@ uint64_t tf_count_regular(const char *dir, uint64_t most);
 
 /* Append the peak of the schedule and its update, and an option that gives a lower peak. width: the
  * model's d_model. */
-void tf_advise_rate(struct tf_buf *b, const struct tf_run_opts *o, int64_t width);
+void tf_advise_rate(struct tf_buf *b, const struct tf_settings *o, int64_t width);
 
 #endif

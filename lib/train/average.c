@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "model/load.h"
 #include "train/advice.h"
-#include "train/recipe.h"
+#include "train/settings/presets.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,8 +39,7 @@ static int check_checkpoint(const struct tf_checkpoint_file *f, struct tf_err *e
 static int usual_number(uint64_t *number, const char *path, struct tf_err *err)
 {
     struct tf_model_file m;
-    struct tf_config config;
-    struct tf_recipe r;
+    struct tf_settings s = {0};
     const char *preset = "base", *as = "";
     if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
         return -1;
@@ -60,9 +59,8 @@ static int usual_number(uint64_t *number, const char *path, struct tf_err *err)
     }
     enum tf_dialect dialect = strcmp(as, tf_dialects[TF_AS_T2T]) == 0 ? TF_AS_T2T : TF_AS_PAPER;
     struct tf_err quiet = {0};
-    if (tf_preset(&config, &r, preset, dialect, &quiet) == 0 ||
-        tf_preset(&config, &r, "base", dialect, err) == 0)
-        *number = (uint64_t)r.average;
+    if (tf_preset(&s, preset, dialect, &quiet) == 0 || tf_preset(&s, "base", dialect, err) == 0)
+        *number = (uint64_t)s.average;
     tf_model_release(&m);
     return 0;
 }

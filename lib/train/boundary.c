@@ -132,7 +132,7 @@ static void stop_collapsed(struct tf_run *r)
 
 int tf_run_boundary(struct tf_run *r, struct tf_err *err)
 {
-    const struct tf_run_opts *o = r->o;
+    const struct tf_settings *o = r->o;
     bool enough = r->state.step >= (uint64_t)o->steps;
     bool pause = tf_stop || valid_due(r) || tf_run_save_due(r) || enough;
     if ((pause && tf_run_collect_last(r, err) != 0) || tf_run_poll_save(r, err) != 0)

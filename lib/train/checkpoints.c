@@ -18,7 +18,7 @@ static int keep_waiting(struct tf_run *r, struct tf_err *err)
 {
     const struct timespec tick = {.tv_nsec = 10000000};
     int rc = 0;
-    while (rc == 0 && r->o->team != NULL && tf_saver_writing(r->saved.saver)) {
+    while (rc == 0 && r->env->team != NULL && tf_saver_writing(r->saved.saver)) {
         nanosleep(&tick, NULL);
         rc = tf_stepper_idle(&r->stepper, err);
     }

@@ -45,7 +45,7 @@ static double activations(const struct tf_config *c, double src, double tgt)
 
 enum { MUCH_HIGHER = 3 }; /* times the preset's peak: a rate to be warned of */
 
-static void add_rate(struct tf_buf *out, const struct tf_run_opts *o)
+static void add_rate(struct tf_buf *out, const struct tf_settings *o)
 {
     struct tf_schedule s = o->schedule;
     uint64_t at, usual_at, last = (uint64_t)o->steps;
@@ -102,7 +102,7 @@ static void add_estimate(struct tf_buf *out, const struct tf_plan *plan)
                   plan->devices, plan->tflops);
 }
 
-int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, const struct tf_plan *plan,
+int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf_plan *plan,
                 struct tf_err *err)
 {
     const struct tf_config *c = &o->config;

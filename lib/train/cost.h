@@ -4,7 +4,7 @@
 #define TF_TRAIN_COST_H
 
 #include "base/buf.h"
-#include "train/run.h"
+#include "train/settings/settings.h"
 
 /* What a plan assumes. */
 struct tf_plan {
@@ -21,7 +21,7 @@ int tf_plan_tflops(double *tflops, const char *text, struct tf_err *err) TF_MUST
 /* Append a text: parameters by kind, and in all with the vocabulary of the paper's Table 3; memory
  * in MB, FLOP of an update, and the peak of the learning rate. Warns of one that is several times
  * the preset's. config.vocab_size must be set. */
-int tf_run_cost(struct tf_buf *out, const struct tf_run_opts *o, const struct tf_plan *plan,
+int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf_plan *plan,
                 struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 /* loop.c - a run from start to end: boundary, update, boundary, ... */
 #include "train/loop.h"
+#include "base/sandbox.h"
 #include "train/signals.h"
 
 /* No further update: a stop was requested, or the stream ended or failed (then *err is set). */
@@ -55,9 +56,17 @@ static int loop(struct tf_run *r, struct tf_err *err)
     return rc < 0 ? report_error(r, err) : rc;
 }
 
-int tf_run(const struct tf_run_opts *o, struct tf_err *err)
+void tf_run_widen(struct tf_sandbox *sandbox, const struct tf_settings *o, enum tf_comm_use use)
 {
-    struct tf_run r = {.o = o};
+    sandbox->off = tf_backend_may_load(o->device) || tf_comm_wanted(use);
+    /* Opened again for each validation, and by then it may be another file of that name. */
+    if (o->valid != NULL)
+        tf_strs_add(&sandbox->beside, o->valid);
+}
+
+int tf_run(const struct tf_settings *o, const struct tf_run_env *env, struct tf_err *err)
+{
+    struct tf_run r = {.o = o, .env = env};
     int rc = tf_run_start(&r, err);
     if (rc == 0) {
         r.saved.time = tf_now();
@@ -66,5 +75,5 @@ int tf_run(const struct tf_run_opts *o, struct tf_err *err)
     tf_run_release(&r);
     if (rc < 0 || rc == TF_RUN_COLLAPSED)
         return -1;
-    return tf_stop && (tf_stop_signal == SIGUSR2 || o->team != NULL) ? TF_AGAIN : 0;
+    return tf_stop && (tf_stop_signal == SIGUSR2 || env->team != NULL) ? TF_AGAIN : 0;
 }

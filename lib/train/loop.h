@@ -20,7 +20,8 @@ struct tf_update {
 };
 
 struct tf_run {
-    const struct tf_run_opts *o; /* what is requested */
+    const struct tf_settings *o; /* what is requested */
+    const struct tf_run_env *env;
     struct tf_setup setup;       /* what the run works on */
     struct tf_rundir dir;        /* locked */
     struct tf_stepper stepper;   /* weights, optimiser state, lanes */

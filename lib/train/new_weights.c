@@ -29,7 +29,7 @@ static int random_weights(const struct tf_setup *s, float **p, struct tf_err *er
 /* The weights of --init; its fingerprint goes into *inputs and the settings. */
 static int load_init(struct tf_setup *s, float **p, struct tf_value *inputs, struct tf_err *err)
 {
-    const struct tf_start_model *from = s->o->from;
+    const struct tf_start_model *from = s->env->from;
     const struct tf_header *h = &from->file.header;
     struct tf_config theirs;
     if (tf_start_model_compare(from, &s->config, s->o->force, err) != 0)
@@ -53,7 +53,8 @@ int tf_setup_new_weights(struct tf_setup *s, struct tf_start_weights *w, struct 
                      tf_value_bytes(&s->arena, s->common.header.vocab, 32));
     if (s->tuning.text != NULL)
         tf_value_put(&s->arena, &inputs, "tuning", tf_value_bytes(&s->arena, s->tuning.sha, 32));
-    int rc = s->o->from != NULL ? load_init(s, &w->p, &inputs, err) : random_weights(s, &w->p, err);
+    int rc =
+        s->env->from != NULL ? load_init(s, &w->p, &inputs, err) : random_weights(s, &w->p, err);
     if (rc == 0)
         rc = tf_setup_shards(s, NULL, err);
     if (rc == 0)

@@ -36,7 +36,7 @@ void tf_resume_release(struct tf_resume *r)
     *r = (struct tf_resume){0};
 }
 
-bool tf_resume_finished(const struct tf_resume *r, const struct tf_run_opts *o)
+bool tf_resume_finished(const struct tf_resume *r, const struct tf_settings *o)
 {
     const struct tf_run_state *s = &r->state; /* of a new run: step 0, not regular */
     bool all = s->step >= (uint64_t)o->steps,
@@ -58,7 +58,7 @@ static const struct tf_value *recorded(const struct tf_resume *r, const char *ke
  * configuration and schedule. */
 static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
 {
-    const struct tf_start_model *from = s->o->from;
+    const struct tf_start_model *from = s->env->from;
     const struct tf_value *was = recorded(r, "init");
     char is[65] = "";
     if (was != NULL)
@@ -99,6 +99,7 @@ static struct tf_value recorded_settings(struct tf_resume *r, struct tf_setup *s
                                 ? tf_value_clone(&s->arena, theirs)
                                 : tf_value_map(),
                     *ours = &s->common.settings;
+    tf_settings_complete(&known, &s->arena);
     /* The first versions knew one precision and did not record it. */
     if (tf_value_get(&known, "precision") == NULL)
         tf_value_put(&s->arena, &known, "precision", tf_value_str(&s->arena, "fp32"));
@@ -128,7 +129,7 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
 {
     char text[400];
     const bool can_force = fits(r, s),
-               lacks_init = s->o->from == NULL && recorded(r, "init") != NULL;
+               lacks_init = s->env->from == NULL && recorded(r, "init") != NULL;
     struct tf_save_common *c = &s->common;
     if (tf_same_vocab(&r->file.header, r->path, &c->header, "that of the stream", err) != 0 ||
         compare_init(r, s, err) != 0)

@@ -21,7 +21,7 @@ void tf_resume_release(struct tf_resume *r);
 
 /* Is nothing left to train? A run that was stopped at its last step boundary has all of its updates
  * but lacks its last checkpoint: it is not finished. */
-bool tf_resume_finished(const struct tf_resume *r, const struct tf_run_opts *o);
+bool tf_resume_finished(const struct tf_resume *r, const struct tf_settings *o);
 
 /* Refuse what would silently turn this run into a different one: another vocabulary, configuration,
  * setting, batching or --init. With --force, differences are warnings and set r->overridden. What a

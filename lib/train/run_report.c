@@ -40,11 +40,11 @@ static double milli(double seconds)
     return round(seconds * 1000) / 1000;
 }
 
-int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
-                       const struct tf_rundir *d, const struct tf_run_state *from,
-                       struct tf_err *err)
+int tf_run_report_open(struct tf_run_report *r, const struct tf_settings *o,
+                       const struct tf_run_env *env, const struct tf_rundir *d,
+                       const struct tf_run_state *from, struct tf_err *err)
 {
-    *r = (struct tf_run_report){.o = o};
+    *r = (struct tf_run_report){.o = o, .env = env};
     return tf_journal_open(&r->journal, d, from, o->log, err);
 }
 
@@ -78,6 +78,17 @@ static void put_value(struct tf_json *j, const char *key, const struct tf_value 
 {
     tf_json_key(j, key);
     tf_value_to_json(j, v, TF_JSON_PLAIN);
+}
+
+static void put_settings(struct tf_json *j, const struct tf_settings *s)
+{
+    struct tf_arena a = {0};
+    struct tf_setting row;
+    for (int i = -1; tf_settings_next(&i, TF_SETTING_LOGGED, &row);) {
+        const struct tf_value v = tf_member_value(&row.field, s, &a);
+        put_value(j, row.field.name, &v);
+    }
+    tf_arena_release(&a);
 }
 
 static void put_hash(struct tf_json *j, const char *key, bool known, const uint8_t sha[32])
@@ -118,14 +129,14 @@ static void put_ranks(struct tf_json *j, const struct tf_team *t, int shards)
 int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *from,
                         struct tf_err *err)
 {
-    const struct tf_run_opts *o = r->o;
+    const struct tf_settings *o = r->o;
     const struct tf_stepper *stepper = from->stepper;
     const struct tf_save_common *common = &from->setup->common;
     r->started = r->logged.since = r->shown.since = tf_now();
     struct tf_json *j = tf_journal_line(&r->journal, "start", from->state->step);
     put_time(j);
     tf_json_put_str(j, "version", tf_build);
-    put_command(j, o->command);
+    put_command(j, r->env->command);
     if (from->checkpoint != NULL)
         tf_json_put_str(j, "from", from->checkpoint);
     tf_json_put_str(j, "device", stepper->be->describe(stepper->ctx[0]));
@@ -133,11 +144,7 @@ int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *fro
     if (stepper->team != NULL)
         put_ranks(j, stepper->team, stepper->shards);
     tf_json_put_uint(j, "parameters", stepper->w.params.count);
-    tf_json_put_int(j, "steps", o->steps);
-    tf_json_put_int(j, "save_every", o->save_every);
-    tf_json_put_int(j, "keep", o->keep);
-    tf_json_put_int(j, "valid_every", o->valid != NULL ? o->valid_every : 0);
-    tf_json_put_int(j, "patience", o->patience);
+    put_settings(j, o);
     put_value(j, "config", &common->header.config);
     put_value(j, "settings", &common->settings);
     put_value(j, "batches", &common->batches);
@@ -184,10 +191,11 @@ static int log_updates(struct tf_run_report *r, struct tf_err *err)
     tf_json_put_uint(j, "tgt_tokens", u->at.tgt_tokens);
     tf_json_put_real(j, "tok_s", round(rate(&r->logged, now)));
     tf_json_put_real(j, "seconds", milli(now - r->started));
-    if (r->o->team != NULL) {
-        tf_json_put_real(j, "comm_s", milli(r->o->team->comm.waited));
-        tf_json_put_int(j, "slowest", r->o->team->slowest);
-        r->o->team->comm.waited = 0;
+    struct tf_team *team = r->env->team;
+    if (team != NULL) {
+        tf_json_put_real(j, "comm_s", milli(team->comm.waited));
+        tf_json_put_int(j, "slowest", team->slowest);
+        team->comm.waited = 0;
     }
     r->logged = (struct tf_interval){.since = now};
     return tf_journal_put(&r->journal, err);
@@ -206,7 +214,7 @@ int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics
 }
 
 /* "perplexity 23.41" or "accuracy 45.20 %", whichever the best is chosen by. */
-static void add_best(struct tf_buf *b, const struct tf_run_opts *o, const struct tf_run_state *s)
+static void add_best(struct tf_buf *b, const struct tf_settings *o, const struct tf_run_state *s)
 {
     if (o->best_by == TF_BEST_ACC)
         tf_buf_printf(b, "accuracy %.2f %%", 100 * s->best);
@@ -275,7 +283,7 @@ int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err)
     return tf_journal_sync(&r->journal, err);
 }
 
-void tf_run_report_complete(const struct tf_run_opts *o, const struct tf_run_state *s,
+void tf_run_report_complete(const struct tf_settings *o, const struct tf_run_state *s,
                             const char *last)
 {
     struct tf_buf b = {0};

@@ -20,7 +20,8 @@ struct tf_interval {
 };
 
 struct tf_run_report {
-    const struct tf_run_opts *o;
+    const struct tf_settings *o;
+    const struct tf_run_env *env;
     struct tf_journal journal;
     struct tf_progress progress;
     double started;   /* tf_now() */
@@ -40,9 +41,9 @@ struct tf_run_origin {
 
 /* Open RUN/log.jsonl and the --log file; lines after the state that the run starts from (NULL: a
  * new run) are removed (tf_journal_open). A zero struct may be closed. */
-int tf_run_report_open(struct tf_run_report *r, const struct tf_run_opts *o,
-                       const struct tf_rundir *d, const struct tf_run_state *from,
-                       struct tf_err *err) TF_MUST_CHECK;
+int tf_run_report_open(struct tf_run_report *r, const struct tf_settings *o,
+                       const struct tf_run_env *env, const struct tf_rundir *d,
+                       const struct tf_run_state *from, struct tf_err *err) TF_MUST_CHECK;
 void tf_run_report_close(struct tf_run_report *r);
 
 /* The lines "start" (all that is needed to repeat the run), "step" (every --log-every updates, and
@@ -62,7 +63,7 @@ int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, con
 /* All lines so far are on the disk. */
 int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err) TF_MUST_CHECK;
 /* Print the best checkpoint, or without validation the last (NULL: none), and the next command. */
-void tf_run_report_complete(const struct tf_run_opts *o, const struct tf_run_state *s,
+void tf_run_report_complete(const struct tf_settings *o, const struct tf_run_state *s,
                             const char *last);
 
 #endif

@@ -42,28 +42,12 @@ static int complete_config(struct tf_setup *s, const struct tf_header *h, struct
 
 /* ---- what all checkpoints share ---- */
 
-/* The settings of training as a map: kept in checkpoints, compared at resume. kernels: NULL without
- * a device. */
+/* The settings of training and the machine's as a map: kept in checkpoints, compared at resume.
+ * kernels: NULL without a device. */
 static struct tf_value settings_map(struct tf_setup *s, const char *precision, const char *kernels)
 {
     struct tf_arena *a = &s->arena;
-    const struct tf_run_opts *o = s->o;
-    const struct tf_schedule *schedule = &o->schedule;
-    struct tf_value v = tf_value_map();
-    tf_value_put(a, &v, "schedule", tf_value_str(a, tf_schedule_names[schedule->kind]));
-    if (schedule->kind == TF_SCHEDULE_PAPER)
-        tf_value_put(a, &v, "lr_scale", tf_value_real(schedule->scale));
-    else
-        tf_value_put(a, &v, "lr", tf_value_real(schedule->lr));
-    tf_value_put(a, &v, "warmup", tf_value_int(schedule->warmup));
-    tf_value_put(a, &v, "beta1", tf_value_real(o->beta1));
-    tf_value_put(a, &v, "beta2", tf_value_real(o->beta2));
-    tf_value_put(a, &v, "adam_eps", tf_value_real(o->adam_eps));
-    tf_value_put(a, &v, "eps_hat", tf_value_bool(o->eps_hat));
-    tf_value_put(a, &v, "clip", tf_value_real(o->clip));
-    tf_value_put(a, &v, "ema", tf_value_real(o->ema));
-    tf_value_put(a, &v, "accumulate", tf_value_int(o->accumulate));
-    tf_value_put(a, &v, "seed", tf_value_int(o->seed));
+    struct tf_value v = tf_settings_map(s->o, a);
     tf_value_put(a, &v, "precision", tf_value_str(a, precision));
     if (kernels != NULL)
         tf_value_put(a, &v, "kernels", tf_value_str(a, kernels));
@@ -71,8 +55,6 @@ static struct tf_value settings_map(struct tf_setup *s, const char *precision, c
         char hash[65];
         tf_value_put(a, &v, "tuning", tf_value_str(a, tf_hex(hash, s->tuning.sha, 32)));
     }
-    if (o->valid != NULL)
-        tf_value_put(a, &v, "best_by", tf_value_str(a, tf_best_names[o->best_by]));
     return v;
 }
 
@@ -99,8 +81,8 @@ static int explain_mismatch(const char *bytes, size_t n, const char *path, struc
  * of *h. */
 static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *err)
 {
-    const struct tf_run_opts *o = s->o;
-    const struct tf_model_file *m = o->from != NULL ? &o->from->file : NULL;
+    const struct tf_settings *o = s->o;
+    const struct tf_model_file *m = s->env->from != NULL ? &s->env->from->file : NULL;
     struct tf_header own = {.has_vocab = true};
     char *bytes;
     size_t n;
@@ -149,7 +131,7 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
 
 void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs)
 {
-    tf_header_made(&s->common.header, &s->arena, "tf-train", s->o->opts, inputs);
+    tf_header_made(&s->common.header, &s->arena, "tf-train", s->env->opts, inputs);
 }
 
 void tf_setup_add_kernels(struct tf_setup *s)
@@ -161,7 +143,7 @@ void tf_setup_add_kernels(struct tf_setup *s)
 
 static int new_shards(const struct tf_setup *s)
 {
-    const struct tf_team *t = s->o->team;
+    const struct tf_team *t = s->env->team;
     const int usual = s->be->shards;
     return !s->be->host && t != NULL && t->comm.size > usual ? t->comm.size : usual;
 }
@@ -169,7 +151,7 @@ static int new_shards(const struct tf_setup *s)
 /* A finished run has no device, and then only what the checkpoint records is known. */
 int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err)
 {
-    const struct tf_run_opts *o = s->o;
+    const struct tf_settings *o = s->o;
     struct tf_value *ours = &s->common.settings;
     const struct tf_value *was = known != NULL ? tf_value_get(known, "shards") : NULL;
     const int64_t usual = s->be != NULL ? s->be->shards : 0;
@@ -204,17 +186,18 @@ static int read_tuning(struct tf_setup *s, struct tf_err *err)
 static int configure(struct tf_setup *s, struct tf_header stream, const char *precision,
                      const char *kernels, struct tf_err *err)
 {
-    const struct tf_start_model *from = s->o->from;
+    const struct tf_start_model *from = s->env->from;
     if ((from != NULL && tf_start_model_complete(from, &stream, err) != 0) ||
         complete_config(s, &stream, err) != 0)
         return -1;
     return make_common(s, &stream, precision, kernels, err);
 }
 
-int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o, struct tf_err *err)
+int tf_setup_open(struct tf_setup *s, const struct tf_settings *o, const struct tf_run_env *env,
+                  struct tf_err *err)
 {
     struct tf_err why = {0};
-    *s = (struct tf_setup){.o = o};
+    *s = (struct tf_setup){.o = o, .env = env};
     if ((s->be = tf_backend_find(o->device, o->precision, TF_USE_TRAINING, &why, err)) == NULL)
         return -1;
     tf_backend_note(&why);
@@ -223,8 +206,9 @@ int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o, struct tf_err
     return configure(s, *tf_feed_header(s->feed), s->be->precision, s->be->kernels(), err);
 }
 
-int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
-                             const struct tf_model_file *m, struct tf_err *err)
+int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
+                             const struct tf_run_env *env, const struct tf_model_file *m,
+                             struct tf_err *err)
 {
     const struct tf_value *batches = tf_value_get(&m->state, "batches"),
                           *settings = tf_value_get(&m->state, "settings"),
@@ -237,14 +221,14 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
         word = o->precision;
     else if (precision != NULL && precision->kind == TF_TEXT)
         word = precision->text;
-    *s = (struct tf_setup){.o = o};
+    *s = (struct tf_setup){.o = o, .env = env};
     stream.config = batches != NULL ? *batches : tf_value_map();
     return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, NULL, err);
 }
 
 static void check_batches(const struct tf_setup *s)
 {
-    const struct tf_run_opts *o = s->o;
+    const struct tf_settings *o = s->o;
     int64_t tokens, fit = o->fit_tokens;
     struct tf_err none = {0};
     char more[40] = "";
@@ -280,9 +264,9 @@ void tf_setup_release(struct tf_setup *s)
 int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
                      const struct tf_start_weights *w, bool tune, struct tf_err *err)
 {
-    const struct tf_run_opts *o = s->o;
+    const struct tf_settings *o = s->o;
     const struct tf_stepper_start start = {
-        .team = o->team,
+        .team = s->env->team,
         .p = w->p,
         .m = w->m,
         .v = w->v,

@@ -14,9 +14,10 @@ struct tf_tuning_file {
     uint8_t sha[32];
 };
 
-/* Owns all but the options and the backend. */
+/* Owns all but the settings, env and the backend. */
 struct tf_setup {
-    const struct tf_run_opts *o;
+    const struct tf_settings *o;
+    const struct tf_run_env *env;
     const struct tf_backend *be; /* NULL when the setup was made from a checkpoint */
     int shards;                  /* of a batch; 0 until it is known */
     struct tf_feed *feed;        /* likewise */
@@ -30,12 +31,13 @@ struct tf_setup {
 
 /* Find the device, read the tuning file, open the stream and read its header. On failure too, *s
  * must be released. */
-int tf_setup_open(struct tf_setup *s, const struct tf_run_opts *o,
+int tf_setup_open(struct tf_setup *s, const struct tf_settings *o, const struct tf_run_env *env,
                   struct tf_err *err) TF_MUST_CHECK;
 /* The same without device and stream, from what a checkpoint records of them: enough to compare a
  * finished run with the options. */
-int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_run_opts *o,
-                             const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
+int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
+                             const struct tf_run_env *env, const struct tf_model_file *m,
+                             struct tf_err *err) TF_MUST_CHECK;
 void tf_setup_release(struct tf_setup *s);
 
 /* Decide into how many shards batches are cut. `known`: the settings of the checkpoint that the run

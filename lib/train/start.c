@@ -11,7 +11,7 @@
 
 static int open_directory(struct tf_run *r, struct tf_err *err)
 {
-    const struct tf_run_opts *o = r->o;
+    const struct tf_settings *o = r->o;
     if (tf_rundir_open(&r->dir, o->dir, err) != 0)
         return -1;
     int own = o->log != NULL && strcmp(o->log, "-") != 0 ? tf_rundir_owns(o->dir, o->log, err) : 0;
@@ -20,7 +20,7 @@ static int open_directory(struct tf_run *r, struct tf_err *err)
     return own;
 }
 
-static void report_finished(const struct tf_run_opts *o, const struct tf_run_state *s)
+static void report_finished(const struct tf_settings *o, const struct tf_run_state *s)
 {
     if (s->step >= (uint64_t)o->steps)
         tf_note("%s: step %llu of %lld is done: nothing left to do", o->dir,
@@ -34,8 +34,8 @@ static void report_finished(const struct tf_run_opts *o, const struct tf_run_sta
  * the same. */
 static int start_finished(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
 {
-    const struct tf_run_opts *o = r->o;
-    if (!o->force && (tf_setup_from_checkpoint(&r->setup, o, &from->file, err) != 0 ||
+    const struct tf_settings *o = r->o;
+    if (!o->force && (tf_setup_from_checkpoint(&r->setup, o, r->env, &from->file, err) != 0 ||
                       tf_resume_compare(from, &r->setup, err) != 0))
         return -1;
     if (tf_resume_repair_best(from, &r->dir, err) != 0)
@@ -73,15 +73,15 @@ static int open_stepper(struct tf_run *r, struct tf_resume *from, struct tf_err 
 {
     struct tf_setup *s = &r->setup;
     struct tf_start_weights w = {0};
-    int rc = tf_setup_open(s, r->o, err);
+    int rc = tf_setup_open(s, r->o, r->env, err);
     if (rc == 0 && from->path == NULL)
         rc = tf_setup_new_weights(s, &w, err);
     else if (rc == 0 && (rc = tf_resume_compare(from, s, err)) == 0)
         rc = tf_resume_load(from, s, &w, err);
     if (from->path != NULL)
         tf_model_free_tensors(&from->file); /* before memory for training is needed */
-    if (s->o->from != NULL)
-        tf_model_free_tensors(&s->o->from->file);
+    if (s->env->from != NULL)
+        tf_model_free_tensors(&s->env->from->file);
     r->state = from->state;
     if (rc == 0)
         rc = check_validation_data(r, err);
@@ -93,7 +93,7 @@ static int open_stepper(struct tf_run *r, struct tf_resume *from, struct tf_err 
 
 static void open_saver(struct tf_run *r, const struct tf_resume *from)
 {
-    const struct tf_run_opts *o = r->o;
+    const struct tf_settings *o = r->o;
     uint64_t step = r->state.step;
     r->saved.step = UINT64_MAX;
     r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper.w.params, o->ema > 0,
@@ -174,12 +174,12 @@ static int read_history(struct tf_run *r, struct tf_err *err)
 
 static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
 {
-    const struct tf_run_opts *o = r->o;
+    const struct tf_settings *o = r->o;
     bool resumed = from->path != NULL;
     if (open_stepper(r, from, err) != 0)
         return -1;
     open_saver(r, from);
-    if (tf_run_report_open(&r->report, o, &r->dir, resumed ? &r->state : NULL, err) != 0)
+    if (tf_run_report_open(&r->report, o, r->env, &r->dir, resumed ? &r->state : NULL, err) != 0)
         return -1;
     if (r->o->valid != NULL && r->state.has_best && read_history(r, err) != 0)
         return -1;

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "model/load.h"
+#include "train/settings/settings.h"
 #include "train/state.h"
 
 #include <string.h>
@@ -82,6 +83,16 @@ int tf_same_shapes(const struct tf_config *ours, const struct tf_config *theirs,
     return rc;
 }
 
+/* What only training uses may differ. */
+static void take_training(struct tf_config *c, const struct tf_config *run)
+{
+    struct tf_setting row;
+    for (int i = -1; tf_settings_next(&i, TF_SETTING_MODEL | TF_SETTING_TRAINING, &row);) {
+        const struct tf_member *f = tf_config_field(row.field.name);
+        tf_member_set(f, c, tf_member_number(f, run));
+    }
+}
+
 int tf_start_model_compare(const struct tf_start_model *i, const struct tf_config *run, bool force,
                            struct tf_err *err)
 {
@@ -90,11 +101,7 @@ int tf_start_model_compare(const struct tf_start_model *i, const struct tf_confi
     struct tf_config theirs = i->config;
     char text[400];
     int rc = 0;
-    theirs.dropout = run->dropout;
-    theirs.attention_dropout = run->attention_dropout;
-    theirs.relu_dropout = run->relu_dropout;
-    theirs.label_smoothing = run->label_smoothing;
-    theirs.smoothing = run->smoothing;
+    take_training(&theirs, run);
     bool fits = tf_same_shapes(run, &theirs, i->path, &quiet) == 0;
     const struct tf_value x = tf_config_map(&theirs, &a), y = tf_config_map(run, &a);
     struct tf_buf list = {0};

@@ -61,14 +61,15 @@ static int measure(struct tf_setup *s, struct tf_stepper *stepper, struct tf_out
     return rc;
 }
 
-int tf_run_tune(const struct tf_run_opts *o, const char *path, struct tf_err *err)
+int tf_run_tune(const struct tf_settings *o, const struct tf_run_env *env, const char *path,
+                struct tf_err *err)
 {
     struct tf_setup s = {0};
     struct tf_stepper stepper = {0};
     struct tf_out out = {0};
     if (tf_out_open(&out, path, 0, err) != 0)
         return -1;
-    int rc = tf_setup_open(&s, o, err);
+    int rc = tf_setup_open(&s, o, env, err);
     if (rc == 0)
         rc = measure(&s, &stepper, &out, err);
     if (rc == 0)

@@ -66,7 +66,7 @@ static int add_batches(struct tf_run *r, struct tf_run_state *next, struct tf_er
 
 static struct tf_adam adam_of(const struct tf_run *r, const struct tf_update *u)
 {
-    const struct tf_run_opts *o = r->o;
+    const struct tf_settings *o = r->o;
     uint64_t tokens = u->done.at.tgt_tokens - r->state.tgt_tokens;
     return (struct tf_adam){
         .lr = u->done.lr,

@@ -2,7 +2,7 @@
  * table mixes; initial weights; the configuration through its map. */
 #include "model/load.h"
 #include "model/params.h"
-#include "train/recipe.h"
+#include "train/settings/presets.h"
 #include "../harness/tap.h"
 
 #include <math.h>
@@ -11,14 +11,13 @@
 
 static uint64_t count(const char *preset, enum tf_dialect as, int64_t V)
 {
-    struct tf_config c;
-    struct tf_recipe r;
+    struct tf_settings s = {0};
     struct tf_err err = {0};
-    if (tf_preset(&c, &r, preset, as, &err) < 0)
+    if (tf_preset(&s, preset, as, &err) < 0)
         return 0;
-    c.vocab_size = V;
+    s.config.vocab_size = V;
     struct tf_params p;
-    tf_params_init(&p, &c);
+    tf_params_init(&p, &s.config);
     uint64_t n = p.count;
     tf_params_release(&p);
     return n;
@@ -110,11 +109,12 @@ static void initial_weights(void)
 static void initializer_map(enum tf_dialect as, enum tf_initializer initializer, bool omitted)
 {
     struct tf_config c, back;
-    struct tf_recipe r;
+    struct tf_settings s = {0};
     struct tf_err err = {0};
     struct tf_arena a = {0};
     const char *name = tf_initializers[initializer];
-    must(tf_preset(&c, &r, "base", as, &err), &err);
+    must(tf_preset(&s, "base", as, &err), &err);
+    c = s.config;
     c.initializer = initializer;
     struct tf_value map = tf_config_map(&c, &a), all = tf_config_explicit(&map, &a);
     ok((tf_value_get(&map, "initializer") == NULL) == omitted, "%s as %s: %s", name,
@@ -202,15 +202,15 @@ int main(void)
         ok(count(tf_presets[i], TF_AS_PAPER, 37000) > 0, "preset %s as paper", tf_presets[i]);
         ok(count(tf_presets[i], TF_AS_T2T, 37000) > 0, "preset %s as t2t", tf_presets[i]);
     }
-    struct tf_config c;
-    struct tf_recipe r;
+    struct tf_settings s = {0};
     struct tf_err err = {0};
-    ok(tf_preset(&c, &r, "bases", TF_AS_PAPER, &err) < 0 && err.status == TF_USAGE &&
+    ok(tf_preset(&s, "bases", TF_AS_PAPER, &err) < 0 && err.status == TF_USAGE &&
            strstr(err.msg, "C-ff4096"),
        "an unknown preset lists the known ones: %s", err.msg);
 
     /* The map of the header brings every field back. */
-    ok(tf_preset(&c, &r, "E", TF_AS_T2T, &err) == 0, "preset E");
+    ok(tf_preset(&s, "E", TF_AS_T2T, &err) == 0, "preset E");
+    struct tf_config c = s.config;
     c.vocab_size = 321;
     c.pre_norm = true;
     c.attention_window = 7;

@@ -1,5 +1,5 @@
 /* Presets: what each row changes from base, in both dialects. Parameter counts: model_params.c. */
-#include "train/recipe.h"
+#include "train/settings/presets.h"
 #include "../harness/tap.h"
 
 /* What a row of the table sets, and what stays base's. */
@@ -66,26 +66,25 @@ static bool variants_match(const struct row *w, const struct tf_config *c)
            c->initializer == (t2t ? TF_INITIALIZER_FUSED : TF_INITIALIZER_SCALED);
 }
 
-static bool recipe_matches(const struct row *w, const struct tf_recipe *r)
+static bool recipe_matches(const struct row *w, const struct tf_settings *r)
 {
-    return r->steps == w->steps && r->warmup == w->warmup && r->average == w->average &&
-           r->tokens == w->tokens && r->save_every == w->save_every && r->lr_scale == w->lr_scale &&
-           r->beta1 == 0.9 && r->beta2 == 0.98 && r->adam_eps == 1e-9 &&
-           r->eps_hat == (w->as == TF_AS_T2T);
+    return r->steps == w->steps && r->schedule.warmup == w->warmup && r->average == w->average &&
+           r->fit_tokens == w->tokens && r->save_every == w->save_every &&
+           r->schedule.scale == w->lr_scale && r->beta1 == 0.9 && r->beta2 == 0.98 &&
+           r->adam_eps == 1e-9 && r->eps_hat == (w->as == TF_AS_T2T);
 }
 
 int main(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *w = &rows[i];
-        struct tf_config c;
-        struct tf_recipe r;
+        struct tf_settings s = {0};
         struct tf_err err = {0};
         const char *name = w->as == TF_AS_T2T ? "t2t" : "paper";
-        ok(tf_preset(&c, &r, w->preset, w->as, &err) == 0, "%s as %s", w->preset, name);
-        ok(sizes_match(w, &c), "its sizes");
-        ok(variants_match(w, &c), "its variants");
-        ok(recipe_matches(w, &r), "its recipe");
+        ok(tf_preset(&s, w->preset, w->as, &err) == 0, "%s as %s", w->preset, name);
+        ok(sizes_match(w, &s.config), "its sizes");
+        ok(variants_match(w, &s.config), "its variants");
+        ok(recipe_matches(w, &s), "its recipe");
     }
     return done();
 }
