@@ -1,6 +1,6 @@
 /* tf-avgckpt - the mean of several checkpoints as one model. */
 #include "common_options.h"
-#include "train/average.h"
+#include "train/store/average.h"
 
 #include <string.h>
 #include <sys/stat.h>

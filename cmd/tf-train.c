@@ -2,11 +2,11 @@
 #include "base/log.h"
 #include "base/cpus.h"
 #include "common_options.h"
-#include "train/cost.h"
-#include "train/run.h"
+#include "train/run/plan.h"
+#include "train/run/run.h"
 #include "train/settings/presets.h"
-#include "train/signals.h"
-#include "train/worker.h"
+#include "train/run/signals.h"
+#include "train/ranks/worker.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * back. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
-#include "train/journal.h"
-#include "train/rundir.h"
+#include "train/store/journal.h"
+#include "train/store/rundir.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 #include "../harness/model.h"
 #include "../harness/temp.h"
 #include "base/memory.h"
-#include "train/save.h"
+#include "train/store/save.h"
 
 #include <errno.h>
 #include <signal.h>

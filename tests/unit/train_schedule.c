@@ -1,6 +1,6 @@
 /* Learning rates against the formulas of schedule.h, and the peak of the paper's. */
 #include "../harness/tap.h"
-#include "train/schedule.h"
+#include "train/step/schedule.h"
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /* train_state.c - the state records of a checkpoint: written and read back, and refused when any of
  * them is missing, of another kind or out of range. */
 #include "../harness/tap.h"
-#include "train/state.h"
+#include "train/store/state.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "../harness/model.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "train/stepper.h"
+#include "train/step/stepper.h"
 
 #include <stdlib.h>
 

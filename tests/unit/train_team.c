@@ -2,7 +2,7 @@
 #include "../harness/ranks.h"
 #include "../harness/tap.h"
 #include "base/log.h"
-#include "train/team.h"
+#include "train/ranks/team.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "train/settings/settings.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "train/shards.h"
+#include "train/step/shards.h"
 
 #include <string.h>
 

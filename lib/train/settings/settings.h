@@ -7,7 +7,7 @@
 
 #include "base/opt.h"
 #include "model/config.h"
-#include "train/schedule.h"
+#include "train/step/schedule.h"
 
 enum tf_on_collapse { TF_ON_COLLAPSE_WARN, TF_ON_COLLAPSE_STOP };
 enum tf_best_by { TF_BEST_PPL, TF_BEST_ACC };

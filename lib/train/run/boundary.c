@@ -1,0 +1,158 @@
+/* boundary.c - between two updates: validate, save, stop. */
+#include "train/run/advice.h"
+#include "train/run/loop.h"
+#include "train/run/signals.h"
+#include "train/run/validation.h"
+
+#include <math.h>
+
+static bool valid_due(const struct tf_run *r)
+{
+    return r->o->valid != NULL && tf_run_is_multiple(r, r->o->valid_every) &&
+           r->state.valid_step < r->state.step;
+}
+
+/* A model that predicts nothing any more: a warning, once; TF_RUN_COLLAPSED to stop the run.
+ * best_before: the best step before this validation. */
+static int report_collapse(struct tf_run *r, enum tf_collapse_kind kind, const struct tf_sums *sums,
+                           uint64_t best_before, struct tf_err *err)
+{
+    const struct tf_collapse *c = &r->collapse;
+    struct tf_buf b = {0};
+    bool lost = kind == TF_COLLAPSE_LOST, stop = r->o->on_collapse == TF_ON_COLLAPSE_STOP;
+    uint64_t best = stop ? best_before : r->state.best_step; /* without a save it stays */
+    tf_buf_printf(&b, "step %llu: the model has collapsed: perplexity %.4g, accuracy %.2f %%",
+                  (unsigned long long)r->state.step, tf_sums_ppl(sums), 100 * tf_sums_acc(sums));
+    if (lost)
+        tf_buf_printf(&b, ", at best %.4g and %.2f %%", exp(c->nll), 100 * c->acc);
+    else
+        tf_buf_str(&b, ", no better than the frequencies of the tokens");
+    if (best > 0)
+        tf_buf_printf(&b, "; %s/" TF_RUN_BEST " is of step %llu", r->o->dir,
+                      (unsigned long long)best);
+    tf_buf_str(&b, "; ");
+    tf_advise_rate(&b, r->o, r->setup.config.d_model);
+    tf_buf_str(&b, " in a new directory");
+    if (lost)
+        tf_buf_printf(&b, ", from the start or with --init %s/" TF_RUN_BEST, r->o->dir);
+    if (stop)
+        tf_fail_status(err, TF_DIVERGED, "%s", b.p);
+    else if (!r->collapsed)
+        tf_warn("%s", b.p);
+    r->collapsed = true;
+    tf_buf_release(&b);
+    return stop ? TF_RUN_COLLAPSED : 0;
+}
+
+static int check_collapse(struct tf_run *r, const struct tf_sums *sums, uint64_t best_before,
+                          struct tf_err *err)
+{
+    enum tf_collapse_kind kind =
+        tf_collapse_add(&r->collapse, r->state.step, sums->nll / sums->tokens, tf_sums_acc(sums));
+    if (kind != TF_COLLAPSE_NONE)
+        return report_collapse(r, kind, sums, best_before, err);
+    r->collapsed = false;
+    return 0;
+}
+
+/* TF_RUN_NO_BATCH when a signal interrupted it. */
+static int validate(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_sums sums;
+    double start = tf_now();
+    int rc = tf_validate(&sums, &r->stepper, r->o->valid, r->state.valid, &r->setup.common.header,
+                         &tf_stop, err);
+    if (rc != 0)
+        return rc < 0 ? -1 : TF_RUN_NO_BATCH;
+    uint64_t best_before = r->state.has_best ? r->state.best_step : 0;
+    bool by_acc = r->o->best_by == TF_BEST_ACC,
+         best = tf_state_add_validation(&r->state, by_acc ? tf_sums_acc(&sums) : tf_sums_ppl(&sums),
+                                        by_acc);
+    if (tf_run_report_valid(&r->report, &r->state, &sums, best, tf_now() - start, err) != 0)
+        return -1;
+    return check_collapse(r, &sums, best_before, err);
+}
+
+int tf_run_save_rest(struct tf_run *r, struct tf_err *err)
+{
+    bool regular = tf_run_save_due(r) && !valid_due(r);
+    if (r->saved.step != r->state.step && r->state.step > 0 &&
+        tf_run_save(r, regular ? TF_SAVE_REGULAR : TF_SAVE_RESUME, false, err) != 0)
+        return -1;
+    return tf_run_wait_save(r, err);
+}
+
+/* Wait for a save in progress, and log the end. */
+static int finish(struct tf_run *r, const char *reason, struct tf_err *err)
+{
+    if (tf_run_wait_save(r, err) != 0 ||
+        tf_run_report_end(&r->report, &r->state, reason, tf_stepper_bytes(&r->stepper), err) != 0)
+        return -1;
+    return TF_RUN_ENDED;
+}
+
+int tf_run_complete(struct tf_run *r, const char *reason, struct tf_err *err)
+{
+    int rc = finish(r, reason, err);
+    if (rc == TF_RUN_ENDED)
+        tf_run_report_complete(r->o, &r->state, tf_saver_last(r->saved.saver));
+    return rc;
+}
+
+int tf_run_stop(struct tf_run *r, struct tf_err *err)
+{
+    if (tf_run_save_rest(r, err) != 0)
+        return -1;
+    int rc = finish(r, "signal", err);
+    const char *last = tf_saver_last(r->saved.saver);
+    tf_note("stopped at step %llu%s%s; repeat the command to resume",
+            (unsigned long long)r->state.step, last != NULL ? ", saved in " : "",
+            last != NULL ? last : "");
+    return rc;
+}
+
+/* The checkpoints of this boundary. By the state alone, not by what was validated just now: a run
+ * that was stopped between validation and save still lacks its best.tfm. */
+static int save(struct tf_run *r, bool ends, struct tf_err *err)
+{
+    bool best = r->state.has_best && r->state.best_step == r->state.step &&
+                r->saved.best_step != r->state.step;
+    if (tf_run_save_due(r) || (ends && r->saved.regular_step < r->state.step))
+        return tf_run_save(r, TF_SAVE_REGULAR, best, err);
+    return best ? tf_run_save(r, TF_SAVE_BEST, false, err) : 0;
+}
+
+/* What was saved before stays as it is; *err of the caller says why the run stops. */
+static void stop_collapsed(struct tf_run *r)
+{
+    struct tf_err second = {0};
+    if (finish(r, "collapse", &second) < 0)
+        tf_warn("%s", second.msg);
+}
+
+int tf_run_boundary(struct tf_run *r, struct tf_err *err)
+{
+    const struct tf_settings *o = r->o;
+    bool enough = r->state.step >= (uint64_t)o->steps;
+    bool pause = tf_stop || valid_due(r) || tf_run_save_due(r) || enough;
+    if ((pause && tf_run_collect_last(r, err) != 0) || tf_run_poll_save(r, err) != 0)
+        return -1;
+    if (tf_stop)
+        return tf_run_stop(r, err);
+    if (valid_due(r)) {
+        int rc = validate(r, err);
+        if (rc == TF_RUN_NO_BATCH)
+            return tf_run_stop(r, err);
+        if (rc == TF_RUN_COLLAPSED)
+            stop_collapsed(r);
+        if (rc != 0)
+            return rc;
+    }
+    bool stale = o->patience > 0 && r->state.stale >= (uint64_t)o->patience;
+    if (save(r, enough || stale, err) != 0 || tf_run_save_requested(r, err) != 0)
+        return -1;
+    if (stale && !enough)
+        tf_note("stopping at step %llu: no improvement since step %llu",
+                (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
+    return enough || stale ? tf_run_complete(r, enough ? "steps" : "patience", err) : 0;
+}

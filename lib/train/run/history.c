@@ -1,0 +1,68 @@
+/* history.c - validations from a log. */
+#include "train/run/history.h"
+#include "cbor/json.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LONGEST = 1 << 20 };
+
+struct history {
+    struct tf_collapse *c;
+    struct tf_collapse none; /* *c without validations */
+    char data[65];           /* hash of the validation data; "" until a line has it */
+};
+
+/* Results on different data can't be compared. */
+static void add_start(struct history *h, const struct tf_value *line)
+{
+    const struct tf_value *data = tf_value_get(line, "data");
+    const char *valid;
+    struct tf_err err;
+    if (data == NULL || data->kind != TF_MAP ||
+        tf_value_text_of(data, "valid", &valid, &err) != 0 || strcmp(valid, h->data) == 0)
+        return;
+    if (h->data[0] != 0)
+        *h->c = h->none;
+    strncpy(h->data, valid, sizeof h->data - 1);
+}
+
+static void add_valid(struct history *h, const struct tf_value *line)
+{
+    int64_t step;
+    double nll, acc;
+    struct tf_err err;
+    if (tf_value_int_of(line, "step", 0, INT64_MAX, &step, &err) == 0 &&
+        tf_value_real_of(line, "nll", -INFINITY, INFINITY, &nll, &err) == 0 &&
+        tf_value_real_of(line, "acc", 0, 1, &acc, &err) == 0)
+        tf_collapse_add(h->c, (uint64_t)step, nll, acc);
+}
+
+static void add_line(struct history *h, const char *text, size_t n)
+{
+    struct tf_arena a = {0};
+    struct tf_value line;
+    struct tf_err err;
+    const char *event;
+    if (tf_value_from_json_text(&line, &a, text, n, TF_JSON_PLAIN, "line", &err) == 0 &&
+        line.kind == TF_MAP && tf_value_text_of(&line, "event", &event, &err) == 0) {
+        if (strcmp(event, "start") == 0)
+            add_start(h, &line);
+        else if (strcmp(event, "valid") == 0)
+            add_valid(h, &line);
+    }
+    tf_arena_release(&a);
+}
+
+int tf_history_read(struct tf_collapse *c, struct tf_in *log, struct tf_err *err)
+{
+    static const char step[] = "{\"event\":\"step\""; /* most lines: not worth reading */
+    struct history h = {.c = c, .none = *c};
+    const char *line;
+    size_t n;
+    int rc;
+    while ((rc = tf_in_line(log, &line, &n, LONGEST, err)) > 0)
+        if (rc == 1 && (n < sizeof step - 1 || memcmp(line, step, sizeof step - 1) != 0))
+            add_line(&h, line, n);
+    return rc;
+}

@@ -1,0 +1,157 @@
+/* plan.c - parameters, memory and work of a run on paper. */
+#include "train/run/plan.h"
+#include "base/parse.h"
+#include "base/log.h"
+#include "model/params.h"
+#include "train/step/stepper.h"
+
+#include <string.h>
+
+static const struct kind {
+    const char *label, *prefix, *part; /* names with this prefix that contain part */
+} kinds[] = {
+    {"embeddings", "embed", ""},
+    {"source embedding", "enc.embed", ""},
+    {"target embedding", "dec.embed", ""},
+    {"projection", "dec.project", ""},
+    {"learned positions", "", ".pos"},
+    {"layer norms", "", "norm."},
+    {"encoder self-attention", "enc.", ".self."},
+    {"encoder feed-forward", "enc.", ".ff."},
+    {"decoder self-attention", "dec.", ".self."},
+    {"decoder cross-attention", "dec.", "cross."},
+    {"decoder feed-forward", "dec.", ".ff."},
+    {"others", "", ""},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void row(struct tf_buf *out, const char *label, uint64_t n, double all)
+{
+    tf_buf_printf(out, "  %-26s %13llu  %5.1f %%\n", label, (unsigned long long)n,
+                  100 * (double)n / all);
+}
+
+/* Bytes of one lane's activations: the buffers that the model keeps for the backward pass. */
+static double activations(const struct tf_config *c, double src, double tgt)
+{
+    double D = (double)c->d_model, F = (double)c->d_ff, H = (double)c->heads,
+           k = H * (double)c->d_k, v = H * (double)c->d_v;
+    double attention = 2 * k + 2 * v + H, norm = 2 * D + 2, extra = 5 * D + v + 2 * k + v + F;
+    double enc = (double)c->encoder_layers * (attention + F + 2 * norm) + extra +
+                 2 * (double)c->decoder_layers * (k + v);
+    double dec = (double)c->decoder_layers * (attention + k + v + H + F + 3 * norm) + extra;
+    return 4 * (src * enc + tgt * dec);
+}
+
+enum { MUCH_HIGHER = 3 }; /* times the preset's peak: a rate to be warned of */
+
+static void add_rate(struct tf_buf *out, const struct tf_settings *o)
+{
+    struct tf_schedule s = o->schedule;
+    uint64_t at, usual_at, last = (uint64_t)o->steps;
+    s.d_model = o->config.d_model;
+    double peak = tf_schedule_peak(&s, &at), usual = tf_schedule_peak(&o->usual, &usual_at);
+    tf_buf_printf(out, "learning rate, schedule %s\n", tf_schedule_names[s.kind]);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "peak", peak);
+    tf_buf_printf(out, "  %-26s %13llu\n", "update of the peak", (unsigned long long)at);
+    if (last < at)
+        tf_buf_printf(out, "  %-26s %13.3e\n", "highest, in the last update",
+                      tf_schedule_lr(&s, last));
+    tf_buf_printf(out, "  %-26s %13.3e\n", "peak of the preset", usual);
+    if (peak >= MUCH_HIGHER * usual)
+        tf_warn("the learning rate peaks at %.3g in update %llu, %.3g times the preset's %.3g in "
+                "update %llu: the model may collapse",
+                peak, (unsigned long long)at, peak / usual, usual, (unsigned long long)usual_at);
+}
+
+int tf_plan_tflops(double *tflops, const char *text, struct tf_err *err)
+{
+    /* Paper, footnote 5. */
+    static const struct {
+        const char *name;
+        double tflops;
+    } cards[] = {{"K80", 2.8}, {"K40", 3.7}, {"M40", 6.0}, {"P100", 9.5}};
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        if (strcmp(text, cards[i].name) == 0) {
+            *tflops = cards[i].tflops;
+            return 0;
+        }
+    if (tf_parse_real(tflops, text, 1e-6, 1e6, err) == 0)
+        return 0;
+    return tf_fail_status(err, TF_USAGE, "--tflops '%s': a number, or one of K80, K40, M40, P100",
+                          text);
+}
+
+/* The total with 40,960 embeddings, with which the counts in the paper's Table 3 agree best: 65
+ * million for base. */
+static void add_table3(struct tf_buf *out, const struct tf_config *config)
+{
+    struct tf_config c = *config;
+    struct tf_params p;
+    c.vocab_size = 40960;
+    tf_params_init(&p, &c);
+    tf_buf_printf(out, "  %-26s %13llu\n", "total with 40960 pieces", (unsigned long long)p.count);
+    tf_params_release(&p);
+}
+
+static void add_estimate(struct tf_buf *out, const struct tf_plan *plan)
+{
+    tf_buf_printf(out, "  %-26s %13.3e  (%g hours, %g devices, %g TFLOPS)\n",
+                  "FLOP, the paper's estimate",
+                  plan->hours * 3600 * plan->devices * plan->tflops * 1e12, plan->hours,
+                  plan->devices, plan->tflops);
+}
+
+int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf_plan *plan,
+                struct tf_err *err)
+{
+    const struct tf_config *c = &o->config;
+    double tokens = plan->tokens, length = plan->length;
+    struct tf_params p;
+    uint64_t count[KINDS] = {0};
+    if (c->vocab_size < 1)
+        return tf_fail_status(err, TF_USAGE, "--plan: needs --vocab-size or --init");
+    tf_params_init(&p, c);
+    for (size_t i = 0; i < p.n; i++) {
+        int k = 0;
+        while (strncmp(p.v[i].name, kinds[k].prefix, strlen(kinds[k].prefix)) != 0 ||
+               strstr(p.v[i].name, kinds[k].part) == NULL)
+            k++;
+        count[k] += p.v[i].n;
+    }
+    double all = (double)p.count, mb = 1e-6, block = 4 * (double)p.size * mb;
+    tf_buf_printf(out, "parameters\n");
+    for (int k = 0; k < KINDS; k++)
+        if (count[k] > 0)
+            row(out, kinds[k].label, count[k], all);
+    row(out, "total", p.count, all);
+    add_table3(out, c);
+    int ema = o->ema > 0, lanes = (int)o->threads,
+        shards = o->shards > 0 ? (int)o->shards : TF_CPU_SHARDS;
+    double grads = (double)tf_stepper_gradients(lanes, (size_t)shards, o->accumulate);
+    double share = lanes < shards ? (double)lanes / shards : 1,
+           act = activations(c, tokens * share, tokens * share) * mb;
+    tf_buf_printf(out, "memory on the CPU with %d thread%s, MB\n", lanes, lanes == 1 ? "" : "s");
+    tf_buf_printf(out, "  %-26s %13.1f\n", "weights", block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", ema ? "moments and average" : "moments",
+                  (2 + ema) * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "gradients", grads * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "activations, about", act);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "copy for saving", (3 + ema) * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "total", (6 + 2 * ema + grads) * block + act);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "a checkpoint on disk", (3 + ema) * block);
+    double micro = tf_config_flop(c, tokens, tokens, length, length),
+           step = micro * (double)o->accumulate;
+    tf_buf_printf(out, "work, updates of %.0f source and %.0f target tokens in sentences of %.0f\n",
+                  tokens * (double)o->accumulate, tokens * (double)o->accumulate, length);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP an update", step);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP a target token",
+                  step / (tokens * (double)o->accumulate));
+    tf_buf_printf(out, "  %-26s %13lld\n", "updates", (long long)o->steps);
+    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
+    if (plan->hours > 0)
+        add_estimate(out, plan);
+    add_rate(out, o);
+    tf_params_release(&p);
+    return 0;
+}

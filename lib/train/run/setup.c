@@ -1,0 +1,284 @@
+/* setup.c - from options and the header of the stream to what a run works on. */
+#include "train/run/setup.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "text/vocab_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TUNING = 16 << 20 };
+
+/* ---- the configuration: options and the stream's vocabulary ---- */
+
+static int complete_config(struct tf_setup *s, const struct tf_header *h, struct tf_err *err)
+{
+    struct tf_config *c = &s->config;
+    *c = s->o->config;
+    if (c->vocab_size == 0)
+        c->vocab_size = h->size;
+    if (c->vocab_size == 0)
+        return tf_fail_status(err, TF_USAGE,
+                              "the stream does not contain its vocabulary's size: --vocab-size is "
+                              "required");
+    if (c->vocab_size < h->size)
+        return tf_fail_status(err, TF_USAGE, "--vocab-size %lld: the stream's vocabulary has %lld",
+                              (long long)c->vocab_size, (long long)h->size);
+    if (h->special.eos < 0)
+        return tf_fail(err, "the stream's vocabulary has no eos");
+    c->bos = h->special.bos;
+    c->eos = h->special.eos;
+    c->pad = h->special.pad;
+    if (c->bos < 0 && s->o->need_bos)
+        return tf_fail_status(err, TF_USAGE, "--start bos: the stream's vocabulary has no bos");
+    if (c->bos < 0)
+        c->start = TF_START_ZERO;
+    s->schedule = s->o->schedule;
+    s->schedule.d_model = c->d_model;
+    return tf_config_check(c, err);
+}
+
+/* ---- what all checkpoints share ---- */
+
+/* The settings of training and the machine's as a map: kept in checkpoints, compared at resume.
+ * kernels: NULL without a device. */
+static struct tf_value settings_map(struct tf_setup *s, const char *precision, const char *kernels)
+{
+    struct tf_arena *a = &s->arena;
+    struct tf_value v = tf_settings_map(s->o, a);
+    tf_value_put(a, &v, "precision", tf_value_str(a, precision));
+    if (kernels != NULL)
+        tf_value_put(a, &v, "kernels", tf_value_str(a, kernels));
+    if (s->tuning.text != NULL) {
+        char hash[65];
+        tf_value_put(a, &v, "tuning", tf_value_str(a, tf_hex(hash, s->tuning.sha, 32)));
+    }
+    return v;
+}
+
+void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n)
+{
+    s->vocab = vocab;
+    s->common.vocab = (const uint8_t *)vocab;
+    s->common.vocab_n = n;
+}
+
+/* What is no vocabulary of tf-tokenize may be one of another tokenizer, and right for its streams:
+ * only after a mismatch the likely mistake is named. path: of --vocab, or NULL. */
+static int explain_mismatch(const char *bytes, size_t n, const char *path, struct tf_err *err)
+{
+    struct tf_err why = {0};
+    if (path != NULL && tf_vocab_file_check(bytes, n, &why) != 0) {
+        *err = why;
+        tf_context(err, "%s", path);
+    }
+    return -1;
+}
+
+/* A vocabulary from --vocab, which must be that of the stream; else that of --init. Sets the hash
+ * of *h. */
+static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *err)
+{
+    const struct tf_settings *o = s->o;
+    const struct tf_model_file *m = s->env->from != NULL ? &s->env->from->file : NULL;
+    struct tf_header own = {.has_vocab = true};
+    char *bytes;
+    size_t n;
+    if (o->vocab == NULL && (m == NULL || m->vocab == NULL))
+        return 0;
+    if (o->vocab == NULL) {
+        n = m->vocab_n;
+        bytes = memcpy(tf_xmalloc(n), m->vocab, n);
+    } else if (tf_vocab_file_read(&bytes, &n, o->vocab, err) != 0) {
+        return -1;
+    }
+    tf_setup_take_vocab(s, bytes, n);
+    tf_sha256_of(own.vocab, bytes, n);
+    if (tf_same_vocab(&own, o->vocab, h, "that of the stream", err) != 0)
+        return explain_mismatch(bytes, n, o->vocab, err);
+    if (!h->has_vocab &&
+        tf_vocab_file_fits(bytes, n, o->vocab, s->config.vocab_size, &h->special, err) != 0)
+        return -1;
+    memcpy(h->vocab, own.vocab, sizeof h->vocab);
+    h->has_vocab = true;
+    return 0;
+}
+
+/* The provenance so far is the stream's. */
+static int make_common(struct tf_setup *s, const struct tf_header *stream, const char *precision,
+                       const char *kernels, struct tf_err *err)
+{
+    struct tf_save_common *c = &s->common;
+    struct tf_arena *a = &s->arena;
+    bool has_made = stream->made.kind == TF_ARRAY, has_config = stream->config.kind == TF_MAP;
+    c->header = (struct tf_header){
+        .kind = "checkpoint",
+        .version = 1,
+        .has_vocab = stream->has_vocab,
+        .size = stream->size > 0 ? stream->size : s->config.vocab_size,
+        .special = stream->special,
+        .config = tf_config_map(&s->config, a),
+        .made = has_made ? tf_value_clone(a, &stream->made) : tf_value_array(),
+        .extra = tf_value_map(),
+    };
+    memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);
+    c->settings = settings_map(s, precision, kernels);
+    c->batches = has_config ? tf_value_clone(a, &stream->config) : tf_value_map();
+    return read_vocab(s, &c->header, err);
+}
+
+void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs)
+{
+    tf_header_made(&s->common.header, &s->arena, "tf-train", s->env->opts, inputs);
+}
+
+void tf_setup_add_kernels(struct tf_setup *s)
+{
+    struct tf_value *made = &s->common.header.made;
+    tf_value_put(&s->arena, &made->items[made->n - 1], "kernels",
+                 tf_value_str(&s->arena, s->be->kernels()));
+}
+
+static int new_shards(const struct tf_setup *s)
+{
+    const struct tf_team *t = s->env->team;
+    const int usual = s->be->shards;
+    return !s->be->host && t != NULL && t->comm.size > usual ? t->comm.size : usual;
+}
+
+/* A finished run has no device, and then only what the checkpoint records is known. */
+int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err)
+{
+    const struct tf_settings *o = s->o;
+    struct tf_value *ours = &s->common.settings;
+    const struct tf_value *was = known != NULL ? tf_value_get(known, "shards") : NULL;
+    const int64_t usual = s->be != NULL ? s->be->shards : 0;
+    int64_t shards = o->shards, before = usual;
+    if (was != NULL && tf_value_int_of(known, "shards", 1, TF_MAX_SHARDS, &before, err) != 0)
+        return -1;
+    if ((before & (before - 1)) != 0)
+        return tf_fail(err, "shards: %lld is not a power of two", (long long)before);
+    if (shards == 0)
+        shards = known != NULL ? before : new_shards(s);
+    if (was != NULL || (usual > 0 && shards != usual))
+        tf_value_put(&s->arena, ours, "shards", tf_value_int(shards));
+    if (known != NULL && was == NULL && tf_value_get(ours, "shards") != NULL)
+        tf_value_put(&s->arena, known, "shards", tf_value_int(usual));
+    s->shards = (int)shards;
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int read_tuning(struct tf_setup *s, struct tf_err *err)
+{
+    struct tf_tuning_file *t = &s->tuning;
+    if (s->o->tuning == NULL)
+        return 0;
+    if (tf_read_file(&t->text, &t->n, s->o->tuning, MAX_TUNING, err) != 0)
+        return -1;
+    tf_sha256_of(t->sha, t->text, t->n);
+    return 0;
+}
+
+static int configure(struct tf_setup *s, struct tf_header stream, const char *precision,
+                     const char *kernels, struct tf_err *err)
+{
+    const struct tf_start_model *from = s->env->from;
+    if ((from != NULL && tf_start_model_complete(from, &stream, err) != 0) ||
+        complete_config(s, &stream, err) != 0)
+        return -1;
+    return make_common(s, &stream, precision, kernels, err);
+}
+
+int tf_setup_open(struct tf_setup *s, const struct tf_settings *o, const struct tf_run_env *env,
+                  struct tf_err *err)
+{
+    struct tf_err why = {0};
+    *s = (struct tf_setup){.o = o, .env = env};
+    if ((s->be = tf_backend_find(o->device, o->precision, TF_USE_TRAINING, &why, err)) == NULL)
+        return -1;
+    tf_backend_note(&why);
+    if (read_tuning(s, err) != 0 || tf_feed_open(&s->feed, o->input, err) != 0)
+        return -1;
+    return configure(s, *tf_feed_header(s->feed), s->be->precision, s->be->kernels(), err);
+}
+
+int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
+                             const struct tf_run_env *env, const struct tf_model_file *m,
+                             struct tf_err *err)
+{
+    const struct tf_value *batches = tf_value_get(&m->state, "batches"),
+                          *settings = tf_value_get(&m->state, "settings"),
+                          *precision = settings != NULL && settings->kind == TF_MAP
+                                           ? tf_value_get(settings, "precision")
+                                           : NULL;
+    struct tf_header stream = m->header;
+    const char *word = "fp32";
+    if (o->precision != NULL)
+        word = o->precision;
+    else if (precision != NULL && precision->kind == TF_TEXT)
+        word = precision->text;
+    *s = (struct tf_setup){.o = o, .env = env};
+    stream.config = batches != NULL ? *batches : tf_value_map();
+    return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, NULL, err);
+}
+
+static void check_batches(const struct tf_setup *s)
+{
+    const struct tf_settings *o = s->o;
+    int64_t tokens, fit = o->fit_tokens;
+    struct tf_err none = {0};
+    char more[40] = "";
+    if (fit == 0 || tf_value_int_of(&s->common.batches, "tokens", 1, 1 << 20, &tokens, &none) != 0)
+        return;
+    int64_t update = tokens * o->accumulate;
+    if (update >= fit / 2 && update <= fit * 2)
+        return;
+    if (tokens < fit)
+        snprintf(more, sizeof more, ", or --accumulate %lld",
+                 (long long)((fit + tokens / 2) / tokens));
+    tf_warn("updates of up to %lld tokens: the learning rate of preset %s is for %lld "
+            "(tf-batch --preset %s%s)",
+            (long long)update, o->preset, (long long)fit, o->preset, more);
+}
+
+void tf_setup_check(const struct tf_setup *s)
+{
+    check_batches(s);
+    if (s->common.header.has_vocab && s->common.vocab == NULL && !s->o->no_save)
+        tf_warn("no --vocab: the model will carry no vocabulary");
+}
+
+void tf_setup_release(struct tf_setup *s)
+{
+    tf_feed_close(s->feed);
+    free(s->vocab);
+    free(s->tuning.text);
+    tf_arena_release(&s->arena);
+    *s = (struct tf_setup){0};
+}
+
+int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
+                     const struct tf_start_weights *w, bool tune, struct tf_err *err)
+{
+    const struct tf_settings *o = s->o;
+    const struct tf_stepper_start start = {
+        .team = s->env->team,
+        .p = w->p,
+        .m = w->m,
+        .v = w->v,
+        .e = w->e,
+        .ema = o->ema > 0,
+        .accumulate = o->accumulate,
+        .shards = s->shards,
+        .threads = (int)o->threads,
+        .tuning = s->tuning.text,
+        .tuning_name = o->tuning,
+        .tuning_n = s->tuning.n,
+        .tune = tune,
+    };
+    return tf_stepper_init(stepper, s->be, &s->config, &start, err);
+}

@@ -1,0 +1,221 @@
+/* start.c - setup and checkpoint become a run that is ready for its first batch. */
+#include "train/run/history.h"
+#include "train/run/loop.h"
+#include "train/run/resume.h"
+#include "train/run/signals.h"
+#include "train/run/validation.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int open_directory(struct tf_run *r, struct tf_err *err)
+{
+    const struct tf_settings *o = r->o;
+    if (tf_rundir_open(&r->dir, o->dir, err) != 0)
+        return -1;
+    int own = o->log != NULL && strcmp(o->log, "-") != 0 ? tf_rundir_owns(o->dir, o->log, err) : 0;
+    if (own > 0)
+        return tf_fail_status(err, TF_USAGE, "--log %s: a file of the run itself", o->log);
+    return own;
+}
+
+static void report_finished(const struct tf_settings *o, const struct tf_run_state *s)
+{
+    if (s->step >= (uint64_t)o->steps)
+        tf_note("%s: step %llu of %lld is done: nothing left to do", o->dir,
+                (unsigned long long)s->step, (long long)o->steps);
+    else
+        tf_note("%s: stopped at step %llu, no improvement since step %llu: nothing left to do",
+                o->dir, (unsigned long long)s->step, (unsigned long long)s->best_step);
+}
+
+/* A finished run needs neither stream nor device, but other options than its own are refused all
+ * the same. */
+static int start_finished(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
+{
+    const struct tf_settings *o = r->o;
+    if (!o->force && (tf_setup_from_checkpoint(&r->setup, o, r->env, &from->file, err) != 0 ||
+                      tf_resume_compare(from, &r->setup, err) != 0))
+        return -1;
+    if (tf_resume_repair_best(from, &r->dir, err) != 0)
+        return -1;
+    report_finished(o, &from->state);
+    tf_run_report_complete(o, &from->state, from->path);
+    return TF_RUN_ENDED;
+}
+
+/* Check the validation data before there is work to lose. Other data than before starts a new
+ * search for the best. */
+static int check_validation_data(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_run_state *s = &r->state;
+    const struct tf_setup *p = &r->setup;
+    struct tf_valid_data data;
+    if (r->o->valid == NULL)
+        return 0;
+    if (tf_validate_check(&data, r->o->valid, &p->common.header, &p->config, err) != 0)
+        return -1;
+    tf_collapse_init(&r->collapse, &data.tokens, &p->schedule, (uint64_t)r->o->steps);
+    if (s->has_valid && memcmp(s->valid, data.sha, sizeof data.sha) != 0) {
+        tf_note("%s: not the validation data of the checkpoint: earlier results do not count for "
+                "best.tfm",
+                r->o->valid);
+        tf_state_forget_best(s);
+    }
+    s->has_valid = true;
+    memcpy(s->valid, data.sha, sizeof data.sha);
+    return 0;
+}
+
+/* Setup, weights and state: new, or those of the checkpoint. */
+static int open_stepper(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
+{
+    struct tf_setup *s = &r->setup;
+    struct tf_start_weights w = {0};
+    int rc = tf_setup_open(s, r->o, r->env, err);
+    if (rc == 0 && from->path == NULL)
+        rc = tf_setup_new_weights(s, &w, err);
+    else if (rc == 0 && (rc = tf_resume_compare(from, s, err)) == 0)
+        rc = tf_resume_load(from, s, &w, err);
+    if (from->path != NULL)
+        tf_model_free_tensors(&from->file); /* before memory for training is needed */
+    if (s->env->from != NULL)
+        tf_model_free_tensors(&s->env->from->file);
+    r->state = from->state;
+    if (rc == 0)
+        rc = check_validation_data(r, err);
+    if (rc == 0)
+        rc = tf_setup_stepper(s, &r->stepper, &w, false, err);
+    tf_start_weights_release(&w);
+    return rc;
+}
+
+static void open_saver(struct tf_run *r, const struct tf_resume *from)
+{
+    const struct tf_settings *o = r->o;
+    uint64_t step = r->state.step;
+    r->saved.step = UINT64_MAX;
+    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper.w.params, o->ema > 0,
+                                  (uint64_t)o->keep, (uint64_t)o->save_every);
+    if (from->path == NULL)
+        return;
+    tf_saver_set_last(r->saved.saver, from->path);
+    r->saved.step = step;
+    if (!from->regular)
+        return;
+    r->saved.regular_step = step;
+    if (r->state.has_best && r->state.best_step == step)
+        r->saved.best_step = step;
+}
+
+/* The first item of the stream; NULL when a stop is requested. If the ranks are lost, the first
+ * update will say so. */
+static const struct tf_feed_item *wait_first(struct tf_run *r)
+{
+    const struct tf_feed_item *item;
+    struct tf_err lost = {0};
+    while ((item = tf_feed_next(r->setup.feed)) == NULL && !tf_stop &&
+           tf_stepper_idle(&r->stepper, &lost) == 0)
+        ;
+    return item;
+}
+
+/* With --force: a run that became a different one gets a new provenance stage; one that resumed
+ * unchanged does not, however often it was started. */
+static void record_override(struct tf_run *r, const struct tf_resume *from)
+{
+    struct tf_value none = tf_value_map();
+    wait_first(r);
+    if (tf_feed_other_corpus(r->setup.feed))
+        tf_warn("%s: the corpus differs from the checkpoint's; continuing with the new one",
+                r->o->input);
+    else if (!from->overridden)
+        return;
+    tf_setup_add_stage(&r->setup, &none);
+    if (from->other_kernels)
+        tf_setup_add_kernels(&r->setup);
+}
+
+/* The first line of the log names the corpus, which only batches contain. */
+static int report_start(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
+{
+    const struct tf_batch_cursor *data = from->path != NULL ? &r->state.cursor : NULL;
+    if (from->path == NULL || r->o->force) {
+        const struct tf_feed_item *item = wait_first(r);
+        data = item != NULL && item->kind == TF_FEED_BATCH ? &item->next : NULL;
+    }
+    const struct tf_run_origin origin = {&r->setup, &r->stepper, &r->state, data, from->path};
+    return tf_run_report_start(&r->report, &origin, err);
+}
+
+/* Do what a killed run had no time for: link best.tfm and delete old checkpoints, which would fill
+ * the disk after many kills. Whether the checkpoint before was a multiple of the --save-every of
+ * that time is not known: 1. A start refused for its first batch changes no checkpoint. */
+static int finish_killed_run(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
+{
+    const struct tf_feed_item *item = wait_first(r);
+    if (item != NULL && item->kind == TF_FEED_ERROR)
+        return 0; /* reported by the loop */
+    if (tf_resume_repair_best(from, &r->dir, err) != 0)
+        return -1;
+    return tf_rundir_retain(&r->dir, (uint64_t)r->o->keep, 1, r->state.step, err);
+}
+
+static int read_history(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_in log;
+    if (tf_rundir_input(&r->dir, &log, TF_RUN_LOG, O_NOFOLLOW, err) != 0)
+        return -1;
+    int rc = tf_history_read(&r->collapse, &log, err);
+    tf_in_close(&log);
+    return rc;
+}
+
+static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
+{
+    const struct tf_settings *o = r->o;
+    bool resumed = from->path != NULL;
+    if (open_stepper(r, from, err) != 0)
+        return -1;
+    open_saver(r, from);
+    if (tf_run_report_open(&r->report, o, r->env, &r->dir, resumed ? &r->state : NULL, err) != 0)
+        return -1;
+    if (r->o->valid != NULL && r->state.has_best && read_history(r, err) != 0)
+        return -1;
+    if (!resumed)
+        tf_setup_check(&r->setup);
+    tf_signals_catch();
+    tf_feed_start(r->setup.feed, &r->setup.config, resumed ? &r->state.cursor : NULL, o->force);
+    if (resumed && o->force)
+        record_override(r, from);
+    if (resumed && r->state.cursor.part > 0)
+        tf_note("resuming from %s, in part %llu of the stream: those before it are skipped",
+                from->path, (unsigned long long)r->state.cursor.part);
+    else if (resumed)
+        tf_note("resuming from %s", from->path);
+    if (report_start(r, from, err) != 0)
+        return -1;
+    return resumed && from->regular ? finish_killed_run(r, from, err) : 0;
+}
+
+int tf_run_start(struct tf_run *r, struct tf_err *err)
+{
+    struct tf_resume from;
+    if (open_directory(r, err) != 0 || tf_resume_find(&from, &r->dir, err) != 0)
+        return -1;
+    int rc = tf_resume_finished(&from, r->o) ? start_finished(r, &from, err)
+                                             : start_training(r, &from, err);
+    tf_resume_release(&from);
+    return rc;
+}
+
+void tf_run_release(struct tf_run *r)
+{
+    tf_saver_free(r->saved.saver);
+    tf_stepper_release(&r->stepper);
+    tf_run_report_close(&r->report);
+    if (r->dir.path != NULL)
+        tf_rundir_close(&r->dir);
+    tf_setup_release(&r->setup);
+}

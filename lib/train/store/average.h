@@ -1,0 +1,21 @@
+/* average.h - the mean of several checkpoints of one model (paper, 6.1). */
+#ifndef TF_TRAIN_STORE_AVERAGE_H
+#define TF_TRAIN_STORE_AVERAGE_H
+
+#include "base/opt.h"
+#include "train/store/rundir.h"
+
+/* Write to `output` ("-": stdout) a model whose weights are the means of those of n files, summed
+ * in float64 in the given order and rounded once; ema: the means of their moving averages. All
+ * inputs and the output are opened before the first is read. Inputs must agree in configuration,
+ * vocabulary and shapes. The provenance is that of the first input and a stage of `prog` with its
+ * options and the fingerprints of all inputs. */
+int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
+               const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
+/* The same with the last `last` regular checkpoints of a run's directory, by the steps in their
+ * headers, oldest first; last 0: as many as the run's preset averages. Fewer are an error, and so
+ * is an output with the name of one of the run's own files. */
+int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog,
+                   const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
+
+#endif

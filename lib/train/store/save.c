@@ -1,0 +1,229 @@
+/* save.c - checkpoints, written while training continues. */
+#include "train/store/save.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "model/load.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tf_saver {
+    const struct tf_rundir *dir;
+    const struct tf_save_common *common;
+    const struct tf_params *params;
+    uint64_t keep, every;
+    float *block[4]; /* host copies of p, m, v, e */
+    struct tf_run_state state;
+    enum tf_save_kind kind;
+    bool best;
+    pthread_t thread;
+    bool running;  /* a save began, and tf_saver_wait has not said how it ended */
+    bool joinable; /* it has a thread */
+    bool written;  /* the file got its name, whatever failed after that */
+    atomic_bool done;
+    struct tf_err err;    /* of the save, read after the join */
+    char *name;           /* of the file being written, without the directory */
+    char *writing, *last; /* its path; that of the newest complete one */
+};
+
+char *tf_save_name(enum tf_save_kind kind, uint64_t step)
+{
+    return kind == TF_SAVE_REGULAR ? tf_rundir_regular_name(step)
+                                   : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+}
+
+struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
+                              const struct tf_params *params, bool ema, uint64_t keep,
+                              uint64_t every)
+{
+    struct tf_saver *s = tf_xcalloc(1, sizeof *s);
+    s->dir = dir;
+    s->common = common;
+    s->params = params;
+    s->keep = keep;
+    s->every = every;
+    for (int i = 0; i < (ema ? 4 : 3); i++)
+        s->block[i] = tf_xcalloc(params->size, sizeof(float));
+    return s;
+}
+
+void tf_saver_free(struct tf_saver *s)
+{
+    if (s == NULL)
+        return;
+    struct tf_err ignored = {0};
+    (void)!tf_saver_wait(s, &ignored);
+    for (int i = 0; i < 4; i++)
+        free(s->block[i]);
+    free(s->name);
+    free(s->writing);
+    free(s->last);
+    free(s);
+}
+
+/* A finite gradient can produce weights or moments that are not (its square overflows). They are
+ * never written. */
+static int check_finite(const struct tf_saver *s, struct tf_err *err)
+{
+    static const char *const what[] = {"a weight", "a first moment", "a second moment",
+                                       "a moving average"};
+    for (int i = 0; i < 4; i++)
+        if (s->block[i] != NULL &&
+            !tf_tensor_finite(TF_F32, s->block[i], s->params->size * sizeof *s->block[i]))
+            return tf_fail_status(err, TF_DIVERGED, "diverged at step %llu: %s is not finite",
+                                  (unsigned long long)s->state.step, what[i]);
+    return 0;
+}
+
+static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
+{
+    static const char *const prefix[] = {"p/", "m/", "v/", "e/"};
+    const struct tf_save_common *c = s->common;
+    struct tf_header h = c->header;
+    struct tf_arena a = {0};
+    struct tf_state records[TF_STATE_RECORDS];
+    size_t n_records = tf_state_records(records, &a, &s->state, &c->settings, &c->batches), n = 0;
+    struct tf_tensor *t = tf_arena_zalloc(&a, 4 * s->params->n * sizeof *t);
+    for (int i = 0; i < 4; i++)
+        if (s->block[i] != NULL) {
+            memcpy(t + n, tf_model_tensors(&a, s->params, s->block[i], prefix[i]),
+                   s->params->n * sizeof *t);
+            n += s->params->n;
+        }
+    int rc = tf_model_put(out, &h, c->vocab, c->vocab_n, records, n_records, t, n, err);
+    tf_arena_release(&a);
+    return rc;
+}
+
+/* Read back and check what was written before it gets its name, as a run that resumes would. */
+static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
+{
+    struct tf_model_file m;
+    struct tf_run_state state;
+    if (tf_out_flush(out, err) != 0)
+        return -1;
+    int rc = tf_rundir_read(s->dir, out->temp, &m, TF_MODEL_CHECK, err);
+    if (rc == 0) {
+        rc = tf_state_read(&state, &m, err);
+        if (rc == 0 && !tf_state_same(&state, &s->state))
+            rc = tf_fail(err, "another state than was written");
+        tf_model_release(&m);
+    }
+    return rc == 0 ? 0 : tf_context(err, "reading back the new file");
+}
+
+static int write_file(const struct tf_saver *s, struct tf_err *err)
+{
+    struct tf_out out;
+    if (tf_rundir_create(s->dir, &out, s->name, err) != 0)
+        return -1;
+    int rc = put(s, &out, err);
+    if (rc == 0)
+        rc = verify(s, &out, err);
+    if (rc == 0)
+        rc = tf_rundir_check_lock(s->dir, err);
+    if (rc == 0)
+        return tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    return rc;
+}
+
+static int save_files(struct tf_saver *s, struct tf_err *err)
+{
+    if (write_file(s, err) != 0)
+        return -1;
+    s->written = true;
+    if (s->best && tf_rundir_make_best(s->dir, s->writing, err) != 0)
+        return -1;
+    if (s->kind != TF_SAVE_REGULAR)
+        return 0;
+    return tf_rundir_retain(s->dir, s->keep, s->every, s->state.step, err);
+}
+
+/* When the lock is lost, that is the reason: the run that has it now removes our temporary files.
+ */
+static int save(struct tf_saver *s, struct tf_err *err)
+{
+    struct tf_err lock = {0};
+    if (check_finite(s, err) != 0)
+        return -1;
+    if (save_files(s, err) == 0)
+        return 0;
+    if (tf_rundir_check_lock(s->dir, &lock) != 0 && lock.status == TF_AGAIN)
+        *err = lock;
+    return -1;
+}
+
+static void *save_main(void *arg)
+{
+    struct tf_saver *s = arg;
+    (void)!save(s, &s->err);
+    atomic_store_explicit(&s->done, true, memory_order_release);
+    return NULL;
+}
+
+int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
+{
+    if (!s->running)
+        return 0;
+    if (s->joinable)
+        pthread_join(s->thread, NULL);
+    s->running = false;
+    if (s->written && s->kind != TF_SAVE_BEST)
+        tf_saver_set_last(s, s->writing);
+    if (s->err.status != 0) {
+        *err = s->err;
+        return -1;
+    }
+    return 1;
+}
+
+bool tf_saver_writing(const struct tf_saver *s)
+{
+    return s->running && !atomic_load_explicit(&s->done, memory_order_acquire);
+}
+
+int tf_saver_poll(struct tf_saver *s, struct tf_err *err)
+{
+    return atomic_load_explicit(&s->done, memory_order_acquire) ? tf_saver_wait(s, err) : 0;
+}
+
+int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state,
+                   enum tf_save_kind kind, bool best, struct tf_err *err)
+{
+    if (tf_saver_wait(s, err) < 0)
+        return -1;
+    for (int i = 0; i < TF_BLOCKS; i++)
+        if (s->block[i] != NULL &&
+            tf_stepper_collect(from, s->block[i], (enum tf_stepper_block)i, err) != 0)
+            return -1;
+    free(s->name);
+    free(s->writing);
+    s->name = tf_save_name(kind, state->step);
+    s->writing = tf_rundir_file(s->dir->path, s->name);
+    s->state = *state;
+    s->kind = kind;
+    s->best = best;
+    s->written = false;
+    memset(&s->err, 0, sizeof s->err);
+    atomic_store(&s->done, false);
+    s->running = true;
+    s->joinable = tf_thread_start(&s->thread, save_main, s) == 0;
+    if (!s->joinable)
+        save_main(s);
+    return 0;
+}
+
+const char *tf_saver_last(const struct tf_saver *s)
+{
+    return s->last;
+}
+
+void tf_saver_set_last(struct tf_saver *s, const char *path)
+{
+    char *copy = tf_xstrdup(path);
+    free(s->last);
+    s->last = copy;
+}
