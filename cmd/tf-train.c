@@ -6,7 +6,7 @@
 #include "train/run/run.h"
 #include "train/settings/presets.h"
 #include "train/run/signals.h"
-#include "train/ranks/worker.h"
+#include "train/run/tune.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static int join(int *status, struct tf_err *err)
         tf_warn("ranks are bound to one CPU each of %ld (mpirun --bind-to none frees them)",
                 sysconf(_SC_NPROCESSORS_ONLN));
     if (rc == 0 && team.comm.rank > 0) {
-        *status = tf_worker(&team, given("threads") ? (int)o.threads : default_threads(), err);
+        *status = tf_run_worker(&team, given("threads") ? (int)o.threads : default_threads(), err);
         rc = *status < 0 ? -1 : 0;
     } else if (rc != 0 && team.comm.rank > 0) {
         *status = err->status;

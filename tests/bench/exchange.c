@@ -76,7 +76,8 @@ int main(int argc, char **argv)
     if (team.comm.size < 2)
         die("start it as several ranks: mpirun -n 2");
     struct tf_ctx *ctx = team.be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
-    must(ctx == NULL ? -1 : tf_parts_init(&p, &team, team.be, ctx, n, &err), &err);
+    must(ctx == NULL ? -1 : tf_parts_init(&p, &team, team.be, n, &err), &err);
+    p.ctx = ctx;
     float *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y);
     if (x == NULL || y == NULL)
         die("no memory");

@@ -14,10 +14,11 @@ static bool good_vote(struct tf_team *t)
     struct tf_err none = {0}, err = {0};
     const int rank = t->comm.rank, n = t->comm.size;
     double sums[2] = {rank, 1};
+    int signal;
     t->worked = rank == 1 ? 2 : 1;
-    return tf_team_vote(t, &none, rank == n - 1 ? 12 : 0, sums, 2, &err) == 0 &&
-           sums[0] == n * (n - 1) / 2 && sums[1] == n && t->stop == 12 && t->slowest == 1 &&
-           tf_team_vote(t, &none, 0, NULL, 0, &err) == 0 && t->stop == 0;
+    return tf_team_vote(t, &none, rank == n - 1 ? 12 : 0, &signal, sums, 2, &err) == 0 &&
+           sums[0] == n * (n - 1) / 2 && sums[1] == n && signal == 12 && t->slowest == 1 &&
+           tf_team_vote(t, &none, 0, &signal, NULL, 0, &err) == 0 && signal == 0;
 }
 
 /* Two fail: all learn of the first one. */
@@ -29,7 +30,7 @@ static bool bad_vote(struct tf_team *t)
         tf_fail_status(&mine, TF_DIVERGED, "no %s at %d", "luck", t->comm.rank);
     const int first = t->comm.size - 2;
     snprintf(want, sizeof want, "rank %d (%s): no luck at %d", first, t->comm.host[first], first);
-    return tf_team_vote(t, &mine, 0, NULL, 0, &err) == -1 && err.status == TF_DIVERGED &&
+    return tf_team_vote(t, &mine, 0, NULL, NULL, 0, &err) == -1 && err.status == TF_DIVERGED &&
            strcmp(err.msg, first > 0 ? want : "no luck at 0") == 0;
 }
 

@@ -87,10 +87,10 @@ static int open_all(struct tf_team *t, struct tf_ctx *ctx, const struct tf_link_
     tf_deadline(0, NULL);
     if (rc == 0)
         memcpy(t->link, info->library, sizeof t->link);
-    rc = tf_team_vote(t, &mine, 0, NULL, 0, err);
+    rc = tf_team_vote(t, &mine, 0, NULL, NULL, 0, err);
     if (rc == 0) {
         (void)meet(t, ctx, pair, &mine);
-        rc = tf_team_vote(t, &mine, 0, NULL, 0, err);
+        rc = tf_team_vote(t, &mine, 0, NULL, NULL, 0, err);
     }
     if (rc != 0)
         close_link(t, ctx, true);
@@ -118,7 +118,7 @@ int tf_link_open(struct tf_team *t, struct tf_ctx *ctx, struct tf_err *err)
 
 void tf_link_close(struct tf_team *t, struct tf_ctx *ctx)
 {
-    if (t == NULL || t->link[0] == 0)
+    if (t->link[0] == 0)
         return;
     close_link(t, ctx, t->comm.failed);
 }

@@ -6,12 +6,10 @@
 
 #include <stdlib.h>
 
-int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
-                  struct tf_ctx *ctx, size_t n, struct tf_err *err)
+int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be, size_t n,
+                  struct tf_err *err)
 {
-    *p = (struct tf_parts){.team = team, .be = be, .ctx = ctx, .n = n, .to = n};
-    if (team == NULL)
-        return 0;
+    *p = (struct tf_parts){.team = team, .be = be, .n = n};
     const struct tf_comm *c = &team->comm;
     const size_t chunk = be->norm_chunk, chunks = (n + chunk - 1) / chunk, ranks = (size_t)c->size;
     const int slot = tf_comm_slot(c, c->rank);
@@ -164,8 +162,6 @@ static int gather_by_host(const struct tf_parts *p, tf_mem *base, enum tf_elem e
 int tf_parts_gather(const struct tf_parts *p, tf_mem *base, enum tf_elem e, size_t per,
                     struct tf_err *err)
 {
-    if (p->team == NULL)
-        return 0;
     const size_t ranks = (size_t)p->team->comm.size;
     size_t *edge = tf_xarray(NULL, ranks + 1, sizeof *edge);
     for (size_t i = 0; i <= ranks; i++)

@@ -1,6 +1,6 @@
 /* parts.h - the parts of the weights that ranks own, and moving whole blocks and parts between
- * them. A block has one element of the backend's PARAM for each weight. With ranks, it is cut by
- * slot (comm.h) into parts of whole be->norm_chunk; a process of its own has all of it.
+ * them. A block has one element of the backend's PARAM for each weight. It is cut by slot (comm.h)
+ * into parts of whole be->norm_chunk.
  *
  * Gradients, norms and weights go from device to device where those are linked (link.h). Otherwise,
  * and with all else, ranks exchange host memory, and what is in a device's is copied to the host
@@ -11,20 +11,20 @@
 #include "train/ranks/team.h"
 
 struct tf_parts {
-    struct tf_team *team; /* NULL: a process of its own */
+    struct tf_team *team;
     const struct tf_backend *be;
     struct tf_ctx *ctx;
     size_t n;        /* elements of a block */
     size_t from, to; /* those of our part; from is 0 on rank 0 */
-    size_t *edge;    /* [ranks + 1]: where parts begin, by slot; NULL without a team */
+    size_t *edge;    /* [ranks + 1]: where parts begin, by slot */
     /* a block in host memory; NULL where that is backend memory, and where devices are linked */
     char *stage;
 };
 
-/* Cut n elements between chunks. team, be and ctx are borrowed. On failure too, *p must be
- * released. */
-int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be,
-                  struct tf_ctx *ctx, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* Cut n elements between chunks. team and be are borrowed, and p->ctx, which the caller sets before
+ * the next call. On failure too, *p must be released. */
+int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_backend *be, size_t n,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* All ranks at once, after tf_parts_init and before the first exchange: link their devices. */
 int tf_parts_link(struct tf_parts *p, struct tf_err *err) TF_MUST_CHECK;
 /* Before the lane's memory is freed. */

@@ -24,18 +24,18 @@ int tf_team_share(struct tf_team *t, void *all, const void *mine, size_t n, stru
 }
 
 struct vote {
-    int status, stop;
+    int status, signal;
     double worked;
     char msg[256];
     double sums[TF_VOTE_SUMS];
 };
 
-int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double *sums, size_t n,
-                 struct tf_err *err)
+int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int signal, int *any, double *sums,
+                 size_t n, struct tf_err *err)
 {
     const size_t size = offsetof(struct vote, sums) + n * sizeof *sums;
     struct vote *all = tf_xcalloc((size_t)t->comm.size, sizeof *all),
-                own = {.status = mine->status, .stop = stop, .worked = t->worked};
+                own = {.status = mine->status, .signal = signal, .worked = t->worked};
     char *at = (char *)all;
     TF_ASSERT(n <= TF_VOTE_SUMS);
     snprintf(own.msg, sizeof own.msg, "%.255s", mine->msg);
@@ -45,7 +45,7 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
     for (size_t i = 0; i < n; i++)
         sums[i] = 0;
     double longest = -1;
-    t->stop = 0;
+    int heard = 0;
     t->worked = 0;
     for (int rank = 0; rc == 0 && rank < t->comm.size; rank++) {
         struct vote v = {0};
@@ -55,8 +55,8 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
             if (rank > 0)
                 tf_context(err, "rank %d (%s)", rank, t->comm.host[rank]);
         }
-        if (v.stop != 0 && (t->stop == 0 || t->stop == SIGUSR1))
-            t->stop = v.stop;
+        if (v.signal != 0 && (heard == 0 || heard == SIGUSR1))
+            heard = v.signal;
         if (v.worked > longest) {
             longest = v.worked;
             t->slowest = rank;
@@ -64,8 +64,17 @@ int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double 
         for (size_t i = 0; i < n; i++)
             sums[i] += v.sums[i];
     }
+    if (any != NULL)
+        *any = heard;
     free(all);
     return rc;
+}
+
+int tf_team_heard(struct tf_team *t)
+{
+    int signal = t->heard;
+    t->heard = 0;
+    return signal;
 }
 
 int tf_team_compare(struct tf_team *t, uint32_t number, const char *what, struct tf_err *err)
@@ -143,7 +152,7 @@ static int find_backend(struct tf_team *t, const char *device, const char *preci
     struct tf_err mine = {0};
     t->be =
         tf_backend_find_shared(device, number_on_host(&t->comm), precision, TF_USE_TRAINING, &mine);
-    return tf_team_vote(t, t->be != NULL ? &well : &mine, 0, NULL, 0, err);
+    return tf_team_vote(t, t->be != NULL ? &well : &mine, 0, NULL, NULL, 0, err);
 }
 
 int tf_team_open(struct tf_team *t, enum tf_comm_use use, double limit, const char *device,
@@ -179,8 +188,7 @@ bool tf_team_silent(const struct tf_team *t)
 
 int tf_team_lost(struct tf_team *t)
 {
-    if (t != NULL)
-        t->comm.failed = true;
+    t->comm.failed = true;
     return -1;
 }
 
@@ -189,7 +197,7 @@ int tf_team_lost(struct tf_team *t)
 int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, size_t n, int first,
                   int last, struct tf_err *err)
 {
-    if (t == NULL || t->comm.rank > 0)
+    if (t->comm.rank > 0)
         return 0;
     const int ranks = t->comm.size;
     struct tf_order with = order;

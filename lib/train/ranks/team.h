@@ -26,7 +26,7 @@ enum tf_order_kind {
     TF_ORDER_EVALUATE,
     TF_ORDER_COLLECT,
     TF_ORDER_COMPARE,
-    TF_ORDER_IDLE, /* nothing to do, but all vote */
+    TF_ORDER_IDLE,    /* nothing to do, but all vote */
     TF_ORDER_RELEASE, /* the stepper: links between devices are closed by all ranks at once */
     TF_ORDER_QUIT,
 };
@@ -60,11 +60,12 @@ struct tf_team {
     struct tf_comm comm;
     const struct tf_backend *be; /* the same kernels, and the same device's model, on all ranks */
     int sharing;                 /* ranks that share the CPUs of this one, itself included */
-    int stop;                    /* a signal that some rank got, as of the last vote; else 0 */
-    double ordered;              /* time of the last order */
-    bool joined;                 /* tf_team_open succeeded */
-    double worked;               /* seconds that this rank computed before the next vote */
-    int slowest;                 /* the rank that computed longest before the last vote */
+    int (*arrived)(void); /* the signal that this process got, asked before votes; NULL: none */
+    int heard;            /* what a vote said of the ranks' signals, until tf_team_heard */
+    double ordered;       /* time of the last order */
+    bool joined;          /* tf_team_open succeeded */
+    double worked;        /* seconds that this rank computed before the next vote */
+    int slowest;          /* the rank that computed longest before the last vote */
     /* what links the ranks' devices (link.h); "": their memory passes through the host's */
     char link[32];
 };
@@ -80,12 +81,11 @@ void tf_team_close(struct tf_team *t, int status);
 
 /* Has rank 0 given no order for so long that it should show the others that it is alive? */
 bool tf_team_silent(const struct tf_team *t);
-/* After a failure that the other ranks do not know of, which sets t->comm.failed: -1. Without a
- * team (NULL), nothing else. */
+/* After a failure that the other ranks do not know of, which sets t->comm.failed: -1. */
 int tf_team_lost(struct tf_team *t);
 
 /* On rank 0, give an order to all others; n bytes follow for ranks first .. last - 1. On another
- * rank, and with t NULL, nothing. */
+ * rank, nothing. */
 int tf_team_order(struct tf_team *t, struct tf_order order, const void *bytes, size_t n, int first,
                   int last, struct tf_err *err) TF_MUST_CHECK;
 /* On another rank, wait for the next order; the bytes that follow replace the contents of *b. */
@@ -101,9 +101,13 @@ int tf_team_compare(struct tf_team *t, uint32_t number, const char *what,
 /* Most sums of a vote. */
 enum { TF_VOTE_SUMS = 256 };
 /* All ranks report how they fared (mine->status 0: well) and the signal that they got (0: none):
- * -1 on all of them, with the reason of the first in *err, when one failed. Otherwise sums [n]
- * become the totals over ranks, added in their order, and t->stop and t->slowest are set. */
-int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int stop, double *sums, size_t n,
-                 struct tf_err *err) TF_MUST_CHECK;
+ * -1 on all of them, with the reason of the first in *err, when one failed. Otherwise *any becomes
+ * a signal that some rank got (0: none; NULL: not asked), sums [n] the totals over ranks, added in
+ * their order, and t->slowest is set. */
+int tf_team_vote(struct tf_team *t, const struct tf_err *mine, int signal, int *any, double *sums,
+                 size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* The signal in the votes since the last call: one that stops the run or else USR1, which requests
+ * a save; 0: none. */
+int tf_team_heard(struct tf_team *t);
 
 #endif

@@ -1,7 +1,6 @@
 /* worker.c - see worker.h. */
 #include "train/ranks/worker.h"
-#include "train/run/signals.h"
-#include "train/step/stepper.h"
+#include "train/ranks/ranked.h"
 
 /* Seconds that rank 0 may take to load a model and to wait for the stream's header, which is before
  * it can say that it is alive. */
@@ -18,16 +17,14 @@ struct worker {
 /* n bytes came with the order. */
 static int start(struct worker *w, const struct tf_team_start *o, size_t n, struct tf_err *err)
 {
-    const struct tf_stepper_start start = {.team = w->team,
-                                           .moments = o->moments,
-                                           .ema = o->ema,
+    const struct tf_stepper_start start = {.ema = o->ema,
                                            .accumulate = o->accumulate,
                                            .shards = o->shards,
                                            .threads = w->threads,
                                            .tuning = n > 0 ? w->bytes.p : NULL,
                                            .tuning_name = "--tuning",
                                            .tuning_n = n};
-    return tf_stepper_init(&w->stepper, w->team->be, &o->config, &start, err);
+    return tf_ranked_init(&w->stepper, w->team, w->team->be, &o->config, &start, o->moments, err);
 }
 
 static void receive(struct worker *w, const struct tf_order *o)
@@ -35,7 +32,7 @@ static void receive(struct worker *w, const struct tf_order *o)
     if (o->add.number == 0)
         tf_stepper_begin(&w->stepper);
     if (o->n > 0)
-        tf_stepper_receive(&w->stepper, w->bytes.p, &o->add.rng);
+        tf_ranked_receive(&w->stepper, w->bytes.p, &o->add.rng);
 }
 
 static int measure(struct worker *w, struct tf_err *err)
@@ -90,8 +87,6 @@ int tf_worker(struct tf_team *t, int threads, struct tf_err *err)
     struct tf_order o = {.kind = TF_ORDER_IDLE};
     const double limit = t->comm.limit;
     int rc = 0;
-    tf_signals_catch_early(SIG_DFL); /* USR1 */
-    tf_signals_catch();
     if (limit < LOADING)
         t->comm.limit = LOADING;
     while (rc == 0 && o.kind != TF_ORDER_QUIT) {

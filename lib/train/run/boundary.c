@@ -1,7 +1,8 @@
 /* boundary.c - between two updates: validate, save, stop. */
+#include "train/run/boundary.h"
 #include "train/run/advice.h"
-#include "train/run/loop.h"
-#include "train/run/signals.h"
+#include "train/run/checkpoints.h"
+#include "train/run/metrics.h"
 #include "train/run/validation.h"
 
 #include <math.h>
@@ -61,7 +62,7 @@ static int validate(struct tf_run *r, struct tf_err *err)
     struct tf_sums sums;
     double start = tf_now();
     int rc = tf_validate(&sums, &r->stepper, r->o->valid, r->state.valid, &r->setup.common.header,
-                         &tf_stop, err);
+                         r->env, err);
     if (rc != 0)
         return rc < 0 ? -1 : TF_RUN_NO_BATCH;
     uint64_t best_before = r->state.has_best ? r->state.best_step : 0;
@@ -134,10 +135,10 @@ int tf_run_boundary(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_settings *o = r->o;
     bool enough = r->state.step >= (uint64_t)o->steps;
-    bool pause = tf_stop || valid_due(r) || tf_run_save_due(r) || enough;
+    bool pause = tf_run_stopping(r->env) || valid_due(r) || tf_run_save_due(r) || enough;
     if ((pause && tf_run_collect_last(r, err) != 0) || tf_run_poll_save(r, err) != 0)
         return -1;
-    if (tf_stop)
+    if (tf_run_stopping(r->env))
         return tf_run_stop(r, err);
     if (valid_due(r)) {
         int rc = validate(r, err);

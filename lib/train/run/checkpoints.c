@@ -1,6 +1,6 @@
 /* checkpoints.c - when a run saves, and under which name. */
-#include "train/run/loop.h"
-#include "train/run/signals.h"
+#include "train/run/checkpoints.h"
+#include "train/run/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,9 +84,9 @@ int tf_run_wait_save(struct tf_run *r, struct tf_err *err)
 int tf_run_save_requested(struct tf_run *r, struct tf_err *err)
 {
     double minutes = r->o->save_minutes;
-    if (!tf_save_requested && !(minutes > 0 && tf_now() - r->saved.time >= 60 * minutes))
+    bool requested = tf_run_take_save_request(r->env);
+    if (!requested && !(minutes > 0 && tf_now() - r->saved.time >= 60 * minutes))
         return 0;
-    tf_save_requested = 0;
     if (r->saved.step == r->state.step || r->state.step == 0)
         return 0;
     return tf_run_collect_last(r, err) != 0 ? -1 : tf_run_save(r, TF_SAVE_RESUME, false, err);

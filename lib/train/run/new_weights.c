@@ -1,19 +1,8 @@
 /* new_weights.c - the weights of a run that does not resume: random, or another model's. */
+#include "train/run/new_weights.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/load.h"
-#include "train/run/setup.h"
-
-#include <stdlib.h>
-
-void tf_start_weights_release(struct tf_start_weights *w)
-{
-    free(w->p);
-    free(w->m);
-    free(w->v);
-    free(w->e);
-    *w = (struct tf_start_weights){0};
-}
 
 static int random_weights(const struct tf_setup *s, float **p, struct tf_err *err)
 {

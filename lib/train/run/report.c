@@ -141,8 +141,8 @@ int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *fro
         tf_json_put_str(j, "from", from->checkpoint);
     tf_json_put_str(j, "device", stepper->be->describe(stepper->ctx[0]));
     tf_json_put_uint(j, "threads", (uint64_t)stepper->lanes);
-    if (stepper->team != NULL)
-        put_ranks(j, stepper->team, stepper->shards);
+    if (r->env->team != NULL)
+        put_ranks(j, r->env->team, stepper->shards);
     tf_json_put_uint(j, "parameters", stepper->w.params.count);
     put_settings(j, o);
     put_value(j, "config", &common->header.config);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "text/vocab_file.h"
+#include "train/ranks/ranked.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,12 +262,20 @@ void tf_setup_release(struct tf_setup *s)
     *s = (struct tf_setup){0};
 }
 
+void tf_start_weights_release(struct tf_start_weights *w)
+{
+    free(w->p);
+    free(w->m);
+    free(w->v);
+    free(w->e);
+    *w = (struct tf_start_weights){0};
+}
+
 int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
                      const struct tf_start_weights *w, bool tune, struct tf_err *err)
 {
     const struct tf_settings *o = s->o;
     const struct tf_stepper_start start = {
-        .team = s->env->team,
         .p = w->p,
         .m = w->m,
         .v = w->v,
@@ -280,5 +289,7 @@ int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
         .tuning_n = s->tuning.n,
         .tune = tune,
     };
-    return tf_stepper_init(stepper, s->be, &s->config, &start, err);
+    return s->env->team != NULL
+               ? tf_ranked_init(stepper, s->env->team, s->be, &s->config, &start, w->m != NULL, err)
+               : tf_stepper_init(stepper, s->be, &s->config, &start, err);
 }

@@ -4,7 +4,8 @@
 #define TF_TRAIN_RUN_SETUP_H
 
 #include "train/run/feed.h"
-#include "train/run/run.h"
+#include "train/run/env.h"
+#include "train/settings/settings.h"
 #include "train/store/save.h"
 
 /* A file of measured algorithms for matrix products (--tuning); text NULL without one. */
@@ -61,10 +62,6 @@ void tf_setup_add_kernels(struct tf_setup *s);
 struct tf_start_weights {
     float *p, *m, *v, *e;
 };
-/* Random weights by --seed, or those of the model of --init; adds the run's first stage to the
- * provenance. */
-int tf_setup_new_weights(struct tf_setup *s, struct tf_start_weights *w,
-                         struct tf_err *err) TF_MUST_CHECK;
 void tf_start_weights_release(struct tf_start_weights *w);
 /* A stepper that starts from these weights. tune: it measures algorithms. */
 int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,

@@ -56,6 +56,30 @@ void tf_signals_catch(void)
     catch (SIGUSR2, on_stop);
 }
 
+int tf_signals_stop(void)
+{
+    return tf_stop ? (int)tf_stop_signal : 0;
+}
+
+int tf_signals_any(void)
+{
+    int sig = tf_signals_stop();
+    if (!tf_save_requested)
+        return sig;
+    tf_save_requested = 0;
+    return sig != 0 ? sig : SIGUSR1;
+}
+
+void tf_signals_take(int sig)
+{
+    if (sig == SIGUSR1) {
+        tf_save_requested = 1;
+    } else if (sig != 0 && !tf_stop) {
+        tf_stop_signal = sig;
+        tf_stop = 1;
+    }
+}
+
 void tf_signals_reraise(void)
 {
     int sig = tf_stop_signal;

@@ -15,6 +15,12 @@ extern volatile sig_atomic_t tf_save_requested; /* USR1 arrived; the loop clears
 void tf_signals_catch_early(void (*stop)(int));
 /* Install the handlers; a signal that was ignored at start (nohup) stays ignored. */
 void tf_signals_catch(void);
+/* What this process votes for: the signal that stops it; 0: none. */
+int tf_signals_stop(void);
+/* The same on a rank that only passes signals on: else SIGUSR1, which it then forgets. */
+int tf_signals_any(void);
+/* Take a signal that another rank got as our own; 0: none. */
+void tf_signals_take(int sig);
 /* After a stop by TERM, INT or HUP: end the process by that signal. Returns after USR2, and when
  * there was none. */
 void tf_signals_reraise(void);

@@ -1,6 +1,7 @@
 /* start.c - setup and checkpoint become a run that is ready for its first batch. */
+#include "train/run/start.h"
 #include "train/run/history.h"
-#include "train/run/loop.h"
+#include "train/run/new_weights.h"
 #include "train/run/resume.h"
 #include "train/run/signals.h"
 #include "train/run/validation.h"
@@ -115,7 +116,7 @@ static const struct tf_feed_item *wait_first(struct tf_run *r)
 {
     const struct tf_feed_item *item;
     struct tf_err lost = {0};
-    while ((item = tf_feed_next(r->setup.feed)) == NULL && !tf_stop &&
+    while ((item = tf_feed_next(r->setup.feed)) == NULL && !tf_run_stopping(r->env) &&
            tf_stepper_idle(&r->stepper, &lost) == 0)
         ;
     return item;

@@ -1,7 +1,7 @@
 /* tune.c - a few passes, for what the device measures in them. */
+#include "train/run/tune.h"
 #include "base/output.h"
-#include "train/run/setup.h"
-#include "train/run/signals.h"
+#include "train/run/new_weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { BATCHES = 32 }; /* these have nearly all numbers of rows that a run will 
 static int pass(struct tf_setup *s, struct tf_stepper *stepper, uint32_t number, struct tf_err *err)
 {
     const struct tf_feed_item *item;
-    while ((item = tf_feed_next(s->feed)) == NULL && !tf_stop)
+    while ((item = tf_feed_next(s->feed)) == NULL && !tf_run_stopping(s->env))
         ;
     if (item == NULL || item->kind == TF_FEED_END)
         return 1;

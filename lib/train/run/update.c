@@ -1,6 +1,7 @@
 /* update.c - one update: batches from the feed into the stepper, then Adam. */
-#include "train/run/loop.h"
-#include "train/run/signals.h"
+#include "train/run/update.h"
+#include "train/run/checkpoints.h"
+#include "train/run/metrics.h"
 
 /* The next item of the feed; NULL when a stop is requested. While the stream is waited for, the
  * last boundary is still the state to save. */
@@ -9,12 +10,12 @@ static int wait_item(struct tf_run *r, const struct tf_feed_item **item, struct 
     struct tf_feed *feed = r->setup.feed;
     if (!tf_feed_ready(feed) && tf_run_collect_last(r, err) != 0)
         return -1;
-    while ((*item = tf_feed_next(feed)) == NULL && !tf_stop) {
+    while ((*item = tf_feed_next(feed)) == NULL && !tf_run_stopping(r->env)) {
         if (tf_run_poll_save(r, err) != 0 || tf_run_save_requested(r, err) != 0 ||
             tf_stepper_idle(&r->stepper, err) != 0)
             return -1;
     }
-    if (tf_stop)
+    if (tf_run_stopping(r->env))
         *item = NULL;
     return 0;
 }

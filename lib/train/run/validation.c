@@ -124,15 +124,14 @@ int tf_validate_check(struct tf_valid_data *data, const char *path, const struct
 }
 
 int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path, const uint8_t sha[32],
-                const struct tf_header *train, const volatile sig_atomic_t *stop,
-                struct tf_err *err)
+                const struct tf_header *train, const struct tf_run_env *env, struct tf_err *err)
 {
     struct valid v;
     int rc = 0;
     *sums = (struct tf_sums){0};
     if (open_valid(&v, path, train, &s->w.config, err) != 0)
         return -1;
-    while (!*stop && (rc = next_batch(&v, err)) > 0)
+    while (!tf_run_stopping(env) && (rc = next_batch(&v, err)) > 0)
         if (tf_stepper_evaluate(s, sums, &v.pairs, err) != 0) {
             rc = tf_context(err, "%s", v.in.name);
             break;
@@ -140,7 +139,8 @@ int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path, co
     uint8_t now[32];
     tf_sha256_end(&v.sha, now);
     close_valid(&v);
-    if (!*stop && rc == 0 && memcmp(now, sha, sizeof now) != 0)
+    const bool stopped = tf_run_stopping(env);
+    if (!stopped && rc == 0 && memcmp(now, sha, sizeof now) != 0)
         return tf_fail(err, "%s: its sentences changed during the run", path);
-    return *stop ? 1 : rc;
+    return stopped ? 1 : rc;
 }

@@ -5,8 +5,8 @@
 
 #include "stream/stream.h"
 #include "train/run/collapse.h"
+#include "train/run/env.h"
 #include "train/step/stepper.h"
-#include <signal.h>
 
 /* Perplexity exp(nll / tokens) and accuracy correct / tokens, over target tokens with EOS, without
  * label smoothing. */
@@ -22,10 +22,10 @@ struct tf_valid_data {
  * stream, with the vocabulary of `train` and for a model of that configuration. */
 int tf_validate_check(struct tf_valid_data *data, const char *path, const struct tf_header *train,
                       const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
-/* Evaluate the whole file, whose hash must be sha. 1: *stop became true before the end, and *sums
+/* Evaluate the whole file, whose hash must be sha. 1: a signal stopped it before the end, and *sums
  * is incomplete. */
 int tf_validate(struct tf_sums *sums, struct tf_stepper *s, const char *path, const uint8_t sha[32],
-                const struct tf_header *train, const volatile sig_atomic_t *stop,
+                const struct tf_header *train, const struct tf_run_env *env,
                 struct tf_err *err) TF_MUST_CHECK;
 
 #endif

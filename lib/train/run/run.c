@@ -1,7 +1,13 @@
-/* loop.c - a run from start to end: boundary, update, boundary, ... */
-#include "train/run/loop.h"
+/* run.c - a run from start to end: boundary, update, boundary, ... */
+#include "train/run/run.h"
 #include "base/sandbox.h"
+#include "train/ranks/worker.h"
+#include "train/run/boundary.h"
+#include "train/run/checkpoints.h"
+#include "train/run/metrics.h"
 #include "train/run/signals.h"
+#include "train/run/start.h"
+#include "train/run/update.h"
 
 /* No further update: a stop was requested, or the stream ended or failed (then *err is set). */
 static int end_of_stream(struct tf_run *r, bool failed, struct tf_err *err)
@@ -14,7 +20,7 @@ static int end_of_stream(struct tf_run *r, bool failed, struct tf_err *err)
             *err = last;
         return -1;
     }
-    if (tf_stop) { /* the same signal may have ended the producer too */
+    if (tf_run_stopping(r->env)) { /* the same signal may have ended the producer too */
         *err = (struct tf_err){0};
         return tf_run_stop(r, err);
     }
@@ -67,6 +73,8 @@ void tf_run_widen(struct tf_sandbox *sandbox, const struct tf_settings *o, enum 
 int tf_run(const struct tf_settings *o, const struct tf_run_env *env, struct tf_err *err)
 {
     struct tf_run r = {.o = o, .env = env};
+    if (env->team != NULL)
+        env->team->arrived = tf_signals_stop;
     int rc = tf_run_start(&r, err);
     if (rc == 0) {
         r.saved.time = tf_now();
@@ -75,5 +83,13 @@ int tf_run(const struct tf_settings *o, const struct tf_run_env *env, struct tf_
     tf_run_release(&r);
     if (rc < 0 || rc == TF_RUN_COLLAPSED)
         return -1;
-    return tf_stop && (tf_stop_signal == SIGUSR2 || env->team != NULL) ? TF_AGAIN : 0;
+    return tf_run_stopping(env) && (tf_stop_signal == SIGUSR2 || env->team != NULL) ? TF_AGAIN : 0;
+}
+
+int tf_run_worker(struct tf_team *t, int threads, struct tf_err *err)
+{
+    tf_signals_catch_early(SIG_DFL); /* USR1 */
+    tf_signals_catch();
+    t->arrived = tf_signals_any;
+    return tf_worker(t, threads, err);
 }

@@ -1,0 +1,24 @@
+/* env.c - see env.h. */
+#include "train/run/env.h"
+#include "train/run/signals.h"
+
+/* Act on the signals of other ranks as on our own. */
+static void hear(const struct tf_run_env *env)
+{
+    if (env->team != NULL)
+        tf_signals_take(tf_team_heard(env->team));
+}
+
+bool tf_run_stopping(const struct tf_run_env *env)
+{
+    hear(env);
+    return tf_stop;
+}
+
+bool tf_run_take_save_request(const struct tf_run_env *env)
+{
+    hear(env);
+    bool requested = tf_save_requested;
+    tf_save_requested = 0;
+    return requested;
+}
