@@ -4,6 +4,7 @@
 #include "common_options.h"
 #include "train/run/plan.h"
 #include "train/run/run.h"
+#include "train/settings/derive.h"
 #include "train/settings/presets.h"
 #include "train/run/signals.h"
 #include "train/run/tune.h"

@@ -16,12 +16,12 @@ plant() {
     printf '%b' "$2" >"$T/$1"
 }
 
-@test "a layer includes itself and those before it, and no files include each other" {
+@test "a layer or room includes itself and those before it, and no files include each other" {
     architecture includes >"$T/found"
     expect_none "includes" <"$T/found"
 }
 
-@test "the check of includes sees a later layer, another backend and cycles" {
+@test "the check of includes sees a later layer or room, another backend and cycles" {
     plant lib/base/err.h ''
     plant lib/base/a.c '#include "base/err.h"\n#include "cbor/cbor.h"\n'
     plant lib/cbor/cbor.h ''
@@ -32,12 +32,19 @@ plant() {
     plant lib/text/d.h ''
     plant lib/text/d.c '#include "c.h"\n#include "d.h"\n'
     plant lib/odd.h ''
+    plant lib/train/ranks/e.h ''
+    plant lib/train/ranks/h.c '#include "train/ranks/e.h"\n#include "train/step/f.h"\n'
+    plant lib/train/step/f.h ''
+    plant lib/train/step/f.c '#include "train/step/f.h"\n#include "train/ranks/e.h"\n'
+    plant lib/train/g.c ''
     plant cmd/tf-x.c '#include "text/c.h"\n'
     cd "$T"
     output=$(architecture includes)
     expect_output 'lib/base/a.c:2: #include "cbor/cbor.h"
 lib/odd.h: not in a layer
 lib/ops/cpu/b.c:2: #include "ops/ref/x.h"
+lib/train/g.c: not in a room
+lib/train/step/f.c:2: #include "train/ranks/e.h"
 cycle: lib/text/c lib/text/d'
 }
 

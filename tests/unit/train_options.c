@@ -1,5 +1,6 @@
 /* Settings that follow from options: what a preset's own widths are when others change. */
 #include "../harness/tap.h"
+#include "train/settings/derive.h"
 #include "train/settings/presets.h"
 
 static struct tf_settings s;

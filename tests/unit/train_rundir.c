@@ -3,7 +3,8 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "train/store/journal.h"
-#include "train/store/rundir.h"
+#include "train/store/newest.h"
+#include "train/store/retain.h"
 
 #include <errno.h>
 #include <sys/stat.h>

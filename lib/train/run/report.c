@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "cbor/json.h"
-#include "train/run/advice.h"
+#include "train/store/average.h"
 #include "train/store/rundir.h"
 #include "train/run/validation.h"
 

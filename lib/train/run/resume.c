@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "model/load.h"
+#include "train/store/newest.h"
+#include "train/store/retain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "train/run/new_weights.h"
 #include "train/run/resume.h"
 #include "train/run/signals.h"
+#include "train/store/retain.h"
 #include "train/run/validation.h"
 
 #include <fcntl.h>

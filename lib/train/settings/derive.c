@@ -1,5 +1,5 @@
 /* derive.c - settings that follow from others, and combinations that make no sense. */
-#include "train/settings/settings.h"
+#include "train/settings/derive.h"
 
 /* Are the widths those of the model of --init, whatever they are? */
 static bool repeats_model(const struct tf_config *c, const struct tf_config *model)

@@ -85,12 +85,4 @@ struct tf_value tf_settings_map(const struct tf_settings *s, struct tf_arena *a)
 /* Add to the map of an older checkpoint what it does not record. */
 void tf_settings_complete(struct tf_value *map, struct tf_arena *a);
 
-/* ---- from options to settings ---- */
-
-/* After all options are parsed: derive those that follow from others (d_k and d_v from d_model and
- * heads, ...) and refuse combinations that make no sense (TF_USAGE). opts: which were given. model:
- * that of --init, or NULL. */
-int tf_settings_derive(struct tf_settings *s, struct tf_opt *opts, const struct tf_config *model,
-                       struct tf_err *err) TF_MUST_CHECK;
-
 #endif

@@ -4,19 +4,63 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "model/load.h"
-#include "train/run/advice.h"
 #include "train/settings/presets.h"
+#include "train/store/state.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     OTHER_FILES = 32, /* descriptors besides the inputs */
     NAMED = 10,       /* checkpoints named in a message */
 };
+
+/* ---- the command ---- */
+
+static bool add_single(struct tf_buf *b, const char *dir, bool ema)
+{
+    static const char *const names[] = {TF_RUN_BEST, TF_RUN_RESUME};
+    bool found = false;
+    for (int i = 0; i < 2 && !found; i++) {
+        char *path = tf_rundir_file(dir, names[i]);
+        found = access(path, R_OK) == 0;
+        if (found) {
+            tf_buf_printf(b, "tf-avgckpt %s", ema ? "--ema " : "");
+            tf_buf_shell_word(b, path, strlen(path));
+        }
+        free(path);
+    }
+    return found;
+}
+
+bool tf_advise_average(struct tf_buf *b, const char *dir, uint64_t n, bool ema)
+{
+    if (n > 0) {
+        tf_buf_printf(b, "tf-avgckpt %s-n %llu ", ema ? "--ema " : "", (unsigned long long)n);
+        tf_buf_shell_word(b, dir, strlen(dir));
+    } else if (!add_single(b, dir, ema)) {
+        return false;
+    }
+    tf_buf_str(b, " -o model.tfm");
+    return true;
+}
+
+uint64_t tf_count_regular(const char *dir, uint64_t most)
+{
+    struct tf_checkpoint_list l;
+    struct tf_err err;
+    if (tf_rundir_list(&l, dir, &err) != 0)
+        return 0;
+    uint64_t n = l.n < most ? l.n : most;
+    tf_checkpoint_list_release(&l);
+    return n;
+}
+
+/* ---- which checkpoints ---- */
 
 /* Is it a checkpoint of its step? 0; 1 for a model that is not a checkpoint. */
 static int check_checkpoint(const struct tf_checkpoint_file *f, struct tf_err *err)

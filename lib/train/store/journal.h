@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "train/store/rundir.h"
+#include "train/store/state.h"
 
 /* Lines are objects {"event": "start" | "step" | "valid" | "save" | "end", "step": N, ...}. Each is
  * written by one write(2) as soon as it is complete. A zero struct may be closed. */

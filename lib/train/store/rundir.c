@@ -1,13 +1,9 @@
 /* rundir.c - the directory of a run. */
 #include "train/store/rundir.h"
 #include "base/fd.h"
-#include "base/input.h"
-#include "base/log.h"
 #include "base/memory.h"
-#include "base/output.h"
 #include "base/path.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -18,104 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *tf_rundir_file(const char *dir, const char *name)
-{
-    size_t n = strlen(dir), m = strlen(name);
-    while (n > 1 && dir[n - 1] == '/')
-        n--;
-    char *p = tf_xmalloc(n + m + 2);
-    memcpy(p, dir, n);
-    p[n] = '/';
-    memcpy(p + n + 1, name, m + 1);
-    return p;
-}
+/* ---- files ---- */
 
-enum { NAME = 40 };
-
-static const char *regular_name(char name[NAME], uint64_t step)
-{
-    snprintf(name, NAME, "ckpt-%08llu.tfm", (unsigned long long)step);
-    return name;
-}
-
-char *tf_rundir_regular_name(uint64_t step)
-{
-    char name[NAME];
-    return tf_xstrdup(regular_name(name, step));
-}
-
-/* Is it the very name that we give to the checkpoint of a step? A number too large for 64 bits and
- * superfluous zeros are not. */
-static bool regular_step(const char *name, uint64_t *step)
-{
-    char ours[NAME];
-    uint64_t x = 0;
-    if (strncmp(name, "ckpt-", 5) != 0)
-        return false;
-    for (const char *p = name + 5; *p >= '0' && *p <= '9'; p++)
-        x = x * 10 + (uint64_t)(*p - '0');
-    *step = x;
-    return strcmp(name, regular_name(ours, x)) == 0;
-}
-
-static int by_step(const void *a, const void *b)
-{
-    const struct tf_checkpoint_file *x = a, *y = b;
-    return x->step < y->step ? -1 : x->step > y->step;
-}
-
-/* Would opening it wait, or act on a device? */
-static bool is_special(int dir, const char *name)
-{
-    struct stat st;
-    return fstatat(dir, name, &st, 0) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
-/* The next entry: 1; 0 at the end; -1, with errno. */
-static int next_entry(DIR *d, struct dirent **e)
-{
-    errno = 0;
-    *e = readdir(d);
-    return *e != NULL ? 1 : errno != 0 ? -1 : 0;
-}
-
-/* List d, which is closed; NULL: opening it failed. dir: its path. */
-static int list(struct tf_checkpoint_list *l, DIR *d, const char *dir, struct tf_err *err)
-{
-    *l = (struct tf_checkpoint_list){0};
-    if (d == NULL)
-        return tf_fail_errno(err, "%s", dir);
-    uint64_t step;
-    struct dirent *e;
-    int rc;
-    while ((rc = next_entry(d, &e)) > 0)
-        if (regular_step(e->d_name, &step)) {
-            char *path = tf_rundir_file(dir, e->d_name);
-            if (is_special(dirfd(d), e->d_name)) {
-                tf_warn("%s: not a regular file; skipped", path);
-                free(path);
-                continue;
-            }
-            l->v = tf_xarray(l->v, l->n + 1, sizeof *l->v);
-            l->v[l->n++] = (struct tf_checkpoint_file){.path = path, .step = step};
-        }
-    if (rc < 0) {
-        tf_fail_errno(err, "%s", dir);
-        tf_checkpoint_list_release(l);
-    }
-    closedir(d);
-    if (l->n > 1)
-        qsort(l->v, l->n, sizeof *l->v, by_step);
-    return rc;
-}
-
-int tf_rundir_list(struct tf_checkpoint_list *l, const char *dir, struct tf_err *err)
-{
-    return list(l, opendir(dir), dir, err);
-}
-
-/* A stream of its own: reading it from the start leaves d->fd alone. */
-static DIR *open_dir(const struct tf_rundir *d)
+DIR *tf_rundir_entries(const struct tf_rundir *d)
 {
     int fd = tf_fd_open_at(d->fd, ".", O_RDONLY | O_DIRECTORY, 0);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -126,25 +27,6 @@ static DIR *open_dir(const struct tf_rundir *d)
     }
     return dir;
 }
-
-int tf_checkpoint_check_step(const struct tf_checkpoint_file *f, uint64_t step, struct tf_err *err)
-{
-    if (step == f->step)
-        return 0;
-    return tf_fail(err,
-                   "%s: the name is that of step %llu, but it contains step %llu; move it away",
-                   f->path, (unsigned long long)f->step, (unsigned long long)step);
-}
-
-void tf_checkpoint_list_release(struct tf_checkpoint_list *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i].path);
-    free(l->v);
-    *l = (struct tf_checkpoint_list){0};
-}
-
-/* ---- opening ---- */
 
 int tf_rundir_open_file(const struct tf_rundir *d, const char *name, int flags, struct tf_err *err)
 {
@@ -321,7 +203,7 @@ int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err)
 static bool own_name(const char *name)
 {
     uint64_t step;
-    return regular_step(name, &step) || strcmp(name, TF_RUN_RESUME) == 0 ||
+    return tf_rundir_regular_step(name, &step) || strcmp(name, TF_RUN_RESUME) == 0 ||
            strcmp(name, TF_RUN_BEST) == 0 || strcmp(name, TF_RUN_LOG) == 0 ||
            strcmp(name, TF_RUN_LOCK) == 0;
 }
@@ -332,7 +214,7 @@ static int owns_link(DIR *d, const char *dir, const char *path, struct tf_err *e
     struct dirent *e;
     bool own = false;
     int rc = 0;
-    while (!own && (rc = next_entry(d, &e)) > 0)
+    while (!own && (rc = tf_next_entry(d, &e)) > 0)
         if (own_name(e->d_name)) {
             char *file = tf_rundir_file(dir, e->d_name);
             own = tf_same_file(file, path);
@@ -372,10 +254,10 @@ static bool own_temporary(const char *name)
 /* Remove the temporary files of killed runs; what cannot be read stays for the next start. */
 static void sweep(const struct tf_rundir *dir)
 {
-    DIR *d = open_dir(dir);
+    DIR *d = tf_rundir_entries(dir);
     if (d == NULL)
         return;
-    for (struct dirent *e; next_entry(d, &e) > 0;)
+    for (struct dirent *e; tf_next_entry(d, &e) > 0;)
         if (own_temporary(e->d_name))
             unlinkat(dir->fd, e->d_name, 0);
     closedir(d);
@@ -411,233 +293,4 @@ void tf_rundir_close(struct tf_rundir *d)
         close(d->fd);
     free(d->path);
     *d = (struct tf_rundir){.fd = -1, .lock = -1};
-}
-
-/* ---- the newest ---- */
-
-struct candidate {
-    struct tf_checkpoint_file file;
-    int rank; /* for equal steps, the lowest first; 0: regular */
-};
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-    return x->file.step != y->file.step ? (x->file.step > y->file.step ? -1 : 1)
-                                        : x->rank - y->rank;
-}
-
-/* Read the step of a file that has none in its name: resume.tfm, best.tfm. False when there is no
- * such file, and the path is NULL; *why is set when the step can't be read. */
-static bool peek(struct candidate *c, const struct tf_rundir *d, const char *name, int rank,
-                 struct tf_err *why)
-{
-    struct tf_model_file m;
-    struct stat st;
-    *why = (struct tf_err){0};
-    *c = (struct candidate){.rank = rank};
-    if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
-        return false;
-    c->file.path = tf_rundir_file(d->path, name);
-    if (tf_rundir_read(d, name, &m, TF_MODEL_HEAD, why) == 0) {
-        if (tf_state_step(&c->file.step, &m, why) != 0)
-            tf_context(why, "%s", c->file.path);
-        tf_model_release(&m);
-    }
-    return true;
-}
-
-static const char *last_part(const char *path)
-{
-    return strrchr(path, '/') + 1;
-}
-
-/* Read all of it. */
-static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s,
-                           const struct tf_rundir *d, const char *path, struct tf_err *err)
-{
-    if (tf_rundir_read(d, last_part(path), m, 0, err) != 0)
-        return -1;
-    if (tf_state_read(s, m, err) == 0)
-        return 0;
-    tf_model_release(m);
-    return tf_context(err, "%s", path);
-}
-
-/* Only what is in a file is damage, or a directory under its name. A file that cannot be read now,
- * because of its mode, a missing disk or memory, may be whole: an older one would lose its updates.
- */
-static int check_damaged(const struct tf_err *why, struct tf_err *err)
-{
-    if (why->sys == 0 || why->sys == EISDIR)
-        return 0;
-    return tf_fail(err, "%s; to resume from an older checkpoint, move it away", why->msg);
-}
-
-struct candidates {
-    struct candidate *v;
-    size_t n, torn; /* torn: those that are not among them, because they have no step */
-};
-
-static int find_candidates(struct candidates *c, const struct tf_rundir *d, struct tf_err *err)
-{
-    static const char *const others[] = {TF_RUN_RESUME, TF_RUN_BEST};
-    enum { OTHERS = sizeof others / sizeof *others };
-    struct tf_checkpoint_list l;
-    *c = (struct candidates){0};
-    if (list(&l, open_dir(d), d->path, err) != 0)
-        return -1;
-    c->v = tf_xcalloc(l.n + OTHERS, sizeof *c->v);
-    for (; c->n < l.n; c->n++)
-        c->v[c->n].file = l.v[c->n];
-    free(l.v);
-    int rc = 0;
-    for (int i = 0; i < OTHERS && rc == 0; i++) {
-        struct candidate *new = &c->v[c->n];
-        struct tf_err why;
-        if (!peek(new, d, others[i], i + 1, &why))
-            continue;
-        if (why.status == 0) {
-            c->n++;
-            continue;
-        }
-        free(new->file.path);
-        c->torn++;
-        if ((rc = check_damaged(&why, err)) == 0)
-            tf_warn("%s; skipped", why.msg);
-    }
-    qsort(c->v, c->n, sizeof *c->v, newest_first);
-    return rc;
-}
-
-static int read_newest(const struct candidates *c, const struct tf_rundir *d,
-                       struct tf_model_file *m, struct tf_run_state *s, char **path,
-                       struct tf_err *err)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        const struct tf_checkpoint_file *f = &c->v[i].file;
-        struct tf_err why = {0};
-        if (read_checkpoint(m, s, d, f->path, &why) == 0) {
-            if (c->v[i].rank == 0 && tf_checkpoint_check_step(f, s->step, err) != 0) {
-                tf_model_release(m);
-                return -1;
-            }
-            *path = tf_xstrdup(f->path);
-            return 1;
-        }
-        if (check_damaged(&why, err) != 0)
-            return -1;
-        tf_warn("%s%s", why.msg, i + 1 < c->n ? "; trying the checkpoint before it" : "");
-    }
-    if (c->n + c->torn == 0)
-        return 0;
-    return tf_fail(err, "%s: none of its %zu checkpoints can be read", d->path, c->n + c->torn);
-}
-
-int tf_rundir_newest(const struct tf_rundir *d, struct tf_model_file *m, struct tf_run_state *s,
-                     char **path, struct tf_err *err)
-{
-    struct candidates c;
-    *path = NULL;
-    int rc = find_candidates(&c, d, err);
-    if (rc == 0)
-        rc = read_newest(&c, d, m, s, path, err);
-    for (size_t i = 0; i < c.n; i++)
-        free(c.v[i].file.path);
-    free(c.v);
-    return rc;
-}
-
-/* ---- best and retention ---- */
-
-static int copy(const struct tf_rundir *d, const char *from, const char *to, struct tf_err *err)
-{
-    struct tf_in in;
-    struct tf_out out;
-    ssize_t n;
-    if (tf_rundir_input(d, &in, from, 0, err) != 0)
-        return -1;
-    if (tf_rundir_create(d, &out, to, err) != 0) {
-        tf_in_close(&in);
-        return -1;
-    }
-    while ((n = tf_in_fill(&in, 1, err)) > 0) {
-        if (tf_out_write(&out, in.buf + in.pos, (size_t)n, err) != 0) {
-            n = -1;
-            break;
-        }
-        in.pos += (size_t)n;
-    }
-    tf_in_close(&in);
-    if (n == 0)
-        return tf_out_commit(&out, err);
-    tf_out_abort(&out);
-    return -1;
-}
-
-int tf_rundir_make_best(const struct tf_rundir *d, const char *path, struct tf_err *err)
-{
-    char temp[48], *best = tf_rundir_file(d->path, TF_RUN_BEST);
-    const char *name = last_part(path);
-    int rc = 0;
-    snprintf(temp, sizeof temp, ".tf-" TF_RUN_BEST ".tmp.%ld", (long)getpid());
-    unlinkat(d->fd, temp, 0);
-    if (linkat(d->fd, name, d->fd, temp, 0) != 0)
-        rc = copy(d, name, TF_RUN_BEST, err); /* a file system without hard links */
-    else if (renameat(d->fd, temp, d->fd, TF_RUN_BEST) != 0)
-        rc = tf_fail_errno(err, "%s: rename", best);
-    else
-        rc = tf_sync_dir_at(d->fd, best, err);
-    unlinkat(d->fd, temp, 0); /* rename does nothing when both names are one file */
-    free(best);
-    return rc;
-}
-
-bool tf_rundir_best_is(const struct tf_rundir *d, uint64_t step)
-{
-    struct candidate best;
-    struct tf_err why;
-    bool there = peek(&best, d, TF_RUN_BEST, 0, &why);
-    free(best.file.path);
-    return there && why.status == 0 && best.file.step == step;
-}
-
-static int remove_checkpoint(const struct tf_rundir *d, const char *path, struct tf_err *err)
-{
-    return unlinkat(d->fd, last_part(path), 0) != 0 && errno != ENOENT
-               ? tf_fail_errno(err, "%s: unlink", path)
-               : 0;
-}
-
-int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, uint64_t step,
-                     struct tf_err *err)
-{
-    struct tf_checkpoint_list l;
-    struct candidate resume;
-    struct tf_err why;
-    int rc = 0;
-    if (list(&l, open_dir(d), d->path, err) != 0)
-        return -1;
-    /* Files of later steps are damaged ones that a resumed run skipped: they do not count. */
-    size_t n = 0;
-    while (n < l.n && l.v[n].step <= step)
-        n++;
-    /* The last checkpoint of an earlier end of the run: one that never stopped would not have it.
-     */
-    if (n > 1 && l.v[n - 2].step % every != 0) {
-        rc = remove_checkpoint(d, l.v[n - 2].path, err);
-        struct tf_checkpoint_file gone = l.v[n - 2];
-        l.v[n - 2] = l.v[n - 1];
-        l.v[n - 1] = gone;
-        n--;
-    }
-    for (size_t i = 0; keep > 0 && rc == 0 && i + keep < n; i++)
-        rc = remove_checkpoint(d, l.v[i].path, err);
-    if (rc == 0 && peek(&resume, d, TF_RUN_RESUME, 0, &why)) {
-        if (why.status == 0 && resume.file.step <= step)
-            rc = remove_checkpoint(d, resume.file.path, err);
-        free(resume.file.path);
-    }
-    tf_checkpoint_list_release(&l);
-    return rc;
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "model/load.h"
+#include "train/store/retain.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
