@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 15
+#define TF_BACKEND_ABI 16
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -126,9 +126,10 @@ struct tf_xent {
  *   m = b1 m + (1-b1) g'; v = b2 v + (1-b2) g'^2
  *   paper: p -= lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)
  *   eps_hat (t2t): p -= lr * sqrt(1-b2^t) / (1-b1^t) * m / (sqrt(v) + eps)
+ * In both, p first becomes p - lr * decay * p: AdamW (Loshchilov & Hutter 2019).
  * If *norm2 is not finite, nothing changes. */
 struct tf_adam {
-    double lr, beta1, beta2, eps, gscale, clip;
+    double lr, beta1, beta2, eps, gscale, clip, decay;
     uint64_t t; /* 1 for the first update */
     bool eps_hat;
 };

@@ -1663,6 +1663,27 @@ END
     [ -z "$stderr" ]
 }
 
+@test "--weight-decay: smaller weights, recorded, and 0 in a checkpoint of the time before it" {
+    for x in 0 20; do train --weight-decay $x --steps 8 -o "run$x" b.tfs; done
+    for x in 0 20; do tf-convert "run$x/ckpt-00000008.tfm" -o "$x.safetensors"; done
+    "$TF_PYTHON" - <<'PY'
+import array
+def squares(name):
+    data = open(name, "rb").read()
+    return sum(x * x for x in array.array("f", data[8 + int.from_bytes(data[:8], "little"):]))
+assert squares("20.safetensors") < 0.9 * squares("0.safetensors")
+PY
+    tr_t 1 --weight-decay 1 --steps 9 -o run20 b.tfs
+    expect_error "weight_decay: 20 in the checkpoint, 1 in this run"
+    tf-cbor json run0/ckpt-00000008.tfm >new.jsonl
+    sed '/"settings"/ s/,"weight_decay":[^,}]*//' new.jsonl >old.jsonl
+    [ "$(wc -c <new.jsonl)" -gt "$(wc -c <old.jsonl)" ]
+    tf-cbor unjson old.jsonl >run0/ckpt-00000008.tfm
+    tr_t 1 --weight-decay 1 --steps 9 -o run0 b.tfs
+    expect_error "weight_decay: 0 in the checkpoint, 1 in this run"
+    tr_t 0 --steps 9 -o run0 b.tfs
+}
+
 @test "options that can't be" {
     tr_t 2 b.tfs
     expect_error "-o DIR is required"

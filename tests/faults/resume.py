@@ -188,6 +188,7 @@ CHANGES = [
     ("beta1", ["--beta1", "0.8"], None),
     ("beta2", ["--beta2", "0.9"], None),
     ("adam_eps", ["--adam-eps", "1e-7"], None),
+    ("weight_decay", ["--weight-decay", "0.1"], None),
     ("clip", ["--clip", "2"], None),
     ("ema", ["--ema", "0.5"], None),
     ("lr_scale", ["--schedule", "constant", "--lr", "0.001"], None),

@@ -533,6 +533,7 @@ static struct tf_adam adam_of(const struct problem *p)
                             .eps = 1e-9,
                             .gscale = p->gscale,
                             .clip = p->clip,
+                            .decay = p->t % 2 == 0 ? 0.1 : 0,
                             .t = p->t,
                             .eps_hat = p->eps_hat};
 }

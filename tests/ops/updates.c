@@ -58,7 +58,7 @@ static bool products_see(struct lane *l, const tf_mem *w)
 }
 
 /* 30 updates, as the papers write them. */
-static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
+static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale, double decay)
 {
     struct tf_rng g = tf_rng_new(5, 1);
     double p[N], m[N] = {0}, v[N] = {0}, grad[N], got[N];
@@ -71,6 +71,7 @@ static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
                         .eps = 1e-4,
                         .gscale = gscale,
                         .clip = clip,
+                        .decay = decay,
                         .eps_hat = eps_hat};
     for (h.t = 1; h.t <= STEPS; h.t++) {
         values(&g, grad, h.t % 7 == 0 ? 40 : 1);
@@ -84,6 +85,7 @@ static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
             double gi = grad[i] * factor;
             m[i] = 0.9 * m[i] + 0.1 * gi;
             v[i] = 0.98 * v[i] + 0.02 * gi * gi;
+            p[i] -= 0.01 * decay * p[i];
             double one_m = 1 - pow(0.9, (double)h.t), one_v = 1 - pow(0.98, (double)h.t);
             if (eps_hat)
                 p[i] -= 0.01 * sqrt(one_v) / one_m * m[i] / (sqrt(v[i]) + 1e-4);
@@ -99,8 +101,9 @@ static void test_adam(struct lane *l, bool eps_hat, double clip, double gscale)
     double tolerance = l->be->elem_size[TF_ELEM_PARAM] == 8 ? 1e-13 : 2e-6;
     const char *kind = eps_hat ? "t2t" : "paper";
     double e = worst_error(got, p, N, 0);
-    ok(e < tolerance, "%s adam (%s, clip %g, scale %g): weights after %d updates, worst %.2g",
-       l->name, kind, clip, gscale, STEPS, e);
+    ok(e < tolerance,
+       "%s adam (%s, clip %g, scale %g, decay %g): weights after %d updates, worst %.2g", l->name,
+       kind, clip, gscale, decay, STEPS, e);
     fetch(l, got, mm, N);
     e = worst_error(got, m, N, 0);
     ok(e < tolerance, "%s adam: first moments, worst %.2g", l->name, e);
@@ -199,8 +202,9 @@ int main(void)
     for (size_t b = 0; b < n; b++) {
         struct lane l = open_lane_as(&v[b]);
         for (int eps_hat = 0; eps_hat < 2; eps_hat++) {
-            test_adam(&l, eps_hat, 0, 1);
-            test_adam(&l, eps_hat, 2, 1 / 64.0);
+            test_adam(&l, eps_hat, 0, 1, 0);
+            test_adam(&l, eps_hat, 2, 1 / 64.0, 0);
+            test_adam(&l, eps_hat, 0, 1, 0.5);
         }
         test_small(&l);
         test_split(&l, 1);

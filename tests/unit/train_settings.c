@@ -28,6 +28,22 @@ static void test_map(void)
     ok(records("best_by"), "with it there is");
 }
 
+/* What the first checkpoints did not record is what they did. */
+static void test_older(void)
+{
+    struct tf_arena a = {0};
+    struct tf_value map = tf_settings_map(&s, &a), old = tf_value_map();
+    tf_value_put(&a, &old, "clip", tf_value_real(2));
+    tf_settings_complete(&old, &a);
+    const struct tf_value *decay = tf_value_get(&old, "weight_decay");
+    ok(decay != NULL && decay->kind == TF_REAL && decay->real == 0, "no weights decayed");
+    ok(tf_value_get(&old, "beta1") == NULL, "what all of them record has no such value");
+    tf_value_put(&a, &map, "weight_decay", tf_value_real(0.5));
+    tf_settings_complete(&map, &a);
+    ok(tf_value_get(&map, "weight_decay")->real == 0.5, "what is recorded stays");
+    tf_arena_release(&a);
+}
+
 /* A row of the model has the kind and the range of the configuration. */
 static void test_options(void)
 {
@@ -48,6 +64,7 @@ static void test_options(void)
 int main(void)
 {
     test_map();
+    test_older();
     test_options();
     return done();
 }

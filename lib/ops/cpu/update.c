@@ -64,7 +64,7 @@ void TF_CPU(adam)(struct tf_ctx *c, tf_mem_param *p, tf_mem_param *m, tf_mem_par
     v16f gs = v_set((float)scale), b1 = v_set((float)h->beta1), b2 = v_set((float)h->beta2);
     v16f a1 = v_set((float)(1 - h->beta1)), a2 = v_set((float)(1 - h->beta2));
     v16f lr = v_set((float)rate), rt = v_set((float)root), eps = v_set((float)h->eps);
-    v16f tiny = v_set(0x1p-120f);
+    v16f tiny = v_set(0x1p-120f), fade = v_set((float)(0 - h->lr * h->decay));
     for (size_t i = 0; i < n; i += 16) {
         size_t k = n - i;
         v16f g1 = v_mul(v_load_n(in(g, i), k), gs);
@@ -74,10 +74,12 @@ void TF_CPU(adam)(struct tf_ctx *c, tf_mem_param *p, tf_mem_param *m, tf_mem_par
          * become subnormal, which is slow. */
         m1 = v_pick(m_gt(tiny, v_max(m1, v_sub(v_set(0), m1))), v_set(0), m1);
         v1 = v_pick(m_gt(tiny, v1), v_set(0), v1);
+        v16f p1 = v_load_n(in(p, i), k);
+        p1 = v_fma(fade, p1, p1); /* without decay exactly p */
         v16f down = v_add(v_sqrt(v_mul(v1, rt)), eps);
         v_store_n(out(m, i), m1, k);
         v_store_n(out(v, i), v1, k);
-        v_store_n(out(p, i), v_sub(v_load_n(in(p, i), k), v_div(v_mul(lr, m1), down)), k);
+        v_store_n(out(p, i), v_sub(p1, v_div(v_mul(lr, m1), down)), k);
     }
 }
 

@@ -128,10 +128,10 @@ void tf_cuda_sum(struct tf_ctx *c, tf_mem *dst, const tf_mem *src, size_t n)
 
 /* ---- Adam ---- */
 
-/* p -= step * m / (sqrt(v * second) + eps): both rules of struct tf_adam, with what depends on t
- * put together on the host. */
+/* p += fade * p, p -= step * m / (sqrt(v * second) + eps): both rules of struct tf_adam, with what
+ * depends on t put together on the host. */
 struct adam {
-    float beta1, rest1, beta2, rest2, step, second, eps;
+    float beta1, rest1, beta2, rest2, step, second, eps, fade;
     double gscale, clip;
 };
 
@@ -141,6 +141,7 @@ __device__ static inline void adam_one(float &p, float &m, float &v, float g, co
     g *= scale;
     m = fmaf(h.beta1, m, h.rest1 * g);
     v = fmaf(h.beta2, v, h.rest2 * g * g);
+    p = fmaf(h.fade, p, p); /* without decay exactly p */
     p = fmaf(-h.step, m / (sqrtf(v * h.second) + h.eps), p);
 }
 
@@ -190,6 +191,7 @@ void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_me
         .step = (float)(h->eps_hat ? h->lr * sqrt(c2) / c1 : h->lr / c1),
         .second = (float)(h->eps_hat ? 1 : 1 / c2),
         .eps = (float)h->eps,
+        .fade = (float)(0 - h->lr * h->decay),
         .gscale = h->gscale,
         .clip = h->clip,
     };

@@ -49,7 +49,8 @@ void TF_REF(adam)(struct tf_ctx *c, tf_mem_param *p, tf_mem_param *m, tf_mem_par
                                  : (mi / c1) / (sqrt(vi / c2) + h->eps);
         *out(m, i) = (tf_real)mi;
         *out(v, i) = (tf_real)vi;
-        *out(p, i) = (tf_real)((double)*in(p, i) - h->lr * step);
+        double pi = (double)*in(p, i);
+        *out(p, i) = (tf_real)(pi - h->lr * h->decay * pi - h->lr * step);
     }
 }
 

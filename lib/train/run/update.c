@@ -76,6 +76,7 @@ static struct tf_adam adam_of(const struct tf_run *r, const struct tf_update *u)
         .eps = o->adam_eps,
         .gscale = 1 / (double)tokens,
         .clip = o->clip,
+        .decay = o->weight_decay,
         .t = u->done.at.step,
         .eps_hat = o->eps_hat,
     };

@@ -22,7 +22,8 @@ struct tf_settings {
     struct tf_schedule schedule; /* d_model is the configuration's */
     struct tf_schedule usual;    /* the preset's */
     int64_t average;             /* checkpoints that the preset averages */
-    double beta1, beta2, adam_eps, clip, ema; /* clip, ema: 0 for none */
+    double beta1, beta2, adam_eps;
+    double weight_decay, clip, ema; /* 0 for none */
     bool eps_hat;
     bool own_d_k;       /* d_k is the preset's, not d_model / heads */
     int64_t accumulate; /* batches per update */
