@@ -3,6 +3,7 @@
 #include "base/sandbox.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/temp.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,15 +13,20 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #if defined __x86_64__
@@ -404,8 +410,8 @@ static const short sealed[] = {
     SYS_sigaltstack, SYS_restart_syscall, SYS_sched_yield, SYS_sched_getaffinity, SYS_getpid,
     SYS_gettid, SYS_geteuid, SYS_getpgid, SYS_kill, SYS_tgkill, SYS_tkill, SYS_prlimit64,
     SYS_getrandom, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep,
-    SYS_gettimeofday, SYS_getrusage, SYS_times, SYS_uname, SYS_sysinfo, SYS_membarrier,
-    SYS_exit, SYS_exit_group, SYS_rseq,
+    SYS_gettimeofday, SYS_setitimer, SYS_getrusage, SYS_times, SYS_uname, SYS_sysinfo,
+    SYS_membarrier, SYS_exit, SYS_exit_group, SYS_rseq,
 #ifdef SYS_poll
     SYS_poll, SYS_stat, SYS_lstat, SYS_unlink, SYS_rename, SYS_readlink, SYS_time,
     SYS_getrlimit, SYS_getpgrp, SYS_arch_prctl,
@@ -439,6 +445,49 @@ static void refuse_the_rest(void)
 {
 }
 #endif
+
+/* ---- CPU time and memory ---- */
+
+static struct {
+    char text[1024];
+    struct rlimit data;
+    struct sigaction action; /* these two as they were */
+} limits;
+
+static void give_up(int sig)
+{
+    (void)sig;
+    (void)!write(STDERR_FILENO, limits.text, strlen(limits.text));
+    tf_temp_remove_all();
+    _exit(TF_FAILED);
+}
+
+static void set_timer(double seconds)
+{
+    struct itimerval t = {.it_value = {(time_t)seconds, (suseconds_t)(1e6 * fmod(seconds, 1))}};
+    setitimer(ITIMER_PROF, &t, NULL);
+}
+
+void tf_sandbox_limit(double seconds, size_t bytes, const char *text)
+{
+    struct sigaction end = {.sa_handler = give_up};
+    snprintf(limits.text, sizeof limits.text, "%s: %s\n", tf_progname, text);
+    getrlimit(RLIMIT_DATA, &limits.data);
+    struct rlimit data = limits.data;
+    if (!SANITIZED && bytes < data.rlim_cur) {
+        data.rlim_cur = bytes;
+        setrlimit(RLIMIT_DATA, &data);
+    }
+    sigaction(SIGPROF, &end, &limits.action);
+    set_timer(seconds);
+}
+
+void tf_sandbox_unlimit(void)
+{
+    set_timer(0);
+    sigaction(SIGPROF, &limits.action, NULL);
+    setrlimit(RLIMIT_DATA, &limits.data);
+}
 
 /* ---- entry points ---- */
 

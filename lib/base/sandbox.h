@@ -49,4 +49,12 @@ unsigned tf_sandbox_enter(const struct tf_sandbox *s);
  * no filter is in force or `processes` was set. Returns what is in force. */
 unsigned tf_sandbox_seal(void);
 
+/* From here to tf_sandbox_unlimit, code that is not ours parses a hostile file. When the process
+ * has taken so many more seconds of CPU time, it prints "tf-x: text", removes its temporary files
+ * and ends with TF_FAILED, since other code can only be stopped that way. Beyond so many bytes of
+ * memory, the rest of the process included, allocation fails (not with sanitizers, whose own is far
+ * more). Uses SIGPROF. In force without a sandbox, too. */
+void tf_sandbox_limit(double seconds, size_t bytes, const char *text);
+void tf_sandbox_unlimit(void);
+
 #endif

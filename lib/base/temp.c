@@ -51,8 +51,8 @@ static void unlock_temps(sigset_t old)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* For exit, which any thread may call (out of memory), and for signals. */
-static void remove_all(void)
+/* At exit, any thread may call it (out of memory). */
+void tf_temp_remove_all(void)
 {
     sigset_t old = lock_temps();
     for (struct temp *t = temps; t != NULL; t = t->next)
@@ -65,7 +65,7 @@ static void remove_all(void)
  * stays in place until a thread has removed all files, whichever that is. */
 static void remove_all_and_die(int sig)
 {
-    remove_all();
+    tf_temp_remove_all();
     signal(sig, SIG_DFL);
     raise(sig); /* it is blocked until this returns; QUIT and XCPU then dump core */
 }
@@ -95,7 +95,7 @@ static void add_temp(int dir, const char *name)
     t->next = temps;
     temps = t;
     if (!registered) {
-        registered = atexit(remove_all) == 0;
+        registered = atexit(tf_temp_remove_all) == 0;
         catch_deadly_signals();
     }
     unlock_temps(old);

@@ -18,5 +18,7 @@ int tf_temp_rename(char *temp, int dir, const char *path);
 /* Remove the file and free temp. If a file in the current directory cannot be removed, it is tried
  * again at exit. */
 void tf_temp_remove(char *temp, int dir);
+/* Remove all that the process still has. May be called in a signal handler. */
+void tf_temp_remove_all(void);
 
 #endif

@@ -6,12 +6,72 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 extern "C" {
 #include "text/sp_charsmap.h"
 #include "text/sp_proto.h"
-#include "text/sp_tables.h"
+}
+
+/* kResultSize: with more, the library reads outside of an array on its stack. */
+static constexpr size_t MOST_USER = 64;
+
+using table = std::unordered_set<std::string_view>;
+
+/* Whether the texts spread over the buckets. Chance puts no more than about 10 of n texts into one
+ * of n buckets, and no more than about 2 n / p + 20 into one of p. */
+static bool spread(const table &t)
+{
+    for (size_t i = 0; i < t.bucket_count(); i++)
+        if (t.bucket_size(i) > 64 + 8 * t.size() / t.bucket_count())
+            return false;
+    return true;
+}
+
+/* Whether no more than `most` of these texts, which are in order, begin with each other. */
+static bool nested(const std::vector<std::string_view> &t, size_t most)
+{
+    std::vector<std::string_view> open;
+    for (std::string_view s : t) {
+        while (!open.empty() && s.substr(0, open.back().size()) != open.back())
+            open.pop_back();
+        open.push_back(s);
+        if (open.size() > most)
+            return false;
+    }
+    return true;
+}
+
+/* What untrusted pieces do to the tables in which SentencePiece 0.1 looks them up while it encodes:
+ * a limit on the time of loading (base/sandbox.h) does not bound that. Refused are pieces that
+ * collide far more often than by chance, for the hash function has no key and every lookup in a
+ * full bucket visits all of it; and more user-defined symbols that begin with each other than the
+ * library has room for. */
+static int check_tables(const void *bytes, size_t n, struct tf_err *err)
+{
+    table normal, other; /* as in the library, which looks texts up in them while it encodes */
+    std::vector<std::string_view> user;
+    struct tf_span m = {(const uint8_t *)bytes, n};
+    struct tf_proto_piece p;
+    while (tf_proto_piece(&m, &p)) {
+        std::string_view s((const char *)p.text.p, p.text.n);
+        bool is_user = p.type == TF_PIECE_USER_DEFINED;
+        if (is_user)
+            user.push_back(s);
+        (is_user || p.type == TF_PIECE_NORMAL || p.type == TF_PIECE_UNUSED ? normal : other)
+            .insert(s);
+    }
+    if (!spread(normal) || !spread(other))
+        return tf_fail(err, "SentencePiece model with pieces that collide in a hash table");
+    std::sort(user.begin(), user.end());
+    if (!nested(user, MOST_USER))
+        return tf_fail(err,
+                       "SentencePiece model with more than %zu user-defined symbols that begin "
+                       "with each other",
+                       MOST_USER);
+    return 0;
 }
 
 /* What the library does not provide: which pieces are user-defined symbols, the length of the text
@@ -60,7 +120,7 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
     return guarded(err, "vocabulary", [&]() -> int {
         if (n == 0)
             return tf_fail(err, "not a SentencePiece model: empty");
-        if (tf_sp_check_tables(bytes, n, err) < 0)
+        if (check_tables(bytes, n, err) < 0)
             return -1;
         struct holder {
             tf_sp *v;

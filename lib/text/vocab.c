@@ -1,6 +1,7 @@
 /* vocab.c - see vocab.h. */
 #include "text/vocab.h"
 #include "base/hash.h"
+#include "base/sandbox.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>
@@ -20,7 +21,15 @@ int tf_vocab_read(struct tf_vocab *v, const char *path, struct tf_err *err)
 
 int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
 {
-    if (tf_sp_load(&v->sp, v->bytes, v->n, err) == 0)
+    /* Many times what the largest vocabularies need, on slow machines, too. */
+    const double seconds = 0.2 + 5e-6 * (double)v->n;
+    struct tf_err slow = {0};
+    tf_fail(&slow, "%s: SentencePiece model that takes more than %.1f s of CPU to load", path,
+            seconds);
+    tf_sandbox_limit(seconds, (256 << 20) + 64 * v->n, slow.msg);
+    int rc = tf_sp_load(&v->sp, v->bytes, v->n, err);
+    tf_sandbox_unlimit();
+    if (rc == 0)
         return 0;
     tf_vocab_release(v);
     return tf_context(err, "%s", path);

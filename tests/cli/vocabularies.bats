@@ -30,15 +30,23 @@ accepted() { # MODEL PIECES
 one = [piece(b"a"), piece(b"aa")]
 write("bucket", model(one + [piece(x) for x in same_bucket(2000)]))
 write("control", model(one + [piece(x, 0, CONTROL) for x in same_bucket(2000)]))
-write("states", model([piece(x) for x in same_slots(20000)]))
 write("numbers", model(one + [piece(b"%d" % i) for i in range(20000)]))
 write("nested", model([piece(b"a" * i, -i * i) for i in range(1, 2000)]))
 PY
     refused bucket "with pieces that collide in a hash table"
     refused control "with pieces that collide in a hash table"
-    refused states "with pieces that collide in a hash table"
     accepted numbers "▁ a aa ▁ a"
     accepted nested "▁ a a a ▁ a"
+}
+
+@test "a vocabulary that the library would load for seconds is stopped, and leaves no file" {
+    models <<'PY'
+write("states", model([piece(x) for x in same_slots(50000)]))
+PY
+    refused states "that takes more than 0.4 s of CPU to load"
+    t 1 tf-tokenize -m states.model -o ids text
+    t 1 tf-tokenize -m states.model --export-vocab
+    [ -z "$(find . -name ".tf-*" -o -name ids)" ]
 }
 
 @test "user-defined symbols that begin with each other: 64 are matched, more are refused" {

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/output.h"
 #include "base/sandbox.h"
+#include "base/temp.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static unsigned in_force; /* what a sandbox of this machine can do */
@@ -271,6 +273,52 @@ static int allocate(void)
     return 0;
 }
 
+/* Within a limit, more memory than it allows. */
+static int allocate_much(void)
+{
+    tf_sandbox_limit(100, 48 << 20, "");
+    int rc = allocate();
+    tf_sandbox_unlimit();
+    return rc != 0 ? rc : EEXIST;
+}
+
+static int allocate_after(void)
+{
+    (void)allocate_much();
+    return allocate();
+}
+
+/* Within limits that it keeps, and after them. */
+static int compute(void)
+{
+    volatile unsigned x = 1;
+    tf_sandbox_limit(100, (size_t)1 << 30, "");
+    int rc = allocate();
+    tf_sandbox_unlimit();
+    tf_sandbox_limit(0.01, (size_t)1 << 30, "");
+    tf_sandbox_unlimit();
+    for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;)
+        x++;
+    return rc;
+}
+
+static void compute_without_end(void *arg)
+{
+    (void)arg;
+    volatile unsigned x = 1;
+    char *temp;
+    struct tf_err err = {0};
+    tf_progname = "tf-x";
+    tf_sandbox_enter(&plain);
+    if (tf_temp_create(&temp, AT_FDCWD, temp_path("out/file"), 0600) < 0)
+        exit(2);
+    tf_sandbox_seal();
+    tf_fail(&err, "a\nmodel: more than 0.1 s");
+    tf_sandbox_limit(0.1, (size_t)1 << 30, err.msg);
+    for (;;)
+        x++;
+}
+
 static void enter_and_try(void *arg)
 {
     attempt *fn = *(attempt **)arg;
@@ -387,6 +435,19 @@ static void test_sealed(void)
     sealing = false;
 }
 
+static void test_limits(void)
+{
+    struct child c;
+    int files = count_entries(temp_path("out"));
+    expect(compute, 0, 0, "what stays within limits");
+    expect(allocate_much, TF_SANDBOX_CALLS, ENOMEM, "more memory than a limit");
+    expect(allocate_after, 0, 0, "as much memory after it");
+    run_child(&c, compute_without_end, NULL, NULL);
+    is_int(c.status, TF_FAILED, "more CPU than a limit: the status");
+    is_str(c.err, "tf-x: a\\x0amodel: more than 0.1 s\n", "the message");
+    is_int(count_entries(temp_path("out")), files, "no temporary file is left");
+}
+
 static void test_off(void)
 {
     setenv("TF_SANDBOX", "no", 1);
@@ -440,6 +501,7 @@ int main(void)
     test_calls();
     test_processes();
     test_sealed();
+    test_limits();
     test_off();
     return done();
 }
