@@ -1,7 +1,6 @@
 /* sacrebleu_bootstrap.c - bootstrap resampling. Sums are float32, added one segment after the other
  * as numpy does. */
 #include "base/memory.h"
-#include "metrics/sacrebleu_float32.h"
 #include "metrics/sacrebleu_resample.h"
 #include "metrics/sacrebleu_rng.h"
 #include "metrics/sacrebleu_score.h"
@@ -65,13 +64,12 @@ static void sum_rows(lanes *sum, const lanes *rows, size_t vectors, const uint32
     }
 }
 
-/* The scores of all samples of one system under one metric. float32: all of them are float32, and
- * so is numpy's array of them. */
+/* The scores of all samples of one system under one metric. */
 struct samples {
     lanes *rows;
     size_t vectors;
     double *score;
-    bool float32;
+    bool float32; /* numpy's array of the scores is of that type */
 };
 
 static int compare(const void *a, const void *b)
@@ -80,16 +78,46 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The sum as a number in an array of numpy. */
+static double add(double a, double b, bool float32)
+{
+    return float32 ? (double)(float)(a + b) : a + b;
+}
+
+/* numpy's sum is pairwise (numpy/core/src/umath/loops_utils.h.src). */
+static double sum_of(const double *x, size_t n, bool float32)
+{
+    if (n > 128) {
+        size_t half = n / 2 - n / 2 % 8;
+        return add(sum_of(x, half, float32), sum_of(x + half, n - half, float32), float32);
+    }
+    double r[8] = {0};
+    size_t i = 0;
+    for (; i < n - n % 8; i++)
+        r[i % 8] = add(r[i % 8], x[i], float32);
+    for (int step = 1; step < 8; step *= 2)
+        for (int k = 0; k < 8; k += 2 * step)
+            r[k] = add(r[k], r[k + step], float32);
+    for (; i < n; i++)
+        r[0] = add(r[0], x[i], float32);
+    return r[0];
+}
+
+static double mean(const double *x, size_t n, bool float32)
+{
+    double m = sum_of(x, n, float32) / (double)n;
+    return float32 ? (double)(float)m : m;
+}
+
+/* exact: the mean is that of Python's statistics.mean. */
 static void interval(struct tf_resample *out, const struct samples *s, size_t n, bool exact)
 {
     double *sorted = tf_xarray(NULL, n, sizeof *sorted);
     size_t cut = n / 40;
     memcpy(sorted, s->score, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, compare);
-    out->mean = exact ? tf_float32_exact_mean(sorted, n, s->float32)
-                      : tf_float32_mean(sorted, n, s->float32);
-    double width = tf_float32_round(sorted[n - cut - 1] - sorted[cut], s->float32);
-    out->ci = tf_float32_round(0.5 * width, s->float32);
+    out->mean = mean(sorted, n, s->float32 && !exact);
+    out->ci = 0.5 * (sorted[n - cut - 1] - sorted[cut]);
     out->has_mean = true;
     free(sorted);
 }
@@ -105,12 +133,10 @@ static double actual_difference(const struct tf_tally *t, size_t cell)
 static void p_value(struct tf_resample *out, const struct samples *sys, const struct samples *base,
                     size_t n, double difference)
 {
-    bool f32 = sys->float32 && base->float32;
     double *d = tf_xarray(NULL, n, sizeof *d);
     for (size_t i = 0; i < n; i++)
-        d[i] = fabs(tf_float32_round(sys->score[i] - base->score[i], f32));
-    out->p =
-        tf_resample_p(d, n, tf_float32_mean(d, n, f32), tf_float32_round(difference, f32), f32);
+        d[i] = fabs(sys->score[i] - base->score[i]);
+    out->p = tf_resample_p(d, n, mean(d, n, false), difference);
     out->has_p = true;
     free(d);
 }
@@ -127,8 +153,8 @@ int tf_sacrebleu_bootstrap(struct tf_resample *out, const struct tf_tally *t, si
     int rc = 0;
     for (size_t c = 0; c < cells && !rc; c++) {
         s[c].rows = rows_of(t, c, &s[c].vectors);
+        s[c].float32 = t->metrics[c % t->nmetrics].kind != TF_BLEU;
         s[c].score = tf_xarray(NULL, samples, sizeof *s[c].score);
-        s[c].float32 = true;
         if (!s[c].rows)
             rc = tf_fail(err, "out of memory for %zu segments", t->nlines);
     }
@@ -138,12 +164,10 @@ int tf_sacrebleu_bootstrap(struct tf_resample *out, const struct tf_tally *t, si
             const struct tf_metric *m = &t->metrics[c % t->nmetrics];
             lanes sum[TF_METRIC_WIDTH / LANES];
             double sums[TF_METRIC_WIDTH];
-            bool float32;
             sum_rows(sum, s[c].rows, s[c].vectors, index, t->nlines);
             for (size_t j = 0; j < m->width; j++)
                 sums[j] = (double)sum[j / LANES][j % LANES];
-            s[c].score[k] = tf_sacrebleu_score_float32(m, sums, &float32);
-            s[c].float32 &= float32;
+            s[c].score[k] = tf_sacrebleu_score_float32(m, sums);
         }
     }
     for (size_t c = 0; c < cells; c++) {

@@ -1,6 +1,5 @@
 /* sacrebleu_resample.c - see sacrebleu_resample.h. */
 #include "metrics/sacrebleu_resample.h"
-#include "metrics/sacrebleu_float32.h"
 #include <string.h>
 
 bool tf_sacrebleu_paired(const struct tf_sacrebleu_resampling *r)
@@ -42,10 +41,10 @@ int tf_sacrebleu_resample(struct tf_resample *out, const struct tf_tally *t,
     return tf_sacrebleu_bootstrap(out, t, n, effective_seed(r), r->test == TF_TEST_CONFIDENCE, err);
 }
 
-double tf_resample_p(const double *x, size_t n, double shift, double limit, bool float32)
+double tf_resample_p(const double *x, size_t n, double shift, double limit)
 {
     size_t above = 0;
     for (size_t i = 0; i < n; i++)
-        above += tf_float32_round(x[i] - shift, float32) > limit;
+        above += x[i] - shift > limit;
     return (double)(above + 1) / (double)(n + 1);
 }

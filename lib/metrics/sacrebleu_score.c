@@ -1,12 +1,6 @@
 /* sacrebleu_score.c - the formulas of bleu.c, chrf.c and ter.c in numpy's number types. */
 #include "metrics/sacrebleu_score.h"
-#include "metrics/sacrebleu_float32.h"
 #include <math.h>
-
-static double f32(double x)
-{
-    return tf_float32_round(x, true);
-}
 
 static bool no_match(const double *matches)
 {
@@ -19,86 +13,61 @@ static bool no_match(const double *matches)
 static double bleu_float32(const double *sums, const struct tf_bleu_opts *o)
 {
     const double *matches = sums + 2, *totals = matches + TF_NGRAM_MAX;
-    double p[TF_NGRAM_MAX] = {0}, halves = 1;
+    double p[TF_NGRAM_MAX] = {0};
+    float halves = 1;
     int orders = TF_NGRAM_MAX;
     if (no_match(matches))
         return 0;
     for (int n = 0; n < TF_NGRAM_MAX; n++) {
-        double k = o->smooth == TF_SMOOTH_ADD_K && n > 0 ? f32(o->value) : 0;
-        double match = f32(matches[n] + k), total = f32(totals[n] + k);
+        float k = o->smooth == TF_SMOOTH_ADD_K && n > 0 ? (float)o->value : 0;
+        float match = (float)matches[n] + k, total = (float)totals[n] + k;
         if (total == 0)
             break;
         if (o->effective_order)
             orders = n + 1;
         if (match != 0) {
-            p[n] = f32(f32(100 * match) / total);
+            p[n] = 100 * match / total;
         } else if (o->smooth == TF_SMOOTH_EXP) {
             halves *= 2;
-            p[n] = f32(100 / f32(halves * total));
+            p[n] = 100 / (halves * total);
         } else if (o->smooth == TF_SMOOTH_FLOOR) {
-            p[n] = f32(f32(100 * o->value) / total);
+            p[n] = (float)(100 * o->value) / total;
         }
     }
     return tf_bleu_brevity_penalty(sums[0], sums[1]) * tf_bleu_mean(p, orders);
 }
 
-static double chrf_float32(const double *counts, const struct tf_chrf_opts *o, bool *is_float32)
+static float chrf_float32(const double *counts, const struct tf_chrf_opts *o)
 {
-    const double eps = 1e-16, factor = (double)o->beta * (double)o->beta;
-    double f_sum = 0, p_sum = 0, r_sum = 0;
+    const float eps = 1e-16F, factor = (float)o->beta * (float)o->beta;
+    float f_sum = 0, p_sum = 0, r_sum = 0, used = 0;
     int64_t orders = o->chars + o->words;
-    int used = 0;
-    bool sum_is_float32 = false;
     for (int64_t i = 0; i < orders; i++, counts += TF_CHRF_COUNTS) {
-        double hyp = counts[0], ref = counts[1], match = counts[2];
-        /* eps in place of a ratio is a Python float: an operation on two of those is not rounded */
-        bool p32 = hyp > 0, any32 = hyp > 0 || ref > 0;
-        double precision = hyp > 0 ? f32(match / hyp) : tf_float32_round(eps, any32);
-        double recall = ref > 0 ? f32(match / ref) : tf_float32_round(eps, any32);
-        double denominator =
-            tf_float32_round(tf_float32_round(factor * precision, p32) + recall, any32);
-        double f = eps;
-        if (denominator > 0) {
-            f = tf_float32_round((1 + factor) * precision, p32);
-            f = tf_float32_round(tf_float32_round(f * recall, any32) / denominator, any32);
-            sum_is_float32 |= any32;
-        }
-        f_sum = tf_float32_round(f_sum + f, sum_is_float32);
+        float hyp = (float)counts[0], ref = (float)counts[1], match = (float)counts[2];
+        float precision = hyp > 0 ? match / hyp : eps, recall = ref > 0 ? match / ref : eps;
+        float denominator = factor * precision + recall;
+        f_sum += denominator > 0 ? (1 + factor) * precision * recall / denominator : eps;
         if (hyp > 0 && ref > 0) {
-            p_sum = f32(p_sum + precision);
-            r_sum = f32(r_sum + recall);
+            p_sum += precision;
+            r_sum += recall;
             used++;
         }
     }
-    *is_float32 = o->eps && sum_is_float32;
     if (o->eps)
-        return orders
-                   ? tf_float32_round(tf_float32_round(100 * f_sum, *is_float32) / (double)orders,
-                                      *is_float32)
-                   : 0;
-    double p = used ? f32(p_sum / used) : 0, r = used ? f32(r_sum / used) : 0;
-    if (f32(p + r) == 0)
-        return 0;
-    *is_float32 = true;
-    return f32(100 * f32(f32(f32((1 + factor) * p) * r) / f32(f32(factor * p) + r)));
+        return orders ? 100 * f_sum / (float)orders : 0;
+    float p = used > 0 ? p_sum / used : 0, r = used > 0 ? r_sum / used : 0;
+    return p + r > 0 ? 100 * ((1 + factor) * p * r / (factor * p + r)) : 0;
 }
 
-static double ter_float32(const double *sums, bool *is_float32)
+double tf_sacrebleu_score_float32(const struct tf_metric *m, const double *sums)
 {
-    *is_float32 = sums[1] > 0;
-    return sums[1] > 0 ? f32(100 * f32(sums[0] / sums[1])) : tf_ter_score(sums);
-}
-
-double tf_sacrebleu_score_float32(const struct tf_metric *m, const double *sums, bool *is_float32)
-{
-    *is_float32 = false;
     switch (m->kind) {
     case TF_BLEU:
         return bleu_float32(sums, &m->u.bleu.opts);
     case TF_CHRF:
-        return chrf_float32(sums, &m->u.chrf.opts, is_float32);
+        return chrf_float32(sums, &m->u.chrf.opts);
     case TF_TER:
-        return ter_float32(sums, is_float32);
+        return sums[1] > 0 ? 100 * ((float)sums[0] / (float)sums[1]) : tf_ter_score(sums);
     }
     return 0;
 }

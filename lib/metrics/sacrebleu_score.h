@@ -6,9 +6,8 @@
 
 #include "metrics/metric.h"
 
-/* The score of sums of float32. *is_float32: whether the score is a float32, too (BLEU's is a
- * Python float, because of its exp). */
-double tf_sacrebleu_score_float32(const struct tf_metric *m, const double *sums, bool *is_float32);
+/* The score of sums of float32: a float32, too, except for BLEU, whose exp makes a Python float. */
+double tf_sacrebleu_score_float32(const struct tf_metric *m, const double *sums);
 /* The score of sums of int64. Only add-k smoothing differs: what it stores back into the counts
  * loses its fraction. */
 double tf_sacrebleu_score_int64(const struct tf_metric *m, const double *sums);
