@@ -6,7 +6,6 @@
 static struct tf_evalb_opts eval;
 static const char *params;
 static int64_t cutoff, max_error, max_line;
-static bool debug, debug_all;
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Scoring"),
@@ -22,8 +21,6 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Report"),
     OPT_FLAG(0, "exact", &eval.exact, .help = "print what EVALB prints and no more"),
     OPT_FLAG(0, "json", &eval.json, .help = "print all numbers and a row per sentence as JSON"),
-    OPT_FLAG('d', "debug", &debug, .help = "print the words and brackets of each sentence"),
-    OPT_FLAG('D', "debug-all", &debug_all, .help = "also print the steps of the comparison"),
     OPT_END,
 };
 
@@ -44,13 +41,8 @@ static int set_params(struct tf_err *err)
         eval.params.cutoff = cutoff;
     if (tf_opt_given(opts, "max-error"))
         eval.params.max_error = max_error;
-    if (debug || debug_all)
-        eval.params.debug = debug_all ? 2 : 1;
     eval.max_line = (size_t)max_line;
-    /* The parameter file can ask for debug output, too. */
-    return eval.json && eval.params.debug > 0
-               ? tf_fail_status(err, TF_USAGE, "--json and --debug cannot be used together")
-               : 0;
+    return 0;
 }
 
 static int compare(const struct tf_args *args, struct tf_err *err)

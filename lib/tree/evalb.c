@@ -2,7 +2,6 @@
 #include "tree/evalb.h"
 #include "base/bad.h"
 #include "tree/evalb_report.h"
-#include "tree/evalb_trace.h"
 
 enum { FLUSH = 1 << 16 };
 
@@ -11,6 +10,7 @@ struct run {
     struct tf_evalb_context c;
     struct tf_evalb_sentence gold, test;
     struct tf_evalb_summary sum;
+    struct tf_buf out; /* the report so far */
     struct tf_json json;
     uint64_t first_bad; /* line of the first sentence in error; 0: none */
     int64_t bad;        /* number of sentences in error */
@@ -37,7 +37,6 @@ static void compare_lines(struct run *r, struct tf_text gold, struct tf_text tes
     struct tf_evalb_context *c = &r->c;
     c->status = TF_EVALB_FINE;
     c->in_error = false;
-    c->trace = c->p->debug > 1;
     tf_evalb_parse(c, &r->gold, gold);
     tf_evalb_parse(c, &r->test, test);
     int64_t kept_gold = 0, kept_test = 0;
@@ -67,7 +66,6 @@ static int count_rest(struct run *r, struct tf_in *gold, struct tf_text text, st
 {
     int rc;
     r->c.quiet = true;
-    r->c.trace = false;
     do {
         tf_evalb_parse(&r->c, &r->gold, text);
         r->sum.missed_gold += tf_evalb_kept(r->c.p, &r->gold);
@@ -78,8 +76,8 @@ static int count_rest(struct run *r, struct tf_in *gold, struct tf_text text, st
 
 static int flush(struct run *r, struct tf_out *out, struct tf_err *err)
 {
-    int rc = tf_out_write(out, r->c.out.p, r->c.out.len, err);
-    tf_buf_clear(&r->c.out);
+    int rc = tf_out_write(out, r->out.p, r->out.len, err);
+    tf_buf_clear(&r->out);
     return rc;
 }
 
@@ -104,10 +102,8 @@ static int compare_files(struct run *r, struct tf_in *gold, struct tf_in *test, 
         if (o->json)
             tf_evalb_json_row(&r->json, &row);
         else
-            tf_evalb_text_row(&r->c.out, &row);
-        if (o->params.debug > 0)
-            tf_evalb_trace_tables(&r->c, &r->gold, &r->test);
-        if (!o->json && r->c.out.len >= FLUSH && flush(r, out, err) < 0)
+            tf_evalb_text_row(&r->out, &row);
+        if (!o->json && r->out.len >= FLUSH && flush(r, out, err) < 0)
             return -1;
     }
     if (more_gold < 0)
@@ -145,22 +141,20 @@ static void end_report(struct run *r, int rc)
     if (complete && r->o->json)
         tf_evalb_json_end(&r->json, &r->sum);
     else if (complete)
-        tf_evalb_text_summary(&r->c.out, &r->sum, r->o->exact);
+        tf_evalb_text_summary(&r->out, &r->sum, r->o->exact);
     else if (r->o->json)
-        tf_buf_clear(&r->c.out);
+        tf_buf_clear(&r->out);
 }
 
 int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *test,
              struct tf_out *out, struct tf_err *err)
 {
-    struct run r = {.o = o,
-                    .c = {.p = &o->params},
-                    .sum = {.cutoff = o->params.cutoff}};
-    r.json.out = &r.c.out;
+    struct run r = {.o = o, .c = {.p = &o->params}, .sum = {.cutoff = o->params.cutoff}};
+    r.json.out = &r.out;
     if (o->json)
         tf_evalb_json_begin(&r.json);
     else
-        tf_evalb_text_header(&r.c.out);
+        tf_evalb_text_header(&r.out);
     int rc = compare_files(&r, gold, test, out, err);
     end_report(&r, rc);
     struct tf_err later = {0};
@@ -177,6 +171,6 @@ int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *te
         set_status(&r, gold, test, err);
     tf_evalb_sentence_release(&r.gold);
     tf_evalb_sentence_release(&r.test);
-    tf_buf_release(&r.c.out);
+    tf_buf_release(&r.out);
     return rc;
 }

@@ -1,9 +1,8 @@
-/* evalb_context.h - what the stages of one comparison share: parameters, output, and the errors of
- * the current line. */
+/* evalb_context.h - what the stages of one comparison share: parameters and the errors of the
+ * current line. */
 #ifndef TF_TREE_EVALB_CONTEXT_H
 #define TF_TREE_EVALB_CONTEXT_H
 
-#include "base/buf.h"
 #include "tree/evalb_params.h"
 
 /* The status of a sentence, in EVALB's numbers. */
@@ -11,11 +10,7 @@ enum { TF_EVALB_FINE = 0, TF_EVALB_ERROR = 1, TF_EVALB_SKIP = 2 };
 
 struct tf_evalb_context {
     const struct tf_evalb_params *p;
-    struct tf_buf out; /* the report so far */
     uint64_t line;     /* number of the current line */
-    bool trace;        /* -D: print every step to out, as far as evalb_trace.h allows */
-    size_t steps_from; /* where the steps of this sentence's comparison begin in out */
-    size_t moved;      /* words and brackets moved by inserting words one by one */
     bool quiet;        /* ignore errors */
     int status;        /* of the current sentence */
     bool in_error;     /* the current sentence, also where EVALB's status says that it is skipped */

@@ -102,12 +102,13 @@ static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char 
 static int set(struct tf_evalb_params *p, const char *where, size_t line, char *text,
                struct tf_err *err)
 {
+    int64_t debug = 0;
     const struct {
         const char *key;
         int64_t *number;
         struct tf_evalb_list *list, *pairs;
     } keys[] = {
-        {"DEBUG", &p->debug, NULL, NULL},
+        {"DEBUG", &debug, NULL, NULL},
         {"MAX_ERROR", &p->max_error, NULL, NULL},
         {"CUTOFF_LEN", &p->cutoff, NULL, NULL},
         {"LABELED", &p->labeled, NULL, NULL},
@@ -131,6 +132,8 @@ static int set(struct tf_evalb_params *p, const char *where, size_t line, char *
             list_add(keys[i].list, keep(p, value, strlen(value)));
         if (keys[i].pairs)
             pair(p, keys[i].pairs, where, line, text, value);
+        if (debug > 0)
+            tf_warn("%s: line %zu: DEBUG has no effect", where, line);
         return 0;
     }
     tf_warn("%s: line %zu: unknown keyword %s", where, line, text);

@@ -16,11 +16,10 @@ struct tf_evalb_list { /* sorted */
 
 /* Zero-initialise, then load. */
 struct tf_evalb_params {
-    int64_t debug;                /* DEBUG: 1 prints tables for each sentence, 2 all steps, too */
-    int64_t max_error;            /* MAX_ERROR: error number max_error + 2 ends the run */
-    int64_t cutoff;               /* CUTOFF_LEN: longest sentence of the second block */
-    int64_t labeled;              /* LABELED: 0 compares spans without their labels */
-    struct tf_evalb_list deleted; /* DELETE_LABEL */
+    int64_t max_error;                   /* MAX_ERROR: error number max_error + 2 ends the run */
+    int64_t cutoff;                      /* CUTOFF_LEN: longest sentence of the second block */
+    int64_t labeled;                     /* LABELED: 0 compares spans without their labels */
+    struct tf_evalb_list deleted;        /* DELETE_LABEL */
     struct tf_evalb_list deleted_equal;  /* and what EQ_LABEL makes equal to those */
     struct tf_evalb_list deleted_length; /* DELETE_LABEL_FOR_LENGTH */
     struct tf_evalb_list quotes;         /* QUOTE_LABEL */
@@ -31,8 +30,9 @@ struct tf_evalb_params {
 
 /* EVALB's defaults, then the values of a file. "COLLINS" and "new" are built in, "none" is the
  * defaults alone; COLLINS.prm and new.prm are built in unless there is such a file. As in EVALB, an
- * unknown keyword, or EQ_LABEL without two values, is only a warning. Errors: reading, a keyword
- * without value, an invalid number, a label with more than 1000 partners in EQ_LABEL. */
+ * unknown keyword, or EQ_LABEL without two values, is only a warning; so is DEBUG above 0, which we
+ * lack. Errors: reading, a keyword without value, an invalid number, a label with more than 1000
+ * partners in EQ_LABEL. */
 int tf_evalb_params_load(struct tf_evalb_params *p, const char *name,
                          struct tf_err *err) TF_MUST_CHECK;
 void tf_evalb_params_release(struct tf_evalb_params *p);

@@ -36,7 +36,7 @@ static bool is_quote(const struct tf_evalb_params *p, struct tf_text tag, struct
 static void add_word(struct tf_evalb_sentence *s, struct tf_text tag, struct tf_text word)
 {
     ROOM(s->words, s->nwords, s->words_cap);
-    s->words[s->nwords++] = (struct tf_evalb_word){word, tag, TF_EVALB_OPEN};
+    s->words[s->nwords++] = (struct tf_evalb_word){word, tag};
 }
 
 static void insert_words(struct tf_evalb_sentence *s, const struct tf_evalb_insertion *v, size_t n)
@@ -51,7 +51,7 @@ static void insert_words(struct tf_evalb_sentence *s, const struct tf_evalb_inse
         size_t at = v[n].place, after = to - at - 1;
         from -= after;
         memmove(s->words + at + 1, s->words + from, after * sizeof *s->words);
-        s->words[at] = (struct tf_evalb_word){v[n].quote->word, v[n].quote->tag, TF_EVALB_OPEN};
+        s->words[at] = (struct tf_evalb_word){v[n].quote->word, v[n].quote->tag};
         to = at;
     }
 }
@@ -86,17 +86,15 @@ void tf_evalb_insert(struct tf_evalb_sentence *s, const struct tf_evalb_insertio
     }
 }
 
-static void open_bracket(struct tf_evalb_sentence *s, size_t label, size_t from)
+static void open_bracket(struct tf_evalb_sentence *s, size_t label, size_t n)
 {
     ROOM(s->brackets, s->nbrackets, s->brackets_cap);
     ROOM(s->stack, s->depth, s->stack_cap);
     s->brackets[s->nbrackets] = (struct tf_evalb_bracket){.start = (int32_t)s->nwords,
                                                           .end = -1,
-                                                          .from = (uint32_t)from,
                                                           .to = (uint32_t)s->line.n,
                                                           .label = (uint32_t)label,
-                                                          .label_len = (uint32_t)(from - label),
-                                                          .result = TF_EVALB_OPEN};
+                                                          .label_len = (uint32_t)n};
     s->stack[s->depth++] = (uint32_t)s->nbrackets++;
 }
 
@@ -113,13 +111,6 @@ static size_t parse_open(struct tf_evalb_context *c, struct tf_evalb_sentence *s
         bool closed = e < l->n && l->p[e] == ')';
         if (closed && !tf_evalb_listed(&c->p->deleted_length, label))
             s->length++;
-        if (c->trace) {
-            tf_buf_str(&c->out, "label=");
-            tf_buf_escaped(&c->out, label.p, label.n);
-            tf_buf_str(&c->out, ", word=");
-            tf_buf_escaped(&c->out, word.p, word.n);
-            tf_buf_printf(&c->out, ", wid=%zu\n", s->nwords);
-        }
         if (closed && is_quote(c->p, label, word)) {
             ROOM(s->quotes, s->nquotes, s->quotes_cap);
             s->quotes[s->nquotes++] =
@@ -133,7 +124,7 @@ static size_t parse_open(struct tf_evalb_context *c, struct tf_evalb_sentence *s
         if (e < l->n && l->p[e] != '(')
             tf_evalb_error(c, "more than two elements in a bracket");
     }
-    open_bracket(s, i + 1, p);
+    open_bracket(s, i + 1, label.n);
     return p;
 }
 

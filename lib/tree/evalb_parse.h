@@ -4,20 +4,16 @@
 
 #include "tree/evalb_context.h"
 
-/* Results of comparing words and brackets, in EVALB's numbers. */
-enum { TF_EVALB_MISSED = 0, TF_EVALB_MATCHED = 1, TF_EVALB_DELETED = 5, TF_EVALB_OPEN = 9 };
-
 struct tf_evalb_word {
     struct tf_text word, tag;
-    int result;
 };
 
 /* A line of brackets alone needs one of these for each byte, so they are small. */
 struct tf_evalb_bracket {
     int32_t start, end;        /* words [start, end); end -1: never closed */
-    uint32_t from, to;         /* its content in the line */
+    uint32_t to;               /* where its content ends in the line */
     uint32_t label, label_len; /* in the line */
-    int32_t result;
+    bool counts;               /* set by the comparison: not deleted */
 };
 
 /* A word that may be an apostrophe or a quotation mark according to QUOTE_LABEL. */

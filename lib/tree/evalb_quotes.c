@@ -1,44 +1,21 @@
 /* evalb_quotes.c - see evalb_quotes.h. */
 #include "tree/evalb_quotes.h"
 #include "base/memory.h"
-#include "tree/evalb_trace.h"
 #include <stdlib.h>
 
 /* One sentence, and the words to put back, which are inserted together: each on its own would move
- * all words and brackets after it, as it does for -D. */
+ * all words and brackets after it. */
 struct side {
     struct tf_evalb_sentence *s;
     struct tf_evalb_insertion *v;
-    size_t n, done; /* done: inserted already */
+    size_t n;
 };
-
-static void show(struct tf_evalb_context *c, const struct tf_evalb_sentence *s,
-                 const struct tf_evalb_insertion *x)
-{
-    size_t around = 0;
-    tf_buf_printf(&c->out, "bra=%zu, ind=%zu\n", x->quote->bracket, x->place);
-    for (size_t k = 0; k < s->nbrackets; k++) {
-        const struct tf_evalb_bracket *b = &s->brackets[k];
-        tf_buf_printf(&c->out, "bracket[%zu]={%lld,%lld}\n", k, (long long)b->start,
-                      (long long)b->end);
-        around += k < x->quote->bracket && b->to > x->quote->at;
-    }
-    tf_buf_printf(&c->out, "endslen=%zu\n", around);
-}
 
 /* Put back the word of quote i, before which there are `place` words now. Calls are in the order of
  * quotes. */
-static void reinsert(struct tf_evalb_context *c, struct side *side, size_t i, int64_t place)
+static void reinsert(struct side *side, size_t i, int64_t place)
 {
-    struct tf_evalb_insertion *x = &side->v[side->n++];
-    *x = (struct tf_evalb_insertion){&side->s->quotes[i], (size_t)place};
-    if (c->trace) { /* -D prints the brackets as they are before each */
-        show(c, side->s, x);
-        tf_evalb_insert(side->s, x, 1);
-        side->done = side->n;
-        c->moved += side->s->nwords + side->s->nbrackets;
-        tf_evalb_trace_limit(c);
-    }
+    side->v[side->n++] = (struct tf_evalb_insertion){&side->s->quotes[i], (size_t)place};
 }
 
 /* As in EVALB, the index of a quote grows with each quote before it that was put back, and with
@@ -72,23 +49,6 @@ static size_t first_above(const struct side *side, size_t from, int64_t index)
     return lo;
 }
 
-static void list_quotes(struct tf_evalb_context *c, const struct tf_evalb_sentence *gold,
-                        const struct tf_evalb_sentence *test)
-{
-    for (size_t i = 0; i < gold->nquotes || i < test->nquotes; i++)
-        for (int side = 0; side < 2; side++) {
-            const struct tf_evalb_sentence *s = side ? test : gold;
-            if (i >= s->nquotes)
-                continue;
-            const struct tf_evalb_quote *q = &s->quotes[i];
-            tf_buf_printf(&c->out, "%lld: ", (long long)q->index);
-            tf_buf_escaped(&c->out, q->tag.p, q->tag.n);
-            tf_buf_str(&c->out, " - ");
-            tf_buf_escaped(&c->out, q->word.p, q->word.n);
-            tf_buf_byte(&c->out, '\n');
-        }
-}
-
 static bool is_deleted(const struct tf_evalb_context *c, const struct tf_evalb_quote *q)
 {
     return tf_evalb_listed(&c->p->deleted, q->tag);
@@ -114,9 +74,9 @@ static void pair_quotes(struct tf_evalb_context *c, struct side *gold, struct si
             if (is_deleted(c, &g[k]) == deleted || tf_text_same(g[k].tag, t[i].tag))
                 continue;
             if (deleted) {
-                reinsert(c, test, i, at);
+                reinsert(test, i, at);
             } else { /* k and those after it now have another index */
-                reinsert(c, gold, k, at);
+                reinsert(gold, k, at);
                 to = k;
             }
         }
@@ -127,16 +87,14 @@ void tf_evalb_fix_quotes(struct tf_evalb_context *c, struct tf_evalb_sentence *g
                          struct tf_evalb_sentence *t)
 {
     struct side gold = {.s = g}, test = {.s = t};
-    if (c->trace)
-        list_quotes(c, g, t);
     if (g->nquotes == 0 || t->nquotes == 0)
         return;
     /* A quote is put back at most once for each of the other side. */
     gold.v = tf_xarray(NULL, t->nquotes, sizeof *gold.v);
     test.v = tf_xarray(NULL, t->nquotes, sizeof *test.v);
     pair_quotes(c, &gold, &test);
-    tf_evalb_insert(g, gold.v + gold.done, gold.n - gold.done);
-    tf_evalb_insert(t, test.v + test.done, test.n - test.done);
+    tf_evalb_insert(g, gold.v, gold.n);
+    tf_evalb_insert(t, test.v, test.n);
     free(gold.v);
     free(test.v);
 }

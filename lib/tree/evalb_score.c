@@ -3,7 +3,6 @@
 #include "tree/evalb_score.h"
 #include "base/memory.h"
 #include "tree/evalb_quotes.h"
-#include "tree/evalb_trace.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,15 +31,13 @@ static int64_t mark_deleted(const struct tf_evalb_params *p, struct tf_evalb_sen
     int64_t kept = 0;
     for (size_t i = 0; i < s->nbrackets; i++) {
         struct tf_evalb_bracket *b = &s->brackets[i];
-        b->result = TF_EVALB_DELETED;
+        b->counts = false;
         if (b->start == b->end)
             continue;
         struct tf_text base = base_label(tf_evalb_label(s, b));
         b->label_len = (uint32_t)base.n;
-        if (!tf_evalb_listed(&p->deleted_equal, base)) {
-            b->result = TF_EVALB_MISSED;
-            kept++;
-        }
+        b->counts = !tf_evalb_listed(&p->deleted_equal, base);
+        kept += b->counts;
     }
     return kept;
 }
@@ -142,14 +139,14 @@ static size_t first_fit(const struct tf_evalb_params *p, const struct key *keys,
 }
 
 /* Match gold brackets with test brackets, one to one. Returns the number of pairs. */
-static int64_t match(const struct tf_evalb_params *p, struct tf_evalb_sentence *g,
-                     struct tf_evalb_sentence *t)
+static int64_t match(const struct tf_evalb_params *p, const struct tf_evalb_sentence *g,
+                     const struct tf_evalb_sentence *t)
 {
     struct key *keys = tf_xarray(NULL, t->nbrackets + 1, sizeof *keys);
     size_t n = 0;
     int64_t matched = 0;
     for (size_t j = 0; j < t->nbrackets; j++)
-        if (t->brackets[j].result == TF_EVALB_MISSED)
+        if (t->brackets[j].counts)
             keys[n++] = key_of(t, j, p->labeled);
     qsort(keys, n, sizeof *keys, compare_keys);
     for (size_t k = n; k-- > 0;) {
@@ -158,13 +155,10 @@ static int64_t match(const struct tf_evalb_params *p, struct tf_evalb_sentence *
         keys[k].end_of_run = last ? (uint32_t)k + 1 : keys[k + 1].end_of_run;
     }
     for (size_t i = 0; i < g->nbrackets; i++) {
-        struct tf_evalb_bracket *b = &g->brackets[i];
-        if (b->result == TF_EVALB_DELETED)
-            continue;
-        size_t run = first_fit(p, keys, n, key_of(g, i, p->labeled));
+        size_t run = g->brackets[i].counts ? first_fit(p, keys, n, key_of(g, i, p->labeled)) : n;
         if (run == n)
             continue;
-        b->result = t->brackets[keys[keys[run].head++].index].result = TF_EVALB_MATCHED;
+        keys[run].head++;
         matched++;
     }
     free(keys);
@@ -204,7 +198,7 @@ static int64_t crossing(const struct tf_evalb_sentence *g, const struct tf_evalb
         tree[i] = (struct extent){INT32_MAX, -1};
     for (size_t i = 0; i < g->nbrackets; i++) {
         const struct tf_evalb_bracket *b = &g->brackets[i];
-        if (b->result == TF_EVALB_DELETED || b->start >= b->end)
+        if (!b->counts || b->start >= b->end)
             continue;
         struct extent *at_end = &tree[size + (size_t)b->end],
                       *at_start = &tree[size + (size_t)b->start];
@@ -216,7 +210,7 @@ static int64_t crossing(const struct tf_evalb_sentence *g, const struct tf_evalb
     int64_t count = 0;
     for (size_t j = 0; j < t->nbrackets; j++) {
         const struct tf_evalb_bracket *b = &t->brackets[j];
-        if (b->result == TF_EVALB_DELETED || b->start + 1 >= b->end)
+        if (!b->counts || b->start + 1 >= b->end)
             continue;
         struct extent e = query(tree, size, (size_t)b->start + 1, (size_t)b->end);
         count += e.start < b->start || e.end > b->end;
@@ -254,23 +248,14 @@ void tf_evalb_compare(struct tf_evalb_context *c, struct tf_evalb_sentence *g,
                       struct tf_evalb_sentence *t, struct tf_evalb_row *row)
 {
     *row = (struct tf_evalb_row){.length = g->length};
-    if (c->trace)
-        tf_evalb_trace_begin(c);
     if (comparable(c, g, t)) {
         row->gold = mark_deleted(c->p, g);
         row->test = mark_deleted(c->p, t);
-        row->matched = c->trace ? tf_evalb_trace_matches(c, g, t) : -1;
-        if (row->matched < 0)
-            row->matched = match(c->p, g, t);
-        row->crossing = c->trace ? tf_evalb_trace_crossing(c, g, t) : -1;
-        if (row->crossing < 0)
-            row->crossing = crossing(g, t);
+        row->matched = match(c->p, g, t);
+        row->crossing = crossing(g, t);
         row->words = (int64_t)g->nwords;
-        for (size_t i = 0; i < g->nwords; i++) {
-            bool same = tf_evalb_equal(&c->p->eq_labels, g->words[i].tag, t->words[i].tag);
-            g->words[i].result = t->words[i].result = same ? TF_EVALB_MATCHED : TF_EVALB_MISSED;
-            row->tags += same;
-        }
+        for (size_t i = 0; i < g->nwords; i++)
+            row->tags += tf_evalb_equal(&c->p->eq_labels, g->words[i].tag, t->words[i].tag);
     }
     row->status = c->status;
 }

@@ -184,7 +184,7 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
 
 @test "the same as a simple implementation on damaged trees" {
     "$TF_PYTHON" "$TOP/tests/cli/evalb.py" make 1 200 gold test
-    for args in '-p COLLINS' '-p new' '-p new -d' '-p none -c 10'; do
+    for args in '-p COLLINS' '-p new' '-p none -c 10'; do
         echo "== $args"
         # shellcheck disable=SC2086
         tf-evalb --exact --bad=ok -e 100000 $args gold test 2>/dev/null >got
@@ -192,21 +192,6 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
         "$TF_PYTHON" "$TOP/tests/cli/evalb.py" score $args gold test >want
         cmp want got
     done
-    "$TF_PYTHON" "$TOP/tests/cli/evalb.py" make 2 20 gold test
-    tf-evalb --exact --bad=ok -e 1000 -p new -D gold test 2>/dev/null >got
-    "$TF_PYTHON" "$TOP/tests/cli/evalb.py" score -p new -D gold test | cmp - got
-}
-
-@test "tables and steps show control characters as escapes" {
-    printf '(S (NP (N\xc2\x9bN a\xe2\x80\xaeb)) (\x1b[7mX (N\xc2\x83 \x27)))\n' >odd
-    printf '(S (Y (N\xc2\x9bN a\xe2\x80\xaeb)) (X (NN \x27)))\n' >other
-    printf 'DELETE_LABEL N\xc2\x83\nQUOTE_LABEL N\xc2\x83\nQUOTE_LABEL NN\n' >quotes
-    t 0 tf-evalb --exact -p quotes -D odd other
-    expect_contains "$output" 'label=N\xc2\x9bN, word=a\xe2\x80\xaeb, wid=0'
-    expect_contains "$output" 'LABEL[1-1]:  (N\xc2\x83 '"'"')'
-    expect_contains "$output" '1: N\xc2\x83 - '"'"
-    expect_contains "$output" '0 : 1 : N\xc2\x9bN  a\xe2\x80\xaeb'
-    [ -z "$(LC_ALL=C tr -d '\012\040-\176' <<<"$output")" ]
 }
 
 @test "no limits: 100,000 words, 100,000 levels, labels and words of 100,000 bytes" {
@@ -232,34 +217,18 @@ for a, b in (deleted * n, kept * n), ((deleted + kept) * (n // 2), (kept + delet
     expect_contains "$output" '   2  200000    0  100.00 100.00     1      1    1      0   100000  100000   100.00'
 }
 
-@test "the steps of long sentences are left out, with DEBUG in a parameter file, too" {
-    # Brackets that all match, that match in reverse order, that cross, and quotes put back: the
-    # limit is reached in each loop.
-    "$TF_PYTHON" -c '
-def nested(labels, middle="(NN w)"):
-    return "".join("(%s " % x for x in labels) + middle + ")" * len(labels) + "\n"
-n = 20000
-up = ["L%d" % i for i in range(n)]
-words = " ".join("(NN w)" for i in range(2 * n))
-crossing = [" ".join("(A (NN w) (NN w))" for i in range(n // 10)), " (NN w)"]
-deleted, kept = "(`` %c)" % 39, "(NN %c)" % 39
-a = [nested(["S"] * n), nested(up), nested(up[:200]), "(S %s%s)\n" % tuple(crossing),
-     "(S " + deleted * n + ")\n", nested(["S"] * 300, (deleted + kept) * (n // 2))]
-b = [nested(["S"] * n), nested(up[::-1]), nested(up[:199] + ["X"]), "(S%s %s)\n" % tuple(crossing[::-1]),
-     "(S " + kept * n + ")\n", nested(["S"] * 300, kept * n)]
-open("long.gold", "w").write("".join(a))
-open("long.test", "w").write("".join(b))'
-    echo 'DEBUG 2' | cat - <(printf '%s\n' 'DELETE_LABEL ``' 'QUOTE_LABEL ``' 'QUOTE_LABEL NN') >steps
-    grep -v DEBUG steps >plain
-    tf-evalb --bad ok -p plain long.gold long.test >want
-    limit='ulimit -f 60000;'
-    [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ] || limit+='ulimit -v 1000000;'
-    sh_t 0 "$limit tf-evalb --bad ok -p steps long.gold long.test >got"
-    [ "$(grep -A 99 '=== Summary' got)" = "$(grep -A 99 '=== Summary' want)" ]
-    [ "$(grep -cFx '(the other steps of this sentence are left out)' got)" = 5 ]
-    grep -E '^ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ ' want >rows
-    [ "$(wc -l <rows)" = 6 ]
-    grep -Fxf rows got | cmp - rows
+@test "DEBUG in a parameter file has no effect, and a warning says so" {
+    t 0 tf-evalb -p none gold gold
+    plain=$output
+    echo 'DEBUG 0' >params
+    t 0 tf-evalb -p params gold gold
+    [ "$output" = "$plain" ] && [ -z "$stderr" ]
+    echo 'DEBUG 2' >params
+    t 0 tf-evalb -p params gold gold
+    [ "$output" = "$plain" ]
+    expect_error "tf-evalb: warning: params: line 1: DEBUG has no effect"
+    echo 'DEBUG x' >params
+    t 1 tf-evalb -p params gold gold
 }
 
 @test "a label equals at most 1000 others" {
@@ -279,7 +248,8 @@ for i in 999, 1000, 1001:
     t 2 tf-evalb - -
     t 2 tf-evalb -p - - gold
     expect_error "tf-evalb: only one file can be stdin"
-    t 2 tf-evalb --json -d gold test
+    t 2 tf-evalb -d gold test
+    t 2 tf-evalb -D gold test
     t 2 tf-evalb -c -1 gold test
     t 1 tf-evalb gold no-such-file
     t 1 tf-evalb -p no-such-file gold gold
@@ -295,13 +265,4 @@ for i in 999, 1000, 1001:
     sh_t 0 'for f in *.out; do tf-evalb --bad=ok -e 1000000 test.trees "$f" | grep -e FMeasure -e F1; done'
     [ "${#lines[@]}" = 3 ]
     sh_t 4 'tf-evalb --exact -p COLLINS.prm test.trees test.out >test.evalb'
-}
-
-@test "--debug-all prints the steps of each comparison, and the same scores" {
-    echo '(S (NP (NN dog)) (VP (VB barks)))' >gold
-    t 0 tf-evalb gold gold
-    plain=$output
-    t 0 tf-evalb --debug-all gold gold
-    expect_contains "$output" "label=NP, word=, wid=0"
-    [ "$(grep -A 99 '=== Summary' <<<"$output")" = "$(grep -A 99 '=== Summary' <<<"$plain")" ]
 }

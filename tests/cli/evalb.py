@@ -1,9 +1,8 @@
 """EVALB's rules once more, slowly and by loops over all pairs, for comparison with tf-evalb; and
 trees to compare.
 
-    evalb.py score [-p COLLINS|new|none] [-c N] [-d | -D] GOLD TEST      the report, without any
-    limit on errors evalb.py make SEED N GOLD TEST                                      N random
-    trees, the second file's damaged
+    evalb.py score [-p COLLINS|new|none] [-c N] GOLD TEST    the report, without a limit on errors
+    evalb.py make SEED N GOLD TEST                           N random trees, the second file's damaged
 """
 import random
 import re
@@ -14,7 +13,7 @@ COLLINS = ["TOP", "-NONE-", ",", ":", "``", "''", "."]
 
 
 class Rules:
-    debug, cutoff = 0, 40
+    cutoff = 40
     deleted, deleted_length, quotes, equal = COLLINS, ["-NONE-"], [], [("ADVP", "PRT")]
 
 
@@ -28,11 +27,6 @@ def use(name):
 
 def same(a, b):
     return a == b or (a, b) in Rules.equal or (b, a) in Rules.equal
-
-
-def detail(text, *args):
-    if Rules.debug > 1:
-        sys.stdout.write(text % args)
 
 
 def read(line):
@@ -53,7 +47,6 @@ def read(line):
                 e = end(q)
                 word, closed = line[q:e], line[e:e + 1] == ")"
                 length += closed and label not in Rules.deleted_length
-                detail("label=%s, word=%s, wid=%d\n", label, word, len(words))
                 if closed and label in Rules.quotes and word in ("'", '"', "/"):
                     quotes.append({
                         "word": word, "tag": label, "index": len(words), "bracket": len(brackets),
@@ -66,7 +59,7 @@ def read(line):
                     continue
                 damaged |= line[e:e + 1] not in ("(", "")
             brackets.append({
-                "start": len(words), "end": -1, "from": p, "to": len(line), "label": label,
+                "start": len(words), "end": -1, "label": label,
                 "result": 9
             })
             stack.append(len(brackets) - 1)
@@ -76,7 +69,7 @@ def read(line):
             damaged |= level < 0
             level -= 1
             if stack:
-                brackets[stack.pop()].update(end=len(words), to=i)
+                brackets[stack.pop()].update(end=len(words))
             i += 1
         elif line[i] in SPACE:
             i += 1
@@ -87,22 +80,15 @@ def read(line):
 
 def reinsert(quote, words, brackets):
     words.insert(quote["index"], [quote["word"], quote["tag"], 9])
-    detail("bra=%d, ind=%d\n", quote["bracket"], quote["index"])
     for k, b in enumerate(brackets):
-        detail("bracket[%d]={%d,%d}\n", k, b["start"], b["end"])
         if k >= quote["bracket"]:
             b["start"] += 1
             b["end"] += 1
-    detail("endslen=%d\n", len(quote["open"]))
     for k in quote["open"]:
         brackets[k]["end"] += 1
 
 
 def fix_quotes(g, t):
-    for i in range(max(len(g[2]), len(t[2]))):
-        for side in (g, t):
-            if i < len(side[2]):
-                detail("%d: %s - %s\n", side[2][i]["index"], side[2][i]["tag"], side[2][i]["word"])
     for i, b in enumerate(t[2]):
         index = b["index"]
         for j, a in enumerate(g[2]):
@@ -129,71 +115,29 @@ def cross(a, b):
         "end"]
 
 
-def compare(g, t, gold_line, test_line):
+def compare(g, t):
     """length, words, gold, test, matched, crossing, tags, status"""
     nothing = (g[0], 0, 0, 0, 0, 0, 0)
-    detail("\n")
     if not t[1]:
         return nothing + (2,)
     if len(g[1]) != len(t[1]):
         fix_quotes(g, t)
     if [w[0] for w in g[1]] != [w[0] for w in t[1]]:
         return nothing + (1,)
-    gold, test, matched, crossing, near, last = massage(g[3]), massage(t[3]), 0, 0, set(), -1
-
-    def show(what, line, b):
-        detail("  %s[%d-%d]: %s\n", what, b["start"], b["end"] - 1, line[b["from"]:b["to"]])
-
+    gold, test, matched, crossing = massage(g[3]), massage(t[3]), 0, 0
     for a in g[3]:
-        found = False
-        for j, b in enumerate(t[3]):
-            detail("1.res=%d, 2.res=%d, 1.start=%d, 2.start=%d, 1.end=%d, 2.end=%d\n", a["result"],
-                  b["result"], a["start"], b["start"], a["end"], b["end"])
-            if a["result"] != 5 and b["result"] == 0 and (a["start"], a["end"]) == (b["start"],
-                                                                                    b["end"]):
-                found = True
-                if same(a["label"], b["label"]):
-                    a["result"] = b["result"] = 1
-                    matched += 1
-                    break
-                show("LABEL", gold_line, a)
-                near.add(j)
-        if not found and a["result"] != 5:
-            show("BRACKET", gold_line, a)
-    for j, b in enumerate(t[3]):
-        if b["result"] == 0 and j not in near:
-            show("EXTRA", test_line, b)
-    for b in t[3]:
-        for i, a in enumerate(g[3]):
-            if 5 not in (a["result"], b["result"]) and cross(a, b):
-                if i != last:
-                    show("CROSSING", gold_line, a)
-                crossing, last = crossing + 1, i
+        for b in t[3]:
+            if a["result"] == b["result"] == 0 and (a["start"], a["end"]) == (
+                    b["start"], b["end"]) and same(a["label"], b["label"]):
+                a["result"] = b["result"] = 1
+                matched += 1
                 break
+    for b in t[3]:
+        crossing += any(5 not in (a["result"], b["result"]) and cross(a, b) for a in g[3])
     for a, b in zip(g[1], t[1]):
         a[2] = b[2] = int(same(a[1], b[1]))
     return g[0], len(g[1]), gold, test, matched, crossing, sum(w[2] for w in g[1]), int(g[4]
                                                                                         or t[4])
-
-
-def tables(g, t):
-    print("-<1>---(wn1=%3d, bn1=%3d)-           -<2>---(wn2=%3d, bn2=%3d)-" %
-          (len(g[1]), len(g[3]), len(t[1]), len(t[3])))
-    for what, width in ((1, 40), (3, 32)):
-        for i in range(max(len(g[what]), len(t[what]))):
-            cells = []
-            for side in (g, t):
-                x = side[what][i] if i < len(side[what]) else None
-                if what == 1 and x and x[0]:
-                    cells.append("%3d : %d : %-6s  %-16s" % (i, x[2], x[1], x[0]))
-                elif what == 3 and x:
-                    cells.append("%3d : %d : %3d  %3d  %-6s" %
-                                 (i, x["result"], x["start"], x["end"], x["label"]))
-                else:
-                    cells.append(None)
-            print((cells[0] + "      " if cells[0] is not None else " " * width) + (cells[1] or ""))
-        print()
-    print("========")
 
 
 def share(part, whole):
@@ -223,10 +167,8 @@ def score(args):
         option = args.pop(0)
         if option == "-p":
             use(args.pop(0))
-        elif option == "-c":
-            Rules.cutoff = int(args.pop(0))
         else:
-            Rules.debug = 1 + (option == "-D")
+            Rules.cutoff = int(args.pop(0))
     gold, test = (open(name, newline="\n").read().split("\n")[:-1] for name in args)
     print("  Sent.                        Matched  Bracket   Cross        Correct Tag")
     print(" ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy")
@@ -235,13 +177,11 @@ def score(args):
     for a, b in zip(gold, test):
         g = read(a)
         t = read(b)
-        row = length, words, kept, mine, matched, crossing, tags, status = compare(g, t, a, b)
+        row = length, words, kept, mine, matched, crossing, tags, status = compare(g, t)
         rows.append(row)
         print("%4d  %3d    %d  %6.2f %6.2f   %3d    %3d  %3d    %3d   %4d  %4d   %6.2f" %
               (len(rows), length, status, share(matched, kept), share(
                   matched, mine), matched, kept, mine, crossing, words, tags, share(tags, words)))
-        if Rules.debug:
-            tables(g, t)
     words, kept, mine, matched, crossing, tags = (sum(r[k] for r in rows if r[7] == 0)
                                                   for k in range(1, 7))
     print("=" * 76)

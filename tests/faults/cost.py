@@ -308,8 +308,8 @@ def parameters(n):
         "flat": (many, tree_line("(S0 (b c))", n)),
         "deep": (many, nested(["S0"] * (n // 6), 1)),
         "equal": (many, nested(equal, 1)),
-        "all steps": ("DEBUG 2\n", nested(["%x" % i for i in range(120)], n // 600)),
-        "all steps of one": ("DEBUG 2\n", nested(["%x" % i for i in range(n // 7)], 1)),
+        "nested": ("LABELED 1\n", nested(["%x" % i for i in range(120)], n // 600)),
+        "one nested": ("LABELED 1\n", nested(["%x" % i for i in range(n // 7)], 1)),
     }
 
 

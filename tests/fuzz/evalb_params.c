@@ -41,7 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     TF_ASSERT(rc == 0 || err.msg[0] != 0);
     if (rc == 0) {
         /* What it reports on stderr is not of interest. */
-        o.params.debug = 0;
         o.params.max_error = -1;
         score(&o, gold, sizeof gold - 1);
         score(&o, test, sizeof test - 1);
