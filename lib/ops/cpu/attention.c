@@ -77,18 +77,17 @@ static void multiply(struct tf_cpu_gemm g, float *c, size_t ldc, const float *a,
 static void products(float *out, const struct block *b, const float *x, size_t ldx,
                      const float *panels, size_t n)
 {
-    TF_CPU(gemm)
-    (&(struct tf_cpu_gemm){.c = out,
-                           .ldc = b->ld,
-                           .a = x + b->from * ldx,
-                           .ras = ldx,
-                           .kas = 1,
-                           .b = panels + b->base / TF_NR * n * TF_NR,
-                           .ldb = TF_NR,
-                           .panel = n * TF_NR,
-                           .M = b->to - b->from,
-                           .N = b->hi - b->base,
-                           .K = n});
+    product((struct tf_cpu_gemm){.c = out,
+                                 .ldc = b->ld,
+                                 .a = x + b->from * ldx,
+                                 .ras = ldx,
+                                 .kas = 1,
+                                 .b = panels + b->base / TF_NR * n * TF_NR,
+                                 .ldb = TF_NR,
+                                 .panel = n * TF_NR,
+                                 .M = b->to - b->from,
+                                 .N = b->hi - b->base,
+                                 .K = n});
 }
 
 /* Lanes j .. j+15 that lie in [from, to). */

@@ -70,6 +70,11 @@ struct tf_cpu_gemm {
 };
 
 void TF_CPU(gemm)(const struct tf_cpu_gemm *g);
+/* The same in one statement, where g is written out in the call. */
+static inline void product(struct tf_cpu_gemm g)
+{
+    TF_CPU(gemm)(&g);
+}
 
 /* Floats of a [K, N] matrix in panels, padded with zeros to whole panels. */
 static inline size_t tf_cpu_panels_size(size_t K, size_t N)

@@ -71,19 +71,18 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_m
         if (db != NULL)
             add_columns(db, dyi, m, n);
         if (dx != NULL)
-            TF_CPU(gemm)
-        (&(struct tf_cpu_gemm){.c = out(dx, i * k),
-                               .ldc = k,
-                               .a = dyi,
-                               .ras = n,
-                               .kas = 1,
-                               .b = panels,
-                               .ldb = TF_NR,
-                               .panel = n * TF_NR,
-                               .M = m,
-                               .N = k,
-                               .K = n,
-                               .add = (flags & TF_LIN_ADD_DX) != 0});
+            product((struct tf_cpu_gemm){.c = out(dx, i * k),
+                                         .ldc = k,
+                                         .a = dyi,
+                                         .ras = n,
+                                         .kas = 1,
+                                         .b = panels,
+                                         .ldb = TF_NR,
+                                         .panel = n * TF_NR,
+                                         .M = m,
+                                         .N = k,
+                                         .K = n,
+                                         .add = (flags & TF_LIN_ADD_DX) != 0});
         if (dx != NULL && flags & TF_LIN_FROM_RELU)
             mask_rows(out(dx, i * k), in(x, i * k), m * k, scale);
         if (dw != NULL) {
@@ -146,18 +145,17 @@ void TF_CPU(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
                            unsigned flags)
 {
     (void)c;
-    TF_CPU(gemm)
-    (&(struct tf_cpu_gemm){.c = y,
-                           .ldc = w->N,
-                           .a = x,
-                           .ras = w->K,
-                           .kas = 1,
-                           .b = w->panels,
-                           .ldb = TF_NR,
-                           .panel = w->K * TF_NR,
-                           .M = rows,
-                           .N = w->N,
-                           .K = w->K,
-                           .bias = b,
-                           .relu = (flags & TF_LIN_RELU) != 0});
+    product((struct tf_cpu_gemm){.c = y,
+                                 .ldc = w->N,
+                                 .a = x,
+                                 .ras = w->K,
+                                 .kas = 1,
+                                 .b = w->panels,
+                                 .ldb = TF_NR,
+                                 .panel = w->K * TF_NR,
+                                 .M = rows,
+                                 .N = w->N,
+                                 .K = w->K,
+                                 .bias = b,
+                                 .relu = (flags & TF_LIN_RELU) != 0});
 }

@@ -1,7 +1,7 @@
 /* sgemm.c - the matrix products of training by OpenBLAS: linear maps, their gradients and the
  * projection to the vocabulary. Where rows are promised not to depend on their number, they are
  * multiplied TF_OPENBLAS_ROWS at a time, the last ones padded with zeros; sums over rows are over
- * chunks of a fixed size, in order. Everything around the products is as in linear.c and xent.c. */
+ * chunks of a fixed size, in order. Everything around the products is as in linear.c, or xent.h. */
 #include "ops/cpu/dropout.h"
 #include "ops/cpu/linear.h"
 #include "ops/cpu/openblas.h"
@@ -9,7 +9,7 @@
 
 #define TILE TF_OPENBLAS_ROWS
 #define ROWS (4 * TILE) /* rows of the backward pass that are multiplied together */
-#define VB 480          /* vocabulary entries of a block */
+#define BLOCK 480       /* vocabulary entries of a block */
 
 /* x [n, width] as a whole tile: x itself, or a copy in `room` with zeros below. */
 static const float *padded(float *room, const float *x, size_t n, size_t width)
@@ -112,76 +112,53 @@ void TF_CPU_SGEMM(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw
     }
 }
 
+/* own: room for the last rows of a chunk as a whole tile. */
+static void logits(const struct chunk *k, float *z, size_t v, size_t m)
+{
+    const size_t D = (size_t)k->x->D, whole = k->n / TILE * TILE;
+    if (v == 0 && whole < k->n)
+        padded(k->own, k->in + whole * D, k->n - whole, D);
+    for (size_t r = 0; r < k->ld; r += TILE)
+        tf_sgemm(&(struct tf_sgemm){.c = z + r,
+                                    .ldc = k->ld,
+                                    .a = in(k->x->e, v * D),
+                                    .lda = D,
+                                    .b = r < whole ? k->in + r * D : k->own,
+                                    .ldb = D,
+                                    .bt = true,
+                                    .M = m,
+                                    .N = TILE,
+                                    .K = D});
+}
+
+static void multiply_out(const struct chunk *k, const float *dz, size_t v, size_t m)
+{
+    const size_t D = (size_t)k->x->D;
+    tf_sgemm(&(struct tf_sgemm){.c = out(k->x->de, v * D),
+                                .ldc = D,
+                                .a = dz,
+                                .lda = k->ld,
+                                .b = k->in,
+                                .ldb = D,
+                                .M = m,
+                                .N = D,
+                                .K = k->n,
+                                .add = k->first > 0});
+    tf_sgemm(&(struct tf_sgemm){.c = out(k->x->dx, k->first * D),
+                                .ldc = D,
+                                .a = dz,
+                                .lda = k->ld,
+                                .at = true,
+                                .b = in(k->x->e, v * D),
+                                .ldb = D,
+                                .M = k->n,
+                                .N = D,
+                                .K = m,
+                                .add = v > 0});
+}
+
 void TF_CPU_SGEMM(xent)(struct tf_ctx *c, const struct tf_xent *x)
 {
-    const size_t V = (size_t)x->V, D = (size_t)x->D, rows = tf_rows_count(x->rows);
-    const float *e = x->e;
-    float *de = x->de;
-    const bool back = x->dx != NULL;
-    /* As in xent.c, in whole tiles. */
-    const size_t rc = (D <= 256 ? RC_MAX : RC_MAX / 2) / TILE * TILE;
-    const size_t chunk = (least(rows, rc) + TILE - 1) / TILE * TILE;
-    float *room = tf_cpu_scratch(c, TF_CPU_PANELS, TILE * D);
-    float *z = tf_cpu_scratch(c, TF_CPU_TILE, (back ? V : VB) * chunk);
-    float *dz = back ? tf_cpu_scratch(c, TF_CPU_BLOCK, VB * chunk) : NULL;
-    if (back && rows == 0)
-        memset(de, 0, V * D * sizeof *de);
-
-    for (size_t i = 0; i < rows; i += rc) {
-        const size_t n = least(rc, rows - i), ld = (n + TILE - 1) / TILE * TILE, whole = n / TILE;
-        const float *in = (const float *)x->x + i * D;
-        const float *last =
-            whole * TILE < n ? padded(room, in + whole * TILE * D, n % TILE, D) : NULL;
-        const uint32_t *targets = (const uint32_t *)x->targets + i;
-        struct stats s;
-        float lse[RC_MAX] = {0};
-        for (size_t r = 0; r < n; r++)
-            TF_ASSERT(targets[r] < V);
-        start(&s, ld);
-        for (size_t v = 0; v < V; v += VB) {
-            const size_t m = least(VB, V - v);
-            float *block = z + (back ? v * ld : 0);
-            for (size_t r = 0; r < ld; r += TILE)
-                tf_sgemm(&(struct tf_sgemm){.c = block + r,
-                                            .ldc = ld,
-                                            .a = e + v * D,
-                                            .lda = D,
-                                            .b = r < whole * TILE ? in + r * D : last,
-                                            .ldb = D,
-                                            .bt = true,
-                                            .M = m,
-                                            .N = TILE,
-                                            .K = D});
-            gather(&s, block, ld, m, (uint32_t)v, targets, n);
-        }
-        losses(x, lse, &s, targets, i, n);
-        if (!back)
-            continue;
-
-        for (size_t v = 0; v < V; v += VB) {
-            const size_t m = least(VB, V - v);
-            gradients(x, dz, z + v * ld, lse, ld, m, (uint32_t)v, targets, n);
-            tf_sgemm(&(struct tf_sgemm){.c = de + v * D,
-                                        .ldc = D,
-                                        .a = dz,
-                                        .lda = ld,
-                                        .b = in,
-                                        .ldb = D,
-                                        .M = m,
-                                        .N = D,
-                                        .K = n,
-                                        .add = i > 0});
-            tf_sgemm(&(struct tf_sgemm){.c = (float *)x->dx + i * D,
-                                        .ldc = D,
-                                        .a = dz,
-                                        .lda = ld,
-                                        .at = true,
-                                        .b = e + v * D,
-                                        .ldb = D,
-                                        .M = n,
-                                        .N = D,
-                                        .K = m,
-                                        .add = v > 0});
-        }
-    }
+    const struct projection p = {BLOCK, TILE, logits, multiply_out};
+    cross_entropy(c, x, &p, tf_cpu_scratch(c, TF_CPU_PANELS, TILE * (size_t)x->D));
 }

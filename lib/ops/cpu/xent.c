@@ -1,93 +1,79 @@
-/* xent.c - projection to the vocabulary, softmax and cross-entropy with label smoothing
- * (paper, section 5.4), for RC rows at a time. Logits are kept transposed, z' = E x': E is read as
- * it lies. The first walk over the vocabulary gives the log-sum-exps, the second turns logits into
- * gradients block by block, while they are in cache, and multiplies them out. */
-#include "ops/cpu/gemm.h"
+/* xent.c - the products of the projection to the vocabulary (xent.h). Logits are E x', so that E is
+ * read as it lies. */
 #include "ops/cpu/xent.h"
+#include "ops/cpu/gemm.h"
 
-#define VB 240 /* vocabulary entries of a block */
+enum { BLOCK = 240 };
+
+/* Operands laid out for the product: x' and x in panels, for a block those of E, and dz' in slices.
+ */
+struct operands {
+    float *xt, *x, *e, *dz;
+};
+
+static void logits(const struct chunk *k, float *z, size_t v, size_t m)
+{
+    const struct operands *o = k->own;
+    const size_t D = (size_t)k->x->D;
+    if (v == 0)
+        TF_CPU(panels_t)(o->xt, k->in, D, D, k->n);
+    /* The lanes past n are products with the panels' zeros. */
+    product((struct tf_cpu_gemm){.c = z,
+                                 .ldc = k->ld,
+                                 .a = in(k->x->e, v * D),
+                                 .ras = D,
+                                 .kas = 1,
+                                 .b = o->xt,
+                                 .ldb = TF_NR,
+                                 .panel = D * TF_NR,
+                                 .M = m,
+                                 .N = k->ld,
+                                 .K = D});
+}
+
+static void multiply_out(const struct chunk *k, const float *dz, size_t v, size_t m)
+{
+    const struct operands *o = k->own;
+    const size_t D = (size_t)k->x->D;
+    if (v == 0)
+        TF_CPU(panels)(o->x, k->in, D, k->n, D);
+    product((struct tf_cpu_gemm){.c = out(k->x->de, v * D),
+                                 .ldc = D,
+                                 .a = dz,
+                                 .ras = k->ld,
+                                 .kas = 1,
+                                 .b = o->x,
+                                 .ldb = TF_NR,
+                                 .panel = k->n * TF_NR,
+                                 .M = m,
+                                 .N = D,
+                                 .K = k->n,
+                                 .add = k->first > 0});
+    TF_CPU(panels)(o->e, in(k->x->e, v * D), D, m, D);
+    TF_CPU(slices)(o->dz, dz, k->ld, m, k->n);
+    product((struct tf_cpu_gemm){.c = out(k->x->dx, k->first * D),
+                                 .ldc = D,
+                                 .a = o->dz,
+                                 .slice = tf_cpu_slice(m),
+                                 .b = o->e,
+                                 .ldb = TF_NR,
+                                 .panel = m * TF_NR,
+                                 .M = k->n,
+                                 .N = D,
+                                 .K = m,
+                                 .add = v > 0});
+}
 
 void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
 {
-    const size_t V = (size_t)x->V, D = (size_t)x->D, rows = tf_rows_count(x->rows);
-    const float *e = x->e;
-    float *de = x->de;
-    const bool back = x->dx != NULL;
-    /* Long chunks read E less often; x and dx of a chunk should stay in cache. */
-    const size_t rc = D <= 256 ? RC_MAX : RC_MAX / 2, chunk = (least(rows, rc) + 15) / 16 * 16;
-    const size_t xt_size = tf_cpu_panels_size(D, rc), ep_size = tf_cpu_panels_size(VB, D);
-    float *xt = tf_cpu_scratch(c, TF_CPU_PANELS, xt_size + tf_cpu_panels_size(rc, D)),
-          *xp = xt + xt_size;
-    float *z = tf_cpu_scratch(c, TF_CPU_TILE, (back ? V : VB) * chunk);
-    float *dz =
-              tf_cpu_scratch(c, TF_CPU_BLOCK, VB * chunk + ep_size + tf_cpu_slices_size(VB, chunk)),
-          *ep = dz + VB * chunk, *zs = ep + ep_size;
-    if (back && rows == 0)
-        memset(de, 0, V * D * sizeof *de);
-
-    for (size_t i = 0; i < rows; i += rc) {
-        const size_t n = least(rc, rows - i), ld = (n + 15) / 16 * 16;
-        const float *in = (const float *)x->x + i * D;
-        const uint32_t *targets = (const uint32_t *)x->targets + i;
-        struct stats s;
-        float lse[RC_MAX];
-        start(&s, ld);
-        for (size_t r = 0; r < n; r++)
-            TF_ASSERT(targets[r] < V);
-        TF_CPU(panels_t)(xt, in, D, D, n);
-        for (size_t v = 0; v < V; v += VB) {
-            const size_t m = least(VB, V - v);
-            float *block = z + (back ? v * ld : 0);
-            /* The lanes past n are products with the panels' zeros. */
-            TF_CPU(gemm)
-            (&(struct tf_cpu_gemm){.c = block,
-                                   .ldc = ld,
-                                   .a = e + v * D,
-                                   .ras = D,
-                                   .kas = 1,
-                                   .b = xt,
-                                   .ldb = TF_NR,
-                                   .panel = D * TF_NR,
-                                   .M = m,
-                                   .N = ld,
-                                   .K = D});
-            gather(&s, block, ld, m, (uint32_t)v, targets, n);
-        }
-        losses(x, lse, &s, targets, i, n);
-        if (!back)
-            continue;
-
-        TF_CPU(panels)(xp, in, D, n, D);
-        for (size_t v = 0; v < V; v += VB) {
-            const size_t m = least(VB, V - v);
-            gradients(x, dz, z + v * ld, lse, ld, m, (uint32_t)v, targets, n);
-            TF_CPU(gemm)
-            (&(struct tf_cpu_gemm){.c = de + v * D,
-                                   .ldc = D,
-                                   .a = dz,
-                                   .ras = ld,
-                                   .kas = 1,
-                                   .b = xp,
-                                   .ldb = TF_NR,
-                                   .panel = n * TF_NR,
-                                   .M = m,
-                                   .N = D,
-                                   .K = n,
-                                   .add = i > 0});
-            TF_CPU(panels)(ep, e + v * D, D, m, D);
-            TF_CPU(slices)(zs, dz, ld, m, n);
-            TF_CPU(gemm)
-            (&(struct tf_cpu_gemm){.c = (float *)x->dx + i * D,
-                                   .ldc = D,
-                                   .a = zs,
-                                   .slice = tf_cpu_slice(m),
-                                   .b = ep,
-                                   .ldb = TF_NR,
-                                   .panel = m * TF_NR,
-                                   .M = n,
-                                   .N = D,
-                                   .K = m,
-                                   .add = v > 0});
-        }
-    }
+    const struct projection p = {BLOCK, 16, logits, multiply_out};
+    const size_t D = (size_t)x->D, rows = chunk_rows(x, p.tile);
+    const size_t xt = tf_cpu_panels_size(D, rows), xp = tf_cpu_panels_size(rows, D),
+                 e = tf_cpu_panels_size(BLOCK, D), dz = tf_cpu_slices_size(BLOCK, rows);
+    struct operands o;
+    o.xt = tf_cpu_scratch(c, TF_CPU_PANELS, xt + xp + e + dz);
+    o.x = o.xt + xt;
+    o.e = o.x + xp;
+    o.dz = o.e + e;
+    cross_entropy(c, x, &p, &o);
 }

@@ -1,5 +1,8 @@
-/* xent.h - softmax and cross-entropy over transposed logits z' = E x' [entries, rows]: 16 rows
- * share each register, and softmax needs no sums across lanes. */
+/* xent.h - projection to the vocabulary, softmax and cross-entropy with label smoothing (paper,
+ * section 5.4), for a chunk of rows at a time. Logits are kept transposed, z' = E x' [entries,
+ * rows]: 16 rows share each register, and softmax needs no sums across lanes. The first walk over
+ * the vocabulary gives the log-sum-exps, the second turns logits into gradients block by block,
+ * while they are in cache, and multiplies them out. */
 #ifndef TF_OPS_CPU_XENT_H
 #define TF_OPS_CPU_XENT_H
 
@@ -104,6 +107,72 @@ static void losses(const struct tf_xent *x, float *lse, const struct stats *s,
         acc[3] += 1;
         if (x->logp != NULL)
             ((float *)x->logp)[i + r] = (float)-nll;
+    }
+}
+
+struct chunk {
+    const struct tf_xent *x;
+    void *own;       /* of the products */
+    const float *in; /* x [n, D] */
+    size_t first;    /* row of the batch */
+    size_t n, ld;    /* rows, and to how many they are filled up */
+};
+
+/* How the products are made, of m vocabulary entries from v on; blocks come in order. */
+struct projection {
+    size_t block; /* the most entries */
+    size_t tile;  /* chunks are filled up to a multiple of so many rows; a multiple of 16 */
+    /* z [m, ld] = E x' */
+    void (*logits)(const struct chunk *k, float *z, size_t v, size_t m);
+    /* de (+)= dz x, dx (+)= dz' E, with dz [m, ld]; adds where it is not the first chunk or block
+     */
+    void (*multiply_out)(const struct chunk *k, const float *dz, size_t v, size_t m);
+};
+
+static size_t fill_up(size_t n, size_t tile)
+{
+    return (n + tile - 1) / tile * tile;
+}
+
+/* Rows of a chunk. Long chunks read E less often; x and dx of a chunk should stay in cache. */
+static size_t chunk_rows(const struct tf_xent *x, size_t tile)
+{
+    return (x->D <= 256 ? RC_MAX : RC_MAX / 2) / tile * tile;
+}
+
+static void cross_entropy(struct tf_ctx *c, const struct tf_xent *x, const struct projection *p,
+                          void *own)
+{
+    const size_t V = (size_t)x->V, D = (size_t)x->D, rows = tf_rows_count(x->rows);
+    const size_t step = chunk_rows(x, p->tile), width = fill_up(least(rows, step), p->tile);
+    const bool back = x->dx != NULL;
+    float *z = tf_cpu_scratch(c, TF_CPU_TILE, (back ? V : p->block) * width);
+    float *dz = back ? tf_cpu_scratch(c, TF_CPU_BLOCK, p->block * width) : NULL;
+    if (back && rows == 0)
+        memset(x->de, 0, V * D * sizeof(float));
+
+    for (size_t i = 0; i < rows; i += step) {
+        const uint32_t *targets = (const uint32_t *)x->targets + i;
+        struct chunk k = {.x = x, .own = own, .in = in(x->x, i * D), .first = i};
+        struct stats s;
+        float lse[RC_MAX] = {0};
+        k.n = least(step, rows - i);
+        k.ld = fill_up(k.n, p->tile);
+        for (size_t r = 0; r < k.n; r++)
+            TF_ASSERT(targets[r] < V);
+        start(&s, k.ld);
+        for (size_t v = 0; v < V; v += p->block) {
+            const size_t m = least(p->block, V - v);
+            float *block = z + (back ? v * k.ld : 0);
+            p->logits(&k, block, v, m);
+            gather(&s, block, k.ld, m, (uint32_t)v, targets, k.n);
+        }
+        losses(x, lse, &s, targets, i, k.n);
+        for (size_t v = 0; back && v < V; v += p->block) {
+            const size_t m = least(p->block, V - v);
+            gradients(x, dz, z + v * k.ld, lse, k.ld, m, (uint32_t)v, targets, k.n);
+            p->multiply_out(&k, dz, v, m);
+        }
     }
 }
 
