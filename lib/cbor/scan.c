@@ -3,93 +3,101 @@
 
 #include "cbor/head.h"
 
+static int refuse(struct tf_scan *s, const char *why)
+{
+    s->why = why;
+    return -1;
+}
+
+/* Each of these: 1, or 0 if more input is needed, or -1. The limit counts from p. */
+
+/* Read the head at pos. *at: the position after it. */
+static int scan_head(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit, size_t pos,
+                     struct tf_head *h, size_t *at)
+{
+    if (pos >= limit)
+        return refuse(s, "too large");
+    int k = tf_head_read(p + pos, n - pos, h);
+    if (k < 0)
+        return refuse(s, tf_head_fault(p[pos]));
+    if (k == 0) {
+        unsigned info = n > pos ? p[pos] & 31 : 0;
+        s->need = pos + 1 + (info >= 24 ? (size_t)1 << (info - 24) : 0);
+        return s->need > limit ? refuse(s, "too large") : 0;
+    }
+    *at = pos + (size_t)k;
+    return *at > limit ? refuse(s, "too large") : 1;
+}
+
+/* Skip the bytes of a string, which begin at *at. */
+static int scan_string(struct tf_scan *s, size_t n, size_t limit, uint64_t bytes, size_t *at)
+{
+    if (bytes > limit - *at)
+        return refuse(s, "a string longer than the limit");
+    if (bytes > n - *at) {
+        s->need = *at + (size_t)bytes;
+        return 0;
+    }
+    *at += (size_t)bytes;
+    return 1;
+}
+
+/* Check what follows a head: a string's bytes end at *at, others contain so many *items. */
+static int scan_content(struct tf_scan *s, size_t n, size_t limit, const struct tf_head *h,
+                        size_t *at, uint64_t *items)
+{
+    const unsigned each = h->major == TF_MAJOR_MAP ? 2 : 1;
+    switch (h->major) {
+    case TF_MAJOR_BYTES:
+    case TF_MAJOR_TEXT:
+        return scan_string(s, n, limit, h->val, at);
+    case TF_MAJOR_ARRAY:
+    case TF_MAJOR_MAP:
+        if (h->val > (limit - *at) / each)
+            return refuse(s, "more items than the limit");
+        *items = h->val * each;
+        return 1;
+    case TF_MAJOR_TAG:
+        *items = 1;
+        return 1;
+    case TF_MAJOR_SIMPLE:
+        return h->info == 24 && h->val < 32 ? refuse(s, "reserved simple value") : 1;
+    default:
+        return 1;
+    }
+}
+
 int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit)
 {
     if (!s->begun) {
         s->begun = true;
         s->left[0] = 1;
     }
-    size_t pos = s->pos;
-    int depth = s->depth, rc = 1;
+    size_t pos = s->pos, at;
+    int depth = s->depth;
     while (s->left[depth] || depth) {
+        struct tf_head h;
+        uint64_t items = 0;
         if (!s->left[depth]) {
             depth--;
             continue;
         }
-        struct tf_head h;
         s->pos = pos;
-        if (pos >= limit) {
-            s->why = "too large";
-            return -1;
-        }
-        int k = tf_head_read(p + pos, n - pos, &h);
-        if (k < 0) {
-            s->why = tf_head_fault(p[pos]);
-            return -1;
-        }
-        if (k == 0) {
-            unsigned info = n > pos ? p[pos] & 31 : 0;
-            s->need = pos + 1 + (info >= 24 ? (size_t)1 << (info - 24) : 0);
-            rc = 0;
-            if (s->need > limit) {
-                s->why = "too large";
-                rc = -1;
-            }
-            break;
-        }
-        size_t at = pos + (size_t)k;
-        uint64_t inner = 0;
-        if (at > limit) {
-            s->why = "too large";
-            return -1;
-        }
-        switch (h.major) {
-        case TF_MAJOR_BYTES:
-        case TF_MAJOR_TEXT:
-            if (h.val > limit - at) {
-                s->why = "a string longer than the limit";
-                return -1;
-            }
-            if (h.val > n - at) {
-                s->need = at + (size_t)h.val;
-                rc = 0;
-            } else {
-                at += (size_t)h.val;
-            }
-            break;
-        case TF_MAJOR_ARRAY:
-        case TF_MAJOR_MAP:
-            if (h.val > (limit - at) / (h.major == TF_MAJOR_MAP ? 2 : 1)) {
-                s->why = "more items than the limit";
-                return -1;
-            }
-            inner = h.val * (h.major == TF_MAJOR_MAP ? 2 : 1);
-            break;
-        case TF_MAJOR_TAG:
-            inner = 1;
-            break;
-        case TF_MAJOR_SIMPLE:
-            if (h.info == 24 && h.val < 32) {
-                s->why = "reserved simple value";
-                return -1;
-            }
-            break;
-        default:
-            break;
-        }
-        if (rc == 0)
-            break;
+        s->depth = depth;
+        int rc = scan_head(s, p, n, limit, pos, &h, &at);
+        if (rc > 0)
+            rc = scan_content(s, n, limit, &h, &at, &items);
+        if (rc <= 0)
+            return rc;
         s->left[depth]--;
         pos = at;
         if (h.major >= TF_MAJOR_ARRAY && h.major <= TF_MAJOR_TAG) {
-            if (depth == TF_CBOR_DEPTH) {
-                s->why = "nested too deeply";
-                return -1;
-            }
-            s->left[++depth] = inner;
+            if (depth == TF_CBOR_DEPTH)
+                return refuse(s, "nested too deeply");
+            s->left[++depth] = items;
         }
     }
     s->pos = pos;
     s->depth = depth;
-    return rc;
+    return 1;
 }
