@@ -23,6 +23,5 @@
     OPT_CHOICE(0, "precision", p, words, .arg = "WORD", .def = "auto", \
                .help = "precision of activations; " more "auto: fp32 on the CPU, " gpu " on a GPU")
 #define PRECISIONS "auto", "fp32", "bf16", "fp16"
-static const char *const precisions[] = {PRECISIONS, NULL};
 
 #endif

@@ -1,11 +1,9 @@
-/* model_options.h - what the tools that run models over streams share: options and the sandbox. */
+/* model_options.h - rows of option tables that the tools which run models over streams share. */
 #ifndef TF_CMD_MODEL_OPTIONS_H
 #define TF_CMD_MODEL_OPTIONS_H
 
-#include "base/sandbox.h"
 #include "common_options.h"
 #include "infer/session.h"
-#include "ops/backend.h"
 
 #define COMMON_MODELS(p) \
     OPT_LIST('m', "model", p, .arg = "FILE", .flags = TF_OPT_FILE, \
@@ -23,18 +21,10 @@
                          "N + " TEXT(TF_MAX_EXTRA) ",")
 
 /* A string, not a choice: "cuda:N" is a device too. The words are for shell completion. */
-static const char *const devices[] = {"auto", "cpu", "ref", "ref64", "cuda", NULL};
-static const char *device;
-#define COMMON_DEVICE \
-    OPT_STR('d', "device", &device, .arg = "NAME", .def = "auto", .choices = devices, \
+#define COMMON_DEVICE(p) \
+    OPT_STR('d', "device", p, .arg = "NAME", .def = "auto", \
+            .choices = (const char *const[]){"auto", "cpu", "ref", "ref64", "cuda", NULL}, \
             .help = "compute device: auto, cpu, ref, ref64, cuda, or cuda:N for GPU N")
-
-/* .widen: no sandbox where the device may be a plugin. */
-static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
-{
-    (void)args;
-    sandbox->off = tf_backend_may_load(device);
-}
 
 #define COMMON_RUNNING(o, what) \
     OPT_GROUP("Running (on the CPU the output does not depend on these)"), \

@@ -1,10 +1,13 @@
 /* tf-attn - attention weights of a model. */
+#include "base/sandbox.h"
 #include "infer/attention_stream.h"
 #include "model_options.h"
+#include "ops/backend.h"
 
 static struct tf_attention_opts o;
 static struct tf_strs models;
 static const char *output;
+static const char *const precisions[] = {PRECISIONS, NULL};
 static int precision;
 
 static struct tf_opt opts[] = {
@@ -24,11 +27,18 @@ static struct tf_opt opts[] = {
     OPT_STR('H', "head", &o.heads, .arg = "LIST", .def = "all", .flags = TF_OPT_SEMANTIC,
             .help = "heads, counted from 1, such as 5 or 1,3-5"),
     OPT_GROUP("Device"),
-    COMMON_DEVICE,
+    COMMON_DEVICE(&o.run.device),
     COMMON_PRECISION(&precision, precisions, "", "fp16"),
     COMMON_RUNNING(o.run, "pairs"),
     OPT_END,
 };
+
+/* No sandbox where the device may be a plugin. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(o.run.device);
+}
 
 static const struct tf_tool tool = {
     .name = "tf-attn",
@@ -49,7 +59,6 @@ static int run(const struct tf_args *args, struct tf_err *err)
                               models.n == 0 ? "-m FILE is required"
                                             : "-m: the attention of one model at a time");
     o.run.models = models;
-    o.run.device = device;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;
     return tf_attention_stream(&o, args->v, (size_t)args->n, output, opts, err);
 }

@@ -1,6 +1,8 @@
 /* tf-decode - translate token streams with a model. */
+#include "base/sandbox.h"
 #include "infer/decode_stream.h"
 #include "model_options.h"
+#include "ops/backend.h"
 
 static struct tf_decode_opts o;
 static const char *output;
@@ -56,11 +58,18 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "token-scores", &o.token_scores, .flags = TF_OPT_SEMANTIC,
              .help = "write an n-best stream with the log-probability of every token"),
     OPT_GROUP("Device"),
-    COMMON_DEVICE,
+    COMMON_DEVICE(&o.run.device),
     COMMON_PRECISION(&precision, decoding, "int8: 8-bit products on the CPU; ", "fp16"),
     COMMON_RUNNING(o.run, "sentences"),
     OPT_END,
 };
+
+/* No sandbox where the device may be a plugin. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(o.run.device);
+}
 
 static const struct tf_tool tool = {
     .name = "tf-decode",
@@ -82,7 +91,6 @@ static int run(const struct tf_args *args, struct tf_err *err)
                               (long long)o.nbest, (long long)o.beam);
     o.nbest_out = o.nbest > 0 || o.token_scores;
     o.nbest = o.nbest > 0 ? o.nbest : 1;
-    o.run.device = device;
     o.run.precision = precision > 0 ? decoding[precision] : NULL;
     return tf_decode_stream(&o, args->v[0], output, opts, err);
 }

@@ -1,10 +1,13 @@
 /* tf-score - log-probabilities of given translations. */
+#include "base/sandbox.h"
 #include "infer/score_stream.h"
 #include "model_options.h"
+#include "ops/backend.h"
 
 static struct tf_score_opts o;
 static const char *output;
 static bool text, summary;
+static const char *const precisions[] = {PRECISIONS, NULL};
 static int precision;
 
 static struct tf_opt opts[] = {
@@ -24,11 +27,18 @@ static struct tf_opt opts[] = {
              .help = "write lines of text instead of a score stream"),
     OPT_FLAG(0, "summary", &summary, .help = "write only the totals, as one line of JSON"),
     OPT_GROUP("Device"),
-    COMMON_DEVICE,
+    COMMON_DEVICE(&o.run.device),
     COMMON_PRECISION(&precision, precisions, "", "fp16"),
     COMMON_RUNNING(o.run, "pairs"),
     OPT_END,
 };
+
+/* No sandbox where the device may be a plugin. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = tf_backend_may_load(o.run.device);
+}
 
 static const struct tf_tool tool = {
     .name = "tf-score",
@@ -48,7 +58,6 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     o.alpha_given = tf_opt_given(opts, "alpha");
     o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
-    o.run.device = device;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;
     return tf_score_stream(&o, args->v, (size_t)args->n, output, opts, err);
 }

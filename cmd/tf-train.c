@@ -25,7 +25,7 @@ static int64_t plan_tokens, plan_length, plan_devices;
 static double hours, rank_timeout;
 static const char *tflops;
 
-static const char *const training_devices[] = {"auto", "cpu", "cuda", "ref", NULL};
+static const char *const precisions[] = {PRECISIONS, NULL};
 
 /* Between these are the settings of train/settings/settings.c. */
 static struct tf_opt before[] = {
@@ -57,7 +57,8 @@ static struct tf_opt before[] = {
 
 static struct tf_opt after[] = {
     OPT_GROUP("Machine"),
-    OPT_STR(0, "device", &o.device, .arg = "NAME", .def = "auto", .choices = training_devices,
+    OPT_STR(0, "device", &o.device, .arg = "NAME", .def = "auto",
+            .choices = (const char *const[]){"auto", "cpu", "cuda", "ref", NULL},
             .help = "compute device: auto (a GPU if present), cpu, cuda, cuda:N for GPU N, or ref "
                     "(slow, for tests)"),
     COMMON_PRECISION(&precision, precisions, "", "bf16"),

@@ -38,6 +38,11 @@ library_work() {
         '\b(malloc|calloc|realloc|tf_x(malloc|calloc|array)|tf_cbor_[a-z]+)\('
 }
 
+# A header of cmd/ has macros: what it defined would be there once for each tool, used or not.
+header_statics() {
+    project_files | grep '^cmd/.*\.h$' | xargs -r grep -nHE '^static '
+}
+
 bad_space() {
     project_sources | xargs grep -nHP '\t|[ \r]$'
 }
@@ -52,6 +57,9 @@ bad_space() {
     printf '%s\n' 'sprintf(x);' 'snprintf(x);' 'fputs(x);' 'vdprintf(x);' 'exit(1);' >lib/text/b.c
     printf '%s\n' '"\\x%02x"' '"\x1b"' >lib/text/c.c
     printf '%s\n' 'p = malloc(1);' 'tf_cbor_uint(1);' 'x = 1; ' >cmd/tf-x.c
+    printf '%s\n' '#define X(p) OPT(p)' 'static int x;' >cmd/x.h
+    output=$(header_statics)
+    expect_output 'cmd/x.h:2:static int x;'
     output=$(foreign_headers)
     expect_output 'lib/base/a.c:1:#include <cbor.h>
 lib/base/a.c:2:#include <cuda.h>
@@ -87,6 +95,7 @@ lib/base/a.c:4:#include <sentencepiece_processor.h>'
 
 @test "commands hold no loops over tensors, no allocation, no format bytes" {
     library_work | expect_none "work that belongs into lib"
+    header_statics | expect_none "definitions in headers of cmd"
 }
 
 # The files that are code: by their names, or by their first line.
