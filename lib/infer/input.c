@@ -85,9 +85,9 @@ static void TF_PRINTF(4, 5)
 static void add_bad(struct tf_input *in, uint64_t idx, const struct tf_record *bad)
 {
     struct tf_item *it = add_item(in, idx);
-    size_t n = strlen(bad->text);
-    it->code = bad->code;
-    it->text = tf_arena_strndup(&in->mem, bad->text, n);
+    size_t n = strlen(bad->fault.text);
+    it->code = bad->fault.code;
+    it->text = tf_arena_strndup(&in->mem, bad->fault.text, n);
     it->reported = true;
     in->cost += n;
 }

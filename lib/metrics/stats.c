@@ -235,7 +235,7 @@ static int next(struct tf_stats *s, size_t i, size_t width, struct tf_err *err)
                 return -1;
         } else if (rec->type == TF_REC_BAD) {
             return tf_fail(err, "%s: segment %ju is bad: %s", s->in[i].name, (uintmax_t)rec->idx,
-                           rec->text);
+                           rec->fault.text);
         } else if (rec->type == TF_REC_STATS) {
             if (rec->n != width)
                 return tf_fail(err, "%s: segment %ju: %zu counts, expected %zu", s->in[i].name,

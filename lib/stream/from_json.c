@@ -373,7 +373,7 @@ static int check_state(struct line *l, const struct tf_record *rec, struct tf_er
     struct tf_buf b = {0};
     struct tf_value parsed;
     struct tf_scan s = {.why = ""};
-    tf_cbor_value(&b, rec->value);
+    tf_cbor_value(&b, rec->state.value);
     int rc = tf_cbor_parse(&parsed, &l->a, b.p, b.len, err);
     tf_buf_clear(&b);
     tf_record_encode(&b, 0, rec);
@@ -592,12 +592,13 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
         return -1;
     if (rec.type == TF_REC_ERROR) {
         struct tf_err later = {0};
-        tf_fail(err, "upstream failed: %s", rec.text);
-        if (tf_writer_error(&u->w, rec.code, rec.text, &later))
+        tf_fail(err, "upstream failed: %s", rec.fault.text);
+        if (tf_writer_error(&u->w, rec.fault.code, rec.fault.text, &later))
             tf_fail_later(err, &later);
         return -1;
     }
-    if (rec.type == TF_REC_STATE && (check_state(l, &rec, err) || claim_state(u, rec.text, err)))
+    if (rec.type == TF_REC_STATE &&
+        (check_state(l, &rec, err) || claim_state(u, rec.state.name, err)))
         return -1;
     if (rec.type == TF_REC_BATCH && rec.batch.n == 0)
         return tf_fail(err, "batch %llu is empty", (unsigned long long)rec.batch.ordinal);

@@ -102,7 +102,8 @@ static void pass_on(struct tf_writer *w, const struct tf_record *rec, const stru
 {
     struct tf_err quiet = {0};
     bool upstream = rec->type == TF_REC_ERROR;
-    if (tf_writer_error(w, upstream ? rec->code : 1, upstream ? rec->text : err->msg, &quiet))
+    if (tf_writer_error(w, upstream ? rec->fault.code : 1, upstream ? rec->fault.text : err->msg,
+                        &quiet))
         return; /* writing failed; *err already has the reason */
 }
 

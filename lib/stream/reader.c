@@ -272,15 +272,16 @@ static TF_NOINLINE int verify(struct tf_reader *r, int type, const uint8_t *p, s
     unsigned long long at = (unsigned long long)scan_offset(r);
     if (tf_record_decode(&rec, &r->decoder, p, n, err))
         return tf_context(err, "%s: malformed %s record at byte %llu", name, what, at);
-    if (rec.count != r->count)
+    if (rec.count.records != r->count)
         return tf_fail(err, "%s: %llu records before the %s at byte %llu, which says %llu", name,
-                       (unsigned long long)r->count, what, at, (unsigned long long)rec.count);
-    if (rec.has_crc && rec.crc != r->crc)
+                       (unsigned long long)r->count, what, at,
+                       (unsigned long long)rec.count.records);
+    if (rec.count.has_crc && rec.count.crc != r->crc)
         return tf_fail(err, "%s: damaged before byte %llu: crc32c is %08x, the %s says %08x", name,
-                       at, r->crc, what, rec.crc);
-    r->summed = rec.has_crc;
-    r->sum_count = rec.count;
-    r->sum_crc = rec.crc;
+                       at, r->crc, what, rec.count.crc);
+    r->summed = rec.count.has_crc;
+    r->sum_count = rec.count.records;
+    r->sum_crc = rec.count.crc;
     return 0;
 }
 
@@ -343,7 +344,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
             return tf_context(err, "%s: error record at byte %llu", name, at);
         }
         rec->offset = at;
-        return tf_fail(err, "%s: upstream failed: %s", name, rec->text);
+        return tf_fail(err, "%s: upstream failed: %s", name, rec->fault.text);
     }
     if (!tf_kind_has(r->kind_bit, type)) {
         unsigned long long count = r->count;

@@ -92,27 +92,30 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
                                         F("pad", PAD, .at = 0), F("data", MATRIX, .at = 0),
                                         F("crc", DATA_CRC, .at = 0))},
     [TF_REC_STATE] = {"state", TF_KIND_MODELS, .own_crc = true,
-                      .fields =
-                          FIELDS(F("name", TEXT, AT(text)),
-                                 F("value", VALUE, AT(value), N_AT(value_n), FLAG_AT(value_at)),
-                                 F("crc", OWN_CRC, .at = 0))},
+                      .fields = FIELDS(F("name", TEXT, AT(state.name)),
+                                       F("value", VALUE, AT(state.value), N_AT(state.n),
+                                         FLAG_AT(state.bytes)),
+                                       F("crc", OWN_CRC, .at = 0))},
     [TF_REC_BAD] = {"bad", TF_KIND_STREAMS,
-                    .fields = FIELDS(F_IDX, F("code", CODE, AT(code)), F("text", TEXT, AT(text)))},
+                    .fields = FIELDS(F_IDX, F("code", CODE, AT(fault.code)),
+                                     F("text", TEXT, AT(fault.text)))},
     [TF_REC_SCORE] = {"score", TF_KIND_SCORES | OTHER,
-                      .fields = FIELDS(F_IDX, F("logp", FLOAT, AT(logp)),
-                                       F("token_logp", FLOATS, .flags = TF_OPTIONAL, AT(token_logp),
-                                         N_AT(n), .max = TF_MAX_IDS + 1))},
+                      .fields =
+                          FIELDS(F_IDX, F("logp", FLOAT, AT(score.logp)),
+                                 F("token_logp", FLOATS, .flags = TF_OPTIONAL, AT(score.token_logp),
+                                   N_AT(score.n), .max = TF_MAX_IDS + 1))},
     [TF_REC_STATS] = {"stats", TF_KIND_STATS | OTHER,
                       .fields =
                           FIELDS(F_IDX, F("counts", IDS, AT(ids), N_AT(n), .max = TF_MAX_IDS))},
     [TF_REC_CHECK] = {"check", TF_KIND_ALL, .closed = true,
-                      .fields = FIELDS(F("count", UINT, AT(count)),
-                                       F("crc", PART_CRC, AT(crc), FLAG_AT(has_crc)))},
+                      .fields = FIELDS(F("count", UINT, AT(count.records)),
+                                       F("crc", PART_CRC, AT(count.crc), FLAG_AT(count.has_crc)))},
     [TF_REC_ERROR] = {"error", TF_KIND_ALL,
-                      .fields = FIELDS(F("code", CODE, AT(code)), F("text", TEXT, AT(text)))},
+                      .fields =
+                          FIELDS(F("code", CODE, AT(fault.code)), F("text", TEXT, AT(fault.text)))},
     [TF_REC_END] = {"end", TF_KIND_ALL, .closed = true,
-                    .fields = FIELDS(F("count", UINT, AT(count)),
-                                     F("crc", PART_CRC, AT(crc), FLAG_AT(has_crc)))},
+                    .fields = FIELDS(F("count", UINT, AT(count.records)),
+                                     F("crc", PART_CRC, AT(count.crc), FLAG_AT(count.has_crc)))},
 };
 
 /* In the order of the bits. */

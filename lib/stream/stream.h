@@ -149,6 +149,34 @@ struct tf_attn {
     size_t n_heads, n_rows, n_cols;
 };
 
+/* Log-probability of a sentence, and of each of its tokens. */
+struct tf_score {
+    float logp;
+    const float *token_logp; /* n, or NULL */
+    size_t n;
+};
+
+/* A value in a model, by name. */
+struct tf_named_value {
+    const char *name;
+    const uint8_t *bytes; /* as read: n bytes, the encoded value */
+    size_t n;
+    const struct tf_value *value; /* to be written */
+};
+
+/* Why there is no result: for one item, or from here on. */
+struct tf_fault {
+    int code;
+    const char *text; /* UTF-8, terminated */
+};
+
+/* What a part contains up to here. */
+struct tf_count {
+    uint64_t records;
+    uint32_t crc;
+    bool has_crc; /* it is not null */
+};
+
 /* A record as read; pointers are valid until the next tf_reader_next or tf_reader_ready. */
 struct tf_record {
     int type;
@@ -157,19 +185,13 @@ struct tf_record {
     size_t n, n_tgt;
     const struct tf_hyp *hyps; /* NBEST */
     size_t n_hyps;
-    struct tf_attn attn;     /* ATTN */
-    struct tf_batch batch;   /* BATCH */
-    int code;                /* BAD, ERROR */
-    const char *text;        /* BAD, ERROR; STATE: its name. Terminated UTF-8 */
-    const uint8_t *value_at; /* STATE: value_n bytes, the encoded value */
-    size_t value_n;
-    const struct tf_value *value; /* STATE, to be written */
-    uint64_t count;               /* CHECK, END */
-    uint32_t crc;
-    bool has_crc;            /* CHECK, END: crc is not null */
-    float logp;              /* SCORE */
-    const float *token_logp; /* SCORE: n, or NULL */
-    const uint8_t *raw;      /* the encoded record, for passing on */
+    struct tf_attn attn;         /* ATTN */
+    struct tf_batch batch;       /* BATCH */
+    struct tf_score score;       /* SCORE */
+    struct tf_named_value state; /* STATE */
+    struct tf_fault fault;       /* BAD, ERROR */
+    struct tf_count count;       /* CHECK, END */
+    const uint8_t *raw;          /* the encoded record, for passing on */
     size_t raw_n;
     uint64_t offset; /* byte offset in the input, for messages */
 };

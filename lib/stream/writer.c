@@ -18,7 +18,7 @@ static int put(struct tf_writer *w, struct tf_err *err)
 /* Write a check or end record, which is not part of the CRC. A record may wait in w->buf. */
 static int mark(struct tf_writer *w, int type, struct tf_err *err)
 {
-    const struct tf_record rec = {.type = type, .count = w->count, .crc = w->crc};
+    const struct tf_record rec = {.type = type, .count = {.records = w->count, .crc = w->crc}};
     struct tf_buf b = {0};
     tf_record_encode(&b, w->size, &rec);
     int rc = tf_out_write(w->out, b.p, b.len, err);
@@ -136,8 +136,7 @@ int tf_writer_attention(struct tf_writer *w, uint64_t idx, const struct tf_attn 
 int tf_writer_score(struct tf_writer *w, uint64_t idx, float logp, const float *token_logp,
                     size_t n, struct tf_err *err)
 {
-    const struct tf_record rec = {
-        .type = TF_REC_SCORE, .idx = idx, .logp = logp, .token_logp = token_logp, .n = n};
+    const struct tf_record rec = {.type = TF_REC_SCORE, .idx = idx, .score = {logp, token_logp, n}};
     return tf_writer_record(w, &rec, err);
 }
 
@@ -146,15 +145,14 @@ int tf_writer_bad(struct tf_writer *w, uint64_t idx, int code, const char *text,
     char buf[1024];
     const struct tf_record rec = {.type = TF_REC_BAD,
                                   .idx = idx,
-                                  .code = code,
-                                  .text = clean(text, buf, sizeof buf)};
+                                  .fault = {code, clean(text, buf, sizeof buf)}};
     return tf_writer_record(w, &rec, err);
 }
 
 int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v,
                     struct tf_err *err)
 {
-    const struct tf_record rec = {.type = TF_REC_STATE, .text = name, .value = v};
+    const struct tf_record rec = {.type = TF_REC_STATE, .state = {.name = name, .value = v}};
     return tf_writer_record(w, &rec, err) ? tf_context(err, "state %s", name) : 0;
 }
 
@@ -182,8 +180,7 @@ int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_e
 {
     char buf[1024];
     const struct tf_record rec = {.type = TF_REC_ERROR,
-                                  .code = code,
-                                  .text = clean(text, buf, sizeof buf)};
+                                  .fault = {code, clean(text, buf, sizeof buf)}};
     if (w->dirty && tf_writer_check(w, err))
         return -1;
     tf_record_encode(&w->buf, w->size, &rec);

@@ -26,8 +26,8 @@ static bool take_record(struct decoder *d)
         *it = (struct tf_work_item){.number = r->count.total - 1, .idx = rec->idx};
         if (rec->type == TF_REC_BAD) {
             char why[256];
-            tf_work_bad(it, rec->code, "%s",
-                        tf_bad_describe(why, sizeof why, rec->code, rec->text));
+            tf_work_bad(it, rec->fault.code, "%s",
+                        tf_bad_describe(why, sizeof why, rec->fault.code, rec->fault.text));
             it->reported = true;
         } else if (rec->type == TF_REC_NBEST && rec->n_hyps == 0) {
             tf_work_bad(it, TF_BAD_OTHER, "no hypothesis");

@@ -31,8 +31,10 @@ static void use(const struct tf_record *r)
         seen += strlen(t->cols[i]);
     for (size_t i = 0; i < t->n_heads * t->n_rows * t->n_cols; i++)
         seen += t->weights[i] > 0;
-    if (r->text)
-        seen += strlen(r->text);
+    if (r->fault.text)
+        seen += strlen(r->fault.text);
+    if (r->state.name)
+        seen += strlen(r->state.name);
 }
 
 static void read_with(const uint8_t *data, size_t n, unsigned flags)

@@ -70,7 +70,7 @@ static void read_back(struct got *g, const char *path)
     while ((rc = tf_reader_next(r, &rec, &err)) > 0) {
         g->type[g->n] = rec.type;
         g->idx[g->n] = rec.idx;
-        g->code[g->n] = rec.type == TF_REC_BAD ? rec.code : 0;
+        g->code[g->n] = rec.type == TF_REC_BAD ? rec.fault.code : 0;
         if (rec.type == TF_REC_TOKENS)
             keep_hyp(g, 0, &(struct tf_hyp){.ids = rec.ids, .n = rec.n});
         for (size_t k = 0; rec.type == TF_REC_NBEST && k < rec.n_hyps; k++)
@@ -443,7 +443,7 @@ static void too_many_ids(void)
     must(tf_in_open(&in, temp_path("out.tfs"), &err), &err);
     must(tf_reader_new(&r, &in, NULL, 0, &err), &err);
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD &&
-           rec.code == TF_BAD_TOO_MANY_TOKENS,
+           rec.fault.code == TF_BAD_TOO_MANY_TOKENS,
        "too many ids: a bad record");
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_NBEST && rec.n_hyps > 100,
        "and the next sentence has its hypotheses");

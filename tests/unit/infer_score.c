@@ -55,10 +55,10 @@ static void read_back(struct scores *s, const char *path)
     while ((rc = tf_reader_next(r, &rec, &err)) > 0 && s->n < LINES) {
         s->type[s->n] = rec.type;
         s->idx[s->n] = rec.idx;
-        s->logp[s->n] = rec.logp;
-        s->n_terms[s->n] = rec.token_logp ? rec.n : 0;
-        if (rec.type == TF_REC_SCORE && rec.token_logp)
-            memcpy(s->terms[s->n], rec.token_logp, rec.n * sizeof(float));
+        s->logp[s->n] = rec.score.logp;
+        s->n_terms[s->n] = rec.score.token_logp ? rec.score.n : 0;
+        if (rec.type == TF_REC_SCORE && rec.score.token_logp)
+            memcpy(s->terms[s->n], rec.score.token_logp, rec.score.n * sizeof(float));
         s->n++;
     }
     must(rc, &err);
@@ -162,7 +162,7 @@ static void agrees(const char *what, const char **paths, size_t n_models)
     must(tf_reader_new(&rd, &in, NULL, 0, &err), &err);
     for (size_t i = 0; i < LINES && tf_reader_next(rd, &rec, &err) > 0; i++) {
         hyp[i].idx = i;
-        hyp[i].code = rec.type == TF_REC_BAD ? rec.code : 0;
+        hyp[i].code = rec.type == TF_REC_BAD ? rec.fault.code : 0;
         if (hyp[i].code)
             continue;
         hyp[i].n = rec.hyps[0].n;

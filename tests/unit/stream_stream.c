@@ -123,10 +123,11 @@ static void test_others(void)
     memory_in_done(&in);
 
     r = open_sample(&in, "scores", 0);
-    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_SCORE && rec.logp == -1.75f &&
-           rec.n == 3 && rec.token_logp[1] == -0.25f,
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_SCORE &&
+           rec.score.logp == -1.75f && rec.score.n == 3 && rec.score.token_logp[1] == -0.25f,
        "score");
-    ok(tf_reader_next(r, &rec, &err) == 1 && rec.logp == -2.5f && !rec.token_logp, "score alone");
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.score.logp == -2.5f && !rec.score.token_logp,
+       "score alone");
     tf_reader_free(r);
     memory_in_done(&in);
 
@@ -152,9 +153,10 @@ static void test_others(void)
     memory_in_done(&in);
 
     r = open_sample(&in, "bad", 0);
-    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD && rec.code == TF_BAD_UTF8,
+    ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_BAD &&
+           rec.fault.code == TF_BAD_UTF8,
        "bad");
-    is_str(rec.text, "byte 3: not UTF-8", "its text");
+    is_str(rec.fault.text, "byte 3: not UTF-8", "its text");
     tf_reader_free(r);
     memory_in_done(&in);
 
@@ -175,7 +177,7 @@ static void test_others(void)
     is_int(tf_reader_next(r, &rec, &err), 1, "a record before the error");
     is_int(tf_reader_next(r, &rec, &err), -1, "error record");
     is_str(err.msg, "mem: upstream failed: tf-example: no space left", "its message");
-    ok(rec.type == TF_REC_ERROR && rec.code == 1, "for passing on");
+    ok(rec.type == TF_REC_ERROR && rec.fault.code == 1, "for passing on");
     is_int(tf_reader_next(r, &rec, &err), -1, "dead from then on");
     tf_reader_free(r);
     memory_in_done(&in);

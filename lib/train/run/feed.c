@@ -203,7 +203,7 @@ static int fill(struct tf_feed *f, struct tf_feed_item *item, struct tf_err *err
                 return -1;
         } else if (rec.type == TF_REC_BAD) {
             return tf_fail(err, "%s: a bad record (line %llu: %s) in a batch stream", f->in.name,
-                           (unsigned long long)rec.idx, rec.text);
+                           (unsigned long long)rec.idx, rec.fault.text);
         } else if (rec.type != TF_REC_BATCH) {
             return tf_fail(err, "%s: a record of type %d in a batch stream", f->in.name, rec.type);
         } else {
