@@ -176,6 +176,35 @@ size_t tf_encoder_token_bytes(const struct tf_weights *w)
     return k.bytes;
 }
 
+static void make_buffers(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows,
+                         struct tf_err *err)
+{
+    const struct tf_config *c = &k->w->config;
+    size_t kv = (size_t)c->decoder_layers * (size_t)(c->heads * (c->d_k + c->d_v));
+    make_encoder(k, src_rows, n, err);
+    if (tgt_rows == 0)
+        return;
+    make_stack(k, &k->dec, true, tgt_rows, n, err);
+    k->kv = own(k, TF_ELEM_ACT, src_rows * kv, err);
+    k->dkv = k->backward ? own(k, TF_ELEM_ACT, src_rows * kv, err) : NULL;
+    k->tgt_in = own(k, TF_ELEM_U32, tgt_rows, err);
+    k->tgt_out = own(k, TF_ELEM_U32, tgt_rows, err);
+    k->acc = own(k, TF_ELEM_F64, 4, err);
+    k->logp = own(k, TF_ELEM_STAT, tgt_rows, err);
+}
+
+size_t tf_work_training_bytes(const struct tf_backend *be, const struct tf_config *c,
+                              size_t src_rows, size_t tgt_rows)
+{
+    struct tf_weights w = {.be = be, .config = *c};
+    struct tf_work k = {.w = &w, .be = be, .counting = true, .backward = true};
+    struct tf_err none = {0};
+    make_buffers(&k, 1, src_rows, tgt_rows, &none);
+    free_stack(&k, &k.enc);
+    free_stack(&k, &k.dec);
+    return k.bytes;
+}
+
 /* Room to grow. */
 static size_t rows_for(size_t n)
 {
@@ -197,20 +226,9 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
         cap_tgt = cap_tgt > k->cap_tgt ? cap_tgt : k->cap_tgt;
     }
     free_buffers(k);
-    const struct tf_config *c = &k->w->config;
-    size_t kv = (size_t)c->decoder_layers * (size_t)(c->heads * (c->d_k + c->d_v));
     struct tf_err e = {0};
     k->backward = training;
-    make_encoder(k, cap_src, cap_n, &e);
-    if (cap_tgt > 0) {
-        make_stack(k, &k->dec, true, cap_tgt, cap_n, &e);
-        k->kv = own(k, TF_ELEM_ACT, cap_src * kv, &e);
-        k->dkv = training ? own(k, TF_ELEM_ACT, cap_src * kv, &e) : NULL;
-        k->tgt_in = own(k, TF_ELEM_U32, cap_tgt, &e);
-        k->tgt_out = own(k, TF_ELEM_U32, cap_tgt, &e);
-        k->acc = own(k, TF_ELEM_F64, 4, &e);
-        k->logp = own(k, TF_ELEM_STAT, cap_tgt, &e);
-    }
+    make_buffers(k, cap_n, cap_src, cap_tgt, &e);
     if (e.status) {
         free_buffers(k);
         *err = e;

@@ -1605,6 +1605,13 @@ END
     expect_error "--plan: needs --vocab-size or --init"
 }
 
+@test "--plan counts all that a pass keeps, also the last norm of a pre-norm model" {
+    plan=(tf-train --plan --vocab-size 37000 --threads 8 --plan-tokens 25000)
+    { "${plan[@]}" --pre-norm && "${plan[@]}" --no-pre-norm; } >plans
+    # Its output, sum, mean and deviation on both sides: 2 x 25000 x 4 x (2 x 512 + 2) bytes.
+    [ "$(awk '/activations/ { mb[++n] = $3 } END { printf "%.1f", mb[1] - mb[2] }' plans)" = 205.2 ]
+}
+
 @test "--plan: the batches are the preset's" {
     plan=(t 0 tf-train --plan --vocab-size 100)
     for row in tiny:2000 base:25000; do

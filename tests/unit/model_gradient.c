@@ -11,6 +11,12 @@ static double loss_of(struct small_model *r, const struct tf_pairs *p)
     return sums.loss;
 }
 
+/* Rows that are reserved for n. */
+static size_t reserved(size_t n)
+{
+    return tf_rows_round_up(n + n / 8);
+}
+
 static void check(const char *what, const struct tf_config *c)
 {
     float *flat = small_weights(c, 3);
@@ -47,6 +53,9 @@ static void check(const char *what, const struct tf_config *c)
         }
     }
     ok(worst < 1e-6, "%s: worst relative error %.2g (%s)", what, worst, where);
+    is_int((long long)tf_work_training_bytes(r.be, c, reserved(p.src_off[p.n]),
+                                             reserved(p.tgt_off[p.n])),
+           (long long)tf_work_bytes(r.k), "%s: the memory of a pass is known before it", what);
     free(w);
     free(g);
     free(flat);

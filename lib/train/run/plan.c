@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "base/log.h"
 #include "model/params.h"
+#include "model/work.h"
 #include "train/step/stepper.h"
 
 #include <string.h>
@@ -29,18 +30,6 @@ static void row(struct tf_buf *out, const char *label, uint64_t n, double all)
 {
     tf_buf_printf(out, "  %-26s %13llu  %5.1f %%\n", label, (unsigned long long)n,
                   100 * (double)n / all);
-}
-
-/* Bytes of one lane's activations: the buffers that the model keeps for the backward pass. */
-static double activations(const struct tf_config *c, double src, double tgt)
-{
-    double D = (double)c->d_model, F = (double)c->d_ff, H = (double)c->heads,
-           k = H * (double)c->d_k, v = H * (double)c->d_v;
-    double attention = 2 * k + 2 * v + H, norm = 2 * D + 2, extra = 5 * D + v + 2 * k + v + F;
-    double enc = (double)c->encoder_layers * (attention + F + 2 * norm) + extra +
-                 2 * (double)c->decoder_layers * (k + v);
-    double dec = (double)c->decoder_layers * (attention + k + v + H + F + 3 * norm) + extra;
-    return 4 * (src * enc + tgt * dec);
 }
 
 enum { MUCH_HIGHER = 3 }; /* times the preset's peak: a rate to be warned of */
@@ -111,6 +100,9 @@ int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf
     uint64_t count[KINDS] = {0};
     if (c->vocab_size < 1)
         return tf_fail_status(err, TF_USAGE, "--plan: needs --vocab-size or --init");
+    const struct tf_backend *cpu = tf_backend_find("cpu", "fp32", TF_USE_TRAINING, NULL, err);
+    if (cpu == NULL)
+        return -1;
     tf_params_init(&p, c);
     for (size_t i = 0; i < p.n; i++) {
         int k = 0;
@@ -129,8 +121,8 @@ int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf
     int ema = o->ema > 0, lanes = (int)o->threads,
         shards = o->shards > 0 ? (int)o->shards : TF_CPU_SHARDS;
     double grads = (double)tf_stepper_gradients(lanes, (size_t)shards, o->accumulate);
-    double share = lanes < shards ? (double)lanes / shards : 1,
-           act = activations(c, tokens * share, tokens * share) * mb;
+    size_t rows = (size_t)(lanes < shards ? tokens * lanes / shards : tokens);
+    double act = (double)tf_work_training_bytes(cpu, c, rows, rows) * mb;
     tf_buf_printf(out, "memory on the CPU with %d thread%s, MB\n", lanes, lanes == 1 ? "" : "s");
     tf_buf_printf(out, "  %-26s %13.1f\n", "weights", block);
     tf_buf_printf(out, "  %-26s %13.1f\n", ema ? "moments and average" : "moments",
