@@ -8,6 +8,8 @@
 # pieces more than the input. The model is the paper's, PRESET=parse-semi for the semi-supervised
 # one. The paper chose dropout, learning rate and beam on the development set: `make sweep` does so;
 # make -jN tries N models at the same time, each on all CPUs unless THREADS gives it fewer.
+# DIALECT=t2t has the batches, updates and mean of experiment.mk, and sentences of 512 tokens with
+# the end.
 #
 # SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
 # place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses
@@ -30,11 +32,13 @@ BRACKETS   ?= $(if $(SMALL),words,slash)
 VOCAB_SIZE ?= $(if $(SMALL),4000,$(if $(filter parse-semi,$(PRESET)),32000,16000))
 VOCAB_TYPE ?= bpe
 VOCAB_FLAGS ?= --mixed-scripts
-TOKENS     ?= $(if $(SMALL),4000,25000)
-STEPS      ?= $(if $(SMALL),8000,100000)
+ifneq ($(SMALL),)
+TOKENS     ?= 4000
+STEPS      ?= 8000
+AVERAGE    ?= 8
+endif
 SAVE_EVERY ?= $(if $(SMALL),200,1000)
-AVERAGE    ?= $(if $(SMALL),8,5)
-MAX_LENGTH ?= 512
+MAX_LENGTH ?= $(if $(t2t),511,512)
 BEAM       ?= $(if $(SMALL),4,21)
 ALPHA      ?= 0.3
 CONSTRAIN  ?=

@@ -803,25 +803,33 @@ X
         # shellcheck disable=SC2086
         output=$(commands $1)
         echo "$1: $output"
-        expect_contains "$output" "tf-batch --epochs 0 $2 --max-length 256 "
+        expect_contains "$output" "tf-batch --epochs 0 $2 "
         expect_contains "$output" " $3 --seed 1$4 -o w/"
     }
-    is 'wmt14-ende SMALL=t' '--tokens 25000' \
+    is 'wmt14-ende SMALL=t' '--tokens 25000 --max-length 256' \
         '--steps 100000 --keep 5 --preset base --as paper --save-every 1400' ''
-    is 'wmt14-ende SMALL=t PRESET=big' '--tokens 25000' \
+    is 'wmt14-ende SMALL=t PRESET=big' '--tokens 25000 --max-length 256' \
         '--steps 300000 --keep 20 --preset big --as paper --save-every 600' ''
-    is 'wmt14-ende SMALL=t DIALECT=t2t' '--tokens 4096 --as t2t' \
+    is 'wmt14-ende SMALL=t DIALECT=t2t' '--tokens 4096 --as t2t --max-length 255' \
         '--steps 250000 --keep 20 --preset base --as t2t --save-every 1400' \
         ' --accumulate 8 --vocab-size 40960'
-    is 'wmt14-enfr SMALL=t DIALECT=t2t PRESET=big-enfr' '--tokens 4096 --as t2t' \
+    is 'wmt14-enfr SMALL=t DIALECT=t2t PRESET=big-enfr' '--tokens 4096 --as t2t --max-length 255' \
         '--steps 250000 --keep 20 --preset big-enfr --as t2t --save-every 600' ' --accumulate 8'
-    is 'wmt14-ende SMALL=t DIALECT=t2t TOKENS=25000' '--tokens 25000 --as t2t' \
+    is 'wmt14-ende SMALL=t DIALECT=t2t TOKENS=25000' '--tokens 25000 --as t2t --max-length 255' \
         '--steps 250000 --keep 20 --preset base --as t2t --save-every 1400' ' --vocab-size 40960'
-    is 'text TRAIN=t DEV=t TEST=t DIALECT=t2t PRESET=base' '--tokens 4096 --as t2t' \
-        '--keep 20 --preset base --as t2t' ' --accumulate 8'
-    is 'multi30k DATA=t DIALECT=t2t' '--tokens 4000' \
+    is 'text TRAIN=t DEV=t TEST=t DIALECT=t2t PRESET=base' \
+        '--tokens 4096 --as t2t --max-length 255' '--keep 20 --preset base --as t2t' ' --accumulate 8'
+    is 'multi30k DATA=t DIALECT=t2t' '--tokens 4000 --max-length 256' \
         '--steps 5800 --keep 8 --preset tiny --as t2t --save-every 200' \
         ' --warmup 2000 --lr-scale 2.5 --dropout 0.3'
+    trees='TRAIN=t.en DEV=t.en TEST=t.en'
+    is "parsing $trees" '--tokens 25000 --max-length 512' \
+        '--steps 100000 --keep 5 --preset parse-wsj --as paper --save-every 1000' ''
+    is "parsing $trees DIALECT=t2t" '--tokens 4096 --as t2t --max-length 511' \
+        '--steps 250000 --keep 20 --preset parse-wsj --as t2t --save-every 1000' ' --accumulate 8'
+    is "parsing $trees DIALECT=t2t SMALL=1" '--tokens 4000 --max-length 512' \
+        '--steps 8000 --keep 8 --preset tiny --as t2t --save-every 200' \
+        ' --warmup 1000 --lr-scale 2 --dropout 0.2'
     t 0 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=t DIALECT=t2t ROWS='base big'
     expect_contains "$output" " TOKENS='4096' "
     expect_contains "$output" " PRESET=big STEPS=250000 "

@@ -18,6 +18,8 @@ struct change {
 #define LAYERS(n) {"encoder_layers", n}, {"decoder_layers", n}
 /* clang-format on */
 
+enum { T2T_STEPS = 250000 }; /* of every preset, the default of the code */
+
 static const struct change base[] = {
     LAYERS(6),
     {"d_model", 512},
@@ -49,7 +51,7 @@ static const struct change base[] = {
     {"attention_bias", true},
     {"smoothing", TF_SMOOTH_V1},
     {"initializer", TF_INITIALIZER_FUSED},
-    {"steps", 250000},
+    {"steps", T2T_STEPS},
     {"eps_hat", true},
     {"average", 20},
     END,
@@ -58,8 +60,8 @@ static const struct change base[] = {
 /* PRESET(name, changes...); of two changes of one field the later wins. */
 #define PRESETS                                                                                   \
     PRESET("base", END)                                                                           \
-    PRESET("big", WIDE, {"dropout", 0.3})                                                         \
-    PRESET("big-enfr", WIDE, ONLY_T2T, {"d_ff", 8192}, {"tie", TF_TIE_NONE})                      \
+    PRESET("big", {"dropout", 0.3}, WIDE)                                                         \
+    PRESET("big-enfr", WIDE, {"d_ff", 8192}, {"tie", TF_TIE_NONE})                                \
     PRESET("A-h1", {"heads", 1}, {"d_k", 512}, {"d_v", 512}, {"average", 1})                      \
     PRESET("A-h4", {"heads", 4}, {"d_k", 128}, {"d_v", 128}, {"average", 1})                      \
     PRESET("A-h16", {"heads", 16}, {"d_k", 32}, {"d_v", 32}, {"average", 1})                      \
@@ -86,7 +88,9 @@ static const struct change base[] = {
            {"lr_scale", 1.5}, {"save_every", 100}, {"average", 5})
 
 /* clang-format off */
-#define WIDE {"heads", 16}, {"d_model", 1024}, {"d_ff", 4096}, {"steps", 300000}, {"average", 20}
+#define WIDE                                                                              \
+    {"heads", 16}, {"d_model", 1024}, {"d_ff", 4096}, {"steps", 300000}, {"average", 20}, \
+    ONLY_T2T, {"steps", T2T_STEPS}
 #define PARSING                                                                           \
     LAYERS(4), {"d_model", 1024}, {"d_k", 128}, {"d_v", 128}, ONLY_T2T,                   \
     LAYERS(6), {"dropout", 0.2}, {"attention_dropout", 0.2}, {"tie", TF_TIE_NONE},        \
