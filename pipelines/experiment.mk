@@ -47,6 +47,9 @@ SAVE_EVERY ?= $(if $(big),600,1400)
 AVERAGE    ?= $(if $(t2t)$(big),20,5)
 BEAM       ?= 4
 ALPHA      ?= 0.6
+# `make search` tries all of these.
+BEAMS      ?= 1 2 4 8
+ALPHAS     ?= 0 0.2 0.4 0.6 0.8 1
 SEED       ?= 1
 MAX_LENGTH ?= $(if $(t2t),255,256)
 BATCH_FLAGS ?=
@@ -116,7 +119,8 @@ training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batche
 # What the texts depend on besides their files.
 source     = $(strip $(DATA) $(PAIR))
 length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
-decoding   = --beam $(BEAM) --alpha $(ALPHA) $(DECODE_FLAGS)
+decoding   = --beam $(BEAM) --alpha $(ALPHA) $(decode_flags)
+decode_flags = $(DECODE_FLAGS)
 current    = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1
 %.settings: FORCE | $(WORK) $(RESULTS)
 	@$(call current,$@) || { printf '%s\n' $(call quote,$($(*F))) >$@.part; $(whole); }
@@ -243,6 +247,27 @@ $(RESULTS)/perplexity.json $(RESULTS)/dev-perplexity.json: $(RESULTS)/model.tfm
 	$(call allow_bad,tf-score -m $(RESULTS)/model.tfm --summary -o $@ $(filter %.tfs,$^))
 perplexity = $$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(RESULTS)/$1.json)
 
+# ---- beam and alpha, chosen on the development set as in the paper (section 6.1) ----
+searches = $(foreach b,$(BEAMS),$(foreach a,$(ALPHAS),$(RESULTS)/search/$b-$a.txt))
+# $(call score,OUTPUT): print the score of a translation of the development set.
+score      = tf-bleu $(tokenized) -b -w 2 $(WORK)/dev.$T -i $1
+score_name := BLEU
+$(searches): $(RESULTS)/search/%.txt: $(WORK)/dev.$S.tfs $(WORK)/dev.$T $(RESULTS)/model.tfm \
+    $(RESULTS)/decode_flags.settings
+	mkdir -p $(@D)
+	set -- $(subst -, ,$*); \
+	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) --beam $$1 --alpha $$2 \
+	    $(decode_flags) $< | tf-tokenize -d -m $(RESULTS)/model.tfm -o $(basename $@).out); \
+	score=$$($(call score,$(basename $@).out)); \
+	echo "$$@ $$score" >$@.part
+	$(whole)
+search: $(searches) ## try BEAMS and ALPHAS on the development set
+	@row() { printf '%-5s %-6s %s\n' "$$@"; }; \
+	row beam alpha $(score_name); \
+	sort -k3,3rn -k1,1n $^ | while read -r b a s; do row $$b $$a $$s; done; \
+	read -r b a s < <(sort -k3,3rn -k1,1n $^); \
+	echo "best: BEAM=$$b ALPHA=$$a"
+
 # ---- the same translation on the CPU and on a GPU in each precision ----
 on_cpu  := --device cpu
 on_fp32 := --device cuda --precision fp32
@@ -286,4 +311,4 @@ small: ## try all steps in about a minute: a tiny model, 20 updates; the scores 
 	    VOCAB_SIZE=2000 PRESET=tiny STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
 	    TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
 
-.PHONY: all trainable paper-score devices attention small
+.PHONY: all trainable paper-score search devices attention small

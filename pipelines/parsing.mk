@@ -6,8 +6,9 @@
 # TRAIN, DEV and TEST are treebanks in Penn Treebank brackets, plain or .gz; TRAIN may list several.
 # Traces and function tags are removed. Decoding follows the paper: beam 21, alpha 0.3, at most 300
 # pieces more than the input. The model is the paper's, PRESET=parse-semi for the semi-supervised
-# one. The paper chose dropout, learning rate and beam on the development set: `make sweep` does so;
-# make -jN tries N models at the same time, each on all CPUs unless THREADS gives it fewer.
+# one. The paper chose dropout (of sublayers and of attention weights), learning rate and beam on
+# the development set: `make sweep` does so; make -jN tries N models at the same time, each on all
+# CPUs unless THREADS gives it fewer. `make search` tries beams and alphas with the trained model.
 # DIALECT=t2t has the batches, updates and mean of experiment.mk, and sentences of 512 tokens with
 # the end.
 #
@@ -44,10 +45,12 @@ ALPHA      ?= 0.3
 CONSTRAIN  ?=
 DECODE_FLAGS ?= --max-extra 300
 TRAIN_FLAGS  ?= $(if $(SMALL),--warmup 1000 --lr-scale 2 --dropout 0.2)
-# The sweep's values: --dropout, --lr-scale, --beam.
+# The sweep's values: --dropout, --attention-dropout, --lr-scale, --beam.
 DROPOUTS   ?= 0.1 0.2 0.3
+ATTENTION_DROPOUTS ?= 0 0.2
 RATES      ?= 0.5 1 2
 BEAMS      ?= 4 21
+ALPHAS     ?= 0 0.3 0.6
 SMALL_SETTINGS := SMALL=1 VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 
 include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
@@ -90,8 +93,8 @@ $(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
 	@[ $(BRACKETS) = words ] || { echo 'CONSTRAIN needs BRACKETS=words' >&2; exit 2; }
 	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
 ifneq ($(CONSTRAIN),)
-decoding += --insert $(WORK)/brackets.tfs --max-insert 12
-$(RESULTS)/test.out $(kinds:%=$(RESULTS)/device.%.out): $(WORK)/brackets.tfs
+decode_flags += --insert $(WORK)/brackets.tfs --max-insert 12
+$(RESULTS)/test.out $(kinds:%=$(RESULTS)/device.%.out) $(searches): $(WORK)/brackets.tfs
 endif
 
 $(RESULTS)/test.parsed: $(RESULTS)/test.out $(WORK)/test.words
@@ -101,28 +104,36 @@ $(RESULTS)/f1.json: $(WORK)/test.trees $(RESULTS)/test.parsed
 	$(EVALB) --json $^ >$@.part
 	$(whole)
 
-# ---- sweep: every DROPOUTS x RATES is trained, decoded with each of BEAMS and scored on DEV ----
-sweep := $(foreach d,$(DROPOUTS),$(foreach r,$(RATES),$d-$r))
+# A sentence that EVALB does not score counts as missed.
+f1    = sed 's/.*failures_as_misses.*"f1":\([^}]*\).*/\1/'
+score = $(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/dev.words \
+	-o $1.trees $1); \
+	$(EVALB) --json $(WORK)/dev.trees $1.trees | $(f1)
+score_name := F1
+
+# ---- sweep: every DROPOUTS x ATTENTION_DROPOUTS x RATES is trained, decoded with each of BEAMS and
+# scored on DEV ----
+sweep := $(foreach d,$(DROPOUTS),$(foreach a,$(ATTENTION_DROPOUTS),$(foreach r,$(RATES),$d-$a-$r)))
 # Run this file with DEV as the test set, on texts and streams that all share.
 on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
     WORK=$(WORK)/sweep/data SMALL='$(SMALL)'
 shared := $(corpus) $(foreach p,dev test,$(foreach l,words tags,$p.$l.tfs)) dev.tfs
 
-sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## try DROPOUTS, RATES and BEAMS on the development set
-	@printf '%-8s %-6s %-5s %s\n' dropout rate beam F1
-	@sort -k4,4 -rn $^ | while read -r d r b f; do printf '%-8s %-6s %-5s %s\n' $$d $$r $$b $$f; done
+sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## train and score all DROPOUTS ... on the development set
+	@row() { printf '%-8s %-10s %-6s %-5s %s\n' "$$@"; }; \
+	row dropout attention rate beam F1; \
+	sort -k5,5 -rn $^ | while read -r d a r b f; do row $$d $$a $$r $$b $$f; done
 
 sweep-data:
 	$(jobs)$(on_dev) $(shared:%=$(WORK)/sweep/data/%)
 
-# A sentence that EVALB does not score counts as missed.
+nth = $(word $1,$(subst -, ,$*))
 $(WORK)/sweep/%/f1.txt: sweep-data
 	mkdir -p $(@D)
 	$(jobs)for b in $(BEAMS); do \
-	    $(on_dev) RESULTS=$(@D) BEAM=$$b TRAIN_FLAGS='$(TRAIN_FLAGS) --dropout $(word \
-	        1,$(subst -, ,$*)) --lr-scale $(word 2,$(subst -, ,$*))' $(@D)/f1.json >&2; \
-	    echo "$(subst -, ,$*) $$b $$(sed 's/.*failures_as_misses.*"f1":\([^}]*\).*/\1/' \
-	        $(@D)/f1.json)"; \
+	    $(on_dev) RESULTS=$(@D) BEAM=$$b TRAIN_FLAGS='$(TRAIN_FLAGS) --dropout $(call nth,1) \
+	        --attention-dropout $(call nth,2) --lr-scale $(call nth,3)' $(@D)/f1.json >&2; \
+	    echo "$(subst -, ,$*) $$b $$($(f1) $(@D)/f1.json)"; \
 	done >$@.part
 	$(whole)
 

@@ -387,20 +387,53 @@ PY
     expect_contains "$output" "THREADS='3'"
 }
 
-@test "parsing.mk sweep: dropout, rate and beam on the development set" {
+@test "parsing.mk sweep: dropouts, rate and beam on the development set" {
     treebank 200 1 >train.mrg
     treebank 10 2 >dev.mrg
-    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 -f "$TOP/pipelines/parsing.mk" sweep \
-        TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 STEPS=4 SAVE_EVERY=2 AVERAGE=2 \
-        TOKENS=500 DECODE_FLAGS='--max-extra 5' DROPOUTS=0.1 RATES='0.5 2' BEAMS='1 2'
+    args=(-f "$TOP/pipelines/parsing.mk" TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 \
+        STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 DECODE_FLAGS='--max-extra 5' BEAMS='1 2')
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" sweep DROPOUTS=0.1 \
+        ATTENTION_DROPOUTS='0 0.2' RATES='0.5 2'
     [[ $stderr != *jobserver* ]]
+    [ "$(grep -cE '^0\.1 ' <<<"$output")" -eq 8 ]
     for rate in 0.5 2; do
-        grep -q "\"dropout\":0.1," "w/sweep/0.1-$rate/run/log.jsonl"
-        grep -q "\"lr_scale\":$rate," "w/sweep/0.1-$rate/run/log.jsonl"
-        for beam in 1 2; do
-            grep -qE "^0\.1 +$rate +$beam +([0-9.]+|null)$" <<<"$output"
+        for a in 0 0.2; do
+            grep -q "\"dropout\":0.1," "w/sweep/0.1-$a-$rate/run/log.jsonl"
+            grep -q "\"attention_dropout\":$a}" "w/sweep/0.1-$a-$rate/run/log.jsonl"
+            grep -q "\"lr_scale\":$rate," "w/sweep/0.1-$a-$rate/run/log.jsonl"
+            for beam in 1 2; do
+                grep -qE "^0\.1 +$a +$rate +$beam +([0-9.]+|null)$" <<<"$output"
+            done
         done
     done
+    # Beams and alphas of one model; F1 counts sentences that EVALB does not score as missed.
+    t 0 make -s "${args[@]}" search TEST=dev.mrg CONSTRAIN=1 ALPHAS='0 0.3'
+    [ "$(grep -cE '^[12] +0(\.3)? +([0-9.]+|null)$' <<<"$output")" -eq 4 ]
+    f1=$(tf-evalb --json --max-error 100000 --bad ok w/dev.trees w/search/2-0.3.out.trees |
+        jq '.failures_as_misses.f1')
+    grep -qE "^2 +0\.3 +$f1$" <<<"$output"
+}
+
+@test "search: BLEU of the development set for each beam and alpha, the best first" {
+    corpus data a dev test
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test WORK=w \
+        VOCAB_SIZE=200 STEPS=4 SAVE_EVERY=2 AVERAGE=2 DECODE_FLAGS='--max-extra 2' BEAMS='2 1')
+    t 0 make -s "${args[@]}" search ALPHAS='0 1'
+    [ "$(cat w/search/2-1.txt)" = "2 1 $(tf-bleu -b -w 2 w/dev.de -i w/search/2-1.out)" ]
+    # A model of four updates is never right: set scores to compare.
+    for row in '2 1 9.90' '1 0 10.10' '1 1 30.00' '2 0 30.00'; do
+        read -r b a _ <<<"$row"
+        echo "$row" >w/search/$b-$a.txt
+    done
+    t 0 make -s "${args[@]}" search ALPHAS='0 1'
+    [ "${lines[0]}" = "beam  alpha  BLEU" ]
+    [ "$(sed '1d;$d' <<<"$output" | tr -s ' ' | cut -d ' ' -f 1,2 | tr '\n' ,)" = "1 1,2 0,1 0,2 1," ]
+    expect_contains "$output" "best: BEAM=1 ALPHA=1"
+    # Other options decode again; one more alpha is decoded alone.
+    t 0 make "${args[@]}" search ALPHAS='0 0.5 1'
+    [ "$(grep -c 'tf-decode' <<<"$output")" -eq 2 ]
+    t 0 make "${args[@]}" search ALPHAS=0 DECODE_FLAGS='--max-extra 3'
+    [ "$(grep -c 'tf-decode' <<<"$output")" -eq 2 ]
 }
 
 @test "wmt14-ende.mk small, on a text of one's own" {
