@@ -41,13 +41,16 @@ jobs = $(if $(strip $(foreach x,n q t,$(findstring $x,$(firstword -$(MAKEFLAGS))
 # A setting is a variable that is assigned with `?=` and never with `=`. NEEDED lists those without
 # a default, NEEDS says what they are, and EXAMPLE sets them.
 help: ## list the targets, and the settings with their values
-	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t12
+	@sed -n '$(foreach t,$(hidden),/^$t:/d;)s/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) \
+	    | expand -t12
 	@$(foreach v,$(filter-out $(fixed),$(settings)), \
 	    printf '  %-12s  %s\n' $v $(call quote,$(or $($v),$(word_for_empty)));)
 	@$(if $(EXAMPLE),echo; echo $(call quote,example: $(this) $(EXAMPLE)))
 this = make -f $(firstword $(MAKEFILE_LIST))
 word_for_empty = $(if $(filter $v,$(NEEDED)),(needed: $(NEEDS)))$(if \
-    $(filter $v,$(of_preset)),(by preset))
+    $(filter $v,$(of_preset)),(by preset))$(if $(filter LAYER,$v),(the last but one))
+# Targets that cannot work here: the paper's BLEU has a tokenizer for these languages only.
+hidden = $(if $(filter de en fr,$T),,paper-score)
 settings = $(shell sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' $(MAKEFILE_LIST) | awk '!seen[$$0]++')
 fixed = $(shell sed -n 's/^\([A-Z_]*\) *:*=.*/\1/p' $(MAKEFILE_LIST))
 
@@ -65,6 +68,8 @@ $(if $(unknown),$(error $(sort $(unknown)): no such setting; \
 $(foreach v,WORK DATA RESULTS,$(if $(filter environment,$(origin $v)), \
     $(error $v is set in the environment: give it on the command line, or unset it)))
 endif
+
+$(foreach g,$(filter $(hidden),$(goals)),$(error $g: only for German, English and French, not $T))
 
 ifneq ($(goals),)
 $(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: $(NEEDS))))

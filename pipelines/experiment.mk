@@ -63,10 +63,10 @@ LAUNCH     ?= mpirun -n $(RANKS) --bind-to none
 # Cut the training text into so many files, tokenise them at the same time (make -j) and let
 # tf-batch --list read them; BATCH_FLAGS='--group 8' reads eight at a time. For large corpora.
 PARTS      ?= 1
-# The attention figures: number of the test sentence, and layer.
+# The attention figures: number of the test sentence, and layer; empty: the last but one, as in the
+# paper.
 SENTENCE   ?= 1
-of_four     = tiny C-n4 $(if $(filter paper,$(DIALECT)),parse-wsj parse-semi)
-LAYER      ?= $(or $(if $(filter C-n2,$(PRESET)),1),$(if $(filter $(of_four),$(PRESET)),3),5)
+LAYER      ?=
 
 TEXTS := $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
 
@@ -234,7 +234,6 @@ $(RESULTS)/score.json: $(WORK)/test.$T $(RESULTS)/test.out
 	tf-bleu $(tokenized) $< -i $(RESULTS)/test.out >$@.part
 	$(whole)
 
-# $T must be a language of `tf-bleu --as paper`: de, en or fr.
 $(RESULTS)/paper.bleu: $(WORK)/test.$T $(RESULTS)/test.out
 	tf-bleu --as paper --lang $T --raw-ref $< -i $(RESULTS)/test.out >$@.part
 	$(whole)
@@ -298,13 +297,18 @@ $(one).%.tfs: $(WORK)/test.$S $(RESULTS)/test.out $(RESULTS)/model.tfm
 	    { echo "SENTENCE=$(SENTENCE): the test set has sentences 1 to $$n" >&2; exit 2; }
 	sed -n $(SENTENCE)p $(filter %/test.$*,$^) | tf-tokenize -m $(RESULTS)/model.tfm -o $@
 
-$(one).encoder-$(LAYER).svg: $(one).$S.tfs
-	tf-attn -m $(RESULTS)/model.tfm -k encoder -l $(LAYER) $< | tf-plot attention -o $@ -
-
-$(one).cross-$(LAYER).svg: $(one).$S.tfs $(one).out.tfs
-	tf-attn -m $(RESULTS)/model.tfm -k cross -l $(LAYER) $^ | tf-plot attention -o $@ -
-
-attention: $(one).encoder-$(LAYER).svg $(one).cross-$(LAYER).svg ## draw SENTENCE in LAYER
+attention: $(one).$S.tfs $(one).out.tfs ## draw SENTENCE in LAYER
+	for kind in encoder cross; do \
+	    stack=$${kind/cross/decoder}; \
+	    n=$$(tf-info $(RESULTS)/model.tfm | sed -n "s/^  $${stack}_layers *//p"); \
+	    layer=$(or $(LAYER),$$((n > 1 ? n - 1 : 1))); \
+	    [ $$layer -ge 1 ] && [ $$layer -le $$n ] || { \
+	        echo "LAYER=$$layer: the model's $$stack has layers 1 to $$n" >&2; exit 2; }; \
+	    files='$^'; [ $$kind = cross ] || files='$<'; \
+	    tf-attn -m $(RESULTS)/model.tfm -k $$kind -l $$layer $$files \
+	    | tf-plot attention -o $(one).$$kind-$$layer.svg -; \
+	    echo $(one).$$kind-$$layer.svg; \
+	done
 
 small: ## try all steps in about a minute: a tiny model, 20 updates; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small RESULTS=$(WORK)-small \

@@ -45,11 +45,10 @@ RANKS      ?=
 LAUNCH     ?=
 
 $(if $(filter-out paper small,$(SCALE)),$(error SCALE=$(SCALE): paper or small))
-here := $(dir $(lastword $(MAKEFILE_LIST)))
-include $(here)common.mk
-
 S := $(firstword $(subst -, ,$(PAIR)))
 T := $(lastword $(subst -, ,$(PAIR)))
+here := $(dir $(lastword $(MAKEFILE_LIST)))
+include $(here)common.mk
 
 table: $(WORK)/table.txt $(WORK)/table.svg ## train and score all ROWS, then print the table
 	@cat $<

@@ -57,6 +57,18 @@ check_results() {
     [[ $output != *tf-train* ]]
     grep -q 'encoder attention, layer 1' w-small/sentence-2.encoder-1.svg
     grep -q 'cross attention, layer 1' w-small/sentence-2.cross-1.svg
+    # The last layer but one of each stack, and a layer that the model does not have.
+    tf-batch -q --tokens 2000 w-small/dev.en.tfs w-small/dev.de.tfs | tf-train -q --preset tiny \
+        --d-model 16 --d-ff 16 --heads 2 --encoder-layers 1 --decoder-layers 3 --steps 1 \
+        --vocab w-small/vocab.model -o other
+    cp other/ckpt-00000001.tfm w-small/model.tfm
+    args=(attention DATA="$data" WORK=w-small -o w-small/source.settings -o w-small/trained \
+        -o w-small/model.tfm -o w-small/test.out)
+    t 0 make -s -f "$TOP/pipelines/multi30k.mk" "${args[@]}"
+    expect_output $'w-small/sentence-1.encoder-1.svg\nw-small/sentence-1.cross-2.svg'
+    grep -q 'cross attention, layer 2' w-small/sentence-1.cross-2.svg
+    t 2 make -s -f "$TOP/pipelines/multi30k.mk" "${args[@]}" LAYER=2
+    expect_contains "$stderr" "LAYER=2: the model's encoder has layers 1 to 1"
 }
 
 @test "text.mk small: files plain and gzipped; what is missing or does not pair is named" {
@@ -959,7 +971,7 @@ X
     expect_contains "$output" "text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV="
     # The paper's parser by default, a trial on request.
     t 0 make -s -f "$TOP/pipelines/parsing.mk" help
-    grep -qx '  LAYER         3' <<<"$output"
+    grep -qx '  LAYER         (the last but one)' <<<"$output"
     grep -qx '  PRESET        parse-wsj' <<<"$output"
     grep -qx '  VOCAB_SIZE    16000' <<<"$output"
     t 0 make -s -f "$TOP/pipelines/parsing.mk" help PRESET=parse-semi
@@ -967,6 +979,26 @@ X
     t 0 make -s -f "$TOP/pipelines/parsing.mk" help SMALL=1
     grep -qx '  PRESET        tiny' <<<"$output"
     [[ $output != *PAIR* ]]
+}
+
+@test "paper-score: listed and accepted only where it can work" {
+    touch t.en t.de t.cs
+    listed() { [[ $output == *$'\npaper-score '* ]]; }
+    for p in "text TRAIN=t DEV=t TEST=t" "table3 TRAIN=t DEV=t" "multi30k DATA=t" "debian DATA=t"; do
+        read -r -a args <<<"-f $TOP/pipelines/${p/ /.mk }"
+        t 0 make -s "${args[@]}" help
+        listed
+        t 0 make -s "${args[@]}" help PAIR=en-cs
+        run ! listed
+        t 2 make "${args[@]}" WORK=w paper-score PAIR=en-cs
+        expect_error "paper-score: only for German, English and French, not cs"
+    done
+    args=(-f "$TOP/pipelines/parsing.mk" TRAIN=t.en DEV=t.en TEST=t.en)
+    t 0 make -s "${args[@]}" help
+    run ! listed
+    t 2 make "${args[@]}" WORK=w paper-score
+    expect_error "paper-score: only for German, English and French, not tags"
+    [ ! -e w ]
 }
 
 @test "debian-pairs joins, aligns and cleans descriptions" {
