@@ -13,12 +13,7 @@
 NAME    := wmt14
 PAIR    := en-de
 VOCAB_SIZE ?= 37000
-URLS     = $(BASE)/wmt13/training-parallel-europarl-v7.tgz \
-           $(BASE)/wmt13/training-parallel-commoncrawl.tgz \
-           $(BASE)/wmt14/training-parallel-nc-v9.tgz $(BASE)/wmt14/dev.tgz \
-           $(BASE)/wmt14/test-full.tgz
-TRAIN    = training/europarl-v7.de-en commoncrawl.de-en training/news-commentary-v9.de-en
-DEV      = dev/newstest2013
-TEST     = test-full/newstest2014-deen
+corpora := europarl commoncrawl news
+CORPORA ?= $(corpora)
 
 include $(dir $(lastword $(MAKEFILE_LIST)))wmt14.mk

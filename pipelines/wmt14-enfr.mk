@@ -18,20 +18,7 @@ NAME    := wmt14
 PAIR    := en-fr
 VOCAB_SIZE ?= 32000
 VOCAB_TYPE ?= unigram
-URLS     = $(BASE)/wmt13/training-parallel-europarl-v7.tgz \
-           $(BASE)/wmt13/training-parallel-commoncrawl.tgz \
-           $(BASE)/wmt13/training-parallel-un.tgz $(BASE)/wmt14/training-parallel-nc-v9.tgz \
-           $(BASE)/wmt10/training-giga-fren.tar $(BASE)/wmt14/dev.tgz $(BASE)/wmt14/test-full.tgz
-TRAIN    = training/europarl-v7.fr-en commoncrawl.fr-en un/undoc.2000.fr-en \
-           training/news-commentary-v9.fr-en giga-fren.release2.fixed
-DEV      = dev/newstest2013
-TEST     = test-full/newstest2014-fren
+corpora := europarl commoncrawl un news giga
+CORPORA ?= $(corpora)
 
 include $(dir $(lastword $(MAKEFILE_LIST)))wmt14.mk
-
-# The giga corpus is compressed inside its archive.
-$(DATA)/unpacked: $(DATA)/giga
-$(DATA)/giga: $(DATA)/training-giga-fren.tar
-	tar -C $(DATA) -xf $<
-	gunzip -f $(DATA)/giga-fren.release2.fixed.en.gz $(DATA)/giga-fren.release2.fixed.fr.gz
-	touch $@

@@ -1,10 +1,11 @@
 # wmt14.mk - shared by the paper's En-De and En-Fr experiments: download, unpack, join. Included by
 # wmt14-ende.mk and wmt14-enfr.mk.
 #
-# DATA is the folder for the archives of the WMT 2014 translation task (statmt.org/wmt14);
-# `make download` fetches them with curl. sgml-pairs, which needs python3, reads the test sets.
-# `make small SMALL=PREFIX` tries all steps on your own text, PREFIX.S and PREFIX.T, without the
-# archives.
+# DATA is the folder for the archives of the WMT 2014 translation task (statmt.org/wmt14), and for
+# the files that are unpacked from them, with the names they have there. An archive is fetched with
+# curl only if a file of it is missing; `make download` fetches all of them. CORPORA: the training
+# corpora to use. sgml-pairs, which needs python3, reads the test sets. `make small SMALL=PREFIX`
+# tries all steps on your own text, PREFIX.S and PREFIX.T, without the archives.
 
 DATA    ?= data/wmt14
 BASE    ?= https://www.statmt.org
@@ -17,22 +18,48 @@ include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
 source += $(SMALL)
 HERE := $(dir $(firstword $(MAKEFILE_LIST)))
 
-ARCHIVES := $(notdir $(URLS))
-download: $(addprefix $(DATA)/,$(ARCHIVES)) ## fetch the archives (several GB)
+# Archive, and stem of the files in it.
+of.europarl    := wmt13/training-parallel-europarl-v7.tgz training/europarl-v7.$T-$S
+of.commoncrawl := wmt13/training-parallel-commoncrawl.tgz commoncrawl.$T-$S
+of.un          := wmt13/training-parallel-un.tgz un/undoc.2000.$T-$S
+of.news        := wmt14/training-parallel-nc-v9.tgz training/news-commentary-v9.$T-$S
+of.giga        := wmt10/training-giga-fren.tar giga-fren.release2.fixed
+of.dev         := wmt14/dev.tgz dev/newstest2013
+of.test        := wmt14/test-full.tgz test-full/newstest2014-$T$S
+archive = $(DATA)/$(notdir $(firstword $(of.$1)))
+stem    = $(lastword $(of.$1))
+files   = $(addprefix $(stem),$(if $(filter test,$1),-src.$S.sgm -ref.$T.sgm,.$S .$T))
+# $(call data,PARTS): the unpacked files.
+data    = $(addprefix $(DATA)/,$(foreach p,$1,$(call files,$p)))
+
+ifneq ($(goals),)
+$(foreach c,$(or $(filter-out $(corpora),$(CORPORA)),$(if $(CORPORA),,none)), \
+    $(error CORPORA=$(CORPORA): one or more of $(corpora) are required))
+endif
+TRAIN   = $(foreach c,$(CORPORA),$(call stem,$c))
+parts_used := $(sort $(CORPORA)) dev test
+download: $(foreach p,$(parts_used),$(call archive,$p)) ## fetch the archives (several GB)
 
 $(DATA):
 	mkdir -p $@
-# Some servers report an error when a complete .part is resumed, so test the archive first.
-define fetch
-$(DATA)/$(notdir $(1)): | $(DATA)
-	tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(1)
+# Some servers report an error when a complete .part is resumed, so test the archive first. Files
+# without their archive are complete: they are renamed once they are unpacked.
+define unpack
+$(call archive,$1): | $(DATA)
+	tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(BASE)/$(firstword $(of.$1))
 	$$(whole)
+$(call data,$1) &: $(if $(filter-out $(wildcard $(call data,$1)),$(call data,$1)), \
+    $(call archive,$1),$(wildcard $(call archive,$1)))
+	rm -rf $(DATA)/$1.part
+	mkdir $(DATA)/$1.part
+	tar -C $(DATA)/$1.part --wildcards -xmf $$< $(patsubst %,'*%*',$(call files,$1))
+	cd $(DATA)/$1.part; for f in $(call files,$1); do \
+	    [ ! -e $$$$f.gz ] || gunzip $$$$f.gz; \
+	    sync $$$$f; mkdir -p ../$$$$(dirname $$$$f); mv $$$$f ../$$$$f; \
+	done
+	rm -r $(DATA)/$1.part
 endef
-$(foreach u,$(URLS),$(eval $(call fetch,$(u))))
-
-$(DATA)/unpacked: $(addprefix $(DATA)/,$(ARCHIVES))
-	for a in $(filter %.tgz,$^); do tar -C $(DATA) -xf $$a; done
-	touch $@
+$(foreach p,$(parts_used),$(eval $(call unpack,$p)))
 
 ifdef SMALL
 ifneq ($(goals),)
@@ -54,7 +81,7 @@ need_prefix:
 
 # Both sides together, so that lines stay parallel. Drops pairs with an empty side, and CRs; tabs
 # become spaces.
-$(WORK)/train.$S $(WORK)/train.$T &: $(DATA)/unpacked | $(WORK)
+$(WORK)/train.$S $(WORK)/train.$T &: $(call data,$(CORPORA)) $(WORK)/TRAIN.settings | $(WORK)
 	rm -f $(WORK)/train.$T.part
 	for f in $(TRAIN); do \
 	    LC_ALL=C awk -v f=$$f -v out=$(WORK)/train.$T.part ' \
@@ -68,12 +95,11 @@ $(WORK)/train.$S $(WORK)/train.$T &: $(DATA)/unpacked | $(WORK)
 	done >$(WORK)/train.$S.part
 	$(call whole,$(WORK)/train.$S $(WORK)/train.$T)
 
-$(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/unpacked | $(WORK)
-	cp $(DATA)/$(DEV).$* $@.part
+$(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/$(call stem,dev).% | $(WORK)
+	cp $< $@.part
 	$(whole)
-$(WORK)/test.$S $(WORK)/test.$T &: $(DATA)/unpacked | $(WORK)
-	python3 $(HERE)sgml-pairs $(DATA)/$(TEST)-src.$S.sgm $(DATA)/$(TEST)-ref.$T.sgm \
-	    $(WORK)/test.$S.part $(WORK)/test.$T.part
+$(WORK)/test.$S $(WORK)/test.$T &: $(call data,test) | $(WORK)
+	python3 $(HERE)sgml-pairs $(call data,test) $(WORK)/test.$S.part $(WORK)/test.$T.part
 	$(call whole,$(WORK)/test.$S $(WORK)/test.$T)
 endif
 

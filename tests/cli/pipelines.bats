@@ -511,22 +511,57 @@ archives() {
     is w/test.en 'test en'
     t 0 make "${args[@]}"
     [[ $output != *tar* ]]
-    # Killed before the stamp was there: once more.
-    rm data/unpacked data/giga
+    # Killed between the files of an archive: once more, and nothing else.
+    rm data/giga-fren.release2.fixed.fr
     t 0 make "${args[@]}"
+    [ "$(grep -c '^tar ' <<<"$output")" -eq 1 ]
+    run ! compgen -G 'data/*.part'
     for side in en fr; do
         rm w/train.*
         cp data/commoncrawl.fr-en.$side saved
         sed -i 1d data/commoncrawl.fr-en.$side
         t 2 make "${args[@]}"
         expect_contains "$stderr" "commoncrawl.fr-en: en and fr have different numbers of lines"
-        rm data/commoncrawl.fr-en.$side
-        t 2 make "${args[@]}"
-        expect_contains "$stderr" "data/commoncrawl.fr-en.$side"
         [ ! -e w/train.en ]
         mv saved data/commoncrawl.fr-en.$side
     done
     t 0 make "${args[@]}"
+    rm data/commoncrawl.fr-en.*
+    tar -C x -czf data/training-parallel-commoncrawl.tgz commoncrawl.fr-en.en
+    t 2 make "${args[@]}"
+    expect_contains "$stderr" "commoncrawl.fr-en.fr"
+    expect_contains "$stderr" "Not found in archive"
+    rm data/training-parallel-commoncrawl.tgz
+    t 2 make "${args[@]}"
+    expect_contains "$stderr" "data/training-parallel-commoncrawl.tgz"
+}
+
+@test "wmt14: files that are unpacked need no archive; CORPORA chooses the corpora" {
+    archives archives
+    mkdir data
+    tar -C data -xzf archives/dev.tgz
+    tar -C data -xzf archives/test-full.tgz
+    tar -C data -xzf archives/training-parallel-nc-v9.tgz
+    args=(-f "$TOP/pipelines/wmt14-enfr.mk" DATA=data WORK=w CURL=false)
+    t 0 make "${args[@]}" w/paired CORPORA=news
+    expect_contains "$output" "train: 1 pairs"
+    [ "$(ls data)" = $'dev\ntest-full\ntraining' ]
+    [ "$(cat w/train.en)" = 'of training/news-commentary-v9' ]
+    # A second corpus is another text: only its archive is read.
+    cp archives/training-parallel-europarl-v7.tgz archives/training-giga-fren.tar data
+    t 0 make "${args[@]}" w/paired CORPORA='giga news'
+    [ "$(cat w/train.en)" = $'giga en\nof training/news-commentary-v9' ]
+    [ "$(grep -c '^tar ' <<<"$output")" -eq 1 ]
+    [[ $output != *dev.en* && $output != *sgml-pairs* ]]
+    # By default all corpora: the first that is missing is fetched.
+    t 2 make "${args[@]}" w/paired
+    expect_contains "$stderr" "training-parallel-commoncrawl.tgz] Error 1"
+    for wrong in news2000 'news un2' ''; do
+        t 2 make "${args[@]}" w/paired CORPORA="$wrong"
+        expect_error "CORPORA=$wrong: one or more of europarl commoncrawl un news giga are required"
+    done
+    t 2 make -f "$TOP/pipelines/wmt14-ende.mk" DATA=data WORK=v CURL=false v/paired CORPORA=giga
+    expect_error "CORPORA=giga: one or more of europarl commoncrawl news are required"
 }
 
 # segments ID TEXT ...: a document of these segments
@@ -829,7 +864,7 @@ X
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
