@@ -167,6 +167,35 @@ check_results() {
     [ "$(paste w/train.en w/train.de)" = $'one\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier' ]
 }
 
+@test "text.mk: files with both sides in fields, alone and beside pairs of files" {
+    printf 'one\teins\nt w o\t\tnote\n\tdrei' >a.tsv
+    printf '1\tdeux\t2\ttwo\n' | gzip >b.txt.gz
+    printf 'x\n' >c.en
+    printf 'y\n' >c.de
+    mkdir dir
+    args=(-f "$TOP/pipelines/text.mk" WORK=w w/paired DEV=a.tsv TEST=c)
+    t 0 make "${args[@]}" TRAIN='c a.tsv c dir/../a.*'
+    expect_contains "$output" $'train: 8 pairs\ndev: 3 pairs\ntest: 1 pairs'
+    diff <(printf '%s\n' x one 't w o' '' x one 't w o' '') w/train.en
+    diff <(printf '%s\n' y eins '' drei y eins '' drei) w/train.de
+    # Other fields are other texts.
+    t 0 make "${args[@]}" TRAIN=b.txt.gz DEV=c FIELDS='4 2'
+    [ "$(cat w/train.en w/train.de)" = $'two\ndeux' ]
+    t 0 make "${args[@]}" TRAIN=b.txt.gz DEV=c
+    [ "$(cat w/train.en w/train.de)" = $'1\ndeux' ]
+    t 2 make "${args[@]}" DEV=c TRAIN='c a.tsv' FIELDS='1 3'
+    expect_contains "$stderr" "TRAIN=a.tsv: line 1 has 2 of the fields 1 and 3"
+    t 2 make "${args[@]}" TRAIN=dir
+    expect_error "TRAIN=dir: neither dir.en nor dir.en.gz exists"
+    for fields in 1 '1 2 3' '0 1' '1 x' ''; do
+        t 2 make "${args[@]}" TRAIN=a.tsv FIELDS="$fields"
+        expect_error "FIELDS=$fields: two numbers from 1 are required"
+    done
+    printf 'one\teins\n' >train.en
+    t 2 make "${args[@]}" TRAIN=train.en WORK=.
+    expect_error "train.en: WORK=. would overwrite this file"
+}
+
 @test "text.mk: a pattern in TRAIN stands for all stems that it matches" {
     mkdir news
     for i in 1 2 3; do
@@ -864,7 +893,7 @@ X
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
@@ -1002,7 +1031,7 @@ X
         expect_error 'RESULTS=my dir: a name without spaces is required'
     done
     t 0 make -s -f "$TOP/pipelines/text.mk" help
-    expect_contains "$output" '  TRAIN         (needed: a stem; STEM.en and STEM.de, plain or .gz)'
+    expect_contains "$output" '  TRAIN         (needed: a stem; STEM.en and STEM.de, plain or .gz, or a file'
     expect_contains "$output" "text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV="
     # The paper's parser by default, a trial on request.
     t 0 make -s -f "$TOP/pipelines/parsing.mk" help
