@@ -1,4 +1,5 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
+#include "base/parse.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
 #include "common_options.h"
@@ -12,6 +13,8 @@ static const char *model, *output;
 static struct tf_tokenize job;
 static struct tf_sp_train trainer;
 static struct tf_strs symbols;
+static const char *fields;
+static bool chosen_fields[TF_TRAINING_FIELDS];
 static int64_t max_sentences;
 static int type, normalization;
 
@@ -40,6 +43,9 @@ static struct tf_opt opts[] = {
             .help = "replace a longer line by a bad record"),
     OPT_FLAG(0, "crlf", &job.crlf, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES | TRAIN,
              .help = "strip a carriage return at the end of a line"),
+    OPT_STR(0, "field", &fields, .arg = "N", .flags = TF_OPT_SEMANTIC,
+            .modes = ENCODE | PIECES | TRAIN,
+            .help = "use this field of lines with tabs; --train: also several, such as 1,2"),
     OPT_FLAG(0, "replace-invalid", &job.replace_invalid, .flags = TF_OPT_SEMANTIC,
              .modes = ENCODE | PIECES,
              .help = "replace invalid UTF-8 by U+FFFD instead of writing a bad record"),
@@ -102,6 +108,7 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
                                     .n = args->n,
                                     .max = (size_t)trainer.max_bytes,
                                     .crlf = job.crlf,
+                                    .fields = fields != NULL ? chosen_fields : NULL,
                                     .sample = (size_t)max_sentences,
                                     .seed = (uint64_t)job.seed};
     trainer.bpe = type == BPE;
@@ -153,6 +160,23 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     return rc;
 }
 
+static int choose_fields(unsigned mode, struct tf_err *err)
+{
+    size_t n = 0;
+    if (tf_parse_list(chosen_fields, TF_TRAINING_FIELDS, fields, err) < 0) {
+        err->status = TF_USAGE;
+        return tf_context(err, "--field");
+    }
+    for (size_t i = 0; i < TF_TRAINING_FIELDS; i++)
+        if (chosen_fields[i]) {
+            job.field = i + 1;
+            n++;
+        }
+    return mode == TRAIN || n == 1
+               ? 0
+               : tf_fail_status(err, TF_USAGE, "--field %s: several are only for --train", fields);
+}
+
 static int check(const struct tf_args *args, struct tf_err *err)
 {
     int most = args->mode == EXPORT ? 0 : 1;
@@ -169,7 +193,7 @@ static int check(const struct tf_args *args, struct tf_err *err)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    if (check(args, err) < 0)
+    if (check(args, err) < 0 || (fields != NULL && choose_fields(args->mode, err) < 0))
         return -1;
     if (args->mode != TRAIN)
         return use_vocab(args, err);

@@ -13,6 +13,7 @@ struct tf_tokenize {
     /* text to ids */
     int64_t max_line;        /* bytes; a longer line becomes a bad record */
     bool crlf;               /* drop a CR before the LF */
+    size_t field;            /* of a line with tabs, from 1; 0: the whole line */
     bool replace_invalid;    /* invalid UTF-8 becomes U+FFFD instead of a bad record */
     bool sample;             /* random segmentations (sample.h) */
     double alpha;

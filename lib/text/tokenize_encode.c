@@ -12,15 +12,39 @@ static size_t max_line(const struct tf_tokenize_work *r)
     return (size_t)r->t->max_line;
 }
 
+/* Reduce a line to its field number k; 0, or the number of its fields if it has fewer. */
+static size_t cut_field(const char **line, size_t *n, size_t k)
+{
+    for (size_t fields = 1;; fields++) {
+        const char *tab = memchr(*line, '\t', *n);
+        size_t width = tab != NULL ? (size_t)(tab - *line) : *n;
+        if (fields == k) {
+            *n = width;
+            return 0;
+        }
+        if (tab == NULL)
+            return fields;
+        *line = tab + 1;
+        *n -= width + 1;
+    }
+}
+
 static void take_line(struct tf_tokenize_work *r, struct tf_work_block *b, const char *line,
                       size_t n, bool too_long)
 {
     struct tf_work_item *it = &b->items[b->n++];
+    size_t fields = 0;
     *it = (struct tf_work_item){.number = r->count.total++};
+    if (!too_long) {
+        n -= r->t->crlf && n > 0 && line[n - 1] == '\r';
+        fields = r->t->field > 0 ? cut_field(&line, &n, r->t->field) : 0;
+    }
     if (too_long)
         tf_work_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, max_line(r));
+    else if (fields > 0)
+        tf_work_bad(it, TF_BAD_OTHER, "no field %zu, only %zu", r->t->field, fields);
     else
-        tf_buf_add(&b->text, line, n - (r->t->crlf && n > 0 && line[n - 1] == '\r'));
+        tf_buf_add(&b->text, line, n);
     it->end = b->text.len;
 }
 

@@ -9,6 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The next of l->fields in the rest of the line. */
+static bool next_field(struct tf_training_text *l, const char **text, size_t *n)
+{
+    while (l->rest != NULL && l->field < TF_TRAINING_FIELDS) {
+        const char *tab = memchr(l->rest, '\t', l->rest_n);
+        *text = l->rest;
+        *n = tab != NULL ? (size_t)(tab - l->rest) : l->rest_n;
+        l->rest = tab != NULL ? tab + 1 : NULL;
+        l->rest_n -= tab != NULL ? *n + 1 : *n;
+        if (l->fields[l->field++])
+            return true;
+    }
+    return false;
+}
+
+/* A line, or its first field of l->fields, as tf_in_line. */
+static int read_line(struct tf_training_text *l, const char **text, size_t *n, struct tf_err *err)
+{
+    int rc = tf_in_line(&l->in, text, n, l->max, err);
+    if (rc == 1 && l->crlf && *n > 0 && (*text)[*n - 1] == '\r')
+        --*n;
+    if (rc != 1 || l->fields == NULL)
+        return rc;
+    l->rest = *text;
+    l->rest_n = *n;
+    l->field = 0;
+    if (!next_field(l, text, n))
+        *n = 0;
+    return 1;
+}
+
 /* Read the next usable line: 1; 0 at the end; -1 on error. */
 static int next_line(struct tf_training_text *l, const char **text, size_t *n, struct tf_err *err)
 {
@@ -20,9 +51,7 @@ static int next_line(struct tf_training_text *l, const char **text, size_t *n, s
                 return -1;
             l->open = true;
         }
-        int rc = tf_in_line(&l->in, text, n, l->max, err);
-        if (rc == 1 && l->crlf && *n > 0 && (*text)[*n - 1] == '\r')
-            --*n;
+        int rc = next_field(l, text, n) ? 1 : read_line(l, text, n, err);
         if (rc <= 0) {
             tf_in_close(&l->in);
             l->open = false;

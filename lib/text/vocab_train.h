@@ -6,14 +6,18 @@
 #include "base/output.h"
 #include "text/sp.h"
 
+enum { TF_TRAINING_FIELDS = 1024 };
+
 /* Sentences for training from text files, one after the other. Lines that are not valid UTF-8,
  * contain NUL or are over max bytes are skipped and counted; empty lines are skipped.
- * Zero-initialise, then set the first six. */
+ * Zero-initialise, then set the first seven. */
 struct tf_training_text {
     const char *const *paths; /* n; "-" is stdin */
     int n;
     size_t max;    /* bytes of a line */
     bool crlf;     /* drop a CR before the LF */
+    /* Each field, number i + 1 of TF_TRAINING_FIELDS, with fields[i] is a line; NULL: no fields. */
+    const bool *fields;
     size_t sample; /* train on a random sample of so many lines; 0: on all, in order */
     uint64_t seed; /* of the sample */
     uint64_t bad_utf8, with_nul, too_long;
@@ -21,6 +25,8 @@ struct tf_training_text {
     bool open, sampled;
     int at;
     struct tf_in in;
+    const char *rest; /* of a line with fields; the first of it has number field + 1 */
+    size_t rest_n, field;
     char **kept;
     size_t *kept_n, n_kept, next;
 };

@@ -68,6 +68,40 @@ setup_file() {
     expect_contains "$stderr" "1 over 4192 bytes"
 }
 
+@test "--field: a side of a file with tabs" {
+    paste -d '\t' "$X" <(seq "$(wc -l <"$X")") <(rev "$X") >all
+    rev "$X" >reversed
+    # what it does is what cut does.
+    t 0 tf-tokenize --train --vocab-size 150 --field 1 -o m all
+    cmp m "$V"
+    t 0 tf-tokenize --train --vocab-size 150 --field 3,1 -o m <(sed 's/$/\r/' all) --crlf
+    paste -d '\n' "$X" reversed | tf-tokenize --train --vocab-size 150 -o want
+    cmp m want
+    for k in 1 2 3; do
+        sh_t 0 "tf-tokenize -m '$V' --field $k all | tf-cbor json | grep type...tokens >a; cut -f $k all | tf-tokenize -m '$V' | tf-cbor json | grep type...tokens >b"
+        cmp a b
+        sh_t 0 "cmp <(tf-tokenize --pieces -m '$V' --field $k all) <(cut -f $k all | tf-tokenize --pieces -m '$V')"
+    done
+    sh_t 0 "tf-tokenize -m '$V' --field 2 all | tf-cbor json | head -n 1"
+    expect_contains "$output" '"field":"2"'
+    # Too few fields, an empty one, and the end of a line without LF or with CR.
+    printf 'ab\tc\nab\n\t\tx\nab\tcd\r\n\te' >some
+    t 4 tf-tokenize --pieces --crlf -m "$V" --field 2 some
+    [ "$(wc -l <<<"$output")" -eq 5 ]
+    expect_bad "the first is line 2: no field 2, only 1"
+    [ "$output" = "$(printf 'c\n\n\ncd\ne\n' | tf-tokenize --pieces -m "$V")" ]
+    t 4 tf-tokenize --pieces -m "$V" --field 3 some
+    expect_bad "4 of 5 lines bad"
+    for wrong in 1,2 all; do
+        t 2 tf-tokenize -m "$V" --field $wrong some
+        expect_error "--field $wrong: several are only for --train"
+    done
+    t 2 tf-tokenize -m "$V" --field 0 some
+    expect_error "--field"
+    t 2 tf-tokenize -d -m "$V" --field 1
+    expect_error "--field is only for encoding, --train or --pieces"
+}
+
 @test "training: a text of which nothing is left has no sentence to train on" {
     for text in '   \n\t' '\u200b\n\u2028' '\ufffd' '\u2581 \u2581' '\u3000\n\u00a0' '<s> <unk>' \
         'a\u2585'; do
