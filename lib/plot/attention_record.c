@@ -74,10 +74,47 @@ static int search(struct found *f, const struct tf_attention_record *a, struct t
     return rc;
 }
 
-/* Whether text is the piece, with or without the U+2581 at its start. */
+/* What follows the piece in the text; NULL if the text does not begin with it. A piece has U+2581
+ * for a space, which the text may leave out at its start. */
+static const char *after_piece(const char *text, const char *piece, bool at_start)
+{
+    static const char space[] = "\xe2\x96\x81";
+    size_t mark = strlen(space);
+    if (strncmp(text, piece, strlen(piece)) == 0)
+        return text + strlen(piece);
+    if (strncmp(piece, space, mark) != 0 || (!at_start && *text != ' '))
+        return NULL;
+    text += *text == ' ';
+    piece += mark;
+    return strncmp(text, piece, strlen(piece)) ? NULL : text + strlen(piece);
+}
+
 static bool is_piece(const char *text, const char *piece)
 {
-    return !strcmp(text, piece) || (!strncmp(piece, "\xe2\x96\x81", 3) && !strcmp(text, piece + 3));
+    const char *rest = after_piece(text, piece, true);
+    return rest && !*rest;
+}
+
+/* The error that no row is this text, with the rows that make it up if there are any. */
+static int no_row(const struct tf_attn *t, const char *text, struct tf_err *err)
+{
+    for (size_t from = 0; from < t->n_rows; from++) {
+        const char *rest = text;
+        size_t i = from;
+        while (rest && *rest && i < t->n_rows) {
+            rest = after_piece(rest, t->rows[i], i == from);
+            i++;
+        }
+        if (!rest || *rest || i == from)
+            continue;
+        struct tf_buf pieces = {0};
+        for (size_t k = from; k < i; k++)
+            tf_buf_printf(&pieces, " --token '%s'", t->rows[k]);
+        tf_fail(err, "no row is '%s', which is split:%s", text, pieces.p);
+        tf_buf_release(&pieces);
+        return -1;
+    }
+    return tf_fail(err, "no row is '%s'", text);
 }
 
 /* Set *only to mark the rows of a->tokens; NULL if there are none. */
@@ -94,7 +131,7 @@ static int choose_rows(bool **only, struct found *f, const struct tf_attention_r
             if (is_piece(a->tokens.v[k], f->t.rows[i]))
                 (*only)[i] = any = true;
         if (!any)
-            return tf_fail(err, "no row is '%s'", a->tokens.v[k]);
+            return no_row(&f->t, a->tokens.v[k], err);
     }
     return 0;
 }

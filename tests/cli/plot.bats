@@ -514,6 +514,20 @@ PY
     expect_error "a.tfs: no attention of kind cross of layer 2 of sentence 7"
     t 1 tf-plot --layer 3 attention a.tfs
     expect_error "no attention of layer 3"
+    for word in 'ab<' '▁ab<' ' ab<'; do
+        t 1 tf-plot --token "$word" attention a.tfs
+        expect_error "a.tfs: no row is '$word', which is split: --token '▁a' --token 'b<'"
+    done
+    t 1 tf-plot --token 'b<</s>' attention a.tfs
+    expect_error "which is split: --token 'b<' --token '</s>'"
+    for word in 'a b<' 'ab' 'ab<x' ''; do
+        t 1 tf-plot --token "$word" attention a.tfs
+        expect_error "a.tfs: no row is '$word'"
+        [[ $stderr != *split* ]]
+    done
+    tf-cbor json a.tfs | sed 's/"b<"/"▁b<"/g' | tf-cbor unjson >spaced.tfs
+    t 1 tf-plot --token 'a b<' attention spaced.tfs
+    expect_error "which is split: --token '▁a' --token '▁b<'"
     t 1 tf-plot --token zebra attention a.tfs
     expect_error "a.tfs: no row is 'zebra'"
     for h in 4 2 1-3; do
