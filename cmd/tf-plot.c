@@ -17,7 +17,7 @@ static const char *const shows[] = {"both", "heat", "curves", "products", "lines
 static const char *output;
 static int64_t width, height, length, dims;
 static struct tf_strs labels;
-static bool header, names;
+static bool header, names, csv;
 static int show, kind;
 static struct tf_curves curves = {.chart = {.x_min = NAN, .x_max = NAN, .y_min = NAN,
                                             .y_max = NAN}};
@@ -104,6 +104,7 @@ static struct tf_opt opts[] = {
              .modes = POSITIONS, .help = "base of the wavelengths"),
     OPT_CHOICE(0, "variant", &positions.form, tf_position_forms, .arg = "NAME", .def = "paper",
                .modes = POSITIONS, .help = "formula: the paper's or a variant"),
+    OPT_FLAG(0, "csv", &csv, .modes = POSITIONS, .help = "print the numbers instead of a picture"),
     OPT_CHOICE(
         0, "show", &show, shows, .arg = "WHAT", .def = "both", .modes = ATTENTION | POSITIONS,
         .help =
@@ -181,7 +182,8 @@ static int draw_positions(struct tf_buf *svg, const struct tf_args *files, struc
     positions.heat = show != SHOW_CURVES;
     positions.curves = show != SHOW_HEAT;
     positions.products = show == SHOW_PRODUCTS;
-    return tf_position_figure_draw(svg, &positions, err);
+    return csv ? tf_position_csv(svg, &positions, err)
+               : tf_position_figure_draw(svg, &positions, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)

@@ -112,10 +112,6 @@ static int draw_products(struct tf_buf *out, const struct tf_position_figure *p,
                          struct tf_err *err)
 {
     char title[160], number[32];
-    if (p->form == TF_POSITIONS_SHIFTED || p->dims % 2)
-        return tf_fail(err,
-                       "dot products depend on the distance alone only for pairs of a sine and "
-                       "a cosine: --variant paper or t2t, --dims even");
     struct tf_series s = {.name = "", .n = p->length};
     s.x = tf_xarray(NULL, s.n, sizeof *s.x);
     s.y = tf_xarray(NULL, s.n, sizeof *s.y);
@@ -141,17 +137,53 @@ static int draw_products(struct tf_buf *out, const struct tf_position_figure *p,
     return rc;
 }
 
-int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure *p,
-                            struct tf_err *err)
+static int check(const struct tf_position_figure *p, struct tf_err *err)
 {
-    char title[160], number[32];
-    const double left = 64, right = p->figure.width - 88;
     if (p->form == TF_POSITIONS_T2T && p->dims % 2)
         return tf_fail(err, "%zu dimensions: tensor2tensor's form needs an even number", p->dims);
     if (p->dims > TF_MATRIX_CELLS / p->length)
         return tf_fail(err,
                        "%zu positions of %zu dimensions are too many to draw, maximum %d values",
                        p->length, p->dims, TF_MATRIX_CELLS);
+    if (p->products && (p->form == TF_POSITIONS_SHIFTED || p->dims % 2))
+        return tf_fail(err,
+                       "dot products depend on the distance alone only for pairs of a sine and "
+                       "a cosine: --variant paper or t2t, --dims even");
+    return 0;
+}
+
+static void add_number(struct tf_buf *out, double x)
+{
+    char number[32];
+    tf_buf_printf(out, ",%s", tf_format_real(number, x));
+}
+
+int tf_position_csv(struct tf_buf *out, const struct tf_position_figure *p, struct tf_err *err)
+{
+    if (check(p, err))
+        return -1;
+    tf_buf_printf(out, p->products ? "distance,product" : "position");
+    for (size_t k = 0; !p->products && k < p->dims; k++)
+        tf_buf_printf(out, ",%zu", k + first(p));
+    tf_buf_byte(out, '\n');
+    for (size_t t = 0; t < p->length; t++) {
+        tf_buf_printf(out, "%zu", t + first(p));
+        if (p->products)
+            add_number(out, tf_position_product(p, t));
+        for (size_t k = 0; !p->products && k < p->dims; k++)
+            add_number(out, tf_position_value(p, k, t));
+        tf_buf_byte(out, '\n');
+    }
+    return 0;
+}
+
+int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure *p,
+                            struct tf_err *err)
+{
+    char title[160], number[32];
+    const double left = 64, right = p->figure.width - 88;
+    if (check(p, err))
+        return -1;
     if (p->products)
         return draw_products(out, p, err);
     if (p->curves && p->dims > MAX_CURVES)

@@ -461,6 +461,48 @@ PY
     expect_error "too many to draw"
 }
 
+@test "positions --csv: the numbers of the formula" {
+    # table VARIANT: checks of 12 positions and 6 dimensions against Python's sine.
+    table() {
+        t 0 tf-plot positions --csv -L 12 -d 6 -N 100 --variant "$1"
+        "$TF_PYTHON" - "$1" <<<"$output" 3<&0 <<'PY'
+import csv, math, os, sys
+form, d, N = sys.argv[1], 6, 100
+def value(t, k):
+    if form == "t2t":
+        angle = t / N ** (k % 3 / (d / 2 - 1))
+        return math.sin(angle) if k < 3 else math.cos(angle)
+    angle = t / N ** ((k if form == "shifted" else k - k % 2) / d)
+    return math.cos(angle) if k % 2 else math.sin(angle)
+first = form == "shifted"
+rows = list(csv.reader(os.fdopen(3)))
+assert rows[0] == ["position"] + [str(k + first) for k in range(d)], rows[0]
+assert len(rows) == 13
+for t, row in enumerate(rows[1:], first):
+    assert int(row[0]) == t, row
+    for k, x in enumerate(row[1:], first):
+        assert abs(float(x) - value(t, k)) < 1e-14, (t, k, x, value(t, k))
+PY
+    }
+    for variant in paper t2t shifted; do table $variant; done
+    t 0 tf-plot positions --csv -L 3 -d 4 --show products
+    [ "${lines[0]}" = "distance,product" ]
+    [ "${lines[1]}" = "0,2" ]
+    [ "$(cut -c -8 <<<"${lines[2]}")" = "1,1.5402" ]
+    # More dimensions than curves, and a picture of the same numbers.
+    t 0 tf-plot positions --csv -L 20 -d 512 -o big.csv
+    t 0 tf-plot heat big.csv -o big.svg
+    [ "$(wc -l <big.csv)" -eq 21 ]
+    t 2 tf-plot heat --csv big.csv
+    expect_error "--csv is only for positions"
+    t 1 tf-plot positions --csv -d 7 --variant t2t
+    expect_error "even number"
+    t 1 tf-plot positions --csv -L 1M -d 1000
+    expect_error "too many"
+    t 1 tf-plot positions --csv --show products --variant shifted
+    expect_error "--variant paper or t2t"
+}
+
 # An attention stream of two sentences: encoder attention in layers 1 and 2, cross attention in
 # layer 2, heads 1 and 3.
 attention() {
