@@ -1612,6 +1612,53 @@ END
     [ "$(awk '/activations/ { mb[++n] = $3 } END { printf "%.1f", mb[1] - mb[2] }' plans)" = 205.2 ]
 }
 
+@test "--plan prints what a preset sets, and what options change" {
+    # has OPTIONS ROW=VALUE ...
+    has() {
+        local row options=$1
+        # shellcheck disable=SC2086
+        t 0 tf-train --plan --vocab-size 37000 $options
+        shift
+        for row; do
+            grep -qE "^  ${row%=*} +${row#*=}$" <<<"$output" ||
+                { echo "$options: not $row in: $output" >&2; return 1; }
+        done
+    }
+    has '' encoder_layers=6 d_model=512 d_ff=2048 heads=8 d_k=64 d_v=64 dropout=0.1 \
+        attention_dropout=0 relu_dropout=0 label_smoothing=0.1 smoothing=V positions=sin tie=all \
+        tokens=25000 steps=100000 schedule=paper lr_scale=1 warmup=4000 beta1=0.9 beta2=0.98 \
+        adam_eps=1e-09 save_every=1000 'checkpoints averaged=5' initializer=scaled
+    has '--preset big' heads=16 d_ff=4096 dropout=0.3 steps=300000 'checkpoints averaged=20' keep=20
+    has '--preset big --as t2t' steps=250000 eps_hat=yes smoothing=V-1 initializer=fused start=zero
+    has '--preset A-h4' heads=4 d_k=128 d_v=128 'checkpoints averaged=1'
+    has '--preset B-dk16' d_k=16 d_v=64
+    has '--preset C-n2' encoder_layers=2 decoder_layers=2
+    has '--preset D-p0.2' dropout=0.2
+    has '--preset D-ls0.2' label_smoothing=0.2
+    has '--preset E' positions=learned max_positions=1024
+    has '--preset parse-wsj --as t2t' dropout=0.2 attention_dropout=0.2 warmup=16000 lr_scale=5
+    has '--preset tiny --accumulate 3 --clip 1 --heads 2' tokens=2000 accumulate=3 clip=1 d_k=64
+    has '--schedule inverse-sqrt --lr 0.002' schedule=inverse-sqrt lr=0.002
+    [[ $output != *lr_scale* ]]
+}
+
+@test "--plan: the columns of Table 1 for full and restricted self-attention" {
+    table() {
+        t 0 tf-train --plan --vocab-size 100 "$@"
+        output=$(sed -n '/Table 1/,/^learning/p' <<<"$output" | tr -s ' ' | sed '1,2d;$d')
+    }
+    table
+    expect_output ' full: n^2 d, 1, 1 4.608e+05 1 1'
+    # Of 1,000 positions each reaches 10 on both sides in a layer: 999 need 100 layers.
+    table --plan-length 1000 --attention-window 10 --preset C-d256
+    expect_output $' full: n^2 d, 1, 1 2.560e+08 1 1\n r = 21 r n d, 1, n/r 5.376e+06 1 100'
+    # A window that holds the sentence restricts nothing.
+    table --plan-length 5 --attention-window 10
+    expect_output $' full: n^2 d, 1, 1 1.280e+04 1 1\n r = 5 r n d, 1, n/r 1.280e+04 1 1'
+    table --plan-length 1 --attention-window 1
+    expect_output $' full: n^2 d, 1, 1 5.120e+02 1 1\n r = 1 r n d, 1, n/r 5.120e+02 1 1'
+}
+
 @test "--plan: the batches are the preset's" {
     plan=(t 0 tf-train --plan --vocab-size 100)
     for row in tiny:2000 base:25000; do

@@ -6,6 +6,8 @@
 #include "model/work.h"
 #include "train/step/stepper.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct kind {
@@ -30,6 +32,65 @@ static void row(struct tf_buf *out, const char *label, uint64_t n, double all)
 {
     tf_buf_printf(out, "  %-26s %13llu  %5.1f %%\n", label, (unsigned long long)n,
                   100 * (double)n / all);
+}
+
+static void text_row(struct tf_buf *out, const char *label, const char *text)
+{
+    tf_buf_printf(out, "  %-26s %13s\n", label, text);
+}
+
+static void value_row(struct tf_buf *out, const char *label, const struct tf_value *v)
+{
+    char number[32];
+    if (v->kind == TF_INT)
+        snprintf(number, sizeof number, "%lld", (long long)v->integer);
+    else if (v->kind == TF_REAL)
+        tf_format_real(number, v->real);
+    else if (v->kind == TF_BOOL)
+        snprintf(number, sizeof number, "%s", v->boolean ? "yes" : "no");
+    text_row(out, label, v->kind == TF_TEXT ? v->text : number);
+}
+
+static void int_row(struct tf_buf *out, const char *label, int64_t n)
+{
+    const struct tf_value v = tf_value_int(n);
+    value_row(out, label, &v);
+}
+
+/* All that a preset sets, and what the options changed. The special ids are the stream's. */
+static void add_settings(struct tf_buf *out, const struct tf_settings *o, double tokens)
+{
+    struct tf_arena a = {0};
+    const struct tf_value map = tf_config_map(&o->config, &a), all = tf_config_explicit(&map, &a);
+    tf_buf_printf(out, "model\n");
+    for (size_t i = 0; i < all.n; i++)
+        if (strcmp(all.keys[i], "bos") != 0 && strcmp(all.keys[i], "eos") != 0 &&
+            strcmp(all.keys[i], "pad") != 0)
+            value_row(out, all.keys[i], &all.items[i]);
+    tf_buf_printf(out, "training\n");
+    int_row(out, "tokens", (int64_t)tokens);
+    int_row(out, "steps", o->steps);
+    const struct tf_value recorded = tf_settings_map(o, &a);
+    for (size_t i = 0; i < recorded.n; i++)
+        value_row(out, recorded.keys[i], &recorded.items[i]);
+    int_row(out, "save_every", o->save_every);
+    int_row(out, "keep", o->keep);
+    int_row(out, "checkpoints averaged", o->average);
+    tf_arena_release(&a);
+}
+
+/* The rows of the paper's Table 1 for self-attention, with their numbers in place of O(...): the
+ * path is the number of layers after which each position can depend on each other one. */
+static void add_table1(struct tf_buf *out, const struct tf_config *c, double n)
+{
+    const double d = (double)c->d_model, window = (double)c->attention_window,
+                 r = fmin(2 * window + 1, n);
+    tf_buf_printf(out, "a layer of self-attention, Table 1 with n = %.0f, d = %.0f\n", n, d);
+    tf_buf_printf(out, "  %-26s %13s %11s %6s\n", "", "operations", "sequential", "path");
+    tf_buf_printf(out, "  %-26s %13.3e %11d %6d\n", "full: n^2 d, 1, 1", n * n * d, 1, 1);
+    if (window > 0)
+        tf_buf_printf(out, "  r = %-7.0f %-14s %13.3e %11d %6.0f\n", r, "r n d, 1, n/r", r * n * d,
+                      1, fmax(1, ceil((n - 1) / window)));
 }
 
 enum { MUCH_HIGHER = 3 }; /* times the preset's peak: a rate to be warned of */
@@ -112,6 +173,7 @@ int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf
         count[k] += p.v[i].n;
     }
     double all = (double)p.count, mb = 1e-6, block = 4 * (double)p.size * mb;
+    add_settings(out, o, tokens);
     tf_buf_printf(out, "parameters\n");
     for (int k = 0; k < KINDS; k++)
         if (count[k] > 0)
@@ -143,6 +205,7 @@ int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
     if (plan->hours > 0)
         add_estimate(out, plan);
+    add_table1(out, c, length);
     add_rate(out, o);
     tf_params_release(&p);
     return 0;
