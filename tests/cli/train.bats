@@ -1278,6 +1278,33 @@ END
     [ ! -e run/resume.tfm ]
 }
 
+@test "without --save-every, saves by the clock are the regular checkpoints" {
+    # A time that has passed at every step.
+    now='--save-minutes 1e-9'
+    train --steps 12 --save-every 1 --keep 0 -o whole b.tfs
+    # shellcheck disable=SC2086
+    train --steps 12 $now --keep 0 --log log -o run b.tfs
+    diff <(cd whole && sha256sum ./*.tfm) <(cd run && sha256sum ./*.tfm)
+    [ "$(head -n 1 log | jq -c '[.save_every, .save_minutes]')" = '[0,1e-09]' ]
+    # As many as are kept, extended too, and averaged.
+    # shellcheck disable=SC2086
+    train --steps 7 $now --keep 3 -o few b.tfs
+    [ "$(cd few && echo ./*.tfm)" = './ckpt-00000005.tfm ./ckpt-00000006.tfm ./ckpt-00000007.tfm' ]
+    # shellcheck disable=SC2086
+    train --steps 12 $now --keep 4 -o few b.tfs
+    [ "$(cd few && echo ./*.tfm)" = "$(cd whole && echo ./ckpt-000000{09,10,11,12}.tfm)" ]
+    t 0 tf-avgckpt few -n 4 -o mean.tfm
+    tf-avgckpt -o want.tfm whole/ckpt-000000{09,10,11,12}.tfm
+    weights() { tf-info "$1" | grep '^model '; }
+    [ "$(weights mean.tfm)" = "$(weights want.tfm)" ]
+    # Validation is as often as the preset saves, and its best is no regular checkpoint.
+    batches n=2 seed=3 >v.tfs
+    batches n=110 >long.tfs
+    train --steps 110 --save-minutes 1000 --valid v.tfs -o valid long.tfs
+    [ "$(jq -c 'select(.event == "valid").step' valid/log.jsonl)" = 100 ]
+    [ "$(cd valid && echo ./*.tfm)" = './best.tfm ./ckpt-00000110.tfm' ]
+}
+
 @test "--init begins with the weights of a model" {
     train --steps 10 -o one b.tfs
     train --steps 1 --init one/ckpt-00000010.tfm --schedule constant --lr 0 --warmup 0 -o two b.tfs

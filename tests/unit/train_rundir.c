@@ -334,6 +334,8 @@ static void test_grid(void)
     tf_model_release(&m);
     free(path);
     checkpoint("ckpt-00000017.tfm", 17);
+    ok(tf_rundir_retain(&d, 0, 0, 20, &err) == 0 && there("ckpt-00000017.tfm"),
+       "one off the grid stays if there is no grid");
     ok(tf_rundir_retain(&d, 0, 5, 17, &err) == 0 && there("ckpt-00000015.tfm") &&
            there("ckpt-00000017.tfm"),
        "one off the grid stays while it is the last");

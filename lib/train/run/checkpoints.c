@@ -55,7 +55,8 @@ int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_e
 {
     if (!r->o->no_save && start_save(r, kind, best, err) != 0)
         return -1;
-    r->saved.time = tf_now();
+    if (kind == TF_SAVE_REGULAR || r->o->save_every > 0)
+        r->saved.time = tf_now();
     if (kind != TF_SAVE_BEST)
         r->saved.step = r->state.step;
     if (kind == TF_SAVE_REGULAR)
@@ -84,12 +85,16 @@ int tf_run_wait_save(struct tf_run *r, struct tf_err *err)
 int tf_run_save_requested(struct tf_run *r, struct tf_err *err)
 {
     double minutes = r->o->save_minutes;
-    bool requested = tf_run_take_save_request(r->env);
-    if (!requested && !(minutes > 0 && tf_now() - r->saved.time >= 60 * minutes))
+    bool requested = tf_run_take_save_request(r->env),
+         time = minutes > 0 && tf_now() - r->saved.time >= 60 * minutes;
+    if (!requested && !time)
         return 0;
     if (r->saved.step == r->state.step || r->state.step == 0)
         return 0;
-    return tf_run_collect_last(r, err) != 0 ? -1 : tf_run_save(r, TF_SAVE_RESUME, false, err);
+    bool regular = time && r->o->save_every == 0;
+    return tf_run_collect_last(r, err) != 0
+               ? -1
+               : tf_run_save(r, regular ? TF_SAVE_REGULAR : TF_SAVE_RESUME, false, err);
 }
 
 bool tf_run_is_multiple(const struct tf_run *r, int64_t every)

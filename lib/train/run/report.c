@@ -85,6 +85,8 @@ static void put_settings(struct tf_json *j, const struct tf_settings *s)
     struct tf_arena a = {0};
     struct tf_setting row;
     for (int i = -1; tf_settings_next(&i, TF_SETTING_LOGGED, &row);) {
+        if (row.applies != NULL && !row.applies(s))
+            continue;
         const struct tf_value v = tf_member_value(&row.field, s, &a);
         put_value(j, row.field.name, &v);
     }

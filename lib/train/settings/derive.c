@@ -75,6 +75,8 @@ int tf_settings_derive(struct tf_settings *s, struct tf_opt *opts, const struct 
                               (long long)s->shards);
     if (s->valid_every == 0 && s->valid != NULL)
         s->valid_every = s->save_every;
+    if (s->save_minutes > 0 && !tf_opt_given(opts, "save-every"))
+        s->save_every = 0;
     struct tf_err e = {0};
     struct tf_config known = *c;
     known.bos = known.eos = known.pad = 0; /* the stream defines them */

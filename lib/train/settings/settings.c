@@ -19,6 +19,11 @@ static bool has_peak(const struct tf_settings *s)
     return !follows_paper(s);
 }
 
+static bool has_clock(const struct tf_settings *s)
+{
+    return s->save_minutes > 0;
+}
+
 static bool validates(const struct tf_settings *s)
 {
     return s->valid != NULL;
@@ -125,7 +130,8 @@ static const struct tf_setting rows[] = {
     INT("save_every", save_every, 1, 1e12, .flags = LOGGED,
         .help = "write a checkpoint every N updates (default: the preset's; 1000 for base)"),
     REAL("save_minutes", save_minutes, 0, 1e6, .arg = "X", .def = "0",
-         .help = "also write resume.tfm every X minutes; 0: off"),
+         .flags = LOGGED, .applies = has_clock,
+         .help = "write a checkpoint every X minutes, with --save-every only resume.tfm; 0: off"),
     INT("keep", keep, 0, 1e9, .flags = LOGGED,
         .help = "keep the last N checkpoints and the best; 0: all (default "
                 "5, or as many as the preset averages)"),

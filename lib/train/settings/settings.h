@@ -35,7 +35,7 @@ struct tf_settings {
     int64_t seed;
     int64_t steps; /* in total, earlier starts of the run included */
     int64_t save_every, keep, valid_every, patience, log_every, threads;
-    double save_minutes; /* 0: no saves by the clock */
+    double save_minutes; /* 0: no saves by the clock; regular ones if save_every is 0 */
     bool no_save;        /* write no checkpoints: for benchmarks */
     enum tf_best_by best_by;
     enum tf_on_collapse on_collapse;
@@ -66,7 +66,7 @@ struct tf_setting {
     const char *arg, *help; /* of the option; help NULL: it has none. Without a name: a heading */
     const char *def;        /* default of the option; NULL: that of the preset or the model */
     const char *needs;      /* an option that must be given, too */
-    /* Is it recorded in such a run? NULL: always. */
+    /* Is it recorded and logged in such a run? NULL: always. */
     bool (*applies)(const struct tf_settings *s);
     double older; /* of a LATER setting: what a checkpoint without it means */
 };

@@ -88,7 +88,7 @@ int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, u
         n++;
     /* The last checkpoint of an earlier end of the run: one that never stopped would not have it.
      */
-    if (n > 1 && l.v[n - 2].step % every != 0) {
+    if (n > 1 && every > 0 && l.v[n - 2].step % every != 0) {
         rc = remove_checkpoint(d, l.v[n - 2].path, err);
         struct tf_checkpoint_file gone = l.v[n - 2];
         l.v[n - 2] = l.v[n - 1];

@@ -1,5 +1,5 @@
-/* rundir.h - the directory of a run: ckpt-%08d.tfm at regular steps (multiples of --save-every, and
- * the last), resume.tfm for saves at other times, best.tfm, lock, log.jsonl. */
+/* rundir.h - the directory of a run: ckpt-%08d.tfm at regular steps (multiples of --save-every, or
+ * by the clock, and the last), resume.tfm for saves at other times, best.tfm, lock, log.jsonl. */
 #ifndef TF_TRAIN_STORE_RUNDIR_H
 #define TF_TRAIN_STORE_RUNDIR_H
 
