@@ -96,17 +96,38 @@ PY
     train --steps 1000 --save-every 100 -o 'a run' b.tfs
     for more in "" "resume.tfm" "best.tfm" "ckpt-00000040.tfm"; do
         [ -z "$more" ] || [ -e "a run/$more" ] || cp 'a run/resume.tfm' "a run/$more"
-        t 1 tf-avgckpt 'a run'
+        t 1 tf-avgckpt 'a run' -n 5
         expect_contains "$stderr" "tf-avgckpt: a run: "
         expect_contains "$(next)" "${more%%-*}"
         bash -c "$(next)"
         tf-cbor check model.tfm
         rm model.tfm
     done
-    expect_contains "$stderr" "a run: 1 regular checkpoint (of step 40), 5 needed (the default)"
+    expect_contains "$stderr" "a run: 1 regular checkpoint (of step 40), 5 requested; try: "
     mkdir none
     t 1 tf-avgckpt none
-    expect_error "tf-avgckpt: none: 0 regular checkpoints, 5 needed (the default)"
+    expect_error "tf-avgckpt: none: 0 regular checkpoints"
+    cp 'a run/best.tfm' none
+    t 1 tf-avgckpt none
+    expect_error "tf-avgckpt: none: 0 regular checkpoints; try: tf-avgckpt none/best.tfm -o model.tfm"
+}
+
+@test "fewer checkpoints than the default: all of them, with a note" {
+    rm run/ckpt-000000{05,10,15}.tfm
+    t 0 tf-avgckpt run -o three.tfm
+    expect_error "tf-avgckpt: run: only 3 of the usual 5 checkpoints; averaging these"
+    tf-avgckpt -n 3 run -o want.tfm
+    [ "$(tf-info three.tfm | grep ^model)" = "$(tf-info want.tfm | grep ^model)" ]
+    rm run/ckpt-000000{20,25}.tfm
+    t 0 tf-avgckpt run -o one.tfm
+    expect_error "tf-avgckpt: run: only 1 of the usual 5 checkpoints; averaging this one"
+    # A command that is suggested overwrites nothing, and works as it is.
+    cp one.tfm model.tfm
+    cp one.tfm model-2.tfm
+    t 1 tf-avgckpt run -n 2
+    expect_contains "$stderr" "; try: tf-avgckpt -n 1 run -o model-3.tfm"
+    bash -c "${stderr#*; try: }"
+    cmp one.tfm model-3.tfm || [ "$(tf-info one.tfm | grep ^model)" = "$(tf-info model-3.tfm | grep ^model)" ]
 }
 
 @test "without -n: as many as the preset of the run averages" {

@@ -79,12 +79,16 @@ END
     cmp run/ckpt-00000025.tfm whole/ckpt-00000025.tfm
     cmp model.tfm first.tfm
 
-    # Fewer checkpoints than the average takes: the message has the command that works.
+    # Fewer checkpoints than the average takes: all are taken, or the message has the command that
+    # works, and overwrites nothing.
     rm run/ckpt-00000025.tfm
-    t 1 tf-avgckpt run
+    t 0 tf-avgckpt run -o less.tfm
+    t 1 tf-avgckpt -n 5 run
     next=${stderr##*; try: }
+    [ "$next" = "tf-avgckpt -n 4 run -o model-2.tfm" ]
     sh_t 0 "$next"
-    rm -r whole
+    cmp model.tfm first.tfm
+    rm -r whole model-2.tfm less.tfm
 }
 
 @test "one's own text by text.mk" {
@@ -103,9 +107,13 @@ END
 @test "fine-tuning on a second text needs the model and nothing else" {
     cd "$HOUR"
     block 2 | sed 's/news/second/g; s/model\.tfm/first.tfm/g; s/tuned/ft/g;
-        /tf-train/ s/ -o/ --steps 10 --save-every 2 -o/' >block
-    grep -q -- '| tf-train --init first.tfm --seed 2 --steps 10 --save-every 2 -o ft' block
+        /tf-train/ s/ -o/ --steps 4 --save-every 2 -o/' >block
+    grep -q -- '| tf-train --init first.tfm --seed 2 --steps 4 --save-every 2 -o ft' block
+    cp first.tfm model.tfm
     sh_t 0 "$(cat block)"
+    expect_contains "$stderr" "next: tf-avgckpt -n 2 ft -o model-2.tfm"
+    expect_contains "$stderr" "ft: only 2 of the usual 5 checkpoints; averaging these"
+    cmp first.tfm model.tfm
     t 0 tf-info ft/ckpt-00000004.tfm
     tuned=$output
     t 0 tf-info first.tfm

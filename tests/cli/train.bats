@@ -993,9 +993,9 @@ collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 10
     [ -z "$stderr" ]
     # Without validation, and with a stream that ends between two checkpoints.
     tr_t 0 --steps 5 --ema 0.9 -o plain b.tfs
-    expect_error "tf-train: finished at step 5; last: plain/ckpt-00000005.tfm; next: tf-avgckpt --ema -n 1 plain -o model.tfm"
+    expect_error "tf-train: finished at step 5; last: plain/ckpt-00000005.tfm; next: tf-avgckpt --ema -n 1 plain -o model-2.tfm"
     tr_t 0 --steps 50 -o ends b.tfs
-    expect_contains "${stderr_lines[1]}" "tf-train: finished at step 40; last: ends/resume.tfm; next: tf-avgckpt ends/resume.tfm -o model.tfm"
+    expect_contains "${stderr_lines[1]}" "tf-train: finished at step 40; last: ends/resume.tfm; next: tf-avgckpt ends/resume.tfm -o model-2.tfm"
 }
 
 @test "on a terminal of 80 columns: step, loss, tokens/s and ETA fit, and validations stay" {

@@ -74,7 +74,8 @@ static void add_settings(struct tf_buf *out, const struct tf_settings *o, double
     for (size_t i = 0; i < recorded.n; i++)
         value_row(out, recorded.keys[i], &recorded.items[i]);
     int_row(out, "save_every", o->save_every);
-    real_row(out, "save_minutes", o->save_minutes);
+    const struct tf_value minutes = tf_value_real(o->save_minutes);
+    value_row(out, "save_minutes", &minutes);
     int_row(out, "keep", o->keep);
     int_row(out, "checkpoints averaged", o->average);
     tf_arena_release(&a);

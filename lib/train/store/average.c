@@ -37,6 +37,15 @@ static bool add_single(struct tf_buf *b, const char *dir, bool ema)
     return found;
 }
 
+/* A name in the current directory that no file has, so that the command overwrites no model. */
+static void add_output(struct tf_buf *b)
+{
+    char name[32] = "model.tfm";
+    for (int i = 2; i < 1000 && access(name, F_OK) == 0; i++)
+        snprintf(name, sizeof name, "model-%d.tfm", i);
+    tf_buf_printf(b, " -o %s", name);
+}
+
 bool tf_advise_average(struct tf_buf *b, const char *dir, uint64_t n, bool ema)
 {
     if (n > 0) {
@@ -45,7 +54,7 @@ bool tf_advise_average(struct tf_buf *b, const char *dir, uint64_t n, bool ema)
     } else if (!add_single(b, dir, ema)) {
         return false;
     }
-    tf_buf_str(b, " -o model.tfm");
+    add_output(b);
     return true;
 }
 
@@ -111,7 +120,7 @@ static int usual_number(uint64_t *number, const char *path, struct tf_err *err)
 
 /* Name the checkpoints that exist, and the command that works with them. */
 static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, uint64_t wanted,
-                         bool by_default, bool ema, struct tf_err *err)
+                         bool ema, struct tf_err *err)
 {
     struct tf_buf b = {0};
     tf_buf_printf(&b, "%zu regular checkpoint%s", l->n, l->n == 1 ? "" : "s");
@@ -119,14 +128,28 @@ static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, ui
         tf_buf_printf(&b, "%s%llu", i == 0 ? " (of step " : ", ", (unsigned long long)l->v[i].step);
     if (l->n > 0)
         tf_buf_str(&b, l->n > NAMED ? ", ...)" : ")");
-    tf_buf_printf(&b, ", %llu %s", (unsigned long long)wanted,
-                  by_default ? "needed (the default)" : "requested");
+    if (wanted > 0)
+        tf_buf_printf(&b, ", %llu requested", (unsigned long long)wanted);
     struct tf_buf command = {0};
     if (tf_advise_average(&command, dir, l->n, ema))
         tf_buf_printf(&b, "; try: %s", command.p);
     tf_fail(err, "%s: %s", dir, b.p);
     tf_buf_release(&command);
     tf_buf_release(&b);
+}
+
+/* The usual number of a run, at most the n checkpoints that there are. */
+static int default_number(uint64_t *number, const struct tf_checkpoint_list *l, const char *dir,
+                          struct tf_err *err)
+{
+    if (usual_number(number, l->v[l->n - 1].path, err) != 0)
+        return -1;
+    if (l->n < *number) {
+        tf_note("%s: only %zu of the usual %llu checkpoints; averaging %s", dir, l->n,
+                (unsigned long long)*number, l->n == 1 ? "this one" : "these");
+        *number = l->n;
+    }
+    return 0;
 }
 
 /* The last ones of a directory, oldest first. *last becomes their number if it is 0. */
@@ -152,16 +175,12 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, b
     }
     while (l->n > n)
         free(l->v[--l->n].path);
-    bool by_default = *last == 0;
-    if (by_default) {
-        *last = 5;
-        if (l->n > 0 && usual_number(last, l->v[l->n - 1].path, err) != 0) {
-            tf_checkpoint_list_release(l);
-            return -1;
-        }
+    if (*last == 0 && l->n > 0 && default_number(last, l, dir, err) != 0) {
+        tf_checkpoint_list_release(l);
+        return -1;
     }
-    if (l->n < *last) {
-        fail_too_few(l, dir, *last, by_default, ema, err);
+    if (l->n == 0 || l->n < *last) {
+        fail_too_few(l, dir, *last, ema, err);
         tf_checkpoint_list_release(l);
         return -1;
     }
