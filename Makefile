@@ -432,6 +432,10 @@ maybe-deps:
 	$(if $(filter no,$(DEPS)),,@if command -v dpkg-query >/dev/null; then \
 	    $(MAKE) --no-print-directory deps; fi)
 
+# Tests put the names of the tree into lines of shell.
+ifneq ($(and $(filter check check-% run-tests lint faults,$(MAKECMDGOALS)),$(word 2,$(CURDIR))),)
+    $(error $(CURDIR): tests need a path without blanks; the build and the tools do not)
+endif
 # A second make, because variables of this one were set before `deps` installed anything.
 check: maybe-deps ## run every test that needs neither GPU nor network
 	@$(MAKE) --no-print-directory run-tests

@@ -17,7 +17,8 @@ SAVE_EVERY ?= 200
 AVERAGE    ?= 8
 TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5 --dropout 0.2
 
-include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
+    $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 HERE := $(dir $(firstword $(MAKEFILE_LIST)))
 
 ifdef DATA
@@ -40,8 +41,8 @@ $(TEXTS) &: $(WORK)/indices
 endif
 
 # apt with a state of its own; the system's lists do not change.
-APT = -o Dir::State=$(abspath $(WORK))/apt -o Dir::State::status=/dev/null \
-      -o Dir::Cache=$(abspath $(WORK))/apt -o Acquire::Languages=$S,$T \
+APT = -o Dir::State='$(abspath $(WORK))/apt' -o Dir::State::status=/dev/null \
+      -o Dir::Cache='$(abspath $(WORK))/apt' -o Acquire::Languages=$S,$T \
       -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false -o APT::Sandbox::User=root
 index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | head -n 1 | \
         xargs /usr/lib/apt/apt-helper $(APT) cat-file

@@ -24,7 +24,7 @@
 # checkpoints. Each is a setting below. With PRESET=tiny, only the model and its optimizer follow
 # the dialect.
 #
-# Checkpoints are as far apart as in the paper, which wrote one every 10 minutes. To go by the clock:
+# Checkpoints are as far apart as in the paper, which wrote one every 10 minutes. By the clock:
 # SAVE_EVERY= TRAIN_FLAGS='--save-minutes 10'.
 PAIR       ?= en-de
 S          := $(firstword $(subst -, ,$(PAIR)))

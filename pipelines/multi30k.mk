@@ -21,7 +21,8 @@ SAVE_EVERY ?= 200
 AVERAGE    ?= 8
 TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5 --dropout 0.3
 
-include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
+    $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 
 $(DATA)/%.gz:
 	@echo '$@ not found: set DATA=DIR to the folder of Multi30k' >&2; exit 1

@@ -53,7 +53,8 @@ BEAMS      ?= 4 21
 ALPHAS     ?= 0 0.3 0.6
 SMALL_SETTINGS := SMALL=1 VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 
-include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
+    $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 source += $(BRACKETS)
 .DEFAULT_GOAL := parse
 

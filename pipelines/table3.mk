@@ -48,7 +48,8 @@ $(if $(filter-out paper small,$(SCALE)),$(error SCALE=$(SCALE): paper or small))
 S := $(firstword $(subst -, ,$(PAIR)))
 T := $(lastword $(subst -, ,$(PAIR)))
 here := $(dir $(lastword $(MAKEFILE_LIST)))
-include $(here)common.mk
+include $(or $(wildcard $(here)common.mk), \
+    $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 
 table: $(WORK)/table.txt $(WORK)/table.svg ## train and score all ROWS, then print the table
 	@cat $<

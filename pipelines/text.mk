@@ -30,7 +30,8 @@ TOKENS     ?=
 STEPS      ?=
 SAVE_EVERY ?=
 
-include $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk
+include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
+    $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 
 # $(call side,STEMS,LANGUAGE): the existing files, plain or .gz.
 side = $(foreach s,$1,$(firstword $(wildcard $s.$2 $s.$2.gz) $(call both,$s)))

@@ -16,4 +16,5 @@ VOCAB_SIZE ?= 37000
 corpora := europarl commoncrawl news
 CORPORA ?= $(corpora)
 
-include $(dir $(lastword $(MAKEFILE_LIST)))wmt14.mk
+include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))wmt14.mk), \
+    $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))

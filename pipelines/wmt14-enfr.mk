@@ -21,4 +21,5 @@ VOCAB_TYPE ?= unigram
 corpora := europarl commoncrawl un news giga
 CORPORA ?= $(corpora)
 
-include $(dir $(lastword $(MAKEFILE_LIST)))wmt14.mk
+include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))wmt14.mk), \
+    $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))

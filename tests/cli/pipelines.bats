@@ -1045,6 +1045,24 @@ X
     [[ $output != *PAIR* ]]
 }
 
+@test "a path with a blank: from within it works, from elsewhere one line says why not" {
+    mkdir 'a b'
+    cp -r "$TOP/pipelines" 'a b'
+    for l in en de; do echo x >"a b/t.$l"; done
+    for p in 'a b'/pipelines/*.mk; do
+        case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
+        for name in "$p" "$PWD/$p"; do
+            t 2 make -f "$name" help
+            expect_error "$name: make reads no path with a blank; cd into that folder"
+        done
+        (cd 'a b' && t 0 make -s -f "${p#*/}" help)
+    done
+    cd 'a b'
+    t 0 make -f pipelines/text.mk WORK=w w/paired TRAIN=t DEV=t TEST=t
+    t 0 make -n -f pipelines/debian.mk w/indices WORK=w
+    expect_contains "$output" "-o Dir::State='$PWD/w/apt'"
+}
+
 @test "paper-score: listed and accepted only where it can work" {
     touch t.en t.de t.cs
     listed() { [[ $output == *$'\npaper-score '* ]]; }

@@ -32,6 +32,17 @@ fake() {
     chmod +x "$T/bin/$1"
 }
 
+@test "in a path with a blank the tests say at once that they need one without" {
+    mkdir 'a b'
+    cp "$TOP/Makefile" "$TOP/VERSION" 'a b'
+    for goal in check lint run-tests check-asan; do
+        run --separate-stderr make -C 'a b' $goal
+        expect_status 2
+        expect_error "$T/a b: tests need a path without blanks; the build and the tools do not"
+    done
+    t 0 make -C 'a b' help
+}
+
 @test "install puts everything below DESTDIR, uninstall takes all of it away" {
     own_build
     top_make 0 install B="$T/build" DESTDIR="$T/dest" PREFIX=/opt/tf
