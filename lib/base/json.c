@@ -322,6 +322,17 @@ static int read_value(struct tf_json_reader *r, enum tf_json_kind *kind, struct 
         *kind = TF_JSON_STRING;
         return read_string(r, err);
     }
+    if (r->not_finite && word(r, "NaN")) {
+        *kind = TF_JSON_NULL;
+        return 0;
+    }
+    if (r->not_finite && (word(r, "Infinity") || word(r, "-Infinity"))) {
+        *kind = TF_JSON_NUMBER;
+        r->real = c == '-' ? -INFINITY : INFINITY;
+        r->whole = r->is_int = false;
+        tf_buf_str(&r->text, c == '-' ? "-Infinity" : "Infinity");
+        return 0;
+    }
     if (c == '-' || (c >= '0' && c <= '9')) {
         *kind = TF_JSON_NUMBER;
         return read_number(r, err);

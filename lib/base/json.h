@@ -51,6 +51,9 @@ struct tf_json_reader {
     char stack[64];
     int depth;
     int state;
+    /* Set after tf_json_read: also accept what Python writes for values that are not finite, NaN as
+     * null and Infinity and -Infinity as numbers. */
+    bool not_finite;
     /* The last token: */
     struct tf_buf text;   /* KEY, STRING: decoded, p is not NULL; NUMBER: as written */
     double real;          /* NUMBER */

@@ -90,6 +90,12 @@ void tf_axis_label(char label[32], double x, double step)
     make_label(label, x, step, 1e4);
 }
 
+void tf_axis_number(char text[32], double x)
+{
+    bool whole = fabs(x) < 1e15 && (x == trunc(x) || fabs(x) >= 1000);
+    snprintf(text, 32, whole ? "%.0f" : "%.3g", x);
+}
+
 static void add(struct tf_ticks *t, const struct tf_axis *a, double x, double step, bool labelled)
 {
     if (t->n == TF_TICKS_MAX || (a->log && x <= 0) || share(a, x) < -1e-9 ||

@@ -31,5 +31,7 @@ void tf_axis_ticks(struct tf_ticks *t, const struct tf_axis *a, int want);
 /* A value as the label of a tick, given the distance between ticks: 0.25, 1.5, 9000, 20k, 3M, 1e-5.
  * On an axis that reaches 10000, k begins at 1000. */
 void tf_axis_label(char label[32], double x, double step);
+/* A value for a text: 3 significant digits, or whole if it is whole or at least 1000. */
+void tf_axis_number(char text[32], double x);
 
 #endif

@@ -281,11 +281,11 @@ static void describe(struct tf_buf *desc, const struct tf_chart *c, const struct
     tf_buf_printf(desc, "%s %zu %s%s:", kind, c->n, part, c->n == 1 ? "" : "s");
     for (size_t i = 0; i < c->n; i++)
         tf_buf_printf(desc, "%s %s", i ? "," : "", c->series[i].name ? c->series[i].name : "");
-    tf_axis_label(a, rx->lo, fabs(rx->lo) / 100);
-    tf_axis_label(b, rx->hi, fabs(rx->hi) / 100);
+    tf_axis_number(a, rx->lo);
+    tf_axis_number(b, rx->hi);
     tf_buf_printf(desc, ". %s from %s to %s", c->figure.x_label ? c->figure.x_label : "x", a, b);
-    tf_axis_label(a, ry->lo, fabs(ry->lo) / 100);
-    tf_axis_label(b, ry->hi, fabs(ry->hi) / 100);
+    tf_axis_number(a, ry->lo);
+    tf_axis_number(b, ry->hi);
     tf_buf_printf(desc, ", %s from %s to %s.", c->figure.y_label ? c->figure.y_label : "y", a, b);
 }
 

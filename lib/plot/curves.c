@@ -119,6 +119,16 @@ static char *line_name(const char *run, const char *key, size_t nkeys, const cha
     return name.p;
 }
 
+/* What a value of the key `by` is called: tf-train's kinds of event are abbreviations. */
+static const char *group_name(const struct tf_series_keys *k, const char *group)
+{
+    if (!group)
+        return "other";
+    if (strcmp(k->by, "event") != 0)
+        return group;
+    return !strcmp(group, "step") ? "training" : !strcmp(group, "valid") ? "validation" : group;
+}
+
 /* Name the lines of a log, list[from .. to). */
 static void name_lines(struct tf_series_list *list, size_t from, size_t to,
                        const struct tf_curves *c, const struct tf_series_keys *k, size_t log,
@@ -132,8 +142,7 @@ static void name_lines(struct tf_series_list *list, size_t from, size_t to,
             struct tf_series *s = &list->v[i];
             if (s->key != key)
                 continue;
-            s->name =
-                line_name(run, k->y[key], k->ny, several ? s->group ? s->group : "other" : NULL);
+            s->name = line_name(run, k->y[key], k->ny, several ? group_name(k, s->group) : NULL);
             lines++;
         }
         if (!lines)

@@ -213,8 +213,10 @@ static void write_values(struct tf_buf *out, const struct tf_matrix *m,
 static void describe(struct tf_buf *desc, const struct tf_matrix *m, const struct tf_heat_scale *s)
 {
     char a[32], b[32];
+    tf_axis_number(a, s->min);
+    tf_axis_number(b, s->max);
     tf_buf_printf(desc, "Heat map of %zu rows and %zu columns, colours from %s to %s.", m->rows,
-                  m->cols, tf_format_real(a, s->min), tf_format_real(b, s->max));
+                  m->cols, a, b);
 }
 
 int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_matrix *m,

@@ -155,6 +155,7 @@ static int read_json(struct tf_matrix *m, struct values *a, struct words *rows, 
     struct tf_json_reader r;
     enum tf_json_kind kind;
     tf_json_read(&r, text, n);
+    r.not_finite = true;
     int rc = tf_json_next(&r, &kind, err);
     if (!rc)
         rc = kind == TF_JSON_OBJECT ? json_object(&r, m, a, rows, cols, err)

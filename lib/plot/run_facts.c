@@ -2,7 +2,9 @@
 #include "plot/run_facts.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "plot/axis.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ void tf_run_facts_release(struct tf_run_facts *f)
     for (size_t i = 0; i < f->n; i++) {
         free(f->v[i].key);
         free(f->v[i].value);
+        free(f->v[i].brief);
     }
     free(f->v);
     free(f->by_key);
@@ -29,22 +32,29 @@ void tf_run_facts_release(struct tf_run_facts *f)
 }
 
 /* A hash is cut to what people compare. */
-static void add(struct tf_run_facts *f, const char *prefix, const char *key, const char *value)
+static struct tf_run_fact *add(struct tf_run_facts *f, const char *prefix, const char *key,
+                               const char *value)
 {
     struct tf_buf name = {0};
     bool hash = strlen(value) == 64 && strspn(value, "0123456789abcdef") == 64;
     tf_buf_printf(&name, "%s%s", prefix, key);
     f->v = tf_xarray(f->v, f->n + 1, sizeof *f->v);
-    f->v[f->n++] =
+    f->v[f->n] =
         (struct tf_run_fact){.key = name.p, .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
+    return &f->v[f->n++];
 }
 
 static void add_scalar(struct tf_run_facts *f, const char *prefix, const char *key,
                        enum tf_json_kind kind, const struct tf_json_reader *r)
 {
-    if (kind == TF_JSON_STRING || kind == TF_JSON_NUMBER)
-        add(f, prefix, key, r->text.p);
-    else if (kind == TF_JSON_BOOL)
+    char number[32];
+    if (kind == TF_JSON_STRING || kind == TF_JSON_NUMBER) {
+        struct tf_run_fact *fact = add(f, prefix, key, r->text.p);
+        if (kind == TF_JSON_NUMBER && !r->whole && isfinite(r->real)) {
+            tf_axis_number(number, r->real);
+            fact->brief = tf_xstrdup(number);
+        }
+    } else if (kind == TF_JSON_BOOL)
         add(f, prefix, key, r->boolean ? "yes" : "no");
 }
 
@@ -118,6 +128,7 @@ void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
     bool start = false;
     int rc = 0;
     tf_json_read(&r, line, n);
+    r.not_finite = true;
     if (tf_json_next(&r, &kind, &err) == 0 && kind == TF_JSON_OBJECT)
         while (rc == 0 && tf_json_next(&r, &kind, &err) == 0 && kind == TF_JSON_KEY) {
             char *key = tf_xstrdup(r.text.p);
@@ -126,15 +137,18 @@ void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
         }
     tf_json_read_release(&r);
     for (size_t i = 0; i < SOURCES; i++) {
-        for (size_t k = 0; k < parts[i].n && start; k++)
-            add(f, "", parts[i].v[k].key, parts[i].v[k].value);
+        for (size_t k = 0; k < parts[i].n && start; k++) {
+            const struct tf_run_fact *part = &parts[i].v[k];
+            add(f, "", part->key, part->value)->brief =
+                part->brief != NULL ? tf_xstrdup(part->brief) : NULL;
+        }
         tf_run_facts_release(&parts[i]);
     }
     sort(f);
 }
 
-/* The first value of a key; "" if there is none. */
-static const char *value(const struct tf_run_facts *f, const char *key)
+/* The first fact of a key; NULL if there is none. */
+static const struct tf_run_fact *find(const struct tf_run_facts *f, const char *key)
 {
     size_t lo = 0, hi = f->n;
     while (lo < hi) {
@@ -144,15 +158,33 @@ static const char *value(const struct tf_run_facts *f, const char *key)
         else
             hi = mid;
     }
-    return lo < f->n && strcmp(f->by_key[lo]->key, key) == 0 ? f->by_key[lo]->value : "";
+    return lo < f->n && strcmp(f->by_key[lo]->key, key) == 0 ? f->by_key[lo] : NULL;
+}
+
+static bool has_other(const struct tf_run_facts *f, const struct tf_run_fact *fact)
+{
+    const struct tf_run_fact *own = find(f, fact->key);
+    return f->n > 0 && strcmp(own != NULL ? own->value : "", fact->value) != 0;
 }
 
 static bool differs(const struct tf_run_facts *runs, size_t n, const struct tf_run_fact *fact)
 {
     for (size_t i = 0; i < n; i++)
-        if (runs[i].n > 0 && strcmp(value(&runs[i], fact->key), fact->value) != 0)
+        if (has_other(&runs[i], fact))
             return true;
     return false;
+}
+
+/* The value of a fact, in brief unless another run's other value is the same in brief. */
+static const char *shown(const struct tf_run_facts *runs, size_t n, const struct tf_run_fact *fact)
+{
+    for (size_t i = 0; i < n && fact->brief != NULL; i++) {
+        const struct tf_run_fact *own = find(&runs[i], fact->key);
+        if (has_other(&runs[i], fact) && own != NULL && own->brief != NULL &&
+            strcmp(own->brief, fact->brief) == 0)
+            return fact->value;
+    }
+    return fact->brief != NULL ? fact->brief : fact->value;
 }
 
 char *tf_run_facts_difference(const struct tf_run_facts *runs, size_t n, size_t which)
@@ -162,7 +194,8 @@ char *tf_run_facts_difference(const struct tf_run_facts *runs, size_t n, size_t 
     for (size_t i = 0; i < runs[which].n; i++) {
         const struct tf_run_fact *fact = &runs[which].v[i];
         if (differs(runs, n, fact) && found++ < TF_RUN_FACTS_SHOWN)
-            tf_buf_printf(&text, "%s%s %s", found > 1 ? ", " : "", fact->key, fact->value);
+            tf_buf_printf(&text, "%s%s %s", found > 1 ? ", " : "", fact->key,
+                          shown(runs, n, fact));
     }
     if (found > TF_RUN_FACTS_SHOWN)
         tf_buf_printf(&text, ", %zu more", found - TF_RUN_FACTS_SHOWN);

@@ -6,6 +6,7 @@
 
 struct tf_run_fact {
     char *key, *value;
+    char *brief; /* a number to 3 digits; NULL: the value */
 };
 struct tf_run_facts { /* zero-initialise */
     struct tf_run_fact *v;
@@ -20,7 +21,8 @@ void tf_run_facts_release(struct tf_run_facts *f);
 void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n);
 
 enum { TF_RUN_FACTS_SHOWN = 4 };
-/* The facts of run `which` in which the n runs differ, as "warmup 400, seed 2": at most
+/* The facts of run `which` in which the n runs differ, as "warmup 400, seed 2", numbers to 3 digits
+ * if that distinguishes them: at most
  * TF_RUN_FACTS_SHOWN, then the number of others. Runs without facts are left out. NULL if there are
  * none. The caller frees it. */
 char *tf_run_facts_difference(const struct tf_run_facts *runs, size_t n, size_t which);

@@ -59,6 +59,14 @@ struct scalar {
     double real;
 };
 
+/* Set *x to the number that a string has, as some programs write numbers. */
+static bool parse(double *x, const char *s)
+{
+    char *end;
+    *x = strtod(s, &end);
+    return end > s && !*end && !strpbrk(s, "xX \t\r\n\v\f");
+}
+
 static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err *err)
 {
     int depth = r->depth;
@@ -89,8 +97,12 @@ static bool wanted(const struct tf_series_keys *k, const char *key)
 static void use(struct found *f, const struct tf_series_keys *k, const char *key,
                 const struct scalar *v)
 {
-    bool number = v->kind == TF_JSON_NULL || (v->kind == TF_JSON_NUMBER && isfinite(v->real)),
+    double x = v->real;
+    bool number = v->kind == TF_JSON_NULL || v->kind == TF_JSON_NUMBER ||
+                  (v->kind == TF_JSON_STRING && parse(&x, v->text)),
          misused = false;
+    if (!isfinite(x))
+        x = NAN; /* a gap */
     if (k->where && !strcmp(key, k->where))
         f->matches = !strcmp(v->text, k->value);
     if (k->by && !strcmp(key, k->by)) {
@@ -103,13 +115,13 @@ static void use(struct found *f, const struct tf_series_keys *k, const char *key
     }
     if (!strcmp(key, k->x)) {
         f->has_x = true;
-        f->x = v->real;
+        f->x = x;
         misused |= !number;
     }
     for (size_t i = 0; i < k->ny; i++)
         if (!strcmp(key, k->y[i])) {
             f->has[i] = true;
-            f->y[i] = v->real;
+            f->y[i] = x;
             misused |= !number;
         }
     if (misused && f->wrong.status == 0)
@@ -196,6 +208,7 @@ static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, c
     struct tf_json_reader r;
     struct found f;
     tf_json_read(&r, line, n);
+    r.not_finite = true;
     int rc = object(&r, k, &f, err) < 0 ? NO_JSON : 0;
     tf_json_read_release(&r);
     if (rc == 0 && f.matches && f.wrong.status != 0) {

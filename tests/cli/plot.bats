@@ -118,10 +118,14 @@ PY
     cp x/en-de/run.jsonl run.jsonl
     expect_contains "$(legend run.jsonl x/en-de/run.jsonl a/log.jsonl)" 'run|en-de/run|a|'
     expect_contains "$(legend x/en-de/run{/log,}.jsonl)" 'x/en-de/run/log.jsonl|x/en-de/run.jsonl|'
+    # Numbers have three digits, if these differ.
+    run_log e '{"settings": {"lr": 0.00027950849718747374, "beta2": 0.98, "eps": 1.00001}}'
+    run_log f '{"settings": {"lr": 0.0005, "beta2": 0.9975, "eps": 1.00002}}'
+    expect_contains "$(legend {e,f}/log.jsonl)" 'e, lr 0.00028, beta2 0.98, eps 1.00001|f, lr 0.0005, beta2 0.998, eps 1.00002|'
     # At most four; a setting that one version lacks; a log without settings.
     run_log d '{"settings": {"warmup": 1, "seed": 2, "new": 0.5}, "config": {"d_model": 1, "pre_norm": True}, "version": "2"}'
     expect_contains "$(legend {a,d}/log.jsonl)" 'a, warmup 400, seed 1, d_model 512, pre_norm no, 1 more|d, warmup 1, seed 2, new 0.5, d_model 1, 2 more'
-    expect_contains "$(legend {a,b,base}/log.jsonl)" 'a, warmup 400, pre_norm no|b, warmup 8000, pre_norm yes|base (step)|base (valid)'
+    expect_contains "$(legend {a,b,base}/log.jsonl)" 'a, warmup 400, pre_norm no|b, warmup 8000, pre_norm yes|base (training)|base (validation)'
     printf '%s\n' '{"event":"start","settings":[{"warmup":3}],"config":4,"step":0,"data":null}' \
         '{"step":1,"loss":2}' >odd.jsonl
     expect_contains "$(legend odd.jsonl a/log.jsonl)" 'odd|a|'
@@ -138,14 +142,14 @@ PY
     texts=$(svg out.svg)
     expect_contains "$texts" 'a, warmup 400, seed 1'
     expect_contains "$texts" '…'
-    expect_contains "$texts" ' (step)|b, warmup 8000'
-    expect_contains "$texts" ' (valid)|'
-    expect_contains "$(<out.svg)" 'pre_norm no, 1 more (valid), b' # in the description
+    expect_contains "$texts" ' (training)|b, warmup 8000'
+    expect_contains "$texts" ' (validation)|'
+    expect_contains "$(<out.svg)" 'pre_norm no, 1 more (validation), b' # in the description
     long=$(printf 'Loss_%.0s' {1..60})
     t 0 tf-plot curve {a,b}/log.jsonl -o out.svg -l "Ä$long" -l short --x-label "$long" \
         --y-label "$long"
     expect_contains "$(svg out.svg)" 'ÄLoss_Loss_'
-    expect_contains "$(svg out.svg)" 'Loss_ (valid)|short (step)|short (valid)|'
+    expect_contains "$(svg out.svg)" 'Loss_ (validation)|short (training)|short (validation)|'
     echo 1,2 >m.csv
     for w in 300 840; do
         t 0 tf-plot -w $w heat m.csv --x-label "$long" --y-label "$long" -o out.svg
@@ -178,19 +182,54 @@ PY
 
 @test "training and validation are lines of their own" {
     t 0 tf-plot curve base/log.jsonl -o out.svg
-    expect_contains "$(svg out.svg)" 'loss (step)|loss (valid)|'
+    expect_contains "$(svg out.svg)" 'loss (training)|loss (validation)|'
     [ "$(grep -c '<circle' out.svg)" = 5 ]
     t 0 tf-plot curve base/log.jsonl big/log.jsonl -o out.svg
-    expect_contains "$(svg out.svg)" 'base (step)|base (valid)|big (step)|big (valid)|'
+    expect_contains "$(svg out.svg)" 'base (training)|base (validation)|big (training)|big (validation)|'
     # A key that only one kind of event has needs no addition.
     t 0 tf-plot curve -y lr base/log.jsonl -o out.svg
-    run -1 grep -F '(step)' out.svg
+    run -1 grep -F '(training)' out.svg
     printf '{"step":1,"loss":1,"by":"x"}\n{"step":2,"loss":2}\n{"step":3,"loss":3,"by":"x"}\n' >log
     t 0 tf-plot curve --by by log -o out.svg
     expect_contains "$(svg out.svg)" 'loss (x)|loss (other)|'
     for i in {1..65}; do echo "{\"step\":$i,\"loss\":1,\"event\":$i}"; done >many
     t 1 tf-plot curve many
     expect_error "many: line 65: \"event\" has more values than the 64 that can be drawn"
+}
+
+@test "logs of other programs: values that are not finite, and numbers as strings" {
+    "$TF_PYTHON" - <<'PY' >python.jsonl
+import json
+nan, inf = float("nan"), float("inf")
+for step, loss in enumerate([3, "2.5", nan, 2, inf, "1.5e0", "-inf", "1", "nan"]):
+    print(json.dumps({"step": str(step) if step % 2 else step, "loss": loss, "other": [nan, {"x": -inf}]}))
+print(json.dumps({"step": nan, "loss": 7}))
+PY
+    t 0 tf-plot curve python.jsonl -o out.svg
+    [ -z "$stderr" ]
+    expect_contains "$(<out.svg)" 'step from 0 to 7, loss from 1 to 3.'
+    # 3 2.5 | 2 | 1.5 | 1: four pieces of line.
+    [ "$(grep -o 'd="M[^"]*"' out.svg | tr -cd M | wc -c)" = 4 ]
+    for value in '"3 "' '""' '"0x10"' '"3,5"' true '"NaNs"'; do
+        printf '{"step":1,"loss":%s}\n' "$value" >odd
+        t 1 tf-plot curve odd
+        expect_error 'odd: line 1: "loss" is not a number'
+    done
+    for value in nan Inf -NaN Infinit 01; do
+        printf '{"step":1,"loss":%s}\n' "$value" >odd
+        t 1 tf-plot curve odd
+        expect_contains "$stderr" 'odd: line 1'
+    done
+    # A matrix: NaN is missing, as in separated values; infinities cannot be drawn.
+    echo '[[1, NaN], [2, 3]]' >m.json
+    t 0 tf-plot heat m.json -o out.svg
+    echo '[[1, null], [2, 3]]' >null.json
+    tf-plot heat null.json | cmp - out.svg
+    for x in Infinity -Infinity; do
+        echo "[[1, $x]]" >m.json
+        t 1 tf-plot heat m.json
+        expect_error "numbers and null"
+    done
 }
 
 @test "the same bytes to a file and to stdout, every time" {
@@ -205,9 +244,9 @@ PY
 @test "several keys, a legend of both" {
     t 0 tf-plot curve -y loss,valid_ppl --log-x --log-y base/log.jsonl big/log.jsonl -o out.svg
     expect_contains "$(svg out.svg)" \
-        'base: loss (step)|base: loss (valid)|base: valid_ppl|big: loss (step)|'
+        'base: loss (training)|base: loss (validation)|base: valid_ppl|big: loss (training)|'
     t 0 tf-plot curve -y loss,valid_ppl base/log.jsonl -o out.svg
-    expect_contains "$(svg out.svg)" 'loss (step)|loss (valid)|valid_ppl|'
+    expect_contains "$(svg out.svg)" 'loss (training)|loss (validation)|valid_ppl|'
     t 0 tf-plot curve --where event=step -l one -l '<two>' base/log.jsonl big/log.jsonl -o out.svg
     expect_contains "$(svg out.svg)" 'one|<two>|'
 }
