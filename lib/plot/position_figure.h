@@ -31,9 +31,9 @@ double tf_position_value(const struct tf_position_figure *p, size_t row, size_t 
  * t, because PE(t + k) is PE(t) with each pair rotated by an angle that depends on k alone. Not for
  * SHIFTED, whose dimensions form no pairs, nor for an odd number of them. */
 double tf_position_product(const struct tf_position_figure *p, size_t k);
-/* Append the figure, or the numbers that it draws as CSV: a line per position (or distance) with its
- * number, after a line of names. Errors: T2T with an odd number of dimensions, products of a form without
- * pairs, too many values, in a figure too many curves or a width too small. */
+/* Append the figure, or the numbers that it draws as CSV: a line per position (or distance) with
+ * its number, after a line of names. Errors: T2T with an odd number of dimensions, products of a
+ * form without pairs, too many values, in a figure too many curves or a width too small. */
 int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure *p,
                             struct tf_err *err) TF_MUST_CHECK;
 int tf_position_csv(struct tf_buf *out, const struct tf_position_figure *p,

@@ -194,8 +194,7 @@ char *tf_run_facts_difference(const struct tf_run_facts *runs, size_t n, size_t 
     for (size_t i = 0; i < runs[which].n; i++) {
         const struct tf_run_fact *fact = &runs[which].v[i];
         if (differs(runs, n, fact) && found++ < TF_RUN_FACTS_SHOWN)
-            tf_buf_printf(&text, "%s%s %s", found > 1 ? ", " : "", fact->key,
-                          shown(runs, n, fact));
+            tf_buf_printf(&text, "%s%s %s", found > 1 ? ", " : "", fact->key, shown(runs, n, fact));
     }
     if (found > TF_RUN_FACTS_SHOWN)
         tf_buf_printf(&text, ", %zu more", found - TF_RUN_FACTS_SHOWN);

@@ -35,9 +35,10 @@ struct tf_series_keys {
 /* Read a log ("-" is stdin), append its lines to out, by key and then by first appearance, and what
  * its first line says about the run to *facts. The caller releases both, even after an error.
  * Objects without the x key or the y key give no point, those without the key of names one without
- * a name; a y that is null or not finite is a gap, and a string may be a number. A last line without LF that is not JSON, as a killed writer leaves it,
- * is dropped with a warning. Errors: a line that is not a JSON object, a value that is not a number
- * in an object that matches, more than TF_SERIES_MAX lines. */
+ * a name; a y that is null or not finite is a gap, and a string may be a number. A last line
+ * without LF that is not JSON, as a killed writer leaves it, is dropped with a warning. Errors: a
+ * line that is not a JSON object, a value that is not a number in an object that matches, more than
+ * TF_SERIES_MAX lines. */
 int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path,
                    struct tf_run_facts *facts, struct tf_err *err) TF_MUST_CHECK;
 

@@ -14,8 +14,8 @@ enum { TF_TRAINING_FIELDS = 1024 };
 struct tf_training_text {
     const char *const *paths; /* n; "-" is stdin */
     int n;
-    size_t max;    /* bytes of a line */
-    bool crlf;     /* drop a CR before the LF */
+    size_t max; /* bytes of a line */
+    bool crlf;  /* drop a CR before the LF */
     /* Each field, number i + 1 of TF_TRAINING_FIELDS, with fields[i] is a line; NULL: no fields. */
     const bool *fields;
     size_t sample; /* train on a random sample of so many lines; 0: on all, in order */

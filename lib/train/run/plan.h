@@ -18,9 +18,10 @@ struct tf_plan {
  */
 int tf_plan_tflops(double *tflops, const char *text, struct tf_err *err) TF_MUST_CHECK;
 
-/* Append a text: the settings of model and training, parameters by kind, and in all with the vocabulary of the paper's Table 3; memory
- * in MB, FLOP of an update, the columns of the paper's Table 1, and the peak of the learning rate. Warns of one that is several times
- * the preset's. config.vocab_size must be set. */
+/* Append a text: the settings of model and training, parameters by kind, and in all with the
+ * vocabulary of the paper's Table 3; memory in MB, FLOP of an update, the columns of the paper's
+ * Table 1, and the peak of the learning rate. Warns of one that is several times the preset's.
+ * config.vocab_size must be set. */
 int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf_plan *plan,
                 struct tf_err *err) TF_MUST_CHECK;
 

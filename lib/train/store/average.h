@@ -20,8 +20,8 @@ int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema,
                    const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append the tf-avgckpt command that makes a model of the last n regular checkpoints in the
- * directory of a run; n 0: of its best.tfm or resume.tfm. False, and nothing is added, if it has
- * none of these. */
+ * directory of a run; n 0: of its best.tfm or resume.tfm. Its output is a new file. False, and
+ * nothing is added, if it has none of these. */
 bool tf_advise_average(struct tf_buf *b, const char *dir, uint64_t n, bool ema);
 /* The number of regular checkpoints in a directory, at most `most`; 0 if it can't be read. */
 uint64_t tf_count_regular(const char *dir, uint64_t most);
