@@ -195,6 +195,50 @@ static const char *similar(const struct tf_tool *tool, const char *s, size_t n)
     return found;
 }
 
+/* Names that other programs for translation have for an option, and ours. */
+static const struct {
+    const char *theirs, *ours;
+} synonyms[] = {{"beam-size", "beam"},
+                {"lenpen", "alpha"},
+                {"length-penalty", "alpha"},
+                {"max-len-b", "max-extra"},
+                {"batch-size", "batch"},
+                {"batch-size", "tokens"},
+                {"batch-size", "max-sentences"},
+                {"max-tokens", "tokens"},
+                {"max-epoch", "epochs"},
+                {"learning-rate", "lr"},
+                {"learning-rate", "lr-scale"},
+                {"max-update", "steps"},
+                {"max-steps", "steps"},
+                {"warmup-updates", "warmup"},
+                {"warmup-steps", "warmup"},
+                {"update-freq", "accumulate"},
+                {"clip-norm", "clip"},
+                {"save-dir", "output"},
+                {"save-interval-updates", "save-every"},
+                {"num-workers", "threads"},
+                {"cpu-threads", "threads"},
+                {"model-type", "type"},
+                {"vocab", "model"},
+                {"vocab", "vocab-size"}};
+
+static bool has_option(const struct tf_tool *tool, const char *name)
+{
+    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
+        if (o->name != NULL && strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Append those of the tool's options for which s is a synonym. */
+static void add_synonyms(struct tf_buf *b, const struct tf_tool *tool, const char *s, size_t n)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (same(s, n, synonyms[i].theirs) && has_option(tool, synonyms[i].ours))
+            tf_buf_printf(b, "%s--%s", b->len > 0 ? " or " : "", synonyms[i].ours);
+}
+
 static int unknown_option(const struct tf_tool *tool, const char *s, size_t n, struct tf_err *err)
 {
     const char *name = similar(tool, s, n);
@@ -226,7 +270,18 @@ static int take_long(struct line *l, const char *word, struct tf_err *err)
     const char *s = word + 1 + (word[1] == '-'), *eq = strchr(s, '=');
     size_t n = eq != NULL ? (size_t)(eq - s) : strlen(s);
     struct match m = {0};
-    int found = n > 0 ? find_long(l->tool, s, n, word[1] == '-', &m) : 0;
+    struct tf_buf meant = {0};
+    int found = n > 0 ? find_long(l->tool, s, n, false, &m) : 0;
+    if (found == 0)
+        add_synonyms(&meant, l->tool, s, n);
+    if (meant.len > 0) {
+        tf_fail_status(err, TF_USAGE, "unknown option --%.*s (did you mean %s?)", (int)n, s,
+                       meant.p);
+        tf_buf_release(&meant);
+        return -1;
+    }
+    if (found == 0 && n > 0 && word[1] == '-')
+        found = find_long(l->tool, s, n, true, &m);
     if (found < 0)
         return ambiguous(l->tool, s, n, err);
     if (found == 0)

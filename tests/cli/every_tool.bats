@@ -40,6 +40,47 @@ tools() {
     done
 }
 
+@test "names that other programs have for an option lead to ours" {
+    while read -r tool theirs ours; do
+        t 2 "$tool" --$theirs 4
+        expect_error "$tool: unknown option --$theirs (did you mean $ours?)"
+        t 2 "$tool" --$theirs=4
+        expect_error "unknown option --$theirs (did you mean $ours?)"
+    done <<'X'
+tf-decode beam-size --beam
+tf-decode lenpen --alpha
+tf-decode length-penalty --alpha
+tf-decode max-len-b --max-extra
+tf-decode batch-size --batch
+tf-score batch-size --batch
+tf-batch batch-size --tokens or --max-sentences
+tf-batch max-tokens --tokens
+tf-batch max-epoch --epochs
+tf-train learning-rate --lr or --lr-scale
+tf-train max-update --steps
+tf-train max-steps --steps
+tf-train warmup-updates --warmup
+tf-train warmup-steps --warmup
+tf-train update-freq --accumulate
+tf-train clip-norm --clip
+tf-train save-dir --output
+tf-train save-interval-updates --save-every
+tf-decode num-workers --threads
+tf-decode cpu-threads --threads
+tf-tokenize model-type --type
+tf-tokenize vocab --model or --vocab-size
+tf-decode vocab --model
+X
+    # An option of that name is meant, and a prefix of one too.
+    t 2 tf-train --vocab
+    expect_contains "$stderr" "--vocab"
+    [[ $stderr != *unknown* ]]
+    t 2 tf-tokenize --train --vocab-s 3
+    expect_error "--vocab-size 3: too small"
+    t 2 tf-info --beam-size 4 x
+    expect_error "tf-info: unknown option --beam-size (try --help)"
+}
+
 @test "every option is given in a test" {
     cat "$TOP"/tests/cli/*.ba* "$TOP"/tests/golden/bleu/cases >given
     for p in $(tools); do
