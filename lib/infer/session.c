@@ -2,6 +2,8 @@
 #include "infer/session.h"
 #include "base/cpus.h"
 
+#include <errno.h>
+
 int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum tf_use use,
                     const struct tf_input_spec *in, const char *output, bool text,
                     struct tf_err *err)
@@ -25,7 +27,8 @@ int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err)
     if (s->lanes == NULL)
         return -1;
     tf_progress_begin(&s->progress, s->o->progress, s->o->quiet);
-    if (s->progress.on)
+    /* No driver is no surprise each time that a few lines are typed: tf-train alone notes it. */
+    if (s->progress.on && s->models.no_gpu.sys != ENODEV)
         tf_backend_note(&s->models.no_gpu);
     return 0;
 }

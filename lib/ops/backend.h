@@ -470,7 +470,8 @@ const struct tf_backend *tf_backend_find_shared(const char *name, int process,
  * is not for us to list, so it gets no sandbox (base/sandbox.h). */
 bool tf_backend_may_load(const char *name);
 
-/* Note on stderr why `auto` chose the CPU, unless no plugin is installed. */
+/* Note on stderr why `auto` chose the CPU, unless no plugin is installed. why->sys is ENODEV where
+ * there is no driver. */
 void tf_backend_note(const struct tf_err *why);
 
 /* The CPU backend's tables, fp32 first, NULL last, for the best kernel set of this processor or the

@@ -24,6 +24,7 @@ static const struct tf_backend *const *load_plugin(int device, bool wrap, struct
         return NULL;
     if (tf_plugin_dir() == NULL && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
         tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
+        err->sys = ENODEV;
         return NULL;
     }
     const struct tf_backend *const *(*entry)(int device, bool wrap) = NULL;

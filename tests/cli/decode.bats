@@ -451,6 +451,19 @@ made() {
     expect_contains "$stderr" "tf-score: on the CPU: broken/tf-backend-cuda.so: "
 }
 
+@test "a plugin without NVIDIA's driver: tf-train notes it, tf-decode does not" {
+    "$TF_PYTHON" -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2>/dev/null && skip "there is a driver"
+    [ -z "${TF_EMULATOR:-}" ] || skip "a copy of a program in QEMU"
+    mkdir bin
+    echo 'not a plugin' >bin/tf-backend-cuda.so
+    cp "$TF_BUILD"/bin/tf-{decode,train} bin/
+    t 0 bin/tf-decode --progress -m "$MODEL" -o out.tfs "$LINES_TFS"
+    [[ $stderr != *"on the CPU"* ]]
+    batches n=1 >b.tfs
+    t 0 bin/tf-train --preset tiny --layers 1 --steps 1 -o run b.tfs
+    [ "$(grep -c 'on the CPU: cuda: no NVIDIA driver' <<<"$stderr")" -eq 1 ]
+}
+
 @test "a later part with another vocabulary: earlier parts are written, and the output is marked as failed" {
     printf 'a b\n' >in
     printf 'one two three\nfour five six\n' >other
