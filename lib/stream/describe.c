@@ -2,6 +2,7 @@
 #include "stream/describe.h"
 
 #include "base/cpus.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "cbor/encode.h"
@@ -9,7 +10,9 @@
 #include "ops/backend.h"
 #include "ops/cpu/openblas.h"
 #include "stream/model.h"
+#include "stream/recognise.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- output ---- */
@@ -129,10 +132,41 @@ static void describe_stream(struct tf_buf *out, const char *name, const struct t
     tf_arena_release(&a);
 }
 
+static bool is_vocab(struct tf_in *in)
+{
+    struct tf_recognised found;
+    struct tf_err quiet;
+    ssize_t n = tf_in_fill(in, 64, &quiet);
+    return n > 0 && tf_recognise(&found, in->buf + in->pos, (size_t)n) && found.is_vocab;
+}
+
+/* A vocabulary, by the hash that streams and models have. */
+static int describe_vocab(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
+{
+    struct tf_arena a = {0};
+    struct tf_value info = tf_value_map();
+    uint8_t hash[32];
+    char *bytes;
+    size_t n;
+    if (tf_in_all(in, &bytes, &n, TF_MAX_VOCAB, err) < 0)
+        return -1;
+    tf_sha256_of(hash, bytes, n);
+    free(bytes);
+    tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
+    tf_value_put(&a, &info, "kind", tf_value_str(&a, "vocabulary"));
+    tf_value_put(&a, &info, "vocab", tf_value_bytes(&a, hash, sizeof hash));
+    tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)n));
+    put(out, &info, json);
+    tf_arena_release(&a);
+    return 0;
+}
+
 int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
 {
     struct tf_reader *r;
     int rc = 0;
+    if (is_vocab(in))
+        return describe_vocab(out, in, json, err);
     if (tf_reader_new(&r, in, NULL, TF_READ_MODEL, err))
         return -1;
     const struct tf_header *h = tf_reader_header(r);

@@ -109,8 +109,10 @@ bool tf_recognise(struct tf_recognised *found, const void *bytes, size_t n)
         return set_stream(found, p, n), true;
     if (is_safetensors(p, n))
         return set(found, "a safetensors file", "", "tf-convert"), true;
-    if (is_sentencepiece(p, n))
-        return set(found, "a SentencePiece model", "tf-tokenize --export-vocab", ""), true;
+    if (is_sentencepiece(p, n)) {
+        set(found, "a SentencePiece model", "tf-tokenize --export-vocab", "");
+        return found->is_vocab = true;
+    }
     for (size_t i = 0; i < sizeof wides / sizeof *wides; i++)
         if (is_wide(&wides[i], p, n))
             return set(found, wides[i].name, wides[i].iconv, wides[i].iconv), true;

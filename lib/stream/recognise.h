@@ -10,8 +10,9 @@
 struct tf_recognised {
     char name[80];
     const char *text, *stream;
-    bool is_text; /* UTF-8, JSON included */
-    bool is_json; /* begins like it */
+    bool is_text;  /* UTF-8, JSON included */
+    bool is_json;  /* begins like it */
+    bool is_vocab; /* a SentencePiece model */
 };
 
 /* Recognise a format by the first n bytes of a file, 64 if it has so many. False if it is none of

@@ -47,6 +47,19 @@ assert c["kind"] == "batch" and c["config"] == {"tokens": 25} and c["vocab"] == 
 PY
 }
 
+@test "a vocabulary, by the hash that streams and models have" {
+    seq 300 >text
+    tf-tokenize --train --vocab-size 40 -o ende.model text
+    t 0 tf-info ende.model
+    hash=$(sha256sum <ende.model | cut -d ' ' -f 1)
+    expect_output "$(printf '%-20s %s\n' file ende.model kind vocabulary vocab "$hash" \
+        vocab_bytes "$(stat -c %s ende.model)")"
+    tf-tokenize -m ende.model -o text.tfs text
+    sh_t 0 'cat ende.model | tf-info --json - text.tfs | jq -r .vocab | uniq'
+    expect_output "$hash"
+    expect_contains "$(tf-info text.tfs)" "$hash"
+}
+
 @test "a file that cannot be read does not hide the others" {
     echo text >text
     sh_t 1 "tf-info none $ckpt text b.tfs 2>errors"

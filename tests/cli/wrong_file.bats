@@ -104,7 +104,7 @@ tf-tokenize -d -m vocab tokens.gz|data compressed by gzip, not a stream of tf-to
 tf-tokenize -d -m vocab tokens.jsonl|JSON, not a stream of tf-tools (use tf-cbor unjson)
 tf-plot attention json|json: JSON, not a stream of tf-tools
 tf-bleu --from-stats text|text: text, not a stream of tf-tools (use tf-bleu --stats)
-tf-info vocab|vocab: a SentencePiece model, not a stream of tf-tools
+tf-cbor check vocab|vocab: a SentencePiece model, not a stream of tf-tools
 tf-cbor check text|text: text, not a stream of tf-tools
 tf-decode -m text tokens|text: text, not a model of tf-tools
 tf-decode -m vocab tokens|vocab: a SentencePiece model, not a model of tf-tools
