@@ -8,7 +8,7 @@
 #     BATCH_FLAGS='--as t2t' TOKENS=4096 ACCUMULATE=8 TRAIN_FLAGS=...
 #
 # DATA contains train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al.
-# 2016, licence: research).
+# 2016, licence: research): the folder data/task1/raw of https://github.com/multi30k/dataset.
 
 NAME       := multi30k
 DATA       ?= data/multi30k
@@ -25,7 +25,8 @@ include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
     $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 
 $(DATA)/%.gz:
-	@echo '$@ not found: set DATA=DIR to the folder of Multi30k' >&2; exit 1
+	@echo '$@ not found: set DATA=DIR to the folder data/task1/raw of' \
+	    'https://github.com/multi30k/dataset' >&2; exit 1
 $(WORK)/train.%: $(DATA)/train.%.gz
 	gzip -dc $< >$@.part
 	$(whole)

@@ -71,6 +71,11 @@ check_results() {
     expect_contains "$stderr" "LAYER=2: the model's encoder has layers 1 to 1"
 }
 
+@test "multi30k.mk without its data says where they are" {
+    t 2 make -s -f "$TOP/pipelines/multi30k.mk" DATA=none WORK=w w/paired
+    expect_contains "$stderr" "train.en.gz not found: set DATA=DIR to the folder data/task1/raw of https://github.com/multi30k/dataset"
+}
+
 @test "text.mk small: files plain and gzipped; what is missing or does not pair is named" {
     corpus data a dev test
     corpus data b dev test
