@@ -38,13 +38,25 @@ quote = '$(subst ','\'',$1)'
 # Under make -n, -q and -t it stays empty, because make would run such a line.
 jobs = $(if $(strip $(foreach x,n q t,$(findstring $x,$(firstword -$(MAKEFLAGS))))),,+)
 
-# A setting is a variable that is assigned with `?=` and never with `=`. NEEDED lists those without
-# a default, NEEDS says what they are, and EXAMPLE sets them.
+# Recipes print the file that they make, with $(say), and what the tools print; V=1 shows the
+# commands, -s not even the files.
+V ?=
+ifeq ($(V),)
+.SILENT:
+endif
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,$(info $@))
+
+# A setting is a variable that is assigned with `?=` and never with `=`, and explained by a line
+# "#: NAME text" of which the first counts. NEEDED lists those without a default, NEEDS says what
+# they are, and EXAMPLE sets them.
+#: BAD lines that cannot be processed: warn, or fail
+#: V 1 shows the commands
 help: ## list the targets, and the settings with their values
 	@sed -n '$(foreach t,$(hidden),/^$t:/d;)s/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) \
 	    | expand -t12
 	@$(foreach v,$(filter-out $(fixed),$(settings)), \
-	    printf '  %-12s  %s\n' $v $(call quote,$(or $($v),$(word_for_empty)));)
+	    printf '  %-12s  %s\n' $v $(call quote,$(or $($v),$(word_for_empty))); \
+	    sed -n 's/^#: $v /                    /p' $(MAKEFILE_LIST) | head -n 1;)
 	@$(if $(EXAMPLE),echo; echo $(call quote,example: $(this) $(EXAMPLE)))
 this = make -f $(firstword $(MAKEFILE_LIST))
 word_for_empty = $(if $(filter $v,$(NEEDED)),(needed: $(NEEDS)))$(if \

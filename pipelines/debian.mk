@@ -6,6 +6,7 @@
 #     make -f pipelines/debian.mk [PAIR=en-fr]   needs apt and its package sources
 #     make -f pipelines/debian.mk DATA=DIR       existing {train,dev,test}.en-XX.{en,XX}.gz
 
+#: DATA folder with the corpus; empty: made with apt
 NAME       := debian
 DATA       ?=
 VOCAB_SIZE ?= 8000

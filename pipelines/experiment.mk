@@ -26,6 +26,35 @@
 #
 # Checkpoints are as far apart as in the paper, which wrote one every 10 minutes. By the clock:
 # SAVE_EVERY= TRAIN_FLAGS='--save-minutes 10'.
+#: PAIR languages, from-to
+#: WORK folder for the text, the vocabulary and the streams
+#: RESULTS folder for the training run and what follows from it
+#: VOCAB_SIZE pieces of the vocabulary
+#: VOCAB_TYPE kind of vocabulary: bpe or unigram
+#: VOCAB_FLAGS more options of tf-tokenize --train
+#: PRESET model and recipe: a row of the paper's tables, or tiny
+#: DIALECT details of model, batches and updates: paper, or t2t for tensor2tensor
+#: TOKENS tokens of a batch on each side
+#: ACCUMULATE batches per update
+#: EMBEDDINGS rows of the embeddings; empty: the pieces of the vocabulary
+#: STEPS updates
+#: SAVE_EVERY updates from one checkpoint to the next
+#: AVERAGE checkpoints that are averaged
+#: BEAM beam size of the search
+#: ALPHA exponent of its length penalty
+#: BEAMS beam sizes that search tries
+#: ALPHAS length penalties that search tries
+#: SEED random seed of the batches, the first weights and dropout
+#: MAX_LENGTH tokens of the longest sentence to train on
+#: BATCH_FLAGS more options of tf-batch
+#: TRAIN_FLAGS more options of tf-train
+#: DECODE_FLAGS more options of tf-decode
+#: THREADS threads of each tool; empty: the available CPUs
+#: RANKS processes that train together
+#: LAUNCH the command that starts them
+#: PARTS files that the training text is cut into
+#: SENTENCE test sentence of the attention figures
+#: LAYER layer of the attention figures
 PAIR       ?= en-de
 S          := $(firstword $(subst -, ,$(PAIR)))
 T          := $(lastword $(subst -, ,$(PAIR)))
@@ -143,7 +172,7 @@ $(WORK)/paired: $(TEXTS)
 
 # ---- vocabulary: one for both languages (paper, section 5.1) ----
 $(WORK)/vocab.model: $(WORK)/train.$S $(WORK)/train.$T $(WORK)/vocabulary.settings
-	n=$$(cat $(WORK)/train.$S $(WORK)/train.$T | wc -l); \
+	$(say)n=$$(cat $(WORK)/train.$S $(WORK)/train.$T | wc -l); \
 	[ $$n -gt $(many) ] && sample='$(sample)' || sample=; \
 	tf-tokenize --train $(vocabulary) $$sample -o $@ $(WORK)/train.$S $(WORK)/train.$T
 many   := 10000000
@@ -152,7 +181,7 @@ sample := $(if $(filter $(own),$(VOCAB_FLAGS)),,--max-sentences $(many))
 
 # ---- text to token streams ----
 $(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
-	$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model $(threads) -o $@ $<)
+	$(say)$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model $(threads) -o $@ $<)
 
 # ---- the training text in parts, line by line in turn, so that each is a sample of all ----
 $(WORK)/$(cut)/cut: $(WORK)/train.$S $(WORK)/train.$T
@@ -165,7 +194,7 @@ $(WORK)/$(cut)/cut: $(WORK)/train.$S $(WORK)/train.$T
 parts_of = $(parts:%=$(WORK)/$(cut)/%.$1.tfs)
 # With make -j, each on one thread. A part may begin with bad lines; tf-batch counts them.
 $(call parts_of,$S) $(call parts_of,$T): %.tfs: $(WORK)/$(cut)/cut $(WORK)/vocab.model
-	tf-tokenize -m $(WORK)/vocab.model --bad $(if $(filter warn,$(BAD)),ok,fail) \
+	$(say)tf-tokenize -m $(WORK)/vocab.model --bad $(if $(filter warn,$(BAD)),ok,fail) \
 	    -o $@ $* $(if $(filter -j%,$(MAKEFLAGS)),--threads 1,$(threads))
 $(WORK)/$(cut)/train.list: $(call parts_of,$S) $(call parts_of,$T)
 	for p in $(parts); do \
@@ -175,13 +204,13 @@ $(WORK)/$(cut)/train.list: $(call parts_of,$S) $(call parts_of,$T)
 
 # ---- validation batches: a finite stream in a file ----
 $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settings
-	tf-batch $(validation) -o $@ $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
+	$(say)tf-batch $(validation) -o $@ $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
 
 # ---- training: endless batches into tf-train, which stops at --steps ----
 # Status 75 (stopped on request) stops make; repeat the command to resume.
 $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
     $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
-	$(call train_$(if $(filter 1,$(RANKS)),alone,on_ranks),\
+	$(say)$(call train_$(if $(filter 1,$(RANKS)),alone,on_ranks),\
 	    tf-batch $(batches) $(if $(parts),--list )$(corpus:%=$(WORK)/%),\
 	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
 	touch $@
@@ -223,16 +252,16 @@ last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
     $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
-	tf-avgckpt -n $(AVERAGE) -o $@ $(RESULTS)/run
+	$(say)tf-avgckpt -n $(AVERAGE) -o $@ $(RESULTS)/run
 
 # ---- translation and score ----
 $(RESULTS)/test.out: $(WORK)/test.$S $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
-	$(call allow_bad,tf-tokenize -m $(RESULTS)/model.tfm <$< \
+	$(say)$(call allow_bad,tf-tokenize -m $(RESULTS)/model.tfm <$< \
 	| tf-decode -m $(RESULTS)/model.tfm $(threads) $(decoding) \
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 $(RESULTS)/score.json: $(WORK)/test.$T $(RESULTS)/test.out
-	tf-bleu $(tokenized) $< -i $(RESULTS)/test.out >$@.part
+	$(say)tf-bleu $(tokenized) $< -i $(RESULTS)/test.out >$@.part
 	$(whole)
 
 $(RESULTS)/paper.bleu: $(WORK)/test.$T $(RESULTS)/test.out
@@ -244,7 +273,7 @@ paper-score: $(RESULTS)/paper.bleu ## BLEU as in the paper's Table 2: tokenised,
 $(RESULTS)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs
 $(RESULTS)/dev-perplexity.json: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
 $(RESULTS)/perplexity.json $(RESULTS)/dev-perplexity.json: $(RESULTS)/model.tfm
-	$(call allow_bad,tf-score -m $(RESULTS)/model.tfm --summary -o $@ $(filter %.tfs,$^))
+	$(say)$(call allow_bad,tf-score -m $(RESULTS)/model.tfm --summary -o $@ $(filter %.tfs,$^))
 perplexity = $$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(RESULTS)/$1.json)
 
 # ---- beam and alpha, chosen on the development set as in the paper (section 6.1) ----
@@ -254,7 +283,7 @@ score      = tf-bleu $(tokenized) -b -w 2 $(WORK)/dev.$T -i $1
 score_name := BLEU
 $(searches): $(RESULTS)/search/%.txt: $(WORK)/dev.$S.tfs $(WORK)/dev.$T $(RESULTS)/model.tfm \
     $(RESULTS)/decode_flags.settings
-	mkdir -p $(@D)
+	$(say)mkdir -p $(@D)
 	set -- $(subst -, ,$*); \
 	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) --beam $$1 --alpha $$2 \
 	    $(decode_flags) $< | tf-tokenize -d -m $(RESULTS)/model.tfm -o $(basename $@).out); \
@@ -274,7 +303,7 @@ on_fp32 := --device cuda --precision fp32
 on_fp16 := --device cuda --precision fp16
 on_bf16 := --device cuda --precision bf16
 $(RESULTS)/device.%.out: $(WORK)/test.$S.tfs $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
-	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) $(decoding) $(on_$*) $< \
+	$(say)$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) $(decoding) $(on_$*) $< \
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 kinds = cpu fp32 fp16 bf16
@@ -288,7 +317,7 @@ devices: $(kinds:%=$(RESULTS)/device.%.out) ## compare CPU and GPU precisions: l
 	done
 
 $(RESULTS)/curve.svg: $(RESULTS)/trained
-	tf-plot curve -o $@ $(RESULTS)/run/log.jsonl
+	$(say)tf-plot curve -o $@ $(RESULTS)/run/log.jsonl
 
 # ---- attention as in the paper's Figures 3 to 5: self-attention of a test sentence, and the
 # cross-attention of its translation ----

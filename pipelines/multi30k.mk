@@ -10,6 +10,7 @@
 # DATA contains train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al.
 # 2016, licence: research): the folder data/task1/raw of https://github.com/multi30k/dataset.
 
+#: DATA folder of Multi30k
 NAME       := multi30k
 DATA       ?= data/multi30k
 VOCAB_SIZE ?= 6000

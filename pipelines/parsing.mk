@@ -18,6 +18,16 @@
 # the words of the output those of the input: decoding then only inserts brackets, at most 12 in a
 # row.
 
+#: TRAIN treebanks to train on
+#: DEV treebank of the development set
+#: TEST treebank of the test set
+#: SMALL 1: for treebanks and machines of a tenth of the paper's
+#: BRACKETS closing brackets, see tf-tree(1)
+#: CONSTRAIN 1: the output has the words of the input
+#: DROPOUTS dropout, as tried by sweep
+#: ATTENTION_DROPOUTS dropout of attention weights, as tried by sweep
+#: RATES factor on the learning rate, as tried by sweep
+#: BEAMS beam sizes, as tried by sweep and search
 NAME       := parsing
 PAIR       := words-tags
 WORK       ?= run/parsing
@@ -74,7 +84,7 @@ parse: $(RESULTS)/f1.json $(RESULTS)/curve.svg ## train, parse, score
 # sequences.
 define treebank
 $(WORK)/$1.trees: $($2) $(WORK)/$2.settings
-	for f in $($2); do \
+	$$(say)for f in $($2); do \
 	    $$(call allow_bad,tf-tree -c "$$$$f"); \
 	done >$$@.part
 	$$(whole)

@@ -18,6 +18,24 @@
 #
 # make -jN trains N rows at the same time, each on all CPUs unless THREADS gives it fewer.
 
+#: TRAIN text to train on
+#: DEV development set, for the scores
+#: PAIR languages, from-to
+#: SCALE paper, or small for tens of thousands of pairs
+#: WORK folder for everything
+#: ROWS rows of the table
+#: DIALECT details of model, batches and updates: paper, or t2t for tensor2tensor
+#: VOCAB_SIZE pieces of the vocabulary
+#: VOCAB_TYPE kind of vocabulary: bpe or unigram
+#: TOKENS tokens of a batch on each side
+#: STEPS updates
+#: SAVE_EVERY updates from one checkpoint to the next
+#: VOCAB_FLAGS more options of tf-tokenize --train
+#: TRAIN_FLAGS more options of tf-train
+#: DECODE_FLAGS more options of tf-decode
+#: THREADS threads of each tool; empty: the available CPUs
+#: RANKS processes that train together
+#: LAUNCH the command that starts them
 NEEDED     := TRAIN DEV
 NEEDS       = a stem; STEM.$S and STEM.$T, plain or .gz
 EXAMPLE    := TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev

@@ -15,6 +15,10 @@
 #
 # For millions see wmt14.mk.
 
+#: TRAIN text to train on
+#: DEV development set
+#: TEST test set
+#: FIELDS fields of both sides, in files that have them
 NAME       := text
 NEEDED     := TRAIN DEV TEST
 NEEDS       = a stem; STEM.$S and STEM.$T, plain or .gz, or a file of both with tabs

@@ -7,6 +7,11 @@
 # corpora to use. sgml-pairs, which needs python3, reads the test sets. `make small SMALL=PREFIX`
 # tries all steps on your own text, PREFIX.S and PREFIX.T, without the archives.
 
+#: DATA folder for the archives and the files in them
+#: BASE address of the archives
+#: CURL command that fetches a file: its last words are the file and the address
+#: SMALL text for a trial: PREFIX, for PREFIX.en ...
+#: CORPORA training corpora
 DATA    ?= data/wmt14
 BASE    ?= https://www.statmt.org
 CURL    ?= curl -fL --retry 5 -C - -o
@@ -46,11 +51,11 @@ $(DATA):
 # without their archive are complete: they are renamed once they are unpacked.
 define unpack
 $(call archive,$1): | $(DATA)
-	tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(BASE)/$(firstword $(of.$1))
+	$$(say)tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(BASE)/$(firstword $(of.$1))
 	$$(whole)
 $(call data,$1) &: $(if $(filter-out $(wildcard $(call data,$1)),$(call data,$1)), \
     $(call archive,$1),$(wildcard $(call archive,$1)))
-	rm -rf $(DATA)/$1.part
+	$$(say)rm -rf $(DATA)/$1.part
 	mkdir $(DATA)/$1.part
 	tar -C $(DATA)/$1.part --wildcards -xmf $$< $(patsubst %,'*%*',$(call files,$1))
 	cd $(DATA)/$1.part; for f in $(call files,$1); do \

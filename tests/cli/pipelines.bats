@@ -10,7 +10,7 @@ prepare() {
     SHARED=$TOP/../shared/data
     export TF_TIMEOUT=600
     # What make prints is looked at, and the directory has a random name.
-    export GNUMAKEFLAGS=--no-print-directory
+    export GNUMAKEFLAGS=--no-print-directory V=1
 }
 
 numbers() {
@@ -69,6 +69,20 @@ check_results() {
     grep -q 'cross attention, layer 2' w-small/sentence-1.cross-2.svg
     t 2 make -s -f "$TOP/pipelines/multi30k.mk" "${args[@]}" LAYER=2
     expect_contains "$stderr" "LAYER=2: the model's encoder has layers 1 to 1"
+}
+
+@test "recipes are quiet: the files that are made; V=1 shows commands" {
+    corpus data a dev test
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test WORK=w STEPS=2 \
+        VOCAB_SIZE=200 SAVE_EVERY=1 AVERAGE=2 DECODE_FLAGS='--max-extra 2' BEAM=1)
+    t 0 env -u V make "${args[@]}" w/score.json
+    expect_output "$(printf '%s\n' 'train: 600 pairs' 'dev: 100 pairs' 'test: 100 pairs' \
+        w/{vocab.model,train.{en,de}.tfs,dev.{en,de}.tfs,dev.tfs,trained,model.tfm,test.out,score.json})"
+    touch w/test.out
+    t 0 make "${args[@]}" w/score.json V=1
+    expect_contains "${lines[0]}" "tf-bleu "
+    t 0 env -u V make -n "${args[@]}" w/perplexity.json
+    expect_contains "$output" "tf-score "
 }
 
 @test "multi30k.mk without its data says where they are" {
@@ -897,7 +911,7 @@ X
     # Each pipeline accepts each setting that its help lists.
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
-        settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_]*\) .*/\1=t/p' |
+        settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
             sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
@@ -1026,10 +1040,14 @@ X
         name=$(basename "$p" .mk)
         case $name in common | experiment | wmt14) continue ;; esac
         t 0 make -s -f "$p" help TOKENS=1234 TRAIN_FLAGS="--it's 1"
-        [ -z "$(sed -n 's/^  \([A-Z_]*\) .*/\1/p' <<<"$output" | sort | uniq -d)" ]
+        [ -z "$(sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1/p' <<<"$output" | sort | uniq -d)" ]
         grep -qx '  TOKENS        1234' <<<"$output"
         grep -qx "  TRAIN_FLAGS   --it's 1" <<<"$output"
         [[ $output != *'$('* ]]
+        # Each setting is explained in the line after it.
+        explained=$(awk '/^  [A-Z_]+ / { if (name) print name; name = $1; next }
+            /^                    [^ ]/ { name = "" } END { if (name) print name }' <<<"$output")
+        [ -z "$explained" ] || { echo "$p: not explained: $explained" >&2; return 1; }
         t 2 make -s -f "$p" WORK='my dir'
         expect_error 'WORK=my dir: a name without spaces is required'
         t 2 make -s -f "$p" RESULTS='my dir'
