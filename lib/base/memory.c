@@ -61,14 +61,29 @@ char *tf_xstrndup(const char *s, size_t n)
     return p;
 }
 
+int tf_no_memory(struct tf_err *err, double bytes)
+{
+    tf_fail(err, "no memory for %.3g MB", bytes / 1e6);
+    err->sys = ENOMEM;
+    return -1;
+}
+
+void tf_memory_remedy(struct tf_err *err, const char *remedy)
+{
+    struct tf_err old = *err;
+    if (old.sys != ENOMEM)
+        return;
+    tf_fail_status(err, old.status, "%s; %s", old.msg, remedy);
+    err->sys = old.sys;
+}
+
 void *tf_try_alloc(size_t size, struct tf_err *err)
 {
     void *p = NULL;
     if (size <= PTRDIFF_MAX - 64)
         p = aligned_alloc(64, size != 0 ? (size + 63) / 64 * 64 : 64);
     if (p == NULL) {
-        tf_fail(err, "no memory for %zu bytes", size);
-        err->sys = ENOMEM;
+        tf_no_memory(err, (double)size);
     } else if (size >= LARGE) {
         /* Whole pages of it; without them the kernel takes longer than we do. */
         madvise((void *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE), size - PAGE, MADV_HUGEPAGE);

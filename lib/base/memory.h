@@ -16,6 +16,11 @@ char *tf_xstrndup(const char *s, size_t n);
 /* Print "tf-x: out of memory" and exit. If several threads call it, only one prints and exits. */
 _Noreturn void tf_out_of_memory(void);
 
+/* The error that there is no memory for so many bytes (sys ENOMEM). Returns -1. */
+int tf_no_memory(struct tf_err *err, double bytes);
+/* Append to such an error, and to no other, what takes less. */
+void tf_memory_remedy(struct tf_err *err, const char *remedy);
+
 /* 64-byte aligned memory, not cleared; NULL with an error (sys ENOMEM) if there is none. */
 void *tf_try_alloc(size_t size, struct tf_err *err) TF_MUST_CHECK;
 

@@ -1,6 +1,7 @@
 /* session.c - see session.h. */
 #include "infer/session.h"
 #include "base/cpus.h"
+#include "base/memory.h"
 
 #include <errno.h>
 
@@ -61,6 +62,8 @@ int tf_session_close(struct tf_session *s, int rc, struct tf_err *err)
     const struct tf_err *failure = tf_input_failure(&s->in);
     if (rc < 0 && failure != NULL)
         *err = *failure;
+    if (rc < 0)
+        tf_memory_remedy(err, "a smaller --batch and fewer --threads take less");
     tf_progress_end(&s->progress);
     rc = tf_output_close(&s->out, rc, s->in.name, err);
     tf_lanes_free(s->lanes);

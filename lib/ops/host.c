@@ -131,7 +131,7 @@ tf_mem *tf_host_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
         !__builtin_add_overflow(size, 128, &size))
         base = calloc(1, size);
     if (base == NULL) {
-        tf_fail(err, "no memory for %zu elements", n);
+        tf_no_memory(err, (double)n * (double)c->be->elem_size[e]);
         return NULL;
     }
     void **p = align(base);

@@ -1120,8 +1120,12 @@ PY
     batches n=1 pairs=6000 longest=380 seed=4 >>x.tfs
     sh_t 1 'ulimit -v 400000; exec tf-train "$@"' "${small[@]}" --threads 1 -o run x.tfs
     expect_contains "$stderr" "tf-train: step 10: "
-    expect_contains "$stderr" "; last good checkpoint is run/resume.tfm"
+    [[ $stderr =~ "no memory for "[0-9.e+]+" MB; last good checkpoint is run/resume.tfm; smaller batches" ]]
     at_step run/resume.tfm 9
+    # And before the first update.
+    sh_t 1 'ulimit -v 400000; exec tf-train "$@"' --preset base --vocab-size 37000 --steps 1 \
+        --device cpu --threads 1 -o big b.tfs
+    [[ $stderr =~ "no memory for "[0-9.e+]+" MB; "(no checkpoint.*; )?"smaller batches (tf-batch --tokens) and fewer --threads take less" ]]
 }
 
 @test "killed before it deletes, and again: what is left over does not grow" {

@@ -21,7 +21,7 @@ int tf_parts_init(struct tf_parts *p, struct tf_team *team, const struct tf_back
     /* Also enough for the F64 of chunks, even if there is only one. */
     const size_t size = n * be->elem_size[TF_ELEM_PARAM] + sizeof(double);
     if (!be->host && (p->stage = malloc(size)) == NULL)
-        return tf_fail(err, "no memory for %zu bytes to exchange gradients", size);
+        return tf_fail(err, "no memory for %.3g MB to exchange gradients", (double)size / 1e6);
     return 0;
 }
 

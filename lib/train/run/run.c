@@ -1,5 +1,6 @@
 /* run.c - a run from start to end: boundary, update, boundary, ... */
 #include "train/run/run.h"
+#include "base/memory.h"
 #include "base/sandbox.h"
 #include "train/ranks/worker.h"
 #include "train/run/boundary.h"
@@ -81,6 +82,9 @@ int tf_run(const struct tf_settings *o, const struct tf_run_env *env, struct tf_
         rc = loop(&r, err);
     }
     tf_run_release(&r);
+    if (rc < 0)
+        tf_memory_remedy(err, "smaller batches (tf-batch --tokens) and fewer --threads take less, "
+                              "and --plan prints how much");
     if (rc < 0 || rc == TF_RUN_COLLAPSED)
         return -1;
     return tf_run_stopping(env) && (tf_stop_signal == SIGUSR2 || env->team != NULL) ? TF_AGAIN : 0;
