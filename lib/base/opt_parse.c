@@ -113,8 +113,8 @@ static const char *next_word(struct line *l)
 }
 
 /* --help and its like: returns 1. */
-static int take_builtin(struct line *l, const struct match *m, const char *shown,
-                        const char *value, struct tf_err *err)
+static int take_builtin(struct line *l, const struct match *m, const char *shown, const char *value,
+                        struct tf_err *err)
 {
     if (m->ask == TF_ASK_COMPLETION)
         l->args->shell = value != NULL ? value : next_word(l);

@@ -77,7 +77,8 @@ check_results() {
         VOCAB_SIZE=200 SAVE_EVERY=1 AVERAGE=2 DECODE_FLAGS='--max-extra 2' BEAM=1)
     t 0 env -u V make "${args[@]}" w/score.json
     expect_output "$(printf '%s\n' 'train: 600 pairs' 'dev: 100 pairs' 'test: 100 pairs' \
-        w/{vocab.model,train.{en,de}.tfs,dev.{en,de}.tfs,dev.tfs,trained,model.tfm,test.out,score.json})"
+        w/{vocab.model,train.{en,de}.tfs,dev.{en,de}.tfs,dev.tfs} \
+        w/{trained,model.tfm,test.out,score.json})"
     touch w/test.out
     t 0 make "${args[@]}" w/score.json V=1
     expect_contains "${lines[0]}" "tf-bleu "
