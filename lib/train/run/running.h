@@ -35,7 +35,8 @@ struct tf_run {
         uint64_t best_step;     /* of best.tfm; 0: there is none, or it is not known */
         enum tf_save_kind kind; /* the save that began last, and its step */
         uint64_t from;
-        double time;     /* of the last save, of the last regular one without save_every; tf_now() */
+        /* tf_now() of the last save, or without save_every of the last regular one */
+        double time;
         bool impossible; /* the run diverged, the device failed, or a save failed */
     } saved;
     struct tf_run_report report;

@@ -12,7 +12,8 @@ int tf_rundir_make_best(const struct tf_rundir *d, const char *path,
 bool tf_rundir_best_is(const struct tf_rundir *d, uint64_t step);
 /* After a save at `step`: delete the regular checkpoint before it when its step is not a multiple
  * of `every` (0: all are regular), and the oldest up to that step until `keep` are left (0: keep
- * all); best.tfm keeps its data. Also delete a resume.tfm that is not newer; one whose step can't be read stays. */
+ * all); best.tfm keeps its data. Also delete a resume.tfm that is not newer; one whose step can't
+ * be read stays. */
 int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, uint64_t step,
                      struct tf_err *err) TF_MUST_CHECK;
 
