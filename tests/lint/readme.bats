@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
-# The examples of tests/README.md compile and pass.
+# The examples of tests/README.md compile and pass; lib/README.md names functions that exist.
 bats_require_minimum_version 1.5.0
 load ../cli/helper
+load files
 
 # The code block of tests/README.md in a language.
 block() {
@@ -31,4 +32,21 @@ block() {
     cp "$TOP/tests/cli/helper.bash" tests/cli/
     t 0 env TF_BIN="${TF_BIN:-$TOP/build/bin}" bats tests/cli/example.bats
     expect_contains "$output" "ok 2"
+}
+
+# The functions that a README names in its tables as "file.c: `one`, `two`", and whether they are
+# in that file under lib/.
+named() {
+    grep '^|' "$1" | grep -oE '[a-z_/0-9]+\.c: `[a-z_0-9]+`(, `[a-z_0-9]+`)*' | while IFS=: read -r file names; do
+        for name in ${names//[\`,]/ }; do
+            grep -qE "(^|[^a-z_])$name(\\))?\\(" "$TOP/lib/$file" || echo "$file has no $name"
+        done
+    done
+}
+
+@test "the functions that lib/README.md names for the equations are where it says" {
+    [ "$(grep -oE '[a-z_/0-9]+\.c: `' "$TOP/lib/README.md" | wc -l)" -ge 15 ]
+    named "$TOP/lib/README.md" | expect_none "named elsewhere"
+    echo '| x | ops/ref/xent.c: `logit`, `nowhere` |' >planted.md
+    [ "$(named planted.md)" = "ops/ref/xent.c has no nowhere" ]
 }
