@@ -135,7 +135,9 @@ static void describe_stream(struct tf_buf *out, const char *name, const struct t
 static bool is_vocab(struct tf_in *in)
 {
     struct tf_recognised found;
-    struct tf_err quiet;
+    struct tf_err quiet = {0};
+    if (tf_in_refuse_terminal(in, "", &quiet) != 0) /* the reader says so */
+        return false;
     ssize_t n = tf_in_fill(in, 64, &quiet);
     return n > 0 && tf_recognise(&found, in->buf + in->pos, (size_t)n) && found.is_vocab;
 }

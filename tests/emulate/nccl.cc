@@ -147,7 +147,9 @@ int get_unique_id(struct id *id)
 
 int comm_init_rank(struct ncclComm **comm, int ranks, struct id id, int rank)
 {
+    static std::vector<struct ncclComm *> &kept = *new std::vector<struct ncclComm *>;
     struct ncclComm *c = new ncclComm();
+    kept.push_back(c); /* queued work may refer to it to the end: see leave() */
     int own[2] = {rank, 0}, theirs[2], rc = SUCCESS, door = listen_as(id, rank);
     cudaGetDevice(&own[1]);
     c->rank = rank;
