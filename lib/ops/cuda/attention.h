@@ -223,17 +223,6 @@ __device__ static inline void mma2(float d[2][4], const uint32_t a[4], const uin
     mma<A>(d[1], a, b + 2);
 }
 
-/* d (16 x 8) += a b over 32 columns: a0 and a1 are of rows lane / 4 and 8 further of a, b of column
- * lane / 4 of b; a thread has eight neighbouring columns. */
-template <typename A>
-__device__ static inline void multiply(float d[4], const uint4 &a0, const uint4 &a1, const uint4 &b)
-{
-    const uint32_t a[2][4] = {{a0.x, a1.x, a0.y, a1.y}, {a0.z, a1.z, a0.w, a1.w}},
-                   k[2][2] = {{b.x, b.y}, {b.z, b.w}};
-    mma<A>(d, a[0], k[0]);
-    mma<A>(d, a[1], k[1]);
-}
-
 template <typename A> __device__ static inline uint32_t pair_of(float low, float high)
 {
     union {

@@ -4,11 +4,7 @@
  * a new maximum m' scales l and o by exp(m - m'). Scores are in units of log 2. */
 #include "attention.h"
 
-/* ---- tensor cores ----
- *
- * Scores multiply 32 columns of q and k at a time by two mma(). Which column stands where in a sum
- * is free to choose, if it is the same on both sides: thread t of the four that share a row takes
- * columns 8t to 8t + 7, 16 bytes, half of them for each mma(). */
+/* ---- tensor cores: scores by multiply() of device.h ---- */
 
 /* Columns of a row of q or k in tiles: 0 from dk on. */
 __host__ __device__ static inline int padded(int dk)

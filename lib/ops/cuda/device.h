@@ -413,6 +413,18 @@ template <typename A> bool has_mma(const struct tf_ctx *c);
 
 /* ---- copies into shared memory ---- */
 
+/* d (16 x 8) += a b over 32 columns by two mma(). a0 and a1 are of rows lane / 4 and 8 further of a,
+ * b of column lane / 4 of b; a thread has eight neighbouring columns, 16 bytes, half of them for each
+ * mma(): which column stands where in a sum is free to choose, if it is the same on both sides. */
+template <typename A>
+__device__ static inline void multiply(float d[4], const uint4 &a0, const uint4 &a1, const uint4 &b)
+{
+    const uint32_t a[2][4] = {{a0.x, a1.x, a0.y, a1.y}, {a0.z, a1.z, a0.w, a1.w}},
+                   k[2][2] = {{b.x, b.y}, {b.z, b.w}};
+    mma<A>(d, a[0], k[0]);
+    mma<A>(d, a[1], k[1]);
+}
+
 /* Asynchronous copies of 16 bytes from global to shared memory. copy() writes zeros where `there`
  * is false. commit() ends a group. wait<N>() waits for all groups but the last N; after it the
  * calling thread sees its own copies, and after a barrier also those of other threads. */

@@ -9,10 +9,8 @@
  * tensor cores should, a warp walks through all parts for a larger tile, out of shared memory
  * (many_kernel).
  *
- * In mma() w is the 16 x 16 matrix and rows of x are the columns of the other, so that 8 rows are
- * enough to fill it. Which column of a chunk stands where is the same on both sides, and so is free
- * to choose: thread t of the four that share a row takes columns 8t to 8t + 7, 16 bytes, of which
- * the first half serves the one mma() of a chunk and the second half the other. */
+ * In multiply() (device.h) w is the matrix of 16 rows, and rows of x are the columns of the other,
+ * so that 8 rows are enough to fill it. */
 #include "product.h"
 
 constexpr int WARP = 32, PARTS = 4, CHUNK = 32;
@@ -63,16 +61,6 @@ __device__ static inline uint4 columns_if(bool there, const A *row, int k, int K
     uint4 v = columns(row, k, K);
     uint32_t mask = there ? 0xffffffffu : 0;
     return make_uint4(v.x & mask, v.y & mask, v.z & mask, v.w & mask);
-}
-
-/* Both products of a chunk: w0 and w1 are of columns g and g + 8 of y. */
-template <typename A>
-__device__ static inline void multiply(float d[4], const uint4 &w0, const uint4 &w1, const uint4 &x)
-{
-    const uint32_t a[2][4] = {{w0.x, w1.x, w0.y, w1.y}, {w0.z, w1.z, w0.w, w1.w}},
-                   b[2][2] = {{x.x, x.y}, {x.z, x.w}};
-    mma<A>(d, a[0], b[0]);
-    mma<A>(d, a[1], b[1]);
 }
 
 template <typename A>
