@@ -33,5 +33,37 @@ prepare() {
                 print size, f[1]; bad++
             }
         }
-        END { if (kernels < 100 || bad) { print kernels + 0 " kernels, " bad + 0 " too large"; exit 1 } }'
+        END {
+            if (kernels < 100 || bad) { print kernels + 0 " kernels, " bad + 0 " too large"; exit 1 }
+        }'
+}
+
+# Registers that leave a multiprocessor the blocks with which the speed was measured.
+@test "the kernels that take most time have no more registers than when they were measured" {
+    cuobjdump --dump-resource-usage "$plugin" | awk '
+        BEGIN {
+            most["forward_mmaI13__nv_bfloat16Li64ELi32ELb1E"] = 88
+            most["forward_mmaI13__nv_bfloat16Li64ELi64ELb1E"] = 104
+            most["backward_mmaI13__nv_bfloat16Li64ELb1E"] = 128
+            most["7forwardI13__nv_bfloat16Li32ELb1E"] = 56
+            most["8backwardI13__nv_bfloat16Li32ELb1E"] = 128
+            most["grow_kernel"] = 64
+            most["many_kernelI6__halfLi4E"] = 128
+            most["cached_attention_kernelI6__halfLi8ELi8ELi1ELb0E"] = 64
+            most["cached_attention_kernelI6__halfLi8ELi8ELi4ELb0E"] = 128
+        }
+        /Function / { name = $2 }
+        match($0, /REG:[0-9]+/) {
+            n = substr($0, RSTART + 4, RLENGTH - 4) + 0
+            for (k in most)
+                if (index(name, k)) {
+                    seen[k] = 1
+                    if (n > most[k]) { print k ": " n " registers, " most[k] " at most"; bad++ }
+                }
+        }
+        END {
+            for (k in most)
+                if (!(k in seen)) { print k ": no such kernel"; bad++ }
+            exit bad > 0
+        }'
 }
