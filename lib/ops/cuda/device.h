@@ -413,9 +413,10 @@ template <typename A> bool has_mma(const struct tf_ctx *c);
 
 /* ---- copies into shared memory ---- */
 
-/* d (16 x 8) += a b over 32 columns by two mma(). a0 and a1 are of rows lane / 4 and 8 further of a,
- * b of column lane / 4 of b; a thread has eight neighbouring columns, 16 bytes, half of them for each
- * mma(): which column stands where in a sum is free to choose, if it is the same on both sides. */
+/* d (16 x 8) += a b over 32 columns by two mma(). a0 and a1 are of rows lane / 4 and 8 further of
+ * a, b of column lane / 4 of b; a thread has eight neighbouring columns, 16 bytes, half of them for
+ * each mma(): which column stands where in a sum is free to choose, if it is the same on both
+ * sides. */
 template <typename A>
 __device__ static inline void multiply(float d[4], const uint4 &a0, const uint4 &a1, const uint4 &b)
 {
