@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/terminal.h"
+#include "base/terminal_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

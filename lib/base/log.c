@@ -1,7 +1,7 @@
 /* log.c - lines on stderr, each written by one call, so that lines of several tools do not mix. */
 #include "base/log.h"
 #include "base/buf.h"
-#include "base/terminal.h"
+#include "base/terminal_private.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -17,7 +17,7 @@ double tf_now(void);
 
 /* A progress line on stderr. On a terminal it is rewritten at most 5 times a second and cut to the
  * terminal's width (assuming ASCII), and of the tools that share it only one shows its line
- * (terminal.h); elsewhere, if forced, it is a new line every 5 seconds. */
+ * (terminal_private.h); elsewhere, if forced, it is a new line every 5 seconds. */
 struct tf_progress {
     bool on;
     double start, last;

@@ -1,5 +1,5 @@
 /* opt_check.c - rules between options. */
-#include "base/opt_check.h"
+#include "base/opt_check_private.h"
 #include "base/buf.h"
 #include "base/path.h"
 

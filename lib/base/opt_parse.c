@@ -1,7 +1,7 @@
 /* opt_parse.c - parse argv with a table. --help and the other built-in options are defined here. */
-#include "base/opt_parse.h"
+#include "base/opt_parse_private.h"
 #include "base/buf.h"
-#include "base/opt_check.h"
+#include "base/opt_check_private.h"
 
 #include <stdio.h>
 #include <string.h>

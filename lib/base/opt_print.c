@@ -1,5 +1,5 @@
 /* opt_print.c - an option table as --help, as a list of options and as completion scripts. */
-#include "base/opt_print.h"
+#include "base/opt_print_private.h"
 #include "base/buf.h"
 #include "base/memory.h"
 

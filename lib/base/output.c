@@ -3,9 +3,9 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/rights.h"
-#include "base/temp.h"
-#include "base/terminal.h"
+#include "base/rights_private.h"
+#include "base/temp_private.h"
+#include "base/terminal_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

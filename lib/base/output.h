@@ -13,7 +13,7 @@ struct tf_out {
     char *name;      /* for messages: the path, or "stdout" */
     int dir;         /* what path and temp are relative to: AT_FDCWD, or of tf_out_open_at */
     char *path;      /* where temp is renamed to; NULL if written in place (stdout, FIFO, device) */
-    char *temp;      /* see temp.h; NULL if written in place */
+    char *temp;      /* see temp_private.h; NULL if written in place */
     uint8_t *buf;
     size_t len, cap;
     uint64_t offset; /* bytes written so far, including those in buf */

@@ -1,6 +1,6 @@
-/* rights.c - see rights.h. With an ACL, the group's bits of a mode are the mask, the most that any
- * group and any named user has, and say nothing about the file's group. */
-#include "base/rights.h"
+/* rights.c - see rights_private.h. With an ACL, the group's bits of a mode are the mask, the most
+ * that any group and any named user has, and say nothing about the file's group. */
+#include "base/rights_private.h"
 #include "base/buf.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "base/sandbox.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/temp.h"
+#include "base/temp_private.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* temp.c - a list of the temporary files that exist, for exit and signal handlers. */
-#include "base/temp.h"
+#include "base/temp_private.h"
 #include "base/buf.h"
 #include "base/fd.h"
 

@@ -1,5 +1,5 @@
-/* terminal.c - see terminal.h. */
-#include "base/terminal.h"
+/* terminal.c - see terminal_private.h. */
+#include "base/terminal_private.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* batch_plan.c - see batch_plan.h. */
-#include "data/batch_plan.h"
+/* batch_plan.c - see batch_plan_private.h. */
+#include "data/batch_plan_private.h"
 #include "base/memory.h"
 #include "base/rng.h"
 

@@ -1,13 +1,13 @@
 /* batcher.h - the job of tf-batch: a corpus of pairs to a stream of batches. Files are read epoch
- * after epoch and planned (batch_plan.h) as one window; those of a list group by group; a pipe is
- * read once, window by window. The stream follows from the records and the options alone, and can
- * be started at any batch. */
+ * after epoch and planned (batch_plan_private.h) as one window; those of a list group by group; a
+ * pipe is read once, window by window. The stream follows from the records and the options alone,
+ * and can be started at any batch. */
 #ifndef TF_DATA_BATCHER_H
 #define TF_DATA_BATCHER_H
 
 #include "base/log.h"
-#include "data/batch_plan.h"
-#include "data/list.h"
+#include "data/batch_plan_private.h"
+#include "data/list_private.h"
 
 struct tf_batcher {
     struct tf_batch_opts opts;

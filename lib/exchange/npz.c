@@ -2,7 +2,7 @@
  * (numpy/lib/format.py). */
 #include "exchange/bundle.h"
 #include "base/bits.h"
-#include "exchange/zip.h"
+#include "exchange/zip_private.h"
 
 #include <stdio.h>
 #include <string.h>

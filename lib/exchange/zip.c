@@ -1,6 +1,6 @@
 /* zip.c - ZIP archives without compression. The reader follows the central directory and requires
  * that the local headers agree with it. */
-#include "exchange/zip.h"
+#include "exchange/zip_private.h"
 #include "base/hash.h"
 #include "base/bits.h"
 #include "base/utf8.h"

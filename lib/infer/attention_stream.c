@@ -2,7 +2,7 @@
 #include "infer/attention_stream.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "infer/lane_forward.h"
+#include "infer/lane_forward_private.h"
 #include "text/sp_check.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* decode_stream.c - see decode_stream.h. */
 #include "infer/decode_stream.h"
 #include "base/memory.h"
-#include "infer/lane_search.h"
+#include "infer/lane_search_private.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,8 @@
 struct tf_decode_opts {
     struct tf_session_opts run;
     const char *prefix;  /* a token stream of forced prefixes, or NULL */
-    const char *insert;  /* a token stream of tokens to insert (insertions.h), or NULL; CPU only */
+    const char *insert;  /* a token stream of tokens to insert (insertions_private.h), or NULL; CPU
+                          * only */
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
     int64_t max_extra, max_insert, seed, top_k;
     double alpha, temperature, top_p;

@@ -1,5 +1,5 @@
-/* ensemble.c - see ensemble.h. */
-#include "infer/ensemble.h"
+/* ensemble.c - see ensemble_private.h. */
+#include "infer/ensemble_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/load.h"

@@ -1,5 +1,5 @@
-/* input.c - see input.h. */
-#include "infer/input.h"
+/* input.c - see input_private.h. */
+#include "infer/input_private.h"
 #include "base/memory.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* insertions.c - see insertions.h. */
-#include "infer/insertions.h"
+/* insertions.c - see insertions_private.h. */
+#include "infer/insertions_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "infer/input.h"
+#include "infer/input_private.h"
 #include "ops/host_search.h"
 
 #include <math.h>

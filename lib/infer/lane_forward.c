@@ -1,5 +1,5 @@
-/* lane_forward.c - see lane_forward.h. */
-#include "infer/lane_forward.h"
+/* lane_forward.c - see lane_forward_private.h. */
+#include "infer/lane_forward_private.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* lane_search.c - see lane_search.h. */
-#include "infer/lane_search.h"
+/* lane_search.c - see lane_search_private.h. */
+#include "infer/lane_search_private.h"
 #include "base/memory.h"
 #include "model/incremental.h"
 

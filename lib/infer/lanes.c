@@ -1,5 +1,5 @@
-/* lanes.c - see lanes.h. */
-#include "infer/lanes.h"
+/* lanes.c - see lanes_private.h. */
+#include "infer/lanes_private.h"
 #include "base/memory.h"
 #include "base/thread.h"
 

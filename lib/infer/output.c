@@ -1,5 +1,5 @@
-/* output.c - see output.h. */
-#include "infer/output.h"
+/* output.c - see output_private.h. */
+#include "infer/output_private.h"
 
 int tf_output_open(struct tf_output *o, const char *path, bool text, int on_bad, struct tf_err *err)
 {

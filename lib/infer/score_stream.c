@@ -2,7 +2,7 @@
 #include "infer/score_stream.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "infer/lane_forward.h"
+#include "infer/lane_forward_private.h"
 #include "ops/search_state.h"
 
 #include <math.h>

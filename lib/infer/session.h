@@ -1,13 +1,13 @@
 /* session.h - what a run of tf-decode, tf-score or tf-attn holds: models, input, lanes and output.
  *
  * The path of a sentence: tf_input_next reads it into a window, the tool hands the window to
- * tf_lanes_run, lanes compute it (lane_search.h, lane_forward.h), and the tool writes a record to
- * the output. */
+ * tf_lanes_run, lanes compute it (lane_search_private.h, lane_forward_private.h), and the tool
+ * writes a record to the output. */
 #ifndef TF_INFER_SESSION_H
 #define TF_INFER_SESSION_H
 
-#include "infer/lanes.h"
-#include "infer/output.h"
+#include "infer/lanes_private.h"
+#include "infer/output_private.h"
 
 /* The default of tf-decode's --max-extra. Targets given to tf-score and tf-attn may be so many
  * tokens longer than --max-length, too. */
@@ -38,7 +38,7 @@ struct tf_session {
 int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum tf_use use,
                     const struct tf_input_spec *in, const char *output, bool text,
                     struct tf_err *err) TF_MUST_CHECK;
-/* Start the lanes and the progress line. budget: of a group, see lanes.h. */
+/* Start the lanes and the progress line. budget: of a group, see lanes_private.h. */
 int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err) TF_MUST_CHECK;
 typedef int tf_session_fn(void *arg, struct tf_err *err);
 /* Call begin_part for every part of the input and window for every window of items, until it ends

@@ -1,5 +1,6 @@
-/* chrf.c - see chrf.h. Characters and words become numbers, then their n-grams are matched. */
-#include "metrics/chrf.h"
+/* chrf.c - see chrf_private.h. Characters and words become numbers, then their n-grams are
+ * matched. */
+#include "metrics/chrf_private.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>

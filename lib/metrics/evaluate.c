@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "metrics/spm.h"
-#include "metrics/stats.h"
+#include "metrics/stats_private.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -3,8 +3,8 @@
 #ifndef TF_METRICS_EVALUATE_H
 #define TF_METRICS_EVALUATE_H
 
-#include "metrics/sacrebleu_report.h"
-#include "metrics/segments.h"
+#include "metrics/sacrebleu_report_private.h"
+#include "metrics/segments_private.h"
 
 struct tf_eval_opts {
     struct tf_metric_opts metric;

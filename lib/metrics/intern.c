@@ -1,6 +1,7 @@
-/* intern.c - see intern.h. Open addressing; the table is sized for the segment, at most half full.
+/* intern.c - see intern_private.h. Open addressing; the table is sized for the segment, at most
+ * half full.
  */
-#include "metrics/intern.h"
+#include "metrics/intern_private.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* ngrams.c - see ngrams.h. Open addressing; the tables are sized for the segment, at most half
- * full. */
-#include "metrics/ngrams.h"
+/* ngrams.c - see ngrams_private.h. Open addressing; the tables are sized for the segment, at most
+ * half full. */
+#include "metrics/ngrams_private.h"
 #include "base/memory.h"
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* sacrebleu_bootstrap.c - bootstrap resampling. Sums are float32, added one segment after the other
  * as numpy does. */
 #include "base/memory.h"
-#include "metrics/sacrebleu_resample.h"
-#include "metrics/sacrebleu_rng.h"
-#include "metrics/sacrebleu_score.h"
+#include "metrics/sacrebleu_resample_private.h"
+#include "metrics/sacrebleu_rng_private.h"
+#include "metrics/sacrebleu_score_private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* sacrebleu_json.c - see sacrebleu_json.h. */
-#include "metrics/sacrebleu_json.h"
+/* sacrebleu_json.c - see sacrebleu_json_private.h. */
+#include "metrics/sacrebleu_json_private.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* sacrebleu_randomize.c - approximate randomisation. Sums are whole numbers, those of the actual
  * difference, too: a trial that splits the counts alike is never above it. */
 #include "base/memory.h"
-#include "metrics/sacrebleu_resample.h"
-#include "metrics/sacrebleu_rng.h"
-#include "metrics/sacrebleu_score.h"
+#include "metrics/sacrebleu_resample_private.h"
+#include "metrics/sacrebleu_rng_private.h"
+#include "metrics/sacrebleu_score_private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* sacrebleu_report.c - from a tally to results and their report. */
-#include "metrics/sacrebleu_report.h"
+#include "metrics/sacrebleu_report_private.h"
 #include "base/memory.h"
 #include <stdio.h>
 #include <stdlib.h>

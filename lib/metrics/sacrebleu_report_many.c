@@ -1,9 +1,9 @@
 /* sacrebleu_report_many.c - the report on several systems, with the explanations of sacreBLEU's
  * paired tests. */
 #include "base/memory.h"
-#include "metrics/sacrebleu_json.h"
-#include "metrics/sacrebleu_report.h"
-#include "metrics/sacrebleu_table.h"
+#include "metrics/sacrebleu_json_private.h"
+#include "metrics/sacrebleu_report_private.h"
+#include "metrics/sacrebleu_table_private.h"
 #include <stdlib.h>
 #include <string.h>
 

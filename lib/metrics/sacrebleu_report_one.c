@@ -1,8 +1,8 @@
 /* sacrebleu_report_one.c - the report on one system (sacreBLEU's metrics/base.py and utils.py). */
 #include "base/memory.h"
-#include "metrics/sacrebleu_json.h"
-#include "metrics/sacrebleu_report.h"
-#include "metrics/sacrebleu_table.h"
+#include "metrics/sacrebleu_json_private.h"
+#include "metrics/sacrebleu_report_private.h"
+#include "metrics/sacrebleu_table_private.h"
 #include <stdlib.h>
 #include <string.h>
 

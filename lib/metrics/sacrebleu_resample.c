@@ -1,5 +1,5 @@
-/* sacrebleu_resample.c - see sacrebleu_resample.h. */
-#include "metrics/sacrebleu_resample.h"
+/* sacrebleu_resample.c - see sacrebleu_resample_private.h. */
+#include "metrics/sacrebleu_resample_private.h"
 #include <string.h>
 
 bool tf_sacrebleu_paired(const struct tf_sacrebleu_resampling *r)

@@ -1,6 +1,6 @@
 /* sacrebleu_rng.c - follows numpy/random/bit_generator.pyx (SeedSequence),
  * src/pcg64 and src/distributions/distributions.c. */
-#include "metrics/sacrebleu_rng.h"
+#include "metrics/sacrebleu_rng_private.h"
 #include <string.h>
 #include <sys/random.h>
 

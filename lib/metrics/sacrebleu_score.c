@@ -1,5 +1,5 @@
 /* sacrebleu_score.c - the formulas of bleu.c, chrf.c and ter.c in numpy's number types. */
-#include "metrics/sacrebleu_score.h"
+#include "metrics/sacrebleu_score_private.h"
 #include <math.h>
 
 static bool no_match(const double *matches)

@@ -1,5 +1,5 @@
-/* sacrebleu_signature.c - see sacrebleu_signature.h. */
-#include "metrics/sacrebleu_signature.h"
+/* sacrebleu_signature.c - see sacrebleu_signature_private.h. */
+#include "metrics/sacrebleu_signature_private.h"
 #include "base/hash.h"
 #include "base/version.h"
 #include <stdarg.h>

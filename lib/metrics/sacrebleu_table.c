@@ -1,5 +1,5 @@
-/* sacrebleu_table.c - see sacrebleu_table.h. */
-#include "metrics/sacrebleu_table.h"
+/* sacrebleu_table.c - see sacrebleu_table_private.h. */
+#include "metrics/sacrebleu_table_private.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TF_METRICS_SPM_H
 #define TF_METRICS_SPM_H
 
-#include "metrics/tokenizers.h"
+#include "metrics/tokenizers_private.h"
 
 /* The tokenizer of that name; NULL is spm with a model and 13a without. Errors (TF_USAGE): an
  * unknown name, one that needs MeCab, a model that is missing or not used. */

@@ -1,5 +1,6 @@
-/* stats.c - see stats.h. The settings of the metrics are in the header, the counts in records. */
-#include "metrics/stats.h"
+/* stats.c - see stats_private.h. The settings of the metrics are in the header, the counts in
+ * records. */
+#include "metrics/stats_private.h"
 #include "base/memory.h"
 #include "base/opt.h"
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* tally.c - see tally.h. Sums are doubles, added in the order of the lines as in sacreBLEU. */
-#include "metrics/tally.h"
+/* tally.c - see tally_private.h. Sums are doubles, added in the order of the lines as in
+ * sacreBLEU. */
+#include "metrics/tally_private.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* ter.c - greedy search for shifts, and the edit distance in a band around the diagonal. The result
  * of the search depends on the order in which shifts are tried and on how ties are broken; both
  * follow sacreBLEU's lib_ter.py. */
-#include "metrics/ter.h"
+#include "metrics/ter_private.h"
 #include "base/memory.h"
 #include <math.h>
 #include <stdlib.h>

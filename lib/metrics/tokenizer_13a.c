@@ -1,6 +1,6 @@
 /* tokenizer_13a.c - mteval-v13a. Works on bytes, since its rules concern only ASCII and white
  * space. */
-#include "metrics/tokenizers.h"
+#include "metrics/tokenizers_private.h"
 #include "text/unicode.h"
 #include <string.h>
 

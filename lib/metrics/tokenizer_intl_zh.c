@@ -1,6 +1,6 @@
 /* tokenizer_intl_zh.c - intl and zh: the rules of 13a for code points. Unlike 13a, they do not pad
  * the line, so no rule applies at its two ends. */
-#include "metrics/tokenizers.h"
+#include "metrics/tokenizers_private.h"
 #include "text/unicode.h"
 
 typedef enum tf_tok_class classify_fn(uint32_t c);

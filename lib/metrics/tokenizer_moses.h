@@ -4,7 +4,7 @@
 #ifndef TF_METRICS_TOKENIZER_MOSES_H
 #define TF_METRICS_TOKENIZER_MOSES_H
 
-#include "metrics/tokenizers.h"
+#include "metrics/tokenizers_private.h"
 
 enum tf_moses_lang { TF_MOSES_EN, TF_MOSES_DE, TF_MOSES_FR };
 extern const char *const tf_moses_langs[]; /* "en", "de", "fr", NULL */

@@ -1,6 +1,6 @@
 /* tokenizer_tercom.c - Tercom's normalisation after sacreBLEU's tokenizer_ter.py: one pass over the
  * line for each of its substitutions. */
-#include "metrics/ter.h"
+#include "metrics/ter_private.h"
 #include <string.h>
 
 static bool is_mark(uint32_t c) /* [{-~[-` -&(-+:-@/] */

@@ -1,5 +1,5 @@
 /* tokenizers.c - the list of tokenizers, and those that only split at white space. */
-#include "metrics/tokenizers.h"
+#include "metrics/tokenizers_private.h"
 #include "base/memory.h"
 #include "text/unicode.h"
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* incremental.c - decoding: encode a group once, then one target position at a time. */
 #include "model/incremental.h"
 #include "base/memory.h"
-#include "model/stack.h"
+#include "model/stack_private.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* stack.c - encoder and decoder, forward and backward. */
-#include "model/sublayers.h"
-#include "model/stack.h"
+#include "model/sublayers_private.h"
+#include "model/stack_private.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* sublayers.c - the sublayers, each forward next to its backward. Paper, sections 3.2 and 3.3. */
-#include "model/sublayers.h"
+#include "model/sublayers_private.h"
 
 static const struct tf_dropout no_dropout;
 

@@ -1,7 +1,7 @@
 /* transformer.c - one pass of the model over packed pairs: forward, backward, sums. */
 #include "model/transformer.h"
 #include "base/memory.h"
-#include "model/stack.h"
+#include "model/stack_private.h"
 
 #include <stdlib.h>
 #include <string.h>

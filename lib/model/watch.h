@@ -3,7 +3,7 @@
 #ifndef TF_MODEL_WATCH_H
 #define TF_MODEL_WATCH_H
 
-#include "model/pairs.h"
+#include "model/pairs_private.h"
 
 enum tf_attention_kind {
     TF_ATTENTION_ENCODER,

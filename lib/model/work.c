@@ -1,7 +1,7 @@
 /* work.c - memory of a lane's activations, reserved for the largest batch so far and freed as a
  * whole. */
 #include "base/memory.h"
-#include "model/acts.h"
+#include "model/acts_private.h"
 #include "model/work.h"
 
 #include <stdlib.h>

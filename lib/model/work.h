@@ -4,7 +4,7 @@
 
 #include "model/weights.h"
 
-struct tf_work; /* acts.h */
+struct tf_work; /* acts_private.h */
 /* For passes with these weights (borrowed) on a lane of their backend. Memory is allocated by the
  * passes. */
 struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx);

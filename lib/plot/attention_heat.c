@@ -1,6 +1,6 @@
 /* attention_heat.c - attention weights as heat maps, one per head. */
 #include "base/memory.h"
-#include "plot/attention_parts.h"
+#include "plot/attention_parts_private.h"
 #include "plot/heat.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* attention_lines.c - attention weights as lines between tokens. */
 #include "base/memory.h"
-#include "plot/attention_parts.h"
+#include "plot/attention_parts_private.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* attention_parts.c - see attention_parts.h. */
-#include "plot/attention_parts.h"
+/* attention_parts.c - see attention_parts_private.h. */
+#include "plot/attention_parts_private.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "plot/attention_record.h"
 #include "base/arena.h"
 #include "base/parse.h"
-#include "plot/attention_figure.h"
+#include "plot/attention_figure_private.h"
 #include "stream/stream.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* axis.c - see axis.h. */
-#include "plot/axis.h"
+/* axis.c - see axis_private.h. */
+#include "plot/axis_private.h"
 #include "base/err.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* chart.c - layout from top to bottom: title, legend, plot, labels of the x axis. */
-#include "plot/chart.h"
+#include "plot/chart_private.h"
 #include "base/memory.h"
-#include "plot/axis.h"
-#include "plot/points.h"
-#include "plot/svg.h"
+#include "plot/axis_private.h"
+#include "plot/points_private.h"
+#include "plot/svg_private.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

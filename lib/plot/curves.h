@@ -2,7 +2,7 @@
 #ifndef TF_PLOT_CURVES_H
 #define TF_PLOT_CURVES_H
 
-#include "plot/chart.h"
+#include "plot/chart_private.h"
 
 struct tf_curves {
     const char *x, *y;       /* keys; y: one or several, separated by commas */
@@ -17,8 +17,8 @@ struct tf_curves {
 };
 
 /* Read the logs and append the chart: one line per log, key and value of `by`, named after those in
- * which the lines differ, and after what distinguishes the runs (run_facts.h). Errors are those of
- * series.h and chart.h, and usage errors. */
+ * which the lines differ, and after what distinguishes the runs (run_facts_private.h). Errors are
+ * those of series_private.h and chart_private.h, and usage errors. */
 int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

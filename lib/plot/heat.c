@@ -2,8 +2,8 @@
 #include "plot/heat.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "plot/axis.h"
-#include "plot/svg.h"
+#include "plot/axis_private.h"
+#include "plot/svg_private.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

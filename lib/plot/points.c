@@ -1,7 +1,7 @@
-/* points.c - see points.h. */
-#include "plot/points.h"
+/* points.c - see points_private.h. */
+#include "plot/points_private.h"
 #include "base/memory.h"
-#include "plot/svg.h"
+#include "plot/svg_private.h"
 #include <math.h>
 #include <stdlib.h>
 

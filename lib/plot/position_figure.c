@@ -2,10 +2,10 @@
 #include "plot/position_figure.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "plot/axis.h"
-#include "plot/chart.h"
+#include "plot/axis_private.h"
+#include "plot/chart_private.h"
 #include "plot/heat.h"
-#include "plot/svg.h"
+#include "plot/svg_private.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

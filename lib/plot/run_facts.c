@@ -1,8 +1,8 @@
-/* run_facts.c - see run_facts.h. */
-#include "plot/run_facts.h"
+/* run_facts.c - see run_facts_private.h. */
+#include "plot/run_facts_private.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "plot/axis.h"
+#include "plot/axis_private.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * Each line is read token by token, not as a tree of values: logs are long, most keys are skipped,
  * and --where compares a number as it is written. */
-#include "plot/series.h"
+#include "plot/series_private.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "base/log.h"

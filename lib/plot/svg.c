@@ -1,5 +1,5 @@
-/* svg.c - see svg.h. */
-#include "plot/svg.h"
+/* svg.c - see svg_private.h. */
+#include "plot/svg_private.h"
 #include "base/utf8.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* decode.c - decode records by their schema. */
 #include "base/bits.h"
 #include "base/hash.h"
-#include "stream/record.h"
+#include "stream/record_private.h"
 
 #include <string.h>
 

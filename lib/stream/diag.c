@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/utf8.h"
-#include "stream/reader.h"
+#include "stream/reader_private.h"
 #include "stream/inspect.h"
 
 #include <math.h>

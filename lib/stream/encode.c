@@ -1,7 +1,7 @@
 /* encode.c - encode records by their schema, and check them before. */
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "stream/record.h"
+#include "stream/record_private.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "cbor/json.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "stream/record.h"
+#include "stream/record_private.h"
 #include "stream/inspect.h"
 
 #include <math.h>

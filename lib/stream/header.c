@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/opt.h"
 #include "base/version.h"
-#include "stream/record.h"
+#include "stream/record_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* input.c - fill an input's buffer up to a length that comes from the input. */
 #include "base/memory.h"
-#include "stream/reader.h"
+#include "stream/reader_private.h"
 
 #include <string.h>
 

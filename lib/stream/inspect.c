@@ -1,6 +1,6 @@
 /* inspect.c - streams and models as a whole: check, count, head, seal. */
 #include "base/hash.h"
-#include "stream/reader.h"
+#include "stream/reader_private.h"
 #include "stream/inspect.h"
 
 #include <string.h>

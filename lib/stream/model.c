@@ -4,7 +4,7 @@
 #include "base/memory.h"
 
 #include "base/hash.h"
-#include "stream/reader.h"
+#include "stream/reader_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

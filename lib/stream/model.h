@@ -4,7 +4,7 @@
 #define TF_STREAM_MODEL_H
 
 #include "stream/stream.h"
-#include "stream/tensor.h"
+#include "stream/tensor_private.h"
 
 #define TF_MAX_TENSORS 65536            /* in one file */
 #define TF_MAX_STATES 256               /* in one file */

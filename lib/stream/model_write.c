@@ -2,7 +2,7 @@
 #include "stream/model.h"
 
 #include "base/hash.h"
-#include "stream/record.h"
+#include "stream/record_private.h"
 
 #include <string.h>
 

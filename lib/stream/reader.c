@@ -4,7 +4,7 @@
  * kind with own CRCs are returned at once, others when the next check record agrees; so the buffer
  * has at most the bytes between two checks. Tensor data of models are not buffered: the caller
  * reads them from the input. */
-#include "stream/reader.h"
+#include "stream/reader_private.h"
 #include "base/memory.h"
 
 #include "base/hash.h"

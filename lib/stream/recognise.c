@@ -1,7 +1,7 @@
 /* recognise.c - the table of formats, and tests for those that have no mark. */
 #include "stream/recognise.h"
 #include "base/utf8.h"
-#include "stream/record.h"
+#include "stream/record_private.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* schema.c - the table of records and kinds, as specified in formats/. */
-#include "stream/schema.h"
+#include "stream/schema_private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* tensor_record.c - encode and decode the head of a tensor record. */
-#include "stream/tensor_record.h"
+#include "stream/tensor_record_private.h"
 
 #include "base/hash.h"
 #include "cbor/cursor.h"

@@ -5,9 +5,9 @@
 #include "cbor/json.h"
 #include "base/hash.h"
 #include "base/parse.h"
-#include "stream/record.h"
+#include "stream/record_private.h"
 #include "stream/inspect.h"
-#include "stream/tensor_record.h"
+#include "stream/tensor_record_private.h"
 
 #include <math.h>
 #include <stdio.h>

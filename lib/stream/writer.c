@@ -1,8 +1,8 @@
 /* writer.c - write streams: encode records, keep their count and CRC, add checks. */
 #include "base/utf8.h"
 #include "base/hash.h"
-#include "stream/record.h"
-#include "stream/tensor_record.h"
+#include "stream/record_private.h"
+#include "stream/tensor_record_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* lines.c - one line at a time from the buffer of a file, of uncompressed or of converted data. */
 #include "text/lines.h"
-#include "text/recode.h"
+#include "text/recode_private.h"
 #include "text/text_file.h"
 #include "text/unicode.h"
 #include <string.h>

@@ -17,8 +17,8 @@ struct tf_lines {
 };
 
 /* Open a file as tf_text_open does; "-" is stdin. A byte-order mark is text, as in sacreBLEU.
- * encoding: NULL or a name of UTF-8, or another of recode.h. universal: CR and CR LF also end a
- * line, as sacreBLEU reads stdin. Close it even after a failure. */
+ * encoding: NULL or a name of UTF-8, or another of recode_private.h. universal: CR and CR LF also
+ * end a line, as sacreBLEU reads stdin. Close it even after a failure. */
 int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,
                   struct tf_err *err) TF_MUST_CHECK;
 /* The next line, without LF and without the white space at its end: 1; 0 at the end of the file; -1

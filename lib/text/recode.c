@@ -1,5 +1,5 @@
-/* recode.c - see recode.h. */
-#include "text/recode.h"
+/* recode.c - see recode_private.h. */
+#include "text/recode_private.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include <errno.h>

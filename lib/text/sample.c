@@ -1,7 +1,7 @@
-/* sample.c - see sample.h. */
-#include "text/sample.h"
+/* sample.c - see sample_private.h. */
+#include "text/sample_private.h"
 #include "base/memory.h"
-#include "text/sample_pieces.h"
+#include "text/sample_pieces_private.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* sample_bpe.c - samples of a BPE model: merges in the order of their scores, each skipped with
  * probability alpha. */
 #include "base/memory.h"
-#include "text/sample_pieces.h"
+#include "text/sample_pieces_private.h"
 #include <stdlib.h>
 
 /* The node of a text, continued by n bytes; 0: no piece begins so. */

@@ -1,5 +1,5 @@
-/* sample_pieces.c - see sample_pieces.h. */
-#include "text/sample_pieces.h"
+/* sample_pieces.c - see sample_pieces_private.h. */
+#include "text/sample_pieces_private.h"
 #include "base/memory.h"
 
 /* The slot of a node, or the free slot where it belongs. */

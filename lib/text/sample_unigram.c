@@ -1,7 +1,7 @@
 /* sample_unigram.c - samples of a unigram model: forward filtering, backward sampling over a
  * lattice of pieces, or a choice among the n best. */
 #include "base/memory.h"
-#include "text/sample_pieces.h"
+#include "text/sample_pieces_private.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* sp.cc - loaded vocabularies, see sp.h. Ids are checked before they reach the library, which
- * aborts on an invalid one. */
+/* sp.cc - loaded vocabularies, see sp_private.h. Ids are checked before they reach the library,
+ * which aborts on an invalid one. */
 #include "text/sp_internal.hh"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <vector>
 
 extern "C" {
-#include "text/sp_charsmap.h"
-#include "text/sp_proto.h"
+#include "text/sp_charsmap_private.h"
+#include "text/sp_proto_private.h"
 }
 
 /* kResultSize: with more, the library reads outside of an array on its stack. */

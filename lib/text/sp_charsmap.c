@@ -1,6 +1,6 @@
-/* sp_charsmap.c - see sp_charsmap.h. The table is 4 bytes of size, that many bytes of the trie, and
- * the replacements, each ended by NUL. */
-#include "text/sp_charsmap.h"
+/* sp_charsmap.c - see sp_charsmap_private.h. The table is 4 bytes of size, that many bytes of the
+ * trie, and the replacements, each ended by NUL. */
+#include "text/sp_charsmap_private.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * become the piece "a\0b". */
 #include "text/sp_check.h"
 #include "base/utf8.h"
-#include "text/sp_charsmap.h"
+#include "text/sp_charsmap_private.h"
 
 #include <math.h>
 #include <string.h>

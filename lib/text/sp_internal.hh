@@ -16,7 +16,7 @@
 
 #define _Noreturn [[noreturn]]
 extern "C" {
-#include "text/sp.h"
+#include "text/sp_private.h"
 }
 
 namespace sp = sentencepiece;

@@ -1,5 +1,5 @@
-/* sp_proto.c - see sp_proto.h. */
-#include "text/sp_proto.h"
+/* sp_proto.c - see sp_proto_private.h. */
+#include "text/sp_proto_private.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef TF_TEXT_TOKENIZE_H
 #define TF_TEXT_TOKENIZE_H
 
-#include "text/vocab.h"
+#include "text/vocab_private.h"
 
 struct tf_tokenize {
     const struct tf_vocab *vocab;
@@ -15,7 +15,7 @@ struct tf_tokenize {
     bool crlf;               /* drop a CR before the LF */
     size_t field;            /* of a line with tabs, from 1; 0: the whole line */
     bool replace_invalid;    /* invalid UTF-8 becomes U+FFFD instead of a bad record */
-    bool sample;             /* random segmentations (sample.h) */
+    bool sample;             /* random segmentations (sample_private.h) */
     double alpha;
     int64_t nbest;
     int64_t seed;            /* a sample depends only on this and the number of the line */

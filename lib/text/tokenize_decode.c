@@ -1,5 +1,5 @@
 /* tokenize_decode.c - token records and n-best lists to lines of text. */
-#include "text/tokenize_work.h"
+#include "text/tokenize_work_private.h"
 #include <string.h>
 
 struct decoder {

@@ -1,5 +1,5 @@
-/* tokenize_work.c - see tokenize_work.h. */
-#include "text/tokenize_work.h"
+/* tokenize_work.c - see tokenize_work_private.h. */
+#include "text/tokenize_work_private.h"
 #include "base/cpus.h"
 #include "base/memory.h"
 #include <stdio.h>

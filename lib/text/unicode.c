@@ -1,4 +1,4 @@
-/* unicode.c - lookups in the tables of unicode_data.h, except for ASCII. */
+/* unicode.c - lookups in the tables of unicode_data_private.h, except for ASCII. */
 #include "text/unicode.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ struct lower_run {
     uint32_t first, last;
     int stride, delta;
 };
-#include "text/unicode_data.h"
+#include "text/unicode_data_private.h"
 
 enum { CASED = 1, IGNORABLE = 2 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Write unicode_data.h from the Unicode Character Database (Debian: package unicode-data).
+"""Write unicode_data_private.h from the Unicode Character Database (Debian: package unicode-data).
 
-usage: unicode_data.py [DIR] >unicode_data.h        DIR defaults to /usr/share/unicode
+usage: unicode_data.py [DIR] >unicode_data_private.h        DIR defaults to /usr/share/unicode
 """
 import sys
 
@@ -89,7 +89,7 @@ for cp in derived("Lowercase"):
 version = open(f"{DIR}/DerivedCoreProperties.txt").readline().split("-")[1].split(".txt")[0]
 
 source = f"from the Unicode Character Database {version}"
-print(f"""/* unicode_data.h - written by unicode_data.py {source}; do not edit.
+print(f"""/* unicode_data_private.h - written by unicode_data.py {source}; do not edit.
  * Copyright (C) 1991-2022 Unicode, Inc. All rights reserved. Used under the Unicode licence,
  * https://www.unicode.org/license.txt. Included by unicode.c alone. */
 /* First and last code point, and the general category: 1 punctuation, 2 symbol, 4 number. */""")

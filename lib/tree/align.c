@@ -1,5 +1,5 @@
-/* align.c - see align.h. */
-#include "tree/align.h"
+/* align.c - see align_private.h. */
+#include "tree/align_private.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* evalb.c - two files of trees side by side. */
 #include "tree/evalb.h"
 #include "base/bad.h"
-#include "tree/evalb_report.h"
+#include "tree/evalb_report_private.h"
 
 enum { FLUSH = 1 << 16 };
 

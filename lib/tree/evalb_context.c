@@ -1,5 +1,5 @@
-/* evalb_context.c - see evalb_context.h. */
-#include "tree/evalb_context.h"
+/* evalb_context.c - see evalb_context_private.h. */
+#include "tree/evalb_context_private.h"
 #include "base/log.h"
 #include <stdarg.h>
 #include <stdio.h>

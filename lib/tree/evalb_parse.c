@@ -1,7 +1,7 @@
 /* evalb_parse.c - EVALB's rules, which do not require a well-formed tree: "(LABEL word)" with the
  * ")" right after the word is a word, and any other "(" opens a bracket before the next word. All
  * quirks are kept except the endless loop at a word without brackets. */
-#include "tree/evalb_parse.h"
+#include "tree/evalb_parse_private.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>

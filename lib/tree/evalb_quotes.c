@@ -1,5 +1,5 @@
-/* evalb_quotes.c - see evalb_quotes.h. */
-#include "tree/evalb_quotes.h"
+/* evalb_quotes.c - see evalb_quotes_private.h. */
+#include "tree/evalb_quotes_private.h"
 #include "base/memory.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* evalb_report.c - see evalb_report.h. */
-#include "tree/evalb_report.h"
+/* evalb_report.c - see evalb_report_private.h. */
+#include "tree/evalb_report_private.h"
 #include <math.h>
 
 static double percent(int64_t part, int64_t whole)

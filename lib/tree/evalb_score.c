@@ -1,8 +1,8 @@
-/* evalb_score.c - see evalb_score.h. EVALB compares every pair of brackets; here matches are found
- * by sorting and crossing brackets by range queries, so that the time is O(n log n). */
-#include "tree/evalb_score.h"
+/* evalb_score.c - see evalb_score_private.h. EVALB compares every pair of brackets; here matches
+ * are found by sorting and crossing brackets by range queries, so that the time is O(n log n). */
+#include "tree/evalb_score_private.h"
 #include "base/memory.h"
-#include "tree/evalb_quotes.h"
+#include "tree/evalb_quotes_private.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* linearize.c - see linearize.h. */
-#include "tree/linearize.h"
+/* linearize.c - see linearize_private.h. */
+#include "tree/linearize_private.h"
 #include "base/memory.h"
-#include "tree/align.h"
+#include "tree/align_private.h"
 #include <stdlib.h>
 #include <string.h>
 

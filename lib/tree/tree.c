@@ -1,6 +1,6 @@
 /* tree.c - parser, writer, cleaning. While a tree is parsed, `mate` of an open constituent is the
  * index of the one around it, which makes the nodes their own stack. */
-#include "tree/tree.h"
+#include "tree/tree_private.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef TF_TREE_TREE_FILTER_H
 #define TF_TREE_TREE_FILTER_H
 
-#include "tree/linearize.h"
-#include "tree/tree.h"
+#include "tree/linearize_private.h"
+#include "tree/tree_private.h"
 
 struct tf_tree_filter {
     enum tf_tree_layout layout;

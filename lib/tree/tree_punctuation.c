@@ -1,5 +1,5 @@
 /* tree_punctuation.c - corrects punctuation tags by the words. */
-#include "tree/tree.h"
+#include "tree/tree_private.h"
 
 #include <string.h>
 

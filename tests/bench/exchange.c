@@ -3,7 +3,7 @@
  * of sums is its own. Prints the medians of both in seconds, slowest rank, judges nothing.
  * `make bench` builds it for each MPI: mpirun -n 2 build/tests/bench/exchange-openmpi [FLOATS] */
 #include "../harness/plugin.h"
-#include "train/ranks/parts.h"
+#include "train/ranks/parts_private.h"
 
 #include <mpi.h>
 #include <stdio.h>

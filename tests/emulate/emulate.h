@@ -1,5 +1,5 @@
 /* emulate.h - as much of CUDA as lib/ops/cuda uses, on the host, so that its kernels can be checked
- * on a machine without a GPU. Included by device.h in place of CUDA's headers.
+ * on a machine without a GPU. Included by device_private.h in place of CUDA's headers.
  *
  * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured
  * graph is a list of what was queued. Blocks run one after the other; the threads of a block are
@@ -382,8 +382,8 @@ template <> inline half from_float<half>(float x)
     return {(uint16_t)(sign | (((u + 0xfff + (u >> 13 & 1)) >> 13) - (112u << 10)))};
 }
 
-/* See device.h. Assembles the matrices from the fragments of the warp, multiplies them and splits
- * the result. */
+/* See device_private.h. Assembles the matrices from the fragments of the warp, multiplies them and
+ * splits the result. */
 template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
     emulate::warp([](emulate::lane l[32], unsigned present) {
@@ -413,7 +413,7 @@ template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b
     }, 0xffffffffu, a, b, d);
 }
 
-/* See device.h. Copies as late as allowed, so that a missing wait shows. */
+/* See device_private.h. Copies as late as allowed, so that a missing wait shows. */
 struct async_copies {
     struct {
         uint4 *to;

@@ -1,7 +1,7 @@
 /* opt.c - the option parser: any words, cut at NUL, against a table with a row of every kind. What
  * it accepts is in range, what it refuses has a message. Words that could print and end the process
  * (--help and its prefixes) are left out. */
-#include "base/opt_parse.h"
+#include "base/opt_parse_private.h"
 
 #include <math.h>
 #include <stdlib.h>

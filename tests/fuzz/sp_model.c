@@ -4,8 +4,8 @@
 #include "../harness/memory.h"
 #include "base/rng.h"
 #include "base/utf8.h"
-#include "text/sample.h"
-#include "text/vocab.h"
+#include "text/sample_private.h"
+#include "text/vocab_private.h"
 
 enum { MAX_INPUT = 1 << 15, MOST_PIECES = 1 << 16 };
 

@@ -1,6 +1,6 @@
 /* BLEU's tokenizers: for any line of valid UTF-8, tokens are valid UTF-8, not empty, and together
  * no longer than the line. */
-#include "metrics/tokenizers.h"
+#include "metrics/tokenizers_private.h"
 #include "base/utf8.h"
 
 #include <string.h>

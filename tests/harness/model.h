@@ -2,7 +2,7 @@
 #ifndef TF_TESTS_MODEL_H
 #define TF_TESTS_MODEL_H
 
-#include "model/acts.h"
+#include "model/acts_private.h"
 #include "model/transformer.h"
 #include "tap.h"
 

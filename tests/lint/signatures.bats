@@ -16,7 +16,7 @@ lint=$BATS_TEST_DIRNAME/signatures
     cd "$T"
     mkdir lib
     cp -r "$TOP/lib/ops" lib/
-    echo 'void TF_REF(ema)(struct tf_ctx *c, tf_mem_param *e);' >>lib/ops/ref/ref.h
+    echo 'void TF_REF(ema)(struct tf_ctx *c, tf_mem_param *e);' >>lib/ops/ref/ref_private.h
     sed -i 's/^void TF_CPU(add)(struct/void TF_CPU(plus)(struct/' lib/ops/cpu/update.c
     t 1 "$lint" .
     expect_contains "$output" 'add: 0 signatures in cpu, not 1'

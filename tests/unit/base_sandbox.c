@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/output.h"
 #include "base/sandbox.h"
-#include "base/temp.h"
+#include "base/temp_private.h"
 #include "base/thread.h"
 
 #include <errno.h>

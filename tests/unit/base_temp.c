@@ -2,7 +2,7 @@
 #include "../harness/child.h"
 #include "../harness/tap.h"
 #include "../harness/temp.h"
-#include "base/temp.h"
+#include "base/temp_private.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #include "../harness/child.h"
 #include "../harness/tap.h"
 #include "base/log.h"
-#include "base/terminal.h"
+#include "base/terminal_private.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

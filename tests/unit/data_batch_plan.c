@@ -3,7 +3,7 @@
 #include "../harness/tap.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "data/batch_plan.h"
+#include "data/batch_plan_private.h"
 
 static struct tf_pair *make_pairs(size_t n, unsigned longest, uint64_t seed)
 {

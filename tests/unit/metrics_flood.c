@@ -4,10 +4,10 @@
  * can pass by is the length of the longest run of used slots. */
 #include "../harness/tap.h"
 #include "base/memory.h"
-#include "metrics/chrf.h"
-#include "metrics/intern.h"
-#include "metrics/ngrams.h"
-#include "text/sample_pieces.h"
+#include "metrics/chrf_private.h"
+#include "metrics/intern_private.h"
+#include "metrics/ngrams_private.h"
+#include "text/sample_pieces_private.h"
 
 enum { ENTRIES = 4096, WORD = 8, LONGEST = 300 };
 

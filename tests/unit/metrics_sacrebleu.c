@@ -1,8 +1,8 @@
 /* The formulas in numpy's number types against those of the metrics, and numpy's random numbers. */
 #include "../harness/tap.h"
 #include "base/rng.h"
-#include "metrics/sacrebleu_rng.h"
-#include "metrics/sacrebleu_score.h"
+#include "metrics/sacrebleu_rng_private.h"
+#include "metrics/sacrebleu_score_private.h"
 #include <math.h>
 
 /* Random sums of counts as a text of some hundred segments has them. */

@@ -1,6 +1,6 @@
 /* Each tokenizer against sacreBLEU 2.6: the expected tokens have a bar between them. */
 #include "../harness/tap.h"
-#include "metrics/tokenizers.h"
+#include "metrics/tokenizers_private.h"
 
 static struct tf_tokens tokens;
 

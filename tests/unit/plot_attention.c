@@ -1,7 +1,7 @@
 /* Attention as lines and as heat maps: positions, opacities, and errors. */
 #include "../harness/tap.h"
 #include "base/memory.h"
-#include "plot/attention_figure.h"
+#include "plot/attention_figure_private.h"
 
 typedef int draw_fn(struct tf_buf *out, const struct tf_attention_figure *p, struct tf_err *err);
 

@@ -1,6 +1,6 @@
 /* Round ticks and their labels. */
 #include "../harness/tap.h"
-#include "plot/axis.h"
+#include "plot/axis_private.h"
 
 #include <math.h>
 

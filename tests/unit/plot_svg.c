@@ -1,7 +1,7 @@
 /* Numbers and text in SVG, and the sinusoids of the position table. */
 #include "../harness/tap.h"
 #include "plot/position_figure.h"
-#include "plot/svg.h"
+#include "plot/svg_private.h"
 
 static void num(double x, const char *want)
 {

@@ -1,8 +1,8 @@
 /* The interface to SentencePiece: training is repeatable, ids are those of SentencePiece, invalid
  * models and ids are errors, and samples have the right distribution. */
 #include "../harness/tap.h"
-#include "text/sample.h"
-#include "text/sp.h"
+#include "text/sample_private.h"
+#include "text/sp_private.h"
 #include <math.h>
 
 static const char *const parts[] = {"ka",  "to", "mi", "ren", "sch",  "ein", "wal", "k", "ed", "s",

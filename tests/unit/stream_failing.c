@@ -3,7 +3,7 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "stream/inspect.h"
-#include "stream/reader.h"
+#include "stream/reader_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #include "../harness/stream.h"
 #include "cbor/encode.h"
 #include "stream/model.h"
-#include "stream/record.h"
-#include "stream/tensor_record.h"
+#include "stream/record_private.h"
+#include "stream/tensor_record_private.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "../harness/tap.h"
 #include "base/buf.h"
 #include "base/input.h"
-#include "stream/schema.h"
+#include "stream/schema_private.h"
 
 #include <ctype.h>
 #include <stdlib.h>

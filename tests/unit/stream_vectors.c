@@ -4,7 +4,7 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "stream/inspect.h"
-#include "stream/schema.h"
+#include "stream/schema_private.h"
 
 static void vector_path(char *path, size_t size, const struct sample *s, const char *suffix)
 {

@@ -1,8 +1,8 @@
 /* Collapse by validation results: none in runs that learn, two validations in runs that do not. */
 #include "../harness/temp.h"
 #include "../harness/tap.h"
-#include "train/run/collapse.h"
-#include "train/run/history.h"
+#include "train/run/collapse_private.h"
+#include "train/run/history_private.h"
 
 #include <stdio.h>
 #include <string.h>

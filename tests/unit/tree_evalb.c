@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "tree/evalb.h"
-#include "tree/evalb_score.h"
+#include "tree/evalb_score_private.h"
 
 static struct tf_rng rng;
 

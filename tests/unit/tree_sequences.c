@@ -2,8 +2,8 @@
  * result must still be a valid tree over the words. */
 #include "../harness/tap.h"
 #include "base/rng.h"
-#include "tree/align.h"
-#include "tree/linearize.h"
+#include "tree/align_private.h"
+#include "tree/linearize_private.h"
 
 static struct tf_tree tree;
 static struct tf_rng rng;

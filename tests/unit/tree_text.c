@@ -1,7 +1,7 @@
 /* Bracketed trees: parsing, errors and their messages, layouts of files, cleaning. */
 #include "../harness/memory.h"
 #include "../harness/tap.h"
-#include "tree/tree.h"
+#include "tree/tree_private.h"
 
 static struct tf_tree tree;
 

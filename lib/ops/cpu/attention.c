@@ -1,8 +1,8 @@
 /* attention.c - scaled dot-product attention of many heads (paper, section 3.2) and its
  * gradients, one sentence and head at a time in blocks of queries. A query that sees no key has
  * output 0 and log-sum-exp -inf. */
-#include "ops/cpu/dropout.h"
-#include "ops/cpu/gemm.h"
+#include "ops/cpu/dropout_private.h"
+#include "ops/cpu/gemm_private.h"
 
 #define QB 60 /* queries of a block */
 

@@ -1,7 +1,7 @@
 /* decode.c - for decoding only: attention of single queries over cached keys, cache rows into their
  * slots, log-probabilities, mixtures of models. */
-#include "ops/cpu/cpu.h"
-#include "ops/cpu/vec.h"
+#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/vec_private.h"
 
 static float dot(const float *x, const float *y, size_t n)
 {

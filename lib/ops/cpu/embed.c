@@ -1,6 +1,6 @@
 /* embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper
  * sections 3.4 and 3.5. */
-#include "ops/cpu/dropout.h"
+#include "ops/cpu/dropout_private.h"
 
 /* One row before dropout. pos: the position's row or NULL. */
 static void embed_row(float *x, uint32_t id, const float *table, const float *pos, size_t D,

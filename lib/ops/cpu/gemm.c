@@ -2,7 +2,7 @@
  * of panels.
  * Goto & van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), without the
  * packing of A: its rows are read as broadcasts. */
-#include "ops/cpu/gemm.h"
+#include "ops/cpu/gemm_private.h"
 
 /* A block of A (MC x KC) stays in the second-level cache for all panels. */
 #define MC (40 * TF_MR)

@@ -9,7 +9,7 @@
  * weight is stored as q + 128, and a sum starts at -128 times the sum of the row to make up for
  * it. */
 #include "base/memory.h"
-#include "ops/cpu/gemm.h"
+#include "ops/cpu/gemm_private.h"
 
 #include <stdlib.h>
 

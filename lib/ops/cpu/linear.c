@@ -1,9 +1,9 @@
 /* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over
  * weights packed once for decoding. */
 #include "base/memory.h"
-#include "ops/cpu/dropout.h"
-#include "ops/cpu/gemm.h"
-#include "ops/cpu/linear.h"
+#include "ops/cpu/dropout_private.h"
+#include "ops/cpu/gemm_private.h"
+#include "ops/cpu/linear_private.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * forward and backward:
  * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g
  * n)). */
-#include "ops/cpu/dropout.h"
+#include "ops/cpu/dropout_private.h"
 
 /* s = res + x of one row; x NULL: res. */
 static void sum_row(float *s, const float *x, const float *res, size_t D)

@@ -1,11 +1,12 @@
 /* sgemm.c - the matrix products of training by OpenBLAS: linear maps, their gradients and the
  * projection to the vocabulary. Where rows are promised not to depend on their number, they are
  * multiplied TF_OPENBLAS_ROWS at a time, the last ones padded with zeros; sums over rows are over
- * chunks of a fixed size, in order. Everything around the products is as in linear.c, or xent.h. */
-#include "ops/cpu/dropout.h"
-#include "ops/cpu/linear.h"
+ * chunks of a fixed size, in order. Everything around the products is as in linear.c, or
+ * xent_private.h. */
+#include "ops/cpu/dropout_private.h"
+#include "ops/cpu/linear_private.h"
 #include "ops/cpu/openblas.h"
-#include "ops/cpu/xent.h"
+#include "ops/cpu/xent_private.h"
 
 #define TILE TF_OPENBLAS_ROWS
 #define ROWS (4 * TILE) /* rows of the backward pass that are multiplied together */

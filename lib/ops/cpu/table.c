@@ -1,6 +1,6 @@
 /* table.c - the tables of one instruction set: fp32, and int8 for decoding; and the same with the
  * products of sgemm.c for the set openblas. */
-#include "ops/cpu/cpu.h"
+#include "ops/cpu/cpu_private.h"
 #include "ops/cpu/openblas.h"
 
 #include <stdio.h>

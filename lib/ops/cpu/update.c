@@ -1,7 +1,7 @@
 /* update.c - sums over flat blocks, Adam (Kingma & Ba 2015) and the moving average of
  * weights. */
-#include "ops/cpu/cpu.h"
-#include "ops/cpu/vec.h"
+#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/vec_private.h"
 
 #include <math.h>
 

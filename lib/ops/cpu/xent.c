@@ -1,7 +1,7 @@
-/* xent.c - the products of the projection to the vocabulary (xent.h). Logits are E x', so that E is
- * read as it lies. */
-#include "ops/cpu/xent.h"
-#include "ops/cpu/gemm.h"
+/* xent.c - the products of the projection to the vocabulary (xent_private.h). Logits are E x', so
+ * that E is read as it lies. */
+#include "ops/cpu/xent_private.h"
+#include "ops/cpu/gemm_private.h"
 
 enum { BLOCK = 240 };
 

@@ -2,7 +2,7 @@
  * and lse, and f dropout's factors: dv = (p f)' do, ds = p (f (do v') - D) with D = sum over
  * columns of do o (which is sum_j p_j f_j (do v')_j), dq = scale ds k, dk = scale ds' q. Every sum
  * is one thread's own, in a fixed order. */
-#include "attention.h"
+#include "attention_private.h"
 
 /* ---- tensor cores ---- */
 

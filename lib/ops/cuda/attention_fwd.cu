@@ -2,9 +2,9 @@
  * keys: any length works, and the matrix of weights is stored only when the caller requests it.
  * m is the largest score so far, l the sum of exp(score - m), and o the sum of exp(score - m) v;
  * a new maximum m' scales l and o by exp(m - m'). Scores are in units of log 2. */
-#include "attention.h"
+#include "attention_private.h"
 
-/* ---- tensor cores: scores by multiply() of device.h ---- */
+/* ---- tensor cores: scores by multiply() of device_private.h ---- */
 
 /* Columns of a row of q or k in tiles: 0 from dk on. */
 __host__ __device__ static inline int padded(int dk)

@@ -1,6 +1,6 @@
 /* blas.cu - matrix products by cuBLASLt, and by a plain kernel where the library has no algorithm.
  * Emulated builds use tests/emulate/cublasLt.h. */
-#include "blas.h"
+#include "blas_private.h"
 
 #ifdef TF_EMULATE
 #include "cublasLt.h"

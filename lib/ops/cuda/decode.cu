@@ -2,8 +2,8 @@
  * (and of what its keys hold) alone: every sum has one order, fixed by the widths and by the number
  * of keys, and a row is never split over a number of blocks that depends on how many rows there
  * are. */
-#include "blas.h"
-#include "product.h"
+#include "blas_private.h"
+#include "product_private.h"
 
 #include <type_traits>
 

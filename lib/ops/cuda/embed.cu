@@ -4,7 +4,7 @@
  * together, in an order left to chance; a warp sorts a chain that is short enough for its lanes,
  * and for the few ids with more rows than that a block goes over all ids again and picks its own in
  * order. So nothing of the chance is left in the sums. */
-#include "quad.h"
+#include "quad_private.h"
 
 enum {
     WARPS = 8, /* of a block, but of a crew: */

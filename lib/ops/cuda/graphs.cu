@@ -6,7 +6,7 @@
  * loads kernels and chooses algorithms; captured the second time; and replayed from then on. The
  * graphs of the MOST keys used last are kept. Graphs hold addresses, so freeing device memory drops
  * them all. They also take device memory themselves, and so give way where there is none left. */
-#include "device.h"
+#include "device_private.h"
 
 #include <list>
 #include <string>

@@ -1,8 +1,8 @@
-/* linear.cu - linear layers: products by blas.h, with bias, ReLU and its mask, and the sums of
- * columns for the bias as their epilogues; around them what is none: dropout, the clearing of rows
- * past the count, which a product over the whole capacity must not see, and each epilogue as a
+/* linear.cu - linear layers: products by blas_private.h, with bias, ReLU and its mask, and the sums
+ * of columns for the bias as their epilogues; around them what is none: dropout, the clearing of
+ * rows past the count, which a product over the whole capacity must not see, and each epilogue as a
  * kernel of its own, for where the library has none, or a slow one. */
-#include "blas.h"
+#include "blas_private.h"
 
 #include <stdlib.h>
 #include <string.h>

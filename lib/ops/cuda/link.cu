@@ -3,7 +3,7 @@
  *
  * The library is loaded when ranks are linked. What is declared here is of its interface since
  * release 2.7, which has ncclSend; https://docs.nvidia.com/deeplearning/nccl/user-guide */
-#include "device.h"
+#include "device_private.h"
 
 #include <dlfcn.h>
 #include <sched.h>

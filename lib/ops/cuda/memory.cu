@@ -2,7 +2,7 @@
  *
  * Uploads go through a ring of pinned blocks. An event recorded after a block's last copy says when
  * it can be reused. */
-#include "device.h"
+#include "device_private.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
  * once and written once. All loads of a row are made before the first is used, with a barrier
  * between, without which the compiler would not. The statistics are of s as it is stored, in two
  * passes over the registers. */
-#include "quad.h"
+#include "quad_private.h"
 
 enum {
     Q = 4,        /* quads of a thread: D <= 4 * Q * T */

@@ -9,7 +9,7 @@
  *     library  cuBLASLt: a plain kernel does it, very slowly (blas.cu)
  *     pdl      programmatic dependent launch: a kernel starts after the one before it has ended
  *     nccl     NCCL: ranks exchange what is in device memory through the host's (link.cu) */
-#include "blas.h"
+#include "blas_private.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* rows.cu - row spaces: counts and offsets in device memory, read by every kernel that works by
  * rows. */
-#include "device.h"
+#include "device_private.h"
 
 #include <vector>
 

@@ -12,7 +12,7 @@
  *   number one block: where each sentence's rows begin in the next step
  *   place  a warp for each row: its history, its table, the inputs of the model's next step; dead
  *          rows come after the live ones */
-#include "softmax.h"
+#include "softmax_private.h"
 
 #include <type_traits>
 

@@ -1,6 +1,6 @@
 /* softmax.cu - logits to log-probabilities, and mixtures of models. STAT in, STAT out: the same for
  * every precision. */
-#include "softmax.h"
+#include "softmax_private.h"
 
 /* log(exp a + exp b) */
 static __device__ inline float log_add(float a, float b)

@@ -1,6 +1,6 @@
 /* times.cu - time of each operation on the device. With TF_CUDA_TIMES in the environment, a table
  * goes to stderr when the last lane closes. */
-#include "device.h"
+#include "device_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

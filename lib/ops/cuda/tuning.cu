@@ -1,5 +1,5 @@
 /* tuning.cu - the file of measured choices: text in and out. Host code alone. */
-#include "tuning.h"
+#include "tuning_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * is bound by memory: a thread takes four neighbours at a time where the addresses allow it. What
  * happens to an element is one chain of roundings wherever it stands, so any split of a range gives
  * the same bytes. */
-#include "quad.h"
+#include "quad_private.h"
 
 enum {
     THREADS = 256,

@@ -1,7 +1,7 @@
 /* weights.cu - copies of weights in the precision of activations, for matrix products. A shadow
  * belongs to a whole allocation; every write to PARAMs but Adam's, which makes its own, passes here
  * and, where there is a shadow, queues the conversion of what was written. */
-#include "device.h"
+#include "device_private.h"
 
 #include <map>
 

@@ -4,7 +4,7 @@
  *
  * Logits are in A where gradients are computed, because the tensor cores need dz in A, and in float
  * where only the loss is requested. */
-#include "blas.h"
+#include "blas_private.h"
 
 enum {
     THREADS = 512, /* for a row, at most */

@@ -1,6 +1,6 @@
 /* attention.c - scaled dot-product attention of many heads (paper, section 3.2), its gradients, and
  * single queries over cached keys. A query that sees no key has output 0 and log-sum-exp -inf. */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 #include <math.h>
 

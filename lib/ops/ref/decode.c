@@ -1,6 +1,6 @@
 /* decode.c - for decoding only: cache rows into their slots, log-probabilities, mixtures of models.
  */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper sections 3.4
  * and 3.5. */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 /* One element before dropout. */
 static double embedded(const tf_real *table, const tf_real *pos, uint32_t id, size_t place, int D,

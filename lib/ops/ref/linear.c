@@ -1,7 +1,7 @@
 /* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over packed
  * weights. */
 #include "base/memory.h"
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 #include <stdlib.h>
 

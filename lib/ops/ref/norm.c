@@ -2,7 +2,7 @@
  * backward:
  * n = (s - mean) rstd, y = n gain + bias; with g = dy gain, ds = rstd (g - mean(g) - n mean(g
  * n)). */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 #include <math.h>
 

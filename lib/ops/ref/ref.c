@@ -1,6 +1,6 @@
 /* ref.c - the tables of the reference backend, "ref" in float and "ref64" in double, and its
  * dropout. */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 #include "base/rng.h"
 

@@ -1,6 +1,6 @@
 /* search.c - one step of beam search, literally as described in ops/search_state.h: each next
  * candidate in order is searched among all of them. */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 #include "ops/host_search.h"
 
 /* Candidate (row, id), or false when there is none. row counts within the sentence. */

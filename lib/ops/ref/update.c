@@ -1,5 +1,5 @@
 /* update.c - sums over flat blocks, Adam (Kingma & Ba 2015) and the moving average of weights. */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 #include <math.h>
 

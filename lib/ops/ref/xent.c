@@ -1,7 +1,7 @@
 /* xent.c - projection to the vocabulary, softmax and cross-entropy with label smoothing (paper,
  * section 5.4), in two walks that never hold [R, V]: the first by row for losses and dx, the second
  * by vocabulary entry for de. */
-#include "ops/ref/ref.h"
+#include "ops/ref/ref_private.h"
 
 #include <math.h>
 

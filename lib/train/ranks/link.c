@@ -1,5 +1,5 @@
-/* link.c - see link.h. */
-#include "train/ranks/link.h"
+/* link.c - see link_private.h. */
+#include "train/ranks/link_private.h"
 #include "base/log.h"
 #include "base/memory.h"
 

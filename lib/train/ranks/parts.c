@@ -1,8 +1,8 @@
-/* parts.c - see parts.h. */
-#include "train/ranks/parts.h"
+/* parts.c - see parts_private.h. */
+#include "train/ranks/parts_private.h"
 #include "base/memory.h"
 #include "model/weights.h"
-#include "train/ranks/link.h"
+#include "train/ranks/link_private.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "train/ranks/parts.h"
+#include "train/ranks/parts_private.h"
 
 #include <signal.h>
 #include <stdlib.h>

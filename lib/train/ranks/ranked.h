@@ -1,6 +1,6 @@
 /* ranked.h - a stepper whose updates ranks share. Each of its calls on rank 0 is an order to the
  * others, which make the same call (worker.h): the part of a process (step/stepper.h), with a vote
- * and an exchange (parts.h) around it. The results are those of one process. */
+ * and an exchange (parts_private.h) around it. The results are those of one process. */
 #ifndef TF_TRAIN_RANKS_RANKED_H
 #define TF_TRAIN_RANKS_RANKED_H
 

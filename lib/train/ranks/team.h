@@ -66,7 +66,7 @@ struct tf_team {
     bool joined;          /* tf_team_open succeeded */
     double worked;        /* seconds that this rank computed before the next vote */
     int slowest;          /* the rank that computed longest before the last vote */
-    /* what links the ranks' devices (link.h); "": their memory passes through the host's */
+    /* what links the ranks' devices (link_private.h); "": their memory passes through the host's */
     char link[32];
 };
 

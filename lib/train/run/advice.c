@@ -1,5 +1,5 @@
 /* advice.c - commands for messages. */
-#include "train/run/advice.h"
+#include "train/run/advice_private.h"
 
 /* The rate to suggest: the preset's peak, or a third of one that is hardly higher. */
 static double lower_peak(double peak, double usual)

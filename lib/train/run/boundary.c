@@ -1,9 +1,9 @@
 /* boundary.c - between two updates: validate, save, stop. */
-#include "train/run/boundary.h"
-#include "train/run/advice.h"
-#include "train/run/checkpoints.h"
-#include "train/run/metrics.h"
-#include "train/run/validation.h"
+#include "train/run/boundary_private.h"
+#include "train/run/advice_private.h"
+#include "train/run/checkpoints_private.h"
+#include "train/run/metrics_private.h"
+#include "train/run/validation_private.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* checkpoints.c - when a run saves, and under which name. */
-#include "train/run/checkpoints.h"
-#include "train/run/metrics.h"
+#include "train/run/checkpoints_private.h"
+#include "train/run/metrics_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

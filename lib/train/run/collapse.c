@@ -1,5 +1,5 @@
 /* collapse.c - validation results of a model that predicts nothing. */
-#include "train/run/collapse.h"
+#include "train/run/collapse_private.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* feed.c - a ring of batches between the thread that reads and the thread that trains. */
-#include "train/run/feed.h"
+#include "train/run/feed_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/thread.h"

@@ -1,5 +1,5 @@
 /* history.c - validations from a log. */
-#include "train/run/history.h"
+#include "train/run/history_private.h"
 #include "cbor/json.h"
 
 #include <math.h>

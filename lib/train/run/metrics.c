@@ -1,5 +1,5 @@
 /* metrics.c - the metrics of an update: waited for, checked for divergence, reported. */
-#include "train/run/metrics.h"
+#include "train/run/metrics_private.h"
 
 #include <math.h>
 

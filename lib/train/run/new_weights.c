@@ -1,5 +1,5 @@
 /* new_weights.c - the weights of a run that does not resume: random, or another model's. */
-#include "train/run/new_weights.h"
+#include "train/run/new_weights_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/load.h"

@@ -1,11 +1,11 @@
 /* report.c - lines of the log, and progress. */
-#include "train/run/report.h"
+#include "train/run/report_private.h"
 #include "base/hash.h"
 #include "base/version.h"
 #include "cbor/json.h"
 #include "train/store/average.h"
 #include "train/store/rundir.h"
-#include "train/run/validation.h"
+#include "train/run/validation_private.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* resume.c - comparing a run with its checkpoint, and loading it. */
-#include "train/run/resume.h"
+#include "train/run/resume_private.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -3,12 +3,12 @@
 #include "base/memory.h"
 #include "base/sandbox.h"
 #include "train/ranks/worker.h"
-#include "train/run/boundary.h"
-#include "train/run/checkpoints.h"
-#include "train/run/metrics.h"
+#include "train/run/boundary_private.h"
+#include "train/run/checkpoints_private.h"
+#include "train/run/metrics_private.h"
 #include "train/run/signals.h"
-#include "train/run/start.h"
-#include "train/run/update.h"
+#include "train/run/start_private.h"
+#include "train/run/update_private.h"
 
 /* No further update: a stop was requested, or the stream ended or failed (then *err is set). */
 static int end_of_stream(struct tf_run *r, bool failed, struct tf_err *err)

@@ -1,5 +1,5 @@
 /* setup.c - from options and the header of the stream to what a run works on. */
-#include "train/run/setup.h"
+#include "train/run/setup_private.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -1,11 +1,11 @@
 /* start.c - setup and checkpoint become a run that is ready for its first batch. */
-#include "train/run/start.h"
-#include "train/run/history.h"
-#include "train/run/new_weights.h"
-#include "train/run/resume.h"
+#include "train/run/start_private.h"
+#include "train/run/history_private.h"
+#include "train/run/new_weights_private.h"
+#include "train/run/resume_private.h"
 #include "train/run/signals.h"
 #include "train/store/retain.h"
-#include "train/run/validation.h"
+#include "train/run/validation_private.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* tune.c - a few passes, for what the device measures in them. */
 #include "train/run/tune.h"
 #include "base/output.h"
-#include "train/run/new_weights.h"
+#include "train/run/new_weights_private.h"
 
 #include <stdlib.h>
 #include <string.h>

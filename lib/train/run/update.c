@@ -1,7 +1,7 @@
 /* update.c - one update: batches from the feed into the stepper, then Adam. */
-#include "train/run/update.h"
-#include "train/run/checkpoints.h"
-#include "train/run/metrics.h"
+#include "train/run/update_private.h"
+#include "train/run/checkpoints_private.h"
+#include "train/run/metrics_private.h"
 
 /* The next item of the feed; NULL when a stop is requested. While the stream is waited for, the
  * last boundary is still the state to save. */

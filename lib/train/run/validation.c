@@ -1,5 +1,5 @@
 /* validation.c - validation. The file is read again each time rather than kept in memory. */
-#include "train/run/validation.h"
+#include "train/run/validation_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
 

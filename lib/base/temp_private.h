@@ -1,0 +1,24 @@
+/* temp_private.h - temporary files that become other files, or are removed. If the process ends by
+ * exit() or by a signal that commonly ends processes (INT, TERM, HUP, QUIT, ALRM, PROF, VTALRM,
+ * XCPU, USR1 and USR2), it removes those that it still has. A signal that has a handler or is
+ * ignored when the first file is created is left alone. Thread-safe.
+ *
+ * All paths are relative to the directory of descriptor dir (AT_FDCWD: the current one), which
+ * stays open as long as the file is temporary. */
+#ifndef TF_BASE_TEMP_PRIVATE_H
+#define TF_BASE_TEMP_PRIVATE_H
+
+#include <sys/types.h>
+
+/* Create ".tf-NAME.tmp.PID" in the directory of path, whose last part is NAME. Returns a descriptor
+ * for writing, or -1 with errno. *temp: its path; end it with tf_temp_rename or tf_temp_remove. */
+int tf_temp_create(char **temp, int dir, const char *path, mode_t mode);
+/* Rename to path and free temp; -1 with errno if the rename fails, and temp stays. */
+int tf_temp_rename(char *temp, int dir, const char *path);
+/* Remove the file and free temp. If a file in the current directory cannot be removed, it is tried
+ * again at exit. */
+void tf_temp_remove(char *temp, int dir);
+/* Remove all that the process still has. May be called in a signal handler. */
+void tf_temp_remove_all(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* ensemble_private.h - the models of one run: one model, or several that share a vocabulary and
+ * whose probabilities are averaged. Files are read once, and the weights stay on the device. */
+#ifndef TF_INFER_ENSEMBLE_PRIVATE_H
+#define TF_INFER_ENSEMBLE_PRIVATE_H
+
+#include "base/log.h"
+#include "base/opt.h"
+#include "model/transformer.h"
+#include "stream/stream.h"
+
+struct tf_ensemble {
+    const struct tf_backend *be;
+    struct tf_ctx *ctx;       /* the weights are uploaded through this context */
+    struct tf_weights *model; /* n models */
+    size_t n;
+    char *name;              /* the first file, for messages */
+    struct tf_header header; /* of the first file: vocabulary, special ids, provenance */
+    int64_t ids; /* of the vocabulary; models may have more rows of embeddings (--vocab-size) */
+    struct tf_value inputs; /* MAP: role -> fingerprint, for provenance */
+    char *vocab;            /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
+    size_t vocab_n;
+    uint8_t fingerprint[32]; /* of one model its own; of several, SHA-256 over theirs in order */
+    struct tf_arena arena;   /* owns header, inputs and vocab */
+    struct tf_err no_gpu;    /* why --device auto chose the CPU; status 0: no GPU plugin failed */
+};
+
+/* Choose the device and precision (NULL: the device's default for decoding), read every file ("-"
+ * and /dev/fd/N included) and upload its weights, packed for decoding if `use` is decoding. Fails
+ * when the models differ in vocabulary (force_vocab skips the comparison of hashes), size or
+ * end-of-sentence id; everything else may differ. */
+int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
+                     const char *precision, int threads, enum tf_use use, bool force_vocab,
+                     struct tf_err *err) TF_MUST_CHECK;
+void tf_ensemble_close(struct tf_ensemble *m);
+
+/* Sentences computed together, and sentences read ahead. requested 0: the device's default. */
+size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested);
+size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested);
+
+/* Fail when a stream has another vocabulary (hash, unless force_vocab) or more ids than the
+ * models' vocabulary. name: of the stream. */
+int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
+                        bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
+/* Header of an output stream of that kind: the models' vocabulary and ids, the provenance of both
+ * inputs (from[1] may be NULL), then this program's stage with its semantic options. Values live in
+ * a. */
+struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena *a,
+                                    const struct tf_header *const from[2], const char *kind,
+                                    const struct tf_opt *opts);
+
+/* Make positions 0 .. n - 1 available in every model. No lane may be running. */
+int tf_ensemble_positions(struct tf_ensemble *m, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* The number of positions that every model has; SIZE_MAX when none has learned positions. */
+size_t tf_ensemble_max_positions(const struct tf_ensemble *m);
+
+#endif

@@ -1,0 +1,45 @@
+/* lane_search_private.h - what one lane does in decoding: encode a group of sentences, then search
+ * (beam search, greedy search or sampling, see ops/search_state.h) step by step until all are
+ * finished.
+ */
+#ifndef TF_INFER_LANE_SEARCH_PRIVATE_H
+#define TF_INFER_LANE_SEARCH_PRIVATE_H
+
+#include "infer/insertions_private.h"
+#include "infer/lanes_private.h"
+#include "ops/search_state.h"
+
+/* A sentence to decode, and the result. */
+struct tf_sentence {
+    const uint32_t *src, *prefix; /* borrowed; without EOS */
+    uint32_t n_src, n_prefix;     /* n_src >= 1 */
+    uint32_t limit;               /* most tokens of the output, EOS not counted; >= n_prefix */
+    uint64_t key;                 /* of its random draws, when sampling */
+    struct tf_hyp *hyps; /* out: best first, with token_logp; one block for the caller to free() */
+    size_t n_hyps;
+};
+
+/* Memory that groups take, in bytes, as cost and budget of tf_lanes. */
+struct tf_search_memory {
+    size_t slot, hypothesis; /* of a cache slot; of a row of logits */
+    size_t token;            /* of a source token in the encoders of all models; CPU: 0 */
+    size_t budget;           /* of a group; of a GPU half of the memory that is free now */
+};
+struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
+                                         const struct tf_search_opts *opts);
+struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search_opts *opts,
+                                   const struct tf_search_memory *memory);
+
+struct tf_lane_search;
+/* One for each lane. V, start and eos in opts are those of the first model. insertions: the
+ * constraint, which needs backend memory on the host, or NULL. All is borrowed. */
+struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
+                                           const struct tf_search_opts *opts,
+                                           const struct tf_insertions *insertions);
+void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l);
+/* Decode a group whose items are struct tf_sentence. What a sentence gets does not depend on the
+ * others. */
+int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
+                       struct tf_err *err) TF_MUST_CHECK;
+
+#endif

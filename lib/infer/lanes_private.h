@@ -1,0 +1,61 @@
+/* lanes_private.h - threads that run the models. Each lane has its own backend context and
+ * workspaces; a window of work is sorted by length, cut into groups and handed to the lanes. A
+ * result never depends on the group or the lane, so both are chosen for speed and memory alone. */
+#ifndef TF_INFER_LANES_PRIVATE_H
+#define TF_INFER_LANES_PRIVATE_H
+
+#include "infer/ensemble_private.h"
+#include "text/ids.h"
+
+struct tf_lane {
+    struct tf_ctx *ctx;
+    struct tf_work **work; /* one per model */
+};
+
+/* One sentence or pair to compute. */
+struct tf_lane_item {
+    void *item;       /* the tool's own */
+    size_t length;    /* items of similar length share a group */
+    size_t positions; /* rows of the longer side, EOS included */
+    size_t cost;      /* share of a group's budget */
+    size_t place;     /* filled in: place in the window */
+};
+
+/* Compute one group of n >= 1 items on lane number `lane`. */
+typedef int tf_lane_fn(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
+                       struct tf_err *err);
+
+struct tf_lanes {
+    struct tf_lane *lane; /* n lanes */
+    size_t n;
+    struct tf_ensemble *models; /* borrowed */
+
+    /* Private. */
+    struct tf_pool *pool;
+    size_t batch, budget;
+    size_t *cut;         /* group g is items[cut[g] .. cut[g + 1]) */
+    struct tf_err *errs; /* one per group */
+    struct tf_lane_item *items;
+    tf_lane_fn *fn;
+    void *arg;
+};
+
+/* Start the lanes: `threads` of them, or one where the backend has its own parallelism. A group is
+ * of at most `batch` items, and of at most `budget` cost unless it is one item. NULL on failure. */
+struct tf_lanes *tf_lanes_new(struct tf_ensemble *models, int threads, size_t batch, size_t budget,
+                              struct tf_err *err);
+void tf_lanes_free(struct tf_lanes *l);
+/* Sort items (longest first) and call fn for every group. On failure *err is that of the first
+ * failed group. */
+int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_lane_fn *fn,
+                 void *arg, struct tf_err *err) TF_MUST_CHECK;
+
+/* Sequences of ids one after the other, as the model takes them. Zero-initialised is empty. */
+struct tf_packed_ids {
+    struct tf_ids ids, offsets; /* sequence i is ids.v[offsets.v[i] .. offsets.v[i + 1]) */
+};
+void tf_packed_ids_clear(struct tf_packed_ids *p);
+void tf_packed_ids_add(struct tf_packed_ids *p, const uint32_t *ids, size_t n);
+void tf_packed_ids_release(struct tf_packed_ids *p);
+
+#endif

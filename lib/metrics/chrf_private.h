@@ -1,0 +1,69 @@
+/* chrf_private.h - chrF (Popovic, "chrF: character n-gram F-score for automatic MT evaluation", WMT
+ * 2015) and chrF++, which adds word n-grams (Popovic, "chrF++: words helping character n-grams",
+ * WMT 2017), as sacreBLEU 2.6 computes them.
+ *
+ * With P and R the means over all orders of the n-gram precisions and recalls (orders that the
+ * hypotheses or the references do not have are left out of both means), from 0 to 100:
+ *
+ *     chrF = 100 (1 + beta^2) P R / (beta^2 P + R)
+ */
+#ifndef TF_METRICS_CHRF_PRIVATE_H
+#define TF_METRICS_CHRF_PRIVATE_H
+
+#include "metrics/intern_private.h"
+#include "metrics/tokenizers_private.h"
+
+enum {
+    TF_CHRF_MAX = 64,   /* the highest order of either kind */
+    TF_CHRF_COUNTS = 3, /* per order: n-grams of the hypothesis, of the reference, matches */
+    TF_CHRF_WIDTH = TF_CHRF_COUNTS * 2 * TF_CHRF_MAX, /* the most counts of a segment */
+};
+
+struct tf_chrf_opts {
+    int64_t chars, words; /* highest orders of characters (6) and words (0; 2 for chrF++) */
+    int64_t beta;         /* weight of recall */
+    bool lowercase;
+    bool whitespace; /* white space counts as characters */
+    bool eps;        /* mean of the F-scores of the orders, including orders without n-grams */
+};
+
+/* Matches the n-grams of two sequences of symbols, order by order. An n-gram is identified by the
+ * (n-1)-gram that it begins with and its last symbol; each order numbers its n-grams from 0. */
+struct tf_chrf_slot {
+    uint64_t key;  /* number of the (n-1)-gram << 32 | symbol */
+    uint32_t gram; /* number + 1; 0: free */
+};
+struct tf_chrf_grams {
+    struct tf_chrf_slot *slot;
+    size_t mask, cap;
+    uint32_t *left;      /* per n-gram: occurrences in the reference not matched yet */
+    uint32_t *hyp, *ref; /* the n-gram that begins at each position */
+    size_t room;
+    struct tf_table_key key;
+};
+
+/* Counts segments one after the other. Zero-initialise and set opts. A segment has TF_CHRF_COUNTS
+ * counts for each order, characters first. Where the reference has no n-gram of an order, the
+ * hypothesis counts 0, too. */
+struct tf_chrf {
+    struct tf_chrf_opts opts;
+    struct tf_chrf_side {
+        struct tf_buf lower;
+        uint32_t *chars, *words;
+        struct tf_text *text;
+        size_t nchars, nwords, char_cap, word_cap;
+    } hyp, ref;
+    struct tf_intern intern;
+    struct tf_chrf_grams grams;
+    uint32_t *stats, *matches; /* for one reference */
+};
+void tf_chrf_release(struct tf_chrf *c);
+/* Set counts to those of the hypothesis against the reference with the highest F-score, the first
+ * of equal ones. */
+void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
+                     const struct tf_text *refs, size_t nrefs);
+
+/* The score of sums of counts, 0 to 100. */
+double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o);
+
+#endif

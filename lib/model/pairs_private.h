@@ -1,0 +1,41 @@
+/* pairs_private.h - a batch as the model sees it: packed ids, EOS appended, the decoder's input
+ * shifted. */
+#ifndef TF_MODEL_PAIRS_PRIVATE_H
+#define TF_MODEL_PAIRS_PRIVATE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/config.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* Source and target sentences; sentence i has rows off[i] .. off[i + 1] - 1. Owns its arrays. */
+struct tf_pairs {
+    size_t n;                             /* sentences */
+    uint32_t *src, *src_off;              /* ids + EOS; n + 1 offsets */
+    uint32_t *tgt_in, *tgt_out, *tgt_off; /* start + ids; ids + EOS; n + 1 offsets */
+    size_t longest;                       /* rows of the longest side of any sentence */
+    /* NULL, or borrowed [n]: sentence i has the source of sentence same[i] <= i, which tf_forward
+     * then encodes once. tf_pairs_set clears it. */
+    const uint32_t *same;
+    size_t cap_n, cap_src, cap_tgt;
+};
+/* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are an error. */
+int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src,
+                 const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
+                 struct tf_err *err) TF_MUST_CHECK;
+/* Refuse sentences for which the model has too few learned positions. */
+int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c,
+                 struct tf_err *err) TF_MUST_CHECK;
+void tf_pairs_release(struct tf_pairs *p);
+/* Append as bytes for another process of this build; fill from such bytes, which must be whole. */
+void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p);
+void tf_pairs_get(struct tf_pairs *p, const void *bytes);
+/* Cut sentences 0..n into `parts` ranges of about equal cost: cut[0] = 0 <= ... <= cut[parts] = n.
+ * Depends on the offsets alone. */
+void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);
+
+/* The decoder's first input: bos, or TF_NO_ID for a zero vector. */
+uint32_t tf_start_id(const struct tf_config *c);
+
+#endif

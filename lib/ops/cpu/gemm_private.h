@@ -1,0 +1,103 @@
+/* gemm_private.h - the matrix product that all operations use: C = A B with A of any strides and B
+ * in column panels. Every element of C is one chain of fused multiply-adds over k in order,
+ * whatever the other sizes are, so a row's bits depend neither on its neighbours nor on the
+ * blocking. */
+#ifndef TF_OPS_CPU_GEMM_PRIVATE_H
+#define TF_OPS_CPU_GEMM_PRIVATE_H
+
+#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/vec_private.h"
+
+#if VL == 16
+#define TF_MR 6
+#define TF_NV 4
+#elif VL == 8
+#define TF_MR 6
+#define TF_NV 2
+#elif defined TF_NEON
+#define TF_MR 6
+#define TF_NV 4
+#else
+#define TF_MR 2
+#define TF_NV 4
+#endif
+#define TF_NR (TF_NV * VL) /* columns of a panel */
+
+/* One function for each size of tile, from `tile(const struct tile *, const int mr, const int nv)`,
+ * so that mr and nv are constants: tiles[mr - 1][nv - 1]. */
+#define TF_CPU_TILE_OF(mr, nv)                          \
+    static void tile_##mr##_##nv(const struct tile *t) \
+    {                                                   \
+        tile(t, mr, nv);                                \
+    }
+#if TF_NV == 4
+#define TF_CPU_TILE_ROW(mr) \
+    TF_CPU_TILE_OF(mr, 1) TF_CPU_TILE_OF(mr, 2) TF_CPU_TILE_OF(mr, 3) TF_CPU_TILE_OF(mr, 4)
+#define TF_CPU_TILE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2, tile_##mr##_3, tile_##mr##_4}
+#else
+#define TF_CPU_TILE_ROW(mr) TF_CPU_TILE_OF(mr, 1) TF_CPU_TILE_OF(mr, 2)
+#define TF_CPU_TILE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
+#endif
+#if TF_MR == 6
+#define TF_CPU_TILES                                                          \
+    TF_CPU_TILE_ROW(1) TF_CPU_TILE_ROW(2) TF_CPU_TILE_ROW(3)                  \
+    TF_CPU_TILE_ROW(4) TF_CPU_TILE_ROW(5) TF_CPU_TILE_ROW(6)                  \
+    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {         \
+        TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2), TF_CPU_TILE_NAMES(3),     \
+        TF_CPU_TILE_NAMES(4), TF_CPU_TILE_NAMES(5), TF_CPU_TILE_NAMES(6)};
+#else
+#define TF_CPU_TILES                                                          \
+    TF_CPU_TILE_ROW(1) TF_CPU_TILE_ROW(2)                                     \
+    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {         \
+        TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2)};
+#endif
+
+struct tf_cpu_gemm {
+    float *c; /* [M, N], stride ldc */
+    size_t ldc;
+    const float *a; /* element (i, k) at a[i * ras + k * kas] */
+    size_t ras, kas;
+    /* 0, or A as tf_cpu_slices lays it out: rows i .. i+TF_MR-1 begin at a[i / TF_MR * slice], ras
+     * 1, kas TF_MR */
+    size_t slice;
+    /* element (k, j) at b[j / TF_NR * panel + k * ldb + j % TF_NR]; whole registers are read: to
+     * the next multiple of VL columns */
+    const float *b;
+    size_t ldb, panel;
+    size_t M, N, K;
+    const float *bias; /* [N] where the chains start, or NULL: 0 */
+    bool add;          /* start at C instead */
+    bool relu;
+};
+
+void TF_CPU(gemm)(const struct tf_cpu_gemm *g);
+/* The same in one statement, where g is written out in the call. */
+static inline void product(struct tf_cpu_gemm g)
+{
+    TF_CPU(gemm)(&g);
+}
+
+/* Floats of a [K, N] matrix in panels, padded with zeros to whole panels. */
+static inline size_t tf_cpu_panels_size(size_t K, size_t N)
+{
+    return (N + TF_NR - 1) / TF_NR * TF_NR * K;
+}
+
+/* Lay out b [K, N] (stride ldb) in panels: ldb TF_NR, panel K * TF_NR. */
+void TF_CPU(panels)(float *p, const float *b, size_t ldb, size_t K, size_t N);
+/* The same for b' [N, K] (stride ldb). */
+void TF_CPU(panels_t)(float *p, const float *b, size_t ldb, size_t K, size_t N);
+
+/* A product reads A' [K, M] (stride lda) best from slices of TF_MR columns. The slice, and the size
+ * of it all in floats. */
+static inline size_t tf_cpu_slice(size_t K)
+{
+    return K * TF_MR + 8; /* the copy of the last row may write past it */
+}
+static inline size_t tf_cpu_slices_size(size_t K, size_t M)
+{
+    return (M + TF_MR - 1) / TF_MR * tf_cpu_slice(K);
+}
+void TF_CPU(slices)(float *p, const float *a, size_t lda, size_t K, size_t M);
+
+#endif

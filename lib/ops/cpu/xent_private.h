@@ -1,0 +1,179 @@
+/* xent_private.h - projection to the vocabulary, softmax and cross-entropy with label smoothing
+ * (paper, section 5.4), for a chunk of rows at a time. Logits are kept transposed, z' = E x'
+ * [entries, rows]: 16 rows share each register, and softmax needs no sums across lanes. The first
+ * walk over the vocabulary gives the log-sum-exps, the second turns logits into gradients block by
+ * block, while they are in cache, and multiplies them out. */
+#ifndef TF_OPS_CPU_XENT_PRIVATE_H
+#define TF_OPS_CPU_XENT_PRIVATE_H
+
+#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/vec_private.h"
+
+#define RC_MAX 512 /* rows of a chunk, at most; a multiple of 16 */
+
+/* For each row, accumulated over the blocks. */
+struct stats {
+    float max[RC_MAX], sum[RC_MAX], total[RC_MAX], target[RC_MAX];
+    uint32_t best[RC_MAX];
+};
+
+/* 16 g rows from r on; g is a constant at every call. */
+INLINE void gather_group(struct stats *s, const float *z, size_t ld, size_t n, uint32_t first,
+                         size_t r, const int g)
+{
+    v16f max[4], total[4], sum[4], best[4], old[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < g; i++) {
+        max[i] = old[i] = v_load(s->max + r + i * 16);
+        best[i] = v_bits(u_load(s->best + r + i * 16));
+        total[i] = sum[i] = v_set(0);
+    }
+    for (size_t j = 0; j < n; j++) {
+        v16f id = v_bits(u_set(first + (uint32_t)j));
+#pragma GCC unroll 4
+        for (int i = 0; i < g; i++) {
+            v16f x = v_load(z + j * ld + r + i * 16);
+            m16 more = m_gt(x, max[i]);
+            best[i] = v_pick(more, id, best[i]);
+            max[i] = v_pick(more, x, max[i]);
+            total[i] = v_add(total[i], x);
+        }
+    }
+    for (size_t j = 0; j < n; j++) {
+#pragma GCC unroll 4
+        for (int i = 0; i < g; i++)
+            sum[i] = v_add(sum[i], v_exp(v_sub(v_load(z + j * ld + r + i * 16), max[i])));
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < g; i++) {
+        float *to = s->sum + r + i * 16;
+        v_store(to, v_fma(v_load(to), v_exp(v_sub(old[i], max[i])), sum[i]));
+        v_store(s->max + r + i * 16, max[i]);
+        v_store(s->total + r + i * 16, v_add(v_load(s->total + r + i * 16), total[i]));
+        u_store(s->best + r + i * 16, u_bits(best[i]));
+    }
+}
+
+static void start(struct stats *s, size_t ld)
+{
+    for (size_t r = 0; r < ld; r++) {
+        s->max[r] = -__builtin_inff();
+        s->sum[r] = s->total[r] = s->target[r] = 0;
+        s->best[r] = 0;
+    }
+}
+
+/* Accumulate z [n, ld], entries first .. first+n-1; targets of the first `rows` rows. */
+static void gather(struct stats *s, const float *z, size_t ld, size_t n, uint32_t first,
+                   const uint32_t *targets, size_t rows)
+{
+    size_t r = 0;
+    for (; r + 64 <= ld; r += 64)
+        gather_group(s, z, ld, n, first, r, 4);
+    for (; r < ld; r += 16)
+        gather_group(s, z, ld, n, first, r, 1);
+    for (r = 0; r < rows; r++)
+        if (targets[r] - first < n)
+            s->target[r] = z[(targets[r] - first) * ld + r];
+}
+
+/* dz = exp(z - lse) - q for n entries from `first` on. */
+static void gradients(const struct tf_xent *x, float *dz, const float *z, const float *lse,
+                      size_t ld, size_t n, uint32_t first, const uint32_t *targets, size_t rows)
+{
+    v16f o = v_set(x->off);
+    for (size_t j = 0; j < n; j++)
+        for (size_t r = 0; r < ld; r += 16)
+            v_store(dz + j * ld + r,
+                    v_sub(v_exp(v_sub(v_load(z + j * ld + r), v_load(lse + r))), o));
+    for (size_t r = 0; r < rows; r++)
+        if (targets[r] - first < n)
+            dz[(targets[r] - first) * ld + r] -= x->on - x->off;
+}
+
+/* Losses of rows i .. i+n-1 from their stats; lse [n] out. */
+static void losses(const struct tf_xent *x, float *lse, const struct stats *s,
+                   const uint32_t *targets, size_t i, size_t n)
+{
+    double *acc = x->acc;
+    const double on = (double)x->on, off = (double)x->off, mass = on + off * (x->V - 1);
+    for (size_t r = 0; r < n; r += 16)
+        v_store(lse + r, v_add(v_load(s->max + r), v_log(v_load(s->sum + r))));
+    for (size_t r = 0; r < n; r++) {
+        double l = (double)lse[r], nll = l - (double)s->target[r];
+        acc[0] += mass * l - off * (double)s->total[r] - (on - off) * (double)s->target[r];
+        acc[1] += nll;
+        acc[2] += s->best[r] == targets[r];
+        acc[3] += 1;
+        if (x->logp != NULL)
+            ((float *)x->logp)[i + r] = (float)-nll;
+    }
+}
+
+struct chunk {
+    const struct tf_xent *x;
+    void *own;       /* of the products */
+    const float *in; /* x [n, D] */
+    size_t first;    /* row of the batch */
+    size_t n, ld;    /* rows, and to how many they are filled up */
+};
+
+/* How the products are made, of m vocabulary entries from v on; blocks come in order. */
+struct projection {
+    size_t block; /* the most entries */
+    size_t tile;  /* chunks are filled up to a multiple of so many rows; a multiple of 16 */
+    /* z [m, ld] = E x' */
+    void (*logits)(const struct chunk *k, float *z, size_t v, size_t m);
+    /* de (+)= dz x, dx (+)= dz' E, with dz [m, ld]; adds where it is not the first chunk or block
+     */
+    void (*multiply_out)(const struct chunk *k, const float *dz, size_t v, size_t m);
+};
+
+static size_t fill_up(size_t n, size_t tile)
+{
+    return (n + tile - 1) / tile * tile;
+}
+
+/* Rows of a chunk. Long chunks read E less often; x and dx of a chunk should stay in cache. */
+static size_t chunk_rows(const struct tf_xent *x, size_t tile)
+{
+    return (x->D <= 256 ? RC_MAX : RC_MAX / 2) / tile * tile;
+}
+
+static void cross_entropy(struct tf_ctx *c, const struct tf_xent *x, const struct projection *p,
+                          void *own)
+{
+    const size_t V = (size_t)x->V, D = (size_t)x->D, rows = tf_rows_count(x->rows);
+    const size_t step = chunk_rows(x, p->tile), width = fill_up(least(rows, step), p->tile);
+    const bool back = x->dx != NULL;
+    float *z = tf_cpu_scratch(c, TF_CPU_TILE, (back ? V : p->block) * width);
+    float *dz = back ? tf_cpu_scratch(c, TF_CPU_BLOCK, p->block * width) : NULL;
+    if (back && rows == 0)
+        memset(x->de, 0, V * D * sizeof(float));
+
+    for (size_t i = 0; i < rows; i += step) {
+        const uint32_t *targets = (const uint32_t *)x->targets + i;
+        struct chunk k = {.x = x, .own = own, .in = in(x->x, i * D), .first = i};
+        struct stats s;
+        float lse[RC_MAX] = {0};
+        k.n = least(step, rows - i);
+        k.ld = fill_up(k.n, p->tile);
+        for (size_t r = 0; r < k.n; r++)
+            TF_ASSERT(targets[r] < V);
+        start(&s, k.ld);
+        for (size_t v = 0; v < V; v += p->block) {
+            const size_t m = least(p->block, V - v);
+            float *block = z + (back ? v * k.ld : 0);
+            p->logits(&k, block, v, m);
+            gather(&s, block, k.ld, m, (uint32_t)v, targets, k.n);
+        }
+        losses(x, lse, &s, targets, i, k.n);
+        for (size_t v = 0; back && v < V; v += p->block) {
+            const size_t m = least(p->block, V - v);
+            gradients(x, dz, z + v * k.ld, lse, k.ld, m, (uint32_t)v, targets, k.n);
+            p->multiply_out(&k, dz, v, m);
+        }
+    }
+}
+
+#endif

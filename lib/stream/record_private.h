@@ -1,0 +1,69 @@
+/* record_private.h - encode, decode and check single records. For the files of this folder only. */
+#ifndef TF_STREAM_RECORD_PRIVATE_H
+#define TF_STREAM_RECORD_PRIVATE_H
+
+#include "cbor/cursor.h"
+#include "cbor/encode.h"
+#include "cbor/head.h"
+#include "cbor/scan.h"
+#include "stream/schema_private.h"
+#include "stream/tensor_private.h"
+
+/* For tf_record_type: of a record that is not short. */
+int tf_record_long_type(const uint8_t *p, size_t n);
+/* Does a record begin with two heads of a byte each? Most do. */
+static inline bool tf_record_is_short(const uint8_t *p, size_t n)
+{
+    return n >= 2 && p[0] > 0x80 && p[0] < 0x98 && p[1] < 24;
+}
+/* Returns the type of the record that begins with these n bytes; -1 if it is not an array that
+ * begins with an unsigned integer; -2 if n is too small. */
+static inline int tf_record_type(const uint8_t *p, size_t n)
+{
+    return tf_record_is_short(p, n) ? p[1] : tf_record_long_type(p, n);
+}
+/* Fail, with a message that begins with `what`, if an id is not below the size of the vocabulary. A
+ * size of 0 is unknown and allows every id. */
+int tf_ids_known(int64_t size, const char *what, const uint32_t *ids, size_t n, struct tf_err *err);
+/* Fail if a list of n numbers does not have the count that the schema requires. */
+int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, struct tf_err *err);
+/* The number of ids in one struct of a list. */
+size_t tf_structs_ids(const struct tf_field *f, const void *item);
+
+/* Decodes records. Set arena and header, that of the current part. The rest is what the functions
+ * for single fields share: on their stacks, each of them would pay for a canary, at every record.
+ */
+struct tf_decoder {
+    struct tf_arena *arena;
+    const struct tf_header *header;
+    struct tf_cbor_cursor c;
+    size_t n; /* items of the last list */
+    uint64_t items, x;
+    double real;
+};
+/* Decode the record of n bytes, which was scanned: the members of its type, raw and raw_n are set,
+ * offset is not. Lists are in the arena. */
+int tf_record_decode(struct tf_record *rec, struct tf_decoder *d, const uint8_t *p, size_t n,
+                     struct tf_err *err);
+
+/* Append a record of any type but header and tensor. size is that of the vocabulary. */
+void tf_record_encode(struct tf_buf *b, int64_t size, const struct tf_record *rec);
+/* Fail if a reader would refuse the record: a list is too long, an id is not in the vocabulary,
+ * text is not UTF-8. */
+int tf_record_check(const struct tf_record *rec, int64_t size, struct tf_err *err);
+
+/* Write any record but header, tensor, check and end. */
+int tf_writer_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err);
+/* Begin a part with a header record that is already encoded; h is the same header decoded. */
+int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
+                        const void *record, size_t n, struct tf_err *err);
+/* Write a state record of any value. */
+int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v,
+                    struct tf_err *err);
+/* Write a tensor record. t->crc is set; the data are written without another copy in memory. */
+int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err);
+
+/* The offset of the crc in a scanned batch, state or tensor record; 0 if it has none. */
+size_t tf_record_crc_at(int type, const uint8_t *p, size_t n);
+
+#endif

@@ -1,0 +1,64 @@
+/* sp_proto_private.h - reads .model files without SentencePiece. Field numbers are those of
+ * sentencepiece_model.proto. A field that occurs again replaces the one before, as in the library.
+ */
+#ifndef TF_TEXT_SP_PROTO_PRIVATE_H
+#define TF_TEXT_SP_PROTO_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Messages, and the fields that we read:
+ * ModelProto {repeated pieces = 1 {piece = 1, score = 2, type = 3};
+ * trainer_spec = 2 {byte_fallback = 35, unk_surface = 44};
+ * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2};
+ * self_test_data = 4} */
+enum {
+    TF_PROTO_PIECE = 1,
+    TF_PROTO_TRAINER = 2,
+    TF_PROTO_NORMALIZER = 3,
+    TF_PROTO_SELF_TEST = 4,
+    TF_PROTO_DENORMALIZER = 5,
+    TF_PROTO_TEXT = 1, /* of a piece */
+    TF_PROTO_SCORE = 2,
+    TF_PROTO_TYPE = 3,
+    TF_PROTO_BYTE_FALLBACK = 35,
+    TF_PROTO_UNK_SURFACE = 44,
+    TF_PROTO_CHARSMAP = 2
+};
+
+/* types of pieces */
+enum {
+    TF_PIECE_NORMAL = 1,
+    TF_PIECE_UNKNOWN,
+    TF_PIECE_CONTROL,
+    TF_PIECE_USER_DEFINED,
+    TF_PIECE_UNUSED,
+    TF_PIECE_BYTE
+};
+
+struct tf_span {
+    const uint8_t *p;
+    size_t n;
+};
+
+struct tf_proto_field {
+    uint64_t number;
+    struct tf_span body; /* p NULL: the field is a number, and no bytes */
+    uint64_t value;      /* of a varint */
+    float real;          /* of 4 bytes, else 0 */
+};
+
+/* Read the next field from the front of *m. False if the message is malformed. */
+bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f);
+
+struct tf_proto_piece {
+    struct tf_span text;
+    int type;
+};
+
+/* Read on to the next piece of *m, what is left of a ModelProto that tf_sp_check has accepted.
+ * False: there is none. The pieces come in the order of their ids. */
+bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece);
+
+#endif

@@ -1,0 +1,30 @@
+/* vocab_private.h - loads vocabularies: from a SentencePiece .model file, or from a model or
+ * checkpoint of tf-train, which contain one. */
+#ifndef TF_TEXT_VOCAB_PRIVATE_H
+#define TF_TEXT_VOCAB_PRIVATE_H
+
+#include "text/sp_private.h"
+#include "stream/stream.h"
+
+struct tf_vocab {
+    struct tf_sp *sp;
+    char *bytes; /* of the SentencePiece model, n */
+    size_t n;
+    uint8_t hash[32]; /* SHA-256 of the bytes, which identifies the vocabulary in streams */
+};
+
+/* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. Errors name
+ * the path: reading, a model that sp_check.h rejects, a model of tf-train without a vocabulary. */
+int tf_vocab_read(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
+/* Let SentencePiece parse the bytes, which opens no file. */
+int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
+/* Both. */
+int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
+void tf_vocab_release(struct tf_vocab *v);
+/* Set the hash, size and special ids of a stream's header. */
+void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h);
+
+/* Write "piece TAB score LF" for every id in order. */
+int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,70 @@
+/* setup_private.h - what a run works on: device, input, configuration, and what all its checkpoints
+ * share. Made once from the options and the header of the stream; constant while the run trains. */
+#ifndef TF_TRAIN_RUN_SETUP_PRIVATE_H
+#define TF_TRAIN_RUN_SETUP_PRIVATE_H
+
+#include "train/run/feed_private.h"
+#include "train/run/env_private.h"
+#include "train/settings/settings.h"
+#include "train/store/save.h"
+
+/* A file of measured algorithms for matrix products (--tuning); text NULL without one. */
+struct tf_tuning_file {
+    char *text;
+    size_t n;
+    uint8_t sha[32];
+};
+
+/* Owns all but the settings, env and the backend. */
+struct tf_setup {
+    const struct tf_settings *o;
+    const struct tf_run_env *env;
+    const struct tf_backend *be; /* NULL when the setup was made from a checkpoint */
+    int shards;                  /* of a batch; 0 until it is known */
+    struct tf_feed *feed;        /* likewise */
+    struct tf_config config;     /* vocabulary size and special ids are the stream's */
+    struct tf_schedule schedule;
+    struct tf_tuning_file tuning;
+    struct tf_save_common common;
+    char *vocab;           /* common.vocab */
+    struct tf_arena arena; /* of the values in common */
+};
+
+/* Find the device, read the tuning file, open the stream and read its header. On failure too, *s
+ * must be released. */
+int tf_setup_open(struct tf_setup *s, const struct tf_settings *o, const struct tf_run_env *env,
+                  struct tf_err *err) TF_MUST_CHECK;
+/* The same without device and stream, from what a checkpoint records of them: enough to compare a
+ * finished run with the options. */
+int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
+                             const struct tf_run_env *env, const struct tf_model_file *m,
+                             struct tf_err *err) TF_MUST_CHECK;
+void tf_setup_release(struct tf_setup *s);
+
+/* Decide into how many shards batches are cut. `known`: the settings of the checkpoint that the run
+ * resumes from, NULL in a new run. Without --shards, a run keeps its number; a new one takes the
+ * backend's, or on a device one for each rank. Settings record it where it is not the backend's. */
+int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err) TF_MUST_CHECK;
+
+/* Warn of a new run's likely mistakes: batches far from the size that the preset's learning rate is
+ * for; a vocabulary that the stream names and the model will not carry. */
+void tf_setup_check(const struct tf_setup *s);
+
+/* Take n bytes on the heap as the vocabulary that checkpoints carry. */
+void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n);
+/* Append a stage of this run to the provenance of its checkpoints; inputs: MAP of hashes. */
+void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs);
+/* Record the kernels in the stage that was just added: other ones computed what came before. */
+void tf_setup_add_kernels(struct tf_setup *s);
+
+/* Host copies of what a stepper starts from; m, v and e (Adam's moments, the moving average) NULL
+ * for a start from zero. Blocks of params.size floats, on the heap. */
+struct tf_start_weights {
+    float *p, *m, *v, *e;
+};
+void tf_start_weights_release(struct tf_start_weights *w);
+/* A stepper that starts from these weights. tune: it measures algorithms. */
+int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
+                     const struct tf_start_weights *w, bool tune, struct tf_err *err) TF_MUST_CHECK;
+
+#endif
