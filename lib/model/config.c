@@ -7,6 +7,9 @@
 
 const char *const tf_dialects[] = {"paper", "t2t", NULL};
 const char *const tf_position_kinds[] = {"sin", "learned", NULL};
+const char *const tf_position_tables[] = {"dialect", "paper", "t2t", "halves", NULL};
+const char *const tf_activations[] = {"relu", "swish", NULL};
+const char *const tf_decoder_selves[] = {"attention", "ssru", NULL};
 const char *const tf_ties[] = {"all", "decoder", "none", NULL};
 const char *const tf_starts[] = {"bos", "zero", NULL};
 const char *const tf_smoothings[] = {"V", "V-1", NULL};
@@ -37,23 +40,41 @@ static const struct tf_member fields[] = {
     F(relu_dropout, REAL, 0, 0.999, NULL),
     F(label_smoothing, REAL, 0, 0.999, NULL),
     F(smoothing, CHOICE, 0, 0, tf_smoothings),
-    F(initializer, CHOICE, 0, 0, tf_initializers),
     F(bos, INT, -1, 1 << 24, NULL),
     F(eos, INT, 0, 1 << 24, NULL),
     F(pad, INT, -1, 1 << 24, NULL),
+    /* From here on a map has only what differs from implied(). */
+    F(initializer, CHOICE, 0, 0, tf_initializers),
+    F(final_norm, BOOL, 0, 0, NULL),
+    F(activation, CHOICE, 0, 0, tf_activations),
+    F(output_bias, BOOL, 0, 0, NULL),
+    F(position_table, CHOICE, 0, 0, tf_position_tables),
+    F(position_offset, INT, 0, 2, NULL),
+    F(source_vocab_size, INT, 0, 1 << 24, NULL),
+    F(source_eos, BOOL, 0, 0, NULL),
+    F(decoder_self, CHOICE, 0, 0, tf_decoder_selves),
 #undef F
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-/* What a map without `initializer` means. */
-static enum tf_initializer implied_initializer(enum tf_dialect as)
-{
-    return as == TF_AS_T2T ? TF_INITIALIZER_FUSED : TF_INITIALIZER_GLOROT;
-}
-
 static bool may_be_missing(const struct tf_member *f)
 {
-    return f->at == offsetof(struct tf_config, initializer);
+    return f >= tf_config_field("initializer");
+}
+
+/* The value of a key that a map does not have, which may follow from those before it. */
+static double implied(const struct tf_config *c, const struct tf_member *f)
+{
+    switch (f->at) {
+    case offsetof(struct tf_config, initializer):
+        return c->dialect == TF_AS_T2T ? TF_INITIALIZER_FUSED : TF_INITIALIZER_GLOROT;
+    case offsetof(struct tf_config, final_norm):
+        return c->pre_norm;
+    case offsetof(struct tf_config, source_eos):
+        return true;
+    default:
+        return 0;
+    }
 }
 
 const struct tf_member *tf_config_field(const char *name)
@@ -84,8 +105,13 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
                        (long long)c->heads, (long long)c->d_k, (long long)c->d_v, TF_MAX_WIDTH);
     if (c->positions == TF_POS_LEARNED && c->max_positions < 1)
         return tf_fail(err, "learned positions need max_positions of at least 1");
+    if (c->pre_norm && !c->final_norm)
+        return tf_fail(err, "pre_norm without final_norm: nothing would normalise the last sum");
     if (c->start == TF_START_BOS && c->bos < 0)
         return tf_fail(err, "the decoder starts with bos, but the vocabulary has none");
+    if (c->tie == TF_TIE_ALL && c->source_vocab_size != 0 && c->source_vocab_size != c->vocab_size)
+        return tf_fail(err, "source_vocab_size %lld: tied to the decoder's embedding of %lld rows",
+                       (long long)c->source_vocab_size, (long long)c->vocab_size);
     if (c->vocab_size > 0 &&
         (c->bos >= c->vocab_size || c->eos >= c->vocab_size || c->pad >= c->vocab_size))
         return tf_fail(err, "a special id is not below vocab_size %lld", (long long)c->vocab_size);
@@ -97,7 +123,7 @@ struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
     struct tf_value map = tf_value_map();
     for (int i = 0; i < N_FIELDS; i++) {
         const struct tf_member *f = &fields[i];
-        if (may_be_missing(f) && c->initializer == implied_initializer(c->dialect))
+        if (may_be_missing(f) && tf_member_number(f, c) == implied(c, f))
             continue;
         tf_value_put(a, &map, f->name, tf_member_value(f, c, a));
     }
@@ -116,11 +142,15 @@ void tf_config_reals(struct tf_value *map)
 struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a)
 {
     struct tf_value all = tf_value_clone(a, map);
-    const struct tf_value *as = tf_value_get(map, "dialect");
-    bool t2t = as != NULL && as->kind == TF_TEXT && strcmp(as->text, tf_dialects[TF_AS_T2T]) == 0;
-    enum tf_initializer implied = implied_initializer(t2t ? TF_AS_T2T : TF_AS_PAPER);
-    if (tf_value_get(map, "initializer") == NULL)
-        tf_value_put(a, &all, "initializer", tf_value_str(a, tf_initializers[implied]));
+    struct tf_config c = {0};
+    struct tf_err unused;
+    for (int i = 0; i < N_FIELDS; i++) {
+        const struct tf_member *f = &fields[i];
+        if (tf_member_read(f, &c, map, &unused) != 1 || !may_be_missing(f))
+            continue;
+        tf_member_set(f, &c, implied(&c, f));
+        tf_value_put(a, &all, f->name, tf_member_value(f, &c, a));
+    }
     return all;
 }
 
@@ -128,11 +158,12 @@ static int read_field(struct tf_config *c, const struct tf_member *f, const stru
                       struct tf_err *err)
 {
     int rc = tf_member_read(f, c, map, err);
-    if (rc == 1 && may_be_missing(f)) {
-        c->initializer = implied_initializer(c->dialect);
-        return 0;
-    }
-    return rc == 1 ? tf_fail(err, "%s is missing", f->name) : rc;
+    if (rc != 1)
+        return rc;
+    if (!may_be_missing(f))
+        return tf_fail(err, "%s is missing", f->name);
+    tf_member_set(f, c, implied(c, f));
+    return 0;
 }
 
 int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_err *err)

@@ -10,6 +10,13 @@
 
 enum tf_dialect { TF_AS_PAPER, TF_AS_T2T };
 enum tf_positions { TF_POS_SIN, TF_POS_LEARNED };
+/* the table of sinusoids, see weights.h: that of the dialect, or one of the three by name */
+enum tf_position_table { TF_TABLE_DIALECT, TF_TABLE_PAPER, TF_TABLE_T2T, TF_TABLE_HALVES };
+/* of the feed-forward layer: max(0, x), or x / (1 + exp(-x)), also called SiLU */
+enum tf_activation { TF_ACTIVATION_RELU, TF_ACTIVATION_SWISH };
+/* the decoder's first sublayer: attention, or a simpler simple recurrent unit (Kim et al. 2019,
+ * "From Research to Production and Back: Ludicrously Fast Neural Machine Translation") */
+enum tf_decoder_self { TF_DECODER_ATTENTION, TF_DECODER_SSRU };
 /* embeddings and output projection: one matrix; two, for source and for the decoder; three */
 enum tf_tie { TF_TIE_ALL, TF_TIE_DECODER, TF_TIE_NONE };
 /* the decoder's first input: the embedding of bos, or a zero vector; the position is added to both
@@ -22,7 +29,8 @@ enum tf_initializer { TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED, TF_INITIALIZE
 
 /* Their names in options and files, in that order, NULL-terminated. */
 extern const char *const tf_dialects[],
-    *const tf_position_kinds[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
+    *const tf_position_kinds[], *const tf_position_tables[], *const tf_activations[],
+    *const tf_decoder_selves[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
                                                                           *const tf_initializers[];
 
 #define TF_MAX_LAYERS 256
@@ -39,8 +47,8 @@ struct tf_config {
     int64_t max_positions;
     enum tf_tie tie;
     enum tf_start start;
-    /* LayerNorm before each sublayer and one at the end of each stack */
-    bool pre_norm;
+    bool pre_norm;   /* LayerNorm before each sublayer instead of after it */
+    bool final_norm; /* LayerNorm at the end of each stack; default: as pre_norm */
     bool attention_bias;      /* biases on Q, K, V and O */
     int64_t attention_window; /* r: self-attention sees |i - j| <= r; 0: everything */
     double norm_eps;
@@ -48,6 +56,13 @@ struct tf_config {
     double label_smoothing;
     enum tf_smoothing smoothing;
     enum tf_initializer initializer;
+    enum tf_activation activation;
+    bool output_bias;       /* a bias [V] on the output projection */
+    enum tf_position_table position_table;
+    int64_t position_offset;   /* the row of the table for the first position */
+    int64_t source_vocab_size; /* rows of the encoder's embedding; 0: vocab_size */
+    bool source_eos;           /* the encoder sees EOS at the end of a source; default true */
+    enum tf_decoder_self decoder_self;
     /* ids, from the stream's header; -1: none. bos may be -1 with TF_START_ZERO, pad always. */
     int64_t bos, eos, pad;
 };
@@ -57,12 +72,12 @@ const struct tf_member *tf_config_field(const char *name);
 /* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */
 int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 /* To and from the map in a model's header. Reading refuses unknown keys, missing keys and values
- * out of range. The one key that may be missing is `initializer`: glorot in the paper's dialect and
- * fused in t2t's, and then the map does not have it. */
+ * out of range. Keys of variants that came later may be missing, and a map does not have them where
+ * they have the value that this means: see implied() in config.c. */
 struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a);
 /* Make integers of a map real where the field is: JSON does not keep the kinds of numbers. */
 void tf_config_reals(struct tf_value *map);
-/* The map with the key that it may omit. */
+/* The map with the keys that it may omit. */
 struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a);
 int tf_config_read(struct tf_config *c, const struct tf_value *map,
                    struct tf_err *err) TF_MUST_CHECK;

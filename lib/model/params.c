@@ -112,6 +112,7 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
 {
     *p = (struct tf_params){.src_pos = -1,
                             .tgt_pos = -1,
+                            .project_b = -1,
                             .cross_b = -1,
                             .enc_norm_g = -1,
                             .enc_norm_b = -1,
@@ -119,10 +120,11 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
                             .dec_norm_b = -1};
     double sd = pow((double)c->d_model, -0.5);
     int64_t V = c->vocab_size, D = c->d_model;
+    int64_t V_source = c->source_vocab_size > 0 ? c->source_vocab_size : V;
     if (c->tie == TF_TIE_ALL) {
         p->src_embed = p->tgt_embed = p->project = add(p, V, D, TF_INIT_NORMAL, sd, "embed");
     } else {
-        p->src_embed = add(p, V, D, TF_INIT_NORMAL, sd, "enc.embed");
+        p->src_embed = add(p, V_source, D, TF_INIT_NORMAL, sd, "enc.embed");
         p->tgt_embed = p->project = add(p, V, D, TF_INIT_NORMAL, sd, "dec.embed");
         if (c->tie == TF_TIE_NONE)
             p->project = add(p, V, D, TF_INIT_NORMAL, sd, "dec.project");
@@ -140,7 +142,7 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
         snprintf(name, sizeof name, "enc.%d.ff", l);
         add_ff(p, c, &p->enc[l].ff, c->encoder_layers, name);
     }
-    if (c->pre_norm)
+    if (c->final_norm)
         add_norm(p, c, &p->enc_norm_g, &p->enc_norm_b, "enc");
     p->cross_w = add_fused(p, c, 1, 1, c->decoder_layers, "dec.cross.kv.w");
     if (c->attention_bias)
@@ -154,8 +156,10 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
         snprintf(name, sizeof name, "dec.%d.ff", l);
         add_ff(p, c, &p->dec[l].ff, c->decoder_layers, name);
     }
-    if (c->pre_norm)
+    if (c->final_norm)
         add_norm(p, c, &p->dec_norm_g, &p->dec_norm_b, "dec");
+    if (c->output_bias)
+        p->project_b = add(p, V, 0, TF_INIT_ZERO, 0, "dec.project.b");
 }
 
 void tf_params_release(struct tf_params *p)

@@ -41,10 +41,12 @@ struct tf_params {
     struct tf_param *v;
     size_t n, size;
     uint64_t count;
-    int src_embed, tgt_embed, project; /* [V, D]; the same index where tied */
+    int src_embed, tgt_embed, project; /* [V, D]; the same index where tied; src_embed may have
+                                        * other rows */
+    int project_b;                     /* [V], or -1 */
     int src_pos, tgt_pos;              /* [max_positions, D], learned positions only */
     struct tf_layer_params *enc, *dec;
-    int enc_norm_g, enc_norm_b, dec_norm_g, dec_norm_b; /* final norms, pre-norm only */
+    int enc_norm_g, enc_norm_b, dec_norm_g, dec_norm_b; /* final norms, or -1 */
     /* [D, L * (H*dk + H*dv)]: keys and values of all decoder layers from the encoder's output */
     int cross_w, cross_b;
 };

@@ -43,7 +43,7 @@ static struct tf_header header(const char *kind)
 static struct tf_config config(struct bytes *b)
 {
     static const double eps[] = {1e-6, 1e-12, 1e-3, 1};
-    struct tf_config c = {.vocab_size = V, .bos = 2, .eos = 3, .pad = 0};
+    struct tf_config c = {.vocab_size = V, .source_eos = true, .bos = 2, .eos = 3, .pad = 0};
     c.dialect = draw(b, 2);
     c.encoder_layers = 1 + draw(b, 2);
     c.decoder_layers = 1 + draw(b, 2);
@@ -56,7 +56,7 @@ static struct tf_config config(struct bytes *b)
     c.max_positions = c.positions == TF_POS_LEARNED ? 1 + draw(b, 20) : 0;
     c.tie = draw(b, 3);
     c.start = draw(b, 2);
-    c.pre_norm = draw(b, 2);
+    c.pre_norm = c.final_norm = draw(b, 2);
     c.attention_bias = draw(b, 2);
     c.attention_window = draw(b, 4);
     c.norm_eps = eps[draw(b, 4)];

@@ -21,6 +21,7 @@ struct tf_config small_config(void)
         .vocab_size = 11,
         .norm_eps = 1e-6,
         .label_smoothing = 0.1,
+        .source_eos = true,
         .bos = 2,
         .eos = 3,
         .pad = 0,
@@ -122,6 +123,7 @@ struct tf_config decode_config(void)
                               .d_v = 8,
                               .vocab_size = TOKEN_LINE_V,
                               .norm_eps = 1e-6,
+                              .source_eos = true,
                               .bos = 2,
                               .eos = 3,
                               .pad = 0};

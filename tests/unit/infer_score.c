@@ -202,7 +202,7 @@ static void configurations(void)
         c.attention_window = v[i].c.attention_window;
         c.positions = v[i].c.positions;
         c.max_positions = v[i].c.max_positions;
-        c.pre_norm = v[i].c.pre_norm;
+        c.pre_norm = c.final_norm = v[i].c.pre_norm;
         c.d_k = v[i].c.d_k ? v[i].c.d_k : c.d_k;
         c.d_v = v[i].c.d_v ? v[i].c.d_v : c.d_v;
         c.tie = v[i].c.tie;

@@ -205,7 +205,7 @@ static void run(const char *dialect, const struct tf_backend *be, double toleran
         c.max_positions = 8;
         c.tie = TF_TIE_NONE;
         c.start = TF_START_ZERO;
-        c.pre_norm = c.attention_bias = true;
+        c.pre_norm = c.final_norm = c.attention_bias = true;
         c.smoothing = TF_SMOOTH_V1;
     }
     struct tf_params t;

@@ -96,7 +96,7 @@ int main(void)
     const struct tf_config plain = small_config();
     struct tf_config c = plain;
     check("post-norm, d_k != d_v, tied three ways", &c);
-    c.pre_norm = true;
+    c.pre_norm = c.final_norm = true;
     check("pre-norm", &c);
     c = plain;
     c.positions = TF_POS_LEARNED;
@@ -118,7 +118,7 @@ int main(void)
     c.attention_dropout = 0.2;
     c.relu_dropout = 0.1;
     check("dropout everywhere, mask fixed", &c);
-    c.pre_norm = true;
+    c.pre_norm = c.final_norm = true;
     check("dropout with pre-norm", &c);
     c = plain;
     c.start = TF_START_ZERO;

@@ -212,7 +212,7 @@ int main(void)
     ok(tf_preset(&s, "E", TF_AS_T2T, &err) == 0, "preset E");
     struct tf_config c = s.config;
     c.vocab_size = 321;
-    c.pre_norm = true;
+    c.pre_norm = c.final_norm = true;
     c.attention_window = 7;
     c.relu_dropout = 0.25;
     struct tf_arena a = {0};

@@ -143,7 +143,7 @@ int tf_preset(struct tf_settings *s, const char *name, enum tf_dialect as, struc
     if (tf_presets[row] == NULL)
         return unknown(name, err);
     s->preset = name;
-    s->config = (struct tf_config){.dialect = as, .bos = 2, .eos = 3};
+    s->config = (struct tf_config){.dialect = as, .source_eos = true, .bos = 2, .eos = 3};
     s->schedule = (struct tf_schedule){0};
     apply(s, base, as);
     apply(s, presets[row], as);

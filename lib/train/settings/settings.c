@@ -82,6 +82,8 @@ static const struct tf_setting rows[] = {
     MODEL(start, 0, 0, .arg = "WORD",
           .help = "first decoder input: the bos embedding or a zero vector"),
     MODEL(pre_norm, 0, NEGATABLE, .help = "layer norm before each sublayer instead of after it"),
+    MODEL(final_norm, 0, NEGATABLE,
+          .help = "layer norm at the end of each stack (default: with --pre-norm)"),
     MODEL(attention_bias, 0, NEGATABLE, .help = "biases in the attention projections"),
     MODEL(attention_window, 0, 0, .arg = "N",
           .help = "limit self-attention to N positions on each side; 0: no limit"),
