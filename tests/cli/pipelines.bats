@@ -1156,6 +1156,10 @@ X
 @test "the demo's numbers are spelt as German spells them" {
     awk -f "$TOP/examples/demo/numbers" -v n=41000 -v seed=1 >pairs
     [ "$(cut -f 1 pairs | sort -u | wc -l)" -eq 41000 ]
+    [ "$(cut -f 1 pairs | sort -n | head -n 1)" -ge 1000 ]
+    awk -f "$TOP/examples/demo/numbers" -v below=1000 >small
+    [ "$(cut -f 1 small)" = "$(seq 0 999)" ]
+    cat small >>pairs
     for want in '0 null' '1 eins' '16 sechzehn' '21 einundzwanzig' '30 dreißig' '71 einundsiebzig' \
         '101 einhunderteins' \
         '1001 eintausendeins' '345 dreihundertfünfundvierzig'; do
