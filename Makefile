@@ -141,7 +141,7 @@ slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score
 cases := $(if $(ARCH),TF_TEST_CASES=3)
 # Only natively and without sanitizers: lints, which read sources, and whole pipelines, which would
 # take twice as long as all other tests, with the same tools.
-bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines.bats \
+bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines%.bats \
 	tests/cli/first_hour.bats) $(if $(ARCH),tests/cli/cuda.bats),\
 	$(wildcard tests/cli/*.bats tests/lint/*.bats)))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)

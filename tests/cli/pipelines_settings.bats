@@ -1,0 +1,338 @@
+#!/usr/bin/env bats
+# The settings of the pipelines: what each changes, and what is made again.
+bats_require_minimum_version 1.5.0
+load helper
+load pipelines
+
+@test "WORK, DATA and RESULTS are not taken from the environment" {
+    touch t.en t.de
+    args=(make -n -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t)
+    clean=(env -u MAKELEVEL -u MAKEFLAGS)
+    for v in WORK DATA RESULTS; do
+        t 2 "${clean[@]}" $v=elsewhere "${args[@]}"
+        expect_error "$v is set in the environment: give it on the command line, or unset it"
+        t 0 "${clean[@]}" $v=elsewhere make -s -f "$TOP/pipelines/text.mk" help
+    done
+    t 2 "${clean[@]}" DATA=elsewhere make -n -f "$TOP/pipelines/debian.mk"
+    t 0 "${clean[@]}" WORK=elsewhere THREADS=1 "${args[@]}" WORK=w
+    [[ $output != *elsewhere* ]]
+}
+
+@test "table3.mk passes on how to train: threads, ranks, launcher" {
+    t 0 make -n -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t DEV=d WORK=w ROWS=base RANKS=2 \
+        LAUNCH='srun -n 2' THREADS=3
+    expect_contains "$output" "RANKS='2' LAUNCH='srun -n 2'"
+    expect_contains "$output" "THREADS='3'"
+}
+
+@test "RANKS=2: training on two processes, the same model" {
+    [ -e "$(dirname "$(command -v tf-train)")/tf-comm-openmpi.so" ] ||
+        skip "no Open MPI: training on many processes is not tested"
+    need mpirun.openmpi
+    corpus data train val test_2016_flickr
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
+        TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 STEPS=3)
+    launch='mpirun.openmpi -n $(RANKS) --oversubscribe --bind-to none'
+    t 0 make "${args[@]}" RESULTS=one one/trained
+    t 0 make "${args[@]}" RESULTS=two RANKS=2 LAUNCH="$launch" two/trained
+    cmp one/run/ckpt-00000003.tfm two/run/ckpt-00000003.tfm
+    [ ! -e two/batches.fifo ]
+    # A trainer that fails leaves no batcher that waits for it.
+    t 2 make "${args[@]}" RESULTS="$PWD/three" RANKS=3 LAUNCH="$launch" "$PWD/three/trained"
+    [ ! -e three/batches.fifo ]
+    none_left() { ! pgrep -f "$PWD/three/" >/dev/null; }
+    wait_for none_left
+}
+
+@test "PARTS=3: the training text in parts, tokenised at the same time" {
+    corpus data train val test_2016_flickr
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
+        TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 STEPS=3 RESULTS=r r/trained)
+    t 0 make -j2 "${args[@]}" PARTS=3
+    expect_contains "$output" "w/parts-3/0002.de.tfs w/parts-3/0002.de --threads 1"
+    expect_contains "$stderr" "of 600 records 0 dropped"
+    [ ! -e w/train.en.tfs ]
+    # Each line is in one part, at the same place on both sides.
+    for l in en de; do
+        paste -d '\n' w/parts-3/000[012].$l | cmp - w/train.$l
+        [ "$(cat w/parts-3/000[012].$l.tfs | tf-cbor count | grep tokens)" = $'tokens\t600' ]
+    done
+    t 0 make "${args[@]}" PARTS=3
+    [[ $output != *tf-* ]]
+    # A lost stream is made again, a run in other parts is another one.
+    rm w/parts-3/0001.en.tfs
+    t 0 make "${args[@]}" PARTS=3 w/parts-3/train.list -o w/vocab.model
+    [ "$(grep -c tf-tokenize <<<"$output")" -eq 1 ]
+    t 2 make "${args[@]}" PARTS=2
+    expect_contains "$stderr" "trained with different settings (--parts 3, not --parts 2)"
+    t 2 make "${args[@]}"
+    expect_contains "$stderr" "trained with different settings (--parts 3)"
+    [ ! -e w/parts-2 ]
+    for p in 0 x '1 2' 10000; do
+        t 2 make "${args[@]}" PARTS="$p"
+        expect_contains "$stderr" "PARTS=$p: a number from 1 to 9999 is required"
+    done
+}
+
+@test "PARTS=2: a part whose first lines are all bad" {
+    corpus data a dev test
+    gzip -d data/a.*.gz
+    # Every other line, so that they are the first of one part and a small share of the text.
+    sed -i '1~2{1,40s/^/\xff/}' data/a.en
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test VOCAB_SIZE=200 \
+        PARTS=2)
+    t 0 make "${args[@]}" WORK=w w/parts-2/train.list
+    [ "$(cat w/parts-2/000[01].en.tfs | tf-cbor count | sed -n 's/^tokens.//p')" = 580 ]
+    t 2 make "${args[@]}" WORK=w BAD=fail w/parts-2/train.list -B
+}
+
+@test "other languages: texts and vocabulary are made again, and scored by their tokenizer" {
+    for l in en de fr ja zh; do
+        numbers 300 2 >t.$l
+    done
+    sed -i 's/e/é/g' t.fr
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t VOCAB_SIZE=100)
+    t 0 make "${args[@]}" WORK=w w/vocab.model
+    cp w/vocab.model german
+    t 0 make "${args[@]}" WORK=w w/vocab.model PAIR=en-fr
+    run -1 cmp german w/vocab.model
+    t 0 make "${args[@]}" WORK=w w/vocab.model
+    cmp german w/vocab.model
+    t 0 make -n "${args[@]}" WORK=v PAIR=en-zh
+    expect_contains "$output" "tf-bleu --language-pair en-zh v/test.zh"
+    t 0 make -n "${args[@]}" WORK=v PAIR=en-ja
+    expect_contains "$output" "tf-bleu --tokenize char v/test.ja"
+    # debian.mk: the index of each language is fetched.
+    mkdir bin
+    printf '#!/bin/sh\necho fetched >&2\nexit 1\n' >bin/apt-get
+    chmod +x bin/apt-get
+    debian() { PATH=$PWD/bin:$PATH t "$1" make -f "$TOP/pipelines/debian.mk" WORK=d "${@:2}"; }
+    debian 0 d/source.settings
+    touch d/indices
+    debian 0 d/indices
+    debian 2 d/indices PAIR=en-fr
+    expect_contains "$stderr" fetched
+}
+
+@test "devices decodes with all DECODE_FLAGS" {
+    t 0 make -n -f "$TOP/pipelines/multi30k.mk" devices DATA=t WORK=w DECODE_FLAGS='--max-extra 5'
+    [ "$(grep -c -e '--max-extra 5 --device cpu' -e '--max-extra 5 --device cuda' <<<"$output")" -eq 4 ]
+}
+
+@test "settings: what they change is made again, nothing else is" {
+    corpus data train val test_2016_flickr
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
+        TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 BEAM=1)
+    # As many checkpoints as are averaged, said before anything is trained.
+    t 2 make "${args[@]}" STEPS=2
+    expect_contains "$stderr" "AVERAGE=2: STEPS=2 and SAVE_EVERY=2 give only 1 checkpoints"
+    [ ! -e w/run ]
+    t 0 make "${args[@]}" STEPS=3
+    [ -e w/dev.en ]
+    [ -e w/dev.de ]
+    made=$(stat -c '%n %y' w/*)
+    t 0 make "${args[@]}" STEPS=3 THREADS=1
+    [ "$(stat -c '%n %y' w/*)" = "$made" ]
+    # More steps, then another search.
+    t 0 make "${args[@]}" STEPS=5
+    [[ $output = *tf-train* && $output != *--vocab-size* ]]
+    [ -e w/run/ckpt-00000005.tfm ]
+    t 0 make "${args[@]}" STEPS=5 BEAM=2
+    [[ $output = *tf-decode* && $output != *tf-train* ]]
+    # A training that is done is not another one.
+    is_refused() {
+        cp w/vocab.model "$T/vocab.before"
+        t 2 make -j4 "${args[@]}" STEPS=5 BEAM=2 "$1"
+        expect_contains "$stderr" "w: run/ was trained with different settings ($2); use another WORK"
+        cmp w/vocab.model "$T/vocab.before"
+    }
+    is_refused SEED=2 '--seed 1, not --seed 2'
+    is_refused VOCAB_SIZE=190 '--vocab-size 200, not --vocab-size 190'
+    is_refused TRAIN_FLAGS= '--warmup 30'
+    is_refused TRAIN_FLAGS='--warmup 30 --dropout 0.2' 'without --dropout 0.2'
+    t 2 make "${args[@]}" STEPS=4 BEAM=2
+    expect_contains "$stderr" "STEPS=4: w/run has already done 5"
+    t 0 make "${args[@]}" STEPS=5 BEAM=2
+    [[ $output != *tf-[td]* ]]
+    # Interrupted, it is not another one either, and continues where it was.
+    rm w/trained w/run/ckpt-00000005.tfm
+    is_refused VOCAB_SIZE=190 '--vocab-size 200, not --vocab-size 190'
+    t 0 make "${args[@]}" STEPS=5 BEAM=2
+    [ -e w/run/ckpt-00000005.tfm ]
+    [ "$(jq 'select(.event == "start").step' w/run/log.jsonl | tail -n 1)" -eq 4 ]
+    t 2 make "${args[@]}" attention SENTENCE=999 STEPS=5 BEAM=2
+    expect_contains "$stderr" "SENTENCE=999: the test set has sentences 1 to 100"
+    run -1 compgen -G 'w/sentence-*'
+    # Without its checkpoints there is no run to keep.
+    rm -r w/run
+    t 0 make "${args[@]}" STEPS=2 SAVE_EVERY=1 VOCAB_SIZE=190
+    [ -e w/run/ckpt-00000002.tfm ]
+}
+
+@test "a setting that no pipeline knows is refused, on the user's own command line" {
+    touch t.en t.de
+    args=(make -n -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t WORK=w)
+    own() { t "$1" env -u MAKELEVEL -u MAKEFLAGS "${args[@]}" "${@:2}"; }
+    own 2 VOCABSIZE=100 STEP=3
+    expect_error "STEP VOCABSIZE: no such setting; \`make -f $TOP/pipelines/text.mk help\` lists them"
+    own 2 vocab_size=100
+    expect_error "vocab_size: no such setting"
+    own 0 VOCAB_SIZE=100 STEPS=3 BAD=fail BIN= V=1 SHELL=/bin/bash TRAIN_FLAGS='--warmup 3 --x=y'
+    # Variables of the environment, and of a make that runs this one, are not settings.
+    t 0 env -u MAKELEVEL -u MAKEFLAGS STEP=3 "${args[@]}"
+    printf 'all:\n\t$(MAKE) %s\n' "${args[*]:1}" >Makefile
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make CC=other STEP=3
+    for setting in STEPS=100k SAVE_EVERY=0 AVERAGE=05 STEPS=-1; do
+        own 2 $setting
+        expect_error "$setting: a number from 1, written in digits, is required"
+    done
+    # Each pipeline accepts each setting that its help lists.
+    for p in "$TOP"/pipelines/*.mk; do
+        case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
+        settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; /FIELDS=t/d')
+        # shellcheck disable=SC2086
+        run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
+        expect_contains "$output" "No rule to make target 'none'"
+    done
+}
+
+@test "DIALECT=t2t: batches, updates, rows and checkpoints as in tensor2tensor" {
+    touch t.en t.de t.fr
+    # commands PIPELINE SETTING...: what would batch, train and average.
+    commands() {
+        make -n -f "$TOP/pipelines/$1.mk" WORK=w THREADS=1 "${@:2}" | tr -d '\\\n' | tr -s ' ' |
+            sed 's/touch/\n/; s/.*tf-batch --epochs/tf-batch --epochs/'
+    }
+    # is ARGUMENTS BATCHES MODEL MORE: what trains, and its options.
+    is() {
+        # shellcheck disable=SC2086
+        output=$(commands $1)
+        echo "$1: $output"
+        expect_contains "$output" "tf-batch --epochs 0 $2 "
+        expect_contains "$output" " $3 --seed 1$4 -o w/"
+    }
+    is 'wmt14-ende SMALL=t' '--tokens 25000 --max-length 256' \
+        '--steps 100000 --keep 5 --preset base --as paper --save-every 1400' ''
+    is 'wmt14-ende SMALL=t PRESET=big' '--tokens 25000 --max-length 256' \
+        '--steps 300000 --keep 20 --preset big --as paper --save-every 600' ''
+    is 'wmt14-ende SMALL=t DIALECT=t2t' '--tokens 4096 --as t2t --max-length 255' \
+        '--steps 250000 --keep 20 --preset base --as t2t --save-every 1400' \
+        ' --accumulate 8 --vocab-size 40960'
+    is 'wmt14-enfr SMALL=t DIALECT=t2t PRESET=big-enfr' '--tokens 4096 --as t2t --max-length 255' \
+        '--steps 250000 --keep 20 --preset big-enfr --as t2t --save-every 600' ' --accumulate 8'
+    is 'wmt14-ende SMALL=t DIALECT=t2t TOKENS=25000' '--tokens 25000 --as t2t --max-length 255' \
+        '--steps 250000 --keep 20 --preset base --as t2t --save-every 1400' ' --vocab-size 40960'
+    is 'text TRAIN=t DEV=t TEST=t DIALECT=t2t PRESET=base' \
+        '--tokens 4096 --as t2t --max-length 255' '--keep 20 --preset base --as t2t' ' --accumulate 8'
+    is 'multi30k DATA=t DIALECT=t2t' '--tokens 4000 --max-length 256' \
+        '--steps 5800 --keep 8 --preset tiny --as t2t --save-every 200' \
+        ' --warmup 2000 --lr-scale 2.5 --dropout 0.3'
+    trees='TRAIN=t.en DEV=t.en TEST=t.en'
+    is "parsing $trees" '--tokens 25000 --max-length 512' \
+        '--steps 100000 --keep 5 --preset parse-wsj --as paper --save-every 1000' ''
+    is "parsing $trees DIALECT=t2t" '--tokens 4096 --as t2t --max-length 511' \
+        '--steps 250000 --keep 20 --preset parse-wsj --as t2t --save-every 1000' ' --accumulate 8'
+    is "parsing $trees DIALECT=t2t SMALL=1" '--tokens 4000 --max-length 512' \
+        '--steps 8000 --keep 8 --preset tiny --as t2t --save-every 200' \
+        ' --warmup 1000 --lr-scale 2 --dropout 0.2'
+    t 0 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=t DIALECT=t2t ROWS='base big'
+    expect_contains "$output" " TOKENS='4096' "
+    expect_contains "$output" " PRESET=big STEPS=250000 "
+}
+
+@test "a vocabulary is trained on a sample above some number of lines, or with VOCAB_FLAGS" {
+    corpus data a dev test
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test VOCAB_SIZE=200)
+    t 0 make "${args[@]}" WORK=w w/vocab.model
+    t 0 make "${args[@]}" WORK=v v/vocab.model many=1000
+    run -1 cmp w/vocab.model v/vocab.model
+    train=(tf-tokenize --train --type unigram --vocab-size 200)
+    "${train[@]}" --max-sentences 1000 -o want w/train.en w/train.de
+    cmp want v/vocab.model
+    t 0 make "${args[@]}" WORK=v v/vocab.model many=1000 \
+        VOCAB_FLAGS='--max-sentences 900 --split-digits'
+    "${train[@]}" --max-sentences 900 --split-digits -o want w/train.en w/train.de
+    cmp want v/vocab.model
+}
+
+@test "runs with their own RESULTS share the text, the vocabulary and the streams" {
+    numbers 800 1 >mine.en
+    numbers 800 2 >mine.de
+    args=(-f "$TOP/pipelines/wmt14-ende.mk" SMALL=mine WORK=w VOCAB_SIZE=200 VOCAB_TYPE=unigram \
+        TOKENS=500 STEPS=2 SAVE_EVERY=1 AVERAGE=2 DECODE_FLAGS='--max-extra 5' BEAM=1)
+    t 0 make "${args[@]}" TRAIN_FLAGS='--layers 1 --d-model 16 --d-ff 16 --warmup 30'
+    made=$(stat -c '%n %y' w/*.*)
+    t 0 make "${args[@]}" PRESET=big TRAIN_FLAGS='--layers 1 --d-model 32 --d-ff 16 --warmup 30'
+    [[ $output = *tf-train* && $output != *"tf-tokenize --train"* ]]
+    [ "$(stat -c '%n %y' w/*.*)" = "$made" ]
+    for preset in base big; do
+        for f in score.json perplexity.json curve.svg model.tfm test.out; do
+            [ -s "w/$preset/$f" ]
+        done
+    done
+    [ "$(tf-info w/big/model.tfm | sed -n 's/^  heads *//p')" = 16 ]
+    # Neither run repeats the other.
+    t 0 make "${args[@]}" TRAIN_FLAGS='--layers 1 --d-model 16 --d-ff 16 --warmup 30'
+    [[ $output != *tf-train* ]]
+}
+
+@test "other files in a setting make that part again" {
+    corpus data a dev test
+    args=(-f "$TOP/pipelines/text.mk" DEV=data/dev TEST=data/test WORK=w w/paired)
+    t 0 make "${args[@]}" TRAIN='data/a data/dev'
+    t 0 make "${args[@]}" TRAIN=data/a
+    expect_contains "$output" "train: 600 pairs"
+    [[ $output != *data/dev* ]]
+    corpus more train val test_2016_flickr
+    corpus data train val test_2016_flickr
+    printf x | gzip >>more/val.en.gz
+    touch -d '-1 minute' data/* more/*
+    t 0 make -f "$TOP/pipelines/multi30k.mk" WORK=v v/dev.en DATA=data
+    t 0 make -f "$TOP/pipelines/multi30k.mk" WORK=v v/dev.en DATA=more
+    cmp v/dev.en <(gzip -dc more/val.en.gz)
+    # The same for debian.mk, whose DATA may also be absent.
+    corpus data train.en-de dev.en-de test.en-de
+    touch -d '-1 minute' data/*
+    args=(-f "$TOP/pipelines/debian.mk" WORK=d d/dev.en)
+    t 0 make "${args[@]}" DATA=data
+    cp d/dev.en want
+    t 0 make "${args[@]}" d/source.settings -o d/dev.en
+    echo other >d/dev.en
+    t 0 make "${args[@]}" DATA=data
+    cmp want d/dev.en
+}
+
+@test "help of every pipeline: each setting once, with its value; a folder with a space is refused" {
+    for p in "$TOP"/pipelines/*.mk; do
+        name=$(basename "$p" .mk)
+        case $name in common | experiment | wmt14) continue ;; esac
+        t 0 make -s -f "$p" help TOKENS=1234 TRAIN_FLAGS="--it's 1"
+        [ -z "$(sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1/p' <<<"$output" | sort | uniq -d)" ]
+        grep -qx '  TOKENS        1234' <<<"$output"
+        grep -qx "  TRAIN_FLAGS   --it's 1" <<<"$output"
+        [[ $output != *'$('* ]]
+        # Each setting is explained in the line after it.
+        explained=$(awk '/^  [A-Z_]+ / { if (name) print name; name = $1; next }
+            /^                    [^ ]/ { name = "" } END { if (name) print name }' <<<"$output")
+        [ -z "$explained" ] || { echo "$p: not explained: $explained" >&2; return 1; }
+        t 2 make -s -f "$p" WORK='my dir'
+        expect_error 'WORK=my dir: a name without spaces is required'
+        t 2 make -s -f "$p" RESULTS='my dir'
+        expect_error 'RESULTS=my dir: a name without spaces is required'
+    done
+    t 0 make -s -f "$TOP/pipelines/text.mk" help
+    expect_contains "$output" '  TRAIN         (needed: a stem; STEM.en and STEM.de, plain or .gz, or a file'
+    expect_contains "$output" "text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV="
+    # The paper's parser by default, a trial on request.
+    t 0 make -s -f "$TOP/pipelines/parsing.mk" help
+    grep -qx '  LAYER         (the last but one)' <<<"$output"
+    grep -qx '  PRESET        parse-wsj' <<<"$output"
+    grep -qx '  VOCAB_SIZE    16000' <<<"$output"
+    t 0 make -s -f "$TOP/pipelines/parsing.mk" help PRESET=parse-semi
+    grep -qx '  VOCAB_SIZE    32000' <<<"$output"
+    t 0 make -s -f "$TOP/pipelines/parsing.mk" help SMALL=1
+    grep -qx '  PRESET        tiny' <<<"$output"
+    [[ $output != *PAIR* ]]
+}

@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# tf-train: --init, and the vocabulary that a run stores.
+bats_require_minimum_version 1.5.0
+load helper
+load train
+
+@test "provenance after --init: the dialect is the model's, and there is no preset" {
+    train --as t2t --steps 1 -o first b.tfs
+    tf-train -q --device cpu --init first/ckpt-00000001.tfm --steps 2 --seed 2 -o run b.tfs
+    tf-cbor json run/ckpt-00000002.tfm | sed -n 1p >header.json
+    "$TF_PYTHON" - <<'PY'
+import json
+stages = json.loads(open("header.json").read())["header"]["made"]
+opts = [s["opts"] for s in stages if s["prog"] == "tf-train"]
+assert opts[-1]["as"] == "t2t" and "preset" not in opts[-1], opts[-1]
+PY
+}
+
+@test "no vocabulary to store: a new run warns, once" {
+    echo a >va
+    batches vocab=va n=40 >named.tfs
+    warning="tf-train: warning: no --vocab: the model will carry no vocabulary"
+    tr_t 0 --steps 2 -q -o none named.tfs
+    expect_error "$warning"
+    tr_t 0 --steps 4 -q -o none named.tfs
+    run -1 grep -q -e --vocab <<<"$stderr"
+    tr_t 0 --steps 2 -q --vocab va -o carried named.tfs
+    [ -z "$stderr" ]
+    t 0 tf-train --device cpu --steps 2 -q --init carried/ckpt-00000002.tfm -o init named.tfs
+    [ -z "$stderr" ]
+    t 0 tf-train --device cpu --steps 2 -q --init none/ckpt-00000004.tfm -o init2 named.tfs
+    expect_error "$warning"
+}
+
+@test "--init begins with the weights of a model" {
+    train --steps 10 -o one b.tfs
+    train --steps 1 --init one/ckpt-00000010.tfm --schedule constant --lr 0 --warmup 0 -o two b.tfs
+    "$TF_PYTHON" - <<'PY'
+import json, subprocess
+def tensors(path):
+    info = json.loads(subprocess.check_output(["tf-info", "--json", path]))
+    return info, {t["name"]: t["crc32c"] for t in info["tensors"] if t["name"].startswith("p/")}
+a, ta = tensors("one/ckpt-00000010.tfm")
+b, tb = tensors("two/ckpt-00000001.tfm")
+assert ta == tb
+assert b["made"][-1]["in"]["init"] == a["model"]
+PY
+    tr_t 1 --init one/ckpt-00000010.tfm --d-ff 64 -o three b.tfs
+    expect_error "one/ckpt-00000010.tfm: d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
+    # A run that is under way has weights of its own.
+    train --steps 2 --init one/ckpt-00000010.tfm -o whole b.tfs
+    train --steps 1 --init one/ckpt-00000010.tfm -o run b.tfs
+    train --steps 3 -o other b.tfs
+    for more in "" --force; do
+        # shellcheck disable=SC2086
+        tr_t 1 --steps 2 $more --init other/ckpt-00000003.tfm -o run b.tfs
+        expect_error "run/ckpt-00000001.tfm: started from another model than other/ckpt-00000003.tfm (repeat the command with that model)"
+    done
+    cp -r run run2
+    train --steps 2 -o run b.tfs
+    train --steps 2 --init one/ckpt-00000010.tfm -o run2 b.tfs
+    same whole/ckpt-00000002.tfm run/ckpt-00000002.tfm
+    same whole/ckpt-00000002.tfm run2/ckpt-00000002.tfm
+    tr_t 0 --steps 11 --init two/ckpt-00000001.tfm -o one b.tfs
+    expect_contains "$stderr" \
+        "tf-train: two/ckpt-00000001.tfm: ignored: the run resumes with its own weights"
+}
+
+# init OPTIONS: one step from the model `one`, with nothing but these options.
+init() {
+    tf-train -q --device cpu --init one/ckpt-00000004.tfm "$@"
+}
+
+@test "--init: architecture and vocabulary are the model's, with no other option" {
+    printf a >va
+    batches vocab=va >v.tfs
+    train --as t2t --positions learned --max-positions 20 --norm-eps 1e-5 --steps 4 --vocab va \
+        -o one v.tfs
+    init --steps 2 -o two v.tfs
+    "$TF_PYTHON" - <<'PY'
+import json, subprocess
+def info(path):
+    return json.loads(subprocess.check_output(["tf-info", "--json", path]))
+a, b = info("one/ckpt-00000004.tfm"), info("two/ckpt-00000002.tfm")
+for key in "config", "special", "vocab", "vocab_bytes", "vocab_size":
+    assert a[key] == b[key], key
+assert b["vocab_bytes"] == 1
+assert b["settings"]["schedule"] == "constant" and b["settings"]["warmup"] == 100
+assert abs(b["settings"]["lr"] - (16 * 100000) ** -0.5) < 1e-12
+with open("two/log.jsonl") as log:
+    assert json.loads(log.readline())["save_every"] == 100
+PY
+    # A preset gives the recipe, and may repeat the model.
+    t 0 tf-train -q "${small[@]}" --as t2t --positions learned --max-positions 20 --norm-eps 1e-5 \
+        --init one/ckpt-00000004.tfm --steps 1 -o preset v.tfs
+    t 0 tf-train --init one/ckpt-00000004.tfm --plan
+    expect_contains "$output" "learned positions"
+    # What only training uses is free.
+    init --dropout 0.3 --attention-dropout 0.2 --relu-dropout 0.1 --label-smoothing 0 \
+        --smoothing V --seed 2 --schedule inverse-sqrt --lr 0.001 --warmup 3 --steps 1 -o free v.tfs
+    # A stream that names no vocabulary has that of the model, here from a pipe.
+    batches size=0 >unnamed.tfs
+    init --init <(cat one/ckpt-00000004.tfm) --steps 1 -o unnamed unnamed.tfs
+    [ "$(tf-info --json unnamed/ckpt-00000001.tfm | "$TF_PYTHON" -c \
+        'import json, sys; print(json.load(sys.stdin)["vocab"])')" = "$(sum va)" ]
+    # Resumed, it makes the bytes of an uninterrupted run.
+    init --steps 1 -o part v.tfs
+    t 1 tf-train -q --device cpu --steps 2 -o part v.tfs
+    expect_error "tf-train: part/ckpt-00000001.tfm: "
+    expect_contains "$stderr" " (it started from a model: repeat its --init; "
+    init --steps 2 -o part v.tfs
+    same two/ckpt-00000002.tfm part/ckpt-00000002.tfm
+}
+
+@test "--init: a contradicting option is refused by field, and --force suggested where it helps" {
+    train --steps 4 -o one b.tfs
+    local row option field force="--force continues with the new value" \
+        shapes="the weights have other shapes"
+    while IFS=: read -r option field model run row; do
+        # shellcheck disable=SC2086
+        t 1 tf-train --device cpu --init one/ckpt-00000004.tfm $option --steps 1 -o two b.tfs
+        expect_error "tf-train: one/ckpt-00000004.tfm: "
+        expect_contains "$stderr" "$field: $model in the model, $run in this run"
+        expect_contains "$stderr" " (${!row})"
+    done <<'END'
+--heads 4:heads:2:4:force
+--d-k 4 --d-v 4:d_k:8:4:shapes
+--start zero:start:'bos':'zero':force
+--norm-eps 0.1:norm_eps:1e-06:0.1:force
+--attention-window 1:attention_window:0:1:force
+--as t2t:dialect:'paper':'t2t':force
+--pre-norm:pre_norm:false:true:shapes
+--attention-bias:attention_bias:false:true:shapes
+--d-ff 64:d_ff:32:64:shapes
+--layers 2:encoder_layers:1:2:shapes
+--vocab-size 100:vocab_size:64:100:shapes
+--tie none:tie:'all':'none':shapes
+--positions learned:positions:'sin':'learned':shapes
+--preset base:encoder_layers:1:6:shapes
+--start zero --d-ff 64:d_ff:32:64:shapes
+END
+    t 1 tf-train --init one/ckpt-00000004.tfm --heads 4 --plan
+    expect_error "heads: 2 in the model, 4 in this run"
+    batches bos=5 >other.tfs
+    t 1 tf-train --device cpu --init one/ckpt-00000004.tfm --steps 1 -o two other.tfs
+    expect_error "bos: 2 in the model, 5 in this run (--force"
+    [ ! -e two/ckpt-00000001.tfm ]
+    t 0 tf-train --device cpu --init one/ckpt-00000004.tfm --heads 4 --start zero --force \
+        --steps 1 -o two b.tfs
+    expect_contains "$stderr" "heads: 2 in the model, 4 in this run; continuing with the new value"
+    expect_contains "$stderr" "start: 'bos' in the model, 'zero' in this run; continuing"
+    t 1 tf-train --device cpu --init one/ckpt-00000004.tfm --d-ff 64 --force -o three b.tfs
+    expect_error "d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
+}
+
+@test "--init: a missing model, another vocabulary and a larger one are refused" {
+    printf a >va
+    printf b >vb
+    batches vocab=va >v.tfs
+    train --steps 1 --vocab va -o one v.tfs
+    m=one/ckpt-00000001.tfm
+    t 1 tf-train --device cpu --init none.tfm --steps 1 -o two v.tfs
+    expect_error "tf-train: none.tfm: No such file or directory"
+    batches vocab=vb >w.tfs
+    t 1 tf-train --device cpu --init $m --steps 1 -o two w.tfs
+    expect_error "tf-train: $m: vocabulary $(short va) differs from the stream: $(short vb)"
+    batches size=65 >larger.tfs
+    t 1 tf-train --device cpu --init $m --steps 1 -o two larger.tfs
+    expect_error "tf-train: $m: vocabulary of 64, the stream's has 65"
+    t 1 tf-train --device cpu --init $m --steps 1 -o two none.tfs
+    expect_error "tf-train: none.tfs: No such file or directory"
+    [ ! -e two ] || [ -z "$(ls two/*.tfm 2>/dev/null)" ]
+    # Parts of one stream, and the validation data, have its vocabulary.
+    cat v.tfs w.tfs >parts.tfs
+    tr_t 1 --steps 100 --vocab va -o parts parts.tfs
+    expect_contains "$stderr" "parts.tfs: part 1: vocabulary "
+    tr_t 1 --steps 4 --vocab va --valid w.tfs --valid-every 1 -o valid v.tfs
+    expect_contains "$stderr" "w.tfs: vocabulary "
+}
+
+@test "no vocabulary is lost: --vocab takes a model, and models without one gain it" {
+    seq 300 >text
+    tf-tokenize --train --vocab-size 20 -o vocab text 2>/dev/null
+    tf-tokenize --train --vocab-size 18 -o fewer text 2>/dev/null
+    batches vocab=vocab >v.tfs
+    batches >n.tfs
+    carried() { tf-info --json "$1" | grep -q "\"vocab_bytes\":$(stat -c %s vocab),"; }
+    train --steps 2 --vocab vocab -o one v.tfs
+    # a model as --vocab, also through a pipe
+    train --steps 2 --vocab one/ckpt-00000002.tfm -o two v.tfs
+    same one/ckpt-00000002.tfm two/ckpt-00000002.tfm
+    train --steps 2 --vocab <(cat one/ckpt-00000002.tfm) -o three v.tfs
+    same one/ckpt-00000002.tfm three/ckpt-00000002.tfm
+    # a model that only names its vocabulary, or has none, with --vocab
+    train --steps 2 -o named v.tfs
+    train --steps 2 -o none n.tfs
+    t 1 tf-train --device cpu --vocab named/ckpt-00000002.tfm -o x v.tfs
+    expect_error "named/ckpt-00000002.tfm: carries no vocabulary"
+    for m in named none; do
+        tf-train -q --device cpu --init $m/ckpt-00000002.tfm --vocab vocab --steps 1 \
+            -o from-$m n.tfs
+        carried from-$m/ckpt-00000001.tfm
+    done
+    t 1 tf-train --device cpu --init named/ckpt-00000002.tfm --vocab fewer -o y n.tfs
+    expect_error "fewer: vocabulary $(short fewer) differs from that of"
+    seq 3000 7 99999 | tr 0-9 a-j >letters
+    tf-tokenize --train --vocab-size 90 -o more letters 2>/dev/null
+    t 1 tf-train --device cpu --init none/ckpt-00000002.tfm --vocab more -o y n.tfs
+    expect_error "more: a vocabulary of 90 pieces for a model of 64"
+    # an average has it if one of the models does
+    tf-avgckpt named/ckpt-00000002.tfm one/ckpt-00000002.tfm -o mean.tfm
+    carried mean.tfm
+    tf-convert one/ckpt-00000002.tfm -o m.safetensors
+    tf-convert m.safetensors -o back.tfm
+    carried back.tfm
+    tf-tokenize -m back.tfm <<<"1 2 3" >out.tfs
+}
