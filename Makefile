@@ -468,7 +468,7 @@ runs = $(TESTS:$B/%=$(run)/%)
 run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
 	$(if $(ARCH),$(bins:$B/%=$(run)/%) $(filter $(run)/%,$(runs)))
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
-	@$(test_env) prove -j$(JOBS) --failures --comments $(runs)
+	@$(test_env) prove -j$(JOBS) --timer --failures --comments $(runs)
 
 # SCALE=10: ten times as many faults; ROWS='A1 K': only these rows; MINUTES=5: time limit of a row.
 SCALE ?= 1

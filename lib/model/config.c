@@ -105,6 +105,9 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
                        (long long)c->heads, (long long)c->d_k, (long long)c->d_v, TF_MAX_WIDTH);
     if (c->positions == TF_POS_LEARNED && c->max_positions < 1)
         return tf_fail(err, "learned positions need max_positions of at least 1");
+    if (c->positions == TF_POS_LEARNED && c->position_offset != 0)
+        return tf_fail(err, "position_offset %lld: a learned table begins with the first position",
+                       (long long)c->position_offset);
     if (c->pre_norm && !c->final_norm)
         return tf_fail(err, "pre_norm without final_norm: nothing would normalise the last sum");
     if (c->start == TF_START_BOS && c->bos < 0)

@@ -67,6 +67,11 @@ struct tf_config {
     int64_t bos, eos, pad;
 };
 
+/* Rows of the encoder's embedding. */
+static inline int64_t tf_source_ids(const struct tf_config *c)
+{
+    return c->source_vocab_size > 0 ? c->source_vocab_size : c->vocab_size;
+}
 /* The row of a member of struct tf_config; NULL if there is none of that name. */
 const struct tf_member *tf_config_field(const char *name);
 /* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */

@@ -21,7 +21,8 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
               const uint32_t *off, struct tf_err *err)
 {
     const struct tf_config *c = &k->w->config;
-    size_t rows = off[n] - off[0] + n;
+    const uint32_t end = c->source_eos;
+    size_t rows = off[n] - off[0] + n * end;
     if (tf_work_reserve(k, n, rows, 0, false, err) < 0)
         return -1;
     m->ld = (size_t)c->decoder_layers * tf_kv_width(c);
@@ -31,8 +32,9 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
     for (size_t i = 0; i < n; i++) {
         uint32_t S = off[i + 1] - off[i];
         memcpy(ids + m->off[i], src + off[i], S * sizeof *ids);
-        ids[m->off[i] + S] = (uint32_t)c->eos;
-        m->off[i + 1] = m->off[i] + S + 1;
+        if (c->source_eos)
+            ids[m->off[i] + S] = (uint32_t)c->eos;
+        m->off[i + 1] = m->off[i] + S + end;
     }
     m->n = n;
     m->rows = rows;
@@ -235,6 +237,12 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
         int next_b = last ? t->dec_norm_b : t->dec[l + !last].self.norm_b;
         add_norm(k, &f, u, pre ? next_g : p->ff.norm_g, pre ? next_b : p->ff.norm_b);
     }
-    linear(k, s->z, f.in, t->project, -1, s->rows, TF_LIN_STAT);
+    if (!pre && c->final_norm) {
+        tf_mem *out = f.in == k->step.x ? k->step.y : k->step.x;
+        k->be->add_norm_rows(k->ctx, NULL, out, NULL, f.in, tf_weight(k, t->dec_norm_g),
+                             tf_weight(k, t->dec_norm_b), s->rows, D, (float)c->norm_eps);
+        f.in = out;
+    }
+    linear(k, s->z, f.in, t->project, t->project_b, s->rows, TF_LIN_STAT);
     return 0;
 }

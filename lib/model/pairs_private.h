@@ -12,7 +12,7 @@
 /* Source and target sentences; sentence i has rows off[i] .. off[i + 1] - 1. Owns its arrays. */
 struct tf_pairs {
     size_t n;                             /* sentences */
-    uint32_t *src, *src_off;              /* ids + EOS; n + 1 offsets */
+    uint32_t *src, *src_off;              /* ids, + EOS if source_eos; n + 1 offsets */
     uint32_t *tgt_in, *tgt_out, *tgt_off; /* start + ids; ids + EOS; n + 1 offsets */
     size_t longest;                       /* rows of the longest side of any sentence */
     /* NULL, or borrowed [n]: sentence i has the source of sentence same[i] <= i, which tf_forward
@@ -20,7 +20,8 @@ struct tf_pairs {
     const uint32_t *same;
     size_t cap_n, cap_src, cap_tgt;
 };
-/* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are an error. */
+/* Fill from ids (no EOS) with offsets; memory is reused. Ids beyond the vocabulary of
+ * their side are an error. */
 int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src,
                  const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
                  struct tf_err *err) TF_MUST_CHECK;

@@ -120,11 +120,10 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
                             .dec_norm_b = -1};
     double sd = pow((double)c->d_model, -0.5);
     int64_t V = c->vocab_size, D = c->d_model;
-    int64_t V_source = c->source_vocab_size > 0 ? c->source_vocab_size : V;
     if (c->tie == TF_TIE_ALL) {
         p->src_embed = p->tgt_embed = p->project = add(p, V, D, TF_INIT_NORMAL, sd, "embed");
     } else {
-        p->src_embed = add(p, V_source, D, TF_INIT_NORMAL, sd, "enc.embed");
+        p->src_embed = add(p, tf_source_ids(c), D, TF_INIT_NORMAL, sd, "enc.embed");
         p->tgt_embed = p->project = add(p, V, D, TF_INIT_NORMAL, sd, "dec.embed");
         if (c->tie == TF_TIE_NONE)
             p->project = add(p, V, D, TF_INIT_NORMAL, sd, "dec.project");

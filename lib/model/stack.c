@@ -23,7 +23,7 @@ static struct place place(const struct tf_work *k, const struct tf_stack_acts *s
 {
     const struct tf_params *p = &k->w->params;
     bool dec = tf_is_decoder(k, side);
-    if (i == sublayers(k, side)) /* the norm at the end of a pre-norm stack */
+    if (i == sublayers(k, side)) /* the norm at the end of the stack */
         return (struct place){.gain = dec ? p->dec_norm_g : p->enc_norm_g,
                               .bias = dec ? p->dec_norm_b : p->enc_norm_b};
     int per = dec ? 3 : 2, layer = i / per;
@@ -85,6 +85,10 @@ static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
         in = side->norms[norm].y;
         res = pre ? side->norms[norm].s : in;
     }
+    if (!pre && k->w->config.final_norm) {
+        norm_fwd(k, side, n, NULL, in, (struct tf_dropout){0});
+        in = side->norms[n].y;
+    }
     return in;
 }
 
@@ -109,6 +113,10 @@ static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side, tf_mem *dou
         return;
     }
     tf_mem *dy = dout;
+    if (k->w->config.final_norm) {
+        norm_bwd(k, side, n, side->ds, NULL, dy, NULL, (struct tf_dropout){0});
+        dy = side->ds;
+    }
     for (int i = n - 1; i >= 0; i--) {
         at = place(k, side, i);
         /* dy of this norm and ds are not the same buffer */

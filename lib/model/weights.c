@@ -103,27 +103,39 @@ void tf_weights_release(struct tf_weights *w)
     *w = (struct tf_weights){0};
 }
 
+static enum tf_position_table position_table(const struct tf_config *c)
+{
+    if (c->position_table != TF_TABLE_DIALECT)
+        return c->position_table;
+    return c->dialect == TF_AS_PAPER ? TF_TABLE_PAPER : TF_TABLE_T2T;
+}
+
+/* Radians a position, of column j of D. */
+static double rate(enum tf_position_table table, int j, int D)
+{
+    const int half = D / 2;
+    if (table == TF_TABLE_PAPER)
+        return pow(10000.0, -(double)(j - j % 2) / D);
+    const int over = table == TF_TABLE_T2T ? half - 1 : half;
+    return half > 1 ? pow(10000.0, -(double)(j % half) / over) : 1;
+}
+
 /* Paper, 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same).
  * t2t: all sines, then all cosines, wavelengths 2 pi 10000^(i / (D/2 - 1)); an odd last column
- * stays 0. */
-static void sinusoids(float *pe, size_t rows, int D, enum tf_dialect as)
+ * stays 0. halves: the columns of t2t with the paper's wavelengths, 2 pi 10000^(i / (D/2)).
+ * The first row is the position `first`. */
+static void sinusoids(float *pe, size_t rows, int D, enum tf_position_table table, int64_t first)
 {
-    int half = D / 2;
-    double *rate = tf_xarray(NULL, (size_t)D, sizeof *rate); /* radians a position, by column */
-    for (int j = 0; j < D; j++)
-        rate[j] = as == TF_AS_PAPER ? pow(10000.0, -(double)(j - j % 2) / D)
-                                    : pow(10000.0, half > 1 ? -(double)(j % half) / (half - 1) : 0);
-    for (size_t t = 0; t < rows; t++) {
-        float *row = pe + t * (size_t)D;
-        for (int j = 0; j < D; j++) {
-            double a = (double)t * rate[j];
-            if (as == TF_AS_PAPER)
-                row[j] = (float)(j % 2 ? cos(a) : sin(a));
-            else
-                row[j] = (float)(j < half ? sin(a) : j < 2 * half ? cos(a) : 0);
+    const int half = D / 2;
+    const bool paper = table == TF_TABLE_PAPER;
+    for (int j = 0; j < D; j++) {
+        const double r = rate(table, j, D);
+        const bool zero = !paper && j == 2 * half, sine = paper ? j % 2 == 0 : j < half;
+        for (size_t t = 0; t < rows; t++) {
+            const double a = (double)((size_t)first + t) * r;
+            pe[t * (size_t)D + (size_t)j] = zero ? 0 : (float)(sine ? sin(a) : cos(a));
         }
     }
-    free(rate);
 }
 
 int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
@@ -146,7 +158,7 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
         free(pe);
         return tf_context(err, "positions");
     }
-    sinusoids(pe, rows, (int)D, w->config.dialect);
+    sinusoids(pe, rows, (int)D, position_table(&w->config), w->config.position_offset);
     int rc = upload(w, mem, pe, rows * D, err);
     free(pe);
     tf_mem *gone = rc == 0 ? w->sinusoids : mem;

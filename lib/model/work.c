@@ -129,7 +129,7 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
 {
     const struct tf_config *c = &k->w->config;
     size_t layers = (size_t)(decoder ? c->decoder_layers : c->encoder_layers);
-    size_t norms = layers * (decoder ? 3 : 2) + (c->pre_norm ? 1 : 0);
+    size_t norms = layers * (decoder ? 3 : 2) + (c->final_norm ? 1 : 0);
     bool train = k->backward;
     s->rows = err->status || k->counting ? NULL : k->be->rows_new(k->ctx, rows, n, err);
     s->norms = tf_xcalloc(norms, sizeof *s->norms);
