@@ -41,6 +41,7 @@ struct tf_stack_acts {
     tf_mem *u;                     /* [R, D]: a sublayer's output */
     tf_mem *du, *ds, *dy;          /* [R, D]: gradients of u, of sums and of outputs of norms */
     tf_mem *d_o, *d_in, *d_hidden; /* gradients of a sublayer's own activations */
+    tf_mem *swished;               /* the result of swish; NULL with ReLU */
 };
 
 struct tf_work {

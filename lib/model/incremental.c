@@ -200,7 +200,11 @@ static void cross_step(struct tf_work *k, const struct tf_memory *m, const struc
 static void ff_step(struct tf_work *k, int layer, size_t rows, tf_mem *in, tf_mem *u)
 {
     const struct tf_ff_params *p = &k->w->params.dec[layer].ff;
-    linear(k, k->step.hidden, in, p->w1, p->b1, rows, TF_LIN_RELU);
+    const bool swish = k->w->config.activation == TF_ACTIVATION_SWISH;
+    linear(k, k->step.hidden, in, p->w1, p->b1, rows, swish ? 0 : TF_LIN_RELU);
+    if (swish)
+        k->be->swish_rows(k->ctx, k->step.hidden, k->step.hidden, rows,
+                          (int)k->w->config.d_ff);
     linear(k, u, k->step.hidden, p->w2, p->b2, rows, 0);
 }
 

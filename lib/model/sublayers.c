@@ -130,7 +130,14 @@ static void attention_bwd(struct tf_work *k, struct tf_stack_acts *side, bool cr
                   no_dropout);
 }
 
-/* ---- feed-forward: u = max(0, x W1 + b1) W2 + b2 ---- */
+/* ---- feed-forward: u = f(x W1 + b1) W2 + b2, f = max(0, .) or swish. ReLU's `hidden` is its
+ * result, from which its gradient follows. Swish's is what goes in: its result is computed again in
+ * the backward pass, into a buffer that all layers share ---- */
+
+static bool swishes(const struct tf_work *k)
+{
+    return k->w->config.activation == TF_ACTIVATION_SWISH;
+}
 
 static struct tf_dropout relu_dropout(const struct tf_work *k, const struct tf_stack_acts *side,
                                       int layer)
@@ -142,10 +149,17 @@ static struct tf_dropout relu_dropout(const struct tf_work *k, const struct tf_s
 static void ff_fwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in)
 {
     const struct tf_ff_params *p = &layer_params(k, side, layer)->ff;
-    tf_mem *hidden = side->layers[layer].hidden;
-    tf_linear_fwd(k, hidden, in, p->w1, p->b1, side, TF_LIN_RELU | (k->training ? TF_LIN_SAVE : 0),
-                  relu_dropout(k, side, layer));
-    tf_linear_fwd(k, side->u, hidden, p->w2, p->b2, side, 0, no_dropout);
+    tf_mem *hidden = side->layers[layer].hidden, *result = hidden;
+    const struct tf_dropout dropout = relu_dropout(k, side, layer);
+    if (swishes(k)) {
+        result = k->training ? side->swished : hidden;
+        tf_linear_fwd(k, hidden, in, p->w1, p->b1, side, 0, no_dropout);
+        k->be->swish_fwd(k->ctx, result, hidden, side->rows, (int)k->w->config.d_ff, dropout);
+    } else {
+        tf_linear_fwd(k, hidden, in, p->w1, p->b1, side,
+                      TF_LIN_RELU | (k->training ? TF_LIN_SAVE : 0), dropout);
+    }
+    tf_linear_fwd(k, side->u, result, p->w2, p->b2, side, 0, no_dropout);
 }
 
 static void ff_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in,
@@ -153,8 +167,17 @@ static void ff_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, con
 {
     const struct tf_ff_params *p = &layer_params(k, side, layer)->ff;
     tf_mem *hidden = side->layers[layer].hidden;
-    tf_linear_bwd(k, side->d_hidden, side->du, hidden, p->w2, p->b2, side, TF_LIN_FROM_RELU,
-                  relu_dropout(k, side, layer));
+    const struct tf_dropout dropout = relu_dropout(k, side, layer);
+    if (swishes(k)) {
+        const int F = (int)k->w->config.d_ff;
+        k->be->swish_fwd(k->ctx, side->swished, hidden, side->rows, F, dropout);
+        tf_linear_bwd(k, side->d_hidden, side->du, side->swished, p->w2, p->b2, side, 0,
+                      no_dropout);
+        k->be->swish_bwd(k->ctx, side->d_hidden, side->d_hidden, hidden, side->rows, F, dropout);
+    } else {
+        tf_linear_bwd(k, side->d_hidden, side->du, hidden, p->w2, p->b2, side, TF_LIN_FROM_RELU,
+                      dropout);
+    }
     tf_linear_bwd(k, din, side->d_hidden, in, p->w1, p->b1, side, add ? TF_LIN_ADD_DX : 0,
                   no_dropout);
 }

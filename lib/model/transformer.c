@@ -46,6 +46,7 @@ static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x, tf_mem *acc)
         .rows = k->dec.rows,
         .x = x,
         .e = tf_weight(k, k->w->params.project),
+        .b = tf_weight(k, k->w->params.project_b),
         .targets = k->tgt_out,
         .V = (int)c->vocab_size,
         .D = (int)c->d_model,
@@ -75,6 +76,7 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     struct tf_xent x = xent_args(k, out, acc);
     x.dx = k->dec.dy;
     x.de = tf_grad(k, k->w->params.project);
+    x.db = tf_grad(k, k->w->params.project_b);
     k->be->xent(k->ctx, &x);
     clear_added(k);
     tf_decoder_bwd(k, k->dec.dy);

@@ -120,6 +120,8 @@ static void make_gradients(struct tf_work *k, struct tf_stack_acts *s, size_t ro
     s->d_o = own_acts(k, rows, c->heads * c->d_v, err);
     s->d_in = own_acts(k, rows, c->heads * (2 * c->d_k + c->d_v), err);
     s->d_hidden = own_acts(k, rows, c->d_ff, err);
+    if (c->activation == TF_ACTIVATION_SWISH)
+        s->swished = own_acts(k, rows, c->d_ff, err);
 }
 
 /* Buffers of one stack. Without a backward pass all layers share one set, outputs of norms

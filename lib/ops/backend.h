@@ -102,7 +102,7 @@ struct tf_attention {
 };
 
 /* Projection to the vocabulary, softmax, cross-entropy with label smoothing, and their gradients,
- * without ever keeping [R, V]: z = x E', log p = z - logsumexp(z), target distribution q = on at
+ * without ever keeping [R, V]: z = x E' + b, log p = z - logsumexp(z), target distribution q = on at
  * the target, off elsewhere; loss = -sum_j q_j log p_j.
  * paper: on = 1 - eps + eps/V, off = eps/V. t2t: on = 1 - eps, off = eps/(V - 1). dz = p - q
  * (not divided by the number of tokens). */
@@ -110,6 +110,7 @@ struct tf_xent {
     const struct tf_rows *rows;
     const tf_mem_act *x;       /* [R, D] */
     const tf_mem_param *e;     /* [V, D] */
+    const tf_mem_param *b;     /* [V], or NULL: 0 */
     const tf_mem_u32 *targets; /* [R] */
     int V, D;
     float on, off;
@@ -119,6 +120,7 @@ struct tf_xent {
     tf_mem_stat *logp; /* [R] or NULL: log p(target) */
     tf_mem_act *dx;    /* [R, D] or NULL (forward only): overwritten */
     tf_mem_param *de;  /* [V, D]: overwritten; NULL with dx NULL */
+    tf_mem_param *db;  /* [V]: overwritten; NULL with dx or b NULL */
 };
 
 /* Adam (Kingma & Ba 2015), paper section 5.3:
@@ -292,6 +294,9 @@ typedef int tf_sync_within_fn(struct tf_ctx *c, double seconds, struct tf_err *e
     OP(embed_bwd)                                                                                 \
     OP(linear_fwd)                                                                                \
     OP(linear_bwd)                                                                                \
+    OP(swish_fwd)                                                                                 \
+    OP(swish_bwd)                                                                                 \
+    OP(swish_rows)                                                                                \
     OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent) OP(embed_rows) \
         OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
 
@@ -320,6 +325,17 @@ typedef void tf_linear_bwd_fn(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw
                               tf_mem_act *dy, const tf_mem_act *x, const tf_mem_param *w,
                               const struct tf_rows *r, int N, int K, unsigned flags,
                               struct tf_dropout dropout);
+
+/* y = dropout(x / (1 + exp(-x))); y may be x. x [R, N]. ROW-WISE. */
+typedef void tf_swish_fwd_fn(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x,
+                             const struct tf_rows *r, int N, struct tf_dropout dropout);
+/* dx = dropout'(dy) s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); dx may be dy. */
+typedef void tf_swish_bwd_fn(struct tf_ctx *c, tf_mem_act *dx, const tf_mem_act *dy,
+                             const tf_mem_act *x, const struct tf_rows *r, int N,
+                             struct tf_dropout dropout);
+/* swish_fwd on a plain number of rows, without dropout. ROW-WISE. */
+typedef void tf_swish_rows_fn(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x, size_t rows,
+                              int N);
 
 /* s = res + dropout(x); y = (s - mean) * rstd * gain + bias, mean and rstd = 1/sqrt(var + eps) of
  * the row, biased variance. x may be NULL (s = res); s may be NULL when it is not needed later, and

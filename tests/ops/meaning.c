@@ -337,6 +337,53 @@ static void test_xent(void)
     let_go(r, NULL);
 }
 
+/* The same logits, two of which come from the bias. */
+static void test_xent_bias(void)
+{
+    struct tf_rows *r = rows(1, (const uint32_t[]){0, 2});
+    struct tf_xent x = {.rows = r,
+                        .x = PUT(TF_ELEM_ACT, 1, 1),
+                        .e = PUT(TF_ELEM_PARAM, 0, (float)log(3), 0, 0),
+                        .b = PUT(TF_ELEM_PARAM, 0, 0, (float)log(3), 0),
+                        .targets = PUT(TF_ELEM_U32, 2, 3),
+                        .V = 4,
+                        .D = 1,
+                        .on = 1,
+                        .acc = PUT(TF_ELEM_F64, 0, 0, 0, 0),
+                        .dx = fill(TF_ELEM_ACT, 0, 2),
+                        .de = fill(TF_ELEM_PARAM, 9, 4),
+                        .db = fill(TF_ELEM_PARAM, 9, 4)};
+    l.be->set_rng_state(l.c, &step);
+    l.be->xent(l.c, &x);
+    is_near(get(x.acc, TF_ELEM_F64, 4)[0], log(8 / 3.0) + log(8), off_by, "%s: loss with a bias",
+            l.name);
+    const double *v = get(x.db, TF_ELEM_PARAM, 4);
+    ok(fabs(v[0] - 0.25) < off_by && fabs(v[1] - 0.75) < off_by && fabs(v[2] + 0.25) < off_by &&
+           fabs(v[3] + 0.75) < off_by,
+       "%s: gradient of the bias", l.name);
+    let_go(r, NULL);
+}
+
+static void test_swish(void)
+{
+    struct tf_rows *r = rows(1, (const uint32_t[]){0, 1});
+    tf_mem *x = PUT(TF_ELEM_ACT, 0, (float)log(3), -100, 40), *y = fill(TF_ELEM_ACT, 0, 4),
+           *dy = PUT(TF_ELEM_ACT, 4, 16, 1, 1);
+    l.be->swish_fwd(l.c, y, x, r, 4, (struct tf_dropout){0});
+    const double *v = get(y, TF_ELEM_ACT, 4);
+    ok(v[0] == 0 && fabs(v[1] - 0.75 * log(3)) < 4 * off_by && fabs(v[2]) < 1e-30 && v[3] == 40,
+       "%s: swish of 0, ln 3, -100 and 40", l.name);
+    l.be->swish_bwd(l.c, dy, dy, x, r, 4, (struct tf_dropout){0});
+    v = get(dy, TF_ELEM_ACT, 4);
+    ok(v[0] == 2 && fabs(v[1] - (12 + 3 * log(3))) < 16 * off_by && fabs(v[2]) < 1e-30 && v[3] == 1,
+       "%s: its gradient", l.name);
+    l.be->swish_rows(l.c, y, x, 2, 2);
+    v = get(y, TF_ELEM_ACT, 4);
+    ok(v[0] == 0 && fabs(v[1] - 0.75 * log(3)) < 4 * off_by && v[3] == 40, "%s: swish of plain rows",
+       l.name);
+    let_go(r, NULL);
+}
+
 static void test_decoding(void)
 {
     tf_mem *z = PUT(TF_ELEM_STAT, 0, (float)log(3), -INFINITY),
@@ -433,6 +480,8 @@ int main(void)
         test_embed();
         test_norm();
         test_xent();
+        test_xent_bias();
+        test_swish();
         test_decoding();
         close_lane(&l);
     }

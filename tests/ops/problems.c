@@ -177,6 +177,39 @@ static void run_feed_forward(struct run *r, const struct problem *p)
     take(r, "db2", db2, P_, WHOLE, D, 1);
 }
 
+/* ---- swish ---- */
+
+static void make_swish(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->N = draw_width(g, small);
+    p->dropout = draw_dropout(g);
+    p->layout = (int)tf_rng_below(g, 2);
+    add_normal(p, g, "x", A_, PER_Q, (size_t)p->N, small ? 1 : 20);
+    add_normal(p, g, "dy", A_, PER_Q, (size_t)p->N, 1);
+    label(p, "N %d in place %d", p->N, p->layout);
+}
+
+static void run_swish(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    const size_t N = (size_t)p->N;
+    tf_mem *x = give(r, "x"), *dy = give_inout(r, "dy"), *y = want(r, A_, PER_Q, N),
+           *dx = p->layout ? dy : want(r, A_, PER_Q, N);
+    be->set_rng_state(r->l->c, &p->step);
+    be->swish_fwd(r->l->c, y, x, r->q, p->N, p->dropout);
+    be->swish_bwd(r->l->c, dx, dy, x, r->q, p->N, p->dropout);
+    take(r, "y", y, A_, PER_Q, N, 0);
+    take(r, "dx", dx, A_, PER_Q, N, 0);
+}
+
+static void run_swish_rows(struct run *r, const struct problem *p)
+{
+    tf_mem *x = give_inout(r, "x"), *y = p->layout ? x : want(r, A_, PER_Q, (size_t)p->N);
+    r->l->be->swish_rows(r->l->c, y, x, r->rows, p->N);
+    take(r, "y", y, A_, PER_Q, (size_t)p->N, 0);
+}
+
 /* ---- add and norm ---- */
 
 enum { S_OWN, S_IS_RES, S_IS_X, S_NONE };
@@ -474,8 +507,11 @@ static void make_xent(struct problem *p, struct tf_rng *g, bool small)
     one[0] = 1;
     p->alias = forward;
     p->layout = chance(g, 0.5); /* with logp */
-    label(p, "D %d V %d on %g off %g%s%s logp %d", p->D, p->V, (double)p->on, (double)p->off,
-          ties ? " ties" : "", forward ? " forward" : "", p->layout);
+    if (chance(g, 0.5))
+        add_grid(p, g, "b", P_, WHOLE, V, 0.25);
+    label(p, "D %d V %d on %g off %g%s%s b %d logp %d", p->D, p->V, (double)p->on,
+          (double)p->off, ties ? " ties" : "", forward ? " forward" : "",
+          find_input(p, "b") != NULL, p->layout);
 }
 
 static void run_xent(struct run *r, const struct problem *p)
@@ -484,11 +520,13 @@ static void run_xent(struct run *r, const struct problem *p)
     struct tf_xent x = {.rows = r->q, .V = p->V, .D = p->D, .on = p->on, .off = p->off};
     x.x = give(r, "x");
     x.e = give(r, "e");
+    x.b = give(r, "b");
     x.targets = give(r, "targets");
     x.acc = give_inout(r, "acc0");
     x.logp = p->layout ? want(r, S_, PER_Q, 1) : NULL;
     x.dx = p->alias ? NULL : want(r, A_, PER_Q, D);
     x.de = p->alias ? NULL : want(r, P_, WHOLE, V * D);
+    x.db = p->alias || x.b == NULL ? NULL : want(r, P_, WHOLE, V);
     r->l->be->set_rng_state(r->l->c, &p->step);
     r->l->be->xent(r->l->c, &x);
     take_strided(r, "loss", x.acc, F_, WHOLE, 4, 0, 1, 0);
@@ -498,6 +536,7 @@ static void run_xent(struct run *r, const struct problem *p)
     take(r, "logp", x.logp, S_, PER_Q, 1, 1);
     take(r, "dx", x.dx, A_, PER_Q, D, 1);
     take(r, "de", x.de, P_, WHOLE, V * D, 1);
+    take(r, "db", x.db, P_, WHOLE, V, 1);
 }
 
 /* ---- updates ---- */
@@ -708,6 +747,8 @@ const struct op all_ops[] = {
      .wrt = {{"x", "dx", "dx0"}, {"w", "dw", NULL}, {"b", "db", NULL}}},
     {OP("feed_forward", feed_forward, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"y", "dy"}},
      .wrt = {{"x", "dx", NULL}, {"w", "dw", NULL}, {"b", "db", NULL}, {"w2", "dw2", NULL}}},
+    {OP("swish", swish, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"y", "dy"}},
+     .wrt = {{"x", "dx", NULL}}},
     {OP("add_norm", add_norm, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE,
      .loss = {{"y", "dy"}, {"s", "dsum"}},
      .wrt = {{"x", "dx", NULL},
@@ -717,12 +758,14 @@ const struct op all_ops[] = {
     {OP("attention", attention, 1e-5), .bf16 = 8e-2, .fp16 = 1.2e-2, ROW_WISE,
      .loss = {{"o", "do"}}, .wrt = {{"q", "dq", NULL}, {"k", "dk", NULL}, {"v", "dv", NULL}}},
     {OP("xent", xent, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"loss", "one"}},
-     .wrt = {{"x", "dx", NULL}, {"e", "de", NULL}}},
+     .wrt = {{"x", "dx", NULL}, {"e", "de", NULL}, {"b", "db", NULL}}},
     {FLAT("add", add, 1e-6)},
     {FLAT("sumsq and sum", sums, 1e-6)},
     {FLAT("adam", adam, 1e-6)},
     {FLAT("ema", ema, 1e-6)},
     {OP("linear_packed", packed, 1e-5), .bf16 = 2.5e-2, .fp16 = 2e-3, PLAIN},
+    {.name = "swish_rows", .make = make_swish, .run = run_swish_rows, .tolerance = 1e-6,
+     .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("embed_rows", embed_rows, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("add_norm_rows", norm_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("cached_attention", cached_attention, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},

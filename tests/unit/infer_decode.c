@@ -480,7 +480,8 @@ int main(void)
         snprintf(name, sizeof name, "model%d.tfm", i);
         models[i] = temp_path(name);
         if (i == 1)
-            c.pre_norm = c.final_norm = true, c.tie = TF_TIE_NONE, c.d_model = 24, c.attention_bias = true;
+            c.pre_norm = c.final_norm = c.attention_bias = true, c.tie = TF_TIE_NONE,
+            c.d_model = 24;
         if (i == 2)
             c.positions = TF_POS_LEARNED, c.max_positions = 16, c.start = TF_START_ZERO,
             c.tie = TF_TIE_DECODER;

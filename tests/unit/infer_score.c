@@ -193,6 +193,10 @@ static void configurations(void)
              {"pre-norm", {.pre_norm = true}},
              {"keys wider than values", {.d_k = 12, .d_v = 5}},
              {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
+             {"swish, output bias", {.activation = TF_ACTIVATION_SWISH, .output_bias = true}},
+             {"post-norm with final norms", {.final_norm = true}},
+             {"halves from the third row on",
+              {.position_table = TF_TABLE_HALVES, .position_offset = 2}},
              {"t2t", {.dialect = TF_AS_T2T, .start = TF_START_ZERO, .bos = -1}}};
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
         struct tf_config c = decode_config();
@@ -202,7 +206,12 @@ static void configurations(void)
         c.attention_window = v[i].c.attention_window;
         c.positions = v[i].c.positions;
         c.max_positions = v[i].c.max_positions;
-        c.pre_norm = c.final_norm = v[i].c.pre_norm;
+        c.pre_norm = v[i].c.pre_norm;
+        c.final_norm = v[i].c.pre_norm || v[i].c.final_norm;
+        c.activation = v[i].c.activation;
+        c.output_bias = v[i].c.output_bias;
+        c.position_table = v[i].c.position_table;
+        c.position_offset = v[i].c.position_offset;
         c.d_k = v[i].c.d_k ? v[i].c.d_k : c.d_k;
         c.d_v = v[i].c.d_v ? v[i].c.d_v : c.d_v;
         c.tie = v[i].c.tie;

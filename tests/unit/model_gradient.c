@@ -139,6 +139,11 @@ int main(void)
     c.source_eos = false;
     check("sources without their end, one of them empty", &c);
     c = plain;
+    c.activation = TF_ACTIVATION_SWISH;
+    c.output_bias = true;
+    c.relu_dropout = 0.3;
+    check("swish, output bias", &c);
+    c = plain;
     c.encoder_layers = 3;
     c.decoder_layers = 1;
     c.heads = 3;

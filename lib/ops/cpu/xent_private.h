@@ -91,6 +91,26 @@ static void gradients(const struct tf_xent *x, float *dz, const float *z, const 
             dz[(targets[r] - first) * ld + r] -= x->on - x->off;
 }
 
+/* z [n, ld] += the biases of its entries. */
+static void add_bias(float *z, const float *b, size_t ld, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        for (size_t r = 0; r < ld; r += 16)
+            v_store(z + j * ld + r, v_add(v_load(z + j * ld + r), v_set(b[j])));
+}
+
+/* db [n] (+)= the sums of dz [n, ld] over its first `rows` rows; adds where it is not the first
+ * chunk. */
+static void bias_gradient(float *db, const float *dz, size_t ld, size_t n, size_t rows, bool add)
+{
+    for (size_t j = 0; j < n; j++) {
+        v16f sum = v_set(0);
+        for (size_t r = 0; r < rows; r += 16)
+            sum = v_add(sum, v_load_n(dz + j * ld + r, rows - r));
+        db[j] = (add ? db[j] : 0) + v_sum(sum);
+    }
+}
+
 /* Losses of rows i .. i+n-1 from their stats; lse [n] out. */
 static void losses(const struct tf_xent *x, float *lse, const struct stats *s,
                    const uint32_t *targets, size_t i, size_t n)
@@ -150,6 +170,8 @@ static void cross_entropy(struct tf_ctx *c, const struct tf_xent *x, const struc
     float *dz = back ? tf_cpu_scratch(c, TF_CPU_BLOCK, p->block * width) : NULL;
     if (back && rows == 0)
         memset(x->de, 0, V * D * sizeof(float));
+    if (x->db != NULL && rows == 0)
+        memset(x->db, 0, V * sizeof(float));
 
     for (size_t i = 0; i < rows; i += step) {
         const uint32_t *targets = (const uint32_t *)x->targets + i;
@@ -165,6 +187,8 @@ static void cross_entropy(struct tf_ctx *c, const struct tf_xent *x, const struc
             const size_t m = least(p->block, V - v);
             float *block = z + (back ? v * k.ld : 0);
             p->logits(&k, block, v, m);
+            if (x->b != NULL)
+                add_bias(block, in(x->b, v), k.ld, m);
             gather(&s, block, k.ld, m, (uint32_t)v, targets, k.n);
         }
         losses(x, lse, &s, targets, i, k.n);
@@ -172,6 +196,8 @@ static void cross_entropy(struct tf_ctx *c, const struct tf_xent *x, const struc
             const size_t m = least(p->block, V - v);
             gradients(x, dz, z + v * k.ld, lse, k.ld, m, (uint32_t)v, targets, k.n);
             p->multiply_out(&k, dz, v, m);
+            if (x->db != NULL)
+                bias_gradient(out(x->db, v), dz, k.ld, m, k.n, i > 0);
         }
     }
 }

@@ -1,6 +1,7 @@
 /* xent.cu - projection to the vocabulary, softmax and cross-entropy with label smoothing, and their
- * gradients, in chunks of rows: z = x E'; then a block a row turns its logits into the terms of the
- * loss and, in place, into dz = softmax(z) - q; then dx = dz E and dE += dz' x.
+ * gradients, in chunks of rows: z = x E'; then a block a row adds the biases and turns its logits
+ * into the terms of the loss and, in place, into dz = softmax(z) - q; then dx = dz E, dE += dz' x
+ * and db += the sums of dz's columns.
  *
  * Logits are in A where gradients are computed, because the tensor cores need dz in A, and in float
  * where only the loss is requested. */
@@ -37,6 +38,14 @@ __device__ static inline float exp_of(float z, float max)
     return exp2f(fmaf(z, LOG2E, max == -INFINITY ? 0 : -max * LOG2E));
 }
 
+/* z [N] += b[j ..], of which those before V exist; b NULL: 0 */
+template <int N>
+__device__ static inline void add_bias(float z[N], const float *b, uint32_t j, uint32_t V)
+{
+    for (uint32_t i = 0; i < N && j + i < V; i++)
+        z[i] += b[j + i];
+}
+
 /* N neighbours from column j on, of which those before V count. */
 template <int N>
 __device__ static inline void see(struct seen &s, float z[N], uint32_t j, uint32_t V, float target)
@@ -65,9 +74,9 @@ __device__ static inline void see(struct seen &s, float z[N], uint32_t j, uint32
 
 /* Logits z [rows of the chunk, ld], ld a multiple of the elements of a vec. terms: TERMS arrays of
  * a row each; logp NULL or by row. GRADIENT: z becomes dz, 0 in rows past the count. */
-template <typename Z, bool GRADIENT>
+template <typename Z, bool GRADIENT, bool BIAS>
 static __global__ void __launch_bounds__(THREADS)
-    softmax(Z *z, size_t ld, size_t begin, const uint32_t *targets, const struct tf_rows_head *head,
+    softmax(Z *z, const float *b, size_t ld, size_t begin, const uint32_t *targets, const struct tf_rows_head *head,
             size_t cap, uint32_t V, float on, float off, double *terms, float *logp)
 {
     constexpr int N = vec<Z>::N;
@@ -83,13 +92,15 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     }
     uint32_t target = targets[row], vecs = (V + N - 1) / N;
-    float zt = to_float(z[target]), v[N];
+    float zt = to_float(z[target]) + (BIAS ? b[target] : 0), v[N];
     struct seen s = {-INFINITY, 0, 0, UINT32_MAX};
     if (threadIdx.x == 0)
         best = UINT32_MAX;
     each_of_block<4>((const vec<Z> *)z, vecs, [&](uint32_t j, const vec<Z> &x) {
         for (int i = 0; i < N; i++)
             v[i] = to_float(x.v[i]);
+        if (BIAS)
+            add_bias<N>(v, b, j * N, V);
         see<N>(s, v, j * N, V, zt);
     });
     float max = block_max(s.max, room),
@@ -111,8 +122,12 @@ static __global__ void __launch_bounds__(THREADS)
     float scale = 1 / total;
     each_of_block<4>((const vec<Z> *)z, vecs, [&](uint32_t j, vec<Z> x) {
         for (uint32_t i = 0; i < N; i++)
-            x.v[i] = from_float<Z>(exp_of(to_float(x.v[i]), max) * scale -
-                                   (j * N + i == target ? on : off));
+            v[i] = to_float(x.v[i]);
+        if (BIAS)
+            add_bias<N>(v, b, j * N, V);
+        for (uint32_t i = 0; i < N; i++)
+            x.v[i] =
+                from_float<Z>(exp_of(v[i], max) * scale - (j * N + i == target ? on : off));
         *(vec<Z> *)(z + j * N) = x;
     });
 }
@@ -132,6 +147,36 @@ static __global__ void __launch_bounds__(1024)
         if (blockIdx.x == 0)
             acc[TERMS] += head->rows;
     }
+}
+
+/* db[j] (+)= the sum of column j of dz [rows, ld]; adds where it is not the first chunk. A block has
+ * LANES columns; thread (lane, group) takes every GROUPS-th row. */
+enum { LANES = 32, GROUPS = 16 };
+template <typename A>
+static __global__ void __launch_bounds__(LANES *GROUPS)
+    bias_gradient(float *db, const A *dz, size_t ld, size_t rows, uint32_t V, bool add)
+{
+    __shared__ float room[GROUPS][LANES];
+    const uint32_t j = blockIdx.x * LANES + threadIdx.x;
+    float sum = 0;
+    if (j < V)
+        for (size_t r = threadIdx.y; r < rows; r += GROUPS)
+            sum += to_float(dz[r * ld + j]);
+    room[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y > 0 || j >= V)
+        return;
+    sum = add ? db[j] : 0;
+    for (int g = 0; g < GROUPS; g++)
+        sum += room[g][threadIdx.x];
+    db[j] = sum;
+}
+
+static void clear(struct tf_ctx *c, tf_mem *p, size_t n)
+{
+    cudaError_t failed = cudaMemsetAsync(p, 0, n * sizeof(float), tf_cuda_stream(c));
+    if (failed != cudaSuccess)
+        tf_cuda_failed(c, failed, "xent");
 }
 
 template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct tf_xent *x)
@@ -157,7 +202,8 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
     unsigned threads = div_up(ld, 1024) * 32; /* for about four loads each; a function of V alone */
     threads = threads < (unsigned)THREADS ? threads : (unsigned)THREADS;
     auto run = [&](auto kernel, auto *z, size_t begin, size_t n) {
-        launch(c, "xent", kernel, dim3((unsigned)n), dim3(threads), 0, z, ld, begin,
+        launch(c, "xent", kernel, dim3((unsigned)n), dim3(threads), 0, z,
+               (const float *)x->b, ld, begin,
                (const uint32_t *)x->targets, x->rows->head, cap, (uint32_t)V, x->on, x->off, terms,
                (float *)x->logp);
     };
@@ -171,10 +217,15 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
         logits.d = room, logits.ldd = ld, logits.out = logit;
         tf_blas_gemm(c, &logits);
         if (x->dx == nullptr) {
-            run(softmax<float, false>, (float *)room, begin, n);
+            run(x->b != nullptr ? softmax<float, false, true> : softmax<float, false, false>,
+                (float *)room, begin, n);
             continue;
         }
-        run(softmax<A, true>, (A *)room, begin, n);
+        run(x->b != nullptr ? softmax<A, true, true> : softmax<A, true, false>, (A *)room, begin,
+            n);
+        if (x->db != nullptr)
+            launch(c, "xent", bias_gradient<A>, dim3(div_up(V, LANES)), dim3(LANES, GROUPS), 0,
+                   (float *)x->db, (const A *)room, ld, n, (uint32_t)V, begin > 0);
         struct tf_gemm dx = {}, de = {};
         dx.M = (int)n, dx.N = x->D, dx.K = x->V;
         dx.a = room, dx.lda = ld, dx.b = e, dx.ldb = D, dx.ab = kind;
@@ -188,10 +239,11 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
     if (cap > 0)
         launch(c, "xent", add_terms, dim3(TERMS), dim3(1024), 0, (double *)x->acc,
                (const double *)terms, x->rows->head, cap);
-    else if (x->de != nullptr) {
-        cudaError_t failed = cudaMemsetAsync(x->de, 0, V * D * sizeof(float), tf_cuda_stream(c));
-        if (failed != cudaSuccess)
-            tf_cuda_failed(c, failed, "xent");
+    else {
+        if (x->de != nullptr)
+            clear(c, x->de, V * D);
+        if (x->db != nullptr)
+            clear(c, x->db, V);
     }
 }
 

@@ -1,6 +1,6 @@
 /* xent.c - projection to the vocabulary, softmax and cross-entropy with label smoothing (paper,
  * section 5.4), in two walks that never hold [R, V]: the first by row for losses and dx, the second
- * by vocabulary entry for de. */
+ * by vocabulary entry for de and db. */
 #include "ops/ref/ref_private.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ static double logit(const struct tf_xent *x, size_t row, size_t j)
 {
     size_t D = (size_t)x->D;
     const tf_real *a = (const tf_real *)x->x + row * D, *b = (const tf_real *)x->e + j * D;
-    double z = 0;
+    double z = x->b != NULL ? (double)*in(x->b, j) : 0;
     for (size_t d = 0; d < D; d++)
         z += (double)a[d] * (double)b[d];
     return z;
@@ -59,6 +59,7 @@ void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
     if (de == NULL)
         return;
     for (size_t j = 0; j < V; j++) {
+        double bias = 0;
         for (size_t d = 0; d < D; d++)
             sum[d] = 0;
         for (size_t i = 0; i < rows; i++) {
@@ -66,7 +67,10 @@ void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
                         (double)(j == targets[i] ? x->on : x->off);
             for (size_t d = 0; d < D; d++)
                 sum[d] += dz * (double)*in(x->x, i * D + d);
+            bias += dz;
         }
+        if (x->db != NULL)
+            *out(x->db, j) = (tf_real)bias;
         for (size_t d = 0; d < D; d++)
             de[j * D + d] = (tf_real)sum[d];
     }
