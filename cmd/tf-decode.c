@@ -30,6 +30,9 @@ static struct tf_opt opts[] = {
     OPT_REAL('a', "alpha", &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100,
              .flags = TF_OPT_SEMANTIC,
              .help = "length penalty: score = logp / ((5 + length) / 6)^X"),
+    OPT_REAL(0, "normalize", &o.normalize, .arg = "X", .lo = 0, .hi = 100,
+             .flags = TF_OPT_SEMANTIC, .excludes = "alpha",
+             .help = "another length penalty instead, Marian's: score = logp / length^X"),
     OPT_INT(0, "max-extra", &o.max_extra, .arg = "N", .def = TEXT(TF_MAX_EXTRA), .lo = 0,
             .hi = 1 << 20, .flags = TF_OPT_SEMANTIC,
             .help = "limit each output to N tokens more than its input"),
@@ -89,6 +92,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->mode == SEARCH && o.nbest > o.beam)
         return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld",
                               (long long)o.nbest, (long long)o.beam);
+    if (tf_opt_given(opts, "normalize"))
+        o.alpha = 0;
     o.nbest_out = o.nbest > 0 || o.token_scores;
     o.nbest = o.nbest > 0 ? o.nbest : 1;
     o.run.precision = precision > 0 ? decoding[precision] : NULL;

@@ -21,6 +21,9 @@ static struct tf_opt opts[] = {
     OPT_REAL('a', "alpha", &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100,
              .excludes = "text summary",
              .help = "length penalty of n-best lists: score = logp / ((5 + length) / 6)^X"),
+    OPT_REAL(0, "normalize", &o.normalize, .arg = "X", .lo = 0, .hi = 100,
+             .excludes = "alpha text summary",
+             .help = "another length penalty instead, Marian's: score = logp / length^X"),
     OPT_FLAG(0, "token", &o.token, .flags = TF_OPT_SEMANTIC, .excludes = "summary",
              .help = "also write the log-probability of every token"),
     OPT_FLAG(0, "text", &text, .excludes = "summary",
@@ -56,7 +59,9 @@ static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
-    o.alpha_given = tf_opt_given(opts, "alpha");
+    o.penalty_given = tf_opt_given(opts, "alpha") || tf_opt_given(opts, "normalize");
+    if (tf_opt_given(opts, "normalize"))
+        o.alpha = 0;
     o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;
     return tf_score_stream(&o, args->v, (size_t)args->n, output, opts, err);

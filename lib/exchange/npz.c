@@ -125,6 +125,8 @@ static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_e
     if (why)
         return tf_fail(err, "%s: %s", t->name, why);
     int dtype = 0;
+    if (descr_n == 3 && (memcmp(descr, "<i1", 3) == 0 || memcmp(descr, "<u1", 3) == 0))
+        descr = descr[1] == 'i' ? descrs[TF_I8] : descrs[TF_U8]; /* as Marian writes bytes */
     while (dtype < N_DESCRS && (!descrs[dtype] || descr_n != strlen(descrs[dtype]) ||
                                 memcmp(descrs[dtype], descr, descr_n) != 0))
         dtype++;

@@ -14,7 +14,7 @@ struct tf_decode_opts {
                           * only */
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
     int64_t max_extra, max_insert, seed, top_k;
-    double alpha, temperature, top_p;
+    double alpha, normalize, temperature, top_p;
     bool nbest_out; /* n-best records instead of token records */
     bool token_scores, sample, allow_unk;
 };

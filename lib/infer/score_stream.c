@@ -35,8 +35,9 @@ struct score {
 static int start(struct score *c, struct tf_err *err)
 {
     const int64_t longest = c->o->run.max_length;
-    if (c->o->alpha_given && !c->s.in.lists)
-        return tf_fail_status(err, TF_USAGE, "--alpha is for n-best lists");
+    if (c->o->penalty_given && !c->s.in.lists)
+        return tf_fail_status(err, TF_USAGE, "--%s is for n-best lists",
+                              c->o->normalize > 0 ? "normalize" : "alpha");
     c->s.in.side[0] = tf_input_side(&c->s.models, "source", longest, "--max-length allows");
     c->s.in.side[1] =
         tf_input_side(&c->s.models, "target", longest + TF_MAX_EXTRA, "--max-length allows");
@@ -46,7 +47,7 @@ static int start(struct score *c, struct tf_err *err)
     return 0;
 }
 
-/* Only n-best lists depend on alpha, so only they record it. */
+/* Only n-best lists depend on the length penalty, so only they record it. */
 static int begin_part(void *arg, struct tf_err *err)
 {
     struct score *c = arg;
@@ -58,6 +59,8 @@ static int begin_part(void *arg, struct tf_err *err)
     if (c->s.in.lists) {
         struct tf_value *stage = &h.made.items[h.made.n - 1], opts = *tf_value_get(stage, "opts");
         tf_value_put(&mem, &opts, "alpha", tf_value_real(c->o->alpha));
+        if (c->o->normalize > 0)
+            tf_value_put(&mem, &opts, "normalize", tf_value_real(c->o->normalize));
         tf_value_put(&mem, stage, "opts", opts);
     }
     int rc = tf_output_begin(&c->s.out, &h, err);
@@ -130,7 +133,7 @@ static int write_list(struct score *c, uint64_t idx, const struct tf_forward_pai
     c->ranked = tf_xarray(c->ranked, n, sizeof *c->ranked);
     c->hyps = tf_xarray(c->hyps, n, sizeof *c->hyps);
     for (size_t i = 0; i < n; i++) {
-        double penalty = tf_search_penalty((size_t)p[i].n_tgt + 1, c->o->alpha);
+        double penalty = tf_search_penalty((size_t)p[i].n_tgt + 1, c->o->alpha, c->o->normalize);
         c->ranked[i] = (struct ranked){.h = {.ids = p[i].tgt,
                                              .n = p[i].n_tgt,
                                              .score = (float)(c->logp[i] / penalty),

@@ -10,8 +10,8 @@ enum tf_score_form { TF_SCORE_STREAM, TF_SCORE_TEXT, TF_SCORE_SUMMARY };
 
 struct tf_score_opts {
     struct tf_session_opts run;
-    double alpha; /* exponent of the length penalty, for the scores of n-best lists */
-    bool alpha_given;
+    double alpha, normalize; /* of the length penalty, for the scores of n-best lists */
+    bool penalty_given;
     bool token; /* also write the log-probability of every token */
     int form;   /* enum tf_score_form */
 };

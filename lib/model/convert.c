@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "exchange/bundle.h"
+#include "model/import_marian.h"
 #include "model/load.h"
 #include "text/vocab_file.h"
 
@@ -119,6 +120,41 @@ static int read_own(struct model *m, struct tf_in *in, struct tf_err *err)
                                                                    : 0;
 }
 
+/* Check a vocabulary from another format or --vocab; its hash, if config_name has one. */
+static int check_vocab(const struct model *m, const char *name, const char *config_name,
+                       struct tf_err *err)
+{
+    struct tf_header given = {.has_vocab = true};
+    tf_sha256_of(given.vocab, m->vocab, m->vocab_n);
+    if (tf_same_vocab(&given, name, &m->header, config_name, err) < 0)
+        return -1;
+    const struct tf_special special = {.pad = m->config.pad,
+                                       .unk = m->header.special.unk,
+                                       .bos = m->config.bos,
+                                       .eos = m->config.eos};
+    return tf_vocab_file_fits(m->vocab, m->vocab_n, name, m->config.vocab_size, &special, err);
+}
+
+/* A model of Marian has no vocabulary in its file. */
+static int read_marian(struct model *m, const char *name, const struct tf_convert_opts *o,
+                       struct tf_err *err)
+{
+    if (o->config != NULL)
+        return tf_fail_status(err, TF_USAGE, "--config: %s has the settings of Marian", name);
+    if (o->vocab == NULL)
+        return tf_fail_status(err, TF_USAGE,
+                              "%s: a model of Marian: --vocab with its SentencePiece model is "
+                              "needed",
+                              name);
+    if (tf_vocab_file_read(&m->vocab_bytes, &m->vocab_n, o->vocab, err) != 0)
+        return -1;
+    m->vocab = (const uint8_t *)m->vocab_bytes;
+    if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, m->vocab, m->vocab_n,
+                         err) != 0)
+        return tf_context(err, "%s", name);
+    return check_vocab(m, o->vocab, name, err);
+}
+
 static int read_other(struct model *m, struct tf_in *in, const struct tf_convert_opts *o,
                       struct tf_err *err)
 {
@@ -135,6 +171,8 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
                                    .special = {-1, -1, -1, -1},
                                    .made = tf_value_array(),
                                    .extra = tf_value_map()};
+    if (tf_marian_is(b))
+        return read_marian(m, name, o, err);
     m->vocab = b->vocab;
     m->vocab_n = b->vocab_n;
     if (m->vocab_n > TF_MAX_VOCAB)
@@ -155,21 +193,6 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
     return read_config(m, config, n, err) < 0 ? tf_context(err, "%s", name) : 0;
 }
 
-/* Check a vocabulary from another format or --vocab; its hash, if config_name has one. */
-static int check_vocab(const struct model *m, const char *name, const char *config_name,
-                       struct tf_err *err)
-{
-    struct tf_header given = {.has_vocab = true};
-    tf_sha256_of(given.vocab, m->vocab, m->vocab_n);
-    if (tf_same_vocab(&given, name, &m->header, config_name, err) < 0)
-        return -1;
-    const struct tf_special special = {.pad = m->config.pad,
-                                       .unk = m->header.special.unk,
-                                       .bos = m->config.bos,
-                                       .eos = m->config.eos};
-    return tf_vocab_file_fits(m->vocab, m->vocab_n, name, m->config.vocab_size, &special, err);
-}
-
 static int read_input(struct model *m, struct tf_in *in, const struct tf_convert_opts *o,
                       struct tf_err *err)
 {
@@ -184,7 +207,7 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
         return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
     if ((m->from == TF_FORMAT_TFM ? read_own(m, in, err) : read_other(m, in, o, err)) < 0)
         return -1;
-    if (o->vocab != NULL) {
+    if (o->vocab != NULL && m->vocab_bytes == NULL) {
         if (tf_vocab_file_read(&m->vocab_bytes, &m->vocab_n, o->vocab, err) < 0)
             return -1;
         m->vocab = (const uint8_t *)m->vocab_bytes;

@@ -28,16 +28,16 @@ struct tf_search_host {
 
 #define ELEM_OF(p) _Generic((p), uint32_t * : TF_ELEM_U32, double * : TF_ELEM_F64)
 
-double tf_search_penalty(size_t len, double alpha)
+double tf_search_penalty(size_t len, double alpha, double normalize)
 {
-    return pow((5 + (double)len) / 6, alpha);
+    return pow((5 + (double)len) / 6, alpha) * pow((double)len, normalize);
 }
 
 void tf_search_init(struct tf_search *s, const struct tf_search_opts *opts,
                     const struct tf_backend *be, struct tf_ctx *ctx)
 {
     TF_ASSERT(opts->K >= 1 && opts->K <= TF_SEARCH_MAX_BEAM && opts->N >= 1 && opts->N <= opts->K &&
-              opts->alpha >= 0 && opts->n_ban <= TF_SEARCH_BANS);
+              opts->alpha >= 0 && opts->normalize >= 0 && opts->n_ban <= TF_SEARCH_BANS);
     TF_ASSERT(!opts->sample || (opts->N == opts->K && opts->temperature > 0));
     *s = (struct tf_search){.opts = *opts,
                             .be = be,
@@ -195,7 +195,7 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     send_u32(s, s->counts, counts, TF_SEARCH_COUNTS);
     h->penalty = tf_xarray(h->penalty, s->max_steps + 1, sizeof *h->penalty);
     for (size_t len = 0; len <= s->max_steps; len++)
-        h->penalty[len] = tf_search_penalty(len, s->opts.alpha);
+        h->penalty[len] = tf_search_penalty(len, s->opts.alpha, s->opts.normalize);
     s->be->upload(s->ctx, s->penalty, TF_ELEM_F64, h->penalty, s->max_steps + 1);
     return s->be->sync(s->ctx, err); /* the host may change its arrays again */
 }

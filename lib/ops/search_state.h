@@ -3,8 +3,9 @@
  *
  * The algorithm, for one sentence with beam K, limit L (most tokens of an output, EOS not counted),
  * N requested hypotheses and a forced prefix of P tokens:
- * 1. lp(len) = ((5 + len) / 6)^alpha (Wu et al. 2016); a finished hypothesis of t tokens has len =
- *    t + 1, EOS counted, and score = logp / lp(len), with EOS's term in logp.
+ * 1. lp(len) = ((5 + len) / 6)^alpha len^normalize: the former of Wu et al. 2016, the latter of
+ *    Marian and others. A finished hypothesis of t tokens has len = t + 1, EOS counted, and score =
+ *    logp / lp(len), with EOS's term in logp.
  * 2. At step t every live hypothesis has t tokens. Its candidates are the ids v with
  *    log-probability x = min(lp[row][v], 0) finite, minus the banned ids (pad, bos, unk) and those
  *    from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only EOS. logp of a
@@ -58,7 +59,7 @@
 /* Settings, fixed for the life of a search. */
 struct tf_search_opts {
     size_t V, K, N;               /* vocabulary; beam, 1 .. TF_SEARCH_MAX_BEAM; results, 1 .. K */
-    double alpha;                 /* >= 0 */
+    double alpha, normalize;      /* >= 0 */
     uint32_t start, eos;          /* first id (TF_NO_ID: zero vector); the end */
     uint32_t ban[TF_SEARCH_BANS]; /* n_ban ids that are never produced; not eos */
     size_t n_ban;
@@ -157,7 +158,7 @@ struct tf_search_group {
 };
 
 /* lp(len). */
-double tf_search_penalty(size_t len, double alpha);
+double tf_search_penalty(size_t len, double alpha, double normalize);
 void tf_search_init(struct tf_search *s, const struct tf_search_opts *opts,
                     const struct tf_backend *be, struct tf_ctx *ctx);
 void tf_search_release(struct tf_search *s);

@@ -238,9 +238,10 @@ static size_t candidates(struct cand *c, const struct tf_search_opts *rule, cons
     return m;
 }
 
-static double penalty(double alpha, size_t n)
+static double penalty(const struct tf_search_opts *rule, size_t n)
 {
-    return pow((5 + (double)(n + 1)) / 6, alpha);
+    const double len = (double)(n + 1);
+    return rule->normalize > 0 ? pow(len, rule->normalize) : pow((5 + len) / 6, rule->alpha);
 }
 
 static void finish(struct hyp *fin, size_t *n, size_t most, struct hyp h)
@@ -274,7 +275,7 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
                 h.logp = c[j].logp;
                 h.lp[t] = (double)(float)c[j].x;
                 if (t >= P && c[j].id == rule->eos) {
-                    h.score = h.logp / penalty(rule->alpha, h.n);
+                    h.score = h.logp / penalty(rule, h.n);
                     finish(out->v[i], &out->n[i], rule->N, h);
                 } else if (k < rule->K) {
                     h.ids[h.n++] = c[j].id;
@@ -295,7 +296,7 @@ static void exhaust(struct hyp *fin, size_t *n, const struct tf_search_opts *rul
     distribution(lp, f, key, h->ids, h->n);
     struct hyp end = *h;
     end.logp += (double)lp[rule->eos];
-    end.score = end.logp / penalty(rule->alpha, h->n);
+    end.score = end.logp / penalty(rule, h->n);
     finish(fin, n, rule->N, end);
     for (uint32_t v = 0; h->n < limit && v < rule->V; v++) {
         if (v == rule->eos)
@@ -406,6 +407,9 @@ static void random_searches(const char *what, int count, size_t max_v, int level
         }
         static const double alphas[] = {0, 0.6, 1, 3};
         rule.alpha = alphas[tf_rng_below(&r, 4)];
+        rule.normalize = n % 3 == 2 ? (double)(n % 5) / 2 : 0;
+        if (rule.normalize > 0)
+            rule.alpha = 0;
         rule.N = sample ? rule.K : 1 + tf_rng_below(&r, rule.K);
         rule.eos = (uint32_t)tf_rng_below(&r, f.V);
         rule.n_ban = tf_rng_below(&r, 4);

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# tf-convert: models of Marian, which compute what marian.py computes from the same file.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    export TEXT=$BATS_FILE_TMPDIR/text VOCAB=$BATS_FILE_TMPDIR/vocab
+    for i in {1..30}; do echo "line $i of a text with words $((i * 37 % 11)) and $((i * 7))"; done >"$TEXT"
+    tf-tokenize --train --vocab-size 60 --character-coverage 1 -o "$VOCAB" "$TEXT"
+}
+
+prepare() { need "$TF_PYTHON"; }
+
+# make FILE [KEY=VALUE...]: a model of that vocabulary
+make() {
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make "$1" 60 "${@:2}"
+}
+
+# FILE.npz: the scores of the pairs of src.tfs and tgt.tfs by tf-score and by marian.py are near.
+same_scores() {
+    tf-convert "$1" --vocab "$VOCAB" -o m.tfm
+    head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
+    sed -n 11,15p "$TEXT" | tf-tokenize -m m.tfm >tgt.tfs
+    tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
+    paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' |
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" score "$1" 3 >want
+    paste got want | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-4) bad = 1 }
+        END { exit bad || NR != 5 }' || { paste got want >&2; return 1; }
+}
+
+ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
+
+@test "log-probabilities are those of Marian's function, in each variant" {
+    for variant in '' tied=decoder tied=none tied=src tied=legacy output-omit-bias=true \
+        'transformer-ffn-activation=relu output-omit-bias=true' \
+        'transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n' \
+        'transformer-postprocess-top=n' 'enc-depth=3 transformer-tied-layers=[1,1,2]'; do
+        # shellcheck disable=SC2086
+        make m.npz $variant
+        same_scores m.npz
+    done
+    [ "$(tf-info m.tfm | awk '$1 == "activation" || $1 == "output_bias" { print $2 }')" = $'swish\ntrue' ]
+}
+
+@test "a model of Marian decodes, with its length penalty, and there is a way back to npz" {
+    make m.npz
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    head -3 "$TEXT" | tf-tokenize -m m.tfm | tf-decode -m m.tfm --normalize 1 --nbest 2 -k 3 >n.tfs
+    tf-cbor json n.tfs | "$TF_PYTHON" -c '
+import json, sys
+hyps = [h for line in sys.stdin for h in json.loads(line).get("hyps", [])]
+assert len(hyps) == 6, hyps
+for h in hyps:
+    want = h["logp"] / (len(h["ids"]) + 1)
+    assert abs(h["score"] - want) < 1e-5 * abs(want), h'
+    t 2 tf-decode -m m.tfm --normalize 1 --alpha 1 n.tfs
+    expect_error "--normalize and --alpha cannot be used together"
+    tf-convert m.tfm --to npz -o own.npz
+    tf-convert own.npz -o back.tfm
+    [ "$(tf-info back.tfm | grep '^model')" = "$(tf-info m.tfm | grep '^model')" ]
+}
+
+@test "what is not supported is named all at once, and nothing is written" {
+    make m.npz transformer-ffn-activation=gelu right-left=true transformer-decoder-autoreg=rnn
+    t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    expect_error "m.npz: settings that are not supported: transformer-decoder-autoreg: rnn, transformer-ffn-activation: gelu, right-left: true"
+    [ ! -e m.tfm ]
+    make m.npz
+    t 2 tf-convert m.npz -o m.tfm
+    expect_error "m.npz: a model of Marian: --vocab with its SentencePiece model is needed"
+    echo '{}' >c.json
+    t 2 tf-convert m.npz --config c.json --vocab "$VOCAB" -o m.tfm
+    expect_error "--config: m.npz has the settings of Marian"
+    make m.npz transformer-heads=3
+    t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    expect_error "m.npz: dim-emb 16: not a multiple of transformer-heads 3"
+}
+
+@test "tensors that are missing, too many or of another shape are named" {
+    make m.npz enc-depth=1
+    for change in 'enc-depth: 1/enc-depth: 2' 'dec-depth: 2/dec-depth: 1' 'dim-ffn: 24/dim-ffn: 25'; do
+        "$TF_PYTHON" - "$change" <<'PY'
+import sys, zipfile
+a, b = (x.encode() for x in sys.argv[1].split("/"))
+with zipfile.ZipFile("m.npz") as z, zipfile.ZipFile("x.npz", "w") as out:
+    for n in z.namelist():
+        out.writestr(n, z.read(n).replace(a, b))
+PY
+        t 1 tf-convert x.npz --vocab "$VOCAB" -o m.tfm
+        echo "$stderr"
+    done >errors
+    diff errors - <<'END'
+tf-convert: x.npz: tensor 'encoder_l2_self_Wq' is missing
+tf-convert: x.npz: tensor 'decoder_l2_self_Wq' belongs to no parameter of these settings
+tf-convert: x.npz: tensor 'encoder_l1_ffn_W1': 24 columns, want 25
+END
+}

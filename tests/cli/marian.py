@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+"""Models in Marian's layout, and what they compute, in float64 and without any of our code.
+
+    marian.py make FILE.npz V [KEY=VALUE...]    random weights; the keys are Marian's settings
+    marian.py score FILE.npz EOS <PAIRS         log P of each target; a pair is a line of JSON,
+                                                [[source ids], [target ids]], without ends
+
+The names of parameters, the settings and the function are those of marian-dev
+(src/models/transformer.h, src/tensors/cpu/tensor_operators.cpp)."""
+import io
+import json
+import math
+import sys
+import zipfile
+
+import numpy as np
+
+DEFAULTS = {"type": "transformer", "dim-emb": "16", "enc-depth": "2", "dec-depth": "2",
+            "transformer-heads": "4", "transformer-dim-ffn": "24",
+            "transformer-ffn-activation": "swish", "transformer-preprocess": '""',
+            "transformer-postprocess": "dan", "transformer-postprocess-top": '""',
+            "output-omit-bias": "false", "tied": "all", "transformer-tied-layers": "[]"}
+
+
+def settings_of(words):
+    s = dict(DEFAULTS)
+    s.update(w.split("=", 1) for w in words)
+    return s
+
+
+def yaml_of(s, V):
+    lines = [f"{k}: {v}" for k, v in sorted(s.items()) if k != "tied"]
+    return "\n".join(lines + ["dim-vocabs:", f"  - {V}", f"  - {V}", "input-types:", "  []", ""])
+
+
+def layers_of(s, depth):
+    tied = json.loads(s["transformer-tied-layers"])
+    return [tied[i] if i < len(tied) else i + 1 for i in range(depth)]
+
+
+def make(path, V, words):
+    s, rng, w = settings_of(words), np.random.default_rng(5), {}
+    D, F = int(s["dim-emb"]), int(s["transformer-dim-ffn"])
+    pre = "_pre" if s["transformer-preprocess"] == "n" else ""
+
+    def add(name, rows, cols, mean=0.0, sd=0.4):
+        w[name] = (mean + sd * rng.standard_normal((rows, cols))).astype("<f4")
+
+    def norm(name, suffix=""):
+        add(f"{name}_ln_scale{suffix}", 1, D, 1, 0.2)
+        add(f"{name}_ln_bias{suffix}", 1, D, 0, 0.2)
+
+    for name in {"all": ["Wemb"], "src": ["Wemb", "decoder_ff_logit_out_Wt"],
+                 "decoder": ["encoder_Wemb", "decoder_Wemb"],
+                 "none": ["encoder_Wemb", "decoder_Wemb", "decoder_ff_logit_out_Wt"],
+                 "legacy": ["encoder_Wemb", "decoder_Wemb"]}[s["tied"]]:
+        add(name, V, D)
+    if s["tied"] == "legacy":
+        add("decoder_ff_logit_out_W", D, V)
+    if s["output-omit-bias"] == "false":
+        add("decoder_ff_logit_out_b", 1, V)
+    for side in "encoder", "decoder":
+        for n in sorted(set(layers_of(s, int(s[side[:3] + "-depth"])))):
+            for part in ["self"] + (["context"] if side == "decoder" else []):
+                for x in "qkvo":
+                    add(f"{side}_l{n}_{part}_W{x}", D, D)
+                    add(f"{side}_l{n}_{part}_b{x}", 1, D)
+                norm(f"{side}_l{n}_{part}_Wo", pre)
+            for x, rows, cols in ("1", D, F), ("2", F, D):
+                add(f"{side}_l{n}_ffn_W{x}", rows, cols)
+                add(f"{side}_l{n}_ffn_b{x}", 1, cols)
+            norm(f"{side}_l{n}_ffn_ffn", pre)
+        if s["transformer-postprocess-top"] == "n":
+            norm(side + "_top")
+    text = yaml_of(s, V).encode() + b"\0\0"
+    w["special:model.yml"] = np.frombuffer(text, "i1")
+    with zipfile.ZipFile(path, "w") as z:
+        for name, x in w.items():
+            f = io.BytesIO()
+            np.save(f, x)
+            z.writestr(name + ".npy", f.getvalue().replace(b"'|i1'", b"'<i1'", 1))
+
+
+class Model:
+    def __init__(self, path):
+        self.w = dict(np.load(path))
+        text = self.w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
+        self.s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
+        self.w = {k: v.astype("f8") for k, v in self.w.items()}
+        self.H, self.D = int(self.s["transformer-heads"]), int(self.s["dim-emb"])
+        self.pre = "_pre" if self.s["transformer-preprocess"] == "n" else ""
+
+    def norm(self, x, name, suffix=""):
+        d = x - x.mean(-1, keepdims=True)
+        return (d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-6) *
+                self.w[f"{name}_ln_scale{suffix}"] + self.w[f"{name}_ln_bias{suffix}"])
+
+    def around(self, x, name, f):
+        if self.pre:
+            return x + f(self.norm(x, name, self.pre))
+        return self.norm(x + f(x), name)
+
+    def attention(self, name, q_in, kv_in, causal):
+        def project(x, letter):
+            return x @ self.w[f"{name}_W{letter}"] + self.w[f"{name}_b{letter}"]
+
+        q, k, v, out = project(q_in, "q"), project(kv_in, "k"), project(kv_in, "v"), []
+        width = self.D // self.H
+        for h in range(self.H):
+            at = slice(h * width, (h + 1) * width)
+            z = q[:, at] @ k[:, at].T / math.sqrt(width)
+            if causal:
+                z[np.triu_indices(len(z), 1)] = -np.inf
+            p = np.exp(z - z.max(-1, keepdims=True))
+            out.append(p / p.sum(-1, keepdims=True) @ v[:, at])
+        return project(np.concatenate(out, 1), "o")
+
+    def feed_forward(self, name, x):
+        h = x @ self.w[name + "_W1"] + self.w[name + "_b1"]
+        swish = self.s["transformer-ffn-activation"] == "swish"
+        h = h / (1 + np.exp(-h)) if swish else np.maximum(h, 0)
+        return h @ self.w[name + "_W2"] + self.w[name + "_b2"]
+
+    def embed(self, side, rows):
+        e = self.w.get(side + "_Wemb", self.w.get("Wemb"))
+        x = np.array([np.zeros(self.D) if i is None else e[i] for i in rows]) * math.sqrt(self.D)
+        half = self.D // 2
+        a = np.arange(len(rows))[:, None] * 10000.0 ** (-np.arange(half) / (half - 1))
+        return x + np.concatenate([np.sin(a), np.cos(a)], 1)
+
+    def stack(self, side, x, memory):
+        for n in layers_of(self.s, int(self.s[side[:3] + "-depth"])):
+            name = f"{side}_l{n}"
+            x = self.around(x, name + "_self_Wo", lambda y: self.attention(
+                name + "_self", y, y, memory is not None))
+            if memory is not None:
+                x = self.around(x, name + "_context_Wo", lambda y: self.attention(
+                    name + "_context", y, memory, False))
+            x = self.around(x, name + "_ffn_ffn", lambda y: self.feed_forward(name + "_ffn", y))
+        top = self.s["transformer-postprocess-top"] == "n"
+        return self.norm(x, side + "_top") if top else x
+
+    def score(self, src, tgt, eos):
+        memory = self.stack("encoder", self.embed("encoder", src + [eos]), None)
+        x = self.stack("decoder", self.embed("decoder", [None] + tgt), memory)
+        e = self.w.get("decoder_ff_logit_out_Wt", self.w.get("decoder_Wemb", self.w.get("Wemb")))
+        z = x @ self.w.get("decoder_ff_logit_out_W", e.T) + self.w.get("decoder_ff_logit_out_b", 0)
+        z = z - z.max(-1, keepdims=True)
+        return sum(z[t, i] - math.log(np.exp(z[t]).sum()) for t, i in enumerate(tgt + [eos]))
+
+
+if sys.argv[1] == "make":
+    make(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+else:
+    model = Model(sys.argv[2])
+    for line in sys.stdin:
+        print("%.9g" % model.score(*json.loads(line), int(sys.argv[3])))
