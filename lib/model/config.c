@@ -9,7 +9,6 @@ const char *const tf_dialects[] = {"paper", "t2t", NULL};
 const char *const tf_position_kinds[] = {"sin", "learned", NULL};
 const char *const tf_position_tables[] = {"dialect", "paper", "t2t", "halves", NULL};
 const char *const tf_activations[] = {"relu", "swish", NULL};
-const char *const tf_decoder_selves[] = {"attention", "ssru", NULL};
 const char *const tf_ties[] = {"all", "decoder", "none", NULL};
 const char *const tf_starts[] = {"bos", "zero", NULL};
 const char *const tf_smoothings[] = {"V", "V-1", NULL};
@@ -50,9 +49,7 @@ static const struct tf_member fields[] = {
     F(output_bias, BOOL, 0, 0, NULL),
     F(position_table, CHOICE, 0, 0, tf_position_tables),
     F(position_offset, INT, 0, 2, NULL),
-    F(source_vocab_size, INT, 0, 1 << 24, NULL),
     F(source_eos, BOOL, 0, 0, NULL),
-    F(decoder_self, CHOICE, 0, 0, tf_decoder_selves),
 #undef F
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
@@ -112,9 +109,6 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
         return tf_fail(err, "pre_norm without final_norm: nothing would normalise the last sum");
     if (c->start == TF_START_BOS && c->bos < 0)
         return tf_fail(err, "the decoder starts with bos, but the vocabulary has none");
-    if (c->tie == TF_TIE_ALL && c->source_vocab_size != 0 && c->source_vocab_size != c->vocab_size)
-        return tf_fail(err, "source_vocab_size %lld: tied to the decoder's embedding of %lld rows",
-                       (long long)c->source_vocab_size, (long long)c->vocab_size);
     if (c->vocab_size > 0 &&
         (c->bos >= c->vocab_size || c->eos >= c->vocab_size || c->pad >= c->vocab_size))
         return tf_fail(err, "a special id is not below vocab_size %lld", (long long)c->vocab_size);

@@ -14,9 +14,6 @@ enum tf_positions { TF_POS_SIN, TF_POS_LEARNED };
 enum tf_position_table { TF_TABLE_DIALECT, TF_TABLE_PAPER, TF_TABLE_T2T, TF_TABLE_HALVES };
 /* of the feed-forward layer: max(0, x), or x / (1 + exp(-x)), also called SiLU */
 enum tf_activation { TF_ACTIVATION_RELU, TF_ACTIVATION_SWISH };
-/* the decoder's first sublayer: attention, or a simpler simple recurrent unit (Kim et al. 2019,
- * "From Research to Production and Back: Ludicrously Fast Neural Machine Translation") */
-enum tf_decoder_self { TF_DECODER_ATTENTION, TF_DECODER_SSRU };
 /* embeddings and output projection: one matrix; two, for source and for the decoder; three */
 enum tf_tie { TF_TIE_ALL, TF_TIE_DECODER, TF_TIE_NONE };
 /* the decoder's first input: the embedding of bos, or a zero vector; the position is added to both
@@ -30,7 +27,7 @@ enum tf_initializer { TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED, TF_INITIALIZE
 /* Their names in options and files, in that order, NULL-terminated. */
 extern const char *const tf_dialects[],
     *const tf_position_kinds[], *const tf_position_tables[], *const tf_activations[],
-    *const tf_decoder_selves[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
+    *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
                                                                           *const tf_initializers[];
 
 #define TF_MAX_LAYERS 256
@@ -60,18 +57,11 @@ struct tf_config {
     bool output_bias;       /* a bias [V] on the output projection */
     enum tf_position_table position_table;
     int64_t position_offset;   /* the row of the table for the first position */
-    int64_t source_vocab_size; /* rows of the encoder's embedding; 0: vocab_size */
     bool source_eos;           /* the encoder sees EOS at the end of a source; default true */
-    enum tf_decoder_self decoder_self;
     /* ids, from the stream's header; -1: none. bos may be -1 with TF_START_ZERO, pad always. */
     int64_t bos, eos, pad;
 };
 
-/* Rows of the encoder's embedding. */
-static inline int64_t tf_source_ids(const struct tf_config *c)
-{
-    return c->source_vocab_size > 0 ? c->source_vocab_size : c->vocab_size;
-}
 /* The row of a member of struct tf_config; NULL if there is none of that name. */
 const struct tf_member *tf_config_field(const char *name);
 /* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */

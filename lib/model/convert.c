@@ -1,6 +1,7 @@
 /* convert.c - convert models between formats. */
 #include "model/convert.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "exchange/bundle.h"
@@ -152,6 +153,10 @@ static int read_marian(struct model *m, const char *name, const struct tf_conver
     if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, m->vocab, m->vocab_n,
                          err) != 0)
         return tf_context(err, "%s", name);
+    const struct tf_config *c = &m->config;
+    tf_note("%s: Marian, %lld + %lld layers of width %lld, %s; decode with --normalize 1", name,
+            (long long)c->encoder_layers, (long long)c->decoder_layers, (long long)c->d_model,
+            tf_activations[c->activation]);
     return check_vocab(m, o->vocab, name, err);
 }
 

@@ -20,8 +20,7 @@ struct tf_pairs {
     const uint32_t *same;
     size_t cap_n, cap_src, cap_tgt;
 };
-/* Fill from ids (no EOS) with offsets; memory is reused. Ids beyond the vocabulary of
- * their side are an error. */
+/* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are an error. */
 int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src,
                  const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
                  struct tf_err *err) TF_MUST_CHECK;

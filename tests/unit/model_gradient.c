@@ -132,9 +132,7 @@ int main(void)
     c = plain;
     c.position_table = TF_TABLE_HALVES;
     c.position_offset = 2;
-    c.tie = TF_TIE_NONE;
-    c.source_vocab_size = 12;
-    check("more source ids than target ids", &c);
+    check("another table of positions", &c);
     c = plain;
     c.source_eos = false;
     check("sources without their end, one of them empty", &c);
