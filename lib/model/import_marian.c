@@ -429,6 +429,8 @@ static int read_vocab(struct import *m, int64_t *unk, const void *vocab, size_t 
     if (tf_sp_texts(&m->b->arena, vocab, vocab_n, &texts, &n, err) != 0)
         return tf_context(err, "vocabulary");
     m->c.eos = id_of(texts, n, "</s>");
+    m->c.bos = id_of(texts, n, "<s>"); /* that Marian has neither is no matter: start is zero */
+    m->c.pad = id_of(texts, n, "<pad>");
     *unk = id_of(texts, n, "<unk>");
     if (m->c.eos < 0)
         return tf_fail(err, "vocabulary: no piece </s>");
@@ -452,8 +454,6 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, con
         .dropout = 0.1, /* for training from it: a model of Marian has lost its own */
         .label_smoothing = 0.1,
         .initializer = TF_INITIALIZER_SCALED,
-        .bos = -1,
-        .pad = -1,
     };
     if (tf_yaml_read(&m.yaml, &b->arena, settings->data, settings->bytes, err) != 0)
         return tf_context(err, SETTINGS);

@@ -44,7 +44,8 @@ ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
 
 @test "a model of Marian decodes, with its length penalty, and there is a way back to npz" {
     make m.npz
-    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    t 0 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    expect_contains "$stderr" "m.npz: Marian, 2 + 2 layers of width 16, swish; decode with --normalize 1"
     head -3 "$TEXT" | tf-tokenize -m m.tfm | tf-decode -m m.tfm --normalize 1 --nbest 2 -k 3 >n.tfs
     tf-cbor json n.tfs | "$TF_PYTHON" -c '
 import json, sys
@@ -58,6 +59,19 @@ for h in hyps:
     tf-convert m.tfm --to npz -o own.npz
     tf-convert own.npz -o back.tfm
     [ "$(tf-info back.tfm | grep '^model')" = "$(tf-info m.tfm | grep '^model')" ]
+}
+
+@test "a model of Marian is trained further" {
+    need "$TF_PYTHON"
+    make m.npz
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    tf-tokenize -m m.tfm <"$TEXT" >x.tfs
+    tf-batch --no-shuffle --tokens 400 x.tfs x.tfs >valid.tfs
+    tf-batch --tokens 400 --epochs 0 x.tfs x.tfs |
+        tf-train -q --device cpu --init m.tfm --steps 30 --lr 0.003 --valid-every 10 \
+            --valid valid.tfs --schedule constant -o run
+    sed -n 's/.*"event":"valid".*"ppl":\([0-9.e+]*\).*/\1/p' run/log.jsonl >perplexities
+    awk 'NR > 1 && $1 >= last { exit 1 } { last = $1 } END { exit NR != 3 }' perplexities
 }
 
 @test "what is not supported is named all at once, and nothing is written" {
