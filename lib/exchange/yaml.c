@@ -129,7 +129,9 @@ static int scalar(struct text *t, const char **v, const char *stops, struct tf_e
     skip_blanks(t);
     if (t->p < t->end && (*t->p == '"' || *t->p == '\'')) {
         *v = quoted(t);
-        return *v != NULL ? 0 : refuse(t, "a text in quotes without its end, or with an unknown escape", err);
+        return *v != NULL
+                   ? 0
+                   : refuse(t, "a text in quotes without its end, or with an unknown escape", err);
     }
     if (t->p < t->end && strchr("&*!|>{}%@`?", *t->p) != NULL)
         return refuse(t, "YAML beyond scalars and lists of them", err);

@@ -9,7 +9,8 @@
  *     input-types:
  *       []
  *
- * All keys and values are text. Anchors, nested maps, block scalars and complex keys are refused. */
+ * All keys and values are text. Anchors, nested maps, block scalars and complex keys are refused.
+ */
 #ifndef TF_EXCHANGE_YAML_H
 #define TF_EXCHANGE_YAML_H
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "exchange/bundle.h"
-#include "model/import_marian.h"
+#include "model/import_marian_private.h"
 #include "model/load.h"
 #include "text/vocab_file.h"
 

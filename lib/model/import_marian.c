@@ -1,5 +1,5 @@
-/* import_marian.c - see import_marian.h. */
-#include "model/import_marian.h"
+/* import_marian.c - see import_marian_private.h. */
+#include "model/import_marian_private.h"
 #include "base/buf.h"
 #include "base/parse.h"
 #include "exchange/yaml.h"
@@ -279,8 +279,8 @@ static int add_of_layer(struct import *m, struct parts *p, const char *side, int
 static int add_cross(struct import *m, struct parts *p, bool bias, struct tf_err *err)
 {
     for (int64_t l = 0; l < m->c.decoder_layers; l++)
-        if (add_of_layer(m, p, "decoder", l, bias ? "context_bk context_bv" : "context_Wk context_Wv",
-                         err) != 0)
+        if (add_of_layer(m, p, "decoder", l,
+                         bias ? "context_bk context_bv" : "context_Wk context_Wv", err) != 0)
             return -1;
     return 0;
 }

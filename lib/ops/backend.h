@@ -102,8 +102,8 @@ struct tf_attention {
 };
 
 /* Projection to the vocabulary, softmax, cross-entropy with label smoothing, and their gradients,
- * without ever keeping [R, V]: z = x E' + b, log p = z - logsumexp(z), target distribution q = on at
- * the target, off elsewhere; loss = -sum_j q_j log p_j.
+ * without ever keeping [R, V]: z = x E' + b, log p = z - logsumexp(z), target distribution q = on
+ * at the target, off elsewhere; loss = -sum_j q_j log p_j.
  * paper: on = 1 - eps + eps/V, off = eps/V. t2t: on = 1 - eps, off = eps/(V - 1). dz = p - q
  * (not divided by the number of tokens). */
 struct tf_xent {

@@ -42,7 +42,7 @@ ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
     [ "$(tf-info m.tfm | awk '$1 == "activation" || $1 == "output_bias" { print $2 }')" = $'swish\ntrue' ]
 }
 
-@test "a model of Marian decodes, with its length penalty, and there is a way back to npz" {
+@test "a model of Marian decodes, with its length penalty, and goes back to npz" {
     make m.npz
     t 0 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
     expect_contains "$stderr" "m.npz: Marian, 2 + 2 layers of width 16, swish; decode with --normalize 1"

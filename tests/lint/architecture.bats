@@ -48,6 +48,23 @@ lib/train/step/f.c:2: #include "train/ranks/e.h"
 cycle: lib/text/c lib/text/d'
 }
 
+@test "a header that only its own folder includes is NAME_private.h, and no other is" {
+    architecture headers >"$T/found"
+    expect_none "headers" <"$T/found"
+}
+
+@test "the check of headers sees a private one elsewhere, and one that should be private" {
+    plant lib/base/a_private.h ''
+    plant lib/base/a.c '#include "base/a_private.h"\n#include "b.h"\n'
+    plant lib/base/b.h ''
+    plant lib/base/c.h ''
+    plant lib/text/c.c '#include "base/c.h"\n#include "base/a_private.h"\n'
+    cd "$T"
+    output=$(architecture headers)
+    expect_output 'lib/text/c.c:2: #include "base/a_private.h"
+lib/base/b.h: only its own folder includes it'
+}
+
 # The same tag may have one definition in each backend, and one in each branch of an #if.
 @test "no struct, union or enum tag is defined twice" {
     architecture names >"$T/found"

@@ -379,8 +379,8 @@ static void test_swish(void)
        "%s: its gradient", l.name);
     l.be->swish_rows(l.c, y, x, 2, 2);
     v = get(y, TF_ELEM_ACT, 4);
-    ok(v[0] == 0 && fabs(v[1] - 0.75 * log(3)) < 4 * off_by && v[3] == 40, "%s: swish of plain rows",
-       l.name);
+    ok(v[0] == 0 && fabs(v[1] - 0.75 * log(3)) < 4 * off_by && v[3] == 40,
+       "%s: swish of plain rows", l.name);
     let_go(r, NULL);
 }
 

@@ -38,7 +38,8 @@ int main(void)
 {
     struct tf_err err;
     is_int(read_text("# a comment\n---\ndec-depth: 6\r\nsep: \"[eos]\"  # another\n"
-                     "dims:\n  - 10\n  -  x y \n\nnone:\n  []\nflow: [a, 'b, c', \"\"]\nempty: \"\"\n"
+                     "dims:\n  - 10\n  -  x y \n\nnone:\n  []\nflow: [a, 'b, c', \"\"]\n"
+                     "empty: \"\"\n"
                      "colon: a:b\nlist:\n- 1\n- \"2\"\n~: null\nyes: 1.0\n",
                      &err),
            0, "a map of scalars and lists");
@@ -54,7 +55,8 @@ int main(void)
     is_str(values("yes"), "[1.0]", "and numbers with a point");
     is_str(values("absent"), "none", "a key that is not there");
 
-    is_int(read_text("\"\\x85\": 'it''s'\n'a\\n': \"\\\"\\\\\\t\\u20ac\\x41\"\n", &err), 0, "quotes");
+    is_int(read_text("\"\\x85\": 'it''s'\n'a\\n': \"\\\"\\\\\\t\\u20ac\\x41\"\n", &err), 0,
+           "quotes");
     is_str(values("\xc2\x85"), "[it's]", "\\x is a code point; two quotes are one");
     is_str(values("a\\n"), "[\"\\\t\xe2\x82\xac" "A]", "escapes in double quotes only");
     is_int(tf_yaml_read(&y, &arena, "a: 1\0b: {", 9, &err), 0, "a NUL ends the text");

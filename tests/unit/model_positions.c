@@ -40,7 +40,8 @@ static void rotations(enum tf_dialect dialect, enum tf_position_table table, int
     for (size_t i = 0; i < half; i++) {
         double paper = pow(10000, -2 * (double)i / (double)D),
                t2t = half > 1 ? pow(10000, -(double)i / (double)(half - 1)) : 1;
-        bool pairs = table == TF_TABLE_PAPER || (table == TF_TABLE_DIALECT && dialect == TF_AS_PAPER);
+        bool pairs = table == TF_TABLE_PAPER ||
+                     (table == TF_TABLE_DIALECT && dialect == TF_AS_PAPER);
         size_t sine = pairs ? 2 * i : i, cosine = pairs ? 2 * i + 1 : half + i;
         double rate = pairs || table == TF_TABLE_HALVES ? paper : t2t, at = (double)offset * rate;
         worst = fmax(worst, off_by(pe, D, sine, cosine, rate));

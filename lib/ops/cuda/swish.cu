@@ -37,7 +37,8 @@ static void swish(struct tf_ctx *c, tf_mem *out, const tf_mem *in, const tf_mem 
 {
     launch(c, "swish", swish_kernel<A, GRADIENT>,
            dim3(div_up(r->cap_rows * (size_t)((N + 3) / 4), 256)), dim3(256), 0, (A *)out,
-           (const A *)in, (const A *)x, r->head, (uint32_t)r->cap_rows, N, tf_cuda_dropout(c, dropout));
+           (const A *)in, (const A *)x, r->head, (uint32_t)r->cap_rows, N,
+           tf_cuda_dropout(c, dropout));
 }
 
 template <typename A>

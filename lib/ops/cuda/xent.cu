@@ -76,8 +76,9 @@ __device__ static inline void see(struct seen &s, float z[N], uint32_t j, uint32
  * a row each; logp NULL or by row. GRADIENT: z becomes dz, 0 in rows past the count. */
 template <typename Z, bool GRADIENT, bool BIAS>
 static __global__ void __launch_bounds__(THREADS)
-    softmax(Z *z, const float *b, size_t ld, size_t begin, const uint32_t *targets, const struct tf_rows_head *head,
-            size_t cap, uint32_t V, float on, float off, double *terms, float *logp)
+    softmax(Z *z, const float *b, size_t ld, size_t begin, const uint32_t *targets,
+            const struct tf_rows_head *head, size_t cap, uint32_t V, float on, float off,
+            double *terms, float *logp)
 {
     constexpr int N = vec<Z>::N;
     __shared__ float room[32];
@@ -149,8 +150,8 @@ static __global__ void __launch_bounds__(1024)
     }
 }
 
-/* db[j] (+)= the sum of column j of dz [rows, ld]; adds where it is not the first chunk. A block has
- * LANES columns; thread (lane, group) takes every GROUPS-th row. */
+/* db[j] (+)= the sum of column j of dz [rows, ld]; adds where it is not the first chunk. A block
+ * has LANES columns; thread (lane, group) takes every GROUPS-th row. */
 enum { LANES = 32, GROUPS = 16 };
 template <typename A>
 static __global__ void __launch_bounds__(LANES *GROUPS)
