@@ -64,6 +64,8 @@ X
         tf-tokenize -m ende.model <$f.en >$f.en.tfs
         tf-tokenize -m ende.model <$f.de >$f.de.tfs
     done
+    cp ende.model vocab.spm
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make marian.npz 100
     cp test.en.tfs mono.tfs
     cp test.de.tfs test.out.tfs
     tf-batch -q --no-shuffle dev.en.tfs dev.de.tfs >dev.tfs

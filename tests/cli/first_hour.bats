@@ -108,7 +108,7 @@ END
     cd "$HOUR"
     block 2 | sed 's/news/second/g; s/model\.tfm/first.tfm/g; s/tuned/ft/g;
         /tf-train/ s/ -o/ --steps 4 --save-every 2 -o/' >block
-    grep -q -- '| tf-train --init first.tfm --seed 2 --steps 4 --save-every 2 -o ft' block
+    grep -q '^ *tf-train --init first.tfm --seed 2 --steps 4 --save-every 2 -o ft' block
     cp first.tfm model.tfm
     sh_t 0 "$(cat block)"
     expect_contains "$stderr" "next: tf-avgckpt -n 2 ft -o model-2.tfm"

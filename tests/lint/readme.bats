@@ -50,3 +50,8 @@ named() {
     echo '| x | ops/ref/xent.c: `logit`, `nowhere` |' >planted.md
     [ "$(named planted.md)" = "ops/ref/xent.c has no nowhere" ]
 }
+
+@test "README.md has at most 100 columns, but for pictures, and its first screen shows the demo" {
+    grep -nE '.{101}' "$TOP/README.md" | grep -v '](examples/demo/' | expect_none "lines too long"
+    head -20 "$TOP/README.md" | grep -q 'exactly right: 1000 of 1000 unseen numbers'
+}
