@@ -16,6 +16,8 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "vocabulary, instead of the input's: a SentencePiece model, or a model or "
                     "checkpoint"),
+    OPT_STR(0, "pieces", &o.pieces, .arg = "FILE", .flags = TF_OPT_FILE, .needs = "vocab",
+            .help = "Marian: its list of pieces and ids (vocab.yml), if they are not --vocab's"),
     COMMON_OUTPUT(&output),
     OPT_END,
 };

@@ -1,9 +1,11 @@
 /* yaml.c - see yaml.h. */
 #include "exchange/yaml.h"
+#include "base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LINES = 4000 };
+enum { MAX_LINES = 1 << 22 };
 
 struct text {
     const char *p, *end; /* of a line */
@@ -203,14 +205,30 @@ static int read_line(struct tf_yaml *y, struct text *t, struct tf_err *err)
             return -1;
         if (t->p == t->end || *t->p != ':')
             return refuse(t, "not 'key: value'", err);
-        if (tf_yaml_find(y, e->key) != NULL)
-            return tf_fail(err, "line %zu: '%s' is there twice", t->line, e->key);
         t->p++;
         y->n++;
         if (!at_end(t) && value(t, e, err) != 0)
             return -1;
     }
     return at_end(t) ? 0 : refuse(t, "text after a value", err);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(**(const char *const *const *)a, **(const char *const *const *)b);
+}
+
+static int check_unique(const struct tf_yaml *y, struct tf_err *err)
+{
+    const char **twice = NULL;
+    const char ***v = tf_xcalloc(y->n + 1, sizeof *v);
+    for (size_t i = 0; i < y->n; i++)
+        v[i] = &y->v[i].key;
+    qsort(v, y->n, sizeof *v, by_key);
+    for (size_t i = 1; i < y->n && twice == NULL; i++)
+        twice = strcmp(*v[i - 1], *v[i]) == 0 ? v[i] : NULL;
+    free(v);
+    return twice == NULL ? 0 : tf_fail(err, "'%s' is there twice", *twice);
 }
 
 int tf_yaml_read(struct tf_yaml *y, struct tf_arena *a, const char *text, size_t n,
@@ -236,7 +254,7 @@ int tf_yaml_read(struct tf_yaml *y, struct tf_arena *a, const char *text, size_t
             return -1;
         t.p = next;
     }
-    return 0;
+    return check_unique(y, err);
 }
 
 const struct tf_yaml_entry *tf_yaml_find(const struct tf_yaml *y, const char *key)

@@ -7,6 +7,8 @@
 #include "exchange/bundle.h"
 #include "model/import_marian_private.h"
 #include "model/load.h"
+#include "text/piece_list.h"
+#include "text/sp_renumber.h"
 #include "text/vocab_file.h"
 
 #include <stdio.h>
@@ -136,6 +138,24 @@ static int check_vocab(const struct model *m, const char *name, const char *conf
     return tf_vocab_file_fits(m->vocab, m->vocab_n, name, m->config.vocab_size, &special, err);
 }
 
+/* Give the vocabulary the ids of --pieces. */
+static int renumber(struct model *m, const struct tf_convert_opts *o, struct tf_err *err)
+{
+    const char *const *texts;
+    size_t n;
+    struct tf_buf out = {0};
+    if (tf_piece_list_read(&texts, &n, &m->arena, o->pieces, err) != 0)
+        return -1;
+    if (tf_sp_renumber(&out, m->vocab_bytes, m->vocab_n, texts, n, err) != 0) {
+        tf_buf_release(&out);
+        return tf_context(err, "%s, %s", o->vocab, o->pieces);
+    }
+    free(m->vocab_bytes);
+    m->vocab_bytes = out.p;
+    m->vocab_n = out.len;
+    return 0;
+}
+
 /* A model of Marian has no vocabulary in its file. */
 static int read_marian(struct model *m, const char *name, const struct tf_convert_opts *o,
                        struct tf_err *err)
@@ -148,6 +168,8 @@ static int read_marian(struct model *m, const char *name, const struct tf_conver
                               "needed",
                               name);
     if (tf_vocab_file_read(&m->vocab_bytes, &m->vocab_n, o->vocab, err) != 0)
+        return -1;
+    if (o->pieces != NULL && renumber(m, o, err) != 0)
         return -1;
     m->vocab = (const uint8_t *)m->vocab_bytes;
     if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, m->vocab, m->vocab_n,
@@ -178,6 +200,8 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
                                    .extra = tf_value_map()};
     if (tf_marian_is(b))
         return read_marian(m, name, o, err);
+    if (o->pieces != NULL)
+        return tf_fail_status(err, TF_USAGE, "--pieces: %s has ids of its own", name);
     m->vocab = b->vocab;
     m->vocab_n = b->vocab_n;
     if (m->vocab_n > TF_MAX_VOCAB)
@@ -208,6 +232,8 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
     m->from = format_of((const char *)in->buf + in->pos, (size_t)n);
     if (m->from == TF_FORMAT_AUTO)
         return tf_fail(err, "%s: not a model of tf-tools, safetensors or npz", name);
+    if (m->from == TF_FORMAT_TFM && n >= TF_LABEL_N && o->pieces != NULL)
+        return tf_fail_status(err, TF_USAGE, "--pieces: %s has ids of its own", name);
     if (m->from == TF_FORMAT_TFM && n >= TF_LABEL_N && o->config != NULL)
         return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
     if ((m->from == TF_FORMAT_TFM ? read_own(m, in, err) : read_other(m, in, o, err)) < 0)

@@ -20,6 +20,8 @@ struct tf_convert_opts {
     /* paths, or NULL: a configuration in JSON and a SentencePiece model, used instead of those in
      * the input */
     const char *config, *vocab;
+    /* or NULL: the pieces of vocab by the ids of the model (text/piece_list.h) */
+    const char *pieces;
 };
 
 /* Read a model or checkpoint, whose format is detected from its first bytes, and write its

@@ -63,6 +63,8 @@ bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece)
         int type = (int)(uint32_t)f.value; /* as the library, which takes the low 32 bits */
         if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
             piece->text = f.body;
+        else if (f.number == TF_PROTO_SCORE)
+            piece->score = f.real;
         else if (f.number == TF_PROTO_TYPE && type >= TF_PIECE_NORMAL && type <= TF_PIECE_BYTE)
             piece->type = type; /* other types are ignored */
     }

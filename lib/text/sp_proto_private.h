@@ -54,6 +54,7 @@ bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f);
 
 struct tf_proto_piece {
     struct tf_span text;
+    float score;
     int type;
 };
 

@@ -74,6 +74,58 @@ for h in hyps:
     awk 'NR > 1 && $1 >= last { exit 1 } { last = $1 } END { exit NR != 3 }' perplexities
 }
 
+# The pieces of $VOCAB in reverse, as `piece: id`; the ids of a stream's lines in that numbering.
+reversed() {
+    "$TF_PYTHON" - "$VOCAB" <<'PY'
+import json, sys
+data, at, pieces = open(sys.argv[1], "rb").read(), 0, []
+while data[at] == 0x0a:  # a piece of under 128 bytes, which begins with its text
+    n, text = data[at + 1], data[at + 3]
+    pieces.append(data[at + 4:at + 4 + text].decode())
+    at += 2 + n
+assert len(pieces) == 56, len(pieces)
+for i, p in enumerate(pieces):
+    print(json.dumps(p, ensure_ascii=False) + ":", 55 - i)
+PY
+}
+
+@test "ids of a list of pieces: text is segmented as before, and comes back" {
+    make m.npz
+    reversed >vocab.yml
+    sort vocab.yml >sorted.yml # the order is no matter
+    tf-convert m.npz --vocab "$VOCAB" --pieces sorted.yml -o m.tfm
+    [ "$(tf-info m.tfm | awk '/^special/ { on = 1 } on && /eos|unk/ { print $1 $2 }' | sort)" = $'eos52\nunk54' ]
+    tf-tokenize -m "$VOCAB" <"$TEXT" >own.tfs
+    tf-tokenize -m m.tfm <"$TEXT" >new.tfs
+    ids own.tfs | sed 's/\[//; s/\]//' | awk -F, -v OFS=, '{ for (i = 1; i <= NF; i++) $i = 55 - $i; print "[" $0 "]" }' >want
+    ids new.tfs | diff want -
+    tf-tokenize -d -m m.tfm <new.tfs | diff "$TEXT" -
+    tf-decode -m m.tfm -q new.tfs | tf-tokenize -d -m m.tfm >out
+    [ "$(wc -l <out)" -eq 30 ]
+}
+
+@test "a list of pieces that is wrong is refused by the piece" {
+    make m.npz
+    reversed >vocab.yml
+    local change want
+    while IFS='|' read -r change want; do
+        sed "$change" vocab.yml >x.yml
+        t 1 tf-convert m.npz --vocab "$VOCAB" --pieces x.yml -o m.tfm
+        expect_error "$want"
+    done <<'END'
+s/^"<unk>": 54/"<unk>": 55/|x.yml: '<pad>' and '<unk>' have the id 55
+s/^"<unk>": 54/"<unk>": 56/|x.yml: '<unk>': 56: too large, maximum 55
+s/^"<unk>"/"<pad>"/|x.yml: '<pad>' is there twice
+s/^"<unk>": 54/"<unk>": a/|x.yml: '<unk>': 'a': not a number
+s/^"<unk>"/"<none>"/|, x.yml: no piece <unk>
+END
+    t 2 tf-convert m.npz --pieces vocab.yml -o m.tfm
+    expect_error "--pieces requires --vocab"
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    t 2 tf-convert m.tfm --vocab "$VOCAB" --pieces vocab.yml -o n.npz
+    expect_error "--pieces: m.tfm has ids of its own"
+}
+
 @test "what is not supported is named all at once, and nothing is written" {
     make m.npz transformer-ffn-activation=gelu right-left=true transformer-decoder-autoreg=rnn
     t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm

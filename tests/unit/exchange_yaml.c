@@ -63,7 +63,7 @@ int main(void)
     is_int((long long)y.n, 1, "and nothing after it counts");
 
     refused("a: 1\nb\n", "line 2: not 'key: value'");
-    refused("a: 1\na: 2\n", "line 2: 'a' is there twice");
+    refused("a: 1\na: 2\n", "'a' is there twice");
     refused("a: {b: c}\n", "line 1: YAML beyond scalars and lists of them");
     refused("a:\n  b: c\n", "line 2: YAML beyond scalars and lists of them");
     refused("? a\n: b\n", "line 1: YAML beyond scalars and lists of them");

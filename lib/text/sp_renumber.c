@@ -1,0 +1,190 @@
+/* sp_renumber.c - see sp_renumber.h. */
+#include "text/sp_renumber.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/sp_check.h"
+#include "text/sp_proto_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields of trainer_spec that we write. */
+enum { VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43 };
+#define SPACE "\xe2\x96\x81" /* U+2581, what a space becomes */
+
+struct known {
+    struct tf_span text;
+    float score;
+};
+
+struct list {
+    struct known *v; /* normal pieces, by text */
+    size_t n;
+    float least;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct tf_span *x = &((const struct known *)a)->text,
+                         *y = &((const struct known *)b)->text;
+    const size_t n = x->n < y->n ? x->n : y->n;
+    const int order = n > 0 ? memcmp(x->p, y->p, n) : 0;
+    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+static void list_normal(struct list *l, struct tf_span model)
+{
+    struct tf_proto_piece piece;
+    size_t pieces = 0;
+    for (struct tf_span left = model; tf_proto_piece(&left, &piece);)
+        pieces++;
+    l->v = tf_xcalloc(pieces + 1, sizeof *l->v);
+    for (struct tf_span left = model; tf_proto_piece(&left, &piece);) {
+        if (piece.type != TF_PIECE_NORMAL)
+            continue;
+        l->v[l->n++] = (struct known){piece.text, piece.score};
+        l->least = piece.score < l->least ? piece.score : l->least;
+    }
+    qsort(l->v, l->n, sizeof *l->v, by_text);
+}
+
+/* ---- writing ---- */
+
+static void put_varint(struct tf_buf *b, uint64_t x)
+{
+    for (; x > 127; x >>= 7)
+        tf_buf_byte(b, (unsigned char)(x | 128));
+    tf_buf_byte(b, (unsigned char)x);
+}
+
+static void put_number(struct tf_buf *b, uint64_t field, uint64_t x)
+{
+    put_varint(b, field << 3);
+    put_varint(b, x);
+}
+
+static void put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t n)
+{
+    put_varint(b, field << 3 | 2);
+    put_varint(b, n);
+    tf_buf_add(b, p, n);
+}
+
+static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix, const char *text,
+                      float score, int type)
+{
+    tf_buf_clear(work);
+    put_varint(work, (uint64_t)TF_PROTO_TEXT << 3 | 2);
+    put_varint(work, strlen(prefix) + strlen(text));
+    tf_buf_str(work, prefix);
+    tf_buf_str(work, text);
+    put_varint(work, (uint64_t)TF_PROTO_SCORE << 3 | 5);
+    tf_buf_add(work, &score, sizeof score); /* little-endian, as the machines that this runs on */
+    put_number(work, TF_PROTO_TYPE, (uint64_t)type);
+    put_bytes(out, TF_PROTO_PIECE, work->p, work->len);
+}
+
+static bool is_tag(const char *text)
+{
+    const size_t n = strlen(text);
+    return n > 4 && strncmp(text, ">>", 2) == 0 && strcmp(text + n - 2, "<<") == 0;
+}
+
+static bool is_character(const char *text)
+{
+    const size_t n = strlen(text);
+    size_t starts = 0;
+    for (size_t i = 0; i < n; i++)
+        starts += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return starts == 1 && tf_utf8_span(text, n) == n && strcmp(text, SPACE) != 0;
+}
+
+static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
+                      const char *text)
+{
+    const struct known key = {.text = {(const uint8_t *)text, strlen(text)}},
+                       *own = bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
+    if (strcmp(text, "<unk>") == 0)
+        put_piece(out, work, "", text, 0, TF_PIECE_UNKNOWN);
+    else if (strcmp(text, "</s>") == 0 || strcmp(text, "<s>") == 0 || strcmp(text, "<pad>") == 0)
+        put_piece(out, work, "", text, 0, TF_PIECE_CONTROL);
+    else if (is_tag(text))
+        put_piece(out, work, SPACE, text, 0, TF_PIECE_USER_DEFINED);
+    else if (own != NULL)
+        put_piece(out, work, "", text, own->score, TF_PIECE_NORMAL);
+    else if (is_character(text))
+        put_piece(out, work, "", text, l->least - 10, TF_PIECE_NORMAL);
+    else
+        put_piece(out, work, "", text, 0, TF_PIECE_UNUSED);
+}
+
+static int64_t id_of(const char *const *texts, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(texts[i], text) == 0)
+            return (int64_t)i;
+    return -1;
+}
+
+/* trainer_spec with the ids and the number of the new pieces. */
+static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span spec,
+                        const char *const *texts, size_t n)
+{
+    struct tf_proto_field f;
+    tf_buf_clear(work);
+    for (struct tf_span left = spec; left.n > 0;) {
+        const uint8_t *begin = left.p;
+        if (!tf_proto_field(&left, &f))
+            break; /* tf_sp_check has read it */
+        if (f.number != VOCAB_SIZE && (f.number < UNK_ID || f.number > PAD_ID))
+            tf_buf_add(work, begin, (size_t)(left.p - begin));
+    }
+    put_number(work, VOCAB_SIZE, n);
+    put_number(work, UNK_ID, (uint64_t)id_of(texts, n, "<unk>"));
+    put_number(work, BOS_ID, (uint64_t)id_of(texts, n, "<s>"));
+    put_number(work, EOS_ID, (uint64_t)id_of(texts, n, "</s>"));
+    put_number(work, PAD_ID, (uint64_t)id_of(texts, n, "<pad>"));
+    put_bytes(out, TF_PROTO_TRAINER, work->p, work->len);
+}
+
+static int check_unique(const char *const *texts, size_t n, struct tf_err *err)
+{
+    struct known *v = tf_xcalloc(n + 1, sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        v[i].text = (struct tf_span){(const uint8_t *)texts[i], strlen(texts[i])};
+    qsort(v, n, sizeof *v, by_text);
+    const char *twice = NULL;
+    for (size_t i = 1; i < n && twice == NULL; i++)
+        if (by_text(&v[i - 1], &v[i]) == 0)
+            twice = (const char *)v[i].text.p;
+    free(v);
+    return twice == NULL ? 0 : tf_fail(err, "piece '%s' is there twice", twice);
+}
+
+int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
+                   size_t n_texts, struct tf_err *err)
+{
+    const struct tf_span model = {bytes, n};
+    struct list l = {0};
+    struct tf_buf work = {0};
+    struct tf_proto_field f;
+    if (tf_sp_check(bytes, n, err) != 0 || check_unique(texts, n_texts, err) != 0)
+        return -1;
+    if (id_of(texts, n_texts, "<unk>") < 0)
+        return tf_fail(err, "no piece <unk>");
+    list_normal(&l, model);
+    for (size_t i = 0; i < n_texts; i++)
+        put_known(out, &work, &l, texts[i]);
+    for (struct tf_span left = model; left.n > 0;) {
+        const uint8_t *begin = left.p;
+        if (!tf_proto_field(&left, &f))
+            break;
+        if (f.number == TF_PROTO_TRAINER)
+            put_trainer(out, &work, f.body, texts, n_texts);
+        else if (f.number != TF_PROTO_PIECE && f.number != TF_PROTO_SELF_TEST)
+            tf_buf_add(out, begin, (size_t)(left.p - begin));
+    }
+    tf_buf_release(&work);
+    free(l.v);
+    return 0;
+}

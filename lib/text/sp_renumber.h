@@ -1,0 +1,19 @@
+/* sp_renumber.h - a SentencePiece model whose ids are those of another vocabulary, as published
+ * models have them: two segmenters, for source and target, and one list of pieces and ids. */
+#ifndef TF_TEXT_SP_RENUMBER_H
+#define TF_TEXT_SP_RENUMBER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Append to *out the model of bytes [n] with the pieces texts[0 .. n_texts) in place of its own, by
+ * id. Scores do not depend on ids, so text is segmented as before. A piece that the model has keeps
+ * its score. One that it has not: a single character is priced 10 below the least score, as
+ * SentencePiece prices a character that it does not know; anything else is UNUSED, which no text
+ * becomes but which has a text. <unk> is the unknown piece, </s>, <s> and <pad> are control pieces,
+ * and a tag >>xxx<< is a symbol that text may contain, followed by a space. Errors: a model that
+ * tf_sp_check refuses; no <unk>; a piece twice. */
+int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
+                   size_t n_texts, struct tf_err *err) TF_MUST_CHECK;
+
+#endif
