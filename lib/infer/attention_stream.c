@@ -49,6 +49,10 @@ static int choose_layers(struct attention *a, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE,
                               "%s: sources without targets have encoder attention only",
                               a->s.in.name);
+    if (only == TF_ATTENTION_DECODER && tf_attention_layers(c, TF_ATTENTION_DECODER) == 0)
+        return tf_fail_status(err, TF_USAGE,
+                              "--kind decoder: the decoder has recurrent units (decoder_self "
+                              "ssru), which attend to nothing");
     int64_t most = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
         if ((only >= 0 && only != kind) || (encoder_only && kind != TF_ATTENTION_ENCODER))

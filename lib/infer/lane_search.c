@@ -41,9 +41,7 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
 {
     struct tf_search_memory memory = {0};
     for (size_t i = 0; i < m->n; i++) {
-        const struct tf_config *c = &m->model[i].config;
-        size_t width = (size_t)(c->heads * (c->d_k + c->d_v));
-        memory.slot += (size_t)c->decoder_layers * width * m->be->elem_size[TF_ELEM_ACT];
+        memory.slot += tf_cache_width(&m->model[i].config) * m->be->elem_size[TF_ELEM_ACT];
         memory.token += m->be->host ? 0 : tf_encoder_token_bytes(&m->model[i]);
     }
     memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);

@@ -21,9 +21,9 @@ struct tf_norm_acts {
 };
 
 struct tf_attention_acts {
-    tf_mem *in;  /* self: [R, 2*H*dk + H*dv]: q, k, v; cross: [R, H*dk]: q */
-    tf_mem *o;   /* [R, H*dv] */
-    tf_mem *lse; /* STAT [R, H] */
+    tf_mem *in;  /* self: [R, 2*H*dk + H*dv]: q, k, v; cross: [R, H*dk]: q; ssru: [R, 2D] */
+    tf_mem *o;   /* [R, H*dv]; ssru: the cells [R, D] */
+    tf_mem *lse; /* STAT [R, H]; ssru: NULL */
 };
 
 struct tf_layer_acts {
@@ -97,6 +97,11 @@ static inline size_t tf_k_width(const struct tf_config *c)
 static inline size_t tf_kv_width(const struct tf_config *c)
 {
     return (size_t)(c->heads * (c->d_k + c->d_v));
+}
+/* Has the decoder of this model a recurrent unit in place of self-attention? */
+static inline bool tf_is_recurrent(const struct tf_config *c)
+{
+    return c->decoder_self == TF_DECODER_SSRU;
 }
 static inline bool tf_is_decoder(const struct tf_work *k, const struct tf_stack_acts *side)
 {

@@ -9,6 +9,7 @@ const char *const tf_dialects[] = {"paper", "t2t", NULL};
 const char *const tf_position_kinds[] = {"sin", "learned", NULL};
 const char *const tf_position_tables[] = {"dialect", "paper", "t2t", "halves", NULL};
 const char *const tf_activations[] = {"relu", "swish", NULL};
+const char *const tf_decoder_selves[] = {"attention", "ssru", NULL};
 const char *const tf_ties[] = {"all", "decoder", "none", NULL};
 const char *const tf_starts[] = {"bos", "zero", NULL};
 const char *const tf_smoothings[] = {"V", "V-1", NULL};
@@ -46,6 +47,7 @@ static const struct tf_member fields[] = {
     F(initializer, CHOICE, 0, 0, tf_initializers),
     F(final_norm, BOOL, 0, 0, NULL),
     F(activation, CHOICE, 0, 0, tf_activations),
+    F(decoder_self, CHOICE, 0, 0, tf_decoder_selves),
     F(output_bias, BOOL, 0, 0, NULL),
     F(position_table, CHOICE, 0, 0, tf_position_tables),
     F(position_offset, INT, 0, 2, NULL),
@@ -191,7 +193,8 @@ double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_t
     double tgt_keys = window > 0 && window + 1 < tgt_len / 2 ? window + 1 : tgt_len / 2;
     double encoder = (double)c->encoder_layers * (project + 2 * D * F + src_keys * (k + v));
     double cross_kv = (double)c->decoder_layers * D * (k + v);
+    double self = c->decoder_self == TF_DECODER_SSRU ? 2 * D * D : project + tgt_keys * (k + v);
     double decoder = (double)c->decoder_layers *
-                     (project + D * k + v * D + 2 * D * F + tgt_keys * (k + v) + src_len * (k + v));
+                     (self + D * k + v * D + 2 * D * F + src_len * (k + v));
     return 6 * (src_tokens * (encoder + cross_kv) + tgt_tokens * (decoder + D * V));
 }

@@ -14,6 +14,9 @@ enum tf_positions { TF_POS_SIN, TF_POS_LEARNED };
 enum tf_position_table { TF_TABLE_DIALECT, TF_TABLE_PAPER, TF_TABLE_T2T, TF_TABLE_HALVES };
 /* of the feed-forward layer: max(0, x), or x / (1 + exp(-x)), also called SiLU */
 enum tf_activation { TF_ACTIVATION_RELU, TF_ACTIVATION_SWISH };
+/* of the decoder's first sublayers: self-attention, or the cells of a simpler simple recurrent unit
+ * (ops/backend.h) */
+enum tf_decoder_self { TF_DECODER_ATTENTION, TF_DECODER_SSRU };
 /* embeddings and output projection: one matrix; two, for source and for the decoder; three */
 enum tf_tie { TF_TIE_ALL, TF_TIE_DECODER, TF_TIE_NONE };
 /* the decoder's first input: the embedding of bos, or a zero vector; the position is added to both
@@ -27,8 +30,8 @@ enum tf_initializer { TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED, TF_INITIALIZE
 /* Their names in options and files, in that order, NULL-terminated. */
 extern const char *const tf_dialects[],
     *const tf_position_kinds[], *const tf_position_tables[], *const tf_activations[],
-    *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
-                                                                          *const tf_initializers[];
+    *const tf_decoder_selves[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
+    *const tf_initializers[];
 
 #define TF_MAX_LAYERS 256
 #define TF_MAX_WIDTH 65536
@@ -54,6 +57,7 @@ struct tf_config {
     enum tf_smoothing smoothing;
     enum tf_initializer initializer;
     enum tf_activation activation;
+    enum tf_decoder_self decoder_self;
     bool output_bias;       /* a bias [V] on the output projection */
     enum tf_position_table position_table;
     int64_t position_offset;   /* the row of the table for the first position */

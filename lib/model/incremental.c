@@ -65,14 +65,24 @@ void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf
     *m = (struct tf_memory){0};
 }
 
+/* Elements of a slot in one layer. */
+static size_t layer_width(const struct tf_config *c)
+{
+    return tf_is_recurrent(c) ? (size_t)c->d_model : tf_kv_width(c);
+}
+
+size_t tf_cache_width(const struct tf_config *c)
+{
+    return (size_t)c->decoder_layers * layer_width(c);
+}
+
 int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx, size_t slots,
                   struct tf_err *err)
 {
     if (slots <= c->slots)
         return 0;
     c->slots = 0;
-    if (ensure(w->be, ctx, &c->kv, TF_ELEM_ACT,
-               (size_t)w->config.decoder_layers * slots * tf_kv_width(&w->config), err) < 0)
+    if (ensure(w->be, ctx, &c->kv, TF_ELEM_ACT, slots * tf_cache_width(&w->config), err) < 0)
         return tf_context(err, "cache of %zu positions", slots);
     c->slots = slots;
     return 0;
@@ -100,7 +110,7 @@ static int reserve_step(struct tf_work *k, size_t rows, struct tf_err *err)
         {&k->step.x, D},
         {&k->step.sum, D},
         {&k->step.y, D},
-        {&k->step.in, 2 * hk + hv},
+        {&k->step.in, tf_is_recurrent(c) ? 2 * D : 2 * hk + hv},
         {&k->step.o, hv},
         {&k->step.q, hk},
         {&k->step.hidden, (size_t)c->d_ff},
@@ -178,6 +188,17 @@ static void self_step(struct tf_work *k, struct tf_cache *cache, const struct tf
     linear(k, u, k->step.o, p->out_w, p->out_b, s->rows, 0);
 }
 
+static void ssru_step(struct tf_work *k, struct tf_cache *cache, const struct tf_decode_step *s,
+                      int layer, tf_mem *in, tf_mem *u)
+{
+    const struct tf_attention_params *p = &k->w->params.dec[layer].self;
+    const size_t D = (size_t)k->w->config.d_model;
+    linear(k, k->step.in, in, p->in_w, -1, s->rows, 0);
+    tf_mem *cells = tf_at(k->be, TF_ELEM_ACT, cache->kv, (size_t)layer * cache->slots * D);
+    k->be->ssru_rows(k->ctx, u, cells, k->step.in, tf_weight(k, p->in_b), s->slot, s->table,
+                     s->table_ld, s->n_past, s->rows, (int)D);
+}
+
 static void cross_step(struct tf_work *k, const struct tf_memory *m, const struct tf_decode_step *s,
                        int layer, tf_mem *in, tf_mem *u)
 {
@@ -230,7 +251,7 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
     for (int l = 0; l < c->decoder_layers; l++) {
         const struct tf_layer_params *p = &t->dec[l];
         bool last = l + 1 == c->decoder_layers;
-        self_step(k, cache, s, l, f.in, u);
+        (tf_is_recurrent(c) ? ssru_step : self_step)(k, cache, s, l, f.in, u);
         add_norm(k, &f, u, pre ? p->cross.norm_g : p->self.norm_g,
                  pre ? p->cross.norm_b : p->self.norm_b);
         cross_step(k, m, s, l, f.in, u);

@@ -95,6 +95,17 @@ static void add_attention(struct tf_params *p, const struct tf_config *c,
     add_norm(p, c, &a->norm_g, &a->norm_b, name);
 }
 
+/* The recurrent unit in place of the decoder's self-attention. */
+static void add_ssru(struct tf_params *p, const struct tf_config *c, struct tf_attention_params *a,
+                     const char *name)
+{
+    const int64_t D = c->d_model, out = c->initializer == TF_INITIALIZER_GLOROT ? D : 2 * D;
+    a->in_w = add(p, D, 2 * D, TF_INIT_GLOROT, glorot(D, out), "%s.ssru.w", name);
+    a->in_b = add(p, D, 0, TF_INIT_ZERO, 0, "%s.ssru.b", name);
+    a->out_w = a->out_b = -1;
+    add_norm(p, c, &a->norm_g, &a->norm_b, name);
+}
+
 static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_ff_params *f,
                    int64_t layers, const char *name)
 {
@@ -149,7 +160,10 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
                          "dec.cross.kv.b");
     for (int l = 0; l < c->decoder_layers; l++) {
         snprintf(name, sizeof name, "dec.%d.self", l);
-        add_attention(p, c, &p->dec[l].self, false, c->decoder_layers, name);
+        if (c->decoder_self == TF_DECODER_SSRU)
+            add_ssru(p, c, &p->dec[l].self, name);
+        else
+            add_attention(p, c, &p->dec[l].self, false, c->decoder_layers, name);
         snprintf(name, sizeof name, "dec.%d.cross", l);
         add_attention(p, c, &p->dec[l].cross, true, c->decoder_layers, name);
         snprintf(name, sizeof name, "dec.%d.ff", l);

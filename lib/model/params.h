@@ -23,8 +23,9 @@ struct tf_param {
 /* Indices into the table; -1 for a parameter that the configuration does not have. */
 struct tf_attention_params {
     int norm_g, norm_b; /* [D]: of this sublayer */
-    int in_w, in_b;     /* self: [D, 2*H*dk + H*dv] for q, k, v; cross: [D, H*dk] for q */
-    int out_w, out_b;   /* [H*dv, D] */
+    int in_w, in_b;     /* self: [D, 2*H*dk + H*dv] for q, k, v; cross: [D, H*dk] for q;
+                         * ssru: [D, 2D] for x and z, and the bias of z [D] */
+    int out_w, out_b;   /* [H*dv, D]; ssru: none */
 };
 struct tf_ff_params {
     int norm_g, norm_b;

@@ -130,6 +130,27 @@ static void attention_bwd(struct tf_work *k, struct tf_stack_acts *side, bool cr
                   no_dropout);
 }
 
+/* ---- a recurrent unit, in place of the decoder's self-attention ---- */
+
+static void ssru_fwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in)
+{
+    const struct tf_attention_params *p = &layer_params(k, side, layer)->self;
+    const struct tf_attention_acts *a = &side->layers[layer].self;
+    tf_linear_fwd(k, a->in, in, p->in_w, -1, side, 0, no_dropout);
+    k->be->ssru_fwd(k->ctx, side->u, k->training ? a->o : NULL, a->in, tf_weight(k, p->in_b),
+                    side->rows, (int)k->w->config.d_model);
+}
+
+static void ssru_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, const tf_mem *in,
+                     tf_mem *din, bool add)
+{
+    const struct tf_attention_params *p = &layer_params(k, side, layer)->self;
+    const struct tf_attention_acts *a = &side->layers[layer].self;
+    k->be->ssru_bwd(k->ctx, side->d_in, tf_grad(k, p->in_b), side->du, a->in, a->o,
+                    tf_weight(k, p->in_b), side->rows, (int)k->w->config.d_model);
+    tf_linear_bwd(k, din, side->d_in, in, p->in_w, -1, side, add ? TF_LIN_ADD_DX : 0, no_dropout);
+}
+
 /* ---- feed-forward: u = f(x W1 + b1) W2 + b2, f = max(0, .) or swish. ReLU's `hidden` is its
  * result, from which its gradient follows. Swish's is what goes in: its result is computed again in
  * the backward pass, into a buffer that all layers share ---- */
@@ -184,11 +205,19 @@ static void ff_bwd(struct tf_work *k, struct tf_stack_acts *side, int layer, con
 
 /* ---- any of them ---- */
 
+static bool recurs(const struct tf_work *k, const struct tf_stack_acts *side,
+                   enum tf_sublayer kind)
+{
+    return kind == TF_SUBLAYER_SELF && tf_is_decoder(k, side) && tf_is_recurrent(&k->w->config);
+}
+
 void tf_sublayer_fwd(struct tf_work *k, struct tf_stack_acts *side, enum tf_sublayer kind,
                      int layer, const tf_mem *in)
 {
     if (kind == TF_SUBLAYER_FF)
         ff_fwd(k, side, layer, in);
+    else if (recurs(k, side, kind))
+        ssru_fwd(k, side, layer, in);
     else
         attention_fwd(k, side, kind == TF_SUBLAYER_CROSS, layer, in);
 }
@@ -198,6 +227,8 @@ void tf_sublayer_bwd(struct tf_work *k, struct tf_stack_acts *side, enum tf_subl
 {
     if (kind == TF_SUBLAYER_FF)
         ff_bwd(k, side, layer, in, din, add);
+    else if (recurs(k, side, kind))
+        ssru_bwd(k, side, layer, in, din, add);
     else
         attention_bwd(k, side, kind == TF_SUBLAYER_CROSS, layer, in, din, add);
 }

@@ -70,7 +70,9 @@ static int pack_ff(struct tf_weights *w, const struct tf_ff_params *f, struct tf
 static int pack_attention(struct tf_weights *w, const struct tf_attention_params *a,
                           struct tf_err *err)
 {
-    return pack(w, a->in_w, false, err) < 0 || pack(w, a->out_w, false, err) < 0 ? -1 : 0;
+    if (pack(w, a->in_w, false, err) < 0)
+        return -1;
+    return a->out_w >= 0 ? pack(w, a->out_w, false, err) : 0; /* a recurrent unit has none */
 }
 
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err)

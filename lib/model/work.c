@@ -110,6 +110,14 @@ static void make_attention(struct tf_work *k, struct tf_attention_acts *a, size_
         a->lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
 }
 
+static void make_ssru(struct tf_work *k, struct tf_attention_acts *a, size_t rows,
+                      struct tf_err *err)
+{
+    a->in = own_acts(k, rows, 2 * k->w->config.d_model, err);
+    if (k->backward)
+        a->o = own_acts(k, rows, k->w->config.d_model, err);
+}
+
 static void make_gradients(struct tf_work *k, struct tf_stack_acts *s, size_t rows,
                            struct tf_err *err)
 {
@@ -118,7 +126,10 @@ static void make_gradients(struct tf_work *k, struct tf_stack_acts *s, size_t ro
     s->ds = own_acts(k, rows, c->d_model, err);
     s->dy = own_acts(k, rows, c->d_model, err);
     s->d_o = own_acts(k, rows, c->heads * c->d_v, err);
-    s->d_in = own_acts(k, rows, c->heads * (2 * c->d_k + c->d_v), err);
+    int64_t in = c->heads * (2 * c->d_k + c->d_v);
+    if (tf_is_decoder(k, s) && tf_is_recurrent(c) && in < 2 * c->d_model)
+        in = 2 * c->d_model;
+    s->d_in = own_acts(k, rows, in, err);
     s->d_hidden = own_acts(k, rows, c->d_ff, err);
     if (c->activation == TF_ACTIVATION_SWISH)
         s->swished = own_acts(k, rows, c->d_ff, err);
@@ -154,7 +165,10 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder,
             *a = s->layers[0];
             continue;
         }
-        make_attention(k, &a->self, rows, c->heads * (2 * c->d_k + c->d_v), err);
+        if (decoder && tf_is_recurrent(c))
+            make_ssru(k, &a->self, rows, err);
+        else
+            make_attention(k, &a->self, rows, c->heads * (2 * c->d_k + c->d_v), err);
         if (decoder)
             make_attention(k, &a->cross, rows, c->heads * c->d_k, err);
         a->hidden = own_acts(k, rows, c->d_ff, err);

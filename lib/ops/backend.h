@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 16
+#define TF_BACKEND_ABI 17
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -297,6 +297,9 @@ typedef int tf_sync_within_fn(struct tf_ctx *c, double seconds, struct tf_err *e
     OP(swish_fwd)                                                                                 \
     OP(swish_bwd)                                                                                 \
     OP(swish_rows)                                                                                \
+    OP(ssru_fwd)                                                                                  \
+    OP(ssru_bwd)                                                                                  \
+    OP(ssru_rows)                                                                                 \
     OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent) OP(embed_rows) \
         OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
 
@@ -337,6 +340,18 @@ typedef void tf_swish_bwd_fn(struct tf_ctx *c, tf_mem_act *dx, const tf_mem_act 
 typedef void tf_swish_rows_fn(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x, size_t rows,
                               int N);
 
+/* The cells of a simpler simple recurrent unit, without the products before them (Kim et al. 2019,
+ * "From Research to Production and Back: Ludicrously Fast Neural Machine Translation"). A row of xf
+ * [R, 2D] is x, then z. In each sentence, with c = 0 before its first row:
+ *     f_t = 1 / (1 + exp(-(z_t + b))); c_t = f_t c_{t-1} + (1 - f_t) x_t; y_t = max(0, c_t)
+ * cell [R, D]: c, or NULL when there will be no backward pass. b [D]. ROW-WISE. */
+typedef void tf_ssru_fwd_fn(struct tf_ctx *c, tf_mem_act *y, tf_mem_act *cell, const tf_mem_act *xf,
+                            const tf_mem_param *b, const struct tf_rows *r, int D);
+/* Gradients of xf and b from dy, with the cells of ssru_fwd; overwritten. */
+typedef void tf_ssru_bwd_fn(struct tf_ctx *c, tf_mem_act *dxf, tf_mem_param *db,
+                            const tf_mem_act *dy, const tf_mem_act *xf, const tf_mem_act *cell,
+                            const tf_mem_param *b, const struct tf_rows *r, int D);
+
 /* s = res + dropout(x); y = (s - mean) * rstd * gain + bias, mean and rstd = 1/sqrt(var + eps) of
  * the row, biased variance. x may be NULL (s = res); s may be NULL when it is not needed later, and
  * may be the same buffer as res or x. mean, rstd [R], or NULL when there will be no backward pass.
@@ -372,6 +387,12 @@ typedef void tf_add_norm_rows_fn(struct tf_ctx *c, tf_mem_act *s, tf_mem_act *y,
                                  const tf_mem_act *x, const tf_mem_act *res,
                                  const tf_mem_param *gain, const tf_mem_param *bias, size_t rows,
                                  int D, float eps);
+/* One step of ssru_fwd: the cell of row r goes to cells[slot[r]], that before it is
+ * cells[table[r*table_ld + n_past[r] - 2]], or 0 where n_past[r] is 1. */
+typedef void tf_ssru_rows_fn(struct tf_ctx *c, tf_mem_act *y, tf_mem_act *cells,
+                             const tf_mem_act *xf, const tf_mem_param *b, const tf_mem_u32 *slot,
+                             const tf_mem_u32 *table, size_t table_ld, const tf_mem_u32 *n_past,
+                             size_t rows, int D);
 /* See struct tf_cached_attention. */
 typedef void tf_cached_attention_fn(struct tf_ctx *c, const struct tf_cached_attention *a,
                                     size_t rows);

@@ -414,7 +414,8 @@ PY
 @test "variants of other programs' models train: any threads, killed or not, the same bytes" {
     local variants=('--activation swish --output-bias --relu-dropout 0.2'
         '--final-norm --position-table halves --position-offset 2'
-        '--no-source-eos --pre-norm --activation swish')
+        '--no-source-eos --pre-norm --activation swish'
+        '--decoder-self ssru --d-model 24 --attention-window 1')
     for i in "${!variants[@]}"; do
         read -ra more <<<"${variants[i]}"
         train -q "${more[@]}" --steps 20 --threads 1 -o "one$i" b.tfs
@@ -424,7 +425,7 @@ PY
         tr_t 1 --steps 25 -o "one$i" b.tfs
         expect_contains "$stderr" " in the checkpoint, "
     done
-    [ "$(for i in 0 1 2; do sum "one$i/ckpt-00000020.tfm"; done | sort -u | wc -l)" -eq 3 ]
+    [ "$(for i in 0 1 2 3; do sum "one$i/ckpt-00000020.tfm"; done | sort -u | wc -l)" -eq 4 ]
     tr_t 2 --positions learned --position-offset 1 --steps 1 -o run b.tfs
     expect_contains "$stderr" "position_offset 1: a learned table begins with the first position"
     tr_t 2 --pre-norm --no-final-norm --steps 1 -o run b.tfs

@@ -384,6 +384,45 @@ static void test_swish(void)
     let_go(r, NULL);
 }
 
+/* With z = 0, ln 3 and b = 0, ln 3 the forget gates are 1/2, 3/4, 3/4, 9/10. */
+static void test_ssru(void)
+{
+    const float ln3 = (float)log(3);
+    struct tf_rows *r = rows(2, (const uint32_t[]){0, 2, 3});
+    tf_mem *xf = PUT(TF_ELEM_ACT, 4, 4, 0, 0, -8, 10, 0, ln3, 2, 2, ln3, ln3),
+           *b = PUT(TF_ELEM_PARAM, 0, ln3), *y = fill(TF_ELEM_ACT, 0, 6),
+           *cell = fill(TF_ELEM_ACT, 0, 6);
+    l.be->ssru_fwd(l.c, y, cell, xf, b, r, 2);
+    const double right[] = {2, 1, -3, 1.9, 0.5, 0.2};
+    const double *v = get(cell, TF_ELEM_ACT, 6);
+    bool same = true;
+    for (int i = 0; i < 6; i++)
+        same = same && fabs(v[i] - right[i]) < 8 * off_by;
+    ok(same, "%s: cells of two sentences", l.name);
+    v = get(y, TF_ELEM_ACT, 6);
+    ok(v[2] == 0 && fabs(v[3] - 1.9) < 8 * off_by, "%s: what they show", l.name);
+
+    tf_mem *dy = PUT(TF_ELEM_ACT, 1, 1, 1, 1, 1, 1), *dxf = fill(TF_ELEM_ACT, 9, 12),
+           *db = fill(TF_ELEM_PARAM, 9, 2);
+    l.be->ssru_bwd(l.c, dxf, db, dy, xf, cell, b, r, 2);
+    const double grad[] = {0.5, 0.475, -1, -1.425, 0, 0.1, 0, -0.81, 0.25, 0.1, -0.375, -0.18};
+    v = get(dxf, TF_ELEM_ACT, 12);
+    for (int i = 0; i < 12; i++)
+        same = same && fabs(v[i] - grad[i]) < 32 * off_by;
+    v = get(db, TF_ELEM_PARAM, 2);
+    ok(same && fabs(v[0] + 1.375) < 32 * off_by && fabs(v[1] + 2.415) < 32 * off_by,
+       "%s: their gradient", l.name);
+
+    tf_mem *cells = PUT(TF_ELEM_ACT, 0, 0, 2, 1, 0, 0), *slot = PUT(TF_ELEM_U32, 2),
+           *table = PUT(TF_ELEM_U32, 0, 1, 2), *past = PUT(TF_ELEM_U32, 3),
+           *row = PUT(TF_ELEM_ACT, -8, 10, 0, ln3);
+    l.be->ssru_rows(l.c, y, cells, row, b, slot, table, 3, past, 1, 2);
+    v = get(cells, TF_ELEM_ACT, 6);
+    ok(fabs(v[4] + 3) < 8 * off_by && fabs(v[5] - 1.9) < 8 * off_by && v[2] == 2,
+       "%s: a step of decoding", l.name);
+    let_go(r, NULL);
+}
+
 static void test_decoding(void)
 {
     tf_mem *z = PUT(TF_ELEM_STAT, 0, (float)log(3), -INFINITY),
@@ -482,6 +521,7 @@ int main(void)
         test_xent();
         test_xent_bias();
         test_swish();
+        test_ssru();
         test_decoding();
         close_lane(&l);
     }

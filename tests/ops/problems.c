@@ -210,6 +210,77 @@ static void run_swish_rows(struct run *r, const struct problem *p)
     take(r, "y", y, A_, PER_Q, (size_t)p->N, 0);
 }
 
+/* ---- simpler simple recurrent unit ---- */
+
+/* The inputs of a column have one sign, and so have its cells: none is near 0, where ReLU has no
+ * derivative. */
+static void add_cells(struct problem *p, struct tf_rng *g)
+{
+    const size_t D = (size_t)p->D;
+    double *xf = add_normal(p, g, "xf", A_, PER_Q, 2 * D, 1.5);
+    for (size_t i = 0; i < p->in[p->n_in - 1].n; i++)
+        if (i % (2 * D) < D)
+            xf[i] = (float)((0.2 + fabs(xf[i])) * (i % (2 * D) % 3 == 1 ? -1 : 1));
+    add_normal(p, g, "b", P_, WHOLE, D, 1);
+}
+
+static void make_ssru(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->D = draw_width(g, small);
+    p->layout = small || chance(g, 0.7);
+    add_cells(p, g);
+    add_normal(p, g, "dy", A_, PER_Q, (size_t)p->D, 1);
+    label(p, "D %d backward %d", p->D, p->layout);
+}
+
+static void run_ssru(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    const size_t D = (size_t)p->D;
+    tf_mem *xf = give(r, "xf"), *b = give(r, "b"), *dy = give(r, "dy"), *y = want(r, A_, PER_Q, D),
+           *cell = p->layout ? want(r, A_, PER_Q, D) : NULL, *dxf = want(r, A_, PER_Q, 2 * D),
+           *db = want(r, P_, WHOLE, D);
+    be->ssru_fwd(r->l->c, y, cell, xf, b, r->q, p->D);
+    take(r, "y", y, A_, PER_Q, D, 0);
+    if (cell == NULL)
+        return;
+    be->ssru_bwd(r->l->c, dxf, db, dy, xf, cell, b, r->q, p->D);
+    take(r, "dxf", dxf, A_, PER_Q, 2 * D, 0);
+    take(r, "db", db, P_, WHOLE, D, 1);
+}
+
+static void make_ssru_rows(struct problem *p, struct tf_rng *g, bool small)
+{
+    make_batch(p, g, small);
+    p->D = draw_width(g, small);
+    p->ld = (size_t)PICK(g, 1, 2, 7, 16);
+    const size_t slots = 2 * p->n + 3; /* slots below n are read, those from n on written */
+    add_cells(p, g);
+    add_normal(p, g, "cells", A_, WHOLE, slots * (size_t)p->D, 1);
+    double *slot = add_input(p, "slot", U_, PER_Q, 1), *past = add_input(p, "n_past", U_, PER_Q, 1),
+           *table = add_input(p, "table", U_, PER_Q, p->ld);
+    for (size_t i = 0; i < p->n; i++) {
+        slot[i] = (double)(2 * p->n - i);
+        past[i] = 1 + (double)tf_rng_below(g, p->ld);
+        for (size_t j = 0; j < p->ld; j++)
+            table[i * p->ld + j] =
+                j + 2 == past[i] ? (double)tf_rng_below(g, p->n + 1) : 0xfffffff0;
+    }
+    label(p, "D %d", p->D);
+}
+
+static void run_ssru_rows(struct run *r, const struct problem *p)
+{
+    const size_t D = (size_t)p->D;
+    tf_mem *xf = give(r, "xf"), *b = give(r, "b"), *cells = give_inout(r, "cells"),
+           *slot = give(r, "slot"), *table = give(r, "table"), *past = give(r, "n_past"),
+           *y = want(r, A_, PER_Q, D);
+    r->l->be->ssru_rows(r->l->c, y, cells, xf, b, slot, table, p->ld, past, r->rows, p->D);
+    take(r, "y", y, A_, PER_Q, D, 1);
+    take(r, "cells", cells, A_, WHOLE, find_input(p, "cells")->n, 1);
+}
+
 /* ---- add and norm ---- */
 
 enum { S_OWN, S_IS_RES, S_IS_X, S_NONE };
@@ -749,6 +820,8 @@ const struct op all_ops[] = {
      .wrt = {{"x", "dx", NULL}, {"w", "dw", NULL}, {"b", "db", NULL}, {"w2", "dw2", NULL}}},
     {OP("swish", swish, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"y", "dy"}},
      .wrt = {{"x", "dx", NULL}}},
+    {OP("ssru", ssru, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE, .loss = {{"y", "dy"}},
+     .wrt = {{"xf", "dxf", NULL}, {"b", "db", NULL}}},
     {OP("add_norm", add_norm, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE,
      .loss = {{"y", "dy"}, {"s", "dsum"}},
      .wrt = {{"x", "dx", NULL},
@@ -766,6 +839,7 @@ const struct op all_ops[] = {
     {OP("linear_packed", packed, 1e-5), .bf16 = 2.5e-2, .fp16 = 2e-3, PLAIN},
     {.name = "swish_rows", .make = make_swish, .run = run_swish_rows, .tolerance = 1e-6,
      .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
+    {OP("ssru_rows", ssru_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("embed_rows", embed_rows, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("add_norm_rows", norm_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("cached_attention", cached_attention, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},

@@ -194,6 +194,9 @@ static void configurations(void)
              {"keys wider than values", {.d_k = 12, .d_v = 5}},
              {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
              {"swish, output bias", {.activation = TF_ACTIVATION_SWISH, .output_bias = true}},
+             {"recurrent units", {.decoder_self = TF_DECODER_SSRU}},
+             {"recurrent units, window of 1, pre-norm",
+              {.decoder_self = TF_DECODER_SSRU, .attention_window = 1, .pre_norm = true}},
              {"post-norm with final norms", {.final_norm = true}},
              {"halves from the third row on",
               {.position_table = TF_TABLE_HALVES, .position_offset = 2}},
@@ -210,6 +213,7 @@ static void configurations(void)
         c.final_norm = v[i].c.pre_norm || v[i].c.final_norm;
         c.activation = v[i].c.activation;
         c.output_bias = v[i].c.output_bias;
+        c.decoder_self = v[i].c.decoder_self;
         c.position_table = v[i].c.position_table;
         c.position_offset = v[i].c.position_offset;
         c.d_k = v[i].c.d_k ? v[i].c.d_k : c.d_k;

@@ -142,6 +142,12 @@ int main(void)
     c.relu_dropout = 0.3;
     check("swish, output bias", &c);
     c = plain;
+    c.decoder_self = TF_DECODER_SSRU;
+    check("recurrent units", &c);
+    c.pre_norm = c.final_norm = true;
+    c.d_k = c.d_v = 1;
+    check("recurrent units wider than attention, pre-norm", &c);
+    c = plain;
     c.encoder_layers = 3;
     c.decoder_layers = 1;
     c.heads = 3;

@@ -89,6 +89,8 @@ static const struct tf_setting rows[] = {
     MODEL(final_norm, 0, NEGATABLE,
           .help = "layer norm at the end of each stack (default: with --pre-norm)"),
     MODEL(activation, 0, 0, .arg = "WORD", .help = "of the feed-forward layers"),
+    MODEL(decoder_self, 0, 0, .arg = "WORD",
+          .help = "of the decoder's layers: self-attention, or a recurrent unit"),
     MODEL(output_bias, 0, NEGATABLE, .help = "a bias on the output projection"),
     MODEL(attention_bias, 0, NEGATABLE, .help = "biases in the attention projections"),
     MODEL(attention_window, 0, 0, .arg = "N",
