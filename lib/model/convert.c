@@ -5,8 +5,10 @@
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "exchange/bundle.h"
+#include "exchange/marian_bin.h"
 #include "model/import_marian_private.h"
 #include "model/load.h"
+#include "text/gunzip.h"
 #include "text/piece_list.h"
 #include "text/sp_renumber.h"
 #include "text/vocab_file.h"
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONFIG = 1 << 20, MAX_KEYS = 1000, BF16 = 3 /* of tf_convert_dtypes */ };
+enum { MAX_CONFIG = 1 << 20, MAX_KEYS = 1000, FIRST_N = 16, BF16 = 3 /* of tf_convert_dtypes */ };
 
 const char *const tf_format_names[] = {"auto", "tfm", "safetensors", "npz", NULL};
 const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
@@ -109,6 +111,8 @@ static enum tf_format format_of(const char *p, size_t n)
         return TF_FORMAT_TFM;
     if (n >= 4 && memcmp(p, "PK", 2) == 0)
         return TF_FORMAT_NPZ;
+    if (tf_marian_bin_begins(p, n))
+        return TF_FORMAT_MARIAN_BIN;
     return tf_safetensors_begins(p, n) ? TF_FORMAT_SAFETENSORS : TF_FORMAT_AUTO;
 }
 
@@ -190,8 +194,9 @@ static int read_other(struct model *m, struct tf_in *in, const struct tf_convert
     /* A pipe may never end. */
     if (tf_in_all(in, &m->bytes, &m->n, in->size < 0 ? TF_MAX_TENSOR : SIZE_MAX / 2, err) < 0)
         return -1;
-    int rc = m->from == TF_FORMAT_NPZ ? tf_npz_read(b, m->bytes, m->n, err)
-                                      : tf_safetensors_read(b, m->bytes, m->n, err);
+    int rc = m->from == TF_FORMAT_NPZ      ? tf_npz_read(b, m->bytes, m->n, err)
+             : m->from == TF_FORMAT_MARIAN_BIN ? tf_marian_bin_read(b, m->bytes, m->n, err)
+                                           : tf_safetensors_read(b, m->bytes, m->n, err);
     if (rc < 0)
         return tf_context(err, "%s", name);
     m->header = (struct tf_header){.version = 1,
@@ -227,11 +232,14 @@ static int read_input(struct model *m, struct tf_in *in, const struct tf_convert
 {
     const char *name = in->name;
     ssize_t n;
-    if (tf_in_refuse_terminal(in, "a model", err) < 0 || (n = tf_in_fill(in, TF_LABEL_N, err)) < 0)
+    if (tf_in_refuse_terminal(in, "a model", err) < 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0)
+        return -1;
+    if (tf_is_gzip(in->buf + in->pos, (size_t)n) &&
+        (tf_gunzip(in, err) != 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0))
         return -1;
     m->from = format_of((const char *)in->buf + in->pos, (size_t)n);
     if (m->from == TF_FORMAT_AUTO)
-        return tf_fail(err, "%s: not a model of tf-tools, safetensors or npz", name);
+        return tf_fail(err, "%s: not a model of tf-tools, safetensors, npz or Marian", name);
     if (m->from == TF_FORMAT_TFM && n >= TF_LABEL_N && o->pieces != NULL)
         return tf_fail_status(err, TF_USAGE, "--pieces: %s has ids of its own", name);
     if (m->from == TF_FORMAT_TFM && n >= TF_LABEL_N && o->config != NULL)

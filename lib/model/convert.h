@@ -7,8 +7,14 @@
 
 #include "base/opt.h"
 
-enum tf_format { TF_FORMAT_AUTO, TF_FORMAT_TFM, TF_FORMAT_SAFETENSORS, TF_FORMAT_NPZ };
-/* "auto", "tfm", "safetensors", "npz"; NULL at the end */
+enum tf_format {
+    TF_FORMAT_AUTO,
+    TF_FORMAT_TFM,
+    TF_FORMAT_SAFETENSORS,
+    TF_FORMAT_NPZ,
+    TF_FORMAT_MARIAN_BIN, /* only read */
+};
+/* of those that are written: "auto", "tfm", "safetensors", "npz"; NULL at the end */
 extern const char *const tf_format_names[];
 extern const char *const tf_convert_dtypes[]; /* "same", "f32", "f16", "bf16"; NULL at the end */
 
@@ -24,7 +30,8 @@ struct tf_convert_opts {
     const char *pieces;
 };
 
-/* Read a model or checkpoint, whose format is detected from its first bytes, and write its
+/* Read a model or checkpoint, whose format is detected from its first bytes (of what a gzip file
+ * contains), and write its
  * parameters as a model. Paths may be "-". prog and opts are recorded in the header of a .tfm.
  *
  * The input must have exactly the parameters of its configuration, with their shapes, in f32, f16,

@@ -43,7 +43,7 @@ static const struct {
     const char *key, *allowed;
 } fixed[] = {
     {"type", "transformer"},
-    {"transformer-decoder-autoreg", "self-attention"},
+    {"transformer-decoder-autoreg", "self-attention|rnn"},
     {"transformer-preprocess", "|n"},
     {"transformer-postprocess", "dan|an|da|a"},
     {"transformer-postprocess-top", "|n"},
@@ -89,6 +89,11 @@ static bool is_one_of(const char *word, const char *list)
     }
 }
 
+static bool is_recurrent(const struct import *m)
+{
+    return strcmp(text_of(m, "transformer-decoder-autoreg", "self-attention"), "rnn") == 0;
+}
+
 /* Refuse all that is not computed, at once. */
 static int check_settings(const struct import *m, struct tf_err *err)
 {
@@ -100,6 +105,9 @@ static int check_settings(const struct import *m, struct tf_err *err)
             tf_buf_printf(&refused, "%s%s: %s", refused.len > 0 ? ", " : "", e->key,
                           e->n > 1 ? "a list" : v);
     }
+    const char *cell = text_of(m, "dec-cell", "gru");
+    if (is_recurrent(m) && strcmp(cell, "ssru") != 0)
+        tf_buf_printf(&refused, "%sdec-cell: %s", refused.len > 0 ? ", " : "", cell);
     const struct tf_yaml_entry *inputs = tf_yaml_find(&m->yaml, "input-types");
     if (inputs != NULL && inputs->n > 0)
         tf_buf_printf(&refused, "%sinput-types", refused.len > 0 ? ", " : "");
@@ -174,6 +182,7 @@ static int read_settings(struct import *m, struct tf_err *err)
     c->activation = strcmp(text_of(m, "transformer-ffn-activation", "swish"), "relu") == 0
                         ? TF_ACTIVATION_RELU
                         : TF_ACTIVATION_SWISH;
+    c->decoder_self = is_recurrent(m) ? TF_DECODER_SSRU : TF_DECODER_ATTENTION;
     c->output_bias = !is_true(m, "output-omit-bias");
     c->tie = tie_of(m);
     return 0;
@@ -192,6 +201,8 @@ static const struct {
     {"self.o.b", "self_bo"},
     {"self.norm.g", "self_Wo_ln_scale@"},
     {"self.norm.b", "self_Wo_ln_bias@"},
+    {"self.ssru.w", "rnn_W rnn_Wf"},
+    {"self.ssru.b", "rnn_bf"},
     {"cross.q.w", "context_Wq"},
     {"cross.q.b", "context_bq"},
     {"cross.o.w", "context_Wo"},
@@ -302,6 +313,16 @@ static int add_of_model(struct import *m, struct parts *p, const char *ours, str
     return tf_fail(err, "%s: Marian has no such parameter", ours);
 }
 
+/* Marian's names of row i of of_layers. */
+static const char *of_layer(const struct import *m, size_t i, bool encoder)
+{
+    if (encoder || m->c.decoder_self != TF_DECODER_SSRU)
+        return of_layers[i].theirs;
+    return strcmp(of_layers[i].ours, "self.norm.g") == 0   ? "rnn_ffn_ln_scale@"
+           : strcmp(of_layers[i].ours, "self.norm.b") == 0 ? "rnn_ffn_ln_bias@"
+                                                           : of_layers[i].theirs;
+}
+
 static int find_parts(struct import *m, struct parts *p, const char *ours, struct tf_err *err)
 {
     int layer, rest = 0;
@@ -310,10 +331,11 @@ static int find_parts(struct import *m, struct parts *p, const char *ours, struc
         return add_cross(m, p, ours[13] == 'b', err);
     if (sscanf(ours, "%3[a-z].%d.%n", side, &layer, &rest) != 2 || rest == 0)
         return add_of_model(m, p, ours, err);
+    const bool encoder = strcmp(side, "enc") == 0;
     for (size_t i = 0; i < sizeof of_layers / sizeof *of_layers; i++)
         if (strcmp(of_layers[i].ours, ours + rest) == 0)
-            return add_of_layer(m, p, strcmp(side, "enc") == 0 ? "encoder" : "decoder", layer,
-                                of_layers[i].theirs, err);
+            return add_of_layer(m, p, encoder ? "encoder" : "decoder", layer,
+                                of_layer(m, i, encoder), err);
     return tf_fail(err, "%s: Marian has no such parameter", ours);
 }
 

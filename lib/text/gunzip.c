@@ -1,5 +1,5 @@
 /* gunzip.c - inflate the members of a gzip file. */
-#include "text/gunzip_private.h"
+#include "text/gunzip.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

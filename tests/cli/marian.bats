@@ -16,7 +16,7 @@ make() {
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make "$1" 60 "${@:2}"
 }
 
-# FILE.npz: the scores of the pairs of src.tfs and tgt.tfs by tf-score and by marian.py are near.
+# FILE: the scores of the pairs of src.tfs and tgt.tfs by tf-score and by marian.py are near.
 same_scores() {
     tf-convert "$1" --vocab "$VOCAB" -o m.tfm
     head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
@@ -34,12 +34,57 @@ ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
     for variant in '' tied=decoder tied=none tied=src tied=legacy output-omit-bias=true \
         'transformer-ffn-activation=relu output-omit-bias=true' \
         'transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n' \
+        'transformer-decoder-autoreg=rnn dec-cell=ssru' \
+        'transformer-decoder-autoreg=rnn dec-cell=ssru transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n' \
         'transformer-postprocess-top=n' 'enc-depth=3 transformer-tied-layers=[1,1,2]'; do
         # shellcheck disable=SC2086
         make m.npz $variant
         same_scores m.npz
     done
     [ "$(tf-info m.tfm | awk '$1 == "activation" || $1 == "output_bias" { print $2 }')" = $'swish\ntrue' ]
+}
+
+@test "Marian's binary format with matrices of 8 bits, compressed too" {
+    for variant in '' tied=none 'transformer-decoder-autoreg=rnn dec-cell=ssru'; do
+        # shellcheck disable=SC2086
+        make m.bin $variant
+        same_scores m.bin
+    done
+    [ "$(tf-info m.tfm | awk '$1 == "decoder_self" { print $2 }')" = ssru ]
+    gzip -c m.bin >m.bin.gz
+    tf-convert m.bin.gz --vocab "$VOCAB" -o z.tfm
+    [ "$(tf-info z.tfm | grep '^model')" = "$(tf-info m.tfm | grep '^model')" ]
+}
+
+# damaged FILE.bin WANT PYTHON: after that change of the bytes b, tf-convert says so.
+damaged() {
+    "$TF_PYTHON" - "$1" "$3" <<'PY'
+import struct, sys
+b = bytearray(open(sys.argv[1], "rb").read())
+n = struct.unpack_from("<Q", b, 8)[0]
+names = 16 + 32 * n
+data = len(b) - sum(struct.unpack_from("<Q", b, 40 + 32 * i)[0] for i in range(n))
+exec(sys.argv[2])
+open("x.bin", "wb").write(b)
+PY
+    t 1 tf-convert x.bin --vocab "$VOCAB" -o x.tfm
+    expect_error "$2"
+    [ ! -e x.tfm ]
+}
+
+@test "a damaged or unsupported binary model is refused by the item" {
+    make m.bin
+    damaged m.bin 'x.bin: not a model of tf-tools, safetensors, npz or Marian' 'b[0] = 2'
+    damaged m.bin 'x.bin: the file ends in its table of 65536 items' 'b[8:11] = b"\0\0\1"'
+    damaged m.bin 'x.bin: the file ends in its table of' 'del b[100:]'
+    damaged m.bin 'x.bin: item 1: not a name' 'b[16] = 200'
+    damaged m.bin 'x.bin: item 1: not a name' 'b[names] = 0'
+    damaged m.bin 'x.bin: Wemb: 99 dimensions' 'b[32] = 99'
+    damaged m.bin 'x.bin: Wemb: type 0x8001, which is packed' 'b[24:26] = b"\1\x80"'
+    damaged m.bin 'x.bin: Wemb: 768 bytes, fewer than its shape needs' 'b[40:42] = b"\0\3"'
+    damaged m.bin 'special:model.yml: the file ends in its data' 'del b[-1:]'
+    damaged m.bin 'x.bin: 7 bytes after the last item' 'b += bytes(7)'
+    damaged m.bin 'x.bin: Wemb: a scale of 0' 'b[data + 960:data + 964] = bytes(4)'
 }
 
 @test "a model of Marian decodes, with its length penalty, and goes back to npz" {
@@ -129,7 +174,7 @@ END
 @test "what is not supported is named all at once, and nothing is written" {
     make m.npz transformer-ffn-activation=gelu right-left=true transformer-decoder-autoreg=rnn
     t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
-    expect_error "m.npz: settings that are not supported: transformer-decoder-autoreg: rnn, transformer-ffn-activation: gelu, right-left: true"
+    expect_error "m.npz: settings that are not supported: transformer-ffn-activation: gelu, right-left: true, dec-cell: gru"
     [ ! -e m.tfm ]
     make m.npz
     t 2 tf-convert m.npz -o m.tfm

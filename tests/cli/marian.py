@@ -1,15 +1,18 @@
 #!/usr/bin/python3
 """Models in Marian's layout, and what they compute, in float64 and without any of our code.
 
-    marian.py make FILE.npz V [KEY=VALUE...]    random weights; the keys are Marian's settings
-    marian.py score FILE.npz EOS <PAIRS         log P of each target; a pair is a line of JSON,
+    marian.py make FILE V [KEY=VALUE...]    random weights; the keys are Marian's settings
+    marian.py score FILE EOS <PAIRS             log P of each target; a pair is a line of JSON,
                                                 [[source ids], [target ids]], without ends
 
 The names of parameters, the settings and the function are those of marian-dev
-(src/models/transformer.h, src/tensors/cpu/tensor_operators.cpp)."""
+(src/models/transformer.h, src/rnn/cells.h, src/tensors/cpu/tensor_operators.cpp). A FILE.bin has
+its binary format with matrices of 8 bits (src/common/binary.cpp, and intgemm in browsermt's fork),
+any other is an npz."""
 import io
 import json
 import math
+import struct
 import sys
 import zipfile
 
@@ -19,7 +22,8 @@ DEFAULTS = {"type": "transformer", "dim-emb": "16", "enc-depth": "2", "dec-depth
             "transformer-heads": "4", "transformer-dim-ffn": "24",
             "transformer-ffn-activation": "swish", "transformer-preprocess": '""',
             "transformer-postprocess": "dan", "transformer-postprocess-top": '""',
-            "output-omit-bias": "false", "tied": "all", "transformer-tied-layers": "[]"}
+            "output-omit-bias": "false",
+            "transformer-decoder-autoreg": "self-attention", "dec-cell": "gru", "tied": "all", "transformer-tied-layers": "[]"}
 
 
 def settings_of(words):
@@ -61,7 +65,13 @@ def make(path, V, words):
         add("decoder_ff_logit_out_b", 1, V)
     for side in "encoder", "decoder":
         for n in sorted(set(layers_of(s, int(s[side[:3] + "-depth"])))):
-            for part in ["self"] + (["context"] if side == "decoder" else []):
+            rnn = side == "decoder" and s["transformer-decoder-autoreg"] == "rnn"
+            if rnn:
+                add(f"{side}_l{n}_rnn_W", D, D)
+                add(f"{side}_l{n}_rnn_Wf", D, D)
+                add(f"{side}_l{n}_rnn_bf", 1, D)
+                norm(f"{side}_l{n}_rnn_ffn", pre)
+            for part in ([] if rnn else ["self"]) + (["context"] if side == "decoder" else []):
                 for x in "qkvo":
                     add(f"{side}_l{n}_{part}_W{x}", D, D)
                     add(f"{side}_l{n}_{part}_b{x}", 1, D)
@@ -74,6 +84,8 @@ def make(path, V, words):
             norm(side + "_top")
     text = yaml_of(s, V).encode() + b"\0\0"
     w["special:model.yml"] = np.frombuffer(text, "i1")
+    if path.endswith(".bin"):
+        return write_bin(path, w)
     with zipfile.ZipFile(path, "w") as z:
         for name, x in w.items():
             f = io.BytesIO()
@@ -81,9 +93,56 @@ def make(path, V, words):
             z.writestr(name + ".npy", f.getvalue().replace(b"'|i1'", b"'<i1'", 1))
 
 
+def write_bin(path, w):
+    items = []
+    for name, x in w.items():
+        if x.dtype == np.int8 or name.split("_")[-1][0] in "bsl" or "_ln_" in name:
+            items.append((name, 0x101 if x.dtype == np.int8 else 0x404, x.shape, x.tobytes()))
+            continue
+        m = np.float32(127 / np.abs(x).max())
+        q = np.rint(x * m).astype("i1")
+        data = (q if name == "Wemb" else q.T).tobytes() + struct.pack("<f", m)
+        items.append((name, 0x4101, x.shape, data))
+        items.append((name + "_QuantMultA", 0x404, (1, 1), struct.pack("<f", 3)))
+    items = [(n, t, s, d + bytes(-len(d) % 256)) for n, t, s, d in items]
+    head = struct.pack("<QQ", 1, len(items))
+    for name, kind, shape, data in items:
+        head += struct.pack("<QQQQ", len(name) + 1, kind, len(shape), len(data))
+    head += b"".join(n.encode() + b"\0" for n, _, _, _ in items)
+    head += b"".join(struct.pack(f"<{len(s)}i", *s) for _, _, s, _ in items)
+    pad = -(len(head) + 8) % 256
+    with open(path, "wb") as f:
+        f.write(head + struct.pack("<Q", pad) + bytes(pad) + b"".join(d for _, _, _, d in items))
+
+
+def read_bin(path):
+    with open(path, "rb") as f:
+        b = f.read()
+    _, n = struct.unpack_from("<QQ", b)
+    rows, at, out = [struct.unpack_from("<QQQQ", b, 16 + 32 * i) for i in range(n)], 16 + 32 * n, {}
+    names, shapes = [], []
+    for name_n, _, _, _ in rows:
+        names.append(b[at:at + name_n - 1].decode())
+        at += name_n
+    for _, _, rank, _ in rows:
+        shapes.append(struct.unpack_from(f"<{rank}i", b, at))
+        at += 4 * rank
+    at += 8 + struct.unpack_from("<Q", b, at)[0]
+    for (_, kind, _, size), name, shape in zip(rows, names, shapes):
+        count = math.prod(shape)
+        if kind == 0x4101:
+            q = np.frombuffer(b, "i1", count, at)
+            q = q.reshape(shape) if name == "Wemb" else q.reshape(shape[::-1]).T
+            out[name] = q / np.frombuffer(b, "<f4", 1, at + count)
+        elif not name.endswith("_QuantMultA"):
+            out[name] = np.frombuffer(b, "<f4" if kind == 0x404 else "i1", count, at).reshape(shape)
+        at += size
+    return out
+
+
 class Model:
     def __init__(self, path):
-        self.w = dict(np.load(path))
+        self.w = read_bin(path) if path.endswith(".bin") else dict(np.load(path))
         text = self.w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
         self.s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
         self.w = {k: v.astype("f8") for k, v in self.w.items()}
@@ -115,6 +174,14 @@ class Model:
             out.append(p / p.sum(-1, keepdims=True) @ v[:, at])
         return project(np.concatenate(out, 1), "o")
 
+    def ssru(self, name, x):
+        f = 1 / (1 + np.exp(-(x @ self.w[name + "_Wf"] + self.w[name + "_bf"])))
+        x, c, out = x @ self.w[name + "_W"], np.zeros(self.D), []
+        for t in range(len(x)):
+            c = f[t] * c + (1 - f[t]) * x[t]
+            out.append(np.maximum(c, 0))
+        return np.array(out)
+
     def feed_forward(self, name, x):
         h = x @ self.w[name + "_W1"] + self.w[name + "_b1"]
         swish = self.s["transformer-ffn-activation"] == "swish"
@@ -131,8 +198,11 @@ class Model:
     def stack(self, side, x, memory):
         for n in layers_of(self.s, int(self.s[side[:3] + "-depth"])):
             name = f"{side}_l{n}"
-            x = self.around(x, name + "_self_Wo", lambda y: self.attention(
-                name + "_self", y, y, memory is not None))
+            if memory is not None and self.s["transformer-decoder-autoreg"] == "rnn":
+                x = self.around(x, name + "_rnn_ffn", lambda y: self.ssru(name + "_rnn", y))
+            else:
+                x = self.around(x, name + "_self_Wo", lambda y: self.attention(
+                    name + "_self", y, y, memory is not None))
             if memory is not None:
                 x = self.around(x, name + "_context_Wo", lambda y: self.attention(
                     name + "_context", y, memory, False))

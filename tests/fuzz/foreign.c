@@ -1,7 +1,8 @@
-/* foreign.c - any bytes as a safetensors file and as an npz: a verdict, and nothing read
- * outside. */
+/* foreign.c - any bytes as a safetensors file, as an npz and as a binary model of Marian: a verdict,
+ * and nothing read outside. */
 #include "../harness/memory.h"
 #include "exchange/bundle.h"
+#include "exchange/marian_bin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -27,20 +28,22 @@ static void use(const struct tf_bundle *b)
         seen += (uint8_t)b->config[i];
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+static void read_with(int (*reader)(struct tf_bundle *, const void *, size_t, struct tf_err *),
+                      const uint8_t *data, size_t n)
 {
     struct tf_bundle b = {0};
     struct tf_err err = {0};
-    int rc = tf_safetensors_read(&b, data, n, &err);
+    const int rc = reader(&b, data, n, &err);
     TF_ASSERT(rc == 0 || (err.msg[0] && b.tensors == NULL));
     if (rc == 0)
         use(&b);
     tf_bundle_release(&b);
-    err = (struct tf_err){0};
-    rc = tf_npz_read(&b, data, n, &err);
-    TF_ASSERT(rc == 0 || (err.msg[0] && b.tensors == NULL));
-    if (rc == 0)
-        use(&b);
-    tf_bundle_release(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    read_with(tf_safetensors_read, data, n);
+    read_with(tf_npz_read, data, n);
+    read_with(tf_marian_bin_read, data, n);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* gunzip_private.h - read a gzip file (RFC 1952) through a struct tf_in, with zlib. */
-#ifndef TF_TEXT_GUNZIP_PRIVATE_H
-#define TF_TEXT_GUNZIP_PRIVATE_H
+/* gunzip.h - read a gzip file (RFC 1952) through a struct tf_in, with zlib. */
+#ifndef TF_TEXT_GUNZIP_H
+#define TF_TEXT_GUNZIP_H
 
 #include "base/input.h"
 
