@@ -1,5 +1,5 @@
-/* foreign.c - any bytes as a safetensors file, as an npz and as a binary model of Marian: a verdict,
- * and nothing read outside. */
+/* foreign.c - any bytes as a safetensors file, as an npz and as a binary model of Marian: a
+ * verdict, and nothing read outside. */
 #include "../harness/memory.h"
 #include "exchange/bundle.h"
 #include "exchange/marian_bin.h"
