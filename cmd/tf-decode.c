@@ -1,15 +1,12 @@
 /* tf-decode - translate token streams with a model. */
 #include "base/sandbox.h"
-#include "infer/decode_stream.h"
-#include "model_options.h"
+#include "decode_options.h"
 #include "ops/backend.h"
 
 static struct tf_decode_opts o;
 static const char *output;
-static const char *const decoding[] = {PRECISIONS, "int8", NULL};
+static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
-
-enum { SEARCH = 1, SAMPLE = 2 };
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and streams"),
@@ -24,45 +21,14 @@ static struct tf_opt opts[] = {
             .help = "--insert: at most N of these tokens in a row; 0: any number"),
     COMMON_FORCE_VOCAB(&o.run.force_vocab),
     COMMON_BAD(&o.run.bad, "bad records"),
-    OPT_GROUP("Search"),
-    OPT_INT('k', "beam", &o.beam, .arg = "K", .def = "4", .lo = 1, .hi = TF_SEARCH_MAX_BEAM,
-            .flags = TF_OPT_SEMANTIC, .modes = SEARCH, .help = "beam size; 1 is greedy search"),
-    OPT_REAL('a', "alpha", &o.alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100,
-             .flags = TF_OPT_SEMANTIC,
-             .help = "length penalty: score = logp / ((5 + length) / 6)^X"),
-    OPT_REAL(0, "normalize", &o.normalize, .arg = "X", .lo = 0, .hi = 100,
-             .flags = TF_OPT_SEMANTIC, .excludes = "alpha",
-             .help = "another length penalty instead, Marian's: score = logp / length^X"),
-    OPT_INT(0, "max-extra", &o.max_extra, .arg = "N", .def = TEXT(TF_MAX_EXTRA), .lo = 0,
-            .hi = 1 << 20, .flags = TF_OPT_SEMANTIC,
-            .help = "limit each output to N tokens more than its input"),
-    COMMON_MAX_LENGTH(&o.run.max_length, "an input longer than N tokens"),
-    OPT_FLAG(0, "allow-unk", &o.allow_unk, .flags = TF_OPT_SEMANTIC,
-             .help = "allow the unknown token in outputs"),
-    OPT_GROUP("Sampling"),
-    OPT_FLAG(0, "sample", &o.sample, .flags = TF_OPT_SEMANTIC, .selects = SAMPLE,
-             .help = "draw each token from the model's distribution; --nbest N draws N outputs"),
-    OPT_INT(0, "seed", &o.seed, .arg = "N", .def = "1", .lo = 0, .hi = TF_SEED_MAX,
-            .flags = TF_OPT_SEMANTIC, .modes = SAMPLE,
-            .help = "random seed; the draws of a line depend only on the seed and the line number"),
-    OPT_REAL(0, "temperature", &o.temperature, .arg = "X", .def = "1", .lo = 1e-3, .hi = 1e3,
-             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE,
-             .help = "temperature; below 1 favours likely tokens"),
-    OPT_INT(0, "top-k", &o.top_k, .arg = "N", .def = "0", .lo = 0, .hi = 4294967295.0,
-            .flags = TF_OPT_SEMANTIC, .modes = SAMPLE,
-            .help = "draw from the N most likely tokens; 0: from all"),
-    OPT_REAL(0, "top-p", &o.top_p, .arg = "P", .def = "1", .lo = 1e-9, .hi = 1,
-             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE,
-             .help = "draw from the fewest tokens whose probabilities sum to at least P"),
+    DECODE_SEARCH(o),
     OPT_GROUP("Output"),
     OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM,
             .flags = TF_OPT_SEMANTIC,
             .help = "write an n-best stream: the N best outputs with scores, N at most --beam"),
     OPT_FLAG(0, "token-scores", &o.token_scores, .flags = TF_OPT_SEMANTIC,
              .help = "write an n-best stream with the log-probability of every token"),
-    OPT_GROUP("Device"),
-    COMMON_DEVICE(&o.run.device),
-    COMMON_PRECISION(&precision, decoding, "int8: 8-bit products on the CPU; ", "fp16"),
+    DECODE_DEVICE(o, precision, decoding),
     COMMON_RUNNING(o.run, "sentences"),
     OPT_END,
 };

@@ -7,11 +7,10 @@
 #include "base/input.h"
 #include "base/log.h"
 #include "base/opt.h"
+#include "base/pipeline.h"
 #include "text/vocab_file.h"
 
 #include <errno.h>
-#include <libgen.h>
-#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,20 +31,6 @@ static struct {
     const char *model;
     struct tf_err err; /* the first failure, which tf_spm_close reports */
 } spm = {.socket = {.fd = -1}, .messages = -1};
-
-/* The tf-tokenize in the directory of this program, or else the one in PATH. */
-static const char *program(char path[PATH_MAX + 16])
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n > 0) {
-        self[n] = 0;
-        snprintf(path, PATH_MAX + 16, "%s/tf-tokenize", dirname(self));
-        if (access(path, X_OK) == 0)
-            return path;
-    }
-    return "tf-tokenize";
-}
 
 /* Copy the vocabulary to a file in memory and hash it: it is read once, so it may be a pipe. */
 static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
@@ -69,7 +54,7 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
 
 static int start(int model, struct tf_err *err)
 {
-    char path[PATH_MAX + 16], max_line[24];
+    char path[TF_TOOL_PATH], max_line[24];
     char *argv[] = {"tf-tokenize", "--pieces", "--threads", "1",         "--max-line", max_line,
                     "--bad",       "fail",     "-m",        CHILD_MODEL, NULL};
     int ends[2];
@@ -84,9 +69,10 @@ static int start(int model, struct tf_err *err)
     posix_spawn_file_actions_init(&actions);
     for (int i = 0; i < 4; i++)
         posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+    const char *program = tf_tool_path(path, "tf-tokenize");
     int sys = spm.messages < 0
                   ? errno
-                  : posix_spawnp(&spm.pid, program(path), &actions, NULL, argv, environ);
+                  : posix_spawnp(&spm.pid, program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (sys == 0)

@@ -1,0 +1,50 @@
+/* decode_options.h - rows of option tables that tf-decode and tf-translate share. */
+#ifndef TF_CMD_DECODE_OPTIONS_H
+#define TF_CMD_DECODE_OPTIONS_H
+
+#include "infer/decode_stream.h"
+#include "model_options.h"
+
+enum { SEARCH = 1, SAMPLE = 2 };
+
+/* o: a struct tf_decode_opts */
+#define DECODE_SEARCH(o) \
+    OPT_GROUP("Search"), \
+    OPT_INT('k', "beam", &(o).beam, .arg = "K", .def = "4", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, \
+            .flags = TF_OPT_SEMANTIC, .modes = SEARCH, .help = "beam size; 1 is greedy search"), \
+    OPT_REAL('a', "alpha", &(o).alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100, \
+             .flags = TF_OPT_SEMANTIC, \
+             .help = "length penalty: score = logp / ((5 + length) / 6)^X"), \
+    OPT_REAL(0, "normalize", &(o).normalize, .arg = "X", .lo = 0, .hi = 100, \
+             .flags = TF_OPT_SEMANTIC, .excludes = "alpha", \
+             .help = "another length penalty instead, Marian's: score = logp / length^X"), \
+    OPT_INT(0, "max-extra", &(o).max_extra, .arg = "N", .def = TEXT(TF_MAX_EXTRA), .lo = 0, \
+            .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, \
+            .help = "limit each output to N tokens more than its input"), \
+    COMMON_MAX_LENGTH(&(o).run.max_length, "an input longer than N tokens"), \
+    OPT_FLAG(0, "allow-unk", &(o).allow_unk, .flags = TF_OPT_SEMANTIC, \
+             .help = "allow the unknown token in outputs"), \
+    OPT_GROUP("Sampling"), \
+    OPT_FLAG(0, "sample", &(o).sample, .flags = TF_OPT_SEMANTIC, .selects = SAMPLE, \
+             .help = "draw each token from the model's distribution; --nbest N draws N outputs"), \
+    OPT_INT(0, "seed", &(o).seed, .arg = "N", .def = "1", .lo = 0, .hi = TF_SEED_MAX, \
+            .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
+            .help = "random seed; the draws of a line depend only on the seed and the line number"), \
+    OPT_REAL(0, "temperature", &(o).temperature, .arg = "X", .def = "1", .lo = 1e-3, .hi = 1e3, \
+             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
+             .help = "temperature; below 1 favours likely tokens"), \
+    OPT_INT(0, "top-k", &(o).top_k, .arg = "N", .def = "0", .lo = 0, .hi = 4294967295.0, \
+            .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
+            .help = "draw from the N most likely tokens; 0: from all"), \
+    OPT_REAL(0, "top-p", &(o).top_p, .arg = "P", .def = "1", .lo = 1e-9, .hi = 1, \
+             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
+             .help = "draw from the fewest tokens whose probabilities sum to at least P")
+
+/* precision: an index into DECODE_PRECISIONS */
+#define DECODE_PRECISIONS PRECISIONS, "int8"
+#define DECODE_DEVICE(o, precision, words) \
+    OPT_GROUP("Device"), \
+    COMMON_DEVICE(&(o).run.device), \
+    COMMON_PRECISION(&(precision), words, "int8: 8-bit products on the CPU; ", "fp16")
+
+#endif

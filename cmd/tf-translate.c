@@ -1,0 +1,138 @@
+/* tf-translate - text in, text out: tf-tokenize | tf-decode | tf-tokenize -d, with one model. */
+#include "base/memory.h"
+#include "base/pipeline.h"
+#include "base/sandbox.h"
+#include "decode_options.h"
+#include "stream/model.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct tf_decode_opts o;
+static const char *output;
+static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
+static int precision;
+static bool crlf, replace_invalid;
+
+static struct tf_opt opts[] = {
+    OPT_GROUP("Models and text"),
+    COMMON_MODELS(&o.run.models),
+    COMMON_OUTPUT(&output),
+    OPT_FLAG(0, "crlf", &crlf, .help = "strip a carriage return at the end of a line"),
+    OPT_FLAG(0, "replace-invalid", &replace_invalid,
+             .help = "replace invalid UTF-8 by U+FFFD; otherwise such a line becomes an empty one"),
+    COMMON_BAD(&o.run.bad, "lines that cannot be translated"),
+    DECODE_SEARCH(o),
+    DECODE_DEVICE(o, precision, decoding),
+    COMMON_RUNNING(o.run, "sentences"),
+    OPT_END,
+};
+
+/* Nothing is parsed here but the model's container; each tool has a sandbox of its own. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->off = true;
+}
+
+static const struct tf_tool tool = {
+    .name = "tf-translate",
+    .synopsis = "-m MODEL [options] [TEXT] >TEXT",
+    .summary = "translate lines of text with a model that contains its vocabulary",
+    .opts = opts,
+    .max_args = 1,
+    .default_mode = "search",
+    .stdin_modes = SEARCH | SAMPLE,
+    .widen = widen,
+};
+
+/* The options that tf-decode takes as they are. */
+static bool is_own(const struct tf_opt *p)
+{
+    static const char *const own[] = {"model",   "output",          "crlf",
+                                      "quiet",   "replace-invalid", "bad"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(p->name, own[i]) == 0)
+            return true;
+    return false;
+}
+
+static void add_option(struct tf_strs *to, const char *name, const char *value)
+{
+    tf_strs_add(to, name);
+    tf_strs_add(to, value);
+}
+
+static void pass_on(struct tf_strs *to)
+{
+    for (const struct tf_opt *p = opts; p->kind != TF_OPT_END; p++) {
+        if (p->given == NULL || is_own(p))
+            continue;
+        char *name = tf_xmalloc(strlen(p->name) + 3);
+        strcpy(name, "--");
+        strcat(name, p->name);
+        tf_strs_add(to, name);
+        if (p->kind != TF_OPT_FLAG)
+            tf_strs_add(to, p->given);
+    }
+}
+
+/* Without a model with a vocabulary all three tools would complain. */
+static int check_model(const char *path, struct tf_err *err)
+{
+    struct tf_model_file m;
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return tf_fail_status(err, TF_USAGE, "%s: not a regular file: three tools read the model",
+                              path);
+    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
+        return -1;
+    const bool has_vocab = m.vocab != NULL;
+    tf_model_release(&m);
+    return has_vocab ? 0 : tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)",
+                                   path);
+}
+
+static int run(const struct tf_args *args, struct tf_err *err)
+{
+    const struct tf_strs *models = &o.run.models;
+    if (models->n == 0)
+        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
+    for (size_t i = 0; i < models->n; i++)
+        if (check_model(models->v[i], err) != 0)
+            return -1;
+    struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
+    const char *bad = tf_on_bad_words[o.run.bad];
+    const bool fail = o.run.bad == TF_ON_BAD_FAIL; /* then tf-decode says so, and no other */
+    tf_strs_add(&encode, "tf-tokenize");
+    add_option(&encode, "-m", models->v[0]);
+    add_option(&encode, "--bad", fail ? "ok" : bad);
+    if (crlf)
+        tf_strs_add(&encode, "--crlf");
+    if (replace_invalid)
+        tf_strs_add(&encode, "--replace-invalid");
+    add_option(&encode, "--", args->v[0]);
+    tf_strs_add(&decode, "tf-decode");
+    for (size_t i = 0; i < models->n; i++)
+        add_option(&decode, "-m", models->v[i]);
+    add_option(&decode, "--bad", bad);
+    pass_on(&decode);
+    /* A progress line would stand among the translations. */
+    if (o.run.quiet || (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(output, "-") == 0))
+        tf_strs_add(&decode, "--quiet");
+    tf_strs_add(&detokenize, "tf-tokenize");
+    tf_strs_add(&detokenize, "-d");
+    add_option(&detokenize, "-m", models->v[0]);
+    add_option(&detokenize, "--bad", "ok"); /* tf-decode has said what is bad */
+    add_option(&detokenize, "-o", output);
+    struct tf_strs *const all[] = {&encode, &decode, &detokenize};
+    for (size_t i = 0; i < 3; i++)
+        tf_strs_add(all[i], NULL);
+    return tf_pipeline((const char *const *const[]){encode.v, decode.v, detokenize.v}, 3, err);
+}
+
+int main(int argc, char **argv)
+{
+    return tf_tool_main(&tool, argc, argv, run);
+}

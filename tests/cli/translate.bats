@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# tf-translate: text in, text out, as the pipe of three tools does; one message when one of them
+# fails.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+}
+
+@test "the same text as the pipe of three tools, from a file and from stdin" {
+    tf-tokenize -m "$MODEL" "$LINES_TXT" | tf-decode -q -m "$MODEL" --beam 2 --max-extra 5 |
+        tf-tokenize -d -m "$MODEL" >want
+    t 0 tf-translate -m "$MODEL" -k 2 --max-extra 5 -o got "$LINES_TXT"
+    [ -z "$stderr" ]
+    cmp want got
+    tf-translate -m "$MODEL" --beam 2 --max-extra 5 --threads 2 -b 3 -w 7 <"$LINES_TXT" | cmp want -
+    tf-translate -m "$MODEL" --sample --seed 3 --temperature 2 --top-k 4 --top-p 0.9 "$LINES_TXT" >a
+    tf-tokenize -m "$MODEL" "$LINES_TXT" |
+        tf-decode -q -m "$MODEL" --sample --seed 3 --temperature 2 --top-k 4 --top-p 0.9 |
+        tf-tokenize -d -m "$MODEL" | cmp - a
+    run -1 cmp -s a want
+    [ "$(wc -l <a)" -eq 59 ]
+}
+
+@test "line for line: an empty one, one that is not UTF-8, one that is too long" {
+    printf 'a b\r\n\r\nb \xff a\r\nc c c c c c c c c\r\nb\r\n' >in
+    t 4 tf-translate -m "$MODEL" --crlf --max-length 6 -o out in
+    [ "$(sed -n 1p out) $(sed -n 5p out) $(awk 'NF == 0' out | wc -l) $(wc -l <out)" = 'a b b 3 5' ]
+    expect_contains "$stderr" "tf-tokenize: in: 1 of 5 lines bad; the first is line 3: invalid UTF-8"
+    t 0 tf-translate -m "$MODEL" --crlf --max-length 6 --bad ok -o out in
+    [ -z "$stderr" ]
+    t 4 tf-translate -m "$MODEL" --crlf --max-length 6 --replace-invalid -o more in
+    [ -n "$(sed -n 3p more)" ]
+    t 1 tf-translate -m "$MODEL" --bad fail -o none in
+    expect_error "tf-decode: stdin: record 2: invalid UTF-8"
+    [ ! -e none ]
+}
+
+@test "one message, and its status, whichever tool fails" {
+    t 1 tf-translate -m none.tfm "$LINES_TXT"
+    expect_error "tf-translate: none.tfm: No such file or directory"
+    t 1 tf-translate -m "$LINES_TXT" "$LINES_TXT"
+    expect_error "tf-translate: $LINES_TXT: text, not a model of tf-tools"
+    tf-convert "$MODEL" --to npz -o n.npz
+    "$TF_PYTHON" -c 'import numpy as np; z = dict(np.load("n.npz")); del z["vocab"]; np.savez("n.npz", **z)'
+    tf-convert n.npz -o bare.tfm
+    t 1 tf-translate -m bare.tfm "$LINES_TXT"
+    expect_error "tf-translate: bare.tfm: contains no vocabulary"
+    t 2 tf-translate "$LINES_TXT"
+    expect_error "tf-translate: -m FILE is required"
+    t 2 tf-translate -m "$MODEL" --beam 0 "$LINES_TXT"
+    expect_error "tf-translate: --beam 0: too small, minimum 1"
+    sh_t 2 'tf-translate -m <(cat "$MODEL") "$LINES_TXT"'
+    expect_error "not a regular file: three tools read the model"
+    t 1 tf-translate -m "$MODEL" none.txt
+    expect_error "tf-tokenize: none.txt: No such file or directory"
+    t 2 tf-translate -m "$MODEL" --device none "$LINES_TXT"
+    expect_error "tf-decode: "
+    t 1 tf-translate -m "$MODEL" -o /dev/full "$LINES_TXT"
+    expect_error "tf-tokenize: /dev/full: write: No space left on device"
+    for _ in {1..300}; do cat "$LINES_TXT"; done >long
+    sh_t 0 'tf-translate -m "$MODEL" -w 20 long | head -1'
+    [ -z "$stderr" ]
+}
+
+@test "the tools are those beside it, and then those in PATH" {
+    mkdir -p bin path
+    cp "$(command -v tf-translate)" bin/
+    cat >path/tf-decode <<'SH'
+#!/bin/sh
+exec tf-cbor head -n 1000
+SH
+    chmod +x path/tf-decode
+    export PATH=$PWD/path:$PATH
+    bin/tf-translate -m "$MODEL" "$LINES_TXT" | diff "$LINES_TXT" -
+    cp path/tf-decode bin/
+    sed -i 's/1000/3/' bin/tf-decode
+    bin/tf-translate -m "$MODEL" "$LINES_TXT" | diff <(head -3 "$LINES_TXT") -
+    rm path/tf-decode
+    printf '#!/nonexistent\n' >bin/tf-decode
+    t 1 bin/tf-translate -m "$MODEL" "$LINES_TXT"
+    expect_error "tf-translate: tf-decode: No such file or directory"
+}
+
+three_tools() { [ "$(pgrep -cP "$main" tf-)" -eq 3 ]; }
+
+# start_open FILE: tf-translate of a pipe that stays open, to FILE; its tools are its children.
+start_open() {
+    mkfifo open
+    tf-translate -m "$MODEL" -o "$1" open 2>messages 3>&- &
+    main=$!
+    exec 9>open
+    echo 'a b' >&9
+    wait_for three_tools
+}
+
+@test "a tool that is killed is named, and no output appears" {
+    start_open out
+    kill -KILL "$(pgrep -P $main -f 'tf-decode')"
+    status=0
+    wait $main || status=$?
+    exec 9>&-
+    [ "$status" -eq 1 ]
+    [ "$(cat messages)" = "tf-translate: tf-decode: ended by signal 9" ]
+    [ ! -e out ]
+    [ -z "$(find . -name '.tf-*')" ]
+}
+
+@test "its tools die with it" {
+    start_open out
+    local tools
+    tools=$(pgrep -P $main)
+    kill -KILL $main
+    wait $main || true
+    # shellcheck disable=SC2086
+    all_gone() { local p; for p in $tools; do ! kill -0 "$p" 2>/dev/null || return 1; done; }
+    wait_for all_gone
+    exec 9>&-
+    [ ! -e out ]
+}
+
+@test "typed lines are answered one by one, on a terminal and on a pipe" {
+    "$TF_PYTHON" - "$MODEL" <<'PY'
+import os, pty, subprocess, sys
+command = ["tf-translate", "-m", sys.argv[1], "--max-extra", "5"]
+p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for line in b"a b\n", b"\n", b"b c a\n":
+    p.stdin.write(line)
+    p.stdin.flush()
+    assert p.stdout.readline().count(b"\n") == 1
+p.stdin.close()
+assert p.wait() == 0
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("timeout", ["timeout", "--foreground", "60"] + command)
+shown = b""
+for i, line in enumerate([b"a b\n", b"b c a\n"]):
+    os.write(fd, line)
+    while shown.count(b"\n") < 2 * i + 2: # the echo and the answer
+        shown += os.read(fd, 4096)
+assert b"\r\x1b" not in shown and b"records" not in shown, shown
+os.write(fd, b"\x03") # Ctrl-C
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+assert status in (-2, 130), status
+PY
+}
