@@ -62,6 +62,8 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Decoding"),
     OPT_FLAG(0, "nbest", &job.all, .modes = DECODE,
              .help = "print every hypothesis: idx, rank, score and text, separated by tabs"),
+    OPT_FLAG(0, "moses", &job.moses, .needs = "nbest",
+             .help = "--nbest: in the form of Moses, \"idx ||| text ||| F0= log P ||| score\""),
     OPT_GROUP("Training"),
     OPT_INT(0, "vocab-size", &trainer.size, .arg = "N", .def = "8000", .lo = 5, .hi = 1 << 24,
             .modes = TRAIN, .help = "number of pieces, including special ones"),

@@ -17,10 +17,11 @@
 
 enum tf_record_type {
     TF_REC_HEADER = 0,
-    TF_REC_TOKENS = 1, /* [1, idx, ids] one sentence, without EOS */
+    TF_REC_TOKENS = 1, /* [1, idx, ids, cut?] one sentence, without EOS */
     TF_REC_PAIR = 2,   /* [2, idx, src, tgt] */
     TF_REC_BATCH = 3,  /* [3, ordinal, {...}, crc] packed batch */
-    TF_REC_NBEST = 4,  /* [4, idx, [[ids, score, logp, token_logp?], ...]] hypotheses, best first */
+    /* [4, idx, [[ids, score, logp, token_logp?], ...], cut?] hypotheses, best first */
+    TF_REC_NBEST = 4,
     /* [5, idx, kind, layer, heads, rows, columns, weights] of one sentence and layer */
     TF_REC_ATTN = 5,
     TF_REC_TENSOR = 6, /* [6, name, dtype, pad, tensor, crc] */
@@ -185,6 +186,8 @@ struct tf_record {
     size_t n, n_tgt;
     const struct tf_hyp *hyps; /* NBEST */
     size_t n_hyps;
+    uint64_t cut; /* TOKENS NBEST: tokens that the input had beyond those used; has_cut */
+    bool has_cut;
     struct tf_attn attn;         /* ATTN */
     struct tf_batch batch;       /* BATCH */
     struct tf_score score;       /* SCORE */
@@ -259,6 +262,9 @@ struct tf_writer {
 int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_tokens(struct tf_writer *w, uint64_t idx, const uint32_t *ids, size_t n,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* Write any record but header, tensor, check and end. Those above and below are short for it. */
+int tf_writer_record(struct tf_writer *w, const struct tf_record *rec,
                      struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_batch(struct tf_writer *w, const struct tf_batch *b,
                     struct tf_err *err) TF_MUST_CHECK;

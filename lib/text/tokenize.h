@@ -21,6 +21,7 @@ struct tf_tokenize {
     int64_t seed;            /* a sample depends only on this and the number of the line */
     /* ids to text */
     bool all;                /* write every hypothesis: idx TAB rank TAB score TAB text */
+    bool moses; /* with `all`: idx ||| text ||| F0= logp ||| score, and &#124; for | in text */
 };
 
 /* Convert lines of `in` to a token stream. table: the tool's options, for its provenance. When

@@ -262,7 +262,9 @@ static const struct hostile streams[] = {
     {TOKENS "83 01 00 d840 42 0102 " END1, NULL},
     {TOKENS "83 01 00 d847 48 0300000000000000 " END1, NULL},
     {TOKENS "83 01 1bffffffffffffffff 80 " END1, NULL},
-    {TOKENS "84 01 00 80 a1 'text''ab' " END1, NULL},
+    {TOKENS "85 01 00 80 f6 a1 'text''ab' " END1, NULL},
+    {TOKENS "84 01 00 80 03 " END1, NULL},
+    {TOKENS "84 01 00 80 20 " END1, "cut: not an unsigned integer"},
     /* ids beyond the size of the vocabulary: the tools make bad records of them */
     {TOKENS "83 01 00 81 1863 " END1, NULL},
     {TOKENS "82 1840 00 " END1, NULL},
