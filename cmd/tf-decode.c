@@ -22,7 +22,7 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "max-insert", &o.max_insert, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .needs = "insert",
             .help = "--insert: at most N of these tokens in a row; 0: any number"),
-    COMMON_FORCE_VOCAB(&o.run.force_vocab),
+    COMMON_FORCE(o.run.force),
     COMMON_BAD(&o.run.bad, "bad records"),
     OPT_GROUP("Search"),
     OPT_INT('k', "beam", &o.beam, .arg = "K", .def = "4", .lo = 1, .hi = TF_SEARCH_MAX_BEAM,

@@ -59,7 +59,7 @@ static int start(struct decode *d, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "--insert: runs on the CPU only; use --device cpu");
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL && tf_insertions_read(&d->insertions, d->o->insert, &d->s.models,
-                                                   d->o->run.force_vocab, err) < 0)
+                                                   d->o->run.force, err) < 0)
         return -1;
     if (tf_session_start(&d->s, d->memory.budget, err) < 0)
         return -1;

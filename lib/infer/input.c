@@ -236,7 +236,7 @@ static int check_headers(struct tf_input *in, struct tf_err *err)
 {
     for (size_t i = 0; i < in->n_streams; i++) {
         in->header[i] = tf_reader_header(in->readers[i]);
-        if (tf_ensemble_accepts(in->models, in->header[i], in->files[i].name, in->force_vocab,
+        if (tf_ensemble_accepts(in->models, in->header[i], in->files[i].name, i == 1, in->force,
                                 err) < 0)
             return -1;
     }

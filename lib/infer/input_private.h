@@ -43,7 +43,7 @@ struct tf_input {
     /* Computing an item takes weights_per_cell * (ids of its longer side + 1)^2 floats, and a
      * window ends when the sum reaches 2^24. 0: it ends when its ids reach 2^20. */
     size_t weights_per_cell;
-    bool force_vocab;
+    struct tf_force force;
     bool truncate; /* a longer source is cut to side[0].max, with a warning, and is not bad */
 
     /* Valid after tf_input_open. */

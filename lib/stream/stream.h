@@ -64,6 +64,8 @@ extern const uint8_t tf_label[TF_LABEL_N];
 /* Do n bytes begin with the label or, if n is smaller, are they the beginning of it? */
 bool tf_label_begins(const void *p, size_t n);
 
+#define TF_LANG_MAX 35 /* bytes of a language label, as RFC 5646 recommends */
+
 /* The description of a stream. Its memory is an arena of the reader or the caller. */
 struct tf_header {
     /* "tokens", "pairs", "batch", "nbest", "scores", "stats", "model", "checkpoint", ... */
@@ -74,6 +76,10 @@ struct tf_header {
     uint8_t model[32]; /* fingerprint of the model */
     int64_t size;      /* vocabulary size, 0 unknown */
     struct tf_special special;
+    /* Labels of languages, such as "en"; empty: unknown. lang is that of the text of a stream of
+     * tokens or n-best lists, and where there are two sides (pairs, batches, models) that of the
+     * source; target_lang is that of the target. */
+    char lang[TF_LANG_MAX + 1], target_lang[TF_LANG_MAX + 1];
     struct tf_value config; /* MAP: kind-specific (model configuration; batch settings) */
     /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}, ...}: the
      * pipeline so far, first stage first */
@@ -97,10 +103,21 @@ int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, siz
  * inputs, for the message. */
 int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf_header *b,
                   const char *b_name, struct tf_err *err) TF_MUST_CHECK;
-/* The vocabulary of several inputs, by their headers: each fact is from the first that states it.
- * Begin with TF_NO_VOCAB. */
+/* Copy a label; false if it is empty, longer than TF_LANG_MAX, or has other bytes than ASCII
+ * letters, digits, - and _. */
+bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label) TF_MUST_CHECK;
+/* Are both labels known, and different? */
+bool tf_lang_differs(const char *a, const char *b);
+/* Format both labels of a header with two sides: "'en' to 'de'". */
+#define TF_LANGS_TEXT (2 * TF_LANG_MAX + 16)
+const char *tf_langs_describe(char buf[TF_LANGS_TEXT], const struct tf_header *h);
+/* Fail if a label of h, which has two sides, differs from that of the model. name: of h. */
+int tf_langs_fit(const struct tf_header *h, const char *name, const struct tf_header *model,
+                 struct tf_err *err) TF_MUST_CHECK;
+/* The vocabulary and languages of several inputs, by their headers: each fact is from the first
+ * that states it. Begin with TF_NO_VOCAB. */
 struct tf_one_vocab {
-    struct tf_header h; /* has_vocab, vocab, size, special */
+    struct tf_header h; /* has_vocab, vocab, size, special, lang, target_lang */
     char name[256];     /* of the input with the hash */
 };
 #define TF_NO_VOCAB ((struct tf_one_vocab){.h.special = {-1, -1, -1, -1}})
