@@ -22,6 +22,16 @@ enum { SEARCH = 1, SAMPLE = 2 };
             .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, \
             .help = "limit each output to N tokens more than its input"), \
     COMMON_MAX_LENGTH(&(o).run.max_length, "an input longer than N tokens"), \
+    OPT_FLAG(0, "truncate", &(o).truncate, .flags = TF_OPT_SEMANTIC, \
+             .help = "cut a longer input to N tokens instead"), \
+    OPT_INT(0, "min-length", &(o).min_length, .arg = "N", .lo = 1, .hi = 1 << 20, \
+            .flags = TF_OPT_SEMANTIC, \
+            .help = "no output ends with fewer than N tokens, prefix included"), \
+    OPT_INT(0, "no-repeat-ngram", &(o).ngram, .arg = "N", .lo = 1, .hi = 1 << 20, \
+            .flags = TF_OPT_SEMANTIC, .help = "no N tokens in a row occur twice in an output"), \
+    OPT_REAL(0, "repetition-penalty", &(o).repetition, .arg = "X", .lo = 1e-3, .hi = 1e3, \
+             .flags = TF_OPT_SEMANTIC, \
+             .help = "multiply log P of each token that the output has already by X"), \
     OPT_FLAG(0, "allow-unk", &(o).allow_unk, .flags = TF_OPT_SEMANTIC, \
              .help = "allow the unknown token in outputs"), \
     OPT_GROUP("Sampling"), \
@@ -29,7 +39,8 @@ enum { SEARCH = 1, SAMPLE = 2 };
              .help = "draw each token from the model's distribution; --nbest N draws N outputs"), \
     OPT_INT(0, "seed", &(o).seed, .arg = "N", .def = "1", .lo = 0, .hi = TF_SEED_MAX, \
             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
-            .help = "random seed; the draws of a line depend only on the seed and the line number"), \
+            .help = "random seed; the draws of a line depend only on the seed and the line " \
+                    "number"), \
     OPT_REAL(0, "temperature", &(o).temperature, .arg = "X", .def = "1", .lo = 1e-3, .hi = 1e3, \
              .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
              .help = "temperature; below 1 favours likely tokens"), \

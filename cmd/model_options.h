@@ -8,8 +8,9 @@
 #define COMMON_MODELS(p) \
     OPT_LIST('m', "model", p, .arg = "FILE", .flags = TF_OPT_FILE, \
              .help = "model or checkpoint; repeat to average the probabilities of several")
-#define COMMON_FORCE_VOCAB(p) \
-    OPT_FLAG(0, "force-vocab", p, .help = "accept vocabularies with different hashes")
+#define COMMON_FORCE(f) \
+    OPT_FLAG(0, "force-vocab", &(f).vocab, .help = "accept vocabularies with different hashes"), \
+    OPT_FLAG(0, "force-lang", &(f).lang, .help = "accept labels of other languages")
 #define COMMON_MAX_LENGTH(p, what) \
     OPT_INT(0, "max-length", p, .arg = "N", .def = "1024", .lo = 1, .hi = 1 << 20, \
             .flags = TF_OPT_SEMANTIC, .help = "replace " what " by a bad record")

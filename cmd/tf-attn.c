@@ -15,7 +15,7 @@ static struct tf_opt opts[] = {
     OPT_LIST('m', "model", &models, .arg = "FILE", .flags = TF_OPT_FILE,
              .help = "model or checkpoint"),
     COMMON_OUTPUT(&output),
-    COMMON_FORCE_VOCAB(&o.run.force_vocab),
+    COMMON_FORCE(o.run.force),
     COMMON_BAD(&o.run.bad, "bad records"),
     COMMON_PAIR_MAX_LENGTH(&o.run.max_length),
     OPT_GROUP("Selection"),

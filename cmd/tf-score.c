@@ -14,7 +14,7 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Models and streams"),
     COMMON_MODELS(&o.run.models),
     COMMON_OUTPUT(&output),
-    COMMON_FORCE_VOCAB(&o.run.force_vocab),
+    COMMON_FORCE(o.run.force),
     COMMON_BAD(&o.run.bad, "bad records"),
     COMMON_PAIR_MAX_LENGTH(&o.run.max_length),
     OPT_GROUP("Output"),

@@ -38,6 +38,9 @@ static struct tf_opt opts[] = {
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
     OPT_GROUP("Encoding"),
+    OPT_STR(0, "lang", &job.lang, .arg = "LABEL", .flags = TF_OPT_SEMANTIC, .modes = ENCODE,
+            .help = "write this label of the language, such as en, to the header; later tools "
+                    "compare it"),
     OPT_INT(0, "max-line", &job.max_line, .arg = "BYTES", .def = "16777216", .lo = 1, .hi = 1 << 28,
             .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
             .help = "replace a longer line by a bad record"),
@@ -62,6 +65,8 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Decoding"),
     OPT_FLAG(0, "nbest", &job.all, .modes = DECODE,
              .help = "print every hypothesis: idx, rank, score and text, separated by tabs"),
+    OPT_FLAG(0, "moses", &job.moses, .needs = "nbest",
+             .help = "--nbest: in the form of Moses, \"idx ||| text ||| F0= log P ||| score\""),
     OPT_GROUP("Training"),
     OPT_INT(0, "vocab-size", &trainer.size, .arg = "N", .def = "8000", .lo = 5, .hi = 1 << 24,
             .modes = TRAIN, .help = "number of pieces, including special ones"),
@@ -180,6 +185,11 @@ static int choose_fields(unsigned mode, struct tf_err *err)
 static int check(const struct tf_args *args, struct tf_err *err)
 {
     int most = args->mode == EXPORT ? 0 : 1;
+    char label[TF_LANG_MAX + 1];
+    if (job.lang != NULL && !tf_lang_set(label, job.lang))
+        return tf_fail_status(err, TF_USAGE,
+                              "--lang '%s': a label has 1 to %d letters, digits, - and _", job.lang,
+                              TF_LANG_MAX);
     if (args->mode == TRAIN)
         return model == NULL
                    ? 0

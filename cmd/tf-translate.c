@@ -1,5 +1,4 @@
 /* tf-translate - text in, text out: tf-tokenize | tf-decode | tf-tokenize -d, with one model. */
-#include "base/memory.h"
 #include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "decode_options.h"
@@ -47,35 +46,14 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-/* The options that tf-decode takes as they are. */
-static bool is_own(const struct tf_opt *p)
-{
-    static const char *const own[] = {"model",   "output",          "crlf",
-                                      "quiet",   "replace-invalid", "bad"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(p->name, own[i]) == 0)
-            return true;
-    return false;
-}
+/* Options that are not tf-decode's, or that it gets another way. */
+static const char *const own[] = {"model", "output", "crlf", "quiet", "replace-invalid", "bad",
+                                  NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
 {
     tf_strs_add(to, name);
     tf_strs_add(to, value);
-}
-
-static void pass_on(struct tf_strs *to)
-{
-    for (const struct tf_opt *p = opts; p->kind != TF_OPT_END; p++) {
-        if (p->given == NULL || is_own(p))
-            continue;
-        char *name = tf_xmalloc(strlen(p->name) + 3);
-        strcpy(name, "--");
-        strcat(name, p->name);
-        tf_strs_add(to, name);
-        if (p->kind != TF_OPT_FLAG)
-            tf_strs_add(to, p->given);
-    }
 }
 
 /* Without a model with a vocabulary all three tools would complain. */
@@ -117,7 +95,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     for (size_t i = 0; i < models->n; i++)
         add_option(&decode, "-m", models->v[i]);
     add_option(&decode, "--bad", bad);
-    pass_on(&decode);
+    tf_opt_words(&decode, opts, own);
     /* A progress line would stand among the translations. */
     if (o.run.quiet || (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(output, "-") == 0))
         tf_strs_add(&decode, "--quiet");

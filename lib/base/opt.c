@@ -129,6 +129,23 @@ struct tf_opt *tf_opt_find(struct tf_opt *opts, const char *name)
     return NULL;
 }
 
+/* A flag whose last form was --no-NAME gives that. */
+void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *const *but)
+{
+    struct tf_err none;
+    for (const struct tf_opt *o = opts; o->kind != TF_OPT_END; o++) {
+        if (o->given == NULL || tf_opt_find_word(but, o->name, &none) >= 0)
+            continue;
+        const bool flag = o->kind == TF_OPT_FLAG, no = flag && strcmp(o->given, "false") == 0;
+        const size_t n = strlen(o->name) + sizeof "--no-";
+        char *name = tf_arena_alloc(&words, n);
+        snprintf(name, n, "--%s%s", no ? "no-" : "", o->name);
+        tf_strs_add(line, name);
+        if (!flag)
+            tf_strs_add(line, o->given);
+    }
+}
+
 bool tf_opt_given(struct tf_opt *opts, const char *name)
 {
     const struct tf_opt *o = tf_opt_find(opts, name);

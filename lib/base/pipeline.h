@@ -12,13 +12,13 @@ enum { TF_TOOL_PATH = PATH_MAX + 32 };
  * searched in PATH. */
 const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name);
 
-/* Run n commands, each argv[i] ending with NULL: stdin of the first and stdout of the last are ours,
- * as is stderr of all. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it and
- * none failed; else that of the command that failed first, whose message is on stderr.
+/* Run n commands, each argv[i] ending with NULL: stdin of the first and stdout of the last are
+ * ours, as is stderr of all. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it
+ * and none failed; else that of the command that failed first, whose message is on stderr.
  *
- * When a command fails, the others are ended; those after it have not seen the end of their input, so
- * none of them complains about it or finishes an output. When this process dies, so do the commands. -1 and err: a command could not be started, or a
- * signal ended it. */
+ * When a command fails, the others are ended; those after it have not seen the end of their input,
+ * so none of them complains about it or finishes an output. When this process dies, so do the
+ * commands. -1 and err: a command could not be started, or a signal ended it. */
 int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

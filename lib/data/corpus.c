@@ -57,7 +57,12 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
     const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
     s->parts++;
     tf_sha256_add(&s->sha, raw, n);
-    return tf_one_vocab_add(&c->vocab, tf_reader_header(s->reader), s->in.name, err);
+    struct tf_header h = *tf_reader_header(s->reader);
+    if (c->streams == 2 && s == &c->side[1]) { /* of one text, which is the target here */
+        memcpy(h.target_lang, h.lang, sizeof h.lang);
+        h.lang[0] = 0;
+    }
+    return tf_one_vocab_add(&c->vocab, &h, s->in.name, err);
 }
 
 static void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count, bool has_crc,

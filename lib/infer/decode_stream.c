@@ -34,7 +34,10 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
                                .top_k = (size_t)o->top_k,
                                .top_p = o->top_p,
                                .ids = (size_t)m->ids,
-                               .seed = (uint64_t)o->seed};
+                               .seed = (uint64_t)o->seed,
+                               .min_length = (size_t)o->min_length,
+                               .ngram = (size_t)o->ngram,
+                               .repetition = o->repetition};
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
                      o->allow_unk ? -1 : m->header.special.unk};
     for (size_t i = 0; i < sizeof ban / sizeof *ban; i++)
@@ -49,13 +52,14 @@ static int start(struct decode *d, struct tf_err *err)
     d->s.in.side[0] = tf_input_side(&d->s.models, "source", longest, "--max-length allows");
     d->s.in.side[1] = tf_input_side(&d->s.models, "prefix", longest + d->o->max_extra,
                                     "--max-length and --max-extra allow");
+    d->s.in.truncate = d->o->truncate;
     d->search_opts = search_opts(d->o, &d->s.models);
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
     if (d->o->insert != NULL && !d->s.models.be->host)
         return tf_fail_status(err, TF_USAGE, "--insert: runs on the CPU only; use --device cpu");
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL && tf_insertions_read(&d->insertions, d->o->insert, &d->s.models,
-                                                   d->o->run.force_vocab, err) < 0)
+                                                   d->o->run.force, err) < 0)
         return -1;
     if (tf_session_start(&d->s, d->memory.budget, err) < 0)
         return -1;
@@ -116,11 +120,17 @@ static int write_result(struct decode *d, struct tf_item *it, const struct tf_se
     if (good <= 0)
         return good;
     d->tokens += h[0].n;
-    if (!d->o->nbest_out)
-        return tf_writer_tokens(&d->s.out.writer, it->idx, h[0].ids, h[0].n, err);
     for (size_t i = 0; i < n && !d->o->token_scores; i++)
         h[i].token_logp = NULL;
-    return tf_writer_nbest(&d->s.out.writer, it->idx, h, n, err);
+    struct tf_record rec = {.type = d->o->nbest_out ? TF_REC_NBEST : TF_REC_TOKENS,
+                            .idx = it->idx,
+                            .ids = h[0].ids,
+                            .n = h[0].n,
+                            .hyps = h,
+                            .n_hyps = n,
+                            .cut = it->cut,
+                            .has_cut = it->cut > 0};
+    return tf_writer_record(&d->s.out.writer, &rec, err);
 }
 
 static int decode_window(void *arg, struct tf_err *err)

@@ -14,9 +14,12 @@ struct tf_decode_opts {
                           * only */
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
     int64_t max_extra, max_insert, seed, top_k;
+    int64_t min_length, ngram; /* 0: none */
     double alpha, normalize, temperature, top_p;
+    double repetition; /* 0: none */
     bool nbest_out; /* n-best records instead of token records */
     bool token_scores, sample, allow_unk;
+    bool truncate; /* cut a source that is too long */
 };
 
 /* Run the whole job. input, output: paths or "-". table: the tool's options, for provenance.

@@ -8,14 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Add the way out to a message about languages. */
+static int or_force(struct tf_err *err)
+{
+    return tf_fail(err, "%s (--force-lang accepts it)", err->msg);
+}
+
 /* Does a further model fit the first one? */
 static int check_same_ids(const struct tf_ensemble *m, const struct tf_config *c,
-                          const struct tf_header *h, const char *path, bool force_vocab,
+                          const struct tf_header *h, const char *path, struct tf_force force,
                           struct tf_err *err)
 {
     const struct tf_config *first = &m->model[0].config;
-    if (!force_vocab && tf_same_vocab(&m->header, m->name, h, path, err) < 0)
+    if (!force.vocab && tf_same_vocab(&m->header, m->name, h, path, err) < 0)
         return -1;
+    if (!force.lang && tf_langs_fit(h, path, &m->header, err) < 0)
+        return or_force(err);
     if (c->vocab_size != first->vocab_size || c->eos != first->eos)
         return tf_fail(err,
                        "%s: %lld ids, with end of sentence %lld, but %s has %lld ids, with %lld",
@@ -54,7 +62,7 @@ static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_mo
 }
 
 /* Read file i and upload its weights. */
-static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, bool force_vocab,
+static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, struct tf_force force,
                 struct tf_err *err)
 {
     struct tf_model_file file = {0};
@@ -68,7 +76,7 @@ static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, bo
     else if (i == 0)
         keep_first(m, &file, &c, path);
     else
-        rc = check_same_ids(m, &c, &file.header, path, force_vocab, err);
+        rc = check_same_ids(m, &c, &file.header, path, force, err);
     if (rc == 0)
         keep_fingerprint(m, i, &file);
     tf_model_release(&file); /* before memory for the second copy of the weights is needed */
@@ -81,7 +89,7 @@ static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, bo
 }
 
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
-                     const char *precision, int threads, enum tf_use use, bool force_vocab,
+                     const char *precision, int threads, enum tf_use use, struct tf_force force,
                      struct tf_err *err)
 {
     *m = (struct tf_ensemble){.inputs = tf_value_map()};
@@ -93,7 +101,7 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
     for (size_t i = 0; i < paths->n; i++) {
-        if (load(m, i, paths->v[i], use == TF_USE_DECODING, force_vocab, err) < 0) {
+        if (load(m, i, paths->v[i], use == TF_USE_DECODING, force, err) < 0) {
             tf_ensemble_close(m);
             return -1;
         }
@@ -136,10 +144,17 @@ size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested)
 }
 
 int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
-                        bool force_vocab, struct tf_err *err)
+                        bool target, struct tf_force force, struct tf_err *err)
 {
     long long size = (long long)m->ids;
-    if (!force_vocab && tf_same_vocab(&m->header, m->name, h, name, err) < 0)
+    struct tf_header sides = *h;
+    if (target) {
+        memcpy(sides.target_lang, h->lang, sizeof h->lang);
+        sides.lang[0] = 0;
+    }
+    if (!force.lang && tf_langs_fit(&sides, name, &m->header, err) < 0)
+        return or_force(err);
+    if (!force.vocab && tf_same_vocab(&m->header, m->name, h, name, err) < 0)
         return -1;
     if (h->size > size)
         return tf_fail(err, "%s: vocabulary of %lld ids, but %s has %lld", name, (long long)h->size,
@@ -157,6 +172,10 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
                           .has_model = true,
                           .size = m->ids,
                           .special = m->header.special};
+    const bool translation = strcmp(kind, "tokens") == 0 || strcmp(kind, "nbest") == 0;
+    memcpy(h.lang, translation ? m->header.target_lang : m->header.lang, sizeof h.lang);
+    if (!translation)
+        memcpy(h.target_lang, m->header.target_lang, sizeof h.target_lang);
     memcpy(h.vocab, m->header.vocab, sizeof h.vocab);
     memcpy(h.model, m->fingerprint, sizeof h.model);
     tf_header_made_from(&h, a, from[0], from[1]);

@@ -8,6 +8,11 @@
 #include "model/transformer.h"
 #include "stream/stream.h"
 
+/* What may differ between models and streams: hashes of vocabularies, labels of languages. */
+struct tf_force {
+    bool vocab, lang;
+};
+
 struct tf_ensemble {
     const struct tf_backend *be;
     struct tf_ctx *ctx;       /* the weights are uploaded through this context */
@@ -26,10 +31,10 @@ struct tf_ensemble {
 
 /* Choose the device and precision (NULL: the device's default for decoding), read every file ("-"
  * and /dev/fd/N included) and upload its weights, packed for decoding if `use` is decoding. Fails
- * when the models differ in vocabulary (force_vocab skips the comparison of hashes), size or
+ * when the models differ in vocabulary or languages (but for what is forced), size or
  * end-of-sentence id; everything else may differ. */
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
-                     const char *precision, int threads, enum tf_use use, bool force_vocab,
+                     const char *precision, int threads, enum tf_use use, struct tf_force force,
                      struct tf_err *err) TF_MUST_CHECK;
 void tf_ensemble_close(struct tf_ensemble *m);
 
@@ -37,10 +42,10 @@ void tf_ensemble_close(struct tf_ensemble *m);
 size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested);
 size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested);
 
-/* Fail when a stream has another vocabulary (hash, unless force_vocab) or more ids than the
- * models' vocabulary. name: of the stream. */
+/* Fail when a stream has another vocabulary or language (but for what is forced), or more ids than
+ * the models' vocabulary. name: of the stream. target: its text is that of the target. */
 int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
-                        bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
+                        bool target, struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
 /* Header of an output stream of that kind: the models' vocabulary and ids, the provenance of both
  * inputs (from[1] may be NULL), then this program's stage with its semantic options. Values live in
  * a. */

@@ -1,5 +1,6 @@
 /* input.c - see input_private.h. */
 #include "infer/input_private.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -119,18 +120,29 @@ static void check_side(struct tf_input *in, struct tf_item *it, int side, const 
                      ids[i] == c->eos ? "the end of a sentence" : "padding");
 }
 
+static void cut_source(struct tf_input *in, struct tf_item *it)
+{
+    if (!in->truncate || it->n_source <= in->side[0].max)
+        return;
+    it->cut = it->n_source - (uint32_t)in->side[0].max;
+    it->n_source -= it->cut;
+    tf_warn("%s: record %llu: %s of %u tokens, cut to %u", in->name, (unsigned long long)it->idx,
+            in->side[0].name, it->n_source + it->cut, it->n_source);
+}
+
 /* source is already a copy. */
 static void add_pair(struct tf_input *in, uint64_t idx, const uint32_t *source, size_t n_source,
                      const uint32_t *given, size_t n_given)
 {
     struct tf_item *it = add_item(in, idx);
-    size_t longer = (n_source > n_given ? n_source : n_given) + 1;
     it->source = source;
     it->given = copy_ids(in, given, n_given);
     it->n_source = (uint32_t)n_source;
     it->n_given = (uint32_t)n_given;
+    cut_source(in, it);
     check_side(in, it, 0, it->source, it->n_source);
     check_side(in, it, 1, it->given, it->n_given);
+    size_t longer = (it->n_source > n_given ? it->n_source : n_given) + 1;
     if (it->code == 0 && in->weights_per_cell > 0)
         in->cost += in->weights_per_cell * longer * longer;
     else
@@ -224,7 +236,7 @@ static int check_headers(struct tf_input *in, struct tf_err *err)
 {
     for (size_t i = 0; i < in->n_streams; i++) {
         in->header[i] = tf_reader_header(in->readers[i]);
-        if (tf_ensemble_accepts(in->models, in->header[i], in->files[i].name, in->force_vocab,
+        if (tf_ensemble_accepts(in->models, in->header[i], in->files[i].name, i == 1, in->force,
                                 err) < 0)
             return -1;
     }

@@ -12,6 +12,7 @@ struct tf_item {
     const uint32_t *source;
     const uint32_t *given; /* target or forced prefix; empty when there is neither */
     uint32_t n_source, n_given;
+    uint32_t cut;     /* tokens that the source had beyond n_source, with `truncate` */
     int code;         /* enum tf_bad_code; 0: the item is good */
     const char *text; /* why it is bad */
     bool reported;    /* already bad in the input, or by an earlier item of its list */
@@ -42,7 +43,8 @@ struct tf_input {
     /* Computing an item takes weights_per_cell * (ids of its longer side + 1)^2 floats, and a
      * window ends when the sum reaches 2^24. 0: it ends when its ids reach 2^20. */
     size_t weights_per_cell;
-    bool force_vocab;
+    struct tf_force force;
+    bool truncate; /* a longer source is cut to side[0].max, with a warning, and is not bad */
 
     /* Valid after tf_input_open. */
     const char *name;  /* of the first stream, for messages */

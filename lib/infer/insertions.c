@@ -43,7 +43,7 @@ static int add_window(struct tf_insertions *s, const struct tf_input *in, struct
 }
 
 int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ensemble *m,
-                       bool force_vocab, struct tf_err *err)
+                       struct tf_force force, struct tf_err *err)
 {
     static const char *const tokens[] = {"tokens", NULL};
     const struct tf_input_spec spec = {.paths = &path, .n = 1, .single = tokens};
@@ -51,7 +51,7 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
     enum tf_input_event event = TF_INPUT_IDLE;
     int rc = tf_input_open(&in, m, &spec, err);
     in.window = 4096;
-    in.force_vocab = force_vocab;
+    in.force = (struct tf_force){.vocab = force.vocab, .lang = true}; /* no text of a language */
     in.side[0] = (struct tf_input_side){"insertion", TF_MAX_IDS, "a record holds"};
     while (rc == 0 && event != TF_INPUT_END) {
         event = tf_input_next(&in, err);

@@ -16,7 +16,7 @@ struct tf_insertions {
 /* Read the ids of all tokens of a token stream, which must have the models' vocabulary, and add its
  * SHA-256 to the models' inputs as "insert". Bad records are an error. */
 int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ensemble *m,
-                       bool force_vocab, struct tf_err *err) TF_MUST_CHECK;
+                       struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
 void tf_insertions_release(struct tf_insertions *s);
 
 /* How far each hypothesis of a lane's search has come. Zero-initialise; released with

@@ -20,7 +20,8 @@ struct tf_session_opts {
     int64_t batch, window;          /* 0: the device's default */
     int64_t threads;                /* 0: tf_threads_default */
     int bad;                        /* enum tf_on_bad */
-    bool force_vocab, quiet, progress;
+    struct tf_force force;
+    bool quiet, progress;
 };
 
 struct tf_session {

@@ -39,8 +39,8 @@ struct model {
     enum tf_format from;
 };
 
-/* ---- configuration: a JSON object of the settings, and two entries of our header: "unk" and,
- * unless the file contains the vocabulary itself, its SHA-256 as "vocab" ---- */
+/* ---- configuration: a JSON object of the settings, and entries of our header: "unk", the labels
+ * of languages and, unless the file contains the vocabulary itself, its SHA-256 as "vocab" ---- */
 
 static void write_config(struct tf_buf *b, struct model *m)
 {
@@ -52,6 +52,10 @@ static void write_config(struct tf_buf *b, struct model *m)
         tf_value_to_json(&j, &map.items[i], TF_JSON_PLAIN);
     }
     tf_json_put_int(&j, "unk", m->header.special.unk);
+    if (m->header.lang[0] != 0)
+        tf_json_put_str(&j, "lang", m->header.lang);
+    if (m->header.target_lang[0] != 0)
+        tf_json_put_str(&j, "target_lang", m->header.target_lang);
     if (m->vocab == NULL && m->header.has_vocab) {
         tf_json_key(&j, "vocab");
         tf_json_hex(&j, m->header.vocab, sizeof m->header.vocab);
@@ -59,7 +63,7 @@ static void write_config(struct tf_buf *b, struct model *m)
     tf_json_close(&j, '}');
 }
 
-/* Move "unk" and "vocab" to the header; the rest of map becomes *settings. */
+/* Move what is not of the settings to the header; the rest of map becomes *settings. */
 static int split_config(struct model *m, const struct tf_value *map, struct tf_value *settings,
                         struct tf_err *err)
 {
@@ -77,6 +81,10 @@ static int split_config(struct model *m, const struct tf_value *map, struct tf_v
                 return tf_fail(err, "vocab: not a SHA-256 in hex");
             memcpy(h->vocab, hash.text, sizeof h->vocab);
             h->has_vocab = true;
+        } else if (strcmp(map->keys[i], "lang") == 0 || strcmp(map->keys[i], "target_lang") == 0) {
+            char *label = map->keys[i][0] == 'l' ? h->lang : h->target_lang;
+            if (v->kind != TF_TEXT || !tf_lang_set(label, v->text))
+                return tf_fail(err, "%s: no language label", map->keys[i]);
         } else if (settings->n == MAX_KEYS) {
             return tf_fail(err, "more than %d keys", MAX_KEYS);
         } else {

@@ -449,7 +449,7 @@ typedef void tf_log_softmax_fn(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *ac
                                int V, float weight);
 /* One step of beam search over log-probabilities lp [rows, V]: select, finish, reorder; contract in
  * ops/search_state.h. The contents of lp are undefined afterwards. */
-typedef void tf_search_step_fn(struct tf_ctx *c, struct tf_search *s, const tf_mem_stat *lp);
+typedef void tf_search_step_fn(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp);
 
 struct tf_backend {
     uint32_t abi;     /* TF_BACKEND_ABI */

@@ -59,6 +59,16 @@ static inline bool tf_search_banned(const struct tf_search_opts *r, uint32_t id)
     return r->ids > 0 && id >= r->ids;
 }
 
+/* Do the n - 1 ids before ids[j] equal the last n - 1 of ids [t], j < t, so that ids[j] after them
+ * would repeat n tokens? n 0: no. */
+static inline bool tf_search_repeats(const uint32_t *ids, size_t t, size_t n, size_t j)
+{
+    return n > 0 && j + 1 >= n &&
+           memcmp(ids + j + 1 - n, ids + t + 1 - n, (n - 1) * sizeof *ids) == 0;
+}
+/* The rules of opts in lp [rows, V]. search_rules.c */
+void tf_search_rules(const struct tf_search *s, tf_mem *lp);
+
 /* The uniform number in (0, 1) for a draw of sentence i. */
 static inline double tf_search_uniform(const struct tf_search *s, size_t i, size_t t, size_t draw)
 {

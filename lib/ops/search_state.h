@@ -10,6 +10,9 @@
  *    log-probability x = min(lp[row][v], 0) finite, minus the banned ids (pad, bos, unk) and those
  *    from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only EOS. logp of a
  *    candidate = logp of its row + x, in double.
+ *    Where it is not forced by the prefix or the limit: with ngram n, an id that would repeat n
+ *    tokens which the hypothesis has, prefix included, is no candidate; nor is EOS at t <
+ *    min_length; and x of an id that the hypothesis has is multiplied by repetition.
  * 3. Candidates are ordered by logp, highest first; ties by row, lowest first; then by lp[row][v],
  *    highest first; then by id, lowest first. The best 2K are selected (K = 1: the best one, which
  *    is greedy search).
@@ -69,7 +72,14 @@ struct tf_search_opts {
     size_t top_k;       /* 0: all */
     double top_p;       /* > 0, < 1; 0 or 1: all */
     uint64_t seed;
+    size_t min_length, ngram; /* 0: none */
+    double repetition;        /* > 0; 0: none */
 };
+/* Is one of the last three set? */
+static inline bool tf_search_has_rules(const struct tf_search_opts *r)
+{
+    return r->min_length > 0 || r->ngram > 0 || r->repetition > 0;
+}
 
 /* counts: live rows, t of the next search_step, next free slot, K for each sentence that is not
  * done. */

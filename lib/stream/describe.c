@@ -38,6 +38,7 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
 {
     static const char *const used[] = {"file",        "kind",       "vocab_size",   "vocab",
                                        "model",       "special",    "config",       "made",
+                                       "lang",        "target_lang",
                                        "vocab_bytes", "parameters", "tensor_bytes", "tensors",
                                        "header",      "state"};
     struct tf_value apart = tf_value_map();
@@ -61,6 +62,10 @@ static void add_header(struct tf_arena *a, struct tf_value *info, const struct t
         tf_value_put(a, info, "vocab_size", tf_value_int(h->size));
     if (h->has_vocab)
         tf_value_put(a, info, "vocab", tf_value_bytes(a, h->vocab, 32));
+    if (h->lang[0] != 0)
+        tf_value_put(a, info, "lang", tf_value_str(a, h->lang));
+    if (h->target_lang[0] != 0)
+        tf_value_put(a, info, "target_lang", tf_value_str(a, h->target_lang));
     if (h->has_model)
         tf_value_put(a, info, "model", tf_value_bytes(a, h->model, 32));
     for (int i = 0; i < 4; i++)

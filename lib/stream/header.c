@@ -131,6 +131,10 @@ void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
         tf_value_put(&a, &map, "model", tf_value_bytes(&a, h->model, 32));
     if (h->size > 0)
         tf_value_put(&a, &map, "size", tf_value_int(h->size));
+    if (h->lang[0] != 0)
+        tf_value_put(&a, &map, "lang", tf_value_str(&a, h->lang));
+    if (h->target_lang[0] != 0)
+        tf_value_put(&a, &map, "target_lang", tf_value_str(&a, h->target_lang));
     for (int i = 0; i < 4; i++)
         if (*special_field(&s, i) >= 0)
             tf_value_put(&a, &special, special_names[i], tf_value_int(*special_field(&s, i)));
@@ -146,11 +150,35 @@ void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
     tf_arena_release(&a);
 }
 
+static int decode_lang(char out[TF_LANG_MAX + 1], const struct tf_value *map, const char *key,
+                       struct tf_err *err)
+{
+    const char *label;
+    int rc = tf_value_text_of(map, key, &label, err);
+    if (rc == 0 && !tf_lang_set(out, label))
+        return tf_fail(err, "%s: no language label (at most %d letters, digits, - and _)", key,
+                       TF_LANG_MAX);
+    return rc < 0 ? -1 : 0;
+}
+
+/* v: NULL if there is none. */
+static int decode_special(struct tf_header *h, const struct tf_value *v, struct tf_err *err)
+{
+    if (v && v->kind != TF_MAP)
+        return tf_fail(err, "special: not a map");
+    for (int i = 0; v && i < 4; i++)
+        if (tf_value_int_of(v, special_names[i], 0, h->size > 0 ? h->size - 1 : UINT32_MAX,
+                            special_field(&h->special, i), err) < 0)
+            return tf_context(err, "special");
+    return 0;
+}
+
 static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_value *map,
                       struct tf_err *err)
 {
     static const char *const known[] = {"v",       "kind",   "vocab", "model", "size",
-                                        "special", "config", "made",  NULL};
+                                        "special", "config", "made",  "lang",  "target_lang",
+                                        NULL};
     const struct tf_value *v;
     int rc;
     *h = (struct tf_header){.special = {-1, -1, -1, -1},
@@ -178,13 +206,10 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
     h->has_model = rc == 0;
     if (tf_value_int_of(map, "size", 0, UINT32_MAX, &h->size, err) < 0)
         return -1;
-    v = tf_value_get(map, "special");
-    if (v && v->kind != TF_MAP)
-        return tf_fail(err, "special: not a map");
-    for (int i = 0; v && i < 4; i++)
-        if (tf_value_int_of(v, special_names[i], 0, h->size > 0 ? h->size - 1 : UINT32_MAX,
-                            special_field(&h->special, i), err) < 0)
-            return tf_context(err, "special");
+    if (decode_special(h, tf_value_get(map, "special"), err) < 0 ||
+        decode_lang(h->lang, map, "lang", err) < 0 ||
+        decode_lang(h->target_lang, map, "target_lang", err) < 0)
+        return -1;
     v = tf_value_get(map, "config");
     if (v && v->kind != TF_MAP)
         return tf_fail(err, "config: not a map");
@@ -234,11 +259,26 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
                    a_name, tf_hex(x, a->vocab, 32), b_name, tf_hex(y, b->vocab, 32));
 }
 
+/* side: "source" or "target". */
+static int add_lang(char *known, const char *label, const char *side, const char *name,
+                    struct tf_err *err)
+{
+    if (tf_lang_differs(label, known))
+        return tf_fail(err, "%s: the %s is '%s', but '%s' in an earlier header", name, side, label,
+                       known);
+    if (*label != 0)
+        memcpy(known, label, TF_LANG_MAX + 1);
+    return 0;
+}
+
 int tf_one_vocab_add(struct tf_one_vocab *all, const struct tf_header *h, const char *name,
                      struct tf_err *err)
 {
     struct tf_special special = h->special;
     if (tf_same_vocab(h, name, &all->h, all->name, err) < 0)
+        return -1;
+    if (add_lang(all->h.lang, h->lang, "source", name, err) < 0 ||
+        add_lang(all->h.target_lang, h->target_lang, "target", name, err) < 0)
         return -1;
     if (h->size > 0 && all->h.size > 0 && h->size != all->h.size)
         return tf_fail(err, "%s: vocabulary of %lld ids, but %lld in an earlier header", name,

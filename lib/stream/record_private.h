@@ -52,8 +52,6 @@ void tf_record_encode(struct tf_buf *b, int64_t size, const struct tf_record *re
  * text is not UTF-8. */
 int tf_record_check(const struct tf_record *rec, int64_t size, struct tf_err *err);
 
-/* Write any record but header, tensor, check and end. */
-int tf_writer_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err);
 /* Begin a part with a header record that is already encoded; h is the same header decoded. */
 int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
                         const void *record, size_t n, struct tf_err *err);

@@ -14,6 +14,7 @@
         .name = name_, .type = TF_FIELD_##type_, __VA_ARGS__ \
     }
 #define F_IDX F("idx", UINT, AT(idx))
+#define F_CUT F("cut", UINT, .flags = TF_OPTIONAL, AT(cut), FLAG_AT(has_cut))
 #define F_LAST       \
     {                \
         .name = NULL \
@@ -63,7 +64,8 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
     [TF_REC_HEADER] = {"header", .apart = true, .fields = FIELDS(F("header", VALUE, .at = 0))},
     [TF_REC_TOKENS] = {"tokens", TF_KIND_TOKENS | OTHER,
                        .fields = FIELDS(F_IDX, F("ids", IDS, .flags = TF_VOCAB, AT(ids), N_AT(n),
-                                                 .max = TF_MAX_IDS))},
+                                                 .max = TF_MAX_IDS),
+                                        F_CUT)},
     [TF_REC_PAIR] = {"pair", TF_KIND_PAIRS | OTHER,
                      .fields = FIELDS(F_IDX,
                                       F("src", IDS, .flags = TF_VOCAB | TF_KNOWN, AT(ids), N_AT(n),
@@ -77,7 +79,8 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
     [TF_REC_NBEST] = {"nbest", TF_KIND_NBEST | OTHER,
                       .fields = FIELDS(F_IDX, F("hyps", STRUCTS, AT(hyps), N_AT(n_hyps),
                                                 .max = TF_MAX_HYPS, .fields = hyp_fields,
-                                                .size = sizeof(struct tf_hyp)))},
+                                                .size = sizeof(struct tf_hyp)),
+                                        F_CUT)},
     [TF_REC_ATTN] =
         {"attention", TF_KIND_ATTENTION | OTHER,
          .fields =

@@ -17,10 +17,11 @@
 
 enum tf_record_type {
     TF_REC_HEADER = 0,
-    TF_REC_TOKENS = 1, /* [1, idx, ids] one sentence, without EOS */
+    TF_REC_TOKENS = 1, /* [1, idx, ids, cut?] one sentence, without EOS */
     TF_REC_PAIR = 2,   /* [2, idx, src, tgt] */
     TF_REC_BATCH = 3,  /* [3, ordinal, {...}, crc] packed batch */
-    TF_REC_NBEST = 4,  /* [4, idx, [[ids, score, logp, token_logp?], ...]] hypotheses, best first */
+    /* [4, idx, [[ids, score, logp, token_logp?], ...], cut?] hypotheses, best first */
+    TF_REC_NBEST = 4,
     /* [5, idx, kind, layer, heads, rows, columns, weights] of one sentence and layer */
     TF_REC_ATTN = 5,
     TF_REC_TENSOR = 6, /* [6, name, dtype, pad, tensor, crc] */
@@ -63,6 +64,8 @@ extern const uint8_t tf_label[TF_LABEL_N];
 /* Do n bytes begin with the label or, if n is smaller, are they the beginning of it? */
 bool tf_label_begins(const void *p, size_t n);
 
+#define TF_LANG_MAX 35 /* bytes of a language label, as RFC 5646 recommends */
+
 /* The description of a stream. Its memory is an arena of the reader or the caller. */
 struct tf_header {
     /* "tokens", "pairs", "batch", "nbest", "scores", "stats", "model", "checkpoint", ... */
@@ -73,6 +76,10 @@ struct tf_header {
     uint8_t model[32]; /* fingerprint of the model */
     int64_t size;      /* vocabulary size, 0 unknown */
     struct tf_special special;
+    /* Labels of languages, such as "en"; empty: unknown. lang is that of the text of a stream of
+     * tokens or n-best lists, and where there are two sides (pairs, batches, models) that of the
+     * source; target_lang is that of the target. */
+    char lang[TF_LANG_MAX + 1], target_lang[TF_LANG_MAX + 1];
     struct tf_value config; /* MAP: kind-specific (model configuration; batch settings) */
     /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}, ...}: the
      * pipeline so far, first stage first */
@@ -96,10 +103,21 @@ int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, siz
  * inputs, for the message. */
 int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf_header *b,
                   const char *b_name, struct tf_err *err) TF_MUST_CHECK;
-/* The vocabulary of several inputs, by their headers: each fact is from the first that states it.
- * Begin with TF_NO_VOCAB. */
+/* Copy a label; false if it is empty, longer than TF_LANG_MAX, or has other bytes than ASCII
+ * letters, digits, - and _. */
+bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label) TF_MUST_CHECK;
+/* Are both labels known, and different? */
+bool tf_lang_differs(const char *a, const char *b);
+/* Format both labels of a header with two sides: "'en' to 'de'". */
+#define TF_LANGS_TEXT (2 * TF_LANG_MAX + 16)
+const char *tf_langs_describe(char buf[TF_LANGS_TEXT], const struct tf_header *h);
+/* Fail if a label of h, which has two sides, differs from that of the model. name: of h. */
+int tf_langs_fit(const struct tf_header *h, const char *name, const struct tf_header *model,
+                 struct tf_err *err) TF_MUST_CHECK;
+/* The vocabulary and languages of several inputs, by their headers: each fact is from the first
+ * that states it. Begin with TF_NO_VOCAB. */
 struct tf_one_vocab {
-    struct tf_header h; /* has_vocab, vocab, size, special */
+    struct tf_header h; /* has_vocab, vocab, size, special, lang, target_lang */
     char name[256];     /* of the input with the hash */
 };
 #define TF_NO_VOCAB ((struct tf_one_vocab){.h.special = {-1, -1, -1, -1}})
@@ -185,6 +203,8 @@ struct tf_record {
     size_t n, n_tgt;
     const struct tf_hyp *hyps; /* NBEST */
     size_t n_hyps;
+    uint64_t cut; /* TOKENS NBEST: tokens that the input had beyond those used; has_cut */
+    bool has_cut;
     struct tf_attn attn;         /* ATTN */
     struct tf_batch batch;       /* BATCH */
     struct tf_score score;       /* SCORE */
@@ -259,6 +279,9 @@ struct tf_writer {
 int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_tokens(struct tf_writer *w, uint64_t idx, const uint32_t *ids, size_t n,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* Write any record but header, tensor, check and end. Those above and below are short for it. */
+int tf_writer_record(struct tf_writer *w, const struct tf_record *rec,
                      struct tf_err *err) TF_MUST_CHECK;
 int tf_writer_batch(struct tf_writer *w, const struct tf_batch *b,
                     struct tf_err *err) TF_MUST_CHECK;

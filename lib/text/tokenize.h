@@ -11,6 +11,7 @@ struct tf_tokenize {
     int64_t threads;         /* 0: as many as CPUs; does not change the result */
     int bad;                 /* enum tf_on_bad: what to do about bad lines and records */
     /* text to ids */
+    const char *lang;        /* label of the language for the header (tf_lang_set), or NULL */
     int64_t max_line;        /* bytes; a longer line becomes a bad record */
     bool crlf;               /* drop a CR before the LF */
     size_t field;            /* of a line with tabs, from 1; 0: the whole line */
@@ -21,6 +22,7 @@ struct tf_tokenize {
     int64_t seed;            /* a sample depends only on this and the number of the line */
     /* ids to text */
     bool all;                /* write every hypothesis: idx TAB rank TAB score TAB text */
+    bool moses; /* with `all`: idx ||| text ||| F0= logp ||| score, and &#124; for | in text */
 };
 
 /* Convert lines of `in` to a token stream. table: the tool's options, for its provenance. When

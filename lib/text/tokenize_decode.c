@@ -1,5 +1,7 @@
 /* tokenize_decode.c - token records and n-best lists to lines of text. */
 #include "text/tokenize_work_private.h"
+
+#include <math.h>
 #include <string.h>
 
 struct decoder {
@@ -35,6 +37,7 @@ static bool take_record(struct decoder *d)
             tf_ids_add(&b->ids, rec->hyps[d->hyp].ids, rec->hyps[d->hyp].n);
             it->rank = (uint32_t)d->hyp + 1;
             it->score = rec->hyps[d->hyp].score;
+            it->logp = rec->hyps[d->hyp].logp;
         } else {
             tf_ids_add(&b->ids, rec->ids, rec->n);
         }
@@ -82,6 +85,47 @@ static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_e
     }
 }
 
+/* What comes before and after the text of a hypothesis. */
+static void put_before(struct tf_buf *out, const struct tf_tokenize *t,
+                       const struct tf_work_item *it)
+{
+    const unsigned long long idx = it->idx;
+    if (t->moses)
+        tf_buf_printf(out, "%llu ||| ", idx);
+    else if (t->all && it->code != 0)
+        tf_buf_printf(out, "%llu\t0\t\t", idx);
+    else if (t->all)
+        tf_buf_printf(out, "%llu\t%lu\t%.6f\t", idx, (unsigned long)it->rank, (double)it->score);
+}
+
+static void put_after(struct tf_buf *out, const struct tf_tokenize *t,
+                      const struct tf_work_item *it)
+{
+    const bool bad = it->code != 0;
+    if (t->moses)
+        tf_buf_printf(out, " ||| F0= %.6f ||| %.6f", bad ? -INFINITY : (double)it->logp,
+                      bad ? -INFINITY : (double)it->score);
+}
+
+/* Every | from `from` on as Moses' tokenizer escapes it, so that ||| separates fields only. */
+static void escape_bars(struct tf_buf *b, size_t from)
+{
+    static const char escaped[] = "&#124;";
+    const size_t more = sizeof escaped - 2;
+    size_t bars = 0, end = b->len;
+    for (size_t i = from; i < end; i++)
+        bars += b->p[i] == '|';
+    if (bars == 0)
+        return;
+    tf_buf_grow(b, bars * more + 1);
+    b->len += bars * more;
+    for (size_t to = b->len; end-- > from;)
+        if (b->p[end] == '|')
+            memcpy(b->p + (to -= more + 1), escaped, more + 1);
+        else
+            b->p[--to] = b->p[end];
+}
+
 static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
                         struct tf_work_item *it, const uint32_t *ids, size_t n)
 {
@@ -91,19 +135,17 @@ static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         if (ids[i] >= (uint64_t)tf_sp_size(t->vocab->sp))
             tf_work_bad(it, TF_BAD_UNKNOWN_ID, "id %lu: the vocabulary has %lld",
                         (unsigned long)ids[i], (long long)tf_sp_size(t->vocab->sp));
-    size_t start = b->out.len;
-    if (it->code == 0) {
-        if (t->all)
-            tf_buf_printf(&b->out, "%llu\t%lu\t%.6f\t", (unsigned long long)it->idx,
-                          (unsigned long)it->rank, (double)it->score);
-        if (n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->out, &err) < 0)
-            tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
-    }
-    if (it->code != 0) {
+    const size_t start = b->out.len;
+    put_before(&b->out, t, it);
+    const size_t text = b->out.len;
+    if (it->code == 0 && n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->out, &err) < 0) {
+        tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
         b->out.len = start;
-        if (t->all)
-            tf_buf_printf(&b->out, "%llu\t0\t\t", (unsigned long long)it->idx);
+        put_before(&b->out, t, it);
+    } else if (t->moses) {
+        escape_bars(&b->out, text);
     }
+    put_after(&b->out, t, it);
     tf_work_end_line(b, start);
     it->out_end = b->out.len;
 }

@@ -187,9 +187,10 @@ static int encode_all(struct tf_tokenize_work *r, struct tf_in *in, struct tf_wr
     return 0;
 }
 
-static int begin_stream(struct tf_writer *w, const struct tf_vocab *v, const struct tf_opt *table,
-                        struct tf_out *out, struct tf_err *err)
+static int begin_stream(struct tf_writer *w, const struct tf_tokenize *t,
+                        const struct tf_opt *table, struct tf_out *out, struct tf_err *err)
 {
+    const struct tf_vocab *v = t->vocab;
     struct tf_arena a = {0};
     struct tf_header h = {.kind = "tokens",
                           .version = 1,
@@ -198,6 +199,8 @@ static int begin_stream(struct tf_writer *w, const struct tf_vocab *v, const str
                           .extra = tf_value_map()};
     struct tf_value inputs = tf_value_map();
     tf_vocab_header(v, &h);
+    if (t->lang != NULL)
+        (void)!tf_lang_set(h.lang, t->lang); /* the tool has checked it */
     tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, v->hash, sizeof v->hash));
     tf_header_made(&h, &a, tf_progname, table, &inputs);
     int rc = tf_writer_begin(w, out, &h, err);
@@ -214,7 +217,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
         tf_work_end(&r);
         return -1;
     }
-    int rc = begin_stream(&w, t->vocab, table, out, err);
+    int rc = begin_stream(&w, t, table, out, err);
     /* Write the header at once, so that the next stage can refuse a wrong vocabulary early. */
     if (rc == 0 && !tf_in_line_ready(in, max_line(&r)))
         rc = tf_writer_flush(&w, err);

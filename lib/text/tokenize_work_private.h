@@ -18,7 +18,7 @@ struct tf_work_item {
     uint64_t number; /* of its line or record, from 0 */
     uint64_t idx;    /* of the record in its part */
     uint32_t rank;   /* in an n-best list, from 1; 0: bad, or not in a list */
-    float score;
+    float score, logp;
     int code;      /* enum tf_bad_code; 0: good */
     char *why;     /* with a code: owned */
     bool reported; /* it was bad already in the input */

@@ -500,6 +500,11 @@ program() {
     export TF_EMULATE_FREE=0 # what is needed is allocated all the same
     tf-decode --device cuda -m "$MODEL" few.tfs | cmp - some.tfs >&2
     echo a | tf-tokenize -m "$MODEL" >set.tfs
+    rules=(--min-length 4 --no-repeat-ngram 2 --repetition-penalty 1.5 --precision fp32)
+    tf-decode --device cpu -m "$MODEL" "${rules[@]}" few.tfs | tf-tokenize -d -m "$MODEL" >cpu.txt
+    tf-decode --device cuda -m "$MODEL" "${rules[@]}" few.tfs >rules.tfs
+    tf-tokenize -d -m "$MODEL" rules.tfs | cmp - cpu.txt >&2
+    tf-decode --device cuda -m "$MODEL" "${rules[@]}" --batch 2 few.tfs | cmp - rules.tfs >&2
     t 2 tf-decode --device cuda -m "$MODEL" --insert set.tfs few.tfs
     expect_error "--insert: runs on the CPU only"
 }

@@ -265,6 +265,107 @@ PY
     [ "$(tf-tokenize -d --bad ok -m "$MODEL" out | wc -l)" -eq "$LINES" ]
 }
 
+@test "--truncate: the output is that of the beginning of the input, and its record says how much was cut" {
+    d_t 0 --max-length 3 --truncate -o got "$LINES_TFS"
+    expect_contains "$stderr" "source of"
+    expect_contains "$stderr" "cut to 3"
+    tf-cbor json "$LINES_TFS" | jq -c 'if .type == "tokens" then .ids |= .[:3] else . end' |
+        tf-cbor unjson >short.tfs
+    decode --max-length 3 short.tfs >want
+    tf-cbor json got | jq -c 'select(.type == "tokens") | del(.cut)' >got.ids
+    tf-cbor json want | jq -c 'select(.type == "tokens")' >want.ids
+    cmp got.ids want.ids
+    # Only what was cut has the field, and unjson keeps it.
+    [ "$(tf-cbor json got | jq -c 'select(.type == "tokens") | .cut')" = \
+        "$(tf-cbor json "$LINES_TFS" | jq -c 'select(.type == "tokens") | (.ids | length) - 3 |
+            if . > 0 then . else null end')" ]
+    tf-cbor json got | tf-cbor unjson | cmp - got
+    d_t 0 --max-length 3 --truncate --nbest 2 -o got "$LINES_TFS"
+    [ "$(tf-cbor json got | jq -c 'select(.type == "nbest" and .cut == 4)' | wc -l)" -gt 2 ]
+    # An input that fits gives the same bytes but for the options in the provenance.
+    decode --truncate "$LINES_TFS" | tf-cbor json | sed 1d >with
+    decode "$LINES_TFS" | tf-cbor json | sed 1d | head -n -1 | cmp - <(head -n -1 with)
+}
+
+@test "--min-length: no output ends before, but for the limit of --max-extra" {
+    d_t 0 --min-length 9 -o got "$LINES_TFS"
+    decode "$LINES_TFS" >plain
+    "$TF_PYTHON" - <<PY
+import json, subprocess
+def records(path):
+    lines = subprocess.run(["tf-cbor", "json", path], stdout=subprocess.PIPE, check=True).stdout
+    return [len(r["ids"]) for r in map(json.loads, lines.splitlines()) if r["type"] == "tokens"]
+source, plain, got = (records(p) for p in ("$LINES_TFS", "plain", "got"))
+assert min(n for n, s in zip(plain, source) if s) < 9
+for n, s in zip(got, source):
+    assert n >= min(9, s + 5) if s else n == 0, (n, s)
+PY
+}
+
+@test "--no-repeat-ngram: no N tokens twice in an output, prefix included" {
+    cat >repeats.py <<'PY'
+import json, subprocess, sys
+lines = subprocess.run(["tf-cbor", "json", sys.argv[1]], stdout=subprocess.PIPE, check=True).stdout
+n, count = int(sys.argv[2]), 0
+for r in map(json.loads, lines.splitlines()):
+    for h in r.get("hyps", []):
+        grams = [tuple(h["ids"][i:i + n]) for i in range(len(h["ids"]) - n + 1)]
+        count += len(grams) - len(set(grams))
+print(count)
+PY
+    tf-cbor json "$LINES_TFS" | jq -c 'if .type == "tokens" then .ids |= .[:2] else . end' |
+        tf-cbor unjson >prefix.tfs
+    for n in 1 2 3; do
+        for more in "" "--prefix prefix.tfs" "--sample --temperature 2"; do
+            # shellcheck disable=SC2086
+            decode --nbest 3 $more "$LINES_TFS" >plain
+            [ "$("$TF_PYTHON" repeats.py plain $n)" -gt 0 ]
+            # shellcheck disable=SC2086
+            d_t 0 --nbest 3 --no-repeat-ngram $n $more -o got "$LINES_TFS"
+            # What the prefix repeats is forced.
+            [ "$more" = "--prefix prefix.tfs" ] && [ $n = 1 ] ||
+                [ "$("$TF_PYTHON" repeats.py got $n)" = 0 ]
+        done
+    done
+}
+
+@test "--repetition-penalty: log P of a token that the output has is multiplied, that of others is tf-score's" {
+    d_t 0 --repetition-penalty 1.5 --token-scores -o got "$LINES_TFS"
+    tf-score -m "$MODEL" --token "$LINES_TFS" got >scores
+    tf-cbor json got >got.jsonl
+    tf-cbor json scores >scores.jsonl
+    "$TF_PYTHON" - <<'PY'
+import json
+def best(path):
+    return [r["hyps"][0] for r in map(json.loads, open(path)) if r["type"] == "nbest"]
+both, again = 0, 0
+for hyp, score in zip(best("got.jsonl"), best("scores.jsonl")):
+    assert hyp["ids"] == score["ids"]
+    if not hyp["ids"]: # that of an empty input is not searched
+        continue
+    for i, (mine, plain) in enumerate(zip(hyp["token_logp"], score["token_logp"])):
+        repeated = hyp["ids"][i:i + 1] and hyp["ids"][i] in hyp["ids"][:i]
+        want = plain * (1.5 if repeated else 1)
+        assert abs(mine - want) < 1e-4 * (1 + abs(want)), (i, mine, plain, repeated)
+        both, again = both + 1, again + bool(repeated)
+assert again > 30 and both - again > 100, (both, again)
+PY
+}
+
+@test "the rules of outputs: the same bytes for every layout, the same text on the reference" {
+    rules=(--min-length 4 --no-repeat-ngram 2 --repetition-penalty 1.2 --max-length 6 --truncate)
+    decode "${rules[@]}" --threads 1 "$LINES_TFS" >want
+    for b in 1 7 64; do
+        decode "${rules[@]}" --threads 2 --batch $b --window 10 "$LINES_TFS" 2>log | cmp - want
+    done
+    decode "${rules[@]}" --device ref "$LINES_TFS" 2>log | tf-tokenize -d -m "$MODEL" >ref.txt
+    tf-tokenize -d -m "$MODEL" want | cmp - ref.txt
+    for rule in --min-length --no-repeat-ngram --repetition-penalty; do
+        d_t 2 $rule 2 --insert "$LINES_TFS" "$LINES_TFS"
+        expect_error "$rule"
+    done
+}
+
 @test "an ensemble keeps hypotheses whose tokens have probabilities below the range of fp32" {
     sharp_model sharp.tfm 150
     tac "$LINES_TXT" | tf-tokenize -m "$MODEL" >others

@@ -233,6 +233,22 @@ END
     expect_bad "1 of 1 records bad; the first is record 0: id 150: the vocabulary has 150"
 }
 
+@test "lists of hypotheses in the form of Moses" {
+    printf 'a | b ||| c\n' | tf-tokenize -m "$V" | tf-cbor json >s.jsonl
+    ids=$(jq -c 'select(.type == "tokens") | .ids' s.jsonl)
+    text=$(tf-cbor unjson s.jsonl | tf-tokenize -d -m "$V")
+    {
+        sed -n 1p s.jsonl | sed 's/"kind":"tokens"/"kind":"nbest"/'
+        echo "{\"type\":\"nbest\",\"idx\":0,\"hyps\":[{\"ids\":$ids,\"score\":-0.5,\"logp\":-1},{\"ids\":[],\"score\":-2,\"logp\":-2.5}]}"
+        echo '{"type":"bad","idx":1,"code":2,"text":"too long"}'
+        echo '{"type":"end","count":2}'
+    } | tf-cbor unjson -o n.tfs
+    sh_t 4 "tf-tokenize -d --nbest --moses -m '$V' n.tfs"
+    expect_output "0 ||| ${text//|/&#124;} ||| F0= -1.000000 ||| -0.500000"$'\n'"0 |||  ||| F0= -2.500000 ||| -2.000000"$'\n'"1 |||  ||| F0= -inf ||| -inf"
+    t 2 tf-tokenize -d --moses -m "$V" n.tfs
+    expect_error "--moses"
+}
+
 @test "a long list of hypotheses before an upstream failure comes out whole" {
     "$TF_PYTHON" - <<'END' >n.jsonl
 import json

@@ -101,6 +101,8 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
     struct tf_arena a = {0};
     struct tf_writer w;
     struct tf_header h = sample_header(&a, kind, letter == 't' ? 100000 : 4096);
+    if (letter == 'p' && !(tf_lang_set(h.lang, "en") && tf_lang_set(h.target_lang, "de")))
+        TF_BUG("no labels");
     must(tf_writer_begin(&w, out, &h, &err), &err);
     static const float token_logp[] = {-0.5f, -0.25f, -1.0f};
     const struct tf_hyp hyps[] = {{ids_b, 2, -0.75f, -1.75f, token_logp},

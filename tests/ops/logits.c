@@ -108,6 +108,9 @@ int main(void)
             rule.sample = chance(&g, 0.2);
             rule.N = rule.sample ? rule.K : rule.N;
             rule.eos = 1;
+            rule.ngram = chance(&g, 0.2) ? 2 : 0;
+            rule.repetition = chance(&g, 0.2) ? 1.3 : 0;
+            rule.min_length = chance(&g, 0.2) ? 3 : 0;
             run_search(&together, &l, &rule, seed, false);
             run_search(&apart, &l, &rule, seed, true);
             same = together.n == apart.n &&

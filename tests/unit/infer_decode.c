@@ -218,7 +218,9 @@ static void scores(const char *model, const char *device, double tolerance)
     is_int(decode(o, temp_path("in.tfs"), temp_path("nbest.tfs"), &err), TF_PARTIAL,
            "%s: 3 best with token scores", device);
     read_back(&a, temp_path("nbest.tfs"));
-    must(tf_ensemble_open(&m, &o.run.models, device, NULL, 1, TF_USE_SCORING, false, &err), &err);
+    must(tf_ensemble_open(&m, &o.run.models, device, NULL, 1, TF_USE_SCORING,
+                          (struct tf_force){0}, &err),
+         &err);
     struct tf_work *k = tf_work_new(&m.model[0], m.ctx);
     double worst = 0, worst_term = 0, worst_score = 0;
     bool sorted = true, full = true;
@@ -375,7 +377,7 @@ static void limits(void)
     ok(decode(o, temp_path("odd.tfs"), temp_path("out.tfs"), &err) < 0 && strstr(err.msg, "0707") &&
            strstr(err.msg, "0909"),
        "another vocabulary: %s", err.msg);
-    o.run.force_vocab = true;
+    o.run.force.vocab = true;
     is_int(decode(o, temp_path("odd.tfs"), temp_path("out.tfs"), &err), 0, "unless forced");
 
     o = defaults();

@@ -212,6 +212,25 @@ static int by_rule(const void *pa, const void *pb)
     return a->id < b->id ? -1 : 1;
 }
 
+/* The rules of min_length, ngram and repetition for a hypothesis of t ids. */
+static void by_rules(float *lp, const struct tf_search_opts *o, const uint32_t *ids, size_t t)
+{
+    for (uint32_t v = 0; v < o->V; v++) {
+        bool seen = false, repeats = false;
+        for (size_t j = 0; j < t; j++) {
+            seen |= ids[j] == v;
+            bool same = o->ngram > 0 && ids[j] == v && j + 1 >= o->ngram;
+            for (size_t m = 1; same && m < o->ngram; m++)
+                same = ids[j - m] == ids[t - m];
+            repeats |= same;
+        }
+        if (seen && o->repetition > 0)
+            lp[v] = (float)((double)lp[v] * o->repetition);
+        if (repeats || (v == o->eos && t < o->min_length))
+            lp[v] = -INFINITY;
+    }
+}
+
 static size_t candidates(struct cand *c, const struct tf_search_opts *rule, const struct fake *f,
                          const struct group *g, size_t i, const struct hyp *live, size_t n,
                          size_t t)
@@ -220,6 +239,8 @@ static size_t candidates(struct cand *c, const struct tf_search_opts *rule, cons
     float lp[MAX_V];
     for (size_t row = 0; row < n; row++) {
         distribution(lp, f, g->key[i], live[row].ids, t);
+        if (t >= P && t < g->limit[i])
+            by_rules(lp, rule, live[row].ids, t);
         for (uint32_t v = 0; v < rule->V; v++) {
             bool banned = false;
             for (size_t k = 0; k < rule->n_ban; k++)
@@ -381,6 +402,17 @@ static void group_random(struct group *g, struct tf_rng *r, const struct tf_sear
     }
 }
 
+static bool with_rules;
+
+/* Powers of two, whose products are exact in every backend. */
+static void random_rules(struct tf_search_opts *rule, struct tf_rng *r)
+{
+    static const double penalties[] = {0, 0.5, 2, 4};
+    rule->min_length = tf_rng_below(r, 5);
+    rule->ngram = tf_rng_below(r, 4);
+    rule->repetition = penalties[tf_rng_below(r, 4)];
+}
+
 static void random_searches(const char *what, int count, size_t max_v, int levels, double holes,
                             bool prefixes, bool sample)
 {
@@ -399,6 +431,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
                                       .sample = sample,
                                       .temperature = 1,
                                       .seed = tf_rng_u64(&r)};
+        if (with_rules)
+            random_rules(&rule, &r);
         if (sample && n % 2 > 0) {
             rule.top_k = tf_rng_below(&r, f.V + 2);
             rule.top_p =
@@ -719,6 +753,12 @@ int main(void)
     random_searches("wide and tied", 4, MAX_V, 3, 0.1, false, false);
     random_searches("sampling from wide ones", 4, MAX_V, 0, 0, true, true);
     wide_beam();
+    with_rules = true;
+    random_searches("rules, few ids", 400, 12, 0, 0, true, false);
+    random_searches("rules, ties", 300, 40, 3, 0, true, false);
+    random_searches("rules, infinities and NaN", 200, 30, 0, 0.3, true, false);
+    random_searches("rules, sampling", 200, 8, 0, 0.1, true, true);
+    random_searches("rules, wide vocabularies", 4, MAX_V, 0, 0, true, false);
     close_bodies();
     return done();
 }

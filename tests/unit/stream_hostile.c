@@ -229,6 +229,13 @@ static const struct hostile streams[] = {
     {LABEL "82 00 bf ff", "indefinite"},
     {LABEL "82 00 a3 'v'01 'kind''tokens' 'x' 9affffffff", "more items than the limit"},
     {LABEL "82 00 a3 'v'01 'kind''tokens' 'x' 818181818181818100", "nested too deeply"},
+    {LABEL "82 00 a3 'v'01 'kind''tokens' 'lang' 01", "lang: not text"},
+    {LABEL "82 00 a3 'v'01 'kind''tokens' 'lang' 60", "lang: no language label"},
+    {LABEL "82 00 a3 'v'01 'kind''tokens' 'lang' 62 1b63", "lang: no language label"},
+    {LABEL "82 00 a3 'v'01 'kind''tokens' 'target_lang' 61 2f", "target_lang: no language label"},
+    {LABEL "82 00 a3 'v'01 'kind''tokens' 'lang' 7824"
+           "616161616161616161616161616161616161616161616161616161616161616161616161",
+     "lang: no language label"},
     /* batches */
     {ONE_BATCH("a7", "'idx'f6 " SRC2 TGT1 CURSOR SOFF TOFF), "idx: not a list"},
     {ONE_BATCH("a6", SRC2 TGT1 CURSOR SOFF TOFF), "idx: missing"},
@@ -262,7 +269,9 @@ static const struct hostile streams[] = {
     {TOKENS "83 01 00 d840 42 0102 " END1, NULL},
     {TOKENS "83 01 00 d847 48 0300000000000000 " END1, NULL},
     {TOKENS "83 01 1bffffffffffffffff 80 " END1, NULL},
-    {TOKENS "84 01 00 80 a1 'text''ab' " END1, NULL},
+    {TOKENS "85 01 00 80 f6 a1 'text''ab' " END1, NULL},
+    {TOKENS "84 01 00 80 03 " END1, NULL},
+    {TOKENS "84 01 00 80 20 " END1, "cut: not an unsigned integer"},
     /* ids beyond the size of the vocabulary: the tools make bad records of them */
     {TOKENS "83 01 00 81 1863 " END1, NULL},
     {TOKENS "82 1840 00 " END1, NULL},

@@ -188,9 +188,10 @@ static size_t draw(const struct tf_search *s, const struct tf_search_view *v, co
     return n;
 }
 
-void TF_CPU(search_step)(struct tf_ctx *c, struct tf_search *s, const tf_mem_stat *lp)
+void TF_CPU(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
 {
     (void)c;
+    tf_search_rules(s, lp);
     struct tf_candidate g[2 * TF_SEARCH_MAX_BEAM];
     struct tf_search_pass w = tf_search_begin_pass(s);
     struct drawable u = {.n = 0};

@@ -2,7 +2,8 @@
  * the same on host memory: ops/host_search.h and ops/ref/search.c, whose results these equal bit
  * for bit (sampling: but for the rounding of sums of exp).
  *
- * Four launches, none of which depends on how many rows are alive:
+ * Four launches, none of which depends on how many rows are alive. With rules (min_length and its
+ * like) one before them changes the log-probabilities:
  *   grow   a block for each row: its best candidates in order         or draw   a block for each
  *   draw
  *          and its softmax, where lp are logits still (tf_ctx.logits): these are written once and
@@ -22,6 +23,7 @@ enum {
     THREADS = 1024, /* of a block that walks a row, at most */
     WARP = 32,
     PLACE_WARPS = 4,
+    RULES = 128, /* threads of a block of rules_kernel */
 };
 static_assert(LIST >= 4 * TF_SEARCH_MAX_BEAM, "see grow");
 
@@ -41,6 +43,8 @@ struct lists {
     struct grown *next;
     uint32_t *n_next;         /* [S] */
     uint32_t *t, *slot, *out; /* this step, the first slot of its children, how many they are */
+    uint32_t *ids; /* with rules: [S * K, max_steps], tokens of a row */
+    float *old;    /* and their log-probabilities in this step */
 };
 
 /* ---- candidates as numbers ---- */
@@ -141,6 +145,45 @@ __device__ static inline uint64_t warp_best(uint64_t key)
         key = other > key ? other : key;
     }
     return key;
+}
+
+/* ---- rules ---- */
+
+/* What min_length, ngram and repetition change in a row; block i * K + k is row k of sentence i. */
+static __global__ void __launch_bounds__(RULES)
+    rules_kernel(struct tf_search s, float *lp, struct lists l)
+{
+    wait_for_previous();
+    const struct tf_search_opts &o = s.opts;
+    const struct view v = look(s, blockIdx.x / o.K);
+    const uint32_t k = blockIdx.x % o.K, n = (uint32_t)o.ngram;
+    if (k >= v.live || v.forced)
+        return;
+    const uint32_t *hist_id = s.hist_id, *hist_parent = s.hist_parent;
+    uint32_t *ids = l.ids + (size_t)blockIdx.x * s.max_steps;
+    float *old = l.old + (size_t)blockIdx.x * s.max_steps;
+    lp += (size_t)(v.row0 + k) * o.V;
+    if (threadIdx.x == 0)
+        for (uint32_t t = v.t, r = v.row0 + k; t-- > 0;) {
+            ids[t] = hist_id[t * s.max_rows + r];
+            r = hist_parent[t * s.max_rows + r];
+        }
+    __syncthreads();
+    for (uint32_t j = threadIdx.x; j < v.t; j += blockDim.x)
+        old[j] = lp[ids[j]];
+    __syncthreads();
+    for (uint32_t j = threadIdx.x; j < v.t && o.repetition > 0; j += blockDim.x)
+        lp[ids[j]] = (float)(o.repetition * (double)old[j]);
+    __syncthreads();
+    for (uint32_t j = threadIdx.x; j < v.t && n > 0; j += blockDim.x) {
+        bool repeats = j + 1 >= n;
+        for (uint32_t m = 1; m < n && repeats; m++)
+            repeats = ids[j - m] == ids[v.t - m];
+        if (repeats)
+            lp[ids[j]] = -INFINITY;
+    }
+    if (threadIdx.x == 0 && v.t < o.min_length)
+        lp[o.eos] = -INFINITY;
 }
 
 /* ---- grow ---- */
@@ -563,22 +606,25 @@ static unsigned up_to(unsigned threads, unsigned most)
     return threads > most ? most : threads;
 }
 
-void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp)
+void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
 {
     const float *p = (const float *)lp;
+    const bool rules = tf_search_has_rules(&s->opts);
     size_t S = s->S, K = s->opts.K, V = s->opts.V, lists = S * K, want = K == 1 ? 1 : 2 * K,
-           keys = s->opts.sample ? 0 : lists * want;
+           keys = s->opts.sample ? 0 : lists * want,
+           tokens = rules ? lists * s->max_steps : 0;
     unsigned threads = row_threads((int)V), merging = up_to(div_up(K, 4) * WARP, THREADS),
              numbers = up_to(div_up(S, WARP) * WARP, 1024);
     char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) +
                                                 lists * (sizeof(struct grown) + sizeof(float2) +
                                                          sizeof(uint32_t)) +
-                                                (S + 3) * sizeof(uint32_t));
+                                                (S + 3 + tokens) * sizeof(uint32_t) +
+                                                tokens * sizeof(float));
     if (room == nullptr || S == 0)
         return;
     struct lists l;
-    bool logits = !s->opts.sample && c->logits.z == p && p != nullptr && (size_t)c->logits.V == V &&
-                  (V % 4 != 0 || (uintptr_t)p % 16 == 0);
+    bool logits = !s->opts.sample && !rules && c->logits.z == p && p != nullptr &&
+                  (size_t)c->logits.V == V && (V % 4 != 0 || (uintptr_t)p % 16 == 0);
     if (logits)
         c->logits = {};
     l.want = (uint32_t)want;
@@ -589,6 +635,10 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, const tf_mem *lp
     l.norm = logits ? l.norm : nullptr;
     l.n_next = l.n_top + lists;
     l.t = l.n_next + S, l.slot = l.t + 1, l.out = l.t + 2;
+    l.ids = l.out + 1, l.old = (float *)(l.ids + tokens);
+    if (rules)
+        launch_early(c, "search_step: rules", rules_kernel, dim3((unsigned)lists), dim3(RULES), 0,
+                     *s, (float *)lp, l);
     launch_early(c, "search_step: rows", s->opts.sample ? draw_kernel : grow_kernel,
            dim3((unsigned)lists), dim3(threads), 0, *s, p, l);
     launch_early(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging),

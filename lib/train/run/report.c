@@ -109,6 +109,10 @@ static void put_data(struct tf_json *j, const struct tf_run_origin *from)
     if (from->data != NULL)
         put_hash(j, "corpus", from->data->has_corpus, from->data->corpus);
     put_hash(j, "vocab", h->has_vocab, h->vocab);
+    if (h->lang[0] != 0)
+        tf_json_put_str(j, "lang", h->lang);
+    if (h->target_lang[0] != 0)
+        tf_json_put_str(j, "target_lang", h->target_lang);
     put_hash(j, "valid", from->setup->o->valid != NULL && s->has_valid, s->valid);
     tf_json_close(j, '}');
 }

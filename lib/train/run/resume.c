@@ -78,6 +78,33 @@ static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *
     return 0;
 }
 
+/* A stream that lacks a label has the checkpoint's. */
+static int compare_langs(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
+{
+    char was[TF_LANGS_TEXT], is[TF_LANGS_TEXT];
+    struct tf_header *ours = &s->common.header;
+    const struct tf_header *theirs = &r->file.header;
+    if (tf_lang_differs(ours->lang, theirs->lang) ||
+        tf_lang_differs(ours->target_lang, theirs->target_lang)) {
+        tf_langs_describe(was, theirs);
+        tf_langs_describe(is, ours);
+        if (!s->o->force)
+            return tf_fail(err,
+                           "%s: languages %s in the checkpoint, %s in the stream (another -o "
+                           "starts a new run; --force continues with the new value)",
+                           r->path, was, is);
+        tf_warn("%s: languages %s in the checkpoint, %s in the stream; continuing with the new "
+                "value",
+                r->path, was, is);
+        r->overridden = true;
+    }
+    if (ours->lang[0] == 0)
+        memcpy(ours->lang, theirs->lang, sizeof ours->lang);
+    if (ours->target_lang[0] == 0)
+        memcpy(ours->target_lang, theirs->target_lang, sizeof ours->target_lang);
+    return 0;
+}
+
 /* The first versions did not record the kernels, and a finished run has no device: only two known
  * sets can differ. */
 static void complete_kernels(struct tf_resume *r, struct tf_setup *s, struct tf_value *known)
@@ -134,7 +161,7 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
                lacks_init = s->env->from == NULL && recorded(r, "init") != NULL;
     struct tf_save_common *c = &s->common;
     if (tf_same_vocab(&r->file.header, r->path, &c->header, "that of the stream", err) != 0 ||
-        compare_init(r, s, err) != 0)
+        compare_init(r, s, err) != 0 || compare_langs(r, s, err) != 0)
         return -1;
     struct tf_value settings = recorded_settings(r, s);
     if (tf_setup_shards(s, &settings, err) != 0)

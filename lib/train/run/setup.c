@@ -125,6 +125,8 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
         .extra = tf_value_map(),
     };
     memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);
+    memcpy(c->header.lang, stream->lang, sizeof c->header.lang);
+    memcpy(c->header.target_lang, stream->target_lang, sizeof c->header.target_lang);
     c->settings = settings_map(s, precision, kernels);
     c->batches = has_config ? tf_value_clone(a, &stream->config) : tf_value_map();
     return read_vocab(s, &c->header, err);
@@ -188,7 +190,7 @@ static int configure(struct tf_setup *s, struct tf_header stream, const char *pr
                      const char *kernels, struct tf_err *err)
 {
     const struct tf_start_model *from = s->env->from;
-    if ((from != NULL && tf_start_model_complete(from, &stream, err) != 0) ||
+    if ((from != NULL && tf_start_model_complete(from, &stream, s->o->force, err) != 0) ||
         complete_config(s, &stream, err) != 0)
         return -1;
     return make_common(s, &stream, precision, kernels, err);

@@ -26,13 +26,28 @@ void tf_start_model_release(struct tf_start_model *i)
     *i = (struct tf_start_model){0};
 }
 
-int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *stream,
+/* Labels that the stream lacks are the model's. */
+static int compare_langs(const struct tf_header *model, struct tf_header *stream, const char *path,
+                         bool force, struct tf_err *err)
+{
+    if (!force && tf_langs_fit(stream, "the stream", model, err) != 0)
+        return tf_fail(err, "%s: %s (--force accepts it)", path, err->msg);
+    if (stream->lang[0] == 0)
+        memcpy(stream->lang, model->lang, sizeof stream->lang);
+    if (stream->target_lang[0] == 0)
+        memcpy(stream->target_lang, model->target_lang, sizeof stream->target_lang);
+    return 0;
+}
+
+int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *stream, bool force,
                             struct tf_err *err)
 {
     const struct tf_header *model = &i->file.header;
     const struct tf_config *c = &i->config;
     struct tf_special *s = &stream->special;
     if (tf_same_vocab(model, i->path, stream, "the stream", err) != 0)
+        return -1;
+    if (compare_langs(model, stream, i->path, force, err) != 0)
         return -1;
     if (stream->size > c->vocab_size)
         return tf_fail(err, "%s: vocabulary of %lld, the stream's has %lld", i->path,

@@ -18,9 +18,9 @@ int tf_start_model_open(struct tf_start_model *i, const char *path,
                         struct tf_err *err) TF_MUST_CHECK;
 void tf_start_model_release(struct tf_start_model *i); /* safe on a zeroed struct */
 
-/* Let the header of a stream name what only the model does: vocabulary, size and special ids. The
- * two must not differ in their vocabulary. */
-int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *stream,
+/* Let the header of a stream name what only the model does: vocabulary, languages, size and special
+ * ids. The two must not differ in their vocabulary, nor without `force` in their languages. */
+int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *stream, bool force,
                             struct tf_err *err) TF_MUST_CHECK;
 
 /* Refuse a run whose model differs from this one, except in what only training uses: dropout and
