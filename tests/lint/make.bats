@@ -265,7 +265,7 @@ built_version() {
     expect_contains "$output" "Result: FAIL"
 }
 
-@test "SentencePiece and the C++ library are linked into tf-tokenize only, zlib where text is read" {
+@test "SentencePiece and the C++ library are linked into tf-tokenize only, zlib where gzip is" {
     need readelf
     for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
         [[ $p == *.so ]] && continue
@@ -273,7 +273,7 @@ built_version() {
         [[ $libs != *blas* ]]
         [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
         case ${p##*/} in
-        tf-batch | tf-bleu | tf-cbor | tf-evalb | tf-plot | tf-tokenize | tf-tree) ;;
+        tf-batch | tf-bleu | tf-cbor | tf-convert | tf-evalb | tf-plot | tf-tokenize | tf-tree) ;;
         *) [[ $libs != *libz.* ]] ;;
         esac
     done

@@ -51,7 +51,8 @@ named() {
     [ "$(named planted.md)" = "ops/ref/xent.c has no nowhere" ]
 }
 
-@test "README.md has at most 100 columns, but for pictures, and its first screen shows the demo" {
+@test "README.md has at most 100 columns, but for pictures, and its first screen shows two translations" {
     grep -nE '.{101}' "$TOP/README.md" | grep -v '](examples/demo/' | expect_none "lines too long"
-    head -20 "$TOP/README.md" | grep -q 'exactly right: 1000 of 1000 unseen numbers'
+    head -24 "$TOP/README.md" | grep -q ' -> O antigo farol'
+    head -32 "$TOP/README.md" | grep -q 'exactly right: 1000 of 1000 unseen numbers'
 }
