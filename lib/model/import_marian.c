@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/parse.h"
 #include "exchange/yaml.h"
-#include "model/params.h"
+#include "model/names_private.h"
 #include "text/sp_check.h"
 
 #include <inttypes.h>
@@ -11,14 +11,12 @@
 #include <string.h>
 
 #define SETTINGS "special:model.yml"
-enum { MAX_SETTINGS = 1 << 20, MAX_PARTS = 2 * TF_MAX_LAYERS };
+enum { MAX_SETTINGS = 1 << 20 };
 
 struct import {
     struct tf_bundle *b;
     struct tf_yaml yaml;
     struct tf_config c;
-    const struct tf_tensor **used; /* [b->n] in the order of use */
-    size_t n_used;
 };
 
 static const struct tf_tensor *find(const struct import *m, const char *name)
@@ -190,11 +188,8 @@ static int read_settings(struct import *m, struct tf_err *err)
 
 /* ---- tensors ---- */
 
-/* Ours, after enc.N. or dec.N., and Marian's, after encoder_lN_ or decoder_lN_; those of one of
- * ours are its columns in turn. "@" is "_pre" where a norm comes before its layer. */
-static const struct {
-    const char *ours, *theirs;
-} of_layers[] = {
+/* "@" is "_pre" where a norm comes before its layer. */
+static const struct tf_names_row of_layers[] = {
     {"self.qkv.w", "self_Wq self_Wk self_Wv"},
     {"self.qkv.b", "self_bq self_bk self_bv"},
     {"self.o.w", "self_Wo"},
@@ -203,8 +198,12 @@ static const struct {
     {"self.norm.b", "self_Wo_ln_bias@"},
     {"self.ssru.w", "rnn_W rnn_Wf"},
     {"self.ssru.b", "rnn_bf"},
+    {"ssru.norm.g", "rnn_ffn_ln_scale@"},
+    {"ssru.norm.b", "rnn_ffn_ln_bias@"},
     {"cross.q.w", "context_Wq"},
     {"cross.q.b", "context_bq"},
+    {"cross.kv.w", "context_Wk context_Wv"},
+    {"cross.kv.b", "context_bk context_bv"},
     {"cross.o.w", "context_Wo"},
     {"cross.o.b", "context_bo"},
     {"cross.norm.g", "context_Wo_ln_scale@"},
@@ -215,49 +214,21 @@ static const struct {
     {"ff.2.b", "ffn_b2"},
     {"ff.norm.g", "ffn_ffn_ln_scale@"},
     {"ff.norm.b", "ffn_ffn_ln_bias@"},
+    {NULL, NULL},
 };
 
-/* Of the whole model: the first of these that is there. */
-static const struct {
-    const char *ours, *theirs;
-} of_model[] = {
+static const struct tf_names_row of_model[] = {
     {"embed", "Wemb"},
     {"enc.embed", "encoder_Wemb Wemb"},
     {"dec.embed", "decoder_Wemb Wemb"},
-    {"dec.project", "decoder_ff_logit_out_Wt decoder_ff_logit_out_W"},
+    {"dec.project", "decoder_ff_logit_out_Wt decoder_ff_logit_out_W'"},
     {"dec.project.b", "decoder_ff_logit_out_b"},
     {"enc.norm.g", "encoder_top_ln_scale"},
     {"enc.norm.b", "encoder_top_ln_bias"},
     {"dec.norm.g", "decoder_top_ln_scale"},
     {"dec.norm.b", "decoder_top_ln_bias"},
+    {NULL, NULL},
 };
-
-/* The first word of *list, which then begins after it; 0 at the end. */
-static size_t next_word(const char **word, const char **list)
-{
-    *word = *list;
-    const size_t n = strcspn(*list, " ");
-    *list += n + ((*list)[n] == ' ');
-    return n;
-}
-
-/* Parts of one of our tensors. */
-struct parts {
-    const struct tf_tensor *v[MAX_PARTS];
-    size_t n;
-};
-
-static int add_part(struct import *m, struct parts *p, const char *name, struct tf_err *err)
-{
-    const struct tf_tensor *t = find(m, name);
-    if (t == NULL)
-        return tf_fail(err, "tensor '%s' is missing", name);
-    if (t->dtype != TF_F32)
-        return tf_fail(err, "tensor '%s': dtype %s, want f32", name, tf_dtype_name(t->dtype));
-    p->v[p->n++] = t;
-    m->used[m->n_used++] = t;
-    return 0;
-}
 
 /* transformer-tied-layers: layer i (from 0) has the parameters of layer list[i] (from 1). */
 static int64_t layer_in_file(const struct import *m, int64_t layer)
@@ -271,165 +242,28 @@ static int64_t layer_in_file(const struct import *m, int64_t layer)
     return tied;
 }
 
-static int add_of_layer(struct import *m, struct parts *p, const char *side, int64_t layer,
-                        const char *theirs, struct tf_err *err)
+static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
+                          const char *word, size_t n)
 {
-    const char *word;
-    for (size_t n; (n = next_word(&word, &theirs)) > 0;) {
-        char name[80];
-        const bool norm = word[n - 1] == '@';
-        snprintf(name, sizeof name, "%s_l%" PRId64 "_%.*s%s", side, layer_in_file(m, layer),
-                 (int)n - norm, word, norm && m->c.pre_norm ? "_pre" : "");
-        if (add_part(m, p, name, err) != 0)
-            return -1;
-    }
-    return 0;
+    const struct import *m = f->arg;
+    const bool norm = word[n - 1] == '@';
+    snprintf(to, TF_FOREIGN_NAME, "%s_l%" PRId64 "_%.*s%s", decoder ? "decoder" : "encoder",
+             layer_in_file(m, layer), (int)n - norm, word, norm && m->c.pre_norm ? "_pre" : "");
 }
 
-/* dec.cross.kv: keys and values of all layers. */
-static int add_cross(struct import *m, struct parts *p, bool bias, struct tf_err *err)
+static bool is_extra(const char *name)
 {
-    for (int64_t l = 0; l < m->c.decoder_layers; l++)
-        if (add_of_layer(m, p, "decoder", l,
-                         bias ? "context_bk context_bv" : "context_Wk context_Wv", err) != 0)
-            return -1;
-    return 0;
+    return strncmp(name, "special:", 8) == 0;
 }
 
-static int add_of_model(struct import *m, struct parts *p, const char *ours, struct tf_err *err)
+static struct tf_names names_of(const struct import *m)
 {
-    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++) {
-        const char *list = of_model[i].theirs, *word;
-        if (strcmp(of_model[i].ours, ours) != 0)
-            continue;
-        char name[80] = "";
-        for (size_t n; (n = next_word(&word, &list)) > 0;) {
-            snprintf(name, sizeof name, "%.*s", (int)n, word);
-            if (find(m, name) != NULL)
-                break;
-        }
-        return add_part(m, p, name, err);
-    }
-    return tf_fail(err, "%s: Marian has no such parameter", ours);
-}
-
-/* Marian's names of row i of of_layers. */
-static const char *of_layer(const struct import *m, size_t i, bool encoder)
-{
-    if (encoder || m->c.decoder_self != TF_DECODER_SSRU)
-        return of_layers[i].theirs;
-    return strcmp(of_layers[i].ours, "self.norm.g") == 0   ? "rnn_ffn_ln_scale@"
-           : strcmp(of_layers[i].ours, "self.norm.b") == 0 ? "rnn_ffn_ln_bias@"
-                                                           : of_layers[i].theirs;
-}
-
-static int find_parts(struct import *m, struct parts *p, const char *ours, struct tf_err *err)
-{
-    int layer, rest = 0;
-    char side[4];
-    if (strncmp(ours, "dec.cross.kv.", 13) == 0)
-        return add_cross(m, p, ours[13] == 'b', err);
-    if (sscanf(ours, "%3[a-z].%d.%n", side, &layer, &rest) != 2 || rest == 0)
-        return add_of_model(m, p, ours, err);
-    const bool encoder = strcmp(side, "enc") == 0;
-    for (size_t i = 0; i < sizeof of_layers / sizeof *of_layers; i++)
-        if (strcmp(of_layers[i].ours, ours + rest) == 0)
-            return add_of_layer(m, p, encoder ? "encoder" : "decoder", layer,
-                                of_layer(m, i, encoder), err);
-    return tf_fail(err, "%s: Marian has no such parameter", ours);
-}
-
-/* Rows and columns of a tensor of ours, a vector being one row. */
-struct shape {
-    uint64_t rows, cols;
-};
-
-static struct shape shape_of(const struct tf_tensor *t)
-{
-    return t->rank == 2   ? (struct shape){t->dims[0], t->dims[1]}
-           : t->rank == 1 ? (struct shape){1, t->dims[0]}
-                          : (struct shape){0, 0};
-}
-
-/* *out [rows, cols] = the parts, side by side. One part is used where it is; transposed, of a
- * legacy name, it is copied. */
-static int join(struct import *m, struct tf_tensor *out, const struct parts *p, struct shape want,
-                struct tf_err *err)
-{
-    uint64_t cols = 0;
-    const bool transposed = strcmp(p->v[0]->name, "decoder_ff_logit_out_W") == 0;
-    for (size_t i = 0; i < p->n; i++) {
-        const struct shape s = shape_of(p->v[i]);
-        const uint64_t rows = transposed ? s.cols : s.rows, more = transposed ? s.rows : s.cols;
-        if (rows != want.rows || more > want.cols - cols)
-            return tf_fail(err, "tensor '%s': %" PRIu64 " x %" PRIu64 " does not fit the settings",
-                           p->v[i]->name, s.rows, s.cols);
-        cols += more;
-    }
-    if (cols != want.cols)
-        return tf_fail(err, "tensor '%s': %" PRIu64 " columns, want %" PRIu64, p->v[0]->name, cols,
-                       want.cols);
-    out->data = p->v[0]->data;
-    if (p->n == 1 && !transposed)
-        return 0;
-    char *data = tf_arena_alloc(&m->b->arena, out->bytes), *to = data;
-    for (uint64_t r = 0; r < want.rows; r++)
-        for (size_t i = 0; i < p->n; i++) {
-            const char *from = p->v[i]->data;
-            const uint64_t n = transposed ? 1 : shape_of(p->v[i]).cols;
-            for (uint64_t k = 0; transposed && k < want.cols; k++, to += 4)
-                memcpy(to, from + (k * want.rows + r) * 4, 4);
-            if (!transposed) {
-                memcpy(to, from + r * n * 4, n * 4);
-                to += n * 4;
-            }
-        }
-    out->data = data;
-    return 0;
-}
-
-static int import_tensor(struct import *m, struct tf_tensor *out, const struct tf_param *q,
-                         struct tf_err *err)
-{
-    struct parts p = {.n = 0};
-    if (find_parts(m, &p, q->name, err) != 0)
-        return -1;
-    *out = (struct tf_tensor){
-        .name = tf_arena_strndup(&m->b->arena, q->name, strlen(q->name)),
-        .dtype = TF_F32,
-        .rank = q->rank,
-        .dims = {(uint64_t)q->dims[0], q->rank == 2 ? (uint64_t)q->dims[1] : 0},
-        .bytes = q->n * 4,
-    };
-    return join(m, out, &p, shape_of(out), err);
-}
-
-static int check_left_over(const struct import *m, struct tf_err *err)
-{
-    for (size_t i = 0; i < m->b->n; i++) {
-        const struct tf_tensor *t = &m->b->tensors[i];
-        size_t k = 0;
-        while (k < m->n_used && m->used[k] != t)
-            k++;
-        if (k == m->n_used && strncmp(t->name, "special:", 8) != 0)
-            return tf_fail(err, "tensor '%s' belongs to no parameter of these settings", t->name);
-    }
-    return 0;
-}
-
-static int import_tensors(struct import *m, const struct tf_params *p, struct tf_err *err)
-{
-    struct tf_bundle *b = m->b;
-    struct tf_tensor *out = tf_arena_zalloc(&b->arena, (p->n + 1) * sizeof *out);
-    m->used = tf_arena_zalloc(&b->arena, (3 * p->n + MAX_PARTS) * sizeof *m->used);
-    for (size_t i = 0; i < p->n; i++)
-        if (import_tensor(m, &out[i], &p->v[i], err) != 0)
-            return -1;
-    if (check_left_over(m, err) != 0)
-        return -1;
-    b->tensors = out;
-    b->n = p->n;
-    return 0;
+    return (struct tf_names){.of_layers = of_layers,
+                             .of_model = of_model,
+                             .of_layer = name_of_layer,
+                             .arg = m,
+                             .vectors_are_rows = true,
+                             .is_extra = is_extra};
 }
 
 /* ---- all of it ---- */
@@ -484,7 +318,8 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, con
         return -1;
     struct tf_params p;
     tf_params_init(&p, &m.c);
-    const int rc = import_tensors(&m, &p, err);
+    const struct tf_names f = names_of(&m);
+    const int rc = tf_names_import(&f, b, &m.c, &p, err);
     tf_params_release(&p);
     if (rc == 0)
         *c = m.c;

@@ -1,0 +1,339 @@
+/* names.c - see names_private.h. */
+#include "model/names_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_PARTS = 2 * TF_MAX_LAYERS };
+
+/* The tensors of theirs that are one of ours. */
+struct parts {
+    char name[MAX_PARTS][TF_FOREIGN_NAME];
+    const struct tf_tensor *v[MAX_PARTS]; /* import: found */
+    size_t n;
+    bool copies;     /* each is the whole, as the first one is */
+    bool transposed; /* import: the first one; export: all */
+};
+
+struct import {
+    const struct tf_names *f;
+    const struct tf_config *c;
+    struct tf_bundle *b;
+    bool *used; /* [b->n] */
+};
+
+/* The first word of *list, which then begins after it; 0 at the end. */
+static size_t next_word(const char **word, const char **list)
+{
+    *word = *list;
+    const size_t n = strcspn(*list, " ");
+    *list += n + ((*list)[n] == ' ');
+    return n;
+}
+
+static const char *find_row(const struct tf_names_row *rows, const char *ours)
+{
+    for (; rows->ours != NULL; rows++)
+        if (strcmp(rows->ours, ours) == 0)
+            return rows->theirs;
+    return NULL;
+}
+
+static void add_of_layer(const struct tf_names *f, struct parts *p, bool decoder, int64_t layer,
+                         const char *theirs)
+{
+    const char *word;
+    for (size_t n; (n = next_word(&word, &theirs)) > 0;)
+        f->of_layer(f, p->name[p->n++], decoder, layer, word, n);
+}
+
+static void add_of_model(struct parts *p, const char *theirs)
+{
+    const char *word;
+    p->copies = true;
+    for (size_t n; (n = next_word(&word, &theirs)) > 0;)
+        snprintf(p->name[p->n++], TF_FOREIGN_NAME, "%.*s", (int)n, word);
+}
+
+/* Their names of our parameter. */
+static int name_parts(const struct tf_names *f, const struct tf_config *c, struct parts *p,
+                      const char *ours, struct tf_err *err)
+{
+    int layer, rest = 0;
+    char side[4];
+    const char *theirs;
+    p->n = 0;
+    p->copies = p->transposed = false;
+    if (strncmp(ours, "dec.cross.kv.", 13) == 0) {
+        theirs = find_row(f->of_layers, ours + 4);
+        for (int64_t l = 0; theirs != NULL && l < c->decoder_layers; l++)
+            add_of_layer(f, p, true, l, theirs);
+    } else if (sscanf(ours, "%3[a-z].%d.%n", side, &layer, &rest) == 2 && rest > 0) {
+        const bool decoder = strcmp(side, "dec") == 0;
+        const char *own = ours + rest;
+        if (decoder && c->decoder_self == TF_DECODER_SSRU && strncmp(own, "self.norm.", 10) == 0)
+            own = own[10] == 'g' ? "ssru.norm.g" : "ssru.norm.b";
+        theirs = find_row(f->of_layers, own);
+        if (theirs != NULL)
+            add_of_layer(f, p, decoder, layer, theirs);
+    } else {
+        theirs = find_row(f->of_model, ours);
+        if (theirs != NULL)
+            add_of_model(p, theirs);
+    }
+    return theirs != NULL ? 0 : tf_fail(err, "%s: the format has no such parameter", ours);
+}
+
+/* ---- reading ---- */
+
+static const struct tf_tensor *take(struct import *m, const char *name)
+{
+    for (size_t i = 0; i < m->b->n; i++)
+        if (strcmp(m->b->tensors[i].name, name) == 0) {
+            m->used[i] = true;
+            return &m->b->tensors[i];
+        }
+    return NULL;
+}
+
+/* Rows and columns of a tensor, a vector being one row. */
+struct shape {
+    uint64_t rows, cols;
+};
+
+static struct shape shape_of(const struct tf_tensor *t)
+{
+    return t->rank == 2   ? (struct shape){t->dims[0], t->dims[1]}
+           : t->rank == 1 ? (struct shape){1, t->dims[0]}
+                          : (struct shape){0, 0};
+}
+
+static int check_dtype(const struct tf_tensor *t, enum tf_dtype dtype, struct tf_err *err)
+{
+    if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
+        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name,
+                       tf_dtype_name(t->dtype));
+    if (t->dtype != dtype)
+        return tf_fail(err, "tensor '%s': dtype %s beside %s", t->name, tf_dtype_name(t->dtype),
+                       tf_dtype_name(dtype));
+    return 0;
+}
+
+/* Programs have read such files in different ways, each with another matrix. */
+static int check_copy(const struct tf_tensor *a, const struct tf_tensor *b, struct tf_err *err)
+{
+    if (a->dtype != b->dtype || a->bytes != b->bytes)
+        return tf_fail(err, "tensors '%s' and '%s' should be one matrix, and differ in size",
+                       a->name, b->name);
+    const size_t size = tf_dtype_size(a->dtype), n = a->bytes / size;
+    for (size_t i = 0; i < n; i++)
+        if (memcmp((const char *)a->data + i * size, (const char *)b->data + i * size, size) != 0)
+            return tf_fail(err,
+                           "tensors '%s' and '%s' should be one matrix, and differ from element "
+                           "%zu on",
+                           a->name, b->name, i);
+    return 0;
+}
+
+/* The copies that are in the file, all of them equal; the first one is the part. */
+static int find_copies(struct import *m, struct parts *p, struct tf_err *err)
+{
+    const struct tf_tensor *first = NULL;
+    for (size_t i = 0; i < p->n; i++) {
+        const size_t n = strlen(p->name[i]);
+        const bool transposed = p->name[i][n - 1] == '\'';
+        p->name[i][n - transposed] = 0;
+        const struct tf_tensor *t = take(m, p->name[i]);
+        if (t == NULL)
+            continue;
+        if (first != NULL && check_copy(first, t, err) != 0)
+            return -1;
+        if (first == NULL)
+            p->transposed = transposed;
+        first = first != NULL ? first : t;
+    }
+    p->n = 1;
+    p->v[0] = first;
+    return first != NULL ? 0 : tf_fail(err, "tensor '%s' is missing", p->name[0]);
+}
+
+static int find_parts(struct import *m, struct parts *p, const struct tf_param *q,
+                      struct tf_err *err)
+{
+    if (name_parts(m->f, m->c, p, q->name, err) != 0)
+        return -1;
+    if (p->copies && find_copies(m, p, err) != 0)
+        return -1;
+    for (size_t i = 0; i < p->n; i++) {
+        if (!p->copies)
+            p->v[i] = take(m, p->name[i]);
+        if (p->v[i] == NULL)
+            return tf_fail(err, "tensor '%s' is missing", p->name[i]);
+        if (check_dtype(p->v[i], p->v[0]->dtype, err) != 0)
+            return -1;
+    }
+    if (!p->copies)
+        p->transposed = m->f->transposed && q->rank == 2;
+    return 0;
+}
+
+static int check_shapes(const struct parts *p, struct shape want, struct tf_err *err)
+{
+    uint64_t cols = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct shape s = shape_of(p->v[i]);
+        const uint64_t rows = p->transposed ? s.cols : s.rows,
+                       more = p->transposed ? s.rows : s.cols;
+        if (rows != want.rows || more > want.cols - cols)
+            return tf_fail(err, "tensor '%s': %" PRIu64 " x %" PRIu64 " does not fit the settings",
+                           p->v[i]->name, s.rows, s.cols);
+        cols += more;
+    }
+    if (cols != want.cols)
+        return tf_fail(err, "tensor '%s': %" PRIu64 " columns, want %" PRIu64, p->v[0]->name, cols,
+                       want.cols);
+    return 0;
+}
+
+/* to [cols, rows] = from [rows, cols], in elements of `size` bytes; to has ld columns. */
+static void transpose(char *to, size_t ld, const char *from, uint64_t rows, uint64_t cols,
+                      size_t size)
+{
+    enum { BLOCK = 16 };
+    for (uint64_t r0 = 0; r0 < rows; r0 += BLOCK)
+        for (uint64_t c = 0; c < cols; c++)
+            for (uint64_t r = r0; r < rows && r < r0 + BLOCK; r++)
+                memcpy(to + (c * ld + r) * size, from + (r * cols + c) * size, size);
+}
+
+/* The parts side by side, where one is not enough. */
+static void join(struct import *m, struct tf_tensor *out, const struct parts *p, struct shape want)
+{
+    const size_t size = tf_dtype_size(out->dtype);
+    char *data = tf_arena_alloc(&m->b->arena, out->bytes);
+    uint64_t at = 0; /* columns so far */
+    for (size_t i = 0; i < p->n; i++) {
+        const struct shape s = shape_of(p->v[i]);
+        const char *from = p->v[i]->data;
+        if (p->transposed)
+            transpose(data + at * size, want.cols, from, s.rows, s.cols, size);
+        for (uint64_t r = 0; !p->transposed && r < s.rows; r++)
+            memcpy(data + (r * want.cols + at) * size, from + r * s.cols * size, s.cols * size);
+        at += p->transposed ? s.rows : s.cols;
+    }
+    out->data = data;
+}
+
+static int import_tensor(struct import *m, struct tf_tensor *out, const struct tf_param *q,
+                         struct tf_err *err)
+{
+    struct parts p;
+    if (find_parts(m, &p, q, err) != 0)
+        return -1;
+    *out = (struct tf_tensor){
+        .name = tf_arena_strndup(&m->b->arena, q->name, strlen(q->name)),
+        .dtype = p.v[0]->dtype,
+        .rank = q->rank,
+        .dims = {(uint64_t)q->dims[0], q->rank == 2 ? (uint64_t)q->dims[1] : 0},
+        .data = p.v[0]->data,
+        .bytes = q->n * tf_dtype_size(p.v[0]->dtype),
+    };
+    const struct shape want = shape_of(out);
+    if (check_shapes(&p, want, err) != 0)
+        return -1;
+    if (p.n > 1 || p.transposed)
+        join(m, out, &p, want);
+    return 0;
+}
+
+static int check_left_over(const struct import *m, struct tf_err *err)
+{
+    for (size_t i = 0; i < m->b->n; i++)
+        if (!m->used[i] && !m->f->is_extra(m->b->tensors[i].name))
+            return tf_fail(err, "tensor '%s' belongs to no parameter of these settings",
+                           m->b->tensors[i].name);
+    return 0;
+}
+
+int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                    const struct tf_params *p, struct tf_err *err)
+{
+    struct import m = {f, c, b, tf_arena_zalloc(&b->arena, b->n + 1)};
+    struct tf_tensor *out = tf_arena_zalloc(&b->arena, (p->n + 1) * sizeof *out);
+    for (size_t i = 0; i < p->n; i++)
+        if (import_tensor(&m, &out[i], &p->v[i], err) != 0)
+            return -1;
+    if (check_left_over(&m, err) != 0)
+        return -1;
+    b->tensors = out;
+    b->n = p->n;
+    return 0;
+}
+
+/* ---- writing ---- */
+
+/* Columns of part i of our parameter, of cols in n parts. */
+static uint64_t part_width(const struct tf_config *c, const char *ours, size_t i, size_t n,
+                           uint64_t cols)
+{
+    const uint64_t k = (uint64_t)(c->heads * c->d_k), v = (uint64_t)(c->heads * c->d_v);
+    if (n == 1)
+        return cols;
+    if (strstr(ours, "qkv") != NULL)
+        return i < 2 ? k : v;
+    if (strstr(ours, "cross.kv") != NULL)
+        return i % 2 == 0 ? k : v;
+    return cols / n; /* of a recurrent unit */
+}
+
+static void export_tensor(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                          const struct tf_param *q, const struct tf_tensor *t)
+{
+    struct parts p;
+    struct tf_err err = {0};
+    if (name_parts(f, c, &p, q->name, &err) != 0)
+        TF_BUG("%s", err.msg);
+    const struct shape s = shape_of(t);
+    const size_t size = tf_dtype_size(t->dtype);
+    const bool transposed = !p.copies && f->transposed && t->rank == 2;
+    uint64_t at = 0;
+    p.n = p.copies ? 1 : p.n;
+    for (size_t i = 0; i < p.n; i++) {
+        const uint64_t cols = part_width(c, q->name, i, p.n, s.cols);
+        struct tf_tensor *to = &b->tensors[b->n++];
+        const bool vector = t->rank == 1 && !f->vectors_are_rows;
+        *to = (struct tf_tensor){
+            .name = tf_arena_strndup(&b->arena, p.name[i], strlen(p.name[i])),
+            .dtype = t->dtype,
+            .rank = vector ? 1 : 2,
+            .dims = {vector || transposed ? cols : s.rows, transposed ? s.rows : cols},
+            .data = t->data,
+            .bytes = s.rows * cols * size,
+        };
+        if (vector)
+            to->dims[1] = 0;
+        if (p.n == 1 && !transposed)
+            return;
+        char *data = tf_arena_alloc(&b->arena, to->bytes);
+        for (uint64_t r = 0; r < s.rows; r++) {
+            const char *from = (const char *)t->data + (r * s.cols + at) * size;
+            if (transposed)
+                for (uint64_t k = 0; k < cols; k++)
+                    memcpy(data + (k * s.rows + r) * size, from + k * size, size);
+            else
+                memcpy(data + r * cols * size, from, cols * size);
+        }
+        to->data = data;
+        at += cols;
+    }
+}
+
+void tf_names_export(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                     const struct tf_params *p, const struct tf_tensor *ours)
+{
+    b->tensors = tf_arena_zalloc(&b->arena, (3 * p->n + MAX_PARTS) * sizeof *b->tensors);
+    b->n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        export_tensor(f, b, c, &p->v[i], &ours[i]);
+}

@@ -1,0 +1,46 @@
+/* names_private.h - the parameters of another program's model: which of its tensors are one of
+ * ours. A format is a table of names; reading and writing it are the same table, used both ways. */
+#ifndef TF_MODEL_NAMES_PRIVATE_H
+#define TF_MODEL_NAMES_PRIVATE_H
+
+#include "exchange/bundle.h"
+#include "model/params.h"
+
+enum { TF_FOREIGN_NAME = 96 /* bytes of a name, with its NUL */ };
+
+/* A name of ours, and theirs, separated by spaces. */
+struct tf_names_row {
+    const char *ours, *theirs;
+};
+
+struct tf_names {
+    /* Tensors of a layer: ours after "enc.N." or "dec.N."; theirs are its columns in turn, and what
+     * of_layer() makes whole names of. "dec.cross.kv.w" and ".b" are there as "cross.kv.w" and ".b":
+     * those of one layer. A decoder with recurrent units has "ssru.norm.g" and ".b" for
+     * "self.norm.g" and ".b". The last row is NULL. */
+    const struct tf_names_row *of_layers;
+    /* Tensors of the whole model. Theirs are copies of one matrix, of which at least one is in a
+     * file; the first is written. After a name, ' says that it is transposed. */
+    const struct tf_names_row *of_model;
+    /* to [TF_FOREIGN_NAME] = the name of `word` [n] in a layer, counted from 0 */
+    void (*of_layer)(const struct tf_names *f, char *to, bool decoder, int64_t layer,
+                     const char *word, size_t n);
+    const void *arg;    /* of of_layer */
+    bool transposed;    /* matrices of layers are [outputs, inputs] */
+    bool vectors_are_rows; /* written as [1, N] */
+    /* Tensors that a file may have and no parameter needs. */
+    bool (*is_extra)(const char *name);
+};
+
+/* Replace the tensors of *b by the parameters *p of the configuration, under our names, in our
+ * layout; data that can be used as they are stay where they are, others are in the arena. Tensors
+ * are f32, f16 or bf16, a vector [N] or [1, N]. Errors: a tensor that is missing, of another shape
+ * or left over; copies of a matrix that differ. */
+int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                    const struct tf_params *p, struct tf_err *err) TF_MUST_CHECK;
+/* *b gets the n tensors under their names, in their layout; they are in the order of *p. Those that
+ * need no change share their data. */
+void tf_names_export(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                     const struct tf_params *p, const struct tf_tensor *ours);
+
+#endif
