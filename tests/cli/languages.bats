@@ -120,7 +120,8 @@ labels() {
     expect_contains "$stderr" "m.tfm: the stream: the source is 'de', the model translates 'en' to 'de' (--force accepts it)"
     t 0 tf-train -q --device cpu --init m.tfm --steps 3 --save-every 3 -o tuned plain.tfs
     [ "$(labels tuned/ckpt-00000003.tfm)" = '["en","de"]' ]
-    t 0 tf-train -q --device cpu --init m.tfm --steps 3 --save-every 3 --force -o other.tuned swapped.tfs
+    t 0 tf-train -q --device cpu --init m.tfm --steps 3 --save-every 3 --force -o other.tuned \
+        swapped.tfs
     [ "$(labels other.tuned/ckpt-00000003.tfm)" = '["de","en"]' ]
 }
 
