@@ -76,6 +76,16 @@ same_tensors() {
     expect_error "--valid-command requires --valid"
 }
 
+@test "at the end, a run that was best long before says so, and names the advice" {
+    tr_t 0 "${every[@]}" --valid-command 'echo -$TF_STEP' -o run b.tfs
+    expect_contains "$stderr" "no validation has been better since step 3 of 12: the model overfits (advice: tf-howto(7), Sizes)"
+    grep -q '^\.Sh SIZES' "$TOP/man/tf-howto.7"
+    tr_t 0 "${every[@]}" --valid-command 'echo $TF_STEP' -o other b.tfs
+    [[ $stderr != *overfits* ]]
+    tr_t 0 "${every[@]}" --valid-command 'echo $((-(TF_STEP - 9) * (TF_STEP - 9)))' -o late b.tfs
+    [[ $stderr != *overfits* ]]
+}
+
 @test "a command that fails, is killed or prints no number is reported, and the run continues" {
     tr_t 0 "${every[@]}" --patience 2 --valid-command 'case $TF_STEP in
         3) echo 1; exit 7;; 6) kill -9 $$;; 9) echo none chrF2 nan;; *) echo 5;; esac' -o run b.tfs
@@ -85,6 +95,9 @@ same_tensors() {
     [ "$(valid metric run)" = $'null\nnull\nnull\n5' ]
     [ "$(valid best run)" = $'false\nfalse\nfalse\ntrue' ]
     at_step run/best.tfm 12
+    tr_t 0 "${every[@]}" --valid-command '[ $TF_STEP = 6 ] && kill -9 $PPID; echo 1' -o alone b.tfs
+    expect_contains "$stderr" "step 6: --valid-command: the process that runs the command has ended"
+    [ "$(valid metric alone)" = $'1\nnull\nnull\nnull' ]
     tr_t 0 "${every[@]}" --steps 3 --valid-command '/no/such/program' -o other b.tfs
     expect_contains "$stderr" "failed with status 127"
 }

@@ -295,12 +295,22 @@ int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err)
     return tf_journal_sync(&r->journal, err);
 }
 
+/* At least three validations and half of the updates without a better one. */
+static void advise_size(const struct tf_run_state *s)
+{
+    if (s->has_best && s->stale >= 3 && s->best_step <= s->step / 2)
+        tf_note("no validation has been better since step %llu of %llu: the model overfits "
+                "(advice: tf-howto(7), Sizes)",
+                (unsigned long long)s->best_step, (unsigned long long)s->step);
+}
+
 void tf_run_report_complete(const struct tf_settings *o, const struct tf_run_state *s,
                             const char *last)
 {
     struct tf_buf b = {0};
     if (o->quiet || last == NULL)
         return;
+    advise_size(s);
     tf_buf_printf(&b, "finished at step %llu; ", (unsigned long long)s->step);
     if (s->has_best) {
         tf_buf_printf(&b, "best: %s/" TF_RUN_BEST " of step %llu, ", o->dir,
