@@ -18,6 +18,7 @@ enum { TRAIN = 1, PLAN = 2, TUNE = 4 };
 static struct tf_settings o;
 static struct tf_start_model from; /* env.from */
 static struct tf_team team;        /* env.team */
+static struct tf_shell shell;      /* env.shell */
 static struct tf_run_env env;
 static const char *preset, *tune;
 static int dialect, precision, ranks;
@@ -39,6 +40,9 @@ static struct tf_opt before[] = {
             .help = "start from this model: its weights, architecture and vocabulary"),
     OPT_STR(0, "valid", &o.valid, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "validate on this finite batch stream"),
+    OPT_STR(0, "valid-command", &o.valid_command, .arg = "CMD", .needs = "valid", .modes = TRAIN,
+            .help = "after each validation, run this shell command on the model $TF_MODEL; the "
+                    "last number that it prints chooses best.tfm"),
     OPT_STR(0, "log", &o.log, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT,
             .help = "also append metrics as JSON Lines to FILE; - is stdout"),
     OPT_INT(0, "log-every", &o.log_every, .arg = "N", .def = "10", .lo = 1, .hi = 1e9,
@@ -94,7 +98,10 @@ static struct tf_opt *opts;
 
 static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
-    (void)args;
+    if (args->mode == TRAIN && o.valid_command != NULL && o.dir != NULL) {
+        tf_run_start_shell(&shell, &o);
+        env.shell = &shell;
+    }
     tf_run_widen(sandbox, &o, (enum tf_comm_use)ranks);
 }
 
@@ -169,6 +176,8 @@ static int join(int *status, struct tf_err *err)
         sysconf(_SC_NPROCESSORS_ONLN) > 1)
         tf_warn("ranks are bound to one CPU each of %ld (mpirun --bind-to none frees them)",
                 sysconf(_SC_NPROCESSORS_ONLN));
+    if (team.comm.rank > 0)
+        tf_shell_close(&shell);
     if (rc == 0 && team.comm.rank > 0) {
         *status = tf_run_worker(&team, given("threads") ? (int)o.threads : default_threads(), err);
         rc = *status < 0 ? -1 : 0;
@@ -233,6 +242,7 @@ int main(int argc, char **argv)
         .widen = widen,
     };
     int status = tf_tool_main(&tool, argc, argv, run);
+    tf_shell_close(&shell);
     tf_start_model_release(&from);
     tf_team_close(&team, status);
     if (status == 0 && env.team == NULL) /* a launcher takes a signal for a failure */

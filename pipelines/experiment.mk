@@ -129,6 +129,7 @@ all: $(addprefix $(RESULTS)/,score.json curve.svg perplexity.json) ## train, tra
 	@echo "perplexity: test set $(call perplexity,perplexity)," \
 	    "development set $(call perplexity,dev-perplexity)"
 	@echo "learning curve: $(RESULTS)/curve.svg"
+	$(ending)
 
 $(sort $(WORK) $(RESULTS)):
 	mkdir -p $@

@@ -7,8 +7,9 @@
 #         DEV=news/2012 TEST=news/2013
 #     make -f pipelines/text.mk PAIR=en-de TRAIN=all.tsv DEV=dev.tsv TEST=test.tsv
 #
-# The settings suit tens of thousands of pairs and take about 10 minutes on two cores. An empty
-# setting is the preset's. For hundreds of thousands of pairs and a few hours:
+# The settings suit tens of thousands of pairs and take about 10 minutes on two cores; tf-howto(7)
+# has advice for other sizes. An empty setting is the preset's. For hundreds of thousands of pairs
+# and a few hours:
 #
 #     make -f pipelines/text.mk ... VOCAB_SIZE=16000 PRESET=C-d256 TOKENS=8000 STEPS=20000 \
 #         SAVE_EVERY=500 AVERAGE=8 TRAIN_FLAGS='--warmup 4000 --lr-scale 2 --dropout 0.2'
@@ -56,6 +57,14 @@ ifneq ($(strip $(foreach v,$(NEEDED),$(call both,$($v)))),)
 source   += $(FIELDS)
 training += | --fields $(FIELDS)
 endif
+# What `all` ends with.
+define ending
+@echo "translations of the test set: $(RESULTS)/test.out"
+@echo "to translate other text:"
+@echo "    tf-tokenize -m $(RESULTS)/model.tfm <FILE |"
+@echo "        tf-decode -m $(RESULTS)/model.tfm $(decoding) |"
+@echo "        tf-tokenize -d -m $(RESULTS)/model.tfm"
+endef
 # $(call text,PART,SETTING): concatenate the files of a setting, each with as many lines as its
 # partner. sed adds a missing LF to the last line.
 define text

@@ -57,6 +57,7 @@ X
     cp test.de out1
     cp test.de out2
     cp test.de out.de
+    cp test.de mono.de
     cp test.de newstest2014.tok.de
     PATH=$WORLD/bin:$PATH
     tf-tokenize --train -o ende.model train.en train.de
@@ -77,6 +78,7 @@ X
     cp run/log.jsonl big
     tf-avgckpt -n 2 run -o model.tfm
     cp model.tfm other.tfm
+    cp model.tfm reverse.tfm
 
     # What the examples about trees find in place of the texts.
     mkdir trees
@@ -123,6 +125,19 @@ man_blocks() {
     awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { if (on) print "%%"; on = 0 } on' \
         "$TOP/man/tf.7" >examples
     run_blocks examples
+}
+
+@test "tf-howto(7): every recipe" {
+    awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { if (on) print "%%"; on = 0 } on' \
+        "$TOP/man/tf-howto.7" | sed 's/\\e/\\/g' >examples
+    run_blocks examples
+    [ "$(wc -l <best.moses)" -gt 20 ]
+    # Back-translation: each line has three sources, and tf-batch takes them.
+    pairs=$(tf-cbor json more.tfs | jq -s 'map(select(.type == "batch").idx | length) | add')
+    all=$(($(wc -l <train.en) + 3 * $(wc -l <mono.de)))
+    echo "$pairs of $all pairs" >&2 # some samples are empty
+    [ "$pairs" -le "$all" ] && [ "$pairs" -gt $((all * 9 / 10)) ]
+    [ "$(tf-cbor json short.en.tfs | grep -c '"tokens","idx"')" -eq "$(wc -l <short.tsv)" ]
 }
 
 @test "tf-attn(1)" { man_blocks tf-attn.1; }

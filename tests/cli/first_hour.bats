@@ -101,6 +101,11 @@ END
     made=$output
     expect_contains "$made" "perplexity: test set $(ppl test), development set $(ppl dev)"
     [ "$(wc -l <w/test.out)" -eq 20 ]
+    # It ends with the path of the translations and the command that makes more of them.
+    expect_contains "$made" "translations of the test set: w/test.out"
+    command=$(sed -n '/^to translate other text:/,$p' <<<"$made" | sed '1d; /^make/d')
+    sh_t 0 "${command/FILE/test.en}"
+    expect_output "$(cat w/test.out)"
     [ -s w/curve.svg ]
 }
 

@@ -97,6 +97,9 @@ labels() {
     expect_error "mixed.tfs: the source is 'de', but 'en' in an earlier header"
     t 1 tf-batch -q --tokens 40 two.de.tfs mixed.tfs -o out
     expect_error "mixed.tfs: the target is 'de', but 'en' in an earlier header"
+    # A stream of pairs has both.
+    tf-batch -q --tokens 50 "$TOP/formats/vectors/pairs.cbor" >pairs
+    [ "$(labels pairs)" = '["en","de"]' ]
     # The same language on both sides is a choice.
     t 0 tf-batch -q --tokens 40 en.tfs en.tfs -o out
     [ "$(labels out)" = '["en","en"]' ]

@@ -44,6 +44,20 @@ ranks_t() {
     [ "$(jq -c 'select(.event == "start") | [.ranks, (.hosts | length)]' eight/log.jsonl)" = '[8,8]' ]
 }
 
+@test "--valid-command: rank 0 alone runs it, while the others wait" {
+    batches n=3 seed=9 first=0 >v.tfs
+    # shellcheck disable=SC2016
+    args=(--threads 1 --steps 6 --save-every 3 --valid v.tfs --rank-timeout 1.5 --valid-command
+        'echo $TF_STEP >>steps; [ $TF_STEP = 3 ] && sleep 2; tf-info $TF_MODEL >info; wc -c <info')
+    tf-train "${small[@]}" "${args[@]}" -o one b.tfs
+    rm steps
+    ranks 2 "${args[@]}" -o two b.tfs
+    [ "$(cat steps)" = $'3\n6' ]
+    for f in ckpt-00000003.tfm ckpt-00000006.tfm best.tfm; do same "one/$f" "two/$f"; done
+    [ "$(jq -c 'select(.event == "valid").metric' two/log.jsonl)" = \
+        "$(jq -c 'select(.event == "valid").metric' one/log.jsonl)" ]
+}
+
 @test "ranks with accumulation, of batches with fewer sentences than shards" {
     batches n=40 pairs=1 >single.tfs
     for what in "3 8 b" "4 2 b" "5 4 single" "2 16 b"; do

@@ -89,6 +89,25 @@ static struct tf_decode_opts options(struct bytes *b)
     return o;
 }
 
+/* From the last byte, which is an id, too. */
+static void rules(struct tf_decode_opts *o, unsigned byte)
+{
+    o->min_length = byte & 1 ? 3 : 0;
+    o->ngram = byte & 2 ? 2 : 0;
+    o->repetition = byte & 4 ? 1.5 : 0;
+    o->truncate = byte & 8;
+}
+
+/* Do two tokens in a row occur twice? */
+static bool repeats(const struct tf_hyp *h)
+{
+    for (size_t i = 1; i < h->n; i++)
+        for (size_t j = 1; j < i; j++)
+            if (h->ids[i] == h->ids[j] && h->ids[i - 1] == h->ids[j - 1])
+                return true;
+    return false;
+}
+
 /* Weights as at the start of training, of which some parameters are multiplied, by up to what
  * overflows, and some are all one value. */
 static void fill(float *w, const struct tf_params *p, struct bytes *b)
@@ -168,6 +187,7 @@ static void check(const char *p, size_t n, size_t lines, const struct tf_decode_
         TF_ASSERT(rec.type == TF_REC_NBEST && rec.n_hyps <= (size_t)o->nbest);
         for (size_t i = 0; i < rec.n_hyps; i++) {
             TF_ASSERT(rec.hyps[i].n <= 13 + EXTRA && !isnan(rec.hyps[i].logp));
+            TF_ASSERT(o->ngram == 0 || !repeats(&rec.hyps[i]));
             for (size_t j = 0; j < rec.hyps[i].n; j++)
                 TF_ASSERT(rec.hyps[i].ids[j] < V && rec.hyps[i].ids[j] != 3);
         }
@@ -184,6 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n > MOST_INPUT)
         return 0;
     struct tf_decode_opts o = options(&b);
+    rules(&o, n > 0 ? data[n - 1] : 0);
     const char *model = write_model(&b, &err);
     o.run.models = (struct tf_strs){&model, 1};
     size_t lines, sizes[2];

@@ -3,6 +3,7 @@
 #include "train/run/advice_private.h"
 #include "train/run/checkpoints_private.h"
 #include "train/run/metrics_private.h"
+#include "train/run/valid_command_private.h"
 #include "train/run/validation_private.h"
 
 #include <math.h>
@@ -56,22 +57,38 @@ static int check_collapse(struct tf_run *r, const struct tf_sums *sums, uint64_t
     return 0;
 }
 
+/* Count a validation by the measure of --best-by. One without a measure, because the command of the
+ * user failed, is no failure of the model. */
+static bool add_validation(struct tf_run *r, const struct tf_validation *v)
+{
+    const enum tf_best_by by = r->o->best_by;
+    if (by == TF_BEST_COMMAND && isnan(v->metric)) {
+        r->state.valid_step = r->state.step;
+        return false;
+    }
+    const double value = by == TF_BEST_COMMAND ? v->metric
+                         : by == TF_BEST_ACC   ? tf_sums_acc(&v->sums)
+                                               : tf_sums_ppl(&v->sums);
+    return tf_state_add_validation(&r->state, value, by != TF_BEST_PPL);
+}
+
 /* TF_RUN_NO_BATCH when a signal interrupted it. */
 static int validate(struct tf_run *r, struct tf_err *err)
 {
-    struct tf_sums sums;
+    struct tf_validation v = {.metric = NAN};
     double start = tf_now();
-    int rc = tf_validate(&sums, &r->stepper, r->o->valid, r->state.valid, &r->setup.common.header,
+    int rc = tf_validate(&v.sums, &r->stepper, r->o->valid, r->state.valid, &r->setup.common.header,
                          r->env, err);
+    if (rc == 0 && r->env->shell != NULL)
+        rc = tf_run_valid_command(r, &v.metric, err);
     if (rc != 0)
         return rc < 0 ? -1 : TF_RUN_NO_BATCH;
     uint64_t best_before = r->state.has_best ? r->state.best_step : 0;
-    bool by_acc = r->o->best_by == TF_BEST_ACC,
-         best = tf_state_add_validation(&r->state, by_acc ? tf_sums_acc(&sums) : tf_sums_ppl(&sums),
-                                        by_acc);
-    if (tf_run_report_valid(&r->report, &r->state, &sums, best, tf_now() - start, err) != 0)
+    v.best = add_validation(r, &v);
+    v.seconds = tf_now() - start;
+    if (tf_run_report_valid(&r->report, &r->state, &v, err) != 0)
         return -1;
-    return check_collapse(r, &sums, best_before, err);
+    return check_collapse(r, &v.sums, best_before, err);
 }
 
 int tf_run_save_rest(struct tf_run *r, struct tf_err *err)

@@ -32,6 +32,8 @@ static int report_save(struct tf_run *r, int rc, struct tf_err *err)
         return 0;
     if (rc < 0)
         return save_failed(r);
+    if (r->saved.kind == TF_SAVE_VALID)
+        return 0;
     char *name = tf_save_name(r->saved.kind, r->saved.from);
     rc = tf_run_report_save(&r->report, r->saved.from, name, err);
     free(name);
@@ -64,6 +66,11 @@ int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best, struct tf_e
     if (kind == TF_SAVE_BEST || best)
         r->saved.best_step = r->state.step;
     return 0;
+}
+
+int tf_run_save_model(struct tf_run *r, struct tf_err *err)
+{
+    return start_save(r, TF_SAVE_VALID, false, err) != 0 ? -1 : tf_run_wait_save(r, err);
 }
 
 int tf_run_poll_save(struct tf_run *r, struct tf_err *err)

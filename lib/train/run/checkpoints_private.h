@@ -7,6 +7,8 @@
 /* Start to save the state of this boundary. best (regular checkpoints): also make it best.tfm. */
 int tf_run_save(struct tf_run *r, enum tf_save_kind kind, bool best,
                 struct tf_err *err) TF_MUST_CHECK;
+/* Write valid.tfm; waits. */
+int tf_run_save_model(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;
 /* Save resume.tfm when USR1 or --save-minutes requests it, or without save_every a regular
  * checkpoint for the latter. */
 int tf_run_save_requested(struct tf_run *r, struct tf_err *err) TF_MUST_CHECK;

@@ -3,6 +3,7 @@
 #define TF_TRAIN_RUN_ENV_PRIVATE_H
 
 #include "base/opt.h"
+#include "base/shell.h"
 #include "train/ranks/team.h"
 #include "train/run/start_model_private.h"
 
@@ -11,6 +12,7 @@ struct tf_run_env {
     struct tf_start_model *from; /* the model of --init, whose tensors are freed once they are
                                   * loaded; NULL without it */
     struct tf_team *team;        /* NULL: a process of its own */
+    struct tf_shell *shell;      /* of --valid-command; NULL without it */
     const struct tf_opt *opts;   /* for the provenance */
     const char *const *command;  /* argv, for the log */
 };

@@ -219,24 +219,28 @@ int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics
     return u->at.step % (uint64_t)r->o->log_every == 0 ? log_updates(r, err) : 0;
 }
 
-/* "perplexity 23.41" or "accuracy 45.20 %", whichever the best is chosen by. */
+/* "perplexity 23.41", "accuracy 45.20 %" or "command 27.31", whichever the best is chosen by. */
 static void add_best(struct tf_buf *b, const struct tf_settings *o, const struct tf_run_state *s)
 {
     if (o->best_by == TF_BEST_ACC)
         tf_buf_printf(b, "accuracy %.2f %%", 100 * s->best);
+    else if (o->best_by == TF_BEST_COMMAND)
+        tf_buf_printf(b, "command %.6g", s->best);
     else
         tf_buf_printf(b, "perplexity %.2f", s->best);
 }
 
 static void note_valid(const struct tf_run_report *r, const struct tf_run_state *s,
-                       const struct tf_sums *sums, bool best)
+                       const struct tf_validation *v)
 {
     struct tf_buf b = {0};
     if (r->o->quiet)
         return;
     tf_buf_printf(&b, "step %llu: validation perplexity %.2f, accuracy %.2f %%",
-                  (unsigned long long)s->step, tf_sums_ppl(sums), 100 * tf_sums_acc(sums));
-    if (best) {
+                  (unsigned long long)s->step, tf_sums_ppl(&v->sums), 100 * tf_sums_acc(&v->sums));
+    if (!isnan(v->metric))
+        tf_buf_printf(&b, ", command %.6g", v->metric);
+    if (v->best) {
         tf_buf_str(&b, "; the best so far");
     } else if (s->has_best) {
         tf_buf_str(&b, "; best: ");
@@ -248,18 +252,20 @@ static void note_valid(const struct tf_run_report *r, const struct tf_run_state 
 }
 
 int tf_run_report_valid(struct tf_run_report *r, const struct tf_run_state *s,
-                        const struct tf_sums *sums, bool best, double seconds, struct tf_err *err)
+                        const struct tf_validation *v, struct tf_err *err)
 {
-    note_valid(r, s, sums, best);
+    note_valid(r, s, v);
     struct tf_json *j = tf_journal_line(&r->journal, "valid", s->step);
     tf_json_put_uint(j, "epoch", epoch(&s->cursor));
-    put_sums(j, sums);
-    tf_json_put_uint(j, "tgt_tokens", (uint64_t)sums->tokens);
-    tf_json_put_bool(j, "best", best);
-    tf_json_put_real(j, "took", milli(seconds));
+    put_sums(j, &v->sums);
+    tf_json_put_uint(j, "tgt_tokens", (uint64_t)v->sums.tokens);
+    if (!isnan(v->metric))
+        tf_json_put_real(j, "metric", v->metric);
+    tf_json_put_bool(j, "best", v->best);
+    tf_json_put_real(j, "took", milli(v->seconds));
     tf_json_put_real(j, "seconds", milli(tf_now() - r->started));
-    r->logged.since += seconds;
-    r->shown.since += seconds;
+    r->logged.since += v->seconds;
+    r->shown.since += v->seconds;
     return tf_journal_put(&r->journal, err);
 }
 
@@ -289,12 +295,22 @@ int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err)
     return tf_journal_sync(&r->journal, err);
 }
 
+/* At least three validations and half of the updates without a better one. */
+static void advise_size(const struct tf_run_state *s)
+{
+    if (s->has_best && s->stale >= 3 && s->best_step <= s->step / 2)
+        tf_note("no validation has been better since step %llu of %llu: the model overfits "
+                "(advice: tf-howto(7), Sizes)",
+                (unsigned long long)s->best_step, (unsigned long long)s->step);
+}
+
 void tf_run_report_complete(const struct tf_settings *o, const struct tf_run_state *s,
                             const char *last)
 {
     struct tf_buf b = {0};
     if (o->quiet || last == NULL)
         return;
+    advise_size(s);
     tf_buf_printf(&b, "finished at step %llu; ", (unsigned long long)s->step);
     if (s->has_best) {
         tf_buf_printf(&b, "best: %s/" TF_RUN_BEST " of step %llu, ", o->dir,

@@ -31,6 +31,14 @@ struct tf_run_report {
     struct tf_interval logged, shown;
 };
 
+/* A validation. */
+struct tf_validation {
+    struct tf_sums sums;
+    double metric;  /* of --valid-command; NAN: none */
+    double seconds; /* that it took; they count as no training time */
+    bool best;
+};
+
 /* What a run starts from. */
 struct tf_run_origin {
     const struct tf_setup *setup;
@@ -53,10 +61,9 @@ int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *fro
                         struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics *u,
                          struct tf_err *err) TF_MUST_CHECK;
-/* Also prints the result. seconds: that the validation took; they count as no training time. */
+/* Also prints the result. */
 int tf_run_report_valid(struct tf_run_report *r, const struct tf_run_state *s,
-                        const struct tf_sums *sums, bool best, double seconds,
-                        struct tf_err *err) TF_MUST_CHECK;
+                        const struct tf_validation *v, struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_save(struct tf_run_report *r, uint64_t step, const char *name,
                        struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, const char *reason,

@@ -10,6 +10,8 @@
 #include "train/run/start_private.h"
 #include "train/run/update_private.h"
 
+#include <stdlib.h>
+
 /* No further update: a stop was requested, or the stream ended or failed (then *err is set). */
 static int end_of_stream(struct tf_run *r, bool failed, struct tf_err *err)
 {
@@ -69,6 +71,13 @@ void tf_run_widen(struct tf_sandbox *sandbox, const struct tf_settings *o, enum 
     /* Opened again for each validation, and by then it may be another file of that name. */
     if (o->valid != NULL)
         tf_strs_add(&sandbox->beside, o->valid);
+}
+
+void tf_run_start_shell(struct tf_shell *shell, const struct tf_settings *o)
+{
+    char *model = tf_rundir_file(o->dir, TF_RUN_VALID);
+    tf_shell_start(shell, o->valid_command, "TF_MODEL", model);
+    free(model);
 }
 
 int tf_run(const struct tf_settings *o, const struct tf_run_env *env, struct tf_err *err)

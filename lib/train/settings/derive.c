@@ -75,6 +75,10 @@ int tf_settings_derive(struct tf_settings *s, struct tf_opt *opts, const struct 
     if ((s->shards & (s->shards - 1)) != 0)
         return tf_fail_status(err, TF_USAGE, "--shards %lld: must be a power of two",
                               (long long)s->shards);
+    if (s->valid_command != NULL && !tf_opt_given(opts, "best-by"))
+        s->best_by = TF_BEST_COMMAND;
+    if (s->valid_command == NULL && s->best_by == TF_BEST_COMMAND)
+        return tf_fail_status(err, TF_USAGE, "--best-by command requires --valid-command");
     if (s->valid_every == 0 && s->valid != NULL)
         s->valid_every = s->save_every;
     if (s->save_minutes > 0 && !tf_opt_given(opts, "save-every"))

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *const best_words[] = {"ppl", "acc", NULL};
+static const char *const best_words[] = {"ppl", "acc", "command", NULL};
 static const char *const on_collapse_words[] = {"warn", "stop", NULL};
 
 static bool follows_paper(const struct tf_settings *s)
@@ -149,7 +149,8 @@ static const struct tf_setting rows[] = {
         .help = "validate every N updates; 0: as --save-every"),
     CHOICE("best_by", best_by, best_words, .def = "ppl", .needs = "valid",
            .flags = TF_SETTING_RECORDED, .applies = validates,
-           .help = "best.tfm has the lowest perplexity or the highest accuracy"),
+           .help = "best.tfm has the lowest perplexity, the highest accuracy, or the highest "
+                   "number of --valid-command (default: ppl, or command if there is one)"),
     INT("patience", patience, 0, 1e9, .def = "0", .needs = "valid", .flags = LOGGED,
         .help = "stop after N validations without improvement; 0: never"),
     CHOICE("on_collapse", on_collapse, on_collapse_words, .def = "warn", .needs = "valid",

@@ -11,6 +11,7 @@
 
 #define TF_RUN_BEST "best.tfm"
 #define TF_RUN_RESUME "resume.tfm"
+#define TF_RUN_VALID "valid.tfm" /* the model for --valid-command, while that runs */
 #define TF_RUN_LOG "log.jsonl"
 #define TF_RUN_LOCK "lock"
 

@@ -204,8 +204,8 @@ static bool own_name(const char *name)
 {
     uint64_t step;
     return tf_rundir_regular_step(name, &step) || strcmp(name, TF_RUN_RESUME) == 0 ||
-           strcmp(name, TF_RUN_BEST) == 0 || strcmp(name, TF_RUN_LOG) == 0 ||
-           strcmp(name, TF_RUN_LOCK) == 0;
+           strcmp(name, TF_RUN_BEST) == 0 || strcmp(name, TF_RUN_VALID) == 0 ||
+           strcmp(name, TF_RUN_LOG) == 0 || strcmp(name, TF_RUN_LOCK) == 0;
 }
 
 /* Is the path a link to one of the files that d has? Closes d. */

@@ -31,8 +31,12 @@ struct tf_saver {
 
 char *tf_save_name(enum tf_save_kind kind, uint64_t step)
 {
-    return kind == TF_SAVE_REGULAR ? tf_rundir_regular_name(step)
-                                   : tf_xstrdup(kind == TF_SAVE_BEST ? TF_RUN_BEST : TF_RUN_RESUME);
+    static const char *const names[] = {
+        [TF_SAVE_RESUME] = TF_RUN_RESUME,
+        [TF_SAVE_BEST] = TF_RUN_BEST,
+        [TF_SAVE_VALID] = TF_RUN_VALID,
+    };
+    return kind == TF_SAVE_REGULAR ? tf_rundir_regular_name(step) : tf_xstrdup(names[kind]);
 }
 
 struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
@@ -64,13 +68,19 @@ void tf_saver_free(struct tf_saver *s)
     free(s);
 }
 
+/* The first so many are in the file. */
+static int blocks(const struct tf_saver *s)
+{
+    return s->kind == TF_SAVE_VALID ? 1 : TF_BLOCKS;
+}
+
 /* A finite gradient can produce weights or moments that are not (its square overflows). They are
  * never written. */
 static int check_finite(const struct tf_saver *s, struct tf_err *err)
 {
     static const char *const what[] = {"a weight", "a first moment", "a second moment",
                                        "a moving average"};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < blocks(s); i++)
         if (s->block[i] != NULL &&
             !tf_tensor_finite(TF_F32, s->block[i], s->params->size * sizeof *s->block[i]))
             return tf_fail_status(err, TF_DIVERGED, "diverged at step %llu: %s is not finite",
@@ -85,9 +95,13 @@ static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
     struct tf_header h = c->header;
     struct tf_arena a = {0};
     struct tf_state records[TF_STATE_RECORDS];
-    size_t n_records = tf_state_records(records, &a, &s->state, &c->settings, &c->batches), n = 0;
+    const bool model = s->kind == TF_SAVE_VALID;
+    size_t n_records =
+               model ? 0 : tf_state_records(records, &a, &s->state, &c->settings, &c->batches),
+           n = 0;
     struct tf_tensor *t = tf_arena_zalloc(&a, 4 * s->params->n * sizeof *t);
-    for (int i = 0; i < 4; i++)
+    h.kind = model ? "model" : h.kind;
+    for (int i = 0; i < blocks(s); i++)
         if (s->block[i] != NULL) {
             memcpy(t + n, tf_model_tensors(&a, s->params, s->block[i], prefix[i]),
                    s->params->n * sizeof *t);
@@ -107,8 +121,8 @@ static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *e
         return -1;
     int rc = tf_rundir_read(s->dir, out->temp, &m, TF_MODEL_CHECK, err);
     if (rc == 0) {
-        rc = tf_state_read(&state, &m, err);
-        if (rc == 0 && !tf_state_same(&state, &s->state))
+        rc = s->kind == TF_SAVE_VALID ? 0 : tf_state_read(&state, &m, err);
+        if (rc == 0 && s->kind != TF_SAVE_VALID && !tf_state_same(&state, &s->state))
             rc = tf_fail(err, "another state than was written");
         tf_model_release(&m);
     }
@@ -172,7 +186,7 @@ int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
     if (s->joinable)
         pthread_join(s->thread, NULL);
     s->running = false;
-    if (s->written && s->kind != TF_SAVE_BEST)
+    if (s->written && s->kind != TF_SAVE_BEST && s->kind != TF_SAVE_VALID)
         tf_saver_set_last(s, s->writing);
     if (s->err.status != 0) {
         *err = s->err;
@@ -196,7 +210,8 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
 {
     if (tf_saver_wait(s, err) < 0)
         return -1;
-    for (int i = 0; i < TF_BLOCKS; i++)
+    s->kind = kind;
+    for (int i = 0; i < blocks(s); i++)
         if (s->block[i] != NULL &&
             tf_stepper_collect(from, s->block[i], (enum tf_stepper_block)i, err) != 0)
             return -1;
@@ -205,7 +220,6 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     s->name = tf_save_name(kind, state->step);
     s->writing = tf_rundir_file(s->dir->path, s->name);
     s->state = *state;
-    s->kind = kind;
     s->best = best;
     s->written = false;
     memset(&s->err, 0, sizeof s->err);

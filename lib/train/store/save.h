@@ -19,6 +19,7 @@ enum tf_save_kind {
     TF_SAVE_REGULAR, /* ckpt-STEP.tfm; then tf_rundir_retain */
     TF_SAVE_RESUME,  /* resume.tfm */
     TF_SAVE_BEST,    /* best.tfm as a file of its own: no regular checkpoint is due at this step */
+    TF_SAVE_VALID,   /* valid.tfm: the weights alone, as a model */
 };
 
 /* The name of such a file, on the heap. */
