@@ -18,14 +18,20 @@ static struct tf_opt opts[] = {
                     "checkpoint"),
     OPT_STR(0, "pieces", &o.pieces, .arg = "FILE", .flags = TF_OPT_FILE, .needs = "vocab",
             .help = "Marian: its list of pieces and ids (vocab.yml), if they are not --vocab's"),
+    OPT_STR(0, "vocab-target", &o.vocab_target, .arg = "FILE", .flags = TF_OPT_FILE,
+            .needs = "vocab",
+            .help = "Marian: the SentencePiece model of the target, if it is not --vocab"),
+    OPT_CHOICE(0, "positions", &o.positions, tf_hf_position_words, .arg = "WORD", .def = "auto",
+               .flags = TF_OPT_SEMANTIC,
+               .help = "MarianMT: positions as Marian has them, or as transformers has; auto: t2t"),
     COMMON_OUTPUT(&output),
     OPT_END,
 };
 
 static const struct tf_tool tool = {
     .name = "tf-convert",
-    .synopsis = "[options] [MODEL] >FILE",
-    .summary = "convert models to and from safetensors and npz",
+    .synopsis = "[options] [MODEL|DIR] >FILE",
+    .summary = "convert models to and from other formats",
     .opts = opts,
     .max_args = 1,
     .stdin_modes = 1,

@@ -9,6 +9,7 @@
 
 enum { ENCODE = 1, DECODE = 2, TRAIN = 4, PIECES = 8, EXPORT = 16 };
 
+static bool target;
 static const char *model, *output;
 static struct tf_tokenize job;
 static struct tf_sp_train trainer;
@@ -38,6 +39,9 @@ static struct tf_opt opts[] = {
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
     OPT_GROUP("Encoding"),
+    OPT_FLAG(0, "target", &target, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
+             .help = "the text is of the target language: use the model's segmenter of that, if it "
+                     "has one of its own"),
     OPT_STR(0, "lang", &job.lang, .arg = "LABEL", .flags = TF_OPT_SEMANTIC, .modes = ENCODE,
             .help = "write this label of the language, such as en, to the header; later tools "
                     "compare it"),
@@ -149,7 +153,7 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     struct tf_vocab vocab;
     struct tf_out out = {0};
     struct tf_in in = {.fd = -1};
-    if (tf_vocab_read(&vocab, model, err) < 0)
+    if (tf_vocab_read(&vocab, model, target, err) < 0)
         return -1;
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);
     if (rc == 0)

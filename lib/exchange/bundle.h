@@ -14,8 +14,9 @@ struct tf_bundle {
     size_t n;
     const char *config; /* JSON text of config_n bytes, or NULL */
     size_t config_n;
-    const uint8_t *vocab; /* SentencePiece model bytes, or NULL */
-    size_t vocab_n;
+    /* SentencePiece model bytes, or NULL; the target's is NULL where one serves both sides */
+    const uint8_t *vocab, *vocab_target;
+    size_t vocab_n, vocab_target_n;
 };
 void tf_bundle_release(struct tf_bundle *b);
 

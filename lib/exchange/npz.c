@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOBS = 2 /* arrays that are not tensors: config and vocab */ };
+enum { BLOBS = 3 /* arrays that are not tensors: config and vocabularies */ };
 static const char suffix[] = ".npy";
 enum { SUFFIX_N = sizeof suffix - 1 };
 
@@ -149,7 +149,8 @@ static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_e
 
 static bool is_blob(const char *name)
 {
-    return !strcmp(name, "config") || !strcmp(name, "vocab");
+    return strcmp(name, "config") == 0 || strcmp(name, "vocab") == 0 ||
+           strcmp(name, "vocab_target") == 0;
 }
 
 static int read_members(struct tf_bundle *b, struct tf_zip *z, struct tf_err *err)
@@ -178,6 +179,9 @@ static int read_members(struct tf_bundle *b, struct tf_zip *z, struct tf_err *er
         } else if (*t[i].name == 'c') {
             b->config = t[i].data;
             b->config_n = t[i].bytes;
+        } else if (strcmp(t[i].name, "vocab_target") == 0) {
+            b->vocab_target = t[i].data;
+            b->vocab_target_n = t[i].bytes;
         } else {
             b->vocab = t[i].data;
             b->vocab_n = t[i].bytes;
@@ -234,6 +238,7 @@ int tf_npz_write(struct tf_out *out, const struct tf_bundle *b, struct tf_err *e
     const struct tf_tensor blobs[BLOBS] = {
         {"config", TF_U8, 1, {b->config_n}, b->config, b->config_n, 0},
         {"vocab", TF_U8, 1, {b->vocab_n}, b->vocab, b->vocab_n, 0},
+        {"vocab_target", TF_U8, 1, {b->vocab_target_n}, b->vocab_target, b->vocab_target_n, 0},
     };
     if (b->n > TF_MAX_TENSORS)
         return tf_fail(err, "%zu tensors: too many", b->n);

@@ -201,6 +201,10 @@ static int place_tensors(struct reading *d, const uint8_t *data, size_t n, struc
         if (strcmp(e->t.name, "vocab") == 0 && e->t.dtype == TF_U8 && e->t.rank == 1) {
             b->vocab = e->t.data;
             b->vocab_n = e->t.bytes;
+        } else if (strcmp(e->t.name, "vocab_target") == 0 && e->t.dtype == TF_U8 &&
+                   e->t.rank == 1) {
+            b->vocab_target = e->t.data;
+            b->vocab_target_n = e->t.bytes;
         } else {
             b->tensors[b->n++] = e->t;
         }
@@ -256,7 +260,7 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     static const char zeros[8];
     struct tf_buf head = {0};
     struct tf_json j = {.out = &head};
-    struct tf_tensor *t = tf_xarray(NULL, b->n + 1, sizeof *t);
+    struct tf_tensor *t = tf_xarray(NULL, b->n + 2, sizeof *t);
     size_t n = b->n;
     uint64_t at = 0;
     for (size_t i = 0; i < n; i++)
@@ -268,6 +272,13 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
                                     .dims = {b->vocab_n},
                                     .data = b->vocab,
                                     .bytes = b->vocab_n};
+    if (b->vocab_target != NULL)
+        t[n++] = (struct tf_tensor){.name = "vocab_target",
+                                    .dtype = TF_U8,
+                                    .rank = 1,
+                                    .dims = {b->vocab_target_n},
+                                    .data = b->vocab_target,
+                                    .bytes = b->vocab_target_n};
     qsort(t, n, sizeof *t, by_size_and_name);
     tf_buf_add(&head, zeros, sizeof zeros);
     tf_json_open(&j, '{');

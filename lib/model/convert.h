@@ -16,6 +16,7 @@ enum tf_format {
 };
 /* of those that are written: "auto", "tfm", "safetensors", "npz"; NULL at the end */
 extern const char *const tf_format_names[];
+extern const char *const tf_hf_position_words[]; /* "auto", "t2t", "halves"; NULL at the end */
 extern const char *const tf_convert_dtypes[]; /* "same", "f32", "f16", "bf16"; NULL at the end */
 
 struct tf_convert_opts {
@@ -26,8 +27,11 @@ struct tf_convert_opts {
     /* paths, or NULL: a configuration in JSON and a SentencePiece model, used instead of those in
      * the input */
     const char *config, *vocab;
-    /* or NULL: the pieces of vocab by the ids of the model (text/piece_list.h) */
-    const char *pieces;
+    /* or NULL, of another program's model: the pieces of vocab by the ids of the model
+     * (text/piece_list.h); the SentencePiece model of the target, if it is not the source's */
+    const char *pieces, *vocab_target;
+    /* of a MarianMT model: enum tf_hf_positions */
+    int positions;
 };
 
 /* Read a model or checkpoint, whose format is detected from its first bytes (of what a gzip file

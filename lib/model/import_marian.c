@@ -268,26 +268,17 @@ static struct tf_names names_of(const struct import *m)
 
 /* ---- all of it ---- */
 
-/* The id of a piece, which Marian looks up by its text; -1: none. */
-static int64_t id_of(const char *const *texts, size_t n, const char *piece)
-{
-    for (size_t i = 0; i < n; i++)
-        if (texts[i] != NULL && strcmp(texts[i], piece) == 0)
-            return (int64_t)i;
-    return -1;
-}
-
+/* Ids, which Marian looks up by the text of a piece. */
 static int read_vocab(struct import *m, int64_t *unk, const void *vocab, size_t vocab_n,
                       struct tf_err *err)
 {
-    const char *const *texts;
-    size_t n;
-    if (tf_sp_texts(&m->b->arena, vocab, vocab_n, &texts, &n, err) != 0)
+    if (tf_sp_check(vocab, vocab_n, err) != 0)
         return tf_context(err, "vocabulary");
-    m->c.eos = id_of(texts, n, "</s>");
-    m->c.bos = id_of(texts, n, "<s>"); /* that Marian has neither is no matter: start is zero */
-    m->c.pad = id_of(texts, n, "<pad>");
-    *unk = id_of(texts, n, "<unk>");
+    m->c.eos = tf_sp_id(vocab, vocab_n, "</s>");
+    /* That Marian has neither of these is no matter: start is zero. */
+    m->c.bos = tf_sp_id(vocab, vocab_n, "<s>");
+    m->c.pad = tf_sp_id(vocab, vocab_n, "<pad>");
+    *unk = tf_sp_id(vocab, vocab_n, "<unk>");
     if (m->c.eos < 0)
         return tf_fail(err, "vocabulary: no piece </s>");
     return 0;

@@ -1,44 +1,158 @@
 /* piece_list.c - see piece_list.h. */
 #include "text/piece_list.h"
 #include "base/input.h"
+#include "base/json.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include "exchange/yaml.h"
 #include "stream/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static int by_id(const char **texts, const struct tf_yaml *y, struct tf_err *err)
+/* Pieces with their ids, in the order of the file. */
+struct list {
+    struct tf_arena *a;
+    const char **piece; /* on the heap */
+    int64_t *id;
+    size_t n;
+};
+
+static void add(struct list *l, const char *piece, size_t n, int64_t id)
 {
-    if (y->n == 0)
-        return tf_fail(err, "no pieces");
-    for (size_t i = 0; i < y->n; i++) {
-        const struct tf_yaml_entry *e = &y->v[i];
+    l->piece = tf_xarray(l->piece, l->n + 1, sizeof *l->piece);
+    l->id = tf_xarray(l->id, l->n + 1, sizeof *l->id);
+    l->piece[l->n] = tf_arena_strndup(l->a, piece, n);
+    l->id[l->n++] = id;
+}
+
+static int read_yaml(struct list *l, const char *bytes, size_t size, struct tf_err *err)
+{
+    struct tf_yaml y;
+    if (tf_yaml_read(&y, l->a, bytes, size, err) != 0)
+        return -1;
+    for (size_t i = 0; i < y.n; i++) {
+        const struct tf_yaml_entry *e = &y.v[i];
         int64_t id;
         if (e->n != 1)
             return tf_fail(err, "'%s': not an id", e->key);
-        if (tf_parse_int(&id, e->v[0], 0, (int64_t)y->n - 1, err) != 0)
+        if (tf_parse_int(&id, e->v[0], 0, (int64_t)y.n - 1, err) != 0)
             return tf_context(err, "'%s'", e->key);
-        if (texts[id] != NULL)
-            return tf_fail(err, "'%s' and '%s' have the id %lld", texts[id], e->key, (long long)id);
-        texts[id] = e->key;
+        add(l, e->key, strlen(e->key), id);
     }
+    return 0;
+}
+
+static void read_lines(struct list *l, const char *p, size_t size)
+{
+    for (const char *end = p + size; p < end;) {
+        const char *lf = memchr(p, '\n', (size_t)(end - p));
+        const size_t n = (size_t)((lf != NULL ? lf : end) - p);
+        add(l, p, n, (int64_t)l->n);
+        p += n + 1;
+    }
+}
+
+/* One entry of the object or array; 0 at its end, 1 after an entry. */
+static int read_json_entry(struct list *l, struct tf_json_reader *r, bool object,
+                           struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    if (tf_json_next(r, &kind, err) != 0)
+        return -1;
+    if (kind == TF_JSON_OBJECT_END || kind == TF_JSON_ARRAY_END)
+        return 0;
+    if (!object && kind != TF_JSON_STRING)
+        return tf_fail(err, "entry %zu: not a text", l->n);
+    if (memchr(r->text.p, 0, r->text.len) != NULL)
+        return tf_fail(err, "entry %zu: a piece with a NUL", l->n);
+    add(l, r->text.p, r->text.len, (int64_t)l->n);
+    if (!object)
+        return 1;
+    const char *piece = l->piece[l->n - 1];
+    if (tf_json_next(r, &kind, err) != 0)
+        return -1;
+    if (kind != TF_JSON_NUMBER || !r->is_int || r->negative || r->uint > TF_MAX_VOCAB)
+        return tf_fail(err, "'%s': not an id", piece);
+    l->id[l->n - 1] = (int64_t)r->uint;
+    return 1;
+}
+
+static int read_json(struct list *l, const char *bytes, size_t size, struct tf_err *err)
+{
+    struct tf_json_reader r;
+    enum tf_json_kind kind;
+    tf_json_read(&r, bytes, size);
+    int rc = tf_json_next(&r, &kind, err);
+    if (rc == 0 && kind != TF_JSON_OBJECT && kind != TF_JSON_ARRAY)
+        rc = tf_fail(err, "neither an object nor an array");
+    const bool object = rc == 0 && kind == TF_JSON_OBJECT;
+    if (rc == 0)
+        do
+            rc = read_json_entry(l, &r, object, err);
+        while (rc > 0);
+    if (rc == 0)
+        rc = tf_json_next(&r, &kind, err); /* the end */
+    tf_json_read_release(&r);
+    return rc;
+}
+
+static int by_id(struct list *l, const char **texts, struct tf_err *err)
+{
+    if (l->n == 0)
+        return tf_fail(err, "no pieces");
+    for (size_t i = 0; i < l->n; i++) {
+        const int64_t id = l->id[i];
+        if ((size_t)id >= l->n)
+            return tf_fail(err, "'%s': the id %lld in a list of %zu", l->piece[i], (long long)id,
+                           l->n);
+        if (texts[id] != NULL)
+            return tf_fail(err, "'%s' and '%s' have the id %lld", texts[id], l->piece[i],
+                           (long long)id);
+        texts[id] = l->piece[i];
+    }
+    return 0;
+}
+
+/* Does the first line end with a colon and a number? */
+static bool is_yaml(const char *p, size_t n)
+{
+    const char *lf = memchr(p, '\n', n);
+    const char *end = lf != NULL ? lf : p + n, *q = end;
+    while (q > p && q[-1] >= '0' && q[-1] <= '9')
+        q--;
+    return q < end && q - p > 2 && q[-1] == ' ' && q[-2] == ':';
+}
+
+static int read_any(struct list *l, const char *bytes, size_t size, struct tf_err *err)
+{
+    const size_t space = strspn(bytes, " \t\r\n");
+    if (space < size && (bytes[space] == '{' || bytes[space] == '['))
+        return read_json(l, bytes, size, err);
+    if (is_yaml(bytes, size))
+        return read_yaml(l, bytes, size, err);
+    if (memchr(bytes, 0, size) != NULL)
+        return tf_fail(err, "not a list of pieces");
+    read_lines(l, bytes, size);
     return 0;
 }
 
 int tf_piece_list_read(const char *const **texts, size_t *n, struct tf_arena *a, const char *path,
                        struct tf_err *err)
 {
-    struct tf_yaml y;
     char *bytes;
     size_t size;
+    struct list l = {.a = a};
     if (tf_read_file(&bytes, &size, path, TF_MAX_VOCAB, err) != 0)
         return -1;
-    int rc = tf_yaml_read(&y, a, bytes, size, err);
+    int rc = read_any(&l, bytes, size, err);
     free(bytes);
-    const char **v = rc == 0 ? tf_arena_zalloc(a, (y.n + 1) * sizeof *v) : NULL;
+    const char **v = rc == 0 ? tf_arena_zalloc(a, (l.n + 1) * sizeof *v) : NULL;
     if (rc == 0)
-        rc = by_id(v, &y, err);
+        rc = by_id(&l, v, err);
     *texts = v;
-    *n = rc == 0 ? y.n : 0;
+    *n = rc == 0 ? l.n : 0;
+    free(l.piece);
+    free(l.id);
     return rc == 0 ? 0 : tf_context(err, "%s", path);
 }

@@ -84,3 +84,14 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
     *n_texts = pieces;
     return 0;
 }
+
+int64_t tf_sp_id(const void *bytes, size_t n, const char *text)
+{
+    const size_t len = strlen(text);
+    struct tf_proto_piece piece;
+    int64_t id = 0;
+    for (struct tf_span left = {bytes, n}; tf_proto_piece(&left, &piece); id++)
+        if (piece.text.n == len && memcmp(piece.text.p, text, len) == 0)
+            return id;
+    return -1;
+}

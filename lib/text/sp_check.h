@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include <stddef.h>
+#include <stdint.h>
 
 #define TF_MAX_PIECE ((size_t)2 << 10) /* bytes of a piece */
 #define TF_MAX_PIECES ((size_t)1 << 22)
@@ -20,5 +21,8 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
  * a piece that is not UTF-8. */
 int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
                 size_t *n_texts, struct tf_err *err) TF_MUST_CHECK;
+
+/* The id of the piece with that text in a vocabulary that tf_sp_check accepts; -1: none. */
+int64_t tf_sp_id(const void *bytes, size_t n, const char *text);
 
 #endif

@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tf_vocab_read(struct tf_vocab *v, const char *path, struct tf_err *err)
+int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, struct tf_err *err)
 {
     *v = (struct tf_vocab){0};
-    if (tf_vocab_file_read(&v->bytes, &v->n, path, err) < 0 ||
+    const int rc = target ? tf_vocab_file_read_target(&v->bytes, &v->n, v->hash, path, err)
+                          : tf_vocab_file_read(&v->bytes, &v->n, path, err);
+    if (rc != 0 ||
         (tf_vocab_file_check(v->bytes, v->n, err) < 0 && tf_context(err, "%s", path))) {
         tf_vocab_release(v);
         return -1;
     }
-    tf_sha256_of(v->hash, v->bytes, v->n);
+    if (!target)
+        tf_sha256_of(v->hash, v->bytes, v->n);
     return 0;
 }
 
@@ -37,7 +40,7 @@ int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
 
 int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err)
 {
-    return tf_vocab_read(v, path, err) < 0 ? -1 : tf_vocab_parse(v, path, err);
+    return tf_vocab_read(v, path, false, err) < 0 ? -1 : tf_vocab_parse(v, path, err);
 }
 
 void tf_vocab_release(struct tf_vocab *v)

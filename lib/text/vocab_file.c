@@ -1,5 +1,6 @@
 /* vocab_file.c - see vocab_file.h. */
 #include "text/vocab_file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "stream/model.h"
 #include "stream/recognise.h"
@@ -7,8 +8,9 @@
 
 #include <string.h>
 
-/* Copy the vocabulary of a model of tf-train. */
-static int from_model(char **bytes, size_t *n, struct tf_in *in, struct tf_err *err)
+/* Copy the vocabulary of a model of tf-train, or its segmenter of targets, if it has one. */
+static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, uint8_t hash[32],
+                      struct tf_err *err)
 {
     struct tf_model_file m;
     /* All of it, though the vocabulary comes first: a damaged model is not used, nor is its
@@ -22,16 +24,20 @@ static int from_model(char **bytes, size_t *n, struct tf_in *in, struct tf_err *
                      "with)",
                      in->name);
     } else {
-        *n = m.vocab_n;
+        const struct tf_value *own = target ? tf_value_get(&m.state, "vocab_target") : NULL;
+        const bool has_own = own != NULL && own->kind == TF_BYTES;
+        *n = has_own ? own->n : m.vocab_n;
         *bytes = tf_xmalloc(*n + 1);
-        memcpy(*bytes, m.vocab, *n);
+        memcpy(*bytes, has_own ? (const void *)own->text : m.vocab, *n);
+        tf_sha256_of(hash, m.vocab, m.vocab_n);
         (*bytes)[*n] = 0;
     }
     tf_model_release(&m);
     return rc;
 }
 
-int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err)
+static int read_side(char **bytes, size_t *n, const char *path, bool target, uint8_t hash[32],
+                     struct tf_err *err)
 {
     struct tf_in in;
     *bytes = NULL;
@@ -43,11 +49,25 @@ int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err 
     if (have < 0)
         rc = -1;
     else if (have >= TF_LABEL_N && tf_label_begins(in.buf + in.pos, (size_t)have))
-        rc = from_model(bytes, n, &in, err);
+        rc = from_model(bytes, n, &in, target, hash, err);
     else if ((rc = tf_in_all(&in, bytes, n, TF_MAX_VOCAB, err)) == 0 && *n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
+    else if (rc == 0)
+        tf_sha256_of(hash, *bytes, *n);
     tf_in_close(&in);
     return rc;
+}
+
+int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err)
+{
+    uint8_t unused[32];
+    return read_side(bytes, n, path, false, unused, err);
+}
+
+int tf_vocab_file_read_target(char **bytes, size_t *n, uint8_t hash[32], const char *path,
+                              struct tf_err *err)
+{
+    return read_side(bytes, n, path, true, hash, err);
 }
 
 int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)

@@ -10,15 +10,18 @@ struct tf_vocab {
     struct tf_sp *sp;
     char *bytes; /* of the SentencePiece model, n */
     size_t n;
-    uint8_t hash[32]; /* SHA-256 of the bytes, which identifies the vocabulary in streams */
+    /* SHA-256 of the bytes, which identifies the vocabulary in streams; of a segmenter of targets,
+     * that of the vocabulary whose ids it has */
+    uint8_t hash[32];
 };
 
 /* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. Errors name
  * the path: reading, a model that sp_check.h rejects, a model of tf-train without a vocabulary. */
-int tf_vocab_read(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
+int tf_vocab_read(struct tf_vocab *v, const char *path, bool target,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* Let SentencePiece parse the bytes, which opens no file. */
 int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
-/* Both. */
+/* Both, for either side. */
 int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_vocab_release(struct tf_vocab *v);
 /* Set the hash, size and special ids of a stream's header. */

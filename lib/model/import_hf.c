@@ -1,0 +1,292 @@
+/* import_hf.c - see import_hf_private.h. */
+#include "model/import_hf_private.h"
+#include "base/buf.h"
+#include "cbor/json.h"
+#include "model/names_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct import {
+    struct tf_bundle *b;
+    struct tf_value json;
+    struct tf_config c;
+    int64_t pad;    /* pad_token_id */
+    bool tied;      /* the output projection is the decoder's embedding */
+    struct tf_buf refused;
+};
+
+/* ---- config.json ---- */
+
+static void refuse(struct import *m, const char *key, const char *value)
+{
+    tf_buf_printf(&m->refused, "%s%s: %s", m->refused.len > 0 ? ", " : "", key, value);
+}
+
+/* A flag that has to be `want`, or absent. */
+static int require_flag(struct import *m, const char *key, bool want, struct tf_err *err)
+{
+    bool got = want;
+    if (tf_value_bool_of(&m->json, key, &got, err) < 0)
+        return -1;
+    if (got != want)
+        refuse(m, key, got ? "true" : "false");
+    return 0;
+}
+
+/* An integer that has to be there. */
+static int number(struct import *m, const char *key, int64_t most, int64_t *to, struct tf_err *err)
+{
+    const int rc = tf_value_int_of(&m->json, key, 0, most, to, err);
+    return rc == 1 ? tf_fail(err, "%s is missing", key) : rc;
+}
+
+/* The same of both stacks. */
+static int both(struct import *m, const char *what, int64_t most, int64_t *to, struct tf_err *err)
+{
+    char key[64], other[64], value[32];
+    int64_t more;
+    snprintf(key, sizeof key, "encoder_%s", what);
+    snprintf(other, sizeof other, "decoder_%s", what);
+    if (number(m, key, most, to, err) != 0 || number(m, other, most, &more, err) != 0)
+        return -1;
+    snprintf(value, sizeof value, "%" PRId64, more);
+    if (*to != more)
+        refuse(m, other, value);
+    return 0;
+}
+
+static int read_activation(struct import *m, struct tf_err *err)
+{
+    const char *word = "swish";
+    if (tf_value_text_of(&m->json, "activation_function", &word, err) < 0)
+        return -1;
+    m->c.activation = strcmp(word, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
+    if (strcmp(word, "relu") != 0 && strcmp(word, "swish") != 0 && strcmp(word, "silu") != 0)
+        refuse(m, "activation_function", word);
+    return 0;
+}
+
+static int read_type(struct import *m, struct tf_err *err)
+{
+    const char *type = "missing";
+    if (tf_value_text_of(&m->json, "model_type", &type, err) < 0)
+        return -1;
+    return strcmp(type, "marian") == 0
+               ? 0
+               : tf_fail(err, "model_type: %s: only marian is supported", type);
+}
+
+static int read_flags(struct import *m, struct tf_err *err)
+{
+    bool share = true;
+    m->tied = true;
+    if (require_flag(m, "scale_embedding", true, err) != 0 ||
+        require_flag(m, "normalize_before", false, err) != 0 ||
+        require_flag(m, "normalize_embedding", false, err) != 0 ||
+        require_flag(m, "add_final_layer_norm", false, err) != 0 ||
+        require_flag(m, "static_position_embeddings", true, err) != 0 ||
+        tf_value_bool_of(&m->json, "share_encoder_decoder_embeddings", &share, err) < 0 ||
+        tf_value_bool_of(&m->json, "tie_word_embeddings", &m->tied, err) < 0)
+        return -1;
+    m->c.tie = !m->tied ? TF_TIE_NONE : share ? TF_TIE_ALL : TF_TIE_DECODER;
+    if (!m->tied && share)
+        refuse(m, "tie_word_embeddings", "false with shared embeddings");
+    return 0;
+}
+
+static int read_sizes(struct import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    int64_t start, other;
+    if (number(m, "encoder_layers", TF_MAX_LAYERS, &c->encoder_layers, err) != 0 ||
+        number(m, "decoder_layers", TF_MAX_LAYERS, &c->decoder_layers, err) != 0 ||
+        number(m, "d_model", TF_MAX_WIDTH, &c->d_model, err) != 0 ||
+        both(m, "ffn_dim", TF_MAX_WIDTH, &c->d_ff, err) != 0 ||
+        both(m, "attention_heads", 1024, &c->heads, err) != 0 ||
+        number(m, "vocab_size", 1 << 24, &c->vocab_size, err) != 0 ||
+        number(m, "eos_token_id", 1 << 24, &c->eos, err) != 0 ||
+        number(m, "pad_token_id", 1 << 24, &m->pad, err) != 0 ||
+        number(m, "decoder_start_token_id", 1 << 24, &start, err) != 0)
+        return -1;
+    other = c->vocab_size;
+    if (tf_value_int_of(&m->json, "decoder_vocab_size", 0, 1 << 24, &other, err) < 0)
+        return -1;
+    if (other != c->vocab_size)
+        refuse(m, "decoder_vocab_size", "another than vocab_size");
+    if (start != m->pad)
+        refuse(m, "decoder_start_token_id", "another than pad_token_id");
+    if (c->heads < 1 || c->d_model % c->heads != 0)
+        return tf_fail(err, "d_model %" PRId64 ": not a multiple of %" PRId64 " heads", c->d_model,
+                       c->heads);
+    c->d_k = c->d_v = c->d_model / c->heads;
+    return 0;
+}
+
+static int read_settings(struct import *m, struct tf_err *err)
+{
+    if (read_type(m, err) != 0 || read_flags(m, err) != 0 || read_activation(m, err) != 0 ||
+        read_sizes(m, err) != 0)
+        return -1;
+    return m->refused.len == 0 ? 0
+                               : tf_fail(err, "settings that are not supported: %.*s",
+                                         (int)m->refused.len, m->refused.p);
+}
+
+/* ---- the padding id ---- */
+
+static struct tf_tensor *find(const struct import *m, const char *name)
+{
+    for (size_t i = 0; i < m->b->n; i++)
+        if (strcmp(m->b->tensors[i].name, name) == 0)
+            return &m->b->tensors[i];
+    return NULL;
+}
+
+static const char *const of_vocab[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",
+                                       "model.decoder.embed_tokens.weight", "lm_head.weight",
+                                       "final_logits_bias"};
+enum { OF_VOCAB = sizeof of_vocab / sizeof *of_vocab };
+
+/* Is the last row of every embedding zero? */
+static bool pad_is_zero(const struct import *m)
+{
+    for (int i = 0; i < OF_VOCAB - 1; i++) {
+        const struct tf_tensor *t = find(m, of_vocab[i]);
+        if (t == NULL || t->rank != 2 || t->dims[0] != (uint64_t)m->c.vocab_size)
+            continue;
+        const size_t row = t->bytes / t->dims[0];
+        const char *last = (const char *)t->data + t->bytes - row;
+        for (size_t k = 0; k < row; k++)
+            if (last[k] != 0)
+                return false;
+    }
+    return true;
+}
+
+/* Without the last id: rows of embeddings, the last column of the bias. */
+static void drop_pad(struct import *m)
+{
+    for (int i = 0; i < OF_VOCAB; i++) {
+        struct tf_tensor *t = find(m, of_vocab[i]);
+        const int dim = i == OF_VOCAB - 1;
+        if (t == NULL || t->rank != 2 || t->dims[dim] != (uint64_t)m->c.vocab_size ||
+            (dim == 1 && t->dims[0] != 1))
+            continue; /* of another shape: an error later */
+        t->bytes -= t->bytes / t->dims[dim];
+        t->dims[dim]--;
+    }
+    m->c.vocab_size--;
+}
+
+static void choose_start(struct import *m)
+{
+    if (m->pad == m->c.vocab_size - 1 && m->c.vocab_size > 1 && pad_is_zero(m)) {
+        drop_pad(m);
+        m->c.start = TF_START_ZERO;
+        m->c.bos = m->c.pad = -1;
+    } else {
+        m->c.start = TF_START_BOS;
+        m->c.bos = m->c.pad = m->pad;
+    }
+}
+
+/* ---- tensors ---- */
+
+#define LINEAR(ours, theirs) {ours ".w", theirs ".weight"}, {ours ".b", theirs ".bias"}
+#define ATTENTION(ours, theirs) \
+    LINEAR(ours ".o", theirs ".out_proj"), \
+        {ours ".norm.g", theirs "_layer_norm.weight"}, {ours ".norm.b", theirs "_layer_norm.bias"}
+
+static const struct tf_names_row of_layers[] = {
+    {"self.qkv.w", "self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight"},
+    {"self.qkv.b", "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
+    ATTENTION("self", "self_attn"),
+    LINEAR("cross.q", "encoder_attn.q_proj"),
+    {"cross.kv.w", "encoder_attn.k_proj.weight encoder_attn.v_proj.weight"},
+    {"cross.kv.b", "encoder_attn.k_proj.bias encoder_attn.v_proj.bias"},
+    ATTENTION("cross", "encoder_attn"),
+    LINEAR("ff.1", "fc1"),
+    LINEAR("ff.2", "fc2"),
+    {"ff.norm.g", "final_layer_norm.weight"},
+    {"ff.norm.b", "final_layer_norm.bias"},
+    {NULL, NULL},
+};
+
+static const struct tf_names_row of_model[] = {
+    {"embed", "model.shared.weight model.encoder.embed_tokens.weight "
+              "model.decoder.embed_tokens.weight lm_head.weight"},
+    {"enc.embed", "model.encoder.embed_tokens.weight"},
+    {"dec.embed", "model.decoder.embed_tokens.weight lm_head.weight"},
+    {"dec.project.b", "final_logits_bias"},
+    {NULL, NULL},
+};
+
+/* With tie_word_embeddings false. */
+static const struct tf_names_row of_untied[] = {
+    {"enc.embed", "model.encoder.embed_tokens.weight"},
+    {"dec.embed", "model.decoder.embed_tokens.weight"},
+    {"dec.project", "lm_head.weight"},
+    {"dec.project.b", "final_logits_bias"},
+    {NULL, NULL},
+};
+
+static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
+                          const char *word, size_t n)
+{
+    (void)f;
+    snprintf(to, TF_FOREIGN_NAME, "model.%s.layers.%" PRId64 ".%.*s",
+             decoder ? "decoder" : "encoder", layer, (int)n, word);
+}
+
+/* Tables of sinusoids, in older files. */
+static bool is_extra(const char *name)
+{
+    return strcmp(name, "model.encoder.embed_positions.weight") == 0 ||
+           strcmp(name, "model.decoder.embed_positions.weight") == 0;
+}
+
+struct tf_names tf_hf_names(bool tied)
+{
+    return (struct tf_names){.of_layers = of_layers,
+                             .of_model = tied ? of_model : of_untied,
+                             .of_layer = name_of_layer,
+                             .transposed = true,
+                             .is_extra = is_extra};
+}
+
+int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
+                 enum tf_hf_positions positions, struct tf_err *err)
+{
+    const bool halves = positions == TF_HF_HALVES;
+    struct import m = {.b = b,
+                       .c = {.dialect = TF_AS_T2T,
+                             .positions = TF_POS_SIN,
+                             .position_table = halves ? TF_TABLE_HALVES : TF_TABLE_DIALECT,
+                             .norm_eps = halves ? 1e-5 : 1e-6,
+                             .attention_bias = true,
+                             .output_bias = true,
+                             .source_eos = true,
+                             .dropout = 0.1, /* for training from it */
+                             .label_smoothing = 0.1,
+                             .initializer = TF_INITIALIZER_SCALED}};
+    int rc = tf_value_from_json_text(&m.json, &b->arena, json, n, TF_JSON_PLAIN, "value", err);
+    if (rc == 0 && m.json.kind != TF_MAP)
+        rc = tf_fail(err, "not a JSON object");
+    if (rc == 0)
+        rc = read_settings(&m, err);
+    tf_buf_release(&m.refused);
+    if (rc != 0)
+        return tf_context(err, "config.json");
+    choose_start(&m);
+    if (tf_config_check(&m.c, err) != 0)
+        return -1;
+    struct tf_params p;
+    const struct tf_names f = tf_hf_names(m.tied);
+    tf_params_init(&p, &m.c);
+    rc = tf_names_import(&f, b, &m.c, &p, err);
+    tf_params_release(&p);
+    *c = m.c;
+    return rc;
+}

@@ -1,0 +1,190 @@
+/* model_dir.c - see model_dir_private.h. */
+#include "model/model_dir_private.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "exchange/yaml.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILES = 1000, MAX_SETTINGS = 1 << 20 };
+
+struct dir {
+    struct tf_arena *a;
+    const char *path;
+    const char *name[MAX_FILES];
+    size_t n;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int list(struct dir *d, struct tf_err *err)
+{
+    DIR *open = opendir(d->path);
+    struct dirent *e;
+    if (open == NULL)
+        return tf_fail_errno(err, "%s", d->path);
+    for (errno = 0; d->n < MAX_FILES && (e = readdir(open)) != NULL; errno = 0)
+        if (e->d_name[0] != '.')
+            d->name[d->n++] = tf_arena_strndup(d->a, e->d_name, strlen(e->d_name));
+    const int failed = errno;
+    closedir(open);
+    errno = failed;
+    if (failed != 0)
+        return tf_fail_errno(err, "%s", d->path);
+    qsort(d->name, d->n, sizeof *d->name, by_name);
+    return d->n < MAX_FILES ? 0 : tf_fail(err, "%s: more than %d files", d->path, MAX_FILES - 1);
+}
+
+/* The path of a file below the directory. */
+static const char *at(const struct dir *d, const char *name)
+{
+    const size_t n = strlen(d->path) + strlen(name) + 2;
+    char *path = tf_arena_alloc(d->a, n);
+    snprintf(path, n, "%s/%s", d->path, name);
+    return path;
+}
+
+/* The path of that file, or NULL. */
+static const char *has(const struct dir *d, const char *name)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (strcmp(d->name[i], name) == 0)
+            return at(d, name);
+    return NULL;
+}
+
+/* How many names match a pattern; *path is the first of them, if there is one. */
+static size_t matching(const struct dir *d, const char *pattern, const char **path)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (fnmatch(pattern, d->name[i], 0) == 0 && n++ == 0)
+            *path = at(d, d->name[i]);
+    return n;
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+    const size_t n = strlen(path), k = strlen(end);
+    return n >= k && strcmp(path + n - k, end) == 0;
+}
+
+/* ---- transformers ---- */
+
+static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    m->config = has(d, "config.json");
+    m->weights = has(d, "model.safetensors");
+    m->vocab = has(d, "source.spm");
+    m->vocab_target = has(d, "target.spm");
+    m->pieces = has(d, "vocab.json");
+    if (m->weights == NULL)
+        return tf_fail(err, "%s: no model.safetensors%s", d->path,
+                       has(d, "pytorch_model.bin") != NULL
+                           ? " (pytorch_model.bin is not read: save_pretrained() of transformers "
+                             "writes the other)"
+                           : "");
+    if (m->vocab == NULL || m->pieces == NULL)
+        return tf_fail(err, "%s: no %s", d->path, m->vocab == NULL ? "source.spm" : "vocab.json");
+    if (has(d, "target_vocab.json") != NULL)
+        return tf_fail(err, "%s: target_vocab.json: separate vocabularies are not supported",
+                       d->path);
+    return 0;
+}
+
+/* ---- Marian ---- */
+
+/* A file that the settings name: without the directory where it was when they were written. */
+static const char *named(const struct dir *d, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return has(d, slash != NULL ? slash + 1 : path);
+}
+
+static int read_settings(const struct dir *d, struct tf_model_dir *m, const char *path,
+                         struct tf_err *err)
+{
+    char *text;
+    size_t n;
+    struct tf_yaml y;
+    if (tf_read_file(&text, &n, path, MAX_SETTINGS, err) != 0)
+        return -1;
+    const int rc = tf_yaml_read(&y, d->a, text, n, err);
+    free(text);
+    if (rc != 0)
+        return tf_context(err, "%s", path);
+    const struct tf_yaml_entry *models = tf_yaml_find(&y, "models"),
+                               *vocabs = tf_yaml_find(&y, "vocabs");
+    if (models != NULL && models->n > 1)
+        return tf_fail(err, "%s: %zu models: name one of them, and --vocab", path, models->n);
+    m->weights = models != NULL && models->n == 1 ? named(d, models->v[0]) : NULL;
+    if (vocabs == NULL || vocabs->n == 0)
+        return 0;
+    const char *source = named(d, vocabs->v[0]), *target = named(d, vocabs->v[vocabs->n - 1]);
+    if (source == NULL || target == NULL)
+        return tf_fail(err, "%s: a vocabulary that is not in the directory", path);
+    if (ends_with(source, ".spm")) {
+        m->vocab = source;
+        m->vocab_target = target;
+    } else if (strcmp(source, target) == 0) {
+        m->pieces = source;
+    } else {
+        return tf_fail(err, "%s: separate vocabularies are not supported", path);
+    }
+    return 0;
+}
+
+static int one_of(const struct dir *d, const char *pattern, const char **path, struct tf_err *err)
+{
+    const char *found = NULL;
+    const size_t n = matching(d, pattern, &found);
+    if (n > 1 && *path == NULL)
+        return tf_fail(err, "%s: %zu files %s: name one of them, and --vocab", d->path, n, pattern);
+    *path = *path != NULL ? *path : found;
+    return 0;
+}
+
+static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    const char *settings = has(d, "decoder.yml");
+    if (settings == NULL)
+        (void)matching(d, "*decoder.yml", &settings);
+    if (settings == NULL)
+        (void)matching(d, "config*.yml", &settings);
+    if (settings != NULL && read_settings(d, m, settings, err) != 0)
+        return -1;
+    if (one_of(d, "*.npz", &m->weights, err) != 0 ||
+        one_of(d, "model*.bin*", &m->weights, err) != 0)
+        return -1;
+    if (m->weights == NULL)
+        return tf_fail(err, "%s: no model of a format that is known", d->path);
+    if (m->vocab == NULL) {
+        m->vocab = has(d, "source.spm");
+        m->vocab_target = has(d, "target.spm");
+    }
+    if (one_of(d, "*.spm", &m->vocab, err) != 0 ||
+        (m->pieces == NULL && m->vocab_target != NULL && one_of(d, "*vocab.yml", &m->pieces, err) != 0))
+        return -1;
+    return m->vocab != NULL ? 0 : tf_fail(err, "%s: no SentencePiece model (.spm)", d->path);
+}
+
+int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *path,
+                      struct tf_err *err)
+{
+    struct dir d = {.a = a, .path = path};
+    *m = (struct tf_model_dir){0};
+    if (list(&d, err) != 0)
+        return -1;
+    const int rc = has(&d, "config.json") != NULL ? read_hf(&d, m, err) : read_marian(&d, m, err);
+    if (m->vocab_target != NULL && m->vocab != NULL && strcmp(m->vocab, m->vocab_target) == 0)
+        m->vocab_target = NULL;
+    return rc;
+}

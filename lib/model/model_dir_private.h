@@ -1,0 +1,25 @@
+/* model_dir_private.h - which files of a directory are a model of another program, as the program
+ * or a download left them there. */
+#ifndef TF_MODEL_MODEL_DIR_PRIVATE_H
+#define TF_MODEL_MODEL_DIR_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* Paths, or NULL. */
+struct tf_model_dir {
+    const char *weights;
+    const char *config;               /* config.json of transformers */
+    const char *vocab, *vocab_target; /* SentencePiece models; NULL: the source's */
+    const char *pieces;               /* the ids of both, if they are not those of vocab */
+};
+
+/* transformers: config.json, model.safetensors, source.spm, target.spm, vocab.json.
+ * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or config*.yml
+ * names, or the only .npz or .bin and the .spm files; where the vocabularies are lists (.yml),
+ * source.spm and target.spm beside them. Texts are in the arena. Errors say what is missing, or that
+ * there are several. */
+int tf_model_dir_read(struct tf_model_dir *d, struct tf_arena *a, const char *path,
+                      struct tf_err *err) TF_MUST_CHECK;
+
+#endif
