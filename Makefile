@@ -139,11 +139,17 @@ tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH),,$B/tests/em
 slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score \
 	unit/model_gradient unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
 cases := $(if $(ARCH),TF_TEST_CASES=3)
+# ops/agreement has shown AddressSanitizer the same kernels.
+asan_slow := $(if $(findstring address,$(SAN)),$B/tests/ops/same_bytes.t)
+# AddressSanitizer saw in other tests the code that these run again.
+repeat := $(if $(findstring address,$(SAN)),tests/cli/documents.bats tests/cli/parallel.bats)
 # Only natively and without sanitizers: lints, which read sources, and whole pipelines, which would
 # take twice as long as all other tests, with the same tools.
 bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines%.bats \
-	tests/cli/first_hour.bats) $(if $(ARCH),tests/cli/cuda.bats),\
+	tests/cli/first_hour.bats) $(if $(ARCH),tests/cli/cuda.bats) $(repeat),\
 	$(wildcard tests/cli/*.bats tests/lint/*.bats)))
+# These take longest and come first, so that no processor is idle at the end.
+long := $(filter $(bats),$(patsubst %,tests/cli/%.bats,faults pipelines cuda train batch ranks))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 exchanges := $(mpis:%=$B/tests/bench/exchange-%)
@@ -462,7 +468,8 @@ test_env = PATH=$(call quoted,$(abspath $(run))/bin:)"$$PATH" \
 test_limit = $(if $(shell command -v pkill),BATS_TEST_TIMEOUT=1200)
 
 # TESTS='...': run only these.
-TESTS ?= $(if $(ARCH),$(filter-out $(slow),$(tests)),$(tests)) $(bats)
+TESTS ?= $(long) $(filter-out $(if $(ARCH),$(slow)) $(asan_slow),$(tests)) \
+	$(filter-out $(long),$(bats))
 # TESTS as prove runs them, and with another architecture the links that they need.
 runs = $(TESTS:$B/%=$(run)/%)
 run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \

@@ -1,6 +1,6 @@
 /* npz.c - read and write models as .npz files of numpy: uncompressed ZIP archives of .npy files
  * (numpy/lib/format.py). */
-#include "exchange/bundle.h"
+#include "exchange/npz.h"
 #include "base/bits.h"
 #include "exchange/zip_private.h"
 

@@ -1,5 +1,5 @@
 /* safetensors.c - read and write models as safetensors files. */
-#include "exchange/bundle.h"
+#include "exchange/safetensors.h"
 
 #include "base/hash.h"
 #include "base/memory.h"
@@ -14,12 +14,6 @@ static const char *const names[] = {
     [TF_F32] = "F32", [TF_F16] = "F16", [TF_BF16] = "BF16", [TF_F64] = "F64", [TF_I8] = "I8",
     [TF_U8] = "U8",   [TF_I32] = "I32", [TF_U32] = "U32",   [TF_I64] = "I64", [TF_U64] = "U64",
 };
-
-void tf_bundle_release(struct tf_bundle *b)
-{
-    tf_arena_release(&b->arena);
-    *b = (struct tf_bundle){0};
-}
 
 /* ---- reading ---- */
 

@@ -3,6 +3,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "cbor/json.h"
+#include "exchange/npz.h"
+#include "exchange/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "cbor/json.h"
 #include "exchange/marian_bin.h"
+#include "exchange/npz.h"
+#include "exchange/safetensors.h"
 #include "model/convert_private.h"
 #include "model/import_hf_private.h"
 #include "model/import_marian_private.h"

@@ -66,7 +66,7 @@ static inline bool tf_search_repeats(const uint32_t *ids, size_t t, size_t n, si
     return n > 0 && j + 1 >= n &&
            memcmp(ids + j + 1 - n, ids + t + 1 - n, (n - 1) * sizeof *ids) == 0;
 }
-/* The rules of opts in lp [rows, V]. search_rules.c */
+/* The rules of opts in lp [rows, V]. */
 void tf_search_rules(const struct tf_search *s, tf_mem *lp);
 
 /* The uniform number in (0, 1) for a draw of sentence i. */

@@ -1,6 +1,7 @@
 /* schema_private.h - the layout of every record, stated once. The table in schema.c drives encoding
- * (encode.c), decoding (decode.c), both directions of JSON (to_json.c, from_json.c), the checks of
- * the writer, the names that tf-cbor prints, and the test of formats/tf.cddl.
+ * (encode.c), decoding (decode.c), both directions of JSON (inspect_to_json.c,
+ * inspect_from_json.c), the checks of the writer, the names that tf-cbor prints, and the test of
+ * formats/tf.cddl.
  *
  * To add a field: a member of struct tf_record (stream.h), a row in schema.c, the line in tf.cddl.
  * Old files do not have it, so it is optional and comes after all others, but before a record's

@@ -228,3 +228,136 @@ END
     [ "$(grep -c '^ -> \|^ <- ' <<<"$output")" -eq 6 ]
     [[ $output =~ BLEU ]]
 }
+
+# hf_dir DIR FILE.npz [KEY=VALUE...]: the directory in which transformers has that model.
+hf_dir() {
+    mkdir -p "$1"
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" hf "$2" "$1" "${@:3}"
+    cp "$VOCAB" "$1/source.spm"
+    cp "$VOCAB" "$1/target.spm"
+    tf-tokenize --export-vocab -m "$VOCAB" | cut -f 1 |
+        jq -R -s -c 'split("\n")[:-1] | to_entries | map({(.value): .key}) | add + {"<last>": length}' >"$1/vocab.json"
+}
+
+fingerprint() { tf-info "$1" | grep '^model'; }
+
+@test "a directory of transformers is the model of Marian that it was made from" {
+    need jq
+    local size
+    size=$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)
+    for variant in '' tied=decoder tied=none 'transformer-ffn-activation=relu'; do
+        # shellcheck disable=SC2086
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$size" $variant
+        hf_dir dir m.npz
+        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        t 0 tf-convert dir -o d.tfm
+        [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ]
+        rm -r dir
+    done
+    expect_contains "$stderr" "dir/model.safetensors: MarianMT, 2 + 2 layers of width 16, relu"
+    expect_contains "$stderr" "--positions halves is what it computes there"
+    head -3 "$TEXT" | tf-translate -m d.tfm --normalize 1 | wc -l | grep -qx 3
+}
+
+@test "--positions halves: what transformers computes" {
+    need jq
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)"
+    hf_dir dir m.npz
+    tf-convert dir --positions halves -o m.tfm
+    head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
+    sed -n 11,15p "$TEXT" | tf-tokenize -m m.tfm >tgt.tfs
+    tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
+    paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' >pairs
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" score m.npz 3 halves <pairs >want
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" score m.npz 3 <pairs >other
+    far() { paste got "$1" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print (most > 1e-4) }'; }
+    [ "$(far want)" = 0 ]
+    [ "$(far other)" = 1 ]
+}
+
+@test "a directory of transformers that is not supported is refused by its settings" {
+    need jq
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)"
+    refused() { # WANT [KEY=VALUE...]
+        rm -rf dir
+        hf_dir dir m.npz "${@:2}"
+        t 1 tf-convert dir -o m.tfm
+        expect_error "$1"
+    }
+    refused 'config.json: model_type: m2m_100: only marian is supported' 'model_type="m2m_100"'
+    refused 'settings that are not supported: scale_embedding: false, activation_function: gelu, decoder_ffn_dim: 9' \
+        scale_embedding=false 'activation_function="gelu"' decoder_ffn_dim=9
+    refused 'd_model 16: not a multiple of 3 heads' encoder_attention_heads=3 decoder_attention_heads=3
+    refused "tensor 'model.encoder.layers.2.self_attn.q_proj.weight' is missing" encoder_layers=3
+    rm dir/vocab.json
+    t 1 tf-convert dir -o m.tfm
+    expect_error "dir: no vocab.json"
+    mv dir/model.safetensors dir/pytorch_model.bin
+    t 1 tf-convert dir -o m.tfm
+    expect_error "dir: no model.safetensors (pytorch_model.bin is not read"
+    mkdir empty
+    t 1 tf-convert empty -o m.tfm
+    expect_error "empty: no model of a format that is known"
+}
+
+@test "copies of a tied matrix that differ are refused" {
+    need jq
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" tied=decoder
+    "$TF_PYTHON" -c 'import numpy as np; w = dict(np.load("m.npz")); x = w["encoder_Wemb"]
+w["Wemb"] = w["decoder_Wemb"]; np.savez("two.npz", **w)'
+    t 1 tf-convert two.npz --vocab "$VOCAB" -o m.tfm
+    expect_error "tensors 'encoder_Wemb' and 'Wemb' should be one matrix, and differ from element 0 on"
+}
+
+@test "directories of Marian: decoder.yml, config.yml, or the only files" {
+    make m.npz
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    mkdir a b c
+    cp m.npz a/model.best.npz
+    cp "$VOCAB" a/v.spm
+    printf '%s\n' 'relative-paths: true' models: '  - /tmp/elsewhere/model.best.npz' vocabs: \
+        '  - v.spm' '  - v.spm' 'beam-size: 4' >a/decoder.yml
+    cp a/* b/
+    mv b/decoder.yml b/config.intgemm8bitalpha.yml
+    cp m.npz b/other.npz
+    cp m.npz "$VOCAB" c/
+    mv "c/$(basename "$VOCAB")" c/vocab.spm
+    for d in a b c; do
+        tf-convert $d -o $d.tfm
+        [ "$(fingerprint $d.tfm)" = "$(fingerprint m.tfm)" ]
+    done
+    cp m.npz c/second.npz
+    t 1 tf-convert c -o x.tfm
+    expect_error "c: 2 files *.npz: name one of them, and --vocab"
+    sed -i 's/v.spm/w.spm/' a/decoder.yml
+    t 1 tf-convert a -o x.tfm
+    expect_error "a/decoder.yml: a vocabulary that is not in the directory"
+}
+
+@test "a segmenter for each side, ids for both; it goes to other formats and back" {
+    need jq
+    sed 's/line/Zeile/; s/words/Worten/; s/text/Satz/' "$TEXT" >other
+    tf-tokenize --train --vocab-size 50 --character-coverage 1 -o other.spm other
+    { tf-tokenize --export-vocab -m "$VOCAB"; tf-tokenize --export-vocab -m other.spm; } | cut -f 1 |
+        awk '!seen[$0]++' | jq -R -s -c 'split("\n")[:-1] | to_entries | map({(.value): .key}) | add' >both.json
+    make_size() { "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(jq length both.json)"; }
+    make_size
+    tf-convert m.npz --vocab "$VOCAB" --vocab-target other.spm --pieces both.json -o m.tfm
+    tf-tokenize -m m.tfm "$TEXT" >src.tfs
+    tf-tokenize -m m.tfm --target other >tgt.tfs
+    tf-tokenize -m m.tfm other | cmp -s - tgt.tfs && return 1
+    # Pieces are those of each segmenter, ids those of the list.
+    tf-tokenize --pieces -m m.tfm --target other >pieces
+    tf-tokenize --pieces -m other.spm other | diff pieces -
+    jq -r --slurpfile v both.json -R 'split(" ") | map($v[0][.]) | tojson' pieces >want
+    ids tgt.tfs | diff want -
+    # Streams have one vocabulary, and text comes back.
+    tf-score -q -m m.tfm --text src.tfs tgt.tfs | wc -l | grep -qx 30
+    tf-tokenize -d -m m.tfm tgt.tfs | diff other -
+    for format in npz safetensors; do
+        tf-convert m.tfm --to $format -o m.$format.x
+        tf-convert m.$format.x -o back.tfm
+        tf-tokenize -m back.tfm --target other | ids /dev/stdin | diff want -
+    done
+    tf-tokenize -m "$VOCAB" --target "$TEXT" | ids /dev/stdin | diff <(tf-tokenize -m "$VOCAB" "$TEXT" | ids /dev/stdin) -
+}

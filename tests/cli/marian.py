@@ -2,7 +2,9 @@
 """Models in Marian's layout, and what they compute, in float64 and without any of our code.
 
     marian.py make FILE V [KEY=VALUE...]    random weights; the keys are Marian's settings
-    marian.py score FILE EOS <PAIRS             log P of each target; a pair is a line of JSON,
+    marian.py hf FILE DIR [KEY=VALUE...]    the same model as transformers has it: config.json and
+                                            model.safetensors; the keys are of config.json
+    marian.py score FILE EOS [halves] <PAIRS        log P of each target; a pair is a line of JSON,
                                                 [[source ids], [target ids]], without ends
 
 The names of parameters, the settings and the function are those of marian-dev
@@ -140,8 +142,61 @@ def read_bin(path):
     return out
 
 
+def hf(path, to, words):
+    w = dict(np.load(path))
+    text = w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
+    s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
+    out, kinds = {}, {"self": "self_attn", "context": "encoder_attn"}
+
+    def padded(x):  # a row for the padding id
+        return np.concatenate([x, np.zeros((1, x.shape[1]), x.dtype)])
+
+    for name, x in w.items():
+        parts = name.split("_")
+        if name.endswith("Wemb"):
+            out[{"Wemb": "model.shared.weight", "encoder_Wemb": "model.encoder.embed_tokens.weight",
+                 "decoder_Wemb": "model.decoder.embed_tokens.weight"}[name]] = padded(x)
+        elif name == "decoder_ff_logit_out_Wt":
+            out["lm_head.weight"] = padded(x)
+        elif name == "decoder_ff_logit_out_b":
+            out["final_logits_bias"] = np.concatenate([x, np.zeros((1, 1), x.dtype)], 1)
+        else:
+            end = ".weight" if parts[-1][0] in "Ws" else ".bias"
+            if parts[2] == "ffn":
+                leaf = "final_layer_norm" if "ln" in parts else "fc" + parts[-1][1]
+            else:
+                leaf = kinds[parts[2]]
+                leaf += "_layer_norm" if "ln" in parts else "." + {"o": "out"}.get(
+                    parts[-1][1], parts[-1][1]) + "_proj"
+            x = x[0] if len(x) == 1 else x.T
+            out[f"model.{parts[0]}.layers.{int(parts[1][1:]) - 1}.{leaf}{end}"] = x
+    head, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, x in sorted(out.items()):
+        head[name] = {"dtype": "F32", "shape": list(x.shape),
+                      "data_offsets": [len(data), len(data) + x.nbytes]}
+        data += np.ascontiguousarray(x).tobytes()
+    head = json.dumps(head).encode()
+    with open(to + "/model.safetensors", "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head + data)
+    V = len(w.get("Wemb", w.get("decoder_Wemb")))
+    config = {"model_type": "marian", "d_model": int(s["dim-emb"]), "vocab_size": V + 1,
+              "encoder_layers": int(s["enc-depth"]), "decoder_layers": int(s["dec-depth"]),
+              "encoder_ffn_dim": int(s["transformer-dim-ffn"]),
+              "decoder_ffn_dim": int(s["transformer-dim-ffn"]),
+              "encoder_attention_heads": int(s["transformer-heads"]),
+              "decoder_attention_heads": int(s["transformer-heads"]),
+              "activation_function": s["transformer-ffn-activation"], "scale_embedding": True,
+              "share_encoder_decoder_embeddings": "Wemb" in w,
+              "tie_word_embeddings": "lm_head.weight" not in out, "eos_token_id": 3,
+              "pad_token_id": V, "decoder_start_token_id": V, "num_beams": 4}
+    config.update((k, json.loads(v)) for k, v in (x.split("=", 1) for x in words))
+    with open(to + "/config.json", "w") as f:
+        json.dump(config, f)
+
+
 class Model:
-    def __init__(self, path):
+    def __init__(self, path, halves=False):
+        self.less, self.eps = (0, 1e-5) if halves else (1, 1e-6)
         self.w = read_bin(path) if path.endswith(".bin") else dict(np.load(path))
         text = self.w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
         self.s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
@@ -151,7 +206,7 @@ class Model:
 
     def norm(self, x, name, suffix=""):
         d = x - x.mean(-1, keepdims=True)
-        return (d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-6) *
+        return (d / np.sqrt((d * d).mean(-1, keepdims=True) + self.eps) *
                 self.w[f"{name}_ln_scale{suffix}"] + self.w[f"{name}_ln_bias{suffix}"])
 
     def around(self, x, name, f):
@@ -192,7 +247,7 @@ class Model:
         e = self.w.get(side + "_Wemb", self.w.get("Wemb"))
         x = np.array([np.zeros(self.D) if i is None else e[i] for i in rows]) * math.sqrt(self.D)
         half = self.D // 2
-        a = np.arange(len(rows))[:, None] * 10000.0 ** (-np.arange(half) / (half - 1))
+        a = np.arange(len(rows))[:, None] * 10000.0 ** (-np.arange(half) / (half - self.less))
         return x + np.concatenate([np.sin(a), np.cos(a)], 1)
 
     def stack(self, side, x, memory):
@@ -221,7 +276,9 @@ class Model:
 
 if sys.argv[1] == "make":
     make(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+elif sys.argv[1] == "hf":
+    hf(sys.argv[2], sys.argv[3], sys.argv[4:])
 else:
-    model = Model(sys.argv[2])
+    model = Model(sys.argv[2], sys.argv[4:] == ["halves"])
     for line in sys.stdin:
         print("%.9g" % model.score(*json.loads(line), int(sys.argv[3])))

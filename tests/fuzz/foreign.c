@@ -1,8 +1,9 @@
 /* foreign.c - any bytes as a safetensors file, as an npz and as a binary model of Marian: a
  * verdict, and nothing read outside. */
 #include "../harness/memory.h"
-#include "exchange/bundle.h"
 #include "exchange/marian_bin.h"
+#include "exchange/npz.h"
+#include "exchange/safetensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

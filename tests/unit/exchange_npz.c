@@ -1,7 +1,7 @@
 /* exchange_npz.c - npz: round trips of all types and names; variants of ZIP and .npy that other
  * programs write; damage, false fields and limits. */
 #include "base/memory.h"
-#include "exchange/bundle.h"
+#include "exchange/npz.h"
 #include "../harness/stream.h"
 
 #include <time.h>

@@ -3,7 +3,7 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/memory.h"
-#include "exchange/bundle.h"
+#include "exchange/safetensors.h"
 
 static const float six[6] = {1, -2, 3.5f, 0, 5, 6};
 static const uint16_t halves[3] = {0x3c00, 0xc000, 0x7bff};

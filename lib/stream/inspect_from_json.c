@@ -1,5 +1,6 @@
-/* from_json.c - records from JSON Lines, as to_json.c writes them, by their schema. Lines may
- * have been edited, removed or added; counts, checks and CRCs are computed again. */
+/* inspect_from_json.c - records from JSON Lines, as inspect_to_json.c writes them, by their
+ * schema. Lines may have been edited, removed or added; counts, checks and CRCs are computed
+ * again. */
 #include "base/bits.h"
 #include "cbor/json.h"
 #include "base/hash.h"

@@ -1,5 +1,5 @@
-/* diag.c - CBOR as diagnostic notation (RFC 8949, section 8). It only requires well-formed items,
- * so a damaged stream is printed up to the damage. */
+/* inspect_diag.c - CBOR as diagnostic notation (RFC 8949, section 8). It only requires well-formed
+ * items, so a damaged stream is printed up to the damage. */
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/parse.h"

@@ -1,4 +1,4 @@
-/* attention_heat.c - attention weights as heat maps, one per head. */
+/* attention_figure_heat.c - attention weights as heat maps, one per head. */
 #include "base/memory.h"
 #include "plot/attention_parts_private.h"
 #include "plot/heat.h"

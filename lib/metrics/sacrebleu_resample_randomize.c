@@ -1,5 +1,5 @@
-/* sacrebleu_randomize.c - approximate randomisation. Sums are whole numbers, those of the actual
- * difference, too: a trial that splits the counts alike is never above it. */
+/* sacrebleu_resample_randomize.c - approximate randomisation. Sums are whole numbers, those of
+ * the actual difference, too: a trial that splits the counts alike is never above it. */
 #include "base/memory.h"
 #include "metrics/sacrebleu_resample_private.h"
 #include "metrics/sacrebleu_rng_private.h"

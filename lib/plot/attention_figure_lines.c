@@ -1,4 +1,4 @@
-/* attention_lines.c - attention weights as lines between tokens. */
+/* attention_figure_lines.c - attention weights as lines between tokens. */
 #include "base/memory.h"
 #include "plot/attention_parts_private.h"
 #include <math.h>

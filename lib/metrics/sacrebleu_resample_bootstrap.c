@@ -1,5 +1,5 @@
-/* sacrebleu_bootstrap.c - bootstrap resampling. Sums are float32, added one segment after the other
- * as numpy does. */
+/* sacrebleu_resample_bootstrap.c - bootstrap resampling. Sums are float32, added one segment
+ * after the other as numpy does. */
 #include "base/memory.h"
 #include "metrics/sacrebleu_resample_private.h"
 #include "metrics/sacrebleu_rng_private.h"

@@ -1,4 +1,4 @@
-/* search_rules.c - point 2 of the rule in ops/search_state.h, for backends on host memory: what
+/* host_search.c - point 2 of the rule in ops/search_state.h, for backends on host memory: what
  * min_length, ngram and repetition change in the log-probabilities of a row. */
 #include "base/memory.h"
 #include "ops/host_search.h"

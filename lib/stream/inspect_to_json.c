@@ -1,5 +1,5 @@
-/* to_json.c - records as JSON Lines. Numbers have the fewest digits that read back to the same
- * value; hashes are hex digits, other byte strings {"$hex": ...}; NaN and infinities are the
+/* inspect_to_json.c - records as JSON Lines. Numbers have the fewest digits that read back to the
+ * same value; hashes are hex digits, other byte strings {"$hex": ...}; NaN and infinities are the
  * strings nan, inf and -inf. */
 #include "base/bits.h"
 #include "cbor/json.h"
