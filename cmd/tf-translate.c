@@ -82,7 +82,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
             return -1;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
     const char *bad = tf_on_bad_words[o.run.bad];
-    const bool fail = o.run.bad == TF_ON_BAD_FAIL; /* then tf-decode says so, and no other */
+    /* The last tool is the one that fails: each after the first to fail would say so, too. */
+    const bool fail = o.run.bad == TF_ON_BAD_FAIL;
     tf_strs_add(&encode, "tf-tokenize");
     add_option(&encode, "-m", models->v[0]);
     add_option(&encode, "--bad", fail ? "ok" : bad);
@@ -94,7 +95,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     tf_strs_add(&decode, "tf-decode");
     for (size_t i = 0; i < models->n; i++)
         add_option(&decode, "-m", models->v[i]);
-    add_option(&decode, "--bad", bad);
+    add_option(&decode, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
     /* A progress line would stand among the translations. */
     if (o.run.quiet || (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(output, "-") == 0))
@@ -102,7 +103,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     tf_strs_add(&detokenize, "tf-tokenize");
     tf_strs_add(&detokenize, "-d");
     add_option(&detokenize, "-m", models->v[0]);
-    add_option(&detokenize, "--bad", "ok"); /* tf-decode has said what is bad */
+    add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
     add_option(&detokenize, "-o", output);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
     for (size_t i = 0; i < 3; i++)

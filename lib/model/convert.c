@@ -167,7 +167,8 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
                         m->params.n, err);
 }
 
-static int write_other(struct tf_conversion *m, struct tf_out *out, enum tf_format to, struct tf_err *err)
+static int write_other(struct tf_conversion *m, struct tf_out *out, enum tf_format to,
+                       struct tf_err *err)
 {
     struct tf_buf config = {0};
     write_config(&config, m);

@@ -25,8 +25,8 @@ struct tf_conversion {
     enum tf_format from;
 };
 
-/* Read header, configuration, vocabularies and tensors. *input becomes the name of the file that was
- * read, for messages: of a directory the model in it. */
+/* Read header, configuration, vocabularies and tensors. *input becomes the name of the file that
+ * was read, for messages: of a directory the model in it. */
 int tf_conversion_read(struct tf_conversion *m, const char **input,
                        const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 

@@ -26,8 +26,8 @@ enum { MAX_CONFIG = 1 << 20, MAX_KEYS = 1000, FIRST_N = 16 };
  * of languages and, unless the file contains the vocabulary itself, its SHA-256 as "vocab" ---- */
 
 /* Move what is not of the settings to the header; the rest of map becomes *settings. */
-static int split_config(struct tf_conversion *m, const struct tf_value *map, struct tf_value *settings,
-                        struct tf_err *err)
+static int split_config(struct tf_conversion *m, const struct tf_value *map,
+                        struct tf_value *settings, struct tf_err *err)
 {
     struct tf_header *h = &m->header;
     *settings = tf_value_map();

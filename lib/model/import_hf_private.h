@@ -21,7 +21,8 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
                  enum tf_hf_positions positions, struct tf_err *err) TF_MUST_CHECK;
 
 
-/* The names of such a model's parameters; tied: its output projection is the decoder's embedding. */
+/* The names of such a model's parameters; tied: its output projection is the decoder's
+ * embedding. */
 struct tf_names;
 struct tf_names tf_hf_names(bool tied);
 

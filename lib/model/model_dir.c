@@ -170,8 +170,10 @@ static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_er
         m->vocab = has(d, "source.spm");
         m->vocab_target = has(d, "target.spm");
     }
-    if (one_of(d, "*.spm", &m->vocab, err) != 0 ||
-        (m->pieces == NULL && m->vocab_target != NULL && one_of(d, "*vocab.yml", &m->pieces, err) != 0))
+    if (one_of(d, "*.spm", &m->vocab, err) != 0)
+        return -1;
+    if (m->pieces == NULL && m->vocab_target != NULL &&
+        one_of(d, "*vocab.yml", &m->pieces, err) != 0)
         return -1;
     return m->vocab != NULL ? 0 : tf_fail(err, "%s: no SentencePiece model (.spm)", d->path);
 }

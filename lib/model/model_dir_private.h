@@ -15,10 +15,10 @@ struct tf_model_dir {
 };
 
 /* transformers: config.json, model.safetensors, source.spm, target.spm, vocab.json.
- * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or config*.yml
- * names, or the only .npz or .bin and the .spm files; where the vocabularies are lists (.yml),
- * source.spm and target.spm beside them. Texts are in the arena. Errors say what is missing, or that
- * there are several. */
+ * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or
+ * config*.yml names, or the only .npz or .bin and the .spm files; where the vocabularies are lists
+ * (.yml), source.spm and target.spm beside them. Texts are in the arena. Errors say what is
+ * missing, or that there are several. */
 int tf_model_dir_read(struct tf_model_dir *d, struct tf_arena *a, const char *path,
                       struct tf_err *err) TF_MUST_CHECK;
 

@@ -15,8 +15,8 @@ struct tf_names_row {
 
 struct tf_names {
     /* Tensors of a layer: ours after "enc.N." or "dec.N."; theirs are its columns in turn, and what
-     * of_layer() makes whole names of. "dec.cross.kv.w" and ".b" are there as "cross.kv.w" and ".b":
-     * those of one layer. A decoder with recurrent units has "ssru.norm.g" and ".b" for
+     * of_layer() makes whole names of. "dec.cross.kv.w" and ".b" are there as "cross.kv.w" and
+     * ".b": those of one layer. A decoder with recurrent units has "ssru.norm.g" and ".b" for
      * "self.norm.g" and ".b". The last row is NULL. */
     const struct tf_names_row *of_layers;
     /* Tensors of the whole model. Theirs are copies of one matrix, of which at least one is in a

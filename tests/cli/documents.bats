@@ -153,6 +153,7 @@ man_blocks() {
 @test "tf-score(1)" { man_blocks tf-score.1; }
 @test "tf-tokenize(1)" { man_blocks tf-tokenize.1; }
 @test "tf-train(1)" { man_blocks tf-train.1; }
+@test "tf-translate(1)" { man_blocks tf-translate.1; }
 
 @test "tf-tree(1)" { man_blocks tf-tree.1 trees; }
 

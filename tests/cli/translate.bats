@@ -34,7 +34,7 @@ setup_file() {
     t 4 tf-translate -m "$MODEL" --crlf --max-length 6 --replace-invalid -o more in
     [ -n "$(sed -n 3p more)" ]
     t 1 tf-translate -m "$MODEL" --bad fail -o none in
-    expect_error "tf-decode: stdin: record 2: invalid UTF-8"
+    expect_error "tf-tokenize: stdin: record 2: invalid UTF-8"
     [ ! -e none ]
 }
 
