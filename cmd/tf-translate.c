@@ -28,7 +28,7 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
-/* Nothing is parsed here but the model's container; each tool has a sandbox of its own. */
+/* Each tool has a sandbox of its own, and so has check_models(). */
 static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
     (void)args;
@@ -72,14 +72,22 @@ static int check_model(const char *path, struct tf_err *err)
                                    path);
 }
 
+static int check_models(const struct tf_strs *models, struct tf_err *err)
+{
+    for (size_t i = 0; i < models->n; i++)
+        if (check_model(models->v[i], err) != 0)
+            return -1;
+    return 0;
+}
+
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     const struct tf_strs *models = &o.run.models;
     if (models->n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
-    for (size_t i = 0; i < models->n; i++)
-        if (check_model(models->v[i], err) != 0)
-            return -1;
+    const int rc = tf_apart(check_models, models, err);
+    if (rc != 0)
+        return rc;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
     const char *bad = tf_on_bad_words[o.run.bad];
     /* The last tool is the one that fails: each after the first to fail would say so, too. */

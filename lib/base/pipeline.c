@@ -2,6 +2,8 @@
  * writes has succeeded. */
 #include "base/pipeline.h"
 #include "base/memory.h"
+#include "base/sandbox.h"
+#include "base/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,4 +136,25 @@ int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err)
         close_write(&s[i]);
     free(s);
     return rc == 0 ? status : -1;
+}
+
+int tf_apart(int (*f)(const struct tf_strs *files, struct tf_err *err), const struct tf_strs *files,
+             struct tf_err *err)
+{
+    int status;
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const struct tf_sandbox sandbox = {.read = *files};
+        struct tf_err own = {0};
+        (void)tf_sandbox_enter(&sandbox);
+        _exit(tf_tool_finish(f(files, &own), &own));
+    }
+    if (pid < 0)
+        return tf_fail_errno(err, "fork");
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return tf_fail_errno(err, "waiting for a process");
+    return WIFEXITED(status) ? WEXITSTATUS(status)
+                             : tf_fail(err, "ended by signal %d", WTERMSIG(status));
 }

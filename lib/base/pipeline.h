@@ -2,7 +2,7 @@
 #ifndef TF_BASE_PIPELINE_H
 #define TF_BASE_PIPELINE_H
 
-#include "base/err.h"
+#include "base/opt.h"
 #include <limits.h>
 #include <stddef.h>
 
@@ -20,5 +20,12 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name);
  * so none of them complains about it or finishes an output. When this process dies, so do the
  * commands. -1 and err: a command could not be started, or a signal ended it. */
 int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err) TF_MUST_CHECK;
+
+/* Run f in a process of its own, in a sandbox that may read those files: where this process must
+ * not enter one, because what it starts would inherit it. Returns 0, or the exit status of a
+ * failure, whose message is printed. -1 and err: no process could be started, or a signal ended
+ * it. */
+int tf_apart(int (*f)(const struct tf_strs *files, struct tf_err *err), const struct tf_strs *files,
+             struct tf_err *err) TF_MUST_CHECK;
 
 #endif

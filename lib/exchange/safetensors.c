@@ -249,6 +249,12 @@ static int by_size_and_name(const void *a, const void *b)
     return n != m ? (n < m) - (n > m) : strcmp(x->name, y->name);
 }
 
+static struct tf_tensor bytes_as_tensor(const char *name, const uint8_t *p, size_t n)
+{
+    return (struct tf_tensor){
+        .name = name, .dtype = TF_U8, .rank = 1, .dims = {n}, .data = p, .bytes = n};
+}
+
 int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct tf_err *err)
 {
     static const char zeros[8];
@@ -260,19 +266,9 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     for (size_t i = 0; i < n; i++)
         t[i] = b->tensors[i];
     if (b->vocab != NULL)
-        t[n++] = (struct tf_tensor){.name = "vocab",
-                                    .dtype = TF_U8,
-                                    .rank = 1,
-                                    .dims = {b->vocab_n},
-                                    .data = b->vocab,
-                                    .bytes = b->vocab_n};
+        t[n++] = bytes_as_tensor("vocab", b->vocab, b->vocab_n);
     if (b->vocab_target != NULL)
-        t[n++] = (struct tf_tensor){.name = "vocab_target",
-                                    .dtype = TF_U8,
-                                    .rank = 1,
-                                    .dims = {b->vocab_target_n},
-                                    .data = b->vocab_target,
-                                    .bytes = b->vocab_target_n};
+        t[n++] = bytes_as_tensor("vocab_target", b->vocab_target, b->vocab_target_n);
     qsort(t, n, sizeof *t, by_size_and_name);
     tf_buf_add(&head, zeros, sizeof zeros);
     tf_json_open(&j, '{');

@@ -247,7 +247,7 @@ static bool is_extra(const char *name)
            strcmp(name, "model.decoder.embed_positions.weight") == 0;
 }
 
-struct tf_names tf_hf_names(bool tied)
+static struct tf_names names_of(bool tied)
 {
     return (struct tf_names){.of_layers = of_layers,
                              .of_model = tied ? of_model : of_untied,
@@ -283,7 +283,7 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
     if (tf_config_check(&m.c, err) != 0)
         return -1;
     struct tf_params p;
-    const struct tf_names f = tf_hf_names(m.tied);
+    const struct tf_names f = names_of(m.tied);
     tf_params_init(&p, &m.c);
     rc = tf_names_import(&f, b, &m.c, &p, err);
     tf_params_release(&p);

@@ -20,10 +20,4 @@ enum tf_hf_positions { TF_HF_AUTO, TF_HF_T2T, TF_HF_HALVES }; /* tf_hf_position_
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
                  enum tf_hf_positions positions, struct tf_err *err) TF_MUST_CHECK;
 
-
-/* The names of such a model's parameters; tied: its output projection is the decoder's
- * embedding. */
-struct tf_names;
-struct tf_names tf_hf_names(bool tied);
-
 #endif

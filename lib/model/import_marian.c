@@ -262,7 +262,6 @@ static struct tf_names names_of(const struct import *m)
                              .of_model = of_model,
                              .of_layer = name_of_layer,
                              .arg = m,
-                             .vectors_are_rows = true,
                              .is_extra = is_extra};
 }
 

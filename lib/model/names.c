@@ -10,10 +10,10 @@ enum { MAX_PARTS = 2 * TF_MAX_LAYERS };
 /* The tensors of theirs that are one of ours. */
 struct parts {
     char name[MAX_PARTS][TF_FOREIGN_NAME];
-    const struct tf_tensor *v[MAX_PARTS]; /* import: found */
+    const struct tf_tensor *v[MAX_PARTS];
     size_t n;
     bool copies;     /* each is the whole, as the first one is */
-    bool transposed; /* import: the first one; export: all */
+    bool transposed;
 };
 
 struct import {
@@ -269,71 +269,4 @@ int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct 
     b->tensors = out;
     b->n = p->n;
     return 0;
-}
-
-/* ---- writing ---- */
-
-/* Columns of part i of our parameter, of cols in n parts. */
-static uint64_t part_width(const struct tf_config *c, const char *ours, size_t i, size_t n,
-                           uint64_t cols)
-{
-    const uint64_t k = (uint64_t)(c->heads * c->d_k), v = (uint64_t)(c->heads * c->d_v);
-    if (n == 1)
-        return cols;
-    if (strstr(ours, "qkv") != NULL)
-        return i < 2 ? k : v;
-    if (strstr(ours, "cross.kv") != NULL)
-        return i % 2 == 0 ? k : v;
-    return cols / n; /* of a recurrent unit */
-}
-
-static void export_tensor(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
-                          const struct tf_param *q, const struct tf_tensor *t)
-{
-    struct parts p;
-    struct tf_err err = {0};
-    if (name_parts(f, c, &p, q->name, &err) != 0)
-        TF_BUG("%s", err.msg);
-    const struct shape s = shape_of(t);
-    const size_t size = tf_dtype_size(t->dtype);
-    const bool transposed = !p.copies && f->transposed && t->rank == 2;
-    uint64_t at = 0;
-    p.n = p.copies ? 1 : p.n;
-    for (size_t i = 0; i < p.n; i++) {
-        const uint64_t cols = part_width(c, q->name, i, p.n, s.cols);
-        struct tf_tensor *to = &b->tensors[b->n++];
-        const bool vector = t->rank == 1 && !f->vectors_are_rows;
-        *to = (struct tf_tensor){
-            .name = tf_arena_strndup(&b->arena, p.name[i], strlen(p.name[i])),
-            .dtype = t->dtype,
-            .rank = vector ? 1 : 2,
-            .dims = {vector || transposed ? cols : s.rows, transposed ? s.rows : cols},
-            .data = t->data,
-            .bytes = s.rows * cols * size,
-        };
-        if (vector)
-            to->dims[1] = 0;
-        if (p.n == 1 && !transposed)
-            return;
-        char *data = tf_arena_alloc(&b->arena, to->bytes);
-        for (uint64_t r = 0; r < s.rows; r++) {
-            const char *from = (const char *)t->data + (r * s.cols + at) * size;
-            if (transposed)
-                for (uint64_t k = 0; k < cols; k++)
-                    memcpy(data + (k * s.rows + r) * size, from + k * size, size);
-            else
-                memcpy(data + r * cols * size, from, cols * size);
-        }
-        to->data = data;
-        at += cols;
-    }
-}
-
-void tf_names_export(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
-                     const struct tf_params *p, const struct tf_tensor *ours)
-{
-    b->tensors = tf_arena_zalloc(&b->arena, (3 * p->n + MAX_PARTS) * sizeof *b->tensors);
-    b->n = 0;
-    for (size_t i = 0; i < p->n; i++)
-        export_tensor(f, b, c, &p->v[i], &ours[i]);
 }

@@ -1,5 +1,5 @@
 /* names_private.h - the parameters of another program's model: which of its tensors are one of
- * ours. A format is a table of names; reading and writing it are the same table, used both ways. */
+ * ours. A format is a table of names. */
 #ifndef TF_MODEL_NAMES_PRIVATE_H
 #define TF_MODEL_NAMES_PRIVATE_H
 
@@ -20,14 +20,13 @@ struct tf_names {
      * "self.norm.g" and ".b". The last row is NULL. */
     const struct tf_names_row *of_layers;
     /* Tensors of the whole model. Theirs are copies of one matrix, of which at least one is in a
-     * file; the first is written. After a name, ' says that it is transposed. */
+     * file. After a name, ' says that it is transposed. */
     const struct tf_names_row *of_model;
     /* to [TF_FOREIGN_NAME] = the name of `word` [n] in a layer, counted from 0 */
     void (*of_layer)(const struct tf_names *f, char *to, bool decoder, int64_t layer,
                      const char *word, size_t n);
-    const void *arg;    /* of of_layer */
-    bool transposed;    /* matrices of layers are [outputs, inputs] */
-    bool vectors_are_rows; /* written as [1, N] */
+    const void *arg; /* of of_layer */
+    bool transposed; /* matrices of layers are [outputs, inputs] */
     /* Tensors that a file may have and no parameter needs. */
     bool (*is_extra)(const char *name);
 };
@@ -38,9 +37,4 @@ struct tf_names {
  * or left over; copies of a matrix that differ. */
 int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
                     const struct tf_params *p, struct tf_err *err) TF_MUST_CHECK;
-/* *b gets the n tensors under their names, in their layout; they are in the order of *p. Those that
- * need no change share their data. */
-void tf_names_export(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
-                     const struct tf_params *p, const struct tf_tensor *ours);
-
 #endif

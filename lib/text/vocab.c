@@ -1,6 +1,5 @@
 /* vocab.c - see vocab_private.h. */
 #include "text/vocab_private.h"
-#include "base/hash.h"
 #include "base/sandbox.h"
 #include "text/vocab_file.h"
 
@@ -10,15 +9,11 @@
 int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, struct tf_err *err)
 {
     *v = (struct tf_vocab){0};
-    const int rc = target ? tf_vocab_file_read_target(&v->bytes, &v->n, v->hash, path, err)
-                          : tf_vocab_file_read(&v->bytes, &v->n, path, err);
-    if (rc != 0 ||
+    if (tf_vocab_file_read_side(&v->bytes, &v->n, v->hash, path, target, err) != 0 ||
         (tf_vocab_file_check(v->bytes, v->n, err) < 0 && tf_context(err, "%s", path))) {
         tf_vocab_release(v);
         return -1;
     }
-    if (!target)
-        tf_sha256_of(v->hash, v->bytes, v->n);
     return 0;
 }
 

@@ -30,15 +30,16 @@ static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, ui
         *n = has_own ? own->n : m.vocab_n;
         *bytes = tf_xmalloc(*n + 1);
         memcpy(*bytes, has_own ? (const void *)own->text : m.vocab, *n);
-        tf_sha256_of(hash, m.vocab, m.vocab_n);
+        if (hash != NULL)
+            tf_sha256_of(hash, m.vocab, m.vocab_n);
         (*bytes)[*n] = 0;
     }
     tf_model_release(&m);
     return rc;
 }
 
-static int read_side(char **bytes, size_t *n, const char *path, bool target, uint8_t hash[32],
-                     struct tf_err *err)
+int tf_vocab_file_read_side(char **bytes, size_t *n, uint8_t hash[32], const char *path,
+                            bool target, struct tf_err *err)
 {
     struct tf_in in;
     *bytes = NULL;
@@ -53,7 +54,7 @@ static int read_side(char **bytes, size_t *n, const char *path, bool target, uin
         rc = from_model(bytes, n, &in, target, hash, err);
     else if ((rc = tf_in_all(&in, bytes, n, TF_MAX_VOCAB, err)) == 0 && *n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
-    else if (rc == 0)
+    else if (rc == 0 && hash != NULL)
         tf_sha256_of(hash, *bytes, *n);
     tf_in_close(&in);
     if (rc != 0) {
@@ -65,14 +66,7 @@ static int read_side(char **bytes, size_t *n, const char *path, bool target, uin
 
 int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err)
 {
-    uint8_t unused[32];
-    return read_side(bytes, n, path, false, unused, err);
-}
-
-int tf_vocab_file_read_target(char **bytes, size_t *n, uint8_t hash[32], const char *path,
-                              struct tf_err *err)
-{
-    return read_side(bytes, n, path, true, hash, err);
+    return tf_vocab_file_read_side(bytes, n, NULL, path, false, err);
 }
 
 int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)

@@ -10,10 +10,10 @@
  * name the path: reading, an empty file, a model that carries no vocabulary. */
 int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
-/* The same for the text of targets: the model's own segmenter of those, if it carries one, else its
- * vocabulary. *hash [32] is that of the vocabulary, whose ids both have. */
-int tf_vocab_file_read_target(char **bytes, size_t *n, uint8_t hash[32], const char *path,
-                              struct tf_err *err) TF_MUST_CHECK;
+/* The same with the SHA-256 of the vocabulary. target: for the text of targets, the model's own
+ * segmenter of those, if it carries one; its ids, and so the hash, are the vocabulary's. */
+int tf_vocab_file_read_side(char **bytes, size_t *n, uint8_t hash[32], const char *path,
+                            bool target, struct tf_err *err) TF_MUST_CHECK;
 
 /* Is it a SentencePiece model (sp_check.h)? The error names the format of another file, and no
  * path.

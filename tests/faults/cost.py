@@ -182,6 +182,7 @@ def commands(rig):
         ("tf-avgckpt", ["tf-avgckpt"], "models", 2),
         ("tf-decode", ["tf-decode", *short, "-k", "1", "--max-extra", "5"], "tokens", 1),
         ("tf-decode", ["tf-decode", "-t", "1", "-m", "REF", m["s"]], "models", 1),
+        ("tf-translate", ["tf-translate", "-q", "-t", "1", "-m", "REF", m["src"]], "models", 1),
         ("tf-score", ["tf-score", *short], "tokens", 2),
         ("tf-attn", ["tf-attn", *short], "tokens", 2),
         ("tf-train", ["tf-train", *SMALL, "-q", "--steps", "1000000", "-o", "run"], "batches", 1),
@@ -617,6 +618,4 @@ def old_files(rig, row):
 
 ROWS = [
     cost(os.path.basename(f)[:-2]) for f in sorted(glob.glob(os.path.join(TOP, "cmd/tf-*.c")))
-    # It parses no input: those that it runs have rows.
-    if os.path.basename(f) != "tf-translate.c"
 ] + [("T", old_files)]

@@ -3,15 +3,10 @@
 #include "ops/cpu/cpu_private.h"
 #include "ops/cpu/vec_private.h"
 
-INLINE v16f sigmoid(v16f x)
-{
-    return v_div(v_set(1), v_add(v_set(1), v_exp(v_sub(v_set(0), x))));
-}
-
 /* n columns of a row: x + f (before - x), which is f before + (1 - f) x. */
 INLINE v16f next_cell(const float *x, const float *z, v16f b, v16f before, size_t n)
 {
-    const v16f now = v_load_n(x, n), f = sigmoid(v_add(v_load_n(z, n), b));
+    const v16f now = v_load_n(x, n), f = v_sigmoid(v_add(v_load_n(z, n), b));
     return v_fma(f, v_sub(before, now), now);
 }
 
@@ -52,7 +47,8 @@ void TF_CPU(ssru_bwd)(struct tf_ctx *c, tf_mem_act *dxf, tf_mem_param *db, const
             for (size_t i = end; i-- > first;) {
                 const float *row = in(xf, i * 2 * width + d);
                 float *to = out(dxf, i * 2 * width + d);
-                const v16f x = v_load_n(row, n), f = sigmoid(v_add(v_load_n(row + width, n), bias)),
+                const v16f x = v_load_n(row, n), z = v_add(v_load_n(row + width, n), bias),
+                           f = v_sigmoid(z),
                            before = i > first ? v_load_n(in(cell, (i - 1) * width + d), n) : zero,
                            shown = v_pick(m_gt(v_load_n(in(cell, i * width + d), n), zero),
                                           v_load_n(in(dy, i * width + d), n), zero),

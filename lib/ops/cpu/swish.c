@@ -3,25 +3,20 @@
 #include "ops/cpu/dropout_private.h"
 #include "ops/cpu/vec_private.h"
 
-INLINE v16f sigmoid(v16f x)
-{
-    return v_div(v_set(1), v_add(v_set(1), v_exp(v_sub(v_set(0), x))));
-}
-
 /* y may be x. */
 static void swish(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += 16) {
         const v16f v = v_load_n(x + i, n - i);
-        v_store_n(y + i, v_mul(v, sigmoid(v)), n - i);
+        v_store_n(y + i, v_mul(v, v_sigmoid(v)), n - i);
     }
 }
 
-/* dx = dy (s + x s (1 - s)), s = sigmoid(x); dx may be dy. */
+/* dx = dy (s + x s (1 - s)), s = v_sigmoid(x); dx may be dy. */
 static void gradient(float *dx, const float *dy, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += 16) {
-        const v16f v = v_load_n(x + i, n - i), s = sigmoid(v);
+        const v16f v = v_load_n(x + i, n - i), s = v_sigmoid(v);
         const v16f slope = v_mul(s, v_fma(v, v_sub(v_set(1), s), v_set(1)));
         v_store_n(dx + i, v_mul(v_load_n(dy + i, n - i), slope), n - i);
     }

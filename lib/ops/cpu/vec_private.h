@@ -441,4 +441,10 @@ INLINE v16f v_log(v16f x)
     return v_pick(m_gt(v_set(0), x), v_set(__builtin_nanf("")), y2);
 }
 
+/* 1 / (1 + exp(-x)) */
+INLINE v16f v_sigmoid(v16f x)
+{
+    return v_div(v_set(1), v_add(v_set(1), v_exp(v_sub(v_set(0), x))));
+}
+
 #endif

@@ -247,6 +247,11 @@ template <typename A> struct alignas(16) vec {
 
 static constexpr float LOG2E = 1.4426950408889634f, LN2 = 0.6931471805599453f;
 
+__device__ static inline float sigmoid(float x)
+{
+    return 1 / (1 + expf(-x));
+}
+
 /* ---- sums in a fixed order ---- */
 
 /* Over the 32 threads of a warp; every thread has the result. */

@@ -3,11 +3,6 @@
  * gradient of the bias is a sum over each sentence, then over the sentences in order. */
 #include "device_private.h"
 
-__device__ static inline float sigmoid(float x)
-{
-    return 1 / (1 + expf(-x));
-}
-
 /* x + f (before - x), which is f before + (1 - f) x. */
 __device__ static inline float next_cell(float x, float z, float before)
 {

@@ -2,11 +2,6 @@
  * the columns of one call of the random generator. */
 #include "device_private.h"
 
-__device__ static inline float sigmoid(float x)
-{
-    return 1 / (1 + expf(-x));
-}
-
 /* GRADIENT: out = in * dropout * slope(x); else out = in * sigmoid(in) * dropout, and x is unused.
  * Rows past the count become 0. */
 template <typename A, bool GRADIENT>

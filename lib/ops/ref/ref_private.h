@@ -6,6 +6,8 @@
 
 #include "ops/host.h"
 
+#include <math.h>
+
 #if !defined TF_REAL || !defined TF_REF_NAME
 #error "ops/ref is compiled with -DTF_REAL=float -DTF_REF_NAME=f32, and with double and f64"
 #endif
@@ -30,6 +32,11 @@ static inline const tf_real *in(const tf_mem *p, size_t i)
 static inline tf_real *out(tf_mem *p, size_t i)
 {
     return (tf_real *)p + i;
+}
+
+static inline double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
 }
 
 /* n doubles, not cleared, valid until the next call on this lane. */

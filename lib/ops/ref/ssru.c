@@ -5,11 +5,6 @@
 
 #include <math.h>
 
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
 /* The next cell, of column d of a row of xf. */
 static double next_cell(const tf_real *xf, const tf_mem *b, size_t d, size_t D, double before)
 {

@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
 void TF_REF(swish_fwd)(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x,
                        const struct tf_rows *r, int N, struct tf_dropout dropout)
 {
